@@ -1,0 +1,60 @@
+// Dim: the size of one axis; a number, or a polynomial with integer coefficients over symbolic atoms.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tenon/base/hash.h"
+
+namespace tenon {
+
+// A size variable of a Program. Its number means something only inside that Program.
+using SizeVar = std::uint32_t;
+
+struct DimPolynomial;
+
+// A value type. Known sizes cost nothing beyond an integer; symbolic ones share an immutable canonical polynomial whose
+// atoms are size variables and interned floor-divisions, modulos, minima and maxima of Dims. Canonical form decides
+// most equalities: (T+1)*2 == 2*T+2. Two Dims that compare unequal may still be equal at run time.
+class Dim {
+ public:
+  Dim() = default;
+  Dim(std::int64_t value) : value_(value) {}  // implicit: sizes are written as numbers
+  static Dim variable(SizeVar var);
+
+  bool known() const { return polynomial_ == nullptr; }
+  std::int64_t value() const { return value_; }  // only where known()
+  std::optional<std::int64_t> try_value() const { return known() ? std::optional(value_) : std::nullopt; }
+
+  friend Dim operator+(const Dim& a, const Dim& b);
+  friend Dim operator-(const Dim& a, const Dim& b);
+  friend Dim operator*(const Dim& a, const Dim& b);
+  friend Dim floor_div(const Dim& a, const Dim& b);
+  friend Dim modulo(const Dim& a, const Dim& b);
+  friend Dim min(const Dim& a, const Dim& b);
+  friend Dim max(const Dim& a, const Dim& b);
+  friend bool operator==(const Dim& a, const Dim& b);
+
+  // "3", "T", "2*S+1", "(T//2)"; names the variables by `name`.
+  std::string text(const std::function<std::string(SizeVar)>& name) const;
+  std::string text() const;  // variables as s0, s1, …
+
+  // Replaces every variable by a Dim; the result is canonical again.
+  Dim substitute(const std::function<Dim(SizeVar)>& by) const;
+  void visit_variables(const std::function<void(SizeVar)>& seen) const;  // each occurrence, in canonical order
+  std::int64_t evaluate(const std::function<std::int64_t(SizeVar)>& value) const;
+  void hash(Hasher& hasher) const;
+
+ private:
+  explicit Dim(std::shared_ptr<const DimPolynomial> polynomial);
+  friend struct DimPolynomial;
+  std::int64_t value_ = 0;
+  std::shared_ptr<const DimPolynomial> polynomial_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,51 @@
+// Where in the user's code an op was asked for.
+#pragma once
+
+#include <source_location>
+#include <string>
+
+namespace tenon {
+
+// A place in the user's program. File and function names are those of std::source_location and live forever.
+struct Source {
+  const char* file = nullptr;
+  const char* function = nullptr;
+  unsigned line = 0;
+  unsigned column = 0;
+
+  Source() = default;
+  Source(const std::source_location& where)  // implicit: a defaulted argument converts
+      : file(where.file_name()), function(where.function_name()), line(where.line()), column(where.column()) {}
+  bool known() const { return file != nullptr; }
+  std::string text() const;  // "path/file.cpp:12", or "" when unknown
+  bool operator==(const Source&) const = default;
+};
+
+// The place that is in force on this thread: of the outermost SourceScope, so that what a composite or a rule calls is
+// attributed to the line where the user called the composite.
+class SourceScope {
+ public:
+  explicit SourceScope(const Source& where);
+  ~SourceScope();
+  SourceScope(const SourceScope&) = delete;
+  SourceScope& operator=(const SourceScope&) = delete;
+
+  static const Source& current();
+
+ private:
+  bool outermost_;
+};
+
+// Replaces the place in force, for transformations that replay a Program eqn by eqn.
+class SourceOverride {
+ public:
+  explicit SourceOverride(const Source& where);
+  ~SourceOverride();
+  SourceOverride(const SourceOverride&) = delete;
+  SourceOverride& operator=(const SourceOverride&) = delete;
+
+ private:
+  Source previous_;
+};
+
+}  // namespace tenon
