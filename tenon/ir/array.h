@@ -1,0 +1,159 @@
+// Array: the one handle that users, rules of ops and transformations speak. Concrete, traced, or just a number.
+#pragma once
+
+#include <complex>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "tenon/base/source.h"
+#include "tenon/ir/program.h"
+#include "tenon/ir/scalar.h"
+#include "tenon/ir/value.h"
+
+namespace tenon {
+
+template <class T>
+concept Number =
+    Element<T> && !std::is_same_v<std::remove_cv_t<T>, Float16> && !std::is_same_v<std::remove_cv_t<T>, BFloat16>;
+
+// A variable of a trace that is in progress on this thread. Owns nothing.
+struct Traced {
+  std::uint64_t scope;
+  Var var;
+};
+
+// Cheap to copy; a value. Reading a traced handle whose trace has ended throws LeakError.
+class Array {
+ public:
+  Array() = default;
+  Array(Buffer buffer);  // implicit: a buffer is an array
+  Array(ListValue list);
+  // A number is weakly typed: it takes the precision of what it meets.
+  template <Number T>
+  Array(T value) : form_(Scalar(value)), weak_(true) {}
+  explicit Array(Scalar value, bool weak = false) : form_(value), weak_(weak) {}
+  Array(Traced traced, bool weak) : form_(traced), weak_(weak) {}
+
+  // Nested braces of numbers: Array a = {{1.f, 2.f}, {3.f, 4.f}}. Throws ShapeError when rows differ in length.
+  template <Number T>
+  Array(std::initializer_list<T> row);
+  template <Number T>
+  Array(std::initializer_list<std::initializer_list<T>> rows);
+  template <Number T>
+  Array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> planes);
+
+  bool empty() const { return std::holds_alternative<std::monostate>(form_); }  // default-constructed
+  bool concrete() const { return !traced() && !empty(); }
+  const Traced* traced() const { return std::get_if<Traced>(&form_); }
+  const Scalar* number() const { return std::get_if<Scalar>(&form_); }
+  const Buffer* buffer() const { return std::get_if<Buffer>(&form_); }
+  const ListValue* list() const { return std::get_if<ListValue>(&form_); }
+
+  Type type() const;
+  DType dtype() const;
+  Shape shape() const;
+  std::size_t rank() const { return shape().rank(); }
+  Dim dim(std::int64_t axis) const;            // negative axes count from the end
+  std::int64_t size(std::int64_t axis) const;  // a known size; throws ShapeError where it is symbolic
+  bool weak() const { return weak_; }
+  Array with_weak(bool weak) const {
+    Array a = *this;
+    a.weak_ = weak;
+    return a;
+  }
+
+  // The concrete value; of a traced array, what was recorded so far is evaluated if the trace knows its inputs, else a
+  // ConcretizationError names the op that made it.
+  Value value(const Source& where = std::source_location::current()) const;
+  Buffer to_buffer(const Source& where = std::source_location::current()) const;  // contiguous
+
+  // The element of an array with exactly one element, converted to T exactly or by rounding.
+  template <Element T>
+  T item(const Source& where = std::source_location::current()) const {
+    return item_scalar(where).convert(*dtype_of<T>).template as<T>();
+  }
+  Scalar item_scalar(const Source& where) const;
+
+  // All elements of a concrete, contiguous array, in row-major order; the dtype must be T's.
+  template <Element T>
+  std::span<const T> span(const Source& where = std::source_location::current()) const;
+
+ private:
+  std::variant<std::monostate, Scalar, Traced, Buffer, ListValue> form_;
+  bool weak_ = false;
+};
+
+using Arrays = std::vector<Array>;
+using MaybeArray = std::optional<Array>;
+
+// What an op's function takes: an Array or a number, and the place where it was written. An ordinary call `tanh(x)` or
+// `x * 2.f` makes it implicitly, so every function of the library knows the user's line.
+class Operand {
+ public:
+  Operand(const Array& array, const Source& where = std::source_location::current()) : array_(array), where_(where) {}
+  Operand(Array&& array, const Source& where = std::source_location::current())
+      : array_(std::move(array)), where_(where) {}
+  template <Number T>
+  Operand(T value, const Source& where = std::source_location::current()) : array_(value), where_(where) {}
+  operator const Array&() const { return array_; }
+  const Array& array() const { return array_; }
+  const Array* operator->() const { return &array_; }
+  const Source& where() const { return where_; }
+
+ private:
+  Array array_;
+  Source where_;
+};
+
+// --- definitions of templates ---
+Array array_from_rows(DType dtype, std::vector<std::int64_t> dims, const void* data);
+[[noreturn]] void throw_ragged();
+
+template <Number T>
+Array::Array(std::initializer_list<T> row)
+    : Array(array_from_rows(*dtype_of<T>, {static_cast<std::int64_t>(row.size())}, row.begin())) {}
+
+template <Number T>
+Array::Array(std::initializer_list<std::initializer_list<T>> rows) {
+  std::vector<T> all;
+  const std::size_t width = rows.size() == 0 ? 0 : rows.begin()->size();
+  for (const auto& row : rows) {
+    if (row.size() != width) throw_ragged();
+    all.insert(all.end(), row.begin(), row.end());
+  }
+  *this = array_from_rows(*dtype_of<T>, {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(width)},
+                          all.data());
+}
+
+template <Number T>
+Array::Array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> planes) {
+  std::vector<T> all;
+  const std::size_t height = planes.size() == 0 ? 0 : planes.begin()->size();
+  const std::size_t width = height == 0 ? 0 : planes.begin()->begin()->size();
+  for (const auto& rows : planes) {
+    if (rows.size() != height) throw_ragged();
+    for (const auto& row : rows) {
+      if (row.size() != width) throw_ragged();
+      all.insert(all.end(), row.begin(), row.end());
+    }
+  }
+  *this = array_from_rows(
+      *dtype_of<T>,
+      {static_cast<std::int64_t>(planes.size()), static_cast<std::int64_t>(height), static_cast<std::int64_t>(width)},
+      all.data());
+}
+
+template <Element T>
+std::span<const T> Array::span(const Source& where) const {
+  const Buffer* held = buffer();
+  if (held == nullptr || !held->contiguous())
+    throw RuntimeError(
+        "span: the elements of an array can be viewed in place only where it is concrete and contiguous.",
+        "Use to_buffer() for a contiguous copy.", where);
+  return {held->as<T>(), static_cast<std::size_t>(held->elements())};
+}
+
+}  // namespace tenon

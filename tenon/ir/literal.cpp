@@ -1,0 +1,81 @@
+#include "tenon/ir/literal.h"
+
+#include <cstring>
+
+#include "tenon/ir/describe_params.h"
+
+namespace tenon {
+
+struct LiteralParams {
+  Scalar value;
+};
+BOOST_DESCRIBE_STRUCT(LiteralParams, (), (value))
+
+struct RequireEqualParams {
+  Dim a, b;
+};
+BOOST_DESCRIBE_STRUCT(RequireEqualParams, (), (a, b))
+
+namespace {
+
+kernel::Expr literal_element(const LowerArgs& args) {
+  const Scalar& value = literal_value(args.params);
+  return kernel::constant(value.dtype(), value.data());
+}
+
+const OpInfo literal_info{
+    .name = "literal",
+    .summary = "a number",
+    .params = &describe::params_ops<LiteralParams>,
+    .type = TypeRule([](const Params& p, std::span<const Type>, TypeContext&) {
+      return std::vector{Type::array(literal_value(p).dtype(), {})};
+    }),
+    .eval = EvalRule([](const Params& p, std::span<const Value>, const EvalContext&) {
+      const Scalar& value = literal_value(p);
+      Buffer cell = Buffer::allocate(value.dtype(), {});
+      std::memcpy(cell.data(), value.data(), size_of(value.dtype()));
+      return std::vector<Value>{cell};
+    }),
+    .jvp = Absent{"it has no operand"},
+    .transpose = Absent{"it has no operand"},
+    .batch = Absent{"it has no operand"},
+    .split = Absent{"wholly known"},
+    .lower = LowerRule(LowerElement{literal_element, true}),
+    .alias = Absent{"it has no operand"},
+    .effect = Absent{"pure"},
+    .sample = Absent{"tested through every other op"},
+};
+
+const OpInfo require_equal_info{
+    .name = "require_equal",
+    .summary = "stops the run when two sizes differ",
+    .params = &describe::params_ops<RequireEqualParams>,
+    .type = TypeRule([](const Params&, std::span<const Type>, TypeContext&) { return std::vector<Type>{}; }),
+    .eval = EvalRule([](const Params& p, std::span<const Value>, const EvalContext&) {
+      const auto& sizes = p.as<RequireEqualParams>();
+      if (sizes.a != sizes.b)
+        throw ShapeError("two sizes that must be equal are " + sizes.a.text() + " and " + sizes.b.text() + ".");
+      return std::vector<Value>{};
+    }),
+    .jvp = Absent{"it has no operand"},
+    .transpose = Absent{"it has no operand"},
+    .batch = Absent{"it has no operand"},
+    .split = Absent{"wholly known"},
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::host}),
+    .alias = Absent{"it has no operand"},
+    .effect = std::function<Effect(const Params&)>([](const Params&) { return Effect::host; }),
+    .sample = Absent{"its effect is tested with symbolic sizes"},
+};
+
+const bool installed = (install_op(literal_info), install_op(require_equal_info), true);
+
+}  // namespace
+
+const OpInfo& literal_op() { return literal_info; }
+Params literal_params(const Scalar& value) { return make_params(LiteralParams{value}); }
+const Scalar& literal_value(const Params& params) { return params.as<LiteralParams>().value; }
+
+const OpInfo& require_equal_op() { return require_equal_info; }
+Params require_equal_params(const Dim& a, const Dim& b) { return make_params(RequireEqualParams{a, b}); }
+
+}  // namespace tenon

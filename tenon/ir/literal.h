@@ -1,0 +1,17 @@
+// The two ops that tracing itself needs: numbers, and equality of sizes that only the run can decide.
+#pragma once
+
+#include "tenon/ir/op.h"
+
+namespace tenon {
+
+// literal {value}: () -> T[]. The only constants of a Program.
+const OpInfo& literal_op();
+Params literal_params(const Scalar& value);
+const Scalar& literal_value(const Params& params);
+
+// require_equal {a, b}: () -> (). Stops the run with a ShapeError when two sizes differ.
+const OpInfo& require_equal_op();
+Params require_equal_params(const Dim& a, const Dim& b);
+
+}  // namespace tenon

@@ -1,0 +1,45 @@
+#include "tenon/ir/op.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+namespace tenon {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string_view, const OpInfo*> ops;
+};
+Registry& registry() {
+  static Registry all;
+  return all;
+}
+
+}  // namespace
+
+void install_op(const OpInfo& op) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto [at, fresh] = all.ops.emplace(op.name, &op);
+  if (!fresh && at->second != &op)
+    throw Error("Error", fmt::format("install_op: there is an op '{}' already.", op.name));
+}
+
+const OpInfo* find_op(std::string_view name) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.ops.find(name);
+  return found == all.ops.end() ? nullptr : found->second;
+}
+
+std::vector<const OpInfo*> all_ops() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  std::vector<const OpInfo*> ops;
+  for (const auto& [name, op] : all.ops) ops.push_back(op);
+  return ops;
+}
+
+}  // namespace tenon

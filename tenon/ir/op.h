@@ -1,0 +1,200 @@
+// OpInfo: the whole story of an op as a flat record of slots. A slot is a function, a named derivation, or an absence
+// with its reason; leaving one out does not compile, since no slot can be made from nothing.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tenon/ir/array.h"
+#include "tenon/kernel/expr.h"
+
+namespace tenon {
+
+struct Recurse;
+
+// "none: …" in place of a slot's function; the reason is shown to users and in the op × slot table.
+struct Absent {
+  std::string_view reason;
+};
+
+template <class Rule>
+class Slot {
+ public:
+  Slot() = delete;
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, Slot> && std::is_constructible_v<std::variant<Rule, Absent>, F>)
+  Slot(F&& rule) : rule_(std::forward<F>(rule)) {}
+  explicit operator bool() const { return std::holds_alternative<Rule>(rule_); }
+  const Rule& operator*() const { return std::get<Rule>(rule_); }
+  const Rule* operator->() const { return &std::get<Rule>(rule_); }
+  std::string_view reason() const { return std::get<Absent>(rule_).reason; }
+
+ private:
+  std::variant<Rule, Absent> rule_;
+};
+
+// --- type: result types from operand types and params, or a teaching error ---
+// What a type rule may ask of the trace it runs in.
+class TypeContext {
+ public:
+  virtual ~TypeContext() = default;
+  // The size that the data of operand `operand` decide under this key: the same variable whenever the same variable's
+  // data are asked for again, so that x[m] * y[m] agree.
+  virtual Dim new_size(std::string_view key, std::size_t operand) = 0;
+  // Two sizes that must be equal: decided now where both are known, else a guard at run time.
+  virtual void require_equal(const Dim& a, const Dim& b, const std::string& what) = 0;
+};
+using TypeRule = std::function<std::vector<Type>(const Params&, std::span<const Type>, TypeContext&)>;
+
+// --- eval: the reference evaluation, simple and independent of every compiler ---
+struct EvalContext {
+  // Evaluates a nested Program; sizes are its size parameters.
+  std::function<std::vector<Value>(const Program&, std::span<const std::int64_t> sizes, std::span<const Value>)> run;
+  std::span<const Type> out;  // result types with all known sizes substituted
+};
+using EvalRule = std::function<std::vector<Value>(const Params&, std::span<const Value>, const EvalContext&)>;
+
+// --- jvp: outputs and their tangents. A tangent that is missing is zero; integers and booleans never have one ---
+struct JvpArgs {
+  const Params& params;
+  std::span<const Array> primals;
+  std::span<const MaybeArray> tangents;
+  Recurse& recurse;
+};
+struct JvpResult {
+  Arrays outputs;
+  std::vector<MaybeArray> tangents;
+};
+using JvpRule = std::function<JvpResult(const JvpArgs&)>;
+
+// --- transpose: cotangents of the linear operands ---
+struct TransposeOperand {
+  Type type;
+  MaybeArray value;  // missing where the operand is linear
+  bool linear() const { return !value.has_value(); }
+};
+// Where cotangents of linear operands go. add() sums; update() hands over the sum so far (zeros at first) and takes the
+// new one, so that a cotangent of an indexed read is an in-place addition of a few elements.
+class CotangentSink {
+ public:
+  virtual ~CotangentSink() = default;
+  virtual void add(std::size_t operand, const Array& cotangent) = 0;
+  virtual void update(std::size_t operand, const std::function<Array(const Array&)>& next) = 0;
+};
+struct TransposeArgs {
+  const Params& params;
+  std::span<const TransposeOperand> operands;
+  std::span<const MaybeArray> cotangents;  // one an output; missing is zero
+  CotangentSink& sink;
+  Recurse& recurse;
+};
+using TransposeRule = std::function<void(const TransposeArgs&)>;
+
+// --- batch: the batch axis is axis 0 of every batched operand and output ---
+struct BatchArgs {
+  const Params& params;
+  std::span<const Array> operands;
+  std::span<const bool> batched;
+  Dim size;
+  Recurse& recurse;
+};
+struct BatchResult {
+  Arrays outputs;
+  std::vector<bool> batched;
+};
+using BatchRule = std::function<BatchResult(const BatchArgs&)>;
+
+// --- split: partial evaluation of a region op, for linearize and transpose. Ordinary ops are wholly known or not ---
+struct SplitArgs {
+  const Params& params;
+  std::span<const Type> types;
+  std::span<const bool> known;  // operands whose value is there in the first part
+  Recurse& recurse;
+};
+// The eqn as two: `first` reads the known operands and gives the known outputs, then residuals; `second` reads the
+// residuals, then all operands that it names, and gives the unknown outputs.
+struct SplitResult {
+  const OpInfo* first;
+  Params first_params;
+  std::vector<std::size_t> first_in;   // operands of the eqn
+  std::vector<std::size_t> first_out;  // outputs of the eqn, known; the rest of first's outputs are residuals
+  std::size_t residuals = 0;
+  const OpInfo* second;
+  Params second_params;
+  // Operands of `second`: an operand of the eqn, or residual number (value - operands.size()).
+  std::vector<std::size_t> second_in;
+  std::vector<std::size_t> second_out;  // outputs of the eqn
+};
+using SplitRule = std::function<SplitResult(const SplitArgs&)>;
+
+// --- lower ---
+struct LowerArgs {
+  const Params& params;
+  std::span<const Type> in;
+  std::span<const Type> out;
+  std::span<const kernel::Expr> index;  // of the output element, one i64 an axis
+  std::function<kernel::Expr(std::size_t operand, std::span<const kernel::Expr> index)> load;
+};
+// One element of the (only) output as an expression: elementwise ops, and every op that is a map of indices.
+struct LowerElement {
+  std::function<kernel::Expr(const LowerArgs&)> rule;
+  bool elementwise = false;  // reads each operand at the output's own index
+};
+// The output is the operand combined over `axes`, starting from `initial`.
+struct ReductionForm {
+  kernel::Combine combine;
+  std::vector<std::int64_t> axes;
+  Scalar initial;
+};
+struct LowerReduction {
+  std::function<ReductionForm(const Params&, std::span<const Type>)> rule;
+};
+// Other ops say the same: written as a user would.
+struct LowerExpand {
+  std::function<Arrays(const Params&, std::span<const Array>)> rule;
+};
+// The planner knows this op by what it is (loop, cond, call, product, scatter, update in place).
+struct LowerStructure {
+  enum class Kind { loop, cond, call, product, update_slice, scatter, host, list } kind;
+};
+using LowerRule = std::variant<LowerElement, LowerReduction, LowerExpand, LowerStructure>;
+
+// --- alias: output `output` may overwrite operand `operand` ---
+struct AliasRule {
+  std::size_t output = 0;
+  std::size_t operand = 0;
+};
+
+// --- sample: argument domains, for generated tests ---
+struct SampleCase {
+  Params params;
+  std::vector<Type> types;
+  std::vector<std::pair<double, double>> domains;  // per operand; integers are rounded
+};
+using SampleRule = std::function<std::vector<SampleCase>(DType)>;  // empty: not for this dtype
+
+struct OpInfo {
+  std::string_view name;
+  std::string_view summary;  // one line for the generated table
+  const ParamsOps* params;   // nullptr: none
+  Slot<TypeRule> type;
+  Slot<EvalRule> eval;
+  Slot<JvpRule> jvp;
+  Slot<TransposeRule> transpose;
+  Slot<BatchRule> batch;
+  Slot<SplitRule> split;
+  Slot<LowerRule> lower;
+  Slot<AliasRule> alias;
+  Slot<std::function<Effect(const Params&)>> effect;  // Absent: none
+  Slot<SampleRule> sample;
+};
+
+// All ops by name. ops/all.cpp installs the list; user-defined ops are added at run time. Guarded by a mutex.
+void install_op(const OpInfo& op);
+const OpInfo* find_op(std::string_view name);
+std::vector<const OpInfo*> all_ops();  // sorted by name
+
+}  // namespace tenon

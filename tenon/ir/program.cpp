@@ -1,0 +1,114 @@
+#include "tenon/ir/program.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "tenon/base/error.h"
+#include "tenon/ir/op.h"
+
+namespace tenon {
+namespace {
+
+constexpr Var unset = ~Var(0);
+
+// Gives every variable and size its place in canonical order: inputs, then eqns, as they come.
+class Renumbering {
+ public:
+  explicit Renumbering(ProgramParts& parts) : parts_(parts), vars_(parts.types.size(), unset) {}
+
+  void run() {
+    for (SizeVar& s : parts_.size_params) s = define_size(s);
+    for (Var& v : parts_.inputs) v = define(v);
+    for (Eqn& eqn : parts_.eqns) {
+      for (Var& v : eqn.in) v = use(v, eqn);
+      for (SizeVar& s : eqn.new_sizes) s = define_size(s);
+      eqn.params = eqn.params.map_dims([&](const Dim& d) { return map(d); });
+      for (Var& v : eqn.out) v = define(v);
+    }
+    for (Var& v : parts_.outputs) {
+      if (v >= vars_.size() || vars_[v] == unset)
+        throw VerifyError(fmt::format("Program {}: an output is not defined.", parts_.name));
+      v = vars_[v];
+    }
+    parts_.types = std::move(types_);
+  }
+
+ private:
+  Var define(Var v) {
+    if (v >= vars_.size() || vars_[v] != unset)
+      throw VerifyError(fmt::format("Program {}: variable {} is defined twice or has no type.", parts_.name, v));
+    vars_[v] = static_cast<Var>(types_.size());
+    types_.push_back(parts_.types[v].map_dims([&](const Dim& d) { return map(d); }));
+    return vars_[v];
+  }
+  Var use(Var v, const Eqn& eqn) {
+    if (v >= vars_.size() || vars_[v] == unset)
+      throw VerifyError(
+          fmt::format("Program {}: {} reads a variable that is not defined before it.", parts_.name, eqn.op->name));
+    return vars_[v];
+  }
+  SizeVar define_size(SizeVar s) {
+    const auto [at, fresh] = sizes_.emplace(s, static_cast<SizeVar>(sizes_.size()));
+    if (!fresh) throw VerifyError(fmt::format("Program {}: a size is defined twice.", parts_.name));
+    return at->second;
+  }
+  Dim map(const Dim& d) const {
+    if (d.known()) return d;
+    return d.substitute([&](SizeVar s) {
+      const auto found = sizes_.find(s);
+      if (found == sizes_.end())
+        throw VerifyError(
+            fmt::format("Program {}: a size is used that neither a parameter nor an eqn defines.", parts_.name));
+      return Dim::variable(found->second);
+    });
+  }
+
+  ProgramParts& parts_;
+  std::vector<Var> vars_;
+  std::vector<Type> types_;
+  std::unordered_map<SizeVar, SizeVar> sizes_;
+};
+
+Hash128 structural_hash(const ProgramParts& parts) {
+  Hasher h;
+  h(parts.size_params.size())(parts.inputs.size())(parts.eqns.size())(parts.outputs.size());
+  for (const Type& type : parts.types) type.hash(h);
+  for (const Eqn& eqn : parts.eqns) {
+    h(eqn.op->name);
+    eqn.params.hash(h);
+    h(eqn.in.size());
+    for (Var v : eqn.in) h(v);
+    h(eqn.out.size())(eqn.new_sizes.size())(eqn.numerics)(eqn.recompute);
+  }
+  for (Var v : parts.outputs) h(v);
+  return h.finish();
+}
+
+}  // namespace
+
+Program::Program(ProgramParts parts) : parts_(std::move(parts)), hash_(structural_hash(parts_)) {
+  for (const Eqn& eqn : parts_.eqns)
+    if (eqn.op->effect) effect_ = std::max(effect_, (*eqn.op->effect)(eqn.params));
+}
+
+ProgramRef Program::finish(ProgramParts parts) {
+  Renumbering(parts).run();
+  ProgramRef program(new Program(std::move(parts)));
+  verify(*program);
+  return program;
+}
+
+std::vector<Type> Program::input_types() const {
+  std::vector<Type> types;
+  for (Var v : inputs()) types.push_back(type(v));
+  return types;
+}
+
+std::vector<Type> Program::output_types() const {
+  std::vector<Type> types;
+  for (Var v : outputs()) types.push_back(type(v));
+  return types;
+}
+
+}  // namespace tenon

@@ -1,0 +1,69 @@
+#include "tenon/ir/replay.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tenon {
+
+Replay::Replay(const Program& program, std::span<const Dim> sizes) : program_(program), env_(program.vars()) {
+  if (sizes.size() != program.size_params().size())
+    throw VerifyError(fmt::format("Program {} takes {} sizes, {} are given.", program.name(),
+                                  program.size_params().size(), sizes.size()));
+  for (std::size_t i = 0; i < sizes.size(); ++i) sizes_.emplace(program.size_params()[i], sizes[i]);
+}
+
+Arrays Replay::operands(const Eqn& eqn) const {
+  Arrays operands;
+  operands.reserve(eqn.in.size());
+  for (Var v : eqn.in) operands.push_back(env_[v]);
+  return operands;
+}
+
+Params Replay::params(const Eqn& eqn) const {
+  if (sizes_.empty()) return eqn.params;
+  return eqn.params.map_dims([&](const Dim& d) { return substitute(d, sizes_); });
+}
+
+Type Replay::type(Var var) const { return substitute(program_.type(var), sizes_); }
+
+void Replay::bind_sizes(const Eqn& eqn, std::span<const Array> results) {
+  if (eqn.new_sizes.empty()) return;
+  for (std::size_t i = 0; i < eqn.out.size() && i < results.size(); ++i)
+    if (!unify(program_.type(eqn.out[i]), results[i].type(), sizes_))
+      throw VerifyError(fmt::format("{}: replayed with results of another type.", eqn.op->name));
+}
+
+void Replay::bind_eqn(const Eqn& eqn) {
+  const EqnScope scope(eqn);
+  const Arrays results = bind_op(*eqn.op, params(eqn), operands(eqn));
+  bind_sizes(eqn, results);
+  for (std::size_t i = 0; i < eqn.out.size(); ++i) env_[eqn.out[i]] = results[i];
+}
+
+EqnScope::EqnScope(const Eqn& eqn) : place_(eqn.where), scope_(Scope::top()) {
+  if (scope_ == nullptr) return;
+  numerics_ = std::exchange(scope_->numerics, std::max(scope_->numerics, eqn.numerics));
+  recompute_ = scope_->recompute;
+  if (eqn.recompute != 0) scope_->recompute = eqn.recompute;
+}
+
+EqnScope::~EqnScope() {
+  if (scope_ == nullptr) return;
+  scope_->numerics = numerics_;
+  scope_->recompute = recompute_;
+}
+
+Arrays inline_program(const Program& program, std::span<const Dim> sizes, std::span<const Array> inputs) {
+  if (inputs.size() != program.inputs().size())
+    throw VerifyError(fmt::format("Program {} takes {} inputs, {} are given.", program.name(), program.inputs().size(),
+                                  inputs.size()));
+  Replay replay(program, sizes);
+  for (std::size_t i = 0; i < inputs.size(); ++i) replay.set(program.inputs()[i], inputs[i]);
+  for (const Eqn& eqn : program.eqns()) replay.bind_eqn(eqn);
+  Arrays outputs;
+  for (Var v : program.outputs()) outputs.push_back(replay.get(v));
+  return outputs;
+}
+
+}  // namespace tenon

@@ -1,0 +1,50 @@
+// Replay: rebinding the eqns of a Program into the top scope, which is how every transformation reads one.
+#pragma once
+
+#include "tenon/ir/bind.h"
+#include "tenon/ir/unify.h"
+
+namespace tenon {
+
+// Maps the variables and sizes of one Program to handles and Dims of the scope it is replayed into.
+class Replay {
+ public:
+  // Sizes: one Dim a size parameter.
+  Replay(const Program& program, std::span<const Dim> sizes);
+
+  const Program& program() const { return program_; }
+  void set(Var var, Array array) { env_[var] = std::move(array); }
+  const Array& get(Var var) const { return env_[var]; }
+  Arrays operands(const Eqn& eqn) const;
+  Params params(const Eqn& eqn) const;  // with sizes mapped
+  Type type(Var var) const;             // with sizes mapped
+  // Notes what the new sizes of an eqn became, from its results here.
+  void bind_sizes(const Eqn& eqn, std::span<const Array> results);
+  // Binds one eqn as it is and sets its results.
+  void bind_eqn(const Eqn& eqn);
+
+ private:
+  const Program& program_;
+  SizeBinding sizes_;
+  std::vector<Array> env_;
+};
+
+// Applies an eqn's place, numerics and recompute scope to what is bound while it lives.
+class EqnScope {
+ public:
+  explicit EqnScope(const Eqn& eqn);
+  ~EqnScope();
+  EqnScope(const EqnScope&) = delete;
+  EqnScope& operator=(const EqnScope&) = delete;
+
+ private:
+  SourceOverride place_;
+  Scope* scope_;
+  Numerics numerics_ = Numerics::relaxed;
+  RecomputeScope recompute_ = 0;
+};
+
+// The outputs of a Program applied to handles, eqn by eqn, in the top scope (or eagerly without one).
+Arrays inline_program(const Program& program, std::span<const Dim> sizes, std::span<const Array> inputs);
+
+}  // namespace tenon

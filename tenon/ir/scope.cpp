@@ -1,0 +1,276 @@
+#include "tenon/ir/scope.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "tenon/ir/bind.h"
+#include "tenon/ir/literal.h"
+
+namespace tenon {
+namespace {
+
+thread_local Scope* top_scope = nullptr;
+std::atomic<std::uint64_t> next_serial{1};
+std::atomic<SizeVar> next_size{1u << 20};
+
+bool is_pure(const OpInfo& op, const Params& params) { return !op.effect || (*op.effect)(params) == Effect::none; }
+
+// Free size variables of a Program under construction, in order of first appearance.
+class FreeSizes {
+ public:
+  void define(SizeVar s) { defined_.insert({s, true}); }
+  void see(const Dim& d) {
+    if (d.known()) return;
+    d.visit_variables([&](SizeVar s) {
+      if (defined_.insert({s, true}).second) free.push_back(s);
+    });
+  }
+  void see(const Type& t) {
+    t.visit_dims([&](const Dim& d) { see(d); });
+  }
+  std::vector<SizeVar> free;
+
+ private:
+  std::map<SizeVar, bool> defined_;
+};
+
+}  // namespace
+
+SizeVar fresh_size() { return next_size.fetch_add(1, std::memory_order_relaxed); }
+
+Scope::Scope() : serial_(next_serial.fetch_add(1, std::memory_order_relaxed)), below_(top_scope) { top_scope = this; }
+Scope::~Scope() { top_scope = below_; }
+
+Scope* Scope::top() { return top_scope; }
+
+Scope& Scope::of(const Traced& traced) {
+  for (Scope* s = top_scope; s != nullptr; s = s->below_)
+    if (s->serial_ == traced.scope) return *s;
+  throw LeakError("a traced array is used after its trace has ended, or in another thread than its trace's.",
+                  "Return it from the traced function instead of storing it outside.");
+}
+
+Var Scope::new_var(Type type) {
+  parts_.types.push_back(std::move(type));
+  maker_.push_back(0);
+  return static_cast<Var>(parts_.types.size() - 1);
+}
+
+Dim Scope::size_param() {
+  parts_.size_params.push_back(fresh_size());
+  return Dim::variable(parts_.size_params.back());
+}
+
+Array Scope::input(const Type& type, bool weak) {
+  const Var v = new_var(type);
+  parts_.inputs.push_back(v);
+  return Array(Traced{serial_, v}, weak);
+}
+
+Array Scope::known_input(const Value& value, bool weak) {
+  const Array handle = input(type_of(value), weak);
+  knows_values_ = true;
+  values_.emplace(handle.traced()->var, value);
+  return handle;
+}
+
+const Eqn* Scope::maker(Var var) const { return maker_[var] == 0 ? nullptr : &parts_.eqns[maker_[var] - 1]; }
+
+Var Scope::literal(const Scalar& value) { return add(literal_op(), literal_params(value), {})[0].traced()->var; }
+
+Var Scope::capture(const Array& outer) {
+  if (const Traced* t = outer.traced()) {
+    of(*t);  // it must be alive
+    const auto key = std::pair(t->scope, t->var);
+    if (const auto found = captured_traced_.find(key); found != captured_traced_.end()) return found->second;
+    const Var v = new_var(outer.type());
+    captured_traced_.emplace(key, v);
+    captures_.push_back(outer);
+    capture_vars_.push_back(v);
+    if (knows_values_ && Scope::of(*t).knows_values()) values_.emplace(v, Scope::of(*t).evaluate(t->var));
+    return v;
+  }
+  const Buffer* buffer = outer.buffer();
+  const void* identity = buffer != nullptr ? static_cast<const void*>(buffer->data())
+                                           : static_cast<const void*>(outer.list()->items.get());
+  for (const std::size_t i : captured_buffers_[identity]) {
+    const Buffer* held = captures_[i].buffer();
+    if (buffer == nullptr ||
+        (held != nullptr && held->dtype() == buffer->dtype() && std::ranges::equal(held->dims(), buffer->dims()) &&
+         std::ranges::equal(held->strides(), buffer->strides())))
+      return capture_vars_[i];
+  }
+  const Var v = new_var(outer.type());
+  captured_buffers_[identity].push_back(captures_.size());
+  captures_.push_back(outer);
+  capture_vars_.push_back(v);
+  values_.emplace(v, outer.value());
+  return v;
+}
+
+Var Scope::resolve(const Array& array) {
+  if (const Traced* t = array.traced(); t != nullptr && t->scope == serial_) return t->var;
+  if (const Scalar* n = array.number()) return literal(*n);
+  if (array.empty()) static_cast<void>(array.type());  // throws what to do
+  return capture(array);
+}
+
+Arrays Scope::handles(std::span<const Var> vars) {
+  Arrays handles;
+  handles.reserve(vars.size());
+  for (Var v : vars) handles.emplace_back(Traced{serial_, v}, false);
+  return handles;
+}
+
+// Numbers sizes that data decide, and notes guards.
+class ScopeTypeContext : public TypeContext {
+ public:
+  ScopeTypeContext(Scope& scope, std::span<const Var> in) : scope_(scope), in_(in) {}
+  Dim new_size(std::string_view key, std::size_t operand) override {
+    const auto [at, fresh] = scope_.data_sizes_.emplace(std::pair(std::string(key), in_[operand]), 0);
+    if (fresh) {
+      at->second = fresh_size();
+      new_sizes.push_back(at->second);
+    }
+    return Dim::variable(at->second);
+  }
+  void require_equal(const Dim& a, const Dim& b, const std::string& what) override {
+    if (a == b) return;
+    if (a.known() && b.known()) throw ShapeError(what);
+    guards.emplace_back(a, b);
+  }
+  std::vector<SizeVar> new_sizes;
+  std::vector<std::pair<Dim, Dim>> guards;
+
+ private:
+  Scope& scope_;
+  std::span<const Var> in_;
+};
+
+Arrays Scope::add(const OpInfo& op, const Params& params, std::span<const Array> operands) {
+  Eqn eqn{.op = &op, .params = params, .numerics = numerics, .recompute = recompute, .where = SourceScope::current()};
+  eqn.in.reserve(operands.size());
+  for (const Array& operand : operands) eqn.in.push_back(resolve(operand));
+  const bool pure = is_pure(op, params);
+  Hash128 key;
+  if (pure) {
+    Hasher h;
+    h(op.name)(numerics)(recompute);
+    params.hash(h);
+    for (Var v : eqn.in) h(v);
+    key = h.finish();
+    if (const auto found = numbering_.find(key); found != numbering_.end())
+      return handles(parts_.eqns[found->second].out);
+  }
+  std::vector<Type> in;
+  in.reserve(eqn.in.size());
+  for (Var v : eqn.in) in.push_back(parts_.types[v]);
+  ScopeTypeContext context(*this, eqn.in);
+  std::vector<Type> out = (*op.type)(params, in, context);
+  for (const auto& [a, b] : context.guards) add(require_equal_op(), require_equal_params(a, b), {});
+  eqn.new_sizes = std::move(context.new_sizes);
+  for (Type& type : out) eqn.out.push_back(new_var(std::move(type)));
+  parts_.eqns.push_back(std::move(eqn));
+  const auto index = static_cast<std::uint32_t>(parts_.eqns.size());
+  for (Var v : parts_.eqns.back().out) maker_[v] = index;
+  if (pure) numbering_.emplace(key, index - 1);
+  return handles(parts_.eqns.back().out);
+}
+
+TraceResult Scope::finish(std::span<const Array> outputs, std::string name) {
+  TraceResult result;
+  ProgramParts parts;
+  parts.name = std::move(name);
+  std::vector<bool> live;
+  for (const Array& output : outputs) parts.outputs.push_back(resolve(output));
+  parts.types = parts_.types;
+  live.assign(parts.types.size(), false);
+  for (Var v : parts.outputs) live[v] = true;
+  // Backwards: an eqn stays when something reads it, when it has an effect, or when it decides a size.
+  std::vector<bool> keep(parts_.eqns.size(), false);
+  for (std::size_t i = parts_.eqns.size(); i-- > 0;) {
+    const Eqn& eqn = parts_.eqns[i];
+    bool wanted = !is_pure(*eqn.op, eqn.params) || !eqn.new_sizes.empty();
+    for (Var v : eqn.out) wanted = wanted || live[v];
+    keep[i] = wanted;
+    if (wanted)
+      for (Var v : eqn.in) live[v] = true;
+  }
+  FreeSizes sizes;
+  for (SizeVar s : parts_.size_params) sizes.see(Dim::variable(s));
+  parts.inputs = parts_.inputs;
+  for (std::size_t i = 0; i < captures_.size(); ++i) {
+    if (!live[capture_vars_[i]]) continue;
+    parts.inputs.push_back(capture_vars_[i]);
+    result.captures.push_back(captures_[i]);
+  }
+  for (Var v : parts.inputs) sizes.see(parts.types[v]);
+  for (std::size_t i = 0; i < parts_.eqns.size(); ++i) {
+    if (!keep[i]) continue;
+    const Eqn& eqn = parts_.eqns[i];
+    for (SizeVar s : eqn.new_sizes) sizes.define(s);
+    eqn.params.visit_dims([&](const Dim& d) { sizes.see(d); });
+    for (Var v : eqn.out) sizes.see(parts.types[v]);
+    parts.eqns.push_back(eqn);
+  }
+  parts.size_params = sizes.free;
+  for (SizeVar s : sizes.free) result.sizes.push_back(Dim::variable(s));
+  result.program = Program::finish(std::move(parts));
+  return result;
+}
+
+const Value* Scope::known(Var var) const {
+  const auto found = values_.find(var);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+Value Scope::evaluate(Var var) {
+  if (const Value* value = known(var)) return *value;
+  // Everything recorded since the last evaluation becomes one Program from known values to all new ones that are read
+  // later or asked for; it runs through the executor, compiled whole.
+  ProgramParts parts;
+  parts.types = parts_.types;
+  std::vector<bool> defined(parts.types.size(), false);
+  std::vector<Value> inputs;
+  const auto need = [&](Var v) {
+    if (defined[v]) return;
+    const Value* value = known(v);
+    if (value == nullptr)
+      throw ConcretizationError("a value was asked for that depends on an argument which is not known while tracing.");
+    defined[v] = true;
+    parts.inputs.push_back(v);
+    inputs.push_back(*value);
+  };
+  std::vector<Var> made;
+  for (; evaluated_eqns_ < parts_.eqns.size(); ++evaluated_eqns_) {
+    const Eqn& eqn = parts_.eqns[evaluated_eqns_];
+    for (Var v : eqn.in)
+      if (!defined[v]) need(v);
+    for (Var v : eqn.out) {
+      defined[v] = true;
+      made.push_back(v);
+    }
+    parts.eqns.push_back(eqn);
+  }
+  parts.outputs = made;
+  const ProgramRef program = Program::finish(std::move(parts));
+  Scope* const mine = top_scope;
+  top_scope = nullptr;  // the executor runs outside of any trace
+  std::vector<Value> results;
+  try {
+    results = executor().run(program, {}, inputs);
+  } catch (...) {
+    top_scope = mine;
+    throw;
+  }
+  top_scope = mine;
+  for (std::size_t i = 0; i < made.size(); ++i) values_.emplace(made[i], results[i]);
+  return *known(var);
+}
+
+CompileTime::CompileTime() : hidden_(top_scope) { top_scope = nullptr; }
+CompileTime::~CompileTime() { top_scope = hidden_; }
+
+}  // namespace tenon

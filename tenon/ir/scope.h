@@ -1,0 +1,87 @@
+// Scope: a trace in progress. A thread-local stack of scopes decides where an op goes: always to the top one.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+
+#include "tenon/ir/op.h"
+
+namespace tenon {
+
+// What a trace became: a closed Program whose inputs are those declared, then the captures.
+struct TraceResult {
+  ProgramRef program;
+  Arrays captures;         // handles of the enclosing scope, or concrete
+  std::vector<Dim> sizes;  // of the enclosing scope, one a size parameter
+};
+
+// Confined to its thread; scopes nest like blocks. Pure eqns are value-numbered: the same op on the same variables in
+// one recompute scope is one eqn.
+class Scope {
+ public:
+  Scope();
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  static Scope* top();                     // nullptr: no trace on this thread
+  static Scope& of(const Traced& traced);  // throws LeakError if that trace has ended
+
+  // A size parameter of the Program under construction; those asked for come first and stay, used or not.
+  Dim size_param();
+  Array input(const Type& type, bool weak = false);
+  // An input whose value is known while tracing: x.item() and host effects may look at it.
+  Array known_input(const Value& value, bool weak = false);
+  Arrays add(const OpInfo& op, const Params& params, std::span<const Array> operands);
+  TraceResult finish(std::span<const Array> outputs, std::string name = {});
+
+  const Type& type(Var var) const { return parts_.types[var]; }
+  const Eqn* maker(Var var) const;  // the eqn that made it; nullptr for inputs
+  Var resolve(const Array& array);  // the variable here of any handle; captures what comes from outside
+
+  bool knows_values() const { return knows_values_; }
+  Value evaluate(Var var);  // of a scope that knows its inputs: runs what was recorded since the last time, once
+  const Value* known(Var var) const;
+
+  // Eqns recorded from now on belong to this recompute scope and these numerics, until changed back.
+  RecomputeScope recompute = 0;
+  Numerics numerics = Numerics::relaxed;
+
+ private:
+  struct Key;
+  friend class ScopeTypeContext;
+  Var new_var(Type type);
+  Var literal(const Scalar& value);
+  Var capture(const Array& outer);
+  Arrays handles(std::span<const Var> vars);
+
+  std::uint64_t serial_;
+  Scope* below_;
+  ProgramParts parts_;
+  std::vector<std::uint32_t> maker_;  // of each var: eqn index + 1, or 0
+  Arrays captures_;
+  std::vector<Var> capture_vars_;
+  std::map<std::pair<std::uint64_t, Var>, Var> captured_traced_;
+  std::map<const void*, std::vector<std::size_t>> captured_buffers_;
+  std::unordered_map<Hash128, std::uint32_t> numbering_;  // pure eqns by structure
+  std::map<std::pair<std::string, Var>, SizeVar> data_sizes_;
+  bool knows_values_ = false;
+  std::unordered_map<Var, Value> values_;
+  std::size_t evaluated_eqns_ = 0;
+};
+
+// While it lives, ops on this thread run now, as if no trace were open.
+class CompileTime {
+ public:
+  CompileTime();
+  ~CompileTime();
+  CompileTime(const CompileTime&) = delete;
+  CompileTime& operator=(const CompileTime&) = delete;
+
+ private:
+  Scope* hidden_;
+};
+
+SizeVar fresh_size();  // unique in this process while tracing; Program::finish renumbers
+
+}  // namespace tenon

@@ -1,0 +1,47 @@
+// Type: what a variable of a Program holds. An array, a list that grows, an accumulator, or a reference.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tenon/base/dtype.h"
+#include "tenon/base/shape.h"
+
+namespace tenon {
+
+struct Type {
+  enum class Kind : std::uint8_t {
+    array,
+    list,   // of `element`; grows without a bound
+    accum,  // write-only sum of `element`s; arises by transposition
+    ref,    // mutable; discharged into carries when its scope closes
+  };
+  Kind kind = Kind::array;
+  DType dtype = DType::f32;             // of arrays
+  Shape shape;                          // of arrays
+  std::shared_ptr<const Type> element;  // of the other kinds
+
+  static Type array(DType dtype, Shape shape) { return {Kind::array, dtype, std::move(shape), nullptr}; }
+  static Type list(Type element) {
+    return {Kind::list, DType::f32, {}, std::make_shared<const Type>(std::move(element))};
+  }
+  static Type accum(Type element) {
+    return {Kind::accum, DType::f32, {}, std::make_shared<const Type>(std::move(element))};
+  }
+  static Type ref(Type element) {
+    return {Kind::ref, DType::f32, {}, std::make_shared<const Type>(std::move(element))};
+  }
+
+  bool is_array() const { return kind == Kind::array; }
+  bool is_list() const { return kind == Kind::list; }
+  std::size_t rank() const { return shape.rank(); }
+  std::string text() const;  // "f32[3,T]", "list<f32[3]>"
+  void hash(Hasher& hasher) const;
+  friend bool operator==(const Type& a, const Type& b);
+
+  // The same kind of type with every Dim mapped.
+  Type map_dims(const std::function<Dim(const Dim&)>& by) const;
+  void visit_dims(const std::function<void(const Dim&)>& seen) const;
+};
+
+}  // namespace tenon

@@ -1,0 +1,24 @@
+// Value: what crosses the entry of a Program at run time.
+#pragma once
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "tenon/ir/type.h"
+#include "tenon/runtime/buffer.h"
+
+namespace tenon {
+
+struct ListValue;
+using Value = std::variant<Buffer, ListValue>;
+
+// An immutable list; pushing shares nothing with the old one in the reference evaluator.
+struct ListValue {
+  Type element;
+  std::shared_ptr<const std::vector<Value>> items;
+};
+
+Type type_of(const Value& value);
+
+}  // namespace tenon

@@ -1,0 +1,62 @@
+// The rules of a Program's form.
+#include <fmt/format.h>
+
+#include "tenon/base/error.h"
+#include "tenon/ir/op.h"
+#include "tenon/ir/unify.h"
+
+namespace tenon {
+namespace {
+
+// Recomputes an eqn's types; sizes that its data decide are taken from the recorded ones.
+class VerifyContext : public TypeContext {
+ public:
+  explicit VerifyContext(const Eqn& eqn) : eqn_(eqn) {}
+  Dim new_size(std::string_view, std::size_t) override {
+    // The recorded number is not known from the key; a placeholder that unification binds.
+    placeholders_.push_back(first_placeholder + static_cast<SizeVar>(placeholders_.size()));
+    return Dim::variable(placeholders_.back());
+  }
+  void require_equal(const Dim& a, const Dim& b, const std::string& what) override {
+    if (a.known() && b.known() && a.value() != b.value()) throw VerifyError(fmt::format("{}: {}", eqn_.op->name, what));
+  }
+  static constexpr SizeVar first_placeholder = 0x80000000u;
+
+ private:
+  const Eqn& eqn_;
+  std::vector<SizeVar> placeholders_;
+};
+
+void verify_eqn(const Program& program, const Eqn& eqn) {
+  std::vector<Type> in;
+  for (Var v : eqn.in) in.push_back(program.type(v));
+  VerifyContext context(eqn);
+  const std::vector<Type> expected = (*eqn.op->type)(eqn.params, in, context);
+  if (expected.size() != eqn.out.size())
+    throw VerifyError(
+        fmt::format("{}: {} results by its rule, {} in the Program.", eqn.op->name, expected.size(), eqn.out.size()));
+  SizeBinding binding;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Type& recorded = program.type(eqn.out[i]);
+    if (!unify(expected[i], recorded, binding, VerifyContext::first_placeholder))
+      throw VerifyError(fmt::format("{}: result {} is {} by its rule, {} in the Program.", eqn.op->name, i,
+                                    expected[i].text(), recorded.text()));
+  }
+}
+
+}  // namespace
+
+void verify(const Program& program) {
+  std::vector<bool> defined(program.vars(), false);
+  for (Var v : program.inputs()) defined[v] = true;
+  for (const Eqn& eqn : program.eqns()) {
+    for (Var v : eqn.in)
+      if (!defined[v]) throw VerifyError(fmt::format("{}: reads a variable before it is defined.", eqn.op->name));
+    verify_eqn(program, eqn);
+    for (Var v : eqn.out) defined[v] = true;
+  }
+  for (Var v : program.outputs())
+    if (!defined[v]) throw VerifyError("Program: an output is not defined.");
+}
+
+}  // namespace tenon
