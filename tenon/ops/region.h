@@ -1,0 +1,48 @@
+// The ops that hold Programs: loop, cond, call. Every spelling of control flow is one of these.
+#pragma once
+
+#include <optional>
+
+#include "tenon/ir/bind.h"
+
+namespace tenon {
+
+// loop {…} consts…, carries…, xs…  ->  final carries…, ys…
+//   body: (consts…, carries…, one element of each xs…) -> (carries…, one element of each ys…)
+//   cond: (consts…, carries…) -> bool[]; absent: the loop runs `length` times.
+// An xs is an array whose axis 0 has `length`, or a list, which then decides the number of steps. A ys is an array
+// stacked along axis 0 where `length` is given and there is no cond, else a list.
+// reverse: step t reads and writes element n-1-t.
+struct LoopParams {
+  ProgramRef body;
+  ProgramRef cond;  // may be null
+  std::optional<Dim> length;
+  bool reverse = false;
+  std::int64_t consts = 0;
+  std::int64_t carries = 0;
+  std::int64_t unroll = 1;
+  std::vector<Dim> body_sizes;  // one a size parameter of body, cond
+  std::vector<Dim> cond_sizes;
+};
+
+// cond {…} index: i32[], operands…  ->  outputs of branches[clamp(index)](operands…); all branches agree in types.
+struct CondParams {
+  std::vector<ProgramRef> branches;
+  std::vector<std::vector<Dim>> sizes;
+};
+
+// call {…} operands…  ->  outputs of the Program
+struct CallParams {
+  ProgramRef program;
+  std::vector<Dim> sizes;
+};
+
+const OpInfo& loop_op();
+const OpInfo& cond_op();
+const OpInfo& call_op();
+
+Arrays loop(LoopParams params, std::span<const Array> operands);
+Arrays cond(CondParams params, const Array& index, std::span<const Array> operands);
+Arrays call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands);
+
+}  // namespace tenon
