@@ -108,27 +108,31 @@ struct BatchResult {
 using BatchRule = std::function<BatchResult(const BatchArgs&)>;
 
 // --- split: partial evaluation of a region op, for linearize and transpose. Ordinary ops are wholly known or not ---
+using Mask = std::vector<bool>;
 struct SplitArgs {
   const Params& params;
-  std::span<const Type> types;
-  std::span<const bool> known;  // operands whose value is there in the first part
+  std::span<const Type> types;  // of the operands
+  const Mask& known;            // operands whose value is there in the first part
+  bool recompute;
   Recurse& recurse;
 };
-// The eqn as two: `first` reads the known operands and gives the known outputs, then residuals; `second` reads the
-// residuals, then all operands that it names, and gives the unknown outputs.
+// The eqn as two: `first` reads known operands and gives the known outputs, then residuals; `second` reads operands and
+// residuals and gives the other outputs.
 struct SplitResult {
   const OpInfo* first;
   Params first_params;
   std::vector<std::size_t> first_in;   // operands of the eqn
-  std::vector<std::size_t> first_out;  // outputs of the eqn, known; the rest of first's outputs are residuals
-  std::size_t residuals = 0;
+  std::vector<std::size_t> first_out;  // outputs of the eqn; what `first` gives beyond them are residuals
   const OpInfo* second;
   Params second_params;
-  // Operands of `second`: an operand of the eqn, or residual number (value - operands.size()).
-  std::vector<std::size_t> second_in;
+  std::vector<std::size_t> second_in;   // operand i of the eqn as i, residual r as (number of operands) + r
   std::vector<std::size_t> second_out;  // outputs of the eqn
 };
-using SplitRule = std::function<SplitResult(const SplitArgs&)>;
+struct SplitRule {
+  // Outputs that depend on an operand of the mask.
+  std::function<Mask(const Params&, const Mask&, Recurse&)> reach;
+  std::function<SplitResult(const SplitArgs&)> split;
+};
 
 // --- lower ---
 struct LowerArgs {

@@ -1,34 +1,57 @@
 // Recurse: how the slots of region ops transform the Programs inside them, without seeing `transform`.
+// Every transformation is told exactly which inputs and outputs take part, as masks. `reach` computes masks first; one
+// rewriting run follows. So a carry fix-point costs a few walks over the body, whatever is nested inside.
 #pragma once
 
 #include "tenon/ir/op.h"
 
 namespace tenon {
 
-using Mask = std::vector<bool>;
+struct PartitionRequest {
+  Mask known_in;
+  Mask known_out;         // outputs to have in the first part; each must be computable from known inputs
+  Mask free_in;           // known inputs that the second part may read at no cost (empty: none)
+  bool recompute = true;  // choose residuals by a minimum cut; false: save exactly what the second part reads
+};
 
-// A Program as two: `first` maps the known inputs to the known outputs, then residuals; `second` maps the residuals,
-// then the unknown inputs, to the unknown outputs.
+// A Program as two.
+//   first:  known inputs -> the outputs asked for as known, then the stored residuals
+//   second: unknown inputs, then all residuals -> the other outputs
 struct Partitioned {
+  struct Residual {
+    enum class From { input, output, stored } from;
+    std::size_t index;  // of the input, of the (known) output, or among the stored ones
+    Type type;          // sizes in terms of the Program's own size parameters
+  };
   ProgramRef first;
   ProgramRef second;
-  Mask known_out;               // of the outputs
-  std::vector<Type> residuals;  // types of the residuals
-  // A residual that is just input i of the Program (its position among all inputs), else none: never stored again.
-  std::vector<std::optional<std::size_t>> residual_is_input;
+  std::vector<Residual> residuals;
+  // Size parameters of `second`: a Dim of the Program's own size variables, where it is that.
+  std::vector<std::optional<Dim>> second_sizes;
+};
+
+struct TransposeRequest {
+  Mask linear_in;
+  Mask cotangents;  // outputs whose cotangent is there; the others' is zero
+  Mask accumulate;  // linear inputs whose cotangent is added to a sum that is handed in (empty: none)
 };
 
 struct Recurse {
   virtual ~Recurse() = default;
-  // Inputs: primals, then the tangents of the active inputs. Outputs: primals, then the tangents of outputs in
-  // `active_out`, which comes back grown to those that depend on an active input (those asked for are kept, as zeros).
-  virtual ProgramRef jvp(const ProgramRef&, const Mask& active_in, Mask& active_out) = 0;
-  // `known_out` comes in as what the caller can use as known and goes back as what is known.
-  virtual Partitioned partition(const ProgramRef&, const Mask& known_in, const Mask& known_out_wanted) = 0;
-  // Inputs: the non-linear inputs, then the cotangents of all outputs. Outputs: the cotangents of the linear inputs.
-  virtual ProgramRef transpose(const ProgramRef&, const Mask& linear_in) = 0;
-  // Batched inputs and outputs carry the batch as axis 0. `batched_out` grows as in jvp.
-  virtual ProgramRef vmap(const ProgramRef&, const Mask& batched_in, Mask& batched_out, const Dim& size) = 0;
+  // Outputs that depend on an input of the mask.
+  virtual Mask reach(const ProgramRef&, const Mask& in) = 0;
+  // Inputs: primals, then the tangents of `active_in`. Outputs: primals, then the tangents of `active_out` (zeros where
+  // nothing active reaches).
+  virtual ProgramRef jvp(const ProgramRef&, const Mask& active_in, const Mask& active_out) = 0;
+  virtual Partitioned partition(const ProgramRef&, const PartitionRequest&) = 0;
+  // Inputs: the non-linear inputs, the cotangents that are there, the sums. Outputs: the cotangents (or new sums) of
+  // the linear inputs.
+  virtual ProgramRef transpose(const ProgramRef&, const TransposeRequest&) = 0;
+  // Inputs and outputs of the masks carry the batch as axis 0 (arrays inside lists too).
+  virtual ProgramRef vmap(const ProgramRef&, const Mask& batched_in, const Mask& batched_out, const Dim& size) = 0;
 };
+
+// The size parameters of a Program, found by matching its inputs' types against those of operands.
+std::vector<Dim> infer_sizes(const Program& program, std::span<const Type> operands);
 
 }  // namespace tenon

@@ -1,0 +1,269 @@
+#include "tenon/base/dim.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tenon/base/error.h"
+
+namespace tenon {
+
+// An atom is a size variable, or a floor-division, modulo, minimum or maximum of two Dims.
+struct DimAtom {
+  enum class Kind : std::uint8_t { variable, floor_div, modulo, min, max } kind = Kind::variable;
+  SizeVar variable = 0;
+  std::vector<Dim> operands;  // two, or none
+};
+
+namespace {
+
+int compare(const Dim& a, const Dim& b);
+
+int compare(const DimAtom& a, const DimAtom& b) {
+  if (a.kind != b.kind) return a.kind < b.kind ? -1 : 1;
+  if (a.kind == DimAtom::Kind::variable) return a.variable == b.variable ? 0 : a.variable < b.variable ? -1 : 1;
+  if (const int c = compare(a.operands[0], b.operands[0]); c != 0) return c;
+  return compare(a.operands[1], b.operands[1]);
+}
+
+// A product of atoms, sorted; powers as repetition.
+using Monomial = std::vector<std::shared_ptr<const DimAtom>>;
+
+int compare(const Monomial& a, const Monomial& b) {
+  if (a.size() != b.size()) return a.size() > b.size() ? -1 : 1;  // higher degree first
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (const int c = compare(*a[i], *b[i]); c != 0) return c;
+  return 0;
+}
+
+struct MonomialLess {
+  bool operator()(const Monomial& a, const Monomial& b) const { return compare(a, b) < 0; }
+};
+using Terms = std::map<Monomial, std::int64_t, MonomialLess>;
+
+[[noreturn]] void overflow() { throw ShapeError("a size does not fit in 63 bits.", "Check the sizes."); }
+std::int64_t checked_add(std::int64_t a, std::int64_t b) {
+  std::int64_t r;
+  if (__builtin_add_overflow(a, b, &r)) overflow();
+  return r;
+}
+std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
+  std::int64_t r;
+  if (__builtin_mul_overflow(a, b, &r)) overflow();
+  return r;
+}
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  if (b == 0) throw ShapeError("a size is divided by 0.");
+  if (b == -1) return checked_mul(a, -1);
+  const std::int64_t q = a / b;
+  return q - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
+
+}  // namespace
+
+// Canonical: sorted monomials with coefficients that are not 0; the constant is the empty monomial.
+struct DimPolynomial {
+  Terms terms;
+
+  static Terms of(const Dim& d) {
+    if (d.polynomial_) return d.polynomial_->terms;
+    if (d.value_ == 0) return {};
+    return {{Monomial{}, d.value_}};
+  }
+  static Dim make(Terms terms) {
+    std::erase_if(terms, [](const auto& term) { return term.second == 0; });
+    if (terms.empty()) return Dim(0);
+    if (terms.size() == 1 && terms.begin()->first.empty()) return Dim(terms.begin()->second);
+    auto polynomial = std::make_shared<DimPolynomial>();
+    polynomial->terms = std::move(terms);
+    return Dim(std::shared_ptr<const DimPolynomial>(std::move(polynomial)));
+  }
+  static Dim atom(DimAtom::Kind kind, const Dim& a, const Dim& b) {
+    return make({{Monomial{std::make_shared<const DimAtom>(DimAtom{kind, 0, {a, b}})}, 1}});
+  }
+};
+
+namespace {
+
+int compare(const Dim& a, const Dim& b) {
+  const Terms x = DimPolynomial::of(a), y = DimPolynomial::of(b);
+  auto i = x.begin(), j = y.begin();
+  for (; i != x.end() && j != y.end(); ++i, ++j) {
+    if (const int c = compare(i->first, j->first); c != 0) return c;
+    if (i->second != j->second) return i->second < j->second ? -1 : 1;
+  }
+  return i == x.end() ? (j == y.end() ? 0 : -1) : 1;
+}
+
+}  // namespace
+
+Dim::Dim(std::shared_ptr<const DimPolynomial> polynomial) : polynomial_(std::move(polynomial)) {}
+
+Dim Dim::variable(SizeVar var) {
+  return DimPolynomial::make(
+      {{Monomial{std::make_shared<const DimAtom>(DimAtom{DimAtom::Kind::variable, var, {}})}, 1}});
+}
+
+Dim operator+(const Dim& a, const Dim& b) {
+  if (a.known() && b.known()) return checked_add(a.value(), b.value());
+  Terms sum = DimPolynomial::of(a);
+  for (const auto& [monomial, coefficient] : DimPolynomial::of(b))
+    sum[monomial] = checked_add(sum[monomial], coefficient);
+  return DimPolynomial::make(std::move(sum));
+}
+
+Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
+
+Dim operator*(const Dim& a, const Dim& b) {
+  if (a.known() && b.known()) return checked_mul(a.value(), b.value());
+  Terms product;
+  for (const auto& [m, c] : DimPolynomial::of(a))
+    for (const auto& [n, d] : DimPolynomial::of(b)) {
+      Monomial both = m;
+      both.insert(both.end(), n.begin(), n.end());
+      std::ranges::sort(both, [](const auto& x, const auto& y) { return compare(*x, *y) < 0; });
+      product[both] = checked_add(product[both], checked_mul(c, d));
+    }
+  return DimPolynomial::make(std::move(product));
+}
+
+Dim floor_div(const Dim& a, const Dim& b) {
+  if (b == Dim(1)) return a;
+  if (b == Dim(0)) throw ShapeError("a size is divided by 0.");
+  if (a.known() && b.known()) return floor_div(a.value(), b.value());
+  if (b.known()) {  // an exact quotient stays a polynomial
+    Terms quotient = DimPolynomial::of(a);
+    if (std::ranges::all_of(quotient, [&](const auto& t) { return t.second % b.value() == 0; })) {
+      for (auto& [monomial, coefficient] : quotient) coefficient /= b.value();
+      return DimPolynomial::make(std::move(quotient));
+    }
+  }
+  if (a == b) return 1;
+  return DimPolynomial::atom(DimAtom::Kind::floor_div, a, b);
+}
+
+Dim modulo(const Dim& a, const Dim& b) {
+  if (b == Dim(1) || a == b) return 0;
+  if (a.known() && b.known()) return a.value() - floor_div(a.value(), b.value()) * b.value();
+  if (b.known() && b.value() != 0 && floor_div(a, b) * b == a) return 0;
+  return DimPolynomial::atom(DimAtom::Kind::modulo, a, b);
+}
+
+Dim min(const Dim& a, const Dim& b) {
+  if (const Dim difference = a - b; difference.known()) return difference.value() <= 0 ? a : b;
+  return compare(a, b) < 0 ? DimPolynomial::atom(DimAtom::Kind::min, a, b)
+                           : DimPolynomial::atom(DimAtom::Kind::min, b, a);
+}
+
+Dim max(const Dim& a, const Dim& b) {
+  if (const Dim difference = a - b; difference.known()) return difference.value() >= 0 ? a : b;
+  return compare(a, b) < 0 ? DimPolynomial::atom(DimAtom::Kind::max, a, b)
+                           : DimPolynomial::atom(DimAtom::Kind::max, b, a);
+}
+
+bool operator==(const Dim& a, const Dim& b) {
+  if (a.known() != b.known()) return false;
+  if (a.known()) return a.value_ == b.value_;
+  return a.polynomial_ == b.polynomial_ || compare(a, b) == 0;
+}
+
+namespace {
+
+std::string atom_text(const DimAtom& atom, const std::function<std::string(SizeVar)>& name) {
+  using Kind = DimAtom::Kind;
+  if (atom.kind == Kind::variable) return name(atom.variable);
+  const std::string a = atom.operands[0].text(name), b = atom.operands[1].text(name);
+  switch (atom.kind) {
+    case Kind::floor_div:
+      return fmt::format("div({},{})", a, b);
+    case Kind::modulo:
+      return fmt::format("mod({},{})", a, b);
+    case Kind::min:
+      return fmt::format("min({},{})", a, b);
+    default:
+      return fmt::format("max({},{})", a, b);
+  }
+}
+
+void visit_atoms(const Dim& dim, const std::function<void(const DimAtom&)>& seen) {
+  for (const auto& [monomial, coefficient] : DimPolynomial::of(dim))
+    for (const auto& atom : monomial) seen(*atom);
+}
+
+}  // namespace
+
+std::string Dim::text(const std::function<std::string(SizeVar)>& name) const {
+  if (known()) return fmt::format("{}", value_);
+  std::string text;
+  for (const auto& [monomial, coefficient] : polynomial_->terms) {
+    if (coefficient < 0)
+      text += "-";
+    else if (!text.empty())
+      text += "+";
+    const std::uint64_t magnitude =
+        coefficient < 0 ? -static_cast<std::uint64_t>(coefficient) : static_cast<std::uint64_t>(coefficient);
+    if (magnitude != 1 || monomial.empty()) text += fmt::format("{}{}", magnitude, monomial.empty() ? "" : "*");
+    for (std::size_t i = 0; i < monomial.size(); ++i) text += (i > 0 ? "*" : "") + atom_text(*monomial[i], name);
+  }
+  return text;
+}
+
+std::string Dim::text() const {
+  return text([](SizeVar v) { return fmt::format("s{}", v); });
+}
+
+Dim Dim::substitute(const std::function<Dim(SizeVar)>& by) const {
+  if (known()) return *this;
+  const auto of_atom = [&](const DimAtom& atom) -> Dim {
+    using Kind = DimAtom::Kind;
+    if (atom.kind == Kind::variable) return by(atom.variable);
+    const Dim a = atom.operands[0].substitute(by), b = atom.operands[1].substitute(by);
+    switch (atom.kind) {
+      case Kind::floor_div:
+        return floor_div(a, b);
+      case Kind::modulo:
+        return modulo(a, b);
+      case Kind::min:
+        return min(a, b);
+      default:
+        return max(a, b);
+    }
+  };
+  Dim sum = 0;
+  for (const auto& [monomial, coefficient] : polynomial_->terms) {
+    Dim product = coefficient;
+    for (const auto& atom : monomial) product = product * of_atom(*atom);
+    sum = sum + product;
+  }
+  return sum;
+}
+
+void Dim::visit_variables(const std::function<void(SizeVar)>& seen) const {
+  if (known()) return;
+  visit_atoms(*this, [&](const DimAtom& atom) {
+    if (atom.kind == DimAtom::Kind::variable) return seen(atom.variable);
+    for (const Dim& operand : atom.operands) operand.visit_variables(seen);
+  });
+}
+
+std::int64_t Dim::evaluate(const std::function<std::int64_t(SizeVar)>& value) const {
+  return substitute([&](SizeVar v) { return Dim(value(v)); }).value();
+}
+
+void Dim::hash(Hasher& hasher) const {
+  if (known()) {
+    hasher(value_);
+    return;
+  }
+  hasher(polynomial_->terms.size());
+  for (const auto& [monomial, coefficient] : polynomial_->terms) {
+    hasher(coefficient)(monomial.size());
+    for (const auto& atom : monomial) {
+      hasher(atom->kind)(atom->variable);
+      for (const Dim& operand : atom->operands) operand.hash(hasher);
+    }
+  }
+}
+
+}  // namespace tenon

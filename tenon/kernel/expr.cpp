@@ -1,0 +1,115 @@
+#include "tenon/kernel/expr.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "tenon/base/error.h"
+
+namespace tenon::kernel {
+namespace {
+
+constexpr std::string_view unary_names[] = {
+    "neg", "abs", "sign", "floor", "ceil", "round", "sqrt", "rsqrt", "exp",      "expm1", "log",       "log1p", "sin",
+    "cos", "tan", "tanh", "sinh",  "cosh", "asin",  "acos", "atan",  "logistic", "erf",   "is_finite", "not"};
+constexpr std::string_view binary_names[] = {"add", "sub", "mul", "div", "rem",        "pow",        "atan2",
+                                             "max", "min", "eq",  "ne",  "lt",         "le",         "gt",
+                                             "ge",  "and", "or",  "xor", "shift_left", "shift_right"};
+
+bool is_comparison(Binary op) { return op >= Binary::eq && op <= Binary::ge; }
+
+Expr make(Expr::Node node) { return Expr(std::make_shared<const Expr::Node>(std::move(node))); }
+
+std::shared_ptr<const Expr::Node> share(const Expr& x) {
+  if (!x) throw CompileError("kernel: an expression without a value.");
+  return x.shared();
+}
+
+bool is_index_constant(const Expr& x) { return x.kind() == Expr::Kind::constant && x.dtype() == DType::i64; }
+
+}  // namespace
+
+std::string_view name(Unary op) { return unary_names[static_cast<std::size_t>(op)]; }
+std::string_view name(Binary op) { return binary_names[static_cast<std::size_t>(op)]; }
+
+Expr::Expr(std::int64_t index) : Expr(constant(DType::i64, &index)) {}
+
+Expr constant(DType dtype, const void* bits) {
+  Expr::Node node{.kind = Expr::Kind::constant, .dtype = dtype};
+  std::memcpy(node.bits.data(), bits, size_of(dtype));
+  return make(std::move(node));
+}
+
+Expr constant_like(const Expr& like, double value) {
+  return dispatch(like.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
+      const T v(static_cast<float>(value));
+      return constant(like.dtype(), &v);
+    } else {
+      const T v = static_cast<T>(value);
+      return constant(like.dtype(), &v);
+    }
+  });
+}
+
+Expr variable(std::uint32_t id, DType dtype) { return make({.kind = Expr::Kind::variable, .dtype = dtype, .id = id}); }
+
+Expr load(std::uint32_t buffer, DType dtype, const Expr& offset) {
+  if (offset.dtype() != DType::i64) throw CompileError("kernel: offsets are i64.");
+  return make({.kind = Expr::Kind::load, .dtype = dtype, .id = buffer, .operands = {share(offset)}});
+}
+
+Expr unary(Unary op, const Expr& x) {
+  const DType dtype = op == Unary::is_finite ? DType::bool_ : x.dtype();
+  return make({.kind = Expr::Kind::unary, .dtype = dtype, .unary = op, .operands = {share(x)}});
+}
+
+// Indices fold as they are made, so that offsets stay affine where they can be.
+Expr binary(Binary op, const Expr& x, const Expr& y) {
+  if (x.dtype() != y.dtype())
+    throw CompileError(
+        fmt::format("kernel: {} of {} and {}.", name(op), tenon::name(x.dtype()), tenon::name(y.dtype())));
+  if (x.dtype() == DType::i64) {
+    if (is_index_constant(x) && is_index_constant(y)) {
+      const auto a = static_cast<std::uint64_t>(constant_value(x)), b = static_cast<std::uint64_t>(constant_value(y));
+      if (op == Binary::add) return Expr(static_cast<std::int64_t>(a + b));
+      if (op == Binary::sub) return Expr(static_cast<std::int64_t>(a - b));
+      if (op == Binary::mul) return Expr(static_cast<std::int64_t>(a * b));
+      if (op == Binary::div && constant_value(x) >= 0 && constant_value(y) > 0)
+        return Expr(static_cast<std::int64_t>(a / b));
+      if (op == Binary::rem && constant_value(x) >= 0 && constant_value(y) > 0)
+        return Expr(static_cast<std::int64_t>(a % b));
+    }
+    if (op == Binary::add && is_constant(x, 0)) return y;
+    if ((op == Binary::add || op == Binary::sub) && is_constant(y, 0)) return x;
+    if (op == Binary::mul && (is_constant(x, 0) || is_constant(y, 1))) return x;
+    if (op == Binary::mul && (is_constant(y, 0) || is_constant(x, 1))) return y;
+    if (op == Binary::div && is_constant(y, 1)) return x;
+    if (op == Binary::rem && is_constant(y, 1)) return Expr(std::int64_t(0));
+  }
+  const DType dtype = is_comparison(op) ? DType::bool_ : x.dtype();
+  return make({.kind = Expr::Kind::binary, .dtype = dtype, .binary = op, .operands = {share(x), share(y)}});
+}
+
+Expr select(const Expr& condition, const Expr& if_true, const Expr& if_false) {
+  if (condition.dtype() != DType::bool_ || if_true.dtype() != if_false.dtype())
+    throw CompileError("kernel: select takes a bool and two values of one dtype.");
+  return make({.kind = Expr::Kind::select,
+               .dtype = if_true.dtype(),
+               .operands = {share(condition), share(if_true), share(if_false)}});
+}
+
+Expr convert(DType dtype, const Expr& x) {
+  if (x.dtype() == dtype) return x;
+  return make({.kind = Expr::Kind::convert, .dtype = dtype, .operands = {share(x)}});
+}
+
+bool is_constant(const Expr& x, std::int64_t value) { return is_index_constant(x) && constant_value(x) == value; }
+
+std::int64_t constant_value(const Expr& x) {
+  std::int64_t value;
+  std::memcpy(&value, x.node().bits.data(), sizeof value);
+  return value;
+}
+
+}  // namespace tenon::kernel

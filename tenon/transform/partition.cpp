@@ -1,0 +1,352 @@
+// Partial evaluation of a Program by known inputs, and the choice of residuals by a minimum cut.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tenon/ir/replay.h"
+#include "tenon/transform/memo.h"
+#include "tenon/transform/min_cut.h"
+#include "tenon/transform/transforms.h"
+
+namespace tenon {
+namespace {
+
+// Whether the second part may compute an eqn again: elementwise work and maps of indices, never products, reductions,
+// loops or effects.
+bool is_recomputable(const Eqn& eqn) {
+  if (!eqn.new_sizes.empty()) return false;
+  if (eqn.op->effect && (*eqn.op->effect)(eqn.params) != Effect::none) return false;
+  if (!eqn.op->lower) return false;
+  return std::holds_alternative<LowerElement>(*eqn.op->lower);
+}
+
+std::int64_t bytes_of(const Type& type) {
+  if (!type.is_array()) return std::int64_t(1) << 30;  // a list: as if large
+  std::int64_t elements = 1;
+  for (const Dim& d : type.shape) elements *= d.known() ? std::max<std::int64_t>(d.value(), 1) : 64;
+  return elements * static_cast<std::int64_t>(size_of(type.dtype));
+}
+
+enum class Part { first, both, second };  // of an eqn; `both`: a region op that is split
+
+class Partition {
+ public:
+  Partition(const Program& program, const PartitionRequest& request) : program_(program), request_(request) {}
+
+  Partitioned run() {
+    classify();
+    Scope first;
+    for (std::size_t i = 0; i < program_.size_params().size(); ++i) sizes_.push_back(first.size_param());
+    Replay known(program_, sizes_);
+    replay_first(first, known);
+    choose();
+    return replay_second(first, known);
+  }
+
+ private:
+  struct Split {
+    SplitResult parts;
+    Arrays residuals;  // handles of the first part
+    std::vector<bool> used;
+  };
+
+  // Which eqns and variables are known. A region op with a known output is split.
+  void classify() {
+    known_.assign(program_.vars(), false);
+    constant_.assign(program_.vars(), false);
+    for (std::size_t i = 0; i < request_.known_in.size(); ++i) known_[program_.inputs()[i]] = request_.known_in[i];
+    for (const Eqn& eqn : program_.eqns()) {
+      Mask unknown;
+      bool all_known = true, all_constant = is_recomputable(eqn);
+      for (Var v : eqn.in) {
+        unknown.push_back(!known_[v]);
+        all_known = all_known && known_[v];
+        all_constant = all_constant && constant_[v];
+      }
+      Part part = all_known ? Part::first : Part::second;
+      if (!all_known && eqn.op->split) {
+        const Mask out = eqn.op->split->reach(eqn.params, unknown, recurse());
+        if (std::ranges::find(out, false) != out.end()) {
+          part = Part::both;
+          for (std::size_t i = 0; i < out.size(); ++i) known_[eqn.out[i]] = !out[i];
+        }
+      }
+      if (part == Part::first)
+        for (Var v : eqn.out) {
+          known_[v] = true;
+          constant_[v] = all_constant;
+        }
+      part_.push_back(part);
+    }
+  }
+
+  void replay_first(Scope&, Replay& known) {
+    Scope& first = *Scope::top();
+    for (std::size_t i = 0; i < program_.inputs().size(); ++i) {
+      const Var v = program_.inputs()[i];
+      if (known_[v]) known.set(v, first.input(known.type(v)));
+    }
+    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
+      const Eqn& eqn = program_.eqns()[e];
+      if (part_[e] == Part::first) known.bind_eqn(eqn);
+      if (part_[e] == Part::both) splits_.emplace(e, split(eqn, known));
+    }
+  }
+
+  Split split(const Eqn& eqn, Replay& known) {
+    const EqnScope place(eqn);
+    Mask operand_known;
+    std::vector<Type> types;
+    for (Var v : eqn.in) {
+      operand_known.push_back(known_[v]);
+      types.push_back(known.type(v));
+    }
+    const Params params = known.params(eqn);
+    Split result{(*eqn.op->split).split({params, types, operand_known, request_.recompute, recurse()}), {}, {}};
+    Arrays operands;
+    for (std::size_t i : result.parts.first_in) operands.push_back(known.get(eqn.in[i]));
+    Arrays outputs = bind_op(*result.parts.first, result.parts.first_params, operands);
+    for (std::size_t i = 0; i < result.parts.first_out.size(); ++i)
+      known.set(eqn.out[result.parts.first_out[i]], outputs[i]);
+    result.residuals.assign(outputs.begin() + static_cast<std::ptrdiff_t>(result.parts.first_out.size()),
+                            outputs.end());
+    return result;
+  }
+
+  // Known variables that the second part reads as they are.
+  std::vector<Var> reads() const {
+    std::vector<Var> reads;
+    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
+      const Eqn& eqn = program_.eqns()[e];
+      if (part_[e] == Part::second) {
+        for (Var v : eqn.in)
+          if (known_[v]) reads.push_back(v);
+      } else if (part_[e] == Part::both) {
+        for (std::size_t i : splits_.at(e).parts.second_in)
+          if (i < eqn.in.size() && known_[eqn.in[i]]) reads.push_back(eqn.in[i]);
+      }
+    }
+    for (std::size_t i = 0; i < program_.outputs().size(); ++i) {
+      const Var v = program_.outputs()[i];
+      if (known_[v] && !request_.known_out[i]) reads.push_back(v);
+    }
+    return reads;
+  }
+
+  // save_[v]: v is a residual. Constants are always made again. Without recomputation, what is read is saved.
+  void choose() {
+    save_.assign(program_.vars(), false);
+    const std::vector<Var> wanted = reads();
+    if (!request_.recompute) {
+      for (Var v : wanted) save_[v] = !constant_[v];
+      return;
+    }
+    // Each known variable is an edge (in, out) of the weight of saving it; an eqn's operands lead to its results
+    // without a bound, so that cutting elsewhere means saving; what cannot be made again hangs on the source.
+    const std::size_t n = program_.vars(), source = 2 * n, sink = 2 * n + 1;
+    FlowGraph graph(2 * n + 2);
+    std::vector<bool> is_free(n, false);
+    for (std::size_t i = 0; i < request_.free_in.size(); ++i) is_free[program_.inputs()[i]] = request_.free_in[i];
+    for (std::size_t i = 0; i < program_.outputs().size(); ++i)
+      if (request_.known_out[i] && request_.free_in.empty()) is_free[program_.outputs()[i]] = true;
+    for (Var v = 0; v < n; ++v)
+      if (known_[v] && !constant_[v])
+        graph.add_edge(2 * v, 2 * v + 1, is_free[v] ? 0 : bytes_of(program_.type(v)) * 8 + 1);
+    for (Var v : program_.inputs())
+      if (known_[v]) graph.add_edge(source, 2 * v, FlowGraph::unbounded);
+    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
+      const Eqn& eqn = program_.eqns()[e];
+      if (part_[e] == Part::second) continue;
+      const bool again = part_[e] == Part::first && is_recomputable(eqn);
+      for (Var out : eqn.out) {
+        if (!known_[out] || constant_[out]) continue;
+        if (!again)
+          graph.add_edge(source, 2 * out, FlowGraph::unbounded);
+        else
+          for (Var in : eqn.in)
+            if (!constant_[in]) graph.add_edge(2 * in + 1, 2 * out, FlowGraph::unbounded);
+      }
+    }
+    for (Var v : wanted)
+      if (!constant_[v]) graph.add_edge(2 * v + 1, sink, FlowGraph::unbounded);
+    const std::vector<bool> below = graph.sink_side(source, sink);
+    for (Var v = 0; v < n; ++v) save_[v] = known_[v] && !constant_[v] && !below[2 * v] && below[2 * v + 1];
+    // A variable of weight 0 on the way is saved wherever it is reached.
+    for (Var v = 0; v < n; ++v)
+      if (known_[v] && is_free[v] && below[2 * v + 1]) save_[v] = true;
+  }
+
+  Partitioned replay_second(Scope& first, const Replay& known) {
+    Partitioned result;
+    Arrays first_outputs;
+    for (std::size_t i = 0; i < program_.outputs().size(); ++i)
+      if (request_.known_out[i]) {
+        if (!known_[program_.outputs()[i]])
+          throw VerifyError("partition: an output was asked for as known that is not.");
+        first_outputs.push_back(known.get(program_.outputs()[i]));
+      }
+    const std::size_t known_outputs = first_outputs.size();
+    TraceResult traced;
+    {
+      Scope second;
+      Replay rest(program_, sizes_);
+      for (std::size_t i = 0; i < program_.inputs().size(); ++i) {
+        const Var v = program_.inputs()[i];
+        if (!known_[v]) rest.set(v, second.input(rest.type(v)));
+      }
+      remade_.assign(program_.vars(), false);
+      for (std::size_t e = 0; e < program_.eqns().size(); ++e) bind_second(e, known, rest);
+      Arrays outputs;
+      for (std::size_t i = 0; i < program_.outputs().size(); ++i)
+        if (!request_.known_out[i]) {
+          const Var v = program_.outputs()[i];
+          if (known_[v]) make_again(v, known, rest);
+          outputs.push_back(rest.get(v));
+        }
+      traced = second.finish(outputs, program_.name() + "_rest");
+    }
+    // Residuals are what the second part captured: inputs and outputs of the first are not stored again.
+    for (const Array& capture : traced.captures) {
+      using From = Partitioned::Residual::From;
+      const Var v = first.resolve(capture);
+      Partitioned::Residual residual{From::stored, first_outputs.size() - known_outputs, capture.type()};
+      std::size_t input = 0;
+      bool found = false;
+      for (std::size_t i = 0; i < program_.inputs().size() && !found; ++i) {
+        if (!known_[program_.inputs()[i]]) continue;
+        if (first.resolve(known.get(program_.inputs()[i])) == v) {
+          residual.from = From::input;
+          input = i;
+          found = true;
+        }
+      }
+      if (found) residual.index = input;
+      for (std::size_t i = 0, k = 0; i < program_.outputs().size() && !found; ++i) {
+        if (!request_.known_out[i]) continue;
+        if (first.resolve(known.get(program_.outputs()[i])) == v) {
+          residual.from = From::output;
+          residual.index = i;
+          found = true;
+        }
+        ++k;
+      }
+      if (!found) first_outputs.push_back(capture);
+      result.residuals.push_back(residual);
+    }
+    const SizeBinding own = own_sizes();
+    for (auto& residual : result.residuals) residual.type = substitute(residual.type, own);
+    for (const Dim& size : traced.sizes) {
+      const auto v = bare_variable(size);
+      const auto at = own.find(*v);
+      result.second_sizes.push_back(at == own.end() ? std::nullopt : std::optional(at->second));
+    }
+    result.second = traced.program;
+    result.first = first.finish(first_outputs, program_.name() + "_known").program;
+    return result;
+  }
+
+  // The trace's variables for size parameters, back to the Program's own.
+  SizeBinding own_sizes() const {
+    SizeBinding own;
+    for (std::size_t i = 0; i < sizes_.size(); ++i)
+      own.emplace(*bare_variable(sizes_[i]), Dim::variable(program_.size_params()[i]));
+    return own;
+  }
+
+  void bind_second(std::size_t e, const Replay& known, Replay& rest) {
+    const Eqn& eqn = program_.eqns()[e];
+    if (part_[e] == Part::first) return;
+    if (part_[e] == Part::second) {
+      for (Var v : eqn.in)
+        if (known_[v]) make_again(v, known, rest);
+      return rest.bind_eqn(eqn);
+    }
+    const EqnScope place(eqn);
+    const Split& split = splits_.at(e);
+    Arrays operands;
+    for (std::size_t i : split.parts.second_in) {
+      if (i >= eqn.in.size()) {
+        operands.push_back(split.residuals[i - eqn.in.size()]);
+        continue;
+      }
+      if (known_[eqn.in[i]]) make_again(eqn.in[i], known, rest);
+      operands.push_back(rest.get(eqn.in[i]));
+    }
+    const Arrays outputs = bind_op(*split.parts.second, split.parts.second_params, operands);
+    for (std::size_t i = 0; i < split.parts.second_out.size(); ++i)
+      rest.set(eqn.out[split.parts.second_out[i]], outputs[i]);
+  }
+
+  // Puts a known variable into the second part: a residual, or computed again from residuals.
+  void make_again(Var v, const Replay& known, Replay& rest) {
+    if (remade_[v]) return;
+    remade_[v] = true;
+    const Eqn* maker = save_[v] ? nullptr : maker_of(v);
+    if (maker == nullptr) return rest.set(v, known.get(v));
+    for (Var in : maker->in) make_again(in, known, rest);
+    rest.bind_eqn(*maker);
+    for (Var out : maker->out) remade_[out] = true;
+  }
+
+  // The eqn that made a variable, if it may be computed again.
+  const Eqn* maker_of(Var v) {
+    if (maker_.empty()) {
+      maker_.assign(program_.vars(), nullptr);
+      for (std::size_t e = 0; e < program_.eqns().size(); ++e)
+        if (part_[e] == Part::first && is_recomputable(program_.eqns()[e]))
+          for (Var out : program_.eqns()[e].out) maker_[out] = &program_.eqns()[e];
+    }
+    if (!request_.recompute && !constant_[v]) return nullptr;
+    return maker_[v];
+  }
+
+  const Program& program_;
+  const PartitionRequest& request_;
+  std::vector<Dim> sizes_;
+  std::vector<bool> known_, constant_, save_, remade_;
+  std::vector<Part> part_;
+  std::map<std::size_t, Split> splits_;
+  std::vector<const Eqn*> maker_;
+};
+
+}  // namespace
+
+Partitioned partition(const ProgramRef& program, const PartitionRequest& request) {
+  static Memo<Partitioned> memo;
+  Hasher h;
+  h("partition")(program->hash())(request.recompute);
+  hash_mask(h, request.known_in);
+  hash_mask(h, request.known_out);
+  hash_mask(h, request.free_in);
+  return memo.get(h.finish(), [&] { return Partition(*program, request).run(); });
+}
+
+Partitioned linearize(const ProgramRef& program, const Mask& active_in, const Mask& active_out) {
+  const ProgramRef both = jvp(program, active_in, active_out);
+  PartitionRequest request;
+  request.known_in.assign(both->inputs().size(), false);
+  std::fill_n(request.known_in.begin(), active_in.size(), true);
+  request.known_out.assign(both->outputs().size(), false);
+  std::fill_n(request.known_out.begin(), active_out.size(), true);
+  return partition(both, request);
+}
+
+std::vector<Dim> infer_sizes(const Program& program, std::span<const Type> operands) {
+  SizeBinding binding;
+  for (std::size_t i = 0; i < operands.size() && i < program.inputs().size(); ++i)
+    if (!unify(program.type(program.inputs()[i]), operands[i], binding))
+      throw VerifyError(fmt::format("Program {}: input {} is {}, {} is given.", program.name(), i,
+                                    program.type(program.inputs()[i]).text(), operands[i].text()));
+  std::vector<Dim> sizes;
+  for (SizeVar s : program.size_params()) {
+    const auto found = binding.find(s);
+    if (found == binding.end())
+      throw VerifyError(
+          fmt::format("Program {}: a size parameter is not decided by the operands' types.", program.name()));
+    sizes.push_back(found->second);
+  }
+  return sizes;
+}
+
+}  // namespace tenon

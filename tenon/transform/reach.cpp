@@ -1,0 +1,57 @@
+// Which outputs depend on which inputs: the masks that every rewriting run is given.
+#include "tenon/transform/memo.h"
+#include "tenon/transform/transforms.h"
+
+namespace tenon {
+namespace {
+
+Mask make_reach(const Program& program, const Mask& in) {
+  std::vector<bool> reached(program.vars(), false);
+  for (std::size_t i = 0; i < in.size(); ++i) reached[program.inputs()[i]] = in[i];
+  for (const Eqn& eqn : program.eqns()) {
+    Mask operands;
+    bool any = false;
+    for (Var v : eqn.in) {
+      operands.push_back(reached[v]);
+      any = any || reached[v];
+    }
+    if (!any) continue;
+    if (eqn.op->split) {
+      const Mask outs = eqn.op->split->reach(eqn.params, operands, recurse());
+      for (std::size_t i = 0; i < eqn.out.size(); ++i) reached[eqn.out[i]] = outs[i];
+    } else {
+      for (Var v : eqn.out) reached[v] = true;
+    }
+  }
+  Mask out;
+  for (Var v : program.outputs()) out.push_back(reached[v]);
+  return out;
+}
+
+class Transforms final : public Recurse {
+ public:
+  Mask reach(const ProgramRef& p, const Mask& in) override { return tenon::reach(p, in); }
+  ProgramRef jvp(const ProgramRef& p, const Mask& in, const Mask& out) override { return tenon::jvp(p, in, out); }
+  Partitioned partition(const ProgramRef& p, const PartitionRequest& r) override { return tenon::partition(p, r); }
+  ProgramRef transpose(const ProgramRef& p, const TransposeRequest& r) override { return tenon::transpose(p, r); }
+  ProgramRef vmap(const ProgramRef& p, const Mask& in, const Mask& out, const Dim& size) override {
+    return tenon::vmap(p, in, out, size);
+  }
+};
+
+}  // namespace
+
+Mask reach(const ProgramRef& program, const Mask& in) {
+  static Memo<Mask> memo;
+  Hasher h;
+  h("reach")(program->hash());
+  hash_mask(h, in);
+  return memo.get(h.finish(), [&] { return make_reach(*program, in); });
+}
+
+Recurse& recurse() {
+  static Transforms transforms;
+  return transforms;
+}
+
+}  // namespace tenon

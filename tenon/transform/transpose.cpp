@@ -1,0 +1,165 @@
+// Transposition of linear Programs: what is non-linear runs forwards first, then cotangents walk the eqns backwards.
+#include <fmt/format.h>
+
+#include "tenon/ir/replay.h"
+#include "tenon/transform/constants.h"
+#include "tenon/transform/memo.h"
+#include "tenon/transform/transforms.h"
+
+namespace tenon {
+namespace {
+
+// The sums of cotangents, by variable.
+class Cotangents {
+ public:
+  explicit Cotangents(const Program& program) : sums_(program.vars()) {}
+  const MaybeArray& at(Var v) const { return sums_[v]; }
+  void add(Var v, const Array& cotangent) { sums_[v] = sums_[v] ? sum_of(*sums_[v], cotangent) : cotangent; }
+  void set(Var v, const Array& sum) { sums_[v] = sum; }
+
+ private:
+  std::vector<MaybeArray> sums_;
+};
+
+class EqnSink final : public CotangentSink {
+ public:
+  EqnSink(Cotangents& cotangents, const Eqn& eqn, std::span<const Type> types)
+      : cotangents_(cotangents), eqn_(eqn), types_(types) {}
+  void add(std::size_t operand, const Array& cotangent) override { cotangents_.add(eqn_.in[operand], cotangent); }
+  void update(std::size_t operand, const std::function<Array(const Array&)>& next) override {
+    const Var v = eqn_.in[operand];
+    cotangents_.set(v, next(cotangents_.at(v) ? *cotangents_.at(v) : zeros_of(types_[operand])));
+  }
+
+ private:
+  Cotangents& cotangents_;
+  const Eqn& eqn_;
+  std::span<const Type> types_;
+};
+
+class Transpose {
+ public:
+  Transpose(const Program& program, const TransposeRequest& request) : program_(program), request_(request) {}
+
+  ProgramRef run() {
+    Scope scope;
+    std::vector<Dim> sizes;
+    for (std::size_t i = 0; i < program_.size_params().size(); ++i) sizes.push_back(scope.size_param());
+    const Replay types(program_, sizes);
+    Arrays values(program_.inputs().size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!request_.linear_in[i]) values[i] = scope.input(types.type(program_.inputs()[i]));
+    std::vector<MaybeArray> cotangents(program_.outputs().size());
+    for (std::size_t i = 0; i < cotangents.size(); ++i)
+      if (request_.cotangents[i]) cotangents[i] = scope.input(types.type(program_.outputs()[i]));
+    std::vector<MaybeArray> sums(program_.inputs().size());
+    for (std::size_t i = 0; i < request_.accumulate.size(); ++i)
+      if (request_.accumulate[i]) sums[i] = scope.input(types.type(program_.inputs()[i]));
+
+    const Arrays results = linear_part(sizes, values, cotangents, sums);
+    return scope.finish(results, program_.name() + "_transposed").program;
+  }
+
+ private:
+  // Splits off the non-linear part, runs it, and walks the linear part backwards.
+  Arrays linear_part(std::span<const Dim> sizes, const Arrays& values, std::span<const MaybeArray> cotangents,
+                     std::span<const MaybeArray> sums) {
+    PartitionRequest parts_of{
+        .known_in = request_.linear_in, .known_out = Mask(program_.outputs().size(), false), .recompute = false};
+    parts_of.known_in.flip();
+    const Partitioned parts = partition(ProgramRef(std::shared_ptr<void>(), &program_), parts_of);
+    Arrays first_in, second_in;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!request_.linear_in[i]) first_in.push_back(values[i]);
+    const Arrays stored = inline_program(*parts.first, sizes, first_in);
+    for (const auto& residual : parts.residuals)
+      second_in.push_back(residual.from == Partitioned::Residual::From::input ? values[residual.index]
+                                                                              : stored[residual.index]);
+    return backwards(*parts.second, second_sizes(parts, sizes, second_in), second_in, cotangents, sums);
+  }
+
+  std::vector<Dim> second_sizes(const Partitioned& parts, std::span<const Dim> sizes, const Arrays& residuals) const {
+    SizeBinding own, inferred;
+    for (std::size_t i = 0; i < sizes.size(); ++i) own.emplace(program_.size_params()[i], sizes[i]);
+    const Program& second = *parts.second;
+    const std::size_t linear = second.inputs().size() - residuals.size();
+    for (std::size_t i = 0; i < residuals.size(); ++i)
+      unify(second.type(second.inputs()[linear + i]), residuals[i].type(), inferred);
+    std::vector<Dim> result;
+    for (std::size_t i = 0; i < parts.second_sizes.size(); ++i)
+      result.push_back(parts.second_sizes[i] ? substitute(*parts.second_sizes[i], own)
+                                             : substitute(Dim::variable(second.size_params()[i]), inferred));
+    return result;
+  }
+
+  // `linear`: inputs are the linear ones, then residuals.
+  Arrays backwards(const Program& linear, std::span<const Dim> sizes, const Arrays& residuals,
+                   std::span<const MaybeArray> cotangents, std::span<const MaybeArray> sums) {
+    const std::size_t count = linear.inputs().size() - residuals.size();
+    Replay replay(linear, sizes);
+    std::vector<bool> is_linear(linear.vars(), false);
+    for (std::size_t i = 0; i < count; ++i) is_linear[linear.inputs()[i]] = true;
+    for (std::size_t i = 0; i < residuals.size(); ++i) replay.set(linear.inputs()[count + i], residuals[i]);
+    for (const Eqn& eqn : linear.eqns()) {
+      bool any = false;
+      for (Var v : eqn.in) any = any || is_linear[v];
+      if (!any) replay.bind_eqn(eqn);
+      for (Var v : eqn.out) is_linear[v] = any;
+    }
+    Cotangents sums_of(linear);
+    for (std::size_t i = 0, k = 0; i < program_.inputs().size(); ++i) {
+      if (!request_.linear_in[i]) continue;
+      if (i < sums.size() && sums[i]) sums_of.set(linear.inputs()[k], *sums[i]);
+      ++k;
+    }
+    for (std::size_t i = 0; i < cotangents.size(); ++i)
+      if (cotangents[i] && is_linear[linear.outputs()[i]]) sums_of.add(linear.outputs()[i], *cotangents[i]);
+    for (std::size_t e = linear.eqns().size(); e-- > 0;) step(linear.eqns()[e], is_linear, replay, sums_of);
+    Arrays results;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Var v = linear.inputs()[i];
+      results.push_back(sums_of.at(v) ? *sums_of.at(v) : zeros_of(replay.type(v)));
+    }
+    return results;
+  }
+
+  static void step(const Eqn& eqn, const std::vector<bool>& is_linear, const Replay& replay, Cotangents& sums) {
+    bool any = false;
+    std::vector<MaybeArray> cotangents;
+    for (Var v : eqn.out) {
+      cotangents.push_back(sums.at(v));
+      any = any || (sums.at(v) && is_linear[v]);
+    }
+    if (!any) return;
+    const EqnScope place(eqn);
+    if (!eqn.op->transpose)
+      throw DifferentiationError(fmt::format("{} cannot be transposed: {}.", eqn.op->name, eqn.op->transpose.reason()),
+                                 "Reverse mode needs the derivative of each op to be linear in its tangents.");
+    std::vector<TransposeOperand> operands;
+    std::vector<Type> types;
+    for (Var v : eqn.in) {
+      types.push_back(replay.type(v));
+      operands.push_back({types.back(), is_linear[v] ? std::nullopt : MaybeArray(replay.get(v))});
+    }
+    const Params params = replay.params(eqn);
+    EqnSink sink(sums, eqn, types);
+    (*eqn.op->transpose)({params, operands, cotangents, sink, recurse()});
+  }
+
+  const Program& program_;
+  const TransposeRequest& request_;
+};
+
+}  // namespace
+
+ProgramRef transpose(const ProgramRef& program, const TransposeRequest& request) {
+  static Memo<ProgramRef> memo;
+  Hasher h;
+  h("transpose")(program->hash());
+  hash_mask(h, request.linear_in);
+  hash_mask(h, request.cotangents);
+  hash_mask(h, request.accumulate);
+  return memo.get(h.finish(), [&] { return Transpose(*program, request).run(); });
+}
+
+}  // namespace tenon
