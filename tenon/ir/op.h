@@ -125,7 +125,15 @@ struct SplitResult {
   std::vector<std::size_t> first_out;  // outputs of the eqn; what `first` gives beyond them are residuals
   const OpInfo* second;
   Params second_params;
-  std::vector<std::size_t> second_in;   // operand i of the eqn as i, residual r as (number of operands) + r
+  struct Source {
+    enum class From : std::uint8_t {
+      operand,
+      residual,
+      output
+    } from;  // of the eqn, of `first`, known output of the eqn
+    std::size_t index;
+  };
+  std::vector<Source> second_in;
   std::vector<std::size_t> second_out;  // outputs of the eqn
 };
 struct SplitRule {

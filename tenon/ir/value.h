@@ -17,6 +17,8 @@ using Value = std::variant<Buffer, ListValue>;
 struct ListValue {
   Type element;
   std::shared_ptr<const std::vector<Value>> items;
+  // Under vmap items carry a batch axis; lane l has lengths[l] of them. Null: every lane has all.
+  std::shared_ptr<const std::vector<std::int64_t>> lengths;
 };
 
 Type type_of(const Value& value);

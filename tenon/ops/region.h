@@ -21,6 +21,7 @@ struct LoopParams {
   std::int64_t consts = 0;
   std::int64_t carries = 0;
   std::int64_t unroll = 1;
+  bool lanes = false;  // body gives one more output, bool[B]: the lanes whose ys of this step count (ys are lists)
   std::vector<Dim> body_sizes;  // one a size parameter of body, cond
   std::vector<Dim> cond_sizes;
 };
@@ -37,6 +38,9 @@ struct CallParams {
   std::vector<Dim> sizes;
 };
 
+// list_active list  ->  list of bool[B]: which lanes have an element there. Of a list that is not batched: bool[].
+const OpInfo& list_active_op();
+
 const OpInfo& loop_op();
 const OpInfo& cond_op();
 const OpInfo& call_op();
@@ -44,5 +48,6 @@ const OpInfo& call_op();
 Arrays loop(LoopParams params, std::span<const Array> operands);
 Arrays cond(CondParams params, const Array& index, std::span<const Array> operands);
 Arrays call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands);
+Arrays call(const ProgramRef& program, std::span<const Array> operands);  // sizes found from the operands
 
 }  // namespace tenon

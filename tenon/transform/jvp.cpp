@@ -32,7 +32,10 @@ class Jvp {
       tangents.push_back(tangents_[v]);
       active = active || tangents_[v].has_value();
     }
-    if (!active) return replay_.bind_eqn(eqn);
+    // What gives only bools and integers has no tangent to make.
+    bool can = false;
+    for (Var v : eqn.out) can = can || has_tangent(replay_.program().type(v));
+    if (!active || !can) return replay_.bind_eqn(eqn);
     const EqnScope scope(eqn);
     if (!eqn.op->jvp)
       throw DifferentiationError(

@@ -48,7 +48,6 @@ class Partition {
   struct Split {
     SplitResult parts;
     Arrays residuals;  // handles of the first part
-    std::vector<bool> used;
   };
 
   // Which eqns and variables are known. A region op with a known output is split.
@@ -103,7 +102,7 @@ class Partition {
       types.push_back(known.type(v));
     }
     const Params params = known.params(eqn);
-    Split result{(*eqn.op->split).split({params, types, operand_known, request_.recompute, recurse()}), {}, {}};
+    Split result{(*eqn.op->split).split({params, types, operand_known, request_.recompute, recurse()}), {}};
     Arrays operands;
     for (std::size_t i : result.parts.first_in) operands.push_back(known.get(eqn.in[i]));
     Arrays outputs = bind_op(*result.parts.first, result.parts.first_params, operands);
@@ -112,6 +111,13 @@ class Partition {
     result.residuals.assign(outputs.begin() + static_cast<std::ptrdiff_t>(result.parts.first_out.size()),
                             outputs.end());
     return result;
+  }
+
+  // The variable that an operand of a split eqn's second half is; none: a residual.
+  static std::optional<Var> variable_of(const SplitResult::Source& source, const Eqn& eqn) {
+    using From = SplitResult::Source::From;
+    if (source.from == From::residual) return std::nullopt;
+    return source.from == From::operand ? eqn.in[source.index] : eqn.out[source.index];
   }
 
   // Known variables that the second part reads as they are.
@@ -123,8 +129,8 @@ class Partition {
         for (Var v : eqn.in)
           if (known_[v]) reads.push_back(v);
       } else if (part_[e] == Part::both) {
-        for (std::size_t i : splits_.at(e).parts.second_in)
-          if (i < eqn.in.size() && known_[eqn.in[i]]) reads.push_back(eqn.in[i]);
+        for (const auto& source : splits_.at(e).parts.second_in)
+          if (const auto v = variable_of(source, eqn); v && known_[*v]) reads.push_back(*v);
       }
     }
     for (std::size_t i = 0; i < program_.outputs().size(); ++i) {
@@ -265,13 +271,10 @@ class Partition {
     const EqnScope place(eqn);
     const Split& split = splits_.at(e);
     Arrays operands;
-    for (std::size_t i : split.parts.second_in) {
-      if (i >= eqn.in.size()) {
-        operands.push_back(split.residuals[i - eqn.in.size()]);
-        continue;
-      }
-      if (known_[eqn.in[i]]) make_again(eqn.in[i], known, rest);
-      operands.push_back(rest.get(eqn.in[i]));
+    for (const auto& source : split.parts.second_in) {
+      const auto v = variable_of(source, eqn);
+      if (v && known_[*v]) make_again(*v, known, rest);
+      operands.push_back(v ? rest.get(*v) : split.residuals[source.index]);
     }
     const Arrays outputs = bind_op(*split.parts.second, split.parts.second_params, operands);
     for (std::size_t i = 0; i < split.parts.second_out.size(); ++i)

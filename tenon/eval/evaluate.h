@@ -1,0 +1,20 @@
+// The reference evaluator: a Program on values, eqn by eqn, through the ops' eval slots. Simple, and independent of
+// every compiler: the oracle.
+#pragma once
+
+#include "tenon/ir/bind.h"
+
+namespace tenon {
+
+// Throws ShapeError where inputs do not have the Program's types, and what the ops throw.
+std::vector<Value> evaluate(const Program& program, std::span<const std::int64_t> sizes, std::span<const Value> inputs);
+
+// Runs everything by the reference evaluator.
+class ReferenceExecutor final : public Executor {
+ public:
+  std::vector<Value> run(const ProgramRef& program, std::span<const std::int64_t> sizes,
+                         std::span<const Value> inputs) override;
+  std::vector<Value> run_op(const OpInfo& op, const Params& params, std::span<const Value> operands) override;
+};
+
+}  // namespace tenon

@@ -1,0 +1,15 @@
+// The same Program behind another list of inputs and outputs.
+#pragma once
+
+#include <optional>
+
+#include "tenon/ir/program.h"
+
+namespace tenon {
+
+// Input i of the result feeds the Program's input from[i], or nothing where from[i] is empty (then it has type
+// types[i]). Inputs that are not named must not be read. Outputs are the Program's outputs at `outputs`.
+ProgramRef adapt(const Program& program, std::span<const std::optional<std::size_t>> from, std::span<const Type> types,
+                 std::span<const std::size_t> outputs);
+
+}  // namespace tenon

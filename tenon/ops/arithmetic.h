@@ -1,0 +1,82 @@
+// Elementwise arithmetic and functions. Operands broadcast and promote as in NumPy and JAX; NaN and signed zero are
+// kept.
+#pragma once
+
+#include "tenon/ir/array.h"
+
+namespace tenon {
+
+// x + y, x - y, x * y: wrap around for integers; `or`, `and`-like for bool are refused (use | and &).
+Array operator+(const Operand& x, const Operand& y);
+Array operator-(const Operand& x, const Operand& y);
+Array operator*(const Operand& x, const Operand& y);
+// x / y: real division; between integers it truncates toward zero, and x / 0 is -1.
+Array operator/(const Operand& x, const Operand& y);
+// Remainder with the sign of x; x % 0 is x between integers.
+Array operator%(const Operand& x, const Operand& y);
+Array operator-(const Operand& x);
+inline Array& operator+=(Array& x, const Operand& y) { return x = x + y; }
+inline Array& operator-=(Array& x, const Operand& y) { return x = x - y; }
+inline Array& operator*=(Array& x, const Operand& y) { return x = x * y; }
+inline Array& operator/=(Array& x, const Operand& y) { return x = x / y; }
+
+Array pow(const Operand& x, const Operand& y);
+Array integer_pow(const Operand& x, std::int64_t exponent);  // by repeated squaring; 1 / x^-n for negative ones
+Array atan2(const Operand& y, const Operand& x);
+// Where either is NaN so is the result. At a tie the gradient is shared equally.
+Array max(const Operand& x, const Operand& y);
+Array min(const Operand& x, const Operand& y);
+
+Array abs(const Operand& x);  // of complex: the modulus, real
+Array sign(const Operand& x);
+Array floor(const Operand& x);
+Array ceil(const Operand& x);
+Array round(const Operand& x);  // halves to even
+Array sqrt(const Operand& x);
+Array rsqrt(const Operand& x);
+Array exp(const Operand& x);
+Array expm1(const Operand& x);
+Array log(const Operand& x);
+Array log1p(const Operand& x);
+Array sin(const Operand& x);
+Array cos(const Operand& x);
+Array tan(const Operand& x);
+Array tanh(const Operand& x);
+Array sinh(const Operand& x);
+Array cosh(const Operand& x);
+Array asin(const Operand& x);
+Array acos(const Operand& x);
+Array atan(const Operand& x);
+Array logistic(const Operand& x);  // 1 / (1 + exp(-x))
+Array erf(const Operand& x);
+Array square(const Operand& x);
+Array is_finite(const Operand& x);
+
+// bool: logical; integers: bitwise.
+Array operator!(const Operand& x);
+Array operator&(const Operand& x, const Operand& y);
+Array operator|(const Operand& x, const Operand& y);
+Array operator^(const Operand& x, const Operand& y);
+
+// Element by element, bool[…].
+Array operator==(const Operand& x, const Operand& y);
+Array operator!=(const Operand& x, const Operand& y);
+Array operator<(const Operand& x, const Operand& y);
+Array operator<=(const Operand& x, const Operand& y);
+Array operator>(const Operand& x, const Operand& y);
+Array operator>=(const Operand& x, const Operand& y);
+
+// if_true where the condition holds, else if_false; all three broadcast.
+Array where(const Operand& condition, const Operand& if_true, const Operand& if_false);
+// The value limited to [low, high].
+Array clamp(const Operand& x, const Operand& low, const Operand& high);
+
+// As bound: operands of one type, no promotion. For rules and transformations.
+const OpInfo& add_op();
+const OpInfo& mul_op();
+const OpInfo& select_op();
+const OpInfo& max_op();
+const OpInfo& min_op();
+const OpInfo& eq_op();
+
+}  // namespace tenon

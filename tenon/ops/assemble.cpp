@@ -1,0 +1,338 @@
+// Ops that put arrays together out of others or out of nothing: concatenate, pad, iota.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tenon/ir/describe_params.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/index_map.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon {
+
+struct ConcatenateParams {
+  std::int64_t axis;
+};
+BOOST_DESCRIBE_STRUCT(ConcatenateParams, (), (axis))
+struct PadParams {
+  std::vector<std::int64_t> low, high, interior;
+};
+BOOST_DESCRIBE_STRUCT(PadParams, (), (low, high, interior))
+struct IotaParams {
+  DType dtype;
+  Shape shape;
+  std::int64_t axis;
+};
+BOOST_DESCRIBE_STRUCT(IotaParams, (), (dtype, shape, axis))
+
+namespace {
+
+extern const OpInfo concatenate_info, pad_info, iota_info;
+using kernel::Binary;
+using kernel::Expr;
+
+// --- concatenate ---
+Type concatenate_type(const Params& params, std::span<const Type> in, TypeContext& context) {
+  const std::int64_t axis = params.as<ConcatenateParams>().axis;
+  if (in.empty()) throw ShapeError("concatenate: there is nothing to put together.", "Give at least one array.");
+  if (!in[0].is_array() || axis < 0 || axis >= static_cast<std::int64_t>(in[0].rank()))
+    throw ShapeError(fmt::format("concatenate: {} has no axis {}.", in[0].text(), axis),
+                     "Use stack() to make a new axis.");
+  Shape shape = in[0].shape;
+  const auto at = static_cast<std::size_t>(axis);
+  for (std::size_t k = 1; k < in.size(); ++k) {
+    if (!in[k].is_array() || in[k].dtype != in[0].dtype || in[k].rank() != in[0].rank())
+      throw ShapeError(fmt::format("concatenate: {} and {} differ in dtype or rank.", in[0].text(), in[k].text()));
+    for (std::size_t i = 0; i < shape.rank(); ++i)
+      if (i != at)
+        context.require_equal(shape[i], in[k].shape[i],
+                              fmt::format("concatenate: {} and {} differ on axis {}.", in[0].text(), in[k].text(), i));
+    shape[at] = shape[at] + in[k].shape[at];
+  }
+  return Type::array(in[0].dtype, shape);
+}
+
+std::vector<Value> concatenate_eval(const Params& params, std::span<const Value> in, const EvalContext& context) {
+  const auto at = static_cast<std::size_t>(params.as<ConcatenateParams>().axis);
+  const auto sizes = context.out[0].shape.sizes();
+  Buffer out = Buffer::allocate(context.out[0].dtype, sizes);
+  std::int64_t start = 0;
+  for (const Value& value : in) {
+    const Buffer& part = std::get<Buffer>(value);
+    Buffer place = out.view(out.dtype(), part.dims(), out.strides(), start * out.strides()[at]);
+    copy_into(place, part);
+    start += part.dims()[at];
+  }
+  return {out};
+}
+
+Expr concatenate_element(const LowerArgs& args) {
+  const auto at = static_cast<std::size_t>(args.params.as<ConcatenateParams>().axis);
+  std::vector<std::int64_t> starts;
+  std::int64_t start = 0;
+  for (const Type& type : args.in) {
+    starts.push_back(start);
+    start += type.shape[at].value();
+  }
+  std::vector<Expr> index(args.index.begin(), args.index.end());
+  Expr value;
+  for (std::size_t k = args.in.size(); k-- > 0;) {
+    const std::int64_t size = args.in[k].shape[at].value();
+    if (size == 0) continue;
+    // A part that is not taken is read at an index that it has.
+    index[at] =
+        kernel::binary(Binary::max, kernel::binary(Binary::min, args.index[at] - Expr(starts[k]), Expr(size - 1)),
+                       Expr(std::int64_t(0)));
+    const Expr element = args.load(k, index);
+    value = value ? kernel::select(kernel::binary(Binary::lt, args.index[at], Expr(starts[k] + size)), element, value)
+                  : element;
+  }
+  if (!value) value = args.load(0, args.index);
+  return value;
+}
+
+const OpInfo concatenate_info{
+    .name = "concatenate",
+    .summary = "arrays one after another along an axis",
+    .params = &describe::params_ops<ConcatenateParams>,
+    .type = TypeRule([](const Params& p, std::span<const Type> in, TypeContext& c) {
+      return std::vector{concatenate_type(p, in, c)};
+    }),
+    .eval = EvalRule(concatenate_eval),
+    .jvp = JvpRule([](const JvpArgs& args) {
+      Arrays tangents;
+      for (std::size_t i = 0; i < args.primals.size(); ++i)
+        tangents.push_back(args.tangents[i] ? *args.tangents[i] : zeros(args.primals[i].type()));
+      return JvpResult{bind_op(concatenate_info, args.params, args.primals),
+                       {bind_op(concatenate_info, args.params, tangents)[0]}};
+    }),
+    .transpose = TransposeRule([](const TransposeArgs& args) {
+      if (!args.cotangents[0]) return;
+      const std::int64_t axis = args.params.as<ConcatenateParams>().axis;
+      Dim start = 0;
+      for (std::size_t i = 0; i < args.operands.size(); ++i) {
+        const Dim size = args.operands[i].type.shape[static_cast<std::size_t>(axis)];
+        if (args.operands[i].linear()) args.sink.add(i, slice_in_dim(*args.cotangents[0], start, start + size, axis));
+        start = start + size;
+      }
+    }),
+    .batch = BatchRule([](const BatchArgs& args) {
+      Arrays parts;
+      for (std::size_t i = 0; i < args.operands.size(); ++i)
+        parts.push_back(args.batched[i] ? args.operands[i] : add_batch_axis(args.operands[i], args.size));
+      return BatchResult{bind_op(concatenate_info,
+                                 make_params(ConcatenateParams{args.params.as<ConcatenateParams>().axis + 1}), parts),
+                         {true}};
+    }),
+    .split = Absent{"wholly known or not"},
+    .lower = LowerRule(LowerElement{concatenate_element}),
+    .alias = Absent{"the result is larger"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      return {
+          {make_params(ConcatenateParams{0}), {Type::array(d, {Dim(2)}), Type::array(d, {Dim(3)})}, {{-3, 3}, {-3, 3}}},
+          {make_params(ConcatenateParams{1}),
+           {Type::array(d, {Dim(2), Dim(1)}), Type::array(d, {Dim(2), Dim(3)}), Type::array(d, {Dim(2), Dim(0)})},
+           {{-3, 3}, {-3, 3}, {-3, 3}}}};
+    })};
+
+// --- pad ---
+Type pad_type(const Params& params, std::span<const Type> in) {
+  const auto& p = params.as<PadParams>();
+  if (in.size() != 2 || !in[0].is_array() || in[1] != Type::array(in[0].dtype, {}))
+    throw ShapeError(fmt::format("pad: the value put around {} is not one element of its dtype.", in[0].text()));
+  if (p.low.size() != in[0].rank() || p.high.size() != in[0].rank() || p.interior.size() != in[0].rank())
+    throw ShapeError(fmt::format("pad: {} needs {} widths before, after and between.", in[0].text(), in[0].rank()));
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < in[0].rank(); ++i) {
+    const Dim n = in[0].shape[i];
+    if (p.interior[i] < 0) throw ShapeError("pad: a negative width between elements.");
+    const Dim between = n == Dim(0) ? Dim(0) : (n - Dim(1)) * Dim(p.interior[i]);
+    dims.push_back(n + between + Dim(p.low[i]) + Dim(p.high[i]));
+    if (dims.back().known() && dims.back().value() < 0)
+      throw ShapeError(fmt::format("pad: more is cut from axis {} of {} than it has.", i, in[0].text()));
+  }
+  return Type::array(in[0].dtype, Shape(std::move(dims)));
+}
+std::vector<Value> pad_eval(const Params& params, std::span<const Value> in, const EvalContext& context) {
+  const auto& p = params.as<PadParams>();
+  const Buffer x = family::contiguous(in[0]);
+  const Buffer& value = std::get<Buffer>(in[1]);
+  const auto sizes = context.out[0].shape.sizes();
+  Buffer out = Buffer::allocate(x.dtype(), sizes);
+  const std::size_t size = size_of(x.dtype());
+  std::size_t at = 0;
+  for_each_index(sizes, [&](std::span<const std::int64_t> index) {
+    std::vector<std::int64_t> from;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      const std::int64_t step = p.interior[i] + 1, offset = index[i] - p.low[i];
+      if (offset >= 0 && offset % step == 0 && offset / step < x.dims()[i]) from.push_back(offset / step);
+    }
+    const std::byte* source = from.size() == index.size()
+                                  ? x.data() + static_cast<std::size_t>(row_major<std::int64_t>(x.dims(), from)) * size
+                                  : value.data();
+    std::memcpy(out.data() + at++ * size, source, size);
+  });
+  return {out};
+}
+Expr pad_element(const LowerArgs& args) {
+  const auto& p = args.params.as<PadParams>();
+  std::vector<Expr> from;
+  Expr inside;
+  const auto require = [&](const Expr& condition) {
+    inside = inside ? kernel::binary(Binary::and_, inside, condition) : condition;
+  };
+  const Expr zero(std::int64_t(0));
+  for (std::size_t i = 0; i < args.index.size(); ++i) {
+    const std::int64_t n = args.in[0].shape[i].value(), step = p.interior[i] + 1;
+    if (n == 0) return args.load(1, {});
+    Expr offset = args.index[i] - Expr(p.low[i]);
+    if (p.low[i] > 0) require(kernel::binary(Binary::ge, offset, zero));
+    if (step > 1) {
+      require(kernel::binary(Binary::eq, offset % Expr(step), zero));
+      offset = offset / Expr(step);
+    }
+    if (p.high[i] > 0 || step > 1) require(kernel::binary(Binary::lt, offset, Expr(n)));
+    from.push_back(p.low[i] > 0 || p.high[i] > 0 || step > 1
+                       ? kernel::binary(Binary::max, kernel::binary(Binary::min, offset, Expr(n - 1)), zero)
+                       : offset);
+  }
+  const Expr element = args.load(0, from);
+  return inside ? kernel::select(inside, element, args.load(1, {})) : element;
+}
+const OpInfo pad_info{
+    .name = "pad",
+    .summary = "a value around and between elements",
+    .params = &describe::params_ops<PadParams>,
+    .type =
+        TypeRule([](const Params& p, std::span<const Type> in, TypeContext&) { return std::vector{pad_type(p, in)}; }),
+    .eval = EvalRule(pad_eval),
+    .jvp = JvpRule([](const JvpArgs& args) {
+      const auto tangent = [&](std::size_t i) {
+        return args.tangents[i] ? *args.tangents[i] : zeros(args.primals[i].type());
+      };
+      return JvpResult{bind_op(pad_info, args.params, args.primals),
+                       {bind1(pad_info, args.params, {tangent(0), tangent(1)})}};
+    }),
+    .transpose = TransposeRule([](const TransposeArgs& args) {
+      if (!args.cotangents[0]) return;
+      const auto& p = args.params.as<PadParams>();
+      const Array& ct = *args.cotangents[0];
+      // Back: cut what was put around (put back zeros where elements were cut), then take every (interior + 1)th.
+      std::vector<std::int64_t> low, high, stride;
+      for (std::size_t i = 0; i < p.low.size(); ++i) {
+        low.push_back(-p.low[i]);
+        high.push_back(-p.high[i]);
+        stride.push_back(p.interior[i] + 1);
+      }
+      const Array cut = pad(ct, zeros(Type::array(ct.dtype(), {})), low, high);
+      const Array mine = slice(cut, std::vector<Dim>(p.low.size(), 0), cut.shape().dims(), stride);
+      if (args.operands[0].linear()) args.sink.add(0, mine);
+      if (args.operands[1].linear()) args.sink.add(1, sum(ct) - sum(mine));
+    }),
+    .batch = BatchRule([](const BatchArgs& args) {
+      auto p = args.params.as<PadParams>();
+      for (auto* widths : {&p.low, &p.high, &p.interior}) widths->insert(widths->begin(), 0);
+      if (!args.batched[1])
+        return BatchResult{{bind1(pad_info, make_params(p), {args.operands[0], args.operands[1]})}, {true}};
+      // The value differs by lane: pad a mask too, and choose.
+      const Array x = args.batched[0] ? args.operands[0] : add_batch_axis(args.operands[0], args.size);
+      const Array zero = zeros(Type::array(x.dtype(), {}));
+      const Array padded = bind1(pad_info, make_params(p), {x, zero});
+      const Array inside = bind1(pad_info, make_params(p),
+                                 {ones(Type::array(DType::bool_, x.shape())), zeros(Type::array(DType::bool_, {}))});
+      return BatchResult{{where(inside, padded, broadcast_in_dim(args.operands[1], padded.shape(), {0}))}, {true}};
+    }),
+    .split = Absent{"wholly known or not"},
+    .lower = LowerRule(LowerElement{pad_element}),
+    .alias = Absent{"the result has another size"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      const Type cell = Type::array(d, {});
+      return {{make_params(PadParams{{1}, {2}, {0}}), {Type::array(d, {Dim(3)}), cell}, {{-3, 3}, {-3, 3}}},
+              {make_params(PadParams{{-1, 0}, {1, -1}, {0, 1}}),
+               {Type::array(d, {Dim(2), Dim(3)}), cell},
+               {{-3, 3}, {-3, 3}}},
+              {make_params(PadParams{{2}, {0}, {0}}), {Type::array(d, {Dim(0)}), cell}, {{-3, 3}, {-3, 3}}}};
+    })};
+
+// --- iota ---
+const OpInfo iota_info{.name = "iota",
+                       .summary = "0, 1, 2, … along an axis",
+                       .params = &describe::params_ops<IotaParams>,
+                       .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext&) {
+                         const auto& p = params.as<IotaParams>();
+                         if (!in.empty() || p.axis < 0 || p.axis >= static_cast<std::int64_t>(p.shape.rank()))
+                           throw ShapeError(fmt::format("iota: {} has no axis {}.", p.shape.text(), p.axis));
+                         if (p.dtype == DType::bool_) throw DTypeError("iota: not defined for bool.");
+                         return std::vector{Type::array(p.dtype, p.shape)};
+                       }),
+                       .eval = EvalRule([](const Params& params, std::span<const Value>, const EvalContext& context) {
+                         const auto at = static_cast<std::size_t>(params.as<IotaParams>().axis);
+                         const auto sizes = context.out[0].shape.sizes();
+                         Buffer out = Buffer::allocate(context.out[0].dtype, sizes);
+                         const std::size_t size = size_of(out.dtype());
+                         std::size_t i = 0;
+                         for_each_index(sizes, [&](std::span<const std::int64_t> index) {
+                           const Scalar value = Scalar(index[at]).convert(out.dtype());
+                           std::memcpy(out.data() + i++ * size, value.data(), size);
+                         });
+                         return std::vector<Value>{out};
+                       }),
+                       .jvp = Absent{"it has no operand"},
+                       .transpose = Absent{"it has no operand"},
+                       .batch = Absent{"it has no operand"},
+                       .split = Absent{"wholly known"},
+                       .lower = LowerRule(LowerElement{[](const LowerArgs& args) {
+                         const auto& p = args.params.as<IotaParams>();
+                         return kernel::convert(p.dtype, args.index[static_cast<std::size_t>(p.axis)]);
+                       }}),
+                       .alias = Absent{"it has no operand"},
+                       .effect = Absent{"pure"},
+                       .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+                         if (d == DType::bool_) return {};
+                         return {{make_params(IotaParams{d, {Dim(5)}, 0}), {}, {}},
+                                 {make_params(IotaParams{d, {Dim(2), Dim(3)}, 1}), {}, {}}};
+                       })};
+
+const bool installed = [] {
+  for (const OpInfo* op : {&concatenate_info, &pad_info, &iota_info}) install_op(*op);
+  return true;
+}();
+
+}  // namespace
+
+Array concatenate(std::span<const Array> parts, std::int64_t axis, const Source& where) {
+  const SourceScope place(where);
+  if (parts.empty()) throw ShapeError("concatenate: there is nothing to put together.", "Give at least one array.");
+  Promoted met{parts[0].dtype(), parts[0].weak()};
+  for (const Array& part : parts) met = promote(met.dtype, met.weak, part.dtype(), part.weak());
+  Arrays operands;
+  for (const Array& part : parts) operands.push_back(convert(part, met.dtype));
+  const auto at = static_cast<std::int64_t>(normalize_axis(axis, parts[0].rank(), "concatenate"));
+  return operands.size() == 1 ? operands[0]
+                              : bind_op(concatenate_info, make_params(ConcatenateParams{at}), operands)[0];
+}
+
+Array pad(const Operand& x, const Operand& value, std::vector<std::int64_t> low, std::vector<std::int64_t> high,
+          std::vector<std::int64_t> interior) {
+  const SourceScope place(x.where());
+  if (interior.empty()) interior.assign(low.size(), 0);
+  return bind1(pad_info, make_params(PadParams{std::move(low), std::move(high), std::move(interior)}),
+               {x, convert(value, x->dtype())});
+}
+
+Array iota(DType dtype, const Shape& shape, std::int64_t axis, const Source& where) {
+  const SourceScope place(where);
+  return bind1(iota_info, make_params(IotaParams{dtype, shape, axis}), {});
+}
+Array arange(const Dim& n, DType dtype, const Source& where) { return iota(dtype, Shape{n}, 0, where); }
+Array eye(std::int64_t n, DType dtype, const Source& where) {
+  const Shape shape{Dim(n), Dim(n)};
+  return convert(iota(DType::i32, shape, 0, where) == iota(DType::i32, shape, 1, where), dtype);
+}
+
+}  // namespace tenon

@@ -1,0 +1,406 @@
+// Elementwise ops of two and three operands, each with its whole story.
+#include <cmath>
+#include <limits>
+
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/families.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+using kernel::Binary;
+using Partials = std::pair<PartialRule, PartialRule>;
+
+// Integer arithmetic wraps around, never traps.
+template <class T>
+T wrap(T x, T y, auto op) {
+  using U = std::make_unsigned_t<T>;
+  using Wide = std::conditional_t<(sizeof(U) < sizeof(unsigned)), unsigned, U>;
+  return static_cast<T>(op(static_cast<Wide>(x), static_cast<Wide>(y)));
+}
+
+extern const OpInfo add_info, sub_info, mul_info, div_info, rem_info, pow_info, atan2_info, max_info, min_info,
+    and_info, or_info, xor_info, eq_info, ne_info, lt_info, le_info, gt_info, ge_info, select_info;
+
+// Linear in both operands together.
+TransposeRule transpose_add(bool negate_second) {
+  return [negate_second](const TransposeArgs& args) {
+    if (!args.cotangents[0]) return;
+    if (args.operands[0].linear()) args.sink.add(0, *args.cotangents[0]);
+    if (args.operands[1].linear()) args.sink.add(1, negate_second ? -*args.cotangents[0] : *args.cotangents[0]);
+  };
+}
+
+const OpInfo add_info = binary(
+    add_info, BinarySpec{.name = "add",
+                         .summary = "x + y",
+                         .dtypes = dtypes::numbers,
+                         .eval =
+                             [](auto x, auto y) {
+                               if constexpr (std::is_integral_v<decltype(x)>)
+                                 return wrap(x, y, [](auto a, auto b) { return a + b; });
+                               else
+                                 return x + y;
+                             },
+                         .jvp = Partials([](const Array&, const Array&, const Array&, const Array& d) { return d; },
+                                         [](const Array&, const Array&, const Array&, const Array& d) { return d; }),
+                         .lower = Binary::add,
+                         .sample = {{-3, 3}, {-3, 3}},
+                         .transpose = transpose_add(false)});
+
+const OpInfo sub_info = binary(
+    sub_info, BinarySpec{.name = "sub",
+                         .summary = "x - y",
+                         .dtypes = dtypes::numbers,
+                         .eval =
+                             [](auto x, auto y) {
+                               if constexpr (std::is_integral_v<decltype(x)>)
+                                 return wrap(x, y, [](auto a, auto b) { return a - b; });
+                               else
+                                 return x - y;
+                             },
+                         .jvp = Partials([](const Array&, const Array&, const Array&, const Array& d) { return d; },
+                                         [](const Array&, const Array&, const Array&, const Array& d) { return -d; }),
+                         .lower = Binary::sub,
+                         .sample = {{-3, 3}, {-3, 3}},
+                         .transpose = transpose_add(true)});
+
+// d(x·y) = dx·y + x·dy. Linear in each operand apart, so transpose needs no separate derivation.
+const OpInfo mul_info =
+    binary(mul_info,
+           BinarySpec{.name = "mul",
+                      .summary = "x * y",
+                      .dtypes = dtypes::numbers,
+                      .eval =
+                          [](auto x, auto y) {
+                            if constexpr (std::is_integral_v<decltype(x)>)
+                              return wrap(x, y, [](auto a, auto b) { return a * b; });
+                            else
+                              return x * y;
+                          },
+                      .jvp = Partials([](const Array&, const Array& y, const Array&, const Array& d) { return d * y; },
+                                      [](const Array& x, const Array&, const Array&, const Array& d) { return x * d; }),
+                      .lower = Binary::mul,
+                      .sample = {{-3, 3}, {-3, 3}},
+                      .transpose = TransposeRule([](const TransposeArgs& args) {
+                        if (!args.cotangents[0]) return;
+                        const std::size_t linear = args.operands[0].linear() ? 0 : 1;
+                        if (args.operands[1 - linear].linear())
+                          throw DifferentiationError("mul: a product of two linear values is not linear.");
+                        args.sink.add(linear, *args.cotangents[0] * *args.operands[1 - linear].value);
+                      })});
+
+const OpInfo div_info = binary(
+    div_info, BinarySpec{.name = "div",
+                         .summary = "x / y; integers truncate, and x / 0 is -1",
+                         .dtypes = dtypes::numbers,
+                         .eval =
+                             [](auto x, auto y) {
+                               using T = decltype(x);
+                               if constexpr (std::is_integral_v<T>) {
+                                 if (y == 0) return static_cast<T>(-1);
+                                 if constexpr (std::is_signed_v<T>)
+                                   if (y == -1) return wrap(T(0), x, [](auto a, auto b) { return a - b; });
+                                 return static_cast<T>(x / y);
+                               } else
+                                 return x / y;
+                             },
+                         .jvp = Partials(
+                             [](const Array&, const Array& y, const Array&, const Array& d) { return d / y; },
+                             [](const Array&, const Array& y, const Array& z, const Array& d) { return d * -(z / y); }),
+                         .lower = Binary::div,
+                         .sample = {{-3, 3}, {0.5, 3}},
+                         .transpose = TransposeRule([](const TransposeArgs& args) {
+                           if (!args.cotangents[0]) return;
+                           if (args.operands[1].linear()) throw DifferentiationError("div: not linear in its divisor.");
+                           args.sink.add(0, *args.cotangents[0] / *args.operands[1].value);
+                         })});
+
+// x - y·trunc(x/y)
+const OpInfo rem_info = binary(
+    rem_info, BinarySpec{.name = "rem",
+                         .summary = "remainder with the sign of x; x rem 0 is x for integers",
+                         .dtypes = dtypes::ordered_numbers,
+                         .eval =
+                             [](auto x, auto y) {
+                               using T = decltype(x);
+                               if constexpr (std::is_integral_v<T>) {
+                                 if (y == 0) return x;
+                                 if constexpr (std::is_signed_v<T>)
+                                   if (y == -1) return T(0);
+                                 return static_cast<T>(x % y);
+                               } else
+                                 return std::fmod(x, y);
+                             },
+                         .jvp = Partials([](const Array&, const Array&, const Array&, const Array& d) { return d; },
+                                         [](const Array& x, const Array& y, const Array&, const Array& d) {
+                                           const Array q = x / y;
+                                           return d * -where(q < 0, ceil(q), floor(q));
+                                         }),
+                         .lower = Binary::rem,
+                         .sample = {{-3, 3}, {0.7, 3}}});
+
+// ∂x = y·x^(y-1), with 0 where y is 0; ∂y = log(x)·x^y, with log 0 taken as 0 where x is 0.
+const OpInfo pow_info = binary(
+    pow_info,
+    BinarySpec{.name = "pow",
+               .summary = "x to the power y",
+               .dtypes = dtypes::inexact,
+               .eval = [](auto x, auto y) { return std::pow(x, y); },
+               .jvp = Partials([](const Array& x, const Array& y, const Array&,
+                                  const Array& d) { return d * where(y == 0, 0, y * pow(x, where(y == 0, 1, y - 1))); },
+                               [](const Array& x, const Array&, const Array& z, const Array& d) {
+                                 return d * (log(where(x == 0, 1, x)) * z);
+                               }),
+               .lower = Binary::pow,
+               .sample = {{0.2, 3}, {-2, 2}}});
+
+const OpInfo atan2_info =
+    binary(atan2_info, BinarySpec{.name = "atan2",
+                                  .summary = "angle of the point (y, x)",
+                                  .dtypes = dtypes::real,
+                                  .eval = [](auto y, auto x) { return std::atan2(y, x); },
+                                  .jvp = Partials([](const Array& y, const Array& x, const Array&,
+                                                     const Array& d) { return d * (x / (x * x + y * y)); },
+                                                  [](const Array& y, const Array& x, const Array&, const Array& d) {
+                                                    return d * -(y / (x * x + y * y));
+                                                  }),
+                                  .lower = Binary::atan2,
+                                  .sample = {{0.3, 3}, {0.3, 3}}});
+
+// The gradient goes to the larger (smaller) operand; half to each at a tie.
+Array share_of(const Array& mine, const Array& other, const Array& result) {
+  return where(mine == result, where(other == result, 0.5, 1.0), 0.0);
+}
+const OpInfo max_info = binary(
+    max_info, BinarySpec{.name = "max",
+                         .summary = "the larger; NaN if either is",
+                         .dtypes = dtypes::ordered,
+                         .eval =
+                             [](auto x, auto y) {
+                               if constexpr (std::is_floating_point_v<decltype(x)>) {
+                                 if (std::isnan(x)) return x;
+                                 if (std::isnan(y)) return y;
+                                 if (x == y) return std::signbit(x) ? y : x;
+                               }
+                               return x > y ? x : y;
+                             },
+                         .jvp = Partials([](const Array& x, const Array& y, const Array& z,
+                                            const Array& d) { return d * convert(share_of(x, y, z), d.dtype()); },
+                                         [](const Array& x, const Array& y, const Array& z, const Array& d) {
+                                           return d * convert(share_of(y, x, z), d.dtype());
+                                         }),
+                         .lower = Binary::max,
+                         .sample = {{-3, 3}, {-3, 3}}});
+const OpInfo min_info = binary(
+    min_info, BinarySpec{.name = "min",
+                         .summary = "the smaller; NaN if either is",
+                         .dtypes = dtypes::ordered,
+                         .eval =
+                             [](auto x, auto y) {
+                               if constexpr (std::is_floating_point_v<decltype(x)>) {
+                                 if (std::isnan(x)) return x;
+                                 if (std::isnan(y)) return y;
+                                 if (x == y) return std::signbit(x) ? x : y;
+                               }
+                               return x < y ? x : y;
+                             },
+                         .jvp = Partials([](const Array& x, const Array& y, const Array& z,
+                                            const Array& d) { return d * convert(share_of(x, y, z), d.dtype()); },
+                                         [](const Array& x, const Array& y, const Array& z, const Array& d) {
+                                           return d * convert(share_of(y, x, z), d.dtype());
+                                         }),
+                         .lower = Binary::min,
+                         .sample = {{-3, 3}, {-3, 3}}});
+
+constexpr Absent no_logic_derivative{"defined for bool and integers"};
+const OpInfo and_info =
+    binary(and_info, BinarySpec{.name = "and",
+                                .summary = "logical of bool, bitwise of integers",
+                                .dtypes = dtypes::logical,
+                                .eval = [](auto x, auto y) { return static_cast<decltype(x)>(x & y); },
+                                .jvp = no_logic_derivative,
+                                .lower = Binary::and_,
+                                .sample = {{0, 5}, {0, 5}}});
+const OpInfo or_info =
+    binary(or_info, BinarySpec{.name = "or",
+                               .summary = "logical of bool, bitwise of integers",
+                               .dtypes = dtypes::logical,
+                               .eval = [](auto x, auto y) { return static_cast<decltype(x)>(x | y); },
+                               .jvp = no_logic_derivative,
+                               .lower = Binary::or_,
+                               .sample = {{0, 5}, {0, 5}}});
+const OpInfo xor_info =
+    binary(xor_info, BinarySpec{.name = "xor",
+                                .summary = "logical of bool, bitwise of integers",
+                                .dtypes = dtypes::logical,
+                                .eval = [](auto x, auto y) { return static_cast<decltype(x)>(x ^ y); },
+                                .jvp = no_logic_derivative,
+                                .lower = Binary::xor_,
+                                .sample = {{0, 5}, {0, 5}}});
+
+constexpr Absent bool_result{"its result is a bool"};
+template <class Set, class F>
+OpInfo comparison(const OpInfo& self, std::string_view name, std::string_view summary, Set set, F f, Binary lower) {
+  return binary(self, BinarySpec{.name = name,
+                                 .summary = summary,
+                                 .dtypes = set,
+                                 .eval = f,
+                                 .jvp = bool_result,
+                                 .lower = lower,
+                                 .sample = {{-2, 2}, {-2, 2}},
+                                 .result = family::boolean});
+}
+const OpInfo eq_info =
+    comparison(eq_info, "eq", "x == y", dtypes::all, [](auto x, auto y) { return x == y; }, Binary::eq);
+const OpInfo ne_info =
+    comparison(ne_info, "ne", "x != y", dtypes::all, [](auto x, auto y) { return x != y; }, Binary::ne);
+const OpInfo lt_info =
+    comparison(lt_info, "lt", "x < y", dtypes::ordered, [](auto x, auto y) { return x < y; }, Binary::lt);
+const OpInfo le_info =
+    comparison(le_info, "le", "x <= y", dtypes::ordered, [](auto x, auto y) { return x <= y; }, Binary::le);
+const OpInfo gt_info =
+    comparison(gt_info, "gt", "x > y", dtypes::ordered, [](auto x, auto y) { return x > y; }, Binary::gt);
+const OpInfo ge_info =
+    comparison(ge_info, "ge", "x >= y", dtypes::ordered, [](auto x, auto y) { return x >= y; }, Binary::ge);
+
+// --- select ---
+std::vector<Value> select_eval(const Params&, std::span<const Value> in, const EvalContext&) {
+  const Buffer p = family::contiguous(in[0]), a = family::contiguous(in[1]), b = family::contiguous(in[2]);
+  Buffer out = Buffer::allocate(a.dtype(), a.dims());
+  const std::size_t size = size_of(a.dtype());
+  const bool* condition = p.as<bool>();
+  for (std::int64_t i = 0, n = a.elements(); i < n; ++i) {
+    const auto at = static_cast<std::size_t>(i) * size;
+    std::memcpy(out.data() + at, (condition[i] ? a : b).data() + at, size);
+  }
+  return {out};
+}
+
+// Linear in the two values together: each gets the cotangent where it was taken, and 0 elsewhere.
+const OpInfo select_info{
+    .name = "select",
+    .summary = "where(condition, if_true, if_false)",
+    .params = nullptr,
+    .type = TypeRule([](const Params&, std::span<const Type> in, TypeContext& context) {
+      if (in.size() != 3) throw VerifyError("select: takes three operands.");
+      if (in[0].dtype != DType::bool_ || !in[0].is_array())
+        throw DTypeError("select: the condition is " + in[0].text() + ", not a bool array.",
+                         "Compare it with something first.");
+      if (!in[1].is_array() || in[1].dtype != in[2].dtype || in[1].rank() != in[2].rank() ||
+          in[0].rank() != in[1].rank())
+        throw ShapeError("select: operands " + in[0].text() + ", " + in[1].text() + " and " + in[2].text() +
+                         " do not agree.");
+      for (std::size_t i = 0; i < in[1].rank(); ++i)
+        for (std::size_t k : {0, 2})
+          context.require_equal(
+              in[1].shape[i], in[k].shape[i],
+              "select: operands " + in[0].text() + ", " + in[1].text() + " and " + in[2].text() + " differ in shape.");
+      return std::vector{in[1]};
+    }),
+    .eval = EvalRule(select_eval),
+    .jvp = JvpRule([](const JvpArgs& args) {
+      const Array& p = args.primals[0];
+      const Array out = bind1(select_info, {}, {p, args.primals[1], args.primals[2]});
+      const auto tangent = [&](std::size_t i) {
+        return args.tangents[i] ? *args.tangents[i] : zeros(args.primals[i].type());
+      };
+      return JvpResult{{out}, {bind1(select_info, {}, {p, tangent(1), tangent(2)})}};
+    }),
+    .transpose = TransposeRule([](const TransposeArgs& args) {
+      if (!args.cotangents[0]) return;
+      const Array &p = *args.operands[0].value, &ct = *args.cotangents[0];
+      const Array zero = zeros(ct.type());
+      if (args.operands[1].linear()) args.sink.add(1, bind1(select_info, {}, {p, ct, zero}));
+      if (args.operands[2].linear()) args.sink.add(2, bind1(select_info, {}, {p, zero, ct}));
+    }),
+    .batch = BatchRule([](const BatchArgs& args) { return family::batch_elementwise(select_info, args); }),
+    .split = Absent{"wholly known or not"},
+    .lower = LowerRule(LowerElement{[](const LowerArgs& args) {
+                                      return kernel::select(args.load(0, args.index), args.load(1, args.index),
+                                                            args.load(2, args.index));
+                                    },
+                                    true}),
+    .alias = AliasRule{0, 1},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType dtype) {
+      std::vector<SampleCase> cases;
+      for (const Shape& shape : {Shape{}, Shape{Dim(3)}, Shape{Dim(2), Dim(3)}, Shape{Dim(0)}})
+        cases.push_back({Params(),
+                         {Type::array(DType::bool_, shape), Type::array(dtype, shape), Type::array(dtype, shape)},
+                         {{0, 1}, {-3, 3}, {-3, 3}}});
+      return cases;
+    }),
+};
+
+const bool installed = [] {
+  for (const OpInfo* op :
+       {&add_info, &sub_info, &mul_info, &div_info, &rem_info, &pow_info, &atan2_info, &max_info, &min_info, &and_info,
+        &or_info, &xor_info, &eq_info, &ne_info, &lt_info, &le_info, &gt_info, &ge_info, &select_info})
+    install_op(*op);
+  return true;
+}();
+
+Array apply(const OpInfo& op, const Operand& x, const Operand& y, bool inexact = false) {
+  const SourceScope place(x.where());
+  const Met met = inexact ? meet(op.name, {to_inexact(x), to_inexact(y)}) : meet(op.name, {x, y});
+  return bind1(op, {}, {met.operands[0], met.operands[1]}).with_weak(met.weak);
+}
+
+}  // namespace
+
+const OpInfo& add_op() { return add_info; }
+const OpInfo& mul_op() { return mul_info; }
+const OpInfo& select_op() { return select_info; }
+const OpInfo& max_op() { return max_info; }
+const OpInfo& min_op() { return min_info; }
+const OpInfo& eq_op() { return eq_info; }
+
+Array operator+(const Operand& x, const Operand& y) { return apply(add_info, x, y); }
+Array operator-(const Operand& x, const Operand& y) { return apply(sub_info, x, y); }
+Array operator*(const Operand& x, const Operand& y) { return apply(mul_info, x, y); }
+Array operator/(const Operand& x, const Operand& y) { return apply(div_info, x, y); }
+Array operator%(const Operand& x, const Operand& y) { return apply(rem_info, x, y); }
+Array pow(const Operand& x, const Operand& y) { return apply(pow_info, x, y, true); }
+Array atan2(const Operand& y, const Operand& x) { return apply(atan2_info, y, x, true); }
+Array max(const Operand& x, const Operand& y) { return apply(max_info, x, y); }
+Array min(const Operand& x, const Operand& y) { return apply(min_info, x, y); }
+Array operator&(const Operand& x, const Operand& y) { return apply(and_info, x, y); }
+Array operator|(const Operand& x, const Operand& y) { return apply(or_info, x, y); }
+Array operator^(const Operand& x, const Operand& y) { return apply(xor_info, x, y); }
+Array operator==(const Operand& x, const Operand& y) { return apply(eq_info, x, y).with_weak(false); }
+Array operator!=(const Operand& x, const Operand& y) { return apply(ne_info, x, y).with_weak(false); }
+Array operator<(const Operand& x, const Operand& y) { return apply(lt_info, x, y).with_weak(false); }
+Array operator<=(const Operand& x, const Operand& y) { return apply(le_info, x, y).with_weak(false); }
+Array operator>(const Operand& x, const Operand& y) { return apply(gt_info, x, y).with_weak(false); }
+Array operator>=(const Operand& x, const Operand& y) { return apply(ge_info, x, y).with_weak(false); }
+
+Array integer_pow(const Operand& x, std::int64_t exponent) {
+  const SourceScope place(x.where());
+  auto left = exponent < 0 ? -static_cast<std::uint64_t>(exponent) : static_cast<std::uint64_t>(exponent);
+  Array base = x, result;
+  for (; left > 0; left >>= 1) {
+    if (left & 1) result = result.empty() ? base : result * base;
+    if (left > 1) base = base * base;
+  }
+  if (result.empty()) return ones(x->type()).with_weak(x->weak());
+  return exponent < 0 ? 1 / result : result;
+}
+
+Array where(const Operand& condition, const Operand& if_true, const Operand& if_false) {
+  const SourceScope place(condition.where());
+  Met met = meet("where", {if_true, if_false});
+  Arrays all{condition, met.operands[0], met.operands[1]};
+  const Shape shape = broadcast_shapes("where", all);
+  for (Array& a : all) a = broadcast_to(a, shape);
+  return bind1(select_info, {}, {all[0], all[1], all[2]}).with_weak(met.weak);
+}
+
+Array clamp(const Operand& x, const Operand& low, const Operand& high) {
+  const SourceScope place(x.where());
+  return min(max(x, low), high);
+}
+
+}  // namespace tenon

@@ -1,0 +1,280 @@
+// cond: one of several branches, by an index.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tenon/ir/adapt.h"
+#include "tenon/ir/describe_params.h"
+#include "tenon/ir/recurse.h"
+#include "tenon/ir/replay.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/region.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon {
+
+BOOST_DESCRIBE_STRUCT(CondParams, (), (branches, sizes))
+
+namespace {
+
+extern const OpInfo cond_info;
+
+Mask operand_mask(const Mask& in) { return Mask(in.begin() + 1, in.end()); }
+
+const Type& leaf(const Type& type) { return type.is_array() ? type : leaf(*type.element); }
+
+// A value of a type that a branch does not compute.
+Array nothing_of(const Type& type) {
+  if (type.is_array()) return zeros(type);
+  return Array(ListValue{*type.element, std::make_shared<const std::vector<Value>>(), nullptr});
+}
+
+std::vector<Type> cond_type(const Params& params, std::span<const Type> in, TypeContext&) {
+  const auto& p = params.as<CondParams>();
+  if (p.branches.empty() || p.sizes.size() != p.branches.size())
+    throw VerifyError("cond: there is no branch, or sizes are missing.");
+  if (in.empty() || in[0] != Type::array(DType::i32, {}))
+    throw ShapeError("cond: the index is " + (in.empty() ? std::string("missing") : in[0].text()) + ", not one i32.",
+                     "A predicate is one bool; use where() to choose element by element.");
+  std::vector<Type> first;
+  for (std::size_t b = 0; b < p.branches.size(); ++b) {
+    const Program& branch = *p.branches[b];
+    SizeBinding sizes;
+    if (branch.inputs().size() + 1 != in.size() || branch.size_params().size() != p.sizes[b].size())
+      throw VerifyError("cond: a branch takes other operands.");
+    for (std::size_t i = 0; i < p.sizes[b].size(); ++i) sizes.emplace(branch.size_params()[i], p.sizes[b][i]);
+    for (std::size_t i = 1; i < in.size(); ++i)
+      if (substitute(branch.type(branch.inputs()[i - 1]), sizes) != in[i])
+        throw VerifyError("cond: a branch takes other types.");
+    std::vector<Type> out;
+    for (const Type& t : branch.output_types()) out.push_back(substitute(t, sizes));
+    if (b == 0) first = out;
+    for (std::size_t i = 0; i < std::max(out.size(), first.size()); ++i)
+      if (i >= out.size() || i >= first.size() || out[i] != first[i])
+        throw ShapeError(fmt::format("cond: branch 0 gives {} as result {}, branch {} gives {}.",
+                                     i < first.size() ? first[i].text() : "nothing", i, b,
+                                     i < out.size() ? out[i].text() : "nothing"),
+                         "All branches return the same types; convert or broadcast one of them.");
+  }
+  return first;
+}
+
+std::size_t chosen(const Value& index, std::size_t branches) {
+  const std::int32_t i = *std::get<Buffer>(index).as<std::int32_t>();
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(i, 0, static_cast<std::int64_t>(branches) - 1));
+}
+
+// Outputs that some branch makes depend on the mask; all of them where the index does.
+Mask cond_reach(const Params& params, const Mask& in, Recurse& recurse) {
+  const auto& p = params.as<CondParams>();
+  Mask out(p.branches[0]->outputs().size(), in[0]);
+  for (const ProgramRef& branch : p.branches) {
+    const Mask reached = recurse.reach(branch, operand_mask(in));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = out[i] || reached[i];
+  }
+  return out;
+}
+
+JvpResult cond_jvp(const JvpArgs& args) {
+  const auto& p = args.params.as<CondParams>();
+  Mask active;
+  Arrays operands(args.primals.begin(), args.primals.end());
+  for (std::size_t i = 0; i < args.tangents.size(); ++i) {
+    active.push_back(args.tangents[i].has_value());
+    if (args.tangents[i]) operands.push_back(*args.tangents[i]);
+  }
+  Mask out = cond_reach(args.params, active, args.recurse);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = out[i] && is_inexact(leaf(p.branches[0]->type(p.branches[0]->outputs()[i])).dtype);
+  CondParams q = p;
+  for (ProgramRef& branch : q.branches) branch = args.recurse.jvp(branch, operand_mask(active), out);
+  const Arrays results = bind_op(cond_info, make_params(q), operands);
+  JvpResult jvp{{results.begin(), results.begin() + static_cast<std::ptrdiff_t>(out.size())}, {}};
+  std::size_t at = out.size();
+  for (bool a : out) jvp.tangents.push_back(a ? MaybeArray(results[at++]) : std::nullopt);
+  return jvp;
+}
+
+void cond_transpose(const TransposeArgs& args) {
+  CondParams q = args.params.as<CondParams>();
+  if (args.operands[0].linear()) throw DifferentiationError("cond: the index is not differentiable.");
+  TransposeRequest request;
+  Arrays operands{*args.operands[0].value};
+  for (std::size_t i = 1; i < args.operands.size(); ++i) {
+    request.linear_in.push_back(args.operands[i].linear());
+    if (!args.operands[i].linear()) operands.push_back(*args.operands[i].value);
+  }
+  for (const MaybeArray& ct : args.cotangents) {
+    request.cotangents.push_back(ct.has_value());
+    if (ct) operands.push_back(*ct);
+  }
+  for (ProgramRef& branch : q.branches) branch = args.recurse.transpose(branch, request);
+  const Arrays cotangents = bind_op(cond_info, make_params(q), operands);
+  std::size_t at = 0;
+  for (std::size_t i = 1; i < args.operands.size(); ++i)
+    if (args.operands[i].linear()) args.sink.add(i, cotangents[at++]);
+}
+
+BatchResult cond_batch(const BatchArgs& args) {
+  const auto& p = args.params.as<CondParams>();
+  const Mask in(args.batched.begin() + 1, args.batched.end());
+  Mask out(p.branches[0]->outputs().size(), args.batched[0]);
+  for (const ProgramRef& branch : p.branches) {
+    const Mask reached = args.recurse.reach(branch, in);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = out[i] || reached[i];
+  }
+  CondParams q = p;
+  for (std::size_t b = 0; b < q.branches.size(); ++b) {
+    q.branches[b] = args.recurse.vmap(q.branches[b], in, out, args.size);
+    if (!args.size.known()) q.sizes[b].push_back(args.size);
+  }
+  if (!args.batched[0]) return {bind_op(cond_info, make_params(q), args.operands), out};
+  // Lanes choose for themselves: every branch runs for all, and each lane takes its own.
+  Arrays results;
+  for (std::size_t b = 0; b < q.branches.size(); ++b) {
+    const Arrays branch = inline_program(*q.branches[b], q.sizes[b], args.operands.subspan(1));
+    if (b == 0) {
+      results = branch;
+      continue;
+    }
+    const Array here = args.operands[0] >= static_cast<std::int32_t>(b);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].type().is_list())
+        throw ShapeError("vmap: branches that give lists, chosen lane by lane.",
+                         "Stack the lists inside the branches.");
+      results[i] = bind1(select_op(), {}, {broadcast_in_dim(here, results[i].shape(), {0}), branch[i], results[i]});
+    }
+  }
+  return {results, std::vector<bool>(results.size(), true)};
+}
+
+// Residuals of all branches side by side; those of the branches that were not taken are empty.
+SplitResult cond_split(const SplitArgs& args) {
+  using Source = SplitResult::Source;
+  const auto& p = args.params.as<CondParams>();
+  if (!args.known[0]) throw VerifyError("cond: split with an unknown index.");
+  Mask unknown = args.known;
+  unknown.flip();
+  const Mask known_in = operand_mask(args.known);
+  Mask known_out = cond_reach(args.params, unknown, args.recurse);
+  known_out.flip();
+  std::vector<Partitioned> parts;
+  std::vector<Type> residuals;
+  std::vector<std::size_t> start;  // of each branch among all residuals
+  for (std::size_t b = 0; b < p.branches.size(); ++b) {
+    parts.push_back(args.recurse.partition(
+        p.branches[b], {.known_in = known_in, .known_out = known_out, .recompute = args.recompute}));
+    SizeBinding own;
+    for (std::size_t i = 0; i < p.sizes[b].size(); ++i) own.emplace(p.branches[b]->size_params()[i], p.sizes[b][i]);
+    start.push_back(residuals.size());
+    for (const auto& r : parts.back().residuals) residuals.push_back(substitute(r.type, own));
+  }
+  SplitResult split{.first = &cond_info, .second = &cond_info};
+  split.first_in.push_back(0);
+  split.second_in.push_back({Source::From::operand, 0});
+  for (std::size_t i = 0; i < known_in.size(); ++i) {
+    if (known_in[i])
+      split.first_in.push_back(i + 1);
+    else
+      split.second_in.push_back({Source::From::operand, i + 1});
+  }
+  for (std::size_t r = 0; r < residuals.size(); ++r) split.second_in.push_back({Source::From::residual, r});
+  for (std::size_t i = 0; i < known_out.size(); ++i) (known_out[i] ? split.first_out : split.second_out).push_back(i);
+  CondParams first, second;
+  for (std::size_t b = 0; b < parts.size(); ++b) {
+    const Partitioned& part = parts[b];
+    std::vector<std::size_t> known_place(known_out.size());
+    std::size_t known_count = 0;
+    for (std::size_t i = 0; i < known_out.size(); ++i)
+      if (known_out[i]) known_place[i] = known_count++;
+    {
+      Scope scope;
+      Arrays inputs;
+      std::vector<std::size_t> input_place(known_in.size());
+      SizeBinding own;
+      for (std::size_t i = 0; i < p.sizes[b].size(); ++i) own.emplace(p.branches[b]->size_params()[i], p.sizes[b][i]);
+      for (std::size_t i = 0; i < known_in.size(); ++i)
+        if (known_in[i]) {
+          input_place[i] = inputs.size();
+          inputs.push_back(scope.input(args.types[i + 1]));
+        }
+      const Arrays out = inline_program(*part.first, p.sizes[b], inputs);
+      Arrays outputs(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(known_count));
+      for (std::size_t r = 0; r < residuals.size(); ++r) {
+        if (r < start[b] || r >= start[b] + part.residuals.size()) {
+          outputs.push_back(nothing_of(residuals[r]));
+          continue;
+        }
+        using From = Partitioned::Residual::From;
+        const auto& residual = part.residuals[r - start[b]];
+        outputs.push_back(residual.from == From::input    ? inputs[input_place[residual.index]]
+                          : residual.from == From::output ? out[known_place[residual.index]]
+                                                          : out[known_count + residual.index]);
+      }
+      const TraceResult traced = scope.finish(outputs, p.branches[b]->name() + "_known");
+      first.branches.push_back(traced.program);
+      first.sizes.push_back(traced.sizes);
+    }
+    const std::size_t plain = part.second->inputs().size() - part.residuals.size();
+    std::vector<std::optional<std::size_t>> order;
+    std::vector<Type> types;
+    for (std::size_t i = 0; i < plain; ++i) order.emplace_back(i), types.push_back({});
+    for (std::size_t r = 0; r < residuals.size(); ++r) {
+      const bool mine = r >= start[b] && r < start[b] + part.residuals.size();
+      order.push_back(mine ? std::optional(plain + r - start[b]) : std::nullopt);
+      types.push_back(residuals[r]);
+    }
+    std::vector<std::size_t> outputs(part.second->outputs().size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
+    second.branches.push_back(adapt(*part.second, order, types, outputs));
+    std::vector<Dim> sizes;
+    SizeBinding own;
+    for (std::size_t i = 0; i < p.sizes[b].size(); ++i) own.emplace(p.branches[b]->size_params()[i], p.sizes[b][i]);
+    for (const auto& size : part.second_sizes) {
+      if (!size) throw VerifyError("cond: a size that data decide inside a branch cannot cross into its derivative.");
+      sizes.push_back(substitute(*size, own));
+    }
+    second.sizes.push_back(sizes);
+  }
+  split.first_params = make_params(first);
+  split.second_params = make_params(second);
+  return split;
+}
+
+const OpInfo cond_info{
+    .name = "cond",
+    .summary = "one of several branches, by an index",
+    .params = &describe::params_ops<CondParams>,
+    .type = TypeRule(cond_type),
+    .eval = EvalRule([](const Params& params, std::span<const Value> in, const EvalContext& context) {
+      const auto& p = params.as<CondParams>();
+      const std::size_t b = chosen(in[0], p.branches.size());
+      std::vector<std::int64_t> sizes;
+      for (const Dim& d : p.sizes[b]) sizes.push_back(d.value());
+      return context.run(*p.branches[b], sizes, in.subspan(1));
+    }),
+    .jvp = JvpRule(cond_jvp),
+    .transpose = TransposeRule(cond_transpose),
+    .batch = BatchRule(cond_batch),
+    .split = SplitRule{cond_reach, cond_split},
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::cond}),
+    .alias = Absent{"decided inside"},
+    .effect = std::function<Effect(const Params&)>([](const Params& params) {
+      Effect effect = Effect::none;
+      for (const ProgramRef& branch : params.as<CondParams>().branches) effect = std::max(effect, branch->effect());
+      return effect;
+    }),
+    .sample = Absent{"tested through the Programs that tests build"},
+};
+const bool installed = (install_op(cond_info), true);
+
+}  // namespace
+
+const OpInfo& cond_op() { return cond_info; }
+Arrays cond(CondParams params, const Array& index, std::span<const Array> operands) {
+  Arrays all{index};
+  all.insert(all.end(), operands.begin(), operands.end());
+  return bind_op(cond_info, make_params(std::move(params)), all);
+}
+
+}  // namespace tenon

@@ -1,0 +1,104 @@
+#include "tenon/ops/families.h"
+
+#include <fmt/format.h>
+
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon::family {
+
+Buffer contiguous(const Value& value) {
+  const auto& buffer = std::get<Buffer>(value);
+  return buffer.contiguous() ? buffer : buffer.contiguous_copy();
+}
+
+namespace {
+
+std::vector<Type> elementwise_type(std::string_view name, std::size_t operands, bool (*has)(DType),
+                                   DType (*result)(DType), std::span<const Type> in, TypeContext& context) {
+  if (in.size() != operands)
+    throw VerifyError(fmt::format("{}: takes {} operands, not {}.", name, operands, in.size()));
+  for (const Type& type : in) {
+    if (!type.is_array())
+      throw DTypeError(fmt::format("{}: {} is not an array.", name, type.text()), "Stack the list first.");
+    if (!has(type.dtype))
+      throw DTypeError(fmt::format("{}: not defined for {}.", name, type.text()),
+                       "Convert the operand to another dtype first.");
+    if (type.dtype != in[0].dtype)
+      throw DTypeError(fmt::format("{}: operands {} and {} differ in dtype.", name, in[0].text(), type.text()));
+    if (type.rank() != in[0].rank())
+      throw ShapeError(fmt::format("{}: operands {} and {} differ in shape.", name, in[0].text(), type.text()));
+    for (std::size_t i = 0; i < type.rank(); ++i)
+      context.require_equal(in[0].shape[i], type.shape[i],
+                            fmt::format("{}: operands {} and {} differ in shape.", name, in[0].text(), type.text()));
+  }
+  return {Type::array(result(in[0].dtype), in[0].shape)};
+}
+
+}  // namespace
+
+BatchResult batch_elementwise(const OpInfo& op, const BatchArgs& args) {
+  Arrays operands;
+  for (std::size_t i = 0; i < args.operands.size(); ++i)
+    operands.push_back(args.batched[i] ? args.operands[i] : add_batch_axis(args.operands[i], args.size));
+  return {bind_op(op, args.params, operands), {true}};
+}
+
+OpInfo elementwise(std::string_view name, std::string_view summary, std::size_t operands, bool (*has)(DType),
+                   EvalRule eval, Slot<JvpRule> jvp, Slot<TransposeRule> transpose,
+                   std::function<kernel::Expr(std::span<const kernel::Expr>)> lower, std::vector<Domain> domains,
+                   DType (*result)(DType)) {
+  return OpInfo{
+      .name = name,
+      .summary = summary,
+      .params = nullptr,
+      .type = TypeRule([=](const Params&, std::span<const Type> in, TypeContext& context) {
+        return elementwise_type(name, operands, has, result, in, context);
+      }),
+      .eval = std::move(eval),
+      .jvp = std::move(jvp),
+      .transpose = std::move(transpose),
+      .batch = BatchRule([name](const BatchArgs& args) { return batch_elementwise(*find_op(name), args); }),
+      .split = Absent{"wholly known or not"},
+      .lower = LowerRule(LowerElement{[operands, lower](const LowerArgs& args) {
+                                        std::vector<kernel::Expr> values;
+                                        for (std::size_t i = 0; i < operands; ++i)
+                                          values.push_back(args.load(i, args.index));
+                                        return lower(values);
+                                      },
+                                      true}),
+      .alias = AliasRule{0, 0},
+      .effect = Absent{"pure"},
+      .sample = SampleRule([=](DType dtype) -> std::vector<SampleCase> {
+        if (!has(dtype)) return {};
+        std::vector<SampleCase> cases;
+        for (const Shape& shape : {Shape{}, Shape{Dim(3)}, Shape{Dim(2), Dim(3)}, Shape{Dim(0)}, Shape{Dim(1)}})
+          cases.push_back({Params(), std::vector<Type>(operands, Type::array(dtype, shape)), domains});
+        return cases;
+      }),
+  };
+}
+
+JvpRule unary_jvp(const OpInfo& op, TangentRule rule) {
+  return [&op, rule](const JvpArgs& args) {
+    const Array y = bind1(op, args.params, {args.primals[0]});
+    return JvpResult{{y}, {rule(args.primals[0], y, *args.tangents[0])}};
+  };
+}
+
+JvpRule binary_jvp(const OpInfo& op, PartialRule first, PartialRule second) {
+  return [&op, first, second](const JvpArgs& args) {
+    const Array& x = args.primals[0];
+    const Array& y = args.primals[1];
+    const Array z = bind1(op, args.params, {x, y});
+    MaybeArray tangent;
+    if (args.tangents[0]) tangent = first(x, y, z, *args.tangents[0]);
+    if (args.tangents[1]) {
+      const Array other = second(x, y, z, *args.tangents[1]);
+      tangent = tangent ? *tangent + other : other;
+    }
+    return JvpResult{{z}, {tangent}};
+  };
+}
+
+}  // namespace tenon::family

@@ -1,0 +1,47 @@
+#include "tenon/ops/index_map.h"
+
+namespace tenon {
+
+void for_each_index(std::span<const std::int64_t> sizes, const std::function<void(std::span<const std::int64_t>)>& f) {
+  std::vector<std::int64_t> index(sizes.size(), 0);
+  for (std::int64_t s : sizes)
+    if (s == 0) return;
+  while (true) {
+    f(index);
+    std::size_t axis = sizes.size();
+    while (axis > 0 && ++index[axis - 1] == sizes[axis - 1]) index[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+EvalRule eval_index_map(IndexMap map) {
+  return [map](const Params& params, std::span<const Value> in, const EvalContext& context) {
+    const Buffer x = family::contiguous(in[0]);
+    const std::vector<std::int64_t> sizes = context.out[0].shape.sizes();
+    Buffer out = Buffer::allocate(x.dtype(), sizes);
+    const std::size_t size = size_of(x.dtype());
+    std::size_t at = 0;
+    for_each_index(sizes, [&](std::span<const std::int64_t> index) {
+      const auto from = map.numbers(params, x.dims(), sizes, index);
+      const auto offset = row_major<std::int64_t>(x.dims(), from);
+      std::memcpy(out.data() + at * size, x.data() + static_cast<std::size_t>(offset) * size, size);
+      ++at;
+    });
+    return std::vector<Value>{out};
+  };
+}
+
+LowerRule lower_index_map(IndexMap map) {
+  return LowerElement{[map](const LowerArgs& args) {
+    const auto in = args.in[0].shape.sizes(), out = args.out[0].shape.sizes();
+    return args.load(0, map.exprs(args.params, in, out, args.index));
+  }};
+}
+
+JvpRule jvp_by_itself(const OpInfo& op) {
+  return [&op](const JvpArgs& args) {
+    return JvpResult{{bind1(op, args.params, {args.primals[0]})}, {bind1(op, args.params, {*args.tangents[0]})}};
+  };
+}
+
+}  // namespace tenon

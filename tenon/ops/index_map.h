@@ -1,0 +1,57 @@
+// Ops of one operand whose every result element is one element of the operand: a map of indices, written once for
+// numbers (the reference evaluation) and for expressions (the compiler).
+#pragma once
+
+#include "tenon/ops/families.h"
+
+namespace tenon {
+
+// Index is std::int64_t or kernel::Expr. A rule gets the params, the operand's and the result's sizes, and the result's
+// index.
+struct IndexMap {
+  std::function<std::vector<std::int64_t>(const Params&, std::span<const std::int64_t> in,
+                                          std::span<const std::int64_t> out, std::span<const std::int64_t> index)>
+      numbers;
+  std::function<std::vector<kernel::Expr>(const Params&, std::span<const std::int64_t> in,
+                                          std::span<const std::int64_t> out, std::span<const kernel::Expr> index)>
+      exprs;
+};
+
+// From a generic lambda (params, in, out, index) -> std::vector<Index>.
+template <class F>
+IndexMap index_map(F f) {
+  return {f, f};
+}
+
+EvalRule eval_index_map(IndexMap map);
+LowerRule lower_index_map(IndexMap map);
+
+// A linear op of one operand: the tangent goes through the same op.
+JvpRule jvp_by_itself(const OpInfo& op);
+
+// Row-major walk over all indices of these sizes.
+void for_each_index(std::span<const std::int64_t> sizes, const std::function<void(std::span<const std::int64_t>)>& f);
+
+// Offset in elements of an index into a row-major array of these sizes.
+template <class Index>
+Index row_major(std::span<const std::int64_t> sizes, std::span<const Index> index) {
+  Index offset(std::int64_t(0));
+  for (std::size_t i = 0; i < sizes.size(); ++i) offset = offset * Index(sizes[i]) + index[i];
+  return offset;
+}
+template <class Index>
+std::vector<Index> from_row_major(std::span<const std::int64_t> sizes, Index offset) {
+  std::vector<Index> index(sizes.size(), Index(std::int64_t(0)));
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (i == 0) {
+      index[0] = offset;
+    } else {
+      const Index size(std::max<std::int64_t>(sizes[i], 1));
+      index[i] = offset % size;
+      offset = offset / size;
+    }
+  }
+  return index;
+}
+
+}  // namespace tenon

@@ -1,0 +1,57 @@
+#include "tenon/ops/promotion.h"
+
+#include <fmt/format.h>
+
+#include "tenon/ops/convert.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon {
+
+Shape broadcast_shapes(std::string_view op, std::span<const Array> operands) {
+  std::vector<Dim> dims;
+  for (const Array& operand : operands) {
+    const Shape shape = operand.shape();
+    if (shape.rank() > dims.size()) dims.insert(dims.begin(), shape.rank() - dims.size(), Dim(1));
+    for (std::size_t i = 0; i < shape.rank(); ++i) {
+      Dim& met = dims[dims.size() - shape.rank() + i];
+      const Dim& d = shape[i];
+      if (d == met || d == Dim(1)) continue;
+      if (met == Dim(1)) {
+        met = d;
+        continue;
+      }
+      if (!met.known() || !d.known()) continue;  // a guard is recorded where the op is bound
+      std::string types;
+      for (const Array& a : operands) types += (types.empty() ? "" : " and ") + a.type().text();
+      throw ShapeError(
+          fmt::format("{}: operands {} do not broadcast: sizes {} and {} differ.", op, types, met.text(), d.text()),
+          "Sizes must be equal or 1, counted from the last axis; reshape or index one of them.");
+    }
+  }
+  return Shape(std::move(dims));
+}
+
+Met meet(std::string_view op, std::initializer_list<Array> operands) {
+  Promoted promoted{operands.begin()->dtype(), operands.begin()->weak()};
+  bool same_shape = true;
+  const Shape first = operands.begin()->shape();
+  for (const Array& operand : operands) {
+    promoted = promote(promoted.dtype, promoted.weak, operand.dtype(), operand.weak());
+    same_shape = same_shape && operand.shape() == first;
+  }
+  Met met{{}, promoted.weak};
+  const Shape shape = same_shape ? first : broadcast_shapes(op, {operands.begin(), operands.size()});
+  for (const Array& operand : operands) {
+    Array converted = convert(operand, promoted.dtype);
+    met.operands.push_back(same_shape ? converted : broadcast_to(converted, shape));
+  }
+  return met;
+}
+
+Array to_inexact(const Array& x) {
+  const DType d = x.dtype();
+  if (is_inexact(d)) return x;
+  return convert(x, size_of(d) == 8 ? DType::f64 : DType::f32);
+}
+
+}  // namespace tenon

@@ -1,0 +1,21 @@
+// How operands of different shapes and dtypes meet, before an op is bound: as in NumPy and JAX.
+#pragma once
+
+#include "tenon/ir/array.h"
+
+namespace tenon {
+
+// The shape that operands broadcast to. A symbolic size never broadcasts as 1. Throws ShapeError naming `op`.
+Shape broadcast_shapes(std::string_view op, std::span<const Array> operands);
+
+// Operands converted to the dtype they meet in and broadcast to one shape; `weak`: all of them were.
+struct Met {
+  Arrays operands;
+  bool weak;
+};
+Met meet(std::string_view op, std::initializer_list<Array> operands);
+
+// The operand itself where it is real or complex; integers become f32, 64-bit ones f64.
+Array to_inexact(const Array& x);
+
+}  // namespace tenon

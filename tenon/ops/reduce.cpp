@@ -1,0 +1,395 @@
+#include "tenon/ops/reduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "tenon/ir/describe_params.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/index_map.h"
+#include "tenon/ops/indexing.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon {
+
+struct ReduceParams {
+  std::vector<std::int64_t> axes;  // ascending
+};
+BOOST_DESCRIBE_STRUCT(ReduceParams, (), (axes))
+
+namespace {
+
+using kernel::Combine;
+extern const OpInfo sum_info, prod_info, max_info, min_info, any_info, all_info;
+
+const std::vector<std::int64_t>& axes_of(const Params& params) { return params.as<ReduceParams>().axes; }
+
+Type reduce_type(std::string_view name, bool (*has)(DType), bool needs_elements, const Params& params,
+                 std::span<const Type> in) {
+  if (in.size() != 1 || !in[0].is_array()) throw VerifyError(fmt::format("{}: takes one array.", name));
+  if (!has(in[0].dtype))
+    throw DTypeError(fmt::format("{}: not defined for {}.", name, in[0].text()), "Convert the operand first.");
+  std::vector<Dim> dims;
+  const auto& axes = axes_of(params);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] < 0 || axes[i] >= static_cast<std::int64_t>(in[0].rank()) || (i > 0 && axes[i] <= axes[i - 1]))
+      throw ShapeError(fmt::format("{}: the axes are not ascending axes of {}.", name, in[0].text()));
+  for (std::size_t i = 0; i < in[0].rank(); ++i) {
+    const bool reduced = std::ranges::binary_search(axes, static_cast<std::int64_t>(i));
+    if (!reduced)
+      dims.push_back(in[0].shape[i]);
+    else if (needs_elements && in[0].shape[i] == Dim(0))
+      throw ShapeError(
+          fmt::format("{}: axis {} of {} has no elements, and there is no neutral one.", name, i, in[0].text()),
+          "Make sure that there is at least one element.");
+  }
+  return Type::array(in[0].dtype, Shape(std::move(dims)));
+}
+
+// Folds each result's elements in row-major order, computed wide: f16 and bf16 in float.
+template <class Set, class F>
+EvalRule eval_reduce(Set, Scalar (*initial)(DType), F f) {
+  return [=](const Params& params, std::span<const Value> in, const EvalContext& context) {
+    const Buffer x = family::contiguous(in[0]);
+    const auto sizes = context.out[0].shape.sizes();
+    Buffer out = Buffer::allocate(x.dtype(), sizes);
+    const auto& axes = axes_of(params);
+    dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) {
+      if constexpr (Set::has(*dtype_of<T>)) {
+        using Computed = decltype(widen(T()));
+        using Wide = std::conditional_t<std::is_same_v<Computed, bool>, char, Computed>;  // no std::vector<bool>
+        std::vector<Wide> results(static_cast<std::size_t>(std::max<std::int64_t>(out.elements(), 1)),
+                                  widen(initial(x.dtype()).as<T>()));
+        std::size_t at = 0;
+        for_each_index(x.dims(), [&](std::span<const std::int64_t> index) {
+          std::int64_t offset = 0;
+          for (std::size_t i = 0, k = 0; i < index.size(); ++i)
+            if (!std::ranges::binary_search(axes, static_cast<std::int64_t>(i)))
+              offset = offset * sizes[k++] + index[i];
+          Wide& result = results[static_cast<std::size_t>(offset)];
+          result = static_cast<Wide>(f(result, widen(x.as<T>()[at++])));
+        });
+        for (std::int64_t i = 0; i < out.elements(); ++i)
+          out.as<T>()[i] = narrow<T>(results[static_cast<std::size_t>(i)]);
+      }
+    });
+    return std::vector<Value>{out};
+  };
+}
+
+// A result of a reduction, with the axes it lost put back as sizes of 1 and broadcast to the operand's shape.
+Array spread(const Array& reduced, const Shape& shape, const std::vector<std::int64_t>& axes) {
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    if (!std::ranges::binary_search(axes, static_cast<std::int64_t>(i))) dims.push_back(static_cast<std::int64_t>(i));
+  return broadcast_in_dim(reduced, shape, dims);
+}
+
+struct ReductionSpec {
+  std::string_view name, summary;
+  bool (*has)(DType);
+  bool needs_elements;
+  EvalRule eval;
+  Slot<JvpRule> jvp;
+  Slot<TransposeRule> transpose;
+  Combine combine;
+  Scalar (*initial)(DType);
+  Domain domain;
+};
+
+OpInfo reduction(const OpInfo& self, ReductionSpec spec) {
+  return OpInfo{
+      .name = spec.name,
+      .summary = spec.summary,
+      .params = &describe::params_ops<ReduceParams>,
+      .type = TypeRule([spec](const Params& p, std::span<const Type> in, TypeContext&) {
+        return std::vector{reduce_type(spec.name, spec.has, spec.needs_elements, p, in)};
+      }),
+      .eval = spec.eval,
+      .jvp = spec.jvp,
+      .transpose = spec.transpose,
+      .batch = BatchRule([&self](const BatchArgs& args) {
+        auto axes = axes_of(args.params);
+        for (auto& axis : axes) ++axis;
+        return BatchResult{{bind1(self, make_params(ReduceParams{axes}), {args.operands[0]})}, {true}};
+      }),
+      .split = Absent{"wholly known or not"},
+      .lower = LowerRule(LowerReduction{[spec](const Params& p, std::span<const Type> in) {
+        return ReductionForm{spec.combine, axes_of(p), spec.initial(in[0].dtype)};
+      }}),
+      .alias = Absent{"the result is smaller"},
+      .effect = Absent{"pure"},
+      .sample = SampleRule([spec](DType d) -> std::vector<SampleCase> {
+        if (!spec.has(d)) return {};
+        std::vector<SampleCase> cases;
+        for (const auto& [shape, axes] :
+             std::vector<std::pair<Shape, std::vector<std::int64_t>>>{{{Dim(4)}, {0}},
+                                                                      {{Dim(2), Dim(3)}, {1}},
+                                                                      {{Dim(2), Dim(3)}, {0}},
+                                                                      {{Dim(2), Dim(3), Dim(2)}, {0, 2}},
+                                                                      {{}, {}},
+                                                                      {{Dim(0), Dim(2)}, {1}}})
+          cases.push_back({make_params(ReduceParams{axes}), {Type::array(d, shape)}, {spec.domain}});
+        if (!spec.needs_elements)
+          cases.push_back({make_params(ReduceParams{{0}}), {Type::array(d, {Dim(0), Dim(2)})}, {spec.domain}});
+        return cases;
+      }),
+  };
+}
+
+Scalar lowest(DType d) {
+  if (is_real(d)) return Scalar(-std::numeric_limits<double>::infinity()).convert(d);
+  return dispatch(d, []<class T>(std::type_identity<T>) -> Scalar {
+    if constexpr (std::is_integral_v<T>)
+      return Scalar(std::numeric_limits<T>::min());
+    else
+      return {};
+  });
+}
+Scalar highest(DType d) {
+  if (is_real(d)) return Scalar(std::numeric_limits<double>::infinity()).convert(d);
+  return dispatch(d, []<class T>(std::type_identity<T>) -> Scalar {
+    if constexpr (std::is_integral_v<T>)
+      return Scalar(std::numeric_limits<T>::max());
+    else
+      return {};
+  });
+}
+
+// Linear: the cotangent is spread over what was summed.
+const OpInfo sum_info = reduction(
+    sum_info, {.name = "sum",
+               .summary = "sum over axes",
+               .has = dtypes::numbers.has,
+               .needs_elements = false,
+               .eval = eval_reduce(dtypes::numbers, Scalar::zero, [](auto a, auto b) { return a + b; }),
+               .jvp = jvp_by_itself(sum_info),
+               .transpose = TransposeRule([](const TransposeArgs& args) {
+                 if (args.cotangents[0])
+                   args.sink.add(0, spread(*args.cotangents[0], args.operands[0].type.shape, axes_of(args.params)));
+               }),
+               .combine = Combine::add,
+               .initial = Scalar::zero,
+               .domain = {-3, 3}});
+
+// Product of all elements but one, for each: products of those before times those after, so that zeros are right.
+Array products_of_others(const Array& x, std::size_t axis) {
+  const Dim n = x.shape()[axis];
+  if (!n.known())
+    throw ShapeError("prod: the derivative along an axis of symbolic size is not defined.", "Fix the size.");
+  Arrays others;
+  const auto at = static_cast<std::int64_t>(axis);
+  Arrays parts;
+  for (std::int64_t i = 0; i < n.value(); ++i) parts.push_back(slice_in_dim(x, i, i + 1, at));
+  Arrays before(parts.size()), after(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    before[i] = i == 0 ? ones(parts[0].type()) : before[i - 1] * parts[i - 1];
+  for (std::size_t i = parts.size(); i-- > 0;)
+    after[i] = i + 1 == parts.size() ? ones(parts[0].type()) : after[i + 1] * parts[i + 1];
+  for (std::size_t i = 0; i < parts.size(); ++i) others.push_back(before[i] * after[i]);
+  return concatenate(others, at);
+}
+JvpResult prod_jvp(const JvpArgs& args) {
+  const Array& x = args.primals[0];
+  const Array y = bind1(prod_info, args.params, {x});
+  const auto& axes = axes_of(args.params);
+  if (axes.empty()) return {{y}, {*args.tangents[0]}};
+  // All reduced axes as one, last.
+  const Shape shape = x.shape();
+  std::vector<std::int64_t> order;
+  std::vector<Dim> kept;
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    if (!std::ranges::binary_search(axes, static_cast<std::int64_t>(i)))
+      order.push_back(static_cast<std::int64_t>(i)), kept.push_back(shape[i]);
+  const std::size_t last = kept.size();
+  Dim reduced = 1;
+  for (std::int64_t axis : axes) order.push_back(axis), reduced = reduced * shape[static_cast<std::size_t>(axis)];
+  kept.push_back(reduced);
+  if (reduced == Dim(0)) return {{y}, {zeros(y.type())}};
+  const auto flat = [&](const Array& a) { return reshape(transpose(a, order), Shape(kept)); };
+  return {{y},
+          {sum(products_of_others(flat(x), last) * flat(*args.tangents[0]), Axes{static_cast<std::int64_t>(last)})}};
+}
+const OpInfo prod_info =
+    reduction(prod_info, {.name = "prod",
+                          .summary = "product over axes",
+                          .has = dtypes::numbers.has,
+                          .needs_elements = false,
+                          .eval = eval_reduce(dtypes::numbers, Scalar::one, [](auto a, auto b) { return a * b; }),
+                          .jvp = JvpRule(prod_jvp),
+                          .transpose = Absent{"not linear"},
+                          .combine = Combine::mul,
+                          .initial = Scalar::one,
+                          .domain = {-2, 2}});
+
+// The tangents of the largest (smallest) elements, averaged over ties.
+JvpRule extremum_jvp(const OpInfo& op) {
+  return [&op](const JvpArgs& args) {
+    const Array& x = args.primals[0];
+    const Array y = bind1(op, args.params, {x});
+    const auto& axes = axes_of(args.params);
+    const Array chosen = convert(x == spread(y, x.shape(), axes), x.dtype());
+    const Array count = bind1(sum_info, args.params, {chosen});
+    return JvpResult{{y}, {bind1(sum_info, args.params, {chosen * *args.tangents[0]}) / count}};
+  };
+}
+const OpInfo max_info = reduction(max_info, {.name = "reduce_max",
+                                             .summary = "largest over axes; NaN if any is",
+                                             .has = dtypes::ordered_numbers.has,
+                                             .needs_elements = true,
+                                             .eval = eval_reduce(dtypes::ordered_numbers, lowest,
+                                                                 [](auto a, auto b) {
+                                                                   if constexpr (std::is_floating_point_v<decltype(a)>)
+                                                                     if (std::isnan(a)) return a;
+                                                                   return b <= a ? a : b;
+                                                                 }),
+                                             .jvp = extremum_jvp(max_info),
+                                             .transpose = Absent{"not linear"},
+                                             .combine = Combine::max,
+                                             .initial = lowest,
+                                             .domain = {-3, 3}});
+const OpInfo min_info = reduction(min_info, {.name = "reduce_min",
+                                             .summary = "smallest over axes; NaN if any is",
+                                             .has = dtypes::ordered_numbers.has,
+                                             .needs_elements = true,
+                                             .eval = eval_reduce(dtypes::ordered_numbers, highest,
+                                                                 [](auto a, auto b) {
+                                                                   if constexpr (std::is_floating_point_v<decltype(a)>)
+                                                                     if (std::isnan(a)) return a;
+                                                                   return b >= a ? a : b;
+                                                                 }),
+                                             .jvp = extremum_jvp(min_info),
+                                             .transpose = Absent{"not linear"},
+                                             .combine = Combine::min,
+                                             .initial = highest,
+                                             .domain = {-3, 3}});
+
+constexpr DTypes<dtypes::bool_bit> booleans;
+const OpInfo any_info =
+    reduction(any_info, {.name = "any",
+                         .summary = "whether any is true",
+                         .has = booleans.has,
+                         .needs_elements = false,
+                         .eval = eval_reduce(booleans, Scalar::zero, [](bool a, bool b) { return a || b; }),
+                         .jvp = Absent{"defined for bool"},
+                         .transpose = Absent{"defined for bool"},
+                         .combine = Combine::or_,
+                         .initial = Scalar::zero,
+                         .domain = {0, 1}});
+const OpInfo all_info =
+    reduction(all_info, {.name = "all",
+                         .summary = "whether all are true",
+                         .has = booleans.has,
+                         .needs_elements = false,
+                         .eval = eval_reduce(booleans, Scalar::one, [](bool a, bool b) { return a && b; }),
+                         .jvp = Absent{"defined for bool"},
+                         .transpose = Absent{"defined for bool"},
+                         .combine = Combine::and_,
+                         .initial = Scalar::one,
+                         .domain = {0, 1}});
+
+const bool installed = [] {
+  for (const OpInfo* op : {&sum_info, &prod_info, &max_info, &min_info, &any_info, &all_info}) install_op(*op);
+  return true;
+}();
+
+std::vector<std::int64_t> resolve_axes(std::string_view op, std::size_t rank, const std::optional<Axes>& axes) {
+  std::vector<std::int64_t> resolved;
+  if (!axes) {
+    resolved.resize(rank);
+    std::iota(resolved.begin(), resolved.end(), 0);
+    return resolved;
+  }
+  for (std::int64_t axis : *axes) resolved.push_back(static_cast<std::int64_t>(normalize_axis(axis, rank, op)));
+  std::ranges::sort(resolved);
+  if (std::ranges::adjacent_find(resolved) != resolved.end())
+    throw ShapeError(fmt::format("{}: an axis is named twice.", op));
+  return resolved;
+}
+
+Array reduce(const OpInfo& op, const Operand& x, const std::optional<Axes>& axes, bool keep_dims) {
+  const SourceScope place(x.where());
+  const Shape shape = x->shape();
+  const auto resolved = resolve_axes(op.name, shape.rank(), axes);
+  const Array result = bind1(op, make_params(ReduceParams{resolved}), {x});
+  if (!keep_dims) return result;
+  Shape kept = shape;
+  for (std::int64_t axis : resolved) kept[static_cast<std::size_t>(axis)] = 1;
+  return reshape(result, kept);
+}
+
+Array counted(const Operand& x) { return x->dtype() == DType::bool_ ? convert(x, DType::i32) : x.array(); }
+
+// The first index along an axis where `found` holds.
+Array first_index(const Array& found, std::int64_t axis) {
+  const Shape shape = found.shape();
+  const std::size_t at = normalize_axis(axis, shape.rank(), "argmax");
+  const Array index = iota(DType::i32, shape, static_cast<std::int64_t>(at));
+  return amin(where(found, index, std::numeric_limits<std::int32_t>::max()), Axes{axis});
+}
+
+Array arg_extremum(const OpInfo& op, const Operand& x, std::int64_t axis) {
+  const SourceScope place(x.where());
+  const Array best = reduce(op, x, Axes{axis}, true);
+  Array found = x.array() == best;
+  if (is_real(x->dtype())) found = found | (x.array() != x.array());
+  return first_index(found, axis);
+}
+
+}  // namespace
+
+Array sum(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
+  return reduce(sum_info, Operand(counted(x), x.where()), axes, keep_dims);
+}
+Array prod(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
+  return reduce(prod_info, Operand(counted(x), x.where()), axes, keep_dims);
+}
+Array amax(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return reduce(max_info, x, axes, keep_dims); }
+Array amin(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return reduce(min_info, x, axes, keep_dims); }
+Array any(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return reduce(any_info, x, axes, keep_dims); }
+Array all(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return reduce(all_info, x, axes, keep_dims); }
+Array argmax(const Operand& x, std::int64_t axis) { return arg_extremum(max_info, x, axis); }
+Array argmin(const Operand& x, std::int64_t axis) { return arg_extremum(min_info, x, axis); }
+
+Array mean(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
+  const SourceScope place(x.where());
+  const Shape shape = x->shape();
+  Dim count = 1;
+  for (std::int64_t axis : resolve_axes("mean", shape.rank(), axes))
+    count = count * shape[static_cast<std::size_t>(axis)];
+  if (!count.known())
+    throw ShapeError("mean: over an axis of symbolic size.", "Divide a sum by the size given as an array.");
+  const Array total = sum(x, axes, keep_dims);
+  return (is_inexact(total.dtype()) ? total : convert(total, DType::f32)) / static_cast<double>(count.value());
+}
+
+Array var(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
+  const SourceScope place(x.where());
+  return mean(square(x.array() - mean(x, axes, true)), axes, keep_dims);
+}
+
+// max + log Σ exp(x - max); the maximum is a constant to the derivative, and 0 where it is infinite.
+Array logsumexp(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
+  const SourceScope place(x.where());
+  const Array largest = amax(x, axes, true);
+  const Array shift = stop_gradient(where(is_finite(largest), largest, 0));
+  const Array total = log(sum(exp(x.array() - shift), axes, keep_dims));
+  return total + (keep_dims ? shift : reshape(shift, total.shape()));
+}
+
+Array softmax(const Operand& x, std::int64_t axis) {
+  const SourceScope place(x.where());
+  const Array e = exp(x.array() - stop_gradient(amax(x, Axes{axis}, true)));
+  return e / sum(e, Axes{axis}, true);
+}
+
+Array norm(const Operand& x, std::optional<Axes> axes) {
+  const SourceScope place(x.where());
+  return sqrt(sum(square(x), axes));
+}
+
+}  // namespace tenon

@@ -1,0 +1,469 @@
+#include "tenon/ops/shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tenon/ir/describe_params.h"
+#include "tenon/ops/index_map.h"
+#include "tenon/ops/reduce.h"
+
+namespace tenon {
+
+struct BroadcastParams {
+  Shape shape;
+  std::vector<std::int64_t> dims;
+};
+BOOST_DESCRIBE_STRUCT(BroadcastParams, (), (shape, dims))
+struct ReshapeParams {
+  Shape shape;
+};
+BOOST_DESCRIBE_STRUCT(ReshapeParams, (), (shape))
+struct TransposeParams {
+  std::vector<std::int64_t> permutation;
+};
+BOOST_DESCRIBE_STRUCT(TransposeParams, (), (permutation))
+struct SliceParams {
+  std::vector<Dim> start, limit;
+  std::vector<std::int64_t> stride;
+};
+BOOST_DESCRIBE_STRUCT(SliceParams, (), (start, limit, stride))
+struct ReverseParams {
+  std::vector<std::int64_t> axes;
+};
+BOOST_DESCRIBE_STRUCT(ReverseParams, (), (axes))
+
+namespace {
+
+extern const OpInfo broadcast_info, reshape_info, transpose_info, slice_info, reverse_info;
+using Sizes = std::span<const std::int64_t>;
+
+const Type& one_array(std::string_view op, std::span<const Type> in) {
+  if (in.size() != 1) throw VerifyError(fmt::format("{}: takes one operand.", op));
+  if (!in[0].is_array())
+    throw DTypeError(fmt::format("{}: {} is not an array.", op, in[0].text()), "Stack the list first.");
+  return in[0];
+}
+
+Array with_batch(const BatchArgs& args, const OpInfo& op, Params params) {
+  return bind1(op, params, {args.operands[0]});
+}
+
+// --- broadcast ---
+Type broadcast_type(const Params& params, std::span<const Type> in, TypeContext& context) {
+  const auto& p = params.as<BroadcastParams>();
+  const Type& x = one_array("broadcast", in);
+  if (p.dims.size() != x.rank())
+    throw ShapeError(fmt::format("broadcast: {} has {} axes, {} are placed.", x.text(), x.rank(), p.dims.size()));
+  for (std::size_t i = 0; i < p.dims.size(); ++i) {
+    if (p.dims[i] < 0 || p.dims[i] >= static_cast<std::int64_t>(p.shape.rank()) ||
+        (i > 0 && p.dims[i] <= p.dims[i - 1]))
+      throw ShapeError(fmt::format("broadcast: the places of the axes of {} do not ascend within rank {}.", x.text(),
+                                   p.shape.rank()));
+    if (x.shape[i] != Dim(1))
+      context.require_equal(x.shape[i], p.shape[static_cast<std::size_t>(p.dims[i])],
+                            fmt::format("broadcast: {} cannot become {}.", x.text(), p.shape.text()));
+  }
+  return Type::array(x.dtype, p.shape);
+}
+const IndexMap broadcast_map = index_map([](const Params& params, Sizes in, Sizes, auto index) {
+  using Index = std::remove_cvref_t<decltype(index[0])>;
+  const auto& p = params.as<BroadcastParams>();
+  std::vector<Index> from;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    from.push_back(in[i] == 1 ? Index(std::int64_t(0)) : index[static_cast<std::size_t>(p.dims[i])]);
+  return from;
+});
+
+// The sum over the axes that were made.
+void broadcast_transpose(const TransposeArgs& args) {
+  if (!args.cotangents[0]) return;
+  const auto& p = args.params.as<BroadcastParams>();
+  const Shape& shape = args.operands[0].type.shape;
+  std::vector<std::int64_t> summed;
+  for (std::size_t axis = 0; axis < p.shape.rank(); ++axis) {
+    const auto at = std::ranges::find(p.dims, static_cast<std::int64_t>(axis));
+    if (at == p.dims.end() || shape[static_cast<std::size_t>(at - p.dims.begin())] != p.shape[axis])
+      summed.push_back(static_cast<std::int64_t>(axis));
+  }
+  const Array ct = summed.empty() ? *args.cotangents[0] : sum(*args.cotangents[0], summed);
+  args.sink.add(0, reshape(ct, shape));
+}
+
+const OpInfo broadcast_info{
+    .name = "broadcast",
+    .summary = "axes of x placed among new ones",
+    .params = &describe::params_ops<BroadcastParams>,
+    .type = TypeRule([](const Params& p, std::span<const Type> in, TypeContext& c) {
+      return std::vector{broadcast_type(p, in, c)};
+    }),
+    .eval = eval_index_map(broadcast_map),
+    .jvp = jvp_by_itself(broadcast_info),
+    .transpose = TransposeRule(broadcast_transpose),
+    .batch = BatchRule([](const BatchArgs& args) {
+      auto p = args.params.as<BroadcastParams>();
+      p.shape = p.shape.with_axis(0, args.size);
+      for (auto& d : p.dims) ++d;
+      p.dims.insert(p.dims.begin(), 0);
+      return BatchResult{{with_batch(args, broadcast_info, make_params(p))}, {true}};
+    }),
+    .split = Absent{"wholly known or not"},
+    .lower = lower_index_map(broadcast_map),
+    .alias = Absent{"the result is larger"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      return {{make_params(BroadcastParams{{Dim(2), Dim(3)}, {1}}), {Type::array(d, {Dim(3)})}, {{-3, 3}}},
+              {make_params(BroadcastParams{{Dim(2), Dim(3)}, {0, 1}}), {Type::array(d, {Dim(2), Dim(1)})}, {{-3, 3}}},
+              {make_params(BroadcastParams{{Dim(4)}, {}}), {Type::array(d, {})}, {{-3, 3}}},
+              {make_params(BroadcastParams{{Dim(0), Dim(2)}, {1}}), {Type::array(d, {Dim(2)})}, {{-3, 3}}}};
+    })};
+
+// --- reshape ---
+const IndexMap reshape_map = index_map([](const Params&, Sizes in, Sizes out, auto index) {
+  using Index = std::remove_cvref_t<decltype(index[0])>;
+  return from_row_major<Index>(in, row_major<Index>(out, index));
+});
+const OpInfo reshape_info{
+    .name = "reshape",
+    .summary = "the same elements in another shape",
+    .params = &describe::params_ops<ReshapeParams>,
+    .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext& context) {
+      const Type& x = one_array("reshape", in);
+      const Shape& shape = params.as<ReshapeParams>().shape;
+      context.require_equal(x.shape.elements(), shape.elements(),
+                            fmt::format("reshape: {} has {} elements, {} has {}.", x.text(), x.shape.elements().text(),
+                                        shape.text(), shape.elements().text()));
+      return std::vector{Type::array(x.dtype, shape)};
+    }),
+    .eval = eval_index_map(reshape_map),
+    .jvp = jvp_by_itself(reshape_info),
+    .transpose = TransposeRule([](const TransposeArgs& args) {
+      if (args.cotangents[0]) args.sink.add(0, reshape(*args.cotangents[0], args.operands[0].type.shape));
+    }),
+    .batch = BatchRule([](const BatchArgs& args) {
+      return BatchResult{
+          {with_batch(args, reshape_info,
+                      make_params(ReshapeParams{args.params.as<ReshapeParams>().shape.with_axis(0, args.size)}))},
+          {true}};
+    }),
+    .split = Absent{"wholly known or not"},
+    .lower = lower_index_map(reshape_map),
+    .alias = AliasRule{0, 0},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      return {{make_params(ReshapeParams{{Dim(3), Dim(2)}}), {Type::array(d, {Dim(2), Dim(3)})}, {{-3, 3}}},
+              {make_params(ReshapeParams{{}}), {Type::array(d, {Dim(1), Dim(1)})}, {{-3, 3}}},
+              {make_params(ReshapeParams{{Dim(5), Dim(0)}}), {Type::array(d, {Dim(0)})}, {{-3, 3}}}};
+    })};
+
+// --- transpose ---
+const IndexMap transpose_map = index_map([](const Params& params, Sizes, Sizes, auto index) {
+  using Index = std::remove_cvref_t<decltype(index[0])>;
+  const auto& permutation = params.as<TransposeParams>().permutation;
+  std::vector<Index> from(permutation.size(), Index(std::int64_t(0)));
+  for (std::size_t i = 0; i < permutation.size(); ++i) from[static_cast<std::size_t>(permutation[i])] = index[i];
+  return from;
+});
+std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& permutation) {
+  std::vector<std::int64_t> inverse(permutation.size());
+  for (std::size_t i = 0; i < permutation.size(); ++i)
+    inverse[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+  return inverse;
+}
+const OpInfo transpose_info{
+    .name = "transpose",
+    .summary = "axes permuted",
+    .params = &describe::params_ops<TransposeParams>,
+    .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext&) {
+      const Type& x = one_array("transpose", in);
+      const auto& permutation = params.as<TransposeParams>().permutation;
+      std::vector<bool> seen(x.rank(), false);
+      bool good = permutation.size() == x.rank();
+      std::vector<Dim> dims;
+      for (std::size_t i = 0; good && i < permutation.size(); ++i) {
+        const auto p = static_cast<std::size_t>(permutation[i]);
+        good = permutation[i] >= 0 && p < x.rank() && !seen[p];
+        if (good) seen[p] = true, dims.push_back(x.shape[p]);
+      }
+      if (!good)
+        throw ShapeError(fmt::format("transpose: not a permutation of the {} axes of {}.", x.rank(), x.text()));
+      return std::vector{Type::array(x.dtype, Shape(std::move(dims)))};
+    }),
+    .eval = eval_index_map(transpose_map),
+    .jvp = jvp_by_itself(transpose_info),
+    .transpose = TransposeRule([](const TransposeArgs& args) {
+      if (args.cotangents[0])
+        args.sink.add(0, transpose(*args.cotangents[0], inverse(args.params.as<TransposeParams>().permutation)));
+    }),
+    .batch = BatchRule([](const BatchArgs& args) {
+      auto p = args.params.as<TransposeParams>();
+      for (auto& axis : p.permutation) ++axis;
+      p.permutation.insert(p.permutation.begin(), 0);
+      return BatchResult{{with_batch(args, transpose_info, make_params(p))}, {true}};
+    }),
+    .split = Absent{"wholly known or not"},
+    .lower = lower_index_map(transpose_map),
+    .alias = Absent{"elements change places"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      return {{make_params(TransposeParams{{1, 0}}), {Type::array(d, {Dim(2), Dim(3)})}, {{-3, 3}}},
+              {make_params(TransposeParams{{2, 0, 1}}), {Type::array(d, {Dim(2), Dim(1), Dim(3)})}, {{-3, 3}}},
+              {make_params(TransposeParams{{}}), {Type::array(d, {})}, {{-3, 3}}}};
+    })};
+
+// --- slice ---
+const IndexMap slice_map = index_map([](const Params& params, Sizes, Sizes, auto index) {
+  using Index = std::remove_cvref_t<decltype(index[0])>;
+  const auto& p = params.as<SliceParams>();
+  std::vector<Index> from;
+  for (std::size_t i = 0; i < p.start.size(); ++i)
+    from.push_back(Index(p.start[i].value()) + index[i] * Index(p.stride[i]));
+  return from;
+});
+Type slice_type(const Params& params, std::span<const Type> in) {
+  const Type& x = one_array("slice", in);
+  const auto& p = params.as<SliceParams>();
+  if (p.start.size() != x.rank() || p.limit.size() != x.rank() || p.stride.size() != x.rank())
+    throw ShapeError(fmt::format("slice: {} needs {} starts, limits and strides.", x.text(), x.rank()));
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    const Dim length = p.limit[i] - p.start[i];
+    const bool outside = (p.start[i].known() && p.start[i].value() < 0) || (length.known() && length.value() < 0) ||
+                         (x.shape[i] - p.limit[i]).try_value().value_or(0) < 0;
+    if (outside || p.stride[i] < 1)
+      throw ShapeError(fmt::format("slice: {} to {} by {} is not within axis {} of {}.", p.start[i].text(),
+                                   p.limit[i].text(), p.stride[i], i, x.text()),
+                       "Start and limit lie in the axis, start not after limit; strides are at least 1.");
+    dims.push_back(floor_div(length + Dim(p.stride[i] - 1), Dim(p.stride[i])));
+  }
+  return Type::array(x.dtype, Shape(std::move(dims)));
+}
+const OpInfo slice_info{
+    .name = "slice",
+    .summary = "a regular part",
+    .params = &describe::params_ops<SliceParams>,
+    .type = TypeRule(
+        [](const Params& p, std::span<const Type> in, TypeContext&) { return std::vector{slice_type(p, in)}; }),
+    .eval = eval_index_map(slice_map),
+    .jvp = jvp_by_itself(slice_info),
+    .transpose = TransposeRule([](const TransposeArgs& args) {
+      if (!args.cotangents[0]) return;
+      const auto& p = args.params.as<SliceParams>();
+      const Shape &whole = args.operands[0].type.shape, part = args.cotangents[0]->shape();
+      std::vector<std::int64_t> low, high, interior;
+      for (std::size_t i = 0; i < p.start.size(); ++i) {
+        low.push_back(p.start[i].value());
+        const std::int64_t n = part[i].value();
+        const std::int64_t covered = n == 0 ? 0 : (n - 1) * p.stride[i] + 1;
+        high.push_back(whole[i].value() - p.start[i].value() - covered);
+        interior.push_back(p.stride[i] - 1);
+      }
+      args.sink.add(0,
+                    pad(*args.cotangents[0], zeros(Type::array(args.cotangents[0]->dtype(), {})), low, high, interior));
+    }),
+    .batch = BatchRule([](const BatchArgs& args) {
+      auto p = args.params.as<SliceParams>();
+      p.start.insert(p.start.begin(), Dim(0));
+      p.limit.insert(p.limit.begin(), args.size);
+      p.stride.insert(p.stride.begin(), 1);
+      return BatchResult{{with_batch(args, slice_info, make_params(p))}, {true}};
+    }),
+    .split = Absent{"wholly known or not"},
+    .lower = lower_index_map(slice_map),
+    .alias = Absent{"the result is smaller"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      return {{make_params(SliceParams{{Dim(1)}, {Dim(4)}, {1}}), {Type::array(d, {Dim(5)})}, {{-3, 3}}},
+              {make_params(SliceParams{{Dim(0), Dim(1)}, {Dim(2), Dim(6)}, {1, 2}}),
+               {Type::array(d, {Dim(2), Dim(7)})},
+               {{-3, 3}}},
+              {make_params(SliceParams{{Dim(2)}, {Dim(2)}, {1}}), {Type::array(d, {Dim(4)})}, {{-3, 3}}}};
+    })};
+
+// --- reverse ---
+const IndexMap reverse_map = index_map([](const Params& params, Sizes in, Sizes, auto index) {
+  using Index = std::remove_cvref_t<decltype(index[0])>;
+  std::vector<Index> from(index.begin(), index.end());
+  for (std::int64_t axis : params.as<ReverseParams>().axes) {
+    const auto a = static_cast<std::size_t>(axis);
+    from[a] = Index(in[a] - 1) - from[a];
+  }
+  return from;
+});
+const OpInfo reverse_info{.name = "reverse",
+                          .summary = "axes walked backwards",
+                          .params = &describe::params_ops<ReverseParams>,
+                          .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext&) {
+                            const Type& x = one_array("reverse", in);
+                            for (std::int64_t axis : params.as<ReverseParams>().axes)
+                              normalize_axis(axis < 0 ? static_cast<std::int64_t>(x.rank()) : axis, x.rank(),
+                                             "reverse");
+                            return std::vector{x};
+                          }),
+                          .eval = eval_index_map(reverse_map),
+                          .jvp = jvp_by_itself(reverse_info),
+                          .transpose = TransposeRule([](const TransposeArgs& args) {
+                            if (args.cotangents[0])
+                              args.sink.add(0, reverse(*args.cotangents[0], args.params.as<ReverseParams>().axes));
+                          }),
+                          .batch = BatchRule([](const BatchArgs& args) {
+                            auto p = args.params.as<ReverseParams>();
+                            for (auto& axis : p.axes) ++axis;
+                            return BatchResult{{with_batch(args, reverse_info, make_params(p))}, {true}};
+                          }),
+                          .split = Absent{"wholly known or not"},
+                          .lower = lower_index_map(reverse_map),
+                          .alias = Absent{"elements change places"},
+                          .effect = Absent{"pure"},
+                          .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+                            return {{make_params(ReverseParams{{0}}), {Type::array(d, {Dim(5)})}, {{-3, 3}}},
+                                    {make_params(ReverseParams{{0, 1}}), {Type::array(d, {Dim(2), Dim(3)})}, {{-3, 3}}},
+                                    {make_params(ReverseParams{{0}}), {Type::array(d, {Dim(0)})}, {{-3, 3}}}};
+                          })};
+
+const bool installed = [] {
+  for (const OpInfo* op : {&broadcast_info, &reshape_info, &transpose_info, &slice_info, &reverse_info})
+    install_op(*op);
+  return true;
+}();
+
+std::vector<std::int64_t> normalized(const std::vector<std::int64_t>& axes, std::size_t rank, std::string_view op) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t axis : axes) result.push_back(static_cast<std::int64_t>(normalize_axis(axis, rank, op)));
+  return result;
+}
+
+}  // namespace
+
+Array broadcast_in_dim(const Operand& x, const Shape& shape, std::vector<std::int64_t> dims) {
+  const SourceScope place(x.where());
+  return bind1(broadcast_info, make_params(BroadcastParams{shape, std::move(dims)}), {x}).with_weak(x->weak());
+}
+
+Array broadcast_to(const Operand& x, const Shape& shape) {
+  const Shape from = x->shape();
+  if (from == shape) return x;
+  if (from.rank() > shape.rank())
+    throw ShapeError(fmt::format("broadcast_to: {} has more axes than {}.", x->type().text(), shape.text()), "",
+                     x.where());
+  std::vector<std::int64_t> dims(from.rank());
+  std::iota(dims.begin(), dims.end(), static_cast<std::int64_t>(shape.rank() - from.rank()));
+  return broadcast_in_dim(x, shape, std::move(dims));
+}
+
+Array add_batch_axis(const Array& x, const Dim& size) { return broadcast_to(x, x.shape().with_axis(0, size)); }
+
+Array reshape(const Operand& x, const Shape& shape) {
+  const SourceScope place(x.where());
+  Shape wanted = shape;
+  std::optional<std::size_t> open;
+  Dim others = 1;
+  for (std::size_t i = 0; i < wanted.rank(); ++i) {
+    if (wanted[i] == Dim(-1)) {
+      if (open) throw ShapeError("reshape: two sizes are -1.", "At most one size can be found from the others.");
+      open = i;
+    } else {
+      others = others * wanted[i];
+    }
+  }
+  if (open) {
+    if (others == Dim(0)) throw ShapeError("reshape: -1 beside a size of 0 is not decided.", "Write the size.");
+    wanted[*open] = floor_div(x->shape().elements(), others);
+  }
+  if (wanted == x->shape()) return x;
+  return bind1(reshape_info, make_params(ReshapeParams{wanted}), {x}).with_weak(x->weak());
+}
+
+Array transpose(const Operand& x, std::vector<std::int64_t> permutation) {
+  const SourceScope place(x.where());
+  permutation = normalized(permutation, x->rank(), "transpose");
+  if (std::ranges::is_sorted(permutation) && permutation.size() == x->rank()) return x;
+  return bind1(transpose_info, make_params(TransposeParams{std::move(permutation)}), {x}).with_weak(x->weak());
+}
+
+Array transpose(const Operand& x) {
+  std::vector<std::int64_t> axes(x->rank());
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return transpose(x, std::move(axes));
+}
+
+Array move_axis(const Operand& x, std::int64_t from, std::int64_t to) {
+  const std::size_t rank = x->rank();
+  const auto f = static_cast<std::int64_t>(normalize_axis(from, rank, "move_axis")),
+             t = static_cast<std::int64_t>(normalize_axis(to, rank, "move_axis"));
+  std::vector<std::int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  axes.erase(axes.begin() + f);
+  axes.insert(axes.begin() + t, f);
+  return transpose(x, std::move(axes));
+}
+
+Array expand_dims(const Operand& x, std::int64_t axis) {
+  const Shape shape = x->shape();
+  return reshape(x, shape.with_axis(normalize_axis(axis, shape.rank() + 1, "expand_dims"), 1));
+}
+
+Array squeeze(const Operand& x, std::int64_t axis) {
+  const Shape shape = x->shape();
+  const std::size_t at = normalize_axis(axis, shape.rank(), "squeeze");
+  if (shape[at] != Dim(1))
+    throw ShapeError(
+        fmt::format("squeeze: axis {} of {} has size {}, not 1.", axis, x->type().text(), shape[at].text()), "",
+        x.where());
+  return reshape(x, shape.without_axis(at));
+}
+
+Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride) {
+  const SourceScope place(x.where());
+  if (stride.empty()) stride.assign(start.size(), 1);
+  return bind1(slice_info, make_params(SliceParams{std::move(start), std::move(limit), std::move(stride)}), {x})
+      .with_weak(x->weak());
+}
+
+Array slice_in_dim(const Operand& x, const Dim& start, const Dim& limit, std::int64_t axis, std::int64_t stride) {
+  const Shape shape = x->shape();
+  const std::size_t at = normalize_axis(axis, shape.rank(), "slice");
+  std::vector<Dim> starts(shape.rank(), 0), limits = shape.dims();
+  std::vector<std::int64_t> strides(shape.rank(), 1);
+  starts[at] = start;
+  limits[at] = limit;
+  strides[at] = stride;
+  return slice(x, std::move(starts), std::move(limits), std::move(strides));
+}
+
+std::vector<Array> split(const Operand& x, std::int64_t parts, std::int64_t axis) {
+  const Dim size = x->dim(axis);
+  if (parts < 1 || (size.known() && size.value() % parts != 0))
+    throw ShapeError(
+        fmt::format("split: axis {} of {} does not divide into {} equal parts.", axis, x->type().text(), parts), "",
+        x.where());
+  const Dim each = floor_div(size, Dim(parts));
+  std::vector<Array> result;
+  for (std::int64_t i = 0; i < parts; ++i) result.push_back(slice_in_dim(x, each * Dim(i), each * Dim(i + 1), axis));
+  return result;
+}
+
+Array reverse(const Operand& x, std::vector<std::int64_t> axes) {
+  const SourceScope place(x.where());
+  return bind1(reverse_info, make_params(ReverseParams{normalized(axes, x->rank(), "reverse")}), {x})
+      .with_weak(x->weak());
+}
+
+Array stack(std::span<const Array> parts, std::int64_t axis, const Source& where) {
+  std::vector<Array> expanded;
+  for (const Array& part : parts) expanded.push_back(expand_dims(Operand(part, where), axis));
+  return concatenate(expanded, axis, where);
+}
+
+Array full(const Shape& shape, const Operand& value) { return broadcast_to(value, shape).with_weak(false); }
+Array zeros(const Shape& shape, DType dtype, const Source& where) {
+  return full(shape, Operand(Array(Scalar::zero(dtype)), where));
+}
+Array ones(const Shape& shape, DType dtype, const Source& where) {
+  return full(shape, Operand(Array(Scalar::one(dtype)), where));
+}
+Array zeros(const Type& type) { return broadcast_to(Array(Scalar::zero(type.dtype)), type.shape); }
+Array ones(const Type& type) { return broadcast_to(Array(Scalar::one(type.dtype)), type.shape); }
+
+}  // namespace tenon

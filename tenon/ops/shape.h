@@ -1,0 +1,46 @@
+// Ops that move elements and never compute with them; and arrays made out of nothing.
+#pragma once
+
+#include <optional>
+
+#include "tenon/ir/array.h"
+
+namespace tenon {
+
+// x with the axes of `shape`: axis i of x becomes axis dims[i]; sizes of 1 may grow.
+Array broadcast_in_dim(const Operand& x, const Shape& shape, std::vector<std::int64_t> dims);
+Array broadcast_to(const Operand& x, const Shape& shape);  // axes aligned at the end, as NumPy does
+// The same elements, in row-major order, in another shape; at most one size may be -1.
+Array reshape(const Operand& x, const Shape& shape);
+Array transpose(const Operand& x,
+                std::vector<std::int64_t> permutation);  // axis i of the result is axis permutation[i] of x
+Array transpose(const Operand& x);                       // axes reversed
+Array move_axis(const Operand& x, std::int64_t from, std::int64_t to);
+Array expand_dims(const Operand& x, std::int64_t axis);
+Array squeeze(const Operand& x, std::int64_t axis);  // an axis of size 1
+// Elements start, start + stride, … below limit, on every axis.
+Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride = {});
+Array slice_in_dim(const Operand& x, const Dim& start, const Dim& limit, std::int64_t axis, std::int64_t stride = 1);
+Array reverse(const Operand& x, std::vector<std::int64_t> axes);
+Array concatenate(std::span<const Array> parts, std::int64_t axis,
+                  const Source& where = std::source_location::current());
+Array stack(std::span<const Array> parts, std::int64_t axis = 0, const Source& where = std::source_location::current());
+// `value` before (low), after (high) and between (interior) the elements; negative low and high cut off.
+Array pad(const Operand& x, const Operand& value, std::vector<std::int64_t> low, std::vector<std::int64_t> high,
+          std::vector<std::int64_t> interior = {});
+std::vector<Array> split(const Operand& x, std::int64_t parts, std::int64_t axis = 0);  // equal parts
+
+// 0, 1, 2, … along one axis.
+Array iota(DType dtype, const Shape& shape, std::int64_t axis, const Source& where = std::source_location::current());
+Array arange(const Dim& n, DType dtype = DType::i32, const Source& where = std::source_location::current());
+Array full(const Shape& shape, const Operand& value);
+Array zeros(const Shape& shape, DType dtype = DType::f32, const Source& where = std::source_location::current());
+Array ones(const Shape& shape, DType dtype = DType::f32, const Source& where = std::source_location::current());
+Array zeros(const Type& type);
+Array ones(const Type& type);
+Array eye(std::int64_t n, DType dtype = DType::f32, const Source& where = std::source_location::current());
+
+// One axis more in front, of this size.
+Array add_batch_axis(const Array& x, const Dim& size);
+
+}  // namespace tenon

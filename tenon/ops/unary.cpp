@@ -1,0 +1,328 @@
+// Elementwise ops of one operand, each with its whole story.
+#include <numbers>
+
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/families.h"
+
+namespace tenon {
+namespace {
+
+using kernel::Unary;
+using std::numbers::pi;
+
+TransposeRule transposed_by(std::function<Array(const Array&)> rule) {
+  return [rule](const TransposeArgs& args) {
+    if (args.cotangents[0]) args.sink.add(0, rule(*args.cotangents[0]));
+  };
+}
+
+extern const OpInfo neg_op, abs_op, sign_op, floor_op, ceil_op, round_op, sqrt_op, rsqrt_op, exp_op, expm1_op, log_op,
+    log1p_op, sin_op, cos_op, tan_op, tanh_op, sinh_op, cosh_op, asin_op, acos_op, atan_op, logistic_op, erf_op,
+    is_finite_op, not_op;
+
+// d(-x) = -dx
+const OpInfo neg_op = unary(
+    neg_op, UnarySpec{.name = "neg",
+                      .summary = "-x",
+                      .dtypes = dtypes::numbers,
+                      .eval =
+                          [](auto x) {
+                            if constexpr (std::is_integral_v<decltype(x)>)
+                              return static_cast<decltype(x)>(0u - static_cast<std::make_unsigned_t<decltype(x)>>(x));
+                            else
+                              return -x;
+                          },
+                      .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return -dx; }),
+                      .lower = Unary::neg,
+                      .sample = {-3, 3},
+                      .transpose = transposed_by([](const Array& ct) { return -ct; })});
+
+// d|x| = sign(x)·dx; of complex, abs is composed from real parts.
+const OpInfo abs_op = unary(
+    abs_op,
+    UnarySpec{.name = "abs",
+              .summary = "|x|",
+              .dtypes = dtypes::ordered_numbers,
+              .eval =
+                  [](auto x) {
+                    if constexpr (std::is_unsigned_v<decltype(x)>)
+                      return x;
+                    else if constexpr (std::is_integral_v<decltype(x)>)
+                      return x < 0 ? static_cast<decltype(x)>(0u - static_cast<std::make_unsigned_t<decltype(x)>>(x))
+                                   : x;
+                    else
+                      return std::abs(x);
+                  },
+              .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * sign(x); }),
+              .lower = Unary::abs,
+              .sample = {-3, 3}});
+
+const OpInfo sign_op =
+    unary(sign_op, UnarySpec{.name = "sign",
+                             .summary = "-1, 0 or 1; NaN and signed zero stay",
+                             .dtypes = dtypes::ordered_numbers,
+                             .eval =
+                                 [](auto x) {
+                                   using T = decltype(x);
+                                   if constexpr (std::is_unsigned_v<T>)
+                                     return static_cast<T>(x != 0);
+                                   else if (x > 0)
+                                     return T(1);
+                                   else if (x < 0)
+                                     return T(-1);
+                                   else
+                                     return x;
+                                 },
+                             .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return dx * 0; }),
+                             .lower = Unary::sign,
+                             .sample = {-3, 3}});
+
+const OpInfo floor_op =
+    unary(floor_op, UnarySpec{.name = "floor",
+                              .summary = "the largest integer not above x",
+                              .dtypes = dtypes::real,
+                              .eval = [](auto x) { return std::floor(x); },
+                              .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return dx * 0; }),
+                              .lower = Unary::floor,
+                              .sample = {-3, 3}});
+const OpInfo ceil_op =
+    unary(ceil_op, UnarySpec{.name = "ceil",
+                             .summary = "the smallest integer not below x",
+                             .dtypes = dtypes::real,
+                             .eval = [](auto x) { return std::ceil(x); },
+                             .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return dx * 0; }),
+                             .lower = Unary::ceil,
+                             .sample = {-3, 3}});
+const OpInfo round_op =
+    unary(round_op, UnarySpec{.name = "round",
+                              .summary = "the nearest integer, halves to even",
+                              .dtypes = dtypes::real,
+                              .eval = [](auto x) { return std::nearbyint(x); },
+                              .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return dx * 0; }),
+                              .lower = Unary::round,
+                              .sample = {-3, 3}});
+
+// d√x = dx / (2√x)
+const OpInfo sqrt_op = unary(
+    sqrt_op, UnarySpec{.name = "sqrt",
+                       .summary = "square root",
+                       .dtypes = dtypes::inexact,
+                       .eval = [](auto x) { return std::sqrt(x); },
+                       .jvp = TangentRule([](const Array&, const Array& y, const Array& dx) { return dx * (0.5 / y); }),
+                       .lower = Unary::sqrt,
+                       .sample = {0.1, 4}});
+// d x^(-1/2) = -y³/2·dx
+const OpInfo rsqrt_op = unary(
+    rsqrt_op,
+    UnarySpec{.name = "rsqrt",
+              .summary = "1 / sqrt(x)",
+              .dtypes = dtypes::inexact,
+              .eval = [](auto x) { return decltype(x)(1) / std::sqrt(x); },
+              .jvp = TangentRule([](const Array& x, const Array& y, const Array& dx) { return dx * (-0.5 * y / x); }),
+              .lower = Unary::rsqrt,
+              .sample = {0.1, 4}});
+const OpInfo exp_op =
+    unary(exp_op, UnarySpec{.name = "exp",
+                            .summary = "e^x",
+                            .dtypes = dtypes::inexact,
+                            .eval = [](auto x) { return std::exp(x); },
+                            .jvp = TangentRule([](const Array&, const Array& y, const Array& dx) { return dx * y; }),
+                            .lower = Unary::exp,
+                            .sample = {-2, 2}});
+const OpInfo expm1_op = unary(
+    expm1_op, UnarySpec{.name = "expm1",
+                        .summary = "e^x - 1, exact near 0",
+                        .dtypes = dtypes::real,
+                        .eval = [](auto x) { return std::expm1(x); },
+                        .jvp = TangentRule([](const Array&, const Array& y, const Array& dx) { return dx * (y + 1); }),
+                        .lower = Unary::expm1,
+                        .sample = {-2, 2}});
+const OpInfo log_op =
+    unary(log_op, UnarySpec{.name = "log",
+                            .summary = "natural logarithm",
+                            .dtypes = dtypes::inexact,
+                            .eval = [](auto x) { return std::log(x); },
+                            .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx / x; }),
+                            .lower = Unary::log,
+                            .sample = {0.1, 4}});
+const OpInfo log1p_op = unary(
+    log1p_op, UnarySpec{.name = "log1p",
+                        .summary = "log(1 + x), exact near 0",
+                        .dtypes = dtypes::real,
+                        .eval = [](auto x) { return std::log1p(x); },
+                        .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx / (x + 1); }),
+                        .lower = Unary::log1p,
+                        .sample = {-0.5, 3}});
+const OpInfo sin_op = unary(
+    sin_op, UnarySpec{.name = "sin",
+                      .summary = "sine",
+                      .dtypes = dtypes::inexact,
+                      .eval = [](auto x) { return std::sin(x); },
+                      .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * cos(x); }),
+                      .lower = Unary::sin,
+                      .sample = {-3, 3}});
+const OpInfo cos_op = unary(
+    cos_op, UnarySpec{.name = "cos",
+                      .summary = "cosine",
+                      .dtypes = dtypes::inexact,
+                      .eval = [](auto x) { return std::cos(x); },
+                      .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * -sin(x); }),
+                      .lower = Unary::cos,
+                      .sample = {-3, 3}});
+const OpInfo tan_op =
+    unary(tan_op,
+          UnarySpec{.name = "tan",
+                    .summary = "tangent",
+                    .dtypes = dtypes::inexact,
+                    .eval = [](auto x) { return std::tan(x); },
+                    .jvp = TangentRule([](const Array&, const Array& y, const Array& dx) { return dx * (1 + y * y); }),
+                    .lower = Unary::tan,
+                    .sample = {-1, 1}});
+const OpInfo tanh_op =
+    unary(tanh_op,
+          UnarySpec{.name = "tanh",
+                    .summary = "hyperbolic tangent",
+                    .dtypes = dtypes::inexact,
+                    .eval = [](auto x) { return std::tanh(x); },
+                    .jvp = TangentRule([](const Array&, const Array& y, const Array& dx) { return dx * (1 - y * y); }),
+                    .lower = Unary::tanh,
+                    .sample = {-3, 3}});
+const OpInfo sinh_op = unary(
+    sinh_op, UnarySpec{.name = "sinh",
+                       .summary = "hyperbolic sine",
+                       .dtypes = dtypes::inexact,
+                       .eval = [](auto x) { return std::sinh(x); },
+                       .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * cosh(x); }),
+                       .lower = Unary::sinh,
+                       .sample = {-2, 2}});
+const OpInfo cosh_op = unary(
+    cosh_op, UnarySpec{.name = "cosh",
+                       .summary = "hyperbolic cosine",
+                       .dtypes = dtypes::inexact,
+                       .eval = [](auto x) { return std::cosh(x); },
+                       .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * sinh(x); }),
+                       .lower = Unary::cosh,
+                       .sample = {-2, 2}});
+const OpInfo asin_op = unary(
+    asin_op,
+    UnarySpec{.name = "asin",
+              .summary = "inverse sine",
+              .dtypes = dtypes::real,
+              .eval = [](auto x) { return std::asin(x); },
+              .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * rsqrt(1 - x * x); }),
+              .lower = Unary::asin,
+              .sample = {-0.8, 0.8}});
+const OpInfo acos_op = unary(
+    acos_op,
+    UnarySpec{.name = "acos",
+              .summary = "inverse cosine",
+              .dtypes = dtypes::real,
+              .eval = [](auto x) { return std::acos(x); },
+              .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * -rsqrt(1 - x * x); }),
+              .lower = Unary::acos,
+              .sample = {-0.8, 0.8}});
+const OpInfo atan_op =
+    unary(atan_op,
+          UnarySpec{.name = "atan",
+                    .summary = "inverse tangent",
+                    .dtypes = dtypes::real,
+                    .eval = [](auto x) { return std::atan(x); },
+                    .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx / (1 + x * x); }),
+                    .lower = Unary::atan,
+                    .sample = {-3, 3}});
+// σ' = σ(1 - σ)
+const OpInfo logistic_op = unary(
+    logistic_op,
+    UnarySpec{.name = "logistic",
+              .summary = "1 / (1 + e^-x)",
+              .dtypes = dtypes::real,
+              .eval = [](auto x) { return decltype(x)(1) / (decltype(x)(1) + std::exp(-x)); },
+              .jvp = TangentRule([](const Array&, const Array& y, const Array& dx) { return dx * (y * (1 - y)); }),
+              .lower = Unary::logistic,
+              .sample = {-4, 4}});
+// erf' = 2/√π·e^(-x²)
+const OpInfo erf_op = unary(erf_op, UnarySpec{.name = "erf",
+                                              .summary = "the error function",
+                                              .dtypes = dtypes::real,
+                                              .eval = [](auto x) { return std::erf(x); },
+                                              .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) {
+                                                return dx * (2 / std::sqrt(pi) * exp(-(x * x)));
+                                              }),
+                                              .lower = Unary::erf,
+                                              .sample = {-2, 2}});
+const OpInfo is_finite_op = unary(is_finite_op, UnarySpec{.name = "is_finite",
+                                                          .summary = "neither infinite nor NaN",
+                                                          .dtypes = dtypes::real,
+                                                          .eval = [](auto x) { return std::isfinite(x); },
+                                                          .jvp = Absent{"its result is a bool"},
+                                                          .lower = Unary::is_finite,
+                                                          .sample = {-3, 3},
+                                                          .result = family::boolean});
+const OpInfo not_op = unary(not_op, UnarySpec{.name = "not",
+                                              .summary = "logical of bool, bitwise of integers",
+                                              .dtypes = dtypes::logical,
+                                              .eval =
+                                                  [](auto x) {
+                                                    if constexpr (std::is_same_v<decltype(x), bool>)
+                                                      return !x;
+                                                    else
+                                                      return static_cast<decltype(x)>(~x);
+                                                  },
+                                              .jvp = Absent{"defined for bool and integers"},
+                                              .lower = Unary::not_,
+                                              .sample = {0, 5}});
+
+Array apply(const OpInfo& op, const Operand& x, bool inexact) {
+  const SourceScope place(x.where());
+  const Array operand = inexact ? to_inexact(x) : x.array();
+  return bind1(op, {}, {operand}).with_weak(x->weak());
+}
+
+const bool installed = [] {
+  for (const OpInfo* op :
+       {&neg_op,   &abs_op,  &sign_op,  &floor_op,    &ceil_op, &round_op,     &sqrt_op, &rsqrt_op, &exp_op,
+        &expm1_op, &log_op,  &log1p_op, &sin_op,      &cos_op,  &tan_op,       &tanh_op, &sinh_op,  &cosh_op,
+        &asin_op,  &acos_op, &atan_op,  &logistic_op, &erf_op,  &is_finite_op, &not_op})
+    install_op(*op);
+  return true;
+}();
+
+}  // namespace
+
+Array operator-(const Operand& x) { return apply(neg_op, x, false); }
+Array abs(const Operand& x) {
+  if (!is_complex(x->dtype())) return apply(abs_op, x, false);
+  const SourceScope place(x.where());
+  const Array a = real(x), b = imag(x);
+  return sqrt(a * a + b * b);
+}
+Array sign(const Operand& x) { return apply(sign_op, x, false); }
+Array floor(const Operand& x) { return apply(floor_op, x, true); }
+Array ceil(const Operand& x) { return apply(ceil_op, x, true); }
+Array round(const Operand& x) { return apply(round_op, x, true); }
+Array sqrt(const Operand& x) { return apply(sqrt_op, x, true); }
+Array rsqrt(const Operand& x) { return apply(rsqrt_op, x, true); }
+Array exp(const Operand& x) { return apply(exp_op, x, true); }
+Array expm1(const Operand& x) { return apply(expm1_op, x, true); }
+Array log(const Operand& x) { return apply(log_op, x, true); }
+Array log1p(const Operand& x) { return apply(log1p_op, x, true); }
+Array sin(const Operand& x) { return apply(sin_op, x, true); }
+Array cos(const Operand& x) { return apply(cos_op, x, true); }
+Array tan(const Operand& x) { return apply(tan_op, x, true); }
+Array tanh(const Operand& x) { return apply(tanh_op, x, true); }
+Array sinh(const Operand& x) { return apply(sinh_op, x, true); }
+Array cosh(const Operand& x) { return apply(cosh_op, x, true); }
+Array asin(const Operand& x) { return apply(asin_op, x, true); }
+Array acos(const Operand& x) { return apply(acos_op, x, true); }
+Array atan(const Operand& x) { return apply(atan_op, x, true); }
+Array logistic(const Operand& x) { return apply(logistic_op, x, true); }
+Array erf(const Operand& x) { return apply(erf_op, x, true); }
+Array square(const Operand& x) {
+  const SourceScope place(x.where());
+  return x.array() * x.array();
+}
+Array is_finite(const Operand& x) { return apply(is_finite_op, x, true).with_weak(false); }
+Array operator!(const Operand& x) { return apply(not_op, x, false); }
+
+}  // namespace tenon
