@@ -1,54 +1,125 @@
 #!/usr/bin/env python3
-"""A file includes only from its own floor or those below it; LLVM stays in the native back end.
+"""Checks how the house is built: which floor includes which, who may use which library, and how large rooms grow.
 
-Prints every breach and exits with 1 if there is one; warns of files over 600 lines.
+    python3 tools/check_floors.py [ROOT]
+
+A wrong include is an error (exit status 1); a file over 600 lines or a function over 80 is a warning.
 """
-import pathlib
 import re
 import sys
+from pathlib import Path
 
-FLOORS = ["base", "runtime", "kernel", "ir", "ops", "eval", "transform", "rewrite", "compile", "api"]
-INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
+FLOORS = ["base", "runtime", "kernel", "ir", "ops", "eval", "transform", "rewrite", "compile", "api", "python"]
+
+# Libraries that only some folders may see: (what the include starts with, the folders, why).
+GUESTS = [
+    (("llvm/", "llvm-c/"), ("tenon/compile/cpu/", "tenon/compile/gpu/"), "LLVM stays inside the native back ends"),
+    (("nanobind/", "Python.h", "pybind11/"), ("tenon/python/",), "Python stays inside tenon/python"),
+]
+FILE_LINES, FUNCTION_LINES = 600, 80
+FOLDERS = ("tenon", "cli", "examples", "bench", "tests")
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 
 
-def floor_of(path: str) -> int | None:
+def floor_of(path):
+    """The floor of a file of the library by its path below the root; None outside; above all floors for tenon/tenon.h."""
     parts = path.split("/")
-    return FLOORS.index(parts[1]) if len(parts) > 2 and parts[0] == "tenon" and parts[1] in FLOORS else None
+    if parts[0] != "tenon":
+        return None
+    if len(parts) == 2:
+        return -1 if parts[1] == "version.h" else len(FLOORS)
+    return FLOORS.index(parts[1]) if parts[1] in FLOORS else None
 
 
-def breaches(name: str, text: str) -> list[str]:
-    found = []
-    floor = floor_of(name)
-    for include in INCLUDE.findall(text):
-        other = floor_of(include)
-        if floor is not None and other is not None and other > floor:
-            found.append(f"{name}: {FLOORS[floor]} includes {include}, of the floor {FLOORS[other]} above it")
-        if include.startswith("llvm") and not name.startswith("tenon/compile/cpu/"):
-            found.append(f"{name}: includes {include}; LLVM stays in tenon/compile/cpu")
-    return found
+def includes(text):
+    """(line number, target) of every include."""
+    for match in INCLUDE.finditer(text):
+        yield text.count("\n", 0, match.start(1)) + 1, match.group(1)
 
 
-def self_test() -> None:
-    assert breaches("tenon/ir/x.cpp", '#include "tenon/ops/y.h"\n'), "a breach upwards must be seen"
-    assert breaches("tenon/api/x.cpp", "#include <llvm/IR/Module.h>\n"), "LLVM outside its room must be seen"
-    assert not breaches("tenon/ops/x.cpp", '#include "tenon/ir/y.h"\n'), "downwards is allowed"
+def include_errors(path, texts, pulls_llvm):
+    """What is wrong with the includes of one file; pulls_llvm(path) says whether a header brings LLVM with it."""
+    own = floor_of(path)
+    if path.startswith("tenon/") and own is None:
+        yield f"{path}: no floor is called {path.split('/')[1]!r}; the floors are {', '.join(FLOORS)}"
+    for line, target in includes(texts[path]):
+        here = f"{path}:{line}"
+        for starts, folders, why in GUESTS:
+            if target.startswith(starts) and not path.startswith(folders):
+                yield f"{here}: includes {target}: {why}"
+        if target.startswith("tenon/"):
+            other = floor_of(target)
+            if own is not None and (other is None or other > own):
+                name = FLOORS[own] if 0 <= own < len(FLOORS) else path
+                yield f"{here}: {name} includes {target}, which is on a higher floor"
+            if path.startswith("examples/") and target not in ("tenon/tenon.h", "tenon/version.h"):
+                yield f"{here}: an example includes {target}; users include tenon/tenon.h only"
+            if not path.startswith(("tenon/compile/", "tests/", "bench/")) and pulls_llvm(target):
+                yield f"{here}: {target} brings LLVM headers with it"
+        elif f"{path.rsplit('/', 1)[0]}/{target}" in texts and path.startswith("tenon/"):
+            yield f'{here}: includes "{target}"; inside the library write "tenon/floor/file.h"'
 
 
-def main() -> int:
-    self_test()
-    root = pathlib.Path(__file__).resolve().parent.parent
-    bad = []
-    for path in sorted(root.glob("tenon/**/*")):
-        if path.suffix not in (".h", ".cpp"):
-            continue
-        text = path.read_text(encoding="utf-8")
-        name = path.relative_to(root).as_posix()
-        bad += breaches(name, text)
-        if (lines := text.count("\n")) > 600:
-            print(f"warning: {name} has {lines} lines; look for the seam")
-    print("\n".join(bad) or "floors: every include points downwards")
-    return 1 if bad else 0
+def llvm_test(texts):
+    """A function that says whether a header includes LLVM, itself or through others of ours."""
+    known = {}
+
+    def pulls(path):
+        if path not in known:
+            known[path] = False   # cuts cycles
+            targets = [target for _, target in includes(texts.get(path, ""))]
+            known[path] = any(t.startswith(GUESTS[0][0]) or (t in texts and pulls(t)) for t in targets)
+        return known[path]
+
+    return pulls
+
+
+def without_comments_and_strings(text):
+    """The same text with comments, string and character literals blanked; line breaks stay."""
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.S)
+    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
+
+
+def functions(text):
+    """(first line, number of lines) of each outermost function body, found by its braces."""
+    text = without_comments_and_strings(text)
+    stack, start, line, last = [], 0, 1, 0   # stack: is this brace a function? last: where the text before a brace begins
+    for i, c in enumerate(text):
+        if c == "\n":
+            line += 1
+        elif c == "{":
+            before = text[last:i]
+            scope = re.search(r"\b(namespace|class|struct|union|enum|extern)\b[^()=]*$", before)
+            function = not scope and ")" in before and True not in stack
+            stack.append(function)
+            if function:
+                start = line
+            last = i + 1
+        elif c == "}":
+            if stack and stack.pop():
+                yield start, line - start + 1
+            last = i + 1
+        elif c == ";":
+            last = i + 1
+
+
+def main(root):
+    paths = sorted(p for folder in FOLDERS for ext in ("h", "cpp") for p in (root / folder).rglob(f"*.{ext}"))
+    texts = {str(p.relative_to(root)): p.read_text(errors="replace") for p in paths}
+    pulls_llvm, errors, warnings = llvm_test(texts), [], []
+    for path, text in texts.items():
+        errors += include_errors(path, texts, pulls_llvm)
+        if (count := text.count("\n")) > FILE_LINES:
+            warnings.append(f"{path}: {count} lines; look for the seam (limit {FILE_LINES})")
+        warnings += [f"{path}:{first}: a function of {count} lines (limit {FUNCTION_LINES})"
+                     for first, count in functions(text) if count > FUNCTION_LINES]
+    for warning in warnings:
+        print(f"warning: {warning}")
+    for error in errors:
+        print(f"error: {error}")
+    print(f"floors: {len(texts)} files, {len(errors)} errors, {len(warnings)} warnings")
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)))

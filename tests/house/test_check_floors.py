@@ -1,0 +1,72 @@
+"""The floor checker finds what it is there to find, in a small tree made for it."""
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+import check_floors
+
+
+class CheckFloors(unittest.TestCase):
+    def check(self, files):
+        """(exit status, what was printed) for a tree of these files."""
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in files.items():
+                path = Path(root, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                status = check_floors.main(Path(root))
+            return status, out.getvalue()
+
+    def assert_error(self, files, *words):
+        status, out = self.check(files)
+        self.assertEqual(status, 1, out)
+        for word in words:
+            self.assertIn(word, out)
+
+    def test_includes_downwards_pass(self):
+        status, out = self.check({
+            "tenon/base/shape.h": "#pragma once\n#include <vector>\n",
+            "tenon/ir/type.h": '#include "tenon/base/shape.h"\n#include "tenon/ir/value.h"\n',
+            "tenon/tenon.h": '#include "tenon/api/jit.h"\n',
+            "tenon/base/log.cpp": '#include "tenon/version.h"\n',
+            "tenon/compile/cpu/emit.cpp": '#include "llvm/IR/IRBuilder.h"\n',
+            "examples/hello.cpp": "#include <tenon/tenon.h>\n"})
+        self.assertEqual(status, 0, out)
+        self.assertIn("6 files, 0 errors, 0 warnings", out)
+
+    def test_include_of_a_higher_floor(self):
+        self.assert_error({"tenon/ir/type.cpp": '// a\n#include "tenon/ops/dot.h"\n'}, "tenon/ir/type.cpp:2", "higher floor")
+        self.assert_error({"tenon/runtime/pool.h": "#include <tenon/ir/type.h>\n"}, "runtime includes tenon/ir/type.h")
+        self.assert_error({"tenon/api/jit.h": '#include "tenon/tenon.h"\n'}, "higher floor")
+
+    def test_llvm_outside_the_back_end(self):
+        self.assert_error({"tenon/compile/plan.cpp": "#include <llvm/IR/Module.h>\n"}, "LLVM stays inside")
+
+    def test_llvm_through_a_header(self):
+        self.assert_error({"tenon/compile/cpu/a.h": '#include "tenon/compile/cpu/b.h"\n',
+                           "tenon/compile/cpu/b.h": "#include <llvm/IR/Module.h>\n",
+                           "tenon/api/jit.cpp": '#include "tenon/compile/cpu/a.h"\n'}, "tenon/api/jit.cpp:1", "brings LLVM")
+
+    def test_unknown_floor_relative_include_and_example(self):
+        self.assert_error({"tenon/helpers/a.h": ""}, "no floor is called 'helpers'")
+        self.assert_error({"tenon/base/a.cpp": '#include "a.h"\n', "tenon/base/a.h": ""}, "tenon/floor/file.h")
+        self.assert_error({"examples/a.cpp": '#include "tenon/ir/type.h"\n'}, "users include tenon/tenon.h only")
+
+    def test_sizes_warn(self):
+        body = "  f();\n" * 90
+        text = f'namespace tenon {{\nstruct S {{\n  int x;\n}};\nvoid g(int x) {{\n{body}}}\nint small() {{ return 1; }}\n}}\n'
+        status, out = self.check({"tenon/base/a.cpp": text, "tenon/base/b.cpp": "// line\n" * 601})
+        self.assertEqual(status, 0, out)
+        self.assertIn("tenon/base/a.cpp:5: a function of 92 lines", out)
+        self.assertIn("tenon/base/b.cpp: 601 lines", out)
+        self.assertIn("2 warnings", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
