@@ -1,0 +1,140 @@
+#include "tenon/api/loops.h"
+
+#include <fmt/format.h>
+
+#include "tenon/ir/adapt.h"
+
+namespace tenon::api_detail {
+namespace {
+
+using Order = std::vector<std::optional<std::size_t>>;
+
+// The Program with its captures first (behind `before` others that it does not read), then its arguments up to
+// `arguments`.
+ProgramRef captures_first(const TracedFunction& traced, std::span<const Type> before, std::span<const Type> behind) {
+  Order order;
+  std::vector<Type> types;
+  for (const Type& t : before) order.emplace_back(std::nullopt), types.push_back(t);
+  for (std::size_t i = 0; i < traced.captures.size(); ++i)
+    order.emplace_back(traced.arguments + i), types.emplace_back();
+  for (const Type& t : behind) order.emplace_back(std::nullopt), types.push_back(t);
+  for (std::size_t i = 0; i < traced.arguments; ++i) order.emplace_back(i), types.emplace_back();
+  std::vector<std::size_t> outputs(traced.program->outputs().size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
+  return adapt(*traced.program, order, types, outputs);
+}
+
+std::vector<Type> types_of(std::span<const Array> arrays) {
+  std::vector<Type> types;
+  for (const Array& a : arrays) types.push_back(a.type());
+  return types;
+}
+
+std::string leaf_name(const FlatLoop& loop, std::size_t i) {
+  const std::string& path = loop.carry_paths[i];
+  return path.empty() ? "the carry" : "carry leaf " + path;
+}
+
+// Converts weak carries until the body keeps every type; an error names the leaf that changes otherwise.
+TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries, std::span<const Type> elements) {
+  for (int round = 0;; ++round) {
+    std::vector<Type> types = types_of(carries);
+    types.insert(types.end(), elements.begin(), elements.end());
+    std::vector<bool> weak;
+    for (std::size_t i = 0; i < types.size(); ++i) weak.push_back(i < carries.size() && carries[i].weak());
+    TracedFunction traced = trace_types(loop.body, types, weak);
+    if (traced.program->outputs().size() < carries.size())
+      throw TreeError(fmt::format("{}: the body returns a carry with fewer leaves than it was given.", op),
+                      "Return a carry of the same structure.");
+    bool changed = false;
+    for (std::size_t i = 0; i < carries.size(); ++i) {
+      const Type before = types[i], after = traced.program->type(traced.program->outputs()[i]);
+      if (before == after) continue;
+      if (carries[i].weak() && round < 4 && before.is_array() && after.is_array()) {
+        Array promoted = convert(carries[i], after.dtype);
+        if (after.shape == before.shape) {
+          carries[i] = promoted.with_weak(false);
+          changed = true;
+          continue;
+        }
+      }
+      throw ShapeError(fmt::format("{}: {} enters a step as {} and leaves it as {}.", op, leaf_name(loop, i),
+                                   before.text(), after.text()),
+                       "A carry keeps its dtype and shape from step to step: convert or broadcast the initial value, "
+                       "or the new one.");
+    }
+    if (!changed) return traced;
+  }
+}
+
+}  // namespace
+
+TracedFunction trace_region(const FlatFunction& f, std::span<const Type> types) {
+  return trace_types(f, types, std::vector<bool>(types.size(), false));
+}
+
+Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs) {
+  std::vector<Type> elements;
+  for (const Array& x : xs) {
+    const Type t = x.type();
+    if (!t.is_array() || t.rank() == 0)
+      throw ShapeError(fmt::format("{}: a leaf of xs, {}, has no axis to run along.", op, t.text()));
+    if (t.shape[0] != *loop.length && t.shape[0].known() && loop.length->known())
+      throw ShapeError(fmt::format("{}: a leaf of xs, {}, has {} steps where there are {}.", op, t.text(),
+                                   t.shape[0].text(), loop.length->text()));
+    elements.push_back(Type::array(t.dtype, t.shape.without_axis(0)));
+  }
+  const TracedFunction body = settle(op, loop, carries, elements);
+  LoopParams params{
+      .length = loop.length, .reverse = loop.reverse, .carries = static_cast<std::int64_t>(carries.size())};
+  Arrays operands = body.captures;
+  if (!loop.cond) {
+    params.body = captures_first(body, {}, {});
+  } else {
+    const std::vector<Type> state = types_of(carries);
+    const TracedFunction cond = trace_region(loop.cond, state);
+    const Type result = cond.program->type(cond.program->outputs()[0]);
+    if (result != Type::array(DType::bool_, {}))
+      throw ShapeError(fmt::format("{}: the condition returns {}, not one bool.", op, result.text()),
+                       "Reduce it with any() or all().");
+    params.body = captures_first(body, {}, types_of(cond.captures));
+    params.cond = captures_first(cond, types_of(body.captures), {});
+    params.cond_sizes = cond.sizes;
+    operands.insert(operands.end(), cond.captures.begin(), cond.captures.end());
+  }
+  params.body_sizes = body.sizes;
+  params.consts = static_cast<std::int64_t>(operands.size());
+  operands.insert(operands.end(), carries.begin(), carries.end());
+  operands.insert(operands.end(), xs.begin(), xs.end());
+  return tenon::loop(std::move(params), operands);
+}
+
+Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches,
+                const Arrays& operands) {
+  if (index.rank() != 0)
+    throw ShapeError(fmt::format("{}: the predicate has shape {}, not one bool.", op, index.shape().text()),
+                     "Use where() to choose element by element.");
+  const std::vector<Type> types = types_of(operands);
+  std::vector<TracedFunction> traced;
+  std::vector<Type> captured;
+  for (const FlatFunction& branch : branches) {
+    traced.push_back(trace_region(branch, types));
+    for (const Array& a : traced.back().captures) captured.push_back(a.type());
+  }
+  // Every branch takes the captures of all, then the operands.
+  CondParams params;
+  Arrays all;
+  std::size_t start = 0;
+  for (const TracedFunction& branch : traced) {
+    const std::size_t end = start + branch.captures.size();
+    params.branches.push_back(
+        captures_first(branch, std::span(captured).first(start), std::span(captured).subspan(end)));
+    params.sizes.push_back(branch.sizes);
+    all.insert(all.end(), branch.captures.begin(), branch.captures.end());
+    start = end;
+  }
+  all.insert(all.end(), operands.begin(), operands.end());
+  return tenon::cond(std::move(params), index, all);
+}
+
+}  // namespace tenon::api_detail

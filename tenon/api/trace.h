@@ -1,0 +1,50 @@
+// From a C++ function to a Program, and from Programs to derivatives: the part that knows no trees.
+#pragma once
+
+#include <functional>
+
+#include "tenon/ir/bind.h"
+
+namespace tenon {
+
+using FlatFunction = std::function<Arrays(std::span<const Array>)>;
+
+// A function traced at given arguments. `captures` are arrays from outside that it read; they are inputs behind the
+// others.
+struct TracedFunction {
+  ProgramRef program;
+  Arrays captures;
+  std::vector<Dim> sizes;
+  std::size_t arguments = 0;
+  std::vector<bool> weak;  // of the outputs
+};
+
+// Inputs have the arguments' types. With known_values, x.item() and host effects may look at concrete arguments.
+TracedFunction trace_flat(const FlatFunction& f, std::span<const Array> arguments, bool known_values = false);
+
+TracedFunction trace_types(const FlatFunction& f, std::span<const Type> types, const std::vector<bool>& weak);
+
+// Runs (or, inside a trace, binds a call of) a traced function.
+Arrays apply(const TracedFunction& f, std::span<const Array> arguments);
+
+// The outputs of f, and a function from cotangents of the outputs in `differentiated` to those of the arguments in
+// `active`.
+struct Pullback {
+  Arrays outputs;
+  std::function<Arrays(std::span<const Array>)> pull;
+};
+Pullback vjp_flat(const TracedFunction& f, std::span<const Array> arguments, const std::vector<bool>& active,
+                  const std::vector<bool>& differentiated);
+
+// Outputs, then the tangents of those that have any.
+Arrays jvp_flat(const TracedFunction& f, std::span<const Array> arguments, std::span<const Array> tangents,
+                const std::vector<bool>& active, const std::vector<bool>& differentiated);
+
+// f over a new axis 0 of the arguments in `batched`; every output gets it.
+Arrays vmap_flat(const TracedFunction& f, std::span<const Array> arguments, const std::vector<bool>& batched,
+                 const Dim& size);
+
+// Throws DifferentiationError where an argument is not of a floating dtype.
+void require_differentiable(const Array& argument, const std::string& path, std::string_view op);
+
+}  // namespace tenon
