@@ -1,0 +1,90 @@
+#include "tenon/runtime/processors.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tenon {
+namespace {
+
+int processors_in_mask() {
+  for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(capacity), [](cpu_set_t* s) { CPU_FREE(s); });
+    if (!set) break;
+    const std::size_t size = CPU_ALLOC_SIZE(capacity);
+    if (::sched_getaffinity(0, size, set.get()) == 0) return std::max(1, CPU_COUNT_S(size, set.get()));
+    if (errno != EINVAL) break;  // EINVAL: the kernel's mask is longer
+  }
+  return 1;
+}
+
+std::optional<double> read_number(const std::string& path) {
+  std::ifstream file(path);
+  double value;
+  if (file >> value) return value;
+  return std::nullopt;
+}
+
+// The quota of one group, in processors: version 2 writes "quota period" or "max period", version 1 two files.
+std::optional<double> quota_of(const std::string& folder) {
+  if (std::ifstream file(folder + "/cpu.max"); file) {
+    double quota, period;
+    if (file >> quota >> period && quota > 0 && period > 0) return quota / period;
+    return std::nullopt;
+  }
+  const auto quota = read_number(folder + "/cpu.cfs_quota_us"), period = read_number(folder + "/cpu.cfs_period_us");
+  if (quota && period && *quota > 0 && *period > 0) return *quota / *period;
+  return std::nullopt;
+}
+
+// The least quota of this process's group and those around it.
+std::optional<double> cgroup_quota() {
+  std::optional<double> least;
+  const auto consider = [&](const std::string& folder) {
+    if (const auto quota = quota_of(folder)) least = std::min(least.value_or(*quota), *quota);
+  };
+  consider("/sys/fs/cgroup");
+  consider("/sys/fs/cgroup/cpu");
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
+    const std::string root = controllers.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controllers;
+    for (std::string path = line.substr(second + 1); path.size() > 1; path.resize(path.rfind('/'))) {
+      consider(root + path);
+      if (path.rfind('/') == std::string::npos) break;
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+int available_processors() {
+  int count = processors_in_mask();
+  if (const auto quota = cgroup_quota()) count = std::min(count, static_cast<int>(std::min(1e6, std::ceil(*quota))));
+  return std::max(1, count);
+}
+
+int initial_threads(int processors) {
+  if (const char* setting = std::getenv("TENON_NUM_THREADS")) {
+    int count = 0;
+    const char* end = setting + std::strlen(setting);
+    if (const auto [at, error] = std::from_chars(setting, end, count); error == std::errc() && at == end && count > 0)
+      return std::min(count, 4096);
+  }
+  return processors;
+}
+
+}  // namespace tenon
