@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Runs our benchmarks beside the hand-written limits and, with --peers, other libraries; prints a table and writes rows.
+
+    python3 bench/report.py --build build [--peers PYTHON] [--json FILE]
+
+bench/figures.json says which figures there are. Each names our row by case and figure; the rows of limit programs (the least of
+them is the limit; a name that ends in * stands for all that begin so); the rows of other libraries (case and metric; the least is
+the rival); and its targets: at_most times the limit, the rival or our own figure of that name in the same case, or at_most as it
+stands. A target holds, fails, or is unmeasured; a figure holds when all its targets do, fails when one does, and is missing else.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SCALES = {"s": ("time", 1), "ms": ("time", 1e-3), "us": ("time", 1e-6), "ns": ("time", 1e-9), "ns/iter": ("time/iter", 1e-9),
+          "us/iter": ("time/iter", 1e-6), "bytes": ("memory", 1)}
+
+
+def lines_of(program):
+    """The JSON lines a program prints; and what went wrong, or None."""
+    name = program[-1] if len(program) > 1 else program[0]
+    try:
+        done = subprocess.run(program, stdout=subprocess.PIPE, text=True, timeout=1800, cwd=HERE.parent)
+    except (OSError, subprocess.TimeoutExpired) as failure:
+        return [], f"{name}: {failure}"
+    rows = []
+    for line in done.stdout.splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict) and isinstance(row.get("value"), (int, float)):
+            rows.append(row)
+    return rows, f"{name}: exit status {done.returncode}" if done.returncode else None
+
+
+def convert(row, unit):
+    """A row's value in this unit; ValueError where it measures something else."""
+    (kind, scale), (own_kind, own_scale) = SCALES[unit], SCALES.get(row["unit"], (row["unit"], 1))
+    if kind != own_kind:
+        raise ValueError(f"{row['case']}: {row['unit']} where {unit} is wanted")
+    return row["value"] * own_scale / scale
+
+
+def matches(pattern, name):
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+
+
+def least_limit(figure, limits):
+    values = [convert(row, figure["unit"]) for case, pattern in figure["limits"] for row in limits
+              if row["case"] == case and matches(pattern, row["figure"])]
+    return min(values, default=None)
+
+
+def least_rival(figure, peers):
+    """(value, its name) of the best other library; 'a + b' as a metric is the sum of both."""
+    best = (None, None)
+    for case, metric in figure["rivals"]:
+        parts = metric.split(" + ")
+        for peer in sorted({row["peer"] for row in peers if row["case"] == case and not row["peer"].startswith("C++")}):
+            found = [row for part in parts for row in peers if (row["case"], row["peer"], row["metric"]) == (case, peer, part)]
+            if len(found) == len(parts):
+                value = sum(convert(row, figure["unit"]) for row in found)
+                if best[0] is None or value < best[0]:
+                    best = (value, peer)
+    return best
+
+
+def judge(targets, value, known):
+    """True when every target is measured and holds, False when a measured one fails, None otherwise."""
+    verdicts = []
+    for target in targets:
+        base = known.get(target["of"]) if "of" in target else 1.0
+        verdicts.append(None if value is None or base is None else value <= target["at_most"] * base)
+    if False in verdicts:
+        return False
+    return True if verdicts and None not in verdicts else None
+
+
+def say_target(target, unit):
+    return f"<= {target['at_most']:g} x {target['of']}" if "of" in target else f"<= {target['at_most']:g} {unit}"
+
+
+def make_rows(figures, ours, limits, peers):
+    """One row a figure, measured or not."""
+    own = {(row["case"], row["figure"]): row for row in ours}
+    rows = []
+    for figure in figures:
+        case, unit = figure["case"], figure["unit"]
+        mine = {name: convert(row, unit) for (c, name), row in own.items()
+                if c == case and SCALES.get(row["unit"], ("?",))[0] == SCALES[unit][0]}
+        value, limit = mine.get(figure["figure"]), least_limit(figure, limits)
+        rival, rival_name = least_rival(figure, peers)
+        known = {**mine, "limit": limit, "rival": rival}
+        wanted = {"value": value, **{t["of"]: known.get(t["of"]) for t in figure["targets"] if "of" in t}}
+        rows.append({"case": case, "figure": figure["figure"], "value": value, "unit": unit, "limit": limit, "rival": rival,
+                     "rival_name": rival_name, "target": ", ".join(say_target(t, unit) for t in figure["targets"]),
+                     "holds": judge(figure["targets"], value, known),
+                     "missing": [name for name, measured in wanted.items() if measured is None]})
+    return rows
+
+
+def show(rows):
+    number = lambda v: "-" if v is None else f"{v:.4g}"
+    table = [("case", "figure", "value", "unit", "limit", "x limit", "rival", "", "target", "holds")]
+    for r in rows:
+        ratio = r["value"] / r["limit"] if r["value"] is not None and r["limit"] else None
+        holds = {True: "yes", False: "NO", None: "missing " + ", ".join(r["missing"])}[r["holds"]]
+        table.append((r["case"], r["figure"], number(r["value"]), r["unit"], number(r["limit"]), number(ratio), number(r["rival"]),
+                      r["rival_name"] or "", r["target"], holds))
+    widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
+    for line in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
+    count = lambda verdict: sum(r["holds"] is verdict for r in rows)
+    print(f"\n{len(rows)} figures: {count(True)} hold, {count(False)} do not, {count(None)} are missing a measurement")
+
+
+def run_all(description, build, python):
+    """Rows of ours, of the limits and of the peers. Ours and limits take turns, because a shared machine's clock wanders."""
+    rows, failures = {"ours": [], "limits": [], "peers": []}, []
+    programs = [("ours", [str(p)]) for p in sorted(Path(build, "bench").glob("bench_*")) if p.is_file()]
+    limits = [("limits", [str(p)]) for name in description["limits"] if (p := Path(build, "bench/limits", f"limit_{name}")).exists()]
+    if os.getloadavg()[0] > 0.7:
+        print("the machine is busy: programs whose two workers meet will show times far from what they take alone", file=sys.stderr)
+    if not limits:
+        print("no limit programs were built (they need AVX-512): their figures are missing", file=sys.stderr)
+    turns = [p for pair in zip(programs, limits) for p in pair]
+    turns += programs[len(limits):] + limits[len(programs):]
+    if python:
+        turns += [("peers", [python, str(HERE / "peers" / f"{name}.py")]) for name in description["peers"]]
+    for kind, command in turns:
+        print(f"# {Path(command[-1]).name}", file=sys.stderr, flush=True)
+        found, failure = lines_of(command)
+        rows[kind] += found
+        failures += [failure] if failure else []
+    return rows, failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--peers", metavar="PYTHON", help="a Python that has the other libraries")
+    parser.add_argument("--json", metavar="FILE")
+    options = parser.parse_args()
+    description = json.loads((HERE / "figures.json").read_text())
+    measured, failures = run_all(description, Path(options.build).absolute(), options.peers and str(Path(options.peers).absolute()))
+    rows = make_rows(description["figures"], measured["ours"], measured["limits"], measured["peers"])
+    show(rows)
+    known = {(f["case"], f["figure"]) for f in description["figures"]}
+    for row in measured["ours"]:
+        if (row["case"], row["figure"]) not in known:
+            print(f"also: {row['case']}: {row['figure']} = {row['value']:g} {row['unit']}")
+    for failure in failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    if options.json:
+        Path(options.json).write_text(json.dumps({"rows": rows}, indent=1) + "\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
