@@ -67,7 +67,8 @@ OpInfo elementwise(std::string_view name, std::string_view summary, std::size_t 
                                         return lower(values);
                                       },
                                       true}),
-      .alias = AliasRule{0, 0},
+      .alias = result == same ? Slot<AliasRule>(AliasRule{0, 0})
+                              : Slot<AliasRule>(Absent{"its result has another size of elements"}),
       .effect = Absent{"pure"},
       .sample = SampleRule([=](DType dtype) -> std::vector<SampleCase> {
         if (!has(dtype)) return {};
