@@ -24,6 +24,7 @@ debootstrap --variant=minbase bookworm "$root" "${archive:-http://deb.debian.org
   { tail -n 20 .fresh/debootstrap.log >&2; exit 1; }
 
 # apt's settings, keys included; then the names it must be able to look up.
+rm -f "$root/etc/apt/sources.list"
 for part in sources.list sources.list.d apt.conf.d auth.conf.d keyrings trusted.gpg.d; do
   if [[ -e /etc/apt/$part ]]; then rm -rf "${root:?}/etc/apt/$part"; cp -a "/etc/apt/$part" "$root/etc/apt/"; fi
 done
