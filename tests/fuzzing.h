@@ -1,0 +1,27 @@
+// How many cases a fuzz test runs, and from which seed. Name such tests ...Fuzz...: `./run fuzz N` finds them by that.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+namespace fuzzing {
+
+// Cases to run: TENON_FUZZ_CASES, or what the test does by itself. A slow test may take a fraction of it.
+inline std::int64_t cases(std::int64_t otherwise) {
+  const char* text = std::getenv("TENON_FUZZ_CASES");
+  return text ? std::strtoll(text, nullptr, 10) : otherwise;
+}
+
+// Where the random numbers start: TENON_FUZZ_SEED, or 1, so that a plain test run repeats itself.
+inline std::uint64_t seed() {
+  const char* text = std::getenv("TENON_FUZZ_SEED");
+  return text ? std::strtoull(text, nullptr, 10) : 1;
+}
+
+// For SCOPED_TRACE: how to run the same cases again.
+inline std::string repeat_with() {
+  return "repeat with TENON_FUZZ_SEED=" + std::to_string(seed());
+}
+
+}  // namespace fuzzing
