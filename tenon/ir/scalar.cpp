@@ -9,6 +9,17 @@
 namespace tenon {
 namespace {
 
+// A float from which a narrower format rounds as it would from the value itself: truncated, with the last bit set where
+// something was cut off ("round to odd"; Boldo and Melquiond, 2008).
+template <class From>
+float rounded_to_odd(From from) {
+  const float nearest = static_cast<float>(from);
+  const auto exact = static_cast<long double>(from);
+  if (std::isnan(nearest) || nearest == exact) return nearest;
+  const float truncated = std::abs(nearest) > std::abs(exact) ? std::nextafter(nearest, 0.0f) : nearest;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(truncated) | 1u);
+}
+
 template <class To, class From>
 To convert_value(From from) {
   if constexpr (std::is_same_v<From, Float16> || std::is_same_v<From, BFloat16>) {
@@ -23,7 +34,7 @@ To convert_value(From from) {
   } else if constexpr (std::is_same_v<To, std::complex<float>> || std::is_same_v<To, std::complex<double>>) {
     return To(static_cast<typename To::value_type>(from), 0);
   } else if constexpr (std::is_same_v<To, Float16> || std::is_same_v<To, BFloat16>) {
-    return To(static_cast<float>(from));
+    return To(rounded_to_odd(from));
   } else if constexpr (std::is_same_v<To, bool>) {
     return from != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {

@@ -237,7 +237,11 @@ const OpInfo logistic_op = unary(
     UnarySpec{.name = "logistic",
               .summary = "1 / (1 + e^-x)",
               .dtypes = dtypes::real,
-              .eval = [](auto x) { return decltype(x)(1) / (decltype(x)(1) + std::exp(-x)); },
+              .eval =
+                  [](auto x) {  // the exponential never overflows
+                    const auto e = std::exp(-std::abs(x));
+                    return (x < 0 ? e : 1) / (1 + e);
+                  },
               .jvp = TangentRule([](const Array&, const Array& y, const Array& dx) { return dx * (y * (1 - y)); }),
               .lower = Unary::logistic,
               .sample = {-4, 4}});

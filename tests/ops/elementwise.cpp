@@ -1,0 +1,293 @@
+// Every elementwise op × dtype on special values, against expectations worked out without the library: long double for
+// real dtypes, 128-bit integers, std::complex<long double>.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "tenon/eval/evaluate.h"
+#include "tenon/ir/op.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tests/ops/independent.h"
+
+namespace tenon {
+namespace {
+
+using namespace independent;
+using Complex = std::complex<Real>;
+
+// Correctly rounded in the format itself. Long double has more than twice the digits of f16, bf16 and f32, so that
+// rounding through it is right there; for f64 it may be off by one unit.
+constexpr Real exact = 0;
+// libm promises results within about one unit; the ops that are composed of two calls double it.
+constexpr Real by_libm = 2, by_two = 4;
+
+Real sign_of(Real x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+Real half_to_even(Real x) {
+  if (!std::isfinite(x)) return x;
+  const Real down = std::floor(x), rest = x - down;
+  const Real up = rest > 0.5L || (rest == 0.5L && std::fmod(down, Real(2)) != 0);
+  return std::copysign(down + up, x);
+}
+Real larger(Real x, Real y) {
+  if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<Real>::quiet_NaN();
+  if (x == y) return std::signbit(x) ? y : x;  // -0 is below 0
+  return x > y ? x : y;
+}
+
+struct Expectation {
+  std::function<Real(Real, Real)> real;
+  Real units = exact;  // of the last place
+  std::function<Complex(Complex, Complex)> complex;
+  std::function<Wide(Wide, Wide)> integer;  // wraps around
+};
+
+template <class F>
+Expectation of_one(F f, Real units, Complex (*complex)(Complex) = nullptr, Wide (*integer)(Wide) = nullptr) {
+  Expectation e{[f](Real x, Real) { return f(x); }, units};
+  if (complex) e.complex = [complex](Complex x, Complex) { return complex(x); };
+  if (integer) e.integer = [integer](Wide x, Wide) { return integer(x); };
+  return e;
+}
+template <class F>
+Expectation of_integers(F f) {
+  return {.integer = f};
+}
+template <class F>
+Expectation of_order(F f) {  // comparisons: one function for all numbers
+  return {.real = f, .integer = f};
+}
+
+#define BY_LIBM(f) of_one([](Real x) { return std::f(x); }, by_libm, +[](Complex x) { return std::f(x); })
+#define BY_LIBM_REAL(f) of_one([](Real x) { return std::f(x); }, by_libm)
+
+const std::map<std::string_view, Expectation>& expectations() {
+  static const std::map<std::string_view, Expectation> all{
+      {"neg", of_one([](Real x) { return -x; }, exact, +[](Complex x) { return -x; }, +[](Wide x) { return -x; })},
+      {"abs", of_one([](Real x) { return std::abs(x); }, exact, nullptr, +[](Wide x) { return x < 0 ? -x : x; })},
+      {"sign", of_one(
+                   sign_of, exact, nullptr, +[](Wide x) { return Wide((x > 0) - (x < 0)); })},
+      {"floor", of_one([](Real x) { return std::floor(x); }, exact)},
+      {"ceil", of_one([](Real x) { return std::ceil(x); }, exact)},
+      {"round", of_one(half_to_even, exact)},
+      {"sqrt", of_one([](Real x) { return std::sqrt(x); }, exact, +[](Complex x) { return std::sqrt(x); })},
+      {"rsqrt",
+       of_one([](Real x) { return 1 / std::sqrt(x); }, by_libm, +[](Complex x) { return Real(1) / std::sqrt(x); })},
+      {"exp", BY_LIBM(exp)},
+      {"expm1", BY_LIBM_REAL(expm1)},
+      {"log", BY_LIBM(log)},
+      {"log1p", BY_LIBM_REAL(log1p)},
+      {"sin", BY_LIBM(sin)},
+      {"cos", BY_LIBM(cos)},
+      {"tan", BY_LIBM(tan)},
+      {"tanh", BY_LIBM(tanh)},
+      {"sinh", BY_LIBM(sinh)},
+      {"cosh", BY_LIBM(cosh)},
+      {"asin", BY_LIBM_REAL(asin)},
+      {"acos", BY_LIBM_REAL(acos)},
+      {"atan", BY_LIBM_REAL(atan)},
+      {"erf", BY_LIBM_REAL(erf)},
+      {"logistic", of_one([](Real x) { return 1 / (1 + std::exp(-x)); }, by_two)},
+      {"is_finite", of_one([](Real x) { return Real(std::isfinite(x)); }, exact)},
+      {"not", of_integers([](Wide x, Wide) { return ~x; })},
+      {"stop_gradient",
+       of_one([](Real x) { return x; }, exact, +[](Complex x) { return x; }, +[](Wide x) { return x; })},
+      {"add", {[](Real x, Real y) { return x + y; }, exact, std::plus<Complex>(), std::plus<Wide>()}},
+      {"sub", {[](Real x, Real y) { return x - y; }, exact, std::minus<Complex>(), std::minus<Wide>()}},
+      {"mul",
+       {[](Real x, Real y) { return x * y; }, exact, std::multiplies<Complex>(),
+        [](Wide x, Wide y) { return static_cast<Wide>(static_cast<UnsignedWide>(x) * static_cast<UnsignedWide>(y)); }}},
+      {"div",
+       {[](Real x, Real y) { return x / y; }, exact, std::divides<Complex>(),
+        [](Wide x, Wide y) { return y == 0 ? Wide(-1) : x / y; }}},
+      {"rem",
+       {[](Real x, Real y) { return std::fmod(x, y); }, exact, nullptr,
+        [](Wide x, Wide y) { return y == 0 ? x : x % y; }}},
+      // 0 to a complex power is not compared: std::complex goes through log 0.
+      {"pow",
+       {[](Real x, Real y) { return std::pow(x, y); }, by_libm,
+        [](Complex x, Complex y) { return x == Complex() ? Complex(NAN) : std::pow(x, y); }}},
+      {"atan2", {[](Real y, Real x) { return std::atan2(y, x); }, by_libm}},
+      {"max", {larger, exact, nullptr, [](Wide x, Wide y) { return std::max(x, y); }}},
+      {"min",
+       {[](Real x, Real y) { return -larger(-x, -y); }, exact, nullptr, [](Wide x, Wide y) { return std::min(x, y); }}},
+      {"and", of_integers([](Wide x, Wide y) { return x & y; })},
+      {"or", of_integers([](Wide x, Wide y) { return x | y; })},
+      {"xor", of_integers([](Wide x, Wide y) { return x ^ y; })},
+      {"eq", of_order([](auto x, auto y) { return x == y; })},
+      {"ne", of_order([](auto x, auto y) { return x != y; })},
+      {"lt", of_order([](auto x, auto y) { return x < y; })},
+      {"le", of_order([](auto x, auto y) { return x <= y; })},
+      {"gt", of_order([](auto x, auto y) { return x > y; })},
+      {"ge", of_order([](auto x, auto y) { return x >= y; })},
+  };
+  return all;
+}
+
+std::size_t operands_of(const OpInfo& op, DType d) { return (*op.sample)(d).front().types.size(); }
+
+Buffer run_op(const OpInfo& op, const std::vector<Value>& operands) {
+  return std::get<Buffer>(ReferenceExecutor().run_op(op, {}, operands)[0]);
+}
+
+template <class T>
+std::string shown(T value) {
+  if constexpr (is_complex_element<T>)
+    return testing::PrintToString(value);
+  else
+    return testing::PrintToString(static_cast<double>(real_of(value)));
+}
+
+template <class T>
+void check(const OpInfo& op, const Expectation& expected, const std::vector<T>& x, const std::vector<T>& y) {
+  constexpr DType d = *dtype_of<T>;
+  std::vector<Value> operands{buffer_of(x)};
+  if (operands_of(op, d) == 2) operands.push_back(buffer_of(y));
+  const Buffer got = run_op(op, operands);
+  const bool to_bool = got.dtype() == DType::bool_;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    std::string what = std::string(op.name) + " of " + std::string(name(d)) + " " + shown(x[i]) + " and " + shown(y[i]);
+    if constexpr (is_complex_element<T>) {
+      if (to_bool) {
+        EXPECT_EQ(got.as<bool>()[i], (x[i] == y[i]) == (op.name == "eq")) << what;
+        continue;
+      }
+      const Complex want = expected.complex(Complex(x[i]), Complex(y[i]));
+      if (std::isnan(want.real()) || std::isinf(want.real())) continue;  // ISO C leaves these to the library
+      // Complex functions are accurate normwise; powers lose digits in the logarithm.
+      EXPECT_LE(std::abs(Complex(got.as<T>()[i]) - want), 32 * last_place(std::abs(want), d)) << what << " " << want;
+    } else if constexpr (is_real_element<T>) {
+      const Real want = expected.real(real_of(x[i]), real_of(y[i]));
+      if (to_bool)
+        EXPECT_EQ(got.as<bool>()[i], want != 0) << what;
+      else
+        EXPECT_TRUE(close(real_of(got.as<T>()[i]), want, d,
+                          d == DType::f64 ? std::max(expected.units, Real(1)) : expected.units))
+            << what << ": " << shown(got.as<T>()[i]) << " for " << static_cast<double>(want);
+    } else {
+      const Wide want = expected.integer(static_cast<Wide>(x[i]), static_cast<Wide>(y[i]));
+      if (to_bool)
+        EXPECT_EQ(got.as<bool>()[i], (want & (std::is_same_v<T, bool> ? 1 : ~Wide(0))) != 0) << what;
+      else
+        EXPECT_EQ(got.as<T>()[i], static_cast<T>(static_cast<UnsignedWide>(want))) << what;
+    }
+  }
+}
+
+class Elementwise : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(Elementwise, IsWhatIsExpected) {
+  const OpInfo& op = *find_op(GetParam());
+  for (int i = 0; i < dtype_count; ++i) {
+    const auto d = static_cast<DType>(i);
+    if ((*op.sample)(d).empty()) continue;
+    dispatch(d, [&]<class T>(std::type_identity<T>) {
+      const std::vector<T> values = special_values<T>();
+      std::vector<T> x, y;
+      const bool binary = operands_of(op, d) == 2;
+      for (T a : values)
+        for (T b : binary ? values : std::vector<T>{a}) x.push_back(a), y.push_back(b);
+      check<T>(op, expectations().at(op.name), x, y);
+    });
+  }
+}
+
+std::vector<std::string_view> names() {
+  std::vector<std::string_view> all;
+  for (const auto& [name, expected] : expectations()) all.push_back(name);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(All, Elementwise, testing::ValuesIn(names()),
+                         [](const auto& info) { return std::string(info.param); });
+
+// An op that reads each operand at the output's own index has an expectation above, or a test of its own below.
+TEST(ElementwiseOps, AllHaveAnIndependentExpectation) {
+  const std::vector<std::string_view> own{"convert", "select", "literal"};
+  for (const OpInfo* op : all_ops()) {
+    if (!op->lower) continue;
+    const auto* element = std::get_if<LowerElement>(&*op->lower);
+    if (element == nullptr || !element->elementwise || std::ranges::find(own, op->name) != own.end()) continue;
+    EXPECT_TRUE(expectations().contains(op->name)) << op->name << ": say in expectations() what it computes";
+  }
+}
+
+// --- convert ---
+template <class To>
+To converted(Real value) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return !(value == 0);
+  } else if constexpr (std::is_integral_v<To>) {
+    if (std::isnan(value)) return 0;
+    const Real low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
+    return value <= low    ? std::numeric_limits<To>::min()
+           : value >= high ? std::numeric_limits<To>::max()
+                           : static_cast<To>(std::trunc(value));
+  } else if constexpr (is_complex_element<To>) {
+    return To(stored<typename To::value_type>(rounded(value, *dtype_of<To>)), 0);
+  } else {
+    return stored<To>(rounded(value, *dtype_of<To>));
+  }
+}
+
+template <class From, class To>
+To converted_from(From value) {
+  if constexpr (is_complex_element<From>) {
+    if constexpr (is_complex_element<To>)
+      return To(converted<typename To::value_type>(value.real()), converted<typename To::value_type>(value.imag()));
+    else if constexpr (std::is_same_v<To, bool>)
+      return value != From();
+    else
+      return converted<To>(value.real());
+  } else if constexpr (std::is_integral_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+    return static_cast<To>(static_cast<UnsignedWide>(static_cast<Wide>(value)));  // wraps around
+  } else {
+    return converted<To>(real_of(value));
+  }
+}
+
+TEST(Convert, FromEveryDTypeToEveryDType) {
+  for (int i = 0; i < dtype_count; ++i)
+    for (int k = 0; k < dtype_count; ++k)
+      dispatch(static_cast<DType>(i), [&]<class From>(std::type_identity<From>) {
+        dispatch(static_cast<DType>(k), [&]<class To>(std::type_identity<To>) {
+          if constexpr (!std::is_same_v<From, To>) {
+            ReferenceExecutor reference;
+            Executor* before = install_executor(&reference);
+            const auto values = special_values<From>();
+            const Buffer got = convert(Array(buffer_of(values)), *dtype_of<To>).to_buffer();
+            install_executor(before);
+            for (std::size_t n = 0; n < values.size(); ++n) {
+              const To want = converted_from<From, To>(values[n]), is = got.as<To>()[n];
+              bool same = false;
+              if constexpr (is_complex_element<To>)
+                same = is == want || (std::isnan(is.real()) && std::isnan(want.real()));
+              else
+                same = real_of(is) == real_of(want) || (std::isnan(real_of(is)) && std::isnan(real_of(want)));
+              EXPECT_TRUE(same) << name(*dtype_of<From>) << " " << shown(values[n]) << " to " << name(*dtype_of<To>)
+                                << " is " << shown(is) << " for " << shown(want);
+            }
+          }
+        });
+      });
+}
+
+TEST(Select, TakesWholeElementsOfEveryDType) {
+  for (int i = 0; i < dtype_count; ++i)
+    dispatch(static_cast<DType>(i), [&]<class T>(std::type_identity<T>) {
+      const auto values = special_values<T>();
+      const std::vector<T> reversed(values.rbegin(), values.rend());
+      Buffer condition = Buffer::allocate(DType::bool_, {static_cast<std::int64_t>(values.size())});
+      std::vector<T> want;
+      for (std::size_t n = 0; n < values.size(); ++n) {
+        condition.as<bool>()[n] = n % 3 == 0;
+        want.push_back(n % 3 == 0 ? values[n] : reversed[n]);
+      }
+      EXPECT_TRUE(same_bits(run_op(select_op(), {condition, buffer_of(values), buffer_of(reversed)}), buffer_of(want)))
+          << name(static_cast<DType>(i));
+    });
+}
+
+}  // namespace
+}  // namespace tenon
