@@ -6,6 +6,7 @@
 
 #include "tenon/api/transforms.h"
 #include "tenon/base/log.h"
+#include "tenon/ir/unify.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
 #include "tenon/transform/transforms.h"
@@ -35,13 +36,6 @@ Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::s
   for (Value& value : executor().run(program, known, values))
     results.push_back(std::visit([](auto&& held) { return Array(std::move(held)); }, std::move(value)));
   return results;
-}
-
-// Sizes of the second half of a linearisation: the function's own, or those that the operands' types decide.
-std::vector<Dim> sizes_of(const Program& program, std::span<const Array> operands) {
-  std::vector<Type> types;
-  for (const Array& a : operands) types.push_back(a.type());
-  return infer_sizes(program, types);
 }
 
 }  // namespace
@@ -103,12 +97,24 @@ Pullback vjp_flat(const TracedFunction& f, std::span<const Array> arguments, con
                            .accumulate = {}};
   std::fill(request.linear_in.begin(), request.linear_in.end() - static_cast<std::ptrdiff_t>(residuals.size()), true);
   const ProgramRef backward = transpose(parts.second, request);
+  // Sizes of the second part: the function's own, or those that the residuals' types show.
+  SizeBinding own, shown;
+  for (std::size_t i = 0; i < f.sizes.size(); ++i) own.emplace(f.program->size_params()[i], f.sizes[i]);
+  const Program& second = *parts.second;
+  for (std::size_t i = 0; i < residuals.size(); ++i)
+    unify(second.type(second.inputs()[second.inputs().size() - residuals.size() + i]), residuals[i].type(), shown);
+  std::vector<Dim> sizes;
+  for (std::size_t i = 0; i < parts.second_sizes.size(); ++i)
+    sizes.push_back(parts.second_sizes[i] ? substitute(*parts.second_sizes[i], own)
+                                          : shown.at(second.size_params()[i]));
   Pullback result;
   result.outputs.assign(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(differentiated.size()));
-  result.pull = [backward, residuals](std::span<const Array> cotangents) {
+  result.pull = [backward, residuals, sizes](std::span<const Array> cotangents) {
     Arrays in = residuals;
     in.insert(in.end(), cotangents.begin(), cotangents.end());
-    return run_or_call(backward, sizes_of(*backward, in), in);
+    std::vector<Type> types;
+    for (const Array& a : in) types.push_back(a.type());
+    return run_or_call(backward, infer_sizes(*backward, types, sizes), in);
   };
   return result;
 }

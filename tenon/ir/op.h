@@ -41,9 +41,11 @@ class Slot {
 class TypeContext {
  public:
   virtual ~TypeContext() = default;
-  // The size that the data of operand `operand` decide under this key: the same variable whenever the same variable's
-  // data are asked for again, so that x[m] * y[m] agree.
+  // The size that the data of operand `operand` decide: the same variable whenever the same variable's data are asked
+  // for again, so that x[m] * y[m] agree. `key` names the op of that operand alone whose result shows the size.
   virtual Dim new_size(std::string_view key, std::size_t operand) = 0;
+  // The same where all operands decide together.
+  virtual Dim new_size(std::string_view key) = 0;
   // Two sizes that must be equal: decided now where both are known, else a guard at run time.
   virtual void require_equal(const Dim& a, const Dim& b, const std::string& what) = 0;
 };
@@ -125,6 +127,8 @@ struct SplitResult {
   std::vector<std::size_t> first_out;  // outputs of the eqn; what `first` gives beyond them are residuals
   const OpInfo* second;
   Params second_params;
+  // Instead, where residuals' types decide sizes: from the types of all operands of `second`.
+  std::function<Params(std::span<const Type>)> second_params_of = {};
   struct Source {
     enum class From : std::uint8_t {
       operand,

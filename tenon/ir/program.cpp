@@ -94,8 +94,8 @@ Program::Program(ProgramParts parts) : parts_(std::move(parts)), hash_(structura
 
 ProgramRef Program::finish(ProgramParts parts) {
   Renumbering(parts).run();
-  ProgramRef program(new Program(std::move(parts)));
-  verify(*program);
+  std::shared_ptr<Program> program(new Program(std::move(parts)));
+  program->size_facts_ = verify(*program);
   return program;
 }
 

@@ -46,6 +46,13 @@ struct ProgramParts {
   std::vector<Var> outputs;
 };
 
+// A size that the data of one variable decide: it is what the op named `key` finds in `of`.
+struct SizeFact {
+  std::string key;
+  Var of;
+  Dim size;
+};
+
 // No free variables: all it reads are its inputs and size parameters. Built by finish(), complete from then on.
 class Program {
  public:
@@ -63,6 +70,8 @@ class Program {
   std::vector<Type> input_types() const;
   std::vector<Type> output_types() const;
   Effect effect() const { return effect_; }
+  // Which sizes the data of which variables decide; found again from the ops' rules, so no part of the form.
+  std::span<const SizeFact> size_facts() const { return size_facts_; }
   const ProgramParts& parts() const { return parts_; }
 
   // Structural: names and places are outside. Equal hashes are taken for equal Programs.
@@ -73,10 +82,12 @@ class Program {
   ProgramParts parts_;
   Hash128 hash_;
   Effect effect_ = Effect::none;
+  std::vector<SizeFact> size_facts_;
 };
 
 // Checks every rule of the form: each variable defined once before its use, types as the ops' rules give them, sizes
-// bound, nested Programs closed. Throws VerifyError naming the eqn.
-void verify(const Program& program);
+// bound, nested Programs closed. Throws VerifyError naming the eqn. Returns what the rules say about sizes that data
+// decide.
+std::vector<SizeFact> verify(const Program& program);
 
 }  // namespace tenon

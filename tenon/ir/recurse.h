@@ -45,7 +45,7 @@ struct Recurse {
   virtual ProgramRef jvp(const ProgramRef&, const Mask& active_in, const Mask& active_out) = 0;
   virtual Partitioned partition(const ProgramRef&, const PartitionRequest&) = 0;
   // Inputs: the non-linear inputs, the cotangents that are there, the sums. Outputs: the cotangents (or new sums) of
-  // the linear inputs.
+  // the linear inputs. Size parameters: the Program's own, then those that its data decided and cotangents have.
   virtual ProgramRef transpose(const ProgramRef&, const TransposeRequest&) = 0;
   // Inputs and outputs of the masks carry the batch as axis 0 (arrays inside lists too).
   virtual ProgramRef vmap(const ProgramRef&, const Mask& batched_in, const Mask& batched_out, const Dim& size) = 0;
@@ -53,5 +53,7 @@ struct Recurse {
 
 // The size parameters of a Program, found by matching its inputs' types against those of operands.
 std::vector<Dim> infer_sizes(const Program& program, std::span<const Type> operands);
+// The same where the first ones are given.
+std::vector<Dim> infer_sizes(const Program& program, std::span<const Type> operands, std::vector<Dim> given);
 
 }  // namespace tenon

@@ -13,6 +13,19 @@ Replay::Replay(const Program& program, std::span<const Dim> sizes) : program_(pr
   for (std::size_t i = 0; i < sizes.size(); ++i) sizes_.emplace(program.size_params()[i], sizes[i]);
 }
 
+void Replay::set(Var var, Array array) {
+  env_[var] = std::move(array);
+  Scope* scope = Scope::top();
+  if (scope == nullptr) return;
+  // Where a size is known that this variable's data decide, ops that ask for it again get the same one.
+  for (const SizeFact& fact : program_.size_facts()) {
+    if (fact.of != var) continue;
+    const Dim size = substitute(fact.size, sizes_);
+    if (const auto unbound = bare_variable(fact.size); unbound && sizes_.find(*unbound) == sizes_.end()) continue;
+    scope->note_data_size(fact.key, env_[var], size);
+  }
+}
+
 Arrays Replay::operands(const Eqn& eqn) const {
   Arrays operands;
   operands.reserve(eqn.in.size());
@@ -29,16 +42,19 @@ Type Replay::type(Var var) const { return substitute(program_.type(var), sizes_)
 
 void Replay::bind_sizes(const Eqn& eqn, std::span<const Array> results) {
   if (eqn.new_sizes.empty()) return;
-  for (std::size_t i = 0; i < eqn.out.size() && i < results.size(); ++i)
-    if (!unify(program_.type(eqn.out[i]), results[i].type(), sizes_))
-      throw VerifyError(fmt::format("{}: replayed with results of another type.", eqn.op->name));
+  for (std::size_t i = 0; i < eqn.out.size() && i < results.size(); ++i) bind_sizes(eqn.out[i], results[i]);
+}
+
+void Replay::bind_sizes(Var var, const Array& result) {
+  if (!unify(program_.type(var), result.type(), sizes_))
+    throw VerifyError(fmt::format("Program {}: replayed with results of another type.", program_.name()));
 }
 
 void Replay::bind_eqn(const Eqn& eqn) {
   const EqnScope scope(eqn);
   const Arrays results = bind_op(*eqn.op, params(eqn), operands(eqn));
   bind_sizes(eqn, results);
-  for (std::size_t i = 0; i < eqn.out.size(); ++i) env_[eqn.out[i]] = results[i];
+  for (std::size_t i = 0; i < eqn.out.size(); ++i) set(eqn.out[i], results[i]);
 }
 
 EqnScope::EqnScope(const Eqn& eqn) : place_(eqn.where), scope_(Scope::top()) {

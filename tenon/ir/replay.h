@@ -11,15 +11,20 @@ class Replay {
  public:
   // Sizes: one Dim a size parameter.
   Replay(const Program& program, std::span<const Dim> sizes);
+  // With all sizes of another replay of the same Program, those that data decided included.
+  explicit Replay(const Replay& sizes_of, const Program& program)
+      : program_(program), sizes_(sizes_of.sizes_), env_(program.vars()) {}
 
   const Program& program() const { return program_; }
-  void set(Var var, Array array) { env_[var] = std::move(array); }
+  void set(Var var, Array array);
   const Array& get(Var var) const { return env_[var]; }
   Arrays operands(const Eqn& eqn) const;
   Params params(const Eqn& eqn) const;  // with sizes mapped
   Type type(Var var) const;             // with sizes mapped
   // Notes what the new sizes of an eqn became, from its results here.
   void bind_sizes(const Eqn& eqn, std::span<const Array> results);
+  void bind_sizes(Var var, const Array& result);
+  void bind_size(SizeVar size, const Dim& dim) { sizes_.emplace(size, dim); }
   // Binds one eqn as it is and sets its results.
   void bind_eqn(const Eqn& eqn);
 

@@ -7,6 +7,7 @@
 
 #include "tenon/ir/bind.h"
 #include "tenon/ir/literal.h"
+#include "tenon/ir/unify.h"
 
 namespace tenon {
 namespace {
@@ -129,12 +130,14 @@ class ScopeTypeContext : public TypeContext {
  public:
   ScopeTypeContext(Scope& scope, std::span<const Var> in) : scope_(scope), in_(in) {}
   Dim new_size(std::string_view key, std::size_t operand) override {
-    const auto [at, fresh] = scope_.data_sizes_.emplace(std::pair(std::string(key), in_[operand]), 0);
-    if (fresh) {
-      at->second = fresh_size();
-      new_sizes.push_back(at->second);
-    }
-    return Dim::variable(at->second);
+    if (const auto found = scope_.data_size(std::string(key), in_[operand])) return *found;
+    const Dim size = new_size(key);
+    scope_.data_sizes_.emplace(std::pair(std::string(key), in_[operand]), size);
+    return size;
+  }
+  Dim new_size(std::string_view) override {
+    new_sizes.push_back(fresh_size());
+    return Dim::variable(new_sizes.back());
   }
   void require_equal(const Dim& a, const Dim& b, const std::string& what) override {
     if (a == b) return;
@@ -148,6 +151,41 @@ class ScopeTypeContext : public TypeContext {
   Scope& scope_;
   std::span<const Var> in_;
 };
+
+std::optional<Dim> Scope::data_size(const std::string& key, Var var) {
+  if (const auto found = data_sizes_.find({key, var}); found != data_sizes_.end()) return found->second;
+  for (std::size_t i = 0; i < captures_.size(); ++i) {
+    const Traced* outer = capture_vars_[i] == var ? captures_[i].traced() : nullptr;
+    if (outer == nullptr) continue;
+    const auto size = of(*outer).data_size(key, outer->var);
+    if (size) data_sizes_.emplace(std::pair(key, var), *size);
+    return size;
+  }
+  return std::nullopt;
+}
+
+void Scope::note_data_size(const std::string& key, const Array& of, const Dim& size) {
+  if (const Traced* t = of.traced(); t != nullptr && t->scope == serial_)
+    data_sizes_.emplace(std::pair(key, t->var), size);
+}
+
+// An eqn that finds a size again from the data of an input, or of a variable of an enclosing scope.
+std::optional<Eqn> Scope::definition_of(SizeVar size) {
+  const Dim wanted = Dim::variable(size);
+  for (Scope* scope = this; scope != nullptr; scope = scope->below_)
+    for (const auto& [fact, known] : scope->data_sizes_) {
+      const OpInfo* op = known == wanted ? find_op(fact.first) : nullptr;
+      if (op == nullptr || (scope == this && maker_[fact.second] != 0)) continue;
+      const Var from = resolve(Array(Traced{scope->serial_, fact.second}, false));
+      Eqn eqn{.op = op, .in = {from}, .new_sizes = {size}, .where = SourceScope::current()};
+      const Type in[]{parts_.types[from]};
+      data_sizes_.emplace(std::pair(fact.first, from), wanted);
+      ScopeTypeContext context(*this, eqn.in);
+      for (Type& type : (*op->type)(eqn.params, in, context)) eqn.out.push_back(new_var(std::move(type)));
+      return eqn;
+    }
+  return std::nullopt;
+}
 
 Arrays Scope::add(const OpInfo& op, const Params& params, std::span<const Array> operands) {
   Eqn eqn{.op = &op, .params = params, .numerics = numerics, .recompute = recompute, .where = SourceScope::current()};
@@ -179,7 +217,7 @@ Arrays Scope::add(const OpInfo& op, const Params& params, std::span<const Array>
   return handles(parts_.eqns.back().out);
 }
 
-TraceResult Scope::finish(std::span<const Array> outputs, std::string name) {
+TraceResult Scope::finish(std::span<const Array> outputs, std::string name, bool own_sizes) {
   TraceResult result;
   ProgramParts parts;
   parts.name = std::move(name);
@@ -198,6 +236,35 @@ TraceResult Scope::finish(std::span<const Array> outputs, std::string name) {
     if (wanted)
       for (Var v : eqn.in) live[v] = true;
   }
+  const auto see_eqns = [&](FreeSizes& sizes) {
+    for (std::size_t i = 0; i < keep.size(); ++i) {
+      if (!keep[i]) continue;
+      const Eqn& eqn = parts_.eqns[i];
+      for (SizeVar s : eqn.new_sizes) sizes.define(s);
+      eqn.params.visit_dims([&](const Dim& d) { sizes.see(d); });
+      for (Var v : eqn.out) sizes.see(parts.types[v]);
+    }
+  };
+  // Sizes that neither an input's type nor the caller gives come from the data that decide them.
+  if (own_sizes) {
+    FreeSizes shown;
+    const auto show = [&](Var v) {
+      parts.types[v].visit_dims([&](const Dim& d) {
+        if (const auto s = bare_variable(d)) shown.define(*s);
+      });
+    };
+    for (SizeVar s : parts_.size_params) shown.define(s);
+    for (Var v : parts_.inputs) show(v);
+    for (Var v : capture_vars_)
+      if (live[v]) show(v);
+    see_eqns(shown);
+    for (SizeVar s : shown.free)
+      if (auto eqn = definition_of(s)) parts.eqns.push_back(std::move(*eqn));
+    parts.types = parts_.types;
+    live.resize(parts.types.size(), false);
+    for (const Eqn& eqn : parts.eqns)
+      for (Var v : eqn.in) live[v] = true;
+  }
   FreeSizes sizes;
   for (SizeVar s : parts_.size_params) sizes.see(Dim::variable(s));
   parts.inputs = parts_.inputs;
@@ -207,14 +274,11 @@ TraceResult Scope::finish(std::span<const Array> outputs, std::string name) {
     result.captures.push_back(captures_[i]);
   }
   for (Var v : parts.inputs) sizes.see(parts.types[v]);
-  for (std::size_t i = 0; i < parts_.eqns.size(); ++i) {
-    if (!keep[i]) continue;
-    const Eqn& eqn = parts_.eqns[i];
+  for (const Eqn& eqn : parts.eqns)
     for (SizeVar s : eqn.new_sizes) sizes.define(s);
-    eqn.params.visit_dims([&](const Dim& d) { sizes.see(d); });
-    for (Var v : eqn.out) sizes.see(parts.types[v]);
-    parts.eqns.push_back(eqn);
-  }
+  see_eqns(sizes);
+  for (std::size_t i = 0; i < keep.size(); ++i)
+    if (keep[i]) parts.eqns.push_back(parts_.eqns[i]);
   parts.size_params = sizes.free;
   for (SizeVar s : sizes.free) result.sizes.push_back(Dim::variable(s));
   result.program = Program::finish(std::move(parts));
@@ -255,6 +319,12 @@ Value Scope::evaluate(Var var) {
     parts.eqns.push_back(eqn);
   }
   parts.outputs = made;
+  // Sizes that earlier values showed are numbers by now.
+  const auto known_size = [&](const Dim& d) { return substitute(d, evaluated_sizes_); };
+  if (!evaluated_sizes_.empty()) {
+    for (Type& type : parts.types) type = type.map_dims(known_size);
+    for (Eqn& eqn : parts.eqns) eqn.params = eqn.params.map_dims(known_size);
+  }
   const ProgramRef program = Program::finish(std::move(parts));
   Scope* const mine = top_scope;
   top_scope = nullptr;  // the executor runs outside of any trace
@@ -266,7 +336,10 @@ Value Scope::evaluate(Var var) {
     throw;
   }
   top_scope = mine;
-  for (std::size_t i = 0; i < made.size(); ++i) values_.emplace(made[i], results[i]);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    unify(parts_.types[made[i]], type_of(results[i]), evaluated_sizes_);
+    values_.emplace(made[i], results[i]);
+  }
   return *known(var);
 }
 

@@ -33,7 +33,13 @@ class Scope {
   // An input whose value is known while tracing: x.item() and host effects may look at it.
   Array known_input(const Value& value, bool weak = false);
   Arrays add(const OpInfo& op, const Params& params, std::span<const Array> operands);
-  TraceResult finish(std::span<const Array> outputs, std::string name = {});
+  // With `own_sizes`, sizes that data of the enclosing scopes decide and that no input's type shows are found again
+  // from those data, instead of being size parameters.
+  TraceResult finish(std::span<const Array> outputs, std::string name = {}, bool own_sizes = false);
+
+  // The size that the data of a handle decide, where some op has asked for it here or in the scope it comes from.
+  std::optional<Dim> data_size(const std::string& key, Var var);
+  void note_data_size(const std::string& key, const Array& of, const Dim& size);  // of handles of this scope
 
   const Type& type(Var var) const { return parts_.types[var]; }
   const Eqn* maker(Var var) const;  // the eqn that made it; nullptr for inputs
@@ -54,6 +60,7 @@ class Scope {
   Var literal(const Scalar& value);
   Var capture(const Array& outer);
   Arrays handles(std::span<const Var> vars);
+  std::optional<Eqn> definition_of(SizeVar size);
 
   std::uint64_t serial_;
   Scope* below_;
@@ -64,10 +71,11 @@ class Scope {
   std::map<std::pair<std::uint64_t, Var>, Var> captured_traced_;
   std::map<const void*, std::vector<std::size_t>> captured_buffers_;
   std::unordered_map<Hash128, std::uint32_t> numbering_;  // pure eqns by structure
-  std::map<std::pair<std::string, Var>, SizeVar> data_sizes_;
+  std::map<std::pair<std::string, Var>, Dim> data_sizes_;
   bool knows_values_ = false;
   std::unordered_map<Var, Value> values_;
   std::size_t evaluated_eqns_ = 0;
+  std::map<SizeVar, Dim> evaluated_sizes_;
 };
 
 // While it lives, ops on this thread run now, as if no trace were open.

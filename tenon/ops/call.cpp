@@ -1,4 +1,6 @@
 // call: a Program applied to operands; a function that is traced once and stays a function.
+#include <algorithm>
+
 #include "tenon/ir/describe_params.h"
 #include "tenon/ir/recurse.h"
 #include "tenon/ir/unify.h"
@@ -39,9 +41,15 @@ std::vector<Type> call_type(const Params& params, std::span<const Type> in, Type
       throw VerifyError("call: operand " + std::to_string(i) + " is " + in[i].text() + ", the Program takes " +
                         program.type(program.inputs()[i]).text() + ".");
   // Sizes that the callee's data decide are new here.
+  const auto input_of = [&](Var v) {
+    return static_cast<std::size_t>(std::ranges::find(program.inputs(), v) - program.inputs().begin());
+  };
+  for (const SizeFact& fact : program.size_facts())
+    if (const auto s = bare_variable(fact.size); s && input_of(fact.of) < in.size() && !binding.contains(*s))
+      binding.emplace(*s, context.new_size(fact.key, input_of(fact.of)));
   for (const Eqn& eqn : program.eqns())
     for (SizeVar s : eqn.new_sizes)
-      binding.emplace(s, context.new_size("call" + program.hash().hex() + std::to_string(s), 0));
+      if (!binding.contains(s)) binding.emplace(s, context.new_size("call" + program.hash().hex() + std::to_string(s)));
   std::vector<Type> out;
   for (Var v : program.outputs()) out.push_back(substitute(program.type(v), binding));
   return out;
@@ -87,7 +95,8 @@ void call_transpose(const TransposeArgs& args) {
     if (ct) operands.push_back(*ct);
   }
   const ProgramRef program = args.recurse.transpose(p.program, request);
-  const Arrays cotangents = bind_op(call_info, call_params(program, p.sizes), operands);
+  const Arrays cotangents =
+      bind_op(call_info, call_params(program, infer_sizes(*program, types_of(operands), p.sizes)), operands);
   std::size_t at = 0;
   for (std::size_t i = 0; i < args.operands.size(); ++i)
     if (args.operands[i].linear()) args.sink.add(i, cotangents[at++]);
@@ -101,6 +110,17 @@ BatchResult call_batch(const BatchArgs& args) {
   std::vector<Dim> sizes = p.sizes;
   if (!args.size.known()) sizes.push_back(args.size);
   return {bind_op(call_info, call_params(program, sizes), args.operands), batched_out};
+}
+
+// A size of the second part is one of the function's own, or a residual's type shows it.
+std::vector<Dim> second_sizes(const Program& second, const std::vector<std::optional<Dim>>& given,
+                              const SizeBinding& own, std::span<const Type> types) {
+  SizeBinding shown;
+  for (std::size_t i = 0; i < types.size(); ++i) unify(second.type(second.inputs()[i]), types[i], shown);
+  std::vector<Dim> sizes;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    sizes.push_back(given[i] ? substitute(*given[i], own) : shown.at(second.size_params()[i]));
+  return sizes;
 }
 
 SplitResult call_split(const SplitArgs& args) {
@@ -131,14 +151,9 @@ SplitResult call_split(const SplitArgs& args) {
   split.first_params = call_params(parts.first, p.sizes);
   SizeBinding own;
   for (std::size_t i = 0; i < p.sizes.size(); ++i) own.emplace(p.program->size_params()[i], p.sizes[i]);
-  std::vector<Dim> second_sizes;
-  for (const auto& size : parts.second_sizes) {
-    if (!size)
-      throw VerifyError(
-          "call: a size that data decide inside a function cannot cross into its derivative; inline the function.");
-    second_sizes.push_back(substitute(*size, own));
-  }
-  split.second_params = call_params(parts.second, second_sizes);
+  split.second_params_of = [second = parts.second, given = parts.second_sizes, own](std::span<const Type> types) {
+    return call_params(second, second_sizes(*second, given, own, types));
+  };
   return split;
 }
 

@@ -32,7 +32,7 @@ BOOST_DESCRIBE_STRUCT(ScatterParams, (), (batch, kind))
 namespace {
 
 extern const OpInfo dynamic_slice_info, dynamic_update_slice_info, gather_info, scatter_info, compress_info,
-    uncompress_info, stop_info;
+    uncompress_info, count_info, stop_info;
 using kernel::Binary;
 using kernel::Expr;
 
@@ -520,6 +520,36 @@ const OpInfo uncompress_info{
     .effect = Absent{"pure"},
     .sample = Absent{"its operand's size depends on the mask's data; tested with compress"}};
 
+// The op that shows the size alone: a Program that needs it and has no other use for the elements finds it so.
+const OpInfo count_info{
+    .name = "count",
+    .summary = "as many true elements as the mask has",
+    .params = nullptr,
+    .type = TypeRule([](const Params&, std::span<const Type> in, TypeContext& context) {
+      if (in.size() != 1 || !in[0].is_array() || in[0].dtype != DType::bool_)
+        throw ShapeError("count: takes a bool mask.");
+      return std::vector{Type::array(DType::bool_, {context.new_size("count", 0)})};
+    }),
+    .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext&) {
+      const Buffer mask = family::contiguous(in[0]);
+      Buffer out =
+          Buffer::allocate(DType::bool_, {std::count(mask.as<bool>(), mask.as<bool>() + mask.elements(), true)});
+      std::fill_n(out.as<bool>(), out.elements(), true);
+      return std::vector<Value>{out};
+    }),
+    .jvp = Absent{"its result is a bool"},
+    .transpose = Absent{"its result is a bool"},
+    .batch = Absent{"lanes would have results of different sizes; use where() with the mask instead"},
+    .split = Absent{"wholly known or not"},
+    .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
+    .alias = Absent{"the result is smaller"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      if (d != DType::bool_) return {};
+      return {{Params(), {Type::array(d, {Dim(5)})}, {{0, 1}}},
+              {Params(), {Type::array(d, {Dim(2), Dim(3)})}, {{0, 1}}}};
+    })};
+
 const OpInfo stop_info{
     .name = "stop_gradient",
     .summary = "x without its derivative",
@@ -545,7 +575,7 @@ const OpInfo stop_info{
 
 const bool installed = [] {
   for (const OpInfo* op : {&dynamic_slice_info, &dynamic_update_slice_info, &gather_info, &scatter_info, &compress_info,
-                           &uncompress_info, &stop_info})
+                           &uncompress_info, &count_info, &stop_info})
     install_op(*op);
   return true;
 }();

@@ -361,10 +361,10 @@ Array mean(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
   Dim count = 1;
   for (std::int64_t axis : resolve_axes("mean", shape.rank(), axes))
     count = count * shape[static_cast<std::size_t>(axis)];
-  if (!count.known())
-    throw ShapeError("mean: over an axis of symbolic size.", "Divide a sum by the size given as an array.");
-  const Array total = sum(x, axes, keep_dims);
-  return (is_inexact(total.dtype()) ? total : convert(total, DType::f32)) / static_cast<double>(count.value());
+  Array total = sum(x, axes, keep_dims);
+  if (!is_inexact(total.dtype())) total = convert(total, DType::f32);
+  if (count.known()) return total / static_cast<double>(count.value());
+  return total / sum(ones({count}, total.dtype()));
 }
 
 Array var(const Operand& x, std::optional<Axes> axes, bool keep_dims) {

@@ -107,10 +107,15 @@ class Partition {
     for (std::size_t i : result.parts.first_in) operands.push_back(known.get(eqn.in[i]));
     Arrays outputs = bind_op(*result.parts.first, result.parts.first_params, operands);
     for (std::size_t i = 0; i < result.parts.first_out.size(); ++i)
-      known.set(eqn.out[result.parts.first_out[i]], outputs[i]);
+      set_output(known, eqn.out[result.parts.first_out[i]], outputs[i]);
     result.residuals.assign(outputs.begin() + static_cast<std::ptrdiff_t>(result.parts.first_out.size()),
                             outputs.end());
     return result;
+  }
+
+  static void set_output(Replay& replay, Var v, const Array& result) {
+    replay.bind_sizes(v, result);
+    replay.set(v, result);
   }
 
   // The variable that an operand of a split eqn's second half is; none: a residual.
@@ -196,7 +201,7 @@ class Partition {
     TraceResult traced;
     {
       Scope second;
-      Replay rest(program_, sizes_);
+      Replay rest(known, program_);
       for (std::size_t i = 0; i < program_.inputs().size(); ++i) {
         const Var v = program_.inputs()[i];
         if (!known_[v]) rest.set(v, second.input(rest.type(v)));
@@ -210,7 +215,7 @@ class Partition {
           if (known_[v]) make_again(v, known, rest);
           outputs.push_back(rest.get(v));
         }
-      traced = second.finish(outputs, program_.name() + "_rest");
+      traced = second.finish(outputs, program_.name() + "_rest", true);
     }
     // Residuals are what the second part captured: inputs and outputs of the first are not stored again.
     for (const Array& capture : traced.captures) {
@@ -276,9 +281,15 @@ class Partition {
       if (v && known_[*v]) make_again(*v, known, rest);
       operands.push_back(v ? rest.get(*v) : split.residuals[source.index]);
     }
-    const Arrays outputs = bind_op(*split.parts.second, split.parts.second_params, operands);
+    Params params = split.parts.second_params;
+    if (split.parts.second_params_of) {
+      std::vector<Type> types;
+      for (const Array& operand : operands) types.push_back(operand.type());
+      params = split.parts.second_params_of(types);
+    }
+    const Arrays outputs = bind_op(*split.parts.second, params, operands);
     for (std::size_t i = 0; i < split.parts.second_out.size(); ++i)
-      rest.set(eqn.out[split.parts.second_out[i]], outputs[i]);
+      set_output(rest, eqn.out[split.parts.second_out[i]], outputs[i]);
   }
 
   // Puts a known variable into the second part: a residual, or computed again from residuals.
@@ -336,7 +347,12 @@ Partitioned linearize(const ProgramRef& program, const Mask& active_in, const Ma
 }
 
 std::vector<Dim> infer_sizes(const Program& program, std::span<const Type> operands) {
+  return infer_sizes(program, operands, {});
+}
+
+std::vector<Dim> infer_sizes(const Program& program, std::span<const Type> operands, std::vector<Dim> given) {
   SizeBinding binding;
+  for (std::size_t i = 0; i < given.size(); ++i) binding.emplace(program.size_params()[i], given[i]);
   for (std::size_t i = 0; i < operands.size() && i < program.inputs().size(); ++i)
     if (!unify(program.type(program.inputs()[i]), operands[i], binding))
       throw VerifyError(fmt::format("Program {}: input {} is {}, {} is given.", program.name(), i,

@@ -1,6 +1,8 @@
 // Transposition of linear Programs: what is non-linear runs forwards first, then cotangents walk the eqns backwards.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "tenon/ir/replay.h"
 #include "tenon/transform/constants.h"
 #include "tenon/transform/memo.h"
@@ -45,10 +47,11 @@ class Transpose {
     Scope scope;
     std::vector<Dim> sizes;
     for (std::size_t i = 0; i < program_.size_params().size(); ++i) sizes.push_back(scope.size_param());
-    const Replay types(program_, sizes);
+    Replay types(program_, sizes);
     Arrays values(program_.inputs().size());
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!request_.linear_in[i]) values[i] = scope.input(types.type(program_.inputs()[i]));
+    take_decided_sizes(scope, types, values);
     std::vector<MaybeArray> cotangents(program_.outputs().size());
     for (std::size_t i = 0; i < cotangents.size(); ++i)
       if (request_.cotangents[i]) cotangents[i] = scope.input(types.type(program_.outputs()[i]));
@@ -61,6 +64,32 @@ class Transpose {
   }
 
  private:
+  // Sizes that the Program's data decide and that cotangents have: they are given, and what decides them is told so.
+  void take_decided_sizes(Scope& scope, Replay& types, const Arrays& values) const {
+    SizeBinding decided;
+    for (const Eqn& eqn : program_.eqns())
+      for (SizeVar s : eqn.new_sizes) decided.emplace(s, Dim());
+    if (decided.empty()) return;
+    std::map<SizeVar, Dim> given;
+    for (std::size_t i = 0; i < program_.outputs().size(); ++i) {
+      if (!request_.cotangents[i]) continue;
+      program_.type(program_.outputs()[i]).visit_dims([&](const Dim& d) {
+        d.visit_variables([&](SizeVar s) {
+          if (!decided.contains(s) || given.contains(s)) return;
+          const Dim size = scope.size_param();
+          given.emplace(s, size);
+          types.bind_size(s, size);
+        });
+      });
+    }
+    for (const SizeFact& fact : program_.size_facts()) {
+      const auto s = bare_variable(fact.size);
+      if (!s || !given.contains(*s)) continue;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (program_.inputs()[i] == fact.of) scope.note_data_size(fact.key, values[i], given.at(*s));
+    }
+  }
+
   // Splits off the non-linear part, runs it, and walks the linear part backwards.
   Arrays linear_part(std::span<const Dim> sizes, const Arrays& values, std::span<const MaybeArray> cotangents,
                      std::span<const MaybeArray> sums) {
