@@ -48,6 +48,11 @@ std::int64_t checked_add(std::int64_t a, std::int64_t b) {
   if (__builtin_add_overflow(a, b, &r)) overflow();
   return r;
 }
+std::int64_t checked_sub(std::int64_t a, std::int64_t b) {
+  std::int64_t r;
+  if (__builtin_sub_overflow(a, b, &r)) overflow();
+  return r;
+}
 std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
   std::int64_t r;
   if (__builtin_mul_overflow(a, b, &r)) overflow();
@@ -113,7 +118,13 @@ Dim operator+(const Dim& a, const Dim& b) {
   return DimPolynomial::make(std::move(sum));
 }
 
-Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
+Dim operator-(const Dim& a, const Dim& b) {
+  if (a.known() && b.known()) return checked_sub(a.value(), b.value());
+  Terms difference = DimPolynomial::of(a);
+  for (const auto& [monomial, coefficient] : DimPolynomial::of(b))
+    difference[monomial] = checked_sub(difference[monomial], coefficient);
+  return DimPolynomial::make(std::move(difference));
+}
 
 Dim operator*(const Dim& a, const Dim& b) {
   if (a.known() && b.known()) return checked_mul(a.value(), b.value());
@@ -132,6 +143,7 @@ Dim floor_div(const Dim& a, const Dim& b) {
   if (b == Dim(1)) return a;
   if (b == Dim(0)) throw ShapeError("a size is divided by 0.");
   if (a.known() && b.known()) return floor_div(a.value(), b.value());
+  if (b == Dim(-1)) return 0 - a;
   if (b.known()) {  // an exact quotient stays a polynomial
     Terms quotient = DimPolynomial::of(a);
     if (std::ranges::all_of(quotient, [&](const auto& t) { return t.second % b.value() == 0; })) {
@@ -144,19 +156,22 @@ Dim floor_div(const Dim& a, const Dim& b) {
 }
 
 Dim modulo(const Dim& a, const Dim& b) {
-  if (b == Dim(1) || a == b) return 0;
+  if (b == Dim(0)) throw ShapeError("a size is divided by 0.");
+  if (b == Dim(1) || b == Dim(-1) || a == b) return 0;
   if (a.known() && b.known()) return a.value() - floor_div(a.value(), b.value()) * b.value();
-  if (b.known() && b.value() != 0 && floor_div(a, b) * b == a) return 0;
+  if (b.known() && floor_div(a, b) * b == a) return 0;
   return DimPolynomial::atom(DimAtom::Kind::modulo, a, b);
 }
 
 Dim min(const Dim& a, const Dim& b) {
+  if (a.known() && b.known()) return std::min(a.value(), b.value());
   if (const Dim difference = a - b; difference.known()) return difference.value() <= 0 ? a : b;
   return compare(a, b) < 0 ? DimPolynomial::atom(DimAtom::Kind::min, a, b)
                            : DimPolynomial::atom(DimAtom::Kind::min, b, a);
 }
 
 Dim max(const Dim& a, const Dim& b) {
+  if (a.known() && b.known()) return std::max(a.value(), b.value());
   if (const Dim difference = a - b; difference.known()) return difference.value() >= 0 ? a : b;
   return compare(a, b) < 0 ? DimPolynomial::atom(DimAtom::Kind::max, a, b)
                            : DimPolynomial::atom(DimAtom::Kind::max, b, a);
