@@ -85,11 +85,42 @@ void f32_to_f16(const float* from, std::uint16_t* to, Size count) {
   for (; i < count; ++i) to[i] = static_cast<std::uint16_t>(_cvtss_sh(from[i], _MM_FROUND_TO_NEAREST_INT));
 }
 
+// Half a float is its upper 16 bits; rounding to nearest even by an addition, NaN kept quiet.
+void bf16_to_f32(const std::uint16_t* from, float* to, Size count) {
+  Size i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+    _mm256_storeu_ps(to + i, _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16)));
+  }
+  for (; i < count; ++i) to[i] = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(static_cast<int>(from[i]) << 16)));
+}
+std::uint16_t f32_to_bf16(float value) {
+  const auto bits = static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_castps_si128(_mm_set_ss(value))));
+  if (value != value) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+void f32_to_bf16(const float* from, std::uint16_t* to, Size count) {
+  const __m256i one = _mm256_set1_epi32(1), half = _mm256_set1_epi32(0x7fff), quiet = _mm256_set1_epi32(0x40);
+  Size i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m256 value = _mm256_loadu_ps(from + i);
+    const __m256i bits = _mm256_castps_si256(value), high = _mm256_srli_epi32(bits, 16);
+    const __m256i rounded =
+        _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(half, _mm256_and_si256(high, one))), 16);
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+    const __m256i result = _mm256_blendv_epi8(rounded, _mm256_or_si256(high, quiet), nan);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm_packus_epi32(_mm256_castsi256_si128(result), _mm256_extracti128_si256(result, 1)));
+  }
+  for (; i < count; ++i) to[i] = f32_to_bf16(from[i]);
+}
+
 }  // namespace
 
 const ProductKernels& avx2_product_kernels() {
-  static constexpr ProductKernels kernels{multiply<Floats>,        multiply<Doubles>, multiply_inner<Floats>,
-                                          multiply_inner<Doubles>, f16_to_f32,        f32_to_f16};
+  static constexpr ProductKernels kernels{
+      multiply<Floats>, multiply<Doubles>, multiply_inner<Floats>, multiply_inner<Doubles>, f16_to_f32, f32_to_f16,
+      bf16_to_f32,      f32_to_bf16};
   return kernels;
 }
 

@@ -74,11 +74,34 @@ void f32_to_f16(const float* from, std::uint16_t* to, Size count) {
   }
 }
 
+// Half a float is its upper 16 bits; rounding to nearest even by an addition, NaN kept quiet.
+void bf16_to_f32(const std::uint16_t* from, float* to, Size count) {
+  for (Size i = 0; i < count; i += 16) {
+    const __mmask16 m = static_cast<__mmask16>(count - i >= 16 ? 0xffffu : 0xffffu >> (16 - (count - i)));
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, from + i));
+    _mm512_mask_storeu_epi32(to + i, m, _mm512_slli_epi32(wide, 16));
+  }
+}
+void f32_to_bf16(const float* from, std::uint16_t* to, Size count) {
+  const __m512i one = _mm512_set1_epi32(1), half = _mm512_set1_epi32(0x7fff), quiet = _mm512_set1_epi32(0x40);
+  for (Size i = 0; i < count; i += 16) {
+    const __mmask16 m = static_cast<__mmask16>(count - i >= 16 ? 0xffffu : 0xffffu >> (16 - (count - i)));
+    const __m512 value = _mm512_maskz_loadu_ps(m, from + i);
+    const __m512i bits = _mm512_castps_si512(value), high = _mm512_srli_epi32(bits, 16);
+    const __m512i rounded =
+        _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_add_epi32(half, _mm512_and_epi32(high, one))), 16);
+    const __mmask16 nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
+    const __m512i result = _mm512_mask_or_epi32(rounded, nan, high, quiet);
+    _mm256_mask_storeu_epi16(to + i, m, _mm512_cvtepi32_epi16(result));
+  }
+}
+
 }  // namespace
 
 const ProductKernels& avx512_product_kernels() {
-  static constexpr ProductKernels kernels{multiply<Floats>,        multiply<Doubles>, multiply_inner<Floats>,
-                                          multiply_inner<Doubles>, f16_to_f32,        f32_to_f16};
+  static constexpr ProductKernels kernels{
+      multiply<Floats>, multiply<Doubles>, multiply_inner<Floats>, multiply_inner<Doubles>, f16_to_f32, f32_to_f16,
+      bf16_to_f32,      f32_to_bf16};
   return kernels;
 }
 

@@ -193,7 +193,7 @@ bool blocked(const Product<typename Lanes::T>& p) {
   T* const rows_of_a = scratch + most_k * width;
   const Size k_blocks = quotient_up(p.k, most_k), m_blocks = quotient_up(p.m, most_m);
   const Size n_panels = quotient_up(quotient_up(p.n, Lanes::lanes), Lanes::panel);
-  const bool pack_a = n_panels >= 4;
+  const bool pack_a = n_panels >= 16;  // below, the copy costs more than strided reads
   for (Size kb = 0, l = 0; kb < k_blocks; ++kb) {
     const Size depth = p.k / k_blocks + (kb < p.k % k_blocks ? 1 : 0);
     for (Size mb = 0, i = 0; mb < m_blocks; ++mb) {
@@ -225,9 +225,9 @@ bool blocked(const Product<typename Lanes::T>& p) {
 
 template <class Lanes>
 bool multiply(const Product<typename Lanes::T>& p) {
-  // Few rows, or a b that fits in the first-level cache, do not pay for a copy.
-  const bool small = p.k * p.n * Size(sizeof(typename Lanes::T)) <= 32 * 1024;
-  if (p.b_column == 1 && (p.m <= 64 || small)) {
+  // Few rows, or a panel of b that stays in the second-level cache, do not pay for a copy.
+  const bool cached = p.k * Lanes::panel * Lanes::lanes * Size(sizeof(typename Lanes::T)) <= 256 * 1024;
+  if (p.b_column == 1 && (p.m <= 64 || (p.m <= 256 && cached))) {
     direct<Lanes>(p);
     return true;
   }

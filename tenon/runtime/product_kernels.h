@@ -28,6 +28,8 @@ struct ProductKernels {
   void (*inner_f64)(const Product<double>&);
   void (*f16_to_f32)(const std::uint16_t* from, float* to, std::int64_t count);
   void (*f32_to_f16)(const float* from, std::uint16_t* to, std::int64_t count);
+  void (*bf16_to_f32)(const std::uint16_t* from, float* to, std::int64_t count);
+  void (*f32_to_bf16)(const float* from, std::uint16_t* to, std::int64_t count);
 };
 
 const ProductKernels& avx2_product_kernels();

@@ -203,16 +203,18 @@ struct Matrices {
 
 template <class Low>
 void widen(const Low* from, float* to, std::int64_t count, std::int64_t stride) {
-  if constexpr (std::is_same_v<Low, Float16>)
-    if (stride == 1 && kernels() != nullptr)
-      return kernels()->f16_to_f32(reinterpret_cast<const std::uint16_t*>(from), to, count);
+  if (const auto* have = kernels(); have != nullptr && stride == 1) {
+    const auto* bits = reinterpret_cast<const std::uint16_t*>(from);
+    return std::is_same_v<Low, Float16> ? have->f16_to_f32(bits, to, count) : have->bf16_to_f32(bits, to, count);
+  }
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i * stride]);
 }
 template <class Low>
 void round_to(const float* from, Low* to, std::int64_t count, std::int64_t stride) {
-  if constexpr (std::is_same_v<Low, Float16>)
-    if (stride == 1 && kernels() != nullptr)
-      return kernels()->f32_to_f16(from, reinterpret_cast<std::uint16_t*>(to), count);
+  if (const auto* have = kernels(); have != nullptr && stride == 1) {
+    auto* bits = reinterpret_cast<std::uint16_t*>(to);
+    return std::is_same_v<Low, Float16> ? have->f32_to_f16(from, bits, count) : have->f32_to_bf16(from, bits, count);
+  }
   for (std::int64_t i = 0; i < count; ++i) to[i * stride] = Low(from[i]);
 }
 

@@ -196,6 +196,7 @@ TEST(ProductsOfFloats, LargeOnesOnAllThreads) {
   set_threads(3);
   check<float>(1, 900, 270, 520, Layout::rows, Layout::rows, Layout::rows, false);
   check<float>(1, 150, 1100, 520, Layout::columns, Layout::columns, Layout::rows, true);
+  check<float>(1, 800, 1100, 300, Layout::rows, Layout::rows, Layout::rows, false);
   check<double>(1, 900, 150, 520, Layout::rows, Layout::columns, Layout::columns, false);
   check<float>(70, 40, 60, 50, Layout::rows, Layout::rows, Layout::rows, false);
   check<BFloat16>(2, 200, 160, 300, Layout::columns, Layout::broadcast, Layout::columns, true);
@@ -241,6 +242,35 @@ void check_special() {
 TEST(ProductsOfFloats, NaNAndInfGoWhereTheyShould) {
   check_special<float>();
   check_special<double>();
+}
+
+// Conversions of whole rows round as single ones do: the product with 1, for all values of 16 bits.
+template <class Low>
+void check_halves() {
+  std::vector<Low> a(0x10000), c(0x10000);
+  for (unsigned bits = 0; bits < 0x10000; ++bits) a[bits].bits = static_cast<std::uint16_t>(bits);
+  const Low one(1.f);
+  const TenonGemm g{
+      static_cast<std::int32_t>(*dtype_of<Low>), 0, 1, 1, 0x10000, 1, 0, 1, 1, 0, 0x10000, 1, 0, 0x10000, 1};
+  ASSERT_EQ(tenon_gemm(&g, &one, a.data(), c.data()), 0);
+  for (unsigned bits = 0; bits < 0x10000; ++bits) {
+    if (std::isnan(static_cast<float>(a[bits])))
+      ASSERT_TRUE(std::isnan(static_cast<float>(c[bits]))) << bits;
+    else
+      ASSERT_EQ(static_cast<float>(c[bits]), static_cast<float>(a[bits])) << bits;
+  }
+  // Sums that lie between two values: 1 + (half, just below, just above) the spacing.
+  const float spacing = 2 * static_cast<float>(epsilon<Low>);
+  for (const float x : {0.5f, 0.4990234375f, 1.5f, 1.498046875f}) {
+    std::vector<Low> row(32, Low(x * spacing)), result(16, Low(1.f));
+    const TenonGemm sum{g.dtype, 1, 1, 1, 16, 1, 0, 1, 1, 0, 16, 1, 0, 16, 1};
+    ASSERT_EQ(tenon_gemm(&sum, &one, row.data(), result.data()), 0);
+    for (const Low r : result) ASSERT_EQ(r.bits, Low(1.f + static_cast<float>(Low(x * spacing))).bits);
+  }
+}
+TEST(ProductsOfFloats, HalvesRoundToEvenAndKeepNaN) {
+  check_halves<Float16>();
+  check_halves<BFloat16>();
 }
 
 // The whole suite once more on the narrower instruction set, in a process that is told to use it.
