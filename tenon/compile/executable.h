@@ -21,9 +21,6 @@ class Executable {
 // Programs (or parts of them) that have no native form run by the reference evaluator; why_not() says so.
 std::shared_ptr<const Executable> compile(const ProgramRef& program);
 
-// Why a Program does not compile to native code; empty where it does.
-std::string why_not_native(const Program& program);
-
 // Compiles everything it is given, and keeps it.
 class CompilingExecutor final : public Executor {
  public:

@@ -14,6 +14,7 @@
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
 
 namespace tenon {
 
@@ -282,6 +283,65 @@ Array arrange(const Array& x, const std::string& from, const std::string& to) {
 }
 
 }  // namespace
+
+ProductForm product_form(const Params& params, const Type& a, const Type& b) {
+  const auto& p = params.as<DotParams>();
+  ProductForm form{p.contract_a,
+                   p.contract_b,
+                   p.batch_a,
+                   p.batch_b,
+                   free_axes(a.rank(), p.contract_a, p.batch_a),
+                   free_axes(b.rank(), p.contract_b, p.batch_b),
+                   {}};
+  for (std::int64_t axis : p.contract_a) form.sum_sizes.push_back(a.shape[static_cast<std::size_t>(axis)].value());
+  return form;
+}
+
+namespace {
+
+// Size and stride of axes that lie behind each other in a row-major array.
+struct Group {
+  std::int64_t size = 1, stride = 1;
+};
+std::optional<Group> collapse(std::span<const std::int64_t> sizes, const Axes64& axes) {
+  Group group;
+  bool first = true;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(axes[i]);
+    std::int64_t stride = 1;
+    for (std::size_t k = axis + 1; k < sizes.size(); ++k) stride *= sizes[k];
+    if (sizes[axis] == 1) continue;
+    if (first)
+      group.stride = stride;
+    else if (stride != group.stride * group.size)
+      return std::nullopt;
+    first = false;
+    group.size *= sizes[axis];
+  }
+  return group;
+}
+
+}  // namespace
+
+std::optional<kernel::Product> ProductForm::strides(std::span<const std::int64_t> a,
+                                                    std::span<const std::int64_t> b) const {
+  const auto a_batch = collapse(a, batch_a), a_free = collapse(a, free_a), a_sum = collapse(a, contract_a);
+  const auto b_batch = collapse(b, batch_b), b_free = collapse(b, free_b), b_sum = collapse(b, contract_b);
+  if (!a_batch || !a_free || !a_sum || !b_batch || !b_free || !b_sum) return std::nullopt;
+  return kernel::Product{.batch = a_batch->size,
+                         .m = a_free->size,
+                         .n = b_free->size,
+                         .k = a_sum->size,
+                         .a_batch = a_batch->stride,
+                         .a_m = a_free->stride,
+                         .a_k = a_sum->stride,
+                         .b_batch = b_batch->stride,
+                         .b_k = b_sum->stride,
+                         .b_n = b_free->stride,
+                         .c_batch = a_free->size * b_free->size,
+                         .c_m = b_free->size,
+                         .c_n = 1};
+}
 
 Array dot_general(const Operand& a, const Operand& b, DotAxes axes) {
   const SourceScope place(a.where());

@@ -10,6 +10,7 @@
 #include "tenon/ops/convert.h"
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
 
 namespace tenon {
 
@@ -595,6 +596,11 @@ Arrays starts_at(const Array& x, const Array& index) {
 }
 
 }  // namespace
+
+ScatterForm scatter_form(const Params& params) {
+  const auto& p = params.as<ScatterParams>();
+  return {p.batch, p.kind == ScatterKind::add};
+}
 
 Array dynamic_slice(const Operand& x, std::span<const Array> start, std::vector<std::int64_t> sizes) {
   const SourceScope place(x.where());

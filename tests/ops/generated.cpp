@@ -1,108 +1,9 @@
 // Every op × dtype × sample case × {jvp against finite differences, vjp against jvp, vmap against a loop over lanes}.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <random>
-
-#include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
-#include "tenon/transform/transforms.h"
+#include "tests/ops/cases.h"
 
-namespace tenon {
+namespace tenon::sample {
 namespace {
-
-std::mt19937_64 generator(7);
-
-Buffer random_buffer(const Type& type, std::pair<double, double> domain) {
-  Buffer b = Buffer::allocate(type.dtype, type.shape.sizes());
-  std::uniform_real_distribution<double> uniform(domain.first, domain.second);
-  for (std::int64_t i = 0; i < b.elements(); ++i) {
-    const double re = uniform(generator), im = uniform(generator);
-    const Scalar value = type.dtype == DType::bool_ ? Scalar(re > (domain.first + domain.second) / 2)
-                         : is_complex(type.dtype)   ? Scalar(std::complex<double>(re, im)).convert(type.dtype)
-                         : is_integer(type.dtype)   ? Scalar(std::round(re)).convert(type.dtype)
-                                                    : Scalar(re).convert(type.dtype);
-    std::memcpy(b.data() + static_cast<std::size_t>(i) * size_of(type.dtype), value.data(), size_of(type.dtype));
-  }
-  return b;
-}
-
-std::complex<double> element(const Value& value, std::int64_t i) {
-  const auto& b = std::get<Buffer>(value);
-  return dispatch(b.dtype(), [&]<class T>(std::type_identity<T>) { return Scalar(b.as<T>()[i]).as_complex(); });
-}
-
-std::vector<Value> run(const ProgramRef& p, const std::vector<Value>& in) {
-  std::vector<Type> types;
-  for (const Value& v : in) types.push_back(type_of(v));
-  std::vector<std::int64_t> sizes;
-  for (const Dim& d : infer_sizes(*p, types)) sizes.push_back(d.value());
-  return evaluate(*p, sizes, in);
-}
-
-Buffer shifted(const Value& x, const Value& dx, double h) {
-  Buffer out = std::get<Buffer>(x).contiguous_copy();
-  dispatch(out.dtype(), [&]<class T>(std::type_identity<T>) {
-    for (std::int64_t i = 0; i < out.elements(); ++i)
-      out.as<T>()[i] = Scalar(element(x, i) + h * element(dx, i)).convert(out.dtype()).template as<T>();
-  });
-  return out;
-}
-
-// Smallest step that a dtype tells apart from 1, for tolerances of results that were rounded to it.
-double rounding(DType d) { return real_part_of(d) == DType::f32 ? 6e-8 : 1e-16; }
-
-struct Case {
-  const OpInfo* op;
-  DType dtype;
-  SampleCase sample;
-  std::size_t index;
-};
-
-std::vector<Case> cases(bool (*wanted)(DType)) {
-  std::vector<Case> all;
-  for (const OpInfo* op : all_ops()) {
-    if (!op->sample) continue;
-    for (int d = 0; d < dtype_count; ++d) {
-      const auto dtype = static_cast<DType>(d);
-      if (!wanted(dtype)) continue;
-      std::size_t i = 0;
-      for (SampleCase& s : (*op->sample)(dtype)) all.push_back({op, dtype, std::move(s), i++});
-    }
-  }
-  return all;
-}
-void PrintTo(const Case& c, std::ostream* out) {
-  *out << c.op->name;
-  for (const Type& t : c.sample.types) *out << " " << t.text();
-}
-std::string name_of(const testing::TestParamInfo<Case>& info) {
-  return std::string(info.param.op->name) + "_" + std::string(name(info.param.dtype)) + "_" +
-         std::to_string(info.param.index);
-}
-
-class OpCase : public testing::TestWithParam<Case> {
- protected:
-  const Case& c() const { return GetParam(); }
-  ProgramRef program() const { return program_of(*c().op, c().sample.params, c().sample.types); }
-  std::vector<Value> inputs() const {
-    std::vector<Value> in;
-    for (std::size_t i = 0; i < c().sample.types.size(); ++i)
-      in.push_back(random_buffer(c().sample.types[i], c().sample.domains[i]));
-    return in;
-  }
-  Mask active(const ProgramRef& p) const {
-    Mask m;
-    for (Var v : p->inputs()) m.push_back(has_tangent(p->type(v)));
-    return m;
-  }
-  Mask active_out(const ProgramRef& p) const {
-    Mask m;
-    for (Var v : p->outputs()) m.push_back(has_tangent(p->type(v)));
-    return m;
-  }
-};
 
 // vmap of an op is the op on each lane: every subset of operands batched.
 class Vmap : public OpCase {};
@@ -229,4 +130,4 @@ INSTANTIATE_TEST_SUITE_P(All, Derivative,
                          name_of);
 
 }  // namespace
-}  // namespace tenon
+}  // namespace tenon::sample

@@ -1,0 +1,304 @@
+#include "tenon/compile/cpu/expr_emitter.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <cstring>
+
+namespace tenon::cpu {
+
+using kernel::Binary;
+using kernel::Expr;
+using kernel::Unary;
+using llvm::Value;
+
+ExprEmitter::ExprEmitter(Builder& builder, const kernel::Function& function, std::vector<Value*> slots)
+    : b_(builder), f_(function), slots_(std::move(slots)) {
+  // Pairwise statements that slots do not overlap grow with the square of their number: only for few.
+  if (slots_.size() > 48) return;
+  llvm::MDBuilder md(b_.getContext());
+  auto* domain = md.createAnonymousAliasScopeDomain();
+  std::vector<llvm::Metadata*> all;
+  for (std::size_t i = 0; i < slots_.size(); ++i) all.push_back(md.createAnonymousAliasScope(domain));
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    scopes_.push_back(llvm::MDNode::get(b_.getContext(), {all[i]}));
+    std::vector<llvm::Metadata*> rest;
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (k != i) rest.push_back(all[k]);
+    others_.push_back(llvm::MDNode::get(b_.getContext(), rest));
+  }
+}
+
+llvm::Type* ExprEmitter::type_of(DType dtype) {
+  switch (dtype) {
+    case DType::bool_:
+      return b_.getInt1Ty();
+    case DType::f32:
+      return b_.getFloatTy();
+    case DType::f64:
+      return b_.getDoubleTy();
+    default:
+      return b_.getIntNTy(static_cast<unsigned>(8 * size_of(dtype)));
+  }
+}
+llvm::Type* ExprEmitter::memory_type(DType dtype) { return dtype == DType::bool_ ? b_.getInt8Ty() : type_of(dtype); }
+
+llvm::Instruction* ExprEmitter::of_slot(llvm::Instruction* access, kernel::SlotId slot) {
+  if (!scopes_.empty()) {
+    access->setMetadata(llvm::LLVMContext::MD_alias_scope, scopes_[slot]);
+    access->setMetadata(llvm::LLVMContext::MD_noalias, others_[slot]);
+  }
+  return access;
+}
+
+Variation ExprEmitter::variation(const Expr& e, std::uint32_t var) {
+  if (vector_var_ == var)
+    if (const auto found = variations_.find(e.identity()); found != variations_.end()) return found->second;
+  Variation v;
+  switch (e.kind()) {
+    case Expr::Kind::constant:
+      v = {false, 0};
+      break;
+    case Expr::Kind::variable:
+      v = e.node().id == var ? Variation{true, 1} : Variation{false, 0};
+      break;
+    case Expr::Kind::binary: {
+      const Variation x = variation(e.operand(0), var), y = variation(e.operand(1), var);
+      v.varies = x.varies || y.varies;
+      if (!v.varies)
+        v.stride = 0;
+      else if (e.dtype() == DType::i64) {
+        const auto op = e.node().binary;
+        if (op == Binary::add && x.stride && y.stride) v.stride = *x.stride + *y.stride;
+        if (op == Binary::sub && x.stride && y.stride) v.stride = *x.stride - *y.stride;
+        if (op == Binary::mul && x.stride && e.operand(1).kind() == Expr::Kind::constant)
+          v.stride = *x.stride * kernel::constant_value(e.operand(1));
+        if (op == Binary::mul && y.stride && e.operand(0).kind() == Expr::Kind::constant)
+          v.stride = *y.stride * kernel::constant_value(e.operand(0));
+      }
+      break;
+    }
+    default:
+      for (const auto& operand : e.node().operands)
+        if (operand && variation(Expr(operand), var).varies) v.varies = true;
+      if (!v.varies) v.stride = 0;
+  }
+  if (vector_var_ == var) variations_.emplace(e.identity(), v);
+  return v;
+}
+
+Value* ExprEmitter::scalar(const Expr& e) { return emit(e, false); }
+
+Value* ExprEmitter::lanes(const Expr& e) {
+  if (lanes_ == 1 || !vector_var_) return emit(e, false);
+  if (variation(e, *vector_var_).varies) return emit(e, true);
+  return b_.CreateVectorSplat(lanes_, emit(e, false));
+}
+
+Value* ExprEmitter::address(kernel::SlotId slot, Value* offset) {
+  return b_.CreateInBoundsGEP(memory_type(f_.slots[slot].dtype), slots_[slot], offset);
+}
+
+void ExprEmitter::store(kernel::SlotId slot, const Expr& offset, Value* value) {
+  const DType dtype = f_.slots[slot].dtype;
+  if (dtype == DType::bool_)
+    value =
+        b_.CreateZExt(value, value->getType()->isVectorTy()
+                                 ? llvm::VectorType::get(b_.getInt8Ty(), llvm::cast<llvm::VectorType>(value->getType()))
+                                 : static_cast<llvm::Type*>(b_.getInt8Ty()));
+  of_slot(b_.CreateAlignedStore(value, address(slot, scalar(offset)), llvm::Align(size_of(dtype))), slot);
+}
+
+Value* ExprEmitter::load(const Expr& e, bool vector) {
+  const auto slot = e.node().id;
+  const llvm::Align align(size_of(e.dtype()));
+  llvm::Type* type = memory_type(e.dtype());
+  Value* result = nullptr;
+  if (!vector) {
+    result = of_slot(b_.CreateAlignedLoad(type, address(slot, scalar(e.operand(0))), align), slot);
+  } else {
+    const Variation v = variation(e.operand(0), *vector_var_);
+    auto* vector_type = llvm::FixedVectorType::get(type, lanes_);
+    if (v.stride == 1) {
+      result = of_slot(b_.CreateAlignedLoad(vector_type, address(slot, scalar(e.operand(0))), align), slot);
+    } else {
+      Value* mask = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_));
+      result = of_slot(b_.CreateMaskedGather(vector_type, address(slot, emit(e.operand(0), true)), align, mask), slot);
+    }
+  }
+  if (e.dtype() == DType::bool_) result = b_.CreateICmpNE(result, llvm::Constant::getNullValue(result->getType()));
+  return result;
+}
+
+Value* ExprEmitter::emit(const Expr& e, bool vector) {
+  if (vector && !variation(e, *vector_var_).varies) return b_.CreateVectorSplat(lanes_, emit(e, false));
+  auto& known = vector ? vectors_ : scalars_;
+  if (const auto found = known.find(e.identity()); found != known.end()) return found->second;
+  Value* result = nullptr;
+  switch (e.kind()) {
+    case Expr::Kind::constant: {
+      const auto* bits = e.node().bits.data();
+      if (e.dtype() == DType::f32) {
+        float v;
+        std::memcpy(&v, bits, sizeof v);
+        result = llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(v));
+      } else if (e.dtype() == DType::f64) {
+        double v;
+        std::memcpy(&v, bits, sizeof v);
+        result = llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(v));
+      } else {
+        std::uint64_t v = 0;
+        std::memcpy(&v, bits, size_of(e.dtype()));
+        result = llvm::ConstantInt::get(type_of(e.dtype()), v);
+      }
+      break;
+    }
+    case Expr::Kind::variable: {
+      result = vars_.at(e.node().id);
+      if (vector) {
+        std::vector<llvm::Constant*> steps;
+        for (unsigned i = 0; i < lanes_; ++i) steps.push_back(b_.getInt64(i));
+        result = b_.CreateAdd(b_.CreateVectorSplat(lanes_, result), llvm::ConstantVector::get(steps));
+      }
+      break;
+    }
+    case Expr::Kind::load:
+      result = load(e, vector);
+      break;
+    case Expr::Kind::unary:
+      result = unary(e.node().unary, e.operand(0).dtype(), emit(e.operand(0), vector));
+      break;
+    case Expr::Kind::binary:
+      result = binary(e.node().binary, e.operand(0).dtype(), emit(e.operand(0), vector), emit(e.operand(1), vector));
+      break;
+    case Expr::Kind::select: {
+      Value* condition = emit(e.operand(0), vector);
+      Value* yes = emit(e.operand(1), vector);
+      result = b_.CreateSelect(condition, yes, emit(e.operand(2), vector));
+      break;
+    }
+    case Expr::Kind::convert:
+      result = convert(e.operand(0).dtype(), e.dtype(), emit(e.operand(0), vector));
+      break;
+  }
+  known.emplace(e.identity(), result);
+  return result;
+}
+
+Value* ExprEmitter::unary(Unary op, DType dtype, Value* x) {
+  if (is_real(dtype)) return emit_unary(b_, op, x);
+  llvm::Type* type = x->getType();
+  Value* zero = llvm::Constant::getNullValue(type);
+  switch (op) {
+    case Unary::neg:
+      return b_.CreateNeg(x);
+    case Unary::abs:
+      return is_signed_integer(dtype) ? b_.CreateSelect(b_.CreateICmpSLT(x, zero), b_.CreateNeg(x), x) : x;
+    case Unary::sign: {
+      Value* positive = b_.CreateZExt(b_.CreateICmpNE(x, zero), type);
+      return is_signed_integer(dtype)
+                 ? b_.CreateSelect(b_.CreateICmpSLT(x, zero), llvm::Constant::getAllOnesValue(type), positive)
+                 : positive;
+    }
+    case Unary::not_:
+      return b_.CreateNot(x);
+    default:
+      return x;  // rounding an integer leaves it
+  }
+}
+
+// x / 0 is -1 and x rem 0 is x; the smallest number by -1 wraps around. The divisor is made harmless first, so nothing
+// traps.
+Value* ExprEmitter::integer_division(bool remainder, bool is_signed, Value* x, Value* y) {
+  llvm::Type* type = x->getType();
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(y);
+      constant != nullptr && !constant->isZero() && !constant->isMinusOne()) {
+    if (remainder) return is_signed ? b_.CreateSRem(x, y) : b_.CreateURem(x, y);
+    return is_signed ? b_.CreateSDiv(x, y) : b_.CreateUDiv(x, y);
+  }
+  Value *zero = llvm::Constant::getNullValue(type), *one = llvm::ConstantInt::get(type, 1),
+        *minus_one = llvm::Constant::getAllOnesValue(type);
+  Value* by_zero = b_.CreateICmpEQ(y, zero);
+  Value* by_minus_one = is_signed ? b_.CreateICmpEQ(y, minus_one) : llvm::Constant::getNullValue(by_zero->getType());
+  Value* safe = b_.CreateSelect(b_.CreateOr(by_zero, by_minus_one), one, y);
+  Value* result = remainder ? (is_signed ? b_.CreateSRem(x, safe) : b_.CreateURem(x, safe))
+                            : (is_signed ? b_.CreateSDiv(x, safe) : b_.CreateUDiv(x, safe));
+  result = b_.CreateSelect(by_minus_one, remainder ? zero : b_.CreateNeg(x), result);
+  return b_.CreateSelect(by_zero, remainder ? x : minus_one, result);
+}
+
+Value* ExprEmitter::extremum(bool max, DType dtype, Value* x, Value* y) {
+  if (is_real(dtype)) return b_.CreateBinaryIntrinsic(max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, x, y);
+  const bool is_signed = is_signed_integer(dtype);
+  const auto id = max ? (is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax)
+                      : (is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin);
+  return b_.CreateBinaryIntrinsic(id, x, y);
+}
+
+Value* ExprEmitter::binary(Binary op, DType dtype, Value* x, Value* y) {
+  const bool real = is_real(dtype), is_signed = is_signed_integer(dtype);
+  using P = llvm::CmpInst::Predicate;
+  const auto compare = [&](P of_real, P of_signed, P of_unsigned) {
+    return real ? b_.CreateFCmp(of_real, x, y) : b_.CreateICmp(is_signed ? of_signed : of_unsigned, x, y);
+  };
+  switch (op) {
+    case Binary::add:
+      return real ? b_.CreateFAdd(x, y) : b_.CreateAdd(x, y);
+    case Binary::sub:
+      return real ? b_.CreateFSub(x, y) : b_.CreateSub(x, y);
+    case Binary::mul:
+      return real ? b_.CreateFMul(x, y) : b_.CreateMul(x, y);
+    case Binary::div:
+      return real ? b_.CreateFDiv(x, y) : integer_division(false, is_signed, x, y);
+    case Binary::rem:
+      return real ? emit_remainder(b_, x, y) : integer_division(true, is_signed, x, y);
+    case Binary::pow:
+    case Binary::atan2:
+      return emit_by_library(b_, op, x, y);
+    case Binary::max:
+      return extremum(true, dtype, x, y);
+    case Binary::min:
+      return extremum(false, dtype, x, y);
+    case Binary::eq:
+      return compare(P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ);
+    case Binary::ne:
+      return compare(P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE);
+    case Binary::lt:
+      return compare(P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT);
+    case Binary::le:
+      return compare(P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE);
+    case Binary::gt:
+      return compare(P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT);
+    case Binary::ge:
+      return compare(P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE);
+    case Binary::and_:
+      return b_.CreateAnd(x, y);
+    case Binary::or_:
+      return b_.CreateOr(x, y);
+    case Binary::xor_:
+      return b_.CreateXor(x, y);
+    case Binary::shift_left:
+      return b_.CreateShl(x, y);
+    case Binary::shift_right:
+      return is_signed ? b_.CreateAShr(x, y) : b_.CreateLShr(x, y);
+  }
+  llvm_unreachable("an unknown op");
+}
+
+// To integers: toward zero, saturating, NaN to 0. To bool: x != 0.
+Value* ExprEmitter::convert(DType from, DType to, Value* x) {
+  llvm::Type* type = widened(type_of(to), x->getType()->isVectorTy());
+  if (x->getType()->isVectorTy()) type = llvm::VectorType::get(type_of(to), llvm::cast<llvm::VectorType>(x->getType()));
+  if (to == DType::bool_)
+    return is_real(from) ? b_.CreateFCmpUNE(x, llvm::Constant::getNullValue(x->getType()))
+                         : b_.CreateICmpNE(x, llvm::Constant::getNullValue(x->getType()));
+  if (is_real(from) && is_real(to)) return b_.CreateFPCast(x, type);
+  if (is_real(from))
+    return b_.CreateIntrinsic(is_signed_integer(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+                              {type, x->getType()}, {x});
+  const bool is_signed = is_signed_integer(from);
+  if (is_real(to)) return is_signed ? b_.CreateSIToFP(x, type) : b_.CreateUIToFP(x, type);
+  return b_.CreateIntCast(x, type, is_signed);
+}
+
+}  // namespace tenon::cpu

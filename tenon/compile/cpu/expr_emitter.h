@@ -1,0 +1,72 @@
+// Expressions of the loop language as LLVM IR: scalars, or vectors along one loop variable.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+
+#include "tenon/compile/cpu/math.h"
+#include "tenon/kernel/function.h"
+
+namespace tenon::cpu {
+
+// How an expression changes from lane to lane along the vector variable.
+struct Variation {
+  bool varies = false;
+  std::optional<std::int64_t> stride;  // of i64 expressions that are affine in it
+};
+
+class ExprEmitter {
+ public:
+  ExprEmitter(Builder& builder, const kernel::Function& function, std::vector<llvm::Value*> slots);
+
+  // Values of loop variables from here on; forgets what was computed under other values.
+  void set(std::uint32_t var, llvm::Value* value) {
+    vars_[var] = value;
+    forget();
+  }
+  // Lanes 0, 1, … of `var` are value, value + 1, …; 1 lane: scalar.
+  void set_lanes(std::uint32_t var, llvm::Value* value, unsigned lanes) {
+    vars_[var] = value;
+    vector_var_ = var;
+    lanes_ = lanes;
+    forget();
+  }
+  void forget() {
+    scalars_.clear();
+    vectors_.clear();
+    variations_.clear();
+  }
+
+  Variation variation(const kernel::Expr& e, std::uint32_t var);
+  llvm::Value* scalar(const kernel::Expr& e);  // at lane 0
+  llvm::Value* lanes(const kernel::Expr& e);   // a vector where there are lanes, the expression varying or not
+  void store(kernel::SlotId slot, const kernel::Expr& offset, llvm::Value* value);  // contiguous from lane 0's offset
+  llvm::Value* address(kernel::SlotId slot, llvm::Value* offset);
+  llvm::Type* type_of(DType dtype);                                            // of values: bool is i1
+  llvm::Type* memory_type(DType dtype);                                        // bool is i8
+  llvm::Instruction* of_slot(llvm::Instruction* access, kernel::SlotId slot);  // says that slots do not overlap
+
+ private:
+  llvm::Value* emit(const kernel::Expr& e, bool vector);
+  llvm::Value* load(const kernel::Expr& e, bool vector);
+  llvm::Value* binary(kernel::Binary op, DType dtype, llvm::Value* x, llvm::Value* y);
+  llvm::Value* integer_division(bool remainder, bool is_signed, llvm::Value* x, llvm::Value* y);
+  llvm::Value* extremum(bool max, DType dtype, llvm::Value* x, llvm::Value* y);
+  llvm::Value* unary(kernel::Unary op, DType dtype, llvm::Value* x);
+  llvm::Value* convert(DType from, DType to, llvm::Value* x);
+  llvm::Type* widened(llvm::Type* type, bool vector) {
+    return vector ? llvm::FixedVectorType::get(type, lanes_) : type;
+  }
+
+  Builder& b_;
+  const kernel::Function& f_;
+  std::vector<llvm::Value*> slots_;
+  std::vector<llvm::MDNode*> scopes_, others_;
+  std::map<std::uint32_t, llvm::Value*> vars_;
+  std::optional<std::uint32_t> vector_var_;
+  unsigned lanes_ = 1;
+  std::unordered_map<const void*, llvm::Value*> scalars_, vectors_;
+  std::unordered_map<const void*, Variation> variations_;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,496 @@
+#include "tenon/compile/cpu/function_emitter.h"
+
+#include <algorithm>
+
+#include "tenon/runtime/product.h"
+
+namespace tenon::cpu {
+namespace {
+
+using kernel::Combine;
+using kernel::Expr;
+using llvm::Value;
+
+constexpr std::int64_t unroll_limit = 64;  // elements of a nest that is written out
+constexpr int accumulators = 4;            // partial sums of a reduction, to hide the latency of adding
+
+std::int64_t product_of(const std::vector<std::int64_t>& sizes) {
+  std::int64_t n = 1;
+  for (std::int64_t s : sizes) n *= s;
+  return n;
+}
+
+class FunctionEmitter {
+ public:
+  FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target, llvm::Function* function)
+      : module_(module),
+        f_(f),
+        target_(target),
+        function_(function),
+        b_(llvm::BasicBlock::Create(module.getContext(), "entry", function)),
+        e_(b_, f, slots()) {}
+
+  void run() {
+    block(f_.body);
+    b_.CreateRetVoid();
+  }
+
+ private:
+  std::vector<Value*> slots() {
+    llvm::FastMathFlags flags;
+    flags.setAllowContract(true);
+    b_.setFastMathFlags(flags);
+    std::vector<Value*> addresses;
+    for (const kernel::Slot& s : f_.slots) {
+      switch (s.place) {
+        case kernel::Slot::Place::argument: {
+          Value* at = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(0), s.argument);
+          auto* load = b_.CreateLoad(b_.getPtrTy(), at);
+          load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+          addresses.push_back(load);
+          break;
+        }
+        case kernel::Slot::Place::arena:
+          addresses.push_back(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(1), s.arena_offset));
+          break;
+        case kernel::Slot::Place::local: {
+          llvm::Type* element =
+              s.dtype == DType::bool_ ? b_.getInt8Ty()
+              : s.dtype == DType::f32 ? b_.getFloatTy()
+              : s.dtype == DType::f64
+                  ? b_.getDoubleTy()
+                  : static_cast<llvm::Type*>(b_.getIntNTy(static_cast<unsigned>(8 * size_of(s.dtype))));
+          auto* local = b_.CreateAlloca(
+              llvm::ArrayType::get(element, static_cast<std::uint64_t>(std::max<std::int64_t>(s.elements, 1))));
+          local->setAlignment(llvm::Align(64));
+          addresses.push_back(local);
+          break;
+        }
+      }
+    }
+    return addresses;
+  }
+
+  void block(const kernel::Block& statements) {
+    for (const kernel::Statement& s : statements) {
+      e_.forget();
+      std::visit([&](const auto& held) { emit(held); },
+                 static_cast<const std::variant<kernel::Nest, kernel::Reduce, kernel::Copy, kernel::Product,
+                                                kernel::For, kernel::While, kernel::Switch>&>(s));
+    }
+    e_.forget();
+  }
+
+  // for (i = 0; i < limit; i += step) body(i)
+  template <class Body>
+  void loop(std::int64_t limit, std::int64_t step, Body body, std::int64_t start = 0) {
+    if (start >= limit) return;
+    auto* before = b_.GetInsertBlock();
+    auto* head = llvm::BasicBlock::Create(b_.getContext(), "loop", function_);
+    auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    auto* i = b_.CreatePHI(b_.getInt64Ty(), 2);
+    i->addIncoming(b_.getInt64(static_cast<std::uint64_t>(start)), before);
+    body(i);
+    Value* next = b_.CreateAdd(i, b_.getInt64(static_cast<std::uint64_t>(step)), "", true, true);
+    i->addIncoming(next, b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateICmpSLT(next, b_.getInt64(static_cast<std::uint64_t>(limit))), head, after);
+    b_.SetInsertPoint(after);
+  }
+
+  // Loops over vars[from..to), innermost last; written out where `unrolled`.
+  template <class Body>
+  void loops(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes, std::size_t from,
+             std::size_t to, bool unrolled, Body body) {
+    if (from == to) return body();
+    const auto inner = [&] { loops(vars, sizes, from + 1, to, unrolled, body); };
+    if (unrolled || sizes[from] == 1) {
+      for (std::int64_t i = 0; i < sizes[from]; ++i) {
+        e_.set(vars[from], b_.getInt64(static_cast<std::uint64_t>(i)));
+        inner();
+      }
+      return;
+    }
+    loop(sizes[from], 1, [&](Value* i) {
+      e_.set(vars[from], i);
+      inner();
+    });
+  }
+
+  unsigned widest(std::size_t element_bytes) const {
+    return std::max<unsigned>(1, target_.vector_bytes / static_cast<unsigned>(std::max<std::size_t>(element_bytes, 4)));
+  }
+
+  // The largest element that an expression loads or computes, indices aside.
+  std::size_t element_bytes(const Expr& e) const {
+    std::size_t bytes = e.kind() == Expr::Kind::constant ? 1 : size_of(e.dtype());
+    if (e.kind() == Expr::Kind::load || e.kind() == Expr::Kind::variable)
+      return e.kind() == Expr::Kind::variable ? 1 : bytes;
+    for (const auto& operand : e.node().operands)
+      if (operand) bytes = std::max(bytes, element_bytes_once(Expr(operand)));
+    return bytes;
+  }
+  std::size_t element_bytes_once(const Expr& e) const {
+    if (const auto found = bytes_.find(e.identity()); found != bytes_.end()) return found->second;
+    const std::size_t bytes = element_bytes(e);
+    bytes_.emplace(e.identity(), bytes);
+    return bytes;
+  }
+
+  // --- nests ---
+  void emit(const kernel::Nest& n) {
+    const std::int64_t total = product_of(n.sizes);
+    if (total == 0) return;
+    bytes_.clear();
+    const std::size_t rank = n.vars.size();
+    const bool unrolled = total <= unroll_limit;
+    bool vectors = n.independent && rank > 0 && n.sizes.back() > 1;
+    std::size_t bytes = 1;
+    for (const kernel::Store& s : n.stores) {
+      vectors = vectors && !s.condition && rank > 0 && e_.variation(s.offset, n.vars.back()).stride == 1;
+      bytes = std::max({bytes, size_of(f_.slots[s.slot].dtype), element_bytes(s.value)});
+    }
+    if (!vectors) {
+      loops(n.vars, n.sizes, 0, rank, unrolled, [&] { store_scalars(n); });
+      return;
+    }
+    const std::int64_t last = n.sizes.back();
+    const auto lanes = static_cast<std::int64_t>(widest(bytes));
+    loops(n.vars, n.sizes, 0, rank - 1, unrolled, [&] {
+      const std::int64_t whole = last / lanes * lanes;
+      const auto body = [&](Value* i, std::int64_t width) {
+        e_.set_lanes(n.vars.back(), i, static_cast<unsigned>(width));
+        store_lanes(n);
+      };
+      if (whole == lanes)
+        body(b_.getInt64(0), lanes);
+      else
+        loop(whole, lanes, [&](Value* i) { body(i, lanes); });
+      if (whole < last) body(b_.getInt64(static_cast<std::uint64_t>(whole)), last - whole);
+      e_.set_lanes(n.vars.back(), b_.getInt64(0), 1);
+    });
+  }
+
+  // All values are computed before the first is stored: a store may overwrite what another value reads at this index.
+  void store_lanes(const kernel::Nest& n) {
+    std::vector<Value*> values;
+    for (const kernel::Store& s : n.stores) values.push_back(e_.lanes(s.value));
+    for (std::size_t i = 0; i < n.stores.size(); ++i) e_.store(n.stores[i].slot, n.stores[i].offset, values[i]);
+  }
+  void store_scalars(const kernel::Nest& n) {
+    e_.forget();
+    for (const kernel::Store& s : n.stores) {
+      if (!s.condition) {
+        e_.store(s.slot, s.offset, e_.scalar(s.value));
+        continue;
+      }
+      auto* yes = llvm::BasicBlock::Create(b_.getContext(), "store", function_);
+      auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+      b_.CreateCondBr(e_.scalar(s.condition), yes, after);
+      b_.SetInsertPoint(yes);
+      e_.forget();
+      e_.store(s.slot, s.offset, e_.scalar(s.value));
+      b_.CreateBr(after);
+      b_.SetInsertPoint(after);
+      e_.forget();
+    }
+  }
+
+  // --- reductions ---
+  Value* combined(Combine op, DType dtype, Value* x, Value* y) {
+    const bool real = is_real(dtype), is_signed = is_signed_integer(dtype);
+    switch (op) {
+      case Combine::add:
+        return real ? b_.CreateFAdd(x, y) : b_.CreateAdd(x, y);
+      case Combine::mul:
+        return real ? b_.CreateFMul(x, y) : b_.CreateMul(x, y);
+      case Combine::max:
+        return b_.CreateBinaryIntrinsic(real        ? llvm::Intrinsic::maximum
+                                        : is_signed ? llvm::Intrinsic::smax
+                                                    : llvm::Intrinsic::umax,
+                                        x, y);
+      case Combine::min:
+        return b_.CreateBinaryIntrinsic(real        ? llvm::Intrinsic::minimum
+                                        : is_signed ? llvm::Intrinsic::smin
+                                                    : llvm::Intrinsic::umin,
+                                        x, y);
+      case Combine::and_:
+        return b_.CreateAnd(x, y);
+      case Combine::or_:
+        return b_.CreateOr(x, y);
+    }
+    llvm_unreachable("an unknown reduction");
+  }
+  Value* across(Combine op, DType dtype, Value* x) {
+    auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+    if (type == nullptr) return x;
+    const bool real = is_real(dtype), is_signed = is_signed_integer(dtype);
+    llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+    llvm::FastMathFlags flags = b_.getFastMathFlags();
+    flags.setAllowReassoc(true);
+    b_.setFastMathFlags(flags);
+    switch (op) {
+      case Combine::add:
+        return real ? b_.CreateFAddReduce(llvm::ConstantFP::get(type->getElementType(), -0.0), x)
+                    : b_.CreateAddReduce(x);
+      case Combine::mul:
+        return real ? b_.CreateFMulReduce(llvm::ConstantFP::get(type->getElementType(), 1.0), x)
+                    : b_.CreateMulReduce(x);
+      case Combine::max:
+        return real ? b_.CreateFPMaximumReduce(x) : b_.CreateIntMaxReduce(x, is_signed);
+      case Combine::min:
+        return real ? b_.CreateFPMinimumReduce(x) : b_.CreateIntMinReduce(x, is_signed);
+      case Combine::and_:
+        return b_.CreateAndReduce(x);
+      case Combine::or_:
+        return b_.CreateOrReduce(x);
+    }
+    llvm_unreachable("an unknown reduction");
+  }
+
+  // Whether every load of an expression is contiguous or constant along a variable.
+  bool streams_along(const Expr& e, std::uint32_t var) {
+    if (e.kind() == Expr::Kind::load) {
+      const Variation v = e_.variation(e.operand(0), var);
+      return v.stride && (*v.stride == 0 || *v.stride == 1);
+    }
+    for (const auto& operand : e.node().operands)
+      if (operand && !streams_along(Expr(operand), var)) return false;
+    return true;
+  }
+
+  // An accumulator of `lanes` lanes in the frame, filled with a value; it becomes a register.
+  llvm::AllocaInst* accumulator(DType dtype, std::int64_t lanes, Value* fill) {
+    llvm::Type* type = e_.type_of(dtype);
+    if (lanes > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(lanes));
+    llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    auto* place = at_entry.CreateAlloca(type);
+    b_.CreateStore(lanes > 1 ? b_.CreateVectorSplat(static_cast<unsigned>(lanes), fill) : fill, place);
+    return place;
+  }
+  void accumulate(const kernel::Reduce& r, llvm::AllocaInst* into) {
+    Value* value = e_.lanes(r.value);
+    b_.CreateStore(combined(r.combine, r.value.dtype(), b_.CreateLoad(into->getAllocatedType(), into), value), into);
+  }
+
+  void emit(const kernel::Reduce& r) {
+    const std::int64_t outer = product_of(r.outer_sizes), inner = product_of(r.inner_sizes);
+    if (outer == 0) return;
+    bytes_.clear();
+    const auto lanes = static_cast<std::int64_t>(widest(element_bytes(r.value)));
+    const bool unrolled_outer = outer <= 16, unrolled_inner = inner <= 16;
+    const bool inner_streams =
+        !r.inner_vars.empty() && r.inner_sizes.back() > 1 && streams_along(r.value, r.inner_vars.back());
+    const bool outer_streams = !r.outer_vars.empty() && r.outer_sizes.back() > 1 &&
+                               streams_along(r.value, r.outer_vars.back()) &&
+                               e_.variation(r.offset, r.outer_vars.back()).stride == 1;
+    if (inner > 0 && outer_streams && (!inner_streams || r.inner_sizes.back() < lanes))
+      return reduce_columns(r, lanes, unrolled_outer, unrolled_inner);
+    loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size(), unrolled_outer && unrolled_inner, [&] {
+      Value* initial = e_.scalar(r.initial);
+      Value* result = initial;
+      if (inner > 0)
+        result =
+            inner_streams ? reduce_row(r, lanes, initial, unrolled_inner) : reduce_scalars(r, initial, unrolled_inner);
+      e_.forget();
+      e_.store(r.slot, r.offset, result);
+    });
+  }
+
+  Value* reduce_scalars(const kernel::Reduce& r, Value* initial, bool unrolled) {
+    auto* sum = accumulator(r.value.dtype(), 1, initial);
+    loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled, [&] {
+      e_.forget();
+      accumulate(r, sum);
+    });
+    return b_.CreateLoad(sum->getAllocatedType(), sum);
+  }
+
+  // Along the last inner variable: several vector accumulators, then a vector of what is left.
+  Value* reduce_row(const kernel::Reduce& r, std::int64_t lanes, Value* initial, bool unrolled) {
+    const DType dtype = r.value.dtype();
+    const std::int64_t last = r.inner_sizes.back(), step = lanes * accumulators, whole = last / step * step,
+                       vectors = last / lanes * lanes;
+    const std::uint32_t var = r.inner_vars.back();
+    std::vector<llvm::AllocaInst*> sums;
+    if (vectors > 0)
+      for (int i = 0; i < (whole > 0 ? accumulators : 1); ++i) sums.push_back(accumulator(dtype, lanes, initial));
+    llvm::AllocaInst* rest = vectors < last ? accumulator(dtype, last - vectors, initial) : nullptr;
+    loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size() - 1, unrolled, [&] {
+      loop(whole, step, [&](Value* i) {
+        for (int a = 0; a < accumulators; ++a) {
+          e_.set_lanes(var, b_.CreateAdd(i, b_.getInt64(static_cast<std::uint64_t>(a * lanes))),
+                       static_cast<unsigned>(lanes));
+          accumulate(r, sums[static_cast<std::size_t>(a)]);
+        }
+      });
+      loop(
+          vectors, lanes,
+          [&](Value* i) {
+            e_.set_lanes(var, i, static_cast<unsigned>(lanes));
+            accumulate(r, sums[0]);
+          },
+          whole);
+      if (rest != nullptr) {
+        e_.set_lanes(var, b_.getInt64(static_cast<std::uint64_t>(vectors)), static_cast<unsigned>(last - vectors));
+        accumulate(r, rest);
+      }
+      e_.set_lanes(var, b_.getInt64(0), 1);
+    });
+    Value* result = nullptr;
+    for (auto* s : sums) {
+      Value* v = b_.CreateLoad(s->getAllocatedType(), s);
+      result = result == nullptr ? v : combined(r.combine, dtype, result, v);
+    }
+    if (result != nullptr) result = across(r.combine, dtype, result);
+    if (rest != nullptr) {
+      Value* v = across(r.combine, dtype, b_.CreateLoad(rest->getAllocatedType(), rest));
+      result = result == nullptr ? v : combined(r.combine, dtype, result, v);
+    }
+    return result;
+  }
+
+  // Along the last outer variable: each lane is one result.
+  void reduce_columns(const kernel::Reduce& r, std::int64_t lanes, bool unrolled_outer, bool unrolled_inner) {
+    const std::int64_t last = r.outer_sizes.back(), whole = last / lanes * lanes;
+    const std::uint32_t var = r.outer_vars.back();
+    loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size() - 1, unrolled_outer && unrolled_inner, [&] {
+      const auto body = [&](Value* i, std::int64_t width) {
+        e_.set_lanes(var, i, 1);
+        auto* sum = accumulator(r.value.dtype(), width, e_.scalar(r.initial));
+        e_.set_lanes(var, i, static_cast<unsigned>(width));
+        loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled_inner, [&] {
+          e_.forget();
+          accumulate(r, sum);
+        });
+        e_.forget();
+        e_.store(r.slot, r.offset, b_.CreateLoad(sum->getAllocatedType(), sum));
+      };
+      loop(whole, lanes, [&](Value* i) { body(i, lanes); });
+      if (whole < last) body(b_.getInt64(static_cast<std::uint64_t>(whole)), last - whole);
+      e_.set_lanes(var, b_.getInt64(0), 1);
+    });
+  }
+
+  // --- the rest ---
+  void emit(const kernel::Copy& c) {
+    if (c.elements == 0) return;
+    const DType dtype = f_.slots[c.to].dtype;
+    Value *to = e_.address(c.to, e_.scalar(c.to_offset)), *from = e_.address(c.from, e_.scalar(c.from_offset));
+    const llvm::Align align(size_of(dtype));
+    if (c.elements > unroll_limit) {
+      b_.CreateMemMove(to, align, from, align, static_cast<std::uint64_t>(c.elements) * size_of(dtype));
+      return;
+    }
+    llvm::Type* type = e_.memory_type(dtype);
+    std::vector<Value*> values;
+    const auto lanes = static_cast<std::int64_t>(widest(size_of(dtype)));
+    const auto pieces = [&](auto&& f) {
+      for (std::int64_t at = 0; at < c.elements; at += lanes) {
+        const std::int64_t width = std::min(lanes, c.elements - at);
+        f(at, width == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(width)));
+      }
+    };
+    pieces([&](std::int64_t at, llvm::Type* piece) {
+      values.push_back(e_.of_slot(
+          b_.CreateAlignedLoad(piece, b_.CreateConstInBoundsGEP1_64(type, from, static_cast<std::uint64_t>(at)), align),
+          c.from));
+    });
+    std::size_t i = 0;
+    pieces([&](std::int64_t at, llvm::Type*) {
+      e_.of_slot(b_.CreateAlignedStore(values[i++],
+                                       b_.CreateConstInBoundsGEP1_64(type, to, static_cast<std::uint64_t>(at)), align),
+                 c.to);
+    });
+  }
+
+  void emit(const kernel::Product& p) {
+    const std::int64_t fields[]{static_cast<std::int64_t>(p.dtype),
+                                p.batch,
+                                p.m,
+                                p.n,
+                                p.k,
+                                p.a_batch,
+                                p.a_m,
+                                p.a_k,
+                                p.b_batch,
+                                p.b_k,
+                                p.b_n,
+                                p.c_batch,
+                                p.c_m};
+    static_assert(sizeof(ProductShape) == sizeof fields, "the product's shape is passed as these numbers");
+    std::vector<std::uint64_t> words(std::begin(fields), std::end(fields));
+    auto* constant = llvm::ConstantDataArray::get(b_.getContext(), words);
+    auto* shape =
+        new llvm::GlobalVariable(module_, constant->getType(), true, llvm::GlobalValue::PrivateLinkage, constant);
+    auto callee = module_.getOrInsertFunction(
+        "tenon_product",
+        llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy()}, false));
+    llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
+    b_.CreateCall(callee, {shape, e_.address(p.a, e_.scalar(p.a_offset)), e_.address(p.b, e_.scalar(p.b_offset)),
+                           e_.address(p.c, e_.scalar(p.c_offset))});
+  }
+
+  void emit(const kernel::For& f) {
+    loop(f.count, 1, [&](Value* i) {
+      e_.set(f.var, i);
+      block(f.body);
+    });
+  }
+
+  void emit(const kernel::While& w) {
+    auto* head = llvm::BasicBlock::Create(b_.getContext(), "while", function_);
+    auto* body = llvm::BasicBlock::Create(b_.getContext(), "body", function_);
+    auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    block(w.before);
+    b_.CreateCondBr(e_.scalar(w.condition), body, after);
+    b_.SetInsertPoint(body);
+    block(w.body);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(after);
+  }
+
+  void emit(const kernel::Switch& s) {
+    Value* index = e_.scalar(s.index);
+    auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+    std::vector<llvm::BasicBlock*> blocks;
+    for (std::size_t i = 0; i < s.branches.size(); ++i)
+      blocks.push_back(llvm::BasicBlock::Create(b_.getContext(), "case", function_));
+    auto* choose = b_.CreateSwitch(index, blocks.back(), static_cast<unsigned>(blocks.size()));
+    for (std::size_t i = 0; i + 1 < blocks.size(); ++i) choose->addCase(b_.getInt64(i), blocks[i]);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      b_.SetInsertPoint(blocks[i]);
+      block(s.branches[i]);
+      b_.CreateBr(after);
+    }
+    b_.SetInsertPoint(after);
+  }
+
+  llvm::Module& module_;
+  const kernel::Function& f_;
+  const Target& target_;
+  llvm::Function* function_;
+  Builder b_;
+  ExprEmitter e_;
+  mutable std::unordered_map<const void*, std::size_t> bytes_;
+};
+
+}  // namespace
+
+void emit_function(llvm::Module& module, const kernel::Function& f, const Target& target, const std::string& name) {
+  auto& context = module.getContext();
+  auto* pointer = llvm::PointerType::getUnqual(context);
+  auto* function =
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer}, false),
+                             llvm::Function::ExternalLinkage, name, module);
+  function->setDoesNotThrow();
+  function->addFnAttr("target-cpu", target.cpu);
+  function->addFnAttr("target-features", target.features);
+  function->addFnAttr("prefer-vector-width", std::to_string(8 * target.vector_bytes));
+  FunctionEmitter(module, f, target, function).run();
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,19 @@
+// Statements of the loop language as LLVM IR: loop nests with a vector main loop and a remainder of exactly its size.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include "tenon/compile/cpu/expr_emitter.h"
+
+namespace tenon::cpu {
+
+struct Target {
+  unsigned vector_bytes;  // of the widest registers worth using
+  std::string cpu, features;
+};
+
+// Adds `void name(ptr arguments, ptr arena)` to the module.
+void emit_function(llvm::Module& module, const kernel::Function& function, const Target& target,
+                   const std::string& name);
+
+}  // namespace tenon::cpu

@@ -1,0 +1,136 @@
+// LLVM's ORC, kept in one room: targets, passes, linking; and the one symbol that libtenon looks up.
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "tenon/compile/codegen.h"
+#include "tenon/compile/cpu/function_emitter.h"
+#include "tenon/runtime/product.h"
+
+namespace tenon::cpu {
+namespace {
+
+// The processor as it is, or as TENON_CPU caps it: baseline, avx2, avx512.
+Target detect() {
+  Target target{.vector_bytes = 16, .cpu = llvm::sys::getHostCPUName().str(), .features = {}};
+  const auto host = llvm::sys::getHostCPUFeatures();
+  const auto has = [&](const char* feature) { return host.lookup(feature); };
+  const char* cap = std::getenv("TENON_CPU");
+  const std::string limit = cap == nullptr ? "avx512" : cap;
+  const bool avx2 = has("avx2") && has("fma") && limit != "baseline", avx512 = avx2 && has("avx512f") &&
+                                                                               has("avx512vl") && has("avx512dq") &&
+                                                                               has("avx512bw") && limit != "avx2";
+  if (avx512) {
+    target.vector_bytes = 64;
+    for (const auto& feature : host)
+      target.features +=
+          (target.features.empty() ? "" : ",") + std::string(feature.getValue() ? "+" : "-") + feature.getKey().str();
+  } else {
+    target.cpu = avx2 ? "x86-64-v3" : "x86-64";
+    target.vector_bytes = avx2 ? 32 : 16;
+  }
+  return target;
+}
+
+struct Compiler {
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  Target target;
+  std::atomic<std::uint64_t> next{0};
+};
+
+llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  auto compiler = std::make_unique<Compiler>();
+  compiler->target = detect();
+  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (!builder) return builder.takeError();
+  builder->setCPU(compiler->target.cpu);
+  builder->getFeatures() = llvm::SubtargetFeatures(compiler->target.features);
+  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  builder->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
+  if (!jit) return jit.takeError();
+  auto process =
+      llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess((*jit)->getDataLayout().getGlobalPrefix());
+  if (!process) return process.takeError();
+  (*jit)->getMainJITDylib().addGenerator(std::move(*process));
+  llvm::orc::SymbolMap own;
+  own[(*jit)->mangleAndIntern("tenon_product")] = {llvm::orc::ExecutorAddr::fromPtr(&tenon_product),
+                                                   llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  if (auto failure = (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own))))
+    return failure;
+  compiler->jit = std::move(*jit);
+  return compiler;
+}
+
+// A short list: what the emitter leaves to do is registers for locals, common loads, and what does not change in loops.
+void optimise(llvm::Module& module) {
+  llvm::PassBuilder passes;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(graphs);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::ModulePassManager pipeline;
+  if (auto failure = passes.parsePassPipeline(pipeline, "function(sroa,early-cse<memssa>,loop-mssa(licm),simplifycfg)"))
+    llvm::report_fatal_error(std::move(failure));
+  pipeline.run(module, modules);
+}
+
+class Code final : public NativeCode {
+ public:
+  Code(llvm::orc::ResourceTrackerSP tracker, llvm::orc::ExecutorAddr address) : tracker_(std::move(tracker)) {
+    entry = address.toPtr<void (*)(void* const*, void*)>();
+  }
+  ~Code() override { llvm::consumeError(tracker_->remove()); }
+
+ private:
+  llvm::orc::ResourceTrackerSP tracker_;
+};
+
+llvm::Expected<NativeCode*> compile(const kernel::Function& function) {
+  static auto made = make_compiler();
+  if (!made) return llvm::createStringError("the code generator cannot start");
+  Compiler& compiler = **made;
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>("tenon", *context);
+  module->setDataLayout(compiler.jit->getDataLayout());
+  const std::string name = "tenon_entry_" + std::to_string(compiler.next.fetch_add(1));
+  emit_function(*module, function, compiler.target, name);
+  if (std::getenv("TENON_DUMP_IR") != nullptr) module->print(llvm::errs(), nullptr);
+  std::string broken;
+  llvm::raw_string_ostream report(broken);
+  if (llvm::verifyModule(*module, &report))
+    return llvm::createStringError("the code generator made a broken module: " + report.str());
+  optimise(*module);
+  if (std::getenv("TENON_DUMP_IR") != nullptr) module->print(llvm::errs(), nullptr);
+  auto tracker = compiler.jit->getMainJITDylib().createResourceTracker();
+  if (auto failure =
+          compiler.jit->addIRModule(tracker, llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
+    return failure;
+  auto address = compiler.jit->lookup(name);
+  if (!address) return address.takeError();
+  return new Code(std::move(tracker), *address);
+}
+
+}  // namespace
+}  // namespace tenon::cpu
+
+extern "C" __attribute__((visibility("default"))) tenon::NativeCode* tenon_codegen_compile(
+    const tenon::kernel::Function& function, std::string* error) {
+  auto code = tenon::cpu::compile(function);
+  if (code) return *code;
+  *error = llvm::toString(code.takeError());
+  return nullptr;
+}

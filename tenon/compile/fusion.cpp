@@ -1,0 +1,82 @@
+#include "tenon/compile/fusion.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tenon/ir/op.h"
+
+namespace tenon {
+namespace {
+
+bool is_element(const Eqn& eqn) { return eqn.op->lower && std::holds_alternative<LowerElement>(*eqn.op->lower); }
+
+// Worth a round trip through memory: what costs more than a few simple operations.
+bool is_costly(const Eqn& eqn) {
+  static const std::set<std::string_view> costly{
+      "exp",  "expm1",    "log", "log1p", "sin",   "cos", "tan",  "tanh",  "sinh", "cosh",   "asin",       "acos",
+      "atan", "logistic", "erf", "pow",   "atan2", "div", "sqrt", "rsqrt", "rem",  "gather", "concatenate"};
+  return costly.contains(eqn.op->name);
+}
+
+}  // namespace
+
+Fusion fuse(const Program& program) {
+  const std::size_t n = program.vars();
+  Fusion fusion{std::vector<bool>(n, false), std::vector<std::size_t>(n, 0), 0};
+  // Depth: how many reductions and structures lie on the longest way to a value. Weight: costly operations that
+  // computing it again would repeat.
+  std::vector<int> depth(n, 0), weight(n, 0);
+  for (const Eqn& eqn : program.eqns()) {
+    int below = 0, cost = is_costly(eqn) ? 4 : 1;
+    for (Var v : eqn.in) {
+      below = std::max(below, depth[v]);
+      cost += weight[v];
+    }
+    for (Var v : eqn.out) {
+      depth[v] = below + (is_element(eqn) ? 0 : 1);
+      weight[v] = is_element(eqn) ? std::min(cost, 1000) : 0;
+    }
+  }
+  std::map<std::string, std::size_t> group_of;
+  const auto nest_of = [&](Var v) {
+    const std::string key = program.type(v).shape.text() + "@" + std::to_string(depth[v]);
+    const auto [at, fresh] = group_of.emplace(key, fusion.groups);
+    if (fresh) ++fusion.groups;
+    return at->second;
+  };
+  // Backwards: the nests that read each value, through what is not stored.
+  std::vector<std::set<std::size_t>> readers(n);
+  std::vector<bool> must(n, false), larger(n, false);
+  for (Var v : program.outputs()) must[v] = true;
+  for (std::size_t e = program.eqns().size(); e-- > 0;) {
+    const Eqn& eqn = program.eqns()[e];
+    if (!is_element(eqn)) {
+      const bool reduces = std::holds_alternative<LowerReduction>(*eqn.op->lower);
+      const std::size_t own = fusion.fresh_group();
+      for (Var v : eqn.in) {
+        if (!reduces) must[v] = must[v] || true;
+        readers[v].insert(own);
+      }
+      continue;
+    }
+    const Var out = eqn.out[0];
+    const bool recomputed = readers[out].size() > 1 || larger[out];
+    fusion.stored[out] = must[out] || (recomputed && weight[out] > 3 && !eqn.in.empty());
+    if (fusion.stored[out]) {
+      fusion.group[out] = nest_of(out);
+      readers[out] = {fusion.group[out]};
+    }
+    // A larger reader computes each element of this operand several times.
+    const Dim mine = program.type(out).shape.elements();
+    for (Var v : eqn.in) {
+      readers[v].insert(readers[out].begin(), readers[out].end());
+      const Dim theirs = program.type(v).shape.elements();
+      larger[v] = larger[v] || (mine.known() && theirs.known() && mine.value() > theirs.value()) ||
+                  (!fusion.stored[out] && larger[out]);
+    }
+  }
+  return fusion;
+}
+
+}  // namespace tenon

@@ -1,0 +1,20 @@
+// Fusion: which elementwise values are stored, and which of them share a nest.
+#pragma once
+
+#include "tenon/ir/program.h"
+
+namespace tenon {
+
+struct Fusion {
+  std::vector<bool> stored;        // by variable; others are computed where they are read
+  std::vector<std::size_t> group;  // stored variables of one group are computed in one nest
+  std::size_t groups = 0;
+  std::size_t fresh_group() { return groups++; }
+};
+
+// Everything fuses into what reads it, but for: outputs and operands of products, loops, branches and scatters; and
+// costly values that different nests read, where computing them twice costs more than memory. Values of equal shape and
+// equal depth below reductions and structures share a nest. Two walks over the eqns.
+Fusion fuse(const Program& program);
+
+}  // namespace tenon

@@ -1,0 +1,652 @@
+#include "tenon/compile/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "tenon/base/error.h"
+#include "tenon/compile/fusion.h"
+#include "tenon/ops/index_map.h"
+#include "tenon/ops/region.h"
+#include "tenon/ops/structure.h"
+
+namespace tenon {
+namespace {
+
+using kernel::Block;
+using kernel::Expr;
+using kernel::SlotId;
+using Kind = LowerStructure::Kind;
+
+constexpr std::int64_t local_limit = 64;  // elements that may live in registers
+const Expr zero(std::int64_t(0));
+
+std::int64_t elements_of(const Type& type) {
+  std::int64_t n = 1;
+  for (const Dim& d : type.shape) n *= d.value();
+  return n;
+}
+
+// Where a value is: row-major from an offset.
+struct Place {
+  SlotId slot;
+  Expr offset;
+};
+
+class Planner {
+ public:
+  explicit Planner(const Program& program) : program_(program) {
+    function_.name = program.name().empty() ? "program" : program.name();
+  }
+
+  kernel::Function run() {
+    std::vector<Place> inputs, outputs;
+    for (Var v : program_.inputs()) inputs.push_back(argument(program_.type(v)));
+    for (Var v : program_.outputs()) outputs.push_back(argument(program_.type(v)));
+    function_.body = block(program_, inputs, outputs, {});
+    return std::move(function_);
+  }
+
+ private:
+  friend class BlockPlanner;
+  Place argument(const Type& type) {
+    function_.slots.push_back({type.dtype, elements_of(type), kernel::Slot::Place::argument, function_.arguments++});
+    return {static_cast<SlotId>(function_.slots.size() - 1), zero};
+  }
+  Place temporary(const Type& type) {
+    kernel::Slot slot{type.dtype, elements_of(type), kernel::Slot::Place::local};
+    if (slot.elements > local_limit) {
+      slot.place = kernel::Slot::Place::arena;
+      slot.arena_offset = function_.arena_bytes;
+      const auto bytes = slot.elements * static_cast<std::int64_t>(size_of(type.dtype));
+      function_.arena_bytes += (bytes + 127) / 64 * 64;
+    }
+    function_.slots.push_back(slot);
+    return {static_cast<SlotId>(function_.slots.size() - 1), zero};
+  }
+  std::uint32_t fresh_var() { return function_.vars++; }
+  Block block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
+              const std::vector<Place>& carries);
+
+  const Program& program_;
+  kernel::Function function_;
+};
+
+// Plans the eqns of one Program (or region) as statements.
+class BlockPlanner {
+ public:
+  BlockPlanner(Planner& planner, const Program& program, const std::vector<Place>& outputs,
+               const std::vector<Place>& carries)
+      : planner_(planner),
+        program_(program),
+        fusion_(fuse(program)),
+        outputs_(outputs),
+        places_(program.vars()),
+        maker_(program.vars(), nullptr),
+        pending_(program.vars(), false) {
+    for (const Place& c : carries) writable_slots_.insert(c.slot);
+    for (const Eqn& eqn : program.eqns())
+      for (Var v : eqn.out) maker_[v] = &eqn;
+    last_use_.assign(program.vars(), 0);
+    for (std::size_t e = 0; e < program.eqns().size(); ++e)
+      for (Var v : program.eqns()[e].in) last_use_[v] = e + 1;
+    for (Var v : program.outputs()) last_use_[v] = program.eqns().size() + 1;
+  }
+
+  // `carries`: where the first outputs go at the end, after everything has been read.
+  Block run(const std::vector<Place>& inputs, const std::vector<Place>& carries) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) places_[program_.inputs()[i]] = inputs[i];
+    // An output that nothing else names is computed right where it belongs.
+    for (std::size_t i = 0; i < outputs_.size(); ++i) wanted_.emplace(program_.outputs()[i], outputs_[i]);
+    for (at_ = 0; at_ < program_.eqns().size(); ++at_) {
+      const Eqn& eqn = program_.eqns()[at_];
+      if (std::holds_alternative<LowerElement>(*eqn.op->lower)) {
+        if (fusion_.stored[eqn.out[0]]) pending_[eqn.out[0]] = true;
+      } else if (std::holds_alternative<LowerReduction>(*eqn.op->lower)) {
+        reduction(eqn);
+      } else {
+        structure(eqn, std::get<LowerStructure>(*eqn.op->lower).kind);
+      }
+    }
+    for (Var v = 0; v < program_.vars(); ++v)
+      if (pending_[v]) flush(v);
+    const auto is_at = [&](Var v, const Place& place) {
+      const Place from = stored(v);
+      return from.slot == place.slot && (from.offset.identity() == place.offset.identity() ||
+                                         (kernel::is_constant(from.offset, 0) && kernel::is_constant(place.offset, 0)));
+    };
+    const auto at_home = [&](std::size_t i) { return i < carries.size() && is_at(program_.outputs()[i], carries[i]); };
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      const Var v = program_.outputs()[i];
+      if (!at_home(i) && !is_at(v, outputs_[i])) copy(outputs_[i], stored(v), program_.type(v));
+    }
+    for (std::size_t i = 0; i < carries.size(); ++i)
+      if (!at_home(i)) copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]));
+    return std::move(block_);
+  }
+
+ private:
+  const std::vector<std::int64_t> sizes(Var v) const { return program_.type(v).shape.sizes(); }
+
+  void copy(const Place& to, const Place& from, const Type& type) {
+    block_.push_back(kernel::Copy{to.slot, from.slot, to.offset, from.offset, elements_of(type)});
+  }
+
+  Place place_for(Var v) {
+    if (const auto found = wanted_.find(v); found != wanted_.end()) return found->second;
+    return planner_.temporary(program_.type(v));
+  }
+
+  // The element of a variable at an index: a load, or the expression of the eqn that makes it.
+  Expr element(Var v, std::span<const Expr> index) {
+    if (pending_[v] && in_nest_.contains(v) && same(index, nest_index_)) return in_nest_.at(v);
+    if (pending_[v]) flush_before(v);
+    if (places_[v]) {
+      const Place& place = *places_[v];
+      const Type& type = program_.type(v);
+      if (type.rank() > 0 && !same(index, nest_index_)) identity_only_ = false;
+      const Expr offset =
+          flat_ && same(index, nest_index_) && sizes(v) == nest_sizes_ ? *flat_ : kernel_offset(type, index);
+      return load_of(place, type.dtype, offset);
+    }
+    const Eqn& eqn = *maker_[v];
+    const auto key = std::pair(v, key_of(index));
+    if (const auto found = memo_.find(key); found != memo_.end()) return found->second.second;
+    std::vector<Type> in, out;
+    for (Var i : eqn.in) in.push_back(program_.type(i));
+    for (Var o : eqn.out) out.push_back(program_.type(o));
+    const auto& rule = std::get<LowerElement>(*eqn.op->lower).rule;
+    const Expr value = rule(
+        {eqn.params, in, out, index, [&](std::size_t k, std::span<const Expr> i) { return element(eqn.in[k], i); }});
+    memo_.emplace(key, std::pair(std::vector<Expr>(index.begin(), index.end()),
+                                 value));  // the index is kept alive: it is the key
+    return value;
+  }
+  static Expr kernel_offset(const Type& type, std::span<const Expr> index) {
+    const auto sizes = type.shape.sizes();
+    return row_major<Expr>(sizes, index);
+  }
+  // Loads of one place are one node, so that a nest reads it once.
+  Expr load_of(const Place& place, DType dtype, const Expr& offset) {
+    const Expr at = place.offset + offset;
+    const auto key = std::pair(place.slot, at.identity());
+    if (const auto found = loads_.find(key); found != loads_.end()) return found->second;
+    return loads_.emplace(key, kernel::load(place.slot, dtype, at)).first->second;
+  }
+  static bool same(std::span<const Expr> a, std::span<const Expr> b) {
+    return std::ranges::equal(a, b, [](const Expr& x, const Expr& y) { return x.identity() == y.identity(); });
+  }
+  static std::vector<const void*> key_of(std::span<const Expr> index) {
+    std::vector<const void*> key;
+    for (const Expr& e : index) key.push_back(e.identity());
+    return key;
+  }
+
+  // A pending value is needed elsewhere than at this nest's own index: it is stored first.
+  void flush_before(Var v) {
+    if (building_.contains(v)) throw Split{v};
+    SavedNest saved(*this);
+    in_nest_.clear();
+    flush(v);
+  }
+
+  struct SavedNest {
+    explicit SavedNest(BlockPlanner& p)
+        : planner(p),
+          in_nest(std::move(p.in_nest_)),
+          vars(p.nest_vars_),
+          index(std::move(p.nest_index_)),
+          sizes(p.nest_sizes_),
+          flat(p.flat_),
+          identity(p.identity_only_),
+          memo(std::move(p.memo_)),
+          loads(std::move(p.loads_)) {
+      p.memo_.clear();
+      p.loads_.clear();
+    }
+    ~SavedNest() {
+      planner.in_nest_ = std::move(in_nest);
+      planner.nest_vars_ = vars;
+      planner.nest_index_ = std::move(index);  // the same memory: spans of it are in use
+      planner.nest_sizes_ = sizes;
+      planner.flat_ = flat;
+      planner.identity_only_ = identity;
+      planner.memo_ = std::move(memo);
+      planner.loads_ = std::move(loads);
+    }
+    BlockPlanner& planner;
+    std::map<Var, Expr> in_nest;
+    std::vector<std::uint32_t> vars;
+    std::vector<Expr> index;
+    std::vector<std::int64_t> sizes;
+    std::optional<Expr> flat;
+    bool identity;
+    std::map<std::pair<Var, std::vector<const void*>>, std::pair<std::vector<Expr>, Expr>> memo;
+    std::map<std::pair<SlotId, const void*>, Expr> loads;
+  };
+
+  // Stores a pending value, with all other pending values of its group in the same nest.
+  void flush(Var v) {
+    std::vector<Var> group;
+    for (Var o = 0; o < program_.vars(); ++o)
+      if (pending_[o] && !building_.contains(o) && fusion_.group[o] == fusion_.group[v]) group.push_back(o);
+    while (!group.empty()) {
+      try {
+        return flush_together(group);
+      } catch (const Split& split) {  // one is read by another at other indices: it is stored in a nest before
+        flush_together({split.first});
+        std::erase(group, split.first);
+      }
+    }
+  }
+  struct Split {
+    Var first;
+  };
+
+  void flush_together(const std::vector<Var>& group) {
+    building_.insert(group.begin(), group.end());
+    kernel::Nest nest;
+    try {
+      const auto extent = sizes(group[0]);
+      nest = build_nest(group, extent, false);
+      // Everything is read at the nest's own index: one flat loop serves.
+      if (identity_only_ && extent.size() > 1) nest = build_nest(group, extent, true);
+    } catch (const Split&) {
+      for (Var o : group) building_.erase(o), pending_[o] = true;
+      throw;
+    }
+    for (Var o : group) {
+      building_.erase(o);
+      pending_[o] = false;
+      places_[o] = group_places_.at(o);
+    }
+    block_.push_back(std::move(nest));
+  }
+
+  kernel::Nest build_nest(const std::vector<Var>& group, const std::vector<std::int64_t>& extent, bool flat) {
+    begin_nest(extent, flat);
+    kernel::Nest nest{
+        nest_vars_, flat ? std::vector<std::int64_t>{elements_of(program_.type(group[0]))} : extent, {}, true};
+    for (Var o : group) {
+      if (!group_places_.contains(o)) group_places_.emplace(o, place_for(o));
+      const Place& place = group_places_.at(o);
+      pending_[o] = false;  // its own expression, not a load of it
+      const Expr value = element(o, nest_index_);
+      pending_[o] = true;
+      in_nest_.insert_or_assign(o, value);
+      nest.stores.push_back(
+          {place.slot, place.offset + (flat ? *flat_ : kernel_offset(program_.type(o), nest_index_)), value, {}});
+    }
+    return nest;
+  }
+
+  void begin_nest(const std::vector<std::int64_t>& extent, bool flat) {
+    in_nest_.clear();
+    memo_.clear();
+    loads_.clear();
+    nest_index_.clear();
+    nest_vars_.clear();
+    flat_.reset();
+    nest_sizes_ = extent;
+    identity_only_ = true;
+    if (flat) {
+      nest_vars_.push_back(planner_.fresh_var());
+      flat_ = kernel::variable(nest_vars_[0]);
+      nest_index_ = from_row_major<Expr>(extent, *flat_);
+      return;
+    }
+    for (std::size_t i = 0; i < extent.size(); ++i) {
+      nest_vars_.push_back(planner_.fresh_var());
+      nest_index_.push_back(kernel::variable(nest_vars_.back()));
+    }
+  }
+
+  // The place of a variable, storing it now if it is not in memory yet.
+  Place stored(Var v) {
+    if (places_[v]) return *places_[v];
+    if (!pending_[v]) {
+      pending_[v] = true;
+      fusion_.group[v] = fusion_.fresh_group();
+    }
+    flush(v);
+    return *places_[v];
+  }
+  // As stored(), right in a given place where nothing else needs the value.
+  void store_into(Var v, const Place& to, bool last) {
+    if (places_[v] || wanted_.contains(v) || !last) return copy(to, stored(v), program_.type(v));
+    wanted_.emplace(v, to);
+    stored(v);
+    wanted_.erase(v);
+  }
+
+  void reduction(const Eqn& eqn) {
+    const Var x = eqn.in[0], y = eqn.out[0];
+    const std::vector<Type> in{program_.type(x)};
+    const ReductionForm form = std::get<LowerReduction>(*eqn.op->lower).rule(eqn.params, in);
+    const auto extent = sizes(x);
+    begin_nest(extent, false);
+    kernel::Reduce r{.combine = form.combine,
+                     .initial = kernel::constant(in[0].dtype, form.initial.data()),
+                     .value = element(x, nest_index_)};
+    std::vector<Expr> outer;
+    for (std::size_t i = 0; i < extent.size(); ++i) {
+      const bool inner = std::ranges::binary_search(form.axes, static_cast<std::int64_t>(i));
+      (inner ? r.inner_vars : r.outer_vars).push_back(nest_vars_[i]);
+      (inner ? r.inner_sizes : r.outer_sizes).push_back(extent[i]);
+      if (!inner) outer.push_back(nest_index_[i]);
+    }
+    const bool flat = identity_only_ && r.outer_vars.empty() && extent.size() > 1;
+    if (flat) {
+      begin_nest(extent, true);
+      r.value = element(x, nest_index_);
+      r.inner_vars = nest_vars_;
+      r.inner_sizes = {elements_of(in[0])};
+    }
+    const Place to = place_for(y);
+    r.slot = to.slot;
+    r.offset = to.offset + kernel_offset(program_.type(y), outer);
+    places_[y] = to;
+    block_.push_back(std::move(r));
+  }
+
+  // Stored variables that a variable's expression reads.
+  std::vector<Var> reads_of(Var v) const {
+    std::vector<Var> reads, open{v};
+    std::set<Var> seen;
+    while (!open.empty()) {
+      const Var at = open.back();
+      open.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (places_[at] || pending_[at]) {
+        if (at != v) reads.push_back(at);
+        if (places_[at]) continue;
+        if (at != v) continue;
+      }
+      if (maker_[at] != nullptr)
+        for (Var in : maker_[at]->in) open.push_back(in);
+    }
+    return reads;
+  }
+
+  void structure(const Eqn& eqn, Kind kind) {
+    switch (kind) {
+      case Kind::product:
+        return product(eqn);
+      case Kind::update_slice:
+        return update(eqn);
+      case Kind::scatter:
+        return scatter(eqn);
+      case Kind::loop:
+        return loop(eqn);
+      case Kind::cond:
+        return branch(eqn);
+      default:
+        throw CompileError(fmt::format("plan: {} has no native form.", eqn.op->name));
+    }
+  }
+
+  void product(const Eqn& eqn) {
+    const ProductForm form = product_form(eqn.params, program_.type(eqn.in[0]), program_.type(eqn.in[1]));
+    const Place to = place_for(eqn.out[0]);
+    const Type& type = program_.type(eqn.out[0]);
+    const std::int64_t n = elements_of(type);
+    std::int64_t sum = 1;
+    for (std::int64_t s : form.sum_sizes) sum *= s;
+    const bool tiny = n <= local_limit && sum <= 16;
+    const auto strided = form.strides(program_.type(eqn.in[0]).shape.sizes(), program_.type(eqn.in[1]).shape.sizes());
+    if (!tiny && strided && type.dtype != DType::bool_) {
+      const Place a = stored(eqn.in[0]), b = stored(eqn.in[1]);
+      kernel::Product p = *strided;
+      p.dtype = type.dtype;
+      p.a = a.slot, p.b = b.slot, p.c = to.slot;
+      p.a_offset = a.offset, p.b_offset = b.offset, p.c_offset = to.offset;
+      places_[eqn.out[0]] = to;
+      block_.push_back(p);
+      return;
+    }
+    inline_product(eqn, form, to, tiny);
+  }
+
+  // Small (or oddly laid out) products as a nest of sums; every step of a small sum is written out, starting with its
+  // first product.
+  void inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled) {
+    stored(eqn.in[0]), stored(eqn.in[1]);
+    const Type& type = program_.type(eqn.out[0]);
+    const bool logical = type.dtype == DType::bool_;
+    const auto extent = sizes(eqn.out[0]);
+    begin_nest(extent, false);
+    const auto term = [&](std::span<const Expr> k) {
+      const Expr a = element(eqn.in[0], form.index_a<Expr>(nest_index_, k)),
+                 b = element(eqn.in[1], form.index_b<Expr>(nest_index_, k));
+      return kernel::binary(logical ? kernel::Binary::and_ : kernel::Binary::mul, a, b);
+    };
+    const Expr offset = to.offset + kernel_offset(type, nest_index_);
+    places_[eqn.out[0]] = to;
+    std::int64_t total = 1;
+    for (std::int64_t s : form.sum_sizes) total *= s;
+    if (unrolled && total > 0) {
+      Expr sum;
+      for_each_index(form.sum_sizes, [&](std::span<const std::int64_t> index) {
+        std::vector<Expr> k(index.begin(), index.end());
+        const Expr next = term(k);
+        sum = sum ? kernel::binary(logical ? kernel::Binary::or_ : kernel::Binary::add, sum, next) : next;
+      });
+      block_.push_back(kernel::Nest{nest_vars_, extent, {{to.slot, offset, sum, {}}}, true});
+      return;
+    }
+    kernel::Reduce r{.outer_vars = nest_vars_,
+                     .outer_sizes = extent,
+                     .inner_sizes = form.sum_sizes,
+                     .combine = logical ? kernel::Combine::or_ : kernel::Combine::add,
+                     .slot = to.slot,
+                     .offset = offset};
+    std::vector<Expr> k;
+    for (std::size_t i = 0; i < form.sum_sizes.size(); ++i) {
+      r.inner_vars.push_back(planner_.fresh_var());
+      k.push_back(kernel::variable(r.inner_vars.back()));
+    }
+    const Scalar nothing = Scalar::zero(type.dtype);
+    r.initial = kernel::constant(type.dtype, nothing.data());
+    r.value = term(k);
+    block_.push_back(std::move(r));
+  }
+
+  // --- updates in place ---
+  // The place that the result of an update starts from: the operand's own, where nothing reads the operand's old value
+  // later and the memory is ours; else a copy.
+  Place overwritten(const Eqn& eqn) {
+    const Var x = eqn.in[0], y = eqn.out[0];
+    // Whatever reads the old value through an expression that is not stored yet is stored now.
+    for (std::size_t e = 0; e < at_; ++e)
+      for (Var v : program_.eqns()[e].out)
+        if (!places_[v] && last_use_[v] > at_ + 1 &&
+            std::holds_alternative<LowerElement>(*program_.eqns()[e].op->lower)) {
+          const auto reads = reads_of(v);
+          if (std::ranges::find(reads, x) != reads.end()) stored(v);
+        }
+    const bool ours = places_[x] && writable_slots_.contains(places_[x]->slot);
+    if (ours && last_use_[x] <= at_ + 1) return *places_[x];
+    const Place to = place_for(y);
+    store_into(x, to, last_use_[x] <= at_ + 1);
+    writable_slots_.insert(to.slot);
+    return to;
+  }
+
+  void update(const Eqn& eqn) {
+    const Var x = eqn.in[0], part = eqn.in[1];
+    std::vector<Expr> starts;
+    const auto whole = sizes(x), extent = sizes(part);
+    std::vector<Place> start_places;
+    for (std::size_t i = 2; i < eqn.in.size(); ++i) start_places.push_back(stored(eqn.in[i]));
+    if (pending_[part]) flush(part);
+    const auto reads = reads_of(part);
+    if (std::ranges::find(reads, x) != reads.end()) stored(part);
+    const Place to = overwritten(eqn);
+    begin_nest(extent, false);
+    std::vector<Expr> index;
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      const Expr start =
+          kernel::convert(DType::i64, load_of(start_places[i], program_.type(eqn.in[i + 2]).dtype, zero));
+      const Expr inside = kernel::binary(kernel::Binary::max,
+                                         kernel::binary(kernel::Binary::min, start, Expr(whole[i] - extent[i])), zero);
+      index.push_back(whole[i] == extent[i] ? nest_index_[i] : inside + nest_index_[i]);
+    }
+    const Expr value = element(part, nest_index_);
+    block_.push_back(
+        kernel::Nest{nest_vars_, extent, {{to.slot, to.offset + row_major<Expr>(whole, index), value, {}}}, true});
+    places_[eqn.out[0]] = to;
+  }
+
+  void scatter(const Eqn& eqn) {
+    const ScatterForm form = scatter_form(eqn.params);
+    stored(eqn.in[1]), stored(eqn.in[2]);
+    const Place to = overwritten(eqn);
+    const Type& type = program_.type(eqn.in[0]);
+    const auto whole = type.shape.sizes(), extent = sizes(eqn.in[2]);
+    const std::size_t index_rank = program_.type(eqn.in[1]).rank();
+    begin_nest(extent, false);
+    const std::vector<Expr> at(nest_index_.begin(), nest_index_.begin() + static_cast<std::ptrdiff_t>(index_rank));
+    const Expr row = kernel::convert(DType::i64, element(eqn.in[1], at));
+    std::vector<Expr> index(nest_index_.begin(), nest_index_.begin() + form.batch);
+    index.push_back(row);
+    index.insert(index.end(), nest_index_.begin() + static_cast<std::ptrdiff_t>(index_rank), nest_index_.end());
+    const Expr offset = to.offset + row_major<Expr>(whole, index);
+    Expr value = element(eqn.in[2], nest_index_);
+    if (form.add) value = kernel::load(to.slot, type.dtype, offset) + value;
+    const Expr inside =
+        kernel::binary(kernel::Binary::and_, kernel::binary(kernel::Binary::ge, row, zero),
+                       kernel::binary(kernel::Binary::lt, row, Expr(whole[static_cast<std::size_t>(form.batch)])));
+    block_.push_back(kernel::Nest{nest_vars_, extent, {{to.slot, offset, value, inside}}, false});
+    places_[eqn.out[0]] = to;
+  }
+
+  // --- control flow ---
+  void loop(const Eqn& eqn) {
+    const auto& p = eqn.params.as<LoopParams>();
+    const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+    std::vector<Place> inputs, finals;
+    for (std::size_t i = 0; i < consts; ++i) inputs.push_back(stored(eqn.in[i]));
+    for (std::size_t i = 0; i < carries; ++i) {
+      const Var initial = eqn.in[consts + i];
+      const Place carry = place_for(eqn.out[i]);
+      store_into(initial, carry, last_use_[initial] <= at_ + 1 && std::ranges::count(eqn.in, initial) == 1);
+      inputs.push_back(carry);
+      finals.push_back(carry);
+    }
+    const std::uint32_t var = planner_.fresh_var();
+    const std::int64_t count = p.length ? p.length->value() : 0;
+    const Expr step = p.reverse ? Expr(count - 1) - kernel::variable(var) : kernel::variable(var);
+    const auto at_step = [&](const Place& whole, const Type& type) {
+      const std::int64_t each = type.shape[0].value() == 0 ? 0 : elements_of(type) / type.shape[0].value();
+      return Place{whole.slot, whole.offset + step * Expr(each)};
+    };
+    for (std::size_t i = consts + carries; i < eqn.in.size(); ++i)
+      inputs.push_back(at_step(stored(eqn.in[i]), program_.type(eqn.in[i])));
+    std::vector<Place> outputs;
+    for (std::size_t i = 0; i < carries; ++i) outputs.push_back(planner_.temporary(program_.type(eqn.out[i])));
+    for (std::size_t i = carries; i < eqn.out.size(); ++i) {
+      places_[eqn.out[i]] = place_for(eqn.out[i]);
+      outputs.push_back(at_step(*places_[eqn.out[i]], program_.type(eqn.out[i])));
+    }
+    Block body = planner_.block(*p.body, inputs, outputs, finals);
+    if (p.cond) {
+      const Place running = planner_.temporary(Type::array(DType::bool_, {}));
+      const std::vector<Place> state(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(consts + carries));
+      Block before = planner_.block(*p.cond, state, {running}, {});
+      block_.push_back(
+          kernel::While{std::move(before), kernel::load(running.slot, DType::bool_, zero), std::move(body)});
+    } else {
+      block_.push_back(kernel::For{var, count, std::move(body)});
+    }
+    for (std::size_t i = 0; i < carries; ++i) {
+      places_[eqn.out[i]] = finals[i];
+      writable_slots_.insert(finals[i].slot);
+    }
+  }
+
+  void branch(const Eqn& eqn) {
+    const auto& p = eqn.params.as<CondParams>();
+    std::vector<Place> inputs, outputs;
+    const Place index = stored(eqn.in[0]);
+    for (std::size_t i = 1; i < eqn.in.size(); ++i) inputs.push_back(stored(eqn.in[i]));
+    for (Var v : eqn.out) {
+      outputs.push_back(place_for(v));
+      places_[v] = outputs.back();
+    }
+    const Expr chosen =
+        kernel::binary(kernel::Binary::max,
+                       kernel::binary(kernel::Binary::min,
+                                      kernel::convert(DType::i64, kernel::load(index.slot, DType::i32, index.offset)),
+                                      Expr(static_cast<std::int64_t>(p.branches.size()) - 1)),
+                       zero);
+    kernel::Switch s{chosen, {}};
+    for (const ProgramRef& b : p.branches) s.branches.push_back(planner_.block(*b, inputs, outputs, {}));
+    block_.push_back(std::move(s));
+  }
+
+  Planner& planner_;
+  const Program& program_;
+  Fusion fusion_;
+  std::vector<Place> outputs_;
+  std::vector<std::optional<Place>> places_;
+  std::vector<const Eqn*> maker_;
+  std::vector<bool> pending_;
+  std::vector<std::size_t> last_use_;
+  std::map<Var, Place> wanted_, group_places_;
+  std::set<Var> building_;
+  std::set<SlotId> writable_slots_;
+  std::size_t at_ = 0;
+  Block block_;
+  // The nest that is being built.
+  std::vector<std::uint32_t> nest_vars_;
+  std::vector<Expr> nest_index_;
+  std::vector<std::int64_t> nest_sizes_;
+  std::optional<Expr> flat_;
+  bool identity_only_ = true;
+  std::map<Var, Expr> in_nest_;
+  std::map<std::pair<Var, std::vector<const void*>>, std::pair<std::vector<Expr>, Expr>> memo_;
+  std::map<std::pair<SlotId, const void*>, Expr> loads_;
+};
+
+Block Planner::block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
+                     const std::vector<Place>& carries) {
+  return BlockPlanner(*this, program, outputs, carries).run(inputs, carries);
+}
+
+}  // namespace
+
+namespace {
+
+bool compiles(const Type& type) {
+  if (!type.is_array() || !type.shape.known()) return false;
+  return !is_complex(type.dtype) && type.dtype != DType::f16 && type.dtype != DType::bf16;
+}
+
+}  // namespace
+
+std::string why_not_native(const Program& program) {
+  if (!program.size_params().empty()) return "its sizes are symbolic";
+  for (const Type& type : program.parts().types)
+    if (!compiles(type)) return fmt::format("{} has no native form", type.text());
+  for (const Eqn& eqn : program.eqns()) {
+    if (!eqn.op->lower) return fmt::format("{}: {}", eqn.op->name, eqn.op->lower.reason());
+    if (std::holds_alternative<LowerExpand>(*eqn.op->lower))
+      return fmt::format("{} is written in terms of other ops", eqn.op->name);
+    if (const auto* structure = std::get_if<LowerStructure>(&*eqn.op->lower))
+      if (structure->kind == Kind::host || structure->kind == Kind::list || structure->kind == Kind::call)
+        return fmt::format("{} runs outside of native code", eqn.op->name);
+    std::string inside;
+    eqn.params.visit_programs([&](const ProgramRef& p) {
+      if (p && inside.empty()) inside = why_not_native(*p);
+    });
+    if (!inside.empty()) return inside;
+  }
+  return {};
+}
+
+kernel::Function plan(const Program& program) { return Planner(program).run(); }
+
+}  // namespace tenon

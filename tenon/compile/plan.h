@@ -1,0 +1,18 @@
+// Planning: from a Program to one Function of the loop language. What fuses, what is kept in memory, what loops.
+#pragma once
+
+#include <string>
+
+#include "tenon/ir/program.h"
+#include "tenon/kernel/function.h"
+
+namespace tenon {
+
+// Why a Program has no native form: an op or a dtype without one. Empty: it has.
+std::string why_not_native(const Program& program);
+
+// Arguments are the Program's inputs, then its outputs, contiguous. The Program has no calls (inline_calls) and known
+// sizes. Cost: a few walks over the eqns; expressions are shared, so their size is linear in the eqns that fuse.
+kernel::Function plan(const Program& program);
+
+}  // namespace tenon

@@ -1,0 +1,105 @@
+// Function: the loop language. Statements over slots of memory: nests of independent stores, reductions, products,
+// native loops and branches. Target-free; a whole program is one Function.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tenon/kernel/expr.h"
+
+namespace tenon::kernel {
+
+using SlotId = std::uint32_t;
+
+// A piece of memory, read and written by offset in elements.
+struct Slot {
+  enum class Place : std::uint8_t {
+    argument,  // given by the caller
+    local,     // small, of the function's frame: lives in registers once loops over it are unrolled
+    arena,     // in the block that the caller hands in
+  };
+  DType dtype;
+  std::int64_t elements;
+  Place place;
+  std::uint32_t argument = 0;
+  std::int64_t arena_offset = 0;  // in bytes
+};
+
+struct Statement;
+using Block = std::vector<Statement>;
+
+struct Store {
+  SlotId slot;
+  Expr offset;
+  Expr value;
+  Expr condition;  // may be empty: always
+};
+
+// For every index of `sizes`: the stores, whose values may share nodes. `independent`: in any order, or several at
+// once; else in row-major order.
+struct Nest {
+  std::vector<std::uint32_t> vars;
+  std::vector<std::int64_t> sizes;
+  std::vector<Store> stores;
+  bool independent = true;
+};
+
+// For every outer index: slot[offset] = initial combined with `value` at every inner index, in unspecified order.
+struct Reduce {
+  std::vector<std::uint32_t> outer_vars, inner_vars;
+  std::vector<std::int64_t> outer_sizes, inner_sizes;
+  Combine combine;
+  Expr initial, value;
+  SlotId slot;
+  Expr offset;
+};
+
+struct Copy {
+  SlotId to, from;
+  Expr to_offset, from_offset;
+  std::int64_t elements;
+};
+
+// c[batch, m, n] = Σ_k a[batch, m, k]·b[batch, k, n], by strides in elements.
+struct Product {
+  DType dtype;
+  SlotId a, b, c;
+  Expr a_offset, b_offset, c_offset;
+  std::int64_t batch, m, n, k;
+  std::int64_t a_batch, a_m, a_k, b_batch, b_k, b_n, c_batch, c_m, c_n;
+};
+
+struct For {
+  std::uint32_t var;
+  std::int64_t count;
+  Block body;
+};
+struct While {
+  Block before;    // computes what the condition reads, before each step
+  Expr condition;  // bool
+  Block body;
+};
+struct Switch {
+  Expr index;  // i64, within the branches
+  std::vector<Block> branches;
+};
+
+struct Statement : std::variant<Nest, Reduce, Copy, Product, For, While, Switch> {
+  using variant::variant;
+};
+
+struct Function {
+  std::string name;
+  std::vector<Slot> slots;
+  std::uint32_t arguments = 0;
+  std::int64_t arena_bytes = 0;
+  std::uint32_t vars = 0;  // loop variables are numbered below this
+  Block body;
+};
+
+// Readable text, for dumps and tests.
+std::string print(const Expr& expr);
+std::string print(const Function& function);
+
+}  // namespace tenon::kernel

@@ -1,0 +1,48 @@
+// What the planner asks of the ops that it knows by structure: the layout of products and scatters.
+#pragma once
+
+#include <optional>
+
+#include "tenon/ir/op.h"
+#include "tenon/kernel/function.h"
+
+namespace tenon {
+
+// A product as batch, free and summed axes. Indices of the result are: batch, free of a, free of b.
+struct ProductForm {
+  std::vector<std::int64_t> contract_a, contract_b, batch_a, batch_b, free_a, free_b;
+  std::vector<std::int64_t> sum_sizes;
+
+  template <class Index>
+  std::vector<Index> index_a(std::span<const Index> out, std::span<const Index> sum) const {
+    return index<Index>(batch_a, free_a, contract_a, out, 0, sum);
+  }
+  template <class Index>
+  std::vector<Index> index_b(std::span<const Index> out, std::span<const Index> sum) const {
+    return index<Index>(batch_b, free_b, contract_b, out, free_a.size(), sum);
+  }
+  // As one strided batch of matrix products, where the axes of each group lie behind each other in memory.
+  std::optional<kernel::Product> strides(std::span<const std::int64_t> a, std::span<const std::int64_t> b) const;
+
+ private:
+  template <class Index>
+  static std::vector<Index> index(const std::vector<std::int64_t>& batch, const std::vector<std::int64_t>& free,
+                                  const std::vector<std::int64_t>& contract, std::span<const Index> out,
+                                  std::size_t skip, std::span<const Index> sum) {
+    std::vector<Index> result(batch.size() + free.size() + contract.size(), Index(std::int64_t(0)));
+    for (std::size_t i = 0; i < batch.size(); ++i) result[static_cast<std::size_t>(batch[i])] = out[i];
+    for (std::size_t i = 0; i < free.size(); ++i)
+      result[static_cast<std::size_t>(free[i])] = out[batch.size() + skip + i];
+    for (std::size_t i = 0; i < contract.size(); ++i) result[static_cast<std::size_t>(contract[i])] = sum[i];
+    return result;
+  }
+};
+ProductForm product_form(const Params& params, const Type& a, const Type& b);
+
+struct ScatterForm {
+  std::int64_t batch;
+  bool add;  // else: set
+};
+ScatterForm scatter_form(const Params& params);
+
+}  // namespace tenon

@@ -1,0 +1,54 @@
+// Every op × dtype × sample case: native code against the reference evaluator, and so its jvp.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tenon/compile/executable.h"
+#include "tenon/compile/plan.h"
+#include "tenon/eval/evaluate.h"
+#include "tenon/ir/print.h"
+#include "tenon/transform/transforms.h"
+#include "tests/ops/cases.h"
+
+namespace tenon::sample {
+namespace {
+
+// Native functions are within a few units in the last place of the C library's.
+void expect_close(const Value& got, const Value& want, const ProgramRef& program) {
+  const DType dtype = std::get<Buffer>(want).dtype();
+  const double tolerance = is_inexact(dtype) ? 16 * rounding(dtype) : 0;
+  for (std::int64_t i = 0; i < std::get<Buffer>(want).elements(); ++i) {
+    const auto g = element(got, i), w = element(want, i);
+    const bool same =
+        g == w || (std::isnan(g.real()) && std::isnan(w.real())) || std::abs(g - w) <= tolerance * (1 + std::abs(w));
+    EXPECT_TRUE(same) << "element " << i << ": " << g << " for " << w << "\n"
+                      << program << kernel::print(plan(*inline_calls(program)));
+    if (!same) return;
+  }
+}
+
+class Compiled : public OpCase {
+ protected:
+  void compare(const ProgramRef& p, const std::vector<Value>& in) {
+    if (!p->size_params().empty() || !why_not_native(*inline_calls(p)).empty()) return;
+    const auto got = compile(p)->run(in), want = run(p, in);
+    for (std::size_t i = 0; i < want.size(); ++i) expect_close(got[i], want[i], p);
+  }
+};
+TEST_P(Compiled, IsTheReference) { compare(program(), inputs()); }
+TEST_P(Compiled, JvpIsTheReference) {
+  const ProgramRef p = program();
+  const Mask in = active(p), out = active_out(p);
+  if (!c().op->jvp || std::ranges::find(in, true) == in.end()) return;
+  std::vector<Value> all = inputs();
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (in[i]) all.push_back(random_buffer(c().sample.types[i], {-1, 1}));
+  compare(jvp(p, in, out), all);
+}
+INSTANTIATE_TEST_SUITE_P(All, Compiled, testing::ValuesIn(cases([](DType d) {
+                           return !is_complex(d) && d != DType::f16 && d != DType::bf16;
+                         })),
+                         name_of);
+
+}  // namespace
+}  // namespace tenon::sample
