@@ -153,8 +153,8 @@ class ExecutableCache {
 };
 
 ExecutableCache& cache() {
-  static ExecutableCache all;
-  return all;
+  static auto* all = new ExecutableCache;  // outlives every static that may still compile or hold code
+  return *all;
 }
 
 // One-eqn Programs of ops, by op, params and operand types.
@@ -202,7 +202,7 @@ std::vector<Value> CompilingExecutor::run(const ProgramRef& program, std::span<c
 }
 
 std::vector<Value> CompilingExecutor::run_op(const OpInfo& op, const Params& params, std::span<const Value> operands) {
-  static OpCache ops;
+  static auto& ops = *new OpCache;
   return ops.get(op, params, operands)->run(operands);
 }
 

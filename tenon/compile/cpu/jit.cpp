@@ -100,7 +100,7 @@ class Code final : public NativeCode {
 };
 
 llvm::Expected<NativeCode*> compile(const kernel::Function& function) {
-  static auto made = make_compiler();
+  static auto& made = *new auto(make_compiler());  // outlives the code that is still held when the process ends
   if (!made) return llvm::createStringError("the code generator cannot start");
   Compiler& compiler = **made;
   auto context = std::make_unique<llvm::LLVMContext>();
