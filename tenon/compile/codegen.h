@@ -14,7 +14,8 @@ class NativeCode {
   virtual ~NativeCode() = default;
   // Arguments: one address a slot of place `argument`, in order. The arena holds the Function's arena_bytes, 64-byte
   // aligned.
-  void (*entry)(void* const* arguments, void* arena) = nullptr;
+  // Returns 0, or another number where memory was lacking; the results are unspecified then.
+  std::int32_t (*entry)(void* const* arguments, void* arena) = nullptr;
 };
 
 // Throws CompileError.

@@ -75,7 +75,8 @@ class NativeExecutable final : public Executable {
     }
     const Arena arena(arena_bytes_);
     const FlushSubnormals flush;
-    code_->entry(arguments, arena.block);
+    if (code_->entry(arguments, arena.block) != 0)
+      throw MemoryError("a matrix product had no memory for its intermediate values.");
     return results;
   }
 

@@ -1,8 +1,9 @@
 #include "tenon/compile/cpu/function_emitter.h"
 
 #include <algorithm>
+#include <cstring>
 
-#include "tenon/runtime/product.h"
+#include "tenon/runtime/products.h"
 
 namespace tenon::cpu {
 namespace {
@@ -32,7 +33,7 @@ class FunctionEmitter {
 
   void run() {
     block(f_.body);
-    b_.CreateRetVoid();
+    b_.CreateRet(b_.CreateLoad(b_.getInt32Ty(), failed_));
   }
 
  private:
@@ -40,6 +41,8 @@ class FunctionEmitter {
     llvm::FastMathFlags flags;
     flags.setAllowContract(true);
     b_.setFastMathFlags(flags);
+    failed_ = b_.CreateAlloca(b_.getInt32Ty());
+    b_.CreateStore(b_.getInt32(0), failed_);
     std::vector<Value*> addresses;
     for (const kernel::Slot& s : f_.slots) {
       switch (s.place) {
@@ -406,30 +409,35 @@ class FunctionEmitter {
   }
 
   void emit(const kernel::Product& p) {
-    const std::int64_t fields[]{static_cast<std::int64_t>(p.dtype),
-                                p.batch,
-                                p.m,
-                                p.n,
-                                p.k,
-                                p.a_batch,
-                                p.a_m,
-                                p.a_k,
-                                p.b_batch,
-                                p.b_k,
-                                p.b_n,
-                                p.c_batch,
-                                p.c_m};
-    static_assert(sizeof(ProductShape) == sizeof fields, "the product's shape is passed as these numbers");
-    std::vector<std::uint64_t> words(std::begin(fields), std::end(fields));
+    const TenonGemm product{static_cast<std::int32_t>(p.dtype),
+                            0,
+                            p.batch,
+                            p.m,
+                            p.n,
+                            p.k,
+                            p.a_batch,
+                            p.a_m,
+                            p.a_k,
+                            p.b_batch,
+                            p.b_k,
+                            p.b_n,
+                            p.c_batch,
+                            p.c_m,
+                            p.c_n};
+    static_assert(sizeof product % sizeof(std::uint64_t) == 0, "the description is laid down as words");
+    std::vector<std::uint64_t> words(sizeof product / sizeof(std::uint64_t));
+    std::memcpy(words.data(), &product, sizeof product);
     auto* constant = llvm::ConstantDataArray::get(b_.getContext(), words);
     auto* shape =
         new llvm::GlobalVariable(module_, constant->getType(), true, llvm::GlobalValue::PrivateLinkage, constant);
+    auto* pointer = b_.getPtrTy();
     auto callee = module_.getOrInsertFunction(
-        "tenon_product",
-        llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy()}, false));
+        "tenon_gemm", llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, pointer}, false));
     llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
-    b_.CreateCall(callee, {shape, e_.address(p.a, e_.scalar(p.a_offset)), e_.address(p.b, e_.scalar(p.b_offset)),
-                           e_.address(p.c, e_.scalar(p.c_offset))});
+    Value* failed =
+        b_.CreateCall(callee, {shape, e_.address(p.a, e_.scalar(p.a_offset)), e_.address(p.b, e_.scalar(p.b_offset)),
+                               e_.address(p.c, e_.scalar(p.c_offset))});
+    b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), failed_), failed), failed_);
   }
 
   void emit(const kernel::For& f) {
@@ -473,6 +481,7 @@ class FunctionEmitter {
   const kernel::Function& f_;
   const Target& target_;
   llvm::Function* function_;
+  llvm::AllocaInst* failed_ = nullptr;  // not 0 once a call has run out of memory
   Builder b_;
   ExprEmitter e_;
   mutable std::unordered_map<const void*, std::size_t> bytes_;
@@ -484,7 +493,7 @@ void emit_function(llvm::Module& module, const kernel::Function& f, const Target
   auto& context = module.getContext();
   auto* pointer = llvm::PointerType::getUnqual(context);
   auto* function =
-      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer}, false),
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getInt32Ty(context), {pointer, pointer}, false),
                              llvm::Function::ExternalLinkage, name, module);
   function->setDoesNotThrow();
   function->addFnAttr("target-cpu", target.cpu);

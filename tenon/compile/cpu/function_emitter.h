@@ -12,7 +12,7 @@ struct Target {
   std::string cpu, features;
 };
 
-// Adds `void name(ptr arguments, ptr arena)` to the module.
+// Adds `i32 name(ptr arguments, ptr arena)` to the module.
 void emit_function(llvm::Module& module, const kernel::Function& function, const Target& target,
                    const std::string& name);
 

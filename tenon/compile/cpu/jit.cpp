@@ -11,7 +11,7 @@
 
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cpu/function_emitter.h"
-#include "tenon/runtime/product.h"
+#include "tenon/runtime/products.h"
 
 namespace tenon::cpu {
 namespace {
@@ -62,10 +62,9 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   if (!process) return process.takeError();
   (*jit)->getMainJITDylib().addGenerator(std::move(*process));
   llvm::orc::SymbolMap own;
-  own[(*jit)->mangleAndIntern("tenon_product")] = {llvm::orc::ExecutorAddr::fromPtr(&tenon_product),
-                                                   llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-  if (auto failure = (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own))))
-    return failure;
+  own[(*jit)->mangleAndIntern("tenon_gemm")] = {llvm::orc::ExecutorAddr::fromPtr(&tenon_gemm),
+                                                llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  if (auto failure = (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own)))) return failure;
   compiler->jit = std::move(*jit);
   return compiler;
 }
@@ -91,7 +90,7 @@ void optimise(llvm::Module& module) {
 class Code final : public NativeCode {
  public:
   Code(llvm::orc::ResourceTrackerSP tracker, llvm::orc::ExecutorAddr address) : tracker_(std::move(tracker)) {
-    entry = address.toPtr<void (*)(void* const*, void*)>();
+    entry = address.toPtr<std::int32_t (*)(void* const*, void*)>();
   }
   ~Code() override { llvm::consumeError(tracker_->remove()); }
 
