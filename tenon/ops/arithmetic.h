@@ -20,6 +20,8 @@ inline Array& operator-=(Array& x, const Operand& y) { return x = x - y; }
 inline Array& operator*=(Array& x, const Operand& y) { return x = x * y; }
 inline Array& operator/=(Array& x, const Operand& y) { return x = x / y; }
 
+// x to the power y, of real or complex numbers; integers become f32 (64-bit ones f64). Where y is a C++ integer,
+// products take its place: exact for integers, and up to y = 64 for other dtypes.
 Array pow(const Operand& x, const Operand& y);
 Array integer_pow(const Operand& x, std::int64_t exponent);  // by repeated squaring; 1 / x^-n for negative ones
 Array atan2(const Operand& y, const Operand& x);
@@ -27,8 +29,8 @@ Array atan2(const Operand& y, const Operand& x);
 Array max(const Operand& x, const Operand& y);
 Array min(const Operand& x, const Operand& y);
 
-Array abs(const Operand& x);  // of complex: the modulus, real
-Array sign(const Operand& x);
+Array abs(const Operand& x);   // of complex: the modulus, real
+Array sign(const Operand& x);  // of complex: x / |x|, and 0 at 0
 Array floor(const Operand& x);
 Array ceil(const Operand& x);
 Array round(const Operand& x);  // halves to even
@@ -51,6 +53,7 @@ Array logistic(const Operand& x);  // 1 / (1 + exp(-x))
 Array erf(const Operand& x);
 Array square(const Operand& x);
 Array is_finite(const Operand& x);
+Array is_nan(const Operand& x);
 
 // bool: logical; integers: bitwise.
 Array operator!(const Operand& x);

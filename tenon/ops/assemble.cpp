@@ -330,6 +330,12 @@ Array iota(DType dtype, const Shape& shape, std::int64_t axis, const Source& whe
   return bind1(iota_info, make_params(IotaParams{dtype, shape, axis}), {});
 }
 Array arange(const Dim& n, DType dtype, const Source& where) { return iota(dtype, Shape{n}, 0, where); }
+// The last of 0, 1, …, size: an index map, of which compiled code keeps the size alone.
+Array size_as_array(const Dim& size, const Source& where) {
+  if (size.known()) return Array(Scalar(size.value()));
+  const SourceScope place(where);
+  return reshape(slice_in_dim(arange(size + Dim(1), DType::i64), size, size + Dim(1), 0), Shape{});
+}
 Array eye(std::int64_t n, DType dtype, const Source& where) {
   const Shape shape{Dim(n), Dim(n)};
   return convert(iota(DType::i32, shape, 0, where) == iota(DType::i32, shape, 1, where), dtype);

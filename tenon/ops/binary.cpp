@@ -13,14 +13,6 @@ namespace {
 using kernel::Binary;
 using Partials = std::pair<PartialRule, PartialRule>;
 
-// Integer arithmetic wraps around, never traps.
-template <class T>
-T wrap(T x, T y, auto op) {
-  using U = std::make_unsigned_t<T>;
-  using Wide = std::conditional_t<(sizeof(U) < sizeof(unsigned)), unsigned, U>;
-  return static_cast<T>(op(static_cast<Wide>(x), static_cast<Wide>(y)));
-}
-
 extern const OpInfo add_info, sub_info, mul_info, div_info, rem_info, pow_info, atan2_info, max_info, min_info,
     and_info, or_info, xor_info, eq_info, ne_info, lt_info, le_info, gt_info, ge_info, select_info;
 
@@ -37,13 +29,7 @@ const OpInfo add_info = binary(
     add_info, BinarySpec{.name = "add",
                          .summary = "x + y",
                          .dtypes = dtypes::numbers,
-                         .eval =
-                             [](auto x, auto y) {
-                               if constexpr (std::is_integral_v<decltype(x)>)
-                                 return wrap(x, y, [](auto a, auto b) { return a + b; });
-                               else
-                                 return x + y;
-                             },
+                         .eval = [](auto x, auto y) { return wrap(std::plus<>(), x, y); },
                          .jvp = Partials([](const Array&, const Array&, const Array&, const Array& d) { return d; },
                                          [](const Array&, const Array&, const Array&, const Array& d) { return d; }),
                          .lower = Binary::add,
@@ -54,13 +40,7 @@ const OpInfo sub_info = binary(
     sub_info, BinarySpec{.name = "sub",
                          .summary = "x - y",
                          .dtypes = dtypes::numbers,
-                         .eval =
-                             [](auto x, auto y) {
-                               if constexpr (std::is_integral_v<decltype(x)>)
-                                 return wrap(x, y, [](auto a, auto b) { return a - b; });
-                               else
-                                 return x - y;
-                             },
+                         .eval = [](auto x, auto y) { return wrap(std::minus<>(), x, y); },
                          .jvp = Partials([](const Array&, const Array&, const Array&, const Array& d) { return d; },
                                          [](const Array&, const Array&, const Array&, const Array& d) { return -d; }),
                          .lower = Binary::sub,
@@ -73,13 +53,7 @@ const OpInfo mul_info =
            BinarySpec{.name = "mul",
                       .summary = "x * y",
                       .dtypes = dtypes::numbers,
-                      .eval =
-                          [](auto x, auto y) {
-                            if constexpr (std::is_integral_v<decltype(x)>)
-                              return wrap(x, y, [](auto a, auto b) { return a * b; });
-                            else
-                              return x * y;
-                          },
+                      .eval = [](auto x, auto y) { return wrap(std::multiplies<>(), x, y); },
                       .jvp = Partials([](const Array&, const Array& y, const Array&, const Array& d) { return d * y; },
                                       [](const Array& x, const Array&, const Array&, const Array& d) { return x * d; }),
                       .lower = Binary::mul,
@@ -102,7 +76,7 @@ const OpInfo div_info = binary(
                                if constexpr (std::is_integral_v<T>) {
                                  if (y == 0) return static_cast<T>(-1);
                                  if constexpr (std::is_signed_v<T>)
-                                   if (y == -1) return wrap(T(0), x, [](auto a, auto b) { return a - b; });
+                                   if (y == -1) return wrap(std::minus<>(), T(0), x);
                                  return static_cast<T>(x / y);
                                } else
                                  return x / y;
@@ -363,7 +337,14 @@ Array operator-(const Operand& x, const Operand& y) { return apply(sub_info, x, 
 Array operator*(const Operand& x, const Operand& y) { return apply(mul_info, x, y); }
 Array operator/(const Operand& x, const Operand& y) { return apply(div_info, x, y); }
 Array operator%(const Operand& x, const Operand& y) { return apply(rem_info, x, y); }
-Array pow(const Operand& x, const Operand& y) { return apply(pow_info, x, y, true); }
+Array pow(const Operand& x, const Operand& y) {
+  const Scalar* exponent = y->weak() ? y->number() : nullptr;
+  if (exponent != nullptr && is_signed_integer(exponent->dtype())) {
+    const std::int64_t n = exponent->convert(DType::i64).as<std::int64_t>();
+    if (is_integer(x->dtype()) ? n >= 0 : is_inexact(x->dtype()) && std::abs(n) <= 64) return integer_pow(x, n);
+  }
+  return apply(pow_info, x, y, true);
+}
 Array atan2(const Operand& y, const Operand& x) { return apply(atan2_info, y, x, true); }
 Array max(const Operand& x, const Operand& y) { return apply(max_info, x, y); }
 Array min(const Operand& x, const Operand& y) { return apply(min_info, x, y); }

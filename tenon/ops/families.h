@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <complex>
+#include <functional>
 
 #include "tenon/ir/bind.h"
 #include "tenon/ops/promotion.h"
@@ -39,6 +40,18 @@ auto widen(T value) {
 template <class T, class U>
 T narrow(U value) {
   return static_cast<T>(value);
+}
+
+// op(x, y), where arithmetic of integers wraps around and never traps.
+template <class T>
+T wrap(auto op, T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    using Unsigned = std::make_unsigned_t<T>;
+    using Computed = std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, Unsigned>;
+    return static_cast<T>(op(static_cast<Computed>(x), static_cast<Computed>(y)));
+  } else {
+    return op(x, y);
+  }
 }
 
 using TangentRule = std::function<Array(const Array& x, const Array& y, const Array& dx)>;  // y = op(x)

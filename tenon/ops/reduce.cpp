@@ -10,8 +10,8 @@
 #include "tenon/ir/describe_params.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/families.h"
 #include "tenon/ops/index_map.h"
-#include "tenon/ops/indexing.h"
 #include "tenon/ops/shape.h"
 
 namespace tenon {
@@ -162,19 +162,20 @@ Scalar highest(DType d) {
 
 // Linear: the cotangent is spread over what was summed.
 const OpInfo sum_info = reduction(
-    sum_info, {.name = "sum",
-               .summary = "sum over axes",
-               .has = dtypes::numbers.has,
-               .needs_elements = false,
-               .eval = eval_reduce(dtypes::numbers, Scalar::zero, [](auto a, auto b) { return a + b; }),
-               .jvp = jvp_by_itself(sum_info),
-               .transpose = TransposeRule([](const TransposeArgs& args) {
-                 if (args.cotangents[0])
-                   args.sink.add(0, spread(*args.cotangents[0], args.operands[0].type.shape, axes_of(args.params)));
-               }),
-               .combine = Combine::add,
-               .initial = Scalar::zero,
-               .domain = {-3, 3}});
+    sum_info,
+    {.name = "sum",
+     .summary = "sum over axes",
+     .has = dtypes::numbers.has,
+     .needs_elements = false,
+     .eval = eval_reduce(dtypes::numbers, Scalar::zero, [](auto a, auto b) { return wrap(std::plus<>(), a, b); }),
+     .jvp = jvp_by_itself(sum_info),
+     .transpose = TransposeRule([](const TransposeArgs& args) {
+       if (args.cotangents[0])
+         args.sink.add(0, spread(*args.cotangents[0], args.operands[0].type.shape, axes_of(args.params)));
+     }),
+     .combine = Combine::add,
+     .initial = Scalar::zero,
+     .domain = {-3, 3}});
 
 // Product of all elements but one, for each: products of those before times those after, so that zeros are right.
 Array products_of_others(const Array& x, std::size_t axis) {
@@ -214,17 +215,18 @@ JvpResult prod_jvp(const JvpArgs& args) {
   return {{y},
           {sum(products_of_others(flat(x), last) * flat(*args.tangents[0]), Axes{static_cast<std::int64_t>(last)})}};
 }
-const OpInfo prod_info =
-    reduction(prod_info, {.name = "prod",
-                          .summary = "product over axes",
-                          .has = dtypes::numbers.has,
-                          .needs_elements = false,
-                          .eval = eval_reduce(dtypes::numbers, Scalar::one, [](auto a, auto b) { return a * b; }),
-                          .jvp = JvpRule(prod_jvp),
-                          .transpose = Absent{"not linear"},
-                          .combine = Combine::mul,
-                          .initial = Scalar::one,
-                          .domain = {-2, 2}});
+const OpInfo prod_info = reduction(
+    prod_info,
+    {.name = "prod",
+     .summary = "product over axes",
+     .has = dtypes::numbers.has,
+     .needs_elements = false,
+     .eval = eval_reduce(dtypes::numbers, Scalar::one, [](auto a, auto b) { return wrap(std::multiplies<>(), a, b); }),
+     .jvp = JvpRule(prod_jvp),
+     .transpose = Absent{"not linear"},
+     .combine = Combine::mul,
+     .initial = Scalar::one,
+     .domain = {-2, 2}});
 
 // The tangents of the largest (smallest) elements, averaged over ties.
 JvpRule extremum_jvp(const OpInfo& op) {
@@ -237,36 +239,42 @@ JvpRule extremum_jvp(const OpInfo& op) {
     return JvpResult{{y}, {bind1(sum_info, args.params, {chosen * *args.tangents[0]}) / count}};
   };
 }
-const OpInfo max_info = reduction(max_info, {.name = "reduce_max",
-                                             .summary = "largest over axes; NaN if any is",
-                                             .has = dtypes::ordered_numbers.has,
-                                             .needs_elements = true,
-                                             .eval = eval_reduce(dtypes::ordered_numbers, lowest,
-                                                                 [](auto a, auto b) {
-                                                                   if constexpr (std::is_floating_point_v<decltype(a)>)
-                                                                     if (std::isnan(a)) return a;
-                                                                   return b <= a ? a : b;
-                                                                 }),
-                                             .jvp = extremum_jvp(max_info),
-                                             .transpose = Absent{"not linear"},
-                                             .combine = Combine::max,
-                                             .initial = lowest,
-                                             .domain = {-3, 3}});
-const OpInfo min_info = reduction(min_info, {.name = "reduce_min",
-                                             .summary = "smallest over axes; NaN if any is",
-                                             .has = dtypes::ordered_numbers.has,
-                                             .needs_elements = true,
-                                             .eval = eval_reduce(dtypes::ordered_numbers, highest,
-                                                                 [](auto a, auto b) {
-                                                                   if constexpr (std::is_floating_point_v<decltype(a)>)
-                                                                     if (std::isnan(a)) return a;
-                                                                   return b >= a ? a : b;
-                                                                 }),
-                                             .jvp = extremum_jvp(min_info),
-                                             .transpose = Absent{"not linear"},
-                                             .combine = Combine::min,
-                                             .initial = highest,
-                                             .domain = {-3, 3}});
+const OpInfo max_info =
+    reduction(max_info, {.name = "reduce_max",
+                         .summary = "largest over axes; NaN if any is",
+                         .has = dtypes::ordered_numbers.has,
+                         .needs_elements = true,
+                         .eval = eval_reduce(dtypes::ordered_numbers, lowest,
+                                             [](auto a, auto b) {
+                                               if constexpr (std::is_floating_point_v<decltype(a)>) {
+                                                 if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? a : b;
+                                                 if (a == b) return std::signbit(a) ? b : a;  // -0 is below 0
+                                               }
+                                               return a > b ? a : b;
+                                             }),
+                         .jvp = extremum_jvp(max_info),
+                         .transpose = Absent{"not linear"},
+                         .combine = Combine::max,
+                         .initial = lowest,
+                         .domain = {-3, 3}});
+const OpInfo min_info =
+    reduction(min_info, {.name = "reduce_min",
+                         .summary = "smallest over axes; NaN if any is",
+                         .has = dtypes::ordered_numbers.has,
+                         .needs_elements = true,
+                         .eval = eval_reduce(dtypes::ordered_numbers, highest,
+                                             [](auto a, auto b) {
+                                               if constexpr (std::is_floating_point_v<decltype(a)>) {
+                                                 if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? a : b;
+                                                 if (a == b) return std::signbit(a) ? a : b;  // -0 is below 0
+                                               }
+                                               return a < b ? a : b;
+                                             }),
+                         .jvp = extremum_jvp(min_info),
+                         .transpose = Absent{"not linear"},
+                         .combine = Combine::min,
+                         .initial = highest,
+                         .domain = {-3, 3}});
 
 constexpr DTypes<dtypes::bool_bit> booleans;
 const OpInfo any_info =
@@ -297,20 +305,6 @@ const bool installed = [] {
   return true;
 }();
 
-std::vector<std::int64_t> resolve_axes(std::string_view op, std::size_t rank, const std::optional<Axes>& axes) {
-  std::vector<std::int64_t> resolved;
-  if (!axes) {
-    resolved.resize(rank);
-    std::iota(resolved.begin(), resolved.end(), 0);
-    return resolved;
-  }
-  for (std::int64_t axis : *axes) resolved.push_back(static_cast<std::int64_t>(normalize_axis(axis, rank, op)));
-  std::ranges::sort(resolved);
-  if (std::ranges::adjacent_find(resolved) != resolved.end())
-    throw ShapeError(fmt::format("{}: an axis is named twice.", op));
-  return resolved;
-}
-
 Array reduce(const OpInfo& op, const Operand& x, const std::optional<Axes>& axes, bool keep_dims) {
   const SourceScope place(x.where());
   const Shape shape = x->shape();
@@ -334,6 +328,7 @@ Array first_index(const Array& found, std::int64_t axis) {
 
 Array arg_extremum(const OpInfo& op, const Operand& x, std::int64_t axis) {
   const SourceScope place(x.where());
+  if (x->dtype() == DType::bool_) return arg_extremum(op, Operand(convert(x, DType::u8), x.where()), axis);
   const Array best = reduce(op, x, Axes{axis}, true);
   Array found = x.array() == best;
   if (is_real(x->dtype())) found = found | (x.array() != x.array());
@@ -342,54 +337,35 @@ Array arg_extremum(const OpInfo& op, const Operand& x, std::int64_t axis) {
 
 }  // namespace
 
+std::vector<std::int64_t> resolve_axes(std::string_view op, std::size_t rank, const std::optional<Axes>& axes) {
+  std::vector<std::int64_t> resolved;
+  if (!axes) {
+    resolved.resize(rank);
+    std::iota(resolved.begin(), resolved.end(), 0);
+    return resolved;
+  }
+  for (std::int64_t axis : *axes) resolved.push_back(static_cast<std::int64_t>(normalize_axis(axis, rank, op)));
+  std::ranges::sort(resolved);
+  if (std::ranges::adjacent_find(resolved) != resolved.end())
+    throw ShapeError(fmt::format("{}: an axis is named twice.", op));
+  return resolved;
+}
+
 Array sum(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
   return reduce(sum_info, Operand(counted(x), x.where()), axes, keep_dims);
 }
 Array prod(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
   return reduce(prod_info, Operand(counted(x), x.where()), axes, keep_dims);
 }
-Array amax(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return reduce(max_info, x, axes, keep_dims); }
-Array amin(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return reduce(min_info, x, axes, keep_dims); }
+Array amax(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
+  return reduce(x->dtype() == DType::bool_ ? any_info : max_info, x, axes, keep_dims);
+}
+Array amin(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
+  return reduce(x->dtype() == DType::bool_ ? all_info : min_info, x, axes, keep_dims);
+}
 Array any(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return reduce(any_info, x, axes, keep_dims); }
 Array all(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return reduce(all_info, x, axes, keep_dims); }
 Array argmax(const Operand& x, std::int64_t axis) { return arg_extremum(max_info, x, axis); }
 Array argmin(const Operand& x, std::int64_t axis) { return arg_extremum(min_info, x, axis); }
-
-Array mean(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
-  const SourceScope place(x.where());
-  const Shape shape = x->shape();
-  Dim count = 1;
-  for (std::int64_t axis : resolve_axes("mean", shape.rank(), axes))
-    count = count * shape[static_cast<std::size_t>(axis)];
-  Array total = sum(x, axes, keep_dims);
-  if (!is_inexact(total.dtype())) total = convert(total, DType::f32);
-  if (count.known()) return total / static_cast<double>(count.value());
-  return total / sum(ones({count}, total.dtype()));
-}
-
-Array var(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
-  const SourceScope place(x.where());
-  return mean(square(x.array() - mean(x, axes, true)), axes, keep_dims);
-}
-
-// max + log Σ exp(x - max); the maximum is a constant to the derivative, and 0 where it is infinite.
-Array logsumexp(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
-  const SourceScope place(x.where());
-  const Array largest = amax(x, axes, true);
-  const Array shift = stop_gradient(where(is_finite(largest), largest, 0));
-  const Array total = log(sum(exp(x.array() - shift), axes, keep_dims));
-  return total + (keep_dims ? shift : reshape(shift, total.shape()));
-}
-
-Array softmax(const Operand& x, std::int64_t axis) {
-  const SourceScope place(x.where());
-  const Array e = exp(x.array() - stop_gradient(amax(x, Axes{axis}, true)));
-  return e / sum(e, Axes{axis}, true);
-}
-
-Array norm(const Operand& x, std::optional<Axes> axes) {
-  const SourceScope place(x.where());
-  return sqrt(sum(square(x), axes));
-}
 
 }  // namespace tenon

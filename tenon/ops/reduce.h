@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "tenon/ir/array.h"
@@ -13,7 +14,7 @@ using Axes = std::vector<std::int64_t>;
 // The order of summation is unspecified; f16 and bf16 accumulate in f32. Of bool: counts are i32.
 Array sum(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
 Array prod(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
-// NaN where any element is; at ties the gradient is shared equally. Of no elements: a ShapeError.
+// NaN where any element is; at ties the gradient is shared equally. Of bool: any and all. Of no elements: a ShapeError.
 Array amax(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
 Array amin(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
 Array any(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
@@ -22,10 +23,7 @@ Array all(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_d
 Array argmax(const Operand& x, std::int64_t axis);
 Array argmin(const Operand& x, std::int64_t axis);
 
-Array mean(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
-Array var(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);  // of the population
-Array logsumexp(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
-Array softmax(const Operand& x, std::int64_t axis = -1);
-Array norm(const Operand& x, std::optional<Axes> axes = std::nullopt);  // Euclidean
+// The axes that are meant, ascending; all without a list. For functions that are made of reductions.
+std::vector<std::int64_t> resolve_axes(std::string_view op, std::size_t rank, const std::optional<Axes>& axes);
 
 }  // namespace tenon

@@ -33,6 +33,8 @@ std::vector<Array> split(const Operand& x, std::int64_t parts, std::int64_t axis
 // 0, 1, 2, … along one axis.
 Array iota(DType dtype, const Shape& shape, std::int64_t axis, const Source& where = std::source_location::current());
 Array arange(const Dim& n, DType dtype = DType::i32, const Source& where = std::source_location::current());
+// A size as a number, i64[]; of a symbolic size it is known when the program runs.
+Array size_as_array(const Dim& size, const Source& where = std::source_location::current());
 Array full(const Shape& shape, const Operand& value);
 Array zeros(const Shape& shape, DType dtype = DType::f32, const Source& where = std::source_location::current());
 Array ones(const Shape& shape, DType dtype = DType::f32, const Source& where = std::source_location::current());

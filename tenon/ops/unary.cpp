@@ -4,6 +4,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"
+#include "tenon/ops/indexing.h"
 
 namespace tenon {
 namespace {
@@ -295,13 +296,22 @@ const bool installed = [] {
 }  // namespace
 
 Array operator-(const Operand& x) { return apply(neg_op, x, false); }
+// Of complex: scaled by the larger part, so that squares neither overflow nor vanish; the derivative at 0 is 0.
 Array abs(const Operand& x) {
   if (!is_complex(x->dtype())) return apply(abs_op, x, false);
   const SourceScope place(x.where());
-  const Array a = real(x), b = imag(x);
-  return sqrt(a * a + b * b);
+  const Array re = real(x), im = imag(x);
+  const Array larger = stop_gradient(max(abs(re), abs(im)));
+  const Array scale = where((larger == 0) | !is_finite(larger), 1, larger);
+  const Array a = re / scale, b = im / scale, zero = larger == 0;
+  return where(zero, 0, scale * sqrt(where(zero, 1, a * a + b * b)));
 }
-Array sign(const Operand& x) { return apply(sign_op, x, false); }
+Array sign(const Operand& x) {
+  if (!is_complex(x->dtype())) return apply(sign_op, x, false);
+  const SourceScope place(x.where());
+  const Array modulus = abs(x);
+  return x.array() / where(modulus == 0, 1, modulus);
+}
 Array floor(const Operand& x) { return apply(floor_op, x, true); }
 Array ceil(const Operand& x) { return apply(ceil_op, x, true); }
 Array round(const Operand& x) { return apply(round_op, x, true); }
@@ -326,7 +336,11 @@ Array square(const Operand& x) {
   const SourceScope place(x.where());
   return x.array() * x.array();
 }
-Array is_finite(const Operand& x) { return apply(is_finite_op, x, true).with_weak(false); }
+Array is_finite(const Operand& x) {
+  if (is_complex(x->dtype())) return is_finite(real(x)) & is_finite(imag(x));
+  return apply(is_finite_op, x, true).with_weak(false);
+}
+Array is_nan(const Operand& x) { return x.array() != x.array(); }
 Array operator!(const Operand& x) { return apply(not_op, x, false); }
 
 }  // namespace tenon

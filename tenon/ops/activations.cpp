@@ -1,0 +1,69 @@
+#include "tenon/ops/activations.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/promotion.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon {
+
+Array sigmoid(const Operand& x) { return logistic(x); }
+
+Array log_sigmoid(const Operand& x) {
+  const SourceScope place(x.where());
+  return -softplus(-to_inexact(x));
+}
+
+// By halves, each reading 0 where the other is taken: neither overflows, and all derivatives agree where they meet.
+Array softplus(const Operand& x) {
+  const SourceScope place(x.where());
+  const Array v = to_inexact(x), positive = v > 0;
+  const Array above = where(positive, v, 0), below = where(positive, 0, v);
+  return where(positive, above + log1p(exp(-above)), log1p(exp(below)));
+}
+
+Array relu(const Operand& x) {
+  const SourceScope place(x.where());
+  return where(x.array() <= 0, 0, x);  // NaN stays
+}
+
+Array leaky_relu(const Operand& x, const Operand& slope) {
+  const SourceScope place(x.where());
+  const Array v = to_inexact(x);
+  return where(v >= 0, v, v * slope);
+}
+
+Array elu(const Operand& x, const Operand& alpha) {
+  const SourceScope place(x.where());
+  const Array v = to_inexact(x), positive = v > 0;
+  return where(positive, v, alpha * expm1(where(positive, 0, v)));
+}
+
+Array silu(const Operand& x) {
+  const SourceScope place(x.where());
+  const Array v = to_inexact(x);
+  return v * logistic(v);
+}
+
+Array gelu(const Operand& x, Gelu form) {
+  const SourceScope place(x.where());
+  const Array v = to_inexact(x);
+  if (form == Gelu::exact) return v * (0.5 * (1 + erf(v * std::numbers::sqrt2 / 2)));
+  const double scale = std::sqrt(2 / std::numbers::pi);
+  return v * (0.5 * (1 + tanh(scale * (v + 0.044715 * (v * v * v)))));
+}
+
+Array one_hot(const Operand& indices, const Dim& classes, DType dtype) {
+  const SourceScope place(indices.where());
+  if (!is_integer(indices->dtype()))
+    throw DTypeError(fmt::format("one_hot: the indices are {}, not integers.", indices->type().text()),
+                     "Convert them to an integer dtype first.");
+  return convert(expand_dims(convert(indices, DType::i64), -1) == arange(classes, DType::i64), dtype);
+}
+
+}  // namespace tenon

@@ -1,0 +1,22 @@
+// Functions that neural networks put between their layers. Element by element; integers become f32 (64-bit ones f64).
+#pragma once
+
+#include "tenon/ir/array.h"
+
+namespace tenon {
+
+Array sigmoid(const Operand& x);                                  // logistic by its other name
+Array log_sigmoid(const Operand& x);                              // log(sigmoid(x)), without underflow
+Array softplus(const Operand& x);                                 // log(1 + e^x), without overflow
+Array relu(const Operand& x);                                     // max(x, 0); its derivative at 0 is 0
+Array leaky_relu(const Operand& x, const Operand& slope = 0.01);  // x where x >= 0, else slope·x
+Array elu(const Operand& x, const Operand& alpha = 1.0);          // x where x > 0, else alpha·(e^x - 1)
+Array silu(const Operand& x);                                     // x·sigmoid(x)
+// x·Φ(x) with the normal distribution Φ: by tanh (Hendrycks and Gimpel, 2016; within 5e-4) or by the error function.
+enum class Gelu : std::uint8_t { by_tanh, exact };
+Array gelu(const Operand& x, Gelu form = Gelu::by_tanh);
+
+// A last axis of `classes` elements, 1 at the index and 0 elsewhere; all 0 where the index is none of 0 … classes-1.
+Array one_hot(const Operand& indices, const Dim& classes, DType dtype = DType::f32);
+
+}  // namespace tenon
