@@ -51,7 +51,7 @@ Met meet(std::string_view op, std::initializer_list<Array> operands) {
 Array to_inexact(const Array& x) {
   const DType d = x.dtype();
   if (is_inexact(d)) return x;
-  return convert(x, size_of(d) == 8 ? DType::f64 : DType::f32);
+  return convert(x, size_of(d) == 8 ? DType::f64 : DType::f32).with_weak(x.weak());
 }
 
 }  // namespace tenon

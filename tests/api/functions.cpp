@@ -164,6 +164,9 @@ TEST(Powers, OfWholeNumbersMultiply) {
   auto f = [](Array x) { return tn::pow(x, 3); };
   EXPECT_EQ(tn::grad(tn::grad(f))(Array(0.0)).item<double>(), 0);
   EXPECT_EQ(tn::grad(f)(Array(-2.0)).item<double>(), 12);
+  const Array half(tn::Scalar(tn::Float16(1.5f)));
+  EXPECT_EQ(tn::pow(half, 100).dtype(), tn::DType::f16);  // a C++ number does not widen
+  EXPECT_EQ(tn::atan2(half, 2).dtype(), tn::DType::f16);
   EXPECT_DOUBLE_EQ(tn::pow(Array(1.0 + 1e-9), 1000000000).item<double>(), std::pow(1.0 + 1e-9, 1e9));
 }
 
