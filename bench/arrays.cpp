@@ -1,0 +1,77 @@
+// Elementwise chains and row reductions, forward and gradient of the sum of squares; the cases of
+// limits/elementwise.cpp.
+#include "bench/measure.h"
+#include "tenon/tenon.h"
+
+namespace tn = tenon;
+using tn::Array;
+
+// The same hash as the limits' inputs, between lo and hi.
+Array filled(std::vector<std::int64_t> shape, std::uint32_t seed, float lo, float hi) {
+  std::int64_t n = 1;
+  for (auto d : shape) n *= d;
+  std::vector<float> values(static_cast<std::size_t>(n));
+  for (std::uint32_t i = 0; i < values.size(); ++i) {
+    std::uint32_t h = (i + seed * 0x9E3779B9u) * 0x85EBCA6Bu;
+    h ^= h >> 13;
+    h *= 0xC2B2AE35u;
+    h ^= h >> 16;
+    values[i] = lo + (hi - lo) * static_cast<float>(h >> 8) * 0x1p-24f;
+  }
+  return tn::array<float>(values, shape);
+}
+
+template <class F, class... Args>
+void measure(const std::string& name, F f, const Args&... args) {
+  const auto forward = tn::jit(f);
+  bench::emit(name, "forward", bench::median_seconds([&] {
+                                 auto r = forward(args...);
+                                 bench::keep(r);
+                               }) * 1e3,
+              "ms");
+  const std::tuple<Args...> all(args...);
+  const auto gradient =
+      tn::jit(tn::grad([&f](const std::tuple<Args...>& a) { return tn::sum(tn::square(std::apply(f, a))); }));
+  bench::emit(name, "gradient", bench::median_seconds([&] {
+                                  auto r = gradient(all);
+                                  bench::keep(r);
+                                }) * 1e3,
+              "ms");
+}
+
+int main() {
+  for (const auto& [n, size] : {std::pair{5000000L, "5 M"}, {100000L, "100 k"}}) {
+    const Array x = filled({n}, 1, -2, 2), y = filled({n}, 2, -2, 2), z = filled({n}, 3, -2, 2);
+    measure(
+        std::string("gelu*y+tanh, ") + size,
+        [](Array x, Array y, Array z) {
+          return 0.5 * x * (1 + tn::tanh(0.7978845608 * (x + 0.044715 * x * x * x))) * y + tn::tanh(z);
+        },
+        x, y, z);
+    measure(
+        std::string("20 x sin, ") + size,
+        [](Array x) {
+          for (int i = 0; i < 20; ++i) x = tn::sin(x) + 0.1;
+          return x;
+        },
+        x);
+  }
+  for (const auto& [shape, size] :
+       {std::pair{std::vector<std::int64_t>{256, 256, 256}, "256^3"}, {std::vector<std::int64_t>{100000}, "100 k"}})
+    measure(
+        std::string("sum of squared differences, ") + size, [](Array x, Array y) { return tn::sum(tn::square(x - y)); },
+        filled(shape, 1, 0, .01f), filled(shape, 2, 0, .01f));
+  for (const std::int64_t rows : {4096, 98}) {
+    const std::string size = ", [" + std::to_string(rows) + ",1024]";
+    const Array x = filled({rows, 1024}, 1, -2, 2);
+    measure("row softmax" + size, [](Array x) { return tn::softmax(x); }, x);
+    measure(
+        "layer norm" + size,
+        [](Array x) {
+          const Array centred = x - tn::mean(x, tn::Axes{-1}, true);
+          return centred * tn::rsqrt(tn::mean(tn::square(centred), tn::Axes{-1}, true) + 1e-5);
+        },
+        x);
+    measure("logsumexp" + size, [](Array x) { return tn::logsumexp(x, tn::Axes{-1}); }, x);
+  }
+}

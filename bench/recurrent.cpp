@@ -1,0 +1,75 @@
+// Recurrent cases: a GRU's training step, and a scan whose stacked output is reduced.
+#include <cmath>
+
+#include "bench/measure.h"
+#include "tenon/tenon.h"
+
+namespace tn = tenon;
+using tn::Array;
+
+struct Gru {
+  Array w, u, b, bn, o;
+};
+
+Array wave(std::vector<std::int64_t> shape, float scale, float phase) {
+  std::int64_t n = 1;
+  for (auto d : shape) n *= d;
+  std::vector<float> v(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = scale * std::sin(0.37f * static_cast<float>(i) + phase);
+  return tn::array<float>(v, shape);
+}
+
+Array gru_loss(const Gru& p, const Array& xs, const Array& ys) {
+  const std::int64_t h = 64;
+  const auto part = [&](const Array& a, std::int64_t i) { return tn::slice_in_dim(a, i * h, (i + 1) * h, -1); };
+  auto cell = [&](const Array& state, const Array& x) {
+    const Array in = tn::matmul(x, p.w) + p.b, rec = tn::matmul(state, p.u);
+    const Array r = tn::logistic(part(in, 0) + part(rec, 0)), z = tn::logistic(part(in, 1) + part(rec, 1));
+    const Array n = tn::tanh(part(in, 2) + r * (part(rec, 2) + p.bn));
+    const Array next = n + z * (state - n);
+    return std::pair(next, next);
+  };
+  const Array hs = tn::scan(cell, tn::zeros({xs.dim(1), h}), xs).second;
+  return tn::mean(tn::square(tn::matmul(hs, p.o) - ys));
+}
+
+int main() {
+  const Gru p{wave({8, 192}, .1f, 0), wave({64, 192}, .1f, 1), tn::zeros({192}), tn::zeros({64}),
+              wave({64, 8}, .1f, 2)};
+  const Array xs = wave({100, 32, 8}, 1, 3), ys = wave({100, 32, 8}, 1, 4);
+  auto step = [](const Gru& p, const Array& xs, const Array& ys) {
+    const auto [value, g] = tn::value_and_grad(gru_loss)(p, xs, ys);
+    return std::pair(value, tn::tree::map([](const Array& a, const Array& d) { return a - 0.01f * d; }, p, g));
+  };
+  const double start = bench::now();
+  const auto fast = tn::jit(step);
+  auto first = fast(p, xs, ys);
+  bench::emit("GRU step, H64 D8 T100 B32", "trace and compile", (bench::now() - start) * 1e3, "ms");
+  bench::emit("GRU step, H64 D8 T100 B32", "step", bench::median_seconds([&] {
+                                                     auto r = fast(p, xs, ys);
+                                                     bench::keep(r);
+                                                   }) * 1e3,
+              "ms");
+
+  const Array x = wave({1000, 32, 128}, 1.7f, 0), y = wave({1000, 32, 128}, 1.7f, 1);
+  auto loss = [](const Array& xs, const Array& ys) {
+    auto cell = [](const Array& c, const Array& x) {
+      const Array next = tn::sin(c + x);
+      return std::pair(next, next);
+    };
+    return tn::mean(tn::square(ys - tn::scan(cell, tn::zeros({32, 128}), xs).second));
+  };
+  const auto forward = tn::jit(loss);
+  const auto both = tn::jit(tn::value_and_grad(loss));
+  const std::string name = "scan of sin(c+x), T1000 B32 D128, stacked, reduced";
+  bench::emit(name, "forward", bench::median_seconds([&] {
+                                 auto r = forward(x, y);
+                                 bench::keep(r);
+                               }) * 1e3,
+              "ms");
+  bench::emit(name, "value and gradient", bench::median_seconds([&] {
+                                            auto r = both(x, y);
+                                            bench::keep(r);
+                                          }) * 1e3,
+              "ms");
+}
