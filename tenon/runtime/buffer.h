@@ -74,6 +74,7 @@ class Buffer {
     return reinterpret_cast<const T*>(checked(*dtype_of<T>));
   }
 
+  bool writable() const { return writable_; }
   bool contiguous() const;  // row-major without gaps
   Buffer contiguous_copy() const;
   bool unique() const { return writable_ && storage_.use_count() == 1; }  // the only owner: may be donated
