@@ -1,4 +1,6 @@
-// Functions of vectors of floats as inlined arithmetic; what has no short form calls the C library lane by lane.
+// Functions of floats as inlined arithmetic, for one or for many lanes at once; pow and rem of f64 call the C library
+// lane by lane, as do arguments out of the range of a fast form. Errors: at most 4 ulp (tests/cpu/math.cpp measures).
+// The function that is written into carries the target in its attributes target-cpu and target-features.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

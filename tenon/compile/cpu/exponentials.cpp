@@ -1,0 +1,197 @@
+// The exponential family for lanes of f32 and f64: one reduction of exp and one of log serve all of them.
+// Coefficients: tools/minimax.py.
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <limits>
+
+#include "tenon/compile/cpu/real.h"
+
+namespace tenon::cpu {
+namespace {
+
+// ln 2 in two parts; the first ends in enough zeros that its product with an exponent is exact.
+constexpr double ln2_high_f32 = 0x1.62e4p-1, ln2_low_f32 = 0x1.7f7d1cp-20;
+constexpr double ln2_high_f64 = 0x1.62e42fefa4p-1, ln2_low_f64 = -0x1.8432a1b0e2p-43 - 0x1.8cff81a12ap-85;
+constexpr double inverse_ln2 = 0x1.71547652b82fep0;
+
+// x = n·ln 2 + r, |r| <= ln 2 / 2, and e^r - 1.
+struct Reduced {
+  Real n, expm1;
+};
+Reduced reduce(Real x) {
+  const bool f32 = x.f32();
+  const Real n = fma(x, inverse_ln2, magic(x)) - magic(x);
+  Real r = fma(n, f32 ? -ln2_high_f32 : -ln2_high_f64, x);
+  r = fma(n, f32 ? -ln2_low_f32 : -ln2_low_f64, r);
+  const Real p = polynomial(r, {0x1.0p-1, 0x1.5554dcp-3, 0x1.5554b6p-5, 0x1.120be6p-7, 0x1.6d772ap-10},
+                            {0x1.0p-1, 0x1.5555555555557p-3, 0x1.5555555555558p-5, 0x1.11111111100bdp-7,
+                             0x1.6c16c16c151b0p-10, 0x1.a01a01abf869ap-13, 0x1.a01a01ad10da5p-16, 0x1.71de01fdc5c53p-19,
+                             0x1.27e4cca131dd6p-22, 0x1.af4e54ebc2abdp-26, 0x1.1f8b8ef2851e3p-29});
+  return {n, fma(r * r, p, r)};
+}
+
+// 2^n for an integral n of a normal result, by its bits.
+Real power_of_two(Real n) {
+  const Real shifted = n + magic(n);
+  llvm::Value* exponent = n.b->CreateShl(shifted.bits(), n.f32() ? 23 : 52);
+  return n.of_bits(n.b->CreateAdd(exponent, n.like(1).bits()));
+}
+
+// x·2^n rounded once, for n out of the range of one factor too: one instruction on AVX-512, else two factors.
+Real scale(Real x, Real n) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x.type());
+  const unsigned bits = vector == nullptr ? 0 : vector->getNumElements() * (x.f32() ? 32 : 64);
+  if ((bits == 128 || bits == 256 || bits == 512) && has_feature(*x.b, "+avx512vl")) {
+    using namespace llvm::Intrinsic;
+    const ID id = bits == 512   ? (x.f32() ? x86_avx512_mask_scalef_ps_512 : x86_avx512_mask_scalef_pd_512)
+                  : bits == 256 ? (x.f32() ? x86_avx512_mask_scalef_ps_256 : x86_avx512_mask_scalef_pd_256)
+                                : (x.f32() ? x86_avx512_mask_scalef_ps_128 : x86_avx512_mask_scalef_pd_128);
+    llvm::Value* all = llvm::Constant::getAllOnesValue(x.b->getIntNTy(std::max(8u, vector->getNumElements())));
+    llvm::SmallVector<llvm::Value*> operands{x.v, n.v, x.v, all};
+    if (bits == 512) operands.push_back(x.b->getInt32(4));  // the rounding that is set
+    return {x.b, x.b->CreateIntrinsic(id, {}, operands)};
+  }
+  const Real half = fma(n, 0.5, magic(n)) - magic(n);
+  return x * power_of_two(half) * power_of_two(n - half);
+}
+
+// e^x / 2, finite wherever e^x / 2 is.
+Real half_exp(Real x) {
+  const Reduced e = reduce(at_most(at_least(x, x.f32() ? -104.0 : -746.0), x.f32() ? 90.0 : 711.0));
+  return scale(e.expm1 + 1.0, e.n - 1.0);
+}
+
+// (e^x - 1) / 2, from 2^n·(e^r - 1) + (2^n - 1), by quarters so that 2^n is finite up to the largest result.
+Real half_expm1(Real x) {
+  const bool f32 = x.f32();
+  const Reduced e = reduce(at_most(at_least(x, f32 ? -30.0 : -60.0), f32 ? 89.5 : 710.5));
+  const Real power = power_of_two(e.n - 2.0);
+  return fma(power, e.expm1, power - 0.25) * 2.0;
+}
+
+// log of a positive normal or subnormal x; anything for the rest.
+Real log_of_positive(Real x) {
+  Builder& b = *x.b;
+  const bool f32 = x.f32();
+  llvm::Value* subnormal = x < (f32 ? 0x1p-126 : 0x1p-1022);
+  const Real scaled = choose(subnormal, x * (f32 ? 0x1p24 : 0x1p54), x);
+  // x = 2^k·m, m from `least` to twice that; the exponent as an integer, offset so that it is positive, in the low
+  // bits.
+  const unsigned fraction = f32 ? 23 : 52;
+  const Real least = x.like(f32 ? 0.75 : 0x1.6a09e667f3bcdp-1);
+  const std::uint64_t offset = f32 ? 127 : 1023;
+  llvm::Value* exponent =
+      b.CreateLShr(b.CreateAdd(b.CreateSub(scaled.bits(), least.bits()), x.integer(offset << fraction)), fraction);
+  const Real m = x.of_bits(b.CreateSub(scaled.bits(), b.CreateShl(b.CreateSub(exponent, x.integer(offset)), fraction)));
+  Real k = x.of_bits(b.CreateOr(exponent, x.like(f32 ? 0x1p23 : 0x1p52).bits()));
+  k = k - choose(subnormal, x.like((f32 ? 0x1p23 + 24 : 0x1p52 + 54) + static_cast<double>(offset)),
+                 x.like((f32 ? 0x1p23 : 0x1p52) + static_cast<double>(offset)));
+  const Real t = m - 1.0;
+  if (f32) {  // t - t²/2 + t³·p(t)
+    const Real t2 = t * t;
+    const Real p = polynomial(t,
+                              {0x1.5555a4p-2, -0x1.000040p-2, 0x1.9969b0p-3, -0x1.54efdcp-3, 0x1.28847cp-3,
+                               -0x1.0d8a90p-3, 0x1.ac90bep-4, -0x1.7140b6p-5},
+                              {});
+    const Real tail = fma(t2 * t, p, t2 * -0.5);
+    return fma(k, ln2_high_f32, t + fma(k, ln2_low_f32, tail));
+  }
+  // log (1 + t) = 2 atanh s, s = t / (2 + t), written as t - (t²/2 - s·(t²/2 + s²·p(s²))).
+  const Real s = t / (t + 2.0), z = s * s, half_square = t * t * 0.5;
+  const Real p = polynomial(z, {},
+                            {0x1.555555555558bp-1, 0x1.9999999981a64p-2, 0x1.24924940a4015p-2, 0x1.c71c52f0ac01bp-3,
+                             0x1.7466155296eafp-3, 0x1.39a5773fda576p-3, 0x1.2ee369f40b674p-3});
+  const Real tail = fma(s, fma(z, p, half_square), k * ln2_low_f64);
+  return fma(k, ln2_high_f64, t - (half_square - tail));
+}
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+Real exp_of(Real x) {
+  const Reduced e = reduce(at_most(at_least(x, x.f32() ? -104.0 : -746.0), x.f32() ? 89.0 : 710.0));
+  return scale(e.expm1 + 1.0, e.n);
+}
+
+Real expm1_of(Real x) { return copysign(half_expm1(x) * 2.0, x); }
+
+Real log_of(Real x) {
+  const Real y = choose(x < infinity, log_of_positive(x), x);
+  return choose(x.b->CreateFCmpUGT(x.v, x.like(0).v), y, choose(equal(x, 0.0), x.like(-infinity), x.like(nan)));
+}
+
+// log u + (x - (u - 1)) / u, u = 1 + x: the second term is what rounding u lost.
+Real log1p_of(Real x) {
+  const Real u = x + 1.0;
+  const Real y = choose(x < infinity, log_of_positive(u) + (x - (u - 1.0)) / u, x);
+  return copysign(
+      choose(x.b->CreateFCmpUGT(x.v, x.like(-1).v), y, choose(equal(x, -1.0), x.like(-infinity), x.like(nan))), x);
+}
+
+// h / (h + 1), h = (e^{2|x|} - 1) / 2, clamped where the quotient rounds to 1.
+Real tanh_of(Real x) {
+  const Real h = half_expm1(at_most(abs(x + x), x.f32() ? 20.0 : 44.0));
+  return copysign(h / (h + 1.0), x);
+}
+
+// (t + t / (t + 1)) / 2, t = e^{|x|} - 1.
+Real sinh_of(Real x) {
+  const Real h = half_expm1(abs(x));
+  return copysign(choose(h < infinity, h + h / fma(h, 2.0, 1.0), h), x);
+}
+Real cosh_of(Real x) {
+  const Real h = half_exp(abs(x));
+  return h + 0.25 / h;
+}
+Real logistic_of(Real x) { return 1.0 / (exp_of(-x) + 1.0); }
+
+// An odd polynomial to 1; beyond, 1 - e^{p(|x|)} with p a fit of log erfc, until it rounds to 1.
+Real erf_of(Real x) {
+  const Real a = at_most(abs(x), x.f32() ? 3.95 : 5.95), z = x * x;
+  const Real near =
+      x * polynomial(z,
+                     {0x1.20dd74p+0, -0x1.81273ep-2, 0x1.ce2cf8p-4, -0x1.b7f90cp-6, 0x1.5405b2p-8, -0x1.a3f70cp-11,
+                      0x1.496a66p-14},
+                     {0x1.20dd750429b6dp+0, -0x1.812746b0379e6p-2, 0x1.ce2f21a042b20p-4, -0x1.b82ce3128499ap-6,
+                      0x1.565bcd0db0295p-8, -0x1.c02db3d8ec5d8p-11, 0x1.f9a321a10915bp-14, -0x1.f4d1df37d5773p-17,
+                      0x1.b9def18c1ca5bp-20, -0x1.5f1d3631213e3p-23, 0x1.f7a40c4d6e249p-27, -0x1.386aaf3772f46p-30,
+                      0x1.05797cc71fc8bp-34});
+  const Real log_erfc = polynomial(
+      a,
+      {-0x1.2f4fbap-10, -0x1.1fb16cp+0, -0x1.497e8p-1, -0x1.937096p-4, 0x1.42778ap-6, -0x1.3de2a8p-9, 0x1.1bb492p-13},
+      {-0x1.78af5f3ec119dp-26, -0x1.20dd72d2a8afep+0,  -0x1.45f309093ddd0p-1,  -0x1.a4f6eab517c45p-4,
+       0x1.398f8146d77f8p-6,   0x1.7e9c15cfa494ap-13,  -0x1.af7312d26fafep-10, 0x1.1042e704d0d28p-11,
+       0x1.b1afd19c31cd2p-15,  -0x1.1527f31991e30p-13, 0x1.43d00a6c1de76p-14,  -0x1.fa0e5e669f633p-16,
+       0x1.2f8d8ce63bbf2p-17,  -0x1.240af92a8da3bp-19, 0x1.c97e0933f5854p-22,  -0x1.24454832b1d75p-24,
+       0x1.2e8c69facdbbbp-27,  -0x1.f439d2030d3fap-31, 0x1.428f5c3b275dep-34,  -0x1.38a2815f940bcp-38,
+       0x1.ac45f2fdc3664p-43,  -0x1.717c4b256d4c8p-48, 0x1.2dd1ae635a529p-54});
+  const Real far = copysign(1.0 - exp_of(log_erfc), x);
+  return choose(abs(x) < 1.0, near, far);
+}
+
+// f32: e^{y·log |x|} in f64, which leaves one rounding. f64: the C library.
+Real pow_of(Real x, Real y) {
+  if (!x.f32()) return by_library("pow", {x, y});
+  Builder& b = *x.b;
+  llvm::Type* wide = b.getDoubleTy();
+  if (x.type()->isVectorTy()) wide = llvm::VectorType::get(wide, llvm::cast<llvm::VectorType>(x.type()));
+  const auto widen = [&](Real v) { return Real{&b, b.CreateFPExt(v.v, wide)}; };
+  const Real power = exp_of(widen(y) * log_of(abs(widen(x))));
+  Real result{&b, b.CreateFPTrunc(power.v, x.type())};
+  result = choose(equal(abs(x), 1.0), x.like(1), result);
+  // A negative base: the sign of an odd y; no real power by a y that is not an integer. Beyond 2^24 every y is even.
+  const auto truncated = [&](Real v) { return Real{&b, b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, v.v)}; };
+  llvm::Value* integral = equal(truncated(y), y);
+  const Real half = y * 0.5;
+  llvm::Value* odd = b.CreateAnd(integral, b.CreateNot(equal(truncated(half), half)));
+  llvm::Value* negative = b.CreateICmpSLT(x.bits(), x.integer(0));
+  const Real of_negative = choose(odd, -result, result);
+  llvm::Value* unreal = b.CreateAnd(b.CreateNot(integral), b.CreateAnd(x < 0.0, abs(x) < infinity));
+  result = choose(negative, choose(unreal, x.like(nan), of_negative), result);
+  result = choose(b.CreateFCmpUNO(x.v, y.v), x.like(nan), result);
+  return choose(b.CreateOr(equal(y, 0.0), equal(x, 1.0)), x.like(1), result);
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,157 @@
+// Trigonometric functions and their inverses for lanes of f32 and f64. Coefficients: tools/minimax.py.
+#include "tenon/compile/cpu/real.h"
+
+namespace tenon::cpu {
+namespace {
+
+// π in three parts, all positive so that -0 keeps its sign; with fused multiply-add every step of the reduction is
+// exact or rounds once, up to the limits below.
+struct Parts {
+  double first, second, third;
+};
+constexpr Parts pi_f32{0x1.921fb4p1, 0x1.4442d0p-23, 0x1.846988p-47};
+constexpr Parts pi_f64{0x1.921fb54442d18p1, 0x1.1a62633145c06p-53, 0x1.c1cd129024e08p-106};
+constexpr double inverse_pi = 0x1.45f306dc9c883p-2;
+constexpr double half_pi_high = 0x1.921fb54442d18p0, half_pi_low = 0x1.1a62633145c07p-54;
+
+// Arguments that the reduction does not serve, NaN among them.
+llvm::Value* too_large(Real x) { return x.b->CreateFCmpUGE(abs(x).v, x.like(x.f32() ? 1e5 : 1e8).v); }
+
+// x - k·unit·π
+Real reduce(Real x, Real k, double unit) {
+  const Parts& pi = x.f32() ? pi_f32 : pi_f64;
+  return fma(k, -unit * pi.third, fma(k, -unit * pi.second, fma(k, -unit * pi.first, x)));
+}
+
+// sin r for |r| <= π/2, with r's sign, negated where the top bit of `flip` is set.
+Real sin_of_reduced(Real r, llvm::Value* flip) {
+  Builder& b = *r.b;
+  const Real z = r * r;
+  const Real p =
+      polynomial(z, {-0x1.55554cp-3, 0x1.110ed4p-7, -0x1.9f6ffep-13, 0x1.5dbdf0p-19},
+                 {-0x1.5555555555555p-3, 0x1.11111111110c1p-7, -0x1.a01a01a0148b2p-13, 0x1.71de3a52876dbp-19,
+                  -0x1.ae6454cb2727ap-26, 0x1.6123cb1b66b1cp-33, -0x1.ae4319b67041fp-41, 0x1.8829322d122a4p-49});
+  const Real y = copysign(fma(r * z, p, r), r);
+  return r.of_bits(b.CreateXor(y.bits(), flip));
+}
+llvm::Value* top_bit(Real x) { return x.like(-0.0).bits(); }
+unsigned to_top(Real x) { return x.f32() ? 31 : 63; }
+
+// By the nearest multiple of π: x = k·π + r, sin x = (-1)^k sin r.
+Real near_sin(Real x) {
+  const Real shifted = fma(x, inverse_pi, magic(x));
+  return sin_of_reduced(reduce(x, shifted - magic(x), 1), x.b->CreateShl(shifted.bits(), to_top(x)));
+}
+// By the nearest odd multiple of π/2: cos x = -(-1)^k sin (x - (k + 1/2)·π).
+Real near_cos(Real x) {
+  const Real shifted = fma(x, inverse_pi, -0.5) + magic(x);
+  llvm::Value* flip = x.b->CreateXor(x.b->CreateShl(shifted.bits(), to_top(x)), top_bit(x));
+  return sin_of_reduced(reduce(x, (shifted - magic(x)) + 0.5, 1), flip);
+}
+// By the nearest multiple of π/2: tan r, or -1 / tan r where the multiple is odd.
+Real near_tan(Real x) {
+  Builder& b = *x.b;
+  const Real shifted = fma(x, 2 * inverse_pi, magic(x));
+  const Real r = reduce(x, shifted - magic(x), 0.5), z = r * r;
+  const Real p = polynomial(z, {-0x1.555546p-3, 0x1.11073ap-7, -0x1.9943bep-13},
+                            {-0x1.5555555555548p-3, 0x1.111111110f7d3p-7, -0x1.a01a019bfe1bap-13, 0x1.71de3567dc147p-19,
+                             -0x1.ae5e5a85f9cd6p-26, 0x1.5d8fc9de8d0d8p-33});
+  const Real q = polynomial(z, {0x1.55554ap-5, -0x1.6c0c8cp-10, 0x1.9a029cp-16},
+                            {0x1.555555555554cp-5, -0x1.6c16c16c151b6p-10, 0x1.a01a019cb6811p-16,
+                             -0x1.27e4f80cfdc4dp-22, 0x1.1ee9edc883cffp-29, -0x1.8faf7f94b4d54p-37});
+  const Real sine = copysign(fma(r * z, p, r), r), cosine = fma(z * z, q, fma(z, -0.5, 1.0));
+  llvm::Value* odd = b.CreateICmpNE(b.CreateAnd(shifted.bits(), x.integer(1)), x.integer(0));
+  return choose(odd, -cosine, sine) / choose(odd, sine, cosine);
+}
+
+// Without fused multiply-add the steps of the reduction would round.
+bool reducible(Real x) { return has_feature(*x.b, "+fma"); }
+
+// (asin s) - s for |s| <= 1/2, z = s².
+Real asin_tail(Real s, Real z) {
+  return s * z *
+         polynomial(z, {0x1.5555c8p-3, 0x1.3301fep-4, 0x1.747c2cp-5, 0x1.8c3aeep-6, 0x1.595ea2p-5},
+                    {0x1.555555555539ap-3, 0x1.333333336d990p-4, 0x1.6db6db42f356bp-5, 0x1.f1c72c17f734ep-6,
+                     0x1.6e89f6f299175p-6, 0x1.1c6bbd6b493c1p-6, 0x1.c700494c6e2a6p-7, 0x1.8eb3c5d9dd536p-7,
+                     0x1.ac491571da28cp-8, 0x1.3fa704946a91bp-6, -0x1.0960ccfa70563p-6, 0x1.05486e97d87cfp-5});
+}
+// high + low = unit·π/2 in x's type.
+double high_of(Real x, double unit) { return unit * (x.f32() ? 0x1.921fb6p0 : half_pi_high); }
+double low_of(Real x, double unit) { return unit * (x.f32() ? -0x1.777a5cp-25 : half_pi_low); }
+
+// atan (n / d) for 0 <= n <= d, d > 0: beyond tan π/8, π/4 + atan ((n - d) / (n + d)).
+struct Angle {
+  Real high, low;
+};
+Angle atan_of_quotient(Real n, Real d) {
+  llvm::Value* far = n > d * 0x1.a827999fcef32p-2;
+  const Real t = choose(far, n - d, n) / choose(far, n + d, d), z = t * t;
+  const Real tail =
+      t * z *
+      polynomial(z, {-0x1.55554ap-2, 0x1.999196p-3, -0x1.23b4f2p-3, 0x1.b1e82p-4, -0x1.f1d3d2p-5},
+                 {-0x1.5555555555320p-2, 0x1.9999999949f41p-3, -0x1.249249059213ap-3, 0x1.c71c65d1d8828p-4,
+                  -0x1.745bc31855562p-4, 0x1.3afc30d5f75f3p-4, -0x1.1004f1697983ep-4, 0x1.d251bb66ba242p-5,
+                  -0x1.650d142979045p-5, 0x1.5c31c77d15c53p-6});
+  const Real zero = n.like(0);
+  return {choose(far, n.like(high_of(n, 0.5)), zero), t + (tail + choose(far, n.like(low_of(n, 0.5)), zero))};
+}
+// unit·π/2 minus the angle.
+Angle complement(Angle a, double unit) { return {high_of(a.high, unit) - a.high, low_of(a.high, unit) - a.low}; }
+Angle choose(llvm::Value* condition, Angle x, Angle y) {
+  return {choose(condition, x.high, y.high), choose(condition, x.low, y.low)};
+}
+
+}  // namespace
+
+Real sin_of(Real x) { return reducible(x) ? unless_rare(x, too_large(x), "sin", near_sin) : by_library("sin", {x}); }
+Real cos_of(Real x) { return reducible(x) ? unless_rare(x, too_large(x), "cos", near_cos) : by_library("cos", {x}); }
+Real tan_of(Real x) { return reducible(x) ? unless_rare(x, too_large(x), "tan", near_tan) : by_library("tan", {x}); }
+
+// Beyond 1/2: π/2 - 2 asin sqrt((1 - |x|) / 2).
+Real asin_of(Real x) {
+  const Real a = abs(x);
+  llvm::Value* small = a < 0.5;
+  const Real z = choose(small, x * x, fma(a, -0.5, 0.5)), s = choose(small, a, sqrt(z)), tail = asin_tail(s, z);
+  const Real far = high_of(x, 1) - (s * 2.0 + (tail * 2.0 - low_of(x, 1)));
+  return copysign(choose(small, s + tail, far), x);
+}
+Real acos_of(Real x) {
+  const Real a = abs(x);
+  llvm::Value* small = a < 0.5;
+  const Real z = choose(small, x * x, fma(a, -0.5, 0.5)), s = choose(small, x, sqrt(z)), tail = asin_tail(s, z);
+  const Real middle = high_of(x, 1) - (s + (tail - low_of(x, 1)));
+  const Real right = (s + tail) * 2.0, left = high_of(x, 2) - (s * 2.0 + (tail * 2.0 - low_of(x, 2)));
+  return choose(small, middle, choose(x > 0.0, right, left));
+}
+
+Real atan_of(Real x) {
+  const Real a = abs(x), one = x.like(1);
+  llvm::Value* steep = a > 1.0;
+  // 1 / a, not n / d swapped: infinity over infinity has no place here.
+  const Angle angle = atan_of_quotient(choose(steep, one / a, a), one);
+  const Angle full = choose(steep, complement(angle, 1), angle);
+  return copysign(full.high + full.low, x);
+}
+
+Real atan2_of(Real y, Real x) {
+  Builder& b = *x.b;
+  Real p = abs(y), q = abs(x);
+  // Where both are zero or both infinite, an angle of 0 or π/4 by convention; halved, so that sums stay finite.
+  llvm::Value* both_zero = b.CreateAnd(equal(p, 0.0), equal(q, 0.0));
+  llvm::Value* same = b.CreateAnd(equal(p, q), b.CreateNot(both_zero));
+  llvm::Value* steep = p > q;
+  Real n = choose(steep, q, p), d = choose(steep, p, q);
+  llvm::Value* huge = d > (x.f32() ? 0x1p126 : 0x1p1022);
+  n = choose(huge, n * 0.25, n);
+  d = choose(huge, d * 0.25, d);
+  n = choose(same, x.like(1), n);
+  d = choose(b.CreateOr(same, both_zero), x.like(1), d);
+  Angle angle = atan_of_quotient(n, d);
+  angle = choose(steep, complement(angle, 1), angle);
+  llvm::Value* left = b.CreateICmpSLT(x.bits(), x.integer(0));
+  angle = choose(left, complement(angle, 2), angle);
+  const Real result = copysign(angle.high + angle.low, y);
+  return choose(b.CreateFCmpUNO(x.v, y.v), x + y, result);
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,177 @@
+// The inlined mathematics against long double: dense samples and special values, in vector lanes and in remainders.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include "tenon/compile/codegen.h"
+
+namespace tenon {
+namespace {
+
+using kernel::Binary;
+using kernel::Expr;
+using kernel::Unary;
+
+template <class T>
+constexpr DType dtype_of = sizeof(T) == 4 ? DType::f32 : DType::f64;
+
+// Runs `value(x, y)` for every element of xs and ys as one native nest.
+template <class T>
+std::vector<T> run(const std::function<Expr(Expr, Expr)>& value, const std::vector<T>& xs, const std::vector<T>& ys) {
+  const auto n = static_cast<std::int64_t>(xs.size());
+  kernel::Function f{.name = "math", .arguments = 3, .vars = 1};
+  for (std::uint32_t i = 0; i < 3; ++i)
+    f.slots.push_back({.dtype = dtype_of<T>, .elements = n, .place = kernel::Slot::Place::argument, .argument = i});
+  const Expr i = kernel::variable(0);
+  f.body.push_back(
+      kernel::Nest{.vars = {0},
+                   .sizes = {n},
+                   .stores = {{.slot = 2,
+                               .offset = i,
+                               .value = value(kernel::load(0, dtype_of<T>, i), kernel::load(1, dtype_of<T>, i)),
+                               .condition = {}}}});
+  std::vector<T> result(xs.size());
+  void* arguments[] = {const_cast<T*>(xs.data()), const_cast<T*>(ys.data()), result.data()};
+  compile_native(f)->entry(arguments, nullptr);
+  return result;
+}
+
+// Distance from the exact value in units of the last place of T there; results below the normal numbers may be flushed.
+template <class T>
+double ulps(T got, long double exact) {
+  if (std::isnan(exact)) return std::isnan(got) ? 0 : 1e9;
+  const auto rounded = static_cast<T>(exact);
+  if (std::isinf(rounded) || std::isinf(got)) {
+    if (got == rounded) return 0;
+    return std::fabs(static_cast<long double>(got)) >= std::numeric_limits<T>::max() * 0.9999999L &&
+                   std::fabs(exact) >= std::numeric_limits<T>::max() * 0.9999999L && std::signbit(got) == (exact < 0)
+               ? 1
+               : 1e9;
+  }
+  const auto least = static_cast<long double>(std::numeric_limits<T>::min());
+  if (std::fabs(exact) < least) return std::fabs(got - exact) <= least ? 0 : 1e9;
+  int exponent;
+  std::frexp(exact, &exponent);
+  return static_cast<double>(std::fabs(got - exact) / std::ldexp(1.0L, exponent - std::numeric_limits<T>::digits));
+}
+
+template <class T>
+std::vector<T> special_values() {
+  using L = std::numeric_limits<T>;
+  std::vector<T> values;
+  for (T v :
+       {T(0),   L::min(),      L::max(), L::infinity(),    L::epsilon(), T(1),          T(0.5),       T(2),
+        T(3),   T(0.99999994), T(88.5),  T(89.2),          T(104),       T(709.5),      T(710.2),     T(746),
+        T(1e5), T(1e8),        T(1e20),  T(1.57079632679), T(0.75),      T(0.41421357), T(2.4142137), T(8388608.5)})
+    for (T s : {v, -v}) values.push_back(s);
+  values.push_back(L::quiet_NaN());
+  return values;
+}
+
+// Even samples of [low, high], values of all magnitudes inside it, and the special ones; not a multiple of any vector.
+template <class T>
+std::vector<T> samples(double low, double high) {
+  std::mt19937 random(17);
+  std::vector<T> values = special_values<T>();
+  for (int i = 0; i < 40000; ++i) values.push_back(static_cast<T>(low + (high - low) * i / 39999.0));
+  std::uniform_real_distribution<double> exponent(std::numeric_limits<T>::min_exponent + 1, 8);
+  for (int i = 0; i < 20000; ++i) {
+    const double v = std::exp2(exponent(random)) * (i % 2 == 0 ? 1 : -1);
+    if (v >= low && v <= high) values.push_back(static_cast<T>(v));
+  }
+  if (values.size() % 8 == 0) values.push_back(T(1));
+  return values;
+}
+
+struct Case {
+  Unary op;
+  long double (*exact)(long double);
+  double low, high, bound_f32, bound_f64;
+};
+
+// Bounds a little above what dense sampling found.
+const Case cases[] = {
+    {Unary::exp, expl, -750, 715, 2, 2},
+    {Unary::expm1, expm1l, -50, 715, 3, 3},
+    {Unary::log, logl, 0, 100, 2, 2},
+    {Unary::log1p, log1pl, -1, 50, 3, 3},
+    {Unary::sin, sinl, -200, 200, 2, 2},
+    {Unary::cos, cosl, -200, 200, 2.1, 2},
+    {Unary::tan, tanl, -200, 200, 4, 4},
+    {Unary::tanh, tanhl, -22, 22, 3, 3},
+    {Unary::sinh, sinhl, -715, 715, 4, 4},
+    {Unary::cosh, coshl, -715, 715, 3, 3},
+    {Unary::asin, asinl, -1, 1, 3, 3},
+    {Unary::acos, acosl, -1, 1, 3, 3},
+    {Unary::atan, atanl, -30, 30, 3, 3},
+    {Unary::erf, erfl, -7, 7, 3, 3},
+    {Unary::logistic, [](long double x) { return 1 / (1 + expl(-x)); }, -87, 40, 3, 3},
+    {Unary::rsqrt, [](long double x) { return x == 0 ? 1 / x : 1 / sqrtl(x); }, 0, 100, 2, 2},
+    {Unary::sqrt, sqrtl, 0, 100, 1, 1},
+    {Unary::round, rintl, -100, 100, 0, 0},
+    {Unary::sign, [](long double x) { return x > 0   ? 1.0L
+                                             : x < 0 ? -1.0L
+                                                     : x; }, -10, 10, 0, 0},
+};
+
+template <class T>
+void check(const Case& c, double bound) {
+  const std::vector<T> xs = samples<T>(c.low, c.high);
+  const std::vector<T> got = run<T>([&](Expr x, Expr) { return kernel::unary(c.op, x); }, xs, xs);
+  double worst = 0;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    if (const double error = ulps(got[i], c.exact(xs[i])); error > worst) worst = error, at = i;
+  std::printf("%-9s %s %8.2f ulp at %.9g\n", std::string(name(c.op)).c_str(), sizeof(T) == 4 ? "f32" : "f64", worst,
+              static_cast<double>(xs[at]));
+  EXPECT_LE(worst, bound) << name(c.op) << "(" << xs[at] << ") gave " << got[at] << ", exactly "
+                          << static_cast<double>(c.exact(xs[at]));
+  // 0 keeps its sign in the odd functions.
+  if (c.exact(-0.0L) == 0 && std::signbit(c.exact(-0.0L))) {
+    EXPECT_TRUE(std::signbit(run<T>([&](Expr x, Expr) { return kernel::unary(c.op, x); }, {T(-0.0)}, {T(0)})[0]))
+        << name(c.op);
+  }
+}
+
+class Math : public testing::TestWithParam<Case> {};
+TEST_P(Math, F32) { check<float>(GetParam(), GetParam().bound_f32); }
+TEST_P(Math, F64) { check<double>(GetParam(), GetParam().bound_f64); }
+INSTANTIATE_TEST_SUITE_P(Functions, Math, testing::ValuesIn(cases),
+                         [](const auto& info) { return std::string(name(info.param.op)); });
+
+template <class T>
+void check_pairs(Binary op, long double (*exact)(long double, long double), double scale, double bound) {
+  std::vector<T> xs, ys;
+  for (T x : special_values<T>())
+    for (T y : special_values<T>()) xs.push_back(x), ys.push_back(y);
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  for (int i = 0; i < 40000; ++i) {
+    xs.push_back(static_cast<T>(std::exp(3 * normal(random)) * (i % 3 == 0 ? -1 : 1)));
+    const double y = scale * normal(random);
+    ys.push_back(static_cast<T>(i % 5 == 0 ? std::round(y) : y));
+  }
+  const std::vector<T> got = run<T>([&](Expr x, Expr y) { return kernel::binary(op, x, y); }, xs, ys);
+  double worst = 0;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    if (const double error = ulps(got[i], exact(xs[i], ys[i])); error > worst) worst = error, at = i;
+  std::printf("%-9s %s %8.2f ulp at %.9g, %.9g\n", std::string(name(op)).c_str(), sizeof(T) == 4 ? "f32" : "f64", worst,
+              static_cast<double>(xs[at]), static_cast<double>(ys[at]));
+  EXPECT_LE(worst, bound) << name(op) << "(" << xs[at] << ", " << ys[at] << ") gave " << got[at] << ", exactly "
+                          << static_cast<double>(exact(xs[at], ys[at]));
+}
+TEST(MathPairs, PowF32) { check_pairs<float>(Binary::pow, powl, 5, 1); }
+TEST(MathPairs, PowF64) { check_pairs<double>(Binary::pow, powl, 30, 1.5); }
+TEST(MathPairs, Atan2F32) { check_pairs<float>(Binary::atan2, atan2l, 10, 4); }
+TEST(MathPairs, Atan2F64) { check_pairs<double>(Binary::atan2, atan2l, 10, 4); }
+TEST(MathPairs, RemF32) { check_pairs<float>(Binary::rem, fmodl, 10, 0); }
+TEST(MathPairs, RemF64) { check_pairs<double>(Binary::rem, fmodl, 10, 0); }
+
+}  // namespace
+}  // namespace tenon
