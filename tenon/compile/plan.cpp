@@ -132,7 +132,8 @@ class BlockPlanner {
   const std::vector<std::int64_t> sizes(Var v) const { return program_.type(v).shape.sizes(); }
 
   void copy(const Place& to, const Place& from, const Type& type) {
-    block_.push_back(kernel::Copy{to.slot, from.slot, to.offset, from.offset, elements_of(type)});
+    const std::int64_t row = type.rank() == 0 ? 1 : type.shape[type.rank() - 1].value();
+    block_.push_back(kernel::Copy{to.slot, from.slot, to.offset, from.offset, elements_of(type), row});
   }
 
   Place place_for(Var v) {
@@ -252,8 +253,10 @@ class BlockPlanner {
     try {
       const auto extent = sizes(group[0]);
       nest = build_nest(group, extent, false);
-      // Everything is read at the nest's own index: one flat loop serves.
-      if (identity_only_ && extent.size() > 1) nest = build_nest(group, extent, true);
+      // Everything is read at the nest's own index: one flat loop serves. Small arrays keep their rows: all that reads
+      // and writes them agrees in pieces then, and they become registers.
+      if (identity_only_ && extent.size() > 1 && elements_of(program_.type(group[0])) > local_limit)
+        nest = build_nest(group, extent, true);
     } catch (const Split&) {
       for (Var o : group) building_.erase(o), pending_[o] = true;
       throw;
@@ -338,7 +341,7 @@ class BlockPlanner {
       (inner ? r.inner_sizes : r.outer_sizes).push_back(extent[i]);
       if (!inner) outer.push_back(nest_index_[i]);
     }
-    const bool flat = identity_only_ && r.outer_vars.empty() && extent.size() > 1;
+    const bool flat = identity_only_ && r.outer_vars.empty() && extent.size() > 1 && elements_of(in[0]) > local_limit;
     if (flat) {
       begin_nest(extent, true);
       r.value = element(x, nest_index_);

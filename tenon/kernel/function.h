@@ -59,6 +59,7 @@ struct Copy {
   SlotId to, from;
   Expr to_offset, from_offset;
   std::int64_t elements;
+  std::int64_t row = 1;  // elements of the last axis: small arrays move row by row, as nests over them do
 };
 
 // c[batch, m, n] = Σ_k a[batch, m, k]·b[batch, k, n], by strides in elements.

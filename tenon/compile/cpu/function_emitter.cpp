@@ -390,8 +390,8 @@ class FunctionEmitter {
     std::vector<Value*> values;
     const auto lanes = static_cast<std::int64_t>(widest(size_of(dtype)));
     const auto pieces = [&](auto&& f) {
-      for (std::int64_t at = 0; at < c.elements; at += lanes) {
-        const std::int64_t width = std::min(lanes, c.elements - at);
+      for (std::int64_t at = 0, width = 0; at < c.elements; at += width) {
+        width = std::min({lanes, c.elements - at, c.row - at % c.row});
         f(at, width == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(width)));
       }
     };
