@@ -11,6 +11,7 @@
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
 #include "tenon/ops/indexing.h"
+#include "tenon/ops/random.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/statistics.h"

@@ -51,6 +51,7 @@ Array acos(const Operand& x);
 Array atan(const Operand& x);
 Array logistic(const Operand& x);  // 1 / (1 + exp(-x))
 Array erf(const Operand& x);
+Array erf_inv(const Operand& x);  // ±Inf at ±1, NaN outside
 Array square(const Operand& x);
 Array is_finite(const Operand& x);
 Array is_nan(const Operand& x);
@@ -60,6 +61,10 @@ Array operator!(const Operand& x);
 Array operator&(const Operand& x, const Operand& y);
 Array operator|(const Operand& x, const Operand& y);
 Array operator^(const Operand& x, const Operand& y);
+// Integers: x·2^y, and x/2^y rounded down (zeros come in from the left where x is unsigned, else its sign). A shift by
+// the width or more, or by a negative number, leaves 0 (or -1).
+Array shift_left(const Operand& x, const Operand& y);
+Array shift_right(const Operand& x, const Operand& y);
 
 // Element by element, bool[…].
 Array operator==(const Operand& x, const Operand& y);

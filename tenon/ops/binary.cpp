@@ -14,7 +14,8 @@ using kernel::Binary;
 using Partials = std::pair<PartialRule, PartialRule>;
 
 extern const OpInfo add_info, sub_info, mul_info, div_info, rem_info, pow_info, atan2_info, max_info, min_info,
-    and_info, or_info, xor_info, eq_info, ne_info, lt_info, le_info, gt_info, ge_info, select_info;
+    and_info, or_info, xor_info, shift_left_info, shift_right_info, eq_info, ne_info, lt_info, le_info, gt_info,
+    ge_info, select_info;
 
 // Linear in both operands together.
 TransposeRule transpose_add(bool negate_second) {
@@ -215,6 +216,58 @@ const OpInfo xor_info =
                                 .lower = Binary::xor_,
                                 .sample = {{0, 5}, {0, 5}}});
 
+// Whether a shift leaves something: the amount as unsigned is below the width.
+template <class T>
+bool shifts(T by) {
+  return static_cast<std::make_unsigned_t<T>>(by) < sizeof(T) * 8;
+}
+// The loop language shifts by less than the width alone.
+OpInfo guarded_shift(OpInfo op, Binary shift) {
+  op.lower = LowerRule(LowerElement{
+      [shift](const LowerArgs& args) {
+        const kernel::Expr x = args.load(0, args.index), y = args.load(1, args.index);
+        const auto number = [&](double value) { return kernel::constant_like(x, value); };
+        const double width = static_cast<double>(size_of(x.dtype()) * 8);
+        kernel::Expr inside = kernel::binary(Binary::lt, y, number(width));
+        if (is_signed_integer(x.dtype()))
+          inside = kernel::binary(Binary::and_, inside, kernel::binary(Binary::ge, y, number(0)));
+        const kernel::Expr shifted = kernel::binary(shift, x, kernel::binary(Binary::and_, y, number(width - 1)));
+        const bool keeps_sign = shift == Binary::shift_right && is_signed_integer(x.dtype());
+        return kernel::select(inside, shifted, keeps_sign ? kernel::binary(shift, x, number(width - 1)) : number(0));
+      },
+      true});
+  return op;
+}
+const OpInfo shift_left_info = guarded_shift(
+    binary(shift_left_info, BinarySpec{.name = "shift_left",
+                                       .summary = "x moved left by y bits",
+                                       .dtypes = dtypes::integer,
+                                       .eval =
+                                           [](auto x, auto y) {
+                                             using T = decltype(x);
+                                             using U = std::make_unsigned_t<T>;
+                                             if (!shifts(y)) return T(0);
+                                             return static_cast<T>(static_cast<std::uint64_t>(static_cast<U>(x)) << y);
+                                           },
+                                       .jvp = no_logic_derivative,
+                                       .lower = Binary::shift_left,
+                                       .sample = {{0, 5}, {0, 9}}}),
+    Binary::shift_left);
+const OpInfo shift_right_info = guarded_shift(
+    binary(shift_right_info, BinarySpec{.name = "shift_right",
+                                        .summary = "x moved right by y bits; its sign comes in where it has one",
+                                        .dtypes = dtypes::integer,
+                                        .eval =
+                                            [](auto x, auto y) {
+                                              using T = decltype(x);
+                                              if (!shifts(y)) return x < T(0) ? static_cast<T>(-1) : T(0);
+                                              return static_cast<T>(x >> y);
+                                            },
+                                        .jvp = no_logic_derivative,
+                                        .lower = Binary::shift_right,
+                                        .sample = {{0, 100}, {0, 9}}}),
+    Binary::shift_right);
+
 constexpr Absent bool_result{"its result is a bool"};
 template <class Set, class F>
 OpInfo comparison(const OpInfo& self, std::string_view name, std::string_view summary, Set set, F f, Binary lower) {
@@ -310,9 +363,9 @@ const OpInfo select_info{
 };
 
 const bool installed = [] {
-  for (const OpInfo* op :
-       {&add_info, &sub_info, &mul_info, &div_info, &rem_info, &pow_info, &atan2_info, &max_info, &min_info, &and_info,
-        &or_info, &xor_info, &eq_info, &ne_info, &lt_info, &le_info, &gt_info, &ge_info, &select_info})
+  for (const OpInfo* op : {&add_info, &sub_info, &mul_info, &div_info, &rem_info, &pow_info,        &atan2_info,
+                           &max_info, &min_info, &and_info, &or_info,  &xor_info, &shift_left_info, &shift_right_info,
+                           &eq_info,  &ne_info,  &lt_info,  &le_info,  &gt_info,  &ge_info,         &select_info})
     install_op(*op);
   return true;
 }();
@@ -351,6 +404,8 @@ Array min(const Operand& x, const Operand& y) { return apply(min_info, x, y); }
 Array operator&(const Operand& x, const Operand& y) { return apply(and_info, x, y); }
 Array operator|(const Operand& x, const Operand& y) { return apply(or_info, x, y); }
 Array operator^(const Operand& x, const Operand& y) { return apply(xor_info, x, y); }
+Array shift_left(const Operand& x, const Operand& y) { return apply(shift_left_info, x, y); }
+Array shift_right(const Operand& x, const Operand& y) { return apply(shift_right_info, x, y); }
 Array operator==(const Operand& x, const Operand& y) { return apply(eq_info, x, y).with_weak(false); }
 Array operator!=(const Operand& x, const Operand& y) { return apply(ne_info, x, y).with_weak(false); }
 Array operator<(const Operand& x, const Operand& y) { return apply(lt_info, x, y).with_weak(false); }

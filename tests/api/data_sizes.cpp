@@ -7,8 +7,8 @@
 #include "tenon/tenon.h"
 
 namespace tn = tenon;
-using tn::Array;
 using testing::ElementsAre;
+using tn::Array;
 
 namespace {
 
@@ -48,13 +48,13 @@ TEST(DataSizes, GradientThroughAComputedMask) {
 
 TEST(DataSizes, SecondDerivatives) {
   const auto loss = [](const Array& a) { return tn::sum(tn::exp(tn::compress(a, mask))); };
-  EXPECT_THAT(of(tn::hvp(loss, x, y)), ElementsAre(testing::DoubleEq(5 * std::exp(1.0)), 0,
-                                                   testing::DoubleEq(3 * std::exp(3.0)),
-                                                   testing::DoubleEq(2 * std::exp(4.0)), 0));
+  EXPECT_THAT(of(tn::hvp(loss, x, y)),
+              ElementsAre(testing::DoubleEq(5 * std::exp(1.0)), 0, testing::DoubleEq(3 * std::exp(3.0)),
+                          testing::DoubleEq(2 * std::exp(4.0)), 0));
   const auto of_gradient = [&](const Array& a) { return tn::sum(tn::grad(loss)(a) * y); };
-  EXPECT_THAT(of(tn::grad(of_gradient)(x)), ElementsAre(testing::DoubleEq(5 * std::exp(1.0)), 0,
-                                                        testing::DoubleEq(3 * std::exp(3.0)),
-                                                        testing::DoubleEq(2 * std::exp(4.0)), 0));
+  EXPECT_THAT(of(tn::grad(of_gradient)(x)),
+              ElementsAre(testing::DoubleEq(5 * std::exp(1.0)), 0, testing::DoubleEq(3 * std::exp(3.0)),
+                          testing::DoubleEq(2 * std::exp(4.0)), 0));
 }
 
 // A function that is called twice with different masks gives two sizes; with one mask, one.

@@ -23,6 +23,8 @@ using Complex = std::complex<Real>;
 constexpr Real exact = 0;
 // libm promises results within about one unit; the ops that are composed of two calls double it.
 constexpr Real by_libm = 2, by_two = 4;
+// Giles' polynomials are made for 3 units.
+constexpr Real by_polynomial = 4;
 
 Real sign_of(Real x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 Real half_to_even(Real x) {
@@ -35,6 +37,19 @@ Real larger(Real x, Real y) {
   if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<Real>::quiet_NaN();
   if (x == y) return std::signbit(x) ? y : x;  // -0 is below 0
   return x > y ? x : y;
+}
+
+// By bisection, on the complement where that has more digits.
+Real inverse_erf(Real x) {
+  if (!(std::abs(x) < 1)) return std::abs(x) == 1 ? std::copysign(HUGE_VALL, x) : NAN;
+  const Real size = std::abs(x);
+  Real low = 0, high = size < 0.1L ? size : 10;
+  for (int i = 0; i < 200; ++i) {
+    const Real middle = low + (high - low) / 2;
+    const bool above = size < 0.5L ? std::erf(middle) > size : std::erfc(middle) < 1 - size;
+    (above ? high : low) = middle;
+  }
+  return std::copysign(low, x);
 }
 
 struct Expectation {
@@ -89,6 +104,7 @@ const std::map<std::string_view, Expectation>& expectations() {
       {"acos", BY_LIBM_REAL(acos)},
       {"atan", BY_LIBM_REAL(atan)},
       {"erf", BY_LIBM_REAL(erf)},
+      {"erf_inv", of_one(inverse_erf, by_polynomial)},
       {"logistic", of_one([](Real x) { return 1 / (1 + std::exp(-x)); }, by_two)},
       {"is_finite", of_one([](Real x) { return Real(std::isfinite(x)); }, exact)},
       {"not", of_integers([](Wide x, Wide) { return ~x; })},
@@ -116,6 +132,10 @@ const std::map<std::string_view, Expectation>& expectations() {
       {"and", of_integers([](Wide x, Wide y) { return x & y; })},
       {"or", of_integers([](Wide x, Wide y) { return x | y; })},
       {"xor", of_integers([](Wide x, Wide y) { return x ^ y; })},
+      {"shift_left", of_integers([](Wide x, Wide y) {
+         return y < 0 || y >= 64 ? Wide(0) : static_cast<Wide>(UnsignedWide(x) << y);
+       })},
+      {"shift_right", of_integers([](Wide x, Wide y) { return y < 0 || y > 64 ? Wide(x < 0 ? -1 : 0) : x >> y; })},
       {"eq", of_order([](auto x, auto y) { return x == y; })},
       {"ne", of_order([](auto x, auto y) { return x != y; })},
       {"lt", of_order([](auto x, auto y) { return x < y; })},
@@ -204,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(All, Elementwise, testing::ValuesIn(names()),
 
 // An op that reads each operand at the output's own index has an expectation above, or a test of its own below.
 TEST(ElementwiseOps, AllHaveAnIndependentExpectation) {
-  const std::vector<std::string_view> own{"convert", "select", "literal"};
+  const std::vector<std::string_view> own{"convert", "select", "literal", "threefry2x32"};
   for (const OpInfo* op : all_ops()) {
     if (!op->lower) continue;
     const auto* element = std::get_if<LowerElement>(&*op->lower);

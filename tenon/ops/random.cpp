@@ -1,0 +1,205 @@
+#include "tenon/ops/random.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/promotion.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/shape.h"
+#include "tenon/ops/threefry.h"
+
+namespace tenon::random {
+namespace {
+
+void require_key(std::string_view op, const Array& key) {
+  if (key.dtype() == DType::u32 && key.shape() == Shape{Dim(2)}) return;
+  throw ShapeError(fmt::format("random::{}: the key is {}, not u32[2].", op, key.type().text()),
+                   "Make keys with random::key(seed) and random::split(); map over several with vmap.");
+}
+void require_real(std::string_view op, DType dtype) {
+  if (!is_real(dtype))
+    throw DTypeError(fmt::format("random::{}: {} is not a real dtype.", op, name(dtype)), "Ask for f32 or f64.");
+}
+
+Array word_of(const Array& key, std::int64_t i) { return reshape(slice(key, {Dim(i)}, {Dim(i + 1)}), Shape{}); }
+
+// 0, 1, 2, … in row-major order, as the upper and lower words of 64 bits.
+std::pair<Array, Array> counters(const Shape& shape) {
+  const Dim count = shape.elements();
+  const auto number = [&](DType dtype) {
+    Array sum = zeros(shape, dtype);
+    Dim stride = 1;
+    for (std::size_t axis = shape.rank(); axis-- > 0;) {
+      const Array along = iota(dtype, shape, static_cast<std::int64_t>(axis));
+      sum = sum + along * Array(Scalar(static_cast<std::uint64_t>(stride.value())).convert(dtype));
+      stride = stride * shape[axis];
+    }
+    return sum;
+  };
+  if (!count.known())
+    throw ShapeError("random: draws need known sizes, not " + Type::array(DType::u32, shape).text() + ".",
+                     "Draw inside a function that is compiled for fixed sizes.");
+  if (count.value() <= std::int64_t(1) << 32) return {zeros(shape, DType::u32), number(DType::u32)};
+  const Array wide = number(DType::u64);
+  return {convert(shift_right(wide, 32), DType::u32),
+          convert(wide & Array(Scalar(std::uint64_t(0xFFFFFFFFu))), DType::u32)};
+}
+
+Array block(const Array& key, const Shape& shape, ThreefryOutput output) {
+  const auto [upper, lower] = counters(shape);
+  return threefry2x32(output, broadcast_to(word_of(key, 0), shape), broadcast_to(word_of(key, 1), shape), upper, lower);
+}
+
+struct Mantissa {
+  DType bits_dtype;
+  int bits, mantissa;
+};
+Mantissa mantissa_of(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return {DType::u16, 16, 10};
+    case DType::bf16:
+      return {DType::u8, 8, 7};
+    case DType::f64:
+      return {DType::u64, 64, 52};
+    default:
+      return {DType::u32, 32, 23};
+  }
+}
+
+DType unsigned_of(DType dtype) {
+  constexpr DType by_size[] = {DType::u8, DType::u16, DType::u32, DType::u64};
+  return by_size[std::countr_zero(size_of(dtype))];
+}
+
+// The integer itself where the dtype can hold it, else its nearest one.
+Array clipped(const Array& x, DType dtype) {
+  if (!is_integer(x.dtype()))
+    throw DTypeError("random::randint: a bound is " + x.type().text() + ".", "Bounds are integers.");
+  return dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      return dispatch(x.dtype(), [&]<class From>(std::type_identity<From>) {
+        Array value = x;
+        if constexpr (std::is_integral_v<From> && !std::is_same_v<From, bool>) {
+          if (std::cmp_less(std::numeric_limits<From>::min(), std::numeric_limits<T>::min()))
+            value = max(value, Array(Scalar(static_cast<From>(std::numeric_limits<T>::min()))));
+          if (std::cmp_greater(std::numeric_limits<From>::max(), std::numeric_limits<T>::max()))
+            value = min(value, Array(Scalar(static_cast<From>(std::numeric_limits<T>::max()))));
+        }
+        return convert(value, dtype);
+      });
+    } else
+      throw DTypeError(fmt::format("random::randint: {} is not an integer dtype.", name(dtype)), "Ask for i32.");
+    return Array();
+  });
+}
+
+}  // namespace
+
+Array key(std::int64_t seed, const Where& where) {
+  const SourceScope place(where);
+  const auto all = static_cast<std::uint64_t>(seed);
+  const Array words[] = {Array(Scalar(static_cast<std::uint32_t>(all >> 32))),
+                         Array(Scalar(static_cast<std::uint32_t>(all)))};
+  return stack(words);
+}
+
+Array split(const Operand& key, std::int64_t n) {
+  const SourceScope place(key.where());
+  require_key("split", key);
+  const Array words[] = {block(key, {Dim(n)}, ThreefryOutput::first), block(key, {Dim(n)}, ThreefryOutput::second)};
+  return stack(words, 1);
+}
+
+Array fold_in(const Operand& key, const Operand& data) {
+  const SourceScope place(key.where());
+  require_key("fold_in", key);
+  if (!is_integer(data->dtype()) || data->rank() != 0)
+    throw DTypeError("random::fold_in: the data are " + data->type().text() + ", not one integer.");
+  const Array k0 = word_of(key, 0), k1 = word_of(key, 1), x1 = convert(data, DType::u32).with_weak(false);
+  const Array zero = zeros({}, DType::u32);
+  const Array words[] = {threefry2x32(ThreefryOutput::first, k0, k1, zero, x1),
+                         threefry2x32(ThreefryOutput::second, k0, k1, zero, x1)};
+  return stack(words);
+}
+
+Array bits(const Operand& key, const Shape& shape, DType dtype) {
+  const SourceScope place(key.where());
+  require_key("bits", key);
+  if (!is_unsigned_integer(dtype))
+    throw DTypeError(fmt::format("random::bits: {} is not an unsigned integer dtype.", name(dtype)), "Ask for u32.");
+  if (dtype == DType::u64) return block(key, shape, ThreefryOutput::wide);
+  return convert(block(key, shape, ThreefryOutput::mixed), dtype);
+}
+
+// The upper bits as the fraction of a number in [0, 1): n · 2^-mantissa is exact.
+Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand& low, const Operand& high) {
+  const SourceScope place(key.where());
+  require_real("uniform", dtype);
+  const Mantissa m = mantissa_of(dtype);
+  const Array fraction = shift_right(bits(key, shape, m.bits_dtype), m.bits - m.mantissa);
+  const Array unit = convert(fraction, dtype) * std::ldexp(1.0, -m.mantissa);
+  const Array from = convert(low, dtype).with_weak(false), to = convert(high, dtype).with_weak(false);
+  return max(from, unit * (to - from) + from);
+}
+
+Array normal(const Operand& key, const Shape& shape, DType dtype) {
+  const SourceScope place(key.where());
+  require_real("normal", dtype);
+  const int digits = mantissa_of(dtype).mantissa + 1;
+  const double above_minus_one = -1 + std::ldexp(1.0, -digits);  // the next number after -1
+  return erf_inv(uniform(key, shape, dtype, above_minus_one, 1)) * std::sqrt(2.0);
+}
+
+// Two draws make a number of twice the bits; its remainder by the size of the interval is nearly unbiased.
+Array randint(const Operand& key, const Shape& shape, const Operand& low, const Operand& high, DType dtype) {
+  const SourceScope place(key.where());
+  require_key("randint", key);
+  const Array from = clipped(low, dtype), to = clipped(high, dtype);
+  const DType raw = unsigned_of(dtype);
+  const auto constant = [&](std::uint64_t value) { return Array(Scalar(value).convert(raw)); };
+  const Array keys = split(key);
+  const auto draw = [&](std::int64_t i) {
+    return bits(reshape(slice(keys, {Dim(i), Dim(0)}, {Dim(i + 1), Dim(2)}), {Dim(2)}), shape, raw);
+  };
+  Array size = where(to <= from, constant(1), convert(to - from, raw));
+  // The end of the interval may lie one above what the dtype holds.
+  size = where((high.array() != convert(to, high->dtype())) & (to > from), size + constant(1), size);
+  const int width = static_cast<int>(size_of(dtype)) * 8;
+  Array multiplier = constant(std::uint64_t(1) << (width / 2)) % size;
+  multiplier = (multiplier * multiplier) % size;
+  const Array offset = ((draw(0) % size) * multiplier + draw(1) % size) % size;
+  return from + convert(offset, dtype);
+}
+
+Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape) {
+  const SourceScope place(key.where());
+  const Array probability = to_inexact(p).with_weak(false);
+  const DType dtype = p->number() != nullptr ? DType::f32 : probability.dtype();
+  return uniform(key, shape ? *shape : p->shape(), dtype) < convert(probability, dtype);
+}
+
+Array exponential(const Operand& key, const Shape& shape, DType dtype) {
+  const SourceScope place(key.where());
+  return -log1p(-uniform(key, shape, dtype));
+}
+
+Array gumbel(const Operand& key, const Shape& shape, DType dtype) {
+  const SourceScope place(key.where());
+  require_real("gumbel", dtype);
+  const double smallest = std::ldexp(1.0, dtype == DType::f16 ? -14 : dtype == DType::f64 ? -1022 : -126);
+  return -log(-log(uniform(key, shape, dtype, smallest, 1)));
+}
+
+Array categorical(const Operand& key, const Operand& logits, std::int64_t axis) {
+  const SourceScope place(key.where());
+  require_real("categorical", logits->dtype());
+  return argmax(gumbel(key, logits->shape(), logits->dtype()) + logits.array(), axis);
+}
+
+}  // namespace tenon::random

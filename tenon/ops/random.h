@@ -1,0 +1,40 @@
+// Random numbers that are functions of a key: the counter-based Threefry generator, bit for bit as JAX has it.
+// A key is u32[2]; nothing is consumed by drawing, so use each key once and split() it for more. Under vmap a batch of
+// keys gives what a loop over them gives. Source of the generator: Salmon et al., "Parallel random numbers: as easy as
+// 1, 2, 3" (SC 2011).
+#pragma once
+
+#include "tenon/ir/array.h"
+
+namespace tenon::random {
+
+using Where = Source;
+
+// The key of a seed: its upper and lower 32 bits.
+Array key(std::int64_t seed, const Where& where = std::source_location::current());
+// n new keys, u32[n,2].
+Array split(const Operand& key, std::int64_t n = 2);
+// A new key for each number: fold_in(key, step). `data` is one integer, taken modulo 2^32.
+Array fold_in(const Operand& key, const Operand& data);
+
+// Uniform bits: u8, u16, u32 or u64 of this shape.
+Array bits(const Operand& key, const Shape& shape, DType dtype = DType::u32);
+// Real numbers uniform in [low, high); as many random bits as the mantissa has.
+Array uniform(const Operand& key, const Shape& shape, DType dtype = DType::f32, const Operand& low = 0,
+              const Operand& high = 1);
+// Of mean 0 and variance 1. Within 2 units in the last place of JAX's, which come through another logarithm.
+Array normal(const Operand& key, const Shape& shape, DType dtype = DType::f32);
+// Integers in [low, high); low where the interval is empty. A size that is no power of two biases by less than
+// size²/2^(2·bits of the dtype).
+Array randint(const Operand& key, const Shape& shape, const Operand& low, const Operand& high,
+              DType dtype = DType::i32);
+// true with probability p; the shape is p's where none is given.
+Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape = std::nullopt);
+// -log(1 - u) of uniform u: of mean 1.
+Array exponential(const Operand& key, const Shape& shape, DType dtype = DType::f32);
+// -log(-log u): what is added to logits so that the largest is a sample of their distribution.
+Array gumbel(const Operand& key, const Shape& shape, DType dtype = DType::f32);
+// An index along `axis`, i32, with the probabilities softmax(logits).
+Array categorical(const Operand& key, const Operand& logits, std::int64_t axis = -1);
+
+}  // namespace tenon::random
