@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "tenon/runtime/products.h"
 
@@ -254,12 +255,17 @@ class FunctionEmitter {
 
   // Whether every load of an expression is contiguous or constant along a variable.
   bool streams_along(const Expr& e, std::uint32_t var) {
+    std::set<const Expr::Node*> seen;  // nodes are shared: a block cipher has more paths than atoms
+    return streams_along(e, var, seen);
+  }
+  bool streams_along(const Expr& e, std::uint32_t var, std::set<const Expr::Node*>& seen) {
+    if (!seen.insert(e.identity()).second) return true;
     if (e.kind() == Expr::Kind::load) {
       const Variation v = e_.variation(e.operand(0), var);
       return v.stride && (*v.stride == 0 || *v.stride == 1);
     }
     for (const auto& operand : e.node().operands)
-      if (operand && !streams_along(Expr(operand), var)) return false;
+      if (operand && !streams_along(Expr(operand), var, seen)) return false;
     return true;
   }
 
