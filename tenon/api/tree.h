@@ -81,22 +81,31 @@ concept Described = requires(T& t) { t.tenon_fields(); };
 
 namespace tree {
 
+// The way to a leaf, built only where it is asked for.
+struct NoPath {};
+inline NoPath step(NoPath, const char*, std::size_t, const char*) { return {}; }
+inline std::string step(const std::string& path, const char* before, std::size_t i, const char* behind) {
+  return path + before + std::to_string(i) + behind;
+}
+inline NoPath step(NoPath, const char*) { return {}; }
+inline std::string step(const std::string& path, const char* what) { return path + what; }
+
 // Calls leaf(array, path) for each Array in order, and fixed(value) for what is static: sizes of containers, keys,
 // numbers.
-template <class T, class Leaf, class Fixed>
-void visit(T& value, Leaf&& leaf, Fixed&& fixed, const std::string& path = {}) {
+template <class T, class Leaf, class Fixed, class Path = NoPath>
+void visit(T& value, Leaf&& leaf, Fixed&& fixed, const Path& path = {}) {
   namespace d = tree_detail;
   using U = std::remove_const_t<T>;
   if constexpr (std::is_same_v<U, Array>) {
     leaf(value, path);
   } else if constexpr (d::is_std_array<U> || d::is_vector<U>) {
     if constexpr (d::is_vector<U>) fixed(value.size());
-    for (std::size_t i = 0; i < value.size(); ++i) visit(value[i], leaf, fixed, path + "[" + std::to_string(i) + "]");
+    for (std::size_t i = 0; i < value.size(); ++i) visit(value[i], leaf, fixed, step(path, "[", i, "]"));
   } else if constexpr (d::is_map<U>) {
     fixed(value.size());
     for (auto& [key, item] : value) {
       fixed(key);
-      visit(item, leaf, fixed, path + "[…]");
+      visit(item, leaf, fixed, step(path, "[…]"));
     }
   } else if constexpr (d::is_optional<U>) {
     fixed(value.has_value());
@@ -106,17 +115,16 @@ void visit(T& value, Leaf&& leaf, Fixed&& fixed, const std::string& path = {}) {
     std::visit([&](auto& held) { visit(held, leaf, fixed, path); }, value);
   } else if constexpr (d::is_tuple<U>) {
     std::size_t i = 0;
-    std::apply([&](auto&... items) { (visit(items, leaf, fixed, path + "<" + std::to_string(i++) + ">"), ...); },
-               value);
+    std::apply([&](auto&... items) { (visit(items, leaf, fixed, step(path, "<", i++, ">")), ...); }, value);
   } else if constexpr (d::Described<U>) {
     std::size_t i = 0;
-    std::apply([&](auto&... fields) { (visit(fields, leaf, fixed, path + "." + std::to_string(i++)), ...); },
+    std::apply([&](auto&... fields) { (visit(fields, leaf, fixed, step(path, ".", i++, "")), ...); },
                value.tenon_fields());
   } else if constexpr (std::is_arithmetic_v<U> || std::is_enum_v<U> || std::is_same_v<U, std::string>) {
     fixed(value);
   } else if constexpr (std::is_aggregate_v<U>) {
     std::size_t i = 0;
-    std::apply([&](auto&... fields) { (visit(fields, leaf, fixed, path + "." + std::to_string(i++)), ...); },
+    std::apply([&](auto&... fields) { (visit(fields, leaf, fixed, step(path, ".", i++, "")), ...); },
                d::tie_fields<d::count_fields<U>()>(value));
   } else {
     static_assert(std::is_aggregate_v<U>,
@@ -128,14 +136,15 @@ void visit(T& value, Leaf&& leaf, Fixed&& fixed, const std::string& path = {}) {
 template <class T>
 Arrays leaves(const T& value) {
   Arrays result;
-  visit(value, [&](const Array& a, const std::string&) { result.push_back(a); }, [](const auto&) {});
+  visit(value, [&](const Array& a, auto) { result.push_back(a); }, [](const auto&) {});
   return result;
 }
 
 template <class T>
 std::vector<std::string> paths(const T& value) {
   std::vector<std::string> result;
-  visit(value, [&](const Array&, const std::string& path) { result.push_back(path); }, [](const auto&) {});
+  visit(
+      value, [&](const Array&, const std::string& path) { result.push_back(path); }, [](const auto&) {}, std::string());
   return result;
 }
 
@@ -143,7 +152,7 @@ std::vector<std::string> paths(const T& value) {
 template <class T>
 std::size_t assign(T& value, std::span<const Array> leaves) {
   std::size_t at = 0;
-  visit(value, [&](Array& a, const std::string&) { a = leaves[at++]; }, [](const auto&) {});
+  visit(value, [&](Array& a, auto) { a = leaves[at++]; }, [](const auto&) {});
   return at;
 }
 
@@ -157,7 +166,7 @@ T with_leaves(T value, std::span<const Array> leaves) {
 template <class T>
 void hash_structure(const T& value, Hasher& hasher) {
   visit(
-      value, [&](const Array&, const std::string&) { hasher(1); },
+      value, [&](const Array&, auto) { hasher(1); },
       [&](const auto& fixed) {
         using U = std::remove_cvref_t<decltype(fixed)>;
         if constexpr (std::is_same_v<U, std::string>)
@@ -180,7 +189,7 @@ T map(F&& f, T first, const More&... more) {
   std::size_t at = 0;
   visit(
       first,
-      [&](Array& a, const std::string&) {
+      [&](Array& a, auto) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
           a = f(a, others[I][at]...);
         }(std::index_sequence_for<More...>());
