@@ -34,8 +34,9 @@ std::shared_ptr<const NativeCode> compile_native(const kernel::Function& functio
   static const CodegenEntry codegen = open_codegen();
   const auto start = std::chrono::steady_clock::now();
   std::string error;
-  std::shared_ptr<const NativeCode> code(codegen(function, &error));
-  if (!code) throw CompileError(error);
+  NativeCode* made = codegen(function, &error);
+  if (made == nullptr) throw CompileError(error);
+  const std::shared_ptr<const NativeCode> code(made, [](NativeCode* c) { c->release(c); });
   if (log_enabled(LogTopic::compile))
     log_line(LogTopic::compile,
              fmt::format("{}: {} slots, {} bytes of arena, {:.2f} ms", function.name, function.slots.size(),

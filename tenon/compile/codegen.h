@@ -8,14 +8,12 @@
 
 namespace tenon {
 
-// Machine code of one Function; unloaded when the last owner is gone.
-class NativeCode {
- public:
-  virtual ~NativeCode() = default;
+// Machine code of one Function. Plain data: it crosses the border of two libraries, one of them without run-time types.
+struct NativeCode {
   // Arguments: one address a slot of place `argument`, in order. The arena holds the Function's arena_bytes, 64-byte
-  // aligned.
-  // Returns 0, or another number where memory was lacking; the results are unspecified then.
+  // aligned. Returns 0, or another number where memory was lacking; the results are unspecified then.
   std::int32_t (*entry)(void* const* arguments, void* arena) = nullptr;
+  void (*release)(NativeCode* code) = nullptr;  // unloads it
 };
 
 // Throws CompileError.

@@ -87,15 +87,15 @@ void optimise(llvm::Module& module) {
   pipeline.run(module, modules);
 }
 
-class Code final : public NativeCode {
- public:
-  Code(llvm::orc::ResourceTrackerSP tracker, llvm::orc::ExecutorAddr address) : tracker_(std::move(tracker)) {
+struct Code : NativeCode {
+  Code(llvm::orc::ResourceTrackerSP owner, llvm::orc::ExecutorAddr address) : tracker(std::move(owner)) {
     entry = address.toPtr<std::int32_t (*)(void* const*, void*)>();
+    release = [](NativeCode* code) { delete static_cast<Code*>(code); };
   }
-  ~Code() override { llvm::consumeError(tracker_->remove()); }
-
- private:
-  llvm::orc::ResourceTrackerSP tracker_;
+  ~Code() { llvm::consumeError(tracker->remove()); }
+  Code(const Code&) = delete;
+  Code& operator=(const Code&) = delete;
+  llvm::orc::ResourceTrackerSP tracker;
 };
 
 llvm::Expected<NativeCode*> compile(const kernel::Function& function) {
