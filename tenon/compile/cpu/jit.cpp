@@ -1,4 +1,5 @@
 // LLVM's ORC, kept in one room: targets, passes, linking; and the one symbol that libtenon looks up.
+#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -55,7 +56,15 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   builder->getFeatures() = llvm::SubtargetFeatures(compiler->target.features);
   builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   builder->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Fast;
-  auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
+  // A target machine of its own for each compilation: threads compile at once.
+  auto jit =
+      llvm::orc::LLJITBuilder()
+          .setJITTargetMachineBuilder(*builder)
+          .setCompileFunctionCreator([](llvm::orc::JITTargetMachineBuilder machine)
+                                         -> llvm::Expected<std::unique_ptr<llvm::orc::IRCompileLayer::IRCompiler>> {
+            return std::make_unique<llvm::orc::ConcurrentIRCompiler>(std::move(machine));
+          })
+          .create();
   if (!jit) return jit.takeError();
   auto process =
       llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess((*jit)->getDataLayout().getGlobalPrefix());
