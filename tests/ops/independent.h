@@ -61,6 +61,11 @@ inline bool close(Real got, Real want, DType d, Real units) {
   return std::isfinite(got) && std::isfinite(nearest) && std::abs(got - want) <= units * last_place(want, d);
 }
 
+// Native code flushes subnormal numbers, operands and results, to zero.
+inline Real flushed(Real value, DType d) {
+  return std::abs(value) < std::ldexp(Real(1), format(d).min_exponent) ? std::copysign(Real(0), value) : value;
+}
+
 template <class T>
 Real real_of(T value) {
   if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "tenon/compile/executable.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ops/reduce.h"
 #include "tests/ops/independent.h"
@@ -50,16 +51,19 @@ const std::map<std::string, Reduction>& reductions() {
   return table;
 }
 
-class Reduce : public testing::TestWithParam<std::string> {
+class Reduce : public testing::TestWithParam<std::tuple<std::string, bool>> {
  protected:
-  void SetUp() override { before_ = install_executor(&reference_); }
+  void SetUp() override {
+    before_ = install_executor(std::get<1>(GetParam()) ? static_cast<Executor*>(&native_) : &reference_);
+  }
   void TearDown() override { install_executor(before_); }
+  static const std::string& name_of_op() { return std::get<0>(GetParam()); }
 
   // One row a column of the operand f32[rows, columns], folded in long double, in integers mod 2^128, or in complex.
   template <class T>
   void check_columns(const std::vector<T>& values, std::int64_t rows, const std::string& what) {
     constexpr DType d = *dtype_of<T>;
-    const Reduction& r = reductions().at(GetParam());
+    const Reduction& r = reductions().at(name_of_op());
     const auto columns = static_cast<std::int64_t>(values.size()) / rows;
     const Buffer got = r.apply(Array(buffer_of(values, {rows, columns})), Axes{0}, false).to_buffer();
     ASSERT_EQ(got.dims().size(), 1u);
@@ -77,9 +81,10 @@ class Reduce : public testing::TestWithParam<std::string> {
         }
         // Each step may round by half a unit of the largest partial result.
         const Real is = real_of(got.as<T>()[c]);
-        const bool sums = GetParam() == "sum" && std::isfinite(rounded(want, d));
+        const bool sums = name_of_op() == "sum" && std::isfinite(rounded(want, d));
         EXPECT_TRUE(sums ? std::abs(is - want) <= static_cast<Real>(rows) * last_place(size, d)
-                         : close(is, want, d, GetParam() == "prod" ? static_cast<Real>(rows) : Real(0)))
+                         : close(is, want, d, name_of_op() == "prod" ? static_cast<Real>(rows) : Real(0)) ||
+                               (std::get<1>(GetParam()) && close(is, flushed(want, d), d, 0)))
             << what << " column " << c << ": " << static_cast<double>(is) << " for " << static_cast<double>(want);
       } else {
         UnsignedWide want = static_cast<UnsignedWide>(static_cast<Wide>(at(0)));
@@ -95,11 +100,12 @@ class Reduce : public testing::TestWithParam<std::string> {
 
  private:
   ReferenceExecutor reference_;
+  CompilingExecutor native_;
   Executor* before_ = nullptr;
 };
 
 TEST_P(Reduce, PairsOfSpecialValues) {
-  const Reduction& r = reductions().at(GetParam());
+  const Reduction& r = reductions().at(name_of_op());
   for (int i = 0; i < dtype_count; ++i)
     dispatch(static_cast<DType>(i), [&]<class T>(std::type_identity<T>) {
       constexpr DType d = *dtype_of<T>;
@@ -109,12 +115,12 @@ TEST_P(Reduce, PairsOfSpecialValues) {
       for (T a : special)
         for (T b : special) first.push_back(a), second.push_back(b);
       first.insert(first.end(), second.begin(), second.end());
-      check_columns<T>(first, 2, GetParam() + " of " + std::string(name(d)));
+      check_columns<T>(first, 2, name_of_op() + " of " + std::string(name(d)));
     });
 }
 
 TEST_P(Reduce, LongColumns) {
-  const Reduction& r = reductions().at(GetParam());
+  const Reduction& r = reductions().at(name_of_op());
   for (int i = 0; i < dtype_count; ++i)
     dispatch(static_cast<DType>(i), [&]<class T>(std::type_identity<T>) {
       constexpr DType d = *dtype_of<T>;
@@ -127,13 +133,13 @@ TEST_P(Reduce, LongColumns) {
           values.push_back(stored<T>(n % 5 == 0 ? Real(-1.5) : Real(0.5) * Real(1 + n % 3)));
         else
           values.push_back(static_cast<T>(n * 37 % 11));
-      check_columns<T>(values, 7, GetParam() + " of " + std::string(name(d)));
+      check_columns<T>(values, 7, name_of_op() + " of " + std::string(name(d)));
     });
 }
 
 // The same numbers over other axes: moved in front by hand, they give the same results.
 TEST_P(Reduce, AxesKeptDimsAndRankZero) {
-  const Reduction& r = reductions().at(GetParam());
+  const Reduction& r = reductions().at(name_of_op());
   const auto check = [&]<class T>(std::type_identity<T>) {
     std::vector<T> values;
     for (int n = 0; n < 24; ++n) values.push_back(static_cast<T>(n % 7 - 2));
@@ -156,8 +162,8 @@ TEST_P(Reduce, AxesKeptDimsAndRankZero) {
       for (std::size_t i = 1; i < column.size(); ++i)
         want = r.real ? r.real(want, static_cast<Real>(column[i]))
                       : static_cast<Real>(r.integer(want != 0, column[i] != 0, false));
-      EXPECT_EQ(result_of(both, k), want) << GetParam();
-      EXPECT_EQ(result_of(kept, k), want) << GetParam();
+      EXPECT_EQ(result_of(both, k), want) << name_of_op();
+      EXPECT_EQ(result_of(kept, k), want) << name_of_op();
     }
   };
   if (r.real)
@@ -165,8 +171,9 @@ TEST_P(Reduce, AxesKeptDimsAndRankZero) {
   else
     check(std::type_identity<bool>());
 }
-INSTANTIATE_TEST_SUITE_P(All, Reduce, testing::Values("sum", "prod", "amax", "amin", "any", "all"),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(
+    All, Reduce, testing::Combine(testing::Values("sum", "prod", "amax", "amin", "any", "all"), testing::Bool()),
+    [](const auto& info) { return std::get<0>(info.param) + (std::get<1>(info.param) ? "_native" : "_evaluated"); });
 
 class Reductions : public testing::Test {
  protected:
