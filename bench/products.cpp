@@ -3,6 +3,7 @@
 #include "tenon/runtime/products.h"
 
 #include <dlfcn.h>
+#include <immintrin.h>
 
 #include <cstdint>
 #include <cstring>
@@ -29,24 +30,21 @@ void report(const std::string& which, const std::string& figure, double seconds,
     bench::emit("products " + which, figure, seconds * 1e6, "us");
 }
 
-// Independent chains of fused multiply-adds in registers; both widths, the better one counts.
-template <int lanes>
-struct Chains {
-  typedef float V __attribute__((vector_size(lanes * 4)));
-};
-#define TENON_FMA_CHAINS(name, isa, lanes)                                           \
-  __attribute__((target(isa))) void name(long rounds) {                              \
-    Chains<lanes>::V sum[10] = {}, x = {}, y = {};                                   \
-    x += 0.999f;                                                                     \
-    y += 0.001f;                                                                     \
-    for (long i = 0; i < rounds; ++i) _Pragma("GCC unroll 16") for (auto& s : sum) { \
-        s = s * x + y;                                                               \
-        asm volatile("" : "+v"(s));                                                  \
-      }                                                                              \
-    for (auto& s : sum) asm volatile("" : : "v"(s));                                 \
+// Ten independent chains of fused multiply-adds, which hide the latency of two units, for each vector width.
+#define TENON_FMA_CHAINS(name, isa, V, set, fma)                                 \
+  __attribute__((target(isa))) void name(long rounds) {                          \
+    V a = set(0), b = a, c = a, d = a, e = a, f = a, g = a, h = a, i = a, j = a; \
+    const V x = set(0.999f), y = set(0.001f);                                    \
+    for (long round = 0; round < rounds; ++round) {                              \
+      a = fma(a, x, y), b = fma(b, x, y), c = fma(c, x, y), d = fma(d, x, y);    \
+      e = fma(e, x, y), f = fma(f, x, y), g = fma(g, x, y), h = fma(h, x, y);    \
+      i = fma(i, x, y), j = fma(j, x, y);                                        \
+      asm volatile("" : "+v"(a), "+v"(b), "+v"(c), "+v"(d), "+v"(e));            \
+      asm volatile("" : "+v"(f), "+v"(g), "+v"(h), "+v"(i), "+v"(j));            \
+    }                                                                            \
   }
-TENON_FMA_CHAINS(chains_avx2, "avx2,fma", 8)
-TENON_FMA_CHAINS(chains_avx512, "avx512f", 16)
+TENON_FMA_CHAINS(chains_avx2, "avx2,fma", __m256, _mm256_set1_ps, _mm256_fmadd_ps)
+TENON_FMA_CHAINS(chains_avx512, "avx512f", __m512, _mm512_set1_ps, _mm512_fmadd_ps)
 
 double peak() {
   constexpr long rounds = 100000;
