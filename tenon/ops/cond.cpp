@@ -148,98 +148,124 @@ BatchResult cond_batch(const BatchArgs& args) {
   return {results, std::vector<bool>(results.size(), true)};
 }
 
-// Residuals of all branches side by side; those of the branches that were not taken are empty.
-SplitResult cond_split(const SplitArgs& args) {
-  using Source = SplitResult::Source;
-  const auto& p = args.params.as<CondParams>();
-  if (!args.known[0]) throw VerifyError("cond: split with an unknown index.");
-  Mask unknown = args.known;
-  unknown.flip();
-  const Mask known_in = operand_mask(args.known);
-  Mask known_out = cond_reach(args.params, unknown, args.recurse);
-  known_out.flip();
-  std::vector<Partitioned> parts;
-  std::vector<Type> residuals;
-  std::vector<std::size_t> start;  // of each branch among all residuals
-  for (std::size_t b = 0; b < p.branches.size(); ++b) {
-    parts.push_back(args.recurse.partition(
-        p.branches[b], {.known_in = known_in, .known_out = known_out, .recompute = args.recompute}));
-    SizeBinding own;
-    for (std::size_t i = 0; i < p.sizes[b].size(); ++i) own.emplace(p.branches[b]->size_params()[i], p.sizes[b][i]);
-    start.push_back(residuals.size());
-    for (const auto& r : parts.back().residuals) residuals.push_back(substitute(r.type, own));
+// --- split: residuals of all branches side by side; those of the branches that were not taken are empty ---
+class CondSplitter {
+ public:
+  explicit CondSplitter(const SplitArgs& args) : args_(args), p_(args.params.as<CondParams>()) {
+    if (!args.known[0]) throw VerifyError("cond: split with an unknown index.");
+    Mask unknown = args.known;
+    unknown.flip();
+    known_in_ = operand_mask(args.known);
+    known_out_ = cond_reach(args.params, unknown, args.recurse);
+    known_out_.flip();
+    for (std::size_t b = 0; b < p_.branches.size(); ++b) {
+      parts_.push_back(args.recurse.partition(
+          p_.branches[b], {.known_in = known_in_, .known_out = known_out_, .recompute = args.recompute}));
+      start_.push_back(residuals_.size());
+      for (const auto& r : parts_.back().residuals) residuals_.push_back(substitute(r.type, sizes_of(b)));
+    }
   }
-  SplitResult split{.first = &cond_info, .second = &cond_info};
-  split.first_in.push_back(0);
-  split.second_in.push_back({Source::From::operand, 0});
-  for (std::size_t i = 0; i < known_in.size(); ++i) {
-    if (known_in[i])
-      split.first_in.push_back(i + 1);
-    else
-      split.second_in.push_back({Source::From::operand, i + 1});
-  }
-  for (std::size_t r = 0; r < residuals.size(); ++r) split.second_in.push_back({Source::From::residual, r});
-  for (std::size_t i = 0; i < known_out.size(); ++i) (known_out[i] ? split.first_out : split.second_out).push_back(i);
-  CondParams first, second;
-  for (std::size_t b = 0; b < parts.size(); ++b) {
-    const Partitioned& part = parts[b];
-    std::vector<std::size_t> known_place(known_out.size());
-    std::size_t known_count = 0;
-    for (std::size_t i = 0; i < known_out.size(); ++i)
-      if (known_out[i]) known_place[i] = known_count++;
-    {
-      Scope scope;
-      Arrays inputs;
-      std::vector<std::size_t> input_place(known_in.size());
-      SizeBinding own;
-      for (std::size_t i = 0; i < p.sizes[b].size(); ++i) own.emplace(p.branches[b]->size_params()[i], p.sizes[b][i]);
-      for (std::size_t i = 0; i < known_in.size(); ++i)
-        if (known_in[i]) {
-          input_place[i] = inputs.size();
-          inputs.push_back(scope.input(args.types[i + 1]));
-        }
-      const Arrays out = inline_program(*part.first, p.sizes[b], inputs);
-      Arrays outputs(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(known_count));
-      for (std::size_t r = 0; r < residuals.size(); ++r) {
-        if (r < start[b] || r >= start[b] + part.residuals.size()) {
-          outputs.push_back(nothing_of(residuals[r]));
-          continue;
-        }
-        using From = Partitioned::Residual::From;
-        const auto& residual = part.residuals[r - start[b]];
-        outputs.push_back(residual.from == From::input    ? inputs[input_place[residual.index]]
-                          : residual.from == From::output ? out[known_place[residual.index]]
-                                                          : out[known_count + residual.index]);
-      }
-      const TraceResult traced = scope.finish(outputs, p.branches[b]->name() + "_known");
+
+  SplitResult run() const {
+    using Source = SplitResult::Source;
+    SplitResult split{.first = &cond_info, .second = &cond_info};
+    split.first_in.push_back(0);
+    split.second_in.push_back({Source::From::operand, 0});
+    for (std::size_t i = 0; i < known_in_.size(); ++i) {
+      if (known_in_[i])
+        split.first_in.push_back(i + 1);
+      else
+        split.second_in.push_back({Source::From::operand, i + 1});
+    }
+    for (std::size_t r = 0; r < residuals_.size(); ++r) split.second_in.push_back({Source::From::residual, r});
+    for (std::size_t i = 0; i < known_out_.size(); ++i)
+      (known_out_[i] ? split.first_out : split.second_out).push_back(i);
+    CondParams first, second;
+    for (std::size_t b = 0; b < parts_.size(); ++b) {
+      const TraceResult traced = known_branch(b);
       first.branches.push_back(traced.program);
       first.sizes.push_back(traced.sizes);
+      second.branches.push_back(unknown_branch(b));
+      second.sizes.push_back(unknown_sizes(b));
     }
-    const std::size_t plain = part.second->inputs().size() - part.residuals.size();
-    std::vector<std::optional<std::size_t>> order;
-    std::vector<Type> types;
-    for (std::size_t i = 0; i < plain; ++i) order.emplace_back(i), types.push_back({});
-    for (std::size_t r = 0; r < residuals.size(); ++r) {
-      const bool mine = r >= start[b] && r < start[b] + part.residuals.size();
-      order.push_back(mine ? std::optional(plain + r - start[b]) : std::nullopt);
-      types.push_back(residuals[r]);
-    }
-    std::vector<std::size_t> outputs(part.second->outputs().size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
-    second.branches.push_back(adapt(*part.second, order, types, outputs));
-    std::vector<Dim> sizes;
+    split.first_params = make_params(first);
+    split.second_params = make_params(second);
+    return split;
+  }
+
+ private:
+  SizeBinding sizes_of(std::size_t b) const {
     SizeBinding own;
-    for (std::size_t i = 0; i < p.sizes[b].size(); ++i) own.emplace(p.branches[b]->size_params()[i], p.sizes[b][i]);
-    for (const auto& size : part.second_sizes) {
+    for (std::size_t i = 0; i < p_.sizes[b].size(); ++i) own.emplace(p_.branches[b]->size_params()[i], p_.sizes[b][i]);
+    return own;
+  }
+  bool of_branch(std::size_t b, std::size_t residual) const {
+    return residual >= start_[b] && residual < start_[b] + parts_[b].residuals.size();
+  }
+
+  // A branch's known part, giving the residuals of all branches.
+  TraceResult known_branch(std::size_t b) const {
+    using From = Partitioned::Residual::From;
+    Scope scope;
+    Arrays inputs;
+    std::vector<std::size_t> input_place(known_in_.size()), output_place(known_out_.size());
+    for (std::size_t i = 0; i < known_in_.size(); ++i)
+      if (known_in_[i]) {
+        input_place[i] = inputs.size();
+        inputs.push_back(scope.input(args_.types[i + 1]));
+      }
+    std::size_t known = 0;
+    for (std::size_t i = 0; i < known_out_.size(); ++i)
+      if (known_out_[i]) output_place[i] = known++;
+    const Arrays out = inline_program(*parts_[b].first, p_.sizes[b], inputs);
+    Arrays outputs(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(known));
+    for (std::size_t r = 0; r < residuals_.size(); ++r) {
+      if (!of_branch(b, r)) {
+        outputs.push_back(nothing_of(residuals_[r]));
+        continue;
+      }
+      const auto& residual = parts_[b].residuals[r - start_[b]];
+      outputs.push_back(residual.from == From::input    ? inputs[input_place[residual.index]]
+                        : residual.from == From::output ? out[output_place[residual.index]]
+                                                        : out[known + residual.index]);
+    }
+    return scope.finish(outputs, p_.branches[b]->name() + "_known");
+  }
+
+  // The other part of a branch, taking the residuals of all branches.
+  ProgramRef unknown_branch(std::size_t b) const {
+    const Program& second = *parts_[b].second;
+    const std::size_t plain = second.inputs().size() - parts_[b].residuals.size();
+    std::vector<std::optional<std::size_t>> order;
+    std::vector<Type> types(plain);
+    for (std::size_t i = 0; i < plain; ++i) order.emplace_back(i);
+    for (std::size_t r = 0; r < residuals_.size(); ++r) {
+      order.push_back(of_branch(b, r) ? std::optional(plain + r - start_[b]) : std::nullopt);
+      types.push_back(residuals_[r]);
+    }
+    std::vector<std::size_t> outputs(second.outputs().size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
+    return adapt(second, order, types, outputs);
+  }
+  std::vector<Dim> unknown_sizes(std::size_t b) const {
+    const SizeBinding own = sizes_of(b);
+    std::vector<Dim> sizes;
+    for (const auto& size : parts_[b].second_sizes) {
       if (!size) throw VerifyError("cond: a size that data decide inside a branch cannot cross into its derivative.");
       sizes.push_back(substitute(*size, own));
     }
-    second.sizes.push_back(sizes);
+    return sizes;
   }
-  split.first_params = make_params(first);
-  split.second_params = make_params(second);
-  return split;
-}
+
+  const SplitArgs& args_;
+  const CondParams& p_;
+  Mask known_in_, known_out_;
+  std::vector<Partitioned> parts_;
+  std::vector<Type> residuals_;
+  std::vector<std::size_t> start_;  // of each branch among all residuals
+};
+
+SplitResult cond_split(const SplitArgs& args) { return CondSplitter(args).run(); }
 
 const OpInfo cond_info{
     .name = "cond",

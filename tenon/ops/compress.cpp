@@ -1,0 +1,139 @@
+// compress and its kin: elements that a mask chooses, in arrays of a size that the data decide.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tenon/ops/families.h"
+#include "tenon/ops/indexing.h"
+
+namespace tenon {
+namespace {
+
+extern const OpInfo compress_info, uncompress_info;
+
+const OpInfo compress_info{
+    .name = "compress",
+    .summary = "elements where a mask holds",
+    .params = nullptr,
+    .type = TypeRule([](const Params&, std::span<const Type> in, TypeContext& context) {
+      if (in.size() != 2 || !in[1].is_array() || in[1].dtype != DType::bool_ || !in[0].is_array() ||
+          in[0].rank() < in[1].rank() || in[1].rank() == 0)
+        throw ShapeError("compress: takes an array and a bool mask of its first axes.");
+      for (std::size_t i = 0; i < in[1].rank(); ++i)
+        context.require_equal(in[0].shape[i], in[1].shape[i],
+                              fmt::format("compress: {} by a mask {}.", in[0].text(), in[1].text()));
+      std::vector<Dim> dims{context.new_size("count", 1)};
+      for (std::size_t i = in[1].rank(); i < in[0].rank(); ++i) dims.push_back(in[0].shape[i]);
+      return std::vector{Type::array(in[0].dtype, Shape(std::move(dims)))};
+    }),
+    .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext&) {
+      const Buffer x = family::contiguous(in[0]), mask = family::contiguous(in[1]);
+      const std::int64_t count = std::count(mask.as<bool>(), mask.as<bool>() + mask.elements(), true);
+      std::vector<std::int64_t> dims{count};
+      dims.insert(dims.end(), x.dims().begin() + static_cast<std::ptrdiff_t>(mask.rank()), x.dims().end());
+      Buffer out = Buffer::allocate(x.dtype(), dims);
+      const std::size_t row = mask.elements() == 0 ? 0 : x.bytes() / static_cast<std::size_t>(mask.elements());
+      std::size_t at = 0;
+      for (std::int64_t i = 0; i < mask.elements(); ++i)
+        if (mask.as<bool>()[i]) std::memcpy(out.data() + row * at++, x.data() + row * static_cast<std::size_t>(i), row);
+      return std::vector<Value>{out};
+    }),
+    .jvp = JvpRule([](const JvpArgs& args) {
+      return JvpResult{bind_op(compress_info, {}, args.primals),
+                       {bind1(compress_info, {}, {*args.tangents[0], args.primals[1]})}};
+    }),
+    .transpose = TransposeRule([](const TransposeArgs& args) {
+      if (args.cotangents[0])
+        args.sink.add(0, bind1(uncompress_info, {}, {*args.cotangents[0], *args.operands[1].value}));
+    }),
+    .batch = Absent{"lanes would have results of different sizes; use where() with the mask instead"},
+    .split = Absent{"wholly known or not"},
+    .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
+    .alias = Absent{"the result is smaller"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      return {{Params(), {Type::array(d, {Dim(5)}), Type::array(DType::bool_, {Dim(5)})}, {{-3, 3}, {0, 1}}},
+              {Params(),
+               {Type::array(d, {Dim(2), Dim(2), Dim(3)}), Type::array(DType::bool_, {Dim(2), Dim(2)})},
+               {{-3, 3}, {0, 1}}}};
+    })};
+
+const OpInfo uncompress_info{
+    .name = "uncompress",
+    .summary = "elements put where a mask holds, zeros elsewhere",
+    .params = nullptr,
+    .type = TypeRule([](const Params&, std::span<const Type> in, TypeContext&) {
+      if (in.size() != 2 || !in[1].is_array() || in[1].dtype != DType::bool_ || !in[0].is_array() || in[0].rank() == 0)
+        throw ShapeError("uncompress: takes rows and a bool mask.");
+      std::vector<Dim> dims(in[1].shape.begin(), in[1].shape.end());
+      for (std::size_t i = 1; i < in[0].rank(); ++i) dims.push_back(in[0].shape[i]);
+      return std::vector{Type::array(in[0].dtype, Shape(std::move(dims)))};
+    }),
+    .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext& context) {
+      const Buffer x = family::contiguous(in[0]), mask = family::contiguous(in[1]);
+      Buffer out = Buffer::zeros(x.dtype(), context.out[0].shape.sizes());
+      const std::int64_t count = std::count(mask.as<bool>(), mask.as<bool>() + mask.elements(), true);
+      if (count != x.dims()[0])
+        throw ShapeError(fmt::format("uncompress: {} rows for a mask with {} true elements.", x.dims()[0], count));
+      const std::size_t row = mask.elements() == 0 ? 0 : out.bytes() / static_cast<std::size_t>(mask.elements());
+      std::size_t at = 0;
+      for (std::int64_t i = 0; i < mask.elements(); ++i)
+        if (mask.as<bool>()[i]) std::memcpy(out.data() + row * static_cast<std::size_t>(i), x.data() + row * at++, row);
+      return std::vector<Value>{out};
+    }),
+    .jvp = JvpRule([](const JvpArgs& args) {
+      return JvpResult{bind_op(uncompress_info, {}, args.primals),
+                       {bind1(uncompress_info, {}, {*args.tangents[0], args.primals[1]})}};
+    }),
+    .transpose = TransposeRule([](const TransposeArgs& args) {
+      if (args.cotangents[0])
+        args.sink.add(0, bind1(compress_info, {}, {*args.cotangents[0], *args.operands[1].value}));
+    }),
+    .batch = Absent{"lanes would have operands of different sizes; use where() with the mask instead"},
+    .split = Absent{"wholly known or not"},
+    .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
+    .alias = Absent{"the result is larger"},
+    .effect = Absent{"pure"},
+    .sample = Absent{"its operand's size depends on the mask's data; tested with compress"}};
+
+// The op that shows the size alone: a Program that needs it and has no other use for the elements finds it so.
+const OpInfo count_info{
+    .name = "count",
+    .summary = "as many true elements as the mask has",
+    .params = nullptr,
+    .type = TypeRule([](const Params&, std::span<const Type> in, TypeContext& context) {
+      if (in.size() != 1 || !in[0].is_array() || in[0].dtype != DType::bool_)
+        throw ShapeError("count: takes a bool mask.");
+      return std::vector{Type::array(DType::bool_, {context.new_size("count", 0)})};
+    }),
+    .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext&) {
+      const Buffer mask = family::contiguous(in[0]);
+      Buffer out =
+          Buffer::allocate(DType::bool_, {std::count(mask.as<bool>(), mask.as<bool>() + mask.elements(), true)});
+      std::fill_n(out.as<bool>(), out.elements(), true);
+      return std::vector<Value>{out};
+    }),
+    .jvp = Absent{"its result is a bool"},
+    .transpose = Absent{"its result is a bool"},
+    .batch = Absent{"lanes would have results of different sizes; use where() with the mask instead"},
+    .split = Absent{"wholly known or not"},
+    .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
+    .alias = Absent{"the result is smaller"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      if (d != DType::bool_) return {};
+      return {{Params(), {Type::array(d, {Dim(5)})}, {{0, 1}}},
+              {Params(), {Type::array(d, {Dim(2), Dim(3)})}, {{0, 1}}}};
+    })};
+
+const bool installed = (install_op(compress_info), install_op(uncompress_info), install_op(count_info), true);
+
+}  // namespace
+
+Array compress(const Operand& x, const Operand& mask) {
+  const SourceScope place(x.where());
+  return bind1(compress_info, {}, {x, mask});
+}
+
+}  // namespace tenon

@@ -1,0 +1,201 @@
+// split of loop, for linearize and transpose: a loop over what is known, stacking residuals, and a loop over the rest
+// that reads them.
+#include <algorithm>
+
+#include "tenon/ir/adapt.h"
+#include "tenon/ir/literal.h"
+#include "tenon/ops/loop_roles.h"
+
+namespace tenon {
+namespace {
+
+using Source = SplitResult::Source;
+using From = Partitioned::Residual::From;
+using Order = std::vector<std::optional<std::size_t>>;
+
+std::vector<Dim> substitute_all(const std::vector<std::optional<Dim>>& sizes, const SizeBinding& own) {
+  std::vector<Dim> result;
+  for (const auto& size : sizes) {
+    if (!size) throw VerifyError("loop: a size that data decide inside a body cannot cross into its derivative.");
+    result.push_back(substitute(*size, own));
+  }
+  return result;
+}
+
+// Place of each true element among the true ones.
+std::vector<std::size_t> places_of(const Mask& mask) {
+  std::vector<std::size_t> place(mask.size());
+  for (std::size_t i = 0, k = 0; i < mask.size(); ++i)
+    if (mask[i]) place[i] = k++;
+  return place;
+}
+
+// The inputs of the second body for one role, and where the second loop's operands come from.
+struct Feed {
+  Order order;
+  std::vector<Source> sources;
+  void add(std::optional<std::size_t> input, Source source) {
+    order.push_back(input);
+    sources.push_back(source);
+  }
+};
+
+class LoopSplitter {
+ public:
+  explicit LoopSplitter(const SplitArgs& args)
+      : args_(args), p_(args.params.as<LoopParams>()), roles_(p_), request_(request_of()) {
+    if (p_.lanes && !request_.known_out.back())
+      throw VerifyError("loop: the lanes of a step depend on what is not known.");
+    parts_ = args.recurse.partition(p_.body, request_);
+    body_ = parts_.first->parts();
+    first_input_ = places_of(request_.known_in);
+    known_place_ = places_of(request_.known_out);
+  }
+
+  SplitResult run() {
+    SplitResult split{.first = &loop_op(), .second = &loop_op()};
+    const auto known = std::count(request_.known_out.begin(), request_.known_out.end(), true);
+    outputs_.assign(body_.outputs.begin(), body_.outputs.begin() + known);
+    stored_.assign(body_.outputs.begin() + known, body_.outputs.end());
+    if (p_.lanes) {
+      lanes_output_ = outputs_.back();
+      outputs_.pop_back();
+    }
+    known_outputs_ = outputs_.size();
+    unknown_operands();
+    residuals();
+    LoopParams first = p_;
+    first.consts = first.carries = 0;
+    for (std::size_t i = 0; i < roles_.operands(); ++i) {
+      if (!request_.known_in[i]) continue;
+      split.first_in.push_back(i);
+      if (roles_.is_const(i)) ++first.consts;
+      if (roles_.is_carry(i)) ++first.carries;
+    }
+    for (std::size_t i = 0; i < roles_.results(); ++i)
+      (request_.known_out[i] ? split.first_out : split.second_out).push_back(i);
+    std::vector<Type> types(consts_.order.size() + carries_.order.size() + xs_.order.size());
+    if (stacks_lists(p_)) types.push_back(mark_type());
+    if (stacks_lists(p_)) mark_steps();
+    finish_first(first);
+    split.first_params = make_params(first);
+    split.second_params = make_params(second(types));
+    for (const Feed* feed : {&consts_, &carries_, &xs_})
+      split.second_in.insert(split.second_in.end(), feed->sources.begin(), feed->sources.end());
+    return split;
+  }
+
+ private:
+  static Type mark_type() { return Type::array(DType::bool_, {}); }
+
+  PartitionRequest request_of() const {
+    Mask unknown = args_.known;
+    unknown.flip();
+    const Mask unknown_in = loop_body_mask(p_, unknown, args_.recurse);
+    PartitionRequest request{.known_in = unknown_in,
+                             .known_out = args_.recurse.reach(p_.body, unknown_in),
+                             .free_in = Mask(roles_.operands(), true),
+                             .recompute = args_.recompute};
+    request.known_in.flip();
+    request.known_out.flip();
+    for (std::size_t i = 0; i < roles_.carries; ++i) {
+      request.known_out[i] = !unknown_in[roles_.consts + i];
+      request.free_in[roles_.consts + i] = false;
+    }
+    return request;
+  }
+
+  Feed& feed_of(std::size_t operand) {
+    return roles_.is_const(operand) ? consts_ : roles_.is_carry(operand) ? carries_ : xs_;
+  }
+
+  // The first loop stacks one more value of its body.
+  Source stack(Var v) {
+    outputs_.push_back(v);
+    return {Source::From::residual, outputs_.size() - 1 - known_outputs_};
+  }
+
+  void unknown_operands() {
+    for (std::size_t i = 0, k = 0; i < roles_.operands(); ++i)
+      if (!request_.known_in[i]) feed_of(i).add(k++, {Source::From::operand, i});
+  }
+
+  // As consts where they are consts, as xs where they vary.
+  void residuals() {
+    const std::size_t before = parts_.second->inputs().size() - parts_.residuals.size();
+    for (std::size_t r = 0; r < parts_.residuals.size(); ++r) {
+      const auto& residual = parts_.residuals[r];
+      const std::size_t i = residual.index;
+      if (residual.from == From::input && roles_.is_const(i))
+        consts_.add(before + r, {Source::From::operand, i});
+      else
+        xs_.add(before + r, stacked(residual.from, i));
+    }
+  }
+  Source stacked(From from, std::size_t i) {
+    switch (from) {
+      case From::input:
+        return roles_.is_xs(i) ? Source{Source::From::operand, i} : stack(body_.inputs[first_input_[i]]);
+      case From::output:
+        return i >= roles_.carries && i < roles_.results() ? Source{Source::From::output, i}
+                                                           : stack(body_.outputs[known_place_[i]]);
+      default:
+        return stack(stored_[i]);
+    }
+  }
+
+  // The second loop runs once for each element of a list; without one, it gets a mark a step.
+  void mark_steps() {
+    const Var mark = static_cast<Var>(body_.types.size());
+    body_.types.push_back(mark_type());
+    body_.eqns.push_back({.op = &literal_op(), .params = literal_params(Scalar(true)), .out = {mark}});
+    xs_.add(std::nullopt, stack(mark));
+  }
+
+  void finish_first(LoopParams& first) {
+    body_.outputs = outputs_;
+    if (lanes_output_) body_.outputs.push_back(*lanes_output_);
+    first.body = Program::finish(std::move(body_));
+    if (!p_.cond) return;
+    const auto state = static_cast<std::ptrdiff_t>(roles_.consts + roles_.carries);
+    PartitionRequest of_cond{.known_in = Mask(request_.known_in.begin(), request_.known_in.begin() + state),
+                             .known_out = {true}};
+    first.cond = args_.recurse.partition(p_.cond, of_cond).first;
+  }
+
+  LoopParams second(const std::vector<Type>& types) const {
+    LoopParams second = p_;
+    Order order;
+    for (const Feed* feed : {&consts_, &carries_, &xs_})
+      order.insert(order.end(), feed->order.begin(), feed->order.end());
+    std::vector<std::size_t> outputs(parts_.second->outputs().size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
+    second.body = adapt(*parts_.second, order, types, outputs);
+    second.body_sizes = substitute_all(parts_.second_sizes, loop_sizes(*p_.body, p_.body_sizes));
+    second.cond = nullptr;
+    second.cond_sizes.clear();
+    second.lanes = false;
+    if (stacks_lists(p_)) second.length = std::nullopt;
+    second.consts = static_cast<std::int64_t>(consts_.order.size());
+    second.carries = static_cast<std::int64_t>(carries_.order.size());
+    return second;
+  }
+
+  const SplitArgs& args_;
+  const LoopParams& p_;
+  LoopRoles roles_;
+  PartitionRequest request_;
+  Partitioned parts_;
+  ProgramParts body_;                                   // of the first loop
+  std::vector<std::size_t> first_input_, known_place_;  // of operands and outputs of the body, in the first part
+  std::vector<Var> outputs_, stored_;
+  std::optional<Var> lanes_output_;
+  std::size_t known_outputs_ = 0;
+  Feed consts_, carries_, xs_;  // of the second loop
+};
+
+}  // namespace
+
+SplitResult loop_split(const SplitArgs& args) { return LoopSplitter(args).run(); }
+
+}  // namespace tenon
