@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
   };
   Model model{normal({2, 3 * hidden}, 0.5f), normal({hidden, 3 * hidden}, 0.15f),
               tn::zeros({3 * hidden}),       tn::zeros({hidden}),
-              normal({hidden}, 0.01f),       tn::zeros(tn::Shape{})};
+              normal({hidden}, 0.01f),       tn::zeros({})};
   const Model nothing = tn::tree::map([](Array a) { return a * 0.f; }, model);
   Adam state{nothing, nothing};
   const auto train = tn::jit([](const Model& m, const Adam& s, const Array& windows, const Array& t) {

@@ -76,7 +76,7 @@ auto value_and_grad(F f, const Source& where = std::source_location::current()) 
     api_detail::require_one_scalar(outs, "grad");
     differentiated[0] = true;
     const Pullback pullback = vjp_flat(traced, flat.arguments, active, differentiated);
-    const Arrays gradient = pullback.pull(Arrays{ones(outs[0])});
+    const Arrays gradient = pullback.pull(Arrays{ones_like(outs[0])});
     return std::pair(flat.rebuild(pullback.outputs), tree::with_leaves(argument, gradient));
   };
 }

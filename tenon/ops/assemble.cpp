@@ -105,7 +105,7 @@ const OpInfo concatenate_info{
     .jvp = JvpRule([](const JvpArgs& args) {
       Arrays tangents;
       for (std::size_t i = 0; i < args.primals.size(); ++i)
-        tangents.push_back(args.tangents[i] ? *args.tangents[i] : zeros(args.primals[i].type()));
+        tangents.push_back(args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type()));
       return JvpResult{bind_op(concatenate_info, args.params, args.primals),
                        {bind_op(concatenate_info, args.params, tangents)[0]}};
     }),
@@ -212,7 +212,7 @@ const OpInfo pad_info{
     .eval = EvalRule(pad_eval),
     .jvp = JvpRule([](const JvpArgs& args) {
       const auto tangent = [&](std::size_t i) {
-        return args.tangents[i] ? *args.tangents[i] : zeros(args.primals[i].type());
+        return args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type());
       };
       return JvpResult{bind_op(pad_info, args.params, args.primals),
                        {bind1(pad_info, args.params, {tangent(0), tangent(1)})}};
@@ -228,7 +228,7 @@ const OpInfo pad_info{
         high.push_back(-p.high[i]);
         stride.push_back(p.interior[i] + 1);
       }
-      const Array cut = pad(ct, zeros(Type::array(ct.dtype(), {})), low, high);
+      const Array cut = pad(ct, zeros_like(Type::array(ct.dtype(), {})), low, high);
       const Array mine = slice(cut, std::vector<Dim>(p.low.size(), 0), cut.shape().dims(), stride);
       if (args.operands[0].linear()) args.sink.add(0, mine);
       if (args.operands[1].linear()) args.sink.add(1, sum(ct) - sum(mine));
@@ -240,10 +240,11 @@ const OpInfo pad_info{
         return BatchResult{{bind1(pad_info, make_params(p), {args.operands[0], args.operands[1]})}, {true}};
       // The value differs by lane: pad a mask too, and choose.
       const Array x = args.batched[0] ? args.operands[0] : add_batch_axis(args.operands[0], args.size);
-      const Array zero = zeros(Type::array(x.dtype(), {}));
+      const Array zero = zeros_like(Type::array(x.dtype(), {}));
       const Array padded = bind1(pad_info, make_params(p), {x, zero});
-      const Array inside = bind1(pad_info, make_params(p),
-                                 {ones(Type::array(DType::bool_, x.shape())), zeros(Type::array(DType::bool_, {}))});
+      const Array inside =
+          bind1(pad_info, make_params(p),
+                {ones_like(Type::array(DType::bool_, x.shape())), zeros_like(Type::array(DType::bool_, {}))});
       return BatchResult{{where(inside, padded, broadcast_in_dim(args.operands[1], padded.shape(), {0}))}, {true}};
     }),
     .split = Absent{"wholly known or not"},

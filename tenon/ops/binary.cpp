@@ -332,14 +332,14 @@ const OpInfo select_info{
       const Array& p = args.primals[0];
       const Array out = bind1(select_info, {}, {p, args.primals[1], args.primals[2]});
       const auto tangent = [&](std::size_t i) {
-        return args.tangents[i] ? *args.tangents[i] : zeros(args.primals[i].type());
+        return args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type());
       };
       return JvpResult{{out}, {bind1(select_info, {}, {p, tangent(1), tangent(2)})}};
     }),
     .transpose = TransposeRule([](const TransposeArgs& args) {
       if (!args.cotangents[0]) return;
       const Array &p = *args.operands[0].value, &ct = *args.cotangents[0];
-      const Array zero = zeros(ct.type());
+      const Array zero = zeros_like(ct.type());
       if (args.operands[1].linear()) args.sink.add(1, bind1(select_info, {}, {p, ct, zero}));
       if (args.operands[2].linear()) args.sink.add(2, bind1(select_info, {}, {p, zero, ct}));
     }),
@@ -421,7 +421,7 @@ Array integer_pow(const Operand& x, std::int64_t exponent) {
     if (left & 1) result = result.empty() ? base : result * base;
     if (left > 1) base = base * base;
   }
-  if (result.empty()) return ones(x->type()).with_weak(x->weak());
+  if (result.empty()) return ones_like(x->type()).with_weak(x->weak());
   return exponent < 0 ? 1 / result : result;
 }
 

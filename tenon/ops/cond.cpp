@@ -25,7 +25,7 @@ const Type& leaf(const Type& type) { return type.is_array() ? type : leaf(*type.
 
 // A value of a type that a branch does not compute.
 Array nothing_of(const Type& type) {
-  if (type.is_array()) return zeros(type);
+  if (type.is_array()) return zeros_like(type);
   return Array(ListValue{*type.element, std::make_shared<const std::vector<Value>>(), nullptr});
 }
 

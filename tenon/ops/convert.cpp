@@ -101,7 +101,7 @@ OpInfo part(const OpInfo& self, std::string_view name, std::string_view summary,
       .transpose = TransposeRule([imaginary](const TransposeArgs& args) {
         if (!args.cotangents[0]) return;
         const Array& ct = *args.cotangents[0];
-        const Array zero = zeros(ct.type());
+        const Array zero = zeros_like(ct.type());
         args.sink.add(0, imaginary ? complex(zero, -ct) : complex(ct, zero));
       }),
       .batch = BatchRule([&self](const BatchArgs& args) { return family::batch_elementwise(self, args); }),
@@ -140,7 +140,7 @@ const OpInfo complex_info{
     }),
     .jvp = JvpRule([](const JvpArgs& args) {
       const auto tangent = [&](std::size_t i) {
-        return args.tangents[i] ? *args.tangents[i] : zeros(args.primals[i].type());
+        return args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type());
       };
       return JvpResult{{complex(args.primals[0], args.primals[1])}, {complex(tangent(0), tangent(1))}};
     }),
@@ -180,7 +180,7 @@ Array real(const Operand& x) {
 }
 Array imag(const Operand& x) {
   const SourceScope place(x.where());
-  return is_complex(x->dtype()) ? bind1(imag_info, {}, {x}) : zeros(x->type());
+  return is_complex(x->dtype()) ? bind1(imag_info, {}, {x}) : zeros_like(x->type());
 }
 Array conj(const Operand& x) {
   if (!is_complex(x->dtype())) return x;

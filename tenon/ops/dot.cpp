@@ -261,7 +261,7 @@ Array prepare(Array x, std::string& letters, const std::string& kept, std::strin
       const Shape shape = x.shape();
       const Array same = iota(DType::i32, shape, static_cast<std::int64_t>(i)) ==
                          iota(DType::i32, shape, static_cast<std::int64_t>(j));
-      x = sum(where(same, x, zeros(Type::array(x.dtype(), {}))), Axes{static_cast<std::int64_t>(j)});
+      x = sum(where(same, x, zeros_like(Type::array(x.dtype(), {}))), Axes{static_cast<std::int64_t>(j)});
       letters.erase(j, 1);
     }
   Axes summed;
@@ -377,7 +377,7 @@ Array matmul(const Operand& a, const Operand& b) {
   const Shape shape_a = a->shape(), shape_b = b->shape();
   const Shape batch_a(std::vector<Dim>(shape_a.begin(), shape_a.end() - 2));
   const Shape batch_b(std::vector<Dim>(shape_b.begin(), shape_b.end() - 2));
-  const Arrays heads{zeros(Type::array(DType::bool_, batch_a)), zeros(Type::array(DType::bool_, batch_b))};
+  const Arrays heads{zeros_like(Type::array(DType::bool_, batch_a)), zeros_like(Type::array(DType::bool_, batch_b))};
   const Shape batch = broadcast_shapes("matmul", heads);
   const auto spread = [&](const Array& x) {
     Shape shape = batch;

@@ -80,7 +80,7 @@ void check_starts(std::string_view op, const Type& x, const std::vector<Dim>& pa
 // part].
 Array flat_indices(const Shape& whole, const Shape& part, std::span<const Array> starts, const Dim& lanes) {
   const Dim count = part.elements();
-  Array flat = zeros(Type::array(DType::i64, {lanes, count}));
+  Array flat = zeros_like(Type::array(DType::i64, {lanes, count}));
   for (std::size_t i = 0; i < whole.rank(); ++i) {
     Dim inner = 1;
     for (std::size_t k = i + 1; k < whole.rank(); ++k) inner = inner * whole[k];
@@ -194,7 +194,8 @@ const OpInfo dynamic_update_slice_info{
     }),
     .jvp = JvpRule([](const JvpArgs& args) {
       Arrays tangent(args.primals.begin(), args.primals.end());
-      for (std::size_t i : {0, 1}) tangent[i] = args.tangents[i] ? *args.tangents[i] : zeros(args.primals[i].type());
+      for (std::size_t i : {0, 1})
+        tangent[i] = args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type());
       return JvpResult{bind_op(dynamic_update_slice_info, {}, args.primals),
                        {bind_op(dynamic_update_slice_info, {}, tangent)[0]}};
     }),
@@ -205,7 +206,8 @@ const OpInfo dynamic_update_slice_info{
       Arrays starts;
       for (std::size_t i = 2; i < args.operands.size(); ++i) starts.push_back(*args.operands[i].value);
       if (args.operands[1].linear()) args.sink.add(1, dynamic_slice(ct, starts, args.operands[1].type.shape.sizes()));
-      if (args.operands[0].linear()) args.sink.add(0, dynamic_update_slice(ct, zeros(args.operands[1].type), starts));
+      if (args.operands[0].linear())
+        args.sink.add(0, dynamic_update_slice(ct, zeros_like(args.operands[1].type), starts));
     }),
     .batch = BatchRule([](const BatchArgs& args) {
       const Array x = batched_or_spread(args, 0), update = batched_or_spread(args, 1);
@@ -373,7 +375,7 @@ const OpInfo scatter_info{
     .jvp = JvpRule([](const JvpArgs& args) {
       // Linear as well when it sets: the last write of an index decides for value and tangent alike.
       const auto tangent = [&](std::size_t i) {
-        return args.tangents[i] ? *args.tangents[i] : zeros(args.primals[i].type());
+        return args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type());
       };
       return JvpResult{bind_op(scatter_info, args.params, args.primals),
                        {bind1(scatter_info, args.params, {tangent(0), args.primals[1], tangent(2)})}};
@@ -402,11 +404,11 @@ const OpInfo scatter_info{
       }
       if (args.operands[2].linear()) {
         const Array rows = bind1(gather_info, make_params(GatherParams{p.batch}), {ct, indices});
-        args.sink.add(2, where(spread(taken), rows, zeros(updates)));
+        args.sink.add(2, where(spread(taken), rows, zeros_like(updates)));
       }
       if (args.operands[0].linear())
         args.sink.add(
-            0, p.kind == ScatterKind::add ? ct : bind1(scatter_info, args.params, {ct, indices, zeros(updates)}));
+            0, p.kind == ScatterKind::add ? ct : bind1(scatter_info, args.params, {ct, indices, zeros_like(updates)}));
     }),
     .batch = BatchRule([](const BatchArgs& args) {
       auto p = args.params.as<ScatterParams>();

@@ -54,7 +54,7 @@ JvpResult loop_jvp(const JvpArgs& args) {
     for (std::size_t i = from; i < to; ++i)
       if (active[i]) {
         inputs.emplace_back(tangent_in[i]);
-        operands.push_back(args.tangents[i] ? *args.tangents[i] : zeros(args.primals[i].type()));
+        operands.push_back(args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type()));
         if (!roles.is_xs(i))
           cond_inputs.emplace_back(std::nullopt), cond_types.push_back(p.body->type(p.body->inputs()[i]));
       }
@@ -124,10 +124,10 @@ void loop_transpose(const TransposeArgs& args) {
     order.emplace_back(i), operands.push_back(*args.operands[plain_consts[i]].value);
   for (std::size_t i = 0; i < roles.carries; ++i) {
     order.emplace_back(carry_at + i);
-    operands.push_back(args.cotangents[i] ? *args.cotangents[i] : zeros(args.operands[roles.consts + i].type));
+    operands.push_back(args.cotangents[i] ? *args.cotangents[i] : zeros_like(args.operands[roles.consts + i].type));
   }
   for (std::size_t i = 0; i < linear_consts.size(); ++i)
-    order.emplace_back(sums_at + i), operands.push_back(zeros(args.operands[linear_consts[i]].type));
+    order.emplace_back(sums_at + i), operands.push_back(zeros_like(args.operands[linear_consts[i]].type));
   for (std::size_t i = 0; i < plain_xs.size(); ++i)
     order.emplace_back(xs_at + i), operands.push_back(*args.operands[plain_xs[i]].value);
   for (std::size_t i = 0; i < present.size(); ++i)

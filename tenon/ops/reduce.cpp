@@ -188,9 +188,9 @@ Array products_of_others(const Array& x, std::size_t axis) {
   for (std::int64_t i = 0; i < n.value(); ++i) parts.push_back(slice_in_dim(x, i, i + 1, at));
   Arrays before(parts.size()), after(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i)
-    before[i] = i == 0 ? ones(parts[0].type()) : before[i - 1] * parts[i - 1];
+    before[i] = i == 0 ? ones_like(parts[0].type()) : before[i - 1] * parts[i - 1];
   for (std::size_t i = parts.size(); i-- > 0;)
-    after[i] = i + 1 == parts.size() ? ones(parts[0].type()) : after[i + 1] * parts[i + 1];
+    after[i] = i + 1 == parts.size() ? ones_like(parts[0].type()) : after[i + 1] * parts[i + 1];
   for (std::size_t i = 0; i < parts.size(); ++i) others.push_back(before[i] * after[i]);
   return concatenate(others, at);
 }
@@ -210,7 +210,7 @@ JvpResult prod_jvp(const JvpArgs& args) {
   Dim reduced = 1;
   for (std::int64_t axis : axes) order.push_back(axis), reduced = reduced * shape[static_cast<std::size_t>(axis)];
   kept.push_back(reduced);
-  if (reduced == Dim(0)) return {{y}, {zeros(y.type())}};
+  if (reduced == Dim(0)) return {{y}, {zeros_like(y.type())}};
   const auto flat = [&](const Array& a) { return reshape(transpose(a, order), Shape(kept)); };
   return {{y},
           {sum(products_of_others(flat(x), last) * flat(*args.tangents[0]), Axes{static_cast<std::int64_t>(last)})}};

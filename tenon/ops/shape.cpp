@@ -259,8 +259,8 @@ const OpInfo slice_info{
         high.push_back(whole[i].value() - p.start[i].value() - covered);
         interior.push_back(p.stride[i] - 1);
       }
-      args.sink.add(0,
-                    pad(*args.cotangents[0], zeros(Type::array(args.cotangents[0]->dtype(), {})), low, high, interior));
+      args.sink.add(
+          0, pad(*args.cotangents[0], zeros_like(Type::array(args.cotangents[0]->dtype(), {})), low, high, interior));
     }),
     .batch = BatchRule([](const BatchArgs& args) {
       auto p = args.params.as<SliceParams>();
@@ -463,7 +463,15 @@ Array zeros(const Shape& shape, DType dtype, const Source& where) {
 Array ones(const Shape& shape, DType dtype, const Source& where) {
   return full(shape, Operand(Array(Scalar::one(dtype)), where));
 }
-Array zeros(const Type& type) { return broadcast_to(Array(Scalar::zero(type.dtype)), type.shape); }
-Array ones(const Type& type) { return broadcast_to(Array(Scalar::one(type.dtype)), type.shape); }
+Array zeros_like(const Operand& x) {
+  const SourceScope place(x.where());
+  return zeros_like(x->type());
+}
+Array ones_like(const Operand& x) {
+  const SourceScope place(x.where());
+  return ones_like(x->type());
+}
+Array zeros_like(const Type& type) { return broadcast_to(Array(Scalar::zero(type.dtype)), type.shape); }
+Array ones_like(const Type& type) { return broadcast_to(Array(Scalar::one(type.dtype)), type.shape); }
 
 }  // namespace tenon

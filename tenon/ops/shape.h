@@ -38,8 +38,11 @@ Array size_as_array(const Dim& size, const Source& where = std::source_location:
 Array full(const Shape& shape, const Operand& value);
 Array zeros(const Shape& shape, DType dtype = DType::f32, const Source& where = std::source_location::current());
 Array ones(const Shape& shape, DType dtype = DType::f32, const Source& where = std::source_location::current());
-Array zeros(const Type& type);
-Array ones(const Type& type);
+// Of the shape and dtype of another array, or of a type.
+Array zeros_like(const Operand& x);
+Array ones_like(const Operand& x);
+Array zeros_like(const Type& type);
+Array ones_like(const Type& type);
 Array eye(std::int64_t n, DType dtype = DType::f32, const Source& where = std::source_location::current());
 
 // One axis more in front, of this size.

@@ -6,7 +6,7 @@
 namespace tenon {
 
 Array zeros_of(const Type& type) {
-  if (type.is_array()) return zeros(type);
+  if (type.is_array()) return zeros_like(type);
   return Array(ListValue{*type.element, std::make_shared<const std::vector<Value>>(), nullptr});
 }
 

@@ -87,7 +87,7 @@ TEST(Statistics, MeanAndVariance) {
   const Array s = tn::standardize(x, 1, 0);
   EXPECT_NEAR(at(s, 0) + at(s, 1) + at(s, 2), 0, 1e-15);
   EXPECT_NEAR(tn::var(tn::slice_in_dim(s, 0, 1, 0)).item<double>(), 1, 1e-15);
-  EXPECT_TRUE(std::isnan(tn::mean(tn::zeros({tn::Dim(0)})).item<float>()));
+  EXPECT_TRUE(std::isnan(tn::mean(tn::zeros({0})).item<float>()));
 }
 
 TEST(Statistics, DoNotOverflowOnTheWay) {
@@ -117,7 +117,7 @@ TEST(Statistics, LogSumExpAtTheEdges) {
   EXPECT_EQ(at(rows, 1), -infinity);
   EXPECT_EQ(at(rows, 2), infinity);
   EXPECT_EQ(at(rows, 3), 3);
-  EXPECT_EQ(tn::logsumexp(tn::zeros({tn::Dim(0)})).item<float>(), -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(tn::logsumexp(tn::zeros({0})).item<float>(), -std::numeric_limits<float>::infinity());
   const Array g = tn::grad([](Array v) { return tn::logsumexp(v); })(Array{-infinity, -infinity});
   EXPECT_EQ(at(g, 0), 0);
   const Array h = tn::grad([](Array v) { return tn::logsumexp(v); })(Array{-infinity, 2.0});
@@ -133,7 +133,7 @@ TEST(Statistics, SoftmaxAndItsLogarithm) {
   EXPECT_DOUBLE_EQ(at(l, 1), -1 - std::log(total));
   EXPECT_EQ(at(l, 3), -2000);
   EXPECT_EQ(at(p, 5), 1);
-  EXPECT_EQ(tn::softmax(tn::zeros({tn::Dim(2), tn::Dim(0)})).size(1), 0);
+  EXPECT_EQ(tn::softmax(tn::zeros({2, 0})).size(1), 0);
   for (double v : {-1.0, 0.0, 2.0}) {
     const auto three = [](const Array& a) { return tn::stack(std::vector{a, Array(0.5), a * a}); };
     const Array weights = {1.0, 2.0, 3.0};
@@ -153,6 +153,15 @@ TEST(Statistics, LogAddExp) {
   auto slope = tn::grad([](Array a) { return tn::logaddexp(a, 0.0); });
   EXPECT_DOUBLE_EQ(slope(Array(0.0)).item<double>(), 0.5);
   EXPECT_DOUBLE_EQ(tn::grad(slope)(Array(0.0)).item<double>(), 0.25);
+}
+
+TEST(Filled, ByShapeOrLikeAnother) {
+  EXPECT_EQ(tn::zeros({}).rank(), 0u);
+  EXPECT_EQ(tn::zeros({0}).shape(), tn::Shape{0});
+  EXPECT_EQ(tn::ones({2, 0}).shape(), (tn::Shape{2, 0}));
+  const Array x = {{1, 2, 3}};
+  EXPECT_TRUE(tn::array_equal(tn::ones_like(x), Array{{1, 1, 1}}));
+  EXPECT_TRUE(tn::array_equal(tn::zeros_like(x.type()), Array{{0, 0, 0}}));
 }
 
 TEST(Powers, OfWholeNumbersMultiply) {

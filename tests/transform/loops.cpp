@@ -219,7 +219,7 @@ ProgramRef update_loop() {
       return Arrays{update_at_index(s[1], s[3], c), c, s[3] + 1};
     });
     const Arrays out = loop({.body = body.program, .length = Dim(4), .consts = 1, .carries = 3},
-                            Arrays{in[0], zeros(vec(4)), Array(Scalar(1.0)), Array(Scalar(std::int32_t(0)))});
+                            Arrays{in[0], zeros_like(vec(4)), Array(Scalar(1.0)), Array(Scalar(std::int32_t(0)))});
     return Arrays{out[0]};
   });
 }
