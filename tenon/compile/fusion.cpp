@@ -23,7 +23,7 @@ bool is_costly(const Eqn& eqn) {
 
 Fusion fuse(const Program& program) {
   const std::size_t n = program.vars();
-  Fusion fusion{std::vector<bool>(n, false), std::vector<std::size_t>(n, 0), 0};
+  Fusion fusion{std::vector<bool>(n, false), std::vector<std::size_t>(n, 0), std::vector<Fusion::Reason>(n), 0};
   // Depth: how many reductions and structures lie on the longest way to a value. Weight: costly operations that
   // computing it again would repeat.
   std::vector<int> depth(n, 0), weight(n, 0);
@@ -48,14 +48,18 @@ Fusion fuse(const Program& program) {
   // Backwards: the nests that read each value, through what is not stored.
   std::vector<std::set<std::size_t>> readers(n);
   std::vector<bool> must(n, false), larger(n, false);
-  for (Var v : program.outputs()) must[v] = true;
+  const auto require = [&](Var v, std::string_view phrase, std::string_view reader = {}) {
+    if (!must[v]) fusion.reasons[v] = {phrase, reader};
+    must[v] = true;
+  };
+  for (Var v : program.outputs()) require(v, "an output");
   for (std::size_t e = program.eqns().size(); e-- > 0;) {
     const Eqn& eqn = program.eqns()[e];
     if (!is_element(eqn)) {
       const bool reduces = std::holds_alternative<LowerReduction>(*eqn.op->lower);
       const std::size_t own = fusion.fresh_group();
       for (Var v : eqn.in) {
-        if (!reduces) must[v] = must[v] || true;
+        if (!reduces) require(v, "an operand of", eqn.op->name);
         readers[v].insert(own);
       }
       continue;
@@ -64,6 +68,10 @@ Fusion fuse(const Program& program) {
     const bool recomputed = readers[out].size() > 1 || larger[out];
     fusion.stored[out] = must[out] || (recomputed && weight[out] > 3 && !eqn.in.empty());
     if (fusion.stored[out]) {
+      if (!must[out])
+        fusion.reasons[out] = {larger[out] ? "costly, and a larger array reads each element several times"
+                                           : "costly, and several nests read it",
+                               {}};
       fusion.group[out] = nest_of(out);
       readers[out] = {fusion.group[out]};
     }

@@ -6,8 +6,14 @@
 namespace tenon {
 
 struct Fusion {
+  // Why a value is stored: a phrase, and the op that reads it where the phrase ends in "of".
+  struct Reason {
+    std::string_view phrase;
+    std::string_view reader;
+  };
   std::vector<bool> stored;        // by variable; others are computed where they are read
   std::vector<std::size_t> group;  // stored variables of one group are computed in one nest
+  std::vector<Reason> reasons;     // of stored variables
   std::size_t groups = 0;
   std::size_t fresh_group() { return groups++; }
 };

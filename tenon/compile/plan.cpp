@@ -38,7 +38,7 @@ struct Place {
 
 class Planner {
  public:
-  explicit Planner(const Program& program) : program_(program) {
+  Planner(const Program& program, Report* report) : program_(program), report_(report) {
     function_.name = program.name().empty() ? "program" : program.name();
   }
 
@@ -72,6 +72,7 @@ class Planner {
               const std::vector<Place>& carries);
 
   const Program& program_;
+  Report* report_;
   kernel::Function function_;
 };
 
@@ -94,6 +95,7 @@ class BlockPlanner {
     for (std::size_t e = 0; e < program.eqns().size(); ++e)
       for (Var v : program.eqns()[e].in) last_use_[v] = e + 1;
     for (Var v : program.outputs()) last_use_[v] = program.eqns().size() + 1;
+    if (planner.report_ != nullptr) report_cuts(*planner.report_);
   }
 
   // `carries`: where the first outputs go at the end, after everything has been read.
@@ -129,6 +131,18 @@ class BlockPlanner {
   }
 
  private:
+  void report_cuts(Report& report) const {
+    for (const Eqn& eqn : program_.eqns()) {
+      const Var v = eqn.out.empty() ? 0 : eqn.out[0];
+      if (eqn.out.empty() || !fusion_.stored[v]) continue;
+      const auto& [phrase, reader] = fusion_.reasons[v];
+      const Type& type = program_.type(v);
+      report.cuts.push_back({fmt::format("{} {}", eqn.op->name, type.text()),
+                             elements_of(type) * static_cast<std::int64_t>(size_of(type.dtype)),
+                             reader.empty() ? std::string(phrase) : fmt::format("{} {}", phrase, reader), eqn.where});
+    }
+  }
+
   const std::vector<std::int64_t> sizes(Var v) const { return program_.type(v).shape.sizes(); }
 
   void copy(const Place& to, const Place& from, const Type& type) {
@@ -650,6 +664,6 @@ std::string why_not_native(const Program& program) {
   return {};
 }
 
-kernel::Function plan(const Program& program) { return Planner(program).run(); }
+kernel::Function plan(const Program& program, Report* report) { return Planner(program, report).run(); }
 
 }  // namespace tenon

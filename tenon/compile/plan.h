@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "tenon/compile/report.h"
 #include "tenon/ir/program.h"
 #include "tenon/kernel/function.h"
 
@@ -13,6 +14,7 @@ std::string why_not_native(const Program& program);
 
 // Arguments are the Program's inputs, then its outputs, contiguous. The Program has no calls (inline_calls) and known
 // sizes. Cost: a few walks over the eqns; expressions are shared, so their size is linear in the eqns that fuse.
-kernel::Function plan(const Program& program);
+// What was decided on the way is added to the report, where one is given.
+kernel::Function plan(const Program& program, Report* report = nullptr);
 
 }  // namespace tenon

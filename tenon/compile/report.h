@@ -1,0 +1,23 @@
+// Report: what a compilation decided and why. The planner fills it where one is asked for; explain() prints it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tenon/base/source.h"
+
+namespace tenon {
+
+struct Report {
+  // An elementwise value that is stored instead of being computed inside what reads it.
+  struct Cut {
+    std::string value;  // "exp f32[32,64]"
+    std::int64_t bytes = 0;
+    std::string reason;  // "an output", "an operand of dot_general"
+    Source where;        // the user's line that asked for it
+  };
+  std::vector<Cut> cuts;
+};
+
+}  // namespace tenon
