@@ -42,7 +42,7 @@ if [[ -f $own ]]; then
 fi
 for file in /etc/pip.conf "$HOME/.config/pip/pip.conf"; do [[ -f $file ]] && cp "$file" "$root/etc/pip.conf"; done
 while IFS='=' read -r name value; do
-  [[ $name == PIP_INDEX_URL || $name == PIP_EXTRA_INDEX_URL || $name == *_proxy || $name == *_PROXY ]] && environment+=("$name=$value")
+  [[ $name == JOBS || $name == PIP_INDEX_URL || $name == PIP_EXTRA_INDEX_URL || $name == *_proxy || $name == *_PROXY ]] && environment+=("$name=$value")
 done < <(env)
 
 git clone -q . "$root/tenon"
