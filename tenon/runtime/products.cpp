@@ -45,12 +45,14 @@ const ProductKernels* detect() {
   return nullptr;
 }
 
-// TENON_CPU=avx2 holds a better processor back, so that one machine can test both sets.
+// TENON_CPU holds a better processor back, so that one machine can test all: avx2 to that set, baseline to portable
+// code.
 const ProductKernels* kernels() {
   static const ProductKernels* const chosen = [] {
-    const char* wish = std::getenv("TENON_CPU");
-    const ProductKernels* const found = detect();
-    return found != nullptr && wish != nullptr && std::string_view(wish) == "avx2" ? &avx2_product_kernels() : found;
+    const char* variable = std::getenv("TENON_CPU");
+    const std::string_view cap = variable == nullptr ? "" : variable;
+    const ProductKernels* const found = cap == "baseline" ? nullptr : detect();
+    return found != nullptr && cap == "avx2" ? &avx2_product_kernels() : found;
   }();
   return chosen;
 }

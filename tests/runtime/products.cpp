@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <complex>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -271,14 +270,6 @@ void check_halves() {
 TEST(ProductsOfFloats, HalvesRoundToEvenAndKeepNaN) {
   check_halves<Float16>();
   check_halves<BFloat16>();
-}
-
-// The whole suite once more on the narrower instruction set, in a process that is told to use it.
-TEST(ProductsOfFloats, OnAVX2) {
-  if (std::getenv("TENON_CPU") != nullptr) GTEST_SKIP() << "this is that process";
-  const std::string program = testing::internal::GetArgvs().front();
-  EXPECT_EQ(std::system(fmt::format("TENON_CPU=avx2 '{}' --gtest_filter='Products*' --gtest_brief=1", program).c_str()),
-            0);
 }
 
 }  // namespace
