@@ -8,10 +8,12 @@
 #include <set>
 
 #include "tenon/base/error.h"
+#include "tenon/compile/blocks.h"
 #include "tenon/compile/fusion.h"
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/structure.h"
+#include "tenon/runtime/parallel_for.h"
 
 namespace tenon {
 namespace {
@@ -664,6 +666,10 @@ std::string why_not_native(const Program& program) {
   return {};
 }
 
-kernel::Function plan(const Program& program, Report* report) { return Planner(program, report).run(); }
+kernel::Function plan(const Program& program, Report* report) {
+  kernel::Function function = Planner(program, report).run();
+  divide_into_blocks(function, threads());
+  return function;
+}
 
 }  // namespace tenon

@@ -86,8 +86,21 @@ struct Switch {
   std::vector<Block> branches;
 };
 
-struct Statement : std::variant<Nest, Reduce, Copy, Product, For, While, Switch> {
+// `body` for block 0, 1, … of `count`, which are independent of each other; then `tail`, for the rows that fill no
+// block.
+struct Blocks {
+  std::uint32_t var;
+  std::int64_t count;
+  Block body, tail;
+  bool parallel;            // worth a fork
+  std::vector<SlotId> own;  // local slots that each running block has for itself
+};
+
+struct Statement : std::variant<Nest, Reduce, Copy, Product, For, While, Switch, Blocks> {
   using variant::variant;
+  using Held = variant;
+  const Held& held() const { return *this; }
+  Held& held() { return *this; }
 };
 
 struct Function {

@@ -45,9 +45,7 @@ class Printer {
     return text;
   }
   void block(const Block& b, int depth) {
-    for (const Statement& s : b)
-      std::visit([&](const auto& held) { write(held, depth); },
-                 static_cast<const std::variant<Nest, Reduce, Copy, Product, For, While, Switch>&>(s));
+    for (const Statement& s : b) std::visit([&](const auto& held) { write(held, depth); }, s.held());
   }
   void write(const Nest& n, int depth) {
     line(depth, fmt::format("{} [{}]", n.independent ? "each" : "in order", loops(n.vars, n.sizes)));
@@ -85,6 +83,15 @@ class Printer {
       line(depth, "case");
       block(b, depth + 1);
     }
+  }
+
+  void write(const Blocks& b, int depth) {
+    line(depth, fmt::format("{} i{}<{}{}", b.parallel ? "parallel blocks" : "blocks", b.var, b.count,
+                            b.own.empty() ? "" : fmt::format(", own m{}", fmt::join(b.own, ", m"))));
+    block(b.body, depth + 1);
+    if (b.tail.empty()) return;
+    line(depth, "then");
+    block(b.tail, depth + 1);
   }
 
   const Function& f_;

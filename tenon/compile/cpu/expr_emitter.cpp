@@ -12,8 +12,8 @@ using kernel::Expr;
 using kernel::Unary;
 using llvm::Value;
 
-ExprEmitter::ExprEmitter(Builder& builder, const kernel::Function& function, std::vector<Value*> slots)
-    : b_(builder), f_(function), slots_(std::move(slots)) {
+ExprEmitter::ExprEmitter(Builder& builder, const kernel::Function& function)
+    : b_(builder), f_(function), slots_(function.slots.size()) {
   // Pairwise statements that slots do not overlap grow with the square of their number: only for few.
   if (slots_.size() > 48) return;
   llvm::MDBuilder md(b_.getContext());

@@ -17,7 +17,10 @@ struct Variation {
 
 class ExprEmitter {
  public:
-  ExprEmitter(Builder& builder, const kernel::Function& function, std::vector<llvm::Value*> slots);
+  ExprEmitter(Builder& builder, const kernel::Function& function);
+
+  // Where a slot is; before anything reads or writes it.
+  void place(kernel::SlotId slot, llvm::Value* address) { slots_[slot] = address; }
 
   // Values of loop variables from here on; forgets what was computed under other values.
   void set(std::uint32_t var, llvm::Value* value) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "tenon/kernel/rows.h"
 #include "tenon/runtime/products.h"
 
 namespace tenon::cpu {
@@ -25,62 +26,86 @@ std::int64_t product_of(const std::vector<std::int64_t>& sizes) {
 class FunctionEmitter {
  public:
   FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target, llvm::Function* function)
+      : FunctionEmitter(module, f, target, function, nullptr) {
+    Frame frame{function->getArg(0), function->getArg(1), b_.CreateAlloca(b_.getInt32Ty()), {}, {}};
+    b_.CreateStore(b_.getInt32(0), frame.failed);
+    std::set<SlotId> own;
+    find_own(f.body, own);
+    for (SlotId i = 0; i < f.slots.size(); ++i)
+      if (f.slots[i].place == kernel::Slot::Place::local && !own.contains(i)) frame.locals.emplace(i, local(i));
+    enter(std::move(frame));
+  }
+
+  void run() {
+    block(f_.body);
+    b_.CreateRet(b_.CreateLoad(b_.getInt32Ty(), frame_.failed));
+  }
+
+ private:
+  using SlotId = kernel::SlotId;
+  // What code needs of its surroundings: a parallel body is a function of its own, that gets them through memory.
+  struct Frame {
+    Value *arguments, *arena, *failed;  // `failed`: not 0 once a call has run out of memory
+    std::map<SlotId, Value*> locals;
+    std::map<std::uint32_t, Value*> vars;
+  };
+
+  FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target, llvm::Function* function,
+                  std::nullptr_t)
       : module_(module),
         f_(f),
         target_(target),
         function_(function),
         b_(llvm::BasicBlock::Create(module.getContext(), "entry", function)),
-        e_(b_, f, slots()) {}
-
-  void run() {
-    block(f_.body);
-    b_.CreateRet(b_.CreateLoad(b_.getInt32Ty(), failed_));
-  }
-
- private:
-  std::vector<Value*> slots() {
+        e_(b_, f) {
     llvm::FastMathFlags flags;
     flags.setAllowContract(true);
     b_.setFastMathFlags(flags);
-    failed_ = b_.CreateAlloca(b_.getInt32Ty());
-    b_.CreateStore(b_.getInt32(0), failed_);
-    std::vector<Value*> addresses;
-    for (const kernel::Slot& s : f_.slots) {
-      switch (s.place) {
-        case kernel::Slot::Place::argument: {
-          Value* at = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), function_->getArg(0), s.argument);
-          auto* load = b_.CreateLoad(b_.getPtrTy(), at);
-          load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
-          addresses.push_back(load);
-          break;
-        }
-        case kernel::Slot::Place::arena:
-          addresses.push_back(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(1), s.arena_offset));
-          break;
-        case kernel::Slot::Place::local: {
-          llvm::Type* element =
-              s.dtype == DType::bool_ ? b_.getInt8Ty()
-              : s.dtype == DType::f32 ? b_.getFloatTy()
-              : s.dtype == DType::f64
-                  ? b_.getDoubleTy()
-                  : static_cast<llvm::Type*>(b_.getIntNTy(static_cast<unsigned>(8 * size_of(s.dtype))));
-          auto* local = b_.CreateAlloca(
-              llvm::ArrayType::get(element, static_cast<std::uint64_t>(std::max<std::int64_t>(s.elements, 1))));
-          local->setAlignment(llvm::Align(64));
-          addresses.push_back(local);
-          break;
-        }
+  }
+
+  void enter(Frame frame) {
+    frame_ = std::move(frame);
+    for (SlotId i = 0; i < f_.slots.size(); ++i) {
+      const kernel::Slot& s = f_.slots[i];
+      if (s.place == kernel::Slot::Place::argument) {
+        Value* at = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), frame_.arguments, s.argument);
+        auto* load = b_.CreateLoad(b_.getPtrTy(), at);
+        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+        e_.place(i, load);
+      } else if (s.place == kernel::Slot::Place::arena) {
+        e_.place(i, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), frame_.arena, s.arena_offset));
       }
     }
-    return addresses;
+    for (const auto& [slot, address] : frame_.locals) e_.place(slot, address);
+    for (const auto& [var, value] : frame_.vars) e_.set(var, value);
+  }
+
+  llvm::AllocaInst* local(SlotId slot) {
+    const kernel::Slot& s = f_.slots[slot];
+    llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    auto* place = at_entry.CreateAlloca(llvm::ArrayType::get(
+        e_.memory_type(s.dtype), static_cast<std::uint64_t>(std::max<std::int64_t>(s.elements, 1))));
+    place->setAlignment(llvm::Align(64));
+    return place;
+  }
+
+  static void find_own(const kernel::Block& statements, std::set<SlotId>& own) {
+    for (const kernel::Statement& s : statements) {
+      if (const auto* f = std::get_if<kernel::For>(&s.held())) find_own(f->body, own);
+      if (const auto* w = std::get_if<kernel::While>(&s.held())) find_own(w->before, own), find_own(w->body, own);
+      if (const auto* c = std::get_if<kernel::Switch>(&s.held()))
+        for (const kernel::Block& branch : c->branches) find_own(branch, own);
+      if (const auto* b = std::get_if<kernel::Blocks>(&s.held())) {
+        own.insert(b->own.begin(), b->own.end());
+        find_own(b->body, own), find_own(b->tail, own);
+      }
+    }
   }
 
   void block(const kernel::Block& statements) {
     for (const kernel::Statement& s : statements) {
       e_.forget();
-      std::visit([&](const auto& held) { emit(held); },
-                 static_cast<const std::variant<kernel::Nest, kernel::Reduce, kernel::Copy, kernel::Product,
-                                                kernel::For, kernel::While, kernel::Switch>&>(s));
+      std::visit([&](const auto& held) { emit(held); }, s.held());
     }
     e_.forget();
   }
@@ -89,17 +114,23 @@ class FunctionEmitter {
   template <class Body>
   void loop(std::int64_t limit, std::int64_t step, Body body, std::int64_t start = 0) {
     if (start >= limit) return;
+    loop_from(b_.getInt64(static_cast<std::uint64_t>(start)), b_.getInt64(static_cast<std::uint64_t>(limit)), step,
+              body);
+  }
+  // At least once.
+  template <class Body>
+  void loop_from(Value* start, Value* limit, std::int64_t step, Body body) {
     auto* before = b_.GetInsertBlock();
     auto* head = llvm::BasicBlock::Create(b_.getContext(), "loop", function_);
     auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
     b_.CreateBr(head);
     b_.SetInsertPoint(head);
     auto* i = b_.CreatePHI(b_.getInt64Ty(), 2);
-    i->addIncoming(b_.getInt64(static_cast<std::uint64_t>(start)), before);
+    i->addIncoming(start, before);
     body(i);
     Value* next = b_.CreateAdd(i, b_.getInt64(static_cast<std::uint64_t>(step)), "", true, true);
     i->addIncoming(next, b_.GetInsertBlock());
-    b_.CreateCondBr(b_.CreateICmpSLT(next, b_.getInt64(static_cast<std::uint64_t>(limit))), head, after);
+    b_.CreateCondBr(b_.CreateICmpSLT(next, limit), head, after);
     b_.SetInsertPoint(after);
   }
 
@@ -443,14 +474,20 @@ class FunctionEmitter {
     Value* failed =
         b_.CreateCall(callee, {shape, e_.address(p.a, e_.scalar(p.a_offset)), e_.address(p.b, e_.scalar(p.b_offset)),
                                e_.address(p.c, e_.scalar(p.c_offset))});
-    b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), failed_), failed), failed_);
+    if (parallel_)
+      b_.CreateAtomicRMW(llvm::AtomicRMWInst::Or, frame_.failed, failed, llvm::MaybeAlign(4),
+                         llvm::AtomicOrdering::Monotonic);
+    else
+      b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), frame_.failed), failed), frame_.failed);
   }
 
   void emit(const kernel::For& f) {
     loop(f.count, 1, [&](Value* i) {
       e_.set(f.var, i);
+      frame_.vars.insert_or_assign(f.var, i);
       block(f.body);
     });
+    frame_.vars.erase(f.var);
   }
 
   void emit(const kernel::While& w) {
@@ -483,11 +520,88 @@ class FunctionEmitter {
     b_.SetInsertPoint(after);
   }
 
+  // --- blocks ---
+  void emit(const kernel::Blocks& blocks) {
+    if (blocks.parallel) return fork(blocks);
+    for (const SlotId slot : blocks.own) e_.place(slot, local(slot));
+    loop(blocks.count, 1, [&](Value* i) {
+      e_.set(blocks.var, i);
+      block(blocks.body);
+    });
+    block(blocks.tail);
+  }
+
+  // A function of its own for a range of blocks, called on all threads; the tail is one block more.
+  void fork(const kernel::Blocks& blocks) {
+    llvm::Type *pointer = b_.getPtrTy(), *number = b_.getInt64Ty();
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, number, number, b_.getInt32Ty()}, false);
+    auto* body =
+        llvm::Function::Create(type, llvm::Function::InternalLinkage, function_->getName() + "_blocks", module_);
+    body->setAttributes(function_->getAttributes());
+    FunctionEmitter inside(module_, f_, target_, body, nullptr);
+    Value* words = capture(blocks, inside);
+    inside.run_range(blocks);
+    auto callee = module_.getOrInsertFunction(
+        "tenon_parallel_for", llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, number, number}, false));
+    llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
+    const std::int64_t count = blocks.count + (blocks.tail.empty() ? 0 : 1);
+    b_.CreateCall(callee, {body, words, b_.getInt64(static_cast<std::uint64_t>(count)), b_.getInt64(1)});
+  }
+
+  // Writes this function's frame to memory, and has `inside` read it.
+  Value* capture(const kernel::Blocks& blocks, FunctionEmitter& inside) {
+    std::set<SlotId> used;
+    visit_slots(blocks, [&](SlotId slot, bool) {
+      if (frame_.locals.contains(slot)) used.insert(slot);
+    });
+    const auto words = 3 + used.size() + frame_.vars.size();
+    auto* type = llvm::ArrayType::get(b_.getInt64Ty(), words);
+    llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    Value* memory = at_entry.CreateAlloca(type);
+    unsigned at = 0;
+    const auto pass = [&](Value* value) -> Value* {
+      b_.CreateStore(value, b_.CreateConstInBoundsGEP2_32(type, memory, 0, at));
+      Value* from = inside.b_.CreateConstInBoundsGEP2_32(type, inside.function_->getArg(0), 0, at++);
+      return inside.b_.CreateLoad(value->getType(), from);
+    };
+    Frame frame{pass(frame_.arguments), pass(frame_.arena), pass(frame_.failed), {}, {}};
+    for (const SlotId slot : used) frame.locals.emplace(slot, pass(frame_.locals.at(slot)));
+    for (const auto& [var, value] : frame_.vars) frame.vars.emplace(var, pass(value));
+    inside.parallel_ = true;
+    inside.enter(std::move(frame));
+    return memory;
+  }
+
+  void run_range(const kernel::Blocks& blocks) {
+    for (const SlotId slot : blocks.own) e_.place(slot, local(slot));
+    Value *begin = function_->getArg(1), *end = function_->getArg(2);
+    Value* limit =
+        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, b_.getInt64(static_cast<std::uint64_t>(blocks.count)));
+    const auto when = [&](Value* condition, auto&& body) {
+      auto* yes = llvm::BasicBlock::Create(b_.getContext(), "yes", function_);
+      auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+      b_.CreateCondBr(condition, yes, after);
+      b_.SetInsertPoint(yes);
+      body();
+      b_.CreateBr(after);
+      b_.SetInsertPoint(after);
+    };
+    when(b_.CreateICmpSLT(begin, limit), [&] {
+      loop_from(begin, limit, 1, [&](Value* i) {
+        e_.set(blocks.var, i);
+        block(blocks.body);
+      });
+    });
+    if (!blocks.tail.empty()) when(b_.CreateICmpSGT(end, limit), [&] { block(blocks.tail); });
+    b_.CreateRetVoid();
+  }
+
   llvm::Module& module_;
   const kernel::Function& f_;
   const Target& target_;
   llvm::Function* function_;
-  llvm::AllocaInst* failed_ = nullptr;  // not 0 once a call has run out of memory
+  Frame frame_{};
+  bool parallel_ = false;
   Builder b_;
   ExprEmitter e_;
   mutable std::unordered_map<const void*, std::size_t> bytes_;

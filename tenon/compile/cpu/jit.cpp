@@ -12,6 +12,7 @@
 
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cpu/function_emitter.h"
+#include "tenon/runtime/parallel_for.h"
 #include "tenon/runtime/products.h"
 
 namespace tenon::cpu {
@@ -71,8 +72,12 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   if (!process) return process.takeError();
   (*jit)->getMainJITDylib().addGenerator(std::move(*process));
   llvm::orc::SymbolMap own;
-  own[(*jit)->mangleAndIntern("tenon_gemm")] = {llvm::orc::ExecutorAddr::fromPtr(&tenon_gemm),
-                                                llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  const auto define = [&](const char* name, auto* function) {
+    own[(*jit)->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                          llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  };
+  define("tenon_gemm", &tenon_gemm);
+  define("tenon_parallel_for", &tenon_parallel_for);
   if (auto failure = (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own)))) return failure;
   compiler->jit = std::move(*jit);
   return compiler;

@@ -1,0 +1,324 @@
+#include "tenon/compile/blocks.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "tenon/compile/cost.h"
+#include "tenon/kernel/rows.h"
+
+namespace tenon {
+namespace {
+
+using kernel::Block;
+using kernel::Expr;
+using kernel::RowAccess;
+using kernel::SlotId;
+using kernel::Statement;
+
+constexpr double worth_forking = 20'000;         // ns; a fork and a join cost 0.5 to 2 µs, a sleeping worker 50
+constexpr std::int64_t cache_bytes = 24 * 1024;  // what a block of rows may touch: half of a first-level cache
+constexpr std::int64_t own_limit = 64 * 1024;    // bytes of one own slot: it lies on the stack
+constexpr std::int64_t parts_limit = 1 << 16;    // elements of all parts of a sum
+constexpr std::int64_t shortest_run = 2048;      // bytes: shorter pieces of a stacked array defeat prefetching
+constexpr std::size_t longest_group = 64;        // statements
+
+std::int64_t product_of(const std::vector<std::int64_t>& sizes) {
+  std::int64_t n = 1;
+  for (const std::int64_t s : sizes) n *= s;
+  return n;
+}
+
+// How a group touches a slot: by rows of one stride, or otherwise.
+struct Use {
+  std::int64_t stride = 0;
+  bool written = false, by_rows = true, high = false;
+};
+using Uses = std::map<SlotId, Use>;
+
+bool agrees(const Uses& uses) {
+  return std::ranges::all_of(uses, [](const auto& use) { return !use.second.written || use.second.by_rows; });
+}
+
+void merge(Uses& uses, std::span<const RowAccess> accesses, std::int64_t rows) {
+  for (const RowAccess& a : accesses) {
+    const kernel::RowStride s = row_stride(a, rows);
+    Use& use = uses[a.slot];
+    use.by_rows = use.by_rows && s.stride > 0 && (use.stride == 0 || use.stride == s.stride);
+    use.stride = s.stride;
+    use.written = use.written || a.write;
+    use.high = use.high || s.high;
+  }
+}
+
+bool contains_loop(const Statement& s) { return std::holds_alternative<kernel::For>(s.held()); }
+
+class Divider {
+ public:
+  Divider(kernel::Function& function, int threads)
+      : f_(function), threads_(std::max(threads, 2)), references_(function.slots.size()) {
+    for (const Statement& s : f_.body) visit_slots(s, [&](SlotId slot, bool) { ++references_[slot]; });
+  }
+
+  void run() { f_.body = block(std::move(f_.body), true); }
+
+ private:
+  struct Group {
+    std::int64_t rows = 0;
+    std::vector<Statement> members;
+    Uses uses;
+    std::set<SlotId> sums;  // results of divided sums: not there before the group ends
+    std::set<SlotId> reads, writes;
+  };
+
+  Block block(Block statements, bool may_fork) {
+    Block result;
+    Group group;
+    for (Statement& s : statements) {
+      if (join(group, s)) continue;
+      if (!group.members.empty() && independent(group, s)) {
+        finish_single(std::move(s), may_fork, result);
+        continue;
+      }
+      close(group, may_fork, result);
+      if (!join(group, s)) finish_single(std::move(s), may_fork, result);
+    }
+    close(group, may_fork, result);
+    return result;
+  }
+
+  // --- forming groups ---
+  bool join(Group& group, const Statement& s) {
+    if (group.members.size() >= longest_group) return false;
+    bool after_sum = false;
+    visit_slots(s, [&](SlotId slot, bool) { after_sum = after_sum || group.sums.contains(slot); });
+    if (after_sum) return false;
+    if (group.members.empty()) {
+      for (const std::int64_t rows : row_counts(s)) {
+        Group fresh{rows};
+        if (extend(fresh, s)) {
+          group = std::move(fresh);
+          return true;
+        }
+      }
+      return false;
+    }
+    if (extend(group, s)) return true;
+    // The group may be divided otherwise: a flat nest has any number of rows.
+    for (const std::int64_t rows : row_counts(s)) {
+      if (rows == group.rows) continue;
+      Group again{rows};
+      if (std::ranges::all_of(group.members, [&](const Statement& m) { return extend(again, m); }) &&
+          extend(again, s)) {
+        group = std::move(again);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool extend(Group& group, const Statement& s) {
+    std::vector<RowAccess> accesses;
+    if (!row_accesses(s, group.rows, true, contains_loop(s), accesses)) return false;
+    Uses uses = group.uses;
+    merge(uses, accesses, group.rows);
+    if (!agrees(uses)) return false;
+    group.uses = std::move(uses);
+    if (const auto* r = std::get_if<kernel::Reduce>(&s.held()); r != nullptr && divides_sum(*r, group.rows)) {
+      if (group.uses.contains(r->slot)) return false;
+      group.sums.insert(r->slot);
+    }
+    group.members.push_back(s);
+    visit_slots(s, [&](SlotId slot, bool write) { (write ? group.writes : group.reads).insert(slot); });
+    return true;
+  }
+
+  static bool independent(const Group& group, const Statement& s) {
+    bool apart = true;
+    visit_slots(s, [&](SlotId slot, bool write) {
+      apart = apart && !group.writes.contains(slot) && (!write || !group.reads.contains(slot));
+    });
+    return apart;
+  }
+
+  // --- what becomes of a group ---
+  void close(Group& group, bool may_fork, Block& result) {
+    if (group.members.empty()) return;
+    Group closed = std::move(group);
+    group = {};
+    double cost = 0;
+    for (const Statement& s : closed.members) cost += nanoseconds(s);
+    const bool fork = may_fork && cost >= worth_forking;
+    const std::int64_t step = block_rows(closed, fork);
+    if (step >= closed.rows || !(fork || worth_blocking(closed))) {
+      for (Statement& s : closed.members) finish_single(std::move(s), may_fork, result);
+      return;
+    }
+    divide(std::move(closed), step, fork, result);
+  }
+
+  void finish_single(Statement s, bool may_fork, Block& result) {
+    if (auto* loop = std::get_if<kernel::For>(&s.held())) loop->body = block(std::move(loop->body), may_fork);
+    if (auto* loop = std::get_if<kernel::While>(&s.held())) {
+      loop->before = block(std::move(loop->before), may_fork);
+      loop->body = block(std::move(loop->body), may_fork);
+    }
+    if (auto* choice = std::get_if<kernel::Switch>(&s.held()))
+      for (Block& branch : choice->branches) branch = block(std::move(branch), may_fork);
+    result.push_back(std::move(s));
+  }
+
+  std::int64_t bytes_of(SlotId slot) const { return static_cast<std::int64_t>(size_of(f_.slots[slot].dtype)); }
+  // Bytes that one row touches: all that moves with it, or only what stays while a loop runs.
+  std::int64_t row_bytes(const Group& group, bool resident) const {
+    std::int64_t sum = 0;
+    for (const auto& [slot, use] : group.uses)
+      if (use.by_rows && use.stride > 0 && !(resident && (use.high || !use.written)))
+        sum += use.stride * bytes_of(slot);
+    return std::max<std::int64_t>(sum, 1);
+  }
+
+  // Members that hand something to each other through more memory than the cache holds.
+  bool worth_blocking(const Group& group) const {
+    const bool loops = std::ranges::any_of(group.members, contains_loop);
+    if (loops) return row_bytes(group, true) * group.rows > 2 * cache_bytes;
+    std::int64_t between = 0;
+    for (const auto& [slot, use] : group.uses)
+      if (use.written && group.reads.contains(slot)) between += use.stride * group.rows * bytes_of(slot);
+    return between > cache_bytes;
+  }
+
+  std::int64_t block_rows(const Group& group, bool fork) const {
+    const std::int64_t share = (group.rows + threads_ - 1) / threads_;
+    if (std::ranges::any_of(group.members, contains_loop)) {
+      const bool products = std::ranges::any_of(group.members, contains_product);
+      const std::int64_t each = row_bytes(group, true);
+      const std::int64_t in_cache = std::max(cache_bytes / each, std::max<std::int64_t>(shortest_run / each, 1));
+      return even(group, products ? (fork ? share : group.rows) : std::min(in_cache, fork ? share : group.rows));
+    }
+    std::int64_t step = std::max<std::int64_t>(cache_bytes / row_bytes(group, false), 1);
+    for (const Statement& s : group.members)
+      if (const auto* r = std::get_if<kernel::Reduce>(&s.held()); r != nullptr && divides_sum(*r, group.rows)) {
+        const std::int64_t blocks = std::max<std::int64_t>(parts_limit / product_of(r->outer_sizes), 2 * threads_);
+        step = std::max(step, (group.rows + blocks - 1) / blocks);
+      }
+    return even(group, fork ? std::min(step, share) : step);
+  }
+
+  static bool contains_product(const Statement& s) {
+    if (const auto* f = std::get_if<kernel::For>(&s.held())) return std::ranges::any_of(f->body, contains_product);
+    return std::holds_alternative<kernel::Product>(s.held());
+  }
+
+  // A step near the wished one that leaves no rest, and whole vectors where rows are single elements.
+  static std::int64_t even(const Group& group, std::int64_t step) {
+    std::int64_t narrowest = 0;
+    for (const auto& [slot, use] : group.uses)
+      if (use.by_rows && use.stride > 0) narrowest = narrowest == 0 ? use.stride : std::min(narrowest, use.stride);
+    const std::int64_t unit =
+        narrowest > 0 && narrowest < 16 && step >= 64 ? 64 / std::max<std::int64_t>(narrowest, 1) : 1;
+    step = std::max<std::int64_t>(step / unit * unit, 1);
+    for (std::int64_t s = step; s > step / 2; s -= unit)
+      if (group.rows % s == 0) return s;
+    return step;
+  }
+
+  // --- writing it anew ---
+  using Own = std::map<SlotId, kernel::RestrictToRows::Own>;
+  struct Sum {
+    kernel::Reduce whole;
+    SlotId parts;
+    std::int64_t elements;  // of one part
+  };
+
+  void divide(Group group, std::int64_t step, bool fork, Block& result) {
+    const std::int64_t whole = group.rows / step, rest = group.rows % step;
+    const std::int64_t count = whole + (rest > 0 ? 1 : 0);
+    const std::uint32_t var = f_.vars++;
+    kernel::Blocks blocks{var, whole, {}, {}, fork, {}};
+    const Own own = own_slots(group, step, blocks.own);
+    const std::vector<Sum> sums = divided_sums(group, count);
+    blocks.body = part(group, {{0, {{var, step}}}, step, group.rows}, own, sums, {0, {{var, 1}}});
+    if (rest > 0) blocks.tail = part(group, {{whole * step, {}}, rest, group.rows}, own, sums, {whole, {}});
+    count_references(blocks.own, blocks);
+    if (step == 1) blocks.body = block(std::move(blocks.body), false);
+    result.push_back(std::move(blocks));
+    for (const Sum& s : sums) result.push_back(sum_of_parts(s, count));
+  }
+
+  // Slots that nothing outside of the group touches: a block needs no more than its own rows of them.
+  Own own_slots(const Group& group, std::int64_t step, std::vector<SlotId>& list) {
+    std::map<SlotId, std::size_t> inside;
+    for (const Statement& s : group.members) visit_slots(s, [&](SlotId slot, bool) { ++inside[slot]; });
+    Own own;
+    for (const auto& [slot, use] : group.uses) {
+      const kernel::Slot whole = f_.slots[slot];
+      if (whole.place == kernel::Slot::Place::argument || !use.written || use.high || inside[slot] != references_[slot])
+        continue;
+      if (use.stride * step * bytes_of(slot) > own_limit) continue;
+      f_.slots.push_back({whole.dtype, use.stride * step, kernel::Slot::Place::local});
+      list.push_back(static_cast<SlotId>(f_.slots.size() - 1));
+      own.emplace(slot, kernel::RestrictToRows::Own{list.back(), use.stride});
+    }
+    return own;
+  }
+
+  std::vector<Sum> divided_sums(const Group& group, std::int64_t count) {
+    std::vector<Sum> sums;
+    for (const Statement& s : group.members) {
+      const auto* r = std::get_if<kernel::Reduce>(&s.held());
+      if (r == nullptr || !divides_sum(*r, group.rows)) continue;
+      const std::int64_t elements = product_of(r->outer_sizes);
+      kernel::Slot slot{r->value.dtype(), elements * count, kernel::Slot::Place::arena};
+      slot.arena_offset = f_.arena_bytes;
+      f_.arena_bytes += (slot.elements * static_cast<std::int64_t>(size_of(slot.dtype)) + 127) / 64 * 64;
+      f_.slots.push_back(slot);
+      sums.push_back({*r, static_cast<SlotId>(f_.slots.size() - 1), elements});
+    }
+    return sums;
+  }
+
+  Block part(const Group& group, kernel::RowBlock rows, const Own& own, const std::vector<Sum>& sums,
+             const kernel::Affine& number) {
+    std::map<SlotId, kernel::RestrictToRows::Part> parts;
+    for (const Sum& s : sums) {
+      kernel::Affine offset{number.constant * s.elements, {}};
+      for (const auto& [var, coefficient] : number.terms) offset.add(var, coefficient * s.elements);
+      parts.emplace(s.whole.slot, kernel::RestrictToRows::Part{s.parts, std::move(offset)});
+    }
+    kernel::RestrictToRows restrict_to_rows(std::move(rows), own, std::move(parts));
+    Block body;
+    for (const Statement& s : group.members) body.push_back(restrict_to_rows(s));
+    return body;
+  }
+
+  kernel::Reduce sum_of_parts(const Sum& s, std::int64_t count) {
+    kernel::Reduce r = s.whole;
+    const std::uint32_t var = f_.vars++;
+    Expr offset = kernel::variable(var) * Expr(s.elements);
+    std::int64_t stride = 1;
+    for (std::size_t i = r.outer_vars.size(); i-- > 0; stride *= r.outer_sizes[i])
+      offset = offset + kernel::variable(r.outer_vars[i]) * Expr(stride);
+    r.inner_vars = {var};
+    r.inner_sizes = {count};
+    r.value = kernel::load(s.parts, r.value.dtype(), offset);
+    return r;
+  }
+
+  void count_references(const std::vector<SlotId>& slots, const Statement& s) {
+    references_.resize(f_.slots.size());
+    visit_slots(s, [&](SlotId slot, bool) {
+      if (std::ranges::find(slots, slot) != slots.end()) ++references_[slot];
+    });
+  }
+
+  kernel::Function& f_;
+  std::int64_t threads_;
+  std::vector<std::size_t> references_;  // of each slot, by all statements
+};
+
+}  // namespace
+
+void divide_into_blocks(kernel::Function& function, int threads) { Divider(function, threads).run(); }
+
+}  // namespace tenon

@@ -1,0 +1,45 @@
+// Affine forms of offsets, and substitution of loop variables: what passes over the loop language reason with.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "tenon/kernel/expr.h"
+
+namespace tenon::kernel {
+
+// constant + Σ coefficient·variable; no coefficient is 0.
+struct Affine {
+  std::int64_t constant = 0;
+  std::map<std::uint32_t, std::int64_t> terms;
+
+  std::int64_t coefficient(std::uint32_t var) const {
+    const auto found = terms.find(var);
+    return found == terms.end() ? 0 : found->second;
+  }
+  void add(std::uint32_t var, std::int64_t coefficient);
+  friend bool operator==(const Affine&, const Affine&) = default;
+};
+
+// Empty where the expression is not affine: it divides, compares, or reads memory. Linear in its nodes.
+std::optional<Affine> affine(const Expr& e);
+Expr to_expr(const Affine& a);
+
+// Rewrites expressions: variables by `vars`, loads by `load`. Shared nodes stay shared, through all calls of one
+// Rewrite.
+class Rewrite {
+ public:
+  std::map<std::uint32_t, Expr> vars;
+  virtual ~Rewrite() = default;
+  Expr operator()(const Expr& e);
+
+ protected:
+  // The load with its offset already rewritten.
+  virtual Expr load(const Expr& old, const Expr& offset);
+
+ private:
+  std::unordered_map<const void*, std::pair<Expr, Expr>> done_;  // the old expression is kept alive: it is the key
+};
+
+}  // namespace tenon::kernel

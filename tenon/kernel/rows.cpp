@@ -1,0 +1,312 @@
+#include "tenon/kernel/rows.h"
+
+#include <algorithm>
+#include <functional>
+#include <unordered_set>
+#include <utility>
+
+namespace tenon::kernel {
+namespace {
+
+using Sizes = std::map<std::uint32_t, std::int64_t>;
+
+// Every load of an expression, once.
+template <class Visit>
+void visit_loads(const Expr& e, std::unordered_set<const void*>& seen, const Visit& visit) {
+  if (!e || !seen.insert(e.identity()).second) return;
+  if (e.kind() == Expr::Kind::load) visit(e);
+  for (const auto& operand : e.node().operands)
+    if (operand) visit_loads(Expr(operand), seen, visit);
+}
+
+// Collects the accesses of one division into rows.
+class Collector {
+ public:
+  Collector(std::int64_t rows, bool sums, bool products, std::vector<RowAccess>& to)
+      : rows_(rows), sums_(sums), products_(products), to_(to) {}
+
+  bool statement(const Statement& s) {
+    return std::visit([&](const auto& held) { return divided(held); }, s.held());
+  }
+
+ private:
+  bool divided(const Nest& n) {
+    if (n.sizes.empty() || !rows_of(n.sizes[0])) return false;
+    if (!n.independent) return false;
+    enter(n.vars, n.sizes);
+    for (const Store& s : n.stores) {
+      if (s.condition) return false;
+      access(s.slot, true, s.offset);
+      loads(s.offset), loads(s.value);
+    }
+    return true;
+  }
+  bool divided(const Reduce& r) {
+    const bool by_sum = divides_sum(r, rows_);
+    if (by_sum && !sums_) return false;
+    const auto& sizes = by_sum ? r.inner_sizes : r.outer_sizes;
+    if (sizes.empty() || !rows_of(sizes[0])) return false;
+    enter(r.outer_vars, r.outer_sizes);
+    enter(r.inner_vars, r.inner_sizes);
+    row_var_ = by_sum ? r.inner_vars[0] : r.outer_vars[0];
+    if (!by_sum) access(r.slot, true, r.offset);
+    loads(r.offset), loads(r.value);
+    return true;
+  }
+  bool divided(const Copy& c) {
+    if (!rows_of(c.elements)) return false;
+    row_var_.reset();
+    strided(c.to, true, c.to_offset, per_row_, {{1, per_row_}});
+    strided(c.from, false, c.from_offset, per_row_, {{1, per_row_}});
+    return true;
+  }
+  bool divided(const Product& p) {
+    if (!products_) return false;
+    row_var_.reset();
+    const bool by_batch = p.batch > 1 && p.batch % rows_ == 0;
+    if (!by_batch && !rows_of(p.m)) return false;
+    if (by_batch) per_row_ = p.batch / rows_;
+    const std::int64_t batch = by_batch ? per_row_ : p.batch, m = by_batch ? p.m : per_row_;
+    const auto along = [&](std::int64_t of_batch, std::int64_t of_m) {
+      return per_row_ * (by_batch ? of_batch : of_m);
+    };
+    strided(p.c, true, p.c_offset, along(p.c_batch, p.c_m), {{p.c_batch, batch}, {p.c_m, m}, {p.c_n, p.n}});
+    strided(p.a, false, p.a_offset, along(p.a_batch, p.a_m), {{p.a_batch, batch}, {p.a_m, m}, {p.a_k, p.k}});
+    strided(p.b, false, p.b_offset, along(p.b_batch, 0), {{p.b_batch, batch}, {p.b_k, p.k}, {p.b_n, p.n}});
+    return true;
+  }
+  bool divided(const For& f) {
+    sizes_[f.var] = f.count;
+    const bool sums = std::exchange(sums_, false);
+    const bool all = std::ranges::all_of(f.body, [&](const Statement& s) { return statement(s); });
+    sums_ = sums;
+    return all;
+  }
+  bool divided(const While&) { return false; }
+  bool divided(const Switch&) { return false; }
+  bool divided(const Blocks&) { return false; }
+
+  bool rows_of(std::int64_t size) {
+    per_row_ = size / rows_;
+    return size > 0 && size % rows_ == 0;
+  }
+  void enter(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes) {
+    for (std::size_t i = 0; i < vars.size(); ++i) sizes_[vars[i]] = sizes[i];
+    if (!vars.empty()) row_var_ = vars[0];
+  }
+  void loads(const Expr& e) {
+    std::unordered_set<const void*> seen;
+    visit_loads(e, seen, [&](const Expr& load) { access(load.node().id, false, load.operand(0)); });
+  }
+  void access(SlotId slot, bool write, const Expr& offset) { strided(slot, write, offset, 0, {}); }
+  void strided(SlotId slot, bool write, const Expr& offset, std::int64_t row, std::vector<RowAccess::Term> terms) {
+    const auto at = affine(offset);
+    RowAccess a{slot, write, at.has_value(), at ? at->constant : 0, row, std::move(terms)};
+    if (at)
+      for (const auto& [var, coefficient] : at->terms) {
+        if (row_var_ == var) {
+          a.row += coefficient * per_row_;
+          if (per_row_ > 1) a.terms.push_back({coefficient, per_row_});
+        } else {
+          const auto known = sizes_.find(var);
+          a.terms.push_back({coefficient, known == sizes_.end() ? 0 : known->second});
+        }
+      }
+    to_.push_back(std::move(a));
+  }
+
+  std::int64_t rows_;
+  bool sums_, products_;
+  std::vector<RowAccess>& to_;
+  Sizes sizes_;
+  std::optional<std::uint32_t> row_var_;
+  std::int64_t per_row_ = 1;  // indices of the divided axis that one row has
+};
+
+}  // namespace
+
+RowStride row_stride(const RowAccess& a, std::int64_t rows) {
+  if (!a.known || a.row <= 0) return {};
+  const std::int64_t run = a.row * rows;
+  std::int64_t low = ((a.constant % run) + run) % run, high = low;
+  bool several = a.constant != low;
+  for (const auto& [coefficient, size] : a.terms) {
+    if (coefficient % run == 0) {
+      several = several || (coefficient != 0 && size != 1);
+      continue;
+    }
+    if (size == 0) return {};
+    (coefficient < 0 ? low : high) += coefficient * (size - 1);
+  }
+  if (low < 0 || high >= a.row) return {};
+  return {a.row, several};
+}
+
+bool divides_sum(const Reduce& r, std::int64_t rows) {
+  return r.outer_sizes.empty() || r.outer_sizes[0] % rows != 0 || r.outer_sizes[0] == 0;
+}
+
+bool row_accesses(const Statement& s, std::int64_t rows, bool sums, bool products, std::vector<RowAccess>& to) {
+  return Collector(rows, sums, products, to).statement(s);
+}
+
+std::vector<std::int64_t> row_counts(const Statement& s) {
+  std::vector<std::int64_t> counts;
+  const auto add = [&](std::int64_t n) {
+    if (n > 1) counts.push_back(n);
+  };
+  if (const auto* n = std::get_if<Nest>(&s.held())) {
+    if (!n->sizes.empty()) add(n->sizes[0]);
+  } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
+    if (!r->outer_sizes.empty()) add(r->outer_sizes[0]);
+    if (!r->inner_sizes.empty()) add(r->inner_sizes[0]);
+  } else if (const auto* c = std::get_if<Copy>(&s.held())) {
+    add(c->elements);
+  } else if (const auto* p = std::get_if<Product>(&s.held())) {
+    add(p->batch);
+    add(p->m);
+  } else if (const auto* f = std::get_if<For>(&s.held())) {
+    for (const Statement& inner : f->body)
+      for (const std::int64_t n : row_counts(inner)) add(n);
+  }
+  std::ranges::sort(counts, std::greater());
+  counts.erase(std::ranges::unique(counts).begin(), counts.end());
+  return counts;
+}
+
+Expr RestrictToRows::from_base(std::int64_t stride) const {
+  Affine at{block_.base.constant * stride, {}};
+  for (const auto& [var, coefficient] : block_.base.terms) at.add(var, coefficient * stride);
+  return to_expr(at);
+}
+
+// The first axis becomes the block's part of it; an axis of one index goes.
+void RestrictToRows::divide(std::vector<std::uint32_t>& divided_vars, std::vector<std::int64_t>& sizes) {
+  const std::int64_t each = sizes[0] / block_.rows;
+  const std::uint32_t var = divided_vars[0];
+  sizes[0] = each * block_.count;
+  if (sizes[0] == 1) {
+    vars[var] = from_base(each);
+    divided_vars.erase(divided_vars.begin());
+    sizes.erase(sizes.begin());
+  } else {
+    vars[var] = variable(var) + from_base(each);
+  }
+}
+
+void RestrictToRows::place(SlotId& slot, Expr& offset) {
+  const auto found = own_.find(slot);
+  if (found == own_.end()) return;
+  slot = found->second.slot;
+  Affine at = affine(offset).value();
+  at.constant -= block_.base.constant * found->second.stride;
+  for (const auto& [var, coefficient] : block_.base.terms) at.add(var, -coefficient * found->second.stride);
+  offset = to_expr(at);
+}
+
+Expr RestrictToRows::load(const Expr& old, const Expr& offset) {
+  SlotId slot = old.node().id;
+  if (!own_.contains(slot)) return Rewrite::load(old, offset);
+  Expr at = offset;
+  place(slot, at);
+  return kernel::load(slot, old.dtype(), at);
+}
+
+Statement RestrictToRows::operator()(const Statement& s) {
+  const auto moved = [&](const Expr& offset, std::int64_t stride) { return rewritten(offset) + from_base(stride); };
+  if (const auto* nest = std::get_if<Nest>(&s.held())) {
+    Nest n = *nest;
+    divide(n.vars, n.sizes);
+    for (Store& store : n.stores) {
+      store.offset = rewritten(store.offset), store.value = rewritten(store.value);
+      place(store.slot, store.offset);
+    }
+    return n;
+  }
+  if (const auto* reduce = std::get_if<Reduce>(&s.held())) {
+    Reduce r = *reduce;
+    if (divides_sum(r, block_.rows)) {
+      const Part& part = parts_.at(r.slot);
+      divide(r.inner_vars, r.inner_sizes);
+      r.slot = part.slot;
+      r.offset = to_expr(part.offset);
+      std::int64_t stride = 1;
+      for (std::size_t i = r.outer_vars.size(); i-- > 0; stride *= r.outer_sizes[i])
+        r.offset = r.offset + variable(r.outer_vars[i]) * Expr(stride);
+    } else {
+      divide(r.outer_vars, r.outer_sizes);
+      r.offset = rewritten(r.offset);
+      place(r.slot, r.offset);
+    }
+    r.value = rewritten(r.value);
+    return r;
+  }
+  if (const auto* copy = std::get_if<Copy>(&s.held())) {
+    Copy c = *copy;
+    const std::int64_t each = c.elements / block_.rows;
+    c.elements = each * block_.count;
+    c.row = c.elements % c.row == 0 ? c.row : 1;
+    c.to_offset = moved(c.to_offset, each), c.from_offset = moved(c.from_offset, each);
+    place(c.to, c.to_offset), place(c.from, c.from_offset);
+    return c;
+  }
+  if (const auto* product = std::get_if<Product>(&s.held())) {
+    Product p = *product;
+    const bool by_batch = p.batch > 1 && p.batch % block_.rows == 0;
+    std::int64_t& divided = by_batch ? p.batch : p.m;
+    const std::int64_t each = divided / block_.rows;
+    divided = each * block_.count;
+    p.a_offset = moved(p.a_offset, each * (by_batch ? p.a_batch : p.a_m));
+    p.b_offset = moved(p.b_offset, each * (by_batch ? p.b_batch : 0));
+    p.c_offset = moved(p.c_offset, each * (by_batch ? p.c_batch : p.c_m));
+    place(p.a, p.a_offset), place(p.b, p.b_offset), place(p.c, p.c_offset);
+    return p;
+  }
+  For f = std::get<For>(s.held());
+  for (Statement& inner : f.body) inner = (*this)(inner);
+  return f;
+}
+
+namespace {
+
+void visit_block(const Block& block, const std::function<void(SlotId, bool)>& visit) {
+  for (const Statement& s : block) visit_slots(s, visit);
+}
+
+}  // namespace
+
+void visit_slots(const Statement& s, const std::function<void(SlotId, bool write)>& visit) {
+  std::unordered_set<const void*> seen;
+  const auto reads = [&](const Expr& e) {
+    visit_loads(e, seen, [&](const Expr& load) { visit(load.node().id, false); });
+  };
+  if (const auto* n = std::get_if<Nest>(&s.held())) {
+    for (const Store& store : n->stores) {
+      reads(store.offset), reads(store.value), reads(store.condition);
+      visit(store.slot, true);
+    }
+  } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
+    reads(r->offset), reads(r->value), reads(r->initial);
+    visit(r->slot, true);
+  } else if (const auto* c = std::get_if<Copy>(&s.held())) {
+    reads(c->to_offset), reads(c->from_offset);
+    visit(c->from, false), visit(c->to, true);
+  } else if (const auto* p = std::get_if<Product>(&s.held())) {
+    reads(p->a_offset), reads(p->b_offset), reads(p->c_offset);
+    visit(p->a, false), visit(p->b, false), visit(p->c, true);
+  } else if (const auto* f = std::get_if<For>(&s.held())) {
+    visit_block(f->body, visit);
+  } else if (const auto* w = std::get_if<While>(&s.held())) {
+    visit_block(w->before, visit);
+    reads(w->condition);
+    visit_block(w->body, visit);
+  } else if (const auto* choice = std::get_if<Switch>(&s.held())) {
+    reads(choice->index);
+    for (const Block& branch : choice->branches) visit_block(branch, visit);
+  } else if (const auto* b = std::get_if<Blocks>(&s.held())) {
+    visit_block(b->body, visit);
+    visit_block(b->tail, visit);
+  }
+}
+
+}  // namespace tenon::kernel
