@@ -1,11 +1,14 @@
 #include "tenon/compile/blocks.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <set>
+#include <string_view>
 
 #include "tenon/compile/cost.h"
 #include "tenon/kernel/rows.h"
+#include "tenon/runtime/parallel_for.h"
 
 namespace tenon {
 namespace {
@@ -16,12 +19,9 @@ using kernel::RowAccess;
 using kernel::SlotId;
 using kernel::Statement;
 
-constexpr double worth_forking = 20'000;         // ns; a fork and a join cost 0.5 to 2 µs, a sleeping worker 50
-constexpr std::int64_t cache_bytes = 24 * 1024;  // what a block of rows may touch: half of a first-level cache
-constexpr std::int64_t own_limit = 64 * 1024;    // bytes of one own slot: it lies on the stack
-constexpr std::int64_t parts_limit = 1 << 16;    // elements of all parts of a sum
-constexpr std::int64_t shortest_run = 2048;      // bytes: shorter pieces of a stacked array defeat prefetching
-constexpr std::size_t longest_group = 64;        // statements
+constexpr std::int64_t own_limit = 64 * 1024;  // bytes of one own slot: it lies on the stack
+constexpr std::int64_t parts_limit = 1 << 16;  // elements of all parts of a sum
+constexpr std::size_t longest_group = 64;      // statements
 
 std::int64_t product_of(const std::vector<std::int64_t>& sizes) {
   std::int64_t n = 1;
@@ -55,8 +55,8 @@ bool contains_loop(const Statement& s) { return std::holds_alternative<kernel::F
 
 class Divider {
  public:
-  Divider(kernel::Function& function, int threads)
-      : f_(function), threads_(std::max(threads, 2)), references_(function.slots.size()) {
+  Divider(kernel::Function& function, const BlockLimits& limits)
+      : f_(function), limits_(limits), threads_(std::max(limits.threads, 2)), references_(function.slots.size()) {
     for (const Statement& s : f_.body) visit_slots(s, [&](SlotId slot, bool) { ++references_[slot]; });
   }
 
@@ -148,7 +148,7 @@ class Divider {
     group = {};
     double cost = 0;
     for (const Statement& s : closed.members) cost += nanoseconds(s);
-    const bool fork = may_fork && cost >= worth_forking;
+    const bool fork = may_fork && cost >= limits_.worth_forking;
     const std::int64_t step = block_rows(closed, fork);
     if (step >= closed.rows || !(fork || worth_blocking(closed))) {
       for (Statement& s : closed.members) finish_single(std::move(s), may_fork, result);
@@ -181,11 +181,11 @@ class Divider {
   // Members that hand something to each other through more memory than the cache holds.
   bool worth_blocking(const Group& group) const {
     const bool loops = std::ranges::any_of(group.members, contains_loop);
-    if (loops) return row_bytes(group, true) * group.rows > 2 * cache_bytes;
+    if (loops) return row_bytes(group, true) * group.rows > 2 * limits_.cache_bytes;
     std::int64_t between = 0;
     for (const auto& [slot, use] : group.uses)
       if (use.written && group.reads.contains(slot)) between += use.stride * group.rows * bytes_of(slot);
-    return between > cache_bytes;
+    return between > limits_.cache_bytes;
   }
 
   std::int64_t block_rows(const Group& group, bool fork) const {
@@ -193,10 +193,11 @@ class Divider {
     if (std::ranges::any_of(group.members, contains_loop)) {
       const bool products = std::ranges::any_of(group.members, contains_product);
       const std::int64_t each = row_bytes(group, true);
-      const std::int64_t in_cache = std::max(cache_bytes / each, std::max<std::int64_t>(shortest_run / each, 1));
+      const std::int64_t in_cache =
+          std::max(limits_.cache_bytes / each, std::max<std::int64_t>(limits_.shortest_run / each, 1));
       return even(group, products ? (fork ? share : group.rows) : std::min(in_cache, fork ? share : group.rows));
     }
-    std::int64_t step = std::max<std::int64_t>(cache_bytes / row_bytes(group, false), 1);
+    std::int64_t step = std::max<std::int64_t>(limits_.cache_bytes / row_bytes(group, false), 1);
     for (const Statement& s : group.members)
       if (const auto* r = std::get_if<kernel::Reduce>(&s.held()); r != nullptr && divides_sum(*r, group.rows)) {
         const std::int64_t blocks = std::max<std::int64_t>(parts_limit / product_of(r->outer_sizes), 2 * threads_);
@@ -313,12 +314,20 @@ class Divider {
   }
 
   kernel::Function& f_;
+  BlockLimits limits_;
   std::int64_t threads_;
   std::vector<std::size_t> references_;  // of each slot, by all statements
 };
 
 }  // namespace
 
-void divide_into_blocks(kernel::Function& function, int threads) { Divider(function, threads).run(); }
+BlockLimits block_limits() {
+  BlockLimits limits{.threads = threads()};
+  if (const char* blocks = std::getenv("TENON_BLOCKS"); blocks != nullptr && std::string_view(blocks) == "small")
+    limits.worth_forking = 0, limits.cache_bytes = 1, limits.shortest_run = 1;
+  return limits;
+}
+
+void divide_into_blocks(kernel::Function& function, const BlockLimits& limits) { Divider(function, limits).run(); }
 
 }  // namespace tenon

@@ -13,7 +13,6 @@
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/structure.h"
-#include "tenon/runtime/parallel_for.h"
 
 namespace tenon {
 namespace {
@@ -668,7 +667,7 @@ std::string why_not_native(const Program& program) {
 
 kernel::Function plan(const Program& program, Report* report) {
   kernel::Function function = Planner(program, report).run();
-  divide_into_blocks(function, threads());
+  divide_into_blocks(function, block_limits());
   return function;
 }
 

@@ -43,7 +43,7 @@ class Collector {
   }
   bool divided(const Reduce& r) {
     const bool by_sum = divides_sum(r, rows_);
-    if (by_sum && !sums_) return false;
+    if (by_sum && (!sums_ || std::ranges::count(r.outer_sizes, 0) > 0)) return false;
     const auto& sizes = by_sum ? r.inner_sizes : r.outer_sizes;
     if (sizes.empty() || !rows_of(sizes[0])) return false;
     enter(r.outer_vars, r.outer_sizes);
@@ -143,7 +143,7 @@ RowStride row_stride(const RowAccess& a, std::int64_t rows) {
 }
 
 bool divides_sum(const Reduce& r, std::int64_t rows) {
-  return r.outer_sizes.empty() || r.outer_sizes[0] % rows != 0 || r.outer_sizes[0] == 0;
+  return r.outer_sizes.empty() || r.outer_sizes[0] % rows != 0;
 }
 
 bool row_accesses(const Statement& s, std::int64_t rows, bool sums, bool products, std::vector<RowAccess>& to) {
