@@ -181,9 +181,12 @@ T read(ParamsReader& in) {
     return Shape(read<std::vector<Dim>>(in));
   else if constexpr (std::is_same_v<T, ProgramRef>)
     return in.program();
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(in.integer());
-  else if constexpr (std::is_enum_v<T>) {
+  else if constexpr (std::is_integral_v<T>) {
+    const std::int64_t value = in.integer();
+    if (static_cast<std::int64_t>(static_cast<T>(value)) != value)
+      in.fail(std::to_string(value) + " does not fit in this parameter.");
+    return static_cast<T>(value);
+  } else if constexpr (std::is_enum_v<T>) {
     const std::string word = in.word();
     T value{};
     if (!boost::describe::enum_from_string(word.c_str(), value))

@@ -27,7 +27,8 @@ const OpInfo literal_info{
     .name = "literal",
     .summary = "a number",
     .params = &describe::params_ops<LiteralParams>,
-    .type = TypeRule([](const Params& p, std::span<const Type>, TypeContext&) {
+    .type = TypeRule([](const Params& p, std::span<const Type> in, TypeContext&) {
+      if (!in.empty()) throw VerifyError("literal: takes no operands.");
       return std::vector{Type::array(literal_value(p).dtype(), {})};
     }),
     .eval = EvalRule([](const Params& p, std::span<const Value>, const EvalContext&) {
@@ -50,7 +51,11 @@ const OpInfo require_equal_info{
     .name = "require_equal",
     .summary = "stops the run when two sizes differ",
     .params = &describe::params_ops<RequireEqualParams>,
-    .type = TypeRule([](const Params&, std::span<const Type>, TypeContext&) { return std::vector<Type>{}; }),
+    .type = TypeRule([](const Params& p, std::span<const Type> in, TypeContext&) {
+      if (!in.empty()) throw VerifyError("require_equal: takes no operands.");
+      p.as<RequireEqualParams>();
+      return std::vector<Type>{};
+    }),
     .eval = EvalRule([](const Params& p, std::span<const Value>, const EvalContext&) {
       const auto& sizes = p.as<RequireEqualParams>();
       if (sizes.a != sizes.b)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "tenon/ir/op.h"
@@ -10,12 +11,25 @@
 namespace tenon {
 namespace {
 
+// What needs no quotes behind @.
+bool is_plain_name(std::string_view name) {
+  return std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  });
+}
+
 class Printer final : public ParamsWriter {
  public:
   explicit Printer(const PrintOptions& options) : options_(options) {}
 
   void program_text(const Program& program) {
-    out_ += fmt::format("program @{}", program.name().empty() ? "_" : program.name());
+    out_ += "program @";
+    if (program.name().empty())
+      out_ += "_";
+    else if (is_plain_name(program.name()))
+      out_ += program.name();
+    else
+      text(program.name());
     if (!program.size_params().empty()) {
       out_ += "[";
       for (std::size_t i = 0; i < program.size_params().size(); ++i)
@@ -53,7 +67,10 @@ class Printer final : public ParamsWriter {
     out_ += '"';
     for (char c : value) {
       if (c == '"' || c == '\\') out_ += '\\';
-      out_ += c;
+      if (static_cast<unsigned char>(c) < 0x20)
+        out_ += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      else
+        out_ += c;
     }
     out_ += '"';
   }

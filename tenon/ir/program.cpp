@@ -87,15 +87,14 @@ Hash128 structural_hash(const ProgramParts& parts) {
 
 }  // namespace
 
-Program::Program(ProgramParts parts) : parts_(std::move(parts)), hash_(structural_hash(parts_)) {
-  for (const Eqn& eqn : parts_.eqns)
-    if (eqn.op->effect) effect_ = std::max(effect_, (*eqn.op->effect)(eqn.params));
-}
+Program::Program(ProgramParts parts) : parts_(std::move(parts)), hash_(structural_hash(parts_)) {}
 
 ProgramRef Program::finish(ProgramParts parts) {
   Renumbering(parts).run();
   std::shared_ptr<Program> program(new Program(std::move(parts)));
   program->size_facts_ = verify(*program);
+  for (const Eqn& eqn : program->eqns())
+    if (eqn.op->effect) program->effect_ = std::max(program->effect_, (*eqn.op->effect)(eqn.params));
   return program;
 }
 

@@ -87,6 +87,33 @@ T parse_real(std::string_view text) {
   return value;
 }
 
+// The narrow formats go through float, but for their NaNs, which keep bits of their own.
+template <class T>
+constexpr bool is_half = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+template <class T>
+constexpr std::uint16_t half_nan = std::is_same_v<T, Float16> ? 0x7e00u : 0x7fc0u;
+
+template <class T>
+std::string half_text(T value) {
+  const auto wide = static_cast<float>(value);
+  if (!std::isnan(wide)) return real_text(wide);
+  return value.bits == half_nan<T> ? "nan" : fmt::format("nan:{:04x}", value.bits);
+}
+
+template <class T>
+T parse_half(std::string_view text) {
+  if (!text.starts_with("nan")) return T(parse_real<float>(text));
+  T value;
+  value.bits = half_nan<T>;
+  if (text == "nan") return value;
+  const auto hex = text.substr(std::min<std::size_t>(text.size(), 4));
+  const auto [end, failure] = std::from_chars(hex.data(), hex.data() + hex.size(), value.bits, 16);
+  if (text.starts_with("nan:") && failure == std::errc() && end == hex.data() + hex.size() &&
+      std::isnan(static_cast<float>(value)))
+    return value;
+  throw ParseError(fmt::format("'{}' is not a NaN.", text));
+}
+
 }  // namespace
 
 Scalar Scalar::convert(DType dtype) const {
@@ -108,8 +135,8 @@ std::string Scalar::text() const {
       return fmt::format("{}", +value);
     else if constexpr (std::is_floating_point_v<T>)
       return real_text(value);
-    else if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-      return real_text(static_cast<float>(value));
+    else if constexpr (is_half<T>)
+      return half_text(value);
     else
       return "(" + real_text(value.real()) + "," + real_text(value.imag()) + ")";
   });
@@ -128,8 +155,8 @@ Scalar Scalar::parse(std::string_view text, DType dtype) {
       return Scalar(value);
     } else if constexpr (std::is_floating_point_v<T>) {
       return Scalar(parse_real<T>(text));
-    } else if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
-      return Scalar(T(parse_real<float>(text)));
+    } else if constexpr (is_half<T>) {
+      return Scalar(parse_half<T>(text));
     } else {
       const auto comma = text.find(',');
       if (text.size() < 2 || text.front() != '(' || text.back() != ')' || comma == std::string_view::npos)

@@ -36,6 +36,7 @@ class VerifyContext : public TypeContext {
 };
 
 void verify_eqn(const Program& program, const Eqn& eqn, std::vector<SizeFact>& facts) {
+  const SourceOverride place(eqn.where);
   std::vector<Type> in;
   for (Var v : eqn.in) in.push_back(program.type(v));
   VerifyContext context(eqn);

@@ -142,7 +142,8 @@ const OpInfo concatenate_info{
 // --- pad ---
 Type pad_type(const Params& params, std::span<const Type> in) {
   const auto& p = params.as<PadParams>();
-  if (in.size() != 2 || !in[0].is_array() || in[1] != Type::array(in[0].dtype, {}))
+  if (in.size() != 2) throw VerifyError("pad: takes an array and the value to put around it.");
+  if (!in[0].is_array() || in[1] != Type::array(in[0].dtype, {}))
     throw ShapeError(fmt::format("pad: the value put around {} is not one element of its dtype.", in[0].text()));
   if (p.low.size() != in[0].rank() || p.high.size() != in[0].rank() || p.interior.size() != in[0].rank())
     throw ShapeError(fmt::format("pad: {} needs {} widths before, after and between.", in[0].text(), in[0].rank()));

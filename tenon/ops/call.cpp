@@ -31,6 +31,7 @@ Arrays call_inferred(const ProgramRef& program, std::span<const Array> operands)
 
 std::vector<Type> call_type(const Params& params, std::span<const Type> in, TypeContext& context) {
   const auto& p = params.as<CallParams>();
+  if (!p.program) throw VerifyError("call: there is no Program.");
   const Program& program = *p.program;
   if (in.size() != program.inputs().size() || p.sizes.size() != program.size_params().size())
     throw VerifyError("call: the operands are not as many as the Program's inputs.");

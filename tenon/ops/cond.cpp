@@ -31,7 +31,7 @@ Array nothing_of(const Type& type) {
 
 std::vector<Type> cond_type(const Params& params, std::span<const Type> in, TypeContext&) {
   const auto& p = params.as<CondParams>();
-  if (p.branches.empty() || p.sizes.size() != p.branches.size())
+  if (p.branches.empty() || p.sizes.size() != p.branches.size() || std::ranges::count(p.branches, nullptr) > 0)
     throw VerifyError("cond: there is no branch, or sizes are missing.");
   if (in.empty() || in[0] != Type::array(DType::i32, {}))
     throw ShapeError("cond: the index is " + (in.empty() ? std::string("missing") : in[0].text()) + ", not one i32.",

@@ -21,6 +21,7 @@ Type element_of(const Type& xs, const std::optional<Dim>& length, TypeContext& c
 
 std::vector<Type> loop_type(const Params& params, std::span<const Type> in, TypeContext& context) {
   const auto& p = params.as<LoopParams>();
+  if (!p.body) throw VerifyError("loop: there is no body.");
   const LoopRoles roles(p);
   if (p.consts < 0 || p.carries < 0 || p.body->inputs().size() < roles.consts + roles.carries ||
       p.body->outputs().size() < roles.carries + p.lanes)
