@@ -129,6 +129,10 @@ Dim operator-(const Dim& a, const Dim& b) {
 Dim operator*(const Dim& a, const Dim& b) {
   if (a.known() && b.known()) return checked_mul(a.value(), b.value());
   Terms product;
+  // Products of sums grow exponentially; sizes of programs have a few terms.
+  constexpr std::size_t most_terms = 1000;
+  if (DimPolynomial::of(a).size() * DimPolynomial::of(b).size() > most_terms)
+    throw ShapeError("a symbolic size grows beyond 1000 terms.", "Check the sizes.");
   for (const auto& [m, c] : DimPolynomial::of(a))
     for (const auto& [n, d] : DimPolynomial::of(b)) {
       Monomial both = m;

@@ -92,6 +92,15 @@ TEST(Bad, InsideARegion) {
       << message;
 }
 
+TEST(Bad, SizesDoNotExplode) {
+  std::string size = "s0", sizes = "s0", shape;
+  for (int i = 1; i < 20; ++i) size += "+s" + std::to_string(i), sizes += ",s" + std::to_string(i);
+  for (int i = 0; i < 12; ++i) shape += (i > 0 ? "," : "") + size;
+  const std::string message = error_of("program @f[" + sizes + "](%x: f32[" + shape +
+                                       "]) {\n  %y: f32[1] = reshape %x {shape=[1]}\n  return %y\n}");
+  EXPECT_TRUE(message.starts_with("ParseError: bad.tn:2:16: a symbolic size grows beyond 1000 terms.")) << message;
+}
+
 TEST(Bad, DeepNestingIsRefused) {
   std::string type;
   for (int i = 0; i < 100000; ++i) type += "list<";
