@@ -519,25 +519,18 @@ class BlockPlanner {
   }
 
   void scatter(const Eqn& eqn) {
-    const ScatterForm form = scatter_form(eqn.params);
+    const Type& type = program_.type(eqn.in[0]);
+    const ScatterForm form = scatter_form(eqn.params, type, program_.type(eqn.in[1]), program_.type(eqn.in[2]));
     stored(eqn.in[1]), stored(eqn.in[2]);
     const Place to = overwritten(eqn);
-    const Type& type = program_.type(eqn.in[0]);
-    const auto whole = type.shape.sizes(), extent = sizes(eqn.in[2]);
-    const std::size_t index_rank = program_.type(eqn.in[1]).rank();
+    const auto extent = sizes(eqn.in[2]);
     begin_nest(extent, false);
-    const std::vector<Expr> at(nest_index_.begin(), nest_index_.begin() + static_cast<std::ptrdiff_t>(index_rank));
-    const Expr row = kernel::convert(DType::i64, element(eqn.in[1], at));
-    std::vector<Expr> index(nest_index_.begin(), nest_index_.begin() + form.batch);
-    index.push_back(row);
-    index.insert(index.end(), nest_index_.begin() + static_cast<std::ptrdiff_t>(index_rank), nest_index_.end());
-    const Expr offset = to.offset + row_major<Expr>(whole, index);
+    const ScatterForm::Target target =
+        form.target(nest_index_, [&](std::span<const Expr> index) { return element(eqn.in[1], index); });
+    const Expr offset = to.offset + row_major<Expr>(type.shape.sizes(), target.index);
     Expr value = element(eqn.in[2], nest_index_);
-    if (form.add) value = kernel::load(to.slot, type.dtype, offset) + value;
-    const Expr inside =
-        kernel::binary(kernel::Binary::and_, kernel::binary(kernel::Binary::ge, row, zero),
-                       kernel::binary(kernel::Binary::lt, row, Expr(whole[static_cast<std::size_t>(form.batch)])));
-    block_.push_back(kernel::Nest{nest_vars_, extent, {{to.slot, offset, value, inside}}, false});
+    if (form.combine) value = kernel::binary(*form.combine, kernel::load(to.slot, type.dtype, offset), value);
+    block_.push_back(kernel::Nest{nest_vars_, extent, {{to.slot, offset, value, target.inside}}, false});
     places_[eqn.out[0]] = to;
   }
 

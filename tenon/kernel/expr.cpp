@@ -25,6 +25,23 @@ std::shared_ptr<const Expr::Node> share(const Expr& x) {
   return x.shared();
 }
 
+bool compare(Binary op, std::int64_t a, std::int64_t b) {
+  switch (op) {
+    case Binary::eq:
+      return a == b;
+    case Binary::ne:
+      return a != b;
+    case Binary::lt:
+      return a < b;
+    case Binary::le:
+      return a <= b;
+    case Binary::gt:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
 bool is_index_constant(const Expr& x) { return x.kind() == Expr::Kind::constant && x.dtype() == DType::i64; }
 
 }  // namespace
@@ -79,6 +96,10 @@ Expr binary(Binary op, const Expr& x, const Expr& y) {
         return Expr(static_cast<std::int64_t>(a / b));
       if (op == Binary::rem && constant_value(x) >= 0 && constant_value(y) > 0)
         return Expr(static_cast<std::int64_t>(a % b));
+      if (is_comparison(op)) {
+        const bool holds = compare(op, constant_value(x), constant_value(y));
+        return constant(DType::bool_, &holds);
+      }
     }
     if (op == Binary::add && is_constant(x, 0)) return y;
     if ((op == Binary::add || op == Binary::sub) && is_constant(y, 0)) return x;
@@ -91,9 +112,11 @@ Expr binary(Binary op, const Expr& x, const Expr& y) {
   return make({.kind = Expr::Kind::binary, .dtype = dtype, .binary = op, .operands = {share(x), share(y)}});
 }
 
+// Conditions that are constants choose now: what is not chosen is not there.
 Expr select(const Expr& condition, const Expr& if_true, const Expr& if_false) {
   if (condition.dtype() != DType::bool_ || if_true.dtype() != if_false.dtype())
     throw CompileError("kernel: select takes a bool and two values of one dtype.");
+  if (condition.kind() == Expr::Kind::constant) return condition.node().bits[0] != std::byte(0) ? if_true : if_false;
   return make({.kind = Expr::Kind::select,
                .dtype = if_true.dtype(),
                .operands = {share(condition), share(if_true), share(if_false)}});

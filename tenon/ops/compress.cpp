@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/indexing.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/shape.h"
 
 namespace tenon {
 namespace {
@@ -134,6 +137,26 @@ const bool installed = (install_op(compress_info), install_op(uncompress_info), 
 Array compress(const Operand& x, const Operand& mask) {
   const SourceScope place(x.where());
   return bind1(compress_info, {}, {x, mask});
+}
+
+std::vector<Array> nonzero(const Operand& x) {
+  const SourceScope place(x.where());
+  if (x->rank() == 0)
+    throw ShapeError(fmt::format("nonzero: {} has no axes.", x->type().text()), "Give it one with reshape().");
+  const Array mask = convert(x, DType::bool_);
+  std::vector<Array> indices;
+  for (std::size_t axis = 0; axis < x->rank(); ++axis)
+    indices.push_back(compress(iota(DType::i32, x->shape(), static_cast<std::int64_t>(axis)), mask));
+  return indices;
+}
+std::vector<Array> where(const Operand& condition) { return nonzero(condition); }
+Array argwhere(const Operand& x) {
+  const SourceScope place(x.where());
+  return stack(nonzero(x), 1);
+}
+Array count_nonzero(const Operand& x) {
+  const SourceScope place(x.where());
+  return sum(convert(x, DType::bool_));
 }
 
 }  // namespace tenon

@@ -39,10 +39,16 @@ struct ProductForm {
 };
 ProductForm product_form(const Params& params, const Type& a, const Type& b);
 
+// A scatter as stores: for every index of the updates, in row-major order, one element of x is written.
 struct ScatterForm {
-  std::int64_t batch;
-  bool add;  // else: set
+  std::optional<kernel::Binary> combine;  // the old element with the update; absent: the update alone
+  struct Target {
+    std::vector<kernel::Expr> index;  // of the element of x; inside of it wherever it has elements
+    kernel::Expr inside;              // whether it is written; empty: always
+  };
+  using LoadIndex = std::function<kernel::Expr(std::span<const kernel::Expr> index)>;
+  std::function<Target(std::span<const kernel::Expr> update, const LoadIndex& load)> target;
 };
-ScatterForm scatter_form(const Params& params);
+ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates);
 
 }  // namespace tenon
