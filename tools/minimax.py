@@ -73,6 +73,7 @@ FITS = {
     "sin": (of_square(sin), 0, (pi / 2 * mpf("1.0001")) ** 2, relative(sin), 3, 7),
     "sin_quarter": (of_square(sin), 0, (pi / 4 * mpf("1.0001")) ** 2, relative(sin), 2, 5),
     "cos_quarter": (cos_tail, 0, (pi / 4 * mpf("1.0001")) ** 2, lambda z: z * z, 2, 5),
+    "cos_small": (cos_tail, 0, mpf("1.2") ** 2 * mpf("1.0001"), lambda z: z * z / cos(sqrt(safe(z))), 3, 6),
     "log": (log_tail, 0, log_reach, lambda z: z / 2, 2, 6),
     "asin": (of_square(asin), 0, mpf("0.25"), relative(asin), 4, 11),
     "atan": (of_square(atan), 0, (sqrt(mpf(2)) - 1) ** 2 * mpf("1.001"), relative(atan), 4, 9),

@@ -1,4 +1,5 @@
 // The inlined mathematics against long double: dense samples and special values, in vector lanes and in remainders.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,23 +21,35 @@ using kernel::Unary;
 template <class T>
 constexpr DType dtype_of = sizeof(T) == 4 ? DType::f32 : DType::f64;
 
-// Runs `value(x, y)` for every element of xs and ys as one native nest.
+// How a function is run over arrays: lanes of vectors; one scalar a step of a loop; several registers side by side, in
+// a body that is long enough for it.
+enum class Form { lanes, scalars, registers };
+
+// Runs `value(x, y)` for every element of xs and ys as native code.
 template <class T>
-std::vector<T> run(const std::function<Expr(Expr, Expr)>& value, const std::vector<T>& xs, const std::vector<T>& ys) {
+std::vector<T> run(const std::function<Expr(Expr, Expr)>& value, const std::vector<T>& xs, const std::vector<T>& ys,
+                   Form form = Form::lanes) {
   const auto n = static_cast<std::int64_t>(xs.size());
-  kernel::Function f{.name = "math", .arguments = 3, .vars = 1};
-  for (std::uint32_t i = 0; i < 3; ++i)
+  kernel::Function f{.name = "math", .arguments = 4, .vars = 1};
+  for (std::uint32_t i = 0; i < 4; ++i)
     f.slots.push_back({.dtype = dtype_of<T>, .elements = n, .place = kernel::Slot::Place::argument, .argument = i});
-  const Expr i = kernel::variable(0);
-  f.body.push_back(
-      kernel::Nest{.vars = {0},
-                   .sizes = {n},
-                   .stores = {{.slot = 2,
-                               .offset = i,
-                               .value = value(kernel::load(0, dtype_of<T>, i), kernel::load(1, dtype_of<T>, i)),
-                               .condition = {}}}});
-  std::vector<T> result(xs.size());
-  void* arguments[] = {const_cast<T*>(xs.data()), const_cast<T*>(ys.data()), result.data()};
+  const Expr i = kernel::variable(0), x = kernel::load(0, dtype_of<T>, i), y = kernel::load(1, dtype_of<T>, i);
+  kernel::Nest nest{
+      .vars = {0}, .sizes = {n}, .stores = {{.slot = 2, .offset = i, .value = value(x, y), .condition = {}}}};
+  if (form == Form::registers) {
+    Expr chain = y;
+    for (int k = 0; k < 5; ++k) chain = kernel::unary(Unary::tanh, chain);
+    nest.stores.push_back({.slot = 3, .offset = i, .value = chain, .condition = {}});
+  }
+  if (form == Form::scalars) {
+    nest.vars.clear();
+    nest.sizes.clear();
+    f.body.push_back(kernel::For{.var = 0, .count = n, .body = {nest}});
+  } else {
+    f.body.push_back(nest);
+  }
+  std::vector<T> result(xs.size()), other(xs.size());
+  void* arguments[] = {const_cast<T*>(xs.data()), const_cast<T*>(ys.data()), result.data(), other.data()};
   compile_native(f)->entry(arguments, nullptr);
   return result;
 }
@@ -88,6 +101,19 @@ std::vector<T> samples(double low, double high) {
   return values;
 }
 
+template <class T>
+void expect_close(const std::string& what, const std::vector<T>& got, const std::vector<T>& xs,
+                  const std::function<long double(long double)>& exact, double bound) {
+  double worst = 0;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    if (const double error = ulps(got[i], exact(xs[i])); error > worst) worst = error, at = i;
+  std::printf("%-28s %s %8.2f ulp at %.9g\n", what.c_str(), sizeof(T) == 4 ? "f32" : "f64", worst,
+              static_cast<double>(xs[at]));
+  EXPECT_LE(worst, bound) << what << "(" << xs[at] << ") gave " << got[at] << ", exactly "
+                          << static_cast<double>(exact(xs[at]));
+}
+
 struct Case {
   Unary op;
   long double (*exact)(long double);
@@ -122,27 +148,70 @@ const Case cases[] = {
 template <class T>
 void check(const Case& c, double bound) {
   const std::vector<T> xs = samples<T>(c.low, c.high);
-  const std::vector<T> got = run<T>([&](Expr x, Expr) { return kernel::unary(c.op, x); }, xs, xs);
-  double worst = 0;
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < xs.size(); ++i)
-    if (const double error = ulps(got[i], c.exact(xs[i])); error > worst) worst = error, at = i;
-  std::printf("%-9s %s %8.2f ulp at %.9g\n", std::string(name(c.op)).c_str(), sizeof(T) == 4 ? "f32" : "f64", worst,
-              static_cast<double>(xs[at]));
-  EXPECT_LE(worst, bound) << name(c.op) << "(" << xs[at] << ") gave " << got[at] << ", exactly "
-                          << static_cast<double>(c.exact(xs[at]));
-  // 0 keeps its sign in the odd functions.
-  if (c.exact(-0.0L) == 0 && std::signbit(c.exact(-0.0L))) {
-    EXPECT_TRUE(std::signbit(run<T>([&](Expr x, Expr) { return kernel::unary(c.op, x); }, {T(-0.0)}, {T(0)})[0]))
-        << name(c.op);
+  for (const Form form : {Form::lanes, Form::scalars, Form::registers}) {
+    const auto value = [&](Expr x, Expr) { return kernel::unary(c.op, x); };
+    const std::string_view how = form == Form::lanes ? "lanes" : form == Form::scalars ? "scalars" : "registers";
+    expect_close<T>(fmt::format("{} of {}", name(c.op), how), run<T>(value, xs, xs, form), xs, c.exact, bound);
+    if (c.op == Unary::sin || c.op == Unary::cos) {
+      for (const T y : run<T>(value, xs, xs, form)) EXPECT_FALSE(std::fabs(y) > 1);
+    }
+    // 0 keeps its sign in the odd functions.
+    if (c.exact(-0.0L) == 0 && std::signbit(c.exact(-0.0L))) {
+      EXPECT_TRUE(std::signbit(run<T>(value, {T(-0.0)}, {T(0)}, form)[0])) << name(c.op);
+    }
   }
 }
 
-class Math : public testing::TestWithParam<Case> {};
-TEST_P(Math, F32) { check<float>(GetParam(), GetParam().bound_f32); }
-TEST_P(Math, F64) { check<double>(GetParam(), GetParam().bound_f64); }
-INSTANTIATE_TEST_SUITE_P(Functions, Math, testing::ValuesIn(cases),
+class MathOf : public testing::TestWithParam<Case> {};
+TEST_P(MathOf, F32) { check<float>(GetParam(), GetParam().bound_f32); }
+TEST_P(MathOf, F64) { check<double>(GetParam(), GetParam().bound_f64); }
+INSTANTIATE_TEST_SUITE_P(Functions, MathOf, testing::ValuesIn(cases),
                          [](const auto& info) { return std::string(name(info.param.op)); });
+
+// What the form of an argument bounds takes shorter ways: the same bounds hold there.
+template <class T>
+void check_bounded() {
+  const auto clamp = [](Expr x, double low, double high) {
+    return kernel::binary(Binary::max, kernel::binary(Binary::min, x, kernel::constant_like(x, high)),
+                          kernel::constant_like(x, low));
+  };
+  const auto exactly = [](long double (*f)(long double), T low, T high) {
+    return [=](long double x) { return std::isnan(x) ? x : f(std::fmin(std::fmax(x, low), high)); };
+  };
+  const std::vector<T> xs = samples<T>(-4, 4);
+  for (const Form form : {Form::lanes, Form::scalars, Form::registers})
+    for (const double limit : {1.2, 4.0}) {
+      const auto bounded = [&](Unary op) {
+        return run<T>([&](Expr x, Expr) { return kernel::unary(op, clamp(x, -limit, limit)); }, xs, xs, form);
+      };
+      const T low = static_cast<T>(-limit), high = static_cast<T>(limit);
+      expect_close<T>("bounded sin", bounded(Unary::sin), xs, exactly(sinl, low, high), 2);
+      expect_close<T>("bounded cos", bounded(Unary::cos), xs, exactly(cosl, low, high), 2.1);
+      expect_close<T>("bounded tan", bounded(Unary::tan), xs, exactly(tanl, low, high), 4);
+      expect_close<T>("bounded exp", bounded(Unary::exp), xs, exactly(expl, low, high), 2);
+    }
+}
+TEST(Math, BoundedF32) { check_bounded<float>(); }
+TEST(Math, BoundedF64) { check_bounded<double>(); }
+
+// The sine and the cosine of one angle are computed together.
+template <class T>
+void check_sine_and_cosine() {
+  const std::vector<T> xs = samples<T>(-200, 200);
+  for (const Form form : {Form::lanes, Form::scalars, Form::registers})
+    for (const bool sine : {true, false}) {
+      const auto got = run<T>(
+          [&](Expr x, Expr) {
+            const Expr s = kernel::unary(Unary::sin, x), c = kernel::unary(Unary::cos, x);
+            return kernel::select(kernel::binary(sine ? Binary::ge : Binary::lt, c * c, kernel::constant_like(x, -1)),
+                                  s, c);
+          },
+          xs, xs, form);
+      expect_close<T>(sine ? "sin beside cos" : "cos beside sin", got, xs, sine ? sinl : cosl, 2.1);
+    }
+}
+TEST(Math, SineAndCosineF32) { check_sine_and_cosine<float>(); }
+TEST(Math, SineAndCosineF64) { check_sine_and_cosine<double>(); }
 
 template <class T>
 void check_pairs(Binary op, long double (*exact)(long double, long double), double scale, double bound) {

@@ -41,6 +41,13 @@ Real power_of_two(Real n) {
 Real scale(Real x, Real n) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x.type());
   const unsigned bits = vector == nullptr ? 0 : vector->getNumElements() * (x.f32() ? 32 : 64);
+  if (bits > 512 && bits % 512 == 0 && has_feature(*x.b, "+avx512vl")) {
+    const unsigned half = vector->getNumElements() / 2;
+    const auto scaled = [&](unsigned from) {
+      return scale({x.b, part(*x.b, x.v, from, half)}, {x.b, part(*x.b, n.v, from, half)}).v;
+    };
+    return {x.b, joined(*x.b, {scaled(0), scaled(half)})};
+  }
   if ((bits == 128 || bits == 256 || bits == 512) && has_feature(*x.b, "+avx512vl")) {
     using namespace llvm::Intrinsic;
     const ID id = bits == 512   ? (x.f32() ? x86_avx512_mask_scalef_ps_512 : x86_avx512_mask_scalef_pd_512)
@@ -150,14 +157,14 @@ Real logistic_of(Real x) { return 1.0 / (exp_of(-x) + 1.0); }
 // An odd polynomial to 1; beyond, 1 - e^{p(|x|)} with p a fit of log erfc, until it rounds to 1.
 Real erf_of(Real x) {
   const Real a = at_most(abs(x), x.f32() ? 3.95 : 5.95), z = x * x;
+  // The first term apart: it is the largest, and so nothing else's rounding counts.
   const Real near =
-      x * polynomial(z,
-                     {0x1.20dd74p+0, -0x1.81273ep-2, 0x1.ce2cf8p-4, -0x1.b7f90cp-6, 0x1.5405b2p-8, -0x1.a3f70cp-11,
-                      0x1.496a66p-14},
-                     {0x1.20dd750429b6dp+0, -0x1.812746b0379e6p-2, 0x1.ce2f21a042b20p-4, -0x1.b82ce3128499ap-6,
-                      0x1.565bcd0db0295p-8, -0x1.c02db3d8ec5d8p-11, 0x1.f9a321a10915bp-14, -0x1.f4d1df37d5773p-17,
-                      0x1.b9def18c1ca5bp-20, -0x1.5f1d3631213e3p-23, 0x1.f7a40c4d6e249p-27, -0x1.386aaf3772f46p-30,
-                      0x1.05797cc71fc8bp-34});
+      fma(x * z,
+          polynomial(z, {-0x1.81273ep-2, 0x1.ce2cf8p-4, -0x1.b7f90cp-6, 0x1.5405b2p-8, -0x1.a3f70cp-11, 0x1.496a66p-14},
+                     {-0x1.812746b0379e6p-2, 0x1.ce2f21a042b20p-4, -0x1.b82ce3128499ap-6, 0x1.565bcd0db0295p-8,
+                      -0x1.c02db3d8ec5d8p-11, 0x1.f9a321a10915bp-14, -0x1.f4d1df37d5773p-17, 0x1.b9def18c1ca5bp-20,
+                      -0x1.5f1d3631213e3p-23, 0x1.f7a40c4d6e249p-27, -0x1.386aaf3772f46p-30, 0x1.05797cc71fc8bp-34}),
+          x * (x.f32() ? 0x1.20dd74p+0 : 0x1.20dd750429b6dp+0));
   const Real log_erfc = polynomial(
       a,
       {-0x1.2f4fbap-10, -0x1.1fb16cp+0, -0x1.497e8p-1, -0x1.937096p-4, 0x1.42778ap-6, -0x1.3de2a8p-9, 0x1.1bb492p-13},
@@ -167,8 +174,7 @@ Real erf_of(Real x) {
        0x1.2f8d8ce63bbf2p-17,  -0x1.240af92a8da3bp-19, 0x1.c97e0933f5854p-22,  -0x1.24454832b1d75p-24,
        0x1.2e8c69facdbbbp-27,  -0x1.f439d2030d3fap-31, 0x1.428f5c3b275dep-34,  -0x1.38a2815f940bcp-38,
        0x1.ac45f2fdc3664p-43,  -0x1.717c4b256d4c8p-48, 0x1.2dd1ae635a529p-54});
-  const Real far = copysign(1.0 - exp_of(log_erfc), x);
-  return choose(abs(x) < 1.0, near, far);
+  return copysign(choose(abs(x) < 1.0, near, 1.0 - exp_of(log_erfc)), x);
 }
 
 // f32: e^{y·log |x|} in f64, which leaves one rounding. f64: the C library.

@@ -106,7 +106,17 @@ void ExprEmitter::store(kernel::SlotId slot, const Expr& offset, Value* value) {
         b_.CreateZExt(value, value->getType()->isVectorTy()
                                  ? llvm::VectorType::get(b_.getInt8Ty(), llvm::cast<llvm::VectorType>(value->getType()))
                                  : static_cast<llvm::Type*>(b_.getInt8Ty()));
-  of_slot(b_.CreateAlignedStore(value, address(slot, scalar(offset)), llvm::Align(size_of(dtype))), slot);
+  Value* to = address(slot, scalar(offset));
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  if (vector == nullptr || vector->getNumElements() <= piece_) {
+    of_slot(b_.CreateAlignedStore(value, to, llvm::Align(size_of(dtype))), slot);
+    return;
+  }
+  for (unsigned at = 0; at < vector->getNumElements(); at += piece_)
+    of_slot(b_.CreateAlignedStore(part(b_, value, at, piece_),
+                                  b_.CreateConstInBoundsGEP1_64(vector->getElementType(), to, at),
+                                  llvm::Align(size_of(dtype))),
+            slot);
 }
 
 Value* ExprEmitter::load(const Expr& e, bool vector) {
@@ -120,7 +130,13 @@ Value* ExprEmitter::load(const Expr& e, bool vector) {
     const Variation v = variation(e.operand(0), *vector_var_);
     auto* vector_type = llvm::FixedVectorType::get(type, lanes_);
     if (v.stride == 1) {
-      result = of_slot(b_.CreateAlignedLoad(vector_type, address(slot, scalar(e.operand(0))), align), slot);
+      Value* from = address(slot, scalar(e.operand(0)));
+      auto* piece_type = llvm::FixedVectorType::get(type, std::min(piece_, lanes_));
+      std::vector<Value*> pieces;
+      for (unsigned at = 0; at < lanes_; at += piece_)
+        pieces.push_back(
+            of_slot(b_.CreateAlignedLoad(piece_type, b_.CreateConstInBoundsGEP1_64(type, from, at), align), slot));
+      result = joined(b_, pieces);
     } else {
       Value* mask = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_));
       result = of_slot(b_.CreateMaskedGather(vector_type, address(slot, emit(e.operand(0), true)), align, mask), slot);
@@ -166,7 +182,7 @@ Value* ExprEmitter::emit(const Expr& e, bool vector) {
       result = load(e, vector);
       break;
     case Expr::Kind::unary:
-      result = unary(e.node().unary, e.operand(0).dtype(), emit(e.operand(0), vector));
+      result = unary(e, emit(e.operand(0), vector), known);
       break;
     case Expr::Kind::binary:
       result = binary(e.node().binary, e.operand(0).dtype(), emit(e.operand(0), vector), emit(e.operand(1), vector));
@@ -185,8 +201,19 @@ Value* ExprEmitter::emit(const Expr& e, bool vector) {
   return result;
 }
 
-Value* ExprEmitter::unary(Unary op, DType dtype, Value* x) {
-  if (is_real(dtype)) return emit_unary(b_, op, x);
+Value* ExprEmitter::unary(const Expr& e, Value* x, std::unordered_map<const void*, Value*>& known) {
+  const Unary op = e.node().unary;
+  const DType dtype = e.operand(0).dtype();
+  if (is_real(dtype)) {
+    if (op == Unary::sin || op == Unary::cos)
+      if (const auto found = angles_.find(e.operand(0).identity()); found != angles_.end() && found->second.both()) {
+        const auto [sine, cosine] = emit_sin_cos(b_, x, ranges_.of(e.operand(0)));
+        known.emplace(found->second.sine, sine);
+        known.emplace(found->second.cosine, cosine);
+        return op == Unary::sin ? sine : cosine;
+      }
+    return emit_unary(b_, op, x, ranges_.of(e.operand(0)));
+  }
   llvm::Type* type = x->getType();
   Value* zero = llvm::Constant::getNullValue(type);
   switch (op) {

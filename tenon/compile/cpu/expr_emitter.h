@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "tenon/compile/cpu/math.h"
+#include "tenon/compile/cpu/work.h"
 #include "tenon/kernel/function.h"
 
 namespace tenon::cpu {
@@ -27,11 +28,13 @@ class ExprEmitter {
     vars_[var] = value;
     forget();
   }
-  // Lanes 0, 1, … of `var` are value, value + 1, …; 1 lane: scalar.
-  void set_lanes(std::uint32_t var, llvm::Value* value, unsigned lanes) {
+  // Lanes 0, 1, … of `var` are value, value + 1, …; 1 lane: scalar. More lanes than a register holds are as many
+  // registers side by side; memory is moved in pieces of one.
+  void set_lanes(std::uint32_t var, llvm::Value* value, unsigned lanes, unsigned piece = 0) {
     vars_[var] = value;
     vector_var_ = var;
     lanes_ = lanes;
+    piece_ = piece == 0 ? lanes : piece;
     forget();
   }
   void forget() {
@@ -39,6 +42,9 @@ class ExprEmitter {
     vectors_.clear();
     variations_.clear();
   }
+
+  // Angles of which both sine and cosine are wanted from here on.
+  void set(Angles angles) { angles_ = std::move(angles); }
 
   Variation variation(const kernel::Expr& e, std::uint32_t var);
   llvm::Value* scalar(const kernel::Expr& e);  // at lane 0
@@ -55,7 +61,7 @@ class ExprEmitter {
   llvm::Value* binary(kernel::Binary op, DType dtype, llvm::Value* x, llvm::Value* y);
   llvm::Value* integer_division(bool remainder, bool is_signed, llvm::Value* x, llvm::Value* y);
   llvm::Value* extremum(bool max, DType dtype, llvm::Value* x, llvm::Value* y);
-  llvm::Value* unary(kernel::Unary op, DType dtype, llvm::Value* x);
+  llvm::Value* unary(const kernel::Expr& e, llvm::Value* x, std::unordered_map<const void*, llvm::Value*>& known);
   llvm::Value* convert(DType from, DType to, llvm::Value* x);
   llvm::Type* widened(llvm::Type* type, bool vector) {
     return vector ? llvm::FixedVectorType::get(type, lanes_) : type;
@@ -67,9 +73,11 @@ class ExprEmitter {
   std::vector<llvm::MDNode*> scopes_, others_;
   std::map<std::uint32_t, llvm::Value*> vars_;
   std::optional<std::uint32_t> vector_var_;
-  unsigned lanes_ = 1;
+  unsigned lanes_ = 1, piece_ = 1;
   std::unordered_map<const void*, llvm::Value*> scalars_, vectors_;
   std::unordered_map<const void*, Variation> variations_;
+  Ranges ranges_;
+  Angles angles_;
 };
 
 }  // namespace tenon::cpu

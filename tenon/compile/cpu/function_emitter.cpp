@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "tenon/compile/cpu/work.h"
 #include "tenon/kernel/rows.h"
 #include "tenon/runtime/products.h"
 
@@ -157,54 +158,62 @@ class FunctionEmitter {
     return std::max<unsigned>(1, target_.vector_bytes / static_cast<unsigned>(std::max<std::size_t>(element_bytes, 4)));
   }
 
-  // The largest element that an expression loads or computes, indices aside.
-  std::size_t element_bytes(const Expr& e) const {
-    std::size_t bytes = e.kind() == Expr::Kind::constant ? 1 : size_of(e.dtype());
-    if (e.kind() == Expr::Kind::load || e.kind() == Expr::Kind::variable)
-      return e.kind() == Expr::Kind::variable ? 1 : bytes;
-    for (const auto& operand : e.node().operands)
-      if (operand) bytes = std::max(bytes, element_bytes_once(Expr(operand)));
-    return bytes;
-  }
-  std::size_t element_bytes_once(const Expr& e) const {
-    if (const auto found = bytes_.find(e.identity()); found != bytes_.end()) return found->second;
-    const std::size_t bytes = element_bytes(e);
-    bytes_.emplace(e.identity(), bytes);
-    return bytes;
+  // How many registers side by side hide the latency of a body: one where a processor overlaps passes by itself, as
+  // many as its registers allow where one pass fills its window.
+  std::int64_t registers_at_once(const Work& work, std::int64_t lanes, std::int64_t extent) const {
+    std::int64_t most = work.instructions < 100 ? 1 : target_.vector_bytes == 64 ? 4 : 2;
+    const auto passes = [&](std::int64_t n) { return (extent + n * lanes - 1) / (n * lanes) * n; };
+    while (most > 1 && (extent < most * lanes || passes(most) * 8 > passes(1) * 9)) most /= 2;
+    return most;
   }
 
   // --- nests ---
   void emit(const kernel::Nest& n) {
     const std::int64_t total = product_of(n.sizes);
     if (total == 0) return;
-    bytes_.clear();
     const std::size_t rank = n.vars.size();
     const bool unrolled = total <= unroll_limit;
-    bool vectors = n.independent && rank > 0 && n.sizes.back() > 1;
-    std::size_t bytes = 1;
+    bool vectors = n.independent && rank > 0 && n.sizes.back() > 1, overwrites = false;
+    Work work;
     for (const kernel::Store& s : n.stores) {
       vectors = vectors && !s.condition && rank > 0 && e_.variation(s.offset, n.vars.back()).stride == 1;
-      bytes = std::max({bytes, size_of(f_.slots[s.slot].dtype), element_bytes(s.value)});
+      work.element_bytes = std::max(work.element_bytes, size_of(f_.slots[s.slot].dtype));
+      add_work(s.value, work);
     }
+    e_.set(std::move(work.angles));
+    b_.short_chains = unrolled;
     if (!vectors) {
       loops(n.vars, n.sizes, 0, rank, unrolled, [&] { store_scalars(n); });
       return;
     }
-    const std::int64_t last = n.sizes.back();
-    const auto lanes = static_cast<std::int64_t>(widest(bytes));
+    for (const kernel::Store& s : n.stores) overwrites = overwrites || work.reads.contains(s.slot);
+    const std::int64_t last = n.sizes.back(), lanes = std::min<std::int64_t>(widest(work.element_bytes), last),
+                       step = lanes * (unrolled ? 1 : registers_at_once(work, lanes, last));
     loops(n.vars, n.sizes, 0, rank - 1, unrolled, [&] {
-      const std::int64_t whole = last / lanes * lanes;
       const auto body = [&](Value* i, std::int64_t width) {
-        e_.set_lanes(n.vars.back(), i, static_cast<unsigned>(width));
+        e_.set_lanes(n.vars.back(), i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
         store_lanes(n);
       };
-      if (whole == lanes)
-        body(b_.getInt64(0), lanes);
-      else
-        loop(whole, lanes, [&](Value* i) { body(i, lanes); });
-      if (whole < last) body(b_.getInt64(static_cast<std::uint64_t>(whole)), last - whole);
+      row(last, step, unrolled, !overwrites, body);
       e_.set_lanes(n.vars.back(), b_.getInt64(0), 1);
     });
+  }
+
+  // body(first, width) over [0, extent) in steps. Where a row may be computed twice, its last step is moved back to end
+  // with it; else what is left is a step of its own.
+  template <class Body>
+  void row(std::int64_t extent, std::int64_t step, bool unrolled, bool twice, Body body) {
+    const std::int64_t whole = extent / step * step;
+    const auto at = [&](std::int64_t i) { return b_.getInt64(static_cast<std::uint64_t>(i)); };
+    if (unrolled || extent < 2 * step) {
+      for (std::int64_t i = 0; i < extent; i += step) body(at(i), std::min(step, extent - i));
+    } else if (twice && whole < extent) {
+      loop(extent, step,
+           [&](Value* i) { body(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, i, at(extent - step)), step); });
+    } else {
+      loop(whole, step, [&](Value* i) { body(i, step); });
+      if (whole < extent) body(at(whole), extent - whole);
+    }
   }
 
   // All values are computed before the first is stored: a store may overwrite what another value reads at this index.
@@ -304,7 +313,7 @@ class FunctionEmitter {
   llvm::AllocaInst* accumulator(DType dtype, std::int64_t lanes, Value* fill) {
     llvm::Type* type = e_.type_of(dtype);
     if (lanes > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(lanes));
-    llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    Builder at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
     auto* place = at_entry.CreateAlloca(type);
     b_.CreateStore(lanes > 1 ? b_.CreateVectorSplat(static_cast<unsigned>(lanes), fill) : fill, place);
     return place;
@@ -317,8 +326,11 @@ class FunctionEmitter {
   void emit(const kernel::Reduce& r) {
     const std::int64_t outer = product_of(r.outer_sizes), inner = product_of(r.inner_sizes);
     if (outer == 0) return;
-    bytes_.clear();
-    const auto lanes = static_cast<std::int64_t>(widest(element_bytes(r.value)));
+    Work work;
+    add_work(r.value, work);
+    e_.set(std::move(work.angles));
+    b_.short_chains = outer * inner <= unroll_limit;
+    const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
     const bool unrolled_outer = outer <= 16, unrolled_inner = inner <= 16;
     const bool inner_streams =
         !r.inner_vars.empty() && r.inner_sizes.back() > 1 && streams_along(r.value, r.inner_vars.back());
@@ -604,7 +616,6 @@ class FunctionEmitter {
   bool parallel_ = false;
   Builder b_;
   ExprEmitter e_;
-  mutable std::unordered_map<const void*, std::size_t> bytes_;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include <numeric>
+
 #include "tenon/compile/cpu/real.h"
 
 namespace tenon::cpu {
@@ -74,6 +76,18 @@ Value* frame_slot(Builder& b, llvm::Type* type) {
   return slot;
 }
 
+// Whether a condition on f32 or f64 holds in any lane; the registers of a wide one are merged first.
+Value* in_any_lane(Builder& b, Value* condition) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(condition->getType());
+  if (vector == nullptr) return condition;
+  unsigned bits = 0;
+  b.GetInsertBlock()->getParent()->getFnAttribute("prefer-vector-width").getValueAsString().getAsInteger(10, bits);
+  unsigned lanes = vector->getNumElements();
+  for (; lanes * 32 > bits && lanes % 2 == 0; lanes /= 2)
+    condition = b.CreateOr(part(b, condition, 0, lanes / 2), part(b, condition, lanes / 2, lanes / 2));
+  return b.CreateOrReduce(condition);
+}
+
 // ±1; zeros and NaN stay.
 Real sign_of(Real x) {
   const Real one = copysign(x.like(1), x);
@@ -81,6 +95,24 @@ Real sign_of(Real x) {
 }
 
 }  // namespace
+
+Value* part(Builder& b, Value* vector, unsigned from, unsigned count) {
+  std::vector<int> lanes(count);
+  std::iota(lanes.begin(), lanes.end(), static_cast<int>(from));
+  return b.CreateShuffleVector(vector, lanes);
+}
+Value* joined(Builder& b, std::vector<Value*> parts) {
+  while (parts.size() > 1) {
+    std::vector<Value*> pairs;
+    for (std::size_t i = 0; i < parts.size(); i += 2) {
+      std::vector<int> lanes(2 * llvm::cast<llvm::FixedVectorType>(parts[i]->getType())->getNumElements());
+      std::iota(lanes.begin(), lanes.end(), 0);
+      pairs.push_back(b.CreateShuffleVector(parts[i], parts[i + 1], lanes));
+    }
+    parts = std::move(pairs);
+  }
+  return parts[0];
+}
 
 bool has_feature(Builder& b, const char* name) {
   llvm::Function* function = b.GetInsertBlock()->getParent();
@@ -111,29 +143,34 @@ Real by_library(const char* c_name, std::initializer_list<Real> operands) {
   return {&b, b.CreateAlignedLoad(vector, result, llvm::Align(64))};
 }
 
-Real unless_rare(Real x, Value* rare, const char* c_name, Real (*usual)(Real)) {
-  Builder& b = *x.b;
+Reals unless(Builder& b, Value* condition, llvm::function_ref<Reals()> usual, llvm::function_ref<Reals()> other) {
   auto& context = b.getContext();
-  Value* any = rare->getType()->isVectorTy() ? b.CreateOrReduce(rare) : rare;
+  Value* any = in_any_lane(b, condition);
   llvm::Function* function = b.GetInsertBlock()->getParent();
   auto* slow = llvm::BasicBlock::Create(context, "rare", function);
   auto* fast = llvm::BasicBlock::Create(context, "usual", function);
   auto* done = llvm::BasicBlock::Create(context, "both", function);
   b.CreateCondBr(any, slow, fast, llvm::MDBuilder(context).createBranchWeights(1, 1 << 20));
   b.SetInsertPoint(slow);
-  const Real exact = by_library(c_name, {x});
+  const Reals exact = other();
+  auto* slow_end = b.GetInsertBlock();
   b.CreateBr(done);
   b.SetInsertPoint(fast);
-  const Real quick = usual(x);
+  const Reals quick = usual();
+  auto* fast_end = b.GetInsertBlock();
   b.CreateBr(done);
   b.SetInsertPoint(done);
-  auto* either = b.CreatePHI(x.type(), 2);
-  either->addIncoming(exact.v, slow);
-  either->addIncoming(quick.v, fast);
-  return {&b, either};
+  Reals either;
+  for (std::size_t i = 0; i < quick.size(); ++i) {
+    auto* phi = b.CreatePHI(quick[i].type(), 2);
+    phi->addIncoming(exact[i].v, slow_end);
+    phi->addIncoming(quick[i].v, fast_end);
+    either.push_back({&b, phi});
+  }
+  return either;
 }
 
-Value* emit_unary(Builder& b, Unary op, Value* value) {
+Value* emit_unary(Builder& b, Unary op, Value* value, const Range& range) {
   const Real x{&b, value};
   switch (op) {
     case Unary::neg:
@@ -161,11 +198,11 @@ Value* emit_unary(Builder& b, Unary op, Value* value) {
     case Unary::log1p:
       return log1p_of(x).v;
     case Unary::sin:
-      return sin_of(x).v;
+      return sin_of(x, range).v;
     case Unary::cos:
-      return cos_of(x).v;
+      return cos_of(x, range).v;
     case Unary::tan:
-      return tan_of(x).v;
+      return tan_of(x, range).v;
     case Unary::tanh:
       return tanh_of(x).v;
     case Unary::sinh:
@@ -188,6 +225,11 @@ Value* emit_unary(Builder& b, Unary op, Value* value) {
       break;
   }
   llvm_unreachable("a float has no such op");
+}
+
+std::pair<Value*, Value*> emit_sin_cos(Builder& b, Value* value, const Range& range) {
+  const auto [sine, cosine] = sin_cos_of(Real{&b, value}, range);
+  return {sine.v, cosine.v};
 }
 
 Value* emit_by_library(Builder& b, kernel::Binary op, Value* x, Value* y) {

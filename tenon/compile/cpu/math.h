@@ -5,17 +5,27 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-#include "tenon/kernel/expr.h"
+#include "tenon/compile/cpu/ranges.h"
 
 namespace tenon::cpu {
 
-using Builder = llvm::IRBuilder<>;
+struct Builder : llvm::IRBuilder<> {
+  using IRBuilder::IRBuilder;
+  // Whether the shortest chain of operations matters more than the fewest: scalars, and the bodies of small loops.
+  bool short_chains = false;
+};
 
-// x: f32 or f64, or a vector of them.
-llvm::Value* emit_unary(Builder& b, kernel::Unary op, llvm::Value* x);
+// x: f32 or f64, or a vector of them; its values are NaN or in the range.
+llvm::Value* emit_unary(Builder& b, kernel::Unary op, llvm::Value* x, const Range& range = {});
+// sin and cos of one argument share what they can.
+std::pair<llvm::Value*, llvm::Value*> emit_sin_cos(Builder& b, llvm::Value* x, const Range& range);
 // pow and atan2.
 llvm::Value* emit_by_library(Builder& b, kernel::Binary op, llvm::Value* x, llvm::Value* y);
 llvm::Value* emit_remainder(Builder& b, llvm::Value* x, llvm::Value* y);
+
+// `count` lanes of a vector from one on, and vectors of equal length, a power of two of them, one after another.
+llvm::Value* part(Builder& b, llvm::Value* vector, unsigned from, unsigned count);
+llvm::Value* joined(Builder& b, std::vector<llvm::Value*> parts);
 
 // A constant of a float type, or a vector of it.
 inline llvm::Value* number(llvm::Type* type, double value) { return llvm::ConstantFP::get(type, value); }

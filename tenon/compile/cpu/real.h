@@ -1,10 +1,12 @@
 // Real: a float or a vector of floats in the IR being written, so that the mathematics of math.h reads as algebra.
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include <initializer_list>
+#include <vector>
 
 #include "tenon/compile/cpu/math.h"
 
@@ -62,13 +64,26 @@ inline Real copysign(Real x, Real sign) {
 inline Real at_most(Real x, double limit) { return choose(x > limit, x.like(limit), x); }
 inline Real at_least(Real x, double limit) { return choose(x < limit, x.like(limit), x); }
 
-// Coefficients lowest first, one list a type: shorter for f32.
+// Coefficients lowest first, one list a type: shorter for f32. By Horner's scheme, or, where short chains matter, by
+// Estrin's: pairs, pairs of pairs, and so on.
 using Coefficients = std::initializer_list<double>;
 inline Real polynomial(Real x, Coefficients f32, Coefficients f64) {
   const Coefficients& c = x.f32() ? f32 : f64;
-  Real sum = x.like(*(c.end() - 1));
-  for (std::size_t i = c.size() - 1; i-- > 0;) sum = fma(sum, x, x.like(c.begin()[i]));
-  return sum;
+  if (!x.b->short_chains) {
+    Real sum = x.like(*(c.end() - 1));
+    for (std::size_t i = c.size() - 1; i-- > 0;) sum = fma(sum, x, x.like(c.begin()[i]));
+    return sum;
+  }
+  std::vector<Real> terms;
+  for (double coefficient : c) terms.push_back(x.like(coefficient));
+  for (Real power = x; terms.size() > 1; power = power * power) {
+    std::vector<Real> pairs;
+    for (std::size_t i = 0; i < terms.size(); i += 2)
+      pairs.push_back(i + 1 < terms.size() ? fma(terms[i + 1], power, terms[i]) : terms[i]);
+    terms = std::move(pairs);
+    if (terms.size() == 1) break;
+  }
+  return terms[0];
 }
 
 // Adding 1.5·2^23 (f32) or 1.5·2^52 (f64) rounds to an integer and leaves it in the low bits: no instruction for
@@ -78,8 +93,12 @@ inline double magic(Real x) { return x.f32() ? 0x1.8p23 : 0x1.8p52; }
 // Whether the function being written may use instructions of this name.
 bool has_feature(Builder& b, const char* name);
 
-// Where no lane is `rare`, `usual`; else the C function of this name, lane by lane, out of line.
-Real unless_rare(Real x, llvm::Value* rare, const char* c_function, Real (*usual)(Real));
+// Lanes of one of the widest registers that the function being written should use.
+unsigned register_lanes(Builder& b, llvm::Type* type);
+
+// Where the condition holds in no lane, what `usual` gives; else what `other` gives for all lanes, out of the way.
+using Reals = std::vector<Real>;
+Reals unless(Builder& b, llvm::Value* condition, llvm::function_ref<Reals()> usual, llvm::function_ref<Reals()> other);
 // The C function for every lane (of double; its f32 twin ends in f).
 Real by_library(const char* c_function, std::initializer_list<Real> operands);
 
@@ -95,9 +114,10 @@ Real logistic_of(Real x);
 Real erf_of(Real x);
 Real pow_of(Real x, Real y);
 // trigonometry.cpp
-Real sin_of(Real x);
-Real cos_of(Real x);
-Real tan_of(Real x);
+Real sin_of(Real x, const Range& range);
+Real cos_of(Real x, const Range& range);
+std::pair<Real, Real> sin_cos_of(Real x, const Range& range);
+Real tan_of(Real x, const Range& range);
 Real asin_of(Real x);
 Real acos_of(Real x);
 Real atan_of(Real x);

@@ -14,58 +14,109 @@ constexpr Parts pi_f64{0x1.921fb54442d18p1, 0x1.1a62633145c06p-53, 0x1.c1cd12902
 constexpr double inverse_pi = 0x1.45f306dc9c883p-2;
 constexpr double half_pi_high = 0x1.921fb54442d18p0, half_pi_low = 0x1.1a62633145c07p-54;
 
-// Arguments that the reduction does not serve, NaN among them.
-llvm::Value* too_large(Real x) { return x.b->CreateFCmpUGE(abs(x).v, x.like(x.f32() ? 1e5 : 1e8).v); }
-
 // x - k·unit·π
 Real reduce(Real x, Real k, double unit) {
   const Parts& pi = x.f32() ? pi_f32 : pi_f64;
   return fma(k, -unit * pi.third, fma(k, -unit * pi.second, fma(k, -unit * pi.first, x)));
 }
+// high + low = unit·π/2 in x's type.
+double high_of(Real x, double unit) { return unit * (x.f32() ? 0x1.921fb6p0 : half_pi_high); }
+double low_of(Real x, double unit) { return unit * (x.f32() ? -0x1.777a5cp-25 : half_pi_low); }
 
-// sin r for |r| <= π/2, with r's sign, negated where the top bit of `flip` is set.
-Real sin_of_reduced(Real r, llvm::Value* flip) {
-  Builder& b = *r.b;
+llvm::Value* top_bit(Real x) { return x.like(-0.0).bits(); }
+unsigned to_top(Real x) { return x.f32() ? 31 : 63; }
+Real flipped(Real x, llvm::Value* flip) { return x.of_bits(x.b->CreateXor(x.bits(), flip)); }
+
+// Rounding may leave the last place above 1, where sqrt(1 - y²) is no number.
+Real magnitude_at_most_one(Real y) { return at_least(at_most(y, 1), -1); }
+
+// sin r for |r| <= π/2.
+Real sin_of_reduced(Real r, bool negative_zero) {
   const Real z = r * r;
   const Real p =
       polynomial(z, {-0x1.55554cp-3, 0x1.110ed4p-7, -0x1.9f6ffep-13, 0x1.5dbdf0p-19},
                  {-0x1.5555555555555p-3, 0x1.11111111110c1p-7, -0x1.a01a01a0148b2p-13, 0x1.71de3a52876dbp-19,
                   -0x1.ae6454cb2727ap-26, 0x1.6123cb1b66b1cp-33, -0x1.ae4319b67041fp-41, 0x1.8829322d122a4p-49});
-  const Real y = copysign(fma(r * z, p, r), r);
-  return r.of_bits(b.CreateXor(y.bits(), flip));
+  const Real y = fma(r * z, p, r);
+  return negative_zero ? copysign(y, r) : y;
 }
-llvm::Value* top_bit(Real x) { return x.like(-0.0).bits(); }
-unsigned to_top(Real x) { return x.f32() ? 31 : 63; }
-
-// By the nearest multiple of π: x = k·π + r, sin x = (-1)^k sin r.
-Real near_sin(Real x) {
-  const Real shifted = fma(x, inverse_pi, magic(x));
-  return sin_of_reduced(reduce(x, shifted - magic(x), 1), x.b->CreateShl(shifted.bits(), to_top(x)));
-}
-// By the nearest odd multiple of π/2: cos x = -(-1)^k sin (x - (k + 1/2)·π).
-Real near_cos(Real x) {
-  const Real shifted = fma(x, inverse_pi, -0.5) + magic(x);
-  llvm::Value* flip = x.b->CreateXor(x.b->CreateShl(shifted.bits(), to_top(x)), top_bit(x));
-  return sin_of_reduced(reduce(x, (shifted - magic(x)) + 0.5, 1), flip);
-}
-// By the nearest multiple of π/2: tan r, or -1 / tan r where the multiple is odd.
-Real near_tan(Real x) {
-  Builder& b = *x.b;
-  const Real shifted = fma(x, 2 * inverse_pi, magic(x));
-  const Real r = reduce(x, shifted - magic(x), 0.5), z = r * r;
+// Of |r| <= π/4, both with short polynomials.
+struct SinCos {
+  Real sine, cosine;
+};
+SinCos sin_cos_of_reduced(Real r, bool negative_zero) {
+  const Real z = r * r;
   const Real p = polynomial(z, {-0x1.555546p-3, 0x1.11073ap-7, -0x1.9943bep-13},
                             {-0x1.5555555555548p-3, 0x1.111111110f7d3p-7, -0x1.a01a019bfe1bap-13, 0x1.71de3567dc147p-19,
                              -0x1.ae5e5a85f9cd6p-26, 0x1.5d8fc9de8d0d8p-33});
   const Real q = polynomial(z, {0x1.55554ap-5, -0x1.6c0c8cp-10, 0x1.9a029cp-16},
                             {0x1.555555555554cp-5, -0x1.6c16c16c151b6p-10, 0x1.a01a019cb6811p-16,
                              -0x1.27e4f80cfdc4dp-22, 0x1.1ee9edc883cffp-29, -0x1.8faf7f94b4d54p-37});
-  const Real sine = copysign(fma(r * z, p, r), r), cosine = fma(z * z, q, fma(z, -0.5, 1.0));
-  llvm::Value* odd = b.CreateICmpNE(b.CreateAnd(shifted.bits(), x.integer(1)), x.integer(0));
-  return choose(odd, -cosine, sine) / choose(odd, sine, cosine);
+  const Real sine = fma(r * z, p, r);
+  return {negative_zero ? copysign(sine, r) : sine, fma(z * z, q, fma(z, -0.5, 1.0))};
 }
 
-// Without fused multiply-add the steps of the reduction would round.
-bool reducible(Real x) { return has_feature(*x.b, "+fma"); }
+// By the nearest multiple of π: x = k·π + r, sin x = (-1)^k sin r.
+Real near_sin(Real x, bool negative_zero) {
+  const Real shifted = fma(x, inverse_pi, magic(x));
+  llvm::Value* flip = x.b->CreateShl(shifted.bits(), to_top(x));
+  return flipped(magnitude_at_most_one(sin_of_reduced(reduce(x, shifted - magic(x), 1), negative_zero)), flip);
+}
+// By the nearest odd multiple of π/2: cos x = -(-1)^k sin (x - (k + 1/2)·π).
+Real near_cos(Real x) {
+  const Real shifted = fma(x, inverse_pi, -0.5) + magic(x);
+  llvm::Value* flip = x.b->CreateXor(x.b->CreateShl(shifted.bits(), to_top(x)), top_bit(x));
+  return flipped(magnitude_at_most_one(sin_of_reduced(reduce(x, (shifted - magic(x)) + 0.5, 1), false)), flip);
+}
+// By the nearest multiple of π/2.
+struct Quadrant {
+  llvm::Value* number;  // its bits below the second are not meant
+  llvm::Value* odd;
+  SinCos at;
+};
+Quadrant quadrant(Real x, bool negative_zero) {
+  Builder& b = *x.b;
+  const Real shifted = fma(x, 2 * inverse_pi, magic(x));
+  llvm::Value* odd = b.CreateICmpNE(b.CreateAnd(shifted.bits(), x.integer(1)), x.integer(0));
+  return {shifted.bits(), odd, sin_cos_of_reduced(reduce(x, shifted - magic(x), 0.5), negative_zero)};
+}
+SinCos near_sin_cos(Real x, bool negative_zero) {
+  Builder& b = *x.b;
+  const Quadrant q = quadrant(x, negative_zero);
+  // The second bit of the quadrant, and of the next, at the top.
+  const auto flip = [&](llvm::Value* of) { return b.CreateAnd(b.CreateShl(of, to_top(x) - 1), top_bit(x)); };
+  return {flipped(choose(q.odd, q.at.cosine, q.at.sine), flip(q.number)),
+          flipped(choose(q.odd, q.at.sine, q.at.cosine), flip(b.CreateAdd(q.number, x.integer(1))))};
+}
+// tan r, or -1 / tan r where the multiple is odd.
+Real near_tan(Real x) {
+  const Quadrant q = quadrant(x, true);
+  return choose(q.odd, -q.at.cosine, q.at.sine) / choose(q.odd, q.at.sine, q.at.cosine);
+}
+// cos x for |x| <= 1.2, where its error is small beside it.
+Real small_cos(Real x) {
+  const Real z = x * x;
+  const Real q =
+      polynomial(z, {0x1.555554p-5, -0x1.6c1642p-10, 0x1.9fe61p-16, -0x1.1ef09p-22},
+                 {0x1.5555555555552p-5, -0x1.6c16c16c166cbp-10, 0x1.a01a019fbd6e7p-16, -0x1.27e4fb43cc7bcp-22,
+                  0x1.1eed6e7a99371p-29, -0x1.9380032d68a41p-37, 0x1.a59f1cf4911a1p-45});
+  return fma(z * z, q, fma(z, -0.5, 1.0));
+}
+
+// Without reduction where arguments are small: by their range, or, for scalars, by a branch. Where they are beyond its
+// reach, or the processor lacks the fused multiply-add that makes its steps exact: by the C library.
+Reals by_size(Real x, const Range& range, llvm::function_ref<Reals()> small, llvm::function_ref<Reals()> reduced,
+              llvm::function_ref<Reals()> library) {
+  Builder& b = *x.b;
+  const auto beyond = [&](double limit) { return b.CreateFCmpUGE(abs(x).v, x.like(limit).v); };
+  const double small_limit = 1.2, reach = x.f32() ? 1e5 : 1e8;
+  const auto larger = [&]() -> Reals {
+    if (!has_feature(b, "+fma")) return library();
+    return range.within(reach) ? reduced() : unless(b, beyond(reach), reduced, library);
+  };
+  if (range.within(small_limit)) return small();
+  return x.type()->isVectorTy() ? larger() : unless(b, beyond(small_limit), small, larger);
+}
 
 // (asin s) - s for |s| <= 1/2, z = s².
 Real asin_tail(Real s, Real z) {
@@ -75,10 +126,6 @@ Real asin_tail(Real s, Real z) {
                      0x1.6e89f6f299175p-6, 0x1.1c6bbd6b493c1p-6, 0x1.c700494c6e2a6p-7, 0x1.8eb3c5d9dd536p-7,
                      0x1.ac491571da28cp-8, 0x1.3fa704946a91bp-6, -0x1.0960ccfa70563p-6, 0x1.05486e97d87cfp-5});
 }
-// high + low = unit·π/2 in x's type.
-double high_of(Real x, double unit) { return unit * (x.f32() ? 0x1.921fb6p0 : half_pi_high); }
-double low_of(Real x, double unit) { return unit * (x.f32() ? -0x1.777a5cp-25 : half_pi_low); }
-
 // atan (n / d) for 0 <= n <= d, d > 0: beyond tan π/8, π/4 + atan ((n - d) / (n + d)).
 struct Angle {
   Real high, low;
@@ -103,9 +150,34 @@ Angle choose(llvm::Value* condition, Angle x, Angle y) {
 
 }  // namespace
 
-Real sin_of(Real x) { return reducible(x) ? unless_rare(x, too_large(x), "sin", near_sin) : by_library("sin", {x}); }
-Real cos_of(Real x) { return reducible(x) ? unless_rare(x, too_large(x), "cos", near_cos) : by_library("cos", {x}); }
-Real tan_of(Real x) { return reducible(x) ? unless_rare(x, too_large(x), "tan", near_tan) : by_library("tan", {x}); }
+Real sin_of(Real x, const Range& range) {
+  const bool zero = range.negative_zero;
+  return by_size(
+      x, range, [&] { return Reals{sin_of_reduced(x, zero)}; }, [&] { return Reals{near_sin(x, zero)}; },
+      [&] { return Reals{by_library("sin", {x})}; })[0];
+}
+Real cos_of(Real x, const Range& range) {
+  return by_size(
+      x, range, [&] { return Reals{small_cos(x)}; }, [&] { return Reals{near_cos(x)}; },
+      [&] { return Reals{by_library("cos", {x})}; })[0];
+}
+std::pair<Real, Real> sin_cos_of(Real x, const Range& range) {
+  const bool zero = range.negative_zero;
+  const auto reduced = [&] {
+    const SinCos both = near_sin_cos(x, zero);
+    return Reals{both.sine, both.cosine};
+  };
+  const Reals both = by_size(
+      x, range, [&] { return Reals{sin_of_reduced(x, zero), small_cos(x)}; }, reduced,
+      [&] { return Reals{by_library("sin", {x}), by_library("cos", {x})}; });
+  return {both[0], both[1]};
+}
+Real tan_of(Real x, const Range& range) {
+  if (!has_feature(*x.b, "+fma")) return by_library("tan", {x});
+  if (range.within(x.f32() ? 1e5 : 1e8)) return near_tan(x);
+  const auto beyond = x.b->CreateFCmpUGE(abs(x).v, x.like(x.f32() ? 1e5 : 1e8).v);
+  return unless(*x.b, beyond, [&] { return Reals{near_tan(x)}; }, [&] { return Reals{by_library("tan", {x})}; })[0];
+}
 
 // Beyond 1/2: π/2 - 2 asin sqrt((1 - |x|) / 2).
 Real asin_of(Real x) {

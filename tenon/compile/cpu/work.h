@@ -1,0 +1,27 @@
+// What computing expressions takes, for choosing how wide a loop over them is.
+#pragma once
+
+#include <set>
+#include <unordered_map>
+
+#include "tenon/kernel/function.h"
+
+namespace tenon::cpu {
+
+// Which nodes are the sine and the cosine of an angle, by the angle's node.
+struct SineAndCosine {
+  const kernel::Expr::Node *sine = nullptr, *cosine = nullptr;
+  bool both() const { return sine != nullptr && cosine != nullptr; }
+};
+using Angles = std::unordered_map<const void*, SineAndCosine>;
+
+struct Work {
+  std::size_t element_bytes = 1;  // of the largest element that is loaded or computed, indices aside
+  int instructions = 0;           // a register, roughly
+  std::set<kernel::SlotId> reads;
+  Angles angles;
+  std::set<const kernel::Expr::Node*> seen;  // nodes are shared: each counts once
+};
+void add_work(const kernel::Expr& e, Work& work);
+
+}  // namespace tenon::cpu
