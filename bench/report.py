@@ -3,10 +3,11 @@
 
     python3 bench/report.py --build build [--peers PYTHON] [--json FILE]
 
-bench/figures.json says which figures there are. Each names our row by case and figure; the rows of limit programs (the least of
-them is the limit; a name that ends in * stands for all that begin so); the rows of other libraries (case and metric; the least is
-the rival); and its targets: at_most times the limit, the rival or our own figure of that name in the same case, or at_most as it
-stands. A target holds, fails, or is unmeasured; a figure holds when all its targets do, fails when one does, and is missing else.
+All programs run with two threads on the same two processors, as the limits are written for. bench/figures.json says which
+figures there are. Each names our row by case and figure; the rows of limit programs (the least of them is the limit; a name that
+ends in * stands for all that begin so); the rows of other libraries (case and metric; the least is the rival); and its targets:
+at_most times the limit, the rival or our own figure of that name in the same case, or at_most as it stands. A target holds, fails,
+or is unmeasured; a figure holds when all its targets do, fails when one does, and is missing else.
 """
 import argparse
 import json
@@ -16,6 +17,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+THREADS = 2
 SCALES = {"s": ("time", 1), "ms": ("time", 1e-3), "us": ("time", 1e-6), "ns": ("time", 1e-9), "ns/iter": ("time/iter", 1e-9),
           "us/iter": ("time/iter", 1e-6), "bytes": ("memory", 1)}
 
@@ -119,8 +121,31 @@ def show(rows):
     print(f"\n{len(rows)} figures: {count(True)} hold, {count(False)} do not, {count(None)} are missing a measurement")
 
 
+def core_of(processor):
+    """What tells the physical core of a processor from another; the processor itself where the system does not say."""
+    topology = Path(f"/sys/devices/system/cpu/cpu{processor}/topology")
+    try:
+        return tuple((topology / part).read_text() for part in ("physical_package_id", "core_id"))
+    except OSError:
+        return processor
+
+
+def hold_to_two_threads():
+    """Everything started from here on has two processors, of two cores where there are two, and two threads."""
+    cores = {}
+    for processor in sorted(os.sched_getaffinity(0)):
+        cores.setdefault(core_of(processor), processor)
+    chosen = (sorted(cores.values()) + sorted(os.sched_getaffinity(0) - set(cores.values())))[:THREADS]
+    os.sched_setaffinity(0, chosen)
+    for variable in ("TENON_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = str(THREADS)
+    if len(chosen) < THREADS:
+        print("one processor only: the limits, which have two workers, will show times far from theirs", file=sys.stderr)
+
+
 def run_all(description, build, python):
     """Rows of ours, of the limits and of the peers. Ours and limits take turns, because a shared machine's clock wanders."""
+    hold_to_two_threads()
     rows, failures = {"ours": [], "limits": [], "peers": []}, []
     programs = [("ours", [str(p)]) for p in sorted(Path(build, "bench").glob("bench_*")) if p.is_file()]
     limits = [("limits", [str(p)]) for name in description["limits"] if (p := Path(build, "bench/limits", f"limit_{name}")).exists()]

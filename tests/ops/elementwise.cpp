@@ -108,6 +108,7 @@ const std::map<std::string_view, Expectation>& expectations() {
       {"erf", BY_LIBM_REAL(erf)},
       {"erf_inv", of_one(inverse_erf, by_polynomial)},
       {"logistic", of_one([](Real x) { return 1 / (1 + std::exp(-x)); }, by_two)},
+      {"softsign", of_one([](Real x) { return x / (1 + std::abs(x)); }, by_two)},
       {"is_finite", of_one([](Real x) { return Real(std::isfinite(x)); }, exact)},
       {"not", of_integers([](Wide x, Wide) { return ~x; })},
       {"stop_gradient",
