@@ -1,0 +1,135 @@
+// What holds of every Program: vmap is a loop over lanes, jvp is the finite difference, vjp is the transpose of jvp.
+#pragma once
+
+#include <functional>
+
+#include "tenon/ir/print.h"
+#include "tests/ops/cases.h"
+
+namespace tenon::sample {
+
+using Inputs = std::function<std::vector<Value>()>;  // new ones at each call
+
+inline Mask active_in(const Program& p) {
+  Mask m;
+  for (Var v : p.inputs()) m.push_back(has_tangent(p.type(v)));
+  return m;
+}
+inline Mask active_out(const Program& p) {
+  Mask m;
+  for (Var v : p.outputs()) m.push_back(has_tangent(p.type(v)));
+  return m;
+}
+
+// Every subset of inputs batched.
+inline void expect_vmap_is_a_loop(const ProgramRef& p, const Inputs& inputs) {
+  const std::size_t n = p->inputs().size();
+  for (std::uint32_t subset = 1; subset < (1u << n); ++subset) {
+    Mask in;
+    for (std::size_t i = 0; i < n; ++i) in.push_back((subset >> i) & 1u);
+    constexpr std::int64_t lanes = 3;
+    std::vector<std::vector<Value>> lane_inputs(lanes, inputs());
+    std::vector<Value> stacked;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!in[i]) {
+        for (auto& lane : lane_inputs) lane[i] = lane_inputs[0][i];
+        stacked.push_back(lane_inputs[0][i]);
+        continue;
+      }
+      const auto& first = std::get<Buffer>(lane_inputs[0][i]);
+      std::vector<std::int64_t> dims{lanes};
+      dims.insert(dims.end(), first.dims().begin(), first.dims().end());
+      Buffer all = Buffer::allocate(first.dtype(), dims);
+      for (std::size_t l = 0; l < lanes; ++l)
+        std::memcpy(all.data() + l * first.bytes(), std::get<Buffer>(lane_inputs[l][i]).data(), first.bytes());
+      stacked.push_back(all);
+    }
+    const Mask out(p->outputs().size(), true);
+    const auto batched = run(vmap(p, in, out, Dim(lanes)), stacked);
+    for (std::size_t l = 0; l < lanes; ++l) {
+      const auto single = run(p, lane_inputs[l]);
+      for (std::size_t k = 0; k < single.size(); ++k) {
+        const std::int64_t each = std::get<Buffer>(single[k]).elements();
+        for (std::int64_t i = 0; i < each; ++i) {
+          const auto want = element(single[k], i), got = element(batched[k], static_cast<std::int64_t>(l) * each + i);
+          EXPECT_TRUE(got == want || (std::isnan(got.real()) && std::isnan(want.real())) ||
+                      std::abs(got - want) <= 1e-6 * std::abs(want))
+              << p->name() << " subset " << subset << " lane " << l << " element " << i << ": " << got << " for "
+              << want;
+        }
+      }
+    }
+  }
+}
+
+// Central differences in f64: an error of h², so 1e-5 steps leave about 1e-9 of truncation and 1e-10 of rounding.
+inline void expect_jvp_is_the_difference(const ProgramRef& p, const Inputs& inputs) {
+  const Mask in = active_in(*p), out = active_out(*p);
+  if (std::ranges::find(in, true) == in.end() || std::ranges::find(out, true) == out.end()) return;
+  const ProgramRef forward = jvp(p, in, out);
+  const std::vector<Value> x = inputs();
+  std::vector<Value> all = x, plus = x, minus = x;
+  constexpr double h = 1e-5;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!in[i]) continue;
+    const Buffer dx = random_buffer(p->type(p->inputs()[i]), {-1, 1});
+    all.push_back(dx);
+    plus[i] = shifted(x[i], dx, h);
+    minus[i] = shifted(x[i], dx, -h);
+  }
+  const auto result = run(forward, all), at_plus = run(p, plus), at_minus = run(p, minus);
+  std::size_t tangent = p->outputs().size();
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    if (!out[k]) continue;
+    for (std::int64_t i = 0; i < std::get<Buffer>(result[k]).elements(); ++i) {
+      const auto want = (element(at_plus[k], i) - element(at_minus[k], i)) / (2 * h), got = element(result[tangent], i);
+      EXPECT_LE(std::abs(got - want), (1e-6 + 10 * rounding(p->type(p->outputs()[k]).dtype) / h) * (1 + std::abs(want)))
+          << p->name() << " element " << i << ": " << got << " for " << want << "\n"
+          << forward;
+    }
+    ++tangent;
+  }
+}
+
+// <ct, J dx> = <Jᵀ ct, dx>, without conjugation.
+inline void expect_vjp_transposes_jvp(const ProgramRef& p, const Inputs& inputs) {
+  const Mask in = active_in(*p), out = active_out(*p);
+  if (std::ranges::find(in, true) == in.end() || std::ranges::find(out, true) == out.end()) return;
+  const Partitioned lin = linearize(p, in, out);
+  const std::vector<Value> x = inputs();
+  const auto first = run(lin.first, x);
+  std::vector<Value> residuals;
+  for (const auto& r : lin.residuals) {
+    using From = Partitioned::Residual::From;
+    residuals.push_back(r.from == From::input    ? x[r.index]
+                        : r.from == From::output ? first[r.index]
+                                                 : first[p->outputs().size() + r.index]);
+  }
+  std::vector<Value> tangents, dx;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (in[i]) dx.push_back(random_buffer(p->type(p->inputs()[i]), {-1, 1}));
+  tangents = dx;
+  tangents.insert(tangents.end(), residuals.begin(), residuals.end());
+  const auto pushed = run(lin.second, tangents);
+  TransposeRequest request{.linear_in = Mask(lin.second->inputs().size(), false),
+                           .cotangents = Mask(pushed.size(), true)};
+  std::fill_n(request.linear_in.begin(), dx.size(), true);
+  std::vector<Value> pulled_in = residuals, cts;
+  for (const Value& v : pushed) cts.push_back(random_buffer(type_of(v), {-1, 1}));
+  pulled_in.insert(pulled_in.end(), cts.begin(), cts.end());
+  const auto pulled = run(transpose(lin.second, request), pulled_in);
+  std::complex<double> left = 0, right = 0;
+  for (std::size_t k = 0; k < pushed.size(); ++k)
+    for (std::int64_t i = 0; i < std::get<Buffer>(pushed[k]).elements(); ++i)
+      left += element(pushed[k], i) * element(cts[k], i);
+  for (std::size_t k = 0; k < dx.size(); ++k)
+    for (std::int64_t i = 0; i < std::get<Buffer>(dx[k]).elements(); ++i)
+      right += element(pulled[k], i) * element(dx[k], i);
+  // The parts of complex numbers are linear over the reals only: there real parts agree.
+  const bool over_reals = is_complex(p->type(p->inputs()[0]).dtype) != is_complex(p->type(p->outputs()[0]).dtype);
+  EXPECT_LE(over_reals ? std::abs(left.real() - right.real()) : std::abs(left - right),
+            (1e-9 + 10 * rounding(p->type(p->outputs()[0]).dtype)) * (1 + std::abs(left)))
+      << p->name() << left << right;
+}
+
+}  // namespace tenon::sample
