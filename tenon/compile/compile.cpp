@@ -11,6 +11,7 @@
 #include "tenon/compile/executable.h"
 #include "tenon/compile/plan.h"
 #include "tenon/eval/evaluate.h"
+#include "tenon/rewrite/delay_sums.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/transform/transforms.h"
 
@@ -116,7 +117,7 @@ class NativeExecutable final : public Executable {
 };
 
 std::shared_ptr<const Executable> make_executable(const ProgramRef& program) {
-  const ProgramRef flat = inline_calls(program);
+  const ProgramRef flat = delay_sums(inline_calls(program));
   const std::string reason = why_not_native(*flat);
   if (!reason.empty()) {
     if (log_enabled(LogTopic::compile))

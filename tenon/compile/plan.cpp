@@ -9,7 +9,9 @@
 
 #include "tenon/base/error.h"
 #include "tenon/compile/blocks.h"
+#include "tenon/compile/copies.h"
 #include "tenon/compile/fusion.h"
+#include "tenon/compile/pieces.h"
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/structure.h"
@@ -35,6 +37,10 @@ std::int64_t elements_of(const Type& type) {
 struct Place {
   SlotId slot;
   Expr offset;
+  friend bool operator==(const Place& x, const Place& y) {
+    return x.slot == y.slot && (x.offset.identity() == y.offset.identity() ||
+                                (kernel::is_constant(x.offset, 0) && kernel::is_constant(y.offset, 0)));
+  }
 };
 
 class Planner {
@@ -47,7 +53,7 @@ class Planner {
     std::vector<Place> inputs, outputs;
     for (Var v : program_.inputs()) inputs.push_back(argument(program_.type(v)));
     for (Var v : program_.outputs()) outputs.push_back(argument(program_.type(v)));
-    function_.body = block(program_, inputs, outputs, {});
+    function_.body = block(program_, inputs, outputs, {}, {});
     return std::move(function_);
   }
 
@@ -70,7 +76,7 @@ class Planner {
   }
   std::uint32_t fresh_var() { return function_.vars++; }
   Block block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
-              const std::vector<Place>& carries);
+              const std::vector<Place>& carries, const std::set<SlotId>& updated);
 
   const Program& program_;
   Report* report_;
@@ -81,7 +87,7 @@ class Planner {
 class BlockPlanner {
  public:
   BlockPlanner(Planner& planner, const Program& program, const std::vector<Place>& outputs,
-               const std::vector<Place>& carries)
+               const std::set<SlotId>& updated)
       : planner_(planner),
         program_(program),
         fusion_(fuse(program)),
@@ -89,7 +95,7 @@ class BlockPlanner {
         places_(program.vars()),
         maker_(program.vars(), nullptr),
         pending_(program.vars(), false) {
-    for (const Place& c : carries) writable_slots_.insert(c.slot);
+    writable_slots_ = updated;
     for (const Eqn& eqn : program.eqns())
       for (Var v : eqn.out) maker_[v] = &eqn;
     last_use_.assign(program.vars(), 0);
@@ -116,18 +122,15 @@ class BlockPlanner {
     }
     for (Var v = 0; v < program_.vars(); ++v)
       if (pending_[v]) flush(v);
-    const auto is_at = [&](Var v, const Place& place) {
-      const Place from = stored(v);
-      return from.slot == place.slot && (from.offset.identity() == place.offset.identity() ||
-                                         (kernel::is_constant(from.offset, 0) && kernel::is_constant(place.offset, 0)));
-    };
+    const auto is_at = [&](Var v, const Place& place) { return stored(v) == place; };
     const auto at_home = [&](std::size_t i) { return i < carries.size() && is_at(program_.outputs()[i], carries[i]); };
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const Var v = program_.outputs()[i];
       if (!at_home(i) && !is_at(v, outputs_[i])) copy(outputs_[i], stored(v), program_.type(v));
     }
     for (std::size_t i = 0; i < carries.size(); ++i)
-      if (!at_home(i)) copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]));
+      if (!at_home(i) && !(carries[i] == outputs_[i]))
+        copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]));
     return std::move(block_);
   }
 
@@ -538,15 +541,8 @@ class BlockPlanner {
   void loop(const Eqn& eqn) {
     const auto& p = eqn.params.as<LoopParams>();
     const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-    std::vector<Place> inputs, finals;
+    std::vector<Place> inputs, outputs, ends;
     for (std::size_t i = 0; i < consts; ++i) inputs.push_back(stored(eqn.in[i]));
-    for (std::size_t i = 0; i < carries; ++i) {
-      const Var initial = eqn.in[consts + i];
-      const Place carry = place_for(eqn.out[i]);
-      store_into(initial, carry, last_use_[initial] <= at_ + 1 && std::ranges::count(eqn.in, initial) == 1);
-      inputs.push_back(carry);
-      finals.push_back(carry);
-    }
     const std::uint32_t var = planner_.fresh_var();
     const std::int64_t count = p.length ? p.length->value() : 0;
     const Expr step = p.reverse ? Expr(count - 1) - kernel::variable(var) : kernel::variable(var);
@@ -554,28 +550,81 @@ class BlockPlanner {
       const std::int64_t each = type.shape[0].value() == 0 ? 0 : elements_of(type) / type.shape[0].value();
       return Place{whole.slot, whole.offset + step * Expr(each)};
     };
+    std::set<SlotId> updated;            // carries that the body may update in place
+    std::map<std::size_t, Place> views;  // stacked outputs that lie in a carry's history, at a step
+    for (std::size_t i = 0; i < carries; ++i) {
+      const Var initial = eqn.in[consts + i];
+      const bool last = last_use_[initial] <= at_ + 1 && std::ranges::count(eqn.in, initial) == 1;
+      if (const auto history = carry_history(eqn, i, step)) {
+        store_into(initial, history->begin, last);
+        inputs.push_back(history->before), outputs.push_back(history->after), ends.push_back(history->after);
+        places_[eqn.out[i]] = history->end;
+        for (const std::size_t k : history->stacked_before) views.emplace(k, history->before);
+        for (const std::size_t k : history->stacked_after) views.emplace(k, history->after);
+        continue;
+      }
+      const Place carry = place_for(eqn.out[i]);
+      store_into(initial, carry, last);
+      inputs.push_back(carry), outputs.push_back(planner_.temporary(program_.type(eqn.out[i]))), ends.push_back(carry);
+      updated.insert(carry.slot);
+    }
     for (std::size_t i = consts + carries; i < eqn.in.size(); ++i)
       inputs.push_back(at_step(stored(eqn.in[i]), program_.type(eqn.in[i])));
-    std::vector<Place> outputs;
-    for (std::size_t i = 0; i < carries; ++i) outputs.push_back(planner_.temporary(program_.type(eqn.out[i])));
     for (std::size_t i = carries; i < eqn.out.size(); ++i) {
+      if (const auto view = views.find(i); view != views.end()) {
+        outputs.push_back(view->second);
+        continue;
+      }
       places_[eqn.out[i]] = place_for(eqn.out[i]);
       outputs.push_back(at_step(*places_[eqn.out[i]], program_.type(eqn.out[i])));
     }
-    Block body = planner_.block(*p.body, inputs, outputs, finals);
+    Block body = planner_.block(*p.body, inputs, outputs, ends, updated);
     if (p.cond) {
       const Place running = planner_.temporary(Type::array(DType::bool_, {}));
       const std::vector<Place> state(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(consts + carries));
-      Block before = planner_.block(*p.cond, state, {running}, {});
+      Block before = planner_.block(*p.cond, state, {running}, {}, {});
       block_.push_back(
           kernel::While{std::move(before), kernel::load(running.slot, DType::bool_, zero), std::move(body)});
     } else {
       block_.push_back(kernel::For{var, count, std::move(body)});
     }
     for (std::size_t i = 0; i < carries; ++i) {
-      places_[eqn.out[i]] = finals[i];
-      writable_slots_.insert(finals[i].slot);
+      if (!places_[eqn.out[i]]) places_[eqn.out[i]] = ends[i];
+      if (updated.contains(ends[i].slot)) writable_slots_.insert(ends[i].slot);
     }
+  }
+
+  // All values of a carry, one behind the other, where the loop stacks them anyway: before each step, after it, or
+  // both. The stacked outputs are views of it then, and no step copies. Of large carries: small ones live in registers.
+  struct History {
+    Place begin, before, after, end;
+    std::vector<std::size_t> stacked_before, stacked_after;  // outputs of the loop
+  };
+  std::optional<History> carry_history(const Eqn& eqn, std::size_t carry, const Expr& step) {
+    const auto& p = eqn.params.as<LoopParams>();
+    const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+    const Type& type = program_.type(eqn.out[carry]);
+    const Program& body = *p.body;
+    if (p.cond || !p.length || elements_of(type) <= local_limit) return {};
+    const Var after = body.outputs()[carry], before = body.inputs()[consts + carry];
+    std::vector<std::size_t> stacked_before, stacked_after;
+    for (std::size_t i = carries; i < eqn.out.size(); ++i) {
+      if (wanted_.contains(eqn.out[i])) continue;
+      const Var o = body.outputs()[i];
+      if (o == before) stacked_before.push_back(i);
+      if (o == after &&
+          std::ranges::find(body.outputs(), o) - body.outputs().begin() == static_cast<std::ptrdiff_t>(carry))
+        stacked_after.push_back(i);
+    }
+    if (before == after || (stacked_before.empty() && stacked_after.empty())) return {};
+    const std::int64_t each = elements_of(type), count = p.length->value();
+    const SlotId slot = planner_.temporary(Type::array(type.dtype, {count + 1, each})).slot;
+    const Expr first(p.reverse ? each : std::int64_t(0)), second(p.reverse ? std::int64_t(0) : each);
+    for (const std::size_t i : stacked_before) places_[eqn.out[i]] = Place{slot, first};
+    for (const std::size_t i : stacked_after) places_[eqn.out[i]] = Place{slot, second};
+    const Expr at = step * Expr(each);
+    return History{{slot, Expr(p.reverse ? count * each : 0)}, {slot, at + first},        {slot, at + second},
+                   {slot, Expr(p.reverse ? 0 : count * each)}, std::move(stacked_before), std::move(stacked_after)};
   }
 
   void branch(const Eqn& eqn) {
@@ -594,7 +643,7 @@ class BlockPlanner {
                                       Expr(static_cast<std::int64_t>(p.branches.size()) - 1)),
                        zero);
     kernel::Switch s{chosen, {}};
-    for (const ProgramRef& b : p.branches) s.branches.push_back(planner_.block(*b, inputs, outputs, {}));
+    for (const ProgramRef& b : p.branches) s.branches.push_back(planner_.block(*b, inputs, outputs, {}, {}));
     block_.push_back(std::move(s));
   }
 
@@ -623,8 +672,8 @@ class BlockPlanner {
 };
 
 Block Planner::block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
-                     const std::vector<Place>& carries) {
-  return BlockPlanner(*this, program, outputs, carries).run(inputs, carries);
+                     const std::vector<Place>& carries, const std::set<SlotId>& updated) {
+  return BlockPlanner(*this, program, outputs, updated).run(inputs, carries);
 }
 
 }  // namespace
@@ -660,6 +709,8 @@ std::string why_not_native(const Program& program) {
 
 kernel::Function plan(const Program& program, Report* report) {
   kernel::Function function = Planner(program, report).run();
+  split_into_pieces(function);
+  forward_copies(function);
   divide_into_blocks(function, block_limits());
   return function;
 }

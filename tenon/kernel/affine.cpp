@@ -89,6 +89,7 @@ Expr Rewrite::operator()(const Expr& e) {
       break;
     }
   }
+  result = finish(result);
   done_.emplace(e.identity(), std::pair(e, result));
   return result;
 }

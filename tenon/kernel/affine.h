@@ -26,8 +26,8 @@ struct Affine {
 std::optional<Affine> affine(const Expr& e);
 Expr to_expr(const Affine& a);
 
-// Rewrites expressions: variables by `vars`, loads by `load`. Shared nodes stay shared, through all calls of one
-// Rewrite.
+// Rewrites expressions: variables by `vars`, loads by `load`, all nodes by `finish`. Shared nodes stay shared, through
+// all calls of one Rewrite.
 class Rewrite {
  public:
   std::map<std::uint32_t, Expr> vars;
@@ -37,6 +37,8 @@ class Rewrite {
  protected:
   // The load with its offset already rewritten.
   virtual Expr load(const Expr& old, const Expr& offset);
+  // Any node, after its operands have been rewritten.
+  virtual Expr finish(const Expr& e) { return e; }
 
  private:
   std::unordered_map<const void*, std::pair<Expr, Expr>> done_;  // the old expression is kept alive: it is the key

@@ -142,9 +142,7 @@ RowStride row_stride(const RowAccess& a, std::int64_t rows) {
   return {a.row, several};
 }
 
-bool divides_sum(const Reduce& r, std::int64_t rows) {
-  return r.outer_sizes.empty() || r.outer_sizes[0] % rows != 0;
-}
+bool divides_sum(const Reduce& r, std::int64_t rows) { return r.outer_sizes.empty() || r.outer_sizes[0] % rows != 0; }
 
 bool row_accesses(const Statement& s, std::int64_t rows, bool sums, bool products, std::vector<RowAccess>& to) {
   return Collector(rows, sums, products, to).statement(s);
@@ -265,6 +263,11 @@ Statement RestrictToRows::operator()(const Statement& s) {
   For f = std::get<For>(s.held());
   for (Statement& inner : f.body) inner = (*this)(inner);
   return f;
+}
+
+void visit_loads(const Expr& e, const std::function<void(const Expr& load)>& visit) {
+  std::unordered_set<const void*> seen;
+  visit_loads(e, seen, visit);
 }
 
 namespace {

@@ -73,6 +73,8 @@ class RestrictToRows : private Rewrite {
   std::map<SlotId, Part> parts_;
 };
 
+// Every load of an expression, once.
+void visit_loads(const Expr& e, const std::function<void(const Expr& load)>& visit);
 // The slots that a statement touches, all it contains included.
 void visit_slots(const Statement& s, const std::function<void(SlotId, bool write)>& visit);
 

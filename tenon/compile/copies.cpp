@@ -1,0 +1,157 @@
+#include "tenon/compile/copies.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "tenon/kernel/rows.h"
+
+namespace tenon {
+namespace {
+
+using kernel::Affine;
+using kernel::Block;
+using kernel::Copy;
+using kernel::Expr;
+using kernel::SlotId;
+using kernel::Statement;
+
+// A slot's accesses moved to a part of another slot.
+class Move : public kernel::Rewrite {
+ public:
+  Move(SlotId from, SlotId to, Expr offset) : from_(from), to_(to), offset_(std::move(offset)) {}
+  void place(SlotId& slot, Expr& offset) const {
+    if (slot != from_) return;
+    slot = to_;
+    offset = offset + offset_;
+  }
+  void statement(Statement& s) {
+    std::visit([&](auto& held) { rewrite(held); }, s.held());
+  }
+
+ protected:
+  Expr load(const Expr& old, const Expr& offset) override {
+    if (old.node().id != from_) return Rewrite::load(old, offset);
+    return kernel::load(to_, old.dtype(), offset + offset_);
+  }
+
+ private:
+  void to(Expr& e) { e = (*this)(e); }
+  void block(Block& statements) {
+    for (Statement& s : statements) statement(s);
+  }
+  void rewrite(kernel::Nest& n) {
+    for (kernel::Store& s : n.stores) to(s.offset), to(s.value), to(s.condition), place(s.slot, s.offset);
+  }
+  void rewrite(kernel::Reduce& r) { to(r.offset), to(r.initial), to(r.value), place(r.slot, r.offset); }
+  void rewrite(Copy& c) {
+    to(c.to_offset), to(c.from_offset);
+    place(c.to, c.to_offset), place(c.from, c.from_offset);
+  }
+  void rewrite(kernel::Product& p) {
+    to(p.a_offset), to(p.b_offset), to(p.c_offset);
+    place(p.a, p.a_offset), place(p.b, p.b_offset), place(p.c, p.c_offset);
+  }
+  void rewrite(kernel::For& f) { block(f.body); }
+  void rewrite(kernel::While& w) { block(w.before), to(w.condition), block(w.body); }
+  void rewrite(kernel::Switch& s) {
+    to(s.index);
+    for (Block& b : s.branches) block(b);
+  }
+  void rewrite(kernel::Blocks& b) { block(b.body), block(b.tail); }
+
+  SlotId from_, to_;
+  Expr offset_;
+};
+
+bool touches(const Statement& s, SlotId slot) {
+  bool found = false;
+  visit_slots(s, [&](SlotId at, bool) { found = found || at == slot; });
+  return found;
+}
+
+// Whether a nest reads a slot only at the elements that its own store of another slot corresponds to.
+bool reads_where_it_writes(const kernel::Nest& n, SlotId read, SlotId written, const Affine& moved) {
+  std::optional<Affine> store;
+  for (const kernel::Store& s : n.stores) {
+    if (s.slot != written) continue;
+    if (store || s.condition) return false;
+    store = affine(s.offset + to_expr(moved));
+    if (!store) return false;
+  }
+  bool good = store.has_value();
+  const auto check = [&](const Expr& load) {
+    if (load.node().id == read) good = good && affine(load.operand(0)) == store;
+  };
+  for (const kernel::Store& s : n.stores) visit_loads(s.offset, check), visit_loads(s.value, check);
+  return good;
+}
+
+class Forwarder {
+ public:
+  explicit Forwarder(kernel::Function& function) : f_(function), references_(function.slots.size()) {
+    for (const Statement& s : f_.body) visit_slots(s, [&](SlotId slot, bool) { ++references_[slot]; });
+  }
+  void run() { block(f_.body); }
+
+ private:
+  void block(Block& statements) {
+    for (Statement& s : statements) {
+      if (auto* f = std::get_if<kernel::For>(&s.held())) block(f->body);
+      if (auto* w = std::get_if<kernel::While>(&s.held())) block(w->before), block(w->body);
+      if (auto* c = std::get_if<kernel::Switch>(&s.held()))
+        for (Block& b : c->branches) block(b);
+    }
+    for (std::size_t i = statements.size(); i-- > 0;) forward(statements, i);
+  }
+
+  // statements[i], if it copies a whole temporary of this block.
+  void forward(Block& statements, std::size_t i) {
+    const auto* copy = std::get_if<Copy>(&statements[i].held());
+    if (copy == nullptr) return;
+    const kernel::Slot& from = f_.slots[copy->from];
+    const auto to_offset = affine(copy->to_offset);
+    if (from.place == kernel::Slot::Place::argument || from.elements != copy->elements || !to_offset ||
+        !kernel::is_constant(copy->from_offset, 0) || copy->to == copy->from)
+      return;
+    // Nothing else of the Function knows the temporary, and from its first writing on nothing else touches the place.
+    std::size_t first = i, references = 0;
+    for (std::size_t k = 0; k < i; ++k)
+      visit_slots(statements[k], [&](SlotId slot, bool) {
+        if (slot != copy->from) return;
+        first = std::min(first, k);
+        ++references;
+      });
+    if (references + 1 != references_[copy->from]) return;
+    for (std::size_t k = first; k < i; ++k)
+      if (touches(statements[k], copy->to) && !may_overlap(statements[k], *copy, *to_offset)) return;
+    // A statement before the last writer that reads the old value would read the new one.
+    bool written = false;
+    for (std::size_t k = first; k < i; ++k) {
+      if (written && touches(statements[k], copy->to)) return;
+      visit_slots(statements[k], [&](SlotId slot, bool write) { written = written || (write && slot == copy->from); });
+    }
+    Move move(copy->from, copy->to, to_expr(*to_offset));
+    for (std::size_t k = first; k < i; ++k) move.statement(statements[k]);
+    references_[copy->to] += references_[copy->from] - 2;  // the copy itself named both
+    references_[copy->from] = 0;
+    statements.erase(statements.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+
+  // A nest may read the place it will write where it does so index by index.
+  static bool may_overlap(const Statement& s, const Copy& copy, const Affine& to_offset) {
+    const auto* n = std::get_if<kernel::Nest>(&s.held());
+    if (n == nullptr || !n->independent) return false;
+    const bool writes_place =
+        std::ranges::any_of(n->stores, [&](const kernel::Store& store) { return store.slot == copy.to; });
+    return !writes_place && reads_where_it_writes(*n, copy.to, copy.from, to_offset);
+  }
+
+  kernel::Function& f_;
+  std::vector<std::size_t> references_;  // of each slot, by all statements
+};
+
+}  // namespace
+
+void forward_copies(kernel::Function& function) { Forwarder(function).run(); }
+
+}  // namespace tenon

@@ -1,0 +1,294 @@
+#include "tenon/rewrite/delay_sums.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tenon/ir/replay.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/dot.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/region.h"
+#include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
+#include "tenon/transform/memo.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::int64_t largest_summand = 1 << 16;  // elements added up in place of their sum
+
+bool is_product(const Eqn& e) {
+  const auto* s = e.op->lower ? std::get_if<LowerStructure>(&*e.op->lower) : nullptr;
+  return s != nullptr && s->kind == LowerStructure::Kind::product;
+}
+bool is_linear_map(const Eqn& e) { return e.op->name == "transpose" || e.op->name == "reshape"; }
+bool is_numeric(DType d) { return d != DType::bool_; }
+
+std::optional<std::int64_t> elements(const Type& t) {
+  const Dim n = t.shape.elements();
+  return n.known() ? std::optional(n.value()) : std::nullopt;
+}
+
+// One carry that can be taken out: carry' = carry + map(made).
+struct Delayed {
+  std::size_t carry;
+  const Eqn* made;               // a product or a sum
+  std::vector<const Eqn*> maps;  // applied to its result, first to last
+};
+
+// Reads the body of one loop.
+class LoopReader {
+ public:
+  LoopReader(const Eqn& eqn, const LoopParams& p)
+      : eqn_(eqn), p_(p), body_(*p.body), maker_(body_.vars(), nullptr), uses_(body_.vars(), 0) {
+    for (const Eqn& e : body_.eqns()) {
+      for (Var v : e.out) maker_[v] = &e;
+      for (Var v : e.in) ++uses_[v];
+    }
+    for (Var v : body_.outputs()) ++uses_[v];
+  }
+
+  std::vector<Delayed> delayed() const {
+    std::vector<Delayed> found;
+    if (p_.cond || !p_.length || p_.lanes) return found;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(p_.carries); ++k)
+      if (auto d = delayed_carry(k)) found.push_back(std::move(*d));
+    std::erase_if(found, [&](const Delayed& d) { return !is_product(*d.made) && !small_sum(*d.made); });
+    if (stacked(found) > removed(found)) std::erase_if(found, [](const Delayed& d) { return is_product(*d.made); });
+    return found;
+  }
+
+  std::size_t input_index(Var v) const {
+    return static_cast<std::size_t>(std::ranges::find(body_.inputs(), v) - body_.inputs().begin());
+  }
+  bool is_stack(Var v) const {  // an element of an array that the loop reads step by step
+    const std::size_t i = input_index(v), first = static_cast<std::size_t>(p_.consts + p_.carries);
+    return i < body_.inputs().size() && i >= first;
+  }
+
+ private:
+  bool is_const(Var v) const { return input_index(v) < static_cast<std::size_t>(p_.consts); }
+
+  std::optional<Delayed> delayed_carry(std::size_t k) const {
+    const Var before = body_.inputs()[static_cast<std::size_t>(p_.consts) + k], after = body_.outputs()[k];
+    const Eqn* add = maker_[after];
+    if (add == nullptr || add->op != &add_op() || uses_[before] != 1 || uses_[after] != 1) return {};
+    if (add->in[0] != before && add->in[1] != before) return {};
+    if (!is_numeric(body_.type(after).dtype)) return {};
+    Delayed d{k, nullptr, {}};
+    Var x = add->in[0] == before ? add->in[1] : add->in[0];
+    for (; maker_[x] != nullptr && uses_[x] == 1; x = maker_[x]->in[0]) {
+      const Eqn& e = *maker_[x];
+      if (is_linear_map(e)) {
+        d.maps.insert(d.maps.begin(), &e);
+        continue;
+      }
+      if (!is_product(e) && !is_sum(e)) return {};
+      if (is_product(e) && (is_const(e.in[0]) || is_const(e.in[1]))) return {};
+      d.made = &e;
+      return d;
+    }
+    return {};
+  }
+  bool is_sum(const Eqn& e) const {
+    const auto* r = e.op->lower ? std::get_if<LowerReduction>(&*e.op->lower) : nullptr;
+    if (r == nullptr) return false;
+    const std::vector<Type> in{body_.type(e.in[0])};
+    return r->rule(e.params, in).combine == kernel::Combine::add && in[0].dtype == body_.type(e.out[0]).dtype;
+  }
+  bool small_sum(const Eqn& e) const {
+    const auto n = elements(body_.type(e.in[0]));
+    return n && *n <= largest_summand;
+  }
+
+  // Elements a step: of new stacks, and of the carries that go.
+  std::int64_t stacked(const std::vector<Delayed>& all) const {
+    std::int64_t sum = 0;
+    std::vector<Var> seen;
+    for (const Delayed& d : all)
+      if (is_product(*d.made))
+        for (Var v : d.made->in)
+          if (!is_stack(v) && std::ranges::find(seen, v) == seen.end()) {
+            seen.push_back(v);
+            const auto n = elements(body_.type(v));
+            if (!n) return std::numeric_limits<std::int64_t>::max();
+            sum += *n;
+          }
+    return sum;
+  }
+  std::int64_t removed(const std::vector<Delayed>& all) const {
+    std::int64_t sum = 0;
+    for (const Delayed& d : all)
+      if (is_product(*d.made)) sum += elements(body_.type(body_.outputs()[d.carry])).value_or(0);
+    return sum;
+  }
+
+  const Eqn& eqn_;
+  const LoopParams& p_;
+  const Program& body_;
+  std::vector<const Eqn*> maker_;
+  std::vector<int> uses_;
+};
+
+// Writes one loop anew.
+class LoopWriter {
+ public:
+  LoopWriter(const Eqn& eqn, const LoopParams& p, std::vector<Delayed> delayed)
+      : eqn_(eqn), p_(p), body_(*p.body), reader_(eqn, p), delayed_(std::move(delayed)) {}
+
+  Arrays write(std::span<const Array> operands) {
+    const auto consts = static_cast<std::size_t>(p_.consts), carries = static_cast<std::size_t>(p_.carries);
+    for (const Delayed& d : delayed_) {
+      if (is_product(*d.made)) {
+        for (Var v : d.made->in)
+          if (!reader_.is_stack(v)) stacks_.emplace(v, stacks_.size());
+      } else {
+        sums_.emplace(d.made->in[0], sums_.size());
+      }
+    }
+    LoopParams p = p_;
+    p.body = new_body();
+    p.carries = static_cast<std::int64_t>(carries - delayed_.size() + sums_.size());
+    Arrays in(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(consts));
+    for (std::size_t k = 0; k < carries; ++k)
+      if (!is_delayed(k)) in.push_back(operands[consts + k]);
+    for (const Var v : ordered(sums_)) in.push_back(zeros_like(body_type(v)));
+    in.insert(in.end(), operands.begin() + static_cast<std::ptrdiff_t>(consts + carries), operands.end());
+    const Arrays out = loop(p, in);
+    return results(out, operands);
+  }
+
+ private:
+  bool is_delayed(std::size_t k) const {
+    return std::ranges::any_of(delayed_, [&](const Delayed& d) { return d.carry == k; });
+  }
+  static std::vector<Var> ordered(const std::map<Var, std::size_t>& numbered) {
+    std::vector<Var> vars(numbered.size());
+    for (const auto& [v, i] : numbered) vars[i] = v;
+    return vars;
+  }
+  // With the sizes of the loop's own scope.
+  Type body_type(Var v) const { return Replay(body_, p_.body_sizes).type(v); }
+
+  ProgramRef new_body() const {
+    const auto consts = static_cast<std::size_t>(p_.consts), carries = static_cast<std::size_t>(p_.carries);
+    Scope scope;
+    std::vector<Dim> sizes;
+    for (std::size_t i = 0; i < body_.size_params().size(); ++i) sizes.push_back(scope.size_param());
+    Replay replay(body_, sizes);
+    for (std::size_t i = 0; i < consts + carries; ++i)
+      if (i < consts || !is_delayed(i - consts))
+        replay.set(body_.inputs()[i], scope.input(replay.type(body_.inputs()[i])));
+    Arrays sums;
+    for (const Var v : ordered(sums_)) sums.push_back(scope.input(replay.type(v)));
+    for (std::size_t i = consts + carries; i < body_.inputs().size(); ++i)
+      replay.set(body_.inputs()[i], scope.input(replay.type(body_.inputs()[i])));
+    for (const Eqn& e : body_.eqns()) {
+      const bool adds = e.op == &add_op() && std::ranges::any_of(delayed_, [&](const Delayed& d) {
+                          return body_.outputs()[d.carry] == e.out[0];
+                        });
+      if (!adds) replay.bind_eqn(e);
+    }
+    Arrays out;
+    for (std::size_t k = 0; k < carries; ++k)
+      if (!is_delayed(k)) out.push_back(replay.get(body_.outputs()[k]));
+    for (const auto& [v, i] : sums_) sums[i] = bind1(add_op(), {}, {sums[i], replay.get(v)});
+    out.insert(out.end(), sums.begin(), sums.end());
+    for (std::size_t i = carries; i < body_.outputs().size(); ++i) out.push_back(replay.get(body_.outputs()[i]));
+    for (const Var v : ordered(stacks_)) out.push_back(replay.get(v));
+    return scope.finish(out, body_.name()).program;
+  }
+
+  Arrays results(const Arrays& out, std::span<const Array> operands) const {
+    const auto consts = static_cast<std::size_t>(p_.consts), carries = static_cast<std::size_t>(p_.carries);
+    const std::size_t kept = carries - delayed_.size(), ys = body_.outputs().size() - carries;
+    const auto whole = [&](Var v) {  // all steps of a variable
+      if (reader_.is_stack(v)) return operands[reader_.input_index(v)];
+      return out[kept + sums_.size() + ys + stacks_.at(v)];
+    };
+    Arrays results;
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < carries; ++k) {
+      const auto d = std::ranges::find(delayed_, k, &Delayed::carry);
+      if (d == delayed_.end()) {
+        results.push_back(out[next++]);
+        continue;
+      }
+      const EqnScope place(*d->made);
+      Array total;
+      if (is_product(*d->made)) {
+        const Eqn& e = *d->made;
+        total = dot_general(whole(e.in[0]), whole(e.in[1]), with_steps(e));
+      } else {
+        const Eqn& e = *d->made;
+        total = bind1(*e.op, e.params, {out[kept + sums_.at(e.in[0])]});
+      }
+      Replay replay(body_, p_.body_sizes);
+      for (const Eqn* map : d->maps) total = bind1(*map->op, replay.params(*map), {total});
+      results.push_back(bind1(add_op(), {}, {operands[consts + k], total}));
+    }
+    results.insert(results.end(), out.begin() + static_cast<std::ptrdiff_t>(kept + sums_.size()),
+                   out.begin() + static_cast<std::ptrdiff_t>(kept + sums_.size() + ys));
+    return results;
+  }
+
+  // The product's axes with the steps as one more axis to sum over, first of both operands.
+  DotAxes with_steps(const Eqn& e) const {
+    const ProductForm form = product_form(e.params, body_.type(e.in[0]), body_.type(e.in[1]));
+    DotAxes axes{{0}, {0}, form.batch_a, form.batch_b};
+    for (std::int64_t a : form.contract_a) axes.contract_a.push_back(a + 1);
+    for (std::int64_t b : form.contract_b) axes.contract_b.push_back(b + 1);
+    for (std::int64_t& a : axes.batch_a) ++a;
+    for (std::int64_t& b : axes.batch_b) ++b;
+    return axes;
+  }
+
+  const Eqn& eqn_;
+  const LoopParams& p_;
+  const Program& body_;
+  LoopReader reader_;
+  std::vector<Delayed> delayed_;
+  std::map<Var, std::size_t> stacks_, sums_;  // variables of the body, numbered
+};
+
+bool has_loops(const Program& program) {
+  return std::ranges::any_of(program.eqns(), [](const Eqn& eqn) {
+    bool found = eqn.op == &loop_op();
+    eqn.params.visit_programs([&](const ProgramRef& p) { found = found || (p && has_loops(*p)); });
+    return found;
+  });
+}
+
+}  // namespace
+
+ProgramRef delay_sums(const ProgramRef& program) {
+  if (!has_loops(*program)) return program;
+  static Memo<ProgramRef> memo;
+  return memo.get(program->hash(), [&] {
+    Scope scope;
+    std::vector<Dim> sizes;
+    for (std::size_t i = 0; i < program->size_params().size(); ++i) sizes.push_back(scope.size_param());
+    Replay replay(*program, sizes);
+    for (Var v : program->inputs()) replay.set(v, scope.input(replay.type(v)));
+    for (const Eqn& eqn : program->eqns()) {
+      const EqnScope place(eqn);
+      const Params params = replay.params(eqn).map_programs([](const ProgramRef& p) { return p ? delay_sums(p) : p; });
+      Arrays results;
+      if (eqn.op == &loop_op()) {
+        const auto& p = params.as<LoopParams>();
+        auto delayed = LoopReader(eqn, p).delayed();
+        results = delayed.empty() ? bind_op(*eqn.op, params, replay.operands(eqn))
+                                  : LoopWriter(eqn, p, std::move(delayed)).write(replay.operands(eqn));
+      } else {
+        results = bind_op(*eqn.op, params, replay.operands(eqn));
+      }
+      replay.bind_sizes(eqn, results);
+      for (std::size_t i = 0; i < eqn.out.size(); ++i) replay.set(eqn.out[i], results[i]);
+    }
+    Arrays outputs;
+    for (Var v : program->outputs()) outputs.push_back(replay.get(v));
+    return scope.finish(outputs, program->name()).program;
+  });
+}
+
+}  // namespace tenon
