@@ -11,6 +11,13 @@ namespace {
 
 bool is_element(const Eqn& eqn) { return eqn.op->lower && std::holds_alternative<LowerElement>(*eqn.op->lower); }
 
+// Its operand at other indices: where many read it, the operand is stored instead, which may be smaller.
+bool is_view(const Eqn& eqn) {
+  static const std::set<std::string_view> views{"broadcast", "reshape", "transpose",
+                                                "slice",     "reverse", "stop_gradient"};
+  return views.contains(eqn.op->name);
+}
+
 // Worth a round trip through memory: what costs more than a few simple operations.
 bool is_costly(const Eqn& eqn) {
   static const std::set<std::string_view> costly{
@@ -66,7 +73,7 @@ Fusion fuse(const Program& program) {
     }
     const Var out = eqn.out[0];
     const bool recomputed = readers[out].size() > 1 || larger[out];
-    fusion.stored[out] = must[out] || (recomputed && weight[out] > 3 && !eqn.in.empty());
+    fusion.stored[out] = must[out] || (recomputed && weight[out] > 3 && !eqn.in.empty() && !is_view(eqn));
     if (fusion.stored[out]) {
       if (!must[out])
         fusion.reasons[out] = {larger[out] ? "costly, and a larger array reads each element several times"

@@ -68,30 +68,31 @@ const OpInfo mul_info =
                       })});
 
 const OpInfo div_info = binary(
-    div_info, BinarySpec{.name = "div",
-                         .summary = "x / y; integers truncate, and x / 0 is -1",
-                         .dtypes = dtypes::numbers,
-                         .eval =
-                             [](auto x, auto y) {
-                               using T = decltype(x);
-                               if constexpr (std::is_integral_v<T>) {
-                                 if (y == 0) return static_cast<T>(-1);
-                                 if constexpr (std::is_signed_v<T>)
-                                   if (y == -1) return wrap(std::minus<>(), T(0), x);
-                                 return static_cast<T>(x / y);
-                               } else
-                                 return x / y;
-                             },
-                         .jvp = Partials(
-                             [](const Array&, const Array& y, const Array&, const Array& d) { return d / y; },
-                             [](const Array&, const Array& y, const Array& z, const Array& d) { return d * -(z / y); }),
-                         .lower = Binary::div,
-                         .sample = {{-3, 3}, {0.5, 3}},
-                         .transpose = TransposeRule([](const TransposeArgs& args) {
-                           if (!args.cotangents[0]) return;
-                           if (args.operands[1].linear()) throw DifferentiationError("div: not linear in its divisor.");
-                           args.sink.add(0, *args.cotangents[0] / *args.operands[1].value);
-                         })});
+    div_info,
+    BinarySpec{.name = "div",
+               .summary = "x / y; integers truncate, and x / 0 is -1",
+               .dtypes = dtypes::numbers,
+               .eval =
+                   [](auto x, auto y) {
+                     using T = decltype(x);
+                     if constexpr (std::is_integral_v<T>) {
+                       if (y == 0) return static_cast<T>(-1);
+                       if constexpr (std::is_signed_v<T>)
+                         if (y == -1) return wrap(std::minus<>(), T(0), x);
+                       return static_cast<T>(x / y);
+                     } else
+                       return x / y;
+                   },
+               .jvp = Partials([](const Array&, const Array& y, const Array&, const Array& d) { return d / y; },
+                               // Transposed, both divide the cotangent by y: one division.
+                               [](const Array&, const Array& y, const Array& z, const Array& d) { return d * -z / y; }),
+               .lower = Binary::div,
+               .sample = {{-3, 3}, {0.5, 3}},
+               .transpose = TransposeRule([](const TransposeArgs& args) {
+                 if (!args.cotangents[0]) return;
+                 if (args.operands[1].linear()) throw DifferentiationError("div: not linear in its divisor.");
+                 args.sink.add(0, *args.cotangents[0] / *args.operands[1].value);
+               })});
 
 // x - y·trunc(x/y)
 const OpInfo rem_info = binary(

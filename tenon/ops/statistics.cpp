@@ -94,7 +94,7 @@ Array softmax(const Operand& x, std::int64_t axis) {
   const Array values = to_inexact(x);
   if (no_elements(values, axis, "softmax")) return values;
   const Array e = exp(values - stop_gradient(amax(values, Axes{axis}, true)));
-  return e / sum(e, Axes{axis}, true);
+  return e * (1 / sum(e, Axes{axis}, true));  // one division a row
 }
 
 Array log_softmax(const Operand& x, std::int64_t axis) {
