@@ -3,9 +3,9 @@
 
     python3 tools/check_quotes.py [ROOT]
 
-A path is a word in backticks with a slash or an ending of a source file; it may leave out its first folders; * and NAME
-stand for anything, and what a build makes is not looked for. A block of C++ quotes FILE when the line <!-- FILE --> stands before it: then its lines stand in FILE, one after
-another, whatever the layout.
+A path is a word in backticks with a slash or an ending of a source file; it may leave out its first folders; * and NAME stand for
+anything, and what a build makes is not looked for. A block of C++ quotes FILE when the line <!-- FILE --> stands before it: then
+its code stands in FILE, whatever the layout.
 """
 import fnmatch
 import os

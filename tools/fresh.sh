@@ -25,8 +25,11 @@ debootstrap --variant=minbase bookworm "$root" "${archive:-http://deb.debian.org
 
 # apt's settings, keys included; then the names it must be able to look up.
 rm -f "$root/etc/apt/sources.list"
-for part in sources.list sources.list.d apt.conf.d auth.conf.d keyrings trusted.gpg.d; do
+for part in sources.list sources.list.d apt.conf.d auth.conf.d preferences preferences.d keyrings trusted.gpg trusted.gpg.d; do
   if [[ -e /etc/apt/$part ]]; then rm -rf "${root:?}/etc/apt/$part"; cp -a "/etc/apt/$part" "$root/etc/apt/"; fi
+done
+for key in $(grep -rhoE '[Ss]igned-[Bb]y[:=] *[^] ]+' /etc/apt/sources.list* 2>/dev/null | sed 's|^[^/]*||' | sort -u); do
+  if [[ -f $key ]]; then install -D -m 644 "$key" "$root$key"; fi
 done
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 
@@ -49,9 +52,9 @@ git clone -q . "$root/tenon"
 for folder in proc sys dev; do mount --rbind "/$folder" "$root/$folder"; mount --make-rslave "$root/$folder"; mounted+=("$root/$folder"); done
 release() { local m; for m in "${mounted[@]}"; do umount -R -l "$m" || true; done; }
 
+TIMEFORMAT='== took %R s, of which the processors worked %U + %S s'
 for verb in "${verbs[@]}"; do
   echo "== fresh: ./run $verb"
-  start=$SECONDS
-  chroot "$root" env -i "${environment[@]}" bash -c "cd /tenon && ./run $verb </dev/null"
-  echo "== fresh: ./run $verb passed in $((SECONDS - start)) s"
+  time chroot "$root" env -i "${environment[@]}" bash -c "cd /tenon && ./run $verb </dev/null"
+  echo "== fresh: ./run $verb passed"
 done
