@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <set>
 #include <string_view>
 
@@ -188,8 +189,18 @@ class Divider {
     return between > limits_.cache_bytes;
   }
 
+  // Bytes of the narrowest run that some rows make together.
+  std::int64_t narrowest_run(const Group& group, std::int64_t rows) const {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const auto& [slot, use] : group.uses)
+      if (use.by_rows && use.stride > 0) least = std::min(least, use.stride * rows * bytes_of(slot));
+    return least;
+  }
+
+  // A thread that has less than a vector to do takes as long as one that has all.
   std::int64_t block_rows(const Group& group, bool fork) const {
-    const std::int64_t share = (group.rows + threads_ - 1) / threads_;
+    std::int64_t share = (group.rows + threads_ - 1) / threads_;
+    if (narrowest_run(group, share) < limits_.narrowest) share = group.rows;
     if (std::ranges::any_of(group.members, contains_loop)) {
       const bool products = std::ranges::any_of(group.members, contains_product);
       const std::int64_t each = row_bytes(group, true);
@@ -324,7 +335,7 @@ class Divider {
 BlockLimits block_limits() {
   BlockLimits limits{.threads = threads()};
   if (const char* blocks = std::getenv("TENON_BLOCKS"); blocks != nullptr && std::string_view(blocks) == "small")
-    limits.worth_forking = 0, limits.cache_bytes = 1, limits.shortest_run = 1;
+    limits.worth_forking = 0, limits.cache_bytes = 1, limits.shortest_run = 1, limits.narrowest = 1;
   return limits;
 }
 

@@ -9,6 +9,7 @@ struct BlockLimits {
   int threads = 1;
   double worth_forking = 20'000;         // ns of work: a fork and a join cost 0.5 to 2 µs, a sleeping worker 50
   std::int64_t cache_bytes = 24 * 1024;  // what a block of rows may touch: half of a first-level cache
+  std::int64_t narrowest = 64;           // bytes of a row's part that a thread is given: the width of a vector
   std::int64_t shortest_run = 2048;      // bytes: shorter pieces of a stacked array defeat prefetching
 };
 // Of this process; with TENON_BLOCKS=small in the environment the smallest, so that small arrays test everything.

@@ -243,7 +243,7 @@ Statement RestrictToRows::operator()(const Statement& s) {
     Copy c = *copy;
     const std::int64_t each = c.elements / block_.rows;
     c.elements = each * block_.count;
-    c.row = c.elements % c.row == 0 ? c.row : 1;
+    c.row = c.elements < c.row ? c.elements : c.elements % c.row == 0 ? c.row : 1;
     c.to_offset = moved(c.to_offset, each), c.from_offset = moved(c.from_offset, each);
     place(c.to, c.to_offset), place(c.from, c.from_offset);
     return c;
