@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tenon/ir/replay.h"
+#include "tenon/transform/coefficients.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/min_cut.h"
 #include "tenon/transform/transforms.h"
@@ -333,7 +334,10 @@ Partitioned partition(const ProgramRef& program, const PartitionRequest& request
   hash_mask(h, request.known_in);
   hash_mask(h, request.known_out);
   hash_mask(h, request.free_in);
-  return memo.get(h.finish(), [&] { return Partition(*program, request).run(); });
+  return memo.get(h.finish(), [&] {
+    const ProgramRef whole = request.recompute ? collect_coefficients(program, request.known_in) : program;
+    return Partition(*whole, request).run();
+  });
 }
 
 Partitioned linearize(const ProgramRef& program, const Mask& active_in, const Mask& active_out) {
