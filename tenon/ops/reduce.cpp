@@ -13,6 +13,7 @@
 #include "tenon/ops/families.h"
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
 
 namespace tenon {
 
@@ -367,5 +368,7 @@ Array any(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return r
 Array all(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return reduce(all_info, x, axes, keep_dims); }
 Array argmax(const Operand& x, std::int64_t axis) { return arg_extremum(max_info, x, axis); }
 Array argmin(const Operand& x, std::int64_t axis) { return arg_extremum(min_info, x, axis); }
+
+Params reduction_params(std::vector<std::int64_t> axes) { return make_params(ReduceParams{std::move(axes)}); }
 
 }  // namespace tenon

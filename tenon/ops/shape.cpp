@@ -8,6 +8,7 @@
 #include "tenon/ir/describe_params.h"
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/reduce.h"
+#include "tenon/ops/structure.h"
 
 namespace tenon {
 
@@ -473,5 +474,11 @@ Array ones_like(const Operand& x) {
 }
 Array zeros_like(const Type& type) { return broadcast_to(Array(Scalar::zero(type.dtype)), type.shape); }
 Array ones_like(const Type& type) { return broadcast_to(Array(Scalar::one(type.dtype)), type.shape); }
+
+const OpInfo& broadcast_op() { return broadcast_info; }
+BroadcastForm broadcast_form(const Params& params) {
+  const auto& p = params.as<BroadcastParams>();
+  return {p.shape, p.dims};
+}
 
 }  // namespace tenon

@@ -1,4 +1,5 @@
-// What the planner asks of the ops that it knows by structure: the layout of products and scatters.
+// What the planner and the rewrites ask of the ops that they know by structure: the layout of products and scatters,
+// the axes of broadcasts and reductions.
 #pragma once
 
 #include <optional>
@@ -50,5 +51,16 @@ struct ScatterForm {
   std::function<Target(std::span<const kernel::Expr> update, const LoadIndex& load)> target;
 };
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates);
+
+// Axis i of the operand is axis dims[i] of the result.
+struct BroadcastForm {
+  Shape shape;
+  std::vector<std::int64_t> dims;
+};
+const OpInfo& broadcast_op();
+BroadcastForm broadcast_form(const Params& params);
+
+// Of every op that lowers as a LowerReduction: the params that reduce over these axes, ascending.
+Params reduction_params(std::vector<std::int64_t> axes);
 
 }  // namespace tenon

@@ -1,0 +1,422 @@
+#include "tenon/rewrite/hoist_reductions.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tenon/ir/literal.h"
+#include "tenon/ir/replay.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/region.h"
+#include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
+#include "tenon/transform/memo.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t nowhere = ~std::size_t(0);
+
+bool is_pure(const Eqn& eqn) { return !eqn.op->effect || (*eqn.op->effect)(eqn.params) == Effect::none; }
+
+std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {
+  const auto* reduction = eqn.op->lower ? std::get_if<LowerReduction>(&*eqn.op->lower) : nullptr;
+  if (reduction == nullptr || eqn.in.size() != 1) return std::nullopt;
+  const Type in[]{program.type(eqn.in[0])};
+  return reduction->rule(eqn.params, in);
+}
+
+bool is_elementwise(const Eqn& eqn) {
+  const auto* element = eqn.op->lower ? std::get_if<LowerElement>(&*eqn.op->lower) : nullptr;
+  return element != nullptr && element->elementwise && !eqn.in.empty() && eqn.out.size() == 1;
+}
+
+// What moves into one loop.
+struct Hoist {
+  std::size_t loop;                     // of the Program's eqns
+  std::set<std::size_t> moved;          // eqns that become part of the body
+  std::vector<std::size_t> reductions;  // eqns that become carries
+};
+
+// Finds what can move into the loops of one Program.
+class Search {
+ public:
+  explicit Search(const Program& program)
+      : program_(program), readers_(program.vars()), maker_(program.vars(), nowhere) {
+    for (std::size_t e = 0; e < program.eqns().size(); ++e) {
+      for (Var v : program.eqns()[e].in) readers_[v].push_back(e);
+      for (Var v : program.eqns()[e].out) maker_[v] = e;
+    }
+    is_output_.assign(program.vars(), false);
+    for (Var v : program.outputs()) is_output_[v] = true;
+  }
+
+  std::optional<Hoist> find() {
+    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
+      if (program_.eqns()[e].op != &loop_op()) continue;
+      Hoist hoist{e, {}, {}};
+      if (fill(hoist)) return hoist;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool fill(Hoist& hoist) {
+    const Eqn& loop = program_.eqns()[hoist.loop];
+    const auto& p = loop.params.as<LoopParams>();
+    if (p.cond || !p.length || p.lanes) return false;
+    const auto carries = static_cast<std::size_t>(p.carries);
+    if (loop.out.size() == carries) return false;
+    steps_ = *p.length;
+    loop_ = hoist.loop;
+    stepped_.assign(program_.vars(), false);
+    before_.assign(program_.vars(), true);
+    for (Var v : loop.out) before_[v] = false;
+    for (std::size_t i = carries; i < loop.out.size(); ++i)
+      stepped_[loop.out[i]] = program_.type(loop.out[i]).is_array();
+    std::vector<std::size_t> ends;
+    std::set<std::size_t> cone;
+    for (std::size_t e = hoist.loop + 1; e < program_.eqns().size(); ++e) {
+      const Eqn& eqn = program_.eqns()[e];
+      const bool early =
+          is_pure(eqn) && eqn.new_sizes.empty() && std::ranges::all_of(eqn.in, [&](Var v) { return before_[v]; });
+      for (Var v : eqn.out) before_[v] = early;
+      if (!std::ranges::any_of(eqn.in, [&](Var v) { return stepped_[v]; })) continue;
+      if (ends_steps(eqn)) {
+        ends.push_back(e);
+      } else if (steps_along(eqn)) {
+        cone.insert(e);
+        stepped_[eqn.out[0]] = true;
+      }
+    }
+    // What is read outside of what moves needs its stack, and so does all that it is made of.
+    while (true) {
+      std::set<std::size_t> moved;
+      for (std::size_t e : ends) collect(e, cone, moved);
+      const auto spoiled = [&](std::size_t end) {
+        std::set<std::size_t> own;
+        collect(end, cone, own);
+        own.insert(end);
+        for (std::size_t e : own)
+          for (Var v : program_.eqns()[e].in)
+            if (stepped_[v] && read_outside(v, moved, ends)) return true;
+        return false;
+      };
+      std::vector<std::size_t> kept;
+      for (std::size_t e : ends)
+        if (!spoiled(e)) kept.push_back(e);
+      if (kept.size() == ends.size()) {
+        hoist.moved = std::move(moved);
+        hoist.reductions = std::move(ends);
+        return !hoist.reductions.empty();
+      }
+      ends = std::move(kept);
+    }
+  }
+
+  bool read_outside(Var v, const std::set<std::size_t>& moved, const std::vector<std::size_t>& ends) const {
+    return is_output_[v] || std::ranges::any_of(readers_[v], [&](std::size_t e) {
+             return !moved.contains(e) && std::ranges::find(ends, e) == ends.end();
+           });
+  }
+
+  // The eqns of the cone that an eqn is made of.
+  void collect(std::size_t e, const std::set<std::size_t>& cone, std::set<std::size_t>& into) const {
+    std::vector<std::size_t> open{e};
+    while (!open.empty()) {
+      const Eqn& eqn = program_.eqns()[open.back()];
+      open.pop_back();
+      for (Var v : eqn.in)
+        if (maker_[v] != nowhere && cone.contains(maker_[v]) && into.insert(maker_[v]).second)
+          open.push_back(maker_[v]);
+    }
+  }
+
+  // A reduction over the steps.
+  bool ends_steps(const Eqn& eqn) const {
+    const auto form = reduction_of(eqn, program_);
+    return form && !form->axes.empty() && form->axes[0] == 0 && eqn.numerics == Numerics::relaxed;
+  }
+
+  // What gives element t of its result from elements t of its operands.
+  bool steps_along(const Eqn& eqn) {
+    if (eqn.out.size() != 1 || !eqn.new_sizes.empty()) return false;
+    const Type& out = program_.type(eqn.out[0]);
+    if (!out.is_array() || out.rank() == 0 || out.shape[0] != steps_) return false;
+    if (eqn.op == &broadcast_op()) {
+      const BroadcastForm form = broadcast_form(eqn.params);
+      return !form.dims.empty() && form.dims[0] == 0 && program_.type(eqn.in[0]).shape[0] == steps_;
+    }
+    if (const auto form = reduction_of(eqn, program_)) return form->axes.empty() || form->axes[0] > 0;
+    return is_elementwise(eqn) && std::ranges::all_of(eqn.in, [&](Var v) { return stepped_[v] || before_[v]; });
+  }
+
+  const Program& program_;
+  std::vector<std::vector<std::size_t>> readers_;
+  std::vector<std::size_t> maker_;
+  std::vector<bool> is_output_;
+  std::size_t loop_ = 0;
+  Dim steps_;
+  std::vector<bool> stepped_;  // axis 0 is the step of the loop
+  std::vector<bool> before_;   // can be computed before the loop
+};
+
+// Builds the Program in which a Hoist has happened.
+class Rebuild {
+ public:
+  Rebuild(const Program& program, const Hoist& hoist)
+      : program_(program), hoist_(hoist), maker_(program.vars(), nowhere) {
+    for (std::size_t e = 0; e < program.eqns().size(); ++e)
+      for (Var v : program.eqns()[e].out) maker_[v] = e;
+    done_ = std::vector<bool>(program.eqns().size(), false);
+    for (std::size_t e : hoist.moved) done_[e] = true;
+    for (std::size_t e : hoist.reductions) done_[e] = true;
+  }
+
+  ProgramRef run() {
+    Scope scope;
+    std::vector<Dim> sizes;
+    for (std::size_t i = 0; i < program_.size_params().size(); ++i) sizes.push_back(scope.size_param());
+    Replay replay(program_, sizes);
+    for (Var v : program_.inputs()) replay.set(v, scope.input(replay.type(v)));
+    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
+      if (done_[e]) continue;
+      if (e == hoist_.loop)
+        bind_loop(replay);
+      else
+        replay.bind_eqn(program_.eqns()[e]);
+    }
+    Arrays outputs;
+    for (Var v : program_.outputs()) outputs.push_back(replay.get(v));
+    return scope.finish(outputs, program_.name()).program;
+  }
+
+ private:
+  // How the body comes by a value that the moved eqns read and the loop does not make.
+  struct Outside {
+    enum class As { step, whole, literal } as;  // element t of an xs; a const; written into the body
+    Array value;                                // of step and whole
+  };
+
+  // What is made behind the loop and needed by it is bound before it.
+  void bind_now(Var v, Replay& replay) {
+    std::set<std::size_t> needed;
+    std::vector<Var> open{v};
+    while (!open.empty()) {
+      const std::size_t e = maker_[open.back()];
+      open.pop_back();
+      if (e == nowhere || e < hoist_.loop || done_[e] || !needed.insert(e).second) continue;
+      open.insert(open.end(), program_.eqns()[e].in.begin(), program_.eqns()[e].in.end());
+    }
+    for (std::size_t e : needed) {
+      done_[e] = true;
+      replay.bind_eqn(program_.eqns()[e]);
+    }
+  }
+
+  // The broadcast over the steps that made v.
+  const Eqn* spread_of(Var v) const {
+    const Eqn* eqn = maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]];
+    if (eqn == nullptr || eqn->op != &broadcast_op()) return nullptr;
+    const BroadcastForm form = broadcast_form(eqn->params);
+    return form.dims.empty() || form.dims[0] > 0 ? eqn : nullptr;
+  }
+
+  void collect_outside(Replay& replay) {
+    const Eqn& loop = program_.eqns()[hoist_.loop];
+    const auto made = [&](Var v) {
+      return std::ranges::find(loop.out, v) != loop.out.end() ||
+             (maker_[v] != nowhere && hoist_.moved.contains(maker_[v]));
+    };
+    for (std::size_t e : hoist_.moved)
+      for (Var v : program_.eqns()[e].in) {
+        if (made(v) || outside_.contains(v)) continue;
+        const Eqn* spread = spread_of(v);
+        const Var source = spread != nullptr ? spread->in[0] : v;
+        const bool literal = maker_[source] != nowhere && program_.eqns()[maker_[source]].op == &literal_op();
+        if (!literal || spread == nullptr) bind_now(source, replay);
+        if (spread == nullptr)
+          outside_.emplace(v, Outside{Outside::As::step, replay.get(v)});
+        else if (literal)
+          outside_.emplace(v, Outside{Outside::As::literal, {}});
+        else
+          outside_.emplace(v, Outside{Outside::As::whole, replay.get(source)});
+      }
+  }
+
+  void bind_loop(Replay& replay) {
+    const Eqn& eqn = program_.eqns()[hoist_.loop];
+    collect_outside(replay);
+    const EqnScope place(eqn);
+    LoopParams p = replay.params(eqn).as<LoopParams>();
+    const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+    const Arrays given = replay.operands(eqn);
+    Arrays operands(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(consts));
+    for (const auto& [v, o] : outside_)
+      if (o.as == Outside::As::whole) operands.push_back(o.value);
+    p.consts = static_cast<std::int64_t>(operands.size());
+    operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts),
+                    given.begin() + static_cast<std::ptrdiff_t>(consts + carries));
+    for (std::size_t e : hoist_.reductions) operands.push_back(initial(e, replay));
+    p.carries = static_cast<std::int64_t>(operands.size()) - p.consts;
+    operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts + carries), given.end());
+    for (const auto& [v, o] : outside_)
+      if (o.as == Outside::As::step) operands.push_back(o.value);
+    // Stacks that are still read.
+    std::vector<std::size_t> stacked;
+    for (std::size_t i = carries; i < eqn.out.size(); ++i)
+      if (!read_by_moved(eqn.out[i])) stacked.push_back(i);
+    const TraceResult body = trace_body(p, operands, consts, carries, stacked, replay);
+    p.body = body.program;
+    p.body_sizes = body.sizes;
+    const Arrays results = loop(p, operands);
+    for (std::size_t i = 0; i < carries; ++i) replay.set(eqn.out[i], results[i]);
+    for (std::size_t i = 0; i < hoist_.reductions.size(); ++i) {
+      const Var v = program_.eqns()[hoist_.reductions[i]].out[0];
+      replay.set(v, convert(results[carries + i], program_.type(v).dtype));
+    }
+    for (std::size_t i = 0; i < stacked.size(); ++i)
+      replay.set(eqn.out[stacked[i]], results[carries + hoist_.reductions.size() + i]);
+  }
+
+  bool read_by_moved(Var v) const {
+    const auto reads = [&](std::size_t e) { return std::ranges::count(program_.eqns()[e].in, v) > 0; };
+    return std::ranges::any_of(hoist_.moved, reads) || std::ranges::any_of(hoist_.reductions, reads);
+  }
+
+  // f16 and bf16 are combined in f32, as inside one reduction.
+  static DType accumulated(DType d) { return d == DType::f16 || d == DType::bf16 ? DType::f32 : d; }
+
+  Array initial(std::size_t e, const Replay& replay) const {
+    const Eqn& eqn = program_.eqns()[e];
+    const Type out = replay.type(eqn.out[0]);
+    const Scalar start = reduction_of(eqn, program_)->initial.convert(accumulated(out.dtype));
+    return full(out.shape, Array(start));
+  }
+
+  TraceResult trace_body(const LoopParams& p, const Arrays& operands, std::size_t consts, std::size_t carries,
+                         const std::vector<std::size_t>& stacked, const Replay& replay) {
+    const Eqn& eqn = program_.eqns()[hoist_.loop];
+    const auto all_consts = static_cast<std::size_t>(p.consts), all_carries = static_cast<std::size_t>(p.carries);
+    Scope scope;
+    Arrays inputs;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Type t = operands[i].type();
+      inputs.push_back(scope.input(i < all_consts + all_carries ? t
+                                   : t.is_list()                ? *t.element
+                                                                : Type::array(t.dtype, t.shape.without_axis(0))));
+    }
+    // The old body's inputs, and the new ones behind each role.
+    Arrays own(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(consts));
+    own.insert(own.end(), inputs.begin() + static_cast<std::ptrdiff_t>(all_consts),
+               inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + carries));
+    const std::size_t xs = eqn.in.size() - consts - carries;
+    own.insert(own.end(), inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + all_carries),
+               inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + all_carries + xs));
+    const Arrays made = inline_program(*p.body, p.body_sizes, own);
+    std::map<Var, Array> step;  // the value of this step
+    for (std::size_t i = carries; i < eqn.out.size(); ++i) step.emplace(eqn.out[i], made[i]);
+    std::size_t next_const = consts, next_xs = all_consts + all_carries + xs;
+    for (const auto& [v, o] : outside_) {
+      if (o.as == Outside::As::step) {
+        step.emplace(v, inputs[next_xs++]);
+        continue;
+      }
+      const Eqn& spread = program_.eqns()[maker_[v]];
+      const Array whole = o.as == Outside::As::whole
+                              ? inputs[next_const++]
+                              : bind1(literal_op(), program_.eqns()[maker_[spread.in[0]]].params, {});
+      step.emplace(v, broadcast_step(spread, whole, replay));
+    }
+    for (std::size_t e : hoist_.moved) step.emplace(program_.eqns()[e].out[0], moved(program_.eqns()[e], step, replay));
+    Arrays outputs(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(carries));
+    for (std::size_t i = 0; i < hoist_.reductions.size(); ++i) {
+      const Eqn& reduction = program_.eqns()[hoist_.reductions[i]];
+      outputs.push_back(combined(reduction, inputs[all_consts + carries + i], step.at(reduction.in[0])));
+    }
+    for (std::size_t i : stacked) outputs.push_back(made[i]);
+    return scope.finish(outputs, p.body->name());
+  }
+
+  // Without the axis of the steps.
+  static Array broadcast_step(const Eqn& eqn, const Array& x, const Replay& replay) {
+    BroadcastForm form = broadcast_form(replay.params(eqn));
+    if (!form.dims.empty() && form.dims[0] == 0) form.dims.erase(form.dims.begin());
+    for (auto& d : form.dims) --d;
+    return broadcast_in_dim(x, form.shape.without_axis(0), form.dims);
+  }
+
+  Array moved(const Eqn& eqn, const std::map<Var, Array>& step, const Replay& replay) const {
+    const EqnScope place(eqn);
+    if (eqn.op == &broadcast_op()) return broadcast_step(eqn, step.at(eqn.in[0]), replay);
+    Arrays operands;
+    for (Var v : eqn.in) operands.push_back(step.at(v));
+    const auto form = reduction_of(eqn, program_);
+    return bind_op(*eqn.op, form ? inner_axes(*form) : replay.params(eqn), operands)[0];
+  }
+
+  static Params inner_axes(const ReductionForm& form) {
+    std::vector<std::int64_t> axes;
+    for (std::int64_t axis : form.axes)
+      if (axis > 0) axes.push_back(axis - 1);
+    return reduction_params(axes);
+  }
+
+  Array combined(const Eqn& eqn, const Array& so_far, const Array& element) const {
+    const EqnScope place(eqn);
+    const auto form = *reduction_of(eqn, program_);
+    Array part = convert(element, so_far.dtype());
+    if (form.axes.size() > 1) part = bind1(*eqn.op, inner_axes(form), {part});
+    switch (form.combine) {
+      case kernel::Combine::add:
+        return so_far + part;
+      case kernel::Combine::mul:
+        return so_far * part;
+      case kernel::Combine::max:
+        return max(so_far, part);
+      case kernel::Combine::min:
+        return min(so_far, part);
+      case kernel::Combine::and_:
+        return so_far & part;
+      case kernel::Combine::or_:
+        return so_far | part;
+    }
+    __builtin_unreachable();
+  }
+
+  const Program& program_;
+  const Hoist& hoist_;
+  std::vector<std::size_t> maker_;
+  std::vector<bool> done_;
+  std::map<Var, Outside> outside_;
+};
+
+bool has_loop(const Program& program) {
+  return std::ranges::any_of(program.eqns(), [](const Eqn& eqn) {
+    bool found = eqn.op == &loop_op();
+    eqn.params.visit_programs([&](const ProgramRef& p) { found = found || (p && has_loop(*p)); });
+    return found;
+  });
+}
+
+ProgramRef in_regions(const ProgramRef& program) {
+  ProgramParts parts = program->parts();
+  for (Eqn& eqn : parts.eqns)
+    eqn.params = eqn.params.map_programs([](const ProgramRef& p) { return p ? hoist_reductions(p) : p; });
+  return Program::finish(std::move(parts));
+}
+
+}  // namespace
+
+ProgramRef hoist_reductions(const ProgramRef& program) {
+  if (!has_loop(*program)) return program;
+  static Memo<ProgramRef> memo;
+  return memo.get(Hasher()("hoist_reductions")(program->hash()).finish(), [&] {
+    ProgramRef result = in_regions(program);
+    while (const auto hoist = Search(*result).find()) result = Rebuild(*result, *hoist).run();
+    return result;
+  });
+}
+
+}  // namespace tenon

@@ -1,0 +1,41 @@
+#include "tenon/rewrite/pass.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "tenon/base/log.h"
+#include "tenon/rewrite/hoist_reductions.h"
+#include "tenon/transform/transforms.h"
+
+namespace tenon {
+
+ProgramRef run_pass(const Pass& pass, const ProgramRef& program) {
+  const auto start = std::chrono::steady_clock::now();
+  ProgramRef result = pass.run(program);
+  if (result == program) return result;
+  if (result->input_types() != program->input_types() || result->output_types() != program->output_types())
+    throw VerifyError(
+        fmt::format("the pass {} has changed the types of {}'s inputs or outputs.", pass.name, program->name()));
+  if (log_enabled(LogTopic::rewrite) && result->hash() != program->hash())
+    log_line(LogTopic::rewrite,
+             fmt::format("{}: {} eqns became {} in {:.3f} ms", pass.name, program->eqns().size(), result->eqns().size(),
+                         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count()));
+  return result;
+}
+
+ProgramRef run_passes(std::span<const Pass> passes, const ProgramRef& program) {
+  ProgramRef result = program;
+  for (const Pass& pass : passes) result = run_pass(pass, result);
+  return result;
+}
+
+std::span<const Pass> compile_passes() {
+  static const auto& passes = *new std::vector<Pass>{
+      {"inline", "calls replaced by what they call", inline_calls},
+      {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
+  };
+  return passes;
+}
+
+}  // namespace tenon
