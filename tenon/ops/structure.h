@@ -1,5 +1,5 @@
 // What the planner and the rewrites ask of the ops that they know by structure: the layout of products and scatters,
-// the axes of broadcasts and reductions.
+// the axes of broadcasts, transposes and reductions.
 #pragma once
 
 #include <optional>
@@ -59,6 +59,10 @@ struct BroadcastForm {
 };
 const OpInfo& broadcast_op();
 BroadcastForm broadcast_form(const Params& params);
+
+// Axis i of the result is axis permutation[i] of the operand.
+const OpInfo& transpose_op();
+std::vector<std::int64_t> permutation_of(const Params& params);
 
 // Of every op that lowers as a LowerReduction: the params that reduce over these axes, ascending.
 Params reduction_params(std::vector<std::int64_t> axes);

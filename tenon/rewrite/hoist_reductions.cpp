@@ -34,9 +34,10 @@ bool is_elementwise(const Eqn& eqn) {
 
 // What moves into one loop.
 struct Hoist {
-  std::size_t loop;                     // of the Program's eqns
-  std::set<std::size_t> moved;          // eqns that become part of the body
-  std::vector<std::size_t> reductions;  // eqns that become carries
+  std::size_t loop;                               // of the Program's eqns
+  std::set<std::size_t> moved;                    // eqns that become part of the body
+  std::vector<std::size_t> reductions;            // eqns that become carries
+  std::vector<std::optional<std::int64_t>> axis;  // of each variable: the one along which the loop's steps lie
 };
 
 // Finds what can move into the loops of one Program.
@@ -70,11 +71,11 @@ class Search {
     if (loop.out.size() == carries) return false;
     steps_ = *p.length;
     loop_ = hoist.loop;
-    stepped_.assign(program_.vars(), false);
+    axis_.assign(program_.vars(), std::nullopt);
     before_.assign(program_.vars(), true);
     for (Var v : loop.out) before_[v] = false;
     for (std::size_t i = carries; i < loop.out.size(); ++i)
-      stepped_[loop.out[i]] = program_.type(loop.out[i]).is_array();
+      if (program_.type(loop.out[i]).is_array()) axis_[loop.out[i]] = 0;
     std::vector<std::size_t> ends;
     std::set<std::size_t> cone;
     for (std::size_t e = hoist.loop + 1; e < program_.eqns().size(); ++e) {
@@ -82,12 +83,12 @@ class Search {
       const bool early =
           is_pure(eqn) && eqn.new_sizes.empty() && std::ranges::all_of(eqn.in, [&](Var v) { return before_[v]; });
       for (Var v : eqn.out) before_[v] = early;
-      if (!std::ranges::any_of(eqn.in, [&](Var v) { return stepped_[v]; })) continue;
+      if (!std::ranges::any_of(eqn.in, [&](Var v) { return axis_[v].has_value(); })) continue;
       if (ends_steps(eqn)) {
         ends.push_back(e);
-      } else if (steps_along(eqn)) {
+      } else if (const auto axis = steps_along(eqn)) {
         cone.insert(e);
-        stepped_[eqn.out[0]] = true;
+        axis_[eqn.out[0]] = axis;
       }
     }
     // What is read outside of what moves needs its stack, and so does all that it is made of.
@@ -100,7 +101,7 @@ class Search {
         own.insert(end);
         for (std::size_t e : own)
           for (Var v : program_.eqns()[e].in)
-            if (stepped_[v] && read_outside(v, moved, ends)) return true;
+            if (axis_[v] && read_outside(v, moved, ends)) return true;
         return false;
       };
       std::vector<std::size_t> kept;
@@ -109,6 +110,7 @@ class Search {
       if (kept.size() == ends.size()) {
         hoist.moved = std::move(moved);
         hoist.reductions = std::move(ends);
+        hoist.axis = std::move(axis_);
         return !hoist.reductions.empty();
       }
       ends = std::move(kept);
@@ -136,20 +138,31 @@ class Search {
   // A reduction over the steps.
   bool ends_steps(const Eqn& eqn) const {
     const auto form = reduction_of(eqn, program_);
-    return form && !form->axes.empty() && form->axes[0] == 0 && eqn.numerics == Numerics::relaxed;
+    return form && eqn.numerics == Numerics::relaxed && std::ranges::binary_search(form->axes, *axis_[eqn.in[0]]);
   }
 
-  // What gives element t of its result from elements t of its operands.
-  bool steps_along(const Eqn& eqn) {
-    if (eqn.out.size() != 1 || !eqn.new_sizes.empty()) return false;
-    const Type& out = program_.type(eqn.out[0]);
-    if (!out.is_array() || out.rank() == 0 || out.shape[0] != steps_) return false;
-    if (eqn.op == &broadcast_op()) {
-      const BroadcastForm form = broadcast_form(eqn.params);
-      return !form.dims.empty() && form.dims[0] == 0 && program_.type(eqn.in[0]).shape[0] == steps_;
+  // Where the steps lie in the result of what gives step t of it from step t of its operands.
+  std::optional<std::int64_t> steps_along(const Eqn& eqn) const {
+    if (eqn.out.size() != 1 || !eqn.new_sizes.empty()) return std::nullopt;
+    std::optional<std::int64_t> axis;
+    for (Var v : eqn.in) {
+      if (!axis_[v] && !before_[v]) return std::nullopt;
+      if (axis_[v] && axis && axis_[v] != axis) return std::nullopt;
+      if (axis_[v]) axis = axis_[v];
     }
-    if (const auto form = reduction_of(eqn, program_)) return form->axes.empty() || form->axes[0] > 0;
-    return is_elementwise(eqn) && std::ranges::all_of(eqn.in, [&](Var v) { return stepped_[v] || before_[v]; });
+    if (eqn.op == &broadcast_op()) {
+      axis = broadcast_form(eqn.params).dims[static_cast<std::size_t>(*axis)];
+    } else if (eqn.op == &transpose_op()) {
+      const auto permutation = permutation_of(eqn.params);
+      axis = std::ranges::find(permutation, *axis) - permutation.begin();
+    } else if (const auto form = reduction_of(eqn, program_)) {
+      axis = *axis - std::ranges::count_if(form->axes, [&](std::int64_t a) { return a < *axis; });
+    } else if (!is_elementwise(eqn)) {
+      return std::nullopt;
+    }
+    const Type& out = program_.type(eqn.out[0]);
+    if (!out.is_array() || out.shape[static_cast<std::size_t>(*axis)] != steps_) return std::nullopt;
+    return axis;
   }
 
   const Program& program_;
@@ -158,8 +171,8 @@ class Search {
   std::vector<bool> is_output_;
   std::size_t loop_ = 0;
   Dim steps_;
-  std::vector<bool> stepped_;  // axis 0 is the step of the loop
-  std::vector<bool> before_;   // can be computed before the loop
+  std::vector<std::optional<std::int64_t>> axis_;  // along which the steps of the loop lie
+  std::vector<bool> before_;                       // can be computed before the loop
 };
 
 // Builds the Program in which a Hoist has happened.
@@ -193,10 +206,11 @@ class Rebuild {
   }
 
  private:
+  using Along = std::pair<Var, std::int64_t>;  // a variable, and the axis of it along which the steps lie
   // How the body comes by a value that the moved eqns read and the loop does not make.
   struct Outside {
     enum class As { step, whole, literal } as;  // element t of an xs; a const; written into the body
-    Array value;                                // of step and whole
+    Array value;                                // of step (moved to the front) and whole
   };
 
   // What is made behind the loop and needed by it is bound before it.
@@ -215,34 +229,33 @@ class Rebuild {
     }
   }
 
-  // The broadcast over the steps that made v.
-  const Eqn* spread_of(Var v) const {
+  // The broadcast over the steps, axis `axis` of v, that made v.
+  const Eqn* spread_of(Var v, std::int64_t axis) const {
     const Eqn* eqn = maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]];
     if (eqn == nullptr || eqn->op != &broadcast_op()) return nullptr;
-    const BroadcastForm form = broadcast_form(eqn->params);
-    return form.dims.empty() || form.dims[0] > 0 ? eqn : nullptr;
+    return std::ranges::count(broadcast_form(eqn->params).dims, axis) == 0 ? eqn : nullptr;
   }
 
   void collect_outside(Replay& replay) {
-    const Eqn& loop = program_.eqns()[hoist_.loop];
-    const auto made = [&](Var v) {
-      return std::ranges::find(loop.out, v) != loop.out.end() ||
-             (maker_[v] != nowhere && hoist_.moved.contains(maker_[v]));
-    };
-    for (std::size_t e : hoist_.moved)
-      for (Var v : program_.eqns()[e].in) {
-        if (made(v) || outside_.contains(v)) continue;
-        const Eqn* spread = spread_of(v);
+    for (std::size_t e : hoist_.moved) {
+      const Eqn& eqn = program_.eqns()[e];
+      for (Var v : eqn.in) {
+        // Only elementwise ops read from outside: the steps lie there as in the result.
+        const std::int64_t axis = *hoist_.axis[eqn.out[0]];
+        if (hoist_.axis[v] || outside_.contains({v, axis})) continue;
+        const Eqn* spread = spread_of(v, axis);
         const Var source = spread != nullptr ? spread->in[0] : v;
         const bool literal = maker_[source] != nowhere && program_.eqns()[maker_[source]].op == &literal_op();
-        if (!literal || spread == nullptr) bind_now(source, replay);
-        if (spread == nullptr)
-          outside_.emplace(v, Outside{Outside::As::step, replay.get(v)});
-        else if (literal)
-          outside_.emplace(v, Outside{Outside::As::literal, {}});
-        else
-          outside_.emplace(v, Outside{Outside::As::whole, replay.get(source)});
+        if (spread != nullptr && literal) {
+          outside_.emplace(Along{v, axis}, Outside{Outside::As::literal, {}});
+          continue;
+        }
+        bind_now(source, replay);
+        outside_.emplace(Along{v, axis}, spread == nullptr
+                                             ? Outside{Outside::As::step, move_axis(replay.get(v), axis, 0)}
+                                             : Outside{Outside::As::whole, replay.get(source)});
       }
+    }
   }
 
   void bind_loop(Replay& replay) {
@@ -253,7 +266,7 @@ class Rebuild {
     const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
     const Arrays given = replay.operands(eqn);
     Arrays operands(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(consts));
-    for (const auto& [v, o] : outside_)
+    for (const auto& [along, o] : outside_)
       if (o.as == Outside::As::whole) operands.push_back(o.value);
     p.consts = static_cast<std::int64_t>(operands.size());
     operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts),
@@ -261,7 +274,7 @@ class Rebuild {
     for (std::size_t e : hoist_.reductions) operands.push_back(initial(e, replay));
     p.carries = static_cast<std::int64_t>(operands.size()) - p.consts;
     operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts + carries), given.end());
-    for (const auto& [v, o] : outside_)
+    for (const auto& [along, o] : outside_)
       if (o.as == Outside::As::step) operands.push_back(o.value);
     // Stacks that are still read.
     std::vector<std::size_t> stacked;
@@ -315,59 +328,67 @@ class Rebuild {
     own.insert(own.end(), inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + all_carries),
                inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + all_carries + xs));
     const Arrays made = inline_program(*p.body, p.body_sizes, own);
-    std::map<Var, Array> step;  // the value of this step
-    for (std::size_t i = carries; i < eqn.out.size(); ++i) step.emplace(eqn.out[i], made[i]);
+    std::map<Along, Array> step;  // the value of this step
+    for (std::size_t i = carries; i < eqn.out.size(); ++i) step.emplace(Along{eqn.out[i], 0}, made[i]);
     std::size_t next_const = consts, next_xs = all_consts + all_carries + xs;
-    for (const auto& [v, o] : outside_) {
+    for (const auto& [along, o] : outside_) {
       if (o.as == Outside::As::step) {
-        step.emplace(v, inputs[next_xs++]);
+        step.emplace(along, inputs[next_xs++]);
         continue;
       }
-      const Eqn& spread = program_.eqns()[maker_[v]];
+      const Eqn& spread = program_.eqns()[maker_[along.first]];
       const Array whole = o.as == Outside::As::whole
                               ? inputs[next_const++]
                               : bind1(literal_op(), program_.eqns()[maker_[spread.in[0]]].params, {});
-      step.emplace(v, broadcast_step(spread, whole, replay));
+      step.emplace(along, broadcast_step(spread, whole, along.second, replay));
     }
-    for (std::size_t e : hoist_.moved) step.emplace(program_.eqns()[e].out[0], moved(program_.eqns()[e], step, replay));
+    for (std::size_t e : hoist_.moved)
+      step.emplace(along(program_.eqns()[e].out[0]), moved(program_.eqns()[e], step, replay));
     Arrays outputs(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(carries));
     for (std::size_t i = 0; i < hoist_.reductions.size(); ++i) {
       const Eqn& reduction = program_.eqns()[hoist_.reductions[i]];
-      outputs.push_back(combined(reduction, inputs[all_consts + carries + i], step.at(reduction.in[0])));
+      outputs.push_back(combined(reduction, inputs[all_consts + carries + i], step.at(along(reduction.in[0]))));
     }
     for (std::size_t i : stacked) outputs.push_back(made[i]);
     return scope.finish(outputs, p.body->name());
   }
 
-  // Without the axis of the steps.
-  static Array broadcast_step(const Eqn& eqn, const Array& x, const Replay& replay) {
-    BroadcastForm form = broadcast_form(replay.params(eqn));
-    if (!form.dims.empty() && form.dims[0] == 0) form.dims.erase(form.dims.begin());
-    for (auto& d : form.dims) --d;
-    return broadcast_in_dim(x, form.shape.without_axis(0), form.dims);
+  // Axes of a whole array as those of one step of it, without axis `axis`.
+  static std::vector<std::int64_t> without(std::int64_t axis, const std::vector<std::int64_t>& axes) {
+    std::vector<std::int64_t> inner;
+    for (std::int64_t a : axes)
+      if (a != axis) inner.push_back(a > axis ? a - 1 : a);
+    return inner;
   }
 
-  Array moved(const Eqn& eqn, const std::map<Var, Array>& step, const Replay& replay) const {
+  static Array broadcast_step(const Eqn& eqn, const Array& x, std::int64_t axis, const Replay& replay) {
+    const BroadcastForm form = broadcast_form(replay.params(eqn));
+    return broadcast_in_dim(x, form.shape.without_axis(static_cast<std::size_t>(axis)), without(axis, form.dims));
+  }
+
+  Along along(Var v) const { return {v, *hoist_.axis[v]}; }
+
+  Array moved(const Eqn& eqn, const std::map<Along, Array>& step, const Replay& replay) const {
     const EqnScope place(eqn);
-    if (eqn.op == &broadcast_op()) return broadcast_step(eqn, step.at(eqn.in[0]), replay);
-    Arrays operands;
-    for (Var v : eqn.in) operands.push_back(step.at(v));
+    if (eqn.op == &broadcast_op())
+      return broadcast_step(eqn, step.at(along(eqn.in[0])), *hoist_.axis[eqn.out[0]], replay);
+    if (eqn.op == &transpose_op())
+      return transpose(step.at(along(eqn.in[0])), without(*hoist_.axis[eqn.in[0]], permutation_of(eqn.params)));
     const auto form = reduction_of(eqn, program_);
-    return bind_op(*eqn.op, form ? inner_axes(*form) : replay.params(eqn), operands)[0];
+    Arrays operands;
+    for (Var v : eqn.in) operands.push_back(step.at({v, *hoist_.axis[form ? v : eqn.out[0]]}));
+    return bind_op(*eqn.op, form ? inner_axes(eqn, *form) : replay.params(eqn), operands)[0];
   }
 
-  static Params inner_axes(const ReductionForm& form) {
-    std::vector<std::int64_t> axes;
-    for (std::int64_t axis : form.axes)
-      if (axis > 0) axes.push_back(axis - 1);
-    return reduction_params(axes);
+  Params inner_axes(const Eqn& eqn, const ReductionForm& form) const {
+    return reduction_params(without(*hoist_.axis[eqn.in[0]], form.axes));
   }
 
   Array combined(const Eqn& eqn, const Array& so_far, const Array& element) const {
     const EqnScope place(eqn);
     const auto form = *reduction_of(eqn, program_);
     Array part = convert(element, so_far.dtype());
-    if (form.axes.size() > 1) part = bind1(*eqn.op, inner_axes(form), {part});
+    if (form.axes.size() > 1) part = bind1(*eqn.op, inner_axes(eqn, form), {part});
     switch (form.combine) {
       case kernel::Combine::add:
         return so_far + part;
@@ -389,7 +410,7 @@ class Rebuild {
   const Hoist& hoist_;
   std::vector<std::size_t> maker_;
   std::vector<bool> done_;
-  std::map<Var, Outside> outside_;
+  std::map<Along, Outside> outside_;
 };
 
 bool has_loop(const Program& program) {
