@@ -11,7 +11,7 @@
 #include "tenon/compile/executable.h"
 #include "tenon/compile/plan.h"
 #include "tenon/eval/evaluate.h"
-#include "tenon/rewrite/delay_sums.h"
+#include "tenon/rewrite/pass.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/transform/transforms.h"
 
@@ -117,7 +117,7 @@ class NativeExecutable final : public Executable {
 };
 
 std::shared_ptr<const Executable> make_executable(const ProgramRef& program) {
-  const ProgramRef flat = delay_sums(inline_calls(program));
+  const ProgramRef flat = run_passes(compile_passes(), program);
   const std::string reason = why_not_native(*flat);
   if (!reason.empty()) {
     if (log_enabled(LogTopic::compile))

@@ -475,6 +475,7 @@ Array ones_like(const Operand& x) {
 Array zeros_like(const Type& type) { return broadcast_to(Array(Scalar::zero(type.dtype)), type.shape); }
 Array ones_like(const Type& type) { return broadcast_to(Array(Scalar::one(type.dtype)), type.shape); }
 
+const OpInfo& reshape_op() { return reshape_info; }
 const OpInfo& transpose_op() { return transpose_info; }
 std::vector<std::int64_t> permutation_of(const Params& params) { return params.as<TransposeParams>().permutation; }
 

@@ -63,6 +63,7 @@ BroadcastForm broadcast_form(const Params& params);
 // Axis i of the result is axis permutation[i] of the operand.
 const OpInfo& transpose_op();
 std::vector<std::int64_t> permutation_of(const Params& params);
+const OpInfo& reshape_op();
 
 // Of every op that lowers as a LowerReduction: the params that reduce over these axes, ascending.
 Params reduction_params(std::vector<std::int64_t> axes);

@@ -32,6 +32,15 @@ bool is_elementwise(const Eqn& eqn) {
   return element != nullptr && element->elementwise && !eqn.in.empty() && eqn.out.size() == 1;
 }
 
+// The axis of a reshape's result that is axis `axis` of its operand as it was: as many elements lie before it.
+std::optional<std::int64_t> reshaped_axis(const Shape& from, const Shape& to, std::int64_t axis) {
+  Dim before = 1, here = 1;
+  for (std::int64_t i = 0; i < axis; ++i) before = before * from[static_cast<std::size_t>(i)];
+  for (std::size_t i = 0; i < to.rank(); here = here * to[i++])
+    if (here == before && to[i] == from[static_cast<std::size_t>(axis)]) return static_cast<std::int64_t>(i);
+  return std::nullopt;
+}
+
 // What moves into one loop.
 struct Hoist {
   std::size_t loop;                               // of the Program's eqns
@@ -155,7 +164,11 @@ class Search {
     } else if (eqn.op == &transpose_op()) {
       const auto permutation = permutation_of(eqn.params);
       axis = std::ranges::find(permutation, *axis) - permutation.begin();
+    } else if (eqn.op == &reshape_op()) {
+      axis = reshaped_axis(program_.type(eqn.in[0]).shape, program_.type(eqn.out[0]).shape, *axis);
+      if (!axis) return std::nullopt;
     } else if (const auto form = reduction_of(eqn, program_)) {
+      if (std::ranges::binary_search(form->axes, *axis)) return std::nullopt;
       axis = *axis - std::ranges::count_if(form->axes, [&](std::int64_t a) { return a < *axis; });
     } else if (!is_elementwise(eqn)) {
       return std::nullopt;
@@ -207,12 +220,6 @@ class Rebuild {
 
  private:
   using Along = std::pair<Var, std::int64_t>;  // a variable, and the axis of it along which the steps lie
-  // How the body comes by a value that the moved eqns read and the loop does not make.
-  struct Outside {
-    enum class As { step, whole, literal } as;  // element t of an xs; a const; written into the body
-    Array value;                                // of step (moved to the front) and whole
-  };
-
   // What is made behind the loop and needed by it is bound before it.
   void bind_now(Var v, Replay& replay) {
     std::set<std::size_t> needed;
@@ -229,31 +236,57 @@ class Rebuild {
     }
   }
 
-  // The broadcast over the steps, axis `axis` of v, that made v.
-  const Eqn* spread_of(Var v, std::int64_t axis) const {
-    const Eqn* eqn = maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]];
-    if (eqn == nullptr || eqn->op != &broadcast_op()) return nullptr;
-    return std::ranges::count(broadcast_form(eqn->params).dims, axis) == 0 ? eqn : nullptr;
+  const Eqn* maker(Var v) const { return maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]]; }
+
+  // The operands of a broadcast, transpose or elementwise op, and where in them the axis of its result lies: nowhere
+  // where a broadcast makes it. Nothing for other ops.
+  std::optional<std::optional<std::int64_t>> operand_axis(const Eqn& eqn, std::int64_t axis) const {
+    if (eqn.op == &broadcast_op()) {
+      const auto dims = broadcast_form(eqn.params).dims;
+      const auto at = std::ranges::find(dims, axis);
+      return at == dims.end() ? std::optional<std::int64_t>() : std::optional<std::int64_t>(at - dims.begin());
+    }
+    if (eqn.op == &transpose_op()) return permutation_of(eqn.params)[static_cast<std::size_t>(axis)];
+    if (is_elementwise(eqn)) return axis;
+    return std::nullopt;
   }
 
+  // Whether a value is the same at every step: made by broadcasts over the steps.
+  bool is_same_at_each(Along along) {
+    if (const auto known = same_.find(along); known != same_.end()) return known->second;
+    const Eqn* eqn = maker(along.first);
+    const auto inner = eqn != nullptr ? operand_axis(*eqn, along.second) : std::nullopt;
+    const bool same =
+        inner && (!*inner || (program_.type(eqn->in[0]).shape[static_cast<std::size_t>(**inner)] ==
+                                  program_.type(along.first).shape[static_cast<std::size_t>(along.second)] &&
+                              std::ranges::all_of(eqn->in, [&](Var v) { return is_same_at_each({v, **inner}); })));
+    same_.emplace(along, same);
+    return same;
+  }
+
+  // What the body reads of what it does not make: consts for what is the same at every step, xs for the rest.
   void collect_outside(Replay& replay) {
     for (std::size_t e : hoist_.moved) {
       const Eqn& eqn = program_.eqns()[e];
-      for (Var v : eqn.in) {
-        // Only elementwise ops read from outside: the steps lie there as in the result.
-        const std::int64_t axis = *hoist_.axis[eqn.out[0]];
-        if (hoist_.axis[v] || outside_.contains({v, axis})) continue;
-        const Eqn* spread = spread_of(v, axis);
-        const Var source = spread != nullptr ? spread->in[0] : v;
-        const bool literal = maker_[source] != nowhere && program_.eqns()[maker_[source]].op == &literal_op();
-        if (spread != nullptr && literal) {
-          outside_.emplace(Along{v, axis}, Outside{Outside::As::literal, {}});
-          continue;
-        }
-        bind_now(source, replay);
-        outside_.emplace(Along{v, axis}, spread == nullptr
-                                             ? Outside{Outside::As::step, move_axis(replay.get(v), axis, 0)}
-                                             : Outside{Outside::As::whole, replay.get(source)});
+      // Only elementwise ops read from outside: the steps lie there as in the result.
+      for (Var v : eqn.in)
+        if (!hoist_.axis[v]) collect(Along{v, *hoist_.axis[eqn.out[0]]}, replay);
+    }
+  }
+  void collect(Along along, Replay& replay) {
+    if (!is_same_at_each(along)) {
+      bind_now(along.first, replay);
+      xs_.emplace(along, move_axis(replay.get(along.first), along.second, 0));
+      return;
+    }
+    const Eqn& eqn = *maker(along.first);
+    const auto inner = *operand_axis(eqn, along.second);
+    for (Var v : eqn.in) {
+      if (inner) {
+        collect({v, *inner}, replay);
+      } else if (const Eqn* source = maker(v); source == nullptr || source->op != &literal_op()) {
+        bind_now(v, replay);
+        consts_.emplace(v, replay.get(v));
       }
     }
   }
@@ -266,16 +299,14 @@ class Rebuild {
     const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
     const Arrays given = replay.operands(eqn);
     Arrays operands(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(consts));
-    for (const auto& [along, o] : outside_)
-      if (o.as == Outside::As::whole) operands.push_back(o.value);
+    for (const auto& [v, value] : consts_) operands.push_back(value);
     p.consts = static_cast<std::int64_t>(operands.size());
     operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts),
                     given.begin() + static_cast<std::ptrdiff_t>(consts + carries));
     for (std::size_t e : hoist_.reductions) operands.push_back(initial(e, replay));
     p.carries = static_cast<std::int64_t>(operands.size()) - p.consts;
     operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts + carries), given.end());
-    for (const auto& [along, o] : outside_)
-      if (o.as == Outside::As::step) operands.push_back(o.value);
+    for (const auto& [along, value] : xs_) operands.push_back(value);
     // Stacks that are still read.
     std::vector<std::size_t> stacked;
     for (std::size_t i = carries; i < eqn.out.size(); ++i)
@@ -330,18 +361,13 @@ class Rebuild {
     const Arrays made = inline_program(*p.body, p.body_sizes, own);
     std::map<Along, Array> step;  // the value of this step
     for (std::size_t i = carries; i < eqn.out.size(); ++i) step.emplace(Along{eqn.out[i], 0}, made[i]);
+    std::map<Var, Array> whole;
     std::size_t next_const = consts, next_xs = all_consts + all_carries + xs;
-    for (const auto& [along, o] : outside_) {
-      if (o.as == Outside::As::step) {
-        step.emplace(along, inputs[next_xs++]);
-        continue;
-      }
-      const Eqn& spread = program_.eqns()[maker_[along.first]];
-      const Array whole = o.as == Outside::As::whole
-                              ? inputs[next_const++]
-                              : bind1(literal_op(), program_.eqns()[maker_[spread.in[0]]].params, {});
-      step.emplace(along, broadcast_step(spread, whole, along.second, replay));
-    }
+    for (const auto& [v, value] : consts_) whole.emplace(v, inputs[next_const++]);
+    for (const auto& [along, value] : xs_) step.emplace(along, inputs[next_xs++]);
+    for (std::size_t e : hoist_.moved)
+      for (Var v : program_.eqns()[e].in)
+        if (!hoist_.axis[v]) same_step({v, *hoist_.axis[program_.eqns()[e].out[0]]}, whole, step, replay);
     for (std::size_t e : hoist_.moved)
       step.emplace(along(program_.eqns()[e].out[0]), moved(program_.eqns()[e], step, replay));
     Arrays outputs(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(carries));
@@ -366,18 +392,44 @@ class Rebuild {
     return broadcast_in_dim(x, form.shape.without_axis(static_cast<std::size_t>(axis)), without(axis, form.dims));
   }
 
+  // What is the same at every step, made within the body.
+  const Array& same_step(Along at, const std::map<Var, Array>& whole, std::map<Along, Array>& step,
+                         const Replay& replay) const {
+    if (const auto found = step.find(at); found != step.end()) return found->second;
+    const Eqn& eqn = *maker(at.first);
+    const auto inner = *operand_axis(eqn, at.second);
+    if (!inner) {
+      const auto given = whole.find(eqn.in[0]);
+      const Array x = given != whole.end() ? given->second : bind1(literal_op(), maker(eqn.in[0])->params, {});
+      return step.emplace(at, broadcast_step(eqn, x, at.second, replay)).first->second;
+    }
+    for (Var v : eqn.in) same_step({v, *inner}, whole, step, replay);
+    return step.emplace(at, at_step(eqn, at.second, *inner, step, replay)).first->second;
+  }
+
   Along along(Var v) const { return {v, *hoist_.axis[v]}; }
 
   Array moved(const Eqn& eqn, const std::map<Along, Array>& step, const Replay& replay) const {
     const EqnScope place(eqn);
-    if (eqn.op == &broadcast_op())
-      return broadcast_step(eqn, step.at(along(eqn.in[0])), *hoist_.axis[eqn.out[0]], replay);
+    const std::int64_t axis = *hoist_.axis[eqn.out[0]];
+    if (const auto form = reduction_of(eqn, program_))
+      return bind1(*eqn.op, inner_axes(eqn, *form), {step.at(along(eqn.in[0]))});
+    if (eqn.op == &reshape_op())
+      return reshape(step.at(along(eqn.in[0])),
+                     replay.type(eqn.out[0]).shape.without_axis(static_cast<std::size_t>(axis)));
+    return at_step(eqn, axis, **operand_axis(eqn, axis), step, replay);
+  }
+
+  // A broadcast, transpose or elementwise op on operands of one step; the steps lie at `axis` of its result, at `inner`
+  // of its operands.
+  Array at_step(const Eqn& eqn, std::int64_t axis, std::int64_t inner, const std::map<Along, Array>& step,
+                const Replay& replay) const {
+    if (eqn.op == &broadcast_op()) return broadcast_step(eqn, step.at({eqn.in[0], inner}), axis, replay);
     if (eqn.op == &transpose_op())
-      return transpose(step.at(along(eqn.in[0])), without(*hoist_.axis[eqn.in[0]], permutation_of(eqn.params)));
-    const auto form = reduction_of(eqn, program_);
+      return transpose(step.at({eqn.in[0], inner}), without(inner, permutation_of(eqn.params)));
     Arrays operands;
-    for (Var v : eqn.in) operands.push_back(step.at({v, *hoist_.axis[form ? v : eqn.out[0]]}));
-    return bind_op(*eqn.op, form ? inner_axes(eqn, *form) : replay.params(eqn), operands)[0];
+    for (Var v : eqn.in) operands.push_back(step.at({v, inner}));
+    return bind_op(*eqn.op, replay.params(eqn), operands)[0];
   }
 
   Params inner_axes(const Eqn& eqn, const ReductionForm& form) const {
@@ -410,7 +462,9 @@ class Rebuild {
   const Hoist& hoist_;
   std::vector<std::size_t> maker_;
   std::vector<bool> done_;
-  std::map<Along, Outside> outside_;
+  std::map<Along, bool> same_;   // at every step
+  std::map<Along, Array> xs_;    // read a step at a time; the steps are axis 0
+  std::map<Var, Array> consts_;  // broadcast over the steps
 };
 
 bool has_loop(const Program& program) {

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "tenon/base/log.h"
+#include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/transform/transforms.h"
 
@@ -34,6 +35,7 @@ std::span<const Pass> compile_passes() {
   static const auto& passes = *new std::vector<Pass>{
       {"inline", "calls replaced by what they call", inline_calls},
       {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
+      {"delay_sums", "sums of products within loops taken once, behind them", delay_sums},
   };
   return passes;
 }

@@ -1,0 +1,215 @@
+// Reductions of what a scan stacks: moved into the scan where nothing else reads the stack, and equal to what they
+// were.
+#include "tenon/rewrite/hoist_reductions.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tenon/eval/evaluate.h"
+#include "tenon/ir/print.h"
+#include "tenon/ir/recurse.h"
+#include "tenon/rewrite/pass.h"
+#include "tenon/tenon.h"
+#include "tenon/transform/gradient.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::int64_t steps = 7;  // no other size is 7 or a multiple of it
+
+Buffer waves(const Type& type) {
+  Buffer b = Buffer::allocate(DType::f64, type.shape.sizes());
+  for (std::int64_t i = 0; i < b.elements(); ++i) b.as<double>()[i] = std::sin(1.3 * static_cast<double>(i) + 0.4);
+  return std::get<Buffer>(convert(Array(b), type.dtype).value());
+}
+
+std::vector<Value> inputs_of(const Program& p) {
+  std::vector<Value> in;
+  for (const Type& t : p.input_types()) in.push_back(waves(t));
+  return in;
+}
+
+// Arrays with an axis of all steps that depend on a loop.
+int stacks(const Program& p) {
+  std::vector<bool> depends(p.vars(), false);
+  int count = 0;
+  for (const Eqn& eqn : p.eqns()) {
+    if (eqn.op->name != "loop" && std::ranges::none_of(eqn.in, [&](Var v) { return depends[v]; })) continue;
+    for (Var v : eqn.out) {
+      depends[v] = true;
+      for (const Dim& d : p.type(v).shape) count += d == Dim(steps);
+    }
+  }
+  return count;
+}
+
+// The order of summation alone differs: a few roundings of the dtype a step.
+void expect_equal(const std::vector<Value>& got, const std::vector<Value>& want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const DType d = type_of(want[i]).dtype;
+    ASSERT_EQ(type_of(got[i]), type_of(want[i]));
+    const double tolerance = d == DType::f64 ? 1e-13 : d == DType::f32 ? 1e-5 : 1e-2;
+    const auto wide = [](const Value& v) { return convert(Array(std::get<Buffer>(v)), DType::f64).to_buffer(); };
+    const Buffer g = wide(got[i]), w = wide(want[i]);
+    for (std::int64_t k = 0; k < w.elements(); ++k)
+      EXPECT_NEAR(g.as<double>()[k], w.as<double>()[k], tolerance * (1 + std::abs(w.as<double>()[k])));
+  }
+}
+
+void expect_hoisted(const ProgramRef& program) {
+  const ProgramRef p = inline_calls(program), q = hoist_reductions(p);
+  EXPECT_EQ(stacks(*q), 0) << q;
+  const std::vector<Value> in = inputs_of(*p);
+  expect_equal(evaluate(*q, {}, in), evaluate(*p, {}, in));
+  EXPECT_EQ(hoist_reductions(q)->hash(), q->hash());  // nothing is left to do
+}
+
+Array h0() { return zeros({3}, DType::f64); }
+Array xs() { return zeros({steps, 3}, DType::f64); }
+Array stacked(const Array& h, const Array& xs, bool reverse = false) {
+  return scan(
+             [](Array h, Array x) {
+               h = tanh(h + x);
+               return std::pair(h, h * 1.5);
+             },
+             h, xs, {.reverse = reverse})
+      .second;
+}
+
+using Loss = Array (*)(Array, Array);
+const std::vector<std::pair<const char*, Loss>> losses{
+    {"SumOverAllAxes", [](Array h, Array xs) { return sum(stacked(h, xs)); }},
+    {"SumOverTheSteps", [](Array h, Array xs) { return sum(stacked(h, xs), {{0}}); }},
+    {"Reverse", [](Array h, Array xs) { return sum(stacked(h, xs, true)); }},
+    {"Prod", [](Array h, Array xs) { return prod(stacked(h, xs)); }},
+    {"Max", [](Array h, Array xs) { return amax(stacked(h, xs), {{0}}); }},
+    {"Min", [](Array h, Array xs) { return amin(stacked(h, xs)); }},
+    {"Any", [](Array h, Array xs) { return convert(any(stacked(h, xs) > 0.5), DType::f64); }},
+    {"All", [](Array h, Array xs) { return convert(all(stacked(h, xs) > -2.0, {{0}}), DType::f64); }},
+    {"MeanSquareBesideTargets", [](Array h, Array xs) { return mean(square(stacked(h, xs) - cos(xs))); }},
+    {"WithAScale", [](Array h, Array xs) { return sum(stacked(h, xs) * sum(h) + h); }},
+    {"ChainOfReductions", [](Array h, Array xs) { return sum(square(sum(stacked(h, xs), {{1}}))); }},
+    {"BroadcastBetween",
+     [](Array h, Array xs) {
+       const Array row = amax(stacked(h, xs), {{1}}, true);
+       return sum(exp(stacked(h, xs) - row));
+     }},
+    {"Transposed", [](Array h, Array xs) { return sum(transpose(stacked(h, xs)) * transpose(xs), {{1}}); }},
+    {"TwoReductions",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       return sum(ys) + amax(ys);
+     }},
+    {"MadeBehindTheLoop",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs);
+       return sum(ys * sum(h * 2.0));
+     }},
+    {"InF32", [](Array h, Array xs) { return sum(convert(stacked(h, xs), DType::f32)); }},
+    {"InF16", [](Array h, Array xs) { return sum(convert(stacked(h, xs), DType::f16), {{0}}); }},
+    {"InBF16", [](Array h, Array xs) { return sum(convert(stacked(h, xs), DType::bf16)); }},
+    {"OfIntegers", [](Array h, Array xs) { return sum(convert(stacked(h, xs) * 10.0, DType::i32)); }},
+    {"OfAScanInAScan",
+     [](Array h, Array xs) {
+       const auto outer = [&](Array c, Array x) {
+         const Array inner = scan([&](Array c, Array) { return std::pair(c + x, sin(c)); }, c, xs).second;
+         return std::pair(c * 0.5, sum(inner));
+       };
+       return sum(scan(outer, h, xs).second);
+     }},
+};
+
+class Hoisted : public testing::TestWithParam<std::pair<const char*, Loss>> {
+ protected:
+  ProgramRef program() const { return trace(GetParam().second)(h0(), xs()); }
+};
+TEST_P(Hoisted, NoStackIsLeft) { expect_hoisted(program()); }
+TEST_P(Hoisted, NoStackIsLeftOfItsLanes) {
+  const ProgramRef p = program();
+  const ProgramRef lanes = inline_calls(vmap(p, {false, true}, {true}, Dim(4)));
+  const ProgramRef q = hoist_reductions(lanes);
+  EXPECT_EQ(stacks(*q), 0) << q;
+  const std::vector<Value> in = inputs_of(*lanes);
+  expect_equal(evaluate(*q, {}, in), evaluate(*lanes, {}, in));
+}
+// Its derivatives are those of what it was, before the derivative is taken as after it.
+TEST_P(Hoisted, ItsDerivativesAreTheSame) {
+  const ProgramRef p = inline_calls(program());
+  if (!has_tangent(p->output_types()[0])) return;
+  const std::string name = GetParam().first;
+  const Mask in{true, true}, out{true};
+  const std::vector<Value> x = inputs_of(*jvp(p, in, out));
+  expect_equal(evaluate(*hoist_reductions(jvp(p, in, out)), {}, x), evaluate(*jvp(p, in, out), {}, x));
+  expect_equal(evaluate(*jvp(hoist_reductions(p), in, out), {}, x), evaluate(*jvp(p, in, out), {}, x));
+  const ProgramRef back = inline_calls(pullback(p, in, out)), of_hoisted = pullback(hoist_reductions(p), in, out);
+  const std::vector<Value> y = inputs_of(*back);
+  expect_equal(evaluate(*hoist_reductions(back), {}, y), evaluate(*back, {}, y));
+  expect_equal(evaluate(*of_hoisted, {}, y), evaluate(*back, {}, y));
+}
+TEST_P(Hoisted, CompiledIsTheReference) {
+  const ProgramRef p = program();
+  const std::vector<Value> in = inputs_of(*p);
+  expect_equal(executor().run(p, {}, in), evaluate(*p, {}, in));
+}
+INSTANTIATE_TEST_SUITE_P(Losses, Hoisted, testing::ValuesIn(losses),
+                         [](const auto& info) { return std::string(info.param.first); });
+
+// --- what stays as it is ---
+void expect_unchanged(const ProgramRef& program) {
+  const ProgramRef p = inline_calls(program);
+  EXPECT_EQ(hoist_reductions(p)->hash(), p->hash()) << hoist_reductions(p);
+}
+TEST(NotHoisted, AStackThatIsReadElsewhere) {
+  expect_unchanged(trace([](Array h, Array xs) {
+    const Array ys = stacked(h, xs);
+    return std::pair(sum(ys), ys);
+  })(h0(), xs()));
+  expect_unchanged(trace([](Array h, Array xs) {
+    const Array squares = square(stacked(h, xs));
+    return std::pair(sum(squares), reverse(squares, {0}));
+  })(h0(), xs()));
+}
+TEST(NotHoisted, AReductionBesideTheSteps) {
+  expect_unchanged(trace([](Array h, Array xs) { return sum(stacked(h, xs), {{1}}); })(h0(), xs()));
+}
+TEST(NotHoisted, WhatDependsOnTheLoopsEnd) {
+  expect_unchanged(trace([](Array h, Array xs) {
+    const auto [end, ys] = scan([](Array h, Array x) { return std::pair(h + x, h * x); }, h, xs);
+    return sum(ys * end);
+  })(h0(), xs()));
+}
+TEST(NotHoisted, StrictNumerics) {
+  const ProgramRef p = trace([](Array h, Array xs) { return sum(stacked(h, xs)); })(h0(), xs());
+  ProgramParts parts = p->parts();
+  for (Eqn& eqn : parts.eqns) eqn.numerics = Numerics::strict;
+  expect_unchanged(Program::finish(std::move(parts)));
+}
+
+// Sizes may be symbols.
+TEST(Hoisted, OfAnyNumberOfSteps) {
+  const ProgramRef p = vmap(trace([](Array h) { return sum(stacked(h, zeros({steps, 3}, DType::f64))); })(h0()), {true},
+                            {true}, Dim::variable(0));
+  const ProgramRef q = hoist_reductions(inline_calls(p));
+  const std::vector<Value> in{waves(Type::array(DType::f64, {Dim(5), Dim(3)}))};
+  const std::int64_t size[]{5};
+  expect_equal(evaluate(*q, size, in), evaluate(*p, size, in));
+  EXPECT_EQ(print(*q).find("f64[7,s0,3] = loop"), std::string::npos) << q;
+}
+
+// --- passes ---
+TEST(Pass, MustKeepTheTypes) {
+  const Pass wrong{"wrong", "gives another type",
+                   [](const ProgramRef& p) { return jvp(p, Mask{true, true}, Mask{true}); }};
+  const ProgramRef p = trace([](Array x, Array y) { return x * y; })(1.f, 2.f);
+  try {
+    run_pass(wrong, p);
+    FAIL();
+  } catch (const VerifyError& e) {
+    EXPECT_NE(std::string(e.what()).find("the pass wrong has changed the types"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace tenon
