@@ -11,6 +11,7 @@
 #include "tenon/compile/blocks.h"
 #include "tenon/compile/copies.h"
 #include "tenon/compile/fusion.h"
+#include "tenon/compile/merge.h"
 #include "tenon/compile/pieces.h"
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/region.h"
@@ -712,6 +713,7 @@ kernel::Function plan(const Program& program, Report* report) {
   split_into_pieces(function);
   forward_copies(function);
   divide_into_blocks(function, block_limits());
+  merge_reductions(function);
   return function;
 }
 

@@ -45,7 +45,8 @@ struct Nest {
   bool independent = true;
 };
 
-// For every outer index: slot[offset] = initial combined with `value` at every inner index, in unspecified order.
+// For every outer index: slot[offset] = initial combined with `value` at every inner index, in unspecified order. The
+// stores happen at every index too; nothing of this statement reads what they write.
 struct Reduce {
   std::vector<std::uint32_t> outer_vars, inner_vars;
   std::vector<std::int64_t> outer_sizes, inner_sizes;
@@ -53,6 +54,7 @@ struct Reduce {
   Expr initial, value;
   SlotId slot;
   Expr offset;
+  std::vector<Store> stores;
 };
 
 struct Copy {

@@ -58,6 +58,8 @@ class Printer {
     line(depth, fmt::format("each [{}] m{}[{}] = {} over [{}] of {}", loops(r.outer_vars, r.outer_sizes), r.slot,
                             print(r.offset), names[static_cast<std::size_t>(r.combine)],
                             loops(r.inner_vars, r.inner_sizes), print(r.value)));
+    for (const Store& s : r.stores)
+      line(depth + 1, fmt::format("and m{}[{}] = {}", s.slot, print(s.offset), print(s.value)));
   }
   void write(const Copy& c, int depth) {
     line(depth, fmt::format("copy m{}[{}] = m{}[{}], {} elements", c.to, print(c.to_offset), c.from,

@@ -43,6 +43,7 @@ class Collector {
   }
   bool divided(const Reduce& r) {
     const bool by_sum = divides_sum(r, rows_);
+    if (!r.stores.empty()) return false;
     if (by_sum && (!sums_ || std::ranges::count(r.outer_sizes, 0) > 0)) return false;
     const auto& sizes = by_sum ? r.inner_sizes : r.outer_sizes;
     if (sizes.empty() || !rows_of(sizes[0])) return false;

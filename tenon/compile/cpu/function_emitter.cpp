@@ -320,6 +320,9 @@ class FunctionEmitter {
   }
   void accumulate(const kernel::Reduce& r, llvm::AllocaInst* into) {
     Value* value = e_.lanes(r.value);
+    std::vector<Value*> stored;
+    for (const kernel::Store& s : r.stores) stored.push_back(e_.lanes(s.value));
+    for (std::size_t i = 0; i < stored.size(); ++i) e_.store(r.stores[i].slot, r.stores[i].offset, stored[i]);
     b_.CreateStore(combined(r.combine, r.value.dtype(), b_.CreateLoad(into->getAllocatedType(), into), value), into);
   }
 
@@ -328,16 +331,21 @@ class FunctionEmitter {
     if (outer == 0) return;
     Work work;
     add_work(r.value, work);
+    for (const kernel::Store& s : r.stores) add_work(s.value, work);
     e_.set(std::move(work.angles));
     b_.short_chains = outer * inner <= unroll_limit;
     const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
     const bool unrolled_outer = outer <= 16, unrolled_inner = inner <= 16;
-    const bool inner_streams =
-        !r.inner_vars.empty() && r.inner_sizes.back() > 1 && streams_along(r.value, r.inner_vars.back());
+    const auto along_inner = [&](const kernel::Store& s) {
+      return streams_along(s.value, r.inner_vars.back()) && e_.variation(s.offset, r.inner_vars.back()).stride == 1;
+    };
+    const bool inner_streams = !r.inner_vars.empty() && r.inner_sizes.back() > 1 &&
+                               streams_along(r.value, r.inner_vars.back()) &&
+                               std::ranges::all_of(r.stores, along_inner);
     const bool outer_streams = !r.outer_vars.empty() && r.outer_sizes.back() > 1 &&
                                streams_along(r.value, r.outer_vars.back()) &&
                                e_.variation(r.offset, r.outer_vars.back()).stride == 1;
-    if (inner > 0 && outer_streams && (!inner_streams || r.inner_sizes.back() < lanes))
+    if (inner > 0 && outer_streams && r.stores.empty() && (!inner_streams || r.inner_sizes.back() < lanes))
       return reduce_columns(r, lanes, unrolled_outer, unrolled_inner);
     loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size(), unrolled_outer && unrolled_inner, [&] {
       Value* initial = e_.scalar(r.initial);
