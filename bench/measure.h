@@ -1,4 +1,5 @@
-// Timing for our benchmarks, and the JSON line a figure that bench/report.py reads. The same form as bench/limits/limits.h.
+// Timing for our benchmarks, and the JSON line a figure that bench/report.py reads. The same form as
+// bench/limits/limits.h.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@ inline double now() {
 
 // One figure. `unit` is one that bench/report.py converts: s, ms, us, ns, ns/iter, bytes.
 inline void emit(const std::string& which, const std::string& figure, double value, const char* unit) {
-  std::printf("{\"case\":\"%s\",\"figure\":\"%s\",\"value\":%.5g,\"unit\":\"%s\"}\n", which.c_str(), figure.c_str(), value,
-              unit);
+  std::printf("{\"case\":\"%s\",\"figure\":\"%s\",\"value\":%.5g,\"unit\":\"%s\"}\n", which.c_str(), figure.c_str(),
+              value, unit);
   std::fflush(stdout);
 }
 

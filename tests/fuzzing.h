@@ -20,8 +20,6 @@ inline std::uint64_t seed() {
 }
 
 // For SCOPED_TRACE: how to run the same cases again.
-inline std::string repeat_with() {
-  return "repeat with TENON_FUZZ_SEED=" + std::to_string(seed());
-}
+inline std::string repeat_with() { return "repeat with TENON_FUZZ_SEED=" + std::to_string(seed()); }
 
 }  // namespace fuzzing
