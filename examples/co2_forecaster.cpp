@@ -12,7 +12,8 @@
 
 namespace tn = tenon;
 using tn::Array;
-constexpr int year = 52, horizon = 52, history = 104, hidden = 32, batch = 16;
+constexpr int year = 52, horizon = 52, history = 104, batch = 16;
+constexpr std::int64_t hidden = 32;
 
 struct Model {  // plain structs are trees of arrays
   Array w, u, b, bn, readout, offset;
@@ -23,7 +24,9 @@ struct Adam {
 
 // One step of a GRU: gates reset, update, and the candidate state.
 Array cell(const Model& m, const Array& h, const Array& x) {
-  const auto part = [](const Array& a, int i) { return tn::slice_in_dim(a, i * hidden, (i + 1) * hidden, -1); };
+  const auto part = [](const Array& a, std::int64_t i) {
+    return tn::slice_in_dim(a, i * hidden, (i + 1) * hidden, -1);
+  };
   const Array in = tn::matmul(x, m.w) + m.b, rec = tn::matmul(h, m.u);
   const Array reset = tn::logistic(part(in, 0) + part(rec, 0)), update = tn::logistic(part(in, 1) + part(rec, 1));
   const Array candidate = tn::tanh(part(in, 2) + reset * (part(rec, 2) + m.bn));

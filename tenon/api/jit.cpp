@@ -36,7 +36,7 @@ Arrays JitEntry::run(std::span<const Array> arguments) const {
   Arrays results;
   results.reserve(traced_.weak.size());
   for (Value& value : executable_->run(values))
-    results.push_back(std::visit([](auto&& held) { return Array(std::move(held)); }, std::move(value))
+    results.push_back(std::visit([]<class T>(T&& held) { return Array(std::forward<T>(held)); }, std::move(value))
                           .with_weak(traced_.weak[results.size()]));
   return results;
 }

@@ -48,7 +48,7 @@ TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries
                       "Return a carry of the same structure.");
     bool changed = false;
     for (std::size_t i = 0; i < carries.size(); ++i) {
-      const Type before = types[i], after = traced.program->type(traced.program->outputs()[i]);
+      const Type &before = types[i], &after = traced.program->type(traced.program->outputs()[i]);
       if (before == after) continue;
       if (carries[i].weak() && round < 4 && before.is_array() && after.is_array()) {
         Array promoted = convert(carries[i], after.dtype);
