@@ -121,7 +121,10 @@ llvm::Expected<NativeCode*> compile(const kernel::Function& function) {
   module->setDataLayout(compiler.jit->getDataLayout());
   const std::string name = "tenon_entry_" + std::to_string(compiler.next.fetch_add(1));
   emit_function(*module, function, compiler.target, name);
-  if (std::getenv("TENON_DUMP_IR") != nullptr) module->print(llvm::errs(), nullptr);
+  if (std::getenv("TENON_DUMP_IR") != nullptr) {
+    llvm::errs() << kernel::print(function);
+    module->print(llvm::errs(), nullptr);
+  }
   std::string broken;
   llvm::raw_string_ostream report(broken);
   if (llvm::verifyModule(*module, &report))
