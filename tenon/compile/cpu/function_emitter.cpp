@@ -194,25 +194,27 @@ class FunctionEmitter {
         e_.set_lanes(n.vars.back(), i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
         store_lanes(n);
       };
-      row(last, step, unrolled, !overwrites, body);
+      row(last, step, lanes, unrolled, !overwrites, body);
       e_.set_lanes(n.vars.back(), b_.getInt64(0), 1);
     });
   }
 
-  // body(first, width) over [0, extent) in steps. Where a row may be computed twice, its last step is moved back to end
-  // with it; else what is left is a step of its own.
+  // body(first, width) over [0, extent) in steps of several registers of `lanes`. Where a row may be computed twice,
+  // its last step is moved back to end with it; else what is left goes by single registers, and then by what is left of
+  // one.
   template <class Body>
-  void row(std::int64_t extent, std::int64_t step, bool unrolled, bool twice, Body body) {
-    const std::int64_t whole = extent / step * step;
+  void row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice, Body body) {
     const auto at = [&](std::int64_t i) { return b_.getInt64(static_cast<std::uint64_t>(i)); };
-    if (unrolled || extent < 2 * step) {
+    if (unrolled || extent == step) {
       for (std::int64_t i = 0; i < extent; i += step) body(at(i), std::min(step, extent - i));
-    } else if (twice && whole < extent) {
+    } else if (twice && extent % step != 0) {
       loop(extent, step,
            [&](Value* i) { body(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, i, at(extent - step)), step); });
     } else {
+      const std::int64_t whole = extent / step * step, vectors = extent / lanes * lanes;
       loop(whole, step, [&](Value* i) { body(i, step); });
-      if (whole < extent) body(at(whole), extent - whole);
+      loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
+      if (vectors < extent) body(at(vectors), extent - vectors);
     }
   }
 
@@ -224,6 +226,7 @@ class FunctionEmitter {
   }
   void store_scalars(const kernel::Nest& n) {
     e_.forget();
+    if (std::ranges::none_of(n.stores, [](const kernel::Store& s) { return bool(s.condition); })) return store_lanes(n);
     for (const kernel::Store& s : n.stores) {
       if (!s.condition) {
         e_.store(s.slot, s.offset, e_.scalar(s.value));
