@@ -21,6 +21,8 @@ class Replay {
   Arrays operands(const Eqn& eqn) const;
   Params params(const Eqn& eqn) const;  // with sizes mapped
   Type type(Var var) const;             // with sizes mapped
+  Type type(const Type& of) const { return substitute(of, sizes_); }
+  bool knows(SizeVar size) const { return sizes_.contains(size); }
   // Notes what the new sizes of an eqn became, from its results here.
   void bind_sizes(const Eqn& eqn, std::span<const Array> results);
   void bind_sizes(Var var, const Array& result);

@@ -61,15 +61,25 @@ Arrays pull(const Forward& forward, const ProgramRef& backward, std::span<const 
 
 // A Program with the inputs of another, made by a function of their handles.
 ProgramRef with_inputs_of(const Program& program, std::string name,
-                          const std::function<Arrays(std::span<const Dim>, const Arrays&, const Replay&)>& make) {
+                          const std::function<Arrays(std::span<const Dim>, const Arrays&, Replay&)>& make) {
   Scope scope;
   std::vector<Dim> sizes;
   for (std::size_t i = 0; i < program.size_params().size(); ++i) sizes.push_back(scope.size_param());
-  const Replay types(program, sizes);
+  Replay types(program, sizes);
   Arrays inputs;
   for (Var v : program.inputs()) inputs.push_back(scope.input(types.type(v)));
   const Arrays outputs = make(sizes, inputs, types);
   return scope.finish(outputs, std::move(name)).program;
+}
+
+// A cotangent's sizes that the Program's data decide are given with it: size parameters.
+Array cotangent_input(Replay& types, const Type& output) {
+  output.visit_dims([&](const Dim& d) {
+    d.visit_variables([&](SizeVar s) {
+      if (!types.knows(s)) types.bind_size(s, Scope::top()->size_param());
+    });
+  });
+  return Scope::top()->input(types.type(output));
 }
 
 Mask first_only(const Program& program) {
@@ -82,12 +92,12 @@ Mask first_only(const Program& program) {
 
 ProgramRef pullback(const ProgramRef& program, const Mask& active, const Mask& differentiated) {
   return with_inputs_of(*program, program->name() + "_vjp",
-                        [&](std::span<const Dim> sizes, const Arrays& inputs, const Replay& types) {
+                        [&](std::span<const Dim> sizes, const Arrays& inputs, Replay& types) {
                           const Forward forward = run_forward(program, active, differentiated, sizes, inputs);
                           Arrays cotangents;
                           for (std::size_t i = 0; i < differentiated.size(); ++i)
                             if (differentiated[i])
-                              cotangents.push_back(Scope::top()->input(types.type(program->outputs()[i])));
+                              cotangents.push_back(cotangent_input(types, program->type(program->outputs()[i])));
                           Arrays outputs = forward.outputs;
                           for (const Array& ct : pull(forward, forward.backward, cotangents)) outputs.push_back(ct);
                           return outputs;
@@ -101,7 +111,7 @@ ProgramRef gradient(const ProgramRef& program, const Mask& active) {
                                            outputs.empty() ? "missing" : outputs[0].text()),
                                "Reduce it first; or take all derivatives with jacrev.");
   return with_inputs_of(*program, program->name() + "_grad",
-                        [&](std::span<const Dim> sizes, const Arrays& inputs, const Replay&) {
+                        [&](std::span<const Dim> sizes, const Arrays& inputs, Replay&) {
                           const Forward forward = run_forward(program, active, first_only(*program), sizes, inputs);
                           return pull(forward, forward.backward, Arrays{Array(Scalar::one(outputs[0].dtype))});
                         });
@@ -116,25 +126,24 @@ ProgramRef jacobian_by_rows(const ProgramRef& program, const Mask& active) {
                     program->name(), outputs.empty() ? "missing" : outputs[0].text()));
   const Type& out = outputs[0];
   const Dim rows = out.shape.elements();
-  return with_inputs_of(*program, program->name() + "_jacrev",
-                        [&](std::span<const Dim> sizes, const Arrays& inputs, const Replay& types) {
-                          const Forward forward = run_forward(program, active, first_only(*program), sizes, inputs);
-                          Mask batched(forward.backward->inputs().size(), false);
-                          batched.back() = true;
-                          const ProgramRef by_rows =
-                              vmap(forward.backward, batched, Mask(forward.backward->outputs().size(), true), rows);
-                          Shape unit = out.shape.with_axis(0, rows);
-                          Arrays jacobians =
-                              pull(forward, by_rows, Arrays{reshape(eye(rows.value(), out.dtype), unit)});
-                          for (std::size_t i = 0, k = 0; i < active.size(); ++i) {
-                            if (!active[i]) continue;
-                            Shape shape = out.shape;
-                            for (const Dim& d : types.type(program->inputs()[i]).shape) shape.push_back(d);
-                            jacobians[k] = reshape(jacobians[k], shape);
-                            ++k;
-                          }
-                          return jacobians;
-                        });
+  return with_inputs_of(
+      *program, program->name() + "_jacrev", [&](std::span<const Dim> sizes, const Arrays& inputs, Replay& types) {
+        const Forward forward = run_forward(program, active, first_only(*program), sizes, inputs);
+        Mask batched(forward.backward->inputs().size(), false);
+        batched.back() = true;
+        const ProgramRef by_rows =
+            vmap(forward.backward, batched, Mask(forward.backward->outputs().size(), true), rows);
+        Shape unit = out.shape.with_axis(0, rows);
+        Arrays jacobians = pull(forward, by_rows, Arrays{reshape(eye(rows.value(), out.dtype), unit)});
+        for (std::size_t i = 0, k = 0; i < active.size(); ++i) {
+          if (!active[i]) continue;
+          Shape shape = out.shape;
+          for (const Dim& d : types.type(program->inputs()[i]).shape) shape.push_back(d);
+          jacobians[k] = reshape(jacobians[k], shape);
+          ++k;
+        }
+        return jacobians;
+      });
 }
 
 Mask differentiable_inputs(const Program& program) {

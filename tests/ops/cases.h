@@ -34,11 +34,12 @@ inline std::complex<double> element(const Value& value, std::int64_t i) {
   return dispatch(b.dtype(), [&]<class T>(std::type_identity<T>) { return Scalar(b.as<T>()[i]).as_complex(); });
 }
 
-inline std::vector<Value> run(const ProgramRef& p, const std::vector<Value>& in) {
+// With the first sizes given, where operands' types do not show them.
+inline std::vector<Value> run(const ProgramRef& p, const std::vector<Value>& in, const std::vector<Dim>& given = {}) {
   std::vector<Type> types;
   for (const Value& v : in) types.push_back(type_of(v));
   std::vector<std::int64_t> sizes;
-  for (const Dim& d : infer_sizes(*p, types)) sizes.push_back(d.value());
+  for (const Dim& d : infer_sizes(*p, types, given)) sizes.push_back(d.value());
   return evaluate(*p, sizes, in);
 }
 

@@ -1,9 +1,13 @@
-// What holds of every Program: vmap is a loop over lanes, jvp is the finite difference, vjp is the transpose of jvp.
+// What holds of every Program: vmap is a loop over lanes, jvp is the finite difference, vjp is the transpose of jvp,
+// native code is the reference.
 #pragma once
 
+#include <bit>
 #include <functional>
 
+#include "tenon/compile/plan.h"
 #include "tenon/ir/print.h"
+#include "tenon/ir/unify.h"
 #include "tests/ops/cases.h"
 
 namespace tenon::sample {
@@ -21,14 +25,24 @@ inline Mask active_out(const Program& p) {
   return m;
 }
 
-// Every subset of inputs batched.
+// Every subset of up to 3 inputs batched; of more, all, each alone, and all but each.
+inline std::vector<std::uint32_t> batched_subsets(std::size_t inputs) {
+  std::vector<std::uint32_t> subsets;
+  const std::uint32_t all = (1u << inputs) - 1;
+  for (std::uint32_t subset = 1; subset <= all; ++subset)
+    if (inputs <= 3 || subset == all || std::has_single_bit(subset) || std::has_single_bit(all & ~subset))
+      subsets.push_back(subset);
+  return subsets;
+}
+
 inline void expect_vmap_is_a_loop(const ProgramRef& p, const Inputs& inputs) {
   const std::size_t n = p->inputs().size();
-  for (std::uint32_t subset = 1; subset < (1u << n); ++subset) {
+  for (const std::uint32_t subset : batched_subsets(n)) {
     Mask in;
     for (std::size_t i = 0; i < n; ++i) in.push_back((subset >> i) & 1u);
     constexpr std::int64_t lanes = 3;
-    std::vector<std::vector<Value>> lane_inputs(lanes, inputs());
+    std::vector<std::vector<Value>> lane_inputs;
+    for (std::int64_t l = 0; l < lanes; ++l) lane_inputs.push_back(inputs());
     std::vector<Value> stacked;
     for (std::size_t i = 0; i < n; ++i) {
       if (!in[i]) {
@@ -62,6 +76,14 @@ inline void expect_vmap_is_a_loop(const ProgramRef& p, const Inputs& inputs) {
   }
 }
 
+// Of the narrowest format in which an operand or a result was rounded.
+inline double rounding_in(const Program& p) {
+  double widest = 0;
+  for (const Type& t : p.input_types()) widest = std::max(widest, rounding(t.dtype));
+  for (const Type& t : p.output_types()) widest = std::max(widest, rounding(t.dtype));
+  return widest;
+}
+
 // Central differences in f64: an error of h², so 1e-5 steps leave about 1e-9 of truncation and 1e-10 of rounding.
 inline void expect_jvp_is_the_difference(const ProgramRef& p, const Inputs& inputs) {
   const Mask in = active_in(*p), out = active_out(*p);
@@ -72,7 +94,7 @@ inline void expect_jvp_is_the_difference(const ProgramRef& p, const Inputs& inpu
   constexpr double h = 1e-5;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!in[i]) continue;
-    const Buffer dx = random_buffer(p->type(p->inputs()[i]), {-1, 1});
+    const Buffer dx = random_buffer(type_of(x[i]), {-1, 1});
     all.push_back(dx);
     plus[i] = shifted(x[i], dx, h);
     minus[i] = shifted(x[i], dx, -h);
@@ -83,12 +105,29 @@ inline void expect_jvp_is_the_difference(const ProgramRef& p, const Inputs& inpu
     if (!out[k]) continue;
     for (std::int64_t i = 0; i < std::get<Buffer>(result[k]).elements(); ++i) {
       const auto want = (element(at_plus[k], i) - element(at_minus[k], i)) / (2 * h), got = element(result[tangent], i);
-      EXPECT_LE(std::abs(got - want), (1e-6 + 10 * rounding(p->type(p->outputs()[k]).dtype) / h) * (1 + std::abs(want)))
+      EXPECT_LE(std::abs(got - want), (1e-6 + 10 * rounding_in(*p) / h) * (1 + std::abs(want)))
           << p->name() << " element " << i << ": " << got << " for " << want << "\n"
           << forward;
     }
     ++tangent;
   }
+}
+
+// The size parameters of the second part: the Program's own, or those that the residuals' types show.
+inline std::vector<Dim> second_sizes(const Program& p, const Partitioned& parts, std::span<const Value> inputs,
+                                     std::span<const Value> residuals) {
+  std::vector<Type> types;
+  for (const Value& v : inputs) types.push_back(type_of(v));
+  const std::vector<Dim> sizes = infer_sizes(p, types);
+  SizeBinding own, shown;
+  for (std::size_t i = 0; i < sizes.size(); ++i) own.emplace(p.size_params()[i], sizes[i]);
+  const auto params = parts.second->inputs().last(residuals.size());
+  for (std::size_t i = 0; i < residuals.size(); ++i) unify(parts.second->type(params[i]), type_of(residuals[i]), shown);
+  std::vector<Dim> result;
+  for (std::size_t i = 0; i < parts.second_sizes.size(); ++i)
+    result.push_back(parts.second_sizes[i] ? substitute(*parts.second_sizes[i], own)
+                                           : shown.at(parts.second->size_params()[i]));
+  return result;
 }
 
 // <ct, J dx> = <Jᵀ ct, dx>, without conjugation.
@@ -107,17 +146,18 @@ inline void expect_vjp_transposes_jvp(const ProgramRef& p, const Inputs& inputs)
   }
   std::vector<Value> tangents, dx;
   for (std::size_t i = 0; i < in.size(); ++i)
-    if (in[i]) dx.push_back(random_buffer(p->type(p->inputs()[i]), {-1, 1}));
+    if (in[i]) dx.push_back(random_buffer(type_of(x[i]), {-1, 1}));
   tangents = dx;
   tangents.insert(tangents.end(), residuals.begin(), residuals.end());
-  const auto pushed = run(lin.second, tangents);
+  const std::vector<Dim> sizes = second_sizes(*p, lin, x, residuals);
+  const auto pushed = run(lin.second, tangents, sizes);
   TransposeRequest request{.linear_in = Mask(lin.second->inputs().size(), false),
                            .cotangents = Mask(pushed.size(), true)};
   std::fill_n(request.linear_in.begin(), dx.size(), true);
   std::vector<Value> pulled_in = residuals, cts;
   for (const Value& v : pushed) cts.push_back(random_buffer(type_of(v), {-1, 1}));
   pulled_in.insert(pulled_in.end(), cts.begin(), cts.end());
-  const auto pulled = run(transpose(lin.second, request), pulled_in);
+  const auto pulled = run(transpose(lin.second, request), pulled_in, sizes);
   std::complex<double> left = 0, right = 0;
   for (std::size_t k = 0; k < pushed.size(); ++k)
     for (std::int64_t i = 0; i < std::get<Buffer>(pushed[k]).elements(); ++i)
@@ -128,8 +168,29 @@ inline void expect_vjp_transposes_jvp(const ProgramRef& p, const Inputs& inputs)
   // The parts of complex numbers are linear over the reals only: there real parts agree.
   const bool over_reals = is_complex(p->type(p->inputs()[0]).dtype) != is_complex(p->type(p->outputs()[0]).dtype);
   EXPECT_LE(over_reals ? std::abs(left.real() - right.real()) : std::abs(left - right),
-            (1e-9 + 10 * rounding(p->type(p->outputs()[0]).dtype)) * (1 + std::abs(left)))
+            (1e-9 + 10 * rounding_in(*p)) * (1 + std::abs(left)))
       << p->name() << left << right;
+}
+
+inline std::string native_form(const ProgramRef& program) {
+  const ProgramRef flat = inline_calls(program);
+  const std::string reason = why_not_native(*flat);
+  return reason.empty() ? kernel::print(plan(*flat)) : reason;
+}
+
+// Native functions are within a few units in the last place of the C library's.
+inline void expect_close(const Value& got_in_any_layout, const Value& want, const ProgramRef& program) {
+  const Value got = std::get<Buffer>(got_in_any_layout).contiguous_copy();
+  const DType dtype = std::get<Buffer>(want).dtype();
+  ASSERT_EQ(type_of(got), type_of(want)) << program;
+  const double tolerance = is_inexact(dtype) ? 16 * rounding(dtype) : 0;
+  for (std::int64_t i = 0; i < std::get<Buffer>(want).elements(); ++i) {
+    const auto g = element(got, i), w = element(want, i);
+    const bool same =
+        g == w || (std::isnan(g.real()) && std::isnan(w.real())) || std::abs(g - w) <= tolerance * (1 + std::abs(w));
+    EXPECT_TRUE(same) << "element " << i << ": " << g << " for " << w << "\n" << program << native_form(program);
+    if (!same) return;
+  }
 }
 
 }  // namespace tenon::sample

@@ -1,31 +1,12 @@
 // Every op × dtype × sample case: native code against the reference evaluator, and so its jvp.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "tenon/compile/executable.h"
 #include "tenon/compile/plan.h"
-#include "tenon/eval/evaluate.h"
-#include "tenon/ir/print.h"
-#include "tenon/transform/transforms.h"
-#include "tests/ops/cases.h"
+#include "tests/ops/checks.h"
 
 namespace tenon::sample {
 namespace {
-
-// Native functions are within a few units in the last place of the C library's.
-void expect_close(const Value& got, const Value& want, const ProgramRef& program) {
-  const DType dtype = std::get<Buffer>(want).dtype();
-  const double tolerance = is_inexact(dtype) ? 16 * rounding(dtype) : 0;
-  for (std::int64_t i = 0; i < std::get<Buffer>(want).elements(); ++i) {
-    const auto g = element(got, i), w = element(want, i);
-    const bool same =
-        g == w || (std::isnan(g.real()) && std::isnan(w.real())) || std::abs(g - w) <= tolerance * (1 + std::abs(w));
-    EXPECT_TRUE(same) << "element " << i << ": " << g << " for " << w << "\n"
-                      << program << kernel::print(plan(*inline_calls(program)));
-    if (!same) return;
-  }
-}
 
 class Compiled : public OpCase {
  protected:
