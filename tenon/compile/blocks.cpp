@@ -265,7 +265,7 @@ class Divider {
     Own own;
     for (const auto& [slot, use] : group.uses) {
       const kernel::Slot whole = f_.slots[slot];
-      if (whole.place == kernel::Slot::Place::argument || !use.written || use.high || inside[slot] != references_[slot])
+      if (!whole.temporary() || !use.written || use.high || inside[slot] != references_[slot])
         continue;
       if (use.stride * step * bytes_of(slot) > own_limit) continue;
       f_.slots.push_back({whole.dtype, use.stride * step, kernel::Slot::Place::local});

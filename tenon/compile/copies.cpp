@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "tenon/kernel/move_slots.h"
 #include "tenon/kernel/rows.h"
 
 namespace tenon {
@@ -15,58 +16,14 @@ using kernel::Expr;
 using kernel::SlotId;
 using kernel::Statement;
 
-// A slot's accesses moved to a part of another slot.
-class Move : public kernel::Rewrite {
- public:
-  Move(SlotId from, SlotId to, Expr offset) : from_(from), to_(to), offset_(std::move(offset)) {}
-  void place(SlotId& slot, Expr& offset) const {
-    if (slot != from_) return;
-    slot = to_;
-    offset = offset + offset_;
-  }
-  void statement(Statement& s) {
-    std::visit([&](auto& held) { rewrite(held); }, s.held());
-  }
-
- protected:
-  Expr load(const Expr& old, const Expr& offset) override {
-    if (old.node().id != from_) return Rewrite::load(old, offset);
-    return kernel::load(to_, old.dtype(), offset + offset_);
-  }
-
- private:
-  void to(Expr& e) { e = (*this)(e); }
-  void block(Block& statements) {
-    for (Statement& s : statements) statement(s);
-  }
-  void rewrite(kernel::Nest& n) {
-    for (kernel::Store& s : n.stores) to(s.offset), to(s.value), to(s.condition), place(s.slot, s.offset);
-  }
-  void rewrite(kernel::Reduce& r) { to(r.offset), to(r.initial), to(r.value), place(r.slot, r.offset); }
-  void rewrite(Copy& c) {
-    to(c.to_offset), to(c.from_offset);
-    place(c.to, c.to_offset), place(c.from, c.from_offset);
-  }
-  void rewrite(kernel::Product& p) {
-    to(p.a_offset), to(p.b_offset), to(p.c_offset);
-    place(p.a, p.a_offset), place(p.b, p.b_offset), place(p.c, p.c_offset);
-  }
-  void rewrite(kernel::For& f) { block(f.body); }
-  void rewrite(kernel::While& w) { block(w.before), to(w.condition), block(w.body); }
-  void rewrite(kernel::Switch& s) {
-    to(s.index);
-    for (Block& b : s.branches) block(b);
-  }
-  void rewrite(kernel::Blocks& b) { block(b.body), block(b.tail); }
-
-  SlotId from_, to_;
-  Expr offset_;
-};
-
 bool touches(const Statement& s, SlotId slot) {
   bool found = false;
   visit_slots(s, [&](SlotId at, bool) { found = found || at == slot; });
   return found;
+}
+
+bool is_loop(const Statement& s) {
+  return std::holds_alternative<kernel::For>(s.held()) || std::holds_alternative<kernel::While>(s.held());
 }
 
 // Whether a nest reads a slot only at the elements that its own store of another slot corresponds to.
@@ -110,7 +67,7 @@ class Forwarder {
     if (copy == nullptr) return;
     const kernel::Slot& from = f_.slots[copy->from];
     const auto to_offset = affine(copy->to_offset);
-    if (from.place == kernel::Slot::Place::argument || from.elements != copy->elements || !to_offset ||
+    if (!from.temporary() || from.elements != copy->elements || !to_offset ||
         !kernel::is_constant(copy->from_offset, 0) || copy->to == copy->from)
       return;
     // Nothing else of the Function knows the temporary, and from its first writing on nothing else touches the place.
@@ -124,13 +81,18 @@ class Forwarder {
     if (references + 1 != references_[copy->from]) return;
     for (std::size_t k = first; k < i; ++k)
       if (touches(statements[k], copy->to) && !may_overlap(statements[k], *copy, *to_offset)) return;
+    // What a loop keeps in registers stays there until it ends.
+    const bool leaves_registers =
+        from.place == kernel::Slot::Place::local && f_.slots[copy->to].place != kernel::Slot::Place::local;
+    for (std::size_t k = first; k < i; ++k)
+      if (leaves_registers && is_loop(statements[k]) && touches(statements[k], copy->from)) return;
     // A statement before the last writer that reads the old value would read the new one.
     bool written = false;
     for (std::size_t k = first; k < i; ++k) {
       if (written && touches(statements[k], copy->to)) return;
       visit_slots(statements[k], [&](SlotId slot, bool write) { written = written || (write && slot == copy->from); });
     }
-    Move move(copy->from, copy->to, to_expr(*to_offset));
+    kernel::MoveSlots move({{copy->from, {copy->to, to_expr(*to_offset)}}});
     for (std::size_t k = first; k < i; ++k) move.statement(statements[k]);
     references_[copy->to] += references_[copy->from] - 2;  // the copy itself named both
     references_[copy->from] = 0;

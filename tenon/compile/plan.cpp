@@ -12,6 +12,7 @@
 #include "tenon/compile/copies.h"
 #include "tenon/compile/fusion.h"
 #include "tenon/compile/merge.h"
+#include "tenon/compile/pack.h"
 #include "tenon/compile/pieces.h"
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/region.h"
@@ -564,9 +565,11 @@ class BlockPlanner {
         for (const std::size_t k : history->stacked_after) views.emplace(k, history->after);
         continue;
       }
-      const Place carry = place_for(eqn.out[i]);
+      // A small carry lives in registers; where it is wanted, it goes when the loop ends.
+      const Type& type = program_.type(eqn.out[i]);
+      const Place carry = elements_of(type) <= local_limit ? planner_.temporary(type) : place_for(eqn.out[i]);
       store_into(initial, carry, last);
-      inputs.push_back(carry), outputs.push_back(planner_.temporary(program_.type(eqn.out[i]))), ends.push_back(carry);
+      inputs.push_back(carry), outputs.push_back(planner_.temporary(type)), ends.push_back(carry);
       updated.insert(carry.slot);
     }
     for (std::size_t i = consts + carries; i < eqn.in.size(); ++i)
@@ -712,6 +715,7 @@ kernel::Function plan(const Program& program, Report* report) {
   kernel::Function function = Planner(program, report).run();
   split_into_pieces(function);
   forward_copies(function);
+  pack_scalars(function);
   divide_into_blocks(function, block_limits());
   merge_reductions(function);
   return function;

@@ -18,12 +18,15 @@ struct Slot {
     argument,  // given by the caller
     local,     // small, of the function's frame: lives in registers once loops over it are unrolled
     arena,     // in the block that the caller hands in
+    constant,  // never written: `values`
   };
   DType dtype;
   std::int64_t elements;
   Place place;
   std::uint32_t argument = 0;
   std::int64_t arena_offset = 0;  // in bytes
+  std::vector<std::byte> values = {};
+  bool temporary() const { return place == Place::local || place == Place::arena; }
 };
 
 struct Statement;

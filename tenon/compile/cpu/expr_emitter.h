@@ -18,7 +18,7 @@ struct Variation {
 
 class ExprEmitter {
  public:
-  ExprEmitter(Builder& builder, const kernel::Function& function);
+  ExprEmitter(Builder& builder, const kernel::Function& function, unsigned vector_bytes);
 
   // Where a slot is; before anything reads or writes it.
   void place(kernel::SlotId slot, llvm::Value* address) { slots_[slot] = address; }
@@ -55,9 +55,16 @@ class ExprEmitter {
   llvm::Type* memory_type(DType dtype);                                        // bool is i8
   llvm::Instruction* of_slot(llvm::Instruction* access, kernel::SlotId slot);  // says that slots do not overlap
 
+  // Says that a local slot is written by vectors of this many lanes from an offset on.
+  void note_piece(kernel::SlotId slot, llvm::Value* offset, unsigned lanes);
+
  private:
   llvm::Value* emit(const kernel::Expr& e, bool vector);
   llvm::Value* load(const kernel::Expr& e, bool vector);
+  std::vector<std::pair<int, int>> pieces_of(kernel::SlotId slot) const;
+  llvm::Constant* literal(DType dtype, const std::byte* bits);
+  llvm::Value* elements_of_constant(kernel::SlotId slot, llvm::Value* index);
+  llvm::Value* shuffled(kernel::SlotId slot, llvm::Value* index);
   llvm::Value* binary(kernel::Binary op, DType dtype, llvm::Value* x, llvm::Value* y);
   llvm::Value* integer_division(bool remainder, bool is_signed, llvm::Value* x, llvm::Value* y);
   llvm::Value* extremum(bool max, DType dtype, llvm::Value* x, llvm::Value* y);
@@ -69,7 +76,10 @@ class ExprEmitter {
 
   Builder& b_;
   const kernel::Function& f_;
+  const unsigned vector_bytes_;
   std::vector<llvm::Value*> slots_;
+  std::map<kernel::SlotId, std::map<int, int>>
+      pieces_;  // of local slots: vectors stored at known offsets, by first lane
   std::vector<llvm::MDNode*> scopes_, others_;
   std::map<std::uint32_t, llvm::Value*> vars_;
   std::optional<std::uint32_t> vector_var_;

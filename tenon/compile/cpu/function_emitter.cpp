@@ -58,7 +58,7 @@ class FunctionEmitter {
         target_(target),
         function_(function),
         b_(llvm::BasicBlock::Create(module.getContext(), "entry", function)),
-        e_(b_, f) {
+        e_(b_, f, target.vector_bytes) {
     llvm::FastMathFlags flags;
     flags.setAllowContract(true);
     b_.setFastMathFlags(flags);
@@ -75,10 +75,20 @@ class FunctionEmitter {
         e_.place(i, load);
       } else if (s.place == kernel::Slot::Place::arena) {
         e_.place(i, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), frame_.arena, s.arena_offset));
+      } else if (s.place == kernel::Slot::Place::constant) {
+        e_.place(i, constant(s));
       }
     }
     for (const auto& [slot, address] : frame_.locals) e_.place(slot, address);
     for (const auto& [var, value] : frame_.vars) e_.set(var, value);
+  }
+
+  llvm::GlobalVariable* constant(const kernel::Slot& s) {
+    auto* bytes = llvm::ConstantDataArray::getString(
+        b_.getContext(), {reinterpret_cast<const char*>(s.values.data()), s.values.size()}, false);
+    auto* place = new llvm::GlobalVariable(module_, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes);
+    place->setAlignment(llvm::Align(64));
+    return place;
   }
 
   llvm::AllocaInst* local(SlotId slot) {
@@ -440,7 +450,8 @@ class FunctionEmitter {
   void emit(const kernel::Copy& c) {
     if (c.elements == 0) return;
     const DType dtype = f_.slots[c.to].dtype;
-    Value *to = e_.address(c.to, e_.scalar(c.to_offset)), *from = e_.address(c.from, e_.scalar(c.from_offset));
+    Value* first = e_.scalar(c.to_offset);
+    Value *to = e_.address(c.to, first), *from = e_.address(c.from, e_.scalar(c.from_offset));
     const llvm::Align align(size_of(dtype));
     if (c.elements > unroll_limit) {
       b_.CreateMemMove(to, align, from, align, static_cast<std::uint64_t>(c.elements) * size_of(dtype));
@@ -461,7 +472,9 @@ class FunctionEmitter {
           c.from));
     });
     std::size_t i = 0;
-    pieces([&](std::int64_t at, llvm::Type*) {
+    pieces([&](std::int64_t at, llvm::Type* piece) {
+      if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(piece))
+        e_.note_piece(c.to, b_.CreateAdd(first, b_.getInt64(static_cast<std::uint64_t>(at))), vector->getNumElements());
       e_.of_slot(b_.CreateAlignedStore(values[i++],
                                        b_.CreateConstInBoundsGEP1_64(type, to, static_cast<std::uint64_t>(at)), align),
                  c.to);

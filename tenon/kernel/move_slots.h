@@ -1,0 +1,43 @@
+// Moving slots: accesses of some slots become accesses of parts of others.
+#pragma once
+
+#include <map>
+
+#include "tenon/kernel/affine.h"
+#include "tenon/kernel/function.h"
+
+namespace tenon::kernel {
+
+// Rewrites statements and expressions. What a slot held from element 0 on lies in `slot` from `offset` on afterwards.
+class MoveSlots : public Rewrite {
+ public:
+  struct Target {
+    SlotId slot;
+    Expr offset;
+  };
+  explicit MoveSlots(std::map<SlotId, Target> targets) : targets_(std::move(targets)) {}
+  void block(Block& statements) {
+    for (Statement& s : statements) statement(s);
+  }
+  void statement(Statement& s);
+
+ protected:
+  Expr load(const Expr& old, const Expr& offset) override;
+
+ private:
+  void to(Expr& e) { e = (*this)(e); }
+  void place(SlotId& slot, Expr& offset);
+  void rewrite(Store& s);
+  void rewrite(Nest& n);
+  void rewrite(Reduce& r);
+  void rewrite(Copy& c);
+  void rewrite(Product& p);
+  void rewrite(For& f) { block(f.body); }
+  void rewrite(While& w);
+  void rewrite(Switch& s);
+  void rewrite(Blocks& b) { block(b.body), block(b.tail); }
+
+  std::map<SlotId, Target> targets_;
+};
+
+}  // namespace tenon::kernel
