@@ -14,6 +14,7 @@ FLOORS = ["base", "runtime", "kernel", "ir", "ops", "eval", "transform", "rewrit
 # Libraries that only some folders of what we ship may see: (what the include starts with, the folders, why).
 GUESTS = [
     (("llvm/", "llvm-c/"), ("tenon/compile/cpu/",), "LLVM stays inside tenon/compile/cpu"),
+    (("libxsmm",), ("tenon/runtime/",), "libxsmm stays inside tenon/runtime"),
     (("nanobind/", "Python.h", "pybind11/"), ("tenon/python/",), "Python stays inside tenon/python"),
 ]
 SHIPPED = ("tenon/", "cli/", "examples/")

@@ -1,41 +1,36 @@
-// What products.cpp asks of the kernels that are compiled once for each instruction set.
+// Kernels of matrix products of one shape, which libxsmm's code generator writes for this processor when they are first
+// asked for.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace tenon {
 
-// c (+)= a b with strides in elements; c's columns are adjacent unless the product is one of inner products.
-template <class T>
-struct Product {
-  std::int64_t m, n, k;
-  const T* a;
-  std::int64_t a_row, a_column;
-  const T* b;
-  std::int64_t b_row, b_column;
-  T* c;
-  std::int64_t c_row, c_column;
-  bool accumulate;
+// What this processor has, or as much of it as TENON_CPU (baseline, avx2, avx512) admits.
+enum class VectorUnit { none, sse3, avx2, avx512 };
+VectorUnit vector_unit() noexcept;
+
+// c (+)= a b of m by k and k by n elements. Rows of b and c are contiguous, and so are those of a unless
+// `a_by_columns`, when its columns are. Distances of rows (of columns) are in elements, at least as long as what lies
+// between.
+struct KernelShape {
+  std::uint32_t m, n, k;
+  std::uint32_t a_distance, b_distance, c_distance;
+  std::uint16_t f64, a_by_columns, accumulate;
+  std::uint16_t unused = 0;  // so that equality may compare bytes
+  bool operator==(const KernelShape&) const = default;
 };
 
-struct ProductKernels {
-  // By outer products: c_column == 1. False where memory is lacking.
-  bool (*f32)(const Product<float>&);
-  bool (*f64)(const Product<double>&);
-  // By inner products: a_column == 1 and b_row == 1; for few rows or columns.
-  void (*inner_f32)(const Product<float>&);
-  void (*inner_f64)(const Product<double>&);
-  void (*f16_to_f32)(const std::uint16_t* from, float* to, std::int64_t count);
-  void (*f32_to_f16)(const float* from, std::uint16_t* to, std::int64_t count);
-  void (*bf16_to_f32)(const std::uint16_t* from, float* to, std::int64_t count);
-  void (*f32_to_bf16)(const float* from, std::uint16_t* to, std::int64_t count);
-};
+// Reads b, then a. It may leave the upper halves of vector registers in use: call leave_vectors() afterwards.
+using ProductKernel = void (*)(const void* b, const void* a, void* c);
 
-const ProductKernels& avx2_product_kernels();
-const ProductKernels& avx512_product_kernels();
+// Null where no kernel can be had: without SSE3, for distances beyond the generator's offsets, where the system grants
+// no executable memory, or past `most_product_kernels` shapes. Once made, a kernel is found without a lock.
+ProductKernel product_kernel(const KernelShape& shape) noexcept;
+inline constexpr std::uint32_t most_product_kernels = 6144;  // some 24 MiB of code
 
-// Memory of this thread, 64-byte aligned, kept for its next product; null where it is lacking.
-void* product_scratch(std::size_t bytes);
+inline void leave_vectors() noexcept {
+  if (vector_unit() >= VectorUnit::avx2) asm volatile(".byte 0xc5, 0xf8, 0x77" ::: "memory");  // vzeroupper
+}
 
 }  // namespace tenon

@@ -1,70 +1,22 @@
 #include "tenon/runtime/products.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <new>
-#include <string_view>
+#include <atomic>
+#include <optional>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "tenon/base/dtype.h"
+#include "tenon/runtime/half_rows.h"
 #include "tenon/runtime/parallel_for.h"
-#include "tenon/runtime/product_kernels.h"
+#include "tenon/runtime/product_blocks.h"
 
 namespace tenon {
-
-void* product_scratch(std::size_t bytes) {
-  struct Scratch {
-    void* memory = nullptr;
-    std::size_t size = 0;
-    ~Scratch() { std::free(memory); }
-  };
-  static thread_local Scratch scratch;
-  if (scratch.size < bytes) {
-    std::free(scratch.memory);
-    scratch.memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-    scratch.size = scratch.memory == nullptr ? 0 : bytes;
-  }
-  return scratch.memory;
-}
 
 namespace {
 
 // Products of fewer multiplications are done before a sleeping worker wakes.
 constexpr double parallel_work = 1 << 20;
-
-const ProductKernels* detect() {
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl"))
-    return &avx512_product_kernels();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
-    return &avx2_product_kernels();
-  return nullptr;
-}
-
-// TENON_CPU holds a better processor back, so that one machine can test all: avx2 to that set, baseline to portable
-// code.
-const ProductKernels* kernels() {
-  static const ProductKernels* const chosen = [] {
-    const char* variable = std::getenv("TENON_CPU");
-    const std::string_view cap = variable == nullptr ? "" : variable;
-    const ProductKernels* const found = cap == "baseline" ? nullptr : detect();
-    return found != nullptr && cap == "avx2" ? &avx2_product_kernels() : found;
-  }();
-  return chosen;
-}
-
-template <class T>
-constexpr bool has_kernels = std::is_same_v<T, float> || std::is_same_v<T, double>;
-
-// Exchanges the roles of rows and columns: the transpose of c is the transpose of b times the transpose of a.
-template <class T>
-Product<T> transposed(const Product<T>& p) {
-  return {p.n, p.m, p.k, p.b, p.b_column, p.b_row, p.a, p.a_column, p.a_row, p.c, p.c_column, p.c_row, p.accumulate};
-}
 
 // Sum and product of one dtype: integers wrap (in unsigned arithmetic, where overflow is defined), of booleans "or" and
 // "and"; complex numbers by their formula, without the repair of infinities that std::complex makes.
@@ -85,16 +37,16 @@ T multiply_add(T sum, T x, T y) {
 
 // For every dtype and all strides, 64 terms at a time so that rows of b are found in the cache again.
 template <class T>
-void plain(const Product<T>& p) {
+void plain(const ProductShape& p, const T* a, const T* b, T* c) {
   if (!p.accumulate)
     for (std::int64_t i = 0; i < p.m; ++i)
-      for (std::int64_t j = 0; j < p.n; ++j) p.c[i * p.c_row + j * p.c_column] = T(0);
+      for (std::int64_t j = 0; j < p.n; ++j) c[i * p.c_row + j * p.c_column] = T(0);
   for (std::int64_t first = 0; first < p.k; first += 64)
     for (std::int64_t i = 0; i < p.m; ++i)
       for (std::int64_t l = first; l < std::min(first + 64, p.k); ++l) {
-        const T x = p.a[i * p.a_row + l * p.a_column];
-        const T* row = p.b + l * p.b_row;
-        T* to = p.c + i * p.c_row;
+        const T x = a[i * p.a_row + l * p.a_column];
+        const T* row = b + l * p.b_row;
+        T* to = c + i * p.c_row;
         if (p.c_column == 1 && p.b_column == 1)
           for (std::int64_t j = 0; j < p.n; ++j) to[j] = multiply_add(to[j], x, row[j]);
         else
@@ -103,82 +55,74 @@ void plain(const Product<T>& p) {
       }
 }
 
+// The same product again and again, as a batch has it.
 template <class T>
-bool multiply(Product<T> p) {
-  const ProductKernels* const have = kernels();
-  if constexpr (has_kernels<T>) {
-    if (have != nullptr && p.k > 0) {
-      // The stride of an axis of one element may be taken to be what suits.
-      if (p.k == 1) p.a_column = p.b_row = 1;
-      if (p.m == 1) p.c_row = p.a_row = 1;
-      if (p.n == 1) p.c_column = p.b_column = 1;
-      const bool inner = p.a_column == 1 && p.b_row == 1 && p.k >= 32;
-      if (inner && ((p.n <= 4 && (p.n == 1 || p.b_column != 1)) || (p.m <= 8 && p.b_column != 1))) {
-        if constexpr (std::is_same_v<T, float>)
-          have->inner_f32(p);
-        else
-          have->inner_f64(p);
-        return true;
-      }
-      const bool by_rows = p.c_column == 1, by_columns = p.c_row == 1;
-      // Vectors run along the columns of c: the longer axis where c allows both.
-      if (by_columns && (!by_rows || p.n == 1)) p = transposed(p);
-      if (by_rows || by_columns) {
-        if constexpr (std::is_same_v<T, float>)
-          return have->f32(p);
-        else
-          return have->f64(p);
-      }
-    }
+class Multiplier {
+ public:
+  explicit Multiplier(const ProductShape& shape) : shape_(shape) {
+    if constexpr (blocked)
+      if (shape.m > 0 && shape.n > 0 && shape.k > 0) product_.emplace(shape);
   }
-  plain(p);
-  return true;
-}
+  bool operator()(const T* a, const T* b, T* c) const {
+    if constexpr (blocked)
+      if (product_) return product_->run(a, b, c);
+    plain(shape_, a, b, c);
+    return true;
+  }
 
-// Splits the larger of m and n over `parts` pieces and multiplies piece `at`.
-template <class T>
-bool multiply_part(Product<T> p, std::int64_t parts, std::int64_t at) {
-  if (parts == 1) return multiply(p);
-  const bool by_rows = p.m >= p.n;
-  const std::int64_t size = by_rows ? p.m : p.n, unit = by_rows ? 12 : 64;
-  const std::int64_t blocks = (size + unit - 1) / unit;
-  const std::int64_t first = blocks * at / parts * unit, last = std::min(size, blocks * (at + 1) / parts * unit);
-  if (first >= last) return true;
-  if (by_rows) {
-    p.a += first * p.a_row;
-    p.c += first * p.c_row;
-    p.m = last - first;
-  } else {
-    p.b += first * p.b_column;
-    p.c += first * p.c_column;
-    p.n = last - first;
-  }
-  return multiply(p);
+ private:
+  static constexpr bool blocked = std::is_same_v<T, float> || std::is_same_v<T, double>;
+  ProductShape shape_;
+  std::conditional_t<blocked, std::optional<BlockedProduct<std::conditional_t<blocked, T, float>>>, char> product_{};
+};
+
+// Piece `at` of `parts` of the larger of m and n: its rows or columns begin at `first`.
+struct Part {
+  ProductShape shape;
+  std::int64_t first;
+  bool by_rows;
+};
+Part part_of(const ProductShape& whole, std::int64_t parts, std::int64_t at) {
+  Part part{whole, 0, whole.m >= whole.n};
+  if (parts == 1) return part;
+  const std::int64_t size = part.by_rows ? whole.m : whole.n, unit = part.by_rows ? 12 : 64;
+  const std::int64_t units = (size + unit - 1) / unit;
+  part.first = std::min(size, units * at / parts * unit);
+  (part.by_rows ? part.shape.m : part.shape.n) = std::min(size, units * (at + 1) / parts * unit) - part.first;
+  return part;
 }
 
 template <class T>
 bool multiply_batch(const TenonGemm& g, const T* a, const T* b, T* c) {
   if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return true;
+  const std::int64_t k = std::max<std::int64_t>(g.k, 0);
   struct Call {
     const TenonGemm& g;
-    Product<T> product;
-    std::int64_t parts;
-    bool failed = false;
+    const T *a, *b;
+    T* c;
+    ProductShape shape;
+    std::int64_t parts = 1;
+    std::atomic<bool> failed{false};
+    // Tasks [begin, end) of batch times parts, the pieces of one product behind each other.
     void run(std::int64_t begin, std::int64_t end) {
-      for (std::int64_t task = begin; task < end; ++task) {
-        Product<T> p = product;
-        p.a += task / parts * g.a_batch;
-        p.b += task / parts * g.b_batch;
-        p.c += task / parts * g.c_batch;
-        if (!multiply_part(p, parts, task % parts)) __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+      for (std::int64_t at = 0; at < parts; ++at) {
+        std::int64_t task = begin + (at - begin % parts + parts) % parts;
+        if (task >= end) continue;
+        const auto [piece, first, by_rows] = part_of(shape, parts, at);
+        const Multiplier<T> multiply(piece);
+        for (; task < end; task += parts) {
+          const std::int64_t n = task / parts;
+          const T* x = a + n * g.a_batch + (by_rows ? first * g.a_row : 0);
+          const T* y = b + n * g.b_batch + (by_rows ? 0 : first * g.b_column);
+          if (!multiply(x, y, c + n * g.c_batch + first * (by_rows ? g.c_row : g.c_column)))
+            failed.store(true, std::memory_order_relaxed);
+        }
       }
     }
   };
-  Call call{g,
-            {g.m, g.n, std::max<std::int64_t>(g.k, 0), a, g.a_row, g.a_column, b, g.b_row, g.b_column, c, g.c_row,
-             g.c_column, g.accumulate != 0},
-            1};
-  const double work = double(g.batch) * double(g.m) * double(g.n) * double(std::max<std::int64_t>(g.k, 1));
+  Call call{
+      g, a, b, c, {g.m, g.n, k, g.a_row, g.a_column, g.b_row, g.b_column, g.c_row, g.c_column, g.accumulate != 0}};
+  const double work = double(g.batch) * double(g.m) * double(g.n) * double(std::max<std::int64_t>(k, 1));
   if (work < parallel_work || tenon_inside_parallel()) {
     call.run(0, g.batch);
     return !call.failed;
@@ -205,18 +149,12 @@ struct Matrices {
 
 template <class Low>
 void widen(const Low* from, float* to, std::int64_t count, std::int64_t stride) {
-  if (const auto* have = kernels(); have != nullptr && stride == 1) {
-    const auto* bits = reinterpret_cast<const std::uint16_t*>(from);
-    return std::is_same_v<Low, Float16> ? have->f16_to_f32(bits, to, count) : have->bf16_to_f32(bits, to, count);
-  }
+  if (stride == 1) return widen_row(from, to, count);
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i * stride]);
 }
 template <class Low>
 void round_to(const float* from, Low* to, std::int64_t count, std::int64_t stride) {
-  if (const auto* have = kernels(); have != nullptr && stride == 1) {
-    auto* bits = reinterpret_cast<std::uint16_t*>(to);
-    return std::is_same_v<Low, Float16> ? have->f32_to_f16(from, bits, count) : have->f32_to_bf16(from, bits, count);
-  }
+  if (stride == 1) return round_row(from, to, count);
   for (std::int64_t i = 0; i < count; ++i) to[i * stride] = Low(from[i]);
 }
 

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <array>
 #include <cmath>
 #include <complex>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -15,6 +17,7 @@
 
 #include "tenon/base/dtype.h"
 #include "tenon/runtime/parallel_for.h"
+#include "tenon/runtime/product_kernels.h"
 
 namespace tenon {
 namespace {
@@ -188,6 +191,92 @@ TEST(ProductsOfFloats, EveryTile) {
         check<double>(1, m, n, k, Layout::rows, Layout::columns, Layout::rows, n % 2 == 1);
         if (HasFatalFailure()) return;
       }
+}
+
+// Rows farther apart than a kernel's offsets reach, of each operand and of the result.
+TEST(ProductsOfFloats, DistantRows) {
+  const Size distance = (Size(1) << 17) + 3, m = 6, n = 5, k = 4;
+  std::vector<float> far(static_cast<std::size_t>(distance * 7)), near(64, 2.f), out(64);
+  for (std::size_t i = 0; i < far.size(); ++i) far[i] = static_cast<float>(i % 13);
+  const auto dtype = static_cast<std::int32_t>(DType::f32);
+  const TenonGemm left{dtype, 0, 1, m, n, k, 0, distance, 1, 0, n, 1, 0, n, 1};
+  ASSERT_EQ(tenon_gemm(&left, far.data(), near.data(), out.data()), 0);
+  const TenonGemm right{dtype, 0, 1, m, n, k, 0, k, 1, 0, distance, 1, 0, n, 1};
+  std::vector<float> out2(64);
+  ASSERT_EQ(tenon_gemm(&right, near.data(), far.data(), out2.data()), 0);
+  for (Size i = 0; i < m; ++i)
+    for (Size j = 0; j < n; ++j) {
+      float a = 0, b = 0;
+      for (Size l = 0; l < k; ++l)
+        a += 2 * far[static_cast<std::size_t>(i * distance + l)],
+            b += 2 * far[static_cast<std::size_t>(l * distance + j)];
+      ASSERT_EQ(out[static_cast<std::size_t>(i * n + j)], a);
+      ASSERT_EQ(out2[static_cast<std::size_t>(i * n + j)], b);
+    }
+  const TenonGemm result{dtype, 0, 1, m, n, k, 0, k, 1, 0, n, 1, 0, distance, 1};
+  ASSERT_EQ(tenon_gemm(&result, near.data(), near.data(), far.data()), 0);
+  for (Size i = 0; i < m; ++i)
+    for (Size j = 0; j < n; ++j) ASSERT_EQ(far[static_cast<std::size_t>(i * distance + j)], 16.f);
+}
+
+// Operands that end where memory ends: nothing behind them is read.
+template <class T>
+void check_ends(Size m, Size n, Size k) {
+  const std::size_t page = 4096, bytes = 16 * page;
+  const auto at_the_end = [&](Size count) {
+    char* memory =
+        static_cast<char*>(::mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT_NE(memory, MAP_FAILED);
+    EXPECT_EQ(::mprotect(memory + bytes, page, PROT_NONE), 0);
+    return std::pair(memory, reinterpret_cast<T*>(memory + bytes) - count);
+  };
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) {
+      const auto [memory_a, a] = at_the_end(m * k);
+      const auto [memory_b, b] = at_the_end(k * n);
+      const auto [memory_c, c] = at_the_end(m * n);
+      std::fill_n(a, m * k, T(1)), std::fill_n(b, k * n, T(3));
+      const TenonGemm g{static_cast<std::int32_t>(*dtype_of<T>),
+                        0,
+                        1,
+                        m,
+                        n,
+                        k,
+                        0,
+                        ta ? 1 : k,
+                        ta ? m : 1,
+                        0,
+                        tb ? 1 : n,
+                        tb ? k : 1,
+                        0,
+                        n,
+                        1};
+      EXPECT_EQ(tenon_gemm(&g, a, b, c), 0);
+      for (Size i = 0; i < m * n; ++i) ASSERT_EQ(c[i], T(3 * k)) << m << 'x' << n << 'x' << k;
+      for (char* memory : {memory_a, memory_b, memory_c}) ::munmap(memory, bytes + page);
+    }
+}
+TEST(ProductsOfFloats, NothingBeyondTheEndIsRead) {
+  for (const Size m : {1, 3, 8, 17})
+    for (const Size n : {1, 2, 5, 7, 9, 15, 31, 33})
+      for (const Size k : {1, 3, 8, 37}) {
+        check_ends<float>(m, n, k);
+        check_ends<double>(m, n, k);
+        if (HasFatalFailure()) return;
+      }
+}
+
+// When no more kernels may be made, products of new shapes are still right.
+TEST(ProductsOfFloats, MoreShapesThanKernels) {
+  const auto all = [] {
+    for (std::uint32_t i = 0; i < most_product_kernels; ++i) product_kernel({3, 5, 7, 7, 5, 5 + i, 0, 0, 0});
+    const bool refused = product_kernel({3, 5, 7, 7, 6, 5, 0, 0, 0}) == nullptr;
+    check<float>(1, 67, 131, 300, Layout::rows, Layout::columns, Layout::rows, true);
+    check<double>(2, 37, 41, 30, Layout::columns, Layout::gaps, Layout::gaps, false);
+    std::_Exit(refused && !HasFailure() ? 0 : 1);
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process of its own: the kernels stay
+  EXPECT_EXIT(all(), testing::ExitedWithCode(0), "");
 }
 
 TEST(ProductsOfFloats, LargeOnesOnAllThreads) {
