@@ -40,7 +40,7 @@ std::string_view lowering(const LowerRule& rule) {
   struct Name {
     std::string_view operator()(const LowerElement& e) const { return e.elementwise ? "elementwise" : "index map"; }
     std::string_view operator()(const LowerReduction&) const { return "reduction"; }
-    std::string_view operator()(const LowerExpand&) const { return "other ops"; }
+    std::string_view operator()(const LowerCall&) const { return "call"; }
     std::string_view operator()(const LowerStructure& s) const {
       using Kind = LowerStructure::Kind;
       switch (s.kind) {
@@ -48,8 +48,6 @@ std::string_view lowering(const LowerRule& rule) {
           return "loop";
         case Kind::cond:
           return "branches";
-        case Kind::call:
-          return "call";
         case Kind::product:
           return "product";
         case Kind::update_slice:

@@ -38,12 +38,11 @@ Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::s
   return results;
 }
 
-}  // namespace
-
-namespace {
-
 TracedFunction finish_trace(Scope& scope, const FlatFunction& f, const Arrays& inputs) {
-  const Arrays outputs = f(inputs);
+  const Arrays outputs = [&] {
+    const UserCode open;
+    return f(inputs);
+  }();
   TracedFunction traced;
   for (const Array& a : outputs) traced.weak.push_back(a.weak());
   TraceResult result = scope.finish(outputs);
@@ -58,6 +57,8 @@ TracedFunction finish_trace(Scope& scope, const FlatFunction& f, const Arrays& i
 }
 
 }  // namespace
+
+bool tracing() { return Scope::top() != nullptr; }
 
 TracedFunction trace_flat(const FlatFunction& f, std::span<const Array> arguments, bool known_values) {
   Scope scope;
@@ -153,6 +154,13 @@ bool all_concrete(std::span<const Array> arrays) {
   return std::ranges::all_of(arrays, [](const Array& a) {
     return a.concrete() || (a.traced() != nullptr && Scope::of(*a.traced()).knows_values());
   });
+}
+
+std::string argument_name(const std::string& path) {
+  const std::size_t end = path.find('>');
+  if (end == std::string::npos) return "the argument";
+  const std::string rest = path.substr(end + 1);
+  return "argument " + path.substr(1, end - 1) + (rest.empty() ? "" : ", leaf " + rest);
 }
 
 void require_one_scalar(std::span<const Type> outputs, std::string_view op) {

@@ -7,6 +7,9 @@
 
 namespace tenon {
 
+// Whether a trace is open on this thread: only then is there anything to differentiate or batch.
+bool tracing();
+
 using FlatFunction = std::function<Arrays(std::span<const Array>)>;
 
 // A function traced at given arguments. `captures` are arrays from outside that it read; they are inputs behind the
@@ -47,4 +50,12 @@ Arrays vmap_flat(const TracedFunction& f, std::span<const Array> arguments, cons
 // Throws DifferentiationError where an argument is not of a floating dtype.
 void require_differentiable(const Array& argument, const std::string& path, std::string_view op);
 
+namespace api_detail {
+
+// Whether derivatives may look at values: nothing is traced, and every argument is there.
+bool all_concrete(std::span<const Array> arrays);
+// A path in the tuple of arguments, as "<1>.w", as users speak of it: "argument 1, leaf .w".
+std::string argument_name(const std::string& path);
+
+}  // namespace api_detail
 }  // namespace tenon

@@ -2,10 +2,7 @@
 // nesting.
 #pragma once
 
-#include <memory>
-
-#include "tenon/api/trace.h"
-#include "tenon/api/tree.h"
+#include "tenon/api/flatten.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
@@ -13,26 +10,6 @@
 namespace tenon {
 
 namespace api_detail {
-
-// A function of trees as one of flat arrays, at given arguments; the result's tree is kept to be filled later.
-template <class F, class... Args>
-struct Flattened {
-  using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Args&...>>;
-  std::shared_ptr<std::optional<Result>> result = std::make_shared<std::optional<Result>>();
-  FlatFunction function;
-  Arrays arguments;
-
-  Flattened(F& f, const Args&... args) : arguments(tree::leaves(std::tie(args...))) {
-    auto prototype = std::make_shared<std::tuple<Args...>>(args...);
-    function = [prototype, &f, into = result](std::span<const Array> in) {
-      std::tuple<Args...> traced = *prototype;
-      tree::assign(traced, in);
-      *into = std::apply(f, std::as_const(traced));
-      return tree::leaves(**into);
-    };
-  }
-  Result rebuild(std::span<const Array> leaves) const { return tree::with_leaves(**result, leaves); }
-};
 
 // Leaves of argument number `argnum` among all leaves.
 template <class... Args>
@@ -44,8 +21,6 @@ std::pair<std::size_t, std::size_t> leaf_range(std::size_t argnum, const Args&..
   return {start, start + counts[argnum]};
 }
 
-// Whether derivatives may look at values: nothing is traced, and every argument is there.
-bool all_concrete(std::span<const Array> arrays);
 // The first output is one real number; what comes behind it is auxiliary.
 void require_one_scalar(std::span<const Type> outputs, std::string_view op);
 // Traces at the arguments' types with axis 0 taken away where `batched` says so.

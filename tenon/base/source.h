@@ -34,6 +34,21 @@ class SourceScope {
 
  private:
   bool outermost_;
+  bool above_user_code_ = false;
+  Source previous_;
+};
+
+// While it lives, the place in force gives way to the first SourceScope: what a user's function calls, which a
+// transformation traces, is attributed to the lines of that function.
+class UserCode {
+ public:
+  UserCode();
+  ~UserCode();
+  UserCode(const UserCode&) = delete;
+  UserCode& operator=(const UserCode&) = delete;
+
+ private:
+  bool before_;
 };
 
 // Replaces the place in force, for transformations that replay a Program eqn by eqn.
@@ -46,6 +61,7 @@ class SourceOverride {
 
  private:
   Source previous_;
+  bool above_user_code_;
 };
 
 }  // namespace tenon

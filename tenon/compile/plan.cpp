@@ -697,10 +697,9 @@ std::string why_not_native(const Program& program) {
     if (!compiles(type)) return fmt::format("{} has no native form", type.text());
   for (const Eqn& eqn : program.eqns()) {
     if (!eqn.op->lower) return fmt::format("{}: {}", eqn.op->name, eqn.op->lower.reason());
-    if (std::holds_alternative<LowerExpand>(*eqn.op->lower))
-      return fmt::format("{} is written in terms of other ops", eqn.op->name);
+    if (std::holds_alternative<LowerCall>(*eqn.op->lower)) return fmt::format("{} was not inlined", eqn.op->name);
     if (const auto* structure = std::get_if<LowerStructure>(&*eqn.op->lower))
-      if (structure->kind == Kind::host || structure->kind == Kind::list || structure->kind == Kind::call)
+      if (structure->kind == Kind::host || structure->kind == Kind::list)
         return fmt::format("{} runs outside of native code", eqn.op->name);
     std::string inside;
     eqn.params.visit_programs([&](const ProgramRef& p) {

@@ -139,6 +139,7 @@ struct SplitResult {
   };
   std::vector<Source> second_in;
   std::vector<std::size_t> second_out;  // outputs of the eqn
+  RecomputeScope second_recompute = 0;  // of what `second` computes again, if it must not be merged with `first`
 };
 struct SplitRule {
   // Outputs that depend on an operand of the mask.
@@ -168,15 +169,19 @@ struct ReductionForm {
 struct LowerReduction {
   std::function<ReductionForm(const Params&, std::span<const Type>)> rule;
 };
-// Other ops say the same: written as a user would.
-struct LowerExpand {
-  std::function<Arrays(const Params&, std::span<const Array>)> rule;
+// The op is a Program applied to its operands.
+struct LowerCall {
+  struct Callee {
+    ProgramRef program;
+    std::vector<Dim> sizes;  // one a size parameter
+  };
+  std::function<Callee(const Params&)> rule;
 };
-// The planner knows this op by what it is (loop, cond, call, product, scatter, update in place).
+// The planner knows this op by what it is (loop, cond, product, scatter, update in place).
 struct LowerStructure {
-  enum class Kind { loop, cond, call, product, update_slice, scatter, host, list } kind;
+  enum class Kind { loop, cond, product, update_slice, scatter, host, list } kind;
 };
-using LowerRule = std::variant<LowerElement, LowerReduction, LowerExpand, LowerStructure>;
+using LowerRule = std::variant<LowerElement, LowerReduction, LowerCall, LowerStructure>;
 
 // --- alias: output `output` may overwrite operand `operand` ---
 struct AliasRule {

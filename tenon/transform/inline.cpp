@@ -1,15 +1,16 @@
-// Calls replaced by what they call, in regions too.
+// Calls (checkpoints and functions with derivatives of their own too) replaced by what they call, in regions too.
 #include "tenon/ir/replay.h"
-#include "tenon/ops/region.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {
 namespace {
 
+const LowerCall* call_of(const OpInfo& op) { return op.lower ? std::get_if<LowerCall>(&*op.lower) : nullptr; }
+
 bool has_calls(const Program& program) {
   for (const Eqn& eqn : program.eqns()) {
-    if (eqn.op == &call_op()) return true;
+    if (call_of(*eqn.op) != nullptr) return true;
     bool nested = false;
     eqn.params.visit_programs([&](const ProgramRef& p) { nested = nested || (p && has_calls(*p)); });
     if (nested) return true;
@@ -22,10 +23,9 @@ void inline_into(const Program& program, Replay& replay) {
     const EqnScope place(eqn);
     Params params = replay.params(eqn);
     Arrays results;
-    if (eqn.op == &call_op()) {
-      const auto& p = params.as<CallParams>();
-      const ProgramRef callee = inline_calls(p.program);
-      results = inline_program(*callee, p.sizes, replay.operands(eqn));
+    if (const LowerCall* call = call_of(*eqn.op)) {
+      const LowerCall::Callee callee = call->rule(params);
+      results = inline_program(*inline_calls(callee.program), callee.sizes, replay.operands(eqn));
     } else {
       params = params.map_programs([](const ProgramRef& p) { return p ? inline_calls(p) : p; });
       results = bind_op(*eqn.op, params, replay.operands(eqn));

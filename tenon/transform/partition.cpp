@@ -288,6 +288,7 @@ class Partition {
       for (const Array& operand : operands) types.push_back(operand.type());
       params = split.parts.second_params_of(types);
     }
+    if (split.parts.second_recompute != 0) Scope::top()->recompute = split.parts.second_recompute;
     const Arrays outputs = bind_op(*split.parts.second, params, operands);
     for (std::size_t i = 0; i < split.parts.second_out.size(); ++i)
       set_output(rest, eqn.out[split.parts.second_out[i]], outputs[i]);

@@ -131,7 +131,10 @@ class Transpose {
     for (std::size_t i = 0; i < residuals.size(); ++i) replay.set(linear.inputs()[count + i], residuals[i]);
     for (const Eqn& eqn : linear.eqns()) {
       bool any = false;
-      for (Var v : eqn.in) any = any || is_linear[v];
+      for (Var v : eqn.in) {
+        any = any || is_linear[v];
+        if (is_linear[v]) require_linear(eqn, linear.type(v));
+      }
       if (!any) replay.bind_eqn(eqn);
       for (Var v : eqn.out) is_linear[v] = any;
     }
@@ -150,6 +153,15 @@ class Transpose {
       results.push_back(sums_of.at(v) ? *sums_of.at(v) : zeros_of(replay.type(v)));
     }
     return results;
+  }
+
+  // A bool or integer made of linear values, such as a comparison, carries no cotangent back to them.
+  static void require_linear(const Eqn& eqn, const Type& operand) {
+    if (has_tangent(operand)) return;
+    const EqnScope place(eqn);
+    throw DifferentiationError(fmt::format("{} reads {} that depends on a linear value: it cannot be transposed.",
+                                           eqn.op->name, operand.text()),
+                               "Reverse mode needs the derivative of each op to be linear in its tangents.");
   }
 
   static void step(const Eqn& eqn, const std::vector<bool>& is_linear, const Replay& replay, Cotangents& sums) {

@@ -1,0 +1,188 @@
+// Custom derivatives and checkpoints of flat functions: their parts traced, and bound as one op.
+#include "tenon/api/custom.h"
+
+#include <fmt/format.h>
+
+#include "tenon/ir/adapt.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/custom.h"
+#include "tenon/ops/shape.h"
+#include "tenon/transform/transforms.h"
+
+namespace tenon::api_detail {
+namespace {
+
+using Order = std::vector<std::optional<std::size_t>>;
+
+std::vector<Type> types_of(std::span<const Array> arrays) {
+  std::vector<Type> types;
+  for (const Array& a : arrays) types.push_back(a.type());
+  return types;
+}
+
+std::vector<std::size_t> tangible(std::span<const Type> types) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (has_tangent(types[i])) places.push_back(i);
+  return places;
+}
+
+// What a rule returns for something of a type: nothing is zero, a number takes its dtype.
+Array fitted(const Array& given, const Type& wanted, std::string_view op, const std::string& what) {
+  if (given.empty()) return zeros_like(wanted);
+  const Type type = given.type();
+  if (type == wanted) return given;
+  if (type.is_array() && wanted.is_array() && type.shape == wanted.shape && given.weak())
+    return convert(given, wanted.dtype);
+  const std::string message = fmt::format("{}: {} is {}, not {}.", op, what, type.text(), wanted.text());
+  if (type.is_array() && wanted.is_array() && type.shape == wanted.shape)
+    throw DTypeError(message, "Convert it, with tn::convert().");
+  throw ShapeError(message, "Reduce it over the axes along which it was broadcast, or broadcast it.");
+}
+
+// The inputs of a traced function, in the order that an op's Program has: some of its arguments, and its captures
+// behind all captures before them.
+class Inputs {
+ public:
+  explicit Inputs(const TracedFunction& traced) : traced_(traced) {}
+  Inputs& arguments(std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) add(i);
+    return *this;
+  }
+  // All captures of the op; this function's begin at `start`.
+  Inputs& captures(std::span<const Array> all, std::size_t start) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool own = i >= start && i < start + traced_.captures.size();
+      if (own)
+        add(traced_.arguments + i - start);
+      else
+        order_.push_back(std::nullopt), types_.push_back(all[i].type());
+    }
+    return *this;
+  }
+  ProgramRef program() const {
+    std::vector<std::size_t> outputs(traced_.program->outputs().size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
+    return adapt(*traced_.program, order_, types_, outputs);
+  }
+
+ private:
+  void add(std::size_t input) { order_.push_back(input), types_.emplace_back(); }
+  const TracedFunction& traced_;
+  Order order_;
+  std::vector<Type> types_;
+};
+
+Arrays joined(std::initializer_list<std::span<const Array>> parts) {
+  Arrays all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+Arrays with_weak(Arrays results, const TracedFunction& f) {
+  for (std::size_t i = 0; i < results.size(); ++i) results[i] = results[i].with_weak(f.weak[i]);
+  return results;
+}
+
+std::vector<bool> weak_flags(std::span<const Array> arrays) {
+  std::vector<bool> weak;
+  for (const Array& a : arrays) weak.push_back(a.weak());
+  return weak;
+}
+
+// Empty arrays where there is no tangent.
+Arrays spread(std::span<const Array> some, std::span<const std::size_t> places, std::size_t size) {
+  Arrays all(size);
+  for (std::size_t k = 0; k < places.size(); ++k) all[places[k]] = some[k];
+  return all;
+}
+
+void require_count(std::string_view op, std::string_view what, std::size_t have, std::size_t want) {
+  if (have == want) return;
+  throw TreeError(fmt::format("{}: {} has {} arrays, not {}.", op, what, have, want),
+                  "Return a tree with the same containers.");
+}
+
+}  // namespace
+
+Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::span<const Array> arguments) {
+  const TracedFunction traced = trace_flat(f, arguments, all_concrete(arguments));
+  const std::size_t n = arguments.size();
+  const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
+  const std::vector<std::size_t> in_places = tangible(in), out_places = tangible(out);
+  std::vector<Type> types = in;
+  std::vector<bool> weak = weak_flags(arguments);
+  for (std::size_t i : in_places) types.push_back(in[i]), weak.push_back(false);
+  const auto by_rule = [&](std::span<const Array> inputs) {
+    const Arrays given = rule(joined({inputs.first(n), spread(inputs.subspan(n), in_places, n)}));
+    require_count("custom_jvp", "the rule's result", given.size(), 2 * out.size());
+    Arrays results;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      results.push_back(fitted(given[i], out[i], "custom_jvp", fmt::format("leaf {} of the rule's result", i)));
+    for (std::size_t i : out_places)
+      results.push_back(
+          fitted(given[out.size() + i], out[i], "custom_jvp", fmt::format("leaf {} of the rule's tangent", i)));
+    return results;
+  };
+  const TracedFunction ruled = trace_types(by_rule, types, weak);
+  const Arrays captures = joined({traced.captures, ruled.captures});
+  CustomJvpParams params{
+      .function = Inputs(traced).arguments(0, n).captures(captures, 0).program(),
+      .sizes = traced.sizes,
+      .rule =
+          Inputs(ruled).arguments(0, n).captures(captures, traced.captures.size()).arguments(n, types.size()).program(),
+      .rule_sizes = ruled.sizes,
+      .arguments = static_cast<std::int64_t>(n)};
+  return with_weak(bind_custom_jvp(std::move(params), joined({arguments, captures})), traced);
+}
+
+Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const FlatFunction& backward,
+                       std::span<const Array> arguments, const Paths& paths) {
+  const TracedFunction traced = trace_flat(f, arguments, all_concrete(arguments));
+  const std::size_t n = arguments.size();
+  const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
+  const std::vector<std::size_t> in_places = tangible(in), out_places = tangible(out);
+  const auto go = [&](std::span<const Array> inputs) {
+    Arrays given = forward(inputs);
+    if (given.size() < out.size()) require_count("custom_vjp", "forward's result", given.size(), out.size());
+    for (std::size_t i = 0; i < out.size(); ++i)
+      given[i] = fitted(given[i], out[i], "custom_vjp", fmt::format("leaf {} of forward's result", i));
+    return given;
+  };
+  const TracedFunction forwarded = trace_flat(go, arguments, all_concrete(arguments));
+  const std::vector<Type> gives = forwarded.program->output_types();
+  std::vector<Type> types(gives.begin() + static_cast<std::ptrdiff_t>(out.size()), gives.end());
+  const std::size_t residuals = types.size();
+  std::vector<bool> weak(forwarded.weak.begin() + static_cast<std::ptrdiff_t>(out.size()), forwarded.weak.end());
+  for (std::size_t i : out_places) types.push_back(out[i]), weak.push_back(false);
+  const auto back = [&](std::span<const Array> inputs) {
+    const Arrays given =
+        backward(joined({inputs.first(residuals), spread(inputs.subspan(residuals), out_places, out.size())}));
+    require_count("custom_vjp", "what backward returns", given.size(), n);
+    Arrays results;
+    for (std::size_t i : in_places)
+      results.push_back(fitted(given[i], in[i], "custom_vjp", "backward's cotangent of " + argument_name(paths()[i])));
+    return results;
+  };
+  const TracedFunction pulled = trace_types(back, types, weak);
+  const Arrays captures = joined({traced.captures, forwarded.captures, pulled.captures});
+  CustomVjpParams params{
+      .function = Inputs(traced).arguments(0, n).captures(captures, 0).program(),
+      .sizes = traced.sizes,
+      .forward = Inputs(forwarded).arguments(0, n).captures(captures, traced.captures.size()).program(),
+      .forward_sizes = forwarded.sizes,
+      .backward = Inputs(pulled)
+                      .captures(captures, traced.captures.size() + forwarded.captures.size())
+                      .arguments(0, types.size())
+                      .program(),
+      .backward_sizes = pulled.sizes,
+      .arguments = static_cast<std::int64_t>(n)};
+  return with_weak(bind_custom_vjp(std::move(params), joined({arguments, captures})), traced);
+}
+
+Arrays checkpoint_flat(const FlatFunction& f, std::span<const Array> arguments) {
+  const TracedFunction traced = trace_flat(f, arguments, all_concrete(arguments));
+  return with_weak(bind_checkpoint(traced.program, traced.sizes, joined({arguments, traced.captures})), traced);
+}
+
+}  // namespace tenon::api_detail

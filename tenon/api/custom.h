@@ -1,0 +1,131 @@
+// custom_jvp, custom_vjp: functions on trees with derivatives of their own. checkpoint: functions of which reverse mode
+// keeps the arguments alone.
+#pragma once
+
+#include "tenon/api/flatten.h"
+
+namespace tenon {
+
+namespace api_detail {
+
+// Names of the leaves of the arguments, asked for by errors alone.
+using Paths = std::function<std::vector<std::string>()>;
+
+// rule: arguments, then a tangent each (empty for those that have none) -> results, then a tangent each.
+Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::span<const Array> arguments);
+
+// forward: arguments -> results, then residuals. backward: residuals, then a cotangent a result (empty for those that
+// have none) -> a cotangent an argument.
+Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const FlatFunction& backward,
+                       std::span<const Array> arguments, const Paths& paths);
+
+Arrays checkpoint_flat(const FlatFunction& f, std::span<const Array> arguments);
+
+template <class Back, class... Args>
+inline constexpr bool is_cotangents = std::is_convertible_v<Back, std::tuple<Args...>>;
+template <class Back, class Arg>
+inline constexpr bool is_cotangents<Back, Arg> =
+    std::is_convertible_v<Back, std::tuple<Arg>> || std::is_convertible_v<Back, Arg>;
+
+}  // namespace api_detail
+
+// f with tangents by a rule: rule(arguments…, tangents…) -> std::pair(f(arguments…), its tangent), linear in the
+// tangents, each a tree like what it belongs to. Reverse mode transposes the rule. Integers and booleans have no
+// tangent: in their place stands an empty Array, and what a rule returns for them is not read. A tangent that is zero
+// arrives as zeros; an empty one that is returned is zero.
+//   auto log1pexp = tn::custom_jvp([](Array x) { return tn::log1p(tn::exp(x)); },
+//                                  [](Array x, Array dx) {
+//                                    return std::pair(tn::log1p(tn::exp(x)), dx * (1.0 - 1.0 / (1.0 + tn::exp(x))));
+//                                  });
+// Under grad-of-grad the rule is differentiated in its turn. Arrays that f or the rule captures are constants to it:
+// differentiating in them is a DifferentiationError. Throws ShapeError and DTypeError where the rule's results differ
+// from those of f.
+template <class F, class Rule>
+auto custom_jvp(F f, Rule rule, const Source& where = std::source_location::current()) {
+  return [f = api_detail::Held{std::move(f)}, rule = api_detail::Held{std::move(rule)},
+          where]<class... Args>(const Args&... args) {
+    using Result = api_detail::ResultOf<F, Args...>;
+    static_assert(std::is_invocable_v<Rule&, const Args&..., const Args&...>,
+                  "custom_jvp: the rule takes the arguments, then their tangents");
+    if (!tracing()) return Result(f.f(args...));
+    const SourceScope place(where);
+    api_detail::Flattened<F, Args...> flat(f.f, args...);
+    const std::tuple<Args...> prototype(args...);
+    const auto by_rule = [&](std::span<const Array> in) {
+      const std::tuple<Args...> primals = tree::with_leaves(prototype, in),
+                                tangents = tree::with_leaves(prototype, in.subspan(in.size() / 2));
+      const std::pair<Result, Result> both = std::apply(rule.f, std::tuple_cat(primals, tangents));
+      Arrays out = tree::leaves(both.first), rest = tree::leaves(both.second);
+      if (out.size() != rest.size())
+        throw TreeError("custom_jvp: the rule returns a tangent of another structure than its result.",
+                        "Return a pair of two trees with the same containers.");
+      out.insert(out.end(), rest.begin(), rest.end());
+      return out;
+    };
+    return flat.rebuild(api_detail::custom_jvp_flat(flat.function, by_rule, flat.arguments));
+  };
+}
+
+// f with a reverse mode of its own: forward(arguments…) -> std::pair(f(arguments…), residuals), any tree; and
+// backward(residuals, cotangent of the result) -> std::tuple of cotangents, a tree like each argument (of one argument,
+// the tree alone). Integers and booleans have no cotangent: in their place stands an empty Array, and what is returned
+// for them is not read. A cotangent that is zero arrives as zeros; an empty one that is returned is zero.
+//   auto clipped = tn::custom_vjp([](Array x) { return x; }, [](Array x) { return std::pair(x, std::tuple<>()); },
+//                                 [](std::tuple<>, Array ct) { return tn::clamp(-1.0, ct, 1.0); });
+// Only what forward returns as residuals is kept. Forward mode, and what differentiates an untransposed derivative,
+// works where backward is linear in the cotangents; a DifferentiationError says so otherwise. Arrays that the functions
+// capture are constants to the derivative: differentiating in them is a DifferentiationError. Throws TreeError,
+// ShapeError or DTypeError naming the argument where a cotangent does not match it.
+template <class F, class Forward, class Backward>
+auto custom_vjp(F f, Forward forward, Backward backward, const Source& where = std::source_location::current()) {
+  return [f = api_detail::Held{std::move(f)}, forward = api_detail::Held{std::move(forward)},
+          backward = api_detail::Held{std::move(backward)}, where]<class... Args>(const Args&... args) {
+    using Result = api_detail::ResultOf<F, Args...>;
+    using Forwarded = api_detail::ResultOf<Forward, Args...>;
+    using Residuals = std::remove_cvref_t<typename Forwarded::second_type>;
+    static_assert(std::is_invocable_v<Backward&, const Residuals&, const Result&>,
+                  "custom_vjp: backward takes forward's residuals and the cotangent of the result");
+    using Back = api_detail::ResultOf<Backward, Residuals, Result>;
+    static_assert(api_detail::is_cotangents<Back, Args...>,
+                  "custom_vjp: backward returns a std::tuple with a cotangent an argument");
+    if (!tracing()) return Result(f.f(args...));
+    const SourceScope place(where);
+    api_detail::Flattened<F, Args...> flat(f.f, args...);
+    const std::tuple<Args...> prototype(args...);
+    std::optional<Residuals> residuals;
+    const auto go = [&](std::span<const Array> in) {
+      const std::pair<Result, Residuals> both = std::apply(forward.f, tree::with_leaves(prototype, in));
+      Arrays out = tree::leaves(both.first), rest = tree::leaves(both.second);
+      residuals = both.second;
+      out.insert(out.end(), rest.begin(), rest.end());
+      return out;
+    };
+    const auto back = [&](std::span<const Array> in) {
+      const std::size_t outs = tree::leaves(**flat.result).size();
+      const Residuals kept = tree::with_leaves(*residuals, in);
+      const Result cotangent = flat.rebuild(in.last(outs));
+      if constexpr (std::is_convertible_v<Back, std::tuple<Args...>>)
+        return tree::leaves(std::tuple<Args...>(backward.f(kept, cotangent)));
+      else
+        return tree::leaves(std::tuple<Args...>{backward.f(kept, cotangent)});
+    };
+    return flat.rebuild(
+        api_detail::custom_vjp_flat(flat.function, go, back, flat.arguments, [&] { return tree::paths(prototype); }));
+  };
+}
+
+// f, of which reverse mode keeps the arguments (and what f captures) alone and computes the rest again when it needs
+// it: memory for time. What is computed again is never merged with what was computed before. In forward mode, and
+// without differentiation, it is f.
+//   auto layer = tn::checkpoint([](Array w, Array h) { return tn::tanh(tn::matmul(h, w)); });
+template <class F>
+auto checkpoint(F f, const Source& where = std::source_location::current()) {
+  return [f = api_detail::Held{std::move(f)}, where]<class... Args>(const Args&... args) {
+    if (!tracing()) return api_detail::ResultOf<F, Args...>(f.f(args...));
+    const SourceScope place(where);
+    api_detail::Flattened<F, Args...> flat(f.f, args...);
+    return flat.rebuild(api_detail::checkpoint_flat(flat.function, flat.arguments));
+  };
+}
+
+}  // namespace tenon

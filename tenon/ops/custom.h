@@ -1,0 +1,43 @@
+// The ops that wrap a user's Programs: derivatives of their own, and what is computed again instead of kept.
+#pragma once
+
+#include "tenon/ops/region.h"
+
+namespace tenon {
+
+struct JvpArgs;
+
+// custom_jvp {…} arguments…, captures…  ->  outputs of the function at them
+//   rule: (arguments…, captures…, tangents of the arguments that have any) -> (outputs…, tangents of the outputs that
+//   have any)
+struct CustomJvpParams {
+  ProgramRef function;
+  std::vector<Dim> sizes;
+  ProgramRef rule;
+  std::vector<Dim> rule_sizes;
+  std::int64_t arguments = 0;
+};
+Arrays bind_custom_jvp(CustomJvpParams params, std::span<const Array> operands);
+
+// custom_vjp {…} arguments…, captures…  ->  outputs of the function at them
+//   forward: (arguments…, captures…) -> (outputs…, residuals…)
+//   backward: (captures…, residuals…, cotangents of the outputs that have any) -> cotangents of the arguments that have
+//   any
+struct CustomVjpParams {
+  ProgramRef function;
+  std::vector<Dim> sizes;
+  ProgramRef forward;
+  std::vector<Dim> forward_sizes;
+  ProgramRef backward;
+  std::vector<Dim> backward_sizes;
+  std::int64_t arguments = 0;
+};
+Arrays bind_custom_vjp(CustomVjpParams params, std::span<const Array> operands);
+
+// Throws DifferentiationError where an operand behind the arguments, a capture, has a tangent.
+void require_arguments_alone(std::string_view op, std::size_t arguments, const JvpArgs& args);
+
+// checkpoint {…} operands…  ->  outputs of the Program; CallParams.
+Arrays bind_checkpoint(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands);
+
+}  // namespace tenon
