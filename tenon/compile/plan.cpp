@@ -375,23 +375,28 @@ class BlockPlanner {
     block_.push_back(std::move(r));
   }
 
-  // Stored variables that a variable's expression reads.
-  std::vector<Var> reads_of(Var v) const {
-    std::vector<Var> reads, open{v};
+  // Whether an expression that is not stored yet reads x, through others that are not stored.
+  bool reads(Var v, Var x) const {
+    std::vector<Var> open{v};
     std::set<Var> seen;
     while (!open.empty()) {
       const Var at = open.back();
       open.pop_back();
-      if (!seen.insert(at).second) continue;
-      if (places_[at] || pending_[at]) {
-        if (at != v) reads.push_back(at);
-        if (places_[at]) continue;
-        if (at != v) continue;
+      if (!seen.insert(at).second || places_[at] || maker_[at] == nullptr) continue;
+      for (Var in : maker_[at]->in) {
+        if (in == x) return true;
+        open.push_back(in);
       }
-      if (maker_[at] != nullptr)
-        for (Var in : maker_[at]->in) open.push_back(in);
     }
-    return reads;
+    return false;
+  }
+  // Expressions of eqns so far, needed behind this one and not stored yet, that read x.
+  std::vector<Var> later_readers(Var x) const {
+    std::vector<Var> readers;
+    for (std::size_t e = 0; e < at_; ++e)
+      for (Var v : program_.eqns()[e].out)
+        if (!places_[v] && last_use_[v] > at_ + 1 && reads(v, x)) readers.push_back(v);
+    return readers;
   }
 
   void structure(const Eqn& eqn, Kind kind) {
@@ -482,14 +487,7 @@ class BlockPlanner {
   // later and the memory is ours; else a copy.
   Place overwritten(const Eqn& eqn) {
     const Var x = eqn.in[0], y = eqn.out[0];
-    // Whatever reads the old value through an expression that is not stored yet is stored now.
-    for (std::size_t e = 0; e < at_; ++e)
-      for (Var v : program_.eqns()[e].out)
-        if (!places_[v] && last_use_[v] > at_ + 1 &&
-            std::holds_alternative<LowerElement>(*program_.eqns()[e].op->lower)) {
-          const auto reads = reads_of(v);
-          if (std::ranges::find(reads, x) != reads.end()) stored(v);
-        }
+    for (Var v : later_readers(x)) stored(v);  // of the old value
     const bool ours = places_[x] && writable_slots_.contains(places_[x]->slot);
     if (ours && last_use_[x] <= at_ + 1) return *places_[x];
     const Place to = place_for(y);
@@ -505,8 +503,7 @@ class BlockPlanner {
     std::vector<Place> start_places;
     for (std::size_t i = 2; i < eqn.in.size(); ++i) start_places.push_back(stored(eqn.in[i]));
     if (pending_[part]) flush(part);
-    const auto reads = reads_of(part);
-    if (std::ranges::find(reads, x) != reads.end()) stored(part);
+    if (reads(part, x)) stored(part);
     const Place to = overwritten(eqn);
     begin_nest(extent, false);
     std::vector<Expr> index;
@@ -556,7 +553,8 @@ class BlockPlanner {
     std::map<std::size_t, Place> views;  // stacked outputs that lie in a carry's history, at a step
     for (std::size_t i = 0; i < carries; ++i) {
       const Var initial = eqn.in[consts + i];
-      const bool last = last_use_[initial] <= at_ + 1 && std::ranges::count(eqn.in, initial) == 1;
+      const bool last =
+          last_use_[initial] <= at_ + 1 && std::ranges::count(eqn.in, initial) == 1 && later_readers(initial).empty();
       if (const auto history = carry_history(eqn, i, step)) {
         store_into(initial, history->begin, last);
         inputs.push_back(history->before), outputs.push_back(history->after), ends.push_back(history->after);

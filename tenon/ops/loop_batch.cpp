@@ -30,7 +30,7 @@ BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const Loop
   if (by_list)  // one more xs: which lanes have an element at this step
     for (std::size_t i = state; i < roles.operands(); ++i)
       if (in[i] && operands[i].type().is_list()) {
-        operands.push_back(bind1(list_active_op(), {}, {operands[i]}));
+        operands.push_back(list_active(operands[i]));
         break;
       }
   LoopParams q = p;
@@ -46,7 +46,7 @@ BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const Loop
     for (const Type& t : types) inputs.push_back(scope.input(t));
     const std::span<const Array> own(inputs.data(), roles.operands());
     MaybeArray active;
-    if (by_list) active = inputs.back();
+    if (inputs.size() > roles.operands()) active = inputs.back();
     if (batched_cond) {
       const Array running = inline_program(*lane_cond, p.cond_sizes, own.subspan(0, state))[0];
       active = active ? *active & running : running;
@@ -56,7 +56,7 @@ BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const Loop
       if (active)
         outputs[i] = bind1(select_op(), {}, {lanes_of(*active, outputs[i]), outputs[i], inputs[roles.consts + i]});
     if (p.lanes)
-      outputs.back() = active ? outputs.back() & *active : outputs.back();
+      outputs.back() = active ? outputs.back() & lanes_of(*active, outputs.back()) : outputs.back();
     else if (active)
       outputs.push_back(*active);
     q.lanes = p.lanes || active.has_value();

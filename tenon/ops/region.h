@@ -21,7 +21,7 @@ struct LoopParams {
   std::int64_t consts = 0;
   std::int64_t carries = 0;
   std::int64_t unroll = 1;
-  bool lanes = false;  // body gives one more output, bool[B]: the lanes whose ys of this step count (ys are lists)
+  bool lanes = false;  // body gives one more output, bool[B…]: the lanes whose ys of this step count (ys are lists)
   std::vector<Dim> body_sizes;  // one a size parameter of body, cond
   std::vector<Dim> cond_sizes;
 };
@@ -38,8 +38,9 @@ struct CallParams {
   std::vector<Dim> sizes;
 };
 
-// list_active list  ->  list of bool[B]: which lanes have an element there. Of a list that is not batched: bool[].
-const OpInfo& list_active_op();
+// list_active {axes} list  ->  list of bool[B…]: which lanes have an element there. Lanes run along the first axes of
+// the list's arrays, one axis a vmap, the outermost first.
+Array list_active(const Array& list, std::int64_t axes = 1);
 
 const OpInfo& loop_op();
 const OpInfo& cond_op();

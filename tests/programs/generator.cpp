@@ -1,0 +1,646 @@
+#include "tests/programs/generator.h"
+
+#include <algorithm>
+
+#include "tenon/tenon.h"
+
+namespace tenon::sample {
+namespace {
+
+using Pool = std::vector<Array>;
+constexpr std::int64_t most_elements = 400;
+
+bool is_number(const Array& a) { return a.dtype() != DType::bool_; }
+bool inexact(const Array& a) { return is_inexact(a.dtype()); }
+bool real(const Array& a) { return is_real(a.dtype()); }
+bool integer(const Array& a) { return is_integer(a.dtype()); }
+bool boolean(const Array& a) { return a.dtype() == DType::bool_; }
+std::int64_t elements(const Array& a) { return a.shape().elements().value(); }
+bool empty_axis(const Array& a) { return elements(a) == 0; }
+
+// Statements over a pool of values; loops and branches hold Generators of their own, which may use the pool around.
+class Generator {
+ public:
+  Generator(Choices& choices, const GeneratorOptions& options, Pool pool, int depth)
+      : c_(choices), options_(options), pool_(std::move(pool)), depth_(depth) {}
+
+  const Pool& pool() const { return pool_; }
+  void statements(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) statement();
+  }
+  // A value of the pool made to have this type: what carries and branches need.
+  Array value_of(const Type& type) { return bounded(fit(convert(any(), type.dtype), type.shape)); }
+  Type random_type() { return Type::array(dtype(), random_shape()); }
+
+ private:
+  using Make = Array (Generator::*)();
+
+  void statement() {
+    static const std::vector<Make> simple{
+        &Generator::unary,        &Generator::binary,  &Generator::reduce,    &Generator::unary,
+        &Generator::select,       &Generator::move,    &Generator::part,      &Generator::binary,
+        &Generator::join,         &Generator::read,    &Generator::update,    &Generator::product,
+        &Generator::integers,     &Generator::compare, &Generator::composite, &Generator::scatters,
+        &Generator::change_dtype, &Generator::made,    &Generator::special};
+    static const std::vector<Make> regions{&Generator::scanned, &Generator::repeated, &Generator::branched,
+                                           &Generator::counted, &Generator::called,   &Generator::mapped};
+    const bool region = depth_ > 0 && c_.chance(12);
+    const Make make = region ? c_.of(regions) : c_.of(simple);
+    keep((this->*make)());
+  }
+  void keep(const Array& a) {
+    if (elements(a) <= most_elements) pool_.push_back(a.with_weak(false));
+  }
+
+  // --- picking; the latest first ---
+  Array pick(bool (*wanted)(const Array&)) {
+    std::vector<std::size_t> fitting;
+    for (std::size_t i = pool_.size(); i-- > 0;)
+      if (wanted(pool_[i])) fitting.push_back(i);
+    if (!fitting.empty()) return pool_[c_.of(fitting)];
+    const Array numbers = convert(iota(DType::i32, {Dim(3)}, 0), DType::f64) * 0.5 + 0.25;
+    if (wanted(convert(numbers, real_dtype()))) return convert(numbers, real_dtype());
+    if (wanted(convert(numbers, DType::i32))) return convert(numbers, DType::i32);
+    return numbers > 0.5;
+  }
+  Array any() {
+    return pick([](const Array&) { return true; });
+  }
+  Array with_rank() {
+    const Array a = any();
+    return a.rank() > 0 ? a : broadcast_to(a, {Dim(c_.between(1, 4))});
+  }
+  DType real_dtype() {
+    switch (options_.flavor) {
+      case Flavor::smooth:
+        return DType::f64;
+      case Flavor::mixed:
+        return c_.of(std::vector{DType::f32, DType::f64});
+      case Flavor::complex:
+        return c_.of(std::vector{DType::c128, DType::f64});
+      default:
+        return c_.of(std::vector{DType::f16, DType::bf16, DType::f32});
+    }
+  }
+  DType integer_dtype() {
+    if (options_.flavor == Flavor::small)
+      return c_.of(std::vector{DType::i8, DType::i16, DType::u8, DType::u16, DType::i32});
+    return c_.of(std::vector{DType::i32, DType::i64, DType::u32, DType::u64});
+  }
+  DType dtype() {
+    const auto kind = c_.below(10);
+    return kind < 7 ? real_dtype() : kind < 9 ? integer_dtype() : DType::bool_;
+  }
+  Dim random_size() { return Dim(c_.of(std::vector<std::int64_t>{2, 3, 1, 4, 5, 2, 3, 0, 9, 17})); }
+  Shape random_shape() {
+    std::vector<Dim> dims;
+    for (auto rank = c_.below(4); rank > 0; --rank) dims.push_back(random_size());
+    const Shape shape(dims);
+    return shape.elements().value() <= most_elements ? shape : Shape({Dim(3)});
+  }
+  std::int64_t axis_of(const Array& a) { return c_.between(0, static_cast<std::int64_t>(a.rank()) - 1); }
+
+  // --- shapes that agree ---
+  Array fit(const Array& a, const Shape& shape) {
+    if (a.shape() == shape) return a;
+    if (a.rank() == 0) return broadcast_to(a, shape);
+    if (a.shape().elements() == shape.elements()) return reshape(a, shape);
+    if (boolean(a)) return broadcast_to(c_.below(2) == 0 ? tenon::any(a) : all(a), shape);
+    return broadcast_to(sum(a), shape);
+  }
+  // Large numbers make small differences meaningless.
+  Array bounded(const Array& a) { return inexact(a) ? sin(a) : a; }
+
+  // --- statements ---
+  Array unary() {
+    const Array x = pick(is_number);
+    if (integer(x)) return integers();
+    const Array one = ones_like(x.type()) * 1.5;
+    if (is_complex(x.dtype())) return complex_unary(x);
+    switch (c_.below(28)) {
+      case 0:
+        return sin(x);
+      case 1:
+        return -x;
+      case 2:
+        return tanh(x);
+      case 3:
+        return cos(x);
+      case 4:
+        return exp(sin(x));
+      case 5:
+        return log(square(x) + one);
+      case 6:
+        return sqrt(square(x) + one);
+      case 7:
+        return logistic(x);
+      case 8:
+        return abs(x);
+      case 9:
+        return erf(x);
+      case 10:
+        return atan(x);
+      case 11:
+        return rsqrt(square(x) + one);
+      case 12:
+        return expm1(sin(x));
+      case 13:
+        return log1p(square(x));
+      case 14:
+        return integer_pow(sin(x), c_.between(0, 5));
+      case 15:
+        return floor(x);
+      case 16:
+        return sign(x);
+      case 17:
+        return round(x);
+      case 18:
+        return asin(sin(x) * 0.9);
+      case 19:
+        return acos(sin(x) * 0.9);
+      case 20:
+        return tan(sin(x));
+      case 21:
+        return sinh(sin(x));
+      case 22:
+        return cosh(sin(x));
+      case 23:
+        return ceil(x);
+      case 24:
+        return integer_pow(square(x) + one, -2);
+      case 25:
+        return erf_inv(sin(x) * 0.9);
+      case 26:
+        return square(sin(x));
+      default:
+        return clamp(x, -0.7, 0.8);
+    }
+  }
+  Array complex_unary(const Array& x) {
+    switch (c_.below(9)) {
+      case 0:
+        return sin(x);
+      case 1:
+        return x * x;
+      case 2:
+        return conj(x);
+      case 3:
+        return complex(imag(x), tenon::real(x));
+      case 4:
+        return exp(sin(x) * 0.1);
+      case 5:
+        return abs(x) + imag(x);
+      case 6:
+        return sqrt(x * conj(x) + 1.5);
+      case 7:
+        return log(x * conj(x) + 1.5);
+      default:
+        return tanh(x * 0.1);
+    }
+  }
+  Array binary() {
+    const Array x = pick(is_number);
+    Array y = pick(is_number);
+    if (x.dtype() != y.dtype()) y = convert(y, x.dtype());
+    if (!(x.rank() == 0 || y.rank() == 0) || c_.chance(20)) y = fit(y, x.shape());
+    if (integer(x)) return integer_binary(x, y);
+    const bool ordered = real(x);
+    switch (c_.below(ordered ? 10 : 4)) {
+      case 0:
+        return x + y;
+      case 1:
+        return x * y;
+      case 2:
+        return x - y;
+      case 3:
+        return x / (y * (ordered ? y : conj(y)) + 1.5);
+      case 4:
+        return max(x, y);
+      case 5:
+        return min(x, y);
+      case 6:
+        return atan2(x, square(y) + 0.5);
+      case 7:
+        return pow(square(x) + 0.5, sin(y));
+      case 8:
+        return x * 0.5 - 0.25 * y;
+      default:
+        return x % (square(y) + 0.75);
+    }
+  }
+  Array integer_binary(const Array& x, const Array& y) {
+    switch (c_.below(11)) {
+      case 0:
+        return x + y;
+      case 1:
+        return x * y;
+      case 2:
+        return x - y;
+      case 3:
+        return x / y;
+      case 4:
+        return x % y;
+      case 5:
+        return max(x, y);
+      case 6:
+        return min(x, y);
+      case 7:
+        return x & y;
+      case 8:
+        return x | y;
+      case 9:
+        return shift_left(x, y);
+      default:
+        return shift_right(x, y);
+    }
+  }
+  Array integers() {
+    const Array x = pick(integer);
+    switch (c_.below(6)) {
+      case 0:
+        return -x;
+      case 1:
+        return abs(x);
+      case 2:
+        return sign(x);
+      case 3:
+        return !x;
+      case 4:
+        return integer_pow(x, c_.between(0, 4));
+      default:
+        return integer_binary(x, fit(convert(pick(integer), x.dtype()), x.shape()));
+    }
+  }
+  Array compare() {
+    const Array x = any(), y = fit(convert(any(), x.dtype()), x.shape());
+    if (boolean(x)) {
+      switch (c_.below(4)) {
+        case 0:
+          return x & y;
+        case 1:
+          return x | y;
+        case 2:
+          return x ^ y;
+        default:
+          return !x;
+      }
+    }
+    if (is_complex(x.dtype())) return x == y;
+    switch (c_.below(6)) {
+      case 0:
+        return x < y;
+      case 1:
+        return x >= y;
+      case 2:
+        return x == y;
+      case 3:
+        return x != y;
+      case 4:
+        return x <= y;
+      default:
+        return x > y;
+    }
+  }
+  Array select() {
+    const Array x = any(), y = fit(convert(any(), x.dtype()), x.shape()), p = pick(boolean);
+    return where(c_.below(2) == 0 ? fit(p, x.shape()) : fit(p, Shape()), x, y);
+  }
+  Array change_dtype() { return convert(bounded(any()) * (c_.below(2) == 0 ? 1 : 3), dtype()); }
+  Array made() {
+    switch (c_.below(4)) {
+      case 0:
+        return full(random_shape(), 0.75);
+      case 1: {
+        Shape shape = random_shape();
+        if (shape.rank() == 0) shape = Shape({Dim(4)});
+        return iota(c_.below(2) == 0 ? DType::i32 : real_of(real_dtype()), shape,
+                    c_.between(0, static_cast<std::int64_t>(shape.rank()) - 1));
+      }
+      case 2:
+        return zeros(random_shape(), dtype());
+      default: {
+        const Array key = random::key(c_.between(0, 5));
+        return convert(random::uniform(random::fold_in(key, fit(convert(pick(integer), DType::i32), Shape())),
+                                       random_shape(), DType::f32),
+                       real_of(real_dtype()));
+      }
+    }
+  }
+  static DType real_of(DType d) { return real_part_of(d); }
+  Array special() {
+    if (options_.flavor == Flavor::smooth) return unary();
+    const Array x = any();
+    switch (c_.below(3)) {
+      case 0:
+        return stop_gradient(x);
+      case 1:
+        return inexact(x) ? is_finite(x) : x;
+      default:
+        return integer(x) ? count_nonzero(x) : x;
+    }
+  }
+
+  // --- shapes ---
+  Array move() {
+    const Array x = any();
+    if (x.rank() == 0) return broadcast_to(x, random_shape());
+    switch (c_.below(8)) {
+      case 0:
+        return transpose(x);
+      case 1:
+        return reverse(x, {axis_of(x)});
+      case 2:
+        return reshape(x, {x.shape().elements()});
+      case 3:
+        return expand_dims(x, c_.between(0, static_cast<std::int64_t>(x.rank())));
+      case 4:
+        return move_axis(x, axis_of(x), axis_of(x));
+      case 5: {
+        const Dim size = random_size();
+        return size.value() * elements(x) <= most_elements ? add_batch_axis(x, size) : x;
+      }
+      case 6:
+        return reshape(x, {Dim(1), x.shape().elements()});
+      default:
+        return c_.below(2) == 0 ? transpose(x) : transpose(reverse(x, {0}));
+    }
+  }
+  Array part() {
+    const Array x = with_rank();
+    const std::int64_t axis = axis_of(x), n = x.size(axis), start = c_.between(0, n), stop = c_.between(start, n);
+    switch (c_.below(4)) {
+      case 0:
+        return slice_in_dim(x, start, stop, axis, c_.between(1, 3));
+      case 1:
+        return n > 0 ? take(x, Array(Scalar(static_cast<std::int32_t>(c_.between(0, n - 1)))), axis) : x;
+      case 2: {
+        std::vector<std::int64_t> low(x.rank(), 0), high(x.rank(), 0), interior(x.rank(), 0);
+        const auto k = static_cast<std::size_t>(axis);
+        interior[k] = c_.between(0, 2);
+        low[k] = c_.between(-std::min<std::int64_t>(n / 2, 1), 2);
+        high[k] = c_.between(-std::min<std::int64_t>(n / 2, 1), 2);
+        return pad(x, fit(convert(any(), x.dtype()), Shape()), low, high, interior);
+      }
+      default:
+        return index(x, range(start, stop));
+    }
+  }
+  Array join() {
+    const Array x = with_rank(), y = fit(convert(any(), x.dtype()), x.shape());
+    if (c_.below(2) == 0) return concatenate(Arrays{x, y}, axis_of(x));
+    return stack(Arrays{x, y}, c_.between(0, static_cast<std::int64_t>(x.rank())));
+  }
+  Array reduce() {
+    const Array x = with_rank();
+    Axes axes{axis_of(x)};
+    if (c_.below(3) == 0) axes = resolve_axes("sum", x.rank(), std::nullopt);
+    const bool keep = c_.below(4) == 3;
+    if (boolean(x)) return c_.below(2) == 0 ? tenon::any(x, axes, keep) : all(x, axes, keep);
+    if (is_complex(x.dtype())) return c_.below(2) == 0 ? sum(x, axes, keep) : prod(x, axes, keep);
+    const auto kind = c_.below(9);
+    if (empty_axis(x) && kind > 2) return sum(x, axes, keep);
+    switch (kind) {
+      case 0:
+        return sum(x, axes, keep);
+      case 1:
+        return prod(inexact(x) ? sin(x) : x, axes, keep);
+      case 2:
+        return integer(x) ? sum(x, axes, keep) : mean(x, axes, keep);
+      case 3:
+        return amax(x, axes, keep);
+      case 4:
+        return amin(x, axes, keep);
+      case 5:
+        return argmax(x, axes[0]);
+      case 6:
+        return argmin(x, axes[0]);
+      case 7:
+        return integer(x) ? amax(x, axes, keep) : logsumexp(x, axes, keep);
+      default:
+        return integer(x) ? amin(x, axes, keep) : var(x, axes, keep);
+    }
+  }
+  Array composite() {
+    const Array x = with_rank();
+    if (!real(x) || empty_axis(x)) return reduce();
+    switch (c_.below(4)) {
+      case 0:
+        return softmax(x, axis_of(x));
+      case 1:
+        return log_softmax(x, axis_of(x));
+      case 2:
+        return standardize(x, axis_of(x), 0.5);
+      default:
+        return gelu(x);
+    }
+  }
+
+  // --- indexing ---
+  Array index_number() { return fit(convert(pick(integer), c_.below(4) == 3 ? DType::i64 : DType::i32), Shape()); }
+  Array indices() {
+    const Array i = convert(pick(integer), DType::i32);
+    return i.rank() <= 2 ? i : reshape(i, {i.shape().elements()});
+  }
+  Array read() {
+    const Array x = with_rank();
+    if (empty_axis(x)) return x;
+    switch (c_.below(6)) {
+      case 0:
+        return at_index(x, index_number());
+      case 1: {
+        Arrays start;
+        std::vector<Dim> sizes;
+        for (std::size_t k = 0; k < x.rank(); ++k) {
+          start.push_back(convert(index_number(), DType::i32));
+          sizes.emplace_back(c_.between(0, x.size(static_cast<std::int64_t>(k))));
+        }
+        return dynamic_slice(x, start, sizes);
+      }
+      case 2:
+        return small(x, [&](const Array& i) { return take(x, i, axis_of(x), mode()); });
+      case 3:
+        return take_along_axis(x, fit(convert(pick(integer), DType::i32), x.shape()), axis_of(x));
+      case 4:
+        return small(x, [&](const Array& i) { return index(x, i); });
+      default: {
+        if (x.rank() < 2) return reverse(x, {0});
+        const Array i = fit(indices(), {Dim(3)}), j = fit(indices(), {Dim(3)});
+        return gather_at(x, Arrays{i, j}, {0, static_cast<std::int64_t>(x.rank()) - 1}, mode());
+      }
+    }
+  }
+  GatherOptions mode() { return {.mode = c_.below(2) == 0 ? IndexMode::clip : IndexMode::fill}; }
+  template <class F>
+  Array small(const Array& x, F f) {
+    const Array i = indices();
+    return elements(i) * elements(x) <= 2 * most_elements ? f(i) : f(fit(i, Shape()));
+  }
+  Array update() {
+    const Array x = with_rank();
+    if (empty_axis(x)) return x;
+    if (c_.below(2) == 0) {
+      const Array row = fit(convert(any(), x.dtype()), x.shape().without_axis(0));
+      return update_at_index(x, index_number(), row);
+    }
+    Arrays start;
+    std::vector<Dim> sizes;
+    for (std::size_t k = 0; k < x.rank(); ++k) {
+      start.push_back(convert(index_number(), DType::i32));
+      sizes.emplace_back(c_.between(1, x.size(static_cast<std::int64_t>(k))));
+    }
+    return dynamic_update_slice(x, fit(convert(any(), x.dtype()), Shape(sizes)), start);
+  }
+  Array scatters() {
+    const Array x = with_rank();
+    if (empty_axis(x) || boolean(x)) return update();
+    const Array i = fit(indices(), {Dim(c_.between(0, 4))});
+    Shape rows = x.shape().without_axis(0);
+    rows = rows.with_axis(0, i.dim(0));
+    Array updates = fit(convert(any(), x.dtype()), rows);
+    const auto kinds = is_complex(x.dtype()) ? 3 : 5;
+    switch (c_.below(static_cast<std::size_t>(kinds))) {
+      case 0:
+        return scatter_at(ScatterKind::add, x, Arrays{i}, {0}, updates);
+      case 1:
+        return scatter_at(ScatterKind::set, x, Arrays{i}, {0}, updates);
+      case 2: {  // of products by updates that meet there is no derivative
+        const Array one = fit(i, {Dim(1)});
+        updates = fit(updates, x.shape().without_axis(0).with_axis(0, 1));
+        return scatter_at(ScatterKind::mul, bounded(x), Arrays{one}, {0}, bounded(updates),
+                          {.hints = {.unique = true}});
+      }
+      case 3:
+        return scatter_at(ScatterKind::max, x, Arrays{i}, {0}, updates);
+      default:
+        return scatter_at(ScatterKind::min, x, Arrays{i}, {0}, updates, {.mode = IndexMode::clip});
+    }
+  }
+  Array product() {
+    const Array a = with_rank();
+    if (boolean(a)) return move();
+    const Dim n = a.dim(-1), m(c_.between(1, 4));
+    switch (c_.below(4)) {
+      case 0:
+        return matmul(a, fit(convert(any(), a.dtype()), {n, m}));
+      case 1:
+        return dot(a, fit(convert(any(), a.dtype()), {n}));
+      case 2: {
+        const Array b = fit(convert(any(), a.dtype()), a.shape());
+        return dot_general(a, b,
+                           {.contract_a = {static_cast<std::int64_t>(a.rank()) - 1},
+                            .contract_b = {static_cast<std::int64_t>(a.rank()) - 1},
+                            .batch_a = a.rank() > 1 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{},
+                            .batch_b = a.rank() > 1 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{}});
+      }
+      default: {
+        const Array v = reshape(a, {a.shape().elements()});
+        return elements(a) <= 20 ? outer(v, fit(convert(any(), a.dtype()), {m})) : sum(v * v);
+      }
+    }
+  }
+
+  // --- regions ---
+  // New values for these carries out of a body, and outputs of a step.
+  std::pair<Arrays, Arrays> body(const Arrays& carries, const Arrays& elements, std::size_t ys) {
+    Pool inner = pool_;
+    inner.insert(inner.end(), elements.begin(), elements.end());
+    inner.insert(inner.end(), carries.begin(), carries.end());
+    Generator g(c_, options_, inner, depth_ - 1);
+    g.statements(c_.between(0, 4));
+    std::pair<Arrays, Arrays> result;
+    for (const Array& carry : carries) result.first.push_back(g.value_of(carry.type()).with_weak(false));
+    for (std::size_t i = 0; i < ys; ++i) {
+      const Array y = g.any();
+      result.second.push_back(tenon::sample::elements(y) <= 40 ? y : g.fit(y, Shape()));
+    }
+    return result;
+  }
+  Arrays some_carries() {
+    Arrays carries;
+    for (auto n = c_.between(1, 3); n > 0; --n) carries.push_back(bounded(any()).with_weak(false));
+    return carries;
+  }
+  Array one_of(const Arrays& results) {
+    for (const Array& r : results) keep(r);
+    return results.empty() ? any() : results[c_.below(results.size())];
+  }
+  Array scanned() {
+    const Array first = with_rank();
+    Arrays xs{first};
+    if (c_.below(2) == 0) {
+      const Array other = any();
+      xs.push_back(fit(other, Shape({first.dim(0)})));
+    }
+    const std::size_t ys = c_.below(3);
+    const auto [end, stacked] = scan([&](const Arrays& carry, const Arrays& x) { return body(carry, x, ys); },
+                                     some_carries(), xs, {.reverse = c_.below(3) == 2});
+    Arrays results = end;
+    results.insert(results.end(), stacked.begin(), stacked.end());
+    return one_of(results);
+  }
+  Array repeated() {
+    struct State {
+      Array step;
+      Arrays carries;
+    };
+    const Array limit = c_.below(2) == 0 ? Array(Scalar(std::int32_t(c_.between(0, 4))))
+                                         : abs(index_number_i32()) % Array(Scalar(std::int32_t(4)));
+    const bool by_value = c_.below(2) == 0;
+    const State end = while_loop(
+        [&](const State& s) {
+          const Array more = s.step < limit;
+          return by_value || !real(s.carries[0]) ? more : more & (sum(s.carries[0]) < 1.3);
+        },
+        [&](const State& s) {
+          return State{s.step + Array(Scalar(std::int32_t(1))), body(s.carries, {s.step}, 0).first};
+        },
+        State{Array(Scalar(std::int32_t(0))), some_carries()});
+    keep(end.step);
+    return one_of(end.carries);
+  }
+  Array index_number_i32() { return convert(index_number(), DType::i32); }
+  Array counted() {
+    const std::int64_t lower = c_.between(0, 2), upper = lower + c_.between(0, 4);
+    return one_of(fori_loop(
+        static_cast<std::int32_t>(lower), static_cast<std::int32_t>(upper),
+        [&](const Array& i, const Arrays& carries) { return body(carries, {i}, 0).first; }, some_carries()));
+  }
+  Array branched() {
+    const Arrays shared = some_carries();
+    const auto branch = [&](const Arrays& in) { return body(in, {}, 0).first; };
+    return one_of(cond(fit(pick(boolean), Shape()), branch, branch, shared));
+  }
+  Array called() {
+    const Arrays in = some_carries();
+    const auto f = jit([&](const Arrays& x) { return body(x, {}, 0).first; });
+    const Arrays once = f(in);
+    return one_of(c_.below(3) == 2 ? f(once) : once);
+  }
+  Array mapped() {
+    return map([&](const Array& x) { return body({}, {x}, 1).second[0]; }, with_rank());
+  }
+
+  Choices& c_;
+  const GeneratorOptions& options_;
+  Pool pool_;
+  int depth_;
+};
+
+}  // namespace
+
+ProgramRef random_program(Choices& choices, const GeneratorOptions& options) {
+  Generator types(choices, options, {}, 0);
+  std::vector<Type> inputs;
+  for (auto n = choices.between(1, 4); n > 0; --n) inputs.push_back(types.random_type());
+  const FlatFunction f = [&](std::span<const Array> in) {
+    Generator g(choices, options, Pool(in.begin(), in.end()), 2);
+    g.statements(static_cast<std::size_t>(choices.between(1, 9)));
+    Arrays outputs;
+    for (auto n = choices.between(1, 3); n > 0; --n) outputs.push_back(choices.of(g.pool()));
+    outputs.push_back(g.pool().back());
+    return outputs;
+  };
+  return trace_types(f, inputs, std::vector<bool>(inputs.size(), false)).program;
+}
+
+}  // namespace tenon::sample

@@ -1,0 +1,23 @@
+// Random well-typed Programs over all families of ops, as users would write them, from a sequence of choices.
+#pragma once
+
+#include "tenon/ir/program.h"
+#include "tests/programs/choices.h"
+
+namespace tenon::sample {
+
+enum class Flavor : std::uint8_t {
+  smooth,   // real numbers are f64 and derivatives are those of finite differences
+  mixed,    // f32 and f64, integers of every width, stop_gradient
+  complex,  // c128 beside f64
+  small,    // i8, u16, f16, bf16 and the like
+};
+
+struct GeneratorOptions {
+  Flavor flavor = Flavor::smooth;
+  bool data_sizes = false;  // arrays of a size that the data decide
+};
+
+ProgramRef random_program(Choices& choices, const GeneratorOptions& options);
+
+}  // namespace tenon::sample

@@ -1,0 +1,314 @@
+#include "tests/programs/properties.h"
+
+#include <fmt/format.h>
+
+#include "tenon/compile/executable.h"
+#include "tenon/compile/plan.h"
+#include "tenon/ir/parse.h"
+#include "tenon/ir/print.h"
+#include "tenon/rewrite/pass.h"
+#include "tests/ops/transformed.h"
+
+namespace tenon::sample {
+namespace {
+
+using Values = std::vector<Value>;
+
+Values inputs_of(const ProgramRef& p) {
+  Values in;
+  for (const Type& t : p->input_types())
+    in.emplace_back(random_buffer(t, is_integer(t.dtype)
+                                         ? std::pair(kind_of(t.dtype) == DTypeKind::signed_integer ? -5. : 0., 9.)
+                                     : t.dtype == DType::bool_ ? std::pair(0., 1.)
+                                                               : std::pair(-2., 2.)));
+  return in;
+}
+Subject subject(const ProgramRef& p) {
+  return {p, [p] { return inputs_of(p); }};
+}
+Subject start(const Trial& t) {
+  generator.seed(t.seed);
+  return subject(t.program);
+}
+
+// --- comparing ---
+// Of all formats on the way, the coarsest; rounding differs where sums are taken in another order.
+double tolerance_of(const ProgramRef& p) {
+  double coarsest = 1e-9;
+  for (Var v = 0; v < p->vars(); ++v) {
+    const DType d = real_part_of(p->type(v).dtype);
+    coarsest = std::max(coarsest, d == DType::f32 ? 2e-4 : d == DType::f16 ? 2e-2 : d == DType::bf16 ? 1e-1 : 0);
+  }
+  for (const Eqn& eqn : p->eqns())
+    eqn.params.visit_programs([&](const ProgramRef& inner) { coarsest = std::max(coarsest, tolerance_of(inner)); });
+  return coarsest;
+}
+
+bool same(std::complex<double> got, std::complex<double> want, double slack) {
+  const auto part = [&](double g, double w) {
+    return g == w || (std::isnan(g) && std::isnan(w)) || (std::abs(g - w) <= slack && std::isfinite(w));
+  };
+  return part(got.real(), want.real()) && part(got.imag(), want.imag());
+}
+
+// Where values first differ; tolerances are relative to the largest element.
+std::string difference(const Values& got, const Values& want, double tolerance) {
+  if (got.size() != want.size()) return fmt::format("{} results for {}", got.size(), want.size());
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    if (type_of(got[k]) != type_of(want[k]))
+      return fmt::format("output {} is {}, not {}", k, type_of(got[k]).text(), type_of(want[k]).text());
+    const Value g = std::get<Buffer>(got[k]).contiguous_copy(), w = std::get<Buffer>(want[k]).contiguous_copy();
+    const std::int64_t n = std::get<Buffer>(w).elements();
+    double scale = 1;
+    for (std::int64_t i = 0; i < n; ++i)
+      if (std::isfinite(std::abs(element(w, i)))) scale = std::max(scale, std::abs(element(w, i)));
+    const double slack = is_inexact(type_of(w).dtype) ? tolerance * scale : 0;
+    for (std::int64_t i = 0; i < n; ++i)
+      if (!same(element(g, i), element(w, i), slack))
+        return fmt::format("output {} element {}: {:.17g}+{:.17g}i, not {:.17g}+{:.17g}i", k, i, element(g, i).real(),
+                           element(g, i).imag(), element(w, i).real(), element(w, i).imag());
+  }
+  return {};
+}
+
+Values nudged(const Values& in, double by) {
+  Values out;
+  std::uniform_real_distribution<double> uniform(-by, by);
+  for (const Value& v : in) {
+    Buffer b = std::get<Buffer>(v).contiguous_copy();
+    dispatch(b.dtype(), [&]<class T>(std::type_identity<T>) {
+      if (!is_inexact(b.dtype())) return;
+      for (std::int64_t i = 0; i < b.elements(); ++i)
+        b.as<T>()[i] = Scalar(Scalar(b.as<T>()[i]).as_complex() * (1 + uniform(generator)) + uniform(generator))
+                           .convert(b.dtype())
+                           .template as<T>();
+    });
+    out.emplace_back(b);
+  }
+  return out;
+}
+
+// `got` for the Program's results; unless a difference as small as rounding in the inputs moves those as far.
+std::string compare(const Values& got, const ProgramRef& p, const Values& in, const std::string& what) {
+  const double tolerance = tolerance_of(p);
+  const Values want = run(p, in);
+  const std::string wrong = difference(got, want, tolerance);
+  if (wrong.empty()) return wrong;
+  for (int i = 0; i < 4; ++i)
+    if (!difference(run(p, nudged(in, tolerance * 1e-3)), want, tolerance).empty()) return {};
+  return what + ": " + wrong;
+}
+
+std::string native(const Subject& s, const std::string& what) {
+  if (!s.program->size_params().empty()) return {};
+  const Values in = s.inputs();
+  const std::string wrong = compare(compile(s.program)->run(in), s.program, in, what);
+  return wrong.empty() ? wrong : wrong + "\n" + print(*s.program) + native_form(s.program);
+}
+
+// --- properties ---
+std::string round_trip(const ProgramRef& p) {
+  const std::string text = print(*p);
+  const ProgramRef back = parse(text);
+  if (back->hash() != p->hash()) return "the hash changes";
+  return print(*back) == text ? "" : "the text changes to " + print(*back);
+}
+std::string text_and_back(const Trial& t) {
+  const Subject s = start(t);
+  for (const ProgramRef& p : {s.program, jvp_of(s).program, vjp_of(s).program, vmap_of(s).program})
+    if (const std::string wrong = round_trip(p); !wrong.empty()) return wrong + "\n" + print(*p);
+  return {};
+}
+
+std::string native_code(const Trial& t) { return native(start(t), "native code"); }
+std::string native_jvp(const Trial& t) { return native(jvp_of(start(t)), "native code of the jvp"); }
+std::string native_vjp(const Trial& t) { return native(vjp_of(start(t)), "native code of the vjp"); }
+std::string native_vmap(const Trial& t) {
+  return native(vmap_of(start(t), 3, t.seed % 2 == 0), "native code of the vmap");
+}
+std::string native_vmap_vjp(const Trial& t) {
+  return native(vmap_of(vjp_of(start(t)), 2, t.seed % 2 == 0), "native code of the vmap of the vjp");
+}
+
+// Central differences with two steps and differences to each side: where they disagree there is no derivative to see.
+std::string differences(const Subject& s) {
+  const ProgramRef& p = s.program;
+  if (!differentiable(p)) return {};
+  const Mask in = active_in(*p), out = active_out(*p);
+  const Values x = s.inputs();
+  Values all = x;
+  std::vector<Buffer> dx(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (in[i]) all.emplace_back(dx[i] = random_buffer(type_of(x[i]), {-1, 1}));
+  const auto at = [&](double h) {
+    Values moved = x;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (in[i]) moved[i] = shifted(x[i], dx[i], h);
+    return run(p, moved);
+  };
+  constexpr double h = 1e-5;
+  const Values result = run(jvp(p, in, out), all), here = at(0), plus = at(h), minus = at(-h), plus2 = at(h / 3),
+               minus2 = at(-h / 3);
+  std::size_t tangent = p->outputs().size();
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    if (const std::string wrong = difference({result[k]}, {here[k]}, 1e-9); !wrong.empty())
+      return fmt::format("the jvp's value {}: {}", k, wrong);
+    if (!out[k]) continue;
+    for (std::int64_t i = 0; i < std::get<Buffer>(result[k]).elements(); ++i) {
+      const auto want = (element(plus[k], i) - element(minus[k], i)) / (2 * h),
+                 again = (element(plus2[k], i) - element(minus2[k], i)) / (2 * h / 3),
+                 right = (element(plus[k], i) - element(here[k], i)) / h,
+                 left = (element(here[k], i) - element(minus[k], i)) / h, got = element(result[tangent], i);
+      const double slack = 1e-5 * (1 + std::abs(want) + std::abs(element(here[k], i)));
+      ++decided().compared;
+      if (!std::isfinite(std::abs(want)) || std::abs(want - again) > slack || std::abs(right - left) > 100 * slack)
+        continue;
+      ++decided().decided;
+      if (!same(got, want, 4 * slack))
+        return fmt::format("tangent of output {} element {}: {:.12g}+{:.12g}i, by differences {:.12g}+{:.12g}i", k, i,
+                           got.real(), got.imag(), want.real(), want.imag());
+    }
+    ++tangent;
+  }
+  return {};
+}
+std::string jvp_differences(const Trial& t) { return t.smooth ? differences(start(t)) : ""; }
+std::string second_differences(const Trial& t) {
+  if (!t.smooth) return {};
+  const Subject s = start(t);
+  if (!differentiable(s.program)) return {};
+  const std::string wrong = differences(t.seed % 2 == 0 ? vjp_of(s) : jvp_of(s));
+  return wrong.empty() ? wrong : (t.seed % 2 == 0 ? "of the vjp: " : "of the jvp: ") + wrong;
+}
+std::string vmap_differences(const Trial& t) {
+  return t.smooth ? differences(vmap_of(start(t), 2, t.seed % 2 == 0)) : "";
+}
+
+// <ct, J dx> = <Jt ct, dx> over the reals.
+std::string transposes(const Subject& s) {
+  const ProgramRef& p = s.program;
+  if (!differentiable(p)) return {};
+  const Mask in = active_in(*p), out = active_out(*p);
+  const Subject reverse = vjp_of(s);
+  const Values pulled_in = reverse.inputs();
+  const std::size_t n = in.size(), m = out.size();
+  Values pushed_in(pulled_in.begin(), pulled_in.begin() + static_cast<std::ptrdiff_t>(n));
+  for (std::size_t i = 0; i < n; ++i)
+    if (in[i]) pushed_in.emplace_back(random_buffer(type_of(pushed_in[i]), {-1, 1}));
+  const Values pulled = run(reverse.program, pulled_in), pushed = run(jvp(p, in, out), pushed_in);
+  for (std::size_t k = 0; k < m; ++k)
+    if (const std::string wrong = difference({pulled[k]}, {pushed[k]}, tolerance_of(p)); !wrong.empty())
+      return fmt::format("the value of output {} in reverse mode: {}", k, wrong);
+  double left = 0, right = 0, scale = 1;
+  const auto pair = [&](const Value& a, const Value& b, double& sum) {
+    for (std::int64_t i = 0; i < std::get<Buffer>(a).elements(); ++i) {
+      const double part = (element(a, i) * element(b, i)).real();
+      sum += part;
+      scale += std::abs(part);
+    }
+  };
+  for (std::size_t k = 0, j = 0; k < m; ++k)
+    if (out[k]) {
+      pair(pushed[m + j], pulled_in[n + j], left);
+      ++j;
+    }
+  for (std::size_t i = 0, j = 0; i < n; ++i)
+    if (in[i]) {
+      pair(pushed_in[n + j], pulled[m + j], right);
+      ++j;
+    }
+  if (!std::isfinite(left) || !std::isfinite(right)) return {};  // 0·∞ on one way and not on the other
+  if (std::abs(left - right) <= tolerance_of(p) * scale) return {};
+  return fmt::format("forward {:.12g}, reverse {:.12g}", left, right);
+}
+std::string vjp_of_jvp(const Trial& t) { return transposes(start(t)); }
+std::string vjp_of_vmap(const Trial& t) { return transposes(vmap_of(start(t), 2, t.seed % 2 == 0)); }
+std::string vjp_of_vjp(const Trial& t) {
+  const Subject s = start(t);
+  return differentiable(s.program) ? transposes(vjp_of(s)) : "";
+}
+
+// A batch is a loop over lanes; a random subset of the inputs is batched.
+std::string lanes(const Subject& s) {
+  const ProgramRef& p = s.program;
+  constexpr std::size_t count = 3;
+  Mask batched;
+  for (std::size_t i = 0; i < p->inputs().size(); ++i) batched.push_back(generator() % 3 != 0);
+  std::vector<Values> each;
+  for (std::size_t l = 0; l < count; ++l) each.push_back(s.inputs());
+  Values all;
+  for (std::size_t i = 0; i < batched.size(); ++i) {
+    std::vector<Buffer> one;
+    for (Values& lane : each) {
+      if (!batched[i]) lane[i] = each[0][i];
+      one.push_back(std::get<Buffer>(lane[i]));
+    }
+    all.emplace_back(batched[i] ? stacked(one) : one[0]);
+  }
+  const Values got = run(vmap(p, batched, Mask(p->outputs().size(), true), Dim(std::int64_t(count))), all);
+  for (std::size_t l = 0; l < count; ++l) {
+    Values lane;
+    for (const Value& v : got) {
+      const Buffer& b = std::get<Buffer>(v);
+      lane.emplace_back(b.view(b.dtype(), b.dims().subspan(1), b.strides().subspan(1),
+                               static_cast<std::int64_t>(l) * b.strides()[0]));
+    }
+    if (const std::string wrong = compare(lane, p, each[l], fmt::format("lane {}", l)); !wrong.empty()) return wrong;
+  }
+  return {};
+}
+std::string vmap_lanes(const Trial& t) { return lanes(start(t)); }
+std::string vmap_vmap_lanes(const Trial& t) { return lanes(vmap_of(start(t), 2, t.seed % 2 == 0)); }
+std::string vmap_of_vjp_lanes(const Trial& t) { return lanes(vjp_of(start(t))); }
+
+std::string passes(const Trial& t) {
+  const Subject s = start(t), reverse = vjp_of(s);
+  for (const Subject& each : {s, reverse}) {
+    const Values in = each.inputs();
+    ProgramRef p = inline_calls(each.program);
+    for (const Pass& pass : compile_passes()) {
+      const ProgramRef before = p;
+      p = run_pass(pass, p);
+      if (const std::string wrong = compare(run(p, in), before, in, "after " + pass.name); !wrong.empty())
+        return wrong + "\n" + print(*before) + print(*p);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const Property> properties() {
+  static constexpr Property all[] = {{"text and back", text_and_back},
+                                     {"jvp by differences", jvp_differences},
+                                     {"vjp transposes jvp", vjp_of_jvp},
+                                     {"vmap is a loop", vmap_lanes},
+                                     {"native code", native_code},
+                                     {"native jvp", native_jvp},
+                                     {"native vjp", native_vjp},
+                                     {"native vmap", native_vmap},
+                                     {"passes", passes},
+                                     {"vjp of vmap", vjp_of_vmap},
+                                     {"vmap of vjp", vmap_of_vjp_lanes},
+                                     {"jvp of vmap by differences", vmap_differences},
+                                     {"second derivatives by differences", second_differences},
+                                     {"vjp of vjp", vjp_of_vjp},
+                                     {"vmap of vmap", vmap_vmap_lanes},
+                                     {"native vmap of vjp", native_vmap_vjp}};
+  return all;
+}
+
+std::string check(const Property& property, const Trial& trial) {
+  try {
+    return property.wrong(trial);
+  } catch (const std::exception& e) {
+    return std::string("throws ") + e.what();
+  }
+}
+
+Decided& decided() {
+  static Decided counts;
+  return counts;
+}
+
+}  // namespace tenon::sample

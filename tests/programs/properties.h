@@ -1,0 +1,35 @@
+// What holds of every Program, each as a function that says what is wrong: text and back, derivatives against finite
+// differences, reverse against forward mode, batches against loops over lanes, passes and native code against the
+// reference evaluator; and of its derivatives and batches the same.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "tenon/ir/program.h"
+#include "tenon/ir/value.h"
+
+namespace tenon::sample {
+
+struct Trial {
+  ProgramRef program;
+  std::uint64_t seed = 1;  // of inputs, tangents, cotangents and masks
+  bool smooth = false;     // f64 throughout, so that finite differences say something
+};
+
+struct Property {
+  std::string_view name;
+  std::string (*wrong)(const Trial&);  // empty: it holds
+};
+std::span<const Property> properties();
+
+// What is wrong, exceptions included.
+std::string check(const Property& property, const Trial& trial);
+
+// How many derivatives were compared, and how many of them finite differences could decide.
+struct Decided {
+  std::int64_t compared = 0, decided = 0;
+};
+Decided& decided();
+
+}  // namespace tenon::sample
