@@ -40,6 +40,8 @@ struct Recurse {
   virtual ~Recurse() = default;
   // Outputs that depend on an input of the mask.
   virtual Mask reach(const ProgramRef&, const Mask& in) = 0;
+  // Whether reach() asks what differs from lane to lane: a loop along a list then depends on the list's length too.
+  virtual bool of_lanes() const = 0;
   // Inputs: primals, then the tangents of `active_in`. Outputs: primals, then the tangents of `active_out` (zeros where
   // nothing active reaches).
   virtual ProgramRef jvp(const ProgramRef&, const Mask& active_in, const Mask& active_out) = 0;

@@ -23,12 +23,6 @@ Mask operand_mask(const Mask& in) { return Mask(in.begin() + 1, in.end()); }
 
 const Type& leaf(const Type& type) { return type.is_array() ? type : leaf(*type.element); }
 
-// A value of a type that a branch does not compute.
-Array nothing_of(const Type& type) {
-  if (type.is_array()) return zeros_like(type);
-  return Array(ListValue{*type.element, std::make_shared<const std::vector<Value>>(), nullptr});
-}
-
 std::vector<Type> cond_type(const Params& params, std::span<const Type> in, TypeContext&) {
   const auto& p = params.as<CondParams>();
   if (p.branches.empty() || p.sizes.size() != p.branches.size() || std::ranges::count(p.branches, nullptr) > 0)
@@ -139,10 +133,10 @@ BatchResult cond_batch(const BatchArgs& args) {
     }
     const Array here = args.operands[0] >= static_cast<std::int32_t>(b);
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (results[i].type().is_list())
-        throw ShapeError("vmap: branches that give lists, chosen lane by lane.",
-                         "Stack the lists inside the branches.");
-      results[i] = bind1(select_op(), {}, {broadcast_in_dim(here, results[i].shape(), {0}), branch[i], results[i]});
+      results[i] =
+          results[i].type().is_list()
+              ? list_select(here, branch[i], results[i])
+              : bind1(select_op(), {}, {broadcast_in_dim(here, results[i].shape(), {0}), branch[i], results[i]});
     }
   }
   return {results, std::vector<bool>(results.size(), true)};
@@ -221,7 +215,7 @@ class CondSplitter {
     Arrays outputs(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(known));
     for (std::size_t r = 0; r < residuals_.size(); ++r) {
       if (!of_branch(b, r)) {
-        outputs.push_back(nothing_of(residuals_[r]));
+        outputs.push_back(residuals_[r].is_list() ? empty_list(*residuals_[r].element) : zeros_like(residuals_[r]));
         continue;
       }
       const auto& residual = parts_[b].residuals[r - start_[b]];

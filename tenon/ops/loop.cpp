@@ -132,7 +132,8 @@ Mask loop_reach(const Params& params, const Mask& in, Recurse& recurse) {
   const Mask body_in = loop_body_mask(p, in, recurse);
   Mask out = recurse.reach(p.body, body_in);
   for (std::size_t i = 0; i < roles.carries; ++i) out[i] = body_in[roles.consts + i];
-  if (loop_cond_reached(p, body_in, recurse)) std::fill(out.begin(), out.end(), true);
+  if (loop_cond_reached(p, body_in, recurse) || (recurse.of_lanes() && lanes_end_apart(p, in)))
+    std::fill(out.begin(), out.end(), true);
   out.resize(roles.results());
   return out;
 }
@@ -181,6 +182,11 @@ Mask loop_body_mask(const LoopParams& p, Mask in, Recurse& recurse) {
       if (out[i] && !in[roles.consts + i]) in[roles.consts + i] = grown = true;
     if (!grown) return in;
   }
+}
+
+bool lanes_end_apart(const LoopParams& p, const Mask& batched) {
+  const auto first_xs = batched.begin() + static_cast<std::ptrdiff_t>(p.consts + p.carries);
+  return p.lanes || (!p.length && std::find(first_xs, batched.end(), true) != batched.end());
 }
 
 const OpInfo& loop_op() { return loop_info; }

@@ -85,9 +85,7 @@ BatchResult loop_batch(const BatchArgs& args) {
   const LoopRoles roles(p);
   const std::size_t state = roles.consts + roles.carries;
   Mask in = loop_body_mask(p, Mask(args.batched.begin(), args.batched.end()), args.recurse);
-  bool by_list = p.lanes;
-  for (std::size_t i = state; i < roles.operands(); ++i)
-    by_list = by_list || (args.batched[i] && args.operands[i].type().is_list());
+  const bool by_list = lanes_end_apart(p, Mask(args.batched.begin(), args.batched.end()));
   const bool by_cond =
       p.cond && args.recurse.reach(p.cond, Mask(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(state)))[0];
   if (by_list || by_cond)

@@ -37,6 +37,10 @@ Mask loop_body_mask(const LoopParams& p, Mask in, Recurse& recurse);
 // Whether the condition depends on the consts and carries of a mask of the body's inputs.
 bool loop_cond_reached(const LoopParams& p, const Mask& body_in, Recurse& recurse);
 
+// Whether lanes that run together take different numbers of steps by something else than the condition: along lists of
+// their own, or because they did already before a batch axis was added.
+bool lanes_end_apart(const LoopParams& p, const Mask& batched);
+
 JvpResult loop_jvp(const JvpArgs& args);
 SplitResult loop_split(const SplitArgs& args);
 void loop_transpose(const TransposeArgs& args);

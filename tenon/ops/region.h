@@ -1,6 +1,7 @@
 // The ops that hold Programs: loop, cond, call. Every spelling of control flow is one of these.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "tenon/ir/bind.h"
@@ -41,6 +42,13 @@ struct CallParams {
 // list_active {axes} list  ->  list of bool[B…]: which lanes have an element there. Lanes run along the first axes of
 // the list's arrays, one axis a vmap, the outermost first.
 Array list_active(const Array& list, std::int64_t axes = 1);
+// list_select lanes: bool[B…], list, list  ->  list: of each lane the first list where `lanes` holds, else the second.
+Array list_select(const Array& lanes, const Array& yes, const Array& no);
+// Made of loops: a list without elements; f of every element; a value (or all elements) with a batch axis more in
+// front.
+Array empty_list(const Type& element);
+Array map_list(const Array& list, const std::function<Array(const Array&)>& f);
+Array one_for_all_lanes(const Array& a, const Dim& size);
 
 const OpInfo& loop_op();
 const OpInfo& cond_op();

@@ -7,7 +7,5 @@ namespace tenon {
 
 Array zeros_of(const Type& type);              // an empty list for list types
 Array sum_of(const Array& a, const Array& b);  // of equal types
-Array broadcast_to_batch(const Array& a,
-                         const Dim& size);  // one axis more in front; lists element by element are refused
 
 }  // namespace tenon

@@ -5,7 +5,7 @@
 namespace tenon {
 namespace {
 
-Mask make_reach(const Program& program, const Mask& in) {
+Mask make_reach(const Program& program, const Mask& in, Recurse& recurse) {
   std::vector<bool> reached(program.vars(), false);
   for (std::size_t i = 0; i < in.size(); ++i) reached[program.inputs()[i]] = in[i];
   for (const Eqn& eqn : program.eqns()) {
@@ -17,7 +17,7 @@ Mask make_reach(const Program& program, const Mask& in) {
     }
     if (!any) continue;
     if (eqn.op->split) {
-      const Mask outs = eqn.op->split->reach(eqn.params, operands, recurse());
+      const Mask outs = eqn.op->split->reach(eqn.params, operands, recurse);
       for (std::size_t i = 0; i < eqn.out.size(); ++i) reached[eqn.out[i]] = outs[i];
     } else {
       for (Var v : eqn.out) reached[v] = true;
@@ -30,27 +30,36 @@ Mask make_reach(const Program& program, const Mask& in) {
 
 class Transforms final : public Recurse {
  public:
-  Mask reach(const ProgramRef& p, const Mask& in) override { return tenon::reach(p, in); }
+  explicit Transforms(bool lanes) : lanes_(lanes) {}
+  Mask reach(const ProgramRef& p, const Mask& in) override {
+    static Memo<Mask> memo;
+    Hasher h;
+    h("reach")(p->hash())(lanes_);
+    hash_mask(h, in);
+    return memo.get(h.finish(), [&] { return make_reach(*p, in, *this); });
+  }
+  bool of_lanes() const override { return lanes_; }
   ProgramRef jvp(const ProgramRef& p, const Mask& in, const Mask& out) override { return tenon::jvp(p, in, out); }
   Partitioned partition(const ProgramRef& p, const PartitionRequest& r) override { return tenon::partition(p, r); }
   ProgramRef transpose(const ProgramRef& p, const TransposeRequest& r) override { return tenon::transpose(p, r); }
   ProgramRef vmap(const ProgramRef& p, const Mask& in, const Mask& out, const Dim& size) override {
     return tenon::vmap(p, in, out, size);
   }
+
+ private:
+  bool lanes_;
 };
 
 }  // namespace
 
-Mask reach(const ProgramRef& program, const Mask& in) {
-  static Memo<Mask> memo;
-  Hasher h;
-  h("reach")(program->hash());
-  hash_mask(h, in);
-  return memo.get(h.finish(), [&] { return make_reach(*program, in); });
-}
+Mask reach(const ProgramRef& program, const Mask& in) { return recurse().reach(program, in); }
 
 Recurse& recurse() {
-  static Transforms transforms;
+  static Transforms transforms(false);
+  return transforms;
+}
+Recurse& recurse_of_lanes() {
+  static Transforms transforms(true);
   return transforms;
 }
 

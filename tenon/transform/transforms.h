@@ -8,6 +8,7 @@ namespace tenon {
 
 // The same functions as an object, for the slots of region ops.
 Recurse& recurse();
+Recurse& recurse_of_lanes();  // for batch slots
 
 // True where a value can have a tangent: arrays (and lists of arrays) of real or complex dtype.
 bool has_tangent(const Type& type);

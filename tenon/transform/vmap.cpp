@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "tenon/ir/replay.h"
-#include "tenon/transform/constants.h"
+#include "tenon/ops/region.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 
@@ -44,7 +44,8 @@ ProgramRef make_vmap(const Program& program, const Mask& batched_in, const Mask&
       throw ShapeError(fmt::format("vmap: {} cannot be batched: {}.", eqn.op->name, eqn.op->batch.reason()));
     const Arrays operands = replay.operands(eqn);
     const Params params = replay.params(eqn);
-    const BatchResult result = (*eqn.op->batch)({params, operands, {masks.get(), eqn.in.size()}, size, recurse()});
+    const BatchResult result =
+        (*eqn.op->batch)({params, operands, {masks.get(), eqn.in.size()}, size, recurse_of_lanes()});
     for (std::size_t i = 0; i < eqn.out.size(); ++i) {
       replay.set(eqn.out[i], result.outputs[i]);
       batched[eqn.out[i]] = result.batched[i];
@@ -57,7 +58,7 @@ ProgramRef make_vmap(const Program& program, const Mask& batched_in, const Mask&
       throw ShapeError(
           fmt::format("vmap: output {} differs from lane to lane, but was asked for without a batch axis.", i),
           "Give it an out axis.");
-    outputs.push_back(batched_out[i] && !batched[v] ? broadcast_to_batch(replay.get(v), size) : replay.get(v));
+    outputs.push_back(batched_out[i] && !batched[v] ? one_for_all_lanes(replay.get(v), size) : replay.get(v));
   }
   return scope.finish(outputs, program.name() + "_vmap").program;
 }

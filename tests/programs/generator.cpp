@@ -285,7 +285,11 @@ class Generator {
           return !x;
       }
     }
-    if (is_complex(x.dtype())) return x == y;
+    if (is_complex(x.dtype())) return imag(x) > tenon::real(y) + 0.137;
+    if (real(x)) {  // what is nearly equal may be rounded to either side
+      const Array apart = y + 0.1379;
+      return c_.below(2) == 0 ? x < apart : x >= apart;
+    }
     switch (c_.below(6)) {
       case 0:
         return x < y;

@@ -95,7 +95,7 @@ std::string compare(const Values& got, const ProgramRef& p, const Values& in, co
   const std::string wrong = difference(got, want, tolerance);
   if (wrong.empty()) return wrong;
   for (int i = 0; i < 4; ++i)
-    if (!difference(run(p, nudged(in, tolerance * 1e-3)), want, tolerance).empty()) return {};
+    if (!difference(run(p, nudged(in, tolerance * 0.02)), want, tolerance).empty()) return {};
   return what + ": " + wrong;
 }
 
