@@ -1,7 +1,6 @@
 // Tenon: composable transformations of array programs. The only header a user includes.
 #pragma once
 
-#include "tenon/api/custom.h"
 #include "tenon/api/data.h"
 #include "tenon/api/jit.h"
 #include "tenon/api/loops.h"

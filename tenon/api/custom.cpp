@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include "tenon/ir/adapt.h"
-#include "tenon/ops/convert.h"
 #include "tenon/ops/custom.h"
-#include "tenon/ops/shape.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon::api_detail {
@@ -25,19 +23,6 @@ std::vector<std::size_t> tangible(std::span<const Type> types) {
   for (std::size_t i = 0; i < types.size(); ++i)
     if (has_tangent(types[i])) places.push_back(i);
   return places;
-}
-
-// What a rule returns for something of a type: nothing is zero, a number takes its dtype.
-Array fitted(const Array& given, const Type& wanted, std::string_view op, const std::string& what) {
-  if (given.empty()) return zeros_like(wanted);
-  const Type type = given.type();
-  if (type == wanted) return given;
-  if (type.is_array() && wanted.is_array() && type.shape == wanted.shape && given.weak())
-    return convert(given, wanted.dtype);
-  const std::string message = fmt::format("{}: {} is {}, not {}.", op, what, type.text(), wanted.text());
-  if (type.is_array() && wanted.is_array() && type.shape == wanted.shape)
-    throw DTypeError(message, "Convert it, with tn::convert().");
-  throw ShapeError(message, "Reduce it over the axes along which it was broadcast, or broadcast it.");
 }
 
 // The inputs of a traced function, in the order that an op's Program has: some of its arguments, and its captures
@@ -118,10 +103,11 @@ Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::spa
     require_count("custom_jvp", "the rule's result", given.size(), 2 * out.size());
     Arrays results;
     for (std::size_t i = 0; i < out.size(); ++i)
-      results.push_back(fitted(given[i], out[i], "custom_jvp", fmt::format("leaf {} of the rule's result", i)));
-    for (std::size_t i : out_places)
       results.push_back(
-          fitted(given[out.size() + i], out[i], "custom_jvp", fmt::format("leaf {} of the rule's tangent", i)));
+          fitted(given[i], out[i], "custom_jvp", [&] { return fmt::format("leaf {} of the rule's result", i); }));
+    for (std::size_t i : out_places)
+      results.push_back(fitted(given[out.size() + i], out[i], "custom_jvp",
+                               [&] { return fmt::format("leaf {} of the rule's tangent", i); }));
     return results;
   };
   const TracedFunction ruled = trace_types(by_rule, types, weak);
@@ -146,7 +132,7 @@ Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const
     Arrays given = forward(inputs);
     if (given.size() < out.size()) require_count("custom_vjp", "forward's result", given.size(), out.size());
     for (std::size_t i = 0; i < out.size(); ++i)
-      given[i] = fitted(given[i], out[i], "custom_vjp", fmt::format("leaf {} of forward's result", i));
+      given[i] = fitted(given[i], out[i], "custom_vjp", [&] { return fmt::format("leaf {} of forward's result", i); });
     return given;
   };
   const TracedFunction forwarded = trace_flat(go, arguments, all_concrete(arguments));
@@ -161,7 +147,8 @@ Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const
     require_count("custom_vjp", "what backward returns", given.size(), n);
     Arrays results;
     for (std::size_t i : in_places)
-      results.push_back(fitted(given[i], in[i], "custom_vjp", "backward's cotangent of " + argument_name(paths()[i])));
+      results.push_back(fitted(given[i], in[i], "custom_vjp",
+                               [&] { return "backward's cotangent of " + argument_name(paths()[i]); }));
     return results;
   };
   const TracedFunction pulled = trace_types(back, types, weak);

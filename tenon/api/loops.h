@@ -5,6 +5,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/region.h"
+#include "tenon/ops/shape.h"
 
 namespace tenon {
 

@@ -4,39 +4,13 @@
 
 #include <algorithm>
 
-#include "tenon/api/transforms.h"
 #include "tenon/base/log.h"
-#include "tenon/ir/unify.h"
+#include "tenon/ops/convert.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
-#include "tenon/transform/transforms.h"
 
 namespace tenon {
 namespace {
-
-Arrays with_captures(const TracedFunction& f, std::span<const Array> arguments) {
-  Arrays operands(arguments.begin(), arguments.end());
-  operands.insert(operands.end(), f.captures.begin(), f.captures.end());
-  return operands;
-}
-
-std::vector<bool> padded(std::vector<bool> mask, std::size_t size) {
-  mask.resize(size, false);
-  return mask;
-}
-
-// A Program on handles or values, wherever we are.
-Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands) {
-  if (Scope::top() != nullptr) return call(program, sizes, operands);
-  std::vector<Value> values;
-  for (const Array& operand : operands) values.push_back(operand.value());
-  std::vector<std::int64_t> known;
-  for (const Dim& d : sizes) known.push_back(d.value());
-  Arrays results;
-  for (Value& value : executor().run(program, known, values))
-    results.push_back(std::visit([](auto&& held) { return Array(std::move(held)); }, std::move(value)));
-  return results;
-}
 
 TracedFunction finish_trace(Scope& scope, const FlatFunction& f, const Arrays& inputs) {
   const Arrays outputs = [&] {
@@ -75,75 +49,24 @@ TracedFunction trace_types(const FlatFunction& f, std::span<const Type> types, c
   return finish_trace(scope, f, inputs);
 }
 
-Arrays apply(const TracedFunction& f, std::span<const Array> arguments) {
-  Arrays results = run_or_call(f.program, f.sizes, with_captures(f, arguments));
-  for (std::size_t i = 0; i < results.size(); ++i) results[i] = results[i].with_weak(f.weak[i]);
+Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands) {
+  if (Scope::top() != nullptr) return call(program, sizes, operands);
+  std::vector<Value> values;
+  for (const Array& operand : operands) values.push_back(operand.value());
+  std::vector<std::int64_t> known;
+  for (const Dim& d : sizes) known.push_back(d.value());
+  Arrays results;
+  for (Value& value : executor().run(program, known, values))
+    results.push_back(std::visit([](auto&& held) { return Array(std::move(held)); }, std::move(value)));
   return results;
 }
 
-Pullback vjp_flat(const TracedFunction& f, std::span<const Array> arguments, const std::vector<bool>& active,
-                  const std::vector<bool>& differentiated) {
-  const Arrays operands = with_captures(f, arguments);
-  const Partitioned parts = linearize(f.program, padded(active, operands.size()), differentiated);
-  const Arrays first = run_or_call(parts.first, f.sizes, operands);
-  Arrays residuals;
-  for (const auto& r : parts.residuals) {
-    using From = Partitioned::Residual::From;
-    residuals.push_back(r.from == From::input    ? operands[r.index]
-                        : r.from == From::output ? first[r.index]
-                                                 : first[differentiated.size() + r.index]);
-  }
-  TransposeRequest request{.linear_in = Mask(parts.second->inputs().size(), false),
-                           .cotangents = Mask(parts.second->outputs().size(), true),
-                           .accumulate = {}};
-  std::fill(request.linear_in.begin(), request.linear_in.end() - static_cast<std::ptrdiff_t>(residuals.size()), true);
-  const ProgramRef backward = transpose(parts.second, request);
-  // Sizes of the second part: the function's own, or those that the residuals' types show.
-  SizeBinding own, shown;
-  for (std::size_t i = 0; i < f.sizes.size(); ++i) own.emplace(f.program->size_params()[i], f.sizes[i]);
-  const Program& second = *parts.second;
-  for (std::size_t i = 0; i < residuals.size(); ++i)
-    unify(second.type(second.inputs()[second.inputs().size() - residuals.size() + i]), residuals[i].type(), shown);
-  std::vector<Dim> sizes;
-  for (std::size_t i = 0; i < parts.second_sizes.size(); ++i)
-    sizes.push_back(parts.second_sizes[i] ? substitute(*parts.second_sizes[i], own)
-                                          : shown.at(second.size_params()[i]));
-  Pullback result;
-  result.outputs.assign(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(differentiated.size()));
-  result.pull = [backward, residuals, sizes](std::span<const Array> cotangents) {
-    Arrays in = residuals;
-    in.insert(in.end(), cotangents.begin(), cotangents.end());
-    std::vector<Type> types;
-    for (const Array& a : in) types.push_back(a.type());
-    return run_or_call(backward, infer_sizes(*backward, types, sizes), in);
-  };
-  return result;
-}
-
-Arrays jvp_flat(const TracedFunction& f, std::span<const Array> arguments, std::span<const Array> tangents,
-                const std::vector<bool>& active, const std::vector<bool>& differentiated) {
-  Arrays operands = with_captures(f, arguments);
-  const ProgramRef forward = jvp(f.program, padded(active, operands.size()), differentiated);
-  operands.insert(operands.end(), tangents.begin(), tangents.end());
-  return run_or_call(forward, f.sizes, operands);
-}
-
-Arrays vmap_flat(const TracedFunction& f, std::span<const Array> arguments, const std::vector<bool>& batched,
-                 const Dim& size) {
-  const Arrays operands = with_captures(f, arguments);
-  const ProgramRef lanes =
-      vmap(f.program, padded(batched, operands.size()), Mask(f.program->outputs().size(), true), size);
-  std::vector<Dim> sizes = f.sizes;
-  if (!size.known()) sizes.push_back(size);
-  return run_or_call(lanes, sizes, operands);
-}
-
-void require_differentiable(const Array& argument, const std::string& path, std::string_view op) {
-  const Type type = argument.type();
-  if (has_tangent(type)) return;
-  throw DifferentiationError(fmt::format("{}: the argument{}{} is {}, which has no derivative.", op,
-                                         path.empty() ? "" : " ", path, type.text()),
-                             "Convert it to a floating dtype, or choose other arguments with argnum.");
+Arrays apply(const TracedFunction& f, std::span<const Array> arguments) {
+  Arrays operands(arguments.begin(), arguments.end());
+  operands.insert(operands.end(), f.captures.begin(), f.captures.end());
+  Arrays results = run_or_call(f.program, f.sizes, operands);
+  for (std::size_t i = 0; i < results.size(); ++i) results[i] = results[i].with_weak(f.weak[i]);
+  return results;
 }
 
 namespace api_detail {
@@ -163,24 +86,15 @@ std::string argument_name(const std::string& path) {
   return "argument " + path.substr(1, end - 1) + (rest.empty() ? "" : ", leaf " + rest);
 }
 
-void require_one_scalar(std::span<const Type> outputs, std::string_view op) {
-  if (!outputs.empty() && outputs[0].is_array() && outputs[0].rank() == 0 && is_real(outputs[0].dtype)) return;
-  throw DifferentiationError(
-      fmt::format("{}: the function returns {}, not one real number.", op,
-                  outputs.empty() ? "no array" : outputs[0].text()),
-      "Reduce it first, with sum() or mean(); or use jacrev() for all derivatives, vjp() for a product with them.");
-}
-
-TracedFunction trace_lane(const FlatFunction& f, std::span<const Array> arguments, const std::vector<bool>& batched) {
-  std::vector<Type> types;
-  std::vector<bool> weak;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    Type t = arguments[i].type();
-    if (batched[i]) t.shape = t.shape.without_axis(0);
-    types.push_back(t);
-    weak.push_back(arguments[i].weak());
-  }
-  return trace_types(f, types, weak);
+Array fitted(const Array& given, const Type& wanted, std::string_view op, const std::function<std::string()>& what) {
+  if (given.empty()) return zeros_like(wanted);
+  const Type type = given.type();
+  if (type == wanted) return given.with_weak(false);
+  const bool same_shape = type.is_array() && wanted.is_array() && type.shape == wanted.shape;
+  if (same_shape && given.weak()) return convert(given, wanted.dtype).with_weak(false);
+  const std::string message = fmt::format("{}: {} is {}, not {}.", op, what(), type.text(), wanted.text());
+  if (same_shape) throw DTypeError(message, "Convert it, with tn::convert().");
+  throw ShapeError(message, "Reduce it over the axes along which it was broadcast, or broadcast it.");
 }
 
 }  // namespace api_detail

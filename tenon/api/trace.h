@@ -30,25 +30,8 @@ TracedFunction trace_types(const FlatFunction& f, std::span<const Type> types, c
 // Runs (or, inside a trace, binds a call of) a traced function.
 Arrays apply(const TracedFunction& f, std::span<const Array> arguments);
 
-// The outputs of f, and a function from cotangents of the outputs in `differentiated` to those of the arguments in
-// `active`.
-struct Pullback {
-  Arrays outputs;
-  std::function<Arrays(std::span<const Array>)> pull;
-};
-Pullback vjp_flat(const TracedFunction& f, std::span<const Array> arguments, const std::vector<bool>& active,
-                  const std::vector<bool>& differentiated);
-
-// Outputs, then the tangents of those that have any.
-Arrays jvp_flat(const TracedFunction& f, std::span<const Array> arguments, std::span<const Array> tangents,
-                const std::vector<bool>& active, const std::vector<bool>& differentiated);
-
-// f over a new axis 0 of the arguments in `batched`; every output gets it.
-Arrays vmap_flat(const TracedFunction& f, std::span<const Array> arguments, const std::vector<bool>& batched,
-                 const Dim& size);
-
-// Throws DifferentiationError where an argument is not of a floating dtype.
-void require_differentiable(const Array& argument, const std::string& path, std::string_view op);
+// A Program on handles or values: a call where a trace is open, else it runs.
+Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands);
 
 namespace api_detail {
 
@@ -56,6 +39,9 @@ namespace api_detail {
 bool all_concrete(std::span<const Array> arrays);
 // A path in the tuple of arguments, as "<1>.w", as users speak of it: "argument 1, leaf .w".
 std::string argument_name(const std::string& path);
+// A tangent or cotangent that a user gives for something of a type: nothing is zero, and a number takes the dtype.
+// Throws ShapeError or DTypeError that names it.
+Array fitted(const Array& given, const Type& wanted, std::string_view op, const std::function<std::string()>& what);
 
 }  // namespace api_detail
 }  // namespace tenon

@@ -87,8 +87,14 @@ inline NoPath step(NoPath, const char*, std::size_t, const char*) { return {}; }
 inline std::string step(const std::string& path, const char* before, std::size_t i, const char* behind) {
   return path + before + std::to_string(i) + behind;
 }
-inline NoPath step(NoPath, const char*) { return {}; }
-inline std::string step(const std::string& path, const char* what) { return path + what; }
+inline NoPath step(NoPath, const char*, std::size_t) { return {}; }
+inline std::string step(const std::string& path, const char* what, std::size_t) { return path + what; }
+// The same by numbers: of the field or element taken at each step.
+using Place = std::vector<std::size_t>;
+inline Place step(Place place, const char*, std::size_t i, const char* = nullptr) {
+  place.push_back(i);
+  return place;
+}
 
 // Calls leaf(array, path) for each Array in order, and fixed(value) for what is static: sizes of containers, keys,
 // numbers.
@@ -103,9 +109,10 @@ void visit(T& value, Leaf&& leaf, Fixed&& fixed, const Path& path = {}) {
     for (std::size_t i = 0; i < value.size(); ++i) visit(value[i], leaf, fixed, step(path, "[", i, "]"));
   } else if constexpr (d::is_map<U>) {
     fixed(value.size());
+    std::size_t i = 0;
     for (auto& [key, item] : value) {
       fixed(key);
-      visit(item, leaf, fixed, step(path, "[…]"));
+      visit(item, leaf, fixed, step(path, "[…]", i++));
     }
   } else if constexpr (d::is_optional<U>) {
     fixed(value.has_value());
@@ -137,6 +144,20 @@ template <class T>
 Arrays leaves(const T& value) {
   Arrays result;
   visit(value, [&](const Array& a, auto) { result.push_back(a); }, [](const auto&) {});
+  return result;
+}
+
+template <class T>
+std::size_t count(const T& value) {
+  std::size_t leaves = 0;
+  visit(value, [&](const Array&, auto) { ++leaves; }, [](const auto&) {});
+  return leaves;
+}
+
+template <class T>
+std::vector<Place> places(const T& value) {
+  std::vector<Place> result;
+  visit(value, [&](const Array&, const Place& place) { result.push_back(place); }, [](const auto&) {}, Place());
   return result;
 }
 

@@ -1,0 +1,302 @@
+// Derivatives of flat functions: traced, checked with the names of arguments, and bound as calls of the memoised
+// results of linearize, transpose and vmap.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tenon/api/jacobian.h"
+#include "tenon/api/tangents.h"
+#include "tenon/ir/unify.h"
+#include "tenon/ops/indexing.h"
+#include "tenon/ops/shape.h"
+#include "tenon/transform/transforms.h"
+
+namespace tenon::api_detail {
+namespace {
+
+Arrays joined(std::span<const Array> a, std::span<const Array> b) {
+  Arrays all(a.begin(), a.end());
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+// The leaves of chosen arguments that are differentiated; those of integers are refused, or left out.
+Mask active_leaves(std::string_view op, const Arguments& arguments, bool refuse) {
+  Mask active = arguments.chosen;
+  for (std::size_t i = 0; i < active.size(); ++i) {
+    if (!active[i]) continue;
+    const Type type = arguments.leaves[i].type();
+    active[i] = has_tangent(type);
+    if (active[i] || !refuse) continue;
+    throw DifferentiationError(
+        fmt::format("{}: {} is {}, which has no derivative.", op, argument_name(arguments.paths()[i]), type.text()),
+        "Convert it to a floating dtype, or choose other arguments, as in grad<1>(f).");
+  }
+  return active;
+}
+
+TracedFunction trace_at(const FlatFunction& f, const Arguments& arguments) {
+  return trace_flat(f, arguments.leaves, all_concrete(arguments.leaves));
+}
+
+// The outputs that are differentiated: the first `count` that have a tangent.
+Mask differentiable(const TracedFunction& f, std::size_t count) {
+  Mask mask;
+  for (Var v : f.program->outputs()) mask.push_back(mask.size() < count && has_tangent(f.program->type(v)));
+  return mask;
+}
+
+// A Program linearised at operands: what was computed, and the parts that its linear half reads.
+struct Linearized {
+  Arrays outputs;
+  Arrays residuals;
+  ProgramRef second;       // tangents, residuals -> tangents
+  std::vector<Dim> sizes;  // of second
+};
+
+Linearized linearize_at(const TracedFunction& f, std::span<const Array> arguments, Mask active,
+                        const Mask& differentiated) {
+  const Arrays operands = joined(arguments, f.captures);
+  active.resize(operands.size(), false);
+  const Partitioned parts = linearize(f.program, active, differentiated);
+  Arrays first = run_or_call(parts.first, f.sizes, operands);
+  Linearized result;
+  for (const auto& r : parts.residuals) {
+    using From = Partitioned::Residual::From;
+    result.residuals.push_back(r.from == From::input    ? operands[r.index]
+                               : r.from == From::output ? first[r.index]
+                                                        : first[differentiated.size() + r.index]);
+  }
+  // Sizes of the second part: the function's own, or those that the residuals' types show.
+  SizeBinding own, shown;
+  for (std::size_t i = 0; i < f.sizes.size(); ++i) own.emplace(f.program->size_params()[i], f.sizes[i]);
+  const Program& second = *parts.second;
+  for (std::size_t i = 0; i < result.residuals.size(); ++i)
+    unify(second.type(second.inputs()[second.inputs().size() - result.residuals.size() + i]),
+          result.residuals[i].type(), shown);
+  for (std::size_t i = 0; i < parts.second_sizes.size(); ++i)
+    result.sizes.push_back(parts.second_sizes[i] ? substitute(*parts.second_sizes[i], own)
+                                                 : shown.at(second.size_params()[i]));
+  first.resize(differentiated.size());
+  for (std::size_t i = 0; i < first.size(); ++i) first[i] = first[i].with_weak(f.weak[i]);
+  result.outputs = std::move(first);
+  result.second = parts.second;
+  return result;
+}
+
+// Cotangents of the differentiated outputs to those of the active arguments.
+struct Pullback {
+  Arrays outputs;
+  Arrays residuals;
+  ProgramRef backward;
+  std::vector<Dim> sizes;
+
+  Arrays pull(std::span<const Array> cotangents) const { return run(backward, cotangents); }
+  // A batch of cotangents, lanes in front; so are the results.
+  Arrays pull_lanes(std::span<const Array> cotangents, const Dim& size) const {
+    Mask batched(residuals.size(), false);
+    batched.resize(residuals.size() + cotangents.size(), true);
+    return run(vmap(backward, batched, Mask(backward->outputs().size(), true), size), cotangents);
+  }
+
+ private:
+  Arrays run(const ProgramRef& program, std::span<const Array> cotangents) const {
+    const Arrays in = joined(residuals, cotangents);
+    std::vector<Type> types;
+    for (const Array& a : in) types.push_back(a.type());
+    return run_or_call(program, infer_sizes(*program, types, sizes), in);
+  }
+};
+
+Pullback pullback_at(const TracedFunction& f, std::span<const Array> arguments, const Mask& active,
+                     const Mask& differentiated) {
+  Linearized linear = linearize_at(f, arguments, active, differentiated);
+  TransposeRequest request{.linear_in = Mask(linear.second->inputs().size(), false),
+                           .cotangents = Mask(linear.second->outputs().size(), true),
+                           .accumulate = {}};
+  std::fill(request.linear_in.begin(), request.linear_in.end() - static_cast<std::ptrdiff_t>(linear.residuals.size()),
+            true);
+  return {std::move(linear.outputs), std::move(linear.residuals), transpose(linear.second, request),
+          std::move(linear.sizes)};
+}
+
+// Empty arrays elsewhere.
+Arrays spread(std::span<const Array> some, const Mask& mask) {
+  Arrays all(mask.size());
+  for (std::size_t i = 0, k = 0; i < mask.size(); ++i)
+    if (mask[i]) all[i] = some[k++];
+  return all;
+}
+
+void require_as_many(std::string_view op, std::string_view what, std::size_t have, std::size_t want) {
+  if (have == want) return;
+  throw TreeError(fmt::format("{}: {} have {} arrays, not {}.", op, what, have, want),
+                  "Give a tree with the same containers.");
+}
+
+// What is given for the members of a mask, each fitted to its type.
+Arrays fitted_only(std::string_view op, std::span<const Array> given, const Mask& mask,
+                   const std::function<Type(std::size_t)>& type, const std::function<std::string(std::size_t)>& name) {
+  Arrays some;
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    if (mask[i]) some.push_back(fitted(given[i], type(i), op, [&] { return name(i); }));
+  return some;
+}
+
+// A batch of unit vectors over several arrays together: lane k has a one at the k-th of all their elements.
+struct Units {
+  std::int64_t total = 0;
+  std::vector<std::int64_t> from;  // the first lane of each array
+  Arrays arrays;                   // [total, axes…]
+
+  // The lanes of array i, of its type.
+  Array part(const Array& lanes, std::size_t i, const Type& type) const {
+    return slice_in_dim(lanes, from[i], from[i] + type.shape.elements().value(), 0);
+  }
+};
+Units units_of(std::string_view op, std::span<const Type> types) {
+  Units units;
+  for (const Type& t : types) {
+    if (!t.is_array() || !t.shape.known())
+      throw DifferentiationError(fmt::format("{}: {} has no known number of elements.", op, t.text()),
+                                 "Use jvp or vjp, which need none.");
+    units.from.push_back(units.total);
+    units.total += t.shape.elements().value();
+  }
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const std::int64_t n = types[i].shape.elements().value();
+    const Array columns = slice_in_dim(eye(units.total, types[i].dtype), units.from[i], units.from[i] + n, 1);
+    units.arrays.push_back(reshape(columns, types[i].shape.with_axis(0, Dim(units.total))));
+  }
+  return units;
+}
+
+Shape product_shape(const Type& result, const Type& argument) {
+  Shape shape = result.shape;
+  for (const Dim& d : argument.shape) shape.push_back(d);
+  return shape;
+}
+
+// By reverse mode: for each output and active leaf, [elements of the output, axes of the leaf…].
+std::vector<Arrays> rows_of(std::string_view op, const TracedFunction& f, const Arguments& arguments,
+                            const Mask& active, const Mask& differentiated, Arrays& outputs,
+                            std::span<const Type> out) {
+  const Pullback pullback = pullback_at(f, arguments.leaves, active, differentiated);
+  outputs = pullback.outputs;
+  const Units units = units_of(op, out);
+  const Arrays all = pullback.pull_lanes(units.arrays, Dim(units.total));
+  std::vector<Arrays> rows(out.size());
+  for (std::size_t r = 0; r < out.size(); ++r)
+    for (const Array& leaf : all) rows[r].push_back(units.part(leaf, r, out[r]));
+  return rows;
+}
+
+// By forward mode: for each output and active leaf, [axes of the output…, elements of the leaf].
+std::vector<Arrays> columns_of(std::string_view op, const TracedFunction& f, const Arguments& arguments, Mask active,
+                               const Mask& differentiated, Arrays& outputs, std::span<const Type> in) {
+  const Arrays operands = joined(arguments.leaves, f.captures);
+  active.resize(operands.size(), false);
+  const ProgramRef forward = jvp(f.program, active, differentiated);
+  const Units units = units_of(op, in);
+  Mask batched(operands.size(), false), lanes(differentiated.size(), false);
+  batched.resize(forward->inputs().size(), true);
+  lanes.resize(forward->outputs().size(), true);
+  const Arrays all =
+      run_or_call(vmap(forward, batched, lanes, Dim(units.total)), f.sizes, joined(operands, units.arrays));
+  outputs.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(differentiated.size()));
+  std::vector<Arrays> columns(all.size() - differentiated.size());
+  for (std::size_t r = 0; r < columns.size(); ++r)
+    for (std::size_t a = 0; a < in.size(); ++a)
+      columns[r].push_back(move_axis(units.part(all[differentiated.size() + r], a, in[a]), 0, -1));
+  return columns;
+}
+
+}  // namespace
+
+FlatGradient gradient_flat(std::string_view op, const FlatFunction& f, const Arguments& arguments) {
+  const Mask active = active_leaves(op, arguments, true);
+  const TracedFunction traced = trace_at(f, arguments);
+  const Type out = traced.program->type(traced.program->outputs()[0]);
+  if (!out.is_array() || out.rank() != 0 || !is_real(out.dtype))
+    throw DifferentiationError(
+        fmt::format("{}: the function returns {}, not one real number.", op, out.text()),
+        "Reduce it first, with sum() or mean(); or use jacrev() for all derivatives, vjp() for a product with them.");
+  const Pullback pullback = pullback_at(traced, arguments.leaves, active, differentiable(traced, 1));
+  return {pullback.outputs, spread(pullback.pull(Arrays{ones_like(out)}), active)};
+}
+
+Arrays jvp_flat(const FlatFunction& f, const Arguments& arguments, std::span<const Array> tangents) {
+  require_as_many("jvp", "the tangents", tangents.size(), arguments.leaves.size());
+  Mask active = active_leaves("jvp", arguments, false);
+  const Arrays given = fitted_only(
+      "jvp", tangents, active, [&](std::size_t i) { return arguments.leaves[i].type(); },
+      [&](std::size_t i) { return "the tangent of " + argument_name(arguments.paths()[i]); });
+  const TracedFunction traced = trace_at(f, arguments);
+  const Mask differentiated = differentiable(traced, traced.program->outputs().size());
+  const Arrays operands = joined(arguments.leaves, traced.captures);
+  active.resize(operands.size(), false);
+  const Arrays results =
+      run_or_call(jvp(traced.program, active, differentiated), traced.sizes, joined(operands, given));
+  const std::span<const Array> all(results);
+  return joined(all.first(differentiated.size()), spread(all.subspan(differentiated.size()), differentiated));
+}
+
+FlatLinear vjp_flat(const FlatFunction& f, const Arguments& arguments) {
+  const Mask active = active_leaves("vjp", arguments, false);
+  const TracedFunction traced = trace_at(f, arguments);
+  const Mask differentiated = differentiable(traced, traced.program->outputs().size());
+  const Pullback pullback = pullback_at(traced, arguments.leaves, active, differentiated);
+  return {pullback.outputs, [pullback, active, differentiated](std::span<const Array> cotangents) {
+            require_as_many("vjp", "the cotangents", cotangents.size(), differentiated.size());
+            const Arrays given = fitted_only(
+                "vjp", cotangents, differentiated, [&](std::size_t i) { return pullback.outputs[i].type(); },
+                [&](std::size_t i) { return fmt::format("the cotangent of leaf {} of the result", i); });
+            return spread(pullback.pull(given), active);
+          }};
+}
+
+FlatLinear linearize_flat(const FlatFunction& f, const Arguments& arguments) {
+  const Mask active = active_leaves("linearize", arguments, false);
+  const TracedFunction traced = trace_at(f, arguments);
+  const Mask differentiated = differentiable(traced, traced.program->outputs().size());
+  const Linearized linear = linearize_at(traced, arguments.leaves, active, differentiated);
+  std::vector<Type> types;
+  for (const Array& a : arguments.leaves) types.push_back(a.type());
+  return {linear.outputs, [linear, active, differentiated, types](std::span<const Array> tangents) {
+            require_as_many("linearize", "the tangents", tangents.size(), active.size());
+            const Arrays given = fitted_only(
+                "linearize", tangents, active, [&](std::size_t i) { return types[i]; },
+                [&](std::size_t i) { return fmt::format("the tangent of leaf {} of the arguments", i); });
+            return spread(run_or_call(linear.second, linear.sizes, joined(given, linear.residuals)), differentiated);
+          }};
+}
+
+FlatJacobian jacobian_flat(Mode mode, std::string_view op, const FlatFunction& f, const Arguments& arguments,
+                           const std::function<std::size_t()>& count) {
+  const Mask active = active_leaves(op, arguments, true);
+  const TracedFunction traced = trace_at(f, arguments);
+  const Mask differentiated = differentiable(traced, count());
+  std::vector<Type> in, out;
+  for (std::size_t i = 0; i < active.size(); ++i)
+    if (active[i]) in.push_back(arguments.leaves[i].type());
+  for (std::size_t i = 0; i < count(); ++i) {
+    out.push_back(traced.program->type(traced.program->outputs()[i]));
+    if (!differentiated[i])
+      throw DifferentiationError(
+          fmt::format("{}: leaf {} of the result is {}, which has no derivative.", op, i, out.back().text()),
+          "Return it as an auxiliary result, with tn::has_aux; or convert it to a floating dtype.");
+  }
+  Arrays outputs;
+  const std::vector<Arrays> products = mode == Mode::reverse
+                                           ? rows_of(op, traced, arguments, active, differentiated, outputs, out)
+                                           : columns_of(op, traced, arguments, active, differentiated, outputs, in);
+  FlatJacobian jacobian{std::move(outputs), {}};
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    Arrays row;
+    for (std::size_t a = 0; a < in.size(); ++a) row.push_back(reshape(products[r][a], product_shape(out[r], in[a])));
+    for (Array& block : spread(row, active)) jacobian.blocks.push_back(std::move(block));
+  }
+  return jacobian;
+}
+
+}  // namespace tenon::api_detail

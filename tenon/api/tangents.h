@@ -1,0 +1,100 @@
+// jvp, vjp, linearize, hvp: products with derivatives; stop_gradient of trees.
+#pragma once
+
+#include "tenon/api/grad.h"
+#include "tenon/ops/indexing.h"
+
+namespace tenon {
+
+namespace api_detail {
+
+// Forward mode of all arguments that have tangents: outputs, then their tangents (empty for those that have none).
+Arrays jvp_flat(const FlatFunction& f, const Arguments& arguments, std::span<const Array> tangents);
+
+// The outputs of f, and a linear function: of cotangents of the outputs, or of tangents of the arguments. Neither runs
+// f again.
+struct FlatLinear {
+  Arrays outputs;
+  FlatFunction apply;
+};
+FlatLinear vjp_flat(const FlatFunction& f, const Arguments& arguments);
+FlatLinear linearize_flat(const FlatFunction& f, const Arguments& arguments);
+
+template <class T>
+using Lifted = std::remove_cvref_t<decltype(lifted<true>(std::declval<const T&>()))>;
+template <class... Args>
+Arguments every_argument(const Arrays& leaves, const Args&... args) {
+  return {leaves, std::vector<bool>(leaves.size(), true), [&] { return tree::paths(std::tie(args...)); }};
+}
+
+}  // namespace api_detail
+
+// std::pair(f(primals…), its tangent, a tree like it): arguments and tangents are tuples. Integers and booleans have no
+// tangent: what stands in their place is not read, and in the result it is an empty Array.
+//   auto [y, dy] = tn::jvp(f, std::tuple(x), std::tuple(dx));
+// Throws TreeError, ShapeError or DTypeError naming the argument where a tangent does not match it.
+template <class F, class... Args, class... Tangents>
+auto jvp(F f, const std::tuple<Args...>& primals, const std::tuple<Tangents...>& tangents) {
+  static_assert(sizeof...(Args) == sizeof...(Tangents), "jvp: a tuple of arguments and one of as many tangents");
+  return std::apply(
+      [&](const auto&... args) {
+        api_detail::Flattened<F, std::remove_cvref_t<decltype(args)>...> flat(f, args...);
+        const std::tuple<api_detail::Lifted<Tangents>...> given(tangents);
+        const Arrays both = api_detail::jvp_flat(flat.function, api_detail::every_argument(flat.arguments, args...),
+                                                 tree::leaves(given));
+        const std::span<const Array> all(both);
+        return std::pair(flat.rebuild(all), flat.rebuild(all.subspan(all.size() / 2)));
+      },
+      std::tuple<api_detail::Lifted<Args>...>(primals));
+}
+
+// std::pair(f(args…), pull): pull maps a cotangent, a tree like the result, to a tuple of cotangents like the
+// arguments; of integers and booleans they are empty Arrays. It can be called again; f is not run again.
+//   auto [y, pull] = tn::vjp(f, x, w);   auto [dx, dw] = pull(tn::ones_like(y));
+template <class F, class... Given>
+auto vjp(F f, const Given&... given) {
+  return [&]<class... Args>(const Args&... args) {
+    api_detail::Flattened<F, Args...> flat(f, args...);
+    auto linear = api_detail::vjp_flat(flat.function, api_detail::every_argument(flat.arguments, args...));
+    auto result = flat.rebuild(linear.outputs);
+    auto pull = [apply = linear.apply, arguments = std::tuple<Args...>(args...)](const decltype(result)& cotangents) {
+      return tree::with_leaves(arguments, apply(tree::leaves(cotangents)));
+    };
+    return std::pair(std::move(result), std::move(pull));
+  }(api_detail::lifted<true>(given)...);
+}
+
+// std::pair(f(args…), push): push maps tangents, trees like the arguments, to the tangent of the result. It can be
+// called again; f is not run again.
+//   auto [y, push] = tn::linearize(f, x);   auto dy = push(dx);
+template <class F, class... Given>
+auto linearize(F f, const Given&... given) {
+  return [&]<class... Args>(const Args&... args) {
+    api_detail::Flattened<F, Args...> flat(f, args...);
+    auto linear = api_detail::linearize_flat(flat.function, api_detail::every_argument(flat.arguments, args...));
+    auto result = flat.rebuild(linear.outputs);
+    auto push = [apply = linear.apply, flat](const Args&... tangents) {
+      return flat.rebuild(apply(tree::leaves(std::tie(tangents...))));
+    };
+    return std::pair(std::move(result), std::move(push));
+  }(api_detail::lifted<true>(given)...);
+}
+
+// The Hessian of f in its first argument, a tree, times a tree like it; without the Hessian: the tangent of the
+// gradient. Further arguments are constants.
+//   Params h = tn::hvp(loss, params, direction, x, y);
+template <class F, class T, class... Rest>
+T hvp(F f, const T& x, const T& v, const Rest&... rest) {
+  auto gradient = [&](const T& at) { return grad(std::ref(f))(at, rest...); };
+  return jvp(gradient, std::tuple<T>(x), std::tuple<T>(v)).second;
+}
+
+// A tree of values through which no derivative flows.
+template <class T>
+  requires(!std::is_convertible_v<const T&, Operand>)
+T stop_gradient(const T& values, const Source& where = std::source_location::current()) {
+  const SourceScope place(where);
+  return tree::map([](const Array& a) { return stop_gradient(a); }, values);
+}
+
+}  // namespace tenon

@@ -1,0 +1,159 @@
+// Batching of flat functions: axes for leaves, lanes to the front, results back to where their axis is asked for.
+#include "tenon/api/vmap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tenon/ops/shape.h"
+#include "tenon/transform/transforms.h"
+
+namespace tenon::api_detail {
+namespace {
+
+using Axis = std::optional<std::int64_t>;
+
+// "argument 1, leaf .0.2"; of results "result, leaf .0".
+std::string name_of(const tree::Place& place, bool argument) {
+  std::string path;
+  for (std::size_t i = argument ? 1 : 0; i < place.size(); ++i) path += fmt::format(".{}", place[i]);
+  const std::string root = argument ? fmt::format("argument {}", place[0]) : "the result";
+  return path.empty() ? root : root + ", leaf " + path;
+}
+
+// Axes of leaves by a prefix of their tree.
+class Prefix {
+ public:
+  Prefix(std::string_view option, std::span<const tree::Place> places, bool arguments)
+      : option_(option), places_(places), arguments_(arguments), axes_(places.size()) {}
+  std::vector<Axis> resolve(const AxisTree& axes) {
+    fill(axes, 0, 0, places_.size());
+    return std::move(axes_);
+  }
+
+ private:
+  // Leaves [from, to) agree in their first `depth` steps.
+  void fill(const AxisTree& axes, std::size_t depth, std::size_t from, std::size_t to) {
+    if (!axes.is_list()) {
+      std::fill(axes_.begin() + static_cast<std::ptrdiff_t>(from), axes_.begin() + static_cast<std::ptrdiff_t>(to),
+                axes.axis());
+      return;
+    }
+    const std::size_t entries = axes.entries().size();
+    std::size_t used = 0;
+    while (from < to) {
+      if (places_[from].size() <= depth)
+        throw ShapeError(fmt::format("vmap: {} has a list where {} is one array.", option_, name_at(from, depth)),
+                         "Give one axis, or tn::none, there.");
+      const std::size_t entry = places_[from][depth];
+      std::size_t end = from;
+      while (end < to && places_[end].size() > depth && places_[end][depth] == entry) ++end;
+      if (entry >= entries) {
+        const bool top = arguments_ && depth == 0;
+        throw ShapeError(
+            fmt::format("vmap: {} has {} {}, but {} has more {}.", option_, entries, entries == 1 ? "entry" : "entries",
+                        top ? "the function" : name_at(from, depth), top ? "arguments" : "fields or elements"),
+            "Give an axis, or tn::none, for each of them; or one for all.");
+      }
+      used = std::max(used, entry + 1);
+      fill(axes.entries()[entry], depth + 1, from, end);
+      from = end;
+    }
+    for (std::size_t i = used; i < entries; ++i)
+      if (axes.entries()[i].is_list() || axes.entries()[i].axis())
+        throw ShapeError(fmt::format("vmap: {} has {} entries where there are arrays for {}.", option_, entries, used),
+                         "Give an entry for each argument, field or element.");
+  }
+  std::string name_at(std::size_t leaf, std::size_t depth) const {
+    const tree::Place prefix(places_[leaf].begin(), places_[leaf].begin() + static_cast<std::ptrdiff_t>(depth));
+    return arguments_ && prefix.empty() ? "the function" : name_of(prefix, arguments_);
+  }
+
+  std::string_view option_;
+  std::span<const tree::Place> places_;
+  bool arguments_;
+  std::vector<Axis> axes_;
+};
+
+struct Lanes {
+  Arrays operands;  // lanes in front
+  Mask batched;
+  Dim size;
+};
+
+Lanes lanes_first(const FlatVmap& call, const VmapOptions& options) {
+  const std::vector<Axis> axes = Prefix("in_axes", call.places, true).resolve(options.in_axes);
+  Lanes lanes{call.arguments, Mask(axes.size(), false), Dim()};
+  std::optional<Dim> size = options.size;
+  std::string said = "the option `size`";
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!axes[i]) continue;
+    const Type type = call.arguments[i].type();
+    const std::string name = name_of(call.places[i], true);
+    const auto rank = static_cast<std::int64_t>(type.rank());
+    if (!type.is_array() || *axes[i] >= rank || *axes[i] < -rank)
+      throw ShapeError(fmt::format("vmap: {} is {}, which has no axis {}.", name, type.text(), *axes[i]),
+                       "Name an axis of it in in_axes, or tn::none where it is the same for all lanes.");
+    lanes.batched[i] = true;
+    lanes.operands[i] = move_axis(call.arguments[i], *axes[i], 0).with_weak(call.arguments[i].weak());
+    const Dim here = lanes.operands[i].dim(0);
+    if (size && *size != here)
+      throw ShapeError(fmt::format("vmap: {} has {} lanes along axis {}, {} says {}.", name, here.text(), *axes[i],
+                                   said, size->text()),
+                       "All mapped axes have one size.");
+    if (!size) said = name;
+    size = here;
+  }
+  if (!size)
+    throw ShapeError("vmap: no argument is mapped.",
+                     "Name an axis in in_axes, or say how many lanes there are with `size`.");
+  lanes.size = *size;
+  return lanes;
+}
+
+TracedFunction trace_lane(const FlatFunction& f, const Lanes& lanes) {
+  std::vector<Type> types;
+  std::vector<bool> weak;
+  for (std::size_t i = 0; i < lanes.operands.size(); ++i) {
+    Type t = lanes.operands[i].type();
+    if (lanes.batched[i]) t.shape = t.shape.without_axis(0);
+    types.push_back(t);
+    weak.push_back(lanes.operands[i].weak());
+  }
+  return trace_types(f, types, weak);
+}
+
+}  // namespace
+
+Arrays vmap_flat(const FlatVmap& call, const VmapOptions& options) {
+  const Lanes lanes = lanes_first(call, options);
+  const TracedFunction f = trace_lane(call.f, lanes);
+  const std::vector<tree::Place> places = call.out_places();
+  const std::vector<Axis> axes = Prefix("out_axes", places, false).resolve(options.out_axes);
+  Mask in = lanes.batched, out;
+  in.resize(f.program->inputs().size(), false);
+  const Mask differs = reach(f.program, in);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    out.push_back(axes[i].has_value());
+    const Type& type = f.program->type(f.program->outputs()[i]);
+    const auto rank = static_cast<std::int64_t>(type.rank()) + 1;
+    if (!axes[i] && differs[i])
+      throw ShapeError(
+          fmt::format("vmap: {} differs from lane to lane, but its out axis is none.", name_of(places[i], false)),
+          "Give it an axis in out_axes.");
+    if (axes[i] && (*axes[i] >= rank || *axes[i] < -rank))
+      throw ShapeError(fmt::format("vmap: {} has {} axes with that of the lanes; there is no axis {}.",
+                                   name_of(places[i], false), rank, *axes[i]),
+                       "Name another axis in out_axes.");
+  }
+  std::vector<Dim> sizes = f.sizes;
+  if (!lanes.size.known()) sizes.push_back(lanes.size);
+  Arrays operands = lanes.operands;
+  operands.insert(operands.end(), f.captures.begin(), f.captures.end());
+  Arrays results = run_or_call(vmap(f.program, in, out, lanes.size), sizes, operands);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (axes[i] && *axes[i] != 0) results[i] = move_axis(results[i], 0, *axes[i]);
+  return results;
+}
+
+}  // namespace tenon::api_detail
