@@ -11,6 +11,7 @@
 #include "tenon/api/transforms.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/shape.h"
 #include "tenon/ops/statistics.h"
 
 namespace tenon {
