@@ -91,9 +91,6 @@ class Divider {
   // --- forming groups ---
   bool join(Group& group, const Statement& s) {
     if (group.members.size() >= longest_group) return false;
-    bool after_sum = false;
-    visit_slots(s, [&](SlotId slot, bool) { after_sum = after_sum || group.sums.contains(slot); });
-    if (after_sum) return false;
     if (group.members.empty()) {
       for (const std::int64_t rows : row_counts(s)) {
         Group fresh{rows};
@@ -119,6 +116,9 @@ class Divider {
   }
 
   bool extend(Group& group, const Statement& s) {
+    bool after_sum = false;
+    visit_slots(s, [&](SlotId slot, bool) { after_sum = after_sum || group.sums.contains(slot); });
+    if (after_sum) return false;
     std::vector<RowAccess> accesses;
     if (!row_accesses(s, group.rows, true, contains_loop(s), accesses)) return false;
     Uses uses = group.uses;
@@ -265,8 +265,7 @@ class Divider {
     Own own;
     for (const auto& [slot, use] : group.uses) {
       const kernel::Slot whole = f_.slots[slot];
-      if (!whole.temporary() || !use.written || use.high || inside[slot] != references_[slot])
-        continue;
+      if (!whole.temporary() || !use.written || use.high || inside[slot] != references_[slot]) continue;
       if (use.stride * step * bytes_of(slot) > own_limit) continue;
       f_.slots.push_back({whole.dtype, use.stride * step, kernel::Slot::Place::local});
       list.push_back(static_cast<SlotId>(f_.slots.size() - 1));
@@ -281,10 +280,7 @@ class Divider {
       const auto* r = std::get_if<kernel::Reduce>(&s.held());
       if (r == nullptr || !divides_sum(*r, group.rows)) continue;
       const std::int64_t elements = product_of(r->outer_sizes);
-      kernel::Slot slot{r->value.dtype(), elements * count, kernel::Slot::Place::arena};
-      slot.arena_offset = f_.arena_bytes;
-      f_.arena_bytes += (slot.elements * static_cast<std::int64_t>(size_of(slot.dtype)) + 127) / 64 * 64;
-      f_.slots.push_back(slot);
+      f_.slots.push_back({r->value.dtype(), elements * count, kernel::Slot::Place::arena});
       sums.push_back({*r, static_cast<SlotId>(f_.slots.size() - 1), elements});
     }
     return sums;

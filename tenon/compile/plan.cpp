@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tenon/base/error.h"
+#include "tenon/compile/arena.h"
 #include "tenon/compile/blocks.h"
 #include "tenon/compile/copies.h"
 #include "tenon/compile/fusion.h"
@@ -67,12 +68,7 @@ class Planner {
   }
   Place temporary(const Type& type) {
     kernel::Slot slot{type.dtype, elements_of(type), kernel::Slot::Place::local};
-    if (slot.elements > local_limit) {
-      slot.place = kernel::Slot::Place::arena;
-      slot.arena_offset = function_.arena_bytes;
-      const auto bytes = slot.elements * static_cast<std::int64_t>(size_of(type.dtype));
-      function_.arena_bytes += (bytes + 127) / 64 * 64;
-    }
+    if (slot.elements > local_limit) slot.place = kernel::Slot::Place::arena;
     function_.slots.push_back(slot);
     return {static_cast<SlotId>(function_.slots.size() - 1), zero};
   }
@@ -715,6 +711,7 @@ kernel::Function plan(const Program& program, Report* report) {
   pack_scalars(function);
   divide_into_blocks(function, block_limits());
   merge_reductions(function);
+  lay_out_arena(function);
   return function;
 }
 

@@ -10,6 +10,8 @@ namespace {
 
 using Sizes = std::map<std::uint32_t, std::int64_t>;
 
+constexpr std::int64_t enough_rows = 16;  // of a reduction along its rows: no sum is divided then
+
 // Every load of an expression, once.
 template <class Visit>
 void visit_loads(const Expr& e, std::unordered_set<const void*>& seen, const Visit& visit) {
@@ -149,6 +151,21 @@ bool row_accesses(const Statement& s, std::int64_t rows, bool sums, bool product
   return Collector(rows, sums, products, to).statement(s);
 }
 
+namespace {
+
+// Whether what a reduction reads moves further from one outer index to the next than from one inner index to the next.
+bool reads_rows(const Reduce& r) {
+  if (r.outer_vars.empty() || r.inner_vars.empty()) return false;
+  bool rows = true;
+  visit_loads(r.value, [&](const Expr& load) {
+    if (const auto at = affine(load.operand(0)); at && !at->terms.empty())
+      rows = rows && at->coefficient(r.outer_vars[0]) >= at->coefficient(r.inner_vars[0]);
+  });
+  return rows;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> row_counts(const Statement& s) {
   std::vector<std::int64_t> counts;
   const auto add = [&](std::int64_t n) {
@@ -158,6 +175,7 @@ std::vector<std::int64_t> row_counts(const Statement& s) {
     if (!n->sizes.empty()) add(n->sizes[0]);
   } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
     if (!r->outer_sizes.empty()) add(r->outer_sizes[0]);
+    if (reads_rows(*r) && !counts.empty() && counts[0] >= enough_rows) return counts;
     if (!r->inner_sizes.empty()) add(r->inner_sizes[0]);
   } else if (const auto* c = std::get_if<Copy>(&s.held())) {
     add(c->elements);
@@ -291,6 +309,7 @@ void visit_slots(const Statement& s, const std::function<void(SlotId, bool write
     }
   } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
     reads(r->offset), reads(r->value), reads(r->initial);
+    for (const Store& store : r->stores) reads(store.offset), reads(store.value), visit(store.slot, true);
     visit(r->slot, true);
   } else if (const auto* c = std::get_if<Copy>(&s.held())) {
     reads(c->to_offset), reads(c->from_offset);

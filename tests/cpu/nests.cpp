@@ -1,6 +1,7 @@
 // Statements of the loop language as native code, where their order or their form matters.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 #include "tenon/compile/codegen.h"
@@ -82,6 +83,28 @@ TEST(Nests, RowsOfEverySize) {
       ASSERT_EQ(f.arrays[1][k], 2) << n;
     }
     EXPECT_EQ(f.arrays[1][size], 7) << n;
+  }
+}
+
+// Outputs too large for any cache are written past it where they are aligned; where not, as others.
+TEST(Nests, LargeOutputsAlignedOrNot) {
+  constexpr std::int64_t n = (16 << 20) / 4 + 64;
+  for (const std::size_t shift : {0, 1}) {
+    std::vector<float> x(n), y(n + 32);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1000);
+    kernel::Function f{.name = "large"};
+    for (std::uint32_t k = 0; k < 2; ++k)
+      f.slots.push_back({.dtype = DType::f32, .elements = n, .place = kernel::Slot::Place::argument, .argument = k});
+    f.arguments = 2, f.vars = 1;
+    const Expr i = kernel::variable(0);
+    f.body = {Nest{{0}, {n}, {Store{1, i, kernel::load(0, DType::f32, i) + number(1), {}}}}};
+    void* to = y.data();
+    std::size_t space = y.size() * 4;
+    std::align(64, n * 4, to, space);
+    float* out = static_cast<float*>(to) + shift;
+    void* pointers[]{x.data(), out};
+    EXPECT_EQ(compile_native(f)->entry(pointers, nullptr), 0);
+    for (std::size_t k = 0; k < x.size(); ++k) ASSERT_EQ(out[k], x[k] + 1) << k;
   }
 }
 

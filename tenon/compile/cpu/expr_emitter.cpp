@@ -12,6 +12,19 @@ using kernel::Expr;
 using kernel::Unary;
 using llvm::Value;
 
+namespace {
+
+// Arena slots that do not live at once may lie in one place.
+bool share_memory(const kernel::Slot& x, const kernel::Slot& y) {
+  if (x.place != kernel::Slot::Place::arena || y.place != kernel::Slot::Place::arena) return false;
+  const auto end = [](const kernel::Slot& s) {
+    return s.arena_offset + s.elements * static_cast<std::int64_t>(size_of(s.dtype));
+  };
+  return x.arena_offset < end(y) && y.arena_offset < end(x);
+}
+
+}  // namespace
+
 ExprEmitter::ExprEmitter(Builder& builder, const kernel::Function& function, unsigned vector_bytes)
     : b_(builder), f_(function), vector_bytes_(vector_bytes), slots_(function.slots.size()) {
   // Pairwise statements that slots do not overlap grow with the square of their number: only for few.
@@ -24,7 +37,7 @@ ExprEmitter::ExprEmitter(Builder& builder, const kernel::Function& function, uns
     scopes_.push_back(llvm::MDNode::get(b_.getContext(), {all[i]}));
     std::vector<llvm::Metadata*> rest;
     for (std::size_t k = 0; k < all.size(); ++k)
-      if (k != i) rest.push_back(all[k]);
+      if (k != i && !share_memory(f_.slots[i], f_.slots[k])) rest.push_back(all[k]);
     others_.push_back(llvm::MDNode::get(b_.getContext(), rest));
   }
 }
@@ -108,16 +121,17 @@ void ExprEmitter::store(kernel::SlotId slot, const Expr& offset, Value* value) {
                                  : static_cast<llvm::Type*>(b_.getInt8Ty()));
   Value *first = scalar(offset), *to = address(slot, first);
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  const auto put = [&](Value* piece, Value* at) {
+    auto* stored = b_.CreateAlignedStore(piece, at, llvm::Align(stream_stores ? vector_bytes_ : size_of(dtype)));
+    if (stream_stores)
+      stored->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                          llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+    of_slot(stored, slot);
+  };
   if (vector != nullptr) note_piece(slot, first, std::min(vector->getNumElements(), piece_));
-  if (vector == nullptr || vector->getNumElements() <= piece_) {
-    of_slot(b_.CreateAlignedStore(value, to, llvm::Align(size_of(dtype))), slot);
-    return;
-  }
+  if (vector == nullptr || vector->getNumElements() <= piece_) return put(value, to);
   for (unsigned at = 0; at < vector->getNumElements(); at += piece_)
-    of_slot(b_.CreateAlignedStore(part(b_, value, at, piece_),
-                                  b_.CreateConstInBoundsGEP1_64(vector->getElementType(), to, at),
-                                  llvm::Align(size_of(dtype))),
-            slot);
+    put(part(b_, value, at, piece_), b_.CreateConstInBoundsGEP1_64(vector->getElementType(), to, at));
 }
 
 llvm::Constant* ExprEmitter::literal(DType dtype, const std::byte* bits) {

@@ -55,6 +55,8 @@ class ExprEmitter {
   llvm::Type* memory_type(DType dtype);                                        // bool is i8
   llvm::Instruction* of_slot(llvm::Instruction* access, kernel::SlotId slot);  // says that slots do not overlap
 
+  bool stream_stores = false;  // stores go past the caches; they are aligned
+
   // Says that a local slot is written by vectors of this many lanes from an offset on.
   void note_piece(kernel::SlotId slot, llvm::Value* offset, unsigned lanes);
 

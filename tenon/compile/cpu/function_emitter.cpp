@@ -1,5 +1,7 @@
 #include "tenon/compile/cpu/function_emitter.h"
 
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -15,8 +17,10 @@ using kernel::Combine;
 using kernel::Expr;
 using llvm::Value;
 
-constexpr std::int64_t unroll_limit = 64;  // elements of a nest that is written out
-constexpr int accumulators = 4;            // partial sums of a reduction, to hide the latency of adding
+constexpr std::int64_t unroll_limit = 64;          // elements of a nest that is written out
+constexpr std::int64_t streamed_bytes = 16 << 20;  // of an output: it leaves no room for anything else in a cache
+
+constexpr int accumulators = 4;  // partial results of a reduction, to hide the latency of combining
 
 std::int64_t product_of(const std::vector<std::int64_t>& sizes) {
   std::int64_t n = 1;
@@ -39,6 +43,7 @@ class FunctionEmitter {
 
   void run() {
     block(f_.body);
+    end_streams();
     b_.CreateRet(b_.CreateLoad(b_.getInt32Ty(), frame_.failed));
   }
 
@@ -62,6 +67,10 @@ class FunctionEmitter {
     llvm::FastMathFlags flags;
     flags.setAllowContract(true);
     b_.setFastMathFlags(flags);
+    for (const kernel::Statement& s : f.body)
+      visit_slots(s, [&](SlotId slot, bool write) {
+        if (!write) read_.insert(slot);
+      });
   }
 
   void enter(Frame frame) {
@@ -197,6 +206,13 @@ class FunctionEmitter {
       return;
     }
     for (const kernel::Store& s : n.stores) overwrites = overwrites || work.reads.contains(s.slot);
+    const std::int64_t width = std::min<std::int64_t>(widest(work.element_bytes), n.sizes.back());
+    if (!unrolled && streams(n, width)) return streamed(n, [&] { vector_nest(n, work, unrolled, overwrites); });
+    vector_nest(n, work, unrolled, overwrites);
+  }
+
+  void vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites) {
+    const std::size_t rank = n.vars.size();
     const std::int64_t last = n.sizes.back(), lanes = std::min<std::int64_t>(widest(work.element_bytes), last),
                        step = lanes * (unrolled ? 1 : registers_at_once(work, lanes, last));
     loops(n.vars, n.sizes, 0, rank - 1, unrolled, [&] {
@@ -207,6 +223,46 @@ class FunctionEmitter {
       row(last, step, lanes, unrolled, !overwrites, body);
       e_.set_lanes(n.vars.back(), b_.getInt64(0), 1);
     });
+  }
+
+  // Whether a nest writes whole, aligned registers of large outputs that nothing reads again.
+  bool streams(const kernel::Nest& n, std::int64_t width) const {
+    if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || n.sizes.back() % width != 0) return false;
+    return std::ranges::all_of(n.stores, [&](const kernel::Store& s) {
+      const kernel::Slot& slot = f_.slots[s.slot];
+      const auto bytes = static_cast<std::int64_t>(size_of(slot.dtype));
+      const auto at = affine(s.offset);
+      return slot.place == kernel::Slot::Place::argument && slot.elements * bytes >= streamed_bytes &&
+             width * bytes == target_.vector_bytes && !read_.contains(s.slot) && at && at->constant % width == 0 &&
+             std::ranges::all_of(
+                 at->terms, [&](const auto& term) { return term.first == n.vars.back() || term.second % width == 0; });
+    });
+  }
+  // The nest with stores past the caches, where the outputs are aligned; as it is, where they are not.
+  template <class Emit>
+  void streamed(const kernel::Nest& n, Emit emit) {
+    Value* low = b_.getInt64(0);
+    for (const kernel::Store& s : n.stores)
+      low = b_.CreateOr(low, b_.CreatePtrToInt(e_.address(s.slot, b_.getInt64(0)), b_.getInt64Ty()));
+    Value* aligned = b_.CreateICmpEQ(b_.CreateAnd(low, b_.getInt64(target_.vector_bytes - 1)), b_.getInt64(0));
+    auto* past = llvm::BasicBlock::Create(b_.getContext(), "streamed", function_);
+    auto* plain = llvm::BasicBlock::Create(b_.getContext(), "plain", function_);
+    auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+    b_.CreateCondBr(aligned, past, plain);
+    for (const auto& [block, stream] : {std::pair(past, true), std::pair(plain, false)}) {
+      b_.SetInsertPoint(block);
+      e_.forget();
+      e_.stream_stores = stream;
+      emit();
+      b_.CreateBr(after);
+    }
+    b_.SetInsertPoint(after);
+    e_.forget();
+    streams_ = true;
+  }
+  // Streamed stores are seen by other threads after this.
+  void end_streams() {
+    if (streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
   }
 
   // body(first, width) over [0, extent) in steps of several registers of `lanes`. Where a row may be computed twice,
@@ -263,21 +319,24 @@ class FunctionEmitter {
       case Combine::mul:
         return real ? b_.CreateFMul(x, y) : b_.CreateMul(x, y);
       case Combine::max:
-        return b_.CreateBinaryIntrinsic(real        ? llvm::Intrinsic::maximum
-                                        : is_signed ? llvm::Intrinsic::smax
-                                                    : llvm::Intrinsic::umax,
-                                        x, y);
+        if (real) return extremum_ignoring_signs(llvm::Intrinsic::maximum, x, y);
+        return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, x, y);
       case Combine::min:
-        return b_.CreateBinaryIntrinsic(real        ? llvm::Intrinsic::minimum
-                                        : is_signed ? llvm::Intrinsic::smin
-                                                    : llvm::Intrinsic::umin,
-                                        x, y);
+        if (real) return extremum_ignoring_signs(llvm::Intrinsic::minimum, x, y);
+        return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, x, y);
       case Combine::and_:
         return b_.CreateAnd(x, y);
       case Combine::or_:
         return b_.CreateOr(x, y);
     }
     llvm_unreachable("an unknown reduction");
+  }
+  Value* extremum_ignoring_signs(llvm::Intrinsic::ID id, Value* x, Value* y) {
+    llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+    llvm::FastMathFlags flags = b_.getFastMathFlags();
+    flags.setNoSignedZeros(true);
+    b_.setFastMathFlags(flags);
+    return b_.CreateBinaryIntrinsic(id, x, y);
   }
   Value* across(Combine op, DType dtype, Value* x) {
     auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
@@ -286,6 +345,7 @@ class FunctionEmitter {
     llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
     llvm::FastMathFlags flags = b_.getFastMathFlags();
     flags.setAllowReassoc(true);
+    flags.setNoSignedZeros(op == Combine::max || op == Combine::min);
     b_.setFastMathFlags(flags);
     switch (op) {
       case Combine::add:
@@ -322,21 +382,63 @@ class FunctionEmitter {
     return true;
   }
 
-  // An accumulator of `lanes` lanes in the frame, filled with a value; it becomes a register.
-  llvm::AllocaInst* accumulator(DType dtype, std::int64_t lanes, Value* fill) {
-    llvm::Type* type = e_.type_of(dtype);
-    if (lanes > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(lanes));
-    Builder at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-    auto* place = at_entry.CreateAlloca(type);
-    b_.CreateStore(lanes > 1 ? b_.CreateVectorSplat(static_cast<unsigned>(lanes), fill) : fill, place);
-    return place;
+  // A partial result of `lanes` lanes in the frame; it becomes registers. An extremum of reals is found with signs of
+  // zero ignored, which halves its time, and beside it what decides the sign of a zero: a maximum is -0 where all signs
+  // are negative, a minimum where any is.
+  struct Partial {
+    Combine op;
+    DType dtype;
+    llvm::AllocaInst *value, *signs = nullptr;
+  };
+  static bool has_signs(Combine op, DType dtype) {
+    return is_real(dtype) && (op == Combine::max || op == Combine::min);
   }
-  void accumulate(const kernel::Reduce& r, llvm::AllocaInst* into) {
+  Value* sign_bits(Value* x) {
+    return b_.CreateBitCast(x, x->getType()->getWithNewType(b_.getIntNTy(x->getType()->getScalarSizeInBits())));
+  }
+  Partial partial(const kernel::Reduce& r, std::int64_t lanes, Value* fill) {
+    Builder at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    if (lanes > 1) fill = b_.CreateVectorSplat(static_cast<unsigned>(lanes), fill);
+    Partial p{r.combine, r.value.dtype(), at_entry.CreateAlloca(fill->getType())};
+    b_.CreateStore(fill, p.value);
+    if (!has_signs(p.op, p.dtype)) return p;
+    Value* signs = sign_bits(fill);
+    p.signs = at_entry.CreateAlloca(signs->getType());
+    b_.CreateStore(signs, p.signs);
+    return p;
+  }
+  static Value* held(Builder& b, llvm::AllocaInst* place) { return b.CreateLoad(place->getAllocatedType(), place); }
+  void combine(const Partial& into, Value* value, Value* signs) {
+    b_.CreateStore(combined(into.op, into.dtype, held(b_, into.value), value), into.value);
+    if (into.signs == nullptr) return;
+    Value* before = held(b_, into.signs);
+    b_.CreateStore(into.op == Combine::max ? b_.CreateAnd(before, signs) : b_.CreateOr(before, signs), into.signs);
+  }
+  void accumulate(const kernel::Reduce& r, const Partial& into) {
     Value* value = e_.lanes(r.value);
     std::vector<Value*> stored;
     for (const kernel::Store& s : r.stores) stored.push_back(e_.lanes(s.value));
     for (std::size_t i = 0; i < stored.size(); ++i) e_.store(r.stores[i].slot, r.stores[i].offset, stored[i]);
-    b_.CreateStore(combined(r.combine, r.value.dtype(), b_.CreateLoad(into->getAllocatedType(), into), value), into);
+    combine(into, value, into.signs == nullptr ? nullptr : sign_bits(value));
+  }
+  // Adds a partial result of as many lanes.
+  void combine(const Partial& into, const Partial& from) {
+    combine(into, held(b_, from.value), from.signs == nullptr ? nullptr : held(b_, from.signs));
+  }
+  // Of all lanes of a partial result: the scalar, and the signs of its zero.
+  std::pair<Value*, Value*> across(const Partial& p) {
+    Value* signs = p.signs == nullptr ? nullptr : held(b_, p.signs);
+    if (signs != nullptr && signs->getType()->isVectorTy())
+      signs = p.op == Combine::max ? b_.CreateAndReduce(signs) : b_.CreateOrReduce(signs);
+    return {across(p.op, p.dtype, held(b_, p.value)), signs};
+  }
+  // The extremum with the sign that its zero has.
+  Value* with_sign(Value* value, Value* signs) {
+    if (signs == nullptr) return value;
+    const unsigned bits = value->getType()->getScalarSizeInBits();
+    Value* mask = llvm::ConstantInt::get(signs->getType(), llvm::APInt::getSignMask(bits));
+    Value* zero = b_.CreateBitCast(b_.CreateAnd(signs, mask), value->getType());
+    return b_.CreateSelect(b_.CreateFCmpOEQ(value, llvm::Constant::getNullValue(value->getType())), zero, value);
   }
 
   void emit(const kernel::Reduce& r) {
@@ -372,56 +474,58 @@ class FunctionEmitter {
   }
 
   Value* reduce_scalars(const kernel::Reduce& r, Value* initial, bool unrolled) {
-    auto* sum = accumulator(r.value.dtype(), 1, initial);
+    const Partial result = partial(r, 1, initial);
     loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled, [&] {
       e_.forget();
-      accumulate(r, sum);
+      accumulate(r, result);
     });
-    return b_.CreateLoad(sum->getAllocatedType(), sum);
+    return std::apply([&](Value* value, Value* signs) { return with_sign(value, signs); }, across(result));
   }
 
   // Along the last inner variable: several vector accumulators, then a vector of what is left.
   Value* reduce_row(const kernel::Reduce& r, std::int64_t lanes, Value* initial, bool unrolled) {
-    const DType dtype = r.value.dtype();
     const std::int64_t last = r.inner_sizes.back(), step = lanes * accumulators, whole = last / step * step,
                        vectors = last / lanes * lanes;
     const std::uint32_t var = r.inner_vars.back();
-    std::vector<llvm::AllocaInst*> sums;
+    std::vector<Partial> parts;
+    std::optional<Partial> rest;
     if (vectors > 0)
-      for (int i = 0; i < (whole > 0 ? accumulators : 1); ++i) sums.push_back(accumulator(dtype, lanes, initial));
-    llvm::AllocaInst* rest = vectors < last ? accumulator(dtype, last - vectors, initial) : nullptr;
+      for (int i = 0; i < (whole > 0 ? accumulators : 1); ++i) parts.push_back(partial(r, lanes, initial));
+    if (vectors < last) rest = partial(r, last - vectors, initial);
     loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size() - 1, unrolled, [&] {
       loop(whole, step, [&](Value* i) {
-        for (int a = 0; a < accumulators; ++a) {
-          e_.set_lanes(var, b_.CreateAdd(i, b_.getInt64(static_cast<std::uint64_t>(a * lanes))),
+        for (std::size_t a = 0; a < parts.size(); ++a) {
+          e_.set_lanes(var, b_.CreateAdd(i, b_.getInt64(a * static_cast<std::uint64_t>(lanes))),
                        static_cast<unsigned>(lanes));
-          accumulate(r, sums[static_cast<std::size_t>(a)]);
+          accumulate(r, parts[a]);
         }
       });
       loop(
           vectors, lanes,
           [&](Value* i) {
             e_.set_lanes(var, i, static_cast<unsigned>(lanes));
-            accumulate(r, sums[0]);
+            accumulate(r, parts[0]);
           },
           whole);
-      if (rest != nullptr) {
+      if (rest) {
         e_.set_lanes(var, b_.getInt64(static_cast<std::uint64_t>(vectors)), static_cast<unsigned>(last - vectors));
-        accumulate(r, rest);
+        accumulate(r, *rest);
       }
       e_.set_lanes(var, b_.getInt64(0), 1);
     });
-    Value* result = nullptr;
-    for (auto* s : sums) {
-      Value* v = b_.CreateLoad(s->getAllocatedType(), s);
-      result = result == nullptr ? v : combined(r.combine, dtype, result, v);
+    // Pairs first: a tree waits less than a chain.
+    for (std::size_t width = 1; width < parts.size(); width *= 2)
+      for (std::size_t i = 0; i + width < parts.size(); i += 2 * width) combine(parts[i], parts[i + width]);
+    if (parts.empty()) parts.push_back(*rest), rest.reset();
+    auto [value, signs] = across(parts[0]);
+    if (rest) {
+      const auto [value_of_rest, signs_of_rest] = across(*rest);
+      const Partial both = partial(r, 1, value);
+      if (signs != nullptr) b_.CreateStore(signs, both.signs);
+      combine(both, value_of_rest, signs_of_rest);
+      std::tie(value, signs) = across(both);
     }
-    if (result != nullptr) result = across(r.combine, dtype, result);
-    if (rest != nullptr) {
-      Value* v = across(r.combine, dtype, b_.CreateLoad(rest->getAllocatedType(), rest));
-      result = result == nullptr ? v : combined(r.combine, dtype, result, v);
-    }
-    return result;
+    return with_sign(value, signs);
   }
 
   // Along the last outer variable: each lane is one result.
@@ -431,14 +535,15 @@ class FunctionEmitter {
     loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size() - 1, unrolled_outer && unrolled_inner, [&] {
       const auto body = [&](Value* i, std::int64_t width) {
         e_.set_lanes(var, i, 1);
-        auto* sum = accumulator(r.value.dtype(), width, e_.scalar(r.initial));
+        const Partial result = partial(r, width, e_.scalar(r.initial));
         e_.set_lanes(var, i, static_cast<unsigned>(width));
         loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled_inner, [&] {
           e_.forget();
-          accumulate(r, sum);
+          accumulate(r, result);
         });
         e_.forget();
-        e_.store(r.slot, r.offset, b_.CreateLoad(sum->getAllocatedType(), sum));
+        e_.store(r.slot, r.offset,
+                 with_sign(held(b_, result.value), result.signs == nullptr ? nullptr : held(b_, result.signs)));
       };
       loop(whole, lanes, [&](Value* i) { body(i, lanes); });
       if (whole < last) body(b_.getInt64(static_cast<std::uint64_t>(whole)), last - whole);
@@ -629,6 +734,7 @@ class FunctionEmitter {
       });
     });
     if (!blocks.tail.empty()) when(b_.CreateICmpSGT(end, limit), [&] { block(blocks.tail); });
+    end_streams();
     b_.CreateRetVoid();
   }
 
@@ -637,7 +743,8 @@ class FunctionEmitter {
   const Target& target_;
   llvm::Function* function_;
   Frame frame_{};
-  bool parallel_ = false;
+  bool parallel_ = false, streams_ = false;
+  std::set<SlotId> read_;  // slots that anything reads
   Builder b_;
   ExprEmitter e_;
 };
