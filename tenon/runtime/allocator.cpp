@@ -6,15 +6,13 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "tenon/base/error.h"
+#include "tenon/runtime/available_memory.h"
 
 namespace tenon {
 namespace {
@@ -41,24 +39,9 @@ std::size_t class_bytes(std::size_t index) {
 
 std::atomic<std::size_t> live{0}, peak{0}, cached{0};
 
-std::size_t read_number(const char* path) {
-  std::ifstream file(path);
-  std::size_t value = 0;
-  return file >> value ? value : std::numeric_limits<std::size_t>::max();
-}
-
-void* from_system(std::size_t bytes) {
-  if (bytes > available_memory())
-    throw MemoryError(
-        fmt::format("an array of {} bytes was asked for; {} bytes are available.", bytes, available_memory()),
-        "Use a smaller size or dtype, or checkpoint what is kept for the gradient.");
-  const bool is_large = bytes >= large;
-  const std::size_t alignment = is_large ? huge_page : 64;
-  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* block = std::aligned_alloc(alignment, rounded);
-  if (block == nullptr) throw MemoryError(fmt::format("the system refused {} bytes.", rounded));
-  if (is_large) ::madvise(block, rounded, MADV_HUGEPAGE);
-  return block;
+void to_system(void* block, std::size_t bytes) noexcept {
+  std::free(block);
+  return_memory(bytes);
 }
 
 // Blocks that were freed, by class; shared by all threads.
@@ -74,19 +57,20 @@ class SharedCache {
     return block;
   }
   void give(void* block, std::size_t index) noexcept {
-    if (cached.load(std::memory_order_relaxed) + class_bytes(index) > shared_cache_limit) return std::free(block);
+    if (cached.load(std::memory_order_relaxed) + class_bytes(index) > shared_cache_limit)
+      return to_system(block, class_bytes(index));
     const std::lock_guard lock(mutex_);
     try {
       blocks_[index].push_back(block);
       cached.fetch_add(class_bytes(index), std::memory_order_relaxed);
     } catch (...) {
-      std::free(block);
+      to_system(block, class_bytes(index));
     }
   }
   void clear() noexcept {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      for (void* block : blocks_[i]) std::free(block);
+      for (void* block : blocks_[i]) to_system(block, class_bytes(i));
       cached.fetch_sub(class_bytes(i) * blocks_[i].size(), std::memory_order_relaxed);
       blocks_[i].clear();
     }
@@ -129,24 +113,31 @@ class ThreadCache {
 
 thread_local ThreadCache thread_cache;
 
-}  // namespace
-
-std::size_t available_memory() {
-  std::size_t available = std::numeric_limits<std::size_t>::max();
-  std::ifstream info("/proc/meminfo");
-  std::string key, unit;
-  std::size_t value;
-  while (info >> key >> value && std::getline(info, unit))
-    if (key == "MemAvailable:") available = value * 1024;
-  const auto limit_by = [&](const char* limit_path, const char* usage_path) {
-    const std::size_t limit = read_number(limit_path), usage = read_number(usage_path);
-    if (limit == std::numeric_limits<std::size_t>::max() || usage == std::numeric_limits<std::size_t>::max()) return;
-    available = std::min(available, limit > usage ? limit - usage : 0);
-  };
-  limit_by("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current");
-  limit_by("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes");
-  return available;
+// What the cache keeps for reuse is given back before anything is refused.
+void* from_system(std::size_t bytes) {
+  std::size_t available = promise_memory(bytes);
+  if (available != 0 && cached.load(std::memory_order_relaxed) > 0) {
+    shared_cache().clear();
+    available = promise_memory(bytes);
+  }
+  if (available != 0)
+    throw MemoryError(fmt::format("{} bytes were asked for; {} bytes are available.", bytes, available),
+                      "Use a smaller size or dtype, work in smaller batches, or checkpoint what is kept for the "
+                      "gradient. Where a container bounds this process, its memory limit counts.");
+  const bool is_large = bytes >= large;
+  const std::size_t alignment = is_large ? huge_page : 64;
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* block = std::aligned_alloc(alignment, rounded);
+  if (block == nullptr) {
+    return_memory(bytes);
+    throw MemoryError(fmt::format("{} bytes were asked for; the system refused them.", rounded),
+                      "A limit on address space (`ulimit -v`) may be set.");
+  }
+  if (is_large) ::madvise(block, rounded, MADV_HUGEPAGE);
+  return block;
 }
+
+}  // namespace
 
 void* allocate_block(std::size_t bytes) {
   if (bytes > std::numeric_limits<std::size_t>::max() / 4)

@@ -22,6 +22,5 @@ void free_block(void* block, std::size_t bytes) noexcept;  // the size that was 
 
 void trim_memory() noexcept;  // gives what the shared cache holds back to the system
 MemoryStatistics memory_statistics() noexcept;
-std::size_t available_memory();  // bytes that can still be had, the cgroup's limit included
 
 }  // namespace tenon

@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 
+#include "tenon/runtime/cgroups.h"
+
 namespace tenon {
 namespace {
 
@@ -49,23 +51,9 @@ std::optional<double> quota_of(const std::string& folder) {
 // The least quota of this process's group and those around it.
 std::optional<double> cgroup_quota() {
   std::optional<double> least;
-  const auto consider = [&](const std::string& folder) {
+  each_cgroup("cpu", [&](const std::string& folder) {
     if (const auto quota = quota_of(folder)) least = std::min(least.value_or(*quota), *quota);
-  };
-  consider("/sys/fs/cgroup");
-  consider("/sys/fs/cgroup/cpu");
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const auto first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
-    const std::string root = controllers.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + controllers;
-    for (std::string path = line.substr(second + 1); path.size() > 1; path.resize(path.rfind('/'))) {
-      consider(root + path);
-      if (path.rfind('/') == std::string::npos) break;
-    }
-  }
+  });
   return least;
 }
 
