@@ -131,17 +131,24 @@ Array dot_transpose(const Array& ct, const Array& other, const Type& mine, const
   Axes64 ct_batch(n_batch), ct_contract(n_other);
   std::iota(ct_batch.begin(), ct_batch.end(), 0);
   std::iota(ct_contract.begin(), ct_contract.end(), static_cast<std::int64_t>(n_batch + (first ? n_free : 0)));
-  const Array product = dot_of(ct, other, {ct_contract, other_free, ct_batch, other_batch});
-  // The product's last axes are the other's contracted axes in ascending order; find the partner of each.
+  // In the order in which the operand has its axes, so that its layout needs no transposition.
+  const bool other_first = !contract.empty() && std::ranges::all_of(free, [&](std::int64_t axis) {
+    return axis > *std::ranges::max_element(contract);
+  });
+  const Array product = other_first ? dot_of(other, ct, {other_free, ct_contract, other_batch, ct_batch})
+                                    : dot_of(ct, other, {ct_contract, other_free, ct_batch, other_batch});
+  const std::size_t free_at = n_batch + (other_first ? contract.size() : 0),
+                    contract_at = n_batch + (other_first ? 0 : n_free);
+  // The other's contracted axes stand in ascending order; find the partner of each.
   Axes64 sorted = other_contract;
   std::ranges::sort(sorted);
   Axes64 place(mine.rank());  // axis of the product that becomes axis i of mine
   for (std::size_t i = 0; i < n_batch; ++i) place[static_cast<std::size_t>(batch[i])] = static_cast<std::int64_t>(i);
   for (std::size_t i = 0; i < n_free; ++i)
-    place[static_cast<std::size_t>(free[i])] = static_cast<std::int64_t>(n_batch + i);
+    place[static_cast<std::size_t>(free[i])] = static_cast<std::int64_t>(free_at + i);
   for (std::size_t i = 0; i < contract.size(); ++i)
     place[static_cast<std::size_t>(contract[i])] =
-        static_cast<std::int64_t>(n_batch + n_free) + (std::ranges::find(sorted, other_contract[i]) - sorted.begin());
+        static_cast<std::int64_t>(contract_at) + (std::ranges::find(sorted, other_contract[i]) - sorted.begin());
   return transpose(product, place);
 }
 
