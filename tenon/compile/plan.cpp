@@ -30,6 +30,8 @@ using Kind = LowerStructure::Kind;
 constexpr std::int64_t local_limit = 64;  // elements that may live in registers
 const Expr zero(std::int64_t(0));
 
+bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
 std::int64_t elements_of(const Type& type) {
   std::int64_t n = 1;
   for (const Dim& d : type.shape) n *= d.value();
@@ -350,6 +352,9 @@ class BlockPlanner {
     kernel::Reduce r{.combine = form.combine,
                      .initial = kernel::constant(in[0].dtype, form.initial.data()),
                      .value = element(x, nest_index_)};
+    if (is_half(in[0].dtype)) r.initial = kernel::convert(DType::f32, r.initial);
+    const auto accumulated = [&](const Expr& x) { return is_half(x.dtype()) ? kernel::convert(DType::f32, x) : x; };
+    r.value = accumulated(r.value);
     std::vector<Expr> outer;
     for (std::size_t i = 0; i < extent.size(); ++i) {
       const bool inner = std::ranges::binary_search(form.axes, static_cast<std::int64_t>(i));
@@ -360,7 +365,7 @@ class BlockPlanner {
     const bool flat = identity_only_ && r.outer_vars.empty() && extent.size() > 1 && elements_of(in[0]) > local_limit;
     if (flat) {
       begin_nest(extent, true);
-      r.value = element(x, nest_index_);
+      r.value = accumulated(element(x, nest_index_));
       r.inner_vars = nest_vars_;
       r.inner_sizes = {elements_of(in[0])};
     }
@@ -442,9 +447,12 @@ class BlockPlanner {
     const bool logical = type.dtype == DType::bool_;
     const auto extent = sizes(eqn.out[0]);
     begin_nest(extent, false);
+    // Products of f16 and bf16 are summed in f32.
+    const bool half = is_half(type.dtype);
     const auto term = [&](std::span<const Expr> k) {
-      const Expr a = element(eqn.in[0], form.index_a<Expr>(nest_index_, k)),
-                 b = element(eqn.in[1], form.index_b<Expr>(nest_index_, k));
+      Expr a = element(eqn.in[0], form.index_a<Expr>(nest_index_, k)),
+           b = element(eqn.in[1], form.index_b<Expr>(nest_index_, k));
+      if (half) a = kernel::convert(DType::f32, a), b = kernel::convert(DType::f32, b);
       return kernel::binary(logical ? kernel::Binary::and_ : kernel::Binary::mul, a, b);
     };
     const Expr offset = to.offset + kernel_offset(type, nest_index_);
@@ -458,7 +466,8 @@ class BlockPlanner {
         const Expr next = term(k);
         sum = sum ? kernel::binary(logical ? kernel::Binary::or_ : kernel::Binary::add, sum, next) : next;
       });
-      block_.push_back(kernel::Nest{nest_vars_, extent, {{to.slot, offset, sum, {}}}, true});
+      block_.push_back(
+          kernel::Nest{nest_vars_, extent, {{to.slot, offset, kernel::convert(type.dtype, sum), {}}}, true});
       return;
     }
     kernel::Reduce r{.outer_vars = nest_vars_,
@@ -472,9 +481,9 @@ class BlockPlanner {
       r.inner_vars.push_back(planner_.fresh_var());
       k.push_back(kernel::variable(r.inner_vars.back()));
     }
-    const Scalar nothing = Scalar::zero(type.dtype);
-    r.initial = kernel::constant(type.dtype, nothing.data());
     r.value = term(k);
+    const Scalar nothing = Scalar::zero(r.value.dtype());
+    r.initial = kernel::constant(r.value.dtype(), nothing.data());
     block_.push_back(std::move(r));
   }
 
@@ -680,7 +689,7 @@ namespace {
 
 bool compiles(const Type& type) {
   if (!type.is_array() || !type.shape.known()) return false;
-  return !is_complex(type.dtype) && type.dtype != DType::f16 && type.dtype != DType::bf16;
+  return !is_complex(type.dtype);
 }
 
 }  // namespace

@@ -53,7 +53,18 @@ inline Buffer shifted(const Value& x, const Value& dx, double h) {
 }
 
 // Smallest step that a dtype tells apart from 1, for tolerances of results that were rounded to it.
-inline double rounding(DType d) { return real_part_of(d) == DType::f32 ? 6e-8 : 1e-16; }
+inline double rounding(DType d) {
+  switch (real_part_of(d)) {
+    case DType::bf16:
+      return 0x1p-8;
+    case DType::f16:
+      return 0x1p-11;
+    case DType::f32:
+      return 6e-8;
+    default:
+      return 1e-16;
+  }
+}
 
 struct Case {
   const OpInfo* op;

@@ -14,6 +14,22 @@ using llvm::Value;
 
 namespace {
 
+bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+// Whether a node may leave its dtype: it is not a choice among, or a sign or an integral part of, what the dtype holds.
+bool computes(const Expr& e) {
+  switch (e.kind()) {
+    case Expr::Kind::unary:
+      return e.node().unary > Unary::round || e.node().unary == Unary::sqrt;
+    case Expr::Kind::binary:
+      return e.node().binary != Binary::max && e.node().binary != Binary::min;
+    case Expr::Kind::convert:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Arena slots that do not live at once may lie in one place.
 bool share_memory(const kernel::Slot& x, const kernel::Slot& y) {
   if (x.place != kernel::Slot::Place::arena || y.place != kernel::Slot::Place::arena) return false;
@@ -46,6 +62,8 @@ llvm::Type* ExprEmitter::type_of(DType dtype) {
   switch (dtype) {
     case DType::bool_:
       return b_.getInt1Ty();
+    case DType::f16:
+    case DType::bf16:
     case DType::f32:
       return b_.getFloatTy();
     case DType::f64:
@@ -54,7 +72,54 @@ llvm::Type* ExprEmitter::type_of(DType dtype) {
       return b_.getIntNTy(static_cast<unsigned>(8 * size_of(dtype)));
   }
 }
-llvm::Type* ExprEmitter::memory_type(DType dtype) { return dtype == DType::bool_ ? b_.getInt8Ty() : type_of(dtype); }
+llvm::Type* ExprEmitter::memory_type(DType dtype) {
+  if (dtype == DType::bool_) return b_.getInt8Ty();
+  return is_half(dtype) ? b_.getInt16Ty() : type_of(dtype);
+}
+
+Value* ExprEmitter::decoded(DType dtype, Value* memory) {
+  const auto like = [&](llvm::Type* element) { return memory->getType()->getWithNewType(element); };
+  switch (dtype) {
+    case DType::bool_:
+      return b_.CreateICmpNE(memory, llvm::Constant::getNullValue(memory->getType()));
+    case DType::bf16:
+      return b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(memory, like(b_.getInt32Ty())), 16), like(b_.getFloatTy()));
+    case DType::f16:
+      return b_.CreateFPExt(b_.CreateBitCast(memory, like(b_.getHalfTy())), like(b_.getFloatTy()));
+    default:
+      return memory;
+  }
+}
+
+Value* ExprEmitter::encoded(DType dtype, Value* value) {
+  const auto like = [&](llvm::Type* element) { return value->getType()->getWithNewType(element); };
+  switch (dtype) {
+    case DType::bool_:
+      return b_.CreateZExt(value, like(b_.getInt8Ty()));
+    case DType::bf16:
+      return b_.CreateTrunc(b_.CreateLShr(b_.CreateBitCast(rounded(dtype, value), like(b_.getInt32Ty())), 16),
+                            like(b_.getInt16Ty()));
+    case DType::f16:
+      return b_.CreateBitCast(b_.CreateFPTrunc(value, like(b_.getHalfTy())), like(b_.getInt16Ty()));
+    default:
+      return value;
+  }
+}
+
+// To the nearest that the dtype holds, ties to even; still as f32. Of bf16 by the bits: half of the last place that
+// stays, less one where that place is even, carries; NaN stays NaN.
+Value* ExprEmitter::rounded(DType dtype, Value* value) {
+  const auto like = [&](llvm::Type* element) { return value->getType()->getWithNewType(element); };
+  if (dtype == DType::f16) return b_.CreateFPExt(b_.CreateFPTrunc(value, like(b_.getHalfTy())), value->getType());
+  if (dtype != DType::bf16) return value;
+  llvm::Type* type = like(b_.getInt32Ty());
+  const auto number = [&](std::uint32_t n) { return llvm::ConstantInt::get(type, n); };
+  Value* bits = b_.CreateBitCast(value, type);
+  Value* odd = b_.CreateAnd(b_.CreateLShr(bits, 16), number(1));
+  Value* nearest = b_.CreateAdd(bits, b_.CreateAdd(odd, number(0x7fff)));
+  Value* chosen = b_.CreateSelect(b_.CreateFCmpUNO(value, value), b_.CreateOr(bits, number(0x400000)), nearest);
+  return b_.CreateBitCast(b_.CreateAnd(chosen, number(0xffff0000)), value->getType());
+}
 
 llvm::Instruction* ExprEmitter::of_slot(llvm::Instruction* access, kernel::SlotId slot) {
   if (!scopes_.empty()) {
@@ -114,11 +179,7 @@ Value* ExprEmitter::address(kernel::SlotId slot, Value* offset) {
 
 void ExprEmitter::store(kernel::SlotId slot, const Expr& offset, Value* value) {
   const DType dtype = f_.slots[slot].dtype;
-  if (dtype == DType::bool_)
-    value =
-        b_.CreateZExt(value, value->getType()->isVectorTy()
-                                 ? llvm::VectorType::get(b_.getInt8Ty(), llvm::cast<llvm::VectorType>(value->getType()))
-                                 : static_cast<llvm::Type*>(b_.getInt8Ty()));
+  value = encoded(dtype, value);
   Value *first = scalar(offset), *to = address(slot, first);
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   const auto put = [&](Value* piece, Value* at) {
@@ -141,6 +202,10 @@ llvm::Constant* ExprEmitter::literal(DType dtype, const std::byte* bits) {
   };
   if (dtype == DType::f32) return llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(read(0.0f)));
   if (dtype == DType::f64) return llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(read(0.0)));
+  if (is_half(dtype)) {
+    const auto value = dtype == DType::f16 ? static_cast<float>(read(Float16())) : static_cast<float>(read(BFloat16()));
+    return llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(value));
+  }
   std::uint64_t value = 0;
   std::memcpy(&value, bits, size_of(dtype));
   return llvm::ConstantInt::get(type_of(dtype), value);
@@ -256,8 +321,7 @@ Value* ExprEmitter::load(const Expr& e, bool vector) {
       result = of_slot(b_.CreateMaskedGather(vector_type, address(slot, emit(e.operand(0), true)), align, mask), slot);
     }
   }
-  if (e.dtype() == DType::bool_) result = b_.CreateICmpNE(result, llvm::Constant::getNullValue(result->getType()));
-  return result;
+  return decoded(e.dtype(), result);
 }
 
 Value* ExprEmitter::emit(const Expr& e, bool vector) {
@@ -297,6 +361,7 @@ Value* ExprEmitter::emit(const Expr& e, bool vector) {
       result = convert(e.operand(0).dtype(), e.dtype(), emit(e.operand(0), vector));
       break;
   }
+  if (is_half(e.dtype()) && computes(e)) result = rounded(e.dtype(), result);
   known.emplace(e.identity(), result);
   return result;
 }
@@ -419,7 +484,7 @@ Value* ExprEmitter::convert(DType from, DType to, Value* x) {
   if (to == DType::bool_)
     return is_real(from) ? b_.CreateFCmpUNE(x, llvm::Constant::getNullValue(x->getType()))
                          : b_.CreateICmpNE(x, llvm::Constant::getNullValue(x->getType()));
-  if (is_real(from) && is_real(to)) return b_.CreateFPCast(x, type);
+  if (is_real(from) && is_real(to)) return type == x->getType() ? x : b_.CreateFPCast(x, type);
   if (is_real(from))
     return b_.CreateIntrinsic(is_signed_integer(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
                               {type, x->getType()}, {x});

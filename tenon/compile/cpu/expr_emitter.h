@@ -51,8 +51,8 @@ class ExprEmitter {
   llvm::Value* lanes(const kernel::Expr& e);   // a vector where there are lanes, the expression varying or not
   void store(kernel::SlotId slot, const kernel::Expr& offset, llvm::Value* value);  // contiguous from lane 0's offset
   llvm::Value* address(kernel::SlotId slot, llvm::Value* offset);
-  llvm::Type* type_of(DType dtype);                                            // of values: bool is i1
-  llvm::Type* memory_type(DType dtype);                                        // bool is i8
+  llvm::Type* type_of(DType dtype);      // of values: bool is i1, f16 and bf16 are f32 that they can hold
+  llvm::Type* memory_type(DType dtype);  // bool is i8, f16 and bf16 are i16
   llvm::Instruction* of_slot(llvm::Instruction* access, kernel::SlotId slot);  // says that slots do not overlap
 
   bool stream_stores = false;  // stores go past the caches; they are aligned
@@ -67,6 +67,9 @@ class ExprEmitter {
   llvm::Constant* literal(DType dtype, const std::byte* bits);
   llvm::Value* elements_of_constant(kernel::SlotId slot, llvm::Value* index);
   llvm::Value* shuffled(kernel::SlotId slot, llvm::Value* index);
+  llvm::Value* decoded(DType dtype, llvm::Value* memory);
+  llvm::Value* encoded(DType dtype, llvm::Value* value);
+  llvm::Value* rounded(DType dtype, llvm::Value* value);
   llvm::Value* binary(kernel::Binary op, DType dtype, llvm::Value* x, llvm::Value* y);
   llvm::Value* integer_division(bool remainder, bool is_signed, llvm::Value* x, llvm::Value* y);
   llvm::Value* extremum(bool max, DType dtype, llvm::Value* x, llvm::Value* y);
