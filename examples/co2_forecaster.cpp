@@ -25,7 +25,7 @@ struct Adam {
 // One step of a GRU: gates reset, update, and the candidate state.
 Array cell(const Model& m, const Array& h, const Array& x) {
   const auto part = [](const Array& a, std::int64_t i) {
-    return tn::slice_in_dim(a, i * hidden, (i + 1) * hidden, -1);
+    return a(tn::ellipsis, tn::slice(i * hidden, (i + 1) * hidden));
   };
   const Array in = tn::matmul(x, m.w) + m.b, rec = tn::matmul(h, m.u);
   const Array reset = tn::logistic(part(in, 0) + part(rec, 0)), update = tn::logistic(part(in, 1) + part(rec, 1));
@@ -33,9 +33,7 @@ Array cell(const Model& m, const Array& h, const Array& x) {
   return candidate + update * (h - candidate);
 }
 // The next value: the last one plus what the state says.
-Array next_value(const Model& m, const Array& h, const Array& x) {
-  return tn::index(x, 0) + tn::dot(h, m.readout) + m.offset;
-}
+Array next_value(const Model& m, const Array& h, const Array& x) { return x(0) + tn::dot(h, m.readout) + m.offset; }
 
 // x: f32[n, 2]: the yearly increase, scaled, and 1 where it was measured (0 where a week is missing).
 Array loss_of_window(const Model& m, const Array& x) {
@@ -43,9 +41,8 @@ Array loss_of_window(const Model& m, const Array& x) {
     const Array next = cell(m, h, now);
     return std::pair(next, next_value(m, next, now));
   };
-  const std::int64_t n = x.size(0);
-  const Array predicted = tn::scan(step, tn::zeros({hidden}), tn::slice_in_dim(x, 0, n - 1, 0)).second;
-  const Array target = tn::index(x, tn::range(1), 0), measured = tn::index(x, tn::range(1), 1);
+  const Array predicted = tn::scan(step, tn::zeros({hidden}), x(tn::slice(-1))).second;
+  const Array target = x(tn::slice(1, tn::none), 0), measured = x(tn::slice(1, tn::none), 1);
   return tn::sum(measured * tn::square(predicted - target)) / tn::max(tn::sum(measured), 1.f);
 }
 Array loss(const Model& m, const Array& windows) {
@@ -55,15 +52,12 @@ Array loss(const Model& m, const Array& windows) {
 // 52 values beyond a window; its own forecasts are fed back.
 Array forecast(const Model& m, const Array& window) {
   auto watch = [&](const Array& h, const Array& x) { return std::pair(cell(m, h, x), std::tuple<>()); };
-  const std::int64_t n = window.size(0);
-  const Array h = tn::scan(watch, tn::zeros({hidden}), tn::slice_in_dim(window, 0, n - 1, 0)).first;
+  const Array h = tn::scan(watch, tn::zeros({hidden}), window(tn::slice(-1))).first;
   auto go_on = [&](const std::pair<Array, Array>& s, std::tuple<>) {
     const Array state = cell(m, s.first, s.second), value = next_value(m, state, s.second);
     return std::pair(std::pair<Array, Array>(state, tn::stack(std::vector<Array>{value, Array(1.f)})), value);
   };
-  return tn::scan(go_on, std::pair<Array, Array>(h, tn::index(window, -1)), std::tuple<>(),
-                  {.length = tn::Dim(horizon)})
-      .second;
+  return tn::scan(go_on, std::pair<Array, Array>(h, window(-1)), std::tuple<>(), {.length = tn::Dim(horizon)}).second;
 }
 
 std::pair<Model, Adam> adam_step(const Model& m, const Adam& s, const Model& g, const Array& t) {

@@ -10,6 +10,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
+#include "tenon/ops/index.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/random.h"
 #include "tenon/ops/reduce.h"

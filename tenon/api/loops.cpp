@@ -43,9 +43,6 @@ TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries
     std::vector<bool> weak;
     for (std::size_t i = 0; i < types.size(); ++i) weak.push_back(i < carries.size() && carries[i].weak());
     TracedFunction traced = trace_types(loop.body, types, weak);
-    if (traced.program->outputs().size() < carries.size())
-      throw TreeError(fmt::format("{}: the body returns a carry with fewer leaves than it was given.", op),
-                      "Return a carry of the same structure.");
     bool changed = false;
     for (std::size_t i = 0; i < carries.size(); ++i) {
       const Type &before = types[i], &after = traced.program->type(traced.program->outputs()[i]);
@@ -75,13 +72,17 @@ TracedFunction trace_region(const FlatFunction& f, std::span<const Type> types) 
 
 Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs) {
   std::vector<Type> elements;
-  for (const Array& x : xs) {
-    const Type t = x.type();
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    const Type t = xs[i].type();
+    const std::string name = loop.xs_paths[i].empty() ? "xs" : "leaf " + loop.xs_paths[i] + " of xs";
     if (!t.is_array() || t.rank() == 0)
-      throw ShapeError(fmt::format("{}: a leaf of xs, {}, has no axis to run along.", op, t.text()));
+      throw ShapeError(
+          fmt::format("{}: {} is {}, which has no axis to run along.", op, name, t.text()),
+          "Every array of xs has one element a step along axis 0; capture what is the same in every step.");
     if (t.shape[0] != *loop.length && t.shape[0].known() && loop.length->known())
-      throw ShapeError(fmt::format("{}: a leaf of xs, {}, has {} steps where there are {}.", op, t.text(),
-                                   t.shape[0].text(), loop.length->text()));
+      throw ShapeError(fmt::format("{}: {} is {}: {} steps where there are {}.", op, name, t.text(), t.shape[0].text(),
+                                   loop.length->text()),
+                       "All arrays of xs have the same size along axis 0, which is also `length` if that is given.");
     elements.push_back(Type::array(t.dtype, t.shape.without_axis(0)));
   }
   const TracedFunction body = settle(op, loop, carries, elements);
@@ -107,6 +108,41 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
   operands.insert(operands.end(), carries.begin(), carries.end());
   operands.insert(operands.end(), xs.begin(), xs.end());
   return tenon::loop(std::move(params), operands);
+}
+
+Dim steps_of(std::string_view op, const std::optional<Dim>& length, const Arrays& xs) {
+  if (length && length->known() && length->value() < 0)
+    throw ShapeError(fmt::format("{}: the length is {}.", op, length->text()), "A number of steps is not negative.");
+  if (length) return *length;
+  if (xs.empty())
+    throw ShapeError(fmt::format("{}: neither xs nor the option `length` says how many steps there are.", op),
+                     "Give {.length = n}, or an array in xs.");
+  const Type t = xs[0].type();
+  return t.is_array() && t.rank() > 0 ? t.shape[0] : Dim(0);  // run_loop() says what is wrong with it
+}
+
+ForiBounds fori_bounds(const Operand& lower, const Operand& upper) {
+  const auto text = [&] { return fmt::format("{} and {}", lower->type().text(), upper->type().text()); };
+  DType dtype = DType::i32;
+  for (const Operand* bound : {&lower, &upper}) {
+    const Type t = (*bound)->type();
+    if (!t.is_array() || !is_integer(t.dtype))
+      throw DTypeError(fmt::format("fori_loop: the bounds are {}, not integers.", text()),
+                       "Convert them with convert(bound, DType::i32).");
+    if (t.rank() != 0)
+      throw ShapeError(fmt::format("fori_loop: the bounds are {}, not one number each.", text()),
+                       "Use scan() over an array of indices, or vmap() over loops.");
+    const Scalar* number = (*bound)->number();
+    const bool fits =
+        number != nullptr && (*bound)->weak()
+            ? number->convert(DType::i64).convert(DType::i32).convert(DType::i64) == number->convert(DType::i64)
+            : size_of(t.dtype) < 8 && t.dtype != DType::u32;
+    if (!fits) dtype = DType::i64;
+  }
+  ForiBounds bounds{convert(lower, dtype), convert(upper, dtype), std::nullopt};
+  if (lower->number() != nullptr && upper->number() != nullptr)
+    bounds.count = std::max<std::int64_t>(bounds.upper.item<std::int64_t>() - bounds.lower.item<std::int64_t>(), 0);
+  return bounds;
 }
 
 Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches,

@@ -19,7 +19,7 @@ struct FlatLoop {
   FlatFunction cond;  // (carries…) -> bool; may be empty
   std::optional<Dim> length;
   bool reverse = false;
-  std::vector<std::string> carry_paths;
+  std::vector<std::string> carry_paths, xs_paths;
 };
 // Types of the carries are settled first: a weak number takes the dtype that the body gives it. Any other change of
 // dtype or shape is an error that names the leaf.
@@ -27,6 +27,16 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
 
 Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches,
                 const Arrays& operands);
+
+// The number of steps that xs or the option say. Throws ShapeError where neither does.
+Dim steps_of(std::string_view op, const std::optional<Dim>& length, const Arrays& xs);
+
+// From `lower` to before `upper`, one integer each, of one dtype. Throws where they are not.
+struct ForiBounds {
+  Array lower, upper;
+  std::optional<std::int64_t> count;  // where both are numbers
+};
+ForiBounds fori_bounds(const Operand& lower, const Operand& upper);
 
 }  // namespace api_detail
 
@@ -39,25 +49,27 @@ struct ScanOptions {
 template <class F, class Carry, class Xs>
 auto scan(F f, const Carry& init, const Xs& xs, ScanOptions options = {},
           const Source& where = std::source_location::current()) {
-  const SourceScope place(where);
+  const SourceScope place(where, "scan");
+  static_assert(
+      requires { std::invoke_result_t<F&, const Carry&, const Xs&>().second; },
+      "scan: the function takes (carry, x) and returns std::pair(carry, y); y may be std::tuple<>()");
   using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Carry&, const Xs&>>;
   using Y = std::remove_cvref_t<typename Result::second_type>;
   const Arrays carries = tree::leaves(init), elements = tree::leaves(xs);
-  if (!options.length) {
-    if (elements.empty()) throw ShapeError("scan: neither xs nor the option `length` says how many steps there are.");
-    options.length = elements[0].dim(0);
-  }
   std::optional<Y> y;
   api_detail::FlatLoop loop;
-  loop.length = options.length;
+  loop.length = api_detail::steps_of("scan", options.length, elements);
   loop.reverse = options.reverse;
   loop.carry_paths = tree::paths(init);
+  loop.xs_paths = tree::paths(xs);
   loop.body = [&](std::span<const Array> in) {
     const Carry c = tree::with_leaves(init, in.first(carries.size()));
     const Xs x = tree::with_leaves(xs, in.subspan(carries.size()));
-    Result result = f(c, x);
+    const Result result = f(c, x);
+    const Carry next(result.first);
+    tree::require_same("scan", "the initial carry and the one that the function returns", init, next);
     y = result.second;
-    Arrays out = tree::leaves(Carry(result.first));
+    Arrays out = tree::leaves(next);
     const Arrays ys = tree::leaves(*y);
     out.insert(out.end(), ys.begin(), ys.end());
     return out;
@@ -71,6 +83,7 @@ auto scan(F f, const Carry& init, const Xs& xs, ScanOptions options = {},
 // f of each element along axis 0, results stacked.
 template <class F, class Xs>
 auto map(F f, const Xs& xs, const Source& where = std::source_location::current()) {
+  const SourceScope place(where, "map");
   return scan([&](const std::tuple<>& c, const Xs& x) { return std::pair(c, f(x)); }, std::tuple<>(), xs, {}, where)
       .second;
 }
@@ -78,39 +91,60 @@ auto map(F f, const Xs& xs, const Source& where = std::source_location::current(
 // body while cond holds; both take the carry.
 template <class Cond, class Body, class Carry>
 Carry while_loop(Cond cond, Body body, const Carry& init, const Source& where = std::source_location::current()) {
-  const SourceScope place(where);
+  const SourceScope place(where, "while_loop");
   api_detail::FlatLoop loop;
   loop.carry_paths = tree::paths(init);
   loop.cond = [&](std::span<const Array> in) { return Arrays{cond(tree::with_leaves(init, in))}; };
-  loop.body = [&](std::span<const Array> in) { return tree::leaves(Carry(body(tree::with_leaves(init, in)))); };
+  loop.body = [&](std::span<const Array> in) {
+    const Carry next(body(tree::with_leaves(init, in)));
+    tree::require_same("while_loop", "the initial carry and the one that the body returns", init, next);
+    return tree::leaves(next);
+  };
   return tree::with_leaves(init, api_detail::run_loop("while_loop", loop, tree::leaves(init), {}));
 }
 
-// body(i, carry) for i from lower to upper - 1, i32; bounds are numbers or integer arrays.
+// body(i, carry) for i from lower to upper - 1; bounds are numbers or integer arrays. i has their dtype: i32, or i64
+// where one of them is i64 or does not fit.
 template <class Body, class Carry>
 Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Carry& init,
                 const Source& where = std::source_location::current()) {
-  const SourceScope place(where);
-  if (lower->number() != nullptr && upper->number() != nullptr) {
-    const auto from = lower->item<std::int64_t>(), to = upper->item<std::int64_t>();
-    const auto step = [&](const Carry& c, const Array& i) { return std::pair(Carry(body(i, c)), std::tuple<>()); };
-    const Array indices =
-        arange(Dim(std::max<std::int64_t>(to - from, 0)), DType::i32) + Array(Scalar(static_cast<std::int32_t>(from)));
-    return scan(step, init, indices, {}, where).first;
+  const SourceScope place(where, "fori_loop");
+  const api_detail::ForiBounds bounds = api_detail::fori_bounds(lower, upper);
+  const Array one(Scalar(1).convert(bounds.lower.dtype()));
+  api_detail::FlatLoop loop;
+  loop.carry_paths = tree::paths(init);
+  const auto step = [&](const Array& i, std::span<const Array> carry) {
+    const Carry next(body(i, tree::with_leaves(init, carry)));
+    tree::require_same("fori_loop", "the initial carry and the one that the body returns", init, next);
+    return tree::leaves(next);
+  };
+  Arrays carries = tree::leaves(init);
+  if (bounds.count) {
+    loop.length = *bounds.count;
+    loop.body = [&](std::span<const Array> in) { return step(in.back(), in.first(in.size() - 1)); };
+    loop.xs_paths = {""};
+    const Arrays indices{arange(*bounds.count, bounds.lower.dtype()) + bounds.lower};
+    return tree::with_leaves(init, api_detail::run_loop("fori_loop", loop, std::move(carries), indices));
   }
-  const Array limit = convert(upper, DType::i32);
-  return while_loop([&](const std::pair<Array, Carry>& s) { return s.first < limit; },
-                    [&](const std::pair<Array, Carry>& s) {
-                      return std::pair<Array, Carry>(s.first + Array(Scalar(std::int32_t(1))), body(s.first, s.second));
-                    },
-                    std::pair<Array, Carry>(convert(lower, DType::i32), init), where)
-      .second;
+  loop.carry_paths.push_back("i");
+  carries.push_back(bounds.lower);
+  loop.cond = [&](std::span<const Array> in) {
+    const SourceScope inside(where);
+    return Arrays{in.back() < bounds.upper};
+  };
+  loop.body = [&](std::span<const Array> in) {
+    Arrays next = step(in.back(), in.first(in.size() - 1));
+    const SourceScope inside(where);
+    next.push_back(in.back() + one);
+    return next;
+  };
+  return tree::with_leaves(init, api_detail::run_loop("fori_loop", loop, std::move(carries), {}));
 }
 
 // on_true(args…) where the predicate, one bool, holds, else on_false(args…). Only the branch taken runs.
 template <class T, class F, class... Args>
 auto cond(const Operand& predicate, T on_true, F on_false, const Args&... args) {
-  const SourceScope place(predicate.where());
+  const SourceScope place(predicate.where(), "cond");
   api_detail::Flattened<F, Args...> no(on_false, args...);
   api_detail::Flattened<T, Args...> yes(on_true, args...);
   static_assert(std::is_same_v<typename decltype(no)::Result, typename decltype(yes)::Result>,

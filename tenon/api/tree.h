@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <map>
 #include <optional>
 #include <string>
@@ -68,18 +69,41 @@ inline constexpr bool is_tuple<std::tuple<T...>> = true;
 template <class A, class B>
 inline constexpr bool is_tuple<std::pair<A, B>> = true;
 
+// Static values of other types than numbers: compared and hashed, as Dim is.
 template <class T>
-concept Described = requires(T& t) { t.tenon_fields(); };
+concept Comparable = requires(const T& value, Hasher& hasher) {
+  value.hash(hasher);
+  { value == value } -> std::convertible_to<bool>;
+  { value.text() } -> std::convertible_to<std::string>;
+};
 
 }  // namespace tree_detail
 
-// Opt-in description, for types with constructors, bases or private fields: TENON_TREE(Model, weights, bias) in the
-// class.
-#define TENON_TREE(Type, ...)                           \
-  auto tenon_fields() { return std::tie(__VA_ARGS__); } \
-  auto tenon_fields() const { return std::tie(__VA_ARGS__); }
+// Opt-in description, for types with constructors, bases or private fields, and for errors that name the fields:
+// TENON_TREE(Model, weights, bias) in the class; inherited fields are listed with its own. Types that are described
+// with Boost.Describe need no more than tenon/describe.h.
+#define TENON_TREE(Type, ...)                                 \
+  auto tenon_fields() { return std::tie(__VA_ARGS__); }       \
+  auto tenon_fields() const { return std::tie(__VA_ARGS__); } \
+  static constexpr const char* tenon_field_names() { return #__VA_ARGS__; }
 
 namespace tree {
+
+[[noreturn]] void throw_too_few_leaves(std::size_t given);
+
+// How the fields of a described type are found: tie(value) gives references to them, names() "weights, bias". For types
+// that cannot be changed, specialise it.
+template <class T>
+struct Fields;
+template <class T>
+  requires requires(T& value) { value.tenon_fields(); }
+struct Fields<T> {
+  static auto tie(T& value) { return value.tenon_fields(); }
+  static auto tie(const T& value) { return value.tenon_fields(); }
+  static constexpr const char* names() { return T::tenon_field_names(); }
+};
+template <class T>
+concept Described = requires(T& value) { Fields<T>::tie(value); };
 
 // The way to a leaf, built only where it is asked for.
 struct NoPath {};
@@ -87,56 +111,92 @@ inline NoPath step(NoPath, const char*, std::size_t, const char*) { return {}; }
 inline std::string step(const std::string& path, const char* before, std::size_t i, const char* behind) {
   return path + before + std::to_string(i) + behind;
 }
-inline NoPath step(NoPath, const char*, std::size_t) { return {}; }
-inline std::string step(const std::string& path, const char* what, std::size_t) { return path + what; }
 // The same by numbers: of the field or element taken at each step.
 using Place = std::vector<std::size_t>;
-inline Place step(Place place, const char*, std::size_t i, const char* = nullptr) {
+inline Place step(Place place, const char*, std::size_t i, const char*) {
   place.push_back(i);
   return place;
 }
+inline NoPath field(NoPath, const char*, std::size_t) { return {}; }
+inline Place field(Place place, const char*, std::size_t i) { return step(std::move(place), "", i, ""); }
+std::string field(const std::string& path, const char* names, std::size_t i);  // the i-th of "weights, bias"
+template <class Key>
+NoPath entry(NoPath, const Key&, std::size_t) {
+  return {};
+}
+template <class Key>
+Place entry(Place place, const Key&, std::size_t i) {
+  return step(std::move(place), "", i, "");
+}
+template <class Key>
+std::string entry(const std::string& path, const Key& key, std::size_t) {
+  if constexpr (std::is_arithmetic_v<Key>)
+    return path + "[" + std::to_string(key) + "]";
+  else if constexpr (std::is_convertible_v<Key, std::string>)
+    return path + "[\"" + std::string(key) + "\"]";
+  else
+    return path + "[…]";
+}
 
-// Calls leaf(array, path) for each Array in order, and fixed(value) for what is static: sizes of containers, keys,
-// numbers.
+// What is static of a container: how many elements it has; whether there is a value; which alternative is held.
+struct Held {
+  enum class What : std::uint8_t { elements, value, alternative } what;
+  std::size_t count;
+  bool operator==(const Held&) const = default;
+  void hash(Hasher& hasher) const { hasher(count); }
+  std::string text() const;  // "3 elements", "no value", "alternative 1"
+};
+
+// Calls leaf(array, path) for each Array in order, and fixed(value, path), or fixed(value), for what is static: sizes
+// of containers, keys, numbers, strings, enumerations.
 template <class T, class Leaf, class Fixed, class Path = NoPath>
 void visit(T& value, Leaf&& leaf, Fixed&& fixed, const Path& path = {}) {
   namespace d = tree_detail;
   using U = std::remove_const_t<T>;
+  const auto is_static = [&](const auto& v) {
+    if constexpr (std::is_invocable_v<Fixed&, decltype(v), const Path&>)
+      fixed(v, path);
+    else
+      fixed(v);
+  };
+  const auto fields = [&](auto&& all, const char* names) {
+    std::size_t i = 0;
+    std::apply([&](auto&... each) { (visit(each, leaf, fixed, field(path, names, i++)), ...); }, all);
+  };
   if constexpr (std::is_same_v<U, Array>) {
     leaf(value, path);
+  } else if constexpr (std::is_same_v<U, std::vector<bool>>) {
+    is_static(Held{Held::What::elements, value.size()});
+    for (const bool item : value) is_static(item);
   } else if constexpr (d::is_std_array<U> || d::is_vector<U>) {
-    if constexpr (d::is_vector<U>) fixed(value.size());
+    if constexpr (d::is_vector<U>) is_static(Held{Held::What::elements, value.size()});
     for (std::size_t i = 0; i < value.size(); ++i) visit(value[i], leaf, fixed, step(path, "[", i, "]"));
   } else if constexpr (d::is_map<U>) {
-    fixed(value.size());
+    is_static(Held{Held::What::elements, value.size()});
     std::size_t i = 0;
     for (auto& [key, item] : value) {
-      fixed(key);
-      visit(item, leaf, fixed, step(path, "[…]", i++));
+      visit(key, leaf, fixed, entry(path, key, i));
+      visit(item, leaf, fixed, entry(path, key, i++));
     }
   } else if constexpr (d::is_optional<U>) {
-    fixed(value.has_value());
+    is_static(Held{Held::What::value, value.has_value()});
     if (value) visit(*value, leaf, fixed, path);
   } else if constexpr (d::is_variant<U>) {
-    fixed(value.index());
+    is_static(Held{Held::What::alternative, value.index()});
     std::visit([&](auto& held) { visit(held, leaf, fixed, path); }, value);
   } else if constexpr (d::is_tuple<U>) {
     std::size_t i = 0;
     std::apply([&](auto&... items) { (visit(items, leaf, fixed, step(path, "<", i++, ">")), ...); }, value);
-  } else if constexpr (d::Described<U>) {
-    std::size_t i = 0;
-    std::apply([&](auto&... fields) { (visit(fields, leaf, fixed, step(path, ".", i++, "")), ...); },
-               value.tenon_fields());
-  } else if constexpr (std::is_arithmetic_v<U> || std::is_enum_v<U> || std::is_same_v<U, std::string>) {
-    fixed(value);
-  } else if constexpr (std::is_aggregate_v<U>) {
-    std::size_t i = 0;
-    std::apply([&](auto&... fields) { (visit(fields, leaf, fixed, step(path, ".", i++, "")), ...); },
-               d::tie_fields<d::count_fields<U>()>(value));
+  } else if constexpr (Described<U>) {
+    fields(Fields<U>::tie(value), Fields<U>::names());
+  } else if constexpr (std::is_arithmetic_v<U> || std::is_enum_v<U> || std::is_same_v<U, std::string> ||
+                       d::Comparable<U>) {
+    is_static(value);
   } else {
     static_assert(std::is_aggregate_v<U>,
                   "this field is neither an Array, a container or aggregate of trees, nor a static value that can be "
                   "compared (number, enumeration, string): describe its type with TENON_TREE, or leave it out");
+    if constexpr (std::is_aggregate_v<U>) fields(d::tie_fields<d::count_fields<U>()>(value), "");
   }
 }
 
@@ -170,10 +230,17 @@ std::vector<std::string> paths(const T& value) {
 }
 
 // The same tree with other leaves, taken from `leaves` on; static fields are copied. Returns how many were taken.
+// Throws TreeError where there are too few.
 template <class T>
 std::size_t assign(T& value, std::span<const Array> leaves) {
   std::size_t at = 0;
-  visit(value, [&](Array& a, auto) { a = leaves[at++]; }, [](const auto&) {});
+  visit(
+      value,
+      [&](Array& a, auto) {
+        if (at == leaves.size()) throw_too_few_leaves(leaves.size());
+        a = leaves[at++];
+      },
+      [](const auto&) {});
   return at;
 }
 
@@ -183,30 +250,77 @@ T with_leaves(T value, std::span<const Array> leaves) {
   return value;
 }
 
+template <class T>
+void hash_fixed(const T& fixed, Hasher& hasher) {
+  if constexpr (std::is_same_v<T, std::string>)
+    hasher(std::string_view(fixed));
+  else if constexpr (std::is_floating_point_v<T>)
+    hasher(static_cast<double>(fixed));
+  else if constexpr (tree_detail::Comparable<T>)
+    fixed.hash(hasher);
+  else
+    hasher(fixed);
+}
+
 // What is static in a tree, as a hash: equal for trees of one structure.
 template <class T>
 void hash_structure(const T& value, Hasher& hasher) {
+  visit(value, [&](const Array&, auto) { hasher(1); }, [&](const auto& fixed) { hash_fixed(fixed, hasher); });
+}
+
+// What a tree is without the arrays in its leaves: places, each with what is static there. Trees of one structure are
+// equal in it.
+class Structure {
+ public:
+  void add(std::string path, std::string what) { entries_.emplace_back(std::move(path), std::move(what)); }
+  bool operator==(const Structure&) const = default;
+  std::size_t leaves() const;
+  std::string text() const;  // "{.w: *, .layers[0].b: *, .rate: 0.5}"
+  // Where they first differ, as in "at .rate: 0.5 and 0.25"; empty where they do not.
+  std::string difference(const Structure& other) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> entries_;
+};
+
+std::string fixed_text(double value);
+template <class T>
+Structure structure(const T& value) {
+  Structure result;
   visit(
-      value, [&](const Array&, auto) { hasher(1); },
-      [&](const auto& fixed) {
+      value, [&](const Array&, const std::string& path) { result.add(path, "*"); },
+      [&](const auto& fixed, const std::string& path) {
         using U = std::remove_cvref_t<decltype(fixed)>;
         if constexpr (std::is_same_v<U, std::string>)
-          hasher(std::string_view(fixed));
+          result.add(path, '"' + fixed + '"');
         else if constexpr (std::is_floating_point_v<U>)
-          hasher(static_cast<double>(fixed));
+          result.add(path, fixed_text(static_cast<double>(fixed)));
+        else if constexpr (std::is_enum_v<U>)
+          result.add(path, std::to_string(static_cast<std::int64_t>(fixed)));
+        else if constexpr (tree_detail::Comparable<U>)
+          result.add(path, fixed.text());
         else
-          hasher(fixed);
-      });
+          result.add(path, std::to_string(fixed));
+      },
+      std::string());
+  return result;
+}
+
+[[noreturn]] void throw_difference(std::string_view op, std::string_view what, const Structure& a, const Structure& b);
+// Throws TreeError, which names the place, where the trees differ in structure: "op: what differ …".
+template <class A, class B>
+void require_same(std::string_view op, std::string_view what, const A& a, const B& b) {
+  Hasher first, second;
+  hash_structure(a, first);
+  hash_structure(b, second);
+  if (first.finish() != second.finish()) throw_difference(op, what, structure(a), structure(b));
 }
 
 // f of each leaf (of the leaves in the same place of several trees of one structure).
 template <class F, class T, class... More>
 T map(F&& f, T first, const More&... more) {
+  (require_same("tree::map", "the trees", first, more), ...);
   const std::array<Arrays, sizeof...(More)> others{leaves(more)...};
-  const std::size_t count = leaves(first).size();
-  for (const Arrays& other : others)
-    if (other.size() != count)
-      throw TreeError("tree::map: the trees differ in structure.", "Give trees with the same containers and fields.");
   std::size_t at = 0;
   visit(
       first,
@@ -218,6 +332,13 @@ T map(F&& f, T first, const More&... more) {
       },
       [](const auto&) {});
   return first;
+}
+
+// f(f(f(initial, leaf 0), leaf 1), …), in the order of the leaves.
+template <class F, class Result, class T>
+Result reduce(F&& f, Result initial, const T& tree) {
+  visit(tree, [&](const Array& a, auto) { initial = f(std::move(initial), a); }, [](const auto&) {});
+  return initial;
 }
 
 }  // namespace tree

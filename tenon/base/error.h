@@ -9,8 +9,8 @@
 
 namespace tenon {
 
-// `what` says what was asked and why it cannot be; `advice` what to write instead. The place defaults to the one in
-// force.
+// `what` says what was asked and why it cannot be, "op: …"; `advice` what to write instead. The place defaults to the
+// one in force. Where the user called another function than the op that complains, both are named: "where (select): …".
 class Error : public std::runtime_error {
  public:
   Error(std::string_view kind, std::string what, std::string advice = {}, const Source& where = SourceScope::current());

@@ -3,6 +3,7 @@
 
 #include <source_location>
 #include <string>
+#include <string_view>
 
 namespace tenon {
 
@@ -21,24 +22,26 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
-// The place that is in force on this thread: of the outermost SourceScope, so that what a composite or a rule calls is
-// attributed to the line where the user called the composite.
+// The place that is in force on this thread, and the name of the function that was called there: of the outermost
+// SourceScope, so that what a composite or a rule calls is attributed to the line where the user called the composite.
 class SourceScope {
  public:
-  explicit SourceScope(const Source& where);
+  explicit SourceScope(const Source& where, std::string_view function = {});  // a name that lives forever
   ~SourceScope();
   SourceScope(const SourceScope&) = delete;
   SourceScope& operator=(const SourceScope&) = delete;
 
   static const Source& current();
+  static std::string_view function();  // "" where none is in force, or has no name
 
  private:
   bool outermost_;
   bool above_user_code_ = false;
   Source previous_;
+  std::string_view previous_function_;
 };
 
-// While it lives, the place in force gives way to the first SourceScope: what a user's function calls, which a
+// While it lives, the place and name in force give way to the first SourceScope: what a user's function calls, which a
 // transformation traces, is attributed to the lines of that function.
 class UserCode {
  public:

@@ -19,6 +19,9 @@ template <class T>
 concept Number =
     Element<T> && !std::is_same_v<std::remove_cv_t<T>, Float16> && !std::is_same_v<std::remove_cv_t<T>, BFloat16>;
 
+class IndexPart;
+class IndexedUpdate;
+
 // A variable of a trace that is in progress on this thread. Owns nothing.
 struct Traced {
   std::uint64_t scope;
@@ -76,6 +79,13 @@ class Array {
     return item_scalar(where).convert(*dtype_of<T>).template as<T>();
   }
   Scalar item_scalar(const Source& where) const;
+
+  // The elements at an index, as in NumPy, and the array with others there: x(i, j), x(slice(1, -1), newaxis),
+  // x.at(i).set(y). In ops/index.h.
+  template <class... More>
+  Array operator()(const IndexPart& first, const More&... more) const;
+  template <class... More>
+  IndexedUpdate at(const IndexPart& first, const More&... more) const;
 
   // All elements of a concrete, contiguous array, in row-major order; the dtype must be T's.
   template <Element T>

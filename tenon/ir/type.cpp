@@ -1,5 +1,9 @@
 #include "tenon/ir/type.h"
 
+#include <fmt/format.h>
+
+#include "tenon/base/error.h"
+
 namespace tenon {
 namespace {
 constexpr std::string_view kind_names[] = {"array", "list", "accum", "ref"};
@@ -33,6 +37,15 @@ Type Type::map_dims(const std::function<Dim(const Dim&)>& by) const {
 void Type::visit_dims(const std::function<void(const Dim&)>& seen) const {
   if (element) element->visit_dims(seen);
   for (const Dim& d : shape) seen(d);
+}
+
+std::size_t normalize_axis(std::int64_t axis, const Type& x, std::string_view op) {
+  const auto n = static_cast<std::int64_t>(x.rank());
+  if (axis < -n || axis >= n)
+    throw ShapeError(fmt::format("{}: axis {} of {}, an array of rank {}.", op, axis, x.text(), n),
+                     n == 0 ? "An array of rank 0 has no axes."
+                            : fmt::format("Its axes are 0 to {}, or {} to -1 from the end.", n - 1, -n));
+  return static_cast<std::size_t>(axis < 0 ? axis + n : axis);
 }
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "tenon/base/dtype.h"
 #include "tenon/base/shape.h"
@@ -43,5 +44,8 @@ struct Type {
   Type map_dims(const std::function<Dim(const Dim&)>& by) const;
   void visit_dims(const std::function<void(const Dim&)>& seen) const;
 };
+
+// As the one of shapes, for an axis of an array whose type the error shall tell.
+std::size_t normalize_axis(std::int64_t axis, const Type& x, std::string_view op);
 
 }  // namespace tenon

@@ -15,43 +15,43 @@ namespace tenon {
 Array sigmoid(const Operand& x) { return logistic(x); }
 
 Array log_sigmoid(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "log_sigmoid");
   return -softplus(-to_inexact(x));
 }
 
 // By halves, each reading 0 where the other is taken: neither overflows, and all derivatives agree where they meet.
 Array softplus(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "softplus");
   const Array v = to_inexact(x), positive = v > 0;
   const Array above = where(positive, v, 0), below = where(positive, 0, v);
   return where(positive, above + log1p(exp(-above)), log1p(exp(below)));
 }
 
 Array relu(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "relu");
   return where(x.array() <= 0, 0, x);  // NaN stays
 }
 
 Array leaky_relu(const Operand& x, const Operand& slope) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "leaky_relu");
   const Array v = to_inexact(x);
   return where(v >= 0, v, v * slope);
 }
 
 Array elu(const Operand& x, const Operand& alpha) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "elu");
   const Array v = to_inexact(x), positive = v > 0;
   return where(positive, v, alpha * expm1(where(positive, 0, v)));
 }
 
 Array silu(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "silu");
   const Array v = to_inexact(x);
   return v * logistic(v);
 }
 
 Array gelu(const Operand& x, Gelu form) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "gelu");
   const Array v = to_inexact(x);
   if (form == Gelu::exact) return v * (0.5 * (1 + erf(v * std::numbers::sqrt2 / 2)));
   const double scale = std::sqrt(2 / std::numbers::pi);
@@ -59,7 +59,7 @@ Array gelu(const Operand& x, Gelu form) {
 }
 
 Array one_hot(const Operand& indices, const Dim& classes, DType dtype) {
-  const SourceScope place(indices.where());
+  const SourceScope place(indices.where(), "one_hot");
   if (!is_integer(indices->dtype()))
     throw DTypeError(fmt::format("one_hot: the indices are {}, not integers.", indices->type().text()),
                      "Convert them to an integer dtype first.");

@@ -308,37 +308,41 @@ const bool installed = [] {
 }  // namespace
 
 Array concatenate(std::span<const Array> parts, std::int64_t axis, const Source& where) {
-  const SourceScope place(where);
+  const SourceScope place(where, "concatenate");
   if (parts.empty()) throw ShapeError("concatenate: there is nothing to put together.", "Give at least one array.");
   Promoted met{parts[0].dtype(), parts[0].weak()};
   for (const Array& part : parts) met = promote(met.dtype, met.weak, part.dtype(), part.weak());
   Arrays operands;
   for (const Array& part : parts) operands.push_back(convert(part, met.dtype));
-  const auto at = static_cast<std::int64_t>(normalize_axis(axis, parts[0].rank(), "concatenate"));
+  const auto at = static_cast<std::int64_t>(normalize_axis(axis, parts[0].type(), "concatenate"));
   return operands.size() == 1 ? operands[0]
                               : bind_op(concatenate_info, make_params(ConcatenateParams{at}), operands)[0];
 }
 
 Array pad(const Operand& x, const Operand& value, std::vector<std::int64_t> low, std::vector<std::int64_t> high,
           std::vector<std::int64_t> interior) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "pad");
   if (interior.empty()) interior.assign(low.size(), 0);
   return bind1(pad_info, make_params(PadParams{std::move(low), std::move(high), std::move(interior)}),
                {x, convert(value, x->dtype())});
 }
 
 Array iota(DType dtype, const Shape& shape, std::int64_t axis, const Source& where) {
-  const SourceScope place(where);
+  const SourceScope place(where, "iota");
   return bind1(iota_info, make_params(IotaParams{dtype, shape, axis}), {});
 }
-Array arange(const Dim& n, DType dtype, const Source& where) { return iota(dtype, Shape{n}, 0, where); }
+Array arange(const Dim& n, DType dtype, const Source& where) {
+  const SourceScope place(where, "arange");
+  return iota(dtype, Shape{n}, 0, where);
+}
 // The last of 0, 1, …, size: an index map, of which compiled code keeps the size alone.
 Array size_as_array(const Dim& size, const Source& where) {
   if (size.known()) return Array(Scalar(size.value()));
-  const SourceScope place(where);
+  const SourceScope place(where, "size_as_array");
   return reshape(slice_in_dim(arange(size + Dim(1), DType::i64), size, size + Dim(1), 0), Shape{});
 }
 Array eye(std::int64_t n, DType dtype, const Source& where) {
+  const SourceScope place(where, "eye");
   const Shape shape{Dim(n), Dim(n)};
   return convert(iota(DType::i32, shape, 0, where) == iota(DType::i32, shape, 1, where), dtype);
 }

@@ -372,7 +372,7 @@ const bool installed = [] {
 }();
 
 Array apply(const OpInfo& op, const Operand& x, const Operand& y, bool inexact = false) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), op.name);
   const Met met = inexact ? meet(op.name, {to_inexact(x), to_inexact(y)}) : meet(op.name, {x, y});
   return bind1(op, {}, {met.operands[0], met.operands[1]}).with_weak(met.weak);
 }
@@ -415,7 +415,7 @@ Array operator>(const Operand& x, const Operand& y) { return apply(gt_info, x, y
 Array operator>=(const Operand& x, const Operand& y) { return apply(ge_info, x, y).with_weak(false); }
 
 Array integer_pow(const Operand& x, std::int64_t exponent) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "integer_pow");
   auto left = exponent < 0 ? -static_cast<std::uint64_t>(exponent) : static_cast<std::uint64_t>(exponent);
   Array base = x, result;
   for (; left > 0; left >>= 1) {
@@ -427,7 +427,7 @@ Array integer_pow(const Operand& x, std::int64_t exponent) {
 }
 
 Array where(const Operand& condition, const Operand& if_true, const Operand& if_false) {
-  const SourceScope place(condition.where());
+  const SourceScope place(condition.where(), "where");
   Met met = meet("where", {if_true, if_false});
   Arrays all{condition, met.operands[0], met.operands[1]};
   const Shape shape = broadcast_shapes("where", all);
@@ -436,7 +436,7 @@ Array where(const Operand& condition, const Operand& if_true, const Operand& if_
 }
 
 Array clamp(const Operand& x, const Operand& low, const Operand& high) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "clamp");
   return min(max(x, low), high);
 }
 

@@ -135,12 +135,12 @@ const bool installed = (install_op(compress_info), install_op(uncompress_info), 
 }  // namespace
 
 Array compress(const Operand& x, const Operand& mask) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "compress");
   return bind1(compress_info, {}, {x, mask});
 }
 
 std::vector<Array> nonzero(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "nonzero");
   if (x->rank() == 0)
     throw ShapeError(fmt::format("nonzero: {} has no axes.", x->type().text()), "Give it one with reshape().");
   const Array mask = convert(x, DType::bool_);
@@ -151,11 +151,11 @@ std::vector<Array> nonzero(const Operand& x) {
 }
 std::vector<Array> where(const Operand& condition) { return nonzero(condition); }
 Array argwhere(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "argwhere");
   return stack(nonzero(x), 1);
 }
 Array count_nonzero(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "count_nonzero");
   return sum(convert(x, DType::bool_));
 }
 

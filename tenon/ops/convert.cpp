@@ -169,26 +169,26 @@ const bool installed = [] {
 Array convert(const Operand& x, DType dtype) {
   if (x->dtype() == dtype) return x.array().with_weak(false);
   if (const Scalar* n = x->number()) return Array(n->convert(dtype));
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "convert");
   return bind1(convert_info, make_params(ConvertParams{dtype}), {x});
 }
 
 Array real(const Operand& x) {
   if (!is_complex(x->dtype())) return x;
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "real");
   return bind1(real_info, {}, {x});
 }
 Array imag(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "imag");
   return is_complex(x->dtype()) ? bind1(imag_info, {}, {x}) : zeros_like(x->type());
 }
 Array conj(const Operand& x) {
   if (!is_complex(x->dtype())) return x;
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "conj");
   return complex(real(x), -imag(x));
 }
 Array complex(const Operand& re, const Operand& im) {
-  const SourceScope place(re.where());
+  const SourceScope place(re.where(), "complex");
   const Met met = meet("complex", {to_inexact(re), to_inexact(im)});
   return bind1(complex_info, {}, {met.operands[0], met.operands[1]});
 }

@@ -271,7 +271,7 @@ Array prepare(Array x, std::string& letters, const std::string& kept, std::strin
       x = sum(where(same, x, zeros_like(Type::array(x.dtype(), {}))), Axes{static_cast<std::int64_t>(j)});
       letters.erase(j, 1);
     }
-  Axes summed;
+  Axes64 summed;
   std::string left;
   for (std::size_t i = 0; i < letters.size(); ++i) {
     if (kept.find(letters[i]) == std::string::npos)
@@ -280,7 +280,7 @@ Array prepare(Array x, std::string& letters, const std::string& kept, std::strin
       left += letters[i];
   }
   letters = left;
-  return summed.empty() ? x : sum(x, summed);
+  return summed.empty() ? x : sum(x, Axes(summed));
 }
 
 Array arrange(const Array& x, const std::string& from, const std::string& to) {
@@ -351,19 +351,19 @@ std::optional<kernel::Product> ProductForm::strides(std::span<const std::int64_t
 }
 
 Array dot_general(const Operand& a, const Operand& b, DotAxes axes) {
-  const SourceScope place(a.where());
+  const SourceScope place(a.where(), "dot_general");
   const Promoted met = promote(a->dtype(), a->weak(), b->dtype(), b->weak());
-  const auto normal = [](Axes64 list, std::size_t rank) {
-    for (auto& axis : list) axis = static_cast<std::int64_t>(normalize_axis(axis, rank, "dot_general"));
+  const auto normal = [](Axes64 list, const Type& x) {
+    for (auto& axis : list) axis = static_cast<std::int64_t>(normalize_axis(axis, x, "dot_general"));
     return list;
   };
   return dot_of(convert(a, met.dtype), convert(b, met.dtype),
-                {normal(axes.contract_a, a->rank()), normal(axes.contract_b, b->rank()),
-                 normal(axes.batch_a, a->rank()), normal(axes.batch_b, b->rank())});
+                {normal(axes.contract_a, a->type()), normal(axes.contract_b, b->type()),
+                 normal(axes.batch_a, a->type()), normal(axes.batch_b, b->type())});
 }
 
 Array matmul(const Operand& a, const Operand& b) {
-  const SourceScope place(a.where());
+  const SourceScope place(a.where(), "matmul");
   const std::size_t ra = a->rank(), rb = b->rank();
   if (ra == 0 || rb == 0)
     throw ShapeError(fmt::format("matmul: {} and {}: an operand has rank 0.", a->type().text(), b->type().text()),
@@ -399,14 +399,14 @@ Array matmul(const Operand& a, const Operand& b) {
 }
 
 Array einsum(std::string_view equation, const Operand& a) {
-  const SourceScope place(a.where());
+  const SourceScope place(a.where(), "einsum");
   Equation e = parse_equation(equation, false);
   const Array x = prepare(a, e.a, e.out, equation);
   return arrange(x, e.a, e.out);
 }
 
 Array einsum(std::string_view equation, const Operand& a, const Operand& b) {
-  const SourceScope place(a.where());
+  const SourceScope place(a.where(), "einsum");
   Equation e = parse_equation(equation, true);
   const Array x = prepare(a, e.a, e.b + e.out, equation), y = prepare(b, e.b, e.a + e.out, equation);
   DotAxes axes;
@@ -434,12 +434,12 @@ Array dot(const Operand& a, const Operand& b) {
 }
 
 Array outer(const Operand& a, const Operand& b) {
-  const SourceScope place(a.where());
+  const SourceScope place(a.where(), "outer");
   return dot_general(a, b, {});
 }
 
 Array cross(const Operand& a, const Operand& b) {
-  const SourceScope place(a.where());
+  const SourceScope place(a.where(), "cross");
   const auto part = [](const Array& x, std::int64_t i) { return squeeze(slice_in_dim(x, i, i + 1, -1), -1); };
   if (a->dim(-1) != Dim(3) || b->dim(-1) != Dim(3))
     throw ShapeError(

@@ -216,14 +216,14 @@ const bool installed = (install_op(dynamic_slice_info), install_op(dynamic_updat
 }  // namespace
 
 Array dynamic_slice(const Operand& x, std::span<const Array> start, std::vector<Dim> sizes) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "dynamic_slice");
   Arrays operands{x};
   operands.insert(operands.end(), start.begin(), start.end());
   return bind_op(dynamic_slice_info, make_params(DynamicSliceParams{std::move(sizes)}), operands)[0];
 }
 
 Array dynamic_update_slice(const Operand& x, const Operand& update, std::span<const Array> start) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "dynamic_update_slice");
   Arrays operands{x, convert(update, x->dtype())};
   operands.insert(operands.end(), start.begin(), start.end());
   return bind_op(dynamic_update_slice_info, {}, operands)[0];

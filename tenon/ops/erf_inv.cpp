@@ -105,7 +105,7 @@ const bool installed = (install_op(erf_inv_info), true);
 }  // namespace
 
 Array erf_inv(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "erf_inv");
   return bind1(erf_inv_info, {}, {to_inexact(x)}).with_weak(x->weak());
 }
 

@@ -163,7 +163,7 @@ const bool installed = (install_op(gather_info), true);
 
 Array gather(const Operand& x, const Operand& indices, const IndexAxes& axes, std::vector<Dim> slice_sizes,
              const GatherOptions& options) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "gather");
   GatherOptions given = options;
   if (given.mode == IndexMode::fill)
     given.fill = given.fill ? given.fill->convert(x->dtype()) : default_fill(x->dtype());

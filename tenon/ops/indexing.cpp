@@ -7,18 +7,19 @@
 
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/points.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
 
 namespace tenon {
-namespace {
 
-// Negative indices count from the end: along an axis of size n.
-Array from_end(const Array& index, const Dim& n) {
+Array from_end(std::string_view op, const Array& index, const Dim& n) {
   if (!is_integer(index.dtype()))
-    throw DTypeError(fmt::format("an index is {}.", index.type().text()),
-                     index.dtype() == DType::bool_ ? "Take elements by a mask with compress() or where()."
-                                                   : "Indices are integers; convert it to i32.");
+    throw DTypeError(fmt::format("{}: an index is {}, not integers.", op, index.type().text()),
+                     index.dtype() == DType::bool_ ? "Take elements by a mask with x(mask), that is compress(); choose with where()."
+                                                   : "Convert it with convert(index, DType::i32).");
+  const Scalar* number = index.number();
+  if (number != nullptr && number->convert(DType::i64).as<std::int64_t>() >= 0) return index.with_weak(false);
   if (is_unsigned_integer(index.dtype()))
     return size_of(index.dtype()) < 4 ? convert(index, DType::u32) : index.with_weak(false);
   const Array i = size_of(index.dtype()) < 4 ? convert(index, DType::i32) : index;
@@ -26,23 +27,6 @@ Array from_end(const Array& index, const Dim& n) {
   return where(i < 0, i + size, i).with_weak(false);
 }
 
-Arrays starts_at(const Array& x, const Array& index) {
-  Arrays starts(x.rank(), Array(Scalar(std::int32_t(0))));
-  starts[0] = from_end(index, x.shape()[0]);
-  return starts;
-}
-
-void require_axis(std::string_view op, const Array& x) {
-  if (x.rank() == 0) throw ShapeError(fmt::format("{}: an array of rank 0 cannot be indexed.", op));
-}
-
-// Index arrays, each for one axis, as index vectors; and how the axes meet.
-struct PointForm {
-  Array vectors;
-  IndexAxes axes;
-  std::vector<Dim> slice_sizes;
-  Shape result;
-};
 PointForm point_form(std::string_view op, const Array& x, std::span<const Array> indices,
                      std::vector<std::int64_t> axes) {
   if (indices.empty() || indices.size() != axes.size())
@@ -52,12 +36,12 @@ PointForm point_form(std::string_view op, const Array& x, std::span<const Array>
   Arrays parts;
   DType dtype = DType::i32;
   for (std::size_t k = 0; k < axes.size(); ++k) {
-    const std::size_t axis = normalize_axis(axes[k], x.rank(), op);
+    const std::size_t axis = normalize_axis(axes[k], x.type(), op);
     axes[k] = static_cast<std::int64_t>(axis);
     if (std::find(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(k), axes[k]) !=
         axes.begin() + static_cast<std::ptrdiff_t>(k))
       throw ShapeError(fmt::format("{}: axis {} of {} is indexed twice.", op, axis, x.type().text()));
-    parts.push_back(from_end(indices[k], x.shape()[axis]));
+    parts.push_back(from_end(op, indices[k], x.shape()[axis]));
     dtype = k == 0 || parts[k].dtype() == dtype ? parts[k].dtype() : DType::i64;
     form.slice_sizes[axis] = 1;
   }
@@ -80,50 +64,41 @@ PointForm point_form(std::string_view op, const Array& x, std::span<const Array>
   return form;
 }
 
+namespace {
+
+void require_axis(std::string_view op, const Array& x) {
+  if (x.rank() == 0)
+    throw ShapeError(fmt::format("{}: {} has rank 0 and cannot be indexed.", op, x.type().text()),
+                     "Give it an axis with reshape().");
+}
+
 }  // namespace
-
-Array at_index(const Operand& x, const Operand& index) {
-  const SourceScope place(x.where());
-  require_axis("at_index", x);
-  if (index->rank() != 0) return take(x, index, 0);
-  std::vector<Dim> sizes = x->shape().dims();
-  sizes[0] = 1;
-  return reshape(dynamic_slice(x, starts_at(x, index), sizes), x->shape().without_axis(0));
-}
-
-Array update_at_index(const Operand& x, const Operand& index, const Operand& value) {
-  const SourceScope place(x.where());
-  require_axis("update_at_index", x);
-  Shape row = x->shape();
-  row[0] = 1;
-  return dynamic_update_slice(x, reshape(broadcast_to(value, x->shape().without_axis(0)), row), starts_at(x, index));
-}
 
 Array gather_at(const Operand& x, std::span<const Array> indices, std::vector<std::int64_t> axes,
                 const GatherOptions& options) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "gather_at");
   const PointForm form = point_form("gather_at", x, indices, std::move(axes));
   return gather(x, form.vectors, form.axes, form.slice_sizes, options);
 }
 
 Array scatter_at(ScatterKind kind, const Operand& x, std::span<const Array> indices, std::vector<std::int64_t> axes,
                  const Operand& updates, const ScatterOptions& options) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "scatter_at");
   const PointForm form = point_form("scatter_at", x, indices, std::move(axes));
   const Array rows = broadcast_to(convert(updates, x->dtype()), form.result);
   return scatter(kind, x, form.vectors, rows, form.axes, options);
 }
 
 Array take(const Operand& x, const Operand& indices, std::int64_t axis, const GatherOptions& options) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "take");
   require_axis("take", x);
   const Array one[] = {indices};
   return gather_at(x, one, {axis}, options);
 }
 
 Array take_along_axis(const Operand& x, const Operand& indices, std::int64_t axis, const GatherOptions& options) {
-  const SourceScope place(x.where());
-  const std::size_t at = normalize_axis(axis, x->rank(), "take_along_axis");
+  const SourceScope place(x.where(), "take_along_axis");
+  const std::size_t at = normalize_axis(axis, x->type(), "take_along_axis");
   if (indices->rank() != x->rank())
     throw ShapeError(
         fmt::format("take_along_axis: {} at {}: the ranks differ.", x->type().text(), indices->type().text()),
@@ -144,18 +119,18 @@ Array take_along_axis(const Operand& x, const Operand& indices, std::int64_t axi
     if (i != at) axes.batch.push_back(static_cast<std::int64_t>(i));
   axes.indices_batch = axes.batch;
   axes.collapsed = axes.map = {static_cast<std::int64_t>(at)};
-  const Array starts = expand_dims(broadcast_to(from_end(indices, whole[at]), of_indices), -1);
+  const Array starts = expand_dims(broadcast_to(from_end("take_along_axis", indices, whole[at]), of_indices), -1);
   return gather(broadcast_to(x, whole), starts, axes, std::vector<Dim>(whole.rank(), Dim(1)), options);
 }
 
 Array scatter_add(const Operand& x, const Operand& indices, const Operand& updates) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "scatter_add");
   require_axis("scatter_add", x);
   const Array one[] = {indices};
   return scatter_at(ScatterKind::add, x, one, {0}, updates);
 }
 Array scatter_set(const Operand& x, const Operand& indices, const Operand& updates) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "scatter_set");
   require_axis("scatter_set", x);
   const Array one[] = {indices};
   return scatter_at(ScatterKind::set, x, one, {0}, updates);

@@ -12,10 +12,6 @@ namespace tenon {
 Array dynamic_slice(const Operand& x, std::span<const Array> start, std::vector<Dim> sizes);
 // x with that part replaced. In place where nothing else needs x.
 Array dynamic_update_slice(const Operand& x, const Operand& update, std::span<const Array> start);
-// x[i] along the first axis; out of bounds is moved inside. An array of indices: take().
-Array at_index(const Operand& x, const Operand& index);
-Array update_at_index(const Operand& x, const Operand& index, const Operand& value);
-
 // x[…, i, j, …]: arrays of integers, broadcast together, each for one axis of x. The result has their common axes in
 // place of the axes that are indexed where those lie side by side, else in front; then as NumPy's x[i, :, j]. Out of
 // bounds: by `options.mode`, moved inside where none is given.

@@ -102,7 +102,7 @@ Array clipped(const Array& x, DType dtype) {
 }  // namespace
 
 Array key(std::int64_t seed, const Where& where) {
-  const SourceScope place(where);
+  const SourceScope place(where, "random::key");
   const auto all = static_cast<std::uint64_t>(seed);
   const Array words[] = {Array(Scalar(static_cast<std::uint32_t>(all >> 32))),
                          Array(Scalar(static_cast<std::uint32_t>(all)))};
@@ -110,14 +110,14 @@ Array key(std::int64_t seed, const Where& where) {
 }
 
 Array split(const Operand& key, std::int64_t n) {
-  const SourceScope place(key.where());
+  const SourceScope place(key.where(), "random::split");
   require_key("split", key);
   const Array words[] = {block(key, {Dim(n)}, ThreefryOutput::first), block(key, {Dim(n)}, ThreefryOutput::second)};
   return stack(words, 1);
 }
 
 Array fold_in(const Operand& key, const Operand& data) {
-  const SourceScope place(key.where());
+  const SourceScope place(key.where(), "random::fold_in");
   require_key("fold_in", key);
   if (!is_integer(data->dtype()) || data->rank() != 0)
     throw DTypeError("random::fold_in: the data are " + data->type().text() + ", not one integer.");
@@ -129,7 +129,7 @@ Array fold_in(const Operand& key, const Operand& data) {
 }
 
 Array bits(const Operand& key, const Shape& shape, DType dtype) {
-  const SourceScope place(key.where());
+  const SourceScope place(key.where(), "random::bits");
   require_key("bits", key);
   if (!is_unsigned_integer(dtype))
     throw DTypeError(fmt::format("random::bits: {} is not an unsigned integer dtype.", name(dtype)), "Ask for u32.");
@@ -139,7 +139,7 @@ Array bits(const Operand& key, const Shape& shape, DType dtype) {
 
 // The upper bits as the fraction of a number in [0, 1): n · 2^-mantissa is exact.
 Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand& low, const Operand& high) {
-  const SourceScope place(key.where());
+  const SourceScope place(key.where(), "random::uniform");
   require_real("uniform", dtype);
   const Mantissa m = mantissa_of(dtype);
   const Array fraction = shift_right(bits(key, shape, m.bits_dtype), m.bits - m.mantissa);
@@ -149,7 +149,7 @@ Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand
 }
 
 Array normal(const Operand& key, const Shape& shape, DType dtype) {
-  const SourceScope place(key.where());
+  const SourceScope place(key.where(), "random::normal");
   require_real("normal", dtype);
   const int digits = mantissa_of(dtype).mantissa + 1;
   const double above_minus_one = -1 + std::ldexp(1.0, -digits);  // the next number after -1
@@ -158,7 +158,7 @@ Array normal(const Operand& key, const Shape& shape, DType dtype) {
 
 // Two draws make a number of twice the bits; its remainder by the size of the interval is nearly unbiased.
 Array randint(const Operand& key, const Shape& shape, const Operand& low, const Operand& high, DType dtype) {
-  const SourceScope place(key.where());
+  const SourceScope place(key.where(), "random::randint");
   require_key("randint", key);
   const Array from = clipped(low, dtype), to = clipped(high, dtype);
   const DType raw = unsigned_of(dtype);
@@ -178,26 +178,26 @@ Array randint(const Operand& key, const Shape& shape, const Operand& low, const 
 }
 
 Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape) {
-  const SourceScope place(key.where());
+  const SourceScope place(key.where(), "random::bernoulli");
   const Array probability = to_inexact(p).with_weak(false);
   const DType dtype = p->number() != nullptr ? DType::f32 : probability.dtype();
   return uniform(key, shape ? *shape : p->shape(), dtype) < convert(probability, dtype);
 }
 
 Array exponential(const Operand& key, const Shape& shape, DType dtype) {
-  const SourceScope place(key.where());
+  const SourceScope place(key.where(), "random::exponential");
   return -log1p(-uniform(key, shape, dtype));
 }
 
 Array gumbel(const Operand& key, const Shape& shape, DType dtype) {
-  const SourceScope place(key.where());
+  const SourceScope place(key.where(), "random::gumbel");
   require_real("gumbel", dtype);
   const double smallest = std::ldexp(1.0, dtype == DType::f16 ? -14 : dtype == DType::f64 ? -1022 : -126);
   return -log(-log(uniform(key, shape, dtype, smallest, 1)));
 }
 
 Array categorical(const Operand& key, const Operand& logits, std::int64_t axis) {
-  const SourceScope place(key.where());
+  const SourceScope place(key.where(), "random::categorical");
   require_real("categorical", logits->dtype());
   return argmax(gumbel(key, logits->shape(), logits->dtype()) + logits.array(), axis);
 }

@@ -306,68 +306,71 @@ const bool installed = [] {
   return true;
 }();
 
-Array reduce(const OpInfo& op, const Operand& x, const std::optional<Axes>& axes, bool keep_dims) {
-  const SourceScope place(x.where());
-  const Shape shape = x->shape();
-  const auto resolved = resolve_axes(op.name, shape.rank(), axes);
-  const Array result = bind1(op, make_params(ReduceParams{resolved}), {x});
-  if (!keep_dims) return result;
-  Shape kept = shape;
-  for (std::int64_t axis : resolved) kept[static_cast<std::size_t>(axis)] = 1;
-  return reshape(result, kept);
+// Reduced axes put back with size 1.
+Array kept(const Array& reduced, Shape shape, const std::vector<std::int64_t>& axes) {
+  for (std::int64_t axis : axes) shape[static_cast<std::size_t>(axis)] = 1;
+  return reshape(reduced, shape);
+}
+
+Array reduce(std::string_view name, const OpInfo& op, const Operand& x, const Axes& axes) {
+  const SourceScope place(x.where(), name);
+  const Type type = x->type();
+  const auto reduced = axes.of(type, name);
+  const Array result = bind1(op, make_params(ReduceParams{reduced}), {x});
+  return axes.keeps_dims() ? kept(result, type.shape, reduced) : result;
 }
 
 Array counted(const Operand& x) { return x->dtype() == DType::bool_ ? convert(x, DType::i32) : x.array(); }
 
-// The first index along an axis where `found` holds.
-Array first_index(const Array& found, std::int64_t axis) {
-  const Shape shape = found.shape();
-  const std::size_t at = normalize_axis(axis, shape.rank(), "argmax");
-  const Array index = iota(DType::i32, shape, static_cast<std::int64_t>(at));
-  return amin(where(found, index, std::numeric_limits<std::int32_t>::max()), Axes{axis});
-}
-
-Array arg_extremum(const OpInfo& op, const Operand& x, std::int64_t axis) {
-  const SourceScope place(x.where());
-  if (x->dtype() == DType::bool_) return arg_extremum(op, Operand(convert(x, DType::u8), x.where()), axis);
-  const Array best = reduce(op, x, Axes{axis}, true);
-  Array found = x.array() == best;
-  if (is_real(x->dtype())) found = found | (x.array() != x.array());
-  return first_index(found, axis);
+Array arg_extremum(std::string_view name, const OpInfo& op, const Operand& operand, const Axes& axes) {
+  const SourceScope place(operand.where(), name);
+  Array x = operand->dtype() == DType::bool_ ? convert(operand, DType::u8) : operand.array();
+  const Shape whole = x.shape();
+  std::vector<std::int64_t> along = axes.of(x.type(), name);
+  const std::vector<std::int64_t> named = along;
+  if (along.size() != 1) {
+    if (along.size() != whole.rank())
+      throw ShapeError(fmt::format("{}: {} of the {} axes of {} are named.", name, along.size(), whole.rank(),
+                                   x.type().text()),
+                       "An index is along one axis, or of all elements in row-major order: name one axis, or none.");
+    x = reshape(x, Shape{Dim(-1)});
+    along = {0};
+  }
+  const Params over = make_params(ReduceParams{along});
+  Array found = x == spread(bind1(op, over, {x}), x.shape(), along);
+  if (is_real(x.dtype())) found = found | (x != x);
+  const Array index = iota(DType::i32, x.shape(), along[0]);
+  const Array first = bind1(min_info, over, {where(found, index, std::numeric_limits<std::int32_t>::max())});
+  return axes.keeps_dims() ? kept(first, whole, named) : first;
 }
 
 }  // namespace
 
-std::vector<std::int64_t> resolve_axes(std::string_view op, std::size_t rank, const std::optional<Axes>& axes) {
-  std::vector<std::int64_t> resolved;
-  if (!axes) {
-    resolved.resize(rank);
-    std::iota(resolved.begin(), resolved.end(), 0);
-    return resolved;
-  }
-  for (std::int64_t axis : *axes) resolved.push_back(static_cast<std::int64_t>(normalize_axis(axis, rank, op)));
-  std::ranges::sort(resolved);
-  if (std::ranges::adjacent_find(resolved) != resolved.end())
-    throw ShapeError(fmt::format("{}: an axis is named twice.", op));
-  return resolved;
+std::vector<std::int64_t> Axes::of(const Type& x, std::string_view op) const {
+  std::vector<std::int64_t> result(all_ ? x.rank() : 0);
+  std::iota(result.begin(), result.end(), 0);
+  for (std::int64_t axis : axes_) result.push_back(static_cast<std::int64_t>(normalize_axis(axis, x, op)));
+  std::ranges::sort(result);
+  if (std::ranges::adjacent_find(result) != result.end())
+    throw ShapeError(fmt::format("{}: an axis of {} is named twice in [{}].", op, x.text(), fmt::join(axes_, ", ")),
+                     "Name each axis once; -1 is the last.");
+  return result;
 }
 
-Array sum(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
-  return reduce(sum_info, Operand(counted(x), x.where()), axes, keep_dims);
+Array sum(const Operand& x, const Axes& axes) { return reduce("sum", sum_info, Operand(counted(x), x.where()), axes); }
+Array prod(const Operand& x, const Axes& axes) {
+  return reduce("prod", prod_info, Operand(counted(x), x.where()), axes);
 }
-Array prod(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
-  return reduce(prod_info, Operand(counted(x), x.where()), axes, keep_dims);
+Array amax(const Operand& x, const Axes& axes) {
+  return reduce("max", x->dtype() == DType::bool_ ? any_info : max_info, x, axes);
 }
-Array amax(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
-  return reduce(x->dtype() == DType::bool_ ? any_info : max_info, x, axes, keep_dims);
+Array amin(const Operand& x, const Axes& axes) {
+  return reduce("min", x->dtype() == DType::bool_ ? all_info : min_info, x, axes);
 }
-Array amin(const Operand& x, std::optional<Axes> axes, bool keep_dims) {
-  return reduce(x->dtype() == DType::bool_ ? all_info : min_info, x, axes, keep_dims);
-}
-Array any(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return reduce(any_info, x, axes, keep_dims); }
-Array all(const Operand& x, std::optional<Axes> axes, bool keep_dims) { return reduce(all_info, x, axes, keep_dims); }
-Array argmax(const Operand& x, std::int64_t axis) { return arg_extremum(max_info, x, axis); }
-Array argmin(const Operand& x, std::int64_t axis) { return arg_extremum(min_info, x, axis); }
+Array any(const Operand& x, const Axes& axes) { return reduce("any", any_info, x, axes); }
+Array All::operator()(const Operand& x, const Axes& axes) const { return reduce("all", all_info, x, axes); }
+Array argmax(const Operand& x, const Axes& axis) { return arg_extremum("argmax", max_info, x, axis); }
+Array argmin(const Operand& x, const Axes& axis) { return arg_extremum("argmin", min_info, x, axis); }
 
 Params reduction_params(std::vector<std::int64_t> axes) { return make_params(ReduceParams{std::move(axes)}); }
 

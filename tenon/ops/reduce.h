@@ -1,7 +1,8 @@
-// Reductions: over all axes, or over those that are named; negative axes count from the end.
+// Reductions: over all axes, or over those that are named.
 #pragma once
 
-#include <optional>
+#include <concepts>
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -9,21 +10,58 @@
 
 namespace tenon {
 
-using Axes = std::vector<std::int64_t>;
+// The axes that an op works along: sum(x), sum(x, -1), sum(x, {0, 1}). Negative ones count from the end. The result
+// lacks them, or has them with size 1: sum(x, Axes(-1).keepdims()), sum(x, Axes().keepdims()).
+class Axes {
+ public:
+  Axes() = default;  // all
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Axes(T axis) : Axes({static_cast<std::int64_t>(axis)}) {}
+  Axes(std::initializer_list<std::int64_t> axes) : Axes(std::vector<std::int64_t>(axes)) {}
+  explicit Axes(std::vector<std::int64_t> axes) : all_(false), axes_(std::move(axes)) {}
+
+  Axes keepdims() const {
+    Axes kept = *this;
+    kept.keeps_ = true;
+    return kept;
+  }
+  bool keeps_dims() const { return keeps_; }
+  // The axes that are meant of an array of this type, ascending. Throws ShapeError naming `op` where one is not there or
+  // is named twice.
+  std::vector<std::int64_t> of(const Type& x, std::string_view op) const;
+
+ private:
+  bool all_ = true, keeps_ = false;
+  std::vector<std::int64_t> axes_;
+};
 
 // The order of summation is unspecified; f16 and bf16 accumulate in f32. Of bool: counts are i32.
-Array sum(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
-Array prod(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
+Array sum(const Operand& x, const Axes& axes = {});
+Array prod(const Operand& x, const Axes& axes = {});
 // NaN where any element is; at ties the gradient is shared equally. Of bool: any and all. Of no elements: a ShapeError.
-Array amax(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
-Array amin(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
-Array any(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
-Array all(const Operand& x, std::optional<Axes> axes = std::nullopt, bool keep_dims = false);
-// Index of the first largest (smallest) element along one axis, i32; a NaN counts as the largest (smallest).
-Array argmax(const Operand& x, std::int64_t axis);
-Array argmin(const Operand& x, std::int64_t axis);
-
-// The axes that are meant, ascending; all without a list. For functions that are made of reductions.
-std::vector<std::int64_t> resolve_axes(std::string_view op, std::size_t rank, const std::optional<Axes>& axes);
+Array amax(const Operand& x, const Axes& axes = {});
+Array amin(const Operand& x, const Axes& axes = {});
+// The same under the names of the two-operand functions: max(x), max(x, Axes(-1)). A number there is an operand.
+inline Array max(const Operand& x) { return amax(x); }
+inline Array min(const Operand& x) { return amin(x); }
+template <std::same_as<Axes> A>
+Array max(const Operand& x, const A& axes) {
+  return amax(x, axes);
+}
+template <std::same_as<Axes> A>
+Array min(const Operand& x, const A& axes) {
+  return amin(x, axes);
+}
+Array any(const Operand& x, const Axes& axes = {});
+// Whether all elements are true, all(x == y); and, in an index, the whole of an axis: x(all, 0).
+struct All {
+  Array operator()(const Operand& x, const Axes& axes = {}) const;
+};
+inline constexpr All all;
+// Index of the first largest (smallest) element, i32: along one axis, or of all in row-major order. A NaN counts as the
+// largest (smallest).
+Array argmax(const Operand& x, const Axes& axis = {});
+Array argmin(const Operand& x, const Axes& axis = {});
 
 }  // namespace tenon

@@ -304,7 +304,7 @@ ScatterForm scatter_form(const Params& params, const Type& x, const Type& indice
 
 Array scatter(ScatterKind kind, const Operand& x, const Operand& indices, const Operand& updates, const IndexAxes& axes,
               const ScatterOptions& options) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "scatter");
   return bind1(scatter_info, params_of(kind, axes, options), {x, indices, convert(updates, x->dtype())});
 }
 

@@ -88,7 +88,7 @@ void broadcast_transpose(const TransposeArgs& args) {
     if (at == p.dims.end() || shape[static_cast<std::size_t>(at - p.dims.begin())] != p.shape[axis])
       summed.push_back(static_cast<std::int64_t>(axis));
   }
-  const Array ct = summed.empty() ? *args.cotangents[0] : sum(*args.cotangents[0], summed);
+  const Array ct = summed.empty() ? *args.cotangents[0] : sum(*args.cotangents[0], Axes(summed));
   args.sink.add(0, reshape(ct, shape));
 }
 
@@ -298,8 +298,7 @@ const OpInfo reverse_info{.name = "reverse",
                           .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext&) {
                             const Type& x = one_array("reverse", in);
                             for (std::int64_t axis : params.as<ReverseParams>().axes)
-                              normalize_axis(axis < 0 ? static_cast<std::int64_t>(x.rank()) : axis, x.rank(),
-                                             "reverse");
+                              normalize_axis(axis < 0 ? static_cast<std::int64_t>(x.rank()) : axis, x, "reverse");
                             return std::vector{x};
                           }),
                           .eval = eval_index_map(reverse_map),
@@ -329,20 +328,21 @@ const bool installed = [] {
   return true;
 }();
 
-std::vector<std::int64_t> normalized(const std::vector<std::int64_t>& axes, std::size_t rank, std::string_view op) {
+std::vector<std::int64_t> normalized(const std::vector<std::int64_t>& axes, const Type& x, std::string_view op) {
   std::vector<std::int64_t> result;
-  for (std::int64_t axis : axes) result.push_back(static_cast<std::int64_t>(normalize_axis(axis, rank, op)));
+  for (std::int64_t axis : axes) result.push_back(static_cast<std::int64_t>(normalize_axis(axis, x, op)));
   return result;
 }
 
 }  // namespace
 
 Array broadcast_in_dim(const Operand& x, const Shape& shape, std::vector<std::int64_t> dims) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "broadcast_in_dim");
   return bind1(broadcast_info, make_params(BroadcastParams{shape, std::move(dims)}), {x}).with_weak(x->weak());
 }
 
 Array broadcast_to(const Operand& x, const Shape& shape) {
+  const SourceScope place(x.where(), "broadcast_to");
   const Shape from = x->shape();
   if (from == shape) return x;
   if (from.rank() > shape.rank())
@@ -356,7 +356,7 @@ Array broadcast_to(const Operand& x, const Shape& shape) {
 Array add_batch_axis(const Array& x, const Dim& size) { return broadcast_to(x, x.shape().with_axis(0, size)); }
 
 Array reshape(const Operand& x, const Shape& shape) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "reshape");
   Shape wanted = shape;
   std::optional<std::size_t> open;
   Dim others = 1;
@@ -377,23 +377,25 @@ Array reshape(const Operand& x, const Shape& shape) {
 }
 
 Array transpose(const Operand& x, std::vector<std::int64_t> permutation) {
-  const SourceScope place(x.where());
-  permutation = normalized(permutation, x->rank(), "transpose");
+  const SourceScope place(x.where(), "transpose");
+  permutation = normalized(permutation, x->type(), "transpose");
   if (std::ranges::is_sorted(permutation) && permutation.size() == x->rank()) return x;
   return bind1(transpose_info, make_params(TransposeParams{std::move(permutation)}), {x}).with_weak(x->weak());
 }
 
 Array transpose(const Operand& x) {
+  const SourceScope place(x.where(), "transpose");
   std::vector<std::int64_t> axes(x->rank());
   std::iota(axes.rbegin(), axes.rend(), 0);
   return transpose(x, std::move(axes));
 }
 
 Array move_axis(const Operand& x, std::int64_t from, std::int64_t to) {
-  const std::size_t rank = x->rank();
-  const auto f = static_cast<std::int64_t>(normalize_axis(from, rank, "move_axis")),
-             t = static_cast<std::int64_t>(normalize_axis(to, rank, "move_axis"));
-  std::vector<std::int64_t> axes(rank);
+  const SourceScope place(x.where(), "move_axis");
+  const Type type = x->type();
+  const auto f = static_cast<std::int64_t>(normalize_axis(from, type, "move_axis")),
+             t = static_cast<std::int64_t>(normalize_axis(to, type, "move_axis"));
+  std::vector<std::int64_t> axes(type.rank());
   std::iota(axes.begin(), axes.end(), 0);
   axes.erase(axes.begin() + f);
   axes.insert(axes.begin() + t, f);
@@ -401,13 +403,15 @@ Array move_axis(const Operand& x, std::int64_t from, std::int64_t to) {
 }
 
 Array expand_dims(const Operand& x, std::int64_t axis) {
+  const SourceScope place(x.where(), "expand_dims");
   const Shape shape = x->shape();
   return reshape(x, shape.with_axis(normalize_axis(axis, shape.rank() + 1, "expand_dims"), 1));
 }
 
 Array squeeze(const Operand& x, std::int64_t axis) {
+  const SourceScope place(x.where(), "squeeze");
   const Shape shape = x->shape();
-  const std::size_t at = normalize_axis(axis, shape.rank(), "squeeze");
+  const std::size_t at = normalize_axis(axis, x->type(), "squeeze");
   if (shape[at] != Dim(1))
     throw ShapeError(
         fmt::format("squeeze: axis {} of {} has size {}, not 1.", axis, x->type().text(), shape[at].text()), "",
@@ -416,15 +420,16 @@ Array squeeze(const Operand& x, std::int64_t axis) {
 }
 
 Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "slice");
   if (stride.empty()) stride.assign(start.size(), 1);
   return bind1(slice_info, make_params(SliceParams{std::move(start), std::move(limit), std::move(stride)}), {x})
       .with_weak(x->weak());
 }
 
 Array slice_in_dim(const Operand& x, const Dim& start, const Dim& limit, std::int64_t axis, std::int64_t stride) {
+  const SourceScope place(x.where(), "slice_in_dim");
   const Shape shape = x->shape();
-  const std::size_t at = normalize_axis(axis, shape.rank(), "slice");
+  const std::size_t at = normalize_axis(axis, x->type(), "slice_in_dim");
   std::vector<Dim> starts(shape.rank(), 0), limits = shape.dims();
   std::vector<std::int64_t> strides(shape.rank(), 1);
   starts[at] = start;
@@ -434,6 +439,7 @@ Array slice_in_dim(const Operand& x, const Dim& start, const Dim& limit, std::in
 }
 
 std::vector<Array> split(const Operand& x, std::int64_t parts, std::int64_t axis) {
+  const SourceScope place(x.where(), "split");
   const Dim size = x->dim(axis);
   if (parts < 1 || (size.known() && size.value() % parts != 0))
     throw ShapeError(
@@ -446,30 +452,36 @@ std::vector<Array> split(const Operand& x, std::int64_t parts, std::int64_t axis
 }
 
 Array reverse(const Operand& x, std::vector<std::int64_t> axes) {
-  const SourceScope place(x.where());
-  return bind1(reverse_info, make_params(ReverseParams{normalized(axes, x->rank(), "reverse")}), {x})
+  const SourceScope place(x.where(), "reverse");
+  return bind1(reverse_info, make_params(ReverseParams{normalized(axes, x->type(), "reverse")}), {x})
       .with_weak(x->weak());
 }
 
 Array stack(std::span<const Array> parts, std::int64_t axis, const Source& where) {
+  const SourceScope place(where, "stack");
   std::vector<Array> expanded;
   for (const Array& part : parts) expanded.push_back(expand_dims(Operand(part, where), axis));
   return concatenate(expanded, axis, where);
 }
 
-Array full(const Shape& shape, const Operand& value) { return broadcast_to(value, shape).with_weak(false); }
+Array full(const Shape& shape, const Operand& value) {
+  const SourceScope place(value.where(), "full");
+  return broadcast_to(value, shape).with_weak(false);
+}
 Array zeros(const Shape& shape, DType dtype, const Source& where) {
+  const SourceScope place(where, "zeros");
   return full(shape, Operand(Array(Scalar::zero(dtype)), where));
 }
 Array ones(const Shape& shape, DType dtype, const Source& where) {
+  const SourceScope place(where, "ones");
   return full(shape, Operand(Array(Scalar::one(dtype)), where));
 }
 Array zeros_like(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "zeros_like");
   return zeros_like(x->type());
 }
 Array ones_like(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "ones_like");
   return ones_like(x->type());
 }
 Array zeros_like(const Type& type) { return broadcast_to(Array(Scalar::zero(type.dtype)), type.shape); }

@@ -34,7 +34,7 @@ const bool installed = (install_op(stop_info), true);
 }  // namespace
 
 Array stop_gradient(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "stop_gradient");
   return bind1(stop_info, {}, {x});
 }
 

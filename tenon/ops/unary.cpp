@@ -279,7 +279,7 @@ const OpInfo not_op = unary(not_op, UnarySpec{.name = "not",
                                               .sample = {0, 5}});
 
 Array apply(const OpInfo& op, const Operand& x, bool inexact) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), op.name);
   const Array operand = inexact ? to_inexact(x) : x.array();
   return bind1(op, {}, {operand}).with_weak(x->weak());
 }
@@ -299,7 +299,7 @@ Array operator-(const Operand& x) { return apply(neg_op, x, false); }
 // Of complex: scaled by the larger part, so that squares neither overflow nor vanish; the derivative at 0 is 0.
 Array abs(const Operand& x) {
   if (!is_complex(x->dtype())) return apply(abs_op, x, false);
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "abs");
   const Array re = real(x), im = imag(x);
   const Array larger = stop_gradient(max(abs(re), abs(im)));
   const Array scale = where((larger == 0) | !is_finite(larger), 1, larger);
@@ -308,7 +308,7 @@ Array abs(const Operand& x) {
 }
 Array sign(const Operand& x) {
   if (!is_complex(x->dtype())) return apply(sign_op, x, false);
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "sign");
   const Array modulus = abs(x);
   return x.array() / where(modulus == 0, 1, modulus);
 }
@@ -333,14 +333,17 @@ Array atan(const Operand& x) { return apply(atan_op, x, true); }
 Array logistic(const Operand& x) { return apply(logistic_op, x, true); }
 Array erf(const Operand& x) { return apply(erf_op, x, true); }
 Array square(const Operand& x) {
-  const SourceScope place(x.where());
+  const SourceScope place(x.where(), "square");
   return x.array() * x.array();
 }
 Array is_finite(const Operand& x) {
   if (is_complex(x->dtype())) return is_finite(real(x)) & is_finite(imag(x));
   return apply(is_finite_op, x, true).with_weak(false);
 }
-Array is_nan(const Operand& x) { return x.array() != x.array(); }
+Array is_nan(const Operand& x) {
+  const SourceScope place(x.where(), "is_nan");
+  return x.array() != x.array();
+}
 Array operator!(const Operand& x) { return apply(not_op, x, false); }
 
 }  // namespace tenon

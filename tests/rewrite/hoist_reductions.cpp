@@ -90,13 +90,13 @@ const std::vector<std::pair<const char*, Loss>> losses{
     {"All", [](Array h, Array xs) { return convert(all(stacked(h, xs) > -2.0, {{0}}), DType::f64); }},
     {"MeanSquareBesideTargets", [](Array h, Array xs) { return mean(square(stacked(h, xs) - cos(xs))); }},
     {"WithAScale", [](Array h, Array xs) { return sum(stacked(h, xs) * sum(h) + h); }},
-    {"ChainOfReductions", [](Array h, Array xs) { return sum(square(sum(stacked(h, xs), {{1}}))); }},
+    {"ChainOfReductions", [](Array h, Array xs) { return sum(square(sum(stacked(h, xs), 1))); }},
     {"BroadcastBetween",
      [](Array h, Array xs) {
-       const Array row = amax(stacked(h, xs), {{1}}, true);
+       const Array row = amax(stacked(h, xs), Axes(1).keepdims());
        return sum(exp(stacked(h, xs) - row));
      }},
-    {"Transposed", [](Array h, Array xs) { return sum(transpose(stacked(h, xs)) * transpose(xs), {{1}}); }},
+    {"Transposed", [](Array h, Array xs) { return sum(transpose(stacked(h, xs)) * transpose(xs), 1); }},
     {"TwoReductions",
      [](Array h, Array xs) {
        const Array ys = stacked(h, xs);
@@ -172,7 +172,7 @@ TEST(NotHoisted, AStackThatIsReadElsewhere) {
   })(h0(), xs()));
 }
 TEST(NotHoisted, AReductionBesideTheSteps) {
-  expect_unchanged(trace([](Array h, Array xs) { return sum(stacked(h, xs), {{1}}); })(h0(), xs()));
+  expect_unchanged(trace([](Array h, Array xs) { return sum(stacked(h, xs), 1); })(h0(), xs()));
 }
 TEST(NotHoisted, WhatDependsOnTheLoopsEnd) {
   expect_unchanged(trace([](Array h, Array xs) {

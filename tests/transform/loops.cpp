@@ -7,7 +7,7 @@
 #include "tenon/ir/print.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
-#include "tenon/ops/indexing.h"
+#include "tenon/ops/index.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
@@ -215,8 +215,8 @@ TEST(Loops, GradientOfVmapOfWhile) {
 ProgramRef update_loop() {
   return trace({vec(4)}, [](std::span<const Array> in) {
     const Region body = region({vec(4), vec(4), f64, Type::array(DType::i32, {})}, [](std::span<const Array> s) {
-      const Array c = sin(at_index(s[0], s[3]) * s[2]) + 0.5;
-      return Arrays{update_at_index(s[1], s[3], c), c, s[3] + 1};
+      const Array c = sin(s[0](s[3]) * s[2]) + 0.5;
+      return Arrays{s[1].at(s[3]).set(c), c, s[3] + 1};
     });
     const Arrays out = loop({.body = body.program, .length = Dim(4), .consts = 1, .carries = 3},
                             Arrays{in[0], zeros_like(vec(4)), Array(Scalar(1.0)), Array(Scalar(std::int32_t(0)))});
