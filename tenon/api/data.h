@@ -1,31 +1,127 @@
-// Data in and out: borrowing memory, printing, comparing.
+// Data in and out: memory that is borrowed or copied, elements, other libraries' arrays, printing, comparing.
 #pragma once
 
+#include <concepts>
 #include <iosfwd>
+#include <memory>
+#include <span>
 
-#include "tenon/api/tree.h"
+#include "tenon/ir/array.h"
+#include "tenon/runtime/dlpack.h"
 
 namespace tenon {
 
-// Elements of user memory, without a copy; it must outlive the array unless `keep` owns it. Strides in bytes, row-major
-// where none are given.
+// Elements of user memory, without a copy; it must outlive the array and what is computed from it, unless `keep` owns
+// it. Strides in bytes, row-major where none are given. The memory is never written unless it is said to be writable.
 struct BorrowOptions {
   std::vector<std::int64_t> strides;
   std::shared_ptr<void> keep;
   bool writable = false;
 };
-Array borrow(void* data, DType dtype, std::vector<std::int64_t> shape, BorrowOptions options = {});
+Array borrow(void* data, DType dtype, std::vector<std::int64_t> shape, BorrowOptions options = {},
+             const Source& where = std::source_location::current());
 template <Element T>
-Array borrow(T* data, std::vector<std::int64_t> shape, BorrowOptions options = {}) {
+Array borrow(T* data, std::vector<std::int64_t> shape, BorrowOptions options = {},
+             const Source& where = std::source_location::current()) {
   return borrow(const_cast<std::remove_const_t<T>*>(data), *dtype_of<std::remove_const_t<T>>, std::move(shape),
-                std::move(options));
+                std::move(options), where);
 }
-// A copy of user memory.
+
+// A copy of user memory, row-major; f32[n] where no shape is given.
+Array copy_of(const void* data, std::size_t count, DType dtype, std::optional<std::vector<std::int64_t>> shape,
+              const Source& where);
 template <Element T>
-Array array(std::span<const T> values, std::vector<std::int64_t> shape = {}) {
-  if (shape.empty()) shape = {static_cast<std::int64_t>(values.size())};
-  return array_from_rows(*dtype_of<T>, std::move(shape), values.data());
+Array array(std::span<const T> values, std::optional<std::vector<std::int64_t>> shape = std::nullopt,
+            const Source& where = std::source_location::current()) {
+  return copy_of(values.data(), values.size(), *dtype_of<T>, std::move(shape), where);
 }
+
+// What an Eigen matrix, vector, map or block looks like; tenon.h does not include Eigen. Of an expression take .eval().
+template <class M>
+concept DenseMatrix = requires(const M& m) {
+  { m.rows() } -> std::convertible_to<std::int64_t>;
+  { m.cols() } -> std::convertible_to<std::int64_t>;
+  { m.innerStride() } -> std::convertible_to<std::int64_t>;
+  { m.outerStride() } -> std::convertible_to<std::int64_t>;
+  { m.data() } -> std::convertible_to<const void*>;
+  { static_cast<bool>(M::IsRowMajor) };
+  { static_cast<bool>(M::IsVectorAtCompileTime) };
+};
+// The elements of a matrix, f32[rows, cols], or of a vector, f32[n], in place: the matrix must outlive the array.
+template <DenseMatrix M>
+Array borrow(const M& m, const Source& where = std::source_location::current()) {
+  using T = std::remove_cvref_t<decltype(*m.data())>;
+  const auto size = static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t inner = m.innerStride() * size, outer = m.outerStride() * size;
+  if constexpr (static_cast<bool>(M::IsVectorAtCompileTime))
+    return borrow(m.data(), {m.rows() * m.cols()}, {.strides = {inner}, .keep = nullptr}, where);
+  else
+    return borrow(m.data(), {m.rows(), m.cols()},
+                  {.strides = M::IsRowMajor ? std::vector{outer, inner} : std::vector{inner, outer}, .keep = nullptr},
+                  where);
+}
+// A copy of them.
+template <DenseMatrix M>
+Array from(const M& m, const Source& where = std::source_location::current()) {
+  return borrow(m, where).to_buffer(where).contiguous_copy();
+}
+// A copy of a vector, an array or a span of numbers: f32[n].
+template <class Range>
+  requires(!DenseMatrix<Range> && requires(const Range& r) { std::span(r); })
+Array from(const Range& values, const Source& where = std::source_location::current()) {
+  const std::span all(values);
+  using T = std::remove_cvref_t<decltype(all[0])>;
+  return copy_of(all.data(), all.size(), *dtype_of<T>, std::nullopt, where);
+}
+
+// Typed access to the elements of a concrete array, whatever its strides; holds the memory. Reading elements<float>(x)
+// once and then e(i, j) often costs an index computation each, x(i, j).item<float>() a whole op.
+template <Element T>
+class Elements {
+ public:
+  explicit Elements(Buffer buffer) : buffer_(std::move(buffer)) {}
+  template <std::integral... Index>
+  const T& operator()(Index... index) const {
+    const std::array<std::int64_t, sizeof...(Index)> at{static_cast<std::int64_t>(index)...};
+    return *reinterpret_cast<const T*>(buffer_.data() + offset(at));
+  }
+  std::span<const std::int64_t> dims() const { return buffer_.dims(); }
+
+ private:
+  std::int64_t offset(std::span<const std::int64_t> index) const {
+    if (index.size() != buffer_.rank()) throw_rank(index.size());
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      const std::int64_t n = buffer_.dims()[i], at = index[i] < 0 ? index[i] + n : index[i];
+      if (at < 0 || at >= n) throw_outside(index[i], i);
+      bytes += at * buffer_.strides()[i];
+    }
+    return bytes;
+  }
+  [[noreturn]] void throw_rank(std::size_t given) const {
+    throw ShapeError(
+        "elements: " + std::to_string(given) + " indices for an array of rank " + std::to_string(buffer_.rank()) + ".",
+        "Give one index for each axis.");
+  }
+  [[noreturn]] void throw_outside(std::int64_t index, std::size_t axis) const {
+    throw ShapeError("elements: " + std::to_string(index) + " lies outside of axis " + std::to_string(axis) +
+                         " of size " + std::to_string(buffer_.dims()[axis]) + ".",
+                     "Negative indices count from the end.");
+  }
+  Buffer buffer_;
+};
+template <Element T>
+Elements<T> elements(const Array& x, const Source& where = std::source_location::current()) {
+  Buffer held = x.buffer() != nullptr ? *x.buffer() : x.to_buffer(where);
+  static_cast<void>(held.as<T>());  // the dtype must be T's
+  return Elements<T>(std::move(held));
+}
+
+// Shares memory with other libraries through DLPack. Exported: the caller owns the structure, and calls its deleter.
+// Imported: the deleter is called when nothing needs the memory any more. Errors: runtime/dlpack.h.
+dlpack::ManagedTensorVersioned* to_dlpack(const Array& x, const Source& where = std::source_location::current());
+Array from_dlpack(dlpack::ManagedTensorVersioned* tensor, const Source& where = std::source_location::current());
+Array from_dlpack(dlpack::ManagedTensor* tensor, const Source& where = std::source_location::current());
 
 // Equal shapes, dtypes and elements (NaN differs from NaN).
 bool array_equal(const Array& a, const Array& b);

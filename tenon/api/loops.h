@@ -51,7 +51,7 @@ auto scan(F f, const Carry& init, const Xs& xs, ScanOptions options = {},
           const Source& where = std::source_location::current()) {
   const SourceScope place(where, "scan");
   static_assert(
-      requires { std::invoke_result_t<F&, const Carry&, const Xs&>().second; },
+      requires { std::declval<std::invoke_result_t<F&, const Carry&, const Xs&>>().second; },
       "scan: the function takes (carry, x) and returns std::pair(carry, y); y may be std::tuple<>()");
   using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Carry&, const Xs&>>;
   using Y = std::remove_cvref_t<typename Result::second_type>;

@@ -23,7 +23,7 @@ namespace tree_detail {
 struct Anything {
   template <class T>
     requires(!std::is_same_v<std::remove_cvref_t<T>, Anything>)
-  constexpr operator T() const;
+  operator T() const;
 };
 template <std::size_t>
 using AnythingAt = Anything;
@@ -159,6 +159,12 @@ void visit(T& value, Leaf&& leaf, Fixed&& fixed, const Path& path = {}) {
     else
       fixed(v);
   };
+  const auto container = [&](Held held) {
+    if constexpr (requires { fixed.container(value, path); })
+      fixed.container(value, path);
+    else
+      is_static(held);
+  };
   const auto fields = [&](auto&& all, const char* names) {
     std::size_t i = 0;
     std::apply([&](auto&... each) { (visit(each, leaf, fixed, field(path, names, i++)), ...); }, all);
@@ -169,17 +175,17 @@ void visit(T& value, Leaf&& leaf, Fixed&& fixed, const Path& path = {}) {
     is_static(Held{Held::What::elements, value.size()});
     for (const bool item : value) is_static(item);
   } else if constexpr (d::is_std_array<U> || d::is_vector<U>) {
-    if constexpr (d::is_vector<U>) is_static(Held{Held::What::elements, value.size()});
+    if constexpr (d::is_vector<U>) container(Held{Held::What::elements, value.size()});
     for (std::size_t i = 0; i < value.size(); ++i) visit(value[i], leaf, fixed, step(path, "[", i, "]"));
   } else if constexpr (d::is_map<U>) {
-    is_static(Held{Held::What::elements, value.size()});
+    container(Held{Held::What::elements, value.size()});
     std::size_t i = 0;
     for (auto& [key, item] : value) {
       visit(key, leaf, fixed, entry(path, key, i));
       visit(item, leaf, fixed, entry(path, key, i++));
     }
   } else if constexpr (d::is_optional<U>) {
-    is_static(Held{Held::What::value, value.has_value()});
+    container(Held{Held::What::value, value.has_value()});
     if (value) visit(*value, leaf, fixed, path);
   } else if constexpr (d::is_variant<U>) {
     is_static(Held{Held::What::alternative, value.index()});

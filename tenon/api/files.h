@@ -1,0 +1,89 @@
+// Trees in NumPy's files: save("x.npz", params), load<Params>("x.npz"); one array also as .npy.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tenon/api/tree.h"
+
+namespace tenon {
+
+namespace api_detail {
+
+void save_leaves(std::string_view file, const std::vector<std::string>& paths, const Arrays& leaves);
+
+// A file that was read: its arrays by name.
+class LoadedLeaves {
+ public:
+  explicit LoadedLeaves(std::string_view file);
+  // The arrays for these places, which must be all that the file has. Where `like` has an array, dtype and shape must
+  // be the same.
+  Arrays at(const std::vector<std::string>& paths, const Arrays& like) const;
+
+  // What the file has below a place: how many elements of a vector, which keys of a map, whether anything.
+  std::size_t elements(const std::string& path) const;
+  std::vector<std::string> keys(const std::string& path) const;
+  bool any(const std::string& path) const;
+
+ private:
+  std::string file_;
+  std::vector<std::pair<std::string, Array>> arrays_;
+};
+
+// Gives the containers of a default-constructed tree the elements that a file has.
+struct Grow {
+  const LoadedLeaves& loaded;
+
+  template <class Static>
+  void operator()(const Static&, const std::string&) const {}
+  template <class Container>
+  void container(Container& c, const std::string& path) const {
+    namespace d = tree_detail;
+    if constexpr (d::is_vector<Container>) {
+      if constexpr (std::is_default_constructible_v<typename Container::value_type>)
+        if (loaded.any(path)) c.resize(loaded.elements(path));
+    } else if constexpr (d::is_optional<Container>) {
+      if constexpr (std::is_default_constructible_v<typename Container::value_type>)
+        if (!c && loaded.any(path)) c.emplace();
+    } else if constexpr (d::is_map<Container>) {
+      using Key = typename Container::key_type;
+      for (const std::string& key : loaded.keys(path)) {
+        if constexpr (std::is_integral_v<Key>)
+          c[static_cast<Key>(std::stoll(key))];
+        else if constexpr (std::is_same_v<Key, std::string>)
+          c[key];
+      }
+    }
+  }
+};
+
+}  // namespace api_detail
+
+// The arrays of a tree under the names of their places: "weights", "layers[2].bias"; of a lone array "arr_0". What is
+// static in the tree is not saved. The file is replaced as a whole. Throws RuntimeError where it cannot be written.
+template <class T>
+void save(std::string_view file, const T& tree, const Source& where = std::source_location::current()) {
+  const SourceScope place(where, "save");
+  api_detail::save_leaves(file, tree::paths(tree), tree::leaves(tree));
+}
+
+// The tree that was saved. Static fields are those of T(); vectors, maps and optionals get the elements that the file
+// has, variants keep the alternative of T(). Throws TreeError, which names the leaf, where the file has more or less
+// than the tree; ParseError where it is damaged; RuntimeError where it cannot be read.
+template <class T>
+T load(std::string_view file, const Source& where = std::source_location::current()) {
+  const SourceScope place(where, "load");
+  const api_detail::LoadedLeaves loaded(file);
+  T tree{};
+  tree::visit(tree, [](const Array&, const std::string&) {}, api_detail::Grow{loaded}, std::string());
+  return tree::with_leaves(std::move(tree), loaded.at(tree::paths(tree), {}));
+}
+// The same with the structure and static fields of another tree. Also the dtypes and shapes must be those of its
+// arrays.
+template <class T>
+T load(std::string_view file, const T& like, const Source& where = std::source_location::current()) {
+  const SourceScope place(where, "load");
+  return tree::with_leaves(like, api_detail::LoadedLeaves(file).at(tree::paths(like), tree::leaves(like)));
+}
+
+}  // namespace tenon

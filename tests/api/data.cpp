@@ -1,0 +1,253 @@
+// Data in and out: memory shared and copied, its lifetime, files, DLPack, Eigen, printing and comparing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "tenon/eigen.h"
+#include "tenon/tenon.h"
+
+namespace tn = tenon;
+using testing::HasSubstr;
+using tn::Array;
+
+namespace {
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const tn::Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+template <class T>
+std::string shown(const T& x) {
+  std::ostringstream out;
+  out << x;
+  return out.str();
+}
+
+TEST(Borrow, StridesNegativeOnesAndNone) {
+  std::vector<float> memory{0, 1, 2, 3, 4, 5, 6, 7};
+  const Array every = tn::borrow(memory.data(), {2, 3}, {.strides = {16, 4}});
+  EXPECT_EQ(shown(every), "[[0, 1, 2], [4, 5, 6]] f32[2,3]");
+  EXPECT_EQ(shown(tn::borrow(memory.data() + 7, {4}, {.strides = {-8}})), "[7, 5, 3, 1] f32[4]");
+  EXPECT_EQ(shown(tn::borrow(memory.data() + 3, {2, 2}, {.strides = {0, 4}})), "[[3, 4], [3, 4]] f32[2,2]");
+  EXPECT_EQ(shown(tn::borrow(memory.data(), {2, 4}, {.strides = {4, 8}}) * 2.f),
+            "[[0, 4, 8, 12], [2, 6, 10, 14]] f32[2,4]");
+  EXPECT_EQ(shown(tn::borrow(memory.data() + 5, {})), "5 f32[]");
+  EXPECT_EQ(tn::borrow(static_cast<const double*>(nullptr), {3, 0}).shape(), (tn::Shape{3, 0}));
+  memory[4] = 40;
+  EXPECT_EQ(every(1, 0).item<float>(), 40) << "borrowed memory is seen as it is";
+  // Under jit, and as a matrix with gaps.
+  EXPECT_EQ(tn::jit([](Array x) { return tn::sum(tn::matmul(x, tn::transpose(x))); })(every).item<float>(),
+            (3 + 51) * 1.f * 0 + tn::sum(tn::matmul(every, tn::transpose(every))).item<float>());
+}
+
+TEST(Borrow, ReadOnlyMemoryIsNeverWritten) {
+  const std::vector<float> memory{1, 2, 3};
+  Array x = tn::borrow(memory.data(), {3});
+  EXPECT_FALSE(x.buffer()->writable());
+  x = tn::jit([](Array x) { return x.at(0).set(9.f); })(x);
+  x = x.at(1).set(8.f);
+  EXPECT_EQ(shown(x), "[9, 8, 3] f32[3]");
+  EXPECT_EQ(memory, (std::vector<float>{1, 2, 3}));
+}
+
+TEST(Borrow, KeepLivesAsLongAsAnyArrayNeedsIt) {
+  auto owner = std::make_shared<std::vector<double>>(std::vector<double>{1, 2, 3, 4});
+  const std::weak_ptr<std::vector<double>> watch = owner;
+  {
+    Array rows = tn::borrow(owner->data(), {2, 2}, {.keep = owner});
+    owner.reset();
+    EXPECT_FALSE(watch.expired());
+    const auto e = tn::elements<double>(rows);
+    rows = Array();
+    EXPECT_EQ(e(-1, 0), 3);
+    EXPECT_FALSE(watch.expired());
+  }
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST(Borrow, UnalignedMemoryIsCopied) {
+  alignas(8) std::array<std::byte, 20> bytes{};
+  const float values[] = {1.5f, 2.5f};
+  std::memcpy(bytes.data() + 1, values, sizeof values);
+  const Array x = tn::borrow(static_cast<void*>(bytes.data() + 1), tn::DType::f32, {2});
+  EXPECT_EQ(shown(x + 1.f), "[2.5, 3.5] f32[2]");
+}
+
+TEST(Copies, SpansVectorsAndNumbers) {
+  const std::vector<std::int32_t> v{1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(shown(tn::array<std::int32_t>(v, {{2, 3}})), "[[1, 2, 3], [4, 5, 6]] i32[2,3]");
+  EXPECT_EQ(shown(tn::from(v)), "[1, 2, 3, 4, 5, 6] i32[6]");
+  EXPECT_EQ(shown(tn::from(std::array<double, 2>{0.5, 1.5})), "[0.5, 1.5] f64[2]");
+  EXPECT_EQ(shown(tn::from(std::vector<float>())), "[] f32[0]");
+  EXPECT_EQ(tn::array<std::int32_t>(std::span(v).first(1), std::vector<std::int64_t>{}).rank(), 0U);
+  const std::span<const std::int32_t> back = tn::from(v).span<std::int32_t>();
+  static_cast<void>(back.size());
+}
+
+TEST(Elements, TypedAccess) {
+  const Array x = tn::transpose(tn::reshape(tn::arange(6), {2, 3}));
+  const auto e = tn::elements<std::int32_t>(x);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 2; ++j) EXPECT_EQ(e(i, j), j * 3 + i);
+  EXPECT_EQ(tn::elements<float>(Array(2.5f))(), 2.5f);
+  EXPECT_THAT(message_of([&] { e(3, 0); }), HasSubstr("3 lies outside of axis 0 of size 3"));
+  EXPECT_THAT(message_of([&] { e(0); }), HasSubstr("1 indices for an array of rank 2"));
+  EXPECT_THROW(tn::elements<float>(x), tn::DTypeError);
+}
+
+TEST(Print, EveryDType) {
+  const Array x{0, 1, 2};
+  for (int i = 0; i < tn::dtype_count; ++i) {
+    const auto dtype = static_cast<tn::DType>(i);
+    const std::string wanted = dtype == tn::DType::bool_ ? "[false, true, true]"
+                               : tn::is_complex(dtype)   ? "[0+0i, 1+0i, 2+0i]"
+                                                         : "[0, 1, 2]";
+    EXPECT_EQ(shown(tn::convert(x, dtype)), wanted + " " + std::string(tn::name(dtype)) + "[3]");
+  }
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  EXPECT_EQ(shown(Array{inf, -inf, nan, -0.0, 1e-300, 3.14159265}), "[inf, -inf, nan, -0, 1e-300, 3.14159] f64[6]");
+  EXPECT_EQ(shown(tn::convert(Array{inf, nan}, tn::DType::bf16)), "[inf, nan] bf16[2]");
+  EXPECT_EQ(shown(Array(7)), "7 i32[]");
+  EXPECT_EQ(shown(tn::zeros({0})), "[] f32[0]");
+  EXPECT_EQ(shown(tn::zeros({2, 0, 3})), "[[], []] f32[2,0,3]");
+  EXPECT_EQ(shown(tn::arange(1000)), "[0, 1, 2, …, 997, 998, 999] i32[1000]");
+  // A trillion elements, no memory: printing looks at the edges alone.
+  static const float one = 1;
+  const std::string huge = shown(tn::borrow(&one, {1 << 20, 1 << 20}, {.strides = {0, 0}}));
+  EXPECT_THAT(huge, HasSubstr("[[1, 1, 1, …, 1, 1, 1], [1, 1, 1, …, 1, 1, 1], [1, 1, 1, …, 1, 1, 1], …, [1"));
+  EXPECT_LT(huge.size(), 400U);
+  EXPECT_EQ(shown(Array()), "(no array)");
+}
+
+TEST(Compare, ElementwiseAndWhole) {
+  const Array a{1.f, 2.f, 3.f}, b{1.f, 5.f, 3.f};
+  EXPECT_EQ(shown(a == b), "[true, false, true] bool[3]");
+  EXPECT_EQ(shown(a != 2.f), "[true, false, true] bool[3]");
+  EXPECT_TRUE(tn::array_equal(a, a));
+  EXPECT_FALSE(tn::array_equal(a, b));
+  EXPECT_FALSE(tn::array_equal(a, tn::convert(a, tn::DType::f64))) << "another dtype";
+  EXPECT_FALSE(tn::array_equal(a, a(tn::newaxis))) << "another shape";
+  EXPECT_TRUE(tn::array_equal(tn::zeros({0, 3}), tn::ones({0, 3}))) << "no elements";
+  const Array nan(std::nan(""));
+  EXPECT_FALSE(tn::array_equal(nan, nan));
+  EXPECT_TRUE(tn::allclose(a, a + 1e-6f));
+  EXPECT_FALSE(tn::allclose(a, b));
+}
+
+TEST(DLPackOfArrays, SharesAndReleases) {
+  const Array x = tn::transpose(tn::reshape(tn::arange(6, tn::DType::f32), {2, 3})) + 0.f;
+  const Array back = tn::from_dlpack(tn::to_dlpack(x));
+  EXPECT_EQ(back.buffer()->data(), x.buffer()->data());
+  EXPECT_TRUE(tn::array_equal(back, x));
+  EXPECT_EQ(shown(tn::from_dlpack(tn::to_dlpack(Array(2.f)))), "2 f32[]");
+  tn::dlpack::ManagedTensorVersioned* left = tn::to_dlpack(x);
+  left->deleter(left);
+}
+
+TEST(EigenArrays, BothWays) {
+  Eigen::MatrixXf m(2, 3);
+  m << 1, 2, 3, 4, 5, 6;
+  EXPECT_EQ(shown(tn::from(m)), "[[1, 2, 3], [4, 5, 6]] f32[2,3]");  // column-major there
+  const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> r = m.cast<double>();
+  EXPECT_EQ(shown(tn::from(r)), "[[1, 2, 3], [4, 5, 6]] f64[2,3]");
+  EXPECT_EQ(shown(tn::from(Eigen::VectorXf(m.col(1)))), "[2, 5] f32[2]");
+  EXPECT_EQ(shown(tn::from(m.block(0, 1, 2, 2))), "[[2, 3], [5, 6]] f32[2,2]");
+  const Array shared = tn::borrow(m);
+  m(1, 2) = 60;
+  EXPECT_EQ(shared(1, 2).item<float>(), 60);
+  const Array x = tn::reshape(tn::arange(6, tn::DType::f32), {2, 3});
+  EXPECT_EQ(tn::eigen_map<Eigen::MatrixXf>(x), (Eigen::MatrixXf(2, 3) << 0, 1, 2, 3, 4, 5).finished());
+  EXPECT_EQ((tn::eigen_map<Eigen::Matrix<float, 2, 3, Eigen::RowMajor>>(x).sum()), 15);
+  const Array column = x(tn::all, 1) + 0.f;
+  EXPECT_EQ(tn::eigen_map<Eigen::VectorXf>(column), Eigen::Vector2f(1, 4));
+  EXPECT_THAT(message_of([&] { tn::eigen_map<Eigen::VectorXf>(x); }), HasSubstr("f32[2,3] is no array of rank 1"));
+  EXPECT_THROW(tn::eigen_map<Eigen::MatrixXd>(x), tn::DTypeError);
+  EXPECT_THROW(tn::eigen_map<Eigen::Matrix2f>(x), tn::ShapeError);
+}
+
+struct Layer {
+  Array w, b;
+};
+struct Model {
+  std::vector<Layer> layers;
+  std::map<std::string, Array> tables;
+  std::optional<Array> scale;
+  std::tuple<Array, Array> pair;
+  double rate = 0.5;
+};
+struct Named {
+  Array weights;
+  std::vector<Array> biases;
+  TENON_TREE(Named, weights, biases)
+};
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string file(const char* name) const { return (folder_ / name).string(); }
+
+ private:
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() /
+      (std::string("tenon_files_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(Files, AnyTreeComesBack) {
+  Model m{{{Array{1.f, 2.f}, Array(3.f)}, {tn::zeros({0, 2}), Array{true, false}}},
+          {{"a", Array{1, 2}}, {"b c", Array(4.0)}},
+          Array(5.f),
+          {Array{6.0}, tn::complex(Array{7.0}, Array{8.0})},
+          0.25};
+  tn::save(file("m.npz"), m);
+  const auto back = tn::load<Model>(file("m.npz"));
+  EXPECT_EQ(tn::tree::paths(back), tn::tree::paths(m));
+  const auto a = tn::tree::leaves(m), b = tn::tree::leaves(back);
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(tn::array_equal(a[i], b[i])) << i;
+  EXPECT_EQ(back.rate, 0.5) << "static fields are those of the type";
+  EXPECT_EQ(tn::load<Model>(file("m.npz"), m).rate, 0.25) << "or of the tree to compare with";
+  tn::save(file("x.npy"), Array{1.5, 2.5});
+  EXPECT_EQ(shown(tn::load<Array>(file("x.npy"))), "[1.5, 2.5] f64[2]");
+  tn::save(file("x.npz"), Array{1.5, 2.5});
+  EXPECT_EQ(shown(tn::load<Array>(file("x.npz"))), "[1.5, 2.5] f64[2]");
+  tn::save(file("none.npz"), std::tuple<>());
+  tn::load<std::tuple<>>(file("none.npz"));
+  tn::save(file("named.npz"), Named{Array{1.f}, {Array{2.f}, Array{3.f}}});
+  EXPECT_EQ(shown(tn::load<Named>(file("named.npz")).biases[1]), "[3] f32[1]");
+}
+
+TEST_F(Files, ErrorsNameTheLeaf) {
+  const Named named{Array{1.f}, {Array{2.f}, Array{3.f}}};
+  tn::save(file("n.npz"), named);
+  EXPECT_THAT(message_of([&] { tn::load<Layer>(file("n.npz")); }),
+              testing::AllOf(HasSubstr("TreeError: load:"), HasSubstr("has no array 0, a leaf of the tree"),
+                             HasSubstr("It has weights, biases[0], biases[1]"), HasSubstr("data.cpp:")));
+  EXPECT_THAT(message_of([&] { tn::load(file("n.npz"), Named{Array{1.f}, {Array{2.f}}}); }),
+              HasSubstr("has an array biases[1], which is no leaf of the tree"));
+  EXPECT_THAT(message_of([&] { tn::load(file("n.npz"), Named{Array{1.f}, {Array{2.f}, Array{3.f, 4.f}}}); }),
+              testing::AllOf(HasSubstr("ShapeError: load: biases[1] is f32[1] in"), HasSubstr("f32[2] in the tree")));
+  EXPECT_THAT(message_of([&] { tn::load(file("n.npz"), Named{Array{1}, {Array{2.f}, Array{3.f}}}); }),
+              HasSubstr("DTypeError: load: weights is f32[1] in"));
+  EXPECT_THAT(message_of([&] { tn::load<Named>(file("absent.npz")); }),
+              testing::AllOf(HasSubstr("RuntimeError: load"), HasSubstr("absent.npz")));
+  std::ofstream(file("bad.npz")) << "this is no archive, though it is long enough to be looked at";
+  EXPECT_THAT(message_of([&] { tn::load<Named>(file("bad.npz")); }),
+              testing::AllOf(HasSubstr("ParseError: load"), HasSubstr("not an archive")));
+  EXPECT_THAT(message_of([&] { tn::save(file("n.txt"), named); }), HasSubstr("is neither .npz nor .npy"));
+  EXPECT_THAT(message_of([&] { tn::save(file("n.npy"), named); }), HasSubstr("a tree of 3 arrays does not go into"));
+  EXPECT_THAT(message_of([&] { tn::save("/nowhere/at/all.npz", named); }), HasSubstr("RuntimeError: save"));
+  EXPECT_THAT(message_of([&] { tn::save(file("n.npz"), Named{}); }), HasSubstr("the leaf weights holds no array"));
+}
+
+}  // namespace
