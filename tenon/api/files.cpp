@@ -47,11 +47,24 @@ void save_leaves(std::string_view file, const std::vector<std::string>& paths, c
 }
 
 LoadedLeaves::LoadedLeaves(std::string_view file) : file_(file) {
-  if (single(file)) {
-    arrays_.emplace_back(lone, read_npy(std::filesystem::path(file)));
+  const bool one = single(file);
+  try {
+    read(one);
+  } catch (const ParseError& e) {
+    // "ParseError: load (zip): what\n  at …": the file is named, the rest is the same.
+    const std::string_view told(e.what());
+    const std::size_t from = told.find("): "), to = told.find('\n');
+    throw ParseError(fmt::format("load: {}: {}", file, told.substr(from + 3, to - from - 3)),
+                     e.advice().empty() ? "The file is damaged, or none of NumPy's: save it again." : e.advice());
+  }
+}
+
+void LoadedLeaves::read(bool one) {
+  if (one) {
+    arrays_.emplace_back(lone, read_npy(std::filesystem::path(file_)));
     return;
   }
-  for (auto& [name, buffer] : read_npz(std::filesystem::path(file))) arrays_.emplace_back(name, std::move(buffer));
+  for (auto& [name, buffer] : read_npz(std::filesystem::path(file_))) arrays_.emplace_back(name, std::move(buffer));
 }
 
 Arrays LoadedLeaves::at(const std::vector<std::string>& paths, const Arrays& like) const {

@@ -26,6 +26,8 @@ class LoadedLeaves {
   bool any(const std::string& path) const;
 
  private:
+  void read(bool one);
+
   std::string file_;
   std::vector<std::pair<std::string, Array>> arrays_;
 };

@@ -145,11 +145,12 @@ ForiBounds fori_bounds(const Operand& lower, const Operand& upper) {
   return bounds;
 }
 
-Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches,
-                const Arrays& operands) {
+Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches, const Arrays& operands,
+                const std::function<void()>& check) {
   if (index.rank() != 0)
-    throw ShapeError(fmt::format("{}: the predicate has shape {}, not one bool.", op, index.shape().text()),
-                     "Use where() to choose element by element.");
+    throw ShapeError(
+        fmt::format("{}: the predicate is {}, not one bool.", op, Type::array(DType::bool_, index.shape()).text()),
+        "Use where() to choose element by element.");
   const std::vector<Type> types = types_of(operands);
   std::vector<TracedFunction> traced;
   std::vector<Type> captured;
@@ -157,6 +158,7 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
     traced.push_back(trace_region(branch, types));
     for (const Array& a : traced.back().captures) captured.push_back(a.type());
   }
+  check();
   // Every branch takes the captures of all, then the operands.
   CondParams params;
   Arrays all;

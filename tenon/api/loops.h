@@ -25,8 +25,9 @@ struct FlatLoop {
 // dtype or shape is an error that names the leaf.
 Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs);
 
-Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches,
-                const Arrays& operands);
+// `check` is called when the branches have been traced.
+Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches, const Arrays& operands,
+                const std::function<void()>& check);
 
 // The number of steps that xs or the option say. Throws ShapeError where neither does.
 Dim steps_of(std::string_view op, const std::optional<Dim>& length, const Arrays& xs);
@@ -150,7 +151,9 @@ auto cond(const Operand& predicate, T on_true, F on_false, const Args&... args) 
   static_assert(std::is_same_v<typename decltype(no)::Result, typename decltype(yes)::Result>,
                 "cond: the branches return different types of trees");
   const std::array<FlatFunction, 2> branches{no.function, yes.function};
-  const Arrays results = api_detail::run_cond("cond", convert(predicate, DType::i32), branches, no.arguments);
+  const Arrays results = api_detail::run_cond("cond", convert(predicate, DType::i32), branches, no.arguments, [&] {
+    tree::require_same("cond", "the results of the branches", **yes.result, **no.result);
+  });
   return no.rebuild(results);
 }
 

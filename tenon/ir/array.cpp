@@ -45,13 +45,16 @@ DType Array::dtype() const {
 
 Shape Array::shape() const { return type().shape; }
 
-Dim Array::dim(std::int64_t axis) const {
-  const Shape s = shape();
-  return s[normalize_axis(axis, s.rank(), "dim")];
+Dim Array::dim(std::int64_t axis, const Source& where) const {
+  const SourceScope place(where, "dim");
+  const Type t = type();
+  return t.shape[normalize_axis(axis, t, "dim")];
 }
 
-std::int64_t Array::size(std::int64_t axis) const {
-  const Dim d = dim(axis);
+std::int64_t Array::size(std::int64_t axis, const Source& where) const {
+  const SourceScope place(where, "size");
+  const Type t = type();
+  const Dim d = t.shape[normalize_axis(axis, t, "size")];
   if (!d.known())
     throw ShapeError(fmt::format("size: axis {} of {} is symbolic.", axis, type().text()),
                      "Use dim() to compute with it.");
@@ -59,7 +62,7 @@ std::int64_t Array::size(std::int64_t axis) const {
 }
 
 Value Array::value(const Source& where) const {
-  const SourceScope scope_of_call(where);
+  const SourceScope place(where, "value");
   if (const Buffer* b = buffer()) return *b;
   if (const ListValue* l = list()) return *l;
   if (const Scalar* n = number()) {
@@ -80,6 +83,7 @@ Value Array::value(const Source& where) const {
 }
 
 Buffer Array::to_buffer(const Source& where) const {
+  const SourceScope place(where, "to_buffer");
   const Value held = value(where);
   const auto* b = std::get_if<Buffer>(&held);
   if (b == nullptr) throw DTypeError("to_buffer: this is a list, not an array.", "Stack it first.", where);
@@ -87,6 +91,7 @@ Buffer Array::to_buffer(const Source& where) const {
 }
 
 Scalar Array::item_scalar(const Source& where) const {
+  const SourceScope place(where, "item");
   if (const Scalar* n = number()) return *n;
   const Type t = type();
   if (!t.is_array() || (t.shape.known() && t.shape.elements() != Dim(1)))
@@ -94,8 +99,8 @@ Scalar Array::item_scalar(const Source& where) const {
                      "Index it first: x(i, j).item<T>().", where);
   const Buffer held = to_buffer(where);
   if (held.elements() != 1)
-    throw ShapeError(fmt::format("item: an array of {} elements does not have exactly one.", held.elements()), "",
-                     where);
+    throw ShapeError(fmt::format("item: an array of {} elements does not have exactly one.", held.elements()),
+                     "Index it first: x(i, j).item<T>().", where);
   return dispatch(held.dtype(), [&]<class T>(std::type_identity<T>) { return Scalar(*held.as<T>()); });
 }
 
@@ -105,9 +110,9 @@ Array array_from_rows(DType dtype, std::vector<std::int64_t> dims, const void* d
   return buffer;
 }
 
-void throw_ragged() {
-  throw ShapeError("Array: the rows of a nested initialiser differ in length.",
-                   "Give every row the same number of elements.");
+void throw_ragged(std::size_t expected, std::size_t length, const Source& where) {
+  throw ShapeError(fmt::format("Array: rows of a nested initialiser have {} and {} elements.", expected, length),
+                   "Give every row the same number of elements.", where);
 }
 
 }  // namespace tenon

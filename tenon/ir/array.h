@@ -42,11 +42,12 @@ class Array {
 
   // Nested braces of numbers: Array a = {{1.f, 2.f}, {3.f, 4.f}}. Throws ShapeError when rows differ in length.
   template <Number T>
-  Array(std::initializer_list<T> row);
+  Array(std::initializer_list<T> row, const Source& where = std::source_location::current());
   template <Number T>
-  Array(std::initializer_list<std::initializer_list<T>> rows);
+  Array(std::initializer_list<std::initializer_list<T>> rows, const Source& where = std::source_location::current());
   template <Number T>
-  Array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> planes);
+  Array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> planes,
+        const Source& where = std::source_location::current());
 
   bool empty() const { return std::holds_alternative<std::monostate>(form_); }  // default-constructed
   bool concrete() const { return !traced() && !empty(); }
@@ -59,8 +60,9 @@ class Array {
   DType dtype() const;
   Shape shape() const;
   std::size_t rank() const { return shape().rank(); }
-  Dim dim(std::int64_t axis) const;            // negative axes count from the end
-  std::int64_t size(std::int64_t axis) const;  // a known size; throws ShapeError where it is symbolic
+  Dim dim(std::int64_t axis, const Source& where = std::source_location::current()) const;  // -1 is the last
+  // A known size; throws ShapeError where it is symbolic.
+  std::int64_t size(std::int64_t axis, const Source& where = std::source_location::current()) const;
   bool weak() const { return weak_; }
   Array with_weak(bool weak) const {
     Array a = *this;
@@ -120,18 +122,18 @@ class Operand {
 
 // --- definitions of templates ---
 Array array_from_rows(DType dtype, std::vector<std::int64_t> dims, const void* data);
-[[noreturn]] void throw_ragged();
+[[noreturn]] void throw_ragged(std::size_t expected, std::size_t length, const Source& where);
 
 template <Number T>
-Array::Array(std::initializer_list<T> row)
+Array::Array(std::initializer_list<T> row, const Source&)
     : Array(array_from_rows(*dtype_of<T>, {static_cast<std::int64_t>(row.size())}, row.begin())) {}
 
 template <Number T>
-Array::Array(std::initializer_list<std::initializer_list<T>> rows) {
+Array::Array(std::initializer_list<std::initializer_list<T>> rows, const Source& where) {
   std::vector<T> all;
   const std::size_t width = rows.size() == 0 ? 0 : rows.begin()->size();
   for (const auto& row : rows) {
-    if (row.size() != width) throw_ragged();
+    if (row.size() != width) throw_ragged(width, row.size(), where);
     all.insert(all.end(), row.begin(), row.end());
   }
   *this = array_from_rows(*dtype_of<T>, {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(width)},
@@ -139,14 +141,14 @@ Array::Array(std::initializer_list<std::initializer_list<T>> rows) {
 }
 
 template <Number T>
-Array::Array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> planes) {
+Array::Array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> planes, const Source& where) {
   std::vector<T> all;
   const std::size_t height = planes.size() == 0 ? 0 : planes.begin()->size();
   const std::size_t width = height == 0 ? 0 : planes.begin()->begin()->size();
   for (const auto& rows : planes) {
-    if (rows.size() != height) throw_ragged();
+    if (rows.size() != height) throw_ragged(height, rows.size(), where);
     for (const auto& row : rows) {
-      if (row.size() != width) throw_ragged();
+      if (row.size() != width) throw_ragged(width, row.size(), where);
       all.insert(all.end(), row.begin(), row.end());
     }
   }
@@ -158,6 +160,7 @@ Array::Array(std::initializer_list<std::initializer_list<std::initializer_list<T
 
 template <Element T>
 std::span<const T> Array::span(const Source& where) const {
+  const SourceScope place(where, "span");
   const Buffer* held = buffer();
   if (held == nullptr || !held->contiguous())
     throw RuntimeError(

@@ -47,6 +47,8 @@ class TypeContext {
   // The same where all operands decide together.
   virtual Dim new_size(std::string_view key) = 0;
   // Two sizes that must be equal: decided now where both are known, else a guard at run time.
+  static constexpr const char* unequal_sizes_advice =
+      "These sizes must be equal: reshape, slice or transpose an operand.";
   virtual void require_equal(const Dim& a, const Dim& b, const std::string& what) = 0;
 };
 using TypeRule = std::function<std::vector<Type>(const Params&, std::span<const Type>, TypeContext&)>;

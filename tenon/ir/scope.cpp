@@ -141,7 +141,7 @@ class ScopeTypeContext : public TypeContext {
   }
   void require_equal(const Dim& a, const Dim& b, const std::string& what) override {
     if (a == b) return;
-    if (a.known() && b.known()) throw ShapeError(what);
+    if (a.known() && b.known()) throw ShapeError(what, unequal_sizes_advice);
     guards.emplace_back(a, b);
   }
   std::vector<SizeVar> new_sizes;

@@ -45,11 +45,13 @@ Type concatenate_type(const Params& params, std::span<const Type> in, TypeContex
   const auto at = static_cast<std::size_t>(axis);
   for (std::size_t k = 1; k < in.size(); ++k) {
     if (!in[k].is_array() || in[k].dtype != in[0].dtype || in[k].rank() != in[0].rank())
-      throw ShapeError(fmt::format("concatenate: {} and {} differ in dtype or rank.", in[0].text(), in[k].text()));
+      throw ShapeError(fmt::format("concatenate: {} and {} differ in dtype or rank.", in[0].text(), in[k].text()),
+                       "Convert or reshape one of them; stack() puts arrays of one shape along a new axis.");
     for (std::size_t i = 0; i < shape.rank(); ++i)
       if (i != at)
         context.require_equal(shape[i], in[k].shape[i],
-                              fmt::format("concatenate: {} and {} differ on axis {}.", in[0].text(), in[k].text(), i));
+                              fmt::format("concatenate: {} and {} along axis {} differ on axis {}.", in[0].text(),
+                                          in[k].text(), axis, i));
     shape[at] = shape[at] + in[k].shape[at];
   }
   return Type::array(in[0].dtype, shape);
@@ -146,15 +148,19 @@ Type pad_type(const Params& params, std::span<const Type> in) {
   if (!in[0].is_array() || in[1] != Type::array(in[0].dtype, {}))
     throw ShapeError(fmt::format("pad: the value put around {} is not one element of its dtype.", in[0].text()));
   if (p.low.size() != in[0].rank() || p.high.size() != in[0].rank() || p.interior.size() != in[0].rank())
-    throw ShapeError(fmt::format("pad: {} needs {} widths before, after and between.", in[0].text(), in[0].rank()));
+    throw ShapeError(fmt::format("pad: {} needs {} widths before, after and between.", in[0].text(), in[0].rank()),
+                     "Give one width an axis; 0 leaves an axis as it is.");
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < in[0].rank(); ++i) {
     const Dim n = in[0].shape[i];
-    if (p.interior[i] < 0) throw ShapeError("pad: a negative width between elements.");
+    if (p.interior[i] < 0)
+      throw ShapeError(fmt::format("pad: a width of {} between elements of {}.", p.interior[i], in[0].text()),
+                       "Widths between elements are at least 0.");
     const Dim between = n == Dim(0) ? Dim(0) : (n - Dim(1)) * Dim(p.interior[i]);
     dims.push_back(n + between + Dim(p.low[i]) + Dim(p.high[i]));
     if (dims.back().known() && dims.back().value() < 0)
-      throw ShapeError(fmt::format("pad: more is cut from axis {} of {} than it has.", i, in[0].text()));
+      throw ShapeError(fmt::format("pad: more is cut from axis {} of {} than it has.", i, in[0].text()),
+                       "Negative widths cut off at most the size of the axis.");
   }
   return Type::array(in[0].dtype, Shape(std::move(dims)));
 }

@@ -1,4 +1,6 @@
 // Elementwise ops of two and three operands, each with its whole story.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -428,6 +430,9 @@ Array integer_pow(const Operand& x, std::int64_t exponent) {
 
 Array where(const Operand& condition, const Operand& if_true, const Operand& if_false) {
   const SourceScope place(condition.where(), "where");
+  if (condition->dtype() != DType::bool_)
+    throw DTypeError(fmt::format("where: the condition is {}, not bool.", condition->type().text()),
+                     "Compare it first: x != 0.");
   Met met = meet("where", {if_true, if_false});
   Arrays all{condition, met.operands[0], met.operands[1]};
   const Shape shape = broadcast_shapes("where", all);

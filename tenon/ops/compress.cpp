@@ -22,7 +22,9 @@ const OpInfo compress_info{
     .type = TypeRule([](const Params&, std::span<const Type> in, TypeContext& context) {
       if (in.size() != 2 || !in[1].is_array() || in[1].dtype != DType::bool_ || !in[0].is_array() ||
           in[0].rank() < in[1].rank() || in[1].rank() == 0)
-        throw ShapeError("compress: takes an array and a bool mask of its first axes.");
+        throw ShapeError(fmt::format("compress: {} by {}: not an array and a bool mask of its first axes.",
+                                     in.empty() ? "nothing" : in[0].text(), in.size() < 2 ? "nothing" : in[1].text()),
+                         "Compare to make a mask, x > 0; it has the sizes of the first axes.");
       for (std::size_t i = 0; i < in[1].rank(); ++i)
         context.require_equal(in[0].shape[i], in[1].shape[i],
                               fmt::format("compress: {} by a mask {}.", in[0].text(), in[1].text()));

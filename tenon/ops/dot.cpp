@@ -47,11 +47,14 @@ Type dot_type(const Params& params, std::span<const Type> in, TypeContext& conte
   if (a.dtype != b.dtype)
     throw DTypeError(fmt::format("dot_general: operands {} and {} differ in dtype.", a.text(), b.text()));
   const auto check = [&](const Axes64& x, const Axes64& y) {
-    if (x.size() != y.size()) throw ShapeError("dot_general: axes do not come in pairs.");
+    if (x.size() != y.size())
+      throw ShapeError(fmt::format("dot_general: {} and {}: axes do not come in pairs.", a.text(), b.text()),
+                       "Name as many axes of one as of the other.");
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (x[i] < 0 || x[i] >= static_cast<std::int64_t>(a.rank()) || y[i] < 0 ||
           y[i] >= static_cast<std::int64_t>(b.rank()))
-        throw ShapeError(fmt::format("dot_general: an axis is outside of {} or {}.", a.text(), b.text()));
+        throw ShapeError(fmt::format("dot_general: an axis is outside of {} or {}.", a.text(), b.text()),
+                         "Axes count from 0.");
       context.require_equal(
           a.shape[static_cast<std::size_t>(x[i])], b.shape[static_cast<std::size_t>(y[i])],
           fmt::format("dot_general: axis {} of {} and axis {} of {} differ in size.", x[i], a.text(), y[i], b.text()));
@@ -63,7 +66,8 @@ Type dot_type(const Params& params, std::span<const Type> in, TypeContext& conte
     for (std::int64_t axis : *axes)
       if (std::ranges::count(*axes, axis) != 1 ||
           contains(axes == &p.contract_a ? p.batch_a : p.batch_b, static_cast<std::size_t>(axis)))
-        throw ShapeError("dot_general: an axis is used twice.");
+        throw ShapeError(fmt::format("dot_general: {} and {}: an axis is used twice.", a.text(), b.text()),
+                         "An axis is contracted or a batch axis, once.");
   std::vector<Dim> dims;
   for (std::int64_t i : p.batch_a) dims.push_back(a.shape[static_cast<std::size_t>(i)]);
   for (std::int64_t i : free_axes(a.rank(), p.contract_a, p.batch_a))
@@ -257,14 +261,16 @@ Equation parse_equation(std::string_view text, bool two) {
 // Repeated letters become their diagonal; letters in neither the other operand nor the result are summed.
 Array prepare(Array x, std::string& letters, const std::string& kept, std::string_view text) {
   if (x.rank() != letters.size())
-    throw ShapeError(fmt::format("einsum: '{}' names {} axes of {}.", text, letters.size(), x.type().text()));
+    throw ShapeError(fmt::format("einsum: '{}' names {} axes of {}.", text, letters.size(), x.type().text()),
+                     "Write one letter for each axis.");
   for (std::size_t i = 0; i < letters.size(); ++i)
     for (std::size_t j = letters.size() - 1; j > i; --j) {
       if (letters[i] != letters[j]) continue;
       const Dim n = x.shape()[i];
       if (n != x.shape()[j])
         throw ShapeError(
-            fmt::format("einsum: axes {} and {} of {} carry one letter but differ in size.", i, j, x.type().text()));
+            fmt::format("einsum: axes {} and {} of {} carry one letter but differ in size.", i, j, x.type().text()),
+            "A letter that occurs twice takes the diagonal: give the axes two letters.");
       const Shape shape = x.shape();
       const Array same = iota(DType::i32, shape, static_cast<std::int64_t>(i)) ==
                          iota(DType::i32, shape, static_cast<std::int64_t>(j));
@@ -384,8 +390,16 @@ Array matmul(const Operand& a, const Operand& b) {
   const Shape shape_a = a->shape(), shape_b = b->shape();
   const Shape batch_a(std::vector<Dim>(shape_a.begin(), shape_a.end() - 2));
   const Shape batch_b(std::vector<Dim>(shape_b.begin(), shape_b.end() - 2));
-  const Arrays heads{zeros_like(Type::array(DType::bool_, batch_a)), zeros_like(Type::array(DType::bool_, batch_b))};
-  const Shape batch = broadcast_shapes("matmul", heads);
+  const Shape batch = [&] {
+    const Arrays heads{zeros_like(Type::array(DType::bool_, batch_a)), zeros_like(Type::array(DType::bool_, batch_b))};
+    try {
+      return broadcast_shapes("matmul", heads);
+    } catch (const ShapeError&) {
+      throw ShapeError(fmt::format("matmul: {} and {}: the axes before the last two do not broadcast.",
+                                   a->type().text(), b->type().text()),
+                       "Sizes must be equal or 1; reshape or index one of them.");
+    }
+  }();
   const auto spread = [&](const Array& x) {
     Shape shape = batch;
     shape.push_back(x.shape()[x.rank() - 2]);
@@ -443,7 +457,8 @@ Array cross(const Operand& a, const Operand& b) {
   const auto part = [](const Array& x, std::int64_t i) { return squeeze(slice_in_dim(x, i, i + 1, -1), -1); };
   if (a->dim(-1) != Dim(3) || b->dim(-1) != Dim(3))
     throw ShapeError(
-        fmt::format("cross: {} and {}: the last axes do not have size 3.", a->type().text(), b->type().text()));
+        fmt::format("cross: {} and {}: the last axes do not have size 3.", a->type().text(), b->type().text()),
+        "Vectors lie along the last axis; move it there with move_axis().");
   Arrays parts;
   for (std::int64_t i = 0; i < 3; ++i)
     parts.push_back(part(a, (i + 1) % 3) * part(b, (i + 2) % 3) - part(a, (i + 2) % 3) * part(b, (i + 1) % 3));

@@ -37,15 +37,18 @@ std::vector<std::int64_t> starts_of(std::span<const Value> starts, std::span<con
 
 void check_starts(std::string_view op, const Type& x, const std::vector<Dim>& part, std::span<const Type> starts) {
   if (!x.is_array() || starts.size() != x.rank() || part.size() != x.rank())
-    throw ShapeError(fmt::format("{}: {} needs a start and a size for each axis.", op, x.text()));
+    throw ShapeError(fmt::format("{}: {} needs a start and a size for each axis.", op, x.text()),
+                     "Give one number an axis; x(i) indexes first axes alone.");
   for (std::size_t i = 0; i < x.rank(); ++i) {
     require_index_dtype(op, starts[i]);
     if (starts[i].rank() != 0)
-      throw ShapeError(fmt::format("{}: a start is {}, not one number.", op, starts[i].text()));
+      throw ShapeError(fmt::format("{}: a start is {}, not one number.", op, starts[i].text()),
+                       "For many starts use x(indices), gather(), or vmap().");
     const Dim left = x.shape[i] - part[i];
     if ((left.known() && left.value() < 0) || (part[i].known() && part[i].value() < 0))
       throw ShapeError(
-          fmt::format("{}: a part of size {} does not fit axis {} of {}.", op, part[i].text(), i, x.text()));
+          fmt::format("{}: a part of size {} does not fit axis {} of {}.", op, part[i].text(), i, x.text()),
+          "Take a part of at most the axis' size.");
   }
 }
 

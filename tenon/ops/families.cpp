@@ -12,6 +12,13 @@ Buffer contiguous(const Value& value) {
   return buffer.contiguous() ? buffer : buffer.contiguous_copy();
 }
 
+std::string dtype_advice(bool (*has)(DType), DType dtype) {
+  if (dtype == DType::bool_) return "Of bools use |, & and !, or convert them to a dtype of numbers.";
+  if (has(DType::bool_) && !has(dtype)) return "Compare it first, x != 0, or convert it to bool.";
+  if (is_complex(dtype)) return "Take abs(), real() or imag() of it, or convert it to a real dtype.";
+  return "Convert it to another dtype first.";
+}
+
 namespace {
 
 std::vector<Type> elementwise_type(std::string_view name, std::size_t operands, bool (*has)(DType),
@@ -22,12 +29,13 @@ std::vector<Type> elementwise_type(std::string_view name, std::size_t operands, 
     if (!type.is_array())
       throw DTypeError(fmt::format("{}: {} is not an array.", name, type.text()), "Stack the list first.");
     if (!has(type.dtype))
-      throw DTypeError(fmt::format("{}: not defined for {}.", name, type.text()),
-                       "Convert the operand to another dtype first.");
+      throw DTypeError(fmt::format("{}: not defined for {}.", name, type.text()), dtype_advice(has, type.dtype));
     if (type.dtype != in[0].dtype)
-      throw DTypeError(fmt::format("{}: operands {} and {} differ in dtype.", name, in[0].text(), type.text()));
+      throw DTypeError(fmt::format("{}: operands {} and {} differ in dtype.", name, in[0].text(), type.text()),
+                       "Convert one of them.");
     if (type.rank() != in[0].rank())
-      throw ShapeError(fmt::format("{}: operands {} and {} differ in shape.", name, in[0].text(), type.text()));
+      throw ShapeError(fmt::format("{}: operands {} and {} differ in shape.", name, in[0].text(), type.text()),
+                       "Broadcast or reshape one of them.");
     for (std::size_t i = 0; i < type.rank(); ++i)
       context.require_equal(in[0].shape[i], type.shape[i],
                             fmt::format("{}: operands {} and {} differ in shape.", name, in[0].text(), type.text()));

@@ -61,6 +61,9 @@ using Domain = std::pair<double, double>;
 
 namespace family {
 
+// What to do about an operand of a dtype that an op does not take.
+std::string dtype_advice(bool (*has)(DType), DType dtype);
+
 // What the makers need that does not depend on an op's eval.
 OpInfo elementwise(std::string_view name, std::string_view summary, std::size_t operands, bool (*has)(DType),
                    EvalRule eval, Slot<JvpRule> jvp, Slot<TransposeRule> transpose,

@@ -49,7 +49,8 @@ IndexGeometry index_geometry(std::string_view op, const IndexAxes& axes, const T
   require_index_dtype(op, indices);
   if (!x.is_array() || indices.rank() == 0)
     throw ShapeError(
-        fmt::format("{}: {} at {}: the last axis of indices holds the starts.", op, x.text(), indices.text()));
+        fmt::format("{}: {} at {}: the last axis of indices holds the starts.", op, x.text(), indices.text()),
+        "Give the indices an axis more, expand_dims(indices, -1).");
   const auto collapsed = marked(op, "collapsed", axes.collapsed, x.rank()),
              batch = marked(op, "batch", axes.batch, x.rank()), moved = marked(op, "map", axes.map, x.rank());
   marked(op, "batch", axes.indices_batch, indices.rank() - 1);
@@ -82,7 +83,8 @@ void check_slices(std::string_view op, const IndexGeometry& g, const Type& x, co
   const auto moved = std::ranges::count_if(g.component, [](std::size_t k) { return k != IndexGeometry::none; });
   if (components != Dim(moved))
     throw ShapeError(fmt::format("{}: the last axis of the indices, {}, holds {} starts; {} axes are indexed.", op,
-                                 indices.text(), components.text(), moved));
+                                 indices.text(), components.text(), moved),
+                     "The last axis of the indices has one start for each axis in `map`.");
   for (std::size_t i = 0; i < x.rank(); ++i) {
     const bool kept = std::ranges::binary_search(g.slice_axes, i);
     const Dim left = x.shape[i] - slice_sizes[i];
@@ -91,7 +93,8 @@ void check_slices(std::string_view op, const IndexGeometry& g, const Type& x, co
                         (mode == IndexMode::fill && x.shape[i] == Dim(0) && g.component[i] != IndexGeometry::none);
     if ((!kept && slice_sizes[i] != Dim(1)) || (slice_sizes[i].known() && slice_sizes[i].value() < 0) || !inside)
       throw ShapeError(fmt::format("{}: slices of size {} along axis {} of {}{}.", op, slice_sizes[i].text(), i,
-                                   x.text(), kept ? "" : ", which is collapsed"));
+                                   x.text(), kept ? "" : ", which is collapsed"),
+                       "A slice fits into its axis, and has size 1 along collapsed and batch axes.");
     if (g.lane[i] != IndexGeometry::none)
       context.require_equal(x.shape[i], indices.shape[g.lane[i]],
                             fmt::format("{}: batch axis {} of {} and {} of {} differ in size.", op, i, x.text(),

@@ -33,7 +33,8 @@ Type reduce_type(std::string_view name, bool (*has)(DType), bool needs_elements,
                  std::span<const Type> in) {
   if (in.size() != 1 || !in[0].is_array()) throw VerifyError(fmt::format("{}: takes one array.", name));
   if (!has(in[0].dtype))
-    throw DTypeError(fmt::format("{}: not defined for {}.", name, in[0].text()), "Convert the operand first.");
+    throw DTypeError(fmt::format("{}: not defined for {}.", name, in[0].text()),
+                     family::dtype_advice(has, in[0].dtype));
   std::vector<Dim> dims;
   const auto& axes = axes_of(params);
   for (std::size_t i = 0; i < axes.size(); ++i)
@@ -330,9 +331,9 @@ Array arg_extremum(std::string_view name, const OpInfo& op, const Operand& opera
   const std::vector<std::int64_t> named = along;
   if (along.size() != 1) {
     if (along.size() != whole.rank())
-      throw ShapeError(fmt::format("{}: {} of the {} axes of {} are named.", name, along.size(), whole.rank(),
-                                   x.type().text()),
-                       "An index is along one axis, or of all elements in row-major order: name one axis, or none.");
+      throw ShapeError(
+          fmt::format("{}: {} of the {} axes of {} are named.", name, along.size(), whole.rank(), x.type().text()),
+          "An index is along one axis, or of all elements in row-major order: name one axis, or none.");
     x = reshape(x, Shape{Dim(-1)});
     along = {0};
   }

@@ -61,7 +61,8 @@ Type broadcast_type(const Params& params, std::span<const Type> in, TypeContext&
     if (p.dims[i] < 0 || p.dims[i] >= static_cast<std::int64_t>(p.shape.rank()) ||
         (i > 0 && p.dims[i] <= p.dims[i - 1]))
       throw ShapeError(fmt::format("broadcast: the places of the axes of {} do not ascend within rank {}.", x.text(),
-                                   p.shape.rank()));
+                                   p.shape.rank()),
+                       "Name the axis of the result for each axis of the operand, in ascending order.");
     if (x.shape[i] != Dim(1))
       context.require_equal(x.shape[i], p.shape[static_cast<std::size_t>(p.dims[i])],
                             fmt::format("broadcast: {} cannot become {}.", x.text(), p.shape.text()));
@@ -188,7 +189,9 @@ const OpInfo transpose_info{
         if (good) seen[p] = true, dims.push_back(x.shape[p]);
       }
       if (!good)
-        throw ShapeError(fmt::format("transpose: not a permutation of the {} axes of {}.", x.rank(), x.text()));
+        throw ShapeError(
+            fmt::format("transpose: [{}] is no permutation of the axes of {}.", fmt::join(permutation, ", "), x.text()),
+            fmt::format("Name each axis once, from 0 to {}.", static_cast<std::int64_t>(x.rank()) - 1));
       return std::vector{Type::array(x.dtype, Shape(std::move(dims)))};
     }),
     .eval = eval_index_map(transpose_map),
@@ -226,7 +229,8 @@ Type slice_type(const Params& params, std::span<const Type> in) {
   const Type& x = one_array("slice", in);
   const auto& p = params.as<SliceParams>();
   if (p.start.size() != x.rank() || p.limit.size() != x.rank() || p.stride.size() != x.rank())
-    throw ShapeError(fmt::format("slice: {} needs {} starts, limits and strides.", x.text(), x.rank()));
+    throw ShapeError(fmt::format("slice: {} needs {} starts, limits and strides.", x.text(), x.rank()),
+                     "Give one of each an axis; x(slice(1, 3)) slices first axes alone.");
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < x.rank(); ++i) {
     const Dim length = p.limit[i] - p.start[i];
@@ -336,6 +340,17 @@ std::vector<std::int64_t> normalized(const std::vector<std::int64_t>& axes, cons
 
 }  // namespace
 
+namespace {
+
+void require_sizes(std::string_view op, const Type& x, const Shape& shape) {
+  for (const Dim& d : shape)
+    if (d.known() && d.value() < 0)
+      throw ShapeError(fmt::format("{}: {} to {}: a size is negative.", op, x.text(), shape.text()),
+                       "Sizes are at least 0.");
+}
+
+}  // namespace
+
 Array broadcast_in_dim(const Operand& x, const Shape& shape, std::vector<std::int64_t> dims) {
   const SourceScope place(x.where(), "broadcast_in_dim");
   return bind1(broadcast_info, make_params(BroadcastParams{shape, std::move(dims)}), {x}).with_weak(x->weak());
@@ -346,8 +361,16 @@ Array broadcast_to(const Operand& x, const Shape& shape) {
   const Shape from = x->shape();
   if (from == shape) return x;
   if (from.rank() > shape.rank())
-    throw ShapeError(fmt::format("broadcast_to: {} has more axes than {}.", x->type().text(), shape.text()), "",
-                     x.where());
+    throw ShapeError(fmt::format("broadcast_to: {} has more axes than {}.", x->type().text(), shape.text()),
+                     "Take a part of it, x(0), or reduce it with sum() first.");
+  for (std::size_t i = 0; i < from.rank(); ++i) {
+    const Dim &n = from[i], &wanted = shape[shape.rank() - from.rank() + i];
+    if (n != wanted && n != Dim(1) && n.known() && wanted.known())
+      throw ShapeError(fmt::format("broadcast_to: {} does not broadcast to {}: sizes {} and {} differ.",
+                                   x->type().text(), shape.text(), n.text(), wanted.text()),
+                       "Sizes must be equal or 1, counted from the last axis; reshape or index it.");
+  }
+  require_sizes("broadcast_to", x->type(), shape);
   std::vector<std::int64_t> dims(from.rank());
   std::iota(dims.begin(), dims.end(), static_cast<std::int64_t>(shape.rank() - from.rank()));
   return broadcast_in_dim(x, shape, std::move(dims));
@@ -362,16 +385,32 @@ Array reshape(const Operand& x, const Shape& shape) {
   Dim others = 1;
   for (std::size_t i = 0; i < wanted.rank(); ++i) {
     if (wanted[i] == Dim(-1)) {
-      if (open) throw ShapeError("reshape: two sizes are -1.", "At most one size can be found from the others.");
+      if (open)
+        throw ShapeError(fmt::format("reshape: {} to {}: two sizes are -1.", x->type().text(), shape.text()),
+                         "At most one size can be found from the others.");
       open = i;
     } else {
       others = others * wanted[i];
     }
   }
   if (open) {
-    if (others == Dim(0)) throw ShapeError("reshape: -1 beside a size of 0 is not decided.", "Write the size.");
-    wanted[*open] = floor_div(x->shape().elements(), others);
+    const Dim elements = x->shape().elements();
+    if (others == Dim(0))
+      throw ShapeError(
+          fmt::format("reshape: {} to {}: -1 beside a size of 0 is not decided.", x->type().text(), shape.text()),
+          "Write the size.");
+    if (elements.known() && others.known() && elements.value() % others.value() != 0)
+      throw ShapeError(fmt::format("reshape: {} to {}: {} elements are not a multiple of {}.", x->type().text(),
+                                   shape.text(), elements.text(), others.text()),
+                       "The sizes multiply to the number of elements.");
+    wanted[*open] = floor_div(elements, others);
   }
+  require_sizes("reshape", x->type(), wanted);
+  const Dim have = x->shape().elements(), want = wanted.elements();
+  if (have.known() && want.known() && have != want)
+    throw ShapeError(fmt::format("reshape: {} has {} elements, {} has {}.", x->type().text(), have.text(),
+                                 wanted.text(), want.text()),
+                     "The sizes multiply to the number of elements; one of them may be -1, to be found.");
   if (wanted == x->shape()) return x;
   return bind1(reshape_info, make_params(ReshapeParams{wanted}), {x}).with_weak(x->weak());
 }
@@ -405,7 +444,11 @@ Array move_axis(const Operand& x, std::int64_t from, std::int64_t to) {
 Array expand_dims(const Operand& x, std::int64_t axis) {
   const SourceScope place(x.where(), "expand_dims");
   const Shape shape = x->shape();
-  return reshape(x, shape.with_axis(normalize_axis(axis, shape.rank() + 1, "expand_dims"), 1));
+  const auto rank = static_cast<std::int64_t>(shape.rank());
+  if (axis < -rank - 1 || axis > rank)
+    throw ShapeError(fmt::format("expand_dims: axis {} of what {} becomes.", axis, x->type().text()),
+                     fmt::format("The new axis is 0 to {}, or {} to -1 from the end.", rank, -rank - 1));
+  return reshape(x, shape.with_axis(static_cast<std::size_t>(axis < 0 ? axis + rank + 1 : axis), 1));
 }
 
 Array squeeze(const Operand& x, std::int64_t axis) {
@@ -414,8 +457,8 @@ Array squeeze(const Operand& x, std::int64_t axis) {
   const std::size_t at = normalize_axis(axis, x->type(), "squeeze");
   if (shape[at] != Dim(1))
     throw ShapeError(
-        fmt::format("squeeze: axis {} of {} has size {}, not 1.", axis, x->type().text(), shape[at].text()), "",
-        x.where());
+        fmt::format("squeeze: axis {} of {} has size {}, not 1.", axis, x->type().text(), shape[at].text()),
+        "Take one element along it with x(…), or reduce it.");
   return reshape(x, shape.without_axis(at));
 }
 
@@ -443,8 +486,8 @@ std::vector<Array> split(const Operand& x, std::int64_t parts, std::int64_t axis
   const Dim size = x->dim(axis);
   if (parts < 1 || (size.known() && size.value() % parts != 0))
     throw ShapeError(
-        fmt::format("split: axis {} of {} does not divide into {} equal parts.", axis, x->type().text(), parts), "",
-        x.where());
+        fmt::format("split: axis {} of {} does not divide into {} equal parts.", axis, x->type().text(), parts),
+        "Slice it into unequal ones, x(slice(0, 2)), or pad it first.");
   const Dim each = floor_div(size, Dim(parts));
   std::vector<Array> result;
   for (std::int64_t i = 0; i < parts; ++i) result.push_back(slice_in_dim(x, each * Dim(i), each * Dim(i + 1), axis));

@@ -20,7 +20,9 @@ class OpenFile {
  public:
   OpenFile(const std::filesystem::path& path, int flags, const char* what)
       : number_(::open(path.c_str(), flags, 0666)) {
-    if (number_ < 0) throw RuntimeError(fmt::format("{} {}: {}.", what, path.string(), std::strerror(errno)));
+    if (number_ < 0)
+      throw RuntimeError(fmt::format("{} {}: {}.", what, path.string(), std::strerror(errno)),
+                         "Check the path and its permissions.");
   }
   ~OpenFile() {
     if (number_ >= 0) ::close(number_);

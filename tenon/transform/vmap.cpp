@@ -41,7 +41,8 @@ ProgramRef make_vmap(const Program& program, const Mask& batched_in, const Mask&
     }
     const EqnScope place(eqn);
     if (!eqn.op->batch)
-      throw ShapeError(fmt::format("vmap: {} cannot be batched: {}.", eqn.op->name, eqn.op->batch.reason()));
+      throw ShapeError(fmt::format("vmap: {} cannot be batched: {}.", eqn.op->name, eqn.op->batch.reason()),
+                       "Write it without this op, or use map(), which takes the lanes one after another.");
     const Arrays operands = replay.operands(eqn);
     const Params params = replay.params(eqn);
     const BatchResult result =

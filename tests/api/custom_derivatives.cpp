@@ -199,18 +199,18 @@ TEST(CustomVjp, NotLinear) {
   const auto forward = [&] {
     tn::jvp([&](Array x) { return clipped(x); }, std::tuple(Array(3.0)), std::tuple(Array(1.0)));
   };
-  EXPECT_THAT(message_of(forward), AllOf(HasSubstr("DifferentiationError"),
-                                         HasSubstr("jacfwd (custom_vjp): forward mode is asked of a function"),
-                                         HasSubstr("linear in the cotangents")));
+  EXPECT_THAT(message_of(forward),
+              AllOf(HasSubstr("DifferentiationError"), HasSubstr("custom_vjp: forward mode is asked of a function"),
+                    HasSubstr("linear in the cotangents")));
   // A condition on the cotangent, and a product of two.
   const auto chosen = tn::custom_vjp([](Array x) { return x; }, [](Array x) { return std::pair(x, x); },
                                      [](Array x, Array ct) { return tn::where(ct > 0.0, ct, 0.0 * x); });
   EXPECT_EQ(at(tn::grad(chosen)(Array(3.0))), 1);
-  EXPECT_THAT(message_of([&] { tn::jacfwd(chosen)(Array(3.0)); }), HasSubstr("jacfwd (custom_vjp): forward mode"));
+  EXPECT_THAT(message_of([&] { tn::jacfwd(chosen)(Array(3.0)); }), HasSubstr("custom_vjp: forward mode"));
   const auto squared = tn::custom_vjp([](Array x) { return x; }, [](Array x) { return std::pair(x, x); },
                                       [](Array, Array ct) { return ct * ct; });
   EXPECT_EQ(at(tn::grad([&](Array x) { return squared(x) * 3.0; })(Array(3.0))), 9);
-  EXPECT_THAT(message_of([&] { tn::jacfwd(squared)(Array(3.0)); }), HasSubstr("jacfwd (custom_vjp): forward mode"));
+  EXPECT_THAT(message_of([&] { tn::jacfwd(squared)(Array(3.0)); }), HasSubstr("custom_vjp: forward mode"));
   // A rule of custom_jvp that is not linear cannot be turned round.
   const auto bent = tn::custom_jvp([](Array x) { return x; },
                                    [](Array x, Array dx) { return std::pair(x, tn::where(dx > 0.0, dx, -dx)); });
@@ -223,10 +223,9 @@ TEST(CustomDerivatives, Errors) {
   const auto captures = [](Array k) {
     return tn::custom_jvp([k](Array x) { return x * k; }, [k](Array x, Array dx) { return std::pair(x * k, dx * k); });
   };
-  EXPECT_THAT(
-      message_of([&] { tn::grad([&](Array k) { return captures(k)(Array(2.0)); })(Array(3.0)); }),
-      AllOf(HasSubstr("DifferentiationError"), HasSubstr("grad (custom_jvp): the function captures an array, f64[]"),
-            HasSubstr("Pass that array as an argument"), HasSubstr("custom_derivatives.cpp:")));
+  EXPECT_THAT(message_of([&] { tn::grad([&](Array k) { return captures(k)(Array(2.0)); })(Array(3.0)); }),
+              AllOf(HasSubstr("DifferentiationError"), HasSubstr("custom_jvp: the function captures an array, f64[]"),
+                    HasSubstr("Pass that array as an argument"), HasSubstr("custom_derivatives.cpp:")));
   const auto wrong = tn::custom_vjp([](Array x, Array y) { return tn::sum(x) * y; },
                                     [](Array x, Array y) { return std::pair(tn::sum(x) * y, x); },
                                     [](Array, Array ct) { return std::pair(ct, ct); });

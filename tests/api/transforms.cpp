@@ -145,7 +145,7 @@ TEST(Jacobian, OfARobotArm) {
   const Arm batch = arm_of([](double v) { return Array{v, v + 1.0, v - 1.0}; });
   const Arm lanes = jacobian(batch);
   EXPECT_EQ(lanes.joints[6].angle.shape(), (tn::Shape{3, 2}));
-  EXPECT_TRUE(tn::allclose(tn::index(lanes.joints[2].angle, 0), J.joints[2].angle, 1e-12));
+  EXPECT_TRUE(tn::allclose(lanes.joints[2].angle(0), J.joints[2].angle, 1e-12));
 }
 
 struct State {
@@ -233,7 +233,7 @@ TEST(Linearize, AgreesWithBothModes) {
   EXPECT_TRUE(i_bar.empty());
   EXPECT_NEAR(at(tn::sum(dy.first * ct)), at(tn::sum(p_bar.w * dp.w) + tn::sum(p_bar.b * dp.b) + tn::sum(x_bar * dx)),
               1e-12);
-  EXPECT_EQ(tn::index(y.second, 0).item<int>(), 2);
+  EXPECT_EQ(y.second(0).item<int>(), 2);
 }
 
 TEST(StopGradient, OfTrees) {
@@ -256,8 +256,8 @@ TEST(Vmap, AxesByArgumentAndLeaf) {
   EXPECT_EQ(y.shape(), (tn::Shape{3, 5}));
   EXPECT_TRUE(tn::array_equal(b, p.b));
   for (int lane : {0, 4}) {
-    const Array w = tn::index(p.w, tn::all_of_axis, tn::all_of_axis, lane), xl = tn::index(x, tn::all_of_axis, lane);
-    EXPECT_TRUE(tn::allclose(tn::index(y, tn::all_of_axis, lane), tn::matmul(xl, w) + p.b, 1e-13));
+    const Array w = p.w(tn::all, tn::all, lane), xl = x(tn::all, lane);
+    EXPECT_TRUE(tn::allclose(y(tn::all, lane), tn::matmul(xl, w) + p.b, 1e-13));
   }
   // One axis for all; arguments of other structure; results that are the same for all lanes get an axis all the same.
   EXPECT_EQ(tn::vmap([](Array x, Array y) { return x * y; }, {.in_axes = 1, .out_axes = 1})(x, x).shape(),
