@@ -73,17 +73,15 @@ Array borrow(void* data, DType dtype, std::vector<std::int64_t> shape, BorrowOpt
   return aligned || !elements ? shared : shared.contiguous_copy();
 }
 
-Array copy_of(const void* data, std::size_t count, DType dtype, std::optional<std::vector<std::int64_t>> shape,
-              const Source& where) {
+Array copy_of(const void* data, std::size_t count, DType dtype, std::vector<std::int64_t> shape, const Source& where) {
   const SourceScope place(where, "array");
-  if (!shape) shape = {static_cast<std::int64_t>(count)};
   std::int64_t elements = 1;
-  for (std::int64_t n : *shape) elements *= n;
+  for (std::int64_t n : shape) elements *= n;
   if (elements != static_cast<std::int64_t>(count))
     throw ShapeError(fmt::format("array: {} values do not fill {}.", count,
-                                 Type::array(dtype, Shape(std::span<const std::int64_t>(*shape))).text()),
+                                 Type::array(dtype, Shape(std::span<const std::int64_t>(shape))).text()),
                      "The sizes multiply to the number of values.");
-  return array_from_rows(dtype, std::move(*shape), data);
+  return array_from_rows(dtype, std::move(shape), data);
 }
 
 dlpack::ManagedTensorVersioned* to_dlpack(const Array& x, const Source& where) {

@@ -28,12 +28,15 @@ Array borrow(T* data, std::vector<std::int64_t> shape, BorrowOptions options = {
 }
 
 // A copy of user memory, row-major; f32[n] where no shape is given.
-Array copy_of(const void* data, std::size_t count, DType dtype, std::optional<std::vector<std::int64_t>> shape,
-              const Source& where);
+Array copy_of(const void* data, std::size_t count, DType dtype, std::vector<std::int64_t> shape, const Source& where);
 template <Element T>
-Array array(std::span<const T> values, std::optional<std::vector<std::int64_t>> shape = std::nullopt,
+Array array(std::span<const T> values, std::vector<std::int64_t> shape,
             const Source& where = std::source_location::current()) {
   return copy_of(values.data(), values.size(), *dtype_of<T>, std::move(shape), where);
+}
+template <Element T>
+Array array(std::span<const T> values) {
+  return array(values, {static_cast<std::int64_t>(values.size())});
 }
 
 // What an Eigen matrix, vector, map or block looks like; tenon.h does not include Eigen. Of an expression take .eval().
@@ -71,7 +74,7 @@ template <class Range>
 Array from(const Range& values, const Source& where = std::source_location::current()) {
   const std::span all(values);
   using T = std::remove_cvref_t<decltype(all[0])>;
-  return copy_of(all.data(), all.size(), *dtype_of<T>, std::nullopt, where);
+  return copy_of(all.data(), all.size(), *dtype_of<T>, {static_cast<std::int64_t>(all.size())}, where);
 }
 
 // Typed access to the elements of a concrete array, whatever its strides; holds the memory. Reading elements<float>(x)

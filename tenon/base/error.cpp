@@ -7,12 +7,12 @@ namespace {
 
 // "op: …" as told to somebody who called `function`.
 std::string addressed(const std::string& what, std::string_view function) {
-  if (function.empty()) return what;
+  if (function.empty() || what.starts_with(std::string(function) + ": ")) return what;
   const std::size_t colon = what.find(": ");
   const std::string_view op(what.data(), colon == std::string::npos ? 0 : colon);
   const bool named = !op.empty() && op.find_first_of(" '\"[(") == std::string_view::npos;
   if (!named) return fmt::format("{}: {}", function, what);
-  return op == function ? what : fmt::format("{} ({}){}", function, op, what.substr(colon));
+  return fmt::format("{} ({}){}", function, op, what.substr(colon));
 }
 
 std::string compose(std::string_view kind, const std::string& what, const std::string& advice, const Source& where) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "tenon/ir/describe_params.h"
@@ -342,6 +343,12 @@ std::vector<std::int64_t> normalized(const std::vector<std::int64_t>& axes, cons
 
 namespace {
 
+bool may_be_equal(const Shape& a, const Shape& b) {
+  for (std::size_t i = 0; i < a.rank(); ++i)
+    if (a[i].known() && b[i].known() && a[i] != b[i]) return false;
+  return true;
+}
+
 void require_sizes(std::string_view op, const Type& x, const Shape& shape) {
   for (const Dim& d : shape)
     if (d.known() && d.value() < 0)
@@ -418,7 +425,9 @@ Array reshape(const Operand& x, const Shape& shape) {
 Array transpose(const Operand& x, std::vector<std::int64_t> permutation) {
   const SourceScope place(x.where(), "transpose");
   permutation = normalized(permutation, x->type(), "transpose");
-  if (std::ranges::is_sorted(permutation) && permutation.size() == x->rank()) return x;
+  if (permutation.size() == x->rank() &&
+      std::ranges::adjacent_find(permutation, std::greater_equal()) == permutation.end())
+    return x;
   return bind1(transpose_info, make_params(TransposeParams{std::move(permutation)}), {x}).with_weak(x->weak());
 }
 
@@ -502,6 +511,10 @@ Array reverse(const Operand& x, std::vector<std::int64_t> axes) {
 
 Array stack(std::span<const Array> parts, std::int64_t axis, const Source& where) {
   const SourceScope place(where, "stack");
+  for (const Array& part : parts)
+    if (part.rank() != parts[0].rank() || !may_be_equal(part.shape(), parts[0].shape()))
+      throw ShapeError(fmt::format("stack: {} and {} differ in shape.", parts[0].type().text(), part.type().text()),
+                       "Arrays of one shape are stacked; concatenate() puts them one after another along an axis.");
   std::vector<Array> expanded;
   for (const Array& part : parts) expanded.push_back(expand_dims(Operand(part, where), axis));
   return concatenate(expanded, axis, where);

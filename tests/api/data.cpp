@@ -86,7 +86,7 @@ TEST(Borrow, UnalignedMemoryIsCopied) {
 
 TEST(Copies, SpansVectorsAndNumbers) {
   const std::vector<std::int32_t> v{1, 2, 3, 4, 5, 6};
-  EXPECT_EQ(shown(tn::array<std::int32_t>(v, {{2, 3}})), "[[1, 2, 3], [4, 5, 6]] i32[2,3]");
+  EXPECT_EQ(shown(tn::array<std::int32_t>(v, {2, 3})), "[[1, 2, 3], [4, 5, 6]] i32[2,3]");
   EXPECT_EQ(shown(tn::from(v)), "[1, 2, 3, 4, 5, 6] i32[6]");
   EXPECT_EQ(shown(tn::from(std::array<double, 2>{0.5, 1.5})), "[0.5, 1.5] f64[2]");
   EXPECT_EQ(shown(tn::from(std::vector<float>())), "[] f32[0]");

@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
          "'new'."},
         {"TypesOfAnOp", "program @f(%x: f32[3], %y: i32[3]) {\n  %z: f32[3] = add %x, %y\n  return %z\n}",
          "ParseError: bad.tn:2:16: add: operands f32[3] and i32[3] differ in dtype.\n    %z: f32[3] = add %x, %y\n"
-         "                 ^"},
+         "                 ^\n  Convert one of them."},
         {"ResultType", "program @f(%x: f32[3]) {\n  %y: f32[4] = sin %x\n  return %y\n}",
          "ParseError: bad.tn:2:16: sin: result 0 is f32[3] by its rule, f32[4] in the Program.\n"
          "    %y: f32[4] = sin %x\n                 ^"},

@@ -386,7 +386,7 @@ class Generator {
         return pad(x, fit(convert(any(), x.dtype()), Shape()), low, high, interior);
       }
       default:
-        return index(x, range(start, stop));
+        return x(slice(start, stop));
     }
   }
   Array join() {
@@ -396,32 +396,33 @@ class Generator {
   }
   Array reduce() {
     const Array x = with_rank();
-    Axes axes{axis_of(x)};
-    if (c_.below(3) == 0) axes = resolve_axes("sum", x.rank(), std::nullopt);
-    const bool keep = c_.below(4) == 3;
-    if (boolean(x)) return c_.below(2) == 0 ? tenon::any(x, axes, keep) : all(x, axes, keep);
-    if (is_complex(x.dtype())) return c_.below(2) == 0 ? sum(x, axes, keep) : prod(x, axes, keep);
+    const std::int64_t axis = axis_of(x);
+    Axes axes = axis;
+    if (c_.below(3) == 0) axes = Axes();
+    if (c_.below(4) == 3) axes = axes.keepdims();
+    if (boolean(x)) return c_.below(2) == 0 ? tenon::any(x, axes) : all(x, axes);
+    if (is_complex(x.dtype())) return c_.below(2) == 0 ? sum(x, axes) : prod(x, axes);
     const auto kind = c_.below(9);
-    if (empty_axis(x) && kind > 2) return sum(x, axes, keep);
+    if (empty_axis(x) && kind > 2) return sum(x, axes);
     switch (kind) {
       case 0:
-        return sum(x, axes, keep);
+        return sum(x, axes);
       case 1:
-        return prod(inexact(x) ? sin(x) : x, axes, keep);
+        return prod(inexact(x) ? sin(x) : x, axes);
       case 2:
-        return integer(x) ? sum(x, axes, keep) : mean(x, axes, keep);
+        return integer(x) ? sum(x, axes) : mean(x, axes);
       case 3:
-        return amax(x, axes, keep);
+        return amax(x, axes);
       case 4:
-        return amin(x, axes, keep);
+        return amin(x, axes);
       case 5:
-        return argmax(x, axes[0]);
+        return argmax(x, axis);
       case 6:
-        return argmin(x, axes[0]);
+        return argmin(x, axis);
       case 7:
-        return integer(x) ? amax(x, axes, keep) : logsumexp(x, axes, keep);
+        return integer(x) ? amax(x, axes) : logsumexp(x, axes);
       default:
-        return integer(x) ? amin(x, axes, keep) : var(x, axes, keep);
+        return integer(x) ? amin(x, axes) : var(x, axes);
     }
   }
   Array composite() {
@@ -450,7 +451,7 @@ class Generator {
     if (empty_axis(x)) return x;
     switch (c_.below(6)) {
       case 0:
-        return at_index(x, index_number());
+        return x(index_number());
       case 1: {
         Arrays start;
         std::vector<Dim> sizes;
@@ -465,7 +466,7 @@ class Generator {
       case 3:
         return take_along_axis(x, fit(convert(pick(integer), DType::i32), x.shape()), axis_of(x));
       case 4:
-        return small(x, [&](const Array& i) { return index(x, i); });
+        return small(x, [&](const Array& i) { return x(i); });
       default: {
         if (x.rank() < 2) return reverse(x, {0});
         const Array i = fit(indices(), {Dim(3)}), j = fit(indices(), {Dim(3)});
@@ -484,7 +485,7 @@ class Generator {
     if (empty_axis(x)) return x;
     if (c_.below(2) == 0) {
       const Array row = fit(convert(any(), x.dtype()), x.shape().without_axis(0));
-      return update_at_index(x, index_number(), row);
+      return x.at(index_number()).set(row);
     }
     Arrays start;
     std::vector<Dim> sizes;
