@@ -1,208 +1,195 @@
-// A GRU that forecasts weekly CO2 at Mauna Loa 52 weeks ahead, trained by jit(value_and_grad) on windows batched by
-// vmap. usage: co2_forecaster DATA.csv OUTPUT_FOLDER [training steps]
+// A GRU that forecasts weekly CO2 at Mauna Loa 52 weeks ahead, beside persistence and last year plus drift.
+// usage: co2_forecaster DATA.csv OUTPUT_FOLDER [most training steps]; then gnuplot -e "dir='OUTPUT_FOLDER'" co2.gp
+//
+// The last five years are the test: nothing but the final scores looks at them. How many steps to train is chosen by
+// the five years before; then the model is trained anew on all that comes before the test.
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <random>
+#include <numeric>
 
 #include "tenon/tenon.h"
 
 namespace tn = tenon;
 using tn::Array;
-constexpr int year = 52, horizon = 52, history = 104, batch = 16;
-constexpr std::int64_t hidden = 32;
+constexpr int year = 52, horizon = 52, history = 104, test = 5 * year, validation = 5 * year;
+constexpr int hidden = 32, batch = 32, every = 25;
 
 struct Model {  // plain structs are trees of arrays
   Array w, u, b, bn, readout, offset;
 };
-struct Adam {
-  Model mean, square;
+struct Training {
+  Model model, mean, square, average;  // moments of Adam; the average of late models is what forecasts
 };
 
-// One step of a GRU: gates reset, update, and the candidate state.
+// One week of a GRU. x: f32[2], the rise over a year, scaled, and 1 where it was measured.
 Array cell(const Model& m, const Array& h, const Array& x) {
-  const auto part = [](const Array& a, std::int64_t i) {
-    return a(tn::ellipsis, tn::slice(i * hidden, (i + 1) * hidden));
-  };
+  const auto part = [](const Array& a, int i) { return a(tn::slice(i * hidden, (i + 1) * hidden)); };
   const Array in = tn::matmul(x, m.w) + m.b, rec = tn::matmul(h, m.u);
   const Array reset = tn::logistic(part(in, 0) + part(rec, 0)), update = tn::logistic(part(in, 1) + part(rec, 1));
   const Array candidate = tn::tanh(part(in, 2) + reset * (part(rec, 2) + m.bn));
   return candidate + update * (h - candidate);
 }
-// The next value: the last one plus what the state says.
-Array next_value(const Model& m, const Array& h, const Array& x) { return x(0) + tn::dot(h, m.readout) + m.offset; }
 
-// x: f32[n, 2]: the yearly increase, scaled, and 1 where it was measured (0 where a week is missing).
-Array loss_of_window(const Model& m, const Array& x) {
-  auto step = [&](const Array& h, const Array& now) {
-    const Array next = cell(m, h, now);
-    return std::pair(next, next_value(m, next, now));
-  };
-  const Array predicted = tn::scan(step, tn::zeros({hidden}), x(tn::slice(-1))).second;
-  const Array target = x(tn::slice(1, tn::none), 0), measured = x(tn::slice(1, tn::none), 1);
-  return tn::sum(measured * tn::square(predicted - target)) / tn::max(tn::sum(measured), 1.f);
-}
-Array loss(const Model& m, const Array& windows) {
-  return tn::mean(tn::vmap(loss_of_window, {.in_axes = {tn::none, 0}})(m, windows));
-}
-
-// 52 values beyond a window; its own forecasts are fed back.
+// f32[52]: the weeks behind a window, f32[104,2]; the model's own forecasts are fed back.
 Array forecast(const Model& m, const Array& window) {
-  auto watch = [&](const Array& h, const Array& x) { return std::pair(cell(m, h, x), std::tuple<>()); };
+  const auto watch = [&](Array h, Array x) { return std::pair(cell(m, h, x), std::tuple<>()); };
   const Array h = tn::scan(watch, tn::zeros({hidden}), window(tn::slice(-1))).first;
-  auto go_on = [&](const std::pair<Array, Array>& s, std::tuple<>) {
-    const Array state = cell(m, s.first, s.second), value = next_value(m, state, s.second);
-    return std::pair(std::pair<Array, Array>(state, tn::stack(std::vector<Array>{value, Array(1.f)})), value);
+  const auto go_on = [&](std::pair<Array, Array> s, std::tuple<>) {
+    const Array state = cell(m, s.first, s.second), next = s.second(0) + tn::dot(state, m.readout) + m.offset;
+    return std::pair(std::pair(state, tn::stack(std::vector<Array>{next, 1.f})), next);
   };
-  return tn::scan(go_on, std::pair<Array, Array>(h, window(-1)), std::tuple<>(), {.length = tn::Dim(horizon)}).second;
+  return tn::scan(go_on, std::pair(h, window(-1)), std::tuple<>(), {.length = horizon}).second;
 }
 
-std::pair<Model, Adam> adam_step(const Model& m, const Adam& s, const Model& g, const Array& t) {
-  Adam next{tn::tree::map([](Array a, Array d) { return 0.9f * a + 0.1f * d; }, s.mean, g),
-            tn::tree::map([](Array a, Array d) { return 0.999f * a + 0.001f * d * d; }, s.square, g)};
-  const Array rate = 3e-3f * tn::sqrt(1 - tn::pow(0.999f, t)) / (1 - tn::pow(0.9f, t));
-  return {tn::tree::map([&](Array p, Array a, Array b) { return p - rate * a / (tn::sqrt(b) + 1e-8f); }, m, next.mean,
-                        next.square),
-          next};
+// Mean square over the stacked forecasts, of the weeks that were measured. windows: f32[batch,156,2]
+Array loss(const Model& m, const Array& windows) {
+  const Array seen = windows(tn::all, tn::slice(history)), ahead = windows(tn::all, tn::slice(history, tn::none));
+  const Array error = tn::vmap(forecast, {.in_axes = {tn::none, 0}})(m, seen) - ahead(tn::ellipsis, 0);
+  const Array measured = ahead(tn::ellipsis, 1);
+  return tn::sum(measured * tn::square(error)) / tn::sum(measured);
 }
 
-std::vector<double> read(const std::string& path) {  // NaN where a week has no value
+// One step of Adam on windows before `end`, drawn with `key`: the loss, and what comes next.
+std::pair<Array, Training> train_step(const Training& s, const Array& weeks, const Array& end, const Array& key,
+                                      const Array& t) {
+  const Array starts = tn::random::randint(key, {batch, 1}, year, end - (history + horizon));
+  const auto [value, slope] = tn::value_and_grad(loss)(s.model, weeks(starts + tn::arange(history + horizon)));
+  const auto decay = [](float by) { return [by](Array a, Array b) { return by * a + (1 - by) * b; }; };
+  Training next{s.model, tn::tree::map(decay(0.9f), s.mean, slope),
+                tn::tree::map(decay(0.999f), s.square, tn::tree::map([](Array d) { return d * d; }, slope)), s.average};
+  const Array rate = 2e-3f * tn::sqrt(1 - tn::pow(0.999f, t)) / (1 - tn::pow(0.9f, t));
+  const auto move = [&](Array p, Array a, Array b) { return p - rate * a / (tn::sqrt(b) + 1e-8f); };
+  next.model = tn::tree::map(move, s.model, next.mean, next.square);
+  next.average = tn::tree::map(decay(0.98f), s.average, next.model);
+  return {value, next};
+}
+
+struct Series {
+  double first = 0;                    // when it begins, in years
+  std::vector<double> co2, last_year;  // ppm; NaN where a week is missing; what was last measured a year before
+  double drift = 0, deviation = 0;     // of the rise over a year, without the test
+  Array weeks;                         // f32[weeks,2]: (rise - drift) / deviation, and 1 where it was measured
+  int size() const { return static_cast<int>(co2.size()); }
+  double when(int t) const { return first + t * 7 / 365.25; }
+};
+Series read(const std::string& path) {
+  Series s;
   std::ifstream file(path);
-  std::vector<double> values;
   std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    const std::string cell = line.substr(line.find(',') + 1);
-    values.push_back(cell.empty() ? NAN : std::stod(cell));
+  for (std::getline(file, line); std::getline(file, line);) {
+    const int date = std::stoi(line), comma = static_cast<int>(line.find(','));
+    if (s.co2.empty()) s.first = date / 10000 + (date / 100 % 100 - 1) / 12. + (date % 100 - 1) / 365.25;
+    s.co2.push_back(line.size() > comma + 1U ? std::stod(line.substr(comma + 1)) : NAN);
   }
-  return values;
+  std::vector<double> rise;
+  for (int t = 0; t < s.size() + horizon; ++t) {
+    const double before = t < year ? NAN : s.co2[t - year];
+    s.last_year.push_back(std::isnan(before) && t > 0 ? s.last_year[t - 1] : before);
+    if (t < s.size()) rise.push_back(s.co2[t] - s.last_year[t]);
+  }
+  double count = 0, squares = 0;
+  for (int t = 0; t < s.size() - test; ++t)
+    if (!std::isnan(rise[t])) s.drift += rise[t], squares += rise[t] * rise[t], ++count;
+  s.drift /= count, s.deviation = std::sqrt(squares / count - s.drift * s.drift);
+  std::vector<float> weeks;
+  float last = 0;
+  for (double r : rise) {
+    if (!std::isnan(r)) last = static_cast<float>((r - s.drift) / s.deviation);
+    weeks.insert(weeks.end(), {last, std::isnan(r) ? 0.f : 1.f});
+  }
+  s.weeks = tn::array<float>(weeks, {s.size(), 2});
+  return s;
 }
 
-struct Score {
-  double sum = 0;
-  int count = 0;
-  std::vector<double> by_horizon = std::vector<double>(horizon, 0), counts = std::vector<double>(horizon, 0);
+struct Scores {  // squared errors by horizon
+  std::vector<double> sum = std::vector<double>(horizon), count = std::vector<double>(horizon);
   void add(int h, double error) {
-    sum += error * error, ++count;
-    by_horizon[h] += error * error, ++counts[h];
+    if (!std::isnan(error)) sum[h] += error * error, ++count[h];
   }
-  double rmse() const { return std::sqrt(sum / count); }
-  double rmse(int h) const { return std::sqrt(by_horizon[h] / std::max(counts[h], 1.0)); }
+  double rmse(int h) const { return std::sqrt(sum[h] / count[h]); }
+  double rmse() const {
+    return std::sqrt(std::accumulate(sum.begin(), sum.end(), 0.) / std::accumulate(count.begin(), count.end(), 0.));
+  }
 };
 
 int main(int argc, char** argv) {
-  if (argc < 3) return std::cerr << "usage: co2_forecaster DATA.csv OUTPUT_FOLDER [training steps]\n", 2;
-  const std::vector<double> co2 = read(argv[1]);
+  if (argc < 3) return std::cerr << "usage: co2_forecaster DATA.csv OUTPUT_FOLDER [most training steps]\n", 2;
+  const Series s = read(argv[1]);
   const std::filesystem::path out(argv[2]);
-  const int steps = argc > 3 ? std::stoi(argv[3]) : 600, weeks = static_cast<int>(co2.size()), split = weeks - 5 * year;
   std::filesystem::create_directories(out);
+  const int most = argc > 3 ? std::stoi(argv[3]) : 600, before_test = s.size() - test;
 
-  // The increase over a year takes season and trend away; its scale comes from the training years alone.
-  std::vector<double> rise(weeks, NAN);
-  for (int t = year; t < weeks; ++t) rise[t] = co2[t] - co2[t - year];
-  double mean = 0, deviation = 0, count = 0;
-  for (int t = year; t < split; ++t)
-    if (!std::isnan(rise[t])) mean += rise[t], ++count;
-  mean /= count;
-  for (int t = year; t < split; ++t)
-    if (!std::isnan(rise[t])) deviation += (rise[t] - mean) * (rise[t] - mean) / count;
-  deviation = std::sqrt(deviation);
-  const auto window = [&](int from, int n) {
-    std::vector<float> x;
-    for (int t = from; t < from + n; ++t) {
-      const bool measured = !std::isnan(rise[t]);
-      x.push_back(measured ? static_cast<float>((rise[t] - mean) / deviation) : 0.f);
-      x.push_back(measured);
+  // use(origin, h, ppm) of the forecasts for h + 1 weeks after each origin, every fourth week from `from` to `to`.
+  const auto forecasts = tn::jit(tn::vmap(forecast, {.in_axes = {tn::none, 0}}));
+  const auto roll = [&](const Model& m, int from, int to, auto&& use) {
+    const Array origins = from + 4 * tn::arange((to - from + 3) / 4);
+    const Array rise = forecasts(m, s.weeks(origins(tn::all, tn::newaxis) + (tn::arange(history) + 1 - history)));
+    const auto at = tn::elements<float>(rise);
+    for (int i = 0, origin = from; origin < to; ++i, origin += 4)
+      for (int h = 0; h < horizon; ++h) use(origin, h, s.last_year[origin + h + 1] + s.drift + s.deviation * at(i, h));
+  };
+
+  const auto step = tn::jit(train_step);
+  std::ofstream losses(out / "loss.txt"), choice(out / "choice.txt");
+  const auto train = [&](const char* name, int end, int steps, auto&& look) {
+    const auto draw = [](int seed, const tn::Shape& shape, float scale) {
+      return scale * tn::random::normal(tn::random::key(seed), shape);
+    };
+    const Model m{draw(1, {2, 3 * hidden}, 0.5f), draw(2, {hidden, 3 * hidden}, 0.15f),
+                  tn::zeros({3 * hidden}),        tn::zeros({hidden}),
+                  draw(3, {hidden}, 0.01f),       tn::zeros({})};
+    const Model nothing = tn::tree::map([](Array a) { return tn::zeros_like(a); }, m);
+    Training state{m, nothing, nothing, m};
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 1; i <= steps; ++i) {
+      Array value;
+      std::tie(value, state) =
+          step(state, s.weeks, Array(end), tn::random::key(i), Array(static_cast<float>(i)));
+      losses << i << ' ' << value.item<float>() << '\n';
+      if (i % every != 0 && i != steps) continue;
+      look(i, state.average);
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      std::cerr << '\r' << name << " [" << std::string(30 * i / steps, '#') << std::string(30 - 30 * i / steps, '.')
+                << "] loss " << value.item<float>() << ", " << static_cast<int>(i / seconds) << " steps/s   ";
     }
-    return x;
+    std::cerr << '\n';
+    losses << '\n';
+    return state.average;
   };
 
-  std::mt19937 random(1);
-  const auto normal = [&](std::vector<std::int64_t> shape, float scale) {
-    std::normal_distribution<float> draw(0, scale);
-    std::vector<float> v(static_cast<std::size_t>(shape[0] * (shape.size() > 1 ? shape[1] : 1)));
-    for (float& x : v) x = draw(random);
-    return tn::array<float>(v, shape);
-  };
-  Model model{normal({2, 3 * hidden}, 0.5f), normal({hidden, 3 * hidden}, 0.15f),
-              tn::zeros({3 * hidden}),       tn::zeros({hidden}),
-              normal({hidden}, 0.01f),       tn::zeros({})};
-  const Model nothing = tn::tree::map([](Array a) { return a * 0.f; }, model);
-  Adam state{nothing, nothing};
-  const auto train = tn::jit([](const Model& m, const Adam& s, const Array& windows, const Array& t) {
-    const auto [value, gradient] = tn::value_and_grad(loss)(m, windows);
-    const auto [next, moments] = adam_step(m, s, gradient, t);
-    return std::tuple(value, next, moments);
+  int best = 0;
+  double lowest = INFINITY;
+  train("choosing", before_test - validation, most, [&](int i, const Model& m) {
+    Scores scores;
+    roll(m, before_test - validation, before_test - horizon,
+         [&](int origin, int h, double value) { scores.add(h, value - s.co2[origin + h + 1]); });
+    choice << i << ' ' << scores.rmse() << '\n';
+    if (scores.rmse() < lowest) lowest = scores.rmse(), best = i;
   });
+  const Model model = train("training", before_test, best, [](int, const Model&) {});
 
-  std::ofstream losses(out / "loss.txt");
-  std::uniform_int_distribution<int> start(year, split - history - horizon - 1);
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 1; i <= steps; ++i) {
-    std::vector<float> windows;
-    for (int k = 0; k < batch; ++k)
-      for (float x : window(start(random), history + horizon)) windows.push_back(x);
-    auto [value, next, moments] = train(model, state, tn::array<float>(windows, {batch, history + horizon, 2}),
-                                        Array(tn::Scalar(static_cast<float>(i))));
-    model = next, state = moments;
-    losses << i << ' ' << value.item<float>() << '\n';
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (i % 20 == 0 || i == steps)
-      std::cerr << "\r[" << std::string(30 * i / steps, '#') << std::string(30 - 30 * i / steps, '.') << "] loss "
-                << value.item<float>() << ", " << static_cast<int>(i / seconds) << " steps/s   ";
-  }
-  std::cerr << '\n';
-
-  // Rolling origins over the last five years. Nothing after an origin is seen by any of the three.
-  const auto ahead = tn::jit(forecast);
-  Score gru, persistence, seasonal;
-  std::ofstream forecasts(out / "forecast.txt"), data(out / "data.txt"), errors(out / "errors.txt");
-  for (int t = split - 5 * year; t < weeks; ++t)
-    (std::isnan(co2[t]) ? data << '\n' : data << t << ' ' << co2[t] << '\n');
-  const auto last_measured = [&](int t) {
-    while (std::isnan(co2[t])) --t;
-    return co2[t];
-  };
-  for (int origin = split; origin + horizon < weeks; origin += 4) {
-    const Array predicted = ahead(model, tn::array<float>(window(origin - history + 1, history), {history, 2}));
-    for (int h = 1; h <= horizon; ++h) {
-      const double base = last_measured(origin + h - year);
-      const double value = base + mean + deviation * predicted.span<float>()[h - 1];
-      if (h == horizon || origin + 4 + horizon >= weeks) forecasts << origin + h << ' ' << value << '\n';
-      if (std::isnan(co2[origin + h])) continue;
-      gru.add(h - 1, value - co2[origin + h]);
-      persistence.add(h - 1, last_measured(origin) - co2[origin + h]);
-      seasonal.add(h - 1, base + mean - co2[origin + h]);
-    }
-  }
+  // Rolling origins over the last five years, then the year after the data.
+  Scores gru, persistence, seasonal;
+  std::ofstream ahead(out / "forecast.txt"), next(out / "next.txt"), data(out / "data.txt"), errors(out / "errors.txt");
+  roll(model, before_test, s.size() - horizon, [&](int origin, int h, double value) {
+    const int t = origin + h + 1;
+    const double last = s.last_year[origin + year], naive = s.last_year[t] + s.drift;
+    gru.add(h, value - s.co2[t]), persistence.add(h, last - s.co2[t]), seasonal.add(h, naive - s.co2[t]);
+    if (h + 1 == horizon) ahead << s.when(t) << ' ' << value << ' ' << naive << '\n';
+  });
+  roll(model, s.size() - 1, s.size(),
+       [&](int origin, int h, double value) { next << s.when(origin + h + 1) << ' ' << value << '\n'; });
+  for (int t = before_test - validation; t < s.size(); ++t)
+    (std::isnan(s.co2[t]) ? data : data << s.when(t) << ' ' << s.co2[t]) << '\n';
   for (int h = 0; h < horizon; ++h)
     errors << h + 1 << ' ' << gru.rmse(h) << ' ' << persistence.rmse(h) << ' ' << seasonal.rmse(h) << '\n';
-  std::cout << "RMSE over all horizons up to 52 weeks, rolling origins over the last five years (ppm)\n  GRU           "
-               "         "
-            << gru.rmse() << "\n  persistence            " << persistence.rmse() << "\n  seasonal naive + drift "
-            << seasonal.rmse() << "\n"
-            << (gru.rmse() < std::min(persistence.rmse(), seasonal.rmse()) ? "The GRU won.\n"
-                                                                           : "The GRU did not win.\n");
-
-  for (std::ofstream* file : {&losses, &forecasts, &data, &errors}) file->close();
-  std::ofstream plot(out / "plot.gp");
-  for (const char* kind : {"pngcairo size 1200,900 font 'DejaVu Sans,11'", "svg size 1200,900 font 'DejaVu Sans,11'"})
-    plot << "set terminal " << kind << "\nset output '" << (out / (kind[0] == 'p' ? "co2.png" : "co2.svg")).string()
-         << "'\n"
-         << "set multiplot\nset key left top\nset grid\nset size 1,0.5\nset origin 0,0.5\nset title 'CO2 at Mauna Loa, "
-            "forecasts 52 weeks ahead'\nset xlabel 'week'\nset ylabel 'ppm'\n"
-         << "plot '" << (out / "data.txt").string() << "' with lines lc rgb '#888888' title 'measured', '"
-         << (out / "forecast.txt").string() << "' with points pt 7 ps 0.5 lc rgb '#c0392b' title 'GRU'\n"
-         << "set size 0.5,0.5\nset origin 0,0\nset title 'error by horizon'\nset xlabel 'weeks ahead'\nset ylabel "
-            "'RMSE, ppm'\n"
-         << "plot for [i=2:4] '" << (out / "errors.txt").string()
-         << "' using 1:i with lines lw 2 title word('GRU persistence seasonal', i - 1)\n"
-         << "set origin 0.5,0\nset title 'training'\nset xlabel 'step'\nset ylabel 'loss'\nset logscale y\nplot '"
-         << (out / "loss.txt").string() << "' with lines notitle\nunset logscale y\nunset multiplot\n";
-  plot.close();
-  if (std::system(("gnuplot '" + (out / "plot.gp").string() + "'").c_str()) == 0)
-    std::cout << "plots: " << (out / "co2.png").string() << ", co2.svg\n";
+  const bool won = gru.rmse() < std::min(persistence.rmse(), seasonal.rmse());
+  std::cout << "RMSE in ppm over the last five years, all horizons up to 52 weeks; " << best << " steps were chosen ("
+            << lowest << " in the five years before)\n"
+            << "  GRU                " << gru.rmse() << "\n  last year + drift  " << seasonal.rmse()
+            << "\n  persistence        " << persistence.rmse()
+            << (won ? "\nThe GRU won.\n" : "\nThe GRU did not win.\n");
 }
