@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <new>
 
 #include "tenon/base/error.h"
 #include "tenon/runtime/processors.h"
@@ -23,8 +25,9 @@ using Clock = std::chrono::steady_clock;
 using Word = std::atomic<std::uint32_t>;
 static_assert(sizeof(Word) == 4 && Word::is_always_lock_free, "a futex is a plain 32-bit word");
 
-// Long enough to bridge the gap between two loops of a program, short enough not to be noticed as load.
-constexpr auto spin_time = std::chrono::microseconds(60);
+// Waiting spins long enough to bridge the gap between two loops of a program, short enough not to be noticed as load. A
+// worker that was called again after a longer gap spins twice as long as that, where this is still short.
+constexpr auto spin_time = std::chrono::microseconds(60), longest_spin = std::chrono::microseconds(500);
 
 void wait_while(Word& word, std::uint32_t value) noexcept {
   ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
@@ -36,7 +39,7 @@ void wake(Word& word, int count) noexcept {
 // Polls `done` for a bounded time. Where there are more threads than processors, waiting must not take the processor
 // from the one that is waited for.
 template <class Done>
-bool spin_until(Done&& done, bool crowded) noexcept {
+bool spin_until(Done&& done, bool crowded, Clock::duration longest = spin_time) noexcept {
   const auto start = Clock::now();
   do {
     for (int i = 0; i < 32; ++i) {
@@ -44,11 +47,51 @@ bool spin_until(Done&& done, bool crowded) noexcept {
       _mm_pause();
     }
     if (crowded) return done();
-  } while (Clock::now() - start < spin_time);
+  } while (Clock::now() - start < longest);
   return false;
 }
 
 thread_local bool inside = false;
+
+// A worker's thread and whether it sleeps. Seats are linked once and stay, as workers do.
+struct Seat {
+  const pid_t thread = static_cast<pid_t>(::syscall(SYS_gettid));
+  std::atomic<bool> sleeps{false};
+  Seat* next = nullptr;
+};
+
+// While a worker is woken, keeps the kernel from putting it on the processor that the caller is about to keep busy: a
+// virtual machine's idle processors look occupied, so a worker is often put where the caller runs, and the two take
+// turns. The worker's affinity mask is what it was when this is destroyed: nothing stays pinned.
+class Elsewhere {
+ public:
+  explicit Elsewhere(Seat* seats) noexcept {
+    const int here = ::sched_getcpu();
+    if (here < 0 || here >= CPU_SETSIZE) return;
+    for (Seat* seat = seats; seat != nullptr && moved_ < most; seat = seat->next) {
+      cpu_set_t& mask = moves_[moved_].mask;
+      if (!seat->sleeps.load(std::memory_order_relaxed) || ::sched_getaffinity(seat->thread, sizeof mask, &mask) != 0 ||
+          !CPU_ISSET(here, &mask) || CPU_COUNT(&mask) < 2)
+        continue;
+      cpu_set_t others = mask;
+      CPU_CLR(here, &others);
+      if (::sched_setaffinity(seat->thread, sizeof others, &others) == 0) moves_[moved_++].thread = seat->thread;
+    }
+  }
+  ~Elsewhere() {
+    for (int i = 0; i < moved_; ++i) ::sched_setaffinity(moves_[i].thread, sizeof(cpu_set_t), &moves_[i].mask);
+  }
+  Elsewhere(const Elsewhere&) = delete;
+  Elsewhere& operator=(const Elsewhere&) = delete;
+
+ private:
+  static constexpr int most = 4;
+  struct Move {
+    pid_t thread;
+    cpu_set_t mask;
+  } moves_[most];
+  int moved_ = 0;
+};
 
 // One job at a time. Its ranges are claimed from `ticket`, whose upper half is the number of the job and whose lower
 // half counts the ranges that nobody has claimed. Range 0 is the caller's; the caller also claims what is left, so a
@@ -100,7 +143,7 @@ class Pool {
     const std::uint32_t job = jobs_.load(std::memory_order_relaxed) + 1;
     ticket_.store(std::uint64_t(job) << 32 | (chunks - 1));
     jobs_.store(job);
-    if (sleepers_.load() > 0) wake(jobs_, static_cast<int>(chunks - 1));
+    if (sleepers_.load() > 0) wake_workers(static_cast<int>(chunks - 1));
     inside = true;
     run_range(body, context, n, grain, chunks, 0);
     claim_all();
@@ -141,17 +184,35 @@ class Pool {
     }
   }
 
+  void wake_workers(int count) noexcept {
+    if (crowded()) return wake(jobs_, count);
+    const Elsewhere placed(seats_.load(std::memory_order_acquire));
+    wake(jobs_, count);
+  }
+
   void work() noexcept {
     inside = true;
+    auto* const seat = new (std::nothrow) Seat;
+    if (seat != nullptr) {
+      seat->next = seats_.load();
+      while (!seats_.compare_exchange_weak(seat->next, seat)) {
+      }
+    }
     std::uint32_t seen = jobs_.load();
+    Clock::duration gap{0};  // how long this worker waited for the job before
     for (;;) {
       claim_all();
-      if (!spin_until([&] { return jobs_.load(std::memory_order_relaxed) != seen; }, crowded())) {
+      const auto idle_since = Clock::now();
+      const auto longest = 2 * gap <= longest_spin ? std::max<Clock::duration>(spin_time, 2 * gap) : spin_time;
+      if (!spin_until([&] { return jobs_.load(std::memory_order_relaxed) != seen; }, crowded(), longest)) {
         sleepers_.fetch_add(1);
+        if (seat != nullptr) seat->sleeps.store(true, std::memory_order_relaxed);
         if (jobs_.load() == seen) wait_while(jobs_, seen);
+        if (seat != nullptr) seat->sleeps.store(false, std::memory_order_relaxed);
         sleepers_.fetch_sub(1);
       }
       seen = jobs_.load();
+      gap = Clock::now() - idle_since;
     }
   }
 
@@ -176,6 +237,7 @@ class Pool {
   // In the child of a fork only the forking thread lives.
   void after_fork() noexcept {
     started_ = 0;
+    seats_ = nullptr;
     sleepers_ = 0;
     unfinished_ = 0;
     caller_sleeps_ = false;
@@ -186,6 +248,7 @@ class Pool {
   const int processors_;
   std::atomic<int> threads_;
   int started_ = 0;
+  std::atomic<Seat*> seats_{nullptr};
   Word busy_{0};  // 0 free, 1 held, 2 held and waited for
 
   alignas(64) std::atomic<std::uint64_t> ticket_{0};

@@ -2,6 +2,7 @@
 #include "tenon/runtime/parallel_for.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <xmmintrin.h>
@@ -9,7 +10,9 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -205,6 +208,22 @@ TEST_F(ParallelFor, ThreadCounts) {
     EXPECT_EQ(tenon::initial_threads(2), 2) << wrong;
   }
   ::unsetenv("TENON_NUM_THREADS");
+}
+
+// Waking a sleeping worker elsewhere than on the caller's processor leaves every thread's affinity mask as it was.
+TEST_F(ParallelFor, NothingStaysPinned) {
+  cpu_set_t mine;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
+  tenon::set_threads(CPU_COUNT(&mine));
+  for (int round = 0; round < 20; ++round) {
+    ::usleep(2000);  // longer than workers spin
+    EXPECT_EQ(visits(100, 1), std::vector<int>(100, 1));
+  }
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    cpu_set_t mask;
+    ASSERT_EQ(::sched_getaffinity(std::stoi(entry.path().filename().string()), sizeof mask, &mask), 0);
+    EXPECT_TRUE(CPU_EQUAL(&mask, &mine)) << entry.path();
+  }
 }
 
 }  // namespace
