@@ -10,7 +10,10 @@ namespace tenon {
 struct PartitionRequest {
   Mask known_in;
   Mask known_out;         // outputs to have in the first part; each must be computable from known inputs
-  Mask free_in;           // known inputs that the second part may read at no cost (empty: none)
+  // Known inputs, and outputs of the first part, that the second part may read at no cost (empty: none): they are kept
+  // anyway.
+  Mask free_in;
+  Mask free_out = {};
   bool recompute = true;  // choose residuals by a minimum cut; false: save exactly what the second part reads
 };
 

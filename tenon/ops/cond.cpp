@@ -23,6 +23,9 @@ Mask operand_mask(const Mask& in) { return Mask(in.begin() + 1, in.end()); }
 
 const Type& leaf(const Type& type) { return type.is_array() ? type : leaf(*type.element); }
 
+// A value of a type that a branch does not compute.
+Array nothing_of(const Type& type) { return type.is_list() ? empty_list(*type.element) : zeros_like(type); }
+
 std::vector<Type> cond_type(const Params& params, std::span<const Type> in, TypeContext&) {
   const auto& p = params.as<CondParams>();
   if (p.branches.empty() || p.sizes.size() != p.branches.size() || std::ranges::count(p.branches, nullptr) > 0)
@@ -142,7 +145,8 @@ BatchResult cond_batch(const BatchArgs& args) {
   return {results, std::vector<bool>(results.size(), true)};
 }
 
-// --- split: residuals of all branches side by side; those of the branches that were not taken are empty ---
+// --- split: residuals of all branches side by side; those of the branches that were not taken are empty. What a
+// branch keeps of its operands and results is not stored again ---
 class CondSplitter {
  public:
   explicit CondSplitter(const SplitArgs& args) : args_(args), p_(args.params.as<CondParams>()) {
@@ -155,13 +159,11 @@ class CondSplitter {
     for (std::size_t b = 0; b < p_.branches.size(); ++b) {
       parts_.push_back(args.recurse.partition(
           p_.branches[b], {.known_in = known_in_, .known_out = known_out_, .recompute = args.recompute}));
-      start_.push_back(residuals_.size());
-      for (const auto& r : parts_.back().residuals) residuals_.push_back(substitute(r.type, sizes_of(b)));
+      for (const auto& r : parts_.back().residuals) place(b, r);
     }
   }
 
   SplitResult run() const {
-    using Source = SplitResult::Source;
     SplitResult split{.first = &cond_info, .second = &cond_info};
     split.first_in.push_back(0);
     split.second_in.push_back({Source::From::operand, 0});
@@ -171,7 +173,7 @@ class CondSplitter {
       else
         split.second_in.push_back({Source::From::operand, i + 1});
     }
-    for (std::size_t r = 0; r < residuals_.size(); ++r) split.second_in.push_back({Source::From::residual, r});
+    for (const Kept& kept : kept_) split.second_in.push_back(kept.source);
     for (std::size_t i = 0; i < known_out_.size(); ++i)
       (known_out_[i] ? split.first_out : split.second_out).push_back(i);
     CondParams first, second;
@@ -188,55 +190,66 @@ class CondSplitter {
   }
 
  private:
+  using Source = SplitResult::Source;
+  using From = Partitioned::Residual::From;
+  // What the second cond gets beyond unknown operands: an operand, an output of the first, or a stored residual.
+  struct Kept {
+    Source source;
+    Type type;
+    std::size_t branch, residual;  // of stored ones
+  };
+
   SizeBinding sizes_of(std::size_t b) const {
     SizeBinding own;
     for (std::size_t i = 0; i < p_.sizes[b].size(); ++i) own.emplace(p_.branches[b]->size_params()[i], p_.sizes[b][i]);
     return own;
   }
-  bool of_branch(std::size_t b, std::size_t residual) const {
-    return residual >= start_[b] && residual < start_[b] + parts_[b].residuals.size();
+
+  void place(std::size_t b, const Partitioned::Residual& r) {
+    const Source source = r.from == From::input    ? Source{Source::From::operand, r.index + 1}
+                          : r.from == From::output ? Source{Source::From::output, r.index}
+                                                   : Source{Source::From::residual, stored_};
+    std::size_t at = kept_.size();
+    if (r.from == From::stored)
+      ++stored_;
+    else
+      at = static_cast<std::size_t>(
+          std::ranges::find_if(
+              kept_, [&](const Kept& k) { return k.source.from == source.from && k.source.index == source.index; }) -
+          kept_.begin());
+    if (at == kept_.size()) kept_.push_back({source, substitute(r.type, sizes_of(b)), b, r.index});
+    places_.resize(parts_.size());
+    places_[b].push_back(at);
   }
 
-  // A branch's known part, giving the residuals of all branches.
+  // A branch's known part, giving the stored residuals of all branches.
   TraceResult known_branch(std::size_t b) const {
-    using From = Partitioned::Residual::From;
     Scope scope;
     Arrays inputs;
-    std::vector<std::size_t> input_place(known_in_.size()), output_place(known_out_.size());
     for (std::size_t i = 0; i < known_in_.size(); ++i)
-      if (known_in_[i]) {
-        input_place[i] = inputs.size();
-        inputs.push_back(scope.input(args_.types[i + 1]));
-      }
-    std::size_t known = 0;
-    for (std::size_t i = 0; i < known_out_.size(); ++i)
-      if (known_out_[i]) output_place[i] = known++;
+      if (known_in_[i]) inputs.push_back(scope.input(args_.types[i + 1]));
+    const auto known = static_cast<std::size_t>(std::ranges::count(known_out_, true));
     const Arrays out = inline_program(*parts_[b].first, p_.sizes[b], inputs);
     Arrays outputs(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(known));
-    for (std::size_t r = 0; r < residuals_.size(); ++r) {
-      if (!of_branch(b, r)) {
-        outputs.push_back(residuals_[r].is_list() ? empty_list(*residuals_[r].element) : zeros_like(residuals_[r]));
-        continue;
-      }
-      const auto& residual = parts_[b].residuals[r - start_[b]];
-      outputs.push_back(residual.from == From::input    ? inputs[input_place[residual.index]]
-                        : residual.from == From::output ? out[output_place[residual.index]]
-                                                        : out[known + residual.index]);
-    }
+    for (const Kept& kept : kept_)
+      if (kept.source.from == Source::From::residual)
+        outputs.push_back(kept.branch != b ? nothing_of(kept.type) : out[known + kept.residual]);
     return scope.finish(outputs, p_.branches[b]->name() + "_known");
   }
 
-  // The other part of a branch, taking the residuals of all branches.
+  // The other part of a branch, taking all that is kept.
   ProgramRef unknown_branch(std::size_t b) const {
     const Program& second = *parts_[b].second;
     const std::size_t plain = second.inputs().size() - parts_[b].residuals.size();
     std::vector<std::optional<std::size_t>> order;
     std::vector<Type> types(plain);
     for (std::size_t i = 0; i < plain; ++i) order.emplace_back(i);
-    for (std::size_t r = 0; r < residuals_.size(); ++r) {
-      order.push_back(of_branch(b, r) ? std::optional(plain + r - start_[b]) : std::nullopt);
-      types.push_back(residuals_[r]);
+    for (const Kept& kept : kept_) {
+      order.emplace_back(std::nullopt);
+      types.push_back(kept.type);
     }
+    if (b < places_.size())
+      for (std::size_t r = 0; r < places_[b].size(); ++r) order[plain + places_[b][r]] = plain + r;
     std::vector<std::size_t> outputs(second.outputs().size());
     for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
     return adapt(second, order, types, outputs);
@@ -255,8 +268,9 @@ class CondSplitter {
   const CondParams& p_;
   Mask known_in_, known_out_;
   std::vector<Partitioned> parts_;
-  std::vector<Type> residuals_;
-  std::vector<std::size_t> start_;  // of each branch among all residuals
+  std::vector<Kept> kept_;
+  std::vector<std::vector<std::size_t>> places_;  // of each branch's residuals among what is kept
+  std::size_t stored_ = 0;
 };
 
 SplitResult cond_split(const SplitArgs& args) { return CondSplitter(args).run(); }

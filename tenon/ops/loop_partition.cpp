@@ -98,7 +98,10 @@ class LoopSplitter {
                              .recompute = args_.recompute};
     request.known_in.flip();
     request.known_out.flip();
+    request.free_out = request.known_out;  // what is stacked anyway
+    if (p_.lanes) request.free_out.back() = false;
     for (std::size_t i = 0; i < roles_.carries; ++i) {
+      request.free_out[i] = false;
       request.known_out[i] = !unknown_in[roles_.consts + i];
       request.free_in[roles_.consts + i] = false;
     }

@@ -146,6 +146,26 @@ class Partition {
     return reads;
   }
 
+  // What is kept anyway.
+  std::vector<bool> free_variables() const {
+    std::vector<bool> is_free(program_.vars(), false);
+    for (std::size_t i = 0; i < request_.free_in.size(); ++i)
+      if (request_.free_in[i]) is_free[program_.inputs()[i]] = true;
+    for (std::size_t i = 0; i < request_.free_out.size(); ++i)
+      if (request_.free_out[i] && request_.known_out[i]) is_free[program_.outputs()[i]] = true;
+    return is_free;
+  }
+  // Inputs and outputs of a function or branch: of two cuts of one size the one through them is taken, since others may
+  // keep them anyway. Of a loop's body only what is free is kept anyway.
+  std::vector<bool> border_variables() const {
+    std::vector<bool> border(program_.vars(), false);
+    if (!request_.free_in.empty()) return border;
+    for (Var v : program_.inputs()) border[v] = true;
+    for (std::size_t i = 0; i < program_.outputs().size(); ++i)
+      if (request_.known_out[i]) border[program_.outputs()[i]] = true;
+    return border;
+  }
+
   // save_[v]: v is a residual. Constants are always made again. Without recomputation, what is read is saved.
   void choose() {
     save_.assign(program_.vars(), false);
@@ -158,13 +178,10 @@ class Partition {
     // without a bound, so that cutting elsewhere means saving; what cannot be made again hangs on the source.
     const std::size_t n = program_.vars(), source = 2 * n, sink = 2 * n + 1;
     FlowGraph graph(2 * n + 2);
-    std::vector<bool> is_free(n, false);
-    for (std::size_t i = 0; i < request_.free_in.size(); ++i) is_free[program_.inputs()[i]] = request_.free_in[i];
-    for (std::size_t i = 0; i < program_.outputs().size(); ++i)
-      if (request_.known_out[i] && request_.free_in.empty()) is_free[program_.outputs()[i]] = true;
+    const std::vector<bool> is_free = free_variables(), at_border = border_variables();
     for (Var v = 0; v < n; ++v)
       if (known_[v] && !constant_[v])
-        graph.add_edge(2 * v, 2 * v + 1, is_free[v] ? 0 : bytes_of(program_.type(v)) * 8 + 1);
+        graph.add_edge(2 * v, 2 * v + 1, is_free[v] ? 0 : bytes_of(program_.type(v)) * 8 + !at_border[v]);
     for (Var v : program_.inputs())
       if (known_[v]) graph.add_edge(source, 2 * v, FlowGraph::unbounded);
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
@@ -223,25 +240,22 @@ class Partition {
       using From = Partitioned::Residual::From;
       const Var v = first.resolve(capture);
       Partitioned::Residual residual{From::stored, first_outputs.size() - known_outputs, capture.type()};
-      std::size_t input = 0;
       bool found = false;
       for (std::size_t i = 0; i < program_.inputs().size() && !found; ++i) {
-        if (!known_[program_.inputs()[i]]) continue;
-        if (first.resolve(known.get(program_.inputs()[i])) == v) {
-          residual.from = From::input;
-          input = i;
-          found = true;
-        }
+        if (!known_[program_.inputs()[i]] || first.resolve(known.get(program_.inputs()[i])) != v) continue;
+        residual.from = From::input;
+        residual.index = i;
+        found = true;
       }
-      if (found) residual.index = input;
-      for (std::size_t i = 0, k = 0; i < program_.outputs().size() && !found; ++i) {
-        if (!request_.known_out[i]) continue;
-        if (first.resolve(known.get(program_.outputs()[i])) == v) {
-          residual.from = From::output;
-          residual.index = i;
-          found = true;
-        }
-        ++k;
+      // Of several outputs that are one variable, one that is kept anyway.
+      const auto is_free = [&](std::size_t i) { return i < request_.free_out.size() && request_.free_out[i]; };
+      bool free = false;
+      for (std::size_t i = 0; i < program_.outputs().size() && residual.from != From::input && !free; ++i) {
+        if (!request_.known_out[i] || first.resolve(known.get(program_.outputs()[i])) != v) continue;
+        residual.from = From::output;
+        residual.index = i;
+        found = true;
+        free = is_free(i);
       }
       if (!found) first_outputs.push_back(capture);
       result.residuals.push_back(residual);
@@ -335,6 +349,7 @@ Partitioned partition(const ProgramRef& program, const PartitionRequest& request
   hash_mask(h, request.known_in);
   hash_mask(h, request.known_out);
   hash_mask(h, request.free_in);
+  hash_mask(h, request.free_out);
   return memo.get(h.finish(), [&] {
     const ProgramRef whole = request.recompute ? collect_coefficients(program, request.known_in) : program;
     return Partition(*whole, request).run();
@@ -348,6 +363,8 @@ Partitioned linearize(const ProgramRef& program, const Mask& active_in, const Ma
   std::fill_n(request.known_in.begin(), active_in.size(), true);
   request.known_out.assign(both->outputs().size(), false);
   std::fill_n(request.known_out.begin(), active_out.size(), true);
+  request.free_in = request.known_in;
+  request.free_out = request.known_out;
   return partition(both, request);
 }
 

@@ -314,6 +314,40 @@ TEST(Vmap, Errors) {
               HasSubstr("the result has 1 axes with that of the lanes; there is no axis 3"));
 }
 
+// --- user-code.md, program 3 ---
+struct Cell {
+  Array w, u, b;
+};
+
+TEST(Recurrent, LanesAlongAnInnerAxisAndItsGradient) {
+  auto loss = [](const Cell& p, Array xs, Array ys) {  // xs: f64[T,D]
+    auto [h, preds] = tn::scan(
+        [&](Array h, Array x) {
+          h = tn::tanh(tn::matmul(x, p.w) + tn::matmul(h, p.u) + p.b);
+          return std::pair(h, h);
+        },
+        tn::zeros({4}, tn::DType::f64), xs);
+    return tn::mean(tn::square(preds - ys));
+  };
+  const Cell p{ramp({3, 4}) - 0.6, ramp({4, 4}) - 0.8, ramp({4})};
+  const Array xs = tn::sin(ramp({5, 2, 3})), ys = tn::cos(ramp({5, 2, 4}));  // [T,B,…]
+  auto lanes = [&](const Cell& p, Array xs, Array ys) {
+    return tn::mean(tn::vmap(loss, {.in_axes = {tn::none, 1, 1}})(p, xs, ys));
+  };
+  const auto [value, grads] = tn::jit(tn::value_and_grad(lanes))(p, xs, ys);
+  Array sum(0.0), du(0.0);
+  for (int lane : {0, 1}) {
+    const Array x = tn::index(xs, tn::all_of_axis, lane), y = tn::index(ys, tn::all_of_axis, lane);
+    sum = sum + loss(p, x, y) / 2.0;
+    du = du + tn::grad(loss)(p, x, y).u / 2.0;
+  }
+  EXPECT_NEAR(at(value), at(sum), 1e-13);
+  EXPECT_TRUE(tn::allclose(grads.u, du, 1e-12));
+  // Every inner step is computed again, or none: the same gradient.
+  auto frugal = tn::checkpoint(lanes);
+  EXPECT_TRUE(tn::allclose(tn::jit(tn::grad(frugal))(p, xs, ys).w, grads.w, 1e-12));
+}
+
 // --- errors ---
 TEST(Grad, Errors) {
   auto loss = [](const Layer& p, Array x) { return tn::sum(p.w) * tn::sum(x); };
