@@ -31,7 +31,7 @@ TEST(SavedResiduals, ElementwiseWorkIsDoneAgainFromTheArguments) {
   EXPECT_EQ(bytes([](Array x) { return tn::tanh(x); }), 0);
   EXPECT_EQ(bytes([](Array x) { return tn::sum(tn::tanh(x)); }), 0);
   EXPECT_EQ(bytes([](Array x) { return tn::sum(x * x); }), 0);
-  EXPECT_EQ(bytes([](Array x) { return tn::sum(tn::index(tn::square(x), tn::range(0, 2)) * 3.0); }), 0);
+  EXPECT_EQ(bytes([](Array x) { return tn::sum(tn::slice_in_dim(tn::square(x), 0, 2, 0) * 3.0); }), 0);
   EXPECT_EQ(bytes([](Array x) { return tn::sum(tn::jit([](Array v) { return tn::exp(v) * v; })(x)); }), 0);
   EXPECT_EQ(bytes([](Array x) {
               return tn::cond(
