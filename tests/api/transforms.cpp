@@ -337,7 +337,7 @@ TEST(Recurrent, LanesAlongAnInnerAxisAndItsGradient) {
   const auto [value, grads] = tn::jit(tn::value_and_grad(lanes))(p, xs, ys);
   Array sum(0.0), du(0.0);
   for (int lane : {0, 1}) {
-    const Array x = tn::index(xs, tn::all_of_axis, lane), y = tn::index(ys, tn::all_of_axis, lane);
+    const Array x = xs(tn::all, lane), y = ys(tn::all, lane);
     sum = sum + loss(p, x, y) / 2.0;
     du = du + tn::grad(loss)(p, x, y).u / 2.0;
   }
