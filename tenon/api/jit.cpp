@@ -1,5 +1,9 @@
 #include "tenon/api/jit.h"
 
+#include <fmt/format.h>
+
+#include "tenon/compile/executable.h"
+
 namespace tenon {
 namespace {
 
@@ -10,35 +14,317 @@ const bool installed = (install_executor(&compiler), true);
 }  // namespace
 
 namespace api_detail {
+namespace {
 
-void hash_types(std::span<const Array> arguments, Hasher& hasher) {
-  for (const Array& a : arguments) {
-    if (const Buffer* b = a.buffer()) {
-      hasher(b->dtype())(b->rank());
-      for (std::int64_t d : b->dims()) hasher(d);
-    } else {
-      a.type().hash(hasher);
+// What frames are made of: one block a thread, as large as its largest call has asked for.
+struct FrameMemory {
+  std::unique_ptr<void*[]> words;
+  std::size_t size = 0, used = 0;
+};
+thread_local FrameMemory frame_memory;
+
+Array array_of(Value&& value, bool weak) {
+  return std::visit([]<class T>(T&& held) { return Array(std::forward<T>(held)); }, std::move(value)).with_weak(weak);
+}
+
+bool overlap(const Buffer& b, const std::byte* begin, std::size_t bytes) {
+  return b.data() < begin + bytes && begin < b.data() + b.bytes();
+}
+
+}  // namespace
+
+CallFrame::CallFrame(std::size_t words) : count_(words) {
+  FrameMemory& memory = frame_memory;
+  own_ = memory.used + words > memory.size;
+  if (!own_) {
+    words_ = memory.words.get() + memory.used;
+    memory.used += words;
+    return;
+  }
+  if (memory.used == 0) {  // nobody uses it: it grows
+    memory.words = std::make_unique_for_overwrite<void*[]>(2 * words + 64);
+    memory.size = 2 * words + 64;
+    own_ = false;
+    words_ = memory.words.get();
+    memory.used = words;
+    return;
+  }
+  words_ = new void*[words];
+}
+
+CallFrame::~CallFrame() {
+  if (own_)
+    delete[] words_;
+  else
+    frame_memory.used -= count_;
+}
+
+// --- entries ---
+
+struct JitEntry::Ready {
+  std::shared_ptr<const Executable> executable;
+  const NativeForm* native = nullptr;
+  std::vector<Value> captured;
+  std::vector<Buffer> captured_buffers;  // of native ones, contiguous
+};
+struct JitEntry::Lazy {
+  std::once_flag once;
+  std::unique_ptr<const Ready> made;
+  std::atomic<const Ready*> ready{nullptr};
+};
+
+JitEntry::JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation)
+    : tag_(tag),
+      hash_(hash),
+      signature_(std::move(signature)),
+      traced_(std::move(traced)),
+      donation_(std::move(donation)),
+      donates_(std::ranges::find(donation_.leaves, true) != donation_.leaves.end()),
+      plain_(std::make_unique<Lazy>()),
+      donating_(std::make_unique<Lazy>()) {
+  // Snapshots: memory of others' may change behind our back, our own does not while we hold it.
+  for (Array& capture : traced_.captures)
+    if (const Buffer* b = capture.buffer(); b != nullptr && !b->ours()) capture = Array(b->contiguous_copy());
+}
+JitEntry::~JitEntry() = default;
+
+bool JitEntry::borrowed() const {
+  return std::ranges::any_of(traced_.captures, [](const Array& a) { return a.traced() != nullptr; }) ||
+         std::ranges::any_of(signature_.leaves(), &LeafType::symbolic);
+}
+
+const JitEntry::Ready& JitEntry::ready(bool donating) const {
+  Lazy& lazy = donating ? *donating_ : *plain_;
+  if (const Ready* ready = lazy.ready.load(std::memory_order_acquire)) [[likely]]
+    return *ready;
+  std::call_once(lazy.once, [&] {
+    auto made = std::make_unique<Ready>();
+    std::vector<bool> mask;
+    if (donating) mask = donation_.leaves;
+    mask.resize(donating ? traced_.program->inputs().size() : 0, false);
+    made->executable = compile(traced_.program, mask);
+    made->native = made->executable->native();
+    for (const Array& capture : traced_.captures) {
+      made->captured.push_back(capture.value());
+      if (made->native != nullptr) made->captured_buffers.push_back(capture.to_buffer());
     }
-    hasher(a.weak());
+    lazy.made = std::move(made);
+    lazy.ready.store(lazy.made.get(), std::memory_order_release);
+  });
+  return *lazy.ready.load(std::memory_order_acquire);
+}
+
+void JitEntry::prepare() const { ready(donates_); }
+
+// The donated leaf's memory, where it may be had: of the only handle, given as a variable, given once.
+Buffer JitEntry::donated(const Array& leaf, std::size_t i, void** frame, std::uint64_t given) const {
+  const std::size_t argument = donation_.argument_of[i];
+  const Buffer* b = leaf.buffer();
+  if (argument >= 64 || ((given >> argument) & 1) == 0 || b == nullptr || !b->unique() || !b->contiguous()) return {};
+  for (std::size_t k = 0; k < leaves(); ++k)
+    if (k != i && frame[k] == &leaf) return {};
+  return const_cast<Array&>(leaf).donate(SourceScope::current());
+}
+
+void JitEntry::run(void** frame, std::uint64_t given) const {
+  const Ready& ready = this->ready(donates_);
+  const NativeForm* native = ready.native;
+  if (native == nullptr) return run_values(ready, frame);
+  const std::size_t arguments = leaves();
+  void** inputs = frame + arguments + results();
+  void** at = inputs;
+  std::vector<Buffer> copies;
+  for (std::size_t i = 0; i < arguments; ++i) {
+    const Array& leaf = *static_cast<const Array*>(frame[i]);
+    const Buffer* b = leaf.buffer();
+    if (b == nullptr)
+      *at++ = const_cast<std::byte*>(leaf.number()->data());
+    else if (b->contiguous())
+      *at++ = const_cast<std::byte*>(b->data());
+    else
+      *at++ = copies.emplace_back(b->contiguous_copy()).data();
+  }
+  for (const Buffer& b : ready.captured_buffers) *at++ = const_cast<std::byte*>(b.data());
+  for (std::size_t i = 0; i < native->outputs.size(); ++i) {
+    const NativeForm::Operand& form = native->outputs[i];
+    Buffer out;
+    if (i < native->shared.size() && native->shared[i]) {
+      const std::size_t k = *native->shared[i];
+      out = donated(*static_cast<const Array*>(frame[k]), k, frame, given);
+      if (!out) {  // it stays as it is: the program works on a copy
+        out = Buffer::allocate(form.dtype, form.dims);
+        std::memcpy(out.data(), inputs[k], out.bytes());
+        inputs[k] = out.data();
+      }
+    } else {
+      out = Buffer::allocate(form.dtype, form.dims);
+    }
+    *at++ = out.data();
+    *static_cast<Array*>(frame[arguments + i]) = Array(std::move(out), traced_.weak[i]);
+  }
+  native->call(inputs);
+}
+
+void JitEntry::run_values(const Ready& ready, void** frame) const {
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < leaves(); ++i) values.push_back(static_cast<const Array*>(frame[i])->value());
+  values.insert(values.end(), ready.captured.begin(), ready.captured.end());
+  std::vector<Value> made = ready.executable->run(values);
+  for (std::size_t i = 0; i < made.size(); ++i)
+    *static_cast<Array*>(frame[leaves() + i]) = array_of(std::move(made[i]), traced_.weak[i]);
+}
+
+namespace {
+
+// Throws unless results of this type can be written into the array.
+void check_target(const Array& a, const Type& type, std::size_t i,
+                  const std::function<std::vector<std::string>()>& paths) {
+  if (a.empty()) return;
+  const auto name = [&] {
+    const std::string path = paths()[i];
+    return path.empty() ? std::string("the result") : "result " + path;
+  };
+  const Buffer* b = a.buffer();
+  if (b == nullptr)
+    throw RuntimeError(fmt::format("into: {} is {}, which is no array in memory.", name(),
+                                   a.number() != nullptr ? "a number" : a.type().text()),
+                       "Give an array that was allocated, such as an earlier result, or an empty one.");
+  if (a.dtype() != type.dtype)
+    throw DTypeError(fmt::format("into: {} is {}, the function gives {}.", name(), a.type().text(), type.text()),
+                     "Give an array of that dtype, or an empty one.");
+  if (a.shape() != type.shape)
+    throw ShapeError(fmt::format("into: {} is {}, the function gives {}.", name(), a.type().text(), type.text()),
+                     "Give an array of that shape, or an empty one.");
+  if (!b->writable())
+    throw RuntimeError(fmt::format("into: {} lies in borrowed memory that is read-only.", name()),
+                       "Borrow it as writable, or give another array.");
+}
+
+}  // namespace
+
+// Memory that only the result's handle knows, or that is borrowed, is written in place; where something else would
+// notice, the result is computed apart and then takes the place of the handle, or is copied into the borrowed memory.
+void JitEntry::run_into(void** frame, const std::function<std::vector<std::string>()>& paths) const {
+  const Ready& ready = this->ready(false);
+  const std::size_t arguments = leaves(), count = results();
+  const auto target = [&](std::size_t i) -> Array& { return *static_cast<Array*>(frame[arguments + i]); };
+  for (std::size_t i = 0; i < count; ++i)
+    check_target(target(i), traced_.program->type(traced_.program->outputs()[i]), i, paths);
+  const NativeForm* native = ready.native;
+  std::vector<std::pair<std::size_t, Buffer>> apart;
+  if (native == nullptr) {
+    std::vector<Array> made(count);
+    std::vector<void*> inner(frame, frame + arguments);
+    for (Array& a : made) inner.push_back(&a);
+    run_values(ready, inner.data());
+    for (std::size_t i = 0; i < count; ++i) apart.emplace_back(i, made[i].to_buffer());
+  } else {
+    void** inputs = frame + arguments + count;
+    void** at = inputs;
+    std::vector<Buffer> copies;
+    for (std::size_t i = 0; i < arguments; ++i) {
+      const Array& leaf = *static_cast<const Array*>(frame[i]);
+      const Buffer* b = leaf.buffer();
+      if (b == nullptr)
+        *at++ = const_cast<std::byte*>(leaf.number()->data());
+      else if (b->contiguous())
+        *at++ = const_cast<std::byte*>(b->data());
+      else
+        *at++ = copies.emplace_back(b->contiguous_copy()).data();
+    }
+    for (const Buffer& b : ready.captured_buffers) *at++ = const_cast<std::byte*>(b.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const Buffer* b = target(i).buffer();
+      bool in_place = b != nullptr && b->contiguous() && (b->unique() || !b->ours());
+      for (std::size_t k = 0; in_place && k < native->inputs.size(); ++k) {
+        std::size_t bytes = size_of(native->inputs[k].dtype);
+        for (const std::int64_t d : native->inputs[k].dims) bytes *= static_cast<std::size_t>(d);
+        in_place = !overlap(*b, static_cast<const std::byte*>(inputs[k]), bytes);
+      }
+      for (std::size_t k = 0; in_place && k < i; ++k)
+        if (const Buffer* other = target(k).buffer()) in_place = !overlap(*b, other->data(), other->bytes());
+      *at++ = in_place ? const_cast<std::byte*>(b->data())
+                       : apart.emplace_back(i, Buffer::allocate(native->outputs[i].dtype, native->outputs[i].dims))
+                             .second.data();
+    }
+    native->call(inputs);
+  }
+  for (auto& [i, buffer] : apart) {
+    Buffer held = target(i).buffer() == nullptr ? Buffer() : *target(i).buffer();
+    if (held && !held.ours())
+      copy_into(held, buffer);
+    else
+      target(i) = Array(std::move(buffer), traced_.weak[i]);
   }
 }
 
-Arrays JitEntry::run(std::span<const Array> arguments) const {
-  if (Scope::top() != nullptr) return apply(traced_, arguments);
-  std::call_once(once_, [&] {
-    executable_ = compile(traced_.program);
-    for (const Array& capture : traced_.captures) captured_.push_back(capture.value());
-  });
-  std::vector<Value> values;
-  values.reserve(arguments.size() + captured_.size());
-  for (const Array& a : arguments) values.push_back(a.value());
-  values.insert(values.end(), captured_.begin(), captured_.end());
-  Arrays results;
-  results.reserve(traced_.weak.size());
-  for (Value& value : executable_->run(values))
-    results.push_back(std::visit([]<class T>(T&& held) { return Array(std::forward<T>(held)); }, std::move(value))
-                          .with_weak(traced_.weak[results.size()]));
-  return results;
+JitEntry::Donation donation_of(const std::vector<std::size_t>& donated, std::span<const std::size_t> leaves) {
+  JitEntry::Donation donation;
+  for (const std::size_t number : donated)
+    if (number >= leaves.size())
+      throw TreeError(fmt::format("jit: the option donate names argument {}, the function is called with {} arguments.",
+                                  number, leaves.size()),
+                      "Arguments are counted from 0.");
+  for (std::size_t number = 0; number < leaves.size(); ++number) {
+    const bool given = std::ranges::find(donated, number) != donated.end();
+    donation.argument_of.insert(donation.argument_of.end(), leaves[number], number);
+    donation.leaves.insert(donation.leaves.end(), leaves[number], given);
+  }
+  return donation;
+}
+
+// --- tables ---
+
+EntryTable::EntryTable() {
+  all_slots_.push_back(std::make_unique<Slots>(8));
+  slots_.store(all_slots_.back().get(), std::memory_order_release);
+}
+EntryTable::~EntryTable() = default;
+
+void EntryTable::place(Slots& slots, const JitEntry* entry) {
+  std::size_t i = entry->hash() & slots.mask;
+  while (slots.at[i].load(std::memory_order_relaxed) != nullptr) i = (i + 1) & slots.mask;
+  slots.at[i].store(entry, std::memory_order_release);
+}
+
+const JitEntry* EntryTable::keep(EntryRef entry, const std::function<bool(const JitEntry&)>& same) {
+  const std::lock_guard lock(mutex_);
+  if (const JitEntry* other = find(entry->hash(), same)) return other;
+  const JitEntry* kept = entries_.emplace_back(std::move(entry)).get();
+  if (2 * entries_.size() > all_slots_.back()->mask + 1) {
+    auto larger = std::make_unique<Slots>(2 * (all_slots_.back()->mask + 1));
+    for (const EntryRef& e : entries_) place(*larger, e.get());
+    slots_.store(larger.get(), std::memory_order_release);
+    all_slots_.push_back(std::move(larger));
+  } else {
+    place(*all_slots_.back(), kept);
+  }
+  recent_.store(kept, std::memory_order_release);
+  return kept;
+}
+
+// --- errors ---
+
+void throw_not_prepared(const Signature& wanted, std::span<const Array> given, const std::vector<std::string>& paths) {
+  const auto leaves = wanted.leaves();
+  for (std::size_t i = 0; i < std::min(leaves.size(), given.size()); ++i)
+    if (!leaves[i].matches(given[i]))
+      throw TreeError(fmt::format("prepare: this was compiled for {}{} as argument {}, {}{} is given.",
+                                  leaves[i].type().text(), leaves[i].weak() ? " (weakly typed)" : "", paths[i],
+                                  given[i].type().text(), given[i].weak() ? " (weakly typed)" : ""),
+                      "Call prepare() with such arguments, or call the jitted function itself.");
+  throw TreeError("prepare: the arguments differ in structure or in static values from those it was compiled for.",
+                  "Call prepare() with such arguments, or call the jitted function itself.");
+}
+
+void throw_other_structure() {
+  throw TreeError("into: the results differ in structure or in static values from what the function gives.",
+                  "Give an earlier result, or a tree whose arrays are all empty.");
+}
+
+void throw_traced_into() {
+  throw RuntimeError("prepare and into: they run on memory and cannot be part of a trace.",
+                     "Inside a traced function call the jitted function itself.");
 }
 
 }  // namespace api_detail

@@ -2,94 +2,384 @@
 #pragma once
 
 #include <algorithm>
-#include <any>
+#include <atomic>
+#include <functional>
 #include <mutex>
-#include <unordered_map>
 
+#include "tenon/api/signature.h"
 #include "tenon/api/transforms.h"
-#include "tenon/compile/executable.h"
+#include "tenon/runtime/context.h"
 
 namespace tenon {
 
+struct JitOptions {
+  // Arguments, counted from 0, whose memory a call may reuse for its results. A leaf is donated where its array is
+  // passed as a variable that is not const (or as a temporary), is the only handle of memory that Tenon allocated, and
+  // a result of the same type can be computed in it. It cannot be used after the call then: reading it throws
+  // RuntimeError. All other leaves (borrowed, shared, broadcast, of no result's type) stay as they are.
+  std::vector<std::size_t> donate;
+};
+
 namespace api_detail {
 
-// One specialisation of a jitted function; compiled when it is first run on values.
-class JitEntry {
+// Room for addresses during a call, in memory that the thread keeps.
+class CallFrame {
  public:
-  explicit JitEntry(TracedFunction traced) : traced_(std::move(traced)) {}
-  // Inside a trace, a call of the traced Program; else native code.
-  Arrays run(std::span<const Array> arguments) const;
-  const TracedFunction& traced() const { return traced_; }
+  explicit CallFrame(std::size_t words);
+  ~CallFrame();
+  CallFrame(const CallFrame&) = delete;
+  CallFrame& operator=(const CallFrame&) = delete;
+  void** words() const { return words_; }
+  const Array** leaves() const { return const_cast<const Array**>(reinterpret_cast<Array**>(words_)); }
+  Array** results(std::size_t leaves) const { return reinterpret_cast<Array**>(words_) + leaves; }
 
  private:
-  TracedFunction traced_;
-  mutable std::once_flag once_;
-  mutable std::shared_ptr<const Executable> executable_;
-  mutable std::vector<Value> captured_;
+  std::size_t count_;
+  void** words_;
+  bool own_;
 };
-void hash_types(std::span<const Array> arguments, Hasher& hasher);
+
+// One specialisation of a jitted function: the part that knows no trees. Compiled when it first runs on values.
+class JitEntry {
+ public:
+  struct Donation {
+    std::vector<bool> leaves;              // donated ones among the leaves of the arguments
+    std::vector<std::size_t> argument_of;  // the argument of each leaf
+  };
+  JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation);
+  virtual ~JitEntry();
+
+  const void* tag() const { return tag_; }  // of the C++ types of the arguments
+  std::uint64_t hash() const { return hash_; }
+  const Signature& signature() const { return signature_; }
+  const TracedFunction& traced() const { return traced_; }
+  std::size_t leaves() const { return signature_.leaves().size(); }
+  std::size_t results() const { return traced_.weak.size(); }
+  // For the leaves of the arguments, the results, and a call's addresses.
+  std::size_t frame_words() const { return 2 * (leaves() + results()) + traced_.captures.size(); }
+  // Reads an enclosing trace, or has sizes of one: good for this call alone.
+  bool borrowed() const;
+
+  // Inside a trace: a call of the traced Program.
+  Arrays bind(std::span<const Array> arguments) const { return apply(traced_, arguments); }
+  // The frame holds addresses of the leaves, then of the arrays that get the results. Leaves of the arguments in
+  // `given` (bit i: number i) may be donated.
+  void run(void** frame, std::uint64_t given) const;
+  // Into the memory of existing arrays; `paths` tells their names for an error.
+  void run_into(void** frame, const std::function<std::vector<std::string>()>& paths) const;
+  // Compiles now.
+  void prepare() const;
+
+ private:
+  struct Ready;
+  struct Lazy;
+  const Ready& ready(bool donating) const;
+  void run_values(const Ready& ready, void** frame) const;
+  Buffer donated(const Array& leaf, std::size_t i, void** frame, std::uint64_t given) const;
+
+  const void* tag_;
+  std::uint64_t hash_;
+  Signature signature_;
+  TracedFunction traced_;
+  Donation donation_;
+  bool donates_;
+  std::unique_ptr<Lazy> plain_, donating_;
+};
+using EntryRef = std::shared_ptr<const JitEntry>;
+
+JitEntry::Donation donation_of(const std::vector<std::size_t>& donated, std::span<const std::size_t> leaves);
+
+template <class T>
+void collect_leaves(const T& tree, const Array** at) {
+  tree::visit(tree, [&](const Array& a, auto) { *at++ = &a; }, [](const auto&) {});
+}
+
+// The specialisations of one function. Found without a lock; never taken away while the table lives.
+class EntryTable {
+ public:
+  EntryTable();
+  ~EntryTable();
+  const JitEntry* recent() const { return recent_.load(std::memory_order_acquire); }
+  template <class Matches>
+  const JitEntry* find(std::uint64_t hash, Matches matches) const {
+    const Slots* slots = slots_.load(std::memory_order_acquire);
+    for (std::size_t i = hash & slots->mask;; i = (i + 1) & slots->mask) {
+      const JitEntry* entry = slots->at[i].load(std::memory_order_acquire);
+      if (entry == nullptr || (entry->hash() == hash && matches(*entry))) return entry;
+    }
+  }
+  // Keeps the entry, unless another thread was faster: then that one's is returned.
+  const JitEntry* keep(EntryRef entry, const std::function<bool(const JitEntry&)>& same);
+
+ private:
+  struct Slots {
+    explicit Slots(std::size_t size) : mask(size - 1), at(size) {}
+    std::size_t mask;
+    std::vector<std::atomic<const JitEntry*>> at;
+  };
+  void place(Slots& slots, const JitEntry* entry);
+  std::atomic<const JitEntry*> recent_{nullptr};
+  std::atomic<Slots*> slots_;
+  std::mutex mutex_;  // of those who add
+  std::vector<EntryRef> entries_;
+  std::vector<std::unique_ptr<Slots>> all_slots_;  // older, smaller tables may still be read
+};
+
+template <class... Args>
+inline constexpr char type_tag = 0;
+
+[[noreturn]] void throw_not_prepared(const Signature& wanted, std::span<const Array> given,
+                                     const std::vector<std::string>& paths);
+[[noreturn]] void throw_other_structure();
+[[noreturn]] void throw_traced_into();
 
 }  // namespace api_detail
 
+template <class F, class... Args>
+class Prepared;
+template <class F>
+class UnderContext;
+
 // A callable like f. The object is its own cache: by the structure of the arguments, their static fields, and the
 // leaves' types. Concrete arrays that f captures are snapshots, taken when it is traced. Copies share the cache.
-// Thread-safe.
+// Thread-safe. A call that has run before with arguments of these types allocates its results and nothing else, and
+// takes no lock; where another trace is open, it is one call of what was traced. Throws what f throws while it is
+// traced, and what running throws: MemoryError, CancelledError.
 template <class F>
 class Jitted {
+  template <class... Args>
+  using ResultOf = std::remove_cvref_t<std::invoke_result_t<F&, const Args&...>>;
+
  public:
-  explicit Jitted(F f, const Source& where) : state_(std::make_shared<State>(std::move(f))), where_(where) {}
+  explicit Jitted(F f, JitOptions options, const Source& where)
+      : state_(std::make_shared<State>(std::move(f), std::move(options))), where_(where) {}
 
   template <class... Args>
-  auto operator()(const Args&... args) const {
-    using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Args&...>>;
+  ResultOf<std::remove_cvref_t<Args>...> operator()(Args&&... args) const {
+    using Called = Entry<std::remove_cvref_t<Args>...>;
     const SourceScope place(where_);
-    const auto tied = std::tie(args...);
-    const Arrays leaves = tree::leaves(tied);
-    const auto entry = find<Result>(leaves, args...);
-    const Arrays results = entry->entry.run(leaves);
-    return tree::with_leaves(std::any_cast<const Result&>(entry->result), results);
+    if (Scope::top() != nullptr) return call_in_trace(args...);
+    const auto* recent = state_->entries.recent();
+    if (recent != nullptr && recent->tag() == Called::tag_of_type()) {
+      const api_detail::CallFrame frame(recent->frame_words());
+      if (recent->signature().matches(std::tie(args...), frame.leaves()))
+        return call_in_frame(static_cast<const Called&>(*recent), frame, given<Args...>());
+    }
+    api_detail::EntryRef alone;
+    return call_entry(state_->find(alone, args...), given<Args...>(), args...);
   }
 
+  // f(args…), its results written into the arrays of `results`, a tree like f's result: nothing is allocated. Arrays of
+  // results that are empty, that other handles share or that overlap an argument get memory of their own instead;
+  // borrowed memory is always written. Throws TreeError where the tree, ShapeError or DTypeError where an array is of
+  // another type, and RuntimeError where its memory is read-only; nothing is written then.
+  template <class Result, class... Args>
+  void into(Result& results, const Args&... args) const {
+    const SourceScope place(where_);
+    api_detail::EntryRef alone;
+    into_entry(state_->find(alone, args...), results, args...);
+  }
+
+  // Compiled now, for arguments of these types; see Prepared. The values are not looked at.
+  template <class... Args>
+  Prepared<F, Args...> prepare(const Args&... args) const {
+    const SourceScope place(where_);
+    return Prepared<F, Args...>(*this, args...);
+  }
+
+  // The same function under a context, by which another thread can stop it: f.with(context)(args…). The context must
+  // outlive what is returned.
+  UnderContext<F> with(const Context& context) const { return UnderContext<F>(*this, context); }
+
+  F& function() const { return state_->f; }
+
  private:
-  struct Cached {
-    Cached(TracedFunction traced, std::any tree) : entry(std::move(traced)), result(std::move(tree)) {}
-    api_detail::JitEntry entry;
-    std::any result;  // the tree that f returned, to be filled with new leaves
-  };
-  struct State {
-    explicit State(F function) : f(std::move(function)) {}
-    F f;
-    std::mutex mutex;
-    std::unordered_map<Hash128, std::shared_ptr<const Cached>> entries;
+  friend class UnderContext<F>;
+  template <class, class...>
+  friend class Prepared;
+  // Of arguments of these C++ types.
+  template <class... Args>
+  struct Entry : api_detail::JitEntry {
+    using Result = ResultOf<Args...>;
+    static const void* tag_of_type() { return &api_detail::type_tag<Args...>; }
+    Entry(std::uint64_t hash, api_detail::Signature signature, TracedFunction traced, Donation donation, Result tree)
+        : JitEntry(tag_of_type(), hash, std::move(signature), std::move(traced), std::move(donation)),
+          result(std::move(tree)) {
+      tree::visit(result, [](Array& a, auto) { a = Array(); }, [&](const auto& fixed) { fixed_results.add(fixed); });
+    }
+    Result result;  // the tree that f returned, its leaves empty
+    api_detail::StaticValues fixed_results;
   };
 
-  template <class Result, class... Args>
-  std::shared_ptr<const Cached> find(const Arrays& leaves, const Args&... args) const {
-    Hasher hasher;
-    hasher(typeid(std::tuple<Args...>).hash_code());
-    tree::hash_structure(std::tie(args...), hasher);
-    api_detail::hash_types(leaves, hasher);
-    const Hash128 key = hasher.finish();
-    {
-      const std::lock_guard lock(state_->mutex);
-      if (const auto found = state_->entries.find(key); found != state_->entries.end()) return found->second;
+  struct State {
+    State(F function, JitOptions given) : f(std::move(function)), options(std::move(given)) {}
+    F f;
+    JitOptions options;
+    api_detail::EntryTable entries;
+
+    // What is good for one call alone is kept by `alone`.
+    template <class... Args>
+    const Entry<Args...>& find(api_detail::EntryRef& alone, const Args&... args) {
+      const auto tied = std::tie(args...);
+      const auto matches = [&](const api_detail::JitEntry& e) {
+        if (e.tag() != Entry<Args...>::tag_of_type()) return false;
+        const api_detail::CallFrame frame(e.leaves());
+        return e.signature().matches(tied, frame.leaves());
+      };
+      if (const auto* recent = entries.recent(); recent != nullptr && matches(*recent))
+        return static_cast<const Entry<Args...>&>(*recent);
+      const std::uint64_t hash = api_detail::Signature::hash(tied);
+      if (const auto* found = entries.find(hash, matches)) return static_cast<const Entry<Args...>&>(*found);
+      auto made = trace(hash, args...);
+      alone = made;
+      if (made->borrowed()) return *made;
+      return static_cast<const Entry<Args...>&>(*entries.keep(std::move(made), matches));
     }
-    api_detail::Flattened<F, Args...> flat(state_->f, args...);
-    TracedFunction traced = trace_flat(flat.function, leaves);
-    const bool borrowed = std::ranges::any_of(traced.captures, [](const Array& a) { return a.traced() != nullptr; });
-    auto cached = std::make_shared<const Cached>(std::move(traced), std::any(**flat.result));
-    if (borrowed) return cached;  // it reads an enclosing trace: good for this call alone
-    const std::lock_guard lock(state_->mutex);
-    return state_->entries.emplace(key, cached).first->second;
+
+    template <class... Args>
+    std::shared_ptr<const Entry<Args...>> trace(std::uint64_t hash, const Args&... args) {
+      const std::array<std::size_t, sizeof...(Args)> counts{tree::leaves(args).size()...};
+      api_detail::JitEntry::Donation donation = api_detail::donation_of(options.donate, counts);
+      api_detail::Flattened<F, Args...> flat(f, args...);
+      TracedFunction traced = trace_flat(flat.function, flat.arguments);
+      return std::make_shared<const Entry<Args...>>(hash, api_detail::Signature::of(std::tie(args...)),
+                                                    std::move(traced), std::move(donation), std::move(**flat.result));
+    }
+  };
+
+  // Bit i: argument i is a variable that is not const, or a temporary.
+  template <class... Args>
+  static constexpr std::uint64_t given() {
+    std::uint64_t bits = 0;
+    std::size_t number = 0;
+    ((bits |= std::uint64_t(!std::is_const_v<std::remove_reference_t<Args>>) << (number++ & 63)), ...);
+    return bits;
+  }
+
+  template <class... Args>
+  auto call_in_trace(const Args&... args) const {
+    api_detail::EntryRef alone;
+    const auto& entry = state_->find(alone, args...);
+    return tree::with_leaves(entry.result, entry.bind(tree::leaves(std::tie(args...))));
+  }
+
+  // The leaves of the arguments are in the frame.
+  template <class... Args>
+  static ResultOf<Args...> call_in_frame(const Entry<Args...>& entry, const api_detail::CallFrame& frame,
+                                         std::uint64_t given) {
+    ResultOf<Args...> result = entry.result;
+    Array** at = frame.results(entry.leaves());
+    tree::visit(result, [&](Array& a, auto) { *at++ = &a; }, [](const auto&) {});
+    entry.run(frame.words(), given);
+    return result;
+  }
+
+  template <class... Args>
+  static ResultOf<Args...> call_entry(const Entry<Args...>& entry, std::uint64_t given, const Args&... args) {
+    const api_detail::CallFrame frame(entry.frame_words());
+    api_detail::collect_leaves(std::tie(args...), frame.leaves());
+    return call_in_frame(entry, frame, given);
+  }
+
+  template <class Result, class... Args>
+  static void into_entry(const Entry<Args...>& entry, Result& results, const Args&... args) {
+    static_assert(std::is_same_v<Result, ResultOf<Args...>>,
+                  "into: the results are written into a tree of the type that the function returns");
+    if (Scope::top() != nullptr) api_detail::throw_traced_into();
+    const api_detail::CallFrame frame(entry.frame_words());
+    api_detail::collect_leaves(std::tie(args...), frame.leaves());
+    std::size_t at = 0;
+    bool same = true, empty = true;
+    tree::visit(
+        results, [&](const Array& a, auto) { empty = empty && a.empty(); },
+        [&](const auto& fixed) { same = same && entry.fixed_results.next(at, fixed); });
+    if (!same || !entry.fixed_results.ends_at(at)) {
+      if (!empty) api_detail::throw_other_structure();
+      results = entry.result;
+    }
+    Array** leaf = frame.results(entry.leaves());
+    tree::visit(results, [&](Array& a, auto) { *leaf++ = &a; }, [](const auto&) {});
+    entry.run_into(frame.words(), [&] { return tree::paths(results); });
   }
 
   std::shared_ptr<State> state_;
   Source where_;
 };
 
+// A jitted function compiled for arguments of certain types: of the C++ types Args, with the leaves' dtypes and shapes
+// and the static values that prepare() was given. Calls with others throw TreeError. Copies share what is compiled.
+//
+//   auto J = jacobian.prepare(example);
+//   auto result = J(batch);
+//   J.into(result, other_batch);   // allocates nothing, takes no lock
+template <class F, class... Args>
+class Prepared {
+ public:
+  Prepared(Jitted<F> f, const Args&... args) : f_(std::move(f)) {
+    if (Scope::top() != nullptr) api_detail::throw_traced_into();
+    entry_ = &f_.state_->find(alone_, args...);
+    entry_->prepare();
+  }
+
+  template <class... Given>
+  auto operator()(Given&&... args) const {
+    check(args...);
+    const SourceScope place(f_.where_);
+    return Jitted<F>::call_entry(*entry_, Jitted<F>::template given<Given...>(), args...);
+  }
+
+  // As Jitted::into.
+  template <class Result>
+  void into(Result& results, const Args&... args) const {
+    check(args...);
+    const SourceScope place(f_.where_);
+    Jitted<F>::into_entry(*entry_, results, args...);
+  }
+
+ private:
+  template <class... Given>
+  void check(const Given&... args) const {
+    static_assert((std::is_same_v<Given, Args> && ...), "this was prepared for arguments of other types");
+    if (Scope::top() != nullptr) api_detail::throw_traced_into();
+    const api_detail::CallFrame frame(entry_->leaves());
+    if (!entry_->signature().matches(std::tie(args...), frame.leaves()))
+      api_detail::throw_not_prepared(entry_->signature(), tree::leaves(std::tie(args...)),
+                                     tree::paths(std::tie(args...)));
+  }
+
+  Jitted<F> f_;
+  api_detail::EntryRef alone_;
+  const typename Jitted<F>::template Entry<Args...>* entry_;
+};
+
+// See Jitted::with.
 template <class F>
-Jitted<F> jit(F f, const Source& where = std::source_location::current()) {
-  return Jitted<F>(std::move(f), where);
+class UnderContext {
+ public:
+  UnderContext(Jitted<F> f, const Context& context) : f_(std::move(f)), context_(&context) {}
+  template <class... Args>
+  auto operator()(Args&&... args) const {
+    const ContextScope scope(*context_);
+    return f_(std::forward<Args>(args)...);
+  }
+  template <class Result, class... Args>
+  void into(Result& results, const Args&... args) const {
+    const ContextScope scope(*context_);
+    f_.into(results, args...);
+  }
+
+ private:
+  Jitted<F> f_;
+  const Context* context_;
+};
+
+// jit(f), jit(f, {.donate = {0}}). f is any callable: a function, a lambda with captures, a member function.
+//
+//   auto step = tn::jit([](Params p, Array x) { … return p; }, {.donate = {0}});
+//   params = step(params, x);   // in place
+template <class F>
+Jitted<F> jit(F f, JitOptions options = {}, const Source& where = std::source_location::current()) {
+  return Jitted<F>(std::move(f), std::move(options), where);
 }
 
 // The Program that a function is at these arguments: std::cout << tn::trace(f)(x).

@@ -3,16 +3,20 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
 #include "tenon/base/log.h"
 #include "tenon/compile/codegen.h"
+#include "tenon/compile/donate.h"
 #include "tenon/compile/executable.h"
 #include "tenon/compile/plan.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/runtime/allocator.h"
+#include "tenon/runtime/context.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {
@@ -39,84 +43,122 @@ class FlushSubnormals {
   unsigned before_;
 };
 
-class NativeExecutable final : public Executable {
+// Memory for the intermediate values of a call. A thread keeps its last block: calls in a row take no lock and find it
+// in their caches.
+class Arena {
  public:
-  NativeExecutable(const Program& program, const kernel::Function& function)
+  explicit Arena(std::size_t bytes) : bytes_(bytes) {
+    if (bytes == 0) return;
+    Kept& kept = mine;
+    if (kept.bytes >= bytes && !kept.busy) {
+      kept.busy = borrowed_ = true;
+      block_ = kept.block;
+      return;
+    }
+    block_ = allocate_block(bytes);
+  }
+  ~Arena() {
+    Kept& kept = mine;
+    if (borrowed_) {
+      kept.busy = false;
+    } else if (block_ != nullptr && !kept.busy && bytes_ > kept.bytes && bytes_ <= most_kept) {
+      free_block(kept.block, kept.bytes);
+      kept.block = block_;
+      kept.bytes = bytes_;
+    } else {
+      free_block(block_, bytes_);
+    }
+  }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  void* block() const { return block_; }
+
+ private:
+  static constexpr std::size_t most_kept = std::size_t(64) << 20;
+  struct Kept {
+    ~Kept() { free_block(block, bytes); }
+    void* block = nullptr;
+    std::size_t bytes = 0;
+    bool busy = false;
+  };
+  static thread_local Kept mine;
+  std::size_t bytes_;
+  void* block_ = nullptr;
+  bool borrowed_ = false;
+};
+thread_local Arena::Kept Arena::mine;
+
+class NativeExecutable final : public Executable, public NativeForm {
+ public:
+  NativeExecutable(const Program& program, const kernel::Function& function,
+                   std::vector<std::optional<std::size_t>> shared_inputs)
       : code_(compile_native(function)), arena_bytes_(static_cast<std::size_t>(function.arena_bytes)) {
-    for (const Type& t : program.input_types()) inputs_.push_back(t);
-    for (Var v : program.outputs()) outputs_.push_back({program.type(v).dtype, program.type(v).shape.sizes()});
+    for (Var v : program.inputs()) inputs.push_back({program.type(v).dtype, program.type(v).shape.sizes()});
+    for (Var v : program.outputs()) outputs.push_back({program.type(v).dtype, program.type(v).shape.sizes()});
+    shared = std::move(shared_inputs);
   }
 
-  std::vector<Value> run(std::span<const Value> inputs) const override {
-    check(inputs);
-    std::vector<Value> results;
-    results.reserve(outputs_.size());
-    std::vector<Buffer> copies;
-    constexpr std::size_t few = 32;
-    void* on_stack[few];
-    std::vector<void*> on_heap;
-    void** arguments = on_stack;
-    if (inputs.size() + outputs_.size() > few) {
-      on_heap.resize(inputs.size() + outputs_.size());
-      arguments = on_heap.data();
-    }
-    std::size_t at = 0;
-    for (const Value& value : inputs) {
-      const auto* b = std::get_if<Buffer>(&value);
-      if (!b->contiguous()) {
-        copies.reserve(inputs.size());  // once: what is in it stays where it is
-        b = &copies.emplace_back(b->contiguous_copy());
-      }
-      arguments[at++] = const_cast<std::byte*>(b->data());
-    }
-    for (const Output& o : outputs_) {
-      Buffer out = Buffer::allocate(o.dtype, o.dims);
-      arguments[at++] = out.data();
-      results.emplace_back(std::move(out));
-    }
+  const NativeForm* native() const override { return this; }
+
+  void call(void* const* addresses) const override {
+    const Context& context = Context::current();
+    context.check();
     const Arena arena(arena_bytes_);
     const FlushSubnormals flush;
-    if (code_->entry(arguments, arena.block) != 0)
-      throw MemoryError("a matrix product had no memory for its intermediate values.");
+    const std::int32_t status = code_->entry(addresses, arena.block(), context.flag());
+    if (status != 0 || context.cancelled()) [[unlikely]]
+      fail(status);
+  }
+
+  std::vector<Value> run(std::span<const Value> given) const override {
+    check(given);
+    std::vector<Value> results;
+    results.reserve(outputs.size());
+    std::vector<Buffer> copies;
+    copies.reserve(given.size());  // once: what is in it stays where it is
+    std::vector<void*> addresses;
+    addresses.reserve(given.size() + outputs.size());
+    for (const Value& value : given) {
+      const auto* b = std::get_if<Buffer>(&value);
+      if (!b->contiguous()) b = &copies.emplace_back(b->contiguous_copy());
+      addresses.push_back(const_cast<std::byte*>(b->data()));
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      Buffer out = Buffer::allocate(outputs[i].dtype, outputs[i].dims);
+      if (i < shared.size() && shared[i]) {
+        std::memcpy(out.data(), addresses[*shared[i]], out.bytes());
+        addresses[*shared[i]] = out.data();
+      }
+      addresses.push_back(out.data());
+      results.emplace_back(std::move(out));
+    }
+    call(addresses.data());
     return results;
   }
 
  private:
-  struct Output {
-    DType dtype;
-    std::vector<std::int64_t> dims;
-  };
-  struct Arena {
-    explicit Arena(std::size_t size) : bytes(size), block(size == 0 ? nullptr : allocate_block(size)) {}
-    ~Arena() { free_block(block, bytes); }
-    Arena(const Arena&) = delete;
-    Arena& operator=(const Arena&) = delete;
-    std::size_t bytes;
-    void* block;
-  };
+  [[noreturn]] static void fail(std::int32_t status) {
+    if ((status & lacked_memory) != 0) throw MemoryError("a matrix product had no memory for its intermediate values.");
+    Context::throw_cancelled();
+  }
 
-  void check(std::span<const Value> inputs) const {
-    if (inputs.size() != inputs_.size())
-      throw RuntimeError(
-          fmt::format("a compiled program takes {} arrays, {} are given.", inputs_.size(), inputs.size()));
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const auto* b = std::get_if<Buffer>(&inputs[i]);
-      const Type& t = inputs_[i];
-      bool good = b != nullptr && b->dtype() == t.dtype && b->rank() == t.rank();
-      for (std::size_t k = 0; good && k < t.rank(); ++k) good = b->dims()[k] == t.shape[k].value();
-      if (!good)
-        throw RuntimeError(fmt::format("a compiled program takes {} as input {}, {} is given.", t.text(), i,
-                                       type_of(inputs[i]).text()));
+  void check(std::span<const Value> given) const {
+    if (given.size() != inputs.size())
+      throw RuntimeError(fmt::format("a compiled program takes {} arrays, {} are given.", inputs.size(), given.size()));
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const auto* b = std::get_if<Buffer>(&given[i]);
+      if (b == nullptr || b->dtype() != inputs[i].dtype || !std::ranges::equal(b->dims(), inputs[i].dims))
+        throw RuntimeError(fmt::format("a compiled program takes {} as input {}, {} is given.",
+                                       Type::array(inputs[i].dtype, Shape(inputs[i].dims)).text(), i,
+                                       type_of(given[i]).text()));
     }
   }
 
   std::shared_ptr<const NativeCode> code_;
   std::size_t arena_bytes_;
-  std::vector<Type> inputs_;
-  std::vector<Output> outputs_;
 };
 
-std::shared_ptr<const Executable> make_executable(const ProgramRef& program) {
+std::shared_ptr<const Executable> make_executable(const ProgramRef& program, const std::vector<bool>& donated) {
   const ProgramRef flat = run_passes(compile_passes(), program);
   const std::string reason = why_not_native(*flat);
   if (!reason.empty()) {
@@ -124,23 +166,36 @@ std::shared_ptr<const Executable> make_executable(const ProgramRef& program) {
       log_line(LogTopic::compile, fmt::format("by the reference evaluator: {}", reason));
     return std::make_shared<ReferenceExecutable>(program);
   }
-  return std::make_shared<NativeExecutable>(*flat, plan(*flat));
+  kernel::Function function = plan(*flat);
+  auto shared = share_donated(function, *flat, donated);
+  return std::make_shared<NativeExecutable>(*flat, function, std::move(shared));
 }
 
-// Executables by structural hash; one compilation a key at a time, others wait for it.
+// Executables by structural hash; one compilation a key at a time, others wait for it. In shards, so that threads that
+// compile different programs do not wait for each other.
 class ExecutableCache {
  public:
-  std::shared_ptr<const Executable> get(const ProgramRef& program) {
+  std::shared_ptr<const Executable> get(const ProgramRef& program, const std::vector<bool>& donated) {
+    Hasher h;
+    h(program->hash());
+    for (const bool d : donated) h(d);
+    const Hash128 key = h.finish();
+    Shard& shard = shards_[key.high % shards_.size()];
     std::shared_ptr<Entry> entry;
     {
-      const std::lock_guard lock(mutex_);
-      if (entries_.size() >= capacity) entries_.clear();
-      auto& slot = entries_[program->hash()];
-      if (!slot) slot = std::make_shared<Entry>();
-      entry = slot;
+      const std::lock_guard lock(shard.mutex);
+      auto found = shard.entries.find(key);
+      if (found == shard.entries.end()) {
+        if (shard.entries.size() >= capacity / shards_.size()) shard.entries.clear();
+        found = shard.entries.emplace(key, std::make_shared<Entry>()).first;
+      }
+      entry = found->second;
     }
     const std::lock_guard lock(entry->mutex);
-    if (!entry->executable) entry->executable = make_executable(program);
+    if (log_enabled(LogTopic::cache))
+      log_line(LogTopic::cache, fmt::format("{} @{} {}", entry->executable ? "found" : "not found", program->name(),
+                                            program->hash().hex()));
+    if (!entry->executable) entry->executable = make_executable(program, donated);
     return entry->executable;
   }
 
@@ -150,8 +205,11 @@ class ExecutableCache {
     std::mutex mutex;
     std::shared_ptr<const Executable> executable;
   };
-  std::mutex mutex_;
-  std::unordered_map<Hash128, std::shared_ptr<Entry>> entries_;
+  struct Shard {
+    std::mutex mutex;
+    std::unordered_map<Hash128, std::shared_ptr<Entry>> entries;
+  };
+  std::array<Shard, 16> shards_;
 };
 
 ExecutableCache& cache() {
@@ -159,12 +217,13 @@ ExecutableCache& cache() {
   return *all;
 }
 
-// One-eqn Programs of ops, by op, params and operand types.
+// One-eqn Programs of ops, by op, params and operand types. Each thread remembers those it used last, so that a
+// repeated op takes no lock.
 class OpCache {
  public:
   std::shared_ptr<const Executable> get(const OpInfo& op, const Params& params, std::span<const Value> operands) {
     Hasher h;
-    h(op.name);
+    h.word(reinterpret_cast<std::uintptr_t>(&op));
     params.hash(h);
     for (const Value& v : operands) {
       const auto* b = std::get_if<Buffer>(&v);
@@ -176,6 +235,16 @@ class OpCache {
       for (std::int64_t d : b->dims()) h(d);
     }
     const Hash128 key = h.finish();
+    Recent& recent = recent_[key.low % recent_.size()];
+    if (recent.key == key && recent.executable) return recent.executable;
+    recent.executable = find(key, op, params, operands);
+    recent.key = key;
+    return recent.executable;
+  }
+
+ private:
+  std::shared_ptr<const Executable> find(const Hash128& key, const OpInfo& op, const Params& params,
+                                         std::span<const Value> operands) {
     {
       const std::lock_guard lock(mutex_);
       if (const auto found = entries_.find(key); found != entries_.end()) return found->second;
@@ -188,14 +257,21 @@ class OpCache {
     return entries_.emplace(key, std::move(executable)).first->second;
   }
 
- private:
+  struct Recent {
+    Hash128 key;
+    std::shared_ptr<const Executable> executable;
+  };
+  static thread_local std::array<Recent, 256> recent_;
   std::mutex mutex_;
   std::unordered_map<Hash128, std::shared_ptr<const Executable>> entries_;
 };
+thread_local std::array<OpCache::Recent, 256> OpCache::recent_;
 
 }  // namespace
 
-std::shared_ptr<const Executable> compile(const ProgramRef& program) { return cache().get(program); }
+std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated) {
+  return cache().get(program, donated);
+}
 
 std::vector<Value> CompilingExecutor::run(const ProgramRef& program, std::span<const std::int64_t> sizes,
                                           std::span<const Value> inputs) {

@@ -26,23 +26,6 @@ bool is_loop(const Statement& s) {
   return std::holds_alternative<kernel::For>(s.held()) || std::holds_alternative<kernel::While>(s.held());
 }
 
-// Whether a nest reads a slot only at the elements that its own store of another slot corresponds to.
-bool reads_where_it_writes(const kernel::Nest& n, SlotId read, SlotId written, const Affine& moved) {
-  std::optional<Affine> store;
-  for (const kernel::Store& s : n.stores) {
-    if (s.slot != written) continue;
-    if (store || s.condition) return false;
-    store = affine(s.offset + to_expr(moved));
-    if (!store) return false;
-  }
-  bool good = store.has_value();
-  const auto check = [&](const Expr& load) {
-    if (load.node().id == read) good = good && affine(load.operand(0)) == store;
-  };
-  for (const kernel::Store& s : n.stores) visit_loads(s.offset, check), visit_loads(s.value, check);
-  return good;
-}
-
 class Forwarder {
  public:
   explicit Forwarder(kernel::Function& function) : f_(function), references_(function.slots.size()) {
@@ -115,5 +98,49 @@ class Forwarder {
 }  // namespace
 
 void forward_copies(kernel::Function& function) { Forwarder(function).run(); }
+
+bool reads_where_it_writes(const kernel::Nest& n, SlotId read, SlotId written, const Affine& moved) {
+  std::optional<Affine> store;
+  for (const kernel::Store& s : n.stores) {
+    if (s.slot != written) continue;
+    if (store || s.condition) return false;
+    store = affine(s.offset + to_expr(moved));
+    if (!store) return false;
+  }
+  bool good = store.has_value();
+  const auto check = [&](const Expr& load) {
+    if (load.node().id == read) good = good && affine(load.operand(0)) == store;
+  };
+  for (const kernel::Store& s : n.stores) {
+    visit_loads(s.offset, check), visit_loads(s.value, check);
+    if (s.condition) visit_loads(s.condition, check);
+  }
+  return good;
+}
+
+namespace {
+
+void drop_idle_copies(Block& statements) {
+  std::erase_if(statements, [](const Statement& s) {
+    const auto* c = std::get_if<Copy>(&s.held());
+    if (c == nullptr || c->from != c->to) return false;
+    const auto read = affine(c->from_offset);
+    return read && read == affine(c->to_offset);
+  });
+  for (Statement& s : statements) {
+    if (auto* f = std::get_if<kernel::For>(&s.held())) drop_idle_copies(f->body);
+    if (auto* w = std::get_if<kernel::While>(&s.held())) drop_idle_copies(w->before), drop_idle_copies(w->body);
+    if (auto* c = std::get_if<kernel::Switch>(&s.held()))
+      for (Block& b : c->branches) drop_idle_copies(b);
+    if (auto* b = std::get_if<kernel::Blocks>(&s.held())) drop_idle_copies(b->body), drop_idle_copies(b->tail);
+  }
+}
+
+}  // namespace
+
+void replace_slot(kernel::Function& function, SlotId from, SlotId to) {
+  kernel::MoveSlots({{from, {to, Expr(std::int64_t(0))}}}).block(function.body);
+  drop_idle_copies(function.body);
+}
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenon/ir/unify.h"
+#include "tenon/runtime/context.h"
 
 namespace tenon {
 namespace {
@@ -41,6 +42,7 @@ class Evaluation {
  private:
   void step(const Eqn& eqn) {
     const SourceOverride place(eqn.where);
+    Context::current().check();
     std::vector<Value> operands;
     for (Var v : eqn.in) operands.push_back(values_[v]);
     for (Var v : eqn.in)

@@ -26,15 +26,29 @@ Type type_of(const Value& value) {
   return Type::list(std::get<ListValue>(value).element);
 }
 
-Array::Array(Buffer buffer) : form_(std::move(buffer)) {}
-Array::Array(ListValue list) : form_(std::move(list)) {}
+Array::Array(ListValue list) : form_(std::make_shared<const ListValue>(std::move(list))) {}
+
+void Array::throw_no_value() const {
+  if (const Donated* d = donated())
+    throw RuntimeError(
+        fmt::format("Array: this array was donated to the jitted call at {}, which has reused its memory.",
+                    d->where.known() ? d->where.text() : "another place"),
+        "Use what that call returned, pass a copy, or leave this argument out of the option donate.");
+  throw TreeError("Array: this array was default-constructed and holds nothing.", "Give it a value before using it.");
+}
+
+Buffer Array::donate(const Source& where) {
+  Buffer held = std::move(std::get<Buffer>(form_));
+  form_ = Donated{where};
+  return held;
+}
 
 Type Array::type() const {
   if (const Traced* t = traced()) return Scope::of(*t).type(t->var);
   if (const Scalar* n = number()) return Type::array(n->dtype(), {});
   if (const Buffer* b = buffer()) return Type::array(b->dtype(), shape_of(*b));
   if (const ListValue* l = list()) return Type::list(l->element);
-  throw TreeError("Array: this array was default-constructed and holds nothing.", "Give it a value before using it.");
+  throw_no_value();
 }
 
 DType Array::dtype() const {
@@ -79,7 +93,7 @@ Value Array::value(const Source& where) const {
         "of "
         "if and while on values, or take the decision outside the traced function.");
   }
-  throw TreeError("Array: this array was default-constructed and holds nothing.", "Give it a value before using it.");
+  throw_no_value();
 }
 
 Buffer Array::to_buffer(const Source& where) const {

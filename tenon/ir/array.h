@@ -28,11 +28,16 @@ struct Traced {
   Var var;
 };
 
+// What stands in an array whose memory a call has taken over.
+struct Donated {
+  Source where;  // of the call
+};
+
 // Cheap to copy; a value. Reading a traced handle whose trace has ended throws LeakError.
 class Array {
  public:
   Array() = default;
-  Array(Buffer buffer);  // implicit: a buffer is an array
+  Array(Buffer buffer, bool weak = false) : form_(std::move(buffer)), weak_(weak) {}  // implicit: a buffer is an array
   Array(ListValue list);
   // A number is weakly typed: it takes the precision of what it meets.
   template <Number T>
@@ -50,11 +55,15 @@ class Array {
         const Source& where = std::source_location::current());
 
   bool empty() const { return std::holds_alternative<std::monostate>(form_); }  // default-constructed
-  bool concrete() const { return !traced() && !empty(); }
+  bool concrete() const { return !traced() && !empty() && !donated(); }
+  const Donated* donated() const { return std::get_if<Donated>(&form_); }
   const Traced* traced() const { return std::get_if<Traced>(&form_); }
   const Scalar* number() const { return std::get_if<Scalar>(&form_); }
   const Buffer* buffer() const { return std::get_if<Buffer>(&form_); }
-  const ListValue* list() const { return std::get_if<ListValue>(&form_); }
+  const ListValue* list() const {
+    const auto* held = std::get_if<std::shared_ptr<const ListValue>>(&form_);
+    return held == nullptr ? nullptr : held->get();
+  }
 
   Type type() const;
   DType dtype() const;
@@ -69,6 +78,9 @@ class Array {
     a.weak_ = weak;
     return a;
   }
+
+  // Gives its buffer away; every later use of this array throws RuntimeError, naming the place.
+  Buffer donate(const Source& where);
 
   // The concrete value; of a traced array, what was recorded so far is evaluated if the trace knows its inputs, else a
   // ConcretizationError names the op that made it.
@@ -94,7 +106,8 @@ class Array {
   std::span<const T> span(const Source& where = std::source_location::current()) const;
 
  private:
-  std::variant<std::monostate, Scalar, Traced, Buffer, ListValue> form_;
+  [[noreturn]] void throw_no_value() const;
+  std::variant<std::monostate, Scalar, Traced, Buffer, std::shared_ptr<const ListValue>, Donated> form_;
   bool weak_ = false;
 };
 

@@ -44,7 +44,7 @@ class Scalar {
 
  private:
   DType dtype_ = DType::bool_;
-  std::array<std::byte, 16> bits_{};
+  alignas(8) std::array<std::byte, 16> bits_{};  // generated code reads them in place
 };
 
 }  // namespace tenon

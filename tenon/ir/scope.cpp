@@ -114,7 +114,7 @@ Var Scope::capture(const Array& outer) {
 Var Scope::resolve(const Array& array) {
   if (const Traced* t = array.traced(); t != nullptr && t->scope == serial_) return t->var;
   if (const Scalar* n = array.number()) return literal(*n);
-  if (array.empty()) static_cast<void>(array.type());  // throws what to do
+  if (array.empty() || array.donated()) static_cast<void>(array.type());  // throws what to do
   return capture(array);
 }
 

@@ -311,6 +311,10 @@ void visit_slots(const Statement& s, const std::function<void(SlotId, bool write
     reads(r->offset), reads(r->value), reads(r->initial);
     for (const Store& store : r->stores) reads(store.offset), reads(store.value), visit(store.slot, true);
     visit(r->slot, true);
+    for (const Store& store : r->stores) {
+      reads(store.offset), reads(store.value);
+      visit(store.slot, true);
+    }
   } else if (const auto* c = std::get_if<Copy>(&s.held())) {
     reads(c->to_offset), reads(c->from_offset);
     visit(c->from, false), visit(c->to, true);

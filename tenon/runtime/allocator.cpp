@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <limits>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "tenon/base/error.h"
@@ -21,7 +22,9 @@ constexpr std::size_t padding = 64;
 constexpr std::size_t smallest = 128;
 constexpr std::size_t large = std::size_t(1) << 20;
 constexpr std::size_t huge_page = std::size_t(2) << 20;
-constexpr std::size_t thread_cache_blocks = 16;       // of each small class
+constexpr std::size_t thread_cache_blocks = 16;  // of each small class, or as many as these bytes hold
+constexpr std::size_t thread_cache_bytes = 128 << 10;
+constexpr std::ptrdiff_t counting_step = 64 << 10;
 constexpr std::size_t thread_cache_limit = 64 << 10;  // larger classes are shared
 constexpr std::size_t shared_cache_limit = std::size_t(1) << 30;
 constexpr int classes = 64 * 4;
@@ -86,29 +89,47 @@ SharedCache& shared_cache() {
   return *cache;
 }
 
+// Blocks that this thread freed, each holding the address of the next; and what it handed out since it last told the
+// others: small blocks touch nothing that threads share.
 class ThreadCache {
  public:
   ~ThreadCache() {
-    for (std::size_t i = 0; i < slots_.size(); ++i)
-      while (slots_[i].count > 0) shared_cache().give(slots_[i].blocks[--slots_[i].count], i);
+    for (std::size_t i = 0; i < lists_.size(); ++i)
+      while (void* block = take(i)) shared_cache().give(block, i);
+    count(0, true);
   }
   void* take(std::size_t index) {
-    Slot& slot = slots_[index];
-    return slot.count == 0 ? nullptr : slot.blocks[--slot.count];
+    List& list = lists_[index];
+    if (list.first == nullptr) return nullptr;
+    --list.count;
+    return std::exchange(list.first, *static_cast<void**>(list.first));
   }
   bool give(void* block, std::size_t index) {
-    Slot& slot = slots_[index];
-    if (slot.count == thread_cache_blocks) return false;
-    slot.blocks[slot.count++] = block;
+    List& list = lists_[index];
+    if (list.count >= std::max(thread_cache_blocks, thread_cache_bytes / class_bytes(index))) return false;
+    *static_cast<void**>(block) = list.first;
+    list.first = block;
+    ++list.count;
     return true;
+  }
+  void count(std::ptrdiff_t bytes, bool now = false) {
+    uncounted_ += bytes;
+    if (!now && uncounted_ < counting_step && uncounted_ > -counting_step) return;
+    const std::size_t sum = live.fetch_add(static_cast<std::size_t>(uncounted_), std::memory_order_relaxed) +
+                            static_cast<std::size_t>(uncounted_);
+    uncounted_ = 0;
+    for (std::size_t old = peak.load(std::memory_order_relaxed);
+         static_cast<std::ptrdiff_t>(sum - old) > 0 && !peak.compare_exchange_weak(old, sum);) {
+    }
   }
 
  private:
-  struct Slot {
+  struct List {
+    void* first = nullptr;
     std::size_t count = 0;
-    std::array<void*, thread_cache_blocks> blocks;
   };
-  std::array<Slot, 17 * 4> slots_;  // classes up to thread_cache_limit
+  std::array<List, 17 * 4> lists_;  // classes up to thread_cache_limit
+  std::ptrdiff_t uncounted_ = 0;
 };
 
 thread_local ThreadCache thread_cache;
@@ -146,16 +167,14 @@ void* allocate_block(std::size_t bytes) {
   void* block = size <= thread_cache_limit ? thread_cache.take(index) : nullptr;
   if (block == nullptr) block = shared_cache().take(index);
   if (block == nullptr) block = from_system(size);
-  const std::size_t now = live.fetch_add(size, std::memory_order_relaxed) + size;
-  for (std::size_t old = peak.load(std::memory_order_relaxed); old < now && !peak.compare_exchange_weak(old, now);) {
-  }
+  thread_cache.count(static_cast<std::ptrdiff_t>(size));
   return block;
 }
 
 void free_block(void* block, std::size_t bytes) noexcept {
   if (block == nullptr) return;
   const std::size_t index = class_of(bytes + padding), size = class_bytes(index);
-  live.fetch_sub(size, std::memory_order_relaxed);
+  thread_cache.count(-static_cast<std::ptrdiff_t>(size));
   if (size <= thread_cache_limit && thread_cache.give(block, index)) return;
   shared_cache().give(block, index);
 }

@@ -7,6 +7,7 @@
 
 namespace tenon {
 
+// Small blocks are counted from time to time: the first two are right to within 64 KiB a thread.
 struct MemoryStatistics {
   std::size_t live_bytes;    // handed out
   std::size_t peak_bytes;    // the most that was ever handed out

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <new>
 
 #include "tenon/runtime/allocator.h"
 
 namespace tenon {
 namespace {
-
-// A finite address for arrays without elements.
-alignas(64) std::byte empty_block[128];
 
 std::int64_t checked_elements(std::span<const std::int64_t> dims) {
   std::int64_t elements = 1;
@@ -25,6 +24,26 @@ std::int64_t checked_elements(std::span<const std::int64_t> dims) {
   if (zero) return 0;
   if (overflow) throw MemoryError("an array of more than 2^63 elements was asked for.", "Check the sizes.");
   return elements;
+}
+
+void write_contiguous_strides(DType dtype, std::span<const std::int64_t> dims, std::int64_t* strides) {
+  auto stride = static_cast<std::int64_t>(size_of(dtype));
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    stride *= std::max<std::int64_t>(dims[axis], 1);
+  }
+}
+
+bool row_major(BufferBody& body) {
+  const std::int64_t *dims = body.extents(), *strides = dims + body.rank;
+  auto stride = static_cast<std::int64_t>(size_of(body.dtype));
+  bool same = true;
+  for (std::size_t axis = body.rank; axis-- > 0;) {
+    if (dims[axis] == 0) return true;
+    same = same && (dims[axis] == 1 || strides[axis] == stride);
+    stride *= dims[axis];
+  }
+  return same;
 }
 
 // Calls f(offset of `to`, offset of `from`) for each element, in row-major order.
@@ -48,44 +67,42 @@ void for_each_element(const Buffer& to, const Buffer& from, F&& f) {
 
 }  // namespace
 
-Extents::Extents(std::span<const std::int64_t> values) : rank_(static_cast<std::uint32_t>(values.size())) {
-  if (values.size() > inline_.size()) heap_ = std::make_unique<std::int64_t[]>(values.size());
-  std::copy(values.begin(), values.end(), data());
-}
-
 std::vector<std::int64_t> contiguous_strides(DType dtype, std::span<const std::int64_t> dims) {
   std::vector<std::int64_t> strides(dims.size());
-  auto stride = static_cast<std::int64_t>(size_of(dtype));
-  for (std::size_t axis = dims.size(); axis-- > 0;) {
-    strides[axis] = stride;
-    stride *= std::max<std::int64_t>(dims[axis], 1);
-  }
+  write_contiguous_strides(dtype, dims, strides.data());
   return strides;
 }
 
+// The body's extents, and the elements from a multiple of 64 bytes on.
+BufferBody* Buffer::make_body(DType dtype, std::span<const std::int64_t> dims, std::size_t element_bytes) {
+  if (dims.size() > std::numeric_limits<std::uint16_t>::max())
+    throw ShapeError(fmt::format("an array with {} axes was asked for.", dims.size()), "Reshape it to fewer axes.");
+  const std::size_t head = (sizeof(BufferBody) + 2 * dims.size() * sizeof(std::int64_t) + 63) / 64 * 64;
+  const std::size_t bytes = head + element_bytes;
+  void* block = allocate_block(bytes);
+  auto* body = new (block) BufferBody;
+  body->rank = static_cast<std::uint16_t>(dims.size());
+  body->dtype = dtype;
+  body->data = static_cast<std::byte*>(block) + head;
+  body->block_bytes = bytes;
+  std::ranges::copy(dims, body->extents());
+  return body;
+}
+
+void Buffer::destroy(BufferBody* body) noexcept {
+  const std::size_t bytes = body->block_bytes;
+  body->~BufferBody();
+  free_block(body, bytes);
+}
+
 Buffer Buffer::allocate(DType dtype, std::span<const std::int64_t> dims) {
-  Buffer buffer;
-  buffer.dtype_ = dtype;
   const std::int64_t elements = checked_elements(dims);
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(size_of(dtype)), &bytes))
     throw MemoryError("an array of more than 2^63 bytes was asked for.", "Check the sizes.");
-  buffer.dims_ = Extents(dims);
-  buffer.strides_ = Extents(dims);
-  auto stride = static_cast<std::int64_t>(size_of(dtype));
-  for (std::size_t axis = dims.size(); axis-- > 0;) {
-    buffer.strides_.data()[axis] = stride;
-    stride *= std::max<std::int64_t>(dims[axis], 1);
-  }
-  if (bytes == 0) {
-    buffer.data_ = empty_block;
-    return buffer;
-  }
-  const auto size = static_cast<std::size_t>(bytes);
-  void* block = allocate_block(size);
-  buffer.storage_ = std::shared_ptr<void>(block, [size](void* p) { free_block(p, size); });
-  buffer.data_ = static_cast<std::byte*>(block);
-  return buffer;
+  BufferBody* body = make_body(dtype, dims, static_cast<std::size_t>(bytes));
+  write_contiguous_strides(dtype, dims, body->extents() + dims.size());
+  return Buffer(body);
 }
 
 Buffer Buffer::zeros(DType dtype, std::span<const std::int64_t> dims) {
@@ -101,14 +118,14 @@ Buffer Buffer::borrow(void* data, DType dtype, std::span<const std::int64_t> dim
                      "Give one stride an axis, in bytes.");
   const std::int64_t elements = checked_elements(dims);
   if (data == nullptr && elements > 0) throw RuntimeError("borrow: a null pointer to elements.");
-  Buffer buffer;
-  buffer.storage_ = std::move(keep);
-  buffer.data_ = elements == 0 ? empty_block : static_cast<std::byte*>(data);
-  buffer.dtype_ = dtype;
-  buffer.writable_ = writable;
-  buffer.dims_ = Extents(dims);
-  buffer.strides_ = Extents(strides);
-  return buffer;
+  static const auto& somebody = *new std::shared_ptr<void>(std::make_shared<int>());
+  BufferBody* body = make_body(dtype, dims, 0);
+  if (elements > 0) body->data = static_cast<std::byte*>(data);
+  body->keep = keep ? std::move(keep) : somebody;  // not ours in any case
+  body->writable = writable;
+  std::ranges::copy(strides, body->extents() + dims.size());
+  body->contiguous = row_major(*body);
+  return Buffer(body);
 }
 
 std::int64_t Buffer::elements() const {
@@ -117,34 +134,26 @@ std::int64_t Buffer::elements() const {
   return elements;
 }
 
-bool Buffer::contiguous() const {
-  auto stride = static_cast<std::int64_t>(size_of(dtype_));
-  if (elements() == 0) return true;
-  for (std::size_t axis = rank(); axis-- > 0;) {
-    if (dims()[axis] != 1 && strides()[axis] != stride) return false;
-    stride *= dims()[axis];
-  }
-  return true;
-}
-
 Buffer Buffer::contiguous_copy() const {
-  Buffer copy = allocate(dtype_, dims());
+  Buffer copy = allocate(dtype(), dims());
   copy_into(copy, *this);
   return copy;
 }
 
 Buffer Buffer::view(DType dtype, std::span<const std::int64_t> dims, std::span<const std::int64_t> strides,
                     std::int64_t offset) const {
-  Buffer other = *this;
-  other.dtype_ = dtype;
-  other.dims_ = Extents(dims);
-  other.strides_ = Extents(strides);
-  other.data_ += offset;
+  BufferBody* body = make_body(dtype, dims, 0);
+  Buffer other(body);
+  body->data = body_->data + offset;
+  body->writable = body_->writable;
+  body->keep = body_->keep ? body_->keep : std::make_shared<Buffer>(*this);
+  std::ranges::copy(strides, body->extents() + dims.size());
+  body->contiguous = row_major(*body);
   return other;
 }
 
 void Buffer::throw_dtype(DType wanted) const {
-  throw DTypeError(fmt::format("elements of {} were asked for as {}.", name(dtype_), name(wanted)),
+  throw DTypeError(fmt::format("elements of {} were asked for as {}.", name(dtype()), name(wanted)),
                    "Convert the array first.");
 }
 

@@ -1,12 +1,13 @@
 // Buffer: a value-semantic handle of strided memory. Knows no IR.
 #pragma once
 
-#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "tenon/base/dtype.h"
@@ -21,28 +22,34 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-// Sizes or strides of a buffer: up to six axes in place, more on the heap.
-class Extents {
- public:
-  Extents() = default;
-  explicit Extents(std::span<const std::int64_t> values);
-  Extents(const Extents& other) : Extents(other.span()) {}
-  Extents(Extents&&) noexcept = default;
-  Extents& operator=(const Extents& other) { return *this = Extents(other.span()); }
-  Extents& operator=(Extents&&) noexcept = default;
-  std::span<const std::int64_t> span() const { return {heap_ ? heap_.get() : inline_.data(), rank_}; }
-  std::int64_t* data() { return heap_ ? heap_.get() : inline_.data(); }
-  std::size_t rank() const { return rank_; }
-
- private:
-  std::uint32_t rank_ = 0;
-  std::array<std::int64_t, 6> inline_;
-  std::unique_ptr<std::int64_t[]> heap_;
+// What copies of a buffer share. Of memory of our own, the elements stand behind it in the same block: one block an
+// array.
+struct BufferBody {
+  std::atomic<std::uint32_t> owners{1};
+  std::uint16_t rank = 0;
+  DType dtype = DType::f32;
+  bool writable = true;
+  bool contiguous = true;  // row-major without gaps
+  std::byte* data = nullptr;
+  std::size_t block_bytes = 0;  // of the block that holds this
+  std::shared_ptr<void> keep;   // what owns the elements, where they are not in this block
+  std::int64_t* extents() { return reinterpret_cast<std::int64_t*>(this + 1); }  // sizes, then strides
 };
 
 class Buffer {
  public:
   Buffer() = default;  // no storage
+  Buffer(const Buffer& other) noexcept : body_(other.body_) {
+    if (body_ != nullptr) body_->owners.fetch_add(1, std::memory_order_relaxed);
+  }
+  Buffer(Buffer&& other) noexcept : body_(std::exchange(other.body_, nullptr)) {}
+  Buffer& operator=(Buffer other) noexcept {
+    std::swap(body_, other.body_);
+    return *this;
+  }
+  ~Buffer() {
+    if (body_ != nullptr) release(body_);
+  }
   // Contiguous in row-major order, uninitialised. Throws ShapeError on a negative size, MemoryError where it does not
   // fit.
   static Buffer allocate(DType dtype, std::span<const std::int64_t> dims);
@@ -54,17 +61,20 @@ class Buffer {
   static Buffer borrow(void* data, DType dtype, std::span<const std::int64_t> dims,
                        std::span<const std::int64_t> strides, std::shared_ptr<void> keep, bool writable);
 
-  explicit operator bool() const { return data_ != nullptr; }
-  DType dtype() const { return dtype_; }
+  explicit operator bool() const { return body_ != nullptr; }
+  DType dtype() const { return body_ == nullptr ? DType::f32 : body_->dtype; }
   Device device() const { return {}; }
-  std::size_t rank() const { return dims_.rank(); }
-  std::span<const std::int64_t> dims() const { return dims_.span(); }
-  std::span<const std::int64_t> strides() const { return strides_.span(); }  // in bytes
+  std::size_t rank() const { return body_ == nullptr ? 0 : body_->rank; }
+  // These live as long as any copy of the buffer. Strides in bytes.
+  std::span<const std::int64_t> dims() const { return {body_ == nullptr ? nullptr : body_->extents(), rank()}; }
+  std::span<const std::int64_t> strides() const {
+    return {body_ == nullptr ? nullptr : body_->extents() + body_->rank, rank()};
+  }
   std::int64_t elements() const;
-  std::size_t bytes() const { return static_cast<std::size_t>(elements()) * size_of(dtype_); }
+  std::size_t bytes() const { return static_cast<std::size_t>(elements()) * size_of(dtype()); }
 
-  std::byte* data() { return data_; }
-  const std::byte* data() const { return data_; }
+  std::byte* data() { return body_ == nullptr ? nullptr : body_->data; }
+  const std::byte* data() const { return body_ == nullptr ? nullptr : body_->data; }
   template <Element T>
   T* as() {
     return reinterpret_cast<T*>(checked(*dtype_of<T>));
@@ -74,26 +84,34 @@ class Buffer {
     return reinterpret_cast<const T*>(checked(*dtype_of<T>));
   }
 
-  bool writable() const { return writable_; }
-  bool contiguous() const;  // row-major without gaps
+  bool writable() const { return body_ == nullptr || body_->writable; }
+  bool contiguous() const { return body_ == nullptr || body_->contiguous; }  // row-major without gaps
   Buffer contiguous_copy() const;
-  bool unique() const { return writable_ && storage_.use_count() == 1; }  // the only owner: may be donated
+  // The only handle of memory of our own: nobody would notice a change of it.
+  bool unique() const {
+    return body_ != nullptr && body_->owners.load(std::memory_order_acquire) == 1 && !body_->keep && body_->writable;
+  }
+  bool ours() const { return body_ != nullptr && !body_->keep; }  // neither borrowed nor a view
   // Shares the storage; the bytes from `offset` on must hold what dims and strides reach.
   Buffer view(DType dtype, std::span<const std::int64_t> dims, std::span<const std::int64_t> strides,
               std::int64_t offset) const;
 
  private:
+  explicit Buffer(BufferBody* body) : body_(body) {}
+  static void release(BufferBody* body) noexcept {
+    // The last owner needs no atomic write: nobody else can take part any more.
+    if (body->owners.load(std::memory_order_acquire) == 1 || body->owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      destroy(body);
+  }
+  static void destroy(BufferBody* body) noexcept;
+  static BufferBody* make_body(DType dtype, std::span<const std::int64_t> dims, std::size_t element_bytes);
   std::byte* checked(DType wanted) const {
-    if (wanted != dtype_) throw_dtype(wanted);
-    return data_;
+    if (wanted != dtype()) throw_dtype(wanted);
+    return body_ == nullptr ? nullptr : body_->data;
   }
   [[noreturn]] void throw_dtype(DType wanted) const;
 
-  std::shared_ptr<void> storage_;
-  std::byte* data_ = nullptr;
-  DType dtype_ = DType::f32;
-  bool writable_ = true;
-  Extents dims_, strides_;
+  BufferBody* body_ = nullptr;
 };
 
 // Copies between buffers of equal dims and dtype, whatever their strides.

@@ -1,11 +1,15 @@
 #include "tenon/compile/cpu/function_emitter.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <set>
 
+#include "tenon/compile/codegen.h"
+#include "tenon/compile/cost.h"
 #include "tenon/compile/cpu/work.h"
 #include "tenon/kernel/rows.h"
 #include "tenon/runtime/products.h"
@@ -32,7 +36,8 @@ class FunctionEmitter {
  public:
   FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target, llvm::Function* function)
       : FunctionEmitter(module, f, target, function, nullptr) {
-    Frame frame{function->getArg(0), function->getArg(1), b_.CreateAlloca(b_.getInt32Ty()), {}, {}};
+    Frame frame{
+        function->getArg(0), function->getArg(1), function->getArg(2), b_.CreateAlloca(b_.getInt32Ty()), {}, {}};
     b_.CreateStore(b_.getInt32(0), frame.failed);
     std::set<SlotId> own;
     find_own(f.body, own);
@@ -51,7 +56,7 @@ class FunctionEmitter {
   using SlotId = kernel::SlotId;
   // What code needs of its surroundings: a parallel body is a function of its own, that gets them through memory.
   struct Frame {
-    Value *arguments, *arena, *failed;  // `failed`: not 0 once a call has run out of memory
+    Value *arguments, *arena, *cancelled, *failed;  // `failed`: not 0 once a call has run out of memory
     std::map<SlotId, Value*> locals;
     std::map<std::uint32_t, Value*> vars;
   };
@@ -125,17 +130,55 @@ class FunctionEmitter {
   void block(const kernel::Block& statements) {
     for (const kernel::Statement& s : statements) {
       e_.forget();
+      const double before = std::exchange(unpolled_, nanoseconds(s));
       std::visit([&](const auto& held) { emit(held); }, s.held());
+      unpolled_ = before;
     }
     e_.forget();
   }
 
-  // for (i = 0; i < limit; i += step) body(i)
+  // --- being cancelled ---
+  static constexpr double poll_interval = 1e6;      // at most that many estimated nanoseconds
+  static constexpr std::int64_t poll_steps = 1000;  // of a loop whose steps may take longer than estimated
+
+  // Returns from the function where it is to stop. The callers of a parallel body find out at their own next poll.
+  void poll() {
+    auto* flag = b_.CreateAlignedLoad(b_.getInt32Ty(), frame_.cancelled, llvm::Align(4));
+    flag->setAtomic(llvm::AtomicOrdering::Monotonic);
+    auto* stop = llvm::BasicBlock::Create(b_.getContext(), "cancelled", function_);
+    auto* on = llvm::BasicBlock::Create(b_.getContext(), "on", function_);
+    b_.CreateCondBr(b_.CreateICmpEQ(flag, b_.getInt32(0)), on, stop,
+                    llvm::MDBuilder(b_.getContext()).createBranchWeights(1 << 20, 1));
+    b_.SetInsertPoint(stop);
+    if (function_->getReturnType()->isVoidTy())
+      b_.CreateRetVoid();
+    else
+      b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(was_cancelled)));
+    b_.SetInsertPoint(on);
+  }
+
+  // for (i = start; i < limit; i += step) body(i), in groups with a poll before each where all of it takes long.
   template <class Body>
   void loop(std::int64_t limit, std::int64_t step, Body body, std::int64_t start = 0) {
     if (start >= limit) return;
-    loop_from(b_.getInt64(static_cast<std::uint64_t>(start)), b_.getInt64(static_cast<std::uint64_t>(limit)), step,
-              body);
+    const auto number = [&](std::int64_t i) { return b_.getInt64(static_cast<std::uint64_t>(i)); };
+    const std::int64_t steps = (limit - start + step - 1) / step;
+    const double before = unpolled_, each = before / static_cast<double>(steps);
+    if (before < poll_interval) return loop_from(number(start), number(limit), step, body);
+    const std::int64_t group =
+        std::min(steps, std::max<std::int64_t>(1, static_cast<std::int64_t>(poll_interval / each)));
+    unpolled_ = each < poll_interval ? 0 : each;
+    in_groups(start, limit, group * step, [&](Value* from, Value* to) { loop_from(from, to, step, body); });
+    unpolled_ = before;
+  }
+  template <class Group>
+  void in_groups(std::int64_t start, std::int64_t limit, std::int64_t width, Group group) {
+    const auto number = [&](std::int64_t i) { return b_.getInt64(static_cast<std::uint64_t>(i)); };
+    loop_from(number(start), number(limit), width, [&](Value* from) {
+      poll();
+      Value* to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(from, number(width)), number(limit));
+      group(from, to);
+    });
   }
   // At least once.
   template <class Body>
@@ -623,11 +666,19 @@ class FunctionEmitter {
   }
 
   void emit(const kernel::For& f) {
-    loop(f.count, 1, [&](Value* i) {
+    if (f.count == 0) return;
+    const auto body = [&](Value* i) {
       e_.set(f.var, i);
       frame_.vars.insert_or_assign(f.var, i);
       block(f.body);
-    });
+    };
+    const double each = unpolled_ / static_cast<double>(f.count);
+    const auto group = static_cast<std::int64_t>(
+        std::clamp(poll_interval / std::max(each, 1e-3), 1.0, static_cast<double>(poll_steps)));
+    if (f.count <= group)
+      loop_from(b_.getInt64(0), b_.getInt64(static_cast<std::uint64_t>(f.count)), 1, body);
+    else
+      in_groups(0, f.count, group, [&](Value* from, Value* to) { loop_from(from, to, 1, body); });
     frame_.vars.erase(f.var);
   }
 
@@ -635,12 +686,25 @@ class FunctionEmitter {
     auto* head = llvm::BasicBlock::Create(b_.getContext(), "while", function_);
     auto* body = llvm::BasicBlock::Create(b_.getContext(), "body", function_);
     auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+    // A power of two of steps between polls.
+    const auto group = static_cast<std::uint32_t>(
+        std::clamp(poll_interval / std::max(unpolled_, 1e-3), 1.0, static_cast<double>(poll_steps)));
+    const std::uint32_t mask = std::bit_ceil(group) - 1;
+    llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    auto* steps = at_entry.CreateAlloca(b_.getInt32Ty());
+    b_.CreateStore(b_.getInt32(0), steps);
     b_.CreateBr(head);
     b_.SetInsertPoint(head);
     block(w.before);
     b_.CreateCondBr(e_.scalar(w.condition), body, after);
     b_.SetInsertPoint(body);
     block(w.body);
+    auto* look = llvm::BasicBlock::Create(b_.getContext(), "look", function_);
+    Value* done = b_.CreateAdd(b_.CreateLoad(b_.getInt32Ty(), steps), b_.getInt32(1));
+    b_.CreateStore(done, steps);
+    b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(done, b_.getInt32(mask)), b_.getInt32(0)), look, head);
+    b_.SetInsertPoint(look);
+    poll();
     b_.CreateBr(head);
     b_.SetInsertPoint(after);
   }
@@ -695,7 +759,7 @@ class FunctionEmitter {
     visit_slots(blocks, [&](SlotId slot, bool) {
       if (frame_.locals.contains(slot)) used.insert(slot);
     });
-    const auto words = 3 + used.size() + frame_.vars.size();
+    const auto words = 4 + used.size() + frame_.vars.size();
     auto* type = llvm::ArrayType::get(b_.getInt64Ty(), words);
     llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
     Value* memory = at_entry.CreateAlloca(type);
@@ -705,7 +769,7 @@ class FunctionEmitter {
       Value* from = inside.b_.CreateConstInBoundsGEP2_32(type, inside.function_->getArg(0), 0, at++);
       return inside.b_.CreateLoad(value->getType(), from);
     };
-    Frame frame{pass(frame_.arguments), pass(frame_.arena), pass(frame_.failed), {}, {}};
+    Frame frame{pass(frame_.arguments), pass(frame_.arena), pass(frame_.cancelled), pass(frame_.failed), {}, {}};
     for (const SlotId slot : used) frame.locals.emplace(slot, pass(frame_.locals.at(slot)));
     for (const auto& [var, value] : frame_.vars) frame.vars.emplace(var, pass(value));
     inside.parallel_ = true;
@@ -729,6 +793,7 @@ class FunctionEmitter {
     };
     when(b_.CreateICmpSLT(begin, limit), [&] {
       loop_from(begin, limit, 1, [&](Value* i) {
+        poll();
         e_.set(blocks.var, i);
         block(blocks.body);
       });
@@ -745,6 +810,7 @@ class FunctionEmitter {
   Frame frame_{};
   bool parallel_ = false, streams_ = false;
   std::set<SlotId> read_;  // slots that anything reads
+  double unpolled_ = 0;    // estimated nanoseconds of what is being emitted, and does not poll yet
   Builder b_;
   ExprEmitter e_;
 };
@@ -754,9 +820,9 @@ class FunctionEmitter {
 void emit_function(llvm::Module& module, const kernel::Function& f, const Target& target, const std::string& name) {
   auto& context = module.getContext();
   auto* pointer = llvm::PointerType::getUnqual(context);
-  auto* function =
-      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getInt32Ty(context), {pointer, pointer}, false),
-                             llvm::Function::ExternalLinkage, name, module);
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getInt32Ty(context), {pointer, pointer, pointer}, false),
+      llvm::Function::ExternalLinkage, name, module);
   function->setDoesNotThrow();
   function->addFnAttr("target-cpu", target.cpu);
   function->addFnAttr("target-features", target.features);

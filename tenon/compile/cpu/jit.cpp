@@ -103,7 +103,7 @@ void optimise(llvm::Module& module) {
 
 struct Code : NativeCode {
   Code(llvm::orc::ResourceTrackerSP owner, llvm::orc::ExecutorAddr address) : tracker(std::move(owner)) {
-    entry = address.toPtr<std::int32_t (*)(void* const*, void*)>();
+    entry = address.toPtr<decltype(entry)>();
     release = [](NativeCode* code) { delete static_cast<Code*>(code); };
   }
   ~Code() { llvm::consumeError(tracker->remove()); }
