@@ -189,10 +189,11 @@ void check_target(const Array& a, const Type& type, std::size_t i,
     throw RuntimeError(fmt::format("into: {} is {}, which is no array in memory.", name(),
                                    a.number() != nullptr ? "a number" : a.type().text()),
                        "Give an array that was allocated, such as an earlier result, or an empty one.");
-  if (a.dtype() != type.dtype)
+  const auto same_size = [](std::int64_t size, const Dim& d) { return d == Dim(size); };
+  if (b->dtype() != type.dtype)
     throw DTypeError(fmt::format("into: {} is {}, the function gives {}.", name(), a.type().text(), type.text()),
                      "Give an array of that dtype, or an empty one.");
-  if (a.shape() != type.shape)
+  if (!std::ranges::equal(b->dims(), type.shape.dims(), same_size))
     throw ShapeError(fmt::format("into: {} is {}, the function gives {}.", name(), a.type().text(), type.text()),
                      "Give an array of that shape, or an empty one.");
   if (!b->writable())

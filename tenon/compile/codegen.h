@@ -20,6 +20,7 @@ struct NativeCode {
 
 inline constexpr std::int32_t lacked_memory = 1;  // a call of the runtime had no memory for its intermediate values
 inline constexpr std::int32_t was_cancelled = 2;
+inline constinit const std::atomic<std::uint32_t> never_cancelled{0};  // for code that nobody stops
 
 // Throws CompileError.
 std::shared_ptr<const NativeCode> compile_native(const kernel::Function& function);

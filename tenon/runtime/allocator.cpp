@@ -35,7 +35,7 @@ std::size_t class_of(std::size_t bytes) {
   const int top = std::bit_width(size) - 1;  // 2^top <= size
   return static_cast<std::size_t>(top) * 4 + ((size >> (top - 2)) & 3);
 }
-std::size_t class_bytes(std::size_t index) {
+constexpr std::size_t class_bytes(std::size_t index) {
   const std::size_t top = index / 4;
   return (std::size_t(1) << top) + ((index % 4 + 1) << (top - 2));
 }
@@ -89,6 +89,14 @@ SharedCache& shared_cache() {
   return *cache;
 }
 
+void count_now(std::ptrdiff_t bytes) {
+  const std::size_t sum =
+      live.fetch_add(static_cast<std::size_t>(bytes), std::memory_order_relaxed) + static_cast<std::size_t>(bytes);
+  for (std::size_t old = peak.load(std::memory_order_relaxed);
+       static_cast<std::ptrdiff_t>(sum - old) > 0 && !peak.compare_exchange_weak(old, sum);) {
+  }
+}
+
 // Blocks that this thread freed, each holding the address of the next; and what it handed out since it last told the
 // others: small blocks touch nothing that threads share.
 class ThreadCache {
@@ -106,7 +114,7 @@ class ThreadCache {
   }
   bool give(void* block, std::size_t index) {
     List& list = lists_[index];
-    if (list.count >= std::max(thread_cache_blocks, thread_cache_bytes / class_bytes(index))) return false;
+    if (list.count >= most[index]) return false;
     *static_cast<void**>(block) = list.first;
     list.first = block;
     ++list.count;
@@ -115,12 +123,7 @@ class ThreadCache {
   void count(std::ptrdiff_t bytes, bool now = false) {
     uncounted_ += bytes;
     if (!now && uncounted_ < counting_step && uncounted_ > -counting_step) return;
-    const std::size_t sum = live.fetch_add(static_cast<std::size_t>(uncounted_), std::memory_order_relaxed) +
-                            static_cast<std::size_t>(uncounted_);
-    uncounted_ = 0;
-    for (std::size_t old = peak.load(std::memory_order_relaxed);
-         static_cast<std::ptrdiff_t>(sum - old) > 0 && !peak.compare_exchange_weak(old, sum);) {
-    }
+    count_now(std::exchange(uncounted_, 0));
   }
 
  private:
@@ -128,11 +131,38 @@ class ThreadCache {
     void* first = nullptr;
     std::size_t count = 0;
   };
-  std::array<List, 17 * 4> lists_;  // classes up to thread_cache_limit
+  static constexpr std::size_t small_classes = 17 * 4;  // up to thread_cache_limit
+  static constexpr auto most = [] {
+    std::array<std::size_t, small_classes> counts{};
+    for (std::size_t i = 8; i < counts.size(); ++i)
+      counts[i] = std::max(thread_cache_blocks, thread_cache_bytes / class_bytes(i));
+    return counts;
+  }();
+  std::array<List, small_classes> lists_;
   std::ptrdiff_t uncounted_ = 0;
 };
 
-thread_local ThreadCache thread_cache;
+// Found by a pointer, which costs a load; the object itself is looked at when the thread begins and ends.
+thread_local ThreadCache* mine [[gnu::tls_model("initial-exec")]] = nullptr;
+thread_local bool ended [[gnu::tls_model("initial-exec")]] = false;
+
+ThreadCache* begin_thread() {
+  static thread_local struct Owner {
+    ThreadCache cache;
+    ~Owner() {
+      mine = nullptr;
+      ended = true;
+    }
+  } owner;
+  if (!ended) mine = &owner.cache;
+  return mine;
+}
+// Null while the thread ends.
+ThreadCache* thread_cache() {
+  if (mine != nullptr) [[likely]]
+    return mine;
+  return ended ? nullptr : begin_thread();
+}
 
 // What the cache keeps for reuse is given back before anything is refused.
 void* from_system(std::size_t bytes) {
@@ -164,18 +194,27 @@ void* allocate_block(std::size_t bytes) {
   if (bytes > std::numeric_limits<std::size_t>::max() / 4)
     throw MemoryError("an array larger than the address space was asked for.", "Check the sizes.");
   const std::size_t index = class_of(bytes + padding), size = class_bytes(index);
-  void* block = size <= thread_cache_limit ? thread_cache.take(index) : nullptr;
+  ThreadCache* cache = thread_cache();
+  void* block = size <= thread_cache_limit && cache != nullptr ? cache->take(index) : nullptr;
   if (block == nullptr) block = shared_cache().take(index);
   if (block == nullptr) block = from_system(size);
-  thread_cache.count(static_cast<std::ptrdiff_t>(size));
+  if (cache != nullptr)
+    cache->count(static_cast<std::ptrdiff_t>(size));
+  else
+    count_now(static_cast<std::ptrdiff_t>(size));
   return block;
 }
 
 void free_block(void* block, std::size_t bytes) noexcept {
   if (block == nullptr) return;
   const std::size_t index = class_of(bytes + padding), size = class_bytes(index);
-  thread_cache.count(-static_cast<std::ptrdiff_t>(size));
-  if (size <= thread_cache_limit && thread_cache.give(block, index)) return;
+  ThreadCache* cache = thread_cache();
+  if (cache == nullptr) {
+    count_now(-static_cast<std::ptrdiff_t>(size));
+    return shared_cache().give(block, index);
+  }
+  cache->count(-static_cast<std::ptrdiff_t>(size));
+  if (size <= thread_cache_limit && cache->give(block, index)) return;
   shared_cache().give(block, index);
 }
 

@@ -1,30 +1,9 @@
 // What warmed calls allocate: their results, and into() nothing. This program counts every call of operator new.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "tenon/runtime/allocator.h"
 #include "tenon/tenon.h"
-
-namespace {
-std::size_t news = 0;
-}
-
-void* operator new(std::size_t size) {
-  ++news;
-  if (void* block = std::malloc(size)) return block;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  ++news;
-  if (void* block = std::aligned_alloc(static_cast<std::size_t>(alignment), (size + 63) / 64 * 64)) return block;
-  throw std::bad_alloc();
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+#include "tests/calls/counting_new.h"
 
 namespace tn = tenon;
 using tn::Array;
@@ -53,15 +32,19 @@ Arm example(int n) {
 template <class F>
 std::size_t news_of(F f) {
   for (int i = 0; i < 3; ++i) f();
-  const std::size_t before = news;
+  const std::size_t before = counted_news;
   f();
-  return news - before;
+  return counted_news - before;
 }
 
 }  // namespace
 
 TEST(Allocations, TheCountCounts) {
-  EXPECT_EQ(news_of([] { std::vector<int> v(3); }), 1u);
+  EXPECT_EQ(news_of([] {
+              auto v = std::make_unique<std::vector<int>>(3);
+              EXPECT_EQ(v->size(), 3u);
+            }),
+            2u);
 }
 
 // Arrays come from the allocator of buffers, one block each: a call has no use for the heap.
@@ -97,7 +80,8 @@ TEST(Allocations, OfInto) {
 // user-code.md 2: a batch of Jacobians, with intermediate values in an arena.
 TEST(Allocations, OfABatchOfJacobians) {
   const auto tip = [](const Array& angles) {
-    const Array sums = tn::matmul(angles, tn::reshape(tn::convert(tn::arange(49, tn::DType::i32) % 8 < 4, tn::DType::f32), {7, 7}));
+    const Array sums =
+        tn::matmul(angles, tn::reshape(tn::convert(tn::arange(49, tn::DType::i32) % 8 < 4, tn::DType::f32), {7, 7}));
     return tn::stack(std::vector<Array>{tn::sum(tn::cos(sums)), tn::sum(tn::sin(sums))});
   };
   const Array batch = tn::reshape(tn::arange(32 * 7, tn::DType::f32), {32, 7}) * 0.01f;

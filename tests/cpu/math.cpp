@@ -50,7 +50,7 @@ std::vector<T> run(const std::function<Expr(Expr, Expr)>& value, const std::vect
   }
   std::vector<T> result(xs.size()), other(xs.size());
   void* arguments[] = {const_cast<T*>(xs.data()), const_cast<T*>(ys.data()), result.data(), other.data()};
-  compile_native(f)->entry(arguments, nullptr);
+  compile_native(f)->entry(arguments, nullptr, &never_cancelled);
   return result;
 }
 

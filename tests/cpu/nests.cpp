@@ -30,7 +30,7 @@ struct Arguments {
   void run() {
     std::vector<void*> pointers;
     for (auto& a : arrays) pointers.push_back(a.data());
-    EXPECT_EQ(compile_native(function)->entry(pointers.data(), nullptr), 0);
+    EXPECT_EQ(compile_native(function)->entry(pointers.data(), nullptr, &never_cancelled), 0);
   }
 };
 
