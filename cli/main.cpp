@@ -7,6 +7,7 @@
 #include "cli/passes.h"
 #include "cli/program_file.h"
 #include "cli/values.h"
+#include "tenon/compile/explain.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
 #include "tenon/ir/recurse.h"
@@ -61,6 +62,10 @@ std::map<CLI::App*, Verb> add_verbs(CLI::App& app, Options& options) {
   std::string known = "in order, with commas between them:";
   for (const NamedPass& pass : passes()) known += fmt::format("\n  {}: {}", pass.name, pass.summary);
   opt->add_option("--passes", options.passes, known)->delimiter(',')->required();
+  add("explain", "tell what it is compiled to: kernels, products, memory, copies, and why",
+      [](const ProgramRef& p, const Options&) { std::cout << explain(p); })
+      ->add_option("--passes", options.passes, "passes to apply first, as for opt")
+      ->delimiter(',');
   CLI::App* command = add("run", "run it on arrays", run);
   command->add_option("--inputs", options.inputs, "a .npy file or numbers (\"0.5 1 2\") an input, with commas between")
       ->delimiter(',');

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/api/data.h"
+#include "tenon/api/explain.h"
 #include "tenon/api/files.h"
 #include "tenon/api/jit.h"
 #include "tenon/api/loops.h"

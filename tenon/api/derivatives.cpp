@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tenon/api/jacobian.h"
+#include "tenon/api/kept.h"
 #include "tenon/api/tangents.h"
 #include "tenon/ir/unify.h"
 #include "tenon/ops/indexing.h"
@@ -59,6 +60,7 @@ Linearized linearize_at(const TracedFunction& f, std::span<const Array> argument
   const Arrays operands = joined(arguments, f.captures);
   active.resize(operands.size(), false);
   const Partitioned parts = linearize(f.program, active, differentiated);
+  note_kept(parts, differentiated.size());
   Arrays first = run_or_call(parts.first, f.sizes, operands);
   Linearized result;
   for (const auto& r : parts.residuals) {

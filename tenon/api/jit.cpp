@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tenon/base/log.h"
 #include "tenon/compile/executable.h"
 
 namespace tenon {
@@ -82,6 +83,11 @@ JitEntry::JitEntry(const void* tag, std::uint64_t hash, Signature signature, Tra
       donates_(std::ranges::find(donation_.leaves, true) != donation_.leaves.end()),
       plain_(std::make_unique<Lazy>()),
       donating_(std::make_unique<Lazy>()) {
+  if (log_enabled(LogTopic::cache)) {
+    std::string types;
+    for (const LeafType& leaf : signature_.leaves()) types += (types.empty() ? "" : ", ") + leaf.type().text();
+    log_line(LogTopic::cache, fmt::format("jit: a new specialisation for ({})", types));
+  }
   // Snapshots: memory of others' may change behind our back, our own does not while we hold it.
   for (Array& capture : traced_.captures)
     if (const Buffer* b = capture.buffer(); b != nullptr && !b->ours()) capture = Array(b->contiguous_copy());

@@ -192,6 +192,7 @@ class Jitted {
   UnderContext<F> with(const Context& context) const { return UnderContext<F>(*this, context); }
 
   F& function() const { return state_->f; }
+  const JitOptions& options() const { return state_->options; }
 
  private:
   friend class UnderContext<F>;

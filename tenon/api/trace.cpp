@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "tenon/base/log.h"
 #include "tenon/ops/convert.h"
@@ -13,6 +14,7 @@ namespace tenon {
 namespace {
 
 TracedFunction finish_trace(Scope& scope, const FlatFunction& f, const Arrays& inputs) {
+  const auto start = std::chrono::steady_clock::now();
   const Arrays outputs = [&] {
     const UserCode open;
     return f(inputs);
@@ -25,8 +27,10 @@ TracedFunction finish_trace(Scope& scope, const FlatFunction& f, const Arrays& i
   traced.sizes = std::move(result.sizes);
   traced.arguments = inputs.size();
   if (log_enabled(LogTopic::trace))
-    log_line(LogTopic::trace, fmt::format("a function of {} arrays: {} eqns, {}", inputs.size(),
-                                          traced.program->eqns().size(), traced.program->hash().hex()));
+    log_line(LogTopic::trace,
+             fmt::format("a function of {} arrays: {} eqns, {}, {:.2f} ms", inputs.size(),
+                         traced.program->eqns().size(), traced.program->hash().hex(),
+                         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count()));
   return traced;
 }
 

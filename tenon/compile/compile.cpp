@@ -8,12 +8,14 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "tenon/base/dump.h"
 #include "tenon/base/log.h"
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/donate.h"
 #include "tenon/compile/executable.h"
 #include "tenon/compile/plan.h"
 #include "tenon/eval/evaluate.h"
+#include "tenon/ir/print.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/runtime/context.h"
@@ -159,15 +161,19 @@ class NativeExecutable final : public Executable, public NativeForm {
 };
 
 std::shared_ptr<const Executable> make_executable(const ProgramRef& program, const std::vector<bool>& donated) {
+  const DumpFolder folder(program->name().empty() ? "program" : program->name());
+  if (dumping()) dump("traced.tn", print(*program));
   const ProgramRef flat = run_passes(compile_passes(), program);
   const std::string reason = why_not_native(*flat);
   if (!reason.empty()) {
     if (log_enabled(LogTopic::compile))
       log_line(LogTopic::compile, fmt::format("by the reference evaluator: {}", reason));
+    if (dumping()) dump("by-the-reference-evaluator.txt", reason + "\n");
     return std::make_shared<ReferenceExecutable>(program);
   }
   kernel::Function function = plan(*flat);
   auto shared = share_donated(function, *flat, donated);
+  if (dumping()) dump("kernels.txt", kernel::print(function));
   return std::make_shared<NativeExecutable>(*flat, function, std::move(shared));
 }
 

@@ -112,6 +112,7 @@ class BlockPlanner {
     for (std::size_t i = 0; i < outputs_.size(); ++i) wanted_.emplace(program_.outputs()[i], outputs_[i]);
     for (at_ = 0; at_ < program_.eqns().size(); ++at_) {
       const Eqn& eqn = program_.eqns()[at_];
+      const std::size_t before = block_.size();
       if (std::holds_alternative<LowerElement>(*eqn.op->lower)) {
         if (fusion_.stored[eqn.out[0]]) pending_[eqn.out[0]] = true;
       } else if (std::holds_alternative<LowerReduction>(*eqn.op->lower)) {
@@ -119,6 +120,7 @@ class BlockPlanner {
       } else {
         structure(eqn, std::get<LowerStructure>(*eqn.op->lower).kind);
       }
+      asked_for_by(eqn.where, before);
     }
     for (Var v = 0; v < program_.vars(); ++v)
       if (pending_[v]) flush(v);
@@ -126,11 +128,16 @@ class BlockPlanner {
     const auto at_home = [&](std::size_t i) { return i < carries.size() && is_at(program_.outputs()[i], carries[i]); };
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const Var v = program_.outputs()[i];
+      const std::size_t before = block_.size();
       if (!at_home(i) && !is_at(v, outputs_[i])) copy(outputs_[i], stored(v), program_.type(v));
+      asked_for_by(line_of(v), before);
     }
-    for (std::size_t i = 0; i < carries.size(); ++i)
+    for (std::size_t i = 0; i < carries.size(); ++i) {
+      const std::size_t before = block_.size();
       if (!at_home(i) && !(carries[i] == outputs_[i]))
         copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]));
+      asked_for_by(line_of(program_.outputs()[i]), before);
+    }
     return std::move(block_);
   }
 
@@ -148,6 +155,18 @@ class BlockPlanner {
   }
 
   const std::vector<std::int64_t> sizes(Var v) const { return program_.type(v).shape.sizes(); }
+
+  Source line_of(Var v) const { return maker_[v] == nullptr ? Source() : maker_[v]->where; }
+  // Statements from `first` on that do not know yet whose they are.
+  void asked_for_by(const Source& where, std::size_t first) {
+    for (std::size_t i = first; i < block_.size(); ++i)
+      std::visit(
+          [&](auto& held) {
+            if constexpr (requires { held.where; })
+              if (!held.where.known()) held.where = where;
+          },
+          block_[i].held());
+  }
 
   void copy(const Place& to, const Place& from, const Type& type) {
     const std::int64_t row = type.rank() == 0 ? 1 : type.shape[type.rank() - 1].value();
@@ -284,6 +303,7 @@ class BlockPlanner {
       pending_[o] = false;
       places_[o] = group_places_.at(o);
     }
+    nest.where = line_of(group.back());
     block_.push_back(std::move(nest));
   }
 

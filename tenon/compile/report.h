@@ -1,4 +1,5 @@
-// Report: what a compilation decided and why. The planner fills it where one is asked for; explain() prints it.
+// Report: what was decided on the way to code, and why. The planner fills it where one is asked for; explain() prints
+// it.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,14 @@ struct Report {
     Source where;        // the user's line that asked for it
   };
   std::vector<Cut> cuts;
+
+  // What forward code stores for reverse code.
+  struct Kept {
+    std::string value;
+    std::int64_t bytes = 0;
+    Source where;
+  };
+  std::vector<Kept> kept;
 };
 
 }  // namespace tenon

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "tenon/base/source.h"
 #include "tenon/kernel/expr.h"
 
 namespace tenon::kernel {
@@ -46,6 +47,7 @@ struct Nest {
   std::vector<std::int64_t> sizes;
   std::vector<Store> stores;
   bool independent = true;
+  Source where;  // the user's line that asked for it; outside of everything but reports
 };
 
 // For every outer index: slot[offset] = initial combined with `value` at every inner index, in unspecified order. The
@@ -58,6 +60,7 @@ struct Reduce {
   SlotId slot;
   Expr offset;
   std::vector<Store> stores;
+  Source where;
 };
 
 struct Copy {
@@ -65,6 +68,7 @@ struct Copy {
   Expr to_offset, from_offset;
   std::int64_t elements;
   std::int64_t row = 1;  // elements of the last axis: small arrays move row by row, as nests over them do
+  Source where;
 };
 
 // c[batch, m, n] = Σ_k a[batch, m, k]·b[batch, k, n], by strides in elements.
@@ -74,6 +78,7 @@ struct Product {
   Expr a_offset, b_offset, c_offset;
   std::int64_t batch, m, n, k;
   std::int64_t a_batch, a_m, a_k, b_batch, b_k, b_n, c_batch, c_m, c_n;
+  Source where;
 };
 
 struct For {

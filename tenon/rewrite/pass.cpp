@@ -4,7 +4,9 @@
 
 #include <chrono>
 
+#include "tenon/base/dump.h"
 #include "tenon/base/log.h"
+#include "tenon/ir/print.h"
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/transform/transforms.h"
@@ -22,6 +24,7 @@ ProgramRef run_pass(const Pass& pass, const ProgramRef& program) {
     log_line(LogTopic::rewrite,
              fmt::format("{}: {} eqns became {} in {:.3f} ms", pass.name, program->eqns().size(), result->eqns().size(),
                          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count()));
+  if (dumping() && result->hash() != program->hash()) dump(pass.name + ".tn", print(*result));
   return result;
 }
 

@@ -1,15 +1,18 @@
 // LLVM's ORC, kept in one room: targets, passes, linking; and the one symbol that libtenon looks up.
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <atomic>
 #include <cstdlib>
 
+#include "tenon/base/dump.h"
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cpu/function_emitter.h"
 #include "tenon/runtime/parallel_for.h"
@@ -41,6 +44,8 @@ Target detect() {
 }
 
 struct Compiler {
+  explicit Compiler(llvm::orc::JITTargetMachineBuilder builder) : machine(std::move(builder)) {}
+  llvm::orc::JITTargetMachineBuilder machine;
   std::unique_ptr<llvm::orc::LLJIT> jit;
   Target target;
   std::atomic<std::uint64_t> next{0};
@@ -49,14 +54,15 @@ struct Compiler {
 llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
-  auto compiler = std::make_unique<Compiler>();
-  compiler->target = detect();
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder) return builder.takeError();
+  auto compiler = std::make_unique<Compiler>(*builder);
+  compiler->target = detect();
   builder->setCPU(compiler->target.cpu);
   builder->getFeatures() = llvm::SubtargetFeatures(compiler->target.features);
   builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   builder->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  compiler->machine = *builder;
   // A target machine of its own for each compilation: threads compile at once.
   auto jit =
       llvm::orc::LLJITBuilder()
@@ -101,6 +107,28 @@ void optimise(llvm::Module& module) {
   pipeline.run(module, modules);
 }
 
+std::string text_of(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module.print(out, nullptr);
+  return out.str();
+}
+
+// Of a copy: generating code changes a module.
+std::string assembly_of(const llvm::Module& module, llvm::orc::JITTargetMachineBuilder builder) {
+  auto machine = builder.createTargetMachine();
+  if (!machine) return llvm::toString(machine.takeError());
+  const auto copy = llvm::CloneModule(module);
+  copy->setTargetTriple((*machine)->getTargetTriple().str());
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream out(text);
+  llvm::legacy::PassManager passes;
+  if ((*machine)->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return "this target has no assembly\n";
+  passes.run(*copy);
+  return text.str().str();
+}
+
 struct Code : NativeCode {
   Code(llvm::orc::ResourceTrackerSP owner, llvm::orc::ExecutorAddr address) : tracker(std::move(owner)) {
     entry = address.toPtr<decltype(entry)>();
@@ -121,16 +149,16 @@ llvm::Expected<NativeCode*> compile(const kernel::Function& function) {
   module->setDataLayout(compiler.jit->getDataLayout());
   const std::string name = "tenon_entry_" + std::to_string(compiler.next.fetch_add(1));
   emit_function(*module, function, compiler.target, name);
-  if (std::getenv("TENON_DUMP_IR") != nullptr) {
-    llvm::errs() << kernel::print(function);
-    module->print(llvm::errs(), nullptr);
-  }
+  if (dumping()) dump("emitted.ll", text_of(*module));
   std::string broken;
   llvm::raw_string_ostream report(broken);
   if (llvm::verifyModule(*module, &report))
     return llvm::createStringError("the code generator made a broken module: " + report.str());
   optimise(*module);
-  if (std::getenv("TENON_DUMP_IR") != nullptr) module->print(llvm::errs(), nullptr);
+  if (dumping()) {
+    dump("optimised.ll", text_of(*module));
+    dump("assembly.s", assembly_of(*module, compiler.machine));
+  }
   auto tracker = compiler.jit->getMainJITDylib().createResourceTracker();
   if (auto failure =
           compiler.jit->addIRModule(tracker, llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))

@@ -1,0 +1,57 @@
+// explain(f)(args…): what a function becomes when it is compiled, as text.
+#pragma once
+
+#include "tenon/api/jit.h"
+#include "tenon/compile/report.h"
+
+namespace tenon {
+
+namespace api_detail {
+
+// Collects what derivatives keep while a function is traced on this thread.
+class KeptValues {
+ public:
+  KeptValues();
+  ~KeptValues();
+  KeptValues(const KeptValues&) = delete;
+  KeptValues& operator=(const KeptValues&) = delete;
+  std::vector<Report::Kept> values;
+
+ private:
+  KeptValues* before_;
+};
+
+std::string explain_traced(const TracedFunction& traced, const std::vector<bool>& donated,
+                           std::vector<Report::Kept> kept);
+
+template <class F>
+struct Explained {
+  F f;
+  std::vector<std::size_t> donate;
+  template <class... Args>
+  std::string operator()(const Args&... args) {
+    const std::array<std::size_t, sizeof...(Args)> counts{tree::leaves(args).size()...};
+    KeptValues kept;
+    Flattened<F, Args...> flat(f, args...);
+    const TracedFunction traced = trace_flat(flat.function, flat.arguments);
+    return explain_traced(traced, donation_of(donate, counts).leaves, std::move(kept.values));
+  }
+};
+
+}  // namespace api_detail
+
+// std::cout << tn::explain(step)(params, xs, ys): the kernels with their ops, operations and bytes; the matrix
+// products; the memory needed at most; what is kept for reverse mode; what is stored instead of being fused, and why;
+// copies that in-place semantics could not avoid; and why a function runs by the reference evaluator, if it does; each
+// with the user's line. f is a function, or what jit() made of it; it is traced once more, and not run. Throws what
+// tracing throws.
+template <class F>
+auto explain(F f) {
+  return api_detail::Explained<F>{std::move(f), {}};
+}
+template <class F>
+auto explain(const Jitted<F>& f) {
+  return api_detail::Explained<F>{f.function(), f.options().donate};
+}
+
+}  // namespace tenon

@@ -1,0 +1,269 @@
+#include "tenon/compile/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tenon/compile/donate.h"
+#include "tenon/compile/plan.h"
+#include "tenon/kernel/rows.h"
+#include "tenon/rewrite/pass.h"
+
+namespace tenon {
+namespace {
+
+using kernel::Expr;
+using kernel::SlotId;
+
+// 1234567 as 1,234,567.
+std::string grouped(double value) {
+  const std::string digits = fmt::format("{:.0f}", value);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text.push_back(',');
+    text.push_back(digits[i]);
+  }
+  return text;
+}
+std::string bytes_text(double bytes) { return grouped(bytes) + (bytes == 1 ? " byte" : " bytes"); }
+std::string at_line(const Source& where) { return where.known() ? " at " + where.text() : std::string(); }
+
+double product_of(const std::vector<std::int64_t>& sizes) {
+  double n = 1;
+  for (const std::int64_t s : sizes) n *= static_cast<double>(s);
+  return n;
+}
+
+std::int64_t bytes_of(const Type& type) {
+  if (!type.is_array() || !type.shape.known()) return 0;
+  std::int64_t n = static_cast<std::int64_t>(size_of(type.dtype));
+  for (const Dim& d : type.shape) n *= d.value();
+  return n;
+}
+
+// What the expressions of a kernel compute at one index; offsets of loads are not looked into.
+struct Counted {
+  std::map<std::string_view, int> ops;
+  std::map<SlotId, double> reads;  // elements at one index
+  int operations = 0;
+  std::set<const void*> seen;
+
+  void add(const Expr& e) {
+    if (!e || !seen.insert(e.identity()).second) return;
+    switch (e.kind()) {
+      case Expr::Kind::load:
+        ++reads[e.node().id];
+        return;
+      case Expr::Kind::unary:
+        count(kernel::name(e.node().unary));
+        break;
+      case Expr::Kind::binary:
+        count(kernel::name(e.node().binary));
+        break;
+      case Expr::Kind::select:
+        count("select");
+        break;
+      case Expr::Kind::convert:
+        count("convert");
+        break;
+      default:
+        return;
+    }
+    for (const auto& operand : e.node().operands)
+      if (operand) add(Expr(operand));
+  }
+  void count(std::string_view name) {
+    ++ops[name];
+    ++operations;
+  }
+  std::string text() const {
+    std::string text;
+    for (const auto& [name, times] : ops)
+      text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name, times > 1 ? fmt::format(" ×{}", times) : "");
+    return text.empty() ? "moves elements" : text;
+  }
+};
+
+class Explanation {
+ public:
+  explicit Explanation(const kernel::Function& f) : f_(f) {}
+
+  void run() { block(f_.body, 1, 1); }
+
+  std::string steps, products, copies;
+  int kernels = 0, product_count = 0;
+  double operations = 0, moved = 0;
+
+ private:
+  template <class... T>
+  void line(int depth, fmt::format_string<T...> form, T&&... values) {
+    steps.append(static_cast<std::size_t>(2 * depth), ' ');
+    steps += fmt::format(form, std::forward<T>(values)...);
+    steps.push_back('\n');
+  }
+
+  void block(const kernel::Block& statements, int depth, double times) {
+    for (const kernel::Statement& s : statements)
+      std::visit([&](const auto& held) { tell(held, depth, times); }, s.held());
+  }
+
+  bool in_memory(SlotId slot) const { return f_.slots[slot].place != kernel::Slot::Place::local; }
+
+  // A kernel of n indices that also stores `written` elements of the slots given.
+  void kernel(const Counted& c, double n, const std::map<SlotId, double>& written, const std::string& what,
+              const Source& where, int depth, double times) {
+    double read = 0, wrote = 0;
+    for (const auto& [slot, each] : c.reads)
+      if (in_memory(slot))
+        read += std::min(each * n, static_cast<double>(f_.slots[slot].elements)) *
+                static_cast<double>(size_of(f_.slots[slot].dtype));
+    for (const auto& [slot, elements] : written)
+      if (in_memory(slot)) wrote += elements * static_cast<double>(size_of(f_.slots[slot].dtype));
+    line(depth, "kernel {}: {}; {} operations, {} read, {} written{}", ++kernels, what, grouped(c.operations * n),
+         bytes_text(read), bytes_text(wrote), at_line(where));
+    operations += c.operations * n * times;
+    moved += (read + wrote) * times;
+  }
+
+  static std::string extent(const std::vector<std::int64_t>& sizes) {
+    return fmt::format("[{}]", fmt::join(sizes, ","));
+  }
+
+  void tell(const kernel::Nest& n, int depth, double times) {
+    Counted c;
+    std::map<SlotId, double> written;
+    std::string types;
+    for (const kernel::Store& s : n.stores) {
+      c.add(s.value), c.add(s.condition);
+      written[s.slot] += product_of(n.sizes);
+      types += fmt::format("{}{}{}", types.empty() ? "" : ", ", name(f_.slots[s.slot].dtype), extent(n.sizes));
+    }
+    kernel(c, product_of(n.sizes), written, c.text() + " -> " + types, n.where, depth, times);
+  }
+
+  void tell(const kernel::Reduce& r, int depth, double times) {
+    constexpr std::string_view names[]{"sum", "product", "max", "min", "all", "any"};
+    Counted c;
+    c.add(r.value);
+    for (const kernel::Store& s : r.stores) c.add(s.value);
+    const std::string inside = c.ops.empty() ? std::string() : " of " + c.text();
+    c.count(names[static_cast<std::size_t>(r.combine)]);
+    const double n = product_of(r.outer_sizes) * product_of(r.inner_sizes);
+    std::map<SlotId, double> written{{r.slot, product_of(r.outer_sizes)}};
+    for (const kernel::Store& s : r.stores) written[s.slot] += n;
+    kernel(c, n, written,
+           fmt::format("{} over {}{} -> {}{}", names[static_cast<std::size_t>(r.combine)], extent(r.inner_sizes),
+                       inside, name(f_.slots[r.slot].dtype), extent(r.outer_sizes)),
+           r.where, depth, times);
+  }
+
+  void tell(const kernel::Copy& c, int depth, double times) {
+    const double bytes = static_cast<double>(c.elements) * static_cast<double>(size_of(f_.slots[c.to].dtype));
+    line(depth, "copy of {}{}", bytes_text(bytes), at_line(c.where));
+    if (!in_memory(c.to) && !in_memory(c.from)) return;  // between registers
+    moved += 2 * bytes * times;
+    copies += fmt::format("  {}{}{}\n", bytes_text(bytes), times > 1 ? fmt::format(", {} times", grouped(times)) : "",
+                          at_line(c.where));
+  }
+
+  void tell(const kernel::Product& p, int depth, double times) {
+    const auto as = [](double v) { return static_cast<std::int64_t>(v); };
+    const double work = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
+                        static_cast<double>(p.k);
+    const std::string what = fmt::format("{}[{},{}] · [{},{}]{}", name(p.dtype), p.m, p.k, p.k, p.n,
+                                         p.batch > 1 ? fmt::format(", batch of {}", p.batch) : "");
+    line(depth, "product {}: {}; {} operations{}", ++product_count, what, grouped(work), at_line(p.where));
+    products += fmt::format("  {}: {}{}; {} operations{}\n", product_count, what,
+                            times > 1 ? fmt::format(", {} times", grouped(times)) : "", grouped(work * times),
+                            at_line(p.where));
+    operations += work * times;
+    moved += static_cast<double>(as(static_cast<double>(p.batch)) * (p.m * p.k + p.k * p.n + p.m * p.n)) *
+             static_cast<double>(size_of(p.dtype)) * times;
+  }
+
+  void tell(const kernel::For& f, int depth, double times) {
+    line(depth, "loop of {} steps:", grouped(static_cast<double>(f.count)));
+    block(f.body, depth + 1, times * static_cast<double>(f.count));
+  }
+  void tell(const kernel::While& w, int depth, double times) {
+    line(depth, "loop while a condition holds, which is computed by:");
+    block(w.before, depth + 1, times);
+    line(depth, "and whose step is:");
+    block(w.body, depth + 1, times);
+  }
+  void tell(const kernel::Switch& s, int depth, double times) {
+    for (std::size_t i = 0; i < s.branches.size(); ++i) {
+      line(depth, "branch {} of {}:", i, s.branches.size());
+      block(s.branches[i], depth + 1, times);
+    }
+  }
+  void tell(const kernel::Blocks& b, int depth, double times) {
+    line(depth, "in {} blocks of rows{}:", grouped(static_cast<double>(b.count) + (b.tail.empty() ? 0 : 1)),
+         b.parallel ? ", divided among the threads" : "");
+    block(b.body, depth + 1, times * static_cast<double>(b.count));
+    if (b.tail.empty()) return;
+    line(depth, "and for the rows that fill no block:");
+    block(b.tail, depth + 1, times);
+  }
+
+  const kernel::Function& f_;
+};
+
+std::string section(std::string_view title, const std::string& lines) {
+  return lines.empty() ? std::string() : fmt::format("{}:\n{}", title, lines);
+}
+
+std::string kept_text(const Report& report) {
+  double sum = 0;
+  std::string lines;
+  for (const Report::Kept& k : report.kept) {
+    sum += static_cast<double>(k.bytes);
+    lines += fmt::format("  {}, {}{}\n", k.value, bytes_text(static_cast<double>(k.bytes)), at_line(k.where));
+  }
+  return section(fmt::format("kept for reverse mode, {}", bytes_text(sum)), lines);
+}
+
+}  // namespace
+
+std::string explain(const ProgramRef& program, const std::vector<bool>& donated, Report report) {
+  double arguments = 0, results = 0;
+  for (const Type& t : program->input_types()) arguments += static_cast<double>(bytes_of(t));
+  for (const Type& t : program->output_types()) results += static_cast<double>(bytes_of(t));
+  const std::string head = fmt::format("{} arguments, {}; {} results, {}\n", program->inputs().size(),
+                                       bytes_text(arguments), program->outputs().size(), bytes_text(results));
+  const ProgramRef flat = run_passes(compile_passes(), program);
+  if (const std::string reason = why_not_native(*flat); !reason.empty())
+    return head +
+           fmt::format("runs by the reference evaluator, {} eqns one by one: {}\n", flat->eqns().size(), reason) +
+           kept_text(report);
+  kernel::Function function = plan(*flat, &report);
+  const auto shared = share_donated(function, *flat, donated);
+  Explanation explanation(function);
+  explanation.run();
+  double in_place = 0;
+  for (std::size_t i = 0; i < shared.size(); ++i)
+    if (shared[i]) in_place += static_cast<double>(bytes_of(flat->type(flat->outputs()[i])));
+  double registers = 0;
+  for (const kernel::Slot& s : function.slots)
+    if (s.place == kernel::Slot::Place::local)
+      registers += static_cast<double>(s.elements) * static_cast<double>(size_of(s.dtype));
+  const auto arena = static_cast<double>(function.arena_bytes);
+  std::string text = head;
+  text += fmt::format("native code: {} kernels, {} products, {} operations, {} moved\n", explanation.kernels,
+                      explanation.product_count, grouped(explanation.operations), bytes_text(explanation.moved));
+  text += fmt::format(
+      "memory: at most {}: arguments, results and {} of intermediate values; {} in registers or on the stack\n",
+      bytes_text(arguments + results - in_place + arena), bytes_text(arena), bytes_text(registers));
+  if (in_place > 0) text += fmt::format("donated: {} of results in the arguments' memory\n", bytes_text(in_place));
+  std::string cuts;
+  for (const Report::Cut& cut : report.cuts)
+    cuts += fmt::format("  {}, {}: {}{}\n", cut.value, bytes_text(static_cast<double>(cut.bytes)), cut.reason,
+                        at_line(cut.where));
+  return text + section("steps", explanation.steps) + section("library calls (matrix products)", explanation.products) +
+         kept_text(report) + section("stored instead of being computed in what reads it", cuts) +
+         section("copies that could not be avoided", explanation.copies);
+}
+
+}  // namespace tenon

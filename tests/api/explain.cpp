@@ -1,0 +1,92 @@
+// explain: what it says of programs whose kernels, products, residuals, copies and memory are known.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "tenon/tenon.h"
+
+namespace tn = tenon;
+using testing::HasSubstr;
+using testing::Not;
+using tn::Array;
+
+namespace {
+
+struct Gru {
+  Array w, u, b, o;
+};
+
+Array loss(const Gru& p, const Array& xs, const Array& ys) {
+  const auto cell = [&](const Array& h, const Array& x) {
+    const Array next = tn::tanh(tn::matmul(x, p.w) + tn::matmul(h, p.u) + p.b);
+    return std::pair(next, next);
+  };
+  const Array hs = tn::scan(cell, tn::zeros({xs.dim(1), 16}), xs).second;
+  return tn::mean(tn::square(tn::matmul(hs, p.o) - ys));
+}
+
+Array ramp(std::initializer_list<tn::Dim> shape) {
+  const tn::Shape s(shape);
+  return tn::reshape(tn::arange(s.elements().value(), tn::DType::f32), s) * 1e-3f;
+}
+
+}  // namespace
+
+// user-code.md 8.
+TEST(Explain, ATrainingStep) {
+  const auto step = tn::jit(
+      [](const Gru& p, const Array& xs, const Array& ys) {
+        return tn::tree::map([](const Array& a, const Array& d) { return a - 0.1f * d; }, p, tn::grad(loss)(p, xs, ys));
+      },
+      {.donate = {0}});
+  const Gru params{ramp({4, 16}), ramp({16, 16}), ramp({16}), ramp({16, 2})};
+  std::ostringstream out;
+  out << tn::explain(step)(params, ramp({50, 8, 4}), ramp({50, 8, 2}));
+  const std::string text = out.str();
+  EXPECT_THAT(text, HasSubstr("6 arguments, 11,072 bytes; 4 results, 1,472 bytes"));
+  EXPECT_THAT(text, HasSubstr("donated: 1,472 bytes of results in the arguments' memory"));
+  EXPECT_THAT(text, HasSubstr("loop of 50 steps:"));
+  // The forward products, with the user's lines, as often as they run.
+  EXPECT_TRUE(std::regex_search(text, std::regex("f32\\[8,16\\] · \\[16,16\\], 50 times; 204,800 operations at "
+                                                 ".*explain.cpp:2[0-9]")))
+      << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("kept for reverse mode, [0-9,]+ bytes:\n"))) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("  tanh f32\\[50,8,16\\], 25,600 bytes at .*explain.cpp:2[0-9]\n")))
+      << text;
+  EXPECT_THAT(text, HasSubstr("stored instead of being computed in what reads it:\n"));
+  EXPECT_TRUE(std::regex_search(text, std::regex("memory: at most [0-9,]+ bytes"))) << text;
+}
+
+TEST(Explain, KernelsWithTheirWork) {
+  const std::string text = tn::explain([](const Array& x) { return tn::sin(x) * x + 1.f; })(ramp({1000}));
+  EXPECT_THAT(text, HasSubstr("1 arguments, 4,000 bytes; 1 results, 4,000 bytes"));
+  EXPECT_THAT(text, HasSubstr("native code: 1 kernels, 0 products, 3,000 operations, 8,000 bytes moved"));
+  EXPECT_THAT(text, HasSubstr("kernel 1: add, mul, sin -> f32[1000]; 3,000 operations, 4,000 bytes read, 4,000 bytes "
+                              "written at "));
+  EXPECT_THAT(text, HasSubstr("memory: at most 8,000 bytes: arguments, results and 0 bytes of intermediate values"));
+  EXPECT_THAT(text, Not(HasSubstr("copies that")));
+  EXPECT_THAT(text, Not(HasSubstr("kept for reverse")));
+}
+
+// A carry whose old value is read after the new one is known cannot be updated in place.
+TEST(Explain, CopiesAndTheirLines) {
+  const auto rotate = [](const Array& x) {
+    return tn::fori_loop(0, 10, [](const Array&, const Array& c) { return tn::reverse(c, {0}) + 1.f; }, x);
+  };
+  const std::string text = tn::explain(rotate)(ramp({1000}));
+  const std::string copies = text.substr(text.find("copies that could not be avoided:"));
+  EXPECT_TRUE(std::regex_search(copies, std::regex("  4,000 bytes, 10 times at .*explain.cpp:7[0-9]\n"))) << text;
+}
+
+TEST(Explain, WhyTheReferenceEvaluator) {
+  const std::string text = tn::explain([](const Array& x) { return x * x; })(tn::convert(ramp({3}), tn::DType::c64));
+  EXPECT_THAT(text, HasSubstr("runs by the reference evaluator, 1 eqns one by one: c64[3] has no native form"));
+}
+
+TEST(Explain, DoesNotRunTheFunction) {
+  const auto f = tn::jit([](const Array& x) {
+    return tn::while_loop([](const Array& c) { return c < 2.f; }, [](const Array& c) { return c; }, x);
+  });
+  EXPECT_THAT(tn::explain(f)(tn::sum(ramp({1}))), HasSubstr("loop while a condition holds"));
+}
