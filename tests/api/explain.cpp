@@ -83,7 +83,7 @@ TEST(Explain, CopiesAndTheirLines) {
   };
   const std::string text = tn::explain(rotate)(ramp({1000}));
   const std::string copies = text.substr(text.find("copies that could not be avoided:"));
-  EXPECT_TRUE(std::regex_search(copies, std::regex("  4,000 bytes, 10 times at .*explain.cpp:7[0-9]\n"))) << text;
+  EXPECT_TRUE(std::regex_search(copies, std::regex("  4,000 bytes, 10 times at .*explain.cpp:8[0-9]\n"))) << text;
 }
 
 TEST(Explain, WhyTheReferenceEvaluator) {

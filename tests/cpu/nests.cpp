@@ -103,7 +103,7 @@ TEST(Nests, LargeOutputsAlignedOrNot) {
     std::align(64, n * 4, to, space);
     float* out = static_cast<float*>(to) + shift;
     void* pointers[]{x.data(), out};
-    EXPECT_EQ(compile_native(f)->entry(pointers, nullptr), 0);
+    EXPECT_EQ(compile_native(f)->entry(pointers, nullptr, &never_cancelled), 0);
     for (std::size_t k = 0; k < x.size(); ++k) ASSERT_EQ(out[k], x[k] + 1) << k;
   }
 }
