@@ -41,6 +41,11 @@ class StaticValues {
     if constexpr (std::is_same_v<T, std::string>) {
       add(value.size());
       bytes_.insert(bytes_.end(), value.begin(), value.end());
+    } else if constexpr (std::is_same_v<T, tree::Held>) {
+      add(value.count);
+    } else if constexpr (tree_detail::Comparable<T>) {
+      const Hash128 hash = hash_of(value);
+      add(hash.low), add(hash.high);
     } else {
       static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>,
                     "a static value, or the key of a map, is a number, an enumeration or a string");
@@ -53,6 +58,10 @@ class StaticValues {
   bool next(std::size_t& at, const T& value) const {
     if constexpr (std::is_same_v<T, std::string>)
       return next(at, value.size()) && same(at, value.data(), value.size());
+    else if constexpr (std::is_same_v<T, tree::Held>)
+      return same(at, &value.count, sizeof value.count);
+    else if constexpr (tree_detail::Comparable<T>)
+      return next(at, hash_of(value).low) && next(at, hash_of(value).high);
     else
       return same(at, &value, sizeof value);
   }
@@ -60,6 +69,12 @@ class StaticValues {
   std::string_view bytes() const { return {bytes_.data(), bytes_.size()}; }
 
  private:
+  template <class T>
+  static Hash128 hash_of(const T& value) {
+    Hasher h;
+    value.hash(h);
+    return h.finish();
+  }
   bool same(std::size_t& at, const void* value, std::size_t size) const {
     if (size > bytes_.size() - at || std::memcmp(bytes_.data() + at, value, size) != 0) return false;  // by bits
     at += size;
@@ -84,13 +99,7 @@ class Signature {
   static std::uint64_t hash(const T& tree) {
     Hasher h;
     tree::visit(
-        tree, [&](const Array& a, auto) { hash_leaf(a, h); },
-        [&](const auto& fixed) {
-          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(fixed)>, std::string>)
-            h(std::string_view(fixed));
-          else
-            h.bytes(&fixed, sizeof fixed);
-        });
+        tree, [&](const Array& a, auto) { hash_leaf(a, h); }, [&](const auto& fixed) { tree::hash_fixed(fixed, h); });
     return h.finish().low;
   }
 

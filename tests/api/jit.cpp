@@ -274,8 +274,7 @@ TEST(Donation, KeepsOrder) {
   check([](const Array& x) { return x; });
   check([](const Array& x) { return tn::softmax(tn::reshape(x, {20, 30}), -1); });
   check([](const Array& x) {
-    return tn::fori_loop(
-        0, 10, [](const Array& i, const Array& c) { return tn::update_at_index(c, i, 0.5f * tn::at_index(c, i)); }, x);
+    return tn::fori_loop(0, 10, [](const Array& i, const Array& c) { return c.at(i).set(0.5f); }, x);
   });
   check([](const Array& x) {
     return tn::scan([](const Array& c, const Array& e) { return std::pair(c + e, c * e); }, Array(0.f) + 0.f, x).second;
