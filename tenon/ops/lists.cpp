@@ -7,6 +7,7 @@
 
 #include "tenon/ir/describe_params.h"
 #include "tenon/ir/recurse.h"
+#include "tenon/ops/arithmetic.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
 
@@ -144,7 +145,59 @@ const OpInfo list_select_info{
     .effect = Absent{"pure"},
     .sample = Absent{"tested with batched branches"}};
 
-const bool installed = (install_op(list_active_info), install_op(list_select_info), true);
+// --- list_sum ---
+Value sum_values(const Value& a, const Value& b, const EvalContext& context);
+
+ListValue sum_lists(const ListValue& a, const ListValue& b, const EvalContext& context) {
+  if (a.items->empty()) return b;
+  if (b.items->empty()) return a;
+  if (a.items->size() != b.items->size())
+    throw ShapeError(fmt::format("list_sum: lists of {} and {} elements.", a.items->size(), b.items->size()));
+  std::vector<Value> items;
+  for (std::size_t t = 0; t < a.items->size(); ++t) items.push_back(sum_values((*a.items)[t], (*b.items)[t], context));
+  return {a.element, std::make_shared<const std::vector<Value>>(std::move(items)), a.lengths ? a.lengths : b.lengths};
+}
+
+Value sum_values(const Value& a, const Value& b, const EvalContext& context) {
+  if (const auto* list = std::get_if<ListValue>(&a)) return sum_lists(*list, std::get<ListValue>(b), context);
+  const ProgramRef add = program_of(add_op(), {}, std::vector{type_of(a), type_of(b)});
+  return context.run(*add, {}, std::vector<Value>{a, b})[0];
+}
+
+extern const OpInfo list_sum_info;
+const OpInfo list_sum_info{
+    .name = "list_sum",
+    .summary = "lists added element by element; the empty list is zero",
+    .params = nullptr,
+    .type = TypeRule([](const Params&, std::span<const Type> in, TypeContext&) {
+      if (in.size() != 2 || !in[0].is_list() || in[0] != in[1] || !is_inexact(leaf(in[0]).dtype))
+        throw VerifyError("list_sum: takes two lists of one type, of real or complex numbers.");
+      return std::vector{in[0]};
+    }),
+    .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext& context) {
+      return std::vector<Value>{sum_values(in[0], in[1], context)};
+    }),
+    .jvp = JvpRule([](const JvpArgs& args) {
+      const auto &a = args.tangents[0], &b = args.tangents[1];
+      return JvpResult{bind_op(list_sum_info, {}, args.primals), {a && b ? list_sum(*a, *b) : a ? a : b}};
+    }),
+    .transpose = TransposeRule([](const TransposeArgs& args) {
+      for (std::size_t i : {0, 1})
+        if (args.cotangents[0] && args.operands[i].linear()) args.sink.add(i, *args.cotangents[0]);
+    }),
+    .batch = BatchRule([](const BatchArgs& args) {
+      Arrays operands(args.operands.begin(), args.operands.end());
+      for (std::size_t i = 0; i < operands.size(); ++i)
+        if (!args.batched[i]) operands[i] = one_for_all_lanes(operands[i], args.size);
+      return BatchResult{bind_op(list_sum_info, {}, operands), {true}};
+    }),
+    .split = Absent{"wholly known or not"},
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+    .alias = Absent{"the result is new"},
+    .effect = Absent{"pure"},
+    .sample = Absent{"tested with second derivatives of loops"}};
+
+const bool installed = (install_op(list_active_info), install_op(list_select_info), install_op(list_sum_info), true);
 
 }  // namespace
 
@@ -155,6 +208,8 @@ Array list_active(const Array& list, std::int64_t axes) {
 Array list_select(const Array& lanes, const Array& yes, const Array& no) {
   return bind1(list_select_info, {}, {lanes, yes, no});
 }
+
+Array list_sum(const Array& a, const Array& b) { return bind1(list_sum_info, {}, {a, b}); }
 
 Array empty_list(const Type& element) {
   LoopParams p;

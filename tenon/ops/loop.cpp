@@ -67,8 +67,14 @@ std::vector<Type> loop_type(const Params& params, std::span<const Type> in, Type
 }
 
 // --- reference evaluation ---
-Value step_of(const Value& xs, std::int64_t t) {
-  if (const auto* list = std::get_if<ListValue>(&xs)) return (*list->items)[static_cast<std::size_t>(t)];
+Value zero_of(const Type& type) {
+  if (type.is_array()) return Buffer::zeros(type.dtype, type.shape.sizes());
+  return ListValue{*type.element, std::make_shared<const std::vector<Value>>(), nullptr};
+}
+
+Value step_of(const Value& xs, std::int64_t t, const Type& element) {
+  if (const auto* list = std::get_if<ListValue>(&xs))
+    return list->items->empty() ? zero_of(element) : (*list->items)[static_cast<std::size_t>(t)];
   const auto& b = std::get<Buffer>(xs);
   return b.view(b.dtype(), b.dims().subspan(1), b.strides().subspan(1), t * b.strides()[0]);
 }
@@ -93,12 +99,14 @@ std::vector<Value> loop_eval(const Params& params, std::span<const Value> in, co
   std::vector<std::int64_t> body_sizes, cond_sizes;
   for (const Dim& d : p.body_sizes) body_sizes.push_back(d.value());
   for (const Dim& d : p.cond_sizes) cond_sizes.push_back(d.value());
+  const SizeBinding sizes = loop_sizes(*p.body, p.body_sizes);
   std::optional<std::int64_t> steps;
   if (p.length) steps = p.length->value();
   for (std::size_t i = roles.consts + roles.carries; i < in.size(); ++i)
     if (const auto* list = std::get_if<ListValue>(&in[i])) {
       const auto n = static_cast<std::int64_t>(list->items->size());
-      if (steps && *steps != n)
+      if (n == 0 && steps) continue;  // zeros
+      if (steps && (p.length || *steps != 0) && *steps != n)
         throw ShapeError(fmt::format("loop: lists of {} and {} elements.", *steps, n),
                          "Lists that run in step have equal lengths.");
       steps = n;
@@ -110,7 +118,8 @@ std::vector<Value> loop_eval(const Params& params, std::span<const Value> in, co
     if (p.cond && !*std::get<Buffer>(context.run(*p.cond, cond_sizes, state)[0]).as<bool>()) break;
     std::vector<Value> inputs = state;
     for (std::size_t i = roles.consts + roles.carries; i < in.size(); ++i)
-      inputs.push_back(step_of(in[i], p.reverse ? *steps - 1 - step : step));
+      inputs.push_back(
+          step_of(in[i], p.reverse ? *steps - 1 - step : step, substitute(p.body->type(p.body->inputs()[i]), sizes)));
     std::vector<Value> out = context.run(*p.body, body_sizes, inputs);
     for (std::size_t i = 0; i < roles.carries; ++i) state[roles.consts + i] = out[i];
     for (std::size_t i = 0; i < roles.ys; ++i) ys[i].push_back(out[roles.carries + i]);

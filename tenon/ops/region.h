@@ -13,6 +13,7 @@ namespace tenon {
 //   cond: (consts…, carries…) -> bool[]; absent: the loop runs `length` times.
 // An xs is an array whose axis 0 has `length`, or a list, which then decides the number of steps. A ys is an array
 // stacked along axis 0 where `length` is given and there is no cond, else a list.
+// Lists in step have as many elements, or none: the empty list is the zero of every length.
 // reverse: step t reads and writes element n-1-t.
 struct LoopParams {
   ProgramRef body;
@@ -44,6 +45,8 @@ struct CallParams {
 Array list_active(const Array& list, std::int64_t axes = 1);
 // list_select lanes: bool[B…], list, list  ->  list: of each lane the first list where `lanes` holds, else the second.
 Array list_select(const Array& lanes, const Array& yes, const Array& no);
+// list_sum list, list  ->  list: element by element; a list without elements is zero.
+Array list_sum(const Array& a, const Array& b);
 // Made of loops: a list without elements; f of every element; a value (or all elements) with a batch axis more in
 // front.
 Array empty_list(const Type& element);
