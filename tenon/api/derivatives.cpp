@@ -203,9 +203,15 @@ std::vector<Arrays> columns_of(std::string_view op, const TracedFunction& f, con
   Mask batched(operands.size(), false), lanes(differentiated.size(), false);
   batched.resize(forward->inputs().size(), true);
   lanes.resize(forward->outputs().size(), true);
+  // A loop along lists of tangents gives every lane results of its own, values too: those are computed once beside.
+  const Mask differ = recurse_of_lanes().reach(forward, batched);
+  const auto values = differ.begin() + static_cast<std::ptrdiff_t>(differentiated.size());
+  const bool beside = std::find(differ.begin(), values, true) != values;
+  if (beside) std::fill_n(lanes.begin(), differentiated.size(), true);
   const Arrays all =
       run_or_call(vmap(forward, batched, lanes, Dim(units.total)), f.sizes, joined(operands, units.arrays));
-  outputs.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(differentiated.size()));
+  outputs = beside ? run_or_call(f.program, f.sizes, operands)
+                   : Arrays(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(differentiated.size()));
   std::vector<Arrays> columns(all.size() - differentiated.size());
   for (std::size_t r = 0; r < columns.size(); ++r)
     for (std::size_t a = 0; a < in.size(); ++a)

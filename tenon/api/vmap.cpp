@@ -132,7 +132,7 @@ Arrays vmap_flat(const FlatVmap& call, const VmapOptions& options) {
   const std::vector<Axis> axes = Prefix("out_axes", places, false).resolve(options.out_axes);
   Mask in = lanes.batched, out;
   in.resize(f.program->inputs().size(), false);
-  const Mask differs = reach(f.program, in);
+  const Mask differs = recurse_of_lanes().reach(f.program, in);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     out.push_back(axes[i].has_value());
     const Type& type = f.program->type(f.program->outputs()[i]);
