@@ -81,17 +81,13 @@ const std::vector<Named>& programs() {
        }},
       {"fori",
        [](const Array& x) {
-         return tn::sum(tn::fori_loop(
-             0, 3, [&](const Array& i, const Array& c) { return tn::sin(c) * 1.1 + tn::at_index(x, i); }, x));
+         return tn::sum(
+             tn::fori_loop(0, 3, [&](const Array& i, const Array& c) { return tn::sin(c) * 1.1 + x(i); }, x));
        }},
       {"updates",
        [](const Array& x) {
          const Array filled = tn::fori_loop(
-             0, 4,
-             [&](const Array& i, const Array& c) {
-               return tn::update_at_index(c, i, tn::sin(tn::at_index(c, i - 1) + tn::at_index(x, i)));
-             },
-             x * 0.5);
+             0, 4, [&](const Array& i, const Array& c) { return c.at(i).set(tn::sin(c(i - 1) + x(i))); }, x * 0.5);
          return tn::sum(filled * filled);
        }},
       {"gather", [](const Array& x) { return tn::sum(tn::sin(tn::take(x, indices({3, 0, 3, 1}))) * x); }},
@@ -110,7 +106,7 @@ const std::vector<Named>& programs() {
          const Array joined = tn::concatenate(tn::Arrays{x, tn::sin(x)}, 0);
          return tn::sum(tn::pad(tn::slice_in_dim(joined, 1, 7, 0, 2), 0.5, {1}, {2}) * 1.5) +
                 tn::sum(tn::transpose(tn::reshape(joined, {Dim(2), Dim(4)})) *
-                        tn::reshape(tn::index(weights, 0), {Dim(4), Dim(1)}));
+                        tn::reshape(weights(0), {Dim(4), Dim(1)}));
        }},
       {"jit inside",
        [](const Array& x) {
