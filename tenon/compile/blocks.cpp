@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "tenon/compile/cost.h"
 #include "tenon/kernel/rows.h"
@@ -120,7 +121,7 @@ class Divider {
     visit_slots(s, [&](SlotId slot, bool) { after_sum = after_sum || group.sums.contains(slot); });
     if (after_sum) return false;
     std::vector<RowAccess> accesses;
-    if (!row_accesses(s, group.rows, true, contains_loop(s), accesses)) return false;
+    if (!row_accesses(s, group.rows, may_divide_sums_, contains_loop(s), accesses)) return false;
     Uses uses = group.uses;
     merge(uses, accesses, group.rows);
     if (!agrees(uses)) return false;
@@ -253,7 +254,12 @@ class Divider {
     blocks.body = part(group, {{0, {{var, step}}}, step, group.rows}, own, sums, {0, {{var, 1}}});
     if (rest > 0) blocks.tail = part(group, {{whole * step, {}}, rest, group.rows}, own, sums, {whole, {}});
     count_references(blocks.own, blocks);
-    if (step == 1) blocks.body = block(std::move(blocks.body), false);
+    if (step == 1) {
+      // The parts of a sum lie in memory that all threads share.
+      const bool before = std::exchange(may_divide_sums_, may_divide_sums_ && !fork);
+      blocks.body = block(std::move(blocks.body), false);
+      may_divide_sums_ = before;
+    }
     result.push_back(std::move(blocks));
     for (const Sum& s : sums) result.push_back(sum_of_parts(s, count));
   }
@@ -324,6 +330,7 @@ class Divider {
   BlockLimits limits_;
   std::int64_t threads_;
   std::vector<std::size_t> references_;  // of each slot, by all statements
+  bool may_divide_sums_ = true;
 };
 
 }  // namespace
