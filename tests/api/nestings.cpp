@@ -216,16 +216,18 @@ std::vector<const Transformation*> drawn(std::mt19937_64& random, std::size_t de
   for (std::size_t i = 0; i < depth; ++i) list.push_back(&transformations[random() % std::size(transformations)]);
   return list;
 }
+// Each case is a nesting of every program, which takes long: a fraction of the cases.
+std::int64_t cases() { return (fuzzing::cases(200) + 24) / 25; }
 TEST(Nestings, FuzzOfTwo) {
   SCOPED_TRACE(fuzzing::repeat_with());
   std::mt19937_64 random(fuzzing::seed());
-  for (std::int64_t i = 0; i < fuzzing::cases(8); ++i)
+  for (std::int64_t i = 0; i < cases(); ++i)
     for (const Named& program : programs()) expect_nesting(program, drawn(random, 2));
 }
 TEST(Nestings, FuzzOfThree) {
   SCOPED_TRACE(fuzzing::repeat_with());
   std::mt19937_64 random(fuzzing::seed());
-  for (std::int64_t i = 0; i < fuzzing::cases(8); ++i)
+  for (std::int64_t i = 0; i < cases(); ++i)
     for (const Named& program : programs()) expect_nesting(program, drawn(random, 3));
 }
 
