@@ -36,8 +36,8 @@ std::size_t class_of(std::size_t bytes) {
   return static_cast<std::size_t>(top) * 4 + ((size >> (top - 2)) & 3);
 }
 constexpr std::size_t class_bytes(std::size_t index) {
-  const std::size_t top = index / 4;
-  return (std::size_t(1) << top) + ((index % 4 + 1) << (top - 2));
+  const std::size_t top = index / 4, quarter = top < 2 ? 0 : std::size_t(1) << (top - 2);  // none is as small as that
+  return (std::size_t(1) << top) + (index % 4 + 1) * quarter;
 }
 
 std::atomic<std::size_t> live{0}, peak{0}, cached{0};
