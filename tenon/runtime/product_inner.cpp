@@ -11,7 +11,8 @@ using Size = std::int64_t;
 
 template <class T, int Bytes>
 struct Vector {
-  typedef T V __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));
+  typedef T V __attribute__((vector_size(Bytes)));
+  typedef T InMemory __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));
   static constexpr Size lanes = Bytes / static_cast<int>(sizeof(T));
 };
 
@@ -36,10 +37,10 @@ TENON_INLINE void sums(const ProductShape& p, const T* a, const T* b, T* c) {
   for (; l + Lanes::lanes <= p.k; l += Lanes::lanes) {
     V left[R];
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) left[r] = *reinterpret_cast<const V*>(a + r * p.a_row + l);
+    for (int r = 0; r < R; ++r) left[r] = *reinterpret_cast<const typename Lanes::InMemory*>(a + r * p.a_row + l);
 #pragma GCC unroll 8
     for (int s = 0; s < N; ++s) {
-      const V right = *reinterpret_cast<const V*>(b + s * p.b_column + l);
+      const V right = *reinterpret_cast<const typename Lanes::InMemory*>(b + s * p.b_column + l);
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) sum[r][s] += left[r] * right;
     }

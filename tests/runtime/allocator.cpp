@@ -36,10 +36,12 @@ TEST(Memory, ARequestBeyondItSaysBothNumbers) {
 }
 
 // Fresh memory is taken when it is written: requests that fit one by one but not together are refused together.
+// AddressSanitizer writes its shadow of a block at once, which counts as the block itself being written.
+#ifndef __SANITIZE_ADDRESS__
 TEST(Memory, PromisesAddUp) {
   trim_memory();
   std::this_thread::sleep_for(std::chrono::milliseconds(60));  // past an earlier reading of the files
-  const std::size_t most = available_memory() / 100 * 55;
+  const std::size_t most = available_memory() / 100 * 65;
   void* const first = allocate_block(most / 5 * 4);  // size classes round up by a quarter at most
   EXPECT_THROW(allocate_block(most), MemoryError);
   free_block(first, most / 5 * 4);
@@ -48,6 +50,7 @@ TEST(Memory, PromisesAddUp) {
   free_block(second, most / 5 * 4);
   trim_memory();
 }
+#endif
 
 // Blocks kept for reuse are given back before a request is refused.
 TEST(Memory, TheCacheIsGivenBackFirst) {
