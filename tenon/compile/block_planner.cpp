@@ -1,0 +1,159 @@
+// One block of statements: eqns in order, where each value is kept, and what is copied at the end.
+#include "tenon/compile/block_planner.h"
+
+#include <fmt/format.h>
+
+#include "tenon/base/error.h"
+
+namespace tenon {
+
+kernel::Function Planner::run() {
+  std::vector<Place> inputs, outputs;
+  for (Var v : program_.inputs()) inputs.push_back(argument(program_.type(v)));
+  for (Var v : program_.outputs()) outputs.push_back(argument(program_.type(v)));
+  function_.body = block(program_, inputs, outputs, {}, {});
+  return std::move(function_);
+}
+
+Place Planner::argument(const Type& type) {
+  function_.slots.push_back({type.dtype, elements_of(type), kernel::Slot::Place::argument, function_.arguments++});
+  return {static_cast<SlotId>(function_.slots.size() - 1)};
+}
+
+Place Planner::temporary(const Type& type) {
+  kernel::Slot slot{type.dtype, elements_of(type), kernel::Slot::Place::local};
+  if (slot.elements > local_limit) slot.place = kernel::Slot::Place::arena;
+  function_.slots.push_back(slot);
+  return {static_cast<SlotId>(function_.slots.size() - 1)};
+}
+
+Block Planner::block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
+                     const std::vector<Place>& carries, const std::set<SlotId>& updated) {
+  return BlockPlanner(*this, program, outputs, updated).run(inputs, carries);
+}
+
+BlockPlanner::BlockPlanner(Planner& planner, const Program& program, const std::vector<Place>& outputs,
+                           const std::set<SlotId>& updated)
+    : planner_(planner),
+      program_(program),
+      fusion_(fuse(program)),
+      outputs_(outputs),
+      places_(program.vars()),
+      maker_(program.vars(), nullptr),
+      pending_(program.vars(), false) {
+  writable_slots_ = updated;
+  for (const Eqn& eqn : program.eqns())
+    for (Var v : eqn.out) maker_[v] = &eqn;
+  last_use_.assign(program.vars(), 0);
+  for (std::size_t e = 0; e < program.eqns().size(); ++e)
+    for (Var v : program.eqns()[e].in) last_use_[v] = e + 1;
+  for (Var v : program.outputs()) last_use_[v] = program.eqns().size() + 1;
+  if (planner.report_ != nullptr) report_cuts(*planner.report_);
+}
+
+// `carries`: where the first outputs go at the end, after everything has been read.
+Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Place>& carries) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) places_[program_.inputs()[i]] = inputs[i];
+  // An output that nothing else names is computed right where it belongs.
+  for (std::size_t i = 0; i < outputs_.size(); ++i) wanted_.emplace(program_.outputs()[i], outputs_[i]);
+  for (at_ = 0; at_ < program_.eqns().size(); ++at_) {
+    const Eqn& eqn = program_.eqns()[at_];
+    const std::size_t before = block_.size();
+    if (std::holds_alternative<LowerElement>(*eqn.op->lower)) {
+      if (fusion_.stored[eqn.out[0]]) pending_[eqn.out[0]] = true;
+    } else if (std::holds_alternative<LowerReduction>(*eqn.op->lower)) {
+      reduction(eqn);
+    } else {
+      structure(eqn, std::get<LowerStructure>(*eqn.op->lower).kind);
+    }
+    asked_for_by(eqn.where, before);
+  }
+  for (Var v = 0; v < program_.vars(); ++v)
+    if (pending_[v]) flush(v);
+  const auto is_at = [&](Var v, const Place& place) { return stored(v) == place; };
+  const auto at_home = [&](std::size_t i) { return i < carries.size() && is_at(program_.outputs()[i], carries[i]); };
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const Var v = program_.outputs()[i];
+    const std::size_t before = block_.size();
+    if (!at_home(i) && !is_at(v, outputs_[i])) copy(outputs_[i], stored(v), program_.type(v));
+    asked_for_by(line_of(v), before);
+  }
+  for (std::size_t i = 0; i < carries.size(); ++i) {
+    const std::size_t before = block_.size();
+    if (!at_home(i) && !(carries[i] == outputs_[i]))
+      copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]));
+    asked_for_by(line_of(program_.outputs()[i]), before);
+  }
+  return std::move(block_);
+}
+
+void BlockPlanner::report_cuts(Report& report) const {
+  for (const Eqn& eqn : program_.eqns()) {
+    const Var v = eqn.out.empty() ? 0 : eqn.out[0];
+    if (eqn.out.empty() || !fusion_.stored[v]) continue;
+    const auto& [phrase, reader] = fusion_.reasons[v];
+    const Type& type = program_.type(v);
+    report.cuts.push_back({fmt::format("{} {}", eqn.op->name, type.text()),
+                           elements_of(type) * static_cast<std::int64_t>(size_of(type.dtype)),
+                           reader.empty() ? std::string(phrase) : fmt::format("{} {}", phrase, reader), eqn.where});
+  }
+}
+
+// Statements from `first` on that do not know yet whose they are.
+void BlockPlanner::asked_for_by(const Source& where, std::size_t first) {
+  for (std::size_t i = first; i < block_.size(); ++i)
+    std::visit(
+        [&](auto& held) {
+          if constexpr (requires { held.where; })
+            if (!held.where.known()) held.where = where;
+        },
+        block_[i].held());
+}
+
+void BlockPlanner::copy(const Place& to, const Place& from, const Type& type) {
+  const std::int64_t row = type.rank() == 0 ? 1 : type.shape[type.rank() - 1].value();
+  block_.push_back(kernel::Copy{to.slot, from.slot, to.offset, from.offset, elements_of(type), row});
+}
+
+Place BlockPlanner::place_for(Var v) {
+  if (const auto found = wanted_.find(v); found != wanted_.end()) return found->second;
+  return planner_.temporary(program_.type(v));
+}
+
+// The place of a variable, storing it now if it is not in memory yet.
+Place BlockPlanner::stored(Var v) {
+  if (places_[v]) return *places_[v];
+  if (!pending_[v]) {
+    pending_[v] = true;
+    fusion_.group[v] = fusion_.fresh_group();
+  }
+  flush(v);
+  return *places_[v];
+}
+// As stored(), right in a given place where nothing else needs the value.
+void BlockPlanner::store_into(Var v, const Place& to, bool last) {
+  if (places_[v] || wanted_.contains(v) || !last) return copy(to, stored(v), program_.type(v));
+  wanted_.emplace(v, to);
+  stored(v);
+  wanted_.erase(v);
+}
+
+void BlockPlanner::structure(const Eqn& eqn, LowerStructure::Kind kind) {
+  using Kind = LowerStructure::Kind;
+  switch (kind) {
+    case Kind::product:
+      return product(eqn);
+    case Kind::update_slice:
+      return update(eqn);
+    case Kind::scatter:
+      return scatter(eqn);
+    case Kind::loop:
+      return loop(eqn);
+    case Kind::cond:
+      return branch(eqn);
+    default:
+      throw CompileError(fmt::format("plan: {} has no native form.", eqn.op->name));
+  }
+}
+
+}  // namespace tenon

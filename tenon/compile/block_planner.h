@@ -1,0 +1,141 @@
+// Planning of one Program: its function's slots and variables, and the eqns of each block (itself, bodies, branches) as
+// statements. What the rooms of nests, updates and control flow share.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "tenon/compile/fusion.h"
+#include "tenon/compile/report.h"
+#include "tenon/ir/program.h"
+#include "tenon/kernel/function.h"
+#include "tenon/ops/structure.h"
+
+namespace tenon {
+
+using kernel::Block;
+using kernel::Expr;
+using kernel::SlotId;
+
+inline constexpr std::int64_t local_limit = 64;  // elements that may live in registers
+
+inline std::int64_t elements_of(const Type& type) {
+  std::int64_t n = 1;
+  for (const Dim& d : type.shape) n *= d.value();
+  return n;
+}
+
+// Where a value is: row-major from an offset.
+struct Place {
+  SlotId slot;
+  Expr offset = Expr(std::int64_t(0));
+  friend bool operator==(const Place& x, const Place& y) {
+    return x.slot == y.slot && (x.offset.identity() == y.offset.identity() ||
+                                (kernel::is_constant(x.offset, 0) && kernel::is_constant(y.offset, 0)));
+  }
+};
+
+class Planner {
+ public:
+  Planner(const Program& program, Report* report) : program_(program), report_(report) {
+    function_.name = program.name().empty() ? "program" : program.name();
+  }
+
+  kernel::Function run();
+
+ private:
+  friend class BlockPlanner;
+  Place argument(const Type& type);
+  Place temporary(const Type& type);
+  std::uint32_t fresh_var() { return function_.vars++; }
+  Block block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
+              const std::vector<Place>& carries, const std::set<SlotId>& updated);
+
+  const Program& program_;
+  Report* report_;
+  kernel::Function function_;
+};
+
+// Plans the eqns of one Program (or region) as statements.
+class BlockPlanner {
+ public:
+  BlockPlanner(Planner& planner, const Program& program, const std::vector<Place>& outputs,
+               const std::set<SlotId>& updated);
+
+  // `carries`: where the first outputs go at the end, after everything has been read.
+  Block run(const std::vector<Place>& inputs, const std::vector<Place>& carries);
+
+ private:
+  using Sizes = std::vector<std::int64_t>;
+
+  // --- block_planner.cpp: what is where ---
+  void report_cuts(Report& report) const;
+  Sizes sizes(Var v) const { return program_.type(v).shape.sizes(); }
+  Source line_of(Var v) const { return maker_[v] == nullptr ? Source() : maker_[v]->where; }
+  void asked_for_by(const Source& where, std::size_t first);
+  void copy(const Place& to, const Place& from, const Type& type);
+  Place place_for(Var v);
+  Place stored(Var v);
+  void store_into(Var v, const Place& to, bool last);
+  void structure(const Eqn& eqn, LowerStructure::Kind kind);
+
+  // --- plan_nests.cpp ---
+  struct SavedNest;
+  struct Split {
+    Var first;
+  };
+  Expr element(Var v, std::span<const Expr> index);
+  Expr load_of(const Place& place, DType dtype, const Expr& offset);
+  void flush_before(Var v);
+  void flush(Var v);
+  void flush_together(const std::vector<Var>& group);
+  kernel::Nest build_nest(const std::vector<Var>& group, const Sizes& extent, bool flat);
+  void begin_nest(const Sizes& extent, bool flat);
+  void reduction(const Eqn& eqn);
+  void product(const Eqn& eqn);
+  void inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled);
+
+  // --- plan_updates.cpp ---
+  bool reads(Var v, Var x) const;
+  std::vector<Var> later_readers(Var x) const;
+  Place overwritten(const Eqn& eqn);
+  void update(const Eqn& eqn);
+  void scatter(const Eqn& eqn);
+
+  // --- plan_control_flow.cpp ---
+  // All values of a carry, one behind the other, where the loop stacks them anyway: before each step, after it, or
+  // both. The stacked outputs are views of it then, and no step copies. Of large carries: small ones live in registers.
+  struct History {
+    Place begin, before, after, end;
+    std::vector<std::size_t> stacked_before, stacked_after;  // outputs of the loop
+  };
+  void loop(const Eqn& eqn);
+  std::optional<History> carry_history(const Eqn& eqn, std::size_t carry, const Expr& step);
+  void branch(const Eqn& eqn);
+
+  Planner& planner_;
+  const Program& program_;
+  Fusion fusion_;
+  std::vector<Place> outputs_;
+  std::vector<std::optional<Place>> places_;
+  std::vector<const Eqn*> maker_;
+  std::vector<bool> pending_;
+  std::vector<std::size_t> last_use_;
+  std::map<Var, Place> wanted_, group_places_;
+  std::set<Var> building_;
+  std::set<SlotId> writable_slots_;
+  std::size_t at_ = 0;
+  Block block_;
+  // The nest that is being built.
+  std::vector<std::uint32_t> nest_vars_;
+  std::vector<Expr> nest_index_;
+  Sizes nest_sizes_;
+  std::optional<Expr> flat_;
+  bool identity_only_ = true;
+  std::map<Var, Expr> in_nest_;
+  std::map<std::pair<Var, std::vector<const void*>>, std::pair<std::vector<Expr>, Expr>> memo_;
+  std::map<std::pair<SlotId, const void*>, Expr> loads_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,229 @@
+// Loops, branches and blocks of rows, the functions that threads run, and the polls by which a program is cancelled.
+#include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "tenon/compile/codegen.h"
+#include "tenon/compile/cost.h"
+#include "tenon/compile/cpu/statements.h"
+#include "tenon/kernel/rows.h"
+#include "tenon/runtime/products.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr double poll_interval = 1e6;      // at most that many estimated nanoseconds between two polls
+constexpr std::int64_t poll_steps = 1000;  // of a loop whose steps may take longer than estimated
+
+}  // namespace
+
+// Returns from the function where it is to stop. The callers of a parallel body find out at their own next poll.
+void FunctionEmitter::poll() {
+  auto* flag = b_.CreateAlignedLoad(b_.getInt32Ty(), frame_.cancelled, llvm::Align(4));
+  flag->setAtomic(llvm::AtomicOrdering::Monotonic);
+  auto* stop = llvm::BasicBlock::Create(b_.getContext(), "cancelled", function_);
+  auto* on = llvm::BasicBlock::Create(b_.getContext(), "on", function_);
+  b_.CreateCondBr(b_.CreateICmpEQ(flag, b_.getInt32(0)), on, stop,
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1 << 20, 1));
+  b_.SetInsertPoint(stop);
+  if (function_->getReturnType()->isVoidTy())
+    b_.CreateRetVoid();
+  else
+    b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(was_cancelled)));
+  b_.SetInsertPoint(on);
+}
+
+// for (i = start; i < limit; i += step) body(i), in groups with a poll before each where all of it takes long.
+void FunctionEmitter::loop(std::int64_t limit, std::int64_t step, Body body, std::int64_t start) {
+  if (start >= limit) return;
+  const auto number = [&](std::int64_t i) { return b_.getInt64(static_cast<std::uint64_t>(i)); };
+  const std::int64_t steps = (limit - start + step - 1) / step;
+  const double before = unpolled_, each = before / static_cast<double>(steps);
+  if (before < poll_interval) return loop_from(number(start), number(limit), step, body);
+  const std::int64_t group =
+      std::min(steps, std::max<std::int64_t>(1, static_cast<std::int64_t>(poll_interval / each)));
+  unpolled_ = each < poll_interval ? 0 : each;
+  in_groups(start, limit, group * step, [&](Value* from, Value* to) { loop_from(from, to, step, body); });
+  unpolled_ = before;
+}
+void FunctionEmitter::in_groups(std::int64_t start, std::int64_t limit, std::int64_t width,
+                                llvm::function_ref<void(Value*, Value*)> group) {
+  const auto number = [&](std::int64_t i) { return b_.getInt64(static_cast<std::uint64_t>(i)); };
+  loop_from(number(start), number(limit), width, [&](Value* from) {
+    poll();
+    Value* to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(from, number(width)), number(limit));
+    group(from, to);
+  });
+}
+// At least once.
+void FunctionEmitter::loop_from(Value* start, Value* limit, std::int64_t step, Body body) {
+  auto* before = b_.GetInsertBlock();
+  auto* head = llvm::BasicBlock::Create(b_.getContext(), "loop", function_);
+  auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+  b_.CreateBr(head);
+  b_.SetInsertPoint(head);
+  auto* i = b_.CreatePHI(b_.getInt64Ty(), 2);
+  i->addIncoming(start, before);
+  body(i);
+  Value* next = b_.CreateAdd(i, b_.getInt64(static_cast<std::uint64_t>(step)), "", true, true);
+  i->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpSLT(next, limit), head, after);
+  b_.SetInsertPoint(after);
+}
+
+// Loops over vars[from..to), innermost last; written out where `unrolled`.
+void FunctionEmitter::loops(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes,
+                            std::size_t from, std::size_t to, bool unrolled, Code body) {
+  if (from == to) return body();
+  const auto inner = [&] { loops(vars, sizes, from + 1, to, unrolled, body); };
+  if (unrolled || sizes[from] == 1) {
+    for (std::int64_t i = 0; i < sizes[from]; ++i) {
+      e_.set(vars[from], b_.getInt64(static_cast<std::uint64_t>(i)));
+      inner();
+    }
+    return;
+  }
+  loop(sizes[from], 1, [&](Value* i) {
+    e_.set(vars[from], i);
+    inner();
+  });
+}
+
+void FunctionEmitter::emit(const kernel::For& f) {
+  if (f.count == 0) return;
+  const auto body = [&](Value* i) {
+    e_.set(f.var, i);
+    frame_.vars.insert_or_assign(f.var, i);
+    block(f.body);
+  };
+  const double each = unpolled_ / static_cast<double>(f.count);
+  const auto group =
+      static_cast<std::int64_t>(std::clamp(poll_interval / std::max(each, 1e-3), 1.0, static_cast<double>(poll_steps)));
+  if (f.count <= group)
+    loop_from(b_.getInt64(0), b_.getInt64(static_cast<std::uint64_t>(f.count)), 1, body);
+  else
+    in_groups(0, f.count, group, [&](Value* from, Value* to) { loop_from(from, to, 1, body); });
+  frame_.vars.erase(f.var);
+}
+
+void FunctionEmitter::emit(const kernel::While& w) {
+  auto* head = llvm::BasicBlock::Create(b_.getContext(), "while", function_);
+  auto* body = llvm::BasicBlock::Create(b_.getContext(), "body", function_);
+  auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+  // A power of two of steps between polls.
+  const auto group = static_cast<std::uint32_t>(
+      std::clamp(poll_interval / std::max(unpolled_, 1e-3), 1.0, static_cast<double>(poll_steps)));
+  const std::uint32_t mask = std::bit_ceil(group) - 1;
+  llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  auto* steps = at_entry.CreateAlloca(b_.getInt32Ty());
+  b_.CreateStore(b_.getInt32(0), steps);
+  b_.CreateBr(head);
+  b_.SetInsertPoint(head);
+  block(w.before);
+  b_.CreateCondBr(e_.scalar(w.condition), body, after);
+  b_.SetInsertPoint(body);
+  block(w.body);
+  auto* look = llvm::BasicBlock::Create(b_.getContext(), "look", function_);
+  Value* done = b_.CreateAdd(b_.CreateLoad(b_.getInt32Ty(), steps), b_.getInt32(1));
+  b_.CreateStore(done, steps);
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(done, b_.getInt32(mask)), b_.getInt32(0)), look, head);
+  b_.SetInsertPoint(look);
+  poll();
+  b_.CreateBr(head);
+  b_.SetInsertPoint(after);
+}
+
+void FunctionEmitter::emit(const kernel::Switch& s) {
+  Value* index = e_.scalar(s.index);
+  auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+  std::vector<llvm::BasicBlock*> blocks;
+  for (std::size_t i = 0; i < s.branches.size(); ++i)
+    blocks.push_back(llvm::BasicBlock::Create(b_.getContext(), "case", function_));
+  auto* choose = b_.CreateSwitch(index, blocks.back(), static_cast<unsigned>(blocks.size()));
+  for (std::size_t i = 0; i + 1 < blocks.size(); ++i) choose->addCase(b_.getInt64(i), blocks[i]);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    b_.SetInsertPoint(blocks[i]);
+    block(s.branches[i]);
+    b_.CreateBr(after);
+  }
+  b_.SetInsertPoint(after);
+}
+
+void FunctionEmitter::emit(const kernel::Blocks& blocks) {
+  if (blocks.parallel) return fork(blocks);
+  for (const SlotId slot : blocks.own) e_.place(slot, local(slot));
+  loop(blocks.count, 1, [&](Value* i) {
+    e_.set(blocks.var, i);
+    block(blocks.body);
+  });
+  block(blocks.tail);
+}
+
+// A function of its own for a range of blocks, called on all threads; the tail is one block more.
+void FunctionEmitter::fork(const kernel::Blocks& blocks) {
+  llvm::Type *pointer = b_.getPtrTy(), *number = b_.getInt64Ty();
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, number, number, b_.getInt32Ty()}, false);
+  auto* body = llvm::Function::Create(type, llvm::Function::InternalLinkage, function_->getName() + "_blocks", module_);
+  body->setAttributes(function_->getAttributes());
+  FunctionEmitter inside(module_, f_, target_, body, nullptr);
+  Value* words = capture(blocks, inside);
+  inside.run_range(blocks);
+  auto callee = module_.getOrInsertFunction(
+      "tenon_parallel_for", llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, number, number}, false));
+  llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
+  const std::int64_t count = blocks.count + (blocks.tail.empty() ? 0 : 1);
+  b_.CreateCall(callee, {body, words, b_.getInt64(static_cast<std::uint64_t>(count)), b_.getInt64(1)});
+}
+
+// Writes this function's frame to memory, and has `inside` read it.
+Value* FunctionEmitter::capture(const kernel::Blocks& blocks, FunctionEmitter& inside) {
+  std::set<SlotId> used;
+  visit_slots(blocks, [&](SlotId slot, bool) {
+    if (frame_.locals.contains(slot)) used.insert(slot);
+  });
+  const auto words = 4 + used.size() + frame_.vars.size();
+  auto* type = llvm::ArrayType::get(b_.getInt64Ty(), words);
+  llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  Value* memory = at_entry.CreateAlloca(type);
+  unsigned at = 0;
+  const auto pass = [&](Value* value) -> Value* {
+    b_.CreateStore(value, b_.CreateConstInBoundsGEP2_32(type, memory, 0, at));
+    Value* from = inside.b_.CreateConstInBoundsGEP2_32(type, inside.function_->getArg(0), 0, at++);
+    return inside.b_.CreateLoad(value->getType(), from);
+  };
+  Frame frame{pass(frame_.arguments), pass(frame_.arena), pass(frame_.cancelled), pass(frame_.failed), {}, {}};
+  for (const SlotId slot : used) frame.locals.emplace(slot, pass(frame_.locals.at(slot)));
+  for (const auto& [var, value] : frame_.vars) frame.vars.emplace(var, pass(value));
+  inside.parallel_ = true;
+  inside.enter(std::move(frame));
+  return memory;
+}
+
+void FunctionEmitter::run_range(const kernel::Blocks& blocks) {
+  for (const SlotId slot : blocks.own) e_.place(slot, local(slot));
+  Value *begin = function_->getArg(1), *end = function_->getArg(2);
+  Value* limit =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, b_.getInt64(static_cast<std::uint64_t>(blocks.count)));
+  const auto when = [&](Value* condition, auto&& body) {
+    auto* yes = llvm::BasicBlock::Create(b_.getContext(), "yes", function_);
+    auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+    b_.CreateCondBr(condition, yes, after);
+    b_.SetInsertPoint(yes);
+    body();
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  };
+  when(b_.CreateICmpSLT(begin, limit), [&] {
+    loop_from(begin, limit, 1, [&](Value* i) {
+      poll();
+      e_.set(blocks.var, i);
+      block(blocks.body);
+    });
+  });
+  if (!blocks.tail.empty()) when(b_.CreateICmpSGT(end, limit), [&] { block(blocks.tail); });
+  end_streams();
+  b_.CreateRetVoid();
+}
+
+}  // namespace tenon::cpu

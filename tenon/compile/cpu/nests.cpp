@@ -1,0 +1,185 @@
+// Nests of stores and copies: vectors along the innermost variable, elements of small nests written out.
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <algorithm>
+
+#include "tenon/compile/cpu/statements.h"
+#include "tenon/kernel/affine.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr std::int64_t streamed_bytes = 16 << 20;  // of an output: it leaves no room for anything else in a cache
+
+}  // namespace
+
+unsigned FunctionEmitter::widest(std::size_t element_bytes) const {
+  return std::max<unsigned>(1, target_.vector_bytes / static_cast<unsigned>(std::max<std::size_t>(element_bytes, 4)));
+}
+
+// How many registers side by side hide the latency of a body: one where a processor overlaps passes by itself, as
+// many as its registers allow where one pass fills its window.
+std::int64_t FunctionEmitter::registers_at_once(const Work& work, std::int64_t lanes, std::int64_t extent) const {
+  std::int64_t most = work.instructions < 100 ? 1 : target_.vector_bytes == 64 ? 4 : 2;
+  const auto passes = [&](std::int64_t n) { return (extent + n * lanes - 1) / (n * lanes) * n; };
+  while (most > 1 && (extent < most * lanes || passes(most) * 8 > passes(1) * 9)) most /= 2;
+  return most;
+}
+
+void FunctionEmitter::emit(const kernel::Nest& n) {
+  const std::int64_t total = product_of(n.sizes);
+  if (total == 0) return;
+  const std::size_t rank = n.vars.size();
+  const bool unrolled = total <= unroll_limit;
+  bool vectors = n.independent && rank > 0 && n.sizes.back() > 1, overwrites = false;
+  Work work;
+  for (const kernel::Store& s : n.stores) {
+    vectors = vectors && !s.condition && rank > 0 && e_.variation(s.offset, n.vars.back()).stride == 1;
+    work.element_bytes = std::max(work.element_bytes, size_of(f_.slots[s.slot].dtype));
+    add_work(s.value, work);
+  }
+  e_.set(std::move(work.angles));
+  b_.short_chains = unrolled;
+  if (!vectors) {
+    loops(n.vars, n.sizes, 0, rank, unrolled, [&] { store_scalars(n); });
+    return;
+  }
+  for (const kernel::Store& s : n.stores) overwrites = overwrites || work.reads.contains(s.slot);
+  const std::int64_t width = std::min<std::int64_t>(widest(work.element_bytes), n.sizes.back());
+  if (!unrolled && streams(n, width)) return streamed(n, [&] { vector_nest(n, work, unrolled, overwrites); });
+  vector_nest(n, work, unrolled, overwrites);
+}
+
+void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites) {
+  const std::size_t rank = n.vars.size();
+  const std::int64_t last = n.sizes.back(), lanes = std::min<std::int64_t>(widest(work.element_bytes), last),
+                     step = lanes * (unrolled ? 1 : registers_at_once(work, lanes, last));
+  loops(n.vars, n.sizes, 0, rank - 1, unrolled, [&] {
+    const auto body = [&](Value* i, std::int64_t width) {
+      e_.set_lanes(n.vars.back(), i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
+      store_lanes(n);
+    };
+    row(last, step, lanes, unrolled, !overwrites, body);
+    e_.set_lanes(n.vars.back(), b_.getInt64(0), 1);
+  });
+}
+
+// Whether a nest writes whole, aligned registers of large outputs that nothing reads again.
+bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) const {
+  if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || n.sizes.back() % width != 0) return false;
+  return std::ranges::all_of(n.stores, [&](const kernel::Store& s) {
+    const kernel::Slot& slot = f_.slots[s.slot];
+    const auto bytes = static_cast<std::int64_t>(size_of(slot.dtype));
+    const auto at = affine(s.offset);
+    return slot.place == kernel::Slot::Place::argument && slot.elements * bytes >= streamed_bytes &&
+           width * bytes == target_.vector_bytes && !read_.contains(s.slot) && at && at->constant % width == 0 &&
+           std::ranges::all_of(
+               at->terms, [&](const auto& term) { return term.first == n.vars.back() || term.second % width == 0; });
+  });
+}
+// The nest with stores past the caches, where the outputs are aligned; as it is, where they are not.
+void FunctionEmitter::streamed(const kernel::Nest& n, Code emit) {
+  Value* low = b_.getInt64(0);
+  for (const kernel::Store& s : n.stores)
+    low = b_.CreateOr(low, b_.CreatePtrToInt(e_.address(s.slot, b_.getInt64(0)), b_.getInt64Ty()));
+  Value* aligned = b_.CreateICmpEQ(b_.CreateAnd(low, b_.getInt64(target_.vector_bytes - 1)), b_.getInt64(0));
+  auto* past = llvm::BasicBlock::Create(b_.getContext(), "streamed", function_);
+  auto* plain = llvm::BasicBlock::Create(b_.getContext(), "plain", function_);
+  auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+  b_.CreateCondBr(aligned, past, plain);
+  for (const auto& [block, stream] : {std::pair(past, true), std::pair(plain, false)}) {
+    b_.SetInsertPoint(block);
+    e_.forget();
+    e_.stream_stores = stream;
+    emit();
+    b_.CreateBr(after);
+  }
+  b_.SetInsertPoint(after);
+  e_.forget();
+  streams_ = true;
+}
+// Streamed stores are seen by other threads after this.
+void FunctionEmitter::end_streams() {
+  if (streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+}
+
+// body(first, width) over [0, extent) in steps of several registers of `lanes`. Where a row may be computed twice,
+// its last step is moved back to end with it; else what is left goes by single registers, and then by what is left of
+// one.
+void FunctionEmitter::row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
+                          llvm::function_ref<void(Value*, std::int64_t)> body) {
+  const auto at = [&](std::int64_t i) { return b_.getInt64(static_cast<std::uint64_t>(i)); };
+  if (unrolled || extent == step) {
+    for (std::int64_t i = 0; i < extent; i += step) body(at(i), std::min(step, extent - i));
+  } else if (twice && extent % step != 0) {
+    loop(extent, step,
+         [&](Value* i) { body(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, i, at(extent - step)), step); });
+  } else {
+    const std::int64_t whole = extent / step * step, vectors = extent / lanes * lanes;
+    loop(whole, step, [&](Value* i) { body(i, step); });
+    loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
+    if (vectors < extent) body(at(vectors), extent - vectors);
+  }
+}
+
+// All values are computed before the first is stored: a store may overwrite what another value reads at this index.
+void FunctionEmitter::store_lanes(const kernel::Nest& n) {
+  std::vector<Value*> values;
+  for (const kernel::Store& s : n.stores) values.push_back(e_.lanes(s.value));
+  for (std::size_t i = 0; i < n.stores.size(); ++i) e_.store(n.stores[i].slot, n.stores[i].offset, values[i]);
+}
+void FunctionEmitter::store_scalars(const kernel::Nest& n) {
+  e_.forget();
+  if (std::ranges::none_of(n.stores, [](const kernel::Store& s) { return bool(s.condition); })) return store_lanes(n);
+  for (const kernel::Store& s : n.stores) {
+    if (!s.condition) {
+      e_.store(s.slot, s.offset, e_.scalar(s.value));
+      continue;
+    }
+    auto* yes = llvm::BasicBlock::Create(b_.getContext(), "store", function_);
+    auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+    b_.CreateCondBr(e_.scalar(s.condition), yes, after);
+    b_.SetInsertPoint(yes);
+    e_.forget();
+    e_.store(s.slot, s.offset, e_.scalar(s.value));
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+    e_.forget();
+  }
+}
+
+void FunctionEmitter::emit(const kernel::Copy& c) {
+  if (c.elements == 0) return;
+  const DType dtype = f_.slots[c.to].dtype;
+  Value* first = e_.scalar(c.to_offset);
+  Value *to = e_.address(c.to, first), *from = e_.address(c.from, e_.scalar(c.from_offset));
+  const llvm::Align align(size_of(dtype));
+  if (c.elements > unroll_limit) {
+    b_.CreateMemMove(to, align, from, align, static_cast<std::uint64_t>(c.elements) * size_of(dtype));
+    return;
+  }
+  llvm::Type* type = e_.memory_type(dtype);
+  std::vector<Value*> values;
+  const auto lanes = static_cast<std::int64_t>(widest(size_of(dtype)));
+  const auto pieces = [&](auto&& f) {
+    for (std::int64_t at = 0, width = 0; at < c.elements; at += width) {
+      width = std::min({lanes, c.elements - at, c.row - at % c.row});
+      f(at, width == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(width)));
+    }
+  };
+  pieces([&](std::int64_t at, llvm::Type* piece) {
+    values.push_back(e_.of_slot(
+        b_.CreateAlignedLoad(piece, b_.CreateConstInBoundsGEP1_64(type, from, static_cast<std::uint64_t>(at)), align),
+        c.from));
+  });
+  std::size_t i = 0;
+  pieces([&](std::int64_t at, llvm::Type* piece) {
+    if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(piece))
+      e_.note_piece(c.to, b_.CreateAdd(first, b_.getInt64(static_cast<std::uint64_t>(at))), vector->getNumElements());
+    e_.of_slot(b_.CreateAlignedStore(values[i++],
+                                     b_.CreateConstInBoundsGEP1_64(type, to, static_cast<std::uint64_t>(at)), align),
+               c.to);
+  });
+}
+
+}  // namespace tenon::cpu

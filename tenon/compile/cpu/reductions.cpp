@@ -1,0 +1,241 @@
+// Reductions: along a row with several vector accumulators, along columns with a result a lane, or element by element.
+#include "tenon/compile/cpu/statements.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr int accumulators = 4;  // partial results of a reduction, to hide the latency of combining
+
+bool has_signs(Combine op, DType dtype) { return is_real(dtype) && (op == Combine::max || op == Combine::min); }
+
+Value* held(Builder& b, llvm::AllocaInst* place) { return b.CreateLoad(place->getAllocatedType(), place); }
+
+}  // namespace
+
+Value* FunctionEmitter::combined(Combine op, DType dtype, Value* x, Value* y) {
+  const bool real = is_real(dtype), is_signed = is_signed_integer(dtype);
+  switch (op) {
+    case Combine::add:
+      return real ? b_.CreateFAdd(x, y) : b_.CreateAdd(x, y);
+    case Combine::mul:
+      return real ? b_.CreateFMul(x, y) : b_.CreateMul(x, y);
+    case Combine::max:
+      if (real) return extremum_ignoring_signs(llvm::Intrinsic::maximum, x, y);
+      return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, x, y);
+    case Combine::min:
+      if (real) return extremum_ignoring_signs(llvm::Intrinsic::minimum, x, y);
+      return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, x, y);
+    case Combine::and_:
+      return b_.CreateAnd(x, y);
+    case Combine::or_:
+      return b_.CreateOr(x, y);
+  }
+  llvm_unreachable("an unknown reduction");
+}
+Value* FunctionEmitter::extremum_ignoring_signs(llvm::Intrinsic::ID id, Value* x, Value* y) {
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  llvm::FastMathFlags flags = b_.getFastMathFlags();
+  flags.setNoSignedZeros(true);
+  b_.setFastMathFlags(flags);
+  return b_.CreateBinaryIntrinsic(id, x, y);
+}
+Value* FunctionEmitter::across(Combine op, DType dtype, Value* x) {
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (type == nullptr) return x;
+  const bool real = is_real(dtype), is_signed = is_signed_integer(dtype);
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  llvm::FastMathFlags flags = b_.getFastMathFlags();
+  flags.setAllowReassoc(true);
+  flags.setNoSignedZeros(op == Combine::max || op == Combine::min);
+  b_.setFastMathFlags(flags);
+  switch (op) {
+    case Combine::add:
+      return real ? b_.CreateFAddReduce(llvm::ConstantFP::get(type->getElementType(), -0.0), x) : b_.CreateAddReduce(x);
+    case Combine::mul:
+      return real ? b_.CreateFMulReduce(llvm::ConstantFP::get(type->getElementType(), 1.0), x) : b_.CreateMulReduce(x);
+    case Combine::max:
+      return real ? b_.CreateFPMaximumReduce(x) : b_.CreateIntMaxReduce(x, is_signed);
+    case Combine::min:
+      return real ? b_.CreateFPMinimumReduce(x) : b_.CreateIntMinReduce(x, is_signed);
+    case Combine::and_:
+      return b_.CreateAndReduce(x);
+    case Combine::or_:
+      return b_.CreateOrReduce(x);
+  }
+  llvm_unreachable("an unknown reduction");
+}
+
+// Whether every load of an expression is contiguous or constant along a variable.
+bool FunctionEmitter::streams_along(const Expr& e, std::uint32_t var) {
+  std::set<const Expr::Node*> seen;  // nodes are shared: a block cipher has more paths than atoms
+  return streams_along(e, var, seen);
+}
+bool FunctionEmitter::streams_along(const Expr& e, std::uint32_t var, std::set<const Expr::Node*>& seen) {
+  if (!seen.insert(e.identity()).second) return true;
+  if (e.kind() == Expr::Kind::load) {
+    const Variation v = e_.variation(e.operand(0), var);
+    return v.stride && (*v.stride == 0 || *v.stride == 1);
+  }
+  for (const auto& operand : e.node().operands)
+    if (operand && !streams_along(Expr(operand), var, seen)) return false;
+  return true;
+}
+
+Value* FunctionEmitter::sign_bits(Value* x) {
+  return b_.CreateBitCast(x, x->getType()->getWithNewType(b_.getIntNTy(x->getType()->getScalarSizeInBits())));
+}
+FunctionEmitter::Partial FunctionEmitter::partial(const kernel::Reduce& r, std::int64_t lanes, Value* fill) {
+  Builder at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  if (lanes > 1) fill = b_.CreateVectorSplat(static_cast<unsigned>(lanes), fill);
+  Partial p{r.combine, r.value.dtype(), at_entry.CreateAlloca(fill->getType())};
+  b_.CreateStore(fill, p.value);
+  if (!has_signs(p.op, p.dtype)) return p;
+  Value* signs = sign_bits(fill);
+  p.signs = at_entry.CreateAlloca(signs->getType());
+  b_.CreateStore(signs, p.signs);
+  return p;
+}
+void FunctionEmitter::combine(const Partial& into, Value* value, Value* signs) {
+  b_.CreateStore(combined(into.op, into.dtype, held(b_, into.value), value), into.value);
+  if (into.signs == nullptr) return;
+  Value* before = held(b_, into.signs);
+  b_.CreateStore(into.op == Combine::max ? b_.CreateAnd(before, signs) : b_.CreateOr(before, signs), into.signs);
+}
+void FunctionEmitter::accumulate(const kernel::Reduce& r, const Partial& into) {
+  Value* value = e_.lanes(r.value);
+  std::vector<Value*> stored;
+  for (const kernel::Store& s : r.stores) stored.push_back(e_.lanes(s.value));
+  for (std::size_t i = 0; i < stored.size(); ++i) e_.store(r.stores[i].slot, r.stores[i].offset, stored[i]);
+  combine(into, value, into.signs == nullptr ? nullptr : sign_bits(value));
+}
+// Adds a partial result of as many lanes.
+void FunctionEmitter::combine(const Partial& into, const Partial& from) {
+  combine(into, held(b_, from.value), from.signs == nullptr ? nullptr : held(b_, from.signs));
+}
+// Of all lanes of a partial result: the scalar, and the signs of its zero.
+std::pair<Value*, Value*> FunctionEmitter::across(const Partial& p) {
+  Value* signs = p.signs == nullptr ? nullptr : held(b_, p.signs);
+  if (signs != nullptr && signs->getType()->isVectorTy())
+    signs = p.op == Combine::max ? b_.CreateAndReduce(signs) : b_.CreateOrReduce(signs);
+  return {across(p.op, p.dtype, held(b_, p.value)), signs};
+}
+// The extremum with the sign that its zero has.
+Value* FunctionEmitter::with_sign(Value* value, Value* signs) {
+  if (signs == nullptr) return value;
+  const unsigned bits = value->getType()->getScalarSizeInBits();
+  Value* mask = llvm::ConstantInt::get(signs->getType(), llvm::APInt::getSignMask(bits));
+  Value* zero = b_.CreateBitCast(b_.CreateAnd(signs, mask), value->getType());
+  return b_.CreateSelect(b_.CreateFCmpOEQ(value, llvm::Constant::getNullValue(value->getType())), zero, value);
+}
+
+void FunctionEmitter::emit(const kernel::Reduce& r) {
+  const std::int64_t outer = product_of(r.outer_sizes), inner = product_of(r.inner_sizes);
+  if (outer == 0) return;
+  Work work;
+  add_work(r.value, work);
+  for (const kernel::Store& s : r.stores) add_work(s.value, work);
+  e_.set(std::move(work.angles));
+  b_.short_chains = outer * inner <= unroll_limit;
+  const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
+  const bool unrolled_outer = outer <= 16, unrolled_inner = inner <= 16;
+  const auto along_inner = [&](const kernel::Store& s) {
+    return streams_along(s.value, r.inner_vars.back()) && e_.variation(s.offset, r.inner_vars.back()).stride == 1;
+  };
+  const bool inner_streams = !r.inner_vars.empty() && r.inner_sizes.back() > 1 &&
+                             streams_along(r.value, r.inner_vars.back()) && std::ranges::all_of(r.stores, along_inner);
+  const bool outer_streams = !r.outer_vars.empty() && r.outer_sizes.back() > 1 &&
+                             streams_along(r.value, r.outer_vars.back()) &&
+                             e_.variation(r.offset, r.outer_vars.back()).stride == 1;
+  if (inner > 0 && outer_streams && r.stores.empty() && (!inner_streams || r.inner_sizes.back() < lanes))
+    return reduce_columns(r, lanes, unrolled_outer, unrolled_inner);
+  loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size(), unrolled_outer && unrolled_inner, [&] {
+    Value* initial = e_.scalar(r.initial);
+    Value* result = initial;
+    if (inner > 0)
+      result =
+          inner_streams ? reduce_row(r, lanes, initial, unrolled_inner) : reduce_scalars(r, initial, unrolled_inner);
+    e_.forget();
+    e_.store(r.slot, r.offset, result);
+  });
+}
+
+Value* FunctionEmitter::reduce_scalars(const kernel::Reduce& r, Value* initial, bool unrolled) {
+  const Partial result = partial(r, 1, initial);
+  loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled, [&] {
+    e_.forget();
+    accumulate(r, result);
+  });
+  return std::apply([&](Value* value, Value* signs) { return with_sign(value, signs); }, across(result));
+}
+
+// Along the last inner variable: several vector accumulators, then a vector of what is left.
+Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, std::int64_t lanes, Value* initial, bool unrolled) {
+  const std::int64_t last = r.inner_sizes.back(), step = lanes * accumulators, whole = last / step * step,
+                     vectors = last / lanes * lanes;
+  const std::uint32_t var = r.inner_vars.back();
+  std::vector<Partial> parts;
+  std::optional<Partial> rest;
+  if (vectors > 0)
+    for (int i = 0; i < (whole > 0 ? accumulators : 1); ++i) parts.push_back(partial(r, lanes, initial));
+  if (vectors < last) rest = partial(r, last - vectors, initial);
+  loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size() - 1, unrolled, [&] {
+    loop(whole, step, [&](Value* i) {
+      for (std::size_t a = 0; a < parts.size(); ++a) {
+        e_.set_lanes(var, b_.CreateAdd(i, b_.getInt64(a * static_cast<std::uint64_t>(lanes))),
+                     static_cast<unsigned>(lanes));
+        accumulate(r, parts[a]);
+      }
+    });
+    loop(
+        vectors, lanes,
+        [&](Value* i) {
+          e_.set_lanes(var, i, static_cast<unsigned>(lanes));
+          accumulate(r, parts[0]);
+        },
+        whole);
+    if (rest) {
+      e_.set_lanes(var, b_.getInt64(static_cast<std::uint64_t>(vectors)), static_cast<unsigned>(last - vectors));
+      accumulate(r, *rest);
+    }
+    e_.set_lanes(var, b_.getInt64(0), 1);
+  });
+  // Pairs first: a tree waits less than a chain.
+  for (std::size_t width = 1; width < parts.size(); width *= 2)
+    for (std::size_t i = 0; i + width < parts.size(); i += 2 * width) combine(parts[i], parts[i + width]);
+  if (parts.empty()) parts.push_back(*rest), rest.reset();
+  auto [value, signs] = across(parts[0]);
+  if (rest) {
+    const auto [value_of_rest, signs_of_rest] = across(*rest);
+    const Partial both = partial(r, 1, value);
+    if (signs != nullptr) b_.CreateStore(signs, both.signs);
+    combine(both, value_of_rest, signs_of_rest);
+    std::tie(value, signs) = across(both);
+  }
+  return with_sign(value, signs);
+}
+
+// Along the last outer variable: each lane is one result.
+void FunctionEmitter::reduce_columns(const kernel::Reduce& r, std::int64_t lanes, bool unrolled_outer,
+                                     bool unrolled_inner) {
+  const std::int64_t last = r.outer_sizes.back(), whole = last / lanes * lanes;
+  const std::uint32_t var = r.outer_vars.back();
+  loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size() - 1, unrolled_outer && unrolled_inner, [&] {
+    const auto body = [&](Value* i, std::int64_t width) {
+      e_.set_lanes(var, i, 1);
+      const Partial result = partial(r, width, e_.scalar(r.initial));
+      e_.set_lanes(var, i, static_cast<unsigned>(width));
+      loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled_inner, [&] {
+        e_.forget();
+        accumulate(r, result);
+      });
+      e_.forget();
+      e_.store(r.slot, r.offset,
+               with_sign(held(b_, result.value), result.signs == nullptr ? nullptr : held(b_, result.signs)));
+    };
+    loop(whole, lanes, [&](Value* i) { body(i, lanes); });
+    if (whole < last) body(b_.getInt64(static_cast<std::uint64_t>(whole)), last - whole);
+    e_.set_lanes(var, b_.getInt64(0), 1);
+  });
+}
+
+}  // namespace tenon::cpu

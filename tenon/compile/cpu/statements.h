@@ -1,0 +1,120 @@
+// Statements of the loop language as LLVM IR, within one function: what the rooms of nests, reductions and control flow
+// share.
+#pragma once
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+
+#include <map>
+#include <set>
+
+#include "tenon/compile/cpu/function_emitter.h"
+
+namespace tenon::cpu {
+
+using kernel::Combine;
+using kernel::Expr;
+using llvm::Value;
+
+inline constexpr std::int64_t unroll_limit = 64;  // elements of a nest that is written out
+
+inline std::int64_t product_of(const std::vector<std::int64_t>& sizes) {
+  std::int64_t n = 1;
+  for (std::int64_t s : sizes) n *= s;
+  return n;
+}
+
+class FunctionEmitter {
+ public:
+  FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target, llvm::Function* function);
+
+  void run();
+
+ private:
+  using SlotId = kernel::SlotId;
+  using Body = llvm::function_ref<void(Value* index)>;
+  using Code = llvm::function_ref<void()>;
+  // What code needs of its surroundings: a parallel body is a function of its own, that gets them through memory.
+  struct Frame {
+    Value *arguments, *arena, *cancelled, *failed;  // `failed`: not 0 once a call has run out of memory
+    std::map<SlotId, Value*> locals;
+    std::map<std::uint32_t, Value*> vars;
+  };
+
+  // --- function_emitter.cpp: the frame, and calls of the runtime ---
+  FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target, llvm::Function* function,
+                  std::nullptr_t);
+  void enter(Frame frame);
+  llvm::GlobalVariable* constant(const kernel::Slot& s);
+  llvm::AllocaInst* local(SlotId slot);
+  void block(const kernel::Block& statements);
+  void emit(const kernel::Product& p);
+
+  // --- nests.cpp ---
+  void emit(const kernel::Nest& n);
+  void emit(const kernel::Copy& c);
+  unsigned widest(std::size_t element_bytes) const;
+  std::int64_t registers_at_once(const Work& work, std::int64_t lanes, std::int64_t extent) const;
+  void vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites);
+  bool streams(const kernel::Nest& n, std::int64_t width) const;
+  void streamed(const kernel::Nest& n, Code emit);
+  void end_streams();
+  void row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
+           llvm::function_ref<void(Value* first, std::int64_t width)> body);
+  void store_lanes(const kernel::Nest& n);
+  void store_scalars(const kernel::Nest& n);
+
+  // --- reductions.cpp ---
+  // A partial result of `lanes` lanes in the frame; it becomes registers. An extremum of reals is found with signs of
+  // zero ignored, which halves its time, and beside it what decides the sign of a zero: a maximum is -0 where all signs
+  // are negative, a minimum where any is.
+  struct Partial {
+    Combine op;
+    DType dtype;
+    llvm::AllocaInst *value, *signs = nullptr;
+  };
+  void emit(const kernel::Reduce& r);
+  Value* reduce_scalars(const kernel::Reduce& r, Value* initial, bool unrolled);
+  Value* reduce_row(const kernel::Reduce& r, std::int64_t lanes, Value* initial, bool unrolled);
+  void reduce_columns(const kernel::Reduce& r, std::int64_t lanes, bool unrolled_outer, bool unrolled_inner);
+  Partial partial(const kernel::Reduce& r, std::int64_t lanes, Value* fill);
+  void accumulate(const kernel::Reduce& r, const Partial& into);
+  void combine(const Partial& into, Value* value, Value* signs);
+  void combine(const Partial& into, const Partial& from);
+  Value* combined(Combine op, DType dtype, Value* x, Value* y);
+  Value* extremum_ignoring_signs(llvm::Intrinsic::ID id, Value* x, Value* y);
+  Value* across(Combine op, DType dtype, Value* x);
+  std::pair<Value*, Value*> across(const Partial& p);
+  Value* sign_bits(Value* x);
+  Value* with_sign(Value* value, Value* signs);
+  bool streams_along(const Expr& e, std::uint32_t var);
+  bool streams_along(const Expr& e, std::uint32_t var, std::set<const Expr::Node*>& seen);
+
+  // --- control_flow.cpp ---
+  void emit(const kernel::For& f);
+  void emit(const kernel::While& w);
+  void emit(const kernel::Switch& s);
+  void emit(const kernel::Blocks& blocks);
+  void poll();
+  void loop(std::int64_t limit, std::int64_t step, Body body, std::int64_t start = 0);
+  void in_groups(std::int64_t start, std::int64_t limit, std::int64_t width,
+                 llvm::function_ref<void(Value* from, Value* to)> group);
+  void loop_from(Value* start, Value* limit, std::int64_t step, Body body);
+  void loops(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes, std::size_t from,
+             std::size_t to, bool unrolled, Code body);
+  void fork(const kernel::Blocks& blocks);
+  Value* capture(const kernel::Blocks& blocks, FunctionEmitter& inside);
+  void run_range(const kernel::Blocks& blocks);
+
+  llvm::Module& module_;
+  const kernel::Function& f_;
+  const Target& target_;
+  llvm::Function* function_;
+  Frame frame_{};
+  bool parallel_ = false, streams_ = false;
+  std::set<SlotId> read_;  // slots that anything reads
+  double unpolled_ = 0;    // estimated nanoseconds of what is being emitted, and does not poll yet
+  Builder b_;
+  ExprEmitter e_;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,284 @@
+// Values as nests: what an element is at an index, which values share a nest, reductions, small products.
+#include <algorithm>
+
+#include "tenon/compile/block_planner.h"
+#include "tenon/ops/index_map.h"
+
+namespace tenon {
+namespace {
+
+bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+Expr kernel_offset(const Type& type, std::span<const Expr> index) {
+  const auto sizes = type.shape.sizes();
+  return row_major<Expr>(sizes, index);
+}
+
+bool same(std::span<const Expr> a, std::span<const Expr> b) {
+  return std::ranges::equal(a, b, [](const Expr& x, const Expr& y) { return x.identity() == y.identity(); });
+}
+
+std::vector<const void*> key_of(std::span<const Expr> index) {
+  std::vector<const void*> key;
+  for (const Expr& e : index) key.push_back(e.identity());
+  return key;
+}
+
+}  // namespace
+
+// The element of a variable at an index: a load, or the expression of the eqn that makes it.
+Expr BlockPlanner::element(Var v, std::span<const Expr> index) {
+  if (pending_[v] && in_nest_.contains(v) && same(index, nest_index_)) return in_nest_.at(v);
+  if (pending_[v]) flush_before(v);
+  if (places_[v]) {
+    const Place& place = *places_[v];
+    const Type& type = program_.type(v);
+    if (type.rank() > 0 && !same(index, nest_index_)) identity_only_ = false;
+    const Expr offset =
+        flat_ && same(index, nest_index_) && sizes(v) == nest_sizes_ ? *flat_ : kernel_offset(type, index);
+    return load_of(place, type.dtype, offset);
+  }
+  const Eqn& eqn = *maker_[v];
+  const auto key = std::pair(v, key_of(index));
+  if (const auto found = memo_.find(key); found != memo_.end()) return found->second.second;
+  std::vector<Type> in, out;
+  for (Var i : eqn.in) in.push_back(program_.type(i));
+  for (Var o : eqn.out) out.push_back(program_.type(o));
+  const auto& rule = std::get<LowerElement>(*eqn.op->lower).rule;
+  const Expr value =
+      rule({eqn.params, in, out, index, [&](std::size_t k, std::span<const Expr> i) { return element(eqn.in[k], i); }});
+  memo_.emplace(key, std::pair(std::vector<Expr>(index.begin(), index.end()),
+                               value));  // the index is kept alive: it is the key
+  return value;
+}
+// Loads of one place are one node, so that a nest reads it once.
+Expr BlockPlanner::load_of(const Place& place, DType dtype, const Expr& offset) {
+  const Expr at = place.offset + offset;
+  const auto key = std::pair(place.slot, at.identity());
+  if (const auto found = loads_.find(key); found != loads_.end()) return found->second;
+  return loads_.emplace(key, kernel::load(place.slot, dtype, at)).first->second;
+}
+
+struct BlockPlanner::SavedNest {
+  explicit SavedNest(BlockPlanner& p)
+      : planner(p),
+        in_nest(std::move(p.in_nest_)),
+        vars(p.nest_vars_),
+        index(std::move(p.nest_index_)),
+        sizes(p.nest_sizes_),
+        flat(p.flat_),
+        identity(p.identity_only_),
+        memo(std::move(p.memo_)),
+        loads(std::move(p.loads_)) {
+    p.memo_.clear();
+    p.loads_.clear();
+  }
+  ~SavedNest() {
+    planner.in_nest_ = std::move(in_nest);
+    planner.nest_vars_ = vars;
+    planner.nest_index_ = std::move(index);  // the same memory: spans of it are in use
+    planner.nest_sizes_ = sizes;
+    planner.flat_ = flat;
+    planner.identity_only_ = identity;
+    planner.memo_ = std::move(memo);
+    planner.loads_ = std::move(loads);
+  }
+  BlockPlanner& planner;
+  std::map<Var, Expr> in_nest;
+  std::vector<std::uint32_t> vars;
+  std::vector<Expr> index;
+  std::vector<std::int64_t> sizes;
+  std::optional<Expr> flat;
+  bool identity;
+  std::map<std::pair<Var, std::vector<const void*>>, std::pair<std::vector<Expr>, Expr>> memo;
+  std::map<std::pair<SlotId, const void*>, Expr> loads;
+};
+
+// A pending value is needed elsewhere than at this nest's own index: it is stored first.
+void BlockPlanner::flush_before(Var v) {
+  if (building_.contains(v)) throw Split{v};
+  SavedNest saved(*this);
+  in_nest_.clear();
+  flush(v);
+}
+
+// Stores a pending value, with all other pending values of its group in the same nest.
+void BlockPlanner::flush(Var v) {
+  std::vector<Var> group;
+  for (Var o = 0; o < program_.vars(); ++o)
+    if (pending_[o] && !building_.contains(o) && fusion_.group[o] == fusion_.group[v]) group.push_back(o);
+  while (!group.empty()) {
+    try {
+      return flush_together(group);
+    } catch (const Split& split) {  // one is read by another at other indices: it is stored in a nest before
+      flush_together({split.first});
+      std::erase(group, split.first);
+    }
+  }
+}
+
+void BlockPlanner::flush_together(const std::vector<Var>& group) {
+  building_.insert(group.begin(), group.end());
+  kernel::Nest nest;
+  try {
+    const auto extent = sizes(group[0]);
+    nest = build_nest(group, extent, false);
+    // Everything is read at the nest's own index: one flat loop serves. Small arrays keep their rows: all that reads
+    // and writes them agrees in pieces then, and they become registers.
+    if (identity_only_ && extent.size() > 1 && elements_of(program_.type(group[0])) > local_limit)
+      nest = build_nest(group, extent, true);
+  } catch (const Split&) {
+    for (Var o : group) building_.erase(o), pending_[o] = true;
+    throw;
+  }
+  for (Var o : group) {
+    building_.erase(o);
+    pending_[o] = false;
+    places_[o] = group_places_.at(o);
+  }
+  nest.where = line_of(group.back());
+  block_.push_back(std::move(nest));
+}
+
+kernel::Nest BlockPlanner::build_nest(const std::vector<Var>& group, const std::vector<std::int64_t>& extent,
+                                      bool flat) {
+  begin_nest(extent, flat);
+  kernel::Nest nest{
+      nest_vars_, flat ? std::vector<std::int64_t>{elements_of(program_.type(group[0]))} : extent, {}, true};
+  for (Var o : group) {
+    if (!group_places_.contains(o)) group_places_.emplace(o, place_for(o));
+    const Place& place = group_places_.at(o);
+    pending_[o] = false;  // its own expression, not a load of it
+    const Expr value = element(o, nest_index_);
+    pending_[o] = true;
+    in_nest_.insert_or_assign(o, value);
+    nest.stores.push_back(
+        {place.slot, place.offset + (flat ? *flat_ : kernel_offset(program_.type(o), nest_index_)), value, {}});
+  }
+  return nest;
+}
+
+void BlockPlanner::begin_nest(const std::vector<std::int64_t>& extent, bool flat) {
+  in_nest_.clear();
+  memo_.clear();
+  loads_.clear();
+  nest_index_.clear();
+  nest_vars_.clear();
+  flat_.reset();
+  nest_sizes_ = extent;
+  identity_only_ = true;
+  if (flat) {
+    nest_vars_.push_back(planner_.fresh_var());
+    flat_ = kernel::variable(nest_vars_[0]);
+    nest_index_ = from_row_major<Expr>(extent, *flat_);
+    return;
+  }
+  for (std::size_t i = 0; i < extent.size(); ++i) {
+    nest_vars_.push_back(planner_.fresh_var());
+    nest_index_.push_back(kernel::variable(nest_vars_.back()));
+  }
+}
+
+void BlockPlanner::reduction(const Eqn& eqn) {
+  const Var x = eqn.in[0], y = eqn.out[0];
+  const std::vector<Type> in{program_.type(x)};
+  const ReductionForm form = std::get<LowerReduction>(*eqn.op->lower).rule(eqn.params, in);
+  const auto extent = sizes(x);
+  begin_nest(extent, false);
+  kernel::Reduce r{.combine = form.combine,
+                   .initial = kernel::constant(in[0].dtype, form.initial.data()),
+                   .value = element(x, nest_index_)};
+  if (is_half(in[0].dtype)) r.initial = kernel::convert(DType::f32, r.initial);
+  const auto accumulated = [&](const Expr& x) { return is_half(x.dtype()) ? kernel::convert(DType::f32, x) : x; };
+  r.value = accumulated(r.value);
+  std::vector<Expr> outer;
+  for (std::size_t i = 0; i < extent.size(); ++i) {
+    const bool inner = std::ranges::binary_search(form.axes, static_cast<std::int64_t>(i));
+    (inner ? r.inner_vars : r.outer_vars).push_back(nest_vars_[i]);
+    (inner ? r.inner_sizes : r.outer_sizes).push_back(extent[i]);
+    if (!inner) outer.push_back(nest_index_[i]);
+  }
+  const bool flat = identity_only_ && r.outer_vars.empty() && extent.size() > 1 && elements_of(in[0]) > local_limit;
+  if (flat) {
+    begin_nest(extent, true);
+    r.value = accumulated(element(x, nest_index_));
+    r.inner_vars = nest_vars_;
+    r.inner_sizes = {elements_of(in[0])};
+  }
+  const Place to = place_for(y);
+  r.slot = to.slot;
+  r.offset = to.offset + kernel_offset(program_.type(y), outer);
+  places_[y] = to;
+  block_.push_back(std::move(r));
+}
+
+void BlockPlanner::product(const Eqn& eqn) {
+  const ProductForm form = product_form(eqn.params, program_.type(eqn.in[0]), program_.type(eqn.in[1]));
+  const Place to = place_for(eqn.out[0]);
+  const Type& type = program_.type(eqn.out[0]);
+  const std::int64_t n = elements_of(type);
+  std::int64_t sum = 1;
+  for (std::int64_t s : form.sum_sizes) sum *= s;
+  const bool tiny = n <= local_limit && sum <= 16;
+  const auto strided = form.strides(program_.type(eqn.in[0]).shape.sizes(), program_.type(eqn.in[1]).shape.sizes());
+  if (!tiny && strided && type.dtype != DType::bool_) {
+    const Place a = stored(eqn.in[0]), b = stored(eqn.in[1]);
+    kernel::Product p = *strided;
+    p.dtype = type.dtype;
+    p.a = a.slot, p.b = b.slot, p.c = to.slot;
+    p.a_offset = a.offset, p.b_offset = b.offset, p.c_offset = to.offset;
+    places_[eqn.out[0]] = to;
+    block_.push_back(p);
+    return;
+  }
+  inline_product(eqn, form, to, tiny);
+}
+
+// Small (or oddly laid out) products as a nest of sums; every step of a small sum is written out, starting with its
+// first product.
+void BlockPlanner::inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled) {
+  stored(eqn.in[0]), stored(eqn.in[1]);
+  const Type& type = program_.type(eqn.out[0]);
+  const bool logical = type.dtype == DType::bool_;
+  const auto extent = sizes(eqn.out[0]);
+  begin_nest(extent, false);
+  // Products of f16 and bf16 are summed in f32.
+  const bool half = is_half(type.dtype);
+  const auto term = [&](std::span<const Expr> k) {
+    Expr a = element(eqn.in[0], form.index_a<Expr>(nest_index_, k)),
+         b = element(eqn.in[1], form.index_b<Expr>(nest_index_, k));
+    if (half) a = kernel::convert(DType::f32, a), b = kernel::convert(DType::f32, b);
+    return kernel::binary(logical ? kernel::Binary::and_ : kernel::Binary::mul, a, b);
+  };
+  const Expr offset = to.offset + kernel_offset(type, nest_index_);
+  places_[eqn.out[0]] = to;
+  std::int64_t total = 1;
+  for (std::int64_t s : form.sum_sizes) total *= s;
+  if (unrolled && total > 0) {
+    Expr sum;
+    for_each_index(form.sum_sizes, [&](std::span<const std::int64_t> index) {
+      std::vector<Expr> k(index.begin(), index.end());
+      const Expr next = term(k);
+      sum = sum ? kernel::binary(logical ? kernel::Binary::or_ : kernel::Binary::add, sum, next) : next;
+    });
+    block_.push_back(kernel::Nest{nest_vars_, extent, {{to.slot, offset, kernel::convert(type.dtype, sum), {}}}, true});
+    return;
+  }
+  kernel::Reduce r{.outer_vars = nest_vars_,
+                   .outer_sizes = extent,
+                   .inner_sizes = form.sum_sizes,
+                   .combine = logical ? kernel::Combine::or_ : kernel::Combine::add,
+                   .slot = to.slot,
+                   .offset = offset};
+  std::vector<Expr> k;
+  for (std::size_t i = 0; i < form.sum_sizes.size(); ++i) {
+    r.inner_vars.push_back(planner_.fresh_var());
+    k.push_back(kernel::variable(r.inner_vars.back()));
+  }
+  r.value = term(k);
+  const Scalar nothing = Scalar::zero(r.value.dtype());
+  r.initial = kernel::constant(r.value.dtype(), nothing.data());
+  block_.push_back(std::move(r));
+}
+
+}  // namespace tenon
