@@ -140,6 +140,8 @@ struct SplitResult {
     std::size_t index;
   };
   std::vector<Source> second_in;
+  // Where `second` reads something made of these: its operands from their values.
+  std::function<std::vector<Array>(std::vector<Array>)> second_operands = {};
   std::vector<std::size_t> second_out;  // outputs of the eqn
   RecomputeScope second_recompute = 0;  // of what `second` computes again, if it must not be merged with `first`
 };

@@ -5,6 +5,7 @@
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ops/loop_roles.h"
+#include "tenon/ops/shape.h"
 
 namespace tenon {
 namespace {
@@ -39,6 +40,15 @@ struct Feed {
     sources.push_back(source);
   }
 };
+
+// A carry at the start of each step, from the rows that the loop stacks of it at the steps' ends and from where it
+// began.
+Array before_steps(const Array& ends, const Array& start, bool reverse) {
+  const Array first = add_batch_axis(start, 1);
+  const Dim steps = ends.type().shape[0];
+  return reverse ? slice_in_dim(concatenate(Arrays{ends, first}, 0), 1, steps + 1, 0)
+                 : slice_in_dim(concatenate(Arrays{first, ends}, 0), 0, steps, 0);
+}
 
 class LoopSplitter {
  public:
@@ -82,6 +92,7 @@ class LoopSplitter {
     split.second_params = make_params(second(types));
     for (const Feed* feed : {&consts_, &carries_, &xs_})
       split.second_in.insert(split.second_in.end(), feed->sources.begin(), feed->sources.end());
+    shift(split);
     return split;
   }
 
@@ -103,9 +114,18 @@ class LoopSplitter {
     for (std::size_t i = 0; i < roles_.carries; ++i) {
       request.free_out[i] = false;
       request.known_out[i] = !unknown_in[roles_.consts + i];
-      request.free_in[roles_.consts + i] = false;
+      request.free_in[roles_.consts + i] = stacked_carry(i, request.known_out).has_value();
     }
     return request;
+  }
+
+  // The known output that stacks a carry at the end of each step.
+  std::optional<std::size_t> stacked_carry(std::size_t carry, const Mask& known_out) const {
+    if (stacks_lists(p_) || p_.lanes || !known_out[carry]) return std::nullopt;
+    const auto outputs = p_.body->outputs();
+    for (std::size_t i = roles_.carries; i < roles_.results(); ++i)
+      if (known_out[i] && outputs[i] == outputs[carry]) return i;
+    return std::nullopt;
   }
 
   Feed& feed_of(std::size_t operand) {
@@ -138,13 +158,35 @@ class LoopSplitter {
   Source stacked(From from, std::size_t i) {
     switch (from) {
       case From::input:
-        return roles_.is_xs(i) ? Source{Source::From::operand, i} : stack(body_.inputs[first_input_[i]]);
+        if (roles_.is_xs(i)) return {Source::From::operand, i};
+        if (const auto ends = stacked_carry(i - roles_.consts, request_.known_out)) {
+          shifted_.push_back({xs_.sources.size(), i});
+          return {Source::From::output, *ends};
+        }
+        return stack(body_.inputs[first_input_[i]]);
       case From::output:
         return i >= roles_.carries && i < roles_.results() ? Source{Source::From::output, i}
                                                            : stack(body_.outputs[known_place_[i]]);
       default:
         return stack(stored_[i]);
     }
+  }
+
+  // The second loop reads a carry that is stacked at the ends of steps as it was a step before.
+  void shift(SplitResult& split) const {
+    if (shifted_.empty()) return;
+    std::vector<std::size_t> places;
+    const std::size_t operands = split.second_in.size();
+    for (const Shifted& s : shifted_) {
+      places.push_back(consts_.sources.size() + carries_.sources.size() + s.place);
+      split.second_in.push_back({Source::From::operand, s.carry});
+    }
+    split.second_operands = [places, operands, reverse = p_.reverse](Arrays values) {
+      for (std::size_t i = 0; i < places.size(); ++i)
+        values[places[i]] = before_steps(values[places[i]], values[operands + i], reverse);
+      values.resize(operands);
+      return values;
+    };
   }
 
   // The second loop runs once for each element of a list; without one, it gets a mark a step.
@@ -194,7 +236,11 @@ class LoopSplitter {
   std::vector<Var> outputs_, stored_;
   std::optional<Var> lanes_output_;
   std::size_t known_outputs_ = 0;
+  struct Shifted {
+    std::size_t place, carry;  // among the second loop's xs; the operand of the eqn where it begins
+  };
   Feed consts_, carries_, xs_;  // of the second loop
+  std::vector<Shifted> shifted_;
 };
 
 }  // namespace

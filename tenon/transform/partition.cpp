@@ -296,6 +296,7 @@ class Partition {
       if (v && known_[*v]) make_again(*v, known, rest);
       operands.push_back(v ? rest.get(*v) : split.residuals[source.index]);
     }
+    if (split.parts.second_operands) operands = split.parts.second_operands(std::move(operands));
     Params params = split.parts.second_params;
     if (split.parts.second_params_of) {
       std::vector<Type> types;

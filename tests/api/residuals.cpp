@@ -83,6 +83,17 @@ TEST(SavedResiduals, LoopsStackWhatTheBodyCannotDoAgain) {
         .second;
   };
   EXPECT_EQ((tn::saved_residuals<0, 1>(stacked)(Array(0.3), ramp({10})).bytes()), 0);  // ys is its own derivative
+  // A carry that is stacked at the steps' ends is stacked at their starts but for the first.
+  const auto recurrent = [](Array c, Array xs) {
+    return tn::scan(
+               [](Array c, Array x) {
+                 const Array next = tn::sin(c) + x;
+                 return std::pair(next, next);
+               },
+               c, xs)
+        .second;
+  };
+  EXPECT_EQ((tn::saved_residuals<0, 1>(recurrent)(Array(0.3), ramp({10})).bytes()), 0);
   // The number of steps is the data's.
   const auto until = [](Array c) {
     return tn::while_loop([](Array c) { return c < 100.0; }, [](Array c) { return c * c + 1.0; }, c);

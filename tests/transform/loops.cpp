@@ -151,6 +151,33 @@ TEST(Loops, SecondDerivativeOfScan) {
   expect_gradient(total, {of({0.7}, {}), of({0.3}, {}), of({1, 2, 3, 4, 5}, {5})}, 1e-5);
 }
 
+// The carry is what the loop stacks: the derivative reads the rows a step before, and where the loop began.
+TEST(Loops, CarryThatIsStackedAnyway) {
+  for (const bool reverse : {false, true})
+    for (const std::int64_t steps : {0, 1, 5}) {
+      const ProgramRef p = trace({f64, f64, vec(steps)}, [&](std::span<const Array> in) {
+        const Region body = region({f64, f64, f64}, [](std::span<const Array> s) {
+          const Array c = sin(s[1] * s[1] * s[0]) + s[2];
+          return Arrays{c, c};
+        });
+        const Arrays out =
+            loop({.body = body.program, .length = Dim(steps), .reverse = reverse, .consts = 1, .carries = 1},
+                 Arrays{in[0], in[1], in[2]});
+        return Arrays{sum(out[1] * out[1]) * out[0]};
+      });
+      const std::vector<Value> x = {of({0.7}, {}), of({0.3}, {}),
+                                    of(std::vector<double>(static_cast<std::size_t>(steps), 0.4), {steps})};
+      SCOPED_TRACE(testing::Message() << steps << " steps, reverse: " << reverse);
+      expect_gradient(p, x);
+      const ProgramRef g = gradient(p, {true, true, true});
+      const ProgramRef total = trace(g->input_types(), [&](std::span<const Array> x) {
+        const Arrays d = call(g, x);
+        return Arrays{d[0] + d[1] + sum(d[2])};
+      });
+      expect_gradient(total, x, 1e-5);
+    }
+}
+
 // Counts in an integer carry beside the float: the integer part is split off and never transposed.
 TEST(Loops, IntegerCarryBesideAFloat) {
   const ProgramRef p = trace({f64}, [](std::span<const Array> in) {
