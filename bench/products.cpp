@@ -102,7 +102,7 @@ void measure(Size batch, Size m, Size n, Size k, const char* spelling, Sgemm dnn
 int main(int count, char** arguments) {
   table = count > 1 && std::strcmp(arguments[1], "--table") == 0;
   tenon::set_threads(1);
-  ::setenv("OMP_NUM_THREADS", "1", 0);
+  ::setenv("OMP_NUM_THREADS", "1", 1);
   void* const library = ::dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL);
   const auto dnnl = library ? reinterpret_cast<Sgemm>(::dlsym(library, "dnnl_sgemm")) : nullptr;
   if (table) std::printf("FMA peak of one core, f32: %.0f GF/s\n", peak() * 1e-9);
