@@ -16,14 +16,20 @@ kernel::Function Planner::run() {
 }
 
 Place Planner::argument(const Type& type) {
-  function_.slots.push_back({type.dtype, elements_of(type), kernel::Slot::Place::argument, function_.arguments++});
+  const DType dtype = held_type(type).dtype;
+  function_.slots.push_back({dtype, elements_of(type), kernel::Slot::Place::argument, function_.arguments++});
   return {static_cast<SlotId>(function_.slots.size() - 1)};
 }
 
 Place Planner::temporary(const Type& type) {
-  kernel::Slot slot{type.dtype, elements_of(type), kernel::Slot::Place::local};
+  kernel::Slot slot{held_type(type).dtype, elements_of(type), kernel::Slot::Place::local};
   if (slot.elements > local_limit) slot.place = kernel::Slot::Place::arena;
   function_.slots.push_back(slot);
+  return {static_cast<SlotId>(function_.slots.size() - 1)};
+}
+
+Place Planner::element(const Type& type) {
+  function_.slots.push_back({held_type(type).dtype, elements_of(type), kernel::Slot::Place::element});
   return {static_cast<SlotId>(function_.slots.size() - 1)};
 }
 
@@ -66,6 +72,7 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
     } else {
       structure(eqn, std::get<LowerStructure>(*eqn.op->lower).kind);
     }
+    release_dead();
     asked_for_by(eqn.where, before);
   }
   for (Var v = 0; v < program_.vars(); ++v)
@@ -75,11 +82,16 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Var v = program_.outputs()[i];
     const std::size_t before = block_.size();
-    if (!at_home(i) && !is_at(v, outputs_[i])) copy(outputs_[i], stored(v), program_.type(v));
+    if (program_.type(v).is_list() && !at_home(i))
+      give(v, outputs_[i], true);
+    else if (!at_home(i) && !is_at(v, outputs_[i]))
+      copy(outputs_[i], stored(v), program_.type(v));
     asked_for_by(line_of(v), before);
   }
   for (std::size_t i = 0; i < carries.size(); ++i) {
     const std::size_t before = block_.size();
+    if (!at_home(i) && program_.type(program_.outputs()[i]).is_list())
+      call("tenon_list_release", {{number_at(carries[i]), {}}});
     if (!at_home(i) && !(carries[i] == outputs_[i]))
       copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]));
     asked_for_by(line_of(program_.outputs()[i]), before);
@@ -151,6 +163,8 @@ void BlockPlanner::structure(const Eqn& eqn, LowerStructure::Kind kind) {
       return loop(eqn);
     case Kind::cond:
       return branch(eqn);
+    case Kind::list:
+      return list_op(eqn);
     default:
       throw CompileError(fmt::format("plan: {} has no native form.", eqn.op->name));
   }

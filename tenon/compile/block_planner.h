@@ -10,6 +10,7 @@
 #include "tenon/compile/report.h"
 #include "tenon/ir/program.h"
 #include "tenon/kernel/function.h"
+#include "tenon/ops/region.h"
 #include "tenon/ops/structure.h"
 
 namespace tenon {
@@ -25,6 +26,9 @@ inline std::int64_t elements_of(const Type& type) {
   for (const Dim& d : type.shape) n *= d.value();
   return n;
 }
+
+// What memory holds of a value: of a list its handle.
+inline Type held_type(const Type& type) { return type.is_list() ? Type::array(DType::i64, {}) : type; }
 
 // Where a value is: row-major from an offset.
 struct Place {
@@ -48,6 +52,7 @@ class Planner {
   friend class BlockPlanner;
   Place argument(const Type& type);
   Place temporary(const Type& type);
+  Place element(const Type& type);  // of a list
   std::uint32_t fresh_var() { return function_.vars++; }
   Block block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
               const std::vector<Place>& carries, const std::set<SlotId>& updated);
@@ -110,9 +115,38 @@ class BlockPlanner {
     Place begin, before, after, end;
     std::vector<std::size_t> stacked_before, stacked_after;  // outputs of the loop
   };
+  // A loop while it is planned. Its body is the block of its Program between `first` and `last`.
+  struct LoopPlan {
+    const Eqn& eqn;
+    const LoopParams& p;
+    std::uint32_t var = 0;         // of a For
+    std::optional<Place> counter;  // of steps done, where only running tells how many there are, or lists do
+    Expr limit, step;              // the most steps, if that is known; the element that a step reads and writes
+    std::vector<Place> inputs = {}, outputs = {}, ends = {};
+    std::set<SlotId> updated = {};            // carries that the body may update in place
+    std::map<std::size_t, Place> views = {};  // stacked outputs that lie in a carry's history, at a step
+    std::vector<Var> written = {};            // lists
+    Block first = {}, last = {}, after = {};
+  };
   void loop(const Eqn& eqn);
+  void plan_carries(LoopPlan& l);
+  void plan_stacked(LoopPlan& l);
   std::optional<History> carry_history(const Eqn& eqn, std::size_t carry, const Expr& step);
   void branch(const Eqn& eqn);
+
+  // --- plan_lists.cpp ---
+  void set(const Place& to, Expr value);
+  Block taken(std::size_t from);
+  void call(std::string_view function, std::vector<kernel::Call::Argument> arguments, std::optional<Place> result = {});
+  Expr handle(Var v) { return number_at(stored(v)); }
+  Expr number_at(const Place& place) { return kernel::load(place.slot, DType::i64, place.offset); }
+  void give(Var list, const Place& to, bool last);
+  void release_dead();
+  void count_steps(LoopPlan& l);
+  Place read_list(LoopPlan& l, Var list);
+  Place write_list(LoopPlan& l, Var list);
+  void finish_steps(LoopPlan& l);
+  void list_op(const Eqn& eqn);
 
   Planner& planner_;
   const Program& program_;
@@ -125,6 +159,7 @@ class BlockPlanner {
   std::map<Var, Place> wanted_, group_places_;
   std::set<Var> building_;
   std::set<SlotId> writable_slots_;
+  std::set<Var> owned_;  // lists that this block has made and not given away
   std::size_t at_ = 0;
   Block block_;
   // The nest that is being built.

@@ -13,12 +13,14 @@
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/donate.h"
 #include "tenon/compile/executable.h"
+#include "tenon/compile/list_values.h"
 #include "tenon/compile/plan.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/runtime/context.h"
+#include "tenon/runtime/lists.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {
@@ -94,26 +96,34 @@ class NativeExecutable final : public Executable, public NativeForm {
  public:
   NativeExecutable(const Program& program, const kernel::Function& function,
                    std::vector<std::optional<std::size_t>> shared_inputs)
-      : code_(compile_native(function)), arena_bytes_(static_cast<std::size_t>(function.arena_bytes)) {
-    for (Var v : program.inputs()) inputs.push_back({program.type(v).dtype, program.type(v).shape.sizes()});
-    for (Var v : program.outputs()) outputs.push_back({program.type(v).dtype, program.type(v).shape.sizes()});
+      : code_(compile_native(function)),
+        arena_bytes_(static_cast<std::size_t>(function.arena_bytes)),
+        makes_lists_(function.lists) {
+    const auto operands = [&](std::span<const Var> vars, std::vector<Operand>& to) {
+      for (Var v : vars) {
+        const Type& type = program.type(v);
+        to.push_back({type.dtype, type.shape.sizes()});
+        lists_.push_back(type.is_list() ? type.element : nullptr);
+        takes_lists_ = takes_lists_ || type.is_list();
+      }
+    };
+    operands(program.inputs(), inputs);
+    operands(program.outputs(), outputs);
     shared = std::move(shared_inputs);
   }
 
-  const NativeForm* native() const override { return this; }
+  const NativeForm* native() const override { return takes_lists_ ? nullptr : this; }
 
   void call(void* const* addresses) const override {
-    const Context& context = Context::current();
-    context.check();
-    const Arena arena(arena_bytes_);
-    const FlushSubnormals flush;
-    const std::int32_t status = code_->entry(addresses, arena.block(), context.flag());
-    if (status != 0 || context.cancelled()) [[unlikely]]
-      fail(status);
+    if (!makes_lists_) [[likely]]
+      return enter(addresses, nullptr);
+    const ListPool lists;
+    enter(addresses, &lists);
   }
 
   std::vector<Value> run(std::span<const Value> given) const override {
     check(given);
+    if (takes_lists_) return run_with_lists(given);
     std::vector<Value> results;
     results.reserve(outputs.size());
     std::vector<Buffer> copies;
@@ -139,7 +149,50 @@ class NativeExecutable final : public Executable, public NativeForm {
   }
 
  private:
-  [[noreturn]] static void fail(std::int32_t status) {
+  void enter(void* const* addresses, const ListPool* lists) const {
+    const Context& context = Context::current();
+    context.check();
+    const Arena arena(arena_bytes_);
+    const FlushSubnormals flush;
+    const std::int32_t status = code_->entry(addresses, arena.block(), context.flag());
+    if (status != 0 || context.cancelled()) [[unlikely]]
+      fail(status, lists);
+  }
+
+  // Lists are copied in and out.
+  std::vector<Value> run_with_lists(std::span<const Value> given) const {
+    const ListPool lists;
+    std::vector<Buffer> arrays;
+    std::vector<std::int64_t> handles(given.size() + outputs.size());
+    std::vector<void*> addresses;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const auto* list = std::get_if<ListValue>(&given[i]);
+      if (list != nullptr) handles[i] = list_handle(*list);
+      arrays.push_back(list == nullptr ? std::get<Buffer>(given[i]).contiguous_copy() : Buffer());
+      addresses.push_back(list == nullptr ? static_cast<void*>(arrays[i].data()) : &handles[i]);
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const bool list = lists_[given.size() + i] != nullptr;
+      Buffer out = list ? Buffer() : Buffer::allocate(outputs[i].dtype, outputs[i].dims);
+      if (i < shared.size() && shared[i]) {
+        std::memcpy(out.data(), addresses[*shared[i]], out.bytes());
+        addresses[*shared[i]] = out.data();
+      }
+      addresses.push_back(list ? static_cast<void*>(&handles[given.size() + i]) : out.data());
+      arrays.push_back(std::move(out));
+    }
+    enter(addresses.data(), &lists);
+    std::vector<Value> results;
+    for (std::size_t i = given.size(); i < addresses.size(); ++i)
+      if (lists_[i] != nullptr)
+        results.emplace_back(list_value(handles[i], *lists_[i]));
+      else
+        results.emplace_back(std::move(arrays[i]));
+    return results;
+  }
+
+  [[noreturn]] static void fail(std::int32_t status, const ListPool* lists) {
+    if (lists != nullptr && lists->failure) std::rethrow_exception(lists->failure);
     if ((status & lacked_memory) != 0) throw MemoryError("a matrix product had no memory for its intermediate values.");
     Context::throw_cancelled();
   }
@@ -148,16 +201,22 @@ class NativeExecutable final : public Executable, public NativeForm {
     if (given.size() != inputs.size())
       throw RuntimeError(fmt::format("a compiled program takes {} arrays, {} are given.", inputs.size(), given.size()));
     for (std::size_t i = 0; i < given.size(); ++i) {
+      if (lists_[i] != nullptr && type_of(given[i]) == Type::list(*lists_[i])) continue;
       const auto* b = std::get_if<Buffer>(&given[i]);
-      if (b == nullptr || b->dtype() != inputs[i].dtype || !std::ranges::equal(b->dims(), inputs[i].dims))
+      if (lists_[i] != nullptr || b == nullptr || b->dtype() != inputs[i].dtype ||
+          !std::ranges::equal(b->dims(), inputs[i].dims))
         throw RuntimeError(fmt::format("a compiled program takes {} as input {}, {} is given.",
-                                       Type::array(inputs[i].dtype, Shape(inputs[i].dims)).text(), i,
-                                       type_of(given[i]).text()));
+                                       lists_[i] != nullptr
+                                           ? Type::list(*lists_[i]).text()
+                                           : Type::array(inputs[i].dtype, Shape(inputs[i].dims)).text(),
+                                       i, type_of(given[i]).text()));
     }
   }
 
   std::shared_ptr<const NativeCode> code_;
   std::size_t arena_bytes_;
+  bool makes_lists_, takes_lists_ = false;
+  std::vector<std::shared_ptr<const Type>> lists_;  // the element of each input and output that is a list
 };
 
 std::shared_ptr<const Executable> make_executable(const ProgramRef& program, const std::vector<bool>& donated) {

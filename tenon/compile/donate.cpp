@@ -65,7 +65,9 @@ std::vector<std::optional<std::size_t>> share_donated(kernel::Function& function
   std::vector<bool> taken(inputs, false);
   for (std::size_t o = 0; o < outputs; ++o)
     for (std::size_t i = 0; i < inputs && !shared[o]; ++i) {
-      if (!donated[i] || taken[i] || program.type(program.inputs()[i]) != program.type(program.outputs()[o])) continue;
+      if (!donated[i] || taken[i] || !program.type(program.inputs()[i]).is_array() ||
+          program.type(program.inputs()[i]) != program.type(program.outputs()[o]))
+        continue;
       const SlotId from = slot_of[i], to = slot_of[inputs + o];
       if (!may_share(function.body, from, to)) continue;
       replace_slot(function, to, from);

@@ -183,6 +183,12 @@ class Explanation {
              static_cast<double>(size_of(p.dtype)) * times;
   }
 
+  void tell(const kernel::Element& e, int depth, double) {
+    line(depth, "{} of a list, {}", e.access == kernel::Element::Access::read ? "an element" : "a new element",
+         bytes_text(static_cast<double>(e.bytes)));
+  }
+  void tell(const kernel::Call& c, int depth, double) { line(depth, "call of {}", c.function); }
+
   void tell(const kernel::For& f, int depth, double times) {
     line(depth, "loop of {} steps:", grouped(static_cast<double>(f.count)));
     block(f.body, depth + 1, times * static_cast<double>(f.count));
@@ -256,6 +262,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   text += fmt::format(
       "memory: at most {}: arguments, results and {} of intermediate values; {} in registers or on the stack\n",
       bytes_text(arguments + results - in_place + arena), bytes_text(arena), bytes_text(registers));
+  if (function.lists) text += "lists: as much more as the steps of their loops keep\n";
   if (in_place > 0) text += fmt::format("donated: {} of results in the arguments' memory\n", bytes_text(in_place));
   std::string cuts;
   for (const Report::Cut& cut : report.cuts)

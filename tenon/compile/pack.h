@@ -5,9 +5,9 @@
 
 namespace tenon {
 
-// Rewrites the Function. Where a loop's body computes many scalars by expressions of one form (a carry with many leaves),
-// they move into one local array that is computed as vectors; a lane's neighbours are reached through an index table,
-// which becomes shuffles of registers. Run after forward_copies. Linear in the expressions of scalar nests.
+// Rewrites the Function. Where a loop's body computes many scalars by expressions of one form (a carry with many
+// leaves), they move into one local array that is computed as vectors; a lane's neighbours are reached through an index
+// table, which becomes shuffles of registers. Run after forward_copies. Linear in the expressions of scalar nests.
 void pack_scalars(kernel::Function& function);
 
 }  // namespace tenon

@@ -15,6 +15,7 @@ namespace tenon {
 namespace {
 
 bool compiles(const Type& type) {
+  if (type.is_list()) return compiles(*type.element);
   if (!type.is_array() || !type.shape.known()) return false;
   return !is_complex(type.dtype);
 }
@@ -27,9 +28,16 @@ std::string why_not_native(const Program& program) {
     if (!compiles(type)) return fmt::format("{} has no native form", type.text());
   for (const Eqn& eqn : program.eqns()) {
     if (!eqn.op->lower) return fmt::format("{}: {}", eqn.op->name, eqn.op->lower.reason());
+    const bool moves_lists = std::holds_alternative<LowerStructure>(*eqn.op->lower);
+    for (const std::vector<Var>* vars : {&eqn.in, &eqn.out})
+      for (const Var v : *vars)
+        if (!moves_lists && program.type(v).is_list()) return fmt::format("{} of a list", eqn.op->name);
+    if (eqn.op == &loop_op())
+      if (const auto& p = eqn.params.as<LoopParams>(); p.cond && p.reverse)
+        return "a loop that a condition ends runs backwards";
     if (std::holds_alternative<LowerCall>(*eqn.op->lower)) return fmt::format("{} was not inlined", eqn.op->name);
     if (const auto* structure = std::get_if<LowerStructure>(&*eqn.op->lower))
-      if (structure->kind == LowerStructure::Kind::host || structure->kind == LowerStructure::Kind::list)
+      if (structure->kind == LowerStructure::Kind::host)
         return fmt::format("{} runs outside of native code", eqn.op->name);
     std::string inside;
     eqn.params.visit_programs([&](const ProgramRef& p) {

@@ -1,5 +1,6 @@
 // Loops and branches: where carries live, and where stacked values do.
 #include <algorithm>
+#include <iterator>
 
 #include "tenon/compile/block_planner.h"
 #include "tenon/ops/region.h"
@@ -13,59 +14,85 @@ const Expr zero(std::int64_t(0));
 
 void BlockPlanner::loop(const Eqn& eqn) {
   const auto& p = eqn.params.as<LoopParams>();
-  const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-  std::vector<Place> inputs, outputs, ends;
-  for (std::size_t i = 0; i < consts; ++i) inputs.push_back(stored(eqn.in[i]));
-  const std::uint32_t var = planner_.fresh_var();
-  const std::int64_t count = p.length ? p.length->value() : 0;
-  const Expr step = p.reverse ? Expr(count - 1) - kernel::variable(var) : kernel::variable(var);
-  const auto at_step = [&](const Place& whole, const Type& type) {
-    const std::int64_t each = type.shape[0].value() == 0 ? 0 : elements_of(type) / type.shape[0].value();
-    return Place{whole.slot, whole.offset + step * Expr(each)};
-  };
-  std::set<SlotId> updated;            // carries that the body may update in place
-  std::map<std::size_t, Place> views;  // stacked outputs that lie in a carry's history, at a step
-  for (std::size_t i = 0; i < carries; ++i) {
-    const Var initial = eqn.in[consts + i];
+  LoopPlan l{.eqn = eqn, .p = p, .var = planner_.fresh_var()};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(p.consts); ++i) l.inputs.push_back(stored(eqn.in[i]));
+  count_steps(l);
+  plan_carries(l);
+  plan_stacked(l);
+  finish_steps(l);
+  Block body = std::move(l.first);
+  for (Block part : {planner_.block(*p.body, l.inputs, l.outputs, l.ends, l.updated), std::move(l.last)})
+    std::ranges::move(part, std::back_inserter(body));
+  if (p.cond || l.counter) {
+    Block before;
+    Expr condition;
+    if (p.cond) {
+      const Place running = planner_.temporary(Type::array(DType::bool_, {}));
+      const std::vector<Place> state(l.inputs.begin(), l.inputs.begin() + (p.consts + p.carries));
+      before = planner_.block(*p.cond, state, {running}, {}, {});
+      condition = kernel::load(running.slot, DType::bool_, zero);
+    }
+    if (l.limit) {
+      const Expr below = kernel::binary(kernel::Binary::lt, number_at(*l.counter), l.limit);
+      condition = condition ? kernel::binary(kernel::Binary::and_, below, condition) : below;
+    }
+    block_.push_back(kernel::While{std::move(before), condition, std::move(body)});
+  } else {
+    block_.push_back(kernel::For{l.var, p.length->value(), std::move(body)});
+  }
+  std::ranges::move(l.after, std::back_inserter(block_));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(p.carries); ++i) {
+    if (!places_[eqn.out[i]]) places_[eqn.out[i]] = l.ends[i];
+    if (l.updated.contains(l.ends[i].slot)) writable_slots_.insert(l.ends[i].slot);
+  }
+}
+
+void BlockPlanner::plan_carries(LoopPlan& l) {
+  const Eqn& eqn = l.eqn;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(l.p.carries); ++i) {
+    const Var initial = eqn.in[static_cast<std::size_t>(l.p.consts) + i];
     const bool last =
         last_use_[initial] <= at_ + 1 && std::ranges::count(eqn.in, initial) == 1 && later_readers(initial).empty();
-    if (const auto history = carry_history(eqn, i, step)) {
+    if (const auto history = carry_history(eqn, i, l.step)) {
       store_into(initial, history->begin, last);
-      inputs.push_back(history->before), outputs.push_back(history->after), ends.push_back(history->after);
+      l.inputs.push_back(history->before), l.outputs.push_back(history->after), l.ends.push_back(history->after);
       places_[eqn.out[i]] = history->end;
-      for (const std::size_t k : history->stacked_before) views.emplace(k, history->before);
-      for (const std::size_t k : history->stacked_after) views.emplace(k, history->after);
+      for (const std::size_t k : history->stacked_before) l.views.emplace(k, history->before);
+      for (const std::size_t k : history->stacked_after) l.views.emplace(k, history->after);
       continue;
     }
     // A small carry lives in registers; where it is wanted, it goes when the loop ends.
     const Type& type = program_.type(eqn.out[i]);
     const Place carry = elements_of(type) <= local_limit ? planner_.temporary(type) : place_for(eqn.out[i]);
-    store_into(initial, carry, last);
-    inputs.push_back(carry), outputs.push_back(planner_.temporary(type)), ends.push_back(carry);
-    updated.insert(carry.slot);
+    if (type.is_list())
+      give(initial, carry, last);
+    else
+      store_into(initial, carry, last);
+    l.inputs.push_back(carry), l.outputs.push_back(planner_.temporary(type)), l.ends.push_back(carry);
+    l.updated.insert(carry.slot);
   }
-  for (std::size_t i = consts + carries; i < eqn.in.size(); ++i)
-    inputs.push_back(at_step(stored(eqn.in[i]), program_.type(eqn.in[i])));
-  for (std::size_t i = carries; i < eqn.out.size(); ++i) {
-    if (const auto view = views.find(i); view != views.end()) {
-      outputs.push_back(view->second);
-      continue;
+}
+
+// What a step reads and writes of stacked operands and results.
+void BlockPlanner::plan_stacked(LoopPlan& l) {
+  const auto at_step = [&](const Place& whole, const Type& type) {
+    const std::int64_t each = type.shape[0].value() == 0 ? 0 : elements_of(type) / type.shape[0].value();
+    return Place{whole.slot, whole.offset + l.step * Expr(each)};
+  };
+  for (auto i = static_cast<std::size_t>(l.p.consts + l.p.carries); i < l.eqn.in.size(); ++i) {
+    const Var x = l.eqn.in[i];
+    l.inputs.push_back(program_.type(x).is_list() ? read_list(l, x) : at_step(stored(x), program_.type(x)));
+  }
+  for (auto i = static_cast<std::size_t>(l.p.carries); i < l.eqn.out.size(); ++i) {
+    const Var y = l.eqn.out[i];
+    if (program_.type(y).is_list()) {
+      l.outputs.push_back(write_list(l, y));
+    } else if (const auto view = l.views.find(i); view != l.views.end()) {
+      l.outputs.push_back(view->second);
+    } else {
+      places_[y] = place_for(y);
+      l.outputs.push_back(at_step(*places_[y], program_.type(y)));
     }
-    places_[eqn.out[i]] = place_for(eqn.out[i]);
-    outputs.push_back(at_step(*places_[eqn.out[i]], program_.type(eqn.out[i])));
-  }
-  Block body = planner_.block(*p.body, inputs, outputs, ends, updated);
-  if (p.cond) {
-    const Place running = planner_.temporary(Type::array(DType::bool_, {}));
-    const std::vector<Place> state(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(consts + carries));
-    Block before = planner_.block(*p.cond, state, {running}, {}, {});
-    block_.push_back(kernel::While{std::move(before), kernel::load(running.slot, DType::bool_, zero), std::move(body)});
-  } else {
-    block_.push_back(kernel::For{var, count, std::move(body)});
-  }
-  for (std::size_t i = 0; i < carries; ++i) {
-    if (!places_[eqn.out[i]]) places_[eqn.out[i]] = ends[i];
-    if (updated.contains(ends[i].slot)) writable_slots_.insert(ends[i].slot);
   }
 }
 

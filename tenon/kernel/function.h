@@ -2,7 +2,9 @@
 // native loops and branches. Target-free; a whole program is one Function.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -20,6 +22,7 @@ struct Slot {
     local,     // small, of the function's frame: lives in registers once loops over it are unrolled
     arena,     // in the block that the caller hands in
     constant,  // never written: `values`
+    element,   // of a list: where the last Element statement that names the slot has found it
   };
   DType dtype;
   std::int64_t elements;
@@ -81,6 +84,27 @@ struct Product {
   Source where;
 };
 
+// Finds an element of a list (tenon/runtime/lists.h): `element` is that memory from here on.
+struct Element {
+  enum class Access : std::uint8_t { read, write, append };  // append: the list has memory below `index` only
+  Expr list, index;                                          // i64: a handle, or what tenon_list_open gives of it
+  SlotId element;
+  std::int64_t bytes;
+  Access access;
+};
+
+// Calls a function of the runtime that takes and gives 64-bit integers; minus a code of a failure ends the program.
+struct Call {
+  struct Argument {
+    Expr value;                     // i64
+    std::optional<SlotId> address;  // of this slot, `value` elements from its beginning, instead
+  };
+  std::string_view function;
+  std::vector<Argument> arguments;
+  std::optional<SlotId> result;
+  Expr result_offset;
+};
+
 struct For {
   std::uint32_t var;
   std::int64_t count;
@@ -106,7 +130,7 @@ struct Blocks {
   std::vector<SlotId> own;  // local slots that each running block has for itself
 };
 
-struct Statement : std::variant<Nest, Reduce, Copy, Product, For, While, Switch, Blocks> {
+struct Statement : std::variant<Nest, Reduce, Copy, Product, Element, Call, For, While, Switch, Blocks> {
   using variant::variant;
   using Held = variant;
   const Held& held() const { return *this; }
@@ -119,6 +143,7 @@ struct Function {
   std::uint32_t arguments = 0;
   std::int64_t arena_bytes = 0;
   std::uint32_t vars = 0;  // loop variables are numbered below this
+  bool lists = false;      // it makes or reads lists: a ListPool is there while it runs
   Block body;
 };
 

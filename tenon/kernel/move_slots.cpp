@@ -30,6 +30,14 @@ void MoveSlots::rewrite(Reduce& r) {
 }
 void MoveSlots::rewrite(Copy& c) { place(c.to, c.to_offset), place(c.from, c.from_offset); }
 void MoveSlots::rewrite(Product& p) { place(p.a, p.a_offset), place(p.b, p.b_offset), place(p.c, p.c_offset); }
+void MoveSlots::rewrite(Call& c) {
+  for (Call::Argument& a : c.arguments)
+    if (a.address)
+      place(*a.address, a.value);
+    else
+      to(a.value);
+  if (c.result) place(*c.result, c.result_offset);
+}
 void MoveSlots::rewrite(While& w) { block(w.before), to(w.condition), block(w.body); }
 void MoveSlots::rewrite(Switch& s) {
   to(s.index);

@@ -32,6 +32,8 @@ class MoveSlots : public Rewrite {
   void rewrite(Reduce& r);
   void rewrite(Copy& c);
   void rewrite(Product& p);
+  void rewrite(Element& e) { to(e.list), to(e.index); }
+  void rewrite(Call& c);
   void rewrite(For& f) { block(f.body); }
   void rewrite(While& w);
   void rewrite(Switch& s);

@@ -26,7 +26,7 @@ class Printer {
     out_ = fmt::format("function @{} arena={}\n", f_.name, f_.arena_bytes);
     for (std::size_t i = 0; i < f_.slots.size(); ++i) {
       const Slot& s = f_.slots[i];
-      constexpr std::string_view places[]{"argument", "local", "arena", "constant"};
+      constexpr std::string_view places[]{"argument", "local", "arena", "constant", "element"};
       out_ += fmt::format("  m{}: {}[{}] {}\n", i, tenon::name(s.dtype), s.elements,
                           places[static_cast<std::size_t>(s.place)]);
     }
@@ -68,6 +68,19 @@ class Printer {
   void write(const Product& p, int depth) {
     line(depth, fmt::format("product m{}[{}] = m{}[{}] x m{}[{}], {} x ({}, {}, {})", p.c, print(p.c_offset), p.a,
                             print(p.a_offset), p.b, print(p.b_offset), p.batch, p.m, p.k, p.n));
+  }
+  void write(const Element& e, int depth) {
+    line(depth,
+         fmt::format("m{} = {} {} of list {}", e.element, e.access == Element::Access::read ? "element" : "new element",
+                     print(e.index), print(e.list)));
+  }
+  void write(const Call& c, int depth) {
+    std::string arguments;
+    for (const Call::Argument& a : c.arguments)
+      arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ",
+                               a.address ? fmt::format("&m{}[{}]", *a.address, print(a.value)) : print(a.value));
+    line(depth, fmt::format("{}{}({})", c.result ? fmt::format("m{}[{}] = ", *c.result, print(c.result_offset)) : "",
+                            c.function, arguments));
   }
   void write(const For& f, int depth) {
     line(depth, fmt::format("for i{}<{}", f.var, f.count));

@@ -85,6 +85,8 @@ class Collector {
     sums_ = sums;
     return all;
   }
+  bool divided(const Element&) { return false; }
+  bool divided(const Call&) { return false; }
   bool divided(const While&) { return false; }
   bool divided(const Switch&) { return false; }
   bool divided(const Blocks&) { return false; }
@@ -321,6 +323,15 @@ void visit_slots(const Statement& s, const std::function<void(SlotId, bool write
   } else if (const auto* p = std::get_if<Product>(&s.held())) {
     reads(p->a_offset), reads(p->b_offset), reads(p->c_offset);
     visit(p->a, false), visit(p->b, false), visit(p->c, true);
+  } else if (const auto* e = std::get_if<Element>(&s.held())) {
+    reads(e->list), reads(e->index);
+    visit(e->element, true);
+  } else if (const auto* call = std::get_if<Call>(&s.held())) {
+    for (const Call::Argument& a : call->arguments) {
+      reads(a.value);
+      if (a.address) visit(*a.address, false);
+    }
+    if (call->result) reads(call->result_offset), visit(*call->result, true);
   } else if (const auto* f = std::get_if<For>(&s.held())) {
     visit_block(f->body, visit);
   } else if (const auto* w = std::get_if<While>(&s.held())) {

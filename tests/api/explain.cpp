@@ -91,6 +91,15 @@ TEST(Explain, WhyTheReferenceEvaluator) {
   EXPECT_THAT(text, HasSubstr("runs by the reference evaluator, 1 eqns one by one: c64[3] has no native form"));
 }
 
+TEST(Explain, TellsOfLists) {
+  const auto f = tn::jit(tn::grad([](const Array& x) {
+    return tn::while_loop([](const Array& c) { return c < 2.f; }, [](const Array& c) { return c + tn::sin(c); }, x);
+  }));
+  const std::string told = tn::explain(f)(tn::sum(ramp({1})));
+  EXPECT_THAT(told, HasSubstr("lists: as much more as the steps of their loops keep"));
+  EXPECT_THAT(told, HasSubstr("a new element of a list, 4 bytes"));
+}
+
 TEST(Explain, DoesNotRunTheFunction) {
   const auto f = tn::jit([](const Array& x) {
     return tn::while_loop([](const Array& c) { return c < 2.f; }, [](const Array& c) { return c; }, x);

@@ -350,6 +350,10 @@ TEST(Context, StopsNativeLoops) {
   const auto f = tn::jit(forever);
   f.prepare(x);
   EXPECT_LT(seconds_to_stop([&](const tn::Context& c) { f.with(c)(x); }), 0.1);
+  // One that keeps a list for its reverse, which has no end either.
+  const auto slope = tn::jit(tn::grad(forever));
+  slope.prepare(x);
+  EXPECT_LT(seconds_to_stop([&](const tn::Context& c) { slope.with(c)(x); }), 0.1);
   // Steps that are long themselves, on several threads.
   const Array rows = tn::full({256, 512}, 0.5f) + 0.f;
   const auto wide = tn::jit([](const Array& c) {

@@ -30,8 +30,9 @@ bool computes(const Expr& e) {
   }
 }
 
-// Arena slots that do not live at once may lie in one place.
+// Arena slots that do not live at once may lie in one place; elements may be of one list.
 bool share_memory(const kernel::Slot& x, const kernel::Slot& y) {
+  if (x.place == kernel::Slot::Place::element && y.place == kernel::Slot::Place::element) return true;
   if (x.place != kernel::Slot::Place::arena || y.place != kernel::Slot::Place::arena) return false;
   const auto end = [](const kernel::Slot& s) {
     return s.arena_offset + s.elements * static_cast<std::int64_t>(size_of(s.dtype));
@@ -49,6 +50,7 @@ ExprEmitter::ExprEmitter(Builder& builder, const kernel::Function& function, uns
   auto* domain = md.createAnonymousAliasScopeDomain();
   std::vector<llvm::Metadata*> all;
   for (std::size_t i = 0; i < slots_.size(); ++i) all.push_back(md.createAnonymousAliasScope(domain));
+  all_scopes_ = llvm::MDNode::get(b_.getContext(), all);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     scopes_.push_back(llvm::MDNode::get(b_.getContext(), {all[i]}));
     std::vector<llvm::Metadata*> rest;
@@ -126,6 +128,11 @@ llvm::Instruction* ExprEmitter::of_slot(llvm::Instruction* access, kernel::SlotI
     access->setMetadata(llvm::LLVMContext::MD_alias_scope, scopes_[slot]);
     access->setMetadata(llvm::LLVMContext::MD_noalias, others_[slot]);
   }
+  return access;
+}
+
+llvm::Instruction* ExprEmitter::of_list(llvm::Instruction* access) {
+  if (all_scopes_ != nullptr) access->setMetadata(llvm::LLVMContext::MD_noalias, all_scopes_);
   return access;
 }
 

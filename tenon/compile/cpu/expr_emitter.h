@@ -55,6 +55,9 @@ class ExprEmitter {
   llvm::Type* memory_type(DType dtype);  // bool is i8, f16 and bf16 are i16
   llvm::Instruction* of_slot(llvm::Instruction* access, kernel::SlotId slot);  // says that slots do not overlap
 
+  // Says that no slot overlaps with what describes a list.
+  llvm::Instruction* of_list(llvm::Instruction* access);
+
   bool stream_stores = false;  // stores go past the caches; they are aligned
 
   // Says that a local slot is written by vectors of this many lanes from an offset on.
@@ -86,6 +89,7 @@ class ExprEmitter {
   std::map<kernel::SlotId, std::map<int, int>>
       pieces_;  // of local slots: vectors stored at known offsets, by first lane
   std::vector<llvm::MDNode*> scopes_, others_;
+  llvm::MDNode* all_scopes_ = nullptr;
   std::map<std::uint32_t, llvm::Value*> vars_;
   std::optional<std::uint32_t> vector_var_;
   unsigned lanes_ = 1, piece_ = 1;

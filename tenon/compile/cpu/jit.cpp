@@ -15,6 +15,7 @@
 #include "tenon/base/dump.h"
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cpu/function_emitter.h"
+#include "tenon/runtime/lists.h"
 #include "tenon/runtime/parallel_for.h"
 #include "tenon/runtime/products.h"
 
@@ -84,6 +85,16 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   };
   define("tenon_gemm", &tenon_gemm);
   define("tenon_parallel_for", &tenon_parallel_for);
+  define("tenon_list_make", &tenon_list_make);
+  define("tenon_list_grow", &tenon_list_grow);
+  define("tenon_list_finish", &tenon_list_finish);
+  define("tenon_list_open", &tenon_list_open);
+  define("tenon_list_steps", &tenon_list_steps);
+  define("tenon_list_retain", &tenon_list_retain);
+  define("tenon_list_release", &tenon_list_release);
+  define("tenon_list_active", &tenon_list_active);
+  define("tenon_list_select", &tenon_list_select);
+  define("tenon_list_sum", &tenon_list_sum);
   if (auto failure = (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own)))) return failure;
   compiler->jit = std::move(*jit);
   return compiler;

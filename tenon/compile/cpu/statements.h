@@ -89,6 +89,11 @@ class FunctionEmitter {
   bool streams_along(const Expr& e, std::uint32_t var);
   bool streams_along(const Expr& e, std::uint32_t var, std::set<const Expr::Node*>& seen);
 
+  // --- lists.cpp ---
+  void emit(const kernel::Element& e);
+  void emit(const kernel::Call& c);
+  Value* checked_call(llvm::StringRef function, llvm::ArrayRef<Value*> arguments);
+
   // --- control_flow.cpp ---
   void emit(const kernel::For& f);
   void emit(const kernel::While& w);

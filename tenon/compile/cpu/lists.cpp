@@ -1,0 +1,73 @@
+// Lists: elements are found by arithmetic on the chunks; the runtime is called where a chunk begins.
+#include "tenon/runtime/lists.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include <bit>
+#include <cstddef>
+
+#include "tenon/compile/cpu/statements.h"
+
+namespace tenon::cpu {
+
+void FunctionEmitter::emit(const kernel::Element& e) {
+  using Access = kernel::Element::Access;
+  Value *handle = e_.scalar(e.list), *list = b_.CreateIntToPtr(handle, b_.getPtrTy());
+  const auto first = static_cast<std::uint64_t>(first_chunk(e.bytes));
+  Value* at = b_.CreateAdd(e_.scalar(e.index), b_.getInt64(first));
+  if (e.access == Access::append) {
+    auto* full = llvm::BasicBlock::Create(b_.getContext(), "full", function_);
+    auto* on = llvm::BasicBlock::Create(b_.getContext(), "on", function_);
+    Value* begins =
+        b_.CreateICmpEQ(b_.CreateAnd(at, b_.CreateSub(at, b_.getInt64(1))), b_.getInt64(0));  // a power of two
+    b_.CreateCondBr(begins, full, on, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+    b_.SetInsertPoint(full);
+    checked_call("tenon_list_grow", {handle});
+    b_.CreateBr(on);
+    b_.SetInsertPoint(on);
+  }
+  const auto load = [&](llvm::Type* type, Value* from) {
+    return e_.of_list(b_.CreateAlignedLoad(type, from, llvm::Align(8)));
+  };
+  const auto field = [&](std::size_t offset) { return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), list, offset); };
+  Value* chunks = load(b_.getPtrTy(), field(offsetof(TenonList, chunks)));
+  Value* leading = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, at, b_.getTrue());
+  Value* chunk =
+      b_.CreateSub(b_.getInt64(63 - static_cast<std::uint64_t>(std::countr_zero(first))), leading, "", true, true);
+  Value* from = load(b_.getPtrTy(), b_.CreateGEP(b_.getPtrTy(), chunks, chunk));
+  Value* stride = e.access == Access::read
+                      ? static_cast<Value*>(load(b_.getInt64Ty(), field(offsetof(TenonList, stride))))
+                      : b_.getInt64(static_cast<std::uint64_t>(e.bytes));
+  Value* address = b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateMul(at, stride));
+  frame_.locals.insert_or_assign(e.element, address);
+  e_.place(e.element, address);
+}
+
+void FunctionEmitter::emit(const kernel::Call& c) {
+  std::vector<Value*> arguments;
+  for (const kernel::Call::Argument& a : c.arguments)
+    arguments.push_back(a.address ? e_.address(*a.address, e_.scalar(a.value)) : e_.scalar(a.value));
+  Value* result = checked_call({c.function.data(), c.function.size()}, arguments);
+  e_.forget();
+  if (c.result) e_.store(*c.result, c.result_offset, result);
+}
+
+// Where the result is minus a code, the program ends with the code.
+Value* FunctionEmitter::checked_call(llvm::StringRef function, llvm::ArrayRef<Value*> arguments) {
+  std::vector<llvm::Type*> types;
+  for (Value* a : arguments) types.push_back(a->getType());
+  auto callee = module_.getOrInsertFunction(function, llvm::FunctionType::get(b_.getInt64Ty(), types, false));
+  llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
+  Value* result = b_.CreateCall(callee, arguments);
+  auto* stop = llvm::BasicBlock::Create(b_.getContext(), "failed", function_);
+  auto* on = llvm::BasicBlock::Create(b_.getContext(), "on", function_);
+  b_.CreateCondBr(b_.CreateICmpSLT(result, b_.getInt64(0)), stop, on,
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+  b_.SetInsertPoint(stop);
+  b_.CreateRet(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), frame_.failed),
+                           b_.CreateTrunc(b_.CreateNeg(result), b_.getInt32Ty())));
+  b_.SetInsertPoint(on);
+  return result;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,62 @@
+#include "tenon/compile/list_values.h"
+
+#include <cstring>
+
+#include "tenon/runtime/lists.h"
+
+namespace tenon {
+namespace {
+
+std::int64_t checked(std::int64_t result) {
+  if (result < 0) std::rethrow_exception(ListPool::current().failure);
+  return result;
+}
+
+std::int64_t element_bytes(const Type& element) {
+  if (element.is_list()) return sizeof(std::int64_t);
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(element.dtype));
+  for (const std::int64_t size : element.shape.sizes()) bytes *= size;
+  return bytes;
+}
+
+}  // namespace
+
+std::int64_t list_handle(const ListValue& value) {
+  const auto length = static_cast<std::int64_t>(value.items->size());
+  const std::int64_t list = checked(tenon_list_make(element_bytes(value.element), value.element.is_list(), length));
+  for (std::int64_t i = 0; i < length; ++i) {
+    const Value& item = (*value.items)[static_cast<std::size_t>(i)];
+    if (const auto* inner = std::get_if<ListValue>(&item)) {
+      const std::int64_t handle = list_handle(*inner);
+      std::memcpy(list_element(list, i), &handle, sizeof handle);
+    } else {
+      const Buffer array = std::get<Buffer>(item).contiguous_copy();
+      std::memcpy(list_element(list, i), array.data(), array.bytes());
+    }
+  }
+  const std::size_t lanes = value.lengths ? value.lengths->size() : 0;
+  const void* lengths = lanes > 0 ? value.lengths->data() : nullptr;
+  checked(tenon_list_finish(list, length, static_cast<std::int64_t>(lanes), lengths));
+  return list;
+}
+
+ListValue list_value(std::int64_t handle, const Type& element) {
+  std::vector<Value> items;
+  for (std::int64_t i = 0; i < list_length(handle); ++i) {
+    const std::byte* from = list_element(handle, i);
+    if (element.is_list()) {
+      std::int64_t inner;
+      std::memcpy(&inner, from, sizeof inner);
+      items.emplace_back(list_value(inner, *element.element));
+    } else {
+      Buffer array = Buffer::allocate(element.dtype, element.shape.sizes());
+      std::memcpy(array.data(), from, array.bytes());
+      items.emplace_back(std::move(array));
+    }
+  }
+  std::vector<std::int64_t> lanes = list_lengths(handle);
+  return {element, std::make_shared<const std::vector<Value>>(std::move(items)),
+          lanes.empty() ? nullptr : std::make_shared<const std::vector<std::int64_t>>(std::move(lanes))};
+}
+
+}  // namespace tenon

@@ -1,0 +1,164 @@
+// Lists: their elements where a loop reads and writes them, and who has to release them.
+//
+// A block owns the lists that its eqns make: each is given away (to the block's outputs, a carry, an element of another
+// list) or released behind its last use. What a body or a branch is given, it borrows.
+#include <algorithm>
+#include <iterator>
+
+#include "tenon/compile/block_planner.h"
+#include "tenon/runtime/lists.h"
+
+namespace tenon {
+namespace {
+
+const Expr zero(std::int64_t(0));
+
+std::int64_t element_bytes(const Type& list) {
+  const Type element = held_type(*list.element);
+  return elements_of(element) * static_cast<std::int64_t>(size_of(element.dtype));
+}
+
+const Type& leaf(const Type& type) { return type.is_array() ? type : leaf(*type.element); }
+
+}  // namespace
+
+void BlockPlanner::set(const Place& to, Expr value) {
+  block_.push_back(kernel::Nest{{}, {}, {{to.slot, to.offset, std::move(value), {}}}, true});
+}
+
+// The statements from one on, taken off the block.
+Block BlockPlanner::taken(std::size_t from) {
+  Block statements(std::move_iterator(block_.begin() + static_cast<std::ptrdiff_t>(from)),
+                   std::move_iterator(block_.end()));
+  block_.resize(from);
+  return statements;
+}
+
+void BlockPlanner::call(std::string_view function, std::vector<kernel::Call::Argument> arguments,
+                        std::optional<Place> result) {
+  planner_.function_.lists = true;
+  kernel::Call c{function, std::move(arguments), {}, {}};
+  if (result) c.result = result->slot, c.result_offset = result->offset;
+  block_.push_back(std::move(c));
+}
+
+// `last`: nothing reads the variable afterwards.
+void BlockPlanner::give(Var list, const Place& to, bool last) {
+  const Place from = stored(list);
+  const bool moved = last && owned_.erase(list) > 0;
+  if (!(from == to)) copy(to, from, program_.type(list));
+  if (!moved) call("tenon_list_retain", {{number_at(to), {}}});
+}
+
+// Behind an eqn: what it made is owned, what nothing reads any more is released.
+void BlockPlanner::release_dead() {
+  for (const Var v : program_.eqns()[at_].out)
+    if (program_.type(v).is_list()) owned_.insert(v);
+  for (auto v = owned_.begin(); v != owned_.end();) {
+    const bool dead = last_use_[*v] <= at_ + 1;
+    if (dead) call("tenon_list_release", {{handle(*v), {}}});
+    v = dead ? owned_.erase(v) : std::next(v);
+  }
+}
+
+void BlockPlanner::count_steps(LoopPlan& l) {
+  const auto is_list = [&](Var v) { return program_.type(v).is_list(); };
+  const std::span<const Var> xs = std::span(l.eqn.in).subspan(static_cast<std::size_t>(l.p.consts + l.p.carries)),
+                             ys = std::span(l.eqn.out).subspan(static_cast<std::size_t>(l.p.carries));
+  const bool along_lists = std::ranges::any_of(xs, is_list);
+  if (!along_lists && std::ranges::none_of(ys, is_list) && !(l.p.cond && l.p.length)) {
+    const Expr i = kernel::variable(l.var);
+    if (l.p.length) l.step = l.p.reverse ? Expr(l.p.length->value() - 1) - i : i;
+    return;
+  }
+  const Type number = Type::array(DType::i64, {});
+  l.counter = planner_.temporary(number);
+  set(*l.counter, zero);
+  if (l.p.length) l.limit = Expr(l.p.length->value());
+  if (along_lists) {
+    const Place steps = planner_.temporary(number);
+    set(steps, l.p.length ? l.limit : Expr(std::int64_t(-1)));
+    l.limit = number_at(steps);
+    for (const Var v : xs)
+      if (is_list(v))
+        call("tenon_list_steps", {{handle(v), {}}, {l.limit, {}}, {Expr(std::int64_t(l.p.length ? 1 : 0)), {}}}, steps);
+  }
+  const Expr done = number_at(*l.counter);
+  l.step = l.p.reverse ? l.limit - Expr(std::int64_t(1)) - done : done;
+}
+
+Place BlockPlanner::read_list(LoopPlan& l, Var list) {
+  const Type& type = program_.type(list);
+  const std::int64_t bytes = element_bytes(type);
+  const Place cursor = planner_.temporary(Type::array(DType::i64, {}));
+  call("tenon_list_open", {{handle(list), {}}, {Expr(bytes), {}}, {l.limit, {}}}, cursor);
+  const Place element = planner_.element(*type.element);
+  l.first.push_back(kernel::Element{number_at(cursor), l.step, element.slot, bytes, kernel::Element::Access::read});
+  return element;
+}
+
+Place BlockPlanner::write_list(LoopPlan& l, Var list) {
+  using Access = kernel::Element::Access;
+  const Type& type = program_.type(list);
+  const std::int64_t bytes = element_bytes(type);
+  const bool grows = l.p.cond != nullptr;
+  const Place made = planner_.temporary(type), element = planner_.element(*type.element);
+  call("tenon_list_make",
+       {{Expr(bytes), {}}, {Expr(std::int64_t(type.element->is_list())), {}}, {grows ? zero : l.limit, {}}}, made);
+  l.first.push_back(
+      kernel::Element{number_at(made), l.step, element.slot, bytes, grows ? Access::append : Access::write});
+  l.written.push_back(list);
+  places_[list] = made;
+  return element;
+}
+
+// What the end of each step and of the loop do for its lists. Where lanes end apart, their lengths are counted.
+void BlockPlanner::finish_steps(LoopPlan& l) {
+  if (!l.counter) return;
+  std::vector<kernel::Call::Argument> lengths{{zero, {}}, {zero, {}}};
+  if (l.p.lanes && !l.written.empty()) {
+    const Type& type = l.p.body->type(l.p.body->outputs().back());
+    const std::int64_t lanes = elements_of(type);
+    const Place flags = planner_.temporary(type), counts = planner_.temporary(Type::array(DType::i64, {lanes}));
+    const Expr i = kernel::variable(planner_.fresh_var());
+    const auto each = [&](const Expr& value) {
+      return kernel::Nest{{i.node().id}, {lanes}, {{counts.slot, i, value, {}}}, true};
+    };
+    l.last.push_back(each(kernel::load(counts.slot, DType::i64, i) +
+                          kernel::convert(DType::i64, kernel::load(flags.slot, DType::bool_, i))));
+    block_.push_back(each(zero));
+    l.outputs.push_back(flags);
+    lengths = {{Expr(lanes), {}}, {zero, counts.slot}};
+  }
+  const std::size_t loop = block_.size();
+  set(*l.counter, number_at(*l.counter) + Expr(std::int64_t(1)));
+  std::ranges::move(taken(loop), std::back_inserter(l.last));
+  for (const Var y : l.written)
+    call("tenon_list_finish", {{handle(y), {}}, {number_at(*l.counter), {}}, lengths[0], lengths[1]});
+  l.after = taken(loop);
+}
+
+void BlockPlanner::list_op(const Eqn& eqn) {
+  const Var y = eqn.out[0];
+  const Type& type = program_.type(y);
+  const Place to = planner_.temporary(type);
+  const auto count = [](const Type& t) { return Expr(elements_of(t)); };
+  if (eqn.op->name == "list_active")
+    call("tenon_list_active", {{handle(eqn.in[0]), {}}, {count(*type.element), {}}}, to);
+  else if (eqn.op->name == "list_select") {
+    const Place lanes = stored(eqn.in[0]);
+    call("tenon_list_select",
+         {{lanes.offset, lanes.slot},
+          {count(program_.type(eqn.in[0])), {}},
+          {handle(eqn.in[1]), {}},
+          {handle(eqn.in[2]), {}}},
+         to);
+  } else {
+    call("tenon_list_sum",
+         {{handle(eqn.in[0]), {}}, {handle(eqn.in[1]), {}}, {Expr(static_cast<std::int64_t>(leaf(type).dtype)), {}}},
+         to);
+  }
+  places_[y] = to;
+}
+
+}  // namespace tenon

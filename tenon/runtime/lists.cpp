@@ -1,0 +1,318 @@
+#include "tenon/runtime/lists.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "tenon/base/dtype.h"
+#include "tenon/base/error.h"
+#include "tenon/runtime/allocator.h"
+
+namespace tenon {
+
+struct PooledList : TenonList {
+  static constexpr std::size_t most_chunks = 62, own_chunks = 3;
+  std::int64_t first, length = 0, references = 1;
+  bool nested;
+  std::size_t filled = 0;  // chunks that there are
+  std::size_t lanes = 0;
+  std::int64_t* lengths = nullptr;  // a lane
+  std::array<std::byte*, own_chunks> own{};
+  PooledList *before = nullptr, *after = nullptr;
+
+  std::byte* element(std::int64_t i) const {
+    const std::int64_t at = first + i;
+    return chunks[std::bit_width(static_cast<std::uint64_t>(at / first)) - 1] + at * stride;
+  }
+  std::int64_t handle_at(std::int64_t i) const {
+    std::int64_t handle;
+    std::memcpy(&handle, element(i), sizeof handle);
+    return handle;
+  }
+  std::size_t chunk_bytes(std::size_t k) const {
+    return static_cast<std::size_t>(std::max<std::int64_t>((first << k) * stride, 1));
+  }
+};
+
+namespace {
+
+thread_local ListPool* pool_of_thread = nullptr;
+
+PooledList* of(std::int64_t handle) { return reinterpret_cast<PooledList*>(handle); }
+std::int64_t handle_of(const PooledList* list) { return reinterpret_cast<std::int64_t>(list); }
+std::int64_t length_of(std::int64_t handle) { return handle == 0 ? 0 : of(handle)->length; }
+
+void grow(PooledList& list) {
+  const std::size_t k = list.filled;
+  if (k >= PooledList::most_chunks ||
+      list.stride > (std::numeric_limits<std::int64_t>::max() >> (k + 1)) / std::max<std::int64_t>(list.first, 1))
+    throw MemoryError("a list has more elements than memory can hold.");
+  if (k == PooledList::own_chunks) {
+    auto* table = static_cast<std::byte**>(allocate_block(PooledList::most_chunks * sizeof(std::byte*)));
+    std::ranges::copy(list.own, table);
+    list.chunks = table;
+  }
+  // Addresses count from where element -first would be: as integers, since that lies outside of the chunk.
+  const auto block = reinterpret_cast<std::uintptr_t>(allocate_block(list.chunk_bytes(k)));
+  list.chunks[k] = reinterpret_cast<std::byte*>(block - static_cast<std::uintptr_t>((list.first << k) * list.stride));
+  ++list.filled;
+}
+
+void reserve(PooledList& list, std::int64_t count) {
+  while (count > 0 && (list.first << list.filled) - list.first < count) grow(list);
+}
+
+void set_lengths(PooledList& list, const std::int64_t* lengths, std::size_t lanes) {
+  if (lanes == 0) return;
+  list.lengths = static_cast<std::int64_t*>(allocate_block(lanes * sizeof(std::int64_t)));
+  list.lanes = lanes;
+  std::memcpy(list.lengths, lengths, lanes * sizeof(std::int64_t));
+}
+
+void free_memory(PooledList& list) noexcept {
+  for (std::size_t k = 0; k < list.filled; ++k) {
+    const auto shifted = reinterpret_cast<std::uintptr_t>(list.chunks[k]);
+    free_block(reinterpret_cast<void*>(shifted + static_cast<std::uintptr_t>((list.first << k) * list.stride)),
+               list.chunk_bytes(k));
+  }
+  if (list.chunks != list.own.data()) free_block(list.chunks, PooledList::most_chunks * sizeof(std::byte*));
+  if (list.lengths != nullptr) free_block(list.lengths, list.lanes * sizeof(std::int64_t));
+  list.~PooledList();
+  free_block(&list, sizeof list);
+}
+
+std::int64_t retained(std::int64_t handle) {
+  if (handle != 0) ++of(handle)->references;
+  return handle;
+}
+
+void release(std::int64_t handle) noexcept {
+  if (handle == 0 || --of(handle)->references > 0) return;
+  PooledList& list = *of(handle);
+  for (std::int64_t i = 0; list.nested && i < list.length; ++i) release(list.handle_at(i));
+  ListPool::current().destroy(&list);
+}
+
+template <class Run>
+std::int64_t guarded(Run run) noexcept {
+  try {
+    return run();
+  } catch (...) {
+    ListPool::current().failure = std::current_exception();
+    return -list_failed;
+  }
+}
+
+// --- lanes ---
+std::int64_t length_in_lane(std::int64_t handle, std::size_t lane, std::size_t lanes) {
+  if (handle == 0) return 0;
+  const PooledList& list = *of(handle);
+  return list.lanes == 0 ? list.length : list.lengths[lane * list.lanes / lanes];
+}
+
+std::int64_t select(const bool* predicate, std::size_t lanes, std::int64_t yes, std::int64_t no) {
+  if (length_of(yes) == 0 && length_of(no) == 0) return 0;
+  ListPool& pool = ListPool::current();
+  const PooledList& model = *of(length_of(yes) > 0 ? yes : no);
+  const std::int64_t of_yes = length_of(yes), of_no = length_of(no), count = std::max(of_yes, of_no);
+  PooledList& result = *pool.make(model.stride, model.nested);
+  reserve(result, count);
+  const auto each = static_cast<std::size_t>(model.stride) / std::max<std::size_t>(lanes, 1);
+  for (std::int64_t t = 0; t < count; ++t) {
+    std::byte* to = result.element(t);
+    if (model.nested) {
+      const std::int64_t chosen = t >= of_yes  ? retained(of(no)->handle_at(t))
+                                  : t >= of_no ? retained(of(yes)->handle_at(t))
+                                               : select(predicate, lanes, of(yes)->handle_at(t), of(no)->handle_at(t));
+      std::memcpy(to, &chosen, sizeof chosen);
+      result.length = t + 1;
+      continue;
+    }
+    std::memcpy(to, of(t >= of_no ? yes : no)->element(t), static_cast<std::size_t>(model.stride));
+    for (std::size_t l = 0; t < of_yes && t < of_no && l < lanes; ++l)
+      if (predicate[l]) std::memcpy(to + l * each, of(yes)->element(t) + l * each, each);
+  }
+  result.length = count;
+  const std::size_t all = std::max({lanes, yes == 0 ? 0 : of(yes)->lanes, no == 0 ? std::size_t(0) : of(no)->lanes});
+  std::vector<std::int64_t> lengths;
+  for (std::size_t l = 0; l < all; ++l)
+    lengths.push_back(length_in_lane(predicate[l * lanes / all] ? yes : no, l, all));
+  set_lengths(result, lengths.data(), lengths.size());
+  return handle_of(&result);
+}
+
+std::int64_t active(const PooledList& list, std::size_t flags) {
+  PooledList& result = *ListPool::current().make(static_cast<std::int64_t>(flags), false);
+  reserve(result, list.length);
+  for (std::int64_t t = 0; t < list.length; ++t)
+    for (std::size_t l = 0; l < flags; ++l) {
+      // Lanes are counted from the outermost axis in both: of more lengths than flags several stand behind one flag, of
+      // fewer one stands for several.
+      bool any = list.lanes == 0;
+      const std::size_t begin = l * list.lanes / flags, end = std::max((l + 1) * list.lanes / flags, begin + 1);
+      for (std::size_t k = begin; !any && k < end; ++k) any = t < list.lengths[k];
+      result.element(t)[l] = std::byte{any};
+    }
+  result.length = list.length;
+  return handle_of(&result);
+}
+
+// --- sums ---
+template <class T>
+void add(const std::byte* a, const std::byte* b, std::byte* to, std::int64_t bytes) {
+  const T *x = reinterpret_cast<const T*>(a), *y = reinterpret_cast<const T*>(b);
+  T* z = reinterpret_cast<T*>(to);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(bytes) / sizeof(T); ++i)
+    if constexpr (std::is_arithmetic_v<T>)
+      z[i] = x[i] + y[i];
+    else
+      z[i] = T(static_cast<float>(x[i]) + static_cast<float>(y[i]));
+}
+
+void add(DType dtype, const std::byte* a, const std::byte* b, std::byte* to, std::int64_t bytes) {
+  if (dtype == DType::f64) return add<double>(a, b, to, bytes);
+  if (dtype == DType::f32) return add<float>(a, b, to, bytes);
+  if (dtype == DType::f16) return add<Float16>(a, b, to, bytes);
+  add<BFloat16>(a, b, to, bytes);
+}
+
+std::int64_t sum(std::int64_t a, std::int64_t b, DType dtype) {
+  if (length_of(a) == 0) return retained(b);
+  if (length_of(b) == 0) return retained(a);
+  const PooledList &x = *of(a), &y = *of(b);
+  if (x.length != y.length) throw ShapeError(fmt::format("list_sum: lists of {} and {} elements.", x.length, y.length));
+  PooledList& result = *ListPool::current().make(x.stride, x.nested);
+  reserve(result, x.length);
+  for (std::int64_t t = 0; t < x.length; ++t) {
+    if (x.nested) {
+      const std::int64_t inner = sum(x.handle_at(t), y.handle_at(t), dtype);
+      std::memcpy(result.element(t), &inner, sizeof inner);
+    } else {
+      add(dtype, x.element(t), y.element(t), result.element(t), x.stride);
+    }
+    result.length = t + 1;
+  }
+  const PooledList& lanes = x.lanes > 0 ? x : y;
+  set_lengths(result, lanes.lengths, lanes.lanes);
+  return handle_of(&result);
+}
+
+}  // namespace
+
+// --- the pool ---
+ListPool::ListPool() : outer_(pool_of_thread) { pool_of_thread = this; }
+
+ListPool::~ListPool() {
+  while (lists_ != nullptr) destroy(lists_);
+  for (const Zeros& z : zeros_) free_block(z.block, z.bytes);
+  pool_of_thread = outer_;
+}
+
+ListPool& ListPool::current() { return *pool_of_thread; }
+
+PooledList* ListPool::make(std::int64_t element_bytes, bool nested) {
+  auto* list = new (allocate_block(sizeof(PooledList))) PooledList;
+  list->stride = element_bytes;
+  list->chunks = list->own.data();
+  list->first = first_chunk(element_bytes);
+  list->nested = nested;
+  list->after = lists_;
+  if (lists_ != nullptr) lists_->before = list;
+  lists_ = list;
+  return list;
+}
+
+void ListPool::destroy(PooledList* list) noexcept {
+  (list->before != nullptr ? list->before->after : lists_) = list->after;
+  if (list->after != nullptr) list->after->before = list->before;
+  free_memory(*list);
+}
+
+const TenonList* ListPool::zeros(std::int64_t element_bytes) {
+  const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(element_bytes, 1));
+  if (zeros_.empty() || zeros_.back().bytes < bytes) {
+    zeros_.reserve(zeros_.size() + 1);
+    zero_chunks_.resize(64);
+    zeros_.push_back({static_cast<std::byte*>(allocate_block(bytes)), bytes});
+    std::memset(zeros_.back().block, 0, bytes);
+    std::ranges::fill(zero_chunks_, zeros_.back().block);
+    zero_list_.chunks = zero_chunks_.data();
+  }
+  return &zero_list_;
+}
+
+std::int64_t list_length(std::int64_t list) { return length_of(list); }
+std::byte* list_element(std::int64_t list, std::int64_t i) { return of(list)->element(i); }
+std::vector<std::int64_t> list_lengths(std::int64_t list) {
+  if (list == 0) return {};
+  return {of(list)->lengths, of(list)->lengths + of(list)->lanes};
+}
+
+}  // namespace tenon
+
+using namespace tenon;
+
+std::int64_t tenon_list_make(std::int64_t element_bytes, std::int64_t nested, std::int64_t count) {
+  return guarded([&] {
+    PooledList* list = ListPool::current().make(element_bytes, nested != 0);
+    reserve(*list, count);
+    return handle_of(list);
+  });
+}
+
+std::int64_t tenon_list_grow(std::int64_t list) {
+  return guarded([&]() -> std::int64_t {
+    grow(*of(list));
+    return 0;
+  });
+}
+
+std::int64_t tenon_list_finish(std::int64_t list, std::int64_t length, std::int64_t lanes, const void* lengths) {
+  return guarded([&]() -> std::int64_t {
+    of(list)->length = length;
+    set_lengths(*of(list), static_cast<const std::int64_t*>(lengths), static_cast<std::size_t>(lanes));
+    return 0;
+  });
+}
+
+std::int64_t tenon_list_open(std::int64_t list, std::int64_t element_bytes, std::int64_t steps) {
+  if (length_of(list) > 0 || steps == 0) return list;
+  return guarded([&] { return reinterpret_cast<std::int64_t>(ListPool::current().zeros(element_bytes)); });
+}
+
+std::int64_t tenon_list_steps(std::int64_t list, std::int64_t steps, std::int64_t fixed) {
+  const std::int64_t n = length_of(list);
+  if (n == 0 && steps >= 0) return steps;
+  const bool differ = steps >= 0 && (fixed != 0 || steps != 0) && steps != n;
+  return guarded([&] {
+    if (differ)
+      throw ShapeError(fmt::format("loop: lists of {} and {} elements.", steps, n),
+                       "Lists that run in step have equal lengths.");
+    return n;
+  });
+}
+
+std::int64_t tenon_list_retain(std::int64_t list) { return retained(list); }
+
+std::int64_t tenon_list_release(std::int64_t list) {
+  release(list);
+  return 0;
+}
+
+std::int64_t tenon_list_active(std::int64_t list, std::int64_t flags) {
+  if (list == 0) return 0;
+  return guarded([&] { return active(*of(list), static_cast<std::size_t>(flags)); });
+}
+
+std::int64_t tenon_list_select(const void* predicate, std::int64_t lanes, std::int64_t yes, std::int64_t no) {
+  return guarded([&] { return select(static_cast<const bool*>(predicate), static_cast<std::size_t>(lanes), yes, no); });
+}
+
+std::int64_t tenon_list_sum(std::int64_t a, std::int64_t b, std::int64_t dtype) {
+  return guarded([&] { return sum(a, b, static_cast<DType>(dtype)); });
+}
