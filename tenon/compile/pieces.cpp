@@ -9,7 +9,6 @@
 namespace tenon {
 namespace {
 
-using kernel::Affine;
 using kernel::Binary;
 using kernel::Block;
 using kernel::Expr;

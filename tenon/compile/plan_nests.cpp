@@ -70,6 +70,7 @@ struct BlockPlanner::SavedNest {
         identity(p.identity_only_),
         memo(std::move(p.memo_)),
         loads(std::move(p.loads_)) {
+    p.nest_index_.clear();
     p.memo_.clear();
     p.loads_.clear();
   }

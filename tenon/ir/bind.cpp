@@ -36,7 +36,7 @@ Arrays bind_op(const OpInfo& op, const Params& params, std::span<const Array> op
   Arrays arrays;
   arrays.reserve(results.size());
   for (Value& result : results)
-    arrays.push_back(std::visit([](auto&& held) { return Array(std::move(held)); }, std::move(result)));
+    arrays.push_back(std::visit([](auto held) { return Array(std::move(held)); }, std::move(result)));
   return arrays;
 }
 

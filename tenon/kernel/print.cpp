@@ -36,7 +36,7 @@ class Printer {
 
  private:
   void line(int depth, const std::string& text) {
-    out_.append(static_cast<std::size_t>(2 * depth), ' ');
+    out_.append(2 * static_cast<std::size_t>(depth), ' ');
     out_ += text + "\n";
   }
   static std::string loops(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes) {

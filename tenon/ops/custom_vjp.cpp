@@ -142,7 +142,7 @@ ProgramRef batch_backward(const ProgramRef& backward, const Mask& in, const Mask
   Mask out = arguments, summed(arguments.size(), false);
   for (std::size_t i = 0; i < out.size(); ++i)
     if (reached[i] && !arguments[i]) out[i] = summed[i] = true;
-  const ProgramRef lanes = recurse.vmap(backward, in, out, size);
+  ProgramRef lanes = recurse.vmap(backward, in, out, size);
   if (std::ranges::find(summed, true) == summed.end()) return lanes;
   return after(lanes, [&](Arrays outputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i)

@@ -101,7 +101,8 @@ std::vector<Value> dot_eval(const Params& params, std::span<const Value> in, con
   const auto sum_a = offsets(a, p.contract_a), sum_b = offsets(b, p.contract_b);
   dispatch(a.dtype(), [&]<class T>(std::type_identity<T>) {
     const T *x = a.as<T>(), *y = b.as<T>();
-    T* to = out.as<T>();
+    T* const to = out.as<T>();
+    std::size_t at = 0;
     for (std::size_t n = 0; n < batch_a.size(); ++n)
       for (std::int64_t row : rows)
         for (std::int64_t column : columns) {
@@ -109,13 +110,13 @@ std::vector<Value> dot_eval(const Params& params, std::span<const Value> in, con
             bool any = false;
             for (std::size_t k = 0; k < sum_a.size(); ++k)
               any = any || (x[batch_a[n] + row + sum_a[k]] && y[batch_b[n] + column + sum_b[k]]);
-            *to++ = any;
+            to[at++] = any;
           } else {
             decltype(widen(T())) total{};
             for (std::size_t k = 0; k < sum_a.size(); ++k)
               total = static_cast<decltype(total)>(total + widen(x[batch_a[n] + row + sum_a[k]]) *
                                                                widen(y[batch_b[n] + column + sum_b[k]]));
-            *to++ = narrow<T>(total);
+            to[at++] = narrow<T>(total);
           }
         }
   });
@@ -383,7 +384,7 @@ Array matmul(const Operand& a, const Operand& b) {
   const auto last_a = static_cast<std::int64_t>(ra) - 1, contract_b = static_cast<std::int64_t>(rb == 1 ? 0 : rb - 2);
   if (ra <= 2 || rb <= 2) {
     // At most one side has batch axes: they are free axes of the product.
-    const Array product = dot_general(a, b, {{last_a}, {contract_b}, {}, {}});
+    Array product = dot_general(a, b, {{last_a}, {contract_b}, {}, {}});
     if (rb > 2 && ra == 2) return move_axis(product, 0, -2);
     return product;
   }

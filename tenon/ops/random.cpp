@@ -84,14 +84,15 @@ Array clipped(const Array& x, DType dtype) {
   return dispatch(dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       return dispatch(x.dtype(), [&]<class From>(std::type_identity<From>) {
-        Array value = x;
         if constexpr (std::is_integral_v<From> && !std::is_same_v<From, bool>) {
+          Array value = x;
           if (std::cmp_less(std::numeric_limits<From>::min(), std::numeric_limits<T>::min()))
             value = max(value, Array(Scalar(static_cast<From>(std::numeric_limits<T>::min()))));
           if (std::cmp_greater(std::numeric_limits<From>::max(), std::numeric_limits<T>::max()))
             value = min(value, Array(Scalar(static_cast<From>(std::numeric_limits<T>::max()))));
+          return convert(value, dtype);
         }
-        return convert(value, dtype);
+        return convert(x, dtype);
       });
     } else
       throw DTypeError(fmt::format("random::randint: {} is not an integer dtype.", name(dtype)), "Ask for i32.");

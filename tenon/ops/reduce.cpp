@@ -200,7 +200,7 @@ JvpResult prod_jvp(const JvpArgs& args) {
   const Array& x = args.primals[0];
   const Array y = bind1(prod_info, args.params, {x});
   const auto& axes = axes_of(args.params);
-  if (axes.empty()) return {{y}, {*args.tangents[0]}};
+  if (axes.empty()) return {{y}, {args.tangents[0]}};
   // All reduced axes as one, last.
   const Shape shape = x.shape();
   std::vector<std::int64_t> order;

@@ -88,7 +88,7 @@ Array logaddexp(const Operand& x, const Operand& y) {
 
 Array softmax(const Operand& x, const Axes& axes) {
   const SourceScope place(x.where(), "softmax");
-  const Array values = to_inexact(x);
+  Array values = to_inexact(x);
   if (count_of("softmax", values, axes) == Dim(0)) return values;
   const Array e = exp(values - stop_gradient(amax(values, axes.keepdims())));
   return e * (1 / sum(e, axes.keepdims()));  // one division a row
@@ -96,7 +96,7 @@ Array softmax(const Operand& x, const Axes& axes) {
 
 Array log_softmax(const Operand& x, const Axes& axes) {
   const SourceScope place(x.where(), "log_softmax");
-  const Array values = to_inexact(x);
+  Array values = to_inexact(x);
   if (count_of("log_softmax", values, axes) == Dim(0)) return values;
   const Array shifted = values - stop_gradient(amax(values, axes.keepdims()));
   return shifted - log(sum(exp(shifted), axes.keepdims()));

@@ -32,7 +32,7 @@ constexpr int classes = 64 * 4;
 // Four classes a power of two: at most 25 % is lost.
 std::size_t class_of(std::size_t bytes) {
   const std::size_t size = std::max(bytes, smallest) - 1;
-  const int top = std::bit_width(size) - 1;  // 2^top <= size
+  const int top = static_cast<int>(std::bit_width(size)) - 1;  // 2^top <= size
   return static_cast<std::size_t>(top) * 4 + ((size >> (top - 2)) & 3);
 }
 constexpr std::size_t class_bytes(std::size_t index) {

@@ -121,7 +121,8 @@ Buffer Buffer::borrow(void* data, DType dtype, std::span<const std::int64_t> dim
   static const auto& somebody = *new std::shared_ptr<void>(std::make_shared<int>());
   BufferBody* body = make_body(dtype, dims, 0);
   if (elements > 0) body->data = static_cast<std::byte*>(data);
-  body->keep = keep ? std::move(keep) : somebody;  // not ours in any case
+  body->keep = std::move(keep);
+  if (!body->keep) body->keep = somebody;  // not ours in any case
   body->writable = writable;
   std::ranges::copy(strides, body->extents() + dims.size());
   body->contiguous = row_major(*body);

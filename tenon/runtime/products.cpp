@@ -128,7 +128,7 @@ bool multiply_batch(const TenonGemm& g, const T* a, const T* b, T* c) {
     return !call.failed;
   }
   const int workers = threads();
-  if (g.batch < 4 * workers) call.parts = workers;
+  if (g.batch < std::int64_t{4} * workers) call.parts = workers;
   const auto body = [](void* context, std::int64_t begin, std::int64_t end, int) {
     static_cast<Call*>(context)->run(begin, end);
   };

@@ -177,13 +177,15 @@ class Partition {
     // Each known variable is an edge (in, out) of the weight of saving it; an eqn's operands lead to its results
     // without a bound, so that cutting elsewhere means saving; what cannot be made again hangs on the source.
     const std::size_t n = program_.vars(), source = 2 * n, sink = 2 * n + 1;
+    const auto start = [](std::size_t v) { return 2 * v; };
+    const auto end = [](std::size_t v) { return 2 * v + 1; };
     FlowGraph graph(2 * n + 2);
     const std::vector<bool> is_free = free_variables(), at_border = border_variables();
     for (Var v = 0; v < n; ++v)
       if (known_[v] && !constant_[v])
-        graph.add_edge(2 * v, 2 * v + 1, is_free[v] ? 0 : bytes_of(program_.type(v)) * 8 + !at_border[v]);
+        graph.add_edge(start(v), end(v), is_free[v] ? 0 : bytes_of(program_.type(v)) * 8 + !at_border[v]);
     for (Var v : program_.inputs())
-      if (known_[v]) graph.add_edge(source, 2 * v, FlowGraph::unbounded);
+      if (known_[v]) graph.add_edge(source, start(v), FlowGraph::unbounded);
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
       if (part_[e] == Part::second) continue;
@@ -191,19 +193,19 @@ class Partition {
       for (Var out : eqn.out) {
         if (!known_[out] || constant_[out]) continue;
         if (!again)
-          graph.add_edge(source, 2 * out, FlowGraph::unbounded);
+          graph.add_edge(source, start(out), FlowGraph::unbounded);
         else
           for (Var in : eqn.in)
-            if (!constant_[in]) graph.add_edge(2 * in + 1, 2 * out, FlowGraph::unbounded);
+            if (!constant_[in]) graph.add_edge(end(in), start(out), FlowGraph::unbounded);
       }
     }
     for (Var v : wanted)
-      if (!constant_[v]) graph.add_edge(2 * v + 1, sink, FlowGraph::unbounded);
+      if (!constant_[v]) graph.add_edge(end(v), sink, FlowGraph::unbounded);
     const std::vector<bool> below = graph.sink_side(source, sink);
-    for (Var v = 0; v < n; ++v) save_[v] = known_[v] && !constant_[v] && !below[2 * v] && below[2 * v + 1];
+    for (Var v = 0; v < n; ++v) save_[v] = known_[v] && !constant_[v] && !below[start(v)] && below[end(v)];
     // A variable of weight 0 on the way is saved wherever it is reached.
     for (Var v = 0; v < n; ++v)
-      if (known_[v] && is_free[v] && below[2 * v + 1]) save_[v] = true;
+      if (known_[v] && is_free[v] && below[end(v)]) save_[v] = true;
   }
 
   Partitioned replay_second(Scope& first, const Replay& known) {

@@ -105,7 +105,7 @@ Value* joined(Builder& b, std::vector<Value*> parts) {
   while (parts.size() > 1) {
     std::vector<Value*> pairs;
     for (std::size_t i = 0; i < parts.size(); i += 2) {
-      std::vector<int> lanes(2 * llvm::cast<llvm::FixedVectorType>(parts[i]->getType())->getNumElements());
+      std::vector<int> lanes(std::size_t{2} * llvm::cast<llvm::FixedVectorType>(parts[i]->getType())->getNumElements());
       std::iota(lanes.begin(), lanes.end(), 0);
       pairs.push_back(b.CreateShuffleVector(parts[i], parts[i + 1], lanes));
     }
