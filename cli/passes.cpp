@@ -17,8 +17,7 @@ using Number = std::optional<std::int64_t>;
 // The same Program without eqns that nothing reads, and with equal ones joined.
 ProgramRef without_dead(const ProgramRef& program) {
   Scope scope;
-  std::vector<Dim> sizes;
-  for (std::size_t i = 0; i < program->size_params().size(); ++i) sizes.push_back(scope.size_param());
+  const std::vector<Dim> sizes = scope.size_params_of(*program);
   const Replay types(*program, sizes);
   Arrays inputs;
   for (Var v : program->inputs()) inputs.push_back(scope.input(types.type(v)));
@@ -35,6 +34,10 @@ std::vector<NamedPass> make_passes() {
        [](const ProgramRef& p, Number) { return gradient(p, differentiable_inputs(*p)); }},
       {"jacrev", "the Jacobians of the first output, row by row",
        [](const ProgramRef& p, Number) { return jacobian_by_rows(p, differentiable_inputs(*p)); }},
+      {"forward", "what reverse mode keeps: inputs -> outputs, then residuals that are neither",
+       [](const ProgramRef& p, Number) {
+         return linearize(p, differentiable_inputs(*p), differentiable_outputs(*p)).first;
+       }},
       {"linear", "the linear part alone: tangents, then residuals -> tangents of outputs",
        [](const ProgramRef& p, Number) {
          return linearize(p, differentiable_inputs(*p), differentiable_outputs(*p)).second;

@@ -132,15 +132,10 @@ Buffer JitEntry::donated(const Array& leaf, std::size_t i, void** frame, std::ui
   return const_cast<Array&>(leaf).donate(SourceScope::current());
 }
 
-void JitEntry::run(void** frame, std::uint64_t given) const {
-  const Ready& ready = this->ready(donates_);
-  const NativeForm* native = ready.native;
-  if (native == nullptr) return run_values(ready, frame);
-  const std::size_t arguments = leaves();
-  void** inputs = frame + arguments + results();
-  void** at = inputs;
-  std::vector<Buffer> copies;
-  for (std::size_t i = 0; i < arguments; ++i) {
+// Where native code finds the arguments and what was captured: their memory, or a copy where the layout is another.
+// Returns where the outputs' places follow.
+void** JitEntry::place_inputs(const Ready& ready, void** frame, void** at, std::vector<Buffer>& copies) const {
+  for (std::size_t i = 0; i < leaves(); ++i) {
     const Array& leaf = *static_cast<const Array*>(frame[i]);
     const Buffer* b = leaf.buffer();
     if (b == nullptr)
@@ -151,6 +146,17 @@ void JitEntry::run(void** frame, std::uint64_t given) const {
       *at++ = copies.emplace_back(b->contiguous_copy()).data();
   }
   for (const Buffer& b : ready.captured_buffers) *at++ = const_cast<std::byte*>(b.data());
+  return at;
+}
+
+void JitEntry::run(void** frame, std::uint64_t given) const {
+  const Ready& ready = this->ready(donates_);
+  const NativeForm* native = ready.native;
+  if (native == nullptr) return run_values(ready, frame);
+  const std::size_t arguments = leaves();
+  void** inputs = frame + arguments + results();
+  std::vector<Buffer> copies;
+  void** at = place_inputs(ready, frame, inputs, copies);
   for (std::size_t i = 0; i < native->outputs.size(); ++i) {
     const NativeForm::Operand& form = native->outputs[i];
     Buffer out;
@@ -227,19 +233,8 @@ void JitEntry::run_into(void** frame, const std::function<std::vector<std::strin
     for (std::size_t i = 0; i < count; ++i) apart.emplace_back(i, made[i].to_buffer());
   } else {
     void** inputs = frame + arguments + count;
-    void** at = inputs;
     std::vector<Buffer> copies;
-    for (std::size_t i = 0; i < arguments; ++i) {
-      const Array& leaf = *static_cast<const Array*>(frame[i]);
-      const Buffer* b = leaf.buffer();
-      if (b == nullptr)
-        *at++ = const_cast<std::byte*>(leaf.number()->data());
-      else if (b->contiguous())
-        *at++ = const_cast<std::byte*>(b->data());
-      else
-        *at++ = copies.emplace_back(b->contiguous_copy()).data();
-    }
-    for (const Buffer& b : ready.captured_buffers) *at++ = const_cast<std::byte*>(b.data());
+    void** at = place_inputs(ready, frame, inputs, copies);
     for (std::size_t i = 0; i < count; ++i) {
       const Buffer* b = target(i).buffer();
       bool in_place = b != nullptr && b->contiguous() && (b->unique() || !b->ours());

@@ -75,6 +75,7 @@ class JitEntry {
   struct Lazy;
   const Ready& ready(bool donating) const;
   void run_values(const Ready& ready, void** frame) const;
+  void** place_inputs(const Ready& ready, void** frame, void** at, std::vector<Buffer>& copies) const;
   Buffer donated(const Array& leaf, std::size_t i, void** frame, std::uint64_t given) const;
 
   const void* tag_;

@@ -16,12 +16,6 @@ using kernel::Expr;
 using kernel::SlotId;
 using kernel::Statement;
 
-bool touches(const Statement& s, SlotId slot) {
-  bool found = false;
-  visit_slots(s, [&](SlotId at, bool) { found = found || at == slot; });
-  return found;
-}
-
 bool is_loop(const Statement& s) {
   return std::holds_alternative<kernel::For>(s.held()) || std::holds_alternative<kernel::While>(s.held());
 }

@@ -10,12 +10,6 @@ using kernel::Block;
 using kernel::SlotId;
 using kernel::Statement;
 
-bool touches(const Statement& s, SlotId slot) {
-  bool found = false;
-  visit_slots(s, [&](SlotId at, bool) { found = found || at == slot; });
-  return found;
-}
-
 // Whether a statement that reads `from` and writes `to` does the same where both are one memory.
 bool works_in_place(const Statement& s, SlotId from, SlotId to);
 

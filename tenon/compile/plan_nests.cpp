@@ -7,8 +7,6 @@
 namespace tenon {
 namespace {
 
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
-
 Expr kernel_offset(const Type& type, std::span<const Expr> index) {
   const auto sizes = type.shape.sizes();
   return row_major<Expr>(sizes, index);

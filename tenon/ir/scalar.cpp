@@ -89,8 +89,6 @@ T parse_real(std::string_view text) {
 
 // The narrow formats go through float, but for their NaNs, which keep bits of their own.
 template <class T>
-constexpr bool is_half = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
-template <class T>
 constexpr std::uint16_t half_nan = std::is_same_v<T, Float16> ? 0x7e00u : 0x7fc0u;
 
 template <class T>
@@ -135,7 +133,7 @@ std::string Scalar::text() const {
       return fmt::format("{}", +value);
     else if constexpr (std::is_floating_point_v<T>)
       return real_text(value);
-    else if constexpr (is_half<T>)
+    else if constexpr (is_half(*dtype_of<T>))
       return half_text(value);
     else
       return "(" + real_text(value.real()) + "," + real_text(value.imag()) + ")";
@@ -155,7 +153,7 @@ Scalar Scalar::parse(std::string_view text, DType dtype) {
       return Scalar(value);
     } else if constexpr (std::is_floating_point_v<T>) {
       return Scalar(parse_real<T>(text));
-    } else if constexpr (is_half<T>) {
+    } else if constexpr (is_half(*dtype_of<T>)) {
       return Scalar(parse_half<T>(text));
     } else {
       const auto comma = text.find(',');

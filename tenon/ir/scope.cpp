@@ -64,6 +64,12 @@ Dim Scope::size_param() {
   return Dim::variable(parts_.size_params.back());
 }
 
+std::vector<Dim> Scope::size_params_of(const Program& program) {
+  std::vector<Dim> sizes(program.size_params().size());
+  for (Dim& d : sizes) d = size_param();
+  return sizes;
+}
+
 Array Scope::input(const Type& type, bool weak) {
   const Var v = new_var(type);
   parts_.inputs.push_back(v);

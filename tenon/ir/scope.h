@@ -29,6 +29,7 @@ class Scope {
 
   // A size parameter of the Program under construction; those asked for come first and stay, used or not.
   Dim size_param();
+  std::vector<Dim> size_params_of(const Program& program);  // as many as it has
   Array input(const Type& type, bool weak = false);
   // An input whose value is known while tracing: x.item() and host effects may look at it.
   Array known_input(const Value& value, bool weak = false);

@@ -347,4 +347,10 @@ void visit_slots(const Statement& s, const std::function<void(SlotId, bool write
   }
 }
 
+bool touches(const Statement& s, SlotId slot) {
+  bool found = false;
+  visit_slots(s, [&](SlotId at, bool) { found = found || at == slot; });
+  return found;
+}
+
 }  // namespace tenon::kernel

@@ -77,5 +77,6 @@ class RestrictToRows : private Rewrite {
 void visit_loads(const Expr& e, const std::function<void(const Expr& load)>& visit);
 // The slots that a statement touches, all it contains included.
 void visit_slots(const Statement& s, const std::function<void(SlotId, bool write)>& visit);
+bool touches(const Statement& s, SlotId slot);
 
 }  // namespace tenon::kernel

@@ -149,49 +149,37 @@ const OpInfo atan2_info =
                                   .sample = {{0.3, 3}, {0.3, 3}}});
 
 // The gradient goes to the larger (smaller) operand; half to each at a tie.
-Array share_of(const Array& mine, const Array& other, const Array& result) {
-  return where(mine == result, where(other == result, 0.5, 1.0), 0.0);
+Partials extremum_partials() {
+  const auto share = [](const Array& mine, const Array& other, const Array& result, const Array& d) {
+    return d * convert(where(mine == result, where(other == result, 0.5, 1.0), 0.0), d.dtype());
+  };
+  return {[share](const Array& x, const Array& y, const Array& z, const Array& d) { return share(x, y, z, d); },
+          [share](const Array& x, const Array& y, const Array& z, const Array& d) { return share(y, x, z, d); }};
 }
-const OpInfo max_info = binary(
-    max_info, BinarySpec{.name = "max",
-                         .summary = "the larger; NaN if either is",
-                         .dtypes = dtypes::ordered,
-                         .eval =
-                             [](auto x, auto y) {
-                               if constexpr (std::is_floating_point_v<decltype(x)>) {
-                                 if (std::isnan(x)) return x;
-                                 if (std::isnan(y)) return y;
-                                 if (x == y) return std::signbit(x) ? y : x;
-                               }
-                               return x > y ? x : y;
-                             },
-                         .jvp = Partials([](const Array& x, const Array& y, const Array& z,
-                                            const Array& d) { return d * convert(share_of(x, y, z), d.dtype()); },
-                                         [](const Array& x, const Array& y, const Array& z, const Array& d) {
-                                           return d * convert(share_of(y, x, z), d.dtype());
-                                         }),
-                         .lower = Binary::max,
-                         .sample = {{-3, 3}, {-3, 3}}});
-const OpInfo min_info = binary(
-    min_info, BinarySpec{.name = "min",
-                         .summary = "the smaller; NaN if either is",
-                         .dtypes = dtypes::ordered,
-                         .eval =
-                             [](auto x, auto y) {
-                               if constexpr (std::is_floating_point_v<decltype(x)>) {
-                                 if (std::isnan(x)) return x;
-                                 if (std::isnan(y)) return y;
-                                 if (x == y) return std::signbit(x) ? x : y;
-                               }
-                               return x < y ? x : y;
-                             },
-                         .jvp = Partials([](const Array& x, const Array& y, const Array& z,
-                                            const Array& d) { return d * convert(share_of(x, y, z), d.dtype()); },
-                                         [](const Array& x, const Array& y, const Array& z, const Array& d) {
-                                           return d * convert(share_of(y, x, z), d.dtype());
-                                         }),
-                         .lower = Binary::min,
-                         .sample = {{-3, 3}, {-3, 3}}});
+// NaN where either is; of zeros, the maximum is +0 and the minimum -0.
+template <bool largest, class T>
+T extremum(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(x)) return x;
+    if (std::isnan(y)) return y;
+    if (x == y) return std::signbit(x) == largest ? y : x;
+  }
+  return (x > y) == largest ? x : y;
+}
+const OpInfo max_info = binary(max_info, BinarySpec{.name = "max",
+                                                    .summary = "the larger; NaN if either is",
+                                                    .dtypes = dtypes::ordered,
+                                                    .eval = [](auto x, auto y) { return extremum<true>(x, y); },
+                                                    .jvp = extremum_partials(),
+                                                    .lower = Binary::max,
+                                                    .sample = {{-3, 3}, {-3, 3}}});
+const OpInfo min_info = binary(min_info, BinarySpec{.name = "min",
+                                                    .summary = "the smaller; NaN if either is",
+                                                    .dtypes = dtypes::ordered,
+                                                    .eval = [](auto x, auto y) { return extremum<false>(x, y); },
+                                                    .jvp = extremum_partials(),
+                                                    .lower = Binary::min,
+                                                    .sample = {{-3, 3}, {-3, 3}}});
 
 constexpr Absent no_logic_derivative{"defined for bool and integers"};
 const OpInfo and_info =

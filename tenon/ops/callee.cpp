@@ -195,8 +195,7 @@ std::vector<Value> callee_eval(const ProgramRef& program, std::span<const Dim> s
 
 ProgramRef after(const ProgramRef& program, const std::function<Arrays(const Arrays&)>& make) {
   Scope scope;
-  std::vector<Dim> sizes;
-  for (std::size_t i = 0; i < program->size_params().size(); ++i) sizes.push_back(scope.size_param());
+  const std::vector<Dim> sizes = scope.size_params_of(*program);
   const Replay types(*program, sizes);
   Arrays inputs;
   for (Var v : program->inputs()) inputs.push_back(scope.input(types.type(v)));

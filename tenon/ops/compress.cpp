@@ -15,6 +15,19 @@ namespace {
 
 extern const OpInfo compress_info, uncompress_info;
 
+std::int64_t count_true(const Buffer& mask) {
+  return std::count(mask.as<bool>(), mask.as<bool>() + mask.elements(), true);
+}
+
+// For each true element of the mask, f(the offset of its row among all rows, among those chosen), in bytes.
+template <class F>
+void for_each_chosen(const Buffer& mask, const Buffer& all, F f) {
+  const std::size_t row = mask.elements() == 0 ? 0 : all.bytes() / static_cast<std::size_t>(mask.elements());
+  std::size_t chosen = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(mask.elements()); ++i)
+    if (mask.as<bool>()[i]) f(row * i, row * chosen++, row);
+}
+
 const OpInfo compress_info{
     .name = "compress",
     .summary = "elements where a mask holds",
@@ -34,14 +47,12 @@ const OpInfo compress_info{
     }),
     .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext&) {
       const Buffer x = family::contiguous(in[0]), mask = family::contiguous(in[1]);
-      const std::int64_t count = std::count(mask.as<bool>(), mask.as<bool>() + mask.elements(), true);
-      std::vector<std::int64_t> dims{count};
+      std::vector<std::int64_t> dims{count_true(mask)};
       dims.insert(dims.end(), x.dims().begin() + static_cast<std::ptrdiff_t>(mask.rank()), x.dims().end());
       Buffer out = Buffer::allocate(x.dtype(), dims);
-      const std::size_t row = mask.elements() == 0 ? 0 : x.bytes() / static_cast<std::size_t>(mask.elements());
-      std::size_t at = 0;
-      for (std::int64_t i = 0; i < mask.elements(); ++i)
-        if (mask.as<bool>()[i]) std::memcpy(out.data() + row * at++, x.data() + row * static_cast<std::size_t>(i), row);
+      for_each_chosen(mask, x, [&](std::size_t from, std::size_t to, std::size_t bytes) {
+        std::memcpy(out.data() + to, x.data() + from, bytes);
+      });
       return std::vector<Value>{out};
     }),
     .jvp = JvpRule([](const JvpArgs& args) {
@@ -78,13 +89,12 @@ const OpInfo uncompress_info{
     .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext& context) {
       const Buffer x = family::contiguous(in[0]), mask = family::contiguous(in[1]);
       Buffer out = Buffer::zeros(x.dtype(), context.out[0].shape.sizes());
-      const std::int64_t count = std::count(mask.as<bool>(), mask.as<bool>() + mask.elements(), true);
+      const std::int64_t count = count_true(mask);
       if (count != x.dims()[0])
         throw ShapeError(fmt::format("uncompress: {} rows for a mask with {} true elements.", x.dims()[0], count));
-      const std::size_t row = mask.elements() == 0 ? 0 : out.bytes() / static_cast<std::size_t>(mask.elements());
-      std::size_t at = 0;
-      for (std::int64_t i = 0; i < mask.elements(); ++i)
-        if (mask.as<bool>()[i]) std::memcpy(out.data() + row * static_cast<std::size_t>(i), x.data() + row * at++, row);
+      for_each_chosen(mask, out, [&](std::size_t to, std::size_t from, std::size_t bytes) {
+        std::memcpy(out.data() + to, x.data() + from, bytes);
+      });
       return std::vector<Value>{out};
     }),
     .jvp = JvpRule([](const JvpArgs& args) {
@@ -114,8 +124,7 @@ const OpInfo count_info{
     }),
     .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext&) {
       const Buffer mask = family::contiguous(in[0]);
-      Buffer out =
-          Buffer::allocate(DType::bool_, {std::count(mask.as<bool>(), mask.as<bool>() + mask.elements(), true)});
+      Buffer out = Buffer::allocate(DType::bool_, {count_true(mask)});
       std::fill_n(out.as<bool>(), out.elements(), true);
       return std::vector<Value>{out};
     }),

@@ -17,6 +17,11 @@ Array lanes_of(const Array& active, const Array& value) {  // bool[B] spread ove
 // Lanes that have ended keep their carries; `active` says which have not.
 BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const LoopRoles& roles, const Mask& in,
                           Arrays operands, bool by_list) {
+  // A number of lanes that is not known is one size parameter more, the last.
+  const auto with_lanes = [&](std::vector<Dim> sizes) {
+    if (!args.size.known()) sizes.push_back(args.size);
+    return sizes;
+  };
   const Mask all_out(p.body->outputs().size(), true);
   const ProgramRef body = args.recurse.vmap(p.body, in, all_out, args.size);
   const std::size_t state = roles.consts + roles.carries;
@@ -48,10 +53,10 @@ BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const Loop
     MaybeArray active;
     if (inputs.size() > roles.operands()) active = inputs.back();
     if (batched_cond) {
-      const Array running = inline_program(*lane_cond, p.cond_sizes, own.subspan(0, state))[0];
+      const Array running = inline_program(*lane_cond, with_lanes(p.cond_sizes), own.subspan(0, state))[0];
       active = active ? *active & running : running;
     }
-    Arrays outputs = inline_program(*body, p.body_sizes, own);
+    Arrays outputs = inline_program(*body, with_lanes(p.body_sizes), own);
     for (std::size_t i = 0; i < roles.carries; ++i)
       if (active)
         outputs[i] = bind1(select_op(), {}, {lanes_of(*active, outputs[i]), outputs[i], inputs[roles.consts + i]});
@@ -68,12 +73,13 @@ BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const Loop
     Scope scope;
     Arrays inputs;
     for (std::size_t i = 0; i < state; ++i) inputs.push_back(scope.input(types[i]));
-    const Array running = inline_program(*lane_cond, p.cond_sizes, inputs)[0];
+    const Array running = inline_program(*lane_cond, with_lanes(p.cond_sizes), inputs)[0];
     TraceResult traced = scope.finish(Arrays{any(running)}, p.cond->name() + "_any");
     q.cond = traced.program;
     q.cond_sizes = traced.sizes;
   } else if (p.cond) {
     q.cond = lane_cond;
+    q.cond_sizes = with_lanes(p.cond_sizes);
   }
   return {bind_op(loop_op(), make_params(q), operands), std::vector<bool>(roles.results(), true)};
 }

@@ -25,6 +25,15 @@ Array reverse(const Operand& x, std::vector<std::int64_t> axes);
 Array concatenate(std::span<const Array> parts, std::int64_t axis,
                   const Source& where = std::source_location::current());
 Array stack(std::span<const Array> parts, std::int64_t axis = 0, const Source& where = std::source_location::current());
+// concatenate({a, b}, 0), stack({a, b})
+inline Array concatenate(std::initializer_list<Array> parts, std::int64_t axis,
+                         const Source& where = std::source_location::current()) {
+  return concatenate(std::span(parts.begin(), parts.size()), axis, where);
+}
+inline Array stack(std::initializer_list<Array> parts, std::int64_t axis = 0,
+                   const Source& where = std::source_location::current()) {
+  return stack(std::span(parts.begin(), parts.size()), axis, where);
+}
 // `value` before (low), after (high) and between (interior) the elements; negative low and high cut off.
 Array pad(const Operand& x, const Operand& value, std::vector<std::int64_t> low, std::vector<std::int64_t> high,
           std::vector<std::int64_t> interior = {});

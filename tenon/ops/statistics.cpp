@@ -13,9 +13,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-bool half(DType d) { return d == DType::f16 || d == DType::bf16; }
-Array computed(const Array& x) { return half(x.dtype()) ? convert(x, DType::f32) : x; }
-Array back(const Array& result, DType wanted) { return half(wanted) ? convert(result, wanted) : result; }
+Array computed(const Array& x) { return is_half(x.dtype()) ? convert(x, DType::f32) : x; }
+Array back(const Array& result, DType wanted) { return is_half(wanted) ? convert(result, wanted) : result; }
 
 Dim count_of(std::string_view op, const Array& x, const Axes& axes) {
   const Type type = x.type();

@@ -173,8 +173,7 @@ class LoopWriter {
   ProgramRef new_body() const {
     const auto consts = static_cast<std::size_t>(p_.consts), carries = static_cast<std::size_t>(p_.carries);
     Scope scope;
-    std::vector<Dim> sizes;
-    for (std::size_t i = 0; i < body_.size_params().size(); ++i) sizes.push_back(scope.size_param());
+    const std::vector<Dim> sizes = scope.size_params_of(body_);
     Replay replay(body_, sizes);
     for (std::size_t i = 0; i < consts + carries; ++i)
       if (i < consts || !is_delayed(i - consts))
@@ -266,8 +265,7 @@ ProgramRef delay_sums(const ProgramRef& program) {
   static Memo<ProgramRef> memo;
   return memo.get(program->hash(), [&] {
     Scope scope;
-    std::vector<Dim> sizes;
-    for (std::size_t i = 0; i < program->size_params().size(); ++i) sizes.push_back(scope.size_param());
+    const std::vector<Dim> sizes = scope.size_params_of(*program);
     Replay replay(*program, sizes);
     for (Var v : program->inputs()) replay.set(v, scope.input(replay.type(v)));
     for (const Eqn& eqn : program->eqns()) {

@@ -202,8 +202,7 @@ class Rebuild {
 
   ProgramRef run() {
     Scope scope;
-    std::vector<Dim> sizes;
-    for (std::size_t i = 0; i < program_.size_params().size(); ++i) sizes.push_back(scope.size_param());
+    const std::vector<Dim> sizes = scope.size_params_of(program_);
     Replay replay(program_, sizes);
     for (Var v : program_.inputs()) replay.set(v, scope.input(replay.type(v)));
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
@@ -329,13 +328,10 @@ class Rebuild {
     return std::ranges::any_of(hoist_.moved, reads) || std::ranges::any_of(hoist_.reductions, reads);
   }
 
-  // f16 and bf16 are combined in f32, as inside one reduction.
-  static DType accumulated(DType d) { return d == DType::f16 || d == DType::bf16 ? DType::f32 : d; }
-
   Array initial(std::size_t e, const Replay& replay) const {
     const Eqn& eqn = program_.eqns()[e];
     const Type out = replay.type(eqn.out[0]);
-    const Scalar start = reduction_of(eqn, program_)->initial.convert(accumulated(out.dtype));
+    const Scalar start = reduction_of(eqn, program_)->initial.convert(computed_in(out.dtype));
     return full(out.shape, Array(start));
   }
 

@@ -21,8 +21,7 @@ class Collect {
   // Empty: nothing was gained.
   ProgramRef run() {
     Scope scope;
-    std::vector<Dim> sizes;
-    for (std::size_t i = 0; i < program_.size_params().size(); ++i) sizes.push_back(scope.size_param());
+    const std::vector<Dim> sizes = scope.size_params_of(program_);
     Replay replay(program_, sizes);
     for (Var v : program_.inputs()) replay.set(v, scope.input(replay.type(v)));
     for (const Eqn& eqn : program_.eqns()) step(eqn, replay);

@@ -63,8 +63,7 @@ Arrays pull(const Forward& forward, const ProgramRef& backward, std::span<const 
 ProgramRef with_inputs_of(const Program& program, std::string name,
                           const std::function<Arrays(std::span<const Dim>, const Arrays&, Replay&)>& make) {
   Scope scope;
-  std::vector<Dim> sizes;
-  for (std::size_t i = 0; i < program.size_params().size(); ++i) sizes.push_back(scope.size_param());
+  const std::vector<Dim> sizes = scope.size_params_of(program);
   Replay types(program, sizes);
   Arrays inputs;
   for (Var v : program.inputs()) inputs.push_back(scope.input(types.type(v)));

@@ -42,8 +42,7 @@ ProgramRef inline_calls(const ProgramRef& program) {
   static Memo<ProgramRef> memo;
   return memo.get(Hasher()("inline")(program->hash()).finish(), [&] {
     Scope scope;
-    std::vector<Dim> sizes;
-    for (std::size_t i = 0; i < program->size_params().size(); ++i) sizes.push_back(scope.size_param());
+    const std::vector<Dim> sizes = scope.size_params_of(*program);
     Replay replay(*program, sizes);
     for (Var v : program->inputs()) replay.set(v, scope.input(replay.type(v)));
     inline_into(*program, replay);

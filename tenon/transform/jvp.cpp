@@ -57,8 +57,7 @@ class Jvp {
 
 ProgramRef make_jvp(const Program& program, const Mask& active_in, const Mask& active_out) {
   Scope scope;
-  std::vector<Dim> sizes;
-  for (std::size_t i = 0; i < program.size_params().size(); ++i) sizes.push_back(scope.size_param());
+  const std::vector<Dim> sizes = scope.size_params_of(program);
   Jvp jvp(program, sizes);
   const Replay types(program, sizes);
   Arrays primals;

@@ -38,7 +38,7 @@ class Partition {
   Partitioned run() {
     classify();
     Scope first;
-    for (std::size_t i = 0; i < program_.size_params().size(); ++i) sizes_.push_back(first.size_param());
+    sizes_ = first.size_params_of(program_);
     Replay known(program_, sizes_);
     replay_first(first, known);
     choose();

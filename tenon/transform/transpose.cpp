@@ -45,8 +45,7 @@ class Transpose {
 
   ProgramRef run() {
     Scope scope;
-    std::vector<Dim> sizes;
-    for (std::size_t i = 0; i < program_.size_params().size(); ++i) sizes.push_back(scope.size_param());
+    const std::vector<Dim> sizes = scope.size_params_of(program_);
     Replay types(program_, sizes);
     Arrays values(program_.inputs().size());
     for (std::size_t i = 0; i < values.size(); ++i)

@@ -20,8 +20,7 @@ Type batched_type(const Type& type, const Dim& size) {
 
 ProgramRef make_vmap(const Program& program, const Mask& batched_in, const Mask& batched_out, const Dim& wanted_size) {
   Scope scope;
-  std::vector<Dim> sizes;
-  for (std::size_t i = 0; i < program.size_params().size(); ++i) sizes.push_back(scope.size_param());
+  const std::vector<Dim> sizes = scope.size_params_of(program);
   const Dim size = wanted_size.known() ? wanted_size : scope.size_param();
   Replay replay(program, sizes);
   std::vector<bool> batched(program.vars(), false);

@@ -8,23 +8,15 @@
 #include "tenon/ir/parse.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
+#include "tests/error_message.h"
 
 namespace tn = tenon;
 using testing::AllOf;
 using testing::HasSubstr;
 using tn::Array;
+using tn::message_of;
 
 namespace {
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const tn::Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 double at(const Array& a, std::size_t i = 0) { return a.to_buffer().as<double>()[i]; }
 
@@ -236,8 +228,8 @@ TEST(CustomDerivatives, Errors) {
                                     [](Array, Array ct) { return tn::convert(ct, tn::DType::f32); });
   EXPECT_THAT(message_of([&] { tn::grad(other)(Array(1.0)); }),
               AllOf(HasSubstr("DTypeError"), HasSubstr("is f32[], not f64[]"), HasSubstr("Convert it")));
-  const auto taller = tn::custom_jvp(
-      [](Array x) { return x; }, [](Array x, Array dx) { return std::pair(x, tn::stack(std::vector<Array>{dx, dx})); });
+  const auto taller =
+      tn::custom_jvp([](Array x) { return x; }, [](Array x, Array dx) { return std::pair(x, tn::stack({dx, dx})); });
   EXPECT_THAT(message_of([&] { tn::grad(taller)(Array(1.0)); }),
               HasSubstr("custom_jvp: leaf 0 of the rule's tangent is f64[2], not f64[]"));
   const auto fewer = tn::custom_vjp([](std::vector<Array> x) { return x[0]; },
@@ -305,9 +297,8 @@ TEST(Checkpoint, KeepsTheArgumentsAlone) {
   const Array want = tn::grad(plain)(w, h);
   EXPECT_TRUE(tn::allclose(tn::grad(frugal)(w, h), want, 1e-12));
   EXPECT_TRUE(tn::allclose(tn::jit(tn::grad(frugal))(w, h), want, 1e-12));
-  EXPECT_TRUE(tn::allclose(
-      tn::vmap(tn::grad(frugal), {.in_axes = {tn::none, 0}})(w, tn::stack(std::vector<Array>{h, h * 2.0}))(0), want,
-      1e-12));
+  EXPECT_TRUE(
+      tn::allclose(tn::vmap(tn::grad(frugal), {.in_axes = {tn::none, 0}})(w, tn::stack({h, h * 2.0}))(0), want, 1e-12));
   EXPECT_TRUE(tn::allclose(tn::jvp([&](Array v) { return frugal(v, h); }, std::tuple(w), std::tuple(w)).second,
                            tn::sum(want * w), 1e-12));
   // Grad of grad, and a checkpoint within one.

@@ -9,10 +9,12 @@
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/tenon.h"
+#include "tests/error_message.h"
 
 namespace tn = tenon;
 using testing::HasSubstr;
 using tn::Array;
+using tn::message_of;
 
 namespace {
 
@@ -22,16 +24,6 @@ struct State {
 };
 State step(const State& s, const Array& force) {
   return {s.position + s.velocity * s.dt, s.velocity + force * s.dt, s.dt};
-}
-
-template <class Error, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
 }
 
 const float* elements(const Array& a) { return a.span<float>().data(); }
@@ -148,9 +140,9 @@ TEST(Jit, Prepared) {
   const State next = compiled(s, force);
   EXPECT_TRUE(tn::array_equal(next.position, Array{2.5f, 4.f}));
   EXPECT_TRUE(tn::array_equal(next.velocity, Array{3.5f, 4.5f}));
-  const std::string other = message<tn::TreeError>([&] { compiled(s, Array{1.f}); });
+  const std::string other = message_of<tn::TreeError>([&] { compiled(s, Array{1.f}); });
   EXPECT_THAT(other, HasSubstr("compiled for f32[2] as argument <1>, f32[1] is given"));
-  const std::string fixed = message<tn::TreeError>([&] { compiled(State{{1.f, 2.f}, {3.f, 4.f}, 0.25}, force); });
+  const std::string fixed = message_of<tn::TreeError>([&] { compiled(State{{1.f, 2.f}, {3.f, 4.f}, 0.25}, force); });
   EXPECT_THAT(fixed, HasSubstr("static values"));
 }
 
@@ -199,16 +191,16 @@ TEST(Jit, IntoRefuses) {
   const State s{{1.f, 2.f}, {3.f, 4.f}};
   const Array force = {1.f, 1.f};
   State wrong{tn::zeros({3}), tn::zeros({2})};
-  EXPECT_THAT(message<tn::ShapeError>([&] { f.into(wrong, s, force); }),
+  EXPECT_THAT(message_of<tn::ShapeError>([&] { f.into(wrong, s, force); }),
               HasSubstr("into: result .0 is f32[3], the function gives f32[2]"));
   State doubles{tn::zeros({2}), tn::zeros({2}, tn::DType::f64)};
-  EXPECT_THAT(message<tn::DTypeError>([&] { f.into(doubles, s, force); }), HasSubstr("result .1 is f64[2]"));
+  EXPECT_THAT(message_of<tn::DTypeError>([&] { f.into(doubles, s, force); }), HasSubstr("result .1 is f64[2]"));
   EXPECT_TRUE(tn::array_equal(doubles.position, tn::zeros({2})));  // nothing was written
   const std::vector<float> constant(2, 0);
   State locked{tn::borrow(constant.data(), {2}), {}};
-  EXPECT_THAT(message<tn::RuntimeError>([&] { f.into(locked, s, force); }), HasSubstr("read-only"));
+  EXPECT_THAT(message_of<tn::RuntimeError>([&] { f.into(locked, s, force); }), HasSubstr("read-only"));
   State other{tn::zeros({2}), tn::zeros({2}), 0.25};
-  EXPECT_THAT(message<tn::TreeError>([&] { f.into(other, s, force); }), HasSubstr("static values"));
+  EXPECT_THAT(message_of<tn::TreeError>([&] { f.into(other, s, force); }), HasSubstr("static values"));
 }
 
 // --- donation ---
@@ -226,7 +218,7 @@ TEST(Donation, ReusesMemoryOfItsOwn) {
     const Array next = f(p, g);
     EXPECT_EQ(elements(next), where) << n;
     EXPECT_EQ(elements(next)[n - 1], 1.5f);
-    const std::string used = message<tn::RuntimeError>([&] { p + 1.f; });
+    const std::string used = message_of<tn::RuntimeError>([&] { p + 1.f; });
     EXPECT_THAT(used, HasSubstr("was donated to the jitted call at"));
     EXPECT_THAT(used, HasSubstr("jit.cpp"));
     p = next;  // usable again
@@ -312,7 +304,7 @@ TEST(Donation, TrainingStep) {
 }
 
 TEST(Donation, RefusesUnknownArguments) {
-  EXPECT_THAT(message<tn::TreeError>([] { tn::jit(sgd, {.donate = {2}})(Array{1.f}, Array{1.f}); }),
+  EXPECT_THAT(message_of<tn::TreeError>([] { tn::jit(sgd, {.donate = {2}})(Array{1.f}, Array{1.f}); }),
               HasSubstr("donate names argument 2, the function is called with 2 arguments"));
 }
 
@@ -337,7 +329,7 @@ double seconds_to_stop(F f) {
     context.cancel();
   });
   started.count_down();
-  EXPECT_THAT(message<tn::CancelledError>([&] { f(context); }), HasSubstr("cancelled by Context::cancel()"));
+  EXPECT_THAT(message_of<tn::CancelledError>([&] { f(context); }), HasSubstr("cancelled by Context::cancel()"));
   const auto ended = std::chrono::steady_clock::now();
   other.join();
   return std::chrono::duration<double>(ended - asked).count();

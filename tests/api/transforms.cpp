@@ -7,23 +7,15 @@
 #include <map>
 
 #include "tenon/tenon.h"
+#include "tests/error_message.h"
 
 namespace tn = tenon;
 using testing::AllOf;
 using testing::HasSubstr;
 using tn::Array;
+using tn::message_of;
 
 namespace {
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const tn::Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 double at(const Array& a, std::size_t i = 0) { return a.to_buffer().as<double>()[i]; }
 Array ramp(std::vector<std::int64_t> shape) {
@@ -118,7 +110,7 @@ Array tip(const Arm& arm) {
     x = x + tn::cos(angle);
     y = y + tn::sin(angle);
   }
-  return tn::stack(std::vector<Array>{x, y});
+  return tn::stack({x, y});
 }
 Arm arm_of(auto number) {
   Arm arm;
@@ -155,7 +147,7 @@ struct State {
 
 TEST(Jacobian, OfTreesInTrees) {
   auto f = [](const State& s, Array k) {
-    return State{tn::stack(std::vector<Array>{tn::sum(s.height), s.velocity * k}), s.velocity * s.height, s.step + 1};
+    return State{tn::stack({tn::sum(s.height), s.velocity * k}), s.velocity * s.height, s.step + 1};
   };
   const State s{ramp({3}), Array(2.0)};
   const tn::Jacobian<State, State> J = tn::jit(tn::jacfwd(f))(s, Array(7.0)), R = tn::jacrev(f)(s, Array(7.0));

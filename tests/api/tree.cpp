@@ -6,23 +6,15 @@
 
 #include "tenon/describe.h"
 #include "tenon/tenon.h"
+#include "tests/error_message.h"
 
 namespace tn = tenon;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using tn::Array;
+using tn::message_of;
 
 namespace {
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const tn::Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 struct Empty {};
 struct Inner {

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "tenon/tenon.h"
+#include "tests/error_message.h"
 
 namespace tn = tenon;
 using tn::Array;
@@ -457,12 +458,7 @@ class WrongCalls : public testing::TestWithParam<WrongCall> {};
 
 TEST_P(WrongCalls, SayWhatIsWrong) {
   const WrongCall& c = GetParam();
-  std::string message = "no error";
-  try {
-    c.call();
-  } catch (const tn::Error& e) {
-    message = e.what();
-  }
+  const std::string message = tn::message_of(c.call);
   if (std::getenv("TENON_SHOW_ERRORS") != nullptr) std::cout << message << "\n\n";
   EXPECT_THAT(message, testing::StartsWith(c.start));
   for (const char* part : c.mention) EXPECT_THAT(message, testing::HasSubstr(part));

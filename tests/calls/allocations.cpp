@@ -82,7 +82,7 @@ TEST(Allocations, OfABatchOfJacobians) {
   const auto tip = [](const Array& angles) {
     const Array sums =
         tn::matmul(angles, tn::reshape(tn::convert(tn::arange(49, tn::DType::i32) % 8 < 4, tn::DType::f32), {7, 7}));
-    return tn::stack(std::vector<Array>{tn::sum(tn::cos(sums)), tn::sum(tn::sin(sums))});
+    return tn::stack({tn::sum(tn::cos(sums)), tn::sum(tn::sin(sums))});
   };
   const Array batch = tn::reshape(tn::arange(32 * 7, tn::DType::f32), {32, 7}) * 0.01f;
   const auto jacobians = tn::jit(tn::vmap(tn::jacfwd(tip))).prepare(batch);

@@ -2,17 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "tenon/ir/parse.h"
+#include "tests/error_message.h"
 
 namespace tenon {
 namespace {
 
 std::string error_of(std::string_view text) {
-  try {
-    parse(text, "bad.tn");
-  } catch (const ParseError& e) {
-    return e.what();
-  }
-  return "parsed";
+  return message_of<ParseError>([&] { parse(text, "bad.tn"); });
 }
 
 struct BadText {

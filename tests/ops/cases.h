@@ -73,7 +73,9 @@ struct Case {
   std::size_t index;
 };
 
-inline std::vector<Case> cases(bool (*wanted)(DType)) {
+// Of these dtypes, and for which all of `having` hold: a test that says nothing of a case is not run on it, nor
+// counted.
+inline std::vector<Case> cases(bool (*wanted)(DType), std::initializer_list<bool (*)(const Case&)> having = {}) {
   std::vector<Case> all;
   for (const OpInfo* op : all_ops()) {
     if (!op->sample) continue;
@@ -81,7 +83,10 @@ inline std::vector<Case> cases(bool (*wanted)(DType)) {
       const auto dtype = static_cast<DType>(d);
       if (!wanted(dtype)) continue;
       std::size_t i = 0;
-      for (SampleCase& s : (*op->sample)(dtype)) all.push_back({op, dtype, std::move(s), i++});
+      for (SampleCase& s : (*op->sample)(dtype)) {
+        all.push_back({op, dtype, std::move(s), i++});
+        if (!std::ranges::all_of(having, [&](auto holds) { return holds(all.back()); })) all.pop_back();
+      }
     }
   }
   return all;

@@ -25,6 +25,21 @@ inline Mask active_out(const Program& p) {
   return m;
 }
 
+inline bool differentiable(const ProgramRef& p) {
+  const Mask in = active_in(*p), out = active_out(*p);
+  return std::ranges::find(in, true) != in.end() && std::ranges::find(out, true) != out.end();
+}
+
+// What cases() may ask for.
+inline bool has_batch(const Case& c) { return bool(c.op->batch); }
+inline bool has_derivative(const Case& c) {
+  return c.op->jvp && differentiable(program_of(*c.op, c.sample.params, c.sample.types));
+}
+inline bool has_native_form(const Case& c) {
+  const ProgramRef p = program_of(*c.op, c.sample.params, c.sample.types);
+  return p->size_params().empty() && why_not_native(*p).empty();
+}
+
 // Every subset of up to 3 inputs batched; of more, all, each alone, and all but each.
 inline std::vector<std::uint32_t> batched_subsets(std::size_t inputs) {
   std::vector<std::uint32_t> subsets;

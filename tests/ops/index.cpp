@@ -169,8 +169,8 @@ TEST(Index, Transformed) {
 TEST(Index, OfSizesThatDataDecide) {
   const auto ends = [](Array x, Array mask) {
     const Array v = x(mask);
-    return stack(std::vector<Array>{sum(v(slice(1, none))), sum(v(slice(none, none, 2))), v(0), v(-1),
-                                    sum(v(slice(none, -1))), sum(v.at(0).set(0.0))});
+    return stack({sum(v(slice(1, none))), sum(v(slice(none, none, 2))), v(0), v(-1), sum(v(slice(none, -1))),
+                  sum(v.at(0).set(0.0))});
   };
   const Array x{1.0, 2.0, 4.0, 8.0, 16.0}, mask{true, false, true, true, true};
   EXPECT_EQ(elements(ends(x, mask)), (Elements{28, 9, 1, 16, 13, 28}));

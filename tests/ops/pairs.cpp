@@ -14,45 +14,46 @@ class Pair : public OpCase {
   Subject subject() const {
     return {program(), [this] { return inputs(); }};
   }
-  bool has_derivative() const { return c().op->jvp && differentiable(program()); }
 };
 
 class Pairs : public Pair {};
 TEST_P(Pairs, SecondDerivatives) {
-  if (!has_derivative()) return;
   const Subject forward = jvp_of(subject()), reverse = vjp_of(subject());
   expect_jvp_is_the_difference(forward.program, forward.inputs);
   expect_jvp_is_the_difference(reverse.program, reverse.inputs);
   expect_vjp_transposes_jvp(forward.program, forward.inputs);
   expect_vjp_transposes_jvp(reverse.program, reverse.inputs);
 }
-TEST_P(Pairs, BatchesOfDerivatives) {
-  if (!c().op->batch || !has_derivative()) return;
+INSTANTIATE_TEST_SUITE_P(All, Pairs,
+                         testing::ValuesIn(cases([](DType d) { return d == DType::f64 || d == DType::c128; },
+                                                 {has_derivative})),
+                         name_of);
+
+class PairsWithBatches : public Pair {};
+TEST_P(PairsWithBatches, BatchesOfDerivatives) {
   const Subject forward = jvp_of(subject()), reverse = vjp_of(subject());
   expect_vmap_is_a_loop(forward.program, forward.inputs);
   expect_vmap_is_a_loop(reverse.program, reverse.inputs);
 }
-TEST_P(Pairs, DerivativesOfBatches) {
-  if (!c().op->batch || !has_derivative()) return;
+TEST_P(PairsWithBatches, DerivativesOfBatches) {
   for (const bool every_second : {false, true}) {
     const Subject lanes = vmap_of(subject(), 3, every_second);
     expect_jvp_is_the_difference(lanes.program, lanes.inputs);
     expect_vjp_transposes_jvp(lanes.program, lanes.inputs);
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, Pairs,
-                         testing::ValuesIn(cases([](DType d) { return d == DType::f64 || d == DType::c128; })),
+INSTANTIATE_TEST_SUITE_P(All, PairsWithBatches,
+                         testing::ValuesIn(cases([](DType d) { return d == DType::f64 || d == DType::c128; },
+                                                 {has_derivative, has_batch})),
                          name_of);
 
 class Batches : public Pair {};
 TEST_P(Batches, OfBatches) {
-  if (!c().op->batch) return;
   const Subject lanes = vmap_of(subject(), 2), some = vmap_of(subject(), 2, true);
   expect_vmap_is_a_loop(lanes.program, lanes.inputs);
   expect_vmap_is_a_loop(some.program, some.inputs);
 }
 TEST_P(Batches, OfNoLanesAndOfOne) {
-  if (!c().op->batch) return;
   for (const std::size_t lanes : {0, 1}) {
     const Subject one = vmap_of(subject(), 1);
     std::vector<Value> in = one.inputs();
@@ -72,16 +73,19 @@ TEST_P(Batches, OfNoLanesAndOfOne) {
     for (std::size_t k = 0; k < got.size(); ++k) expect_close(native[k], got[k], p);
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, Batches, testing::ValuesIn(cases([](DType d) {
-                           return d == DType::bool_ || d == DType::i32 || d == DType::u64 || d == DType::f32 ||
-                                  d == DType::c64;
-                         })),
+INSTANTIATE_TEST_SUITE_P(All, Batches,
+                         testing::ValuesIn(cases(
+                             [](DType d) {
+                               return d == DType::bool_ || d == DType::i32 || d == DType::u64 || d == DType::f32 ||
+                                      d == DType::c64;
+                             },
+                             {has_batch})),
                          name_of);
 
 class CompiledPairs : public Pair {
  protected:
   static void compare(const Subject& s) {
-    if (!s.program->size_params().empty() || !why_not_native(*inline_calls(s.program)).empty()) return;
+    ASSERT_EQ(why_not_native(*inline_calls(s.program)), "");
     const std::vector<Value> in = s.inputs();
     const auto got = compile(s.program)->run(in), want = run(s.program, in);
     for (std::size_t i = 0; i < want.size(); ++i) expect_close(got[i], want[i], s.program);
@@ -89,22 +93,25 @@ class CompiledPairs : public Pair {
 };
 TEST_P(CompiledPairs, AreTheReference) {
   const Subject s = subject();
-  if (c().op->batch) {
+  if (has_batch(c())) {
     compare(vmap_of(s));
     compare(vmap_of(s, 3, true));
   }
-  if (!has_derivative()) return;
+  if (!has_derivative(c())) return;
   const Subject reverse = vjp_of(s);
   compare(reverse);
   compare(jvp_of(jvp_of(s)));
   compare(jvp_of(reverse));
-  if (!c().op->batch) return;
+  if (!has_batch(c())) return;
   compare(vmap_of(reverse));
   compare(vjp_of(vmap_of(s, 3, true)));
 }
-INSTANTIATE_TEST_SUITE_P(All, CompiledPairs, testing::ValuesIn(cases([](DType d) {
-                           return d == DType::bool_ || d == DType::i32 || d == DType::f32 || d == DType::f64;
-                         })),
+INSTANTIATE_TEST_SUITE_P(All, CompiledPairs,
+                         testing::ValuesIn(cases(
+                             [](DType d) {
+                               return d == DType::bool_ || d == DType::i32 || d == DType::f32 || d == DType::f64;
+                             },
+                             {has_native_form, [](const Case& c) { return has_batch(c) || has_derivative(c); }})),
                          name_of);
 
 // Operands in any layout: axes permuted, every second element backwards, one element repeated.

@@ -11,11 +11,6 @@ struct Subject {
   Inputs inputs;
 };
 
-inline bool differentiable(const ProgramRef& p) {
-  const Mask in = active_in(*p), out = active_out(*p);
-  return std::ranges::find(in, true) != in.end() && std::ranges::find(out, true) != out.end();
-}
-
 // Tangents and cotangents are drawn from [-1, 1].
 inline Subject jvp_of(const Subject& s) {
   const Mask in = active_in(*s.program);

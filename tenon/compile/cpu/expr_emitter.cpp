@@ -14,8 +14,6 @@ using llvm::Value;
 
 namespace {
 
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
-
 // Whether a node may leave its dtype: it is not a choice among, or a sign or an integral part of, what the dtype holds.
 bool computes(const Expr& e) {
   switch (e.kind()) {
