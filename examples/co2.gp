@@ -32,9 +32,10 @@ do for [kind in 'png svg'] {
   set ylabel 'RMSE, ppm'
   set xrange [0:52]
   set yrange [0:2]
+  set key bottom right noreverse Right
   plot dir.'/errors.txt' using 1:2 with lines lw 2 lc rgb red title 'GRU', \
        dir.'/errors.txt' using 1:4 with lines lw 2 lc rgb blue title 'last year + drift', \
-       dir.'/errors.txt' using 1:3 with lines lw 2 lc rgb grey title 'persistence (up to 4.2 in mid-season)'
+       dir.'/errors.txt' using 1:3 with lines lw 2 lc rgb grey title 'persistence (4.2 in mid-season)'
   set xrange [*:*]
 
   set origin 0.5,0
@@ -42,7 +43,7 @@ do for [kind in 'png svg'] {
   set xlabel 'step'
   set ylabel 'mean square, scaled; RMSE, ppm'
   set yrange [0.5:1.3]
-  set key top right noreverse
+  set key top right
   plot dir.'/loss.txt' using 1:2 with lines lc rgb grey title 'loss of a batch, in both trainings', \
        dir.'/choice.txt' using 1:2 with linespoints pt 7 ps 0.5 lw 2 lc rgb green title 'RMSE on the years before the test'
   set yrange [*:*]

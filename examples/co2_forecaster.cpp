@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <numeric>
 
 #include "tenon/tenon.h"
 
@@ -23,8 +22,13 @@ struct Model {  // plain structs are trees of arrays
 struct Training {
   Model model, mean, square, average;  // moments of Adam; the average of late models is what forecasts
 };
+struct Series {
+  Array co2, last_year;    // f64[weeks], ppm, NaN where a week is missing; f64[weeks+52], last measured a year before
+  Array drift, deviation;  // of the rise over a year, before the test
+  Array rise;              // f32[weeks,2]: over a year, scaled, or the last one known; 1 where it was measured
+};
 
-// One week of a GRU. x: f32[2], the rise over a year, scaled, and 1 where it was measured.
+// One week of a GRU. x: f32[2], of Series::rise
 Array cell(const Model& m, const Array& h, const Array& x) {
   const auto part = [](const Array& a, int i) { return a(tn::slice(i * hidden, (i + 1) * hidden)); };
   const Array in = tn::matmul(x, m.w) + m.b, rec = tn::matmul(h, m.u);
@@ -39,27 +43,32 @@ Array forecast(const Model& m, const Array& window) {
   const Array h = tn::scan(watch, tn::zeros({hidden}), window(tn::slice(-1))).first;
   const auto go_on = [&](std::pair<Array, Array> s, std::tuple<>) {
     const Array state = cell(m, s.first, s.second), next = s.second(0) + tn::dot(state, m.readout) + m.offset;
-    return std::pair(std::pair(state, tn::stack(std::vector<Array>{next, 1.f})), next);
+    return std::pair(std::pair(state, tn::stack({next, 1.f})), next);
   };
   return tn::scan(go_on, std::pair(h, window(-1)), std::tuple<>(), {.length = horizon}).second;
 }
 
-// Mean square over the stacked forecasts, of the weeks that were measured. windows: f32[batch,156,2]
+// Over the weeks that were measured.
+Array mean_where(const Array& measured, const Array& x, const tn::Axes& axes = {}) {
+  return tn::sum(tn::where(measured, x, 0.f), axes) / tn::sum(tn::convert(measured, x.dtype()), axes);
+}
+
+// Mean square over the stacked forecasts. windows: f32[batch,156,2]
 Array loss(const Model& m, const Array& windows) {
   const Array seen = windows(tn::all, tn::slice(history)), ahead = windows(tn::all, tn::slice(history, tn::none));
   const Array error = tn::vmap(forecast, {.in_axes = {tn::none, 0}})(m, seen) - ahead(tn::ellipsis, 0);
-  const Array measured = ahead(tn::ellipsis, 1);
-  return tn::sum(measured * tn::square(error)) / tn::sum(measured);
+  return mean_where(ahead(tn::ellipsis, 1) > 0.f, tn::square(error));
 }
 
-// One step of Adam on windows before `end`, drawn with `key`: the loss, and what comes next.
-std::pair<Array, Training> train_step(const Training& s, const Array& weeks, const Array& end, const Array& key,
+// One step of Adam on windows before week `end`, drawn with `key`: the loss, and what comes next.
+std::pair<Array, Training> train_step(const Training& s, const Array& rise, const Array& end, const Array& key,
                                       const Array& t) {
   const Array starts = tn::random::randint(key, {batch, 1}, year, end - (history + horizon));
-  const auto [value, slope] = tn::value_and_grad(loss)(s.model, weeks(starts + tn::arange(history + horizon)));
+  const auto [value, slope] = tn::value_and_grad(loss)(s.model, rise(starts + tn::arange(history + horizon)));
   const auto decay = [](float by) { return [by](Array a, Array b) { return by * a + (1 - by) * b; }; };
-  Training next{s.model, tn::tree::map(decay(0.9f), s.mean, slope),
-                tn::tree::map(decay(0.999f), s.square, tn::tree::map([](Array d) { return d * d; }, slope)), s.average};
+  Training next;
+  next.mean = tn::tree::map(decay(0.9f), s.mean, slope);
+  next.square = tn::tree::map(decay(0.999f), s.square, tn::tree::map([](Array d) { return d * d; }, slope));
   const Array rate = 2e-3f * tn::sqrt(1 - tn::pow(0.999f, t)) / (1 - tn::pow(0.9f, t));
   const auto move = [&](Array p, Array a, Array b) { return p - rate * a / (tn::sqrt(b) + 1e-8f); };
   next.model = tn::tree::map(move, s.model, next.mean, next.square);
@@ -67,129 +76,97 @@ std::pair<Array, Training> train_step(const Training& s, const Array& weeks, con
   return {value, next};
 }
 
-struct Series {
-  double first = 0;                    // when it begins, in years
-  std::vector<double> co2, last_year;  // ppm; NaN where a week is missing; what was last measured a year before
-  double drift = 0, deviation = 0;     // of the rise over a year, without the test
-  Array weeks;                         // f32[weeks,2]: (rise - drift) / deviation, and 1 where it was measured
-  int size() const { return static_cast<int>(co2.size()); }
-  double when(int t) const { return first + t * 7 / 365.25; }
-};
-Series read(const std::string& path) {
-  Series s;
-  std::ifstream file(path);
-  std::string line;
-  for (std::getline(file, line); std::getline(file, line);) {
-    const int date = std::stoi(line), comma = static_cast<int>(line.find(','));
-    if (s.co2.empty()) s.first = date / 10000 + (date / 100 % 100 - 1) / 12. + (date % 100 - 1) / 365.25;
-    s.co2.push_back(line.size() > comma + 1U ? std::stod(line.substr(comma + 1)) : NAN);
+// The models along a training on the weeks before `end`, one every 25 steps; a progress bar, and losses into a file.
+std::vector<Model> train(const char* name, const Series& s, int end, int steps, std::ostream& losses) {
+  static const auto step = tn::jit(train_step);
+  const auto draw = [](int seed, const tn::Shape& shape, float scale) {
+    return scale * tn::random::normal(tn::random::key(seed), shape);
+  };
+  const Model m{draw(1, {2, 3 * hidden}, 0.5f), draw(2, {hidden, 3 * hidden}, 0.15f),
+                tn::zeros({3 * hidden}),        tn::zeros({hidden}),
+                draw(3, {hidden}, 0.01f),       tn::zeros({})};
+  const Model nothing = tn::tree::map([](Array a) { return tn::zeros_like(a); }, m);
+  Training state{m, nothing, nothing, m};
+  std::vector<Model> models;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 1; i <= steps; ++i) {
+    Array value;
+    std::tie(value, state) = step(state, s.rise, Array(end), tn::random::key(i), Array(static_cast<float>(i)));
+    losses << i << ' ' << value.item<float>() << '\n';
+    if (i % every != 0 && i != steps) continue;
+    models.push_back(state.average);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    std::cerr << '\r' << name << " [" << std::string(30 * i / steps, '#') << std::string(30 - 30 * i / steps, '.')
+              << "] loss " << value.item<float>() << ", " << static_cast<int>(i / seconds.count()) << " steps/s   ";
   }
-  std::vector<double> rise;
-  for (int t = 0; t < s.size() + horizon; ++t) {
-    const double before = t < year ? NAN : s.co2[t - year];
-    s.last_year.push_back(std::isnan(before) && t > 0 ? s.last_year[t - 1] : before);
-    if (t < s.size()) rise.push_back(s.co2[t] - s.last_year[t]);
-  }
-  double count = 0, squares = 0;
-  for (int t = 0; t < s.size() - test; ++t)
-    if (!std::isnan(rise[t])) s.drift += rise[t], squares += rise[t] * rise[t], ++count;
-  s.drift /= count, s.deviation = std::sqrt(squares / count - s.drift * s.drift);
-  std::vector<float> weeks;
-  float last = 0;
-  for (double r : rise) {
-    if (!std::isnan(r)) last = static_cast<float>((r - s.drift) / s.deviation);
-    weeks.insert(weeks.end(), {last, std::isnan(r) ? 0.f : 1.f});
-  }
-  s.weeks = tn::array<float>(weeks, {s.size(), 2});
+  std::cerr << '\n', losses << '\n';
+  return models;
+}
+
+// Each element, or where it is NaN the last one that is not.
+Array last_known(const Array& x) {
+  const auto keep = [](Array last, Array now) {
+    last = tn::where(tn::is_finite(now), now, last);
+    return std::pair(last, last);
+  };
+  return tn::scan(keep, tn::zeros({}, x.dtype()), x).second;
+}
+
+Series series(const Array& co2) {
+  Series s{.co2 = co2, .last_year = tn::concatenate({tn::full({year}, NAN), last_known(co2)}, 0)};
+  const Array rise = co2 - s.last_year(tn::slice(co2.size(0))), measured = tn::is_finite(rise);
+  const Array known = tn::compress(rise, measured & (tn::arange(co2.size(0)) < co2.size(0) - test));
+  s.drift = tn::mean(known), s.deviation = tn::stddev(known);
+  s.rise = tn::convert(tn::stack({last_known((rise - s.drift) / s.deviation), measured}, 1), tn::DType::f32);
   return s;
 }
 
-struct Scores {  // squared errors by horizon
-  std::vector<double> sum = std::vector<double>(horizon), count = std::vector<double>(horizon);
-  void add(int h, double error) {
-    if (!std::isnan(error)) sum[h] += error * error, ++count[h];
-  }
-  double rmse(int h) const { return std::sqrt(sum[h] / count[h]); }
-  double rmse() const {
-    return std::sqrt(std::accumulate(sum.begin(), sum.end(), 0.) / std::accumulate(count.begin(), count.end(), 0.));
-  }
-};
-
 int main(int argc, char** argv) {
   if (argc < 3) return std::cerr << "usage: co2_forecaster DATA.csv OUTPUT_FOLDER [most training steps]\n", 2;
-  const Series s = read(argv[1]);
   const std::filesystem::path out(argv[2]);
   std::filesystem::create_directories(out);
-  const int most = argc > 3 ? std::stoi(argv[3]) : 600, before_test = s.size() - test;
+  const Array table = tn::load_table(argv[1], {.header_lines = 1});  // 19580329, 316.1
+  const Series s = series(table(tn::all, 1));
+  const int most = argc > 3 ? std::stoi(argv[3]) : 600, before_test = static_cast<int>(table.size(0)) - test;
 
-  // use(origin, h, ppm) of the forecasts for h + 1 weeks after each origin, every fourth week from `from` to `to`.
+  // f64[origins,52]: what the model says of the weeks after each origin.
+  const auto after = [](const Array& origins) { return origins(tn::all, tn::newaxis) + (1 + tn::arange(horizon)); };
   const auto forecasts = tn::jit(tn::vmap(forecast, {.in_axes = {tn::none, 0}}));
-  const auto roll = [&](const Model& m, int from, int to, auto&& use) {
-    const Array origins = from + 4 * tn::arange((to - from + 3) / 4);
-    const Array rise = forecasts(m, s.weeks(origins(tn::all, tn::newaxis) + (tn::arange(history) + 1 - history)));
-    const auto at = tn::elements<float>(rise);
-    for (int i = 0, origin = from; origin < to; ++i, origin += 4)
-      for (int h = 0; h < horizon; ++h) use(origin, h, s.last_year[origin + h + 1] + s.drift + s.deviation * at(i, h));
+  const auto ppm = [&](const Model& m, const Array& origins) {
+    const Array seen = origins(tn::all, tn::newaxis) + (1 - history + tn::arange(history));
+    return s.last_year(after(origins)) + s.drift + s.deviation * forecasts(m, s.rise(seen));
+  };
+  const auto rmse = [](const Array& error, const tn::Axes& axes = {}) {
+    return tn::sqrt(mean_where(tn::is_finite(error), tn::square(error), axes));
   };
 
-  const auto step = tn::jit(train_step);
-  std::ofstream losses(out / "loss.txt"), choice(out / "choice.txt");
-  const auto train = [&](const char* name, int end, int steps, auto&& look) {
-    const auto draw = [](int seed, const tn::Shape& shape, float scale) {
-      return scale * tn::random::normal(tn::random::key(seed), shape);
-    };
-    const Model m{draw(1, {2, 3 * hidden}, 0.5f), draw(2, {hidden, 3 * hidden}, 0.15f),
-                  tn::zeros({3 * hidden}),        tn::zeros({hidden}),
-                  draw(3, {hidden}, 0.01f),       tn::zeros({})};
-    const Model nothing = tn::tree::map([](Array a) { return tn::zeros_like(a); }, m);
-    Training state{m, nothing, nothing, m};
-    const auto begin = std::chrono::steady_clock::now();
-    for (int i = 1; i <= steps; ++i) {
-      Array value;
-      std::tie(value, state) =
-          step(state, s.weeks, Array(end), tn::random::key(i), Array(static_cast<float>(i)));
-      losses << i << ' ' << value.item<float>() << '\n';
-      if (i % every != 0 && i != steps) continue;
-      look(i, state.average);
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      std::cerr << '\r' << name << " [" << std::string(30 * i / steps, '#') << std::string(30 - 30 * i / steps, '.')
-                << "] loss " << value.item<float>() << ", " << static_cast<int>(i / seconds) << " steps/s   ";
-    }
-    std::cerr << '\n';
-    losses << '\n';
-    return state.average;
-  };
-
-  int best = 0;
-  double lowest = INFINITY;
-  train("choosing", before_test - validation, most, [&](int i, const Model& m) {
-    Scores scores;
-    roll(m, before_test - validation, before_test - horizon,
-         [&](int origin, int h, double value) { scores.add(h, value - s.co2[origin + h + 1]); });
-    choice << i << ' ' << scores.rmse() << '\n';
-    if (scores.rmse() < lowest) lowest = scores.rmse(), best = i;
-  });
-  const Model model = train("training", before_test, best, [](int, const Model&) {});
+  std::ofstream losses(out / "loss.txt");
+  const std::vector<Model> models = train("choosing", s, before_test - validation, most, losses);
+  const Array before = before_test - validation + 4 * tn::arange((validation - horizon + 3) / 4);
+  std::vector<double> scores;
+  for (const Model& m : models) scores.push_back(rmse(ppm(m, before) - s.co2(after(before))).item<double>());
+  const auto lowest = std::ranges::min_element(scores);
+  const int best = std::min(most, every * static_cast<int>(lowest - scores.begin() + 1));
+  const Model model = train("training", s, before_test, best, losses).back();
 
   // Rolling origins over the last five years, then the year after the data.
-  Scores gru, persistence, seasonal;
-  std::ofstream ahead(out / "forecast.txt"), next(out / "next.txt"), data(out / "data.txt"), errors(out / "errors.txt");
-  roll(model, before_test, s.size() - horizon, [&](int origin, int h, double value) {
-    const int t = origin + h + 1;
-    const double last = s.last_year[origin + year], naive = s.last_year[t] + s.drift;
-    gru.add(h, value - s.co2[t]), persistence.add(h, last - s.co2[t]), seasonal.add(h, naive - s.co2[t]);
-    if (h + 1 == horizon) ahead << s.when(t) << ' ' << value << ' ' << naive << '\n';
-  });
-  roll(model, s.size() - 1, s.size(),
-       [&](int origin, int h, double value) { next << s.when(origin + h + 1) << ' ' << value << '\n'; });
-  for (int t = before_test - validation; t < s.size(); ++t)
-    (std::isnan(s.co2[t]) ? data : data << s.when(t) << ' ' << s.co2[t]) << '\n';
-  for (int h = 0; h < horizon; ++h)
-    errors << h + 1 << ' ' << gru.rmse(h) << ' ' << persistence.rmse(h) << ' ' << seasonal.rmse(h) << '\n';
-  const bool won = gru.rmse() < std::min(persistence.rmse(), seasonal.rmse());
+  const Array origins = before_test + 4 * tn::arange((test - horizon + 3) / 4), ahead = after(origins);
+  const Array truth = s.co2(ahead), says = ppm(model, origins), naive = s.last_year(ahead) + s.drift;
+  const Array last = s.last_year(origins + year)(tn::all, tn::newaxis), end = Array{before_test + test - 1};
+  const auto write = [&](const char* name, std::initializer_list<Array> columns) {
+    tn::save_table((out / name).string(), tn::stack(columns, 1), {.separator = ' '});
+  };
+  const auto when = [&](const Array& week) { return 1958.24 + 7 / 365.25 * tn::convert(week, tn::DType::f64); };
+  const Array shown = tn::arange(validation + test) + (before_test - validation);
+  write("choice.txt", {tn::min(every * (1 + tn::arange(std::ssize(scores))), most), tn::from(scores)});
+  write("data.txt", {when(shown), s.co2(shown)});
+  write("forecast.txt", {when(origins + horizon), says(tn::all, -1), naive(tn::all, -1)});
+  write("next.txt", {when(after(end)(0)), ppm(model, end)(0)});
+  write("errors.txt", {1 + tn::arange(horizon), rmse(says - truth, 0), rmse(last - truth, 0), rmse(naive - truth, 0)});
+  const auto score = [&](const Array& error) { return rmse(error).item<double>(); };
+  const double gru = score(says - truth), seasonal = score(naive - truth), persistence = score(last - truth);
   std::cout << "RMSE in ppm over the last five years, all horizons up to 52 weeks; " << best << " steps were chosen ("
-            << lowest << " in the five years before)\n"
-            << "  GRU                " << gru.rmse() << "\n  last year + drift  " << seasonal.rmse()
-            << "\n  persistence        " << persistence.rmse()
-            << (won ? "\nThe GRU won.\n" : "\nThe GRU did not win.\n");
+            << *lowest << " in the five years before)\n  GRU                " << gru << "\n  last year + drift  "
+            << seasonal << "\n  persistence        " << persistence << "\nThe GRU "
+            << (gru < std::min(seasonal, persistence) ? "won.\n" : "did not win.\n");
 }

@@ -10,22 +10,14 @@
 
 #include "tenon/eigen.h"
 #include "tenon/tenon.h"
+#include "tests/error_message.h"
 
 namespace tn = tenon;
 using testing::HasSubstr;
 using tn::Array;
+using tn::message_of;
 
 namespace {
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const tn::Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 template <class T>
 std::string shown(const T& x) {
@@ -248,6 +240,51 @@ TEST_F(Files, ErrorsNameTheLeaf) {
   EXPECT_THAT(message_of([&] { tn::save(file("n.npy"), named); }), HasSubstr("a tree of 3 arrays does not go into"));
   EXPECT_THAT(message_of([&] { tn::save("/nowhere/at/all.npz", named); }), HasSubstr("RuntimeError: save"));
   EXPECT_THAT(message_of([&] { tn::save(file("n.npz"), Named{}); }), HasSubstr("the leaf weights holds no array"));
+}
+
+TEST_F(Files, TablesAsText) {
+  std::ofstream(file("t.csv")) << "week,ppm\n20200101, 410.5\r\n20200108,\n\n20200115,+4e2\n";
+  const Array t = tn::load_table(file("t.csv"), {.header_lines = 1});
+  EXPECT_EQ(shown(t(tn::all, 1)), "[410.5, nan, 400] f64[3]");
+  EXPECT_TRUE(tn::array_equal(t(tn::all, 0), Array{20200101.0, 20200108.0, 20200115.0}));
+  std::ofstream(file("t.txt")) << "  1 \t-inf\n2\t 3.5  \n";
+  EXPECT_EQ(shown(tn::load_table(file("t.txt"), {.separator = ' '})), "[[1, -inf], [2, 3.5]] f64[2,2]");
+  std::ofstream(file("none.csv")) << "";
+  EXPECT_EQ(tn::load_table(file("none.csv")).type().text(), "f64[0,0]");
+
+  const Array numbers = Array{{0.1, double(NAN), 1e300}, {-0.0, 1.0 / 3, 5e-324}};
+  tn::save_table(file("n.csv"), numbers);
+  std::stringstream text;
+  text << std::ifstream(file("n.csv")).rdbuf();
+  EXPECT_EQ(text.str(), "0.1,nan,1e+300\n-0,0.3333333333333333,5e-324\n");
+  EXPECT_EQ(shown(tn::load_table(file("n.csv"))), shown(numbers));
+  tn::save_table(file("n.csv"), Array{0.1f, 2.f}, {.separator = ';'});
+  EXPECT_EQ(shown(tn::load_table(file("n.csv"), {.separator = ';'})), "[[0.1], [2]] f64[2,1]");
+  tn::save_table(file("n.csv"), tn::convert(Array{0.5, 2.0}, tn::DType::bf16));
+  EXPECT_EQ(shown(tn::load_table(file("n.csv"))), "[[0.5], [2]] f64[2,1]");
+  tn::save_table(file("n.csv"), Array{true, false});
+  EXPECT_EQ(shown(tn::load_table(file("n.csv"))), "[[1], [0]] f64[2,1]");
+}
+
+TEST_F(Files, TablesThatAreNone) {
+  const auto told = [&](std::string_view text) {
+    std::ofstream(file("bad.csv")) << text;
+    return message_of([&] { tn::load_table(file("bad.csv")); });
+  };
+  EXPECT_THAT(told("a,b\n1,2\n"),
+              testing::AllOf(HasSubstr("ParseError: load_table: "), HasSubstr("bad.csv:1:1: 'a' is"),
+                             HasSubstr(".header_lines = 1"), HasSubstr("data.cpp:")));
+  EXPECT_THAT(told("1,2\n1, x2\n"), HasSubstr("bad.csv:2:4: 'x2' is not a number"));
+  EXPECT_THAT(told("1,2\n1,1e999\n"), HasSubstr("bad.csv:2:3: 1e999 lies beyond f64"));
+  EXPECT_THAT(told("1,2\n1,2,3\n"), HasSubstr("bad.csv:2:5: 3 fields, where the first row has 2"));
+  EXPECT_THAT(message_of([&] { tn::load_table(file("absent.csv")); }),
+              testing::AllOf(HasSubstr("RuntimeError: load_table"), HasSubstr("absent.csv cannot be read")));
+  EXPECT_THAT(message_of([&] { tn::save_table("/nowhere/at/all.csv", Array{1.f}); }),
+              HasSubstr("RuntimeError: save_table: /nowhere/at/all.csv cannot be written"));
+  EXPECT_THAT(message_of([&] { tn::save_table(file("n.csv"), tn::zeros({2, 2, 2})); }),
+              HasSubstr("ShapeError: save_table: f32[2,2,2] is no table"));
+  EXPECT_THAT(message_of([&] { tn::save_table(file("n.csv"), tn::complex(Array{1.0}, Array{1.0})); }),
+              HasSubstr("DTypeError: save_table: c128[1] has complex numbers"));
 }
 
 }  // namespace
