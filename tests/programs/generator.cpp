@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenon/tenon.h"
+#include "tests/programs/elementwise.h"
 
 namespace tenon::sample {
 namespace {
@@ -10,11 +11,6 @@ namespace {
 using Pool = std::vector<Array>;
 constexpr std::int64_t most_elements = 400;
 
-bool is_number(const Array& a) { return a.dtype() != DType::bool_; }
-bool inexact(const Array& a) { return is_inexact(a.dtype()); }
-bool real(const Array& a) { return is_real(a.dtype()); }
-bool integer(const Array& a) { return is_integer(a.dtype()); }
-bool boolean(const Array& a) { return a.dtype() == DType::bool_; }
 std::int64_t elements(const Array& a) { return a.shape().elements().value(); }
 bool empty_axis(const Array& a) { return elements(a) == 0; }
 
@@ -30,6 +26,9 @@ class Generator {
   }
   // A value of the pool made to have this type: what carries and branches need.
   Array value_of(const Type& type) { return bounded(fit(convert(any(), type.dtype), type.shape)); }
+  // Another one of the same dtype, and of its or a given shape.
+  Array like(const Array& x, const Shape& shape) { return fit(convert(any(), x.dtype()), shape); }
+  Array like(const Array& x) { return like(x, x.shape()); }
   Type random_type() { return Type::array(dtype(), random_shape()); }
 
  private:
@@ -44,8 +43,8 @@ class Generator {
         &Generator::change_dtype, &Generator::made,    &Generator::special};
     static const std::vector<Make> regions{&Generator::scanned, &Generator::repeated, &Generator::branched,
                                            &Generator::counted, &Generator::called,   &Generator::mapped};
-    const bool region = depth_ > 0 && c_.chance(12);
-    const Make make = region ? c_.of(regions) : c_.of(simple);
+    const bool chooses = options_.data_sizes && c_.chance(15), region = !chooses && depth_ > 0 && c_.chance(12);
+    const Make make = chooses ? &Generator::chosen : region ? c_.of(regions) : c_.of(simple);
     keep((this->*make)());
   }
   void keep(const Array& a) {
@@ -112,201 +111,20 @@ class Generator {
   Array bounded(const Array& a) { return inexact(a) ? sin(a) : a; }
 
   // --- statements ---
-  Array unary() {
-    const Array x = pick(is_number);
-    if (integer(x)) return integers();
-    const Array one = ones_like(x.type()) * 1.5;
-    if (is_complex(x.dtype())) return complex_unary(x);
-    switch (c_.below(28)) {
-      case 0:
-        return sin(x);
-      case 1:
-        return -x;
-      case 2:
-        return tanh(x);
-      case 3:
-        return cos(x);
-      case 4:
-        return exp(sin(x));
-      case 5:
-        return log(square(x) + one);
-      case 6:
-        return sqrt(square(x) + one);
-      case 7:
-        return logistic(x);
-      case 8:
-        return abs(x);
-      case 9:
-        return erf(x);
-      case 10:
-        return atan(x);
-      case 11:
-        return rsqrt(square(x) + one);
-      case 12:
-        return expm1(sin(x));
-      case 13:
-        return log1p(square(x));
-      case 14:
-        return integer_pow(sin(x), c_.between(0, 5));
-      case 15:
-        return floor(x);
-      case 16:
-        return sign(x);
-      case 17:
-        return round(x);
-      case 18:
-        return asin(sin(x) * 0.9);
-      case 19:
-        return acos(sin(x) * 0.9);
-      case 20:
-        return tan(sin(x));
-      case 21:
-        return sinh(sin(x));
-      case 22:
-        return cosh(sin(x));
-      case 23:
-        return ceil(x);
-      case 24:
-        return integer_pow(square(x) + one, -2);
-      case 25:
-        return erf_inv(sin(x) * 0.9);
-      case 26:
-        return square(sin(x));
-      default:
-        return clamp(x, -0.7, 0.8);
-    }
-  }
-  Array complex_unary(const Array& x) {
-    switch (c_.below(9)) {
-      case 0:
-        return sin(x);
-      case 1:
-        return x * x;
-      case 2:
-        return conj(x);
-      case 3:
-        return complex(imag(x), tenon::real(x));
-      case 4:
-        return exp(sin(x) * 0.1);
-      case 5:
-        return abs(x) + imag(x);
-      case 6:
-        return sqrt(x * conj(x) + 1.5);
-      case 7:
-        return log(x * conj(x) + 1.5);
-      default:
-        return tanh(x * 0.1);
-    }
-  }
-  Array binary() {
-    const Array x = pick(is_number);
-    Array y = pick(is_number);
-    if (x.dtype() != y.dtype()) y = convert(y, x.dtype());
+  Array unary() { return some_unary(c_, pick(is_number)); }
+  Array integers() { return c_.below(2) == 0 ? some_unary(c_, pick(integer)) : with_second(pick(integer)); }
+  Array binary() { return with_second(pick(is_number)); }
+  Array with_second(const Array& x) {
+    Array y = convert(pick(integer(x) ? integer : is_number), x.dtype());
     if (!(x.rank() == 0 || y.rank() == 0) || c_.chance(20)) y = fit(y, x.shape());
-    if (integer(x)) return integer_binary(x, y);
-    const bool ordered = real(x);
-    switch (c_.below(ordered ? 10 : 4)) {
-      case 0:
-        return x + y;
-      case 1:
-        return x * y;
-      case 2:
-        return x - y;
-      case 3:
-        return x / (y * (ordered ? y : conj(y)) + 1.5);
-      case 4:
-        return max(x, y);
-      case 5:
-        return min(x, y);
-      case 6:
-        return atan2(x, square(y) + 0.5);
-      case 7:
-        return pow(square(x) + 0.5, sin(y));
-      case 8:
-        return x * 0.5 - 0.25 * y;
-      default:
-        return x % (square(y) + 0.75);
-    }
-  }
-  Array integer_binary(const Array& x, const Array& y) {
-    switch (c_.below(11)) {
-      case 0:
-        return x + y;
-      case 1:
-        return x * y;
-      case 2:
-        return x - y;
-      case 3:
-        return x / y;
-      case 4:
-        return x % y;
-      case 5:
-        return max(x, y);
-      case 6:
-        return min(x, y);
-      case 7:
-        return x & y;
-      case 8:
-        return x | y;
-      case 9:
-        return shift_left(x, y);
-      default:
-        return shift_right(x, y);
-    }
-  }
-  Array integers() {
-    const Array x = pick(integer);
-    switch (c_.below(6)) {
-      case 0:
-        return -x;
-      case 1:
-        return abs(x);
-      case 2:
-        return sign(x);
-      case 3:
-        return !x;
-      case 4:
-        return integer_pow(x, c_.between(0, 4));
-      default:
-        return integer_binary(x, fit(convert(pick(integer), x.dtype()), x.shape()));
-    }
+    return some_binary(c_, x, y);
   }
   Array compare() {
-    const Array x = any(), y = fit(convert(any(), x.dtype()), x.shape());
-    if (boolean(x)) {
-      switch (c_.below(4)) {
-        case 0:
-          return x & y;
-        case 1:
-          return x | y;
-        case 2:
-          return x ^ y;
-        default:
-          return !x;
-      }
-    }
-    if (is_complex(x.dtype())) return imag(x) > tenon::real(y) + 0.137;
-    if (real(x)) {  // what is nearly equal may be rounded to either side
-      const Array apart = y + 0.1379;
-      return c_.below(2) == 0 ? x < apart : x >= apart;
-    }
-    switch (c_.below(6)) {
-      case 0:
-        return x < y;
-      case 1:
-        return x >= y;
-      case 2:
-        return x == y;
-      case 3:
-        return x != y;
-      case 4:
-        return x <= y;
-      default:
-        return x > y;
-    }
+    const Array x = any();
+    return some_comparison(c_, x, like(x));
   }
   Array select() {
-    const Array x = any(), y = fit(convert(any(), x.dtype()), x.shape()), p = pick(boolean);
+    const Array x = any(), y = like(x), p = pick(boolean);
     return where(c_.below(2) == 0 ? fit(p, x.shape()) : fit(p, Shape()), x, y);
   }
   Array change_dtype() { return convert(bounded(any()) * (c_.below(2) == 0 ? 1 : 3), dtype()); }
@@ -383,16 +201,16 @@ class Generator {
         interior[k] = c_.between(0, 2);
         low[k] = c_.between(-std::min<std::int64_t>(n / 2, 1), 2);
         high[k] = c_.between(-std::min<std::int64_t>(n / 2, 1), 2);
-        return pad(x, fit(convert(any(), x.dtype()), Shape()), low, high, interior);
+        return pad(x, like(x, Shape()), low, high, interior);
       }
       default:
         return x(slice(start, stop));
     }
   }
   Array join() {
-    const Array x = with_rank(), y = fit(convert(any(), x.dtype()), x.shape());
-    if (c_.below(2) == 0) return concatenate(Arrays{x, y}, axis_of(x));
-    return stack(Arrays{x, y}, c_.between(0, static_cast<std::int64_t>(x.rank())));
+    const Array x = with_rank(), y = like(x);
+    if (c_.below(2) == 0) return concatenate({x, y}, axis_of(x));
+    return stack({x, y}, c_.between(0, static_cast<std::int64_t>(x.rank())));
   }
   Array reduce() {
     const Array x = with_rank();
@@ -484,7 +302,7 @@ class Generator {
     const Array x = with_rank();
     if (empty_axis(x)) return x;
     if (c_.below(2) == 0) {
-      const Array row = fit(convert(any(), x.dtype()), x.shape().without_axis(0));
+      const Array row = like(x, x.shape().without_axis(0));
       return x.at(index_number()).set(row);
     }
     Arrays start;
@@ -493,7 +311,7 @@ class Generator {
       start.push_back(convert(index_number(), DType::i32));
       sizes.emplace_back(c_.between(1, x.size(static_cast<std::int64_t>(k))));
     }
-    return dynamic_update_slice(x, fit(convert(any(), x.dtype()), Shape(sizes)), start);
+    return dynamic_update_slice(x, like(x, Shape(sizes)), start);
   }
   Array scatters() {
     const Array x = with_rank();
@@ -501,7 +319,7 @@ class Generator {
     const Array i = fit(indices(), {Dim(c_.between(0, 4))});
     Shape rows = x.shape().without_axis(0);
     rows = rows.with_axis(0, i.dim(0));
-    Array updates = fit(convert(any(), x.dtype()), rows);
+    Array updates = like(x, rows);
     const auto kinds = is_complex(x.dtype()) ? 3 : 5;
     switch (c_.below(static_cast<std::size_t>(kinds))) {
       case 0:
@@ -526,11 +344,11 @@ class Generator {
     const Dim n = a.dim(-1), m(c_.between(1, 4));
     switch (c_.below(4)) {
       case 0:
-        return matmul(a, fit(convert(any(), a.dtype()), {n, m}));
+        return matmul(a, like(a, {n, m}));
       case 1:
-        return dot(a, fit(convert(any(), a.dtype()), {n}));
+        return dot(a, like(a, {n}));
       case 2: {
-        const Array b = fit(convert(any(), a.dtype()), a.shape());
+        const Array b = like(a);
         return dot_general(a, b,
                            {.contract_a = {static_cast<std::int64_t>(a.rank()) - 1},
                             .contract_b = {static_cast<std::int64_t>(a.rank()) - 1},
@@ -539,8 +357,58 @@ class Generator {
       }
       default: {
         const Array v = reshape(a, {a.shape().elements()});
-        return elements(a) <= 20 ? outer(v, fit(convert(any(), a.dtype()), {m})) : sum(v * v);
+        return elements(a) <= 20 ? outer(v, like(a, {m})) : sum(v * v);
       }
+    }
+  }
+
+  // --- sizes that data decide ---
+  // Rows that a mask chooses, computed with, and brought to a size that is known.
+  Array chosen() {
+    const Array x = with_rank();
+    const Shape shape = x.shape();
+    const auto split = shape.begin() + c_.between(1, static_cast<std::int64_t>(x.rank()));
+    const Array mask = fit(pick(boolean), Shape(std::vector<Dim>(shape.begin(), split)));
+    Arrays rows{compress(x, mask), compress(like(x), mask)};
+    for (auto n = c_.between(0, 3); n > 0; --n) rows.push_back(among(rows));
+    const Array& last = rows.back();
+    switch (c_.below(5)) {
+      case 0:
+        return sum(last);
+      case 1:
+        return boolean(last) ? tenon::any(last, 0) : sum(last, 0);
+      case 2:
+        return sum(boolean(last) ? last & rows[0] : last * rows[0]);
+      case 3:
+        return convert(size_as_array(last.dim(0)), DType::i32);
+      default: {  // back to where they were
+        const Array places = nonzero(reshape(mask, {mask.shape().elements()}))[0];
+        std::vector<Dim> dims{mask.shape().elements()};
+        dims.insert(dims.end(), split, shape.end());
+        return zeros(Shape(dims), last.dtype()).at(places).set(last);
+      }
+    }
+  }
+  // Of the same rows.
+  Array among(const Arrays& rows) {
+    const Array& a = rows[c_.below(rows.size())];
+    const Array b = convert(rows[c_.below(rows.size())], a.dtype());
+    switch (c_.below(5)) {
+      case 0:
+        return boolean(a) ? !a : some_unary(c_, a);
+      case 1:
+        return boolean(a) ? a & b : some_binary(c_, a, b);
+      case 2:
+        return where(some_comparison(c_, a, b), a, b);
+      case 3: {  // one step a row
+        const auto step = [&](const Array& carry, const Array& row) {
+          const Array next = bounded(carry + row);
+          return std::pair(next, next);
+        };
+        return boolean(a) ? a : scan(step, zeros(a.shape().without_axis(0), a.dtype()), a).second;
+      }
+      default:
+        return reverse(a, {0});
     }
   }
 

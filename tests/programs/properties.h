@@ -20,6 +20,7 @@ struct Trial {
 struct Property {
   std::string_view name;
   std::string (*wrong)(const Trial&);  // empty: it holds
+  bool batches = false;                // says nothing of Programs that have no batch
 };
 std::span<const Property> properties();
 
