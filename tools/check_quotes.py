@@ -4,8 +4,8 @@
     python3 tools/check_quotes.py [ROOT]
 
 A path is a word in backticks with a slash or an ending of a source file; it may leave out its first folders; * and NAME stand for
-anything, and what a build makes is not looked for. A block of C++ quotes FILE when the line <!-- FILE --> stands before it: then
-its code stands in FILE, whatever the layout.
+anything, and what a build makes is not looked for. Before each block of C++ stands a line <!-- FILE -->: the block quotes
+FILE, which is compiled, and its code stands there, whatever the layout.
 """
 import fnmatch
 import os
@@ -51,6 +51,13 @@ def quotes(text):
         yield text.count("\n", 0, match.start()) + 1, match.group(1), match.group(2).splitlines()
 
 
+def without_file(text):
+    """The line number of each block of C++ that quotes nothing, and so may not even compile."""
+    for match in re.finditer(r"^(.*)\n```(?:cpp|c\+\+)\n", "\n" + text, re.M):
+        if not re.fullmatch(r"<!-- \S+ -->", match.group(1)):
+            yield text.count("\n", 0, match.end() - 1)
+
+
 def stands_in(lines, source):
     """Whether the lines follow one another in the source, however either is laid out."""
     plain = lambda text: "".join(text.split())
@@ -62,6 +69,8 @@ def errors_of(root, document, paths):
     for line, name in named_paths(text):
         if not exists(root, document, name, paths):
             yield f"{here}:{line}: names `{name}`, which is not there"
+    for line in without_file(text):
+        yield f"{here}:{line}: a block of C++ without the file that it quotes; write <!-- FILE --> before it"
     for line, name, lines in quotes(text):
         if not (root / name).is_file():
             yield f"{here}:{line}: quotes {name}, which is not there"

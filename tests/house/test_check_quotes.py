@@ -41,7 +41,11 @@ class CheckQuotes(unittest.TestCase):
     def test_quotes(self):
         self.assertEqual(self.check(block("int f() {\n  return 1;\n}\n"))[0], 0)
         self.assertEqual(self.check(block("int f() { return 1;\n\n}\n"))[0], 0)
-        self.assertEqual(self.check("```cpp\nint g();\n```\n")[0], 0, "a block without its file is only shown")
+        self.assertEqual(self.check("```sh\nint g();\n```\n")[0], 0, "another language is only shown")
+        for alone in ("```cpp\nint g();\n```\n", "Text\n\n```cpp\nint f();\n```\n", "```c++\nint f();\n```\n"):
+            status, out = self.check(alone)
+            self.assertEqual(status, 1, alone)
+            self.assertIn(f"README.md:{3 if alone[0] == 'T' else 1}: a block of C++ without the file", out)
         for changed in ("int f() {\n  return 2;\n}\n", "int f() {\n}\n", "return 1;\nint f() {\n"):
             status, out = self.check(block(changed))
             self.assertEqual(status, 1, changed)

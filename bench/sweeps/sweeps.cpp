@@ -1,0 +1,192 @@
+// How costs grow: the time to trace, transform and compile by the number of eqns and by the depth of nesting; the time
+// and memory of loops by their length. Prints tables in Markdown, each with the exponent p of cost ~ size^p, fitted to
+// the upper half of the sizes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "bench/measure.h"
+#include "tenon/compile/executable.h"
+#include "tenon/tenon.h"
+#include "tenon/transform/gradient.h"
+
+namespace tn = tenon;
+using tn::Array;
+
+namespace {
+
+// A table of sizes by costs, in the order in which they are measured.
+class Sweep {
+ public:
+  Sweep(std::string title, std::string size, std::string unit)
+      : title_(std::move(title)), size_(std::move(size)), unit_(std::move(unit)) {}
+
+  void add(double size, const std::string& cost, double value) {
+    if (std::ranges::find(sizes_, size) == sizes_.end()) sizes_.push_back(size);
+    auto column = std::ranges::find(columns_, cost, &Column::name);
+    if (column == columns_.end()) column = columns_.insert(columns_.end(), {cost, {}});
+    column->values.push_back(value);
+  }
+  ~Sweep() {
+    fmt::print("\n## {}, {}\n\n| {} |", title_, unit_, size_);
+    for (const Column& c : columns_) fmt::print(" {} |", c.name);
+    fmt::print("\n|---|");
+    for (std::size_t k = 0; k < columns_.size(); ++k) fmt::print("---|");
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      fmt::print("\n| {} |", sizes_[i]);
+      for (const Column& c : columns_) fmt::print(" {:.3g} |", c.values[i]);
+    }
+    fmt::print("\n| exponent |");
+    for (const Column& c : columns_) fmt::print(" {:.2f} |", exponent(c.values));
+    fmt::print("\n");
+    std::fflush(stdout);
+  }
+
+ private:
+  struct Column {
+    std::string name;
+    std::vector<double> values;
+  };
+  // The slope of the logarithms by least squares.
+  double exponent(const std::vector<double>& values) const {
+    double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+    for (std::size_t i = sizes_.size() / 2; i < sizes_.size(); ++i) {
+      const double x = std::log(sizes_[i]), y = std::log(std::max(values[i], 1e-9));
+      n += 1, sx += x, sy += y, sxx += x * x, sxy += x * y;
+    }
+    return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+  }
+
+  std::string title_, size_, unit_;
+  std::vector<double> sizes_;
+  std::vector<Column> columns_;
+};
+
+template <class F>
+double seconds(F&& f) {
+  const double start = bench::now();
+  f();
+  return bench::now() - start;
+}
+
+// A function of one array whose Program is new for each salt, so that nothing is found in a cache.
+using Function = std::function<Array(const Array& x, double salt)>;
+
+// The least of a few measurements of each stage, in ms; of one where that takes long. Whether a larger size is
+// bearable.
+bool stages(Sweep& sweep, double size, const Function& f, const Array& x) {
+  static double salt = 0.5;
+  std::vector<std::pair<std::string, double>> least;
+  const double start = bench::now();
+  for (int repeat = 0; repeat < 3 && bench::now() - start < 1; ++repeat) {
+    salt += 1e-6;
+    std::size_t at = 0;
+    const auto stage = [&](const std::string& name, auto&& work) {
+      const double ms = seconds(work) * 1e3;
+      if (repeat == 0) least.emplace_back(name, ms);
+      least[at].second = std::min(least[at].second, ms);
+      ++at;
+    };
+    const auto of_salt = [&](const Array& v) { return f(v, salt); };
+    tn::ProgramRef p, forward, reverse, lanes;
+    const tn::Mask all{true};
+    stage("trace", [&] { p = tn::trace(of_salt)(x); });
+    stage("jvp", [&] { forward = tn::jvp(p, all, all); });
+    stage("vjp", [&] { reverse = tn::pullback(p, all, all); });
+    stage("vmap", [&] { lanes = tn::vmap(p, all, all, 3); });
+    stage("compile", [&] { tn::compile(p); });
+    stage("compile vjp", [&] { tn::compile(reverse); });
+  }
+  for (const auto& [name, ms] : least) sweep.add(size, name, ms);
+  return bench::now() - start < 3;
+}
+
+Array one_nest(const Array& x, int ops, double salt) {
+  Array y = x;
+  for (int i = 0; i < ops / 2; ++i) y = tn::sin(y + (salt + 0.01 * i));
+  return y;
+}
+Array many_nests(const Array& x, int ops, double salt) {
+  Array y = x;
+  for (int i = 0; i < ops / 4; ++i) y = tn::sin(y * salt) - tn::sum(y);
+  return y;
+}
+Array nested(const Array& x, int depth, double salt) {
+  const auto step = [&](const Array& c) { return depth > 1 ? nested(c * 0.5f, depth - 1, salt) : tn::sin(c + salt); };
+  return tn::fori_loop(0, 3, [&](const Array&, const Array& c) { return step(c); }, x);
+}
+
+void programs() {
+  const Array x = tn::full({1000}, 0.3f);
+  {
+    Sweep sweep("A chain of elementwise ops, one nest", "ops", "ms");
+    for (int n : {16, 64, 256, 512, 1024, 2048})
+      if (!stages(sweep, n, [n](const Array& v, double salt) { return one_nest(v, n, salt); }, x)) break;
+  }
+  {
+    Sweep sweep("Sums between elementwise ops, many nests", "ops", "ms");
+    for (int n : {16, 64, 256, 512, 1024, 2048})
+      if (!stages(sweep, n, [n](const Array& v, double salt) { return many_nests(v, n, salt); }, x)) break;
+  }
+  {
+    Sweep sweep("Loops in loops", "depth", "ms");
+    for (int n : {1, 2, 3, 4, 6, 8})
+      if (!stages(sweep, n, [n](const Array& v, double salt) { return nested(v, n, salt); }, x)) break;
+  }
+}
+
+Array scanned(const Array& x, int length) {
+  return tn::sum(tn::scan(
+                     [](const Array& c, std::tuple<>) {
+                       const Array next = tn::sin(c * 1.1f);
+                       return std::pair(next, std::tuple<>());
+                     },
+                     x, std::tuple<>(), {.length = length})
+                     .first);
+}
+Array until(const Array& x, const Array& length) {
+  return tn::sum(std::get<0>(tn::while_loop(
+      [&](const std::tuple<Array, Array>& s) { return std::get<1>(s) < length; },
+      [](const std::tuple<Array, Array>& s) { return std::tuple(tn::sin(std::get<0>(s) * 1.1f), std::get<1>(s) + 1); },
+      std::tuple(x, Array(0)))));
+}
+
+// "memory: at most 1,024 bytes" of what explain tells.
+double most_bytes(const std::string& told) {
+  const std::string_view mark = "memory: at most ";
+  std::string digits;
+  for (std::size_t at = told.find(mark) + mark.size(); told[at] != ' '; ++at)
+    if (told[at] != ',') digits += told[at];
+  return std::stod(digits);
+}
+
+// Run times, and the bytes that a call needs at most.
+void lengths() {
+  Sweep times("Loops over f32[64], run", "steps", "µs"), memory("Loops over f32[64], memory", "steps", "bytes"),
+      reverse("The gradient of that while, by the reference evaluator", "steps", "µs");
+  const Array x = tn::full({64}, 0.3f);
+  for (int n : {100, 1000, 10000, 100000}) {
+    const auto measure = [&](const std::string& name, auto f, const auto&... args) {
+      memory.add(n, name, most_bytes(tn::explain(f)(args...)));
+      times.add(n, name, bench::median_seconds([&] { f(args...); }) * 1e6);
+    };
+    const auto scan = [n](const Array& v) { return scanned(v, n); };
+    measure("scan", tn::jit(scan), x);
+    measure("its gradient", tn::jit(tn::grad(scan)), x);
+    measure("with steps computed again", tn::jit(tn::grad(tn::checkpoint(scan))), x);
+    const Array length(n);
+    measure("while", tn::jit(until), x, length);
+    if (n > 10000) continue;  // by the reference evaluator
+    const auto gradient = tn::jit(tn::grad(until));
+    reverse.add(n, "time", bench::median_seconds([&] { gradient(x, length); }) * 1e6);
+  }
+}
+
+}  // namespace
+
+int main() {
+  programs();
+  lengths();
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Writes the measured figures of `./run bench --peers --json FILE` into README.md, between its two marks.
+
+    python3 bench/table.py FILE "the kind of machine" [README.md]
+
+Figures of one case share a row where they are forward and reverse mode. What misses its target is said below the table.
+"""
+import json
+import sys
+from pathlib import Path
+
+BEGIN, END = "<!-- measured -->\n", "<!-- /measured -->\n"
+PAIRED = ("value and gradient", "gradient")
+
+
+def number(value):
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def rival(row):
+    return "–" if row["rival"] is None else f"{number(row['rival'])} {row['rival_name']}"
+
+
+def groups(rows):
+    """Lists of rows that stand in one line: forward and gradient of a case, and each other figure alone."""
+    for row in rows:
+        if row["figure"] in PAIRED and group[0]["case"] == row["case"] and group[0]["figure"] == "forward":
+            group.append(row)
+            continue
+        if row is not rows[0]:
+            yield group
+        group = [row]
+    yield group
+
+
+def line(group):
+    title = group[0]["case"] + ("" if group[0]["figure"] == "forward" else f": {group[0]['figure']}")
+    cell = lambda of: " / ".join(of(row) for row in group)
+    return (f"| {title} | {group[0]['unit'].replace('ns/iter', 'ns a step').replace('us', 'µs')} | "
+            f"{cell(lambda r: number(r['value']))} | {cell(lambda r: number(r['limit']))} | {cell(rival)} |")
+
+
+def miss(row):
+    over = [f"{row['value'] / row['limit']:.2f} of the limit"] if row["limit"] else []
+    over += [f"{row['value'] / row['rival']:.2f} of {row['rival_name']}"] if row["rival"] else []
+    return f"- {row['case']}, {row['figure']}: {', '.join(over)}; wanted: {row['target'].replace('<=', '≤').replace(' x ', ' × ')}."
+
+
+def markdown(rows, machine):
+    missed = [row for row in rows if row["holds"] is False]
+    unmeasured = sum(row["holds"] is None for row in rows)
+    text = [f"Measured on {machine}, by `./run bench --peers`; less is better; forward / with gradient. The limit is C++ written by",
+            "hand for the case; the rival is the best of JAX, PyTorch, NumPy and Numba.", "",
+            "| case | unit | Tenon | limit | best rival |", "|---|---|---|---|---|", *(line(g) for g in groups(rows)), "",
+            f"Of {len(rows)} targets {sum(row['holds'] is True for row in rows)} hold"
+            + (f", {unmeasured} are unmeasured" if unmeasured else "")
+            + (f". Those that do not:" if missed else "."), *([""] if missed else []), *map(miss, missed)]
+    return "\n".join(text) + "\n"
+
+
+def replaced(document, text):
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        sys.exit(f"bench/table.py: the marks {BEGIN.strip()} and {END.strip()} are not there")
+    return before + begin + text + end + after
+
+
+def main(file, machine, readme):
+    rows = json.loads(Path(file).read_text())["rows"]
+    path = Path(readme)
+    path.write_text(replaced(path.read_text(), markdown(rows, machine)))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    main(*sys.argv[1:3], sys.argv[3] if len(sys.argv) == 4 else Path(__file__).parent.parent / "README.md")
