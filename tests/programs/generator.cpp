@@ -10,6 +10,7 @@ namespace {
 
 using Pool = std::vector<Array>;
 constexpr std::int64_t most_elements = 400;
+constexpr int outermost = 2;  // regions in regions
 
 std::int64_t elements(const Array& a) { return a.shape().elements().value(); }
 bool empty_axis(const Array& a) { return elements(a) == 0; }
@@ -43,7 +44,9 @@ class Generator {
         &Generator::change_dtype, &Generator::made,    &Generator::special};
     static const std::vector<Make> regions{&Generator::scanned, &Generator::repeated, &Generator::branched,
                                            &Generator::counted, &Generator::called,   &Generator::mapped};
-    const bool chooses = options_.data_sizes && c_.chance(15), region = !chooses && depth_ > 0 && c_.chance(12);
+    // Within a loop's body a size that data decide has no derivative yet.
+    const bool chooses = options_.data_sizes && depth_ == outermost && c_.chance(25),
+               region = !chooses && depth_ > 0 && c_.chance(12);
     const Make make = chooses ? &Generator::chosen : region ? c_.of(regions) : c_.of(simple);
     keep((this->*make)());
   }
@@ -382,10 +385,8 @@ class Generator {
       case 3:
         return convert(size_as_array(last.dim(0)), DType::i32);
       default: {  // back to where they were
-        const Array places = nonzero(reshape(mask, {mask.shape().elements()}))[0];
-        std::vector<Dim> dims{mask.shape().elements()};
-        dims.insert(dims.end(), split, shape.end());
-        return zeros(Shape(dims), last.dtype()).at(places).set(last);
+        if (mask.rank() > 1) return boolean(last) ? all(last, 0) : sum(last, 0);
+        return zeros(shape, last.dtype()).at(nonzero(mask)[0]).set(last);
       }
     }
   }
@@ -506,7 +507,7 @@ ProgramRef random_program(Choices& choices, const GeneratorOptions& options) {
   std::vector<Type> inputs;
   for (auto n = choices.between(1, 4); n > 0; --n) inputs.push_back(types.random_type());
   const FlatFunction f = [&](std::span<const Array> in) {
-    Generator g(choices, options, Pool(in.begin(), in.end()), 2);
+    Generator g(choices, options, Pool(in.begin(), in.end()), outermost);
     g.statements(static_cast<std::size_t>(choices.between(1, 9)));
     Arrays outputs;
     for (auto n = choices.between(1, 3); n > 0; --n) outputs.push_back(choices.of(g.pool()));
