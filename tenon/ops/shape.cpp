@@ -79,7 +79,8 @@ const IndexMap broadcast_map = index_map([](const Params& params, Sizes in, Size
   return from;
 });
 
-// The sum over the axes that were made.
+// The sum over the axes that were made or grew from 1. Sizes that are written differently are equal otherwise, or the
+// type would not hold.
 void broadcast_transpose(const TransposeArgs& args) {
   if (!args.cotangents[0]) return;
   const auto& p = args.params.as<BroadcastParams>();
@@ -87,8 +88,8 @@ void broadcast_transpose(const TransposeArgs& args) {
   std::vector<std::int64_t> summed;
   for (std::size_t axis = 0; axis < p.shape.rank(); ++axis) {
     const auto at = std::ranges::find(p.dims, static_cast<std::int64_t>(axis));
-    if (at == p.dims.end() || shape[static_cast<std::size_t>(at - p.dims.begin())] != p.shape[axis])
-      summed.push_back(static_cast<std::int64_t>(axis));
+    const auto grew = [&] { return shape[static_cast<std::size_t>(at - p.dims.begin())] == Dim(1); };
+    if (at == p.dims.end() || (grew() && p.shape[axis] != Dim(1))) summed.push_back(static_cast<std::int64_t>(axis));
   }
   const Array ct = summed.empty() ? *args.cotangents[0] : sum(*args.cotangents[0], Axes(summed));
   args.sink.add(0, reshape(ct, shape));

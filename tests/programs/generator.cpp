@@ -385,8 +385,9 @@ class Generator {
       case 3:
         return convert(size_as_array(last.dim(0)), DType::i32);
       default: {  // back to where they were
-        if (mask.rank() > 1) return boolean(last) ? all(last, 0) : sum(last, 0);
-        return zeros(shape, last.dtype()).at(nonzero(mask)[0]).set(last);
+        std::vector<Dim> dims{mask.shape().elements()};
+        dims.insert(dims.end(), split, shape.end());
+        return zeros(Shape(dims), last.dtype()).at(nonzero(reshape(mask, {dims[0]}))[0]).set(last);
       }
     }
   }
@@ -394,20 +395,13 @@ class Generator {
   Array among(const Arrays& rows) {
     const Array& a = rows[c_.below(rows.size())];
     const Array b = convert(rows[c_.below(rows.size())], a.dtype());
-    switch (c_.below(5)) {
+    switch (c_.below(4)) {
       case 0:
         return boolean(a) ? !a : some_unary(c_, a);
       case 1:
         return boolean(a) ? a & b : some_binary(c_, a, b);
       case 2:
         return where(some_comparison(c_, a, b), a, b);
-      case 3: {  // one step a row
-        const auto step = [&](const Array& carry, const Array& row) {
-          const Array next = bounded(carry + row);
-          return std::pair(next, next);
-        };
-        return boolean(a) ? a : scan(step, zeros(a.shape().without_axis(0), a.dtype()), a).second;
-      }
       default:
         return reverse(a, {0});
     }
