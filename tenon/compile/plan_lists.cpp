@@ -93,7 +93,11 @@ Place BlockPlanner::read_list(LoopPlan& l, Var list) {
   const Place cursor = planner_.temporary(Type::array(DType::i64, {}));
   call("tenon_list_open", {{handle(list), {}}, {Expr(bytes), {}}, {l.limit, {}}}, cursor);
   const Place element = planner_.element(*type.element);
-  l.first.push_back(kernel::Element{number_at(cursor), l.step, element.slot, bytes, kernel::Element::Access::read});
+  kernel::Element read{number_at(cursor), l.step, {}, element.slot, bytes, kernel::Element::Access::read};
+  // Backwards along what only this loop reads still: each chunk is freed as soon as it is read.
+  if (l.p.reverse && owned_.contains(list) && last_use_[list] <= at_ + 1 && std::ranges::count(l.eqn.in, list) == 1)
+    read.consumed = handle(list);
+  l.first.push_back(std::move(read));
   return element;
 }
 
@@ -106,7 +110,7 @@ Place BlockPlanner::write_list(LoopPlan& l, Var list) {
   call("tenon_list_make",
        {{Expr(bytes), {}}, {Expr(std::int64_t(type.element->is_list())), {}}, {grows ? zero : l.limit, {}}}, made);
   l.first.push_back(
-      kernel::Element{number_at(made), l.step, element.slot, bytes, grows ? Access::append : Access::write});
+      kernel::Element{number_at(made), l.step, {}, element.slot, bytes, grows ? Access::append : Access::write});
   l.written.push_back(list);
   places_[list] = made;
   return element;

@@ -88,6 +88,7 @@ struct Product {
 struct Element {
   enum class Access : std::uint8_t { read, write, append };  // append: the list has memory below `index` only
   Expr list, index;                                          // i64: a handle, or what tenon_list_open gives of it
+  Expr consumed;                                             // a handle: nothing reads above `index` any more; or empty
   SlotId element;
   std::int64_t bytes;
   Access access;

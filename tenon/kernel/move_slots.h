@@ -32,7 +32,7 @@ class MoveSlots : public Rewrite {
   void rewrite(Reduce& r);
   void rewrite(Copy& c);
   void rewrite(Product& p);
-  void rewrite(Element& e) { to(e.list), to(e.index); }
+  void rewrite(Element& e) { to(e.list), to(e.index), to(e.consumed); }
   void rewrite(Call& c);
   void rewrite(For& f) { block(f.body); }
   void rewrite(While& w);

@@ -72,7 +72,8 @@ class Printer {
   void write(const Element& e, int depth) {
     line(depth,
          fmt::format("m{} = {} {} of list {}", e.element, e.access == Element::Access::read ? "element" : "new element",
-                     print(e.index), print(e.list)));
+                     print(e.index), print(e.list)) +
+             (e.consumed ? ", which is read down to it" : ""));
   }
   void write(const Call& c, int depth) {
     std::string arguments;

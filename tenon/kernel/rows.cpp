@@ -324,7 +324,7 @@ void visit_slots(const Statement& s, const std::function<void(SlotId, bool write
     reads(p->a_offset), reads(p->b_offset), reads(p->c_offset);
     visit(p->a, false), visit(p->b, false), visit(p->c, true);
   } else if (const auto* e = std::get_if<Element>(&s.held())) {
-    reads(e->list), reads(e->index);
+    reads(e->list), reads(e->index), reads(e->consumed);
     visit(e->element, true);
   } else if (const auto* call = std::get_if<Call>(&s.held())) {
     for (const Call::Argument& a : call->arguments) {

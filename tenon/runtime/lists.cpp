@@ -74,12 +74,15 @@ void set_lengths(PooledList& list, const std::int64_t* lengths, std::size_t lane
   std::memcpy(list.lengths, lengths, lanes * sizeof(std::int64_t));
 }
 
+void free_last_chunk(PooledList& list) noexcept {
+  const std::size_t k = --list.filled;
+  const auto shifted = reinterpret_cast<std::uintptr_t>(list.chunks[k]);
+  free_block(reinterpret_cast<void*>(shifted + static_cast<std::uintptr_t>((list.first << k) * list.stride)),
+             list.chunk_bytes(k));
+}
+
 void free_memory(PooledList& list) noexcept {
-  for (std::size_t k = 0; k < list.filled; ++k) {
-    const auto shifted = reinterpret_cast<std::uintptr_t>(list.chunks[k]);
-    free_block(reinterpret_cast<void*>(shifted + static_cast<std::uintptr_t>((list.first << k) * list.stride)),
-               list.chunk_bytes(k));
-  }
+  while (list.filled > 0) free_last_chunk(list);
   if (list.chunks != list.own.data()) free_block(list.chunks, PooledList::most_chunks * sizeof(std::byte*));
   if (list.lengths != nullptr) free_block(list.lengths, list.lanes * sizeof(std::int64_t));
   list.~PooledList();
@@ -96,6 +99,12 @@ void release(std::int64_t handle) noexcept {
   PooledList& list = *of(handle);
   for (std::int64_t i = 0; list.nested && i < list.length; ++i) release(list.handle_at(i));
   ListPool::current().destroy(&list);
+}
+
+void trim(PooledList& list, std::int64_t length) noexcept {
+  for (std::int64_t i = length; list.nested && i < list.length; ++i) release(list.handle_at(i));
+  list.length = std::min(list.length, length);
+  while (list.filled > 0 && (list.first << (list.filled - 1)) - list.first >= length) free_last_chunk(list);
 }
 
 template <class Run>
@@ -295,6 +304,11 @@ std::int64_t tenon_list_steps(std::int64_t list, std::int64_t steps, std::int64_
                        "Lists that run in step have equal lengths.");
     return n;
   });
+}
+
+std::int64_t tenon_list_trim(std::int64_t list, std::int64_t last) {
+  if (list != 0 && of(list)->references == 1) trim(*of(list), last + 1);
+  return 0;
 }
 
 std::int64_t tenon_list_retain(std::int64_t list) { return retained(list); }

@@ -35,6 +35,9 @@ std::int64_t tenon_list_open(std::int64_t list, std::int64_t element_bytes, std:
 // list is in step with all others; `fixed`: so many steps are made whatever the lists say.
 std::int64_t tenon_list_steps(std::int64_t list, std::int64_t steps, std::int64_t fixed);
 
+// Nobody reads elements above this one any more: their chunks are freed, where this is the only reference.
+std::int64_t tenon_list_trim(std::int64_t list, std::int64_t last);
+
 std::int64_t tenon_list_retain(std::int64_t list);
 std::int64_t tenon_list_release(std::int64_t list);
 

@@ -318,9 +318,11 @@ TEST(NativeLists, AreReleasedBehindTheirLastUse) {
                       [](std::span<const Array> s) {
                         const LoopParams add{
                             .body = trace({f64, f64}, [](std::span<const Array> t) { return Arrays{t[0] + t[1]}; }),
-                            .reverse = true,
                             .carries = 1};
-                        return Arrays{loop(add, Arrays{s[1], reals(s[0])})[0], s[2] + integer(1)};
+                        const auto each = [](const Array& i, const Array& given) {
+                          return given + convert(i, DType::f64);
+                        };
+                        return Arrays{loop(add, Arrays{s[1], record(s[0], each, s[1])})[0], s[2] + integer(1)};
                       }),
         .cond = trace({number, f64, number}, [](std::span<const Array> s) { return Arrays{s[2] < integer(1000)}; }),
         .consts = 1,

@@ -90,6 +90,7 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   define("tenon_list_finish", &tenon_list_finish);
   define("tenon_list_open", &tenon_list_open);
   define("tenon_list_steps", &tenon_list_steps);
+  define("tenon_list_trim", &tenon_list_trim);
   define("tenon_list_retain", &tenon_list_retain);
   define("tenon_list_release", &tenon_list_release);
   define("tenon_list_active", &tenon_list_active);

@@ -15,16 +15,22 @@ void FunctionEmitter::emit(const kernel::Element& e) {
   Value *handle = e_.scalar(e.list), *list = b_.CreateIntToPtr(handle, b_.getPtrTy());
   const auto first = static_cast<std::uint64_t>(first_chunk(e.bytes));
   Value* at = b_.CreateAdd(e_.scalar(e.index), b_.getInt64(first));
-  if (e.access == Access::append) {
-    auto* full = llvm::BasicBlock::Create(b_.getContext(), "full", function_);
+  // Where x and its neighbour share no bit, one of two chunks ends and the other begins.
+  const auto between_chunks = [&](std::int64_t neighbour, llvm::function_ref<void()> call) {
+    auto* border = llvm::BasicBlock::Create(b_.getContext(), "border", function_);
     auto* on = llvm::BasicBlock::Create(b_.getContext(), "on", function_);
-    Value* begins =
-        b_.CreateICmpEQ(b_.CreateAnd(at, b_.CreateSub(at, b_.getInt64(1))), b_.getInt64(0));  // a power of two
-    b_.CreateCondBr(begins, full, on, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
-    b_.SetInsertPoint(full);
-    checked_call("tenon_list_grow", {handle});
+    Value* shared = b_.CreateAnd(at, b_.CreateAdd(at, b_.getInt64(static_cast<std::uint64_t>(neighbour))));
+    b_.CreateCondBr(b_.CreateICmpEQ(shared, b_.getInt64(0)), border, on,
+                    llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
+    b_.SetInsertPoint(border);
+    call();
     b_.CreateBr(on);
     b_.SetInsertPoint(on);
+  };
+  if (e.access == Access::append) between_chunks(-1, [&] { checked_call("tenon_list_grow", {handle}); });
+  if (e.consumed) {
+    Value *whole = e_.scalar(e.consumed), *last = e_.scalar(e.index);
+    between_chunks(1, [&] { checked_call("tenon_list_trim", {whole, last}); });
   }
   const auto load = [&](llvm::Type* type, Value* from) {
     return e_.of_list(b_.CreateAlignedLoad(type, from, llvm::Align(8)));
