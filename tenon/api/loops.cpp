@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenon/ir/adapt.h"
+#include "tenon/ir/unify.h"
 
 namespace tenon::api_detail {
 namespace {
@@ -10,8 +11,8 @@ namespace {
 using Order = std::vector<std::optional<std::size_t>>;
 
 // The Program with its captures first (behind `before` others that it does not read), then its arguments up to
-// `arguments`.
-ProgramRef captures_first(const TracedFunction& traced, std::span<const Type> before, std::span<const Type> behind) {
+// `arguments`. Sizes that only those others have are added to the function's.
+ProgramRef captures_first(TracedFunction& traced, std::span<const Type> before, std::span<const Type> behind) {
   Order order;
   std::vector<Type> types;
   for (const Type& t : before) order.emplace_back(std::nullopt), types.push_back(t);
@@ -21,7 +22,7 @@ ProgramRef captures_first(const TracedFunction& traced, std::span<const Type> be
   for (std::size_t i = 0; i < traced.arguments; ++i) order.emplace_back(i), types.emplace_back();
   std::vector<std::size_t> outputs(traced.program->outputs().size());
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
-  return adapt(*traced.program, order, types, outputs);
+  return adapt(*traced.program, order, types, outputs, traced.sizes);
 }
 
 std::vector<Type> types_of(std::span<const Array> arrays) {
@@ -44,8 +45,12 @@ TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries
     for (std::size_t i = 0; i < types.size(); ++i) weak.push_back(i < carries.size() && carries[i].weak());
     TracedFunction traced = trace_types(loop.body, types, weak);
     bool changed = false;
+    SizeBinding sizes;
+    for (std::size_t i = 0; i < traced.sizes.size(); ++i)
+      sizes.emplace(traced.program->size_params()[i], traced.sizes[i]);
     for (std::size_t i = 0; i < carries.size(); ++i) {
-      const Type &before = types[i], &after = traced.program->type(traced.program->outputs()[i]);
+      const Type& before = types[i];
+      const Type after = substitute(traced.program->type(traced.program->outputs()[i]), sizes);
       if (before == after) continue;
       if (carries[i].weak() && round < 4 && before.is_array() && after.is_array()) {
         Array promoted = convert(carries[i], after.dtype);
@@ -85,7 +90,7 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
                        "All arrays of xs have the same size along axis 0, which is also `length` if that is given.");
     elements.push_back(Type::array(t.dtype, t.shape.without_axis(0)));
   }
-  const TracedFunction body = settle(op, loop, carries, elements);
+  TracedFunction body = settle(op, loop, carries, elements);
   LoopParams params{
       .length = loop.length, .reverse = loop.reverse, .carries = static_cast<std::int64_t>(carries.size())};
   Arrays operands = body.captures;
@@ -93,7 +98,7 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
     params.body = captures_first(body, {}, {});
   } else {
     const std::vector<Type> state = types_of(carries);
-    const TracedFunction cond = trace_region(loop.cond, state);
+    TracedFunction cond = trace_region(loop.cond, state);
     const Type result = cond.program->type(cond.program->outputs()[0]);
     if (result != Type::array(DType::bool_, {}))
       throw ShapeError(fmt::format("{}: the condition returns {}, not one bool.", op, result.text()),
@@ -163,7 +168,7 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
   CondParams params;
   Arrays all;
   std::size_t start = 0;
-  for (const TracedFunction& branch : traced) {
+  for (TracedFunction& branch : traced) {
     const std::size_t end = start + branch.captures.size();
     params.branches.push_back(
         captures_first(branch, std::span(captured).first(start), std::span(captured).subspan(end)));

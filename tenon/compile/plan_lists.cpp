@@ -147,9 +147,11 @@ void BlockPlanner::list_op(const Eqn& eqn) {
   const Type& type = program_.type(y);
   const Place to = planner_.temporary(type);
   const auto count = [](const Type& t) { return Expr(elements_of(t)); };
-  if (eqn.op->name == "list_active")
-    call("tenon_list_active", {{handle(eqn.in[0]), {}}, {count(*type.element), {}}}, to);
-  else if (eqn.op->name == "list_select") {
+  if (eqn.op->name == "list_active") {
+    for (std::size_t i = 0; i < eqn.in.size(); ++i)
+      call("tenon_list_active",
+           {{handle(eqn.in[i]), {}}, {count(*type.element), {}}, {i == 0 ? zero : number_at(to), {}}}, to);
+  } else if (eqn.op->name == "list_select") {
     const Place lanes = stored(eqn.in[0]);
     call("tenon_list_select",
          {{lanes.offset, lanes.slot},

@@ -12,4 +12,9 @@ namespace tenon {
 ProgramRef adapt(const Program& program, std::span<const std::optional<std::size_t>> from, std::span<const Type> types,
                  std::span<const std::size_t> outputs);
 
+// The same inside another Program: `sizes` are the sizes there that the Program's size parameters stand for, and
+// `types` have sizes from there too. Those that no parameter stands for yet become parameters.
+ProgramRef adapt(const Program& program, std::span<const std::optional<std::size_t>> from, std::span<const Type> types,
+                 std::span<const std::size_t> outputs, std::vector<Dim>& sizes);
+
 }  // namespace tenon

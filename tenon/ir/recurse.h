@@ -9,12 +9,15 @@ namespace tenon {
 
 struct PartitionRequest {
   Mask known_in;
-  Mask known_out;         // outputs to have in the first part; each must be computable from known inputs
+  Mask known_out;  // outputs to have in the first part; each must be computable from known inputs
   // Known inputs, and outputs of the first part, that the second part may read at no cost (empty: none): they are kept
   // anyway.
   Mask free_in;
   Mask free_out = {};
   bool recompute = true;  // choose residuals by a minimum cut; false: save exactly what the second part reads
+  // Residuals have only sizes that the Program is given, as where they are stacked: what has a size that data decide on
+  // the way is computed again.
+  bool given_sizes = false;
 };
 
 // A Program as two.

@@ -264,10 +264,26 @@ TraceResult Scope::finish(std::span<const Array> outputs, std::string name, bool
     for (Var v : capture_vars_)
       if (live[v]) show(v);
     see_eqns(shown);
-    for (SizeVar s : shown.free)
-      if (auto eqn = definition_of(s)) parts.eqns.push_back(std::move(*eqn));
+    // Else a variable of an enclosing scope is captured whose type shows the size.
+    const auto witness_of = [&](SizeVar size) -> std::optional<Var> {
+      for (Scope* scope = below_; scope != nullptr; scope = scope->below_)
+        for (Var v = 0; v < scope->parts_.types.size(); ++v) {
+          const Type& type = scope->parts_.types[v];
+          if (type.is_array() && std::ranges::find(type.shape, Dim::variable(size)) != type.shape.end())
+            return resolve(Array(Traced{scope->serial_, v}, false));
+        }
+      return std::nullopt;
+    };
+    std::vector<Var> witnesses;
+    for (SizeVar s : shown.free) {
+      if (auto eqn = definition_of(s))
+        parts.eqns.push_back(std::move(*eqn));
+      else if (const auto witness = witness_of(s))
+        witnesses.push_back(*witness);
+    }
     parts.types = parts_.types;
     live.resize(parts.types.size(), false);
+    for (Var v : witnesses) live[v] = true;
     for (const Eqn& eqn : parts.eqns)
       for (Var v : eqn.in) live[v] = true;
   }

@@ -9,8 +9,6 @@
 namespace tenon {
 namespace {
 
-const Type& leaf(const Type& type) { return type.is_array() ? type : leaf(*type.element); }
-
 bool may_agree(const Type& a, const Type& b) {
   if (!a.is_array() || !b.is_array()) return a == b;
   if (a.dtype != b.dtype || a.rank() != b.rank()) return false;
@@ -51,7 +49,7 @@ Mask complement(Mask mask) {
 
 Mask with_tangents(std::span<const Type> types) {
   Mask mask;
-  for (const Type& t : types) mask.push_back(is_inexact(leaf(t).dtype));
+  for (const Type& t : types) mask.push_back(is_inexact(leaf_type(t).dtype));
   return mask;
 }
 

@@ -102,8 +102,11 @@ const OpInfo uncompress_info{
                        {bind1(uncompress_info, {}, {*args.tangents[0], args.primals[1]})}};
     }),
     .transpose = TransposeRule([](const TransposeArgs& args) {
-      if (args.cotangents[0])
-        args.sink.add(0, bind1(compress_info, {}, {*args.cotangents[0], *args.operands[1].value}));
+      if (!args.cotangents[0]) return;
+      // The rows tell how many elements the mask has.
+      const Array& mask = *args.operands[1].value;
+      if (Scope* scope = Scope::top()) scope->note_data_size("count", mask, args.operands[0].type.shape[0]);
+      args.sink.add(0, bind1(compress_info, {}, {*args.cotangents[0], mask}));
     }),
     .batch = Absent{"lanes would have operands of different sizes; use where() with the mask instead"},
     .split = Absent{"wholly known or not"},

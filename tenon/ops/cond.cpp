@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tenon/ir/adapt.h"
+#include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/describe_params.h"
 #include "tenon/ir/recurse.h"
 #include "tenon/ir/replay.h"
@@ -20,11 +21,6 @@ namespace {
 extern const OpInfo cond_info;
 
 Mask operand_mask(const Mask& in) { return Mask(in.begin() + 1, in.end()); }
-
-const Type& leaf(const Type& type) { return type.is_array() ? type : leaf(*type.element); }
-
-// A value of a type that a branch does not compute.
-Array nothing_of(const Type& type) { return type.is_list() ? empty_list(*type.element) : zeros_like(type); }
 
 std::vector<Type> cond_type(const Params& params, std::span<const Type> in, TypeContext&) {
   const auto& p = params.as<CondParams>();
@@ -44,7 +40,15 @@ std::vector<Type> cond_type(const Params& params, std::span<const Type> in, Type
       if (substitute(branch.type(branch.inputs()[i - 1]), sizes) != in[i])
         throw VerifyError("cond: a branch takes other types.");
     std::vector<Type> out;
-    for (const Type& t : branch.output_types()) out.push_back(substitute(t, sizes));
+    for (const Type& t : branch.output_types()) {
+      if (has_decided_size(branch, t))
+        throw ShapeError(
+            fmt::format("cond: result {} of branch {} is {}, of a size that the branch's data decide.", out.size(), b,
+                        t.text()),
+            "All branches return the same types: reduce it inside, or keep the full size and use where() with the "
+            "mask.");
+      out.push_back(substitute(t, sizes));
+    }
     if (b == 0) first = out;
     for (std::size_t i = 0; i < std::max(out.size(), first.size()); ++i)
       if (i >= out.size() || i >= first.size() || out[i] != first[i])
@@ -82,7 +86,7 @@ JvpResult cond_jvp(const JvpArgs& args) {
   }
   Mask out = cond_reach(args.params, active, args.recurse);
   for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = out[i] && is_inexact(leaf(p.branches[0]->type(p.branches[0]->outputs()[i])).dtype);
+    out[i] = out[i] && is_inexact(leaf_type(p.branches[0]->type(p.branches[0]->outputs()[i])).dtype);
   CondParams q = p;
   for (ProgramRef& branch : q.branches) branch = args.recurse.jvp(branch, operand_mask(active), out);
   const Arrays results = bind_op(cond_info, make_params(q), operands);
@@ -158,7 +162,8 @@ class CondSplitter {
     known_out_.flip();
     for (std::size_t b = 0; b < p_.branches.size(); ++b) {
       parts_.push_back(args.recurse.partition(
-          p_.branches[b], {.known_in = known_in_, .known_out = known_out_, .recompute = args.recompute}));
+          p_.branches[b],
+          {.known_in = known_in_, .known_out = known_out_, .recompute = args.recompute, .given_sizes = true}));
       for (const auto& r : parts_.back().residuals) place(b, r);
     }
   }
@@ -181,8 +186,8 @@ class CondSplitter {
       const TraceResult traced = known_branch(b);
       first.branches.push_back(traced.program);
       first.sizes.push_back(traced.sizes);
-      second.branches.push_back(unknown_branch(b));
       second.sizes.push_back(unknown_sizes(b));
+      second.branches.push_back(unknown_branch(b, second.sizes.back()));
     }
     split.first_params = make_params(first);
     split.second_params = make_params(second);
@@ -233,12 +238,12 @@ class CondSplitter {
     Arrays outputs(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(known));
     for (const Kept& kept : kept_)
       if (kept.source.from == Source::From::residual)
-        outputs.push_back(kept.branch != b ? nothing_of(kept.type) : out[known + kept.residual]);
+        outputs.push_back(kept.branch != b ? zeros_of(kept.type) : out[known + kept.residual]);
     return scope.finish(outputs, p_.branches[b]->name() + "_known");
   }
 
   // The other part of a branch, taking all that is kept.
-  ProgramRef unknown_branch(std::size_t b) const {
+  ProgramRef unknown_branch(std::size_t b, std::vector<Dim>& sizes) const {
     const Program& second = *parts_[b].second;
     const std::size_t plain = second.inputs().size() - parts_[b].residuals.size();
     std::vector<std::optional<std::size_t>> order;
@@ -252,7 +257,7 @@ class CondSplitter {
       for (std::size_t r = 0; r < places_[b].size(); ++r) order[plain + places_[b][r]] = plain + r;
     std::vector<std::size_t> outputs(second.outputs().size());
     for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
-    return adapt(second, order, types, outputs);
+    return adapt(second, order, types, outputs, sizes);
   }
   std::vector<Dim> unknown_sizes(std::size_t b) const {
     const SizeBinding own = sizes_of(b);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenon/ir/decided_sizes.h"
 #include "tenon/ops/loop_roles.h"
 
 namespace tenon {
@@ -51,6 +52,11 @@ std::vector<Type> loop_type(const Params& params, std::span<const Type> in, Type
   }
   for (std::size_t i = roles.carries; i < roles.results(); ++i) {
     const Type y = body_out(i);
+    if (has_decided_size(*p.body, p.body->type(p.body->outputs()[i])))
+      throw ShapeError(
+          fmt::format("loop: result {} of a step is {}, of a size that the step's data decide.", i, y.text()),
+          "What is stacked has one size in every step: reduce it inside, or keep the full size and use where() with "
+          "the mask.");
     out.push_back(stacks_lists(p) || !y.is_array() ? Type::list(y)
                                                    : Type::array(y.dtype, y.shape.with_axis(0, *p.length)));
   }

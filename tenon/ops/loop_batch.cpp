@@ -13,10 +13,47 @@ namespace {
 Array lanes_of(const Array& active, const Array& value) {  // bool[B] spread over the axes of a batched value
   return broadcast_in_dim(active, value.shape(), {0});
 }
+Array choose(const Array& active, const Array& yes, const Array& no) {
+  if (yes.type().is_list()) return list_select(active, yes, no);
+  return bind1(select_op(), {}, {lanes_of(active, yes), yes, no});
+}
+
+// What a loop along batched lists reads beside them: which lanes have an element in one of its lists, then which have
+// one in each list that may be zero of some lanes.
+struct Marks {
+  Arrays xs;                         // of all lists; then of those that are
+  std::vector<std::size_t> of_list;  // these operands
+};
+
+Marks marks_along(const Arrays& operands, const Mask& batched, std::size_t first_xs, const Dim& size) {
+  Arrays lists, same;
+  Marks marks;
+  for (std::size_t i = first_xs; i < operands.size(); ++i) {
+    if (!operands[i].type().is_list()) continue;
+    (batched[i] ? lists : same).push_back(operands[i]);
+    if (batched[i] && is_inexact(leaf_type(operands[i].type()).dtype)) marks.of_list.push_back(i);
+  }
+  if (lists.empty()) return {};
+  if (lists.size() + same.size() == 1) marks.of_list.clear();
+  for (std::size_t i : marks.of_list) marks.xs.push_back(list_active({&operands[i], 1}, 1));
+  // A list that is not batched has as many elements in every lane.
+  for (const Array& list : same) lists.push_back(one_for_all_lanes(list_active({&list, 1}, 0), size));
+  marks.xs.insert(marks.xs.begin(), list_active(lists, 1));
+  return marks;
+}
+
+// A step's inputs, where lanes that run and have no element in a list read zeros.
+void read_zeros(Arrays& inputs, const Marks& marks, std::size_t first_mark) {
+  const Array ended = !inputs[first_mark];
+  for (std::size_t k = 0; k < marks.of_list.size(); ++k) {
+    Array& x = inputs[marks.of_list[k]];
+    x = choose(inputs[first_mark + 1 + k] | ended, x, zeros_of(x.type()));
+  }
+}
 
 // Lanes that have ended keep their carries; `active` says which have not.
 BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const LoopRoles& roles, const Mask& in,
-                          Arrays operands, bool by_list) {
+                          Arrays operands) {
   // A number of lanes that is not known is one size parameter more, the last.
   const auto with_lanes = [&](std::vector<Dim> sizes) {
     if (!args.size.known()) sizes.push_back(args.size);
@@ -32,12 +69,8 @@ BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const Loop
     batched_cond = args.recurse.reach(p.cond, cond_in)[0];
     lane_cond = args.recurse.vmap(p.cond, cond_in, {batched_cond}, args.size);
   }
-  if (by_list)  // one more xs: which lanes have an element at this step
-    for (std::size_t i = state; i < roles.operands(); ++i)
-      if (in[i] && operands[i].type().is_list()) {
-        operands.push_back(list_active(operands[i]));
-        break;
-      }
+  const Marks marks = marks_along(operands, in, state, args.size);
+  operands.insert(operands.end(), marks.xs.begin(), marks.xs.end());
   LoopParams q = p;
   std::vector<Type> types;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -51,15 +84,17 @@ BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const Loop
     for (const Type& t : types) inputs.push_back(scope.input(t));
     const std::span<const Array> own(inputs.data(), roles.operands());
     MaybeArray active;
-    if (inputs.size() > roles.operands()) active = inputs.back();
+    if (!marks.xs.empty()) {
+      active = inputs[roles.operands()];
+      read_zeros(inputs, marks, roles.operands());
+    }
     if (batched_cond) {
       const Array running = inline_program(*lane_cond, with_lanes(p.cond_sizes), own.subspan(0, state))[0];
       active = active ? *active & running : running;
     }
     Arrays outputs = inline_program(*body, with_lanes(p.body_sizes), own);
     for (std::size_t i = 0; i < roles.carries; ++i)
-      if (active)
-        outputs[i] = bind1(select_op(), {}, {lanes_of(*active, outputs[i]), outputs[i], inputs[roles.consts + i]});
+      if (active) outputs[i] = choose(*active, outputs[i], inputs[roles.consts + i]);
     if (p.lanes)
       outputs.back() = active ? outputs.back() & lanes_of(*active, outputs.back()) : outputs.back();
     else if (active)
@@ -100,13 +135,13 @@ BatchResult loop_batch(const BatchArgs& args) {
   Arrays operands;
   for (std::size_t i = 0; i < roles.operands(); ++i) {
     Array x = args.operands[i];
-    if (roles.is_carry(i) && in[i] && !args.batched[i]) x = add_batch_axis(x, args.size);
+    if (roles.is_carry(i) && in[i] && !args.batched[i]) x = one_for_all_lanes(x, args.size);
     if (roles.is_xs(i) && args.batched[i] && !x.type().is_list()) x = move_axis(x, 0, 1);
     operands.push_back(x);
   }
   BatchResult result;
   if (by_list || by_cond) {
-    result = guarded_batch(args, p, roles, in, operands, by_list);
+    result = guarded_batch(args, p, roles, in, operands);
   } else {
     Mask out = args.recurse.reach(p.body, in);
     for (std::size_t i = 0; i < roles.carries; ++i) out[i] = in[roles.consts + i];

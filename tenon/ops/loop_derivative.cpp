@@ -8,8 +8,6 @@ namespace {
 
 using Order = std::vector<std::optional<std::size_t>>;
 
-const Type& leaf(const Type& type) { return type.is_array() ? type : leaf(*type.element); }
-
 }  // namespace
 
 // --- jvp: carries, xs and ys in pairs ---
@@ -24,7 +22,7 @@ JvpResult loop_jvp(const JvpArgs& args) {
     reached = args.recurse.reach(p.body, active);
     bool grown = false;
     for (std::size_t i = 0; i < reached.size(); ++i) {
-      reached[i] = reached[i] && is_inexact(leaf(p.body->type(p.body->outputs()[i])).dtype);
+      reached[i] = reached[i] && is_inexact(leaf_type(p.body->type(p.body->outputs()[i])).dtype);
       if (i < roles.carries && reached[i] && !active[roles.consts + i]) active[roles.consts + i] = grown = true;
     }
     if (!grown) break;
@@ -54,7 +52,7 @@ JvpResult loop_jvp(const JvpArgs& args) {
     for (std::size_t i = from; i < to; ++i)
       if (active[i]) {
         inputs.emplace_back(tangent_in[i]);
-        operands.push_back(args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type()));
+        operands.push_back(args.tangents[i] ? *args.tangents[i] : zeros_of(args.primals[i].type()));
         if (!roles.is_xs(i))
           cond_inputs.emplace_back(std::nullopt), cond_types.push_back(p.body->type(p.body->inputs()[i]));
       }
@@ -78,7 +76,7 @@ JvpResult loop_jvp(const JvpArgs& args) {
     if (!p.cond->size_params().empty() && q.cond_sizes.size() != p.cond->size_params().size())
       throw VerifyError("loop: sizes of the condition.");
     for (std::size_t i = 0; i < cond_types.size(); ++i) cond_types[i] = operands[i].type();
-    q.cond = adapt(*p.cond, cond_inputs, cond_types, std::vector<std::size_t>{0});
+    q.cond = adapt(*p.cond, cond_inputs, cond_types, std::vector<std::size_t>{0}, q.cond_sizes);
   }
   const Arrays results = bind_op(loop_op(), make_params(q), operands);
   JvpResult jvp{Arrays(roles.results()), std::vector<MaybeArray>(roles.results())};
@@ -124,10 +122,10 @@ void loop_transpose(const TransposeArgs& args) {
     order.emplace_back(i), operands.push_back(*args.operands[plain_consts[i]].value);
   for (std::size_t i = 0; i < roles.carries; ++i) {
     order.emplace_back(carry_at + i);
-    operands.push_back(args.cotangents[i] ? *args.cotangents[i] : zeros_like(args.operands[roles.consts + i].type));
+    operands.push_back(args.cotangents[i] ? *args.cotangents[i] : zeros_of(args.operands[roles.consts + i].type));
   }
   for (std::size_t i = 0; i < linear_consts.size(); ++i)
-    order.emplace_back(sums_at + i), operands.push_back(zeros_like(args.operands[linear_consts[i]].type));
+    order.emplace_back(sums_at + i), operands.push_back(zeros_of(args.operands[linear_consts[i]].type));
   for (std::size_t i = 0; i < plain_xs.size(); ++i)
     order.emplace_back(xs_at + i), operands.push_back(*args.operands[plain_xs[i]].value);
   for (std::size_t i = 0; i < present.size(); ++i)

@@ -106,7 +106,8 @@ class LoopSplitter {
     PartitionRequest request{.known_in = unknown_in,
                              .known_out = args_.recurse.reach(p_.body, unknown_in),
                              .free_in = Mask(roles_.operands(), true),
-                             .recompute = args_.recompute};
+                             .recompute = args_.recompute,
+                             .given_sizes = true};
     request.known_in.flip();
     request.known_out.flip();
     request.free_out = request.known_out;  // what is stacked anyway

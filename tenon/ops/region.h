@@ -40,18 +40,21 @@ struct CallParams {
   std::vector<Dim> sizes;
 };
 
-// list_active {axes} list  ->  list of bool[B…]: which lanes have an element there. Lanes run along the first axes of
-// the list's arrays, one axis a vmap, the outermost first.
-Array list_active(const Array& list, std::int64_t axes = 1);
+// list_active {axes, depth} lists…  ->  list of bool[B…], or list of lists where depth is 2, …: which lanes have an
+// element there in one of the lists. Lanes run along the first axes of the lists' arrays, one axis a vmap, the
+// outermost first.
+Array list_active(std::span<const Array> lists, std::int64_t axes, std::int64_t depth = 1);
 // list_select lanes: bool[B…], list, list  ->  list: of each lane the first list where `lanes` holds, else the second.
 Array list_select(const Array& lanes, const Array& yes, const Array& no);
 // list_sum list, list  ->  list: element by element; a list without elements is zero.
 Array list_sum(const Array& a, const Array& b);
-// Made of loops: a list without elements; f of every element; a value (or all elements) with a batch axis more in
-// front.
+// Made of loops: a list without elements; the zero of any type.
 Array empty_list(const Type& element);
-Array map_list(const Array& list, const std::function<Array(const Array&)>& f);
+Array zeros_of(const Type& type);
+// A value, or all elements of a list, with a batch axis more in front.
 Array one_for_all_lanes(const Array& a, const Dim& size);
+// The type of the arrays inside of lists.
+const Type& leaf_type(const Type& type);
 
 const OpInfo& loop_op();
 const OpInfo& cond_op();

@@ -8,6 +8,7 @@
 
 #include "tenon/ir/describe_params.h"
 #include "tenon/ops/index_map.h"
+#include "tenon/ops/indexing.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/structure.h"
 
@@ -246,6 +247,27 @@ Type slice_type(const Params& params, std::span<const Type> in) {
   }
   return Type::array(x.dtype, Shape(std::move(dims)));
 }
+// The cotangent of a slice where it lies in the whole: between zeros, or written into them where sizes are not known.
+Array unsliced(const SliceParams& p, const Shape& whole, const Array& part) {
+  std::vector<std::int64_t> low, high, interior;
+  bool known = true;
+  for (std::size_t i = 0; i < p.start.size(); ++i) {
+    const Dim n = part.shape()[i];
+    const Dim covered = n == Dim(0) ? n : (n - Dim(1)) * Dim(p.stride[i]) + Dim(1);
+    const Dim behind = whole[i] - p.start[i] - covered;
+    known = known && p.start[i].known() && behind.known();
+    low.push_back(p.start[i].value());
+    high.push_back(behind.value());
+    interior.push_back(p.stride[i] - 1);
+  }
+  const Array zero = zeros_like(Type::array(part.dtype(), {}));
+  if (known) return pad(part, zero, low, high, interior);
+  const std::vector<std::int64_t> none(low.size(), 0);
+  Arrays start;
+  for (const Dim& d : p.start) start.push_back(size_as_array(d));
+  return dynamic_update_slice(zeros_like(Type::array(part.dtype(), whole)), pad(part, zero, none, none, interior),
+                              start);
+}
 const OpInfo slice_info{
     .name = "slice",
     .summary = "a regular part",
@@ -255,19 +277,8 @@ const OpInfo slice_info{
     .eval = eval_index_map(slice_map),
     .jvp = jvp_by_itself(slice_info),
     .transpose = TransposeRule([](const TransposeArgs& args) {
-      if (!args.cotangents[0]) return;
-      const auto& p = args.params.as<SliceParams>();
-      const Shape &whole = args.operands[0].type.shape, part = args.cotangents[0]->shape();
-      std::vector<std::int64_t> low, high, interior;
-      for (std::size_t i = 0; i < p.start.size(); ++i) {
-        low.push_back(p.start[i].value());
-        const std::int64_t n = part[i].value();
-        const std::int64_t covered = n == 0 ? 0 : (n - 1) * p.stride[i] + 1;
-        high.push_back(whole[i].value() - p.start[i].value() - covered);
-        interior.push_back(p.stride[i] - 1);
-      }
-      args.sink.add(
-          0, pad(*args.cotangents[0], zeros_like(Type::array(args.cotangents[0]->dtype(), {})), low, high, interior));
+      if (args.cotangents[0])
+        args.sink.add(0, unsliced(args.params.as<SliceParams>(), args.operands[0].type.shape, *args.cotangents[0]));
     }),
     .batch = BatchRule([](const BatchArgs& args) {
       auto p = args.params.as<SliceParams>();

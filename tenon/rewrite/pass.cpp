@@ -7,17 +7,30 @@
 #include "tenon/base/dump.h"
 #include "tenon/base/log.h"
 #include "tenon/ir/print.h"
+#include "tenon/ir/unify.h"
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {
+namespace {
+
+// Sizes that data decide may have other numbers.
+bool same_types(const Program& a, const Program& b) {
+  const std::vector<Type> x = a.output_types(), y = b.output_types();
+  SizeBinding numbers;
+  bool same = a.input_types() == b.input_types() && x.size() == y.size();
+  for (std::size_t i = 0; i < x.size() && same; ++i) same = unify(x[i], y[i], numbers);
+  return same;
+}
+
+}  // namespace
 
 ProgramRef run_pass(const Pass& pass, const ProgramRef& program) {
   const auto start = std::chrono::steady_clock::now();
   ProgramRef result = pass.run(program);
   if (result == program) return result;
-  if (result->input_types() != program->input_types() || result->output_types() != program->output_types())
+  if (!same_types(*program, *result))
     throw VerifyError(
         fmt::format("the pass {} has changed the types of {}'s inputs or outputs.", pass.name, program->name()));
   if (log_enabled(LogTopic::rewrite) && result->hash() != program->hash())

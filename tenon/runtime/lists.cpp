@@ -155,19 +155,30 @@ std::int64_t select(const bool* predicate, std::size_t lanes, std::int64_t yes, 
   return handle_of(&result);
 }
 
-std::int64_t active(const PooledList& list, std::size_t flags) {
+// Flags of `also` count too; it is released.
+std::int64_t active(std::int64_t list, std::size_t flags, std::int64_t also) {
+  const std::int64_t own = length_of(list), count = std::max(own, length_of(also));
+  if (count == 0) return also;
   PooledList& result = *ListPool::current().make(static_cast<std::int64_t>(flags), false);
-  reserve(result, list.length);
-  for (std::int64_t t = 0; t < list.length; ++t)
+  reserve(result, count);
+  std::vector<std::int64_t> lengths(flags, 0);
+  for (std::int64_t t = 0; t < count; ++t)
     for (std::size_t l = 0; l < flags; ++l) {
       // Lanes are counted from the outermost axis in both: of more lengths than flags several stand behind one flag, of
       // fewer one stands for several.
-      bool any = list.lanes == 0;
-      const std::size_t begin = l * list.lanes / flags, end = std::max((l + 1) * list.lanes / flags, begin + 1);
-      for (std::size_t k = begin; !any && k < end; ++k) any = t < list.lengths[k];
+      bool any = t < length_of(also) && of(also)->element(t)[l] != std::byte(0);
+      if (!any && t < own) {
+        const PooledList& from = *of(list);
+        any = from.lanes == 0;
+        const std::size_t begin = l * from.lanes / flags, end = std::max((l + 1) * from.lanes / flags, begin + 1);
+        for (std::size_t k = begin; !any && k < end; ++k) any = t < from.lengths[k];
+      }
       result.element(t)[l] = std::byte{any};
+      lengths[l] += any;
     }
-  result.length = list.length;
+  result.length = count;
+  set_lengths(result, lengths.data(), lengths.size());
+  release(also);
   return handle_of(&result);
 }
 
@@ -190,6 +201,33 @@ void add(DType dtype, const std::byte* a, const std::byte* b, std::byte* to, std
   add<BFloat16>(a, b, to, bytes);
 }
 
+// Two lists of one length that have different lanes: where a lane has no element nothing is added.
+std::vector<std::int64_t> longest(const PooledList& x, const PooledList& y) {
+  const std::size_t lanes = x.lanes == 0 || y.lanes == 0 ? 0 : std::max(x.lanes, y.lanes);
+  std::vector<std::int64_t> lengths;
+  for (std::size_t l = 0; l < lanes; ++l)
+    lengths.push_back(std::max(x.lengths[l * x.lanes / lanes], y.lengths[l * y.lanes / lanes]));
+  return lengths;
+}
+bool same_lanes(const PooledList& x, const PooledList& y) {
+  return x.lanes == 0 || y.lanes == 0 || std::equal(x.lengths, x.lengths + x.lanes, y.lengths, y.lengths + y.lanes);
+}
+void add_lanes(DType dtype, const PooledList& x, const PooledList& y, PooledList& result, std::int64_t t) {
+  const std::size_t lanes = std::max(x.lanes, y.lanes);
+  const std::int64_t each = x.stride / static_cast<std::int64_t>(lanes);
+  for (std::size_t l = 0; l < lanes; ++l) {
+    const std::int64_t at = static_cast<std::int64_t>(l) * each;
+    const bool in_x = t < x.lengths[l * x.lanes / lanes], in_y = t < y.lengths[l * y.lanes / lanes];
+    std::byte* to = result.element(t) + at;
+    if (in_x && in_y)
+      add(dtype, x.element(t) + at, y.element(t) + at, to, each);
+    else if (in_x || in_y)
+      std::memcpy(to, (in_x ? x : y).element(t) + at, static_cast<std::size_t>(each));
+    else
+      std::memset(to, 0, static_cast<std::size_t>(each));
+  }
+}
+
 std::int64_t sum(std::int64_t a, std::int64_t b, DType dtype) {
   if (length_of(a) == 0) return retained(b);
   if (length_of(b) == 0) return retained(a);
@@ -201,13 +239,15 @@ std::int64_t sum(std::int64_t a, std::int64_t b, DType dtype) {
     if (x.nested) {
       const std::int64_t inner = sum(x.handle_at(t), y.handle_at(t), dtype);
       std::memcpy(result.element(t), &inner, sizeof inner);
-    } else {
+    } else if (same_lanes(x, y)) {
       add(dtype, x.element(t), y.element(t), result.element(t), x.stride);
+    } else {
+      add_lanes(dtype, x, y, result, t);
     }
     result.length = t + 1;
   }
-  const PooledList& lanes = x.lanes > 0 ? x : y;
-  set_lengths(result, lanes.lengths, lanes.lanes);
+  const std::vector<std::int64_t> lengths = longest(x, y);
+  set_lengths(result, lengths.data(), lengths.size());
   return handle_of(&result);
 }
 
@@ -318,9 +358,9 @@ std::int64_t tenon_list_release(std::int64_t list) {
   return 0;
 }
 
-std::int64_t tenon_list_active(std::int64_t list, std::int64_t flags) {
-  if (list == 0) return 0;
-  return guarded([&] { return active(*of(list), static_cast<std::size_t>(flags)); });
+std::int64_t tenon_list_active(std::int64_t list, std::int64_t flags, std::int64_t also) {
+  if (list == 0) return also;
+  return guarded([&] { return active(list, static_cast<std::size_t>(flags), also); });
 }
 
 std::int64_t tenon_list_select(const void* predicate, std::int64_t lanes, std::int64_t yes, std::int64_t no) {

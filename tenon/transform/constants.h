@@ -1,11 +1,10 @@
-// What transformations make out of nothing: zeros, sums, selections. They know no other op by name.
+// The sum of two values of any type, which transformations need.
 #pragma once
 
 #include "tenon/ir/bind.h"
 
 namespace tenon {
 
-Array zeros_of(const Type& type);              // an empty list for list types
 Array sum_of(const Array& a, const Array& b);  // of equal types
 
 }  // namespace tenon

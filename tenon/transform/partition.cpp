@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "tenon/ir/replay.h"
@@ -51,11 +52,23 @@ class Partition {
     Arrays residuals;  // handles of the first part
   };
 
+  static bool has_other_sizes(const Type& type, std::span<const SizeVar> given) {
+    bool other = false;
+    type.visit_dims([&](const Dim& d) {
+      d.visit_variables([&](SizeVar s) { other = other || std::ranges::find(given, s) == given.end(); });
+    });
+    return other;
+  }
+
   // Which eqns and variables are known. A region op with a known output is split.
   void classify() {
     known_.assign(program_.vars(), false);
     constant_.assign(program_.vars(), false);
+    ragged_.assign(program_.vars(), false);
+    for (Var v = 0; request_.given_sizes && v < ragged_.size(); ++v)
+      ragged_[v] = has_other_sizes(program_.type(v), program_.size_params());
     for (std::size_t i = 0; i < request_.known_in.size(); ++i) known_[program_.inputs()[i]] = request_.known_in[i];
+    std::vector<SizeVar> undecided;
     for (const Eqn& eqn : program_.eqns()) {
       Mask unknown;
       bool all_known = true, all_constant = is_recomputable(eqn);
@@ -64,8 +77,9 @@ class Partition {
         all_known = all_known && known_[v];
         all_constant = all_constant && constant_[v];
       }
-      Part part = all_known ? Part::first : Part::second;
-      if (!all_known && eqn.op->split) {
+      const bool sized = knows_sizes(eqn, undecided);
+      Part part = all_known && sized ? Part::first : Part::second;
+      if (!all_known && sized && eqn.op->split) {
         const Mask out = eqn.op->split->reach(eqn.params, unknown, recurse());
         if (std::ranges::find(out, false) != out.end()) {
           part = Part::both;
@@ -77,8 +91,40 @@ class Partition {
           known_[v] = true;
           constant_[v] = all_constant;
         }
+      if (part == Part::second) undecided.insert(undecided.end(), eqn.new_sizes.begin(), eqn.new_sizes.end());
       part_.push_back(part);
     }
+  }
+
+  // Whether no size that an eqn's params tell is decided by the second part alone.
+  bool knows_sizes(const Eqn& eqn, const std::vector<SizeVar>& undecided) const {
+    bool all = true;
+    if (undecided.empty()) return all;
+    eqn.params.visit_dims([&](const Dim& d) {
+      d.visit_variables([&](SizeVar s) {
+        const bool shown = std::ranges::any_of(program_.size_facts(), [&](const SizeFact& fact) {
+          return fact.size == Dim::variable(s) && known_[fact.of];
+        });
+        all = all && (shown || std::ranges::find(undecided, s) == undecided.end());
+      });
+    });
+    return all;
+  }
+
+  // Whether the second part may compute a known eqn's results again: by choice, or since it must not keep them.
+  bool is_again(const Eqn& eqn) const {
+    if (is_recomputable(eqn)) return true;
+    if (eqn.op->effect && (*eqn.op->effect)(eqn.params) != Effect::none) return false;
+    return std::ranges::any_of(eqn.out, [&](Var v) { return ragged_[v]; });
+  }
+  // Whether the first half of a split eqn runs in the second part too, since what it gives must not be kept.
+  bool runs_again(std::size_t e) const {
+    if (part_[e] != Part::both || !request_.given_sizes) return false;
+    std::vector<SizeVar> given;
+    for (const Dim& size : sizes_) given.push_back(*bare_variable(size));
+    return std::ranges::any_of(program_.eqns()[e].out, [&](Var v) { return known_[v] && ragged_[v]; }) ||
+           std::ranges::any_of(splits_.at(e).residuals,
+                               [&](const Array& r) { return has_other_sizes(r.type(), given); });
   }
 
   void replay_first(Scope&, Replay& known) {
@@ -89,6 +135,7 @@ class Partition {
     }
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
+      if (part_[e] != Part::second) find_sizes(eqn, known, [](Var) {});
       if (part_[e] == Part::first) known.bind_eqn(eqn);
       if (part_[e] == Part::both) splits_.emplace(e, split(eqn, known));
     }
@@ -137,6 +184,8 @@ class Partition {
       } else if (part_[e] == Part::both) {
         for (const auto& source : splits_.at(e).parts.second_in)
           if (const auto v = variable_of(source, eqn); v && known_[*v]) reads.push_back(*v);
+        if (runs_again(e))
+          for (std::size_t i : splits_.at(e).parts.first_in) reads.push_back(eqn.in[i]);
       }
     }
     for (std::size_t i = 0; i < program_.outputs().size(); ++i) {
@@ -166,12 +215,22 @@ class Partition {
     return border;
   }
 
+  // What the second part needs to have a known variable, without a choice.
+  void keep(Var v) {
+    if (constant_[v] || save_[v]) return;
+    const Eqn* maker = ragged_[v] ? maker_of(v) : nullptr;
+    if (maker == nullptr)
+      save_[v] = !ragged_[v];
+    else
+      for (Var in : maker->in) keep(in);
+  }
+
   // save_[v]: v is a residual. Constants are always made again. Without recomputation, what is read is saved.
   void choose() {
     save_.assign(program_.vars(), false);
     const std::vector<Var> wanted = reads();
     if (!request_.recompute) {
-      for (Var v : wanted) save_[v] = !constant_[v];
+      for (Var v : wanted) keep(v);
       return;
     }
     // Each known variable is an edge (in, out) of the weight of saving it; an eqn's operands lead to its results
@@ -181,22 +240,25 @@ class Partition {
     const auto end = [](std::size_t v) { return 2 * v + 1; };
     FlowGraph graph(2 * n + 2);
     const std::vector<bool> is_free = free_variables(), at_border = border_variables();
+    const auto weight = [&](Var v) {
+      if (ragged_[v]) return FlowGraph::unbounded;
+      return is_free[v] ? 0 : bytes_of(program_.type(v)) * 8 + !at_border[v];
+    };
     for (Var v = 0; v < n; ++v)
-      if (known_[v] && !constant_[v])
-        graph.add_edge(start(v), end(v), is_free[v] ? 0 : bytes_of(program_.type(v)) * 8 + !at_border[v]);
+      if (known_[v] && !constant_[v]) graph.add_edge(start(v), end(v), weight(v));
     for (Var v : program_.inputs())
       if (known_[v]) graph.add_edge(source, start(v), FlowGraph::unbounded);
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
       if (part_[e] == Part::second) continue;
-      const bool again = part_[e] == Part::first && is_recomputable(eqn);
+      const bool again = part_[e] == Part::first ? is_again(eqn) : runs_again(e);
       for (Var out : eqn.out) {
         if (!known_[out] || constant_[out]) continue;
         if (!again)
           graph.add_edge(source, start(out), FlowGraph::unbounded);
         else
           for (Var in : eqn.in)
-            if (!constant_[in]) graph.add_edge(end(in), start(out), FlowGraph::unbounded);
+            if (known_[in] && !constant_[in]) graph.add_edge(end(in), start(out), FlowGraph::unbounded);
       }
     }
     for (Var v : wanted)
@@ -221,7 +283,7 @@ class Partition {
     TraceResult traced;
     {
       Scope second;
-      Replay rest(known, program_);
+      Replay rest = request_.given_sizes ? Replay(program_, sizes_) : Replay(known, program_);
       for (std::size_t i = 0; i < program_.inputs().size(); ++i) {
         const Var v = program_.inputs()[i];
         if (!known_[v]) rest.set(v, second.input(rest.type(v)));
@@ -288,8 +350,10 @@ class Partition {
     if (part_[e] == Part::second) {
       for (Var v : eqn.in)
         if (known_[v]) make_again(v, known, rest);
-      return rest.bind_eqn(eqn);
+      return bind(eqn, known, rest);
     }
+    find_sizes(eqn, known, rest);
+    if (runs_again(e)) run_again(e, known, rest);
     const EqnScope place(eqn);
     const Split& split = splits_.at(e);
     Arrays operands;
@@ -306,7 +370,7 @@ class Partition {
       params = split.parts.second_params_of(types);
     }
     if (split.parts.second_recompute != 0) Scope::top()->recompute = split.parts.second_recompute;
-    const Arrays outputs = bind_op(*split.parts.second, params, operands);
+    const Arrays outputs = bind_op(*split.parts.second, here(params, known, rest), operands);
     for (std::size_t i = 0; i < split.parts.second_out.size(); ++i)
       set_output(rest, eqn.out[split.parts.second_out[i]], outputs[i]);
   }
@@ -318,8 +382,72 @@ class Partition {
     const Eqn* maker = save_[v] ? nullptr : maker_of(v);
     if (maker == nullptr) return rest.set(v, known.get(v));
     for (Var in : maker->in) make_again(in, known, rest);
-    rest.bind_eqn(*maker);
+    bind(*maker, known, rest);
     for (Var out : maker->out) remade_[out] = true;
+  }
+
+  // Params of the first part, where sizes that data decide have found another name in the second.
+  Params here(const Params& params, const Replay& known, const Replay& rest) const {
+    if (!request_.given_sizes) return params;
+    SizeBinding names;
+    for (const Eqn& eqn : program_.eqns())
+      for (SizeVar s : eqn.new_sizes) {
+        const auto there = bare_variable(known.size(s));
+        if (there && rest.knows(s)) names.emplace(*there, rest.size(s));
+      }
+    if (names.empty()) return params;
+    return params.map_dims([&](const Dim& d) { return substitute(d, names); });
+  }
+
+  // The first half of a split eqn, in the second part.
+  void run_again(std::size_t e, const Replay& known, Replay& rest) {
+    const Eqn& eqn = program_.eqns()[e];
+    const EqnScope place(eqn);
+    Split& split = splits_.at(e);
+    Arrays operands;
+    for (std::size_t i : split.parts.first_in) {
+      make_again(eqn.in[i], known, rest);
+      operands.push_back(rest.get(eqn.in[i]));
+    }
+    const Arrays outputs = bind_op(*split.parts.first, here(split.parts.first_params, known, rest), operands);
+    for (std::size_t i = 0; i < split.parts.first_out.size(); ++i) {
+      const Var v = eqn.out[split.parts.first_out[i]];
+      set_output(rest, v, outputs[i]);
+      remade_[v] = true;
+    }
+    split.residuals.assign(outputs.begin() + static_cast<std::ptrdiff_t>(split.parts.first_out.size()), outputs.end());
+  }
+
+  void bind(const Eqn& eqn, const Replay& known, Replay& rest) {
+    find_sizes(eqn, known, rest);
+    rest.bind_eqn(eqn);
+    if (request_.given_sizes)
+      for (Var v : eqn.out) rest.bind_sizes(v, rest.get(v));
+  }
+
+  // Sizes that data decide and that an eqn's params tell: found again from those data, if nothing has shown them here.
+  // `make` puts a known variable into the part.
+  void find_sizes(const Eqn& eqn, Replay& part, const std::function<void(Var)>& make) {
+    std::vector<SizeVar> missing;
+    eqn.params.visit_dims([&](const Dim& d) {
+      d.visit_variables([&](SizeVar s) {
+        if (!part.knows(s)) missing.push_back(s);
+      });
+    });
+    for (SizeVar s : missing) {
+      for (const SizeFact& fact : program_.size_facts()) {
+        if (part.knows(s) || fact.size != Dim::variable(s) || !known_[fact.of]) continue;
+        make(fact.of);
+        part.bind_sizes(Type::array(DType::bool_, {fact.size}), bind1(*find_op(fact.key), {}, {part.get(fact.of)}));
+      }
+      for (const Eqn& maker : program_.eqns())
+        if (!part.knows(s) && known_[maker.out.empty() ? 0 : maker.out[0]] &&
+            std::ranges::find(maker.new_sizes, s) != maker.new_sizes.end())
+          make(maker.out[0]);
+    }
+  }
+  void find_sizes(const Eqn& eqn, const Replay& known, Replay& rest) {
+    if (request_.given_sizes) find_sizes(eqn, rest, [&](Var v) { make_again(v, known, rest); });
   }
 
   // The eqn that made a variable, if it may be computed again.
@@ -327,10 +455,10 @@ class Partition {
     if (maker_.empty()) {
       maker_.assign(program_.vars(), nullptr);
       for (std::size_t e = 0; e < program_.eqns().size(); ++e)
-        if (part_[e] == Part::first && is_recomputable(program_.eqns()[e]))
+        if (part_[e] == Part::first && is_again(program_.eqns()[e]))
           for (Var out : program_.eqns()[e].out) maker_[out] = &program_.eqns()[e];
     }
-    if (!request_.recompute && !constant_[v]) return nullptr;
+    if (!request_.recompute && !constant_[v] && !ragged_[v]) return nullptr;
     return maker_[v];
   }
 
@@ -338,6 +466,7 @@ class Partition {
   const PartitionRequest& request_;
   std::vector<Dim> sizes_;
   std::vector<bool> known_, constant_, save_, remade_;
+  std::vector<bool> ragged_;  // has a size that must not be among the residuals'
   std::vector<Part> part_;
   std::map<std::size_t, Split> splits_;
   std::vector<const Eqn*> maker_;
@@ -348,7 +477,7 @@ class Partition {
 Partitioned partition(const ProgramRef& program, const PartitionRequest& request) {
   static Memo<Partitioned> memo;
   Hasher h;
-  h("partition")(program->hash())(request.recompute);
+  h("partition")(program->hash())(request.recompute)(request.given_sizes);
   hash_mask(h, request.known_in);
   hash_mask(h, request.known_out);
   hash_mask(h, request.free_in);

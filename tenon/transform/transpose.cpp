@@ -1,9 +1,11 @@
 // Transposition of linear Programs: what is non-linear runs forwards first, then cotangents walk the eqns backwards.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "tenon/ir/replay.h"
+#include "tenon/ops/region.h"
 #include "tenon/transform/constants.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
@@ -134,7 +136,10 @@ class Transpose {
         any = any || is_linear[v];
         if (is_linear[v]) require_linear(eqn, linear.type(v));
       }
-      if (!any) replay.bind_eqn(eqn);
+      if (!any)
+        replay.bind_eqn(eqn);
+      else if (std::ranges::any_of(eqn.new_sizes, [&](SizeVar s) { return !replay.knows(s); }))
+        decide_sizes(eqn, is_linear, replay);
       for (Var v : eqn.out) is_linear[v] = any;
     }
     Cotangents sums_of(linear);
@@ -152,6 +157,14 @@ class Transpose {
       results.push_back(sums_of.at(v) ? *sums_of.at(v) : zeros_of(replay.type(v)));
     }
     return results;
+  }
+
+  // Sizes of a linear eqn's results that its known operands decide: the eqn itself finds them, at zeros.
+  static void decide_sizes(const Eqn& eqn, const std::vector<bool>& is_linear, Replay& replay) {
+    const EqnScope place(eqn);
+    Arrays operands;
+    for (Var v : eqn.in) operands.push_back(is_linear[v] ? zeros_of(replay.type(v)) : replay.get(v));
+    replay.bind_sizes(eqn, bind_op(*eqn.op, replay.params(eqn), operands));
   }
 
   // A bool or integer made of linear values, such as a comparison, carries no cotangent back to them.

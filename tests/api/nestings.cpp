@@ -1,5 +1,6 @@
-// Transformations in every order, three deep: twenty programs × sequences of jit, vmap, gradients, forward and reverse
-// Jacobians and products with Hessians, against the reference evaluator and finite differences of the program itself.
+// Transformations in every order, three deep and samples of four: programs × sequences of jit, vmap, gradients,
+// forward and reverse Jacobians and products with Hessians, against the reference evaluator and finite differences of
+// the program itself.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -107,6 +108,84 @@ const std::vector<Named>& programs() {
          return tn::sum(tn::pad(tn::slice_in_dim(joined, 1, 7, 0, 2), 0.5, {1}, {2}) * 1.5) +
                 tn::sum(tn::transpose(tn::reshape(joined, {Dim(2), Dim(4)})) *
                         tn::reshape(weights(0), {Dim(4), Dim(1)}));
+       }},
+      {"no steps, one step",
+       [](const Array& x) {
+         const auto step = [&](const Array& c, const Array& v) { return std::pair(tn::sin(c) + v * x(1), c * v); };
+         const auto [none, nothing] = tn::scan(step, tn::sum(x), tn::slice_in_dim(x, 2, 2, 0));
+         const auto [one, once] = tn::scan(step, none, tn::slice_in_dim(x, 2, 3, 0), {.reverse = true});
+         const Array still = tn::while_loop([](const Array& c) { return c > 50.0; },
+                                            [&](const Array& c) { return c * 0.5 + tn::sum(x); }, one * one);
+         return one + tn::sum(nothing) + tn::sum(once * once) + still * x(0);
+       }},
+      {"empty arrays",
+       [](const Array& x) {
+         const Array nothing = tn::slice_in_dim(x, 1, 1, 0);
+         const auto step = [&](const std::pair<Array, Array>& c, const Array& v) {
+           return std::pair(std::pair(tn::sin(c.first) * v, c.second * v + tn::sum(c.first)), c.first * 2.0);
+         };
+         const auto [end, all] = tn::scan(step, std::pair(nothing, tn::sum(x * x)), x);
+         return end.second + tn::sum(end.first) + tn::sum(all);
+       }},
+      {"integer and bool carries",
+       [](const Array& x) {
+         using State = std::tuple<Array, Array, Array>;
+         const auto [end, n, up] = tn::while_loop([&](const State& s) { return std::get<1>(s) < 7; },
+                                                  [&](const State& s) {
+                                                    const auto& [c, i, flag] = s;
+                                                    return State(tn::where(flag, tn::sin(c) * 1.5, c * x(i % 4)),
+                                                                 i + tn::where(c > 0.3, 2, 1), !flag);
+                                                  },
+                                                  State(tn::sum(x), i32_zero, tn::sum(x) > 1.0));
+         return end * end + tn::convert(n, tn::DType::f64) * tn::convert(up, tn::DType::f64) * x(2);
+       }},
+      {"carries that nothing reads",
+       [](const Array& x) {
+         using State = std::tuple<Array, Array, Array>;
+         const auto [a, b, c] = tn::fori_loop(
+             0, 3,
+             [&](const Array& i, const State& s) {
+               return State(std::get<2>(s) * 0.5, std::get<1>(s) * tn::sin(tn::sum(std::get<0>(s))) + x(i), x * 2.0);
+             },
+             State(x, tn::sum(x), x * 0.1));
+         return b + tn::sum(a * weights(0));
+       }},
+      {"while in scan in cond",
+       [](const Array& x) {
+         return tn::cond(
+             tn::amax(x) > 0.85,
+             [](const Array& v) {
+               return tn::sum(
+                   tn::scan([](const Array& c,
+                               const Array& u) { return std::pair(newton(tn::square(c) + u * u + 0.3), c * u); },
+                            tn::sum(v) * 0.2, v, {.reverse = true})
+                       .second);
+             },
+             [&](const Array& v) { return newton(tn::sum(v * v) + 0.1) * v(0); }, x);
+       }},
+      {"cond in while in scan",
+       [](const Array& x) {
+         const auto grow = [](const Array& start, const Array& by) {
+           return tn::while_loop([](const Array& c) { return c < 3.0; },
+                                 [&](const Array& c) {
+                                   return tn::cond(
+                                       c > 1.5, [&](const Array& v) { return v + 0.6 + by * by * 0.1; },
+                                       [](const Array& v) { return tn::exp(v * 0.3) + v; }, c);
+                                 },
+                                 start);
+         };
+         return tn::scan([&](const Array& c, const Array& v) { return std::pair(grow(c * 0.3, v), c); }, tn::sum(x), x)
+             .first;
+       }},
+      {"pullback in a loop",
+       [](const Array& x) {
+         const auto [y, pull] = tn::vjp([](const Array& v) { return newton(tn::sum(v * v) + 0.2); }, x);
+         return tn::scan(
+                    [&, p = pull](const Array& c, const Array& v) {
+                      return std::pair(c * 0.5 + tn::dot(std::get<0>(p(v * c)), weights(1)), std::tuple<>());
+                    },
+                    y, x)
+             .first;
        }},
       {"jit inside",
        [](const Array& x) {
@@ -229,6 +308,12 @@ TEST(Nestings, FuzzOfThree) {
   std::mt19937_64 random(fuzzing::seed());
   for (std::int64_t i = 0; i < cases(); ++i)
     for (const Named& program : programs()) expect_nesting(program, drawn(random, 3));
+}
+TEST(Nestings, FuzzOfFour) {
+  SCOPED_TRACE(fuzzing::repeat_with());
+  std::mt19937_64 random(fuzzing::seed());
+  for (std::int64_t i = 0; i < (cases() + 19) / 20; ++i)
+    for (const Named& program : programs()) expect_nesting(program, drawn(random, 4));
 }
 
 }  // namespace

@@ -156,6 +156,16 @@ TEST(NativeLists, UntilAConditionEnds) {
     for (const int n : {0, 4}) expect_same(p, {real(most), scalar(n), vector({1, 2, 3, 4})});
 }
 
+// f of every element of a list.
+Array map_list(const Array& list, const std::function<Array(const Array&)>& f) {
+  LoopParams each;
+  {
+    Scope scope;
+    each.body = scope.finish(Arrays{f(scope.input(*list.type().element))}).program;
+  }
+  return loop(each, Arrays{list})[0];
+}
+
 TEST(NativeLists, OfLists) {
   const ProgramRef p = trace({number}, [&](std::span<const Array> in) {
     const Array lists = record(in[0], [](const Array& i) { return reals(i % integer(4)); });
@@ -244,13 +254,14 @@ TEST(NativeLists, OfLanes) {
     };
     const auto given = [](const Array&, const Array& list) { return list; };
     const Array a = counted(in[0], 1.0), b = counted(in[1], -2.0);
-    const Array chosen = list_select(in[2], a, b);
+    const Array chosen = list_select(in[2], a, b), half = list_select(in[2], chosen, empty_list(*a.type().element));
     return Arrays{a,
                   chosen,
-                  list_active(chosen),
-                  list_active(list_select(in[2], chosen, empty_list(*a.type().element))),
+                  list_active({&chosen, 1}, 1),
+                  list_active({&half, 1}, 1),
+                  list_active(Arrays{half, a, b}, 1),
                   list_sum(chosen, empty_list(*a.type().element)),
-                  list_select(in[2], record(amax(in[0]), given, a), record(amax(in[1]), given, b))};
+                  list_select(in[2], record(amax(in[0]), given, a), record(amax(in[0]), given, b))};
   });
   const auto integers = [](std::vector<std::int32_t> x) {
     Buffer b = Buffer::allocate(DType::i32, std::vector<std::int64_t>{3});
