@@ -32,7 +32,9 @@ void measure(Unary op, T (*library)(T), double low, double high) {
   void* arguments[] = {x.data(), y.data()};
   const auto code = compile_native(f);
   const std::string which = "math " + std::string(kernel::name(op)) + (sizeof(T) == 4 ? " f32" : " f64");
-  bench::emit(which, "inlined", bench::median_seconds([&] { code->entry(arguments, nullptr, &tenon::never_cancelled); }) / count * 1e9, "ns");
+  bench::emit(which, "inlined",
+              bench::median_seconds([&] { code->entry(arguments, nullptr, &tenon::never_cancelled); }) / count * 1e9,
+              "ns");
   bench::emit(which, "libm",
               bench::median_seconds([&] {
                 for (std::int64_t k = 0; k < count; ++k) y[k] = library(x[k]);

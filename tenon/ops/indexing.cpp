@@ -16,8 +16,9 @@ namespace tenon {
 Array from_end(std::string_view op, const Array& index, const Dim& n) {
   if (!is_integer(index.dtype()))
     throw DTypeError(fmt::format("{}: an index is {}, not integers.", op, index.type().text()),
-                     index.dtype() == DType::bool_ ? "Take elements by a mask with x(mask), that is compress(); choose with where()."
-                                                   : "Convert it with convert(index, DType::i32).");
+                     index.dtype() == DType::bool_
+                         ? "Take elements by a mask with x(mask), that is compress(); choose with where()."
+                         : "Convert it with convert(index, DType::i32).");
   const Scalar* number = index.number();
   if (number != nullptr && number->convert(DType::i64).as<std::int64_t>() >= 0) return index.with_weak(false);
   if (is_unsigned_integer(index.dtype()))

@@ -27,8 +27,8 @@ class Axes {
     return kept;
   }
   bool keeps_dims() const { return keeps_; }
-  // The axes that are meant of an array of this type, ascending. Throws ShapeError naming `op` where one is not there or
-  // is named twice.
+  // The axes that are meant of an array of this type, ascending. Throws ShapeError naming `op` where one is not there
+  // or is named twice.
   std::vector<std::int64_t> of(const Type& x, std::string_view op) const;
 
  private:
