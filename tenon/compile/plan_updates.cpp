@@ -1,4 +1,6 @@
 // Updates, in place where nothing reads the old value later.
+#include <algorithm>
+
 #include "tenon/compile/block_planner.h"
 #include "tenon/ops/index_map.h"
 
@@ -34,12 +36,15 @@ std::vector<Var> BlockPlanner::later_readers(Var x) const {
 }
 
 // The place that the result of an update starts from: the operand's own, where nothing reads the operand's old value
-// later and the memory is ours; else a copy.
+// later, nor the update itself beside, and the memory is ours; else a copy.
 Place BlockPlanner::overwritten(const Eqn& eqn) {
   const Var x = eqn.in[0], y = eqn.out[0];
   for (Var v : later_readers(x)) stored(v);  // of the old value
   const bool ours = places_[x] && writable_slots_.contains(places_[x]->slot);
-  if (ours && last_use_[x] <= at_ + 1) return *places_[x];
+  const bool read_beside = std::any_of(eqn.in.begin() + 1, eqn.in.end(), [&](Var v) {
+    return v == x || (ours && places_[v] && places_[v]->slot == places_[x]->slot);
+  });
+  if (ours && !read_beside && last_use_[x] <= at_ + 1) return *places_[x];
   const Place to = place_for(y);
   store_into(x, to, last_use_[x] <= at_ + 1);
   writable_slots_.insert(to.slot);
