@@ -303,6 +303,36 @@ TEST(Donation, TrainingStep) {
   EXPECT_TRUE(tn::array_equal(p.b, q.b));
 }
 
+// Beyond some thousands of instructions code is cut into functions, at once and within loops.
+TEST(Jit, LongPrograms) {
+  const auto layers = [](Array x) {
+    for (int i = 0; i < 60; ++i) {
+      x = tn::sin(x) * 1.5 + tn::exp(-x) * 0.1 * i;
+      x = x / (1.0 + tn::sum(tn::square(x)));
+    }
+    return x;
+  };
+  const auto steps = [&](const Array& x) {
+    return tn::scan([&](Array c, std::tuple<>) { return std::pair(layers(c), c(0)); }, x, std::tuple<>(),
+                    {.length = 3});
+  };
+  const Array x = {0.3, -1.2, 2.5, 0.1, 0.7};
+  Array c = x;
+  for (int i = 0; i < 3; ++i) c = layers(c);
+  EXPECT_TRUE(tn::all(tn::abs(tn::jit(layers)(x) - layers(x)) < 1e-12).item<bool>());
+  EXPECT_TRUE(tn::all(tn::abs(tn::jit(steps)(x).first - c) < 1e-12).item<bool>());
+  const auto total = [&](const Array& x) { return tn::sum(layers(x) * Array{1.0, 2.0, 3.0, 4.0, 5.0}); };
+  const Array slope = tn::jit(tn::grad(total))(x);
+  for (int i = 0; i < 5; ++i) {
+    const Array h = tn::convert(tn::arange(5) == i, tn::DType::f64) * 1e-5;
+    EXPECT_NEAR(slope(i).item<double>(), (total(x + h) - total(x - h)).item<double>() / 2e-5,
+                1e-6 * (1 + std::abs(slope(i).item<double>())));
+  }
+  tn::Context context;
+  context.cancel();
+  EXPECT_THROW(tn::jit(steps).with(context)(x), tn::CancelledError);
+}
+
 TEST(Donation, RefusesUnknownArguments) {
   EXPECT_THAT(message_of<tn::TreeError>([] { tn::jit(sgd, {.donate = {2}})(Array{1.f}, Array{1.f}); }),
               HasSubstr("donate names argument 2, the function is called with 2 arguments"));

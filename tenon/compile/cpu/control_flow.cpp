@@ -152,12 +152,14 @@ void FunctionEmitter::emit(const kernel::Switch& s) {
 
 void FunctionEmitter::emit(const kernel::Blocks& blocks) {
   if (blocks.parallel) return fork(blocks);
+  const bool outside = std::exchange(inside_rows_, true);
   for (const SlotId slot : blocks.own) e_.place(slot, local(slot));
   loop(blocks.count, 1, [&](Value* i) {
     e_.set(blocks.var, i);
     block(blocks.body);
   });
   block(blocks.tail);
+  inside_rows_ = outside;
 }
 
 // A function of its own for a range of blocks, called on all threads; the tail is one block more.
@@ -167,7 +169,12 @@ void FunctionEmitter::fork(const kernel::Blocks& blocks) {
   auto* body = llvm::Function::Create(type, llvm::Function::InternalLinkage, function_->getName() + "_blocks", module_);
   body->setAttributes(function_->getAttributes());
   FunctionEmitter inside(module_, f_, target_, body, nullptr);
-  Value* words = capture(blocks, inside);
+  std::set<SlotId> used;
+  visit_slots(blocks, [&](SlotId slot, bool) {
+    if (frame_.locals.contains(slot)) used.insert(slot);
+  });
+  Value* words = capture(used, inside);
+  inside.parallel_ = inside.inside_rows_ = true;
   inside.run_range(blocks);
   auto callee = module_.getOrInsertFunction(
       "tenon_parallel_for", llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, number, number}, false));
@@ -177,12 +184,8 @@ void FunctionEmitter::fork(const kernel::Blocks& blocks) {
 }
 
 // Writes this function's frame to memory, and has `inside` read it.
-Value* FunctionEmitter::capture(const kernel::Blocks& blocks, FunctionEmitter& inside) {
-  std::set<SlotId> used;
-  visit_slots(blocks, [&](SlotId slot, bool) {
-    if (frame_.locals.contains(slot)) used.insert(slot);
-  });
-  const auto words = 4 + used.size() + frame_.vars.size();
+Value* FunctionEmitter::capture(const std::set<SlotId>& locals, FunctionEmitter& inside) {
+  const auto words = 4 + locals.size() + frame_.vars.size();
   auto* type = llvm::ArrayType::get(b_.getInt64Ty(), words);
   llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
   Value* memory = at_entry.CreateAlloca(type);
@@ -193,9 +196,8 @@ Value* FunctionEmitter::capture(const kernel::Blocks& blocks, FunctionEmitter& i
     return inside.b_.CreateLoad(value->getType(), from);
   };
   Frame frame{pass(frame_.arguments), pass(frame_.arena), pass(frame_.cancelled), pass(frame_.failed), {}, {}};
-  for (const SlotId slot : used) frame.locals.emplace(slot, pass(frame_.locals.at(slot)));
+  for (const SlotId slot : locals) frame.locals.emplace(slot, pass(frame_.locals.at(slot)));
   for (const auto& [var, value] : frame_.vars) frame.vars.emplace(var, pass(value));
-  inside.parallel_ = true;
   inside.enter(std::move(frame));
   return memory;
 }

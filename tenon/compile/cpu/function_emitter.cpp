@@ -99,16 +99,6 @@ llvm::AllocaInst* FunctionEmitter::local(SlotId slot) {
   return place;
 }
 
-void FunctionEmitter::block(const kernel::Block& statements) {
-  for (const kernel::Statement& s : statements) {
-    e_.forget();
-    const double before = std::exchange(unpolled_, nanoseconds(s));
-    std::visit([&](const auto& held) { emit(held); }, s.held());
-    unpolled_ = before;
-  }
-  e_.forget();
-}
-
 void FunctionEmitter::emit(const kernel::Product& p) {
   const TenonGemm product{static_cast<std::int32_t>(p.dtype),
                           0,

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 
 #include "tenon/compile/cpu/function_emitter.h"
 
@@ -46,8 +47,12 @@ class FunctionEmitter {
   void enter(Frame frame);
   llvm::GlobalVariable* constant(const kernel::Slot& s);
   llvm::AllocaInst* local(SlotId slot);
-  void block(const kernel::Block& statements);
   void emit(const kernel::Product& p);
+
+  // --- parts.cpp ---
+  void block(const kernel::Block& statements);
+  void in_order(std::span<const kernel::Statement> statements);
+  void part(std::span<const kernel::Statement> statements, bool once);
 
   // --- nests.cpp ---
   void emit(const kernel::Nest& n);
@@ -107,7 +112,7 @@ class FunctionEmitter {
   void loops(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes, std::size_t from,
              std::size_t to, bool unrolled, Code body);
   void fork(const kernel::Blocks& blocks);
-  Value* capture(const kernel::Blocks& blocks, FunctionEmitter& inside);
+  Value* capture(const std::set<SlotId>& locals, FunctionEmitter& inside);
   void run_range(const kernel::Blocks& blocks);
 
   llvm::Module& module_;
@@ -116,8 +121,10 @@ class FunctionEmitter {
   llvm::Function* function_;
   Frame frame_{};
   bool parallel_ = false, streams_ = false;
-  std::set<SlotId> read_;  // slots that anything reads
-  double unpolled_ = 0;    // estimated nanoseconds of what is being emitted, and does not poll yet
+  bool inside_rows_ = false;    // within a block of rows, which has slots to itself
+  std::set<SlotId> read_;       // slots that anything reads
+  std::map<SlotId, int> uses_;  // how often the program touches a slot; empty until it is asked
+  double unpolled_ = 0;         // estimated nanoseconds of what is being emitted, and does not poll yet
   Builder b_;
   ExprEmitter e_;
 };

@@ -1,0 +1,122 @@
+// Long blocks of statements in several functions: the time of LLVM's code generator grows faster than a function does,
+// since values that everything shares, such as the coefficients of sin, live from its beginning to its end.
+#include <algorithm>
+
+#include "tenon/compile/cost.h"
+#include "tenon/compile/cpu/statements.h"
+#include "tenon/kernel/rows.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr std::int64_t long_block = 4096;  // estimated instructions of a block that is cut
+constexpr std::int64_t part_size = 2048;   // and of its parts
+
+// Instructions that a statement becomes, to a factor of three; loops of statements are blocks of their own.
+std::int64_t size_of_code(const std::vector<Expr>& values, const std::vector<std::int64_t>& sizes) {
+  Work work;
+  for (const Expr& e : values)
+    if (e) add_work(e, work);
+  constexpr std::int64_t at_once = 4;  // vectors that a loop handles a step, and that short rows are written out to
+  return at_once * (1 + work.instructions) * (product_of(sizes) > 0 ? 1 : 0);
+}
+std::int64_t size_of_code(const kernel::Nest& n) {
+  std::vector<Expr> values;
+  for (const kernel::Store& s : n.stores) values.insert(values.end(), {s.offset, s.value, s.condition});
+  return size_of_code(values, n.sizes);
+}
+std::int64_t size_of_code(const kernel::Reduce& r) {
+  std::vector<Expr> values{r.value};
+  for (const kernel::Store& s : r.stores) values.insert(values.end(), {s.offset, s.value, s.condition});
+  return size_of_code(values, r.outer_sizes);
+}
+std::int64_t size_of_code(const kernel::Statement& s);
+std::int64_t size_of_code(const kernel::Blocks& b) {
+  if (b.parallel) return 1;  // it is a function already
+  std::int64_t size = 0;
+  for (const kernel::Block* block : {&b.body, &b.tail})
+    for (const kernel::Statement& s : *block) size += size_of_code(s);
+  return size;
+}
+std::int64_t size_of_code(const kernel::Statement& s) {
+  constexpr std::int64_t call = 10;
+  if (const auto* nest = std::get_if<kernel::Nest>(&s.held())) return size_of_code(*nest);
+  if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) return size_of_code(*reduce);
+  if (const auto* blocks = std::get_if<kernel::Blocks>(&s.held())) return size_of_code(*blocks);
+  return call;
+}
+
+// Loops and branches are cut inside; what has to do with lists may end the program, or find places for later
+// statements.
+bool stays(const kernel::Statement& s) {
+  return std::visit(
+      []<class T>(const T&) {
+        return std::is_same_v<T, kernel::For> || std::is_same_v<T, kernel::While> ||
+               std::is_same_v<T, kernel::Switch> || std::is_same_v<T, kernel::Element> ||
+               std::is_same_v<T, kernel::Call>;
+      },
+      s.held());
+}
+
+}  // namespace
+
+void FunctionEmitter::block(const kernel::Block& statements) {
+  const std::span<const kernel::Statement> all(statements);
+  std::vector<std::int64_t> sizes;
+  std::int64_t whole = 0;
+  for (const kernel::Statement& s : all) whole += sizes.emplace_back(stays(s) ? 0 : size_of_code(s));
+  if (whole <= long_block || inside_rows_) return in_order(all);
+  for (std::size_t first = 0; first < all.size();) {
+    std::size_t end = first;
+    std::int64_t size = 0;
+    while (end < all.size() && !stays(all[end]) && size < part_size) size += sizes[end++];
+    if (end > first) part(all.subspan(first, end - first), &statements == &f_.body);
+    if (end < all.size() && stays(all[end])) in_order(all.subspan(end++, 1));
+    first = end;
+  }
+}
+
+void FunctionEmitter::in_order(std::span<const kernel::Statement> statements) {
+  for (const kernel::Statement& s : statements) {
+    e_.forget();
+    const double before = std::exchange(unpolled_, nanoseconds(s));
+    std::visit([&](const auto& held) { emit(held); }, s.held());
+    unpolled_ = before;
+  }
+  e_.forget();
+}
+
+// A function of its own. What the program does once, and nothing else looks at, it has in its own frame.
+void FunctionEmitter::part(std::span<const kernel::Statement> statements, bool once) {
+  std::set<SlotId> used;
+  std::map<SlotId, int> uses;
+  for (const kernel::Statement& s : statements)
+    visit_slots(s, [&](SlotId slot, bool) {
+      ++uses[slot];
+      if (frame_.locals.contains(slot)) used.insert(slot);
+    });
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);
+  auto* function =
+      llvm::Function::Create(type, llvm::Function::InternalLinkage, function_->getName() + "_part", module_);
+  function->setAttributes(function_->getAttributes());
+  function->addFnAttr(llvm::Attribute::NoInline);
+  FunctionEmitter inside(module_, f_, target_, function, nullptr);
+  std::set<SlotId> own;
+  if (once) {
+    if (uses_.empty())
+      for (const kernel::Statement& s : f_.body) visit_slots(s, [&](SlotId slot, bool) { ++uses_[slot]; });
+    for (const SlotId slot : used)
+      if (uses[slot] == uses_[slot]) own.insert(slot);
+    for (const SlotId slot : own) used.erase(slot);
+  }
+  Value* words = capture(used, inside);
+  for (const SlotId slot : own) inside.e_.place(slot, inside.local(slot));
+  inside.parallel_ = parallel_;
+  inside.in_order(statements);
+  inside.end_streams();
+  inside.b_.CreateRetVoid();
+  b_.CreateCall(function, {words});
+  poll();  // it may have been told to stop
+}
+
+}  // namespace tenon::cpu
