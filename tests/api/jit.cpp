@@ -303,7 +303,7 @@ TEST(Donation, TrainingStep) {
   EXPECT_TRUE(tn::array_equal(p.b, q.b));
 }
 
-// Beyond some thousands of instructions code is cut into functions, at once and within loops.
+// Beyond a thousand instructions or so code is cut into functions, at once and within loops.
 TEST(Jit, LongPrograms) {
   const auto layers = [](Array x) {
     for (int i = 0; i < 60; ++i) {

@@ -9,8 +9,8 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::int64_t long_block = 4096;  // estimated instructions of a block that is cut
-constexpr std::int64_t part_size = 2048;   // and of its parts
+constexpr std::int64_t long_block = 1024;  // estimated instructions of a block that is cut
+constexpr std::int64_t part_size = 512;    // and of its parts
 
 // Instructions that a statement becomes, to a factor of three; loops of statements are blocks of their own.
 std::int64_t size_of_code(const std::vector<Expr>& values, const std::vector<std::int64_t>& sizes) {
