@@ -311,7 +311,6 @@ void visit_slots(const Statement& s, const std::function<void(SlotId, bool write
     }
   } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
     reads(r->offset), reads(r->value), reads(r->initial);
-    for (const Store& store : r->stores) reads(store.offset), reads(store.value), visit(store.slot, true);
     visit(r->slot, true);
     for (const Store& store : r->stores) {
       reads(store.offset), reads(store.value);
