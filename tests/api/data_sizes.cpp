@@ -6,10 +6,12 @@
 #include <functional>
 
 #include "tenon/tenon.h"
+#include "tests/error_message.h"
 
 namespace tn = tenon;
 using testing::ElementsAre;
 using tn::Array;
+using tn::message_of;
 
 namespace {
 
@@ -220,15 +222,6 @@ TEST(DataSizes, Checkpointed) {
   expect_near(tn::jit(tn::grad(f))(x), differences(f));
 }
 
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const tn::Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 TEST(DataSizes, WhatCannotBe) {
   using testing::AllOf;
   using testing::HasSubstr;
