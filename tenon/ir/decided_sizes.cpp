@@ -4,15 +4,16 @@
 
 namespace tenon {
 
-bool has_decided_size(const Program& program, const Type& type) {
-  bool decided = false;
+bool has_other_sizes(const Type& type, std::span<const SizeVar> given) {
+  bool other = false;
   type.visit_dims([&](const Dim& d) {
-    d.visit_variables([&](SizeVar s) {
-      for (const Eqn& eqn : program.eqns())
-        decided = decided || std::ranges::find(eqn.new_sizes, s) != eqn.new_sizes.end();
-    });
+    d.visit_variables([&](SizeVar s) { other = other || std::ranges::find(given, s) == given.end(); });
   });
-  return decided;
+  return other;
+}
+
+bool has_decided_size(const Program& program, const Type& type) {
+  return has_other_sizes(type, program.size_params());
 }
 
 }  // namespace tenon

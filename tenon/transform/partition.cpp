@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/replay.h"
 #include "tenon/transform/coefficients.h"
 #include "tenon/transform/memo.h"
@@ -52,21 +53,13 @@ class Partition {
     Arrays residuals;  // handles of the first part
   };
 
-  static bool has_other_sizes(const Type& type, std::span<const SizeVar> given) {
-    bool other = false;
-    type.visit_dims([&](const Dim& d) {
-      d.visit_variables([&](SizeVar s) { other = other || std::ranges::find(given, s) == given.end(); });
-    });
-    return other;
-  }
-
   // Which eqns and variables are known. A region op with a known output is split.
   void classify() {
     known_.assign(program_.vars(), false);
     constant_.assign(program_.vars(), false);
     ragged_.assign(program_.vars(), false);
     for (Var v = 0; request_.given_sizes && v < ragged_.size(); ++v)
-      ragged_[v] = has_other_sizes(program_.type(v), program_.size_params());
+      ragged_[v] = has_decided_size(program_, program_.type(v));
     for (std::size_t i = 0; i < request_.known_in.size(); ++i) known_[program_.inputs()[i]] = request_.known_in[i];
     std::vector<SizeVar> undecided;
     for (const Eqn& eqn : program_.eqns()) {
