@@ -1,9 +1,19 @@
-// Where derivatives tell explain() what they keep.
+// What derivatives keep: where it comes from, and where they tell explain().
 #pragma once
 
+#include <string>
+
+#include "tenon/ir/program.h"
 #include "tenon/ir/recurse.h"
 
 namespace tenon::api_detail {
+
+// What made a variable, looked up inside of regions and calls: the op that a user wrote, and where. Empty of inputs.
+struct Origin {
+  std::string op;
+  Source where;
+};
+Origin origin_of(const Program& program, Var v);
 
 // What the first part of a function with that many outputs stores for the second; noted where explain() asks for it on
 // this thread.

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <ostream>
 
-#include "tenon/ops/loop_roles.h"
+#include "tenon/api/kept.h"
+#include "tenon/ops/region.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {
@@ -16,30 +17,6 @@ std::int64_t bytes_of(const Type& type) {
   std::int64_t bytes = static_cast<std::int64_t>(size_of(type.dtype));
   for (const Dim& d : type.shape) bytes *= d.known() ? d.value() : 1;
   return bytes;
-}
-
-struct Origin {
-  std::string op;
-  Source where;
-};
-
-// What made a variable, looked up inside of regions and calls: the op that a user wrote.
-Origin origin_of(const Program& program, Var v) {
-  for (const Eqn& eqn : program.eqns()) {
-    const auto out = std::ranges::find(eqn.out, v);
-    if (out == eqn.out.end()) continue;
-    Origin origin{std::string(eqn.op->name), eqn.where};
-    const auto index = static_cast<std::size_t>(out - eqn.out.begin());
-    // A region's Programs give its outputs in order; a branch that was not taken gives plain zeros.
-    eqn.params.visit_programs([&](const ProgramRef& inside) {
-      if (!inside || index >= inside->outputs().size()) return;
-      if (eqn.op == &loop_op() && inside != eqn.params.as<LoopParams>().body) return;
-      const Origin deeper = origin_of(*inside, inside->outputs()[index]);
-      if (!deeper.op.empty() && deeper.op != "literal" && deeper.op != "broadcast") origin = deeper;
-    });
-    return origin;
-  }
-  return {};
 }
 
 }  // namespace
@@ -69,6 +46,24 @@ std::string SavedResiduals::text() const {
 std::ostream& operator<<(std::ostream& out, const SavedResiduals& residuals) { return out << residuals.text(); }
 
 namespace api_detail {
+
+Origin origin_of(const Program& program, Var v) {
+  for (const Eqn& eqn : program.eqns()) {
+    const auto out = std::ranges::find(eqn.out, v);
+    if (out == eqn.out.end()) continue;
+    Origin origin{std::string(eqn.op->name), eqn.where};
+    const auto index = static_cast<std::size_t>(out - eqn.out.begin());
+    // A region's Programs give its outputs in order; a branch that was not taken gives plain zeros.
+    eqn.params.visit_programs([&](const ProgramRef& inside) {
+      if (!inside || index >= inside->outputs().size()) return;
+      if (eqn.op == &loop_op() && inside != eqn.params.as<LoopParams>().body) return;
+      const Origin deeper = origin_of(*inside, inside->outputs()[index]);
+      if (!deeper.op.empty() && deeper.op != "literal" && deeper.op != "broadcast") origin = deeper;
+    });
+    return origin;
+  }
+  return {};
+}
 
 SavedResiduals saved_residuals_flat(const FlatFunction& f, const Arguments& arguments) {
   const TracedFunction traced = trace_flat(f, arguments.leaves, all_concrete(arguments.leaves));

@@ -36,13 +36,6 @@ double product_of(const std::vector<std::int64_t>& sizes) {
   return n;
 }
 
-std::int64_t bytes_of(const Type& type) {
-  if (!type.is_array() || !type.shape.known()) return 0;
-  std::int64_t n = static_cast<std::int64_t>(size_of(type.dtype));
-  for (const Dim& d : type.shape) n *= d.value();
-  return n;
-}
-
 // What the expressions of a kernel compute at one index; offsets of loads are not looked into.
 struct Counted {
   std::map<std::string_view, int> ops;
@@ -169,7 +162,6 @@ class Explanation {
   }
 
   void tell(const kernel::Product& p, int depth, double times) {
-    const auto as = [](double v) { return static_cast<std::int64_t>(v); };
     const double work = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
                         static_cast<double>(p.k);
     const std::string what = fmt::format("{}[{},{}] · [{},{}]{}", name(p.dtype), p.m, p.k, p.k, p.n,
@@ -179,7 +171,7 @@ class Explanation {
                             times > 1 ? fmt::format(", {} times", grouped(times)) : "", grouped(work * times),
                             at_line(p.where));
     operations += work * times;
-    moved += static_cast<double>(as(static_cast<double>(p.batch)) * (p.m * p.k + p.k * p.n + p.m * p.n)) *
+    moved += static_cast<double>(p.batch * (p.m * p.k + p.k * p.n + p.m * p.n)) *
              static_cast<double>(size_of(p.dtype)) * times;
   }
 
@@ -235,8 +227,8 @@ std::string kept_text(const Report& report) {
 
 std::string explain(const ProgramRef& program, const std::vector<bool>& donated, Report report) {
   double arguments = 0, results = 0;
-  for (const Type& t : program->input_types()) arguments += static_cast<double>(bytes_of(t));
-  for (const Type& t : program->output_types()) results += static_cast<double>(bytes_of(t));
+  for (const Type& t : program->input_types()) arguments += static_cast<double>(t.known_bytes());
+  for (const Type& t : program->output_types()) results += static_cast<double>(t.known_bytes());
   const std::string head = fmt::format("{} arguments, {}; {} results, {}\n", program->inputs().size(),
                                        bytes_text(arguments), program->outputs().size(), bytes_text(results));
   const ProgramRef flat = run_passes(compile_passes(), program);
@@ -250,7 +242,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   explanation.run();
   double in_place = 0;
   for (std::size_t i = 0; i < shared.size(); ++i)
-    if (shared[i]) in_place += static_cast<double>(bytes_of(flat->type(flat->outputs()[i])));
+    if (shared[i]) in_place += static_cast<double>(flat->type(flat->outputs()[i]).known_bytes());
   double registers = 0;
   for (const kernel::Slot& s : function.slots)
     if (s.place == kernel::Slot::Place::local)

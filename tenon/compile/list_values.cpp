@@ -12,18 +12,13 @@ std::int64_t checked(std::int64_t result) {
   return result;
 }
 
-std::int64_t element_bytes(const Type& element) {
-  if (element.is_list()) return sizeof(std::int64_t);
-  std::int64_t bytes = static_cast<std::int64_t>(size_of(element.dtype));
-  for (const std::int64_t size : element.shape.sizes()) bytes *= size;
-  return bytes;
-}
-
 }  // namespace
 
 std::int64_t list_handle(const ListValue& value) {
   const auto length = static_cast<std::int64_t>(value.items->size());
-  const std::int64_t list = checked(tenon_list_make(element_bytes(value.element), value.element.is_list(), length));
+  const bool nested = value.element.is_list();
+  const auto bytes = nested ? static_cast<std::int64_t>(sizeof(std::int64_t)) : value.element.known_bytes();
+  const std::int64_t list = checked(tenon_list_make(bytes, nested, length));
   for (std::int64_t i = 0; i < length; ++i) {
     const Value& item = (*value.items)[static_cast<std::size_t>(i)];
     if (const auto* inner = std::get_if<ListValue>(&item)) {

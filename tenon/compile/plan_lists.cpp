@@ -13,12 +13,7 @@ namespace {
 
 const Expr zero(std::int64_t(0));
 
-std::int64_t element_bytes(const Type& list) {
-  const Type element = held_type(*list.element);
-  return elements_of(element) * static_cast<std::int64_t>(size_of(element.dtype));
-}
-
-const Type& leaf(const Type& type) { return type.is_array() ? type : leaf(*type.element); }
+std::int64_t element_bytes(const Type& list) { return held_type(*list.element).known_bytes(); }
 
 }  // namespace
 
@@ -161,7 +156,9 @@ void BlockPlanner::list_op(const Eqn& eqn) {
          to);
   } else {
     call("tenon_list_sum",
-         {{handle(eqn.in[0]), {}}, {handle(eqn.in[1]), {}}, {Expr(static_cast<std::int64_t>(leaf(type).dtype)), {}}},
+         {{handle(eqn.in[0]), {}},
+          {handle(eqn.in[1]), {}},
+          {Expr(static_cast<std::int64_t>(leaf_type(type).dtype)), {}}},
          to);
   }
   places_[y] = to;

@@ -27,6 +27,13 @@ void Type::hash(Hasher& hasher) const {
   for (const Dim& d : shape) d.hash(hasher);
 }
 
+std::int64_t Type::known_bytes() const {
+  if (!is_array() || !shape.known()) return 0;
+  auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  for (const Dim& d : shape) bytes *= d.value();
+  return bytes;
+}
+
 Type Type::map_dims(const std::function<Dim(const Dim&)>& by) const {
   Type mapped = *this;
   if (element) mapped.element = std::make_shared<const Type>(element->map_dims(by));
