@@ -121,21 +121,35 @@ class NativeExecutable final : public Executable, public NativeForm {
     enter(addresses, &lists);
   }
 
+  // Lists are copied in and out.
   std::vector<Value> run(std::span<const Value> given) const override {
     check(given);
-    if (takes_lists_) return run_with_lists(given);
+    std::optional<ListPool> lists;
+    if (makes_lists_ || takes_lists_) lists.emplace();
     std::vector<Value> results;
     results.reserve(outputs.size());
     std::vector<Buffer> copies;
     copies.reserve(given.size());  // once: what is in it stays where it is
+    std::vector<std::int64_t> handles(takes_lists_ ? lists_.size() : 0);
     std::vector<void*> addresses;
-    addresses.reserve(given.size() + outputs.size());
+    addresses.reserve(lists_.size());
     for (const Value& value : given) {
+      const std::size_t i = addresses.size();
+      if (const auto* list = std::get_if<ListValue>(&value)) {
+        handles[i] = list_handle(*list);
+        addresses.push_back(&handles[i]);
+        continue;
+      }
       const auto* b = std::get_if<Buffer>(&value);
       if (!b->contiguous()) b = &copies.emplace_back(b->contiguous_copy());
       addresses.push_back(const_cast<std::byte*>(b->data()));
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (lists_[given.size() + i] != nullptr) {
+        addresses.push_back(&handles[given.size() + i]);
+        results.emplace_back(Buffer());  // until it is known
+        continue;
+      }
       Buffer out = Buffer::allocate(outputs[i].dtype, outputs[i].dims);
       if (i < shared.size() && shared[i]) {
         std::memcpy(out.data(), addresses[*shared[i]], out.bytes());
@@ -144,7 +158,9 @@ class NativeExecutable final : public Executable, public NativeForm {
       addresses.push_back(out.data());
       results.emplace_back(std::move(out));
     }
-    call(addresses.data());
+    enter(addresses.data(), lists ? &*lists : nullptr);
+    for (std::size_t i = 0; i < outputs.size() && takes_lists_; ++i)
+      if (const auto& element = lists_[given.size() + i]) results[i] = list_value(handles[given.size() + i], *element);
     return results;
   }
 
@@ -157,38 +173,6 @@ class NativeExecutable final : public Executable, public NativeForm {
     const std::int32_t status = code_->entry(addresses, arena.block(), context.flag());
     if (status != 0 || context.cancelled()) [[unlikely]]
       fail(status, lists);
-  }
-
-  // Lists are copied in and out.
-  std::vector<Value> run_with_lists(std::span<const Value> given) const {
-    const ListPool lists;
-    std::vector<Buffer> arrays;
-    std::vector<std::int64_t> handles(given.size() + outputs.size());
-    std::vector<void*> addresses;
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      const auto* list = std::get_if<ListValue>(&given[i]);
-      if (list != nullptr) handles[i] = list_handle(*list);
-      arrays.push_back(list == nullptr ? std::get<Buffer>(given[i]).contiguous_copy() : Buffer());
-      addresses.push_back(list == nullptr ? static_cast<void*>(arrays[i].data()) : &handles[i]);
-    }
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const bool list = lists_[given.size() + i] != nullptr;
-      Buffer out = list ? Buffer() : Buffer::allocate(outputs[i].dtype, outputs[i].dims);
-      if (i < shared.size() && shared[i]) {
-        std::memcpy(out.data(), addresses[*shared[i]], out.bytes());
-        addresses[*shared[i]] = out.data();
-      }
-      addresses.push_back(list ? static_cast<void*>(&handles[given.size() + i]) : out.data());
-      arrays.push_back(std::move(out));
-    }
-    enter(addresses.data(), &lists);
-    std::vector<Value> results;
-    for (std::size_t i = given.size(); i < addresses.size(); ++i)
-      if (lists_[i] != nullptr)
-        results.emplace_back(list_value(handles[i], *lists_[i]));
-      else
-        results.emplace_back(std::move(arrays[i]));
-    return results;
   }
 
   [[noreturn]] static void fail(std::int32_t status, const ListPool* lists) {
