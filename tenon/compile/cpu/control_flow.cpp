@@ -22,16 +22,25 @@ constexpr std::int64_t poll_steps = 1000;  // of a loop whose steps may take lon
 void FunctionEmitter::poll() {
   auto* flag = b_.CreateAlignedLoad(b_.getInt32Ty(), frame_.cancelled, llvm::Align(4));
   flag->setAtomic(llvm::AtomicOrdering::Monotonic);
-  auto* stop = llvm::BasicBlock::Create(b_.getContext(), "cancelled", function_);
-  auto* on = llvm::BasicBlock::Create(b_.getContext(), "on", function_);
-  b_.CreateCondBr(b_.CreateICmpEQ(flag, b_.getInt32(0)), on, stop,
-                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1 << 20, 1));
-  b_.SetInsertPoint(stop);
-  if (function_->getReturnType()->isVoidTy())
-    b_.CreateRetVoid();
-  else
-    b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(was_cancelled)));
-  b_.SetInsertPoint(on);
+  const auto stop = [&] {
+    if (function_->getReturnType()->isVoidTy())
+      b_.CreateRetVoid();
+    else
+      b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(was_cancelled)));
+  };
+  when(b_.CreateICmpNE(flag, b_.getInt32(0)), stop, true);
+}
+
+// The code of `body` runs where the condition holds, and may return from the function.
+void FunctionEmitter::when(Value* condition, Code body, bool seldom) {
+  auto* yes = llvm::BasicBlock::Create(b_.getContext(), "yes", function_);
+  auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+  auto* weights = seldom ? llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20) : nullptr;
+  b_.CreateCondBr(condition, yes, after, weights);
+  b_.SetInsertPoint(yes);
+  body();
+  if (b_.GetInsertBlock()->getTerminator() == nullptr) b_.CreateBr(after);
+  b_.SetInsertPoint(after);
 }
 
 // for (i = start; i < limit; i += step) body(i), in groups with a poll before each where all of it takes long.
@@ -153,7 +162,7 @@ void FunctionEmitter::emit(const kernel::Switch& s) {
 void FunctionEmitter::emit(const kernel::Blocks& blocks) {
   if (blocks.parallel) return fork(blocks);
   const bool outside = std::exchange(inside_rows_, true);
-  for (const SlotId slot : blocks.own) e_.place(slot, local(slot));
+  for (const SlotId slot : blocks.own) place(slot, local(slot));
   loop(blocks.count, 1, [&](Value* i) {
     e_.set(blocks.var, i);
     block(blocks.body);
@@ -203,19 +212,10 @@ Value* FunctionEmitter::capture(const std::set<SlotId>& locals, FunctionEmitter&
 }
 
 void FunctionEmitter::run_range(const kernel::Blocks& blocks) {
-  for (const SlotId slot : blocks.own) e_.place(slot, local(slot));
+  for (const SlotId slot : blocks.own) place(slot, local(slot));
   Value *begin = function_->getArg(1), *end = function_->getArg(2);
   Value* limit =
       b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, b_.getInt64(static_cast<std::uint64_t>(blocks.count)));
-  const auto when = [&](Value* condition, auto&& body) {
-    auto* yes = llvm::BasicBlock::Create(b_.getContext(), "yes", function_);
-    auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
-    b_.CreateCondBr(condition, yes, after);
-    b_.SetInsertPoint(yes);
-    body();
-    b_.CreateBr(after);
-    b_.SetInsertPoint(after);
-  };
   when(b_.CreateICmpSLT(begin, limit), [&] {
     loop_from(begin, limit, 1, [&](Value* i) {
       poll();

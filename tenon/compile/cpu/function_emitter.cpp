@@ -99,6 +99,12 @@ llvm::AllocaInst* FunctionEmitter::local(SlotId slot) {
   return place;
 }
 
+// Where a slot is from here on, here and in the functions that are called from here.
+void FunctionEmitter::place(SlotId slot, Value* address) {
+  frame_.locals.insert_or_assign(slot, address);
+  e_.place(slot, address);
+}
+
 void FunctionEmitter::emit(const kernel::Product& p) {
   const TenonGemm product{static_cast<std::int32_t>(p.dtype),
                           0,

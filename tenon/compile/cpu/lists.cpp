@@ -1,8 +1,6 @@
 // Lists: elements are found by arithmetic on the chunks; the runtime is called where a chunk begins.
 #include "tenon/runtime/lists.h"
 
-#include <llvm/IR/MDBuilder.h>
-
 #include <bit>
 #include <cstddef>
 
@@ -16,16 +14,9 @@ void FunctionEmitter::emit(const kernel::Element& e) {
   const auto first = static_cast<std::uint64_t>(first_chunk(e.bytes));
   Value* at = b_.CreateAdd(e_.scalar(e.index), b_.getInt64(first));
   // Where x and its neighbour share no bit, one of two chunks ends and the other begins.
-  const auto between_chunks = [&](std::int64_t neighbour, llvm::function_ref<void()> call) {
-    auto* border = llvm::BasicBlock::Create(b_.getContext(), "border", function_);
-    auto* on = llvm::BasicBlock::Create(b_.getContext(), "on", function_);
+  const auto between_chunks = [&](std::int64_t neighbour, Code call) {
     Value* shared = b_.CreateAnd(at, b_.CreateAdd(at, b_.getInt64(static_cast<std::uint64_t>(neighbour))));
-    b_.CreateCondBr(b_.CreateICmpEQ(shared, b_.getInt64(0)), border, on,
-                    llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
-    b_.SetInsertPoint(border);
-    call();
-    b_.CreateBr(on);
-    b_.SetInsertPoint(on);
+    when(b_.CreateICmpEQ(shared, b_.getInt64(0)), call, true);
   };
   if (e.access == Access::append) between_chunks(-1, [&] { checked_call("tenon_list_grow", {handle}); });
   if (e.consumed) {
@@ -45,8 +36,7 @@ void FunctionEmitter::emit(const kernel::Element& e) {
                       ? static_cast<Value*>(load(b_.getInt64Ty(), field(offsetof(TenonList, stride))))
                       : b_.getInt64(static_cast<std::uint64_t>(e.bytes));
   Value* address = b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateMul(at, stride));
-  frame_.locals.insert_or_assign(e.element, address);
-  e_.place(e.element, address);
+  place(e.element, address);
 }
 
 void FunctionEmitter::emit(const kernel::Call& c) {
@@ -65,14 +55,11 @@ Value* FunctionEmitter::checked_call(llvm::StringRef function, llvm::ArrayRef<Va
   auto callee = module_.getOrInsertFunction(function, llvm::FunctionType::get(b_.getInt64Ty(), types, false));
   llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
   Value* result = b_.CreateCall(callee, arguments);
-  auto* stop = llvm::BasicBlock::Create(b_.getContext(), "failed", function_);
-  auto* on = llvm::BasicBlock::Create(b_.getContext(), "on", function_);
-  b_.CreateCondBr(b_.CreateICmpSLT(result, b_.getInt64(0)), stop, on,
-                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1 << 20));
-  b_.SetInsertPoint(stop);
-  b_.CreateRet(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), frame_.failed),
-                           b_.CreateTrunc(b_.CreateNeg(result), b_.getInt32Ty())));
-  b_.SetInsertPoint(on);
+  const auto stop = [&] {
+    b_.CreateRet(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), frame_.failed),
+                             b_.CreateTrunc(b_.CreateNeg(result), b_.getInt32Ty())));
+  };
+  when(b_.CreateICmpSLT(result, b_.getInt64(0)), stop, true);
   return result;
 }
 

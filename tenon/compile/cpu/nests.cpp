@@ -136,14 +136,10 @@ void FunctionEmitter::store_scalars(const kernel::Nest& n) {
       e_.store(s.slot, s.offset, e_.scalar(s.value));
       continue;
     }
-    auto* yes = llvm::BasicBlock::Create(b_.getContext(), "store", function_);
-    auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
-    b_.CreateCondBr(e_.scalar(s.condition), yes, after);
-    b_.SetInsertPoint(yes);
-    e_.forget();
-    e_.store(s.slot, s.offset, e_.scalar(s.value));
-    b_.CreateBr(after);
-    b_.SetInsertPoint(after);
+    when(e_.scalar(s.condition), [&] {
+      e_.forget();
+      e_.store(s.slot, s.offset, e_.scalar(s.value));
+    });
     e_.forget();
   }
 }

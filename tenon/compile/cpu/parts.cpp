@@ -110,7 +110,7 @@ void FunctionEmitter::part(std::span<const kernel::Statement> statements, bool o
     for (const SlotId slot : own) used.erase(slot);
   }
   Value* words = capture(used, inside);
-  for (const SlotId slot : own) inside.e_.place(slot, inside.frame_.locals[slot] = inside.local(slot));
+  for (const SlotId slot : own) inside.place(slot, inside.local(slot));
   inside.parallel_ = parallel_;
   inside.in_order(statements);
   inside.end_streams();

@@ -47,6 +47,7 @@ class FunctionEmitter {
   void enter(Frame frame);
   llvm::GlobalVariable* constant(const kernel::Slot& s);
   llvm::AllocaInst* local(SlotId slot);
+  void place(SlotId slot, Value* address);
   void emit(const kernel::Product& p);
 
   // --- parts.cpp ---
@@ -105,6 +106,7 @@ class FunctionEmitter {
   void emit(const kernel::Switch& s);
   void emit(const kernel::Blocks& blocks);
   void poll();
+  void when(Value* condition, Code body, bool seldom = false);
   void loop(std::int64_t limit, std::int64_t step, Body body, std::int64_t start = 0);
   void in_groups(std::int64_t start, std::int64_t limit, std::int64_t width,
                  llvm::function_ref<void(Value* from, Value* to)> group);
