@@ -86,7 +86,18 @@ class BlockPlanner {
   void structure(const Eqn& eqn, LowerStructure::Kind kind);
 
   // --- plan_nests.cpp ---
-  struct SavedNest;
+  // A nest that is being built.
+  struct Building {
+    std::vector<std::uint32_t> vars = {};
+    std::vector<Expr> index = {};
+    Sizes sizes = {};
+    std::optional<Expr> flat = {};  // the one variable of all elements
+    bool identity_only = true;      // everything is read at the nest's own index
+    std::map<Var, Expr> values = {};
+    // By variable and index, which is kept alive: it is the key.
+    std::map<std::pair<Var, std::vector<const void*>>, std::pair<std::vector<Expr>, Expr>> memo = {};
+    std::map<std::pair<SlotId, const void*>, Expr> loads = {};
+  };
   struct Split {
     Var first;
   };
@@ -162,15 +173,7 @@ class BlockPlanner {
   std::set<Var> owned_;  // lists that this block has made and not given away
   std::size_t at_ = 0;
   Block block_;
-  // The nest that is being built.
-  std::vector<std::uint32_t> nest_vars_;
-  std::vector<Expr> nest_index_;
-  Sizes nest_sizes_;
-  std::optional<Expr> flat_;
-  bool identity_only_ = true;
-  std::map<Var, Expr> in_nest_;
-  std::map<std::pair<Var, std::vector<const void*>>, std::pair<std::vector<Expr>, Expr>> memo_;
-  std::map<std::pair<SlotId, const void*>, Expr> loads_;
+  Building nest_;
 };
 
 }  // namespace tenon

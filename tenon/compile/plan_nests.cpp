@@ -26,78 +26,45 @@ std::vector<const void*> key_of(std::span<const Expr> index) {
 
 // The element of a variable at an index: a load, or the expression of the eqn that makes it.
 Expr BlockPlanner::element(Var v, std::span<const Expr> index) {
-  if (pending_[v] && in_nest_.contains(v) && same(index, nest_index_)) return in_nest_.at(v);
+  if (pending_[v] && nest_.values.contains(v) && same(index, nest_.index)) return nest_.values.at(v);
   if (pending_[v]) flush_before(v);
   if (places_[v]) {
     const Place& place = *places_[v];
     const Type& type = program_.type(v);
-    if (type.rank() > 0 && !same(index, nest_index_)) identity_only_ = false;
+    if (type.rank() > 0 && !same(index, nest_.index)) nest_.identity_only = false;
     const Expr offset =
-        flat_ && same(index, nest_index_) && sizes(v) == nest_sizes_ ? *flat_ : kernel_offset(type, index);
+        nest_.flat && same(index, nest_.index) && sizes(v) == nest_.sizes ? *nest_.flat : kernel_offset(type, index);
     return load_of(place, type.dtype, offset);
   }
   const Eqn& eqn = *maker_[v];
   const auto key = std::pair(v, key_of(index));
-  if (const auto found = memo_.find(key); found != memo_.end()) return found->second.second;
+  if (const auto found = nest_.memo.find(key); found != nest_.memo.end()) return found->second.second;
   std::vector<Type> in, out;
   for (Var i : eqn.in) in.push_back(program_.type(i));
   for (Var o : eqn.out) out.push_back(program_.type(o));
   const auto& rule = std::get<LowerElement>(*eqn.op->lower).rule;
   const Expr value =
       rule({eqn.params, in, out, index, [&](std::size_t k, std::span<const Expr> i) { return element(eqn.in[k], i); }});
-  memo_.emplace(key, std::pair(std::vector<Expr>(index.begin(), index.end()),
-                               value));  // the index is kept alive: it is the key
+  nest_.memo.emplace(key, std::pair(std::vector<Expr>(index.begin(), index.end()), value));
   return value;
 }
 // Loads of one place are one node, so that a nest reads it once.
 Expr BlockPlanner::load_of(const Place& place, DType dtype, const Expr& offset) {
   const Expr at = place.offset + offset;
   const auto key = std::pair(place.slot, at.identity());
-  if (const auto found = loads_.find(key); found != loads_.end()) return found->second;
-  return loads_.emplace(key, kernel::load(place.slot, dtype, at)).first->second;
+  if (const auto found = nest_.loads.find(key); found != nest_.loads.end()) return found->second;
+  return nest_.loads.emplace(key, kernel::load(place.slot, dtype, at)).first->second;
 }
-
-struct BlockPlanner::SavedNest {
-  explicit SavedNest(BlockPlanner& p)
-      : planner(p),
-        in_nest(std::move(p.in_nest_)),
-        vars(p.nest_vars_),
-        index(std::move(p.nest_index_)),
-        sizes(p.nest_sizes_),
-        flat(p.flat_),
-        identity(p.identity_only_),
-        memo(std::move(p.memo_)),
-        loads(std::move(p.loads_)) {
-    p.nest_index_.clear();
-    p.memo_.clear();
-    p.loads_.clear();
-  }
-  ~SavedNest() {
-    planner.in_nest_ = std::move(in_nest);
-    planner.nest_vars_ = vars;
-    planner.nest_index_ = std::move(index);  // the same memory: spans of it are in use
-    planner.nest_sizes_ = sizes;
-    planner.flat_ = flat;
-    planner.identity_only_ = identity;
-    planner.memo_ = std::move(memo);
-    planner.loads_ = std::move(loads);
-  }
-  BlockPlanner& planner;
-  std::map<Var, Expr> in_nest;
-  std::vector<std::uint32_t> vars;
-  std::vector<Expr> index;
-  std::vector<std::int64_t> sizes;
-  std::optional<Expr> flat;
-  bool identity;
-  std::map<std::pair<Var, std::vector<const void*>>, std::pair<std::vector<Expr>, Expr>> memo;
-  std::map<std::pair<SlotId, const void*>, Expr> loads;
-};
 
 // A pending value is needed elsewhere than at this nest's own index: it is stored first.
 void BlockPlanner::flush_before(Var v) {
   if (building_.contains(v)) throw Split{v};
-  SavedNest saved(*this);
-  in_nest_.clear();
+  struct Waiting {
+    explicit Waiting(Building& nest) : now(nest), held(std::exchange(nest, {})) {}
+    ~Waiting() { now = std::move(held); }  // with the same memory: spans of its index are in use
+    Building &now, held;
+  };
+  const Waiting waiting(nest_);
   flush(v);
 }
 
@@ -124,7 +91,7 @@ void BlockPlanner::flush_together(const std::vector<Var>& group) {
     nest = build_nest(group, extent, false);
     // Everything is read at the nest's own index: one flat loop serves. Small arrays keep their rows: all that reads
     // and writes them agrees in pieces then, and they become registers.
-    if (identity_only_ && extent.size() > 1 && elements_of(program_.type(group[0])) > local_limit)
+    if (nest_.identity_only && extent.size() > 1 && elements_of(program_.type(group[0])) > local_limit)
       nest = build_nest(group, extent, true);
   } catch (const Split&) {
     for (Var o : group) building_.erase(o), pending_[o] = true;
@@ -143,38 +110,31 @@ kernel::Nest BlockPlanner::build_nest(const std::vector<Var>& group, const std::
                                       bool flat) {
   begin_nest(extent, flat);
   kernel::Nest nest{
-      nest_vars_, flat ? std::vector<std::int64_t>{elements_of(program_.type(group[0]))} : extent, {}, true};
+      nest_.vars, flat ? std::vector<std::int64_t>{elements_of(program_.type(group[0]))} : extent, {}, true};
   for (Var o : group) {
     if (!group_places_.contains(o)) group_places_.emplace(o, place_for(o));
     const Place& place = group_places_.at(o);
     pending_[o] = false;  // its own expression, not a load of it
-    const Expr value = element(o, nest_index_);
+    const Expr value = element(o, nest_.index);
     pending_[o] = true;
-    in_nest_.insert_or_assign(o, value);
+    nest_.values.insert_or_assign(o, value);
     nest.stores.push_back(
-        {place.slot, place.offset + (flat ? *flat_ : kernel_offset(program_.type(o), nest_index_)), value, {}});
+        {place.slot, place.offset + (flat ? *nest_.flat : kernel_offset(program_.type(o), nest_.index)), value, {}});
   }
   return nest;
 }
 
 void BlockPlanner::begin_nest(const std::vector<std::int64_t>& extent, bool flat) {
-  in_nest_.clear();
-  memo_.clear();
-  loads_.clear();
-  nest_index_.clear();
-  nest_vars_.clear();
-  flat_.reset();
-  nest_sizes_ = extent;
-  identity_only_ = true;
+  nest_ = {.sizes = extent};
   if (flat) {
-    nest_vars_.push_back(planner_.fresh_var());
-    flat_ = kernel::variable(nest_vars_[0]);
-    nest_index_ = from_row_major<Expr>(extent, *flat_);
+    nest_.vars.push_back(planner_.fresh_var());
+    nest_.flat = kernel::variable(nest_.vars[0]);
+    nest_.index = from_row_major<Expr>(extent, *nest_.flat);
     return;
   }
   for (std::size_t i = 0; i < extent.size(); ++i) {
-    nest_vars_.push_back(planner_.fresh_var());
-    nest_index_.push_back(kernel::variable(nest_vars_.back()));
+    nest_.vars.push_back(planner_.fresh_var());
+    nest_.index.push_back(kernel::variable(nest_.vars.back()));
   }
 }
 
@@ -186,22 +146,23 @@ void BlockPlanner::reduction(const Eqn& eqn) {
   begin_nest(extent, false);
   kernel::Reduce r{.combine = form.combine,
                    .initial = kernel::constant(in[0].dtype, form.initial.data()),
-                   .value = element(x, nest_index_)};
+                   .value = element(x, nest_.index)};
   if (is_half(in[0].dtype)) r.initial = kernel::convert(DType::f32, r.initial);
   const auto accumulated = [&](const Expr& x) { return is_half(x.dtype()) ? kernel::convert(DType::f32, x) : x; };
   r.value = accumulated(r.value);
   std::vector<Expr> outer;
   for (std::size_t i = 0; i < extent.size(); ++i) {
     const bool inner = std::ranges::binary_search(form.axes, static_cast<std::int64_t>(i));
-    (inner ? r.inner_vars : r.outer_vars).push_back(nest_vars_[i]);
+    (inner ? r.inner_vars : r.outer_vars).push_back(nest_.vars[i]);
     (inner ? r.inner_sizes : r.outer_sizes).push_back(extent[i]);
-    if (!inner) outer.push_back(nest_index_[i]);
+    if (!inner) outer.push_back(nest_.index[i]);
   }
-  const bool flat = identity_only_ && r.outer_vars.empty() && extent.size() > 1 && elements_of(in[0]) > local_limit;
+  const bool flat =
+      nest_.identity_only && r.outer_vars.empty() && extent.size() > 1 && elements_of(in[0]) > local_limit;
   if (flat) {
     begin_nest(extent, true);
-    r.value = accumulated(element(x, nest_index_));
-    r.inner_vars = nest_vars_;
+    r.value = accumulated(element(x, nest_.index));
+    r.inner_vars = nest_.vars;
     r.inner_sizes = {elements_of(in[0])};
   }
   const Place to = place_for(y);
@@ -216,9 +177,7 @@ void BlockPlanner::product(const Eqn& eqn) {
   const Place to = place_for(eqn.out[0]);
   const Type& type = program_.type(eqn.out[0]);
   const std::int64_t n = elements_of(type);
-  std::int64_t sum = 1;
-  for (std::int64_t s : form.sum_sizes) sum *= s;
-  const bool tiny = n <= local_limit && sum <= 16;
+  const bool tiny = n <= local_limit && kernel::product_of(form.sum_sizes) <= 16;
   const auto strided = form.strides(program_.type(eqn.in[0]).shape.sizes(), program_.type(eqn.in[1]).shape.sizes());
   if (!tiny && strided && type.dtype != DType::bool_) {
     const Place a = stored(eqn.in[0]), b = stored(eqn.in[1]);
@@ -244,26 +203,24 @@ void BlockPlanner::inline_product(const Eqn& eqn, const ProductForm& form, const
   // Products of f16 and bf16 are summed in f32.
   const bool half = is_half(type.dtype);
   const auto term = [&](std::span<const Expr> k) {
-    Expr a = element(eqn.in[0], form.index_a<Expr>(nest_index_, k)),
-         b = element(eqn.in[1], form.index_b<Expr>(nest_index_, k));
+    Expr a = element(eqn.in[0], form.index_a<Expr>(nest_.index, k)),
+         b = element(eqn.in[1], form.index_b<Expr>(nest_.index, k));
     if (half) a = kernel::convert(DType::f32, a), b = kernel::convert(DType::f32, b);
     return kernel::binary(logical ? kernel::Binary::and_ : kernel::Binary::mul, a, b);
   };
-  const Expr offset = to.offset + kernel_offset(type, nest_index_);
+  const Expr offset = to.offset + kernel_offset(type, nest_.index);
   places_[eqn.out[0]] = to;
-  std::int64_t total = 1;
-  for (std::int64_t s : form.sum_sizes) total *= s;
-  if (unrolled && total > 0) {
+  if (unrolled && kernel::product_of(form.sum_sizes) > 0) {
     Expr sum;
     for_each_index(form.sum_sizes, [&](std::span<const std::int64_t> index) {
       std::vector<Expr> k(index.begin(), index.end());
       const Expr next = term(k);
       sum = sum ? kernel::binary(logical ? kernel::Binary::or_ : kernel::Binary::add, sum, next) : next;
     });
-    block_.push_back(kernel::Nest{nest_vars_, extent, {{to.slot, offset, kernel::convert(type.dtype, sum), {}}}, true});
+    block_.push_back(kernel::Nest{nest_.vars, extent, {{to.slot, offset, kernel::convert(type.dtype, sum), {}}}, true});
     return;
   }
-  kernel::Reduce r{.outer_vars = nest_vars_,
+  kernel::Reduce r{.outer_vars = nest_.vars,
                    .outer_sizes = extent,
                    .inner_sizes = form.sum_sizes,
                    .combine = logical ? kernel::Combine::or_ : kernel::Combine::add,

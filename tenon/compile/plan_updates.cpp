@@ -66,11 +66,11 @@ void BlockPlanner::update(const Eqn& eqn) {
     const Expr start = kernel::convert(DType::i64, load_of(start_places[i], program_.type(eqn.in[i + 2]).dtype, zero));
     const Expr inside = kernel::binary(kernel::Binary::max,
                                        kernel::binary(kernel::Binary::min, start, Expr(whole[i] - extent[i])), zero);
-    index.push_back(whole[i] == extent[i] ? nest_index_[i] : inside + nest_index_[i]);
+    index.push_back(whole[i] == extent[i] ? nest_.index[i] : inside + nest_.index[i]);
   }
-  const Expr value = element(part, nest_index_);
+  const Expr value = element(part, nest_.index);
   block_.push_back(
-      kernel::Nest{nest_vars_, extent, {{to.slot, to.offset + row_major<Expr>(whole, index), value, {}}}, true});
+      kernel::Nest{nest_.vars, extent, {{to.slot, to.offset + row_major<Expr>(whole, index), value, {}}}, true});
   places_[eqn.out[0]] = to;
 }
 
@@ -82,11 +82,11 @@ void BlockPlanner::scatter(const Eqn& eqn) {
   const auto extent = sizes(eqn.in[2]);
   begin_nest(extent, false);
   const ScatterForm::Target target =
-      form.target(nest_index_, [&](std::span<const Expr> index) { return element(eqn.in[1], index); });
+      form.target(nest_.index, [&](std::span<const Expr> index) { return element(eqn.in[1], index); });
   const Expr offset = to.offset + row_major<Expr>(type.shape.sizes(), target.index);
-  Expr value = element(eqn.in[2], nest_index_);
+  Expr value = element(eqn.in[2], nest_.index);
   if (form.combine) value = kernel::binary(*form.combine, kernel::load(to.slot, type.dtype, offset), value);
-  block_.push_back(kernel::Nest{nest_vars_, extent, {{to.slot, offset, value, target.inside}}, false});
+  block_.push_back(kernel::Nest{nest_.vars, extent, {{to.slot, offset, value, target.inside}}, false});
   places_[eqn.out[0]] = to;
 }
 
