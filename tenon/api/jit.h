@@ -90,9 +90,10 @@ using EntryRef = std::shared_ptr<const JitEntry>;
 
 JitEntry::Donation donation_of(const std::vector<std::size_t>& donated, std::span<const std::size_t> leaves);
 
-template <class T>
-void collect_leaves(const T& tree, const Array** at) {
-  tree::visit(tree, [&](const Array& a, auto) { *at++ = &a; }, [](const auto&) {});
+// The addresses of a tree's leaves.
+template <class Tree, class Leaf>
+void collect_leaves(Tree&& tree, Leaf** at) {
+  tree::visit(tree, [&](Leaf& a, auto) { *at++ = &a; }, [](const auto&) {});
 }
 
 // The specialisations of one function. Found without a lock; never taken away while the table lives.
@@ -270,8 +271,7 @@ class Jitted {
   static ResultOf<Args...> call_in_frame(const Entry<Args...>& entry, const api_detail::CallFrame& frame,
                                          std::uint64_t given) {
     ResultOf<Args...> result = entry.result;
-    Array** at = frame.results(entry.leaves());
-    tree::visit(result, [&](Array& a, auto) { *at++ = &a; }, [](const auto&) {});
+    api_detail::collect_leaves(result, frame.results(entry.leaves()));
     entry.run(frame.words(), given);
     return result;
   }
@@ -299,8 +299,7 @@ class Jitted {
       if (!empty) api_detail::throw_other_structure();
       results = entry.result;
     }
-    Array** leaf = frame.results(entry.leaves());
-    tree::visit(results, [&](Array& a, auto) { *leaf++ = &a; }, [](const auto&) {});
+    api_detail::collect_leaves(results, frame.results(entry.leaves()));
     entry.run_into(frame.words(), [&] { return tree::paths(results); });
   }
 
