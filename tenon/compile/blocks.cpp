@@ -17,6 +17,7 @@ namespace {
 
 using kernel::Block;
 using kernel::Expr;
+using kernel::product_of;
 using kernel::RowAccess;
 using kernel::SlotId;
 using kernel::Statement;
@@ -24,12 +25,6 @@ using kernel::Statement;
 constexpr std::int64_t own_limit = 64 * 1024;  // bytes of one own slot: it lies on the stack
 constexpr std::int64_t parts_limit = 1 << 16;  // elements of all parts of a sum
 constexpr std::size_t longest_group = 64;      // statements
-
-std::int64_t product_of(const std::vector<std::int64_t>& sizes) {
-  std::int64_t n = 1;
-  for (const std::int64_t s : sizes) n *= s;
-  return n;
-}
 
 // How a group touches a slot: by rows of one stride, or otherwise.
 struct Use {

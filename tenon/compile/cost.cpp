@@ -60,12 +60,6 @@ double of_expr(const Expr& e, std::unordered_set<const void*>& seen) {
   return sum;
 }
 
-double product_of(const std::vector<std::int64_t>& sizes) {
-  double n = 1;
-  for (const std::int64_t s : sizes) n *= static_cast<double>(s);
-  return n;
-}
-
 double of_block(const kernel::Block& block) {
   double sum = 0;
   for (const kernel::Statement& s : block) sum += nanoseconds(s);
@@ -76,11 +70,12 @@ double cost(const kernel::Nest& n) {
   std::unordered_set<const void*> seen;
   double each = 0;
   for (const kernel::Store& s : n.stores) each += 0.1 + of_expr(s.value, seen);
-  return product_of(n.sizes) * each;
+  return kernel::product_of<double>(n.sizes) * each;
 }
 double cost(const kernel::Reduce& r) {
   std::unordered_set<const void*> seen;
-  return product_of(r.outer_sizes) * product_of(r.inner_sizes) * (0.03 + of_expr(r.value, seen));
+  return kernel::product_of<double>(r.outer_sizes) * kernel::product_of<double>(r.inner_sizes) *
+         (0.03 + of_expr(r.value, seen));
 }
 double cost(const kernel::Copy& c) { return 0.1 * static_cast<double>(c.elements); }
 double cost(const kernel::Product& p) {

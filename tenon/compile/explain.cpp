@@ -30,12 +30,6 @@ std::string grouped(double value) {
 std::string bytes_text(double bytes) { return grouped(bytes) + (bytes == 1 ? " byte" : " bytes"); }
 std::string at_line(const Source& where) { return where.known() ? " at " + where.text() : std::string(); }
 
-double product_of(const std::vector<std::int64_t>& sizes) {
-  double n = 1;
-  for (const std::int64_t s : sizes) n *= static_cast<double>(s);
-  return n;
-}
-
 // What the expressions of a kernel compute at one index; offsets of loads are not looked into.
 struct Counted {
   std::map<std::string_view, int> ops;
@@ -130,10 +124,10 @@ class Explanation {
     std::string types;
     for (const kernel::Store& s : n.stores) {
       c.add(s.value), c.add(s.condition);
-      written[s.slot] += product_of(n.sizes);
+      written[s.slot] += kernel::product_of<double>(n.sizes);
       types += fmt::format("{}{}{}", types.empty() ? "" : ", ", name(f_.slots[s.slot].dtype), extent(n.sizes));
     }
-    kernel(c, product_of(n.sizes), written, c.text() + " -> " + types, n.where, depth, times);
+    kernel(c, kernel::product_of<double>(n.sizes), written, c.text() + " -> " + types, n.where, depth, times);
   }
 
   void tell(const kernel::Reduce& r, int depth, double times) {
@@ -143,8 +137,8 @@ class Explanation {
     for (const kernel::Store& s : r.stores) c.add(s.value);
     const std::string inside = c.ops.empty() ? std::string() : " of " + c.text();
     c.count(names[static_cast<std::size_t>(r.combine)]);
-    const double n = product_of(r.outer_sizes) * product_of(r.inner_sizes);
-    std::map<SlotId, double> written{{r.slot, product_of(r.outer_sizes)}};
+    const double n = kernel::product_of<double>(r.outer_sizes) * kernel::product_of<double>(r.inner_sizes);
+    std::map<SlotId, double> written{{r.slot, kernel::product_of<double>(r.outer_sizes)}};
     for (const kernel::Store& s : r.stores) written[s.slot] += n;
     kernel(c, n, written,
            fmt::format("{} over {}{} -> {}{}", names[static_cast<std::size_t>(r.combine)], extent(r.inner_sizes),

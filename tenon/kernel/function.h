@@ -15,6 +15,14 @@ namespace tenon::kernel {
 
 using SlotId = std::uint32_t;
 
+// How many indices there are. As doubles where it is an estimate: it may be more than an integer holds.
+template <class Number = std::int64_t>
+Number product_of(const std::vector<std::int64_t>& sizes) {
+  Number n = 1;
+  for (const std::int64_t s : sizes) n *= static_cast<Number>(s);
+  return n;
+}
+
 // A piece of memory, read and written by offset in elements.
 struct Slot {
   enum class Place : std::uint8_t {

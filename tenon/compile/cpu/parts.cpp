@@ -13,22 +13,14 @@ constexpr std::int64_t long_block = 1024;  // estimated instructions of a block 
 constexpr std::int64_t part_size = 512;    // and of its parts
 
 // Instructions that a statement becomes, to a factor of three; loops of statements are blocks of their own.
-std::int64_t size_of_code(const std::vector<Expr>& values, const std::vector<std::int64_t>& sizes) {
+std::int64_t size_of_code(const std::vector<kernel::Store>& stores, const Expr& reduced = {}) {
   Work work;
-  for (const Expr& e : values)
-    if (e) add_work(e, work);
+  if (reduced) add_work(reduced, work);
+  for (const kernel::Store& s : stores)
+    for (const Expr& e : {s.offset, s.value, s.condition})
+      if (e) add_work(e, work);
   constexpr std::int64_t at_once = 4;  // vectors that a loop handles a step, and that short rows are written out to
-  return at_once * (1 + work.instructions) * (product_of(sizes) > 0 ? 1 : 0);
-}
-std::int64_t size_of_code(const kernel::Nest& n) {
-  std::vector<Expr> values;
-  for (const kernel::Store& s : n.stores) values.insert(values.end(), {s.offset, s.value, s.condition});
-  return size_of_code(values, n.sizes);
-}
-std::int64_t size_of_code(const kernel::Reduce& r) {
-  std::vector<Expr> values{r.value};
-  for (const kernel::Store& s : r.stores) values.insert(values.end(), {s.offset, s.value, s.condition});
-  return size_of_code(values, r.outer_sizes);
+  return at_once * (1 + work.instructions);
 }
 std::int64_t size_of_code(const kernel::Statement& s);
 std::int64_t size_of_code(const kernel::Blocks& b) {
@@ -40,8 +32,8 @@ std::int64_t size_of_code(const kernel::Blocks& b) {
 }
 std::int64_t size_of_code(const kernel::Statement& s) {
   constexpr std::int64_t call = 10;
-  if (const auto* nest = std::get_if<kernel::Nest>(&s.held())) return size_of_code(*nest);
-  if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) return size_of_code(*reduce);
+  if (const auto* nest = std::get_if<kernel::Nest>(&s.held())) return size_of_code(nest->stores);
+  if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) return size_of_code(reduce->stores, reduce->value);
   if (const auto* blocks = std::get_if<kernel::Blocks>(&s.held())) return size_of_code(*blocks);
   return call;
 }

@@ -14,15 +14,10 @@ namespace tenon::cpu {
 
 using kernel::Combine;
 using kernel::Expr;
+using kernel::product_of;
 using llvm::Value;
 
 inline constexpr std::int64_t unroll_limit = 64;  // elements of a nest that is written out
-
-inline std::int64_t product_of(const std::vector<std::int64_t>& sizes) {
-  std::int64_t n = 1;
-  for (std::int64_t s : sizes) n *= s;
-  return n;
-}
 
 class FunctionEmitter {
  public:
