@@ -69,6 +69,53 @@ TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries
   }
 }
 
+// Other axes in place of the first `from`.
+Array with_first_axes(const Array& x, std::size_t from, std::initializer_list<Dim> axes) {
+  std::vector<Dim> dims(axes);
+  for (std::size_t i = from; i < x.rank(); ++i) dims.push_back(x.shape()[i]);
+  return reshape(x, Shape(dims));
+}
+
+// `unroll` steps a turn: the body calls the step's Program for each. Steps that are left over come last.
+Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs,
+                    std::span<const Type> elements) {
+  const TracedFunction step = settle(op, loop, carries, elements);
+  const auto states = static_cast<std::ptrdiff_t>(carries.size());
+  const std::size_t ys = step.program->outputs().size() - carries.size();
+  const std::int64_t n = loop.length->value(), width = std::min(loop.unroll, n), turns = n / width, rest = n % width;
+  FlatLoop in_turns = loop, left = loop;
+  in_turns.unroll = left.unroll = 1;
+  in_turns.length = turns, left.length = rest;
+  left.body = [&](std::span<const Array> in) { return tenon::apply(step, in); };
+  in_turns.body = [&](std::span<const Array> in) {
+    Arrays state(in.begin(), in.begin() + states);
+    std::vector<Arrays> stacked(ys, Arrays(static_cast<std::size_t>(width)));
+    for (std::int64_t i = 0; i < width; ++i) {
+      const std::int64_t at = loop.reverse ? width - 1 - i : i;
+      for (const Array& x : in.subspan(carries.size())) state.push_back(squeeze(slice_in_dim(x, at, at + 1, 0), 0));
+      state = tenon::apply(step, state);
+      for (std::size_t y = 0; y < ys; ++y) stacked[y][static_cast<std::size_t>(at)] = state[carries.size() + y];
+      state.resize(carries.size());
+    }
+    for (const Arrays& y : stacked) state.push_back(stack(y));
+    return state;
+  };
+  const std::int64_t begin = loop.reverse ? rest : 0, end = begin + turns * width;
+  Arrays chunks, others;
+  for (const Array& x : xs) {
+    chunks.push_back(with_first_axes(slice_in_dim(x, begin, end, 0), 1, {turns, width}));
+    others.push_back(loop.reverse ? slice_in_dim(x, 0, begin, 0) : slice_in_dim(x, end, n, 0));
+  }
+  Arrays results = run_loop(op, in_turns, carries, chunks);
+  for (std::size_t i = carries.size(); i < results.size(); ++i)
+    results[i] = with_first_axes(results[i], 2, {turns * width});
+  if (rest == 0) return results;
+  Arrays last = run_loop(op, left, Arrays(results.begin(), results.begin() + states), others);
+  for (std::size_t i = carries.size(); i < results.size(); ++i)
+    last[i] = concatenate(loop.reverse ? Arrays{last[i], results[i]} : Arrays{results[i], last[i]}, 0);
+  return last;
+}
+
 }  // namespace
 
 TracedFunction trace_region(const FlatFunction& f, std::span<const Type> types) {
@@ -76,6 +123,8 @@ TracedFunction trace_region(const FlatFunction& f, std::span<const Type> types) 
 }
 
 Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs) {
+  if (loop.unroll < 1)
+    throw ShapeError(fmt::format("{}: `unroll` is {}.", op, loop.unroll), "A turn of the loop does at least one step.");
   std::vector<Type> elements;
   for (std::size_t i = 0; i < xs.size(); ++i) {
     const Type t = xs[i].type();
@@ -90,6 +139,8 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
                        "All arrays of xs have the same size along axis 0, which is also `length` if that is given.");
     elements.push_back(Type::array(t.dtype, t.shape.without_axis(0)));
   }
+  if (loop.unroll > 1 && loop.length && loop.length->known() && loop.length->value() > 1)
+    return run_unrolled(op, loop, std::move(carries), xs, elements);
   TracedFunction body = settle(op, loop, carries, elements);
   LoopParams params{
       .length = loop.length, .reverse = loop.reverse, .carries = static_cast<std::int64_t>(carries.size())};
@@ -148,6 +199,19 @@ ForiBounds fori_bounds(const Operand& lower, const Operand& upper) {
   if (lower->number() != nullptr && upper->number() != nullptr)
     bounds.count = std::max<std::int64_t>(bounds.upper.item<std::int64_t>() - bounds.lower.item<std::int64_t>(), 0);
   return bounds;
+}
+
+Array branch_number(const Operand& index, std::size_t branches) {
+  const Type t = index->type();
+  if (!t.is_array() || !is_integer(t.dtype))
+    throw DTypeError(fmt::format("switch_case: the index is {}, not an integer.", t.text()),
+                     "Convert it with convert(index, DType::i32); where() or cond() take a bool.");
+  if (t.rank() != 0)
+    throw ShapeError(fmt::format("switch_case: the index is {}, not one integer.", t.text()),
+                     "Use vmap() for an index of each element.");
+  const Array last(Scalar(static_cast<std::int64_t>(branches) - 1).convert(t.dtype));
+  const Array first(Scalar(0).convert(t.dtype));
+  return convert(clamp(index, first, last), DType::i32);
 }
 
 Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches, const Arrays& operands,

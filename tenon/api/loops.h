@@ -1,4 +1,5 @@
-// Loops and branches over trees: scan, map, while_loop, fori_loop, cond. All are one loop op or one cond op.
+// Loops and branches over trees: scan, map, while_loop, fori_loop, cond, switch_case. All are one loop op or one cond
+// op. associative_scan is made of slices.
 #pragma once
 
 #include "tenon/api/transforms.h"
@@ -19,15 +20,24 @@ struct FlatLoop {
   FlatFunction cond;  // (carries…) -> bool; may be empty
   std::optional<Dim> length;
   bool reverse = false;
+  std::int64_t unroll = 1;
   std::vector<std::string> carry_paths, xs_paths;
 };
 // Types of the carries are settled first: a weak number takes the dtype that the body gives it. Any other change of
 // dtype or shape is an error that names the leaf.
 Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs);
 
+// One integer as the number of one of `branches`: the nearest, where there is no such branch. Throws where it is not
+// one.
+Array branch_number(const Operand& index, std::size_t branches);
+
 // `check` is called when the branches have been traced.
 Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches, const Arrays& operands,
                 const std::function<void()>& check);
+
+// f: (elements…, elements…) -> (elements…), of as many arrays as there are.
+Arrays scan_associative(const FlatFunction& f, Arrays elements, std::int64_t axis, bool reverse,
+                        const std::vector<std::string>& paths);
 
 // The number of steps that xs or the option say. Throws ShapeError where neither does.
 Dim steps_of(std::string_view op, const std::optional<Dim>& length, const Arrays& xs);
@@ -44,6 +54,9 @@ ForiBounds fori_bounds(const Operand& lower, const Operand& upper);
 struct ScanOptions {
   std::optional<Dim> length;  // needed where xs has no array
   bool reverse = false;
+  // Steps that one turn of the loop does, written out one behind the other; what is left over is a loop of its own. The
+  // results are the same. Where the number of steps is symbolic, each turn is one step.
+  std::int64_t unroll = 1;
 };
 
 // f: (carry, x) -> std::pair(carry, y), for each x along axis 0 of the leaves of xs. Returns {final carry, ys stacked}.
@@ -61,6 +74,7 @@ auto scan(F f, const Carry& init, const Xs& xs, ScanOptions options = {},
   api_detail::FlatLoop loop;
   loop.length = api_detail::steps_of("scan", options.length, elements);
   loop.reverse = options.reverse;
+  loop.unroll = options.unroll;
   loop.carry_paths = tree::paths(init);
   loop.xs_paths = tree::paths(xs);
   loop.body = [&](std::span<const Array> in) {
@@ -155,6 +169,61 @@ auto cond(const Operand& predicate, T on_true, F on_false, const Args&... args) 
     tree::require_same("cond", "the results of the branches", **yes.result, **no.result);
   });
   return no.rebuild(results);
+}
+
+// branches[index](args…) for one integer; an index outside takes the nearest branch. Only the branch taken runs. Throws
+// ShapeError or DTypeError where the index is not one integer, TreeError where the branches' results differ as trees.
+//
+//   y = tn::switch_case(i, std::tuple([](Array x) { return sin(x); }, [](Array x) { return x * x; }), x);
+template <class First, class... More, class... Args>
+auto switch_case(const Operand& index, std::tuple<First, More...> branches, const Args&... args) {
+  const SourceScope place(index.where(), "switch_case");
+  return std::apply(
+      [&](First& first, More&... more) {
+        api_detail::Flattened<First, Args...> held(first, args...);
+        std::tuple<api_detail::Flattened<More, Args...>...> others(
+            api_detail::Flattened<More, Args...>(more, args...)...);
+        using Result = typename decltype(held)::Result;
+        static_assert((std::is_same_v<Result, api_detail::ResultOf<More, Args...>> && ...),
+                      "switch_case: the branches return different types of trees");
+        std::vector<FlatFunction> functions{held.function};
+        std::apply([&](const auto&... other) { (functions.push_back(other.function), ...); }, others);
+        const auto check = [&] {
+          const auto same = [&](const auto& other) {
+            tree::require_same("switch_case", "the results of the branches", **held.result, **other.result);
+          };
+          std::apply([&](const auto&... other) { (same(other), ...); }, others);
+        };
+        const Array number = api_detail::branch_number(index, functions.size());
+        return held.rebuild(api_detail::run_cond("switch_case", number, functions, held.arguments, check));
+      },
+      branches);
+}
+
+struct AssociativeScanOptions {
+  bool reverse = false;
+  std::int64_t axis = 0;
+};
+
+// All prefixes x[0], f(x[0], x[1]), f(f(x[0], x[1]), x[2]), … along an axis of the leaves of xs, for an associative f
+// of two trees like xs, which is applied to many elements at once (element by element along that axis). In parallel:
+// about 2·log2(n) calls of f, on 2·n elements in all. `reverse`: all suffixes, f(x[n-1], x[n-2]) and on. The order of
+// operations differs from a loop's, and so do roundings. Throws ShapeError where the axis is missing or symbolic, where
+// its sizes differ, or where f changes a shape.
+//
+//   auto sums = tn::associative_scan([](Array a, Array b) { return a + b; }, x);
+template <class F, class Xs>
+Xs associative_scan(F f, const Xs& xs, AssociativeScanOptions options = {},
+                    const Source& where = std::source_location::current()) {
+  const SourceScope place(where, "associative_scan");
+  const std::size_t leaves = tree::leaves(xs).size();
+  const FlatFunction flat = [&](std::span<const Array> in) {
+    const Xs result = f(tree::with_leaves(xs, in.first(leaves)), tree::with_leaves(xs, in.subspan(leaves)));
+    tree::require_same("associative_scan", "xs and what the function returns", xs, result);
+    return tree::leaves(result);
+  };
+  return tree::with_leaves(
+      xs, api_detail::scan_associative(flat, tree::leaves(xs), options.axis, options.reverse, tree::paths(xs)));
 }
 
 }  // namespace tenon

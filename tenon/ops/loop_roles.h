@@ -10,7 +10,7 @@
 namespace tenon {
 
 BOOST_DESCRIBE_STRUCT(LoopParams, (),
-                      (body, cond, length, reverse, consts, carries, unroll, lanes, body_sizes, cond_sizes))
+                      (body, cond, length, reverse, consts, carries, lanes, body_sizes, cond_sizes))
 
 struct LoopRoles {
   std::size_t consts, carries, xs, ys;

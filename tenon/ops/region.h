@@ -22,7 +22,6 @@ struct LoopParams {
   bool reverse = false;
   std::int64_t consts = 0;
   std::int64_t carries = 0;
-  std::int64_t unroll = 1;
   bool lanes = false;  // body gives one more output, bool[B…]: the lanes whose ys of this step count (ys are lists)
   std::vector<Dim> body_sizes;  // one a size parameter of body, cond
   std::vector<Dim> cond_sizes;
