@@ -61,7 +61,7 @@ Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::s
   for (const Dim& d : sizes) known.push_back(d.value());
   Arrays results;
   for (Value& value : executor().run(program, known, values))
-    results.push_back(std::visit([](auto&& held) { return Array(std::move(held)); }, std::move(value)));
+    results.push_back(std::visit([]<class T>(T&& held) { return Array(std::forward<T>(held)); }, std::move(value)));
   return results;
 }
 

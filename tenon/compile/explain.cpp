@@ -86,7 +86,7 @@ class Explanation {
  private:
   template <class... T>
   void line(int depth, fmt::format_string<T...> form, T&&... values) {
-    steps.append(static_cast<std::size_t>(2 * depth), ' ');
+    steps.append(2 * static_cast<std::size_t>(depth), ' ');
     steps += fmt::format(form, std::forward<T>(values)...);
     steps.push_back('\n');
   }

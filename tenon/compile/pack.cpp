@@ -213,7 +213,7 @@ class Packer {
     const bool late = std::ranges::any_of(united, [&](const Expr& e) { return late_.contains(e.identity()); });
     if (united.size() == 2 && !late_.contains(united[0].identity()) && late && commutes(first.node().binary))
       std::swap(united[0], united[1]);
-    const Expr result = with_operands(first, united);
+    Expr result = with_operands(first, united);
     if (late) late_.insert(result.identity()), kept_.push_back(result);
     return result;
   }

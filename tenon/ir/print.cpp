@@ -98,7 +98,7 @@ class Printer final : public ParamsWriter {
   }
 
  private:
-  void indent() { out_.append(static_cast<std::size_t>(2 * depth_), ' '); }
+  void indent() { out_.append(2 * static_cast<std::size_t>(depth_), ' '); }
 
   void eqn_text(const Program& program, const Eqn& eqn) {
     indent();

@@ -3,7 +3,9 @@
 namespace tenon::kernel {
 
 void Affine::add(std::uint32_t var, std::int64_t coefficient) {
-  if ((terms[var] += coefficient) == 0) terms.erase(var);
+  const auto term = terms.emplace(var, 0).first;
+  term->second += coefficient;
+  if (term->second == 0) terms.erase(term);
 }
 
 namespace {

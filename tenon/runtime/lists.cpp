@@ -43,7 +43,7 @@ namespace {
 
 thread_local ListPool* pool_of_thread = nullptr;
 
-PooledList* of(std::int64_t handle) { return reinterpret_cast<PooledList*>(handle); }
+PooledList* of(std::int64_t handle) { return std::bit_cast<PooledList*>(handle); }
 std::int64_t handle_of(const PooledList* list) { return reinterpret_cast<std::int64_t>(list); }
 std::int64_t length_of(std::int64_t handle) { return handle == 0 ? 0 : of(handle)->length; }
 
@@ -59,7 +59,7 @@ void grow(PooledList& list) {
   }
   // Addresses count from where element -first would be: as integers, since that lies outside of the chunk.
   const auto block = reinterpret_cast<std::uintptr_t>(allocate_block(list.chunk_bytes(k)));
-  list.chunks[k] = reinterpret_cast<std::byte*>(block - static_cast<std::uintptr_t>((list.first << k) * list.stride));
+  list.chunks[k] = std::bit_cast<std::byte*>(block - static_cast<std::uintptr_t>((list.first << k) * list.stride));
   ++list.filled;
 }
 
@@ -77,13 +77,14 @@ void set_lengths(PooledList& list, const std::int64_t* lengths, std::size_t lane
 void free_last_chunk(PooledList& list) noexcept {
   const std::size_t k = --list.filled;
   const auto shifted = reinterpret_cast<std::uintptr_t>(list.chunks[k]);
-  free_block(reinterpret_cast<void*>(shifted + static_cast<std::uintptr_t>((list.first << k) * list.stride)),
+  free_block(std::bit_cast<void*>(shifted + static_cast<std::uintptr_t>((list.first << k) * list.stride)),
              list.chunk_bytes(k));
 }
 
 void free_memory(PooledList& list) noexcept {
   while (list.filled > 0) free_last_chunk(list);
-  if (list.chunks != list.own.data()) free_block(list.chunks, PooledList::most_chunks * sizeof(std::byte*));
+  if (list.chunks != list.own.data())
+    free_block(static_cast<void*>(list.chunks), PooledList::most_chunks * sizeof(std::byte*));
   if (list.lengths != nullptr) free_block(list.lengths, list.lanes * sizeof(std::int64_t));
   list.~PooledList();
   free_block(&list, sizeof list);
