@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <ostream>
@@ -15,19 +17,67 @@
 namespace tenon {
 namespace {
 
-// Six digits, as NumPy shows by default; nan and inf by their names.
+// The shortest text that reads back as the same number, "1.5e+00". Of 16 bits: by trying.
+template <class T>
+std::string shortest(T value) {
+  std::array<char, 64> text;
+  if constexpr (std::is_floating_point_v<T>) {
+    const char* end = std::to_chars(text.data(), text.end(), value, std::chars_format::scientific).ptr;
+    return {static_cast<const char*>(text.data()), end};
+  } else {
+    const auto wide = static_cast<float>(value);
+    for (int digits = 0;; ++digits) {
+      const char* end = std::to_chars(text.data(), text.end(), wide, std::chars_format::scientific, digits).ptr;
+      float back = 0;
+      std::from_chars(text.data(), end, back);
+      if (static_cast<float>(T(back)) == wide) return {static_cast<const char*>(text.data()), end};
+    }
+  }
+}
+
+// As NumPy shows a number by default: the shortest text that reads back, but at most eight digits behind the point;
+// with an exponent below 1e-4 and from 1e8 on.
+template <class T>
+std::string real_text(T value) {
+  constexpr std::size_t most = 8;
+  const auto wide = static_cast<std::conditional_t<std::is_floating_point_v<T>, T, float>>(value);
+  if (std::isnan(wide)) return "nan";
+  if (std::isinf(wide)) return wide < 0 ? "-inf" : "inf";
+  const std::string exact = shortest(value);
+  double decimal = 0;  // what the shortest text says, which may not be the same number in f64
+  std::from_chars(exact.data(), exact.data() + exact.size(), decimal);
+  const double size = std::abs(decimal);
+  const auto format =
+      size == 0 || (size >= 1e-4 && size < 1e8) ? std::chars_format::fixed : std::chars_format::scientific;
+  std::array<char, 64> text;
+  const auto written = [&](auto... digits) {
+    return std::string(text.data(), std::to_chars(text.data(), text.end(), decimal, format, digits...).ptr);
+  };
+  const auto point_and_end = [](const std::string& s) {
+    return std::pair(s.find('.'), std::min(s.find('e'), s.size()));
+  };
+  std::string result = written();
+  if (const auto [point, end] = point_and_end(result); point == std::string::npos || end - point - 1 <= most)
+    return result;
+  result = written(static_cast<int>(most));
+  const auto [point, end] = point_and_end(result);
+  std::size_t last = result.find_last_not_of('0', end - 1);
+  if (last > point) ++last;
+  return result.erase(last, end - last);
+}
+
 std::string element_text(const Buffer& b, std::int64_t offset) {
   return dispatch(b.dtype(), [&]<class T>(std::type_identity<T>) -> std::string {
     T value;
     std::memcpy(&value, b.data() + offset, sizeof value);
-    if constexpr (std::is_floating_point_v<T>)
-      return fmt::format("{:.6g}", value);
-    else if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-      return fmt::format("{:.4g}", static_cast<float>(value));
-    else if constexpr (requires { value.imag(); })
-      return fmt::format("{:.6g}{:+.6g}i", value.real(), value.imag());
-    else
+    if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
+      return real_text(value);
+    } else if constexpr (requires { value.imag(); }) {
+      const std::string imaginary = real_text(value.imag());
+      return real_text(value.real()) + (imaginary[0] == '-' ? "" : "+") + imaginary + "i";
+    } else {
       return Scalar(value).text();
+    }
   });
 }
 
@@ -116,9 +166,23 @@ bool allclose(const Array& a, const Array& b, double rtol, double atol) {
   return true;
 }
 
+namespace {
+
+// Of an array without elements to show. Printing is how one looks for errors, and throws none of its own.
+std::string symbolic_text(const Array& array) {
+  try {
+    return array.type().text();
+  } catch (const LeakError&) {
+    return "leaked array";
+  }
+}
+
+}  // namespace
+
 std::ostream& operator<<(std::ostream& out, const Array& array) {
   if (array.empty()) return out << "(no array)";
-  if (array.traced() != nullptr || array.list() != nullptr) return out << "<" << array.type().text() << ">";
+  if (array.donated() != nullptr) return out << "<donated array>";
+  if (array.traced() != nullptr || array.list() != nullptr) return out << "<" << symbolic_text(array) << ">";
   const Buffer b = std::get<Buffer>(array.value());
   std::string text;
   write(b, 0, 0, text);

@@ -82,7 +82,8 @@ Array from(const Range& values, const Source& where = std::source_location::curr
 template <Element T>
 class Elements {
  public:
-  explicit Elements(Buffer buffer) : buffer_(std::move(buffer)) {}
+  // `where` is the place of errors in later accesses.
+  explicit Elements(Buffer buffer, const Source& where) : buffer_(std::move(buffer)), where_(where) {}
   template <std::integral... Index>
   const T& operator()(Index... index) const {
     const std::array<std::int64_t, sizeof...(Index)> at{static_cast<std::int64_t>(index)...};
@@ -104,20 +105,22 @@ class Elements {
   [[noreturn]] void throw_rank(std::size_t given) const {
     throw ShapeError(
         "elements: " + std::to_string(given) + " indices for an array of rank " + std::to_string(buffer_.rank()) + ".",
-        "Give one index for each axis.");
+        "Give one index for each axis.", where_);
   }
   [[noreturn]] void throw_outside(std::int64_t index, std::size_t axis) const {
     throw ShapeError("elements: " + std::to_string(index) + " lies outside of axis " + std::to_string(axis) +
                          " of size " + std::to_string(buffer_.dims()[axis]) + ".",
-                     "Negative indices count from the end.");
+                     "Negative indices count from the end.", where_);
   }
   Buffer buffer_;
+  Source where_;
 };
 template <Element T>
 Elements<T> elements(const Array& x, const Source& where = std::source_location::current()) {
+  const SourceScope place(where, "elements");
   Buffer held = x.buffer() != nullptr ? *x.buffer() : x.to_buffer(where);
   static_cast<void>(held.as<T>());  // the dtype must be T's
-  return Elements<T>(std::move(held));
+  return Elements<T>(std::move(held), where);
 }
 
 // Shares memory with other libraries through DLPack. Exported: the caller owns the structure, and calls its deleter.
@@ -131,7 +134,9 @@ bool array_equal(const Array& a, const Array& b);
 // |a - b| <= atol + rtol·|b| everywhere, with equal shapes; NaN is close to nothing.
 bool allclose(const Array& a, const Array& b, double rtol = 1e-5, double atol = 1e-8);
 
-// As NumPy prints, then the type: "[[1, 2], [3, 4]] f32[2,2]"; long axes are cut in the middle.
+// Elements as NumPy prints them, then the type: "[[1, 0.33333333], [3, 4]] f64[2,2]"; long axes are cut in the middle.
+// Never throws: of a traced array the type is shown, "<f32[3]>"; "<leaked array>" and "<donated array>" say why there
+// is nothing to show.
 std::ostream& operator<<(std::ostream& out, const Array& array);
 
 }  // namespace tenon

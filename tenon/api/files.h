@@ -1,6 +1,7 @@
 // Trees in NumPy's files: save("x.npz", params), load<Params>("x.npz"); one array also as .npy.
 #pragma once
 
+#include <charconv>
 #include <string>
 #include <string_view>
 
@@ -22,11 +23,17 @@ class LoadedLeaves {
 
   // What the file has below a place: how many elements of a vector, which keys of a map, whether anything.
   std::size_t elements(const std::string& path) const;
-  std::vector<std::string> keys(const std::string& path) const;
+  struct Key {
+    std::string text, array;  // as written, with the quotes; the array in whose name it stands
+  };
+  std::vector<Key> keys(const std::string& path) const;
   bool any(const std::string& path) const;
+  [[noreturn]] void throw_no_key(const Key& key, std::string_view wanted) const;
 
  private:
   void read(bool one);
+  const Array* find(const std::string& path, std::string& name) const;
+  std::string names() const;
 
   std::string file_;
   std::vector<std::pair<std::string, Array>> arrays_;
@@ -49,11 +56,21 @@ struct Grow {
         if (!c && loaded.any(path)) c.emplace();
     } else if constexpr (d::is_map<Container>) {
       using Key = typename Container::key_type;
-      for (const std::string& key : loaded.keys(path)) {
-        if constexpr (std::is_integral_v<Key>)
-          c[static_cast<Key>(std::stoll(key))];
-        else if constexpr (std::is_same_v<Key, std::string>)
-          c[key];
+      if constexpr (std::is_same_v<Key, std::string>) {
+        for (const auto& key : loaded.keys(path)) {
+          if (key.text.size() < 2 || key.text[0] != '"') loaded.throw_no_key(key, "text in quotes");
+          c[key.text.substr(1, key.text.size() - 2)];
+        }
+      } else if constexpr (std::is_integral_v<Key>) {
+        using Whole = std::conditional_t<std::is_signed_v<Key>, std::int64_t, std::uint64_t>;
+        for (const auto& key : loaded.keys(path)) {
+          Whole value = 0;
+          const char* end = key.text.data() + key.text.size();
+          const auto read = std::from_chars(key.text.data(), end, value);
+          if (read.ec != std::errc() || read.ptr != end || static_cast<Whole>(static_cast<Key>(value)) != value)
+            loaded.throw_no_key(key, "a whole number that fits their type");
+          c[static_cast<Key>(value)];
+        }
       }
     }
   }
@@ -70,7 +87,9 @@ void save(std::string_view file, const T& tree, const Source& where = std::sourc
 }
 
 // The tree that was saved. Static fields are those of T(); vectors, maps and optionals get the elements that the file
-// has, variants keep the alternative of T(). Throws TreeError, which names the leaf, where the file has more or less
+// has, variants keep the alternative of T(). What numpy.savez wrote is a tree, too: arrays with names load into a
+// std::map<std::string, Array> or a struct whose fields are described, those without, arr_0, arr_1 and so on, into a
+// vector, an array, a tuple or a struct. Throws TreeError, which names the leaf, where the file has more or less
 // than the tree; ParseError where it is damaged; RuntimeError where it cannot be read.
 template <class T>
 T load(std::string_view file, const Source& where = std::source_location::current()) {

@@ -96,6 +96,19 @@ Value Array::value(const Source& where) const {
   throw_no_value();
 }
 
+void Array::throw_no_span() const {
+  if (empty() || donated()) throw_no_value();
+  if (traced())
+    throw ConcretizationError(
+        fmt::format("span: {} has no elements in memory while tracing; it is {}.", type().text(), maker_text(*this)),
+        "Take the span of a result, outside of the traced function.");
+  if (number())
+    throw RuntimeError("span: a number is no array in memory.", "Use item(), or to_buffer() for an array of it.");
+  throw RuntimeError(
+      fmt::format("span: {} is not contiguous, so that its elements do not stand side by side.", type().text()),
+      "Use to_buffer() for a contiguous copy, or elements<T>() for access by index.");
+}
+
 Buffer Array::to_buffer(const Source& where) const {
   const SourceScope place(where, "to_buffer");
   const Value held = value(where);

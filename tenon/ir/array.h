@@ -107,6 +107,7 @@ class Array {
 
  private:
   [[noreturn]] void throw_no_value() const;
+  [[noreturn]] void throw_no_span() const;
   std::variant<std::monostate, Scalar, Traced, Buffer, std::shared_ptr<const ListValue>, Donated> form_;
   bool weak_ = false;
 };
@@ -134,6 +135,9 @@ class Operand {
 };
 
 // --- definitions of templates ---
+// What the elements of nested braces are gathered in: std::vector<bool> has no memory of bools.
+template <Number T>
+using Gathered = std::vector<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>>;
 Array array_from_rows(DType dtype, std::vector<std::int64_t> dims, const void* data);
 [[noreturn]] void throw_ragged(std::size_t expected, std::size_t length, const Source& where);
 
@@ -143,7 +147,7 @@ Array::Array(std::initializer_list<T> row, const Source&)
 
 template <Number T>
 Array::Array(std::initializer_list<std::initializer_list<T>> rows, const Source& where) {
-  std::vector<T> all;
+  Gathered<T> all;
   const std::size_t width = rows.size() == 0 ? 0 : rows.begin()->size();
   for (const auto& row : rows) {
     if (row.size() != width) throw_ragged(width, row.size(), where);
@@ -155,7 +159,7 @@ Array::Array(std::initializer_list<std::initializer_list<T>> rows, const Source&
 
 template <Number T>
 Array::Array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> planes, const Source& where) {
-  std::vector<T> all;
+  Gathered<T> all;
   const std::size_t height = planes.size() == 0 ? 0 : planes.begin()->size();
   const std::size_t width = height == 0 ? 0 : planes.begin()->begin()->size();
   for (const auto& rows : planes) {
@@ -175,10 +179,7 @@ template <Element T>
 std::span<const T> Array::span(const Source& where) const {
   const SourceScope place(where, "span");
   const Buffer* held = buffer();
-  if (held == nullptr || !held->contiguous())
-    throw RuntimeError(
-        "span: the elements of an array can be viewed in place only where it is concrete and contiguous.",
-        "Use to_buffer() for a contiguous copy.", where);
+  if (held == nullptr || !held->contiguous()) throw_no_span();
   return {held->as<T>(), static_cast<std::size_t>(held->elements())};
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tenon/eigen.h"
+#include "tenon/runtime/npy.h"
 #include "tenon/tenon.h"
 #include "tests/error_message.h"
 
@@ -96,6 +97,37 @@ TEST(Elements, TypedAccess) {
   EXPECT_THAT(message_of([&] { e(3, 0); }), HasSubstr("3 lies outside of axis 0 of size 3"));
   EXPECT_THAT(message_of([&] { e(0); }), HasSubstr("1 indices for an array of rank 2"));
   EXPECT_THROW(tn::elements<float>(x), tn::DTypeError);
+  // Each names the line where the view was made.
+  EXPECT_THAT(message_of([&] { tn::elements<float>(x); }), HasSubstr("data.cpp:"));
+  EXPECT_THAT(message_of([&] { e(0, 2); }), HasSubstr("data.cpp:"));
+  EXPECT_THAT(message_of([&] { e(0); }), HasSubstr("data.cpp:"));
+}
+
+TEST(Span, WhereThereIsNone) {
+  EXPECT_THAT(message_of<tn::ConcretizationError>([] {
+                tn::jit([](Array x) {
+                  x.span<float>();
+                  return x;
+                })(tn::ones({2}));
+              }),
+              testing::AllOf(HasSubstr("span: f32[2] has no elements in memory while tracing; it is an argument"),
+                             HasSubstr("data.cpp:")));
+  EXPECT_THAT(message_of<tn::RuntimeError>([] { Array(2.f).span<float>(); }), HasSubstr("a number is no array"));
+  const Array columns = tn::transpose(tn::reshape(tn::arange(6), {2, 3}));
+  EXPECT_EQ(columns.to_buffer().contiguous(), true);
+  std::vector<float> memory(8);
+  EXPECT_THAT(message_of<tn::RuntimeError>([&] { tn::borrow(memory.data(), {4}, {.strides = {8}}).span<float>(); }),
+              HasSubstr("span: f32[4] is not contiguous"));
+  EXPECT_THAT(message_of<tn::TreeError>([] { Array().span<float>(); }), HasSubstr("holds nothing"));
+}
+
+TEST(Literals, OfEveryKindOfNumber) {
+  EXPECT_EQ(shown(Array{true, false}), "[true, false] bool[2]");
+  const Array masks = {{true, false, true}, {false, false, true}};
+  EXPECT_EQ(shown(masks), "[[true, false, true], [false, false, true]] bool[2,3]");
+  const Array planes = {{{true, false}}, {{false, true}}};
+  EXPECT_EQ(shown(planes), "[[[true, false]], [[false, true]]] bool[2,1,2]");
+  EXPECT_THROW((Array{{true, false}, {true}}), tn::ShapeError);
 }
 
 TEST(Print, EveryDType) {
@@ -108,7 +140,7 @@ TEST(Print, EveryDType) {
     EXPECT_EQ(shown(tn::convert(x, dtype)), wanted + " " + std::string(tn::name(dtype)) + "[3]");
   }
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
-  EXPECT_EQ(shown(Array{inf, -inf, nan, -0.0, 1e-300, 3.14159265}), "[inf, -inf, nan, -0, 1e-300, 3.14159] f64[6]");
+  EXPECT_EQ(shown(Array{inf, -inf, nan, -0.0, 1e-300, 3.14159265}), "[inf, -inf, nan, -0, 1e-300, 3.14159265] f64[6]");
   EXPECT_EQ(shown(tn::convert(Array{inf, nan}, tn::DType::bf16)), "[inf, nan] bf16[2]");
   EXPECT_EQ(shown(Array(7)), "7 i32[]");
   EXPECT_EQ(shown(tn::zeros({0})), "[] f32[0]");
@@ -120,6 +152,36 @@ TEST(Print, EveryDType) {
   EXPECT_THAT(huge, HasSubstr("[[1, 1, 1, …, 1, 1, 1], [1, 1, 1, …, 1, 1, 1], [1, 1, 1, …, 1, 1, 1], …, [1"));
   EXPECT_LT(huge.size(), 400U);
   EXPECT_EQ(shown(Array()), "(no array)");
+}
+
+// The digits that NumPy shows of each.
+TEST(Print, DigitsAsNumPy) {
+  EXPECT_EQ(shown(Array{0.1 + 0.2, 16777217.0, 1.0 / 3, 2.0 / 3, 1e-5, 0.0001, 123456.123456789}),
+            "[0.3, 16777217, 0.33333333, 0.66666667, 1e-05, 0.0001, 123456.12345679] f64[7]");
+  EXPECT_EQ(shown(Array{123456789.0, 99999999.0, -1.0 / 3e10, 1.7976931348623157e308, 5e-324}),
+            "[1.23456789e+08, 99999999, -3.33333333e-11, 1.79769313e+308, 5e-324] f64[5]");
+  EXPECT_EQ(shown(Array{0.1f, 1.f / 3, 16777216.f, 3.4028235e38f, 1e-45f, 0.7f + 0.1f}),
+            "[0.1, 0.33333334, 16777216, 3.4028235e+38, 1e-45, 0.8] f32[6]");
+  EXPECT_EQ(shown(tn::convert(Array{0.1, 65504.0, 1.0 / 3, 6e-8, -2.5}, tn::DType::f16)),
+            "[0.1, 65500, 0.3333, 6e-08, -2.5] f16[5]");
+  EXPECT_EQ(shown(tn::convert(Array{0.1, 1.0 / 3}, tn::DType::bf16)), "[0.1, 0.334] bf16[2]");
+  EXPECT_EQ(shown(Array(-std::nan(""))), "nan f64[]");
+  EXPECT_EQ(shown(Array{std::complex<double>(1.0 / 3, -0.1), std::complex<double>(0, -std::nan(""))}),
+            "[0.33333333-0.1i, 0+nani] c128[2]");
+}
+
+// Printing is how one looks for errors.
+TEST(Print, NeverThrows) {
+  Array kept;
+  tn::jit([&](Array x) {
+    kept = x + 1.f;
+    EXPECT_EQ(shown(kept), "<f32[2]>");
+    return x;
+  })(tn::ones({2}));
+  EXPECT_EQ(shown(kept), "<leaked array>");
+  Array given = tn::ones({4}) + 1.f;
+  tn::jit([](Array x) { return x * 2.f; }, {.donate = {0}})(given);
+  EXPECT_EQ(shown(given), "<donated array>");
 }
 
 TEST(Compare, ElementwiseAndWhole) {
@@ -236,10 +298,78 @@ TEST_F(Files, ErrorsNameTheLeaf) {
   std::ofstream(file("bad.npz")) << "this is no archive, though it is long enough to be looked at";
   EXPECT_THAT(message_of([&] { tn::load<Named>(file("bad.npz")); }),
               testing::AllOf(HasSubstr("ParseError: load"), HasSubstr("not an archive")));
+  std::ofstream(file("cut.npy")) << "\x93NUMPY";
+  EXPECT_THAT(message_of([&] { tn::load<Array>(file("cut.npy")); }),
+              HasSubstr("ParseError: load: " + file("cut.npy") + ": 4 bytes are missing"));
+  std::ofstream(file("none.npy")) << "this is none of NumPy's files";
+  EXPECT_THAT(message_of([&] { tn::load<Array>(file("none.npy")); }),
+              HasSubstr("ParseError: load: " + file("none.npy") + ": not an .npy file."));
   EXPECT_THAT(message_of([&] { tn::save(file("n.txt"), named); }), HasSubstr("is neither .npz nor .npy"));
   EXPECT_THAT(message_of([&] { tn::save(file("n.npy"), named); }), HasSubstr("a tree of 3 arrays does not go into"));
   EXPECT_THAT(message_of([&] { tn::save("/nowhere/at/all.npz", named); }), HasSubstr("RuntimeError: save"));
   EXPECT_THAT(message_of([&] { tn::save(file("n.npz"), Named{}); }), HasSubstr("the leaf weights holds no array"));
+}
+
+TEST_F(Files, KeysThatAreNone) {
+  const auto numbers = [&](const char* name) {
+    tn::write_npz(file("k.npz"), {{name, Array(1.f).to_buffer()}});
+    return message_of<tn::TreeError>([&] { tn::load<std::map<int, Array>>(file("k.npz")); });
+  };
+  for (const char* name : {"[\"a\"]", "[7abc]", "[99999999999999999999]", "[4294967303]", "[ 7]", "[]", "[7.5]", "a"})
+    EXPECT_THAT(numbers(name), testing::AllOf(HasSubstr(std::string("has an array ") + name +
+                                                        ", where the keys of a map are a whole "
+                                                        "number that fits their type"),
+                                              HasSubstr(std::string("It has ") + name), HasSubstr("data.cpp:")));
+  EXPECT_THAT(numbers("[\"b"), HasSubstr("has an array [\"b, which is no leaf of the tree"));
+  EXPECT_EQ(numbers("[-7]"), "no error");
+  EXPECT_EQ((tn::load<std::map<int, Array>>(file("k.npz")).begin()->first), -7);
+  EXPECT_THAT(message_of<tn::TreeError>([&] { tn::load<std::map<unsigned, Array>>(file("k.npz")); }),
+              HasSubstr("has an array [-7]"));
+  EXPECT_THAT(message_of<tn::TreeError>([&] { tn::load<std::map<std::string, Array>>(file("k.npz")); }),
+              HasSubstr("has an array [-7], where the keys of a map are text in quotes"));
+  std::map<bool, std::vector<Array>> choices{{false, {}}, {true, {Array(1.f), Array(2.f)}}};
+  tn::save(file("k.npz"), choices);
+  EXPECT_EQ(tn::load<decltype(choices)>(file("k.npz")).at(true).size(), 2U);
+}
+
+// Files that numpy.savez wrote: named.npz with weights=…, **{"layer.bias": …}; positional.npz with two arrays.
+TEST_F(Files, OfNumPy) {
+  const std::string folder = TENON_TESTS_DIR "/api/data/";
+  const auto named = tn::load<std::map<std::string, Array>>(folder + "named.npz");
+  ASSERT_EQ(named.size(), 2U);
+  EXPECT_EQ(shown(named.at("weights")), "[0, 1, 2] f32[3]");
+  EXPECT_EQ(shown(named.at("layer.bias")), "[[1.5, 2.5]] f64[1,2]");
+  tn::save(file("again.npz"), named);
+  EXPECT_EQ((tn::load<std::map<std::string, Array>>(file("again.npz")).size()), 2U);
+
+  const auto check = [](const Array& first, const Array& second) {
+    EXPECT_EQ(shown(first), "[0, 1] i32[2]");
+    EXPECT_EQ(shown(second), "2.5 f64[]");
+  };
+  const std::string positional = folder + "positional.npz";
+  const auto vector = tn::load<std::vector<Array>>(positional);
+  ASSERT_EQ(vector.size(), 2U);
+  check(vector[0], vector[1]);
+  const auto array = tn::load<std::array<Array, 2>>(positional);
+  check(array[0], array[1]);
+  const auto [x, y] = tn::load<std::tuple<Array, Array>>(positional);
+  check(x, y);
+  const auto pair = tn::load<std::pair<Array, Array>>(positional);
+  check(pair.first, pair.second);
+  const auto layer = tn::load<Layer>(positional);
+  check(layer.w, layer.b);
+  EXPECT_EQ((tn::load<std::map<std::string, Array>>(positional).count("arr_1")), 1U);
+
+  const auto refused = [](auto tree, const std::string& file) {
+    return message_of<tn::TreeError>([&] { tn::load<decltype(tree)>(file); });
+  };
+  EXPECT_THAT(refused(std::array<Array, 3>(), positional),
+              testing::AllOf(HasSubstr("has no array [2], a leaf of the tree"), HasSubstr("It has arr_0, arr_1.")));
+  EXPECT_THAT(refused(Array(), positional), HasSubstr("has an array arr_1, which is no leaf of the tree"));
+  EXPECT_THAT(refused(std::vector<Array>(), folder + "named.npz"),
+              testing::AllOf(HasSubstr("has an array weights, which is no leaf"),
+                             HasSubstr("It has weights, layer.bias."), HasSubstr("std::map<std::string, Array>")));
+  EXPECT_THAT(refused(std::map<int, Array>(), folder + "named.npz"), HasSubstr("has an array weights, where the keys"));
 }
 
 TEST_F(Files, TablesAsText) {
