@@ -27,6 +27,8 @@ struct Flattened {
   FlatFunction function;
   Arrays arguments;
 
+  static_assert((tree_detail::check_argument<Args>() && ...) && tree_detail::check_result<Result>());
+
   Flattened(F& f, const Args&... args) : arguments(tree::leaves(std::tie(args...))) {
     auto prototype = std::make_shared<std::tuple<Args...>>(args...);
     function = [prototype, &f, into = result](std::span<const Array> in) {

@@ -159,6 +159,7 @@ class Jitted {
   template <class... Args>
   ResultOf<std::remove_cvref_t<Args>...> operator()(Args&&... args) const {
     using Called = Entry<std::remove_cvref_t<Args>...>;
+    static_assert(tree_detail::check_result<ResultOf<std::remove_cvref_t<Args>...>>());
     const SourceScope place(where_);
     if (Scope::top() != nullptr) return call_in_trace(args...);
     const auto* recent = state_->entries.recent();

@@ -67,6 +67,7 @@ auto scan(F f, const Carry& init, const Xs& xs, ScanOptions options = {},
   static_assert(
       requires { std::declval<std::invoke_result_t<F&, const Carry&, const Xs&>>().second; },
       "scan: the function takes (carry, x) and returns std::pair(carry, y); y may be std::tuple<>()");
+  static_assert(tree_detail::check_argument<Carry>() && tree_detail::check_argument<Xs>());
   using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Carry&, const Xs&>>;
   using Y = std::remove_cvref_t<typename Result::second_type>;
   const Arrays carries = tree::leaves(init), elements = tree::leaves(xs);
@@ -107,6 +108,7 @@ auto map(F f, const Xs& xs, const Source& where = std::source_location::current(
 template <class Cond, class Body, class Carry>
 Carry while_loop(Cond cond, Body body, const Carry& init, const Source& where = std::source_location::current()) {
   const SourceScope place(where, "while_loop");
+  static_assert(tree_detail::check_argument<Carry>());
   api_detail::FlatLoop loop;
   loop.carry_paths = tree::paths(init);
   loop.cond = [&](std::span<const Array> in) { return Arrays{cond(tree::with_leaves(init, in))}; };
@@ -124,6 +126,7 @@ template <class Body, class Carry>
 Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Carry& init,
                 const Source& where = std::source_location::current()) {
   const SourceScope place(where, "fori_loop");
+  static_assert(tree_detail::check_argument<Carry>());
   const api_detail::ForiBounds bounds = api_detail::fori_bounds(lower, upper);
   const Array one(Scalar(1).convert(bounds.lower.dtype()));
   api_detail::FlatLoop loop;

@@ -33,14 +33,56 @@ inline constexpr bool brace_constructible = false;
 template <class T, std::size_t... I>
 inline constexpr bool brace_constructible<T, std::index_sequence<I...>> = requires { T{AnythingAt<I>()...}; };
 
-// The largest number of initialisers that the aggregate takes, one a field.
+// The largest number of initialisers that the aggregate takes: one a field, but one an element of a C array, whose
+// braces may be left out.
 template <class T, std::size_t N = 0>
-consteval std::size_t count_fields() {
+consteval std::size_t count_initialisers() {
   if constexpr (brace_constructible<T, std::make_index_sequence<N + 1>>)
-    return count_fields<T, N + 1>();
+    return count_initialisers<T, N + 1>();
   else
     return N;
 }
+
+// As above, where one field in the middle has its own braces with Inside.
+template <class T, class Before, class Inside, class After>
+inline constexpr bool nested_constructible = false;
+template <class T, std::size_t... B, std::size_t... I, std::size_t... A>
+inline constexpr bool
+    nested_constructible<T, std::index_sequence<B...>, std::index_sequence<I...>, std::index_sequence<A...>> =
+        requires { T{AnythingAt<B>()..., {AnythingAt<I>()...}, AnythingAt<A>()...}; };
+template <class T, std::size_t Before, std::size_t Inside, std::size_t After>
+inline constexpr bool nested = nested_constructible<T, std::make_index_sequence<Before>,
+                                                    std::make_index_sequence<Inside>, std::make_index_sequence<After>>;
+
+// How many of N initialisers belong to the field that the initialiser number At begins: the elements of a C array, else
+// one. Braces around so many, and only so many, leave no room for more behind them than they had.
+template <class T, std::size_t N, std::size_t At, std::size_t Elements = 2>
+consteval std::size_t initialisers_of_field() {
+  if constexpr (At + Elements > N || nested<T, At, 0, N - At - 1>)
+    return 1;
+  else if constexpr (nested<T, At, Elements, N - At - Elements> && !nested<T, At, Elements, N - At - Elements + 1>)
+    return Elements;
+  else
+    return initialisers_of_field<T, N, At, Elements + 1>();
+}
+
+template <class T, std::size_t N = count_initialisers<T>(), std::size_t At = 0>
+consteval std::size_t count_fields() {
+  if constexpr (At >= N)
+    return 0;
+  else
+    return 1 + count_fields<T, N, At + initialisers_of_field<T, N, At>()>();
+}
+
+// Converts to a base of T: what the first initialiser of an aggregate is, where it has bases.
+template <class T>
+struct BaseOf {
+  template <class B>
+    requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>)
+  operator B() const;
+};
+template <class T>
+concept WithBase = requires { T{BaseOf<T>()}; };
 
 template <class T>
 inline constexpr bool is_std_array = false;
@@ -76,6 +118,33 @@ concept Comparable = requires(const T& value, Hasher& hasher) {
   { value == value } -> std::convertible_to<bool>;
   { value.text() } -> std::convertible_to<std::string>;
 };
+template <class T>
+concept StaticValue = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> || Comparable<T>;
+
+// A tree is given other leaves in place: its fields can be written, unless they are static.
+template <class Tree, class Field>
+constexpr void check_field() {
+  static_assert(std::is_const_v<Tree> || !std::is_const_v<Field> || StaticValue<std::remove_const_t<Field>>,
+                "a const field of a tree cannot be given other arrays: take its const away, or leave it out of the "
+                "TENON_TREE that describes the tree");
+}
+
+// Arguments and results of functions that are transformed: copied into traces and out of them.
+template <class T>
+constexpr bool check_argument() {
+  static_assert(std::is_copy_constructible_v<T>,
+                "an argument is a tree that cannot be copied: hold its move-only fields by std::shared_ptr, and leave "
+                "those out of the TENON_TREE that describes it");
+  return true;
+}
+template <class T>
+constexpr bool check_result() {
+  static_assert(std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>,
+                "a function returns a tree that cannot be copied and assigned: make its const fields plain or static "
+                "constexpr, hold move-only ones by std::shared_ptr, and leave those out of the TENON_TREE that "
+                "describes it");
+  return true;
+}
 
 }  // namespace tree_detail
 
@@ -167,16 +236,21 @@ void visit(T& value, Leaf&& leaf, Fixed&& fixed, const Path& path = {}) {
   };
   const auto fields = [&](auto&& all, const char* names) {
     std::size_t i = 0;
-    std::apply([&](auto&... each) { (visit(each, leaf, fixed, field(path, names, i++)), ...); }, all);
+    std::apply(
+        [&](auto&... each) {
+          (d::check_field<T, std::remove_reference_t<decltype(each)>>(), ...);
+          (visit(each, leaf, fixed, field(path, names, i++)), ...);
+        },
+        all);
   };
   if constexpr (std::is_same_v<U, Array>) {
     leaf(value, path);
   } else if constexpr (std::is_same_v<U, std::vector<bool>>) {
     is_static(Held{Held::What::elements, value.size()});
     for (const bool item : value) is_static(item);
-  } else if constexpr (d::is_std_array<U> || d::is_vector<U>) {
+  } else if constexpr (d::is_std_array<U> || std::is_array_v<U> || d::is_vector<U>) {
     if constexpr (d::is_vector<U>) container(Held{Held::What::elements, value.size()});
-    for (std::size_t i = 0; i < value.size(); ++i) visit(value[i], leaf, fixed, step(path, "[", i, "]"));
+    for (std::size_t i = 0; i < std::size(value); ++i) visit(value[i], leaf, fixed, step(path, "[", i, "]"));
   } else if constexpr (d::is_map<U>) {
     container(Held{Held::What::elements, value.size()});
     std::size_t i = 0;
@@ -195,14 +269,16 @@ void visit(T& value, Leaf&& leaf, Fixed&& fixed, const Path& path = {}) {
     std::apply([&](auto&... items) { (visit(items, leaf, fixed, step(path, "<", i++, ">")), ...); }, value);
   } else if constexpr (Described<U>) {
     fields(Fields<U>::tie(value), Fields<U>::names());
-  } else if constexpr (std::is_arithmetic_v<U> || std::is_enum_v<U> || std::is_same_v<U, std::string> ||
-                       d::Comparable<U>) {
+  } else if constexpr (d::StaticValue<U>) {
     is_static(value);
   } else {
     static_assert(std::is_aggregate_v<U>,
                   "this field is neither an Array, a container or aggregate of trees, nor a static value that can be "
                   "compared (number, enumeration, string): describe its type with TENON_TREE, or leave it out");
-    if constexpr (std::is_aggregate_v<U>) fields(d::tie_fields<d::count_fields<U>()>(value), "");
+    static_assert(!d::WithBase<U>,
+                  "an aggregate with a base: list its fields and those of its base with TENON_TREE in it, or describe "
+                  "both with Boost.Describe and include tenon/describe.h");
+    if constexpr (std::is_aggregate_v<U> && !d::WithBase<U>) fields(d::tie_fields<d::count_fields<U>()>(value), "");
   }
 }
 

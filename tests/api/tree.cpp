@@ -85,6 +85,26 @@ TEST(Tree, EveryKindOfField) {
   EXPECT_EQ(g.constants[2], 3);
 }
 
+// A C array is one field, as a std::array is.
+struct Plain {
+  Array w[2];
+  bool flags[3] = {true, false, true};
+  Inner inner[1][2];
+  char name[8] = "plain";
+  Array bias;
+};
+TEST(Tree, ArraysOfTheLanguage) {
+  static_assert(tn::tree_detail::count_fields<Plain>() == 5);
+  Plain p{.w = {2.f, 3.f}, .bias = 4.f};
+  EXPECT_THAT(tn::tree::paths(p), ElementsAre(".0[0]", ".0[1]", ".2[0][0].0", ".2[0][1].0", ".4"));
+  const auto g = tn::grad([](const Plain& p) { return p.w[1] * p.bias * (p.flags[2] ? 2.f : 1.f); });
+  EXPECT_EQ(g(p).w[1].item<float>(), 8);
+  EXPECT_EQ(g(p).w[0].item<float>(), 0);
+  EXPECT_STREQ(tn::jit(g)(p).name, "plain");
+  p.flags[2] = false;
+  EXPECT_EQ(tn::jit(g)(p).bias.item<float>(), 3);
+}
+
 TEST(Tree, OfNothing) {
   EXPECT_TRUE(tn::tree::leaves(Empty()).empty());
   EXPECT_TRUE(tn::tree::leaves(std::tuple<>()).empty());

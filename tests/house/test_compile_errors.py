@@ -20,6 +20,30 @@ CASES = {
     "branches of different trees": (
         "auto x = tn::cond(Array(true), [](Array c) { return c; }, [](Array c) { return std::pair(c, c); }, Array(1.f));",
         "cond: the branches return different types of trees"),
+    "a base that is not described": (
+        "struct Base { Array w; }; struct Model : Base { Array b; };\nauto x = tn::tree::leaves(Model());",
+        "an aggregate with a base: list its fields and those of its base with TENON_TREE in it"),
+    "a base without fields": (
+        "struct Tag {}; struct Model : Tag { Array b; };\nauto x = tn::tree::leaves(Model());",
+        "an aggregate with a base: list its fields"),
+    "a const array": (
+        "struct Model { const Array w; };\nauto x = tn::grad([](const Model& m) { return m.w; })(Model());",
+        "a const field of a tree cannot be given other arrays: take its const away"),
+    "a const field of a result": (
+        "struct Model { Array w; const int n = 3; };\n"
+        "auto x = tn::jit([](const Model& m) { return Model{m.w, m.n}; })(Model());",
+        "a function returns a tree that cannot be copied and assigned: make its const fields plain or static"),
+    "a move-only field of an argument": (
+        "struct Model { Array w; std::unique_ptr<int> p; };\n"
+        "auto x = tn::grad([](const Model& m) { return m.w; })(Model());",
+        "an argument is a tree that cannot be copied: hold its move-only fields by std::shared_ptr"),
+    "a move-only field of a carry": (
+        "struct Model { Array w; std::unique_ptr<int> p; };\n"
+        "auto x = tn::scan([](const Model& m, Array x) { return std::pair(m.w, x); }, Model(), Array{1.f});",
+        "an argument is a tree that cannot be copied: hold its move-only fields by std::shared_ptr"),
+    "a move-only field of a result": (
+        "struct Model { Array w; std::unique_ptr<int> p; };\nauto x = tn::jit([](Array) { return Model(); })(Array(1.f));",
+        "a function returns a tree that cannot be copied and assigned"),
     "an index that is no whole number": ("auto x = Array{1.f}(0.5);", "deleted function"),
 }
 
