@@ -46,7 +46,8 @@ std::vector<NamedPass> make_passes() {
        [](const ProgramRef& p, Number lanes) {
          const Dim size = lanes ? Dim(*lanes) : Dim::variable(0);
          return vmap(p, Mask(p->inputs().size(), true), Mask(p->outputs().size(), true), size);
-       }},
+       },
+       true},
       {"dce", "without what nothing reads; equal eqns joined",
        [](const ProgramRef& p, Number) { return without_dead(p); }},
   };
@@ -80,6 +81,8 @@ ProgramRef apply_passes(ProgramRef program, const std::vector<std::string>& name
       for (const NamedPass& pass : passes()) known += (known.empty() ? "" : ", ") + pass.name;
       throw Error("Error", fmt::format("there is no pass '{}'.", name), "There are " + known + ".", Source());
     }
+    if (name.size() < text.size() && !found->numbered)
+      throw Error("Error", fmt::format("pass '{}': {} takes no number.", text, name), "Write " + name + ".", Source());
     program = found->run(program, number);
   }
   return program;

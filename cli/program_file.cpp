@@ -1,5 +1,7 @@
 #include "cli/program_file.h"
 
+#include <array>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -15,9 +17,17 @@ ProgramFile ProgramFile::read(const std::string& name) {
     file.text.assign(std::istreambuf_iterator<char>(std::cin), {});
     return file;
   }
+  std::error_code none;
+  if (std::filesystem::is_directory(name, none)) throw RuntimeError(name + " is a directory.", {}, Source());
   std::ifstream in(name, std::ios::binary);
-  if (in) file.text.assign(std::istreambuf_iterator<char>(in), {});
-  if (!in || in.bad()) throw RuntimeError(name + ": cannot be read.", {}, Source());
+  if (!in)
+    throw RuntimeError(
+        std::filesystem::exists(name, none) ? name + " cannot be read." : "there is no file " + name + ".", {},
+        Source());
+  std::array<char, 1 << 16> block;
+  while (in.read(block.data(), block.size()) || in.gcount() > 0)
+    file.text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  if (in.bad()) throw RuntimeError(name + " cannot be read.", {}, Source());
   return file;
 }
 

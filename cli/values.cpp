@@ -8,10 +8,27 @@
 #include <sstream>
 
 #include "tenon/api/data.h"
+#include "tenon/api/files.h"
 #include "tenon/runtime/npy.h"
 
 namespace tenon::cli {
 namespace {
+
+Scalar number(const std::string& word, const Type& type, std::size_t input) {
+  try {
+    return Scalar::parse(word, type.dtype);
+  } catch (const ParseError&) {
+    throw ParseError(fmt::format("input {} is {}: '{}' is no {}.", input, type.text(), word, name(type.dtype)),
+                     "Give numbers with blanks between them, or the name of a .npy file.", Source());
+  }
+}
+
+// A name is known by its ending or its folders; there may be no such file, which reading it tells.
+bool names_file(const std::string& given) {
+  std::error_code none;  // a list of numbers may be too long for a name
+  return given.ends_with(".npy") || given.ends_with(".npz") || given.find('/') != std::string::npos ||
+         std::filesystem::exists(given, none);
+}
 
 // Plain numbers stand for floats too: "1" is read as "1.0" would be.
 Buffer numbers(const std::string& text, const Type& type, std::size_t input) {
@@ -25,7 +42,7 @@ Buffer numbers(const std::string& text, const Type& type, std::size_t input) {
   std::int64_t count = 0;
   while (words >> word) {
     if (count < values.elements()) {
-      const Scalar value = Scalar::parse(word, type.dtype);
+      const Scalar value = number(word, type, input);
       std::memcpy(values.data() + static_cast<std::size_t>(count) * size_of(type.dtype), value.data(),
                   size_of(type.dtype));
     }
@@ -47,9 +64,7 @@ std::vector<Value> read_inputs(const Program& program, const std::vector<std::st
   std::vector<Value> inputs;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Type& type = program.type(program.inputs()[i]);
-    std::error_code none;  // a list of numbers may be too long for a name
-    inputs.push_back(std::filesystem::exists(given[i], none) ? read_npy(std::filesystem::path(given[i]))
-                                                             : numbers(given[i], type, i));
+    inputs.push_back(names_file(given[i]) ? load<Array>(given[i], Source()).to_buffer() : numbers(given[i], type, i));
   }
   return inputs;
 }

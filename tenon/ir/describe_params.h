@@ -254,7 +254,13 @@ inline const ParamsOps params_ops{
       });
       return value;
     },
-    .empty = false,
+    .names =
+        [] {
+          std::string names;
+          boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_any_access>>(
+              [&](auto d) { names += (names.empty() ? "" : ", ") + std::string(d.name); });
+          return names;
+        },
 };
 
 }  // namespace describe

@@ -29,7 +29,7 @@ struct ParamsOps {
   void (*visit_programs)(const void*, const std::function<void(const ProgramRef&)>&);
   void (*write)(const void*, class ParamsWriter&);
   std::shared_ptr<const void> (*read)(class ParamsReader&);
-  bool empty;  // no fields at all
+  std::string (*names)();  // of the fields: "axes, keep"
 };
 
 // Immutable and shared. Equality is by bits: a NaN equals itself, -0 differs from 0.

@@ -344,7 +344,11 @@ class Parser final : public ParamsReader {
     if (scan_.next() == '%') do
         eqn.in.push_back(use());
       while (scan_.accept(","));
-    if (scan_.next() == '{') eqn.params = params_text(*eqn.op);
+    if (scan_.next() == '{')
+      eqn.params = params_text(*eqn.op);
+    else if (eqn.op->params != nullptr)
+      scan_.fail_at(at,
+                    fmt::format("{} takes parameters behind its operands, in {{…}}: {}.", op, eqn.op->params->names()));
     if (scan_.accept("new")) eqn.new_sizes = declare_sizes();
     if (scan_.accept("strict")) eqn.numerics = Numerics::strict;
     if (scan_.accept("recompute")) {

@@ -51,6 +51,9 @@ INSTANTIATE_TEST_SUITE_P(
          "ParseError: bad.tn:2:32: expected the parameter 'permutation', found '}'.\n"
          "    %y: f32[3,2] = transpose %x {}\n                                 ^\n"
          "  Parameters stand in the order in which they are printed, none left out."},
+        {"ParametersLeftOut", "program @f(%x: f32[2,3]) {\n  %y: f32[3,2] = transpose %x\n  return %y\n}",
+         "ParseError: bad.tn:2:18: transpose takes parameters behind its operands, in {…}: permutation.\n"
+         "    %y: f32[3,2] = transpose %x\n                   ^"},
         {"NoParameters", "program @f(%x: f32[]) {\n  %y: f32[] = sin %x {axis=1}\n  return %y\n}",
          "ParseError: bad.tn:2:22: sin has no parameters.\n    %y: f32[] = sin %x {axis=1}\n                       ^"},
         {"Number", "program @f() {\n  %y: i8[] = literal {value=i8:300}\n  return %y\n}",
