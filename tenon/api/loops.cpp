@@ -60,8 +60,11 @@ TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries
           continue;
         }
       }
-      throw ShapeError(fmt::format("{}: {} enters a step as {} and leaves it as {}.", op, leaf_name(loop, i),
-                                   before.text(), after.text()),
+      const std::string what = fmt::format("{}: {} enters a step as {} and leaves it as {}.", op, leaf_name(loop, i),
+                                           before.text(), after.text());
+      if (before.is_array() && after.is_array() && before.shape == after.shape)
+        throw DTypeError(what, "A carry keeps its dtype from step to step: convert the initial value, or the new one.");
+      throw ShapeError(what,
                        "A carry keeps its dtype and shape from step to step: convert or broadcast the initial value, "
                        "or the new one.");
     }
@@ -151,9 +154,13 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
     const std::vector<Type> state = types_of(carries);
     TracedFunction cond = trace_region(loop.cond, state);
     const Type result = cond.program->type(cond.program->outputs()[0]);
-    if (result != Type::array(DType::bool_, {}))
+    if (!result.is_array() || result.rank() != 0)
       throw ShapeError(fmt::format("{}: the condition returns {}, not one bool.", op, result.text()),
-                       "Reduce it with any() or all().");
+                       result.dtype == DType::bool_ ? "Reduce it with any() or all()."
+                                                    : "Compare it, and reduce what comes out with any() or all().");
+    if (result.dtype != DType::bool_)
+      throw DTypeError(fmt::format("{}: the condition returns {}, not one bool.", op, result.text()),
+                       "Compare it: x > 0.f, n != 0.");
     params.body = captures_first(body, {}, types_of(cond.captures));
     params.cond = captures_first(cond, types_of(body.captures), {});
     params.cond_sizes = cond.sizes;

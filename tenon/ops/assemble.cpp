@@ -8,6 +8,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/index_map.h"
+#include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 
@@ -35,6 +36,20 @@ using kernel::Binary;
 using kernel::Expr;
 
 // --- concatenate ---
+// Throws ShapeError where two parts cannot stand behind one another, whatever their dtypes.
+void require_joinable(const Type& first, const Type& part, std::int64_t axis) {
+  if (!first.is_array() || !part.is_array() || part.rank() != first.rank())
+    throw ShapeError(fmt::format("concatenate: {} and {} differ in rank.", first.text(), part.text()),
+                     "Reshape one of them; stack() puts arrays of one shape along a new axis.");
+  for (std::size_t i = 0; i < first.rank(); ++i) {
+    const Dim &a = first.shape[i], &b = part.shape[i];
+    if (static_cast<std::int64_t>(i) != axis && a.known() && b.known() && a != b)
+      throw ShapeError(
+          fmt::format("concatenate: {} and {} along axis {} differ on axis {}.", first.text(), part.text(), axis, i),
+          "Only the axis along which arrays are put together may differ.");
+  }
+}
+
 Type concatenate_type(const Params& params, std::span<const Type> in, TypeContext& context) {
   const std::int64_t axis = params.as<ConcatenateParams>().axis;
   if (in.empty()) throw ShapeError("concatenate: there is nothing to put together.", "Give at least one array.");
@@ -44,9 +59,10 @@ Type concatenate_type(const Params& params, std::span<const Type> in, TypeContex
   Shape shape = in[0].shape;
   const auto at = static_cast<std::size_t>(axis);
   for (std::size_t k = 1; k < in.size(); ++k) {
-    if (!in[k].is_array() || in[k].dtype != in[0].dtype || in[k].rank() != in[0].rank())
-      throw ShapeError(fmt::format("concatenate: {} and {} differ in dtype or rank.", in[0].text(), in[k].text()),
-                       "Convert or reshape one of them; stack() puts arrays of one shape along a new axis.");
+    require_joinable(in[0], in[k], axis);
+    if (in[k].dtype != in[0].dtype)
+      throw DTypeError(fmt::format("concatenate: {} and {} differ in dtype.", in[0].text(), in[k].text()),
+                       "Convert one of them.");
     for (std::size_t i = 0; i < shape.rank(); ++i)
       if (i != at)
         context.require_equal(shape[i], in[k].shape[i],
@@ -268,43 +284,48 @@ const OpInfo pad_info{
     })};
 
 // --- iota ---
-const OpInfo iota_info{.name = "iota",
-                       .summary = "0, 1, 2, … along an axis",
-                       .params = &describe::params_ops<IotaParams>,
-                       .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext&) {
-                         const auto& p = params.as<IotaParams>();
-                         if (!in.empty() || p.axis < 0 || p.axis >= static_cast<std::int64_t>(p.shape.rank()))
-                           throw ShapeError(fmt::format("iota: {} has no axis {}.", p.shape.text(), p.axis));
-                         if (p.dtype == DType::bool_) throw DTypeError("iota: not defined for bool.");
-                         return std::vector{Type::array(p.dtype, p.shape)};
-                       }),
-                       .eval = EvalRule([](const Params& params, std::span<const Value>, const EvalContext& context) {
-                         const auto at = static_cast<std::size_t>(params.as<IotaParams>().axis);
-                         const auto sizes = context.out[0].shape.sizes();
-                         Buffer out = Buffer::allocate(context.out[0].dtype, sizes);
-                         const std::size_t size = size_of(out.dtype());
-                         std::size_t i = 0;
-                         for_each_index(sizes, [&](std::span<const std::int64_t> index) {
-                           const Scalar value = Scalar(index[at]).convert(out.dtype());
-                           std::memcpy(out.data() + i++ * size, value.data(), size);
-                         });
-                         return std::vector<Value>{out};
-                       }),
-                       .jvp = Absent{"it has no operand"},
-                       .transpose = Absent{"it has no operand"},
-                       .batch = Absent{"it has no operand"},
-                       .split = Absent{"wholly known"},
-                       .lower = LowerRule(LowerElement{[](const LowerArgs& args) {
-                         const auto& p = args.params.as<IotaParams>();
-                         return kernel::convert(p.dtype, args.index[static_cast<std::size_t>(p.axis)]);
-                       }}),
-                       .alias = Absent{"it has no operand"},
-                       .effect = Absent{"pure"},
-                       .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
-                         if (d == DType::bool_) return {};
-                         return {{make_params(IotaParams{d, {Dim(5)}, 0}), {}, {}},
-                                 {make_params(IotaParams{d, {Dim(2), Dim(3)}, 1}), {}, {}}};
-                       })};
+const OpInfo iota_info{
+    .name = "iota",
+    .summary = "0, 1, 2, … along an axis",
+    .params = &describe::params_ops<IotaParams>,
+    .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext&) {
+      const auto& p = params.as<IotaParams>();
+      if (!in.empty() || p.axis < 0 || p.axis >= static_cast<std::int64_t>(p.shape.rank()))
+        throw ShapeError(fmt::format("iota: {} has no axis {}.", p.shape.text(), p.axis),
+                         p.shape.rank() == 0 ? "An array of rank 0 counts nothing: give a shape with at least one axis."
+                                             : "Axes are numbered from 0, the first of the shape.");
+      if (p.dtype == DType::bool_)
+        throw DTypeError("iota: bool has no numbers to count with.",
+                         "Count in i32, and compare or convert the result.");
+      return std::vector{Type::array(p.dtype, p.shape)};
+    }),
+    .eval = EvalRule([](const Params& params, std::span<const Value>, const EvalContext& context) {
+      const auto at = static_cast<std::size_t>(params.as<IotaParams>().axis);
+      const auto sizes = context.out[0].shape.sizes();
+      Buffer out = Buffer::allocate(context.out[0].dtype, sizes);
+      const std::size_t size = size_of(out.dtype());
+      std::size_t i = 0;
+      for_each_index(sizes, [&](std::span<const std::int64_t> index) {
+        const Scalar value = Scalar(index[at]).convert(out.dtype());
+        std::memcpy(out.data() + i++ * size, value.data(), size);
+      });
+      return std::vector<Value>{out};
+    }),
+    .jvp = Absent{"it has no operand"},
+    .transpose = Absent{"it has no operand"},
+    .batch = Absent{"it has no operand"},
+    .split = Absent{"wholly known"},
+    .lower = LowerRule(LowerElement{[](const LowerArgs& args) {
+      const auto& p = args.params.as<IotaParams>();
+      return kernel::convert(p.dtype, args.index[static_cast<std::size_t>(p.axis)]);
+    }}),
+    .alias = Absent{"it has no operand"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      if (d == DType::bool_) return {};
+      return {{make_params(IotaParams{d, {Dim(5)}, 0}), {}, {}},
+              {make_params(IotaParams{d, {Dim(2), Dim(3)}, 1}), {}, {}}};
+    })};
 
 const bool installed = [] {
   for (const OpInfo* op : {&concatenate_info, &pad_info, &iota_info}) install_op(*op);
@@ -316,11 +337,15 @@ const bool installed = [] {
 Array concatenate(std::span<const Array> parts, std::int64_t axis, const Source& where) {
   const SourceScope place(where, "concatenate");
   if (parts.empty()) throw ShapeError("concatenate: there is nothing to put together.", "Give at least one array.");
+  const auto at = static_cast<std::int64_t>(normalize_axis(axis, parts[0].type(), "concatenate"));
+  // Told before the parts meet in one dtype: of the types that the caller gave.
   Promoted met{parts[0].dtype(), parts[0].weak()};
-  for (const Array& part : parts) met = promote(met.dtype, met.weak, part.dtype(), part.weak());
+  for (const Array& part : parts) {
+    require_joinable(parts[0].type(), part.type(), at);
+    met = promote(met.dtype, met.weak, part.dtype(), part.weak());
+  }
   Arrays operands;
   for (const Array& part : parts) operands.push_back(convert(part, met.dtype));
-  const auto at = static_cast<std::int64_t>(normalize_axis(axis, parts[0].type(), "concatenate"));
   return operands.size() == 1 ? operands[0]
                               : bind_op(concatenate_info, make_params(ConcatenateParams{at}), operands)[0];
 }
@@ -330,7 +355,7 @@ Array pad(const Operand& x, const Operand& value, std::vector<std::int64_t> low,
   const SourceScope place(x.where(), "pad");
   if (interior.empty()) interior.assign(low.size(), 0);
   return bind1(pad_info, make_params(PadParams{std::move(low), std::move(high), std::move(interior)}),
-               {x, convert(value, x->dtype())});
+               {x, convert_into("pad", x, value)});
 }
 
 Array iota(DType dtype, const Shape& shape, std::int64_t axis, const Source& where) {

@@ -343,7 +343,7 @@ Array update_at(ScatterKind kind, const Operand& x, std::span<const IndexPart> p
                 const ScatterOptions& options) {
   const std::string_view name = update_names[static_cast<std::size_t>(kind)];
   const SourceScope place(x.where(), name);
-  const Array y = convert(value, x->dtype());
+  const Array y = convert_into(name, x, value);
   // What does not vary along the masked axes is chosen in place; other values need to know how many there are.
   if (const Array* mask = only_mask(parts); mask != nullptr && axes_of(name, parts[0]) <= x->rank()) {
     require_mask_fits(name, *mask, x->type(), 0);

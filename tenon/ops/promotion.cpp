@@ -48,6 +48,34 @@ Met meet(std::string_view op, std::initializer_list<Array> operands) {
   return met;
 }
 
+namespace {
+
+bool goes_into(DType into, const Array& value) {
+  const DType d = value.dtype();
+  const Scalar* number = value.weak() ? value.number() : nullptr;
+  if (number == nullptr) return promote(into, false, d, value.weak()).dtype == into;
+  if (is_complex(into) || (is_real(into) && !is_complex(d))) return true;
+  const Scalar back = number->convert(into).convert(d);
+  return back == *number || (!is_integer(d) && back.as_complex() == number->as_complex());
+}
+
+}  // namespace
+
+Array convert_into(std::string_view op, const Array& into, const Array& value) {
+  const DType dtype = into.dtype();
+  if (value.dtype() == dtype) return convert(value, dtype);
+  if (!goes_into(dtype, value)) {
+    const Scalar* number = value.number();
+    throw DTypeError(
+        fmt::format("{}: {} does not go into {}.", op,
+                    number != nullptr ? number->text() + " (" + value.type().text() + ")" : value.type().text(),
+                    into.type().text()),
+        fmt::format("Convert what is put in, or the array to {}: convert(x, dtype).",
+                    name(promote(dtype, false, value.dtype(), value.weak()).dtype)));
+  }
+  return convert(value, dtype);
+}
+
 Array to_inexact(const Array& x) {
   const DType d = x.dtype();
   if (is_inexact(d)) return x;

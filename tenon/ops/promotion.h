@@ -15,6 +15,11 @@ struct Met {
 };
 Met meet(std::string_view op, std::initializer_list<Array> operands);
 
+// `value` in the dtype of `into`, of which it becomes a part. Throws DTypeError, naming `op`, where that would lose
+// what meeting it would not: numbers with fractions in integers, f64 in f32. A number that is written down goes into
+// integers where it fits exactly, and is rounded in real ones.
+Array convert_into(std::string_view op, const Array& into, const Array& value);
+
 // The operand itself where it is real or complex; integers become f32, 64-bit ones f64.
 Array to_inexact(const Array& x);
 

@@ -10,6 +10,7 @@
 #include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/index_axes.h"
+#include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
 
@@ -305,7 +306,7 @@ ScatterForm scatter_form(const Params& params, const Type& x, const Type& indice
 Array scatter(ScatterKind kind, const Operand& x, const Operand& indices, const Operand& updates, const IndexAxes& axes,
               const ScatterOptions& options) {
   const SourceScope place(x.where(), "scatter");
-  return bind1(scatter_info, params_of(kind, axes, options), {x, indices, convert(updates, x->dtype())});
+  return bind1(scatter_info, params_of(kind, axes, options), {x, indices, convert_into("scatter", x, updates)});
 }
 
 }  // namespace tenon

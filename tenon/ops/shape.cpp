@@ -314,8 +314,10 @@ const OpInfo reverse_info{.name = "reverse",
                           .params = &describe::params_ops<ReverseParams>,
                           .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext&) {
                             const Type& x = one_array("reverse", in);
-                            for (std::int64_t axis : params.as<ReverseParams>().axes)
+                            const auto& axes = params.as<ReverseParams>().axes;
+                            for (std::int64_t axis : axes)
                               normalize_axis(axis < 0 ? static_cast<std::int64_t>(x.rank()) : axis, x, "reverse");
+                            static_cast<void>(Axes(axes).of(x, "reverse"));  // none twice
                             return std::vector{x};
                           }),
                           .eval = eval_index_map(reverse_map),
@@ -517,7 +519,7 @@ std::vector<Array> split(const Operand& x, std::int64_t parts, std::int64_t axis
 
 Array reverse(const Operand& x, std::vector<std::int64_t> axes) {
   const SourceScope place(x.where(), "reverse");
-  return bind1(reverse_info, make_params(ReverseParams{normalized(axes, x->type(), "reverse")}), {x})
+  return bind1(reverse_info, make_params(ReverseParams{Axes(std::move(axes)).of(x->type(), "reverse")}), {x})
       .with_weak(x->weak());
 }
 

@@ -30,7 +30,8 @@ TEST_F(UserCode, DerivativeEagerlyWithOrdinaryIf) {
   auto df = tn::grad(f);
   out << df(0.7f) << tn::grad(df)(0.7f) << '\n';
 
-  EXPECT_EQ(out.str(), "1.1796089 f32[]1.0787274 f32[]\n");
+  EXPECT_THAT(out.str(),
+              testing::MatchesRegex("1\\.1796.* f32..1\\.0787.* f32..\n"));  // the last digits are the processor's
   EXPECT_NEAR(df(0.7f).item<float>(), std::cos(0.7f) * 0.7f + std::sin(0.7f), 1e-6);
   EXPECT_NEAR(df(-0.7f).item<float>(), std::exp(-0.7f), 1e-6);
   EXPECT_NEAR(tn::grad(df)(0.7f).item<float>(), 2 * std::cos(0.7f) - 0.7f * std::sin(0.7f), 1e-5);
@@ -268,7 +269,7 @@ TEST_F(UserCode, DataInAndOut) {
   out << a << m;
   EXPECT_EQ(out.str(), "[[1, 2], [3, 4]] f32[2,2][[1, 0], [0, 1]] f32[2,2]");
   // The rows of v lie apart, which a std::span cannot say.
-  EXPECT_THAT(message_of([&] { v.span<float>(); }), HasSubstr("only where it is concrete and contiguous"));
+  EXPECT_THAT(message_of([&] { v.span<float>(); }), HasSubstr("f32[2,3] is not contiguous"));
   std::filesystem::remove(file);
 }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <complex>
 #include <functional>
 #include <numeric>
 
@@ -175,6 +177,29 @@ TEST(Index, OfSizesThatDataDecide) {
   const Array x{1.0, 2.0, 4.0, 8.0, 16.0}, mask{true, false, true, true, true};
   EXPECT_EQ(elements(ends(x, mask)), (Elements{28, 9, 1, 16, 13, 28}));
   EXPECT_EQ(elements(jit(ends)(x, mask)), (Elements{28, 9, 1, 16, 13, 28}));
+}
+
+// What is put in becomes a part of the array: numbers that fit do, as they would by meeting it.
+TEST(Index, UpdatesOfOtherDTypes) {
+  const auto shown = [](const Array& x) { return elements(convert(x, DType::f64)); };
+  const Array ints = zeros({3}, DType::i32), halves = zeros({3}, DType::f16);
+  EXPECT_EQ(shown(ints.at(1).set(2.0)), (Elements{0, 2, 0}));
+  EXPECT_EQ(shown(ints.at(1).set(-0.0)), (Elements{0, 0, 0}));
+  EXPECT_EQ(shown(ints.at(1).add(true)), (Elements{0, 1, 0}));
+  EXPECT_EQ(shown(ints.at(0).set(convert(Array{7}, DType::i8)(0))), (Elements{7, 0, 0}));
+  EXPECT_EQ(shown(halves.at(1).set(0.1)), (Elements{0, 0.0999755859375, 0})) << "rounded to the dtype";
+  EXPECT_EQ(shown(halves.at(1).set(Array{3}(0))), (Elements{0, 3, 0}));
+  EXPECT_EQ(shown(pad(ints, 1.0, {0}, {1})), (Elements{0, 0, 0, 1}));
+  EXPECT_EQ(shown(zeros({2}, DType::bool_).at(1).set(1)), (Elements{0, 1}));
+  EXPECT_EQ(shown(zeros({2}, DType::i64).at(1).set(std::int64_t(1) << 40)), (Elements{0, 1099511627776.0}));
+  EXPECT_THROW(ints.at(1).set(2.5), DTypeError);
+  EXPECT_THROW(ints.at(1).set(NAN), DTypeError);
+  EXPECT_THROW(ints.at(1).set(std::int64_t(1) << 40), DTypeError);
+  EXPECT_THROW(zeros({3}, DType::u8).at(1).set(-1), DTypeError);
+  EXPECT_THROW(zeros({2}, DType::bool_).at(1).set(2), DTypeError);
+  EXPECT_THROW(halves.at(1).set(std::complex<float>(1, 1)), DTypeError);
+  EXPECT_THROW(halves.at(1).set(ones({})), DTypeError) << "f32 in f16";
+  EXPECT_THROW(jit([](Array x, Array y) { return x.at(0).set(y); })(ints, ones({})), DTypeError);
 }
 
 }  // namespace
