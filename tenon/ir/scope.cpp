@@ -37,6 +37,36 @@ class FreeSizes {
   std::map<SizeVar, bool> defined_;
 };
 
+// Eqns that stay: something reads them, they have an effect, or they decide a size. What they read becomes live.
+std::vector<const Eqn*> kept_eqns(const std::vector<Eqn>& eqns, std::vector<bool>& live) {
+  std::vector<const Eqn*> kept;
+  for (std::size_t i = eqns.size(); i-- > 0;) {
+    const Eqn& eqn = eqns[i];
+    bool wanted = !is_pure(*eqn.op, eqn.params) || !eqn.new_sizes.empty();
+    for (Var v : eqn.out) wanted = wanted || live[v];
+    if (!wanted) continue;
+    kept.push_back(&eqn);
+    for (Var v : eqn.in) live[v] = true;
+  }
+  std::ranges::reverse(kept);
+  return kept;
+}
+
+void see_eqns(FreeSizes& sizes, std::span<const Eqn* const> eqns, const std::vector<Type>& types) {
+  for (const Eqn* eqn : eqns) {
+    for (SizeVar s : eqn->new_sizes) sizes.define(s);
+    eqn->params.visit_dims([&](const Dim& d) { sizes.see(d); });
+    for (Var v : eqn->out) sizes.see(types[v]);
+  }
+}
+
+// Defines the sizes that a type shows by themselves.
+void define_shown(FreeSizes& sizes, const Type& type) {
+  type.visit_dims([&](const Dim& d) {
+    if (const auto s = bare_variable(d)) sizes.define(*s);
+  });
+}
+
 }  // namespace
 
 SizeVar fresh_size() { return next_size.fetch_add(1, std::memory_order_relaxed); }
@@ -232,38 +262,15 @@ TraceResult Scope::finish(std::span<const Array> outputs, std::string name, bool
   parts.types = parts_.types;
   live.assign(parts.types.size(), false);
   for (Var v : parts.outputs) live[v] = true;
-  // Backwards: an eqn stays when something reads it, when it has an effect, or when it decides a size.
-  std::vector<bool> keep(parts_.eqns.size(), false);
-  for (std::size_t i = parts_.eqns.size(); i-- > 0;) {
-    const Eqn& eqn = parts_.eqns[i];
-    bool wanted = !is_pure(*eqn.op, eqn.params) || !eqn.new_sizes.empty();
-    for (Var v : eqn.out) wanted = wanted || live[v];
-    keep[i] = wanted;
-    if (wanted)
-      for (Var v : eqn.in) live[v] = true;
-  }
-  const auto see_eqns = [&](FreeSizes& sizes) {
-    for (std::size_t i = 0; i < keep.size(); ++i) {
-      if (!keep[i]) continue;
-      const Eqn& eqn = parts_.eqns[i];
-      for (SizeVar s : eqn.new_sizes) sizes.define(s);
-      eqn.params.visit_dims([&](const Dim& d) { sizes.see(d); });
-      for (Var v : eqn.out) sizes.see(parts.types[v]);
-    }
-  };
+  const std::vector<const Eqn*> kept = kept_eqns(parts_.eqns, live);
   // Sizes that neither an input's type nor the caller gives come from the data that decide them.
   if (own_sizes) {
     FreeSizes shown;
-    const auto show = [&](Var v) {
-      parts.types[v].visit_dims([&](const Dim& d) {
-        if (const auto s = bare_variable(d)) shown.define(*s);
-      });
-    };
     for (SizeVar s : parts_.size_params) shown.define(s);
-    for (Var v : parts_.inputs) show(v);
+    for (Var v : parts_.inputs) define_shown(shown, parts.types[v]);
     for (Var v : capture_vars_)
-      if (live[v]) show(v);
-    see_eqns(shown);
+      if (live[v]) define_shown(shown, parts.types[v]);
+    see_eqns(shown, kept, parts.types);
     // Else a variable of an enclosing scope is captured whose type shows the size.
     const auto witness_of = [&](SizeVar size) -> std::optional<Var> {
       for (Scope* scope = below_; scope != nullptr; scope = scope->below_)
@@ -298,9 +305,8 @@ TraceResult Scope::finish(std::span<const Array> outputs, std::string name, bool
   for (Var v : parts.inputs) sizes.see(parts.types[v]);
   for (const Eqn& eqn : parts.eqns)
     for (SizeVar s : eqn.new_sizes) sizes.define(s);
-  see_eqns(sizes);
-  for (std::size_t i = 0; i < keep.size(); ++i)
-    if (keep[i]) parts.eqns.push_back(parts_.eqns[i]);
+  see_eqns(sizes, kept, parts.types);
+  for (const Eqn* eqn : kept) parts.eqns.push_back(*eqn);
   parts.size_params = sizes.free;
   for (SizeVar s : sizes.free) result.sizes.push_back(Dim::variable(s));
   result.program = Program::finish(std::move(parts));

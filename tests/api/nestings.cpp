@@ -38,8 +38,9 @@ Array newton(const Array& a) {  // sqrt(a) by steps until it is close, at most 2
       .first;
 }
 
-const std::vector<Named>& programs() {
-  static const std::vector<Named> all{
+// Without loops and branches.
+std::vector<Named> straight_programs() {
+  return {
       {"elementwise", [](const Array& x) { return tn::sum(tn::sin(x) * tn::exp(-x * 0.5)); }},
       {"reductions", [](const Array& x) { return tn::logsumexp(x) + tn::var(x) * tn::prod(tn::cos(x)); }},
       {"extrema",
@@ -48,49 +49,6 @@ const std::vector<Named>& programs() {
       {"outer", [](const Array& x) { return tn::sum(tn::square(tn::outer(x, tn::sin(x)) - weights)); }},
       {"einsum", [](const Array& x) { return tn::sum(tn::sin(tn::einsum("ij,jk->ik", weights * x, weights))); }},
       {"softmax", [](const Array& x) { return tn::sum(tn::softmax(x * 2.0) * x); }},
-      {"scan",
-       [](const Array& x) {
-         auto [end, ys] = tn::scan([](const Array& c, const Array& v) { return std::pair(tn::sin(c + v), c * v); },
-                                   tn::sum(x) * 0.1, x);
-         return end + tn::sum(ys * ys);
-       }},
-      {"scan backwards",
-       [](const Array& x) {
-         return tn::sum(
-             tn::scan([&](const Array& c, const Array& v) { return std::pair(tn::tanh(c * v) + x * 0.1, c); }, x,
-                      tn::stack(tn::Arrays{x, x * x, tn::sin(x)}), {.reverse = true})
-                 .first);
-       }},
-      {"while", [](const Array& x) { return newton(tn::sum(x * x) + 1.0) * tn::sum(x); }},
-      {"while in scan",
-       [](const Array& x) {
-         return tn::scan([](const Array& c, const Array& v) { return std::pair(newton(c + v * v + 0.5), c); },
-                         tn::sum(x * x), x)
-             .first;
-       }},
-      {"cond",
-       [](const Array& x) {
-         return tn::cond(
-             tn::sum(x) > 0.7, [](const Array& v) { return tn::sum(tn::sin(v)); },
-             [&](const Array& v) { return tn::dot(v, x) * 0.5; }, x);
-       }},
-      {"while in cond",
-       [](const Array& x) {
-         return tn::cond(
-             tn::amax(x) > 0.8, [](const Array& v) { return newton(tn::sum(v * v) + 2.0); },
-             [](const Array& v) { return tn::sum(tn::cos(v)); }, x);
-       }},
-      {"fori",
-       [](const Array& x) {
-         return tn::sum(
-             tn::fori_loop(0, 3, [&](const Array& i, const Array& c) { return tn::sin(c) * 1.1 + x(i); }, x));
-       }},
-      {"updates",
-       [](const Array& x) {
-         const Array filled = tn::fori_loop(
-             0, 4, [&](const Array& i, const Array& c) { return c.at(i).set(tn::sin(c(i - 1) + x(i))); }, x * 0.5);
-         return tn::sum(filled * filled);
-       }},
       {"gather", [](const Array& x) { return tn::sum(tn::sin(tn::take(x, indices({3, 0, 3, 1}))) * x); }},
       {"scatter",
        [](const Array& x) {
@@ -108,6 +66,43 @@ const std::vector<Named>& programs() {
          return tn::sum(tn::pad(tn::slice_in_dim(joined, 1, 7, 0, 2), 0.5, {1}, {2}) * 1.5) +
                 tn::sum(tn::transpose(tn::reshape(joined, {Dim(2), Dim(4)})) *
                         tn::reshape(weights(0), {Dim(4), Dim(1)}));
+       }},
+  };
+}
+
+// Of one loop or branch.
+std::vector<Named> loops_and_branches() {
+  return {
+      {"scan",
+       [](const Array& x) {
+         auto [end, ys] = tn::scan([](const Array& c, const Array& v) { return std::pair(tn::sin(c + v), c * v); },
+                                   tn::sum(x) * 0.1, x);
+         return end + tn::sum(ys * ys);
+       }},
+      {"scan backwards",
+       [](const Array& x) {
+         return tn::sum(
+             tn::scan([&](const Array& c, const Array& v) { return std::pair(tn::tanh(c * v) + x * 0.1, c); }, x,
+                      tn::stack(tn::Arrays{x, x * x, tn::sin(x)}), {.reverse = true})
+                 .first);
+       }},
+      {"while", [](const Array& x) { return newton(tn::sum(x * x) + 1.0) * tn::sum(x); }},
+      {"cond",
+       [](const Array& x) {
+         return tn::cond(
+             tn::sum(x) > 0.7, [](const Array& v) { return tn::sum(tn::sin(v)); },
+             [&](const Array& v) { return tn::dot(v, x) * 0.5; }, x);
+       }},
+      {"fori",
+       [](const Array& x) {
+         return tn::sum(
+             tn::fori_loop(0, 3, [&](const Array& i, const Array& c) { return tn::sin(c) * 1.1 + x(i); }, x));
+       }},
+      {"updates",
+       [](const Array& x) {
+         const Array filled = tn::fori_loop(
+             0, 4, [&](const Array& i, const Array& c) { return c.at(i).set(tn::sin(c(i - 1) + x(i))); }, x * 0.5);
+         return tn::sum(filled * filled);
        }},
       {"no steps, one step",
        [](const Array& x) {
@@ -138,6 +133,24 @@ const std::vector<Named>& programs() {
                                                   },
                                                   State(tn::sum(x), i32_zero, tn::sum(x) > 1.0));
          return end * end + tn::convert(n, tn::DType::f64) * tn::convert(up, tn::DType::f64) * x(2);
+       }},
+  };
+}
+
+// Of loops, branches, calls and derivatives in one another.
+std::vector<Named> nested_regions() {
+  return {
+      {"while in scan",
+       [](const Array& x) {
+         return tn::scan([](const Array& c, const Array& v) { return std::pair(newton(c + v * v + 0.5), c); },
+                         tn::sum(x * x), x)
+             .first;
+       }},
+      {"while in cond",
+       [](const Array& x) {
+         return tn::cond(
+             tn::amax(x) > 0.8, [](const Array& v) { return newton(tn::sum(v * v) + 2.0); },
+             [](const Array& v) { return tn::sum(tn::cos(v)); }, x);
        }},
       {"carries that nothing reads",
        [](const Array& x) {
@@ -193,6 +206,15 @@ const std::vector<Named>& programs() {
          return tn::sum(inner(inner(x)));
        }},
   };
+}
+
+const std::vector<Named>& programs() {
+  static const std::vector<Named> all = [] {
+    std::vector<Named> joined = straight_programs();
+    for (const auto& more : {loops_and_branches(), nested_regions()})
+      joined.insert(joined.end(), more.begin(), more.end());
+    return joined;
+  }();
   return all;
 }
 
