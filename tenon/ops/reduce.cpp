@@ -12,6 +12,7 @@
 #include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/index_map.h"
+#include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
 
@@ -179,43 +180,66 @@ const OpInfo sum_info = reduction(
      .initial = Scalar::zero,
      .domain = {-3, 3}});
 
-// Product of all elements but one, for each: products of those before times those after, so that zeros are right.
-Array products_of_others(const Array& x, std::size_t axis) {
-  const Dim n = x.shape()[axis];
-  if (!n.known())
-    throw ShapeError("prod: the derivative along an axis of symbolic size is not defined.", "Fix the size.");
-  Arrays others;
-  const auto at = static_cast<std::int64_t>(axis);
-  Arrays parts;
-  for (std::int64_t i = 0; i < n.value(); ++i) parts.push_back(slice_in_dim(x, i, i + 1, at));
-  Arrays before(parts.size()), after(parts.size());
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    before[i] = i == 0 ? ones_like(parts[0].type()) : before[i - 1] * parts[i - 1];
-  for (std::size_t i = parts.size(); i-- > 0;)
-    after[i] = i + 1 == parts.size() ? ones_like(parts[0].type()) : after[i + 1] * parts[i + 1];
-  for (std::size_t i = 0; i < parts.size(); ++i) others.push_back(before[i] * after[i]);
-  return concatenate(others, at);
+// A product with its tangent. Nothing is divided, so that zeros are right.
+struct Product {
+  Array value, tangent;
+  Product operator*(const Product& other) const {
+    return {value * other.value, tangent * other.value + value * other.tangent};
+  }
+  Product part(std::int64_t from, std::int64_t to, std::int64_t axis) const {
+    return {slice_in_dim(value, from, to, axis), slice_in_dim(tangent, from, to, axis)};
+  }
+  Product row(std::int64_t i, std::int64_t axis) const {
+    const Shape rest = value.shape().without_axis(static_cast<std::size_t>(axis));
+    const Product one = part(i, i + 1, axis);
+    return {reshape(one.value, rest), reshape(one.tangent, rest)};
+  }
+};
+
+// Along an axis of known size: its first half by its second until one row is left, so that all pairs of a level are
+// independent; what is over goes in at the end.
+Product product_of_halves(Product all, std::int64_t axis) {
+  std::optional<Product> over;
+  for (std::int64_t n = all.value.size(axis);; n /= 2) {
+    if (n % 2 != 0) {
+      const Product last = all.row(n - 1, axis);
+      over = over ? *over * last : last;
+    }
+    if (n == 1) return *over;
+    if (n / 2 == 1) {
+      const Product pair = all.row(0, axis) * all.row(1, axis);
+      return over ? pair * *over : pair;
+    }
+    all = all.part(0, n / 2, axis) * all.part(n / 2, n / 2 * 2, axis);
+  }
 }
+
+// Along an axis of any size, one element after another.
+Product product_in_steps(const Product& all, std::int64_t axis) {
+  const Type one = Type::array(all.value.dtype(), all.value.shape().without_axis(static_cast<std::size_t>(axis)));
+  TraceResult step;
+  {
+    Scope scope;
+    const Product before{scope.input(one), scope.input(one)}, next{scope.input(one), scope.input(one)};
+    const Product product = before * next;
+    step = scope.finish(Arrays{product.value, product.tangent}, "prod_step");
+  }
+  const Arrays ends =
+      loop({.body = step.program, .length = all.value.dim(axis), .carries = 2, .body_sizes = step.sizes},
+           Arrays{ones_like(one), zeros_like(one), move_axis(all.value, axis, 0), move_axis(all.tangent, axis, 0)});
+  return {ends[0], ends[1]};
+}
+
 JvpResult prod_jvp(const JvpArgs& args) {
-  const Array& x = args.primals[0];
-  const Array y = bind1(prod_info, args.params, {x});
+  const Array y = bind1(prod_info, args.params, {args.primals[0]});
   const auto& axes = axes_of(args.params);
-  if (axes.empty()) return {{y}, {args.tangents[0]}};
-  // All reduced axes as one, last.
-  const Shape shape = x.shape();
-  std::vector<std::int64_t> order;
-  std::vector<Dim> kept;
-  for (std::size_t i = 0; i < shape.rank(); ++i)
-    if (!std::ranges::binary_search(axes, static_cast<std::int64_t>(i)))
-      order.push_back(static_cast<std::int64_t>(i)), kept.push_back(shape[i]);
-  const std::size_t last = kept.size();
-  Dim reduced = 1;
-  for (std::int64_t axis : axes) order.push_back(axis), reduced = reduced * shape[static_cast<std::size_t>(axis)];
-  kept.push_back(reduced);
-  if (reduced == Dim(0)) return {{y}, {zeros_like(y.type())}};
-  const auto flat = [&](const Array& a) { return reshape(transpose(a, order), Shape(kept)); };
-  return {{y},
-          {sum(products_of_others(flat(x), last) * flat(*args.tangents[0]), Axes{static_cast<std::int64_t>(last)})}};
+  Product product{args.primals[0], *args.tangents[0]};
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const Dim n = product.value.dim(axes[i]);
+    if (n == Dim(0)) return {{y}, {zeros_like(y.type())}};
+    product = n.known() ? product_of_halves(product, axes[i]) : product_in_steps(product, axes[i]);
+  }
+  return {{y}, {product.tangent}};
 }
 const OpInfo prod_info = reduction(
     prod_info,

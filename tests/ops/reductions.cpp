@@ -8,7 +8,9 @@
 #include "tenon/compile/executable.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ops/reduce.h"
+#include "tenon/ops/structure.h"
 #include "tests/ops/independent.h"
+#include "tests/ops/transformed.h"
 
 namespace tenon {
 namespace {
@@ -227,6 +229,60 @@ TEST_F(Reductions, RefuseWhatIsNotThere) {
   EXPECT_THROW(sum(x, 2), Error);
   EXPECT_THROW(sum(x, {0, -2}), ShapeError);
   EXPECT_THROW(any(x), DTypeError);
+}
+
+// Products of all elements but one, by every number of them, with no zero, one and two.
+TEST_F(Reductions, DerivativesOfProductsAreProductsOfTheOthers) {
+  for (std::int64_t n = 0; n <= 17; ++n)
+    for (const int zeros : {0, 1, 2}) {
+      std::vector<double> x;
+      for (std::int64_t i = 0; i < n; ++i)
+        x.push_back(i % 3 == 1 && i / 3 < zeros ? 0 : 1.5 - 0.25 * static_cast<double>(i));
+      const ProgramRef p =
+          program_of(*find_op("prod"), reduction_params({0}), std::vector{Type::array(DType::f64, {Dim(n)})});
+      const std::vector<Value> got = sample::run(gradient(p, {true}), {buffer_of(x)});
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        double others = 1;
+        for (std::size_t k = 0; k < x.size(); ++k) others *= k == i ? 1 : x[k];
+        EXPECT_NEAR(sample::element(got[0], static_cast<std::int64_t>(i)).real(), others, 1e-12 * std::abs(others))
+            << n << " elements, " << zeros << " zeros, element " << i;
+      }
+    }
+}
+
+// Of a size that is not known while tracing, in all orders of derivatives and under vmap.
+TEST_F(Reductions, DerivativesOfProductsAlongSymbolicAxes) {
+  for (const DType dtype : {DType::f64, DType::c128})
+    for (const auto& axes : std::vector<std::vector<std::int64_t>>{{0}, {1}, {0, 1}, {0, 2}}) {
+      ProgramRef p;
+      {
+        Scope scope;
+        const Dim n = scope.size_param();
+        const Array x = scope.input(Type::array(dtype, {n, Dim(2), n}));
+        p = scope.finish(Arrays{bind1(*find_op("prod"), reduction_params(axes), {x})}, "prod").program;
+      }
+      for (const std::int64_t n : {0, 1, 3}) {
+        const sample::Subject s{
+            p, [&] {
+              return std::vector<Value>{sample::random_buffer(Type::array(dtype, {Dim(n), Dim(2), Dim(n)}), {-2, 2})};
+            }};
+        sample::expect_vmap_is_a_loop(s.program, s.inputs);
+        for (const sample::Subject& first : {s, sample::jvp_of(s), sample::vjp_of(s)}) {
+          sample::expect_jvp_is_the_difference(first.program, first.inputs);
+          sample::expect_vjp_transposes_jvp(first.program, first.inputs);
+        }
+      }
+    }
+}
+
+TEST_F(Reductions, DerivativesOfLongProductsAreShort) {
+  const auto eqns = [](std::int64_t n) {
+    const ProgramRef p =
+        program_of(*find_op("prod"), reduction_params({0}), std::vector{Type::array(DType::f32, {Dim(n)})});
+    return gradient(p, {true})->eqns().size() + jvp(p, {true}, {true})->eqns().size();
+  };
+  EXPECT_LE(eqns(1 << 20), 2 * eqns(1 << 10) + 10);
+  EXPECT_LE(eqns((1 << 20) - 1), 600U);
 }
 
 }  // namespace
