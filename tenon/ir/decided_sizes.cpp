@@ -16,4 +16,21 @@ bool has_decided_size(const Program& program, const Type& type) {
   return has_other_sizes(type, program.size_params());
 }
 
+void OutsideSizes::see(const Type& type) {
+  type.visit_dims([&](const Dim& d) {
+    if (const auto s = bare_variable(d); s && !bound_.contains(*s)) bound_.emplace(*s, name_(d));
+  });
+}
+
+Type OutsideSizes::type(const Type& type) {
+  return type.map_dims([&](const Dim& d) {
+    bool all_bound = true;
+    d.visit_variables([&](SizeVar s) { all_bound = all_bound && bound_.contains(s); });
+    if (all_bound) return substitute(d, bound_);
+    for (const auto& [inside, outside] : wholes_)
+      if (inside == d) return outside;
+    return wholes_.emplace_back(d, name_(d)).second;
+  });
+}
+
 }  // namespace tenon

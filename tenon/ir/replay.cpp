@@ -45,8 +45,8 @@ void Replay::bind_sizes(const Eqn& eqn, std::span<const Array> results) {
   for (std::size_t i = 0; i < eqn.out.size() && i < results.size(); ++i) bind_sizes(eqn.out[i], results[i]);
 }
 
-void Replay::bind_sizes(const Type& of, const Array& result) {
-  if (!unify(of, result.type(), sizes_))
+void Replay::bind_sizes(const Type& of, const Type& result) {
+  if (!unify(of, result, sizes_))
     throw VerifyError(fmt::format("Program {}: replayed with results of another type.", program_.name()));
 }
 

@@ -22,12 +22,14 @@ class Replay {
   Params params(const Eqn& eqn) const;  // with sizes mapped
   Type type(Var var) const;             // with sizes mapped
   Type type(const Type& of) const { return substitute(of, sizes_); }
+  const SizeBinding& sizes() const { return sizes_; }
   bool knows(SizeVar size) const { return sizes_.contains(size); }
   Dim size(SizeVar size) const { return substitute(Dim::variable(size), sizes_); }
   // Notes what the new sizes of an eqn became, from its results here.
   void bind_sizes(const Eqn& eqn, std::span<const Array> results);
   void bind_sizes(Var var, const Array& result) { bind_sizes(program_.type(var), result); }
-  void bind_sizes(const Type& of, const Array& result);
+  void bind_sizes(const Type& of, const Array& result) { bind_sizes(of, result.type()); }
+  void bind_sizes(const Type& of, const Type& result);
   void bind_size(SizeVar size, const Dim& dim) { sizes_.emplace(size, dim); }
   // Binds one eqn as it is and sets its results.
   void bind_eqn(const Eqn& eqn);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/replay.h"
 
 namespace tenon {
@@ -75,17 +76,17 @@ std::vector<Type> callee_types(std::string_view op, const ProgramRef& callee, st
       throw VerifyError(fmt::format("{}: operand {} is {}, the Program takes {}.", op, i, in[i].text(),
                                     program.type(program.inputs()[i]).text()));
   // Sizes that the callee's data decide are new here.
-  const auto input_of = [&](Var v) {
-    return static_cast<std::size_t>(std::ranges::find(program.inputs(), v) - program.inputs().begin());
-  };
-  for (const SizeFact& fact : program.size_facts())
-    if (const auto s = bare_variable(fact.size); s && input_of(fact.of) < in.size() && !binding.contains(*s))
-      binding.emplace(*s, context.new_size(fact.key, input_of(fact.of)));
-  for (const Eqn& eqn : program.eqns())
-    for (SizeVar s : eqn.new_sizes)
-      if (!binding.contains(s)) binding.emplace(s, context.new_size("call" + program.hash().hex() + std::to_string(s)));
+  OutsideSizes sizes_here(std::move(binding), [&](const Dim& size) {
+    for (const SizeFact& fact : program.size_facts()) {
+      const auto input = std::ranges::find(program.inputs(), fact.of);
+      if (fact.size == size && input != program.inputs().end())
+        return context.new_size(fact.key, static_cast<std::size_t>(input - program.inputs().begin()));
+    }
+    return context.new_size("call" + program.hash().hex() + size.text());
+  });
   std::vector<Type> out;
-  for (Var v : program.outputs()) out.push_back(substitute(program.type(v), binding));
+  for (Var v : program.outputs()) sizes_here.see(program.type(v));
+  for (Var v : program.outputs()) out.push_back(sizes_here.type(program.type(v)));
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ir/unify.h"
 #include "tenon/ops/region.h"
@@ -71,14 +72,16 @@ ProgramRef with_inputs_of(const Program& program, std::string name,
   return scope.finish(outputs, std::move(name)).program;
 }
 
-// A cotangent's sizes that the Program's data decide are given with it: size parameters.
-Array cotangent_input(Replay& types, const Type& output) {
-  output.visit_dims([&](const Dim& d) {
-    d.visit_variables([&](SizeVar s) {
-      if (!types.knows(s)) types.bind_size(s, Scope::top()->size_param());
-    });
-  });
-  return Scope::top()->input(types.type(output));
+// Inputs for cotangents. Sizes of theirs that the Program's data decide are given with them: size parameters.
+Arrays cotangent_inputs(const Program& program, const Mask& differentiated, const Replay& types) {
+  OutsideSizes given(types.sizes(), [](const Dim&) { return Scope::top()->size_param(); });
+  std::vector<Type> outputs;
+  for (std::size_t i = 0; i < differentiated.size(); ++i)
+    if (differentiated[i]) outputs.push_back(program.type(program.outputs()[i]));
+  for (const Type& t : outputs) given.see(t);
+  Arrays cotangents;
+  for (const Type& t : outputs) cotangents.push_back(Scope::top()->input(given.type(t)));
+  return cotangents;
 }
 
 Mask first_only(const Program& program) {
@@ -93,10 +96,7 @@ ProgramRef pullback(const ProgramRef& program, const Mask& active, const Mask& d
   return with_inputs_of(*program, program->name() + "_vjp",
                         [&](std::span<const Dim> sizes, const Arrays& inputs, Replay& types) {
                           const Forward forward = run_forward(program, active, differentiated, sizes, inputs);
-                          Arrays cotangents;
-                          for (std::size_t i = 0; i < differentiated.size(); ++i)
-                            if (differentiated[i])
-                              cotangents.push_back(cotangent_input(types, program->type(program->outputs()[i])));
+                          const Arrays cotangents = cotangent_inputs(*program, differentiated, types);
                           Arrays outputs = forward.outputs;
                           for (const Array& ct : pull(forward, forward.backward, cotangents)) outputs.push_back(ct);
                           return outputs;

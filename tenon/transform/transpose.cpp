@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
+#include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/region.h"
 #include "tenon/transform/constants.h"
@@ -52,10 +52,7 @@ class Transpose {
     Arrays values(program_.inputs().size());
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!request_.linear_in[i]) values[i] = scope.input(types.type(program_.inputs()[i]));
-    take_decided_sizes(scope, types, values);
-    std::vector<MaybeArray> cotangents(program_.outputs().size());
-    for (std::size_t i = 0; i < cotangents.size(); ++i)
-      if (request_.cotangents[i]) cotangents[i] = scope.input(types.type(program_.outputs()[i]));
+    const std::vector<MaybeArray> cotangents = take_cotangents(scope, types, values);
     std::vector<MaybeArray> sums(program_.inputs().size());
     for (std::size_t i = 0; i < request_.accumulate.size(); ++i)
       if (request_.accumulate[i]) sums[i] = scope.input(types.type(program_.inputs()[i]));
@@ -65,30 +62,27 @@ class Transpose {
   }
 
  private:
-  // Sizes that the Program's data decide and that cotangents have: they are given, and what decides them is told so.
-  void take_decided_sizes(Scope& scope, Replay& types, const Arrays& values) const {
-    SizeBinding decided;
-    for (const Eqn& eqn : program_.eqns())
-      for (SizeVar s : eqn.new_sizes) decided.emplace(s, Dim());
-    if (decided.empty()) return;
-    std::map<SizeVar, Dim> given;
-    for (std::size_t i = 0; i < program_.outputs().size(); ++i) {
-      if (!request_.cotangents[i]) continue;
-      program_.type(program_.outputs()[i]).visit_dims([&](const Dim& d) {
-        d.visit_variables([&](SizeVar s) {
-          if (!decided.contains(s) || given.contains(s)) return;
-          const Dim size = scope.size_param();
-          given.emplace(s, size);
-          types.bind_size(s, size);
-        });
-      });
-    }
+  // The inputs for cotangents. Sizes of theirs that the Program's data decide are given with them, and what decides
+  // them is told so.
+  std::vector<MaybeArray> take_cotangents(Scope& scope, Replay& types, const Arrays& values) const {
+    OutsideSizes given(types.sizes(), [&](const Dim&) { return scope.size_param(); });
+    const auto wanted = [&](std::size_t i) { return request_.cotangents[i]; };
+    const auto outputs = program_.outputs();
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (wanted(i)) given.see(program_.type(outputs[i]));
+    std::vector<MaybeArray> cotangents(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (wanted(i)) cotangents[i] = scope.input(given.type(program_.type(outputs[i])));
+    for (const auto& [s, size] : given.bound())
+      if (!types.knows(s)) types.bind_size(s, size);
     for (const SizeFact& fact : program_.size_facts()) {
       const auto s = bare_variable(fact.size);
-      if (!s || !given.contains(*s)) continue;
+      if (!s || !given.bound().contains(*s)) continue;
       for (std::size_t i = 0; i < values.size(); ++i)
-        if (program_.inputs()[i] == fact.of) scope.note_data_size(fact.key, values[i], given.at(*s));
+        if (program_.inputs()[i] == fact.of && !request_.linear_in[i])
+          scope.note_data_size(fact.key, values[i], given.bound().at(*s));
     }
+    return cotangents;
   }
 
   // Splits off the non-linear part, runs it, and walks the linear part backwards.
