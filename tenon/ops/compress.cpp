@@ -28,6 +28,15 @@ void for_each_chosen(const Buffer& mask, const Buffer& all, F f) {
     if (mask.as<bool>()[i]) f(row * i, row * chosen++, row);
 }
 
+// Lanes have one mask, so that their results have one size: the data's lanes go behind the axis of rows and back.
+void refuse_lanes_of_masks(const BatchArgs& args, std::string_view op) {
+  if (args.batched[1])
+    throw ShapeError(fmt::format("vmap: {} cannot be batched by a mask that differs from lane to lane, {}: lanes would "
+                                 "have arrays of different sizes.",
+                                 op, args.operands[1].type().text()),
+                     "Use where() with the mask instead, which keeps the full size; or one mask for all lanes.");
+}
+
 const OpInfo compress_info{
     .name = "compress",
     .summary = "elements where a mask holds",
@@ -63,13 +72,19 @@ const OpInfo compress_info{
       if (args.cotangents[0])
         args.sink.add(0, bind1(uncompress_info, {}, {*args.cotangents[0], *args.operands[1].value}));
     }),
-    .batch = Absent{"lanes would have results of different sizes; use where() with the mask instead"},
+    .batch = BatchRule([](const BatchArgs& args) {
+      refuse_lanes_of_masks(args, "compress");
+      const Array& mask = args.operands[1];
+      const Array rows = move_axis(args.operands[0], 0, static_cast<std::int64_t>(mask.rank()));
+      return BatchResult{{move_axis(bind1(compress_info, {}, {rows, mask}), 1, 0)}, {true}};
+    }),
     .split = Absent{"wholly known or not"},
     .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
     .alias = Absent{"the result is smaller"},
     .effect = Absent{"pure"},
     .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
       return {{Params(), {Type::array(d, {Dim(5)}), Type::array(DType::bool_, {Dim(5)})}, {{-3, 3}, {0, 1}}},
+              {Params(), {Type::array(d, {Dim(0), Dim(2)}), Type::array(DType::bool_, {Dim(0)})}, {{-3, 3}, {0, 1}}},
               {Params(),
                {Type::array(d, {Dim(2), Dim(2), Dim(3)}), Type::array(DType::bool_, {Dim(2), Dim(2)})},
                {{-3, 3}, {0, 1}}}};
@@ -108,7 +123,12 @@ const OpInfo uncompress_info{
       if (Scope* scope = Scope::top()) scope->note_data_size("count", mask, args.operands[0].type.shape[0]);
       args.sink.add(0, bind1(compress_info, {}, {*args.cotangents[0], mask}));
     }),
-    .batch = Absent{"lanes would have operands of different sizes; use where() with the mask instead"},
+    .batch = BatchRule([](const BatchArgs& args) {
+      refuse_lanes_of_masks(args, "uncompress");
+      const Array& mask = args.operands[1];
+      const Array placed = bind1(uncompress_info, {}, {move_axis(args.operands[0], 0, 1), mask});
+      return BatchResult{{move_axis(placed, static_cast<std::int64_t>(mask.rank()), 0)}, {true}};
+    }),
     .split = Absent{"wholly known or not"},
     .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
     .alias = Absent{"the result is larger"},

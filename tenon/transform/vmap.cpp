@@ -18,6 +18,15 @@ Type batched_type(const Type& type, const Dim& size) {
   return Type::array(type.dtype, type.shape.with_axis(0, size));
 }
 
+Type type_of_one(const Type& batched) {
+  if (!batched.is_array()) {
+    Type one = batched;
+    one.element = std::make_shared<const Type>(type_of_one(*batched.element));
+    return one;
+  }
+  return Type::array(batched.dtype, batched.shape.without_axis(0));
+}
+
 ProgramRef make_vmap(const Program& program, const Mask& batched_in, const Mask& batched_out, const Dim& wanted_size) {
   Scope scope;
   const std::vector<Dim> sizes = scope.size_params_of(program);
@@ -47,6 +56,9 @@ ProgramRef make_vmap(const Program& program, const Mask& batched_in, const Mask&
     const BatchResult result =
         (*eqn.op->batch)({params, operands, {masks.get(), eqn.in.size()}, size, recurse_of_lanes()});
     for (std::size_t i = 0; i < eqn.out.size(); ++i) {
+      const Type type = result.outputs[i].type();
+      if (!eqn.new_sizes.empty())
+        replay.bind_sizes(program.type(eqn.out[i]), result.batched[i] ? type_of_one(type) : type);
       replay.set(eqn.out[i], result.outputs[i]);
       batched[eqn.out[i]] = result.batched[i];
     }

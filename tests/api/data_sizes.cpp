@@ -87,7 +87,8 @@ struct Named {
   Function f;
 };
 
-const std::vector<Named>& programs() {
+// Rows chosen outside, that loops and branches take, read and give.
+const std::vector<Named>& chosen_outside() {
   static const std::vector<Named> all{
       {"carry",
        [](const Array& a) {
@@ -127,6 +128,13 @@ const std::vector<Named>& programs() {
              tn::sum(a) > 3.0, [&](const Array& v) { return tn::sin(v) * s; }, [](const Array& v) { return v * 2.0; },
              s));
        }},
+  };
+  return all;
+}
+
+// Rows chosen by a step or a branch itself.
+const std::vector<Named>& chosen_inside() {
+  static const std::vector<Named> all{
       {"inside a scan",
        [](const Array& a) {
          const auto step = [&](const Array& c, const Array& v) {
@@ -177,6 +185,166 @@ const std::vector<Named>& programs() {
   return all;
 }
 
+Array kept(const Array& v) { return tn::sin(tn::compress(v * v, v > 1.5)); }
+Array both(const Array& v) {
+  const Array p = tn::compress(v * 2.0, tn::sin(v) > 0.0), q = tn::compress(tn::exp(-v), v > 1.5);
+  return tn::sum(tn::sin(p) * p) * tn::sum(q * q);
+}
+
+// Results of checkpoints and calls that have such sizes.
+const std::vector<Named>& results_of_calls() {
+  static const std::vector<Named> all{
+      {"result of a checkpoint", [](const Array& a) { return tn::sum(tn::checkpoint(kept)(a) * 2.0); }},
+      {"result of a checkpoint, squared", [](const Array& a) { return tn::sum(tn::square(tn::checkpoint(kept)(a))); }},
+      {"results of two checkpoints",
+       [](const Array& a) { return tn::sum(tn::checkpoint(kept)(a)) * tn::sum(tn::checkpoint(kept)(tn::sin(a) + a)); }},
+      {"result of a call, squared",
+       [](const Array& a) {
+         static const auto part = tn::jit(kept);
+         return tn::sum(tn::square(part(a)));
+       }},
+      {"result of a checkpoint in a checkpoint",
+       [](const Array& a) {
+         const auto k2 = [&](const Array& v) { return tn::sin(tn::checkpoint(kept)(v) * 2.0); };
+         return tn::sum(tn::square(tn::checkpoint(k2)(a)));
+       }},
+      {"two results of a checkpoint",
+       [](const Array& a) {
+         const auto k2 = [&](const Array& v) {
+           const Array m = v > 1.5;
+           return std::tuple(tn::compress(tn::sin(v), m), tn::compress(v * v, v > 2.5), tn::exp(tn::compress(v, m)));
+         };
+         const auto [p, q, r] = tn::checkpoint(k2)(a);
+         return tn::sum(p * r) * tn::sum(q * q);
+       }},
+      {"rows beside all elements",
+       [](const Array& a) {
+         const auto k2 = [&](const Array& v) { return tn::concatenate({tn::compress(v * v, v > 1.5), v}, 0); };
+         const auto p = tn::checkpoint(k2)(a);
+         return tn::sum(p * tn::reverse(p, {0}));
+       }},
+      {"two choices of rows beside each other",
+       [](const Array& a) {
+         const auto k2 = [&](const Array& v) {
+           return tn::concatenate({tn::compress(v * v, v > 1.5), tn::compress(tn::sin(v), v > 2.5)}, 0);
+         };
+         const auto p = tn::checkpoint(k2)(a);
+         static const auto q = tn::jit(k2);
+         return tn::sum(p * tn::reverse(p, {0})) + tn::sum(tn::square(q(a)));
+       }},
+      {"inside a call, and outside by the same mask",
+       [](const Array& a) {
+         const Array m = tn::sin(a) > 0.0;
+         const auto k2 = [](const Array& v, const Array& m) { return tn::sum(tn::sin(tn::compress(v * v, m))); };
+         static const auto k3 = tn::jit(k2);
+         return k3(a, m) * tn::mean(tn::square(tn::compress(a, m))) + tn::checkpoint(k2)(a, m);
+       }},
+      {"result of a checkpoint as the steps of a scan",
+       [](const Array& a) {
+         const Array r = tn::checkpoint(kept)(a);
+         const auto [c, ys] = tn::scan(
+             [](const Array& c, const Array& v) { return std::pair(tn::sin(c) * v + 1.0, c * v); }, tn::sum(a), r);
+         return tn::sum(ys * r) + c;
+       }},
+      {"operand of a checkpoint",
+       [](const Array& a) {
+         return tn::sum(tn::checkpoint([](const Array& v) { return tn::sin(v) * v; })(tn::compress(a, a > 1.5)));
+       }},
+  };
+  return all;
+}
+
+// Several sizes in one checkpoint or branch.
+const std::vector<Named>& several_in_branches() {
+  static const std::vector<Named> all{
+      {"inside a checkpoint", [](const Array& a) { return tn::checkpoint(both)(tn::sin(a) + a) * tn::sum(a); }},
+      {"inside a checkpoint in a scan",
+       [](const Array& a) {
+         const auto step = [&](const Array& c, const Array& v) {
+           return std::pair(c * 0.5 + tn::checkpoint(both)(a * c * 0.1 + v), c);
+         };
+         return tn::scan(step, tn::sum(a), y).first;
+       }},
+      {"two inside a branch",
+       [](const Array& a) {
+         return tn::cond(tn::sum(a) > 3.0, both, [](const Array& v) { return tn::sum(v) * 2.0; }, a);
+       }},
+      {"two inside each branch",
+       [](const Array& a) {
+         return tn::cond(
+             tn::sum(a) > 3.0, both,
+             [](const Array& v) { return both(v * 0.5) + tn::sum(tn::compress(tn::sin(v), v > 2.5)); }, a);
+       }},
+      {"two outside, read by branches",
+       [](const Array& a) {
+         const Array s = tn::compress(a, a > 1.5), t = tn::compress(tn::sin(a), a > 2.5);
+         return tn::cond(
+             tn::sum(a) > 3.0, [&](const Array& v) { return tn::sum(s * s) * tn::sum(t * tn::exp(t)) + tn::sum(v); },
+             [&](const Array& v) { return tn::sum(v * v) * tn::sum(t); }, a);
+       }},
+      {"a branch in a branch",
+       [](const Array& a) {
+         return tn::cond(
+             tn::sum(a) > 3.0,
+             [](const Array& v) {
+               const Array p = tn::compress(v * v, v > 1.5);
+               return tn::cond(
+                   tn::sum(p) > 4.0, [&](const Array& w) { return both(w) * tn::sum(tn::sin(p)); }, both, v);
+             },
+             both, a);
+       }},
+  };
+  return all;
+}
+
+// Several sizes in one step.
+const std::vector<Named>& several_in_loops() {
+  static const std::vector<Named> all{
+      {"two inside a scan",
+       [](const Array& a) {
+         const auto step = [&](const Array& c, const Array& v) {
+           return std::pair(c * 0.3 + both(a * v), c * both(a));
+         };
+         const auto [end, all] = tn::scan(step, tn::sum(a), y * 0.37);
+         return end + tn::sum(all * all) * 0.01;
+       }},
+      {"two inside a while",
+       [](const Array& a) {
+         return tn::while_loop([](const Array& c) { return c < 40.0; },
+                               [&](const Array& c) { return c + both(a + c * 0.01) + 7.0; }, tn::sum(a) * 0.1);
+       }},
+      {"a branch in a scan",
+       [](const Array& a) {
+         const auto step = [&](const Array& c, const Array& v) {
+           const Array n = tn::cond(
+               v > 2.5, [](const Array& w, const Array& k) { return both(w * k); },
+               [](const Array& w, const Array& k) { return tn::sum(w) * k; }, a, c);
+           return std::pair(tn::sin(n), c);
+         };
+         return tn::scan(step, tn::sum(a) * 0.1, y).first;
+       }},
+      {"rows put back inside a branch",
+       [](const Array& a) {
+         return tn::cond(
+             tn::sum(a) > 3.0,
+             [](const Array& v) {
+               const Array i = tn::nonzero(v > 2.5)[0];
+               return tn::sum(tn::square(tn::zeros_like(v).at(i).set(tn::compress(v * v, v > 2.5))) * v);
+             },
+             both, a);
+       }},
+      {"indices of nonzero elements in a scan",
+       [](const Array& a) {
+         const auto step = [&](const Array& c, const Array& v) {
+           const Array i = tn::nonzero(a > v * 0.5 + 1.2)[0];
+           return std::pair(c * 0.4 + tn::sum(tn::square(a(i)) * c), c);
+         };
+         return tn::scan(step, tn::sum(a) * 0.1, y).first;
+       }},
+  };
+  return all;
+}
+
 std::vector<double> differences(const Function& f) {
   std::vector<double> all;
   for (std::size_t i = 0; i < 5; ++i) {
@@ -193,25 +361,69 @@ void expect_near(const Array& got, const std::vector<double>& want) {
     EXPECT_NEAR(of(got)[i], want[i], 2e-7 * (1 + std::abs(want[i]))) << "element " << i;
 }
 
-TEST(DataSizes, InLoopsAndBranches) {
-  for (const auto& [name, f] : programs()) {
-    SCOPED_TRACE(name);
-    const std::vector<double> slope = differences(f);
-    EXPECT_NEAR(tn::jit(f)(x).item<double>(), f(x).item<double>(), 1e-12);
-    expect_near(tn::grad(f)(x), slope);
-    expect_near(tn::jit(tn::grad(f))(x), slope);
-    expect_near(tn::grad(tn::jit(f))(x), slope);
-    double along = 0;
-    for (std::size_t i = 0; i < 5; ++i) along += slope[i] * of(y)[i];
-    expect_near(tn::jvp(f, std::tuple<Array>(x), std::tuple<Array>(y)).second, {along});
-    const Function weighed = [&](const Array& a) { return tn::sum(tn::grad(f)(a) * y); };
-    const std::vector<double> curvature = differences(weighed);
-    expect_near(tn::hvp(f, x, y), curvature);
-    expect_near(tn::grad(weighed)(x), curvature);
-    expect_near(tn::jit(tn::grad(weighed))(x), curvature);
-    // Lanes that agree about the mask.
-    expect_near(tn::vmap([&](const Array& k) { return f(x) * k; })(y), of(f(x) * y));
+void expect_first_derivatives(const Function& f) {
+  const std::vector<double> slope = differences(f);
+  EXPECT_NEAR(tn::jit(f)(x).item<double>(), f(x).item<double>(), 1e-12);
+  expect_near(tn::grad(f)(x), slope);
+  expect_near(tn::jit(tn::grad(f))(x), slope);
+  expect_near(tn::grad(tn::jit(f))(x), slope);
+  expect_near(tn::jacfwd(f)(x), slope);
+  expect_near(tn::jacrev(f)(x), slope);
+  double along = 0;
+  for (std::size_t i = 0; i < 5; ++i) along += slope[i] * of(y)[i];
+  expect_near(tn::jvp(f, std::tuple<Array>(x), std::tuple<Array>(y)).second, {along});
+}
+void expect_second_derivatives(const Function& f) {
+  const Function weighed = [&](const Array& a) { return tn::sum(tn::grad(f)(a) * y); };
+  const std::vector<double> curvature = differences(weighed);
+  const Function along = [&](const Array& a) { return tn::jvp(f, std::tuple<Array>(a), std::tuple<Array>(y)).second; };
+  for (const auto& twice : std::vector<Function>{
+           [&](const Array& a) { return tn::hvp(f, a, y); }, [&](const Array& a) { return tn::grad(weighed)(a); },
+           [&](const Array& a) { return tn::grad(along)(a); }, [&](const Array& a) { return tn::jacfwd(along)(a); },
+           [&](const Array& a) { return tn::dot(tn::hessian(f)(a), y); },
+           [&](const Array& a) { return tn::dot(tn::jacrev(tn::grad(f))(a), y); }}) {
+    expect_near(twice(x), curvature);
+    expect_near(tn::jit(twice)(x), curvature);
   }
+}
+// Lanes that agree about every mask.
+void expect_batches(const Function& f) {
+  expect_near(tn::vmap([&](const Array& k) { return f(x) * k; })(y), of(f(x) * y));
+  const auto lanes = tn::vmap([&](const Array& k) { return tn::grad([&](const Array& a) { return f(a) * k; })(x); });
+  const std::vector<double> want = of(tn::outer(y, tn::grad(f)(x)));
+  expect_near(lanes(y), want);
+  expect_near(tn::jit(lanes)(y), want);
+}
+
+void expect_all(const std::vector<Named>& programs) {
+  for (const auto& [name, f] : programs) {
+    SCOPED_TRACE(name);
+    expect_first_derivatives(f);
+    expect_second_derivatives(f);
+    expect_batches(f);
+  }
+}
+TEST(DataSizes, AcrossLoopsAndBranches) { expect_all(chosen_outside()); }
+TEST(DataSizes, InsideLoopsAndBranches) { expect_all(chosen_inside()); }
+TEST(DataSizes, ResultsOfCalls) { expect_all(results_of_calls()); }
+TEST(DataSizes, SeveralInBranches) { expect_all(several_in_branches()); }
+TEST(DataSizes, SeveralInLoops) { expect_all(several_in_loops()); }
+
+// Data that differ from lane to lane, of rows that one mask chooses.
+TEST(DataSizes, LanesOfRowsThatOneMaskChooses) {
+  const Array m = tn::reshape(Array{true, false, true, false, false, true}, {2, 3});
+  const auto loss = [&](const Array& a, const Array& b) {
+    return tn::sum(tn::square(tn::compress(a, m)) * tn::sin(tn::compress(b, m)));
+  };
+  const Array as = tn::sin(tn::reshape(tn::arange(48, tn::DType::f64), {2, 2, 3, 4})), b = tn::cos(as(0)) + 0.3;
+  const auto slope = tn::vmap([&](const Array& a) { return tn::grad(loss)(a, b); });
+  const Array inside = tn::expand_dims(tn::convert(m, tn::DType::f64), -1);
+  expect_near(slope(as), of(2.0 * as * tn::sin(b) * inside));
+  expect_near(tn::jit(slope)(as), of(2.0 * as * tn::sin(b) * inside));
+  const auto rows = tn::vmap(tn::vmap([](const Array& a) { return tn::compress(a, mask); }));
+  const Array lanes = tn::sin(tn::reshape(tn::arange(30, tn::DType::f64), {2, 3, 5}));
+  EXPECT_EQ(rows(lanes).shape(), (tn::Shape{2, 3, 3}));
+  expect_near(rows(lanes), of(tn::take(lanes, Array{0, 2, 3}, 2)));
 }
 
 // The size is decided where the operand is computed again.
@@ -227,8 +439,8 @@ TEST(DataSizes, WhatCannotBe) {
   using testing::HasSubstr;
   EXPECT_THAT(
       message_of([] { tn::vmap([](const Array& a) { return tn::sum(tn::compress(a, a > 1.0)); })(tn::ones({3, 4})); }),
-      AllOf(HasSubstr("compress cannot be batched"), HasSubstr("use where() with the mask"),
-            HasSubstr("data_sizes.cpp:")));
+      AllOf(HasSubstr("compress cannot be batched by a mask that differs from lane to lane, bool[3,4]"),
+            HasSubstr("Use where() with the mask"), HasSubstr("data_sizes.cpp:")));
   const auto stacked = [](const Array& a) {
     return tn::scan([&](const Array& c, const Array& v) { return std::pair(c, tn::compress(a, a > v)); }, a(0), a)
         .second;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <random>
 
 #include "tenon/eval/evaluate.h"
@@ -108,7 +109,19 @@ class OpCase : public testing::TestWithParam<Case> {
     std::vector<Value> in;
     for (std::size_t i = 0; i < c().sample.types.size(); ++i)
       in.push_back(random_buffer(c().sample.types[i], c().sample.domains[i]));
+    // What all lanes have in common is drawn once.
+    const Mask same = common();
+    for (std::size_t i = 0; i < same.size(); ++i)
+      if (same[i]) in[i] = common_.emplace(i, in[i]).first->second;
     return in;
+  }
+  // Operands whose data decide a size: lanes that differ in them would be arrays of different sizes.
+  Mask common() const {
+    const ProgramRef p = program();
+    Mask m;
+    for (Var v : p->inputs())
+      m.push_back(std::ranges::any_of(p->size_facts(), [&](const SizeFact& fact) { return fact.of == v; }));
+    return m;
   }
   Mask active(const ProgramRef& p) const {
     Mask m;
@@ -120,6 +133,9 @@ class OpCase : public testing::TestWithParam<Case> {
     for (Var v : p->outputs()) m.push_back(has_tangent(p->type(v)));
     return m;
   }
+
+ private:
+  mutable std::map<std::size_t, Value> common_;
 };
 
 }  // namespace tenon::sample

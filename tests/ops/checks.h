@@ -50,12 +50,24 @@ inline std::vector<std::uint32_t> batched_subsets(std::size_t inputs) {
   return subsets;
 }
 
-inline void expect_vmap_is_a_loop(const ProgramRef& p, const Inputs& inputs) {
+// Inputs that must be common to all lanes are refused as batched, with advice.
+inline void expect_vmap_is_a_loop(const ProgramRef& p, const Inputs& inputs, const Mask& common = {}) {
   const std::size_t n = p->inputs().size();
   for (const std::uint32_t subset : batched_subsets(n)) {
     Mask in;
     for (std::size_t i = 0; i < n; ++i) in.push_back((subset >> i) & 1u);
     constexpr std::int64_t lanes = 3;
+    bool refused = false;
+    for (std::size_t i = 0; i < common.size(); ++i) refused = refused || (in[i] && common[i]);
+    if (refused) {
+      try {
+        vmap(p, in, Mask(p->outputs().size(), true), Dim(lanes));
+        ADD_FAILURE() << p->name() << " subset " << subset << " is batched";
+      } catch (const ShapeError& e) {
+        EXPECT_NE(e.advice(), "");
+      }
+      continue;
+    }
     std::vector<std::vector<Value>> lane_inputs;
     for (std::int64_t l = 0; l < lanes; ++l) lane_inputs.push_back(inputs());
     std::vector<Value> stacked;

@@ -6,7 +6,7 @@ namespace {
 
 class Vmap : public OpCase {};
 TEST_P(Vmap, IsALoopOverLanes) {
-  expect_vmap_is_a_loop(program(), [this] { return inputs(); });
+  expect_vmap_is_a_loop(program(), [this] { return inputs(); }, common());
 }
 INSTANTIATE_TEST_SUITE_P(All, Vmap,
                          testing::ValuesIn(cases(

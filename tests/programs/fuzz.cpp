@@ -67,8 +67,10 @@ TEST(ProgramFuzz, Smooth) {
 TEST(ProgramFuzz, Mixed) { expect_properties({.flavor = Flavor::mixed}, fuzzing::cases(60)); }
 TEST(ProgramFuzz, Complex) { expect_properties({.flavor = Flavor::complex}, fuzzing::cases(30)); }
 TEST(ProgramFuzz, SizesThatDataDecide) {
+  decided() = {};
   expect_properties({.flavor = Flavor::smooth, .data_sizes = true}, fuzzing::cases(60));
   expect_properties({.flavor = Flavor::mixed, .data_sizes = true}, fuzzing::cases(60) / 2);
+  EXPECT_GT(decided().lanes_of_chosen_rows, 0);
 }
 TEST(ProgramFuzz, SmallDTypes) { expect_properties({.flavor = Flavor::small}, fuzzing::cases(30)); }
 

@@ -44,9 +44,7 @@ class Generator {
         &Generator::change_dtype, &Generator::made,    &Generator::special};
     static const std::vector<Make> regions{&Generator::scanned, &Generator::repeated, &Generator::branched,
                                            &Generator::counted, &Generator::called,   &Generator::mapped};
-    // Within a loop's body a size that data decide has no derivative yet.
-    const bool chooses = options_.data_sizes && depth_ == outermost && c_.chance(25),
-               region = !chooses && depth_ > 0 && c_.chance(12);
+    const bool chooses = options_.data_sizes && c_.chance(25), region = !chooses && depth_ > 0 && c_.chance(12);
     const Make make = chooses ? &Generator::chosen : region ? c_.of(regions) : c_.of(simple);
     keep((this->*make)());
   }

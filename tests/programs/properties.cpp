@@ -23,8 +23,40 @@ Values inputs_of(const ProgramRef& p) {
                                                                : std::pair(-2., 2.)));
   return in;
 }
+bool makes_sizes(const Program& p) {
+  bool any = false;
+  for (const Eqn& eqn : p.eqns()) {
+    any = any || !eqn.new_sizes.empty();
+    eqn.params.visit_programs([&](const ProgramRef& inner) { any = any || makes_sizes(*inner); });
+  }
+  return any;
+}
+// Lanes of different sizes are no array: of ops that make sizes some have no batch, others one mask for all lanes.
+bool batchable(const Program& p) {
+  bool all = true;
+  for (const Eqn& eqn : p.eqns()) {
+    all = all && eqn.op->batch;
+    eqn.params.visit_programs([&](const ProgramRef& inner) { all = all && batchable(*inner); });
+  }
+  return all;
+}
+// Inputs that decide sizes: with lanes of theirs there is no batch.
+Mask common_to_lanes(const ProgramRef& p) {
+  Mask common(p->inputs().size(), false);
+  if (!makes_sizes(*p) || !batchable(*p)) return common;
+  for (std::size_t i = 0; i < common.size(); ++i) {
+    Mask alone(common.size(), false);
+    alone[i] = true;
+    try {
+      vmap(p, alone, Mask(p->outputs().size(), true), Dim(2));
+    } catch (const ShapeError& e) {
+      common[i] = std::string_view(e.what()).find("by a mask that differs from lane to lane") != std::string_view::npos;
+    }
+  }
+  return common;
+}
 Subject subject(const ProgramRef& p) {
-  return {p, [p] { return inputs_of(p); }};
+  return {p, [p] { return inputs_of(p); }, common_to_lanes(p)};
 }
 Subject start(const Trial& t) {
   generator.seed(t.seed);
@@ -104,16 +136,6 @@ std::string native(const Subject& s, const std::string& what) {
   const Values in = s.inputs();
   const std::string wrong = compare(compile(s.program)->run(in), s.program, in, what);
   return wrong.empty() ? wrong : wrong + "\n" + print(*s.program) + native_form(s.program);
-}
-
-// Lanes of different sizes are no array: ops that make sizes have no batch.
-bool batchable(const Program& p) {
-  bool all = true;
-  for (const Eqn& eqn : p.eqns()) {
-    all = all && eqn.op->batch;
-    eqn.params.visit_programs([&](const ProgramRef& inner) { all = all && batchable(*inner); });
-  }
-  return all;
 }
 
 // --- properties ---
@@ -246,6 +268,8 @@ std::string lanes(const Subject& s) {
   constexpr std::size_t count = 3;
   Mask batched;
   for (std::size_t i = 0; i < p->inputs().size(); ++i) batched.push_back(generator() % 3 != 0);
+  for (std::size_t i = 0; i < s.common.size(); ++i) batched[i] = batched[i] && !s.common[i];
+  decided().lanes_of_chosen_rows += makes_sizes(*p) && std::ranges::find(batched, true) != batched.end();
   std::vector<Values> each;
   for (std::size_t l = 0; l < count; ++l) each.push_back(s.inputs());
   Values all;

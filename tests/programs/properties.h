@@ -27,9 +27,10 @@ std::span<const Property> properties();
 // What is wrong, exceptions included.
 std::string check(const Property& property, const Trial& trial);
 
-// How many derivatives were compared, and how many of them finite differences could decide.
+// How many derivatives were compared, and how many of them finite differences could decide; how many batches were of
+// Programs that choose rows, by masks that the lanes have in common.
 struct Decided {
-  std::int64_t compared = 0, decided = 0;
+  std::int64_t compared = 0, decided = 0, lanes_of_chosen_rows = 0;
 };
 Decided& decided();
 
