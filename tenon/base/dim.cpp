@@ -105,6 +105,12 @@ int compare(const Dim& a, const Dim& b) {
 
 Dim::Dim(std::shared_ptr<const DimPolynomial> polynomial) : polynomial_(std::move(polynomial)) {}
 
+void Dim::throw_unknown() const {
+  throw ConcretizationError(
+      fmt::format("the value of a size was asked for that is not known while tracing: {}.", text()),
+      "Compute with the size itself, or take size_as_array() of it for its value when the Program runs.");
+}
+
 Dim Dim::variable(SizeVar var) {
   return DimPolynomial::make(
       {{Monomial{std::make_shared<const DimAtom>(DimAtom{DimAtom::Kind::variable, var, {}})}, 1}});

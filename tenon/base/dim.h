@@ -28,7 +28,10 @@ class Dim {
   static Dim variable(SizeVar var);
 
   bool known() const { return polynomial_ == nullptr; }
-  std::int64_t value() const { return value_; }  // only where known()
+  std::int64_t value() const {  // throws ConcretizationError unless known()
+    if (!known()) throw_unknown();
+    return value_;
+  }
   std::optional<std::int64_t> try_value() const { return known() ? std::optional(value_) : std::nullopt; }
 
   friend Dim operator+(const Dim& a, const Dim& b);
@@ -52,6 +55,7 @@ class Dim {
 
  private:
   explicit Dim(std::shared_ptr<const DimPolynomial> polynomial);
+  [[noreturn]] void throw_unknown() const;
   friend struct DimPolynomial;
   std::int64_t value_ = 0;
   std::shared_ptr<const DimPolynomial> polynomial_;

@@ -256,8 +256,8 @@ Array unsliced(const SliceParams& p, const Shape& whole, const Array& part) {
     const Dim covered = n == Dim(0) ? n : (n - Dim(1)) * Dim(p.stride[i]) + Dim(1);
     const Dim behind = whole[i] - p.start[i] - covered;
     known = known && p.start[i].known() && behind.known();
-    low.push_back(p.start[i].value());
-    high.push_back(behind.value());
+    low.push_back(p.start[i].try_value().value_or(0));
+    high.push_back(behind.try_value().value_or(0));
     interior.push_back(p.stride[i] - 1);
   }
   const Array zero = zeros_like(Type::array(part.dtype(), {}));

@@ -161,6 +161,15 @@ TEST(Dims, OverflowIsAnErrorAndExtremesAreNot) {
   EXPECT_EQ((Dim(least) * T).text(), "-9223372036854775808*s1");
 }
 
+// A size that is not known has no number to go on with by mistake.
+TEST(Dims, ValueOfWhatIsNotKnownIsAnError) {
+  for (const Dim& d : {T, S * 2 + 1, min(S, T)}) {
+    EXPECT_THROW(static_cast<void>(d.value()), ConcretizationError);
+    EXPECT_FALSE(d.try_value());
+  }
+  EXPECT_EQ((T - T + 3).value(), 3);
+}
+
 TEST(Dims, TextNamesVariablesAndNestedAtoms) {
   const auto name = [](SizeVar v) { return std::string(1, "STU"[v]); };
   EXPECT_EQ(Dim(3).text(name), "3");
