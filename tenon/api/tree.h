@@ -398,10 +398,14 @@ void require_same(std::string_view op, std::string_view what, const A& a, const 
   if (first.finish() != second.finish()) throw_difference(op, what, structure(a), structure(b));
 }
 
-// f of each leaf (of the leaves in the same place of several trees of one structure).
+// f of each leaf (of the leaves in the same place of several trees of one structure). Of more than five trees the
+// caller gives the place, which a function of any number of arguments cannot find by itself.
 template <class F, class T, class... More>
-T map(F&& f, T first, const More&... more) {
-  (require_same("tree::map", "the trees", first, more), ...);
+T map(const Source& where, F&& f, T first, const More&... more) {
+  {
+    const SourceScope place(where, "tree::map");
+    (require_same("tree::map", "the trees", first, more), ...);
+  }
   const std::array<Arrays, sizeof...(More)> others{leaves(more)...};
   std::size_t at = 0;
   visit(
@@ -414,6 +418,27 @@ T map(F&& f, T first, const More&... more) {
       },
       [](const auto&) {});
   return first;
+}
+template <class F, class T>
+T map(F&& f, T first, const Source& where = std::source_location::current()) {
+  return map(where, std::forward<F>(f), std::move(first));
+}
+template <class F, class T, class A>
+T map(F&& f, T first, const A& a, const Source& where = std::source_location::current()) {
+  return map(where, std::forward<F>(f), std::move(first), a);
+}
+template <class F, class T, class A, class B>
+T map(F&& f, T first, const A& a, const B& b, const Source& where = std::source_location::current()) {
+  return map(where, std::forward<F>(f), std::move(first), a, b);
+}
+template <class F, class T, class A, class B, class C>
+T map(F&& f, T first, const A& a, const B& b, const C& c, const Source& where = std::source_location::current()) {
+  return map(where, std::forward<F>(f), std::move(first), a, b, c);
+}
+template <class F, class T, class A, class B, class C, class D>
+T map(F&& f, T first, const A& a, const B& b, const C& c, const D& d,
+      const Source& where = std::source_location::current()) {
+  return map(where, std::forward<F>(f), std::move(first), a, b, c, d);
 }
 
 // f(f(f(initial, leaf 0), leaf 1), …), in the order of the leaves.

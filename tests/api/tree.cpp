@@ -148,7 +148,15 @@ TEST(Tree, DifferencesNameThePlace) {
   EXPECT_THAT(message_of([&] { tn::tree::map([](Array a, Array b) { return a + b; }, two, one); }),
               testing::AllOf(HasSubstr("TreeError: tree::map: the trees differ in structure: at .2: 2 elements and 1 "
                                        "element"),
-                             HasSubstr("must be equal")));
+                             HasSubstr("must be equal"), HasSubstr("tree.cpp:")));
+  // The same of every number of trees; of more than five the place is given.
+  const auto first = [](const auto& a, const auto&...) { return a; };
+  EXPECT_THAT(message_of([&] { tn::tree::map(first, two, two, one); }), HasSubstr("tree.cpp:"));
+  EXPECT_THAT(message_of([&] { tn::tree::map(first, two, two, two, one); }), HasSubstr("tree.cpp:"));
+  EXPECT_THAT(message_of([&] { tn::tree::map(first, two, two, two, two, one); }), HasSubstr("tree.cpp:"));
+  const auto here = std::source_location::current();
+  EXPECT_THAT(message_of([&] { tn::tree::map(here, first, two, two, two, two, two, one); }),
+              HasSubstr("tree.cpp:" + std::to_string(here.line())));
   EXPECT_THAT(message_of([&] {
                 tn::scan(
                     [](Inner c, Array x) {
