@@ -20,4 +20,5 @@
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/statistics.h"
+#include "tenon/runtime/threads.h"
 #include "tenon/version.h"

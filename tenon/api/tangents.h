@@ -34,7 +34,9 @@ Arguments every_argument(const Arrays& leaves, const Args&... args) {
 //   auto [y, dy] = tn::jvp(f, std::tuple(x), std::tuple(dx));
 // Throws TreeError, ShapeError or DTypeError naming the argument where a tangent does not match it.
 template <class F, class... Args, class... Tangents>
-auto jvp(F f, const std::tuple<Args...>& primals, const std::tuple<Tangents...>& tangents) {
+auto jvp(F f, const std::tuple<Args...>& primals, const std::tuple<Tangents...>& tangents,
+         const Source& where = std::source_location::current()) {
+  const SourceScope place(where, "jvp");
   static_assert(sizeof...(Args) == sizeof...(Tangents), "jvp: a tuple of arguments and one of as many tangents");
   return std::apply(
       [&](const auto&... args) {
@@ -57,7 +59,9 @@ auto vjp(F f, const Given&... given) {
     api_detail::Flattened<F, Args...> flat(f, args...);
     auto linear = api_detail::vjp_flat(flat.function, api_detail::every_argument(flat.arguments, args...));
     auto result = flat.rebuild(linear.outputs);
-    auto pull = [apply = linear.apply, arguments = std::tuple<Args...>(args...)](const decltype(result)& cotangents) {
+    auto pull = [apply = linear.apply, arguments = std::tuple<Args...>(args...)](
+                    const decltype(result)& cotangents, const Source& where = std::source_location::current()) {
+      const SourceScope place(where, "vjp");
       return tree::with_leaves(arguments, apply(tree::leaves(cotangents)));
     };
     return std::pair(std::move(result), std::move(pull));
@@ -73,7 +77,9 @@ auto linearize(F f, const Given&... given) {
     api_detail::Flattened<F, Args...> flat(f, args...);
     auto linear = api_detail::linearize_flat(flat.function, api_detail::every_argument(flat.arguments, args...));
     auto result = flat.rebuild(linear.outputs);
-    auto push = [apply = linear.apply, flat](const Args&... tangents) {
+    auto push = [apply = linear.apply, flat](const Args&... tangents,
+                                             const Source& where = std::source_location::current()) {
+      const SourceScope place(where, "linearize");
       return flat.rebuild(apply(tree::leaves(std::tie(tangents...))));
     };
     return std::pair(std::move(result), std::move(push));
@@ -83,10 +89,16 @@ auto linearize(F f, const Given&... given) {
 // The Hessian of f in its first argument, a tree, times a tree like it; without the Hessian: the tangent of the
 // gradient. Further arguments are constants.
 //   Params h = tn::hvp(loss, params, direction, x, y);
-template <class F, class T, class... Rest>
-T hvp(F f, const T& x, const T& v, const Rest&... rest) {
-  auto gradient = [&](const T& at) { return grad(std::ref(f))(at, rest...); };
-  return jvp(gradient, std::tuple<T>(x), std::tuple<T>(v)).second;
+template <class F, class T>
+T hvp(F f, const T& x, const T& v, const Source& where = std::source_location::current()) {
+  const SourceScope place(where, "hvp");
+  return jvp([&](const T& at) { return grad(std::ref(f))(at); }, std::tuple<T>(x), std::tuple<T>(v)).second;
+}
+template <class F, class T, class First, class... Rest>
+  requires(!std::is_same_v<First, Source>)
+T hvp(F f, const T& x, const T& v, const First& first, const Rest&... rest) {
+  const auto of_first = [&](const T& at) { return f(at, first, rest...); };
+  return hvp(of_first, x, v, Source());
 }
 
 // A tree of values through which no derivative flows.

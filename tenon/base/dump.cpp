@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string>
 
+#include "tenon/base/settings.h"
+
 namespace tenon {
 namespace fs = std::filesystem;
 
@@ -22,25 +24,22 @@ thread_local DumpFolder::State* DumpFolder::State::current = nullptr;
 
 namespace {
 
-// One warning a process: a dump that fails must not fill the screen, nor fail the program.
-void warn(const std::string& what) {
-  static std::atomic<bool> warned{false};
-  if (warned.exchange(true)) return;
-  const std::string line = fmt::format("tenon: TENON_DUMP: {}; nothing is dumped there.\n", what);
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
-}
+// A dump that fails must not fill the screen, nor fail the program.
+void warn(const std::string& what) { warn_of_setting("TENON_DUMP", what + "; nothing is dumped there."); }
 
 // Empty: not asked for, or not possible.
 const fs::path& directory() {
   static const fs::path found = [] {
-    const char* setting = std::getenv("TENON_DUMP");
-    if (setting == nullptr || *setting == '\0') return fs::path();
+    const auto wanted = setting("TENON_DUMP");
+    if (!wanted) return fs::path();
+    const fs::path folder(*wanted);
     std::error_code failure;
-    fs::create_directories(setting, failure);
-    if (!failure && ::access(setting, W_OK | X_OK) != 0) failure = std::error_code(errno, std::generic_category());
-    if (!failure && !fs::is_directory(setting, failure)) failure = std::make_error_code(std::errc::not_a_directory);
-    if (!failure) return fs::path(setting);
-    warn(fmt::format("{} cannot be written ({})", setting, failure.message()));
+    fs::create_directories(folder, failure);
+    if (!failure && ::access(folder.c_str(), W_OK | X_OK) != 0)
+      failure = std::error_code(errno, std::generic_category());
+    if (!failure && !fs::is_directory(folder, failure)) failure = std::make_error_code(std::errc::not_a_directory);
+    if (!failure) return folder;
+    warn(fmt::format("{} cannot be written ({})", *wanted, failure.message()));
     return fs::path();
   }();
   return found;

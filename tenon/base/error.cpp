@@ -25,6 +25,9 @@ std::string compose(std::string_view kind, const std::string& what, const std::s
 }  // namespace
 
 Error::Error(std::string_view kind, std::string what, std::string advice, const Source& where)
-    : std::runtime_error(compose(kind, what, advice, where)), advice_(std::move(advice)), where_(where) {}
+    : std::runtime_error(compose(kind, what, advice, where)),
+      asked_(std::move(what)),
+      advice_(std::move(advice)),
+      where_(where) {}
 
 }  // namespace tenon

@@ -14,11 +14,12 @@ namespace tenon {
 class Error : public std::runtime_error {
  public:
   Error(std::string_view kind, std::string what, std::string advice = {}, const Source& where = SourceScope::current());
+  const std::string& asked() const { return asked_; }  // `what` as given
   const std::string& advice() const { return advice_; }
   const Source& where() const { return where_; }
 
  private:
-  std::string advice_;
+  std::string asked_, advice_;
   Source where_;
 };
 

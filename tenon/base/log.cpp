@@ -5,8 +5,9 @@
 
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <string>
+
+#include "tenon/base/settings.h"
 
 namespace tenon {
 namespace {
@@ -14,15 +15,18 @@ namespace {
 constexpr std::array<std::string_view, 4> names{"trace", "compile", "cache", "rewrite"};
 
 unsigned enabled_topics() {
-  const char* setting = std::getenv("TENON_LOG");
-  if (setting == nullptr) return 0;
-  std::string_view rest = setting;
+  std::string_view rest = setting("TENON_LOG").value_or("");
   unsigned mask = 0;
   while (!rest.empty()) {
     const auto comma = rest.find(',');
     const auto word = rest.substr(0, comma);
+    unsigned meant = 0;
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (word == names[i] || word == "all") mask |= 1u << i;
+      if (word == names[i] || word == "all") meant |= 1u << i;
+    if (meant == 0 && !word.empty())
+      warn_of_setting("TENON_LOG",
+                      fmt::format("there is no topic {}; there are {} and all.", word, fmt::join(names, ", ")));
+    mask |= meant;
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }
   return mask;

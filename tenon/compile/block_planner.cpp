@@ -85,7 +85,7 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
     if (program_.type(v).is_list() && !at_home(i))
       give(v, outputs_[i], true);
     else if (!at_home(i) && !is_at(v, outputs_[i]))
-      copy(outputs_[i], stored(v), program_.type(v));
+      copy(outputs_[i], stored(v), program_.type(v), "a result that is an input too, or another result");
     asked_for_by(line_of(v), before);
   }
   for (std::size_t i = 0; i < carries.size(); ++i) {
@@ -93,7 +93,8 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
     if (!at_home(i) && program_.type(program_.outputs()[i]).is_list())
       call("tenon_list_release", {{number_at(carries[i]), {}}});
     if (!at_home(i) && !(carries[i] == outputs_[i]))
-      copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]));
+      copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]),
+           "the carry of the next step, made while that of this step is read");
     asked_for_by(line_of(program_.outputs()[i]), before);
   }
   return std::move(block_);
@@ -122,9 +123,9 @@ void BlockPlanner::asked_for_by(const Source& where, std::size_t first) {
         block_[i].held());
 }
 
-void BlockPlanner::copy(const Place& to, const Place& from, const Type& type) {
+void BlockPlanner::copy(const Place& to, const Place& from, const Type& type, std::string_view why) {
   const std::int64_t row = type.rank() == 0 ? 1 : type.shape[type.rank() - 1].value();
-  block_.push_back(kernel::Copy{to.slot, from.slot, to.offset, from.offset, elements_of(type), row});
+  block_.push_back(kernel::Copy{to.slot, from.slot, to.offset, from.offset, elements_of(type), row, why});
 }
 
 Place BlockPlanner::place_for(Var v) {
@@ -143,8 +144,8 @@ Place BlockPlanner::stored(Var v) {
   return *places_[v];
 }
 // As stored(), right in a given place where nothing else needs the value.
-void BlockPlanner::store_into(Var v, const Place& to, bool last) {
-  if (places_[v] || wanted_.contains(v) || !last) return copy(to, stored(v), program_.type(v));
+void BlockPlanner::store_into(Var v, const Place& to, bool last, std::string_view why) {
+  if (places_[v] || wanted_.contains(v) || !last) return copy(to, stored(v), program_.type(v), why);
   wanted_.emplace(v, to);
   stored(v);
   wanted_.erase(v);

@@ -79,10 +79,10 @@ class BlockPlanner {
   Sizes sizes(Var v) const { return program_.type(v).shape.sizes(); }
   Source line_of(Var v) const { return maker_[v] == nullptr ? Source() : maker_[v]->where; }
   void asked_for_by(const Source& where, std::size_t first);
-  void copy(const Place& to, const Place& from, const Type& type);
+  void copy(const Place& to, const Place& from, const Type& type, std::string_view why);
   Place place_for(Var v);
   Place stored(Var v);
-  void store_into(Var v, const Place& to, bool last);
+  void store_into(Var v, const Place& to, bool last, std::string_view why);
   void structure(const Eqn& eqn, LowerStructure::Kind kind);
 
   // --- plan_nests.cpp ---

@@ -1,13 +1,12 @@
 #include "tenon/compile/blocks.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <set>
-#include <string_view>
 #include <utility>
 
+#include "tenon/base/settings.h"
 #include "tenon/compile/cost.h"
 #include "tenon/kernel/rows.h"
 #include "tenon/runtime/parallel_for.h"
@@ -332,7 +331,7 @@ class Divider {
 
 BlockLimits block_limits() {
   BlockLimits limits{.threads = threads()};
-  if (const char* blocks = std::getenv("TENON_BLOCKS"); blocks != nullptr && std::string_view(blocks) == "small")
+  if (setting("TENON_BLOCKS") == "small")
     limits.worth_forking = 0, limits.cache_bytes = 1, limits.shortest_run = 1, limits.narrowest = 1;
   return limits;
 }

@@ -17,10 +17,13 @@
 #include "tenon/compile/plan.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
+#include "tenon/ir/replay.h"
+#include "tenon/kernel/rows.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/runtime/context.h"
 #include "tenon/runtime/lists.h"
+#include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {
@@ -92,12 +95,58 @@ class Arena {
 };
 thread_local Arena::Kept Arena::mine;
 
+// The largest of a program's intermediate values, for the error where memory lacks.
+class LargestValue {
+ public:
+  explicit LargestValue(const kernel::Function& function) {
+    const kernel::Slot* largest = nullptr;
+    for (const kernel::Slot& s : function.slots)
+      if (s.place == kernel::Slot::Place::arena && (largest == nullptr || bytes(s) > bytes(*largest))) largest = &s;
+    if (largest == nullptr) return;
+    text_ = fmt::format("{} elements of {}", largest->elements, name(largest->dtype));
+    slot_ = static_cast<kernel::SlotId>(largest - function.slots.data());
+    find(function.body);
+  }
+  [[noreturn]] void explain(const MemoryError& e) const {
+    throw MemoryError(fmt::format("{} They are for the intermediate values of a compiled function; the largest has {}.",
+                                  e.asked(), text_),
+                      e.advice(), where_.known() ? where_ : e.where());
+  }
+
+ private:
+  static std::int64_t bytes(const kernel::Slot& s) { return s.elements * static_cast<std::int64_t>(size_of(s.dtype)); }
+  // Where the user asked for the statement that writes it.
+  void find(const kernel::Block& block) {
+    for (const kernel::Statement& s : block) std::visit([&](const auto& held) { look_at(s, held); }, s.held());
+  }
+  template <class Held>
+  void look_at(const kernel::Statement& s, const Held& held) {
+    if constexpr (requires { held.where; }) {
+      if (!where_.known())
+        kernel::visit_slots(s, [&](kernel::SlotId slot, bool write) {
+          if (write && slot == slot_) where_ = held.where;
+        });
+    } else if constexpr (requires { held.branches; }) {
+      for (const kernel::Block& branch : held.branches) find(branch);
+    } else if constexpr (requires { held.body; }) {
+      find(held.body);
+      if constexpr (requires { held.before; }) find(held.before);
+      if constexpr (requires { held.tail; }) find(held.tail);
+    }
+  }
+
+  std::string text_;
+  kernel::SlotId slot_ = 0;
+  Source where_;
+};
+
 class NativeExecutable final : public Executable, public NativeForm {
  public:
   NativeExecutable(const Program& program, const kernel::Function& function,
                    std::vector<std::optional<std::size_t>> shared_inputs)
       : code_(compile_native(function)),
         arena_bytes_(static_cast<std::size_t>(function.arena_bytes)),
+        largest_(function),
         makes_lists_(function.lists) {
     const auto operands = [&](std::span<const Var> vars, std::vector<Operand>& to) {
       for (Var v : vars) {
@@ -168,11 +217,19 @@ class NativeExecutable final : public Executable, public NativeForm {
   void enter(void* const* addresses, const ListPool* lists) const {
     const Context& context = Context::current();
     context.check();
-    const Arena arena(arena_bytes_);
+    const Arena arena = room();
     const FlushSubnormals flush;
     const std::int32_t status = code_->entry(addresses, arena.block(), context.flag());
     if (status != 0 || context.cancelled()) [[unlikely]]
       fail(status, lists);
+  }
+
+  Arena room() const {
+    try {
+      return Arena(arena_bytes_);
+    } catch (const MemoryError& e) {
+      largest_.explain(e);
+    }
   }
 
   [[noreturn]] static void fail(std::int32_t status, const ListPool* lists) {
@@ -199,6 +256,7 @@ class NativeExecutable final : public Executable, public NativeForm {
 
   std::shared_ptr<const NativeCode> code_;
   std::size_t arena_bytes_;
+  LargestValue largest_;
   bool makes_lists_, takes_lists_ = false;
   std::vector<std::shared_ptr<const Type>> lists_;  // the element of each input and output that is a list
 };
@@ -318,14 +376,32 @@ thread_local std::array<OpCache::Recent, 256> OpCache::recent_;
 
 }  // namespace
 
+// The Program for sizes that are known.
+ProgramRef specialised(const Program& program, std::span<const std::int64_t> sizes) {
+  static Memo<ProgramRef> memo;
+  Hasher h;
+  h("specialised")(program.hash())(sizes.size());
+  for (const std::int64_t s : sizes) h(s);
+  return memo.get(h.finish(), [&] {
+    const CompileTime no_trace;
+    const std::vector<Dim> dims(sizes.begin(), sizes.end());
+    Scope scope;
+    const Replay types(program, dims);
+    Arrays inputs;
+    for (Var v : program.inputs()) inputs.push_back(scope.input(types.type(v)));
+    return scope.finish(inline_program(program, dims, inputs), program.name()).program;
+  });
+}
+
 std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated) {
   return cache().get(program, donated);
 }
 
 std::vector<Value> CompilingExecutor::run(const ProgramRef& program, std::span<const std::int64_t> sizes,
                                           std::span<const Value> inputs) {
-  if (!sizes.empty() || !program->size_params().empty()) return evaluate(*program, sizes, inputs);
-  return compile(program)->run(inputs);
+  if (program->size_params().empty()) return compile(program)->run(inputs);
+  if (sizes.size() != program->size_params().size()) throw VerifyError("run: sizes are missing.");
+  return compile(specialised(*program, sizes))->run(inputs);
 }
 
 std::vector<Value> CompilingExecutor::run_op(const OpInfo& op, const Params& params, std::span<const Value> operands) {

@@ -152,7 +152,7 @@ class Explanation {
     if (!in_memory(c.to) && !in_memory(c.from)) return;  // between registers
     moved += 2 * bytes * times;
     copies += fmt::format("  {}{}{}\n", bytes_text(bytes), times > 1 ? fmt::format(", {} times", grouped(times)) : "",
-                          at_line(c.where));
+                          at_line(c.where) + (c.why.empty() ? "" : fmt::format(": {}", c.why)));
   }
 
   void tell(const kernel::Product& p, int depth, double times) {

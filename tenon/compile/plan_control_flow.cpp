@@ -54,7 +54,7 @@ void BlockPlanner::plan_carries(LoopPlan& l) {
     const bool last =
         last_use_[initial] <= at_ + 1 && std::ranges::count(eqn.in, initial) == 1 && later_readers(initial).empty();
     if (const auto history = carry_history(eqn, i, l.step)) {
-      store_into(initial, history->begin, last);
+      store_into(initial, history->begin, last, "the first carry, which is kept as it is");
       l.inputs.push_back(history->before), l.outputs.push_back(history->after), l.ends.push_back(history->after);
       places_[eqn.out[i]] = history->end;
       for (const std::size_t k : history->stacked_before) l.views.emplace(k, history->before);
@@ -67,7 +67,7 @@ void BlockPlanner::plan_carries(LoopPlan& l) {
     if (type.is_list())
       give(initial, carry, last);
     else
-      store_into(initial, carry, last);
+      store_into(initial, carry, last, "the first carry, which is kept as it is");
     l.inputs.push_back(carry), l.outputs.push_back(planner_.temporary(type)), l.ends.push_back(carry);
     l.updated.insert(carry.slot);
   }

@@ -1,5 +1,7 @@
 #include "tenon/ir/literal.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "tenon/ir/describe_params.h"
@@ -13,6 +15,7 @@ BOOST_DESCRIBE_STRUCT(LiteralParams, (), (value))
 
 struct RequireEqualParams {
   Dim a, b;
+  std::string asked = {};  // who asks for it, for the error; outside of text and hashes
 };
 BOOST_DESCRIBE_STRUCT(RequireEqualParams, (), (a, b))
 
@@ -59,7 +62,10 @@ const OpInfo require_equal_info{
     .eval = EvalRule([](const Params& p, std::span<const Value>, const EvalContext&) {
       const auto& sizes = p.as<RequireEqualParams>();
       if (sizes.a != sizes.b)
-        throw ShapeError("two sizes that must be equal are " + sizes.a.text() + " and " + sizes.b.text() + ".");
+        throw ShapeError(
+            fmt::format("{} They are {} and {}.", sizes.asked.empty() ? "two sizes must be equal." : sizes.asked,
+                        sizes.a.text(), sizes.b.text()),
+            "Sizes that data decide agree where one variable decides both: choose with one mask.");
       return std::vector<Value>{};
     }),
     .jvp = Absent{"it has no operand"},
@@ -81,6 +87,8 @@ Params literal_params(const Scalar& value) { return make_params(LiteralParams{va
 const Scalar& literal_value(const Params& params) { return params.as<LiteralParams>().value; }
 
 const OpInfo& require_equal_op() { return require_equal_info; }
-Params require_equal_params(const Dim& a, const Dim& b) { return make_params(RequireEqualParams{a, b}); }
+Params require_equal_params(const Dim& a, const Dim& b, std::string asked) {
+  return make_params(RequireEqualParams{a, b, std::move(asked)});
+}
 
 }  // namespace tenon

@@ -12,6 +12,7 @@ const Scalar& literal_value(const Params& params);
 
 // require_equal {a, b}: () -> (). Stops the run with a ShapeError when two sizes differ.
 const OpInfo& require_equal_op();
-Params require_equal_params(const Dim& a, const Dim& b);
+// `asked`: what the error says of who needs it; it is not part of a Program's text or hash.
+Params require_equal_params(const Dim& a, const Dim& b, std::string asked);
 
 }  // namespace tenon

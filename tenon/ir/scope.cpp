@@ -161,6 +161,12 @@ Arrays Scope::handles(std::span<const Var> vars) {
   return handles;
 }
 
+// Two sizes that have to be equal when the program runs.
+struct Guard {
+  Dim a, b;
+  std::string asked;
+};
+
 // Numbers sizes that data decide, and notes guards.
 class ScopeTypeContext : public TypeContext {
  public:
@@ -178,10 +184,10 @@ class ScopeTypeContext : public TypeContext {
   void require_equal(const Dim& a, const Dim& b, const std::string& what) override {
     if (a == b) return;
     if (a.known() && b.known()) throw ShapeError(what, unequal_sizes_advice);
-    guards.emplace_back(a, b);
+    guards.push_back({a, b, what});
   }
   std::vector<SizeVar> new_sizes;
-  std::vector<std::pair<Dim, Dim>> guards;
+  std::vector<Guard> guards;
 
  private:
   Scope& scope_;
@@ -243,7 +249,7 @@ Arrays Scope::add(const OpInfo& op, const Params& params, std::span<const Array>
   for (Var v : eqn.in) in.push_back(parts_.types[v]);
   ScopeTypeContext context(*this, eqn.in);
   std::vector<Type> out = (*op.type)(params, in, context);
-  for (const auto& [a, b] : context.guards) add(require_equal_op(), require_equal_params(a, b), {});
+  for (Guard& g : context.guards) add(require_equal_op(), require_equal_params(g.a, g.b, std::move(g.asked)), {});
   eqn.new_sizes = std::move(context.new_sizes);
   for (Type& type : out) eqn.out.push_back(new_var(std::move(type)));
   parts_.eqns.push_back(std::move(eqn));

@@ -79,7 +79,8 @@ struct Copy {
   Expr to_offset, from_offset;
   std::int64_t elements;
   std::int64_t row = 1;  // elements of the last axis: small arrays move row by row, as nests over them do
-  Source where;
+  std::string_view why = {};
+  Source where = {};
 };
 
 // c[batch, m, n] = Σ_k a[batch, m, k]·b[batch, k, n], by strides in elements.

@@ -15,10 +15,10 @@ Array operator/(const Operand& x, const Operand& y);
 // Remainder with the sign of x; x % 0 is x between integers.
 Array operator%(const Operand& x, const Operand& y);
 Array operator-(const Operand& x);
-inline Array& operator+=(Array& x, const Operand& y) { return x = x + y; }
-inline Array& operator-=(Array& x, const Operand& y) { return x = x - y; }
-inline Array& operator*=(Array& x, const Operand& y) { return x = x * y; }
-inline Array& operator/=(Array& x, const Operand& y) { return x = x / y; }
+inline Array& operator+=(Array& x, const Operand& y) { return x = Operand(x, y.where()) + y; }
+inline Array& operator-=(Array& x, const Operand& y) { return x = Operand(x, y.where()) - y; }
+inline Array& operator*=(Array& x, const Operand& y) { return x = Operand(x, y.where()) * y; }
+inline Array& operator/=(Array& x, const Operand& y) { return x = Operand(x, y.where()) / y; }
 
 // x to the power y, of real or complex numbers; integers become f32 (64-bit ones f64). Where y is a C++ integer,
 // products take its place: exact for integers, and up to y = 64 for other dtypes.

@@ -79,7 +79,12 @@ BufferBody* Buffer::make_body(DType dtype, std::span<const std::int64_t> dims, s
     throw ShapeError(fmt::format("an array with {} axes was asked for.", dims.size()), "Reshape it to fewer axes.");
   const std::size_t head = (sizeof(BufferBody) + 2 * dims.size() * sizeof(std::int64_t) + 63) / 64 * 64;
   const std::size_t bytes = head + element_bytes;
-  void* block = allocate_block(bytes);
+  void* block = nullptr;
+  try {
+    block = allocate_block(bytes);
+  } catch (const MemoryError& e) {
+    throw MemoryError(fmt::format("{}[{}]: {}", name(dtype), fmt::join(dims, ","), e.asked()), e.advice(), e.where());
+  }
   auto* body = new (block) BufferBody;
   body->rank = static_cast<std::uint16_t>(dims.size());
   body->dtype = dtype;

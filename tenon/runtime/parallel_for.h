@@ -3,14 +3,7 @@
 
 #include <cstdint>
 
-namespace tenon {
-
-// How many threads share a parallel loop, the caller included. At first TENON_NUM_THREADS, or the processors that the
-// affinity mask and the cgroup's quota allow.
-int threads();
-void set_threads(int count);  // at least 1; throws RuntimeError otherwise
-
-}  // namespace tenon
+#include "tenon/runtime/threads.h"
 
 extern "C" {
 

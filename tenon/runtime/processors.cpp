@@ -1,18 +1,18 @@
 #include "tenon/runtime/processors.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "tenon/base/settings.h"
 #include "tenon/runtime/cgroups.h"
 
 namespace tenon {
@@ -66,11 +66,12 @@ int available_processors() {
 }
 
 int initial_threads(int processors) {
-  if (const char* setting = std::getenv("TENON_NUM_THREADS")) {
+  if (const auto wanted = setting("TENON_NUM_THREADS")) {
     int count = 0;
-    const char* end = setting + std::strlen(setting);
-    if (const auto [at, error] = std::from_chars(setting, end, count); error == std::errc() && at == end && count > 0)
-      return std::min(count, 4096);
+    const char* end = wanted->data() + wanted->size();
+    const auto [at, error] = std::from_chars(wanted->data(), end, count);
+    if (error == std::errc() && at == end && count > 0) return std::min(count, 4096);
+    warn_of_setting("TENON_NUM_THREADS", fmt::format("{} is no number of threads; {} are used.", *wanted, processors));
   }
   return processors;
 }

@@ -8,10 +8,11 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string_view>
+
+#include "tenon/base/settings.h"
 
 namespace tenon {
 namespace {
@@ -129,8 +130,7 @@ ProductKernel insert(const KernelShape& shape, std::size_t place) noexcept {
 
 VectorUnit vector_unit() noexcept {
   static const VectorUnit chosen = [] {
-    const char* variable = std::getenv("TENON_CPU");
-    const std::string_view cap = variable == nullptr ? "" : variable;
+    const std::string_view cap = setting("TENON_CPU").value_or("");
     const VectorUnit most = cap == "baseline" ? VectorUnit::sse3
                             : cap == "avx2"   ? VectorUnit::avx2
                                               : VectorUnit::avx512;

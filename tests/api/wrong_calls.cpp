@@ -44,6 +44,38 @@ const std::vector<WrongCall> elementwise{
      [] { f({3}) + f({2}); },
      "ShapeError: add:",
      {"f32[3] and f32[2]", "sizes 3 and 2 differ", "equal or 1"}},
+    {"add_in_place",
+     __LINE__,
+     [] {
+       Array x = f({3});
+       x += f({2});
+     },
+     "ShapeError: add:",
+     {"f32[3] and f32[2]"}},
+    {"sub_in_place",
+     __LINE__,
+     [] {
+       Array x = f({3});
+       x -= f({2});
+     },
+     "ShapeError: sub:",
+     {"f32[3] and f32[2]"}},
+    {"mul_in_place",
+     __LINE__,
+     [] {
+       Array x = f({3});
+       x *= f({2});
+     },
+     "ShapeError: mul:",
+     {"f32[3] and f32[2]"}},
+    {"div_in_place",
+     __LINE__,
+     [] {
+       Array x = f({3});
+       x /= f({2});
+     },
+     "ShapeError: div:",
+     {"f32[3] and f32[2]"}},
     {"compare", __LINE__, [] { f({2, 3}) < f({3, 2}); }, "ShapeError: lt:", {"f32[2,3] and f32[3,2]"}},
     {"where_shape",
      __LINE__,
@@ -336,6 +368,31 @@ const std::vector<WrongCall> transformations{
      [] { tn::grad([](Array x) { return tn::all(x > 0.f); })(f({3})); },
      "DifferentiationError: grad: the function returns bool[]",
      {}},
+    {"tangent_of_jvp",
+     __LINE__,
+     [] { tn::jvp([](Array x) { return tn::sin(x); }, std::tuple(f({2})), std::tuple(f({3}))); },
+     "ShapeError: jvp: the tangent of argument 0 is f32[3], not f32[2]",
+     {}},
+    {"cotangent_of_vjp",
+     __LINE__,
+     [] { tn::vjp([](Array x) { return tn::sin(x); }, f({2})).second(f({3})); },
+     "ShapeError: vjp: the cotangent of leaf 0 of the result is f32[3], not f32[2]",
+     {}},
+    {"tangent_of_linearize",
+     __LINE__,
+     [] { tn::linearize([](Array x) { return tn::sin(x); }, f({2})).second(f({3})); },
+     "ShapeError: linearize: the tangent of leaf 0 of the arguments is f32[3], not f32[2]",
+     {}},
+    {"direction_of_hvp",
+     __LINE__,
+     [] { tn::hvp([](Array x) { return tn::sum(tn::sin(x)); }, f({2}), f({3})); },
+     "ShapeError: hvp (jvp): the tangent of argument 0 is f32[3], not f32[2]",
+     {}},
+    {"sizes_of_two_masks",
+     __LINE__,
+     [] { tn::jit([](Array x) { return x(x > 2.f) + x(x > 0.f); })(Array{-1.f, 2.f, 3.f}); },
+     "ShapeError: broadcast: f32[",
+     {"They are 2 and 1", "one mask"}},
     {"value_while_tracing",
      __LINE__,
      [] { tn::jit([](Array x) { return x.item<float>() > 0 ? x : -x; })(Array(1.f)); },

@@ -1,4 +1,5 @@
 // LLVM's ORC, kept in one room: targets, passes, linking; and the one symbol that libtenon looks up.
+#include <fmt/format.h>
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -10,9 +11,9 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <atomic>
-#include <cstdlib>
 
 #include "tenon/base/dump.h"
+#include "tenon/base/settings.h"
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cpu/function_emitter.h"
 #include "tenon/runtime/lists.h"
@@ -27,8 +28,10 @@ Target detect() {
   Target target{.vector_bytes = 16, .cpu = llvm::sys::getHostCPUName().str(), .features = {}};
   const auto host = llvm::sys::getHostCPUFeatures();
   const auto has = [&](const char* feature) { return host.lookup(feature); };
-  const char* cap = std::getenv("TENON_CPU");
-  const std::string limit = cap == nullptr ? "avx512" : cap;
+  const std::string_view limit = setting("TENON_CPU").value_or("avx512");
+  if (limit != "baseline" && limit != "avx2" && limit != "avx512")
+    warn_of_setting("TENON_CPU",
+                    fmt::format("there is no {}; there are baseline, avx2 and avx512, which is used.", limit));
   const bool avx2 = has("avx2") && has("fma") && limit != "baseline", avx512 = avx2 && has("avx512f") &&
                                                                                has("avx512vl") && has("avx512dq") &&
                                                                                has("avx512bw") && limit != "avx2";

@@ -13,6 +13,11 @@ endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
 file(RENAME ${WORK}/first ${WORK}/prefix)
+file(GLOB_RECURSE LIBRARY ${WORK}/prefix/libtenon.so.*.*.*)
+file(SIZE ${LIBRARY} BYTES)
+if(BYTES GREATER 10000000)
+  message(FATAL_ERROR "${LIBRARY} has ${BYTES} bytes; 10,000,000 are the limit")
+endif()
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja -DCMAKE_CXX_COMPILER=${CXX}
     -DCMAKE_PREFIX_PATH=${WORK}/prefix -DTENON_WANTED=${VERSION})
 run(${CMAKE_COMMAND} --build ${WORK}/build)

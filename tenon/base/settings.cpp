@@ -1,0 +1,30 @@
+#include "tenon/base/settings.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace tenon {
+
+std::optional<std::string_view> setting(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+void warn_of_setting(const char* name, std::string_view what) {
+  static std::mutex mutex;
+  static auto& warned = *new std::set<std::string>;
+  {
+    const std::lock_guard lock(mutex);
+    if (!warned.insert(name).second) return;
+  }
+  const std::string line = fmt::format("tenon: {}: {}\n", name, what);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace tenon

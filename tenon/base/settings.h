@@ -1,0 +1,15 @@
+// Settings from the environment.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace tenon {
+
+// The value of a variable such as TENON_LOG; nothing where it is not set, or empty.
+std::optional<std::string_view> setting(const char* name);
+
+// Tells on stderr, once for each variable, that its value is not used: "tenon: TENON_LOG: <what>".
+void warn_of_setting(const char* name, std::string_view what);
+
+}  // namespace tenon
