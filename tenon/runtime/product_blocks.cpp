@@ -40,7 +40,8 @@ template <class T>
 double cycles(const ProductShape& p) {
   const Size width = lanes<T>(), rest = p.n % width;
   // Only AVX-512 has masks that make the last vector of a row one like others.
-  const double vectors = double(p.n / width) + (vector_unit() == VectorUnit::avx512 ? rest > 0 : double(rest) / 2);
+  const std::int64_t whole = p.n / width;
+  const double vectors = double(whole) + (vector_unit() == VectorUnit::avx512 ? rest > 0 : double(rest) / 2);
   const double m = double(p.m), n = double(p.n), k = double(p.k);
   double total = m * k * vectors;
   if (!rows_in_place(p.b_row, p.b_column, p.n)) total += k * n;
@@ -51,7 +52,8 @@ double cycles(const ProductShape& p) {
 
 template <class T>
 double cycles_of_inner_products(const ProductShape& p) {
-  return double(p.m) * double(p.n) * (1.3 * double(p.k / lanes<T>()) + double(p.k % lanes<T>()) + 4);
+  const std::int64_t vectors = p.k / lanes<T>();
+  return double(p.m) * double(p.n) * (1.3 * double(vectors) + double(p.k % lanes<T>()) + 4);
 }
 
 // --- Layout: `rows` by `columns` elements, from any strides to contiguous rows `distance` apart ---
