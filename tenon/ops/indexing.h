@@ -8,7 +8,7 @@
 namespace tenon {
 
 // The part of x of these sizes that starts at `start` (one integer number an axis), moved inside where it would reach
-// out.
+// out: here a negative start lies before the beginning.
 Array dynamic_slice(const Operand& x, std::span<const Array> start, std::vector<Dim> sizes);
 // x with that part replaced. In place where nothing else needs x.
 Array dynamic_update_slice(const Operand& x, const Operand& update, std::span<const Array> start);
