@@ -97,7 +97,8 @@ T load(std::string_view file, const Source& where = std::source_location::curren
   const api_detail::LoadedLeaves loaded(file);
   T tree{};
   tree::visit(tree, [](const Array&, const std::string&) {}, api_detail::Grow{loaded}, std::string());
-  return tree::with_leaves(std::move(tree), loaded.at(tree::paths(tree), {}));
+  const Arrays leaves = loaded.at(tree::paths(tree), {});
+  return tree::with_leaves(std::move(tree), leaves);
 }
 // The same with the structure and static fields of another tree. Also the dtypes and shapes must be those of its
 // arrays.

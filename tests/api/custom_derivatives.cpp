@@ -192,7 +192,7 @@ TEST(CustomVjp, NotLinear) {
     tn::jvp([&](Array x) { return clipped(x); }, std::tuple(Array(3.0)), std::tuple(Array(1.0)));
   };
   EXPECT_THAT(message_of(forward),
-              AllOf(HasSubstr("DifferentiationError"), HasSubstr("custom_vjp: forward mode is asked of a function"),
+              AllOf(HasSubstr("DifferentiationError"), HasSubstr("jvp (custom_vjp): forward mode is asked of a function"),
                     HasSubstr("linear in the cotangents")));
   // A condition on the cotangent, and a product of two.
   const auto chosen = tn::custom_vjp([](Array x) { return x; }, [](Array x) { return std::pair(x, x); },
