@@ -79,10 +79,8 @@ LoadedLeaves::LoadedLeaves(std::string_view file) : file_(file) {
   try {
     read(one);
   } catch (const ParseError& e) {
-    // "ParseError: load (zip): what\n  at …", or without the names: the file is named, the rest is the same.
-    std::string_view told(e.what());
-    told = told.substr(0, told.find('\n'));
-    for (const std::string_view name : {"ParseError: ", "load: ", "load (npy): ", "load (zip): ", "npy: ", "zip: "})
+    std::string_view told(e.asked());  // "zip: what"
+    for (const std::string_view name : {"npy: ", "zip: "})
       if (told.starts_with(name)) told.remove_prefix(name.size());
     throw ParseError(fmt::format("load: {}: {}", file, told),
                      e.advice().empty() ? "The file is damaged, or none of NumPy's: save it again." : e.advice());

@@ -145,7 +145,11 @@ void BlockPlanner::list_op(const Eqn& eqn) {
   if (eqn.op->name == "list_active") {
     for (std::size_t i = 0; i < eqn.in.size(); ++i)
       call("tenon_list_active",
-           {{handle(eqn.in[i]), {}}, {count(*type.element), {}}, {i == 0 ? zero : number_at(to), {}}}, to);
+           {{handle(eqn.in[i]), {}},
+            {count(leaf_type(type)), {}},
+            {i == 0 ? zero : number_at(to), {}},
+            {Expr(depth_of(type)), {}}},
+           to);
   } else if (eqn.op->name == "list_select") {
     const Place lanes = stored(eqn.in[0]);
     call("tenon_list_select",

@@ -15,6 +15,7 @@
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
 
 namespace tenon {
 
@@ -35,11 +36,12 @@ struct ListCollapseParams {
 };
 BOOST_DESCRIBE_STRUCT(ListCollapseParams, (), (axis))
 
+std::int64_t depth_of(const Type& type) { return type.is_array() ? 0 : 1 + depth_of(*type.element); }
+
 namespace {
 
 using Lengths = std::vector<std::int64_t>;
 
-std::int64_t depth_of(const Type& type) { return type.is_array() ? 0 : 1 + depth_of(*type.element); }
 Type list_of(Type leaf, std::int64_t depth) {
   return depth == 0 ? leaf : Type::list(list_of(std::move(leaf), depth - 1));
 }

@@ -65,6 +65,9 @@ const OpInfo& transpose_op();
 std::vector<std::int64_t> permutation_of(const Params& params);
 const OpInfo& reshape_op();
 
+// How many lists deep a type is; 0: an array.
+std::int64_t depth_of(const Type& type);
+
 // Of every op that lowers as a LowerReduction: the params that reduce over these axes, ascending.
 Params reduction_params(std::vector<std::int64_t> axes);
 

@@ -156,30 +156,43 @@ std::int64_t select(const bool* predicate, std::size_t lanes, std::int64_t yes, 
   return handle_of(&result);
 }
 
-// Flags of `also` count too; it is released.
-std::int64_t active(std::int64_t list, std::size_t flags, std::int64_t also) {
-  const std::int64_t own = length_of(list), count = std::max(own, length_of(also));
-  if (count == 0) return also;
-  PooledList& result = *ListPool::current().make(static_cast<std::int64_t>(flags), false);
+// Whether a lane of `lanes` has an element t. Lanes are counted from the outermost axis in both: of more lengths than
+// lanes several stand behind one lane, of fewer one stands for several.
+bool has_element(const PooledList& list, std::int64_t t, std::size_t lane, std::size_t lanes) {
+  if (t >= list.length) return false;
+  if (list.lanes == 0) return true;
+  const std::size_t begin = lane * list.lanes / lanes, end = std::max((lane + 1) * list.lanes / lanes, begin + 1);
+  return std::any_of(list.lengths + begin, list.lengths + end, [&](std::int64_t length) { return t < length; });
+}
+
+// Which of the lanes `within` have an element in the list, or are set in `also`: lists of flags, `depth` deep.
+std::int64_t active(std::int64_t list, std::int64_t also, const std::vector<bool>& within, std::int64_t depth) {
+  const std::int64_t count = std::max(length_of(list), length_of(also));
+  if (count == 0) return 0;
+  const bool nested = depth > 1;
+  const std::size_t flags = within.size();
+  const auto bytes = static_cast<std::int64_t>(nested ? sizeof(std::int64_t) : flags);
+  PooledList& result = *ListPool::current().make(bytes, nested);
   reserve(result, count);
   std::vector<std::int64_t> lengths(flags, 0);
-  for (std::int64_t t = 0; t < count; ++t)
+  const auto inside = [&](std::int64_t handle, std::int64_t t) {
+    return t < length_of(handle) ? of(handle)->handle_at(t) : 0;
+  };
+  for (std::int64_t t = 0; t < count; ++t) {
+    std::vector<bool> here(flags, false);
     for (std::size_t l = 0; l < flags; ++l) {
-      // Lanes are counted from the outermost axis in both: of more lengths than flags several stand behind one flag, of
-      // fewer one stands for several.
-      bool any = t < length_of(also) && of(also)->element(t)[l] != std::byte(0);
-      if (!any && t < own) {
-        const PooledList& from = *of(list);
-        any = from.lanes == 0;
-        const std::size_t begin = l * from.lanes / flags, end = std::max((l + 1) * from.lanes / flags, begin + 1);
-        for (std::size_t k = begin; !any && k < end; ++k) any = t < from.lengths[k];
-      }
-      result.element(t)[l] = std::byte{any};
-      lengths[l] += any;
+      const bool set =
+          also != 0 && has_element(*of(also), t, l, flags) && (nested || of(also)->element(t)[l] != std::byte(0));
+      here[l] = within[l] && (set || (list != 0 && has_element(*of(list), t, l, flags)));
+      lengths[l] += here[l];
+      if (!nested) result.element(t)[l] = std::byte(here[l] ? 1 : 0);
     }
+    if (!nested) continue;
+    const std::int64_t inner = active(inside(list, t), inside(also, t), here, depth - 1);
+    std::memcpy(result.element(t), &inner, sizeof inner);
+  }
   result.length = count;
   set_lengths(result, lengths.data(), lengths.size());
-  release(also);
   return handle_of(&result);
 }
 
@@ -359,9 +372,13 @@ std::int64_t tenon_list_release(std::int64_t list) {
   return 0;
 }
 
-std::int64_t tenon_list_active(std::int64_t list, std::int64_t flags, std::int64_t also) {
+std::int64_t tenon_list_active(std::int64_t list, std::int64_t flags, std::int64_t also, std::int64_t depth) {
   if (list == 0) return also;
-  return guarded([&] { return active(list, static_cast<std::size_t>(flags), also); });
+  return guarded([&] {
+    const std::int64_t result = active(list, also, std::vector<bool>(static_cast<std::size_t>(flags), true), depth);
+    release(also);
+    return result;
+  });
 }
 
 std::int64_t tenon_list_select(const void* predicate, std::int64_t lanes, std::int64_t yes, std::int64_t no) {

@@ -41,9 +41,9 @@ std::int64_t tenon_list_trim(std::int64_t list, std::int64_t last);
 std::int64_t tenon_list_retain(std::int64_t list);
 std::int64_t tenon_list_release(std::int64_t list);
 
-// New lists: which of `flags` lanes have an element, along a list, or are set in `also`, which is released; lane by
-// lane one or the other; the sum, element by element, of numbers of a tenon::DType.
-std::int64_t tenon_list_active(std::int64_t list, std::int64_t flags, std::int64_t also);
+// New lists: which of `flags` lanes have an element, along a list (or lists of lists, `depth` deep), or are set in
+// `also`, which is released; lane by lane one or the other; the sum, element by element, of numbers of a tenon::DType.
+std::int64_t tenon_list_active(std::int64_t list, std::int64_t flags, std::int64_t also, std::int64_t depth);
 std::int64_t tenon_list_select(const void* predicate, std::int64_t lanes, std::int64_t yes, std::int64_t no);
 std::int64_t tenon_list_sum(std::int64_t a, std::int64_t b, std::int64_t dtype);
 }
