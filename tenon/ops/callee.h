@@ -9,6 +9,7 @@
 namespace tenon {
 
 BOOST_DESCRIBE_STRUCT(CallParams, (), (program, sizes))
+BOOST_DESCRIBE_STRUCT(CondParams, (), (branches, sizes))
 
 std::vector<Type> types_of(std::span<const Array> arrays);
 Mask complement(Mask mask);

@@ -9,12 +9,13 @@
 #include "tenon/ir/recurse.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
+#include "tenon/ops/callee.h"
+#include "tenon/ops/guard.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
 
 namespace tenon {
 
-BOOST_DESCRIBE_STRUCT(CondParams, (), (branches, sizes))
 
 namespace {
 
@@ -116,6 +117,49 @@ void cond_transpose(const TransposeArgs& args) {
     if (args.operands[i].linear()) args.sink.add(i, cotangents[at++]);
 }
 
+// Lanes choose for themselves: every branch runs for all, and each lane takes its own. What all branches make of one
+// operand by updates goes through them one after the other, in place.
+BatchResult choose_by_lane(const BatchArgs& args, Mask in) {
+  const auto& p = args.params.as<CondParams>();
+  const std::size_t outputs = p.branches[0]->outputs().size();
+  Arrays operands(args.operands.begin() + 1, args.operands.end());
+  auto from = origins(p.branches[0]);
+  for (const ProgramRef& branch : p.branches)
+    for (std::size_t i = 0; i < outputs; ++i)
+      if (from[i] != origins(branch)[i]) from[i].reset();
+  Mask updated(outputs, false), taken(operands.size(), false);
+  for (std::size_t i = 0; i < outputs; ++i) {
+    if (!from[i] || taken[*from[i]] || !operands[*from[i]].type().is_array()) continue;
+    updated[i] = taken[*from[i]] = true;
+    if (!in[*from[i]]) operands[*from[i]] = one_for_all_lanes(operands[*from[i]], args.size);
+    in[*from[i]] = true;
+  }
+  in.insert(in.begin(), true);
+  const auto last = static_cast<std::int32_t>(p.branches.size()) - 1;
+  const Array index = clamp(args.operands[0], Array(Scalar(std::int32_t(0))), Array(Scalar(last)));
+  Arrays results;
+  for (std::int32_t b = 0; b <= last; ++b) {
+    const auto i = static_cast<std::size_t>(b);
+    const ProgramRef branch = args.recurse.vmap(guard(p.branches[i], updated), in, Mask(outputs, true), args.size);
+    std::vector<Dim> sizes = p.sizes[i];
+    if (!args.size.known()) sizes.push_back(args.size);
+    const Array here = index == b;
+    Arrays inputs{here};
+    inputs.insert(inputs.end(), operands.begin(), operands.end());
+    const Arrays made = inline_program(*branch, sizes, inputs);
+    if (b == 0) results = made;
+    for (std::size_t k = 0; k < outputs; ++k) {
+      if (updated[k])
+        operands[*from[k]] = results[k] = made[k];
+      else if (b > 0 && made[k].type().is_list())
+        results[k] = list_select(here, made[k], results[k]);
+      else if (b > 0)
+        results[k] = bind1(select_op(), {}, {broadcast_in_dim(here, made[k].shape(), {0}), made[k], results[k]});
+    }
+  }
+  return {results, std::vector<bool>(outputs, true)};
+}
+
 BatchResult cond_batch(const BatchArgs& args) {
   const auto& p = args.params.as<CondParams>();
   const Mask in(args.batched.begin() + 1, args.batched.end());
@@ -124,29 +168,13 @@ BatchResult cond_batch(const BatchArgs& args) {
     const Mask reached = args.recurse.reach(branch, in);
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = out[i] || reached[i];
   }
+  if (args.batched[0]) return choose_by_lane(args, in);
   CondParams q = p;
   for (std::size_t b = 0; b < q.branches.size(); ++b) {
     q.branches[b] = args.recurse.vmap(q.branches[b], in, out, args.size);
     if (!args.size.known()) q.sizes[b].push_back(args.size);
   }
-  if (!args.batched[0]) return {bind_op(cond_info, make_params(q), args.operands), out};
-  // Lanes choose for themselves: every branch runs for all, and each lane takes its own.
-  Arrays results;
-  for (std::size_t b = 0; b < q.branches.size(); ++b) {
-    const Arrays branch = inline_program(*q.branches[b], q.sizes[b], args.operands.subspan(1));
-    if (b == 0) {
-      results = branch;
-      continue;
-    }
-    const Array here = args.operands[0] >= static_cast<std::int32_t>(b);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      results[i] =
-          results[i].type().is_list()
-              ? list_select(here, branch[i], results[i])
-              : bind1(select_op(), {}, {broadcast_in_dim(here, results[i].shape(), {0}), branch[i], results[i]});
-    }
-  }
-  return {results, std::vector<bool>(results.size(), true)};
+  return {bind_op(cond_info, make_params(q), args.operands), out};
 }
 
 // --- split: residuals of all branches side by side; those of the branches that were not taken are empty. What a

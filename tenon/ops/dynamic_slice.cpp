@@ -218,6 +218,12 @@ const bool installed = (install_op(dynamic_slice_info), install_op(dynamic_updat
 
 }  // namespace
 
+Array guarded_update_slice(const Params& params, Arrays operands, const Array& running) {
+  const std::span<const Array> start = std::span(operands).subspan(2);
+  operands[1] = where(running, operands[1], dynamic_slice(operands[0], start, operands[1].shape().dims()));
+  return bind_op(dynamic_update_slice_info, params, operands)[0];
+}
+
 Array dynamic_slice(const Operand& x, std::span<const Array> start, std::vector<Dim> sizes) {
   const SourceScope place(x.where(), "dynamic_slice");
   Arrays operands{x};

@@ -3,6 +3,7 @@
 
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
+#include "tenon/ops/guard.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
@@ -59,8 +60,6 @@ BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const Loop
     if (!args.size.known()) sizes.push_back(args.size);
     return sizes;
   };
-  const Mask all_out(p.body->outputs().size(), true);
-  const ProgramRef body = args.recurse.vmap(p.body, in, all_out, args.size);
   const std::size_t state = roles.consts + roles.carries;
   ProgramRef lane_cond;
   bool batched_cond = false;
@@ -70,6 +69,14 @@ BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const Loop
     lane_cond = args.recurse.vmap(p.cond, cond_in, {batched_cond}, args.size);
   }
   const Marks marks = marks_along(operands, in, state, args.size);
+  // Carries that the body updates stay updates.
+  const bool ends_apart = batched_cond || !marks.xs.empty();
+  const auto from = origins(p.body);
+  Mask updated(p.body->outputs().size(), false), body_in = in;
+  for (std::size_t i = 0; i < roles.carries; ++i) updated[i] = ends_apart && from[i] == roles.consts + i;
+  if (ends_apart) body_in.insert(body_in.begin(), true);
+  const ProgramRef body = args.recurse.vmap(ends_apart ? guard(p.body, updated) : p.body, body_in,
+                                            Mask(p.body->outputs().size(), true), args.size);
   operands.insert(operands.end(), marks.xs.begin(), marks.xs.end());
   LoopParams q = p;
   std::vector<Type> types;
@@ -92,9 +99,11 @@ BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const Loop
       const Array running = inline_program(*lane_cond, with_lanes(p.cond_sizes), own.subspan(0, state))[0];
       active = active ? *active & running : running;
     }
-    Arrays outputs = inline_program(*body, with_lanes(p.body_sizes), own);
+    Arrays body_inputs(own.begin(), own.end());
+    if (active) body_inputs.insert(body_inputs.begin(), *active);
+    Arrays outputs = inline_program(*body, with_lanes(p.body_sizes), body_inputs);
     for (std::size_t i = 0; i < roles.carries; ++i)
-      if (active) outputs[i] = choose(*active, outputs[i], inputs[roles.consts + i]);
+      if (active && !updated[i]) outputs[i] = choose(*active, outputs[i], inputs[roles.consts + i]);
     if (p.lanes)
       outputs.back() = active ? outputs.back() & lanes_of(*active, outputs.back()) : outputs.back();
     else if (active)

@@ -292,6 +292,22 @@ std::optional<Binary> combine_of(ScatterKind kind, bool logical) {
 
 }  // namespace
 
+// What is set or compared with is the old element; what is added or multiplied changes nothing.
+Array guarded_scatter(const Params& params, Arrays operands, const Array& running) {
+  const auto& p = params.as<ScatterParams>();
+  const Shape shape = operands[2].shape();
+  const DType dtype = operands[2].dtype();
+  Array nothing;
+  if (p.kind == ScatterKind::add && dtype != DType::bool_)
+    nothing = full(shape, Array(Scalar(std::complex<double>(-0.0, -0.0)).convert(dtype)));  // a zero keeps its sign
+  else if (p.kind == ScatterKind::mul && dtype != DType::bool_)
+    nothing = full(shape, Array(Scalar(1).convert(dtype)));
+  else
+    nothing = gather_back(p, operands[0], operands[1], shape);
+  operands[2] = where(running, operands[2], nothing);
+  return bind_op(scatter_info, params, operands)[0];
+}
+
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates) {
   const auto& p = params.as<ScatterParams>();
   const IndexGeometry g = index_geometry("scatter", axes_of(p), x, indices);

@@ -50,6 +50,11 @@ struct ScatterForm {
   using LoadIndex = std::function<kernel::Expr(std::span<const kernel::Expr> index)>;
   std::function<Target(std::span<const kernel::Expr> update, const LoadIndex& load)> target;
 };
+// An update (what the planner knows as update_slice or scatter) that writes what is there where `running`, bool[], is
+// false.
+Array guarded_update_slice(const Params& params, Arrays operands, const Array& running);
+Array guarded_scatter(const Params& params, Arrays operands, const Array& running);
+
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates);
 
 // Axis i of the operand is axis dims[i] of the result.

@@ -1,0 +1,186 @@
+#include "tenon/ops/guard.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tenon/ir/replay.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/callee.h"
+#include "tenon/ops/indexing.h"
+#include "tenon/ops/loop_roles.h"
+#include "tenon/ops/structure.h"
+
+namespace tenon {
+namespace {
+
+using Origins = std::vector<std::optional<std::size_t>>;
+
+bool is(const OpInfo& op, LowerStructure::Kind kind) {
+  const auto* structure = op.lower ? std::get_if<LowerStructure>(&*op.lower) : nullptr;
+  return structure != nullptr && structure->kind == kind;
+}
+bool is_scatter(const OpInfo& op) { return is(op, LowerStructure::Kind::scatter); }
+bool is_update(const OpInfo& op) { return is_scatter(op) || is(op, LowerStructure::Kind::update_slice); }
+bool is_call(const OpInfo& op) { return op.params == &describe::params_ops<CallParams>; }
+
+// What is asked of each Program once, however often it is called.
+class Guard {
+ public:
+  const Origins& origins(const ProgramRef& program) {
+    const auto found = origins_.find(program.get());
+    return found != origins_.end() ? found->second
+                                   : origins_.emplace(program.get(), find_origins(*program)).first->second;
+  }
+
+  // Whether anything inside has to know where it runs: a loop with a condition.
+  bool may_run_on(const ProgramRef& program) {
+    const auto found = may_run_on_.find(program.get());
+    if (found != may_run_on_.end()) return found->second;
+    bool may = false;
+    for (const Eqn& eqn : program->eqns()) {
+      may = may || (eqn.op == &loop_op() && eqn.params.as<LoopParams>().cond);
+      eqn.params.visit_programs([&](const ProgramRef& inside) { may = may || may_run_on(inside); });
+    }
+    return may_run_on_.emplace(program.get(), may).first->second;
+  }
+
+  ProgramRef operator()(const Program& program, const Mask& kept) {
+    Scope scope;
+    const std::vector<Dim> sizes = scope.size_params_of(program);
+    const Array running = scope.input(Type::array(DType::bool_, {}));
+    Replay replay(program, sizes);
+    for (Var v : program.inputs()) replay.set(v, scope.input(replay.type(v)));
+    const std::vector<bool> wanted = wanted_of(program, kept);
+    for (const Eqn& eqn : program.eqns()) {
+      Mask out;
+      for (Var v : eqn.out) out.push_back(wanted[v]);
+      const EqnScope place(eqn);
+      const auto results = bound(eqn, replay, out, running);
+      if (!results) {
+        replay.bind_eqn(eqn);
+        continue;
+      }
+      replay.bind_sizes(eqn, *results);
+      for (std::size_t i = 0; i < eqn.out.size(); ++i) replay.set(eqn.out[i], (*results)[i]);
+    }
+    Arrays outputs;
+    for (Var v : program.outputs()) outputs.push_back(replay.get(v));
+    return scope.finish(outputs, program.name() + "_guarded").program;
+  }
+
+ private:
+  // Of each result of an eqn: the operand that it is where the eqn does not act.
+  Origins passed(const Eqn& eqn) {
+    Origins from(eqn.out.size());
+    if (is_update(*eqn.op)) {
+      from[0] = 0;
+    } else if (eqn.op == &loop_op()) {
+      const auto& p = eqn.params.as<LoopParams>();
+      const LoopRoles roles(p);
+      for (std::size_t c = 0; c < roles.carries; ++c)
+        if (p.cond || origins(p.body)[c] == roles.consts + c) from[c] = roles.consts + c;
+    } else if (eqn.op == &cond_op()) {
+      const auto& branches = eqn.params.as<CondParams>().branches;
+      from = origins(branches[0]);
+      for (const ProgramRef& branch : branches)
+        for (std::size_t i = 0; i < from.size(); ++i)
+          if (from[i] != origins(branch)[i]) from[i].reset();
+      for (auto& operand : from)
+        if (operand) ++*operand;  // behind the index
+    } else if (is_call(*eqn.op)) {
+      from = origins(eqn.params.as<CallParams>().program);
+    }
+    return from;
+  }
+
+  Origins find_origins(const Program& program) {
+    Origins of(program.vars());
+    for (std::size_t i = 0; i < program.inputs().size(); ++i) of[program.inputs()[i]] = i;
+    for (const Eqn& eqn : program.eqns()) {
+      const Origins from = passed(eqn);
+      for (std::size_t i = 0; i < eqn.out.size(); ++i)
+        if (from[i]) of[eqn.out[i]] = of[eqn.in[*from[i]]];
+    }
+    Origins outputs;
+    for (Var v : program.outputs()) outputs.push_back(of[v]);
+    return outputs;
+  }
+
+  // Variables on the way from the outputs of a mask to their origins.
+  std::vector<bool> wanted_of(const Program& program, const Mask& kept) {
+    std::vector<bool> wanted(program.vars(), false);
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      if (kept[i]) wanted[program.outputs()[i]] = true;
+    for (std::size_t e = program.eqns().size(); e-- > 0;) {
+      const Eqn& eqn = program.eqns()[e];
+      const Origins from = passed(eqn);
+      for (std::size_t i = 0; i < eqn.out.size(); ++i)
+        if (wanted[eqn.out[i]] && from[i]) wanted[eqn.in[*from[i]]] = true;
+    }
+    return wanted;
+  }
+
+  // The results of an eqn that has to know whether it runs; nothing: it is bound as it is.
+  std::optional<Arrays> bound(const Eqn& eqn, const Replay& replay, const Mask& kept, const Array& running) {
+    const bool any_kept = std::ranges::find(kept, true) != kept.end();
+    const auto acts = [&](const ProgramRef& program) { return any_kept || may_run_on(program); };
+    Arrays operands = replay.operands(eqn);
+    const Params params = replay.params(eqn);
+    if (is_update(*eqn.op)) {
+      if (!any_kept) return std::nullopt;
+      const auto guarded = is_scatter(*eqn.op) ? guarded_scatter : guarded_update_slice;
+      return Arrays{guarded(params, std::move(operands), running)};
+    }
+    if (eqn.op == &loop_op()) {
+      auto p = params.as<LoopParams>();
+      if (!p.cond && !acts(p.body)) return std::nullopt;
+      const LoopRoles roles(p);
+      Mask carries(p.body->outputs().size(), false);
+      std::copy_n(kept.begin(), roles.carries, carries.begin());
+      if (p.cond) {
+        p.cond = only_where_running(*p.cond);
+        carries.assign(carries.size(), false);  // no step, no change
+      }
+      p.body = (*this)(*p.body, carries);
+      ++p.consts;
+      operands.insert(operands.begin(), running);
+      return bind_op(*eqn.op, make_params(std::move(p)), operands);
+    }
+    if (eqn.op == &cond_op()) {
+      auto p = params.as<CondParams>();
+      if (std::ranges::none_of(p.branches, acts)) return std::nullopt;
+      for (ProgramRef& branch : p.branches) branch = (*this)(*branch, kept);
+      operands.insert(operands.begin() + 1, running);
+      return bind_op(*eqn.op, make_params(std::move(p)), operands);
+    }
+    if (is_call(*eqn.op)) {
+      auto p = params.as<CallParams>();
+      if (!acts(p.program)) return std::nullopt;
+      p.program = (*this)(*p.program, kept);
+      operands.insert(operands.begin(), running);
+      return bind_op(*eqn.op, make_params(std::move(p)), operands);
+    }
+    return std::nullopt;
+  }
+
+  static ProgramRef only_where_running(const Program& cond) {
+    Scope scope;
+    const std::vector<Dim> sizes = scope.size_params_of(cond);
+    const Array running = scope.input(Type::array(DType::bool_, {}));
+    const Replay types(cond, sizes);
+    Arrays inputs;
+    for (Var v : cond.inputs()) inputs.push_back(scope.input(types.type(v)));
+    return scope.finish(Arrays{running & inline_program(cond, sizes, inputs)[0]}, cond.name()).program;
+  }
+
+  std::map<const Program*, Origins> origins_;
+  std::map<const Program*, bool> may_run_on_;
+};
+
+}  // namespace
+
+Origins origins(const ProgramRef& program) { return Guard().origins(program); }
+
+ProgramRef guard(const ProgramRef& program, const std::vector<bool>& kept) { return Guard()(*program, kept); }
+
+}  // namespace tenon

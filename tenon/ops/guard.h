@@ -1,0 +1,21 @@
+// guard: a Program that acts only where a condition holds. By it lanes that have ended, and lanes that do not take a
+// branch, cost nothing for each element of what they pass on, and cannot run on.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "tenon/ir/program.h"
+
+namespace tenon {
+
+// The input that an output is, up to elements that updates have replaced and steps that loops have made: what it
+// becomes again where all of these are left out. Of each output.
+std::vector<std::optional<std::size_t>> origins(const ProgramRef& program);
+
+// The Program with one input more, the first: `running`, bool[]. Where it is false no loop with a condition makes a
+// step, and the outputs of the mask are their origins: updates write what is there already, in place. The other outputs
+// are anything then. The size parameters stay.
+ProgramRef guard(const ProgramRef& program, const std::vector<bool>& kept);
+
+}  // namespace tenon
