@@ -1,0 +1,174 @@
+// Batches of loops and branches where lanes go different ways: those that have ended, or take another branch, cannot
+// run on, do not change, and cost nothing for each element of what they pass on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tenon/tenon.h"
+
+namespace tn = tenon;
+using testing::HasSubstr;
+using testing::Not;
+using tn::Array;
+
+namespace {
+
+Array integers(std::vector<std::int64_t> values) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  return tn::array<std::int64_t>(values, {n});
+}
+Array ramp(std::vector<std::int64_t> shape) {
+  std::int64_t n = 1;
+  for (const std::int64_t d : shape) n *= d;
+  std::vector<double> v;
+  for (std::int64_t i = 0; i < n; ++i) v.push_back(0.1 * static_cast<double>((5 * i + 2) % 13 - 6));
+  return tn::array<double>(v, shape);
+}
+
+// f of lanes at once, eagerly and compiled, against one lane after another.
+template <class F, class... Args>
+void expect_lanes(const F& f, const Args&... args) {
+  const Array batched = tn::vmap(f)(args...), compiled = tn::jit(tn::vmap(f))(args...);
+  for (std::int64_t l = 0; l < batched.size(0); ++l) {
+    const Array want = f(args(l)...);
+    EXPECT_TRUE(tn::allclose(batched(l), want, 1e-12)) << "lane " << l << ": " << batched(l) << " for " << want;
+    EXPECT_TRUE(tn::allclose(compiled(l), want, 1e-12)) << "lane " << l << ", compiled";
+  }
+}
+// The gradient in the second argument too.
+template <class F>
+void expect_lanes_and_gradients(const F& f, const Array& n, const Array& x) {
+  expect_lanes(f, n, x);
+  expect_lanes(
+      [&](Array n, Array x) { return tn::grad<1>([&](Array n, Array x) { return tn::sum(tn::sin(f(n, x))); })(n, x); },
+      n, x);
+}
+
+// Down to zero: 2^64 steps from below.
+Array to_zero(Array x) {
+  return tn::while_loop([](Array c) { return c != 0; }, [](Array c) { return c - 1; }, x);
+}
+
+TEST(Guard, BranchesThatLanesDoNotTakeDoNotRunOn) {
+  const auto f = [](Array x) {
+    return tn::cond(x > 0, [](Array v) { return to_zero(v); }, [](Array v) { return v * 2; }, x);
+  };
+  expect_lanes(f, integers({3, -5, 0, 7}));
+  // As deep as one likes.
+  const auto deep = [&](Array x) {
+    return tn::scan([&](Array c, Array) { return std::pair(c + tn::checkpoint(f)(x), c); }, x, tn::arange(3)).first;
+  };
+  expect_lanes(deep, integers({3, -5, 0, 7}));
+  const auto called = tn::jit(f);
+  expect_lanes(
+      [&](Array x) { return tn::cond(x > 1, [&](Array v) { return called(v - 1); }, [](Array v) { return v; }, x); },
+      integers({3, -5, 0, 1}));
+}
+
+TEST(Guard, LanesThatHaveEndedDoNotRunOn) {
+  // The inner loop ends only while the outer one has steps to do.
+  const auto f = [](Array x) {
+    return tn::while_loop([](Array c) { return c > 0; }, [](Array c) { return to_zero(c) - 4; }, x);
+  };
+  expect_lanes(f, integers({3, -5, 0, 7}));
+}
+
+struct State {
+  Array i, ys;
+};
+// n updates of a buffer, each of one element.
+template <class Update>
+auto updates(const Update& update) {
+  return [update](Array n, Array x) {
+    return tn::while_loop([&](const State& s) { return s.i < n; },
+                          [&](const State& s) { return State{s.i + 1, update(s.i, s.ys)}; },
+                          State{Array(tn::Scalar(std::int64_t(0))), x})
+        .ys;
+  };
+}
+
+TEST(Guard, UpdatesOfEveryKind) {
+  const Array n = integers({4, 0, 7, 2}), x = ramp({4, 5});
+  const auto value = [](Array i, Array ys) { return tn::sin(ys(i % 5)) + 0.5; };
+  expect_lanes_and_gradients(updates([&](Array i, Array ys) { return ys.at(i % 5).set(value(i, ys)); }), n, x);
+  expect_lanes_and_gradients(updates([&](Array i, Array ys) { return ys.at(i % 5).add(value(i, ys)); }), n, x);
+  expect_lanes_and_gradients(updates([&](Array i, Array ys) { return ys.at(i % 5).max(value(i, ys)); }), n, x);
+  expect_lanes(updates([&](Array i, Array ys) { return ys.at(i % 5).mul(value(i, ys)); }), n, x);
+  expect_lanes(updates([&](Array i, Array ys) { return ys.at(i % 5).min(value(i, ys)); }), n, x);
+  // Rows, twice a step, beyond the end, and the update of an update.
+  const Array rows = ramp({4, 3, 2});
+  expect_lanes_and_gradients(
+      updates([](Array i, Array ys) { return ys.at(i % 4).set(tn::cos(ys(0))).at(1).add(ys(i % 3) * 0.3); }), n, rows);
+  expect_lanes(updates([](Array i, Array ys) {
+                 return tn::dynamic_update_slice(ys, tn::sin(tn::dynamic_slice(ys, tn::Arrays{i}, {2})),
+                                                 tn::Arrays{i + 1});
+               }),
+               n, x);
+}
+
+TEST(Guard, UpdatesInsideOfBranchesLoopsAndCalls) {
+  const Array n = integers({4, 0, 6, 2}), x = ramp({4, 5});
+  const auto set = [](Array i, Array ys) { return ys.at(i % 5).set(tn::sin(ys(i % 5)) + 0.5); };
+  const auto pass = [](Array, Array ys) { return ys; };
+  expect_lanes_and_gradients(updates([&](Array i, Array ys) { return tn::cond(tn::sum(ys) > 0.0, set, pass, i, ys); }),
+                             n, x);
+  expect_lanes_and_gradients(
+      updates([&](Array i, Array ys) {
+        return tn::fori_loop(0, 3, [&](Array k, Array y) { return set(tn::convert(k, tn::DType::i64) + i, y); }, ys);
+      }),
+      n, x);
+  expect_lanes_and_gradients(updates([&](Array i, Array ys) { return updates(set)(i % 3, ys); }), n, x);
+  expect_lanes_and_gradients(updates([&](Array i, Array ys) { return tn::checkpoint(set)(i, ys); }), n, x);
+  const auto called = tn::jit(set);
+  expect_lanes_and_gradients(updates([&](Array i, Array ys) { return called(i, ys); }), n, x);
+  // Two buffers that change places are no updates of themselves.
+  const auto swapped = [](Array n, Array x) {
+    return tn::while_loop([&](const auto& s) { return std::get<0>(s) < n; },
+                          [](const auto& s) {
+                            const auto& [i, a, b] = s;
+                            return std::tuple<Array, Array, Array>(i + 1, b.at(0).set(a(1) * 0.5), a);
+                          },
+                          std::tuple<Array, Array, Array>(Array(tn::Scalar(std::int64_t(0))), x, x * 2.0));
+  };
+  expect_lanes_and_gradients([&](Array n, Array x) { return std::get<1>(swapped(n, x)); }, n, x);
+}
+
+TEST(Guard, BranchesThatUpdate) {
+  const auto f = [](Array i, Array ys) {
+    return tn::switch_case(
+        i,
+        std::tuple([](Array i, Array y) { return y.at(i).set(y(1) + 1.0); }, [](Array, Array y) { return y; },
+                   [](Array i, Array y) { return y.at(i).add(tn::sum(y)).at(0).mul(2.0); }),
+        i, ys);
+  };
+  expect_lanes_and_gradients(f, integers({2, 0, 1, 5}), ramp({4, 5}));
+  // One operand, two results: each keeps its own.
+  const auto both = [](Array i, Array y) {
+    const auto [a, b] = tn::cond(
+        i > 0, [](Array y) { return std::pair(y.at(0).set(1.0), y); },
+        [](Array y) { return std::pair(y, y.at(1).set(2.0)); }, y);
+    return a * 3.0 + b;
+  };
+  expect_lanes_and_gradients(both, integers({1, 0, 2, -1}), ramp({4, 5}));
+}
+
+// A zero that is left alone keeps its sign.
+TEST(Guard, ChangesNoBits) {
+  const auto f = updates([](Array i, Array ys) { return ys.at(i).add(1.0); });
+  const Array ys = tn::jit(tn::vmap(f))(integers({0, 2}), tn::full({2, 2}, -0.0));
+  EXPECT_TRUE(std::signbit(ys(0, 0).item<double>()));
+  EXPECT_EQ(ys(1, 1).item<double>(), 1);
+}
+
+// No step touches more of the buffers than it updates.
+TEST(Guard, StepsCostTheElementsThatTheyUpdate) {
+  const auto f = tn::vmap(updates([](Array i, Array ys) { return ys.at(i).set(ys(i) * 0.5 + 1.0); }));
+  const Array n = integers({3, 1, 2, 4}), x = tn::zeros({4, 1000}, tn::DType::f64);
+  const std::string told = tn::explain(tn::jit(f))(n, x);
+  const std::string steps = told.substr(told.find("loop while"));
+  EXPECT_THAT(steps.substr(0, steps.find("copies that")), Not(HasSubstr("f64[4,1000]"))) << told;
+  EXPECT_THAT(told, Not(HasSubstr(" times at"))) << told;  // no copy in the loop
+}
+
+}  // namespace
