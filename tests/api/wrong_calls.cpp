@@ -44,38 +44,10 @@ const std::vector<WrongCall> elementwise{
      [] { f({3}) + f({2}); },
      "ShapeError: add:",
      {"f32[3] and f32[2]", "sizes 3 and 2 differ", "equal or 1"}},
-    {"add_in_place",
-     __LINE__,
-     [] {
-       Array x = f({3});
-       x += f({2});
-     },
-     "ShapeError: add:",
-     {"f32[3] and f32[2]"}},
-    {"sub_in_place",
-     __LINE__,
-     [] {
-       Array x = f({3});
-       x -= f({2});
-     },
-     "ShapeError: sub:",
-     {"f32[3] and f32[2]"}},
-    {"mul_in_place",
-     __LINE__,
-     [] {
-       Array x = f({3});
-       x *= f({2});
-     },
-     "ShapeError: mul:",
-     {"f32[3] and f32[2]"}},
-    {"div_in_place",
-     __LINE__,
-     [] {
-       Array x = f({3});
-       x /= f({2});
-     },
-     "ShapeError: div:",
-     {"f32[3] and f32[2]"}},
+    {"add_in_place", __LINE__, [](Array x = f({3})) { x += f({2}); }, "ShapeError: add:", {"f32[3] and f32[2]"}},
+    {"sub_in_place", __LINE__, [](Array x = f({3})) { x -= f({2}); }, "ShapeError: sub:", {"f32[3] and f32[2]"}},
+    {"mul_in_place", __LINE__, [](Array x = f({3})) { x *= f({2}); }, "ShapeError: mul:", {"f32[3] and f32[2]"}},
+    {"div_in_place", __LINE__, [](Array x = f({3})) { x /= f({2}); }, "ShapeError: div:", {"f32[3] and f32[2]"}},
     {"compare", __LINE__, [] { f({2, 3}) < f({3, 2}); }, "ShapeError: lt:", {"f32[2,3] and f32[3,2]"}},
     {"where_shape",
      __LINE__,
