@@ -374,8 +374,6 @@ class OpCache {
 };
 thread_local std::array<OpCache::Recent, 256> OpCache::recent_;
 
-}  // namespace
-
 // The Program for sizes that are known.
 ProgramRef specialised(const Program& program, std::span<const std::int64_t> sizes) {
   static Memo<ProgramRef> memo;
@@ -392,6 +390,8 @@ ProgramRef specialised(const Program& program, std::span<const std::int64_t> siz
     return scope.finish(inline_program(program, dims, inputs), program.name()).program;
   });
 }
+
+}  // namespace
 
 std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated) {
   return cache().get(program, donated);
