@@ -16,7 +16,6 @@
 
 namespace tenon {
 
-
 namespace {
 
 extern const OpInfo cond_info;
@@ -123,10 +122,7 @@ BatchResult choose_by_lane(const BatchArgs& args, Mask in) {
   const auto& p = args.params.as<CondParams>();
   const std::size_t outputs = p.branches[0]->outputs().size();
   Arrays operands(args.operands.begin() + 1, args.operands.end());
-  auto from = origins(p.branches[0]);
-  for (const ProgramRef& branch : p.branches)
-    for (std::size_t i = 0; i < outputs; ++i)
-      if (from[i] != origins(branch)[i]) from[i].reset();
+  const auto from = origins(std::span(p.branches));
   Mask updated(outputs, false), taken(operands.size(), false);
   for (std::size_t i = 0; i < outputs; ++i) {
     if (!from[i] || taken[*from[i]] || !operands[*from[i]].type().is_array()) continue;

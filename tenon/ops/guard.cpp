@@ -27,21 +27,29 @@ bool is_call(const OpInfo& op) { return op.params == &describe::params_ops<CallP
 class Guard {
  public:
   const Origins& origins(const ProgramRef& program) {
-    const auto found = origins_.find(program.get());
-    return found != origins_.end() ? found->second
-                                   : origins_.emplace(program.get(), find_origins(*program)).first->second;
+    const auto found = origins_.find(program);
+    return found != origins_.end() ? found->second : origins_.emplace(program, find_origins(*program)).first->second;
+  }
+  Origins origins(std::span<const ProgramRef> branches) {
+    Origins common = origins(branches[0]);
+    for (const ProgramRef& branch : branches.subspan(1)) {
+      const Origins& own = origins(branch);
+      for (std::size_t i = 0; i < common.size(); ++i)
+        if (common[i] != own[i]) common[i].reset();
+    }
+    return common;
   }
 
   // Whether anything inside has to know where it runs: a loop with a condition.
   bool may_run_on(const ProgramRef& program) {
-    const auto found = may_run_on_.find(program.get());
+    const auto found = may_run_on_.find(program);
     if (found != may_run_on_.end()) return found->second;
     bool may = false;
     for (const Eqn& eqn : program->eqns()) {
       may = may || (eqn.op == &loop_op() && eqn.params.as<LoopParams>().cond);
       eqn.params.visit_programs([&](const ProgramRef& inside) { may = may || may_run_on(inside); });
     }
-    return may_run_on_.emplace(program.get(), may).first->second;
+    return may_run_on_.emplace(program, may).first->second;
   }
 
   ProgramRef operator()(const Program& program, const Mask& kept) {
@@ -80,11 +88,7 @@ class Guard {
       for (std::size_t c = 0; c < roles.carries; ++c)
         if (p.cond || origins(p.body)[c] == roles.consts + c) from[c] = roles.consts + c;
     } else if (eqn.op == &cond_op()) {
-      const auto& branches = eqn.params.as<CondParams>().branches;
-      from = origins(branches[0]);
-      for (const ProgramRef& branch : branches)
-        for (std::size_t i = 0; i < from.size(); ++i)
-          if (from[i] != origins(branch)[i]) from[i].reset();
+      from = origins(std::span(eqn.params.as<CondParams>().branches));
       for (auto& operand : from)
         if (operand) ++*operand;  // behind the index
     } else if (is_call(*eqn.op)) {
@@ -173,13 +177,15 @@ class Guard {
     return scope.finish(Arrays{running & inline_program(cond, sizes, inputs)[0]}, cond.name()).program;
   }
 
-  std::map<const Program*, Origins> origins_;
-  std::map<const Program*, bool> may_run_on_;
+  // By Programs that live as long as this does: those inside of params may be made anew, where others were.
+  std::map<ProgramRef, Origins> origins_;
+  std::map<ProgramRef, bool> may_run_on_;
 };
 
 }  // namespace
 
 Origins origins(const ProgramRef& program) { return Guard().origins(program); }
+Origins origins(std::span<const ProgramRef> branches) { return Guard().origins(branches); }
 
 ProgramRef guard(const ProgramRef& program, const std::vector<bool>& kept) { return Guard()(*program, kept); }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "tenon/ir/program.h"
@@ -12,6 +13,8 @@ namespace tenon {
 // The input that an output is, up to elements that updates have replaced and steps that loops have made: what it
 // becomes again where all of these are left out. Of each output.
 std::vector<std::optional<std::size_t>> origins(const ProgramRef& program);
+// Those on which all branches of a cond agree.
+std::vector<std::optional<std::size_t>> origins(std::span<const ProgramRef> branches);
 
 // The Program with one input more, the first: `running`, bool[]. Where it is false no loop with a condition makes a
 // step, and the outputs of the mask are their origins: updates write what is there already, in place. The other outputs
