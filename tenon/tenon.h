@@ -19,6 +19,7 @@
 #include "tenon/ops/random.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/sorting.h"
 #include "tenon/ops/statistics.h"
 #include "tenon/runtime/threads.h"
 #include "tenon/version.h"

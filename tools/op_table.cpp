@@ -41,6 +41,7 @@ std::string_view lowering(const LowerRule& rule) {
     std::string_view operator()(const LowerElement& e) const { return e.elementwise ? "elementwise" : "index map"; }
     std::string_view operator()(const LowerReduction&) const { return "reduction"; }
     std::string_view operator()(const LowerCall&) const { return "call"; }
+    std::string_view operator()(const LowerLibrary&) const { return "library"; }
     std::string_view operator()(const LowerStructure& s) const {
       using Kind = LowerStructure::Kind;
       switch (s.kind) {

@@ -69,6 +69,8 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
       if (fusion_.stored[eqn.out[0]]) pending_[eqn.out[0]] = true;
     } else if (std::holds_alternative<LowerReduction>(*eqn.op->lower)) {
       reduction(eqn);
+    } else if (const auto* lower = std::get_if<LowerLibrary>(&*eqn.op->lower)) {
+      library(eqn, *lower);
     } else {
       structure(eqn, std::get<LowerStructure>(*eqn.op->lower).kind);
     }

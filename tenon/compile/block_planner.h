@@ -145,6 +145,9 @@ class BlockPlanner {
   std::optional<History> carry_history(const Eqn& eqn, std::size_t carry, const Expr& step);
   void branch(const Eqn& eqn);
 
+  // --- plan_library.cpp ---
+  void library(const Eqn& eqn, const LowerLibrary& lower);
+
   // --- plan_lists.cpp ---
   void set(const Place& to, Expr value);
   Block taken(std::size_t from);

@@ -83,7 +83,7 @@ double cost(const kernel::Product& p) {
          static_cast<double>(p.k);
 }
 double cost(const kernel::Element&) { return 1; }
-double cost(const kernel::Call&) { return 20; }
+double cost(const kernel::Call& c) { return c.nanoseconds; }
 double cost(const kernel::For& f) { return static_cast<double>(f.count) * of_block(f.body); }
 double cost(const kernel::While& w) { return of_block(w.before) + of_block(w.body); }
 double cost(const kernel::Switch& s) {

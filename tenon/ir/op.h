@@ -185,7 +185,18 @@ struct LowerCall {
 struct LowerStructure {
   enum class Kind { loop, cond, product, update_slice, scatter, host, list } kind;
 };
-using LowerRule = std::variant<LowerElement, LowerReduction, LowerCall, LowerStructure>;
+// A function of the runtime does it: given the addresses of the description, the operands, the results and memory that
+// it may write, in this order. What it returns is less than 0 where it fails.
+struct LibraryForm {
+  std::string_view function;
+  std::vector<std::int64_t> description;
+  std::int64_t workspace = 0;  // bytes
+  double nanoseconds = 20;     // about what a call takes
+};
+struct LowerLibrary {
+  std::function<LibraryForm(const Params&, std::span<const Type> in)> rule;
+};
+using LowerRule = std::variant<LowerElement, LowerReduction, LowerCall, LowerStructure, LowerLibrary>;
 
 // --- alias: output `output` may overwrite operand `operand` ---
 struct AliasRule {

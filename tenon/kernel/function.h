@@ -103,16 +103,19 @@ struct Element {
   Access access;
 };
 
-// Calls a function of the runtime that takes and gives 64-bit integers; minus a code of a failure ends the program.
+// Calls a function of the runtime that takes 64-bit integers and addresses and gives a 64-bit integer; minus a code of
+// a failure ends the program.
 struct Call {
   struct Argument {
     Expr value;                     // i64
     std::optional<SlotId> address;  // of this slot, `value` elements from its beginning, instead
+    bool written = false;           // what the address is of
   };
   std::string_view function;
   std::vector<Argument> arguments;
   std::optional<SlotId> result;
   Expr result_offset;
+  double nanoseconds = 20;  // about what it takes
 };
 
 struct For {

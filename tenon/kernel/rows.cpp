@@ -328,7 +328,7 @@ void visit_slots(const Statement& s, const std::function<void(SlotId, bool write
   } else if (const auto* call = std::get_if<Call>(&s.held())) {
     for (const Call::Argument& a : call->arguments) {
       reads(a.value);
-      if (a.address) visit(*a.address, false);
+      if (a.address) visit(*a.address, a.written);
     }
     if (call->result) reads(call->result_offset), visit(*call->result, true);
   } else if (const auto* f = std::get_if<For>(&s.held())) {

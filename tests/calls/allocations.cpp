@@ -52,6 +52,10 @@ TEST(Allocations, OfACall) {
   const Array x = tn::arange(8, tn::DType::f32);
   const auto next = tn::jit([](const Array& v) { return v + 1.f; });
   EXPECT_EQ(news_of([&] { auto r = next(x); }), 0u);
+  const Array many = tn::sin(tn::arange(3000, tn::DType::f64));
+  const auto in_order =
+      tn::jit([](const Array& v) { return std::array{tn::sort(v), tn::argsort(v), tn::top_k(v, 5).values}; });
+  EXPECT_EQ(news_of([&] { auto r = in_order(many); }), 0u);
   const Arm arm = example(8);
   const auto move = tn::jit(moved);
   EXPECT_EQ(news_of([&] { auto r = move(arm); }), 0u);

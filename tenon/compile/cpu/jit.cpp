@@ -19,6 +19,7 @@
 #include "tenon/runtime/lists.h"
 #include "tenon/runtime/parallel_for.h"
 #include "tenon/runtime/products.h"
+#include "tenon/runtime/sorting.h"
 
 namespace tenon::cpu {
 namespace {
@@ -88,6 +89,9 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   };
   define("tenon_gemm", &tenon_gemm);
   define("tenon_parallel_for", &tenon_parallel_for);
+  define("tenon_sort", &tenon_sort);
+  define("tenon_argsort", &tenon_argsort);
+  define("tenon_top_k", &tenon_top_k);
   define("tenon_list_make", &tenon_list_make);
   define("tenon_list_grow", &tenon_list_grow);
   define("tenon_list_finish", &tenon_list_finish);

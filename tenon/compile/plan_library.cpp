@@ -1,0 +1,36 @@
+// Ops that a function of the runtime does: one call, with memory of the program's own to work in.
+#include <cstring>
+
+#include "tenon/compile/block_planner.h"
+
+namespace tenon {
+
+void BlockPlanner::library(const Eqn& eqn, const LowerLibrary& lower) {
+  std::vector<Type> in;
+  std::vector<Place> from, to;
+  for (const Var v : eqn.in) {
+    in.push_back(program_.type(v));
+    from.push_back(stored(v));
+  }
+  const LibraryForm form = lower.rule(eqn.params, in);
+  for (const Var v : eqn.out) places_[v] = to.emplace_back(place_for(v));
+  std::vector<kernel::Slot>& slots = planner_.function_.slots;
+  const Expr first(std::int64_t(0));
+  kernel::Call call{.function = form.function, .nanoseconds = form.nanoseconds};
+  kernel::Slot description{DType::i64, static_cast<std::int64_t>(form.description.size()),
+                           kernel::Slot::Place::constant};
+  description.values.resize(form.description.size() * sizeof(std::int64_t));
+  std::memcpy(description.values.data(), form.description.data(), description.values.size());
+  slots.push_back(std::move(description));
+  call.arguments.push_back({first, static_cast<SlotId>(slots.size() - 1)});
+  for (const Place& p : from) call.arguments.push_back({p.offset, p.slot});
+  for (const Place& p : to) call.arguments.push_back({p.offset, p.slot, true});
+  // In the arena however small, so that it begins on a line of the cache.
+  constexpr auto word = static_cast<std::int64_t>(sizeof(std::int64_t));
+  slots.push_back(
+      {DType::i64, std::max<std::int64_t>((form.workspace + word - 1) / word, 1), kernel::Slot::Place::arena});
+  call.arguments.push_back({first, static_cast<SlotId>(slots.size() - 1), true});
+  block_.push_back(std::move(call));
+}
+
+}  // namespace tenon
