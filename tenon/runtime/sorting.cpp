@@ -10,6 +10,7 @@
 
 #include "tenon/base/dtype.h"
 #include "tenon/runtime/parallel_for.h"
+#include "tenon/runtime/product_kernels.h"
 
 namespace tenon {
 namespace {
@@ -104,11 +105,12 @@ Entry<Key> entry(Key key, std::int64_t place) {
 std::int32_t place_of(std::uint64_t e) { return static_cast<std::int32_t>(e & 0xffffffffu); }
 std::int32_t place_of(const WideEntry& e) { return static_cast<std::int32_t>(e.place); }
 
-// Highway's sort begins with a few microseconds of its own. Its object holds no memory and costs nothing.
+// Highway's sort begins with a few microseconds of its own, and ends the process where there is no SSSE3. Its object
+// holds no memory and costs nothing.
 template <class Integer>
 void sort_integers(Integer* x, std::int64_t n) {
   constexpr std::int64_t few = 200;
-  if (n <= few)
+  if (n <= few || vector_unit() < VectorUnit::avx2)
     std::sort(x, x + n);
   else if constexpr (std::is_same_v<Integer, WideEntry>)
     hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(x), static_cast<std::size_t>(n), hwy::SortAscending());
