@@ -8,7 +8,8 @@
 namespace tenon::cpu {
 
 struct Target {
-  unsigned vector_bytes;  // of the widest registers worth using
+  unsigned vector_bytes;     // of the widest registers worth using
+  std::int64_t cache_bytes;  // of the last cache, which cores share
   std::string cpu, features;
 };
 

@@ -11,6 +11,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <atomic>
+#include <fstream>
 
 #include "tenon/base/dump.h"
 #include "tenon/base/settings.h"
@@ -24,9 +25,18 @@
 namespace tenon::cpu {
 namespace {
 
+// Of the last cache as the system tells it of its first processor; where it tells none, of one that many have.
+std::int64_t last_cache_bytes() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  std::int64_t kilobytes = 0;
+  char unit = 0;
+  return file >> kilobytes >> unit && unit == 'K' && kilobytes > 0 ? kilobytes << 10 : 32 << 20;
+}
+
 // The processor as it is, or as TENON_CPU caps it: baseline, avx2, avx512.
 Target detect() {
-  Target target{.vector_bytes = 16, .cpu = llvm::sys::getHostCPUName().str(), .features = {}};
+  Target target{
+      .vector_bytes = 16, .cache_bytes = last_cache_bytes(), .cpu = llvm::sys::getHostCPUName().str(), .features = {}};
   const auto host = llvm::sys::getHostCPUFeatures();
   const auto has = [&](const char* feature) { return host.lookup(feature); };
   const std::string_view limit = setting("TENON_CPU").value_or("avx512");

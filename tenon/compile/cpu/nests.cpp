@@ -7,12 +7,6 @@
 #include "tenon/kernel/affine.h"
 
 namespace tenon::cpu {
-namespace {
-
-constexpr std::int64_t streamed_bytes = 16 << 20;  // of an output: it leaves no room for anything else in a cache
-
-}  // namespace
-
 unsigned FunctionEmitter::widest(std::size_t element_bytes) const {
   return std::max<unsigned>(1, target_.vector_bytes / static_cast<unsigned>(std::max<std::size_t>(element_bytes, 4)));
 }
@@ -64,14 +58,15 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
   });
 }
 
-// Whether a nest writes whole, aligned registers of large outputs that nothing reads again.
+// Whether a nest writes whole, aligned registers of outputs that nothing reads again and that are larger than half the
+// last cache: such an output leaves no room for what it is computed from, and only its end would be found there again.
 bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) const {
   if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || n.sizes.back() % width != 0) return false;
   return std::ranges::all_of(n.stores, [&](const kernel::Store& s) {
     const kernel::Slot& slot = f_.slots[s.slot];
     const auto bytes = static_cast<std::int64_t>(size_of(slot.dtype));
     const auto at = affine(s.offset);
-    return slot.place == kernel::Slot::Place::argument && slot.elements * bytes >= streamed_bytes &&
+    return slot.place == kernel::Slot::Place::argument && slot.elements * bytes > target_.cache_bytes / 2 &&
            width * bytes == target_.vector_bytes && !read_.contains(s.slot) && at && at->constant % width == 0 &&
            std::ranges::all_of(
                at->terms, [&](const auto& term) { return term.first == n.vars.back() || term.second % width == 0; });
