@@ -88,7 +88,7 @@ TEST(Nests, RowsOfEverySize) {
 
 // Outputs too large for any cache are written past it where they are aligned; where not, as others.
 TEST(Nests, LargeOutputsAlignedOrNot) {
-  constexpr std::int64_t n = (16 << 20) / 4 + 64;
+  constexpr std::int64_t n = (64 << 20) / 4 + 64;
   for (const std::size_t shift : {0, 1}) {
     std::vector<float> x(n), y(n + 32);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1000);
