@@ -15,12 +15,6 @@ namespace {
 
 using Origins = std::vector<std::optional<std::size_t>>;
 
-bool is(const OpInfo& op, LowerStructure::Kind kind) {
-  const auto* structure = op.lower ? std::get_if<LowerStructure>(&*op.lower) : nullptr;
-  return structure != nullptr && structure->kind == kind;
-}
-bool is_scatter(const OpInfo& op) { return is(op, LowerStructure::Kind::scatter); }
-bool is_update(const OpInfo& op) { return is_scatter(op) || is(op, LowerStructure::Kind::update_slice); }
 bool is_call(const OpInfo& op) { return op.params == &describe::params_ops<CallParams>; }
 
 // What is asked of each Program once, however often it is called.

@@ -172,6 +172,15 @@ const bool installed = (install_op(loop_info), true);
 
 }  // namespace
 
+std::vector<Type> body_input_types(const LoopParams& params, std::span<const Type> operands) {
+  std::vector<Type> types(operands.begin(), operands.end());
+  for (std::size_t i = static_cast<std::size_t>(params.consts + params.carries); i < types.size(); ++i) {
+    const Type xs = types[i];
+    types[i] = xs.is_list() ? *xs.element : Type::array(xs.dtype, xs.shape.without_axis(0));
+  }
+  return types;
+}
+
 SizeBinding loop_sizes(const Program& program, std::span<const Dim> sizes) {
   SizeBinding binding;
   if (sizes.size() != program.size_params().size())

@@ -27,6 +27,9 @@ struct LoopParams {
   std::vector<Dim> cond_sizes;
 };
 
+// What the body of a loop with these operands takes at each step.
+std::vector<Type> body_input_types(const LoopParams& params, std::span<const Type> operands);
+
 // cond {…} index: i32[], operands…  ->  outputs of branches[clamp(index)](operands…); all branches agree in types.
 struct CondParams {
   std::vector<ProgramRef> branches;

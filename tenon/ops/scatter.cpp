@@ -308,6 +308,15 @@ Array guarded_scatter(const Params& params, Arrays operands, const Array& runnin
   return bind_op(scatter_info, params, operands)[0];
 }
 
+Array rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Shape& updates) {
+  return gather_back(params.as<ScatterParams>(), x, indices, updates);
+}
+
+Array with_rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Array& rows) {
+  const auto& p = params.as<ScatterParams>();
+  return bind1(scatter_info, params_of(ScatterKind::set, axes_of(p), options_of(p)), {x, indices, rows});
+}
+
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates) {
   const auto& p = params.as<ScatterParams>();
   const IndexGeometry g = index_geometry("scatter", axes_of(p), x, indices);

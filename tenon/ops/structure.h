@@ -50,10 +50,17 @@ struct ScatterForm {
   using LoadIndex = std::function<kernel::Expr(std::span<const kernel::Expr> index)>;
   std::function<Target(std::span<const kernel::Expr> update, const LoadIndex& load)> target;
 };
-// An update (what the planner knows as update_slice or scatter) that writes what is there where `running`, bool[], is
-// false.
+// Updates: what the planner knows as update_slice or scatter. Their operands are an array, and then:
+//   scatter: indices, updates      update_slice: updates, starts…
+bool is_scatter(const OpInfo& op);
+bool is_update(const OpInfo& op);
+// An update that writes what is there where `running`, bool[], is false.
 Array guarded_update_slice(const Params& params, Arrays operands, const Array& running);
 Array guarded_scatter(const Params& params, Arrays operands, const Array& running);
+// What stands in x where an update writes, in the shape of its updates; and x with such rows there instead. Updates that
+// meet have equal rows, so that what was read after or before all of them can be written back in any order.
+Array rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Shape& updates);
+Array with_rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Array& rows);
 
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates);
 

@@ -341,12 +341,9 @@ class Rebuild {
     const auto all_consts = static_cast<std::size_t>(p.consts), all_carries = static_cast<std::size_t>(p.carries);
     Scope scope;
     Arrays inputs;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      const Type t = operands[i].type();
-      inputs.push_back(scope.input(i < all_consts + all_carries ? t
-                                   : t.is_list()                ? *t.element
-                                                                : Type::array(t.dtype, t.shape.without_axis(0))));
-    }
+    std::vector<Type> types;
+    for (const Array& a : operands) types.push_back(a.type());
+    for (const Type& t : body_input_types(p, types)) inputs.push_back(scope.input(t));
     // The old body's inputs, and the new ones behind each role.
     Arrays own(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(consts));
     own.insert(own.end(), inputs.begin() + static_cast<std::ptrdiff_t>(all_consts),

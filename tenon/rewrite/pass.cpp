@@ -9,6 +9,7 @@
 #include "tenon/ir/print.h"
 #include "tenon/ir/unify.h"
 #include "tenon/rewrite/delay_sums.h"
+#include "tenon/rewrite/delta_stacks.h"
 #include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/transform/transforms.h"
 
@@ -51,6 +52,7 @@ std::span<const Pass> compile_passes() {
   static const auto& passes = *new std::vector<Pass>{
       {"inline", "calls replaced by what they call", inline_calls},
       {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
+      {"delta_stacks", "stacks of an array that a loop updates in places kept as what each step changes", delta_stacks},
       {"delay_sums", "sums of products within loops taken once, behind them", delay_sums},
   };
   return passes;

@@ -1,0 +1,48 @@
+// Update chains: how a Program carries an array that it changes in places only, and how to take such changes back.
+#pragma once
+
+#include <optional>
+
+#include "tenon/ir/replay.h"
+
+namespace tenon {
+
+// From an input of a Program to one of its variables: each link is an update of what the link before gave, a cond whose
+// branches all carry the same operand on, or a loop that carries it.
+struct UpdateChain {
+  struct Link {
+    const Eqn* eqn;
+    std::size_t operand, result;           // of the eqn, where the array goes in and comes out
+    std::vector<UpdateChain> inner;        // of the branches of a cond, of the body of a loop
+    std::vector<const Program*> inner_of;  // whose they are
+  };
+  std::size_t input = 0;    // of the Program
+  std::vector<Var> values;  // the input, then what each link gives
+  std::vector<Link> links;
+};
+
+// The chain that ends at a variable; nothing where it is changed otherwise on the way. The Program must outlive it.
+std::optional<UpdateChain> update_chain(const Program& program, Var to);
+
+// Bytes that taking back one pass over a chain needs; nothing where sizes are not known. Loops whose number of steps
+// data decide count as many steps.
+std::optional<std::int64_t> kept_bytes(const Program& program, const UpdateChain& chain);
+
+// Which rows are kept of each update: those that it overwrites, so that a pass can be taken back, or those that it
+// leaves, so that it can be done again.
+enum class Rows : std::uint8_t { before, after };
+
+// Binds the eqn of a link as Replay::bind_eqn does; gives what must be kept of it.
+Arrays bind_keeping(const UpdateChain::Link& link, Replay& replay, Rows rows);
+// How many arrays these are.
+std::size_t kept_arrays(const UpdateChain::Link& link);
+
+// The array before a link, given what it was after it and Rows::before; or after it, given what it was before and
+// Rows::after. The link's sizes are known.
+Array pass_link(const UpdateChain::Link& link, const Array& x, std::span<const Array> kept, Rows rows);
+
+// The same for the links first…last-1 of a chain; `kept` are those of all links, in the order of the links.
+Array pass_links(const UpdateChain& chain, std::size_t first, std::size_t last, Array x, std::span<const Array> kept,
+                 Rows rows);
+
+}  // namespace tenon
