@@ -32,7 +32,7 @@ const fs::path& directory() {
   static const fs::path found = [] {
     const auto wanted = setting("TENON_DUMP");
     if (!wanted) return fs::path();
-    const fs::path folder(*wanted);
+    fs::path folder(*wanted);
     std::error_code failure;
     fs::create_directories(folder, failure);
     if (!failure && ::access(folder.c_str(), W_OK | X_OK) != 0)

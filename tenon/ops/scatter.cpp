@@ -146,14 +146,21 @@ Array extremum_tangent(const ScatterParams& p, const JvpArgs& args, const Array&
   const auto attains = [&](const Array& value, const Array& extremum) {
     return convert((value == extremum) | (value != value), x.dtype());  // NaN attains NaN
   };
+  const auto rows = [&](const Array& of) { return gather_back(p, of, indices, updates.shape()); };
+  const Array in_updates = attains(updates, rows(result));
+  if (p.unique) {  // only what lies in the slices changes
+    const Array start = args.tangents[0] ? *args.tangents[0] : zeros_like(x.type());
+    const Array in_x = attains(rows(x), rows(result));
+    Array total = rows(start) * in_x;
+    if (args.tangents[2]) total = total + *args.tangents[2] * in_updates;
+    return scatter(ScatterKind::set, start, indices, total / (in_x + in_updates), axes_of(p), options_of(p));
+  }
   const auto added = [&](const Array& start, const Array& more) {
     return scatter(ScatterKind::add, start, indices, more, axes_of(p), options_of(p));
   };
-  const Array of_x = attains(x, result),
-              of_updates = attains(updates, gather_back(p, result, indices, updates.shape()));
-  const Array count = added(of_x, of_updates);
-  Array total = args.tangents[0] ? *args.tangents[0] * of_x : zeros_like(x.type());
-  if (args.tangents[2]) total = added(total, *args.tangents[2] * of_updates);
+  const Array in_x = attains(x, result), count = added(in_x, in_updates);
+  Array total = args.tangents[0] ? *args.tangents[0] * in_x : zeros_like(x.type());
+  if (args.tangents[2]) total = added(total, *args.tangents[2] * in_updates);
   return total / count;
 }
 

@@ -9,7 +9,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::int64_t many_steps = 64;
+constexpr std::int64_t many_steps = 16;
 
 bool is(const OpInfo& op, LowerStructure::Kind kind) {
   const auto* structure = op.lower ? std::get_if<LowerStructure>(&*op.lower) : nullptr;

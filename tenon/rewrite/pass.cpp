@@ -8,6 +8,7 @@
 #include "tenon/base/log.h"
 #include "tenon/ir/print.h"
 #include "tenon/ir/unify.h"
+#include "tenon/rewrite/compose_transposes.h"
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/delta_stacks.h"
 #include "tenon/rewrite/hoist_reductions.h"
@@ -51,6 +52,7 @@ ProgramRef run_passes(std::span<const Pass> passes, const ProgramRef& program) {
 std::span<const Pass> compile_passes() {
   static const auto& passes = *new std::vector<Pass>{
       {"inline", "calls replaced by what they call", inline_calls},
+      {"compose_transposes", "transposes of transposes as one", compose_transposes},
       {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
       {"delta_stacks", "stacks of an array that a loop updates in places kept as what each step changes", delta_stacks},
       {"delay_sums", "sums of products within loops taken once, behind them", delay_sums},

@@ -68,8 +68,8 @@ int available_processors() {
 int initial_threads(int processors) {
   if (const auto wanted = setting("TENON_NUM_THREADS")) {
     int count = 0;
-    const char* end = wanted->data() + wanted->size();
-    const auto [at, error] = std::from_chars(wanted->data(), end, count);
+    const char *begin = std::to_address(wanted->begin()), *end = std::to_address(wanted->end());
+    const auto [at, error] = std::from_chars(begin, end, count);
     if (error == std::errc() && at == end && count > 0) return std::min(count, 4096);
     warn_of_setting("TENON_NUM_THREADS", fmt::format("{} is no number of threads; {} are used.", *wanted, processors));
   }
