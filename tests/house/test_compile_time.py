@@ -1,4 +1,6 @@
-"""A first program that includes the umbrella header compiles in at most 3 s of processor time (CXX says with which compiler)."""
+"""A first program that includes the umbrella header compiles in at most half as long again as one that matches a regular expression
+of the standard library: 3 s of processor time where that takes 2 s. Both are measured beside each other, since a busy machine
+stretches both. CXX says with which compiler."""
 import os
 import resource
 import subprocess
@@ -7,7 +9,16 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LIMIT = 3.0
+AT_MOST = 1.5
+REFERENCE = """
+#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <string>
+int main(int, char** v) { return std::regex_match(std::string(v[0]), std::regex("[a-z]+")); }
+"""
 
 
 def compile_seconds(source):
@@ -21,9 +32,13 @@ def compile_seconds(source):
 
 class CompileTime(unittest.TestCase):
     def test_first_program(self):
-        seconds = min(compile_seconds(ROOT / "tests/house/package/program.cpp") for _ in range(2))
-        print(f"#include <tenon/tenon.h> and a gradient: {seconds:.2f} s")
-        self.assertLessEqual(seconds, LIMIT)
+        with tempfile.TemporaryDirectory() as folder:
+            reference = Path(folder, "reference.cpp")
+            reference.write_text(REFERENCE)
+            rounds = [(compile_seconds(ROOT / "tests/house/package/program.cpp"), compile_seconds(reference)) for _ in range(3)]
+        own, other = (min(seconds) for seconds in zip(*rounds))
+        print(f"#include <tenon/tenon.h> and a gradient: {own:.2f} s; the standard library's regular expressions: {other:.2f} s")
+        self.assertLessEqual(own, AT_MOST * other)
 
 
 if __name__ == "__main__":
