@@ -10,6 +10,7 @@
 #include "tenon/ir/unify.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/shape.h"
+#include "tenon/rewrite/delta_residuals.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon::api_detail {
@@ -55,20 +56,33 @@ struct Linearized {
   std::vector<Dim> sizes;  // of second
 };
 
-Linearized linearize_at(const TracedFunction& f, std::span<const Array> arguments, Mask active,
-                        const Mask& differentiated) {
-  const Arrays operands = joined(arguments, f.captures);
-  active.resize(operands.size(), false);
-  const Partitioned parts = linearize(f.program, active, differentiated);
-  note_kept(parts, differentiated.size());
-  Arrays first = run_or_call(parts.first, f.sizes, operands);
+// The first part of a linearised Program at operands: its results, and the residuals.
+Linearized run_first(const ProgramRef& first, std::span<const Partitioned::Residual> residuals,
+                     std::span<const Dim> sizes, std::span<const Array> operands, const std::vector<bool>& weak) {
+  Arrays all = run_or_call(first, sizes, operands);
   Linearized result;
-  for (const auto& r : parts.residuals) {
+  for (const auto& r : residuals) {
     using From = Partitioned::Residual::From;
     result.residuals.push_back(r.from == From::input    ? operands[r.index]
-                               : r.from == From::output ? first[r.index]
-                                                        : first[differentiated.size() + r.index]);
+                               : r.from == From::output ? all[r.index]
+                                                        : all[weak.size() + r.index]);
   }
+  all.resize(weak.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = all[i].with_weak(weak[i]);
+  result.outputs = std::move(all);
+  return result;
+}
+
+Partitioned linear_parts(const TracedFunction& f, std::span<const Array> operands, Mask active,
+                         const Mask& differentiated) {
+  active.resize(operands.size(), false);
+  Partitioned parts = linearize(f.program, active, differentiated);
+  note_kept(parts, differentiated.size());
+  return parts;
+}
+
+Linearized linearize_at(const TracedFunction& f, std::span<const Array> operands, const Partitioned& parts) {
+  Linearized result = run_first(parts.first, parts.residuals, f.sizes, operands, f.weak);
   // Sizes of the second part: the function's own, or those that the residuals' types show.
   SizeBinding own, shown;
   for (std::size_t i = 0; i < f.sizes.size(); ++i) own.emplace(f.program->size_params()[i], f.sizes[i]);
@@ -79,9 +93,6 @@ Linearized linearize_at(const TracedFunction& f, std::span<const Array> argument
   for (std::size_t i = 0; i < parts.second_sizes.size(); ++i)
     result.sizes.push_back(parts.second_sizes[i] ? substitute(*parts.second_sizes[i], own)
                                                  : shown.at(second.size_params()[i]));
-  first.resize(differentiated.size());
-  for (std::size_t i = 0; i < first.size(); ++i) first[i] = first[i].with_weak(f.weak[i]);
-  result.outputs = std::move(first);
   result.second = parts.second;
   return result;
 }
@@ -112,14 +123,21 @@ struct Pullback {
 
 Pullback pullback_at(const TracedFunction& f, std::span<const Array> arguments, const Mask& active,
                      const Mask& differentiated) {
-  Linearized linear = linearize_at(f, arguments, active, differentiated);
-  TransposeRequest request{.linear_in = Mask(linear.second->inputs().size(), false),
-                           .cotangents = Mask(linear.second->outputs().size(), true),
+  const Arrays operands = joined(arguments, f.captures);
+  const Partitioned parts = linear_parts(f, operands, active, differentiated);
+  TransposeRequest request{.linear_in = Mask(parts.second->inputs().size(), false),
+                           .cotangents = Mask(parts.second->outputs().size(), true),
                            .accumulate = {}};
-  std::fill(request.linear_in.begin(), request.linear_in.end() - static_cast<std::ptrdiff_t>(linear.residuals.size()),
+  std::fill(request.linear_in.begin(), request.linear_in.end() - static_cast<std::ptrdiff_t>(parts.residuals.size()),
             true);
-  return {std::move(linear.outputs), std::move(linear.residuals), transpose(linear.second, request),
-          std::move(linear.sizes)};
+  const ProgramRef backward = transpose(parts.second, request);
+  // Within a trace both parts will be one Program, which the passes see.
+  if (const auto lean = tracing() ? nullptr : delta_residuals(parts, f.weak.size(), backward)) {
+    Linearized first = run_first(lean->first, lean->residuals, {}, operands, f.weak);
+    return {std::move(first.outputs), std::move(first.residuals), lean->reader, {}};
+  }
+  Linearized linear = linearize_at(f, operands, parts);
+  return {std::move(linear.outputs), std::move(linear.residuals), backward, std::move(linear.sizes)};
 }
 
 // Empty arrays elsewhere.
@@ -267,7 +285,8 @@ FlatLinear linearize_flat(const FlatFunction& f, const Arguments& arguments) {
   const Mask active = active_leaves("linearize", arguments, false);
   const TracedFunction traced = trace_at(f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
-  const Linearized linear = linearize_at(traced, arguments.leaves, active, differentiated);
+  const Arrays operands = joined(arguments.leaves, traced.captures);
+  const Linearized linear = linearize_at(traced, operands, linear_parts(traced, operands, active, differentiated));
   std::vector<Type> types;
   for (const Array& a : arguments.leaves) types.push_back(a.type());
   return {linear.outputs, [linear, active, differentiated, types](std::span<const Array> tangents) {

@@ -4,6 +4,8 @@
 
 #include "tenon/api/kept.h"
 #include "tenon/compile/explain.h"
+#include "tenon/rewrite/delta_stacks.h"
+#include "tenon/transform/transforms.h"
 
 namespace tenon::api_detail {
 namespace {
@@ -18,13 +20,15 @@ KeptValues::~KeptValues() { collecting = before_; }
 void note_kept(const Partitioned& parts, std::size_t outputs) {
   if (collecting == nullptr) return;
   const Program& first = *parts.first;
+  const ProgramRef inlined = inline_calls(parts.first);
   for (const auto& r : parts.residuals) {
     if (r.from != Partitioned::Residual::From::stored) continue;
     const Var v = first.outputs()[outputs + r.index];
     const Origin origin = origin_of(first, v);
-    collecting->values.push_back(
-        {fmt::format("{} {}", origin.op.empty() ? "an argument" : origin.op, first.type(v).text()),
-         first.type(v).known_bytes(), origin.where});
+    const auto changes = delta_bytes(*inlined, inlined->outputs()[outputs + r.index]);
+    collecting->values.push_back({fmt::format("{} {}{}", origin.op.empty() ? "an argument" : origin.op,
+                                              first.type(v).text(), changes ? ", as what each step changes" : ""),
+                                  changes.value_or(first.type(v).known_bytes()), origin.where});
   }
 }
 

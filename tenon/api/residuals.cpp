@@ -7,6 +7,7 @@
 
 #include "tenon/api/kept.h"
 #include "tenon/ops/region.h"
+#include "tenon/rewrite/delta_stacks.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {
@@ -37,6 +38,7 @@ std::string SavedResiduals::text() const {
     text += "  " + r.type.text();
     if (r.from == From::stored) text += fmt::format("  {} bytes{}", r.bytes, r.type.is_array() ? "" : " a step");
     text += "  " + r.name;
+    if (r.changes) text += ", as what each step changes,";
     if (r.where.known()) text += " at " + r.where.text();
     text += "\n";
   }
@@ -72,11 +74,12 @@ SavedResiduals saved_residuals_flat(const FlatFunction& f, const Arguments& argu
   active.resize(traced.program->inputs().size(), false);
   for (Var v : traced.program->outputs()) differentiated.push_back(has_tangent(traced.program->type(v)));
   const Partitioned parts = linearize(traced.program, active, differentiated);
+  const ProgramRef first = inline_calls(parts.first);
   const std::vector<std::string> paths = arguments.paths();
   SavedResiduals saved;
   for (const auto& r : parts.residuals) {
     using From = SavedResidual::From;
-    SavedResidual residual{From::stored, r.type, bytes_of(r.type), {}, {}};
+    SavedResidual residual{From::stored, r.type, bytes_of(r.type), false, {}, {}};
     if (r.from == Partitioned::Residual::From::input) {
       residual.from = r.index < paths.size() ? From::argument : From::capture;
       residual.name = r.index < paths.size() ? argument_name(paths[r.index]) : "an array that the function captures";
@@ -85,6 +88,10 @@ SavedResiduals saved_residuals_flat(const FlatFunction& f, const Arguments& argu
       const std::size_t index = result ? r.index : differentiated.size() + r.index;
       const Origin origin = origin_of(*parts.first, parts.first->outputs()[index]);
       if (result) residual.from = From::result;
+      if (const auto less = result ? std::nullopt : delta_bytes(*first, first->outputs()[index])) {
+        residual.changes = true;
+        residual.bytes = *less;
+      }
       residual.name = result ? "a result" : origin.op;
       residual.where = origin.where;
     }

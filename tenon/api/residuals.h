@@ -12,6 +12,7 @@ struct SavedResidual {
   From from;
   Type type;           // with the steps of loops as axes; a list where data decide their number
   std::int64_t bytes;  // of a list, those of one element
+  bool changes;        // of an array that a loop updates in places, what each step changes is kept, not the array
   std::string name;    // of an argument ("argument 0, leaf .w"), else the op that made it
   Source where;        // the user's line of that op
 };

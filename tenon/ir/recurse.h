@@ -14,6 +14,9 @@ struct PartitionRequest {
   // anyway.
   Mask free_in;
   Mask free_out = {};
+  // Of the body of a loop: as many inputs, from first_carry on, that its first outputs carry on. What is updated in
+  // places from step to step weighs what such a step changes.
+  std::size_t first_carry = 0, carries = 0;
   bool recompute = true;  // choose residuals by a minimum cut; false: save exactly what the second part reads
   // Residuals have only sizes that the Program is given, as where they are stacked: what has a size that data decide on
   // the way is computed again.

@@ -106,6 +106,8 @@ class LoopSplitter {
     PartitionRequest request{.known_in = unknown_in,
                              .known_out = args_.recurse.reach(p_.body, unknown_in),
                              .free_in = Mask(roles_.operands(), true),
+                             .first_carry = roles_.consts,
+                             .carries = p_.lanes ? 0 : roles_.carries,
                              .recompute = args_.recompute,
                              .given_sizes = true};
     request.known_in.flip();

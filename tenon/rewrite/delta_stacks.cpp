@@ -63,6 +63,15 @@ std::optional<Stack> stack_of(const Eqn& eqn, std::size_t result) {
   return Stack{&eqn, result, {std::move(*inner)}, {}, 0};
 }
 
+// Bytes of what is kept of a stack: a step's, where data decide how many there are.
+std::int64_t kept_bytes(const Stack& stack) {
+  const auto& p = loop_of(*stack.loop);
+  const std::int64_t steps = p.length && p.length->known() ? p.length->value() : 1;
+  if (!stack.inner.empty()) return steps * kept_bytes(stack.inner[0]);
+  return steps * kept_bytes(*p.body, stack.chain).value_or(0) +
+         bytes_of(p.body->type(p.body->inputs()[stack.chain.input])).value_or(0);
+}
+
 // Which of a loop's xs a variable is, where it is one of them and nothing else.
 std::optional<std::size_t> xs_at(const Eqn& eqn, Var v) {
   if (!is_loop(eqn) || std::ranges::count(eqn.in, v) != 1) return std::nullopt;
@@ -284,6 +293,13 @@ ProgramRef delta_stacks(const ProgramRef& program) {
     while (const auto delta = find_delta(*result)) result = Rebuild(delta->rows).run(*result, *delta);
     return result;
   });
+}
+
+std::optional<std::int64_t> delta_bytes(const Program& program, Var stack) {
+  const Eqn* made = maker_of(program, stack);
+  if (made == nullptr || !is_loop(*made)) return std::nullopt;
+  const auto found = stack_of(*made, static_cast<std::size_t>(std::ranges::find(made->out, stack) - made->out.begin()));
+  return found ? std::optional(kept_bytes(*found)) : std::nullopt;
 }
 
 }  // namespace tenon

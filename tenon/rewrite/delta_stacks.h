@@ -1,6 +1,8 @@
 // Stacks of an array that a loop only updates in places, kept as what each step changes of it.
 #pragma once
 
+#include <optional>
+
 #include "tenon/ir/program.h"
 
 namespace tenon {
@@ -13,5 +15,9 @@ namespace tenon {
 // n elements then take n + T·row elements, where the stack takes T·n. Values are the same to the bit. Only where the
 // rows take less than half of what the array does. Linear in the eqns a stack. Memoised.
 ProgramRef delta_stacks(const ProgramRef& program);
+
+// Bytes that it leaves of a stack which a Program without calls makes, if all that reads it goes backwards; of one that
+// it leaves as it is, nothing. Where data decide the number of steps, bytes of one step and of the array.
+std::optional<std::int64_t> delta_bytes(const Program& program, Var stack);
 
 }  // namespace tenon

@@ -7,6 +7,7 @@
 
 #include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/replay.h"
+#include "tenon/ops/update_chain.h"
 #include "tenon/transform/coefficients.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/min_cut.h"
@@ -197,6 +198,20 @@ class Partition {
       if (request_.free_out[i] && request_.known_out[i]) is_free[program_.outputs()[i]] = true;
     return is_free;
   }
+  // Bytes that a step changes of what a loop only updates in places (rewrite/delta_stacks.h keeps no more than these).
+  std::map<Var, std::int64_t> updated_carries() const {
+    std::map<Var, std::int64_t> bytes;
+    for (std::size_t k = 0; k < request_.carries; ++k) {
+      const Var to = program_.outputs()[k];
+      if (!known_[to]) continue;
+      const auto chain = update_chain(program_, to);
+      if (!chain || chain->input != request_.first_carry + k || chain->links.empty()) continue;
+      const auto kept = kept_bytes(program_, *chain);
+      for (Var v : chain->values)
+        if (kept && 2 * *kept < bytes_of(program_.type(v))) bytes.emplace(v, *kept);
+    }
+    return bytes;
+  }
   // Inputs and outputs of a function or branch: of two cuts of one size the one through them is taken, since others may
   // keep them anyway. Of a loop's body only what is free is kept anyway.
   std::vector<bool> border_variables() const {
@@ -233,9 +248,12 @@ class Partition {
     const auto end = [](std::size_t v) { return 2 * v + 1; };
     FlowGraph graph(2 * n + 2);
     const std::vector<bool> is_free = free_variables(), at_border = border_variables();
+    const std::map<Var, std::int64_t> deltas = updated_carries();
     const auto weight = [&](Var v) {
       if (ragged_[v]) return FlowGraph::unbounded;
-      return is_free[v] ? 0 : bytes_of(program_.type(v)) * 8 + !at_border[v];
+      const auto delta = deltas.find(v);
+      const std::int64_t bytes = delta != deltas.end() ? delta->second : bytes_of(program_.type(v));
+      return is_free[v] ? 0 : bytes * 8 + !at_border[v];
     };
     for (Var v = 0; v < n; ++v)
       if (known_[v] && !constant_[v]) graph.add_edge(start(v), end(v), weight(v));
@@ -470,7 +488,7 @@ class Partition {
 Partitioned partition(const ProgramRef& program, const PartitionRequest& request) {
   static Memo<Partitioned> memo;
   Hasher h;
-  h("partition")(program->hash())(request.recompute)(request.given_sizes);
+  h("partition")(program->hash())(request.recompute)(request.given_sizes)(request.first_carry)(request.carries);
   hash_mask(h, request.known_in);
   hash_mask(h, request.known_out);
   hash_mask(h, request.free_in);

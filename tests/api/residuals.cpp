@@ -105,6 +105,22 @@ TEST(SavedResiduals, LoopsStackWhatTheBodyCannotDoAgain) {
   EXPECT_THAT(listed.text(), HasSubstr("list<f64[]>  8 bytes a step"));
 }
 
+TEST(SavedResiduals, ArraysThatAreUpdatedInPlacesAreKeptAsWhatChanges) {
+  constexpr std::int64_t n = 100, steps = 7;
+  const auto f = [](Array xs, bool whole) {
+    const auto body = [&](std::pair<Array, Array> c, Array t) {
+      const Array ys = whole ? c.second * c.first : c.second.at(t).set(tn::sin(c.first));
+      return std::pair(std::pair(tn::sin(tn::sum(ys * xs)), ys), std::tuple<>());
+    };
+    return tn::scan(body, std::pair(Array(0.3), tn::cos(xs)), tn::iota(tn::DType::i64, {steps}, 0)).first.first;
+  };
+  const tn::SavedResiduals places = tn::saved_residuals([&](Array xs) { return f(xs, false); })(ramp({n}));
+  // The last state; a row and its place a step; and two cosines.
+  EXPECT_LE(places.bytes(), n * f64 + steps * (f64 + 8) + 2 * steps * f64);
+  EXPECT_THAT(places.text(), HasSubstr("f64[7,100]  912 bytes  scatter, as what each step changes, at "));
+  EXPECT_GE(tn::saved_residuals([&](Array xs) { return f(xs, true); })(ramp({n})).bytes(), steps * n * f64);
+}
+
 TEST(SavedResiduals, AsText) {
   const Array x = ramp({4, 8}), w = ramp({8, 6});
   const auto f = [&](Array x, std::vector<Array> ws) {
