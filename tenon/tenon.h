@@ -16,6 +16,7 @@
 #include "tenon/ops/dot.h"
 #include "tenon/ops/index.h"
 #include "tenon/ops/indexing.h"
+#include "tenon/ops/linear_algebra.h"
 #include "tenon/ops/random.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"

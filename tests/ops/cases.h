@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/transform/transforms.h"
@@ -28,6 +29,22 @@ inline Buffer random_buffer(const Type& type, std::pair<double, double> domain) 
     std::memcpy(b.data() + static_cast<std::size_t>(i) * size_of(type.dtype), value.data(), size_of(type.dtype));
   }
   return b;
+}
+
+// Ops whose first operand is a square matrix that must have an inverse.
+inline bool of_matrices(const OpInfo& op) {
+  static const std::set<std::string_view> names{"cholesky", "triangular_solve", "solve"};
+  return names.contains(op.name);
+}
+// 4 more on the diagonals of matrices.
+inline Buffer far_from_singular(Buffer a) {
+  const std::int64_t n = a.dims().back();
+  dispatch(a.dtype(), [&]<class T>(std::type_identity<T>) {
+    for (std::int64_t i = 0; i < a.elements(); ++i)
+      if (i % (n * n) / n == i % n)
+        a.as<T>()[i] = Scalar(Scalar(a.as<T>()[i]).as_complex() + 4.).convert(a.dtype()).template as<T>();
+  });
+  return a;
 }
 
 inline std::complex<double> element(const Value& value, std::int64_t i) {
@@ -109,6 +126,7 @@ class OpCase : public testing::TestWithParam<Case> {
     std::vector<Value> in;
     for (std::size_t i = 0; i < c().sample.types.size(); ++i)
       in.push_back(random_buffer(c().sample.types[i], c().sample.domains[i]));
+    if (of_matrices(*c().op)) in[0] = far_from_singular(std::get<Buffer>(in[0]));
     // What all lanes have in common is drawn once.
     const Mask same = common();
     for (std::size_t i = 0; i < same.size(); ++i)

@@ -149,6 +149,7 @@ class Layouts : public Pair {
 TEST_P(Layouts, AreReadAlike) {
   const ProgramRef p = program();
   for (Buffer (*layout)(const Buffer&) : {permuted, backwards, repeated}) {
+    if (layout == repeated && of_matrices(*c().op)) continue;  // all elements equal: singular
     std::vector<Value> plain, odd;
     for (const Value& v : inputs()) {
       odd.emplace_back(layout(std::get<Buffer>(v)));

@@ -17,6 +17,7 @@
 #include "tenon/base/settings.h"
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cpu/function_emitter.h"
+#include "tenon/runtime/factors.h"
 #include "tenon/runtime/lists.h"
 #include "tenon/runtime/parallel_for.h"
 #include "tenon/runtime/products.h"
@@ -99,6 +100,9 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   };
   define("tenon_gemm", &tenon_gemm);
   define("tenon_parallel_for", &tenon_parallel_for);
+  define("tenon_cholesky", &tenon_cholesky);
+  define("tenon_triangular_solve", &tenon_triangular_solve);
+  define("tenon_solve", &tenon_solve);
   define("tenon_sort", &tenon_sort);
   define("tenon_argsort", &tenon_argsort);
   define("tenon_top_k", &tenon_top_k);
