@@ -91,7 +91,7 @@ void require_count(std::string_view op, std::string_view what, std::size_t have,
 }  // namespace
 
 Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::span<const Array> arguments) {
-  const TracedFunction traced = trace_flat(f, arguments, all_concrete(arguments));
+  const TracedFunction traced = trace_flat(f, arguments, "custom_jvp", all_concrete(arguments));
   const std::size_t n = arguments.size();
   const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
   const std::vector<std::size_t> in_places = tangible(in), out_places = tangible(out);
@@ -110,7 +110,7 @@ Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::spa
                                [&] { return fmt::format("leaf {} of the rule's tangent", i); }));
     return results;
   };
-  const TracedFunction ruled = trace_types(by_rule, types, weak);
+  const TracedFunction ruled = trace_types(by_rule, types, weak, "the rule of custom_jvp");
   const Arrays captures = joined({traced.captures, ruled.captures});
   CustomJvpParams params{
       .function = Inputs(traced).arguments(0, n).captures(captures, 0).program(),
@@ -124,7 +124,7 @@ Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::spa
 
 Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const FlatFunction& backward,
                        std::span<const Array> arguments, const Paths& paths) {
-  const TracedFunction traced = trace_flat(f, arguments, all_concrete(arguments));
+  const TracedFunction traced = trace_flat(f, arguments, "custom_vjp", all_concrete(arguments));
   const std::size_t n = arguments.size();
   const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
   const std::vector<std::size_t> in_places = tangible(in), out_places = tangible(out);
@@ -135,7 +135,7 @@ Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const
       given[i] = fitted(given[i], out[i], "custom_vjp", [&] { return fmt::format("leaf {} of forward's result", i); });
     return given;
   };
-  const TracedFunction forwarded = trace_flat(go, arguments, all_concrete(arguments));
+  const TracedFunction forwarded = trace_flat(go, arguments, "custom_vjp", all_concrete(arguments));
   const std::vector<Type> gives = forwarded.program->output_types();
   std::vector<Type> types(gives.begin() + static_cast<std::ptrdiff_t>(out.size()), gives.end());
   const std::size_t residuals = types.size();
@@ -151,7 +151,7 @@ Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const
                                [&] { return "backward's cotangent of " + argument_name(paths()[i]); }));
     return results;
   };
-  const TracedFunction pulled = trace_types(back, types, weak);
+  const TracedFunction pulled = trace_types(back, types, weak, "the rule of custom_vjp");
   const Arrays captures = joined({traced.captures, forwarded.captures, pulled.captures});
   CustomVjpParams params{
       .function = Inputs(traced).arguments(0, n).captures(captures, 0).program(),
@@ -168,8 +168,13 @@ Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const
 }
 
 Arrays checkpoint_flat(const FlatFunction& f, std::span<const Array> arguments) {
-  const TracedFunction traced = trace_flat(f, arguments, all_concrete(arguments));
-  return with_weak(bind_checkpoint(traced.program, traced.sizes, joined({arguments, traced.captures})), traced);
+  const TracedFunction traced = trace_flat(f, arguments, writes_refs, all_concrete(arguments));
+  Arrays results =
+      with_weak(bind_checkpoint(traced.program, traced.sizes, joined({arguments, traced.captures})), traced);
+  const std::vector<CellRef> refs = traced.written();
+  for (std::size_t k = 0; k < refs.size(); ++k) write_cell(refs[k], results[traced.results() + k]);
+  results.resize(traced.results());
+  return results;
 }
 
 }  // namespace tenon::api_detail

@@ -37,8 +37,8 @@ Mask active_leaves(std::string_view op, const Arguments& arguments, bool refuse)
   return active;
 }
 
-TracedFunction trace_at(const FlatFunction& f, const Arguments& arguments) {
-  return trace_flat(f, arguments.leaves, all_concrete(arguments.leaves));
+TracedFunction trace_at(std::string_view op, const FlatFunction& f, const Arguments& arguments) {
+  return trace_flat(f, arguments.leaves, op, all_concrete(arguments.leaves));
 }
 
 // The outputs that are differentiated: the first `count` that have a tangent.
@@ -241,7 +241,7 @@ std::vector<Arrays> columns_of(std::string_view op, const TracedFunction& f, con
 
 FlatGradient gradient_flat(std::string_view op, const FlatFunction& f, const Arguments& arguments) {
   const Mask active = active_leaves(op, arguments, true);
-  const TracedFunction traced = trace_at(f, arguments);
+  const TracedFunction traced = trace_at(op, f, arguments);
   const Type out = traced.program->type(traced.program->outputs()[0]);
   if (!out.is_array() || out.rank() != 0 || !is_real(out.dtype))
     throw DifferentiationError(
@@ -257,7 +257,7 @@ Arrays jvp_flat(const FlatFunction& f, const Arguments& arguments, std::span<con
   const Arrays given = fitted_only(
       "jvp", tangents, active, [&](std::size_t i) { return arguments.leaves[i].type(); },
       [&](std::size_t i) { return "the tangent of " + argument_name(arguments.paths()[i]); });
-  const TracedFunction traced = trace_at(f, arguments);
+  const TracedFunction traced = trace_at("jvp", f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
   const Arrays operands = joined(arguments.leaves, traced.captures);
   active.resize(operands.size(), false);
@@ -269,7 +269,7 @@ Arrays jvp_flat(const FlatFunction& f, const Arguments& arguments, std::span<con
 
 FlatLinear vjp_flat(const FlatFunction& f, const Arguments& arguments) {
   const Mask active = active_leaves("vjp", arguments, false);
-  const TracedFunction traced = trace_at(f, arguments);
+  const TracedFunction traced = trace_at("vjp", f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
   const Pullback pullback = pullback_at(traced, arguments.leaves, active, differentiated);
   return {pullback.outputs, [pullback, active, differentiated](std::span<const Array> cotangents) {
@@ -283,7 +283,7 @@ FlatLinear vjp_flat(const FlatFunction& f, const Arguments& arguments) {
 
 FlatLinear linearize_flat(const FlatFunction& f, const Arguments& arguments) {
   const Mask active = active_leaves("linearize", arguments, false);
-  const TracedFunction traced = trace_at(f, arguments);
+  const TracedFunction traced = trace_at("linearize", f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
   const Arrays operands = joined(arguments.leaves, traced.captures);
   const Linearized linear = linearize_at(traced, operands, linear_parts(traced, operands, active, differentiated));
@@ -301,7 +301,7 @@ FlatLinear linearize_flat(const FlatFunction& f, const Arguments& arguments) {
 FlatJacobian jacobian_flat(Mode mode, std::string_view op, const FlatFunction& f, const Arguments& arguments,
                            const std::function<std::size_t()>& count) {
   const Mask active = active_leaves(op, arguments, true);
-  const TracedFunction traced = trace_at(f, arguments);
+  const TracedFunction traced = trace_at(op, f, arguments);
   const Mask differentiated = differentiable(traced, count());
   std::vector<Type> in, out;
   for (std::size_t i = 0; i < active.size(); ++i)

@@ -35,6 +35,7 @@ void note_kept(const Partitioned& parts, std::size_t outputs) {
 std::string explain_traced(const TracedFunction& traced, const std::vector<bool>& donated,
                            std::vector<Report::Kept> kept) {
   std::vector<bool> mask = donated;
+  for (const RefUse& use : traced.refs) mask.push_back(use.written);  // as a call donates them
   mask.resize(traced.program->inputs().size(), false);
   Report report;
   report.kept = std::move(kept);

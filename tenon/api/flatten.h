@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "tenon/api/ref.h"
 #include "tenon/api/trace.h"
 #include "tenon/api/tree.h"
 
@@ -30,6 +31,7 @@ struct Flattened {
   static_assert((tree_detail::check_argument<Args>() && ...) && tree_detail::check_result<Result>());
 
   Flattened(F& f, const Args&... args) : arguments(tree::leaves(std::tie(args...))) {
+    require_distinct(SourceScope::function(), cells_of(std::tie(args...)));
     auto prototype = std::make_shared<std::tuple<Args...>>(args...);
     function = [prototype, &f, into = result](std::span<const Array> in) {
       const std::tuple<Args...> traced = tree::with_leaves(*prototype, in);

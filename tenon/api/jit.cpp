@@ -74,15 +74,30 @@ struct JitEntry::Lazy {
   std::atomic<const Ready*> ready{nullptr};
 };
 
-JitEntry::JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation)
+JitEntry::JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
+                   const std::vector<CellRef>& passed)
     : tag_(tag),
       hash_(hash),
       signature_(std::move(signature)),
       traced_(std::move(traced)),
       donation_(std::move(donation)),
-      donates_(std::ranges::find(donation_.leaves, true) != donation_.leaves.end()),
       plain_(std::make_unique<Lazy>()),
       donating_(std::make_unique<Lazy>()) {
+  // References are arguments behind the others; the memory of those that are written is donated.
+  for (const RefUse& use : traced_.refs) {
+    const auto at = std::ranges::find(passed, use.cell);
+    UsedRef ref{.written = use.written};
+    if (at == passed.end())
+      ref.captured = use.cell;
+    else
+      ref.passed = static_cast<std::size_t>(at - passed.begin());
+    refs_.push_back(std::move(ref));
+    donation_.leaves.push_back(use.written);
+  }
+  for (RefUse& use : traced_.refs) use.cell = nullptr;  // nobody is kept alive by having been passed
+  traced_.captures.erase(traced_.captures.begin(),
+                         traced_.captures.begin() + static_cast<std::ptrdiff_t>(refs_.size()));
+  donates_ = std::ranges::find(donation_.leaves, true) != donation_.leaves.end();
   if (log_enabled(LogTopic::cache)) {
     std::string types;
     for (const LeafType& leaf : signature_.leaves()) types += (types.empty() ? "" : ", ") + leaf.type().text();
@@ -96,6 +111,7 @@ JitEntry::~JitEntry() = default;
 
 bool JitEntry::borrowed() const {
   return std::ranges::any_of(traced_.captures, [](const Array& a) { return a.traced() != nullptr; }) ||
+         std::ranges::any_of(refs_, [](const UsedRef& r) { return r.captured && r.captured->home != 0; }) ||
          std::ranges::any_of(signature_.leaves(), &LeafType::symbolic);
 }
 
@@ -122,11 +138,49 @@ const JitEntry::Ready& JitEntry::ready(bool donating) const {
 
 void JitEntry::prepare() const { ready(donates_); }
 
+std::vector<CellRef> JitEntry::cells(std::span<const CellRef> passed) const {
+  std::vector<CellRef> used(passed.begin(), passed.end());
+  for (const UsedRef& ref : refs_)
+    if (ref.captured) used.push_back(ref.captured);
+  require_distinct("jit", used);
+  used.clear();
+  for (const UsedRef& ref : refs_) used.push_back(ref.captured ? ref.captured : passed[ref.passed]);
+  return used;
+}
+
+Arrays JitEntry::bind(std::span<const Array> arguments, std::span<const CellRef> passed) const {
+  if (refs_.empty()) return tenon::apply(traced_, arguments);
+  const std::vector<CellRef> used = cells(passed);
+  Arrays operands(arguments.begin(), arguments.end());
+  for (const CellRef& cell : used) operands.push_back(read_cell(cell));
+  Arrays results = tenon::apply(traced_, operands);
+  std::size_t at = traced_.results();
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (refs_[i].written) write_cell(used[i], results[at++]);
+  results.resize(traced_.results());
+  return results;
+}
+
+void JitEntry::run_with_refs(void** frame, std::span<const CellRef> passed, const std::function<void()>& run) const {
+  const std::vector<CellRef> used = cells(passed);
+  void** at = frame + signature_.leaves().size();
+  for (const CellRef& cell : used) *at++ = &place_of(cell);
+  Arrays written(results() - traced_.results());
+  at += traced_.results();
+  for (Array& a : written) *at++ = &a;
+  run();
+  std::size_t k = 0;
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (refs_[i].written) write_cell(used[i], std::move(written[k++]));
+}
+
 // The donated leaf's memory, where it may be had: of the only handle, given as a variable, given once.
 Buffer JitEntry::donated(const Array& leaf, std::size_t i, void** frame, std::uint64_t given) const {
-  const std::size_t argument = donation_.argument_of[i];
   const Buffer* b = leaf.buffer();
-  if (argument >= 64 || ((given >> argument) & 1) == 0 || b == nullptr || !b->unique() || !b->contiguous()) return {};
+  const bool ref = i >= donation_.argument_of.size();
+  const std::size_t argument = ref ? 0 : donation_.argument_of[i];
+  if (!ref && (argument >= 64 || ((given >> argument) & 1) == 0)) return {};
+  if (b == nullptr || !b->unique() || !b->contiguous()) return {};
   for (std::size_t k = 0; k < leaves(); ++k)
     if (k != i && frame[k] == &leaf) return {};
   return const_cast<Array&>(leaf).donate(SourceScope::current());
@@ -322,6 +376,12 @@ void throw_not_prepared(const Signature& wanted, std::span<const Array> given, c
 void throw_other_structure() {
   throw TreeError("into: the results differ in structure or in static values from what the function gives.",
                   "Give an earlier result, or a tree whose arrays are all empty.");
+}
+
+void refuse_refs(std::span<const CellRef> of_result) {
+  if (!of_result.empty())
+    throw TreeError("jit: the function returns a mutable reference.",
+                    "Return its value, r.get(): what is written to a reference from outside is seen there anyway.");
 }
 
 void throw_traced_into() {

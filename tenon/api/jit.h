@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 
+#include "tenon/api/ref.h"
 #include "tenon/api/signature.h"
 #include "tenon/api/transforms.h"
 #include "tenon/runtime/context.h"
@@ -46,22 +47,26 @@ class JitEntry {
     std::vector<bool> leaves;              // donated ones among the leaves of the arguments
     std::vector<std::size_t> argument_of;  // the argument of each leaf
   };
-  JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation);
+  // `passed`: references among the arguments, as the trace knows them.
+  JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
+           const std::vector<CellRef>& passed);
   virtual ~JitEntry();
 
   const void* tag() const { return tag_; }  // of the C++ types of the arguments
   std::uint64_t hash() const { return hash_; }
   const Signature& signature() const { return signature_; }
   const TracedFunction& traced() const { return traced_; }
-  std::size_t leaves() const { return signature_.leaves().size(); }
+  // What a call gives and gets: leaves of the arguments and of the result, then references that are used, or written.
+  std::size_t leaves() const { return signature_.leaves().size() + refs_.size(); }
   std::size_t results() const { return traced_.weak.size(); }
-  // For the leaves of the arguments, the results, and a call's addresses.
+  bool uses_refs() const { return !refs_.empty(); }
+  // For what a call gives and gets, and its addresses.
   std::size_t frame_words() const { return 2 * (leaves() + results()) + traced_.captures.size(); }
   // Reads an enclosing trace, or has sizes of one: good for this call alone.
   bool borrowed() const;
 
-  // Inside a trace: a call of the traced Program.
-  Arrays bind(std::span<const Array> arguments) const { return apply(traced_, arguments); }
+  // Inside a trace: a call of the traced Program. `passed`: references among the arguments of this call.
+  Arrays bind(std::span<const Array> arguments, std::span<const CellRef> passed) const;
   // The frame holds addresses of the leaves, then of the arrays that get the results. Leaves of the arguments in
   // `given` (bit i: number i) may be donated.
   void run(void** frame, std::uint64_t given) const;
@@ -69,10 +74,19 @@ class JitEntry {
   void run_into(void** frame, const std::function<std::vector<std::string>()>& paths) const;
   // Compiles now.
   void prepare() const;
+  // As run() and run_into(), with the references of this call in the frame.
+  void run_with_refs(void** frame, std::span<const CellRef> passed, const std::function<void()>& run) const;
 
  private:
   struct Ready;
   struct Lazy;
+  // A reference that the function uses: captured, or one of those passed.
+  struct UsedRef {
+    CellRef captured;
+    std::size_t passed = 0;
+    bool written = false;
+  };
+  std::vector<CellRef> cells(std::span<const CellRef> passed) const;
   const Ready& ready(bool donating) const;
   void run_values(const Ready& ready, void** frame) const;
   void** place_inputs(const Ready& ready, void** frame, void** at, std::vector<Buffer>& copies) const;
@@ -81,7 +95,8 @@ class JitEntry {
   const void* tag_;
   std::uint64_t hash_;
   Signature signature_;
-  TracedFunction traced_;
+  TracedFunction traced_;  // its captures are those that are no references
+  std::vector<UsedRef> refs_;
   Donation donation_;
   bool donates_;
   std::unique_ptr<Lazy> plain_, donating_;
@@ -133,6 +148,7 @@ inline constexpr char type_tag = 0;
 [[noreturn]] void throw_not_prepared(const Signature& wanted, std::span<const Array> given,
                                      const std::vector<std::string>& paths);
 [[noreturn]] void throw_other_structure();
+void refuse_refs(std::span<const CellRef> of_result);
 [[noreturn]] void throw_traced_into();
 
 }  // namespace api_detail
@@ -166,7 +182,7 @@ class Jitted {
     if (recent != nullptr && recent->tag() == Called::tag_of_type()) {
       const api_detail::CallFrame frame(recent->frame_words());
       if (recent->signature().matches(std::tie(args...), frame.leaves()))
-        return call_in_frame(static_cast<const Called&>(*recent), frame, given<Args...>());
+        return call_in_frame(static_cast<const Called&>(*recent), frame, given<Args...>(), args...);
     }
     api_detail::EntryRef alone;
     return call_entry(state_->find(alone, args...), given<Args...>(), args...);
@@ -206,9 +222,11 @@ class Jitted {
   struct Entry : api_detail::JitEntry {
     using Result = ResultOf<Args...>;
     static const void* tag_of_type() { return &api_detail::type_tag<Args...>; }
-    Entry(std::uint64_t hash, api_detail::Signature signature, TracedFunction traced, Donation donation, Result tree)
-        : JitEntry(tag_of_type(), hash, std::move(signature), std::move(traced), std::move(donation)),
+    Entry(std::uint64_t hash, api_detail::Signature signature, TracedFunction traced, Donation donation,
+          const std::vector<api_detail::CellRef>& passed, Result tree)
+        : JitEntry(tag_of_type(), hash, std::move(signature), std::move(traced), std::move(donation), passed),
           result(std::move(tree)) {
+      api_detail::refuse_refs(api_detail::cells_of(result));
       tree::visit(result, [](Array& a, auto) { a = Array(); }, [&](const auto& fixed) { fixed_results.add(fixed); });
     }
     Result result;  // the tree that f returned, its leaves empty
@@ -244,10 +262,21 @@ class Jitted {
     std::shared_ptr<const Entry<Args...>> trace(std::uint64_t hash, const Args&... args) {
       const std::array<std::size_t, sizeof...(Args)> counts{tree::leaves(args).size()...};
       api_detail::JitEntry::Donation donation = api_detail::donation_of(options.donate, counts);
-      api_detail::Flattened<F, Args...> flat(f, args...);
-      TracedFunction traced = trace_flat(flat.function, flat.arguments);
-      return std::make_shared<const Entry<Args...>>(hash, api_detail::Signature::of(std::tie(args...)),
-                                                    std::move(traced), std::move(donation), std::move(**flat.result));
+      // References among the arguments are told apart from those that f captures.
+      std::tuple<Args...> inside(args...);
+      std::vector<api_detail::CellRef> passed = api_detail::cells_of(inside);
+      api_detail::require_distinct("jit", passed);
+      for (api_detail::CellRef& cell : passed) cell = api_detail::stand_in(cell);
+      api_detail::rebind_cells(inside, passed);
+      api_detail::Signature signature = api_detail::Signature::of(std::tie(args...));
+      return std::apply(
+          [&](const Args&... given) {
+            api_detail::Flattened<F, Args...> flat(f, given...);
+            TracedFunction traced = trace_flat(flat.function, flat.arguments, writes_refs);
+            return std::make_shared<const Entry<Args...>>(hash, std::move(signature), std::move(traced),
+                                                          std::move(donation), passed, std::move(**flat.result));
+          },
+          inside);
     }
   };
 
@@ -264,16 +293,21 @@ class Jitted {
   auto call_in_trace(const Args&... args) const {
     api_detail::EntryRef alone;
     const auto& entry = state_->find(alone, args...);
-    return tree::with_leaves(entry.result, entry.bind(tree::leaves(std::tie(args...))));
+    return tree::with_leaves(entry.result,
+                             entry.bind(tree::leaves(std::tie(args...)), api_detail::cells_of(std::tie(args...))));
   }
 
   // The leaves of the arguments are in the frame.
   template <class... Args>
   static ResultOf<Args...> call_in_frame(const Entry<Args...>& entry, const api_detail::CallFrame& frame,
-                                         std::uint64_t given) {
+                                         std::uint64_t given, const Args&... args) {
     ResultOf<Args...> result = entry.result;
     api_detail::collect_leaves(result, frame.results(entry.leaves()));
-    entry.run(frame.words(), given);
+    const auto run = [&] { entry.run(frame.words(), given); };
+    if (entry.uses_refs()) [[unlikely]]
+      entry.run_with_refs(frame.words(), api_detail::cells_of(std::tie(args...)), run);
+    else
+      run();
     return result;
   }
 
@@ -281,7 +315,7 @@ class Jitted {
   static ResultOf<Args...> call_entry(const Entry<Args...>& entry, std::uint64_t given, const Args&... args) {
     const api_detail::CallFrame frame(entry.frame_words());
     api_detail::collect_leaves(std::tie(args...), frame.leaves());
-    return call_in_frame(entry, frame, given);
+    return call_in_frame(entry, frame, given, args...);
   }
 
   template <class Result, class... Args>
@@ -301,7 +335,11 @@ class Jitted {
       results = entry.result;
     }
     api_detail::collect_leaves(results, frame.results(entry.leaves()));
-    entry.run_into(frame.words(), [&] { return tree::paths(results); });
+    const auto run = [&] { entry.run_into(frame.words(), [&] { return tree::paths(results); }); };
+    if (entry.uses_refs())
+      entry.run_with_refs(frame.words(), api_detail::cells_of(std::tie(args...)), run);
+    else
+      run();
   }
 
   std::shared_ptr<State> state_;
@@ -389,7 +427,7 @@ template <class F>
 auto trace(F f) {
   return [f](const auto&... args) mutable {
     api_detail::Flattened<F, std::remove_cvref_t<decltype(args)>...> flat(f, args...);
-    return trace_flat(flat.function, flat.arguments).program;
+    return trace_flat(flat.function, flat.arguments, writes_refs).program;
   };
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/unify.h"
 
@@ -43,7 +45,7 @@ TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries
     types.insert(types.end(), elements.begin(), elements.end());
     std::vector<bool> weak;
     for (std::size_t i = 0; i < types.size(); ++i) weak.push_back(i < carries.size() && carries[i].weak());
-    TracedFunction traced = trace_types(loop.body, types, weak);
+    TracedFunction traced = trace_types(loop.body, types, weak, writes_refs);
     bool changed = false;
     SizeBinding sizes;
     for (std::size_t i = 0; i < traced.sizes.size(); ++i)
@@ -72,6 +74,27 @@ TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries
   }
 }
 
+// A loop whose types are settled; references that its body writes are carries behind the others.
+struct Settled {
+  TracedFunction body;
+  std::vector<CellRef> refs;
+};
+Settled settle_with_refs(std::string_view op, const FlatLoop& loop, Arrays& carries, std::span<const Type> elements) {
+  const TracedFunction body = settle(op, loop, carries, elements);
+  std::vector<CellRef> refs = body.written();
+  if (refs.empty()) return {body, {}};
+  TracedFunction discharged = with_refs_as_arguments(body, refs, carries.size(), carries.size());
+  for (const CellRef& ref : refs) carries.push_back(read_cell(ref));
+  return {std::move(discharged), std::move(refs)};
+}
+
+// Takes what the references became off the results of a loop of so many carries, and writes it to them.
+void write_refs(const std::vector<CellRef>& refs, std::size_t carries, Arrays& results) {
+  const auto first = results.begin() + static_cast<std::ptrdiff_t>(carries - refs.size());
+  for (std::size_t k = 0; k < refs.size(); ++k) write_cell(refs[k], first[static_cast<std::ptrdiff_t>(k)]);
+  results.erase(first, first + static_cast<std::ptrdiff_t>(refs.size()));
+}
+
 // Other axes in place of the first `from`.
 Array with_first_axes(const Array& x, std::size_t from, std::initializer_list<Dim> axes) {
   std::vector<Dim> dims(axes);
@@ -82,7 +105,7 @@ Array with_first_axes(const Array& x, std::size_t from, std::initializer_list<Di
 // `unroll` steps a turn: the body calls the step's Program for each. Steps that are left over come last.
 Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs,
                     std::span<const Type> elements) {
-  const TracedFunction step = settle(op, loop, carries, elements);
+  const auto [step, refs] = settle_with_refs(op, loop, carries, elements);
   const auto states = static_cast<std::ptrdiff_t>(carries.size());
   const std::size_t ys = step.program->outputs().size() - carries.size();
   const std::int64_t n = loop.length->value(), width = std::min(loop.unroll, n), turns = n / width, rest = n % width;
@@ -112,17 +135,20 @@ Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, c
   Arrays results = run_loop(op, in_turns, carries, chunks);
   for (std::size_t i = carries.size(); i < results.size(); ++i)
     results[i] = with_first_axes(results[i], 2, {turns * width});
-  if (rest == 0) return results;
-  Arrays last = run_loop(op, left, Arrays(results.begin(), results.begin() + states), others);
-  for (std::size_t i = carries.size(); i < results.size(); ++i)
-    last[i] = concatenate(loop.reverse ? Arrays{last[i], results[i]} : Arrays{results[i], last[i]}, 0);
-  return last;
+  if (rest > 0) {
+    Arrays last = run_loop(op, left, Arrays(results.begin(), results.begin() + states), others);
+    for (std::size_t i = carries.size(); i < results.size(); ++i)
+      last[i] = concatenate(loop.reverse ? Arrays{last[i], results[i]} : Arrays{results[i], last[i]}, 0);
+    results = std::move(last);
+  }
+  write_refs(refs, carries.size(), results);
+  return results;
 }
 
 }  // namespace
 
-TracedFunction trace_region(const FlatFunction& f, std::span<const Type> types) {
-  return trace_types(f, types, std::vector<bool>(types.size(), false));
+TracedFunction trace_region(const FlatFunction& f, std::span<const Type> types, std::string_view refs_refused_by) {
+  return trace_types(f, types, std::vector<bool>(types.size(), false), refs_refused_by);
 }
 
 Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs) {
@@ -144,7 +170,8 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
   }
   if (loop.unroll > 1 && loop.length && loop.length->known() && loop.length->value() > 1)
     return run_unrolled(op, loop, std::move(carries), xs, elements);
-  TracedFunction body = settle(op, loop, carries, elements);
+  const std::size_t own = carries.size();
+  auto [body, refs] = settle_with_refs(op, loop, carries, elements);
   LoopParams params{
       .length = loop.length, .reverse = loop.reverse, .carries = static_cast<std::int64_t>(carries.size())};
   Arrays operands = body.captures;
@@ -152,7 +179,8 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
     params.body = captures_first(body, {}, {});
   } else {
     const std::vector<Type> state = types_of(carries);
-    TracedFunction cond = trace_region(loop.cond, state);
+    TracedFunction cond = with_refs_as_arguments(
+        trace_region(loop.cond, std::span(state).first(own), "the condition of while_loop"), refs, own, std::nullopt);
     const Type result = cond.program->type(cond.program->outputs()[0]);
     if (!result.is_array() || result.rank() != 0)
       throw ShapeError(fmt::format("{}: the condition returns {}, not one bool.", op, result.text()),
@@ -170,7 +198,9 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
   params.consts = static_cast<std::int64_t>(operands.size());
   operands.insert(operands.end(), carries.begin(), carries.end());
   operands.insert(operands.end(), xs.begin(), xs.end());
-  return tenon::loop(std::move(params), operands);
+  Arrays results = tenon::loop(std::move(params), operands);
+  write_refs(refs, carries.size(), results);
+  return results;
 }
 
 Dim steps_of(std::string_view op, const std::optional<Dim>& length, const Arrays& xs) {
@@ -229,12 +259,19 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
         "Use where() to choose element by element.");
   const std::vector<Type> types = types_of(operands);
   std::vector<TracedFunction> traced;
+  std::vector<CellRef> refs;  // that some branch writes: operands and results of all
   std::vector<Type> captured;
   for (const FlatFunction& branch : branches) {
-    traced.push_back(trace_region(branch, types));
-    for (const Array& a : traced.back().captures) captured.push_back(a.type());
+    traced.push_back(trace_region(branch, types, writes_refs));
+    for (const CellRef& ref : traced.back().written())
+      if (std::ranges::find(refs, ref) == refs.end()) refs.push_back(ref);
   }
   check();
+  const std::size_t own = traced[0].results();
+  for (TracedFunction& branch : traced) {
+    if (!refs.empty()) branch = with_refs_as_arguments(branch, refs, operands.size(), own);
+    for (const Array& a : branch.captures) captured.push_back(a.type());
+  }
   // Every branch takes the captures of all, then the operands.
   CondParams params;
   Arrays all;
@@ -248,7 +285,10 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
     start = end;
   }
   all.insert(all.end(), operands.begin(), operands.end());
-  return tenon::cond(std::move(params), index, all);
+  for (const CellRef& ref : refs) all.push_back(read_cell(ref));
+  Arrays results = tenon::cond(std::move(params), index, all);
+  write_refs(refs, own + refs.size(), results);
+  return results;
 }
 
 }  // namespace tenon::api_detail

@@ -68,7 +68,7 @@ Origin origin_of(const Program& program, Var v) {
 }
 
 SavedResiduals saved_residuals_flat(const FlatFunction& f, const Arguments& arguments) {
-  const TracedFunction traced = trace_flat(f, arguments.leaves, all_concrete(arguments.leaves));
+  const TracedFunction traced = trace_flat(f, arguments.leaves, "saved_residuals", all_concrete(arguments.leaves));
   Mask active = arguments.chosen, differentiated;
   for (std::size_t i = 0; i < active.size(); ++i) active[i] = active[i] && has_tangent(arguments.leaves[i].type());
   active.resize(traced.program->inputs().size(), false);

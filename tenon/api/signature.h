@@ -32,6 +32,10 @@ class LeafType {
   bool weak_, plain_;
 };
 
+// Static values of which the type counts here, as of an array: mutable references.
+template <class T>
+concept ByType = requires(const T& value, Hasher& hasher) { value.hash_type(hasher); };
+
 // Static values one behind the other. Trees of one C++ type whose static values agree have the same structure: sizes of
 // containers are among them.
 class StaticValues {
@@ -43,7 +47,7 @@ class StaticValues {
       bytes_.insert(bytes_.end(), value.begin(), value.end());
     } else if constexpr (std::is_same_v<T, tree::Held>) {
       add(value.count);
-    } else if constexpr (tree_detail::Comparable<T>) {
+    } else if constexpr (tree_detail::Comparable<T> || ByType<T>) {
       const Hash128 hash = hash_of(value);
       add(hash.low), add(hash.high);
     } else {
@@ -72,7 +76,10 @@ class StaticValues {
   template <class T>
   static Hash128 hash_of(const T& value) {
     Hasher h;
-    value.hash(h);
+    if constexpr (ByType<T>)
+      value.hash_type(h);
+    else
+      value.hash(h);
     return h.finish();
   }
   bool same(std::size_t& at, const void* value, std::size_t size) const {
@@ -99,7 +106,13 @@ class Signature {
   static std::uint64_t hash(const T& tree) {
     Hasher h;
     tree::visit(
-        tree, [&](const Array& a, auto) { hash_leaf(a, h); }, [&](const auto& fixed) { tree::hash_fixed(fixed, h); });
+        tree, [&](const Array& a, auto) { hash_leaf(a, h); },
+        [&]<class Fixed>(const Fixed& fixed) {
+          if constexpr (ByType<Fixed>)
+            fixed.hash_type(h);
+          else
+            tree::hash_fixed(fixed, h);
+        });
     return h.finish().low;
   }
 

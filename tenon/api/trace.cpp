@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "tenon/base/log.h"
+#include "tenon/ir/adapt.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
@@ -13,13 +15,17 @@
 namespace tenon {
 namespace {
 
-TracedFunction finish_trace(Scope& scope, const FlatFunction& f, const Arrays& inputs) {
+TracedFunction finish_trace(Scope& scope, const FlatFunction& f, const Arrays& inputs,
+                            std::string_view refs_refused_by) {
   const auto start = std::chrono::steady_clock::now();
-  const Arrays outputs = [&] {
+  const api_detail::RefScope refs(scope, refs_refused_by);
+  Arrays outputs = [&] {
     const UserCode open;
     return f(inputs);
   }();
+  std::ranges::copy(refs.written(), std::back_inserter(outputs));
   TracedFunction traced;
+  traced.refs = refs.uses();
   for (const Array& a : outputs) traced.weak.push_back(a.weak());
   TraceResult result = scope.finish(outputs);
   traced.program = std::move(result.program);
@@ -38,19 +44,75 @@ TracedFunction finish_trace(Scope& scope, const FlatFunction& f, const Arrays& i
 
 bool tracing() { return Scope::top() != nullptr; }
 
-TracedFunction trace_flat(const FlatFunction& f, std::span<const Array> arguments, bool known_values) {
+TracedFunction trace_flat(const FlatFunction& f, std::span<const Array> arguments, std::string_view refs_refused_by,
+                          bool known_values) {
   Scope scope;
   Arrays inputs;
   for (const Array& a : arguments)
     inputs.push_back(known_values ? scope.known_input(a.value(), a.weak()) : scope.input(a.type(), a.weak()));
-  return finish_trace(scope, f, inputs);
+  return finish_trace(scope, f, inputs, refs_refused_by);
 }
 
-TracedFunction trace_types(const FlatFunction& f, std::span<const Type> types, const std::vector<bool>& weak) {
+TracedFunction trace_types(const FlatFunction& f, std::span<const Type> types, const std::vector<bool>& weak,
+                           std::string_view refs_refused_by) {
   Scope scope;
   Arrays inputs;
   for (std::size_t i = 0; i < types.size(); ++i) inputs.push_back(scope.input(types[i], weak[i]));
-  return finish_trace(scope, f, inputs);
+  return finish_trace(scope, f, inputs, refs_refused_by);
+}
+
+std::vector<api_detail::CellRef> TracedFunction::written() const {
+  std::vector<api_detail::CellRef> cells;
+  for (const api_detail::RefUse& use : refs)
+    if (use.written) cells.push_back(use.cell);
+  return cells;
+}
+
+std::size_t TracedFunction::results() const { return weak.size() - written().size(); }
+
+TracedFunction with_refs_as_arguments(const TracedFunction& f, std::span<const api_detail::CellRef> cells,
+                                      std::size_t at, std::optional<std::size_t> out) {
+  using Order = std::vector<std::optional<std::size_t>>;
+  const std::vector<api_detail::CellRef> written = f.written();
+  const std::size_t own = f.results();
+  Order order;
+  std::vector<Type> types;
+  for (std::size_t i = 0; i < f.arguments; ++i) order.emplace_back(i);
+  types.resize(order.size());
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    const auto use = std::ranges::find(f.refs, cells[k], &api_detail::RefUse::cell);
+    const auto place = static_cast<std::ptrdiff_t>(at + k);
+    const bool used = use != f.refs.end();
+    order.insert(order.begin() + place,
+                 used ? std::optional(f.arguments + static_cast<std::size_t>(use - f.refs.begin())) : std::nullopt);
+    types.insert(types.begin() + place, used ? Type() : api_detail::read_cell(cells[k]).type());
+  }
+  TracedFunction result;
+  result.sizes = f.sizes;
+  for (std::size_t i = 0; i < f.captures.size(); ++i) {
+    if (i < f.refs.size() && std::ranges::find(cells, f.refs[i].cell) != cells.end()) continue;
+    if (i < f.refs.size()) result.refs.push_back({f.refs[i].cell, false});
+    order.emplace_back(f.arguments + i);
+    types.emplace_back();
+    result.captures.push_back(f.captures[i]);
+  }
+  std::vector<std::size_t> outputs(f.weak.size());
+  std::iota(outputs.begin(), outputs.end(), std::size_t(0));
+  ProgramParts parts = adapt(*f.program, order, types, outputs, result.sizes)->parts();
+  const std::vector<Var> all = std::exchange(parts.outputs, {});
+  parts.outputs.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own));
+  result.weak.assign(f.weak.begin(), f.weak.begin() + static_cast<std::ptrdiff_t>(own));
+  for (std::size_t k = 0; out && k < cells.size(); ++k) {
+    const auto found = std::ranges::find(written, cells[k]);
+    const auto place = static_cast<std::ptrdiff_t>(*out + k);
+    parts.outputs.insert(
+        parts.outputs.begin() + place,
+        found == written.end() ? parts.inputs[at + k] : all[own + static_cast<std::size_t>(found - written.begin())]);
+    result.weak.insert(result.weak.begin() + place, false);
+  }
+  result.program = Program::finish(std::move(parts));
+  result.arguments = f.arguments + cells.size();
+  return result;
 }
 
 Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "tenon/api/ref_cells.h"
 #include "tenon/ir/bind.h"
 
 namespace tenon {
@@ -20,15 +21,29 @@ struct TracedFunction {
   std::vector<Dim> sizes;
   std::size_t arguments = 0;
   std::vector<bool> weak;  // of the outputs
+  // Mutable references from outside: the first captures, in order. What was written to them last are the last outputs.
+  std::vector<api_detail::RefUse> refs;
+
+  std::vector<api_detail::CellRef> written() const;
+  std::size_t results() const;  // outputs of the function itself
 };
 
-// Inputs have the arguments' types. With known_values, x.item() and host effects may look at concrete arguments.
-TracedFunction trace_flat(const FlatFunction& f, std::span<const Array> arguments, bool known_values = false);
+// Where mutable references from outside may be written; else by whom that is refused.
+inline constexpr std::string_view writes_refs;
 
-TracedFunction trace_types(const FlatFunction& f, std::span<const Type> types, const std::vector<bool>& weak);
+// Inputs have the arguments' types. With known_values, x.item() and host effects may look at concrete arguments.
+TracedFunction trace_flat(const FlatFunction& f, std::span<const Array> arguments, std::string_view refs_refused_by,
+                          bool known_values = false);
+
+TracedFunction trace_types(const FlatFunction& f, std::span<const Type> types, const std::vector<bool>& weak,
+                           std::string_view refs_refused_by);
 
 // Runs (or, inside a trace, binds a call of) a traced function.
 Arrays apply(const TracedFunction& f, std::span<const Array> arguments);
+// The function with references, used or not, as arguments behind its first `at`, and their values at its end as outputs
+// behind its first `out`, where that is given. The references' types are those that they have here.
+TracedFunction with_refs_as_arguments(const TracedFunction& f, std::span<const api_detail::CellRef> cells,
+                                      std::size_t at, std::optional<std::size_t> out);
 
 // A Program on handles or values: a call where a trace is open, else it runs.
 Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands);

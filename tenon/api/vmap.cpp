@@ -120,7 +120,7 @@ TracedFunction trace_lane(const FlatFunction& f, const Lanes& lanes) {
     types.push_back(t);
     weak.push_back(lanes.operands[i].weak());
   }
-  return trace_types(f, types, weak);
+  return trace_types(f, types, weak, "vmap");
 }
 
 }  // namespace

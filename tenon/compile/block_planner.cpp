@@ -92,7 +92,7 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
   }
   for (std::size_t i = 0; i < carries.size(); ++i) {
     const std::size_t before = block_.size();
-    if (!at_home(i) && program_.type(program_.outputs()[i]).is_list())
+    if (!at_home(i) && !(carries[i] == outputs_[i]) && program_.type(program_.outputs()[i]).is_list())
       call("tenon_list_release", {{number_at(carries[i]), {}}});
     if (!at_home(i) && !(carries[i] == outputs_[i]))
       copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]),

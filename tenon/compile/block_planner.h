@@ -144,6 +144,7 @@ class BlockPlanner {
   void plan_stacked(LoopPlan& l);
   std::optional<History> carry_history(const Eqn& eqn, std::size_t carry, const Expr& step);
   void branch(const Eqn& eqn);
+  std::optional<Place> updated_in_branches(const Eqn& eqn, Var x, Var y);
 
   // --- plan_library.cpp ---
   void library(const Eqn& eqn, const LowerLibrary& lower);

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "tenon/compile/block_planner.h"
+#include "tenon/ops/guard.h"
 #include "tenon/ops/region.h"
 
 namespace tenon {
@@ -123,15 +124,49 @@ std::optional<BlockPlanner::History> BlockPlanner::carry_history(const Eqn& eqn,
                  {slot, Expr(p.reverse ? 0 : count * each)}, std::move(stacked_before), std::move(stacked_after)};
 }
 
+// The place where all branches update an operand that result `y` is, up to updates: the operand's own where nothing
+// reads it later, and the memory is ours; else a copy. Small values live in registers.
+std::optional<Place> BlockPlanner::updated_in_branches(const Eqn& eqn, Var x, Var y) {
+  const Type& type = program_.type(y);
+  if (type.is_list() || elements_of(type) <= local_limit || std::ranges::count(eqn.in, x) != 1) return {};
+  for (Var v : later_readers(x)) stored(v);  // of the old value
+  const bool last = last_use_[x] <= at_ + 1;
+  const bool ours = places_[x] && writable_slots_.contains(places_[x]->slot);
+  const bool read_beside = std::ranges::any_of(
+      eqn.in, [&](Var v) { return v != x && ours && places_[v] && places_[v]->slot == places_[x]->slot; });
+  if (ours && last && !read_beside) return *places_[x];
+  const Place to = place_for(y);
+  store_into(x, to, last, "what a branch updates is read later, or is not the program's to overwrite");
+  return to;
+}
+
+// Where a result is the same operand in every branch, up to updates, branches find it in its place and leave it there:
+// as a carry.
 void BlockPlanner::branch(const Eqn& eqn) {
   const auto& p = eqn.params.as<CondParams>();
-  std::vector<Place> inputs, outputs;
   const Place index = stored(eqn.in[0]);
-  for (std::size_t i = 1; i < eqn.in.size(); ++i) inputs.push_back(stored(eqn.in[i]));
-  for (Var v : eqn.out) {
-    outputs.push_back(place_for(v));
-    places_[v] = outputs.back();
+  // The operand that each result is, if it is the only result that is this one.
+  std::vector<std::optional<std::size_t>> from = origins(p.branches);
+  std::set<Var> in_place;
+  for (auto& operand : from)
+    if (operand && !in_place.insert(eqn.in[1 + *operand]).second) operand.reset();
+  for (std::size_t i = 1; i < eqn.in.size(); ++i)
+    if (!in_place.contains(eqn.in[i])) stored(eqn.in[i]);
+  std::vector<Place> outputs, ends;
+  std::map<std::size_t, Place> starts;
+  std::set<SlotId> updated;
+  for (std::size_t i = 0; i < eqn.out.size(); ++i) {
+    const Var v = eqn.out[i];
+    const auto place = from[i] ? updated_in_branches(eqn, eqn.in[1 + *from[i]], v) : std::nullopt;
+    if (place) starts.emplace(*from[i], *place), updated.insert(place->slot);
+    outputs.push_back(place ? planner_.temporary(program_.type(v)) : place_for(v));
+    ends.push_back(place.value_or(outputs.back()));
   }
+  std::vector<Place> inputs;
+  for (std::size_t i = 0; i + 1 < eqn.in.size(); ++i)
+    inputs.push_back(starts.contains(i) ? starts.at(i) : stored(eqn.in[i + 1]));
+  for (std::size_t i = 0; i < eqn.out.size(); ++i) places_[eqn.out[i]] = ends[i];
+  writable_slots_.insert(updated.begin(), updated.end());
   const Expr chosen =
       kernel::binary(kernel::Binary::max,
                      kernel::binary(kernel::Binary::min,
@@ -139,7 +174,7 @@ void BlockPlanner::branch(const Eqn& eqn) {
                                     Expr(static_cast<std::int64_t>(p.branches.size()) - 1)),
                      zero);
   kernel::Switch s{chosen, {}};
-  for (const ProgramRef& b : p.branches) s.branches.push_back(planner_.block(*b, inputs, outputs, {}, {}));
+  for (const ProgramRef& b : p.branches) s.branches.push_back(planner_.block(*b, inputs, outputs, ends, updated));
   block_.push_back(std::move(s));
 }
 

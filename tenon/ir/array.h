@@ -2,6 +2,7 @@
 #pragma once
 
 #include <complex>
+#include <concepts>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -124,6 +125,13 @@ class Operand {
       : array_(std::move(array)), where_(where) {}
   template <Number T>
   Operand(T value, const Source& where = std::source_location::current()) : array_(value), where_(where) {}
+  // What gives an array when it is read, such as r[i] of a mutable reference.
+  template <class T>
+    requires(!std::derived_from<T, Array> &&
+             requires(const T& part) {
+               { part.get() } -> std::same_as<Array>;
+             })
+  Operand(const T& part, const Source& where = std::source_location::current()) : array_(part.get()), where_(where) {}
   operator const Array&() const { return array_; }
   const Array& array() const { return array_; }
   const Array* operator->() const { return &array_; }

@@ -122,12 +122,7 @@ Var Scope::capture(const Array& outer) {
     of(*t);  // it must be alive
     const auto key = std::pair(t->scope, t->var);
     if (const auto found = captured_traced_.find(key); found != captured_traced_.end()) return found->second;
-    const Var v = new_var(outer.type());
-    captured_traced_.emplace(key, v);
-    captures_.push_back(outer);
-    capture_vars_.push_back(v);
-    if (knows_values_ && Scope::of(*t).knows_values()) values_.emplace(v, Scope::of(*t).evaluate(t->var));
-    return v;
+    return captured_traced_.emplace(key, new_capture(outer)).first->second;
   }
   const Buffer* buffer = outer.buffer();
   const void* identity = buffer != nullptr ? static_cast<const void*>(buffer->data())
@@ -139,12 +134,24 @@ Var Scope::capture(const Array& outer) {
          std::ranges::equal(held->strides(), buffer->strides())))
       return capture_vars_[i];
   }
-  const Var v = new_var(outer.type());
   captured_buffers_[identity].push_back(captures_.size());
+  return new_capture(outer);
+}
+
+Var Scope::new_capture(const Array& outer) {
+  const Var v = new_var(outer.type());
   captures_.push_back(outer);
   capture_vars_.push_back(v);
-  values_.emplace(v, outer.value());
+  if (const Traced* t = outer.traced(); t == nullptr)
+    values_.emplace(v, outer.value());
+  else if (knows_values_ && Scope::of(*t).knows_values())
+    values_.emplace(v, Scope::of(*t).evaluate(t->var));
   return v;
+}
+
+Array Scope::fresh_capture(const Array& outer) {
+  fresh_captures_.push_back(captures_.size());
+  return Array(Traced{serial_, new_capture(outer)}, false);
 }
 
 Var Scope::resolve(const Array& array) {
@@ -303,11 +310,13 @@ TraceResult Scope::finish(std::span<const Array> outputs, std::string name, bool
   FreeSizes sizes;
   for (SizeVar s : parts_.size_params) sizes.see(Dim::variable(s));
   parts.inputs = parts_.inputs;
-  for (std::size_t i = 0; i < captures_.size(); ++i) {
-    if (!live[capture_vars_[i]]) continue;
+  const auto take = [&](std::size_t i) {
     parts.inputs.push_back(capture_vars_[i]);
     result.captures.push_back(captures_[i]);
-  }
+  };
+  std::ranges::for_each(fresh_captures_, take);
+  for (std::size_t i = 0; i < captures_.size(); ++i)
+    if (live[capture_vars_[i]] && std::ranges::find(fresh_captures_, i) == fresh_captures_.end()) take(i);
   for (Var v : parts.inputs) sizes.see(parts.types[v]);
   for (const Eqn& eqn : parts.eqns)
     for (SizeVar s : eqn.new_sizes) sizes.define(s);

@@ -24,7 +24,8 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  static Scope* top();                     // nullptr: no trace on this thread
+  static Scope* top();  // nullptr: no trace on this thread
+  std::uint64_t serial() const { return serial_; }
   static Scope& of(const Traced& traced);  // throws LeakError if that trace has ended
 
   // A size parameter of the Program under construction; those asked for come first and stay, used or not.
@@ -33,6 +34,8 @@ class Scope {
   Array input(const Type& type, bool weak = false);
   // An input whose value is known while tracing: x.item() and host effects may look at it.
   Array known_input(const Value& value, bool weak = false);
+  // A capture that is shared with no other one of the same value, and stays, used or not: before all others, in order.
+  Array fresh_capture(const Array& outer);
   Arrays add(const OpInfo& op, const Params& params, std::span<const Array> operands);
   // With `own_sizes`, sizes that data of the enclosing scopes decide and that no input's type shows are found again
   // from those data, instead of being size parameters.
@@ -60,6 +63,7 @@ class Scope {
   Var new_var(Type type);
   Var literal(const Scalar& value);
   Var capture(const Array& outer);
+  Var new_capture(const Array& outer);
   Arrays handles(std::span<const Var> vars);
   std::optional<Eqn> definition_of(SizeVar size);
 
@@ -69,6 +73,7 @@ class Scope {
   std::vector<std::uint32_t> maker_;  // of each var: eqn index + 1, or 0
   Arrays captures_;
   std::vector<Var> capture_vars_;
+  std::vector<std::size_t> fresh_captures_;  // of these
   std::map<std::pair<std::uint64_t, Var>, Var> captured_traced_;
   std::map<const void*, std::vector<std::size_t>> captured_buffers_;
   std::unordered_map<Hash128, std::uint32_t> numbering_;  // pure eqns by structure

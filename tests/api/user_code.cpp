@@ -176,6 +176,11 @@ TEST_F(UserCode, InPlaceUpdatesReadLikeNumPy) {
   auto col = m(tn::all, j);
   const Array x = m;
   auto part = x(tn::slice(1, -1), tn::newaxis);
+  const std::int64_t n = 3;
+  tn::Ref r = tn::make_ref(tn::zeros({n}));
+  r[i] += c;
+  Array result = r.freeze();
+  EXPECT_TRUE(tn::array_equal(result, Array{0.f, 5.f, 0.f}));
   EXPECT_TRUE(tn::array_equal(ys, Array{0.f, 5.f, 0.f}));
   EXPECT_TRUE(tn::array_equal(xs, Array{1.f, 0.f, 5.f}));
   EXPECT_TRUE(tn::array_equal(col, Array{2.f, 6.f, 10.f}));

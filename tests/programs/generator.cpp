@@ -506,7 +506,7 @@ ProgramRef random_program(Choices& choices, const GeneratorOptions& options) {
     outputs.push_back(g.pool().back());
     return outputs;
   };
-  return trace_types(f, inputs, std::vector<bool>(inputs.size(), false)).program;
+  return trace_types(f, inputs, std::vector<bool>(inputs.size(), false), writes_refs).program;
 }
 
 }  // namespace tenon::sample

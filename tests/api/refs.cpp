@@ -1,0 +1,633 @@
+// Mutable references: values beside plain C++ loops, eagerly, compiled and under every transformation; in place; and
+// the text of their errors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tenon/tenon.h"
+#include "tests/error_message.h"
+
+namespace tn = tenon;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using tn::Array;
+using tn::message_of;
+using tn::Ref;
+
+namespace {
+
+Array numbers(std::vector<std::int64_t> shape, double scale = 0.1) {
+  std::int64_t n = 1;
+  for (const std::int64_t d : shape) n *= d;
+  std::vector<double> v;
+  for (std::int64_t i = 0; i < n; ++i) v.push_back(scale * static_cast<double>((7 * i + 3) % 11 - 5));
+  return tn::array<double>(v, shape);
+}
+
+std::vector<double> values(const Array& a) {
+  const tn::Buffer b = tn::convert(a, tn::DType::f64).to_buffer();
+  return {b.as<double>(), b.as<double>() + b.elements()};
+}
+
+bool close(const Array& a, const Array& b, double tolerance = 1e-12) {
+  if (!(a.shape() == b.shape()) || a.dtype() != b.dtype()) return false;
+  return tn::all(tn::abs(a - b) <= tolerance * (1.0 + tn::abs(b))).item<bool>();
+}
+
+// What f gives eagerly, compiled, and by jvp and grad, against central differences of f itself.
+template <class F>
+void expect_agreement(F f, const Array& x) {
+  const Array plain = f(x);
+  EXPECT_TRUE(close(tn::jit(f)(x), plain)) << tn::jit(f)(x) << plain;
+  const auto total = [&](const Array& a) { return tn::sum(tn::sin(f(a))); };
+  const Array slope = tn::grad(total)(x), direction = numbers({x.size(0)}, 0.3);
+  EXPECT_TRUE(close(tn::jit(tn::grad(total))(x), slope));
+  constexpr double h = 1e-5;
+  const double along =
+      (total(x + h * direction).template item<double>() - total(x - h * direction).template item<double>()) / (2 * h);
+  EXPECT_NEAR(tn::sum(slope * direction).template item<double>(), along, 1e-8 * (1 + std::abs(along)));
+  EXPECT_NEAR(tn::jvp(total, std::tuple(x), std::tuple(direction)).second.template item<double>(), along,
+              1e-8 * (1 + std::abs(along)));
+  const Array lanes = tn::stack({x, 2.0 * x, -x});
+  const Array batched = tn::vmap(f)(lanes);
+  for (int l = 0; l < 3; ++l) EXPECT_TRUE(close(batched(l), f(lanes(l)))) << "lane " << l;
+  const Array slopes = tn::jit(tn::vmap(tn::grad(total)))(lanes);
+  for (int l = 0; l < 3; ++l) EXPECT_TRUE(close(slopes(l), tn::grad(total)(lanes(l)))) << "lane " << l;
+}
+
+// --- eager ---
+TEST(Refs, ReadAndWriteLikeNumPy) {
+  const Array x = numbers({3, 4});
+  Ref r = tn::make_ref(x);
+  r[0] = 1.0;
+  r[1] += numbers({4});
+  r[2] -= 2;
+  r.at(tn::all, 3) *= 3.0;
+  r.at(0, tn::slice(0, 2)) = r.at(1, tn::slice(2, 4));
+  r.at(Array{0, 0}, Array{1, 1}).add(0.5);
+  r.at(2, 0).max(7.0);
+  std::vector<double> want = values(x);
+  const std::vector<double> row = values(numbers({4}));
+  for (int j = 0; j < 4; ++j) want[j] = 1, want[4 + j] += row[j], want[8 + j] -= 2;
+  for (int i = 0; i < 3; ++i) want[4 * i + 3] *= 3;
+  want[0] = want[6], want[1] = want[7];
+  want[1] += 1.0;
+  want[8] = std::max(want[8], 7.0);
+  EXPECT_TRUE(close(r(), tn::array<double>(want, {3, 4}), 0)) << r();
+  EXPECT_TRUE(close(r(tn::all, 1), r()(tn::all, 1), 0));
+  EXPECT_TRUE(close(Array(r[1]) + r[2], r()(1) + r()(2), 0));
+  EXPECT_TRUE(close(tn::sin(r[1]), tn::sin(r.get()(1)), 0));
+  EXPECT_TRUE(tn::array_equal(x, numbers({3, 4}))) << "what it was made of stays";
+  const Ref same = r;
+  same.set(0.0);
+  EXPECT_TRUE(tn::array_equal(r.freeze(), tn::zeros({3, 4}, tn::DType::f64)));
+}
+
+TEST(Refs, EveryDtypeAndRank) {
+  for (const tn::DType dtype : {tn::DType::bool_, tn::DType::i8, tn::DType::u8, tn::DType::i32, tn::DType::u64,
+                                tn::DType::f16, tn::DType::bf16, tn::DType::f32, tn::DType::f64, tn::DType::c64}) {
+    SCOPED_TRACE(tn::name(dtype));
+    Ref r = tn::make_ref(tn::zeros({3}, dtype));
+    const auto step = tn::jit([&](Array x) {
+      r[1] = x;
+      return r();
+    });
+    const Array one = tn::ones({}, dtype);
+    const Array got = step(one);
+    EXPECT_TRUE(tn::array_equal(got, r()));
+    EXPECT_TRUE(tn::array_equal(r(1), one));
+    EXPECT_EQ(r.type(), tn::Type::array(dtype, {3}));
+    if (dtype == tn::DType::bool_) continue;
+    r[0] -= one, r[2] += 2, r[2] *= 3;
+    EXPECT_TRUE(tn::array_equal(r(0), tn::zeros({}, dtype) - one));
+    EXPECT_TRUE(tn::array_equal(r(2), tn::convert(Array(6), dtype)));
+  }
+  Ref scalar = tn::make_ref(1.5);
+  scalar.at(tn::ellipsis) += 1.0;
+  EXPECT_EQ(scalar().item<double>(), 2.5);
+  EXPECT_FALSE(scalar().weak());
+  Ref none = tn::make_ref(tn::zeros({0, 3}));
+  none.at(tn::all, 1) += 1.f;
+  tn::jit([&](Array x) {
+    none.set(x);
+    return x;
+  })(Array(1.f));
+  EXPECT_EQ(none.freeze().type().text(), "f32[0,3]");
+}
+
+// --- loops and branches: the reference made inside of the function, and outside ---
+const auto recurrence = [](Array x) {  // y[0] = x[0]; y[i] = sin(y[i-1]) + x[i]
+  Ref y = tn::make_ref(tn::zeros_like(x));
+  y[0] = x(0);
+  tn::fori_loop(
+      1, x.size(0),
+      [&](Array i, Array c) {
+        y[i] = tn::sin(y[i - 1]) + x(i) * c;
+        return c;
+      },
+      Array(1.0));
+  return y.freeze();
+};
+
+TEST(Refs, AreCarriesOfLoops) {
+  const Array x = numbers({5}, 0.3);
+  std::vector<double> want = values(x);
+  for (int i = 1; i < 5; ++i) want[i] += std::sin(want[i - 1]);
+  EXPECT_TRUE(close(recurrence(x), tn::array<double>(want, {5})));
+  expect_agreement(recurrence, x);
+}
+
+TEST(Refs, ScanWhileMapWriteWhatIsOutside) {
+  const Array x = numbers({6}, 0.3);
+  const auto f = [](Array x) {
+    Ref sum = tn::make_ref(tn::zeros({3}, tn::DType::f64)), count = tn::make_ref(0), product = tn::make_ref(1.0);
+    const Array squares = tn::map(
+        [&](Array v) {
+          sum[0] += v;
+          return v * v;
+        },
+        x);
+    tn::scan(
+        [&](Array c, Array v) {
+          sum[1] += c * v;
+          count.set(count() + 1);
+          return std::pair(c * 0.5, std::tuple<>());
+        },
+        Array(1.0), x);
+    tn::while_loop([&](Array) { return count() < 8; },
+                   [&](Array i) {
+                     count.set(count() + 1);
+                     sum[2] += tn::sin(product() + x(i));
+                     product.set(product() * 1.1);
+                     return i + 1;
+                   },
+                   Array(0));
+    return tn::concatenate(
+        {sum(), squares, tn::reshape(tn::convert(count(), tn::DType::f64), {1}), tn::reshape(product(), {1})}, 0);
+  };
+  const std::vector<double> v = values(x);
+  double s0 = 0, s1 = 0, c = 1;
+  for (const double e : v) s0 += e, s1 += c * e, c *= 0.5;
+  const double s2 = std::sin(1 + v[0]) + std::sin(1.1 + v[1]);
+  const Array got = f(x);
+  EXPECT_NEAR(got(0).item<double>(), s0, 1e-14);
+  EXPECT_NEAR(got(1).item<double>(), s1, 1e-14);
+  EXPECT_NEAR(got(2).item<double>(), s2, 1e-14);
+  EXPECT_EQ(got(9).item<double>(), 8);
+  EXPECT_NEAR(got(10).item<double>(), 1.21, 1e-14);
+  expect_agreement(f, x);
+}
+
+TEST(Refs, UnrolledScans) {
+  const Array x = numbers({7}, 0.3);
+  for (const std::int64_t unroll : {1, 2, 3, 7, 9})
+    for (const bool reverse : {false, true}) {
+      SCOPED_TRACE(testing::Message() << unroll << " a turn, reverse " << reverse);
+      const auto f = [=](Array x) {
+        Ref r = tn::make_ref(tn::zeros({3}, tn::DType::f64));
+        auto [c, ys] = tn::scan(
+            [&](Array c, Array v) {
+              r[1] = tn::sin(r[1]) + v;
+              return std::pair(c * v, r[1] * c);
+            },
+            Array(1.0), x, {.reverse = reverse, .unroll = unroll});
+        return tn::concatenate({ys, r()}, 0);
+      };
+      std::vector<double> v = values(x), want(7);
+      double r = 0, c = 1;
+      for (int k = 0; k < 7; ++k) {
+        const int i = reverse ? 6 - k : k;
+        r = std::sin(r) + v[i], want[i] = r * c, c *= v[i];
+      }
+      const Array got = f(x);
+      for (int i = 0; i < 7; ++i) EXPECT_NEAR(got(i).item<double>(), want[i], 1e-14);
+      EXPECT_NEAR(got(8).item<double>(), r, 1e-14);
+      if (unroll > 1) expect_agreement(f, x);
+    }
+}
+
+TEST(Refs, BranchesPassOnWhatTheyDoNotWrite) {
+  const auto f = [](Array x) {
+    Ref a = tn::make_ref(x), b = tn::make_ref(x * 2.0);
+    const Array got = tn::cond(
+        x(0) > 0.0,
+        [&](Array v) {
+          a[1] = v * b[0];
+          return v;
+        },
+        [&](Array v) {
+          b[1] += v * v;
+          return v * 2.0;
+        },
+        x(2));
+    const Array other = tn::switch_case(tn::convert(x(0) * 10.0, tn::DType::i32),
+                                        std::tuple([&](Array v) { return v; },
+                                                   [&](Array v) {
+                                                     a.set(a() * v);
+                                                     return v * 3.0;
+                                                   },
+                                                   [&](Array v) {
+                                                     b[0] = a[0] + v;
+                                                     return v * 4.0;
+                                                   }),
+                                        got);
+    return tn::concatenate({a(), b(), tn::reshape(other, {1})}, 0);
+  };
+  for (const double first : {-0.3, 0.05, 0.1, 0.15, 0.9}) {
+    const Array x{first, 0.4, 0.7};
+    double a[3] = {first, 0.4, 0.7}, b[3] = {2 * first, 0.8, 1.4}, got;
+    if (first > 0)
+      a[1] = 0.7 * b[0], got = 0.7;
+    else
+      b[1] += 0.49, got = 1.4;
+    const int branch = std::clamp(static_cast<int>(first * 10), 0, 2);
+    if (branch == 1)
+      for (double& e : a) e *= got;
+    if (branch == 2) b[0] = a[0] + got;
+    const Array want{a[0], a[1], a[2], b[0], b[1], b[2], got * (branch == 0 ? 1 : branch + 2)};
+    EXPECT_TRUE(close(f(x), want)) << f(x) << want;
+    if (first != 0.1) expect_agreement(f, x);
+  }
+}
+
+// --- every nesting two deep ---
+TEST(Refs, LoopInLoop) {
+  expect_agreement(
+      [](Array x) {
+        Ref r = tn::make_ref(x);
+        tn::fori_loop(
+            0, 3,
+            [&](Array i, Array c) {
+              Ref local = tn::make_ref(c * x);
+              tn::scan(
+                  [&](Array k, Array v) {
+                    r[i] = r[i] * 0.5 + tn::sin(local[0]) * v;
+                    local[0] += v;
+                    return std::pair(k, k);
+                  },
+                  Array(0.0), x);
+              r[i] += local[0];
+              return c + local[1];
+            },
+            Array(1.0));
+        return r.freeze();
+      },
+      numbers({4}, 0.2));
+}
+
+TEST(Refs, CondInLoopAndLoopInCond) {
+  expect_agreement(
+      [](Array x) {
+        Ref r = tn::make_ref(x), n = tn::make_ref(0.0);
+        tn::scan(
+            [&](Array c, Array v) {
+              tn::cond(
+                  v > 0.0,
+                  [&](Array v) {
+                    r[1] += v * c;
+                    return v;
+                  },
+                  [&](Array v) {
+                    n.set(n() + v * v);
+                    return v;
+                  },
+                  v);
+              return std::pair(c * 0.9, c);
+            },
+            Array(1.0), x);
+        tn::cond(
+            x(0) < 10.0,
+            [&](Array v) {
+              tn::fori_loop(
+                  0, 3,
+                  [&](Array i, Array c) {
+                    r[i] = r[i] * c + n();
+                    return c + v;
+                  },
+                  v);
+              return v;
+            },
+            [&](Array v) { return v; }, x(1));
+        return tn::concatenate({r(), tn::reshape(n(), {1})}, 0);
+      },
+      numbers({4}, 0.23));
+}
+
+TEST(Refs, WhileInScanInBranch) {
+  expect_agreement(
+      [](Array x) {
+        Ref r = tn::make_ref(x);
+        return tn::cond(
+            x(0) < 10.0,
+            [&](Array v) {
+              return tn::scan(
+                         [&](Array c, Array e) {
+                           tn::while_loop([&](Array i) { return i < 3; },
+                                          [&](Array i) {
+                                            r[i] = tn::sin(r[i]) + e;
+                                            return i + 1;
+                                          },
+                                          Array(0));
+                           return std::pair(c, r() * c);
+                         },
+                         v, x)
+                  .second;
+            },
+            [&](Array) { return tn::zeros({4, 4}, tn::DType::f64); }, x(1));
+      },
+      numbers({4}, 0.23));
+}
+
+// --- jit ---
+TEST(Refs, JitWritesWhatItCapturesAndIsTracedOnce) {
+  Ref r = tn::make_ref(tn::zeros({4}));
+  int traced = 0;
+  const auto step = tn::jit([&](Array i, Array v) {
+    ++traced;
+    r[i] += v;
+    return tn::sum(r());
+  });
+  const Array i(tn::Scalar(1)), j(tn::Scalar(2));
+  EXPECT_EQ(step(i, Array(2.f)).item<float>(), 2.f);
+  const float* memory = r().span<float>().data();
+  EXPECT_EQ(step(j, Array(3.f)).item<float>(), 5.f);
+  EXPECT_EQ(step(i, Array(4.f)).item<float>(), 9.f);
+  EXPECT_EQ(traced, 1);
+  EXPECT_TRUE(tn::array_equal(r(), Array{0.f, 6.f, 3.f, 0.f}));
+  EXPECT_EQ(r().span<float>().data(), memory) << "its memory is used again";
+  const Array before = r();  // now it is shared, and stays as it is
+  step(i, Array(1.f));
+  EXPECT_TRUE(tn::array_equal(before, Array{0.f, 6.f, 3.f, 0.f}));
+  EXPECT_EQ(r()(1).item<float>(), 7.f);
+  Array result;
+  step.into(result, i, Array(1.f));
+  EXPECT_EQ(r()(1).item<float>(), 8.f);
+  EXPECT_EQ(result.item<float>(), 11.f);
+  const auto ready = step.prepare(i, Array(1.f));
+  EXPECT_EQ(ready(i, Array(1.f)).item<float>(), 12.f);
+  EXPECT_EQ(r()(1).item<float>(), 9.f);
+}
+
+struct Model {
+  Array scale;
+  Ref state;
+  std::vector<Ref> others;
+};
+
+TEST(Refs, JitTakesThemInTrees) {
+  int traced = 0;
+  const auto step = tn::jit([&](Model m, Array v) {
+    ++traced;
+    m.state[0] += m.scale * v;
+    m.others[1].set(m.state() + m.others[0]());
+    return m.state[0] + 0.f;
+  });
+  const auto make = [](float s) {
+    return Model{
+        Array{2.f}(0), tn::make_ref(Array{s, 1.f}), {tn::make_ref(Array{1.f, 1.f}), tn::make_ref(Array{0.f, 0.f})}};
+  };
+  const Model a = make(0), b = make(10);
+  EXPECT_EQ(step(a, Array(3.f)).item<float>(), 6.f);
+  EXPECT_EQ(step(b, Array(3.f)).item<float>(), 16.f);
+  EXPECT_EQ(step(a, Array(1.f)).item<float>(), 8.f);
+  EXPECT_EQ(traced, 1);
+  EXPECT_TRUE(tn::array_equal(a.state(), Array{8.f, 1.f}));
+  EXPECT_TRUE(tn::array_equal(a.others[1](), Array{9.f, 2.f}));
+  EXPECT_TRUE(tn::array_equal(b.others[1](), Array{17.f, 2.f}));
+  // In a trace: in loops, and below another jit.
+  const auto many = tn::jit([&](Model m, Array v) {
+    return tn::fori_loop(0, 3, [&](Array, Array c) { return c + step(m, v); }, Array{0.f}(0));
+  });
+  EXPECT_EQ(many(b, Array(1.f)).item<float>(), 18.f + 20.f + 22.f);
+  EXPECT_EQ(b.state()(0).item<float>(), 22.f);
+  const auto f = [&](Array x) {
+    const Model m{x(0), tn::make_ref(x), {tn::make_ref(x * 2.f), tn::make_ref(x)}};
+    const Array got = step(m, x(1));
+    return tn::sum(m.others[1]() * got);
+  };
+  const Array x{0.5f, 0.25f};  // state[0] = x0 + x0·x1; others = (state[0] + 2·x0, 3·x1)
+  const double s = 0.625, ds0 = 1.25, ds1 = 0.5;
+  EXPECT_TRUE(close(tn::grad(f)(x),
+                    Array{static_cast<float>(ds0 * (s + 1 + 0.75) + s * (ds0 + 2)),
+                          static_cast<float>(ds1 * (s + 1 + 0.75) + s * (ds1 + 3))},
+                    1e-6));
+}
+
+TEST(Refs, CheckpointAndReadsUnderDerivatives) {
+  expect_agreement(
+      [](Array x) {
+        Ref r = tn::make_ref(x);
+        const Array y = tn::checkpoint([&](Array v) {
+          r[0] = tn::sin(r[1]) * v(2);
+          return tn::exp(v);
+        })(x);
+        return y + r();
+      },
+      numbers({4}, 0.2));
+  // A reference from outside is a constant to derivatives, and the same for all lanes.
+  const Ref outside = tn::make_ref(Array{1.0, 2.0});
+  const auto f = [&](Array x) { return tn::sum(outside() * x * x); };
+  EXPECT_TRUE(close(tn::grad(f)(Array{3.0, 4.0}), Array{6.0, 16.0}));
+  EXPECT_TRUE(close(tn::vmap(f)(Array{{3.0, 4.0}, {1.0, 1.0}}), Array{41.0, 3.0}));
+  // Of the function that is traced around it, a derivative goes through.
+  const auto through = [](Array x) {
+    const Ref r = tn::make_ref(x);
+    return tn::sum(tn::grad([&](Array y) { return tn::sum(r() * y * y); })(x));
+  };
+  EXPECT_TRUE(close(tn::grad(through)(Array{3.0, 4.0}), Array{12.0, 16.0}));
+}
+
+// --- in place ---
+TEST(Refs, UpdatesAreInPlace) {
+  const auto f = [](Array x, Array rows) {
+    Ref r = tn::make_ref(x + 1.f);
+    const Array end = tn::scan(
+                          [&](Array c, Array i) {
+                            r[i] += c;
+                            tn::cond(
+                                c > 0.f,
+                                [&](Array c) {
+                                  r[i + 1] = c;
+                                  return c;
+                                },
+                                [](Array c) { return c; }, c);
+                            return std::pair(tn::sin(r[i]), std::tuple<>());
+                          },
+                          Array{0.5f}(0), rows)
+                          .first;
+    return end + tn::sum(r.freeze());
+  };
+  const Array x = tn::zeros({100000}), rows = tn::arange(1000);
+  EXPECT_THAT(tn::explain(f)(x, rows), Not(HasSubstr("copies")));
+  EXPECT_THAT(tn::explain(tn::grad(f))(x, rows), Not(HasSubstr("copies"))) << tn::explain(tn::grad(f))(x, rows);
+}
+
+TEST(Refs, WhatJitCapturesIsDonated) {
+  const Ref r = tn::make_ref(tn::zeros({1000}));
+  const auto step = tn::jit([&](Array i) {
+    r[i] += 1.f;
+    return i + 1;
+  });
+  EXPECT_THAT(tn::explain(step)(Array(tn::Scalar(1))),
+              AllOf(HasSubstr("donated: 4,000 bytes of results in the arguments' memory"), Not(HasSubstr("copies"))));
+}
+
+TEST(Refs, ValuesThatAreKnownAreThere) {
+  const Ref r = tn::make_ref(Array{2.0, -1.0});
+  const auto f = [&](Array x) {
+    Ref own = tn::make_ref(x);
+    own[0] *= r[0];
+    return own[0].get().item<double>() > 0 ? r(0) * own(0) : r(1) * own(0);
+  };
+  EXPECT_EQ(tn::grad(f)(Array{3.0})(0).item<double>(), 4.0);
+  EXPECT_EQ(tn::grad(f)(Array{-3.0})(0).item<double>(), -2.0);
+}
+
+TEST(Refs, SizesThatDataDecide) {
+  const auto f = [](Array x) {
+    Ref r = tn::make_ref(x(x > 0.0));
+    tn::scan(
+        [&](Array c, Array v) {
+          r[0] += v * c;
+          tn::cond(
+              v > 0.0,
+              [&](Array v) {
+                r.set(r() * v);
+                return v;
+              },
+              [](Array v) { return v; }, v);
+          return std::pair(c, c);
+        },
+        Array(0.5), x);
+    return tn::sum(r());
+  };
+  const Array x{0.5, -1.0, 2.0};
+  const double first = ((0.5 + 0.25) * 0.5 - 0.5 + 1.0) * 2.0, second = 2.0 * 0.5 * 2.0;
+  EXPECT_NEAR(f(x).item<double>(), first + second, 1e-14);
+  EXPECT_NEAR(tn::jit(f)(x).item<double>(), first + second, 1e-14);
+  const Array slope = tn::grad(f)(x);
+  for (int i = 0; i < 3; ++i) {
+    std::vector<double> step(3, 0.0);
+    step[static_cast<std::size_t>(i)] = 1e-6;
+    const Array h = tn::array<double>(step, {3});
+    EXPECT_NEAR(slope(i).item<double>(), (f(x + h) - f(x - h)).item<double>() / 2e-6, 1e-8);
+  }
+}
+
+// --- errors ---
+TEST(Refs, WrongUses) {
+  Ref r = tn::make_ref(tn::zeros({3}));
+  const Array one(1.f);
+  const std::string here = "refs.cpp:";
+  EXPECT_THAT(message_of<tn::ShapeError>([&] { r.set(tn::zeros({2})); }),
+              AllOf(HasSubstr("set: f32[2] is written to a reference to f32[3]"), HasSubstr(here)));
+  EXPECT_THAT(message_of<tn::DTypeError>([&] { r.set(tn::zeros({3}, tn::DType::f64)); }),
+              AllOf(HasSubstr("set: f64[3] does not go into f32[3]"), HasSubstr(here)));
+  EXPECT_THAT(message_of<tn::ShapeError>([&] { r[0] = tn::zeros({2}); }), AllOf(HasSubstr("set"), HasSubstr(here)));
+  EXPECT_THAT(message_of<tn::DTypeError>([&] { r[0] += tn::zeros({}, tn::DType::f64); }),
+              AllOf(HasSubstr(".add: 0.0 (f64[]) does not go into f32[3]"), HasSubstr(here)));
+  EXPECT_THAT(message_of<tn::ShapeError>([&] { r[5] = 1.f; }), AllOf(HasSubstr("5"), HasSubstr(here)));
+
+  EXPECT_THAT(message_of<tn::RuntimeError>([&] {
+                tn::grad([&](Array x) {
+                  r[0] = x;
+                  return x;
+                })(one);
+              }),
+              AllOf(HasSubstr("Ref: a reference from outside at "), HasSubstr("is written in grad"), HasSubstr(here)));
+  EXPECT_THAT(message_of<tn::RuntimeError>([&] {
+                tn::vmap([&](Array x) {
+                  tn::scan(
+                      [&](Array c, Array) {
+                        r[0] += c;
+                        return std::pair(c, c);
+                      },
+                      x, tn::zeros({2}));
+                  return x;
+                })(tn::zeros({4}));
+              }),
+              HasSubstr("is written in vmap"));
+  EXPECT_THAT(message_of<tn::RuntimeError>([&] {
+                tn::while_loop(
+                    [&](Array i) {
+                      r[0] += 1.f;
+                      return i < 3;
+                    },
+                    [](Array i) { return i + 1; }, Array(0));
+              }),
+              HasSubstr("is written in the condition of while_loop"));
+  EXPECT_THAT(message_of<tn::RuntimeError>([&] {
+                tn::jit([&](Array x) {
+                  r.freeze();
+                  return x;
+                })(one);
+              }),
+              HasSubstr("is frozen in a traced function"));
+}
+
+TEST(Refs, WrongNamesAndLifetimes) {
+  Ref r = tn::make_ref(tn::zeros({3}));
+  const Array one(1.f);
+  const std::string here = "refs.cpp:";
+  std::optional<Ref> leaked;
+  tn::jit([&](Array x) {
+    leaked = tn::make_ref(x);
+    return x;
+  })(one);
+  EXPECT_THAT(message_of<tn::LeakError>([&] { leaked->get(); }),
+              AllOf(HasSubstr("the traced function that made this reference at "), HasSubstr(here)));
+  EXPECT_THAT(message_of<tn::LeakError>([&] { (*leaked)[0] = 1.f; }), HasSubstr("has ended"));
+
+  const auto two = tn::jit([](Ref a, Ref b) {
+    a[0] = 1.f;
+    return b();
+  });
+  EXPECT_THAT(message_of<tn::TreeError>([&] { two(r, r); }), HasSubstr("jit: the reference made at "));
+  two(r, tn::make_ref(tn::zeros({3})));
+  EXPECT_THAT(message_of<tn::TreeError>([&] { two(r, r); }), HasSubstr("under two names"));
+  const auto captures = tn::jit([&](Ref a) {
+    a[0] = 1.f;
+    return r();
+  });
+  EXPECT_THAT(message_of<tn::TreeError>([&] { captures(r); }), HasSubstr("passed and captured"));
+  const Ref other = tn::make_ref(tn::zeros({3}));
+  captures(other);
+  EXPECT_THAT(message_of<tn::TreeError>([&] { captures(r); }), HasSubstr("passed and captured"));
+  EXPECT_THAT(message_of<tn::TreeError>(
+                  [&] { tn::cond(true, [](Ref a, Ref) { return a(); }, [](Ref, Ref b) { return b(); }, r, r); }),
+              HasSubstr("under two names"));
+  EXPECT_THAT(message_of<tn::TreeError>([&] { tn::jit([](Ref a) { return a; })(r); }),
+              HasSubstr("jit: the function returns a mutable reference"));
+
+  EXPECT_EQ(r.freeze().type().text(), "f32[3]");
+  for (const auto& use : std::vector<std::function<void()>>{[&] { r.get(); }, [&] { r[0] = 1.f; }, [&] { r.set(1.f); },
+                                                            [&] { r.freeze(); }, [&] { captures(other); }})
+    EXPECT_THAT(message_of<tn::RuntimeError>(use), AllOf(HasSubstr("this reference was frozen at "), HasSubstr(here)));
+  Ref empty;
+  EXPECT_THAT(message_of<tn::RuntimeError>([&] { empty[0] = 1.f; }),
+              AllOf(HasSubstr("this reference was default-constructed"), HasSubstr("make_ref(x)"), HasSubstr(here)));
+  EXPECT_THAT(message_of<tn::RuntimeError>([&] { two(empty, other); }), HasSubstr("default-constructed"));
+}
+
+// A failure on the way leaves what is outside as it was.
+TEST(Refs, FailedTracesWriteNothing) {
+  Ref r = tn::make_ref(tn::zeros({3}));
+  EXPECT_THROW(tn::scan(
+                   [&](Array c, Array x) {
+                     r[0] = 5.f;
+                     return std::pair(c + tn::zeros({7}), x);
+                   },
+                   tn::zeros({2}), tn::zeros({4})),
+               tn::ShapeError);
+  EXPECT_TRUE(tn::array_equal(r(), tn::zeros({3})));
+  tn::fori_loop(
+      0, 2,
+      [&](Array i, Array c) {
+        r[i] += 1.f;
+        return c;
+      },
+      Array(0.f));
+  EXPECT_TRUE(tn::array_equal(r(), Array{1.f, 1.f, 0.f}));
+}
+
+}  // namespace
