@@ -6,25 +6,13 @@
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/unify.h"
+#include "tenon/ops/traced_region.h"
 
 namespace tenon::api_detail {
 namespace {
 
-using Order = std::vector<std::optional<std::size_t>>;
-
-// The Program with its captures first (behind `before` others that it does not read), then its arguments up to
-// `arguments`. Sizes that only those others have are added to the function's.
 ProgramRef captures_first(TracedFunction& traced, std::span<const Type> before, std::span<const Type> behind) {
-  Order order;
-  std::vector<Type> types;
-  for (const Type& t : before) order.emplace_back(std::nullopt), types.push_back(t);
-  for (std::size_t i = 0; i < traced.captures.size(); ++i)
-    order.emplace_back(traced.arguments + i), types.emplace_back();
-  for (const Type& t : behind) order.emplace_back(std::nullopt), types.push_back(t);
-  for (std::size_t i = 0; i < traced.arguments; ++i) order.emplace_back(i), types.emplace_back();
-  std::vector<std::size_t> outputs(traced.program->outputs().size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
-  return adapt(*traced.program, order, types, outputs, traced.sizes);
+  return tenon::captures_first(*traced.program, traced.arguments, traced.captures.size(), before, behind, traced.sizes);
 }
 
 std::vector<Type> types_of(std::span<const Array> arrays) {
@@ -112,6 +100,10 @@ Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, c
   FlatLoop in_turns = loop, left = loop;
   in_turns.unroll = left.unroll = 1;
   in_turns.length = turns, left.length = rest;
+  // A turn is the step that checkpoints count.
+  if (loop.checkpoints && loop.checkpoints->kind == CheckpointKind::every)
+    in_turns.checkpoints->count = std::max<std::int64_t>(loop.checkpoints->count / width, 1);
+  left.checkpoints = std::nullopt;
   left.body = [&](std::span<const Array> in) { return tenon::apply(step, in); };
   in_turns.body = [&](std::span<const Array> in) {
     Arrays state(in.begin(), in.begin() + states);
@@ -172,8 +164,15 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
     return run_unrolled(op, loop, std::move(carries), xs, elements);
   const std::size_t own = carries.size();
   auto [body, refs] = settle_with_refs(op, loop, carries, elements);
-  LoopParams params{
-      .length = loop.length, .reverse = loop.reverse, .carries = static_cast<std::int64_t>(carries.size())};
+  for (std::size_t i = 0; loop.checkpoints && i < carries.size(); ++i)
+    if (!carries[i].type().is_array())
+      throw ShapeError(fmt::format("{}: {} is {}, of which no checkpoint can be kept.", op, leaf_name(loop, i),
+                                   carries[i].type().text()),
+                       "Leave out the checkpoints, or keep arrays of a fixed size in the carry.");
+  LoopParams params{.length = loop.length,
+                    .reverse = loop.reverse,
+                    .carries = static_cast<std::int64_t>(carries.size()),
+                    .checkpoints = loop.checkpoints};
   Arrays operands = body.captures;
   if (!loop.cond) {
     params.body = captures_first(body, {}, {});
@@ -201,6 +200,15 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
   Arrays results = tenon::loop(std::move(params), operands);
   write_refs(refs, carries.size(), results);
   return results;
+}
+
+Checkpoints checkpoints(std::string_view function, CheckpointKind kind, std::int64_t count) {
+  if (count >= 1) return {kind, count};
+  if (kind == CheckpointKind::every)
+    throw ShapeError(fmt::format("{}: a carry is to be kept of every {} steps.", function, count),
+                     "Give a number of steps from 1 on.");
+  throw ShapeError(fmt::format("{}: {} carries are to be kept.", function, count),
+                   "Reverse mode needs at least one, the first.");
 }
 
 Dim steps_of(std::string_view op, const std::optional<Dim>& length, const Arrays& xs) {

@@ -21,8 +21,12 @@ struct FlatLoop {
   std::optional<Dim> length;
   bool reverse = false;
   std::int64_t unroll = 1;
+  std::optional<Checkpoints> checkpoints;
   std::vector<std::string> carry_paths, xs_paths;
 };
+// Throws ShapeError where a number of steps or places is less than one.
+Checkpoints checkpoints(std::string_view function, CheckpointKind kind, std::int64_t count);
+
 // Types of the carries are settled first: a weak number takes the dtype that the body gives it. Any other change of
 // dtype or shape is an error that names the leaf.
 Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs);
@@ -51,12 +55,31 @@ ForiBounds fori_bounds(const Operand& lower, const Operand& upper);
 
 }  // namespace api_detail
 
+// For ScanOptions::checkpoint. Reverse mode keeps the carry of every k-th step, and no more: it runs k steps at a time
+// again, recording them. k near the square root of the number of steps needs the least memory. Throws ShapeError where
+// k is less than 1.
+template <class K>
+Checkpoints every(K k) {
+  static_assert(std::integral<K> && !std::same_as<K, bool>, "every: the number of steps between carries is an integer");
+  return api_detail::checkpoints("every", CheckpointKind::every, static_cast<std::int64_t>(k));
+}
+// Reverse mode keeps n carries and what n steps record, whatever the number of steps, T, and runs steps again: few
+// times each, r for T <= n·(n+r)!/(n!·r!). Throws ShapeError where n is less than 1.
+template <class N>
+Checkpoints binomial(N n) {
+  static_assert(std::integral<N> && !std::same_as<N, bool>,
+                "binomial: the number of carries that are kept is an integer");
+  return api_detail::checkpoints("binomial", CheckpointKind::binomial, static_cast<std::int64_t>(n));
+}
+
 struct ScanOptions {
   std::optional<Dim> length;  // needed where xs has no array
   bool reverse = false;
   // Steps that one turn of the loop does, written out one behind the other; what is left over is a loop of its own. The
   // results are the same. Where the number of steps is symbolic, each turn is one step.
   std::int64_t unroll = 1;
+  // Which carries reverse mode keeps: every(k) or binomial(n). Absent: what each step computes and others need.
+  std::optional<Checkpoints> checkpoint = {};
 };
 
 // f: (carry, x) -> std::pair(carry, y), for each x along axis 0 of the leaves of xs. Returns {final carry, ys stacked}.
@@ -76,6 +99,7 @@ auto scan(F f, const Carry& init, const Xs& xs, ScanOptions options = {},
   loop.length = api_detail::steps_of("scan", options.length, elements);
   loop.reverse = options.reverse;
   loop.unroll = options.unroll;
+  loop.checkpoints = options.checkpoint;
   loop.carry_paths = tree::paths(init);
   loop.xs_paths = tree::paths(xs);
   loop.body = [&](std::span<const Array> in) {
@@ -104,12 +128,21 @@ auto map(F f, const Xs& xs, const Source& where = std::source_location::current(
       .second;
 }
 
+struct WhileOptions {
+  // How many carries reverse mode keeps, however many steps there will be; it records as many steps at once, and runs
+  // the others again, few times each, as with binomial(). Absent: it keeps what each step computes and others need.
+  std::optional<std::int64_t> checkpoints = {};
+};
+
 // body while cond holds; both take the carry.
 template <class Cond, class Body, class Carry>
-Carry while_loop(Cond cond, Body body, const Carry& init, const Source& where = std::source_location::current()) {
+Carry while_loop(Cond cond, Body body, const Carry& init, WhileOptions options = {},
+                 const Source& where = std::source_location::current()) {
   const SourceScope place(where, "while_loop");
   static_assert(tree_detail::check_argument<Carry>());
   api_detail::FlatLoop loop;
+  if (options.checkpoints)
+    loop.checkpoints = api_detail::checkpoints("while_loop", CheckpointKind::binomial, *options.checkpoints);
   loop.carry_paths = tree::paths(init);
   loop.cond = [&](std::span<const Array> in) { return Arrays{cond(tree::with_leaves(init, in))}; };
   loop.body = [&](std::span<const Array> in) {

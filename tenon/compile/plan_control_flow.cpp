@@ -62,8 +62,16 @@ void BlockPlanner::plan_carries(LoopPlan& l) {
       for (const std::size_t k : history->stacked_after) l.views.emplace(k, history->after);
       continue;
     }
-    // A small carry lives in registers; where it is wanted, it goes when the loop ends.
     const Type& type = program_.type(eqn.out[i]);
+    // What a loop around updates and nobody reads any more is updated where it is.
+    if (last && type.is_array() && places_[initial] && writable_slots_.contains(places_[initial]->slot) &&
+        elements_of(type) > local_limit) {
+      l.inputs.push_back(*places_[initial]), l.outputs.push_back(planner_.temporary(type));
+      l.ends.push_back(*places_[initial]);
+      l.updated.insert(places_[initial]->slot);
+      continue;
+    }
+    // A small carry lives in registers; where it is wanted, it goes when the loop ends.
     const Place carry = elements_of(type) <= local_limit ? planner_.temporary(type) : place_for(eqn.out[i]);
     if (type.is_list())
       give(initial, carry, last);

@@ -138,6 +138,7 @@ void loop_transpose(const TransposeArgs& args) {
   LoopParams q = p;
   q.body = adapt(*body, order, {}, outputs);
   q.reverse = !p.reverse;
+  q.checkpoints = std::nullopt;
   q.consts = static_cast<std::int64_t>(plain_consts.size());
   q.carries = static_cast<std::int64_t>(roles.carries + linear_consts.size());
   const Arrays results = bind_op(loop_op(), make_params(q), operands);

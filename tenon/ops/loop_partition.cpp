@@ -248,6 +248,9 @@ class LoopSplitter {
 
 }  // namespace
 
-SplitResult loop_split(const SplitArgs& args) { return LoopSplitter(args).run(); }
+SplitResult loop_split(const SplitArgs& args) {
+  if (auto split = checkpointed_split(args)) return *std::move(split);
+  return LoopSplitter(args).run();
+}
 
 }  // namespace tenon

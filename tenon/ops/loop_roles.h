@@ -9,8 +9,10 @@
 
 namespace tenon {
 
+BOOST_DESCRIBE_ENUM(CheckpointKind, every, binomial)
+BOOST_DESCRIBE_STRUCT(Checkpoints, (), (kind, count))
 BOOST_DESCRIBE_STRUCT(LoopParams, (),
-                      (body, cond, length, reverse, consts, carries, lanes, body_sizes, cond_sizes))
+                      (body, cond, length, reverse, consts, carries, lanes, body_sizes, cond_sizes, checkpoints))
 
 struct LoopRoles {
   std::size_t consts, carries, xs, ys;
@@ -43,6 +45,8 @@ bool lanes_end_apart(const LoopParams& p, const Mask& batched);
 
 JvpResult loop_jvp(const JvpArgs& args);
 SplitResult loop_split(const SplitArgs& args);
+// The same of a loop with checkpoints. Absent: nothing is gained by them, or they cannot be.
+std::optional<SplitResult> checkpointed_split(const SplitArgs& args);
 void loop_transpose(const TransposeArgs& args);
 BatchResult loop_batch(const BatchArgs& args);
 

@@ -8,6 +8,16 @@
 
 namespace tenon {
 
+// Which carries of a loop reverse mode keeps; it runs the steps between them again.
+enum class CheckpointKind : std::uint8_t {
+  every,    // that of each `count`-th step
+  binomial  // of `count` steps, chosen so that few steps are run again, also where their number is not known beforehand
+};
+struct Checkpoints {
+  CheckpointKind kind = CheckpointKind::every;
+  std::int64_t count = 1;
+};
+
 // loop {…} consts…, carries…, xs…  ->  final carries…, ys…
 //   body: (consts…, carries…, one element of each xs…) -> (carries…, one element of each ys…)
 //   cond: (consts…, carries…) -> bool[]; absent: the loop runs `length` times.
@@ -25,6 +35,7 @@ struct LoopParams {
   bool lanes = false;  // body gives one more output, bool[B…]: the lanes whose ys of this step count (ys are lists)
   std::vector<Dim> body_sizes;  // one a size parameter of body, cond
   std::vector<Dim> cond_sizes;
+  std::optional<Checkpoints> checkpoints;  // absent: reverse mode keeps what each step computes and the next ones need
 };
 
 // What the body of a loop with these operands takes at each step.

@@ -17,6 +17,12 @@ CASES = {
     "a scan that returns no pair": (
         "auto x = tn::scan([](Array c, Array) { return c; }, Array(1.f), Array{1.f});",
         "scan: the function takes (carry, x) and returns std::pair(carry, y)"),
+    "checkpoints between steps": (
+        "auto x = tn::every(2.5);",
+        "every: the number of steps between carries is an integer"),
+    "half a checkpoint": (
+        "auto x = tn::binomial(0.5);",
+        "binomial: the number of carries that are kept is an integer"),
     "branches of different trees": (
         "auto x = tn::cond(Array(true), [](Array c) { return c; }, [](Array c) { return std::pair(c, c); }, Array(1.f));",
         "cond: the branches return different types of trees"),

@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
          "ParseError: bad.tn:2:1: expected an op, found '\\x1b'.\n  \\x1b[0m return\n  ^"},
         {"LoopWithoutBody",
          "program @f(%x: f32[]) {\n  %y: f32[] = loop %x {body=none, cond=none, length=2, reverse=false, consts=0,"
-         " carries=1, lanes=false, body_sizes=[], cond_sizes=[]}\n  return %y\n}",
+         " carries=1, lanes=false, body_sizes=[], cond_sizes=[], checkpoints=none}\n  return %y\n}",
          "ParseError: bad.tn:2:15: loop: there is no body.\n    %y: f32[] = loop %x {body=none, cond=none, length=2,"
          " reverse=false, consts=0, carries=1, lanes=false, body_sizes=[], c\n                ^"},
     }),

@@ -430,6 +430,11 @@ class Generator {
     for (const Array& r : results) keep(r);
     return results.empty() ? any() : results[c_.below(results.size())];
   }
+  std::optional<Checkpoints> some_checkpoints() {
+    const auto kind = c_.below(4);
+    if (kind < 2) return std::nullopt;
+    return kind == 2 ? every(c_.between(1, 3)) : binomial(c_.between(1, 3));
+  }
   Array scanned() {
     const Array first = with_rank();
     Arrays xs{first};
@@ -438,8 +443,9 @@ class Generator {
       xs.push_back(fit(other, Shape({first.dim(0)})));
     }
     const std::size_t ys = c_.below(3);
-    const auto [end, stacked] = scan([&](const Arrays& carry, const Arrays& x) { return body(carry, x, ys); },
-                                     some_carries(), xs, {.reverse = c_.below(3) == 2});
+    const auto [end, stacked] =
+        scan([&](const Arrays& carry, const Arrays& x) { return body(carry, x, ys); }, some_carries(), xs,
+             {.reverse = c_.below(3) == 2, .checkpoint = some_checkpoints()});
     Arrays results = end;
     results.insert(results.end(), stacked.begin(), stacked.end());
     return one_of(results);
@@ -460,7 +466,8 @@ class Generator {
         [&](const State& s) {
           return State{s.step + Array(Scalar(std::int32_t(1))), body(s.carries, {s.step}, 0).first};
         },
-        State{Array(Scalar(std::int32_t(0))), some_carries()});
+        State{Array(Scalar(std::int32_t(0))), some_carries()},
+        {.checkpoints = c_.below(3) == 2 ? std::optional(c_.between(1, 3)) : std::nullopt});
     keep(end.step);
     return one_of(end.carries);
   }
