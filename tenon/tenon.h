@@ -4,6 +4,7 @@
 #include "tenon/api/data.h"
 #include "tenon/api/explain.h"
 #include "tenon/api/files.h"
+#include "tenon/api/implicit.h"
 #include "tenon/api/jit.h"
 #include "tenon/api/loops.h"
 #include "tenon/api/ref.h"
