@@ -14,7 +14,7 @@ inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// One figure. `unit` is one that bench/report.py converts: s, ms, us, ns, ns/iter, bytes.
+// One figure. `unit` is one that bench/report.py converts: s, ms, us, ns, ns/iter, bytes, exponent.
 inline void emit(const std::string& which, const std::string& figure, double value, const char* unit) {
   std::printf("{\"case\":\"%s\",\"figure\":\"%s\",\"value\":%.5g,\"unit\":\"%s\"}\n", which.c_str(), figure.c_str(),
               value, unit);

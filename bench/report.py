@@ -21,7 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 THREADS = 2
 SCALES = {"s": ("time", 1), "ms": ("time", 1e-3), "us": ("time", 1e-6), "ns": ("time", 1e-9), "ns/iter": ("time/iter", 1e-9),
-          "us/iter": ("time/iter", 1e-6), "bytes": ("memory", 1)}
+          "us/iter": ("time/iter", 1e-6), "bytes": ("memory", 1), "exponent": ("exponent", 1)}
 
 
 def lines_of(program):

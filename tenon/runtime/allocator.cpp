@@ -222,4 +222,6 @@ void trim_memory() noexcept { shared_cache().clear(); }
 
 MemoryStatistics memory_statistics() noexcept { return {live.load(), peak.load(), cached.load()}; }
 
+void reset_peak_memory() noexcept { peak.store(live.load()); }
+
 }  // namespace tenon

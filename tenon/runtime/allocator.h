@@ -10,7 +10,7 @@ namespace tenon {
 // Small blocks are counted from time to time: the first two are right to within 64 KiB a thread.
 struct MemoryStatistics {
   std::size_t live_bytes;    // handed out
-  std::size_t peak_bytes;    // the most that was ever handed out
+  std::size_t peak_bytes;    // the most that was handed out since the start, or since it was last reset
   std::size_t cached_bytes;  // kept for reuse
 };
 
@@ -23,5 +23,6 @@ void free_block(void* block, std::size_t bytes) noexcept;  // the size that was 
 
 void trim_memory() noexcept;  // gives what the shared cache holds back to the system
 MemoryStatistics memory_statistics() noexcept;
+void reset_peak_memory() noexcept;  // the peak is what is live now
 
 }  // namespace tenon

@@ -62,6 +62,17 @@ TEST(Memory, TheCacheIsGivenBackFirst) {
   EXPECT_EQ(memory_statistics().cached_bytes, 0u);
 }
 
+TEST(Memory, ThePeakIsResetToWhatIsLive) {
+  const std::size_t bytes = std::size_t(16) << 20;
+  free_block(allocate_block(bytes), bytes);
+  reset_peak_memory();
+  const std::size_t live = memory_statistics().live_bytes;
+  EXPECT_EQ(memory_statistics().peak_bytes, live);
+  free_block(allocate_block(bytes), bytes);
+  EXPECT_GE(memory_statistics().peak_bytes, live + bytes);
+  EXPECT_EQ(memory_statistics().live_bytes, live);
+}
+
 TEST(Memory, BlocksAreAlignedPaddedAndReused) {
   for (const std::size_t bytes : {std::size_t(1), std::size_t(64), std::size_t(4000), std::size_t(3) << 20}) {
     void* const block = allocate_block(bytes);
