@@ -39,12 +39,15 @@ Index row_major(std::span<const std::int64_t> sizes, std::span<const Index> inde
   for (std::size_t i = 0; i < sizes.size(); ++i) offset = offset * Index(sizes[i]) + index[i];
   return offset;
 }
+// Of an offset within. The first axis longer than 1 takes what the axes behind it leave: nothing is divided for it.
 template <class Index>
 std::vector<Index> from_row_major(std::span<const std::int64_t> sizes, Index offset) {
   std::vector<Index> index(sizes.size(), Index(std::int64_t(0)));
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    if (i == 0) {
-      index[0] = offset;
+  std::size_t first = 0;
+  while (first + 1 < sizes.size() && sizes[first] == 1) ++first;
+  for (std::size_t i = sizes.size(); i-- > first;) {
+    if (i == first) {
+      index[i] = offset;
     } else {
       const Index size(std::max<std::int64_t>(sizes[i], 1));
       index[i] = offset % size;

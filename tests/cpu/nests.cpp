@@ -86,6 +86,39 @@ TEST(Nests, RowsOfEverySize) {
   }
 }
 
+// Rows added at indices that repeat, where a number of the row says so: row r of 5 goes to row places[r].
+TEST(Nests, RowsInOrderAtIndices) {
+  for (const std::int64_t n : {1, 3, 16, 17, 40, 64, 200}) {
+    const auto size = static_cast<std::size_t>(n);
+    const std::vector<float> places{2, 0, 2, 1, 2};
+    std::vector<float> rows;
+    for (std::size_t k = 0; k < 5 * size; ++k) rows.push_back(static_cast<float>(k % 97));
+    Arguments f({std::vector<float>(3 * size, 1), rows, places});
+    const Expr r = kernel::variable(0), i = kernel::variable(1), place = kernel::load(2, DType::f32, r);
+    const Expr to = kernel::convert(DType::i64, place) * Expr(n) + i;
+    const Expr value = kernel::load(0, DType::f32, to) * number(2) + kernel::load(1, DType::f32, r * Expr(n) + i);
+    f.function.vars = 2;
+    f.function.body = {
+        Nest{{0, 1}, {5, n}, {Store{0, to, value, kernel::binary(kernel::Binary::gt, place, number(0))}}, false}};
+    f.run();
+    for (std::size_t k = 0; k < size; ++k) {
+      EXPECT_EQ(f.arrays[0][k], 1);
+      EXPECT_EQ(f.arrays[0][size + k], 2 + rows[3 * size + k]);
+      EXPECT_EQ(f.arrays[0][2 * size + k], 8 + 4 * rows[k] + 2 * rows[2 * size + k] + rows[4 * size + k]);
+    }
+  }
+}
+
+// Elements of a row that read the one before them are not computed together.
+TEST(Nests, ElementsInOrder) {
+  Arguments f({std::vector<float>(101, 1)});
+  const Expr i = kernel::variable(0);
+  f.function.vars = 1;
+  f.function.body = {Nest{{0}, {100}, {Store{0, i + Expr(1), kernel::load(0, DType::f32, i) + number(1), {}}}, false}};
+  f.run();
+  for (std::size_t k = 0; k < 101; ++k) EXPECT_EQ(f.arrays[0][k], static_cast<float>(k) + 1);
+}
+
 // Outputs too large for any cache are written past it where they are aligned; where not, as others.
 TEST(Nests, LargeOutputsAlignedOrNot) {
   constexpr std::int64_t n = (64 << 20) / 4 + 64;

@@ -7,6 +7,19 @@
 #include "tenon/kernel/affine.h"
 
 namespace tenon::cpu {
+namespace {
+
+// Whether an expression reads a slot elsewhere than at `offset`. Nodes are shared: each is looked at once.
+bool reads_elsewhere(const Expr& e, kernel::SlotId slot, const Expr& offset, std::set<const Expr::Node*>& seen) {
+  if (!seen.insert(e.identity()).second) return false;
+  if (e.kind() == Expr::Kind::load && e.node().id == slot && e.operand(0).identity() != offset.identity()) return true;
+  return std::ranges::any_of(e.node().operands, [&](const auto& operand) {
+    return operand && reads_elsewhere(Expr(operand), slot, offset, seen);
+  });
+}
+
+}  // namespace
+
 unsigned FunctionEmitter::widest(std::size_t element_bytes) const {
   return std::max<unsigned>(1, target_.vector_bytes / static_cast<unsigned>(std::max<std::size_t>(element_bytes, 4)));
 }
@@ -25,10 +38,14 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   if (total == 0) return;
   const std::size_t rank = n.vars.size();
   const bool unrolled = total <= unroll_limit;
-  bool vectors = n.independent && rank > 0 && n.sizes.back() > 1, overwrites = false;
+  bool vectors = rank > 0 && n.sizes.back() > 1 && (n.independent || rows_independent(n)), overwrites = false;
   Work work;
+  const auto in_rows = [&](const kernel::Store& s) {
+    const bool whole_rows = !s.condition || (n.stores.size() == 1 && !e_.variation(s.condition, n.vars.back()).varies);
+    return whole_rows && e_.variation(s.offset, n.vars.back()).stride == 1;
+  };
   for (const kernel::Store& s : n.stores) {
-    vectors = vectors && !s.condition && rank > 0 && e_.variation(s.offset, n.vars.back()).stride == 1;
+    vectors = vectors && in_rows(s);
     work.element_bytes = std::max(work.element_bytes, size_of(f_.slots[s.slot].dtype));
     add_work(s.value, work);
   }
@@ -44,6 +61,15 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   vector_nest(n, work, unrolled, overwrites);
 }
 
+// Whether the elements of a row of a nest that runs in order do not depend on one another: each is stored to a place of
+// its own, and what is stored, and whether, reads its own place at most.
+bool FunctionEmitter::rows_independent(const kernel::Nest& n) const {
+  const kernel::Store& s = n.stores[0];
+  std::set<const Expr::Node*> seen;
+  return n.stores.size() == 1 && !reads_elsewhere(s.value, s.slot, s.offset, seen) &&
+         (!s.condition || !reads_elsewhere(s.condition, s.slot, s.offset, seen));
+}
+
 void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites) {
   const std::size_t rank = n.vars.size();
   const std::int64_t last = n.sizes.back(), lanes = std::min<std::int64_t>(widest(work.element_bytes), last),
@@ -53,8 +79,14 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
       e_.set_lanes(n.vars.back(), i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
       store_lanes(n);
     };
-    row(last, step, lanes, unrolled, !overwrites, body);
-    e_.set_lanes(n.vars.back(), b_.getInt64(0), 1);
+    const auto whole_row = [&] {
+      row(last, step, lanes, unrolled, !overwrites, body);
+      e_.set_lanes(n.vars.back(), b_.getInt64(0), 1);
+    };
+    if (const Expr& condition = n.stores[0].condition)
+      stored_when(condition, whole_row);
+    else
+      whole_row();
   });
 }
 
@@ -131,12 +163,15 @@ void FunctionEmitter::store_scalars(const kernel::Nest& n) {
       e_.store(s.slot, s.offset, e_.scalar(s.value));
       continue;
     }
-    when(e_.scalar(s.condition), [&] {
-      e_.forget();
-      e_.store(s.slot, s.offset, e_.scalar(s.value));
-    });
-    e_.forget();
+    stored_when(s.condition, [&] { e_.store(s.slot, s.offset, e_.scalar(s.value)); });
   }
+}
+void FunctionEmitter::stored_when(const Expr& condition, Code code) {
+  when(e_.scalar(condition), [&] {
+    e_.forget();
+    code();
+  });
+  e_.forget();
 }
 
 void FunctionEmitter::emit(const kernel::Copy& c) {

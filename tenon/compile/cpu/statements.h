@@ -54,6 +54,7 @@ class FunctionEmitter {
   void emit(const kernel::Nest& n);
   void emit(const kernel::Copy& c);
   unsigned widest(std::size_t element_bytes) const;
+  bool rows_independent(const kernel::Nest& n) const;
   std::int64_t registers_at_once(const Work& work, std::int64_t lanes, std::int64_t extent) const;
   void vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites);
   bool streams(const kernel::Nest& n, std::int64_t width) const;
@@ -63,6 +64,7 @@ class FunctionEmitter {
            llvm::function_ref<void(Value* first, std::int64_t width)> body);
   void store_lanes(const kernel::Nest& n);
   void store_scalars(const kernel::Nest& n);
+  void stored_when(const Expr& condition, Code code);
 
   // --- reductions.cpp ---
   // A partial result of `lanes` lanes in the frame; it becomes registers. An extremum of reals is found with signs of
