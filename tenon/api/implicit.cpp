@@ -62,7 +62,7 @@ FlatFunction at(const TracedFunction& f, Arrays captures) {
 }
 
 TracedFunction traced(const FlatFunction& f, const std::vector<Type>& types) {
-  return trace_types(f, types, std::vector<bool>(types.size(), false));
+  return trace_types(f, types, std::vector<bool>(types.size(), false), "a function of an implicit derivative");
 }
 
 // A traced function's Program behind other inputs: those of a type list of which input i is its argument or capture
