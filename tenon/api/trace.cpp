@@ -11,6 +11,7 @@
 #include "tenon/ops/convert.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
+#include "tenon/rewrite/guard_selects.h"
 
 namespace tenon {
 namespace {
@@ -28,7 +29,7 @@ TracedFunction finish_trace(Scope& scope, const FlatFunction& f, const Arrays& i
   traced.refs = refs.uses();
   for (const Array& a : outputs) traced.weak.push_back(a.weak());
   TraceResult result = scope.finish(outputs);
-  traced.program = std::move(result.program);
+  traced.program = guard_selects(result.program);
   traced.captures = std::move(result.captures);
   traced.sizes = std::move(result.sizes);
   traced.arguments = inputs.size();
