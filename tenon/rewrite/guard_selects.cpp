@@ -12,32 +12,36 @@ namespace {
 
 // A select that becomes updates.
 struct Guarded {
-  Var condition;                    // bool[]
-  bool holds;                       // what it must be for the updates to write
-  std::vector<const Eqn*> updates;  // in order
+  Var condition;                 // bool[]
+  bool holds;                    // what it must be for the updates to write
+  Var from;                      // the array that is updated
+  std::vector<const Eqn*> eqns;  // the updates, and what only they read of what lies between them, in order
 };
+
+bool is_pure(const Eqn& eqn) {
+  return eqn.new_sizes.empty() && (!eqn.op->effect || (*eqn.op->effect)(eqn.params) == Effect::none);
+}
 
 class Search {
  public:
   explicit Search(const Program& program)
-      : program_(program), maker_(program.vars(), nullptr), uses_(program.vars(), 0) {
-    for (const Eqn& eqn : program.eqns()) {
+      : program_(program), maker_(program.vars(), nullptr), is_output_(program.vars(), false) {
+    for (const Eqn& eqn : program.eqns())
       for (Var v : eqn.out) maker_[v] = &eqn;
-      for (Var v : eqn.in) ++uses_[v];
-    }
-    for (Var v : program.outputs()) ++uses_[v];
+    for (Var v : program.outputs()) is_output_[v] = true;
   }
 
-  std::map<const Eqn*, Guarded> all() const {
-    std::map<const Eqn*, Guarded> found;
+  std::vector<std::pair<const Eqn*, Guarded>> all() const {
+    std::vector<std::pair<const Eqn*, Guarded>> found;
     for (const Eqn& eqn : program_.eqns()) {
       if (eqn.op != &select_op()) continue;
       const Eqn* spread = maker_[eqn.in[0]];
       if (spread == nullptr || spread->op != &broadcast_op() || program_.type(spread->in[0]).rank() != 0) continue;
       for (const bool holds : {true, false}) {
-        auto updates = updates_between(holds ? eqn.in[2] : eqn.in[1], holds ? eqn.in[1] : eqn.in[2]);
-        if (updates.empty()) continue;
-        found.emplace(&eqn, Guarded{spread->in[0], holds, std::move(updates)});
+        const Var from = holds ? eqn.in[2] : eqn.in[1];
+        auto eqns = between(from, holds ? eqn.in[1] : eqn.in[2], eqn);
+        if (eqns.empty()) continue;
+        found.emplace_back(&eqn, Guarded{spread->in[0], holds, from, std::move(eqns)});
         break;
       }
     }
@@ -45,35 +49,57 @@ class Search {
   }
 
  private:
-  // The updates that make `to` of `from`, where nothing but them and the select reads what they give; else none.
-  std::vector<const Eqn*> updates_between(Var from, Var to) const {
+  // The updates that make `to` of `from`, and what reads what they give, where that is read by nothing but them and
+  // the select; else none.
+  std::vector<const Eqn*> between(Var from, Var to, const Eqn& select) const {
+    std::vector<bool> inside(program_.vars(), false);
     std::vector<const Eqn*> updates;
-    for (; to != from; to = updates.back()->in[0]) {
+    while (to != from) {
       const Eqn* made = maker_[to];
-      if (made == nullptr || !is_update(*made->op) || uses_[to] != 1) return {};
+      if (made == nullptr || !is_update(*made->op)) return {};
+      inside[to] = true;
       updates.push_back(made);
+      to = made->in[0];
     }
-    std::ranges::reverse(updates);
-    return updates;
+    if (updates.empty()) return {};
+    std::vector<const Eqn*> eqns;
+    for (const Eqn* eqn = updates.back(); eqn != program_.eqns().data() + program_.eqns().size(); ++eqn) {
+      const bool reads = std::ranges::any_of(eqn->in, [&](Var v) { return inside[v]; });
+      if (std::ranges::find(updates, eqn) != updates.end()) {
+        eqns.push_back(eqn);
+      } else if (reads && eqn != &select) {
+        if (eqn > &select || !is_pure(*eqn)) return {};
+        for (Var v : eqn->out) inside[v] = true;
+        eqns.push_back(eqn);
+      }
+      for (Var v : eqn->out)
+        if (inside[v] && is_output_[v]) return {};
+    }
+    const Var last = updates.front()->out[0];
+    const bool only_last = std::ranges::none_of(select.in, [&](Var v) { return inside[v] && v != last; });
+    return only_last ? eqns : std::vector<const Eqn*>();
   }
 
   const Program& program_;
   std::vector<const Eqn*> maker_;
-  std::vector<int> uses_;
+  std::vector<bool> is_output_;
 };
 
 void bind_guarded(const Eqn& select, const Guarded& guarded, Replay& replay) {
   const Array condition = replay.get(guarded.condition);
   const Array running = guarded.holds ? condition : !condition;
-  Array x = replay.get(guarded.updates[0]->in[0]);
-  for (const Eqn* update : guarded.updates) {
-    const EqnScope place(*update);
-    Arrays operands = replay.operands(*update);
-    operands[0] = x;
-    const auto bind = is_scatter(*update->op) ? guarded_scatter : guarded_update_slice;
-    x = bind(replay.params(*update), std::move(operands), running);
+  Var last = guarded.from;
+  for (const Eqn* eqn : guarded.eqns) {
+    if (!is_update(*eqn->op) || eqn->in[0] != last) {
+      replay.bind_eqn(*eqn);
+      continue;
+    }
+    const EqnScope place(*eqn);
+    const auto bind = is_scatter(*eqn->op) ? guarded_scatter : guarded_update_slice;
+    last = eqn->out[0];
+    replay.set(last, bind(replay.params(*eqn), replay.operands(*eqn), running));
   }
-  replay.set(select.out[0], x);
+  replay.set(select.out[0], replay.get(last));
 }
 
 }  // namespace
@@ -81,15 +107,23 @@ void bind_guarded(const Eqn& select, const Guarded& guarded, Replay& replay) {
 ProgramRef guard_selects(const ProgramRef& program) {
   const auto guarded = Search(*program).all();
   if (guarded.empty()) return program;
+  std::map<const Eqn*, const Guarded*> at;  // of a select; nullptr of what is bound there
+  for (const auto& [select, whole] : guarded) {
+    const bool taken = std::ranges::any_of(whole.eqns, [&](const Eqn* eqn) { return at.contains(eqn); });
+    if (taken) continue;  // a select between updates of another: of both the first is done
+    at.emplace(select, &whole);
+    for (const Eqn* eqn : whole.eqns) at.emplace(eqn, nullptr);
+  }
   Scope scope;
   const std::vector<Dim> sizes = scope.size_params_of(*program);
   Replay replay(*program, sizes);
   for (Var v : program->inputs()) replay.set(v, scope.input(replay.type(v)));
   for (const Eqn& eqn : program->eqns()) {
-    if (const auto found = guarded.find(&eqn); found != guarded.end())
-      bind_guarded(eqn, found->second, replay);
-    else
+    const auto found = at.find(&eqn);
+    if (found == at.end())
       replay.bind_eqn(eqn);
+    else if (found->second != nullptr)
+      bind_guarded(eqn, *found->second, replay);
   }
   Arrays outputs;
   for (Var v : program->outputs()) outputs.push_back(replay.get(v));
