@@ -3,65 +3,18 @@
 
 #include <fmt/format.h>
 
-#include "tenon/ir/adapt.h"
+#include "tenon/api/inputs.h"
 #include "tenon/ops/custom.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon::api_detail {
 namespace {
 
-using Order = std::vector<std::optional<std::size_t>>;
-
-std::vector<Type> types_of(std::span<const Array> arrays) {
-  std::vector<Type> types;
-  for (const Array& a : arrays) types.push_back(a.type());
-  return types;
-}
-
 std::vector<std::size_t> tangible(std::span<const Type> types) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < types.size(); ++i)
     if (has_tangent(types[i])) places.push_back(i);
   return places;
-}
-
-// The inputs of a traced function, in the order that an op's Program has: some of its arguments, and its captures
-// behind all captures before them.
-class Inputs {
- public:
-  explicit Inputs(const TracedFunction& traced) : traced_(traced) {}
-  Inputs& arguments(std::size_t from, std::size_t to) {
-    for (std::size_t i = from; i < to; ++i) add(i);
-    return *this;
-  }
-  // All captures of the op; this function's begin at `start`.
-  Inputs& captures(std::span<const Array> all, std::size_t start) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const bool own = i >= start && i < start + traced_.captures.size();
-      if (own)
-        add(traced_.arguments + i - start);
-      else
-        order_.push_back(std::nullopt), types_.push_back(all[i].type());
-    }
-    return *this;
-  }
-  ProgramRef program() const {
-    std::vector<std::size_t> outputs(traced_.program->outputs().size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
-    return adapt(*traced_.program, order_, types_, outputs);
-  }
-
- private:
-  void add(std::size_t input) { order_.push_back(input), types_.emplace_back(); }
-  const TracedFunction& traced_;
-  Order order_;
-  std::vector<Type> types_;
-};
-
-Arrays joined(std::initializer_list<std::span<const Array>> parts) {
-  Arrays all;
-  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
 }
 
 Arrays with_weak(Arrays results, const TracedFunction& f) {
@@ -91,7 +44,7 @@ void require_count(std::string_view op, std::string_view what, std::size_t have,
 }  // namespace
 
 Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::span<const Array> arguments) {
-  const TracedFunction traced = trace_flat(f, arguments, "custom_jvp", all_concrete(arguments));
+  TracedFunction traced = trace_flat(f, arguments, "custom_jvp", all_concrete(arguments));
   const std::size_t n = arguments.size();
   const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
   const std::vector<std::size_t> in_places = tangible(in), out_places = tangible(out);
@@ -110,13 +63,12 @@ Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::spa
                                [&] { return fmt::format("leaf {} of the rule's tangent", i); }));
     return results;
   };
-  const TracedFunction ruled = trace_types(by_rule, types, weak, "the rule of custom_jvp");
+  TracedFunction ruled = trace_types(by_rule, types, weak, "the rule of custom_jvp");
   const Arrays captures = joined({traced.captures, ruled.captures});
   CustomJvpParams params{
-      .function = Inputs(traced).arguments(0, n).captures(captures, 0).program(),
+      .function = Inputs(traced).own(0, n).captures(captures, 0).program(),
       .sizes = traced.sizes,
-      .rule =
-          Inputs(ruled).arguments(0, n).captures(captures, traced.captures.size()).arguments(n, types.size()).program(),
+      .rule = Inputs(ruled).own(0, n).captures(captures, traced.captures.size()).own(n, types.size()).program(),
       .rule_sizes = ruled.sizes,
       .arguments = static_cast<std::int64_t>(n)};
   return with_weak(bind_custom_jvp(std::move(params), joined({arguments, captures})), traced);
@@ -124,7 +76,7 @@ Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::spa
 
 Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const FlatFunction& backward,
                        std::span<const Array> arguments, const Paths& paths) {
-  const TracedFunction traced = trace_flat(f, arguments, "custom_vjp", all_concrete(arguments));
+  TracedFunction traced = trace_flat(f, arguments, "custom_vjp", all_concrete(arguments));
   const std::size_t n = arguments.size();
   const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
   const std::vector<std::size_t> in_places = tangible(in), out_places = tangible(out);
@@ -135,7 +87,7 @@ Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const
       given[i] = fitted(given[i], out[i], "custom_vjp", [&] { return fmt::format("leaf {} of forward's result", i); });
     return given;
   };
-  const TracedFunction forwarded = trace_flat(go, arguments, "custom_vjp", all_concrete(arguments));
+  TracedFunction forwarded = trace_flat(go, arguments, "custom_vjp", all_concrete(arguments));
   const std::vector<Type> gives = forwarded.program->output_types();
   std::vector<Type> types(gives.begin() + static_cast<std::ptrdiff_t>(out.size()), gives.end());
   const std::size_t residuals = types.size();
@@ -151,24 +103,23 @@ Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const
                                [&] { return "backward's cotangent of " + argument_name(paths()[i]); }));
     return results;
   };
-  const TracedFunction pulled = trace_types(back, types, weak, "the rule of custom_vjp");
+  TracedFunction pulled = trace_types(back, types, weak, "the rule of custom_vjp");
   const Arrays captures = joined({traced.captures, forwarded.captures, pulled.captures});
-  CustomVjpParams params{
-      .function = Inputs(traced).arguments(0, n).captures(captures, 0).program(),
-      .sizes = traced.sizes,
-      .forward = Inputs(forwarded).arguments(0, n).captures(captures, traced.captures.size()).program(),
-      .forward_sizes = forwarded.sizes,
-      .backward = Inputs(pulled)
-                      .captures(captures, traced.captures.size() + forwarded.captures.size())
-                      .arguments(0, types.size())
-                      .program(),
-      .backward_sizes = pulled.sizes,
-      .arguments = static_cast<std::int64_t>(n)};
+  CustomVjpParams params{.function = Inputs(traced).own(0, n).captures(captures, 0).program(),
+                         .sizes = traced.sizes,
+                         .forward = Inputs(forwarded).own(0, n).captures(captures, traced.captures.size()).program(),
+                         .forward_sizes = forwarded.sizes,
+                         .backward = Inputs(pulled)
+                                         .captures(captures, traced.captures.size() + forwarded.captures.size())
+                                         .own(0, types.size())
+                                         .program(),
+                         .backward_sizes = pulled.sizes,
+                         .arguments = static_cast<std::int64_t>(n)};
   return with_weak(bind_custom_vjp(std::move(params), joined({arguments, captures})), traced);
 }
 
 Arrays checkpoint_flat(const FlatFunction& f, std::span<const Array> arguments) {
-  const TracedFunction traced = trace_flat(f, arguments, writes_refs, all_concrete(arguments));
+  TracedFunction traced = trace_flat(f, arguments, writes_refs, all_concrete(arguments));
   Arrays results =
       with_weak(bind_checkpoint(traced.program, traced.sizes, joined({arguments, traced.captures})), traced);
   const std::vector<CellRef> refs = traced.written();

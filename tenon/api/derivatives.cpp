@@ -16,12 +16,6 @@
 namespace tenon::api_detail {
 namespace {
 
-Arrays joined(std::span<const Array> a, std::span<const Array> b) {
-  Arrays all(a.begin(), a.end());
-  all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
-
 // The leaves of chosen arguments that are differentiated; those of integers are refused, or left out.
 Mask active_leaves(std::string_view op, const Arguments& arguments, bool refuse) {
   Mask active = arguments.chosen;
@@ -114,7 +108,7 @@ struct Pullback {
 
  private:
   Arrays run(const ProgramRef& program, std::span<const Array> cotangents) const {
-    const Arrays in = joined(residuals, cotangents);
+    const Arrays in = joined({residuals, cotangents});
     std::vector<Type> types;
     for (const Array& a : in) types.push_back(a.type());
     return run_or_call(program, infer_sizes(*program, types, sizes), in);
@@ -123,7 +117,7 @@ struct Pullback {
 
 Pullback pullback_at(const TracedFunction& f, std::span<const Array> arguments, const Mask& active,
                      const Mask& differentiated) {
-  const Arrays operands = joined(arguments, f.captures);
+  const Arrays operands = joined({arguments, f.captures});
   const Partitioned parts = linear_parts(f, operands, active, differentiated);
   TransposeRequest request{.linear_in = Mask(parts.second->inputs().size(), false),
                            .cotangents = Mask(parts.second->outputs().size(), true),
@@ -214,7 +208,7 @@ std::vector<Arrays> rows_of(std::string_view op, const TracedFunction& f, const 
 // By forward mode: for each output and active leaf, [axes of the output…, elements of the leaf].
 std::vector<Arrays> columns_of(std::string_view op, const TracedFunction& f, const Arguments& arguments, Mask active,
                                const Mask& differentiated, Arrays& outputs, std::span<const Type> in) {
-  const Arrays operands = joined(arguments.leaves, f.captures);
+  const Arrays operands = joined({arguments.leaves, f.captures});
   active.resize(operands.size(), false);
   const ProgramRef forward = jvp(f.program, active, differentiated);
   const Units units = units_of(op, in);
@@ -227,7 +221,7 @@ std::vector<Arrays> columns_of(std::string_view op, const TracedFunction& f, con
   const bool beside = std::find(differ.begin(), values, true) != values;
   if (beside) std::fill_n(lanes.begin(), differentiated.size(), true);
   const Arrays all =
-      run_or_call(vmap(forward, batched, lanes, Dim(units.total)), f.sizes, joined(operands, units.arrays));
+      run_or_call(vmap(forward, batched, lanes, Dim(units.total)), f.sizes, joined({operands, units.arrays}));
   outputs = beside ? run_or_call(f.program, f.sizes, operands)
                    : Arrays(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(differentiated.size()));
   std::vector<Arrays> columns(all.size() - differentiated.size());
@@ -259,12 +253,12 @@ Arrays jvp_flat(const FlatFunction& f, const Arguments& arguments, std::span<con
       [&](std::size_t i) { return "the tangent of " + argument_name(arguments.paths()[i]); });
   const TracedFunction traced = trace_at("jvp", f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
-  const Arrays operands = joined(arguments.leaves, traced.captures);
+  const Arrays operands = joined({arguments.leaves, traced.captures});
   active.resize(operands.size(), false);
   const Arrays results =
-      run_or_call(jvp(traced.program, active, differentiated), traced.sizes, joined(operands, given));
+      run_or_call(jvp(traced.program, active, differentiated), traced.sizes, joined({operands, given}));
   const std::span<const Array> all(results);
-  return joined(all.first(differentiated.size()), spread(all.subspan(differentiated.size()), differentiated));
+  return joined({all.first(differentiated.size()), spread(all.subspan(differentiated.size()), differentiated)});
 }
 
 FlatLinear vjp_flat(const FlatFunction& f, const Arguments& arguments) {
@@ -285,7 +279,7 @@ FlatLinear linearize_flat(const FlatFunction& f, const Arguments& arguments) {
   const Mask active = active_leaves("linearize", arguments, false);
   const TracedFunction traced = trace_at("linearize", f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
-  const Arrays operands = joined(arguments.leaves, traced.captures);
+  const Arrays operands = joined({arguments.leaves, traced.captures});
   const Linearized linear = linearize_at(traced, operands, linear_parts(traced, operands, active, differentiated));
   std::vector<Type> types;
   for (const Array& a : arguments.leaves) types.push_back(a.type());
@@ -294,7 +288,7 @@ FlatLinear linearize_flat(const FlatFunction& f, const Arguments& arguments) {
             const Arrays given = fitted_only(
                 "linearize", tangents, active, [&](std::size_t i) { return types[i]; },
                 [&](std::size_t i) { return fmt::format("the tangent of leaf {} of the arguments", i); });
-            return spread(run_or_call(linear.second, linear.sizes, joined(given, linear.residuals)), differentiated);
+            return spread(run_or_call(linear.second, linear.sizes, joined({given, linear.residuals})), differentiated);
           }};
 }
 

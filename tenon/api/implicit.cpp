@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "tenon/api/inputs.h"
 #include "tenon/api/tangents.h"
-#include "tenon/ir/adapt.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/implicit.h"
 #include "tenon/ops/shape.h"
@@ -14,18 +14,6 @@
 
 namespace tenon::api_detail {
 namespace {
-
-std::vector<Type> types_of(std::span<const Array> arrays) {
-  std::vector<Type> types;
-  for (const Array& a : arrays) types.push_back(a.type());
-  return types;
-}
-
-Arrays joined(std::initializer_list<std::span<const Array>> parts) {
-  Arrays all;
-  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
 
 Arrays strong(std::span<const Array> arrays) {
   Arrays all;
@@ -64,20 +52,6 @@ FlatFunction at(const TracedFunction& f, Arrays captures) {
 TracedFunction traced(const FlatFunction& f, const std::vector<Type>& types) {
   return trace_types(f, types, std::vector<bool>(types.size(), false), "a function of an implicit derivative");
 }
-
-// A traced function's Program behind other inputs: those of a type list of which input i is its argument or capture
-// from[i]. Sizes that it does not have yet are added to its own.
-ProgramRef behind(TracedFunction& f, std::span<const std::optional<std::size_t>> from, std::span<const Type> types) {
-  std::vector<std::size_t> outputs(f.program->outputs().size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
-  return adapt(*f.program, from, types, outputs, f.sizes);
-}
-
-using Order = std::vector<std::optional<std::size_t>>;
-void add_inputs(Order& order, std::size_t from, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) order.emplace_back(from + i);
-}
-void add_unread(Order& order, std::size_t count) { order.insert(order.end(), count, std::nullopt); }
 
 }  // namespace
 
@@ -123,23 +97,17 @@ Arrays custom_root_flat(const FlatFunction& f, std::span<const Array> guess, con
         return fit("tangent_solve", tangent_solve(linear.apply, right));
       },
       given);
-  const std::vector<Type> others = types_of(joined({root.captures, moved.captures}));
-  const std::size_t of_root = root.captures.size(), of_moved = moved.captures.size();
-  Order of_solve, of_tangents;
-  add_inputs(of_solve, 0, n + m + of_root);
-  add_unread(of_solve, of_moved);
-  add_inputs(of_tangents, 0, n + m);
-  add_unread(of_tangents, of_root);
-  add_inputs(of_tangents, given.size(), of_moved);
-  add_inputs(of_tangents, n + m, given.size() - n - m);
-  std::vector<Type> all = both;
-  all.insert(all.end(), others.begin(), others.end());
-  std::vector<Type> with_tangents = all;
-  with_tangents.insert(with_tangents.end(), given.begin() + static_cast<std::ptrdiff_t>(n + m), given.end());
+  const std::vector<Type> of_root = types_of(root.captures), of_moved = types_of(moved.captures);
+  const std::size_t values = n + m, tangents = given.size();
   CustomRootParams params;
-  params.solve = behind(root, of_solve, all);
+  params.solve = Inputs(root).own(0, values + of_root.size()).unread(of_moved).program();
   params.solve_sizes = root.sizes;
-  params.tangents = behind(moved, of_tangents, with_tangents);
+  params.tangents = Inputs(moved)
+                        .own(0, values)
+                        .unread(of_root)
+                        .own(tangents, tangents + of_moved.size())
+                        .own(values, tangents)
+                        .program();
   params.tangents_sizes = moved.sizes;
   params.unknowns = static_cast<std::int64_t>(n);
   params.parameters = static_cast<std::int64_t>(m);
@@ -176,36 +144,30 @@ Arrays linear_solve_flat(const FlatFunction& matvec, std::span<const Array> b, c
     operands.insert(operands.end(), types.begin(), types.end());
     transposed.sizes = infer_sizes(*turned, operands, product.sizes);
     transposed.program = turned;
-    Order order;
-    add_inputs(order, m, n);
-    add_inputs(order, 0, m);
-    transposed.program = behind(transposed, order, both);
+    transposed.program = Inputs(transposed).own(m, m + n).own(0, m).program();
   }
   if (turns) back = solution(symmetric ? "solve" : "transpose_solve", transposed, symmetric ? solve : transpose_solve);
   // All read (parameters, what solve captures, what transpose_solve captures, values).
-  std::vector<Type> all = types_of(joined({parameters, solved.captures, back.captures}));
-  all.insert(all.end(), types.begin(), types.end());
-  const std::size_t of_solve = solved.captures.size(), of_back = back.captures.size();
-  const auto order = [&](std::size_t own_solve, std::size_t own_back) {
-    Order order;
-    add_inputs(order, n, m);
-    own_solve > 0 ? add_inputs(order, n + m, own_solve) : add_unread(order, of_solve);
-    own_back > 0 ? add_inputs(order, n + m, own_back) : add_unread(order, of_back);
-    add_inputs(order, 0, n);
-    return order;
+  const std::vector<Type> of_solve = types_of(solved.captures), of_back = types_of(back.captures);
+  const auto behind = [&](TracedFunction& f, bool solves, bool solves_back) {
+    Inputs in(f);
+    in.own(n, n + m);
+    solves ? in.own(n + m, n + m + of_solve.size()) : in.unread(of_solve);
+    solves_back ? in.own(n + m, n + m + of_back.size()) : in.unread(of_back);
+    return in.own(0, n).program();
   };
   LinearSolveParams params;
-  params.matvec = behind(product, order(0, 0), all);
+  params.matvec = behind(product, false, false);
   params.matvec_sizes = product.sizes;
-  params.solve = behind(solved, order(of_solve, 0), all);
+  params.solve = behind(solved, true, false);
   params.solve_sizes = solved.sizes;
   if (turns) {
-    params.transposed = behind(transposed, order(0, 0), all);
+    params.transposed = behind(transposed, false, false);
     params.transposed_sizes = transposed.sizes;
-    params.transposed_solve = behind(back, order(0, of_back), all);
+    params.transposed_solve = behind(back, false, true);
     params.transposed_solve_sizes = back.sizes;
   }
-  params.known = static_cast<std::int64_t>(m + of_solve + of_back);
+  params.known = static_cast<std::int64_t>(m + of_solve.size() + of_back.size());
   params.parameters = static_cast<std::int64_t>(m);
   return bind_linear_solve(std::move(params), joined({parameters, solved.captures, back.captures, right}));
 }

@@ -15,12 +15,6 @@ ProgramRef captures_first(TracedFunction& traced, std::span<const Type> before, 
   return tenon::captures_first(*traced.program, traced.arguments, traced.captures.size(), before, behind, traced.sizes);
 }
 
-std::vector<Type> types_of(std::span<const Array> arrays) {
-  std::vector<Type> types;
-  for (const Array& a : arrays) types.push_back(a.type());
-  return types;
-}
-
 std::string leaf_name(const FlatLoop& loop, std::size_t i) {
   const std::string& path = loop.carry_paths[i];
   return path.empty() ? "the carry" : "carry leaf " + path;

@@ -1,6 +1,7 @@
 // The same Program behind another list of inputs and outputs.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "tenon/ir/program.h"
@@ -16,5 +17,8 @@ ProgramRef adapt(const Program& program, std::span<const std::optional<std::size
 // `types` have sizes from there too. Those that no parameter stands for yet become parameters.
 ProgramRef adapt(const Program& program, std::span<const std::optional<std::size_t>> from, std::span<const Type> types,
                  std::span<const std::size_t> outputs, std::vector<Dim>& sizes);
+
+// The Program with `region` of each Program in its eqns' params.
+ProgramRef with_regions(const Program& program, const std::function<ProgramRef(const ProgramRef&)>& region);
 
 }  // namespace tenon

@@ -18,6 +18,18 @@ class FreshSizes : public TypeContext {
 
 }  // namespace
 
+std::vector<Type> types_of(std::span<const Array> arrays) {
+  std::vector<Type> types;
+  for (const Array& a : arrays) types.push_back(a.type());
+  return types;
+}
+
+Arrays joined(std::initializer_list<std::span<const Array>> parts) {
+  Arrays all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
 Executor& executor() {
   Executor* e = installed.load(std::memory_order_acquire);
   if (e == nullptr)

@@ -25,6 +25,9 @@ Executor* install_executor(Executor* next);  // returns the one before; not owne
 // The types of an op's results for operands of these types, with all errors it may raise; new sizes are numbered fresh.
 std::vector<Type> result_types(const OpInfo& op, const Params& params, std::span<const Type> in);
 
+std::vector<Type> types_of(std::span<const Array> arrays);
+Arrays joined(std::initializer_list<std::span<const Array>> parts);
+
 // A one-eqn Program of an op.
 ProgramRef program_of(const OpInfo& op, const Params& params, std::span<const Type> in);
 

@@ -19,6 +19,8 @@ Registry& registry() {
 
 }  // namespace
 
+Effect effect_of(const Eqn& eqn) { return eqn.op->effect ? (*eqn.op->effect)(eqn.params) : Effect::none; }
+
 void install_op(const OpInfo& op) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);

@@ -228,6 +228,9 @@ struct OpInfo {
   Slot<SampleRule> sample;
 };
 
+// What an eqn does beside giving its results.
+Effect effect_of(const Eqn& eqn);
+
 // All ops by name. ops/all.cpp installs the list; user-defined ops are added at run time. Guarded by a mutex.
 void install_op(const OpInfo& op);
 const OpInfo* find_op(std::string_view name);

@@ -93,8 +93,7 @@ ProgramRef Program::finish(ProgramParts parts) {
   Renumbering(parts).run();
   std::shared_ptr<Program> program(new Program(std::move(parts)));
   program->size_facts_ = verify(*program);
-  for (const Eqn& eqn : program->eqns())
-    if (eqn.op->effect) program->effect_ = std::max(program->effect_, (*eqn.op->effect)(eqn.params));
+  for (const Eqn& eqn : program->eqns()) program->effect_ = std::max(program->effect_, effect_of(eqn));
   return program;
 }
 

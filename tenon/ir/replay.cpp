@@ -52,7 +52,16 @@ void Replay::bind_sizes(const Type& of, const Type& result) {
 
 void Replay::bind_eqn(const Eqn& eqn) {
   const EqnScope scope(eqn);
-  const Arrays results = bind_op(*eqn.op, params(eqn), operands(eqn));
+  set_results(eqn, bind_op(*eqn.op, params(eqn), operands(eqn)));
+}
+
+void Replay::bind_eqn(const Eqn& eqn, const std::function<ProgramRef(const ProgramRef&)>& region) {
+  const EqnScope scope(eqn);
+  const Params mapped = params(eqn).map_programs([&](const ProgramRef& p) { return p ? region(p) : p; });
+  set_results(eqn, bind_op(*eqn.op, mapped, operands(eqn)));
+}
+
+void Replay::set_results(const Eqn& eqn, std::span<const Array> results) {
   bind_sizes(eqn, results);
   for (std::size_t i = 0; i < eqn.out.size(); ++i) set(eqn.out[i], results[i]);
 }
@@ -68,6 +77,17 @@ EqnScope::~EqnScope() {
   if (scope_ == nullptr) return;
   scope_->numerics = numerics_;
   scope_->recompute = recompute_;
+}
+
+ProgramRef rewritten(const Program& program, const std::function<void(Replay&)>& bind_eqns) {
+  Scope scope;
+  const std::vector<Dim> sizes = scope.size_params_of(program);
+  Replay replay(program, sizes);
+  for (Var v : program.inputs()) replay.set(v, scope.input(replay.type(v)));
+  bind_eqns(replay);
+  Arrays outputs;
+  for (Var v : program.outputs()) outputs.push_back(replay.get(v));
+  return scope.finish(outputs, program.name()).program;
 }
 
 Arrays inline_program(const Program& program, std::span<const Dim> sizes, std::span<const Array> inputs) {

@@ -1,6 +1,8 @@
 // Replay: rebinding the eqns of a Program into the top scope, which is how every transformation reads one.
 #pragma once
 
+#include <functional>
+
 #include "tenon/ir/bind.h"
 #include "tenon/ir/unify.h"
 
@@ -31,8 +33,11 @@ class Replay {
   void bind_sizes(const Type& of, const Array& result) { bind_sizes(of, result.type()); }
   void bind_sizes(const Type& of, const Type& result);
   void bind_size(SizeVar size, const Dim& dim) { sizes_.emplace(size, dim); }
-  // Binds one eqn as it is and sets its results.
+  // Of an eqn, with its new sizes; what stands behind its own results is left.
+  void set_results(const Eqn& eqn, std::span<const Array> results);
+  // Binds one eqn as it is, or with `region` of each Program in its params, and sets its results.
   void bind_eqn(const Eqn& eqn);
+  void bind_eqn(const Eqn& eqn, const std::function<ProgramRef(const ProgramRef&)>& region);
 
  private:
   const Program& program_;
@@ -54,6 +59,9 @@ class EqnScope {
   Numerics numerics_ = Numerics::relaxed;
   RecomputeScope recompute_ = 0;
 };
+
+// The Program with other eqns: bind_eqns makes its outputs of its inputs, which are set.
+ProgramRef rewritten(const Program& program, const std::function<void(Replay&)>& bind_eqns);
 
 // The outputs of a Program applied to handles, eqn by eqn, in the top scope (or eagerly without one).
 Arrays inline_program(const Program& program, std::span<const Dim> sizes, std::span<const Array> inputs);

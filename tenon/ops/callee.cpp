@@ -37,12 +37,6 @@ std::vector<Dim> second_sizes(const Program& second, const std::vector<std::opti
 
 }  // namespace
 
-std::vector<Type> types_of(std::span<const Array> arrays) {
-  std::vector<Type> types;
-  for (const Array& a : arrays) types.push_back(a.type());
-  return types;
-}
-
 Mask complement(Mask mask) {
   mask.flip();
   return mask;

@@ -11,7 +11,6 @@ namespace tenon {
 BOOST_DESCRIBE_STRUCT(CallParams, (), (program, sizes))
 BOOST_DESCRIBE_STRUCT(CondParams, (), (branches, sizes))
 
-std::vector<Type> types_of(std::span<const Array> arrays);
 Mask complement(Mask mask);
 // Of the types' arrays (inside lists too): those of real or complex dtype, which have tangents.
 Mask with_tangents(std::span<const Type> types);

@@ -58,12 +58,10 @@ class Guard {
       for (Var v : eqn.out) out.push_back(wanted[v]);
       const EqnScope place(eqn);
       const auto results = bound(eqn, replay, out, running);
-      if (!results) {
+      if (results)
+        replay.set_results(eqn, *results);
+      else
         replay.bind_eqn(eqn);
-        continue;
-      }
-      replay.bind_sizes(eqn, *results);
-      for (std::size_t i = 0; i < eqn.out.size(); ++i) replay.set(eqn.out[i], (*results)[i]);
     }
     Arrays outputs;
     for (Var v : program.outputs()) outputs.push_back(replay.get(v));
@@ -126,8 +124,7 @@ class Guard {
     const Params params = replay.params(eqn);
     if (is_update(*eqn.op)) {
       if (!any_kept) return std::nullopt;
-      const auto guarded = is_scatter(*eqn.op) ? guarded_scatter : guarded_update_slice;
-      return Arrays{guarded(params, std::move(operands), running)};
+      return Arrays{guarded_update(*eqn.op, params, std::move(operands), running)};
     }
     if (eqn.op == &loop_op()) {
       auto p = params.as<LoopParams>();

@@ -172,6 +172,14 @@ const bool installed = (install_op(loop_info), true);
 
 }  // namespace
 
+bool has_loops(const Program& program) {
+  return std::ranges::any_of(program.eqns(), [](const Eqn& eqn) {
+    bool found = eqn.op == &loop_op();
+    eqn.params.visit_programs([&](const ProgramRef& p) { found = found || (p && has_loops(*p)); });
+    return found;
+  });
+}
+
 std::vector<Type> body_input_types(const LoopParams& params, std::span<const Type> operands) {
   std::vector<Type> types(operands.begin(), operands.end());
   for (std::size_t i = static_cast<std::size_t>(params.consts + params.carries); i < types.size(); ++i) {

@@ -95,11 +95,6 @@ class Stepper {
   Arrays step(const Arrays& consts, const Arrays& carries, const Arrays& elements) const {
     return inline_program(*p_.body, p_.body_sizes, joined({consts, carries, elements}));
   }
-  static Arrays joined(std::initializer_list<Arrays> parts) {
-    Arrays all;
-    for (const Arrays& part : parts) append(all, part);
-    return all;
-  }
 
  private:
   static LoopParams without_lanes(LoopParams p) {
@@ -159,7 +154,7 @@ Arrays run_known(const Stepper& loop, const Roles& in, const Array& from, const 
         results.resize(s.size());
         return results;
       },
-      Stepper::joined({{from}, carries, ys}));
+      joined({Arrays{from}, carries, ys}));
 }
 
 // The known results of the loop, then what is kept, steps, places.
@@ -224,7 +219,7 @@ class Segment {
   // xs.
   Arrays pull(const Array& from, const Array& to, const Array& start, bool whole, const Arrays& carry,
               const Arrays& pulled) const {
-    const Arrays known = Stepper::joined({{from, to, start}, known_.consts, carry, known_.xs});
+    const Arrays known = joined({Arrays{from, to, start}, known_.consts, carry, known_.xs});
     const std::vector<Type> linear_types = types_of(pulled);
     const TraceResult traced = trace(types_of(known), linear_types, whole);
     PartitionRequest split{.known_in = Mask(known.size(), true),
@@ -328,7 +323,7 @@ class Segment {
 struct Pulled {
   Arrays carries, consts, xs, ys;
   std::vector<std::size_t> operands;
-  Arrays values() const { return Stepper::joined({carries, consts, xs}); }
+  Arrays values() const { return joined({carries, consts, xs}); }
 };
 
 Pulled pulled_of(const Stepper& loop, const TransposeArgs& args) {

@@ -73,6 +73,9 @@ const OpInfo& loop_op();
 const OpInfo& cond_op();
 const OpInfo& call_op();
 
+// Whether a Program has loops, in regions and calls too.
+bool has_loops(const Program& program);
+
 Arrays loop(LoopParams params, std::span<const Array> operands);
 Arrays cond(CondParams params, const Array& index, std::span<const Array> operands);
 Arrays call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands);

@@ -16,11 +16,6 @@ Array number(std::int64_t value) { return Array(Scalar(value)); }
 Array element(const Array& x, const Array& i) { return reshape(dynamic_slice(x, Arrays{i}, {Dim(1)}), Shape{}); }
 Array places_like(const Array& at) { return arange(at.shape()[0], DType::i64); }
 Array place_of_largest(const Array& x) { return convert(argmax(x), DType::i64); }
-
-Arrays joined(Arrays first, const Arrays& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
 Arrays from(const Arrays& all, std::size_t begin) {
   return {all.begin() + static_cast<std::ptrdiff_t>(begin), all.end()};
 }
@@ -62,9 +57,9 @@ Kept go_out_online(const Schedule& schedule, const WayOut& out, const Arrays& st
                                      const Arrays placed = n == 1 ? Arrays{t, s[1], s[2]} : place_online(t, s[1], s[2]);
                                      const Arrays kept = n == 1 ? from(s, 3) : out.keep(placed[0], from(s, 3));
                                      const Arrays reached = out.run(t, t + schedule.segment, kept);
-                                     return joined({reached[0], placed[1], placed[2]}, from(reached, 1));
+                                     return joined({Arrays{reached[0], placed[1], placed[2]}, from(reached, 1)});
                                    },
-                                   joined(start, first));
+                                   joined({start, first}));
   return {end[0], end[1], from(end, 3)};
 }
 
@@ -72,17 +67,17 @@ Kept go_out_binomial(const Schedule& schedule, const WayOut& out, const Arrays& 
   const std::int64_t n = schedule.checkpoints.count, segment = schedule.segment;
   const Array& steps = *schedule.steps;
   const Arrays start{number(0), number(0), full(Shape{Dim(n)}, number(-1))};
-  const Arrays end = while_loop_of([&](const Arrays& s) { return Arrays{s[0] < steps}; },
-                                   [&](const Arrays& s) {
-                                     const Array &t = s[0], &place = s[1];
-                                     const Array left = (steps - t + (segment - 1)) / segment;
-                                     const Array next = t + segment * next_kept(left, n - place);
-                                     const Array to = where(place == n - 1, steps, min(next, steps));
-                                     const Arrays reached = out.run(t, to, out.keep(place, from(s, 3)));
-                                     return joined({reached[0], place + 1, where(places_like(s[2]) == place, t, s[2])},
-                                                   from(reached, 1));
-                                   },
-                                   joined(start, state));
+  const Arrays end = while_loop_of(
+      [&](const Arrays& s) { return Arrays{s[0] < steps}; },
+      [&](const Arrays& s) {
+        const Array &t = s[0], &place = s[1];
+        const Array left = (steps - t + (segment - 1)) / segment;
+        const Array next = t + segment * next_kept(left, n - place);
+        const Array to = where(place == n - 1, steps, min(next, steps));
+        const Arrays reached = out.run(t, to, out.keep(place, from(s, 3)));
+        return joined({Arrays{reached[0], place + 1, where(places_like(s[2]) == place, t, s[2])}, from(reached, 1)});
+      },
+      joined({start, state}));
   return {end[0], end[2], from(end, 3)};
 }
 
@@ -93,7 +88,7 @@ Kept go_out_every(const Schedule& schedule, const WayOut& out, const Arrays& sta
                                      const Array to = min(s[0] + schedule.segment, steps);
                                      return out.run(s[0], to, out.keep(s[0] / schedule.segment, from(s, 1)));
                                    },
-                                   joined({number(0)}, state));
+                                   joined({Arrays{number(0)}, state}));
   return {end[0], std::nullopt, from(end, 1)};
 }
 
@@ -116,9 +111,9 @@ Arrays run_again(const Schedule& schedule, const WayBack& back, const Array& sta
                       const Arrays ran = back.run(s[0], to, carry_of(s));
                       const Array wanted = (count > 0) & (to < start), place = place_of_largest(free);
                       const Array now = where(wanted & (places_like(s[1]) == place), to, s[1]);
-                      return joined(joined({to, now}, ran), back.keep(place, wanted, ran, from(s, 2 + carry.size())));
+                      return joined({Arrays{to, now}, ran, back.keep(place, wanted, ran, from(s, 2 + carry.size()))});
                     },
-                    joined(joined({element(at, last), at}, carry), kept)),
+                    joined({Arrays{element(at, last), at}, carry, kept})),
       1);
 }
 
@@ -139,20 +134,20 @@ Arrays come_back(const Schedule& schedule, const WayBack& back, const Kept& kept
   const std::size_t many = kept.state.size();
   const bool every = schedule.checkpoints.kind == CheckpointKind::every;
   // The step before which all is still to be pulled back; then what is pulled; of `binomial` also `at`, what is kept.
-  Arrays start = joined({kept.steps}, pulled);
-  if (!every) start = joined(joined(start, {*kept.at}), kept.state);
+  Arrays start = joined({Arrays{kept.steps}, pulled});
+  if (!every) start = joined({start, Arrays{*kept.at}, kept.state});
   const Arrays end = while_loop_of(
       [&](const Arrays& s) { return Arrays{s[0] > 0}; },
       [&](const Arrays& s) {
         const Array &front = s[0], place = (front - 1) / schedule.segment, first = place * schedule.segment;
         const Arrays so_far(s.begin() + 1, s.begin() + 1 + static_cast<std::ptrdiff_t>(pulled.size()));
-        if (every) return joined({first}, back.pull(first, front, back.restore(place, kept.state), so_far));
+        if (every) return joined({Arrays{first}, back.pull(first, front, back.restore(place, kept.state), so_far)});
         const std::size_t at = 1 + pulled.size();
         const Arrays again = run_again(schedule, back, first, front, s[at], from(s, at + 1));
         const std::size_t carries = again.size() - 1 - many;
         const Arrays carry(again.begin() + 1, again.begin() + 1 + static_cast<std::ptrdiff_t>(carries));
-        return joined(joined(joined({first}, back.pull(first, front, carry, so_far)), {again[0]}),
-                      from(again, 1 + carries));
+        return joined(
+            {Arrays{first}, back.pull(first, front, carry, so_far), Arrays{again[0]}, from(again, 1 + carries)});
       },
       start);
   return {end.begin() + 1, end.begin() + 1 + static_cast<std::ptrdiff_t>(pulled.size())};

@@ -57,8 +57,9 @@ bool is_update(const OpInfo& op);
 // An update that writes what is there where `running`, bool[], is false.
 Array guarded_update_slice(const Params& params, Arrays operands, const Array& running);
 Array guarded_scatter(const Params& params, Arrays operands, const Array& running);
-// What stands in x where an update writes, in the shape of its updates; and x with such rows there instead. Updates that
-// meet have equal rows, so that what was read after or before all of them can be written back in any order.
+Array guarded_update(const OpInfo& op, const Params& params, Arrays operands, const Array& running);  // either
+// What stands in x where an update writes, in the shape of its updates; and x with such rows there instead. Updates
+// that meet have equal rows, so that what was read after or before all of them can be written back in any order.
 Array rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Shape& updates);
 Array with_rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Array& rows);
 

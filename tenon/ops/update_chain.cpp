@@ -52,10 +52,12 @@ std::optional<Link> link_of(const Eqn& eqn, std::size_t result) {
 }
 
 std::optional<std::int64_t> bytes_of(const Type& type) {
-  if (!type.is_array() || !type.shape.known()) return std::nullopt;
-  return type.shape.elements().value() * static_cast<std::int64_t>(size_of(type.dtype));
+  return type.is_array() && type.shape.known() ? std::optional(type.known_bytes()) : std::nullopt;
 }
 
+// Bytes that taking back one pass over a chain, or a link of it, needs; nothing where sizes are not known. Loops whose
+// number of steps data decide count as many steps.
+std::optional<std::int64_t> kept_bytes(const Program& program, const UpdateChain& chain);
 std::optional<std::int64_t> kept_bytes(const Program& program, const Link& link) {
   std::int64_t bytes = 0;
   const auto add = [&](std::optional<std::int64_t> more, std::int64_t times) {
@@ -74,6 +76,16 @@ std::optional<std::int64_t> kept_bytes(const Program& program, const Link& link)
   }
   for (std::size_t i = 0; i < link.inner.size(); ++i)
     if (!add(kept_bytes(*link.inner_of[i], link.inner[i]), times)) return std::nullopt;
+  return bytes;
+}
+
+std::optional<std::int64_t> kept_bytes(const Program& program, const UpdateChain& chain) {
+  std::int64_t bytes = 0;
+  for (const Link& link : chain.links) {
+    const auto more = kept_bytes(program, link);
+    if (!more) return std::nullopt;
+    bytes += *more;
+  }
   return bytes;
 }
 
@@ -125,17 +137,6 @@ TraceResult trace_keeping(const Program& program, std::span<const Dim> sizes, st
   return scope.finish(outputs, program.name());
 }
 
-std::vector<Type> types_of(std::span<const Array> arrays) {
-  std::vector<Type> types;
-  for (const Array& a : arrays) types.push_back(a.type());
-  return types;
-}
-
-void set_results(const Eqn& eqn, Replay& replay, const Arrays& results) {
-  replay.bind_sizes(eqn, Arrays(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(eqn.out.size())));
-  for (std::size_t i = 0; i < eqn.out.size(); ++i) replay.set(eqn.out[i], results[i]);
-}
-
 // Every branch keeps what all of them keep: zeros for the others.
 Arrays cond_keeping(const Link& link, Replay& replay, Rows rows) {
   const Eqn& eqn = *link.eqn;
@@ -167,7 +168,7 @@ Arrays cond_keeping(const Link& link, Replay& replay, Rows rows) {
     p.sizes[b] = whole.sizes;
   }
   const Arrays all = cond(std::move(p), operands[0], std::span(operands).subspan(1));
-  set_results(eqn, replay, all);
+  replay.set_results(eqn, std::span(all).first(eqn.out.size()));
   Arrays kept{operands[0]};
   kept.insert(kept.end(), all.begin() + static_cast<std::ptrdiff_t>(results), all.end());
   return kept;
@@ -182,7 +183,7 @@ Arrays loop_keeping(const Link& link, Replay& replay, Rows rows) {
   p.body = body.program;
   p.body_sizes = body.sizes;
   const Arrays all = loop(std::move(p), operands);
-  set_results(eqn, replay, all);
+  replay.set_results(eqn, std::span(all).first(eqn.out.size()));
   return {all.begin() + static_cast<std::ptrdiff_t>(eqn.out.size()), all.end()};
 }
 
@@ -232,6 +233,10 @@ Array pass_loop(const Link& link, const Array& x, std::span<const Array> kept, R
 bool is_scatter(const OpInfo& op) { return is(op, LowerStructure::Kind::scatter); }
 bool is_update(const OpInfo& op) { return is_scatter(op) || is(op, LowerStructure::Kind::update_slice); }
 
+Array guarded_update(const OpInfo& op, const Params& params, Arrays operands, const Array& running) {
+  return (is_scatter(op) ? guarded_scatter : guarded_update_slice)(params, std::move(operands), running);
+}
+
 std::optional<UpdateChain> update_chain(const Program& program, Var to) {
   UpdateChain chain{0, {to}, {}};
   for (auto eqn = program.eqns().rbegin(); eqn != program.eqns().rend(); ++eqn) {
@@ -251,14 +256,15 @@ std::optional<UpdateChain> update_chain(const Program& program, Var to) {
   return chain;
 }
 
-std::optional<std::int64_t> kept_bytes(const Program& program, const UpdateChain& chain) {
-  std::int64_t bytes = 0;
-  for (const Link& link : chain.links) {
-    const auto more = kept_bytes(program, link);
-    if (!more) return std::nullopt;
-    bytes += *more;
+std::vector<UpdatedCarry> updated_carries(const Program& body, std::size_t first_carry, std::size_t carries) {
+  std::vector<UpdatedCarry> all;
+  for (std::size_t k = 0; k < carries; ++k) {
+    auto chain = update_chain(body, body.outputs()[k]);
+    if (!chain || chain->links.empty() || chain->input != first_carry + k) continue;
+    const auto kept = kept_bytes(body, *chain), whole = bytes_of(body.type(body.outputs()[k]));
+    if (kept && whole && 2 * *kept < *whole) all.push_back({std::move(*chain), *kept});
   }
-  return bytes;
+  return all;
 }
 
 Arrays bind_keeping(const Link& link, Replay& replay, Rows rows) {

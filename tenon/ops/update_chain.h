@@ -24,9 +24,15 @@ struct UpdateChain {
 // The chain that ends at a variable; nothing where it is changed otherwise on the way. The Program must outlive it.
 std::optional<UpdateChain> update_chain(const Program& program, Var to);
 
-// Bytes that taking back one pass over a chain needs; nothing where sizes are not known. Loops whose number of steps
-// data decide count as many steps.
-std::optional<std::int64_t> kept_bytes(const Program& program, const UpdateChain& chain);
+// A carry of a loop's body that is only updated, and by so little that what a step changes is worth keeping in its
+// place: less than half of its bytes. Inner loops whose number of steps data decide count as a few steps.
+struct UpdatedCarry {
+  UpdateChain chain;  // from the carry to what it is after the step
+  std::int64_t kept;  // bytes a step
+};
+// In the order of the carries, which are the body's first outputs and its inputs from `first_carry` on. The body must
+// outlive them.
+std::vector<UpdatedCarry> updated_carries(const Program& body, std::size_t first_carry, std::size_t carries);
 
 // Which rows are kept of each update: those that it overwrites, so that a pass can be taken back, or those that it
 // leaves, so that it can be done again.

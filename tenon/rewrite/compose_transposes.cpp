@@ -40,14 +40,14 @@ ProgramRef compose_transposes(const ProgramRef& program) {
   if (!has_transposed_transposes(*program)) return program;
   static Memo<ProgramRef> memo;
   return memo.get(Hasher()("compose_transposes")(program->hash()).finish(), [&] {
-    Scope scope;
-    const std::vector<Dim> sizes = scope.size_params_of(*program);
-    Replay replay(*program, sizes);
-    for (Var v : program->inputs()) replay.set(v, scope.input(replay.type(v)));
-    std::map<Var, std::pair<Var, Permutation>> made;  // what each result of a transpose is in whole
-    for (const Eqn& eqn : program->eqns()) {
-      const EqnScope place(eqn);
-      if (eqn.op == &transpose_op()) {
+    return rewritten(*program, [&](Replay& replay) {
+      std::map<Var, std::pair<Var, Permutation>> made;  // what each result of a transpose is in whole
+      for (const Eqn& eqn : program->eqns()) {
+        if (eqn.op != &transpose_op()) {
+          replay.bind_eqn(eqn, compose_transposes);
+          continue;
+        }
+        const EqnScope place(eqn);
         Var source = eqn.in[0];
         Permutation permutation = permutation_of(eqn.params);
         if (const auto inner = made.find(source); inner != made.end()) {
@@ -57,17 +57,8 @@ ProgramRef compose_transposes(const ProgramRef& program) {
         const bool none = std::ranges::is_sorted(permutation);
         replay.set(eqn.out[0], none ? replay.get(source) : transpose(replay.get(source), permutation));
         made.emplace(eqn.out[0], std::pair(source, std::move(permutation)));
-        continue;
       }
-      const Params params =
-          replay.params(eqn).map_programs([](const ProgramRef& p) { return p ? compose_transposes(p) : p; });
-      const Arrays results = bind_op(*eqn.op, params, replay.operands(eqn));
-      replay.bind_sizes(eqn, results);
-      for (std::size_t i = 0; i < eqn.out.size(); ++i) replay.set(eqn.out[i], results[i]);
-    }
-    Arrays outputs;
-    for (Var v : program->outputs()) outputs.push_back(replay.get(v));
-    return scope.finish(outputs, program->name()).program;
+    });
   });
 }
 

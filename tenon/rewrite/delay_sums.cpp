@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tenon/ir/adapt.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/dot.h"
@@ -250,42 +251,27 @@ class LoopWriter {
   std::map<Var, std::size_t> stacks_, sums_;  // variables of the body, numbered
 };
 
-bool has_loops(const Program& program) {
-  return std::ranges::any_of(program.eqns(), [](const Eqn& eqn) {
-    bool found = eqn.op == &loop_op();
-    eqn.params.visit_programs([&](const ProgramRef& p) { found = found || (p && has_loops(*p)); });
-    return found;
-  });
-}
-
 }  // namespace
 
 ProgramRef delay_sums(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static Memo<ProgramRef> memo;
   return memo.get(program->hash(), [&] {
-    Scope scope;
-    const std::vector<Dim> sizes = scope.size_params_of(*program);
-    Replay replay(*program, sizes);
-    for (Var v : program->inputs()) replay.set(v, scope.input(replay.type(v)));
-    for (const Eqn& eqn : program->eqns()) {
-      const EqnScope place(eqn);
-      const Params params = replay.params(eqn).map_programs([](const ProgramRef& p) { return p ? delay_sums(p) : p; });
-      Arrays results;
-      if (eqn.op == &loop_op()) {
+    return rewritten(*program, [&](Replay& replay) {
+      for (const Eqn& eqn : program->eqns()) {
+        if (eqn.op != &loop_op()) {
+          replay.bind_eqn(eqn, delay_sums);
+          continue;
+        }
+        const EqnScope place(eqn);
+        const Params params =
+            replay.params(eqn).map_programs([](const ProgramRef& p) { return p ? delay_sums(p) : p; });
         const auto& p = params.as<LoopParams>();
         auto delayed = LoopReader(eqn, p).delayed();
-        results = delayed.empty() ? bind_op(*eqn.op, params, replay.operands(eqn))
-                                  : LoopWriter(eqn, p, std::move(delayed)).write(replay.operands(eqn));
-      } else {
-        results = bind_op(*eqn.op, params, replay.operands(eqn));
+        replay.set_results(eqn, delayed.empty() ? bind_op(*eqn.op, params, replay.operands(eqn))
+                                                : LoopWriter(eqn, p, std::move(delayed)).write(replay.operands(eqn)));
       }
-      replay.bind_sizes(eqn, results);
-      for (std::size_t i = 0; i < eqn.out.size(); ++i) replay.set(eqn.out[i], results[i]);
-    }
-    Arrays outputs;
-    for (Var v : program->outputs()) outputs.push_back(replay.get(v));
-    return scope.finish(outputs, program->name()).program;
+    });
   });
 }
 

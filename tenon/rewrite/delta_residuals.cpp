@@ -14,8 +14,6 @@ namespace {
 using From = Partitioned::Residual::From;
 using Ptr = std::ptrdiff_t;
 
-bool is_element(const Eqn& eqn) { return eqn.op->lower && std::holds_alternative<LowerElement>(*eqn.op->lower); }
-
 // Both parts as one Program: (inputs of the first, what the reader is given) -> (results, residuals that stay as they
 // are, results of the reader).
 struct Joint {
@@ -58,7 +56,7 @@ LeanParts part(const Program& program, const Joint& joint, std::size_t results, 
   for (std::size_t e = eqns.size(); e-- > 0;) {
     const Eqn& eqn = eqns[e];
     const bool waits = std::ranges::any_of(eqn.in, [&](Var v) { return late[v]; });
-    early[e] = !waits && (!is_element(eqn) || std::ranges::any_of(eqn.out, [&](Var v) { return needed[v]; }));
+    early[e] = !waits && (!is_recomputable(eqn) || std::ranges::any_of(eqn.out, [&](Var v) { return needed[v]; }));
     if (early[e])
       for (Var v : eqn.in) needed[v] = true;
   }
@@ -110,13 +108,12 @@ bool keeps_deltas(const Partitioned& parts, std::size_t results) {
 
 std::shared_ptr<const LeanParts> delta_residuals(const Partitioned& parts, std::size_t results,
                                                  const ProgramRef& reader) {
-  if (has_sizes(*parts.first) || has_sizes(*reader)) return nullptr;
   static Memo<std::shared_ptr<const LeanParts>> memo;
   Hasher key;
   key("delta_residuals")(parts.first->hash())(reader->hash())(results);
   for (const auto& r : parts.residuals) key(static_cast<int>(r.from))(r.index);
   return memo.get(key.finish(), [&]() -> std::shared_ptr<const LeanParts> {
-    if (!keeps_deltas(parts, results)) return nullptr;
+    if (has_sizes(*parts.first) || has_sizes(*reader) || !keeps_deltas(parts, results)) return nullptr;
     const Joint joint = join(parts, results, reader);
     const ProgramRef rewritten = delta_stacks(joint.program);
     if (rewritten->hash() == joint.program->hash() || has_sizes(*rewritten)) return nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tenon/ir/adapt.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/update_chain.h"
@@ -23,9 +24,10 @@ struct Stack {
   const Eqn* loop = nullptr;
   std::size_t result = 0;    // of the loop
   std::vector<Stack> inner;  // one: the body's value is a stack itself
-  UpdateChain chain;         // otherwise
+  UpdatedCarry carried;      // otherwise
   std::size_t position = 0;  // of the body's value along the chain
-  std::size_t carry() const { return chain.input - static_cast<std::size_t>(loop_of(*loop).consts); }
+  const UpdateChain& chain() const { return carried.chain; }
+  std::size_t carry() const { return chain().input - static_cast<std::size_t>(loop_of(*loop).consts); }
 };
 
 const Eqn* maker_of(const Program& program, Var v) {
@@ -34,31 +36,26 @@ const Eqn* maker_of(const Program& program, Var v) {
   return made == eqns.end() ? nullptr : &*made;
 }
 
-std::optional<std::int64_t> bytes_of(const Type& type) {
-  if (!type.is_array() || !type.shape.known()) return std::nullopt;
-  return type.shape.elements().value() * static_cast<std::int64_t>(size_of(type.dtype));
+std::vector<UpdatedCarry> updated_carries(const Eqn& eqn) {
+  const auto& p = loop_of(eqn);
+  if (!is_plain(p)) return {};
+  return updated_carries(*p.body, static_cast<std::size_t>(p.consts), static_cast<std::size_t>(p.carries));
 }
 
-std::optional<Stack> stack_of(const Eqn& eqn, std::size_t result) {
+std::optional<Stack> stack_of(const Eqn& eqn, std::size_t result, std::span<const UpdatedCarry> carries) {
   const auto& p = loop_of(eqn);
   if (!is_plain(p) || result < static_cast<std::size_t>(p.carries)) return std::nullopt;
   const Program& body = *p.body;
   const Var value = body.outputs()[result];
-  const std::optional<std::int64_t> whole = bytes_of(leaf_type(body.type(value)));
-  if (!whole) return std::nullopt;
-  for (std::size_t k = 0; k < static_cast<std::size_t>(p.carries); ++k) {
-    if (body.type(body.outputs()[k]) != body.type(value)) continue;
-    auto chain = update_chain(body, body.outputs()[k]);
-    if (!chain || chain->links.empty() || chain->input != static_cast<std::size_t>(p.consts) + k) continue;
-    const auto at = std::ranges::find(chain->values, value);
-    const auto kept = kept_bytes(body, *chain);
-    if (at == chain->values.end() || !kept || 2 * *kept >= *whole) continue;
-    const auto position = static_cast<std::size_t>(at - chain->values.begin());
-    return Stack{&eqn, result, {}, std::move(*chain), position};
+  for (const UpdatedCarry& carry : carries) {
+    const auto at = std::ranges::find(carry.chain.values, value);
+    if (at != carry.chain.values.end())
+      return Stack{&eqn, result, {}, carry, static_cast<std::size_t>(at - carry.chain.values.begin())};
   }
   const Eqn* made = maker_of(body, value);
   if (made == nullptr || !is_loop(*made)) return std::nullopt;
-  auto inner = stack_of(*made, static_cast<std::size_t>(std::ranges::find(made->out, value) - made->out.begin()));
+  const auto at = static_cast<std::size_t>(std::ranges::find(made->out, value) - made->out.begin());
+  auto inner = stack_of(*made, at, updated_carries(*made));
   if (!inner) return std::nullopt;
   return Stack{&eqn, result, {std::move(*inner)}, {}, 0};
 }
@@ -68,8 +65,7 @@ std::int64_t kept_bytes(const Stack& stack) {
   const auto& p = loop_of(*stack.loop);
   const std::int64_t steps = p.length && p.length->known() ? p.length->value() : 1;
   if (!stack.inner.empty()) return steps * kept_bytes(stack.inner[0]);
-  return steps * kept_bytes(*p.body, stack.chain).value_or(0) +
-         bytes_of(p.body->type(p.body->inputs()[stack.chain.input])).value_or(0);
+  return steps * stack.carried.kept + p.body->type(p.body->inputs()[stack.chain().input]).known_bytes();
 }
 
 // Which of a loop's xs a variable is, where it is one of them and nothing else.
@@ -104,8 +100,9 @@ struct Delta {
 std::optional<Delta> find_delta(const Program& program) {
   for (const Eqn& eqn : program.eqns()) {
     if (!is_loop(eqn)) continue;
+    const std::vector<UpdatedCarry> carries = updated_carries(eqn);
     for (std::size_t i = static_cast<std::size_t>(loop_of(eqn).carries); i < eqn.out.size(); ++i) {
-      auto stack = stack_of(eqn, i);
+      auto stack = stack_of(eqn, i, carries);
       if (!stack) continue;
       std::vector<Rows> rows;
       if (!readers_need(program, eqn.out[i], *stack, rows) || rows.empty() ||
@@ -117,24 +114,14 @@ std::optional<Delta> find_delta(const Program& program) {
   return std::nullopt;
 }
 
-std::vector<Type> types_of(std::span<const Array> arrays) {
-  std::vector<Type> types;
-  for (const Array& a : arrays) types.push_back(a.type());
-  return types;
-}
-
 // Writes the loops of one Delta anew.
 class Rebuild {
  public:
   explicit Rebuild(Rows rows) : rows_(rows) {}
 
   ProgramRef run(const Program& program, const Delta& delta) {
-    Scope scope;
-    const std::vector<Dim> sizes = scope.size_params_of(program);
-    Replay replay(program, sizes);
-    for (Var v : program.inputs()) replay.set(v, scope.input(replay.type(v)));
-    bind_all(program, replay, &delta.stack, delta.var, {}, delta.stack);
-    return scope.finish(outputs_of(program, replay), program.name()).program;
+    return rewritten(program,
+                     [&](Replay& replay) { bind_all(program, replay, &delta.stack, delta.var, {}, delta.stack); });
   }
 
  private:
@@ -174,11 +161,11 @@ class Rebuild {
     for (std::size_t i = 0; i < types.size(); ++i) body.set(old.inputs()[i], scope.input(types[i]));
     Arrays kept;
     for (const Eqn& e : old.eqns()) {
-      const auto link = std::ranges::find(stack.chain.links, &e, &UpdateChain::Link::eqn);
+      const auto link = std::ranges::find(stack.chain().links, &e, &UpdateChain::Link::eqn);
       Arrays more;
       if (!stack.inner.empty() && &e == stack.inner[0].loop)
         more = bind_maker(stack.inner[0], body);
-      else if (link != stack.chain.links.end())
+      else if (link != stack.chain().links.end())
         more = bind_keeping(*link, body, rows_);
       else
         body.bind_eqn(e);
@@ -204,7 +191,7 @@ class Rebuild {
     set_results(eqn, replay, results, stack.result);
     Arrays parts;
     if (stack.inner.empty())
-      parts.push_back(rows_ == Rows::before ? results[stack.carry()] : operands[stack.chain.input]);
+      parts.push_back(rows_ == Rows::before ? results[stack.carry()] : operands[stack.chain().input]);
     parts.insert(parts.end(), results.begin() + static_cast<Ptr>(eqn.out.size()) - 1, results.end());
     return parts;
   }
@@ -227,14 +214,14 @@ class Rebuild {
     const Var read = old.inputs()[at];
     Arrays outputs;
     if (passes) {
-      const std::size_t split = stack.position, all = stack.chain.links.size();
+      const std::size_t split = stack.position, all = stack.chain().links.size();
       const bool back = rows_ == Rows::before;
-      const Array here = pass_links(stack.chain, back ? split : 0, back ? all : split, inputs[first_xs], own, rows_);
+      const Array here = pass_links(stack.chain(), back ? split : 0, back ? all : split, inputs[first_xs], own, rows_);
       body.set(read, here);
       for (const Eqn& e : old.eqns()) body.bind_eqn(e);
       outputs = outputs_of(old, body);
       outputs.insert(outputs.begin() + p.carries - 1,
-                     pass_links(stack.chain, back ? 0 : split, back ? split : all, here, own, rows_));
+                     pass_links(stack.chain(), back ? 0 : split, back ? split : all, here, own, rows_));
     } else {
       bind_all(old, body, nullptr, read, own, stack.inner[0]);
       outputs = outputs_of(old, body);
@@ -268,28 +255,13 @@ class Rebuild {
   const Rows rows_;
 };
 
-ProgramRef in_regions(const ProgramRef& program) {
-  ProgramParts parts = program->parts();
-  for (Eqn& eqn : parts.eqns)
-    eqn.params = eqn.params.map_programs([](const ProgramRef& p) { return p ? delta_stacks(p) : p; });
-  return Program::finish(std::move(parts));
-}
-
-bool has_loops(const Program& program) {
-  return std::ranges::any_of(program.eqns(), [](const Eqn& eqn) {
-    bool found = is_loop(eqn);
-    eqn.params.visit_programs([&](const ProgramRef& p) { found = found || (p && has_loops(*p)); });
-    return found;
-  });
-}
-
 }  // namespace
 
 ProgramRef delta_stacks(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static Memo<ProgramRef> memo;
   return memo.get(Hasher()("delta_stacks")(program->hash()).finish(), [&] {
-    ProgramRef result = in_regions(program);
+    ProgramRef result = with_regions(*program, delta_stacks);
     while (const auto delta = find_delta(*result)) result = Rebuild(delta->rows).run(*result, *delta);
     return result;
   });
@@ -298,7 +270,8 @@ ProgramRef delta_stacks(const ProgramRef& program) {
 std::optional<std::int64_t> delta_bytes(const Program& program, Var stack) {
   const Eqn* made = maker_of(program, stack);
   if (made == nullptr || !is_loop(*made)) return std::nullopt;
-  const auto found = stack_of(*made, static_cast<std::size_t>(std::ranges::find(made->out, stack) - made->out.begin()));
+  const auto at = static_cast<std::size_t>(std::ranges::find(made->out, stack) - made->out.begin());
+  const auto found = stack_of(*made, at, updated_carries(*made));
   return found ? std::optional(kept_bytes(*found)) : std::nullopt;
 }
 

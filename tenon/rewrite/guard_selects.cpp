@@ -18,10 +18,6 @@ struct Guarded {
   std::vector<const Eqn*> eqns;  // the updates, and what only they read of what lies between them, in order
 };
 
-bool is_pure(const Eqn& eqn) {
-  return eqn.new_sizes.empty() && (!eqn.op->effect || (*eqn.op->effect)(eqn.params) == Effect::none);
-}
-
 class Search {
  public:
   explicit Search(const Program& program)
@@ -68,7 +64,7 @@ class Search {
       if (std::ranges::find(updates, eqn) != updates.end()) {
         eqns.push_back(eqn);
       } else if (reads && eqn != &select) {
-        if (eqn > &select || !is_pure(*eqn)) return {};
+        if (eqn > &select || effect_of(*eqn) != Effect::none || !eqn->new_sizes.empty()) return {};
         for (Var v : eqn->out) inside[v] = true;
         eqns.push_back(eqn);
       }
@@ -95,9 +91,8 @@ void bind_guarded(const Eqn& select, const Guarded& guarded, Replay& replay) {
       continue;
     }
     const EqnScope place(*eqn);
-    const auto bind = is_scatter(*eqn->op) ? guarded_scatter : guarded_update_slice;
     last = eqn->out[0];
-    replay.set(last, bind(replay.params(*eqn), replay.operands(*eqn), running));
+    replay.set(last, guarded_update(*eqn->op, replay.params(*eqn), replay.operands(*eqn), running));
   }
   replay.set(select.out[0], replay.get(last));
 }
@@ -105,6 +100,7 @@ void bind_guarded(const Eqn& select, const Guarded& guarded, Replay& replay) {
 }  // namespace
 
 ProgramRef guard_selects(const ProgramRef& program) {
+  if (std::ranges::none_of(program->eqns(), [](const Eqn& eqn) { return eqn.op == &select_op(); })) return program;
   const auto guarded = Search(*program).all();
   if (guarded.empty()) return program;
   std::map<const Eqn*, const Guarded*> at;  // of a select; nullptr of what is bound there
@@ -114,20 +110,15 @@ ProgramRef guard_selects(const ProgramRef& program) {
     at.emplace(select, &whole);
     for (const Eqn* eqn : whole.eqns) at.emplace(eqn, nullptr);
   }
-  Scope scope;
-  const std::vector<Dim> sizes = scope.size_params_of(*program);
-  Replay replay(*program, sizes);
-  for (Var v : program->inputs()) replay.set(v, scope.input(replay.type(v)));
-  for (const Eqn& eqn : program->eqns()) {
-    const auto found = at.find(&eqn);
-    if (found == at.end())
-      replay.bind_eqn(eqn);
-    else if (found->second != nullptr)
-      bind_guarded(eqn, *found->second, replay);
-  }
-  Arrays outputs;
-  for (Var v : program->outputs()) outputs.push_back(replay.get(v));
-  return scope.finish(outputs, program->name()).program;
+  return rewritten(*program, [&](Replay& replay) {
+    for (const Eqn& eqn : program->eqns()) {
+      const auto found = at.find(&eqn);
+      if (found == at.end())
+        replay.bind_eqn(eqn);
+      else if (found->second != nullptr)
+        bind_guarded(eqn, *found->second, replay);
+    }
+  });
 }
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "tenon/ir/adapt.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
@@ -17,8 +18,6 @@ namespace tenon {
 namespace {
 
 constexpr std::size_t nowhere = ~std::size_t(0);
-
-bool is_pure(const Eqn& eqn) { return !eqn.op->effect || (*eqn.op->effect)(eqn.params) == Effect::none; }
 
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {
   const auto* reduction = eqn.op->lower ? std::get_if<LowerReduction>(&*eqn.op->lower) : nullptr;
@@ -89,8 +88,8 @@ class Search {
     std::set<std::size_t> cone;
     for (std::size_t e = hoist.loop + 1; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
-      const bool early =
-          is_pure(eqn) && eqn.new_sizes.empty() && std::ranges::all_of(eqn.in, [&](Var v) { return before_[v]; });
+      const bool early = effect_of(eqn) == Effect::none && eqn.new_sizes.empty() &&
+                         std::ranges::all_of(eqn.in, [&](Var v) { return before_[v]; });
       for (Var v : eqn.out) before_[v] = early;
       if (!std::ranges::any_of(eqn.in, [&](Var v) { return axis_[v].has_value(); })) continue;
       if (ends_steps(eqn)) {
@@ -201,20 +200,15 @@ class Rebuild {
   }
 
   ProgramRef run() {
-    Scope scope;
-    const std::vector<Dim> sizes = scope.size_params_of(program_);
-    Replay replay(program_, sizes);
-    for (Var v : program_.inputs()) replay.set(v, scope.input(replay.type(v)));
-    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
-      if (done_[e]) continue;
-      if (e == hoist_.loop)
-        bind_loop(replay);
-      else
-        replay.bind_eqn(program_.eqns()[e]);
-    }
-    Arrays outputs;
-    for (Var v : program_.outputs()) outputs.push_back(replay.get(v));
-    return scope.finish(outputs, program_.name()).program;
+    return rewritten(program_, [&](Replay& replay) {
+      for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
+        if (done_[e]) continue;
+        if (e == hoist_.loop)
+          bind_loop(replay);
+        else
+          replay.bind_eqn(program_.eqns()[e]);
+      }
+    });
   }
 
  private:
@@ -460,28 +454,13 @@ class Rebuild {
   std::map<Var, Array> consts_;  // broadcast over the steps
 };
 
-bool has_loop(const Program& program) {
-  return std::ranges::any_of(program.eqns(), [](const Eqn& eqn) {
-    bool found = eqn.op == &loop_op();
-    eqn.params.visit_programs([&](const ProgramRef& p) { found = found || (p && has_loop(*p)); });
-    return found;
-  });
-}
-
-ProgramRef in_regions(const ProgramRef& program) {
-  ProgramParts parts = program->parts();
-  for (Eqn& eqn : parts.eqns)
-    eqn.params = eqn.params.map_programs([](const ProgramRef& p) { return p ? hoist_reductions(p) : p; });
-  return Program::finish(std::move(parts));
-}
-
 }  // namespace
 
 ProgramRef hoist_reductions(const ProgramRef& program) {
-  if (!has_loop(*program)) return program;
+  if (!has_loops(*program)) return program;
   static Memo<ProgramRef> memo;
   return memo.get(Hasher()("hoist_reductions")(program->hash()).finish(), [&] {
-    ProgramRef result = in_regions(program);
+    ProgramRef result = with_regions(*program, hoist_reductions);
     while (const auto hoist = Search(*result).find()) result = Rebuild(*result, *hoist).run();
     return result;
   });

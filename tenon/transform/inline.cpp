@@ -20,18 +20,14 @@ bool has_calls(const Program& program) {
 
 void inline_into(const Program& program, Replay& replay) {
   for (const Eqn& eqn : program.eqns()) {
-    const EqnScope place(eqn);
-    Params params = replay.params(eqn);
-    Arrays results;
-    if (const LowerCall* call = call_of(*eqn.op)) {
-      const LowerCall::Callee callee = call->rule(params);
-      results = inline_program(*inline_calls(callee.program), callee.sizes, replay.operands(eqn));
-    } else {
-      params = params.map_programs([](const ProgramRef& p) { return p ? inline_calls(p) : p; });
-      results = bind_op(*eqn.op, params, replay.operands(eqn));
+    const LowerCall* call = call_of(*eqn.op);
+    if (call == nullptr) {
+      replay.bind_eqn(eqn, inline_calls);
+      continue;
     }
-    replay.bind_sizes(eqn, results);
-    for (std::size_t i = 0; i < eqn.out.size(); ++i) replay.set(eqn.out[i], results[i]);
+    const EqnScope place(eqn);
+    const LowerCall::Callee callee = call->rule(replay.params(eqn));
+    replay.set_results(eqn, inline_program(*inline_calls(callee.program), callee.sizes, replay.operands(eqn)));
   }
 }
 
@@ -40,16 +36,8 @@ void inline_into(const Program& program, Replay& replay) {
 ProgramRef inline_calls(const ProgramRef& program) {
   if (!has_calls(*program)) return program;
   static Memo<ProgramRef> memo;
-  return memo.get(Hasher()("inline")(program->hash()).finish(), [&] {
-    Scope scope;
-    const std::vector<Dim> sizes = scope.size_params_of(*program);
-    Replay replay(*program, sizes);
-    for (Var v : program->inputs()) replay.set(v, scope.input(replay.type(v)));
-    inline_into(*program, replay);
-    Arrays outputs;
-    for (Var v : program->outputs()) outputs.push_back(replay.get(v));
-    return scope.finish(outputs, program->name()).program;
-  });
+  return memo.get(Hasher()("inline")(program->hash()).finish(),
+                  [&] { return rewritten(*program, [&](Replay& replay) { inline_into(*program, replay); }); });
 }
 
 }  // namespace tenon

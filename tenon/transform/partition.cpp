@@ -16,15 +16,6 @@
 namespace tenon {
 namespace {
 
-// Whether the second part may compute an eqn again: elementwise work and maps of indices, never products, reductions,
-// loops or effects.
-bool is_recomputable(const Eqn& eqn) {
-  if (!eqn.new_sizes.empty()) return false;
-  if (eqn.op->effect && (*eqn.op->effect)(eqn.params) != Effect::none) return false;
-  if (!eqn.op->lower) return false;
-  return std::holds_alternative<LowerElement>(*eqn.op->lower);
-}
-
 std::int64_t bytes_of(const Type& type) {
   if (!type.is_array()) return std::int64_t(1) << 30;  // a list: as if large
   std::int64_t elements = 1;
@@ -108,7 +99,7 @@ class Partition {
   // Whether the second part may compute a known eqn's results again: by choice, or since it must not keep them.
   bool is_again(const Eqn& eqn) const {
     if (is_recomputable(eqn)) return true;
-    if (eqn.op->effect && (*eqn.op->effect)(eqn.params) != Effect::none) return false;
+    if (effect_of(eqn) != Effect::none) return false;
     return std::ranges::any_of(eqn.out, [&](Var v) { return ragged_[v]; });
   }
   // Whether the first half of a split eqn runs in the second part too, since what it gives must not be kept.
@@ -199,17 +190,11 @@ class Partition {
     return is_free;
   }
   // Bytes that a step changes of what a loop only updates in places (rewrite/delta_stacks.h keeps no more than these).
-  std::map<Var, std::int64_t> updated_carries() const {
+  std::map<Var, std::int64_t> changed_bytes() const {
     std::map<Var, std::int64_t> bytes;
-    for (std::size_t k = 0; k < request_.carries; ++k) {
-      const Var to = program_.outputs()[k];
-      if (!known_[to]) continue;
-      const auto chain = update_chain(program_, to);
-      if (!chain || chain->input != request_.first_carry + k || chain->links.empty()) continue;
-      const auto kept = kept_bytes(program_, *chain);
-      for (Var v : chain->values)
-        if (kept && 2 * *kept < bytes_of(program_.type(v))) bytes.emplace(v, *kept);
-    }
+    for (const auto& [chain, kept] : updated_carries(program_, request_.first_carry, request_.carries))
+      if (known_[chain.values.back()])
+        for (Var v : chain.values) bytes.emplace(v, kept);
     return bytes;
   }
   // Inputs and outputs of a function or branch: of two cuts of one size the one through them is taken, since others may
@@ -248,7 +233,7 @@ class Partition {
     const auto end = [](std::size_t v) { return 2 * v + 1; };
     FlowGraph graph(2 * n + 2);
     const std::vector<bool> is_free = free_variables(), at_border = border_variables();
-    const std::map<Var, std::int64_t> deltas = updated_carries();
+    const std::map<Var, std::int64_t> deltas = changed_bytes();
     const auto weight = [&](Var v) {
       if (ragged_[v]) return FlowGraph::unbounded;
       const auto delta = deltas.find(v);
@@ -484,6 +469,11 @@ class Partition {
 };
 
 }  // namespace
+
+bool is_recomputable(const Eqn& eqn) {
+  return eqn.new_sizes.empty() && effect_of(eqn) == Effect::none && eqn.op->lower &&
+         std::holds_alternative<LowerElement>(*eqn.op->lower);
+}
 
 Partitioned partition(const ProgramRef& program, const PartitionRequest& request) {
   static Memo<Partitioned> memo;

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tenon/eval/evaluate.h"
-#include "tenon/ir/bind.h"
 #include "tenon/tenon.h"
+#include "tests/api/values.h"
+#include "tests/by_oracle.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;
@@ -13,40 +13,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 using tn::Array;
 using tn::Arrays;
+using tn::expect_close;
 using tn::message_of;
+using tn::numbers;
 
 namespace {
-
-Array numbers(std::vector<std::int64_t> shape, double scale = 0.1) {
-  std::int64_t n = 1;
-  for (const std::int64_t d : shape) n *= d;
-  std::vector<double> v;
-  for (std::int64_t i = 0; i < n; ++i) v.push_back(scale * static_cast<double>((7 * i + 3) % 11 - 5));
-  return tn::array<double>(v, shape);
-}
-
-// Roundings differ where sums are made in another order.
-template <class Got, class Want>
-void expect_close(const Got& got, const Want& want, const char* what, double tolerance = 1e-12) {
-  const Arrays a = tn::tree::leaves(got), b = tn::tree::leaves(want);
-  ASSERT_EQ(a.size(), b.size()) << what;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    EXPECT_TRUE(tn::allclose(a[i], b[i], tolerance, tolerance))
-        << what << ", leaf " << i << ": " << a[i] << " for " << b[i];
-}
-
-// What runs in its scope is evaluated op by op.
-class ByOracle {
- public:
-  ByOracle() : before_(tn::install_executor(&reference_)) {}
-  ~ByOracle() { tn::install_executor(before_); }
-  ByOracle(const ByOracle&) = delete;
-  ByOracle& operator=(const ByOracle&) = delete;
-
- private:
-  tn::ReferenceExecutor reference_;
-  tn::Executor* before_;
-};
 
 // A scan with xs, ys, captured weights, and carries of which one is an integer and one a bool.
 auto scanned(std::optional<tn::Checkpoints> checkpoint, bool reverse, std::int64_t unroll = 1) {
@@ -90,11 +61,11 @@ TEST(Checkpoints, AsTheOracleSays) {
   for (const tn::Checkpoints& schedule : {tn::every(3), tn::binomial(2)}) {
     const auto derivative = tn::value_and_grad<0, 1, 2>(scanned(schedule, true));
     const auto want = [&] {
-      const ByOracle oracle;
+      const tn::ByOracle oracle;
       return tn::value_and_grad<0, 1, 2>(scanned(std::nullopt, true))(c, xs, w);
     }();
     const auto evaluated = [&] {
-      const ByOracle oracle;
+      const tn::ByOracle oracle;
       return derivative(c, xs, w);
     }();
     expect_close(evaluated, want, "evaluated");

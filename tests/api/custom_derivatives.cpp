@@ -191,9 +191,9 @@ TEST(CustomVjp, NotLinear) {
   const auto forward = [&] {
     tn::jvp([&](Array x) { return clipped(x); }, std::tuple(Array(3.0)), std::tuple(Array(1.0)));
   };
-  EXPECT_THAT(message_of(forward),
-              AllOf(HasSubstr("DifferentiationError"), HasSubstr("jvp (custom_vjp): forward mode is asked of a function"),
-                    HasSubstr("linear in the cotangents")));
+  EXPECT_THAT(message_of(forward), AllOf(HasSubstr("DifferentiationError"),
+                                         HasSubstr("jvp (custom_vjp): forward mode is asked of a function"),
+                                         HasSubstr("linear in the cotangents")));
   // A condition on the cotangent, and a product of two.
   const auto chosen = tn::custom_vjp([](Array x) { return x; }, [](Array x) { return std::pair(x, x); },
                                      [](Array x, Array ct) { return tn::where(ct > 0.0, ct, 0.0 * x); });

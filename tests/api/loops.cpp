@@ -4,31 +4,21 @@
 #include <gtest/gtest.h>
 
 #include "tenon/tenon.h"
+#include "tests/api/values.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;
 using testing::AllOf;
 using testing::HasSubstr;
 using tn::Array;
+using tn::close;
 using tn::message_of;
+using tn::numbers;
 
 namespace {
 
-Array numbers(std::vector<std::int64_t> shape, double scale = 0.1) {
-  std::int64_t n = 1;
-  for (const std::int64_t d : shape) n *= d;
-  std::vector<double> v;
-  for (std::int64_t i = 0; i < n; ++i) v.push_back(scale * static_cast<double>((7 * i + 3) % 11 - 5));
-  return tn::array<double>(v, shape);
-}
-
 Array integers(std::vector<std::int32_t> values, std::vector<std::int64_t> shape) {
   return tn::array<std::int32_t>(values, std::move(shape));
-}
-
-bool close(const Array& a, const Array& b, double tolerance = 1e-12) {
-  if (!(a.shape() == b.shape()) || a.dtype() != b.dtype()) return false;
-  return tn::all(tn::abs(a - b) <= tolerance * (1.0 + tn::abs(b))).item<bool>();
 }
 
 // --- steps written out ---

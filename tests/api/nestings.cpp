@@ -8,8 +8,8 @@
 #include <functional>
 #include <random>
 
-#include "tenon/eval/evaluate.h"
 #include "tenon/tenon.h"
+#include "tests/by_oracle.h"
 #include "tests/fuzzing.h"
 
 namespace tn = tenon;
@@ -278,12 +278,6 @@ const Transformation transformations[] = {
        return [slope](const Array& x) { return difference(slope, x, direction); };
      }}};
 
-struct Reference {
-  tn::ReferenceExecutor reference;
-  tn::Executor* before = tn::install_executor(&reference);
-  ~Reference() { tn::install_executor(before); }
-};
-
 // The outermost transformation against what it means, of everything inside; inside is tested by shorter nestings.
 void expect_nesting(const Named& program, const std::vector<const Transformation*>& inside_out) {
   std::string name = program.name;
@@ -294,7 +288,7 @@ void expect_nesting(const Named& program, const std::vector<const Transformation
     Function f = program.f;
     for (std::size_t i = 0; i + 1 < inside_out.size(); ++i) f = inside_out[i]->apply(f);
     const Array got = inside_out.back()->apply(f)(x);
-    const Reference reference;
+    const tn::ByOracle reference;
     const Array want = inside_out.back()->expected(f)(x);
     ASSERT_EQ(got.type().text(), want.type().text());
     const tn::Buffer g = got.to_buffer(), w = want.to_buffer();

@@ -1,9 +1,9 @@
-// Mutable references: values beside plain C++ loops, eagerly, compiled and under every transformation; in place; and
-// the text of their errors.
+// Mutable references: values beside plain C++ loops, eagerly, compiled and under every transformation; in place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tenon/tenon.h"
+#include "tests/api/values.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;
@@ -11,27 +11,16 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using tn::Array;
+using tn::close;
 using tn::message_of;
+using tn::numbers;
 using tn::Ref;
 
 namespace {
 
-Array numbers(std::vector<std::int64_t> shape, double scale = 0.1) {
-  std::int64_t n = 1;
-  for (const std::int64_t d : shape) n *= d;
-  std::vector<double> v;
-  for (std::int64_t i = 0; i < n; ++i) v.push_back(scale * static_cast<double>((7 * i + 3) % 11 - 5));
-  return tn::array<double>(v, shape);
-}
-
 std::vector<double> values(const Array& a) {
   const tn::Buffer b = tn::convert(a, tn::DType::f64).to_buffer();
   return {b.as<double>(), b.as<double>() + b.elements()};
-}
-
-bool close(const Array& a, const Array& b, double tolerance = 1e-12) {
-  if (!(a.shape() == b.shape()) || a.dtype() != b.dtype()) return false;
-  return tn::all(tn::abs(a - b) <= tolerance * (1.0 + tn::abs(b))).item<bool>();
 }
 
 // What f gives eagerly, compiled, and by jvp and grad, against central differences of f itself.
@@ -512,122 +501,6 @@ TEST(Refs, SizesThatDataDecide) {
     const Array h = tn::array<double>(step, {3});
     EXPECT_NEAR(slope(i).item<double>(), (f(x + h) - f(x - h)).item<double>() / 2e-6, 1e-8);
   }
-}
-
-// --- errors ---
-TEST(Refs, WrongUses) {
-  Ref r = tn::make_ref(tn::zeros({3}));
-  const Array one(1.f);
-  const std::string here = "refs.cpp:";
-  EXPECT_THAT(message_of<tn::ShapeError>([&] { r.set(tn::zeros({2})); }),
-              AllOf(HasSubstr("set: f32[2] is written to a reference to f32[3]"), HasSubstr(here)));
-  EXPECT_THAT(message_of<tn::DTypeError>([&] { r.set(tn::zeros({3}, tn::DType::f64)); }),
-              AllOf(HasSubstr("set: f64[3] does not go into f32[3]"), HasSubstr(here)));
-  EXPECT_THAT(message_of<tn::ShapeError>([&] { r[0] = tn::zeros({2}); }), AllOf(HasSubstr("set"), HasSubstr(here)));
-  EXPECT_THAT(message_of<tn::DTypeError>([&] { r[0] += tn::zeros({}, tn::DType::f64); }),
-              AllOf(HasSubstr(".add: 0.0 (f64[]) does not go into f32[3]"), HasSubstr(here)));
-  EXPECT_THAT(message_of<tn::ShapeError>([&] { r[5] = 1.f; }), AllOf(HasSubstr("5"), HasSubstr(here)));
-
-  EXPECT_THAT(message_of<tn::RuntimeError>([&] {
-                tn::grad([&](Array x) {
-                  r[0] = x;
-                  return x;
-                })(one);
-              }),
-              AllOf(HasSubstr("Ref: a reference from outside at "), HasSubstr("is written in grad"), HasSubstr(here)));
-  EXPECT_THAT(message_of<tn::RuntimeError>([&] {
-                tn::vmap([&](Array x) {
-                  tn::scan(
-                      [&](Array c, Array) {
-                        r[0] += c;
-                        return std::pair(c, c);
-                      },
-                      x, tn::zeros({2}));
-                  return x;
-                })(tn::zeros({4}));
-              }),
-              HasSubstr("is written in vmap"));
-  EXPECT_THAT(message_of<tn::RuntimeError>([&] {
-                tn::while_loop(
-                    [&](Array i) {
-                      r[0] += 1.f;
-                      return i < 3;
-                    },
-                    [](Array i) { return i + 1; }, Array(0));
-              }),
-              HasSubstr("is written in the condition of while_loop"));
-  EXPECT_THAT(message_of<tn::RuntimeError>([&] {
-                tn::jit([&](Array x) {
-                  r.freeze();
-                  return x;
-                })(one);
-              }),
-              HasSubstr("is frozen in a traced function"));
-}
-
-TEST(Refs, WrongNamesAndLifetimes) {
-  Ref r = tn::make_ref(tn::zeros({3}));
-  const Array one(1.f);
-  const std::string here = "refs.cpp:";
-  std::optional<Ref> leaked;
-  tn::jit([&](Array x) {
-    leaked = tn::make_ref(x);
-    return x;
-  })(one);
-  EXPECT_THAT(message_of<tn::LeakError>([&] { leaked->get(); }),
-              AllOf(HasSubstr("the traced function that made this reference at "), HasSubstr(here)));
-  EXPECT_THAT(message_of<tn::LeakError>([&] { (*leaked)[0] = 1.f; }), HasSubstr("has ended"));
-
-  const auto two = tn::jit([](Ref a, Ref b) {
-    a[0] = 1.f;
-    return b();
-  });
-  EXPECT_THAT(message_of<tn::TreeError>([&] { two(r, r); }), HasSubstr("jit: the reference made at "));
-  two(r, tn::make_ref(tn::zeros({3})));
-  EXPECT_THAT(message_of<tn::TreeError>([&] { two(r, r); }), HasSubstr("under two names"));
-  const auto captures = tn::jit([&](Ref a) {
-    a[0] = 1.f;
-    return r();
-  });
-  EXPECT_THAT(message_of<tn::TreeError>([&] { captures(r); }), HasSubstr("passed and captured"));
-  const Ref other = tn::make_ref(tn::zeros({3}));
-  captures(other);
-  EXPECT_THAT(message_of<tn::TreeError>([&] { captures(r); }), HasSubstr("passed and captured"));
-  EXPECT_THAT(message_of<tn::TreeError>(
-                  [&] { tn::cond(true, [](Ref a, Ref) { return a(); }, [](Ref, Ref b) { return b(); }, r, r); }),
-              HasSubstr("under two names"));
-  EXPECT_THAT(message_of<tn::TreeError>([&] { tn::jit([](Ref a) { return a; })(r); }),
-              HasSubstr("jit: the function returns a mutable reference"));
-
-  EXPECT_EQ(r.freeze().type().text(), "f32[3]");
-  for (const auto& use : std::vector<std::function<void()>>{[&] { r.get(); }, [&] { r[0] = 1.f; }, [&] { r.set(1.f); },
-                                                            [&] { r.freeze(); }, [&] { captures(other); }})
-    EXPECT_THAT(message_of<tn::RuntimeError>(use), AllOf(HasSubstr("this reference was frozen at "), HasSubstr(here)));
-  Ref empty;
-  EXPECT_THAT(message_of<tn::RuntimeError>([&] { empty[0] = 1.f; }),
-              AllOf(HasSubstr("this reference was default-constructed"), HasSubstr("make_ref(x)"), HasSubstr(here)));
-  EXPECT_THAT(message_of<tn::RuntimeError>([&] { two(empty, other); }), HasSubstr("default-constructed"));
-}
-
-// A failure on the way leaves what is outside as it was.
-TEST(Refs, FailedTracesWriteNothing) {
-  Ref r = tn::make_ref(tn::zeros({3}));
-  EXPECT_THROW(tn::scan(
-                   [&](Array c, Array x) {
-                     r[0] = 5.f;
-                     return std::pair(c + tn::zeros({7}), x);
-                   },
-                   tn::zeros({2}), tn::zeros({4})),
-               tn::ShapeError);
-  EXPECT_TRUE(tn::array_equal(r(), tn::zeros({3})));
-  tn::fori_loop(
-      0, 2,
-      [&](Array i, Array c) {
-        r[i] += 1.f;
-        return c;
-      },
-      Array(0.f));
-  EXPECT_TRUE(tn::array_equal(r(), Array{1.f, 1.f, 0.f}));
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <functional>
 #include <limits>
 
-#include "tenon/eval/evaluate.h"
 #include "tenon/tenon.h"
+#include "tests/by_oracle.h"
 
 namespace tn = tenon;
 using tn::Array;
@@ -30,12 +30,6 @@ std::vector<double> numbers(const Array& a) {
   return {b.as<double>(), b.as<double>() + b.elements()};
 }
 
-struct Reference {
-  tn::ReferenceExecutor reference;
-  tn::Executor* before = tn::install_executor(&reference);
-  ~Reference() { tn::install_executor(before); }
-};
-
 // The function in every surrounding in which it must mean the same.
 std::vector<std::pair<std::string, Function>> surroundings(const Function& f) {
   return {
@@ -43,7 +37,7 @@ std::vector<std::pair<std::string, Function>> surroundings(const Function& f) {
       {"compiled", tn::jit(f)},
       {"reference",
        [f](const Array& x) {
-         const Reference reference;
+         const tn::ByOracle reference;
          return Array(f(x).to_buffer());
        }},
       {"batched", [f](const Array& x) { return tn::vmap(f)(tn::stack(tn::Arrays{tn::ones_like(x), x}))(1); }},

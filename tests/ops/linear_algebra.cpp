@@ -7,8 +7,8 @@
 #include <limits>
 #include <thread>
 
-#include "tenon/eval/evaluate.h"
 #include "tenon/tenon.h"
+#include "tests/by_oracle.h"
 #include "tests/error_message.h"
 
 namespace tenon {
@@ -36,20 +36,8 @@ Array positive(Shape shape, DType d) {
 }
 double rounding(DType d) { return d == DType::f32 || d == DType::c64 ? 1e-5 : 1e-12; }
 
-// Native code, and the evaluator.
-class SolvedBothWays : public testing::TestWithParam<bool> {
- protected:
-  void SetUp() override {
-    if (GetParam()) before_ = install_executor(&reference_);
-  }
-  void TearDown() override {
-    if (GetParam()) install_executor(before_);
-  }
-  ReferenceExecutor reference_;
-  Executor* before_ = nullptr;
-};
-INSTANTIATE_TEST_SUITE_P(LinearAlgebra, SolvedBothWays, testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "ByTheEvaluator" : "NativeCode"; });
+using SolvedBothWays = BothWays;
+INSTANTIATE_TEST_SUITE_P(LinearAlgebra, SolvedBothWays, testing::Bool(), name_of_way);
 
 const std::vector<DType> dtypes_of_matrices{DType::f32, DType::f64, DType::c64, DType::c128};
 

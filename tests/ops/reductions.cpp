@@ -9,6 +9,7 @@
 #include "tenon/eval/evaluate.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/structure.h"
+#include "tests/by_oracle.h"
 #include "tests/ops/independent.h"
 #include "tests/ops/transformed.h"
 
@@ -180,11 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::get<0>(info.param) + (std::get<1>(info.param) ? "_native" : "_evaluated"); });
 
 class Reductions : public testing::Test {
- protected:
-  void SetUp() override { before_ = install_executor(&reference_); }
-  void TearDown() override { install_executor(before_); }
-  ReferenceExecutor reference_;
-  Executor* before_ = nullptr;
+  const ByOracle oracle_;
 };
 
 TEST_F(Reductions, OfNoElements) {

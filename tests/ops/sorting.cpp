@@ -9,8 +9,8 @@
 #include <random>
 
 #include "tenon/compile/plan.h"
-#include "tenon/eval/evaluate.h"
 #include "tenon/tenon.h"
+#include "tests/by_oracle.h"
 #include "tests/error_message.h"
 #include "tests/ops/independent.h"
 
@@ -80,19 +80,8 @@ std::vector<T> shuffled(std::size_t n) {
   return all;
 }
 
-class SortedBothWays : public testing::TestWithParam<bool> {
- protected:
-  void SetUp() override {
-    if (GetParam()) before_ = install_executor(&reference_);
-  }
-  void TearDown() override {
-    if (GetParam()) install_executor(before_);
-  }
-  ReferenceExecutor reference_;
-  Executor* before_ = nullptr;
-};
-INSTANTIATE_TEST_SUITE_P(Sorting, SortedBothWays, testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "ByTheEvaluator" : "NativeCode"; });
+using SortedBothWays = BothWays;
+INSTANTIATE_TEST_SUITE_P(Sorting, SortedBothWays, testing::Bool(), name_of_way);
 
 TEST_P(SortedBothWays, EveryDTypeIsInOrder) {
   for (int d = 0; d < dtype_count; ++d)
