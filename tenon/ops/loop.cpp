@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
+#include "tenon/ir/adapt.h"
 #include "tenon/ir/decided_sizes.h"
 #include "tenon/ops/loop_roles.h"
 
@@ -170,6 +173,15 @@ const OpInfo loop_info{
 };
 const bool installed = (install_op(loop_info), true);
 
+// Carries that every step gives on as they are.
+Mask fixed_carries(const LoopParams& p) {
+  const LoopRoles roles(p);
+  Mask fixed(roles.carries, false);
+  for (std::size_t i = 0; !p.lanes && i < roles.carries; ++i)
+    fixed[i] = p.body->outputs()[i] == p.body->inputs()[roles.consts + i];
+  return fixed;
+}
+
 }  // namespace
 
 bool has_loops(const Program& program) {
@@ -223,7 +235,33 @@ bool lanes_end_apart(const LoopParams& p, const Mask& batched) {
 
 const OpInfo& loop_op() { return loop_info; }
 Arrays loop(LoopParams params, std::span<const Array> operands) {
-  return bind_op(loop_info, make_params(std::move(params)), operands);
+  const LoopRoles roles(params);
+  const Mask fixed = fixed_carries(params);
+  const auto count = std::ranges::count(fixed, true);
+  if (count == 0) return bind_op(loop_info, make_params(std::move(params)), operands);
+  std::vector<std::size_t> order(roles.operands());
+  std::iota(order.begin(), order.end(), std::size_t(0));
+  const auto carries = order.begin() + params.consts;
+  std::stable_partition(carries, carries + params.carries, [&](std::size_t i) { return fixed[i - roles.consts]; });
+  const auto in_order = [&](const Program& program, std::span<const std::size_t> outputs) {
+    const std::vector<std::optional<std::size_t>> from(
+        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(program.inputs().size()));
+    return adapt(program, from, {}, outputs);
+  };
+  std::vector<std::size_t> left;
+  for (std::size_t i = 0; i < params.body->outputs().size(); ++i)
+    if (i >= roles.carries || !fixed[i]) left.push_back(i);
+  params.body = in_order(*params.body, left);
+  if (params.cond) params.cond = in_order(*params.cond, std::array<std::size_t, 1>{0});
+  params.consts += count;
+  params.carries -= count;
+  Arrays given, results(roles.results());
+  for (std::size_t i : order) given.push_back(operands[i]);
+  const Arrays bound = bind_op(loop_info, make_params(std::move(params)), given);
+  for (std::size_t i = 0; i < bound.size(); ++i) results[left[i]] = bound[i];
+  for (std::size_t i = 0; i < roles.carries; ++i)
+    if (fixed[i]) results[i] = operands[roles.consts + i];
+  return results;
 }
 
 }  // namespace tenon

@@ -76,6 +76,7 @@ const OpInfo& call_op();
 // Whether a Program has loops, in regions and calls too.
 bool has_loops(const Program& program);
 
+// Carries that the body gives on as they are become consts; their results are the operands.
 Arrays loop(LoopParams params, std::span<const Array> operands);
 Arrays cond(CondParams params, const Array& index, std::span<const Array> operands);
 Arrays call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands);

@@ -193,4 +193,62 @@ TEST(AssociativeScan, WrongCalls) {
               AllOf(HasSubstr("associative_scan: the function makes f64[] of two f64[2]"), HasSubstr("loops.cpp")));
 }
 
+// --- carries that the body gives on as they are ---
+TEST(FixedCarries, AreTheSameAsCaptured) {
+  const Array a = numbers({4}), b = numbers({4}, 0.3), c = numbers({4}, 0.2), xs = numbers({5, 4});
+  const auto carried = [](Array a, Array b, Array c, Array xs) {
+    const auto [state, ys] = tn::scan(
+        [](std::tuple<Array, Array, Array> s, Array x) {
+          const auto& [p, q, r] = s;
+          return std::pair(std::tuple(p, tn::sin(q * r) + x * p, r), q * p);
+        },
+        std::tuple(a, b, c), xs);
+    return std::tuple(std::get<0>(state), std::get<1>(state), std::get<2>(state), ys);
+  };
+  const auto captured = [](Array a, Array b, Array c, Array xs) {
+    const auto [q, ys] = tn::scan([&](Array q, Array x) { return std::pair(tn::sin(q * c) + x * a, q * a); }, b, xs);
+    return std::tuple(a, q, c, ys);
+  };
+  const auto want = captured(a, b, c, xs);
+  tn::expect_close(carried(a, b, c, xs), want, "eager");
+  tn::expect_close(tn::jit(carried)(a, b, c, xs), want, "compiled");
+  const auto total = [](auto f) {
+    return [f](Array a, Array b, Array c, Array xs) {
+      Array sum(0.0);
+      for (const Array& leaf : tn::tree::leaves(f(a, b, c, xs))) sum = sum + tn::sum(tn::sin(leaf));
+      return sum;
+    };
+  };
+  const auto slopes = tn::grad<0, 1, 2, 3>(total(captured))(a, b, c, xs);
+  tn::expect_close(tn::grad<0, 1, 2, 3>(total(carried))(a, b, c, xs), slopes, "gradient");
+  tn::expect_close(tn::jit(tn::grad<0, 1, 2, 3>(total(carried)))(a, b, c, xs), slopes, "compiled gradient");
+  const auto by_lanes = [&](auto f) {
+    return tn::vmap([&](Array a) { return tn::grad<0, 2>(total(f))(a, b, c, xs); })(numbers({3, 4}));
+  };
+  tn::expect_close(by_lanes(carried), by_lanes(captured), "lanes of gradients");
+}
+
+// A condition reads them among the others, and what no step runs gives the operands.
+TEST(FixedCarries, InConditions) {
+  const auto f = [](Array limit, Array x) {
+    return tn::while_loop([](std::tuple<Array, Array, Array> s) { return tn::sum(std::get<2>(s)) < std::get<0>(s); },
+                          [](std::tuple<Array, Array, Array> s) {
+                            const auto& [limit, step, x] = s;
+                            return std::tuple(limit, step, x * x + step);
+                          },
+                          std::tuple(limit, Array(0.5), x));
+  };
+  for (const double limit : {-10.0, 3.0, 100.0}) {
+    const Array x = numbers({3});
+    std::vector<double> v;
+    for (std::int64_t i = 0; i < 3; ++i) v.push_back(x(i).item<double>());
+    while (v[0] + v[1] + v[2] < limit)
+      for (double& e : v) e = e * e + 0.5;
+    const auto got = f(Array(limit), x);
+    EXPECT_TRUE(close(std::get<2>(got), tn::array<double>(v, {3})));
+    tn::expect_close(tn::jit(f)(Array(limit), x), got, "compiled");
+    EXPECT_EQ(std::get<1>(got).item<double>(), 0.5);
+  }
+}
+
 }  // namespace

@@ -65,6 +65,19 @@ TEST(SavedResiduals, ReductionsAndProductsAreKept) {
   EXPECT_EQ((tn::saved_residuals<0>([](Array x, Array w) { return tn::matmul(x, w); })(x, ramp({8, 6})).bytes()), 0);
 }
 
+TEST(SavedResiduals, CarriesThatNoStepChangesAreNotStacked) {
+  const auto f = [](Array weights) {
+    return tn::while_loop([](std::tuple<Array, Array, Array> s) { return std::get<2>(s) < 50; },
+                          [](std::tuple<Array, Array, Array> s) {
+                            const auto& [w, y, i] = s;
+                            return std::tuple(w, tn::sum(tn::sin(w * y)), i + 1);
+                          },
+                          std::tuple(weights, Array(0.5), Array(0)));
+  };
+  const auto last = [&](Array w) { return std::get<1>(f(w)); };
+  EXPECT_LE(tn::saved_residuals(last)(ramp({100})).bytes(), 1000);  // of each step y, not its weights too: 40,000
+}
+
 TEST(SavedResiduals, LoopsStackWhatTheBodyCannotDoAgain) {
   const auto carried = [](Array c) {
     return tn::scan([](Array c, Array x) { return std::pair(tn::sin(c) * x, std::tuple<>()); }, c, ramp({10})).first;
