@@ -298,7 +298,8 @@ Array put(ScatterKind kind, const Resolved& index, const Array& value, const Sca
   ScatterOptions chosen = options;
   if (one_point(there)) chosen.hints = {true, true};
   const Array rows = fitted(index.name, value, form.result, index.x);
-  Array next = scatter(kind, part, form.vectors, rows, form.axes, chosen);
+  // All of an empty array lies outside.
+  Array next = part.shape().elements() == Dim(0) ? part : scatter(kind, part, form.vectors, rows, form.axes, chosen);
   if (part.shape() == shape) return next;
   Resolved block{index.name, index.x, index.taken};
   for (std::size_t i = 0; i < block.taken.size(); ++i)

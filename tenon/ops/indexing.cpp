@@ -87,6 +87,7 @@ Array scatter_at(ScatterKind kind, const Operand& x, std::span<const Array> indi
   const SourceScope place(x.where(), "scatter_at");
   const PointForm form = point_form("scatter_at", x, indices, std::move(axes));
   const Array rows = broadcast_to(convert_into("scatter_at", x, updates), form.result);
+  if (x->shape().elements() == Dim(0)) return x;  // all lies outside
   return scatter(kind, x, form.vectors, rows, form.axes, options);
 }
 

@@ -147,6 +147,22 @@ TEST(Index, Outside) {
 }
 
 // Derivatives, batches and compiled loops of the same spellings.
+// Everything is outside of an empty array: nothing is written, as of loops over no elements.
+TEST(Index, OutsideOfEmptyArrays) {
+  const Array none = zeros({0}, DType::f64), rows = zeros({4, 0}, DType::f64), i{2, 0};
+  EXPECT_EQ(none.at(i(0)).set(1.0).shape(), (Shape{0}));
+  EXPECT_EQ(none.at(i).add(1.0).shape(), (Shape{0}));
+  EXPECT_EQ(rows.at(i(0), i(1)).mul(2.0).shape(), (Shape{4, 0}));
+  EXPECT_EQ(rows.at(i).max(zeros({2, 0}, DType::f64)).shape(), (Shape{4, 0}));
+  EXPECT_EQ(rows.at(all, i(0)).set(1.0).shape(), (Shape{4, 0}));
+  EXPECT_EQ(scatter_add(none, i, zeros({2}, DType::f64)).shape(), (Shape{0}));
+  EXPECT_THROW(none.at(i).set(zeros({3}, DType::f64)), ShapeError);
+  const Array filled = jit([](const Array& x) {
+    return fori_loop(0, x.size(0), [](const Array& i, const Array& c) { return c.at(i).set(1.0); }, x);
+  })(none);
+  EXPECT_EQ(filled.shape(), (Shape{0}));
+}
+
 TEST(Index, Transformed) {
   const auto updated = [](Array ys, Array i, Array c) {
     ys = ys.at(i).set(c);
