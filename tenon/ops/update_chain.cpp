@@ -208,6 +208,7 @@ Array pass_cond(const Link& link, const Array& x, std::span<const Array> kept, R
 }
 
 Array pass_loop(const Link& link, const Array& x, std::span<const Array> kept, Rows rows) {
+  if (kept.empty()) return x;  // its steps change nothing
   const auto& of = link.eqn->params.as<LoopParams>();
   LoopParams p;
   p.reverse = of.reverse != (rows == Rows::before);
