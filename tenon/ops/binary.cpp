@@ -148,13 +148,15 @@ const OpInfo atan2_info =
                                   .lower = Binary::atan2,
                                   .sample = {{0.3, 3}, {0.3, 3}}});
 
-// The gradient goes to the larger (smaller) operand; half to each at a tie.
-Partials extremum_partials() {
-  const auto share = [](const Array& mine, const Array& other, const Array& result, const Array& d) {
-    return d * convert(where(mine == result, where(other == result, 0.5, 1.0), 0.0), d.dtype());
+// The gradient goes to the larger (smaller) operand; half to each at a tie. The operands are compared, not one of them
+// with the result: what is computed again for the derivative may be rounded otherwise.
+Partials extremum_partials(bool largest) {
+  const auto share = [largest](const Array& mine, const Array& other, const Array& d) {
+    const Array wins = largest ? mine > other : mine < other;
+    return d * convert(where(wins, 1.0, where(mine == other, 0.5, 0.0)), d.dtype());
   };
-  return {[share](const Array& x, const Array& y, const Array& z, const Array& d) { return share(x, y, z, d); },
-          [share](const Array& x, const Array& y, const Array& z, const Array& d) { return share(y, x, z, d); }};
+  return {[share](const Array& x, const Array& y, const Array&, const Array& d) { return share(x, y, d); },
+          [share](const Array& x, const Array& y, const Array&, const Array& d) { return share(y, x, d); }};
 }
 // NaN where either is; of zeros, the maximum is +0 and the minimum -0.
 template <bool largest, class T>
@@ -170,14 +172,14 @@ const OpInfo max_info = binary(max_info, BinarySpec{.name = "max",
                                                     .summary = "the larger; NaN if either is",
                                                     .dtypes = dtypes::ordered,
                                                     .eval = [](auto x, auto y) { return extremum<true>(x, y); },
-                                                    .jvp = extremum_partials(),
+                                                    .jvp = extremum_partials(true),
                                                     .lower = Binary::max,
                                                     .sample = {{-3, 3}, {-3, 3}}});
 const OpInfo min_info = binary(min_info, BinarySpec{.name = "min",
                                                     .summary = "the smaller; NaN if either is",
                                                     .dtypes = dtypes::ordered,
                                                     .eval = [](auto x, auto y) { return extremum<false>(x, y); },
-                                                    .jvp = extremum_partials(),
+                                                    .jvp = extremum_partials(false),
                                                     .lower = Binary::min,
                                                     .sample = {{-3, 3}, {-3, 3}}});
 
