@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/replay.h"
@@ -49,6 +50,8 @@ class Partition {
   void classify() {
     known_.assign(program_.vars(), false);
     constant_.assign(program_.vars(), false);
+    rounded_.assign(program_.vars(), false);
+    made_at_.assign(program_.vars(), 0);
     ragged_.assign(program_.vars(), false);
     for (Var v = 0; request_.given_sizes && v < ragged_.size(); ++v)
       ragged_[v] = has_decided_size(program_, program_.type(v));
@@ -75,10 +78,40 @@ class Partition {
         for (Var v : eqn.out) {
           known_[v] = true;
           constant_[v] = all_constant;
+          rounded_[v] = rounds(eqn);
         }
+      if (part == Part::first && compares_with_itself(eqn)) firm_.insert(&eqn);
       if (part == Part::second) undecided.insert(undecided.end(), eqn.new_sizes.begin(), eqn.new_sizes.end());
       part_.push_back(part);
+      for (Var v : eqn.out) made_at_[v] = part_.size();
     }
+  }
+
+  // Whether computing an eqn again may round its result otherwise: code differs with what else it computes.
+  bool rounds(const Eqn& eqn) const {
+    if (!is_recomputable(eqn) || !is_inexact(program_.type(eqn.out[0]).dtype)) return false;
+    const bool elementwise = std::get<LowerElement>(*eqn.op->lower).elementwise;
+    return std::ranges::any_of(eqn.in, [&](Var v) {
+      return elementwise ? is_inexact(program_.type(v).dtype) && !constant_[v] : bool(rounded_[v]);
+    });
+  }
+  // Whether an eqn asks how a number compares with what comes of the same number and is kept, such as the largest of
+  // several. Of a number computed again it would not be the same answer.
+  bool compares_with_itself(const Eqn& eqn) const {
+    if (!is_recomputable(eqn) || eqn.in.size() != 2 || program_.type(eqn.out[0]).dtype != DType::bool_) return false;
+    const Var x = eqn.in[0], y = eqn.in[1];
+    if (rounded_[x] == rounded_[y]) return false;
+    return rounded_[x] ? comes_of(y, x) : comes_of(x, y);
+  }
+  bool comes_of(Var result, Var from) const {
+    std::set<Var> wanted{result};
+    for (std::size_t e = made_at_[result]; e-- > made_at_[from];) {
+      const Eqn& eqn = program_.eqns()[e];
+      if (std::ranges::none_of(eqn.out, [&](Var v) { return wanted.contains(v); })) continue;
+      wanted.insert(eqn.in.begin(), eqn.in.end());
+      if (wanted.contains(from)) return true;
+    }
+    return false;
   }
 
   // Whether no size that an eqn's params tell is decided by the second part alone.
@@ -98,7 +131,7 @@ class Partition {
 
   // Whether the second part may compute a known eqn's results again: by choice, or since it must not keep them.
   bool is_again(const Eqn& eqn) const {
-    if (is_recomputable(eqn)) return true;
+    if (is_recomputable(eqn) && !firm_.contains(&eqn)) return true;
     if (effect_of(eqn) != Effect::none) return false;
     return std::ranges::any_of(eqn.out, [&](Var v) { return ragged_[v]; });
   }
@@ -462,7 +495,10 @@ class Partition {
   const PartitionRequest& request_;
   std::vector<Dim> sizes_;
   std::vector<bool> known_, constant_, save_, remade_;
-  std::vector<bool> ragged_;  // has a size that must not be among the residuals'
+  std::vector<bool> rounded_;         // may be another number if it is computed again
+  std::vector<std::size_t> made_at_;  // of each variable: the number of eqns up to the one that makes it
+  std::set<const Eqn*> firm_;         // kept, though they could be computed again
+  std::vector<bool> ragged_;          // has a size that must not be among the residuals'
   std::vector<Part> part_;
   std::map<std::size_t, Split> splits_;
   std::vector<const Eqn*> maker_;
