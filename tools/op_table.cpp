@@ -88,11 +88,11 @@ void print_table() {
   const std::vector<const OpInfo*> ops = all_ops();
   std::string rows, summaries;
   for (const OpInfo* op : ops) {
-    rows +=
-        fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", op->name, dtypes_of(*op),
-                    reasons.mark(op->eval), reasons.mark(op->jvp), reasons.mark(op->transpose), reasons.mark(op->batch),
-                    reasons.mark(op->split), reasons.mark(op->lower, op->lower ? lowering(*op->lower) : ""),
-                    reasons.mark(op->alias), reasons.mark(op->effect), reasons.mark(op->sample));
+    rows += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", op->name, dtypes_of(*op),
+                        reasons.mark(op->eval), reasons.mark(op->jvp), reasons.mark(op->transpose),
+                        reasons.mark(op->batch), reasons.mark(op->split), reasons.mark(op->guard),
+                        reasons.mark(op->lower, op->lower ? lowering(*op->lower) : ""), reasons.mark(op->alias),
+                        reasons.mark(op->effect), reasons.mark(op->sample));
     std::string summary;
     for (char c : op->summary) summary += c == '|' ? std::string("\\|") : std::string(1, c);
     summaries += fmt::format("| `{}` | {} |\n", op->name, summary);
@@ -103,8 +103,8 @@ void print_table() {
       "slots mean is said in `tenon/ir/op.h`. The dtypes are those that generated tests cover.\n\n"
       "| op | what it computes |\n|---|---|\n{}\n## Slots\n\n"
       "A number in parentheses is an absence with its reason, below.\n\n"
-      "| op | dtypes | eval | jvp | transpose | batch | split | lower | alias | effect | sample |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|\n{}\n## Reasons of absences\n\n",
+      "| op | dtypes | eval | jvp | transpose | batch | split | guard | lower | alias | effect | sample |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|\n{}\n## Reasons of absences\n\n",
       ops.size(), summaries, rows);
   std::size_t i = 0;
   for (std::string_view reason : reasons.all()) fmt::print("{}. {}\n", ++i, reason);

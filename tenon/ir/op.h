@@ -151,6 +151,21 @@ struct SplitRule {
   std::function<SplitResult(const SplitArgs&)> split;
 };
 
+// --- guard: of an op that holds Programs, the same with one operand more, `running`: bool[]. Where it is false nothing
+// in them can run on (ops/guard.h) ---
+struct GuardArgs {
+  const Params& params;
+  // A Program that reads `running` as its input `at`: one whose outputs are the op's results, some of which must be
+  // what they were made of where nothing runs; any other; a condition, which then does not hold.
+  std::function<ProgramRef(const ProgramRef&, std::size_t at)> results, inside;
+  std::function<ProgramRef(const ProgramRef&)> condition;
+};
+struct GuardResult {
+  Params params;
+  std::size_t operand;  // in front of which `running` goes
+};
+using GuardRule = std::function<GuardResult(const GuardArgs&)>;
+
 // --- lower ---
 struct LowerArgs {
   const Params& params;
@@ -222,6 +237,7 @@ struct OpInfo {
   Slot<TransposeRule> transpose;
   Slot<BatchRule> batch;
   Slot<SplitRule> split;
+  Slot<GuardRule> guard;
   Slot<LowerRule> lower;
   Slot<AliasRule> alias;
   Slot<std::function<Effect(const Params&)>> effect;  // Absent: none

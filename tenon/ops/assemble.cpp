@@ -146,6 +146,7 @@ const OpInfo concatenate_info{
                          {true}};
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{concatenate_element}),
     .alias = Absent{"the result is larger"},
     .effect = Absent{"pure"},
@@ -271,6 +272,7 @@ const OpInfo pad_info{
       return BatchResult{{where(inside, padded, broadcast_in_dim(args.operands[1], padded.shape(), {0}))}, {true}};
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{pad_element}),
     .alias = Absent{"the result has another size"},
     .effect = Absent{"pure"},
@@ -315,6 +317,7 @@ const OpInfo iota_info{
     .transpose = Absent{"it has no operand"},
     .batch = Absent{"it has no operand"},
     .split = Absent{"wholly known"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{[](const LowerArgs& args) {
       const auto& p = args.params.as<IotaParams>();
       return kernel::convert(p.dtype, args.index[static_cast<std::size_t>(p.axis)]);

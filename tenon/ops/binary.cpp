@@ -338,6 +338,7 @@ const OpInfo select_info{
     }),
     .batch = BatchRule([](const BatchArgs& args) { return family::batch_elementwise(select_info, args); }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{[](const LowerArgs& args) {
                                       return kernel::select(args.load(0, args.index), args.load(1, args.index),
                                                             args.load(2, args.index));

@@ -31,6 +31,7 @@ const OpInfo call_info{
                          const Mask unknown = args.recurse.reach(p.program, complement(args.known));
                          return callee_split(p, args, complement(unknown));
                        }},
+    .guard = GuardRule(callee_guard),
     .lower = LowerRule(LowerCall{callee_of_call}),
     .alias = Absent{"decided inside"},
     .effect =

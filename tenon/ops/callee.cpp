@@ -174,6 +174,12 @@ SplitResult callee_split(const CallParams& p, const SplitArgs& args, const Mask&
   return split;
 }
 
+GuardResult callee_guard(const GuardArgs& args) {
+  CallParams p = args.params.as<CallParams>();
+  p.program = args.results(p.program, 0);
+  return {make_params(std::move(p)), 0};
+}
+
 LowerCall::Callee callee_of_call(const Params& params) {
   const auto& p = params.as<CallParams>();
   return {p.program, p.sizes};

@@ -31,6 +31,7 @@ BatchResult callee_batch(const OpInfo& op, const CallParams& p, const BatchArgs&
 // Two calls; the first gives the outputs of `known_out` and stores residuals.
 SplitResult callee_split(const CallParams& p, const SplitArgs& args, const Mask& known_out);
 
+GuardResult callee_guard(const GuardArgs& args);
 LowerCall::Callee callee_of_call(const Params& params);
 
 std::vector<Value> callee_eval(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Value> in,

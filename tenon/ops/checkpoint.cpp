@@ -61,6 +61,7 @@ const OpInfo checkpoint_info{
                          return recurse.reach(params.as<CallParams>().program, in);
                        },
                        checkpoint_split},
+    .guard = GuardRule(callee_guard),
     .lower = LowerRule(LowerCall{callee_of_call}),
     .alias = Absent{"decided inside"},
     .effect =

@@ -79,6 +79,7 @@ const OpInfo compress_info{
       return BatchResult{{move_axis(bind1(compress_info, {}, {rows, mask}), 1, 0)}, {true}};
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
     .alias = Absent{"the result is smaller"},
     .effect = Absent{"pure"},
@@ -130,6 +131,7 @@ const OpInfo uncompress_info{
       return BatchResult{{move_axis(placed, static_cast<std::int64_t>(mask.rank()), 0)}, {true}};
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
     .alias = Absent{"the result is larger"},
     .effect = Absent{"pure"},
@@ -155,6 +157,7 @@ const OpInfo count_info{
     .transpose = Absent{"its result is a bool"},
     .batch = Absent{"lanes would have results of different sizes; use where() with the mask instead"},
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
     .alias = Absent{"the result is smaller"},
     .effect = Absent{"pure"},

@@ -320,6 +320,11 @@ const OpInfo cond_info{
     .transpose = TransposeRule(cond_transpose),
     .batch = BatchRule(cond_batch),
     .split = SplitRule{cond_reach, cond_split},
+    .guard = GuardRule([](const GuardArgs& args) {
+      CondParams p = args.params.as<CondParams>();
+      for (ProgramRef& branch : p.branches) branch = args.results(branch, 0);
+      return GuardResult{make_params(std::move(p)), 1};  // behind the index
+    }),
     .lower = LowerRule(LowerStructure{LowerStructure::Kind::cond}),
     .alias = Absent{"decided inside"},
     .effect = std::function<Effect(const Params&)>([](const Params& params) {

@@ -59,6 +59,7 @@ const OpInfo convert_info{
     }),
     .batch = BatchRule([](const BatchArgs& args) { return family::batch_elementwise(convert_info, args); }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{[](const LowerArgs& args) {
                                       return kernel::convert(args.params.as<ConvertParams>().dtype,
                                                              args.load(0, args.index));
@@ -106,6 +107,7 @@ OpInfo part(const OpInfo& self, std::string_view name, std::string_view summary,
       }),
       .batch = BatchRule([&self](const BatchArgs& args) { return family::batch_elementwise(self, args); }),
       .split = Absent{"wholly known or not"},
+      .guard = Absent{"no Programs inside"},
       .lower = Absent{"complex numbers are evaluated by the reference evaluator"},
       .alias = Absent{"its result has another size of elements"},
       .effect = Absent{"pure"},
@@ -151,6 +153,7 @@ const OpInfo complex_info{
     }),
     .batch = BatchRule([](const BatchArgs& args) { return family::batch_elementwise(complex_info, args); }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = Absent{"complex numbers are evaluated by the reference evaluator"},
     .alias = Absent{"its result has another size of elements"},
     .effect = Absent{"pure"},

@@ -104,6 +104,13 @@ const OpInfo custom_jvp_info{
                          const Mask unknown = custom_jvp_reach(args.params, complement(args.known), args.recurse);
                          return callee_split(function_of(args.params.as<CustomJvpParams>()), args, complement(unknown));
                        }},
+    .guard = GuardRule([](const GuardArgs& args) {  // as a capture
+      CustomJvpParams p = args.params.as<CustomJvpParams>();
+      const auto at = static_cast<std::size_t>(p.arguments);
+      p.function = args.inside(p.function, at);
+      p.rule = args.inside(p.rule, at);
+      return GuardResult{make_params(std::move(p)), at};
+    }),
     .lower = LowerRule(LowerCall{[](const Params& params) -> LowerCall::Callee {
       const auto& p = params.as<CustomJvpParams>();
       return {p.function, p.sizes};

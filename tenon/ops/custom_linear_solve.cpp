@@ -118,6 +118,14 @@ const OpInfo linear_solve_info{
     .transpose = TransposeRule(linear_solve_transpose),
     .batch = BatchRule(linear_solve_batch),
     .split = Absent{"wholly known or not"},
+    .guard = GuardRule([](const GuardArgs& args) {
+      LinearSolveParams p = args.params.as<LinearSolveParams>();
+      const auto at = static_cast<std::size_t>(p.parameters);
+      for (ProgramRef* program : {&p.matvec, &p.solve, &p.transposed, &p.transposed_solve})
+        if (*program) *program = args.inside(*program, at);
+      ++p.known;
+      return GuardResult{make_params(std::move(p)), at};
+    }),
     .lower = LowerRule(LowerCall{[](const Params& params) -> LowerCall::Callee {
       const auto& p = params.as<LinearSolveParams>();
       return {p.solve, p.solve_sizes};

@@ -82,6 +82,13 @@ const OpInfo custom_root_info{
     .transpose = Absent{"not linear"},
     .batch = BatchRule(custom_root_batch),
     .split = Absent{"wholly known or not"},
+    .guard = GuardRule([](const GuardArgs& args) {
+      CustomRootParams p = args.params.as<CustomRootParams>();
+      const auto at = static_cast<std::size_t>(p.unknowns + p.parameters);
+      p.solve = args.inside(p.solve, at);
+      p.tangents = args.inside(p.tangents, at);
+      return GuardResult{make_params(std::move(p)), at};
+    }),
     .lower = LowerRule(LowerCall{[](const Params& params) -> LowerCall::Callee {
       const auto& p = params.as<CustomRootParams>();
       return {p.solve, p.solve_sizes};

@@ -191,6 +191,14 @@ const OpInfo custom_vjp_info{
                          const Mask unknown = custom_vjp_reach(args.params, complement(args.known), args.recurse);
                          return callee_split(function_of(args.params.as<CustomVjpParams>()), args, complement(unknown));
                        }},
+    .guard = GuardRule([](const GuardArgs& args) {  // as a capture
+      CustomVjpParams p = args.params.as<CustomVjpParams>();
+      const auto at = static_cast<std::size_t>(p.arguments);
+      p.function = args.inside(p.function, at);
+      p.forward = args.inside(p.forward, at);
+      p.backward = args.inside(p.backward, 0);
+      return GuardResult{make_params(std::move(p)), at};
+    }),
     .lower = LowerRule(LowerCall{[](const Params& params) -> LowerCall::Callee {
       const auto& p = params.as<CustomVjpParams>();
       return {p.function, p.sizes};
@@ -290,6 +298,13 @@ const OpInfo tangent_info{
     .transpose = TransposeRule(tangent_transpose),
     .batch = BatchRule(tangent_batch),
     .split = Absent{"wholly known or not"},
+    .guard = GuardRule([](const GuardArgs& args) {
+      CustomVjpTangentParams p = args.params.as<CustomVjpTangentParams>();
+      p.backward = args.inside(p.backward, 0);
+      if (p.pushforward) p.pushforward = args.inside(p.pushforward, 0);
+      ++p.known;
+      return GuardResult{make_params(std::move(p)), 0};
+    }),
     .lower = LowerRule(LowerCall{[](const Params& params) -> LowerCall::Callee {
       const CallParams push = pushforward(params.as<CustomVjpTangentParams>());
       return {push.program, push.sizes};

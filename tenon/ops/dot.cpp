@@ -203,6 +203,7 @@ const OpInfo dot_info{
     }),
     .batch = BatchRule(dot_batch),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerStructure{LowerStructure::Kind::product}),
     .alias = Absent{"each result reads many elements"},
     .effect = Absent{"pure"},

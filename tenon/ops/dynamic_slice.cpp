@@ -144,6 +144,7 @@ const OpInfo dynamic_slice_info{
     }),
     .batch = BatchRule(dynamic_slice_batch),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{[](const LowerArgs& args) {
       std::vector<Expr> index;
       for (std::size_t i = 0; i < args.index.size(); ++i) {
@@ -203,6 +204,7 @@ const OpInfo dynamic_update_slice_info{
     }),
     .batch = BatchRule(dynamic_update_slice_batch),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerStructure{LowerStructure::Kind::update_slice}),
     .alias = AliasRule{0, 0},
     .effect = Absent{"pure"},

@@ -68,6 +68,7 @@ OpInfo elementwise(std::string_view name, std::string_view summary, std::size_t 
       .transpose = std::move(transpose),
       .batch = BatchRule([name](const BatchArgs& args) { return batch_elementwise(*find_op(name), args); }),
       .split = Absent{"wholly known or not"},
+      .guard = Absent{"no Programs inside"},
       .lower = LowerRule(LowerElement{[operands, lower](const LowerArgs& args) {
                                         std::vector<kernel::Expr> values;
                                         for (std::size_t i = 0; i < operands; ++i)

@@ -38,20 +38,25 @@ class Guard {
   bool may_run_on(const ProgramRef& program) {
     const auto found = may_run_on_.find(program);
     if (found != may_run_on_.end()) return found->second;
-    bool may = false;
-    for (const Eqn& eqn : program->eqns()) {
-      may = may || (eqn.op == &loop_op() && eqn.params.as<LoopParams>().cond);
-      eqn.params.visit_programs([&](const ProgramRef& inside) { may = may || may_run_on(inside); });
-    }
+    const bool may = std::ranges::any_of(program->eqns(), [&](const Eqn& eqn) { return may_run_on(eqn); });
     return may_run_on_.emplace(program, may).first->second;
   }
+  bool may_run_on(const Eqn& eqn) {
+    bool may = eqn.op == &loop_op() && eqn.params.as<LoopParams>().cond;
+    eqn.params.visit_programs([&](const ProgramRef& inside) { may = may || (inside && may_run_on(inside)); });
+    return may;
+  }
 
-  ProgramRef operator()(const Program& program, const Mask& kept) {
+  // `running` is input `at`.
+  ProgramRef operator()(const Program& program, const Mask& kept, std::size_t at) {
     Scope scope;
     const std::vector<Dim> sizes = scope.size_params_of(program);
-    const Array running = scope.input(Type::array(DType::bool_, {}));
     Replay replay(program, sizes);
-    for (Var v : program.inputs()) replay.set(v, scope.input(replay.type(v)));
+    Array running;
+    for (std::size_t i = 0; i <= program.inputs().size(); ++i) {
+      if (i == at) running = scope.input(Type::array(DType::bool_, {}));
+      if (i < program.inputs().size()) replay.set(program.inputs()[i], scope.input(replay.type(program.inputs()[i])));
+    }
     const std::vector<bool> wanted = wanted_of(program, kept);
     for (const Eqn& eqn : program.eqns()) {
       Mask out;
@@ -119,53 +124,34 @@ class Guard {
   // The results of an eqn that has to know whether it runs; nothing: it is bound as it is.
   std::optional<Arrays> bound(const Eqn& eqn, const Replay& replay, const Mask& kept, const Array& running) {
     const bool any_kept = std::ranges::find(kept, true) != kept.end();
-    const auto acts = [&](const ProgramRef& program) { return any_kept || may_run_on(program); };
     Arrays operands = replay.operands(eqn);
     const Params params = replay.params(eqn);
     if (is_update(*eqn.op)) {
       if (!any_kept) return std::nullopt;
       return Arrays{guarded_update(*eqn.op, params, std::move(operands), running)};
     }
-    if (eqn.op == &loop_op()) {
-      auto p = params.as<LoopParams>();
-      if (!p.cond && !acts(p.body)) return std::nullopt;
-      const LoopRoles roles(p);
-      Mask carries(p.body->outputs().size(), false);
-      std::copy_n(kept.begin(), roles.carries, carries.begin());
-      if (p.cond) {
-        p.cond = only_where_running(*p.cond);
-        carries.assign(carries.size(), false);  // no step, no change
-      }
-      p.body = (*this)(*p.body, carries);
-      ++p.consts;
-      operands.insert(operands.begin(), running);
-      return bind_op(*eqn.op, make_params(std::move(p)), operands);
-    }
-    if (eqn.op == &cond_op()) {
-      auto p = params.as<CondParams>();
-      if (std::ranges::none_of(p.branches, acts)) return std::nullopt;
-      for (ProgramRef& branch : p.branches) branch = (*this)(*branch, kept);
-      operands.insert(operands.begin() + 1, running);
-      return bind_op(*eqn.op, make_params(std::move(p)), operands);
-    }
-    if (is_call(*eqn.op)) {
-      auto p = params.as<CallParams>();
-      if (!acts(p.program)) return std::nullopt;
-      p.program = (*this)(*p.program, kept);
-      operands.insert(operands.begin(), running);
-      return bind_op(*eqn.op, make_params(std::move(p)), operands);
-    }
-    return std::nullopt;
+    if (!any_kept && !may_run_on(eqn)) return std::nullopt;
+    if (!eqn.op->guard) return std::nullopt;
+    const auto guarded = [&](const Mask& outputs) {
+      return [&, outputs](const ProgramRef& program, std::size_t at) {
+        Mask mask = outputs;
+        mask.resize(program->outputs().size(), false);
+        return (*this)(*program, mask, at);
+      };
+    };
+    const auto [with, at] = (*eqn.op->guard)({params, guarded(kept), guarded({}), only_where_running});
+    operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(at), running);
+    return bind_op(*eqn.op, with, operands);
   }
 
-  static ProgramRef only_where_running(const Program& cond) {
+  static ProgramRef only_where_running(const ProgramRef& cond) {
     Scope scope;
-    const std::vector<Dim> sizes = scope.size_params_of(cond);
+    const std::vector<Dim> sizes = scope.size_params_of(*cond);
     const Array running = scope.input(Type::array(DType::bool_, {}));
-    const Replay types(cond, sizes);
+    const Replay types(*cond, sizes);
     Arrays inputs;
-    for (Var v : cond.inputs()) inputs.push_back(scope.input(types.type(v)));
-    return scope.finish(Arrays{running & inline_program(cond, sizes, inputs)[0]}, cond.name()).program;
+    for (Var v : cond->inputs()) inputs.push_back(scope.input(types.type(v)));
+    return scope.finish(Arrays{running & inline_program(*cond, sizes, inputs)[0]}, cond->name()).program;
   }
 
   // By Programs that live as long as this does: those inside of params may be made anew, where others were.
@@ -178,6 +164,6 @@ class Guard {
 Origins origins(const ProgramRef& program) { return Guard().origins(program); }
 Origins origins(std::span<const ProgramRef> branches) { return Guard().origins(branches); }
 
-ProgramRef guard(const ProgramRef& program, const std::vector<bool>& kept) { return Guard()(*program, kept); }
+ProgramRef guard(const ProgramRef& program, const std::vector<bool>& kept) { return Guard()(*program, kept, 0); }
 
 }  // namespace tenon

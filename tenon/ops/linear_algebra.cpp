@@ -285,6 +285,7 @@ const OpInfo cholesky_info{
       return BatchResult{{bind1(cholesky_info, args.params, {args.operands[0]})}, {true}};
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params&, std::span<const Type> in) {
       return library_form("tenon_cholesky", in[0], in[0].shape[in[0].rank() - 1].value(), {true, false, false},
                           nullptr);
@@ -317,6 +318,7 @@ const OpInfo triangular_solve_info{
     }),
     .batch = BatchRule([](const BatchArgs& args) { return linear_batch(triangular_solve_info, args); }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
       return library_form("tenon_triangular_solve", in[0], in[1].shape[in[1].rank() - 1].value(),
                           params.as<TriangularParams>(), nullptr);
@@ -352,6 +354,7 @@ const OpInfo solve_info{
     }),
     .batch = BatchRule([](const BatchArgs& args) { return linear_batch(solve_info, args); }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
       return library_form("tenon_solve", in[0], in[1].shape[in[1].rank() - 1].value(),
                           {false, params.as<SolveParams>().transpose, false}, solve_workspace);

@@ -149,6 +149,7 @@ const OpInfo list_active_info{
                          return make_params(ListActiveParams{p.axes + 1, p.depth});
                        }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
@@ -271,6 +272,7 @@ const OpInfo list_fit_info{
     }),
     .batch = batch_all(list_fit_info),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = Absent{"lists of lanes are evaluated by the reference evaluator here"},
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
@@ -321,6 +323,7 @@ const OpInfo list_select_info{
     .transpose = Absent{"its derivative is list_fit, which knows the lengths of what was chosen"},
     .batch = batch_all(list_select_info),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
@@ -395,6 +398,7 @@ const OpInfo list_sum_info{
     }),
     .batch = batch_all(list_sum_info),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
@@ -489,6 +493,7 @@ const OpInfo list_spread_info{
                          {true}};
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = Absent{"lists of lanes are evaluated by the reference evaluator here"},
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
@@ -525,6 +530,7 @@ const OpInfo list_collapse_info{
       return BatchResult{bind_op(list_collapse_info, make_params(ListCollapseParams{axis + 1}), args.operands), {true}};
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = Absent{"lists of lanes are evaluated by the reference evaluator here"},
     .alias = Absent{"the result is smaller"},
     .effect = Absent{"pure"},

@@ -166,6 +166,13 @@ const OpInfo loop_info{
     .transpose = TransposeRule(loop_transpose),
     .batch = BatchRule(loop_batch),
     .split = SplitRule{loop_reach, loop_split},
+    .guard = GuardRule([](const GuardArgs& args) {
+      LoopParams p = args.params.as<LoopParams>();
+      p.body = p.cond ? args.inside(p.body, 0) : args.results(p.body, 0);  // no step, no change
+      if (p.cond) p.cond = args.condition(p.cond);
+      ++p.consts;
+      return GuardResult{make_params(std::move(p)), 0};
+    }),
     .lower = LowerRule(LowerStructure{LowerStructure::Kind::loop}),
     .alias = Absent{"carries are rewritten in place by the planner"},
     .effect = std::function<Effect(const Params&)>([](const Params& p) { return p.as<LoopParams>().body->effect(); }),

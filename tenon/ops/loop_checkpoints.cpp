@@ -459,6 +459,7 @@ const OpInfo loop_again_info{
       return callee_batch(call_op(), {p.whole, p.whole_sizes}, args);
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerCall{[](const Params& params) -> LowerCall::Callee {
       const auto& p = params.as<LoopAgainParams>();
       return {p.whole, p.whole_sizes};

@@ -121,6 +121,7 @@ OpInfo reduction(const OpInfo& self, ReductionSpec spec) {
         return BatchResult{{bind1(self, make_params(ReduceParams{axes}), {args.operands[0]})}, {true}};
       }),
       .split = Absent{"wholly known or not"},
+      .guard = Absent{"no Programs inside"},
       .lower = LowerRule(LowerReduction{[spec](const Params& p, std::span<const Type> in) {
         return ReductionForm{spec.combine, axes_of(p), spec.initial(in[0].dtype)};
       }}),

@@ -114,6 +114,7 @@ const OpInfo broadcast_info{
       return BatchResult{{with_batch(args, broadcast_info, make_params(p))}, {true}};
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = lower_index_map(broadcast_map),
     .alias = Absent{"the result is larger"},
     .effect = Absent{"pure"},
@@ -153,6 +154,7 @@ const OpInfo reshape_info{
           {true}};
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = lower_index_map(reshape_map),
     .alias = AliasRule{0, 0},
     .effect = Absent{"pure"},
@@ -210,6 +212,7 @@ const OpInfo transpose_info{
       return BatchResult{{with_batch(args, transpose_info, make_params(p))}, {true}};
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = lower_index_map(transpose_map),
     .alias = Absent{"elements change places"},
     .effect = Absent{"pure"},
@@ -288,6 +291,7 @@ const OpInfo slice_info{
       return BatchResult{{with_batch(args, slice_info, make_params(p))}, {true}};
     }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = lower_index_map(slice_map),
     .alias = Absent{"the result is smaller"},
     .effect = Absent{"pure"},
@@ -332,6 +336,7 @@ const OpInfo reverse_info{.name = "reverse",
                             return BatchResult{{with_batch(args, reverse_info, make_params(p))}, {true}};
                           }),
                           .split = Absent{"wholly known or not"},
+                          .guard = Absent{"no Programs inside"},
                           .lower = lower_index_map(reverse_map),
                           .alias = Absent{"elements change places"},
                           .effect = Absent{"pure"},

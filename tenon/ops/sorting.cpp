@@ -176,6 +176,7 @@ const OpInfo sort_info{
     .transpose = Absent{"not linear"},
     .batch = BatchRule(batch_rows(sort_info)),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
       return library_form("tenon_sort", in[0], params.as<SortParams>().descending, 0, sort_workspace);
     }}),
@@ -200,6 +201,7 @@ const OpInfo argsort_info{
     .transpose = Absent{"not linear"},
     .batch = BatchRule(batch_rows(argsort_info)),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
       return library_form("tenon_argsort", in[0], params.as<SortParams>().descending, 0, argsort_workspace);
     }}),
@@ -223,6 +225,7 @@ const OpInfo top_k_info{.name = "top_k",
                         .transpose = Absent{"not linear"},
                         .batch = BatchRule(batch_rows(top_k_info)),
                         .split = Absent{"wholly known or not"},
+                        .guard = Absent{"no Programs inside"},
                         .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
                           return library_form("tenon_top_k", in[0], true, params.as<TopKParams>().k, top_k_workspace);
                         }}),

@@ -22,6 +22,7 @@ const OpInfo stop_info{
     .batch = BatchRule(
         [](const BatchArgs& args) { return BatchResult{{bind1(stop_info, {}, {args.operands[0]})}, {true}}; }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{[](const LowerArgs& args) { return args.load(0, args.index); }, true}),
     .alias = AliasRule{0, 0},
     .effect = Absent{"pure"},

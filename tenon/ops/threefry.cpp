@@ -117,6 +117,7 @@ const OpInfo threefry_info{
     .transpose = Absent{"defined for integers"},
     .batch = BatchRule([](const BatchArgs& args) { return family::batch_elementwise(threefry_info, args); }),
     .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{threefry_lower, true}),
     .alias = Absent{"the words of a key are read again for other outputs"},
     .effect = Absent{"pure"},

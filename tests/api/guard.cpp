@@ -74,6 +74,46 @@ TEST(Guard, LanesThatHaveEndedDoNotRunOn) {
   expect_lanes(f, integers({3, -5, 0, 7}));
 }
 
+// Solvers that never end where there is no solution, in the branch that lanes without one do not take.
+template <class F>
+void expect_solved_in_branches(const F& solve) {
+  const auto f = [&](Array x) {
+    return tn::cond(x > 0.5, [&](Array v) { return solve(v) * v; }, [](Array v) { return v * 2.0; }, x);
+  };
+  const Array x{4.0, -1.0, 0.25, 9.0};
+  expect_lanes(f, x);
+  expect_lanes(tn::grad(f), x);
+  expect_lanes(tn::grad(tn::grad(f)), x);
+  const Array batched = tn::grad([&](Array x) { return tn::sum(tn::vmap(f)(x)); })(x);
+  EXPECT_TRUE(tn::allclose(batched, tn::vmap(tn::grad(f))(x), 1e-12));
+}
+// Newton's method, which no negative number ends.
+Array root_of(Array a) {
+  return tn::while_loop([&](Array x) { return !(tn::abs(x * x - a) <= 1e-12); },
+                        [&](Array x) { return 0.5 * (x + a / x); }, tn::ones_like(a));
+}
+TEST(Guard, CustomDerivativesDoNotRunOn) {
+  expect_solved_in_branches(
+      tn::custom_jvp(root_of, [](Array a, Array da) { return std::pair(root_of(a), da * 0.5 / root_of(a)); }));
+  expect_solved_in_branches(tn::custom_vjp(
+      root_of, [](Array a) { return std::pair(root_of(a), a); },
+      [](Array a, Array ct) { return ct * 0.5 / root_of(a); }));
+  const auto implicit = [](Array a) {
+    return tn::custom_root([&](Array x) { return x * x - a; }, tn::ones_like(a),
+                           [&](auto, Array) { return root_of(tn::stop_gradient(a)); },
+                           [](auto g, Array y) { return y / g(tn::ones_like(y)); });
+  };
+  expect_solved_in_branches(implicit);
+  // x + (1 - a·x)/a₀ with a₀ > a/2 ends; of negative a it runs off.
+  const auto richardson = [](auto product, Array b) {
+    return tn::while_loop([=](Array x) { return !(tn::abs(b - product(x)) <= 1e-13); },
+                          [=](Array x) { return x + (b - product(x)) * 0.1; }, tn::zeros_like(b));
+  };
+  expect_solved_in_branches([&](Array a) {
+    return tn::custom_linear_solve([=](Array x) { return a * x; }, tn::ones_like(a), richardson, {.symmetric = true});
+  });
+}
+
 struct State {
   Array i, ys;
 };

@@ -82,6 +82,7 @@ const OpInfo roll_info{.name = "roll",
                          return BatchResult{{roll(args.operands[0], p.shift, p.axis + 1)}, {true}};
                        }),
                        .split = Absent{"wholly known or not"},
+                       .guard = Absent{"no Programs inside"},
                        .lower = lower_index_map(roll_map),
                        .alias = Absent{"elements change places"},
                        .effect = Absent{"pure"},
