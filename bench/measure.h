@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -14,10 +15,13 @@ inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// One figure. `unit` is one that bench/report.py converts: s, ms, us, ns, ns/iter, bytes, exponent.
+// One figure. `unit` is one that bench/report.py converts: s, ms, us, ns, ns/iter, bytes, exponent; none of a
+// checksum.
 inline void emit(const std::string& which, const std::string& figure, double value, const char* unit) {
-  std::printf("{\"case\":\"%s\",\"figure\":\"%s\",\"value\":%.5g,\"unit\":\"%s\"}\n", which.c_str(), figure.c_str(),
-              value, unit);
+  char number[32] = "NaN";  // as JSON readers take it
+  if (!std::isnan(value)) std::snprintf(number, sizeof number, "%.9g", value);
+  std::printf("{\"case\":\"%s\",\"figure\":\"%s\",\"value\":%s,\"unit\":\"%s\"}\n", which.c_str(), figure.c_str(),
+              number, unit);
   std::fflush(stdout);
 }
 

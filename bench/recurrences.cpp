@@ -13,13 +13,20 @@ using tn::Array;
 
 namespace {
 
+// Gives the result.
 template <class F, class... Args>
-void measure(const std::string& name, const std::string& figure, F function, const Args&... args) {
+auto measure(const std::string& name, const std::string& figure, F function, const Args&... args) {
   bench::emit(name, figure, bench::median_seconds([&] {
                               auto result = function(args...);
                               bench::keep(result);
                             }) * 1e3,
               "ms");
+  return function(args...);
+}
+
+// What the limit finds too: bench/report.py compares them.
+void check(const std::string& name, const std::string& what, const Array& value) {
+  bench::emit(name, "checksum " + what, tn::convert(value, tn::DType::f64).item<double>(), "");
 }
 
 // The sine of step·k + phase for k in a shape.
@@ -46,8 +53,10 @@ void chain() {
   };
   const Array p0 = rotation(0), p1 = rotation(1);
   const std::string name = "chain of 64x64 products";
-  measure(name, "forward", tn::jit(last), p0, p1);
-  measure(name, "value and gradient", tn::jit(tn::value_and_grad<0, 1>(last)), p0, p1);
+  check(name, "sum", measure(name, "forward", tn::jit(last), p0, p1));
+  const auto [sum, slopes] = measure(name, "value and gradient", tn::jit(tn::value_and_grad<0, 1>(last)), p0, p1);
+  check(name, "sum", sum);
+  check(name, "d P0[0]", std::get<0>(slopes)(0, 0));
 }
 
 void runge_kutta() {
@@ -57,22 +66,32 @@ void runge_kutta() {
     return examples::solve_ode(f, y0, 0.0, 10.0, {1e-8, 1e-8}).y(2);
   };
   const std::string name = "Runge-Kutta 4(5), Lorenz";
-  measure(name, "forward", tn::jit(height), lorenz, start);
-  measure(name, "value and gradient", tn::jit(tn::value_and_grad<0, 1>(height)), lorenz, start);
+  check(name, "height", measure(name, "forward", tn::jit(height), lorenz, start));
+  const auto [end, slopes] =
+      measure(name, "value and gradient", tn::jit(tn::value_and_grad<0, 1>(height)), lorenz, start);
+  check(name, "height", end);
+  check(name, "d rho", std::get<0>(slopes).rho);
+  check(name, "d start", std::get<1>(slopes)(0));
 }
 
 void hidden_states() {
   const examples::MarkovModel model{waves(64, 1), tn::reshape(waves(64 * 64, 3), {64, 64}),
                                     tn::reshape(waves(64 * 32, 5), {64, 32})};
-  measure("Viterbi, 64 states, 1,000 steps", "forward", tn::jit(examples::most_probable_path), model,
-          tn::arange(1000) * 7 % 32);
+  const std::string name = "Viterbi, 64 states, 1,000 steps";
+  const examples::Path path =
+      measure(name, "forward", tn::jit(examples::most_probable_path), model, tn::arange(1000) * 7 % 32);
+  check(name, "score", path.score);
 }
 
 void warping() {
   const auto series = [](double phase) { return waves(256, 0.05, phase)(tn::all, tn::newaxis); };
   const auto cost = [&](const Array& a, const Array& b) { return examples::soft_dtw(a, b, 0.1f); };
-  measure("soft-DTW, 256 x 256", "forward", tn::jit(cost), series(0), series(0.5));
-  measure("soft-DTW, 256 x 256", "value and gradient", tn::jit(tn::value_and_grad(cost)), series(0), series(0.5));
+  const std::string name = "soft-DTW, 256 x 256";
+  check(name, "cost", measure(name, "forward", tn::jit(cost), series(0), series(0.5)));
+  const auto [value, slope] =
+      measure(name, "value and gradient", tn::jit(tn::value_and_grad(cost)), series(0), series(0.5));
+  check(name, "cost", value);
+  check(name, "d a[10]", slope(10, 0));
 }
 
 }  // namespace

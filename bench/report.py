@@ -10,6 +10,8 @@ figures there are. Each names our row by case and figure; the rows of limit prog
 ends in * stands for all that begin so); the rows of other libraries (case and metric; the least is the rival); and its targets:
 at_most times the limit, the rival or our own figure of that name in the same case, or at_most as it stands. A target holds, fails,
 or is unmeasured; a figure holds when all its targets do, fails when one does, and is missing else.
+
+Where one of our programs and a limit print a checksum of one case and name, they have to agree: else the run fails.
 """
 import argparse
 import json
@@ -73,6 +75,22 @@ def least_rival(figure, peers):
                 if best[0] is None or value < best[0]:
                     best = (value, peer)
     return best
+
+
+CHECKSUM = "checksum "
+AGREEMENT = 1e-3  # of the larger: sums of many f32 in another order
+
+
+def disagreements(ours, limits):
+    """What our programs compute and the limits compute otherwise, a line each."""
+    expected = {(row["case"], row["figure"]): row["value"] for row in limits if row["figure"].startswith(CHECKSUM)}
+    found = {}
+    for row in ours:
+        want = expected.get((row["case"], row["figure"]))
+        if want is None or abs(row["value"] - want) <= AGREEMENT * max(abs(row["value"]), abs(want)):
+            continue  # also false of NaN
+        found[row["case"], row["figure"]] = f"{row['case']}: {row['figure']} = {row['value']:.9g}, of the limit {want:.9g}"
+    return list(found.values())
 
 
 def judge(targets, value, known):
@@ -184,10 +202,11 @@ def main():
                                  options.rounds)
     rows = make_rows(description["figures"], measured["ours"], measured["limits"], measured["peers"])
     show(rows)
+    failures += disagreements(measured["ours"], measured["limits"])
     known = {(f["case"], f["figure"]) for f in description["figures"]}
     others = {}
     for row in measured["ours"]:
-        if (row["case"], row["figure"]) not in known:
+        if (row["case"], row["figure"]) not in known and not row["figure"].startswith(CHECKSUM):
             others.setdefault((row["case"], row["figure"], row["unit"]), []).append(row["value"])
     for (case, figure, unit), values in others.items():
         print(f"also: {case}: {figure} = {min(values):g} {unit}")

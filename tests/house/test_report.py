@@ -64,6 +64,16 @@ class Report(unittest.TestCase):
         self.assertEqual(self.row(total, peers=[peer("jax", "lower", 1), peer("jax", "compile", 2)])["rival"], 3)
         self.assertIsNone(self.row(total, peers=[peer("jax", "lower", 1)])["rival"])
 
+    def test_checksums_have_to_agree(self):
+        def sums(value, figure="checksum sum", case="chain"):
+            return [{"case": case, "figure": figure, "value": value, "unit": ""}]
+        self.assertEqual(report.disagreements(sums(2.0001), sums(2)), [])
+        self.assertEqual(len(report.disagreements(sums(2.1), sums(2))), 1)
+        self.assertEqual(len(report.disagreements(sums(2) + sums(float("nan")), sums(2))), 1)
+        self.assertEqual(len(report.disagreements(sums(-2), sums(2))), 1)
+        self.assertEqual(report.disagreements(sums(2.1, "forward"), sums(2, "forward")), [])
+        self.assertEqual(report.disagreements(sums(2.1, case="another"), sums(2)), [])
+
     def test_figures_file(self):
         figures = json.loads((BENCH / "figures.json").read_text())["figures"]
         names = {(f["case"], f["figure"]) for f in figures}
