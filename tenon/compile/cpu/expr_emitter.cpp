@@ -424,8 +424,23 @@ Value* ExprEmitter::integer_division(bool remainder, bool is_signed, Value* x, V
   return b_.CreateSelect(by_zero, remainder ? x : minus_one, result);
 }
 
+// Of reals as one comparison beside the processor's own extremum, which gives y where they are equal or not comparable:
+// there the bits of both tell the sign of a zero, and that any of them is NaN. Of all bits but the sign "or"; of the
+// sign "or" where it is a minimum, else "and".
 Value* ExprEmitter::extremum(bool max, DType dtype, Value* x, Value* y) {
-  if (is_real(dtype)) return b_.CreateBinaryIntrinsic(max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, x, y);
+  if (is_real(dtype) && (llvm::isa<llvm::Constant>(x) || llvm::isa<llvm::Constant>(y)))
+    return b_.CreateBinaryIntrinsic(max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, x, y);
+  if (is_real(dtype)) {
+    using P = llvm::CmpInst::Predicate;
+    auto* bits = x->getType()->getWithNewType(b_.getIntNTy(x->getType()->getScalarSizeInBits()));
+    Value *of_x = b_.CreateBitCast(x, bits), *of_y = b_.CreateBitCast(y, bits), *both = b_.CreateOr(of_x, of_y);
+    if (max) {
+      Value* sign = llvm::ConstantInt::get(bits, llvm::APInt::getSignMask(bits->getScalarSizeInBits()));
+      both = b_.CreateOr(b_.CreateAnd(both, b_.CreateNot(sign)), b_.CreateAnd(b_.CreateAnd(of_x, of_y), sign));
+    }
+    Value* apart = b_.CreateSelect(b_.CreateFCmp(max ? P::FCMP_OGT : P::FCMP_OLT, x, y), x, y);
+    return b_.CreateSelect(b_.CreateFCmp(P::FCMP_UEQ, x, y), b_.CreateBitCast(both, x->getType()), apart);
+  }
   const bool is_signed = is_signed_integer(dtype);
   const auto id = max ? (is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax)
                       : (is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin);

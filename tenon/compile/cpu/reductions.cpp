@@ -134,7 +134,7 @@ void FunctionEmitter::emit(const kernel::Reduce& r) {
   Work work;
   add_work(r.value, work);
   for (const kernel::Store& s : r.stores) add_work(s.value, work);
-  e_.set(std::move(work.angles));
+  e_.set(work.angles);
   b_.short_chains = outer * inner <= unroll_limit;
   const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
   const bool unrolled_outer = outer <= 16, unrolled_inner = inner <= 16;
@@ -147,7 +147,7 @@ void FunctionEmitter::emit(const kernel::Reduce& r) {
                              streams_along(r.value, r.outer_vars.back()) &&
                              e_.variation(r.offset, r.outer_vars.back()).stride == 1;
   if (inner > 0 && outer_streams && r.stores.empty() && (!inner_streams || r.inner_sizes.back() < lanes))
-    return reduce_columns(r, lanes, unrolled_outer, unrolled_inner);
+    return reduce_columns(r, work, unrolled_outer, unrolled_inner);
   loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size(), unrolled_outer && unrolled_inner, [&] {
     Value* initial = e_.scalar(r.initial);
     Value* result = initial;
@@ -214,16 +214,19 @@ Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, std::int64_t lanes, 
   return with_sign(value, signs);
 }
 
-// Along the last outer variable: each lane is one result.
-void FunctionEmitter::reduce_columns(const kernel::Reduce& r, std::int64_t lanes, bool unrolled_outer,
+// Along the last outer variable: each lane is one result. Several registers side by side hide the latency of combining.
+void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer,
                                      bool unrolled_inner) {
-  const std::int64_t last = r.outer_sizes.back(), whole = last / lanes * lanes;
+  const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
+  const std::int64_t last = r.outer_sizes.back(), vectors = last / lanes * lanes,
+                     step = work.instructions < 20 && last >= accumulators * lanes ? accumulators * lanes : lanes,
+                     whole = last / step * step;
   const std::uint32_t var = r.outer_vars.back();
   loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size() - 1, unrolled_outer && unrolled_inner, [&] {
     const auto body = [&](Value* i, std::int64_t width) {
       e_.set_lanes(var, i, 1);
       const Partial result = partial(r, width, e_.scalar(r.initial));
-      e_.set_lanes(var, i, static_cast<unsigned>(width));
+      e_.set_lanes(var, i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
       loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled_inner, [&] {
         e_.forget();
         accumulate(r, result);
@@ -232,8 +235,9 @@ void FunctionEmitter::reduce_columns(const kernel::Reduce& r, std::int64_t lanes
       e_.store(r.slot, r.offset,
                with_sign(held(b_, result.value), result.signs == nullptr ? nullptr : held(b_, result.signs)));
     };
-    loop(whole, lanes, [&](Value* i) { body(i, lanes); });
-    if (whole < last) body(b_.getInt64(static_cast<std::uint64_t>(whole)), last - whole);
+    loop(whole, step, [&](Value* i) { body(i, step); });
+    loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
+    if (vectors < last) body(b_.getInt64(static_cast<std::uint64_t>(vectors)), last - vectors);
     e_.set_lanes(var, b_.getInt64(0), 1);
   });
 }
