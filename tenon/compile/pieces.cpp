@@ -4,7 +4,9 @@
 #include <set>
 #include <unordered_set>
 
-#include "tenon/kernel/affine.h"
+#include "tenon/compile/index_ranges.h"
+#include "tenon/kernel/expressions.h"
+#include "tenon/kernel/rows.h"
 
 namespace tenon {
 namespace {
@@ -15,107 +17,6 @@ using kernel::Expr;
 using kernel::Statement;
 
 constexpr std::size_t most_pieces = 16;
-
-struct Range {
-  std::int64_t low, high;  // both included
-};
-using Ranges = std::map<std::uint32_t, Range>;
-
-// Indices stay far below: sums of products of these do not overflow.
-bool small(std::int64_t v) { return v > -(std::int64_t(1) << 40) && v < (std::int64_t(1) << 40); }
-
-std::optional<Range> range(const Expr& e, const Ranges& vars) {
-  if (e.dtype() != DType::i64) return {};
-  if (const auto a = affine(e)) {
-    Range r{a->constant, a->constant};
-    if (!small(a->constant)) return {};
-    for (const auto& [var, coefficient] : a->terms) {
-      const auto found = vars.find(var);
-      if (found == vars.end() || !small(coefficient)) return {};
-      const std::int64_t x = coefficient * found->second.low, y = coefficient * found->second.high;
-      r.low += std::min(x, y), r.high += std::max(x, y);
-    }
-    return r;
-  }
-  if (e.kind() != Expr::Kind::binary) return {};
-  const auto x = range(e.operand(0), vars), y = range(e.operand(1), vars);
-  if (!x || !y) return {};
-  switch (e.node().binary) {
-    case Binary::max:
-      return Range{std::max(x->low, y->low), std::max(x->high, y->high)};
-    case Binary::min:
-      return Range{std::min(x->low, y->low), std::min(x->high, y->high)};
-    case Binary::add:
-      return Range{x->low + y->low, x->high + y->high};
-    case Binary::sub:
-      return Range{x->low - y->high, x->high - y->low};
-    default:
-      return {};
-  }
-}
-
-std::optional<bool> decided(Binary op, const Range& x, const Range& y) {
-  const auto by = [](bool always, bool never) -> std::optional<bool> {
-    return always ? std::optional(true) : never ? std::optional(false) : std::nullopt;
-  };
-  switch (op) {
-    case Binary::lt:
-      return by(x.high < y.low, x.low >= y.high);
-    case Binary::le:
-      return by(x.high <= y.low, x.low > y.high);
-    case Binary::gt:
-      return by(x.low > y.high, x.high <= y.low);
-    case Binary::ge:
-      return by(x.low >= y.high, x.high < y.low);
-    case Binary::eq:
-      return by(x.low == x.high && y.low == y.high && x.low == y.low, x.high < y.low || x.low > y.high);
-    case Binary::ne:
-      return by(x.high < y.low || x.low > y.high, x.low == x.high && y.low == y.high && x.low == y.low);
-    default:
-      return {};
-  }
-}
-
-Expr truth(bool value) { return kernel::constant(DType::bool_, &value); }
-std::optional<bool> truth_of(const Expr& e) {
-  if (e.kind() != Expr::Kind::constant || e.dtype() != DType::bool_) return {};
-  return e.node().bits[0] != std::byte{0};
-}
-
-// Folds what the ranges of the loop variables decide.
-class Simplify : public kernel::Rewrite {
- public:
-  explicit Simplify(const Ranges& ranges) : ranges_(ranges) {}
-
- protected:
-  Expr finish(const Expr& e) override {
-    if (e.kind() == Expr::Kind::select) {
-      const auto chosen = truth_of(e.operand(0));
-      return chosen ? e.operand(*chosen ? 1 : 2) : e;
-    }
-    if (e.kind() != Expr::Kind::binary) return e;
-    const Expr x = e.operand(0), y = e.operand(1);
-    const Binary op = e.node().binary;
-    if (x.dtype() == DType::bool_ && (op == Binary::and_ || op == Binary::or_)) {
-      for (const auto& [known, other] : {std::pair(x, y), std::pair(y, x)})
-        if (const auto value = truth_of(known)) return *value == (op == Binary::and_) ? other : known;
-      return e;
-    }
-    if (x.dtype() != DType::i64) return e;
-    const auto of_x = range(x, ranges_), of_y = range(y, ranges_);
-    if (!of_x || !of_y) return e;
-    if (const auto result = decided(op, *of_x, *of_y)) return truth(*result);
-    if (op == Binary::max || op == Binary::min) {
-      const Expr &larger = op == Binary::max ? x : y, &smaller = op == Binary::max ? y : x;
-      if (of_x->low >= of_y->high) return larger;
-      if (of_y->low >= of_x->high) return smaller;
-    }
-    return e;
-  }
-
- private:
-  const Ranges& ranges_;
-};
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   const std::int64_t q = a / b;
@@ -147,6 +48,30 @@ void find_cuts(const Expr& e, std::unordered_set<const void*>& seen,
     if (operand) find_cuts(Expr(operand), seen, cuts);
 }
 
+// Whether every index of a nest that runs in order stores to a place of its own, and reads of that slot no other.
+bool stores_apart(const kernel::Nest& n) {
+  if (n.stores.size() != 1) return false;
+  const kernel::Store& s = n.stores[0];
+  const auto at = affine(s.offset);
+  if (!at) return false;
+  std::vector<std::pair<std::int64_t, std::int64_t>> strides;  // and the indices that have them
+  for (std::size_t i = 0; i < n.vars.size(); ++i)
+    if (n.sizes[i] > 1) strides.emplace_back(std::abs(at->coefficient(n.vars[i])), n.sizes[i]);
+  std::ranges::sort(strides);
+  std::int64_t reach = 0;  // of the smaller ones
+  for (const auto& [stride, size] : strides) {
+    if (stride <= reach) return false;
+    reach += stride * (size - 1);
+  }
+  bool apart = true;
+  const auto check = [&](const Expr& load) {
+    if (load.node().id == s.slot) apart = apart && affine(load.operand(0)) == at;
+  };
+  kernel::visit_loads(s.value, check), kernel::visit_loads(s.offset, check);
+  if (s.condition) kernel::visit_loads(s.condition, check);
+  return apart;
+}
+
 class Splitter {
  public:
   Block block(const Block& statements) {
@@ -156,12 +81,14 @@ class Splitter {
   }
 
  private:
-  void split(const kernel::Nest& n, Block& to) {
+  void split(kernel::Nest n, Block& to) {
     std::map<std::uint32_t, std::set<std::int64_t>> cuts;
     for (std::size_t i = 0; i < n.vars.size(); ++i) {
       cuts[n.vars[i]];
       ranges_[n.vars[i]] = {0, n.sizes[i] - 1};
     }
+    fold(n.stores);
+    n.independent = n.independent || stores_apart(n);
     std::unordered_set<const void*> seen;
     for (const kernel::Store& s : n.stores) find_cuts(s.value, seen, cuts), find_cuts(s.condition, seen, cuts);
     std::size_t pieces = 1;
@@ -170,9 +97,20 @@ class Splitter {
       std::erase_if(at, [&](std::int64_t c) { return c <= 0 || c >= n.sizes[i]; });
       pieces *= at.size() + 1;
     }
-    if (pieces > most_pieces || !n.independent)
-      for (auto& [var, at] : cuts) at.clear();
-    pieces_of(n, 0, cuts, to);
+    if (pieces == 1 || pieces > most_pieces || !n.independent) {
+      if (!n.stores.empty()) to.push_back(std::move(n));
+    } else {
+      pieces_of(n, 0, cuts, to);
+    }
+  }
+
+  void fold(std::vector<kernel::Store>& stores) const {
+    FoldIndices simplify(ranges_);
+    for (kernel::Store& s : stores) {
+      s.offset = simplify(s.offset), s.value = simplify(s.value), s.condition = simplify(s.condition);
+      if (s.condition && truth_of(s.condition) == true) s.condition = {};
+    }
+    std::erase_if(stores, [](const kernel::Store& s) { return s.condition && truth_of(s.condition) == false; });
   }
 
   // For each piece of the vars from `at` on: the nest with these vars moved to the piece.
@@ -193,29 +131,21 @@ class Splitter {
       return;
     }
     // Ranges are of the vars as they were: fold first, then move the vars to begin at 0.
-    Simplify simplify(ranges_);
+    fold(n.stores);
     kernel::Rewrite move;
-    bool moved = false;
     for (const std::uint32_t var : n.vars)
-      if (const std::int64_t begin = ranges_.at(var).low; begin > 0) {
+      if (const std::int64_t begin = ranges_.at(var).low; begin > 0)
         move.vars.emplace(var, kernel::variable(var) + Expr(begin));
-        moved = true;
-      }
-    const auto rewritten = [&](const Expr& e) { return !e ? e : moved ? move(simplify(e)) : simplify(e); };
-    for (kernel::Store& s : n.stores) {
-      s.offset = rewritten(s.offset), s.value = rewritten(s.value), s.condition = rewritten(s.condition);
-      if (s.condition && truth_of(s.condition) == true) s.condition = {};
-    }
-    std::erase_if(n.stores, [](const kernel::Store& s) { return s.condition && truth_of(s.condition) == false; });
+    if (!move.vars.empty())
+      for (kernel::Store& s : n.stores)
+        s.offset = move(s.offset), s.value = move(s.value), s.condition = move(s.condition);
     if (!n.stores.empty()) to.push_back(std::move(n));
   }
 
   void split(kernel::Reduce r, Block& to) {
     for (std::size_t i = 0; i < r.outer_vars.size(); ++i) ranges_[r.outer_vars[i]] = {0, r.outer_sizes[i] - 1};
     for (std::size_t i = 0; i < r.inner_vars.size(); ++i) ranges_[r.inner_vars[i]] = {0, r.inner_sizes[i] - 1};
-    Simplify simplify(ranges_);
-    r.value = simplify(r.value);
-    to.push_back(std::move(r));
+    split_other(std::move(r), to);
   }
   void split(kernel::For f, Block& to) {
     ranges_[f.var] = {0, std::max<std::int64_t>(f.count - 1, 0)};
@@ -233,10 +163,15 @@ class Splitter {
   }
   template <class Other>
   void split(const Other& other, Block& to) {
-    to.push_back(other);
+    split_other(other, to);
+  }
+  void split_other(Statement s, Block& to) {
+    FoldIndices simplify(ranges_);
+    for_each_expression(s, [&](Expr& e) { e = simplify(e); });
+    to.push_back(std::move(s));
   }
 
-  Ranges ranges_;
+  IndexRanges ranges_;
 };
 
 }  // namespace

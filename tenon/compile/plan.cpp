@@ -6,6 +6,7 @@
 #include "tenon/compile/block_planner.h"
 #include "tenon/compile/blocks.h"
 #include "tenon/compile/copies.h"
+#include "tenon/compile/counters.h"
 #include "tenon/compile/merge.h"
 #include "tenon/compile/pack.h"
 #include "tenon/compile/pieces.h"
@@ -52,6 +53,8 @@ kernel::Function plan(const Program& program, Report* report) {
   kernel::Function function = Planner(program, report).run();
   split_into_pieces(function);
   forward_copies(function);
+  recompute_counters(function);
+  split_into_pieces(function);
   pack_scalars(function);
   divide_into_blocks(function, block_limits());
   merge_reductions(function);

@@ -44,6 +44,17 @@ bool compare(Binary op, std::int64_t a, std::int64_t b) {
 
 bool is_index_constant(const Expr& x) { return x.kind() == Expr::Kind::constant && x.dtype() == DType::i64; }
 
+// An index as another one and a constant added to it, 0 where there is none.
+std::pair<Expr, std::uint64_t> apart(const Expr& x) {
+  if (x.kind() != Expr::Kind::binary) return {x, 0};
+  const Expr a = x.operand(0), b = x.operand(1);
+  const auto value = [](const Expr& e) { return static_cast<std::uint64_t>(constant_value(e)); };
+  if (x.node().binary == Binary::add && is_index_constant(b)) return {a, value(b)};
+  if (x.node().binary == Binary::add && is_index_constant(a)) return {b, value(a)};
+  if (x.node().binary == Binary::sub && is_index_constant(b)) return {a, -value(b)};
+  return {x, 0};
+}
+
 }  // namespace
 
 std::string_view name(Unary op) { return unary_names[static_cast<std::size_t>(op)]; }
@@ -105,6 +116,12 @@ Expr binary(Binary op, const Expr& x, const Expr& y) {
     if ((op == Binary::add || op == Binary::sub) && is_constant(y, 0)) return x;
     if (op == Binary::mul && (is_constant(x, 0) || is_constant(y, 1))) return x;
     if (op == Binary::mul && (is_constant(y, 0) || is_constant(x, 1))) return y;
+    if (const auto [base, added] = apart(x);
+        (op == Binary::add || op == Binary::sub) && added != 0 && is_index_constant(y)) {
+      const auto more = static_cast<std::uint64_t>(constant_value(y));
+      const auto sum = static_cast<std::int64_t>(op == Binary::add ? added + more : added - more);
+      return base + Expr(sum);
+    }
     if (op == Binary::div && is_constant(y, 1)) return x;
     if (op == Binary::rem && is_constant(y, 1)) return Expr(std::int64_t(0));
   }

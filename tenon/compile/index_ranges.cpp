@@ -1,0 +1,232 @@
+#include "tenon/compile/index_ranges.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace tenon {
+namespace {
+
+using kernel::Affine;
+using kernel::Binary;
+using kernel::Expr;
+
+// Indices stay far below: sums of products of these do not overflow.
+bool small(std::int64_t v) { return v > -(std::int64_t(1) << 40) && v < (std::int64_t(1) << 40); }
+std::optional<IndexRange> small(std::int64_t low, std::int64_t high) {
+  if (!small(low) || !small(high)) return {};
+  return IndexRange{low, high};
+}
+
+std::optional<IndexRange> range_of_affine(const Affine& a, const IndexRanges& vars) {
+  if (!small(a.constant)) return {};
+  IndexRange r{a.constant, a.constant};
+  for (const auto& [var, coefficient] : a.terms) {
+    const auto found = vars.find(var);
+    if (found == vars.end() || !small(coefficient)) return {};
+    std::int64_t x, y;
+    if (__builtin_mul_overflow(coefficient, found->second.low, &x) ||
+        __builtin_mul_overflow(coefficient, found->second.high, &y) || !small(x) || !small(y))
+      return {};
+    r.low += std::min(x, y), r.high += std::max(x, y);
+  }
+  return small(r.low, r.high);
+}
+
+std::optional<bool> decided(Binary op, const IndexRange& x, const IndexRange& y) {
+  const auto by = [](bool always, bool never) -> std::optional<bool> {
+    return always ? std::optional(true) : never ? std::optional(false) : std::nullopt;
+  };
+  const bool apart = x.high < y.low || x.low > y.high, one = x.low == x.high && y.low == y.high && x.low == y.low;
+  switch (op) {
+    case Binary::lt:
+      return by(x.high < y.low, x.low >= y.high);
+    case Binary::le:
+      return by(x.high <= y.low, x.low > y.high);
+    case Binary::gt:
+      return by(x.low > y.high, x.high <= y.low);
+    case Binary::ge:
+      return by(x.low >= y.high, x.high < y.low);
+    case Binary::eq:
+      return by(one, apart);
+    case Binary::ne:
+      return by(apart, one);
+    default:
+      return {};
+  }
+}
+
+bool is_index(DType dtype) { return is_integer(dtype) && dtype != DType::u64; }
+
+// What an integer of this width holds.
+IndexRange held_by(DType dtype) {
+  return dispatch(dtype, []<class T>(std::type_identity<T>) -> IndexRange {
+    if constexpr (std::is_integral_v<T> && sizeof(T) < 8)
+      return {static_cast<std::int64_t>(std::numeric_limits<T>::min()),
+              static_cast<std::int64_t>(std::numeric_limits<T>::max())};
+    else
+      return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  });
+}
+
+Expr constant_index(const Expr& e) {
+  return dispatch(e.dtype(), [&]<class T>(std::type_identity<T>) -> Expr {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, std::uint64_t>) {
+      T value;
+      std::memcpy(&value, e.node().bits.data(), sizeof value);
+      return Expr(static_cast<std::int64_t>(value));
+    } else {
+      return {};
+    }
+  });
+}
+
+}  // namespace
+
+Expr truth(bool value) { return kernel::constant(DType::bool_, &value); }
+std::optional<bool> truth_of(const Expr& e) {
+  if (e.kind() != Expr::Kind::constant || e.dtype() != DType::bool_) return {};
+  return e.node().bits[0] != std::byte{0};
+}
+
+// Of an i64 expression.
+std::optional<IndexRange> FoldIndices::range(const Expr& e) {
+  if (const auto found = known_.find(e.identity()); found != known_.end()) return found->second.second;
+  const auto r = range_of(e);
+  known_.emplace(e.identity(), std::pair(e, r));
+  return r;
+}
+std::optional<IndexRange> FoldIndices::range_of(const Expr& e) {
+  if (e.dtype() != DType::i64) return {};
+  if (const auto a = affine(e)) return range_of_affine(*a, ranges_);
+  if (e.kind() == Expr::Kind::select) {
+    const auto x = range(e.operand(1)), y = range(e.operand(2));
+    if (!x || !y) return {};
+    return IndexRange{std::min(x->low, y->low), std::max(x->high, y->high)};
+  }
+  if (e.kind() != Expr::Kind::binary) return {};
+  const auto x = range(e.operand(0)), y = range(e.operand(1));
+  if (!y) return {};
+  if (e.node().binary == Binary::rem && y->low > 0) {
+    if (!x) return IndexRange{-(y->high - 1), y->high - 1};
+    return IndexRange{x->low < 0 ? -(y->high - 1) : 0, std::max<std::int64_t>(0, std::min(x->high, y->high - 1))};
+  }
+  if (!x) return {};
+  switch (e.node().binary) {
+    case Binary::max:
+      return IndexRange{std::max(x->low, y->low), std::max(x->high, y->high)};
+    case Binary::min:
+      return IndexRange{std::min(x->low, y->low), std::min(x->high, y->high)};
+    case Binary::add:
+      return small(x->low + y->low, x->high + y->high);
+    case Binary::sub:
+      return small(x->low - y->high, x->high - y->low);
+    case Binary::mul: {
+      const auto [low, high] = std::minmax({__int128(x->low) * y->low, __int128(x->low) * y->high,
+                                            __int128(x->high) * y->low, __int128(x->high) * y->high});
+      if (low <= -(std::int64_t(1) << 40) || high >= (std::int64_t(1) << 40)) return {};
+      return IndexRange{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
+    }
+    case Binary::div:
+      if (x->low >= 0 && y->low > 0) return IndexRange{x->low / y->high, x->high / y->low};
+      return {};
+    default:
+      return {};
+  }
+}
+
+// The i64 expression that always has the value of this integer; empty where none is known.
+Expr FoldIndices::index(const Expr& e) {
+  if (e.dtype() == DType::i64) return e;
+  if (!is_index(e.dtype())) return {};
+  if (const auto found = indices_.find(e.identity()); found != indices_.end()) return found->second.second;
+  Expr wide = index_of(e);
+  if (wide) {  // it may not wrap around
+    const auto r = range(wide);
+    const IndexRange held = held_by(e.dtype());
+    if (!r || r->low < held.low || r->high > held.high) wide = {};
+  }
+  indices_.emplace(e.identity(), std::pair(e, wide));
+  return wide;
+}
+Expr FoldIndices::index_of(const Expr& e) {
+  switch (e.kind()) {
+    case Expr::Kind::constant:
+      return constant_index(e);
+    case Expr::Kind::convert:
+      return index(e.operand(0));
+    case Expr::Kind::unary: {
+      if (e.node().unary != kernel::Unary::neg) return {};
+      const Expr x = index(e.operand(0));
+      return x ? Expr(0) - x : Expr();
+    }
+    case Expr::Kind::binary: {
+      const Binary op = e.node().binary;
+      if (op != Binary::add && op != Binary::sub && op != Binary::mul && op != Binary::max && op != Binary::min)
+        return {};
+      const Expr x = index(e.operand(0)), y = index(e.operand(1));
+      return x && y ? finish(kernel::binary(op, x, y)) : Expr();
+    }
+    default:
+      return {};
+  }
+}
+
+// Quotients and remainders by a constant: what is a multiple of it goes apart.
+std::optional<Expr> FoldIndices::divided(Binary op, const Expr& x, const Expr& y) {
+  if (y.kind() != Expr::Kind::constant || kernel::constant_value(y) <= 0) return {};
+  const std::int64_t by = kernel::constant_value(y);
+  const auto whole = range(x);
+  if (!whole || whole->low < 0) return {};
+  if (whole->high < by) return op == Binary::div ? Expr(std::int64_t(0)) : x;
+  const auto a = affine(x);
+  if (!a) return {};
+  Affine multiple{a->constant / by, {}}, rest{a->constant % by, {}};
+  if (rest.constant < 0) rest.constant += by, --multiple.constant;
+  for (const auto& [var, coefficient] : a->terms)
+    coefficient % by == 0 ? multiple.add(var, coefficient / by) : rest.add(var, coefficient);
+  const auto left = range_of_affine(rest, ranges_);
+  if (!left || left->low < 0 || left->high >= by) return {};
+  return to_expr(op == Binary::div ? multiple : rest);
+}
+
+Expr FoldIndices::binary(const Expr& e) {
+  const Expr a = e.operand(0), b = e.operand(1);
+  const Binary op = e.node().binary;
+  if (a.dtype() == DType::bool_ && (op == Binary::and_ || op == Binary::or_)) {
+    for (const auto& [known, other] : {std::pair(a, b), std::pair(b, a)})
+      if (const auto value = truth_of(known)) return *value == (op == Binary::and_) ? other : known;
+    return e;
+  }
+  const bool compares = e.dtype() == DType::bool_;
+  if (!is_index(a.dtype()) || (a.dtype() != DType::i64 && !compares)) return e;
+  const Expr x = index(a), y = index(b);
+  if (!x || !y) return e;
+  if (op == Binary::div || op == Binary::rem) return divided(op, x, y).value_or(e);
+  const auto of_x = range(x), of_y = range(y);
+  if (!of_x || !of_y) return e;
+  if (const auto result = decided(op, *of_x, *of_y)) return truth(*result);
+  // What both have in common decides nothing: by their difference.
+  if (const auto apart = range(x - y); compares && apart)
+    if (const auto result = decided(op, *apart, {0, 0})) return truth(*result);
+  if (op == Binary::max || op == Binary::min) {
+    const Expr &larger = op == Binary::max ? x : y, &smaller = op == Binary::max ? y : x;
+    if (of_x->low >= of_y->high) return larger;
+    if (of_y->low >= of_x->high) return smaller;
+  }
+  return e;
+}
+
+Expr FoldIndices::finish(const Expr& e) {
+  if (e.kind() == Expr::Kind::select) {
+    const auto chosen = truth_of(e.operand(0));
+    return chosen ? e.operand(*chosen ? 1 : 2) : e;
+  }
+  if (e.kind() == Expr::Kind::convert && e.dtype() == DType::i64) {
+    const Expr x = index(e.operand(0));
+    return x ? x : e;
+  }
+  return e.kind() == Expr::Kind::binary ? binary(e) : e;
+}
+
+}  // namespace tenon

@@ -1,0 +1,38 @@
+// The expressions of a statement, but for those of statements that it contains.
+#pragma once
+
+#include "tenon/kernel/function.h"
+
+namespace tenon::kernel {
+
+// f(Expr&) for each, empty ones left out.
+template <class F>
+void for_each_expression(Statement& s, F&& f) {
+  const auto to = [&](Expr& e) {
+    if (e) f(e);
+  };
+  const auto of_stores = [&](std::vector<Store>& stores) {
+    for (Store& store : stores) to(store.offset), to(store.value), to(store.condition);
+  };
+  if (auto* n = std::get_if<Nest>(&s.held())) {
+    of_stores(n->stores);
+  } else if (auto* r = std::get_if<Reduce>(&s.held())) {
+    to(r->initial), to(r->value), to(r->offset);
+    of_stores(r->stores);
+  } else if (auto* c = std::get_if<Copy>(&s.held())) {
+    to(c->to_offset), to(c->from_offset);
+  } else if (auto* p = std::get_if<Product>(&s.held())) {
+    to(p->a_offset), to(p->b_offset), to(p->c_offset);
+  } else if (auto* e = std::get_if<Element>(&s.held())) {
+    to(e->list), to(e->index), to(e->consumed);
+  } else if (auto* call = std::get_if<Call>(&s.held())) {
+    for (Call::Argument& a : call->arguments) to(a.value);
+    to(call->result_offset);
+  } else if (auto* w = std::get_if<While>(&s.held())) {
+    to(w->condition);
+  } else if (auto* choice = std::get_if<Switch>(&s.held())) {
+    to(choice->index);
+  }
+}
+
+}  // namespace tenon::kernel
