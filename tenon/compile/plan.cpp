@@ -10,6 +10,7 @@
 #include "tenon/compile/merge.h"
 #include "tenon/compile/pack.h"
 #include "tenon/compile/pieces.h"
+#include "tenon/compile/product_views.h"
 
 namespace tenon {
 
@@ -55,6 +56,7 @@ kernel::Function plan(const Program& program, Report* report) {
   forward_copies(function);
   recompute_counters(function);
   split_into_pieces(function);
+  view_products(function);
   pack_scalars(function);
   divide_into_blocks(function, block_limits());
   merge_reductions(function);

@@ -83,14 +83,15 @@ struct Copy {
   Source where = {};
 };
 
-// c[batch, m, n] = Σ_k a[batch, m, k]·b[batch, k, n], by strides in elements.
+// c[batch, m, n] = Σ_k a[batch, m, k]·b[batch, k, n], by strides in elements; where it accumulates, c += that.
 struct Product {
   DType dtype;
   SlotId a, b, c;
   Expr a_offset, b_offset, c_offset;
   std::int64_t batch, m, n, k;
   std::int64_t a_batch, a_m, a_k, b_batch, b_k, b_n, c_batch, c_m, c_n;
-  Source where;
+  bool accumulate = false;
+  Source where = {};
 };
 
 // Finds an element of a list (tenon/runtime/lists.h): `element` is that memory from here on.

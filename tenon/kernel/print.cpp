@@ -66,8 +66,9 @@ class Printer {
                             print(c.from_offset), c.elements));
   }
   void write(const Product& p, int depth) {
-    line(depth, fmt::format("product m{}[{}] = m{}[{}] x m{}[{}], {} x ({}, {}, {})", p.c, print(p.c_offset), p.a,
-                            print(p.a_offset), p.b, print(p.b_offset), p.batch, p.m, p.k, p.n));
+    line(depth,
+         fmt::format("product m{}[{}] {}= m{}[{}] x m{}[{}], {} x ({}, {}, {})", p.c, print(p.c_offset),
+                     p.accumulate ? "+" : "", p.a, print(p.a_offset), p.b, print(p.b_offset), p.batch, p.m, p.k, p.n));
   }
   void write(const Element& e, int depth) {
     line(depth,

@@ -321,7 +321,9 @@ void visit_slots(const Statement& s, const std::function<void(SlotId, bool write
     visit(c->from, false), visit(c->to, true);
   } else if (const auto* p = std::get_if<Product>(&s.held())) {
     reads(p->a_offset), reads(p->b_offset), reads(p->c_offset);
-    visit(p->a, false), visit(p->b, false), visit(p->c, true);
+    visit(p->a, false), visit(p->b, false);
+    if (p->accumulate) visit(p->c, false);
+    visit(p->c, true);
   } else if (const auto* e = std::get_if<Element>(&s.held())) {
     reads(e->list), reads(e->index), reads(e->consumed);
     visit(e->element, true);

@@ -107,7 +107,7 @@ void FunctionEmitter::place(SlotId slot, Value* address) {
 
 void FunctionEmitter::emit(const kernel::Product& p) {
   const TenonGemm product{static_cast<std::int32_t>(p.dtype),
-                          0,
+                          p.accumulate ? 1 : 0,
                           p.batch,
                           p.m,
                           p.n,
