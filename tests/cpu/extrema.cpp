@@ -61,5 +61,27 @@ TEST(Extrema, SignsOfZeroAndNan) {
       }
 }
 
+// Of two arrays, and of an array and a constant, as scalars and as lanes.
+void check_pairs(DType dtype) {
+  const std::vector<double> values{NAN, -NAN, 0.0, -0.0, 1, -1, 2.5, -2.5, infinity, -infinity};
+  const auto both = jit([](const Array& x, const Array& y) { return std::pair(max(x, y), min(x, y)); });
+  const auto last = [](const Array& x) { return convert(x, DType::f64).span<double>().back(); };
+  for (const double a : values)
+    for (const double b : values)
+      for (const std::int64_t n : {1, 70}) {
+        const std::string where = std::string(name(dtype)) + ": " + std::to_string(a) + ", " + std::to_string(b);
+        const Array x = full({n}, Array(Scalar(a).convert(dtype))), y = full({n}, Array(Scalar(b).convert(dtype)));
+        const auto [most, least] = both(x, y);
+        expect_same(last(most), larger(a, b), "max of " + where);
+        expect_same(last(least), smaller(a, b), "min of " + where);
+        const auto [high, low] = jit([b](const Array& v) { return std::pair(max(v, b), min(v, b)); })(x);
+        expect_same(last(high), larger(a, b), "max with a constant of " + where);
+        expect_same(last(low), smaller(a, b), "min with a constant of " + where);
+      }
+}
+TEST(Extrema, OfPairs) {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) check_pairs(dtype);
+}
+
 }  // namespace
 }  // namespace tenon
