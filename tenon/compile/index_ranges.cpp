@@ -89,7 +89,6 @@ std::optional<bool> truth_of(const Expr& e) {
   return e.node().bits[0] != std::byte{0};
 }
 
-// Of an i64 expression.
 std::optional<IndexRange> FoldIndices::range(const Expr& e) {
   if (const auto found = known_.find(e.identity()); found != known_.end()) return found->second.second;
   const auto r = range_of(e);
@@ -111,6 +110,9 @@ std::optional<IndexRange> FoldIndices::range_of(const Expr& e) {
     if (!x) return IndexRange{-(y->high - 1), y->high - 1};
     return IndexRange{x->low < 0 ? -(y->high - 1) : 0, std::max<std::int64_t>(0, std::min(x->high, y->high - 1))};
   }
+  if (!x && e.node().binary == Binary::max && e.operand(0).kind() == Expr::Kind::binary &&
+      e.operand(0).node().binary == Binary::min)  // whatever it is, it is clamped
+    if (const auto limit = range(e.operand(0).operand(1))) return IndexRange{y->low, std::max(limit->high, y->high)};
   if (!x) return {};
   switch (e.node().binary) {
     case Binary::max:

@@ -22,12 +22,12 @@ std::optional<bool> truth_of(const kernel::Expr& e);
 class FoldIndices : public kernel::Rewrite {
  public:
   explicit FoldIndices(const IndexRanges& ranges) : ranges_(ranges) {}
+  std::optional<IndexRange> range(const kernel::Expr& e);  // of an i64 expression
 
  protected:
   kernel::Expr finish(const kernel::Expr& e) override;
 
  private:
-  std::optional<IndexRange> range(const kernel::Expr& e);
   std::optional<IndexRange> range_of(const kernel::Expr& e);
   kernel::Expr index(const kernel::Expr& e);
   kernel::Expr index_of(const kernel::Expr& e);

@@ -7,6 +7,7 @@
 #include "tenon/compile/blocks.h"
 #include "tenon/compile/copies.h"
 #include "tenon/compile/counters.h"
+#include "tenon/compile/idle_stores.h"
 #include "tenon/compile/merge.h"
 #include "tenon/compile/pack.h"
 #include "tenon/compile/pieces.h"
@@ -57,6 +58,7 @@ kernel::Function plan(const Program& program, Report* report) {
   recompute_counters(function);
   split_into_pieces(function);
   view_products(function);
+  drop_idle_stores(function);
   pack_scalars(function);
   divide_into_blocks(function, block_limits());
   merge_reductions(function);

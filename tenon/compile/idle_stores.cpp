@@ -1,0 +1,197 @@
+#include "tenon/compile/idle_stores.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "tenon/compile/index_ranges.h"
+#include "tenon/kernel/rows.h"
+
+namespace tenon {
+namespace {
+
+using kernel::Block;
+using kernel::Expr;
+using kernel::Nest;
+using kernel::SlotId;
+using kernel::Statement;
+using kernel::Store;
+
+// Whether two expressions are one, but for sharing. Each pair of nodes is compared once.
+class Same {
+ public:
+  bool operator()(const Expr& x, const Expr& y) {
+    if (!x || !y) return !x && !y;
+    if (x.identity() == y.identity() || !known_.insert({x.identity(), y.identity()}).second) return true;
+    const Expr::Node &a = x.node(), &b = y.node();
+    if (a.kind != b.kind || a.dtype != b.dtype || a.unary != b.unary || a.binary != b.binary || a.bits != b.bits ||
+        a.id != b.id)
+      return false;
+    for (std::size_t i = 0; i < a.operands.size(); ++i)
+      if (!(*this)(Expr(a.operands[i]), Expr(b.operands[i]))) return false;
+    return true;
+  }
+
+ private:
+  std::set<std::pair<const void*, const void*>> known_;  // compared, or being compared
+};
+
+bool varies(const Expr& e, std::uint32_t var, std::set<const void*>& seen) {
+  if (!e || !seen.insert(e.identity()).second) return false;
+  if (e.kind() == Expr::Kind::variable && e.node().id == var) return true;
+  return std::ranges::any_of(e.node().operands,
+                             [&](const auto& operand) { return operand && varies(Expr(operand), var, seen); });
+}
+bool varies(const Expr& e, std::uint32_t var) {
+  std::set<const void*> seen;
+  return varies(e, var, seen);
+}
+
+// A value that is chosen, and when it is.
+struct Chosen {
+  Expr condition, value;
+};
+
+// The value of a store that is not what its place holds, where the store is made.
+std::optional<Chosen> chosen(const Expr& value, const Store& store) {
+  if (value.kind() != Expr::Kind::select) return {};
+  const auto is_there = [&](Expr old) {
+    if (old.kind() == Expr::Kind::select && store.condition && Same()(old.operand(0), store.condition))
+      old = old.operand(1);
+    return old.kind() == Expr::Kind::load && old.node().id == store.slot && Same()(old.operand(0), store.offset);
+  };
+  if (is_there(value.operand(2))) return Chosen{value.operand(0), value.operand(1)};
+  if (is_there(value.operand(1))) return Chosen{kernel::unary(kernel::Unary::not_, value.operand(0)), value.operand(2)};
+  return {};
+}
+
+// An offset as multiples of loop variables and all else.
+void add_terms(const Expr& e, std::map<std::uint32_t, std::int64_t>& strides, std::vector<Expr>& others) {
+  if (const auto a = affine(e)) {
+    for (const auto& [var, coefficient] : a->terms) strides[var] += coefficient;
+    return;
+  }
+  if (e.kind() == Expr::Kind::binary && e.node().binary == kernel::Binary::add) {
+    add_terms(e.operand(0), strides, others);
+    return add_terms(e.operand(1), strides, others);
+  }
+  others.push_back(e);
+}
+
+// Whether indices of a nest at which the condition may differ store to different places.
+bool apart(const Nest& n, const Expr& condition) {
+  const auto differs = [&](std::uint32_t var) { return varies(condition, var); };
+  if (n.independent || std::ranges::none_of(n.vars, differs)) return true;
+  IndexRanges ranges;
+  for (std::size_t i = 0; i < n.vars.size(); ++i) ranges[n.vars[i]] = {0, n.sizes[i] - 1};
+  FoldIndices fold(ranges);
+  std::map<std::uint32_t, std::int64_t> strides;
+  std::vector<Expr> others;
+  add_terms(n.stores[0].offset, strides, others);
+  std::int64_t reach = 0;  // of all that is the same where the condition is, or does not say where it differs
+  for (const Expr& e : others) {
+    const auto range = fold.range(e);
+    if (!range) return false;
+    reach += range->high - range->low;
+  }
+  std::vector<std::pair<std::int64_t, std::int64_t>> differ;
+  for (std::size_t i = 0; i < n.vars.size(); ++i) {
+    const std::int64_t stride = std::abs(strides[n.vars[i]]);
+    if (differs(n.vars[i]))
+      differ.emplace_back(stride, n.sizes[i]);
+    else
+      reach += stride * (n.sizes[i] - 1);
+  }
+  std::ranges::sort(differ);
+  for (const auto& [stride, size] : differ) {
+    if (stride <= reach) return false;
+    reach += stride * (size - 1);
+  }
+  return true;
+}
+
+class Idle {
+ public:
+  explicit Idle(kernel::Function& function)
+      : f_(function), writers_(function.slots.size()), references_(function.slots.size()) {
+    for (const Statement& s : f_.body)
+      visit_slots(s, [&](SlotId slot, bool write) { ++references_[slot], writers_[slot] += write ? 1 : 0; });
+  }
+  void block(Block& statements) {
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+      Statement& s = statements[i];
+      if (auto* f = std::get_if<kernel::For>(&s.held())) block(f->body);
+      if (auto* w = std::get_if<kernel::While>(&s.held())) block(w->before), block(w->body);
+      if (auto* c = std::get_if<kernel::Switch>(&s.held()))
+        for (Block& b : c->branches) block(b);
+      auto* n = std::get_if<Nest>(&s.held());
+      if (n == nullptr || n->stores.size() != 1 || n->vars.empty()) continue;
+      if (f_.slots[n->stores[0].slot].place == kernel::Slot::Place::local) continue;  // registers
+      if (const auto now = chosen(n->stores[0].value, n->stores[0]); now && is_better(*n, now->condition)) {
+        n->stores[0].value = now->value;
+        store_when(n->stores[0], now->condition);
+      } else {
+        stored_before(statements, i, *n);
+      }
+    }
+  }
+
+ private:
+  // Vectors are stored faster than lanes one by one.
+  static bool is_better(const Nest& n, const Expr& condition) {
+    const auto at = affine(n.stores[0].offset);
+    return !at || at->coefficient(n.vars.back()) != 1 || !varies(condition, n.vars.back());
+  }
+  static void store_when(Store& s, const Expr& condition) {
+    s.condition = s.condition ? kernel::binary(kernel::Binary::and_, s.condition, condition) : condition;
+  }
+
+  // statements[at] stores what a nest before it has chosen, for it alone.
+  void stored_before(Block& statements, std::size_t at, Nest& n) {
+    Store& store = n.stores[0];
+    if (store.value.kind() != Expr::Kind::load) return;
+    const SlotId value = store.value.node().id;
+    if (!f_.slots[value].temporary() || writers_[value] != 1 || references_[value] != 2) return;
+    for (std::size_t i = at; i-- > 0;) {
+      if (!touches(statements[i], value)) continue;
+      auto* from = std::get_if<Nest>(&statements[i].held());
+      if (from == nullptr || !from->independent || from->sizes != n.sizes) return;
+      const auto made = std::ranges::find(from->stores, value, &Store::slot);
+      kernel::Rewrite renamed;
+      for (std::size_t k = 0; k < n.vars.size(); ++k) renamed.vars.emplace(from->vars[k], kernel::variable(n.vars[k]));
+      if (made->condition || !Same()(renamed(made->offset), store.value.operand(0))) return;
+      const auto now = chosen(renamed(made->value), store);
+      if (!now || !is_better(n, now->condition) || !apart(n, now->condition)) return;
+      for (const Expr& e : {now->condition, store.offset, store.condition})
+        if (e && changes(statements, i, at, e)) return;
+      for (std::size_t k = i; k < at; ++k)
+        if (writes(statements[k], store.slot)) return;
+      // The choice by the nest's own vars.
+      const bool first = Same()(renamed(made->value.operand(1)), now->value);
+      made->value = made->value.operand(first ? 1 : 2);
+      return store_when(store, now->condition);
+    }
+  }
+  // Whether a statement in [first, last) writes what an expression reads.
+  static bool changes(const Block& statements, std::size_t first, std::size_t last, const Expr& e) {
+    bool found = false;
+    kernel::visit_loads(e, [&](const Expr& load) {
+      for (std::size_t i = first; i < last; ++i) found = found || writes(statements[i], load.node().id);
+    });
+    return found;
+  }
+  static bool writes(const Statement& s, SlotId slot) {
+    bool found = false;
+    visit_slots(s, [&](SlotId at, bool write) { found = found || (write && at == slot); });
+    return found;
+  }
+
+  kernel::Function& f_;
+  std::vector<int> writers_, references_;  // of each slot, by all statements
+};
+
+}  // namespace
+
+void drop_idle_stores(kernel::Function& function) { Idle(function).block(function.body); }
+
+}  // namespace tenon
