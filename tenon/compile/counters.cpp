@@ -180,11 +180,17 @@ class Recompute {
   // ---- Carries that count.
   // The constant that each step adds to a single integer, if that is all that it does to it.
   std::optional<std::pair<std::size_t, Expr>> added(const Block& body, SlotId slot) const {
-    for (std::size_t i = 0; i < body.size(); ++i) {
+    SlotId next = slot;  // where the sum is before it is copied there
+    std::size_t writer = body.size();
+    for (std::size_t i = body.size(); i-- > 0;) {
+      if (const auto* c = std::get_if<kernel::Copy>(&body[i].held()); c != nullptr && c->to == slot) {
+        if (writers_.at(c->from) != 1 || !kernel::is_constant(c->from_offset, 0)) return {};
+        next = c->from, writer = i;
+      }
       const auto* n = std::get_if<kernel::Nest>(&body[i].held());
       if (n == nullptr || kernel::product_of(n->sizes) != 1) continue;
       for (const Store& s : n->stores) {
-        if (s.slot != slot) continue;
+        if (s.slot != next) continue;
         if (s.condition || s.value.kind() != Expr::Kind::binary || s.value.node().binary != kernel::Binary::add)
           return {};
         for (const int k : {0, 1}) {
@@ -193,7 +199,7 @@ class Recompute {
           if (old.kind() != Expr::Kind::load || old.node().id != slot || by.kind() != Expr::Kind::constant) continue;
           FoldIndices fold(ranges_);
           const Expr wide = fold(kernel::convert(DType::i64, by));
-          if (wide.kind() == Expr::Kind::constant) return std::pair(i, wide);
+          if (wide.kind() == Expr::Kind::constant) return std::pair(next == slot ? i : writer, wide);
         }
         return {};
       }
@@ -268,7 +274,7 @@ class Recompute {
   }
 
   kernel::Function& f_;
-  std::map<SlotId, int> writers_;
+  std::map<SlotId, int> writers_;  // stores, by all statements
   IndexRanges ranges_;
   Facts facts_;
 };

@@ -88,6 +88,7 @@ class Splitter {
       ranges_[n.vars[i]] = {0, n.sizes[i] - 1};
     }
     fold(n.stores);
+    squeeze(n);
     n.independent = n.independent || stores_apart(n);
     std::unordered_set<const void*> seen;
     for (const kernel::Store& s : n.stores) find_cuts(s.value, seen, cuts), find_cuts(s.condition, seen, cuts);
@@ -111,6 +112,20 @@ class Splitter {
       if (s.condition && truth_of(s.condition) == true) s.condition = {};
     }
     std::erase_if(stores, [](const kernel::Store& s) { return s.condition && truth_of(s.condition) == false; });
+  }
+
+  // Axes of one index go: rows are the axes that are there.
+  static void squeeze(kernel::Nest& n) {
+    kernel::Rewrite first;
+    for (std::size_t i = n.vars.size(); i-- > 0;) {
+      if (n.sizes[i] != 1) continue;
+      first.vars.emplace(n.vars[i], Expr(std::int64_t(0)));
+      n.vars.erase(n.vars.begin() + static_cast<std::ptrdiff_t>(i));
+      n.sizes.erase(n.sizes.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (first.vars.empty()) return;
+    for (kernel::Store& s : n.stores)
+      s.offset = first(s.offset), s.value = first(s.value), s.condition = first(s.condition);
   }
 
   // For each piece of the vars from `at` on: the nest with these vars moved to the piece.
