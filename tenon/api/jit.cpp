@@ -4,6 +4,7 @@
 
 #include "tenon/base/log.h"
 #include "tenon/compile/executable.h"
+#include "tenon/compile/in_place.h"
 
 namespace tenon {
 namespace {
@@ -75,12 +76,13 @@ struct JitEntry::Lazy {
 };
 
 JitEntry::JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
-                   const std::vector<CellRef>& passed)
+                   const std::vector<CellRef>& passed, bool strict_in_place)
     : tag_(tag),
       hash_(hash),
       signature_(std::move(signature)),
       traced_(std::move(traced)),
       donation_(std::move(donation)),
+      strict_in_place_(strict_in_place),
       plain_(std::make_unique<Lazy>()),
       donating_(std::make_unique<Lazy>()) {
   // References are arguments behind the others; the memory of those that are written is donated.
@@ -124,6 +126,7 @@ const JitEntry::Ready& JitEntry::ready(bool donating) const {
     std::vector<bool> mask;
     if (donating) mask = donation_.leaves;
     mask.resize(donating ? traced_.program->inputs().size() : 0, false);
+    if (strict_in_place_) require_in_place(traced_.program, mask, [&](std::size_t i) { return input_name(i); });
     made->executable = compile(traced_.program, mask);
     made->native = made->executable->native();
     for (const Array& capture : traced_.captures) {
@@ -174,16 +177,44 @@ void JitEntry::run_with_refs(void** frame, std::span<const CellRef> passed, cons
     if (refs_[i].written) write_cell(used[i], std::move(written[k++]));
 }
 
-// The donated leaf's memory, where it may be had: of the only handle, given as a variable, given once.
-Buffer JitEntry::donated(const Array& leaf, std::size_t i, void** frame, std::uint64_t given) const {
+// The donated leaf's memory may be had of the only handle, given as a variable, given once. Empty: it may.
+std::string_view JitEntry::why_not_donated(const Array& leaf, std::size_t i, void** frame, std::uint64_t given) const {
   const Buffer* b = leaf.buffer();
   const bool ref = i >= donation_.argument_of.size();
   const std::size_t argument = ref ? 0 : donation_.argument_of[i];
-  if (!ref && (argument >= 64 || ((given >> argument) & 1) == 0)) return {};
-  if (b == nullptr || !b->unique() || !b->contiguous()) return {};
+  if (!ref && (argument >= 64 || ((given >> argument) & 1) == 0)) return "it is passed as a const variable";
+  if (b == nullptr) return "it is a number";
+  if (!b->ours()) return "its memory is borrowed";
+  if (!b->unique()) return "another handle shares its memory";
+  if (!b->contiguous()) return "its elements are not contiguous";
   for (std::size_t k = 0; k < leaves(); ++k)
-    if (k != i && frame[k] == &leaf) return {};
-  return const_cast<Array&>(leaf).donate(SourceScope::current());
+    if (k != i && frame[k] == &leaf) return "it is passed twice";
+  return {};
+}
+
+// Before anything is taken.
+void JitEntry::require_donated(const Ready& ready, void** frame, std::uint64_t given) const {
+  for (const auto& input : ready.native->shared) {
+    if (!input) continue;
+    const std::string_view why = why_not_donated(*static_cast<const Array*>(frame[*input]), *input, frame, given);
+    if (!why.empty())
+      throw RuntimeError(fmt::format("jit: strict_in_place: {} is donated and would be copied, because {}.",
+                                     input_name(*input).name, why),
+                         "Pass the only handle of memory that Tenon allocated, as a variable that is not const.");
+  }
+}
+
+InputName JitEntry::input_name(std::size_t i) const {
+  if (i >= leaves()) return {"an array that the function captures", "Pass it as an argument, and donate that."};
+  if (i >= donation_.argument_of.size())
+    return {"a mutable reference", "Return nothing else that is made of what it was before."};
+  const std::size_t argument = donation_.argument_of[i];
+  const auto first = std::ranges::find(donation_.argument_of, argument) - donation_.argument_of.begin();
+  const bool alone = std::ranges::count(donation_.argument_of, argument) == 1;
+  return {alone ? fmt::format("argument {}", argument)
+                : fmt::format("leaf {} of argument {}", static_cast<std::ptrdiff_t>(i) - first, argument),
+          donation_.leaves[i] ? "It is donated, but no result can take its place."
+                              : fmt::format("Donate it: jit(f, {{.donate = {{{}}}}}).", argument)};
 }
 
 // Where native code finds the arguments and what was captured: their memory, or a copy where the layout is another.
@@ -207,6 +238,7 @@ void JitEntry::run(void** frame, std::uint64_t given) const {
   const Ready& ready = this->ready(donates_);
   const NativeForm* native = ready.native;
   if (native == nullptr) return run_values(ready, frame);
+  if (strict_in_place_ && donates_) require_donated(ready, frame, given);
   const std::size_t arguments = leaves();
   void** inputs = frame + arguments + results();
   std::vector<Buffer> copies;
@@ -216,8 +248,10 @@ void JitEntry::run(void** frame, std::uint64_t given) const {
     Buffer out;
     if (i < native->shared.size() && native->shared[i]) {
       const std::size_t k = *native->shared[i];
-      out = donated(*static_cast<const Array*>(frame[k]), k, frame, given);
-      if (!out) {  // it stays as it is: the program works on a copy
+      const Array& leaf = *static_cast<const Array*>(frame[k]);
+      if (why_not_donated(leaf, k, frame, given).empty()) {
+        out = const_cast<Array&>(leaf).donate(SourceScope::current());
+      } else {  // it stays as it is: the program works on a copy
         out = Buffer::allocate(form.dtype, form.dims);
         std::memcpy(out.data(), inputs[k], out.bytes());
         inputs[k] = out.data();

@@ -13,12 +13,19 @@
 
 namespace tenon {
 
+struct InputName;
+
 struct JitOptions {
   // Arguments, counted from 0, whose memory a call may reuse for its results. A leaf is donated where its array is
   // passed as a variable that is not const (or as a temporary), is the only handle of memory that Tenon allocated, and
   // a result of the same type can be computed in it. It cannot be used after the call then: reading it throws
   // RuntimeError. All other leaves (borrowed, shared, broadcast, of no result's type) stay as they are.
-  std::vector<std::size_t> donate;
+  std::vector<std::size_t> donate = {};
+  // Updates of arrays in places, x.at(i).set(v) and its kin, in loops, branches and derivatives too, copy no array of
+  // more than 64 elements: else compiling throws CompileError, which names the update, what forces the copy, and the
+  // lines of both; and a call whose donated argument must stay as it is throws RuntimeError. Of the outermost jitted
+  // function: inside of another it is part of that one.
+  bool strict_in_place = false;
 };
 
 namespace api_detail {
@@ -49,7 +56,7 @@ class JitEntry {
   };
   // `passed`: references among the arguments, as the trace knows them.
   JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
-           const std::vector<CellRef>& passed);
+           const std::vector<CellRef>& passed, bool strict_in_place);
   virtual ~JitEntry();
 
   const void* tag() const { return tag_; }  // of the C++ types of the arguments
@@ -90,7 +97,9 @@ class JitEntry {
   const Ready& ready(bool donating) const;
   void run_values(const Ready& ready, void** frame) const;
   void** place_inputs(const Ready& ready, void** frame, void** at, std::vector<Buffer>& copies) const;
-  Buffer donated(const Array& leaf, std::size_t i, void** frame, std::uint64_t given) const;
+  std::string_view why_not_donated(const Array& leaf, std::size_t i, void** frame, std::uint64_t given) const;
+  void require_donated(const Ready& ready, void** frame, std::uint64_t given) const;
+  InputName input_name(std::size_t i) const;
 
   const void* tag_;
   std::uint64_t hash_;
@@ -98,7 +107,7 @@ class JitEntry {
   TracedFunction traced_;  // its captures are those that are no references
   std::vector<UsedRef> refs_;
   Donation donation_;
-  bool donates_;
+  bool donates_, strict_in_place_;
   std::unique_ptr<Lazy> plain_, donating_;
 };
 using EntryRef = std::shared_ptr<const JitEntry>;
@@ -223,8 +232,9 @@ class Jitted {
     using Result = ResultOf<Args...>;
     static const void* tag_of_type() { return &api_detail::type_tag<Args...>; }
     Entry(std::uint64_t hash, api_detail::Signature signature, TracedFunction traced, Donation donation,
-          const std::vector<api_detail::CellRef>& passed, Result tree)
-        : JitEntry(tag_of_type(), hash, std::move(signature), std::move(traced), std::move(donation), passed),
+          const std::vector<api_detail::CellRef>& passed, bool strict_in_place, Result tree)
+        : JitEntry(tag_of_type(), hash, std::move(signature), std::move(traced), std::move(donation), passed,
+                   strict_in_place),
           result(std::move(tree)) {
       api_detail::refuse_refs(api_detail::cells_of(result));
       tree::visit(result, [](Array& a, auto) { a = Array(); }, [&](const auto& fixed) { fixed_results.add(fixed); });
@@ -274,7 +284,8 @@ class Jitted {
             api_detail::Flattened<F, Args...> flat(f, given...);
             TracedFunction traced = trace_flat(flat.function, flat.arguments, writes_refs);
             return std::make_shared<const Entry<Args...>>(hash, std::move(signature), std::move(traced),
-                                                          std::move(donation), passed, std::move(**flat.result));
+                                                          std::move(donation), passed, options.strict_in_place,
+                                                          std::move(**flat.result));
           },
           inside);
     }

@@ -34,14 +34,15 @@ Place Planner::element(const Type& type) {
 }
 
 Block Planner::block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
-                     const std::vector<Place>& carries, const std::set<SlotId>& updated) {
-  return BlockPlanner(*this, program, outputs, updated).run(inputs, carries);
+                     const std::vector<Place>& carries, const std::set<SlotId>& updated, const Eqn* around) {
+  return BlockPlanner(*this, program, outputs, updated, around).run(inputs, carries);
 }
 
 BlockPlanner::BlockPlanner(Planner& planner, const Program& program, const std::vector<Place>& outputs,
-                           const std::set<SlotId>& updated)
+                           const std::set<SlotId>& updated, const Eqn* around)
     : planner_(planner),
       program_(program),
+      around_(around),
       fusion_(fuse(program)),
       outputs_(outputs),
       places_(program.vars()),
@@ -87,7 +88,7 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
     if (program_.type(v).is_list() && !at_home(i))
       give(v, outputs_[i], true);
     else if (!at_home(i) && !is_at(v, outputs_[i]))
-      copy(outputs_[i], stored(v), program_.type(v), "a result that is an input too, or another result");
+      copy(outputs_[i], stored(v), program_.type(v), why_carried(i));
     asked_for_by(line_of(v), before);
   }
   for (std::size_t i = 0; i < carries.size(); ++i) {
@@ -95,8 +96,7 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
     if (!at_home(i) && !(carries[i] == outputs_[i]) && program_.type(program_.outputs()[i]).is_list())
       call("tenon_list_release", {{number_at(carries[i]), {}}});
     if (!at_home(i) && !(carries[i] == outputs_[i]))
-      copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]),
-           "the carry of the next step, made while that of this step is read");
+      copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]), why_carried(i));
     asked_for_by(line_of(program_.outputs()[i]), before);
   }
   return std::move(block_);
@@ -125,9 +125,9 @@ void BlockPlanner::asked_for_by(const Source& where, std::size_t first) {
         block_[i].held());
 }
 
-void BlockPlanner::copy(const Place& to, const Place& from, const Type& type, std::string_view why) {
+void BlockPlanner::copy(const Place& to, const Place& from, const Type& type, const kernel::CopyCause& cause) {
   const std::int64_t row = type.rank() == 0 ? 1 : type.shape[type.rank() - 1].value();
-  block_.push_back(kernel::Copy{to.slot, from.slot, to.offset, from.offset, elements_of(type), row, why});
+  block_.push_back(kernel::Copy{to.slot, from.slot, to.offset, from.offset, elements_of(type), row, cause});
 }
 
 Place BlockPlanner::place_for(Var v) {
@@ -145,12 +145,23 @@ Place BlockPlanner::stored(Var v) {
   flush(v);
   return *places_[v];
 }
-// As stored(), right in a given place where nothing else needs the value.
-void BlockPlanner::store_into(Var v, const Place& to, bool last, std::string_view why) {
-  if (places_[v] || wanted_.contains(v) || !last) return copy(to, stored(v), program_.type(v), why);
-  wanted_.emplace(v, to);
-  stored(v);
-  wanted_.erase(v);
+
+// One number everywhere: writing it anew costs less than copying it.
+bool BlockPlanner::is_fill(Var v) const {
+  const Eqn* eqn = maker_[v];
+  while (eqn != nullptr && (eqn->op->name == "broadcast" || eqn->op->name == "reshape") && eqn->in.size() == 1)
+    eqn = maker_[eqn->in[0]];
+  return eqn != nullptr && eqn->op->name == "literal" && eqn->in.empty();
+}
+
+void BlockPlanner::fill(Var v, const Place& to) {
+  const Sizes extent{elements_of(program_.type(v))};
+  Var number = v;
+  while (!maker_[number]->in.empty()) number = maker_[number]->in[0];
+  if (pending_[number]) stored(number);
+  begin_nest(extent, true);
+  block_.push_back(
+      kernel::Nest{nest_.vars, extent, {{to.slot, to.offset + *nest_.flat, element(number, {}), {}}}, true});
 }
 
 void BlockPlanner::structure(const Eqn& eqn, LowerStructure::Kind kind) {

@@ -55,18 +55,20 @@ class Planner {
   Place element(const Type& type);  // of a list
   std::uint32_t fresh_var() { return function_.vars++; }
   Block block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
-              const std::vector<Place>& carries, const std::set<SlotId>& updated);
+              const std::vector<Place>& carries, const std::set<SlotId>& updated, const Eqn* around = nullptr);
 
   const Program& program_;
   Report* report_;
   kernel::Function function_;
 };
 
-// Plans the eqns of one Program (or region) as statements.
+std::string_view update_of(const Program& program, std::size_t output);
+
+// Plans the eqns of one Program (or region, of the eqn `around`) as statements.
 class BlockPlanner {
  public:
   BlockPlanner(Planner& planner, const Program& program, const std::vector<Place>& outputs,
-               const std::set<SlotId>& updated);
+               const std::set<SlotId>& updated, const Eqn* around);
 
   // `carries`: where the first outputs go at the end, after everything has been read.
   Block run(const std::vector<Place>& inputs, const std::vector<Place>& carries);
@@ -79,11 +81,19 @@ class BlockPlanner {
   Sizes sizes(Var v) const { return program_.type(v).shape.sizes(); }
   Source line_of(Var v) const { return maker_[v] == nullptr ? Source() : maker_[v]->where; }
   void asked_for_by(const Source& where, std::size_t first);
-  void copy(const Place& to, const Place& from, const Type& type, std::string_view why);
+  void copy(const Place& to, const Place& from, const Type& type, const kernel::CopyCause& cause);
   Place place_for(Var v);
   Place stored(Var v);
-  void store_into(Var v, const Place& to, bool last, std::string_view why);
+  template <class Writer>
+  void store_into(Var v, const Place& to, bool last, const Eqn& eqn, Writer&& writer);
+  bool is_fill(Var v) const;
+  void fill(Var v, const Place& to);
   void structure(const Eqn& eqn, LowerStructure::Kind kind);
+
+  // --- plan_copies.cpp ---
+  kernel::CopyCause why_kept(const Eqn& eqn, Var x) const;
+  kernel::CopyCause why_copied(const Eqn& eqn, Var x, std::string_view writer) const;
+  kernel::CopyCause why_carried(std::size_t output) const;
 
   // --- plan_nests.cpp ---
   // A nest that is being built.
@@ -165,6 +175,7 @@ class BlockPlanner {
 
   Planner& planner_;
   const Program& program_;
+  const Eqn* around_;
   Fusion fusion_;
   std::vector<Place> outputs_;
   std::vector<std::optional<Place>> places_;
@@ -179,5 +190,20 @@ class BlockPlanner {
   Block block_;
   Building nest_;
 };
+
+// As stored(), right in a given place where nothing else needs the value, or it is one number everywhere; else a copy,
+// for an eqn that overwrites it by the op that `writer` gives.
+template <class Writer>
+void BlockPlanner::store_into(Var v, const Place& to, bool last, const Eqn& eqn, Writer&& writer) {
+  if (places_[v] || wanted_.contains(v) || !last) {
+    if (is_fill(v)) return fill(v, to);
+    const Place from = stored(v);
+    return copy(to, from, program_.type(v),
+                planner_.report_ == nullptr ? kernel::CopyCause() : why_copied(eqn, v, writer()));
+  }
+  wanted_.emplace(v, to);
+  stored(v);
+  wanted_.erase(v);
+}
 
 }  // namespace tenon

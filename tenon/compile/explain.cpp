@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tenon/compile/donate.h"
+#include "tenon/compile/in_place.h"
 #include "tenon/compile/plan.h"
 #include "tenon/kernel/rows.h"
 #include "tenon/rewrite/pass.h"
@@ -17,16 +18,6 @@ namespace {
 using kernel::Expr;
 using kernel::SlotId;
 
-// 1234567 as 1,234,567.
-std::string grouped(double value) {
-  const std::string digits = fmt::format("{:.0f}", value);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text.push_back(',');
-    text.push_back(digits[i]);
-  }
-  return text;
-}
 std::string bytes_text(double bytes) { return grouped(bytes) + (bytes == 1 ? " byte" : " bytes"); }
 std::string at_line(const Source& where) { return where.known() ? " at " + where.text() : std::string(); }
 
@@ -79,7 +70,7 @@ class Explanation {
 
   void run() { block(f_.body, 1, 1); }
 
-  std::string steps, products, copies;
+  std::string steps, products;
   int kernels = 0, product_count = 0;
   double operations = 0, moved = 0;
 
@@ -151,8 +142,6 @@ class Explanation {
     line(depth, "copy of {}{}", bytes_text(bytes), at_line(c.where));
     if (!in_memory(c.to) && !in_memory(c.from)) return;  // between registers
     moved += 2 * bytes * times;
-    copies += fmt::format("  {}{}{}\n", bytes_text(bytes), times > 1 ? fmt::format(", {} times", grouped(times)) : "",
-                          at_line(c.where) + (c.why.empty() ? "" : fmt::format(": {}", c.why)));
   }
 
   void tell(const kernel::Product& p, int depth, double times) {
@@ -250,13 +239,14 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
       bytes_text(arguments + results - in_place + arena), bytes_text(arena), bytes_text(registers));
   if (function.lists) text += "lists: as much more as the steps of their loops keep\n";
   if (in_place > 0) text += fmt::format("donated: {} of results in the arguments' memory\n", bytes_text(in_place));
-  std::string cuts;
+  std::string cuts, copies;
+  for (const Copied& copy : copied(function)) copies += "  " + copy.text() + "\n";
   for (const Report::Cut& cut : report.cuts)
     cuts += fmt::format("  {}, {}: {}{}\n", cut.value, bytes_text(static_cast<double>(cut.bytes)), cut.reason,
                         at_line(cut.where));
   return text + section("steps", explanation.steps) + section("library calls (matrix products)", explanation.products) +
          kept_text(report) + section("stored instead of being computed in what reads it", cuts) +
-         section("copies that could not be avoided", explanation.copies);
+         section("copies that could not be avoided", copies);
 }
 
 }  // namespace tenon

@@ -22,7 +22,7 @@ void BlockPlanner::loop(const Eqn& eqn) {
   plan_stacked(l);
   finish_steps(l);
   Block body = std::move(l.first);
-  for (Block part : {planner_.block(*p.body, l.inputs, l.outputs, l.ends, l.updated), std::move(l.last)})
+  for (Block part : {planner_.block(*p.body, l.inputs, l.outputs, l.ends, l.updated, &eqn), std::move(l.last)})
     std::ranges::move(part, std::back_inserter(body));
   if (p.cond || l.counter) {
     Block before;
@@ -30,7 +30,7 @@ void BlockPlanner::loop(const Eqn& eqn) {
     if (p.cond) {
       const Place running = planner_.temporary(Type::array(DType::bool_, {}));
       const std::vector<Place> state(l.inputs.begin(), l.inputs.begin() + (p.consts + p.carries));
-      before = planner_.block(*p.cond, state, {running}, {}, {});
+      before = planner_.block(*p.cond, state, {running}, {}, {}, &eqn);
       condition = kernel::load(running.slot, DType::bool_, zero);
     }
     if (l.limit) {
@@ -54,8 +54,9 @@ void BlockPlanner::plan_carries(LoopPlan& l) {
     const Var initial = eqn.in[static_cast<std::size_t>(l.p.consts) + i];
     const bool last =
         last_use_[initial] <= at_ + 1 && std::ranges::count(eqn.in, initial) == 1 && later_readers(initial).empty();
+    const auto writer = [&] { return update_of(*l.p.body, i); };
     if (const auto history = carry_history(eqn, i, l.step)) {
-      store_into(initial, history->begin, last, "the first carry, which is kept as it is");
+      store_into(initial, history->begin, last, eqn, writer);
       l.inputs.push_back(history->before), l.outputs.push_back(history->after), l.ends.push_back(history->after);
       places_[eqn.out[i]] = history->end;
       for (const std::size_t k : history->stacked_before) l.views.emplace(k, history->before);
@@ -76,7 +77,7 @@ void BlockPlanner::plan_carries(LoopPlan& l) {
     if (type.is_list())
       give(initial, carry, last);
     else
-      store_into(initial, carry, last, "the first carry, which is kept as it is");
+      store_into(initial, carry, last, eqn, writer);
     l.inputs.push_back(carry), l.outputs.push_back(planner_.temporary(type)), l.ends.push_back(carry);
     l.updated.insert(carry.slot);
   }
@@ -144,7 +145,13 @@ std::optional<Place> BlockPlanner::updated_in_branches(const Eqn& eqn, Var x, Va
       eqn.in, [&](Var v) { return v != x && ours && places_[v] && places_[v]->slot == places_[x]->slot; });
   if (ours && last && !read_beside) return *places_[x];
   const Place to = place_for(y);
-  store_into(x, to, last, "what a branch updates is read later, or is not the program's to overwrite");
+  store_into(x, to, last, eqn, [&]() -> std::string_view {
+    const auto& branches = eqn.params.as<CondParams>().branches;
+    const auto output = static_cast<std::size_t>(std::ranges::find(eqn.out, y) - eqn.out.begin());
+    for (const ProgramRef& b : branches)
+      if (const std::string_view op = update_of(*b, output); !op.empty()) return op;
+    return {};
+  });
   return to;
 }
 
@@ -182,7 +189,7 @@ void BlockPlanner::branch(const Eqn& eqn) {
                                     Expr(static_cast<std::int64_t>(p.branches.size()) - 1)),
                      zero);
   kernel::Switch s{chosen, {}};
-  for (const ProgramRef& b : p.branches) s.branches.push_back(planner_.block(*b, inputs, outputs, ends, updated));
+  for (const ProgramRef& b : p.branches) s.branches.push_back(planner_.block(*b, inputs, outputs, ends, updated, &eqn));
   block_.push_back(std::move(s));
 }
 

@@ -41,7 +41,7 @@ void BlockPlanner::call(std::string_view function, std::vector<kernel::Call::Arg
 void BlockPlanner::give(Var list, const Place& to, bool last) {
   const Place from = stored(list);
   const bool moved = last && owned_.erase(list) > 0;
-  if (!(from == to)) copy(to, from, program_.type(list), "the handle of a list");
+  if (!(from == to)) copy(to, from, program_.type(list), {.why = "the handle of a list"});
   if (!moved) call("tenon_list_retain", {{number_at(to), {}}});
 }
 

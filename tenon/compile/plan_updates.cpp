@@ -46,7 +46,7 @@ Place BlockPlanner::overwritten(const Eqn& eqn) {
   });
   if (ours && !read_beside && last_use_[x] <= at_ + 1) return *places_[x];
   const Place to = place_for(y);
-  store_into(x, to, last_use_[x] <= at_ + 1, "an update of what is read later, or is not the program's to overwrite");
+  store_into(x, to, last_use_[x] <= at_ + 1, eqn, [&] { return eqn.op->name; });
   writable_slots_.insert(to.slot);
   return to;
 }

@@ -74,12 +74,23 @@ struct Reduce {
   Source where;
 };
 
+// Why there is a copy; outside of everything but reports.
+struct CopyCause {
+  std::string_view why = {};     // what goes before: "its old value is read behind it, by mul"
+  std::string_view reader = {};  // the op, where `why` ends in "by"
+  std::string_view advice = {};
+  Source line = {};              // the user's, of what forces it
+  std::string_view writer = {};  // the op that writes some elements of the array, where that is why it is copied
+  std::string array = {};        // its type
+  bool callers = false;          // it is copied since it is an input of the program
+};
+
 struct Copy {
   SlotId to, from;
   Expr to_offset, from_offset;
   std::int64_t elements;
   std::int64_t row = 1;  // elements of the last axis: small arrays move row by row, as nests over them do
-  std::string_view why = {};
+  CopyCause cause = {};
   Source where = {};
 };
 

@@ -1,0 +1,126 @@
+#include "tenon/compile/in_place.h"
+
+#include <fmt/format.h>
+
+#include "tenon/base/error.h"
+#include "tenon/compile/donate.h"
+#include "tenon/compile/plan.h"
+#include "tenon/ops/structure.h"
+#include "tenon/rewrite/pass.h"
+
+namespace tenon {
+namespace {
+
+class Copies {
+ public:
+  explicit Copies(const kernel::Function& function) : f_(function) {}
+
+  void block(const kernel::Block& statements, double times) {
+    for (const kernel::Statement& s : statements) std::visit([&](const auto& held) { look(held, times); }, s.held());
+  }
+  std::vector<Copied> found;
+
+ private:
+  bool in_memory(kernel::SlotId slot) const { return f_.slots[slot].place != kernel::Slot::Place::local; }
+
+  void look(const kernel::Copy& c, double times) {
+    if (!in_memory(c.to) && !in_memory(c.from)) return;
+    const kernel::Slot& from = f_.slots[c.from];
+    Copied copy{static_cast<double>(c.elements) * static_cast<double>(size_of(f_.slots[c.to].dtype)),
+                times,
+                c.cause,
+                c.where,
+                {}};
+    if (from.place == kernel::Slot::Place::argument) copy.argument = from.argument;
+    found.push_back(std::move(copy));
+  }
+  void look(const kernel::For& f, double times) { block(f.body, times * static_cast<double>(f.count)); }
+  void look(const kernel::While& w, double times) { block(w.before, times), block(w.body, times); }
+  void look(const kernel::Switch& s, double times) {
+    for (const kernel::Block& b : s.branches) block(b, times);
+  }
+  void look(const kernel::Blocks& b, double times) {
+    block(b.body, times * static_cast<double>(b.count));
+    block(b.tail, times);
+  }
+  template <class Other>
+  void look(const Other&, double) {}
+
+  const kernel::Function& f_;
+};
+
+std::string at_line(const Source& where) { return where.known() ? " at " + where.text() : std::string(); }
+
+// An update anywhere in a Program.
+const Eqn* an_update(const Program& program) {
+  const Eqn* found = nullptr;
+  for (const Eqn& eqn : program.eqns()) {
+    if (is_update(*eqn.op)) return &eqn;
+    eqn.params.visit_programs([&](const ProgramRef& inside) {
+      if (inside && found == nullptr) found = an_update(*inside);
+    });
+  }
+  return found;
+}
+
+std::string reason(const kernel::CopyCause& cause) {
+  return fmt::format("{}{}{}{}", cause.why, cause.reader.empty() ? "" : " ", cause.reader, at_line(cause.line));
+}
+
+}  // namespace
+
+std::string grouped(double value) {
+  const std::string digits = fmt::format("{:.0f}", value);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text.push_back(',');
+    text.push_back(digits[i]);
+  }
+  return text;
+}
+
+std::string Copied::text() const {
+  std::string text = grouped(bytes) + (bytes == 1 ? " byte" : " bytes");
+  if (times > 1) text += ", " + grouped(times) + " times";
+  text += at_line(where);
+  if (cause.why.empty()) return text;
+  if (!cause.writer.empty()) text += fmt::format(": {} of {}", cause.writer, cause.array);
+  return text + ": " + reason(cause);
+}
+
+std::vector<Copied> copied(const kernel::Function& function) {
+  Copies copies(function);
+  copies.block(function.body, 1);
+  return std::move(copies.found);
+}
+
+void require_in_place(const ProgramRef& program, const std::vector<bool>& donated,
+                      const std::function<InputName(std::size_t)>& input) {
+  const ProgramRef flat = run_passes(compile_passes(), program);
+  if (const std::string reason = why_not_native(*flat); !reason.empty()) {
+    if (const Eqn* update = an_update(*flat))
+      throw CompileError(fmt::format("strict_in_place: {} of {} copies its array: the function runs by the reference "
+                                     "evaluator, because {}.",
+                                     update->op->name, flat->type(update->out[0]).text(), reason),
+                         "Leave strict_in_place out, or what has no native form.", update->where);
+    return;
+  }
+  Report report;  // with one, the plan tells why it copies
+  kernel::Function function = plan(*flat, &report);
+  share_donated(function, *flat, donated);
+  for (const Copied& copy : copied(function)) {
+    if (copy.cause.writer.empty()) continue;
+    std::string why = reason(copy.cause), advice(copy.cause.advice);
+    if (copy.cause.callers && copy.argument && *copy.argument < program->inputs().size()) {
+      const InputName named = input(*copy.argument);
+      why += ", " + named.name;
+      advice = named.advice;
+    }
+    throw CompileError(
+        fmt::format("strict_in_place: {} of {} copies {} bytes{}: {}.", copy.cause.writer, copy.cause.array,
+                    grouped(copy.bytes), copy.times > 1 ? fmt::format(", {} times", grouped(copy.times)) : "", why),
+        advice + " Or leave strict_in_place out.", copy.where);
+  }
+}
+
+}  // namespace tenon

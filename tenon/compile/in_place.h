@@ -1,0 +1,38 @@
+// What a compiled program copies, and the demand that updates copy nothing.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tenon/ir/program.h"
+#include "tenon/kernel/function.h"
+
+namespace tenon {
+
+struct Copied {
+  double bytes, times;
+  kernel::CopyCause cause;
+  Source where;
+  std::optional<std::size_t> argument;  // of the program, that is copied
+  std::string text() const;             // "4,000 bytes, 10 times at a.cpp:3: …"
+};
+
+// Copies between arrays in memory; those of small arrays in registers are none.
+std::vector<Copied> copied(const kernel::Function& function);
+
+// What the user calls an input of a Program, and what to do where it is in the way as the caller's.
+struct InputName {
+  std::string name, advice;
+};
+
+// Throws CompileError where an update of some elements copies its array: it names the op, the array's type, the line
+// and what forces the copy.
+void require_in_place(const ProgramRef& program, const std::vector<bool>& donated,
+                      const std::function<InputName(std::size_t)>& input);
+
+// 1234567 as 1,234,567.
+std::string grouped(double value);
+
+}  // namespace tenon
