@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tenon/ir/program.h"
 #include "tenon/ir/recurse.h"
@@ -12,6 +13,9 @@ namespace tenon::api_detail {
 struct Origin {
   std::string op;
   Source where;
+  const Eqn* eqn = nullptr;          // the innermost: of a carry that a loop stacks, the loop
+  std::vector<const Eqn*> around;    // the regions and calls that it is a result of, the outermost first
+  const Program* program = nullptr;  // of eqn
 };
 Origin origin_of(const Program& program, Var v);
 

@@ -159,4 +159,66 @@ TEST(SavedResiduals, AsText) {
   EXPECT_THAT(tn::saved_residuals(g)(ramp({8, 8})).text(), HasSubstr("residuals.cpp:" + std::to_string(__LINE__ - 8)));
 }
 
+// Bytes a step and in all, encodings, readers, reasons and what would keep less, each with its line.
+TEST(SavedResiduals, InDetail) {
+  const auto told = [](auto f, const auto&... args) {
+    std::ostringstream out;
+    tn::print_saved_residuals(f, out)(args...);
+    return out.str();
+  };
+  const auto here = [](int back, int line) { return "residuals.cpp:" + std::to_string(line - back); };
+  // Carries that each step needs: for a product with the other one, and a cosine.
+  const int loop_line = __LINE__ + 3;
+  const auto two = [](Array c) {
+    return tn::sum(
+        tn::scan([](std::pair<Array, Array> s,
+                    Array x) { return std::pair(std::pair(tn::sin(s.first) + x, s.first * s.second), std::tuple<>()); },
+                 std::pair(c, c + 1.0), ramp({100}))
+            .first.second);
+  };
+  const std::string recurrent = told(two, ramp({5}));
+  EXPECT_THAT(recurrent, HasSubstr("8000 bytes are kept for reverse mode, in 2 arrays\n"));
+  EXPECT_THAT(recurrent, HasSubstr("  f64[100,5]  a carry of the loop at "));
+  EXPECT_THAT(recurrent, HasSubstr("    4000 bytes, 40 a step of 100\n    for: "));
+  EXPECT_THAT(recurrent, HasSubstr("kept: each step is made of the one before\n"));
+  EXPECT_THAT(recurrent, HasSubstr("less: the option checkpoint = tn::every(10) of the loop at "));
+  EXPECT_THAT(recurrent, HasSubstr(here(0, loop_line) + " keeps about 1600 bytes instead of 8000\n"));
+  // A product, outside of loops, and arguments.
+  const auto layers = [](Array x, Array w, Array u) { return tn::sum(tn::matmul(tn::matmul(x, w), u)); };
+  std::ostringstream out;
+  tn::print_saved_residuals<0, 1, 2>(layers, out)(ramp({4, 8}), ramp({8, 6}), ramp({6, 3}));
+  EXPECT_THAT(out.str(), AllOf(HasSubstr("  f64[4,6]  dot at "), HasSubstr("    192 bytes\n    for: "),
+                               HasSubstr("kept: dot is not computed again\n"),
+                               HasSubstr("less: tn::checkpoint of the function that calls dot at "),
+                               HasSubstr(" computes it again, from f64[4,8], f64[8,6]\n"),
+                               HasSubstr("argument 1\n    for: dot"), HasSubstr("kept: it is there anyway\n")));
+  // Data decide the number of steps.
+  const std::string until = told(
+      [](Array c) { return tn::while_loop([](Array c) { return c < 100.0; }, [](Array c) { return c * c + 1.0; }, c); },
+      Array(1.5));
+  EXPECT_THAT(until, HasSubstr("8 bytes a step, of as many steps as data count\n"));
+  EXPECT_THAT(until, HasSubstr("less: the option checkpoints = n of the loop at "));
+  EXPECT_THAT(until, HasSubstr(" keeps n carries of 8 bytes\n"));
+  // What a checkpoint keeps.
+  const std::string few = told(
+      [](Array c) {
+        return tn::while_loop([](Array c) { return c < 100.0; }, [](Array c) { return c * c + 1.0; }, c,
+                              {.checkpoints = 3});
+      },
+      Array(1.5));
+  EXPECT_THAT(few, AllOf(HasSubstr("kept: the steps behind it are run again from there\n"),
+                         HasSubstr("less: fewer checkpoints of the loop at ")));
+  // An array that is updated in places.
+  const std::string places = told(
+      [](Array xs) {
+        const auto body = [&](std::pair<Array, Array> c, Array t) {
+          const Array ys = c.second.at(t).set(tn::sin(c.first));
+          return std::pair(std::pair(tn::sum(ys * xs), ys), std::tuple<>());
+        };
+        return tn::scan(body, std::pair(Array(0.3), tn::cos(xs)), tn::iota(tn::DType::i64, {7}, 0)).first.first;
+      },
+      ramp({100}));
+  EXPECT_THAT(places, HasSubstr(", as the last one and what each step changes\n"));
+}
+
 }  // namespace
