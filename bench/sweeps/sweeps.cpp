@@ -182,9 +182,58 @@ void lengths() {
   }
 }
 
+// The gradient of 100 rows of a table, densely and as rows, by the rows of the table; what a step of descent costs.
+void tables() {
+  Sweep times("The gradient of 100 rows of f32[n, 64]", "n", "µs"), memory("The same, memory", "n", "bytes");
+  const auto loss = [](const Array& table, const Array& ids) { return tn::sum(tn::sin(table(ids))); };
+  for (int n : {1000, 10000, 100000, 1000000}) {
+    const Array ids = tn::arange(100) * (n / 100);
+    Array table = tn::full({n, 64}, 0.3f);
+    const auto measure = [&](const std::string& name, auto f, const auto&... args) {
+      memory.add(n, name, most_bytes(tn::explain(f)(args...)));
+      times.add(n, name, bench::median_seconds([&] { f(args...); }) * 1e6);
+    };
+    measure("dense", tn::jit(tn::grad(loss)), table, ids);
+    measure("as rows", tn::jit(tn::grad(loss, tn::sparse<>)), table, ids);
+    const auto step = tn::jit(
+        [&](const Array& t, const Array& i) {
+          const tn::Rows rows = tn::grad(loss, tn::sparse<>)(t, i);
+          return t.at(rows.indices).add(-0.1f * rows.values);
+        },
+        {.donate = {0}, .strict_in_place = true});
+    times.add(n, "a step of descent", bench::median_seconds([&] { table = step(table, ids); }) * 1e6);
+  }
+}
+
+// The gradient of a scan with xs and ys by its checkpoints.
+void checkpoints() {
+  Sweep times("The gradient of a scan over f32[n, 64], run", "steps", "ns a step");
+  for (int n : {500, 1000, 2000, 4000, 8000, 16000}) {
+    const auto measure = [&](const std::string& name, std::optional<tn::Checkpoints> kept) {
+      const auto loss = [=](const Array& h, const Array& xs) {
+        const auto body = [](const Array& c, const Array& x) {
+          const Array next = tn::sin(c) * 0.9f + x;
+          return std::pair(next, next * x);
+        };
+        const auto [end, ys] = tn::scan(body, h, xs, {.checkpoint = kept});
+        return tn::sum(end) + tn::sum(ys * ys);
+      };
+      const auto f = tn::jit(tn::grad<0, 1>(loss));
+      const Array h = tn::full({64}, 0.3f), xs = tn::full({n, 64}, 0.1f);
+      times.add(n, name, bench::median_seconds([&] { f(h, xs); }) * 1e9 / n);
+    };
+    measure("all recorded", std::nullopt);
+    measure("every(√n)", tn::every(static_cast<int>(std::sqrt(n))));
+    measure("binomial(32)", tn::binomial(32));
+  }
+}
+
 }  // namespace
 
-int main() {
-  programs();
-  lengths();
+int main(int argc, char** argv) {
+  const auto wanted = [&](std::string_view name) { return argc < 2 || name == argv[1]; };
+  if (wanted("programs")) programs();
+  if (wanted("lengths")) lengths();
+  if (wanted("tables")) tables();
+  if (wanted("checkpoints")) checkpoints();
 }

@@ -7,10 +7,12 @@
 #include "tenon/api/jacobian.h"
 #include "tenon/api/kept.h"
 #include "tenon/api/tangents.h"
+#include "tenon/ir/adapt.h"
 #include "tenon/ir/unify.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/shape.h"
 #include "tenon/rewrite/delta_residuals.h"
+#include "tenon/transform/sparse_reads.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon::api_detail {
@@ -75,8 +77,9 @@ Partitioned linear_parts(const TracedFunction& f, std::span<const Array> operand
   return parts;
 }
 
-Linearized linearize_at(const TracedFunction& f, std::span<const Array> operands, const Partitioned& parts) {
-  Linearized result = run_first(parts.first, parts.residuals, f.sizes, operands, f.weak);
+Linearized linearize_at(const TracedFunction& f, std::span<const Array> operands, const Partitioned& parts,
+                        const std::vector<bool>& weak) {
+  Linearized result = run_first(parts.first, parts.residuals, f.sizes, operands, weak);
   // Sizes of the second part: the function's own, or those that the residuals' types show.
   SizeBinding own, shown;
   for (std::size_t i = 0; i < f.sizes.size(); ++i) own.emplace(f.program->size_params()[i], f.sizes[i]);
@@ -115,10 +118,9 @@ struct Pullback {
   }
 };
 
-Pullback pullback_at(const TracedFunction& f, std::span<const Array> arguments, const Mask& active,
-                     const Mask& differentiated) {
-  const Arrays operands = joined({arguments, f.captures});
-  const Partitioned parts = linear_parts(f, operands, active, differentiated);
+// The pullback of a function whose linear parts are known. `weak`: of the results of the first part.
+Pullback pullback_of(const TracedFunction& f, std::span<const Array> operands, const Partitioned& parts,
+                     const std::vector<bool>& weak) {
   TransposeRequest request{.linear_in = Mask(parts.second->inputs().size(), false),
                            .cotangents = Mask(parts.second->outputs().size(), true),
                            .accumulate = {}};
@@ -126,12 +128,17 @@ Pullback pullback_at(const TracedFunction& f, std::span<const Array> arguments, 
             true);
   const ProgramRef backward = transpose(parts.second, request);
   // Within a trace both parts will be one Program, which the passes see.
-  if (const auto lean = tracing() ? nullptr : delta_residuals(parts, f.weak.size(), backward)) {
-    Linearized first = run_first(lean->first, lean->residuals, {}, operands, f.weak);
+  if (const auto lean = tracing() ? nullptr : delta_residuals(parts, weak.size(), backward)) {
+    Linearized first = run_first(lean->first, lean->residuals, {}, operands, weak);
     return {std::move(first.outputs), std::move(first.residuals), lean->reader, {}};
   }
-  Linearized linear = linearize_at(f, operands, parts);
+  Linearized linear = linearize_at(f, operands, parts, weak);
   return {std::move(linear.outputs), std::move(linear.residuals), backward, std::move(linear.sizes)};
+}
+Pullback pullback_at(const TracedFunction& f, std::span<const Array> arguments, const Mask& active,
+                     const Mask& differentiated) {
+  const Arrays operands = joined({arguments, f.captures});
+  return pullback_of(f, operands, linear_parts(f, operands, active, differentiated), f.weak);
 }
 
 // Empty arrays elsewhere.
@@ -233,16 +240,109 @@ std::vector<Arrays> columns_of(std::string_view op, const TracedFunction& f, con
 
 }  // namespace
 
-FlatGradient gradient_flat(std::string_view op, const FlatFunction& f, const Arguments& arguments) {
-  const Mask active = active_leaves(op, arguments, true);
-  const TracedFunction traced = trace_at(op, f, arguments);
+namespace {
+
+void require_number(std::string_view op, const TracedFunction& traced) {
   const Type out = traced.program->type(traced.program->outputs()[0]);
   if (!out.is_array() || out.rank() != 0 || !is_real(out.dtype))
     throw DifferentiationError(
         fmt::format("{}: the function returns {}, not one real number.", op, out.text()),
         "Reduce it first, with sum() or mean(); or use jacrev() for all derivatives, vjp() for a product with them.");
+}
+
+// The derivative of a Program in what it reads of the tables among its active inputs, as two parts. The first gives the
+// Program's results, then the numbers of the rows.
+struct SparseParts {
+  Partitioned parts;
+  std::vector<SparseReads::Read> reads;  // table: among the inputs' tangents
+};
+SparseParts sparse_parts(const ProgramRef& program, const Mask& active, const Mask& tables, const Mask& differentiated,
+                         const std::function<std::string(std::size_t)>& name) {
+  const ProgramRef both = jvp(program, active, differentiated);
+  const std::size_t primals = active.size(), outputs = differentiated.size();
+  Mask in(primals, false);
+  std::vector<std::size_t> input_of;
+  for (std::size_t i = 0; i < active.size(); ++i)
+    if (active[i]) in.push_back(tables[i]), input_of.push_back(i);
+  SparseReads sparse = sparse_reads(both, in, [&](std::size_t i) { return name(input_of[i - primals]); });
+  // Results, numbers, tangents.
+  const std::size_t tangents = both->outputs().size() - outputs;
+  std::vector<std::optional<std::size_t>> inputs;
+  for (std::size_t i = 0; i < sparse.program->inputs().size(); ++i) inputs.emplace_back(i);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < sparse.program->outputs().size(); ++i)
+    if (i < outputs || i >= outputs + tangents) order.push_back(i);
+  const std::size_t known = order.size();
+  for (std::size_t i = 0; i < tangents; ++i) order.push_back(outputs + i);
+  const ProgramRef ordered = adapt(*sparse.program, inputs, std::vector<Type>(inputs.size()), order);
+  PartitionRequest request{.known_in = Mask(inputs.size(), false), .known_out = Mask(order.size(), false)};
+  std::fill_n(request.known_in.begin(), primals, true);
+  std::fill_n(request.known_out.begin(), known, true);
+  request.free_in = request.known_in;
+  request.free_out = request.known_out;
+  for (SparseReads::Read& r : sparse.reads) r.table = input_of[r.table - primals];
+  return {partition(ordered, request), std::move(sparse.reads)};
+}
+
+}  // namespace
+
+FlatGradient gradient_flat(std::string_view op, const FlatFunction& f, const Arguments& arguments) {
+  const Mask active = active_leaves(op, arguments, true);
+  const TracedFunction traced = trace_at(op, f, arguments);
+  require_number(op, traced);
+  const Type out = traced.program->type(traced.program->outputs()[0]);
   const Pullback pullback = pullback_at(traced, arguments.leaves, active, differentiable(traced, 1));
-  return {pullback.outputs, spread(pullback.pull(Arrays{ones_like(out)}), active)};
+  return {pullback.outputs, spread(pullback.pull(Arrays{ones_like(out)}), active), {}};
+}
+
+FlatGradient sparse_gradient_flat(std::string_view op, const FlatFunction& f, const Arguments& arguments,
+                                  const std::vector<bool>& sparse) {
+  Mask active = active_leaves(op, arguments, true);
+  const TracedFunction traced = trace_at(op, f, arguments);
+  require_number(op, traced);
+  const auto name = [&](std::size_t i) { return argument_name(arguments.paths()[i]); };
+  for (std::size_t i = 0; i < sparse.size(); ++i)
+    if (const Type type = arguments.leaves[i].type(); sparse[i] && type.rank() == 0)
+      throw DifferentiationError(fmt::format("{}: with sparse, {} is {}, which has no rows.", op, name(i), type.text()),
+                                 "Leave it out of tn::sparse.");
+  if (!traced.program->size_params().empty())
+    throw DifferentiationError(fmt::format("{}: with sparse, all sizes of the arguments are known.", op),
+                               "Take the gradient outside of what makes sizes symbolic.");
+  const Arrays operands = joined({arguments.leaves, traced.captures});
+  Mask of_operands = active, tables = sparse;
+  of_operands.resize(operands.size(), false), tables.resize(operands.size(), false);
+  const SparseParts s = sparse_parts(traced.program, of_operands, tables, differentiable(traced, 1), name);
+  note_kept(s.parts, traced.weak.size() + s.reads.size());
+  std::vector<bool> weak = traced.weak;
+  weak.resize(weak.size() + s.reads.size(), false);
+  const Pullback pullback = pullback_of(traced, operands, s.parts, weak);
+  const Array one = ones_like(traced.program->type(traced.program->outputs()[0]));
+  const Arrays pulled = pullback.pull(Arrays{one});
+  Mask dense = active;
+  for (std::size_t i = 0; i < dense.size(); ++i) dense[i] = active[i] && !sparse[i];
+  const auto plain = static_cast<std::size_t>(std::ranges::count(dense, true));
+  FlatGradient result{
+      Arrays(pullback.outputs.begin(), pullback.outputs.begin() + static_cast<std::ptrdiff_t>(traced.weak.size())),
+      spread(std::span(pulled).first(plain), dense), std::vector<Rows>(sparse.size())};
+  for (std::size_t i = 0; i < sparse.size(); ++i) {
+    if (!sparse[i]) continue;
+    Arrays indices, values;
+    for (std::size_t r = 0; r < s.reads.size(); ++r) {
+      if (s.reads[r].table != i) continue;
+      indices.push_back(pullback.outputs[traced.weak.size() + r]);
+      values.push_back(pulled[plain + r]);
+    }
+    const Type type = arguments.leaves[i].type();
+    if (indices.empty()) {
+      std::vector<Dim> none = type.shape.dims();
+      none[0] = Dim(0);
+      indices.push_back(zeros({0}, DType::i64)), values.push_back(zeros(Shape(none), type.dtype));
+    }
+    const bool one_read = indices.size() == 1;
+    result.rows[i] = {one_read ? indices[0] : concatenate(indices, 0), one_read ? values[0] : concatenate(values, 0),
+                      type.shape[0].value()};
+  }
+  return result;
 }
 
 Arrays jvp_flat(const FlatFunction& f, const Arguments& arguments, std::span<const Array> tangents) {
@@ -280,7 +380,8 @@ FlatLinear linearize_flat(const FlatFunction& f, const Arguments& arguments) {
   const TracedFunction traced = trace_at("linearize", f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
   const Arrays operands = joined({arguments.leaves, traced.captures});
-  const Linearized linear = linearize_at(traced, operands, linear_parts(traced, operands, active, differentiated));
+  const Linearized linear =
+      linearize_at(traced, operands, linear_parts(traced, operands, active, differentiated), traced.weak);
   std::vector<Type> types;
   for (const Array& a : arguments.leaves) types.push_back(a.type());
   return {linear.outputs, [linear, active, differentiated, types](std::span<const Array> tangents) {

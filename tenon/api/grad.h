@@ -2,16 +2,28 @@
 #pragma once
 
 #include "tenon/api/arguments.h"
+#include "tenon/api/rows.h"
 
 namespace tenon {
+
+// Said to grad and value_and_grad: the gradient in these arguments (in argument 0 where none is named), which are
+// arrays that f only indexes along their first axis, is given as Rows.
+template <int... Argnums>
+struct Sparse {};
+template <int... Argnums>
+inline constexpr Sparse<Argnums...> sparse;
 
 namespace api_detail {
 
 struct FlatGradient {
   Arrays outputs;
-  Arrays gradient;  // one a leaf of all arguments, empty where it is not chosen
+  Arrays gradient;  // one a leaf of all arguments, empty where it is not chosen, or sparse
+  std::vector<Rows> rows;
 };
 FlatGradient gradient_flat(std::string_view op, const FlatFunction& f, const Arguments& arguments);
+// `sparse`: leaves whose gradient is given as rows.
+FlatGradient sparse_gradient_flat(std::string_view op, const FlatFunction& f, const Arguments& arguments,
+                                  const std::vector<bool>& sparse);
 
 template <class Result, bool Aux>
 constexpr void check_loss() {
@@ -35,6 +47,58 @@ auto value_and_grad_of(std::string_view op, F f, const Source& where) {
           const FlatGradient g = gradient_flat(op, flat.function, Arguments::of<Argnums...>(flat.arguments, args...));
           return std::pair(flat.rebuild(g.outputs),
                            chosen_of<Argnums...>(tree::with_leaves(std::tuple<Args...>(args...), g.gradient)));
+        },
+        given...);
+  };
+}
+
+// Of the gradient in all arguments what is chosen, as chosen_of; the first leaves of arguments that are sparse, rows.
+template <int... Of, int... Argnums, class... Args>
+auto chosen_rows_of(Sparse<Of...>, std::integer_sequence<int, Argnums...>, const std::tuple<Args...>& all,
+                    const FlatGradient& g) {
+  constexpr auto count = sizeof...(Args);
+  constexpr auto at = [](int n) { return static_cast<std::size_t>(n < 0 ? n + static_cast<int>(count) : n); };
+  const auto one = [&]<int N>(std::integral_constant<int, N>) {
+    if constexpr (is_chosen<count, Of...>(at(N))) {
+      static_assert(std::is_same_v<std::tuple_element_t<at(N), std::tuple<Args...>>, Array>,
+                    "tn::sparse names an argument that is no Array: pass the array that is indexed as one of its own");
+      std::size_t leaf = 0;
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        ((leaf += tree::count(std::get<I>(all))), ...);
+      }(std::make_index_sequence<at(N)>());
+      return g.rows[leaf];
+    } else {
+      return std::get<at(N)>(all);
+    }
+  };
+  if constexpr (sizeof...(Argnums) == 0)
+    return one(std::integral_constant<int, 0>());
+  else if constexpr (sizeof...(Argnums) == 1)
+    return one(std::integral_constant<int, (Argnums + ...)>());
+  else
+    return std::tuple(one(std::integral_constant<int, Argnums>())...);
+}
+
+template <bool Aux, int... Argnums, int... Of, class F>
+auto sparse_value_and_grad_of(std::string_view op, F f, Sparse<Of...> sparse, const Source& where) {
+  return [op, f = Held{std::move(f)}, sparse, where]<class... Given>(const Given&... given) {
+    const SourceScope place(where);
+    check_argnums<sizeof...(Given), Of...>();
+    static_assert(
+        []<std::size_t... I>(std::index_sequence<I...>) {
+          return ((!is_chosen<sizeof...(Given), Of...>(I) || is_chosen<sizeof...(Given), Argnums...>(I)) && ...);
+        }(std::index_sequence_for<Given...>()),
+        "tn::sparse names an argument in which no gradient is taken");
+    return with_lifted<Argnums...>(
+        [&]<class... Args>(const Args&... args) {
+          check_loss<ResultOf<F, Args...>, Aux>();
+          Flattened<F, Args...> flat(f.f, args...);
+          const Arguments arguments = Arguments::of<Argnums...>(flat.arguments, args...);
+          const FlatGradient g =
+              sparse_gradient_flat(op, flat.function, arguments, Arguments::of<Of...>(flat.arguments, args...).chosen);
+          return std::pair(flat.rebuild(g.outputs),
+                           chosen_rows_of(sparse, std::integer_sequence<int, Argnums...>(),
+                                          tree::with_leaves(std::tuple<Args...>(args...), g.gradient), g));
         },
         given...);
   };
@@ -64,6 +128,26 @@ auto grad(F f, HasAux, const Source& where = std::source_location::current()) {
   };
 }
 
+// The gradient in arguments that f only indexes along their first axis, x(i), x(indices), x(slice(1, 4)), in loops and
+// branches too, as the rows that it has read: memory and time do not depend on the size of the array. tn::sparse<0, 2>
+// names them; the gradient in other arguments is dense. Throws DifferentiationError where f needs more of such an
+// array.
+//   auto [rows, dw] = tn::grad<0, 1>(loss, tn::sparse<0>)(table, w, ids);
+//   table = table.at(rows.indices).add(-0.1f * rows.values);
+template <int... Argnums, int... Of, class F>
+auto grad(F f, Sparse<Of...> sparse, const Source& where = std::source_location::current()) {
+  return [g = api_detail::sparse_value_and_grad_of<false, Argnums...>("grad", std::move(f), sparse, where)](
+             const auto&... args) { return g(args...).second; };
+}
+template <int... Argnums, int... Of, class F>
+auto grad(F f, HasAux, Sparse<Of...> sparse, const Source& where = std::source_location::current()) {
+  return [g = api_detail::sparse_value_and_grad_of<true, Argnums...>("grad", std::move(f), sparse, where)](
+             const auto&... args) {
+    auto both = g(args...);
+    return std::pair(std::move(both.second), std::move(both.first.second));
+  };
+}
+
 // std::pair(result, gradient) in one pass, as grad says. With has_aux the result is std::pair(number, auxiliary).
 //   auto [value, gradient] = tn::value_and_grad(loss)(params, x);
 template <int... Argnums, class F>
@@ -73,6 +157,15 @@ auto value_and_grad(F f, const Source& where = std::source_location::current()) 
 template <int... Argnums, class F>
 auto value_and_grad(F f, HasAux, const Source& where = std::source_location::current()) {
   return api_detail::value_and_grad_of<true, Argnums...>("value_and_grad", std::move(f), where);
+}
+
+template <int... Argnums, int... Of, class F>
+auto value_and_grad(F f, Sparse<Of...> sparse, const Source& where = std::source_location::current()) {
+  return api_detail::sparse_value_and_grad_of<false, Argnums...>("value_and_grad", std::move(f), sparse, where);
+}
+template <int... Argnums, int... Of, class F>
+auto value_and_grad(F f, HasAux, Sparse<Of...> sparse, const Source& where = std::source_location::current()) {
+  return api_detail::sparse_value_and_grad_of<true, Argnums...>("value_and_grad", std::move(f), sparse, where);
 }
 
 }  // namespace tenon

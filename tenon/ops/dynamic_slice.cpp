@@ -11,6 +11,7 @@
 #include "tenon/ops/index_axes.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
 
 namespace tenon {
 
@@ -219,6 +220,17 @@ const OpInfo dynamic_update_slice_info{
 const bool installed = (install_op(dynamic_slice_info), install_op(dynamic_update_slice_info), true);
 
 }  // namespace
+
+const OpInfo& dynamic_slice_op() { return dynamic_slice_info; }
+
+std::optional<RowsRead> rows_of_dynamic_slice(const Params& params, const Type& x, std::span<const Array> starts) {
+  const auto& sizes = params.as<DynamicSliceParams>().sizes;
+  if (!std::equal(sizes.begin() + 1, sizes.end(), x.shape.begin() + 1)) return std::nullopt;
+  const Array zero(Scalar(std::int64_t(0)));
+  const Array start = clamp(convert(starts[0], DType::i64), zero, size_as_array(x.shape[0] - sizes[0]));
+  return RowsRead{start + arange(sizes[0], DType::i64), Type::array(x.dtype, Shape(sizes)),
+                  [](const Array& rows) { return rows; }};
+}
 
 Array guarded_update_slice(const Params& params, Arrays operands, const Array& running) {
   const std::span<const Array> start = std::span(operands).subspan(2);

@@ -7,9 +7,13 @@
 #include <limits>
 
 #include "tenon/ir/describe_params.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/index_axes.h"
 #include "tenon/ops/index_map.h"
+#include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
 
 namespace tenon {
 
@@ -161,6 +165,44 @@ const OpInfo gather_info{.name = "gather",
 const bool installed = (install_op(gather_info), true);
 
 }  // namespace
+
+const OpInfo& gather_op() { return gather_info; }
+
+std::optional<RowsRead> rows_of_gather(const Params& params, const Type& x, const Array& indices) {
+  const auto& p = params.as<GatherParams>();
+  if (x.rank() == 0 || p.map != std::vector<std::int64_t>{0} || !p.batch.empty() || p.slice_sizes[0] != Dim(1) ||
+      !std::equal(p.slice_sizes.begin() + 1, p.slice_sizes.end(), x.shape.begin() + 1))
+    return std::nullopt;
+  const IndexGeometry g = index_geometry("gather", axes_of(p), x, indices.type());
+  const Shape& vectors = indices.shape();
+  Dim n = 1;
+  std::vector<Dim> apart;  // the lanes' axes, then those of a slice
+  for (std::size_t i = 0; i + 1 < vectors.rank(); ++i) apart.push_back(vectors[i]), n = n * vectors[i];
+  std::vector<Dim> row{n};
+  for (std::size_t i = 1; i < x.rank(); ++i) row.push_back(x.shape[i]);
+  for (const std::size_t axis : g.slice_axes) apart.push_back(p.slice_sizes[axis]);
+  std::vector<std::int64_t> permutation(apart.size());
+  for (std::size_t i = 0; i < g.lane_axes.size(); ++i) permutation[g.lane_axes[i]] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < g.window_axes.size(); ++i)
+    permutation[g.window_axes[i]] = static_cast<std::int64_t>(g.lane_axes.size() + i);
+  const Array count = size_as_array(x.shape[0]), start = convert(reshape(indices, {n}), DType::i64);
+  const Array inside = (start >= Array(Scalar(std::int64_t(0)))) & (start < count);
+  return RowsRead{
+      p.mode == IndexMode::clip ? clamp(start, Array(Scalar(std::int64_t(0))), count - Array(Scalar(std::int64_t(1))))
+                                : where(inside, start, count),
+      Type::array(x.dtype, Shape(std::move(row))), [apart = Shape(std::move(apart)), permutation](const Array& rows) {
+        return transpose(reshape(rows, apart), permutation);
+      }};
+}
+
+std::optional<RowsRead> rows_read(const OpInfo& op, const Params& params, const Type& x,
+                                  std::span<const Array> indices) {
+  if (!x.is_array() || x.rank() == 0) return std::nullopt;
+  if (&op == &gather_op()) return rows_of_gather(params, x, indices[0]);
+  if (&op == &slice_op()) return rows_of_slice(params, x);
+  if (&op == &dynamic_slice_op()) return rows_of_dynamic_slice(params, x, indices);
+  return std::nullopt;
+}
 
 Array gather(const Operand& x, const Operand& indices, const IndexAxes& axes, std::vector<Dim> slice_sizes,
              const GatherOptions& options) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tenon/ir/describe_params.h"
+#include "tenon/ops/arithmetic.h"
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/reduce.h"
@@ -488,6 +489,21 @@ Array squeeze(const Operand& x, std::int64_t axis) {
         fmt::format("squeeze: axis {} of {} has size {}, not 1.", axis, x->type().text(), shape[at].text()),
         "Take one element along it with x(…), or reduce it.");
   return reshape(x, shape.without_axis(at));
+}
+
+Eqn reshape_eqn(const Shape& shape, Var from, Var to) {
+  return {.op = &reshape_info, .params = make_params(ReshapeParams{shape}), .in = {from}, .out = {to}};
+}
+
+const OpInfo& slice_op() { return slice_info; }
+
+std::optional<RowsRead> rows_of_slice(const Params& params, const Type& x) {
+  const auto& p = params.as<SliceParams>();
+  const Type type = result_types(slice_info, params, std::vector{x})[0];
+  if (!std::equal(type.shape.begin() + 1, type.shape.end(), x.shape.begin() + 1)) return std::nullopt;
+  const Array places = arange(type.shape[0], DType::i64);
+  return RowsRead{size_as_array(p.start[0]) + places * Array(Scalar(p.stride[0])), type,
+                  [](const Array& rows) { return rows; }};
 }
 
 Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride) {

@@ -63,6 +63,22 @@ Array guarded_update(const OpInfo& op, const Params& params, Arrays operands, co
 Array rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Shape& updates);
 Array with_rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Array& rows);
 
+// A read that takes whole rows of x, along its first axis: which rows, i64[n], and what they become of [n, a row's
+// axes…]. Rows that a read with a fill value finds outside are numbered as many as there are. Nothing of other reads.
+struct RowsRead {
+  Array rows;
+  Type type;  // [n, a row's axes…]
+  std::function<Array(const Array& rows)> result;
+};
+std::optional<RowsRead> rows_read(const OpInfo& op, const Params& params, const Type& x,
+                                  std::span<const Array> indices);
+std::optional<RowsRead> rows_of_gather(const Params& params, const Type& x, const Array& indices);
+std::optional<RowsRead> rows_of_slice(const Params& params, const Type& x);
+std::optional<RowsRead> rows_of_dynamic_slice(const Params& params, const Type& x, std::span<const Array> starts);
+const OpInfo& gather_op();
+const OpInfo& slice_op();
+const OpInfo& dynamic_slice_op();
+
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates);
 
 // Axis i of the operand is axis dims[i] of the result.
@@ -77,6 +93,7 @@ BroadcastForm broadcast_form(const Params& params);
 const OpInfo& transpose_op();
 std::vector<std::int64_t> permutation_of(const Params& params);
 const OpInfo& reshape_op();
+Eqn reshape_eqn(const Shape& shape, Var from, Var to);
 
 // How many lists deep a type is; 0: an array.
 std::int64_t depth_of(const Type& type);
