@@ -65,14 +65,17 @@ Arrays custom_root_flat(const FlatFunction& f, std::span<const Array> guess, con
     return like("custom_root", what, "the guess", given, types, paths);
   };
   const TracedFunction equation = traced([&](std::span<const Array> x) { return fit("f", f(x)); }, types);
-  if (!tracing()) return fit("solve", solve(at(equation, equation.captures), start));
+  // The root, and what solve returns beside it.
+  const auto solved = [&](const Arrays& given) {
+    const std::span<const Array> all(given);
+    return joined({fit("solve", joined({all.first(n)})), strong(all.subspan(n))});
+  };
+  if (!tracing()) return solved(solve(at(equation, equation.captures), start));
   const Arrays parameters = strong(equation.captures);
   const std::size_t m = parameters.size();
   const std::vector<Type> both = types_of(joined({start, parameters}));
   TracedFunction root = traced(
-      [&](std::span<const Array> in) {
-        return fit("solve", solve(at(equation, joined({in.subspan(n)})), in.first(n)));
-      },
+      [&](std::span<const Array> in) { return solved(solve(at(equation, joined({in.subspan(n)})), in.first(n))); },
       both);
   // (root, parameters, tangents of those that have any) -> tangents of the root
   std::vector<bool> active;

@@ -1,7 +1,7 @@
 // custom_root and custom_linear_solve: implicit derivatives, which see the equation and not how it was solved.
 #pragma once
 
-#include "tenon/api/flatten.h"
+#include "tenon/api/arguments.h"
 
 namespace tenon {
 
@@ -13,6 +13,7 @@ using FlatSolver = std::function<Arrays(const FlatFunction&, std::span<const Arr
 // Names of the leaves, asked for by errors alone.
 using LeafPaths = std::function<std::vector<std::string>()>;
 
+// solve may give more than the root: what is auxiliary, behind it.
 Arrays custom_root_flat(const FlatFunction& f, std::span<const Array> guess, const FlatSolver& solve,
                         const FlatSolver& tangent_solve, const LeafPaths& paths);
 
@@ -64,7 +65,8 @@ Guess custom_root(F f, const Guess& guess, Solve solve, TangentSolve tangent_sol
   static_assert(std::is_invocable_r_v<Guess, F&, const Guess&>,
                 "custom_root: f takes a tree like the guess and returns one, zero at the root");
   static_assert(std::is_invocable_r_v<Guess, Solve&, const Function&, const Guess&>,
-                "custom_root: solve takes (f, guess) and returns a tree like the guess");
+                "custom_root: solve takes (f, guess) and returns a tree like the guess; say tn::has_aux where it "
+                "returns a std::pair of that and auxiliary results");
   static_assert(std::is_invocable_r_v<Guess, TangentSolve&, const Function&, const Guess&>,
                 "custom_root: tangent_solve takes (g, y) and returns the x with g(x) = y, a tree like the guess");
   const auto flat = api_detail::flat_endomorphism("custom_root", "the guess and what f returns", f, guess);
@@ -73,6 +75,44 @@ Guess custom_root(F f, const Guess& guess, Solve solve, TangentSolve tangent_sol
       api_detail::flat_solver("custom_root", "the guess and what tangent_solve returns", tangent_solve, guess);
   return tree::with_leaves(guess, api_detail::custom_root_flat(flat, tree::leaves(guess), solver, tangents,
                                                                [&] { return tree::paths(guess); }));
+}
+
+// solve returns std::pair(root, auxiliary): any tree, such as the number of steps, that is not differentiated; and so
+// does this.
+template <class F, class Guess, class Solve, class TangentSolve>
+auto custom_root(F f, const Guess& guess, Solve solve, TangentSolve tangent_solve, HasAux,
+                 const Source& where = std::source_location::current()) {
+  const SourceScope place(where, "custom_root");
+  using Function = std::function<Guess(const Guess&)>;
+  using Solved = std::remove_cvref_t<std::invoke_result_t<Solve&, const Function&, const Guess&>>;
+  static_assert(api_detail::is_pair_of<Guess, Solved>,
+                "custom_root with has_aux: solve takes (f, guess) and returns std::pair of a tree like the guess and "
+                "what is auxiliary");
+  static_assert(
+      std::is_invocable_r_v<Guess, F&, const Guess&> &&
+          std::is_invocable_r_v<Guess, TangentSolve&, const Function&, const Guess&>,
+      "custom_root: f takes a tree like the guess; tangent_solve takes (g, y) and returns the x with g(x) = y");
+  using Aux = typename Solved::second_type;
+  std::optional<Aux> aux;
+  const auto flat = api_detail::flat_endomorphism("custom_root", "the guess and what f returns", f, guess);
+  const api_detail::FlatSolver solver = [&](const FlatFunction& equation, std::span<const Array> in) {
+    const Function function = [equation, guess](const Guess& x) {
+      return tree::with_leaves(guess, equation(tree::leaves(x)));
+    };
+    const Solved result(solve(function, tree::with_leaves(guess, in)));
+    tree::require_same("custom_root", "the guess and what solve returns", guess, result.first);
+    aux.emplace(result.second);
+    Arrays all = tree::leaves(result.first);
+    for (const Array& a : tree::leaves(*aux)) all.push_back(a);
+    return all;
+  };
+  const auto tangents =
+      api_detail::flat_solver("custom_root", "the guess and what tangent_solve returns", tangent_solve, guess);
+  const Arrays results =
+      api_detail::custom_root_flat(flat, tree::leaves(guess), solver, tangents, [&] { return tree::paths(guess); });
+  const std::size_t n = tree::leaves(guess).size();
+  const std::span<const Array> all(results);
+  return std::pair<Guess, Aux>(tree::with_leaves(guess, all.first(n)), tree::with_leaves(*aux, all.subspan(n)));
 }
 
 struct LinearSolveOptions {

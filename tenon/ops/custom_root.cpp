@@ -20,22 +20,24 @@ std::vector<Type> custom_root_type(const Params& params, std::span<const Type> i
     throw VerifyError("custom_root: there are fewer operands than unknowns and parameters.");
   const auto unknowns = static_cast<std::size_t>(p.unknowns);
   const std::vector<Type> guess(in.begin(), in.begin() + p.unknowns);
-  if (out != guess) throw VerifyError("custom_root: the root's types are not those of the guess.");
+  if (out.size() < unknowns || !std::equal(guess.begin(), guess.end(), out.begin()))
+    throw VerifyError("custom_root: the root's types are not those of the guess.");
   std::vector<Type> takes(in.begin(), in.end());
   const Mask real = with_tangents(in);
   for (std::size_t i = unknowns; i < unknowns + static_cast<std::size_t>(p.parameters); ++i)
     if (real[i]) takes.push_back(in[i]);
-  check_callee("custom_root", "tangent system", p.tangents, p.tangents_sizes, takes, out);
+  check_callee("custom_root", "tangent system", p.tangents, p.tangents_sizes, takes, guess);
   return out;
 }
 
 JvpResult custom_root_jvp(const JvpArgs& args) {
   const auto& p = args.params.as<CustomRootParams>();
   const auto unknowns = static_cast<std::size_t>(p.unknowns), end = unknowns + static_cast<std::size_t>(p.parameters);
-  JvpResult result{bind_op(custom_root_info, args.params, args.primals), std::vector<MaybeArray>(unknowns)};
+  JvpResult result{bind_op(custom_root_info, args.params, args.primals), {}};
+  result.tangents.resize(result.outputs.size());
   const auto active = args.tangents.subspan(unknowns, end - unknowns);
   if (std::ranges::none_of(active, [](const MaybeArray& t) { return t.has_value(); })) return result;
-  Arrays operands = result.outputs;
+  Arrays operands(result.outputs.begin(), result.outputs.begin() + p.unknowns);
   operands.insert(operands.end(), args.primals.begin() + p.unknowns, args.primals.end());
   const Mask real = with_tangents(types_of(args.primals));
   for (std::size_t i = unknowns; i < end; ++i)
@@ -48,7 +50,7 @@ JvpResult custom_root_jvp(const JvpArgs& args) {
 BatchResult custom_root_batch(const BatchArgs& args) {
   CustomRootParams p = args.params.as<CustomRootParams>();
   const auto unknowns = static_cast<std::size_t>(p.unknowns), end = unknowns + static_cast<std::size_t>(p.parameters);
-  const Mask in(args.batched.begin(), args.batched.end()), all(unknowns, true);
+  const Mask in(args.batched.begin(), args.batched.end()), all(p.solve->outputs().size(), true);
   Mask of_tangents = in;
   std::fill_n(of_tangents.begin(), unknowns, true);
   const Mask real = with_tangents(types_of(args.operands));
@@ -61,7 +63,7 @@ BatchResult custom_root_batch(const BatchArgs& args) {
   for (std::size_t i = 0; i < unknowns; ++i)
     if (!in[i]) operands[i] = one_for_all_lanes(operands[i], args.size);
   p.solve = args.recurse.vmap(p.solve, of_solve, all, args.size);
-  p.tangents = args.recurse.vmap(p.tangents, of_tangents, all, args.size);
+  p.tangents = args.recurse.vmap(p.tangents, of_tangents, Mask(unknowns, true), args.size);
   if (!args.size.known()) {
     p.solve_sizes.push_back(args.size);
     p.tangents_sizes.push_back(args.size);

@@ -5,8 +5,9 @@
 
 namespace tenon {
 
-// custom_root {…} guess…, parameters…, others…  ->  root…, of the types of the guess
-//   solve: (operands…) -> root…
+// custom_root {…} guess…, parameters…, others…  ->  root…, of the types of the guess, and what else solve gives, which
+// has no tangent
+//   solve: (operands…) -> root…, auxiliary…
 //   tangents: (root…, parameters…, others…, tangents of the parameters that have any) -> tangents of the root…
 // The root depends on the parameters alone.
 struct CustomRootParams {

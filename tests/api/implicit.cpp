@@ -132,6 +132,48 @@ TEST(CustomRoot, OfATree) {
                1e-7);
 }
 
+// What the solver tells beside the root, its steps and the last residual, has no derivative.
+TEST(CustomRoot, WithWhatIsAuxiliary) {
+  struct Told {
+    Array steps, residual;
+  };
+  const auto told = [](Array a) {
+    return tn::custom_root([&](Array x) { return x * x * x + x - a; }, tn::ones_like(a),
+                           [](auto f, Array x) {
+                             const auto [end, steps] = tn::while_loop(
+                                 [&](std::pair<Array, Array> s) { return tn::any(tn::abs(f(s.first)) > 1e-13); },
+                                 [&](std::pair<Array, Array> s) {
+                                   const Array v = s.first;
+                                   return std::pair(v - f(v) / (3.0 * v * v + 1.0), s.second + 1);
+                                 },
+                                 std::pair(x, Array(0)));
+                             return std::pair(end, Told{steps, f(end)});
+                           },
+                           [](auto g, Array y) { return y / g(tn::ones_like(y)); }, tn::has_aux);
+  };
+  const Array a(10.0), x = cubic(a);
+  const auto [root, beside] = told(a);
+  expect_close(root, x, "root");
+  EXPECT_GT(beside.steps.item<int>(), 2);
+  EXPECT_LT(std::abs(beside.residual.item<double>()), 1e-12);
+  const auto slope = tn::grad([&](Array v) { return told(v).first; })(a);
+  expect_close(slope, 1.0 / (3.0 * x * x + 1.0), "slope");
+  expect_close(tn::jit(tn::grad([&](Array v) {
+                 const auto [r, t] = told(v);
+                 return r + t.residual * 1e6 + tn::convert(t.steps, tn::DType::f64);
+               }))(a),
+               slope, "what is auxiliary has no derivative");
+  const Array many = tn::array<double>(std::vector<double>{0.3, 2.0, 10.0}, {3});
+  const auto [roots, lanes] = tn::jit(tn::vmap(told))(many);
+  for (std::int64_t i = 0; i < 3; ++i) expect_close(roots(i), cubic(many(i)), "lane");
+  EXPECT_EQ(lanes.steps.shape(), tn::Shape({3}));
+  expect_close(tn::vmap(tn::grad([&](Array v) { return told(v).first; }))(many), 1.0 / (3.0 * roots * roots + 1.0),
+               "lanes");
+  // Outside of any trace, and of second order.
+  const auto second = tn::grad(tn::grad([&](Array v) { return told(v).first; }))(a);
+  expect_close(second, -6.0 * x * slope * slope * slope, "second");
+}
+
 TEST(CustomRoot, DoesNotLookIntoTheSolver) {
   // Roundings and a table that no derivative goes through; and what the solver alone captures moves nothing.
   const auto f = [](Array a, Array tolerance) {
