@@ -158,6 +158,10 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
     return run_unrolled(op, loop, std::move(carries), xs, elements);
   const std::size_t own = carries.size();
   auto [body, refs] = settle_with_refs(op, loop, carries, elements);
+  if (loop.cond && loop.checkpoints && loop.checkpoints->kind == CheckpointKind::every)
+    throw ShapeError(fmt::format("{}: every({}) keeps as many carries as there are steps, whose number only data tell.",
+                                 op, loop.checkpoints->count),
+                     "Use binomial(n), which keeps n carries whatever their number.");
   for (std::size_t i = 0; loop.checkpoints && i < carries.size(); ++i)
     if (!carries[i].type().is_array())
       throw ShapeError(fmt::format("{}: {} is {}, of which no checkpoint can be kept.", op, leaf_name(loop, i),

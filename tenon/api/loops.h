@@ -153,16 +153,23 @@ Carry while_loop(Cond cond, Body body, const Carry& init, WhileOptions options =
   return tree::with_leaves(init, api_detail::run_loop("while_loop", loop, tree::leaves(init), {}));
 }
 
+struct ForiOptions {
+  // Which carries reverse mode keeps: every(k) or binomial(n); where a bound is an array, binomial(n). Absent: what
+  // each step computes and others need.
+  std::optional<Checkpoints> checkpoint = {};
+};
+
 // body(i, carry) for i from lower to upper - 1; bounds are numbers or integer arrays. i has their dtype: i32, or i64
 // where one of them is i64 or does not fit.
 template <class Body, class Carry>
-Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Carry& init,
+Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Carry& init, ForiOptions options = {},
                 const Source& where = std::source_location::current()) {
   const SourceScope place(where, "fori_loop");
   static_assert(tree_detail::check_argument<Carry>());
   const api_detail::ForiBounds bounds = api_detail::fori_bounds(lower, upper);
   const Array one(Scalar(1).convert(bounds.lower.dtype()));
   api_detail::FlatLoop loop;
+  loop.checkpoints = options.checkpoint;
   loop.carry_paths = tree::paths(init);
   const auto step = [&](const Array& i, std::span<const Array> carry) {
     const Carry next(body(i, tree::with_leaves(init, carry)));

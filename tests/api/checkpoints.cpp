@@ -236,6 +236,38 @@ TEST(Checkpoints, OfBuffersAndComplexNumbers) {
   for (const std::int64_t n : {1, 3}) expect_close(tn::jit(tn::grad(f(n)))(x), tn::grad(f(std::nullopt))(x), "buffers");
 }
 
+// Bounds that are numbers, and such as data decide.
+TEST(Checkpoints, OfAForiLoop) {
+  const auto f = [](std::optional<tn::Checkpoints> schedule, bool known) {
+    return [=](Array x, Array w, Array upper) {
+      const auto body = [&](Array i, Array c) { return tn::sin(c * w) + tn::convert(i, tn::DType::f64) * 0.1; };
+      const Array end = known ? tn::fori_loop(2, 13, body, x, {.checkpoint = schedule})
+                              : tn::fori_loop(2, upper, body, x, {.checkpoint = schedule});
+      return tn::sum(tn::square(end));
+    };
+  };
+  const Array x = numbers({3}), w = numbers({3}, 0.3), upper(13);
+  const auto want = tn::value_and_grad<0, 1>(f(std::nullopt, true))(x, w, upper);
+  for (const tn::Checkpoints& schedule : schedules()) {
+    expect_close(tn::value_and_grad<0, 1>(f(schedule, true))(x, w, upper), want, "known");
+    expect_close(tn::jit(tn::value_and_grad<0, 1>(f(schedule, true)))(x, w, upper), want, "known, jitted");
+    if (schedule.kind == tn::CheckpointKind::binomial)
+      expect_close(tn::jit(tn::value_and_grad<0, 1>(f(schedule, false)))(x, w, upper), want, "decided");
+  }
+  const std::string message = message_of<tn::ShapeError>([&] { tn::grad<0>(f(tn::every(3), false))(x, w, upper); });
+  EXPECT_THAT(message, AllOf(HasSubstr("fori_loop: every(3) keeps as many carries as there are steps"),
+                             HasSubstr("Use binomial(n)"), HasSubstr("checkpoints.cpp")));
+  const auto bytes = [](std::optional<tn::Checkpoints> schedule) {
+    return tn::saved_residuals([=](Array v) {
+             return tn::sum(
+                 tn::fori_loop(0, 1000, [](Array, Array c) { return tn::sin(c); }, v, {.checkpoint = schedule}));
+           })(tn::ones({100}, tn::DType::f64))
+        .bytes();
+  };
+  EXPECT_GE(bytes(std::nullopt), 1000 * 800);
+  EXPECT_LE(bytes(tn::every(50)), 20 * 800 + 100);
+}
+
 // --- what is kept ---
 std::int64_t kept(std::int64_t steps, std::optional<tn::Checkpoints> schedule) {
   return tn::saved_residuals([=](Array x) {
