@@ -3,7 +3,8 @@
 
     python3 bench/table.py FILE "the kind of machine" [README.md]
 
-Figures of one case share a row where they are forward and reverse mode. What misses its target is said below the table.
+Figures of one case share a row where they are forward and reverse mode. Exponents, by which costs grow, are summed up in one
+sentence. What misses its target is said below the table.
 """
 import json
 import sys
@@ -43,7 +44,8 @@ def line(group):
 
 
 def miss(row):
-    over = [f"{row['value'] / row['limit']:.2f} of the limit"] if row["limit"] else []
+    over = [] if row["limit"] or row["rival"] else [number(row["value"])]
+    over += [f"{row['value'] / row['limit']:.2f} of the limit"] if row["limit"] else []
     over += [f"{row['value'] / row['rival']:.2f} of {row['rival_name']}"] if row["rival"] else []
     return f"- {row['case']}, {row['figure']}: {', '.join(over)}; wanted: {row['target'].replace('<=', '≤').replace(' x ', ' × ')}."
 
@@ -51,9 +53,12 @@ def miss(row):
 def markdown(rows, machine):
     missed = [row for row in rows if row["holds"] is False]
     unmeasured = sum(row["holds"] is None for row in rows)
+    exponents = [row for row in rows if row["unit"] == "exponent"]
     text = [f"Measured on {machine}, by `./run bench --peers`; less is better; forward / with gradient. The limit is C++ written by",
             "hand for the case; the rival is the best of JAX, PyTorch, NumPy and Numba.", "",
-            "| case | unit | Tenon | limit | best rival |", "|---|---|---|---|---|", *(line(g) for g in groups(rows)), "",
+            "| case | unit | Tenon | limit | best rival |", "|---|---|---|---|---|", *(line(g) for g in groups([row for row in rows if row not in exponents])), "",
+            *([f"{len(exponents)} exponents say how time and memory grow with the steps of loops (`docs/cost.md`): "
+               f"{sum(row['holds'] is True for row in exponents)} of them are at most what is wanted.", ""] if exponents else []),
             f"Of {len(rows)} targets {sum(row['holds'] is True for row in rows)} hold"
             + (f", {unmeasured} are unmeasured" if unmeasured else "")
             + (f". Those that do not:" if missed else "."), *([""] if missed else []), *map(miss, missed)]

@@ -29,6 +29,13 @@ class Table(unittest.TestCase):
         self.assertIn("Of 2 targets 0 hold, 1 are unmeasured. Those that do not:\n\n"
                       "- a, forward: 1.50 of the limit, 3.00 of jax; wanted: ≤ 1.2 × limit.\n", text)
 
+    def test_exponents_are_one_sentence_and_their_misses_are_told(self):
+        text = table.markdown([row("a", "forward", 1, 2), row("a", "gradient, exponent of time", 1.08, holds=False, unit="exponent"),
+                               row("a", "gradient, exponent of memory", 1, unit="exponent")], "M")
+        self.assertNotIn("| a: gradient", text)
+        self.assertIn("2 exponents say how time and memory grow with the steps of loops (`docs/cost.md`): 1 of them are at most", text)
+        self.assertIn("- a, gradient, exponent of time: 1.08; wanted:", text)
+
     def test_only_what_stands_between_the_marks_is_replaced(self):
         self.assertEqual(table.replaced(f"a\n{table.BEGIN}old\n{table.END}b\n", "new\n"), f"a\n{table.BEGIN}new\n{table.END}b\n")
         with self.assertRaises(SystemExit):
