@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+#include <utility>
+
 #include "tenon/base/error.h"
 #include "tenon/compile/donate.h"
 #include "tenon/compile/plan.h"
@@ -39,9 +42,15 @@ class Copies {
   void look(const kernel::Switch& s, double times) {
     for (const kernel::Block& b : s.branches) block(b, times);
   }
+  // Blocks of rows are told as the array that they are parts of; the last one may be smaller.
   void look(const kernel::Blocks& b, double times) {
-    block(b.body, times * static_cast<double>(b.count));
+    std::vector<Copied> before = std::exchange(found, {});
     block(b.tail, times);
+    std::vector<Copied> tail = std::exchange(found, {});
+    block(b.body, times);
+    for (Copied& copy : found) copy.bytes *= static_cast<double>(b.count);
+    for (std::size_t i = 0; i < tail.size() && tail.size() == found.size(); ++i) found[i].bytes += tail[i].bytes;
+    found.insert(found.begin(), std::make_move_iterator(before.begin()), std::make_move_iterator(before.end()));
   }
   template <class Other>
   void look(const Other&, double) {}

@@ -55,7 +55,7 @@ TEST(Explain, ATrainingStep) {
   const std::string product =
       divided() ? "f32\\[4,16\\] · \\[16,16\\], 100 times" : "f32\\[8,16\\] · \\[16,16\\], 50 times";
   EXPECT_TRUE(std::regex_search(text, std::regex(product + "; 204,800 operations at .*explain.cpp:2[0-9]"))) << text;
-  EXPECT_EQ(text.find("in 2 blocks of rows, divided among the threads:\n    copy") != std::string::npos, divided());
+  EXPECT_EQ(text.find("in 2 blocks of rows, divided among the threads:\n") != std::string::npos, divided());
   EXPECT_TRUE(std::regex_search(text, std::regex("kept for reverse mode, [0-9,]+ bytes:\n"))) << text;
   EXPECT_TRUE(std::regex_search(text, std::regex("  tanh f32\\[50,8,16\\], 25,600 bytes at .*explain.cpp:2[0-9]\n")))
       << text;
@@ -84,12 +84,9 @@ TEST(Explain, CopiesAndTheirLines) {
   };
   const std::string text = tn::explain(rotate)(ramp({1000}));
   const std::string copies = text.substr(text.find("copies that could not be avoided:"));
-  EXPECT_TRUE(std::regex_search(
-      copies, std::regex(divided() ? "  4 bytes, 10,000 times at .*explain.cpp:8[0-9]: the carry of the next "
-                                     "step, made while that of this step is read\n"
-                                   : "  4,000 bytes, 10 times at .*explain.cpp:8[0-9]: the "
-                                     "carry of the next step, made while that of this step "
-                                     "is read\n")))
+  EXPECT_TRUE(
+      std::regex_search(copies, std::regex("  4,000 bytes, 10 times at .*explain.cpp:8[0-9]: the carry of the next "
+                                           "step, made while that of this step is read at .*explain.cpp:8[0-9]\n")))
       << text;
 }
 
