@@ -33,7 +33,7 @@ std::optional<std::int64_t> elements(const Type& t) {
 // One carry that can be taken out: carry' = carry + map(made).
 struct Delayed {
   std::size_t carry;
-  const Eqn* made;               // a product or a sum
+  const Eqn* made;               // a product, a sum or a broadcast
   std::vector<const Eqn*> maps;  // applied to its result, first to last
 };
 
@@ -84,7 +84,7 @@ class LoopReader {
         d.maps.insert(d.maps.begin(), &e);
         continue;
       }
-      if (!is_product(e) && !is_sum(e)) return {};
+      if (!is_product(e) && !is_sum(e) && !repeats(e)) return {};
       if (is_product(e) && (is_const(e.in[0]) || is_const(e.in[1]))) return {};
       d.made = &e;
       return d;
@@ -97,9 +97,14 @@ class LoopReader {
     const std::vector<Type> in{body_.type(e.in[0])};
     return r->rule(e.params, in).combine == kernel::Combine::add && in[0].dtype == body_.type(e.out[0]).dtype;
   }
+  bool repeats(const Eqn& e) const {
+    if (e.op != &broadcast_op()) return false;
+    const auto before = elements(body_.type(e.in[0])), after = elements(body_.type(e.out[0]));
+    return before && after && *before < *after;
+  }
   bool small_sum(const Eqn& e) const {
     const auto n = elements(body_.type(e.in[0]));
-    return n && *n <= largest_summand;
+    return n && (*n <= largest_summand || repeats(e));
   }
 
   // Elements a step: of new stacks, and of the carries that go.
@@ -215,15 +220,15 @@ class LoopWriter {
         continue;
       }
       const EqnScope place(*d->made);
+      Replay replay(body_, p_.body_sizes);
       Array total;
       if (is_product(*d->made)) {
         const Eqn& e = *d->made;
         total = dot_general(whole(e.in[0]), whole(e.in[1]), with_steps(e));
       } else {
         const Eqn& e = *d->made;
-        total = bind1(*e.op, e.params, {out[kept + sums_.at(e.in[0])]});
+        total = bind1(*e.op, replay.params(e), {out[kept + sums_.at(e.in[0])]});
       }
-      Replay replay(body_, p_.body_sizes);
       for (const Eqn* map : d->maps) total = bind1(*map->op, replay.params(*map), {total});
       results.push_back(bind1(add_op(), {}, {operands[consts + k], total}));
     }

@@ -11,7 +11,9 @@
 #include "tenon/rewrite/compose_transposes.h"
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/delta_stacks.h"
+#include "tenon/rewrite/hoist_invariants.h"
 #include "tenon/rewrite/hoist_reductions.h"
+#include "tenon/rewrite/narrow_products.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {
@@ -53,6 +55,8 @@ std::span<const Pass> compile_passes() {
   static const auto& passes = *new std::vector<Pass>{
       {"inline", "calls replaced by what they call", inline_calls},
       {"compose_transposes", "transposes of transposes as one", compose_transposes},
+      {"narrow_products", "products of less, where operands repeat or results are summed", narrow_products},
+      {"hoist_invariants", "what each step of a loop would compute alike, computed before it", hoist_invariants},
       {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
       {"delta_stacks", "stacks of an array that a loop updates in places kept as what each step changes", delta_stacks},
       {"delay_sums", "sums of products within loops taken once, behind them", delay_sums},

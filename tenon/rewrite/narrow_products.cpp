@@ -1,0 +1,248 @@
+#include "tenon/rewrite/narrow_products.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "tenon/ir/replay.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/dot.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
+#include "tenon/transform/memo.h"
+
+namespace tenon {
+namespace {
+
+using Labels = std::vector<std::int64_t>;  // one an axis: axes of one label go in step
+
+bool contains(const Labels& labels, std::int64_t label) { return std::ranges::find(labels, label) != labels.end(); }
+std::int64_t place_of(const Labels& labels, std::int64_t label) {
+  return std::ranges::find(labels, label) - labels.begin();
+}
+
+bool is_product(const Eqn& e) {
+  const auto* s = e.op->lower ? std::get_if<LowerStructure>(&*e.op->lower) : nullptr;
+  return s != nullptr && s->kind == LowerStructure::Kind::product;
+}
+bool has_products(const Program& program) {
+  return std::ranges::any_of(program.eqns(), [](const Eqn& eqn) {
+    bool found = is_product(eqn);
+    eqn.params.visit_programs([&](const ProgramRef& p) { found = found || (p && has_products(*p)); });
+    return found;
+  });
+}
+
+// A product as an einsum: an operand that was broadcast lacks the labels of the axes that it repeats along.
+struct Contraction {
+  Var a, b;
+  Labels of_a, of_b, result;
+  std::map<std::int64_t, Dim> sizes;
+
+  bool needs_less(const Program& program) const {
+    return program.type(a).rank() + program.type(b).rank() < width || result.size() < rank;
+  }
+  std::size_t width = 0, rank = 0;  // of the product as it was: axes of both operands, and of the result
+};
+
+class Narrow {
+ public:
+  explicit Narrow(const Program& program)
+      : program_(program), maker_(program.vars(), nullptr), uses_(program.vars(), 0) {
+    for (const Eqn& eqn : program.eqns()) {
+      for (Var v : eqn.out) maker_[v] = &eqn;
+      for (Var v : eqn.in) ++uses_[v];
+    }
+    for (Var v : program.outputs()) ++uses_[v];
+  }
+
+  void bind(Replay& replay) const {
+    for (const Eqn& eqn : program_.eqns()) {
+      const auto narrow = narrowed(eqn);
+      if (!narrow) {  // a product that a sum has taken is dead
+        replay.bind_eqn(eqn, narrow_products);
+        continue;
+      }
+      const EqnScope place(eqn);
+      replay.set(eqn.out[0], computed(*narrow, replay));
+    }
+  }
+
+ private:
+  std::optional<Contraction> narrowed(const Eqn& eqn) const {
+    auto c = is_product(eqn) ? product(eqn) : summed(eqn);
+    if (!c || !c->needs_less(program_)) return {};
+    return c;
+  }
+
+  std::optional<Contraction> product(const Eqn& eqn) const {
+    const Type &a = program_.type(eqn.in[0]), &b = program_.type(eqn.in[1]);
+    if (eqn.numerics != Numerics::relaxed || a.dtype == DType::bool_ || is_half(a.dtype)) return {};
+    const ProductForm form = product_form(eqn.params, a, b);
+    Contraction c{eqn.in[0], eqn.in[1], Labels(a.rank()), Labels(b.rank()), {}, {}, a.rank() + b.rank()};
+    const auto pair = [&](const Labels& x, const Labels& y, bool stays) {
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const auto label = static_cast<std::int64_t>(c.sizes.size());
+        c.of_a[static_cast<std::size_t>(x[i])] = c.of_b[static_cast<std::size_t>(y[i])] = label;
+        c.sizes.emplace(label, a.shape[static_cast<std::size_t>(x[i])]);
+        if (stays) c.result.push_back(label);
+      }
+    };
+    const auto free = [&](const Labels& axes, Labels& of, const Type& type) {
+      for (const std::int64_t axis : axes) {
+        const auto label = static_cast<std::int64_t>(c.sizes.size());
+        of[static_cast<std::size_t>(axis)] = label;
+        c.sizes.emplace(label, type.shape[static_cast<std::size_t>(axis)]);
+        c.result.push_back(label);
+      }
+    };
+    pair(form.batch_a, form.batch_b, true);
+    free(form.free_a, c.of_a, a), free(form.free_b, c.of_b, b);
+    pair(form.contract_a, form.contract_b, false);
+    c.rank = c.result.size();
+    once(c.a, c.of_a), once(c.b, c.of_b);
+    for (const auto& [label, size] : c.sizes)  // what repeats in both operands is a factor of the result
+      if (!contains(c.of_a, label) && !contains(c.of_b, label) && !contains(c.result, label) && !size.known())
+        return {};
+    return c;
+  }
+
+  // What an operand was before it was broadcast, and transposed.
+  void once(Var& v, Labels& labels) const {
+    for (const Eqn* made = maker_[v]; made != nullptr && made->numerics == Numerics::relaxed; made = maker_[v]) {
+      Labels before;
+      const Shape& from = program_.type(made->in.empty() ? v : made->in[0]).shape;
+      if (made->op == &broadcast_op()) {
+        const BroadcastForm form = broadcast_form(made->params);
+        for (std::size_t i = 0; i < form.dims.size(); ++i) {
+          if (from[i] != form.shape[static_cast<std::size_t>(form.dims[i])]) return;
+          before.push_back(labels[static_cast<std::size_t>(form.dims[i])]);
+        }
+      } else if (made->op == &transpose_op() && repeats(made->in[0])) {
+        const Labels permutation = permutation_of(made->params);
+        before.resize(labels.size());
+        for (std::size_t i = 0; i < labels.size(); ++i) before[static_cast<std::size_t>(permutation[i])] = labels[i];
+      } else {
+        return;
+      }
+      v = made->in[0], labels = std::move(before);
+    }
+  }
+  bool repeats(Var v) const {
+    const Eqn* made = maker_[v];
+    return made != nullptr && made->op == &broadcast_op();
+  }
+
+  // A sum along axes of a product that nothing else reads, transposed or not.
+  std::optional<Contraction> summed(const Eqn& eqn) const {
+    const auto* reduction = eqn.op->lower ? std::get_if<LowerReduction>(&*eqn.op->lower) : nullptr;
+    if (reduction == nullptr || eqn.in.size() != 1 || eqn.numerics != Numerics::relaxed) return {};
+    const Type in[]{program_.type(eqn.in[0])};
+    const ReductionForm form = reduction->rule(eqn.params, in);
+    if (form.combine != kernel::Combine::add || in[0].dtype != program_.type(eqn.out[0]).dtype) return {};
+    Var v = eqn.in[0];
+    std::vector<const Eqn*> transposes;
+    while (maker_[v] != nullptr && maker_[v]->op == &transpose_op() && uses_[v] == 1)
+      transposes.push_back(maker_[v]), v = maker_[v]->in[0];
+    if (maker_[v] == nullptr || !is_product(*maker_[v]) || uses_[v] != 1) return {};
+    auto c = product(*maker_[v]);
+    if (!c) return {};
+    Labels labels = c->result;
+    for (std::size_t i = transposes.size(); i-- > 0;) {
+      Labels next;
+      for (const std::int64_t axis : permutation_of(transposes[i]->params))
+        next.push_back(labels[static_cast<std::size_t>(axis)]);
+      labels = std::move(next);
+    }
+    c->result.clear();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      if (!contains(form.axes, static_cast<std::int64_t>(i)))
+        c->result.push_back(labels[i]);
+      else if (!c->sizes.at(labels[i]).known())
+        return {};
+    }
+    return c;
+  }
+
+  // ---- What it comes to.
+  Array computed(const Contraction& c, const Replay& replay) const {
+    Labels of_a = c.of_a, of_b = c.of_b;
+    const Array a = without_lonely(replay.get(c.a), of_a, of_b, c.result),
+                b = without_lonely(replay.get(c.b), of_b, of_a, c.result);
+    DotAxes axes;
+    Labels made, contracted;
+    for (const std::int64_t label : of_a) {
+      if (!contains(of_b, label)) continue;
+      const bool stays = contains(c.result, label);
+      (stays ? axes.batch_a : axes.contract_a).push_back(place_of(of_a, label));
+      (stays ? axes.batch_b : axes.contract_b).push_back(place_of(of_b, label));
+      (stays ? made : contracted).push_back(label);
+    }
+    for (const Labels* of : {&of_a, &of_b})
+      for (const std::int64_t label : *of)
+        if (!contains(contracted, label) && !contains(made, label)) made.push_back(label);
+    Array result;
+    if (contracted.empty()) {
+      Labels dims_a, dims_b;
+      std::vector<Dim> sizes;
+      for (const std::int64_t label : made) sizes.push_back(replay_size(c, label, replay));
+      result = spread(a, of_a, made, sizes) * spread(b, of_b, made, sizes);
+    } else {
+      result = dot_general(a, b, axes);
+    }
+    return as_wanted(result, made, c, replay);
+  }
+  static Dim replay_size(const Contraction& c, std::int64_t label, const Replay& replay) {
+    return substitute(c.sizes.at(label), replay.sizes());
+  }
+  // Summed along what neither the other operand nor the result has.
+  static Array without_lonely(const Array& x, Labels& labels, const Labels& other, const Labels& result) {
+    std::vector<std::int64_t> axes;
+    Labels rest;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      if (contains(other, labels[i]) || contains(result, labels[i]))
+        rest.push_back(labels[i]);
+      else
+        axes.push_back(static_cast<std::int64_t>(i));
+    }
+    labels = std::move(rest);
+    return axes.empty() ? x : sum(x, Axes(axes));
+  }
+  // An operand along the axes `made`, among which its own are.
+  static Array spread(Array x, Labels labels, const Labels& made, const std::vector<Dim>& sizes) {
+    Labels order, permutation, dims;
+    for (const std::int64_t label : made)
+      if (contains(labels, label)) order.push_back(label);
+    for (const std::int64_t label : order)
+      permutation.push_back(place_of(labels, label)), dims.push_back(place_of(made, label));
+    if (!std::ranges::is_sorted(permutation)) x = transpose(x, permutation);
+    return dims.size() == made.size() ? x : broadcast_in_dim(x, Shape(sizes), dims);
+  }
+  Array as_wanted(Array x, const Labels& made, const Contraction& c, const Replay& replay) const {
+    double factor = 1;
+    for (const auto& [label, size] : c.sizes)
+      if (!contains(c.result, label) && !contains(c.of_a, label) && !contains(c.of_b, label))
+        factor *= static_cast<double>(size.value());
+    if (factor != 1) x = x * convert(Array(factor), x.dtype());
+    std::vector<Dim> sizes;
+    for (const std::int64_t label : c.result) sizes.push_back(replay_size(c, label, replay));
+    return spread(std::move(x), made, c.result, sizes);
+  }
+
+  const Program& program_;
+  std::vector<const Eqn*> maker_;
+  std::vector<int> uses_;
+};
+
+}  // namespace
+
+ProgramRef narrow_products(const ProgramRef& program) {
+  if (!has_products(*program)) return program;
+  static Memo<ProgramRef> memo;
+  return memo.get(Hasher()("narrow_products")(program->hash()).finish(),
+                  [&] { return rewritten(*program, [&](Replay& replay) { Narrow(*program).bind(replay); }); });
+}
+
+}  // namespace tenon
