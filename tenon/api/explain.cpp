@@ -26,9 +26,12 @@ void note_kept(const Partitioned& parts, std::size_t outputs) {
     const Var v = first.outputs()[outputs + r.index];
     const Origin origin = origin_of(first, v);
     const auto changes = delta_bytes(*inlined, inlined->outputs()[outputs + r.index]);
-    collecting->values.push_back({fmt::format("{} {}{}", origin.op.empty() ? "an argument" : origin.op,
-                                              first.type(v).text(), changes ? ", as what each step changes" : ""),
-                                  changes.value_or(first.type(v).known_bytes()), origin.where});
+    collecting->values.push_back(
+        {fmt::format("{} {}{}", origin.op.empty() ? "an argument" : origin.op, origin.kept_type(first.type(v)).text(),
+                     changes           ? ", as what each step changes"
+                     : origin.booleans ? ", as bits"
+                                       : ""),
+         changes.value_or(first.type(v).known_bytes()), origin.where});
   }
 }
 

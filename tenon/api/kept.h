@@ -1,6 +1,7 @@
 // What derivatives keep: where it comes from, and where they tell explain().
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ struct Origin {
   const Eqn* eqn = nullptr;          // the innermost: of a carry that a loop stacks, the loop
   std::vector<const Eqn*> around;    // the regions and calls that it is a result of, the outermost first
   const Program* program = nullptr;  // of eqn
+  std::optional<Type> booleans;      // what it is, in one step, where it is kept as bits
+  std::size_t packed_rank = 0;       // of these bits
+
+  // The type of a stack of what it is, which is kept as `stack`.
+  Type kept_type(const Type& stack) const;
 };
 Origin origin_of(const Program& program, Var v);
 

@@ -7,7 +7,9 @@
 #include <ostream>
 
 #include "tenon/api/kept.h"
+#include "tenon/ops/bits.h"
 #include "tenon/ops/region.h"
+#include "tenon/ops/structure.h"
 #include "tenon/rewrite/delta_stacks.h"
 #include "tenon/transform/transforms.h"
 
@@ -40,6 +42,7 @@ std::string SavedResiduals::text() const {
     if (r.from == From::stored) text += fmt::format("  {} bytes{}", r.bytes, r.type.is_array() ? "" : " a step");
     text += "  " + r.name;
     if (r.encoding == SavedResidual::Encoding::changes) text += ", as what each step changes,";
+    if (r.encoding == SavedResidual::Encoding::bits) text += ", as bits,";
     if (r.where.known()) text += " at " + r.where.text();
     text += "\n";
   }
@@ -62,6 +65,7 @@ std::string SavedResiduals::details() const {
       if (r.steps && *r.steps > 0)
         text += fmt::format(", {} a step of {}", (r.bytes + *r.steps - 1) / *r.steps, *r.steps);
       if (r.encoding == Encoding::changes) text += ", as the last one and what each step changes";
+      if (r.encoding == Encoding::bits) text += ", as bits";
       text += "\n";
     }
     if (!r.reader.empty()) text += fmt::format("    for: {}\n", r.reader);
@@ -73,10 +77,28 @@ std::string SavedResiduals::details() const {
 
 namespace api_detail {
 
+Type Origin::kept_type(const Type& stack) const {
+  if (!booleans) return stack;
+  if (stack.is_list()) return Type::list(kept_type(*stack.element));
+  std::vector<Dim> dims(stack.shape.begin(), stack.shape.end() - static_cast<std::ptrdiff_t>(packed_rank));
+  dims.insert(dims.end(), booleans->shape.begin(), booleans->shape.end());
+  return Type::array(DType::bool_, Shape(std::move(dims)));
+}
+
 Origin origin_of(const Program& program, Var v) {
   for (const Eqn& eqn : program.eqns()) {
     const auto out = std::ranges::find(eqn.out, v);
     if (out == eqn.out.end()) continue;
+    if (eqn.op == &pack_bits_op()) {
+      Var booleans = eqn.in[0];
+      for (const Eqn& e : program.eqns())
+        if (e.op == &reshape_op() && e.out[0] == booleans) booleans = e.in[0];
+      Origin origin = origin_of(program, booleans);
+      if (origin.op.empty()) origin = {.op = "a carry of the loop", .where = eqn.where};
+      origin.booleans = program.type(booleans);
+      origin.packed_rank = program.type(v).rank();
+      return origin;
+    }
     Origin origin{std::string(eqn.op->name), eqn.where, &eqn, {}, &program};
     const auto index = static_cast<std::size_t>(out - eqn.out.begin());
     const bool of_loop = eqn.op == &loop_op();
@@ -215,6 +237,8 @@ SavedResiduals saved_residuals_flat(const FlatFunction& f, const Arguments& argu
       if (result) {
         residual.from = From::result;
       } else {
+        residual.type = origin.kept_type(r.type);
+        if (origin.booleans && r.type.is_array()) residual.encoding = SavedResidual::Encoding::bits;
         if (const auto less = delta_bytes(*first, first->outputs()[index])) {
           residual.encoding = SavedResidual::Encoding::changes;
           residual.bytes = *less;

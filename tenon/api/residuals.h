@@ -13,7 +13,8 @@ struct SavedResidual {
   enum class Encoding : std::uint8_t {
     whole,
     changes,  // of an array that a loop updates in places: the last one, and what each step changes
-    list      // one element a step of a loop whose steps data count
+    bits,     // of booleans
+    list      // one element a step of a loop whose steps data count; of many booleans bits too
   };
   From from;
   Type type;           // with the steps of loops as axes; a list where data decide their number

@@ -18,6 +18,11 @@ bool is_view(const Eqn& eqn) {
   return views.contains(eqn.op->name);
 }
 
+// Each element is made of eight of the operand: stored, so that every one is computed where its nest is.
+bool packs_bits(const Eqn& eqn) { return eqn.op->name == "pack_bits"; }
+// Its parts come from eight bits of each byte: stored, so that what reads it is one nest of its own index.
+bool unpacks_bits(const Eqn& eqn) { return eqn.op->name == "unpack_bits"; }
+
 // Worth a round trip through memory: what costs more than a few simple operations.
 bool is_costly(const Eqn& eqn) {
   static const std::set<std::string_view> costly{
@@ -59,6 +64,13 @@ Fusion fuse(const Program& program) {
     if (!must[v]) fusion.reasons[v] = {phrase, reader};
     must[v] = true;
   };
+  std::vector<const Eqn*> makers(n, nullptr);
+  for (const Eqn& eqn : program.eqns())
+    for (Var v : eqn.out) makers[v] = &eqn;
+  const auto unviewed = [&](Var v) {
+    while (makers[v] != nullptr && is_view(*makers[v])) v = makers[v]->in[0];
+    return v;
+  };
   for (Var v : program.outputs()) require(v, "an output");
   for (std::size_t e = program.eqns().size(); e-- > 0;) {
     const Eqn& eqn = program.eqns()[e];
@@ -72,6 +84,8 @@ Fusion fuse(const Program& program) {
       continue;
     }
     const Var out = eqn.out[0];
+    if (packs_bits(eqn)) require(unviewed(eqn.in[0]), "an operand of", eqn.op->name);
+    if (unpacks_bits(eqn)) require(out, "bits");
     const bool recomputed = readers[out].size() > 1 || larger[out];
     fusion.stored[out] = must[out] || (recomputed && weight[out] > 3 && !eqn.in.empty() && !is_view(eqn));
     if (fusion.stored[out]) {
@@ -79,7 +93,7 @@ Fusion fuse(const Program& program) {
         fusion.reasons[out] = {larger[out] ? "costly, and a larger array reads each element several times"
                                            : "costly, and several nests read it",
                                {}};
-      fusion.group[out] = nest_of(out);
+      fusion.group[out] = unpacks_bits(eqn) ? fusion.fresh_group() : nest_of(out);
       readers[out] = {fusion.group[out]};
     }
     // A larger reader computes each element of this operand several times.

@@ -92,6 +92,18 @@ Expr unary(Unary op, const Expr& x) {
   return make({.kind = Expr::Kind::unary, .dtype = dtype, .unary = op, .operands = {share(x)}});
 }
 
+// (n / c)·c + n % c, which is what a reshape makes of an offset n.
+bool divided_and_put_together(const Expr& x, const Expr& y) {
+  const auto is = [](const Expr& e, Binary op) {
+    return e.kind() == Expr::Kind::binary && e.node().binary == op && is_index_constant(e.operand(1));
+  };
+  if (!is(x, Binary::mul) || !is(y, Binary::rem) || !is(x.operand(0), Binary::div)) return false;
+  const Expr quotient = x.operand(0);
+  const std::int64_t c = constant_value(y.operand(1));
+  return c > 0 && quotient.operand(0).identity() == y.operand(0).identity() &&
+         constant_value(quotient.operand(1)) == c && constant_value(x.operand(1)) == c;
+}
+
 // Indices fold as they are made, so that offsets stay affine where they can be.
 Expr binary(Binary op, const Expr& x, const Expr& y) {
   if (x.dtype() != y.dtype())
@@ -112,6 +124,7 @@ Expr binary(Binary op, const Expr& x, const Expr& y) {
         return constant(DType::bool_, &holds);
       }
     }
+    if (op == Binary::add && divided_and_put_together(x, y)) return y.operand(0);
     if (op == Binary::add && is_constant(x, 0)) return y;
     if ((op == Binary::add || op == Binary::sub) && is_constant(y, 0)) return x;
     if (op == Binary::mul && (is_constant(x, 0) || is_constant(y, 1))) return x;

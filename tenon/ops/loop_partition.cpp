@@ -4,8 +4,10 @@
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/literal.h"
+#include "tenon/ops/bits.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/update_chain.h"
 
 namespace tenon {
 namespace {
@@ -135,8 +137,26 @@ class LoopSplitter {
     return roles_.is_const(operand) ? consts_ : roles_.is_carry(operand) ? carries_ : xs_;
   }
 
-  // The first loop stacks one more value of its body.
-  Source stack(Var v) {
+  // Whether a stack of this value may be kept as what each step changes (rewrite/delta_stacks.h), or is one of stacks.
+  bool may_be_changes(Var v) const {
+    const Program& body = *parts_.first;
+    for (const Eqn& eqn : body.eqns())
+      if (eqn.op == &loop_op() && std::ranges::find(eqn.out, v) != eqn.out.end()) return true;
+    for (const Var to : body.outputs())
+      if (body.type(to) == body.type(v))
+        if (const auto chain = update_chain(body, to); chain && !chain->links.empty())
+          if (std::ranges::find(chain->values, v) != chain->values.end()) return true;
+    return false;
+  }
+
+  // The first loop stacks one more value of its body, for a residual; of booleans bits, which the second makes
+  // booleans of again.
+  Source stack(Var v, std::optional<std::size_t> residual = {}) {
+    if (const auto bits = kept_as_bits(body_.types[v], stacks_lists(p_) ? std::nullopt : p_.length);
+        bits && residual && !may_be_changes(v)) {
+      packed_.push_back({second_input(*residual), *bits});
+      v = pack_in(body_, *bits, v);
+    }
     outputs_.push_back(v);
     return {Source::From::residual, outputs_.size() - 1 - known_outputs_};
   }
@@ -148,17 +168,19 @@ class LoopSplitter {
 
   // As consts where they are consts, as xs where they vary.
   void residuals() {
-    const std::size_t before = parts_.second->inputs().size() - parts_.residuals.size();
     for (std::size_t r = 0; r < parts_.residuals.size(); ++r) {
       const auto& residual = parts_.residuals[r];
       const std::size_t i = residual.index;
       if (residual.from == From::input && roles_.is_const(i))
-        consts_.add(before + r, {Source::From::operand, i});
+        consts_.add(second_input(r), {Source::From::operand, i});
       else
-        xs_.add(before + r, stacked(residual.from, i));
+        xs_.add(second_input(r), stacked(residual.from, i, r));
     }
   }
-  Source stacked(From from, std::size_t i) {
+  std::size_t second_input(std::size_t residual) const {
+    return parts_.second->inputs().size() - parts_.residuals.size() + residual;
+  }
+  Source stacked(From from, std::size_t i, std::size_t r) {
     switch (from) {
       case From::input:
         if (roles_.is_xs(i)) return {Source::From::operand, i};
@@ -166,12 +188,12 @@ class LoopSplitter {
           shifted_.push_back({xs_.sources.size(), i});
           return {Source::From::output, *ends};
         }
-        return stack(body_.inputs[first_input_[i]]);
+        return stack(body_.inputs[first_input_[i]], r);
       case From::output:
         return i >= roles_.carries && i < roles_.results() ? Source{Source::From::output, i}
-                                                           : stack(body_.outputs[known_place_[i]]);
+                                                           : stack(body_.outputs[known_place_[i]], r);
       default:
-        return stack(stored_[i]);
+        return stack(stored_[i], r);
     }
   }
 
@@ -218,7 +240,7 @@ class LoopSplitter {
       order.insert(order.end(), feed->order.begin(), feed->order.end());
     std::vector<std::size_t> outputs(parts_.second->outputs().size());
     for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
-    second.body = adapt(*parts_.second, order, types, outputs);
+    second.body = adapt(*with_packed_inputs(), order, types, outputs);
     second.body_sizes = substitute_all(parts_.second_sizes, loop_sizes(*p_.body, p_.body_sizes));
     second.cond = nullptr;
     second.cond_sizes.clear();
@@ -227,6 +249,21 @@ class LoopSplitter {
     second.consts = static_cast<std::int64_t>(consts_.order.size());
     second.carries = static_cast<std::int64_t>(carries_.order.size());
     return second;
+  }
+
+  // The second part, which takes bits where the first stacks bits.
+  ProgramRef with_packed_inputs() const {
+    if (packed_.empty()) return parts_.second;
+    ProgramParts second = parts_.second->parts();
+    std::vector<Eqn> unpacked;
+    for (const Packed& p : packed_) {
+      const Var bits = static_cast<Var>(second.types.size());
+      second.types.push_back(p.bits.packed);
+      for (Eqn& eqn : unpack_in(second, p.bits, bits, std::exchange(second.inputs[p.input], bits)))
+        unpacked.push_back(std::move(eqn));
+    }
+    second.eqns.insert(second.eqns.begin(), unpacked.begin(), unpacked.end());
+    return Program::finish(std::move(second));
   }
 
   const SplitArgs& args_;
@@ -239,6 +276,11 @@ class LoopSplitter {
   std::vector<Var> outputs_, stored_;
   std::optional<Var> lanes_output_;
   std::size_t known_outputs_ = 0;
+  struct Packed {
+    std::size_t input;  // of the second part
+    Bits bits;
+  };
+  std::vector<Packed> packed_;
   struct Shifted {
     std::size_t place, carry;  // among the second loop's xs; the operand of the eqn where it begins
   };
