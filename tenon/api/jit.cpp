@@ -66,6 +66,7 @@ CallFrame::~CallFrame() {
 struct JitEntry::Ready {
   std::shared_ptr<const Executable> executable;
   const NativeForm* native = nullptr;
+  std::vector<DenseLayout> outputs;  // of native
   std::vector<Value> captured;
   std::vector<Buffer> captured_buffers;  // of native ones, contiguous
 };
@@ -129,6 +130,8 @@ const JitEntry::Ready& JitEntry::ready(bool donating) const {
     if (strict_in_place_) require_in_place(traced_.program, mask, [&](std::size_t i) { return input_name(i); });
     made->executable = compile(traced_.program, mask);
     made->native = made->executable->native();
+    if (made->native != nullptr)
+      for (const NativeForm::Operand& out : made->native->outputs) made->outputs.emplace_back(out.dtype, out.dims);
     for (const Array& capture : traced_.captures) {
       made->captured.push_back(capture.value());
       if (made->native != nullptr) made->captured_buffers.push_back(capture.to_buffer());
@@ -244,7 +247,6 @@ void JitEntry::run(void** frame, std::uint64_t given) const {
   std::vector<Buffer> copies;
   void** at = place_inputs(ready, frame, inputs, copies);
   for (std::size_t i = 0; i < native->outputs.size(); ++i) {
-    const NativeForm::Operand& form = native->outputs[i];
     Buffer out;
     if (i < native->shared.size() && native->shared[i]) {
       const std::size_t k = *native->shared[i];
@@ -252,12 +254,12 @@ void JitEntry::run(void** frame, std::uint64_t given) const {
       if (why_not_donated(leaf, k, frame, given).empty()) {
         out = const_cast<Array&>(leaf).donate(SourceScope::current());
       } else {  // it stays as it is: the program works on a copy
-        out = Buffer::allocate(form.dtype, form.dims);
+        out = Buffer::allocate(ready.outputs[i]);
         std::memcpy(out.data(), inputs[k], out.bytes());
         inputs[k] = out.data();
       }
     } else {
-      out = Buffer::allocate(form.dtype, form.dims);
+      out = Buffer::allocate(ready.outputs[i]);
     }
     *at++ = out.data();
     *static_cast<Array*>(frame[arguments + i]) = Array(std::move(out), traced_.weak[i]);
@@ -334,8 +336,7 @@ void JitEntry::run_into(void** frame, const std::function<std::vector<std::strin
       for (std::size_t k = 0; in_place && k < i; ++k)
         if (const Buffer* other = target(k).buffer()) in_place = !overlap(*b, other->data(), other->bytes());
       *at++ = in_place ? const_cast<std::byte*>(b->data())
-                       : apart.emplace_back(i, Buffer::allocate(native->outputs[i].dtype, native->outputs[i].dims))
-                             .second.data();
+                       : apart.emplace_back(i, Buffer::allocate(ready.outputs[i])).second.data();
     }
     native->call(inputs);
   }

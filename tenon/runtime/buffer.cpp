@@ -26,6 +26,13 @@ std::int64_t checked_elements(std::span<const std::int64_t> dims) {
   return elements;
 }
 
+std::size_t dense_bytes(DType dtype, std::span<const std::int64_t> dims) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(checked_elements(dims), static_cast<std::int64_t>(size_of(dtype)), &bytes))
+    throw MemoryError("an array of more than 2^63 bytes was asked for.", "Check the sizes.");
+  return static_cast<std::size_t>(bytes);
+}
+
 void write_contiguous_strides(DType dtype, std::span<const std::int64_t> dims, std::int64_t* strides) {
   auto stride = static_cast<std::int64_t>(size_of(dtype));
   for (std::size_t axis = dims.size(); axis-- > 0;) {
@@ -101,12 +108,21 @@ void Buffer::destroy(BufferBody* body) noexcept {
 }
 
 Buffer Buffer::allocate(DType dtype, std::span<const std::int64_t> dims) {
-  const std::int64_t elements = checked_elements(dims);
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(size_of(dtype)), &bytes))
-    throw MemoryError("an array of more than 2^63 bytes was asked for.", "Check the sizes.");
-  BufferBody* body = make_body(dtype, dims, static_cast<std::size_t>(bytes));
+  BufferBody* body = make_body(dtype, dims, dense_bytes(dtype, dims));
   write_contiguous_strides(dtype, dims, body->extents() + dims.size());
+  return Buffer(body);
+}
+
+DenseLayout::DenseLayout(DType dtype, std::span<const std::int64_t> dims)
+    : dtype_(dtype), extents_(dims.begin(), dims.end()), bytes_(dense_bytes(dtype, dims)) {
+  extents_.resize(2 * dims.size());
+  write_contiguous_strides(dtype, dims, extents_.data() + dims.size());
+}
+
+Buffer Buffer::allocate(const DenseLayout& layout) {
+  const std::size_t rank = layout.extents_.size() / 2;
+  BufferBody* body = make_body(layout.dtype_, std::span(layout.extents_).first(rank), layout.bytes_);
+  std::copy_n(layout.extents_.begin() + static_cast<std::ptrdiff_t>(rank), rank, body->extents() + rank);
   return Buffer(body);
 }
 

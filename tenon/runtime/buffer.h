@@ -36,6 +36,18 @@ struct BufferBody {
   std::int64_t* extents() { return reinterpret_cast<std::int64_t*>(this + 1); }  // sizes, then strides
 };
 
+// What an array is that lies in row-major order, worked out once for many allocations. Throws as Buffer::allocate does.
+class DenseLayout {
+ public:
+  DenseLayout(DType dtype, std::span<const std::int64_t> dims);
+
+ private:
+  friend class Buffer;
+  DType dtype_;
+  std::vector<std::int64_t> extents_;  // sizes, then strides
+  std::size_t bytes_;
+};
+
 class Buffer {
  public:
   Buffer() = default;  // no storage
@@ -53,6 +65,7 @@ class Buffer {
   // Contiguous in row-major order, uninitialised. Throws ShapeError on a negative size, MemoryError where it does not
   // fit.
   static Buffer allocate(DType dtype, std::span<const std::int64_t> dims);
+  static Buffer allocate(const DenseLayout& layout);
   static Buffer allocate(DType dtype, std::initializer_list<std::int64_t> dims) {
     return allocate(dtype, std::span(dims.begin(), dims.size()));
   }
