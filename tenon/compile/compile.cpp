@@ -1,4 +1,4 @@
-// From a Program to what runs it: native code where the whole Program has a native form, else the reference evaluator.
+// From a Program to what runs it: native code where it has a native form, else the reference evaluator.
 #include <fmt/format.h>
 #include <immintrin.h>
 
@@ -15,9 +15,11 @@
 #include "tenon/compile/executable.h"
 #include "tenon/compile/list_values.h"
 #include "tenon/compile/plan.h"
+#include "tenon/compile/stages.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
 #include "tenon/ir/replay.h"
+#include "tenon/ir/unify.h"
 #include "tenon/kernel/rows.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/runtime/allocator.h"
@@ -261,12 +263,65 @@ class NativeExecutable final : public Executable, public NativeForm {
   std::vector<std::shared_ptr<const Type>> lists_;  // the element of each input and output that is a list
 };
 
+// The Program for sizes that are known.
+ProgramRef specialised(const Program& program, std::span<const std::int64_t> sizes) {
+  static Memo<ProgramRef> memo;
+  Hasher h;
+  h("specialised")(program.hash())(sizes.size());
+  for (const std::int64_t s : sizes) h(s);
+  return memo.get(h.finish(), [&] {
+    const CompileTime no_trace;
+    const std::vector<Dim> dims(sizes.begin(), sizes.end());
+    Scope scope;
+    const Replay types(program, dims);
+    Arrays inputs;
+    for (Var v : program.inputs()) inputs.push_back(scope.input(types.type(v)));
+    return scope.finish(inline_program(program, dims, inputs), program.name()).program;
+  });
+}
+
+// Native code before and behind what decides sizes; the sizes of each call are compiled for once.
+class StagedExecutable final : public Executable {
+ public:
+  StagedExecutable(ProgramRef whole, Stages stages)
+      : whole_(std::move(whole)), stages_(std::move(stages)), first_(compile(stages_.first.program)) {}
+
+  std::vector<Value> run(std::span<const Value> inputs) const override {
+    std::vector<Value> values(whole_->vars());
+    for (std::size_t i = 0; i < inputs.size(); ++i) values[whole_->inputs()[i]] = inputs[i];
+    const auto run = [&](const Stages::Stage& stage, const auto& by) {
+      std::vector<Value> in;
+      for (Var v : stage.in) in.push_back(values[v]);
+      std::vector<Value> out = by(in);
+      for (std::size_t i = 0; i < out.size(); ++i) values[stage.out[i]] = out[i];
+      return out;
+    };
+    using In = std::vector<Value>;
+    run(stages_.first, [&](const In& in) { return first_->run(in); });
+    run(stages_.deciding, [&](const In& in) { return evaluate(*stages_.deciding.program, {}, in); });
+    SizeBinding found;
+    for (Var v : stages_.deciding.out) unify(whole_->type(v), type_of(values[v]), found);
+    std::vector<std::int64_t> sizes;
+    for (SizeVar s : stages_.sizes) sizes.push_back(found.at(s).value());
+    const Program& rest = *stages_.rest.program;
+    return run(stages_.rest, [&](const In& in) {
+      return has_regions(rest) ? compile(specialised(rest, sizes))->run(in) : evaluate(rest, sizes, in);
+    });
+  }
+
+ private:
+  ProgramRef whole_;
+  Stages stages_;
+  std::shared_ptr<const Executable> first_;
+};
+
 std::shared_ptr<const Executable> make_executable(const ProgramRef& program, const std::vector<bool>& donated) {
   const DumpFolder folder(program->name().empty() ? "program" : program->name());
   if (dumping()) dump("traced.tn", print(*program));
   const ProgramRef flat = run_passes(compile_passes(), program);
   const std::string reason = why_not_native(*flat);
   if (!reason.empty()) {
+    if (auto cut = stages(*flat)) return std::make_shared<StagedExecutable>(flat, *std::move(cut));
     if (log_enabled(LogTopic::compile))
       log_line(LogTopic::compile, fmt::format("by the reference evaluator: {}", reason));
     if (dumping()) dump("by-the-reference-evaluator.txt", reason + "\n");
@@ -373,23 +428,6 @@ class OpCache {
   std::unordered_map<Hash128, std::shared_ptr<const Executable>> entries_;
 };
 thread_local std::array<OpCache::Recent, 256> OpCache::recent_;
-
-// The Program for sizes that are known.
-ProgramRef specialised(const Program& program, std::span<const std::int64_t> sizes) {
-  static Memo<ProgramRef> memo;
-  Hasher h;
-  h("specialised")(program.hash())(sizes.size());
-  for (const std::int64_t s : sizes) h(s);
-  return memo.get(h.finish(), [&] {
-    const CompileTime no_trace;
-    const std::vector<Dim> dims(sizes.begin(), sizes.end());
-    Scope scope;
-    const Replay types(program, dims);
-    Arrays inputs;
-    for (Var v : program.inputs()) inputs.push_back(scope.input(types.type(v)));
-    return scope.finish(inline_program(program, dims, inputs), program.name()).program;
-  });
-}
 
 }  // namespace
 

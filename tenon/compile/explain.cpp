@@ -9,6 +9,7 @@
 #include "tenon/compile/donate.h"
 #include "tenon/compile/in_place.h"
 #include "tenon/compile/plan.h"
+#include "tenon/compile/stages.h"
 #include "tenon/kernel/rows.h"
 #include "tenon/rewrite/pass.h"
 
@@ -215,7 +216,14 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   const std::string head = fmt::format("{} arguments, {}; {} results, {}\n", program->inputs().size(),
                                        bytes_text(arguments), program->outputs().size(), bytes_text(results));
   const ProgramRef flat = run_passes(compile_passes(), program);
-  if (const std::string reason = why_not_native(*flat); !reason.empty())
+  if (const std::string reason = why_not_native(*flat); !reason.empty() && stages(*flat))
+    return head +
+           fmt::format(
+               "runs in stages: native code; what decides sizes, by the reference evaluator ({}); the rest for "
+               "the sizes found\n",
+               reason) +
+           kept_text(report);
+  else if (!reason.empty())
     return head +
            fmt::format("runs by the reference evaluator, {} eqns one by one: {}\n", flat->eqns().size(), reason) +
            kept_text(report);

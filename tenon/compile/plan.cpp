@@ -25,29 +25,34 @@ bool compiles(const Type& type) {
 
 }  // namespace
 
+std::string why_not_native(const Program& program, const Eqn& eqn) {
+  if (!eqn.op->lower) return fmt::format("{}: {}", eqn.op->name, eqn.op->lower.reason());
+  const bool moves_lists = std::holds_alternative<LowerStructure>(*eqn.op->lower);
+  for (const std::vector<Var>* vars : {&eqn.in, &eqn.out})
+    for (const Var v : *vars) {
+      if (!compiles(program.type(v))) return fmt::format("{} has no native form", program.type(v).text());
+      if (!moves_lists && program.type(v).is_list()) return fmt::format("{} of a list", eqn.op->name);
+    }
+  if (eqn.op == &loop_op())
+    if (const auto& p = eqn.params.as<LoopParams>(); p.cond && p.reverse)
+      return "a loop that a condition ends runs backwards";
+  if (std::holds_alternative<LowerCall>(*eqn.op->lower)) return fmt::format("{} was not inlined", eqn.op->name);
+  if (const auto* structure = std::get_if<LowerStructure>(&*eqn.op->lower))
+    if (structure->kind == LowerStructure::Kind::host)
+      return fmt::format("{} runs outside of native code", eqn.op->name);
+  std::string inside;
+  eqn.params.visit_programs([&](const ProgramRef& p) {
+    if (p && inside.empty()) inside = why_not_native(*p);
+  });
+  return inside;
+}
+
 std::string why_not_native(const Program& program) {
   if (!program.size_params().empty()) return "its sizes are symbolic";
   for (const Type& type : program.parts().types)
     if (!compiles(type)) return fmt::format("{} has no native form", type.text());
-  for (const Eqn& eqn : program.eqns()) {
-    if (!eqn.op->lower) return fmt::format("{}: {}", eqn.op->name, eqn.op->lower.reason());
-    const bool moves_lists = std::holds_alternative<LowerStructure>(*eqn.op->lower);
-    for (const std::vector<Var>* vars : {&eqn.in, &eqn.out})
-      for (const Var v : *vars)
-        if (!moves_lists && program.type(v).is_list()) return fmt::format("{} of a list", eqn.op->name);
-    if (eqn.op == &loop_op())
-      if (const auto& p = eqn.params.as<LoopParams>(); p.cond && p.reverse)
-        return "a loop that a condition ends runs backwards";
-    if (std::holds_alternative<LowerCall>(*eqn.op->lower)) return fmt::format("{} was not inlined", eqn.op->name);
-    if (const auto* structure = std::get_if<LowerStructure>(&*eqn.op->lower))
-      if (structure->kind == LowerStructure::Kind::host)
-        return fmt::format("{} runs outside of native code", eqn.op->name);
-    std::string inside;
-    eqn.params.visit_programs([&](const ProgramRef& p) {
-      if (p && inside.empty()) inside = why_not_native(*p);
-    });
-    if (!inside.empty()) return inside;
-  }
+  for (const Eqn& eqn : program.eqns())
+    if (std::string reason = why_not_native(program, eqn); !reason.empty()) return reason;
   return {};
 }
 

@@ -11,6 +11,7 @@ namespace tenon {
 
 // Why a Program has no native form: an op or a dtype without one. Empty: it has.
 std::string why_not_native(const Program& program);
+std::string why_not_native(const Program& program, const Eqn& eqn);  // the same of one eqn
 
 // Arguments are the Program's inputs, then its outputs, contiguous. The Program has no calls (inline_calls) and known
 // sizes. Cost: a few walks over the eqns; expressions are shared, so their size is linear in the eqns that fuse.

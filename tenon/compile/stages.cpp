@@ -1,0 +1,117 @@
+#include "tenon/compile/stages.h"
+
+#include <algorithm>
+
+#include "tenon/compile/plan.h"
+#include "tenon/ir/replay.h"
+
+namespace tenon {
+namespace {
+
+enum class At { first, deciding, rest };
+
+// Of each eqn the stage it belongs to.
+std::vector<At> assign(const Program& program) {
+  std::vector<At> stage_of(program.vars(), At::first), result;
+  for (const Eqn& eqn : program.eqns()) {
+    At latest = At::first;
+    for (Var v : eqn.in) latest = std::max(latest, stage_of[v]);
+    const bool native = why_not_native(program, eqn).empty();
+    const At at = latest != At::first ? At::rest : native ? At::first : At::deciding;
+    for (Var v : eqn.out) stage_of[v] = at;
+    result.push_back(at);
+  }
+  return result;
+}
+
+class Cut {
+ public:
+  explicit Cut(const Program& program) : program_(program), at_(assign(program)) {}
+
+  bool worthwhile() const {
+    bool decides = false, regions = false;
+    for (std::size_t e = 0; e < at_.size(); ++e) {
+      const Eqn& eqn = program_.eqns()[e];
+      decides = decides || (at_[e] == At::deciding && !eqn.new_sizes.empty());
+      if (at_[e] != At::deciding) eqn.params.visit_programs([&](const ProgramRef& p) { regions = regions || p; });
+    }
+    return decides && regions;
+  }
+
+  Stages run() const {
+    Stages stages;
+    for (std::size_t e = 0; e < at_.size(); ++e)
+      if (at_[e] == At::deciding)
+        for (SizeVar s : program_.eqns()[e].new_sizes) stages.sizes.push_back(s);
+    stages.first = stage(At::first, {});
+    stages.deciding = stage(At::deciding, {});
+    stages.rest = stage(At::rest, stages.sizes);
+    return stages;
+  }
+
+ private:
+  // What a stage makes and others need: later eqns, the whole's outputs, sizes.
+  std::vector<Var> results_of(At stage) const {
+    std::vector<bool> needed(program_.vars(), false);
+    for (std::size_t e = 0; e < at_.size(); ++e)
+      if (at_[e] != stage)
+        for (Var v : program_.eqns()[e].in) needed[v] = true;
+    for (Var v : program_.outputs()) needed[v] = true;
+    std::vector<Var> results;
+    for (std::size_t e = 0; e < at_.size(); ++e)
+      if (at_[e] == stage)
+        for (Var v : program_.eqns()[e].out)
+          if (needed[v] || !program_.eqns()[e].new_sizes.empty()) results.push_back(v);
+    return results;
+  }
+
+  Stages::Stage stage(At stage, const std::vector<SizeVar>& given) const {
+    Stages::Stage result;
+    std::vector<bool> made(program_.vars(), false), seen(program_.vars(), false);
+    for (std::size_t e = 0; e < at_.size(); ++e)
+      if (at_[e] == stage)
+        for (Var v : program_.eqns()[e].out) made[v] = true;
+    const auto read = [&](Var v) {
+      if (!made[v] && !seen[v]) seen[v] = true, result.in.push_back(v);
+    };
+    for (std::size_t e = 0; e < at_.size(); ++e)
+      if (at_[e] == stage) std::ranges::for_each(program_.eqns()[e].in, read);
+    if (stage == At::rest)
+      result.out.assign(program_.outputs().begin(), program_.outputs().end());
+    else
+      result.out = results_of(stage);
+    if (stage == At::rest) std::ranges::for_each(result.out, read);
+
+    Scope scope;
+    Replay replay(program_, {});
+    for (SizeVar s : given) replay.bind_size(s, scope.size_param());
+    for (Var v : result.in) replay.set(v, scope.input(replay.type(v)));
+    for (std::size_t e = 0; e < at_.size(); ++e)
+      if (at_[e] == stage) replay.bind_eqn(program_.eqns()[e]);
+    Arrays outputs;
+    for (Var v : result.out) outputs.push_back(replay.get(v));
+    result.program = scope.finish(outputs, program_.name()).program;
+    return result;
+  }
+
+  const Program& program_;
+  std::vector<At> at_;
+};
+
+}  // namespace
+
+std::optional<Stages> stages(const Program& program) {
+  if (!program.size_params().empty() || program.effect() != Effect::none) return {};
+  const Cut cut(program);
+  if (!cut.worthwhile()) return {};
+  const CompileTime no_trace;
+  return cut.run();
+}
+
+bool has_regions(const Program& program) {
+  bool has = false;
+  for (const Eqn& eqn : program.eqns()) eqn.params.visit_programs([&](const ProgramRef& p) { has = has || p; });
+  return has;
+}
+
+}  // namespace tenon
