@@ -6,6 +6,7 @@
 #include "tenon/api/files.h"
 #include "tenon/api/implicit.h"
 #include "tenon/api/jit.h"
+#include "tenon/api/list.h"
 #include "tenon/api/loops.h"
 #include "tenon/api/ref.h"
 #include "tenon/api/tables.h"

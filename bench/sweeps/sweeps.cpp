@@ -228,6 +228,43 @@ void checkpoints() {
   }
 }
 
+// Pushes in a while, and what stands in the list afterwards: read, backwards, or stacked; with gradients.
+tn::List<Array> pushed(const Array& x, const Array& length) {
+  return std::get<1>(tn::while_loop([&](const auto& c) { return std::get<2>(c) < length; },
+                                    [](const auto& c) {
+                                      auto [s, list, i] = c;
+                                      list.push(s);
+                                      return std::tuple(tn::sin(s * 1.1f), list, i + 1);
+                                    },
+                                    std::tuple(x, tn::List<Array>(), Array(0))));
+}
+void lists() {
+  Sweep times("Lists of f32[8], run", "elements", "µs");
+  const Array x = tn::full({8}, 0.3f);
+  for (int n : {100, 1000, 10000, 100000}) {
+    const Array length(n);
+    const auto measure = [&](const std::string& name, auto f) {
+      times.add(n, name, bench::median_seconds([&] { f(x, length); }) * 1e6);
+    };
+    const auto read = [](Array v, Array length) {
+      const tn::List<Array> list = pushed(v, length);
+      return tn::sum(tn::fori_loop(0, length, [&](Array i, Array sum) { return sum * 0.5f + list.at(-1 - i); }, v));
+    };
+    const auto stacked = [](Array v, Array length) { return tn::sum(tn::square(pushed(v, length).stack())); };
+    const auto of_n = [n](Array v, Array length) { return tn::sum(tn::square(pushed(v, length).stack(tn::Dim(n)))); };
+    measure("push and read", tn::jit(read));
+    measure("its gradient", tn::jit(tn::grad(read)));
+    measure("push and stack(n)", tn::jit(of_n));
+    measure("gradient of that", tn::jit(tn::grad(of_n)));
+    measure("push and stack()", tn::jit(stacked));
+    measure("gradient of this", tn::jit(tn::grad(stacked)));
+    measure("push outside of traces", [n](const Array& v, const Array&) {
+      tn::List<Array> list;
+      for (int i = 0; i < n; ++i) list.push(v);
+    });
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -236,4 +273,5 @@ int main(int argc, char** argv) {
   if (wanted("lengths")) lengths();
   if (wanted("tables")) tables();
   if (wanted("checkpoints")) checkpoints();
+  if (wanted("lists")) lists();
 }

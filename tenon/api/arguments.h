@@ -56,7 +56,9 @@ struct Arguments {
     Arguments arguments{leaves, {}, [&] { return tree::paths(std::tie(args...)); }};
     std::size_t i = 0;
     const auto add = [&](const auto& arg) {
+      const std::size_t first = arguments.chosen.size();
       arguments.chosen.insert(arguments.chosen.end(), tree::count(arg), is_chosen<sizeof...(Args), Argnums...>(i));
+      leave_out_sizes(arg, arguments.chosen, first);
       ++i;
     };
     (add(args), ...);

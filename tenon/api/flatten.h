@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "tenon/api/list.h"
 #include "tenon/api/ref.h"
 #include "tenon/api/trace.h"
 #include "tenon/api/tree.h"

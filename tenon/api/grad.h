@@ -45,8 +45,9 @@ auto value_and_grad_of(std::string_view op, F f, const Source& where) {
           check_loss<ResultOf<F, Args...>, Aux>();
           Flattened<F, Args...> flat(f.f, args...);
           const FlatGradient g = gradient_flat(op, flat.function, Arguments::of<Argnums...>(flat.arguments, args...));
+          const std::tuple<Args...> all(args...);
           return std::pair(flat.rebuild(g.outputs),
-                           chosen_of<Argnums...>(tree::with_leaves(std::tuple<Args...>(args...), g.gradient)));
+                           chosen_of<Argnums...>(with_sizes_of(all, tree::with_leaves(all, g.gradient))));
         },
         given...);
   };

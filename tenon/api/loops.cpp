@@ -137,9 +137,7 @@ TracedFunction trace_region(const FlatFunction& f, std::span<const Type> types, 
   return trace_types(f, types, std::vector<bool>(types.size(), false), refs_refused_by);
 }
 
-Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs) {
-  if (loop.unroll < 1)
-    throw ShapeError(fmt::format("{}: `unroll` is {}.", op, loop.unroll), "A turn of the loop does at least one step.");
+std::vector<Type> types_of_elements(std::string_view op, const FlatLoop& loop, const Arrays& xs) {
   std::vector<Type> elements;
   for (std::size_t i = 0; i < xs.size(); ++i) {
     const Type t = xs[i].type();
@@ -154,6 +152,22 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
                        "All arrays of xs have the same size along axis 0, which is also `length` if that is given.");
     elements.push_back(Type::array(t.dtype, t.shape.without_axis(0)));
   }
+  return elements;
+}
+
+void trace_once(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs) {
+  settle(op, loop, carries, loop.length ? types_of_elements(op, loop, xs) : types_of(xs));
+}
+
+void throw_list_in_ys() {
+  throw ShapeError("scan: the function returns a list beside the carry, and lists are not stacked.",
+                   "Put the list into the carry, or give what stands in it: list.stack(n).");
+}
+
+Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs) {
+  if (loop.unroll < 1)
+    throw ShapeError(fmt::format("{}: `unroll` is {}.", op, loop.unroll), "A turn of the loop does at least one step.");
+  const std::vector<Type> elements = types_of_elements(op, loop, xs);
   if (loop.unroll > 1 && loop.length && loop.length->known() && loop.length->value() > 1)
     return run_unrolled(op, loop, std::move(carries), xs, elements);
   const std::size_t own = carries.size();
@@ -258,7 +272,7 @@ Array branch_number(const Operand& index, std::size_t branches) {
 }
 
 Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches, const Arrays& operands,
-                const std::function<void()>& check) {
+                const std::function<bool()>& settled) {
   if (index.rank() != 0)
     throw ShapeError(
         fmt::format("{}: the predicate is {}, not one bool.", op, Type::array(DType::bool_, index.shape()).text()),
@@ -267,12 +281,13 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
   std::vector<TracedFunction> traced;
   std::vector<CellRef> refs;  // that some branch writes: operands and results of all
   std::vector<Type> captured;
-  for (const FlatFunction& branch : branches) {
-    traced.push_back(trace_region(branch, types, writes_refs));
-    for (const CellRef& ref : traced.back().written())
+  do {
+    traced.clear();
+    for (const FlatFunction& branch : branches) traced.push_back(trace_region(branch, types, writes_refs));
+  } while (!settled());
+  for (const TracedFunction& branch : traced)
+    for (const CellRef& ref : branch.written())
       if (std::ranges::find(refs, ref) == refs.end()) refs.push_back(ref);
-  }
-  check();
   const std::size_t own = traced[0].results();
   for (TracedFunction& branch : traced) {
     if (!refs.empty()) branch = with_refs_as_arguments(branch, refs, operands.size(), own);

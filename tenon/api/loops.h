@@ -2,6 +2,7 @@
 // op. associative_scan is made of slices.
 #pragma once
 
+#include "tenon/api/list.h"
 #include "tenon/api/transforms.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -24,6 +25,51 @@ struct FlatLoop {
   std::optional<Checkpoints> checkpoints;
   std::vector<std::string> carry_paths, xs_paths;
 };
+// The types of one step's elements. Throws ShapeError where xs cannot be run along.
+std::vector<Type> types_of_elements(std::string_view op, const FlatLoop& loop, const Arrays& xs);
+// A trace of the body that is not kept: what it does beside is to note the types of lists.
+void trace_once(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs);
+
+// The initial carry, where lists that have had no element are of the type that a step gives them: it is traced once
+// more, before the loop is. `step`: carry, elements of xs -> the next carry.
+template <class Carry, class Step>
+Carry with_types_of_lists(std::string_view op, const Carry& init, const FlatLoop& of, const Arrays& xs,
+                          const Step& step) {
+  const std::vector<ListBase*> before = lists_of(init);
+  if (all_typed(before)) return init;
+  ListTypes types;
+  FlatLoop loop = of;
+  loop.carry_paths = tree::paths(init);
+  const std::size_t carries = loop.carry_paths.size();
+  loop.body = [&](std::span<const Array> in) {
+    const Carry next = step(tree::with_leaves(init, in.first(carries)), in.subspan(carries));
+    const std::vector<ListBase*> lists = lists_of(next);
+    note_types(lists, types);
+    for (std::size_t k = 0; k < lists.size() && k < before.size(); ++k)
+      if (!before[k]->typed()) lists[k]->forget_type();
+    tree::require_same(op, "the initial carry and the one that the function returns", init, next);
+    return tree::leaves(next);
+  };
+  trace_once(op, loop, tree::leaves(init), xs);
+  Carry typed = init;
+  give_types(lists_of(typed), types);
+  return typed;
+}
+// A carry whose lists without a type are those of the initial carry, without elements.
+template <class Carry>
+Carry next_carry(std::string_view op, const ListTypes& types, const Carry& init, Carry next) {
+  give_types(lists_of(next), types);
+  tree::require_same(op, "the initial carry and the one that the function returns", init, next);
+  return next;
+}
+template <class Tree>
+ListTypes types_of_lists(const Tree& tree) {
+  ListTypes types;
+  note_types(lists_of(tree), types);
+  return types;
+}
+[[noreturn]] void throw_list_in_ys();
+
 // Throws ShapeError where a number of steps or places is less than one.
 Checkpoints checkpoints(std::string_view function, CheckpointKind kind, std::int64_t count);
 
@@ -35,9 +81,9 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
 // one.
 Array branch_number(const Operand& index, std::size_t branches);
 
-// `check` is called when the branches have been traced.
+// `settled` is called when the branches have been traced; where it says no, they are traced once more.
 Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches, const Arrays& operands,
-                const std::function<void()>& check);
+                const std::function<bool()>& settled);
 
 // f: (elements…, elements…) -> (elements…), of as many arrays as there are.
 Arrays scan_associative(const FlatFunction& f, Arrays elements, std::int64_t axis, bool reverse,
@@ -52,6 +98,18 @@ struct ForiBounds {
   std::optional<std::int64_t> count;  // where both are numbers
 };
 ForiBounds fori_bounds(const Operand& lower, const Operand& upper);
+
+// A branch that tells which lists its result has, and gives those without a type the type that another has told.
+template <class Branch>
+FlatFunction with_list_types(const Branch& branch, ListTypes& types) {
+  return [&](std::span<const Array> in) {
+    branch.function(in);
+    const std::vector<ListBase*> lists = lists_of(**branch.result);
+    note_types(lists, types);
+    give_types(lists, types);
+    return tree::leaves(**branch.result);
+  };
+}
 
 }  // namespace api_detail
 
@@ -84,7 +142,7 @@ struct ScanOptions {
 
 // f: (carry, x) -> std::pair(carry, y), for each x along axis 0 of the leaves of xs. Returns {final carry, ys stacked}.
 template <class F, class Carry, class Xs>
-auto scan(F f, const Carry& init, const Xs& xs, ScanOptions options = {},
+auto scan(F f, const Carry& start, const Xs& xs, ScanOptions options = {},
           const Source& where = std::source_location::current()) {
   const SourceScope place(where, "scan");
   static_assert(
@@ -93,23 +151,27 @@ auto scan(F f, const Carry& init, const Xs& xs, ScanOptions options = {},
   static_assert(tree_detail::check_argument<Carry>() && tree_detail::check_argument<Xs>());
   using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Carry&, const Xs&>>;
   using Y = std::remove_cvref_t<typename Result::second_type>;
-  const Arrays carries = tree::leaves(init), elements = tree::leaves(xs);
+  const Arrays elements = tree::leaves(xs);
   std::optional<Y> y;
   api_detail::FlatLoop loop;
   loop.length = api_detail::steps_of("scan", options.length, elements);
   loop.reverse = options.reverse;
   loop.unroll = options.unroll;
   loop.checkpoints = options.checkpoint;
-  loop.carry_paths = tree::paths(init);
   loop.xs_paths = tree::paths(xs);
-  loop.body = [&](std::span<const Array> in) {
-    const Carry c = tree::with_leaves(init, in.first(carries.size()));
-    const Xs x = tree::with_leaves(xs, in.subspan(carries.size()));
-    const Result result = f(c, x);
-    const Carry next(result.first);
-    tree::require_same("scan", "the initial carry and the one that the function returns", init, next);
+  const auto step = [&](const Carry& c, std::span<const Array> in) {
+    const Result result = f(c, tree::with_leaves(xs, in));
     y = result.second;
-    Arrays out = tree::leaves(next);
+    if (!api_detail::lists_of(*y).empty()) api_detail::throw_list_in_ys();
+    return Carry(result.first);
+  };
+  const Carry init = api_detail::with_types_of_lists("scan", start, loop, elements, step);
+  const api_detail::ListTypes types = api_detail::types_of_lists(init);
+  const Arrays carries = tree::leaves(init);
+  loop.carry_paths = tree::paths(init);
+  loop.body = [&](std::span<const Array> in) {
+    Carry next = step(tree::with_leaves(init, in.first(carries.size())), in.subspan(carries.size()));
+    Arrays out = tree::leaves(api_detail::next_carry("scan", types, init, std::move(next)));
     const Arrays ys = tree::leaves(*y);
     out.insert(out.end(), ys.begin(), ys.end());
     return out;
@@ -136,19 +198,21 @@ struct WhileOptions {
 
 // body while cond holds; both take the carry.
 template <class Cond, class Body, class Carry>
-Carry while_loop(Cond cond, Body body, const Carry& init, WhileOptions options = {},
+Carry while_loop(Cond cond, Body body, const Carry& start, WhileOptions options = {},
                  const Source& where = std::source_location::current()) {
   const SourceScope place(where, "while_loop");
   static_assert(tree_detail::check_argument<Carry>());
   api_detail::FlatLoop loop;
   if (options.checkpoints)
     loop.checkpoints = api_detail::checkpoints("while_loop", CheckpointKind::binomial, *options.checkpoints);
+  const auto step = [&](const Carry& c, std::span<const Array>) { return Carry(body(c)); };
+  const Carry init = api_detail::with_types_of_lists("while_loop", start, loop, {}, step);
+  const api_detail::ListTypes types = api_detail::types_of_lists(init);
   loop.carry_paths = tree::paths(init);
   loop.cond = [&](std::span<const Array> in) { return Arrays{cond(tree::with_leaves(init, in))}; };
   loop.body = [&](std::span<const Array> in) {
-    const Carry next(body(tree::with_leaves(init, in)));
-    tree::require_same("while_loop", "the initial carry and the one that the body returns", init, next);
-    return tree::leaves(next);
+    Carry next = step(tree::with_leaves(init, in), {});
+    return tree::leaves(api_detail::next_carry("while_loop", types, init, std::move(next)));
   };
   return tree::with_leaves(init, api_detail::run_loop("while_loop", loop, tree::leaves(init), {}));
 }
@@ -158,11 +222,44 @@ struct ForiOptions {
   // each step computes and others need.
   std::optional<Checkpoints> checkpoint = {};
 };
+// Several carries: body takes them all, returns the next of the first, and changes the others in place; so does the
+// loop, when it ends.
+//   Array end = tn::while_loop([](Array x, auto&) { return x < 100.f; },
+//                              [](Array x, auto& path) { path.push(x); return x * 2.f; }, x, path);
+template <class Cond, class Body, class Carry, class... Others>
+  requires(sizeof...(Others) > 0)
+Carry while_loop(Cond cond, Body body, const Carry& init, const std::tuple<Others&...>& others,
+                 WhileOptions options = {}, const Source& where = std::source_location::current()) {
+  using All = std::tuple<Carry, Others...>;
+  const auto run = [](auto& f, All& all) { return std::apply([&](auto&... each) { return f(each...); }, all); };
+  const All all = while_loop(
+      [&](const All& c) {
+        All copy(c);
+        return run(cond, copy);
+      },
+      [&](const All& c) {
+        All next(c);
+        Carry first(run(body, next));
+        std::get<0>(next) = std::move(first);
+        return next;
+      },
+      std::apply([&](const Others&... each) { return All(init, each...); }, others), options, where);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((std::get<I>(others) = std::get<I + 1>(all)), ...);
+  }(std::index_sequence_for<Others...>());
+  return std::get<0>(all);
+}
+template <class Cond, class Body, class Carry, class Other>
+  requires(!std::is_const_v<Other> && !std::is_same_v<Other, WhileOptions>)
+Carry while_loop(Cond cond, Body body, const Carry& init, Other& other, WhileOptions options = {},
+                 const Source& where = std::source_location::current()) {
+  return while_loop(std::move(cond), std::move(body), init, std::tie(other), options, where);
+}
 
 // body(i, carry) for i from lower to upper - 1; bounds are numbers or integer arrays. i has their dtype: i32, or i64
 // where one of them is i64 or does not fit.
 template <class Body, class Carry>
-Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Carry& init, ForiOptions options = {},
+Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Carry& start, ForiOptions options = {},
                 const Source& where = std::source_location::current()) {
   const SourceScope place(where, "fori_loop");
   static_assert(tree_detail::check_argument<Carry>());
@@ -170,11 +267,14 @@ Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Car
   const Array one(Scalar(1).convert(bounds.lower.dtype()));
   api_detail::FlatLoop loop;
   loop.checkpoints = options.checkpoint;
+  const Carry init =
+      api_detail::with_types_of_lists("fori_loop", start, loop, {bounds.lower},
+                                      [&](const Carry& c, std::span<const Array> i) { return Carry(body(i[0], c)); });
+  const api_detail::ListTypes types = api_detail::types_of_lists(init);
   loop.carry_paths = tree::paths(init);
   const auto step = [&](const Array& i, std::span<const Array> carry) {
-    const Carry next(body(i, tree::with_leaves(init, carry)));
-    tree::require_same("fori_loop", "the initial carry and the one that the body returns", init, next);
-    return tree::leaves(next);
+    Carry next(body(i, tree::with_leaves(init, carry)));
+    return tree::leaves(api_detail::next_carry("fori_loop", types, init, std::move(next)));
   };
   Arrays carries = tree::leaves(init);
   if (bounds.count) {
@@ -207,9 +307,13 @@ auto cond(const Operand& predicate, T on_true, F on_false, const Args&... args) 
   api_detail::Flattened<T, Args...> yes(on_true, args...);
   static_assert(std::is_same_v<typename decltype(no)::Result, typename decltype(yes)::Result>,
                 "cond: the branches return different types of trees");
-  const std::array<FlatFunction, 2> branches{no.function, yes.function};
+  api_detail::ListTypes types;
+  const std::array<FlatFunction, 2> branches{api_detail::with_list_types(no, types),
+                                             api_detail::with_list_types(yes, types)};
   const Arrays results = api_detail::run_cond("cond", convert(predicate, DType::i32), branches, no.arguments, [&] {
+    if (api_detail::lacks_type(api_detail::lists_of(**no.result), types)) return false;
     tree::require_same("cond", "the results of the branches", **yes.result, **no.result);
+    return true;
   });
   return no.rebuild(results);
 }
@@ -229,16 +333,24 @@ auto switch_case(const Operand& index, std::tuple<First, More...> branches, cons
         using Result = typename decltype(held)::Result;
         static_assert((std::is_same_v<Result, api_detail::ResultOf<More, Args...>> && ...),
                       "switch_case: the branches return different types of trees");
-        std::vector<FlatFunction> functions{held.function};
-        std::apply([&](const auto&... other) { (functions.push_back(other.function), ...); }, others);
-        const auto check = [&] {
+        api_detail::ListTypes types;
+        std::vector<FlatFunction> functions{api_detail::with_list_types(held, types)};
+        const auto add = [&](const auto& other) { functions.push_back(api_detail::with_list_types(other, types)); };
+        std::apply([&](const auto&... other) { (add(other), ...); }, others);
+        const auto settled = [&] {
+          const auto lacks = [&](const auto& branch) {
+            return api_detail::lacks_type(api_detail::lists_of(**branch.result), types);
+          };
+          if (lacks(held) || std::apply([&](const auto&... other) { return (lacks(other) || ...); }, others))
+            return false;
           const auto same = [&](const auto& other) {
             tree::require_same("switch_case", "the results of the branches", **held.result, **other.result);
           };
           std::apply([&](const auto&... other) { (same(other), ...); }, others);
+          return true;
         };
         const Array number = api_detail::branch_number(index, functions.size());
-        return held.rebuild(api_detail::run_cond("switch_case", number, functions, held.arguments, check));
+        return held.rebuild(api_detail::run_cond("switch_case", number, functions, held.arguments, settled));
       },
       branches);
 }

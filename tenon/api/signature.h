@@ -23,10 +23,15 @@ class LeafType {
   }
   const Type& type() const { return type_; }
   bool weak() const { return weak_; }
-  bool symbolic() const { return !type_.shape.known() || !type_.is_array(); }
+  bool symbolic() const { return !leaf().shape.known(); }
 
  private:
   bool matches_other(const Array& a) const;
+  const Type& leaf() const {
+    const Type* t = &type_;
+    while (!t->is_array()) t = t->element.get();
+    return *t;
+  }
   Type type_;
   std::vector<std::int64_t> dims_;
   bool weak_, plain_;

@@ -24,7 +24,9 @@ template <class T>
 using Lifted = std::remove_cvref_t<decltype(lifted<true>(std::declval<const T&>()))>;
 template <class... Args>
 Arguments every_argument(const Arrays& leaves, const Args&... args) {
-  return {leaves, std::vector<bool>(leaves.size(), true), [&] { return tree::paths(std::tie(args...)); }};
+  Arguments arguments{leaves, std::vector<bool>(leaves.size(), true), [&] { return tree::paths(std::tie(args...)); }};
+  leave_out_sizes(std::tie(args...), arguments.chosen, 0);
+  return arguments;
 }
 
 }  // namespace api_detail
@@ -45,7 +47,9 @@ auto jvp(F f, const std::tuple<Args...>& primals, const std::tuple<Tangents...>&
         const Arrays both = api_detail::jvp_flat(flat.function, api_detail::every_argument(flat.arguments, args...),
                                                  tree::leaves(given));
         const std::span<const Array> all(both);
-        return std::pair(flat.rebuild(all), flat.rebuild(all.subspan(all.size() / 2)));
+        auto result = flat.rebuild(all);
+        auto tangent = api_detail::with_sizes_of(result, flat.rebuild(all.subspan(all.size() / 2)));
+        return std::pair(std::move(result), std::move(tangent));
       },
       std::tuple<api_detail::Lifted<Args>...>(primals));
 }
@@ -62,7 +66,7 @@ auto vjp(F f, const Given&... given) {
     auto pull = [apply = linear.apply, arguments = std::tuple<Args...>(args...)](
                     const decltype(result)& cotangents, const Source& where = std::source_location::current()) {
       const SourceScope place(where, "vjp");
-      return tree::with_leaves(arguments, apply(tree::leaves(cotangents)));
+      return api_detail::with_sizes_of(arguments, tree::with_leaves(arguments, apply(tree::leaves(cotangents))));
     };
     return std::pair(std::move(result), std::move(pull));
   }(api_detail::lifted<true>(given)...);
@@ -77,10 +81,10 @@ auto linearize(F f, const Given&... given) {
     api_detail::Flattened<F, Args...> flat(f, args...);
     auto linear = api_detail::linearize_flat(flat.function, api_detail::every_argument(flat.arguments, args...));
     auto result = flat.rebuild(linear.outputs);
-    auto push = [apply = linear.apply, flat](const Args&... tangents,
-                                             const Source& where = std::source_location::current()) {
+    auto push = [apply = linear.apply, flat, result](const Args&... tangents,
+                                                     const Source& where = std::source_location::current()) {
       const SourceScope place(where, "linearize");
-      return flat.rebuild(apply(tree::leaves(std::tie(tangents...))));
+      return api_detail::with_sizes_of(result, flat.rebuild(apply(tree::leaves(std::tie(tangents...)))));
     };
     return std::pair(std::move(result), std::move(push));
   }(api_detail::lifted<true>(given)...);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
 #include "tenon/transform/transforms.h"
 
@@ -86,23 +87,30 @@ Lanes lanes_first(const FlatVmap& call, const VmapOptions& options) {
   Lanes lanes{call.arguments, Mask(axes.size(), false), Dim()};
   std::optional<Dim> size = options.size;
   std::string said = "the option `size`";
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!axes[i]) continue;
-    const Type type = call.arguments[i].type();
-    const std::string name = name_of(call.places[i], true);
-    const auto rank = static_cast<std::int64_t>(type.rank());
-    if (!type.is_array() || *axes[i] >= rank || *axes[i] < -rank)
-      throw ShapeError(fmt::format("vmap: {} is {}, which has no axis {}.", name, type.text(), *axes[i]),
-                       "Name an axis of it in in_axes, or tn::none where it is the same for all lanes.");
-    lanes.batched[i] = true;
-    lanes.operands[i] = move_axis(call.arguments[i], *axes[i], 0).with_weak(call.arguments[i].weak());
-    const Dim here = lanes.operands[i].dim(0);
+  const auto agree = [&](const Dim& here, std::size_t i, const std::string& name) {
     if (size && *size != here)
       throw ShapeError(fmt::format("vmap: {} has {} lanes along axis {}, {} says {}.", name, here.text(), *axes[i],
                                    said, size->text()),
                        "All mapped axes have one size.");
     if (!size) said = name;
     size = here;
+  };
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!axes[i]) continue;
+    const Type type = call.arguments[i].type();
+    const std::string name = name_of(call.places[i], true);
+    const auto rank = static_cast<std::int64_t>(leaf_type(type).rank());
+    if (!type.is_array() && rank > 0 && *axes[i] == 0) {  // of every element
+      lanes.batched[i] = true;
+      agree(leaf_type(type).shape[0], i, name);
+      continue;
+    }
+    if (!type.is_array() || *axes[i] >= rank || *axes[i] < -rank)
+      throw ShapeError(fmt::format("vmap: {} is {}, which has no axis {}.", name, type.text(), *axes[i]),
+                       "Name an axis of it in in_axes, or tn::none where it is the same for all lanes.");
+    lanes.batched[i] = true;
+    lanes.operands[i] = move_axis(call.arguments[i], *axes[i], 0).with_weak(call.arguments[i].weak());
+    agree(lanes.operands[i].dim(0), i, name);
   }
   if (!size)
     throw ShapeError("vmap: no argument is mapped.",
@@ -116,7 +124,7 @@ TracedFunction trace_lane(const FlatFunction& f, const Lanes& lanes) {
   std::vector<bool> weak;
   for (std::size_t i = 0; i < lanes.operands.size(); ++i) {
     Type t = lanes.operands[i].type();
-    if (lanes.batched[i]) t.shape = t.shape.without_axis(0);
+    if (lanes.batched[i]) t = type_of_one(t);
     types.push_back(t);
     weak.push_back(lanes.operands[i].weak());
   }
@@ -136,12 +144,12 @@ Arrays vmap_flat(const FlatVmap& call, const VmapOptions& options) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     out.push_back(axes[i].has_value());
     const Type& type = f.program->type(f.program->outputs()[i]);
-    const auto rank = static_cast<std::int64_t>(type.rank()) + 1;
+    const auto rank = type.is_array() ? static_cast<std::int64_t>(type.rank()) + 1 : 1;  // lists: of their elements
     if (!axes[i] && differs[i])
       throw ShapeError(
           fmt::format("vmap: {} differs from lane to lane, but its out axis is none.", name_of(places[i], false)),
           "Give it an axis in out_axes.");
-    if (axes[i] && (*axes[i] >= rank || *axes[i] < -rank))
+    if (axes[i] && (*axes[i] >= rank || *axes[i] < (type.is_array() ? -rank : 0)))
       throw ShapeError(fmt::format("vmap: {} has {} axes with that of the lanes; there is no axis {}.",
                                    name_of(places[i], false), rank, *axes[i]),
                        "Name another axis in out_axes.");

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tenon/base/error.h"
 
 namespace tenon {
@@ -34,8 +36,9 @@ Place Planner::element(const Type& type) {
 }
 
 Block Planner::block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
-                     const std::vector<Place>& carries, const std::set<SlotId>& updated, const Eqn* around) {
-  return BlockPlanner(*this, program, outputs, updated, around).run(inputs, carries);
+                     const std::vector<Place>& carries, const std::set<SlotId>& updated, const std::vector<bool>& given,
+                     const Eqn* around) {
+  return BlockPlanner(*this, program, outputs, updated, around).run(inputs, carries, given);
 }
 
 BlockPlanner::BlockPlanner(Planner& planner, const Program& program, const std::vector<Place>& outputs,
@@ -58,9 +61,14 @@ BlockPlanner::BlockPlanner(Planner& planner, const Program& program, const std::
   if (planner.report_ != nullptr) report_cuts(*planner.report_);
 }
 
-// `carries`: where the first outputs go at the end, after everything has been read.
-Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Place>& carries) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) places_[program_.inputs()[i]] = inputs[i];
+Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Place>& carries,
+                        const std::vector<bool>& given) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Var v = program_.inputs()[i];
+    places_[v] = inputs[i];
+    const bool own = (i < given.size() && given[i]) || std::ranges::find(carries, inputs[i]) != carries.end();
+    if (own && program_.type(v).is_list()) owned_.insert(v);
+  }
   // An output that nothing else names is computed right where it belongs.
   for (std::size_t i = 0; i < outputs_.size(); ++i) wanted_.emplace(program_.outputs()[i], outputs_[i]);
   for (at_ = 0; at_ < program_.eqns().size(); ++at_) {
@@ -82,19 +90,24 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
     if (pending_[v]) flush(v);
   const auto is_at = [&](Var v, const Place& place) { return stored(v) == place; };
   const auto at_home = [&](std::size_t i) { return i < carries.size() && is_at(program_.outputs()[i], carries[i]); };
+  const auto stays = [&](Var v) {
+    for (std::size_t i = 0; i < carries.size(); ++i)
+      if (program_.outputs()[i] == v && at_home(i)) return true;
+    return false;
+  };
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Var v = program_.outputs()[i];
     const std::size_t before = block_.size();
     if (program_.type(v).is_list() && !at_home(i))
-      give(v, outputs_[i], true);
+      give(v, outputs_[i], !stays(v));
     else if (!at_home(i) && !is_at(v, outputs_[i]))
       copy(outputs_[i], stored(v), program_.type(v), why_carried(i));
     asked_for_by(line_of(v), before);
   }
+  for (const Var v : owned_)
+    if (!stays(v)) call("tenon_list_release", {{handle(v), {}}});
   for (std::size_t i = 0; i < carries.size(); ++i) {
     const std::size_t before = block_.size();
-    if (!at_home(i) && !(carries[i] == outputs_[i]) && program_.type(program_.outputs()[i]).is_list())
-      call("tenon_list_release", {{number_at(carries[i]), {}}});
     if (!at_home(i) && !(carries[i] == outputs_[i]))
       copy(carries[i], outputs_[i], program_.type(program_.outputs()[i]), why_carried(i));
     asked_for_by(line_of(program_.outputs()[i]), before);

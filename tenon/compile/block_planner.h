@@ -55,7 +55,8 @@ class Planner {
   Place element(const Type& type);  // of a list
   std::uint32_t fresh_var() { return function_.vars++; }
   Block block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
-              const std::vector<Place>& carries, const std::set<SlotId>& updated, const Eqn* around = nullptr);
+              const std::vector<Place>& carries, const std::set<SlotId>& updated, const std::vector<bool>& given = {},
+              const Eqn* around = nullptr);
 
   const Program& program_;
   Report* report_;
@@ -70,8 +71,9 @@ class BlockPlanner {
   BlockPlanner(Planner& planner, const Program& program, const std::vector<Place>& outputs,
                const std::set<SlotId>& updated, const Eqn* around);
 
-  // `carries`: where the first outputs go at the end, after everything has been read.
-  Block run(const std::vector<Place>& inputs, const std::vector<Place>& carries);
+  // `carries`: where the first outputs go at the end, after everything has been read. `given`: lists among the inputs
+  // whose reference is the block's own; those of carries are anyway.
+  Block run(const std::vector<Place>& inputs, const std::vector<Place>& carries, const std::vector<bool>& given);
 
  private:
   using Sizes = std::vector<std::int64_t>;
@@ -166,12 +168,14 @@ class BlockPlanner {
   Expr handle(Var v) { return number_at(stored(v)); }
   Expr number_at(const Place& place) { return kernel::load(place.slot, DType::i64, place.offset); }
   void give(Var list, const Place& to, bool last);
+  bool given_away(const Eqn& eqn, Var list);
   void release_dead();
   void count_steps(LoopPlan& l);
   Place read_list(LoopPlan& l, Var list);
   Place write_list(LoopPlan& l, Var list);
   void finish_steps(LoopPlan& l);
   void list_op(const Eqn& eqn);
+  void list_elements(const Eqn& eqn, const Place& to);
 
   Planner& planner_;
   const Program& program_;
@@ -185,7 +189,7 @@ class BlockPlanner {
   std::map<Var, Place> wanted_, group_places_;
   std::set<Var> building_;
   std::set<SlotId> writable_slots_;
-  std::set<Var> owned_;  // lists that this block has made and not given away
+  std::set<Var> owned_;  // lists that this block has made or been given, and not given away
   std::size_t at_ = 0;
   Block block_;
   Building nest_;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "tenon/ops/list_elements.h"
 #include "tenon/runtime/lists.h"
 
 namespace tenon {
@@ -25,13 +26,15 @@ std::int64_t list_handle(const ListValue& value) {
       const std::int64_t handle = list_handle(*inner);
       std::memcpy(list_element(list, i), &handle, sizeof handle);
     } else {
-      const Buffer array = std::get<Buffer>(item).contiguous_copy();
+      const auto& held = std::get<Buffer>(item);
+      const Buffer array = held.contiguous() ? held : held.contiguous_copy();
       std::memcpy(list_element(list, i), array.data(), array.bytes());
     }
   }
   const std::size_t lanes = value.lengths ? value.lengths->size() : 0;
   const void* lengths = lanes > 0 ? value.lengths->data() : nullptr;
   checked(tenon_list_finish(list, length, static_cast<std::int64_t>(lanes), lengths));
+  if (is_open(value)) open_list(list);
   return list;
 }
 
@@ -49,8 +52,9 @@ ListValue list_value(std::int64_t handle, const Type& element) {
       items.emplace_back(std::move(array));
     }
   }
+  if (list_is_open(handle)) return open_list(element, std::move(items));
   std::vector<std::int64_t> lanes = list_lengths(handle);
-  return {element, std::make_shared<const std::vector<Value>>(std::move(items)),
+  return {element, std::make_shared<std::vector<Value>>(std::move(items)),
           lanes.empty() ? nullptr : std::make_shared<const std::vector<std::int64_t>>(std::move(lanes))};
 }
 

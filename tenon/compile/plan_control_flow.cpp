@@ -22,7 +22,7 @@ void BlockPlanner::loop(const Eqn& eqn) {
   plan_stacked(l);
   finish_steps(l);
   Block body = std::move(l.first);
-  for (Block part : {planner_.block(*p.body, l.inputs, l.outputs, l.ends, l.updated, &eqn), std::move(l.last)})
+  for (Block part : {planner_.block(*p.body, l.inputs, l.outputs, l.ends, l.updated, {}, &eqn), std::move(l.last)})
     std::ranges::move(part, std::back_inserter(body));
   if (p.cond || l.counter) {
     Block before;
@@ -30,7 +30,7 @@ void BlockPlanner::loop(const Eqn& eqn) {
     if (p.cond) {
       const Place running = planner_.temporary(Type::array(DType::bool_, {}));
       const std::vector<Place> state(l.inputs.begin(), l.inputs.begin() + (p.consts + p.carries));
-      before = planner_.block(*p.cond, state, {running}, {}, {}, &eqn);
+      before = planner_.block(*p.cond, state, {running}, {}, {}, {}, &eqn);
       condition = kernel::load(running.slot, DType::bool_, zero);
     }
     if (l.limit) {
@@ -178,8 +178,11 @@ void BlockPlanner::branch(const Eqn& eqn) {
     ends.push_back(place.value_or(outputs.back()));
   }
   std::vector<Place> inputs;
-  for (std::size_t i = 0; i + 1 < eqn.in.size(); ++i)
+  std::vector<bool> given;  // lists that nobody else needs any more
+  for (std::size_t i = 0; i + 1 < eqn.in.size(); ++i) {
     inputs.push_back(starts.contains(i) ? starts.at(i) : stored(eqn.in[i + 1]));
+    given.push_back(given_away(eqn, eqn.in[i + 1]));
+  }
   for (std::size_t i = 0; i < eqn.out.size(); ++i) places_[eqn.out[i]] = ends[i];
   writable_slots_.insert(updated.begin(), updated.end());
   const Expr chosen =
@@ -189,7 +192,8 @@ void BlockPlanner::branch(const Eqn& eqn) {
                                     Expr(static_cast<std::int64_t>(p.branches.size()) - 1)),
                      zero);
   kernel::Switch s{chosen, {}};
-  for (const ProgramRef& b : p.branches) s.branches.push_back(planner_.block(*b, inputs, outputs, ends, updated, &eqn));
+  for (const ProgramRef& b : p.branches)
+    s.branches.push_back(planner_.block(*b, inputs, outputs, ends, updated, given, &eqn));
   block_.push_back(std::move(s));
 }
 

@@ -45,6 +45,11 @@ void BlockPlanner::give(Var list, const Place& to, bool last) {
   if (!moved) call("tenon_list_retain", {{number_at(to), {}}});
 }
 
+// Whether the block hands its reference to a list over to an eqn, as nothing else needs it any more.
+bool BlockPlanner::given_away(const Eqn& eqn, Var list) {
+  return last_use_[list] <= at_ + 1 && std::ranges::count(eqn.in, list) == 1 && owned_.erase(list) > 0;
+}
+
 // Behind an eqn: what it made is owned, what nothing reads any more is released.
 void BlockPlanner::release_dead() {
   for (const Var v : program_.eqns()[at_].out)
@@ -140,7 +145,7 @@ void BlockPlanner::finish_steps(LoopPlan& l) {
 void BlockPlanner::list_op(const Eqn& eqn) {
   const Var y = eqn.out[0];
   const Type& type = program_.type(y);
-  const Place to = planner_.temporary(type);
+  const Place to = planner_.temporary(type.is_list() ? type : Type::array(DType::i64, {}));
   const auto count = [](const Type& t) { return Expr(elements_of(t)); };
   if (eqn.op->name == "list_active") {
     for (std::size_t i = 0; i < eqn.in.size(); ++i)
@@ -158,12 +163,63 @@ void BlockPlanner::list_op(const Eqn& eqn) {
           {handle(eqn.in[1]), {}},
           {handle(eqn.in[2]), {}}},
          to);
-  } else {
+  } else if (eqn.op->name == "list_sum") {
     call("tenon_list_sum",
          {{handle(eqn.in[0]), {}},
           {handle(eqn.in[1]), {}},
           {Expr(static_cast<std::int64_t>(leaf_type(type).dtype)), {}}},
          to);
+  } else if (eqn.op->name == "list_spread") {
+    const auto [axis, size] = spread_form(eqn.params);
+    std::int64_t before = 1;
+    for (std::int64_t i = 0; i < axis; ++i) before *= leaf_type(type).shape[static_cast<std::size_t>(i)].value();
+    call("tenon_list_spread",
+         {{handle(eqn.in[0]), {}}, {Expr(before), {}}, {Expr(size), {}}, {Expr(depth_of(type)), {}}}, to);
+  } else {
+    return list_elements(eqn, to);
+  }
+  places_[y] = to;
+}
+
+// Elements by number, and lists as arrays.
+void BlockPlanner::list_elements(const Eqn& eqn, const Place& to) {
+  const std::string_view op = eqn.op->name;
+  const Var y = eqn.out[0], list = eqn.in[0];
+  const auto address = [&](Var v) {
+    const Place place = stored(v);
+    return kernel::Call::Argument{place.offset, place.slot};
+  };
+  const auto written = [&](Var v) {
+    const Place place = place_for(v);
+    places_[v] = place;
+    return kernel::Call::Argument{place.offset, place.slot, true};
+  };
+  const auto number = [](std::int64_t n) { return kernel::Call::Argument{Expr(n), {}}; };
+  if (op == "list_unstack") {
+    const Type& rows = program_.type(list);
+    call("tenon_list_unstack", {number(element_bytes(program_.type(y))), number(rows.shape[0].value()), address(list)},
+         to);
+    places_[y] = to;
+    return;
+  }
+  const Type& type = program_.type(list);
+  const std::int64_t bytes = element_bytes(type);
+  const kernel::Call::Argument handle_of{handle(list), {}};
+  if (op == "list_stack")
+    return call("tenon_list_stack", {handle_of, number(bytes), number(program_.type(y).shape[0].value()), written(y)});
+  const kernel::Call::Argument at = address(eqn.in[1]);
+  const std::int64_t lanes = elements_of(program_.type(eqn.in[1]));
+  if (op == "list_get") {
+    if (!type.element->is_list())
+      return call("tenon_list_get", {handle_of, number(bytes), at, number(lanes), written(y)});
+    call("tenon_list_get_list", {handle_of, at}, to);
+  } else {
+    const bool given = given_away(eqn, list);
+    std::vector<kernel::Call::Argument> arguments{
+        handle_of, number(given), number(bytes),     number(type.element->is_list()),
+        at,        number(lanes), address(eqn.in[2])};
+    if (op == "list_add") arguments.push_back(number(static_cast<std::int64_t>(leaf_type(type).dtype)));
+    call(op == "list_add" ? "tenon_list_add" : "tenon_list_put", std::move(arguments), to);
   }
   places_[y] = to;
 }

@@ -13,11 +13,11 @@ namespace tenon {
 struct ListValue;
 using Value = std::variant<Buffer, ListValue>;
 
-// An immutable list; pushing shares nothing with the old one in the reference evaluator.
+// A list is shared, so it does not change, unless by whoever has the only reference to its items.
 struct ListValue {
   Type element;
   std::shared_ptr<const std::vector<Value>> items;
-  // Under vmap items carry a batch axis; lane l has lengths[l] of them. Null: every lane has all.
+  // Under vmap items carry a batch axis; lane l has lengths[l]. Null: every lane has all; empty: and zeros behind them.
   std::shared_ptr<const std::vector<std::int64_t>> lengths;
 };
 

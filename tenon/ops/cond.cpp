@@ -125,7 +125,7 @@ BatchResult choose_by_lane(const BatchArgs& args, Mask in) {
   const auto from = origins(std::span(p.branches));
   Mask updated(outputs, false), taken(operands.size(), false);
   for (std::size_t i = 0; i < outputs; ++i) {
-    if (!from[i] || taken[*from[i]] || !operands[*from[i]].type().is_array()) continue;
+    if (!from[i] || taken[*from[i]]) continue;
     updated[i] = taken[*from[i]] = true;
     if (!in[*from[i]]) operands[*from[i]] = one_for_all_lanes(operands[*from[i]], args.size);
     in[*from[i]] = true;

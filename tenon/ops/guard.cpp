@@ -7,6 +7,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/callee.h"
 #include "tenon/ops/indexing.h"
+#include "tenon/ops/list_elements.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/structure.h"
 
@@ -77,7 +78,7 @@ class Guard {
   // Of each result of an eqn: the operand that it is where the eqn does not act.
   Origins passed(const Eqn& eqn) {
     Origins from(eqn.out.size());
-    if (is_update(*eqn.op)) {
+    if (is_update(*eqn.op) || is_list_update(*eqn.op)) {
       from[0] = 0;
     } else if (eqn.op == &loop_op()) {
       const auto& p = eqn.params.as<LoopParams>();
@@ -129,6 +130,11 @@ class Guard {
     if (is_update(*eqn.op)) {
       if (!any_kept) return std::nullopt;
       return Arrays{guarded_update(*eqn.op, params, std::move(operands), running)};
+    }
+    if (is_list_update(*eqn.op)) {
+      if (!any_kept) return std::nullopt;
+      operands[1] = where(running, operands[1], Array(Scalar(std::int64_t(-1))));  // nowhere
+      return bind_op(*eqn.op, params, operands);
     }
     if (!any_kept && !may_run_on(eqn)) return std::nullopt;
     if (!eqn.op->guard) return std::nullopt;

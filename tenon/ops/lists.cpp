@@ -2,7 +2,8 @@
 //
 // Of each lane a list has as many elements as the loop took steps there that made it, or none: no element is zero of
 // every length, as the list without elements is for all lanes. So lists in step agree about the length of a lane by the
-// longest of them. What stands beyond a lane's end is not specified: readers ask the lengths.
+// longest of them. What stands beyond a lane's end is not specified: readers ask the lengths. Lists that are written by
+// number (list_elements.h) are open instead: zero behind their ends.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/index_map.h"
+#include "tenon/ops/list_elements.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
@@ -36,6 +38,10 @@ struct ListCollapseParams {
 };
 BOOST_DESCRIBE_STRUCT(ListCollapseParams, (), (axis))
 
+SpreadForm spread_form(const Params& params) {
+  const auto& p = params.as<ListSpreadParams>();
+  return {p.axis, p.size.value()};
+}
 std::int64_t depth_of(const Type& type) { return type.is_array() ? 0 : 1 + depth_of(*type.element); }
 
 namespace {
@@ -51,7 +57,7 @@ Type with_leaf(const Type& type, const Type& leaf) { return list_of(leaf, depth_
 // Elements of one lane of `lanes`. Lanes are counted from the outermost axis: of more lengths than lanes several stand
 // behind one lane, the longest of which counts; of fewer one stands for several.
 std::int64_t length_of(const ListValue& list, std::size_t lane, std::size_t lanes) {
-  if (!list.lengths) return static_cast<std::int64_t>(list.items->size());
+  if (!list.lengths || is_open(list)) return static_cast<std::int64_t>(list.items->size());
   const std::size_t counts = list.lengths->size();
   if (counts == 0) return 0;
   const std::size_t first = lane * counts / lanes, last = std::max((lane + 1) * counts / lanes, first + 1);
@@ -63,7 +69,7 @@ bool has_element(const ListValue& list, std::size_t t, std::size_t lane, std::si
 }
 
 Value list_value(const Type& element, std::vector<Value> items, std::shared_ptr<const Lengths> lengths) {
-  return ListValue{element, std::make_shared<const std::vector<Value>>(std::move(items)), std::move(lengths)};
+  return ListValue{element, std::make_shared<std::vector<Value>>(std::move(items)), std::move(lengths)};
 }
 
 // Operands that are not batched get the batch axis; the op is bound to them all.
@@ -216,6 +222,15 @@ Value with_zeros(const Type& type, const Value& list, std::size_t lanes) {
   return take_lanes(type, std::vector<Lane>(lanes, Lane{&list}));
 }
 
+// A list that is zero where a lane has no element, as one that is zero behind its end.
+Value opened(const Value& value) {
+  const auto* list = std::get_if<ListValue>(&value);
+  if (list == nullptr) return value;
+  std::vector<Value> items;
+  for (const Value& item : *list->items) items.push_back(opened(item));
+  return open_list(list->element, std::move(items));
+}
+
 // --- list_fit ---
 Value fit(const Type& type, const std::vector<const Value*>& of_lane, const Value& from, const Value& to) {
   if (type.is_array()) {
@@ -260,7 +275,8 @@ const OpInfo list_fit_info{
       const Buffer lanes = family::contiguous(in[0]);
       std::vector<const Value*> of_lane;
       for (std::int64_t l = 0; l < lanes.elements(); ++l) of_lane.push_back(lanes.as<bool>()[l] ? &in[1] : nullptr);
-      return std::vector{fit(context.out[0], of_lane, in[2], in[3])};
+      const Value result = fit(context.out[0], of_lane, in[2], in[3]);
+      return std::vector{is_open(in[1]) ? opened(result) : result};
     }),
     .jvp = JvpRule([](const JvpArgs& args) {
       const Arrays& x{args.primals.begin(), args.primals.end()};
@@ -317,7 +333,9 @@ const OpInfo list_select_info{
       std::vector<Lane> of_lane;
       for (std::int64_t l = 0; l < lanes.elements(); ++l)
         of_lane.push_back(lanes.as<bool>()[l] ? Lane{&in[1], &in[2]} : Lane{&in[2], &in[1]});
-      return std::vector{take_lanes(context.out[0], of_lane)};
+      if (!is_open(in[1]) && !is_open(in[2])) return std::vector{take_lanes(context.out[0], of_lane)};
+      for (Lane& lane : of_lane) lane.spare = nullptr;
+      return std::vector{opened(take_lanes(context.out[0], of_lane))};
     }),
     .jvp = JvpRule(list_select_jvp),
     .transpose = Absent{"its derivative is list_fit, which knows the lengths of what was chosen"},
@@ -333,7 +351,8 @@ const OpInfo list_select_info{
 Value sum_values(const Value& a, const Value& b, const EvalContext& context);
 
 std::shared_ptr<const Lengths> longest(const ListValue& a, const ListValue& b) {
-  if (!a.lengths || !b.lengths) return nullptr;
+  if (is_open(a) || !b.lengths) return is_open(a) ? a.lengths : nullptr;
+  if (is_open(b) || !a.lengths) return is_open(b) ? b.lengths : nullptr;
   auto lengths = std::make_shared<Lengths>();
   const std::size_t lanes = std::max(a.lengths->size(), b.lengths->size());
   for (std::size_t l = 0; l < lanes; ++l) lengths->push_back(std::max(length_of(a, l, lanes), length_of(b, l, lanes)));
@@ -353,16 +372,17 @@ std::size_t lanes_along(const Type& list, std::size_t counts) {
 ListValue sum_lists(const ListValue& a, const ListValue& b, const EvalContext& context) {
   if (a.items->empty()) return b;
   if (b.items->empty()) return a;
-  if (a.items->size() != b.items->size())
+  if (a.items->size() != b.items->size() && !is_open(a) && !is_open(b))
     throw ShapeError(fmt::format("list_sum: lists of {} and {} elements.", a.items->size(), b.items->size()));
-  std::vector<Value> items;
-  for (std::size_t t = 0; t < a.items->size(); ++t) items.push_back(sum_values((*a.items)[t], (*b.items)[t], context));
-  return {a.element, std::make_shared<const std::vector<Value>>(std::move(items)), longest(a, b)};
+  if (a.items->size() > b.items->size()) return sum_lists(b, a, context);
+  std::vector<Value> items = *b.items;  // beyond its end the shorter is zero
+  for (std::size_t t = 0; t < a.items->size(); ++t) items[t] = sum_values((*a.items)[t], items[t], context);
+  return {a.element, std::make_shared<std::vector<Value>>(std::move(items)), longest(a, b)};
 }
 
 // A lane that has elements in one of two lists: those are the sum.
 ListValue sum_of_lanes(const ListValue& a, const ListValue& b, const EvalContext& context) {
-  if (!a.lengths || !b.lengths || *a.lengths == *b.lengths) return sum_lists(a, b, context);
+  if (!a.lengths || !b.lengths || *a.lengths == *b.lengths || is_open(a) || is_open(b)) return sum_lists(a, b, context);
   const Type type = Type::list(a.element);
   const std::size_t lanes = lanes_along(type, std::max(a.lengths->size(), b.lengths->size()));
   const Value x = with_zeros(type, a, lanes), y = with_zeros(type, b, lanes);
@@ -494,7 +514,7 @@ const OpInfo list_spread_info{
     }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = Absent{"lists of lanes are evaluated by the reference evaluator here"},
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with batches of batches"}};
@@ -516,7 +536,8 @@ const OpInfo list_collapse_info{
       const Type type = type_of(in[0]);
       const std::size_t before = lanes_before(type, axis), lanes = lanes_before(type, axis + 1);
       const Value own = with_zeros(type, in[0], lanes);
-      return std::vector{collapse(context.out[0], own, axis, before, before == 0 ? 0 : lanes / before, context)};
+      const Value sum = collapse(context.out[0], own, axis, before, before == 0 ? 0 : lanes / before, context);
+      return std::vector{is_open(in[0]) ? opened(sum) : sum};
     }),
     .jvp = jvp_by_itself(list_collapse_info),
     .transpose = TransposeRule([](const TransposeArgs& args) {

@@ -78,7 +78,7 @@ std::vector<Type> loop_type(const Params& params, std::span<const Type> in, Type
 // --- reference evaluation ---
 Value zero_of(const Type& type) {
   if (type.is_array()) return Buffer::zeros(type.dtype, type.shape.sizes());
-  return ListValue{*type.element, std::make_shared<const std::vector<Value>>(), nullptr};
+  return ListValue{*type.element, std::make_shared<std::vector<Value>>(), nullptr};
 }
 
 Value step_of(const Value& xs, std::int64_t t, const Type& element) {
@@ -92,7 +92,7 @@ Value stack_values(std::vector<Value> items, const Type& type, bool reverse,
                    std::shared_ptr<const std::vector<std::int64_t>> lengths) {
   if (reverse) std::ranges::reverse(items);
   if (type.is_list())
-    return ListValue{*type.element, std::make_shared<const std::vector<Value>>(std::move(items)), std::move(lengths)};
+    return ListValue{*type.element, std::make_shared<std::vector<Value>>(std::move(items)), std::move(lengths)};
   Buffer out = Buffer::allocate(type.dtype, type.shape.sizes());
   for (std::size_t t = 0; t < items.size(); ++t) {
     Buffer place = out.view(out.dtype(), out.dims().subspan(1), out.strides().subspan(1),

@@ -95,6 +95,12 @@ std::vector<std::int64_t> permutation_of(const Params& params);
 const OpInfo& reshape_op();
 Eqn reshape_eqn(const Shape& shape, Var from, Var to);
 
+// Of list_spread: the new axis of every array, and its size.
+struct SpreadForm {
+  std::int64_t axis, size;
+};
+SpreadForm spread_form(const Params& params);
+
 // How many lists deep a type is; 0: an array.
 std::int64_t depth_of(const Type& type);
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "tenon/base/dtype.h"
 #include "tenon/base/error.h"
@@ -19,6 +20,7 @@ struct PooledList : TenonList {
   static constexpr std::size_t most_chunks = 62, own_chunks = 3;
   std::int64_t first, length = 0, references = 1;
   bool nested;
+  bool open = false;       // written by number: zero behind its end, in every lane
   std::size_t filled = 0;  // chunks that there are
   std::size_t lanes = 0;
   std::int64_t* lengths = nullptr;  // a lane
@@ -125,7 +127,43 @@ std::int64_t length_in_lane(std::int64_t handle, std::size_t lane, std::size_t l
   return list.lanes == 0 ? list.length : list.lengths[lane * list.lanes / lanes];
 }
 
+bool is_open(std::int64_t handle) { return handle != 0 && of(handle)->open; }
+
+std::int64_t element_or_none(std::int64_t handle, std::int64_t t) {
+  return t < length_of(handle) ? of(handle)->handle_at(t) : 0;
+}
+
+// Of lists that are zero behind their ends.
+std::int64_t select_open(const bool* predicate, std::size_t lanes, std::int64_t yes, std::int64_t no) {
+  const bool* end = predicate + lanes;
+  if (std::find(predicate, end, true) == end) yes = 0;  // nobody takes it
+  if (std::find(predicate, end, false) == end) no = 0;
+  const std::int64_t of_yes = length_of(yes), of_no = length_of(no), count = std::max(of_yes, of_no);
+  if (count == 0) return 0;
+  const PooledList& model = *of(of_yes > 0 ? yes : no);
+  PooledList& result = *ListPool::current().make(model.stride, model.nested);
+  result.open = true;
+  reserve(result, count);
+  const auto each = static_cast<std::size_t>(model.stride) / lanes;
+  for (std::int64_t t = 0; t < count; ++t) {
+    std::byte* to = result.element(t);
+    if (model.nested) {
+      const std::int64_t inner = select_open(predicate, lanes, element_or_none(yes, t), element_or_none(no, t));
+      std::memcpy(to, &inner, sizeof inner);
+    }
+    for (std::size_t l = 0; l < lanes && !model.nested; ++l) {
+      if (t < (predicate[l] ? of_yes : of_no))
+        std::memcpy(to + l * each, of(predicate[l] ? yes : no)->element(t) + l * each, each);
+      else
+        std::memset(to + l * each, 0, each);
+    }
+    result.length = t + 1;
+  }
+  return handle_of(&result);
+}
+
 std::int64_t select(const bool* predicate, std::size_t lanes, std::int64_t yes, std::int64_t no) {
+  if (is_open(yes) || is_open(no)) return select_open(predicate, lanes, yes, no);
   if (length_of(yes) == 0 && length_of(no) == 0) return 0;
   ListPool& pool = ListPool::current();
   const PooledList& model = *of(length_of(yes) > 0 ? yes : no);
@@ -246,10 +284,19 @@ std::int64_t sum(std::int64_t a, std::int64_t b, DType dtype) {
   if (length_of(a) == 0) return retained(b);
   if (length_of(b) == 0) return retained(a);
   const PooledList &x = *of(a), &y = *of(b);
-  if (x.length != y.length) throw ShapeError(fmt::format("list_sum: lists of {} and {} elements.", x.length, y.length));
+  if (x.length != y.length && !x.open && !y.open)
+    throw ShapeError(fmt::format("list_sum: lists of {} and {} elements.", x.length, y.length));
+  if (x.length > y.length) return sum(b, a, dtype);
   PooledList& result = *ListPool::current().make(x.stride, x.nested);
-  reserve(result, x.length);
-  for (std::int64_t t = 0; t < x.length; ++t) {
+  result.open = x.open || y.open;
+  reserve(result, y.length);
+  for (std::int64_t t = 0; t < y.length; ++t) {
+    if (t >= x.length) {  // zero there
+      std::memcpy(result.element(t), y.element(t), static_cast<std::size_t>(y.stride));
+      if (y.nested) retained(y.handle_at(t));
+      result.length = t + 1;
+      continue;
+    }
     if (x.nested) {
       const std::int64_t inner = sum(x.handle_at(t), y.handle_at(t), dtype);
       std::memcpy(result.element(t), &inner, sizeof inner);
@@ -262,6 +309,81 @@ std::int64_t sum(std::int64_t a, std::int64_t b, DType dtype) {
   }
   const std::vector<std::int64_t> lengths = longest(x, y);
   set_lengths(result, lengths.data(), lengths.size());
+  return handle_of(&result);
+}
+
+// --- elements by number ---
+// The list with room for `length` elements, zero where there were none: itself where this is the only reference.
+PooledList& changeable(std::int64_t handle, bool owned, std::int64_t bytes, bool nested, std::int64_t length) {
+  PooledList* list = handle == 0 ? nullptr : of(handle);
+  if (list == nullptr || !owned || list->references > 1) {
+    PooledList* copy = ListPool::current().make(bytes, nested);
+    const std::int64_t held = length_of(handle);
+    reserve(*copy, std::max(held, length));
+    for (std::int64_t t = 0; t < held; ++t) {
+      std::memcpy(copy->element(t), list->element(t), static_cast<std::size_t>(bytes));
+      if (nested) retained(list->handle_at(t));
+    }
+    copy->length = held;
+    if (owned) release(handle);
+    list = copy;
+  }
+  if (list->lengths != nullptr) free_block(std::exchange(list->lengths, nullptr), list->lanes * sizeof(std::int64_t));
+  list->lanes = 0;
+  list->open = true;
+  reserve(*list, length);
+  for (; list->length < length; ++list->length)
+    std::memset(list->element(list->length), 0, static_cast<std::size_t>(bytes));
+  return *list;
+}
+
+struct Numbers {
+  const std::int64_t* at;
+  std::size_t lanes;
+  std::int64_t end() const { return std::max<std::int64_t>(*std::max_element(at, at + lanes) + 1, 0); }
+};
+
+// combine(to, from, bytes) for every lane that has a number.
+template <class Combine>
+std::int64_t change(std::int64_t handle, bool owned, std::int64_t bytes, bool nested, Numbers n, const void* x,
+                    Combine combine) {
+  if (n.lanes == 0 || n.end() == 0) return owned ? handle : retained(handle);
+  PooledList& list = changeable(handle, owned, bytes, nested, n.end());
+  const std::size_t each = static_cast<std::size_t>(bytes) / n.lanes;
+  for (std::size_t l = 0; l < n.lanes; ++l)
+    if (n.at[l] >= 0) combine(list.element(n.at[l]) + l * each, static_cast<const std::byte*>(x) + l * each, each);
+  return handle_of(&list);
+}
+
+std::int64_t spread(std::int64_t handle, std::size_t before, std::size_t times, std::int64_t depth) {
+  if (length_of(handle) == 0) return 0;
+  const PooledList& list = *of(handle);
+  const bool nested = depth > 1;
+  PooledList& result =
+      *ListPool::current().make(nested ? list.stride : list.stride * static_cast<std::int64_t>(times), nested);
+  result.open = list.open;
+  reserve(result, list.length);
+  const std::size_t part = nested ? 0 : static_cast<std::size_t>(list.stride) / before;
+  for (std::int64_t t = 0; t < list.length; ++t) {
+    std::byte* to = result.element(t);
+    if (nested) {
+      const std::int64_t inner = spread(list.handle_at(t), before, times, depth - 1);
+      std::memcpy(to, &inner, sizeof inner);
+    }
+    for (std::size_t b = 0; !nested && b < before; ++b)
+      for (std::size_t k = 0; k < times; ++k, to += part) std::memcpy(to, list.element(t) + b * part, part);
+    result.length = t + 1;
+  }
+  if (list.lanes > before) {
+    const std::size_t behind = list.lanes / before;
+    std::vector<std::int64_t> lengths;
+    for (std::size_t b = 0; b < before; ++b)
+      for (std::size_t k = 0; k < times; ++k)
+        lengths.insert(lengths.end(), list.lengths + b * behind, list.lengths + (b + 1) * behind);
+    set_lengths(result, lengths.data(), lengths.size());
+  } else {
+    set_lengths(result, list.lengths, list.lanes);
+  }
   return handle_of(&result);
 }
 
@@ -311,6 +433,8 @@ const TenonList* ListPool::zeros(std::int64_t element_bytes) {
 
 std::int64_t list_length(std::int64_t list) { return length_of(list); }
 std::byte* list_element(std::int64_t list, std::int64_t i) { return of(list)->element(i); }
+bool list_is_open(std::int64_t list) { return is_open(list); }
+void open_list(std::int64_t list) { of(list)->open = true; }
 std::vector<std::int64_t> list_lengths(std::int64_t list) {
   if (list == 0) return {};
   return {of(list)->lengths, of(list)->lengths + of(list)->lanes};
@@ -387,4 +511,82 @@ std::int64_t tenon_list_select(const void* predicate, std::int64_t lanes, std::i
 
 std::int64_t tenon_list_sum(std::int64_t a, std::int64_t b, std::int64_t dtype) {
   return guarded([&] { return sum(a, b, static_cast<DType>(dtype)); });
+}
+
+std::int64_t tenon_list_put(std::int64_t list, std::int64_t owned, std::int64_t element_bytes, std::int64_t nested,
+                            const void* at, std::int64_t lanes, const void* x) {
+  return guarded([&] {
+    const Numbers n{static_cast<const std::int64_t*>(at), static_cast<std::size_t>(lanes)};
+    return change(list, owned != 0, element_bytes, nested != 0, n, x,
+                  [&](std::byte* to, const std::byte* from, std::size_t bytes) {
+                    std::int64_t old = 0, next = 0;
+                    if (nested != 0) std::memcpy(&old, to, bytes), std::memcpy(&next, from, bytes), retained(next);
+                    std::memcpy(to, from, bytes);
+                    release(old);
+                  });
+  });
+}
+
+std::int64_t tenon_list_add(std::int64_t list, std::int64_t owned, std::int64_t element_bytes, std::int64_t nested,
+                            const void* at, std::int64_t lanes, const void* x, std::int64_t dtype) {
+  return guarded([&] {
+    const Numbers n{static_cast<const std::int64_t*>(at), static_cast<std::size_t>(lanes)};
+    return change(list, owned != 0, element_bytes, nested != 0, n, x,
+                  [&](std::byte* to, const std::byte* from, std::size_t bytes) {
+                    if (nested == 0)
+                      return add(static_cast<DType>(dtype), to, from, to, static_cast<std::int64_t>(bytes));
+                    std::int64_t old, more;
+                    std::memcpy(&old, to, bytes), std::memcpy(&more, from, bytes);
+                    const std::int64_t all = sum(old, more, static_cast<DType>(dtype));
+                    std::memcpy(to, &all, bytes);
+                    release(old);
+                  });
+  });
+}
+
+std::int64_t tenon_list_get(std::int64_t list, std::int64_t element_bytes, const void* at, std::int64_t lanes,
+                            void* to) {
+  const auto* numbers = static_cast<const std::int64_t*>(at);
+  const std::int64_t each = lanes == 0 ? 0 : element_bytes / lanes;
+  for (std::int64_t l = 0; l < lanes; ++l) {
+    std::byte* place = static_cast<std::byte*>(to) + l * each;
+    if (numbers[l] >= 0 && numbers[l] < length_of(list))
+      std::memcpy(place, of(list)->element(numbers[l]) + l * each, static_cast<std::size_t>(each));
+    else
+      std::memset(place, 0, static_cast<std::size_t>(each));
+  }
+  return 0;
+}
+
+std::int64_t tenon_list_get_list(std::int64_t list, const void* at) {
+  const std::int64_t number = *static_cast<const std::int64_t*>(at);
+  return number >= 0 && number < length_of(list) ? retained(of(list)->handle_at(number)) : 0;
+}
+
+std::int64_t tenon_list_stack(std::int64_t list, std::int64_t element_bytes, std::int64_t n, void* to) {
+  const auto bytes = static_cast<std::size_t>(element_bytes);
+  const std::int64_t held = std::min(length_of(list), n);
+  for (std::int64_t t = 0; t < held; ++t)
+    std::memcpy(static_cast<std::byte*>(to) + t * element_bytes, of(list)->element(t), bytes);
+  std::memset(static_cast<std::byte*>(to) + held * element_bytes, 0, static_cast<std::size_t>(n - held) * bytes);
+  return 0;
+}
+
+std::int64_t tenon_list_unstack(std::int64_t element_bytes, std::int64_t n, const void* rows) {
+  return guarded([&]() -> std::int64_t {
+    if (n == 0) return 0;
+    PooledList& list = *ListPool::current().make(element_bytes, false);
+    list.open = true;
+    reserve(list, n);
+    for (std::int64_t t = 0; t < n; ++t)
+      std::memcpy(list.element(t), static_cast<const std::byte*>(rows) + t * element_bytes,
+                  static_cast<std::size_t>(element_bytes));
+    list.length = n;
+    return handle_of(&list);
+  });
+}
+
+std::int64_t tenon_list_spread(std::int64_t list, std::int64_t before, std::int64_t times, std::int64_t depth) {
+  return guarded(
+      [&] { return spread(list, static_cast<std::size_t>(before), static_cast<std::size_t>(times), depth); });
 }

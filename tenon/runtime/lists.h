@@ -1,8 +1,9 @@
 // Lists for generated code, hence the C names: elements in chunks that double, counted references, one pool a call.
 //
-// A list is written by one loop and never changes afterwards, so it may be shared. A handle is its address; 0 is the
-// empty list. Chunks do not move: generated code stores and loads elements by itself, and calls only where a chunk
-// begins. What a call of generated code has made and not given up is freed with its pool, also after a failure.
+// A list is written by one loop, or by whoever has the only reference to it, so it may be shared. A handle is its
+// address; 0 is the empty list. Chunks do not move: generated code stores and loads elements by itself, and calls only
+// where a chunk begins. What a call of generated code has made and not given up is freed with its pool, also after a
+// failure.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +47,23 @@ std::int64_t tenon_list_release(std::int64_t list);
 std::int64_t tenon_list_active(std::int64_t list, std::int64_t flags, std::int64_t also, std::int64_t depth);
 std::int64_t tenon_list_select(const void* predicate, std::int64_t lanes, std::int64_t yes, std::int64_t no);
 std::int64_t tenon_list_sum(std::int64_t a, std::int64_t b, std::int64_t dtype);
+
+// Elements by number: of lane l of `lanes` by at[l]; negative ones are nowhere. Writing makes a list open: zero behind
+// its end, in every lane. Where the reference is given up (`owned`) and is the only one, the list is changed in place.
+// x is an element, or the address of the handle of a list. Of an empty list the element's bytes, and whether it is a
+// handle, tell what is in it.
+std::int64_t tenon_list_put(std::int64_t list, std::int64_t owned, std::int64_t element_bytes, std::int64_t nested,
+                            const void* at, std::int64_t lanes, const void* x);
+std::int64_t tenon_list_add(std::int64_t list, std::int64_t owned, std::int64_t element_bytes, std::int64_t nested,
+                            const void* at, std::int64_t lanes, const void* x, std::int64_t dtype);
+std::int64_t tenon_list_get(std::int64_t list, std::int64_t element_bytes, const void* at, std::int64_t lanes,
+                            void* to);
+std::int64_t tenon_list_get_list(std::int64_t list, const void* at);
+// The first n elements one behind the other, and back.
+std::int64_t tenon_list_stack(std::int64_t list, std::int64_t element_bytes, std::int64_t n, void* to);
+std::int64_t tenon_list_unstack(std::int64_t element_bytes, std::int64_t n, const void* rows);
+// Every array of a list, `depth` deep, as `before` parts that are each repeated.
+std::int64_t tenon_list_spread(std::int64_t list, std::int64_t before, std::int64_t times, std::int64_t depth);
 }
 
 namespace tenon {
@@ -91,6 +109,8 @@ class ListPool {
 // What stands in a list, to move it out of generated code and into it.
 std::int64_t list_length(std::int64_t list);
 std::byte* list_element(std::int64_t list, std::int64_t i);
+bool list_is_open(std::int64_t list);
+void open_list(std::int64_t list);
 std::vector<std::int64_t> list_lengths(std::int64_t list);  // of its lanes; empty: it has none
 
 }  // namespace tenon

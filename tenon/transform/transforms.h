@@ -28,6 +28,8 @@ bool is_recomputable(const Eqn& eqn);
 // Of a Program that is linear in the inputs of the mask. It may compute non-linearly on the other inputs alone.
 ProgramRef transpose(const ProgramRef& program, const TransposeRequest& request);
 
+// Of one lane of something batched.
+Type type_of_one(const Type& batched);
 ProgramRef vmap(const ProgramRef& program, const Mask& batched_in, const Mask& batched_out, const Dim& size);
 
 // jvp, then partition by primals: the first part gives all outputs and stores residuals; the second maps the tangents

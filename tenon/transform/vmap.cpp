@@ -18,15 +18,6 @@ Type batched_type(const Type& type, const Dim& size) {
   return Type::array(type.dtype, type.shape.with_axis(0, size));
 }
 
-Type type_of_one(const Type& batched) {
-  if (!batched.is_array()) {
-    Type one = batched;
-    one.element = std::make_shared<const Type>(type_of_one(*batched.element));
-    return one;
-  }
-  return Type::array(batched.dtype, batched.shape.without_axis(0));
-}
-
 ProgramRef make_vmap(const Program& program, const Mask& batched_in, const Mask& batched_out, const Dim& wanted_size) {
   Scope scope;
   const std::vector<Dim> sizes = scope.size_params_of(program);
@@ -76,6 +67,15 @@ ProgramRef make_vmap(const Program& program, const Mask& batched_in, const Mask&
 }
 
 }  // namespace
+
+Type type_of_one(const Type& batched) {
+  if (!batched.is_array()) {
+    Type one = batched;
+    one.element = std::make_shared<const Type>(type_of_one(*batched.element));
+    return one;
+  }
+  return Type::array(batched.dtype, batched.shape.without_axis(0));
+}
 
 ProgramRef vmap(const ProgramRef& program, const Mask& batched_in, const Mask& batched_out, const Dim& size) {
   static Memo<ProgramRef> memo;

@@ -116,6 +116,13 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   define("tenon_list_release", &tenon_list_release);
   define("tenon_list_active", &tenon_list_active);
   define("tenon_list_select", &tenon_list_select);
+  define("tenon_list_put", &tenon_list_put);
+  define("tenon_list_add", &tenon_list_add);
+  define("tenon_list_get", &tenon_list_get);
+  define("tenon_list_get_list", &tenon_list_get_list);
+  define("tenon_list_stack", &tenon_list_stack);
+  define("tenon_list_unstack", &tenon_list_unstack);
+  define("tenon_list_spread", &tenon_list_spread);
   define("tenon_list_sum", &tenon_list_sum);
   if (auto failure = (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own)))) return failure;
   compiler->jit = std::move(*jit);
