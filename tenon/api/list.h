@@ -148,10 +148,11 @@ class List : public api_detail::ListBase {
   // The last element, which the list has no more.
   T pop(const Source& where = std::source_location::current()) {
     const SourceScope place(where, "pop");
-    T last = items("pop");
+    items("pop");
     api_detail::check_pop(size_);
-    change([&](api_detail::FlatList& list) { tree::assign(last, api_detail::pop_flat(list)); });
-    return last;
+    Arrays last;
+    change([&](api_detail::FlatList& list) { last = api_detail::pop_flat(list); });
+    return tree::with_leaves(*items_, last);
   }
   Array size() const { return size_; }  // i64
   // All elements along a new first axis of their leaves, of a size that the data decide where they decide how many.
