@@ -219,7 +219,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   if (const std::string reason = why_not_native(*flat); !reason.empty() && stages(*flat))
     return head +
            fmt::format(
-               "runs in stages: native code; what decides sizes, by the reference evaluator ({}); the rest for "
+               "runs in stages: native code; what has no native form, by the reference evaluator ({}); the rest for "
                "the sizes found\n",
                reason) +
            kept_text(report);

@@ -1,6 +1,7 @@
 #include "tenon/compile/stages.h"
 
 #include <algorithm>
+#include <map>
 
 #include "tenon/compile/plan.h"
 #include "tenon/ir/replay.h"
@@ -10,15 +11,35 @@ namespace {
 
 enum class At { first, deciding, rest };
 
-// Of each eqn the stage it belongs to.
+// Whether an eqn mentions sizes, beside those that it decides itself.
+template <class Seen>
+void visit_sizes(const Program& program, const Eqn& eqn, Seen seen) {
+  const auto of = [&](const Dim& d) {
+    d.visit_variables([&](SizeVar s) {
+      if (std::ranges::find(eqn.new_sizes, s) == eqn.new_sizes.end()) seen(s);
+    });
+  };
+  eqn.params.visit_dims(of);
+  for (Var v : eqn.out) program.type(v).visit_dims(of);
+}
+
+// Of each eqn the stage it belongs to: behind those that make its operands, and behind those that decide its sizes, of
+// which it may have no operand. What has no native form for any sizes is not kept waiting for sizes alone: it would
+// stand between native eqns there.
 std::vector<At> assign(const Program& program) {
   std::vector<At> stage_of(program.vars(), At::first), result;
+  std::map<SizeVar, At> decided;
   for (const Eqn& eqn : program.eqns()) {
-    At latest = At::first;
-    for (Var v : eqn.in) latest = std::max(latest, stage_of[v]);
-    const bool native = why_not_native(program, eqn).empty();
-    const At at = latest != At::first ? At::rest : native ? At::first : At::deciding;
+    At operands = At::first, sizes = At::first;
+    for (Var v : eqn.in) operands = std::max(operands, stage_of[v]);
+    visit_sizes(program, eqn, [&](SizeVar s) { sizes = std::max(sizes, decided.at(s)); });
+    At at = At::rest;
+    if (operands == At::first && sizes == At::first)
+      at = why_not_native(program, eqn).empty() ? At::first : At::deciding;
+    else if (operands == At::first && sizes == At::deciding && !eqn.op->lower)
+      at = At::deciding;
     for (Var v : eqn.out) stage_of[v] = at;
+    for (SizeVar s : eqn.new_sizes) decided.emplace(s, at);
     result.push_back(at);
   }
   return result;
@@ -32,7 +53,7 @@ class Cut {
     bool decides = false, regions = false;
     for (std::size_t e = 0; e < at_.size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
-      decides = decides || (at_[e] == At::deciding && !eqn.new_sizes.empty());
+      decides = decides || (at_[e] == At::deciding && (!eqn.new_sizes.empty() || !eqn.op->lower));
       if (at_[e] != At::deciding) eqn.params.visit_programs([&](const ProgramRef& p) { regions = regions || p; });
     }
     return decides && regions;
