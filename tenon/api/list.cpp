@@ -12,6 +12,7 @@
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
+#include "tenon/runtime/lists.h"
 
 namespace tenon::api_detail {
 namespace {
@@ -34,7 +35,9 @@ template <class Change>
 void change_items(Array& list, Change change) {
   ListValue value = *list.list();
   list = Array();
-  Items items = value.items.use_count() == 1 ? std::move(const_cast<Items&>(*value.items)) : Items(*value.items);
+  const bool alone = value.items.use_count() == 1;
+  if (!alone) count_copied_list_elements(static_cast<std::int64_t>(value.items->size()));
+  Items items = alone ? std::move(const_cast<Items&>(*value.items)) : Items(*value.items);
   change(items, value.element);
   list = list_of(value.element, std::move(items));
 }

@@ -20,6 +20,7 @@ std::int64_t list_handle(const ListValue& value) {
   const bool nested = value.element.is_list();
   const auto bytes = nested ? static_cast<std::int64_t>(sizeof(std::int64_t)) : value.element.known_bytes();
   const std::int64_t list = checked(tenon_list_make(bytes, nested, length));
+  count_copied_list_elements(length);
   for (std::int64_t i = 0; i < length; ++i) {
     const Value& item = (*value.items)[static_cast<std::size_t>(i)];
     if (const auto* inner = std::get_if<ListValue>(&item)) {
@@ -40,6 +41,7 @@ std::int64_t list_handle(const ListValue& value) {
 
 ListValue list_value(std::int64_t handle, const Type& element) {
   std::vector<Value> items;
+  count_copied_list_elements(list_length(handle));
   for (std::int64_t i = 0; i < list_length(handle); ++i) {
     const std::byte* from = list_element(handle, i);
     if (element.is_list()) {

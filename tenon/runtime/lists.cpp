@@ -44,6 +44,7 @@ struct PooledList : TenonList {
 namespace {
 
 thread_local ListPool* pool_of_thread = nullptr;
+thread_local std::size_t copied_elements = 0;
 
 PooledList* of(std::int64_t handle) { return std::bit_cast<PooledList*>(handle); }
 std::int64_t handle_of(const PooledList* list) { return reinterpret_cast<std::int64_t>(list); }
@@ -144,6 +145,7 @@ std::int64_t select_open(const bool* predicate, std::size_t lanes, std::int64_t 
   PooledList& result = *ListPool::current().make(model.stride, model.nested);
   result.open = true;
   reserve(result, count);
+  count_copied_list_elements(count);
   const auto each = static_cast<std::size_t>(model.stride) / lanes;
   for (std::int64_t t = 0; t < count; ++t) {
     std::byte* to = result.element(t);
@@ -170,6 +172,7 @@ std::int64_t select(const bool* predicate, std::size_t lanes, std::int64_t yes, 
   const std::int64_t of_yes = length_of(yes), of_no = length_of(no), count = std::max(of_yes, of_no);
   PooledList& result = *pool.make(model.stride, model.nested);
   reserve(result, count);
+  count_copied_list_elements(count);
   const auto each = static_cast<std::size_t>(model.stride) / std::max<std::size_t>(lanes, 1);
   for (std::int64_t t = 0; t < count; ++t) {
     std::byte* to = result.element(t);
@@ -290,6 +293,7 @@ std::int64_t sum(std::int64_t a, std::int64_t b, DType dtype) {
   PooledList& result = *ListPool::current().make(x.stride, x.nested);
   result.open = x.open || y.open;
   reserve(result, y.length);
+  count_copied_list_elements(y.length);
   for (std::int64_t t = 0; t < y.length; ++t) {
     if (t >= x.length) {  // zero there
       std::memcpy(result.element(t), y.element(t), static_cast<std::size_t>(y.stride));
@@ -325,6 +329,7 @@ PooledList& changeable(std::int64_t handle, bool owned, std::int64_t bytes, bool
       if (nested) retained(list->handle_at(t));
     }
     copy->length = held;
+    count_copied_list_elements(held);
     if (owned) release(handle);
     list = copy;
   }
@@ -363,6 +368,7 @@ std::int64_t spread(std::int64_t handle, std::size_t before, std::size_t times, 
       *ListPool::current().make(nested ? list.stride : list.stride * static_cast<std::int64_t>(times), nested);
   result.open = list.open;
   reserve(result, list.length);
+  count_copied_list_elements(list.length);
   const std::size_t part = nested ? 0 : static_cast<std::size_t>(list.stride) / before;
   for (std::int64_t t = 0; t < list.length; ++t) {
     std::byte* to = result.element(t);
@@ -430,6 +436,9 @@ const TenonList* ListPool::zeros(std::int64_t element_bytes) {
   }
   return &zero_list_;
 }
+
+std::size_t copied_list_elements() { return copied_elements; }
+void count_copied_list_elements(std::int64_t elements) { copied_elements += static_cast<std::size_t>(elements); }
 
 std::int64_t list_length(std::int64_t list) { return length_of(list); }
 std::byte* list_element(std::int64_t list, std::int64_t i) { return of(list)->element(i); }

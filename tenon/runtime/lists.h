@@ -113,4 +113,9 @@ bool list_is_open(std::int64_t list);
 void open_list(std::int64_t list);
 std::vector<std::int64_t> list_lengths(std::int64_t list);  // of its lanes; empty: it has none
 
+// Elements of lists that this thread has copied to other lists since it began: as somebody else had the list too, as
+// lanes parted, as lists were added up, on the way into native code and out of it. What a push costs, tests tell by it.
+std::size_t copied_list_elements();
+void count_copied_list_elements(std::int64_t elements);
+
 }  // namespace tenon

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "tenon/eval/evaluate.h"
 #include "tenon/tenon.h"
+#include "tests/by_oracle.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;
@@ -33,33 +33,20 @@ void expect_close(const Array& a, const Array& b, double tolerance = 1e-12) {
   EXPECT_TRUE(tn::all(tn::abs(a - b) <= tolerance * (1.0 + tn::abs(b))).item<bool>()) << a << b;
 }
 
-// What runs in its scope is evaluated op by op.
-class ByOracle {
- public:
-  ByOracle() : before_(tn::install_executor(&reference_)) {}
-  ~ByOracle() { tn::install_executor(before_); }
-  ByOracle(const ByOracle&) = delete;
-  ByOracle& operator=(const ByOracle&) = delete;
-
- private:
-  tn::ReferenceExecutor reference_;
-  tn::Executor* before_;
-};
-
 // f of f64[3] -> f64[…]: eagerly, compiled, evaluated, differentiated in every way, batched.
 template <class F>
 void expect_agreement(F f, const Array& x) {
   const Array plain = f(x);
   expect_close(tn::jit(f)(x), plain);
   {
-    const ByOracle oracle;
+    const tn::ByOracle oracle;
     expect_close(f(x), plain);
   }
   const auto total = [&](const Array& a) { return tn::sum(tn::sin(f(a))); };
   const Array slope = tn::grad(total)(x), direction = Array{0.3, -0.2, 0.5};
   expect_close(tn::jit(tn::grad(total))(x), slope);
   {
-    const ByOracle oracle;
+    const tn::ByOracle oracle;
     expect_close(tn::grad(total)(x), slope);
   }
   constexpr double h = 1e-5;
