@@ -53,7 +53,8 @@ auto custom_jvp(F f, Rule rule, const Source& where = std::source_location::curr
     const std::tuple<Args...> prototype(args...);
     const auto by_rule = [&](std::span<const Array> in) {
       const std::tuple<Args...> primals = tree::with_leaves(prototype, in),
-                                tangents = tree::with_leaves(prototype, in.subspan(in.size() / 2));
+                                tangents = api_detail::with_sizes_of(
+                                    primals, tree::with_leaves(prototype, in.subspan(in.size() / 2)));
       const std::pair<Result, Result> both = std::apply(rule.f, std::tuple_cat(primals, tangents));
       Arrays out = tree::leaves(both.first), rest = tree::leaves(both.second);
       if (out.size() != rest.size())
@@ -98,12 +99,17 @@ auto custom_vjp(F f, Forward forward, Backward backward, const Source& where = s
       Arrays out = tree::leaves(both.first), rest = tree::leaves(both.second);
       residuals = both.second;
       out.insert(out.end(), rest.begin(), rest.end());
+      // Cotangents of lists are as long as these: backward is to know.
+      for (const api_detail::ListBase* list : api_detail::lists_of(both.first)) out.push_back(list->count());
       return out;
     };
     const auto back = [&](std::span<const Array> in) {
       const std::size_t outs = tree::leaves(**flat.result).size();
       const Residuals kept = tree::with_leaves(*residuals, in);
-      const Result cotangent = flat.rebuild(in.last(outs));
+      Result cotangent = flat.rebuild(in.last(outs));
+      std::size_t size = in.size() - outs;
+      const std::vector<api_detail::ListBase*> lists = api_detail::lists_of(cotangent);
+      for (std::size_t k = lists.size(); k-- > 0;) lists[k]->set_count(in[--size]);
       if constexpr (std::is_convertible_v<Back, std::tuple<Args...>>)
         return tree::leaves(std::tuple<Args...>(backward.f(kept, cotangent)));
       else

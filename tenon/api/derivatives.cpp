@@ -164,6 +164,12 @@ Arrays fitted_only(std::string_view op, std::span<const Array> given, const Mask
   return some;
 }
 
+void require_known_size(std::string_view op, const Type& type) {
+  if (!type.is_array() || !type.shape.known())
+    throw DifferentiationError(fmt::format("{}: {} has no known number of elements.", op, type.text()),
+                               "Use jvp or vjp, which need none.");
+}
+
 // A batch of unit vectors over several arrays together: lane k has a one at the k-th of all their elements.
 struct Units {
   std::int64_t total = 0;
@@ -178,9 +184,7 @@ struct Units {
 Units units_of(std::string_view op, std::span<const Type> types) {
   Units units;
   for (const Type& t : types) {
-    if (!t.is_array() || !t.shape.known())
-      throw DifferentiationError(fmt::format("{}: {} has no known number of elements.", op, t.text()),
-                                 "Use jvp or vjp, which need none.");
+    require_known_size(op, t);
     units.from.push_back(units.total);
     units.total += t.shape.elements().value();
   }
@@ -401,8 +405,10 @@ FlatJacobian jacobian_flat(Mode mode, std::string_view op, const FlatFunction& f
   std::vector<Type> in, out;
   for (std::size_t i = 0; i < active.size(); ++i)
     if (active[i]) in.push_back(arguments.leaves[i].type());
+  for (const Type& type : in) require_known_size(op, type);
   for (std::size_t i = 0; i < count(); ++i) {
     out.push_back(traced.program->type(traced.program->outputs()[i]));
+    if (out.back().is_list()) require_known_size(op, out.back());
     if (!differentiated[i])
       throw DifferentiationError(
           fmt::format("{}: leaf {} of the result is {}, which has no derivative.", op, i, out.back().text()),

@@ -94,7 +94,7 @@ Arrays custom_root_flat(const FlatFunction& f, std::span<const Array> guess, con
         const bool any = std::ranges::find(active, true) != active.end();
         const Arrays moves = any ? jvp_flat(in_parameters, {joined({p}), active, {}}, tangents) : Arrays();
         Arrays right;
-        for (std::size_t i = 0; i < n; ++i) right.push_back(any ? -moves[n + i] : zeros_like(types[i]));
+        for (std::size_t i = 0; i < n; ++i) right.push_back(any ? -moves[n + i] : zeros_of(types[i]));
         const FlatLinear linear =
             linearize_flat(at(equation, joined({p})), {joined({x}), std::vector<bool>(n, true), paths});
         return fit("tangent_solve", tangent_solve(linear.apply, right));

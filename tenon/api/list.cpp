@@ -110,6 +110,11 @@ void throw_no_type(std::string_view op) {
                    "Push one first, or make the list by an example of one: tn::List<T>::like(x).");
 }
 
+void throw_no_type_inside(std::string_view op) {
+  throw ShapeError(fmt::format("{}: the new element has a list that has had no element, so its type is not known.", op),
+                   "Make it by an example of its elements: tn::List<T>::like(x).");
+}
+
 Arrays fitting(std::string_view op, const Arrays& lists, const Arrays& element, const std::vector<std::string>& paths) {
   Arrays result;
   for (std::size_t k = 0; k < element.size(); ++k) {
@@ -142,6 +147,9 @@ Array counted(std::string_view op, const Array& size, const Array& i, Outside ou
   if (type.rank() != 0)
     throw ShapeError(fmt::format("{}: the number of an element is {}, not one integer.", op, type.text()),
                      "Use vmap() for a number of each lane.");
+  // u64 reaches beyond i64: so far outside that the largest will do.
+  if (type.dtype == DType::u64)
+    return counted(op, size, convert(min(i, Array(Scalar(std::uint64_t(1) << 62))), DType::i64), outside);
   const auto at = known(i), held = known(size);
   if (at && held) {
     const std::int64_t from_front = *at < 0 ? *at + *held : *at;
@@ -234,6 +242,14 @@ void note_types(std::span<ListBase* const> lists, ListTypes& types) {
 void give_types(std::span<ListBase* const> lists, const ListTypes& types) {
   for (std::size_t k = 0; k < lists.size() && k < types.size(); ++k)
     if (!lists[k]->typed() && types[k].like) lists[k]->take_type(*types[k].like, types[k].types);
+}
+
+ListTypes types_inside(std::span<ListBase* const> lists) {
+  ListTypes types;
+  note_types(lists, types);
+  for (ListType& list : types)
+    for (Type& type : list.types) type = Type(*type.element);
+  return types;
 }
 
 bool lacks_type(std::span<ListBase* const> lists, const ListTypes& types) {

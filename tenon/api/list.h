@@ -39,6 +39,7 @@ struct FlatList {
 Array no_elements();  // the number
 Array list_without_elements(const Type& element);
 [[noreturn]] void throw_no_type(std::string_view op);
+[[noreturn]] void throw_no_type_inside(std::string_view op);  // the element's lists
 // What is pushed or set, leaf by leaf of the list's types. Throws where it is not.
 Arrays fitting(std::string_view op, const Arrays& lists, const Arrays& element, const std::vector<std::string>& paths);
 // The number of an element, counted from the front, or -1. Throws where it is known that there is none; else `at` has
@@ -76,6 +77,8 @@ void note_types(std::span<ListBase* const> lists, ListTypes& types);
 void give_types(std::span<ListBase* const> lists, const ListTypes& types);
 // Whether a list is of no type though that is known.
 bool lacks_type(std::span<ListBase* const> lists, const ListTypes& types);
+// Of lists whose leaves are lists of what stands in the leaves of others: the types of these.
+ListTypes types_inside(std::span<ListBase* const> lists);
 
 // Tangents and cotangents have as many elements as what they are of: the tree has its lists in the same places.
 template <class Tree>
@@ -128,8 +131,9 @@ class List : public api_detail::ListBase {
   // Throws DTypeError, ShapeError or TreeError where the element is of another type than the others.
   void push(const T& element, const Source& where = std::source_location::current()) {
     const SourceScope place(where, "push");
-    if (!items_) set_type(element);
-    const Arrays given = fitting("push", element);
+    const T typed = with_types("push", element);
+    if (!items_) set_type(typed);
+    const Arrays given = fitting("push", typed);
     change([&](api_detail::FlatList& list) { api_detail::push_flat(list, given); });
   }
   T at(const Operand& i) const {
@@ -141,7 +145,7 @@ class List : public api_detail::ListBase {
   void set(const Operand& i, const T& element) {
     const SourceScope place(i.where(), "set");
     items("set");
-    const Arrays given = fitting("set", element);
+    const Arrays given = fitting("set", with_types("set", element));
     const Array n = api_detail::counted("set", size_, i, api_detail::Outside::nowhere);
     change([&](api_detail::FlatList& list) { api_detail::set_flat(list, n, given); });
   }
@@ -206,6 +210,14 @@ class List : public api_detail::ListBase {
   const T& items(std::string_view op) const {
     if (!items_) api_detail::throw_no_type(op);
     return *items_;
+  }
+  // An element whose lists have had no element yet are of the type of those of the others.
+  T with_types(std::string_view op, const T& element) const {
+    T typed = element;
+    const std::vector<api_detail::ListBase*> inside = api_detail::lists_of(typed);
+    if (items_) api_detail::give_types(inside, api_detail::types_inside(api_detail::lists_of(*items_)));
+    if (!api_detail::all_typed(inside)) api_detail::throw_no_type_inside(op);
+    return typed;
   }
   Arrays fitting(std::string_view op, const T& element) const {
     tree::require_same(op, "the list's elements and the new one", *items_, element);

@@ -154,7 +154,7 @@ std::string argument_name(const std::string& path) {
 }
 
 Array fitted(const Array& given, const Type& wanted, std::string_view op, const std::function<std::string()>& what) {
-  if (given.empty()) return zeros_like(wanted);
+  if (given.empty()) return zeros_of(wanted);
   const Type type = given.type();
   if (type == wanted) return given.with_weak(false);
   const bool same_shape = type.is_array() && wanted.is_array() && type.shape == wanted.shape;

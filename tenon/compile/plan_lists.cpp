@@ -169,6 +169,30 @@ void BlockPlanner::list_op(const Eqn& eqn) {
           {handle(eqn.in[1]), {}},
           {Expr(static_cast<std::int64_t>(leaf_type(type).dtype)), {}}},
          to);
+  } else if (eqn.op->name == "list_fit") {
+    const Place lanes = stored(eqn.in[0]);
+    call("tenon_list_fit",
+         {{lanes.offset, lanes.slot},
+          {count(program_.type(eqn.in[0])), {}},
+          {handle(eqn.in[1]), {}},
+          {handle(eqn.in[2]), {}},
+          {handle(eqn.in[3]), {}},
+          {Expr(depth_of(type)), {}},
+          {Expr(leaf_type(type).known_bytes()), {}}},
+         to);
+  } else if (eqn.op->name == "list_collapse") {
+    const std::int64_t axis = collapse_axis(eqn.params);
+    const Shape& lanes = leaf_type(program_.type(eqn.in[0])).shape;
+    std::int64_t before = 1;
+    for (std::int64_t i = 0; i < axis; ++i) before *= lanes[static_cast<std::size_t>(i)].value();
+    call("tenon_list_collapse",
+         {{handle(eqn.in[0]), {}},
+          {Expr(before), {}},
+          {Expr(lanes[static_cast<std::size_t>(axis)].value()), {}},
+          {Expr(depth_of(type)), {}},
+          {Expr(leaf_type(type).known_bytes()), {}},
+          {Expr(static_cast<std::int64_t>(leaf_type(type).dtype)), {}}},
+         to);
   } else if (eqn.op->name == "list_spread") {
     const auto [axis, size] = spread_form(eqn.params);
     std::int64_t before = 1;

@@ -120,7 +120,7 @@ JvpResult custom_vjp_jvp(const JvpArgs& args) {
   const std::size_t known = operands.size();
   for (std::size_t i = 0; i < arguments; ++i)
     if (const Type t = args.primals[i].type(); with_tangents({&t, 1})[0])
-      operands.push_back(args.tangents[i] ? *args.tangents[i] : zeros_like(t));
+      operands.push_back(args.tangents[i] ? *args.tangents[i] : zeros_of(t));
   const std::vector<Type> types = types_of(operands);
   const CallParams push = pushforward_of({p.backward, p.backward_sizes}, known, std::span(types).first(known),
                                          std::span(types).subspan(known), args.recurse);
@@ -146,7 +146,7 @@ ProgramRef batch_backward(const ProgramRef& backward, const Mask& in, const Mask
   if (std::ranges::find(summed, true) == summed.end()) return lanes;
   return after(lanes, [&](Arrays outputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (summed[i]) outputs[i] = sum(outputs[i], Axes{0});
+      if (summed[i]) outputs[i] = sum_of_lanes(outputs[i]);
     return outputs;
   });
 }
@@ -246,7 +246,7 @@ JvpResult tangent_jvp(const JvpArgs& args) {
   Arrays operands(args.primals.begin(), args.primals.end());
   JvpResult result{bind_op(tangent_info, args.params, operands), {}};
   for (std::size_t i = known; i < operands.size(); ++i)
-    operands[i] = args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type());
+    operands[i] = args.tangents[i] ? *args.tangents[i] : zeros_of(args.primals[i].type());
   for (const Array& t : bind_op(tangent_info, args.params, operands)) result.tangents.emplace_back(t);
   return result;
 }
@@ -264,7 +264,7 @@ void tangent_transpose(const TransposeArgs& args) {
   for (std::size_t i = 0; i < args.cotangents.size(); ++i)
     operands.push_back(args.cotangents[i]
                            ? *args.cotangents[i]
-                           : zeros_like(substitute(p.backward->type(p.backward->inputs()[known + i]), sizes)));
+                           : zeros_of(substitute(p.backward->type(p.backward->inputs()[known + i]), sizes)));
   const Arrays cotangents = call(p.backward, p.backward_sizes, operands);
   for (std::size_t i = 0; i < cotangents.size(); ++i)
     if (args.operands[known + i].linear()) args.sink.add(known + i, cotangents[i]);

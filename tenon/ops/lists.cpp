@@ -42,6 +42,7 @@ SpreadForm spread_form(const Params& params) {
   const auto& p = params.as<ListSpreadParams>();
   return {p.axis, p.size.value()};
 }
+std::int64_t collapse_axis(const Params& params) { return params.as<ListCollapseParams>().axis; }
 std::int64_t depth_of(const Type& type) { return type.is_array() ? 0 : 1 + depth_of(*type.element); }
 
 namespace {
@@ -289,7 +290,7 @@ const OpInfo list_fit_info{
     .batch = batch_all(list_fit_info),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = Absent{"lists of lanes are evaluated by the reference evaluator here"},
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
     .alias = Absent{"the result is new"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with derivatives of batched branches"}};
@@ -552,7 +553,7 @@ const OpInfo list_collapse_info{
     }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = Absent{"lists of lanes are evaluated by the reference evaluator here"},
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
     .alias = Absent{"the result is smaller"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with derivatives of batches of batches"}};
@@ -594,6 +595,10 @@ Array zeros_of(const Type& type) { return type.is_list() ? empty_list(*type.elem
 Array one_for_all_lanes(const Array& a, const Dim& size) {
   if (!a.type().is_list()) return add_batch_axis(a, size);
   return bind1(list_spread_info, make_params(ListSpreadParams{0, size}), {a});
+}
+Array sum_of_lanes(const Array& a) {
+  if (!a.type().is_list()) return sum(a, Axes{0});
+  return bind1(list_collapse_info, make_params(ListCollapseParams{0}), {a});
 }
 
 }  // namespace tenon

@@ -66,6 +66,7 @@ Array empty_list(const Type& element);
 Array zeros_of(const Type& type);
 // A value, or all elements of a list, with a batch axis more in front.
 Array one_for_all_lanes(const Array& a, const Dim& size);
+Array sum_of_lanes(const Array& a);  // along their axis, the first one
 // The type of the arrays inside of lists.
 const Type& leaf_type(const Type& type);
 

@@ -100,6 +100,7 @@ struct SpreadForm {
   std::int64_t axis, size;
 };
 SpreadForm spread_form(const Params& params);
+std::int64_t collapse_axis(const Params& params);  // of list_collapse
 
 // How many lists deep a type is; 0: an array.
 std::int64_t depth_of(const Type& type);

@@ -1,6 +1,9 @@
 // Lists of lanes as wholes: which lanes have an element, lane by lane one list or another, sums, repeated parts.
 #include <fmt/format.h>
 
+#include <type_traits>
+#include <vector>
+
 #include "tenon/base/error.h"
 #include "tenon/runtime/pooled_list.h"
 
@@ -194,6 +197,103 @@ std::int64_t spread(std::int64_t handle, std::size_t before, std::size_t times, 
   return handle_of(&result);
 }
 
+// Bytes of an element `depth` lists deep, whose arrays have so many.
+std::int64_t bytes_of_element(std::int64_t depth, std::int64_t array_bytes) {
+  return depth > 1 ? static_cast<std::int64_t>(sizeof(std::int64_t)) : array_bytes;
+}
+
+// Of `finest` lanes those of `size` along the middle are one: [before, size, behind] -> [before, behind].
+struct Middle {
+  std::size_t before, size, finest;
+  std::size_t behind() const { return finest / (before * size); }
+  std::size_t target(std::size_t lane) const { return lane / (size * behind()) * behind() + lane % behind(); }
+};
+
+// Sums of halves are of single precision until they are stored.
+template <class T>
+void sum_parts(const PooledList& list, std::int64_t t, const Middle& lanes, std::byte* to, std::size_t bytes) {
+  using Sum = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+  std::vector<Sum> sums(bytes / sizeof(T), Sum(0));
+  const std::size_t each = static_cast<std::size_t>(list.stride) / lanes.finest / sizeof(T);
+  const T* from = reinterpret_cast<const T*>(list.element(t));
+  for (std::size_t l = 0; l < lanes.finest; ++l, from += each) {
+    if (!has_element(list, t, l, lanes.finest)) continue;
+    for (std::size_t i = 0; i < each; ++i) sums[lanes.target(l) * each + i] += static_cast<Sum>(from[i]);
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) reinterpret_cast<T*>(to)[i] = T(sums[i]);
+}
+void sum_parts(DType dtype, const PooledList& list, std::int64_t t, const Middle& lanes, std::byte* to,
+               std::size_t bytes) {
+  if (dtype == DType::f64) return sum_parts<double>(list, t, lanes, to, bytes);
+  if (dtype == DType::f32) return sum_parts<float>(list, t, lanes, to, bytes);
+  if (dtype == DType::f16) return sum_parts<Float16>(list, t, lanes, to, bytes);
+  sum_parts<BFloat16>(list, t, lanes, to, bytes);
+}
+
+std::int64_t collapse(std::int64_t handle, std::size_t before, std::size_t size, std::int64_t depth,
+                      std::int64_t array_bytes, DType dtype) {
+  if (length_of(handle) == 0) return 0;
+  const PooledList& list = *of(handle);
+  PooledList& result = *ListPool::current().make(bytes_of_element(depth, array_bytes), depth > 1);
+  result.open = list.open;
+  reserve(result, list.length);
+  count_copied_list_elements(list.length);
+  const Middle lanes{before, size, std::max(list.lanes, before * size)};
+  for (std::int64_t t = 0; t < list.length; ++t) {
+    if (depth > 1) {
+      const std::int64_t inner = collapse(list.handle_at(t), before, size, depth - 1, array_bytes, dtype);
+      std::memcpy(result.element(t), &inner, sizeof inner);
+      result.length = t + 1;
+      continue;
+    }
+    if (lanes.finest == 0)
+      std::memset(result.element(t), 0, static_cast<std::size_t>(array_bytes));
+    else
+      sum_parts(dtype, list, t, lanes, result.element(t), static_cast<std::size_t>(array_bytes));
+    result.length = t + 1;
+  }
+  if (list.lanes == 0 || lanes.finest == 0) return handle_of(&result);
+  std::vector<std::int64_t> lengths(before * lanes.behind(), 0);
+  for (std::size_t l = 0; l < lanes.finest; ++l) {
+    std::int64_t& longest = lengths[lanes.target(l)];
+    longest = std::max(longest, length_in_lane(handle, l, lanes.finest));
+  }
+  set_lengths(result, lengths.data(), lengths.size());
+  return handle_of(&result);
+}
+
+std::int64_t fit(const std::vector<std::int64_t>& of_lane, std::int64_t from, std::int64_t to, std::int64_t depth,
+                 std::int64_t array_bytes, bool open) {
+  if (std::ranges::all_of(of_lane, [](std::int64_t handle) { return length_of(handle) == 0; })) return 0;
+  const std::int64_t count = length_of(to);
+  PooledList& result = *ListPool::current().make(bytes_of_element(depth, array_bytes), depth > 1);
+  result.open = open;
+  reserve(result, count);
+  count_copied_list_elements(count);
+  const std::size_t lanes = of_lane.size(), each = static_cast<std::size_t>(array_bytes) / lanes;
+  for (std::int64_t t = 0; t < count; ++t) {
+    const bool marked = t < length_of(from);
+    if (depth > 1) {
+      std::vector<std::int64_t> elements;
+      for (const std::int64_t handle : of_lane) elements.push_back(marked ? element_or_none(handle, t) : 0);
+      const std::int64_t wanted = of(to)->handle_at(t), inner = fit(elements, marked ? of(from)->handle_at(t) : wanted,
+                                                                    wanted, depth - 1, array_bytes, open);
+      std::memcpy(result.element(t), &inner, sizeof inner);
+      result.length = t + 1;
+      continue;
+    }
+    std::memset(result.element(t), 0, static_cast<std::size_t>(array_bytes));
+    for (std::size_t l = 0; l < lanes; ++l) {
+      const auto is_set = [&](std::int64_t flags) { return of(flags)->element(t)[l] != std::byte(0); };
+      if (marked && t < length_of(of_lane[l]) && is_set(from) && is_set(to))
+        std::memcpy(result.element(t) + l * each, of(of_lane[l])->element(t) + l * each, each);
+    }
+    result.length = t + 1;
+  }
+  if (!open && to != 0) set_lengths(result, of(to)->lengths, of(to)->lanes);
+  return handle_of(&result);
+}
+
 }  // namespace
 
 namespace pooled {
@@ -264,4 +364,21 @@ std::int64_t tenon_list_sum(std::int64_t a, std::int64_t b, std::int64_t dtype) 
 std::int64_t tenon_list_spread(std::int64_t list, std::int64_t before, std::int64_t times, std::int64_t depth) {
   return guarded(
       [&] { return spread(list, static_cast<std::size_t>(before), static_cast<std::size_t>(times), depth); });
+}
+
+std::int64_t tenon_list_collapse(std::int64_t list, std::int64_t before, std::int64_t times, std::int64_t depth,
+                                 std::int64_t array_bytes, std::int64_t dtype) {
+  return guarded([&] {
+    return collapse(list, static_cast<std::size_t>(before), static_cast<std::size_t>(times), depth, array_bytes,
+                    static_cast<DType>(dtype));
+  });
+}
+
+std::int64_t tenon_list_fit(const void* predicate, std::int64_t lanes, std::int64_t list, std::int64_t from,
+                            std::int64_t to, std::int64_t depth, std::int64_t array_bytes) {
+  return guarded([&] {
+    std::vector<std::int64_t> of_lane;
+    for (std::int64_t l = 0; l < lanes; ++l) of_lane.push_back(static_cast<const bool*>(predicate)[l] ? list : 0);
+    return fit(of_lane, from, to, depth, array_bytes, is_open(list));
+  });
 }

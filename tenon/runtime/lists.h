@@ -64,6 +64,12 @@ std::int64_t tenon_list_stack(std::int64_t list, std::int64_t element_bytes, std
 std::int64_t tenon_list_unstack(std::int64_t element_bytes, std::int64_t n, const void* rows);
 // Every array of a list, `depth` deep, as `before` parts that are each repeated.
 std::int64_t tenon_list_spread(std::int64_t list, std::int64_t before, std::int64_t times, std::int64_t depth);
+// The sum of these parts, where they have an element; its arrays have so many bytes, of a tenon::DType.
+std::int64_t tenon_list_collapse(std::int64_t list, std::int64_t before, std::int64_t times, std::int64_t depth,
+                                 std::int64_t array_bytes, std::int64_t dtype);
+// Of the lanes of a mask what stands in the list where both lists of flags have an element, in lists as long as `to`.
+std::int64_t tenon_list_fit(const void* predicate, std::int64_t lanes, std::int64_t list, std::int64_t from,
+                            std::int64_t to, std::int64_t depth, std::int64_t array_bytes);
 }
 
 namespace tenon {

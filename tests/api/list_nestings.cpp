@@ -262,6 +262,85 @@ TEST(ListNestings, InCompiledFunctionsWithin) {
                    tn::stack({tn::grad(by_hand)(x), tn::grad(by_hand)(2.0 * x)}), "vmap of grad");
 }
 
+TEST(ListNestings, DerivativesOfTheUsersOwn) {
+  const auto last_times = [](List<Array> l, Array w) { return tn::sum(l.at(-1) * w); };
+  // Twice what it would be in the list, so that the rule is seen to be taken.
+  const auto by_vjp = tn::custom_vjp(
+      last_times, [&](List<Array> l, Array w) { return std::pair(last_times(l, w), std::pair(l, w)); },
+      [](std::pair<List<Array>, Array> kept, Array ct) {
+        List<Array> slope = kept.first;
+        for (int k = 0; k < 3; ++k) slope.set(k, tn::zeros({2}, DType::f64));
+        slope.set(-1, 2.0 * kept.second * ct);
+        return std::pair(slope, kept.first.at(-1) * ct);
+      });
+  const auto by_jvp = tn::custom_jvp(last_times, [&](List<Array> l, Array w, List<Array> dl, Array dw) {
+    return std::pair(last_times(l, w), tn::sum(2.0 * dl.at(-1) * w + l.at(-1) * dw));
+  });
+  const List<Array> list = three_rows();
+  const Array w{2.0, 3.0}, want{{0.0, 0.0}, {0.0, 0.0}, {4.0, 6.0}};
+  const auto expect_rule = [&](const auto& f) {
+    const auto loss = [&](List<Array> l, Array w) { return f(l, w); };
+    tn::expect_close(tn::grad(loss)(list, w).stack(), want, "in the list");
+    tn::expect_close(tn::jit(tn::grad(loss))(list, w).stack(), want, "in the list, compiled");
+    tn::expect_close(tn::grad<1>(loss)(list, w), list.at(-1), "beside it");
+    tn::expect_close(tn::jvp(loss, std::tuple(list, w), std::tuple(list, w)).second, 3.0 * last_times(list, w), "jvp");
+    const auto lanes = [&](List<Array> l) {
+      return tn::sum(tn::vmap(loss, {.in_axes = {tn::none, 0}})(l, tn::stack({w, 2.0 * w})));
+    };
+    tn::expect_close(tn::jit(tn::grad(lanes))(list).stack(), 3.0 * want, "of lanes that have it in common");
+  };
+  expect_rule(by_vjp), expect_rule(by_jvp);
+  // A result that is a list has a cotangent that is as long.
+  const auto twice = tn::custom_vjp(
+      [](Array x) {
+        List<Array> l;
+        l.push(x);
+        l.push(x * 2.0);
+        return l;
+      },
+      [](Array x) {
+        List<Array> l;
+        l.push(x);
+        l.push(x * 2.0);
+        return std::pair(l, x);
+      },
+      [](Array, List<Array> ct) {
+        const Array last = ct.pop();
+        return last * 10.0 + ct.at(-1);
+      });
+  const auto total = [&](Array x) {
+    const List<Array> l = twice(x);
+    return tn::sum(l.at(0) * 3.0 + l.at(1) * 5.0);
+  };
+  tn::expect_close(tn::jit(tn::grad(total))(w), Array{53.0, 53.0}, "cotangents in lists");
+}
+
+// Lanes that write lists which they have in common, and take different branches: native code gives their gradient.
+TEST(ListNestings, GradientsOfLanesAreNative) {
+  const auto lane = [](List<Array> l, Array x) {
+    l.push(x * l.at(0));
+    const List<Array> other = tn::cond(
+        tn::sum(x) > 0.0,
+        [](List<Array> l) {
+          l.clear();
+          return l;
+        },
+        [](List<Array> l) {
+          l.set(0, l.pop());
+          return l;
+        },
+        l);
+    return tn::sum(tn::sin(l.at(-1))) + tn::sum(other.stack(Dim(4)) * l.stack(Dim(4)));
+  };
+  const Array xs{{1.0, 2.0}, {-1.0, -2.0}, {0.5, -1.0}};
+  const auto loss = [&](List<Array> l, Array xs) { return tn::sum(tn::vmap(lane, {.in_axes = {tn::none, 0}})(l, xs)); };
+  const auto one_by_one = [&](List<Array> l, Array xs) { return lane(l, xs(0)) + lane(l, xs(1)) + lane(l, xs(2)); };
+  const List<Array> list = three_rows();
+  tn::expect_close(tn::jit(tn::grad(loss))(list, xs).stack(), tn::jit(tn::grad(one_by_one))(list, xs).stack(), "list");
+  tn::expect_close(tn::jit(tn::grad<1>(loss))(list, xs), tn::jit(tn::grad<1>(one_by_one))(list, xs), "lanes");
+  EXPECT_THAT(tn::explain(tn::grad(loss))(list, xs), testing::Not(HasSubstr("reference evaluator")));
+}
+
 // --- what has no element, no axis, no derivative ---
 TEST(ListNestings, OfNothing) {
   const auto f = [](Array x) {
@@ -293,6 +372,38 @@ TEST(ListNestings, OfNothing) {
   const auto [no_values, no_arrays, no_flags] = tn::jit(tn::vmap(f))(tn::zeros({0}, DType::f64));
   EXPECT_EQ(no_arrays.shape().text(), "[0,3,0,2]");
   EXPECT_EQ(no_flags.shape().text(), "[0,2]");
+}
+
+TEST(ListNestings, NumbersOfEveryInteger) {
+  const List<Array> list = three_rows();
+  const auto f = tn::jit([](List<Array> l, Array i) {
+    l.set(i, Array{7.0, 7.0});
+    return std::pair(l.at(i), l.at(1));
+  });
+  for (const DType d : {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64}) {
+    EXPECT_EQ(f(list, tn::convert(Array(1), d)).second(0).item<double>(), 7);
+    EXPECT_EQ(list.at(tn::convert(Array(2), d))(0).item<double>(), 3);
+  }
+  // Not -1, which it is as an i64.
+  const Array most = tn::convert(Array(-1), DType::u64);
+  EXPECT_EQ(f(list, most).first(0).item<double>(), 3);
+  EXPECT_THAT(message_of<tn::ShapeError>([&] { list.at(most); }), HasSubstr("in a list of 3"));
+}
+
+TEST(ListNestings, ErrorsTeach) {
+  const List<Array> list = three_rows();
+  EXPECT_THAT(message_of<tn::DifferentiationError>([&] { tn::jacrev([](List<Array> l) { return l.at(0); })(list); }),
+              AllOf(HasSubstr("jacrev: list<f64[2]> has no known number of elements"), HasSubstr("Use jvp or vjp")));
+  List<List<Array>> whole;
+  EXPECT_THAT(message_of<tn::ShapeError>([&] { whole.push(List<Array>()); }),
+              AllOf(HasSubstr("push: the new element has a list that has had no element"), HasSubstr("like(x)")));
+  EXPECT_EQ(count(whole.size()), 0);
+  whole.push(list);
+  whole.push(List<Array>());
+  EXPECT_EQ(count(whole.at(-1).size()), 0) << "of the type of the others";
+  EXPECT_EQ(whole.at(-1).stack(Dim(1)).shape().text(), "[1,2]");
+  EXPECT_THAT(message_of([&] { tn::vmap([](List<Array> l) { return l.at(0); }, {.in_axes = {1}})(list); }),
+              HasSubstr("list<f64[2]>, which has no axis 1"));
 }
 
 }  // namespace

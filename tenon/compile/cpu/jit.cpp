@@ -123,6 +123,8 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   define("tenon_list_stack", &tenon_list_stack);
   define("tenon_list_unstack", &tenon_list_unstack);
   define("tenon_list_spread", &tenon_list_spread);
+  define("tenon_list_collapse", &tenon_list_collapse);
+  define("tenon_list_fit", &tenon_list_fit);
   define("tenon_list_sum", &tenon_list_sum);
   if (auto failure = (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own)))) return failure;
   compiler->jit = std::move(*jit);
