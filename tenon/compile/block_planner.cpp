@@ -13,7 +13,8 @@ kernel::Function Planner::run() {
   std::vector<Place> inputs, outputs;
   for (Var v : program_.inputs()) inputs.push_back(argument(program_.type(v)));
   for (Var v : program_.outputs()) outputs.push_back(argument(program_.type(v)));
-  function_.body = block(program_, inputs, outputs, {}, {});
+  // Lists are the caller's in copies of their own.
+  function_.body = block(program_, inputs, outputs, {}, {}, std::vector<bool>(inputs.size(), true));
   return std::move(function_);
 }
 

@@ -163,7 +163,7 @@ class Explanation {
     line(depth, "{} of a list, {}", e.access == kernel::Element::Access::read ? "an element" : "a new element",
          bytes_text(static_cast<double>(e.bytes)));
   }
-  void tell(const kernel::Call& c, int depth, double) { line(depth, "call of {}", c.function); }
+  void tell(const kernel::Call& c, int depth, double) { line(depth, "call of {}{}", c.function, at_line(c.where)); }
 
   void tell(const kernel::For& f, int depth, double times) {
     line(depth, "loop of {} steps:", grouped(static_cast<double>(f.count)));

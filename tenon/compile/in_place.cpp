@@ -37,6 +37,9 @@ class Copies {
     if (from.place == kernel::Slot::Place::argument) copy.argument = from.argument;
     found.push_back(std::move(copy));
   }
+  void look(const kernel::Call& c, double times) {
+    if (!c.cause.why.empty()) found.push_back({-1, times, c.cause, c.where, {}});
+  }
   void look(const kernel::For& f, double times) { block(f.body, times * static_cast<double>(f.count)); }
   void look(const kernel::While& w, double times) { block(w.before, times), block(w.body, times); }
   void look(const kernel::Switch& s, double times) {
@@ -48,7 +51,7 @@ class Copies {
     block(b.tail, times);
     std::vector<Copied> tail = std::exchange(found, {});
     block(b.body, times);
-    for (Copied& copy : found) copy.bytes *= static_cast<double>(b.count);
+    for (Copied& copy : found) copy.bytes *= static_cast<double>(b.count);  // of arrays: no list is in rows
     for (std::size_t i = 0; i < tail.size() && tail.size() == found.size(); ++i) found[i].bytes += tail[i].bytes;
     found.insert(found.begin(), std::make_move_iterator(before.begin()), std::make_move_iterator(before.end()));
   }
@@ -88,8 +91,13 @@ std::string grouped(double value) {
   return text;
 }
 
+std::string Copied::extent() const {
+  if (bytes < 0) return "the whole list";
+  return grouped(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
 std::string Copied::text() const {
-  std::string text = grouped(bytes) + (bytes == 1 ? " byte" : " bytes");
+  std::string text = extent();
   if (times > 1) text += ", " + grouped(times) + " times";
   text += at_line(where);
   if (cause.why.empty()) return text;
@@ -126,8 +134,8 @@ void require_in_place(const ProgramRef& program, const std::vector<bool>& donate
       advice = named.advice;
     }
     throw CompileError(
-        fmt::format("strict_in_place: {} of {} copies {} bytes{}: {}.", copy.cause.writer, copy.cause.array,
-                    grouped(copy.bytes), copy.times > 1 ? fmt::format(", {} times", grouped(copy.times)) : "", why),
+        fmt::format("strict_in_place: {} of {} copies {}{}: {}.", copy.cause.writer, copy.cause.array, copy.extent(),
+                    copy.times > 1 ? fmt::format(", {} times", grouped(copy.times)) : "", why),
         advice + " Or leave strict_in_place out.", copy.where);
   }
 }

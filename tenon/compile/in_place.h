@@ -12,14 +12,16 @@
 namespace tenon {
 
 struct Copied {
-  double bytes, times;
+  double bytes;  // of a list as a whole, below zero: only a call knows how many
+  double times;
   kernel::CopyCause cause;
   Source where;
   std::optional<std::size_t> argument;  // of the program, that is copied
+  std::string extent() const;           // "4,000 bytes"
   std::string text() const;             // "4,000 bytes, 10 times at a.cpp:3: …"
 };
 
-// Copies between arrays in memory; those of small arrays in registers are none.
+// Copies between arrays in memory, and of lists; those of small arrays in registers are none.
 std::vector<Copied> copied(const kernel::Function& function);
 
 // What the user calls an input of a Program, and what to do where it is in the way as the caller's.

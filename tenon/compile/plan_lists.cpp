@@ -244,6 +244,8 @@ void BlockPlanner::list_elements(const Eqn& eqn, const Place& to) {
         at,        number(lanes), address(eqn.in[2])};
     if (op == "list_add") arguments.push_back(number(static_cast<std::int64_t>(leaf_type(type).dtype)));
     call(op == "list_add" ? "tenon_list_add" : "tenon_list_put", std::move(arguments), to);
+    if (!given && planner_.report_ != nullptr)
+      std::get<kernel::Call>(block_.back().held()).cause = why_copied(eqn, list, op);
   }
   places_[y] = to;
 }

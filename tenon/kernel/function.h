@@ -128,6 +128,8 @@ struct Call {
   std::optional<SlotId> result;
   Expr result_offset;
   double nanoseconds = 20;  // about what it takes
+  CopyCause cause = {};     // why it copies a list as a whole, if it does
+  Source where = {};
 };
 
 struct For {

@@ -1,11 +1,13 @@
 // Lists in native code: who has them, what they leave behind, what pushes cost, and lanes of every dtype beside loops
 // over lanes.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tenon/runtime/allocator.h"
 #include "tenon/runtime/lists.h"
 #include "tenon/tenon.h"
 #include "tests/by_oracle.h"
+#include "tests/error_message.h"
 
 namespace tn = tenon;
 using tn::Array;
@@ -173,6 +175,53 @@ TEST(ListPushes, AreNotRepeatedForReaders) {
   expect_few_copies("three readers", [&] { f(x, Array(pushes)).to_buffer(); });
   const Array sums = f(x, Array(pushes));
   for (int l = 0; l < 3; ++l) EXPECT_NEAR(sums(l).item<double>(), 1.0, 1e-12);
+}
+
+// explain names the writes that copy a list as a whole, and strict_in_place makes them errors.
+TEST(ListPushes, WhereTheyCopyIsTold) {
+  const Array x = tn::full({8}, 0.5);
+  List<Array> list;
+  for (int i = 0; i < 3; ++i) list.push(x);
+  const auto in_place = [](List<Array> l, Array x) {
+    return tn::fori_loop(
+        0, 100,
+        [&](Array i, List<Array> l) {
+          l.push(l.at(i) * x);
+          l.set(0, l.pop());
+          return l;
+        },
+        l);
+  };
+  const auto read_later = [](List<Array> l, Array x) {
+    return tn::fori_loop(
+        0, 100,
+        [&](Array i, List<Array> l) {
+          const List<Array> before = l;
+          l.push(x);
+          l.set(-1, before.at(i));
+          return l;
+        },
+        l);
+  };
+  const auto given_back = [](List<Array> l, Array x) {
+    const List<Array> before = l;
+    l.push(x);
+    return std::pair(l, before);
+  };
+  const tn::JitOptions strict{.strict_in_place = true};
+  EXPECT_EQ(tn::explain(in_place)(list, x).find("the whole list"), std::string::npos) << tn::explain(in_place)(list, x);
+  EXPECT_NO_THROW(tn::jit(in_place, strict)(list, x));
+  EXPECT_THAT(
+      tn::explain(read_later)(list, x),
+      testing::ContainsRegex("the whole list, 100 times at .*list_memory.cpp:.*list_put of list<f64.8.>: what it "
+                             "was before is read afterwards by list_get at .*list_memory.cpp"));
+  const auto refused = [&](const auto& f) {
+    return tn::message_of<tn::CompileError>([&] { tn::jit(f, strict)(list, x); });
+  };
+  EXPECT_THAT(refused(read_later),
+              testing::AllOf(testing::HasSubstr("strict_in_place: list_put of list<f64[8]> copies the whole list, 100"),
+                             testing::HasSubstr("Read what is needed of it before.")));
+  EXPECT_THAT(refused(given_back), testing::HasSubstr("what it was before is a result too"));
 }
 
 TEST(ListPushes, KeepWhatStandsInThemOnce) {
