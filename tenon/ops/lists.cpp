@@ -74,16 +74,14 @@ Value list_value(const Type& element, std::vector<Value> items, std::shared_ptr<
 }
 
 // Operands that are not batched get the batch axis; the op is bound to them all.
-BatchRule batch_all(const OpInfo& op, std::function<Params(const BatchArgs&)> params) {
+BatchRule batch_all(
+    const OpInfo& op, std::function<Params(const BatchArgs&)> params = [](const BatchArgs&) { return Params(); }) {
   return [&op, params](const BatchArgs& args) {
     Arrays operands(args.operands.begin(), args.operands.end());
     for (std::size_t i = 0; i < operands.size(); ++i)
       if (!args.batched[i]) operands[i] = one_for_all_lanes(operands[i], args.size);
     return BatchResult{bind_op(op, params(args), operands), {true}};
   };
-}
-BatchRule batch_all(const OpInfo& op) {
-  return batch_all(op, [](const BatchArgs&) { return Params(); });
 }
 
 // A bool a lane, lanes along the first axes of the arrays in a list.
@@ -396,7 +394,6 @@ Value sum_values(const Value& a, const Value& b, const EvalContext& context) {
   return context.run(*add, {}, std::vector<Value>{a, b})[0];
 }
 
-extern const OpInfo list_sum_info;
 const OpInfo list_sum_info{
     .name = "list_sum",
     .summary = "lists added element by element; the empty list is zero",
@@ -597,8 +594,7 @@ Array one_for_all_lanes(const Array& a, const Dim& size) {
   return bind1(list_spread_info, make_params(ListSpreadParams{0, size}), {a});
 }
 Array sum_of_lanes(const Array& a) {
-  if (!a.type().is_list()) return sum(a, Axes{0});
-  return bind1(list_collapse_info, make_params(ListCollapseParams{0}), {a});
+  return a.type().is_list() ? bind1(list_collapse_info, make_params(ListCollapseParams{0}), {a}) : sum(a, Axes{0});
 }
 
 }  // namespace tenon
