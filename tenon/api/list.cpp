@@ -204,7 +204,7 @@ Arrays pop_flat(FlatList& list) {
 Arrays stack_flat(const FlatList& list, const std::optional<Dim>& size) {
   require_one_size("stack", list.size);
   for (const Array& leaf : list.lists)
-    if (const Type& element = *leaf.type().element; !element.is_array())
+    if (const Type element = *leaf.type().element; !element.is_array())
       throw ShapeError(fmt::format("stack: the elements are lists themselves, {}.", element.text()),
                        "Stack each of them, at(i).stack().");
   const auto count = known(list.size);
