@@ -11,7 +11,6 @@
 namespace tenon {
 namespace {
 
-using kernel::Affine;
 using kernel::Block;
 using kernel::Expr;
 using kernel::SlotId;
@@ -209,7 +208,8 @@ class Recompute {
   // The carry after some steps; empty where the most that it comes to is more than it holds.
   Expr after(const Counting& c, const Expr& steps) {
     const DType dtype = f_.slots[c.slot].dtype;
-    const Expr wide = c.start + c.by * steps, narrow = kernel::convert(dtype, wide);
+    Expr wide = c.start + c.by * steps;
+    const Expr narrow = kernel::convert(dtype, wide);
     if (dtype == DType::i64) return wide;
     FoldIndices fold(ranges_);
     return fold(kernel::convert(DType::i64, narrow)).kind() == Expr::Kind::convert ? Expr() : narrow;
