@@ -103,10 +103,7 @@ class Narrow {
     pair(form.contract_a, form.contract_b, false);
     c.rank = c.result.size();
     once(c.a, c.of_a), once(c.b, c.of_b);
-    for (const auto& [label, size] : c.sizes)  // what repeats in both operands is a factor of the result
-      if (!contains(c.of_a, label) && !contains(c.of_b, label) && !contains(c.result, label) && !size.known())
-        return {};
-    return c;
+    return sums_something(c) ? std::optional(c) : std::nullopt;
   }
 
   // What an operand was before it was broadcast, and transposed.
@@ -158,12 +155,18 @@ class Narrow {
     }
     c->result.clear();
     for (std::size_t i = 0; i < labels.size(); ++i) {
-      if (!contains(form.axes, static_cast<std::int64_t>(i)))
-        c->result.push_back(labels[i]);
-      else if (!c->sizes.at(labels[i]).known())
-        return {};
+      if (!contains(form.axes, static_cast<std::int64_t>(i))) c->result.push_back(labels[i]);
     }
-    return c;
+    return sums_something(*c) ? c : std::nullopt;
+  }
+  // Whether what is summed outside of the products is known to have elements: a sum of no products is 0, and a product
+  // with a sum of nothing is not where the other operand is infinite or not a number.
+  static bool sums_something(const Contraction& c) {
+    return std::ranges::all_of(c.sizes, [&](const auto& label_size) {
+      const auto& [label, size] = label_size;
+      return contains(c.result, label) || (contains(c.of_a, label) && contains(c.of_b, label)) ||
+             (size.known() && size.value() > 0);
+    });
   }
 
   // ---- What it comes to.
@@ -185,7 +188,6 @@ class Narrow {
         if (!contains(contracted, label) && !contains(made, label)) made.push_back(label);
     Array result;
     if (contracted.empty()) {
-      Labels dims_a, dims_b;
       std::vector<Dim> sizes;
       for (const std::int64_t label : made) sizes.push_back(replay_size(c, label, replay));
       result = spread(a, of_a, made, sizes) * spread(b, of_b, made, sizes);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
@@ -158,6 +159,27 @@ TEST(NarrowProducts, AMeanAndItsCotangents) {
   EXPECT_EQ(work(*p), 180);
   EXPECT_EQ(work(*q), 30);
   expect_equal(evaluate(*q, {}, inputs_of(*p)), evaluate(*p, {}, inputs_of(*p)));
+}
+
+// A sum of no products is 0, whatever stands in the operand that has elements.
+TEST(NarrowProducts, SumsOfNothingStayZero) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const auto none = [](const Array& x) { return x(slice(0)); };
+  const auto repeated_none = [&](const Array& x, const Array& y) {
+    return matmul(none(y(all, 0)), broadcast_in_dim(x(0), {0, 3}, {1}));
+  };
+  const auto free_none = [&](const Array& x, const Array& y) { return sum(einsum("a,b->ab", x(0), none(y(0))), 1); };
+  const auto both_repeat = [&](const Array& x, const Array& y) {
+    return matmul(broadcast_in_dim(y(0, 0), {2, 0}, {}), broadcast_in_dim(x(0), {0, 3}, {1}));
+  };
+  const auto check = [&](const auto& f) {
+    const ProgramRef p = inline_calls(trace(f)(x() * inf, y())), q = narrow_products(p);
+    const Buffer out =
+        std::get<Buffer>(evaluate(*q, {}, std::vector<Value>{(x() * inf).to_buffer(), y().to_buffer()})[0]);
+    ASSERT_GT(out.elements(), 0);
+    for (std::int64_t i = 0; i < out.elements(); ++i) EXPECT_EQ(out.as<double>()[i], 0) << q;
+  };
+  check(repeated_none), check(free_none), check(both_repeat);
 }
 
 TEST(NarrowProducts, OfBoolsAreLeft) {
