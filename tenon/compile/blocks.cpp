@@ -52,9 +52,10 @@ bool contains_loop(const Statement& s) { return std::holds_alternative<kernel::F
 class Divider {
  public:
   Divider(kernel::Function& function, const BlockLimits& limits)
-      : f_(function), limits_(limits), threads_(std::max(limits.threads, 2)), references_(function.slots.size()) {
-    for (const Statement& s : f_.body) visit_slots(s, [&](SlotId slot, bool) { ++references_[slot]; });
-  }
+      : f_(function),
+        limits_(limits),
+        threads_(std::max(limits.threads, 2)),
+        references_(kernel::SlotUses(function).references) {}
 
   void run() { f_.body = block(std::move(f_.body), true); }
 
@@ -154,13 +155,7 @@ class Divider {
   }
 
   void finish_single(Statement s, bool may_fork, Block& result) {
-    if (auto* loop = std::get_if<kernel::For>(&s.held())) loop->body = block(std::move(loop->body), may_fork);
-    if (auto* loop = std::get_if<kernel::While>(&s.held())) {
-      loop->before = block(std::move(loop->before), may_fork);
-      loop->body = block(std::move(loop->body), may_fork);
-    }
-    if (auto* choice = std::get_if<kernel::Switch>(&s.held()))
-      for (Block& branch : choice->branches) branch = block(std::move(branch), may_fork);
+    kernel::visit_blocks(s, [&](Block& inside) { inside = block(std::move(inside), may_fork); });
     result.push_back(std::move(s));
   }
 
@@ -260,7 +255,7 @@ class Divider {
 
   // Slots that nothing outside of the group touches: a block needs no more than its own rows of them.
   Own own_slots(const Group& group, std::int64_t step, std::vector<SlotId>& list) {
-    std::map<SlotId, std::size_t> inside;
+    std::map<SlotId, int> inside;
     for (const Statement& s : group.members) visit_slots(s, [&](SlotId slot, bool) { ++inside[slot]; });
     Own own;
     for (const auto& [slot, use] : group.uses) {
@@ -323,7 +318,7 @@ class Divider {
   kernel::Function& f_;
   BlockLimits limits_;
   std::int64_t threads_;
-  std::vector<std::size_t> references_;  // of each slot, by all statements
+  std::vector<int> references_;  // of each slot, by all statements
   bool may_divide_sums_ = true;
 };
 

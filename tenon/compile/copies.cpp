@@ -22,19 +22,12 @@ bool is_loop(const Statement& s) {
 
 class Forwarder {
  public:
-  explicit Forwarder(kernel::Function& function) : f_(function), references_(function.slots.size()) {
-    for (const Statement& s : f_.body) visit_slots(s, [&](SlotId slot, bool) { ++references_[slot]; });
-  }
+  explicit Forwarder(kernel::Function& function) : f_(function), references_(kernel::SlotUses(function).references) {}
   void run() { block(f_.body); }
 
  private:
   void block(Block& statements) {
-    for (Statement& s : statements) {
-      if (auto* f = std::get_if<kernel::For>(&s.held())) block(f->body);
-      if (auto* w = std::get_if<kernel::While>(&s.held())) block(w->before), block(w->body);
-      if (auto* c = std::get_if<kernel::Switch>(&s.held()))
-        for (Block& b : c->branches) block(b);
-    }
+    for (Statement& s : statements) kernel::visit_blocks(s, [&](Block& inside) { block(inside); });
     for (std::size_t i = statements.size(); i-- > 0;) forward(statements, i);
   }
 
@@ -48,7 +41,8 @@ class Forwarder {
         !kernel::is_constant(copy->from_offset, 0) || copy->to == copy->from)
       return;
     // Nothing else of the Function knows the temporary, and from its first writing on nothing else touches the place.
-    std::size_t first = i, references = 0;
+    std::size_t first = i;
+    int references = 0;
     for (std::size_t k = 0; k < i; ++k)
       visit_slots(statements[k], [&](SlotId slot, bool) {
         if (slot != copy->from) return;
@@ -86,7 +80,7 @@ class Forwarder {
   }
 
   kernel::Function& f_;
-  std::vector<std::size_t> references_;  // of each slot, by all statements
+  std::vector<int> references_;  // of each slot, by all statements
 };
 
 }  // namespace
@@ -121,13 +115,7 @@ void drop_idle_copies(Block& statements) {
     const auto read = affine(c->from_offset);
     return read && read == affine(c->to_offset);
   });
-  for (Statement& s : statements) {
-    if (auto* f = std::get_if<kernel::For>(&s.held())) drop_idle_copies(f->body);
-    if (auto* w = std::get_if<kernel::While>(&s.held())) drop_idle_copies(w->before), drop_idle_copies(w->body);
-    if (auto* c = std::get_if<kernel::Switch>(&s.held()))
-      for (Block& b : c->branches) drop_idle_copies(b);
-    if (auto* b = std::get_if<kernel::Blocks>(&s.held())) drop_idle_copies(b->body), drop_idle_copies(b->tail);
-  }
+  for (Statement& s : statements) kernel::visit_blocks(s, drop_idle_copies);
 }
 
 }  // namespace

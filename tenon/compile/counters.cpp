@@ -87,10 +87,7 @@ class Known : public FoldIndices {
 
 class Recompute {
  public:
-  explicit Recompute(kernel::Function& function) : f_(function) {
-    for (const Statement& s : f_.body)
-      visit_slots(s, [&](SlotId slot, bool write) { writers_[slot] += write ? 1 : 0; });
-  }
+  explicit Recompute(kernel::Function& function) : f_(function), writers_(kernel::SlotUses(function).writers) {}
   void run() {
     block(f_.body);
     while (drop_unread()) {
@@ -114,9 +111,7 @@ class Recompute {
         loop(*f, starts);
       } else {
         rewrite(s);
-        if (auto* w = std::get_if<kernel::While>(&s.held())) inside(w->before), inside(w->body);
-        if (auto* c = std::get_if<kernel::Switch>(&s.held()))
-          for (Block& b : c->branches) inside(b);
+        kernel::visit_blocks(s, [&](Block& b) { inside(b); });
         if (const auto* n = std::get_if<kernel::Nest>(&s.held())) learn(*n, starts);
       }
       for (const Counting& c : counting)
@@ -183,7 +178,7 @@ class Recompute {
     std::size_t writer = body.size();
     for (std::size_t i = body.size(); i-- > 0;) {
       if (const auto* c = std::get_if<kernel::Copy>(&body[i].held()); c != nullptr && c->to == slot) {
-        if (writers_.at(c->from) != 1 || !kernel::is_constant(c->from_offset, 0)) return {};
+        if (writers_[c->from] != 1 || !kernel::is_constant(c->from_offset, 0)) return {};
         next = c->from, writer = i;
       }
       const auto* n = std::get_if<kernel::Nest>(&body[i].held());
@@ -255,11 +250,7 @@ class Recompute {
     for (Statement& s : statements) {
       if (auto* n = std::get_if<kernel::Nest>(&s.held()))
         dropped = std::erase_if(n->stores, [&](const Store& store) { return unread(store.slot); }) > 0 || dropped;
-      if (auto* f = std::get_if<kernel::For>(&s.held())) dropped = drop(f->body, read) || dropped;
-      if (auto* w = std::get_if<kernel::While>(&s.held()))
-        dropped = drop(w->before, read) || dropped, dropped = drop(w->body, read) || dropped;
-      if (auto* c = std::get_if<kernel::Switch>(&s.held()))
-        for (Block& b : c->branches) dropped = drop(b, read) || dropped;
+      kernel::visit_blocks(s, [&](Block& b) { dropped = drop(b, read) || dropped; });
     }
     std::erase_if(statements, [&](const Statement& s) {
       const auto* n = std::get_if<kernel::Nest>(&s.held());
@@ -274,7 +265,7 @@ class Recompute {
   }
 
   kernel::Function& f_;
-  std::map<SlotId, int> writers_;  // stores, by all statements
+  std::vector<int> writers_;  // of each slot, by all statements
   IndexRanges ranges_;
   Facts facts_;
 };

@@ -102,28 +102,16 @@ bool apart(const Nest& n, const Expr& condition) {
     else
       reach += stride * (n.sizes[i] - 1);
   }
-  std::ranges::sort(differ);
-  for (const auto& [stride, size] : differ) {
-    if (stride <= reach) return false;
-    reach += stride * (size - 1);
-  }
-  return true;
+  return lead_apart(std::move(differ), reach);
 }
 
 class Idle {
  public:
-  explicit Idle(kernel::Function& function)
-      : f_(function), writers_(function.slots.size()), references_(function.slots.size()) {
-    for (const Statement& s : f_.body)
-      visit_slots(s, [&](SlotId slot, bool write) { ++references_[slot], writers_[slot] += write ? 1 : 0; });
-  }
+  explicit Idle(kernel::Function& function) : f_(function), uses_(function) {}
   void block(Block& statements) {
     for (std::size_t i = 0; i < statements.size(); ++i) {
       Statement& s = statements[i];
-      if (auto* f = std::get_if<kernel::For>(&s.held())) block(f->body);
-      if (auto* w = std::get_if<kernel::While>(&s.held())) block(w->before), block(w->body);
-      if (auto* c = std::get_if<kernel::Switch>(&s.held()))
-        for (Block& b : c->branches) block(b);
+      kernel::visit_blocks(s, [&](Block& inside) { block(inside); });
       auto* n = std::get_if<Nest>(&s.held());
       if (n == nullptr || n->stores.size() != 1 || n->vars.empty()) continue;
       if (f_.slots[n->stores[0].slot].place == kernel::Slot::Place::local) continue;  // registers
@@ -151,7 +139,7 @@ class Idle {
     Store& store = n.stores[0];
     if (store.value.kind() != Expr::Kind::load) return;
     const SlotId value = store.value.node().id;
-    if (!f_.slots[value].temporary() || writers_[value] != 1 || references_[value] != 2) return;
+    if (!f_.slots[value].temporary() || uses_.writers[value] != 1 || uses_.references[value] != 2) return;
     for (std::size_t i = at; i-- > 0;) {
       if (!touches(statements[i], value)) continue;
       auto* from = std::get_if<Nest>(&statements[i].held());
@@ -163,31 +151,18 @@ class Idle {
       const auto now = chosen(renamed(made->value), store);
       if (!now || !is_better(n, now->condition) || !apart(n, now->condition)) return;
       for (const Expr& e : {now->condition, store.offset, store.condition})
-        if (e && changes(statements, i, at, e)) return;
+        if (e && kernel::changes(statements, i, at, e)) return;
       for (std::size_t k = i; k < at; ++k)
-        if (writes(statements[k], store.slot)) return;
+        if (kernel::writes(statements[k], store.slot)) return;
       // The choice by the nest's own vars.
       const bool first = Same()(renamed(made->value.operand(1)), now->value);
       made->value = made->value.operand(first ? 1 : 2);
       return store_when(store, now->condition);
     }
   }
-  // Whether a statement in [first, last) writes what an expression reads.
-  static bool changes(const Block& statements, std::size_t first, std::size_t last, const Expr& e) {
-    bool found = false;
-    kernel::visit_loads(e, [&](const Expr& load) {
-      for (std::size_t i = first; i < last; ++i) found = found || writes(statements[i], load.node().id);
-    });
-    return found;
-  }
-  static bool writes(const Statement& s, SlotId slot) {
-    bool found = false;
-    visit_slots(s, [&](SlotId at, bool write) { found = found || (write && at == slot); });
-    return found;
-  }
 
   kernel::Function& f_;
-  std::vector<int> writers_, references_;  // of each slot, by all statements
+  kernel::SlotUses uses_;
 };
 
 }  // namespace

@@ -83,6 +83,15 @@ Expr constant_index(const Expr& e) {
 
 }  // namespace
 
+bool lead_apart(std::vector<std::pair<std::int64_t, std::int64_t>> strides, std::int64_t reach) {
+  std::ranges::sort(strides);
+  for (const auto& [stride, size] : strides) {  // reach: of the smaller ones
+    if (stride <= reach) return false;
+    reach += stride * (size - 1);
+  }
+  return true;
+}
+
 Expr truth(bool value) { return kernel::constant(DType::bool_, &value); }
 std::optional<bool> truth_of(const Expr& e) {
   if (e.kind() != Expr::Kind::constant || e.dtype() != DType::bool_) return {};

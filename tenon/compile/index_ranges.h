@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "tenon/kernel/affine.h"
 
@@ -15,6 +17,10 @@ using IndexRanges = std::map<std::uint32_t, IndexRange>;  // of loop variables
 
 kernel::Expr truth(bool value);
 std::optional<bool> truth_of(const kernel::Expr& e);
+
+// Whether indices of these {stride, size} lead to places apart from each other, also where `reach` is added to a place
+// for another reason.
+bool lead_apart(std::vector<std::pair<std::int64_t, std::int64_t>> strides, std::int64_t reach = 0);
 
 // Rewrites expressions: comparisons, extrema, quotients and remainders that the ranges decide are decided, and integers
 // of other widths become indices where they hold what the index holds. Linear in the nodes; `ranges` are to stay as

@@ -67,11 +67,7 @@ std::optional<kernel::Reduce> merged(const kernel::Nest& n, const kernel::Reduce
 void merge(Block& block) {
   Block result;
   for (kernel::Statement& s : block) {
-    if (auto* f = std::get_if<kernel::For>(&s.held())) merge(f->body);
-    if (auto* w = std::get_if<kernel::While>(&s.held())) merge(w->before), merge(w->body);
-    if (auto* c = std::get_if<kernel::Switch>(&s.held()))
-      for (Block& branch : c->branches) merge(branch);
-    if (auto* b = std::get_if<kernel::Blocks>(&s.held())) merge(b->body), merge(b->tail);
+    kernel::visit_blocks(s, merge);
     const auto* r = std::get_if<kernel::Reduce>(&s.held());
     const auto* n = r == nullptr || result.empty() ? nullptr : std::get_if<kernel::Nest>(&result.back().held());
     if (n != nullptr)

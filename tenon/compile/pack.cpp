@@ -8,6 +8,7 @@
 
 #include "tenon/base/hash.h"
 #include "tenon/kernel/move_slots.h"
+#include "tenon/kernel/rows.h"
 
 namespace tenon {
 namespace {
@@ -83,10 +84,8 @@ class Packer {
   void block(Block& statements, bool in_loop) {
     Block result;
     for (Statement& s : statements) {
-      if (auto* f = std::get_if<kernel::For>(&s.held())) block(f->body, true);
-      if (auto* w = std::get_if<kernel::While>(&s.held())) block(w->before, true), block(w->body, true);
-      if (auto* c = std::get_if<kernel::Switch>(&s.held()))
-        for (Block& branch : c->branches) block(branch, in_loop);
+      const bool repeats = !std::holds_alternative<kernel::Switch>(s.held());
+      kernel::visit_blocks(s, [&](Block& inside) { block(inside, in_loop || repeats); });
       auto* n = std::get_if<kernel::Nest>(&s.held());
       if (in_loop && n != nullptr && n->vars.empty() && n->stores.size() >= fewest_lanes)
         pack(std::move(*n), result);

@@ -54,16 +54,10 @@ bool stores_apart(const kernel::Nest& n) {
   const kernel::Store& s = n.stores[0];
   const auto at = affine(s.offset);
   if (!at) return false;
-  std::vector<std::pair<std::int64_t, std::int64_t>> strides;  // and the indices that have them
+  std::vector<std::pair<std::int64_t, std::int64_t>> strides;
   for (std::size_t i = 0; i < n.vars.size(); ++i)
     if (n.sizes[i] > 1) strides.emplace_back(std::abs(at->coefficient(n.vars[i])), n.sizes[i]);
-  std::ranges::sort(strides);
-  std::int64_t reach = 0;  // of the smaller ones
-  for (const auto& [stride, size] : strides) {
-    if (stride <= reach) return false;
-    reach += stride * (size - 1);
-  }
-  bool apart = true;
+  bool apart = lead_apart(std::move(strides));
   const auto check = [&](const Expr& load) {
     if (load.node().id == s.slot) apart = apart && affine(load.operand(0)) == at;
   };

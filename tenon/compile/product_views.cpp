@@ -83,29 +83,16 @@ std::optional<Axes> moved(const Axes& axes, const Expr& offset, const Nest& n, c
   return result;
 }
 
-bool writes(const Statement& s, SlotId slot) {
-  bool found = false;
-  visit_slots(s, [&](SlotId at, bool write) { found = found || (write && at == slot); });
-  return found;
-}
-
 class Views {
  public:
-  explicit Views(kernel::Function& function)
-      : f_(function), writers_(function.slots.size()), references_(function.slots.size()) {
-    for (const Statement& s : f_.body)
-      visit_slots(s, [&](SlotId slot, bool write) { ++references_[slot], writers_[slot] += write ? 1 : 0; });
-  }
+  explicit Views(kernel::Function& function) : f_(function), uses_(function) {}
   void run() { block(f_.body); }
 
  private:
   void block(Block& statements) {
     bool products = false;
     for (Statement& s : statements) {
-      if (auto* f = std::get_if<kernel::For>(&s.held())) block(f->body);
-      if (auto* w = std::get_if<kernel::While>(&s.held())) block(w->before), block(w->body);
-      if (auto* c = std::get_if<kernel::Switch>(&s.held()))
-        for (Block& b : c->branches) block(b);
+      kernel::visit_blocks(s, [&](Block& inside) { block(inside); });
       products = products || std::holds_alternative<Product>(s.held());
     }
     for (std::size_t i = statements.size(); i-- > 0;) compute_where_it_goes(statements, i);
@@ -121,24 +108,15 @@ class Views {
 
   // A temporary in memory that one statement writes.
   bool is_large_value(SlotId slot) const {
-    return f_.slots[slot].place == kernel::Slot::Place::arena && writers_[slot] == 1;
+    return f_.slots[slot].place == kernel::Slot::Place::arena && uses_.writers[slot] == 1;
   }
 
   // The statement before `end` that writes a slot.
   static std::optional<std::size_t> writer_of(const Block& statements, std::size_t end, SlotId slot) {
     for (std::size_t i = end; i-- > 0;)
-      if (writes(statements[i], slot)) return i;
+      if (kernel::writes(statements[i], slot)) return i;
     return {};
   }
-  // Whether any statement in (first, last) writes what an expression reads.
-  static bool changes(const Block& statements, std::size_t first, std::size_t last, const Expr& e) {
-    bool found = false;
-    kernel::visit_loads(e, [&](const Expr& load) {
-      for (std::size_t i = first + 1; i < last; ++i) found = found || writes(statements[i], load.node().id);
-    });
-    return found;
-  }
-
   // statements[at], if all it does is move a value that a nest computes, which nothing else reads: computes it instead.
   void compute_where_it_goes(Block& statements, std::size_t at) {
     auto* to = std::get_if<Nest>(&statements[at].held());
@@ -146,7 +124,7 @@ class Views {
     Store& store = to->stores[0];
     if (store.condition || store.value.kind() != Expr::Kind::load) return;
     const SlotId value = store.value.node().id;
-    if (!is_large_value(value) || references_[value] != 2 || value == store.slot) return;
+    if (!is_large_value(value) || uses_.references[value] != 2 || value == store.slot) return;
     const auto source = writer_of(statements, at, value);
     auto* from = source ? std::get_if<Nest>(&statements[*source].held()) : nullptr;
     if (from == nullptr || !from->independent || from->sizes != to->sizes) return;
@@ -160,7 +138,7 @@ class Views {
     const auto goes = affine(renamed(store.offset));
     if (!written || !read || *written != *read || !goes) return;
     // Of the place that it goes to it may read its own element only; nothing that it reads may change before it goes.
-    bool good = !changes(statements, *source, at, made->value);
+    bool good = !kernel::changes(statements, *source + 1, at, made->value);
     kernel::visit_loads(made->value, [&](const Expr& load) {
       const SlotId slot = load.node().id;
       good = good && (slot != store.slot || affine(load.operand(0)) == goes);
@@ -169,7 +147,7 @@ class Views {
     if (!good) return;
     Nest moved{from->vars, from->sizes, {{store.slot, renamed(store.offset), made->value, {}}}, true, from->where};
     from->stores.erase(made);
-    references_[value] = 0;
+    uses_.references[value] = 0;
     statements[at] = std::move(moved);
   }
 
@@ -194,7 +172,7 @@ class Views {
     std::vector<Use> uses;
     const Expr start = to_expr(at_first(*original, n));
     for (std::size_t i = at + 1; i < statements.size(); ++i) {
-      if (1 + static_cast<int>(uses.size()) == references_[s.slot]) break;
+      if (1 + static_cast<int>(uses.size()) == uses_.references[s.slot]) break;
       auto* p = std::get_if<Product>(&statements[i].held());
       for (const bool b : {false, true}) {
         if (p == nullptr || (b ? p->b : p->a) != s.slot) continue;
@@ -202,10 +180,10 @@ class Views {
         if (!axes || (p->c == source && !stays_apart(*p, start, *axes))) return false;
         uses.push_back({p, b, *axes});
       }
-      const bool done = 1 + static_cast<int>(uses.size()) == references_[s.slot];
-      if (writes(statements[i], source) && !(done && p != nullptr)) return false;
+      const bool done = 1 + static_cast<int>(uses.size()) == uses_.references[s.slot];
+      if (kernel::writes(statements[i], source) && !(done && p != nullptr)) return false;
     }
-    if (1 + static_cast<int>(uses.size()) != references_[s.slot]) return false;
+    if (1 + static_cast<int>(uses.size()) != uses_.references[s.slot]) return false;
     for (const Use& use : uses) {
       Product& p = *use.product;
       const auto [batch, first, second] = use.axes;
@@ -214,8 +192,8 @@ class Views {
       else
         p.a = source, p.a_offset = start, p.a_batch = batch.stride, p.a_m = first.stride, p.a_k = second.stride;
     }
-    references_[source] += static_cast<int>(uses.size()) - 1;
-    references_[s.slot] = 0;
+    uses_.references[source] += static_cast<int>(uses.size()) - 1;
+    uses_.references[s.slot] = 0;
     return true;
   }
   static bool stays_apart(const Product& p, const Expr& operand, const Axes& axes) {
@@ -231,7 +209,7 @@ class Views {
     const auto goes = affine(s.offset);
     std::optional<Expr> result;  // the load of it
     const auto is_result = [&](const Expr& e) {
-      return e.kind() == Expr::Kind::load && is_large_value(e.node().id) && references_[e.node().id] == 2 &&
+      return e.kind() == Expr::Kind::load && is_large_value(e.node().id) && uses_.references[e.node().id] == 2 &&
              e.node().id != s.slot;
     };
     bool adds = false;
@@ -257,16 +235,18 @@ class Views {
     p.c_batch = (*axes)[0].stride, p.c_m = (*axes)[1].stride, p.c_n = (*axes)[2].stride;
     if (p.c == p.a && !stays_apart(p, p.a_offset, axes_a(p))) return;
     if (p.c == p.b && !stays_apart(p, p.b_offset, axes_b(p))) return;
-    if (changes(statements, *source, at, p.a_offset) || changes(statements, *source, at, p.b_offset)) return;
+    if (kernel::changes(statements, *source + 1, at, p.a_offset) ||
+        kernel::changes(statements, *source + 1, at, p.b_offset))
+      return;
     for (std::size_t i = *source + 1; i < at; ++i)
-      if (writes(statements[i], p.a) || writes(statements[i], p.b)) return;
-    references_[result->node().id] = 0;
+      if (kernel::writes(statements[i], p.a) || kernel::writes(statements[i], p.b)) return;
+    uses_.references[result->node().id] = 0;
     statements[at] = p;
     statements[*source] = Nest{};
   }
 
   kernel::Function& f_;
-  std::vector<int> writers_, references_;  // of each slot, by all statements
+  kernel::SlotUses uses_;
 };
 
 }  // namespace

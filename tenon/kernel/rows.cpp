@@ -354,4 +354,23 @@ bool touches(const Statement& s, SlotId slot) {
   return found;
 }
 
+bool writes(const Statement& s, SlotId slot) {
+  bool found = false;
+  visit_slots(s, [&](SlotId at, bool write) { found = found || (write && at == slot); });
+  return found;
+}
+
+bool changes(const Block& block, std::size_t first, std::size_t last, const Expr& e) {
+  bool found = false;
+  visit_loads(e, [&](const Expr& load) {
+    for (std::size_t i = first; i < last; ++i) found = found || writes(block[i], load.node().id);
+  });
+  return found;
+}
+
+SlotUses::SlotUses(const Function& function) : references(function.slots.size()), writers(function.slots.size()) {
+  for (const Statement& s : function.body)
+    visit_slots(s, [&](SlotId slot, bool write) { ++references[slot], writers[slot] += write ? 1 : 0; });
+}
+
 }  // namespace tenon::kernel

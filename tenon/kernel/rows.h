@@ -78,5 +78,22 @@ void visit_loads(const Expr& e, const std::function<void(const Expr& load)>& vis
 // The slots that a statement touches, all it contains included.
 void visit_slots(const Statement& s, const std::function<void(SlotId, bool write)>& visit);
 bool touches(const Statement& s, SlotId slot);
+bool writes(const Statement& s, SlotId slot);
+// Whether a statement in [first, last) of a block writes what an expression reads.
+bool changes(const Block& block, std::size_t first, std::size_t last, const Expr& e);
+// How many statements of a function touch each slot, and how many write it: once for each access.
+struct SlotUses {
+  explicit SlotUses(const Function& function);
+  std::vector<int> references, writers;
+};
+// f(block) for the blocks that a statement holds.
+template <class S, class F>
+void visit_blocks(S& s, F f) {
+  if (auto* loop = std::get_if<For>(&s.held())) f(loop->body);
+  if (auto* loop = std::get_if<While>(&s.held())) f(loop->before), f(loop->body);
+  if (auto* choice = std::get_if<Switch>(&s.held()))
+    for (auto& branch : choice->branches) f(branch);
+  if (auto* rows = std::get_if<Blocks>(&s.held())) f(rows->body), f(rows->tail);
+}
 
 }  // namespace tenon::kernel

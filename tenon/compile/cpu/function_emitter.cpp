@@ -15,14 +15,8 @@ namespace {
 // Slots that a block of rows has to itself.
 void find_own(const kernel::Block& statements, std::set<kernel::SlotId>& own) {
   for (const kernel::Statement& s : statements) {
-    if (const auto* f = std::get_if<kernel::For>(&s.held())) find_own(f->body, own);
-    if (const auto* w = std::get_if<kernel::While>(&s.held())) find_own(w->before, own), find_own(w->body, own);
-    if (const auto* c = std::get_if<kernel::Switch>(&s.held()))
-      for (const kernel::Block& branch : c->branches) find_own(branch, own);
-    if (const auto* b = std::get_if<kernel::Blocks>(&s.held())) {
-      own.insert(b->own.begin(), b->own.end());
-      find_own(b->body, own), find_own(b->tail, own);
-    }
+    if (const auto* b = std::get_if<kernel::Blocks>(&s.held())) own.insert(b->own.begin(), b->own.end());
+    kernel::visit_blocks(s, [&](const kernel::Block& inside) { find_own(inside, own); });
   }
 }
 
