@@ -12,14 +12,13 @@ namespace tn = tenon;
 using testing::AllOf;
 using testing::HasSubstr;
 using tn::Array;
+using tn::count;
 using tn::Dim;
 using tn::DType;
 using tn::List;
 using tn::message_of;
 
 namespace {
-
-std::int64_t count(const Array& n) { return n.item<std::int64_t>(); }
 
 List<Array> three_rows() {
   List<Array> list;

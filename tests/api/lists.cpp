@@ -6,62 +6,23 @@
 #include <cmath>
 
 #include "tenon/tenon.h"
-#include "tests/by_oracle.h"
+#include "tests/api/agreement.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;
 using testing::AllOf;
 using testing::HasSubstr;
 using tn::Array;
+using tn::count;
 using tn::Dim;
 using tn::DType;
+using tn::expect_agreement;
+using tn::expect_close;
 using tn::List;
 using tn::message_of;
+using tn::values;
 
 namespace {
-
-std::int64_t count(const Array& n) { return n.item<std::int64_t>(); }
-
-std::vector<double> values(const Array& a) {
-  const tn::Buffer b = tn::convert(a, DType::f64).to_buffer();
-  return {b.as<double>(), b.as<double>() + b.elements()};
-}
-
-void expect_close(const Array& a, const Array& b, double tolerance = 1e-12) {
-  ASSERT_TRUE(a.shape() == b.shape()) << a << b;
-  ASSERT_EQ(a.dtype(), b.dtype());
-  EXPECT_TRUE(tn::all(tn::abs(a - b) <= tolerance * (1.0 + tn::abs(b))).item<bool>()) << a << b;
-}
-
-// f of f64[3] -> f64[…]: eagerly, compiled, evaluated, differentiated in every way, batched.
-template <class F>
-void expect_agreement(F f, const Array& x) {
-  const Array plain = f(x);
-  expect_close(tn::jit(f)(x), plain);
-  {
-    const tn::ByOracle oracle;
-    expect_close(f(x), plain);
-  }
-  const auto total = [&](const Array& a) { return tn::sum(tn::sin(f(a))); };
-  const Array slope = tn::grad(total)(x), direction = Array{0.3, -0.2, 0.5};
-  expect_close(tn::jit(tn::grad(total))(x), slope);
-  {
-    const tn::ByOracle oracle;
-    expect_close(tn::grad(total)(x), slope);
-  }
-  constexpr double h = 1e-5;
-  const auto difference = [&](const auto& g) { return (g(x + h * direction) - g(x - h * direction)) / (2 * h); };
-  expect_close(tn::sum(slope * direction), difference(total), 1e-7);
-  expect_close(tn::jvp(total, std::tuple(x), std::tuple(direction)).second, difference(total), 1e-7);
-  expect_close(tn::jit([&](const Array& a) { return tn::hvp(total, a, direction); })(x), difference(tn::grad(total)),
-               1e-6);
-  const Array lanes = tn::stack({x, 1.5 * x, -x});
-  const Array batched = tn::jit(tn::vmap(f))(lanes), slopes = tn::jit(tn::vmap(tn::grad(total)))(lanes);
-  for (int l = 0; l < 3; ++l) {
-    expect_close(batched(l), f(lanes(l)));
-    expect_close(slopes(l), tn::grad(total)(lanes(l)));
-  }
-}
 
 // --- outside of traces ---
 TEST(Lists, AsAVectorOutsideOfTraces) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/tenon.h"
-#include "tests/api/values.h"
+#include "tests/api/agreement.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;
@@ -12,37 +12,13 @@ using testing::HasSubstr;
 using testing::Not;
 using tn::Array;
 using tn::close;
+using tn::expect_agreement;
 using tn::message_of;
 using tn::numbers;
 using tn::Ref;
+using tn::values;
 
 namespace {
-
-std::vector<double> values(const Array& a) {
-  const tn::Buffer b = tn::convert(a, tn::DType::f64).to_buffer();
-  return {b.as<double>(), b.as<double>() + b.elements()};
-}
-
-// What f gives eagerly, compiled, and by jvp and grad, against central differences of f itself.
-template <class F>
-void expect_agreement(F f, const Array& x) {
-  const Array plain = f(x);
-  EXPECT_TRUE(close(tn::jit(f)(x), plain)) << tn::jit(f)(x) << plain;
-  const auto total = [&](const Array& a) { return tn::sum(tn::sin(f(a))); };
-  const Array slope = tn::grad(total)(x), direction = numbers({x.size(0)}, 0.3);
-  EXPECT_TRUE(close(tn::jit(tn::grad(total))(x), slope));
-  constexpr double h = 1e-5;
-  const double along =
-      (total(x + h * direction).template item<double>() - total(x - h * direction).template item<double>()) / (2 * h);
-  EXPECT_NEAR(tn::sum(slope * direction).template item<double>(), along, 1e-8 * (1 + std::abs(along)));
-  EXPECT_NEAR(tn::jvp(total, std::tuple(x), std::tuple(direction)).second.template item<double>(), along,
-              1e-8 * (1 + std::abs(along)));
-  const Array lanes = tn::stack({x, 2.0 * x, -x});
-  const Array batched = tn::vmap(f)(lanes);
-  for (int l = 0; l < 3; ++l) EXPECT_TRUE(close(batched(l), f(lanes(l)))) << "lane " << l;
-  const Array slopes = tn::jit(tn::vmap(tn::grad(total)))(lanes);
-  for (int l = 0; l < 3; ++l) EXPECT_TRUE(close(slopes(l), tn::grad(total)(lanes(l)))) << "lane " << l;
-}
 
 // --- eager ---
 TEST(Refs, ReadAndWriteLikeNumPy) {

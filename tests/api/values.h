@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -28,6 +30,18 @@ void expect_close(const Got& got, const Want& want, const char* what, double tol
   ASSERT_EQ(a.size(), b.size()) << what;
   for (std::size_t i = 0; i < a.size(); ++i)
     EXPECT_TRUE(close(a[i], b[i], tolerance)) << what << ", leaf " << i << ": " << a[i] << " for " << b[i];
+}
+
+template <class Got, class Want>
+void expect_close(const Got& got, const Want& want, double tolerance = 1e-12) {
+  expect_close(got, want, "result", tolerance);
+}
+
+// Out of arrays.
+inline std::int64_t count(const Array& n) { return n.item<std::int64_t>(); }
+inline std::vector<double> values(const Array& a) {
+  const Buffer b = convert(a, DType::f64).to_buffer();
+  return {b.as<double>(), b.as<double>() + b.elements()};
 }
 
 }  // namespace tenon

@@ -15,7 +15,6 @@ namespace {
 
 using Step = ListRecipe::Step;
 using Block = ListRecipe::Block;
-using Kind = ListIndex::Kind;
 constexpr std::size_t width = 3;
 constexpr std::array<double, 3> along_values{0.3, -0.2, 0.1};
 
@@ -101,18 +100,7 @@ class Plain {
   }
 
   std::int64_t number(const ListIndex& at) const {
-    const std::int64_t counter = counters_.empty() ? 0 : counters_.back();
-    switch (at.kind) {
-      case Kind::number:
-        return at.number;
-      case Kind::counter:
-        return counter;
-      case Kind::counter_from_end:
-        return -1 - counter;
-      case Kind::data:
-        break;
-    }
-    return data(r_);
+    return at.of(counters_.empty() ? std::int64_t(0) : counters_.back(), [&] { return data(r_); });
   }
   // From the front.
   template <class Element>
@@ -300,18 +288,7 @@ class Traced {
   static Array data(const Array& r) { return convert(floor(abs(r(0)) * 5.0), DType::i64) - 1; }
 
   static Array number(const ListIndex& at, const State& s, const Counters& counters) {
-    const Array counter = counters.empty() ? Array(std::int64_t(0)) : counters.back();
-    switch (at.kind) {
-      case Kind::number:
-        return Array(at.number);
-      case Kind::counter:
-        return counter;
-      case Kind::counter_from_end:
-        return -1 - counter;
-      case Kind::data:
-        break;
-    }
-    return data(s.r);
+    return at.of(counters.empty() ? Array(std::int64_t(0)) : counters.back(), [&] { return data(s.r); });
   }
 
   State follow(const Block& block, State s, const Counters& counters) const {

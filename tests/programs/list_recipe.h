@@ -38,6 +38,22 @@ enum class ListStep : std::uint8_t {
 struct ListIndex {
   enum class Kind : std::uint8_t { number, counter, counter_from_end, data } kind = Kind::number;
   int number = 0;
+
+  // In plain numbers or in arrays.
+  template <class Number, class OfData>
+  Number of(const Number& counter, OfData data) const {
+    switch (kind) {
+      case Kind::number:
+        return Number(number);
+      case Kind::counter:
+        return counter;
+      case Kind::counter_from_end:
+        return -1 - counter;
+      case Kind::data:
+        break;
+    }
+    return data();
+  }
 };
 
 struct ListRecipe {
