@@ -66,16 +66,23 @@ struct Arguments {
   }
 };
 
+// one(number) of the argument that is chosen, the first where none is; of several, a tuple.
+template <std::size_t Count, int... Argnums, class One>
+auto chosen_by(One one) {
+  constexpr auto at = [](int n) { return static_cast<std::size_t>(n < 0 ? n + static_cast<int>(Count) : n); };
+  if constexpr (sizeof...(Argnums) == 0)
+    return one(std::integral_constant<std::size_t, 0>());
+  else if constexpr (sizeof...(Argnums) == 1)
+    return one(std::integral_constant<std::size_t, at((Argnums + ...))>());
+  else
+    return std::tuple(one(std::integral_constant<std::size_t, at(Argnums)>())...);
+}
+
 // Of all arguments the chosen one; a tuple of them where several are, in the order of their numbers as given.
 template <int... Argnums, class... Args>
 auto chosen_of(const std::tuple<Args...>& all) {
-  constexpr auto at = [](int n) { return static_cast<std::size_t>(n < 0 ? n + static_cast<int>(sizeof...(Args)) : n); };
-  if constexpr (sizeof...(Argnums) == 0)
-    return std::get<0>(all);
-  else if constexpr (sizeof...(Argnums) == 1)
-    return std::get<at((Argnums + ...))>(all);
-  else
-    return std::tuple<std::tuple_element_t<at(Argnums), std::tuple<Args...>>...>(std::get<at(Argnums)>(all)...);
+  return chosen_by<sizeof...(Args), Argnums...>(
+      [&]<std::size_t N>(std::integral_constant<std::size_t, N>) { return std::get<N>(all); });
 }
 
 }  // namespace api_detail

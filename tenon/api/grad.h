@@ -58,26 +58,19 @@ template <int... Of, int... Argnums, class... Args>
 auto chosen_rows_of(Sparse<Of...>, std::integer_sequence<int, Argnums...>, const std::tuple<Args...>& all,
                     const FlatGradient& g) {
   constexpr auto count = sizeof...(Args);
-  constexpr auto at = [](int n) { return static_cast<std::size_t>(n < 0 ? n + static_cast<int>(count) : n); };
-  const auto one = [&]<int N>(std::integral_constant<int, N>) {
-    if constexpr (is_chosen<count, Of...>(at(N))) {
-      static_assert(std::is_same_v<std::tuple_element_t<at(N), std::tuple<Args...>>, Array>,
+  return chosen_by<count, Argnums...>([&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    if constexpr (is_chosen<count, Of...>(N)) {
+      static_assert(std::is_same_v<std::tuple_element_t<N, std::tuple<Args...>>, Array>,
                     "tn::sparse names an argument that is no Array: pass the array that is indexed as one of its own");
       std::size_t leaf = 0;
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         ((leaf += tree::count(std::get<I>(all))), ...);
-      }(std::make_index_sequence<at(N)>());
+      }(std::make_index_sequence<N>());
       return g.rows[leaf];
     } else {
-      return std::get<at(N)>(all);
+      return std::get<N>(all);
     }
-  };
-  if constexpr (sizeof...(Argnums) == 0)
-    return one(std::integral_constant<int, 0>());
-  else if constexpr (sizeof...(Argnums) == 1)
-    return one(std::integral_constant<int, (Argnums + ...)>());
-  else
-    return std::tuple(one(std::integral_constant<int, Argnums>())...);
+  });
 }
 
 template <bool Aux, int... Argnums, int... Of, class F>

@@ -95,14 +95,14 @@ auto custom_root(F f, const Guess& guess, Solve solve, TangentSolve tangent_solv
   using Aux = typename Solved::second_type;
   std::optional<Aux> aux;
   const auto flat = api_detail::flat_endomorphism("custom_root", "the guess and what f returns", f, guess);
+  const auto root = [&](const Function& equation, const Guess& start) {
+    Solved result(solve(equation, start));
+    aux.emplace(std::move(result.second));
+    return Guess(std::move(result.first));
+  };
+  const auto root_solver = api_detail::flat_solver("custom_root", "the guess and what solve returns", root, guess);
   const api_detail::FlatSolver solver = [&](const FlatFunction& equation, std::span<const Array> in) {
-    const Function function = [equation, guess](const Guess& x) {
-      return tree::with_leaves(guess, equation(tree::leaves(x)));
-    };
-    const Solved result(solve(function, tree::with_leaves(guess, in)));
-    tree::require_same("custom_root", "the guess and what solve returns", guess, result.first);
-    aux.emplace(result.second);
-    Arrays all = tree::leaves(result.first);
+    Arrays all = root_solver(equation, in);
     for (const Array& a : tree::leaves(*aux)) all.push_back(a);
     return all;
   };

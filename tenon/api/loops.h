@@ -217,11 +217,6 @@ Carry while_loop(Cond cond, Body body, const Carry& start, WhileOptions options 
   return tree::with_leaves(init, api_detail::run_loop("while_loop", loop, tree::leaves(init), {}));
 }
 
-struct ForiOptions {
-  // Which carries reverse mode keeps: every(k) or binomial(n); where a bound is an array, binomial(n). Absent: what
-  // each step computes and others need.
-  std::optional<Checkpoints> checkpoint = {};
-};
 // Several carries: body takes them all, returns the next of the first, and changes the others in place; so does the
 // loop, when it ends.
 //   Array end = tn::while_loop([](Array x, auto&) { return x < 100.f; },
@@ -255,6 +250,12 @@ Carry while_loop(Cond cond, Body body, const Carry& init, Other& other, WhileOpt
                  const Source& where = std::source_location::current()) {
   return while_loop(std::move(cond), std::move(body), init, std::tie(other), options, where);
 }
+
+struct ForiOptions {
+  // Which carries reverse mode keeps: every(k) or binomial(n); where a bound is an array, binomial(n). Absent: what
+  // each step computes and others need.
+  std::optional<Checkpoints> checkpoint = {};
+};
 
 // body(i, carry) for i from lower to upper - 1; bounds are numbers or integer arrays. i has their dtype: i32, or i64
 // where one of them is i64 or does not fit.

@@ -9,11 +9,9 @@ namespace {
 
 thread_local RefScope* top = nullptr;
 
-std::string at_place(const Source& where) { return where.known() ? " at " + where.text() : std::string(); }
-
 void require_live(const RefCell& cell) {
   if (cell.frozen)
-    throw RuntimeError(fmt::format("Ref: this reference was frozen{}.", at_place(cell.frozen_at)),
+    throw RuntimeError(fmt::format("Ref: this reference was frozen{}.", cell.frozen_at.at_text()),
                        "Use the array that freeze() returned, or make another reference of it with make_ref().");
 }
 
@@ -45,7 +43,7 @@ Array& RefScope::value_in(RefScope* scope, const CellRef& cell) {
   if (cell->given && cell->called_in == here) return value_in(scope, cell->given);
   if (!cell->given && cell->home == here) return cell->value;
   if (scope == nullptr)
-    throw LeakError(fmt::format("Ref: the traced function that made this reference{} has ended.", at_place(cell->made)),
+    throw LeakError(fmt::format("Ref: the traced function that made this reference{} has ended.", cell->made.at_text()),
                     "Return its value from that function, r.get(), or make the reference outside.");
   for (Use& use : scope->uses_)
     if (use.cell == cell) return use.value;
@@ -72,7 +70,7 @@ void write_cell(const CellRef& cell, Array value) {
     if (std::ranges::find(scope->uses_, meant, &RefScope::Use::cell) == scope->uses_.end()) break;
     if (!scope->refused_by_.empty())
       throw RuntimeError(
-          fmt::format("Ref: a reference from outside{} is written in {}.", at_place(cell->made), scope->refused_by_),
+          fmt::format("Ref: a reference from outside{} is written in {}.", cell->made.at_text(), scope->refused_by_),
           "There it can only be read: return what is to be written, and write it outside; a reference that the "
           "function "
           "makes itself may be written.");
@@ -87,7 +85,7 @@ Array freeze_cell(const CellRef& cell) {
   Array value = value_here(cell);
   if (cell->given || cell->home != (top == nullptr ? 0 : Scope::top()->serial()))
     throw RuntimeError(
-        fmt::format("Ref: a reference from outside{} is frozen in a traced function.", at_place(cell->made)),
+        fmt::format("Ref: a reference from outside{} is frozen in a traced function.", cell->made.at_text()),
         "Read it with get(), and freeze it where it was made.");
   cell->frozen = true;
   cell->frozen_at = SourceScope::current();
@@ -120,7 +118,7 @@ void require_distinct(std::string_view op, std::span<const CellRef> cells) {
       if (cells[i] && cells[i] == cells[k])
         throw TreeError(fmt::format("{}: the reference made{} is there under two names: passed twice, or passed and "
                                     "captured.",
-                                    op, at_place(cells[i]->made)),
+                                    op, cells[i]->made.at_text()),
                         "Pass it once, or capture it.");
 }
 

@@ -43,7 +43,7 @@ std::string SavedResiduals::text() const {
     text += "  " + r.name;
     if (r.encoding == SavedResidual::Encoding::changes) text += ", as what each step changes,";
     if (r.encoding == SavedResidual::Encoding::bits) text += ", as bits,";
-    if (r.where.known()) text += " at " + r.where.text();
+    text += r.where.at_text();
     text += "\n";
   }
   return text;
@@ -58,7 +58,7 @@ std::string SavedResiduals::details() const {
   std::string text =
       fmt::format("{} bytes are kept for reverse mode, in {} array{}\n", bytes(), stored, stored == 1 ? "" : "s");
   for (const SavedResidual& r : all) {
-    text += fmt::format("  {}  {}{}\n", r.type.text(), r.name, r.where.known() ? " at " + r.where.text() : "");
+    text += fmt::format("  {}  {}{}\n", r.type.text(), r.name, r.where.at_text());
     if (r.from == From::stored) {
       text += fmt::format("    {} bytes", r.bytes);
       if (r.encoding == Encoding::list) text += " a step, of as many steps as data count";
@@ -126,8 +126,6 @@ Origin origin_of(const Program& program, Var v) {
 
 namespace {
 
-std::string at_line(const Source& where) { return where.known() ? " at " + where.text() : std::string(); }
-
 // The first eqn that reads a variable, looked up inside of regions and calls.
 const Eqn* reader_of(const Program& program, Var v) {
   for (const Eqn& eqn : program.eqns()) {
@@ -173,12 +171,12 @@ std::string why_kept(const Origin& origin, const Eqn* reader) {
 std::string remedy_of(const Origin& origin, const Eqn* reader, std::int64_t together) {
   if (reader != nullptr && reader->op->name == "loop_again")
     return fmt::format("fewer checkpoints of the loop{}, whose steps are run again more often then",
-                       at_line(reader->where));
+                       reader->where.at_text());
   if (const Eqn* loop = stacking_loop(origin)) {
     const auto& p = loop->params.as<LoopParams>();
     const std::int64_t carries = bytes_of_carries(p);
     if (!p.length || p.cond)
-      return fmt::format("the option checkpoints = n of the loop{} keeps n carries of {} bytes", at_line(loop->where),
+      return fmt::format("the option checkpoints = n of the loop{} keeps n carries of {} bytes", loop->where.at_text(),
                          carries);
     if (!p.length->known()) return {};
     const std::int64_t steps = p.length->value();
@@ -188,13 +186,13 @@ std::string remedy_of(const Origin& origin, const Eqn* reader, std::int64_t toge
         (steps + every - 1) / every * carries + every * together / std::max<std::int64_t>(steps, 1);
     if (less >= together) return {};
     return fmt::format("the option checkpoint = tn::every({}) of the loop{} keeps about {} bytes instead of {}", every,
-                       at_line(loop->where), less, together);
+                       loop->where.at_text(), less, together);
   }
   if (origin.eqn == nullptr || origin.program == nullptr || origin.eqn->in.empty()) return {};
   std::string operands;
   for (const Var v : origin.eqn->in) operands += (operands.empty() ? "" : ", ") + origin.program->type(v).text();
   return fmt::format("tn::checkpoint of the function that calls {}{} computes it again, from {}", origin.eqn->op->name,
-                     at_line(origin.eqn->where), operands);
+                     origin.eqn->where.at_text(), operands);
 }
 
 }  // namespace
@@ -221,7 +219,7 @@ SavedResiduals saved_residuals_flat(const FlatFunction& f, const Arguments& argu
     SavedResidual residual{.from = From::stored, .type = r.type, .bytes = bytes_of(r.type)};
     if (!r.type.is_array()) residual.encoding = SavedResidual::Encoding::list;
     const Eqn* reader = reader_of(*parts.second, parts.second->inputs()[linear + saved.all.size()]);
-    if (reader != nullptr) residual.reader = std::string(reader->op->name) + at_line(reader->where);
+    if (reader != nullptr) residual.reader = std::string(reader->op->name) + reader->where.at_text();
     if (r.from == Partitioned::Residual::From::input) {
       const bool given = r.index < paths.size();
       residual.from = given ? From::argument : From::capture;

@@ -12,6 +12,7 @@ thread_local bool gives_way = false;
 }  // namespace
 
 std::string Source::text() const { return known() ? fmt::format("{}:{}", file, line) : std::string(); }
+std::string Source::at_text() const { return known() ? " at " + text() : std::string(); }
 
 SourceScope::SourceScope(const Source& where, std::string_view function)
     : outermost_((!in_force.known() || gives_way) && where.known()) {

@@ -18,7 +18,8 @@ struct Source {
   Source(const std::source_location& where)  // implicit: a defaulted argument converts
       : file(where.file_name()), function(where.function_name()), line(where.line()), column(where.column()) {}
   bool known() const { return file != nullptr; }
-  std::string text() const;  // "path/file.cpp:12", or "" when unknown
+  std::string text() const;     // "path/file.cpp:12", or "" when unknown
+  std::string at_text() const;  // " at path/file.cpp:12", or ""
   bool operator==(const Source&) const = default;
 };
 

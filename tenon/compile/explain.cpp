@@ -20,8 +20,6 @@ using kernel::Expr;
 using kernel::SlotId;
 
 std::string bytes_text(double bytes) { return grouped(bytes) + (bytes == 1 ? " byte" : " bytes"); }
-std::string at_line(const Source& where) { return where.known() ? " at " + where.text() : std::string(); }
-
 // What the expressions of a kernel compute at one index; offsets of loads are not looked into.
 struct Counted {
   std::map<std::string_view, int> ops;
@@ -101,7 +99,7 @@ class Explanation {
     for (const auto& [slot, elements] : written)
       if (in_memory(slot)) wrote += elements * static_cast<double>(size_of(f_.slots[slot].dtype));
     line(depth, "kernel {}: {}; {} operations, {} read, {} written{}", ++kernels, what, grouped(c.operations * n),
-         bytes_text(read), bytes_text(wrote), at_line(where));
+         bytes_text(read), bytes_text(wrote), where.at_text());
     operations += c.operations * n * times;
     moved += (read + wrote) * times;
   }
@@ -140,7 +138,7 @@ class Explanation {
 
   void tell(const kernel::Copy& c, int depth, double times) {
     const double bytes = static_cast<double>(c.elements) * static_cast<double>(size_of(f_.slots[c.to].dtype));
-    line(depth, "copy of {}{}", bytes_text(bytes), at_line(c.where));
+    line(depth, "copy of {}{}", bytes_text(bytes), c.where.at_text());
     if (!in_memory(c.to) && !in_memory(c.from)) return;  // between registers
     moved += 2 * bytes * times;
   }
@@ -150,10 +148,10 @@ class Explanation {
                         static_cast<double>(p.k);
     const std::string what = fmt::format("{}[{},{}] · [{},{}]{}", name(p.dtype), p.m, p.k, p.k, p.n,
                                          p.batch > 1 ? fmt::format(", batch of {}", p.batch) : "");
-    line(depth, "product {}: {}; {} operations{}", ++product_count, what, grouped(work), at_line(p.where));
+    line(depth, "product {}: {}; {} operations{}", ++product_count, what, grouped(work), p.where.at_text());
     products += fmt::format("  {}: {}{}; {} operations{}\n", product_count, what,
                             times > 1 ? fmt::format(", {} times", grouped(times)) : "", grouped(work * times),
-                            at_line(p.where));
+                            p.where.at_text());
     operations += work * times;
     moved += static_cast<double>(p.batch * (p.m * p.k + p.k * p.n + p.m * p.n)) *
              static_cast<double>(size_of(p.dtype)) * times;
@@ -163,7 +161,7 @@ class Explanation {
     line(depth, "{} of a list, {}", e.access == kernel::Element::Access::read ? "an element" : "a new element",
          bytes_text(static_cast<double>(e.bytes)));
   }
-  void tell(const kernel::Call& c, int depth, double) { line(depth, "call of {}{}", c.function, at_line(c.where)); }
+  void tell(const kernel::Call& c, int depth, double) { line(depth, "call of {}{}", c.function, c.where.at_text()); }
 
   void tell(const kernel::For& f, int depth, double times) {
     line(depth, "loop of {} steps:", grouped(static_cast<double>(f.count)));
@@ -202,7 +200,7 @@ std::string kept_text(const Report& report) {
   std::string lines;
   for (const Report::Kept& k : report.kept) {
     sum += static_cast<double>(k.bytes);
-    lines += fmt::format("  {}, {}{}\n", k.value, bytes_text(static_cast<double>(k.bytes)), at_line(k.where));
+    lines += fmt::format("  {}, {}{}\n", k.value, bytes_text(static_cast<double>(k.bytes)), k.where.at_text());
   }
   return section(fmt::format("kept for reverse mode, {}", bytes_text(sum)), lines);
 }
@@ -251,7 +249,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   for (const Copied& copy : copied(function)) copies += "  " + copy.text() + "\n";
   for (const Report::Cut& cut : report.cuts)
     cuts += fmt::format("  {}, {}: {}{}\n", cut.value, bytes_text(static_cast<double>(cut.bytes)), cut.reason,
-                        at_line(cut.where));
+                        cut.where.at_text());
   return text + section("steps", explanation.steps) + section("library calls (matrix products)", explanation.products) +
          kept_text(report) + section("stored instead of being computed in what reads it", cuts) +
          section("copies that could not be avoided", copies);

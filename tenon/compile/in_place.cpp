@@ -61,22 +61,12 @@ class Copies {
   const kernel::Function& f_;
 };
 
-std::string at_line(const Source& where) { return where.known() ? " at " + where.text() : std::string(); }
-
-// An update anywhere in a Program.
 const Eqn* an_update(const Program& program) {
-  const Eqn* found = nullptr;
-  for (const Eqn& eqn : program.eqns()) {
-    if (is_update(*eqn.op)) return &eqn;
-    eqn.params.visit_programs([&](const ProgramRef& inside) {
-      if (inside && found == nullptr) found = an_update(*inside);
-    });
-  }
-  return found;
+  return find_eqn(program, [](const Eqn& eqn) { return is_update(*eqn.op); });
 }
 
 std::string reason(const kernel::CopyCause& cause) {
-  return fmt::format("{}{}{}{}", cause.why, cause.reader.empty() ? "" : " ", cause.reader, at_line(cause.line));
+  return fmt::format("{}{}{}{}", cause.why, cause.reader.empty() ? "" : " ", cause.reader, cause.line.at_text());
 }
 
 }  // namespace
@@ -99,7 +89,7 @@ std::string Copied::extent() const {
 std::string Copied::text() const {
   std::string text = extent();
   if (times > 1) text += ", " + grouped(times) + " times";
-  text += at_line(where);
+  text += where.at_text();
   if (cause.why.empty()) return text;
   if (!cause.writer.empty()) text += fmt::format(": {} of {}", cause.writer, cause.array);
   return text + ": " + reason(cause);

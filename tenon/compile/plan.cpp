@@ -61,7 +61,7 @@ kernel::Function plan(const Program& program, Report* report) {
   split_into_pieces(function);
   forward_copies(function);
   recompute_counters(function);
-  split_into_pieces(function);
+  split_into_pieces(function);  // what is now known of indices folds and divides further
   view_products(function);
   drop_idle_stores(function);
   pack_scalars(function);

@@ -109,4 +109,16 @@ std::vector<Type> Program::output_types() const {
   return types;
 }
 
+const Eqn* find_eqn(const Program& program, const std::function<bool(const Eqn&)>& is_it) {
+  const Eqn* found = nullptr;
+  for (const Eqn& eqn : program.eqns()) {
+    if (is_it(eqn)) return &eqn;
+    eqn.params.visit_programs([&](const ProgramRef& inside) {
+      if (inside && found == nullptr) found = find_eqn(*inside, is_it);
+    });
+    if (found != nullptr) break;
+  }
+  return found;
+}
+
 }  // namespace tenon

@@ -1,6 +1,7 @@
 // Program: a closed, typed, immutable list of equations. What every transformation reads and builds.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -84,6 +85,9 @@ class Program {
   Effect effect_ = Effect::none;
   std::vector<SizeFact> size_facts_;
 };
+
+// The first eqn that is as asked, in regions and calls too; null where there is none.
+const Eqn* find_eqn(const Program& program, const std::function<bool(const Eqn&)>& is_it);
 
 // Checks every rule of the form: each variable defined once before its use, types as the ops' rules give them, sizes
 // bound, nested Programs closed. Throws VerifyError naming the eqn. Returns what the rules say about sizes that data

@@ -7,6 +7,7 @@
 #include "tenon/ir/describe_params.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/families.h"
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
@@ -122,8 +123,7 @@ const OpInfo concatenate_info{
     .eval = EvalRule(concatenate_eval),
     .jvp = JvpRule([](const JvpArgs& args) {
       Arrays tangents;
-      for (std::size_t i = 0; i < args.primals.size(); ++i)
-        tangents.push_back(args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type()));
+      for (std::size_t i = 0; i < args.primals.size(); ++i) tangents.push_back(tangent_or_zero(args, i));
       return JvpResult{bind_op(concatenate_info, args.params, args.primals),
                        {bind_op(concatenate_info, args.params, tangents)[0]}};
     }),
@@ -235,11 +235,8 @@ const OpInfo pad_info{
         TypeRule([](const Params& p, std::span<const Type> in, TypeContext&) { return std::vector{pad_type(p, in)}; }),
     .eval = EvalRule(pad_eval),
     .jvp = JvpRule([](const JvpArgs& args) {
-      const auto tangent = [&](std::size_t i) {
-        return args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type());
-      };
       return JvpResult{bind_op(pad_info, args.params, args.primals),
-                       {bind1(pad_info, args.params, {tangent(0), tangent(1)})}};
+                       {bind1(pad_info, args.params, {tangent_or_zero(args, 0), tangent_or_zero(args, 1)})}};
     }),
     .transpose = TransposeRule([](const TransposeArgs& args) {
       if (!args.cotangents[0]) return;

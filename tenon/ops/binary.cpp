@@ -324,10 +324,7 @@ const OpInfo select_info{
     .jvp = JvpRule([](const JvpArgs& args) {
       const Array& p = args.primals[0];
       const Array out = bind1(select_info, {}, {p, args.primals[1], args.primals[2]});
-      const auto tangent = [&](std::size_t i) {
-        return args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type());
-      };
-      return JvpResult{{out}, {bind1(select_info, {}, {p, tangent(1), tangent(2)})}};
+      return JvpResult{{out}, {bind1(select_info, {}, {p, tangent_or_zero(args, 1), tangent_or_zero(args, 2)})}};
     }),
     .transpose = TransposeRule([](const TransposeArgs& args) {
       if (!args.cotangents[0]) return;

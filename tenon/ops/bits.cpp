@@ -63,7 +63,7 @@ void for_each_run(std::span<const std::int64_t> elements, std::size_t axis, std:
 
 std::vector<Value> eval_pack(const Params& params, std::span<const Value> in, const EvalContext& context) {
   const auto axis = static_cast<std::size_t>(params.as<PackBitsParams>().axis);
-  const Buffer x = std::get<Buffer>(in[0]).contiguous_copy();
+  const Buffer x = family::contiguous(in[0]);
   Buffer out = Buffer::allocate(DType::u8, context.out[0].shape.sizes());
   const std::int64_t n = x.dims()[axis], m = out.dims()[axis];
   const auto* from = reinterpret_cast<const bool*>(x.data());
@@ -79,7 +79,7 @@ std::vector<Value> eval_pack(const Params& params, std::span<const Value> in, co
 
 std::vector<Value> eval_unpack(const Params& params, std::span<const Value> in, const EvalContext& context) {
   const auto axis = static_cast<std::size_t>(params.as<UnpackBitsParams>().axis);
-  const Buffer x = std::get<Buffer>(in[0]).contiguous_copy();
+  const Buffer x = family::contiguous(in[0]);
   Buffer out = Buffer::allocate(DType::bool_, context.out[0].shape.sizes());
   const std::int64_t n = out.dims()[axis], m = x.dims()[axis];
   const auto* from = reinterpret_cast<const std::uint8_t*>(x.data());

@@ -54,6 +54,8 @@ SizeBinding callee_sizes(const Program& program, std::span<const Dim> sizes) {
   return binding;
 }
 
+bool is_call(const OpInfo& op) { return op.params == &describe::params_ops<CallParams>; }
+
 Params call_params(ProgramRef program, std::vector<Dim> sizes) {
   return make_params(CallParams{std::move(program), std::move(sizes)});
 }

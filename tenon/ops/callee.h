@@ -16,6 +16,7 @@ Mask complement(Mask mask);
 Mask with_tangents(std::span<const Type> types);
 SizeBinding callee_sizes(const Program& program, std::span<const Dim> sizes);
 Params call_params(ProgramRef program, std::vector<Dim> sizes);
+bool is_call(const OpInfo& op);  // call, checkpoint and all that have CallParams
 
 // Types of the Program's outputs at operands; errors begin with the op's name.
 std::vector<Type> callee_types(std::string_view op, const ProgramRef& program, std::span<const Dim> sizes,

@@ -141,10 +141,8 @@ const OpInfo complex_info{
       return std::vector<Value>{out};
     }),
     .jvp = JvpRule([](const JvpArgs& args) {
-      const auto tangent = [&](std::size_t i) {
-        return args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type());
-      };
-      return JvpResult{{complex(args.primals[0], args.primals[1])}, {complex(tangent(0), tangent(1))}};
+      return JvpResult{{complex(args.primals[0], args.primals[1])},
+                       {complex(tangent_or_zero(args, 0), tangent_or_zero(args, 1))}};
     }),
     .transpose = TransposeRule([](const TransposeArgs& args) {
       if (!args.cotangents[0]) return;

@@ -3,6 +3,7 @@
 
 #include "tenon/ops/callee.h"
 #include "tenon/ops/custom.h"
+#include "tenon/ops/families.h"
 #include "tenon/ops/shape.h"
 
 namespace tenon {
@@ -59,7 +60,7 @@ JvpResult custom_jvp_jvp(const JvpArgs& args) {
   Arrays operands(args.primals.begin(), args.primals.end());
   const Mask real_in = with_tangents(types_of(args.primals)), real_out = with_tangents(p.function->output_types());
   for (std::size_t i = 0; i < arguments; ++i)
-    if (real_in[i]) operands.push_back(args.tangents[i] ? *args.tangents[i] : zeros_of(args.primals[i].type()));
+    if (real_in[i]) operands.push_back(tangent_or_zero(args, i));
   const Arrays results = call(p.rule, p.rule_sizes, operands);
   JvpResult result{{results.begin(), results.begin() + static_cast<std::ptrdiff_t>(real_out.size())}, {}};
   std::size_t at = real_out.size();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenon/ops/callee.h"
+#include "tenon/ops/families.h"
 #include "tenon/ops/implicit.h"
 
 namespace tenon {
@@ -41,7 +42,7 @@ JvpResult custom_root_jvp(const JvpArgs& args) {
   operands.insert(operands.end(), args.primals.begin() + p.unknowns, args.primals.end());
   const Mask real = with_tangents(types_of(args.primals));
   for (std::size_t i = unknowns; i < end; ++i)
-    if (real[i]) operands.push_back(args.tangents[i] ? *args.tangents[i] : zeros_of(args.primals[i].type()));
+    if (real[i]) operands.push_back(tangent_or_zero(args, i));
   const Arrays tangents = call(p.tangents, p.tangents_sizes, operands);
   for (std::size_t i = 0; i < unknowns; ++i) result.tangents[i] = tangents[i];
   return result;

@@ -6,6 +6,7 @@
 
 #include "tenon/ops/callee.h"
 #include "tenon/ops/custom.h"
+#include "tenon/ops/families.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 
@@ -119,8 +120,7 @@ JvpResult custom_vjp_jvp(const JvpArgs& args) {
   }
   const std::size_t known = operands.size();
   for (std::size_t i = 0; i < arguments; ++i)
-    if (const Type t = args.primals[i].type(); with_tangents({&t, 1})[0])
-      operands.push_back(args.tangents[i] ? *args.tangents[i] : zeros_of(t));
+    if (const Type t = args.primals[i].type(); with_tangents({&t, 1})[0]) operands.push_back(tangent_or_zero(args, i));
   const std::vector<Type> types = types_of(operands);
   const CallParams push = pushforward_of({p.backward, p.backward_sizes}, known, std::span(types).first(known),
                                          std::span(types).subspan(known), args.recurse);
@@ -245,8 +245,7 @@ JvpResult tangent_jvp(const JvpArgs& args) {
   // Linear in what is not known.
   Arrays operands(args.primals.begin(), args.primals.end());
   JvpResult result{bind_op(tangent_info, args.params, operands), {}};
-  for (std::size_t i = known; i < operands.size(); ++i)
-    operands[i] = args.tangents[i] ? *args.tangents[i] : zeros_of(args.primals[i].type());
+  for (std::size_t i = known; i < operands.size(); ++i) operands[i] = tangent_or_zero(args, i);
   for (const Array& t : bind_op(tangent_info, args.params, operands)) result.tangents.emplace_back(t);
   return result;
 }

@@ -188,8 +188,7 @@ const OpInfo dynamic_update_slice_info{
     }),
     .jvp = JvpRule([](const JvpArgs& args) {
       Arrays tangent(args.primals.begin(), args.primals.end());
-      for (std::size_t i : {0, 1})
-        tangent[i] = args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type());
+      for (std::size_t i : {0, 1}) tangent[i] = tangent_or_zero(args, i);
       return JvpResult{bind_op(dynamic_update_slice_info, {}, args.primals),
                        {bind_op(dynamic_update_slice_info, {}, tangent)[0]}};
     }),

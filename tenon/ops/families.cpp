@@ -3,9 +3,16 @@
 #include <fmt/format.h>
 
 #include "tenon/ops/arithmetic.h"
+#include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
 
-namespace tenon::family {
+namespace tenon {
+
+Array tangent_or_zero(const JvpArgs& args, std::size_t i) {
+  return args.tangents[i] ? *args.tangents[i] : zeros_of(args.primals[i].type());
+}
+
+namespace family {
 
 Buffer contiguous(const Value& value) {
   const auto& buffer = std::get<Buffer>(value);
@@ -111,4 +118,5 @@ JvpRule binary_jvp(const OpInfo& op, PartialRule first, PartialRule second) {
   };
 }
 
-}  // namespace tenon::family
+}  // namespace family
+}  // namespace tenon

@@ -59,6 +59,9 @@ using PartialRule =
     std::function<Array(const Array& x, const Array& y, const Array& z, const Array& d)>;  // z = op(x, y)
 using Domain = std::pair<double, double>;
 
+// The tangent of an operand, or the zero of its type.
+Array tangent_or_zero(const JvpArgs& args, std::size_t i);
+
 namespace family {
 
 // What to do about an operand of a dtype that an op does not take.

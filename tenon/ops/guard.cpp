@@ -16,8 +16,6 @@ namespace {
 
 using Origins = std::vector<std::optional<std::size_t>>;
 
-bool is_call(const OpInfo& op) { return op.params == &describe::params_ops<CallParams>; }
-
 // What is asked of each Program once, however often it is called.
 class Guard {
  public:

@@ -120,70 +120,59 @@ JvpResult linear_jvp(const OpInfo& op, const JvpArgs& args, Arrays tangents) {
   return {bind_op(op, args.params, args.primals), {bind_op(op, args.params, tangents)[0]}};
 }
 
-Array tangent_or_zero(const JvpArgs& args, std::size_t i) {
-  return args.tangents[i] ? *args.tangents[i] : zeros_of(args.primals[i].type());
+// An op that changes an element: a list, a number, what goes there.
+OpInfo list_update(const OpInfo& op, std::string_view name, std::string_view summary, TypeRule type, EvalRule eval,
+                   TransposeRule transpose, std::string_view sample) {
+  return {.name = name,
+          .summary = summary,
+          .params = &describe::params_ops<ListLanesParams>,
+          .type = std::move(type),
+          .eval = std::move(eval),
+          .jvp = JvpRule([&op](const JvpArgs& args) {
+            return linear_jvp(op, args, {tangent_or_zero(args, 0), args.primals[1], tangent_or_zero(args, 2)});
+          }),
+          .transpose = std::move(transpose),
+          .batch = BatchRule([&op](const BatchArgs& args) { return batch_elements(op, args); }),
+          .split = Absent{"wholly known or not"},
+          .guard = Absent{"no Programs inside"},
+          .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
+          .alias = Absent{"lists are counted references: who has the only one changes it in place"},
+          .effect = Absent{"pure"},
+          .sample = Absent{sample}};
 }
 
-JvpResult put_jvp(const OpInfo& op, const JvpArgs& args) {
-  return linear_jvp(op, args, {tangent_or_zero(args, 0), args.primals[1], tangent_or_zero(args, 2)});
-}
-
-const OpInfo list_put_info{
-    .name = "list_put",
-    .summary = "a list with another element at a number, or longer by it; negative numbers change nothing",
-    .params = &describe::params_ops<ListLanesParams>,
-    .type = TypeRule(
-        [](const Params& params, std::span<const Type> in, TypeContext&) { return put_type("list_put", params, in); }),
-    .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext& context) {
+const OpInfo list_put_info = list_update(
+    list_put_info, "list_put",
+    "a list with another element at a number, or longer by it; negative numbers change nothing",
+    [](const Params& params, std::span<const Type> in, TypeContext&) { return put_type("list_put", params, in); },
+    [](const Params&, std::span<const Value> in, const EvalContext& context) {
       return put_eval(in, *context.out[0].element, [](const Value&, const Value& x) { return x; });
-    }),
-    .jvp = JvpRule([](const JvpArgs& args) { return put_jvp(list_put_info, args); }),
-    .transpose = TransposeRule([](const TransposeArgs& args) {
+    },
+    [](const TransposeArgs& args) {
       if (!args.cotangents[0]) return;
       const Array &at = *args.operands[1].value, &all = *args.cotangents[0];
       if (args.operands[2].linear()) args.sink.add(2, list_get(all, at));
       if (args.operands[0].linear()) args.sink.add(0, list_put(all, at, zeros_of(args.operands[2].type)));
-    }),
-    .batch = BatchRule([](const BatchArgs& args) { return batch_elements(list_put_info, args); }),
-    .split = Absent{"wholly known or not"},
-    .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
-    .alias = Absent{"lists are counted references: who has the only one changes it in place"},
-    .effect = Absent{"pure"},
-    .sample = Absent{"tested with lists of users"}};
+    },
+    "tested with lists of users");
 
-const OpInfo list_add_info{
-    .name = "list_add",
-    .summary = "a list with something added to its element at a number; it is zero behind its end",
-    .params = &describe::params_ops<ListLanesParams>,
-    .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext&) {
+const OpInfo list_add_info = list_update(
+    list_add_info, "list_add", "a list with something added to its element at a number; it is zero behind its end",
+    [](const Params& params, std::span<const Type> in, TypeContext&) {
       std::vector<Type> out = put_type("list_add", params, in);
       if (!is_inexact(leaf_type(in[0]).dtype)) throw VerifyError("list_add: takes real or complex numbers.");
       return out;
-    }),
-    .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext& context) {
-      return put_eval(in, *context.out[0].element, [&](const Value& old, const Value& x) {
-        const ProgramRef sum = [&] {
-          Scope scope;
-          const Array a = scope.input(type_of(old)), b = scope.input(type_of(x));
-          return scope.finish(Arrays{a.type().is_list() ? list_sum(a, b) : a + b}).program;
-        }();
-        return context.run(*sum, {}, std::vector<Value>{old, x})[0];
-      });
-    }),
-    .jvp = JvpRule([](const JvpArgs& args) { return put_jvp(list_add_info, args); }),
-    .transpose = TransposeRule([](const TransposeArgs& args) {
+    },
+    [](const Params&, std::span<const Value> in, const EvalContext& context) {
+      return put_eval(in, *context.out[0].element,
+                      [&](const Value& old, const Value& x) { return sum_values(old, x, context); });
+    },
+    [](const TransposeArgs& args) {
       if (!args.cotangents[0]) return;
       if (args.operands[2].linear()) args.sink.add(2, list_get(*args.cotangents[0], *args.operands[1].value));
       if (args.operands[0].linear()) args.sink.add(0, *args.cotangents[0]);
-    }),
-    .batch = BatchRule([](const BatchArgs& args) { return batch_elements(list_add_info, args); }),
-    .split = Absent{"wholly known or not"},
-    .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerStructure{LowerStructure::Kind::list}),
-    .alias = Absent{"lists are counted references: who has the only one changes it in place"},
-    .effect = Absent{"pure"},
-    .sample = Absent{"tested with derivatives of lists of users"}};
+    },
+    "tested with derivatives of lists of users");
 
 // Lanes that read one list do so one after the other: the list has no lanes of theirs.
 BatchResult get_of_one_list(const BatchArgs& args) {

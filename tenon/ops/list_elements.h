@@ -21,6 +21,9 @@ ListValue open_list(const Type& element, std::vector<Value> items);
 bool is_open(const ListValue& list);
 bool is_open(const Value& value);
 
+// Two values of one type added, lists element by element: what the ops compute outside of programs.
+Value sum_values(const Value& a, const Value& b, const EvalContext& context);
+
 // list_put and list_add: (list, numbers, element) -> list.
 bool is_list_update(const OpInfo& op);
 

@@ -347,8 +347,6 @@ const OpInfo list_select_info{
     .sample = Absent{"tested with batched branches"}};
 
 // --- list_sum ---
-Value sum_values(const Value& a, const Value& b, const EvalContext& context);
-
 std::shared_ptr<const Lengths> longest(const ListValue& a, const ListValue& b) {
   if (is_open(a) || !b.lengths) return is_open(a) ? a.lengths : nullptr;
   if (is_open(b) || !a.lengths) return is_open(b) ? b.lengths : nullptr;
@@ -386,12 +384,6 @@ ListValue sum_of_lanes(const ListValue& a, const ListValue& b, const EvalContext
   const std::size_t lanes = lanes_along(type, std::max(a.lengths->size(), b.lengths->size()));
   const Value x = with_zeros(type, a, lanes), y = with_zeros(type, b, lanes);
   return sum_lists(std::get<ListValue>(x), std::get<ListValue>(y), context);
-}
-
-Value sum_values(const Value& a, const Value& b, const EvalContext& context) {
-  if (const auto* list = std::get_if<ListValue>(&a)) return sum_of_lanes(*list, std::get<ListValue>(b), context);
-  const ProgramRef add = program_of(add_op(), {}, std::vector{type_of(a), type_of(b)});
-  return context.run(*add, {}, std::vector<Value>{a, b})[0];
 }
 
 const OpInfo list_sum_info{
@@ -559,6 +551,12 @@ const bool installed = (install_op(list_active_info), install_op(list_select_inf
                         install_op(list_sum_info), install_op(list_spread_info), install_op(list_collapse_info), true);
 
 }  // namespace
+
+Value sum_values(const Value& a, const Value& b, const EvalContext& context) {
+  if (const auto* list = std::get_if<ListValue>(&a)) return sum_of_lanes(*list, std::get<ListValue>(b), context);
+  const ProgramRef add = program_of(add_op(), {}, std::vector{type_of(a), type_of(b)});
+  return context.run(*add, {}, std::vector<Value>{a, b})[0];
+}
 
 const Type& leaf_type(const Type& type) { return type.is_array() ? type : leaf_type(*type.element); }
 

@@ -192,11 +192,7 @@ Mask fixed_carries(const LoopParams& p) {
 }  // namespace
 
 bool has_loops(const Program& program) {
-  return std::ranges::any_of(program.eqns(), [](const Eqn& eqn) {
-    bool found = eqn.op == &loop_op();
-    eqn.params.visit_programs([&](const ProgramRef& p) { found = found || (p && has_loops(*p)); });
-    return found;
-  });
+  return find_eqn(program, [](const Eqn& eqn) { return eqn.op == &loop_op(); }) != nullptr;
 }
 
 std::vector<Type> body_input_types(const LoopParams& params, std::span<const Type> operands) {

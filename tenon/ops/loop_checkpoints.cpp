@@ -8,6 +8,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/callee.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/families.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/schedule.h"
@@ -433,7 +434,7 @@ JvpResult loop_again_jvp(const JvpArgs& args) {
   Arrays operands(args.primals.begin(), args.primals.end());
   JvpResult result{bind_op(loop_again_info, args.params, operands), {}};
   for (std::size_t i = 0; i < p.unknown.size(); ++i)
-    if (p.unknown[i]) operands[i] = args.tangents[i] ? *args.tangents[i] : zeros_of(args.primals[i].type());
+    if (p.unknown[i]) operands[i] = tangent_or_zero(args, i);
   for (const Array& t : bind_op(loop_again_info, args.params, operands)) result.tangents.emplace_back(t);
   return result;
 }

@@ -1,5 +1,6 @@
 // The derivatives of loop: forward with pairs of carries, xs and ys; backward as the loop over cotangents.
 #include "tenon/ir/adapt.h"
+#include "tenon/ops/families.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/shape.h"
 
@@ -52,7 +53,7 @@ JvpResult loop_jvp(const JvpArgs& args) {
     for (std::size_t i = from; i < to; ++i)
       if (active[i]) {
         inputs.emplace_back(tangent_in[i]);
-        operands.push_back(args.tangents[i] ? *args.tangents[i] : zeros_of(args.primals[i].type()));
+        operands.push_back(tangent_or_zero(args, i));
         if (!roles.is_xs(i))
           cond_inputs.emplace_back(std::nullopt), cond_types.push_back(p.body->type(p.body->inputs()[i]));
       }

@@ -149,7 +149,7 @@ Array extremum_tangent(const ScatterParams& p, const JvpArgs& args, const Array&
   const auto rows = [&](const Array& of) { return gather_back(p, of, indices, updates.shape()); };
   const Array in_updates = attains(updates, rows(result));
   if (p.unique) {  // only what lies in the slices changes
-    const Array start = args.tangents[0] ? *args.tangents[0] : zeros_like(x.type());
+    const Array start = tangent_or_zero(args, 0);
     const Array in_x = attains(rows(x), rows(result));
     Array total = rows(start) * in_x;
     if (args.tangents[2]) total = total + *args.tangents[2] * in_updates;
@@ -170,10 +170,8 @@ JvpResult scatter_jvp(const JvpArgs& args) {
   if (p.kind == ScatterKind::mul) return {{result}, {product_tangent(p, args)}};
   if (p.kind == ScatterKind::min || p.kind == ScatterKind::max) return {{result}, {extremum_tangent(p, args, result)}};
   // Linear as well when it sets: the last write to an element decides for value and tangent alike.
-  const auto tangent = [&](std::size_t i) {
-    return args.tangents[i] ? *args.tangents[i] : zeros_like(args.primals[i].type());
-  };
-  return {{result}, {bind1(scatter_info, args.params, {tangent(0), args.primals[1], tangent(2)})}};
+  return {{result},
+          {bind1(scatter_info, args.params, {tangent_or_zero(args, 0), args.primals[1], tangent_or_zero(args, 2)})}};
 }
 
 // Which updates stay when they are set, bool of the updates' shape: the updates are numbered, the numbers are set, and

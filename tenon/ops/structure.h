@@ -39,6 +39,7 @@ struct ProductForm {
   }
 };
 ProductForm product_form(const Params& params, const Type& a, const Type& b);
+bool is_product(const OpInfo& op);
 
 // A scatter as stores: for every index of the updates, in row-major order, one element of x is written.
 struct ScatterForm {

@@ -231,6 +231,7 @@ Array pass_loop(const Link& link, const Array& x, std::span<const Array> kept, R
 
 }  // namespace
 
+bool is_product(const OpInfo& op) { return is(op, LowerStructure::Kind::product); }
 bool is_scatter(const OpInfo& op) { return is(op, LowerStructure::Kind::scatter); }
 bool is_update(const OpInfo& op) { return is_scatter(op) || is(op, LowerStructure::Kind::update_slice); }
 

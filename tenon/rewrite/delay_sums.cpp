@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::int64_t largest_summand = 1 << 16;  // elements added up in place of their sum
 
-bool is_product(const Eqn& e) {
-  const auto* s = e.op->lower ? std::get_if<LowerStructure>(&*e.op->lower) : nullptr;
-  return s != nullptr && s->kind == LowerStructure::Kind::product;
-}
 bool is_linear_map(const Eqn& e) { return e.op->name == "transpose" || e.op->name == "reshape"; }
 bool is_numeric(DType d) { return d != DType::bool_; }
 
@@ -54,8 +50,8 @@ class LoopReader {
     if (p_.cond || !p_.length || p_.lanes) return found;
     for (std::size_t k = 0; k < static_cast<std::size_t>(p_.carries); ++k)
       if (auto d = delayed_carry(k)) found.push_back(std::move(*d));
-    std::erase_if(found, [&](const Delayed& d) { return !is_product(*d.made) && !small_sum(*d.made); });
-    if (stacked(found) > removed(found)) std::erase_if(found, [](const Delayed& d) { return is_product(*d.made); });
+    std::erase_if(found, [&](const Delayed& d) { return !is_product(*d.made->op) && !small_sum(*d.made); });
+    if (stacked(found) > removed(found)) std::erase_if(found, [](const Delayed& d) { return is_product(*d.made->op); });
     return found;
   }
 
@@ -84,8 +80,8 @@ class LoopReader {
         d.maps.insert(d.maps.begin(), &e);
         continue;
       }
-      if (!is_product(e) && !is_sum(e) && !repeats(e)) return {};
-      if (is_product(e) && (is_const(e.in[0]) || is_const(e.in[1]))) return {};
+      if (!is_product(*e.op) && !is_sum(e) && !repeats(e)) return {};
+      if (is_product(*e.op) && (is_const(e.in[0]) || is_const(e.in[1]))) return {};
       d.made = &e;
       return d;
     }
@@ -112,7 +108,7 @@ class LoopReader {
     std::int64_t sum = 0;
     std::vector<Var> seen;
     for (const Delayed& d : all)
-      if (is_product(*d.made))
+      if (is_product(*d.made->op))
         for (Var v : d.made->in)
           if (!is_stack(v) && std::ranges::find(seen, v) == seen.end()) {
             seen.push_back(v);
@@ -125,7 +121,7 @@ class LoopReader {
   std::int64_t removed(const std::vector<Delayed>& all) const {
     std::int64_t sum = 0;
     for (const Delayed& d : all)
-      if (is_product(*d.made)) sum += elements(body_.type(body_.outputs()[d.carry])).value_or(0);
+      if (is_product(*d.made->op)) sum += elements(body_.type(body_.outputs()[d.carry])).value_or(0);
     return sum;
   }
 
@@ -145,7 +141,7 @@ class LoopWriter {
   Arrays write(std::span<const Array> operands) {
     const auto consts = static_cast<std::size_t>(p_.consts), carries = static_cast<std::size_t>(p_.carries);
     for (const Delayed& d : delayed_) {
-      if (is_product(*d.made)) {
+      if (is_product(*d.made->op)) {
         for (Var v : d.made->in)
           if (!reader_.is_stack(v)) stacks_.emplace(v, stacks_.size());
       } else {
@@ -222,7 +218,7 @@ class LoopWriter {
       const EqnScope place(*d->made);
       Replay replay(body_, p_.body_sizes);
       Array total;
-      if (is_product(*d->made)) {
+      if (is_product(*d->made->op)) {
         const Eqn& e = *d->made;
         total = dot_general(whole(e.in[0]), whole(e.in[1]), with_steps(e));
       } else {

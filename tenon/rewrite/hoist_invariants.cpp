@@ -5,6 +5,7 @@
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/region.h"
+#include "tenon/ops/structure.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -21,9 +22,8 @@ std::int64_t elements(const Program& program, const std::vector<Var>& vars) {
 
 // Whether its results take less room than what it computes takes time: reductions and products.
 bool condenses(const Program& program, const Eqn& eqn) {
-  if (!eqn.op->lower) return false;
-  if (const auto* s = std::get_if<LowerStructure>(&*eqn.op->lower)) return s->kind == LowerStructure::Kind::product;
-  return std::holds_alternative<LowerReduction>(*eqn.op->lower) &&
+  if (is_product(*eqn.op)) return true;
+  return eqn.op->lower && std::holds_alternative<LowerReduction>(*eqn.op->lower) &&
          elements(program, eqn.out) < elements(program, eqn.in);
 }
 

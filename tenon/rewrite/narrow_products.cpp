@@ -23,18 +23,6 @@ std::int64_t place_of(const Labels& labels, std::int64_t label) {
   return std::ranges::find(labels, label) - labels.begin();
 }
 
-bool is_product(const Eqn& e) {
-  const auto* s = e.op->lower ? std::get_if<LowerStructure>(&*e.op->lower) : nullptr;
-  return s != nullptr && s->kind == LowerStructure::Kind::product;
-}
-bool has_products(const Program& program) {
-  return std::ranges::any_of(program.eqns(), [](const Eqn& eqn) {
-    bool found = is_product(eqn);
-    eqn.params.visit_programs([&](const ProgramRef& p) { found = found || (p && has_products(*p)); });
-    return found;
-  });
-}
-
 // A product as an einsum: an operand that was broadcast lacks the labels of the axes that it repeats along.
 struct Contraction {
   Var a, b;
@@ -72,7 +60,7 @@ class Narrow {
 
  private:
   std::optional<Contraction> narrowed(const Eqn& eqn) const {
-    auto c = is_product(eqn) ? product(eqn) : summed(eqn);
+    auto c = is_product(*eqn.op) ? product(eqn) : summed(eqn);
     if (!c || !c->needs_less(program_)) return {};
     return c;
   }
@@ -143,7 +131,7 @@ class Narrow {
     std::vector<const Eqn*> transposes;
     while (maker_[v] != nullptr && maker_[v]->op == &transpose_op() && uses_[v] == 1)
       transposes.push_back(maker_[v]), v = maker_[v]->in[0];
-    if (maker_[v] == nullptr || !is_product(*maker_[v]) || uses_[v] != 1) return {};
+    if (maker_[v] == nullptr || !is_product(*maker_[v]->op) || uses_[v] != 1) return {};
     auto c = product(*maker_[v]);
     if (!c) return {};
     Labels labels = c->result;
@@ -241,7 +229,7 @@ class Narrow {
 }  // namespace
 
 ProgramRef narrow_products(const ProgramRef& program) {
-  if (!has_products(*program)) return program;
+  if (find_eqn(*program, [](const Eqn& e) { return is_product(*e.op); }) == nullptr) return program;
   static Memo<ProgramRef> memo;
   return memo.get(Hasher()("narrow_products")(program->hash()).finish(),
                   [&] { return rewritten(*program, [&](Replay& replay) { Narrow(*program).bind(replay); }); });

@@ -105,9 +105,6 @@ std::int64_t active(std::int64_t list, std::int64_t also, const std::vector<bool
   PooledList& result = *ListPool::current().make(bytes, nested);
   reserve(result, count);
   std::vector<std::int64_t> lengths(flags, 0);
-  const auto inside = [&](std::int64_t handle, std::int64_t t) {
-    return t < length_of(handle) ? of(handle)->handle_at(t) : 0;
-  };
   for (std::int64_t t = 0; t < count; ++t) {
     std::vector<bool> here(flags, false);
     for (std::size_t l = 0; l < flags; ++l) {
@@ -118,7 +115,7 @@ std::int64_t active(std::int64_t list, std::int64_t also, const std::vector<bool
       if (!nested) result.element(t)[l] = std::byte(here[l] ? 1 : 0);
     }
     if (!nested) continue;
-    const std::int64_t inner = active(inside(list, t), inside(also, t), here, depth - 1);
+    const std::int64_t inner = active(element_or_none(list, t), element_or_none(also, t), here, depth - 1);
     std::memcpy(result.element(t), &inner, sizeof inner);
   }
   result.length = count;

@@ -9,13 +9,7 @@ namespace {
 const LowerCall* call_of(const OpInfo& op) { return op.lower ? std::get_if<LowerCall>(&*op.lower) : nullptr; }
 
 bool has_calls(const Program& program) {
-  for (const Eqn& eqn : program.eqns()) {
-    if (call_of(*eqn.op) != nullptr) return true;
-    bool nested = false;
-    eqn.params.visit_programs([&](const ProgramRef& p) { nested = nested || (p && has_calls(*p)); });
-    if (nested) return true;
-  }
-  return false;
+  return find_eqn(program, [](const Eqn& eqn) { return call_of(*eqn.op) != nullptr; }) != nullptr;
 }
 
 void inline_into(const Program& program, Replay& replay) {

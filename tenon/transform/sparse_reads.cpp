@@ -16,8 +16,6 @@ namespace {
 
 using Read = SparseReads::Read;
 
-bool is_call(const OpInfo& op) { return op.params == &describe::params_ops<CallParams>; }
-
 class Rewriter {
  public:
   Rewriter(const Program& program, const Mask& tables, const std::function<std::string(std::size_t)>& what)
@@ -108,16 +106,13 @@ class Rewriter {
       if (!table_of_[v]) operands.push_back(replay_.get(v));
     return operands;
   }
-  void set_results(const Eqn& eqn, const Arrays& results) {
-    for (std::size_t i = 0; i < eqn.out.size(); ++i) replay_.set(eqn.out[i], results[i]);
-  }
 
   void read_in_call(const Eqn& eqn) {
     const SparseReads in = inside(eqn, eqn.params.as<CallParams>().program, 0);
     Arrays operands = other_operands(eqn);
     for (const Read& r : in.reads) operands.push_back(new_rows(*table_of_[eqn.in[r.table]], r.rows));
     const Arrays results = bind_op(*eqn.op, call_params(in.program, {}), operands);
-    set_results(eqn, results);
+    replay_.set_results(eqn, std::span(results).first(eqn.out.size()));
     numbers_.insert(numbers_.end(), results.begin() + static_cast<std::ptrdiff_t>(eqn.out.size()), results.end());
   }
 
@@ -142,7 +137,7 @@ class Rewriter {
                                  Shape(std::move(steps))));
     }
     const Arrays results = loop(std::move(p), operands);
-    set_results(eqn, results);
+    replay_.set_results(eqn, std::span(results).first(eqn.out.size()));
     for (std::size_t i = eqn.out.size(); i < results.size(); ++i)
       numbers_.push_back(reshape(results[i], Shape{results[i].shape().elements()}));
   }
@@ -171,7 +166,7 @@ class Rewriter {
       own += in[b].reads.size();
     }
     const Arrays results = cond(std::move(p), index, operands);
-    set_results(eqn, results);
+    replay_.set_results(eqn, std::span(results).first(eqn.out.size()));
     numbers_.insert(numbers_.end(), results.begin() + static_cast<std::ptrdiff_t>(eqn.out.size()), results.end());
   }
 

@@ -158,12 +158,7 @@ inline std::vector<Dim> second_sizes(const Program& p, const Partitioned& parts,
 }
 
 inline bool takes_parts(const Program& p) {
-  bool found = false;
-  for (const Eqn& eqn : p.eqns()) {
-    found = found || eqn.op->name == "real" || eqn.op->name == "imag";
-    eqn.params.visit_programs([&](const ProgramRef& inside) { found = found || (inside && takes_parts(*inside)); });
-  }
-  return found;
+  return find_eqn(p, [](const Eqn& e) { return e.op->name == "real" || e.op->name == "imag"; }) != nullptr;
 }
 
 // <ct, J dx> = <Jᵀ ct, dx>, without conjugation.

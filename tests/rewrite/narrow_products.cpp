@@ -28,8 +28,7 @@ Array batched() { return wave({2, 5, 3}, 0.9); }
 std::int64_t work(const Program& p) {
   std::int64_t sum = 0;
   for (const Eqn& eqn : p.eqns()) {
-    const auto* s = eqn.op->lower ? std::get_if<LowerStructure>(&*eqn.op->lower) : nullptr;
-    if (s != nullptr && s->kind == LowerStructure::Kind::product) {
+    if (is_product(*eqn.op)) {
       std::int64_t one = p.type(eqn.out[0]).shape.elements().value();
       for (const std::int64_t n : product_form(eqn.params, p.type(eqn.in[0]), p.type(eqn.in[1])).sum_sizes) one *= n;
       sum += one;
