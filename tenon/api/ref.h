@@ -24,8 +24,10 @@ class RefPart {
   void max(const Operand& y, const ScatterOptions& options = {}) const { put(ScatterKind::max, y, options); }
 
   const RefPart& operator=(const Operand& y) const { return set(y), *this; }
+  // r[i] = r[i] writes what it read. NOLINTBEGIN(bugprone-unhandled-self-assignment)
   const RefPart& operator=(const RefPart& y) const { return set(y.get()), *this; }
   RefPart& operator=(const RefPart& y) { return set(y.get()), *this; }
+  // NOLINTEND(bugprone-unhandled-self-assignment)
   const RefPart& operator+=(const Operand& y) const { return add(y), *this; }
   const RefPart& operator-=(const Operand& y) const;
   const RefPart& operator*=(const Operand& y) const { return mul(y), *this; }
