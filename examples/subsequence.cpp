@@ -4,7 +4,6 @@
 #include <iostream>
 
 namespace tn = tenon;
-using tn::Array;
 
 int main() {
   const std::string a = "nematode knowledge", b = "empty bottle";

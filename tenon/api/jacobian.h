@@ -157,9 +157,9 @@ auto jacobian_of(Mode mode, std::string_view op, F f, const Source& where) {
           const FlatJacobian j =
               jacobian_flat(mode, op, flat.function, Arguments::of<Argnums...>(flat.arguments, args...),
                             [&] { return tree::count(differentiated()); });
-          const auto jacobian = blocks_as_tree<Argnums...>(differentiated(), j.blocks, std::tuple<Args...>(args...));
+          auto jacobian = blocks_as_tree<Argnums...>(differentiated(), j.blocks, std::tuple<Args...>(args...));
           if constexpr (Aux)
-            return std::pair(jacobian, flat.rebuild(j.outputs).second);
+            return std::pair(std::move(jacobian), flat.rebuild(j.outputs).second);
           else
             return jacobian;
         },

@@ -12,6 +12,7 @@
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
 
 namespace tenon {
 
@@ -333,6 +334,10 @@ const bool installed = [] {
 }();
 
 }  // namespace
+
+std::optional<std::int64_t> concatenated_axis(const Eqn& eqn) {
+  return eqn.op == &concatenate_info ? std::optional(eqn.params.as<ConcatenateParams>().axis) : std::nullopt;
+}
 
 Array concatenate(std::span<const Array> parts, std::int64_t axis, const Source& where) {
   const SourceScope place(where, "concatenate");

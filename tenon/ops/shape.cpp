@@ -583,6 +583,10 @@ const OpInfo& transpose_op() { return transpose_info; }
 std::vector<std::int64_t> permutation_of(const Params& params) { return params.as<TransposeParams>().permutation; }
 
 const OpInfo& broadcast_op() { return broadcast_info; }
+SliceForm slice_form(const Params& params) {
+  const auto& p = params.as<SliceParams>();
+  return {p.start, p.limit, p.stride};
+}
 BroadcastForm broadcast_form(const Params& params) {
   const auto& p = params.as<BroadcastParams>();
   return {p.shape, p.dims};

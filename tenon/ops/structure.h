@@ -78,6 +78,12 @@ std::optional<RowsRead> rows_of_slice(const Params& params, const Type& x);
 std::optional<RowsRead> rows_of_dynamic_slice(const Params& params, const Type& x, std::span<const Array> starts);
 const OpInfo& gather_op();
 const OpInfo& slice_op();
+struct SliceForm {
+  std::vector<Dim> start, limit;
+  std::vector<std::int64_t> stride;
+};
+SliceForm slice_form(const Params& params);
+std::optional<std::int64_t> concatenated_axis(const Eqn& eqn);  // of a concatenate
 const OpInfo& dynamic_slice_op();
 
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates);

@@ -14,6 +14,7 @@
 #include "tenon/rewrite/hoist_invariants.h"
 #include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/rewrite/narrow_products.h"
+#include "tenon/rewrite/sink_operands.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {
@@ -60,6 +61,7 @@ std::span<const Pass> compile_passes() {
       {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
       {"delta_stacks", "stacks of an array that a loop updates in places kept as what each step changes", delta_stacks},
       {"delay_sums", "sums of products within loops taken once, behind them", delay_sums},
+      {"sink_operands", "what a loop reads step by step computed in the step that reads it", sink_operands},
   };
   return passes;
 }

@@ -1,0 +1,234 @@
+#include "tenon/rewrite/sink_operands.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "tenon/ir/replay.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/indexing.h"
+#include "tenon/ops/loop_roles.h"
+#include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
+#include "tenon/transform/memo.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::int64_t shortest_row = 32;  // elements
+
+bool is_known(const Type& t) {
+  return t.is_array() && std::ranges::all_of(t.shape, [](const Dim& d) { return d.known(); });
+}
+Shape row_shape(const Type& t) { return Shape(std::vector<Dim>(t.shape.begin() + 1, t.shape.end())); }
+
+// Rows [start, …) of two arrays, one behind the other.
+struct Shift {
+  Var first, second;
+  std::int64_t start;
+};
+
+// What the rows of a loop's operands are made of.
+struct Made {
+  std::vector<std::size_t> xs;   // which of the loop's operands
+  std::vector<Var> rows, whole;  // what is read by row, and as it is
+  bool by_number = false;        // of the step
+};
+void add(std::vector<Var>& vars, Var v) {
+  if (std::ranges::count(vars, v) == 0) vars.push_back(v);
+}
+
+class Sink {
+ public:
+  explicit Sink(const Program& program)
+      : program_(program), maker_(program.vars(), nullptr), stored_for_(program.vars(), 0) {
+    for (const Eqn& eqn : program.eqns()) {
+      for (const Var v : eqn.out) maker_[v] = &eqn;
+      if (eqn.op->lower && (std::holds_alternative<LowerElement>(*eqn.op->lower) ||
+                            std::holds_alternative<LowerReduction>(*eqn.op->lower)))
+        continue;
+      for (const Var v : eqn.in) ++stored_for_[v];
+    }
+    for (const Var v : program.outputs()) ++stored_for_[v];
+  }
+
+  Made made_for(const Eqn& loop) const {
+    const auto& p = loop.params.as<LoopParams>();
+    Made made;
+    if (p.cond || p.lanes) return made;
+    for (std::size_t i = LoopRoles(p).consts + LoopRoles(p).carries; i < loop.in.size(); ++i) {
+      const Var v = loop.in[i];
+      if (stored_for_[v] > 1 || !is_known(program_.type(v)) || program_.type(v).shape.rank() == 0) continue;
+      const Dim steps = program_.type(v).shape[0], all = program_.type(v).shape.elements();
+      if (steps.value() == 0 || all.value() < shortest_row * steps.value()) continue;
+      Made more = made;
+      if (!is_stored(v, loop) && collect(v, loop, more)) {
+        made = std::move(more);
+        made.xs.push_back(i);
+      }
+    }
+    return made;
+  }
+
+  Arrays bind(const Eqn& eqn, const LoopParams& p, const Made& made, const Replay& replay) const {
+    const LoopRoles roles(p);
+    const Arrays operands = replay.operands(eqn);
+    LoopParams q = p;
+    q.body = body_of(eqn, p, made);
+    Arrays in(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(roles.consts));
+    for (const Var v : made.whole) in.push_back(replay.get(v));
+    for (std::size_t i = roles.consts; i < operands.size(); ++i)
+      if (std::ranges::count(made.xs, i) == 0) in.push_back(operands[i]);
+    for (const Var v : made.rows) in.push_back(replay.get(v));
+    if (made.by_number) in.push_back(arange(*p.length, DType::i64));
+    q.consts += static_cast<std::int64_t>(made.whole.size());
+    return loop(std::move(q), in);
+  }
+
+ private:
+  // Whether memory has it anyway, without this loop.
+  bool is_stored(Var v, const Eqn& loop) const {
+    const Eqn* made = maker_[v];
+    return made == nullptr || !made->op->lower || !std::holds_alternative<LowerElement>(*made->op->lower) ||
+           stored_for_[v] > std::ranges::count(loop.in, v);
+  }
+
+  // Elementwise, and less than a round trip through memory.
+  static bool is_cheap(const Eqn& eqn) {
+    static const std::set<std::string_view> cheap{"add", "sub", "mul", "neg", "abs", "max", "min", "select", "convert"};
+    return cheap.contains(eqn.op->name);
+  }
+  // What a broadcast repeats along its first axis.
+  std::optional<Var> repeated(const Eqn& eqn) const {
+    if (eqn.op != &broadcast_op()) return {};
+    const BroadcastForm form = broadcast_form(eqn.params);
+    return std::ranges::count(form.dims, 0) == 0 ? std::optional(eqn.in[0]) : std::nullopt;
+  }
+  std::optional<Shift> shifted(const Eqn& eqn) const {
+    const Eqn* whole = eqn.op == &slice_op() ? maker_[eqn.in[0]] : nullptr;
+    if (whole == nullptr || whole->in.size() != 2 || concatenated_axis(*whole) != 0) return {};
+    const Type &x = program_.type(eqn.in[0]), &y = program_.type(eqn.out[0]);
+    if (!is_known(x) || row_shape(x) != row_shape(y)) return {};
+    const SliceForm form = slice_form(eqn.params);
+    if (form.stride[0] != 1) return {};
+    return Shift{whole->in[0], whole->in[1], form.start[0].value()};
+  }
+  std::int64_t rows_in(Var v) const { return program_.type(v).shape[0].value(); }
+
+  // Notes what rows of v are made of; false where they cannot be.
+  bool collect(Var v, const Eqn& loop, Made& made) const {
+    const Type& type = program_.type(v);
+    if (!is_known(type) || type.shape.rank() == 0) return false;
+    if (is_stored(v, loop)) {
+      add(made.rows, v);
+      return true;
+    }
+    const Eqn& eqn = *maker_[v];
+    if (const auto alike = repeated(eqn)) {
+      add(made.whole, *alike);
+      return true;
+    }
+    if (const auto shift = shifted(eqn)) {
+      for (const Var part : {shift->first, shift->second}) {
+        if (rows_in(part) > 1 && !is_stored(part, loop)) return false;
+        add(made.whole, part);
+      }
+      return made.by_number = true;
+    }
+    return is_cheap(eqn) && std::ranges::all_of(eqn.in, [&](Var x) { return collect(x, loop, made); });
+  }
+
+  // In the body that is being made: the handles of what rows are made of, and the rows that are there.
+  struct Step {
+    std::map<Var, Array> whole, rows;
+    Array number;
+  };
+
+  ProgramRef body_of(const Eqn& loop, const LoopParams& p, const Made& made) const {
+    const Program& old = *p.body;
+    const LoopRoles roles(p);
+    Scope scope;
+    const std::vector<Dim> sizes = scope.size_params_of(old);
+    Replay replay(old, sizes);
+    Step step;
+    const auto input = [&](std::size_t i) { replay.set(old.inputs()[i], scope.input(replay.type(old.inputs()[i]))); };
+    for (std::size_t i = 0; i < roles.consts; ++i) input(i);
+    for (const Var v : made.whole) step.whole.emplace(v, scope.input(program_.type(v)));
+    for (std::size_t i = roles.consts; i < old.inputs().size(); ++i)
+      if (std::ranges::count(made.xs, i) == 0) input(i);
+    for (const Var v : made.rows) {
+      const Type& type = program_.type(v);
+      step.rows.emplace(v, scope.input(Type::array(type.dtype, row_shape(type))));
+    }
+    if (made.by_number) step.number = scope.input(Type::array(DType::i64, {}));
+    for (const std::size_t i : made.xs) replay.set(old.inputs()[i], row(loop.in[i], step));
+    for (const Eqn& eqn : old.eqns()) replay.bind_eqn(eqn);
+    Arrays out;
+    for (const Var v : old.outputs()) out.push_back(replay.get(v));
+    return scope.finish(out, old.name()).program;
+  }
+
+  Array row(Var v, Step& step) const {
+    if (const auto found = step.rows.find(v); found != step.rows.end()) return found->second;
+    const Eqn& eqn = *maker_[v];
+    const EqnScope place(eqn);
+    const Array made = made_row(eqn, step);
+    step.rows.emplace(v, made);
+    return made;
+  }
+  Array made_row(const Eqn& eqn, Step& step) const {
+    const Shape shape = row_shape(program_.type(eqn.out[0]));
+    if (const auto alike = repeated(eqn)) {
+      std::vector<std::int64_t> dims = broadcast_form(eqn.params).dims;
+      for (std::int64_t& d : dims) --d;
+      const Array& x = step.whole.at(*alike);
+      return x.shape() == shape ? x : broadcast_in_dim(x, shape, dims);
+    }
+    if (const auto shift = shifted(eqn)) {
+      const Array number = step.number + shift->start, behind = number - rows_in(shift->first);
+      return where(behind < 0, numbered(shift->first, number, step), numbered(shift->second, behind, step));
+    }
+    Arrays operands;
+    for (const Var x : eqn.in) operands.push_back(row(x, step));
+    return bind_op(*eqn.op, eqn.params, operands)[0];
+  }
+  Array numbered(Var v, const Array& number, const Step& step) const {
+    const Array& x = step.whole.at(v);
+    const Shape shape = row_shape(program_.type(v));
+    if (rows_in(v) == 1) return reshape(x, shape);
+    Arrays start{number};
+    std::vector<Dim> sizes{1};
+    for (const Dim& d : shape) start.emplace_back(std::int64_t(0)), sizes.push_back(d);
+    return reshape(dynamic_slice(x, start, sizes), shape);
+  }
+
+  const Program& program_;
+  std::vector<const Eqn*> maker_;
+  std::vector<int> stored_for_;  // how many readers have it in memory
+};
+
+}  // namespace
+
+ProgramRef sink_operands(const ProgramRef& program) {
+  if (!has_loops(*program)) return program;
+  static Memo<ProgramRef> memo;
+  return memo.get(Hasher()("sink_operands")(program->hash()).finish(), [&] {
+    return rewritten(*program, [&](Replay& replay) {
+      const Sink sink(*program);
+      for (const Eqn& eqn : program->eqns()) {
+        const Made made = eqn.op == &loop_op() ? sink.made_for(eqn) : Made();
+        if (made.xs.empty()) {
+          replay.bind_eqn(eqn, sink_operands);
+          continue;
+        }
+        const EqnScope place(eqn);
+        const Params params =
+            replay.params(eqn).map_programs([](const ProgramRef& p) { return p ? sink_operands(p) : p; });
+        replay.set_results(eqn, sink.bind(eqn, params.as<LoopParams>(), made, replay));
+      }
+    });
+  });
+}
+
+}  // namespace tenon

@@ -1,0 +1,187 @@
+// What a loop reads step by step is computed in the step that reads it, where that is worth it.
+#include "tenon/rewrite/sink_operands.h"
+
+#include <gtest/gtest.h>
+
+#include "tenon/eval/evaluate.h"
+#include "tenon/ir/print.h"
+#include "tenon/ops/region.h"
+#include "tenon/rewrite/pass.h"
+#include "tenon/tenon.h"
+#include "tenon/transform/transforms.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::int64_t steps = 5, width = 40;
+
+Array wave(std::vector<Dim> shape, double by, DType dtype = DType::f64) {
+  const Shape s(std::move(shape));
+  return convert(reshape(sin(arange(s.elements().value(), DType::f64) * by + 0.4) * 4.0, s), dtype);
+}
+Array xs(DType d = DType::f64) { return wave({steps, width}, 1.3, d); }
+Array ys(DType d = DType::f64) { return wave({steps, width}, 0.7, d); }
+Array w(DType d = DType::f64) { return wave({width}, 0.3, d); }
+
+// Eqns of the outermost loops' operands that elementwise ops, broadcasts and slices make.
+int made_outside(const Program& p) {
+  int count = 0;
+  for (const Eqn& loop : p.eqns()) {
+    if (loop.op != &loop_op()) continue;
+    const auto& q = loop.params.as<LoopParams>();
+    for (std::size_t i = static_cast<std::size_t>(q.consts + q.carries); i < loop.in.size(); ++i)
+      for (const Eqn& eqn : p.eqns())
+        count += eqn.out[0] == loop.in[i] && p.type(eqn.out[0]).shape.rank() > 1 &&
+                 std::holds_alternative<LowerElement>(*eqn.op->lower);
+  }
+  return count;
+}
+
+void expect_same(const ProgramRef& p, const ProgramRef& q, const std::vector<Value>& in) {
+  const auto want = evaluate(*p, {}, in), got = evaluate(*q, {}, in);
+  ASSERT_EQ(want.size(), got.size());
+  for (std::size_t i = 0; i < want.size(); ++i)
+    EXPECT_TRUE(array_equal(Array(std::get<Buffer>(got[i])), Array(std::get<Buffer>(want[i])))) << q;
+}
+
+// The sum of rows, and all sums so far.
+std::pair<Array, Array> scanned(const Array& rows, ScanOptions options = {}) {
+  const Array start = zeros({rows.dim(1)}, rows.dtype());
+  return scan([](const Array& c, const Array& x) { return std::pair(c * x + x, c + x); }, start, rows, options);
+}
+
+struct Case {
+  const char* name;
+  std::function<Arrays(Array xs, Array ys, Array w)> f;
+  int before, after;  // operands of loops that are made of others
+};
+Arrays both(const std::pair<Array, Array>& p) { return {p.first, p.second}; }
+
+const Case cases[]{
+    {"Elementwise", [](Array x, Array y, Array) { return both(scanned(x * y - x)); }, 1, 0},
+    {"Reversed", [](Array x, Array y, Array) { return both(scanned(x * y, {.reverse = true})); }, 1, 0},
+    {"Chosen", [](Array x, Array y, Array) { return both(scanned(where(x < y, x, y + x))); }, 1, 1},  // compares
+    {"AlikeInAllSteps", [](Array x, Array, Array w) { return both(scanned(x + broadcast_to(w, {steps, width}))); }, 1,
+     0},
+    {"OneNumber", [](Array x, Array, Array w) { return both(scanned(x * w(0))); }, 1, 0},
+    {"OneNumberAStep",
+     [](Array x, Array, Array w) {
+       return both(scanned(x * broadcast_in_dim(w(slice(0, steps)), {steps, width}, {0})));
+     },
+     1, 1},
+    {"Costly", [](Array x, Array y, Array) { return both(scanned(x / y)); }, 1, 1},
+    {"OfWhatIsCostly", [](Array x, Array y, Array) { return both(scanned(y + x / y)); }, 1, 1},
+    {"AnOutputToo",
+     [](Array x, Array y, Array) {
+       const Array z = x + y;
+       return Arrays{scanned(z).second, z};
+     },
+     1, 1},
+    {"ReadByAReductionToo",
+     [](Array x, Array y, Array) {
+       const Array z = x + y;
+       return Arrays{scanned(z).second, sum(z * z)};
+     },
+     1, 0},
+    {"ReadByTwoLoops",
+     [](Array x, Array y, Array) {
+       const Array z = x + y;
+       return Arrays{scanned(z).second, scanned(z, {.reverse = true}).second};
+     },
+     2, 2},
+    {"ReadTwiceByOneLoop",
+     [](Array x, Array y, Array) {
+       const Array z = x + y;
+       return Arrays{
+           scan([](const Array& c,
+                   const std::pair<Array, Array>& r) { return std::pair(c + r.first * r.second, std::tuple<>()); },
+                zeros_like(z(0)), std::pair(z, z))
+               .first};
+     },
+     2, 2},
+    {"OfAnotherOperand",
+     [](Array x, Array y, Array) {
+       const Array z = x + y;
+       return Arrays{
+           scan([](const Array& c,
+                   const std::pair<Array, Array>& r) { return std::pair(c + r.first * r.second, std::tuple<>()); },
+                zeros_like(z(0)), std::pair(x, z - y))
+               .first};
+     },
+     1, 0},
+    {"ShiftedByOne",
+     [](Array x, Array, Array w) {
+       return both(scanned(concatenate({reshape(w, {1, width}), x}, 0)(slice(0, steps))));
+     },
+     1, 0},
+    {"ShiftedBack",
+     [](Array x, Array, Array w) {
+       return both(scanned(concatenate({x, reshape(w, {1, width})}, 0)(slice(1, steps + 1)), {.reverse = true}));
+     },
+     1, 0},
+    {"PartsOfTwo",
+     [](Array x, Array y, Array) { return both(scanned(concatenate({x, y}, 0)(slice(3, 3 + steps)) * 2.0)); }, 1, 0},
+    {"PartsOfTwoByTwo",
+     [](Array x, Array y, Array) { return both(scanned(concatenate({x, y}, 0)(slice(0, 2 * steps, 2)))); }, 1, 1},
+    {"ColumnsOfTwo",
+     [](Array x, Array y, Array) { return both(scanned(concatenate({x, y}, 1)(all, slice(1, width + 1)))); }, 1, 1},
+    {"ShortRows", [](Array x, Array y, Array) { return both(scanned((x + y)(all, slice(0, 8)) + 1.0)); }, 1, 1},
+    {"NoSteps", [](Array x, Array y, Array) { return both(scanned(x(slice(0)) + y(slice(0)))); }, 1, 1},
+    {"InALoop",
+     [](Array x, Array y, Array w) {
+       return Arrays{fori_loop(0, 3, [&](Array, Array c) { return scanned(x * c + y).first; }, w)};
+     },
+     0, 0},
+};
+
+class Sunk : public testing::TestWithParam<std::tuple<Case, DType>> {};
+
+TEST_P(Sunk, StepsComputeTheSame) {
+  const auto& [c, dtype] = GetParam();
+  const ProgramRef p = inline_calls(trace(c.f)(xs(dtype), ys(dtype), w(dtype))), q = sink_operands(p);
+  EXPECT_EQ(made_outside(*p), c.before) << p;
+  EXPECT_EQ(made_outside(*q), c.after) << q;
+  EXPECT_EQ(made_outside(*sink_operands(q)), c.after);
+  expect_same(p, q, {xs(dtype).value(), ys(dtype).value(), w(dtype).value()});
+  const auto native = jit(c.f)(xs(dtype), ys(dtype), w(dtype));
+  const auto want = evaluate(*p, {}, std::vector<Value>{xs(dtype).value(), ys(dtype).value(), w(dtype).value()});
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const Array a = native[i], b(std::get<Buffer>(want[i]));
+    const double tolerance = is_half(dtype) ? 0.05 : dtype == DType::f32 || dtype == DType::c64 ? 1e-4 : 1e-11;
+    if (is_integer(dtype))
+      EXPECT_TRUE(array_equal(a, b));
+    else
+      EXPECT_TRUE(allclose(a, b, tolerance, tolerance * 100)) << a << b;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, Sunk, testing::Combine(testing::ValuesIn(cases), testing::Values(DType::f64, DType::f32, DType::i32)),
+    [](const auto& info) {
+      return std::string(std::get<0>(info.param).name) + "_" + std::string(name(std::get<1>(info.param)));
+    });
+
+// A loss of stacked outputs: reverse mode makes its cotangents, and the carries before each step, in the steps.
+TEST(SinkOperands, AGradientStoresNoCotangentsOfAStack) {
+  const auto loss = [](const Array& x, const Array& y) {
+    const Array stack = scan(
+                            [](const Array& c, const Array& x) {
+                              const Array next = sin(c + x);
+                              return std::pair(next, next);
+                            },
+                            zeros_like(x(0)), x)
+                            .second;
+    return mean(square(y - stack));
+  };
+  const ProgramRef p = inline_calls(trace(value_and_grad(loss))(xs(), ys())), q = sink_operands(p);
+  EXPECT_EQ(made_outside(*p), 2) << p;
+  EXPECT_EQ(made_outside(*q), 0) << q;
+  expect_same(p, q, {xs().value(), ys().value()});
+  const auto of_lanes = vmap(grad(loss));
+  const Array lanes = stack({xs(), xs() * 0.5}, 0), more = stack({ys(), ys() + 1.0}, 0);
+  const ProgramRef batched = inline_calls(trace(of_lanes)(lanes, more));
+  expect_same(batched, sink_operands(batched), {lanes.value(), more.value()});
+  EXPECT_TRUE(allclose(jit(of_lanes)(lanes, more)(1), grad(loss)(lanes(1), more(1)), 1e-12, 1e-12));
+}
+
+}  // namespace
+}  // namespace tenon
