@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "tenon/base/settings.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/indexing.h"
@@ -16,7 +17,11 @@
 namespace tenon {
 namespace {
 
-constexpr std::int64_t shortest_row = 32;  // elements
+// Elements. With TENON_BLOCKS=small in the environment rows of one are taken too, so that small arrays test everything.
+std::int64_t shortest_row() {
+  static const std::int64_t shortest = setting("TENON_BLOCKS") == "small" ? 1 : 32;
+  return shortest;
+}
 
 bool is_known(const Type& t) {
   return t.is_array() && std::ranges::all_of(t.shape, [](const Dim& d) { return d.known(); });
@@ -61,7 +66,7 @@ class Sink {
       const Var v = loop.in[i];
       if (stored_for_[v] > 1 || !is_known(program_.type(v)) || program_.type(v).shape.rank() == 0) continue;
       const Dim steps = program_.type(v).shape[0], all = program_.type(v).shape.elements();
-      if (steps.value() == 0 || all.value() < shortest_row * steps.value()) continue;
+      if (steps.value() == 0 || all.value() < shortest_row() * steps.value()) continue;
       Made more = made;
       if (!is_stored(v, loop) && collect(v, loop, more)) {
         made = std::move(more);
