@@ -31,7 +31,7 @@ namespace {
 extern const OpInfo cholesky_info, triangular_solve_info, solve_info;
 
 // --- types ---
-const Type& square(std::string_view op, const Type& a) {
+Type square(std::string_view op, const Type& a) {
   if (!a.is_array()) throw DTypeError(fmt::format("{}: {} is not an array.", op, a.text()), "Stack the list first.");
   if (a.dtype != DType::f32 && a.dtype != DType::f64 && !is_complex(a.dtype))
     throw DTypeError(fmt::format("{}: {}: matrices are f32, f64, c64 or c128.", op, a.text()),
@@ -44,7 +44,7 @@ const Type& square(std::string_view op, const Type& a) {
                      "Its last two axes have one size.");
   return a;
 }
-const Type& square(std::string_view op, const Type& a, TypeContext& context) {
+Type square(std::string_view op, const Type& a, TypeContext& context) {
   square(op, a);
   context.require_equal(a.shape[a.rank() - 2], a.shape[a.rank() - 1],
                         fmt::format("{}: the matrices of {} are not square.", op, a.text()));
