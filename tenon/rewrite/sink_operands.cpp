@@ -47,9 +47,13 @@ void add(std::vector<Var>& vars, Var v) {
 class Sink {
  public:
   explicit Sink(const Program& program)
-      : program_(program), maker_(program.vars(), nullptr), stored_for_(program.vars(), 0) {
+      : program_(program),
+        maker_(program.vars(), nullptr),
+        stored_for_(program.vars(), 0),
+        overwritten_(program.vars(), false) {
     for (const Eqn& eqn : program.eqns()) {
       for (const Var v : eqn.out) maker_[v] = &eqn;
+      note_overwritten(eqn);
       if (eqn.op->lower && (std::holds_alternative<LowerElement>(*eqn.op->lower) ||
                             std::holds_alternative<LowerReduction>(*eqn.op->lower)))
         continue;
@@ -92,6 +96,15 @@ class Sink {
   }
 
  private:
+  // What an eqn may update in place, if nothing reads it later.
+  void note_overwritten(const Eqn& eqn) {
+    const auto* s = eqn.op->lower ? std::get_if<LowerStructure>(&*eqn.op->lower) : nullptr;
+    if (s == nullptr || s->kind == LowerStructure::Kind::product) return;
+    const bool loops = eqn.op == &loop_op();
+    for (std::size_t i = 0; i < eqn.in.size(); ++i)
+      if (!loops || LoopRoles(eqn.params.as<LoopParams>()).is_carry(i)) overwritten_[eqn.in[i]] = true;
+  }
+
   // Whether memory has it anyway, without this loop.
   bool is_stored(Var v, const Eqn& loop) const {
     const Eqn* made = maker_[v];
@@ -127,16 +140,16 @@ class Sink {
     if (!is_known(type) || type.shape.rank() == 0) return false;
     if (is_stored(v, loop)) {
       add(made.rows, v);
-      return true;
+      return !overwritten_[v];
     }
     const Eqn& eqn = *maker_[v];
     if (const auto alike = repeated(eqn)) {
       add(made.whole, *alike);
-      return true;
+      return !overwritten_[*alike];
     }
     if (const auto shift = shifted(eqn)) {
       for (const Var part : {shift->first, shift->second}) {
-        if (rows_in(part) > 1 && !is_stored(part, loop)) return false;
+        if (overwritten_[part] || (rows_in(part) > 1 && !is_stored(part, loop))) return false;
         add(made.whole, part);
       }
       return made.by_number = true;
@@ -210,7 +223,8 @@ class Sink {
 
   const Program& program_;
   std::vector<const Eqn*> maker_;
-  std::vector<int> stored_for_;  // how many readers have it in memory
+  std::vector<int> stored_for_;    // how many readers have it in memory
+  std::vector<bool> overwritten_;  // a later reader would make what updates it in place copy it
 };
 
 }  // namespace

@@ -127,6 +127,21 @@ const Case cases[]{
      [](Array x, Array y, Array) { return both(scanned(concatenate({x, y}, 1)(all, slice(1, width + 1)))); }, 1, 1},
     {"ShortRows", [](Array x, Array y, Array) { return both(scanned((x + y)(all, slice(0, 8)) + 1.0)); }, 1, 1},
     {"NoSteps", [](Array x, Array y, Array) { return both(scanned(x(slice(0)) + y(slice(0)))); }, 1, 1},
+    {"OfItsOwnCarry",
+     [](Array x, Array y, Array) {
+       const Array start = sort(x, 0);
+       return Arrays{
+           scan([](const Array& c, const Array& r) { return std::pair(c.at(0).set(c(1) + r), std::tuple<>()); }, start,
+                start * y)
+               .first};
+     },
+     1, 1},
+    {"OfWhatIsUpdated",
+     [](Array x, Array y, Array) {
+       const Array sorted = sort(x, 0);
+       return Arrays{scanned(sorted + y).second, sorted.at(0).set(y(0))};
+     },
+     1, 1},
     {"InALoop",
      [](Array x, Array y, Array w) {
        return Arrays{fori_loop(0, 3, [&](Array, Array c) { return scanned(x * c + y).first; }, w)};
