@@ -11,7 +11,6 @@
 #include "tenon/base/dump.h"
 #include "tenon/base/log.h"
 #include "tenon/compile/codegen.h"
-#include "tenon/compile/donate.h"
 #include "tenon/compile/executable.h"
 #include "tenon/compile/list_values.h"
 #include "tenon/compile/plan.h"
@@ -327,8 +326,7 @@ std::shared_ptr<const Executable> make_executable(const ProgramRef& program, con
     if (dumping()) dump("by-the-reference-evaluator.txt", reason + "\n");
     return std::make_shared<ReferenceExecutable>(program);
   }
-  kernel::Function function = plan(*flat);
-  auto shared = share_donated(function, *flat, donated);
+  auto [function, shared] = plan(*flat, donated);
   if (dumping()) dump("kernels.txt", kernel::print(function));
   return std::make_shared<NativeExecutable>(*flat, function, std::move(shared));
 }

@@ -11,18 +11,6 @@ using kernel::SlotId;
 using kernel::Statement;
 
 // Whether a statement that reads `from` and writes `to` does the same where both are one memory.
-bool works_in_place(const Statement& s, SlotId from, SlotId to);
-
-bool works_in_place(const Block& block, SlotId from, SlotId to) {
-  const Statement* only = nullptr;
-  for (const Statement& s : block) {
-    if (!touches(s, from) && !touches(s, to)) continue;
-    if (only != nullptr) return false;
-    only = &s;
-  }
-  return only == nullptr || works_in_place(*only, from, to);
-}
-
 bool works_in_place(const Statement& s, SlotId from, SlotId to) {
   if (const auto* n = std::get_if<kernel::Nest>(&s.held()))
     return n->independent && reads_where_it_writes(*n, from, to, {});
@@ -30,9 +18,6 @@ bool works_in_place(const Statement& s, SlotId from, SlotId to) {
     const auto read = affine(c->from_offset), written = affine(c->to_offset);
     return c->from == from && c->to == to && read && read == written;
   }
-  // Each block has rows of its own; within one, a single statement may know both.
-  if (const auto* b = std::get_if<kernel::Blocks>(&s.held()))
-    return works_in_place(b->body, from, to) && works_in_place(b->tail, from, to);
   return false;
 }
 

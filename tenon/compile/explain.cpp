@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "tenon/compile/donate.h"
 #include "tenon/compile/in_place.h"
 #include "tenon/compile/plan.h"
 #include "tenon/compile/stages.h"
@@ -225,8 +224,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
     return head +
            fmt::format("runs by the reference evaluator, {} eqns one by one: {}\n", flat->eqns().size(), reason) +
            kept_text(report);
-  kernel::Function function = plan(*flat, &report);
-  const auto shared = share_donated(function, *flat, donated);
+  const auto [function, shared] = plan(*flat, donated, &report);
   Explanation explanation(function);
   explanation.run();
   double in_place = 0;

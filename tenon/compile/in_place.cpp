@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tenon/base/error.h"
-#include "tenon/compile/donate.h"
 #include "tenon/compile/plan.h"
 #include "tenon/ops/structure.h"
 #include "tenon/rewrite/pass.h"
@@ -113,9 +112,7 @@ void require_in_place(const ProgramRef& program, const std::vector<bool>& donate
     return;
   }
   Report report;  // with one, the plan tells why it copies
-  kernel::Function function = plan(*flat, &report);
-  share_donated(function, *flat, donated);
-  for (const Copied& copy : copied(function)) {
+  for (const Copied& copy : copied(plan(*flat, donated, &report).function)) {
     if (copy.cause.writer.empty()) continue;
     std::string why = reason(copy.cause), advice(copy.cause.advice);
     if (copy.cause.callers && copy.argument && *copy.argument < program->inputs().size()) {

@@ -7,6 +7,7 @@
 #include "tenon/compile/blocks.h"
 #include "tenon/compile/copies.h"
 #include "tenon/compile/counters.h"
+#include "tenon/compile/donate.h"
 #include "tenon/compile/idle_stores.h"
 #include "tenon/compile/merge.h"
 #include "tenon/compile/pack.h"
@@ -56,7 +57,9 @@ std::string why_not_native(const Program& program) {
   return {};
 }
 
-kernel::Function plan(const Program& program, Report* report) {
+kernel::Function plan(const Program& program, Report* report) { return plan(program, {}, report).function; }
+
+Planned plan(const Program& program, const std::vector<bool>& donated, Report* report) {
   kernel::Function function = Planner(program, report).run();
   split_into_pieces(function);
   forward_copies(function);
@@ -65,10 +68,12 @@ kernel::Function plan(const Program& program, Report* report) {
   view_products(function);
   drop_idle_stores(function);
   pack_scalars(function);
+  // Before statements are divided into rows together, so that a copy of a whole argument is still seen as one.
+  auto shared = share_donated(function, program, donated);
   divide_into_blocks(function, block_limits());
   merge_reductions(function);
   lay_out_arena(function);
-  return function;
+  return {std::move(function), std::move(shared)};
 }
 
 }  // namespace tenon

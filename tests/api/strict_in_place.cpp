@@ -152,6 +152,22 @@ TEST(StrictInPlace, LoopsAndBranches) {
   EXPECT_NO_THROW(tn::jit(branch, {.donate = {0}, .strict_in_place = true})(ramp(500)));
 }
 
+// Of arrays that are large enough to be divided among the threads, too: the rows that a gradient reads before are read
+// from all over the table.
+TEST(StrictInPlace, AStepOfDescentOnSomeRows) {
+  const auto loss = [](const Array& table, const Array& ids) { return tn::sum(tn::sin(table(ids))); };
+  const auto step = [&](const Array& table, const Array& ids) {
+    const tn::Rows rows = tn::grad(loss, tn::sparse<>)(table, ids);
+    return table.at(rows.indices).add(-0.1 * rows.values);
+  };
+  for (const std::int64_t n : {100, 20000}) {
+    const Array ids = (tn::arange(50) * 7919) % n;
+    const auto table = [&] { return tn::sin(tn::reshape(tn::arange(n * 64, tn::DType::f64), {n, 64})); };
+    const auto strictly = tn::jit(step, {.donate = {0}, .strict_in_place = true});
+    EXPECT_TRUE(tn::allclose(strictly(table(), ids), step(table(), ids), 1e-12, 1e-12)) << n;
+  }
+}
+
 TEST(StrictInPlace, MutableReferences) {
   tn::Ref r = tn::make_ref(ramp(500));
   const auto f = tn::jit(
