@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
 #include "tenon/ops/region.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
+#include "tests/rewrite/same.h"
 
 namespace tenon {
 namespace {
@@ -28,13 +28,6 @@ int inside(const Program& p, std::string_view name, bool in_loop = false) {
     });
   }
   return count;
-}
-
-void expect_same(const ProgramRef& p, const ProgramRef& q, const std::vector<Value>& in) {
-  const auto want = evaluate(*p, {}, in), got = evaluate(*q, {}, in);
-  ASSERT_EQ(want.size(), got.size());
-  for (std::size_t i = 0; i < want.size(); ++i)
-    EXPECT_TRUE(array_equal(Array(std::get<Buffer>(got[i])), Array(std::get<Buffer>(want[i])))) << q;
 }
 
 template <class F>

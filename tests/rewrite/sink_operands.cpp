@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
 #include "tenon/ops/region.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
+#include "tests/rewrite/same.h"
 
 namespace tenon {
 namespace {
@@ -35,13 +35,6 @@ int made_outside(const Program& p) {
                  std::holds_alternative<LowerElement>(*eqn.op->lower);
   }
   return count;
-}
-
-void expect_same(const ProgramRef& p, const ProgramRef& q, const std::vector<Value>& in) {
-  const auto want = evaluate(*p, {}, in), got = evaluate(*q, {}, in);
-  ASSERT_EQ(want.size(), got.size());
-  for (std::size_t i = 0; i < want.size(); ++i)
-    EXPECT_TRUE(array_equal(Array(std::get<Buffer>(got[i])), Array(std::get<Buffer>(want[i])))) << q;
 }
 
 // The sum of rows, and all sums so far.
