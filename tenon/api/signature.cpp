@@ -13,6 +13,12 @@ bool LeafType::matches_other(const Array& a) const {
   return a.type() == type_;
 }
 
+Signature Signature::of_leaves(std::span<const Array> leaves) {
+  Signature s;
+  for (const Array& a : leaves) s.leaves_.emplace_back(a);
+  return s;
+}
+
 void Signature::hash_leaf(const Array& a, Hasher& h) {
   h(a.weak());
   if (const Buffer* b = a.buffer()) {

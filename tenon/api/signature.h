@@ -106,6 +106,8 @@ class Signature {
         [&](const auto& fixed) { s.fixed_.add(fixed); });
     return s;
   }
+  // Of leaves alone: where the caller compares structure and static values by itself.
+  static Signature of_leaves(std::span<const Array> leaves);
   // Cheap and equal for trees that match the same signature.
   template <class T>
   static std::uint64_t hash(const T& tree) {

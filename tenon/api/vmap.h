@@ -19,6 +19,7 @@ class AxisTree {
   template <std::integral T>
   AxisTree(T axis) : axis_(static_cast<std::int64_t>(axis)) {}
   AxisTree(std::initializer_list<AxisTree> entries) : entries_(entries), is_list_(true) {}
+  explicit AxisTree(std::vector<AxisTree> entries) : entries_(std::move(entries)), is_list_(true) {}
 
   bool is_list() const { return is_list_; }
   const std::optional<std::int64_t>& axis() const { return axis_; }
