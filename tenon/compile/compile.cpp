@@ -395,7 +395,7 @@ class OpCache {
       for (std::int64_t d : b->dims()) h(d);
     }
     const Hash128 key = h.finish();
-    Recent& recent = recent_[key.low % recent_.size()];
+    Recent& recent = recent_of_thread()[key.low % recents];
     if (recent.key == key && recent.executable) return recent.executable;
     recent.executable = find(key, op, params, operands);
     recent.key = key;
@@ -421,11 +421,15 @@ class OpCache {
     Hash128 key;
     std::shared_ptr<const Executable> executable;
   };
-  static thread_local std::array<Recent, 256> recent_;
+  static constexpr std::size_t recents = 256;
+  // Not a thread's own storage itself: a library that is opened late has little room for that.
+  static Recent* recent_of_thread() {
+    static thread_local const auto recent = std::make_unique<Recent[]>(recents);
+    return recent.get();
+  }
   std::mutex mutex_;
   std::unordered_map<Hash128, std::shared_ptr<const Executable>> entries_;
 };
-thread_local std::array<OpCache::Recent, 256> OpCache::recent_;
 
 }  // namespace
 

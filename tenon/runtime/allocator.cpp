@@ -8,7 +8,9 @@
 #include <bit>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -142,22 +144,23 @@ class ThreadCache {
   std::ptrdiff_t uncounted_ = 0;
 };
 
-// Found by a pointer, which costs a load; the object itself is looked at when the thread begins and ends.
+// Found by a pointer, which costs a load. Few bytes of this library are a thread's own: a process such as Python, which
+// opens it late, has little room for storage of this model.
 thread_local ThreadCache* mine [[gnu::tls_model("initial-exec")]] = nullptr;
 thread_local bool ended [[gnu::tls_model("initial-exec")]] = false;
 
 ThreadCache* begin_thread() {
   static thread_local struct Owner {
-    ThreadCache cache;
+    Owner() : cache(new(std::nothrow) ThreadCache) { mine = cache.get(); }
     ~Owner() {
       mine = nullptr;
       ended = true;
     }
+    std::unique_ptr<ThreadCache> cache;
   } owner;
-  if (!ended) mine = &owner.cache;
   return mine;
 }
-// Null while the thread ends.
+// Null while the thread ends, and where no memory was left for it.
 ThreadCache* thread_cache() {
   if (mine != nullptr) [[likely]]
     return mine;

@@ -14,6 +14,12 @@
 
 #include "tenon/base/settings.h"
 
+// libxsmm tells of errors by this function, which is ours: where it writes no kernel, products do without.
+extern "C" [[gnu::visibility("hidden")]] void libxsmm_handle_error(libxsmm_generated_code* code, unsigned error,
+                                                                   const char* /*context*/, int /*say*/) {
+  code->last_error = error;
+}
+
 namespace tenon {
 namespace {
 
