@@ -1,0 +1,61 @@
+// Products of matrices and tensors, and linear algebra.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "call.h"
+#include "operands.h"
+#include "rooms.h"
+#include "tenon/ops/dot.h"
+#include "tenon/ops/linear_algebra.h"
+
+namespace tenon::python {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+Operand op(const Array& a) { return Operand(a, Source()); }
+
+}  // namespace
+
+void add_contractions(nb::module_& module) {
+  module.def("matmul", [](ArrayLike x, ArrayLike y) {
+    const Array a = x.array("matmul"), b = y.array("matmul");
+    return call_op("matmul", [&] { return matmul(op(a), op(b)); });
+  });
+  module.def("dot_general", [](ArrayLike x, ArrayLike y, Integers contract_x, Integers contract_y, Integers batch_x,
+                               Integers batch_y) {
+    const Array a = x.array("dot_general"), b = y.array("dot_general");
+    return call_op("dot_general", [&] {
+      return dot_general(op(a), op(b),
+                         {.contract_a = contract_x, .contract_b = contract_y, .batch_a = batch_x, .batch_b = batch_y});
+    });
+  });
+  module.def("einsum", [](const std::string& equation, const std::vector<ArrayLike>& operands) {
+    Arrays all;
+    for (const ArrayLike& x : operands) all.push_back(x.array("einsum"));
+    return call_op("einsum", [&] {
+      return all.size() == 1 ? einsum(equation, op(all[0])) : einsum(equation, op(all[0]), op(all[1]));
+    });
+  });
+  module.def("cholesky", [](ArrayLike x, bool symmetrize) {
+    const Array a = x.array("cholesky");
+    return call_op("cholesky", [&] { return cholesky(op(a), {.symmetrize = symmetrize}); });
+  });
+  module.def("triangular_solve", [](ArrayLike x, ArrayLike y, bool left_side, bool lower, bool transpose_a,
+                                    bool conjugate_a, bool unit_diagonal) {
+    const Array a = x.array("triangular_solve"), b = y.array("triangular_solve");
+    return call_op("triangular_solve", [&] {
+      return triangular_solve(op(a), op(b), {left_side, lower, transpose_a, conjugate_a, unit_diagonal});
+    });
+  });
+  module.def("solve", [](ArrayLike x, ArrayLike y) {
+    const Array a = x.array("solve"), b = y.array("solve");
+    return call_op("solve", [&] { return solve(op(a), op(b)); });
+  });
+  module.def("inv", [](ArrayLike x) {
+    const Array a = x.array("inv");
+    return call_op("inv", [&] { return inv(op(a)); });
+  });
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,61 @@
+// Cumulative sums and their kin: one loop along the axis, in the order of its elements.
+#include "call.h"
+#include "operands.h"
+#include "rooms.h"
+#include "tenon/api/loops.h"
+#include "tenon/ops/statistics.h"
+
+namespace tenon::python {
+namespace {
+
+Operand op(const Array& a) { return Operand(a, Source()); }
+
+struct Cumulative {
+  const char* name;
+  Array (*combine)(const Operand& x, const Operand& y);
+  const char* text;
+};
+constexpr Cumulative all[] = {
+    {"cumsum", tenon::operator+, "The sums of the elements up to each, along an axis."},
+    {"cumprod", tenon::operator*, "The products of the elements up to each, along an axis."},
+    {"cummax", tenon::max, "The largest of the elements up to each, along an axis."},
+    {"cummin", tenon::min, "The smallest of the elements up to each, along an axis."},
+    {"cumlogsumexp", tenon::logaddexp, "The logarithms of the sums of the exponentials up to each, along an axis."},
+};
+
+Array cumulative(const Cumulative& f, const Array& x, std::int64_t axis, bool reverse) {
+  const Array rows = move_axis(op(x), axis, 0).with_weak(false);
+  if (rows.shape()[0] == Dim(0)) return x;
+  api_detail::FlatLoop loop;
+  const bool from_end = reverse;
+  const Dim n = rows.shape()[0];
+  const Array first =
+      squeeze(op(from_end ? slice_in_dim(op(rows), n - Dim(1), n, 0) : slice_in_dim(op(rows), 0, 1, 0)), 0);
+  const Array rest = from_end ? slice_in_dim(op(rows), 0, n - Dim(1), 0) : slice_in_dim(op(rows), 1, n, 0);
+  loop.length = n - Dim(1);
+  loop.reverse = reverse;
+  loop.carry_paths = loop.xs_paths = {""};
+  loop.body = [&](std::span<const Array> in) {
+    const Array next = f.combine(op(in[0]), op(in[1]));
+    return Arrays{next, next};
+  };
+  const Array others = api_detail::run_loop(f.name, loop, {first}, {rest})[1];
+  const Array edge = expand_dims(op(first), 0);
+  const Array joined = concatenate(from_end ? Arrays{others, edge} : Arrays{edge, others}, 0, Source());
+  return move_axis(op(joined), 0, axis);
+}
+
+}  // namespace
+
+void add_cumulative(nb::module_& module) {
+  for (const Cumulative& f : all)
+    module.def(
+        f.name,
+        [&f](ArrayLike x, std::int64_t axis, bool reverse) {
+          const Array a = x.array(f.name);
+          return call_transformation(f.name, [&] { return cumulative(f, a, axis, reverse); });
+        },
+        f.text);
+}
+
+}  // namespace tenon::python

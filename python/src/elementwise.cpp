@@ -1,0 +1,160 @@
+// Functions of each element by itself: a line a function.
+#include <nanobind/stl/string.h>
+
+#include "call.h"
+#include "dtypes.h"
+#include "numeric.h"
+#include "operands.h"
+#include "rooms.h"
+#include "tenon/ops/activations.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/indexing.h"
+#include "tenon/ops/promotion.h"
+#include "tenon/ops/statistics.h"
+
+namespace tenon::python {
+namespace {
+
+struct OfOne {
+  const char* name;
+  Array (*f)(const Operand& x);
+  const char* text;
+};
+constexpr OfOne of_one[] = {
+    {"abs", tenon::abs, "|x|; of complex numbers the modulus."},
+    {"sign", tenon::sign, "-1, 0 or 1; of complex numbers x / |x|."},
+    {"floor", tenon::floor, "The largest integer not above x."},
+    {"ceil", tenon::ceil, "The smallest integer not below x."},
+    {"rint", tenon::round, "The nearest integer, halves to even."},
+    {"sqrt", tenon::sqrt, "The square root."},
+    {"rsqrt", tenon::rsqrt, "1 / sqrt(x)."},
+    {"square", tenon::square, "x * x."},
+    {"exp", tenon::exp, "e to the power x."},
+    {"expm1", tenon::expm1, "exp(x) - 1, exact near 0."},
+    {"log", tenon::log, "The natural logarithm."},
+    {"log1p", tenon::log1p, "log(1 + x), exact near 0."},
+    {"sin", tenon::sin, "The sine of x, in radians."},
+    {"cos", tenon::cos, "The cosine of x, in radians."},
+    {"tan", tenon::tan, "The tangent of x, in radians."},
+    {"sinh", tenon::sinh, "The hyperbolic sine."},
+    {"cosh", tenon::cosh, "The hyperbolic cosine."},
+    {"tanh", tenon::tanh, "The hyperbolic tangent."},
+    {"arcsin", tenon::asin, "The inverse sine."},
+    {"arccos", tenon::acos, "The inverse cosine."},
+    {"arctan", tenon::atan, "The inverse tangent."},
+    {"logistic", tenon::logistic, "1 / (1 + exp(-x))."},
+    {"erf", tenon::erf, "The error function."},
+    {"erf_inv", tenon::erf_inv, "The inverse of the error function."},
+    {"isfinite", tenon::is_finite, "Whether x is neither infinite nor NaN."},
+    {"isnan", tenon::is_nan, "Whether x is NaN."},
+    {"negative", tenon::operator-, "-x."},
+    {"positive", numeric::positive, "x."},
+    {"invert", tenon::operator!, "Not x of bools; the bits of integers turned round."},
+    {"real", tenon::real, "The real part."},
+    {"imag", tenon::imag, "The imaginary part."},
+    {"conj", tenon::conj, "The complex conjugate."},
+    {"stop_gradient", tenon::stop_gradient, "x, through which no derivative flows."},
+    {"log_sigmoid", tenon::log_sigmoid, "log(sigmoid(x)), without underflow."},
+    {"softplus", tenon::softplus, "log(1 + exp(x)), without overflow."},
+    {"relu", tenon::relu, "max(x, 0); its derivative at 0 is 0."},
+    {"silu", tenon::silu, "x * sigmoid(x)."},
+};
+
+struct OfTwo {
+  const char* name;
+  Array (*f)(const Operand& x, const Operand& y);
+  const char* text;
+};
+constexpr OfTwo of_two[] = {
+    {"add", numeric::add, "x1 + x2."},
+    {"subtract", tenon::operator-, "x1 - x2."},
+    {"multiply", numeric::multiply, "x1 * x2."},
+    {"true_divide", numeric::true_divide, "x1 / x2, of integers real."},
+    {"floor_divide", numeric::floor_divide, "x1 / x2 rounded down."},
+    {"remainder", numeric::remainder, "What floor_divide leaves, with the sign of x2."},
+    {"fmod", tenon::operator%, "What division toward zero leaves, with the sign of x1."},
+    {"truncated_divide", tenon::operator/, "x1 / x2; of integers rounded toward zero, and -1 where x2 is 0."},
+    {"power", numeric::power, "x1 to the power x2."},
+    {"float_power", tenon::pow, "x1 to the power x2, of real or complex numbers."},
+    {"arctan2", tenon::atan2, "The angle of the point (x2, x1)."},
+    {"maximum", tenon::max, "The larger of both; NaN where either is."},
+    {"minimum", tenon::min, "The smaller of both; NaN where either is."},
+    {"bitwise_and", tenon::operator&, "And of the bits of integers, or of bools."},
+    {"bitwise_or", tenon::operator|, "Or of the bits of integers, or of bools."},
+    {"bitwise_xor", tenon::operator^, "Either, but not both: of the bits of integers, or of bools."},
+    {"left_shift", tenon::shift_left, "The bits of x1 moved x2 places up."},
+    {"right_shift", tenon::shift_right, "The bits of x1 moved x2 places down."},
+    {"equal", tenon::operator==, "x1 == x2, element by element."},
+    {"not_equal", tenon::operator!=, "x1 != x2, element by element."},
+    {"less", tenon::operator<, "x1 < x2, element by element."},
+    {"less_equal", tenon::operator<=, "x1 <= x2, element by element."},
+    {"greater", tenon::operator>, "x1 > x2, element by element."},
+    {"greater_equal", tenon::operator>=, "x1 >= x2, element by element."},
+    {"logaddexp", tenon::logaddexp, "log(exp(x1) + exp(x2))."},
+    {"complex", tenon::complex, "x1 + x2·i."},
+    {"leaky_relu", tenon::leaky_relu, "x1 where it is not negative, else x2 * x1."},
+    {"elu", tenon::elu, "x1 where it is positive, else x2 * (exp(x1) - 1)."},
+};
+
+Operand op(const Array& a) { return Operand(a, Source()); }
+
+}  // namespace
+
+void add_elementwise(nb::module_& module) {
+  for (const OfOne& f : of_one)
+    module.def(
+        f.name,
+        [name = f.name, f = f.f](ArrayLike x) {
+          const Array a = x.array(name);
+          return call_op(name, [&] { return f(op(a)); });
+        },
+        f.text);
+  for (const OfTwo& f : of_two)
+    module.def(
+        f.name,
+        [name = f.name, f = f.f](ArrayLike x, ArrayLike y) {
+          const Array a = x.array(name), b = y.array(name);
+          return call_op(name, [&] { return f(op(a), op(b)); });
+        },
+        f.text);
+  module.def(
+      "where",
+      [](ArrayLike condition, ArrayLike x, ArrayLike y) {
+        const Array c = condition.array("where"), a = x.array("where"), b = y.array("where");
+        return call_op("where", [&] {
+          return where(op(c.dtype() == DType::bool_ ? c : convert(op(c), DType::bool_)), op(a), op(b));
+        });
+      },
+      "x where the condition holds, else y; all three broadcast.");
+  module.def(
+      "clamp",
+      [](ArrayLike low, ArrayLike x, ArrayLike high) {
+        const Array l = low.array("clamp"), a = x.array("clamp"), h = high.array("clamp");
+        return call_op("clamp", [&] { return clamp(op(a), op(l), op(h)); });
+      },
+      "x limited to [low, high].");
+  module.def(
+      "convert",
+      [](ArrayLike x, DTypeArgument dtype) {
+        const Array a = x.array("astype");
+        return call_op("astype", [&] { return convert(op(a), dtype).with_weak(false); });
+      },
+      "The values in another dtype.");
+  module.def(
+      "with_weak", [](ArrayLike x, bool weak) { return x.array("asarray").with_weak(weak); },
+      "The same, weakly typed or not.");
+  module.def(
+      "to_inexact",
+      [](ArrayLike x) {
+        const Array a = x.array("asarray");
+        return call_op("astype", [&] { return to_inexact(a); });
+      },
+      "Real or complex numbers as they are; integers become real.");
+  module.def("gelu", [](ArrayLike x, bool approximate) {
+    const Array a = x.array("gelu");
+    return call_op("gelu", [&] { return gelu(op(a), approximate ? Gelu::by_tanh : Gelu::exact); });
+  });
+}
+
+}  // namespace tenon::python

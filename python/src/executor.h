@@ -1,0 +1,28 @@
+// Native code beside Python: the interpreter is free while it runs, and Ctrl-C stops it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+
+#include "tenon/runtime/context.h"
+
+namespace tenon::python {
+
+namespace nb = nanobind;
+
+// While it lives, other threads of Python's run, and SIGINT cancels what this thread runs. Where the interpreter is not
+// held, nothing changes.
+class NativeRun {
+ public:
+  NativeRun();
+  ~NativeRun();
+  NativeRun(const NativeRun&) = delete;
+  NativeRun& operator=(const NativeRun&) = delete;
+
+ private:
+  PyThreadState* state_;
+  ContextScope context_;
+};
+
+}  // namespace tenon::python

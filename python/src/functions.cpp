@@ -1,0 +1,174 @@
+#include "functions.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include <numeric>
+
+#include "dtypes.h"
+#include "shapes.h"
+#include "source_lines.h"
+#include "tenon/ops/shape.h"
+#include "text.h"
+
+namespace tenon::python {
+namespace {
+
+nb::object float0() {
+  static PyObject* const dtype = nb::object(nb::module_::import_("tenon._methods").attr("float0")).release().ptr();
+  return nb::borrow(dtype);
+}
+
+bool is_float0(nb::handle object) {
+  return !is_array(object.ptr()) && nb::hasattr(object, "dtype") &&
+         same_objects(nb::object(object.attr("dtype")).ptr(), float0().ptr());
+}
+
+FlatTree flat(std::string_view op, const char* what, nb::handle tree, bool tangents) {
+  FlatTree result;
+  Objects leaves;
+  result.tree = flatten(tree, leaves);
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    Array array;
+    if (tangents && is_float0(leaves[i])) {
+      result.leaves.emplace_back();
+      continue;
+    }
+    if (!operand_from(leaves[i].ptr(), array)) {
+      const std::string name = result.tree->names()[i];
+      throw DTypeError(
+          fmt::format("{}: {}{} is {} of type {}, no array and no number.", op, what,
+                      name.empty() ? "" : ", leaf " + name, repr_of(leaves[i]).substr(0, 60), class_of(leaves[i])),
+          "Leaves are arrays and numbers. Pass what is static by static_argnums of jit, or by a closure.");
+    }
+    result.leaves.push_back(std::move(array));
+  }
+  return result;
+}
+
+void walk(const Node*& at, std::vector<std::size_t>& place, std::vector<std::vector<std::size_t>>& all) {
+  const Node& node = *at++;
+  if (node.kind == Node::Kind::leaf) all.push_back(place);
+  for (std::uint32_t i = 0; i < node.children; ++i) {
+    place.push_back(i);
+    walk(at, place, all);
+    place.pop_back();
+  }
+}
+
+}  // namespace
+
+FlatTree flat_arrays(std::string_view op, const char* what, nb::handle tree) { return flat(op, what, tree, false); }
+FlatTree flat_tangents(std::string_view op, const char* what, nb::handle tree) { return flat(op, what, tree, true); }
+
+nb::object unflatten_arrays(const TreeDef& tree, std::span<const Array> leaves) {
+  std::size_t i = 0;
+  return nb::steal(tree.unflatten([&] { return new_array(leaves[i++]); }));
+}
+
+nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> leaves, std::span<const Type> like) {
+  std::size_t i = 0;
+  return nb::steal(tree.unflatten([&]() -> PyObject* {
+    const std::size_t at = i++;
+    if (!leaves[at].empty()) return new_array(leaves[at]);
+    return nb::module_::import_("numpy").attr("zeros")(shape_object(like[at].shape), float0()).release().ptr();
+  }));
+}
+
+void require_same_tree(std::string_view op, const char* what, const TreeDef& a, const TreeDef& b) {
+  if (a == b) return;
+  throw TreeError(fmt::format("{}: {} differ in structure: {} and {}.", op, what, a.text(), b.text()),
+                  "Both have the same containers, keys and static values.");
+}
+
+std::vector<std::vector<std::size_t>> places_of(const TreeDef& tree) {
+  std::vector<std::vector<std::size_t>> all;
+  std::vector<std::size_t> place;
+  const Node* at = tree.nodes().data();
+  walk(at, place, all);
+  return all;
+}
+
+FlatCall::FlatCall(std::string_view op, nb::object f, nb::tuple args, nb::dict kwargs, std::vector<std::size_t> traced,
+                   bool keywords)
+    : op_(op),
+      f_(std::move(f)),
+      args_(std::move(args)),
+      kwargs_(std::move(kwargs)),
+      traced_(std::move(traced)),
+      keywords_(keywords && kwargs_.size() > 0) {
+  const auto add = [&](const std::string& what, nb::handle tree) {
+    FlatTree t = flat_arrays(op_, what.c_str(), tree);
+    arguments_.push_back(t.tree);
+    leaves_.insert(leaves_.end(), t.leaves.begin(), t.leaves.end());
+  };
+  for (const std::size_t i : traced_) {
+    if (i >= args_.size())
+      throw TreeError(fmt::format("{}: there is no argument {}: the function is called with {}.", op_, i, args_.size()),
+                      "Arguments are counted from 0; those by keyword have no number.");
+    add(fmt::format("argument {}", i), args_[i]);
+  }
+  if (keywords_) add("a keyword's argument", kwargs_);
+}
+
+nb::object FlatCall::call(std::span<const Array> leaves) const {
+  nb::object args = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(args_.size())));
+  std::size_t at = 0, next = 0;
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    nb::object value;
+    if (next < traced_.size() && traced_[next] == i) {
+      const TreeDef& tree = *arguments_[next++];
+      value = unflatten_arrays(tree, leaves.subspan(at, tree.leaves()));
+      at += tree.leaves();
+    } else {
+      value = args_[i];
+    }
+    PyTuple_SET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i), value.release().ptr());
+  }
+  const nb::object kwargs = keywords_
+                                ? unflatten_arrays(*arguments_.back(), leaves.subspan(at, arguments_.back()->leaves()))
+                                : nb::object(kwargs_);
+  PyObject* result = PyObject_Call(f_.ptr(), args.ptr(), PyDict_GET_SIZE(kwargs.ptr()) == 0 ? nullptr : kwargs.ptr());
+  if (result == nullptr) throw nb::python_error();
+  return nb::steal(result);
+}
+
+FlatFunction FlatCall::function() const {
+  return [this](std::span<const Array> in) {
+    const nb::object result = call(in);
+    if (pair_ && (!PyTuple_CheckExact(result.ptr()) || PyTuple_GET_SIZE(result.ptr()) != 2)) {
+      PyErr_Format(PyExc_TypeError,
+                   "%s: with has_aux the function returns a tuple of two, (result, auxiliary), not %R.", op_.c_str(),
+                   result.type().ptr());
+      throw nb::python_error();
+    }
+    FlatTree flat = flat_arrays(op_, "what the function returns", result);
+    *result_ = {flat.tree, {}};
+    for (const Array& a : flat.leaves) result_->types.push_back(a.type());
+    return std::move(flat.leaves);
+  };
+}
+
+std::function<std::vector<std::string>()> FlatCall::paths() const {
+  return [this] {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < arguments_.size(); ++i)
+      for (const std::string& name : arguments_[i]->names())
+        all.push_back(i < traced_.size() ? fmt::format("<{}>{}", traced_[i], name) : "<by keyword>" + name);
+    return all;
+  };
+}
+
+api_detail::Arguments FlatCall::all() const { return {leaves_, std::vector<bool>(leaves_.size(), true), paths()}; }
+
+std::vector<std::vector<std::size_t>> FlatCall::places() const {
+  std::vector<std::vector<std::size_t>> all;
+  for (std::size_t i = 0; i < arguments_.size(); ++i)
+    for (std::vector<std::size_t> place : places_of(*arguments_[i])) {
+      place.insert(place.begin(), i);
+      all.push_back(std::move(place));
+    }
+  return all;
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,213 @@
+#include "indexing.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "array.h"
+#include "call.h"
+#include "errors.h"
+#include "operands.h"
+#include "shapes.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/index.h"
+#include "text.h"
+
+namespace tenon::python {
+namespace {
+
+using Parts = std::vector<IndexPart>;
+
+std::optional<Dim> bound(PyObject* object) {
+  if (object == Py_None) return std::nullopt;
+  if (is_array(object) && !array_of(object).concrete())
+    throw ConcretizationError("slice: a bound is " + array_of(object).type().text() + ", which is traced.",
+                              "Sizes are known while a function is traced: use lax.dynamic_slice_in_dim(), whose size "
+                              "is a number and whose start may be an array.");
+  return dim_from(object);
+}
+
+IndexPart part_of(PyObject* object) {
+  if (object == Py_None) return {newaxis, Source()};
+  if (object == Py_Ellipsis) return {ellipsis, Source()};
+  if (PySlice_Check(object)) {
+    const auto* s = reinterpret_cast<PySliceObject*>(object);
+    if (s->start == Py_None && s->stop == Py_None && s->step == Py_None) return {all, Source()};
+    const std::int64_t step = s->step == Py_None ? 1 : integer_from(s->step);
+    return {slice(bound(s->start), bound(s->stop), step), Source()};
+  }
+  if (PyBool_Check(object)) return {Array(Scalar(object == Py_True)), Source()};
+  if (PyLong_Check(object)) return {integer_from(object), Source()};
+  if (is_dim(object)) return {nb::cast<Dim>(nb::handle(object)), Source()};
+  if (PyList_Check(object)) {
+    PyErr_SetString(
+        PyExc_TypeError,
+        "Using a list as an index is not allowed: make an array of it, x[tnp.array([...])], or a tuple, which "
+        "names several axes.");
+    throw nb::python_error();
+  }
+  Array array;
+  if (!operand_from(object, array)) {
+    PyErr_Format(PyExc_TypeError,
+                 "An index is an integer, a slice, an ellipsis, None, or an array of integers or bools, not %R.",
+                 object);
+    throw nb::python_error();
+  }
+  if (!is_integer(array.dtype()) && array.dtype() != DType::bool_) {
+    PyErr_Format(PyExc_TypeError, "An index must be of integers or bools, not of %s.",
+                 std::string(name(array.dtype())).c_str());
+    throw nb::python_error();
+  }
+  return {array, Source()};
+}
+
+// A number outside of its axis is the nearest element when it is read, and left out when it is written, as in JAX: then
+// it is an index array.
+void settle_numbers(Parts& parts, const Shape& shape) {
+  std::size_t named = 0;
+  for (const IndexPart& part : parts)
+    if (const auto* array = std::get_if<Array>(&part.form()))
+      named += array->dtype() == DType::bool_ ? array->rank() : 1;
+    else
+      named += std::holds_alternative<NewAxis>(part.form()) || std::holds_alternative<Ellipsis>(part.form()) ? 0 : 1;
+  std::size_t axis = 0;
+  for (IndexPart& part : parts) {
+    if (std::holds_alternative<NewAxis>(part.form())) continue;
+    if (std::holds_alternative<Ellipsis>(part.form())) {
+      axis += shape.rank() > named ? shape.rank() - named : 0;
+      continue;
+    }
+    const auto* number = std::get_if<Dim>(&part.form());
+    if (number != nullptr && number->known() && axis < shape.rank() && shape[axis].known()) {
+      const std::int64_t n = shape[axis].value(), at = number->value();
+      if (n > 0 && (at >= n || at < -n)) part = IndexPart(Array(Scalar(at)), Source());
+    }
+    const auto* array = std::get_if<Array>(&part.form());
+    axis += array != nullptr && array->dtype() == DType::bool_ ? array->rank() : 1;
+  }
+}
+
+Parts parts_of(const Array& x, PyObject* key) {
+  Parts parts;
+  if (PyTuple_Check(key)) {
+    parts.reserve(static_cast<std::size_t>(PyTuple_GET_SIZE(key)));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) parts.push_back(part_of(PyTuple_GET_ITEM(key, i)));
+  } else {
+    parts.push_back(part_of(key));
+  }
+  settle_numbers(parts, x.shape());
+  return parts;
+}
+
+// --- x.at[i] ---
+
+struct At {
+  nb::object array;
+};
+struct AtIndex {
+  nb::object array;
+  Parts parts;
+  const Array& x() const { return array_of(array.ptr()); }
+};
+
+std::optional<IndexMode> mode_from(nb::handle mode) {
+  if (mode.is_none()) return std::nullopt;
+  const auto text = str_of(mode);
+  if (text == "clip") return IndexMode::clip;
+  if (text == "fill" || text == "drop") return IndexMode::fill;
+  if (text == "promise_in_bounds") return IndexMode::promise_in_bounds;
+  PyErr_Format(PyExc_ValueError, "mode: %R is none of 'clip', 'fill', 'drop' and 'promise_in_bounds'.", mode.ptr());
+  throw nb::python_error();
+}
+
+Array put(const AtIndex& at, ScatterKind kind, const char* name, const Array& value, bool sorted, bool unique,
+          nb::handle mode) {
+  ScatterOptions options{.hints = {.sorted = sorted, .unique = unique}};
+  if (const std::optional<IndexMode> given = mode_from(mode)) options.mode = *given;
+  return call_op(name, [&] {
+    // The array keeps its dtype, whatever is written: as in JAX.
+    const Array fits =
+        value.dtype() == at.x().dtype() || (value.number() != nullptr && value.weak() &&
+                                            promote(at.x().dtype(), false, value.dtype(), true).dtype == at.x().dtype())
+            ? value
+            : convert(Operand(value, Source()), at.x().dtype());
+    return update_at(kind, Operand(at.x(), Source()), at.parts, Operand(fits, Source()), options)
+        .with_weak(at.x().weak());
+  });
+}
+
+template <ScatterKind Kind>
+auto updating(const char* name) {
+  return [name](const AtIndex& at, ArrayLike value, bool sorted, bool unique, nb::handle mode) {
+    return put(at, Kind, name, value.array(name), sorted, unique, mode);
+  };
+}
+
+Array get(const AtIndex& at, bool sorted, bool unique, nb::handle mode, nb::handle fill) {
+  GatherOptions options{.hints = {.sorted = sorted, .unique = unique}};
+  if (const std::optional<IndexMode> given = mode_from(mode)) options.mode = *given;
+  if (!fill.is_none()) {
+    const Array value = operand("at.get", fill);
+    options.fill = call_op("at.get", [&] { return value.item_scalar(Source()).convert(at.x().dtype()); });
+  }
+  return call_op("at.get", [&] { return index(Operand(at.x(), Source()), at.parts, options); });
+}
+
+void add_updates(nb::class_<AtIndex>& type) {
+  const auto add = [&](const char* name, auto function, const char* text) {
+    type.def(name, function, nb::arg("values"), nb::kw_only(), nb::arg("indices_are_sorted") = false,
+             nb::arg("unique_indices") = false, nb::arg("mode") = nb::none(), text);
+  };
+  add("set", updating<ScatterKind::set>("at.set"), "The array with `values` there.");
+  add("add", updating<ScatterKind::add>("at.add"), "The array with `values` added there.");
+  add("multiply", updating<ScatterKind::mul>("at.multiply"), "The array multiplied by `values` there.");
+  add("mul", updating<ScatterKind::mul>("at.multiply"), "As multiply.");
+  add("min", updating<ScatterKind::min>("at.min"), "The array with the smaller of both there.");
+  add("max", updating<ScatterKind::max>("at.max"), "The array with the larger of both there.");
+}
+
+}  // namespace
+
+PyObject* subscript(const Array& x, PyObject* key) {
+  const Parts parts = parts_of(x, key);
+  return new_array(call_op("getitem", [&] { return index(Operand(x, Source()), parts); }));
+}
+
+PyObject* iterate(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    const Array& x = array_of(self);
+    if (x.rank() == 0) {
+      PyErr_SetString(PyExc_TypeError, "iteration over a 0-d array");
+      throw nb::python_error();
+    }
+    nb::list rows;
+    const std::int64_t n = x.size(0, Source());
+    for (std::int64_t i = 0; i < n; ++i)
+      rows.append(array_object(call_op("iter", [&] { return x(IndexPart(i, Source())); })));
+    return PyObject_GetIter(rows.ptr());
+  });
+}
+
+PyObject* get_at(PyObject* self, void*) {
+  return guarded([&] { return nb::cast(At{nb::borrow(self)}).release().ptr(); });
+}
+
+int refuse_assignment(PyObject*, PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError,
+                  "Arrays are immutable: instead of x[i] = y write x = x.at[i].set(y), which costs no copy inside of a "
+                  "compiled function.");
+  return -1;
+}
+
+void add_indexing(nb::module_& module) {
+  nb::class_<At>(module, "At", "x.at: choose an index.").def("__getitem__", [](const At& at, nb::handle key) {
+    return AtIndex{at.array, parts_of(array_of(at.array.ptr()), key.ptr())};
+  });
+  nb::class_<AtIndex> type(module, "AtIndex", "x.at[i]: the array with other elements there.");
+  add_updates(type);
+  type.def("get", get, nb::kw_only(), nb::arg("indices_are_sorted") = false, nb::arg("unique_indices") = false,
+           nb::arg("mode") = nb::none(), nb::arg("fill_value") = nb::none(),
+           "The elements there; mode='fill' gives `fill_value` (NaN where none is given) for those outside.");
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,452 @@
+// jit: the path of a call. Its arguments are compared with the structure and types of specialisations that were there
+// before; only what is new is flattened, hashed and traced.
+#include "tenon/api/jit.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <structmember.h>
+
+#include <algorithm>
+
+#include "call.h"
+#include "dtypes.h"
+#include "errors.h"
+#include "executor.h"
+#include "functions.h"
+#include "rooms.h"
+#include "tenon/api/explain.h"
+#include "text.h"
+
+namespace tenon::python {
+namespace {
+
+using api_detail::CallFrame;
+using api_detail::EntryRef;
+using api_detail::JitEntry;
+using api_detail::LeafType;
+using api_detail::Signature;
+
+// A call as Python makes it: positional arguments, then those by keyword in the order of `names`.
+struct Given {
+  PyObject* const* args;
+  std::size_t positional;
+  PyObject* names;  // a tuple, or null
+  std::size_t keywords() const { return names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_GET_SIZE(names)); }
+  PyObject* keyword(std::size_t i) const { return PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i)); }
+  PyObject* find(PyObject* name, std::size_t guess) const {
+    const std::size_t count = keywords();
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t i = (guess + k) % count;
+      if (keyword(i) == name || same_objects(keyword(i), name)) return args[positional + i];
+    }
+    return nullptr;
+  }
+};
+
+// Which arguments are static, which are donated: by number or by name.
+struct Options {
+  std::vector<std::size_t> static_numbers, donated_numbers;
+  std::vector<nb::object> static_names, donated_names;
+  bool is_static(std::size_t number) const { return std::ranges::find(static_numbers, number) != static_numbers.end(); }
+  bool is_static(PyObject* name) const { return holds(static_names, name); }
+  bool is_donated(std::size_t number) const {
+    return std::ranges::find(donated_numbers, number) != donated_numbers.end();
+  }
+  bool is_donated(PyObject* name) const { return holds(donated_names, name); }
+
+ private:
+  static bool holds(const std::vector<nb::object>& names, PyObject* name) {
+    return std::ranges::any_of(names, [&](const nb::object& n) { return same_objects(n.ptr(), name); });
+  }
+};
+
+// What was static of a call, and the structure of the rest.
+struct CallForm {
+  struct Slot {
+    nb::object keyword;  // absent: positional
+    nb::object value;    // of a static argument; absent: a tree of leaves
+    bool is_static = false;
+  };
+  std::vector<Slot> slots;  // positional ones, then by keyword in alphabetical order
+  std::size_t positional = 0;
+  TreeRef trees;  // a tuple of those that are not static
+  bool x64 = true;
+};
+
+// Arrays that stand for numbers and foreign memory during one call.
+class StandIns {
+ public:
+  Array& next(std::size_t most) {
+    if (arrays_.capacity() == 0) arrays_.reserve(most);
+    return arrays_.emplace_back();
+  }
+
+ private:
+  Arrays arrays_;
+};
+
+struct Entry : JitEntry {
+  Entry(std::uint64_t hash, CallForm call, const Arrays& leaves, TracedFunction traced, Donation donation, TreeRef out)
+      : JitEntry(&tag, hash, Signature::of_leaves(leaves), std::move(traced), std::move(donation), {}),
+        form(std::move(call)),
+        result(std::move(out)) {}
+  static inline const char tag = 0;
+  CallForm form;
+  TreeRef result;
+
+  // Whether a call is of this form; the addresses of its leaves go to `leaves`.
+  bool matches(const Given& given, const Array** leaves, StandIns& stand_ins, Objects& held) const {
+    if (given.positional != form.positional || given.positional + given.keywords() != form.slots.size() ||
+        form.x64 != x64_enabled)
+      return false;
+    const std::span<const LeafType> types = signature().leaves();
+    std::size_t i = 0;
+    const auto leaf = [&](PyObject* object) {
+      if (i == types.size()) return false;
+      const Array* array = nullptr;
+      if (python::is_array(object)) {
+        array = &array_of(object);
+      } else {
+        Array& stand_in = stand_ins.next(types.size());
+        if (is_container(object) || !borrowed_operand_from(object, stand_in)) return false;
+        array = &stand_in;
+      }
+      leaves[i] = array;
+      return types[i++].matches(*array);
+    };
+    const Node* at = form.trees->nodes().data() + 1;
+    for (std::size_t slot = 0; slot < form.slots.size(); ++slot) {
+      const CallForm::Slot& s = form.slots[slot];
+      PyObject* const object =
+          slot < form.positional ? given.args[slot] : given.find(s.keyword.ptr(), slot - form.positional);
+      if (object == nullptr) return false;
+      if (s.is_static ? !same_objects(s.value.ptr(), object) : !TreeDef::match(object, at, leaf, held)) return false;
+    }
+    return true;
+  }
+};
+
+// A jitted function: its options and specialisations.
+struct State {
+  nb::object f;
+  std::string name;
+  Options options;
+  api_detail::EntryTable table;
+  std::array<const Entry*, 4> recent{};  // the last ones used, the latest first
+
+  void note(const Entry* entry) {
+    const Entry* moved = entry;
+    for (const Entry*& place : recent) {
+      std::swap(place, moved);
+      if (moved == entry) break;
+    }
+  }
+};
+
+struct JitObject {
+  PyObject ob_base;
+  vectorcallfunc call;
+  PyObject* attributes;
+  PyObject* weak_references;
+  State* state;
+};
+
+// A call taken apart, where no specialisation was found at once.
+struct Flattened {
+  CallForm form;
+  Arrays leaves;
+  std::vector<bool> donated;  // of the leaves
+  std::uint64_t hash = 0;
+};
+
+[[noreturn]] void throw_unhashable(const State& s, const CallForm::Slot& slot, std::size_t number) {
+  PyErr_Clear();
+  const std::string which = slot.keyword ? str_of(slot.keyword) : std::to_string(number);
+  throw TreeError(fmt::format("jit: the static argument {} of {} is {}, of type {}, which is not hashable.", which,
+                              s.name, repr_of(slot.value).substr(0, 60), class_of(slot.value)),
+                  "A static argument is a key of what was compiled: give a tuple instead of a list, or leave it out of "
+                  "static_argnums where it holds arrays.");
+}
+
+Flattened flatten_call(const State& s, const Given& given) {
+  Flattened flat;
+  flat.form.positional = given.positional;
+  flat.form.x64 = x64_enabled;
+  std::vector<TreeRef> trees;
+  Hasher hasher;
+  const auto add = [&](CallForm::Slot slot, PyObject* object, bool donated, std::size_t number) {
+    hasher(slot.is_static);
+    if (slot.is_static) {
+      slot.value = nb::borrow(object);
+      const Py_hash_t hash = PyObject_Hash(object);
+      if (hash == -1) throw_unhashable(s, slot, number);
+      hasher(static_cast<std::int64_t>(hash));
+    } else {
+      const std::string what = slot.keyword ? str_of(slot.keyword) : fmt::format("argument {}", number);
+      FlatTree tree = flat_arrays("jit", what.c_str(), nb::handle(object));
+      hasher(tree.tree->hash());
+      for (const Array& a : tree.leaves) {
+        a.type().hash(hasher);
+        hasher(a.weak());
+      }
+      for (std::size_t i = 0; i < tree.leaves.size(); ++i) flat.donated.push_back(donated);
+      flat.leaves.insert(flat.leaves.end(), tree.leaves.begin(), tree.leaves.end());
+      trees.push_back(std::move(tree.tree));
+    }
+    flat.form.slots.push_back(std::move(slot));
+  };
+  for (std::size_t i = 0; i < given.positional; ++i)
+    add({.is_static = s.options.is_static(i)}, given.args[i], s.options.is_donated(i), i);
+  std::vector<std::pair<nb::object, PyObject*>> keywords;
+  for (std::size_t i = 0; i < given.keywords(); ++i)
+    keywords.emplace_back(nb::borrow(given.keyword(i)), given.args[given.positional + i]);
+  std::ranges::sort(keywords,
+                    [](const auto& a, const auto& b) { return PyUnicode_Compare(a.first.ptr(), b.first.ptr()) < 0; });
+  for (const auto& [keyword, object] : keywords) {
+    hasher(static_cast<std::int64_t>(PyObject_Hash(keyword.ptr())));
+    add({.keyword = keyword, .is_static = s.options.is_static(keyword.ptr())}, object,
+        s.options.is_donated(keyword.ptr()), 0);
+  }
+  flat.form.trees = tuple_of(trees);
+  hasher(flat.form.x64)(flat.form.positional);
+  flat.hash = hasher.finish().low;
+  return flat;
+}
+
+// Calls the function with leaves in place of those of the form.
+nb::object call_with(const State& s, const CallForm& form, std::span<const Array> leaves) {
+  nb::object args = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(form.positional)));
+  nb::dict kwargs;
+  std::size_t leaf = 0;
+  const auto next = [&] { return new_array(leaves[leaf++]); };
+  const Node* at = form.trees->nodes().data() + 1;
+  for (std::size_t i = 0; i < form.slots.size(); ++i) {
+    const CallForm::Slot& slot = form.slots[i];
+    nb::object value = slot.is_static ? slot.value : nb::steal(TreeDef::build(at, next));
+    if (slot.keyword)
+      kwargs[slot.keyword] = value;
+    else
+      PyTuple_SET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i), value.release().ptr());
+  }
+  PyObject* result = PyObject_Call(s.f.ptr(), args.ptr(), kwargs.size() == 0 ? nullptr : kwargs.ptr());
+  if (result == nullptr) throw nb::python_error();
+  return nb::steal(result);
+}
+
+TracedFunction trace(const State& s, const Flattened& flat, TreeRef& out) {
+  const FlatFunction function = [&](std::span<const Array> in) {
+    FlatTree result = flat_arrays("jit", "what the function returns", call_with(s, flat.form, in));
+    out = result.tree;
+    return std::move(result.leaves);
+  };
+  return trace_flat(function, flat.leaves, writes_refs);
+}
+
+bool same_form(const CallForm& a, const CallForm& b) {
+  if (a.positional != b.positional || a.x64 != b.x64 || a.slots.size() != b.slots.size() || !(*a.trees == *b.trees))
+    return false;
+  for (std::size_t i = 0; i < a.slots.size(); ++i) {
+    const CallForm::Slot &x = a.slots[i], &y = b.slots[i];
+    if (x.is_static != y.is_static || x.keyword.is_valid() != y.keyword.is_valid()) return false;
+    if (x.keyword.is_valid() && !same_objects(x.keyword.ptr(), y.keyword.ptr())) return false;
+    if (x.is_static && !same_objects(x.value.ptr(), y.value.ptr())) return false;
+  }
+  return true;
+}
+
+// The specialisation for a call; what is good for this call alone is kept by `alone`.
+const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
+  const auto matches = [&](const JitEntry& e) {
+    const auto& entry = static_cast<const Entry&>(e);
+    const std::span<const LeafType> types = entry.signature().leaves();
+    if (types.size() != flat.leaves.size() || !same_form(entry.form, flat.form)) return false;
+    for (std::size_t i = 0; i < types.size(); ++i)
+      if (!types[i].matches(flat.leaves[i])) return false;
+    return true;
+  };
+  if (const JitEntry* found = s.table.find(flat.hash, matches)) return static_cast<const Entry&>(*found);
+  TreeRef out;
+  TracedFunction traced = trace(s, flat, out);
+  // Every argument is given as a variable: to the library they are one.
+  JitEntry::Donation donation{flat.donated, std::vector<std::size_t>(flat.leaves.size(), 0)};
+  auto made = std::make_shared<Entry>(flat.hash, flat.form, flat.leaves, std::move(traced), std::move(donation), out);
+  alone = made;
+  if (made->borrowed()) return *made;
+  return static_cast<const Entry&>(*s.table.keep(made, matches));
+}
+
+// Runs native code on leaves that are in the frame, and makes the result's tree.
+PyObject* run(const Entry& entry, const CallFrame& frame) {
+  const std::size_t count = entry.results();
+  Array** const places = frame.results(entry.leaves());
+  // The objects of the results are made first: native code's arrays go into them as they are.
+  nb::object one;
+  Objects many;
+  if (count == 1) {
+    one = array_object(Array());
+    places[0] = &array_of(one.ptr());
+  } else {
+    many.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      many.push_back(array_object(Array()));
+      places[i] = &array_of(many[i].ptr());
+    }
+  }
+  {
+    const NativeRun native;
+    entry.run(frame.words(), ~std::uint64_t(0));
+  }
+  if (count == 1 && entry.result->nodes().size() == 1) return one.release().ptr();
+  std::size_t i = 0;
+  return entry.result->unflatten([&] { return (count == 1 ? one : many[i++]).inc_ref().ptr(); });
+}
+
+PyObject* call_new(State& s, const Given& given) {
+  const SourceScope place(user_line(), "jit");
+  Flattened flat = flatten_call(s, given);
+  EntryRef alone;
+  const Entry& entry = find(s, flat, alone);
+  if (Scope::top() != nullptr) return unflatten_arrays(*entry.result, entry.bind(flat.leaves, {})).release().ptr();
+  if (alone == nullptr || !entry.borrowed()) s.note(&entry);
+  const CallFrame frame(entry.frame_words());
+  // Leaves that are arrays of the caller's may be donated: those themselves are in the frame, not copies.
+  StandIns stand_ins;
+  Objects held;
+  if (entry.matches(given, frame.leaves(), stand_ins, held))
+    flat.leaves.clear();
+  else
+    for (std::size_t i = 0; i < flat.leaves.size(); ++i) frame.leaves()[i] = &flat.leaves[i];
+  return run(entry, frame);
+}
+
+PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObject* names) {
+  return guarded([&]() -> PyObject* {
+    State& s = *reinterpret_cast<JitObject*>(self)->state;
+    const Given given{args, static_cast<std::size_t>(PyVectorcall_NARGS(count)), names};
+    if (Scope::top() == nullptr) {
+      for (const Entry* entry : s.recent) {
+        if (entry == nullptr) break;
+        const CallFrame frame(entry->frame_words());
+        StandIns stand_ins;
+        Objects held;
+        if (entry->matches(given, frame.leaves(), stand_ins, held)) return run(*entry, frame);
+      }
+    }
+    return call_new(s, given);
+  });
+}
+
+// --- the type ---
+
+void destroy(PyObject* self) {
+  auto* jit = reinterpret_cast<JitObject*>(self);
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (jit->weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(jit->attributes);
+  delete jit->state;
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* jit = reinterpret_cast<JitObject*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(jit->attributes);
+  if (jit->state != nullptr) Py_VISIT(jit->state->f.ptr());
+  return 0;
+}
+int clear(PyObject* self) {
+  auto* jit = reinterpret_cast<JitObject*>(self);
+  Py_CLEAR(jit->attributes);
+  if (jit->state != nullptr) jit->state->f.reset();
+  return 0;
+}
+
+PyObject* bound_to(PyObject* self, PyObject* object, PyObject*) {
+  if (object == nullptr || object == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, object);
+}
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(JitObject, call), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(JitObject, attributes), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(JitObject, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+PyGetSetDef attributes[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_descr_get, reinterpret_cast<void*>(bound_to)},
+    {Py_tp_members, members},
+    {Py_tp_getset, attributes},
+    {Py_tp_doc, const_cast<char*>("A function that is compiled for each kind of arguments: what tn.jit returns.")},
+    {0, nullptr},
+};
+PyType_Spec spec{"tenon.JitFunction", sizeof(JitObject), 0,
+                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+PyTypeObject* jit_type = nullptr;
+
+std::vector<nb::object> interned(nb::handle names) {
+  std::vector<nb::object> all;
+  for (nb::handle name : nb::iter(names)) all.push_back(nb::borrow(name));
+  return all;
+}
+
+nb::object make(nb::object f, std::string name, std::vector<std::size_t> static_numbers, nb::handle static_names,
+                std::vector<std::size_t> donated_numbers, nb::handle donated_names) {
+  auto* jit = reinterpret_cast<JitObject*>(jit_type->tp_alloc(jit_type, 0));
+  if (jit == nullptr) throw nb::python_error();
+  jit->call = call;
+  jit->state = new State{.f = std::move(f),
+                         .name = std::move(name),
+                         .options = {std::move(static_numbers), std::move(donated_numbers), interned(static_names),
+                                     interned(donated_names)}};
+  return nb::steal(reinterpret_cast<PyObject*>(jit));
+}
+
+// Of a jitted function, its state; of any other, one that is made for one call.
+std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
+  std::unique_ptr<State> own;
+  State* s = nullptr;
+  if (Py_TYPE(f.ptr()) == jit_type) {
+    s = reinterpret_cast<JitObject*>(f.ptr())->state;
+  } else {
+    own = std::make_unique<State>();
+    own->f = std::move(f);
+    s = own.get();
+  }
+  const SourceScope place(user_line(), "explain");
+  std::vector<PyObject*> values;
+  nb::list names;
+  for (nb::handle a : args) values.push_back(a.ptr());
+  for (auto [name, value] : kwargs) {
+    names.append(name);
+    values.push_back(value.ptr());
+  }
+  const nb::tuple keywords(names);
+  const Flattened flat = flatten_call(*s, {values.data(), args.size(), keywords.ptr()});
+  TreeRef out;
+  api_detail::KeptValues kept;
+  const TracedFunction traced = trace(*s, flat, out);
+  return api_detail::explain_traced(traced, flat.donated, std::move(kept.values));
+}
+
+}  // namespace
+
+void add_jit(nb::module_& module) {
+  nb::object type = nb::steal(PyType_FromSpec(&spec));
+  if (!type) throw nb::python_error();
+  jit_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
+  module.attr("JitFunction") = type;
+  module.def("jit", make);
+  module.def("explain", explained);
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,37 @@
+// tenon._core: the library in Python, a room at a time.
+#include <nanobind/nanobind.h>
+
+#include "array.h"
+#include "dtypes.h"
+#include "errors.h"
+#include "indexing.h"
+#include "interchange.h"
+#include "rooms.h"
+#include "shapes.h"
+#include "source_lines.h"
+#include "tenon/version.h"
+#include "trees.h"
+
+NB_MODULE(_core, module) {
+  using namespace tenon::python;
+  module.attr("version") = TENON_VERSION_STRING;
+  add_errors(module);
+  add_source_lines(module);
+  add_array_type(module);
+  add_dtypes(module);
+  add_shapes(module);
+  add_indexing(module);
+  add_interchange(module);
+  add_trees(module);
+  add_executor(module);
+  add_elementwise(module);
+  add_reductions(module);
+  add_movement(module);
+  add_contractions(module);
+  add_cumulative(module);
+  add_random(module);
+  add_transforms(module);
+  add_jit(module);
+  add_loops(module);
+  add_programs(module);
+}

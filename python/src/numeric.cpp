@@ -1,0 +1,99 @@
+#include "numeric.h"
+
+#include <fmt/format.h>
+
+#include "dtypes.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/promotion.h"
+
+namespace tenon::python::numeric {
+namespace {
+
+Operand op(Array a) { return Operand(std::move(a), Source()); }
+Array number(double value, const Array& like) { return Array(Scalar(value).convert(like.dtype())); }
+
+// x and y in the dtype and shape in which they meet; bools as i32, of which they are numbers.
+std::pair<Array, Array> met(const char* name, const Array& x, const Array& y) {
+  const Met both = meet(name, {x, y});
+  if (both.operands[0].dtype() != DType::bool_) return {both.operands[0], both.operands[1]};
+  return {convert(op(both.operands[0]), DType::i32), convert(op(both.operands[1]), DType::i32)};
+}
+
+// By repeated squaring of all elements: a bit of the exponents in turn.
+Array integer_power(Array base, Array exponent) {
+  const Array zero = number(0, base), one = number(1, base);
+  Array result = one;
+  const Array of_unit =
+      where(op(base) == op(one), op(one), where(op(base) == op(number(-1, base)), op(base), op(zero)));
+  const bool may_be_negative = is_signed_integer(base.dtype());
+  const Array negative = may_be_negative ? op(exponent) < op(zero) : Array(Scalar(false));
+  if (may_be_negative) exponent = abs(op(exponent));
+  const Array odd_exponent = (op(exponent) & op(one)) != op(zero);
+  for (std::size_t bit = 0; bit < 6; ++bit) {  // 2^63 and up of any base but 0, 1, -1 wraps to what 64 squarings give
+    const Array set = (op(exponent) & op(one)) != op(zero);
+    result = where(op(set), op(op(result) * op(base)), op(result));
+    base = op(base) * op(base);
+    exponent = shift_right(op(exponent), op(one));
+  }
+  if (!may_be_negative) return result;
+  const Array inverse = where(op(odd_exponent), op(of_unit), op(op(of_unit) * op(of_unit)));
+  return where(op(negative), op(inverse), op(result));
+}
+
+bool both_bool(const Operand& x, const Operand& y) { return x->dtype() == DType::bool_ && y->dtype() == DType::bool_; }
+
+}  // namespace
+
+Array positive(const Operand& x) { return x; }
+Array add(const Operand& x, const Operand& y) { return both_bool(x, y) ? x | y : x + y; }
+Array multiply(const Operand& x, const Operand& y) { return both_bool(x, y) ? x & y : x * y; }
+
+Array true_divide(const Operand& x, const Operand& y) {
+  const Promoted both = promote(x->dtype(), x->weak(), y->dtype(), y->weak());
+  if (is_inexact(both.dtype)) return x / y;
+  return op(to_inexact(x)) / op(to_inexact(y));
+}
+
+Array floor_divide(const Operand& x, const Operand& y) {
+  const auto [a, b] = met("floor_divide", x, y);
+  if (is_complex(a.dtype())) throw DTypeError("floor_divide: of complex numbers there is none.", "");
+  if (is_inexact(a.dtype())) {
+    const Array rest = op(a) % op(b), zero = number(0, a);
+    const Array quotient = op(op(a) - op(rest)) / op(b);
+    const Array below = op(op(rest) != op(zero)) & op(op(sign(op(b))) != op(sign(op(rest))));
+    return round(op(where(op(below), op(op(quotient) - op(number(1, a))), op(quotient))));
+  }
+  const Array quotient = op(a) / op(b);
+  if (!is_signed_integer(a.dtype())) return quotient;
+  const Array below = op(op(sign(op(a))) != op(sign(op(b)))) & op(op(op(a) % op(b)) != op(number(0, a)));
+  return where(op(below), op(op(quotient) - op(number(1, a))), op(quotient));
+}
+
+Array remainder(const Operand& x, const Operand& y) {
+  const auto [a, b] = met("remainder", x, y);
+  if (is_complex(a.dtype())) throw DTypeError("remainder: of complex numbers there is none.", "");
+  const Array rest = op(a) % op(b), zero = number(0, a);
+  const Array other = op(op(op(rest) < op(zero)) != op(op(b) < op(zero))) & op(op(rest) != op(zero));
+  const Array made = where(op(other), op(op(rest) + op(b)), op(rest));
+  return is_inexact(a.dtype()) ? made : where(op(op(b) == op(zero)), op(zero), op(made));
+}
+
+Array power(const Operand& x, const Operand& y) {
+  // A Python integer as the exponent: products.
+  if (const Scalar* n = y->number(); n != nullptr && y->weak() && is_integer(n->dtype())) {
+    const std::int64_t exponent = n->convert(DType::i64).as<std::int64_t>();
+    if (exponent < 0 && !is_inexact(x->dtype()))
+      throw DTypeError(
+          fmt::format("power: {} to the power {}: integers have no negative powers.", x->type().text(), exponent),
+          "Convert the base to a floating dtype.");
+    const Array base = x->dtype() == DType::bool_ ? convert(x, DType::i32) : Array(x);
+    return integer_pow(op(base), exponent);
+  }
+  const Promoted both = promote(x->dtype(), x->weak(), y->dtype(), y->weak());
+  if (is_inexact(both.dtype)) return pow(x, y);
+  const auto [a, b] = met("power", x, y);
+  return integer_power(a, b);
+}
+
+}  // namespace tenon::python::numeric

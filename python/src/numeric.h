@@ -1,0 +1,17 @@
+// NumPy's arithmetic where it differs from the library's ops: of bools, division of integers, remainders, powers.
+#pragma once
+
+#include "tenon/ir/array.h"
+
+namespace tenon::python::numeric {
+
+Array positive(const Operand& x);
+Array add(const Operand& x, const Operand& y);           // of two bools: or
+Array multiply(const Operand& x, const Operand& y);      // of two bools: and
+Array true_divide(const Operand& x, const Operand& y);   // of integers and bools: real numbers
+Array floor_divide(const Operand& x, const Operand& y);  // rounded down
+Array remainder(const Operand& x, const Operand& y);     // with the sign of y
+// Of integers: an integer, wrapped around; to a negative power 0, but for those of 1 and -1.
+Array power(const Operand& x, const Operand& y);
+
+}  // namespace tenon::python::numeric

@@ -1,0 +1,188 @@
+#include "operands.h"
+
+#include <nanobind/stl/string.h>
+
+#include <complex>
+#include <memory>
+#include <string>
+
+#include "dtypes.h"
+#include "tenon/ops/convert.h"
+#include "text.h"
+
+namespace tenon::python {
+namespace {
+
+// Py_buffer that is given back when the last array that shares its memory goes, on whatever thread.
+struct HeldMemory {
+  Py_buffer view{};
+  ~HeldMemory() {
+    if (!Py_IsInitialized()) return;
+    const nb::gil_scoped_acquire gil;
+    PyBuffer_Release(&view);
+  }
+};
+
+// The dtype of a format of struct's: one element of native byte order.
+std::optional<DType> dtype_of_format(const char* format, std::size_t size) {
+  if (format == nullptr) return DType::u8;
+  std::string_view f(format);
+  if (!f.empty() && (f[0] == '@' || f[0] == '=' || (f[0] == '<' && std::endian::native == std::endian::little)))
+    f.remove_prefix(1);
+  if (f == "?") return DType::bool_;
+  if (f == "e") return DType::f16;
+  if (f == "f") return DType::f32;
+  if (f == "d") return DType::f64;
+  if (f == "Zf") return DType::c64;
+  if (f == "Zd") return DType::c128;
+  const auto integer = [&](DType one, DType two, DType four, DType eight) -> std::optional<DType> {
+    switch (size) {
+      case 1:
+        return one;
+      case 2:
+        return two;
+      case 4:
+        return four;
+      case 8:
+        return eight;
+      default:
+        return std::nullopt;
+    }
+  };
+  if (f.size() == 1 && std::string_view("bhilqn").find(f[0]) != std::string_view::npos)
+    return integer(DType::i8, DType::i16, DType::i32, DType::i64);
+  if (f.size() == 1 && std::string_view("BHILQN").find(f[0]) != std::string_view::npos)
+    return integer(DType::u8, DType::u16, DType::u32, DType::u64);
+  return std::nullopt;
+}
+
+bool aligned(const Py_buffer& view) {
+  const auto size = static_cast<std::size_t>(view.itemsize);
+  const std::size_t unit = std::min<std::size_t>(size, 8);
+  bool fits = reinterpret_cast<std::uintptr_t>(view.buf) % unit == 0;
+  for (int i = 0; i < view.ndim; ++i) fits = fits && view.strides[i] % static_cast<Py_ssize_t>(unit) == 0;
+  return fits;
+}
+
+nb::object numpy_array(nb::handle object) { return nb::module_::import_("numpy").attr("asarray")(object); }
+
+// An array of ml_dtypes' bfloat16, which has no format, by its bits.
+bool is_bfloat16(nb::handle object) {
+  return nb::hasattr(object, "dtype") && nb::hasattr(object, "view") &&
+         str_of(nb::object(object.attr("dtype"))) == "bfloat16";
+}
+Array from_bfloat16(nb::handle object) {
+  const Array bits = array_from_memory(numpy_array(object).attr("view")("uint16"), true);
+  const Buffer b = bits.to_buffer();
+  return Array(b.view(DType::bf16, b.dims(), b.strides(), 0));
+}
+
+bool is_writable(nb::handle object) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_WRITABLE | PyBUF_STRIDES) == 0) {
+    PyBuffer_Release(&view);
+    return true;
+  }
+  PyErr_Clear();
+  return false;
+}
+
+bool number_from(PyObject* object, Array& to) {
+  if (PyFloat_CheckExact(object)) {
+    const double value = PyFloat_AS_DOUBLE(object);
+    to = x64_enabled ? Array(Scalar(value), true) : Array(Scalar(static_cast<float>(value)), true);
+    return true;
+  }
+  if (PyBool_Check(object)) {
+    to = Array(Scalar(object == Py_True));
+    return true;
+  }
+  if (PyLong_CheckExact(object)) {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow != 0 || (!x64_enabled && value != static_cast<std::int32_t>(value))) {
+      PyErr_Format(PyExc_OverflowError, "Python int too large to convert to int%d", x64_enabled ? 64 : 32);
+      throw nb::python_error();
+    }
+    to = x64_enabled ? Array(Scalar(static_cast<std::int64_t>(value)), true)
+                     : Array(Scalar(static_cast<std::int32_t>(value)), true);
+    return true;
+  }
+  if (PyComplex_CheckExact(object)) {
+    const std::complex<double> value(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object));
+    to = x64_enabled ? Array(Scalar(value), true) : Array(Scalar(std::complex<float>(value)), true);
+    return true;
+  }
+  return false;
+}
+
+// Memory that has an array's form; text has a buffer too, but is none.
+bool has_memory(PyObject* object) {
+  return PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object);
+}
+
+bool from(PyObject* object, bool borrow, Array& to) {
+  if (is_array(object)) {
+    to = array_of(object);
+    return true;
+  }
+  if (number_from(object, to)) return true;
+  if (has_memory(object)) {
+    to = array_from_memory(object, !borrow && is_writable(object));
+  } else if (nb::hasattr(object, "__tenon_array__")) {
+    return from(nb::object(nb::handle(object).attr("__tenon_array__")()).ptr(), borrow, to);
+  } else if (nb::hasattr(object, "__array__")) {
+    to = array_from_memory(numpy_array(object), true);
+  } else {
+    return false;
+  }
+  if (!x64_enabled && to.dtype() != canonical(to.dtype())) to = convert(Operand(to, Source()), canonical(to.dtype()));
+  return true;
+}
+
+}  // namespace
+
+Array array_from_memory(nb::handle object, bool copy) {
+  if (is_bfloat16(object)) return from_bfloat16(object);
+  auto held = std::make_shared<HeldMemory>();
+  Py_buffer& view = held->view;
+  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_RECORDS_RO) != 0) {
+    PyErr_Clear();
+    throw DTypeError("array: the memory of " + class_of(object) + " has no form known.",
+                     "Make a NumPy array of numbers of it.");
+  }
+  const std::optional<DType> dtype = dtype_of_format(view.format, static_cast<std::size_t>(view.itemsize));
+  const std::string format = view.format == nullptr ? "B" : view.format;
+  if (!dtype) {
+    // Another byte order is put right by NumPy; the rest are no numbers.
+    if (format.size() > 1 && (format[0] == '>' || format[0] == '<' || format[0] == '!')) {
+      const nb::object there = numpy_array(object);
+      return array_from_memory(there.attr("astype")(there.attr("dtype").attr("newbyteorder")("=")), false);
+    }
+    throw DTypeError(
+        "array: elements of the format '" + format + "' are no numbers that arrays have.",
+        "There are bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64 and complex numbers.");
+  }
+  if (!aligned(view)) return array_from_memory(numpy_array(object).attr("copy")(), false);
+  const auto rank = static_cast<std::size_t>(view.ndim);
+  const std::span<const Py_ssize_t> dims(view.shape, rank), strides(view.strides, rank);
+  const Buffer there = Buffer::borrow(view.buf, *dtype, std::vector<std::int64_t>(dims.begin(), dims.end()),
+                                      std::vector<std::int64_t>(strides.begin(), strides.end()), held, false);
+  return Array(copy ? there.contiguous_copy() : there);
+}
+
+bool operand_from(PyObject* object, Array& to) { return from(object, false, to); }
+bool borrowed_operand_from(PyObject* object, Array& to) { return from(object, true, to); }
+
+Array operand(std::string_view op, nb::handle object) {
+  Array array;
+  if (!operand_from(object.ptr(), array)) {
+    const auto type = class_of(object);
+    throw DTypeError(
+        std::string(op) + ": " + repr_of(object).substr(0, 60) + " of type " + type + " is no array and no number.",
+        type == "list" || type == "tuple" ? "Make an array of it with tnp.array()." : "");
+  }
+  return array;
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,24 @@
+// What each room of the module adds to it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "none.h"
+
+namespace tenon::python {
+
+namespace nb = nanobind;
+
+void add_executor(nb::module_& module);      // executor.cpp
+void add_elementwise(nb::module_& module);   // elementwise.cpp
+void add_reductions(nb::module_& module);    // reductions.cpp
+void add_movement(nb::module_& module);      // movement.cpp
+void add_contractions(nb::module_& module);  // contractions.cpp
+void add_cumulative(nb::module_& module);    // cumulative.cpp
+void add_random(nb::module_& module);        // random.cpp
+void add_transforms(nb::module_& module);    // transforms.cpp
+void add_jit(nb::module_& module);           // jit.cpp
+void add_loops(nb::module_& module);         // loops.cpp
+void add_programs(nb::module_& module);      // programs.cpp
+
+}  // namespace tenon::python

@@ -1,0 +1,42 @@
+// Sizes and shapes between Python and the library.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "none.h"
+#include "tenon/base/shape.h"
+
+namespace tenon::python {
+
+namespace nb = nanobind;
+
+nb::object dim_object(const Dim& dim);        // an int, or a tenon.Dim where the size is symbolic
+nb::object shape_object(const Shape& shape);  // a tuple of them
+Dim dim_from(nb::handle object);              // throws nb::python_error: TypeError
+bool is_dim(nb::handle object);
+std::int64_t integer_from(nb::handle object);  // by __index__
+
+// A function's argument: an int or a sequence of ints.
+struct ShapeLike {
+  Shape shape;
+};
+Shape shape_from(nb::handle object);
+// One axis or several, as ints; None is the empty optional.
+std::vector<std::int64_t> integers_from(nb::handle object);
+
+void add_shapes(nb::module_& module);
+
+}  // namespace tenon::python
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<tenon::python::ShapeLike> {
+  NB_TYPE_CASTER(tenon::python::ShapeLike, const_name("ShapeLike"))
+  bool from_python(handle source, std::uint32_t, cleanup_list*) {
+    value.shape = tenon::python::shape_from(source);
+    return true;
+  }
+};
+
+}  // namespace nanobind::detail

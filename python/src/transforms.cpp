@@ -1,0 +1,361 @@
+// Transformations of Python's functions: derivatives, batches, and rules of the user's own.
+#include "tenon/api/transforms.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "call.h"
+#include "functions.h"
+#include "rooms.h"
+#include "tenon/ir/scope.h"
+
+namespace tenon::python {
+namespace {
+
+std::vector<std::size_t> numbers(std::string_view op, const std::vector<std::int64_t>& given, std::size_t count) {
+  std::vector<std::size_t> all;
+  for (const std::int64_t n : given) {
+    const std::int64_t at = n < 0 ? n + static_cast<std::int64_t>(count) : n;
+    if (at < 0 || at >= static_cast<std::int64_t>(count))
+      throw TreeError(fmt::format("{}: there is no argument {}: the function is called with {}.", op, n, count),
+                      "Arguments are counted from 0, or from the end by negative numbers.");
+    all.push_back(static_cast<std::size_t>(at));
+  }
+  return all;
+}
+
+std::vector<std::size_t> ascending(std::vector<std::size_t> all) {
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  return all;
+}
+
+std::vector<std::size_t> every(const nb::tuple& args) {
+  std::vector<std::size_t> all(args.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  return all;
+}
+
+std::vector<Type> types(std::span<const Array> arrays) {
+  std::vector<Type> all;
+  for (const Array& a : arrays) all.push_back(a.type());
+  return all;
+}
+
+// Trees like the arguments `wanted`, in the order asked for, of flat arrays that stand for those that were traced.
+nb::object like_arguments(const FlatCall& call, const std::vector<std::size_t>& traced,
+                          const std::vector<std::size_t>& wanted, bool alone, std::span<const Array> leaves) {
+  std::vector<nb::object> of_traced;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < traced.size(); ++i) {
+    of_traced.push_back(unflatten_arrays(call.argument(i), leaves.subspan(at, call.argument(i).leaves())));
+    at += call.argument(i).leaves();
+  }
+  nb::list all;
+  for (const std::size_t w : wanted)
+    all.append(of_traced[static_cast<std::size_t>(std::ranges::find(traced, w) - traced.begin())]);
+  return alone ? nb::object(all[0]) : nb::object(nb::tuple(all));
+}
+
+nb::object value_and_grad(const char* op, nb::object f, const std::vector<std::int64_t>& argnums, bool alone,
+                          bool has_aux, nb::tuple args, nb::dict kwargs) {
+  const std::vector<std::size_t> wanted = numbers(op, argnums, args.size());
+  const std::vector<std::size_t> traced = ascending(wanted);
+  return call_transformation(op, [&] {
+    FlatCall call(op, std::move(f), std::move(args), std::move(kwargs), traced, false);
+    if (has_aux) call.returns_pair();
+    const FlatFunction flat = call.function();
+    const auto checked = [&](std::span<const Array> in) {
+      Arrays out = flat(in);
+      const std::size_t values = has_aux ? call.first_of_pair()->leaves() : out.size();
+      if (values != 1)
+        throw DifferentiationError(fmt::format("{}: the function returns {} arrays, not one real number.", op, values),
+                                   "Where it returns (number, auxiliary), say has_aux=True.");
+      return out;
+    };
+    const api_detail::FlatGradient g = api_detail::gradient_flat(op, checked, call.all());
+    return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), g.outputs),
+                                     like_arguments(call, traced, wanted, alone, g.gradient)));
+  });
+}
+
+nb::object jvp(nb::object f, nb::handle primals, nb::handle tangents, bool has_aux) {
+  if ((!PyTuple_Check(primals.ptr()) && !PyList_Check(primals.ptr())) ||
+      (!PyTuple_Check(tangents.ptr()) && !PyList_Check(tangents.ptr()))) {
+    PyErr_SetString(PyExc_TypeError, "jvp: primals and tangents are tuples (or lists), an entry an argument.");
+    throw nb::python_error();
+  }
+  return call_transformation("jvp", [&] {
+    nb::tuple args(nb::borrow<nb::object>(primals));
+    FlatCall call("jvp", std::move(f), args, nb::dict(), every(args), false);
+    if (has_aux) call.returns_pair();
+    const FlatTree given = flat_tangents("jvp", "the tangents", nb::tuple(nb::borrow<nb::object>(tangents)));
+    std::vector<TreeRef> arguments;
+    for (std::size_t i = 0; i < call.arguments(); ++i) arguments.push_back(std::make_shared<TreeDef>(call.argument(i)));
+    require_same_tree("jvp", "the arguments and their tangents", *tuple_of(arguments), *given.tree);
+    const Arrays both = api_detail::jvp_flat(call.function(), call.all(), given.leaves);
+    const std::span<const Array> all(both);
+    const std::span<const Array> values = all.first(all.size() / 2), slopes = all.subspan(all.size() / 2);
+    if (!has_aux)
+      return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), values),
+                                       unflatten_tangents(*call.result(), slopes, types(values))));
+    const TreeRef first = call.first_of_pair();
+    const std::size_t n = first->leaves();
+    return nb::object(nb::make_tuple(unflatten_arrays(*first, values.first(n)),
+                                     unflatten_tangents(*first, slopes.first(n), types(values.first(n))),
+                                     unflatten_arrays(*call.second_of_pair(), values.subspan(n))));
+  });
+}
+
+// What vjp and linearize return: a linear function of trees, which can be called again.
+struct Linear {
+  const char* op;
+  FlatFunction apply;
+  TreeRef in, out;
+  std::vector<Type> out_types;
+  bool tuple;               // vjp: takes one tree, gives a tuple; linearize: takes a tree an argument
+  std::size_t dropped = 0;  // auxiliary results, whose cotangents are zero
+};
+
+nb::object apply_linear(const Linear& linear, nb::args args) {
+  return call_transformation(linear.op, [&] {
+    nb::object given = args;
+    if (linear.tuple) {
+      if (args.size() != 1) {
+        PyErr_SetString(PyExc_TypeError, "vjp: the function takes one cotangent, a tree like the result.");
+        throw nb::python_error();
+      }
+      given = args[0];
+    }
+    FlatTree flat = flat_tangents(linear.op, linear.tuple ? "the cotangent" : "the tangents", given);
+    require_same_tree(linear.op, linear.tuple ? "the result and its cotangent" : "the arguments and their tangents",
+                      *linear.in, *flat.tree);
+    flat.leaves.resize(flat.leaves.size() + linear.dropped);
+    Arrays results = linear.apply(flat.leaves);
+    results.resize(linear.out->leaves());
+    return unflatten_tangents(*linear.out, results, linear.out_types);
+  });
+}
+
+TreeRef tuple_of_arguments(const FlatCall& call) {
+  std::vector<TreeRef> all;
+  for (std::size_t i = 0; i < call.arguments(); ++i) all.push_back(std::make_shared<TreeDef>(call.argument(i)));
+  return tuple_of(all);
+}
+
+nb::object vjp(nb::object f, nb::tuple args, bool has_aux) {
+  return call_transformation("vjp", [&] {
+    FlatCall call("vjp", std::move(f), args, nb::dict(), every(args), false);
+    if (has_aux) call.returns_pair();
+    api_detail::FlatLinear linear = api_detail::vjp_flat(call.function(), call.all());
+    Linear pull{"vjp", std::move(linear.apply), call.result(), tuple_of_arguments(call), types(call.leaves()), true};
+    if (!has_aux)
+      return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), linear.outputs), nb::cast(std::move(pull))));
+    pull.in = call.first_of_pair();
+    pull.dropped = call.second_of_pair()->leaves();
+    const std::span<const Array> all(linear.outputs);
+    return nb::object(nb::make_tuple(unflatten_arrays(*pull.in, all.first(pull.in->leaves())), nb::cast(pull),
+                                     unflatten_arrays(*call.second_of_pair(), all.subspan(pull.in->leaves()))));
+  });
+}
+
+nb::object linearize(nb::object f, nb::tuple args, bool has_aux) {
+  return call_transformation("linearize", [&] {
+    FlatCall call("linearize", std::move(f), args, nb::dict(), every(args), false);
+    if (has_aux) call.returns_pair();
+    api_detail::FlatLinear linear = api_detail::linearize_flat(call.function(), call.all());
+    Linear push{"linearize",   std::move(linear.apply), tuple_of_arguments(call),
+                call.result(), types(linear.outputs),   false};
+    if (!has_aux)
+      return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), linear.outputs), nb::cast(std::move(push))));
+    push.out = call.first_of_pair();
+    const std::span<const Array> all(linear.outputs);
+    return nb::object(nb::make_tuple(unflatten_arrays(*push.out, all.first(push.out->leaves())), nb::cast(push),
+                                     unflatten_arrays(*call.second_of_pair(), all.subspan(push.out->leaves()))));
+  });
+}
+
+nb::object jacobian(const char* op, bool reverse, nb::object f, const std::vector<std::int64_t>& argnums, bool alone,
+                    bool has_aux, nb::tuple args, nb::dict kwargs) {
+  const std::vector<std::size_t> wanted = numbers(op, argnums, args.size());
+  const std::vector<std::size_t> traced = ascending(wanted);
+  return call_transformation(op, [&] {
+    FlatCall call(op, std::move(f), std::move(args), std::move(kwargs), traced, false);
+    if (has_aux) call.returns_pair();
+    const auto results = [&] { return (has_aux ? call.first_of_pair() : call.result())->leaves(); };
+    const api_detail::FlatJacobian j = api_detail::jacobian_flat(
+        reverse ? api_detail::Mode::reverse : api_detail::Mode::forward, op, call.function(), call.all(), results);
+    const std::span<const Array> blocks(j.blocks);
+    const std::size_t n = call.leaves().size();
+    std::size_t row = 0;
+    const TreeRef tree = has_aux ? call.first_of_pair() : call.result();
+    nb::object made = nb::steal(tree->unflatten(
+        [&] { return like_arguments(call, traced, wanted, alone, blocks.subspan(n * row++, n)).release().ptr(); }));
+    if (!has_aux) return made;
+    return nb::object(nb::make_tuple(
+        made, unflatten_arrays(*call.second_of_pair(), std::span<const Array>(j.outputs).subspan(results()))));
+  });
+}
+
+// --- vmap ---
+
+// Axes of a tree's leaves, as a prefix of it: ints, None, and containers of them.
+AxisTree axes_from(nb::handle axes, const char* option) {
+  if (axes.is_none()) return none;
+  if (PyLong_Check(axes.ptr())) return nb::cast<std::int64_t>(axes);
+  if (nb::hasattr(axes, "__index__")) return nb::cast<std::int64_t>(nb::object(axes.attr("__index__")()));
+  Objects children;
+  const TreeRef tree = flatten_once(axes, children);
+  if (tree->nodes()[0].kind == Node::Kind::leaf) {
+    PyErr_Format(PyExc_TypeError, "vmap: %s is an integer, None, or a tree of them, not %R.", option, axes.ptr());
+    throw nb::python_error();
+  }
+  std::vector<AxisTree> entries;
+  for (const nb::object& child : children) entries.push_back(axes_from(child, option));
+  return AxisTree(std::move(entries));
+}
+
+nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handle size, nb::tuple args,
+                nb::dict kwargs) {
+  VmapOptions options{axes_from(in_axes, "in_axes"), axes_from(out_axes, "out_axes")};
+  if (!size.is_none()) options.size = Dim(nb::cast<std::int64_t>(size));
+  return call_transformation("vmap", [&] {
+    FlatCall call("vmap", std::move(f), args, kwargs, every(args), true);
+    if (options.in_axes.is_list() && options.in_axes.entries().size() != args.size()) {
+      PyErr_Format(PyExc_ValueError, "vmap: in_axes has %zu entries, the function is called with %zu arguments.",
+                   options.in_axes.entries().size(), args.size());
+      throw nb::python_error();
+    }
+    if (options.in_axes.is_list() && kwargs.size() > 0) {  // those by keyword are mapped along axis 0
+      std::vector<AxisTree> entries = options.in_axes.entries();
+      entries.emplace_back(0);
+      options.in_axes = AxisTree(std::move(entries));
+    }
+    const Arrays results = api_detail::vmap_flat(
+        {call.function(), call.leaves(), call.places(), [&] { return places_of(*call.result()); }}, options);
+    return unflatten_arrays(*call.result(), results);
+  });
+}
+
+// --- rules of the user's own ---
+
+nb::object custom_jvp(nb::object f, nb::handle rule, nb::tuple args) {
+  return call_transformation("custom_jvp", [&] {
+    FlatCall call("custom_jvp", std::move(f), args, nb::dict(), every(args), false);
+    const TreeRef primals = tuple_of_arguments(call);
+    const std::vector<Type> in = types(call.leaves());
+    const auto by_rule = [&](std::span<const Array> given) {
+      const std::size_t n = primals->leaves();
+      const nb::object both =
+          rule(unflatten_arrays(*primals, given.first(n)), unflatten_tangents(*primals, given.subspan(n), in));
+      if (!PyTuple_Check(both.ptr()) || PyTuple_GET_SIZE(both.ptr()) != 2) {
+        PyErr_SetString(PyExc_TypeError, "custom_jvp: the rule returns a tuple of two, (result, tangent).");
+        throw nb::python_error();
+      }
+      FlatTree out = flat_arrays("custom_jvp", "the rule's result", nb::handle(PyTuple_GET_ITEM(both.ptr(), 0)));
+      FlatTree slope = flat_tangents("custom_jvp", "the rule's tangent", nb::handle(PyTuple_GET_ITEM(both.ptr(), 1)));
+      require_same_tree("custom_jvp", "the function's and the rule's results", *call.result(), *out.tree);
+      require_same_tree("custom_jvp", "the rule's result and its tangent", *out.tree, *slope.tree);
+      out.leaves.insert(out.leaves.end(), slope.leaves.begin(), slope.leaves.end());
+      return out.leaves;
+    };
+    const Arrays results = api_detail::custom_jvp_flat(call.function(), by_rule, call.leaves());
+    return unflatten_arrays(*call.result(), results);
+  });
+}
+
+// Cotangents for all leaves of the arguments; None stands for zero.
+Arrays cotangents_from(nb::handle given, const FlatCall& call) {
+  nb::object tuple = nb::borrow<nb::object>(given);
+  if (PyList_Check(tuple.ptr())) tuple = nb::tuple(tuple);
+  if (!PyTuple_Check(tuple.ptr()) || static_cast<std::size_t>(PyTuple_GET_SIZE(tuple.ptr())) != call.arguments()) {
+    PyErr_Format(PyExc_TypeError,
+                 "custom_vjp: backward returns a tuple with a cotangent for each of the %zu arguments.",
+                 call.arguments());
+    throw nb::python_error();
+  }
+  Arrays all;
+  for (std::size_t i = 0; i < call.arguments(); ++i) {
+    const nb::handle each(PyTuple_GET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i)));
+    if (each.is_none()) {
+      all.resize(all.size() + call.argument(i).leaves());
+      continue;
+    }
+    const FlatTree flat = flat_tangents("custom_vjp", "backward's cotangent", each);
+    require_same_tree("custom_vjp", "an argument and backward's cotangent of it", call.argument(i), *flat.tree);
+    all.insert(all.end(), flat.leaves.begin(), flat.leaves.end());
+  }
+  return all;
+}
+
+nb::object custom_vjp(nb::object f, nb::handle forward, nb::handle backward, nb::tuple args) {
+  return call_transformation("custom_vjp", [&] {
+    FlatCall call("custom_vjp", std::move(f), args, nb::dict(), every(args), false);
+    FlatCall forwarded("custom_vjp", nb::borrow<nb::object>(forward), args, nb::dict(), every(args), false);
+    forwarded.returns_pair();
+    const FlatFunction forward_flat = forwarded.function();
+    const auto go = [&](std::span<const Array> in) {
+      Arrays out = forward_flat(in);
+      require_same_tree("custom_vjp", "the function's and forward's results", *call.result(),
+                        *forwarded.first_of_pair());
+      return out;
+    };
+    const auto back = [&](std::span<const Array> in) {
+      const std::size_t outs = call.result()->leaves();
+      const nb::object cotangents = backward(unflatten_arrays(*forwarded.second_of_pair(), in.first(in.size() - outs)),
+                                             unflatten_tangents(*call.result(), in.last(outs), call.result_types()));
+      return cotangents_from(cotangents, call);
+    };
+    const Arrays results = api_detail::custom_vjp_flat(call.function(), go, back, call.leaves(), call.paths());
+    return unflatten_arrays(*call.result(), results);
+  });
+}
+
+nb::object checkpoint(nb::object f, nb::tuple args, nb::dict kwargs) {
+  return call_transformation("checkpoint", [&] {
+    FlatCall call("checkpoint", std::move(f), args, kwargs, every(args), true);
+    const Arrays results = api_detail::checkpoint_flat(call.function(), call.leaves());
+    return unflatten_arrays(*call.result(), results);
+  });
+}
+
+// A context of Python's in which ops run now.
+struct PyCompileTime {
+  std::unique_ptr<CompileTime> open;
+};
+
+}  // namespace
+
+void add_transforms(nb::module_& module) {
+  nb::class_<Linear>(module, "LinearFunction", "What vjp() and linearize() return beside the result.")
+      .def("__call__", apply_linear);
+  nb::class_<PyCompileTime>(module, "CompileTime", "While it is open, ops run now, as if no trace were open.")
+      .def(nb::init<>())
+      .def("__enter__", [](PyCompileTime& c) { c.open = std::make_unique<CompileTime>(); })
+      .def("__exit__", [](PyCompileTime& c, nb::args) { c.open.reset(); });
+  module.def("tracing", tracing, "Whether a trace is open on this thread.");
+  // Names of functions are literals: they outlive the errors that tell them.
+  module.def("value_and_grad", [](nb::object f, const std::vector<std::int64_t>& argnums, bool alone, bool has_aux,
+                                  bool named_grad, nb::tuple args, nb::dict kwargs) {
+    return value_and_grad(named_grad ? "grad" : "value_and_grad", std::move(f), argnums, alone, has_aux,
+                          std::move(args), std::move(kwargs));
+  });
+  module.def("jvp", jvp);
+  module.def("vjp", vjp);
+  module.def("linearize", linearize);
+  module.def("jacobian", [](bool reverse, nb::object f, const std::vector<std::int64_t>& argnums, bool alone,
+                            bool has_aux, nb::tuple args, nb::dict kwargs) {
+    return jacobian(reverse ? "jacrev" : "jacfwd", reverse, std::move(f), argnums, alone, has_aux, std::move(args),
+                    std::move(kwargs));
+  });
+  module.def("vmap", vmap);
+  module.def("custom_jvp", custom_jvp);
+  module.def("custom_vjp", custom_vjp);
+  module.def("checkpoint", checkpoint);
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,118 @@
+// tenon._core.tree: what tenon.tree and tenon.tree_util are made of.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "trees.h"
+
+namespace tenon::python {
+
+namespace {
+
+// A treedef as users hold it.
+struct PyTreeDef {
+  TreeRef tree;
+};
+
+nb::tuple tree_flatten(nb::handle tree, nb::handle is_leaf) {
+  Objects leaves;
+  const TreeRef def = flatten(tree, leaves, is_leaf);
+  nb::list all;
+  for (const nb::object& leaf : leaves) all.append(leaf);
+  return nb::make_tuple(all, PyTreeDef{def});
+}
+
+nb::object tree_unflatten(const PyTreeDef& def, nb::handle leaves) {
+  Objects all;
+  for (nb::handle leaf : nb::iter(leaves)) all.push_back(nb::borrow(leaf));
+  return def.tree->unflatten_objects(all);
+}
+
+nb::object tree_map(nb::handle f, nb::handle tree, nb::tuple rest, nb::handle is_leaf) {
+  Objects leaves;
+  const TreeRef def = flatten(tree, leaves, is_leaf);
+  std::vector<Objects> others;
+  for (nb::handle other : rest) others.push_back(def->flatten_up_to(other));
+  std::vector<PyObject*> given(1 + others.size());
+  std::size_t i = 0;
+  return nb::steal(def->unflatten([&] {
+    given[0] = leaves[i].ptr();
+    for (std::size_t k = 0; k < others.size(); ++k) given[k + 1] = others[k][i].ptr();
+    ++i;
+    PyObject* made = PyObject_Vectorcall(f.ptr(), given.data(), given.size(), nullptr);
+    if (made == nullptr) throw nb::python_error();
+    return made;
+  }));
+}
+
+nb::list tree_leaves(nb::handle tree, nb::handle is_leaf) {
+  Objects leaves;
+  flatten(tree, leaves, is_leaf);
+  nb::list all;
+  for (const nb::object& leaf : leaves) all.append(leaf);
+  return all;
+}
+
+std::vector<nb::object> names_from(nb::handle names) {
+  std::vector<nb::object> all;
+  for (nb::handle name : nb::iter(names)) {
+    PyObject* text = Py_NewRef(name.ptr());
+    PyUnicode_InternInPlace(&text);
+    all.push_back(nb::steal(text));
+  }
+  return all;
+}
+
+}  // namespace
+
+void add_trees(nb::module_& parent) {
+  nb::module_ module = parent.def_submodule("tree");
+  nb::class_<PyTreeDef>(module, "PyTreeDef", "The structure of a tree, without its leaves.")
+      .def_prop_ro("num_leaves", [](const PyTreeDef& d) { return d.tree->leaves(); })
+      .def_prop_ro("num_nodes", [](const PyTreeDef& d) { return d.tree->nodes().size(); })
+      .def("unflatten", tree_unflatten, nb::arg("leaves"))
+      .def(
+          "flatten_up_to",
+          [](const PyTreeDef& d, nb::handle tree) {
+            nb::list all;
+            for (const nb::object& subtree : d.tree->flatten_up_to(tree)) all.append(subtree);
+            return all;
+          },
+          nb::arg("tree"))
+      .def("children",
+           [](const PyTreeDef& d) {
+             nb::list all;
+             for (std::size_t i = 0; i < d.tree->nodes()[0].children; ++i) all.append(PyTreeDef{d.tree->child(i)});
+             return all;
+           })
+      .def("names", [](const PyTreeDef& d) { return d.tree->names(); })
+      .def("paths",
+           [](const PyTreeDef& d) {
+             nb::list all;
+             for (const nb::tuple& path : d.tree->paths()) all.append(path);
+             return all;
+           })
+      .def("__repr__", [](const PyTreeDef& d) { return "PyTreeDef(" + d.tree->text() + ")"; })
+      .def("__hash__", [](const PyTreeDef& d) { return static_cast<std::int64_t>(d.tree->hash() >> 1); })
+      .def("__eq__", [](const PyTreeDef& a, nb::handle b) {
+        return nb::isinstance<PyTreeDef>(b) && *a.tree == *nb::cast<const PyTreeDef&>(b).tree;
+      });
+  module.def("flatten", tree_flatten, nb::arg("tree"), nb::arg("is_leaf") = nb::none());
+  module.def("unflatten", tree_unflatten, nb::arg("treedef"), nb::arg("leaves"));
+  module.def("leaves", tree_leaves, nb::arg("tree"), nb::arg("is_leaf") = nb::none());
+  module.def("map", tree_map, nb::arg("f"), nb::arg("tree"), nb::arg("rest"), nb::arg("is_leaf") = nb::none());
+  module.def(
+      "register_node",
+      [](nb::object type, nb::object flatten, nb::object unflatten) {
+        add_registration({.type = type, .flatten = flatten, .unflatten = unflatten});
+      },
+      nb::arg("nodetype"), nb::arg("flatten_func"), nb::arg("unflatten_func"));
+  module.def(
+      "register_fields",
+      [](nb::object type, nb::handle data, nb::handle meta) {
+        add_registration({.type = type, .data = names_from(data), .meta = names_from(meta), .by_fields = true});
+      },
+      nb::arg("nodetype"), nb::arg("data_fields"), nb::arg("meta_fields"));
+}
+
+}  // namespace tenon::python

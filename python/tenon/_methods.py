@@ -1,0 +1,105 @@
+"""What is written in Python of tenon.Array: its text, conversions and the methods that are functions of tenon.numpy."""
+
+import numpy as np
+
+from tenon import _core
+from tenon._core import Array
+
+# The dtype of tangents of integers and bools, which have none: as JAX has it.
+float0 = np.dtype([("float0", np.void, 0)])
+
+
+def represented(x):
+    values = np.asarray(x)
+    dtype = x.dtype.name
+    weak = ", weak_type=True" if x.weak_type else ""
+    if values.dtype.kind == "V":  # bfloat16, which NumPy cannot print by itself
+        values = values.astype(np.float32)
+    if values.size == 0:
+        return f"Array([], shape={x.shape}, dtype={dtype}{weak})"
+    prefix = "Array("
+    body = np.array2string(values, separator=", ", prefix=prefix, suffix=f", dtype={dtype}{weak})")
+    return f"{prefix}{body}, dtype={dtype}{weak})"
+
+
+def _to_numpy(x, dtype=None, copy=None):
+    values = _core.bfloat16_as_numpy(x) if x.dtype.name == "bfloat16" else np.asarray(memoryview(x))
+    if dtype is not None and values.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"Array is {values.dtype}: to have it as {dtype} takes a copy.")
+        return values.astype(dtype)
+    return np.array(values) if copy else values
+
+
+def _format(x, spec):
+    return format(x.item() if x.ndim == 0 else repr(x) if not spec else x, spec)
+
+
+def _str(x):
+    return str(np.asarray(x)) if not _core.is_traced(x) else repr(x)
+
+
+def _dlpack(x, *, stream=None, max_version=None, dl_device=None, copy=None):
+    return _core.to_dlpack(x, stream, max_version, dl_device, copy)
+
+
+def _rebuilt(values):
+    return _core.from_memory(values, True)
+
+
+def _reduce(x):
+    return _rebuilt, (np.asarray(x),)
+
+
+def add_to_array():
+    """Gives the class what is said above."""
+    Array.__array__ = _to_numpy
+    Array.__format__ = _format
+    Array.__str__ = _str
+    Array.__dlpack__ = _dlpack
+    Array.__dlpack_device__ = lambda self: (1, 0)
+    Array.__reduce__ = _reduce
+    Array.__copy__ = lambda self: self
+    Array.__deepcopy__ = lambda self, memo: self
+    Array.__round__ = lambda self, digits=0: _round(self, digits)
+    Array.tolist = lambda self: np.asarray(self).tolist()
+    Array.tobytes = lambda self, order="C": np.asarray(self).tobytes(order)
+    Array.block_until_ready = lambda self: self
+    Array.is_deleted = lambda self: _core.is_donated(self)
+
+
+def _round(x, digits):
+    from tenon import numpy as tnp
+
+    return tnp.round(x, digits)
+
+
+# Methods that are the function of tenon.numpy of that name.
+_functions = (
+    "all any argmax argmin argpartition argsort choose clip compress conj conjugate cumprod cumsum diagonal dot max "
+    "mean min nonzero prod ptp ravel repeat round searchsorted sort squeeze std sum swapaxes take trace var astype"
+).split()
+
+
+def add_methods():
+    """Gives the class what needs tenon.numpy."""
+    from tenon import numpy as tnp
+
+    for name in _functions:
+        setattr(Array, name, _method(getattr(tnp, name)))
+    Array.flatten = _method(tnp.ravel)
+    Array.copy = Array.clone = lambda self: self
+    Array.mT = property(tnp.matrix_transpose)
+    Array.reshape = lambda self, *shape, order="C": tnp.reshape(
+        self, shape[0] if len(shape) == 1 else shape, order)
+    Array.transpose = lambda self, *axes: tnp.transpose(
+        self, (axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes) or None)
+    Array.__array_namespace__ = lambda self, api_version=None: tnp
+
+
+def _method(function):
+    def method(self, *args, **kwargs):
+        return function(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = function.__name__, function.__doc__
+    return method

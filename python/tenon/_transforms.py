@@ -1,0 +1,435 @@
+"""Transformations of functions, with the signatures of jax's."""
+
+import functools
+import inspect
+
+from tenon import _core
+from tenon._core import LinearFunction, Program
+
+__all__ = [
+    "checkpoint", "closure_convert", "custom_jvp", "custom_vjp", "disable_jit", "ensure_compile_time_eval",
+    "eval_shape", "explain", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "linearize",
+    "make_program", "named_call", "print_saved_residuals", "remat", "saved_residuals", "value_and_grad", "vjp", "vmap",
+    "ShapeDtypeStruct", "LinearFunction", "Program",
+]
+
+
+def _numbers(argnums, name):
+    """(a list of ints, whether one alone was given)."""
+    if isinstance(argnums, (tuple, list)):
+        return [_number(n, name) for n in argnums], False
+    return [_number(argnums, name)], True
+
+
+def _number(n, name):
+    try:
+        return n.__index__()
+    except AttributeError:
+        raise TypeError(f"{name} is an int or a sequence of ints, not {n!r}.") from None
+
+
+def _named(wrapper, fun, kind):
+    try:
+        functools.update_wrapper(wrapper, fun)
+        wrapper.__name__ = f"{kind}({fun.__name__})"
+    except AttributeError:  # a partial, or an object with __call__
+        wrapper.__name__ = kind
+    return wrapper
+
+
+# --- jit ---
+
+
+def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnums=None, donate_argnames=None,
+        inline=False):
+    """A function like `fun`, compiled as one native program for each kind of arguments.
+
+    It is traced once for each structure, shapes and dtypes of its arguments, and each value of the static ones
+    (`static_argnums`, `static_argnames`; they are hashable). The memory of donated arguments is used for results; they
+    cannot be read afterwards. `inline` is taken and has no effect: what is inlined is decided by its cost.
+
+    >>> import tenon as tn, tenon.numpy as tnp
+    >>> tn.jit(lambda x: x * 2 + 1)(tnp.arange(3))
+    Array([1, 3, 5], dtype=int64)
+    """
+    if fun is None:
+        return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames,
+                                 donate_argnums=donate_argnums, donate_argnames=donate_argnames, inline=inline)
+    if not callable(fun):
+        raise TypeError(f"jit: {fun!r} is not callable.")
+    if _jit_disabled:
+        return fun
+    static = _both(fun, static_argnums, static_argnames, "static")
+    donated = _both(fun, donate_argnums, donate_argnames, "donate")
+    if set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1]):
+        raise ValueError("jit: an argument is either static or donated, not both.")
+    jitted = _core.jit(fun, getattr(fun, "__name__", "function"), static[0], static[1], donated[0], donated[1])
+    functools.update_wrapper(jitted, fun)
+    return jitted
+
+
+def _both(fun, nums, names, kind):
+    """Numbers and names, each completed by the other where the function's signature tells."""
+    if nums is None and names is None:
+        return [], []
+    nums = [] if nums is None else _numbers(nums, f"{kind}_argnums")[0]
+    names = [] if names is None else [names] if isinstance(names, str) else list(names)
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (ValueError, TypeError):
+        if any(n < 0 for n in nums):
+            raise ValueError(f"jit: {kind}_argnums counts from the end, and the function's arguments are not known.")
+        return nums, names
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    any_number = any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    any_name = any(p.kind == p.VAR_KEYWORD for p in parameters)
+    for n in nums:
+        if not any_number and not -len(positional) <= n < len(positional):
+            raise ValueError(f"jit: {kind}_argnums names argument {n}; the function has {len(positional)}.")
+    nums = [n + len(positional) if n < 0 else n for n in nums]
+    all_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for name in names:
+        if not any_name and name not in all_names:
+            raise ValueError(f"jit: {kind}_argnames names '{name}'; the function has {all_names}.")
+    by_name = [positional.index(name) for name in names if name in positional]
+    by_number = [positional[n] for n in nums if n < len(positional) and positional[n] in all_names]
+    return sorted({*nums, *by_name}), sorted({*names, *by_number})
+
+
+_jit_disabled = False
+
+
+class disable_jit:  # noqa: N801
+    """A context in which jit() returns functions as they are, to look at values with a debugger."""
+
+    def __enter__(self):
+        global _jit_disabled
+        self.before, _jit_disabled = _jit_disabled, True
+
+    def __exit__(self, *_):
+        global _jit_disabled
+        _jit_disabled = self.before
+
+
+# --- derivatives ---
+
+
+def grad(fun, argnums=0, has_aux=False):
+    """The gradient of a function that returns one real number, a tree like argument `argnums` (a tuple for several).
+
+    With `has_aux` the function returns (number, auxiliary), and the result is (gradient, auxiliary).
+
+    >>> import tenon as tn
+    >>> tn.grad(lambda x: x ** 3)(2.0)
+    Array(12., dtype=float64, weak_type=True)
+    """
+    numbers, alone = _numbers(argnums, "grad: argnums")
+
+    def gradient(*args, **kwargs):
+        value, slope = _core.value_and_grad(fun, numbers, alone, has_aux, True, args, kwargs)
+        return (slope, value[1]) if has_aux else slope
+
+    return _named(gradient, fun, "grad")
+
+
+def value_and_grad(fun, argnums=0, has_aux=False):
+    """(value, gradient), as grad() says; with `has_aux` the value is (number, auxiliary)."""
+    numbers, alone = _numbers(argnums, "value_and_grad: argnums")
+
+    def both(*args, **kwargs):
+        return _core.value_and_grad(fun, numbers, alone, has_aux, False, args, kwargs)
+
+    return _named(both, fun, "value_and_grad")
+
+
+def jvp(fun, primals, tangents, has_aux=False):
+    """(f(*primals), its derivative along the tangents); with `has_aux` also the auxiliary result."""
+    return _core.jvp(fun, primals, tangents, has_aux)
+
+
+def vjp(fun, *primals, has_aux=False):
+    """(f(*primals), pull): pull maps a cotangent of the result to a tuple of cotangents of the primals."""
+    return _core.vjp(fun, primals, has_aux)
+
+
+def linearize(fun, *primals, has_aux=False):
+    """(f(*primals), push): push maps tangents of the primals to the tangent of the result."""
+    return _core.linearize(fun, primals, has_aux)
+
+
+def _jacobian(fun, argnums, has_aux, reverse, name):
+    numbers, alone = _numbers(argnums, f"{name}: argnums")
+
+    def jacobian(*args, **kwargs):
+        return _core.jacobian(reverse, fun, numbers, alone, has_aux, args, kwargs)
+
+    return _named(jacobian, fun, name)
+
+
+def jacfwd(fun, argnums=0, has_aux=False):
+    """All derivatives of the result in argument `argnums`, by forward mode: a tree of arrays of shape
+    (*result.shape, *argument.shape)."""
+    return _jacobian(fun, argnums, has_aux, False, "jacfwd")
+
+
+def jacrev(fun, argnums=0, has_aux=False):
+    """As jacfwd(), by reverse mode: better where the result is smaller than the argument."""
+    return _jacobian(fun, argnums, has_aux, True, "jacrev")
+
+
+jacobian = jacrev
+
+
+def hessian(fun, argnums=0, has_aux=False):
+    """All second derivatives: jacfwd of jacrev."""
+    return jacfwd(jacrev(fun, argnums, has_aux), argnums, has_aux)
+
+
+def hvp(fun, primals, tangents):
+    """The Hessian of `fun` at the primals times the tangents, without the Hessian."""
+    return jvp(grad(fun), primals, tangents)[1]
+
+
+# --- batches ---
+
+
+def vmap(fun, in_axes=0, out_axes=0, *, axis_size=None):
+    """`fun` for every lane: arguments have one axis more, where `in_axes` says (None: the same for all lanes), and
+    results where `out_axes` says. Both are ints, None, or trees of them above the arguments' or the result's tree."""
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, (int, tuple)) or hasattr(in_axes, "__index__")):
+        raise TypeError(f"vmap: in_axes is an int, None, or a tuple with an entry an argument, not {in_axes!r}.")
+
+    def batched(*args, **kwargs):
+        return _core.vmap(fun, in_axes, out_axes, axis_size, args, kwargs)
+
+    return _named(batched, fun, "vmap")
+
+
+# --- rules ---
+
+
+def _bound(fun, nondiff, args):
+    """(the function of the other arguments, those)."""
+    if not nondiff:
+        return fun, args
+    fixed = {n: args[n] for n in nondiff}
+
+    def rest(*others):
+        others = iter(others)
+        return fun(*(fixed[i] if i in fixed else next(others) for i in range(len(args))))
+
+    return rest, tuple(a for i, a in enumerate(args) if i not in fixed)
+
+
+def _positional(fun, args, kwargs):
+    if not kwargs:
+        return args
+    bound = inspect.signature(fun).bind(*args, **kwargs)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError("A function with a rule of its own takes no keyword-only arguments.")
+    return bound.args
+
+
+# A rule is traced when its function is called. Where it calls that function itself, the rule counts there too, so often;
+# derivatives of yet higher order are those of the function as it is written.
+_rules_within_rules = 2
+
+
+class custom_jvp:  # noqa: N801
+    """A function with tangents by a rule: a decorator; then `f.defjvp(rule)` with
+    rule(primals, tangents) -> (result, tangent), or `f.defjvps(...)`."""
+
+    def __init__(self, fun, nondiff_argnums=()):
+        functools.update_wrapper(self, fun)
+        self.fun, self.nondiff, self.rule, self.depth = fun, sorted(nondiff_argnums), None, 0
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def defjvp(self, jvp, symbolic_zeros=False):
+        if symbolic_zeros:
+            raise NotImplementedError("custom_jvp: tangents that are zero arrive as zeros.")
+        self.rule = jvp
+        return jvp
+
+    def defjvps(self, *rules):
+        """A function for each argument: rule(tangent, result, *primals), or None."""
+
+        def rule(primals, tangents):
+            from tenon import numpy as tnp, tree
+
+            result = self.fun(*primals)
+            parts = [r(t, result, *primals) for r, t in zip(rules, tangents) if r is not None]
+            if not parts:
+                return result, tree.map(tnp.zeros_like, result)
+            return result, functools.reduce(lambda a, b: tree.map(tnp.add, a, b), parts)
+
+        self.rule = rule
+
+    def __call__(self, *args, **kwargs):
+        args = _positional(self.fun, args, kwargs)
+        if self.rule is None:
+            raise AttributeError(f"custom_jvp: {self.__name__} has no rule: say {self.__name__}.defjvp(rule).")
+        if not _core.tracing() or self.depth > _rules_within_rules:
+            return self.fun(*args)
+        fixed = tuple(args[n] for n in self.nondiff)
+        fun, others = _bound(self.fun, self.nondiff, args)
+
+        def rule(primals, tangents):
+            self.depth += 1
+            try:
+                return self.rule(*fixed, primals, tangents)
+            finally:
+                self.depth -= 1
+
+        return _core.custom_jvp(fun, rule, others)
+
+
+class custom_vjp:  # noqa: N801
+    """A function with a reverse mode of its own: a decorator; then `f.defvjp(forward, backward)` with
+    forward(*args) -> (result, residuals) and backward(residuals, cotangent) -> a tuple of cotangents (None: zero)."""
+
+    def __init__(self, fun, nondiff_argnums=()):
+        functools.update_wrapper(self, fun)
+        self.fun, self.nondiff, self.forward, self.backward = fun, sorted(nondiff_argnums), None, None
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def defvjp(self, fwd, bwd, symbolic_zeros=False):
+        if symbolic_zeros:
+            raise NotImplementedError("custom_vjp: cotangents that are zero arrive as zeros.")
+        self.forward, self.backward = fwd, bwd
+
+    def __call__(self, *args, **kwargs):
+        args = _positional(self.fun, args, kwargs)
+        if self.forward is None:
+            raise AttributeError(f"custom_vjp: {self.__name__} has no rules: say {self.__name__}.defvjp(fwd, bwd).")
+        if not _core.tracing():
+            return self.fun(*args)
+        fixed = tuple(args[n] for n in self.nondiff)
+        fun, others = _bound(self.fun, self.nondiff, args)
+        forward, _ = _bound(self.forward, self.nondiff, args)
+        backward = functools.partial(self.backward, *fixed) if fixed else self.backward
+        return _core.custom_vjp(fun, forward, backward, others)
+
+
+def checkpoint(fun=None, *, static_argnums=()):
+    """`fun`, of which reverse mode keeps the arguments alone and computes the rest again."""
+    if fun is None:
+        return functools.partial(checkpoint, static_argnums=static_argnums)
+    static = sorted(_numbers(static_argnums, "checkpoint: static_argnums")[0])
+
+    def frugal(*args, **kwargs):
+        if not _core.tracing():
+            return fun(*args, **kwargs)
+        bound, others = _bound(fun, static, args)
+        return _core.checkpoint(bound, others, kwargs)
+
+    return _named(frugal, fun, "checkpoint")
+
+
+remat = checkpoint
+
+
+# --- seeing inside ---
+
+
+def make_program(fun, *, return_shape=False):
+    """The Program that a function is at given arguments: what make_jaxpr is in JAX."""
+
+    def program(*args, **kwargs):
+        made = _core.make_program(fun, args, kwargs)
+        return (made, eval_shape(fun, *args, **kwargs)) if return_shape else made
+
+    return _named(program, fun, "make_program")
+
+
+def explain(fun):
+    """What a function becomes when it is compiled at given arguments, as text: kernels, bytes, copies, and why.
+
+    >>> text = explain(lambda x: x + 1)(2.0)
+    """
+
+    def explained(*args, **kwargs):
+        return _core.explain(fun, *args, **kwargs)
+
+    return _named(explained, fun, "explain")
+
+
+def saved_residuals(fun, *args, **kwargs):
+    """What reverse mode keeps of a function at these arguments, as text."""
+    return _core.saved_residuals(fun, args, kwargs)
+
+
+def print_saved_residuals(fun, *args, **kwargs):
+    """Prints what reverse mode keeps of a function at these arguments."""
+    print(saved_residuals(fun, *args, **kwargs))
+
+
+class ShapeDtypeStruct:
+    """A shape and a dtype, in place of an array where only those count."""
+
+    __slots__ = ("shape", "dtype", "weak_type")
+
+    def __init__(self, shape, dtype, *, weak_type=False):
+        self.shape, self.dtype, self.weak_type = tuple(shape), _core.dtype(dtype), weak_type
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    def __repr__(self):
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
+
+    def __eq__(self, other):
+        return (isinstance(other, ShapeDtypeStruct)
+                and (self.shape, self.dtype, self.weak_type) == (other.shape, other.dtype, other.weak_type))
+
+    def __hash__(self):
+        return hash((self.shape, self.dtype, self.weak_type))
+
+
+def eval_shape(fun, *args, **kwargs):
+    """The shapes and dtypes that a function would return; nothing is computed."""
+    from tenon import numpy as tnp, tree
+
+    def stand_in(leaf):
+        if isinstance(leaf, ShapeDtypeStruct):
+            return tnp.broadcast_to(tnp.zeros((), leaf.dtype), leaf.shape)
+        return leaf
+
+    results = []
+
+    def shapes(args, kwargs):
+        out = fun(*args, **kwargs)
+        results.append(tree.map(lambda x: ShapeDtypeStruct(tnp.shape(x), tnp.result_type(x)), out))
+        return ()
+
+    args, kwargs = tree.map(stand_in, (args, kwargs))
+    _core.make_program(shapes, (args, kwargs), {})
+    return results[0]
+
+
+def named_call(fun, *, name=None):
+    """`fun`: lines of the user's are kept with every op, so that calls need no names."""
+    return fun
+
+
+def closure_convert(fun, *example_args):
+    """(`fun` with arguments behind its own, no arguments): what a function captures is found when it is traced."""
+    return fun, []
+
+
+class ensure_compile_time_eval(_core.CompileTime):  # noqa: N801
+    """A context in which ops on concrete arrays run now, though a trace is open."""

@@ -1,0 +1,53 @@
+"""The kinds of errors. Each is also the built-in kind that NumPy and JAX raise there."""
+
+
+class Error(Exception):
+    """What the library says is wrong: what was asked, of which op, with which operands, and what to do."""
+
+
+class ShapeError(Error, ValueError, TypeError, IndexError):
+    """Sizes, axes or ranks do not fit."""
+
+
+class DTypeError(Error, TypeError, ValueError):
+    """Element types do not fit, or what is given is no array."""
+
+
+class TreeError(Error, ValueError, TypeError):
+    """The structure of arguments or results is another one than it has to be."""
+
+
+class ConcretizationError(Error, TypeError):
+    """The value of an array was asked for while a function is traced."""
+
+
+class LeakError(Error, TypeError):
+    """An array of a traced function was used after its trace has ended."""
+
+
+class DifferentiationError(Error, TypeError):
+    """There is no derivative, or not of this kind."""
+
+
+class ParseError(Error, ValueError):
+    """A file or a text has not the form that it should."""
+
+
+class VerifyError(Error):
+    """A Program breaks a rule of its form: an error of the library's."""
+
+
+class CompileError(Error):
+    """Code could not be generated."""
+
+
+class RuntimeError(Error, RuntimeError):  # noqa: A001
+    """What a call met while it ran: donated memory, a file that is not there."""
+
+
+class MemoryError(Error, MemoryError):  # noqa: A001
+    """More bytes were asked for than there are."""
+
+
+class CancelledError(Error, KeyboardInterrupt):
+    """A call was stopped."""

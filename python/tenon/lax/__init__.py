@@ -1,0 +1,5 @@
+"""The functions of jax.lax: loops and branches, and ops without NumPy's promotion rules."""
+
+from tenon.lax._loops import *  # noqa: F403
+from tenon.lax._ops import *  # noqa: F403
+from tenon.lax import linalg  # noqa: F401

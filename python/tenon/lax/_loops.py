@@ -1,0 +1,81 @@
+"""Loops and branches, traced once and compiled as native code."""
+
+import builtins
+
+from tenon import _core, tree
+from tenon._core import binomial, every
+from tenon.numpy import asarray
+
+__all__ = ["associative_scan", "binomial", "cond", "every", "fori_loop", "map", "scan", "switch", "while_loop"]
+
+
+def scan(f, init, xs=None, length=None, reverse=False, unroll=1, *, checkpoint=None):
+    """(carry, ys): f(carry, x) -> (carry, y) for each x along the first axis of the leaves of xs, ys stacked.
+
+    `unroll`: steps that one turn does (True: all). `checkpoint`: tn.every(k) or tn.binomial(n), which carries reverse
+    mode keeps.
+
+    >>> import tenon.numpy as tnp
+    >>> scan(lambda c, x: (c + x, c * x), 0.0, tnp.arange(3.0))
+    (Array(3., dtype=float64), Array([0., 0., 2.], dtype=float64))
+    """
+    if length is not None:
+        length = length.__index__()
+        for leaf in tree.leaves(xs):
+            if leaf.shape[:1] != (length,):
+                raise ValueError(f"scan got `length` argument of {length} which disagrees with leading axis sizes "
+                                 f"{[x.shape[:1] for x in tree.leaves(xs)]}.")
+    if unroll is True or unroll is False:
+        unroll = builtins.max(1, _steps(xs, length)) if unroll else 1
+    return _core.scan(f, init, xs, length, reverse, unroll, checkpoint)
+
+
+def _steps(xs, length):
+    leaves = tree.leaves(xs)
+    return leaves[0].shape[0] if leaves else length
+
+
+def while_loop(cond_fun, body_fun, init_val, *, checkpoints=None):
+    """body_fun again and again while cond_fun holds; both take the value. `checkpoints`: how many values reverse mode
+    keeps, however many steps there are."""
+    return _core.while_loop(cond_fun, body_fun, init_val, checkpoints)
+
+
+def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
+    """body_fun(i, value) for i from lower to upper - 1. `unroll` is taken and has no effect here."""
+    return _core.fori_loop(lower, upper, body_fun, init_val)
+
+
+def map(f, xs, *, batch_size=None):  # noqa: A001
+    """f of each element along the first axis, results stacked; `batch_size`: so many at once, by vmap."""
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    from tenon import vmap
+
+    n = tree.leaves(xs)[0].shape[0]
+    turns, rest = divmod(n, batch_size)
+    parts = []
+    if turns:
+        groups = tree.map(lambda x: _core.reshape(x[:turns * batch_size], (turns, batch_size, *x.shape[1:])), xs)
+        made = scan(lambda _, x: ((), vmap(f)(x)), (), groups)[1]
+        parts.append(tree.map(lambda x: _core.reshape(x, (turns * batch_size, *x.shape[2:])), made))
+    if rest or not turns:
+        parts.append(vmap(f)(tree.map(lambda x: x[turns * batch_size:], xs)))
+    return parts[0] if len(parts) == 1 else tree.map(lambda *x: _core.concatenate(list(x), 0), *parts)
+
+
+def cond(pred, true_fun, false_fun, *operands):
+    """true_fun(*operands) where the predicate, one bool, holds, else false_fun(*operands). Only one of them runs."""
+    if not callable(true_fun) or not callable(false_fun):
+        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    return _core.cond(pred, true_fun, false_fun, *operands)
+
+
+def switch(index, branches, *operands):
+    """branches[index](*operands); an index outside takes the nearest branch. Only one of them runs."""
+    return _core.switch(index, list(branches), *operands)
+
+
+def associative_scan(fn, elems, reverse=False, axis=0):
+    """All prefixes x[0], fn(x[0], x[1]), fn(fn(x[0], x[1]), x[2]), …, of an associative fn of many elements at once."""
+    return _core.associative_scan(fn, tree.map(asarray, elems), reverse, axis)

@@ -1,0 +1,202 @@
+"""Functions of neural networks, by the names of jax.nn."""
+
+import math
+
+from tenon import _core
+from tenon import numpy as tnp
+from tenon._core import log_sigmoid, logistic as sigmoid, relu, silu, softplus, tanh
+from tenon.nn import initializers
+from tenon.numpy._shapes import _axis
+
+__all__ = [
+    "celu", "dot_product_attention", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh",
+    "identity", "initializers", "leaky_relu", "log1mexp", "log_sigmoid", "log_softmax", "logmeanexp", "logsumexp", "mish", "one_hot",
+    "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "sparse_plus", "sparse_sigmoid",
+    "squareplus", "standardize", "swish", "tanh",
+]
+
+swish = silu
+
+
+def identity(x):
+    """x."""
+    return tnp.asarray(x)
+
+
+def elu(x, alpha=1.0):
+    """x where it is positive, else alpha (exp(x) - 1)."""
+    return _core.elu(x, alpha)
+
+
+def leaky_relu(x, negative_slope=0.01):
+    """x where it is not negative, else negative_slope · x."""
+    return _core.leaky_relu(x, negative_slope)
+
+
+def celu(x, alpha=1.0):
+    """max(x, 0) + alpha min(exp(x / alpha) - 1, 0)."""
+    x = _core.to_inexact(tnp.asarray(x))
+    return tnp.maximum(x, 0.0) + alpha * tnp.expm1(tnp.minimum(x, 0.0) / alpha)
+
+
+def selu(x):
+    """The self-normalising elu."""
+    return 1.0507009873554804934193349852946 * _core.elu(x, 1.6732632423543772848170429916717)
+
+
+def gelu(x, approximate=True):
+    """x · Φ(x), by tanh or by the error function."""
+    return _core.gelu(x, approximate)
+
+
+def glu(x, axis=-1):
+    """The first half along an axis times sigmoid of the second."""
+    x = tnp.asarray(x)
+    if x.shape[axis] % 2:
+        raise ValueError(f"axis size must be divisible by 2, got {x.shape[axis]}")
+    a, b = tnp.split(x, 2, axis)
+    return a * sigmoid(b)
+
+
+def relu6(x):
+    """x limited to [0, 6]."""
+    return tnp.minimum(relu(x), 6.0)
+
+
+def hard_sigmoid(x):
+    """relu6(x + 3) / 6."""
+    return relu6(x + 3.0) / 6.0
+
+
+def hard_silu(x):
+    """x · hard_sigmoid(x)."""
+    return x * hard_sigmoid(x)
+
+
+hard_swish = hard_silu
+
+
+def hard_tanh(x):
+    """x limited to [-1, 1]."""
+    return tnp.where(x > 1, 1, tnp.where(x < -1, -1, x))
+
+
+def soft_sign(x):
+    """x / (|x| + 1)."""
+    return x / (abs(tnp.asarray(x)) + 1)
+
+
+def mish(x):
+    """x · tanh(softplus(x))."""
+    return x * tnp.tanh(softplus(x))
+
+
+def squareplus(x, b=4.0):
+    """(x + sqrt(x² + b)) / 2."""
+    x = _core.to_inexact(tnp.asarray(x))
+    return (x + tnp.sqrt(tnp.square(x) + b)) / 2
+
+
+def sparse_plus(x):
+    """0 up to -1, x from 1 on, (x + 1)² / 4 between."""
+    x = tnp.asarray(x)
+    return tnp.where(x <= -1.0, 0.0, tnp.where(x >= 1.0, x, (x + 1.0) ** 2 / 4))
+
+
+def sparse_sigmoid(x):
+    """0 up to -1, 1 from 1 on, a line between."""
+    return 0.5 * tnp.clip(x + 1.0, 0.0, 2.0)
+
+
+def log1mexp(x):
+    """log(1 - exp(-x)), without cancellation."""
+    x = _core.to_inexact(tnp.asarray(x))
+    small = x < math.log(2)
+    return tnp.where(small, tnp.log(-tnp.expm1(-tnp.where(small, x, 1.0))), tnp.log1p(-tnp.exp(-tnp.where(small, 1.0, x))))
+
+
+def _masked(f, x, axis, where):
+    x = tnp.asarray(x)
+    made = f(x if where is None else tnp.where(where, x, -math.inf), None if axis is None else _axes_of(axis, x.ndim), False)
+    return made
+
+
+def _axes_of(axis, rank):
+    return [_axis(a, rank) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+
+
+def softmax(x, axis=-1, where=None):
+    """exp(x) / sum(exp(x)) along axes."""
+    made = _masked(_core.softmax, x, axis, where)
+    return made if where is None else tnp.where(where, made, 0)
+
+
+def log_softmax(x, axis=-1, where=None):
+    """log(softmax(x)), without underflow."""
+    return _masked(_core.log_softmax, x, axis, where)
+
+
+def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False, where=None):
+    """log(sum(b · exp(a))), without overflow."""
+    a = _core.to_inexact(tnp.asarray(a))
+    if where is not None:
+        a = tnp.where(where, a, -math.inf)
+    axes = None if axis is None else _axes_of(axis, a.ndim)
+    if b is None and not return_sign:
+        return _core.logsumexp(a, axes, keepdims)
+    b = tnp.ones((), a.dtype) if b is None else tnp.asarray(b)
+    shift = _core.stop_gradient(_core.max(tnp.where(b == 0, -math.inf, a), axes, True))
+    shift = tnp.where(tnp.isfinite(shift), shift, 0)
+    total = _core.sum(tnp.broadcast_to(b * tnp.exp(a - shift), a.shape), axes, True)
+    sign, made = tnp.sign(total), tnp.log(abs(total)) + shift
+    if not keepdims:
+        sign, made = (tnp.squeeze(x, tuple(range(a.ndim)) if axes is None else tuple(axes)) for x in (sign, made))
+    return (made, sign) if return_sign else tnp.where(sign < 0, math.nan, made)
+
+
+def logmeanexp(x, axis=None, where=None, keepdims=False):
+    """log(mean(exp(x)))."""
+    x = tnp.asarray(x)
+    count = x.size if axis is None else math.prod(x.shape[a] for a in _axes_of(axis, x.ndim))
+    if where is not None:
+        count = tnp.sum(tnp.broadcast_to(where, x.shape), axis, keepdims=keepdims)
+    return logsumexp(x, axis, where=where, keepdims=keepdims) - tnp.log(count)
+
+
+def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None):
+    """(x - mean) / sqrt(variance + epsilon)."""
+    x = tnp.asarray(x)
+    if mean is None and variance is None and where is None:
+        return _core.standardize(x, None if axis is None else _axes_of(axis, x.ndim), epsilon)
+    mean = tnp.mean(x, axis, keepdims=True, where=where) if mean is None else mean
+    variance = tnp.mean(tnp.square(x - mean), axis, keepdims=True, where=where) if variance is None else variance
+    return (x - mean) / tnp.sqrt(variance + epsilon)
+
+
+def one_hot(x, num_classes, *, dtype=None, axis=-1):
+    """A last axis (or `axis`) of num_classes elements, 1 at the index and 0 elsewhere."""
+    made = _core.one_hot(x, num_classes, tnp.zeros(()).dtype if dtype is None else dtype)
+    return tnp.moveaxis(made, -1, axis)
+
+
+def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None, is_causal=False):
+    """softmax(query · keyᵀ · scale + bias) · value: [batch, time, heads, features] each, or without the batch."""
+    query, key, value = map(tnp.asarray, (query, key, value))
+    batched = query.ndim == 4
+    q, k, v = (x if batched else x[None] for x in (query, key, value))
+    if q.shape[2] % k.shape[2]:
+        raise ValueError(f"dot_product_attention: {q.shape[2]} heads of queries and {k.shape[2]} of keys.")
+    groups = q.shape[2] // k.shape[2]
+    if groups > 1:
+        k, v = tnp.repeat(k, groups, 2), tnp.repeat(v, groups, 2)
+    logits = tnp.einsum("btnh,bsnh->bnts", q, k) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    if bias is not None:
+        logits = logits + bias
+    if is_causal:
+        causal = tnp.tri(q.shape[1], k.shape[1], dtype="bool")
+        mask = causal if mask is None else causal & mask
+    if mask is not None:
+        logits = tnp.where(mask, logits, -0.7 * float(tnp.finfo(logits.dtype).max))
+    weights = softmax(tnp.asarray(logits, "float32") if logits.dtype.itemsize < 4 else logits)
+    made = tnp.einsum("bnts,bsnh->btnh", tnp.astype(weights, v.dtype), v)
+    return made if batched else made[0]

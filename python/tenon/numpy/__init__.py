@@ -1,0 +1,32 @@
+"""NumPy's functions by their names, as jax.numpy has them, on tenon's arrays."""
+
+from math import e, inf, nan, pi
+
+from tenon._core import Array as ndarray
+from tenon.numpy._dtypes import *  # noqa: F403
+from tenon.numpy._dtypes import __getattr__, bool, bool_, dtype  # noqa: A004, F401
+from tenon.numpy._creation import *  # noqa: F403
+from tenon.numpy._shapes import *  # noqa: F403
+from tenon.numpy._elementwise import *  # noqa: F403
+from tenon.numpy._reductions import *  # noqa: F403
+from tenon.numpy._products import *  # noqa: F403
+from tenon.numpy._indexing import *  # noqa: F403
+from tenon.numpy import linalg  # noqa: F401
+from numpy import bartlett as _bartlett, blackman as _blackman, hamming as _hamming, hanning as _hanning, kaiser as _kaiser
+from numpy import array_repr, array_str, get_printoptions, printoptions, save, savez, set_printoptions  # noqa: F401
+
+euler_gamma = 0.5772156649015329
+newaxis = None
+
+
+def _window(function, text):
+    def window(M, *args):
+        return array(function(M, *args))  # noqa: F405
+
+    window.__name__, window.__doc__ = function.__name__, text
+    return window
+
+
+bartlett, blackman = _window(_bartlett, "A triangle."), _window(_blackman, "The window of Blackman.")
+hamming, hanning = _window(_hamming, "The window of Hamming."), _window(_hanning, "The window of von Hann.")
+kaiser = _window(_kaiser, "The window of Kaiser.")

@@ -1,0 +1,298 @@
+"""Arrays from other data, and out of nothing."""
+
+import builtins
+import math
+
+import numpy as np
+
+from tenon import _core
+from tenon._core import Array
+from tenon.numpy import _dtypes
+
+__all__ = [
+    "arange", "array", "asarray", "astype", "copy", "empty", "empty_like", "eye", "from_dlpack", "frombuffer",
+    "fromfile", "fromfunction", "fromiter", "fromstring", "full", "full_like", "geomspace", "identity", "indices",
+    "linspace", "load", "logspace", "meshgrid", "ones", "ones_like", "tri", "zeros", "zeros_like",
+]
+
+from_dlpack = _core.from_dlpack
+
+
+def _has_arrays(x):
+    return isinstance(x, Array) or (isinstance(x, (list, tuple)) and builtins.any(map(_has_arrays, x)))
+
+
+def _nested(x):
+    """An array of nested sequences with Arrays inside."""
+    if not isinstance(x, (list, tuple)):
+        return array(x)
+    parts = [_nested(e) for e in x]
+    if not parts:
+        return array(np.zeros((0,)))
+    met, _ = _dtypes._meet(parts)
+    return _core.stack([_core.convert(p, met) for p in parts], 0)
+
+
+def array(object, dtype=None, copy=True, order="K", ndmin=0):  # noqa: A002
+    """An array of numbers, nested sequences, NumPy's arrays: their elements copied.
+
+    >>> array([[1, 2], [3, 4]]).shape
+    (2, 2)
+    """
+    return _made(object, dtype, copy, ndmin)
+
+
+def asarray(a, dtype=None, order=None, *, copy=None):
+    """The same without a copy where that can be: memory of others is shared, and must not be written any more."""
+    return _made(a, dtype, bool(copy), 0)
+
+
+def _made(x, dtype, copy, ndmin):
+    weak = False
+    if isinstance(x, Array):
+        made, weak = x, x.weak_type
+    elif isinstance(x, (np.ndarray, memoryview)):
+        made = _core.from_memory(x, copy)
+    elif isinstance(x, (list, tuple)):
+        made = _nested(x) if _has_arrays(x) else _from_sequence(x)
+    elif isinstance(x, (bool, int, float, complex, np.generic)):
+        made, weak = _core.positive(x), type(x) in (int, float, complex)
+    elif hasattr(x, "__dlpack__") and not hasattr(x, "__tenon_array__"):
+        made = _core.from_dlpack(x)
+        made = array(np.array(made)) if copy else made
+    else:
+        made = _core.positive(x)
+    wanted = _core.canonical_dtype(made.dtype if dtype is None else dtype)
+    if made.dtype != wanted:
+        made = _core.convert(made, wanted)
+    if dtype is not None or not weak:
+        made = _core.with_weak(made, False)
+    if made.ndim < ndmin:
+        made = _core.reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
+    return made
+
+
+def _from_sequence(x):
+    values = np.array(x)
+    if values.dtype == object:
+        raise TypeError(f"array: {x!r:.60} is no array of numbers.")
+    return _core.from_memory(values, False)
+
+
+def _shape(shape):
+    return (shape,) if not isinstance(shape, (tuple, list)) and not hasattr(shape, "__len__") else tuple(shape)
+
+
+def full(shape, fill_value, dtype=None):
+    """An array of one value."""
+    dtype = _dtypes._operand_type(fill_value)[0] if dtype is None else dtype
+    if np.ndim(fill_value) == 0:
+        return _core.full(_shape(shape), fill_value, dtype)
+    return _core.broadcast_to(array(fill_value, dtype), _shape(shape))
+
+
+def zeros(shape, dtype=None):
+    """Zeros."""
+    return _core.full(_shape(shape), 0, _dtypes.default("f") if dtype is None else dtype)
+
+
+def ones(shape, dtype=None):
+    """Ones."""
+    return _core.full(_shape(shape), 1, _dtypes.default("f") if dtype is None else dtype)
+
+
+empty = zeros
+
+
+def _like(a, dtype, shape):
+    kind, weak = _dtypes._operand_type(a) if dtype is None else (dtype, False)
+    return kind, np.shape(a) if shape is None else _shape(shape), weak
+
+
+def full_like(a, fill_value, dtype=None, shape=None):
+    """One value, in the shape and dtype of another array."""
+    dtype, shape, _ = _like(a, dtype, shape)
+    return full(shape, fill_value, dtype)
+
+
+def zeros_like(a, dtype=None, shape=None):
+    """Zeros in the shape and dtype of another array."""
+    dtype, shape, weak = _like(a, dtype, shape)
+    made = _core.full(shape, 0, dtype)
+    return _core.with_weak(made, True) if weak else made
+
+
+def ones_like(a, dtype=None, shape=None):
+    """Ones in the shape and dtype of another array."""
+    dtype, shape, weak = _like(a, dtype, shape)
+    made = _core.full(shape, 1, dtype)
+    return _core.with_weak(made, True) if weak else made
+
+
+empty_like = zeros_like
+
+
+def arange(start, stop=None, step=None, dtype=None):
+    """start, start + step, … below stop.
+
+    >>> arange(2, 8, 2)
+    Array([2, 4, 6], dtype=int64)
+    """
+    start, stop, step = (0, start, 1) if stop is None else (start, stop, 1 if step is None else step)
+    for bound in (start, stop, step):
+        if isinstance(bound, Array) and _core.is_traced(bound):
+            raise _concrete("arange", bound)
+    start, stop, step = (b.item() if isinstance(b, (Array, np.generic, np.ndarray)) else b for b in (start, stop, step))
+    if dtype is None:
+        kinds = [type(b) for b in (start, stop, step)]
+        dtype = _dtypes.default("c" if complex in kinds else "f" if float in kinds else "i")
+    dtype = _core.canonical_dtype(dtype)
+    if isinstance(stop, _core.Dim):
+        return _core.iota(dtype, (stop - start,), 0) * step + start
+    n = max(0, math.ceil((stop - start) / step))
+    if start == 0 and step == 1:
+        return _core.iota(dtype, (n,), 0)
+    if np.issubdtype(dtype, np.integer):
+        return _core.add(_core.multiply(_core.iota(dtype, (n,), 0), int(step)), int(start))
+    return array(np.arange(start, stop, step, dtype=np.float64)[:n], dtype)
+
+
+def _concrete(op, x):
+    from tenon.errors import ConcretizationError
+
+    return ConcretizationError(f"{op}: {x!r} is traced, and decides a size.\n  Sizes are known while a function is "
+                               "traced: pass it by static_argnums of jit, or as a Python number.")
+
+
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    """`num` numbers from start to stop, in equal steps."""
+    computed = _dtypes.result_type(start, stop)
+    if not np.issubdtype(computed, np.inexact):
+        computed = _dtypes.default("f")
+    dtype = computed if dtype is None else _core.canonical_dtype(dtype)
+    start, stop = _core.convert(start, computed), _core.convert(stop, computed)
+    parts = num - 1 if endpoint else num
+    step = _core.true_divide(_core.subtract(stop, start), parts) if parts > 0 else full((), math.nan, computed)
+    shape = np.broadcast_shapes(start.shape, stop.shape)
+    at = _core.reshape(_core.iota(computed, (num,), 0), (num,) + (1,) * len(shape))
+    t = at / parts if parts > 0 else at
+    made = start * (1 - t) + stop * t
+    if endpoint and num > 1:
+        made = _core.concatenate([made[:-1], _core.broadcast_to(stop, (1, *shape))], 0)
+    made = _core.broadcast_to(made, (num, *shape))
+    if np.issubdtype(dtype, np.integer) and not np.issubdtype(computed, np.integer):
+        made = _core.floor(made)
+    made = _core.move_axis(_core.convert(made, dtype), 0, axis)
+    return (made, step) if retstep else made
+
+
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    """base ** linspace(start, stop)."""
+    made = _core.power(_core.convert(base, _dtypes.default("f")), linspace(start, stop, num, endpoint, axis=axis))
+    return made if dtype is None else _core.convert(made, dtype)
+
+
+def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+    """`num` numbers from start to stop, each the same multiple of the one before."""
+    made = _core.exp(linspace(_core.log(_core.to_inexact(start)), _core.log(_core.to_inexact(stop)), num, endpoint,
+                              axis=axis))
+    return made if dtype is None else _core.convert(made, dtype)
+
+
+def eye(N, M=None, k=0, dtype=None):
+    """Ones on the diagonal that lies k above the main one, zeros elsewhere."""
+    dtype = _dtypes.default("f") if dtype is None else dtype
+    M = N if M is None else M
+    if M == N and k == 0:
+        return _core.eye(N, dtype)
+    return _core.convert(_core.equal(_rows(N, M) + k, _columns(N, M)), dtype)
+
+
+def identity(n, dtype=None):
+    """The unit matrix."""
+    return eye(n, dtype=dtype)
+
+
+def _rows(n, m):
+    return _core.iota("int64" if _core.x64() else "int32", (n, m), 0)
+
+
+def _columns(n, m):
+    return _core.iota("int64" if _core.x64() else "int32", (n, m), 1)
+
+
+def tri(N, M=None, k=0, dtype=None):
+    """Ones on and below the diagonal that lies k above the main one."""
+    made = _core.greater_equal(_rows(N, N if M is None else M) + k, _columns(N, N if M is None else M))
+    return _core.convert(made, _dtypes.default("f") if dtype is None else dtype)
+
+
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+    """Vectors as the axes of a grid: an array for each, of the grid's shape."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}.")
+    xi = [asarray(x) for x in xi]
+    if indexing == "xy" and len(xi) >= 2:
+        xi[0], xi[1] = xi[1], xi[0]
+    shape = tuple(x.shape[0] for x in xi)
+    made = []
+    for i, x in enumerate(xi):
+        alone = _core.reshape(x, tuple(shape[i] if k == i else 1 for k in range(len(xi))))
+        made.append(alone if sparse else _core.broadcast_to(alone, shape))
+    if indexing == "xy" and len(xi) >= 2:
+        made[0], made[1] = made[1], made[0]
+        made = [_core.transpose(m, [1, 0, *range(2, len(xi))]) for m in made]
+    return made
+
+
+def indices(dimensions, dtype=None, sparse=False):
+    """The indices of a grid: an array for each axis."""
+    dtype = _dtypes.default("i") if dtype is None else dtype
+    dimensions = tuple(dimensions)
+    if sparse:
+        return tuple(_core.iota(dtype, tuple(n if k == i else 1 for k in range(len(dimensions))), i)
+                     for i, n in enumerate(dimensions))
+    if not dimensions:
+        return zeros((0,), dtype)
+    return _core.stack([_core.iota(dtype, dimensions, i) for i in range(len(dimensions))], 0)
+
+
+def fromfunction(function, shape, *, dtype=float, **kwargs):
+    """function(i, j, …) at all indices of a grid."""
+    return function(*(_core.iota(dtype, shape, i) for i in range(len(shape))), **kwargs)
+
+
+def frombuffer(buffer, dtype=float, count=-1, offset=0):
+    """The elements that bytes stand for."""
+    return array(np.frombuffer(buffer, dtype=_core.dtype(dtype), count=count, offset=offset))
+
+
+def fromiter(iterable, dtype, count=-1):
+    """Elements of an iterable."""
+    return array(np.fromiter(iterable, dtype=_core.dtype(dtype), count=count))
+
+
+def fromstring(string, dtype=float, count=-1, *, sep):
+    """Numbers in a text."""
+    return array(np.fromstring(string, dtype=_core.dtype(dtype), count=count, sep=sep))
+
+
+def fromfile(*args, **kwargs):
+    """Numbers in a file, as NumPy reads them."""
+    return array(np.fromfile(*args, **kwargs))
+
+
+def load(file, *args, **kwargs):
+    """An array, or arrays by name, of a file of NumPy's."""
+    loaded = np.load(file, *args, **kwargs)
+    return array(loaded) if isinstance(loaded, np.ndarray) else loaded
+
+
+def copy(a, order=None):
+    """The array: it is immutable, so nothing is copied."""
+    return array(a)
+
+
+def astype(x, dtype, /, *, copy=False, device=None):
+    """The values in another dtype."""
+    return _core.convert(x, _dtypes.default("f") if dtype is None else dtype)

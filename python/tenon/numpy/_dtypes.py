@@ -1,0 +1,176 @@
+"""dtypes: scalar types that make arrays, promotion, limits."""
+
+import numpy as np
+
+from tenon import _core
+from tenon._core import Array
+
+__all__ = [
+    "bfloat16", "bool", "bool_", "can_cast", "cdouble", "character", "complex128", "complex64", "complexfloating",
+    "csingle", "default", "double", "dtype", "finfo", "flexible", "float16", "float32", "float64", "floating",
+    "generic", "iinfo", "inexact", "int16", "int32", "int64", "int8", "integer", "iscomplexobj", "isdtype",
+    "isrealobj", "isscalar", "issubdtype", "number", "promote_types", "result_type", "signedinteger", "single",
+    "uint16", "uint32", "uint64", "uint8", "unsignedinteger",
+]
+
+
+class _ScalarType(type):
+    """tnp.float32 and its kin: a name for a dtype, and a function that makes an array of it."""
+
+    def __call__(cls, x):
+        return _core.convert(_as_array(x), cls.dtype)
+
+    def __eq__(cls, other):
+        return cls is other or cls.dtype == other or getattr(other, "dtype", None) is cls.dtype
+
+    def __hash__(cls):
+        return hash(cls.dtype)
+
+    def __repr__(cls):
+        return f"<class 'tenon.numpy.{cls.__name__}'>"
+
+
+def _as_array(x):
+    from tenon.numpy import asarray
+
+    return asarray(x)
+
+
+class _LazyDtype:
+    """bfloat16's np.dtype is made when it is first asked for: it needs the package ml_dtypes."""
+
+    def __get__(self, instance, owner):
+        return _core.dtype("bfloat16")
+
+
+def _scalar_type(name):
+    dtype = _LazyDtype() if name == "bfloat16" else np.dtype(name)
+    return _ScalarType(name, (), {"dtype": dtype, "__module__": "tenon.numpy"})
+
+
+bool_ = bool = _scalar_type("bool")  # noqa: A001
+int8, int16, int32, int64 = (_scalar_type(f"int{n}") for n in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (_scalar_type(f"uint{n}") for n in (8, 16, 32, 64))
+float16, float32, float64 = (_scalar_type(f"float{n}") for n in (16, 32, 64))
+bfloat16 = _scalar_type("bfloat16")
+complex64, complex128 = _scalar_type("complex64"), _scalar_type("complex128")
+single, double, csingle, cdouble = float32, float64, complex64, complex128
+
+generic, number, integer, signedinteger, unsignedinteger = (
+    np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger)
+inexact, floating, complexfloating, flexible, character = (
+    np.inexact, np.floating, np.complexfloating, np.flexible, np.character)
+
+_defaults = {"f": "float64", "i": "int64", "u": "uint64", "c": "complex128"}
+
+
+def default(kind):
+    """The dtype of a kind where nothing says how wide: 64 bits, or 32 where config.x64 is off."""
+    return _core.canonical_dtype(_defaults[kind])
+
+
+def __getattr__(name):
+    kinds = {"float_": "f", "int_": "i", "uint": "u", "complex_": "c"}
+    if name in kinds:
+        return globals()[default(kinds[name]).name]
+    raise AttributeError(name)
+
+
+def dtype(obj, align=False, copy=False):
+    """The np.dtype that something names."""
+    return _core.dtype(obj)
+
+
+def _operand_type(x):
+    """(dtype, weak) of an array, a number, or something that names a dtype."""
+    if isinstance(x, Array):
+        return x.dtype, x.weak_type
+    if x is True or x is False:
+        return np.dtype("bool"), False
+    if type(x) in (int, float, complex):
+        return default({int: "i", float: "f", complex: "c"}[type(x)]), True
+    if x in (int, float, complex) and isinstance(x, type):
+        return default({int: "i", float: "f", complex: "c"}[x]), True
+    if isinstance(x, (np.ndarray, np.generic)) or (hasattr(x, "dtype") and not isinstance(x, type)):
+        return _core.canonical_dtype(x.dtype), False
+    return _core.canonical_dtype(x), False
+
+
+def _meet(operands):
+    """(dtype, weak) in which operands meet."""
+    kinds = [_operand_type(x) for x in operands]
+    if not kinds:
+        raise ValueError("result_type: at least one array or dtype is needed.")
+    (met, weak), rest = kinds[0], kinds[1:]
+    for d, w in rest:
+        met, weak = _core.promote_types(met, weak, d, w)
+    return met, weak
+
+
+def result_type(*args, return_weak_type_flag=False):
+    """The dtype in which arrays, numbers and dtypes meet."""
+    met, weak = _meet(args)
+    return (met, weak) if return_weak_type_flag else met
+
+
+def promote_types(a, b):
+    """The dtype in which two dtypes meet."""
+    return _core.promote_types(a, a in (int, float, complex), b, b in (int, float, complex))[0]
+
+
+def issubdtype(arg1, arg2):
+    """Whether a dtype is of a kind: issubdtype(x.dtype, tnp.floating)."""
+    if isinstance(arg2, _ScalarType):
+        return _core.dtype(arg1) == arg2.dtype
+    if isinstance(arg1, _ScalarType):
+        arg1 = arg1.dtype
+    if getattr(arg1, "name", None) == "bfloat16":
+        return arg2 in (np.floating, np.inexact, np.number, np.generic)
+    return np.issubdtype(arg1, arg2)
+
+
+_kinds = {"bool": np.bool_, "signed integer": np.signedinteger, "unsigned integer": np.unsignedinteger,
+          "integral": np.integer, "real floating": np.floating, "complex floating": np.complexfloating,
+          "numeric": np.number}
+
+
+def isdtype(dtype, kind):
+    """Whether a dtype is of a kind by name ("real floating"), or one of several."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return any(issubdtype(_core.dtype(dtype), _kinds[k]) if isinstance(k, str) else _core.dtype(dtype) == _core.dtype(k)
+               for k in kinds)
+
+
+def can_cast(from_, to, casting="safe"):
+    """Whether a dtype goes into another by NumPy's rules."""
+    return np.can_cast(_core.dtype(from_), _core.dtype(to), casting)
+
+
+def iinfo(int_type):
+    """The limits of an integer dtype."""
+    return np.iinfo(_core.dtype(int_type))
+
+
+def finfo(dtype):
+    """The limits of a real dtype."""
+    dtype = _core.dtype(getattr(dtype, "dtype", dtype))
+    if dtype.name == "bfloat16":
+        import ml_dtypes
+
+        return ml_dtypes.finfo(dtype)
+    return np.finfo(dtype)
+
+
+def iscomplexobj(x):
+    """Whether the dtype is complex."""
+    return issubdtype(_operand_type(x)[0], np.complexfloating)
+
+
+def isrealobj(x):
+    """Whether the dtype is not complex."""
+    return not iscomplexobj(x)
+
+
+def isscalar(element):
+    """Whether it is a number, or an array of no axes."""
+    return np.isscalar(element) or (hasattr(element, "ndim") and element.ndim == 0)

@@ -1,0 +1,405 @@
+"""Functions of each element by itself: those of the library by their names in NumPy, and what is made of them."""
+
+import math
+import operator
+
+import numpy as np
+
+from tenon import _core
+from tenon._core import (
+    abs, add, arctan, arctan2, bitwise_and, bitwise_or, bitwise_xor, conj, cos, cosh, equal, exp, expm1, fmod, greater,  # noqa: A004
+    greater_equal, imag, invert, isfinite, isnan, left_shift, less, less_equal, log, log1p, logaddexp,
+    maximum, minimum, multiply, negative, not_equal, positive, power, real, remainder, rint, sign, sin, sinh,
+    sqrt, square, subtract, tan, tanh, true_divide, arccos, arcsin, floor_divide)
+from tenon.numpy import _dtypes
+
+__all__ = [
+    "abs", "absolute", "acos", "acosh", "add", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh",
+    "arctan", "arctan2", "arctanh", "around", "array_equal", "array_equiv", "asin", "asinh", "atan", "atan2", "atanh",
+    "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "clip", "conj", "conjugate", "copysign", "cos", "cosh",
+    "deg2rad", "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs", "fix", "float_power", "floor",
+    "floor_divide", "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside", "hypot", "imag", "invert",
+    "isclose", "iscomplex", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "lcm", "ldexp",
+    "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "modf", "multiply", "nan_to_num",
+    "negative", "not_equal", "positive", "pow", "power", "rad2deg", "radians", "real", "reciprocal", "remainder",
+    "right_shift", "rint", "round", "sign", "signbit", "sin", "sinc", "sinh", "sqrt", "square", "subtract", "tan",
+    "tanh", "true_divide", "trunc",
+]
+
+absolute = abs
+acos, asin, atan, atan2 = arccos, arcsin, arctan, arctan2
+bitwise_invert = bitwise_not = invert
+bitwise_left_shift = left_shift
+conjugate = conj
+divide = true_divide
+mod = remainder
+pow = power  # noqa: A001
+
+
+def _is_integer(x):
+    return not np.issubdtype(_dtypes._operand_type(x)[0], np.inexact) and _dtypes._operand_type(x)[0].name != "bfloat16"
+
+
+def _is_complex(x):
+    return np.issubdtype(_dtypes._operand_type(x)[0], np.complexfloating)
+
+
+def floor(x, /):
+    """The largest integer not above x."""
+    return positive(x) if _is_integer(x) else _core.floor(x)
+
+
+def ceil(x, /):
+    """The smallest integer not below x."""
+    return positive(x) if _is_integer(x) else _core.ceil(x)
+
+
+def trunc(x, /):
+    """x rounded toward zero."""
+    return positive(x) if _is_integer(x) else _core.where(less(x, 0), _core.ceil(x), _core.floor(x))
+
+
+fix = trunc
+
+
+def round(a, decimals=0, out=None):  # noqa: A001
+    """a rounded to so many decimals, halves to even."""
+    decimals = operator.index(decimals)
+    if _is_integer(a):
+        if decimals >= 0:
+            return positive(a)
+        factor = 10 ** -decimals
+        return multiply(_core.convert(rint(true_divide(a, factor)), _dtypes._operand_type(a)[0]), factor)
+    if _is_complex(a):
+        return _core.complex(round(real(a), decimals), round(imag(a), decimals))
+    if decimals == 0:
+        return rint(a)
+    factor = 10.0 ** decimals
+    return true_divide(rint(multiply(a, factor)), factor)
+
+
+around = round
+
+
+def log2(x, /):
+    """The logarithm to base 2."""
+    return true_divide(log(x), math.log(2))
+
+
+def log10(x, /):
+    """The logarithm to base 10."""
+    return true_divide(log(x), math.log(10))
+
+
+def exp2(x, /):
+    """2 to the power x."""
+    return _core.float_power(_like_inexact(2, x), _core.to_inexact(x))
+
+
+def _like_inexact(value, x):
+    return _core.convert(value, _core.to_inexact(x).dtype)
+
+
+def reciprocal(x, /):
+    """1 / x."""
+    return true_divide(1, x) if not _is_integer(x) else _core.truncated_divide(_core.convert(1, _dtypes._operand_type(x)[0]), x)
+
+
+def cbrt(x, /):
+    """The cube root."""
+    x = _core.to_inexact(x)
+    size = abs(x)
+    safe = _core.where(greater(size, 0) & isfinite(size), size, 1)
+    root = exp(true_divide(log(safe), 3))
+    root = root - (root * root * root - safe) / (3 * root * root)  # a step of Newton's
+    return _core.where(greater(size, 0) & isfinite(size), sign(x) * root, x)
+
+
+def arcsinh(x, /):
+    """The inverse hyperbolic sine."""
+    x = _core.to_inexact(x)
+    if _is_complex(x):
+        return log(x + sqrt(x * x + 1))
+    size = abs(x)
+    large = greater(size, 1e8 if x.dtype == np.float64 else 1e4)
+    safe = _core.where(large, 1, size)
+    small = log1p(safe + safe * safe / (1 + sqrt(safe * safe + 1)))
+    return sign(x) * _core.where(large, log(_core.where(large, size, 1)) + math.log(2), small) + (x - x)
+
+
+def arccosh(x, /):
+    """The inverse hyperbolic cosine."""
+    x = _core.to_inexact(x)
+    if _is_complex(x):
+        return log(x + sqrt(x + 1) * sqrt(x - 1))
+    large = greater(x, 1e8 if x.dtype == np.float64 else 1e4)
+    t = _core.where(large, 1, x) - 1
+    return _core.where(large, log(_core.where(large, x, 1)) + math.log(2), log1p(t + sqrt(t * (t + 2))))
+
+
+def arctanh(x, /):
+    """The inverse hyperbolic tangent."""
+    x = _core.to_inexact(x)
+    return 0.5 * (log1p(x) - log1p(-x))
+
+
+acosh, asinh, atanh = arccosh, arcsinh, arctanh
+
+
+def hypot(x1, x2, /):
+    """sqrt(x1² + x2²), without overflow."""
+    a, b = abs(_core.to_inexact(x1)), abs(_core.to_inexact(x2))
+    high, low = maximum(a, b), minimum(a, b)
+    usable = greater(high, 0) & isfinite(high)
+    ratio = low / _core.where(usable, high, 1)
+    infinite = isinf(a) | isinf(b)
+    return _core.where(infinite, math.inf, _core.where(usable, high * sqrt(1 + ratio * ratio), high + low))
+
+
+def logaddexp2(x1, x2, /):
+    """log2(2^x1 + 2^x2)."""
+    two = math.log(2)
+    return logaddexp(multiply(_core.to_inexact(x1), two), multiply(_core.to_inexact(x2), two)) / two
+
+
+def isinf(x, /):
+    """Whether x is infinite."""
+    if _is_integer(x):
+        return _falses(x)
+    if _is_complex(x):
+        return isinf(real(x)) | isinf(imag(x))
+    return equal(abs(x), math.inf)
+
+
+def _falses(x):
+    return not_equal(x, x)
+
+
+def isposinf(x, /, out=None):
+    """Whether x is infinity."""
+    return _falses(x) if _is_integer(x) else equal(x, math.inf)
+
+
+def isneginf(x, /, out=None):
+    """Whether x is -infinity."""
+    return _falses(x) if _is_integer(x) else equal(x, -math.inf)
+
+
+def iscomplex(x):
+    """Whether there is an imaginary part."""
+    return not_equal(imag(x), 0)
+
+
+def isreal(x):
+    """Whether there is no imaginary part."""
+    return equal(imag(x), 0)
+
+
+def signbit(x, /):
+    """Whether the sign is minus, also that of -0."""
+    if _is_integer(x):
+        return less(x, 0)
+    return less(x, 0) | (equal(x, 0) & less(true_divide(1, _core.where(equal(x, 0), x, 1)), 0))
+
+
+def copysign(x1, x2, /):
+    """x1 with the sign of x2."""
+    size = abs(_core.to_inexact(x1))
+    return _core.where(signbit(x2), -size, size)
+
+
+def heaviside(x1, x2, /):
+    """0 below 0, 1 above, x2 at 0."""
+    x1, x2 = _core.to_inexact(x1), _core.to_inexact(x2)
+    return _core.where(isnan(x1), x1, _core.where(equal(x1, 0), x2, _core.convert(greater(x1, 0), x1.dtype)))
+
+
+def deg2rad(x, /):
+    """Degrees as radians."""
+    return multiply(_core.to_inexact(x), math.pi / 180)
+
+
+def rad2deg(x, /):
+    """Radians as degrees."""
+    return multiply(_core.to_inexact(x), 180 / math.pi)
+
+
+radians, degrees = deg2rad, rad2deg
+
+
+def sinc(x, /):
+    """sin(πx) / (πx), and 1 at 0."""
+    x = _core.to_inexact(x)
+    at_zero = equal(x, 0)
+    scaled = math.pi * _core.where(at_zero, 1, x)
+    # Near 0 the first terms of the series: derivatives at 0 are right.
+    return _core.where(at_zero, 1 - (math.pi * x) ** 2 / 6, sin(scaled) / scaled)
+
+
+def fabs(x, /):
+    """|x|, real."""
+    return abs(_core.to_inexact(x))
+
+
+def fmax(x1, x2, /):
+    """The larger of both; where one is NaN the other."""
+    return _core.where(isnan(x1), x2, _core.where(isnan(x2), x1, maximum(x1, x2)))
+
+
+def fmin(x1, x2, /):
+    """The smaller of both; where one is NaN the other."""
+    return _core.where(isnan(x1), x2, _core.where(isnan(x2), x1, minimum(x1, x2)))
+
+
+def modf(x, /, out=None):
+    """(the part behind the point, the part before it)."""
+    x = _core.to_inexact(x)
+    whole = trunc(x)
+    return _core.where(isinf(x), copysign(0.0, x), x - whole), whole
+
+
+def divmod(x1, x2, /):  # noqa: A001
+    """(floor_divide, remainder)."""
+    return floor_divide(x1, x2), remainder(x1, x2)
+
+
+def float_power(x1, x2, /):
+    """x1 to the power x2, with the widest precision."""
+    kind = "c" if _is_complex(x1) or _is_complex(x2) else "f"
+    return _core.power(_core.convert(x1, _dtypes.default(kind)), _core.convert(x2, _dtypes.default(kind)))
+
+
+def ldexp(x1, x2, /):
+    """x1 * 2^x2."""
+    return multiply(_core.to_inexact(x1), exp2(_core.convert(x2, _core.to_inexact(x1).dtype)))
+
+
+def right_shift(x1, x2, /):
+    """The bits of x1 moved x2 places down."""
+    return _core.right_shift(x1, x2)
+
+
+bitwise_right_shift = right_shift
+
+
+def bitwise_count(x, /):
+    """How many bits are set; of negative numbers those of |x|."""
+    kind = _core.positive(x).dtype
+    bits, count = _core.convert(abs(x), "uint64"), 0
+    for width, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
+        mask = _core.full((), np.uint64(mask), np.uint64)
+        bits = (bits & mask) + (_core.right_shift(bits, np.uint64(width)) & mask)
+    for byte in range(8):
+        count = count + (_core.right_shift(bits, np.uint64(8 * byte)) & np.uint64(255))
+    return _core.convert(count, "uint8") if kind.itemsize <= 8 else count
+
+
+def gcd(x1, x2, /):
+    """The greatest common divisor, by Euclid."""
+    from tenon import lax
+
+    met = _dtypes.result_type(x1, x2)
+    a, b = abs(_core.convert(x1, met)), abs(_core.convert(x2, met))
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    a, b = _core.broadcast_to(a, shape), _core.broadcast_to(b, shape)
+
+    def step(state):
+        a, b = state
+        safe = _core.where(equal(b, 0), 1, b)
+        return _core.where(equal(b, 0), a, b), _core.where(equal(b, 0), 0, fmod(a, safe))
+
+    return lax.while_loop(lambda state: _core.any(not_equal(state[1], 0), None, False), step, (a, b))[0]
+
+
+def lcm(x1, x2, /):
+    """The least common multiple."""
+    met = _dtypes.result_type(x1, x2)
+    a, b = abs(_core.convert(x1, met)), abs(_core.convert(x2, met))
+    divisor = gcd(a, b)
+    return _core.where(equal(divisor, 0), 0, a * floor_divide(b, _core.where(equal(divisor, 0), 1, divisor)))
+
+
+def _truth(x):
+    x = _core.positive(x)
+    return x if x.dtype == np.bool_ else not_equal(x, 0)
+
+
+def logical_and(x, y, /):
+    """Both are true (not zero)."""
+    return _truth(x) & _truth(y)
+
+
+def logical_or(x, y, /):
+    """One of both is true (not zero)."""
+    return _truth(x) | _truth(y)
+
+
+def logical_xor(x, y, /):
+    """One of both is true (not zero), the other is not."""
+    return _truth(x) ^ _truth(y)
+
+
+def logical_not(x, /):
+    """Whether x is zero."""
+    return ~_truth(x)
+
+
+def clip(arr, /, min=None, max=None):  # noqa: A002
+    """arr limited to [min, max]; None is no limit."""
+    if min is not None:
+        arr = maximum(min, arr)
+    if max is not None:
+        arr = minimum(max, arr)
+    return _core.positive(arr)
+
+
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    """Numbers in place of NaN and the infinities: the largest ones where none are given."""
+    if _is_integer(x):
+        return _core.positive(x)
+    if _is_complex(x):
+        return _core.complex(nan_to_num(real(x), copy, nan, posinf, neginf), nan_to_num(imag(x), copy, nan, posinf, neginf))
+    limits = _dtypes.finfo(_dtypes._operand_type(x)[0])
+    posinf = float(limits.max) if posinf is None else posinf
+    neginf = float(limits.min) if neginf is None else neginf
+    return _core.where(isnan(x), nan, _core.where(isposinf(x), posinf, _core.where(isneginf(x), neginf, x)))
+
+
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """|a - b| <= atol + rtol * |b|."""
+    if _is_integer(a) and _is_integer(b):
+        a, b = _core.to_inexact(a), _core.to_inexact(b)
+    near = less_equal(abs(subtract(a, b)), add(atol, multiply(rtol, abs(b))))
+    close = _core.where(isfinite(a) & isfinite(b), near, equal(a, b))
+    return close | (isnan(a) & isnan(b)) if equal_nan else close
+
+
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether isclose() holds everywhere."""
+    return _core.all(isclose(a, b, rtol, atol, equal_nan), None, False)
+
+
+def array_equal(a1, a2, equal_nan=False):
+    """Whether shapes and elements are equal."""
+    if np.shape(a1) != np.shape(a2):
+        return _core.positive(False)
+    same = equal(a1, a2)
+    return _core.all(same | (isnan(a1) & isnan(a2)) if equal_nan else same, None, False)
+
+
+def array_equiv(a1, a2):
+    """Whether the shapes broadcast, and all elements are equal."""
+    try:
+        np.broadcast_shapes(np.shape(a1), np.shape(a2))
+    except ValueError:
+        return _core.positive(False)
+    return _core.all(equal(a1, a2), None, False)
+
+
+def angle(z, deg=False):
+    """The angle of complex numbers."""
+    made = arctan2(imag(z), real(z)) if _is_complex(z) else arctan2(_core.multiply(0, _core.to_inexact(z)), _core.to_inexact(z))
+    return rad2deg(made) if deg else made
+

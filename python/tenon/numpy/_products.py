@@ -1,0 +1,347 @@
+"""Products of vectors, matrices and tensors; polynomials."""
+
+import builtins
+import operator
+
+import numpy as np
+
+from tenon import _core
+from tenon.numpy import _dtypes
+from tenon.numpy._creation import asarray, full
+from tenon.numpy._shapes import _axes, _of_one_dtype, concatenate, moveaxis, ravel
+
+__all__ = [
+    "convolve", "corrcoef", "correlate", "cov", "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul",
+    "matvec", "outer", "poly", "polyadd", "polyder", "polyint", "polymul", "polysub", "polyval", "tensordot", "trace",
+    "trapezoid", "vander", "vdot", "vecdot", "vecmat",
+]
+
+
+def _preferred(made, dtype):
+    return made if dtype is None else _core.convert(made, dtype)
+
+
+def matmul(a, b, *, precision=None, preferred_element_type=None, out_sharding=None):
+    """Products of matrices in the last two axes; the others broadcast."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        which = 0 if np.ndim(a) == 0 else 1
+        raise ValueError(f"matmul input operand {which} must have ndim at least 1, but it has ndim 0")
+    return _preferred(_core.matmul(a, b), preferred_element_type)
+
+
+def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None):
+    """The product along the last axis of a and the last but one of b."""
+    a, b = asarray(a), asarray(b)
+    if a.ndim == 0 or b.ndim == 0:
+        made = _core.multiply(a, b)
+    elif builtins.max(a.ndim, b.ndim) <= 2:
+        made = _core.matmul(a, b)
+    else:
+        a, b = _of_one_dtype([a, b])
+        made = _core.dot_general(a, b, [a.ndim - 1], [builtins.max(b.ndim - 2, 0)], [], [])
+    return _preferred(made, preferred_element_type)
+
+
+def vdot(a, b, *, precision=None, preferred_element_type=None):
+    """The inner product of all elements, those of a conjugated."""
+    return dot(_core.conj(ravel(a)), ravel(b), preferred_element_type=preferred_element_type)
+
+
+def vecdot(x1, x2, /, *, axis=-1, precision=None, preferred_element_type=None):
+    """Inner products along an axis, of x1 conjugated."""
+    x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
+    if x1.shape[-1] != x2.shape[-1]:
+        raise ValueError(f"vecdot: axes of sizes {x1.shape[-1]} and {x2.shape[-1]}.")
+    made = _core.matmul(_core.conj(x1)[..., None, :], x2[..., :, None])
+    return _preferred(made[..., 0, 0], preferred_element_type)
+
+
+def matvec(x1, x2, /):
+    """Matrices times vectors."""
+    return _core.matmul(x1, asarray(x2)[..., None])[..., 0]
+
+
+def vecmat(x1, x2, /):
+    """Vectors, conjugated, times matrices."""
+    return _core.matmul(_core.conj(x1)[..., None, :], x2)[..., 0, :]
+
+
+def inner(a, b, *, precision=None, preferred_element_type=None):
+    """The product along the last axes of both."""
+    a, b = asarray(a), asarray(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return _preferred(_core.multiply(a, b), preferred_element_type)
+    return tensordot(a, b, (-1, -1), preferred_element_type=preferred_element_type)
+
+
+def outer(a, b, out=None):
+    """All products of an element of a with one of b."""
+    return _core.multiply(ravel(a)[:, None], ravel(b)[None, :])
+
+
+def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None, out_sharding=None):
+    """The product along pairs of axes: the last of a with the first of b, or those named."""
+    a, b = _of_one_dtype([a, b])
+    if isinstance(axes, int) or np.ndim(axes) == 0:
+        n = operator.index(axes)
+        if builtins.max(a.ndim, b.ndim) < n or builtins.min(a.ndim, b.ndim) < n:
+            raise TypeError(f"tensordot: {n} axes of arrays of {a.ndim} and {b.ndim}.")
+        of_a, of_b = list(range(a.ndim - n, a.ndim)), list(range(n))
+    else:
+        of_a, of_b = (x if isinstance(x, (tuple, list)) else [x] for x in axes)
+        of_a, of_b = _axes(of_a, a.ndim), _axes(of_b, b.ndim)
+        if len(of_a) != len(of_b):
+            raise TypeError(f"tensordot: {len(of_a)} axes of a and {len(of_b)} of b.")
+    return _preferred(_core.dot_general(a, b, of_a, of_b, [], []), preferred_element_type)
+
+
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """The vector product."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+        raise ValueError("Dimension must be either 2 or 3 for cross product")
+    if a.shape[-1] == 2 and b.shape[-1] == 2:
+        return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    a, b = (x if x.shape[-1] == 3 else concatenate([x, full((*x.shape[:-1], 1), 0, x.dtype)], -1) for x in (a, b))
+    made = [a[..., i] * b[..., j] - a[..., j] * b[..., i] for i, j in ((1, 2), (2, 0), (0, 1))]
+    return moveaxis(_core.stack(made, made[0].ndim), -1, axisc)
+
+
+def kron(a, b):
+    """The product of Kronecker."""
+    a, b = asarray(a), asarray(b)
+    rank = builtins.max(a.ndim, b.ndim)
+    a, b = (_core.reshape(x, (1,) * (rank - x.ndim) + x.shape) for x in (a, b))
+    wide = [n for i in range(rank) for n in (a.shape[i], 1)], [n for i in range(rank) for n in (1, b.shape[i])]
+    made = _core.multiply(_core.reshape(a, wide[0]), _core.reshape(b, wide[1]))
+    return _core.reshape(made, [m * n for m, n in zip(a.shape, b.shape)])
+
+
+def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, preferred_element_type=None):
+    """Sums of products by letters of axes: einsum("ij,jk->ik", a, b). Of more than two operands, two at a time, in the
+    order that NumPy's path finds.
+
+    >>> from tenon.numpy import ones
+    >>> einsum("ij,j->i", ones((2, 3)), ones(3))
+    Array([3., 3.], dtype=float64)
+    """
+    if not isinstance(subscripts, str):
+        subscripts, operands = _by_numbers(subscripts, operands)
+    operands = _of_one_dtype(operands)
+    subscripts, operands = _spelled_out(subscripts.replace(" ", ""), operands)
+    terms, result = subscripts.split("->")
+    terms = terms.split(",")
+    if len(terms) != len(operands):
+        raise ValueError(f"einsum: {len(terms)} terms for {len(operands)} operands.")
+    if len(operands) > 2:
+        path = np.einsum_path(subscripts, *(np.broadcast_to(np.float32(0), x.shape) for x in operands),
+                              optimize="greedy")[0][1:]
+    else:
+        path = [tuple(range(len(operands)))]
+    for step in path:
+        taken = [(terms[i], operands[i]) for i in step]
+        terms = [t for i, t in enumerate(terms) if i not in step]
+        operands = [x for i, x in enumerate(operands) if i not in step]
+        wanted = {*result, *"".join(terms)}
+        kept = result if not terms else "".join(sorted({*"".join(t for t, _ in taken)} & wanted))
+        term, made = taken[0]
+        for k, (other, x) in enumerate(taken[1:], 1):
+            later = {*kept, *"".join(t for t, _ in taken[k + 1:])}
+            between = kept if k == len(taken) - 1 else "".join(sorted({*term, *other} & later))
+            made, term = _core.einsum(f"{term},{other}->{between}", [made, x]), between
+        if len(taken) == 1:
+            made = _core.einsum(f"{term}->{kept}", [made])
+        terms.append(kept)
+        operands.append(made)
+    return _preferred(operands[0], preferred_element_type)
+
+
+def _by_numbers(first, operands):
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    every = [first, *operands]
+    text = [",".join("".join("..." if n is Ellipsis else letters[n] for n in axes) for axes in every[1::2][:len(every) // 2])]
+    if len(every) % 2:
+        text.append("".join("..." if n is Ellipsis else letters[n] for n in every[-1]))
+    return "->".join(text), every[0:len(every) // 2 * 2:2]
+
+
+def _spelled_out(subscripts, operands):
+    """Letters for the axes that "..." stands for, and the result's letters."""
+    left, arrow, right = subscripts.partition("->")
+    terms = left.split(",")
+    free = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in subscripts]
+    most = 0
+    for i, (term, x) in enumerate(zip(terms, operands)):
+        if "..." in term:
+            n = x.ndim - (len(term) - 3)
+            most = builtins.max(most, n)
+            letters = "".join(free[:n][::-1]) if n else ""
+            # Axes of size 1 that meet larger ones broadcast.
+            terms[i] = term.replace("...", letters)
+    shared = "".join(free[:most][::-1])
+    if most:
+        operands = _broadcast_letters(terms, list(operands), shared)
+    letters = ",".join(terms)
+    if not arrow:
+        once = sorted(c for c in {*letters} - {","} if letters.count(c) == 1 and c not in shared)
+        right = shared + "".join(once)
+    return f"{letters}->{right.replace('...', shared)}", operands
+
+
+def _broadcast_letters(terms, operands, shared):
+    sizes = {}
+    for term, x in zip(terms, operands):
+        for c, n in zip(term, x.shape):
+            if c in shared:
+                sizes[c] = builtins.max(sizes.get(c, 1), n)
+    return [_core.broadcast_to(x, [sizes.get(c, n) if n == 1 else n for c, n in zip(t, x.shape)])
+            for t, x in zip(terms, operands)]
+
+
+def einsum_path(subscripts, /, *operands, optimize="auto"):
+    """The order in which NumPy would contract."""
+    return np.einsum_path(subscripts, *(np.broadcast_to(np.float32(0), np.shape(x)) for x in operands), optimize="greedy")
+
+
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    """The sum of a diagonal."""
+    from tenon.numpy._indexing import diagonal
+    from tenon.numpy._reductions import sum
+
+    return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
+
+
+# --- polynomials ---
+
+
+def polyval(p, x, *, unroll=16):
+    """The polynomial with these coefficients, the highest first, at x."""
+    p, x = asarray(p), asarray(x)
+    met = _dtypes.result_type(p, x)
+    made = full(x.shape, 0, met)
+    for i in range(p.shape[0]):
+        made = made * x + p[i]
+    return made
+
+
+def polyadd(a1, a2):
+    """The sum of two polynomials."""
+    a1, a2 = _of_one_dtype([a1, a2])
+    n = builtins.max(a1.shape[0], a2.shape[0])
+    a1, a2 = (_core.pad(a, _core.convert(0, a.dtype), [n - a.shape[0]], [0], []) for a in (a1, a2))
+    return a1 + a2
+
+
+def polysub(a1, a2):
+    """The difference of two polynomials."""
+    return polyadd(a1, _core.negative(a2))
+
+
+def polymul(a1, a2, *, trim_leading_zeros=False):
+    """The product of two polynomials."""
+    return convolve(a1, a2)
+
+
+def polyder(p, m=1):
+    """The derivative of a polynomial."""
+    p = asarray(p)
+    for _ in range(m):
+        n = p.shape[0] - 1
+        p = p[:-1] * _core.convert(np.arange(n, 0, -1), p.dtype) if n > 0 else p[:0]
+    return p
+
+
+def polyint(p, m=1, k=None):
+    """The integral of a polynomial."""
+    p = _core.to_inexact(asarray(p))
+    constants = [0] * m if k is None else list(np.broadcast_to(np.asarray(k), (m,)))
+    for c in constants:
+        p = concatenate([p / _core.convert(np.arange(p.shape[0], 0, -1), p.dtype), full((1,), float(c), p.dtype)])
+    return p
+
+
+def poly(seq_of_zeros):
+    """The polynomial with these zeros."""
+    zeros = asarray(seq_of_zeros)
+    made = full((1,), 1, _core.to_inexact(zeros).dtype)
+    for i in range(zeros.shape[0]):
+        made = convolve(made, _core.stack([full((), 1, made.dtype), -_core.convert(zeros[i], made.dtype)], 0))
+    return made
+
+
+def vander(x, N=None, increasing=False):
+    """The powers of x as columns."""
+    x = asarray(x)
+    n = x.shape[0] if N is None else N
+    powers = np.arange(n) if increasing else np.arange(n - 1, -1, -1)
+    return _core.power(x[:, None], _core.convert(powers, x.dtype)[None, :]) if x.dtype.kind in "iu" else _core.stack(
+        [_core.power(x, int(p)) for p in powers], 1)
+
+
+# --- convolution of vectors ---
+
+
+def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
+    """The convolution of two vectors: as one product with a matrix of shifted copies."""
+    a, v = _of_one_dtype([a, v])
+    if a.ndim != 1 or v.ndim != 1 or a.shape[0] == 0 or v.shape[0] == 0:
+        raise ValueError("convolve: both are vectors with elements.")
+    if v.shape[0] > a.shape[0]:
+        a, v = v, a
+    n, m = a.shape[0], v.shape[0]
+    wide = _core.pad(a, _core.convert(0, a.dtype), [m - 1], [m - 1], [])
+    at = np.arange(n + m - 1)[:, None] + np.arange(m)[None, :]
+    made = _core.matmul(_core.take(wide, at, 0, "clip", None, False, False), _core.rev(v, [0]))
+    if mode == "same":
+        made = made[(m - 1) // 2:(m - 1) // 2 + n]
+    elif mode == "valid":
+        made = made[m - 1:n]
+    elif mode != "full":
+        raise ValueError("mode must be one of ['full', 'same', 'valid']")
+    return _preferred(made, preferred_element_type)
+
+
+def correlate(a, v, mode="valid", *, precision=None, preferred_element_type=None):
+    """The cross-correlation of two vectors."""
+    return convolve(a, _core.conj(_core.rev(asarray(v), [0])), mode, preferred_element_type=preferred_element_type)
+
+
+# --- statistics of rows ---
+
+
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None):
+    """The covariances of variables, a row each."""
+    if fweights is not None or aweights is not None:
+        raise NotImplementedError("cov: weights.")
+    x = _core.to_inexact(asarray(m))
+    x = x if x.ndim == 2 else x[None, :] if x.ndim == 1 else x[None, None]
+    x = x if rowvar or x.shape[0] == 1 else x.T
+    if y is not None:
+        y = _core.to_inexact(asarray(y))
+        y = y if y.ndim == 2 else y[None, :]
+        x = concatenate([x, y if rowvar or y.shape[0] == 1 else y.T], 0)
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    x = x - _core.mean(x, 1, True)
+    made = _core.matmul(x, _core.conj(x.T)) / (x.shape[1] - ddof)
+    return _core.reshape(made, ()) if made.shape == (1, 1) else made
+
+
+def corrcoef(x, y=None, rowvar=True):
+    """The correlations of variables, a row each."""
+    c = cov(x, y, rowvar)
+    if c.ndim == 0:
+        return c / c
+    d = _core.sqrt(_core.real(c[np.arange(c.shape[0]), np.arange(c.shape[0])]))
+    return c / d[:, None] / d[None, :]
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    """The integral by the trapezoidal rule."""
+    y = moveaxis(_core.to_inexact(asarray(y)), axis, -1)
+    if x is not None:
+        x = asarray(x)
+        dx = (x[1:] - x[:-1]) if x.ndim == 1 else (lambda m: m[..., 1:] - m[..., :-1])(moveaxis(x, axis, -1))
+    return _core.sum(dx * (y[..., 1:] + y[..., :-1]), -1, False) * 0.5
+

@@ -1,0 +1,550 @@
+"""Reductions, cumulative sums, statistics, elements in order."""
+
+import builtins
+import math
+import operator
+
+import numpy as np
+
+from tenon import _core
+from tenon.numpy import _dtypes
+from tenon.numpy._creation import asarray, full
+from tenon.numpy._elementwise import isnan, logical_not
+from tenon.numpy._shapes import _axes, _axis, ndim, ravel
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "argpartition", "argsort", "average", "bincount",
+    "count_nonzero", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "digitize", "histogram",
+    "histogram_bin_edges", "lexsort", "max", "mean", "median", "min", "nanargmax", "nanargmin", "nancumprod",
+    "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd",
+    "nansum", "nanvar", "partition", "percentile", "prod", "ptp", "quantile", "searchsorted", "sort", "sort_complex",
+    "std", "sum", "var",
+]
+
+
+def _widened(dtype):
+    """Of integers the dtype of their sums."""
+    if dtype.kind == "b" or (dtype.kind == "i" and dtype.itemsize < 8):
+        return _dtypes.default("i")
+    return _dtypes.default("u") if dtype.kind == "u" else dtype
+
+
+def _where(a, where, otherwise):
+    return a if where is None else _core.where(where, a, otherwise)
+
+
+def _summed(f, a, axis, dtype, keepdims, initial, where, promote_integers, unit, combine):
+    a = asarray(a)
+    if dtype is not None:
+        a = _core.convert(a, dtype)
+    elif a.dtype.kind == "b" or (promote_integers and a.dtype.kind in "iu"):
+        a = _core.convert(a, _widened(a.dtype))
+    made = f(_where(a, where, _core.convert(unit, a.dtype)), _axis_of(axis, a.ndim), keepdims)
+    return made if initial is None else _core.convert(combine(made, initial), made.dtype)
+
+
+def _axis_of(axis, rank):
+    """The axis as the library takes it, checked."""
+    if axis is None:
+        return None
+    return _axes(axis, rank)
+
+
+def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None, promote_integers=True):  # noqa: A001
+    """The sum along axes (None: of all elements). Small integers become 64-bit ones."""
+    return _summed(_core.sum, a, axis, dtype, keepdims, initial, where, promote_integers, 0, _core.add)
+
+
+def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None, promote_integers=True):
+    """The product along axes. Small integers become 64-bit ones."""
+    return _summed(_core.prod, a, axis, dtype, keepdims, initial, where, promote_integers, 1, _core.multiply)
+
+
+def _least(dtype):
+    if dtype.kind == "b":
+        return False
+    return int(np.iinfo(dtype).min) if dtype.kind in "iu" else -math.inf
+
+
+def _greatest(dtype):
+    if dtype.kind == "b":
+        return True
+    return int(np.iinfo(dtype).max) if dtype.kind in "iu" else math.inf
+
+
+def _extreme(f, a, axis, keepdims, initial, where, unit, combine, name):
+    a = asarray(a)
+    if where is not None:
+        if initial is None:
+            raise ValueError(f"{name}: with `where` an initial value is needed.")
+        a = _core.where(where, a, _core.convert(initial, a.dtype))
+    axes = list(range(a.ndim)) if axis is None else _axes(axis, a.ndim)
+    if builtins.any(a.shape[i] == 0 for i in axes):
+        if initial is None:
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+        kept = [1 if i in axes else n for i, n in enumerate(a.shape) if keepdims or i not in axes]
+        return full(kept, initial, a.dtype)
+    made = f(a, axes, keepdims)
+    return made if initial is None else combine(made, _core.convert(initial, made.dtype))
+
+
+def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):  # noqa: A001
+    """The largest element along axes; NaN where any is."""
+    return _extreme(_core.max, a, axis, keepdims, initial, where, None, _core.maximum, "max")
+
+
+def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):  # noqa: A001
+    """The smallest element along axes; NaN where any is."""
+    return _extreme(_core.min, a, axis, keepdims, initial, where, None, _core.minimum, "min")
+
+
+amax, amin = max, min
+
+
+def _bools(a):
+    a = asarray(a)
+    return a if a.dtype.kind == "b" else _core.not_equal(a, 0)
+
+
+def all(a, axis=None, out=None, keepdims=False, *, where=None):  # noqa: A001
+    """Whether all elements are true (not zero)."""
+    a = _where(_bools(a), where, True)
+    return _core.all(a, _axis_of(axis, a.ndim), keepdims)
+
+
+def any(a, axis=None, out=None, keepdims=False, *, where=None):  # noqa: A001
+    """Whether any element is true (not zero)."""
+    a = _where(_bools(a), where, False)
+    return _core.any(a, _axis_of(axis, a.ndim), keepdims)
+
+
+def _arg(f, a, axis, keepdims):
+    a = asarray(a)
+    if a.size == 0 and (axis is None or a.shape[axis] == 0):
+        raise ValueError("attempt to get argmax of an empty sequence")
+    made = _core.convert(f(a, None if axis is None else [_axis(axis, a.ndim)], bool(keepdims) and axis is not None),
+                         _dtypes.default("i"))
+    return _core.reshape(made, (1,) * a.ndim) if keepdims and axis is None else made
+
+
+def argmax(a, axis=None, out=None, keepdims=None):
+    """Where the first largest element is; NaN counts as the largest."""
+    return _arg(_core.argmax, a, axis, keepdims)
+
+
+def argmin(a, axis=None, out=None, keepdims=None):
+    """Where the first smallest element is; NaN counts as the smallest."""
+    return _arg(_core.argmin, a, axis, keepdims)
+
+
+def count_nonzero(a, axis=None, keepdims=False):
+    """How many elements are not zero."""
+    return sum(_bools(a), axis, keepdims=keepdims)
+
+
+def _computed(a, dtype):
+    return _core.to_inexact(a) if dtype is None else _core.convert(a, dtype)
+
+
+def _counted(a, axis, where):
+    """How many elements along axes count."""
+    if where is None:
+        axes = range(a.ndim) if axis is None else _axes(axis, a.ndim)
+        return math.prod(a.shape[i] for i in axes)
+    return _core.sum(_core.convert(_core.broadcast_to(where, a.shape), "int64" if _core.x64() else "int32"),
+                     _axis_of(axis, a.ndim), True)
+
+
+def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
+    """The mean along axes."""
+    a = _computed(asarray(a), dtype)
+    if where is None:
+        return _core.mean(a, _axis_of(axis, a.ndim), keepdims)
+    total = _core.sum(_where(a, where, 0), _axis_of(axis, a.ndim), True) / _core.convert(_counted(a, axis, where), a.dtype)
+    return total if keepdims else _core.reshape(total, _kept(a, axis))
+
+
+def _kept(a, axis):
+    axes = range(a.ndim) if axis is None else _axes(axis, a.ndim)
+    return [n for i, n in enumerate(a.shape) if i not in axes]
+
+
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None, correction=None):
+    """The mean squared distance from the mean; divided by the count less `ddof`."""
+    ddof = ddof if correction is None else correction
+    a = _computed(asarray(a), dtype)
+    if where is None and mean is None and isinstance(ddof, int):
+        return _core.var(a, _axis_of(axis, a.ndim), ddof, keepdims)
+    middle = globals()["mean"](a, axis, keepdims=True, where=where) if mean is None else mean
+    square = _core.square(_core.abs(a - middle))
+    total = _core.sum(_where(square, where, 0), _axis_of(axis, a.ndim), True)
+    made = total / _core.convert(_core.subtract(_counted(a, axis, where), ddof), total.dtype)
+    return made if keepdims else _core.reshape(made, _kept(a, axis))
+
+
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None, correction=None):
+    """The square root of var()."""
+    return _core.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
+
+
+def ptp(a, axis=None, out=None, keepdims=False):
+    """The largest less the smallest element."""
+    return _core.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
+
+
+def average(a, axis=None, weights=None, returned=False, keepdims=False):
+    """The mean, of elements that count as much as their weights."""
+    a = asarray(a)
+    if weights is None:
+        made = mean(a, axis, keepdims=keepdims)
+        total = full(made.shape, a.size / builtins.max(made.size, 1), made.dtype)
+        return (made, total) if returned else made
+    weights = asarray(weights)
+    if weights.shape != a.shape:
+        if axis is None or weights.ndim != 1:
+            raise ValueError("average: weights have the array's shape, or one axis, which `axis` names.")
+        weights = _core.reshape(weights, [weights.shape[0] if i == _axis(axis, a.ndim) else 1 for i in range(a.ndim)])
+    met = _dtypes.result_type(_core.to_inexact(a), weights)
+    weights = _core.broadcast_to(_core.convert(weights, met), a.shape)
+    total = sum(weights, axis, keepdims=keepdims)
+    made = sum(_core.convert(a, met) * weights, axis, keepdims=keepdims) / total
+    return (made, total) if returned else made
+
+
+# --- without NaN ---
+
+
+def _replaced(a, value):
+    a = asarray(a)
+    return a if a.dtype.kind in "biu" else _core.where(isnan(a), _core.convert(value, a.dtype), a)
+
+
+def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
+    """The sum of the elements that are not NaN."""
+    return sum(_replaced(a, 0), axis, dtype, None, keepdims, initial, where)
+
+
+def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
+    """The product of the elements that are not NaN."""
+    return prod(_replaced(a, 1), axis, dtype, None, keepdims, initial, where)
+
+
+def _nan_extreme(f, a, axis, keepdims, initial, where, unit):
+    a = asarray(a)
+    made = f(_replaced(a, unit(a.dtype)), axis, None, keepdims, initial, where)
+    if a.dtype.kind in "biu" or initial is not None:
+        return made
+    return _core.where(all(isnan(a), axis, keepdims=keepdims), math.nan, made)
+
+
+def nanmax(a, axis=None, out=None, keepdims=False, initial=None, where=None):
+    """The largest of the elements that are not NaN; NaN where none is."""
+    return _nan_extreme(max, a, axis, keepdims, initial, where, _least)
+
+
+def nanmin(a, axis=None, out=None, keepdims=False, initial=None, where=None):
+    """The smallest of the elements that are not NaN; NaN where none is."""
+    return _nan_extreme(min, a, axis, keepdims, initial, where, _greatest)
+
+
+def _nan_arg(f, a, axis, keepdims, unit):
+    a = asarray(a)
+    made = f(_replaced(a, unit(a.dtype)), axis, None, keepdims)
+    return made if a.dtype.kind in "biu" else _core.where(all(isnan(a), axis, keepdims=bool(keepdims)), -1, made)
+
+
+def nanargmax(a, axis=None, out=None, keepdims=None):
+    """Where the largest element that is not NaN is; -1 where none is."""
+    return _nan_arg(argmax, a, axis, keepdims, _least)
+
+
+def nanargmin(a, axis=None, out=None, keepdims=None):
+    """Where the smallest element that is not NaN is; -1 where none is."""
+    return _nan_arg(argmin, a, axis, keepdims, _greatest)
+
+
+def _numbers(a, where):
+    there = logical_not(isnan(a))
+    return there if where is None else there & where
+
+
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
+    """The mean of the elements that are not NaN."""
+    a = asarray(a)
+    return mean(a, axis, dtype, None, keepdims, where=where if a.dtype.kind in "biu" else _numbers(a, where))
+
+
+def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, mean=None):
+    """var() of the elements that are not NaN."""
+    a = asarray(a)
+    return var(_replaced(a, 0), axis, dtype, None, ddof, keepdims, mean=mean,
+               where=where if a.dtype.kind in "biu" else _numbers(a, where))
+
+
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, mean=None):
+    """std() of the elements that are not NaN."""
+    return _core.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
+
+
+# --- cumulative ---
+
+
+def _cumulative(f, a, axis, dtype):
+    a = asarray(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = _axis(axis, a.ndim)
+    if dtype is not None:
+        a = _core.convert(a, dtype)
+    elif a.dtype.kind == "b":
+        a = _core.convert(a, _dtypes.default("i"))
+    return f(a, axis, False)
+
+
+def cumsum(a, axis=None, dtype=None, out=None):
+    """The sums of the elements up to each (axis None: of all of them in a row)."""
+    return _cumulative(_core.cumsum, a, axis, dtype)
+
+
+def cumprod(a, axis=None, dtype=None, out=None):
+    """The products of the elements up to each."""
+    return _cumulative(_core.cumprod, a, axis, dtype)
+
+
+def nancumsum(a, axis=None, dtype=None, out=None):
+    """cumsum(), where NaN counts as 0."""
+    return cumsum(_replaced(a, 0), axis, dtype)
+
+
+def nancumprod(a, axis=None, dtype=None, out=None):
+    """cumprod(), where NaN counts as 1."""
+    return cumprod(_replaced(a, 1), axis, dtype)
+
+
+def _with_initial(f, x, axis, dtype, include_initial, unit):
+    x = asarray(x)
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError("cumulative_sum: `axis` is needed of arrays with more axes than one.")
+        axis = 0
+    made = f(x, axis, dtype)
+    if not include_initial:
+        return made
+    edge = list(made.shape)
+    edge[axis] = 1
+    return _core.concatenate([full(edge, unit, made.dtype), made], _axis(axis, made.ndim))
+
+
+def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
+    """cumsum(), with 0 in front where it is asked for."""
+    x = asarray(x)
+    return _with_initial(cumsum, x, axis, _widened(x.dtype) if dtype is None else dtype, include_initial, 0)
+
+
+def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
+    """cumprod(), with 1 in front where it is asked for."""
+    x = asarray(x)
+    return _with_initial(cumprod, x, axis, _widened(x.dtype) if dtype is None else dtype, include_initial, 1)
+
+
+# --- in order ---
+
+
+def sort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
+    """The elements in order along an axis (None: all in a row); NaN last."""
+    a = asarray(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    return _core.sort(a, _axis(axis, a.ndim), descending)
+
+
+def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
+    """Where the elements in order are."""
+    a = asarray(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    return _core.convert(_core.argsort(a, _axis(axis, a.ndim), descending), _dtypes.default("i"))
+
+
+def sort_complex(a):
+    """The elements in order, complex."""
+    made = sort(a)
+    return made if made.dtype.kind == "c" else _core.complex(_core.to_inexact(made), _core.to_inexact(made) * 0)
+
+
+def lexsort(keys, axis=-1):
+    """Where the elements are in the order of the last key, then of the one before, and so on."""
+    keys = [asarray(k) for k in keys]
+    axis = _axis(axis, keys[0].ndim)
+    at = _core.iota(_dtypes.default("i"), keys[0].shape, axis)
+    return _core.sort_together([*keys[::-1], at], len(keys), axis)[-1]
+
+
+def partition(a, kth, axis=-1):
+    """The elements with the k-th smallest in its place, all smaller ones before it: here all are in order."""
+    return sort(a, axis)
+
+
+def argpartition(a, kth, axis=-1):
+    """Where the elements of partition() are."""
+    return argsort(a, axis)
+
+
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """The middle of the elements in order; the mean of both where there are two."""
+    return quantile(a, 0.5, axis, keepdims=keepdims)
+
+
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    """quantile() of q / 100."""
+    return quantile(a, _core.true_divide(q, 100), axis, None, False, method, keepdims)
+
+
+def _flattened(a, axis):
+    """The axes that are meant as one, the last; and the shape that is left, with and without them."""
+    axes = list(range(a.ndim)) if axis is None else _axes(axis, a.ndim)
+    rest = [i for i in range(a.ndim) if i not in axes]
+    kept = [1 if i in axes else n for i, n in enumerate(a.shape)]
+    moved = _core.transpose(a, rest + axes)
+    return _core.reshape(moved, [a.shape[i] for i in rest] + [math.prod(a.shape[i] for i in axes)]), kept
+
+
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    """The value below which a part q of the elements lies; between elements by `method`."""
+    a = _core.to_inexact(asarray(a))
+    flat, kept = _flattened(a, axis)
+    return _quantile(flat, kept, q, method, keepdims, float(flat.shape[-1]), isnan)
+
+
+def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    """quantile() of the elements that are not NaN."""
+    a = _core.to_inexact(asarray(a))
+    flat, kept = _flattened(a, axis)
+    count = _core.sum(_core.convert(logical_not(isnan(flat)), flat.dtype), -1, False)
+    return _quantile(flat, kept, q, method, keepdims, count, None)
+
+
+def _quantile(flat, kept, q, method, keepdims, count, nan_spoils):
+    q = _core.convert(q, flat.dtype)
+    ordered = _core.sort(flat, flat.ndim - 1, False)
+    if nan_spoils is not None:
+        ordered = _core.where(_core.any(nan_spoils(flat), -1, True), math.nan, ordered)
+    lead = flat.ndim - 1
+    at = _core.reshape(q, q.shape + (1,) * lead) * (count - 1) if not isinstance(count, float) else \
+        _core.reshape(q, q.shape + (1,) * lead) * builtins.max(count - 1, 0)
+    at = _core.broadcast_to(at, q.shape + flat.shape[:-1])
+    below, above = _core.floor(at), _core.ceil(at)
+    index = "int32"
+
+    def pick(where):
+        last = builtins.max(flat.shape[-1] - 1, 0)
+        where = _core.clamp(0, _core.convert(where, index), last)
+        wide = _core.broadcast_to(ordered, q.shape + ordered.shape)
+        return _core.squeeze(_core.take_along_axis(wide, _core.expand_dims(where, where.ndim), where.ndim, "clip", None), -1)
+
+    weight = at - below
+    if method == "linear":
+        low, high = pick(below), pick(above)
+        made = _core.where(_core.equal(weight, 0), low, low * (1 - weight) + high * weight)
+    elif method in ("lower", "higher", "nearest"):
+        made = pick({"lower": below, "higher": above, "nearest": _core.rint(at)}[method])
+    elif method == "midpoint":
+        made = (pick(below) + pick(above)) / 2
+    else:
+        raise ValueError(f"quantile: method {method!r} is none of 'linear', 'lower', 'higher', 'midpoint', 'nearest'.")
+    return _core.reshape(made, q.shape + tuple(kept)) if keepdims else made
+
+
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """median() of the elements that are not NaN."""
+    return nanquantile(a, 0.5, axis, keepdims=keepdims)
+
+
+def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    """percentile() of the elements that are not NaN."""
+    return nanquantile(a, _core.true_divide(q, 100), axis, None, False, method, keepdims)
+
+
+def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
+    """Where elements of v belong in the ordered vector a: before (left) or behind (right) equal ones."""
+    a, v = asarray(a), asarray(v)
+    if side not in ("left", "right"):
+        raise ValueError(f"{side!r} is an invalid value for keyword 'side'")
+    if sorter is not None:
+        a = _core.take(a, sorter, 0, "clip", None, False, False)
+    from tenon import lax
+
+    met = _dtypes.result_type(a, v)
+    a, v = _core.convert(a, met), _core.convert(v, met)
+    kind = _dtypes.default("i")
+    before = _core.less if side == "left" else _core.less_equal
+    nan_last = met.kind in "fc"
+
+    def lies_before(x):
+        made = before(x, v)
+        if nan_last:
+            made = made | (isnan(v) & (logical_not(isnan(x)) if side == "left" else True))
+        return made
+
+    low, high = full(v.shape, 0, kind), full(v.shape, a.shape[0], kind)
+    if a.shape[0] == 0:
+        return low
+
+    def step(_, state):
+        low, high = state
+        middle = (low + high) // 2
+        right = lies_before(_core.take(a, middle, 0, "clip", None, False, False)) & _core.less(low, high)
+        return _core.where(right, middle + 1, low), _core.where(right, high, middle)
+
+    return lax.fori_loop(0, a.shape[0].bit_length(), step, (low, high))[1]
+
+
+def digitize(x, bins, right=False, *, method=None):
+    """The number of the bin that each element lies in."""
+    x, bins = asarray(x), asarray(bins)
+    side = "right" if not right else "left"
+    if bins.shape[0] == 0:
+        return full(x.shape, 0, _dtypes.default("i"))
+    rising = searchsorted(bins, x, side)
+    falling = bins.shape[0] - searchsorted(_core.rev(bins, [0]), x, "left" if not right else "right")
+    return _core.where(_core.greater_equal(bins[-1], bins[0]), rising, falling)
+
+
+def bincount(x, weights=None, minlength=0, *, length=None):
+    """How often each number occurs, or the sum of its weights. `length` says of how many numbers in a compiled function."""
+    x = asarray(x)
+    if length is None:
+        length = builtins.max(operator.index(minlength), (int(_core.max(x, None, False)) + 1) if x.size > 0 else 0)
+    kind = _dtypes.default("i") if weights is None else asarray(weights).dtype
+    ones = full(x.shape, 1, kind) if weights is None else weights
+    return full((length,), 0, kind).at[_core.maximum(x, 0)].add(ones)
+
+
+def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002
+    """The borders of the bins of a histogram."""
+    from tenon.numpy._creation import linspace
+
+    if ndim(bins) == 1:
+        return asarray(bins)
+    a = ravel(asarray(a))
+    low, high = (min(a), max(a)) if range is None else (asarray(range[0]), asarray(range[1]))
+    low, high = _core.to_inexact(low), _core.to_inexact(high)
+    same = _core.equal(low, high)
+    return linspace(_core.where(same, low - 0.5, low), _core.where(same, high + 0.5, high), bins + 1)
+
+
+def histogram(a, bins=10, range=None, weights=None, density=None):  # noqa: A002
+    """(how many elements lie in each bin, the bins' borders)."""
+    edges = histogram_bin_edges(a, bins, range)
+    a = ravel(asarray(a))
+    kind = _core.to_inexact(a).dtype
+    weights = full(a.shape, 1, kind) if weights is None else ravel(asarray(weights))
+    at = searchsorted(edges, a, "right")
+    at = _core.where(_core.equal(a, edges[-1]), edges.shape[0] - 1, at)
+    inside = _core.greater(at, 0) & _core.less(at, edges.shape[0])
+    counts = bincount(_core.where(inside, at - 1, 0), _core.where(inside, weights, 0), length=edges.shape[0] - 1)
+    if density:
+        widths = edges[1:] - edges[:-1]
+        counts = counts / widths / sum(counts)
+    return counts, edges
+

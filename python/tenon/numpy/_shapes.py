@@ -1,0 +1,449 @@
+"""Shapes, and elements that move and never change."""
+
+import builtins
+import operator
+
+import numpy as np
+
+from tenon import _core
+from tenon._core import Array
+from tenon.numpy import _dtypes
+from tenon.numpy._creation import array, asarray
+
+__all__ = [
+    "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays",
+    "broadcast_shapes", "broadcast_to", "column_stack", "concat", "concatenate", "dsplit", "dstack", "expand_dims",
+    "flip", "fliplr", "flipud", "hsplit", "hstack", "index_exp", "matrix_transpose", "moveaxis", "ndim", "newaxis",
+    "pad", "permute_dims", "ravel", "repeat", "reshape", "resize", "roll", "rollaxis", "rot90", "s_", "shape", "size",
+    "split", "squeeze", "stack", "swapaxes", "tile", "transpose", "unstack", "vsplit", "vstack",
+]
+
+newaxis = None
+index_exp, s_ = np.index_exp, np.s_
+
+
+def shape(a):
+    """The sizes of the axes."""
+    return a.shape if isinstance(a, Array) else np.shape(a)
+
+
+def ndim(a):
+    """The number of axes."""
+    return a.ndim if isinstance(a, Array) else np.ndim(a)
+
+
+def size(a, axis=None):
+    """The number of elements, or the size of an axis."""
+    return asarray(a).size if axis is None else shape(a)[axis]
+
+
+def _axis(axis, rank, name="axis"):
+    at = operator.index(axis)
+    if not -rank <= at < rank:
+        raise ValueError(f"{name} {axis} is out of bounds for array of dimension {rank}")
+    return at % rank
+
+
+def _axes(axes, rank):
+    axes = axes if isinstance(axes, (tuple, list)) else (axes,)
+    made = [_axis(a, rank) for a in axes]
+    if len({*made}) != len(made):
+        raise ValueError("an axis is named twice")
+    return made
+
+
+def reshape(a, shape, order="C", *, copy=None):
+    """The same elements in another shape; one size may be -1."""
+    if order == "F":
+        if not isinstance(shape, (tuple, list)):
+            shape = (shape,)
+        return _core.transpose(_core.reshape(a.T, tuple(shape)[::-1]), list(range(len(shape)))[::-1])
+    return _core.reshape(a, shape)
+
+
+def ravel(a, order="C"):
+    """All elements along one axis."""
+    return reshape(asarray(a), -1, order)
+
+
+def transpose(a, axes=None):
+    """The axes in another order; reversed where none is given."""
+    a = asarray(a)
+    return a.T if axes is None else _core.transpose(a, _axes(axes, a.ndim))
+
+
+permute_dims = transpose
+
+
+def matrix_transpose(x, /):
+    """The last two axes exchanged."""
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(a, axis1, axis2):
+    """Two axes exchanged."""
+    a = asarray(a)
+    order = list(range(a.ndim))
+    i, j = _axis(axis1, a.ndim), _axis(axis2, a.ndim)
+    order[i], order[j] = j, i
+    return _core.transpose(a, order)
+
+
+def moveaxis(a, source, destination):
+    """Axes moved to other places."""
+    a = asarray(a)
+    source, destination = _axes(source, a.ndim), _axes(destination, a.ndim)
+    order = [i for i in range(a.ndim) if i not in source]
+    for to, at in sorted(zip(destination, source)):
+        order.insert(to, at)
+    return _core.transpose(a, order)
+
+
+def rollaxis(a, axis, start=0):
+    """An axis moved before another."""
+    a = asarray(a)
+    axis, start = _axis(axis, a.ndim), start + a.ndim if start < 0 else start
+    return moveaxis(a, axis, start - 1 if axis < start else start)
+
+
+def expand_dims(a, axis):
+    """Axes of size 1 more, at these places of the result."""
+    a = asarray(a)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    for at in sorted(_axes(axes, a.ndim + len(axes))):
+        a = _core.expand_dims(a, at)
+    return a
+
+
+def squeeze(a, axis=None):
+    """Axes of size 1 taken away: those named, or all."""
+    a = asarray(a)
+    axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else _axes(axis, a.ndim)
+    for at in sorted(axes, reverse=True):
+        a = _core.squeeze(a, at)
+    return a
+
+
+def broadcast_to(array, shape, *, out_sharding=None):
+    """The array in a larger shape."""
+    return _core.broadcast_to(array, shape)
+
+
+def broadcast_shapes(*shapes):
+    """The shape in which shapes meet."""
+    return np.broadcast_shapes(*shapes)
+
+
+def broadcast_arrays(*args):
+    """Arrays in the shape in which they meet."""
+    met = broadcast_shapes(*(shape(a) for a in args))
+    return [_core.broadcast_to(a, met) for a in args]
+
+
+def atleast_1d(*arys):
+    """Arrays with one axis at least."""
+    made = [a if a.ndim > 0 else _core.reshape(a, (1,)) for a in map(asarray, arys)]
+    return made[0] if len(made) == 1 else made
+
+
+def atleast_2d(*arys):
+    """Arrays with two axes at least."""
+    made = [a if a.ndim > 1 else _core.reshape(a, (1, -1)) for a in map(asarray, arys)]
+    return made[0] if len(made) == 1 else made
+
+
+def atleast_3d(*arys):
+    """Arrays with three axes at least."""
+    made = []
+    for a in map(asarray, arys):
+        made.append(_core.reshape(a, (1, -1, 1)) if a.ndim < 2 else _core.expand_dims(a, 2) if a.ndim == 2 else a)
+    return made[0] if len(made) == 1 else made
+
+
+def _of_one_dtype(parts, dtype=None):
+    met = _dtypes.result_type(*parts) if dtype is None else dtype
+    return [p if p.dtype == met else _core.convert(p, met) for p in map(asarray, parts)]
+
+
+def concatenate(arrays, axis=0, dtype=None):
+    """Arrays one behind the other along an axis (None: all of their elements)."""
+    if isinstance(arrays, (Array, np.ndarray)):
+        arrays = list(arrays)
+    if len(arrays) == 0:
+        raise ValueError("Need at least one array to concatenate.")
+    parts = _of_one_dtype(arrays, dtype)
+    if axis is None:
+        parts, axis = [ravel(p) for p in parts], 0
+    return _core.concatenate(parts, _axis(axis, parts[0].ndim))
+
+
+def concat(arrays, /, *, axis=0):
+    """As concatenate."""
+    return concatenate(arrays, axis)
+
+
+def stack(arrays, axis=0, out=None, dtype=None):
+    """Arrays of one shape along a new axis."""
+    if isinstance(arrays, (Array, np.ndarray)):
+        arrays = list(arrays)
+    if len(arrays) == 0:
+        raise ValueError("Need at least one array to stack.")
+    parts = _of_one_dtype(arrays, dtype)
+    if builtins.any(p.shape != parts[0].shape for p in parts):
+        raise ValueError(f"All input arrays must have the same shape. Got {[p.shape for p in parts]}.")
+    return _core.stack(parts, _axis(axis, parts[0].ndim + 1))
+
+
+def unstack(x, /, *, axis=0):
+    """The parts along an axis, a tuple."""
+    x = moveaxis(x, axis, 0)
+    return tuple(x[i] for i in range(x.shape[0]))
+
+
+def vstack(tup, dtype=None):
+    """Arrays one below the other."""
+    return concatenate([atleast_2d(a) for a in tup], 0, dtype)
+
+
+def hstack(tup, dtype=None):
+    """Arrays side by side."""
+    parts = [atleast_1d(a) for a in tup]
+    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype)
+
+
+def dstack(tup, dtype=None):
+    """Arrays one behind the other along the third axis."""
+    return concatenate([atleast_3d(a) for a in tup], 2, dtype)
+
+
+def column_stack(tup):
+    """Vectors as columns."""
+    return concatenate([a[:, None] if a.ndim == 1 else a for a in map(asarray, tup)], 1)
+
+
+def block(arrays):
+    """Arrays out of nested lists of blocks."""
+
+    def depth(x):
+        return 1 + depth(x[0]) if isinstance(x, list) else 0
+
+    levels = depth(arrays)
+    rank = max([levels, *(ndim(leaf) for leaf in _flat(arrays))])
+
+    def made(x, level):
+        if not isinstance(x, list):
+            x = asarray(x)
+            return _core.reshape(x, (1,) * (rank - x.ndim) + x.shape)
+        return concatenate([made(e, level - 1) for e in x], axis=-level)
+
+    return made(arrays, levels)
+
+
+def _flat(x):
+    if isinstance(x, list):
+        for e in x:
+            yield from _flat(e)
+    else:
+        yield x
+
+
+def append(arr, values, axis=None):
+    """`values` behind the array."""
+    return concatenate([arr, values], axis)
+
+
+def _bounds(n, indices_or_sections, equal):
+    if isinstance(indices_or_sections, (int, np.integer)) or ndim(indices_or_sections) == 0:
+        parts = operator.index(indices_or_sections)
+        if parts <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        if equal and n % parts != 0:
+            raise ValueError("array split does not result in an equal division")
+        each, more = builtins.divmod(n, parts)
+        return list(np.cumsum([0] + [each + 1] * more + [each] * (parts - more)))
+    clipped = [builtins.min(i + n if i < 0 else i, n) for i in map(operator.index, indices_or_sections)]
+    return [0, *clipped, n]
+
+
+def _split(ary, indices_or_sections, axis, equal):
+    ary = asarray(ary)
+    axis = _axis(axis, ary.ndim)
+    bounds = _bounds(ary.shape[axis], indices_or_sections, equal)
+    index = (slice(None),) * axis
+    return [ary[(*index, slice(int(a), int(b)))] for a, b in zip(bounds, bounds[1:])]
+
+
+def split(ary, indices_or_sections, axis=0):
+    """Equal parts along an axis, or those between indices."""
+    return _split(ary, indices_or_sections, axis, True)
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    """Parts along an axis, of sizes that differ by one at most."""
+    return _split(ary, indices_or_sections, axis, False)
+
+
+def vsplit(ary, indices_or_sections):
+    """split() along the first axis."""
+    return split(ary, indices_or_sections, 0)
+
+
+def hsplit(ary, indices_or_sections):
+    """split() along the second axis, or the only one."""
+    return split(ary, indices_or_sections, 0 if ndim(ary) == 1 else 1)
+
+
+def dsplit(ary, indices_or_sections):
+    """split() along the third axis."""
+    return split(ary, indices_or_sections, 2)
+
+
+def flip(m, axis=None):
+    """The elements the other way round along axes (None: all)."""
+    m = asarray(m)
+    return _core.rev(m, list(range(m.ndim)) if axis is None else _axes(axis, m.ndim))
+
+
+def fliplr(m):
+    """The columns the other way round."""
+    return flip(m, 1)
+
+
+def flipud(m):
+    """The rows the other way round."""
+    return flip(m, 0)
+
+
+def rot90(m, k=1, axes=(0, 1)):
+    """The array turned k times by a right angle."""
+    m = asarray(m)
+    a, b = _axes(axes, m.ndim)
+    k %= 4
+    if k == 0:
+        return m
+    if k == 2:
+        return flip(flip(m, a), b)
+    return swapaxes(flip(m, b), a, b) if k == 1 else flip(swapaxes(m, a, b), b)
+
+
+def roll(a, shift, axis=None):
+    """The elements moved along axes, those that fall out at the end coming in at the beginning."""
+    a = asarray(a)
+    if axis is None:
+        return reshape(roll(ravel(a), shift, 0), a.shape)
+    axes = _axes(axis, a.ndim) if isinstance(axis, (tuple, list)) else [_axis(axis, a.ndim)]
+    shifts = shift if isinstance(shift, (tuple, list)) else [shift] * len(axes)
+    axes = axes * len(shifts) if len(axes) == 1 else axes
+    for by, at in zip(shifts, axes):
+        n = a.shape[at]
+        if isinstance(by, Array) and _core.is_traced(by):
+            where = _core.remainder(_core.iota("int32", (n,), 0) - by, builtins.max(n, 1))
+            a = _core.take(a, where, at, "clip", None, False, True)
+        elif n > 0 and (by := int(by) % n) != 0:
+            before = (slice(None),) * at
+            a = _core.concatenate([a[(*before, slice(n - by, None))], a[(*before, slice(0, n - by))]], at)
+    return a
+
+
+def tile(A, reps):
+    """The array again and again along each axis."""
+    A = asarray(A)
+    reps = (reps,) if not isinstance(reps, (tuple, list)) else tuple(reps)
+    rank = builtins.max(A.ndim, len(reps))
+    dims, reps = (1,) * (rank - A.ndim) + A.shape, (1,) * (rank - len(reps)) + reps
+    apart = [n for d in dims for n in (1, d)]
+    wide = [n for r, d in zip(reps, dims) for n in (r, d)]
+    return _core.reshape(_core.broadcast_to(_core.reshape(A, apart), wide), [r * d for r, d in zip(reps, dims)])
+
+
+def repeat(a, repeats, axis=None, *, total_repeat_length=None):
+    """Each element several times."""
+    a = asarray(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = _axis(axis, a.ndim)
+    if ndim(repeats) == 0 and not (isinstance(repeats, Array) and _core.is_traced(repeats)):
+        n = int(repeats)
+        wide = _core.broadcast_to(expand_dims(a, axis + 1), (*a.shape[:axis + 1], n, *a.shape[axis + 1:]))
+        made = _core.reshape(wide, (*a.shape[:axis], a.shape[axis] * n, *a.shape[axis + 1:]))
+        return made if total_repeat_length is None else _fit(made, axis, total_repeat_length)
+    if total_repeat_length is None:
+        repeats = np.asarray(repeats)
+        where = np.repeat(np.arange(a.shape[axis]), repeats)
+        return _core.take(a, array(where), axis, "clip", None, True, False)
+    ends = _core.cumsum(asarray(repeats), 0, False)
+    at = _core.iota("int32", (total_repeat_length,), 0)
+    where = _core.sum(_core.convert(_core.greater_equal(at[:, None], ends[None, :]), "int32"), 1, False)
+    return _core.take(a, where, axis, "clip", None, True, False)
+
+
+def _fit(a, axis, n):
+    at = _core.minimum(_core.iota("int32", (n,), 0), a.shape[axis] - 1)
+    return _core.take(a, at, axis, "clip", None, True, False)
+
+
+def resize(a, new_shape):
+    """The elements again and again, as many as the shape has."""
+    new_shape = (new_shape,) if not isinstance(new_shape, (tuple, list)) else tuple(new_shape)
+    a, n = ravel(a), int(np.prod(new_shape))
+    if n == 0 or a.size == 0:
+        return _core.full(new_shape, 0, a.dtype)
+    return reshape(tile(a, -(-n // a.size))[:n], new_shape)
+
+
+def _widths(pad_width, rank):
+    wide = np.broadcast_to(np.asarray(pad_width), (rank, 2))
+    return [(int(a), int(b)) for a, b in wide]
+
+
+def pad(array, pad_width, mode="constant", **kwargs):
+    """Elements before and behind, along each axis: `mode` says which."""
+    a = asarray(array)
+    if isinstance(pad_width, dict):
+        pad_width = [pad_width.get(i, pad_width.get(i - a.ndim, (0, 0))) for i in range(a.ndim)]
+        pad_width = [(w, w) if isinstance(w, int) else w for w in pad_width]
+    widths = _widths(pad_width, a.ndim)
+    if builtins.any(w < 0 for pair in widths for w in pair):
+        raise ValueError("index can't contain negative values")
+    if mode == "constant":
+        values = kwargs.pop("constant_values", 0)
+        if np.ndim(values) == 0:
+            return _core.pad(a, _core.convert(values, a.dtype), [w[0] for w in widths], [w[1] for w in widths], [])
+        values = np.broadcast_to(np.asarray(values), (a.ndim, 2))
+        for axis, (w, v) in enumerate(zip(widths, values)):
+            for side in (0, 1):
+                low, high = [0] * a.ndim, [0] * a.ndim
+                (low, high)[side][axis] = w[side]
+                a = _core.pad(a, _core.convert(v[side].item(), a.dtype), low, high, [])
+        return a
+    for axis, (before, behind) in enumerate(widths):
+        a = _padded(a, axis, before, behind, mode, kwargs)
+    return a
+
+
+def _padded(a, axis, before, behind, mode, options):
+    n = a.shape[axis]
+    if mode == "empty":
+        low, high = [0] * a.ndim, [0] * a.ndim
+        low[axis], high[axis] = before, behind
+        return _core.pad(a, _core.convert(0, a.dtype), low, high, [])
+    if before + behind == 0:
+        return a
+    if mode in ("edge", "wrap", "reflect", "symmetric"):
+        if options.get("reflect_type", "even") != "even":
+            raise NotImplementedError("pad: reflect_type='odd'.")
+        where = np.pad(np.arange(n), (before, behind), mode)
+        return _core.take(a, array(where), axis, "clip", None, False, False)
+    if mode in ("maximum", "minimum", "mean"):
+        f = {"maximum": _core.max, "minimum": _core.min, "mean": _core.mean}[mode]
+        edge = _core.convert(f(a, axis, True), a.dtype)
+        parts = [_repeated(edge, axis, before), a, _repeated(edge, axis, behind)]
+        return _core.concatenate(parts, axis)
+    raise ValueError(f"pad: mode {mode!r} is none of 'constant', 'edge', 'wrap', 'reflect', 'symmetric', 'maximum', "
+                     "'minimum', 'mean', 'empty'.")
+
+
+def _repeated(a, axis, n):
+    shape = list(a.shape)
+    shape[axis] = n
+    return _core.broadcast_to(a, shape)

@@ -1,0 +1,297 @@
+"""Random numbers that are functions of a key, bit for bit those of jax.random (threefry).
+
+A key is u32[2]. Nothing is consumed by drawing: use each key once, and split() it for more.
+
+>>> from tenon import random
+>>> random.uniform(random.key(0), (2,)).shape
+(2,)
+"""
+
+import math
+
+import numpy as np
+
+from tenon import _core
+from tenon import numpy as tnp
+from tenon.numpy import _dtypes
+
+_random = _core.random
+__all__ = [
+    "PRNGKey", "bernoulli", "bits", "categorical", "cauchy", "choice", "clone", "double_sided_maxwell", "exponential", "fold_in",
+    "gumbel", "key", "key_data", "key_impl", "laplace", "logistic", "lognormal", "maxwell", "multivariate_normal",
+    "normal", "pareto", "permutation", "rademacher", "randint", "rayleigh", "split", "triangular", "truncated_normal",
+    "uniform", "wald", "weibull_min", "wrap_key_data",
+]
+
+
+def key(seed, *, impl=None):
+    """The key of a seed, an int."""
+    if impl not in (None, "threefry2x32"):
+        raise ValueError(f"random: the generator is threefry2x32, not {impl!r}.")
+    seed = seed.item() if hasattr(seed, "item") else seed.__index__()
+    return _random.key((seed + 2 ** 63) % 2 ** 64 - 2 ** 63 if _core.x64() else _folded(seed))
+
+
+def _folded(seed):
+    """Without 64-bit numbers a seed is taken modulo 2^32, as an i32."""
+    return (seed + 2 ** 31) % 2 ** 32 - 2 ** 31 if -2 ** 31 <= seed < 2 ** 31 else seed % 2 ** 32
+
+
+PRNGKey = key
+
+
+def key_data(keys):
+    """The numbers of a key."""
+    return keys
+
+
+def wrap_key_data(key_bits_array, *, impl=None):
+    """The key of these numbers."""
+    return tnp.asarray(key_bits_array, dtype="uint32")
+
+
+def key_impl(keys):
+    """The name of the generator."""
+    return "threefry2x32"
+
+
+def clone(key):
+    """The same key."""
+    return key
+
+
+def split(key, num=2):
+    """New keys: as many as `num` says, or in this shape."""
+    if isinstance(num, int) or hasattr(num, "__index__"):
+        return _random.split(key, num)
+    shape = tuple(num)
+    return _core.reshape(_random.split(key, math.prod(shape)), (*shape, 2))
+
+
+def fold_in(key, data):
+    """A new key for each number."""
+    return _random.fold_in(key, data)
+
+
+def _shape(shape):
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+def _real(dtype):
+    return _dtypes.default("f") if dtype in (None, float) else _core.canonical_dtype(dtype)
+
+
+def bits(key, shape=(), dtype=None):
+    """Uniform bits, as unsigned integers."""
+    return _random.bits(key, _shape(shape), _dtypes.default("u") if dtype is None else dtype)
+
+
+def uniform(key, shape=(), dtype=None, minval=0.0, maxval=1.0):
+    """Numbers uniform in [minval, maxval)."""
+    return _random.uniform(key, _shape(shape), _real(dtype), minval, maxval)
+
+
+def normal(key, shape=(), dtype=None):
+    """Numbers of mean 0 and variance 1."""
+    dtype = _real(dtype)
+    if dtype.kind == "c":
+        part = np.dtype(f"f{dtype.itemsize // 2}")
+        keys = split(key)
+        re, im = normal(keys[0], shape, part), normal(keys[1], shape, part)
+        return _core.complex(re, im) / math.sqrt(2)
+    return _random.normal(key, _shape(shape), dtype)
+
+
+def randint(key, shape, minval, maxval, dtype=None):
+    """Integers in [minval, maxval)."""
+    return _random.randint(key, _shape(shape), minval, maxval, _dtypes.default("i") if dtype in (None, int) else dtype)
+
+
+def _met(shape, *parameters):
+    return np.broadcast_shapes(*(np.shape(p) for p in parameters)) if shape is None else _shape(shape)
+
+
+def bernoulli(key, p=0.5, shape=None, mode="low"):
+    """True with probability p."""
+    p = _core.to_inexact(tnp.asarray(p))
+    return _core.less(uniform(key, _met(shape, p), p.dtype), p)
+
+
+def exponential(key, shape=(), dtype=None):
+    """Numbers of density exp(-x)."""
+    return _random.exponential(key, _shape(shape), _real(dtype))
+
+
+def gumbel(key, shape=(), dtype=None, mode=None):
+    """-log(-log u) of uniform u."""
+    return _random.gumbel(key, _shape(shape), _real(dtype))
+
+
+def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None):
+    """Indices along an axis, with the probabilities softmax(logits)."""
+    logits = tnp.asarray(logits)
+    axis = axis if axis < 0 else axis - logits.ndim
+    rest = list(logits.shape)
+    del rest[axis]
+    shape = tuple(rest) if shape is None else _shape(shape)
+    more = shape[:len(shape) - len(rest)]
+    if replace:
+        drawn = gumbel(key, (*more, *logits.shape), logits.dtype) + logits
+        return tnp.argmax(drawn, axis)
+    drawn = gumbel(key, logits.shape, logits.dtype) + logits
+    _, indices = _core.top_k(tnp.moveaxis(drawn, axis, -1), math.prod(more))
+    return tnp.reshape(tnp.moveaxis(_core.convert(indices, _dtypes.default("i")), -1, 0), (*more, *rest))
+
+
+def laplace(key, shape=(), dtype=None):
+    """Numbers of density exp(-|x|) / 2."""
+    dtype = _real(dtype)
+    u = uniform(key, shape, dtype, -1.0 + float(np.finfo(dtype).epsneg), 1.0)
+    return tnp.sign(u) * tnp.log1p(-abs(u))
+
+
+def cauchy(key, shape=(), dtype=None):
+    """Numbers of density 1 / (π (1 + x²))."""
+    dtype = _real(dtype)
+    u = uniform(key, shape, dtype, float(np.finfo(dtype).eps), 1.0)
+    return tnp.tan(math.pi * (u - 0.5))
+
+
+def logistic(key, shape=(), dtype=None):
+    """Numbers whose distribution is 1 / (1 + exp(-x))."""
+    dtype = _real(dtype)
+    u = uniform(key, shape, dtype, float(np.finfo(dtype).tiny), 1.0)
+    return tnp.log(u / (1 - u))
+
+
+def pareto(key, b, shape=None, dtype=None):
+    """Numbers of density b x^(-b-1), from 1 on."""
+    b = _core.convert(b, _real(dtype))
+    return tnp.exp(exponential(key, _met(shape, b), b.dtype) / b)
+
+
+def rayleigh(key, scale, shape=None, dtype=None):
+    """Lengths of normal vectors in the plane."""
+    scale = _core.convert(scale, _real(dtype))
+    return scale * tnp.sqrt(-2 * tnp.log(uniform(key, _met(shape, scale), scale.dtype)))
+
+
+def weibull_min(key, scale, concentration, shape=(), dtype=None):
+    """Numbers of the distribution of Weibull."""
+    u = uniform(key, shape, _real(dtype))
+    return tnp.power(-tnp.log1p(-u), 1.0 / _core.convert(concentration, u.dtype)) * scale
+
+
+def lognormal(key, sigma=1.0, shape=None, dtype=None):
+    """exp(sigma · normal)."""
+    sigma = _core.convert(sigma, _real(dtype))
+    return tnp.exp(normal(key, _met(shape, sigma), sigma.dtype) * sigma)
+
+
+def maxwell(key, shape=(), dtype=None):
+    """Lengths of normal vectors in space."""
+    return tnp.sqrt(tnp.sum(normal(key, (*_shape(shape), 3), dtype) ** 2, -1))
+
+
+def double_sided_maxwell(key, loc, scale, shape=(), dtype=None):
+    """loc ± scale · maxwell."""
+    keys = split(key)
+    sign = rademacher(keys[0], shape, _real(dtype)) if shape else rademacher(keys[0], np.broadcast_shapes(np.shape(loc), np.shape(scale)), _real(dtype))
+    return sign * maxwell(keys[1], sign.shape, dtype) * scale + loc
+
+
+def wald(key, mean, shape=None, dtype=None):
+    """The time at which a Brownian motion with drift reaches 1, scaled to a mean."""
+    mean = _core.convert(mean, _real(dtype))
+    keys = split(key)
+    shape = _met(shape, mean)
+    v, z = normal(keys[0], shape, mean.dtype), uniform(keys[1], shape, mean.dtype)
+    y = v * v
+    x = mean + mean ** 2 * y / 2 - mean / 2 * tnp.sqrt(4 * mean * y + mean ** 2 * y ** 2)
+    return tnp.where(z <= mean / (mean + x), x, mean ** 2 / x)
+
+
+def triangular(key, left, mode, right, shape=None, dtype=None):
+    """Numbers whose density is a triangle."""
+    left, mode, right = (_core.convert(x, _real(dtype)) for x in (left, mode, right))
+    u = uniform(key, _met(shape, left, mode, right), left.dtype)
+    part = (mode - left) / (right - left)
+    return tnp.where(u < part, left + tnp.sqrt(u * (right - left) * (mode - left)),
+                     right - tnp.sqrt((1 - u) * (right - left) * (right - mode)))
+
+
+def rademacher(key, shape=(), dtype=None):
+    """-1 or 1."""
+    drawn = bernoulli(key, 0.5 if not _core.x64() else np.float64(0.5), _shape(shape))
+    return _core.convert(2 * _core.convert(drawn, "int32") - 1, _dtypes.default("i") if dtype in (None, int) else dtype)
+
+
+def truncated_normal(key, lower, upper, shape=None, dtype=None):
+    """Normal numbers, given that they lie in (lower, upper)."""
+    dtype = _real(dtype)
+    lower, upper = _core.convert(lower, dtype), _core.convert(upper, dtype)
+    root = _core.convert(math.sqrt(2), dtype)
+    u = uniform(key, _met(shape, lower, upper), dtype, _core.erf(lower / root), _core.erf(upper / root))
+    drawn = root * _core.erf_inv(u)
+    return _core.clamp(_toward(lower, 1), drawn, _toward(upper, -1))
+
+
+def _toward(x, direction):
+    """The next number, or one that is as good: the interval is open."""
+    limits = np.finfo(x.dtype)
+    return x + direction * tnp.maximum(abs(x) * float(limits.eps), float(limits.tiny))
+
+
+def multivariate_normal(key, mean, cov, shape=None, dtype=None, method="cholesky"):
+    """Normal vectors with a mean and covariances."""
+    if method != "cholesky":
+        raise NotImplementedError(f"multivariate_normal: by {method!r}: only 'cholesky' is there.")
+    dtype = _real(dtype)
+    mean, cov = _core.convert(mean, dtype), _core.convert(cov, dtype)
+    shape = np.broadcast_shapes(mean.shape[:-1], cov.shape[:-2]) if shape is None else _shape(shape)
+    drawn = normal(key, (*shape, mean.shape[-1]), dtype)
+    return mean + tnp.einsum("...ij,...j->...i", tnp.linalg.cholesky(cov), drawn)
+
+
+def permutation(key, x, axis=0, independent=False):
+    """The elements along an axis in another order; of an int, its range."""
+    x = tnp.arange(x) if np.ndim(x) == 0 else tnp.asarray(x)
+    axis = axis % x.ndim
+    if independent or x.ndim == 1:
+        return _shuffled(key, x, axis)
+    return tnp.take(x, _shuffled(key, tnp.arange(x.shape[axis]), 0), axis, unique_indices=True)
+
+
+def _shuffled(key, x, axis):
+    # Sorted by random numbers so often that equal ones hardly matter.
+    rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(2 ** 32 - 1))
+    for _ in range(rounds):
+        key, one = split(key)
+        x = _core.sort_together([bits(one, x.shape, "uint32"), x], 1, axis)[1]
+    return x
+
+
+def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
+    """Elements along an axis, or of a range, with or without replacement, with probabilities p."""
+    shape = _shape(shape)
+    a = a if np.ndim(a) == 0 else tnp.asarray(a)
+    n = int(a) if np.ndim(a) == 0 else a.shape[axis]
+    count = math.prod(shape)
+    if p is None:
+        if replace:
+            at = randint(key, shape, 0, n)
+        else:
+            if count > n:
+                raise ValueError("Cannot take a larger sample than population when 'replace=False'")
+            at = permutation(key, n)[:count]
+    else:
+        p = _core.to_inexact(tnp.asarray(p))
+        if replace:
+            cumulative = tnp.cumsum(p)
+            at = tnp.searchsorted(cumulative, cumulative[-1] * (1 - uniform(key, shape, p.dtype)))
+        else:
+            drawn = gumbel(key, (n,), p.dtype) + tnp.log(p)
+            at = _core.convert(_core.top_k(drawn, count)[1], _dtypes.default("i"))
+    at = tnp.reshape(at, shape)
+    return at if np.ndim(a) == 0 else tnp.take(a, at, axis)
+
