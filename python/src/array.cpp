@@ -298,7 +298,7 @@ PyType_Slot slots[] = {
     {Py_nb_divmod, reinterpret_cast<void*>(divmod)},
     TENON_UNARY(Py_nb_negative, "negative", tenon::operator-),
     TENON_UNARY(Py_nb_positive, "positive", numeric::positive),
-    TENON_UNARY(Py_nb_absolute, "abs", tenon::abs),
+    TENON_UNARY(Py_nb_absolute, "abs", numeric::absolute),
     TENON_UNARY(Py_nb_invert, "invert", tenon::operator!),
     {Py_nb_bool, reinterpret_cast<void*>(truth)},
     {Py_nb_float, reinterpret_cast<void*>(as_float)},

@@ -70,6 +70,8 @@ void raise(const Error& error) {
         const std::size_t at = text.find('\n');
         text.insert(at == std::string::npos ? text.size() : at, "\n  at " + line.text());
       }
+    // Ctrl-C has stopped it: what Python's handler raises says so.
+    if (dynamic_cast<const CancelledError*>(&error) != nullptr && PyErr_CheckSignals() != 0) return;
     PyErr_SetString(kind.type, text.c_str());
     return;
   }

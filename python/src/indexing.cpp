@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "array.h"
+#include "basic_index.h"
 #include "call.h"
 #include "errors.h"
 #include "operands.h"
@@ -87,6 +88,8 @@ void settle_numbers(Parts& parts, const Shape& shape) {
   }
 }
 
+}  // namespace
+
 Parts parts_of(const Array& x, PyObject* key) {
   Parts parts;
   if (PyTuple_Check(key)) {
@@ -99,14 +102,15 @@ Parts parts_of(const Array& x, PyObject* key) {
   return parts;
 }
 
+namespace {
+
 // --- x.at[i] ---
 
 struct At {
   nb::object array;
 };
 struct AtIndex {
-  nb::object array;
-  Parts parts;
+  nb::object array, key;
   const Array& x() const { return array_of(array.ptr()); }
 };
 
@@ -124,6 +128,9 @@ Array put(const AtIndex& at, ScatterKind kind, const char* name, const Array& va
           nb::handle mode) {
   ScatterOptions options{.hints = {.sorted = sorted, .unique = unique}};
   if (const std::optional<IndexMode> given = mode_from(mode)) options.mode = *given;
+  if (kind == ScatterKind::set && Scope::top() == nullptr && mode.is_none())
+    if (std::optional<Array> made = with_basic_index(at.x(), at.key.ptr(), value)) return *made;
+  const Parts parts = parts_of(at.x(), at.key.ptr());
   return call_op(name, [&] {
     // The array keeps its dtype, whatever is written: as in JAX.
     const Array fits =
@@ -131,8 +138,7 @@ Array put(const AtIndex& at, ScatterKind kind, const char* name, const Array& va
                                             promote(at.x().dtype(), false, value.dtype(), true).dtype == at.x().dtype())
             ? value
             : convert(Operand(value, Source()), at.x().dtype());
-    return update_at(kind, Operand(at.x(), Source()), at.parts, Operand(fits, Source()), options)
-        .with_weak(at.x().weak());
+    return update_at(kind, Operand(at.x(), Source()), parts, Operand(fits, Source()), options).with_weak(at.x().weak());
   });
 }
 
@@ -150,7 +156,8 @@ Array get(const AtIndex& at, bool sorted, bool unique, nb::handle mode, nb::hand
     const Array value = operand("at.get", fill);
     options.fill = call_op("at.get", [&] { return value.item_scalar(Source()).convert(at.x().dtype()); });
   }
-  return call_op("at.get", [&] { return index(Operand(at.x(), Source()), at.parts, options); });
+  const Parts parts = parts_of(at.x(), at.key.ptr());
+  return call_op("at.get", [&] { return index(Operand(at.x(), Source()), parts, options); });
 }
 
 void add_updates(nb::class_<AtIndex>& type) {
@@ -169,6 +176,8 @@ void add_updates(nb::class_<AtIndex>& type) {
 }  // namespace
 
 PyObject* subscript(const Array& x, PyObject* key) {
+  if (Scope::top() == nullptr)
+    if (std::optional<Array> part = at_basic_index(x, key)) return new_array(std::move(*part));
   const Parts parts = parts_of(x, key);
   return new_array(call_op("getitem", [&] { return index(Operand(x, Source()), parts); }));
 }
@@ -201,7 +210,7 @@ int refuse_assignment(PyObject*, PyObject*, PyObject*) {
 
 void add_indexing(nb::module_& module) {
   nb::class_<At>(module, "At", "x.at: choose an index.").def("__getitem__", [](const At& at, nb::handle key) {
-    return AtIndex{at.array, parts_of(array_of(at.array.ptr()), key.ptr())};
+    return AtIndex{at.array, nb::borrow(key)};
   });
   nb::class_<AtIndex> type(module, "AtIndex", "x.at[i]: the array with other elements there.");
   add_updates(type);

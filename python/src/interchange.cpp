@@ -185,8 +185,9 @@ nb::object represented(const Array& a) {
 
 void add_interchange(nb::module_& module) {
   module.def(
-      "from_memory", [](nb::handle object, bool copy) { return array_from_memory(object, copy); }, nb::arg("object"),
-      nb::arg("copy"));
+      "from_memory",
+      [](nb::handle object, bool copy) { return array_from_memory(object, copy ? Memory::copied : Memory::shared); },
+      nb::arg("object"), nb::arg("copy"));
   module.def("bfloat16_as_numpy", [](ArrayLike x) { return bits_as_numpy(x.array("numpy")); });
   module.def("is_traced", [](nb::handle x) { return is_array(x.ptr()) && array_of(x.ptr()).traced() != nullptr; });
   module.def("is_donated", [](nb::handle x) { return is_array(x.ptr()) && array_of(x.ptr()).donated() != nullptr; });

@@ -278,7 +278,8 @@ const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
 
 // Runs native code on leaves that are in the frame, and makes the result's tree.
 PyObject* run(const Entry& entry, const CallFrame& frame) {
-  const std::size_t count = entry.results();
+  const bool refs = entry.uses_refs();
+  const std::size_t count = refs ? entry.traced().results() : entry.results();
   Array** const places = frame.results(entry.leaves());
   // The objects of the results are made first: native code's arrays go into them as they are.
   nb::object one;
@@ -293,10 +294,14 @@ PyObject* run(const Entry& entry, const CallFrame& frame) {
       places[i] = &array_of(many[i].ptr());
     }
   }
-  {
-    const NativeRun native;
+  const auto native = [&] {
+    const NativeRun beside;
     entry.run(frame.words(), ~std::uint64_t(0));
-  }
+  };
+  if (refs) [[unlikely]]
+    entry.run_with_refs(frame.words(), {}, native);
+  else
+    native();
   if (count == 1 && entry.result->nodes().size() == 1) return one.release().ptr();
   std::size_t i = 0;
   return entry.result->unflatten([&] { return (count == 1 ? one : many[i++]).inc_ref().ptr(); });

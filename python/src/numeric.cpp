@@ -52,7 +52,8 @@ Array multiply(const Operand& x, const Operand& y) { return both_bool(x, y) ? x 
 Array true_divide(const Operand& x, const Operand& y) {
   const Promoted both = promote(x->dtype(), x->weak(), y->dtype(), y->weak());
   if (is_inexact(both.dtype)) return x / y;
-  return op(to_inexact(x)) / op(to_inexact(y));
+  const auto [a, b] = met("true_divide", x, y);
+  return op(to_inexact(a).with_weak(both.weak)) / op(to_inexact(b).with_weak(both.weak));
 }
 
 Array floor_divide(const Operand& x, const Operand& y) {
@@ -60,7 +61,8 @@ Array floor_divide(const Operand& x, const Operand& y) {
   if (is_complex(a.dtype())) throw DTypeError("floor_divide: of complex numbers there is none.", "");
   if (is_inexact(a.dtype())) {
     const Array rest = op(a) % op(b), zero = number(0, a);
-    const Array quotient = op(op(a) - op(rest)) / op(b);
+    // By zero: infinities, as the division has them.
+    const Array quotient = where(op(op(b) == op(zero)), op(op(a) / op(b)), op(op(op(a) - op(rest)) / op(b)));
     const Array below = op(op(rest) != op(zero)) & op(op(sign(op(b))) != op(sign(op(rest))));
     return round(op(where(op(below), op(op(quotient) - op(number(1, a))), op(quotient))));
   }
@@ -77,6 +79,21 @@ Array remainder(const Operand& x, const Operand& y) {
   const Array other = op(op(op(rest) < op(zero)) != op(op(b) < op(zero))) & op(op(rest) != op(zero));
   const Array made = where(op(other), op(op(rest) + op(b)), op(rest));
   return is_inexact(a.dtype()) ? made : where(op(op(b) == op(zero)), op(zero), op(made));
+}
+
+Array truncated_remainder(const Operand& x, const Operand& y) {
+  const auto [a, b] = met("fmod", x, y);
+  const Array rest = op(a) % op(b);
+  const Array zero = number(0, a);
+  return is_inexact(a.dtype()) ? rest : where(op(op(b) == op(zero)), op(zero), op(rest));
+}
+
+Array absolute(const Operand& x) { return x->dtype() == DType::bool_ ? Array(x) : abs(x); }
+Array square(const Operand& x) { return x->dtype() == DType::bool_ ? Array(x) : tenon::square(x); }
+
+Array arctan2(const Operand& y, const Operand& x) {
+  const auto [a, b] = met("arctan2", y, x);
+  return atan2(op(to_inexact(a)), op(to_inexact(b)));
 }
 
 Array power(const Operand& x, const Operand& y) {

@@ -6,11 +6,16 @@
 namespace tenon::python::numeric {
 
 Array positive(const Operand& x);
-Array add(const Operand& x, const Operand& y);           // of two bools: or
-Array multiply(const Operand& x, const Operand& y);      // of two bools: and
-Array true_divide(const Operand& x, const Operand& y);   // of integers and bools: real numbers
-Array floor_divide(const Operand& x, const Operand& y);  // rounded down
-Array remainder(const Operand& x, const Operand& y);     // with the sign of y
+Array add(const Operand& x, const Operand& y);                  // of two bools: or
+Array multiply(const Operand& x, const Operand& y);             // of two bools: and
+Array true_divide(const Operand& x, const Operand& y);          // of integers and bools: real numbers
+Array floor_divide(const Operand& x, const Operand& y);         // rounded down
+Array remainder(const Operand& x, const Operand& y);            // with the sign of y
+Array truncated_remainder(const Operand& x, const Operand& y);  // with the sign of x; 0 where y is 0 of integers
+Array absolute(const Operand& x);                               // bools as they are
+Array square(const Operand& x);
+// x and y as real or complex numbers, met before: atan2 and its kin.
+Array arctan2(const Operand& y, const Operand& x);
 // Of integers: an integer, wrapped around; to a negative power 0, but for those of 1 and -1.
 Array power(const Operand& x, const Operand& y);
 

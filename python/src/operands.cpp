@@ -72,19 +72,9 @@ bool is_bfloat16(nb::handle object) {
          str_of(nb::object(object.attr("dtype"))) == "bfloat16";
 }
 Array from_bfloat16(nb::handle object) {
-  const Array bits = array_from_memory(numpy_array(object).attr("view")("uint16"), true);
+  const Array bits = array_from_memory(numpy_array(object).attr("view")("uint16"), Memory::copied);
   const Buffer b = bits.to_buffer();
   return Array(b.view(DType::bf16, b.dims(), b.strides(), 0));
-}
-
-bool is_writable(nb::handle object) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_WRITABLE | PyBUF_STRIDES) == 0) {
-    PyBuffer_Release(&view);
-    return true;
-  }
-  PyErr_Clear();
-  return false;
 }
 
 bool number_from(PyObject* object, Array& to) {
@@ -128,11 +118,11 @@ bool from(PyObject* object, bool borrow, Array& to) {
   }
   if (number_from(object, to)) return true;
   if (has_memory(object)) {
-    to = array_from_memory(object, !borrow && is_writable(object));
+    to = array_from_memory(object, borrow ? Memory::shared : Memory::copied_if_writable);
   } else if (nb::hasattr(object, "__tenon_array__")) {
     return from(nb::object(nb::handle(object).attr("__tenon_array__")()).ptr(), borrow, to);
   } else if (nb::hasattr(object, "__array__")) {
-    to = array_from_memory(numpy_array(object), true);
+    to = array_from_memory(numpy_array(object), Memory::copied);
   } else {
     return false;
   }
@@ -142,12 +132,12 @@ bool from(PyObject* object, bool borrow, Array& to) {
 
 }  // namespace
 
-Array array_from_memory(nb::handle object, bool copy) {
-  if (is_bfloat16(object)) return from_bfloat16(object);
+Array array_from_memory(nb::handle object, Memory how) {
   auto held = std::make_shared<HeldMemory>();
   Py_buffer& view = held->view;
   if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_RECORDS_RO) != 0) {
     PyErr_Clear();
+    if (is_bfloat16(object)) return from_bfloat16(object);
     throw DTypeError("array: the memory of " + class_of(object) + " has no form known.",
                      "Make a NumPy array of numbers of it.");
   }
@@ -157,17 +147,18 @@ Array array_from_memory(nb::handle object, bool copy) {
     // Another byte order is put right by NumPy; the rest are no numbers.
     if (format.size() > 1 && (format[0] == '>' || format[0] == '<' || format[0] == '!')) {
       const nb::object there = numpy_array(object);
-      return array_from_memory(there.attr("astype")(there.attr("dtype").attr("newbyteorder")("=")), false);
+      return array_from_memory(there.attr("astype")(there.attr("dtype").attr("newbyteorder")("=")), Memory::shared);
     }
     throw DTypeError(
         "array: elements of the format '" + format + "' are no numbers that arrays have.",
         "There are bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64 and complex numbers.");
   }
-  if (!aligned(view)) return array_from_memory(numpy_array(object).attr("copy")(), false);
+  if (!aligned(view)) return array_from_memory(numpy_array(object).attr("copy")(), Memory::shared);
   const auto rank = static_cast<std::size_t>(view.ndim);
   const std::span<const Py_ssize_t> dims(view.shape, rank), strides(view.strides, rank);
   const Buffer there = Buffer::borrow(view.buf, *dtype, std::vector<std::int64_t>(dims.begin(), dims.end()),
                                       std::vector<std::int64_t>(strides.begin(), strides.end()), held, false);
+  const bool copy = how == Memory::copied || (how == Memory::copied_if_writable && view.readonly == 0);
   return Array(copy ? there.contiguous_copy() : there);
 }
 

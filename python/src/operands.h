@@ -24,8 +24,9 @@ struct ArrayLike {
   Array array(std::string_view op) const { return operand(op, object); }
 };
 
-// Memory by the buffer protocol (NumPy's and others'), copied or shared.
-Array array_from_memory(nb::handle object, bool copy);
+// Memory by the buffer protocol (NumPy's and others').
+enum class Memory : std::uint8_t { shared, copied, copied_if_writable };
+Array array_from_memory(nb::handle object, Memory how);
 
 }  // namespace tenon::python
 

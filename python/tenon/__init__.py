@@ -5,7 +5,7 @@
 """
 
 from tenon import _core, _methods
-from tenon._core import Array, Dim
+from tenon._core import Array, Dim, Ref, freeze, new_ref
 from tenon._methods import float0
 from tenon._transforms import *  # noqa: F403
 from tenon import errors  # noqa: E402
@@ -14,7 +14,8 @@ from tenon.errors import *  # noqa: F403
 _methods.add_to_array()
 
 from tenon._config import config  # noqa: E402
-from tenon import lax, nn, numpy, random, tree, tree_util  # noqa: E402
+from tenon import lax, nn, numpy, optim, random, tree, tree_util  # noqa: E402
+from tenon.files import load, save  # noqa: E402
 from tenon.lax import stop_gradient, every, binomial  # noqa: E402
 from tenon.numpy import linalg  # noqa: E402
 from tenon.tree_util import register_dataclass  # noqa: E402

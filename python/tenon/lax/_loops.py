@@ -6,7 +6,7 @@ from tenon import _core, tree
 from tenon._core import binomial, every
 from tenon.numpy import asarray
 
-__all__ = ["associative_scan", "binomial", "cond", "every", "fori_loop", "map", "scan", "switch", "while_loop"]
+__all__ = ["associative_scan", "binomial", "cond", "custom_linear_solve", "custom_root", "every", "fori_loop", "map", "scan", "switch", "while_loop"]
 
 
 def scan(f, init, xs=None, length=None, reverse=False, unroll=1, *, checkpoint=None):
@@ -79,3 +79,19 @@ def switch(index, branches, *operands):
 def associative_scan(fn, elems, reverse=False, axis=0):
     """All prefixes x[0], fn(x[0], x[1]), fn(fn(x[0], x[1]), x[2]), …, of an associative fn of many elements at once."""
     return _core.associative_scan(fn, tree.map(asarray, elems), reverse, axis)
+
+
+def custom_root(f, initial_guess, solve, tangent_solve, has_aux=False):
+    """The root that solve(f, initial_guess) returns, with the derivatives of the equation f(root) = 0 in what f
+    captures. tangent_solve(g, y) returns the x with g(x) = y for g, f linearised at the root."""
+    if has_aux:
+        raise NotImplementedError("custom_root: has_aux.")
+    return _core.custom_root(f, initial_guess, solve, tangent_solve)
+
+
+def custom_linear_solve(matvec, b, solve, transpose_solve=None, symmetric=False, has_aux=False):
+    """The x with matvec(x) = b that solve(matvec, b) returns, with the derivatives of the system. Reverse mode needs
+    transpose_solve(vecmat, b), or a product that is its own transpose (symmetric)."""
+    if has_aux:
+        raise NotImplementedError("custom_linear_solve: has_aux.")
+    return _core.custom_linear_solve(matvec, b, solve, transpose_solve, symmetric)

@@ -231,18 +231,13 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     """Vectors as the axes of a grid: an array for each, of the grid's shape."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}.")
-    xi = [asarray(x) for x in xi]
+    xi = [_core.reshape(asarray(x), (-1,)) for x in xi]
+    axes = list(range(len(xi)))
     if indexing == "xy" and len(xi) >= 2:
-        xi[0], xi[1] = xi[1], xi[0]
-    shape = tuple(x.shape[0] for x in xi)
-    made = []
-    for i, x in enumerate(xi):
-        alone = _core.reshape(x, tuple(shape[i] if k == i else 1 for k in range(len(xi))))
-        made.append(alone if sparse else _core.broadcast_to(alone, shape))
-    if indexing == "xy" and len(xi) >= 2:
-        made[0], made[1] = made[1], made[0]
-        made = [_core.transpose(m, [1, 0, *range(2, len(xi))]) for m in made]
-    return made
+        axes[:2] = 1, 0
+    shape = tuple(xi[i].shape[0] for i in axes)
+    made = [_core.reshape(x, tuple(x.shape[0] if k == axis else 1 for k in range(len(xi)))) for axis, x in zip(axes, xi)]
+    return made if sparse else [_core.broadcast_to(m, shape) for m in made]
 
 
 def indices(dimensions, dtype=None, sparse=False):

@@ -89,7 +89,7 @@ def _operand_type(x):
         return np.dtype("bool"), False
     if type(x) in (int, float, complex):
         return default({int: "i", float: "f", complex: "c"}[type(x)]), True
-    if x in (int, float, complex) and isinstance(x, type):
+    if isinstance(x, type) and x in (int, float, complex):
         return default({int: "i", float: "f", complex: "c"}[x]), True
     if isinstance(x, (np.ndarray, np.generic)) or (hasattr(x, "dtype") and not isinstance(x, type)):
         return _core.canonical_dtype(x.dtype), False

@@ -9,7 +9,7 @@ from tenon import _core
 from tenon._core import (
     abs, add, arctan, arctan2, bitwise_and, bitwise_or, bitwise_xor, conj, cos, cosh, equal, exp, expm1, fmod, greater,  # noqa: A004
     greater_equal, imag, invert, isfinite, isnan, left_shift, less, less_equal, log, log1p, logaddexp,
-    maximum, minimum, multiply, negative, not_equal, positive, power, real, remainder, rint, sign, sin, sinh,
+    maximum, minimum, multiply, negative, not_equal, positive, power, real, remainder, sign, sin, sinh,
     sqrt, square, subtract, tan, tanh, true_divide, arccos, arcsin, floor_divide)
 from tenon.numpy import _dtypes
 
@@ -67,6 +67,8 @@ fix = trunc
 def round(a, decimals=0, out=None):  # noqa: A001
     """a rounded to so many decimals, halves to even."""
     decimals = operator.index(decimals)
+    if _dtypes._operand_type(a)[0].kind == "b":
+        raise ValueError("round: of bools there is nothing to round.")
     if _is_integer(a):
         if decimals >= 0:
             return positive(a)
@@ -104,12 +106,25 @@ def _like_inexact(value, x):
 
 def reciprocal(x, /):
     """1 / x."""
-    return true_divide(1, x) if not _is_integer(x) else _core.truncated_divide(_core.convert(1, _dtypes._operand_type(x)[0]), x)
+    return true_divide(1, _core.to_inexact(x))
+
+
+def rint(x, /):
+    """The nearest integer, halves to even, as a real number."""
+    if _is_complex(x):
+        return _core.complex(_core.rint(real(x)), _core.rint(imag(x)))
+    return _core.convert(x, _dtypes.default("f")) if _is_integer(x) else _core.rint(x)
+
+
+def _real_only(x, name):
+    if _is_complex(x):
+        raise TypeError(f"{name} does not accept complex numbers.")
+    return x
 
 
 def cbrt(x, /):
     """The cube root."""
-    x = _core.to_inexact(x)
+    x = _real_only(_core.to_inexact(x), "cbrt")
     size = abs(x)
     safe = _core.where(greater(size, 0) & isfinite(size), size, 1)
     root = exp(true_divide(log(safe), 3))
@@ -126,7 +141,7 @@ def arcsinh(x, /):
     large = greater(size, 1e8 if x.dtype == np.float64 else 1e4)
     safe = _core.where(large, 1, size)
     small = log1p(safe + safe * safe / (1 + sqrt(safe * safe + 1)))
-    return sign(x) * _core.where(large, log(_core.where(large, size, 1)) + math.log(2), small) + (x - x)
+    return _core.where(equal(x, 0), x, sign(x) * _core.where(large, log(_core.where(large, size, 1)) + math.log(2), small))
 
 
 def arccosh(x, /):
@@ -142,6 +157,8 @@ def arccosh(x, /):
 def arctanh(x, /):
     """The inverse hyperbolic tangent."""
     x = _core.to_inexact(x)
+    if _is_complex(x):
+        return 0.5 * (log(1 + x) - log(1 - x))
     return 0.5 * (log1p(x) - log1p(-x))
 
 
@@ -179,12 +196,18 @@ def _falses(x):
 
 def isposinf(x, /, out=None):
     """Whether x is infinity."""
-    return _falses(x) if _is_integer(x) else equal(x, math.inf)
+    return _falses(x) if _is_integer(x) else equal(_ordered(x), math.inf)
 
 
 def isneginf(x, /, out=None):
     """Whether x is -infinity."""
-    return _falses(x) if _is_integer(x) else equal(x, -math.inf)
+    return _falses(x) if _is_integer(x) else equal(_ordered(x), -math.inf)
+
+
+def _ordered(x):
+    if _is_complex(x):
+        raise ValueError("isposinf/isneginf are not well defined for complex types")
+    return x
 
 
 def iscomplex(x):
@@ -206,8 +229,9 @@ def signbit(x, /):
 
 def copysign(x1, x2, /):
     """x1 with the sign of x2."""
-    size = abs(_core.to_inexact(x1))
-    return _core.where(signbit(x2), -size, size)
+    met = _real_only(_core.to_inexact(_core.full((), 0, _dtypes.result_type(x1, x2))), "copysign").dtype
+    size = abs(_core.convert(x1, met))
+    return _core.where(signbit(_core.convert(x2, met)), -size, size)
 
 
 def heaviside(x1, x2, /):
@@ -240,7 +264,7 @@ def sinc(x, /):
 
 def fabs(x, /):
     """|x|, real."""
-    return abs(_core.to_inexact(x))
+    return abs(_real_only(_core.to_inexact(x), "fabs"))
 
 
 def fmax(x1, x2, /):
@@ -257,7 +281,7 @@ def modf(x, /, out=None):
     """(the part behind the point, the part before it)."""
     x = _core.to_inexact(x)
     whole = trunc(x)
-    return _core.where(isinf(x), copysign(0.0, x), x - whole), whole
+    return x - whole, whole
 
 
 def divmod(x1, x2, /):  # noqa: A001
@@ -267,8 +291,8 @@ def divmod(x1, x2, /):  # noqa: A001
 
 def float_power(x1, x2, /):
     """x1 to the power x2, with the widest precision."""
-    kind = "c" if _is_complex(x1) or _is_complex(x2) else "f"
-    return _core.power(_core.convert(x1, _dtypes.default(kind)), _core.convert(x2, _dtypes.default(kind)))
+    met = _core.to_inexact(_core.full((), 0, _dtypes.result_type(x1, x2))).dtype
+    return _core.power(_core.convert(x1, met), _core.convert(x2, met))
 
 
 def ldexp(x1, x2, /):
@@ -287,6 +311,8 @@ bitwise_right_shift = right_shift
 def bitwise_count(x, /):
     """How many bits are set; of negative numbers those of |x|."""
     kind = _core.positive(x).dtype
+    if kind.kind not in "iu":
+        raise TypeError(f"bitwise_count does not accept dtype {kind}.")
     bits, count = _core.convert(abs(x), "uint64"), 0
     for width, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
         mask = _core.full((), np.uint64(mask), np.uint64)
@@ -296,11 +322,18 @@ def bitwise_count(x, /):
     return _core.convert(count, "uint8") if kind.itemsize <= 8 else count
 
 
+def _integers(name, *operands):
+    met = _dtypes.result_type(*operands)
+    if met.kind not in "iu":
+        raise ValueError(f"Arguments to {name} must be integers.")
+    return met
+
+
 def gcd(x1, x2, /):
     """The greatest common divisor, by Euclid."""
     from tenon import lax
 
-    met = _dtypes.result_type(x1, x2)
+    met = _integers("gcd", x1, x2)
     a, b = abs(_core.convert(x1, met)), abs(_core.convert(x2, met))
     shape = np.broadcast_shapes(a.shape, b.shape)
     a, b = _core.broadcast_to(a, shape), _core.broadcast_to(b, shape)
@@ -315,7 +348,7 @@ def gcd(x1, x2, /):
 
 def lcm(x1, x2, /):
     """The least common multiple."""
-    met = _dtypes.result_type(x1, x2)
+    met = _integers("lcm", x1, x2)
     a, b = abs(_core.convert(x1, met)), abs(_core.convert(x2, met))
     divisor = gcd(a, b)
     return _core.where(equal(divisor, 0), 0, a * floor_divide(b, _core.where(equal(divisor, 0), 1, divisor)))
@@ -400,6 +433,9 @@ def array_equiv(a1, a2):
 
 def angle(z, deg=False):
     """The angle of complex numbers."""
-    made = arctan2(imag(z), real(z)) if _is_complex(z) else arctan2(_core.multiply(0, _core.to_inexact(z)), _core.to_inexact(z))
+    z = _core.convert(z, _dtypes.default("f")) if _is_integer(z) and _dtypes._operand_type(z)[0].itemsize < 4 else z
+    z = _core.to_inexact(z)
+    made = arctan2(imag(z), real(z)) if _is_complex(z) else _core.where(isnan(z), z, _core.where(
+        less(z, 0), _core.convert(math.pi, z.dtype), _core.convert(0, z.dtype)))
     return rad2deg(made) if deg else made
 

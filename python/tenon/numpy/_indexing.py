@@ -226,15 +226,22 @@ def diagflat(v, k=0):
     return diag(ravel(v), k)
 
 
+def _matrices(m, name):
+    m = asarray(m)
+    if m.ndim < 2:
+        raise ValueError(f"Argument to {name} must be at least 2D")
+    return m
+
+
 def tril(m, k=0):
     """The matrices with zeros above a diagonal."""
-    m = asarray(m)
+    m = _matrices(m, "tril")
     return _core.where(tri(*m.shape[-2:], k=k, dtype="bool"), m, _core.convert(0, m.dtype))
 
 
 def triu(m, k=0):
     """The matrices with zeros below a diagonal."""
-    m = asarray(m)
+    m = _matrices(m, "triu")
     return _core.where(tri(*m.shape[-2:], k=k - 1, dtype="bool"), _core.convert(0, m.dtype), m)
 
 

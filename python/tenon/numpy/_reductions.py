@@ -369,7 +369,10 @@ def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False)
 def sort_complex(a):
     """The elements in order, complex."""
     made = sort(a)
-    return made if made.dtype.kind == "c" else _core.complex(_core.to_inexact(made), _core.to_inexact(made) * 0)
+    if made.dtype.kind == "c":
+        return made
+    kind = _dtypes.default("c") if made.dtype.itemsize == 8 else "complex64"
+    return _core.convert(made, kind)
 
 
 def lexsort(keys, axis=-1):
@@ -397,7 +400,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
     """quantile() of q / 100."""
-    return quantile(a, _core.true_divide(q, 100), axis, None, False, method, keepdims)
+    return quantile(a, _core.true_divide(asarray(q), 100), axis, None, False, method, keepdims)
 
 
 def _flattened(a, axis):
@@ -425,7 +428,7 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
 
 
 def _quantile(flat, kept, q, method, keepdims, count, nan_spoils):
-    q = _core.convert(q, flat.dtype)
+    q = _core.convert(asarray(q), flat.dtype)
     ordered = _core.sort(flat, flat.ndim - 1, False)
     if nan_spoils is not None:
         ordered = _core.where(_core.any(nan_spoils(flat), -1, True), math.nan, ordered)
@@ -462,7 +465,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
     """percentile() of the elements that are not NaN."""
-    return nanquantile(a, _core.true_divide(q, 100), axis, None, False, method, keepdims)
+    return nanquantile(a, _core.true_divide(asarray(q), 100), axis, None, False, method, keepdims)
 
 
 def searchsorted(a, v, side="left", sorter=None, *, method="scan"):

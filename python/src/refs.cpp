@@ -1,0 +1,60 @@
+// Mutable references: tn.new_ref(x), r[i], r[i] = y, in loops and compiled functions too.
+#include "array.h"
+#include "call.h"
+#include "dtypes.h"
+#include "indexing.h"
+#include "operands.h"
+#include "rooms.h"
+#include "shapes.h"
+#include "tenon/api/ref.h"
+
+namespace tenon::python {
+namespace {
+
+Operand op(const Array& a) { return Operand(a, Source()); }
+
+bool whole(nb::handle key) {
+  return key.ptr() == Py_Ellipsis || (PyTuple_Check(key.ptr()) && PyTuple_GET_SIZE(key.ptr()) == 0);
+}
+
+Array read(const Ref& r, nb::handle key) {
+  const Array x = call_op("ref", [&] { return r.get(Source()); });
+  if (whole(key)) return x;
+  return array_of(nb::steal(subscript(x, key.ptr())).ptr());
+}
+
+void write(const Ref& r, nb::handle key, ArrayLike value) {
+  const Array y = value.array("ref");
+  if (whole(key)) return call_op("ref", [&] { r.set(op(y)); });
+  const std::vector<IndexPart> parts = parts_of(call_op("ref", [&] { return r.get(Source()); }), key.ptr());
+  call_op("ref", [&] { RefPart(r.cell(), parts).set(op(y)); });
+}
+
+}  // namespace
+
+void add_refs(nb::module_& module) {
+  nb::class_<Ref>(module, "Ref", "An array that is written in place: r[i], r[i] = y, r[...] for the whole.")
+      .def("__getitem__", read)
+      .def("__setitem__", write)
+      .def(
+          "get", [](const Ref& r) { return read(r, nb::handle(Py_Ellipsis)); }, "The whole array.")
+      .def(
+          "set", [](const Ref& r, ArrayLike value) { write(r, nb::handle(Py_Ellipsis), value); },
+          "The whole is written.")
+      .def_prop_ro("shape", [](const Ref& r) { return shape_object(r.type(Source()).shape); })
+      .def_prop_ro("dtype", [](const Ref& r) { return numpy_dtype(r.type(Source()).dtype); })
+      .def_prop_ro("ndim", [](const Ref& r) { return r.type(Source()).rank(); })
+      .def("__repr__", [](const Ref& r) { return "Ref<" + r.type(Source()).text() + ">"; });
+  module.def(
+      "new_ref",
+      [](ArrayLike x) {
+        const Array a = x.array("new_ref");
+        return call_op("new_ref", [&] { return make_ref(op(a)); });
+      },
+      "A reference to a copy of an array.");
+  module.def(
+      "freeze", [](const Ref& r) { return call_op("freeze", [&] { return r.freeze(Source()); }); },
+      "The array; what uses the reference afterwards is an error.");
+}
+
+}  // namespace tenon::python

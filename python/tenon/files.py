@@ -1,0 +1,124 @@
+"""Trees in files of the format safetensors: save(file, tree), load(file).
+
+The format: eight bytes of the header's length, a header in JSON that names dtype, shape and place of each array, then
+the arrays' bytes. Source: https://github.com/huggingface/safetensors#format.
+"""
+
+import json
+import os
+import tempfile
+
+import numpy as np
+
+from tenon import _core, tree_util
+from tenon.errors import ParseError, TreeError
+
+__all__ = ["load", "save"]
+
+_names = {"bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16",
+          "uint32": "U32", "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
+          "complex64": "C64"}
+_dtypes = {name: dtype for dtype, name in _names.items()}
+_largest_header = 100_000_000
+
+
+def _name(path):
+    """The place of a leaf as a name: keys and fields with dots between."""
+    return tree_util.keystr(path, simple=True, separator=".")
+
+
+def save(file, tree, metadata=None):
+    """The arrays of a tree under the names of their places: "layers.0.bias"; of a lone array "array". The file is
+    replaced as a whole. `metadata`: a dict of texts. complex128 has no name in the format: ValueError."""
+    header = {} if metadata is None else {"__metadata__": dict(metadata)}
+    arrays, at = [], 0
+    for path, leaf in tree_util.tree_leaves_with_path(tree):
+        name, x = _name(path) or "array", np.asarray(leaf)
+        dtype = _core.positive(leaf).dtype.name
+        if dtype not in _names:
+            raise ValueError(f"save: {name} is of {dtype}, which the format does not have.")
+        if name in header:
+            raise TreeError(f"save: two leaves have the name {name!r}.")
+        header[name] = {"dtype": _names[dtype], "shape": list(x.shape), "data_offsets": [at, at + x.nbytes]}
+        arrays.append(np.ascontiguousarray(x))
+        at += x.nbytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    file = os.fspath(file)
+    with tempfile.NamedTemporaryFile(dir=os.path.dirname(file) or ".", delete=False) as out:
+        try:
+            out.write(len(text).to_bytes(8, "little") + text)
+            for x in arrays:
+                out.write(x.tobytes())
+            out.close()
+            os.replace(out.name, file)
+        except BaseException:
+            os.unlink(out.name)
+            raise
+
+
+def _header(bytes_, file):
+    if len(bytes_) < 8:
+        raise ParseError(f"load: {file} is too short for a file of safetensors.")
+    length = int.from_bytes(bytes_[:8], "little")
+    if length > min(_largest_header, len(bytes_) - 8):
+        raise ParseError(f"load: {file} says that its header has {length} bytes, the file has {len(bytes_)}.")
+    try:
+        header = json.loads(bytes(bytes_[8:8 + length]))
+    except (ValueError, UnicodeDecodeError):
+        raise ParseError(f"load: the header of {file} is no JSON.") from None
+    if not isinstance(header, dict):
+        raise ParseError(f"load: the header of {file} names no arrays.")
+    header.pop("__metadata__", None)
+    return header, 8 + length
+
+
+def _array(data, name, entry, file):
+    try:
+        dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+        sizes = [int(n) for n in shape]
+        begin, end = int(begin), int(end)
+    except (KeyError, TypeError, ValueError):
+        raise ParseError(f"load: the header of {file} describes {name!r} as {entry!r:.80}.") from None
+    if dtype not in _dtypes:
+        raise ParseError(f"load: {name!r} in {file} is of dtype {dtype!r}, which arrays do not have.")
+    dtype = _core.dtype(_dtypes[dtype])
+    count = 1
+    for n in sizes:
+        count *= n
+    if any(n < 0 for n in sizes) or not 0 <= begin <= end <= len(data) or end - begin != count * dtype.itemsize:
+        raise ParseError(f"load: {name!r} in {file} should have {count * dtype.itemsize} bytes at {begin} to {end}.")
+    x = np.frombuffer(data, dtype=dtype, count=count, offset=begin) if count else np.zeros((), dtype)[None][:0]
+    return _core.from_memory(x.reshape(sizes), True)
+
+
+def load(file, like=None):
+    """The arrays of a file, a dict by name. With `like`, a tree whose leaves are those that save() gave these names:
+    structure, shapes and dtypes have to be the same.
+
+    Raises ParseError where the file is damaged, TreeError, ShapeError or DTypeError where it is not like the tree."""
+    with open(file, "rb") as f:
+        bytes_ = f.read()
+    header, start = _header(bytes_, file)
+    data = memoryview(bytes_)[start:]
+    arrays = {name: _array(data, name, entry, file) for name, entry in header.items()}
+    if like is None:
+        return arrays
+    leaves, structure = tree_util.tree_flatten(like)
+    names = [_name(path) or "array" for path in structure.paths()]
+    if {*names} != {*arrays}:
+        missing, more = sorted({*names} - {*arrays}), sorted({*arrays} - {*names})
+        raise TreeError(f"load: {file} lacks {missing} and has {more} more than the tree.")
+    for name, leaf in zip(names, leaves):
+        _require_same(file, name, arrays[name], leaf)
+    return structure.unflatten([arrays[name] for name in names])
+
+
+def _require_same(file, name, x, leaf):
+    from tenon import numpy as tnp
+    from tenon.errors import DTypeError, ShapeError
+
+    if x.shape != tnp.shape(leaf):
+        raise ShapeError(f"load: {name!r} in {file} has shape {x.shape}, the tree's leaf {tnp.shape(leaf)}.")
+    if x.dtype != tnp.result_type(leaf):
+        raise DTypeError(f"load: {name!r} in {file} is of {x.dtype}, the tree's leaf of {tnp.result_type(leaf)}.")

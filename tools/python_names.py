@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Writes docs/python-names.md: each public name of JAX 0.10, and whether tenon has it. Needs tenon, not JAX: JAX's names
+are in python/tests/jax_names.json (`--collect` writes that file, where JAX is installed)."""
+
+import argparse
+import importlib
+import json
+import pathlib
+import types
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NAMES = ROOT / "python/tests/jax_names.json"
+DOCUMENT = ROOT / "docs/python-names.md"
+MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "tenon.numpy.linalg", "jax.lax": "tenon.lax",
+           "jax.random": "tenon.random", "jax.nn": "tenon.nn", "jax.nn.initializers": "tenon.nn.initializers",
+           "jax.tree": "tenon.tree", "jax.tree_util": "tenon.tree_util"}
+
+DIFFERS = {
+    "jax.jit": "no `device`, `backend`, `keep_unused`, `in_shardings`, `out_shardings`, `compiler_options`",
+    "jax.grad": "no `holomorphic`, `allow_int`, `reduce_axes`", "jax.value_and_grad": "as grad",
+    "jax.jacfwd": "no `holomorphic`", "jax.jacrev": "no `holomorphic`, `allow_int`", "jax.hessian": "no `holomorphic`",
+    "jax.jacobian": "as jacrev", "jax.vmap": "no `axis_name`, `spmd_axis_name`: there are no collectives",
+    "jax.custom_jvp": "no `symbolic_zeros`; a rule that calls its function counts there to the third derivative",
+    "jax.custom_vjp": "no `symbolic_zeros`, `optimize_remat`; `None` as a cotangent of a whole argument",
+    "jax.checkpoint": "no `policy`: what is kept is chosen by its cost", "jax.remat": "as checkpoint",
+    "jax.device_put": "there is one device", "jax.named_call": "returns the function: ops know the user's line",
+    "jax.closure_convert": "returns the function and no arguments: captures are found when it is traced",
+    "jax.disable_jit": "a context manager alone", "jax.Ref": "not among arguments of compiled functions: captured",
+    "jax.new_ref": "no `memory_space`", "jax.config": "the setting of 64 bits alone; on by default",
+    "jax.numpy.asarray": "memory of NumPy is shared, not copied: it must not be written any more",
+    "jax.numpy.partition": "all elements are in order", "jax.numpy.argpartition": "all elements are in order",
+    "jax.numpy.cov": "no weights", "jax.numpy.einsum": "`precision` has no effect",
+    "jax.numpy.fill_diagonal": "no `wrap`", "jax.numpy.unique": "`size` and `axis` not together",
+    "jax.numpy.quantile": "not the methods of Hyndman and Fan", "jax.numpy.histogram": "",
+    "jax.numpy.pad": "not the modes linear_ramp, median and functions",
+    "jax.numpy.polyval": "", "jax.numpy.polymul": "leading zeros stay",
+    "jax.lax.scan": "more: `checkpoint`; no `_split_transpose`", "jax.lax.while_loop": "more: `checkpoints`",
+    "jax.lax.fori_loop": "`unroll` has no effect; reverse mode also where bounds are traced",
+    "jax.lax.custom_root": "no `has_aux`", "jax.lax.custom_linear_solve": "no `has_aux`",
+    "jax.lax.cond": "no `operand`, `linear`", "jax.lax.top_k": "", "jax.lax.sort": "",
+    "jax.random.key": "the numbers u32[2], as PRNGKey", "jax.random.key_data": "the key itself",
+    "jax.random.multivariate_normal": "by Cholesky's factor alone", "jax.random.randint": "",
+    "jax.random.normal": "within 2 units in the last place",
+    "jax.nn.dot_product_attention": "no `query_seq_lengths`, `local_window_size`, `implementation`",
+    "jax.nn.one_hot": "", "jax.tree_util.register_pytree_node": "paths count the children",
+}
+for name in "arccos arcsin arctan arccosh arctanh arctan2 acos asin atan acosh atanh atan2 expm1 log1p rint max min amax amin ptp fmax fmin maximum minimum nanmax nanmin".split():
+    DIFFERS.setdefault(f"jax.numpy.{name}", "not of complex numbers")
+DIFFERS = {name: text for name, text in DIFFERS.items() if text}
+
+SHARDED = "one device, one process"
+RULES = [  # (words in the name, why it is absent)
+    ("float4 float6 float8 int1 int2 int4 uint1 uint2 uint4", "no such dtype"),
+    ("object_ ComplexWarning ufunc frompyfunc place_ character", "NumPy's machinery"),
+    ("all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute precv psend pshuffle psum pswapaxes "
+     "ragged_all_to_all with_sharding_constraint after_all create_token axis_name shard mesh device process host pmap smap reshard "
+     "distributed transfer_guard Sharding P backend", SHARDED),
+    ("conv reduce_window", "no convolution yet"), ("fft FftType", "no Fourier transform yet"),
+    ("svd qr eig lstsq pinv det slogdet cond_number matrix_rank polyfit roots orthogonal tensorinv tensorsolve expm", "no such factorisation yet"),
+    ("lgamma digamma polygamma igamma zeta betainc bessel i0 gamma beta dirichlet poisson binomial chisquare generalized_normal geometric "
+     "multinomial erf_ t f ball", "no gamma function and its kin yet"),
+    ("nextafter spacing frexp packbits unpackbits view bitcast_convert_type reduce_precision clz mulhi", "no access to bits yet"),
+    ("callback debug monitoring profiler stages experimental export ffi interpreters lib core api_util ad custom_batching extend", "JAX's own machinery"),
+    ("random_ rng_ prng", "one generator, threefry"),
+]
+
+
+def reason(name):
+    short = name.rsplit(".", 1)[1]
+    for words, why in RULES:
+        for word in words.split():
+            if short == word or (len(word) > 3 and word in short):
+                return why
+    return "not yet"
+
+
+def collect():
+    names = {}
+    for module in MODULES:
+        m = importlib.import_module(module)
+        names[module] = sorted(n for n in dir(m) if not n.startswith("_") and not n.endswith("_p")
+                               and not (isinstance(getattr(m, n), types.ModuleType) and module != "jax"))
+    NAMES.write_text(json.dumps(names, indent=0) + "\n")
+
+
+def table():
+    lines = ["# Names of JAX in tenon's Python module", "",
+             "Generated by `tools/python_names.py`. Each public name of JAX 0.10 in these modules: *same*: there, with the same",
+             "arguments and meaning; *differs*: there, and how it differs; *absent*: and why.", ""]
+    for module, names in json.loads(NAMES.read_text()).items():
+        ours = importlib.import_module(MODULES[module])
+        there = [n for n in names if hasattr(ours, n)]
+        same = [n for n in there if f"{module}.{n}" not in DIFFERS]
+        lines += [f"## `{module}` in `{MODULES[module]}`: {len(there)} of {len(names)}", "",
+                  "**Same**: " + (", ".join(f"`{n}`" for n in same) or "none") + ".", ""]
+        differing = [n for n in there if f"{module}.{n}" in DIFFERS]
+        if differing:
+            lines += ["| differs | how |", "|---|---|", *(f"| `{n}` | {DIFFERS[f'{module}.{n}']} |" for n in differing), ""]
+        why = {}
+        for n in names:
+            if n not in there:
+                why.setdefault(reason(f"{module}.{n}"), []).append(n)
+        if why:
+            lines += ["| absent | why |", "|---|---|",
+                      *(f"| {', '.join(f'`{n}`' for n in group)} | {text} |" for text, group in sorted(why.items())), ""]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--collect", action="store_true", help="write JAX's names, where JAX is installed")
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    options = parser.parse_args()
+    if options.collect:
+        collect()
+    elif options.check:
+        raise SystemExit(0 if DOCUMENT.read_text() == table() else "docs/python-names.md is old: run tools/python_names.py")
+    else:
+        DOCUMENT.write_text(table())
+
+
+if __name__ == "__main__":
+    main()
