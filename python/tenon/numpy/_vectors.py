@@ -1,0 +1,159 @@
+"""Neighbours along axes: differences, slopes, values between; and vectors with parts more or less."""
+
+import builtins
+import math
+import operator
+
+import numpy as np
+
+from tenon import _core
+from tenon.numpy import _dtypes
+from tenon.numpy._creation import array, asarray, full
+from tenon.numpy._shapes import _axis, concatenate, ravel
+
+__all__ = [
+    "delete", "diff", "ediff1d", "gradient", "insert", "interp", "trim_zeros", "unwrap",
+]
+
+
+def diff(a, n=1, axis=-1, prepend=None, append=None):
+    """The differences of neighbours along an axis, n times."""
+    a = asarray(a)
+    axis = _axis(axis, a.ndim)
+    parts = []
+    for edge in (prepend, a, append):
+        if edge is None:
+            continue
+        edge = asarray(edge)
+        parts.append(edge if edge.ndim else _core.broadcast_to(edge, [1 if i == axis else s for i, s in enumerate(a.shape)]))
+    a = concatenate(parts, axis) if len(parts) > 1 else a
+    before = (slice(None),) * axis
+    for _ in range(operator.index(n)):
+        high, low = a[(*before, slice(1, None))], a[(*before, slice(None, -1))]
+        a = _core.not_equal(high, low) if a.dtype.kind == "b" else high - low
+    return a
+
+
+def ediff1d(ary, to_end=None, to_begin=None):
+    """The differences of neighbours of all elements in a row."""
+    made = diff(ravel(ary))
+    parts = [ravel(to_begin)] if to_begin is not None else []
+    parts += [made, ravel(to_end)] if to_end is not None else [made]
+    return concatenate(parts) if len(parts) > 1 else made
+
+
+def gradient(f, *varargs, axis=None, edge_order=None):
+    """The slopes along axes, by central differences inside and one-sided ones at the ends."""
+    f = _core.to_inexact(asarray(f))
+    axes = list(range(f.ndim)) if axis is None else [_axis(a, f.ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    spacing = [1.0] * len(axes) if not varargs else list(varargs) * (len(axes) if len(varargs) == 1 else 1)
+    if len(spacing) != len(axes):
+        raise TypeError("gradient: a distance for all axes, or one for each.")
+    made = [_slope(f, a, h) for a, h in zip(axes, spacing)]
+    return made[0] if len(made) == 1 else made
+
+
+def _slope(f, axis, h):
+    if f.shape[axis] < 2:
+        raise ValueError("Shape of array too small to calculate a numerical gradient, at least two elements are required.")
+
+    def part(x, start, stop):
+        return x[(slice(None),) * axis + (slice(start, stop),)]
+
+    if np.ndim(h) == 0:
+        inside = (part(f, 2, None) - part(f, None, -2)) * 0.5
+        ends = part(f, 1, 2) - part(f, 0, 1), part(f, -1, None) - part(f, -2, -1)
+        return concatenate([ends[0], inside, ends[1]], axis) / h
+    h = _core.reshape(diff(asarray(h)), [-1 if i == axis else 1 for i in range(f.ndim)])
+    steps = (part(f, 1, None) - part(f, None, -1)) / h
+    low, high = part(h, None, -1), part(h, 1, None)
+    inside = (part(steps, None, -1) * high + part(steps, 1, None) * low) / (low + high)
+    return concatenate([part(steps, 0, 1), inside, part(steps, -1, None)], axis)
+
+
+def interp(x, xp, fp, left=None, right=None, period=None):
+    """Values between those at the points xp, by straight lines."""
+    from tenon.numpy._reductions import argsort, searchsorted
+
+    x, xp, fp = _core.to_inexact(asarray(x)), _core.to_inexact(asarray(xp)), _core.to_inexact(asarray(fp))
+    if period is not None:
+        x, xp = _core.remainder(x, period), _core.remainder(xp, period)
+        order = argsort(xp)
+        xp, fp = xp[order], fp[order]
+        xp = concatenate([xp[-1:] - period, xp, xp[:1] + period])
+        fp = concatenate([fp[-1:], fp, fp[:1]])
+    i = _core.clamp(1, searchsorted(xp, x, "right"), builtins.max(xp.shape[0] - 1, 1))
+    low, high = xp[i - 1], xp[i]
+    width = high - low
+    flat = _core.equal(width, 0)
+    slope = (fp[i] - fp[i - 1]) / _core.where(flat, 1, width)
+    made = _core.where(flat, fp[i - 1], fp[i - 1] + (x - low) * slope)
+    if period is None:
+        made = _core.where(_core.less(x, xp[0]), fp[0] if left is None else left, made)
+        made = _core.where(_core.greater(x, xp[-1]), fp[-1] if right is None else right, made)
+    return made
+
+
+def delete(arr, obj, axis=None, *, assume_unique_indices=False):
+    """The array without parts along an axis: known when the function is traced."""
+    arr = asarray(arr)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = _axis(axis, arr.ndim)
+    keep = np.delete(np.arange(arr.shape[axis]), obj if isinstance(obj, slice) else np.asarray(obj))
+    return _core.take(arr, array(keep, _dtypes.default("i")), axis, "clip", None, True, True)
+
+
+def insert(arr, obj, values, axis=None):
+    """The array with values before elements along an axis: known when the function is traced."""
+    arr = asarray(arr)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = _axis(axis, arr.ndim)
+    values = _core.convert(values, arr.dtype)
+    n = arr.shape[axis]
+    at = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    if at.ndim == 0:
+        if values.ndim == arr.ndim:
+            values = _core.move_axis(values, 0, axis) if axis else values
+        else:
+            values = _core.expand_dims(values, axis) if values.ndim == arr.ndim - 1 else values
+    at = at.reshape(-1)
+    at = np.where(at < 0, at + n, at)
+    count = values.shape[axis] if at.size == 1 and values.ndim == arr.ndim else at.size
+    at = np.repeat(at, count) if at.size == 1 else at
+    order = np.argsort(at, kind="stable")
+    new = np.empty(count, int)
+    new[order] = at[order] + np.arange(count)
+    old = np.delete(np.arange(n + count), new)
+    wide = [count if i == axis else s for i, s in enumerate(arr.shape)]
+    values = _core.broadcast_to(values, wide)
+    made = full([n + count if i == axis else s for i, s in enumerate(arr.shape)], 0, arr.dtype)
+    before = (slice(None),) * axis
+    return made.at[(*before, array(old))].set(arr).at[(*before, array(new))].set(values)
+
+
+def trim_zeros(filt, trim="fb"):
+    """A vector without the zeros at its ends: values must be known."""
+    at = np.nonzero(np.asarray(filt))[0]
+    if at.size == 0:
+        return asarray(filt)[:0]
+    first = at[0] if "f" in trim.lower() else 0
+    last = at[-1] + 1 if "b" in trim.lower() else np.shape(filt)[0]
+    return asarray(filt)[int(first):int(last)]
+
+
+def unwrap(p, discont=None, axis=-1, period=2 * math.pi):
+    """Angles without jumps: multiples of the period are added."""
+    p = asarray(p)
+    axis = _axis(axis, p.ndim)
+    if p.shape[axis] == 0:
+        return p
+    steps = diff(p, axis=axis)
+    half = period / 2
+    moved = _core.remainder(steps + half, period) - half
+    moved = _core.where(_core.equal(moved, -half) & _core.greater(steps, 0), half, moved)
+    fix = _core.where(_core.less(_core.abs(steps), half if discont is None else builtins.max(discont, half)), 0, moved - steps)
+    fix = _core.cumsum(_core.convert(fix, _dtypes.result_type(p, fix)), axis, False)
+    before = (slice(None),) * axis
+    return concatenate([p[(*before, slice(0, 1))], p[(*before, slice(1, None))] + fix], axis)
