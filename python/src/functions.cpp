@@ -133,15 +133,19 @@ nb::object FlatCall::call(std::span<const Array> leaves) const {
   return nb::steal(result);
 }
 
+std::pair<nb::object, nb::object> pair_of(std::string_view op, const char* who, const char* parts, nb::handle result) {
+  if (!PyTuple_Check(result.ptr()) || PyTuple_GET_SIZE(result.ptr()) != 2) {
+    const std::string text = fmt::format("{}: {} a tuple of two, {}, not {}.", op, who, parts, class_of(result));
+    PyErr_SetString(PyExc_TypeError, text.c_str());
+    throw nb::python_error();
+  }
+  return {nb::borrow(PyTuple_GET_ITEM(result.ptr(), 0)), nb::borrow(PyTuple_GET_ITEM(result.ptr(), 1))};
+}
+
 FlatFunction FlatCall::function() const {
   return [this](std::span<const Array> in) {
     const nb::object result = call(in);
-    if (pair_ && (!PyTuple_CheckExact(result.ptr()) || PyTuple_GET_SIZE(result.ptr()) != 2)) {
-      PyErr_Format(PyExc_TypeError,
-                   "%s: with has_aux the function returns a tuple of two, (result, auxiliary), not %R.", op_.c_str(),
-                   result.type().ptr());
-      throw nb::python_error();
-    }
+    if (pair_) pair_of(op_, "with has_aux the function returns", "(result, auxiliary)", result);
     FlatTree flat = flat_arrays(op_, "what the function returns", result);
     *result_ = {flat.tree, {}};
     for (const Array& a : flat.leaves) result_->types.push_back(a.type());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "array.h"
 #include "operands.h"
@@ -25,6 +26,9 @@ nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> leaves
 
 // Throws TreeError where the structures differ.
 void require_same_tree(std::string_view op, const char* what, const TreeDef& a, const TreeDef& b);
+
+// What a function returned as a tuple of two; else a TypeError: "op: who a tuple of two, parts, not …".
+std::pair<nb::object, nb::object> pair_of(std::string_view op, const char* who, const char* parts, nb::handle result);
 
 // f(*args, **kwargs), of which some arguments are arrays that a transformation knows of; the others are passed on as
 // they are.

@@ -36,16 +36,30 @@ api_detail::FlatSolver solver(const char* op, const char* what, nb::handle solve
   };
 }
 
-nb::object custom_root(nb::handle f, nb::handle guess, nb::handle solve, nb::handle tangent_solve) {
+nb::object custom_root(nb::handle f, nb::handle guess, nb::handle solve, nb::handle tangent_solve, bool has_aux) {
   return call_transformation("custom_root", [&] {
     const FlatTree start = flat_arrays("custom_root", "the guess", guess);
     const TreeRef& tree = start.tree;
-    return unflatten_arrays(*tree,
-                            api_detail::custom_root_flat(
-                                endomorphism("custom_root", "the guess and what f returns", f, tree), start.leaves,
-                                solver("custom_root", "the guess and what solve returns", solve, tree),
-                                solver("custom_root", "the guess and what tangent_solve returns", tangent_solve, tree),
-                                [&] { return tree->names(); }));
+    // What solve returns beside the root goes through as further leaves.
+    TreeRef aux;
+    const api_detail::FlatSolver solved = [&](const FlatFunction& equation, std::span<const Array> in) {
+      const nb::object result = solve(nb::cast(TreeFunction{equation, tree}), unflatten_arrays(*tree, in));
+      const char* const what = "the guess and what solve returns";
+      if (!has_aux) return leaves_like("custom_root", what, tree, result);
+      const auto [root, beside] = pair_of("custom_root", "solve returns", "(root, auxiliary)", result);
+      Arrays all = leaves_like("custom_root", what, tree, root);
+      const FlatTree told = flat_arrays("custom_root", "what solve returns beside the root", beside);
+      aux = told.tree;
+      all.insert(all.end(), told.leaves.begin(), told.leaves.end());
+      return all;
+    };
+    const Arrays results = api_detail::custom_root_flat(
+        endomorphism("custom_root", "the guess and what f returns", f, tree), start.leaves, solved,
+        solver("custom_root", "the guess and what tangent_solve returns", tangent_solve, tree),
+        [&] { return tree->names(); });
+    const std::span<const Array> all(results);
+    const nb::object root = unflatten_arrays(*tree, all.first(start.leaves.size()));
+    return has_aux ? nb::make_tuple(root, unflatten_arrays(*aux, all.subspan(start.leaves.size()))) : root;
   });
 }
 

@@ -48,6 +48,7 @@ struct Given {
 struct Options {
   std::vector<std::size_t> static_numbers, donated_numbers;
   std::vector<nb::object> static_names, donated_names;
+  bool strict_in_place = false;
   bool is_static(std::size_t number) const { return std::ranges::find(static_numbers, number) != static_numbers.end(); }
   bool is_static(PyObject* name) const { return holds(static_names, name); }
   bool is_donated(std::size_t number) const {
@@ -87,8 +88,9 @@ class StandIns {
 };
 
 struct Entry : JitEntry {
-  Entry(std::uint64_t hash, CallForm call, const Arrays& leaves, TracedFunction traced, Donation donation, TreeRef out)
-      : JitEntry(&tag, hash, Signature::of_leaves(leaves), std::move(traced), std::move(donation), {}),
+  Entry(std::uint64_t hash, CallForm call, const Arrays& leaves, TracedFunction traced, Donation donation, TreeRef out,
+        bool strict_in_place)
+      : JitEntry(&tag, hash, Signature::of_leaves(leaves), std::move(traced), std::move(donation), {}, strict_in_place),
         form(std::move(call)),
         result(std::move(out)) {}
   static inline const char tag = 0;
@@ -270,7 +272,8 @@ const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
   TracedFunction traced = trace(s, flat, out);
   // Every argument is given as a variable: to the library they are one.
   JitEntry::Donation donation{flat.donated, std::vector<std::size_t>(flat.leaves.size(), 0)};
-  auto made = std::make_shared<Entry>(flat.hash, flat.form, flat.leaves, std::move(traced), std::move(donation), out);
+  auto made = std::make_shared<Entry>(flat.hash, flat.form, flat.leaves, std::move(traced), std::move(donation), out,
+                                      s.options.strict_in_place);
   alone = made;
   if (made->borrowed()) return *made;
   return static_cast<const Entry&>(*s.table.keep(made, matches));
@@ -405,14 +408,14 @@ std::vector<nb::object> interned(nb::handle names) {
 }
 
 nb::object make(nb::object f, std::string name, std::vector<std::size_t> static_numbers, nb::handle static_names,
-                std::vector<std::size_t> donated_numbers, nb::handle donated_names) {
+                std::vector<std::size_t> donated_numbers, nb::handle donated_names, bool strict_in_place) {
   auto* jit = reinterpret_cast<JitObject*>(jit_type->tp_alloc(jit_type, 0));
   if (jit == nullptr) throw nb::python_error();
   jit->call = call;
   jit->state = new State{.f = std::move(f),
                          .name = std::move(name),
                          .options = {std::move(static_numbers), std::move(donated_numbers), interned(static_names),
-                                     interned(donated_names)}};
+                                     interned(donated_names), strict_in_place}};
   return nb::steal(reinterpret_cast<PyObject*>(jit));
 }
 

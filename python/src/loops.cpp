@@ -22,17 +22,12 @@ nb::object called(nb::handle f, std::initializer_list<nb::object> args) {
   return nb::steal(result);
 }
 
-std::pair<nb::object, nb::object> pair_from(const char* op, nb::handle result) {
-  if (!PyTuple_Check(result.ptr()) || PyTuple_GET_SIZE(result.ptr()) != 2) {
-    PyErr_Format(PyExc_TypeError, "%s: the function returns a tuple of two, (carry, y), not %R.", op,
-                 reinterpret_cast<PyObject*>(Py_TYPE(result.ptr())));
-    throw nb::python_error();
-  }
-  return {nb::borrow(PyTuple_GET_ITEM(result.ptr(), 0)), nb::borrow(PyTuple_GET_ITEM(result.ptr(), 1))};
+std::optional<Checkpoints> checkpoints_from(nb::handle given) {
+  return given.is_none() ? std::nullopt : std::optional(nb::cast<Checkpoints>(given));
 }
 
 nb::object scan(nb::handle f, nb::handle init, nb::handle xs, nb::handle length, bool reverse, std::int64_t unroll,
-                std::optional<Checkpoints> checkpoints) {
+                nb::handle checkpoint) {
   return call_transformation("scan", [&] {
     const FlatTree carry = flat_arrays("scan", "the initial carry", init), elements = flat_arrays("scan", "xs", xs);
     TreeRef ys;
@@ -42,13 +37,14 @@ nb::object scan(nb::handle f, nb::handle init, nb::handle xs, nb::handle length,
     loop.length = api_detail::steps_of("scan", given, elements.leaves);
     loop.reverse = reverse;
     loop.unroll = unroll;
-    loop.checkpoints = checkpoints;
+    loop.checkpoints = checkpoints_from(checkpoint);
     loop.carry_paths = names_of(*carry.tree);
     loop.xs_paths = names_of(*elements.tree);
     const std::size_t carries = carry.leaves.size();
     loop.body = [&](std::span<const Array> in) {
-      const auto [next, y] = pair_from("scan", called(f, {unflatten_arrays(*carry.tree, in.first(carries)),
-                                                          unflatten_arrays(*elements.tree, in.subspan(carries))}));
+      const auto [next, y] = pair_of("scan", "the function returns", "(carry, y)",
+                                     called(f, {unflatten_arrays(*carry.tree, in.first(carries)),
+                                                unflatten_arrays(*elements.tree, in.subspan(carries))}));
       FlatTree out = flat_arrays("scan", "the carry that the function returns", next);
       require_same_tree("scan", "the initial carry and the one that the function returns", *carry.tree, *out.tree);
       const FlatTree stacked = flat_arrays("scan", "what the function returns to be stacked", y);
@@ -88,7 +84,7 @@ nb::object while_loop(nb::handle cond, nb::handle body, nb::handle init, nb::han
   });
 }
 
-nb::object fori_loop(ArrayLike lower, ArrayLike upper, nb::handle body, nb::handle init) {
+nb::object fori_loop(ArrayLike lower, ArrayLike upper, nb::handle body, nb::handle init, nb::handle checkpoint) {
   // Python's numbers are of the default integers.
   const auto bound = [](const ArrayLike& given) { return given.array("fori_loop").with_weak(false); };
   const Array from = bound(lower), to = bound(upper);
@@ -100,8 +96,8 @@ nb::object fori_loop(ArrayLike lower, ArrayLike upper, nb::handle body, nb::hand
       require_same_tree("fori_loop", "the initial value and the one that the body returns", *carry.tree, *next.tree);
       return std::move(next.leaves);
     };
-    const Arrays results =
-        tenon::fori_loop(Operand(from, Source()), Operand(to, Source()), step, carry.leaves, SourceScope::current());
+    const Arrays results = tenon::fori_loop(Operand(from, Source()), Operand(to, Source()), step, carry.leaves,
+                                            {.checkpoint = checkpoints_from(checkpoint)}, SourceScope::current());
     return unflatten_arrays(*carry.tree, results);
   });
 }
@@ -122,6 +118,7 @@ nb::object choose(const char* op, const Array& index, const std::vector<nb::obje
     });
   const Arrays results = api_detail::run_cond(op, index, functions, given.leaves, [&] {
     for (const TreeRef& tree : trees) require_same_tree(op, "the results of the branches", *trees[0], *tree);
+    return true;
   });
   return unflatten_arrays(*trees[0], results);
 }
@@ -169,11 +166,7 @@ void add_loops(nb::module_& module) {
   nb::class_<Checkpoints>(module, "Checkpoints", "Which carries of a loop reverse mode keeps.");
   module.def("every", [](std::int64_t k) { return every(k); });
   module.def("binomial", [](std::int64_t n) { return binomial(n); });
-  module.def("scan", [](nb::handle f, nb::handle init, nb::handle xs, nb::handle length, bool reverse,
-                        std::int64_t unroll, nb::handle checkpoint) {
-    return scan(f, init, xs, length, reverse, unroll,
-                checkpoint.is_none() ? std::nullopt : std::optional(nb::cast<Checkpoints>(checkpoint)));
-  });
+  module.def("scan", scan);
   module.def("while_loop", while_loop);
   module.def("fori_loop", fori_loop);
   module.def("cond", cond);

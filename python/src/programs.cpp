@@ -28,11 +28,12 @@ PyProgram make_program(nb::object f, nb::tuple args, nb::dict kwargs) {
   });
 }
 
-std::string residuals(nb::object f, nb::tuple args, nb::dict kwargs) {
+std::string residuals(nb::object f, nb::tuple args, nb::dict kwargs, bool details) {
   return call_transformation("saved_residuals", [&] {
     const std::vector<std::size_t> all = every_argument(args);
     FlatCall call("saved_residuals", std::move(f), std::move(args), std::move(kwargs), all, true);
-    return api_detail::saved_residuals_flat(call.function(), call.all()).text();
+    const SavedResiduals saved = api_detail::saved_residuals_flat(call.function(), call.all());
+    return details ? saved.details() : saved.text();
   });
 }
 

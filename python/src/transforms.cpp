@@ -252,12 +252,9 @@ nb::object custom_jvp(nb::object f, nb::handle rule, nb::tuple args) {
       const std::size_t n = primals->leaves();
       const nb::object both =
           rule(unflatten_arrays(*primals, given.first(n)), unflatten_tangents(*primals, given.subspan(n), in));
-      if (!PyTuple_Check(both.ptr()) || PyTuple_GET_SIZE(both.ptr()) != 2) {
-        PyErr_SetString(PyExc_TypeError, "custom_jvp: the rule returns a tuple of two, (result, tangent).");
-        throw nb::python_error();
-      }
-      FlatTree out = flat_arrays("custom_jvp", "the rule's result", nb::handle(PyTuple_GET_ITEM(both.ptr(), 0)));
-      FlatTree slope = flat_tangents("custom_jvp", "the rule's tangent", nb::handle(PyTuple_GET_ITEM(both.ptr(), 1)));
+      const auto [value, tangent] = pair_of("custom_jvp", "the rule returns", "(result, tangent)", both);
+      FlatTree out = flat_arrays("custom_jvp", "the rule's result", value);
+      FlatTree slope = flat_tangents("custom_jvp", "the rule's tangent", tangent);
       require_same_tree("custom_jvp", "the function's and the rule's results", *call.result(), *out.tree);
       require_same_tree("custom_jvp", "the rule's result and its tangent", *out.tree, *slope.tree);
       out.leaves.insert(out.leaves.end(), slope.leaves.begin(), slope.leaves.end());

@@ -41,12 +41,14 @@ def _named(wrapper, fun, kind):
 
 
 def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnums=None, donate_argnames=None,
-        inline=False):
+        inline=False, strict_in_place=False):
     """A function like `fun`, compiled as one native program for each kind of arguments.
 
     It is traced once for each structure, shapes and dtypes of its arguments, and each value of the static ones
     (`static_argnums`, `static_argnames`; they are hashable). The memory of donated arguments is used for results; they
-    cannot be read afterwards. `inline` is taken and has no effect: what is inlined is decided by its cost.
+    cannot be read afterwards. `inline` is taken and has no effect: what is inlined is decided by its cost. With
+    `strict_in_place` an update, x.at[i].set(v) and its kin, that copies an array of more than 64 elements is an error,
+    which names the update and what forces the copy.
 
     >>> import tenon as tn, tenon.numpy as tnp
     >>> tn.jit(lambda x: x * 2 + 1)(tnp.arange(3))
@@ -54,7 +56,8 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     """
     if fun is None:
         return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames,
-                                 donate_argnums=donate_argnums, donate_argnames=donate_argnames, inline=inline)
+                                 donate_argnums=donate_argnums, donate_argnames=donate_argnames, inline=inline,
+                                 strict_in_place=strict_in_place)
     if not callable(fun):
         raise TypeError(f"jit: {fun!r} is not callable.")
     if _jit_disabled:
@@ -63,7 +66,8 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     donated = _both(fun, donate_argnums, donate_argnames, "donate")
     if set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1]):
         raise ValueError("jit: an argument is either static or donated, not both.")
-    jitted = _core.jit(fun, getattr(fun, "__name__", "function"), static[0], static[1], donated[0], donated[1])
+    jitted = _core.jit(fun, getattr(fun, "__name__", "function"), static[0], static[1], donated[0], donated[1],
+                       strict_in_place)
     functools.update_wrapper(jitted, fun)
     return jitted
 
@@ -362,12 +366,13 @@ def explain(fun):
 
 def saved_residuals(fun, *args, **kwargs):
     """What reverse mode keeps of a function at these arguments, as text."""
-    return _core.saved_residuals(fun, args, kwargs)
+    return _core.saved_residuals(fun, args, kwargs, False)
 
 
 def print_saved_residuals(fun, *args, **kwargs):
-    """Prints what reverse mode keeps of a function at these arguments."""
-    print(saved_residuals(fun, *args, **kwargs))
+    """Prints the same with, for each array, its bytes in all and a step, how it is encoded, what reads it, why it is
+    kept and not computed again, and what would keep less."""
+    print(_core.saved_residuals(fun, args, kwargs, True))
 
 
 class ShapeDtypeStruct:

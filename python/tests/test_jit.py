@@ -10,6 +10,7 @@ import pytest
 
 import tenon as tn
 import tenon.numpy as tnp
+from tenon import lax
 
 
 def counted(f, **options):
@@ -80,6 +81,20 @@ def test_donation():
     view = np.asarray(keep)
     f(keep, 1.0)
     assert view[0] == 1  # shared memory is not taken
+
+
+def test_strict_in_place():
+    def f(x):
+        y = x.at[0].set(1.0)
+        return y, tnp.sum(x * y)
+
+    x = tnp.ones(1000)
+    assert float(tn.jit(f)(x)[1]) == 1000
+    with pytest.raises(tn.errors.CompileError, match="copies") as caught:
+        tn.jit(f, strict_in_place=True)(x)
+    assert "test_jit.py" in str(caught.value)
+    fill = tn.jit(lambda x: lax.fori_loop(0, 1000, lambda i, a: a.at[i].set(i * 2.0), x), donate_argnums=0, strict_in_place=True)
+    assert fill(tnp.ones(1000)).tolist() == [2.0 * i for i in range(1000)]
 
 
 def test_closures():
@@ -199,7 +214,7 @@ def test_x64_is_part_of_the_key():
     assert f(np.float32(1)).dtype == np.float64 and count[0] == 2
 
 
-def test_eval_shape_and_programs():
+def test_eval_shape_and_programs(capsys):
     shape = tn.eval_shape(lambda x: {"y": x @ x.T}, tn.ShapeDtypeStruct((2, 3), np.float32))
     assert shape == {"y": tn.ShapeDtypeStruct((2, 2), np.float32)}
     program = tn.make_program(lambda x: tnp.sin(x) * 2)(1.0)
@@ -208,3 +223,6 @@ def test_eval_shape_and_programs():
     assert "kernel" in tn.explain(lambda x: tnp.sum(tnp.sin(x)))(tnp.ones(3))
     assert "sin at" in program.text(lines=True) or "test_jit.py" in program.text(lines=True)
     assert "kept" in tn.saved_residuals(lambda x: tnp.sum(tnp.exp(x)), tnp.ones(3))
+    tn.print_saved_residuals(lambda x: tnp.sum(tnp.sin(tnp.exp(x))), tnp.ones(3))
+    told = capsys.readouterr().out
+    assert "for: " in told and "test_jit.py" in told

@@ -88,6 +88,14 @@ def test_derivatives_of_loops():
 
     assert np.isclose(float(tn.grad(power)(2.0, 5)), 80)
 
+    def power_of_few_carries(x, n, checkpoint):
+        return lax.fori_loop(0, n, lambda i, c: c * x, 1.0, checkpoint=checkpoint)
+
+    assert np.isclose(float(tn.grad(power_of_few_carries)(2.0, 5, tn.every(2))), 80)
+    assert np.isclose(float(tn.jit(lambda n: tn.grad(power_of_few_carries)(2.0, n, tn.binomial(2)))(5)), 80)
+    kept = [tn.saved_residuals(lambda x: power_of_few_carries(x, 100, c), 2.0) for c in (None, tn.every(10))]
+    assert [int(text.split()[0]) for text in kept] == [800, 88], kept  # one loop index beside them
+
     def newton(a):
         return lax.while_loop(lambda x: abs(x * x - a) > 1e-12, lambda x: 0.5 * (x + a / x), a, checkpoints=4)
 

@@ -85,6 +85,20 @@ def test_implicit_derivatives():
                                lambda g, y: y / g(1.0))
 
     assert np.isclose(float(tn.grad(root)(2.0)), 0.5 / np.sqrt(2.0))
+
+    def root_and_steps(a):
+        def newton(f, x):
+            return lax.while_loop(lambda v: abs(f(v[0])) > 1e-13, lambda v: (v[0] - f(v[0]) / (2 * v[0]), v[1] + 1), (x, 0))
+
+        return lax.custom_root(lambda x: x * x - a, 1.0, newton, lambda g, y: y / g(1.0), has_aux=True)
+
+    for f in (root_and_steps, tn.jit(root_and_steps)):
+        value, steps = f(2.0)
+        assert np.isclose(float(value), np.sqrt(2.0)) and 3 <= int(steps) <= 8
+    slope, steps = tn.grad(root_and_steps, has_aux=True)(2.0)
+    assert np.isclose(float(slope), 0.5 / np.sqrt(2.0)) and 3 <= int(steps) <= 8
+    with pytest.raises(TypeError, match=r"custom_root: solve returns a tuple of two, \(root, auxiliary\)"):
+        lax.custom_root(lambda x: x * x - 2.0, 1.0, lambda f, x: x, lambda g, y: y, has_aux=True)
     a, b = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([1.0, 2.0])
 
     def solve(b):

@@ -41,9 +41,15 @@ def while_loop(cond_fun, body_fun, init_val, *, checkpoints=None):
     return _core.while_loop(cond_fun, body_fun, init_val, checkpoints)
 
 
-def fori_loop(lower, upper, body_fun, init_val, *, unroll=None):
-    """body_fun(i, value) for i from lower to upper - 1. `unroll` is taken and has no effect here."""
-    return _core.fori_loop(lower, upper, body_fun, init_val)
+def fori_loop(lower, upper, body_fun, init_val, *, unroll=None, checkpoint=None):
+    """body_fun(i, value) for i from lower to upper - 1. `unroll` is taken and has no effect here. `checkpoint`:
+    tn.every(k) or tn.binomial(n), which carries reverse mode keeps; where a bound is an array, tn.binomial(n).
+
+    >>> import tenon as tn
+    >>> tn.grad(lambda x: fori_loop(0, 5, lambda i, y: y * x, 1.0, checkpoint=tn.every(2)))(2.0)
+    Array(80., dtype=float64, weak_type=True)
+    """
+    return _core.fori_loop(lower, upper, body_fun, init_val, checkpoint)
 
 
 def map(f, xs, *, batch_size=None):  # noqa: A001
@@ -83,10 +89,9 @@ def associative_scan(fn, elems, reverse=False, axis=0):
 
 def custom_root(f, initial_guess, solve, tangent_solve, has_aux=False):
     """The root that solve(f, initial_guess) returns, with the derivatives of the equation f(root) = 0 in what f
-    captures. tangent_solve(g, y) returns the x with g(x) = y for g, f linearised at the root."""
-    if has_aux:
-        raise NotImplementedError("custom_root: has_aux.")
-    return _core.custom_root(f, initial_guess, solve, tangent_solve)
+    captures. tangent_solve(g, y) returns the x with g(x) = y for g, f linearised at the root. With `has_aux` solve
+    returns (root, auxiliary), and so does this; what is auxiliary is not differentiated."""
+    return _core.custom_root(f, initial_guess, solve, tangent_solve, has_aux)
 
 
 def custom_linear_solve(matvec, b, solve, transpose_solve=None, symmetric=False, has_aux=False):
