@@ -4,15 +4,16 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "call.h"
 #include "functions.h"
+#include "lists.h"
 #include "rooms.h"
 
 namespace tenon::python {
 namespace {
-
-// "carry leaf ['h']": how errors of the loops name a leaf.
-std::vector<std::string> names_of(const TreeDef& tree) { return tree.names(); }
 
 nb::object called(nb::handle f, std::initializer_list<nb::object> args) {
   std::vector<PyObject*> given;
@@ -22,6 +23,32 @@ nb::object called(nb::handle f, std::initializer_list<nb::object> args) {
   return nb::steal(result);
 }
 
+// The carry of a loop: its structure, which what a step returns has too.
+class Carry {
+ public:
+  // Names the carry's leaves in the loop.
+  Carry(const char* op, nb::handle init, const LoopStep& step, api_detail::FlatLoop& loop, const Arrays& xs) : op_(op) {
+    const nb::object typed = with_types_of_step(op, init, step, loop, xs);
+    note_types(typed, types_);
+    flat_ = flat_arrays(op, "the initial carry", typed);
+    loop.carry_paths = flat_.tree->names();
+  }
+  const Arrays& leaves() const { return flat_.leaves; }
+  nb::object object(std::span<const Array> leaves) const { return unflatten_arrays(*flat_.tree, leaves); }
+  // What a step has returned; its lists without a type are those of the initial carry.
+  Arrays next(const nb::object& returned) const {
+    FlatTree next = flat_arrays(op_, "the carry that the function returns",
+                                types_.empty() ? returned : with_types(returned, types_));
+    require_same_tree(op_, "the initial carry and the one that the function returns", *flat_.tree, *next.tree);
+    return std::move(next.leaves);
+  }
+
+ private:
+  const char* op_;
+  FlatTree flat_;
+  ElementTypes types_;
+};
+
 std::optional<Checkpoints> checkpoints_from(nb::handle given) {
   return given.is_none() ? std::nullopt : std::optional(nb::cast<Checkpoints>(given));
 }
@@ -29,7 +56,7 @@ std::optional<Checkpoints> checkpoints_from(nb::handle given) {
 nb::object scan(nb::handle f, nb::handle init, nb::handle xs, nb::handle length, bool reverse, std::int64_t unroll,
                 nb::handle checkpoint) {
   return call_transformation("scan", [&] {
-    const FlatTree carry = flat_arrays("scan", "the initial carry", init), elements = flat_arrays("scan", "xs", xs);
+    const FlatTree elements = flat_arrays("scan", "xs", xs);
     TreeRef ys;
     api_detail::FlatLoop loop;
     std::optional<Dim> given;
@@ -38,49 +65,47 @@ nb::object scan(nb::handle f, nb::handle init, nb::handle xs, nb::handle length,
     loop.reverse = reverse;
     loop.unroll = unroll;
     loop.checkpoints = checkpoints_from(checkpoint);
-    loop.carry_paths = names_of(*carry.tree);
-    loop.xs_paths = names_of(*elements.tree);
-    const std::size_t carries = carry.leaves.size();
-    loop.body = [&](std::span<const Array> in) {
-      const auto [next, y] = pair_of("scan", "the function returns", "(carry, y)",
-                                     called(f, {unflatten_arrays(*carry.tree, in.first(carries)),
-                                                unflatten_arrays(*elements.tree, in.subspan(carries))}));
-      FlatTree out = flat_arrays("scan", "the carry that the function returns", next);
-      require_same_tree("scan", "the initial carry and the one that the function returns", *carry.tree, *out.tree);
-      const FlatTree stacked = flat_arrays("scan", "what the function returns to be stacked", y);
-      ys = stacked.tree;
-      out.leaves.insert(out.leaves.end(), stacked.leaves.begin(), stacked.leaves.end());
-      return out.leaves;
+    loop.xs_paths = elements.tree->names();
+    FlatTree stacked;
+    const auto step = [&](const nb::object& c, std::span<const Array> in) {
+      const auto [next, y] =
+          pair_of("scan", "the function returns", "(carry, y)", called(f, {c, unflatten_arrays(*elements.tree, in)}));
+      stacked = flat_arrays("scan", "what the function returns to be stacked", y);
+      for (const Array& a : stacked.leaves)
+        if (!a.type().is_array()) api_detail::throw_list_in_ys();
+      return next;
     };
-    const Arrays results = api_detail::run_loop("scan", loop, carry.leaves, elements.leaves);
+    const Carry carry("scan", init, step, loop, elements.leaves);
+    const std::size_t carries = carry.leaves().size();
+    loop.body = [&](std::span<const Array> in) {
+      Arrays out = carry.next(step(carry.object(in.first(carries)), in.subspan(carries)));
+      ys = stacked.tree;
+      out.insert(out.end(), stacked.leaves.begin(), stacked.leaves.end());
+      return out;
+    };
+    const Arrays results = api_detail::run_loop("scan", loop, carry.leaves(), elements.leaves);
     const std::span<const Array> all(results);
-    return nb::make_tuple(unflatten_arrays(*carry.tree, all.first(carries)),
-                          unflatten_arrays(*ys, all.subspan(carries)));
+    return nb::make_tuple(carry.object(all.first(carries)), unflatten_arrays(*ys, all.subspan(carries)));
   });
 }
 
 nb::object while_loop(nb::handle cond, nb::handle body, nb::handle init, nb::handle checkpoints) {
   return call_transformation("while_loop", [&] {
-    const FlatTree carry = flat_arrays("while_loop", "the initial value", init);
     api_detail::FlatLoop loop;
     if (!checkpoints.is_none())
       loop.checkpoints =
           api_detail::checkpoints("while_loop", CheckpointKind::binomial, nb::cast<std::int64_t>(checkpoints));
-    loop.carry_paths = names_of(*carry.tree);
+    const auto step = [&](const nb::object& c, std::span<const Array>) { return called(body, {c}); };
+    const Carry carry("while_loop", init, step, loop, {});
     loop.cond = [&](std::span<const Array> in) {
-      FlatTree holds = flat_arrays("while_loop", "the condition", called(cond, {unflatten_arrays(*carry.tree, in)}));
+      FlatTree holds = flat_arrays("while_loop", "the condition", called(cond, {carry.object(in)}));
       if (holds.leaves.size() != 1)
         throw TreeError(fmt::format("while_loop: the condition returns {} arrays, not one bool.", holds.leaves.size()),
                         "Return one bool.");
       return std::move(holds.leaves);
     };
-    loop.body = [&](std::span<const Array> in) {
-      FlatTree next =
-          flat_arrays("while_loop", "what the body returns", called(body, {unflatten_arrays(*carry.tree, in)}));
-      require_same_tree("while_loop", "the initial value and the one that the body returns", *carry.tree, *next.tree);
-      return std::move(next.leaves);
-    };
-    return unflatten_arrays(*carry.tree, api_detail::run_loop("while_loop", loop, carry.leaves, {}));
+    loop.body = [&](std::span<const Array> in) { return carry.next(step(carry.object(in), {})); };
+    return carry.object(api_detail::run_loop("while_loop", loop, carry.leaves(), {}));
   });
 }
 
@@ -89,16 +114,17 @@ nb::object fori_loop(ArrayLike lower, ArrayLike upper, nb::handle body, nb::hand
   const auto bound = [](const ArrayLike& given) { return given.array("fori_loop").with_weak(false); };
   const Array from = bound(lower), to = bound(upper);
   return call_transformation("fori_loop", [&] {
-    const FlatTree carry = flat_arrays("fori_loop", "the initial value", init);
-    const auto step = [&](const Array& i, const Arrays& in) {
-      FlatTree next = flat_arrays("fori_loop", "what the body returns",
-                                  called(body, {array_object(i), unflatten_arrays(*carry.tree, in)}));
-      require_same_tree("fori_loop", "the initial value and the one that the body returns", *carry.tree, *next.tree);
-      return std::move(next.leaves);
+    const auto step = [&](const nb::object& c, std::span<const Array> i) {
+      return called(body, {array_object(i[0]), c});
     };
-    const Arrays results = tenon::fori_loop(Operand(from, Source()), Operand(to, Source()), step, carry.leaves,
-                                            {.checkpoint = checkpoints_from(checkpoint)}, SourceScope::current());
-    return unflatten_arrays(*carry.tree, results);
+    const api_detail::ForiBounds bounds = api_detail::fori_bounds(Operand(from, Source()), Operand(to, Source()));
+    api_detail::FlatLoop along;
+    const Carry carry("fori_loop", init, step, along, {bounds.lower});
+    const Arrays results = tenon::fori_loop(
+        Operand(from, Source()), Operand(to, Source()),
+        [&](const Array& i, const Arrays& in) { return carry.next(step(carry.object(in), std::span(&i, 1))); },
+        carry.leaves(), {.checkpoint = checkpoints_from(checkpoint)}, SourceScope::current());
+    return carry.object(results);
   });
 }
 
@@ -106,17 +132,24 @@ nb::object fori_loop(ArrayLike lower, ArrayLike upper, nb::handle body, nb::hand
 nb::object choose(const char* op, const Array& index, const std::vector<nb::object>& branches, nb::args operands) {
   const FlatTree given = flat_arrays(op, "the operands", operands);
   std::vector<TreeRef> trees(branches.size());
+  ElementTypes types;  // of lists in the results, as far as some branch tells
+  bool again = false;
   std::vector<FlatFunction> functions;
   for (std::size_t i = 0; i < branches.size(); ++i)
     functions.emplace_back([&, i](std::span<const Array> in) {
       const nb::object args = unflatten_arrays(*given.tree, in);
       PyObject* made = PyObject_CallObject(branches[i].ptr(), args.ptr());
       if (made == nullptr) throw nb::python_error();
-      FlatTree result = flat_arrays(op, "what a branch returns", nb::steal(made));
+      const nb::object returned = nb::steal(made);
+      note_types(returned, types);
+      FlatTree result =
+          flat_arrays(op, "what a branch returns", types.empty() ? returned : with_types(returned, types));
       trees[i] = result.tree;
       return std::move(result.leaves);
     });
   const Arrays results = api_detail::run_cond(op, index, functions, given.leaves, [&] {
+    const bool same = std::ranges::all_of(trees, [&](const TreeRef& tree) { return *tree == *trees[0]; });
+    if (!same && !types.empty() && !std::exchange(again, true)) return false;
     for (const TreeRef& tree : trees) require_same_tree(op, "the results of the branches", *trees[0], *tree);
     return true;
   });
@@ -155,7 +188,7 @@ nb::object associative_scan(nb::handle f, nb::handle xs, bool reverse, std::int6
       require_same_tree("associative_scan", "the elements and what the function returns", *elements.tree, *result.tree);
       return std::move(result.leaves);
     };
-    const Arrays results = api_detail::scan_associative(flat, elements.leaves, axis, reverse, names_of(*elements.tree));
+    const Arrays results = api_detail::scan_associative(flat, elements.leaves, axis, reverse, elements.tree->names());
     return unflatten_arrays(*elements.tree, results);
   });
 }

@@ -33,6 +33,7 @@ NB_MODULE(_core, module) {
   add_transforms(module);
   add_jit(module);
   add_loops(module);
+  add_lists(module);
   add_refs(module);
   add_implicit(module);
   add_programs(module);

@@ -19,6 +19,7 @@ void add_random(nb::module_& module);        // random.cpp
 void add_transforms(nb::module_& module);    // transforms.cpp
 void add_jit(nb::module_& module);           // jit.cpp
 void add_loops(nb::module_& module);         // loops.cpp
+void add_lists(nb::module_& module);         // lists.cpp
 void add_refs(nb::module_& module);          // refs.cpp
 void add_implicit(nb::module_& module);      // implicit.cpp
 void add_programs(nb::module_& module);      // programs.cpp

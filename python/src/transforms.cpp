@@ -10,6 +10,7 @@
 
 #include "call.h"
 #include "functions.h"
+#include "lists.h"
 #include "rooms.h"
 #include "tenon/ir/scope.h"
 
@@ -77,7 +78,15 @@ nb::object value_and_grad(const char* op, nb::object f, const std::vector<std::i
                                    "Where it returns (number, auxiliary), say has_aux=True.");
       return out;
     };
-    const api_detail::FlatGradient g = api_detail::gradient_flat(op, checked, call.all());
+    // A gradient in a list is a list, as long as that one.
+    api_detail::Arguments arguments = call.all();
+    std::vector<bool> sizes;
+    for (std::size_t i = 0; i < call.arguments(); ++i)
+      for (const bool size : sizes_of_lists(call.argument(i))) sizes.push_back(size);
+    for (std::size_t i = 0; i < sizes.size(); ++i) arguments.chosen[i] = !sizes[i];
+    api_detail::FlatGradient g = api_detail::gradient_flat(op, checked, arguments);
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      if (sizes[i]) g.gradient[i] = call.leaves()[i];
     return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), g.outputs),
                                      like_arguments(call, traced, wanted, alone, g.gradient)));
   });

@@ -65,6 +65,9 @@ std::vector<nb::object> names_from(nb::handle names) {
 
 }  // namespace
 
+nb::object treedef_object(TreeRef tree) { return nb::cast(PyTreeDef{std::move(tree)}); }
+TreeRef treedef_of(nb::handle object) { return nb::cast<const PyTreeDef&>(object).tree; }
+
 void add_trees(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("tree");
   nb::class_<PyTreeDef>(module, "PyTreeDef", "The structure of a tree, without its leaves.")

@@ -103,6 +103,10 @@ bool same_objects(PyObject* a, PyObject* b);
 
 void add_registration(Registration r);  // throws ValueError where the class has one
 
+// A structure as users hold it, and back.
+nb::object treedef_object(TreeRef tree);
+TreeRef treedef_of(nb::handle object);
+
 void add_trees(nb::module_& module);
 
 // --- definitions of templates ---

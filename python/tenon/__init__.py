@@ -5,7 +5,7 @@
 """
 
 from tenon import _core, _methods
-from tenon._core import Array, Dim, Ref, freeze, new_ref
+from tenon._core import Array, Dim, List, Ref, freeze, new_ref
 from tenon._methods import float0
 from tenon._transforms import *  # noqa: F403
 from tenon import errors  # noqa: E402
