@@ -125,7 +125,7 @@ def grad(fun, argnums=0, has_aux=False):
 
     >>> import tenon as tn
     >>> tn.grad(lambda x: x ** 3)(2.0)
-    Array(12., dtype=float64, weak_type=True)
+    Array(12., dtype=float64)
     """
     numbers, alone = _numbers(argnums, "grad: argnums")
 

@@ -47,7 +47,7 @@ def fori_loop(lower, upper, body_fun, init_val, *, unroll=None, checkpoint=None)
 
     >>> import tenon as tn
     >>> tn.grad(lambda x: fori_loop(0, 5, lambda i, y: y * x, 1.0, checkpoint=tn.every(2)))(2.0)
-    Array(80., dtype=float64, weak_type=True)
+    Array(80., dtype=float64)
     """
     return _core.fori_loop(lower, upper, body_fun, init_val, checkpoint)
 

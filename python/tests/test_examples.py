@@ -1,0 +1,49 @@
+"""The examples in examples/python find what they should, and docstrings say what is so."""
+
+import doctest
+import importlib
+import importlib.util
+import pathlib
+import pkgutil
+import warnings
+
+import numpy as np
+import pytest
+
+import tenon as tn
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_hmc():
+    xs = np.asarray(example("hmc").main())
+    assert np.allclose(xs.mean(0), [1, -2], atol=0.15) and np.allclose(np.cov(xs.T), [[2, 0.9], [0.9, 1]], atol=0.25)
+
+
+def test_kalman():
+    q, r, error = example("kalman").main()
+    assert 0.003 < q < 0.03 and 0.2 < r < 0.3 and error < 0.35
+
+
+def test_ode_fit():
+    module = example("ode_fit")
+    found = module.main()
+    assert all(abs(found[k] / v - 1) < 0.03 for k, v in module.TRUTH.items())
+
+
+MODULES = ["tenon", *(m.name for m in pkgutil.walk_packages(tn.__path__, "tenon.") if not m.name.endswith("._core"))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
