@@ -3,7 +3,7 @@
 import functools
 import inspect
 
-from tenon import _core
+from tenon import _core, _html
 from tenon._core import LinearFunction, Program
 
 __all__ = [
@@ -36,6 +36,8 @@ def _named(wrapper, fun, kind):
         wrapper.__name__ = kind
     return wrapper
 
+
+Program._repr_html_ = _html.of_program
 
 # --- jit ---
 
@@ -359,7 +361,7 @@ def explain(fun):
     """
 
     def explained(*args, **kwargs):
-        return _core.explain(fun, *args, **kwargs)
+        return _html.Explanation(_core.explain(fun, *args, **kwargs))
 
     return _named(explained, fun, "explain")
 

@@ -2,6 +2,8 @@
 
 import collections
 import gc
+import html
+import re
 import threading
 import weakref
 
@@ -212,6 +214,18 @@ def test_x64_is_part_of_the_key():
     finally:
         tn.config.x64 = True
     assert f(np.float32(1)).dtype == np.float64 and count[0] == 2
+
+
+def test_notebooks():
+    def shown(html_text):
+        assert html_text.startswith("<pre") and html_text.count("<span") == html_text.count("</span>") > 3
+        return html.unescape(re.sub("<[^>]*>", "", html_text))
+
+    program = tn.make_program(lambda x: lax.scan(lambda c, a: (c + a, tnp.where(a < 1, c, a)), 0.0, x))(tnp.ones(3))
+    assert shown(program._repr_html_()) == program.text(lines=True)
+    assert '">f64[3]</span>' in program._repr_html_() and '">loop</span>' in program._repr_html_()
+    told = tn.explain(lambda x: tnp.sum(tnp.sin(x)))(tnp.ones(3))
+    assert shown(told._repr_html_()) == told and '">native code</span>' in told._repr_html_()
 
 
 def test_eval_shape_and_programs(capsys):
