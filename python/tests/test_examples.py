@@ -38,6 +38,12 @@ def test_ode_fit():
     assert all(abs(found[k] / v - 1) < 0.03 for k, v in module.TRUTH.items())
 
 
+def test_threads(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    differences = example("threads").main()
+    assert len(differences) == 45 and all(d < 1e-10 for d in differences.values())
+
+
 MODULES = ["tenon", *(m.name for m in pkgutil.walk_packages(tn.__path__, "tenon.")
                       if importlib.util.find_spec(m.name).origin.endswith(".py"))]
 
