@@ -38,6 +38,17 @@ def test_ode_fit():
     assert all(abs(found[k] / v - 1) < 0.03 for k, v in module.TRUTH.items())
 
 
+def test_co2_forecaster(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    choosing, training, scores = example("co2_forecaster").main(EXAMPLES.parent / "data" / "co2.csv", tmp_path, 30)
+    # What the C++ example says with the same keys.
+    first = [3.72122, 1.43733, 1.1032, 0.809738, 0.814821, 0.835789, 1.13652, 0.776612]
+    assert np.allclose(choosing[:8], first, rtol=0, atol=1e-5)
+    assert len(choosing) == 30 and len(training) == 30
+    assert scores == pytest.approx({"GRU": 0.93673, "last year + drift": 1.07905, "persistence": 3.25918}, abs=1e-4)
+    assert np.loadtxt(tmp_path / "forecast.txt").shape == (52, 3)
+
+
 def test_threads(monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
     differences = example("threads").main()
