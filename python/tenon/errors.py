@@ -1,5 +1,7 @@
 """The kinds of errors. Each is also the built-in kind that NumPy and JAX raise there."""
 
+import builtins
+
 
 class Error(Exception):
     """What the library says is wrong: what was asked, of which op, with which operands, and what to do."""
@@ -41,11 +43,11 @@ class CompileError(Error):
     """Code could not be generated."""
 
 
-class RuntimeError(Error, RuntimeError):  # noqa: A001
+class RuntimeError(Error, builtins.RuntimeError):  # noqa: A001
     """What a call met while it ran: donated memory, a file that is not there."""
 
 
-class MemoryError(Error, MemoryError):  # noqa: A001
+class MemoryError(Error, builtins.MemoryError):  # noqa: A001
     """More bytes were asked for than there are."""
 
 

@@ -118,7 +118,7 @@ def _trace(decay, nesterov):
 
 
 class AdamState(NamedTuple):
-    count: object
+    count: object  # type: ignore[assignment]
     mu: object
     nu: object
 

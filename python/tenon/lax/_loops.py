@@ -1,15 +1,21 @@
 """Loops and branches, traced once and compiled as native code."""
 
 import builtins
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from tenon import _core, tree
 from tenon._core import binomial, every
 from tenon.numpy import asarray
 
+if TYPE_CHECKING:
+    from tenon._core import Array, ArrayLike, Checkpoints
+
 __all__ = ["associative_scan", "binomial", "cond", "custom_linear_solve", "custom_root", "every", "fori_loop", "map", "scan", "switch", "while_loop"]
 
 
-def scan(f, init, xs=None, length=None, reverse=False, unroll=1, *, checkpoint=None):
+def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, length: SupportsIndex | None = None,
+         reverse: bool = False, unroll: int | bool = 1, *, checkpoint: "Checkpoints | None" = None) -> tuple[Any, Any]:
     """(carry, ys): f(carry, x) -> (carry, y) for each x along the first axis of the leaves of xs, ys stacked.
 
     `unroll`: steps that one turn does (True: all). `checkpoint`: tn.every(k) or tn.binomial(n), which carries reverse
@@ -35,13 +41,15 @@ def _steps(xs, length):
     return leaves[0].shape[0] if leaves else length
 
 
-def while_loop(cond_fun, body_fun, init_val, *, checkpoints=None):
+def while_loop(cond_fun: "Callable[[Any], ArrayLike]", body_fun: Callable[[Any], Any], init_val: Any, *,
+               checkpoints: int | None = None) -> Any:
     """body_fun again and again while cond_fun holds; both take the value. `checkpoints`: how many values reverse mode
     keeps, however many steps there are."""
     return _core.while_loop(cond_fun, body_fun, init_val, checkpoints)
 
 
-def fori_loop(lower, upper, body_fun, init_val, *, unroll=None, checkpoint=None):
+def fori_loop(lower: "ArrayLike", upper: "ArrayLike", body_fun: "Callable[[Array, Any], Any]", init_val: Any, *,
+              unroll: int | bool | None = None, checkpoint: "Checkpoints | None" = None) -> Any:
     """body_fun(i, value) for i from lower to upper - 1. `unroll` is taken and has no effect here. `checkpoint`:
     tn.every(k) or tn.binomial(n), which carries reverse mode keeps; where a bound is an array, tn.binomial(n).
 
@@ -52,7 +60,7 @@ def fori_loop(lower, upper, body_fun, init_val, *, unroll=None, checkpoint=None)
     return _core.fori_loop(lower, upper, body_fun, init_val, checkpoint)
 
 
-def map(f, xs, *, batch_size=None):  # noqa: A001
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001
     """f of each element along the first axis, results stacked; `batch_size`: so many at once, by vmap."""
     if batch_size is None:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
@@ -70,14 +78,14 @@ def map(f, xs, *, batch_size=None):  # noqa: A001
     return parts[0] if len(parts) == 1 else tree.map(lambda *x: _core.concatenate(list(x), 0), *parts)
 
 
-def cond(pred, true_fun, false_fun, *operands):
+def cond(pred: "ArrayLike", true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """true_fun(*operands) where the predicate, one bool, holds, else false_fun(*operands). Only one of them runs."""
     if not callable(true_fun) or not callable(false_fun):
         raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
     return _core.cond(pred, true_fun, false_fun, *operands)
 
 
-def switch(index, branches, *operands):
+def switch(index: "ArrayLike", branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """branches[index](*operands); an index outside takes the nearest branch. Only one of them runs."""
     return _core.switch(index, list(branches), *operands)
 
