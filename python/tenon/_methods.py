@@ -76,7 +76,7 @@ def _round(x, digits):
 
 # Methods that are the function of tenon.numpy of that name.
 _functions = (
-    "all any argmax argmin argpartition argsort choose clip compress conj conjugate cumprod cumsum diagonal dot max "
+    "all any argmax argmin argpartition argsort choose clip conj conjugate cumprod cumsum diagonal dot max "
     "mean min nonzero prod ptp ravel repeat round searchsorted sort squeeze std sum swapaxes take trace var astype"
 ).split()
 
@@ -88,6 +88,7 @@ def add_methods():
     for name in _functions:
         setattr(Array, name, _method(getattr(tnp, name)))
     Array.flatten = _method(tnp.ravel)
+    Array.compress = lambda self, condition, axis=None, **options: tnp.compress(condition, self, axis, **options)
     Array.copy = Array.clone = lambda self: self
     Array.mT = property(tnp.matrix_transpose)
     Array.reshape = lambda self, *shape, order="C": tnp.reshape(

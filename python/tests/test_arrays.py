@@ -161,3 +161,29 @@ def test_64_bits_can_be_off():
     finally:
         tn.config.x64 = True
     assert tnp.arange(3).dtype == np.int64
+
+
+V = np.array([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]])
+METHODS = {
+    "all": (), "any": (1,), "argmax": (1,), "argmin": (), "argsort": (0,), "clip": (2, 4), "compress": ([True, False, True], 1),
+    "conj": (), "conjugate": (), "cumprod": (1,), "cumsum": (0,), "diagonal": (1,), "dot": (V.T,), "flatten": (), "max": (0,),
+    "mean": (1,), "min": (), "prod": (), "ravel": (), "repeat": (2, 1), "reshape": (3, 2), "round": (1,), "squeeze": (),
+    "std": (0,), "sum": (1,), "swapaxes": (0, 1), "take": ([1, 0], 1), "trace": (), "transpose": (1, 0), "var": (),
+    "astype": (np.int32,), "tolist": (), "tobytes": (), "copy": (), "item": (4,),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods(name):
+    ours, expected = (getattr(x, name)(*METHODS[name]) for x in (tnp.asarray(V), V))
+    assert type(expected) in (list, bytes, float) and ours == expected or np.allclose(np.asarray(ours), expected)
+    assert np.asarray(ours).shape == np.asarray(expected).shape
+
+
+def test_methods_of_rank_1():
+    x, v = tnp.asarray(V[0]), V[0]
+    assert int(x.searchsorted(2.5)) == np.searchsorted(v, 2.5)
+    assert x.sort().tolist() == [1, 2, 3] and x.tolist() == [3, 1, 2]
+    assert x.compress([False, True]).tolist() == v.compress([False, True]).tolist() == [1]
+    assert tnp.array([0, 1, 1]).choose([x, 10 * x]).tolist() == [3, 10, 20]
+    assert [a.tolist() for a in (x > 1).nonzero()] == [[0, 2]]
