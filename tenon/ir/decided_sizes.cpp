@@ -12,9 +12,7 @@ bool has_other_sizes(const Type& type, std::span<const SizeVar> given) {
   return other;
 }
 
-bool has_decided_size(const Program& program, const Type& type) {
-  return has_other_sizes(type, program.size_params());
-}
+bool has_decided_size(const Program& program, const Type& type) { return has_other_sizes(type, program.size_params()); }
 
 void OutsideSizes::see(const Type& type) {
   type.visit_dims([&](const Dim& d) {

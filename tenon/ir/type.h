@@ -37,7 +37,7 @@ struct Type {
   bool is_list() const { return kind == Kind::list; }
   std::size_t rank() const { return shape.rank(); }
   std::int64_t known_bytes() const;  // of an array whose sizes are known; else 0
-  std::string text() const;  // "f32[3,T]", "list<f32[3]>"
+  std::string text() const;          // "f32[3,T]", "list<f32[3]>"
   void hash(Hasher& hasher) const;
   friend bool operator==(const Type& a, const Type& b);
 
