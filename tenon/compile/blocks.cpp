@@ -8,6 +8,7 @@
 
 #include "tenon/base/settings.h"
 #include "tenon/compile/cost.h"
+#include "tenon/kernel/expressions.h"
 #include "tenon/kernel/rows.h"
 #include "tenon/runtime/parallel_for.h"
 
@@ -155,7 +156,7 @@ class Divider {
   }
 
   void finish_single(Statement s, bool may_fork, Block& result) {
-    kernel::visit_blocks(s, [&](Block& inside) { inside = block(std::move(inside), may_fork); });
+    kernel::for_each_block(s, [&](Block& inside) { inside = block(std::move(inside), may_fork); });
     result.push_back(std::move(s));
   }
 

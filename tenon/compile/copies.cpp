@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "tenon/kernel/expressions.h"
 #include "tenon/kernel/move_slots.h"
 #include "tenon/kernel/rows.h"
 
@@ -27,7 +28,7 @@ class Forwarder {
 
  private:
   void block(Block& statements) {
-    for (Statement& s : statements) kernel::visit_blocks(s, [&](Block& inside) { block(inside); });
+    for (Statement& s : statements) kernel::for_each_block(s, [&](Block& inside) { block(inside); });
     for (std::size_t i = statements.size(); i-- > 0;) forward(statements, i);
   }
 
@@ -115,7 +116,7 @@ void drop_idle_copies(Block& statements) {
     const auto read = affine(c->from_offset);
     return read && read == affine(c->to_offset);
   });
-  for (Statement& s : statements) kernel::visit_blocks(s, drop_idle_copies);
+  for (Statement& s : statements) kernel::for_each_block(s, drop_idle_copies);
 }
 
 }  // namespace

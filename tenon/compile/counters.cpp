@@ -111,7 +111,7 @@ class Recompute {
         loop(*f, starts);
       } else {
         rewrite(s);
-        kernel::visit_blocks(s, [&](Block& b) { inside(b); });
+        kernel::for_each_block(s, [&](Block& b) { inside(b); });
         if (const auto* n = std::get_if<kernel::Nest>(&s.held())) learn(*n, starts);
       }
       for (const Counting& c : counting)
@@ -250,7 +250,7 @@ class Recompute {
     for (Statement& s : statements) {
       if (auto* n = std::get_if<kernel::Nest>(&s.held()))
         dropped = std::erase_if(n->stores, [&](const Store& store) { return unread(store.slot); }) > 0 || dropped;
-      kernel::visit_blocks(s, [&](Block& b) { dropped = drop(b, read) || dropped; });
+      kernel::for_each_block(s, [&](Block& b) { dropped = drop(b, read) || dropped; });
     }
     std::erase_if(statements, [&](const Statement& s) {
       const auto* n = std::get_if<kernel::Nest>(&s.held());

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tenon/compile/index_ranges.h"
+#include "tenon/kernel/expressions.h"
 #include "tenon/kernel/rows.h"
 
 namespace tenon {
@@ -111,7 +112,7 @@ class Idle {
   void block(Block& statements) {
     for (std::size_t i = 0; i < statements.size(); ++i) {
       Statement& s = statements[i];
-      kernel::visit_blocks(s, [&](Block& inside) { block(inside); });
+      kernel::for_each_block(s, [&](Block& inside) { block(inside); });
       auto* n = std::get_if<Nest>(&s.held());
       if (n == nullptr || n->stores.size() != 1 || n->vars.empty()) continue;
       if (f_.slots[n->stores[0].slot].place == kernel::Slot::Place::local) continue;  // registers

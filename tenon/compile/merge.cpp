@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tenon/kernel/expressions.h"
 #include "tenon/kernel/rows.h"
 
 namespace tenon {
@@ -67,7 +68,7 @@ std::optional<kernel::Reduce> merged(const kernel::Nest& n, const kernel::Reduce
 void merge(Block& block) {
   Block result;
   for (kernel::Statement& s : block) {
-    kernel::visit_blocks(s, merge);
+    kernel::for_each_block(s, merge);
     const auto* r = std::get_if<kernel::Reduce>(&s.held());
     const auto* n = r == nullptr || result.empty() ? nullptr : std::get_if<kernel::Nest>(&result.back().held());
     if (n != nullptr)

@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "tenon/base/hash.h"
+#include "tenon/kernel/expressions.h"
 #include "tenon/kernel/move_slots.h"
-#include "tenon/kernel/rows.h"
 
 namespace tenon {
 namespace {
@@ -85,7 +85,7 @@ class Packer {
     Block result;
     for (Statement& s : statements) {
       const bool repeats = !std::holds_alternative<kernel::Switch>(s.held());
-      kernel::visit_blocks(s, [&](Block& inside) { block(inside, in_loop || repeats); });
+      kernel::for_each_block(s, [&](Block& inside) { block(inside, in_loop || repeats); });
       auto* n = std::get_if<kernel::Nest>(&s.held());
       if (in_loop && n != nullptr && n->vars.empty() && n->stores.size() >= fewest_lanes)
         pack(std::move(*n), result);

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "tenon/kernel/expressions.h"
 #include "tenon/kernel/rows.h"
 
 namespace tenon {
@@ -92,7 +93,7 @@ class Views {
   void block(Block& statements) {
     bool products = false;
     for (Statement& s : statements) {
-      kernel::visit_blocks(s, [&](Block& inside) { block(inside); });
+      kernel::for_each_block(s, [&](Block& inside) { block(inside); });
       products = products || std::holds_alternative<Product>(s.held());
     }
     for (std::size_t i = statements.size(); i-- > 0;) compute_where_it_goes(statements, i);

@@ -1,18 +1,18 @@
-// The expressions of a statement, but for those of statements that it contains.
+// What a statement holds: its expressions, but for those of statements in its blocks; and these blocks.
 #pragma once
 
 #include "tenon/kernel/function.h"
 
 namespace tenon::kernel {
 
-// f(Expr&) for each, empty ones left out.
-template <class F>
-void for_each_expression(Statement& s, F&& f) {
-  const auto to = [&](Expr& e) {
+// f(expression) for each, empty ones left out.
+template <class S, class F>
+void for_each_expression(S& s, F&& f) {
+  const auto to = [&](auto& e) {
     if (e) f(e);
   };
-  const auto of_stores = [&](std::vector<Store>& stores) {
-    for (Store& store : stores) to(store.offset), to(store.value), to(store.condition);
+  const auto of_stores = [&](auto& stores) {
+    for (auto& store : stores) to(store.offset), to(store.value), to(store.condition);
   };
   if (auto* n = std::get_if<Nest>(&s.held())) {
     of_stores(n->stores);
@@ -26,12 +26,26 @@ void for_each_expression(Statement& s, F&& f) {
   } else if (auto* e = std::get_if<Element>(&s.held())) {
     to(e->list), to(e->index), to(e->consumed);
   } else if (auto* call = std::get_if<Call>(&s.held())) {
-    for (Call::Argument& a : call->arguments) to(a.value);
+    for (auto& a : call->arguments) to(a.value);
     to(call->result_offset);
   } else if (auto* w = std::get_if<While>(&s.held())) {
     to(w->condition);
   } else if (auto* choice = std::get_if<Switch>(&s.held())) {
     to(choice->index);
+  }
+}
+
+// f(block) for the blocks that a statement holds.
+template <class S, class F>
+void for_each_block(S& s, F&& f) {
+  if (auto* loop = std::get_if<For>(&s.held())) {
+    f(loop->body);
+  } else if (auto* w = std::get_if<While>(&s.held())) {
+    f(w->before), f(w->body);
+  } else if (auto* choice = std::get_if<Switch>(&s.held())) {
+    for (auto& branch : choice->branches) f(branch);
+  } else if (auto* rows = std::get_if<Blocks>(&s.held())) {
+    f(rows->body), f(rows->tail);
   }
 }
 

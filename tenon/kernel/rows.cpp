@@ -5,6 +5,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "tenon/kernel/expressions.h"
+
 namespace tenon::kernel {
 namespace {
 
@@ -291,61 +293,34 @@ void visit_loads(const Expr& e, const std::function<void(const Expr& load)>& vis
   visit_loads(e, seen, visit);
 }
 
-namespace {
-
-void visit_block(const Block& block, const std::function<void(SlotId, bool)>& visit) {
-  for (const Statement& s : block) visit_slots(s, visit);
-}
-
-}  // namespace
-
 void visit_slots(const Statement& s, const std::function<void(SlotId, bool write)>& visit) {
   std::unordered_set<const void*> seen;
-  const auto reads = [&](const Expr& e) {
-    visit_loads(e, seen, [&](const Expr& load) { visit(load.node().id, false); });
+  for_each_expression(
+      s, [&](const Expr& e) { visit_loads(e, seen, [&](const Expr& load) { visit(load.node().id, false); }); });
+  const auto stored = [&](const std::vector<Store>& stores) {
+    for (const Store& store : stores) visit(store.slot, true);
   };
   if (const auto* n = std::get_if<Nest>(&s.held())) {
-    for (const Store& store : n->stores) {
-      reads(store.offset), reads(store.value), reads(store.condition);
-      visit(store.slot, true);
-    }
+    stored(n->stores);
   } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
-    reads(r->offset), reads(r->value), reads(r->initial);
     visit(r->slot, true);
-    for (const Store& store : r->stores) {
-      reads(store.offset), reads(store.value);
-      visit(store.slot, true);
-    }
+    stored(r->stores);
   } else if (const auto* c = std::get_if<Copy>(&s.held())) {
-    reads(c->to_offset), reads(c->from_offset);
     visit(c->from, false), visit(c->to, true);
   } else if (const auto* p = std::get_if<Product>(&s.held())) {
-    reads(p->a_offset), reads(p->b_offset), reads(p->c_offset);
     visit(p->a, false), visit(p->b, false);
     if (p->accumulate) visit(p->c, false);
     visit(p->c, true);
   } else if (const auto* e = std::get_if<Element>(&s.held())) {
-    reads(e->list), reads(e->index), reads(e->consumed);
     visit(e->element, true);
   } else if (const auto* call = std::get_if<Call>(&s.held())) {
-    for (const Call::Argument& a : call->arguments) {
-      reads(a.value);
+    for (const Call::Argument& a : call->arguments)
       if (a.address) visit(*a.address, a.written);
-    }
-    if (call->result) reads(call->result_offset), visit(*call->result, true);
-  } else if (const auto* f = std::get_if<For>(&s.held())) {
-    visit_block(f->body, visit);
-  } else if (const auto* w = std::get_if<While>(&s.held())) {
-    visit_block(w->before, visit);
-    reads(w->condition);
-    visit_block(w->body, visit);
-  } else if (const auto* choice = std::get_if<Switch>(&s.held())) {
-    reads(choice->index);
-    for (const Block& branch : choice->branches) visit_block(branch, visit);
-  } else if (const auto* b = std::get_if<Blocks>(&s.held())) {
-    visit_block(b->body, visit);
-    visit_block(b->tail, visit);
+    if (call->result) visit(*call->result, true);
   }
+  for_each_block(s, [&](const Block& block) {
+    for (const Statement& inner : block) visit_slots(inner, visit);
+  });
 }
 
 bool touches(const Statement& s, SlotId slot) {

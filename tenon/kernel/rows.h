@@ -86,14 +86,5 @@ struct SlotUses {
   explicit SlotUses(const Function& function);
   std::vector<int> references, writers;
 };
-// f(block) for the blocks that a statement holds.
-template <class S, class F>
-void visit_blocks(S& s, F f) {
-  if (auto* loop = std::get_if<For>(&s.held())) f(loop->body);
-  if (auto* loop = std::get_if<While>(&s.held())) f(loop->before), f(loop->body);
-  if (auto* choice = std::get_if<Switch>(&s.held()))
-    for (auto& branch : choice->branches) f(branch);
-  if (auto* rows = std::get_if<Blocks>(&s.held())) f(rows->body), f(rows->tail);
-}
 
 }  // namespace tenon::kernel

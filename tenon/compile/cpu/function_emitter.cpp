@@ -6,6 +6,7 @@
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cost.h"
 #include "tenon/compile/cpu/statements.h"
+#include "tenon/kernel/expressions.h"
 #include "tenon/kernel/rows.h"
 #include "tenon/runtime/products.h"
 
@@ -16,7 +17,7 @@ namespace {
 void find_own(const kernel::Block& statements, std::set<kernel::SlotId>& own) {
   for (const kernel::Statement& s : statements) {
     if (const auto* b = std::get_if<kernel::Blocks>(&s.held())) own.insert(b->own.begin(), b->own.end());
-    kernel::visit_blocks(s, [&](const kernel::Block& inside) { find_own(inside, own); });
+    kernel::for_each_block(s, [&](const kernel::Block& inside) { find_own(inside, own); });
   }
 }
 
