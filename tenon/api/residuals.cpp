@@ -157,7 +157,7 @@ std::int64_t bytes_of_carries(const LoopParams& p) {
   return bytes;
 }
 
-bool made_again(const Eqn& eqn) { return eqn.op->lower && std::holds_alternative<LowerElement>(*eqn.op->lower); }
+bool made_again(const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullptr; }
 
 std::string why_kept(const Origin& origin, const Eqn* reader) {
   if (reader != nullptr && reader->op->name == "loop_again") return "the steps behind it are run again from there";

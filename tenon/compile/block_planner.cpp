@@ -50,11 +50,9 @@ BlockPlanner::BlockPlanner(Planner& planner, const Program& program, const std::
       fusion_(fuse(program)),
       outputs_(outputs),
       places_(program.vars()),
-      maker_(program.vars(), nullptr),
+      maker_(makers_of(program)),
       pending_(program.vars(), false) {
   writable_slots_ = updated;
-  for (const Eqn& eqn : program.eqns())
-    for (Var v : eqn.out) maker_[v] = &eqn;
   last_use_.assign(program.vars(), 0);
   for (std::size_t e = 0; e < program.eqns().size(); ++e)
     for (Var v : program.eqns()[e].in) last_use_[v] = e + 1;
@@ -75,14 +73,14 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
   for (at_ = 0; at_ < program_.eqns().size(); ++at_) {
     const Eqn& eqn = program_.eqns()[at_];
     const std::size_t before = block_.size();
-    if (std::holds_alternative<LowerElement>(*eqn.op->lower)) {
+    if (rule_of<LowerElement>(*eqn.op) != nullptr) {
       if (fusion_.stored[eqn.out[0]]) pending_[eqn.out[0]] = true;
-    } else if (std::holds_alternative<LowerReduction>(*eqn.op->lower)) {
+    } else if (rule_of<LowerReduction>(*eqn.op) != nullptr) {
       reduction(eqn);
-    } else if (const auto* lower = std::get_if<LowerLibrary>(&*eqn.op->lower)) {
+    } else if (const auto* lower = rule_of<LowerLibrary>(*eqn.op)) {
       library(eqn, *lower);
     } else {
-      structure(eqn, std::get<LowerStructure>(*eqn.op->lower).kind);
+      structure(eqn, rule_of<LowerStructure>(*eqn.op)->kind);
     }
     release_dead();
     asked_for_by(eqn.where, before);

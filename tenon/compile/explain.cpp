@@ -19,6 +19,7 @@ using kernel::Expr;
 using kernel::SlotId;
 
 std::string bytes_text(double bytes) { return grouped(bytes) + (bytes == 1 ? " byte" : " bytes"); }
+
 // What the expressions of a kernel compute at one index; offsets of loads are not looked into.
 struct Counted {
   std::map<std::string_view, int> ops;

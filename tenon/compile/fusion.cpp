@@ -9,7 +9,7 @@
 namespace tenon {
 namespace {
 
-bool is_element(const Eqn& eqn) { return eqn.op->lower && std::holds_alternative<LowerElement>(*eqn.op->lower); }
+bool is_element(const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullptr; }
 
 // Its operand at other indices: where many read it, the operand is stored instead, which may be smaller.
 bool is_view(const Eqn& eqn) {
@@ -64,9 +64,7 @@ Fusion fuse(const Program& program) {
     if (!must[v]) fusion.reasons[v] = {phrase, reader};
     must[v] = true;
   };
-  std::vector<const Eqn*> makers(n, nullptr);
-  for (const Eqn& eqn : program.eqns())
-    for (Var v : eqn.out) makers[v] = &eqn;
+  const std::vector<const Eqn*> makers = makers_of(program);
   const auto unviewed = [&](Var v) {
     while (makers[v] != nullptr && is_view(*makers[v])) v = makers[v]->in[0];
     return v;
@@ -75,7 +73,7 @@ Fusion fuse(const Program& program) {
   for (std::size_t e = program.eqns().size(); e-- > 0;) {
     const Eqn& eqn = program.eqns()[e];
     if (!is_element(eqn)) {
-      const bool reduces = std::holds_alternative<LowerReduction>(*eqn.op->lower);
+      const bool reduces = rule_of<LowerReduction>(*eqn.op) != nullptr;
       const std::size_t own = fusion.fresh_group();
       for (Var v : eqn.in) {
         if (!reduces) require(v, "an operand of", eqn.op->name);

@@ -28,7 +28,7 @@ bool compiles(const Type& type) {
 
 std::string why_not_native(const Program& program, const Eqn& eqn) {
   if (!eqn.op->lower) return fmt::format("{}: {}", eqn.op->name, eqn.op->lower.reason());
-  const bool moves_lists = std::holds_alternative<LowerStructure>(*eqn.op->lower);
+  const bool moves_lists = rule_of<LowerStructure>(*eqn.op) != nullptr;
   for (const std::vector<Var>* vars : {&eqn.in, &eqn.out})
     for (const Var v : *vars) {
       if (!compiles(program.type(v))) return fmt::format("{} has no native form", program.type(v).text());
@@ -37,8 +37,8 @@ std::string why_not_native(const Program& program, const Eqn& eqn) {
   if (eqn.op == &loop_op())
     if (const auto& p = eqn.params.as<LoopParams>(); p.cond && p.reverse)
       return "a loop that a condition ends runs backwards";
-  if (std::holds_alternative<LowerCall>(*eqn.op->lower)) return fmt::format("{} was not inlined", eqn.op->name);
-  if (const auto* structure = std::get_if<LowerStructure>(&*eqn.op->lower))
+  if (rule_of<LowerCall>(*eqn.op) != nullptr) return fmt::format("{} was not inlined", eqn.op->name);
+  if (const auto* structure = rule_of<LowerStructure>(*eqn.op))
     if (structure->kind == LowerStructure::Kind::host)
       return fmt::format("{} runs outside of native code", eqn.op->name);
   std::string inside;
@@ -56,8 +56,6 @@ std::string why_not_native(const Program& program) {
     if (std::string reason = why_not_native(program, eqn); !reason.empty()) return reason;
   return {};
 }
-
-kernel::Function plan(const Program& program, Report* report) { return plan(program, {}, report).function; }
 
 Planned plan(const Program& program, const std::vector<bool>& donated, Report* report) {
   kernel::Function function = Planner(program, report).run();

@@ -42,7 +42,7 @@ Expr BlockPlanner::element(Var v, std::span<const Expr> index) {
   std::vector<Type> in, out;
   for (Var i : eqn.in) in.push_back(program_.type(i));
   for (Var o : eqn.out) out.push_back(program_.type(o));
-  const auto& rule = std::get<LowerElement>(*eqn.op->lower).rule;
+  const auto& rule = rule_of<LowerElement>(*eqn.op)->rule;
   const Expr value =
       rule({eqn.params, in, out, index, [&](std::size_t k, std::span<const Expr> i) { return element(eqn.in[k], i); }});
   nest_.memo.emplace(key, std::pair(std::vector<Expr>(index.begin(), index.end()), value));
@@ -141,7 +141,7 @@ void BlockPlanner::begin_nest(const std::vector<std::int64_t>& extent, bool flat
 void BlockPlanner::reduction(const Eqn& eqn) {
   const Var x = eqn.in[0], y = eqn.out[0];
   const std::vector<Type> in{program_.type(x)};
-  const ReductionForm form = std::get<LowerReduction>(*eqn.op->lower).rule(eqn.params, in);
+  const ReductionForm form = rule_of<LowerReduction>(*eqn.op)->rule(eqn.params, in);
   const auto extent = sizes(x);
   begin_nest(extent, false);
   kernel::Reduce r{.combine = form.combine,

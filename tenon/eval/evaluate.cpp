@@ -12,12 +12,9 @@ namespace {
 class Evaluation {
  public:
   Evaluation(const Program& program, std::span<const std::int64_t> sizes)
-      : program_(program), values_(program.vars()), uses_(program.vars(), 0) {
+      : program_(program), values_(program.vars()), reads_(reads_of(program)) {
     if (sizes.size() != program.size_params().size()) throw VerifyError("evaluate: sizes are missing.");
     for (std::size_t i = 0; i < sizes.size(); ++i) sizes_.emplace(program.size_params()[i], Dim(sizes[i]));
-    for (const Eqn& eqn : program.eqns())
-      for (Var v : eqn.in) ++uses_[v];
-    for (Var v : program.outputs()) ++uses_[v];
   }
 
   std::vector<Value> run(std::span<const Value> inputs) {
@@ -46,7 +43,7 @@ class Evaluation {
     std::vector<Value> operands;
     for (Var v : eqn.in) operands.push_back(values_[v]);
     for (Var v : eqn.in)
-      if (--uses_[v] == 0) values_[v] = Value();  // the last reader
+      if (--reads_[v] == 0) values_[v] = Value();  // the last reader
     std::vector<Type> out;
     for (Var v : eqn.out) out.push_back(substitute(program_.type(v), sizes_));
     if (!eqn.op->eval)
@@ -62,14 +59,14 @@ class Evaluation {
       if (!eqn.new_sizes.empty() && !unify(program_.type(eqn.out[i]), type_of(results[i]), sizes_))
         throw ShapeError(
             fmt::format("{}: gave {} where {} was expected.", eqn.op->name, type_of(results[i]).text(), out[i].text()));
-      if (uses_[eqn.out[i]] > 0) values_[eqn.out[i]] = std::move(results[i]);
+      if (reads_[eqn.out[i]] > 0) values_[eqn.out[i]] = std::move(results[i]);
     }
   }
 
   const Program& program_;
   SizeBinding sizes_;
   std::vector<Value> values_;
-  std::vector<std::size_t> uses_;
+  std::vector<int> reads_;
 };
 
 }  // namespace

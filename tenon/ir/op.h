@@ -244,6 +244,12 @@ struct OpInfo {
   Slot<SampleRule> sample;
 };
 
+// How an op lowers, where it is of that kind; else null.
+template <class Rule>
+const Rule* rule_of(const OpInfo& op) {
+  return op.lower ? std::get_if<Rule>(&*op.lower) : nullptr;
+}
+
 // What an eqn does beside giving its results.
 Effect effect_of(const Eqn& eqn);
 

@@ -109,6 +109,21 @@ std::vector<Type> Program::output_types() const {
   return types;
 }
 
+std::vector<const Eqn*> makers_of(const Program& program) {
+  std::vector<const Eqn*> makers(program.vars(), nullptr);
+  for (const Eqn& eqn : program.eqns())
+    for (const Var v : eqn.out) makers[v] = &eqn;
+  return makers;
+}
+
+std::vector<int> reads_of(const Program& program) {
+  std::vector<int> reads(program.vars(), 0);
+  for (const Eqn& eqn : program.eqns())
+    for (const Var v : eqn.in) ++reads[v];
+  for (const Var v : program.outputs()) ++reads[v];
+  return reads;
+}
+
 const Eqn* find_eqn(const Program& program, const std::function<bool(const Eqn&)>& is_it) {
   const Eqn* found = nullptr;
   for (const Eqn& eqn : program.eqns()) {

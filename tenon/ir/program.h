@@ -86,6 +86,9 @@ class Program {
   std::vector<SizeFact> size_facts_;
 };
 
+// Of each variable: the eqn that makes it, null of inputs; and how often eqns and outputs read it.
+std::vector<const Eqn*> makers_of(const Program& program);
+std::vector<int> reads_of(const Program& program);
 // The first eqn that is as asked, in regions and calls too; null where there is none.
 const Eqn* find_eqn(const Program& program, const std::function<bool(const Eqn&)>& is_it);
 

@@ -31,13 +31,6 @@ namespace {
 
 extern const OpInfo loop_again_info;
 
-Array row(const Array& x, const Array& i) {
-  Arrays start(x.rank(), Array(Scalar(std::int64_t(0))));
-  start[0] = i;
-  std::vector<Dim> sizes = x.shape().dims();
-  sizes[0] = Dim(1);
-  return squeeze(dynamic_slice(x, start, sizes), 0);
-}
 Array with_row(const Array& x, const Array& i, const Array& value) {
   Arrays start(x.rank(), Array(Scalar(std::int64_t(0))));
   start[0] = i;
@@ -114,7 +107,7 @@ class Stepper {
   }
   Arrays rows(const Arrays& xs, const Array& t) const {
     Arrays elements;
-    for (const Array& x : xs) elements.push_back(row(x, place(t)));
+    for (const Array& x : xs) elements.push_back(row_at(x, place(t)));
     return elements;
   }
 
@@ -277,7 +270,7 @@ class Segment {
     const LoopRoles& roles = loop_.roles();
     Arrays elements;
     for (std::size_t i = 0; i < roles.xs; ++i)
-      elements.push_back(row(xs[i], unknown_xs(i) ? place(s[0], start) : loop_.place(s[0])));
+      elements.push_back(row_at(xs[i], unknown_xs(i) ? place(s[0], start) : loop_.place(s[0])));
     const auto ys_at = static_cast<std::ptrdiff_t>(1 + roles.carries);
     const Arrays results = loop_.step(consts, Arrays(s.begin() + 1, s.begin() + ys_at), elements);
     Arrays next{s[0] + 1};
@@ -404,7 +397,7 @@ void loop_again_transpose(const TransposeArgs& args) {
       .restore =
           [](const Array& place, const Arrays& kept) {
             Arrays carry;
-            for (const Array& k : kept) carry.push_back(row(k, place));
+            for (const Array& k : kept) carry.push_back(row_at(k, place));
             return carry;
           },
       .run =
@@ -415,7 +408,7 @@ void loop_again_transpose(const TransposeArgs& args) {
       .keep =
           [](const Array& place, const Array& wanted, const Arrays& carry, Arrays kept) {
             for (std::size_t i = 0; i < kept.size(); ++i)
-              kept[i] = with_row(kept[i], place, where(wanted, carry[i], row(kept[i], place)));
+              kept[i] = with_row(kept[i], place, where(wanted, carry[i], row_at(kept[i], place)));
             return kept;
           },
       .pull = [&](const Array& from, const Array& to, const Arrays& carry,

@@ -585,7 +585,7 @@ std::vector<std::int64_t> permutation_of(const Params& params) { return params.a
 const OpInfo& broadcast_op() { return broadcast_info; }
 SliceForm slice_form(const Params& params) {
   const auto& p = params.as<SliceParams>();
-  return {p.start, p.limit, p.stride};
+  return {p.start, p.stride};
 }
 BroadcastForm broadcast_form(const Params& params) {
   const auto& p = params.as<BroadcastParams>();

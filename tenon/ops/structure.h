@@ -79,7 +79,7 @@ std::optional<RowsRead> rows_of_dynamic_slice(const Params& params, const Type& 
 const OpInfo& gather_op();
 const OpInfo& slice_op();
 struct SliceForm {
-  std::vector<Dim> start, limit;
+  std::vector<Dim> start;
   std::vector<std::int64_t> stride;
 };
 SliceForm slice_form(const Params& params);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t many_steps = 16;
 
 bool is(const OpInfo& op, LowerStructure::Kind kind) {
-  const auto* structure = op.lower ? std::get_if<LowerStructure>(&*op.lower) : nullptr;
+  const auto* structure = rule_of<LowerStructure>(op);
   return structure != nullptr && structure->kind == kind;
 }
 

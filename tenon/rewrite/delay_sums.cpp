@@ -37,13 +37,7 @@ struct Delayed {
 class LoopReader {
  public:
   LoopReader(const Eqn& eqn, const LoopParams& p)
-      : eqn_(eqn), p_(p), body_(*p.body), maker_(body_.vars(), nullptr), uses_(body_.vars(), 0) {
-    for (const Eqn& e : body_.eqns()) {
-      for (Var v : e.out) maker_[v] = &e;
-      for (Var v : e.in) ++uses_[v];
-    }
-    for (Var v : body_.outputs()) ++uses_[v];
-  }
+      : eqn_(eqn), p_(p), body_(*p.body), maker_(makers_of(body_)), reads_(reads_of(body_)) {}
 
   std::vector<Delayed> delayed() const {
     std::vector<Delayed> found;
@@ -69,12 +63,12 @@ class LoopReader {
   std::optional<Delayed> delayed_carry(std::size_t k) const {
     const Var before = body_.inputs()[static_cast<std::size_t>(p_.consts) + k], after = body_.outputs()[k];
     const Eqn* add = maker_[after];
-    if (add == nullptr || add->op != &add_op() || uses_[before] != 1 || uses_[after] != 1) return {};
+    if (add == nullptr || add->op != &add_op() || reads_[before] != 1 || reads_[after] != 1) return {};
     if (add->in[0] != before && add->in[1] != before) return {};
     if (!is_numeric(body_.type(after).dtype)) return {};
     Delayed d{k, nullptr, {}};
     Var x = add->in[0] == before ? add->in[1] : add->in[0];
-    for (; maker_[x] != nullptr && uses_[x] == 1; x = maker_[x]->in[0]) {
+    for (; maker_[x] != nullptr && reads_[x] == 1; x = maker_[x]->in[0]) {
       const Eqn& e = *maker_[x];
       if (is_linear_map(e)) {
         d.maps.insert(d.maps.begin(), &e);
@@ -88,7 +82,7 @@ class LoopReader {
     return {};
   }
   bool is_sum(const Eqn& e) const {
-    const auto* r = e.op->lower ? std::get_if<LowerReduction>(&*e.op->lower) : nullptr;
+    const auto* r = rule_of<LowerReduction>(*e.op);
     if (r == nullptr) return false;
     const std::vector<Type> in{body_.type(e.in[0])};
     return r->rule(e.params, in).combine == kernel::Combine::add && in[0].dtype == body_.type(e.out[0]).dtype;
@@ -129,7 +123,7 @@ class LoopReader {
   const LoopParams& p_;
   const Program& body_;
   std::vector<const Eqn*> maker_;
-  std::vector<int> uses_;
+  std::vector<int> reads_;
 };
 
 // Writes one loop anew.

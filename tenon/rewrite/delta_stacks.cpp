@@ -30,12 +30,6 @@ struct Stack {
   std::size_t carry() const { return chain().input - static_cast<std::size_t>(loop_of(*loop).consts); }
 };
 
-const Eqn* maker_of(const Program& program, Var v) {
-  const auto eqns = program.eqns();
-  const auto made = std::ranges::find_if(eqns, [&](const Eqn& e) { return std::ranges::count(e.out, v) > 0; });
-  return made == eqns.end() ? nullptr : &*made;
-}
-
 std::vector<UpdatedCarry> updated_carries(const Eqn& eqn) {
   const auto& p = loop_of(eqn);
   if (!is_plain(p)) return {};
@@ -52,7 +46,7 @@ std::optional<Stack> stack_of(const Eqn& eqn, std::size_t result, std::span<cons
     if (at != carry.chain.values.end())
       return Stack{&eqn, result, {}, carry, static_cast<std::size_t>(at - carry.chain.values.begin())};
   }
-  const Eqn* made = maker_of(body, value);
+  const Eqn* made = makers_of(body)[value];
   if (made == nullptr || !is_loop(*made)) return std::nullopt;
   const auto at = static_cast<std::size_t>(std::ranges::find(made->out, value) - made->out.begin());
   auto inner = stack_of(*made, at, updated_carries(*made));
@@ -268,7 +262,7 @@ ProgramRef delta_stacks(const ProgramRef& program) {
 }
 
 std::optional<std::int64_t> delta_bytes(const Program& program, Var stack) {
-  const Eqn* made = maker_of(program, stack);
+  const Eqn* made = makers_of(program)[stack];
   if (made == nullptr || !is_loop(*made)) return std::nullopt;
   const auto at = static_cast<std::size_t>(std::ranges::find(made->out, stack) - made->out.begin());
   const auto found = stack_of(*made, at, updated_carries(*made));

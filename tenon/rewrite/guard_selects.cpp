@@ -21,9 +21,7 @@ struct Guarded {
 class Search {
  public:
   explicit Search(const Program& program)
-      : program_(program), maker_(program.vars(), nullptr), is_output_(program.vars(), false) {
-    for (const Eqn& eqn : program.eqns())
-      for (Var v : eqn.out) maker_[v] = &eqn;
+      : program_(program), maker_(makers_of(program)), is_output_(program.vars(), false) {
     for (Var v : program.outputs()) is_output_[v] = true;
   }
 

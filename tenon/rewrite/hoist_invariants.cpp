@@ -23,8 +23,7 @@ std::int64_t elements(const Program& program, const std::vector<Var>& vars) {
 // Whether its results take less room than what it computes takes time: reductions and products.
 bool condenses(const Program& program, const Eqn& eqn) {
   if (is_product(*eqn.op)) return true;
-  return eqn.op->lower && std::holds_alternative<LowerReduction>(*eqn.op->lower) &&
-         elements(program, eqn.out) < elements(program, eqn.in);
+  return rule_of<LowerReduction>(*eqn.op) != nullptr && elements(program, eqn.out) < elements(program, eqn.in);
 }
 
 // The eqns of a body that go, with what they read, as a Program of the loop's constants.

@@ -20,14 +20,14 @@ namespace {
 constexpr std::size_t nowhere = ~std::size_t(0);
 
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {
-  const auto* reduction = eqn.op->lower ? std::get_if<LowerReduction>(&*eqn.op->lower) : nullptr;
+  const auto* reduction = rule_of<LowerReduction>(*eqn.op);
   if (reduction == nullptr || eqn.in.size() != 1) return std::nullopt;
   const Type in[]{program.type(eqn.in[0])};
   return reduction->rule(eqn.params, in);
 }
 
 bool is_elementwise(const Eqn& eqn) {
-  const auto* element = eqn.op->lower ? std::get_if<LowerElement>(&*eqn.op->lower) : nullptr;
+  const auto* element = rule_of<LowerElement>(*eqn.op);
   return element != nullptr && element->elementwise && !eqn.in.empty() && eqn.out.size() == 1;
 }
 

@@ -37,14 +37,7 @@ struct Contraction {
 
 class Narrow {
  public:
-  explicit Narrow(const Program& program)
-      : program_(program), maker_(program.vars(), nullptr), uses_(program.vars(), 0) {
-    for (const Eqn& eqn : program.eqns()) {
-      for (Var v : eqn.out) maker_[v] = &eqn;
-      for (Var v : eqn.in) ++uses_[v];
-    }
-    for (Var v : program.outputs()) ++uses_[v];
-  }
+  explicit Narrow(const Program& program) : program_(program), maker_(makers_of(program)), reads_(reads_of(program)) {}
 
   void bind(Replay& replay) const {
     for (const Eqn& eqn : program_.eqns()) {
@@ -122,16 +115,16 @@ class Narrow {
 
   // A sum along axes of a product that nothing else reads, transposed or not.
   std::optional<Contraction> summed(const Eqn& eqn) const {
-    const auto* reduction = eqn.op->lower ? std::get_if<LowerReduction>(&*eqn.op->lower) : nullptr;
+    const auto* reduction = rule_of<LowerReduction>(*eqn.op);
     if (reduction == nullptr || eqn.in.size() != 1 || eqn.numerics != Numerics::relaxed) return {};
     const Type in[]{program_.type(eqn.in[0])};
     const ReductionForm form = reduction->rule(eqn.params, in);
     if (form.combine != kernel::Combine::add || in[0].dtype != program_.type(eqn.out[0]).dtype) return {};
     Var v = eqn.in[0];
     std::vector<const Eqn*> transposes;
-    while (maker_[v] != nullptr && maker_[v]->op == &transpose_op() && uses_[v] == 1)
+    while (maker_[v] != nullptr && maker_[v]->op == &transpose_op() && reads_[v] == 1)
       transposes.push_back(maker_[v]), v = maker_[v]->in[0];
-    if (maker_[v] == nullptr || !is_product(*maker_[v]->op) || uses_[v] != 1) return {};
+    if (maker_[v] == nullptr || !is_product(*maker_[v]->op) || reads_[v] != 1) return {};
     auto c = product(*maker_[v]);
     if (!c) return {};
     Labels labels = c->result;
@@ -223,7 +216,7 @@ class Narrow {
 
   const Program& program_;
   std::vector<const Eqn*> maker_;
-  std::vector<int> uses_;
+  std::vector<int> reads_;
 };
 
 }  // namespace

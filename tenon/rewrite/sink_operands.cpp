@@ -23,10 +23,9 @@ std::int64_t shortest_row() {
   return shortest;
 }
 
-bool is_known(const Type& t) {
-  return t.is_array() && std::ranges::all_of(t.shape, [](const Dim& d) { return d.known(); });
-}
-Shape row_shape(const Type& t) { return Shape(std::vector<Dim>(t.shape.begin() + 1, t.shape.end())); }
+// An array of rows, whose sizes are known.
+bool has_rows(const Type& t) { return t.is_array() && t.shape.known() && t.rank() > 0; }
+Shape row_shape(const Type& t) { return t.shape.without_axis(0); }
 
 // Rows [start, …) of two arrays, one behind the other.
 struct Shift {
@@ -48,15 +47,12 @@ class Sink {
  public:
   explicit Sink(const Program& program)
       : program_(program),
-        maker_(program.vars(), nullptr),
+        maker_(makers_of(program)),
         stored_for_(program.vars(), 0),
         overwritten_(program.vars(), false) {
     for (const Eqn& eqn : program.eqns()) {
-      for (const Var v : eqn.out) maker_[v] = &eqn;
       note_overwritten(eqn);
-      if (eqn.op->lower && (std::holds_alternative<LowerElement>(*eqn.op->lower) ||
-                            std::holds_alternative<LowerReduction>(*eqn.op->lower)))
-        continue;
+      if (rule_of<LowerElement>(*eqn.op) != nullptr || rule_of<LowerReduction>(*eqn.op) != nullptr) continue;
       for (const Var v : eqn.in) ++stored_for_[v];
     }
     for (const Var v : program.outputs()) ++stored_for_[v];
@@ -68,7 +64,7 @@ class Sink {
     if (p.cond || p.lanes) return made;
     for (std::size_t i = LoopRoles(p).consts + LoopRoles(p).carries; i < loop.in.size(); ++i) {
       const Var v = loop.in[i];
-      if (stored_for_[v] > 1 || !is_known(program_.type(v)) || program_.type(v).shape.rank() == 0) continue;
+      if (stored_for_[v] > 1 || !has_rows(program_.type(v))) continue;
       const Dim steps = program_.type(v).shape[0], all = program_.type(v).shape.elements();
       if (steps.value() == 0 || all.value() < shortest_row() * steps.value()) continue;
       Made more = made;
@@ -98,7 +94,7 @@ class Sink {
  private:
   // What an eqn may update in place, if nothing reads it later.
   void note_overwritten(const Eqn& eqn) {
-    const auto* s = eqn.op->lower ? std::get_if<LowerStructure>(&*eqn.op->lower) : nullptr;
+    const auto* s = rule_of<LowerStructure>(*eqn.op);
     if (s == nullptr || s->kind == LowerStructure::Kind::product) return;
     const bool loops = eqn.op == &loop_op();
     for (std::size_t i = 0; i < eqn.in.size(); ++i)
@@ -108,7 +104,7 @@ class Sink {
   // Whether memory has it anyway, without this loop.
   bool is_stored(Var v, const Eqn& loop) const {
     const Eqn* made = maker_[v];
-    return made == nullptr || !made->op->lower || !std::holds_alternative<LowerElement>(*made->op->lower) ||
+    return made == nullptr || rule_of<LowerElement>(*made->op) == nullptr ||
            stored_for_[v] > std::ranges::count(loop.in, v);
   }
 
@@ -127,7 +123,7 @@ class Sink {
     const Eqn* whole = eqn.op == &slice_op() ? maker_[eqn.in[0]] : nullptr;
     if (whole == nullptr || whole->in.size() != 2 || concatenated_axis(*whole) != 0) return {};
     const Type &x = program_.type(eqn.in[0]), &y = program_.type(eqn.out[0]);
-    if (!is_known(x) || row_shape(x) != row_shape(y)) return {};
+    if (!has_rows(x) || row_shape(x) != row_shape(y)) return {};
     const SliceForm form = slice_form(eqn.params);
     if (form.stride[0] != 1) return {};
     return Shift{whole->in[0], whole->in[1], form.start[0].value()};
@@ -137,7 +133,7 @@ class Sink {
   // Notes what rows of v are made of; false where they cannot be.
   bool collect(Var v, const Eqn& loop, Made& made) const {
     const Type& type = program_.type(v);
-    if (!is_known(type) || type.shape.rank() == 0) return false;
+    if (!has_rows(type)) return false;
     if (is_stored(v, loop)) {
       add(made.rows, v);
       return !overwritten_[v];
@@ -213,12 +209,7 @@ class Sink {
   }
   Array numbered(Var v, const Array& number, const Step& step) const {
     const Array& x = step.whole.at(v);
-    const Shape shape = row_shape(program_.type(v));
-    if (rows_in(v) == 1) return reshape(x, shape);
-    Arrays start{number};
-    std::vector<Dim> sizes{1};
-    for (const Dim& d : shape) start.emplace_back(std::int64_t(0)), sizes.push_back(d);
-    return reshape(dynamic_slice(x, start, sizes), shape);
+    return rows_in(v) == 1 ? squeeze(x, 0) : row_at(x, number);
   }
 
   const Program& program_;

@@ -6,7 +6,7 @@
 namespace tenon {
 namespace {
 
-const LowerCall* call_of(const OpInfo& op) { return op.lower ? std::get_if<LowerCall>(&*op.lower) : nullptr; }
+const LowerCall* call_of(const OpInfo& op) { return rule_of<LowerCall>(op); }
 
 bool has_calls(const Program& program) {
   return find_eqn(program, [](const Eqn& eqn) { return call_of(*eqn.op) != nullptr; }) != nullptr;

@@ -90,7 +90,7 @@ class Partition {
   // Whether computing an eqn again may round its result otherwise: code differs with what else it computes.
   bool rounds(const Eqn& eqn) const {
     if (!is_recomputable(eqn) || !is_inexact(program_.type(eqn.out[0]).dtype)) return false;
-    const bool elementwise = std::get<LowerElement>(*eqn.op->lower).elementwise;
+    const bool elementwise = rule_of<LowerElement>(*eqn.op)->elementwise;
     return std::ranges::any_of(eqn.in, [&](Var v) {
       return elementwise ? is_inexact(program_.type(v).dtype) && !constant_[v] : bool(rounded_[v]);
     });
@@ -507,8 +507,7 @@ class Partition {
 }  // namespace
 
 bool is_recomputable(const Eqn& eqn) {
-  return eqn.new_sizes.empty() && effect_of(eqn) == Effect::none && eqn.op->lower &&
-         std::holds_alternative<LowerElement>(*eqn.op->lower);
+  return eqn.new_sizes.empty() && effect_of(eqn) == Effect::none && rule_of<LowerElement>(*eqn.op) != nullptr;
 }
 
 Partitioned partition(const ProgramRef& program, const PartitionRequest& request) {

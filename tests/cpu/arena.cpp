@@ -14,7 +14,7 @@ TEST(Arena, AChainOfProductsNeedsTwoTemporaries) {
     for (int i = 0; i < 10; ++i) x = matmul(x, by);
     return x;
   };
-  const auto function = plan(*run_passes(compile_passes(), trace(chain)(w, w)));
+  const auto function = plan(*run_passes(compile_passes(), trace(chain)(w, w))).function;
   constexpr std::int64_t each = 128 * 128 * 4;
   EXPECT_GE(function.arena_bytes, 2 * each);
   EXPECT_LE(function.arena_bytes, 2 * each + 1024);

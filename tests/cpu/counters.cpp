@@ -14,7 +14,7 @@ namespace {
 // What runs, without the list of slots.
 template <class F, class... Args>
 std::string planned(F f, const Args&... args) {
-  std::istringstream lines(kernel::print(plan(*run_passes(compile_passes(), trace(f)(args...)))));
+  std::istringstream lines(kernel::print(plan(*run_passes(compile_passes(), trace(f)(args...))).function));
   std::string text;
   for (std::string line; std::getline(lines, line);)
     if (line.find(": ") == std::string::npos) text += line + "\n";

@@ -14,7 +14,7 @@ Numbers numbers_of(const Array& x) { return {x.span<float>().begin(), x.span<flo
 
 template <class F, class... Args>
 std::string planned(F f, const Args&... args) {
-  return kernel::print(plan(*run_passes(compile_passes(), trace(f)(args...))));
+  return kernel::print(plan(*run_passes(compile_passes(), trace(f)(args...))).function);
 }
 
 struct Filling {

@@ -46,7 +46,7 @@ std::string plan_text(std::size_t n) {
     };
     return scan(step, s, std::tuple<>(), {.length = Dim(5)}).first;
   };
-  return kernel::print(plan(*run_passes(compile_passes(), trace(run)(start))));
+  return kernel::print(plan(*run_passes(compile_passes(), trace(run)(start))).function);
 }
 
 TEST(Pack, ManyScalarsAreOneArray) {

@@ -41,7 +41,7 @@ void expect_equal(const Array& got, const std::vector<double>& expected, std::st
 }
 template <class F, class... Args>
 std::string planned(F f, const Args&... args) {
-  return kernel::print(plan(*run_passes(compile_passes(), trace(f)(args...))));
+  return kernel::print(plan(*run_passes(compile_passes(), trace(f)(args...))).function);
 }
 std::size_t count(const std::string& text, std::string_view part) {
   std::size_t found = 0;

@@ -207,7 +207,7 @@ inline void expect_vjp_transposes_jvp(const ProgramRef& p, const Inputs& inputs)
 inline std::string native_form(const ProgramRef& program) {
   const ProgramRef flat = inline_calls(program);
   const std::string reason = why_not_native(*flat);
-  return reason.empty() ? kernel::print(plan(*flat)) : reason;
+  return reason.empty() ? kernel::print(plan(*flat).function) : reason;
 }
 
 inline bool is_elementwise(const Program& program) {
