@@ -160,6 +160,129 @@ inline constexpr char type_tag = 0;
 void refuse_refs(std::span<const CellRef> of_result);
 [[noreturn]] void throw_traced_into();
 
+// A specialisation for arguments of these C++ types.
+template <class Result, class... Args>
+struct EntryOf : JitEntry {
+  static const void* tag_of_type() { return &type_tag<Args...>; }
+  EntryOf(std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
+          const std::vector<CellRef>& passed, bool strict_in_place, Result tree)
+      : JitEntry(tag_of_type(), hash, std::move(signature), std::move(traced), std::move(donation), passed,
+                 strict_in_place),
+        result(std::move(tree)) {
+    refuse_refs(cells_of(result));
+    tree::visit(result, [](Array& a, auto) { a = Array(); }, [&](const auto& fixed) { fixed_results.add(fixed); });
+  }
+  Result result;  // the tree that the function returned, its leaves empty
+  StaticValues fixed_results;
+};
+
+// What copies of one jitted function share, but for the function.
+struct JitState {
+  JitOptions options;
+  EntryTable entries;
+};
+
+template <class Result, class... Args>
+std::shared_ptr<const EntryOf<Result, Args...>> trace_entry(const JitOptions& options, Callable<Result, Args...> f,
+                                                            std::uint64_t hash, const Args&... args) {
+  const std::array<std::size_t, sizeof...(Args)> counts{tree::leaves(args).size()...};
+  JitEntry::Donation donation = donation_of(options.donate, counts);
+  // References among the arguments are told apart from those that f captures.
+  std::tuple<Args...> inside(args...);
+  std::vector<CellRef> passed = cells_of(inside);
+  require_distinct("jit", passed);
+  for (CellRef& cell : passed) cell = stand_in(cell);
+  rebind_cells(inside, passed);
+  Signature signature = Signature::of(std::tie(args...));
+  return std::apply(
+      [&](const Args&... given) {
+        FlattenedCall<Result, Args...> flat(f, given...);
+        TracedFunction traced = trace_flat(flat.function, flat.arguments, writes_refs);
+        return std::make_shared<const EntryOf<Result, Args...>>(hash, std::move(signature), std::move(traced),
+                                                                std::move(donation), passed, options.strict_in_place,
+                                                                std::move(**flat.result));
+      },
+      inside);
+}
+
+// What is good for one call alone is kept by `alone`.
+template <class Result, class... Args>
+const EntryOf<Result, Args...>& find_entry(JitState& state, Callable<Result, Args...> f, EntryRef& alone,
+                                           const Args&... args) {
+  using Found = EntryOf<Result, Args...>;
+  const auto tied = std::tie(args...);
+  const auto matches = [&](const JitEntry& e) {
+    if (e.tag() != Found::tag_of_type()) return false;
+    const CallFrame frame(e.leaves());
+    return e.signature().matches(tied, frame.leaves());
+  };
+  if (const auto* recent = state.entries.recent(); recent != nullptr && matches(*recent))
+    return static_cast<const Found&>(*recent);
+  const std::uint64_t hash = Signature::hash(tied);
+  if (const auto* found = state.entries.find(hash, matches)) return static_cast<const Found&>(*found);
+  auto made = trace_entry(state.options, f, hash, args...);
+  alone = made;
+  if (made->borrowed()) return *made;
+  return static_cast<const Found&>(*state.entries.keep(std::move(made), matches));
+}
+
+template <class Result, class... Args>
+Result call_in_trace(const EntryOf<Result, Args...>& entry, const Args&... args) {
+  return tree::with_leaves(entry.result, entry.bind(tree::leaves(std::tie(args...)), cells_of(std::tie(args...))));
+}
+
+// The leaves of the arguments are in the frame.
+template <class Result, class... Args>
+Result call_in_frame(const EntryOf<Result, Args...>& entry, const CallFrame& frame, std::uint64_t given,
+                     const Args&... args) {
+  Result result = entry.result;
+  collect_leaves(result, frame.results(entry.leaves()));
+  const auto run = [&] { entry.run(frame.words(), given); };
+  if (entry.uses_refs()) [[unlikely]]
+    entry.run_with_refs(frame.words(), cells_of(std::tie(args...)), run);
+  else
+    run();
+  return result;
+}
+
+template <class Result, class... Args>
+Result call_entry(const EntryOf<Result, Args...>& entry, std::uint64_t given, const Args&... args) {
+  const CallFrame frame(entry.frame_words());
+  collect_leaves(std::tie(args...), frame.leaves());
+  return call_in_frame(entry, frame, given, args...);
+}
+
+template <class Result, class... Args>
+void into_entry(const EntryOf<Result, Args...>& entry, Result& results, const Args&... args) {
+  if (Scope::top() != nullptr) throw_traced_into();
+  const CallFrame frame(entry.frame_words());
+  collect_leaves(std::tie(args...), frame.leaves());
+  std::size_t at = 0;
+  bool same = true, empty = true;
+  tree::visit(
+      results, [&](const Array& a, auto) { empty = empty && a.empty(); },
+      [&](const auto& fixed) { same = same && entry.fixed_results.next(at, fixed); });
+  if (!same || !entry.fixed_results.ends_at(at)) {
+    if (!empty) throw_other_structure();
+    results = entry.result;
+  }
+  collect_leaves(results, frame.results(entry.leaves()));
+  const auto run = [&] { entry.run_into(frame.words(), [&] { return tree::paths(results); }); };
+  if (entry.uses_refs())
+    entry.run_with_refs(frame.words(), cells_of(std::tie(args...)), run);
+  else
+    run();
+}
+
+// Bit i: argument i is a variable that is not const, or a temporary.
+template <class... Args>
+constexpr std::uint64_t given_arguments() {
+  std::uint64_t bits = 0;
+  std::size_t number = 0;
+  ((bits |= std::uint64_t(!std::is_const_v<std::remove_reference_t<Args>>) << (number++ & 63)), ...);
+  return bits;
+}
+
 }  // namespace api_detail
 
 template <class F, class... Args>
@@ -175,26 +298,27 @@ class UnderContext;
 template <class F>
 class Jitted {
   template <class... Args>
-  using ResultOf = std::remove_cvref_t<std::invoke_result_t<F&, const Args&...>>;
+  using ResultOf = api_detail::ResultOf<F, Args...>;
 
  public:
   explicit Jitted(F f, JitOptions options, const Source& where)
-      : state_(std::make_shared<State>(std::move(f), std::move(options))), where_(where) {}
+      : state_(std::make_shared<State>(std::move(options), std::move(f))), where_(where) {}
 
   template <class... Args>
   ResultOf<std::remove_cvref_t<Args>...> operator()(Args&&... args) const {
-    using Called = Entry<std::remove_cvref_t<Args>...>;
+    using Called = api_detail::EntryOf<ResultOf<std::remove_cvref_t<Args>...>, std::remove_cvref_t<Args>...>;
     static_assert(tree_detail::check_result<ResultOf<std::remove_cvref_t<Args>...>>());
+    constexpr std::uint64_t given = api_detail::given_arguments<Args...>();
     const SourceScope place(where_);
-    if (Scope::top() != nullptr) return call_in_trace(args...);
+    api_detail::EntryRef alone;
+    if (Scope::top() != nullptr) return api_detail::call_in_trace(find(alone, args...), args...);
     const auto* recent = state_->entries.recent();
     if (recent != nullptr && recent->tag() == Called::tag_of_type()) {
       const api_detail::CallFrame frame(recent->frame_words());
       if (recent->signature().matches(std::tie(args...), frame.leaves()))
-        return call_in_frame(static_cast<const Called&>(*recent), frame, given<Args...>(), args...);
+        return api_detail::call_in_frame(static_cast<const Called&>(*recent), frame, given, args...);
     }
-    api_detail::EntryRef alone;
-    return call_entry(state_->find(alone, args...), given<Args...>(), args...);
+    return api_detail::call_entry(find(alone, args...), given, args...);
   }
 
   // f(args…), its results written into the arrays of `results`, a tree like f's result: nothing is allocated. Arrays of
@@ -203,9 +327,11 @@ class Jitted {
   // another type, and RuntimeError where its memory is read-only; nothing is written then.
   template <class Result, class... Args>
   void into(Result& results, const Args&... args) const {
+    static_assert(std::is_same_v<Result, ResultOf<Args...>>,
+                  "into: the results are written into a tree of the type that the function returns");
     const SourceScope place(where_);
     api_detail::EntryRef alone;
-    into_entry(state_->find(alone, args...), results, args...);
+    api_detail::into_entry(find(alone, args...), results, args...);
   }
 
   // Compiled now, for arguments of these types; see Prepared. The values are not looked at.
@@ -226,131 +352,14 @@ class Jitted {
   friend class UnderContext<F>;
   template <class, class...>
   friend class Prepared;
-  // Of arguments of these C++ types.
-  template <class... Args>
-  struct Entry : api_detail::JitEntry {
-    using Result = ResultOf<Args...>;
-    static const void* tag_of_type() { return &api_detail::type_tag<Args...>; }
-    Entry(std::uint64_t hash, api_detail::Signature signature, TracedFunction traced, Donation donation,
-          const std::vector<api_detail::CellRef>& passed, bool strict_in_place, Result tree)
-        : JitEntry(tag_of_type(), hash, std::move(signature), std::move(traced), std::move(donation), passed,
-                   strict_in_place),
-          result(std::move(tree)) {
-      api_detail::refuse_refs(api_detail::cells_of(result));
-      tree::visit(result, [](Array& a, auto) { a = Array(); }, [&](const auto& fixed) { fixed_results.add(fixed); });
-    }
-    Result result;  // the tree that f returned, its leaves empty
-    api_detail::StaticValues fixed_results;
-  };
-
-  struct State {
-    State(F function, JitOptions given) : f(std::move(function)), options(std::move(given)) {}
+  struct State : api_detail::JitState {
+    State(JitOptions given, F function) : JitState{std::move(given), {}}, f(std::move(function)) {}
     F f;
-    JitOptions options;
-    api_detail::EntryTable entries;
-
-    // What is good for one call alone is kept by `alone`.
-    template <class... Args>
-    const Entry<Args...>& find(api_detail::EntryRef& alone, const Args&... args) {
-      const auto tied = std::tie(args...);
-      const auto matches = [&](const api_detail::JitEntry& e) {
-        if (e.tag() != Entry<Args...>::tag_of_type()) return false;
-        const api_detail::CallFrame frame(e.leaves());
-        return e.signature().matches(tied, frame.leaves());
-      };
-      if (const auto* recent = entries.recent(); recent != nullptr && matches(*recent))
-        return static_cast<const Entry<Args...>&>(*recent);
-      const std::uint64_t hash = api_detail::Signature::hash(tied);
-      if (const auto* found = entries.find(hash, matches)) return static_cast<const Entry<Args...>&>(*found);
-      auto made = trace(hash, args...);
-      alone = made;
-      if (made->borrowed()) return *made;
-      return static_cast<const Entry<Args...>&>(*entries.keep(std::move(made), matches));
-    }
-
-    template <class... Args>
-    std::shared_ptr<const Entry<Args...>> trace(std::uint64_t hash, const Args&... args) {
-      const std::array<std::size_t, sizeof...(Args)> counts{tree::leaves(args).size()...};
-      api_detail::JitEntry::Donation donation = api_detail::donation_of(options.donate, counts);
-      // References among the arguments are told apart from those that f captures.
-      std::tuple<Args...> inside(args...);
-      std::vector<api_detail::CellRef> passed = api_detail::cells_of(inside);
-      api_detail::require_distinct("jit", passed);
-      for (api_detail::CellRef& cell : passed) cell = api_detail::stand_in(cell);
-      api_detail::rebind_cells(inside, passed);
-      api_detail::Signature signature = api_detail::Signature::of(std::tie(args...));
-      return std::apply(
-          [&](const Args&... given) {
-            api_detail::Flattened<F, Args...> flat(f, given...);
-            TracedFunction traced = trace_flat(flat.function, flat.arguments, writes_refs);
-            return std::make_shared<const Entry<Args...>>(hash, std::move(signature), std::move(traced),
-                                                          std::move(donation), passed, options.strict_in_place,
-                                                          std::move(**flat.result));
-          },
-          inside);
-    }
   };
-
-  // Bit i: argument i is a variable that is not const, or a temporary.
   template <class... Args>
-  static constexpr std::uint64_t given() {
-    std::uint64_t bits = 0;
-    std::size_t number = 0;
-    ((bits |= std::uint64_t(!std::is_const_v<std::remove_reference_t<Args>>) << (number++ & 63)), ...);
-    return bits;
-  }
-
-  template <class... Args>
-  auto call_in_trace(const Args&... args) const {
-    api_detail::EntryRef alone;
-    const auto& entry = state_->find(alone, args...);
-    return tree::with_leaves(entry.result,
-                             entry.bind(tree::leaves(std::tie(args...)), api_detail::cells_of(std::tie(args...))));
-  }
-
-  // The leaves of the arguments are in the frame.
-  template <class... Args>
-  static ResultOf<Args...> call_in_frame(const Entry<Args...>& entry, const api_detail::CallFrame& frame,
-                                         std::uint64_t given, const Args&... args) {
-    ResultOf<Args...> result = entry.result;
-    api_detail::collect_leaves(result, frame.results(entry.leaves()));
-    const auto run = [&] { entry.run(frame.words(), given); };
-    if (entry.uses_refs()) [[unlikely]]
-      entry.run_with_refs(frame.words(), api_detail::cells_of(std::tie(args...)), run);
-    else
-      run();
-    return result;
-  }
-
-  template <class... Args>
-  static ResultOf<Args...> call_entry(const Entry<Args...>& entry, std::uint64_t given, const Args&... args) {
-    const api_detail::CallFrame frame(entry.frame_words());
-    api_detail::collect_leaves(std::tie(args...), frame.leaves());
-    return call_in_frame(entry, frame, given, args...);
-  }
-
-  template <class Result, class... Args>
-  static void into_entry(const Entry<Args...>& entry, Result& results, const Args&... args) {
-    static_assert(std::is_same_v<Result, ResultOf<Args...>>,
-                  "into: the results are written into a tree of the type that the function returns");
-    if (Scope::top() != nullptr) api_detail::throw_traced_into();
-    const api_detail::CallFrame frame(entry.frame_words());
-    api_detail::collect_leaves(std::tie(args...), frame.leaves());
-    std::size_t at = 0;
-    bool same = true, empty = true;
-    tree::visit(
-        results, [&](const Array& a, auto) { empty = empty && a.empty(); },
-        [&](const auto& fixed) { same = same && entry.fixed_results.next(at, fixed); });
-    if (!same || !entry.fixed_results.ends_at(at)) {
-      if (!empty) api_detail::throw_other_structure();
-      results = entry.result;
-    }
-    api_detail::collect_leaves(results, frame.results(entry.leaves()));
-    const auto run = [&] { entry.run_into(frame.words(), [&] { return tree::paths(results); }); };
-    if (entry.uses_refs())
-      entry.run_with_refs(frame.words(), api_detail::cells_of(std::tie(args...)), run);
-    else
-      run();
+  const auto& find(api_detail::EntryRef& alone, const Args&... args) const {
+    return api_detail::find_entry(*state_, api_detail::Callable<ResultOf<Args...>, Args...>::of(state_->f), alone,
+                                  args...);
   }
 
   std::shared_ptr<State> state_;
@@ -368,7 +377,7 @@ class Prepared {
  public:
   Prepared(Jitted<F> f, const Args&... args) : f_(std::move(f)) {
     if (Scope::top() != nullptr) api_detail::throw_traced_into();
-    entry_ = &f_.state_->find(alone_, args...);
+    entry_ = &f_.find(alone_, args...);
     entry_->prepare();
   }
 
@@ -376,15 +385,17 @@ class Prepared {
   auto operator()(Given&&... args) const {
     check(args...);
     const SourceScope place(f_.where_);
-    return Jitted<F>::call_entry(*entry_, Jitted<F>::template given<Given...>(), args...);
+    return api_detail::call_entry(*entry_, api_detail::given_arguments<Given...>(), args...);
   }
 
   // As Jitted::into.
   template <class Result>
   void into(Result& results, const Args&... args) const {
+    static_assert(std::is_same_v<Result, api_detail::ResultOf<F, Args...>>,
+                  "into: the results are written into a tree of the type that the function returns");
     check(args...);
     const SourceScope place(f_.where_);
-    Jitted<F>::into_entry(*entry_, results, args...);
+    api_detail::into_entry(*entry_, results, args...);
   }
 
  private:
@@ -400,7 +411,7 @@ class Prepared {
 
   Jitted<F> f_;
   api_detail::EntryRef alone_;
-  const typename Jitted<F>::template Entry<Args...>* entry_;
+  const api_detail::EntryOf<api_detail::ResultOf<F, Args...>, Args...>* entry_;
 };
 
 // See Jitted::with.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <type_traits>
 
 #include "tenon/tenon.h"
 
@@ -27,8 +29,8 @@ Array ramp(std::vector<std::int64_t> shape) {
 }
 
 // f of lanes at once, eagerly and compiled, against one lane after another.
-template <class F, class... Args>
-void expect_lanes(const F& f, const Args&... args) {
+template <class... Args>
+void expect_lanes(const std::type_identity_t<std::function<Array(Args...)>>& f, const Args&... args) {
   const Array batched = tn::vmap(f)(args...), compiled = tn::jit(tn::vmap(f))(args...);
   for (std::int64_t l = 0; l < batched.size(0); ++l) {
     const Array want = f(args(l)...);
@@ -37,8 +39,7 @@ void expect_lanes(const F& f, const Args&... args) {
   }
 }
 // The gradient in the second argument too.
-template <class F>
-void expect_lanes_and_gradients(const F& f, const Array& n, const Array& x) {
+void expect_lanes_and_gradients(const std::function<Array(Array, Array)>& f, const Array& n, const Array& x) {
   expect_lanes(f, n, x);
   expect_lanes(
       [&](Array n, Array x) { return tn::grad<1>([&](Array n, Array x) { return tn::sum(tn::sin(f(n, x))); })(n, x); },
@@ -75,8 +76,7 @@ TEST(Guard, LanesThatHaveEndedDoNotRunOn) {
 }
 
 // Solvers that never end where there is no solution, in the branch that lanes without one do not take.
-template <class F>
-void expect_solved_in_branches(const F& solve) {
+void expect_solved_in_branches(const std::function<Array(Array)>& solve) {
   const auto f = [&](Array x) {
     return tn::cond(x > 0.5, [&](Array v) { return solve(v) * v; }, [](Array v) { return v * 2.0; }, x);
   };

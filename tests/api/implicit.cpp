@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tenon/tenon.h"
 #include "tests/api/values.h"
 #include "tests/by_oracle.h"
@@ -241,8 +243,10 @@ Array eliminated(Array m, Array b) {
   return tn::stack(x);
 }
 
-template <class F>
-auto weighed(F f) {
+using OfTwo = std::function<Array(Array, Array)>;
+using OfOne = std::function<Array(Array)>;
+
+OfTwo weighed(const OfTwo& f) {
   return [f](Array m, Array b) {
     const Array x = f(m, b);
     return tn::sum(x * x * tn::sin(x) + x);
@@ -258,12 +262,12 @@ TEST(CustomLinearSolve, DerivativesOfEveryOrder) {
     expect_close(std::get<0>(got), std::get<0>(want), "dm");
     expect_close(std::get<1>(got), std::get<1>(want), "db");
   }
-  const auto in_b = [&](auto f) { return [=](Array b) { return f(m, b); }; };
+  const auto in_b = [&](const OfTwo& f) -> OfOne { return [=](Array b) { return f(m, b); }; };
   expect_close(tn::jit(tn::jacfwd(in_b(by_system)))(b), tn::jacfwd(in_b(written_out))(b), "forward");
   const Array second = tn::jit(tn::hessian(in_b(written_out)))(b);
   expect_close(tn::jit(tn::hessian(in_b(by_system)))(b), second, "forward over reverse");
   expect_close(tn::jit(tn::jacrev(tn::grad(in_b(by_system))))(b), second, "reverse over reverse");
-  const auto in_m = [&](auto f) { return [=](Array m) { return f(m, b); }; };
+  const auto in_m = [&](const OfTwo& f) -> OfOne { return [=](Array m) { return f(m, b); }; };
   expect_close(tn::jit(tn::jacrev(tn::grad(in_m(by_system))))(m), tn::jit(tn::hessian(in_m(written_out)))(m),
                "second, in the matrix", 1e-9);
 }
@@ -309,7 +313,9 @@ TEST(CustomLinearSolve, ByATransposedSolver) {
   const auto want = tn::grad<0, 1>(weighed(plain))(l, b);
   expect_close(std::get<0>(got), std::get<0>(want), "dl");
   expect_close(std::get<1>(got), std::get<1>(want), "db");
-  const auto second = [&](auto f) { return tn::jit(tn::hessian([=](Array l) { return weighed(f)(l, b); }))(l); };
+  const auto second = [&](const OfTwo& f) {
+    return tn::jit(tn::hessian([=](Array l) { return weighed(f)(l, b); }))(l);
+  };
   expect_close(second(by_system), second(plain), "second", 1e-9);
 }
 

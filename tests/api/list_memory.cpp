@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tenon/runtime/allocator.h"
 #include "tenon/runtime/lists.h"
 #include "tenon/tenon.h"
@@ -24,8 +26,7 @@ auto by_oracle(F f) {
 }
 
 // What native code gives is what the oracle gives, and a call leaves no memory behind.
-template <class F>
-void expect_handed_on(F f, const Array& x) {
+void expect_handed_on(const std::function<Array(Array)>& f, const Array& x) {
   const Array want = by_oracle([&] { return f(x); });
   const auto compiled = tn::jit(f);
   Array got = compiled(x);  // what a thread keeps for its next call is there afterwards

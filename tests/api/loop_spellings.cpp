@@ -11,6 +11,8 @@
 
 #include "tenon/tenon.h"
 #include "tests/api/agreement.h"
+#include "tests/api/values.h"
+#include "tests/by_oracle.h"
 
 namespace tn = tenon;
 using tn::Array;

@@ -4,6 +4,8 @@
 
 #include "tenon/tenon.h"
 #include "tests/api/agreement.h"
+#include "tests/api/values.h"
+#include "tests/by_oracle.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;

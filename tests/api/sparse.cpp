@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <type_traits>
+
 #include "tenon/tenon.h"
 #include "tests/error_message.h"
 
@@ -25,8 +28,9 @@ Array ids_of(std::vector<std::int64_t> ids) {
 }
 
 // The rows, eagerly and jitted, are parts of the dense gradient; that many are there.
-template <class F, class... Args>
-void expect_rows(std::int64_t rows, F f, const Array& table, const Args&... args) {
+template <class... Args>
+void expect_rows(std::int64_t rows, const std::type_identity_t<std::function<Array(Array, Args...)>>& f,
+                 const Array& table, const Args&... args) {
   const Array dense = tn::grad(f)(table, args...);
   const Rows eager = tn::grad(f, tn::sparse<>)(table, args...);
   const Rows jitted = tn::jit(tn::grad(f, tn::sparse<>))(table, args...);
