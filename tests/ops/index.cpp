@@ -20,7 +20,7 @@ Array counting(std::vector<std::int64_t> shape) {
   const std::int64_t n = std::accumulate(shape.begin(), shape.end(), std::int64_t(1), std::multiplies<>());
   return reshape(arange(n, DType::f64), Shape(std::span<const std::int64_t>(shape)));
 }
-Elements elements(const Array& a) {
+Elements elements_of(const Array& a) {
   const Buffer b = a.to_buffer();
   return {b.as<double>(), b.as<double>() + b.elements()};
 }
@@ -30,11 +30,11 @@ TEST(Index, NumbersSlicesAndNewAxes) {
   const Array x = counting({2, 3, 4});
   EXPECT_EQ(x(1, 2, 3).item<double>(), 23);
   EXPECT_EQ(x(-1, -3, -4).item<double>(), 12);
-  EXPECT_EQ(elements(x(1, 0)), (Elements{12, 13, 14, 15}));
-  EXPECT_EQ(elements(x(all, 1, slice(1, -1))), (Elements{5, 6, 17, 18}));
-  EXPECT_EQ(elements(x(ellipsis, 0)), (Elements{0, 4, 8, 12, 16, 20}));
+  EXPECT_EQ(elements_of(x(1, 0)), (Elements{12, 13, 14, 15}));
+  EXPECT_EQ(elements_of(x(all, 1, slice(1, -1))), (Elements{5, 6, 17, 18}));
+  EXPECT_EQ(elements_of(x(ellipsis, 0)), (Elements{0, 4, 8, 12, 16, 20}));
   EXPECT_EQ(x(ellipsis, 0).shape(), (Shape{2, 3}));
-  EXPECT_EQ(elements(x(0, ellipsis, slice(2))), (Elements{0, 1, 4, 5, 8, 9}));
+  EXPECT_EQ(elements_of(x(0, ellipsis, slice(2))), (Elements{0, 1, 4, 5, 8, 9}));
   EXPECT_EQ(x(newaxis, 0, all, newaxis, slice(2)).shape(), (Shape{1, 3, 1, 2}));
   EXPECT_EQ(x(ellipsis, newaxis).shape(), (Shape{2, 3, 4, 1}));
   EXPECT_EQ(x(ellipsis).shape(), x.shape());
@@ -60,14 +60,14 @@ TEST(Index, SlicesWithEveryStepAndBound) {
     for (const auto& stop : bounds)
       for (std::int64_t step : {-9, -3, -2, -1, 1, 2, 3, 9}) {
         const auto want = expected(start, stop, step);
-        ASSERT_EQ(elements(v(slice(dim(start), dim(stop), step))), want)
+        ASSERT_EQ(elements_of(v(slice(dim(start), dim(stop), step))), want)
             << start.value_or(99) << ":" << stop.value_or(99) << ":" << step;
         // Written: the same elements, and no others.
         Elements written(7, 0);
         for (double i : want) written[static_cast<std::size_t>(i)] = i + 1;
         const Slice s = slice(dim(start), dim(stop), step);
         if (std::abs(step) < 3) {
-          ASSERT_EQ(elements(zeros({7}, DType::f64).at(s).set(v(s) + 1.0)), written);
+          ASSERT_EQ(elements_of(zeros({7}, DType::f64).at(s).set(v(s) + 1.0)), written);
         }
       }
 }
@@ -75,15 +75,15 @@ TEST(Index, SlicesWithEveryStepAndBound) {
 TEST(Index, Arrays) {
   const Array x = counting({2, 3, 4});
   const Array rows{1, 0, 1}, columns{0, -1, 3};
-  EXPECT_EQ(elements(x(rows, 0, 0)), (Elements{12, 0, 12}));
-  EXPECT_EQ(elements(x(rows, 2, columns)), (Elements{20, 11, 23}));  // pairs, not all combinations
+  EXPECT_EQ(elements_of(x(rows, 0, 0)), (Elements{12, 0, 12}));
+  EXPECT_EQ(elements_of(x(rows, 2, columns)), (Elements{20, 11, 23}));  // pairs, not all combinations
   EXPECT_EQ(x(rows, all, columns).shape(), (Shape{3, 3}));           // apart: in front
-  EXPECT_EQ(elements(x(rows, all, columns)), (Elements{12, 16, 20, 3, 7, 11, 15, 19, 23}));
+  EXPECT_EQ(elements_of(x(rows, all, columns)), (Elements{12, 16, 20, 3, 7, 11, 15, 19, 23}));
   EXPECT_EQ(x(0, all, columns).shape(), (Shape{3, 3}));  // the number is an array too
-  EXPECT_EQ(elements(x(0, all, columns)), (Elements{0, 4, 8, 3, 7, 11, 3, 7, 11}));
+  EXPECT_EQ(elements_of(x(0, all, columns)), (Elements{0, 4, 8, 3, 7, 11, 3, 7, 11}));
   EXPECT_EQ(x(all, Array{{0, 1}, {2, 2}}).shape(), (Shape{2, 2, 2, 4}));
   EXPECT_EQ(x(all, columns(newaxis), Array{1}).shape(), (Shape{2, 1, 3}));
-  EXPECT_EQ(elements(x(slice(1, 2), rows, slice(none, none, -2))), (Elements{19, 17, 15, 13, 19, 17}));
+  EXPECT_EQ(elements_of(x(slice(1, 2), rows, slice(none, none, -2))), (Elements{19, 17, 15, 13, 19, 17}));
   EXPECT_EQ(x(rows, newaxis, columns).shape(), (Shape{3, 1, 4}));  // newaxis parts them
   EXPECT_EQ(x(all, zeros({0}, DType::i32)).shape(), (Shape{2, 0, 4}));
 }
@@ -91,34 +91,34 @@ TEST(Index, Arrays) {
 TEST(Index, Masks) {
   const Array x = counting({3, 2});
   const Array rows{true, false, true}, cells = x > 2.5;
-  EXPECT_EQ(elements(x(rows)), (Elements{0, 1, 4, 5}));
-  EXPECT_EQ(elements(x(cells)), (Elements{3, 4, 5}));
-  EXPECT_EQ(elements(x(rows, 1)), (Elements{1, 5}));
-  EXPECT_EQ(elements(x(all, Array{false, true})), (Elements{1, 3, 5}));
+  EXPECT_EQ(elements_of(x(rows)), (Elements{0, 1, 4, 5}));
+  EXPECT_EQ(elements_of(x(cells)), (Elements{3, 4, 5}));
+  EXPECT_EQ(elements_of(x(rows, 1)), (Elements{1, 5}));
+  EXPECT_EQ(elements_of(x(all, Array{false, true})), (Elements{1, 3, 5}));
   EXPECT_EQ(x(x > 99.0).shape(), (Shape{0}));
-  EXPECT_EQ(elements(x.at(cells).set(-1.0)), (Elements{0, 1, 2, -1, -1, -1}));
-  EXPECT_EQ(elements(x.at(rows).add(Array{10.0, 20.0})), (Elements{10, 21, 2, 3, 14, 25}));
-  EXPECT_EQ(elements(x.at(cells).set(Array{7.0, 8.0, 9.0})), (Elements{0, 1, 2, 7, 8, 9}));  // one for each
+  EXPECT_EQ(elements_of(x.at(cells).set(-1.0)), (Elements{0, 1, 2, -1, -1, -1}));
+  EXPECT_EQ(elements_of(x.at(rows).add(Array{10.0, 20.0})), (Elements{10, 21, 2, 3, 14, 25}));
+  EXPECT_EQ(elements_of(x.at(cells).set(Array{7.0, 8.0, 9.0})), (Elements{0, 1, 2, 7, 8, 9}));  // one for each
   const Array slope = grad([&](Array v) { return sum(v(cells) * v(cells)); })(x);
-  EXPECT_EQ(elements(slope), (Elements{0, 0, 0, 6, 8, 10}));
+  EXPECT_EQ(elements_of(slope), (Elements{0, 0, 0, 6, 8, 10}));
 }
 
 TEST(Index, Updates) {
   const Array x = counting({3, 4}), i{1, 1, 0};
-  EXPECT_EQ(elements(x.at(1).set(0.0)), (Elements{0, 1, 2, 3, 0, 0, 0, 0, 8, 9, 10, 11}));
-  EXPECT_EQ(elements(x.at(all, -1).mul(2.0)), (Elements{0, 1, 2, 6, 4, 5, 6, 14, 8, 9, 10, 22}));
-  EXPECT_EQ(elements(x.at(slice(1, 3), slice(2)).add(Array{{1.0}, {2.0}})),
+  EXPECT_EQ(elements_of(x.at(1).set(0.0)), (Elements{0, 1, 2, 3, 0, 0, 0, 0, 8, 9, 10, 11}));
+  EXPECT_EQ(elements_of(x.at(all, -1).mul(2.0)), (Elements{0, 1, 2, 6, 4, 5, 6, 14, 8, 9, 10, 22}));
+  EXPECT_EQ(elements_of(x.at(slice(1, 3), slice(2)).add(Array{{1.0}, {2.0}})),
             (Elements{0, 1, 2, 3, 5, 6, 6, 7, 10, 11, 10, 11}));
-  EXPECT_EQ(elements(x.at(0).min(Array{2.0, 0.0, 1.0, 9.0})), (Elements{0, 0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
-  EXPECT_EQ(elements(x.at(2, slice(none, none, -2)).max(10.0)), (Elements{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 10, 11}));
-  EXPECT_EQ(elements(x.at(i, 0).add(100.0)), (Elements{100, 1, 2, 3, 204, 5, 6, 7, 8, 9, 10, 11}));
-  EXPECT_EQ(elements(x.at(i, slice(1, none, 2)).set(0.0)), (Elements{0, 0, 2, 0, 4, 0, 6, 0, 8, 9, 10, 11}));
-  EXPECT_EQ(elements(x.at(slice(none, none, 2), Array{3, 0}).mul(-1.0)),
+  EXPECT_EQ(elements_of(x.at(0).min(Array{2.0, 0.0, 1.0, 9.0})), (Elements{0, 0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(elements_of(x.at(2, slice(none, none, -2)).max(10.0)), (Elements{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 10, 11}));
+  EXPECT_EQ(elements_of(x.at(i, 0).add(100.0)), (Elements{100, 1, 2, 3, 204, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(elements_of(x.at(i, slice(1, none, 2)).set(0.0)), (Elements{0, 0, 2, 0, 4, 0, 6, 0, 8, 9, 10, 11}));
+  EXPECT_EQ(elements_of(x.at(slice(none, none, 2), Array{3, 0}).mul(-1.0)),
             (Elements{-0.0, 1, 2, -3, 4, 5, 6, 7, -8, 9, 10, -11}));
-  EXPECT_EQ(elements(x.at(newaxis, 0).set(ones({1, 4}))), (Elements{1, 1, 1, 1, 4, 5, 6, 7, 8, 9, 10, 11}));
-  EXPECT_EQ(elements(x.at(all).set(x)), elements(x));
-  EXPECT_EQ(elements(x.at(slice(0)).set(5.0)), elements(x));
-  EXPECT_EQ(elements(x.at(1, slice(2)).get()), (Elements{4, 5}));
+  EXPECT_EQ(elements_of(x.at(newaxis, 0).set(ones({1, 4}))), (Elements{1, 1, 1, 1, 4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(elements_of(x.at(all).set(x)), elements_of(x));
+  EXPECT_EQ(elements_of(x.at(slice(0)).set(5.0)), elements_of(x));
+  EXPECT_EQ(elements_of(x.at(1, slice(2)).get()), (Elements{4, 5}));
   const Array flags{true, false, false};
   EXPECT_TRUE(array_equal(flags.at(1).add(true), Array{true, true, false}));
   EXPECT_TRUE(array_equal(flags.at(slice(2)).mul(Array{false, true}), Array{false, false, false}));
@@ -137,13 +137,13 @@ TEST(Index, Outside) {
   EXPECT_EQ(read(x, number(-1)).item<double>(), 2);
   EXPECT_EQ(read(x, number(7)).item<double>(), 2);
   EXPECT_EQ(read(x, number(-7)).item<double>(), 0);
-  EXPECT_EQ(elements(write(x, number(-1))), (Elements{0, 1, 9}));
-  EXPECT_EQ(elements(write(x, number(3))), (Elements{0, 1, 2}));
-  EXPECT_EQ(elements(write(x, number(-4))), (Elements{0, 1, 2}));
-  EXPECT_EQ(elements(x(Array{5, -9})), (Elements{2, 0}));
-  EXPECT_EQ(elements(x.at(Array{5, 1}).add(1.0)), (Elements{0, 2, 2}));
-  EXPECT_EQ(elements(x.at(Array{5, 1}).set(1.0, {.mode = IndexMode::clip})), (Elements{0, 1, 1}));
-  EXPECT_EQ(elements(x.at(Array{5, 1}).get({.mode = IndexMode::fill, .fill = Scalar(-1)})), (Elements{-1, 1}));
+  EXPECT_EQ(elements_of(write(x, number(-1))), (Elements{0, 1, 9}));
+  EXPECT_EQ(elements_of(write(x, number(3))), (Elements{0, 1, 2}));
+  EXPECT_EQ(elements_of(write(x, number(-4))), (Elements{0, 1, 2}));
+  EXPECT_EQ(elements_of(x(Array{5, -9})), (Elements{2, 0}));
+  EXPECT_EQ(elements_of(x.at(Array{5, 1}).add(1.0)), (Elements{0, 2, 2}));
+  EXPECT_EQ(elements_of(x.at(Array{5, 1}).set(1.0, {.mode = IndexMode::clip})), (Elements{0, 1, 1}));
+  EXPECT_EQ(elements_of(x.at(Array{5, 1}).get({.mode = IndexMode::fill, .fill = Scalar(-1)})), (Elements{-1, 1}));
 }
 
 // Derivatives, batches and compiled loops of the same spellings.
@@ -180,7 +180,7 @@ TEST(Index, Transformed) {
   const auto filled = jit([](Array start) {
     return fori_loop(0, 6, [](Array i, Array ys) { return ys.at(i).set(convert(i * i, DType::f64)); }, start);
   });
-  EXPECT_EQ(elements(filled(zeros({6}, DType::f64))), (Elements{0, 1, 4, 9, 16, 25}));
+  EXPECT_EQ(elements_of(filled(zeros({6}, DType::f64))), (Elements{0, 1, 4, 9, 16, 25}));
 }
 
 // Sizes that are not known while tracing: slices, numbers from the end and steps still say what they say.
@@ -191,13 +191,13 @@ TEST(Index, OfSizesThatDataDecide) {
                   sum(v.at(0).set(0.0))});
   };
   const Array x{1.0, 2.0, 4.0, 8.0, 16.0}, mask{true, false, true, true, true};
-  EXPECT_EQ(elements(ends(x, mask)), (Elements{28, 9, 1, 16, 13, 28}));
-  EXPECT_EQ(elements(jit(ends)(x, mask)), (Elements{28, 9, 1, 16, 13, 28}));
+  EXPECT_EQ(elements_of(ends(x, mask)), (Elements{28, 9, 1, 16, 13, 28}));
+  EXPECT_EQ(elements_of(jit(ends)(x, mask)), (Elements{28, 9, 1, 16, 13, 28}));
 }
 
 // What is put in becomes a part of the array: numbers that fit do, as they would by meeting it.
 TEST(Index, UpdatesOfOtherDTypes) {
-  const auto shown = [](const Array& x) { return elements(convert(x, DType::f64)); };
+  const auto shown = [](const Array& x) { return elements_of(convert(x, DType::f64)); };
   const Array ints = zeros({3}, DType::i32), halves = zeros({3}, DType::f16);
   EXPECT_EQ(shown(ints.at(1).set(2.0)), (Elements{0, 2, 0}));
   EXPECT_EQ(shown(ints.at(1).set(-0.0)), (Elements{0, 0, 0}));

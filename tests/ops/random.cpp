@@ -18,14 +18,14 @@ namespace tenon {
 namespace {
 
 template <class T>
-std::vector<T> elements(const Array& a) {
+std::vector<T> elements_of(const Array& a) {
   const Buffer b = a.to_buffer();
   EXPECT_EQ(b.dtype(), *dtype_of<T>);
   return std::vector<T>(b.as<T>(), b.as<T>() + b.elements());
 }
 template <class T, std::size_t N>
 void expect_same(const Array& got, const T (&want)[N]) {
-  EXPECT_THAT(elements<T>(got), testing::ElementsAreArray(want));
+  EXPECT_THAT(elements_of<T>(got), testing::ElementsAreArray(want));
 }
 // Units of the last place between two numbers of one sign.
 template <class T>
@@ -35,7 +35,7 @@ double units(T got, T want) {
 }
 template <class T, std::size_t N>
 void expect_close(const Array& got, const T (&want)[N], double allowed) {
-  const std::vector<T> all = elements<T>(got);
+  const std::vector<T> all = elements_of<T>(got);
   ASSERT_EQ(all.size(), N);
   for (std::size_t i = 0; i < N; ++i)
     EXPECT_LE(units(all[i], want[i]), allowed) << i << ": " << all[i] << " " << want[i];
@@ -102,10 +102,10 @@ TEST(Random, LanesAndCompiledFunctionsDrawTheSame) {
   const auto draw = [](const Array& k) { return random::normal(k, {5}); };
   const Array lanes = vmap(draw)(keys), compiled = jit(vmap(draw))(keys);
   for (std::int64_t i = 0; i < 4; ++i) {
-    const auto one = elements<float>(draw(reshape(slice(keys, {i, 0}, {i + 1, 2}), {2})));
+    const auto one = elements_of<float>(draw(reshape(slice(keys, {i, 0}, {i + 1, 2}), {2})));
     for (const Array& all : {lanes, compiled})
       for (std::size_t k = 0; k < 5; ++k)
-        EXPECT_LE(units(elements<float>(all)[static_cast<std::size_t>(i) * 5 + k], one[k]), 1);
+        EXPECT_LE(units(elements_of<float>(all)[static_cast<std::size_t>(i) * 5 + k], one[k]), 1);
   }
 }
 
@@ -146,9 +146,9 @@ TEST(Random, Errors) {
 
 TEST(Shifts, BeyondTheWidth) {
   const Array x = {-8, 9, 1}, by = {1, 33, -1};
-  EXPECT_THAT(elements<std::int32_t>(shift_left(x, by)), testing::ElementsAre(-16, 0, 0));
-  EXPECT_THAT(elements<std::int32_t>(shift_right(x, by)), testing::ElementsAre(-4, 0, 0));
-  EXPECT_THAT(elements<std::int32_t>(shift_right(x, 40)), testing::ElementsAre(-1, 0, 0));
+  EXPECT_THAT(elements_of<std::int32_t>(shift_left(x, by)), testing::ElementsAre(-16, 0, 0));
+  EXPECT_THAT(elements_of<std::int32_t>(shift_right(x, by)), testing::ElementsAre(-4, 0, 0));
+  EXPECT_THAT(elements_of<std::int32_t>(shift_right(x, 40)), testing::ElementsAre(-1, 0, 0));
   EXPECT_EQ(shift_right(Array(std::uint32_t(0x80000000u)), 31).item<std::uint32_t>(), 1u);
 }
 
