@@ -77,7 +77,7 @@ TEST(Index, Arrays) {
   const Array rows{1, 0, 1}, columns{0, -1, 3};
   EXPECT_EQ(elements_of(x(rows, 0, 0)), (Elements{12, 0, 12}));
   EXPECT_EQ(elements_of(x(rows, 2, columns)), (Elements{20, 11, 23}));  // pairs, not all combinations
-  EXPECT_EQ(x(rows, all, columns).shape(), (Shape{3, 3}));           // apart: in front
+  EXPECT_EQ(x(rows, all, columns).shape(), (Shape{3, 3}));              // apart: in front
   EXPECT_EQ(elements_of(x(rows, all, columns)), (Elements{12, 16, 20, 3, 7, 11, 15, 19, 23}));
   EXPECT_EQ(x(0, all, columns).shape(), (Shape{3, 3}));  // the number is an array too
   EXPECT_EQ(elements_of(x(0, all, columns)), (Elements{0, 4, 8, 3, 7, 11, 3, 7, 11}));
