@@ -15,10 +15,10 @@ _methods.add_to_array()
 
 from tenon._config import config as config  # noqa: E402
 from tenon import lax as lax, nn as nn, numpy as numpy, optim as optim, random as random  # noqa: E402
+from tenon import fft as fft, linalg as linalg  # noqa: E402
 from tenon import tree as tree, tree_util as tree_util  # noqa: E402
 from tenon.files import load as load, save as save  # noqa: E402
 from tenon.lax import stop_gradient as stop_gradient, every as every, binomial as binomial  # noqa: E402
-from tenon.numpy import linalg as linalg  # noqa: E402
 from tenon.tree_util import register_dataclass as register_dataclass  # noqa: E402
 
 __version__ = _core.version

@@ -2,6 +2,7 @@
 
 import builtins
 import math
+from typing import Any, NamedTuple
 
 from tenon import _core
 from tenon.numpy._creation import asarray, eye
@@ -9,8 +10,9 @@ from tenon.numpy._products import cross, matmul, outer, tensordot, trace, vecdot
 from tenon.numpy._indexing import diagonal  # noqa: F401
 from tenon.numpy._shapes import _axes, matrix_transpose  # noqa: F401
 
-__all__ = ["cholesky", "cross", "diagonal", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_transpose",
-           "multi_dot", "norm", "outer", "solve", "tensordot", "trace", "vecdot", "vector_norm"]
+__all__ = ["cholesky", "cond", "cross", "det", "diagonal", "inv", "matmul", "matrix_norm", "matrix_power",
+           "matrix_transpose", "multi_dot", "norm", "outer", "slogdet", "solve", "tensordot", "tensorinv",
+           "tensorsolve", "trace", "vecdot", "vector_norm"]
 
 
 def cholesky(a, *, upper=False, symmetrize_input=True):
@@ -27,6 +29,137 @@ def solve(a, b):
 def inv(a):
     """The inverse matrix. solve(a, b) is faster and more accurate than inv(a) @ b."""
     return _core.inv(a)
+
+
+def _square(a, name):
+    a = _core.to_inexact(asarray(a))
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"Argument to {name}() must have shape [..., n, n], got {a.shape}")
+    return a
+
+
+def det(a):
+    """The determinants of matrices [..., n, n]. Derivatives of any order, of singular matrices too.
+
+    >>> det([[1.0, 2.0], [3.0, 4.0]])
+    Array(-2., dtype=float64)
+    """
+    a = _square(a, "det")
+    n = a.shape[-1]
+    if 0 < n <= 3:
+        return _det_written_out(a, n)
+    diagonal_, sign = _pivots(a)
+    return sign * _core.prod(diagonal_, [a.ndim - 2], False)
+
+
+def _det_written_out(a, n):
+    rows = [[a[..., i, j] for j in range(n)] for i in range(n)]
+    if n == 1:
+        return rows[0][0]
+    if n == 2:
+        (a, b), (c, d) = rows
+        return a * d - b * c
+    (a, b, c), (d, e, f), (g, h, i) = rows
+    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+
+
+def _pivots(a):
+    """(the pivots of elimination, the sign of its permutation)."""
+    from tenon.lax import linalg
+
+    factors, exchanged, _ = linalg.lu(a)
+    moved = _core.not_equal(exchanged, _core.iota("int32", (a.shape[-1],), 0))
+    odd = _core.remainder(_core.sum(_core.convert(moved, "int32"), [a.ndim - 2], False), 2)
+    return diagonal(factors, 0, -2, -1), _core.convert(1 - 2 * odd, a.dtype)
+
+
+class SlogdetResult(NamedTuple):
+    """What slogdet() returns."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def _slogdet(a):
+    pivots, sign = _pivots(a)
+    size = _core.abs(pivots)
+    along = [a.ndim - 2]
+    unit = _core.where(_core.equal(size, 0), 0, pivots / _core.where(_core.equal(size, 0), 1, size))
+    return sign * _core.prod(unit, along, False), _core.sum(_core.log(size), along, False)
+
+
+def _slogdet_tangent(primals, tangents):
+    # d log det a = tr(a⁻¹ · da); its imaginary part turns the sign.
+    sign, size = _slogdet(*primals)
+    turn = trace(_core.solve(primals[0], tangents[0]), 0, -2, -1)
+    if sign.dtype.kind != "c":
+        return (sign, size), (_core.multiply(sign, 0), turn)
+    return (sign, size), ((turn - _core.real(turn)) * sign, _core.real(turn))
+
+
+def slogdet(a, *, method=None):
+    """(the sign, the logarithm of the absolute value) of the determinants of matrices [..., n, n]: nothing overflows.
+    Of a singular matrix 0 and -inf.
+
+    >>> slogdet(1e200 * eye(2)).logabsdet / math.log(1e200)
+    Array(2., dtype=float64)
+    """
+    from tenon import custom_jvp
+
+    if method == "qr":
+        raise NotImplementedError("slogdet: by 'qr': only 'lu' is there.")
+    if method not in (None, "lu"):
+        raise ValueError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (default), and 'qr'.")
+    rule = custom_jvp(_slogdet)
+    rule.defjvp(_slogdet_tangent)
+    return SlogdetResult(*rule(_square(a, "slogdet")))
+
+
+def cond(x, p=None):
+    """How far a matrix [..., n, n] is from a singular one: norm(x, p) · norm(inv(x), p), of the orders "fro", 1, -1, inf
+    and -inf. The others, and None, need singular values, which are not there.
+
+    >>> cond([[2.0, 0.0], [0.0, 0.5]], 1)
+    Array(4., dtype=float64)
+    """
+    x = _square(x, "cond")
+    if p in (None, 2, -2, "nuc"):
+        raise NotImplementedError(f"cond: of order {p!r}: singular values are not there.")
+    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+
+
+def tensorsolve(a, b, axes=None):
+    """x with tensordot(a, x, x.ndim) = b; `axes` of a go to its end before.
+
+    >>> tensorsolve(2.0 * eye(6).reshape(2, 3, 6), [[2.0, 4, 6], [8, 10, 12]]).tolist()
+    [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    """
+    a, b = asarray(a), asarray(b)
+    if axes is not None:
+        last = _axes(tuple(axes), a.ndim)
+        a = _core.transpose(a, [i for i in range(a.ndim) if i not in last] + last)
+    shape = a.shape[b.ndim:]
+    n = math.prod(shape)
+    if a.size != n * n or b.size != n:
+        raise ValueError("Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")
+    return _core.reshape(_core.solve(_core.reshape(a, (n, n)), _core.reshape(b, (-1,))), shape)
+
+
+def tensorinv(a, ind=2):
+    """The inverse of a as a map of arrays with the axes behind the first `ind` to arrays with those.
+
+    >>> tensorinv(4.0 * eye(6).reshape(2, 3, 6)).shape
+    (6, 2, 3)
+    """
+    a = asarray(a)
+    if ind <= 0:
+        raise ValueError(f"ind must be a positive integer; got {ind=}")
+    outer_, inner_ = a.shape[:ind], a.shape[ind:]
+    n = math.prod(inner_)
+    if math.prod(outer_) != n:
+        raise ValueError("product of axes before `ind` must equal the product of those behind it, not of "
+                         f"{outer_} and {inner_}.")
+    return _core.reshape(inv(_core.reshape(a, (n, n))), inner_ + outer_)
 
 
 def matrix_power(a, n):

@@ -1,0 +1,384 @@
+"""Linear algebra: the names of jax.numpy.linalg, and those of jax.scipy.linalg that go beside them.
+
+Where both have a name (`cholesky`, `det`, `inv`, `norm`, `solve`) it is jax.numpy.linalg's. Matrices stand in the last
+two axes; the axes before them are a batch.
+"""
+
+import math
+import operator
+
+import numpy as np
+
+from tenon import _core
+from tenon import numpy as tnp
+from tenon.lax import fori_loop
+from tenon.lax import linalg as _factors
+from tenon.numpy import _dtypes
+from tenon.numpy import linalg as _numpy
+from tenon.numpy._shapes import _of_one_dtype
+from tenon.numpy.linalg import *  # noqa: F403
+from tenon.numpy.linalg import _square
+
+__all__ = _numpy.__all__ + [
+    "block_diag", "cho_factor", "cho_solve", "circulant", "companion", "convolution_matrix", "dft", "expm", "fiedler",
+    "hadamard", "hankel", "helmert", "hilbert", "invhilbert", "invpascal", "leslie", "lu", "lu_factor", "lu_solve",
+    "pascal", "solve_triangular", "toeplitz",
+]
+
+# --- systems by their factors ---
+
+
+def _columns(a, b):
+    """(b as columns, what makes the result of b's form again)."""
+    b = tnp.asarray(b)
+    return (b[..., None], lambda x: x[..., 0]) if b.ndim == a.ndim - 1 else (b, lambda x: x)
+
+
+def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, debug=None, check_finite=True):
+    """x with op(a)·x = b, a triangular: a itself (trans 0, "N"), its transpose (1, "T") or the conjugate of that (2, "C").
+
+    >>> solve_triangular([[2.0, 1.0], [0.0, 4.0]], [4.0, 8.0]).tolist()
+    [1.0, 2.0]
+    """
+    if trans not in (0, 1, 2, "N", "T", "C"):
+        raise ValueError(f"Invalid 'trans' value {trans}")
+    a = tnp.asarray(a)
+    b, shaped = _columns(a, b)
+    return shaped(_core.triangular_solve(a, b, True, bool(lower), trans not in (0, "N"), trans in (2, "C"),
+                                         bool(unit_diagonal)))
+
+
+def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
+    """(the factor of Cholesky, `lower`), as cho_solve() takes them.
+
+    >>> cho_factor([[4.0, 2.0], [2.0, 5.0]], lower=True)[0].tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
+    """
+    return _numpy.cholesky(tnp.asarray(a), upper=not lower), lower
+
+
+def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
+    """x with a·x = b by the factor that cho_factor() made of a.
+
+    >>> cho_solve(cho_factor([[4.0, 2.0], [2.0, 5.0]]), [8.0, 12.0]).tolist()
+    [1.0, 2.0]
+    """
+    factor, lower = c_and_lower
+    first, second = (0, 2) if lower else (2, 0)
+    return solve_triangular(factor, solve_triangular(factor, b, first, lower), second, lower)
+
+
+def lu_factor(a, overwrite_a=False, check_finite=True):
+    """(L without its diagonal and U in one matrix, the row that each row changed places with), as lu_solve() takes them.
+
+    >>> lu_factor([[1.0, 2.0], [4.0, 4.0]])[1].tolist()
+    [1, 1]
+    """
+    return _factors.lu(a)[:2]
+
+
+def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
+    """x with a·x = b (trans 0), aᵀ·x = b (1) or aᴴ·x = b (2), by the factors that lu_factor() made of a.
+
+    >>> lu_solve(lu_factor([[1.0, 2.0], [4.0, 4.0]]), [5.0, 12.0]).tolist()
+    [1.0, 2.0]
+    """
+    factors, pivots = lu_and_piv
+    factors = tnp.asarray(factors)
+    if trans not in (0, 1, 2):
+        raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
+    b, shaped = _columns(factors, b)
+    order = _factors.lu_pivots_to_permutation(pivots, factors.shape[-1])
+    if trans == 0:
+        x = tnp.take_along_axis(b, order[..., None], -2)
+        x = solve_triangular(factors, x, 0, True, True)
+        return shaped(solve_triangular(factors, x))
+    x = solve_triangular(factors, b, trans)
+    x = solve_triangular(factors, x, trans, True, True)
+    return shaped(tnp.take_along_axis(x, tnp.argsort(order, -1)[..., None], -2))
+
+
+def lu(a, permute_l=False, overwrite_a=False, check_finite=True):
+    """(P, L, U) with a = P·L·U, or with `permute_l` (P·L, U). a: [..., m, n].
+
+    >>> p, l, u = lu([[1.0, 2.0], [4.0, 4.0]])
+    >>> p.tolist(), u.tolist()
+    ([[0.0, 1.0], [1.0, 0.0]], [[4.0, 4.0], [0.0, 1.0]])
+    """
+    factors, _, order = _factors.lu(a)
+    m, n = factors.shape[-2:]
+    k = min(m, n)
+    lower = tnp.tril(factors, -1)[..., :k] + tnp.eye(m, k, dtype=factors.dtype)
+    upper = tnp.triu(factors)[..., :k, :]
+    if permute_l:
+        return tnp.take_along_axis(lower, tnp.argsort(order, -1)[..., None], -2), upper
+    rows = _core.iota("int32", (m,), 0)
+    return _core.convert(_core.equal(rows[:, None], order[..., None, :]), factors.dtype), lower, upper
+
+
+# --- the exponential ---
+
+# The numerators of Padé's approximants of exp (the denominators have every other sign changed), and up to which norm
+# they are exact to rounding: N. J. Higham, The scaling and squaring method for the matrix exponential revisited, 2005.
+_PADE = {
+    13: ((64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+          670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1), 5.371920351148152),
+    7: ((17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1), 3.925724783138660),
+}
+
+
+def expm(A, *, upper_triangular=False, max_squarings=16):
+    """The exponential of matrices [..., n, n], by scaling and squaring. NaN where more than `max_squarings` squarings
+    would be needed. `upper_triangular` is taken and has no effect.
+
+    >>> expm([[0.0, 1.0], [0.0, 0.0]]).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
+    a = _square(A, "expm")
+    double = _core.real(a).dtype == np.float64
+    terms, bound = _PADE[13 if double else 7]
+    size = _numpy.norm(a, 1, (-2, -1)) if a.shape[-1] else tnp.zeros(a.shape[:-2], _core.real(a).dtype)
+    needed = tnp.ceil(tnp.log2(_core.stop_gradient(_core.maximum(size, bound)) / bound))
+    squarings = _core.convert(_core.clamp(0, needed, max_squarings), "int32")
+    a = a / _core.convert(tnp.exp2(_core.convert(squarings, size.dtype)), a.dtype)[..., None, None]
+    odd, even = _odd_and_even(a, terms)
+    made = _core.solve(even - odd, even + odd)
+
+    def square(i, x):
+        return _core.where(_core.less(i, squarings[..., None, None]), _core.matmul(x, x), x)
+
+    made = fori_loop(0, max_squarings, square, made) if made.size else made
+    return _core.where(_core.less_equal(needed, max_squarings)[..., None, None], made, math.nan)
+
+
+def _odd_and_even(a, terms):
+    """The odd and the even part of the polynomial with these coefficients, the lowest first."""
+    square = _core.matmul(a, a)
+    unit = tnp.eye(a.shape[-1], dtype=a.dtype)
+    odd, even = terms[-1] * unit, terms[-2] * unit
+    for high, low in zip(terms[-3::-2], terms[-4::-2]):
+        odd, even = _core.matmul(square, odd) + high * unit, _core.matmul(square, even) + low * unit
+    return _core.matmul(a, odd), even
+
+
+# --- matrices of one form ---
+
+
+def _vectors(x):
+    x = tnp.asarray(x)
+    return x[None] if x.ndim == 0 else x
+
+
+def block_diag(*arrs):
+    """The matrices along a diagonal, zeros beside them.
+
+    >>> block_diag([[1, 2]], 3).tolist()
+    [[1, 2, 0], [0, 0, 3]]
+    """
+    blocks = [tnp.atleast_2d(a) for a in (arrs if arrs else (tnp.zeros((1, 0)),))]
+    for i, block in enumerate(blocks):
+        if block.ndim > 2:
+            raise ValueError(f"Arguments to block_diag must have at most 2 dimensions, got {block.shape} at argument {i}.")
+    width, before, rows = sum(b.shape[1] for b in blocks), 0, []
+    kind = tnp.result_type(*blocks)
+    for block in blocks:
+        n = block.shape[1]
+        rows.append(tnp.pad(_core.convert(block, kind), ((0, 0), (before, width - before - n))))
+        before += n
+    return tnp.concatenate(rows, 0)
+
+
+def toeplitz(c, r=None):
+    """Constant diagonals: the first column c and the first row r (its first element is c's); without r conj(c).
+
+    >>> toeplitz([1, 2, 3], [9, 4]).tolist()
+    [[1, 4], [2, 1], [3, 2]]
+    """
+    c = _vectors(c)
+    r = _core.conj(c) if r is None else _vectors(r)
+    m, n = c.shape[-1], r.shape[-1]
+    at = np.arange(n - 1, n - 1 + m)[:, None] - np.arange(n)  # into r backwards without its first, then c
+    return _arranged([_core.rev(r[..., 1:], [r.ndim - 1]), c], at)
+
+
+def _arranged(parts, at):
+    """Vectors one behind the other, and elements of that by a matrix of indices."""
+    batch = np.broadcast_shapes(*(p.shape[:-1] for p in parts))
+    row = tnp.concatenate([_core.broadcast_to(p, (*batch, p.shape[-1])) for p in parts], -1)
+    return tnp.take(row, at.astype("int32"), -1, mode="clip") if at.size else tnp.zeros((*batch, *at.shape), row.dtype)
+
+
+def hankel(c, r=None):
+    """Constant antidiagonals: the first column c and the last row r (its first element is c's last); without r zeros.
+
+    >>> hankel([1, 2, 3], [3, 4]).tolist()
+    [[1, 2], [2, 3], [3, 4]]
+    """
+    c = _vectors(c)
+    r = tnp.zeros_like(c) if r is None else _vectors(r)
+    return _arranged([c, r[..., 1:]], np.arange(c.shape[-1])[:, None] + np.arange(r.shape[-1]))
+
+
+def circulant(c):
+    """Each column is the one before, turned round by one; c is the first.
+
+    >>> circulant([1, 2, 3]).tolist()
+    [[1, 3, 2], [2, 1, 3], [3, 2, 1]]
+    """
+    c = _vectors(c)
+    n = c.shape[-1]
+    return _arranged([c], (np.arange(n)[:, None] - np.arange(n)) % max(n, 1))
+
+
+def companion(a):
+    """The matrix whose characteristic polynomial has these coefficients, the highest first.
+
+    >>> companion([1.0, -3.0, 2.0]).tolist()
+    [[3.0, -2.0], [1.0, 0.0]]
+    """
+    a = _core.to_inexact(tnp.asarray(a))
+    n = a.shape[-1] - 1
+    if n < 1:
+        raise ValueError("companion: a polynomial has two coefficients or more.")
+    first = -a[..., 1:] / a[..., :1]
+    below = _core.broadcast_to(tnp.eye(n - 1, n, dtype=a.dtype), (*a.shape[:-1], n - 1, n))
+    return tnp.concatenate([first[..., None, :], below], -2)
+
+
+def convolution_matrix(a, n, mode="full"):
+    """The matrix whose product with a vector of n elements is convolve(a, vector, mode).
+
+    >>> convolution_matrix([1, 2], 2).tolist()
+    [[1, 0], [2, 1], [0, 2]]
+    """
+    a, n = tnp.asarray(a), operator.index(n)
+    if n <= 0:
+        raise ValueError("n must be a positive integer.")
+    if a.ndim < 1 or a.shape[-1] == 0:
+        raise ValueError("len(a) must be at least 1.")
+    if mode not in ("full", "valid", "same"):
+        raise ValueError(f"mode must be one of ('full', 'valid', 'same'), but got {mode!r}")
+    m = a.shape[-1]
+    zeros = tnp.zeros((*a.shape[:-1], n - 1), a.dtype)
+    whole = toeplitz(tnp.concatenate([a, zeros], -1), tnp.concatenate([a[..., :1], zeros], -1))
+    if mode == "full":
+        return whole
+    drop, most = min(m, n) - 1, max(m, n)
+    first = drop // 2 if mode == "same" else drop
+    return whole[..., first:first + (most if mode == "same" else most - drop), :]
+
+
+def leslie(f, s):
+    """How a population of ages goes on: fertilities f in the first row, rates of survival s below the diagonal.
+
+    >>> leslie([0.5, 2.0], [0.25]).tolist()
+    [[0.5, 2.0], [0.25, 0.0]]
+    """
+    f, s = _of_one_dtype([_core.to_inexact(tnp.asarray(f)), _core.to_inexact(tnp.asarray(s))])
+    n = f.shape[-1]
+    if s.shape[-1] != n - 1:
+        raise ValueError(f"leslie: {n} fertilities go with {n - 1} rates of survival, not {s.shape[-1]}.")
+    below = tnp.concatenate([s[..., :, None] * tnp.eye(n - 1, dtype=s.dtype), tnp.zeros((*s.shape, 1), s.dtype)], -1)
+    return tnp.concatenate([f[..., None, :], below], -2)
+
+
+def fiedler(a):
+    """The distances |a[i] - a[j]|.
+
+    >>> fiedler([1, 4, 6]).tolist()
+    [[0, 3, 5], [3, 0, 2], [5, 2, 0]]
+    """
+    a = tnp.asarray(a)
+    return _core.abs(a[..., :, None] - a[..., None, :])
+
+
+def hilbert(n):
+    """1 / (i + j + 1).
+
+    >>> hilbert(2).tolist()
+    [[1.0, 0.5], [0.5, 0.3333333333333333]]
+    """
+    at = np.arange(operator.index(n))
+    return tnp.array(1.0 / (at[:, None] + at + 1))
+
+
+def invhilbert(n):
+    """The inverse of hilbert(n), of whole numbers.
+
+    >>> invhilbert(2).tolist()
+    [[4.0, -6.0], [-6.0, 12.0]]
+    """
+    n, c = operator.index(n), math.comb
+    return tnp.array(np.array([[float((-1) ** (i + j) * (i + j + 1) * c(n + i, n - j - 1) * c(n + j, n - i - 1)
+                                      * c(i + j, i) ** 2) for j in range(n)] for i in range(n)]).reshape(n, n))
+
+
+def _pascal(n, kind, sign):
+    n = operator.index(n)
+    if kind not in (None, "symmetric", "lower", "upper"):
+        raise ValueError(f"kind must be 'symmetric', 'lower', or 'upper', not {kind!r}.")
+    lower = np.array([[sign ** (i + j) * math.comb(i, j) for j in range(n)] for i in range(n)], float).reshape(n, n)
+    return lower.T if kind == "upper" else lower, kind in (None, "symmetric")
+
+
+def pascal(n, kind=None):
+    """Binomial coefficients: "symmetric" (where none is said), "lower" or "upper".
+
+    >>> pascal(3).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [1.0, 3.0, 6.0]]
+    """
+    made, symmetric = _pascal(n, kind, 1)
+    return tnp.array(made @ made.T if symmetric else made)
+
+
+def invpascal(n, kind=None):
+    """The inverse of pascal(n, kind), of whole numbers.
+
+    >>> invpascal(2).tolist()
+    [[2.0, -1.0], [-1.0, 1.0]]
+    """
+    made, symmetric = _pascal(n, kind, -1)
+    return tnp.array(made.T @ made if symmetric else made)
+
+
+def hadamard(n, dtype=int):
+    """Orthogonal rows of 1 and -1; n is a power of two.
+
+    >>> hadamard(2).tolist()
+    [[1, 1], [1, -1]]
+    """
+    n = operator.index(n)
+    if n < 0 or n & (n - 1):
+        raise ValueError(f"hadamard: n = {n} is no power of 2.")
+    made = np.ones((min(n, 1),) * 2)
+    while made.shape[0] < n:
+        made = np.block([[made, made], [made, -made]])
+    return tnp.array(made, dtype)
+
+
+def helmert(n, full=False):
+    """Orthonormal contrasts of n values, a row each; with `full` a row of equal elements before them.
+
+    >>> helmert(2, full=True).shape, helmert(3).shape
+    ((2, 2), (2, 3))
+    """
+    at = np.arange(operator.index(n))
+    made = np.tril(np.ones((len(at),) * 2), -1) - np.diag(at)
+    made[:1] = 1
+    lengths = np.where(at == 0, max(len(at), 1), at * (at + 1))
+    return tnp.array((made / np.sqrt(lengths)[:, None])[0 if full else 1:])
+
+
+def dft(n, scale=None, *, dtype=None):
+    """The matrix of the discrete Fourier transform of n samples; scale "sqrtn" makes it unitary, "n" divides by n.
+
+    >>> tnp.round(dft(2).real).tolist()
+    [[1.0, 1.0], [1.0, -1.0]]
+    """
+    n = operator.index(n)
+    if scale not in (None, "sqrtn", "n"):
+        raise ValueError(f"scale must be None, 'sqrtn', or 'n'; {scale!r} is not valid.")
+    at = np.arange(n)
+    made = np.exp(-2j * np.pi / max(n, 1) * (np.outer(at, at) % max(n, 1)))
+    made = made / {None: 1.0, "sqrtn": math.sqrt(max(n, 1)), "n": max(n, 1)}[scale]
+    return tnp.array(made, _dtypes.default("c") if dtype is None else dtype)

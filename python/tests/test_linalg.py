@@ -1,0 +1,248 @@
+"""linalg and fft: against NumPy, and against the equations that define factors; compiled, in batches, with derivatives."""
+
+import numpy as np
+import pytest
+
+import tenon as tn
+import tenon.numpy as tnp
+from tenon import fft, linalg, lax
+
+KINDS = ["float32", "float64", "complex64", "complex128"]
+
+
+def matrices(*shape, dtype="float64", seed=0):
+    rng = np.random.default_rng(seed)
+    made = rng.normal(size=shape)
+    return (made + 1j * rng.normal(size=shape) if dtype.startswith("complex") else made).astype(dtype)
+
+
+def positive(n, dtype="float64", batch=()):
+    a = matrices(*batch, n, n, dtype=dtype)
+    return (a @ a.conj().swapaxes(-1, -2) + n * np.eye(n)).astype(dtype)
+
+
+def near(got, wanted, scale=1.0):
+    got, wanted = np.asarray(got), np.asarray(wanted)
+    assert got.shape == wanted.shape and got.dtype == wanted.dtype, (got.shape, got.dtype, wanted.shape, wanted.dtype)
+    tolerance = scale * (1e-4 if got.dtype in (np.float32, np.complex64) else 1e-10)
+    assert np.allclose(got, wanted, tolerance, tolerance, equal_nan=True), (got, wanted)
+
+
+def difference(f, x, step=1e-6):
+    """The gradient of f by central differences."""
+    made = np.zeros_like(x)
+    for at in np.ndindex(x.shape):
+        e = np.zeros_like(x)
+        e[at] = step
+        made[at] = (float(f(x + e)) - float(f(x - e))) / (2 * step)
+    return made
+
+
+def forms(f, x):
+    """f(x) called at once, compiled, and for each lane of a batch."""
+    return f(x), tn.jit(f)(x), tn.tree.map(lambda y: y[0], tn.vmap(f)(np.stack([x, x])))
+
+
+def test_imports():
+    from tenon import fft, linalg  # noqa: F401
+
+    assert {*tnp.linalg.__all__} <= {*linalg.__all__} and all(hasattr(linalg, n) for n in linalg.__all__)
+    for name in ("fft", "rfft2", "ihfft"):
+        with pytest.raises(AttributeError, match=f"fft.{name}: there is no Fourier transform yet"):
+            getattr(fft, name)
+        with pytest.raises(AttributeError, match="there is no Fourier transform yet"):
+            getattr(tnp.fft, name)
+    with pytest.raises(AttributeError, match="no attribute 'transform'"):
+        fft.transform
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (3, 3), (5, 5), (2, 3, 4, 4), (0, 4, 4), (0, 0), (2, 0, 0)])
+def test_det(shape, dtype):
+    a = matrices(*shape, dtype=dtype)
+    for got in forms(linalg.det, a):
+        near(got, np.linalg.det(a))
+    sign, size = np.linalg.slogdet(a)
+    for got in forms(linalg.slogdet, a):
+        near(got.sign, sign)
+        near(got.logabsdet, size)
+
+
+def test_det_of_singular_matrices():
+    a = matrices(5, 5)
+    a[4] = a[0] + a[1]
+    cofactors = difference(np.linalg.det, a)
+    assert abs(float(linalg.det(a))) < 1e-12 and np.abs(cofactors).max() > 0.1
+    near(tn.grad(linalg.det)(a), cofactors, 1e4)
+    a[3] = a[0]  # of rank n - 2: no cofactor is left
+    assert np.allclose(np.asarray(tn.grad(linalg.det)(a)), 0, atol=1e-12)
+    zero = np.zeros((4, 4))
+    sign, size = linalg.slogdet(zero)
+    assert linalg.det(zero) == 0 and sign == 0 and size == -np.inf
+    assert not np.asarray(tn.grad(linalg.det)(zero)).any()
+    assert np.isnan(linalg.det(np.full((4, 4), np.nan))) and np.isnan(linalg.slogdet(np.full((4, 4), np.nan))[1])
+    assert linalg.slogdet(np.eye(3, dtype=int) * 2)[0].dtype == np.float64
+    with pytest.raises(ValueError, match=r"\[..., n, n\], got \(2, 3\)"):
+        linalg.det(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="Unknown slogdet method 'svd'"):
+        linalg.slogdet(np.eye(2), method="svd")
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 6])
+def test_derivatives_of_det(n):
+    a = matrices(n, n)
+    near(tn.grad(linalg.det)(a), np.linalg.det(a) * np.linalg.inv(a).T, 100)
+    near(tn.jit(tn.grad(lambda a: linalg.slogdet(a)[1]))(a), np.linalg.inv(a).T, 100)
+    batch = matrices(3, n, n)
+    near(tn.vmap(tn.grad(linalg.det))(batch), np.linalg.det(batch)[:, None, None] * np.linalg.inv(batch).swapaxes(1, 2), 100)
+    b = matrices(n, n, seed=1)
+    second = tn.jvp(tn.grad(lambda a: linalg.slogdet(a)[1]), (a,), (b,))[1]
+    near(second, -(np.linalg.inv(a) @ b @ np.linalg.inv(a)).T, 1000)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (3, 5), (5, 3), (2, 3, 3), (0, 2, 2), (3, 0), (0, 3)])
+def test_lu(shape, dtype):
+    a = matrices(*shape, dtype=dtype)
+    for p, lower, upper in forms(linalg.lu, a):
+        near(np.asarray(p) @ np.asarray(lower) @ np.asarray(upper), a)
+        assert (np.abs(np.asarray(lower)) <= 1 + 1e-6).all()
+    pl, upper = linalg.lu(a, permute_l=True)
+    near(np.asarray(pl) @ np.asarray(upper), a)
+    factors, pivots, order = lax.linalg.lu(a)
+    assert np.array_equal(lax.linalg.lu_pivots_to_permutation(pivots, shape[-2]), order)
+    assert pivots.dtype == order.dtype == np.int32
+
+
+def test_lu_in_derivatives():
+    a, weights = matrices(5, 5), matrices(5, 5, seed=1)
+
+    def f(a):
+        return tnp.sum(lax.linalg.lu(a)[0] * weights)
+
+    near(tn.grad(f)(a), difference(f, a), 1e4)
+    near(tn.jit(tn.grad(f))(a), difference(f, a), 1e4)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_solvers(dtype, batch):
+    a, b, v = positive(4, dtype, batch), matrices(*batch, 4, 3, dtype=dtype), matrices(*batch, 4, dtype=dtype, seed=2)
+    transposed = {0: a, 1: a.swapaxes(-1, -2), 2: a.conj().swapaxes(-1, -2)}
+    general = a + 3 * matrices(*batch, 4, 4, dtype=dtype, seed=3)
+    near(linalg.cho_solve(linalg.cho_factor(a), b), np.linalg.solve(a, b))
+    near(linalg.cho_solve(linalg.cho_factor(a, lower=True), v[..., None])[..., 0], np.linalg.solve(a, v[..., None])[..., 0])
+    for trans, m in {0: general, 1: general.swapaxes(-1, -2), 2: general.conj().swapaxes(-1, -2)}.items():
+        near(linalg.lu_solve(linalg.lu_factor(general), b, trans), np.linalg.solve(m, b), 10)
+    for trans, m in transposed.items():
+        lower = np.tril(m) if trans == 0 else np.triu(m)
+        near(linalg.solve_triangular(a, b, trans, lower=True), np.linalg.solve(lower, b))
+    if not batch:
+        near(linalg.solve_triangular(a, v, "C"), np.linalg.solve(np.triu(a).conj().T, v))
+        near(linalg.cho_solve(linalg.cho_factor(a), v), np.linalg.solve(a, v))
+        near(linalg.lu_solve(linalg.lu_factor(general), v), np.linalg.solve(general, v), 10)
+    unit = np.tril(a, -1) + np.eye(4, dtype=dtype)
+    near(linalg.solve_triangular(a, b, lower=True, unit_diagonal=True), np.linalg.solve(unit, b), 1e3)
+    with pytest.raises(ValueError, match="Invalid 'trans'"):
+        linalg.solve_triangular(a, b, trans=5)
+
+
+def test_cholesky_update():
+    r, w = np.triu(matrices(4, 4)), matrices(4, seed=1)
+    for got in forms(lambda r: lax.linalg.cholesky_update(r, w), r):
+        near(np.asarray(got).T @ np.asarray(got), r.T @ r + np.outer(w, w))
+        assert not np.tril(np.asarray(got), -1).any()
+    near(lax.linalg.symmetric_product(r, r, alpha=2.0, beta=0.5), 2 * r @ r.T + 0.5 * r)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("size", [1e-3, 1.0, 30.0])
+def test_expm(size, dtype):
+    # Of normal matrices the exponential is that of the eigenvalues.
+    h = matrices(5, 5, dtype=dtype)
+    h = h - h.conj().T if dtype.startswith("complex") else (h + h.T) / 8
+    a = (size / 10 * h).astype(dtype)
+    values, vectors = np.linalg.eig(a.astype("complex128"))
+    wanted = vectors @ np.diag(np.exp(values)) @ np.linalg.inv(vectors)
+    wanted = (wanted if dtype.startswith("complex") else wanted.real).astype(dtype)
+    for got in forms(linalg.expm, a):
+        near(got, wanted, 10 * max(1, np.abs(wanted).max()))
+
+
+def test_expm_elsewhere():
+    a, b = matrices(4, 4), matrices(4, 4, seed=1)
+    # The derivative along b is a block of the exponential of a larger matrix.
+    large = linalg.expm(np.block([[a, b], [np.zeros((4, 4)), a]]))
+    near(tn.jvp(linalg.expm, (a,), (b,))[1], np.asarray(large)[:4, 4:])
+    gradient = tn.jit(tn.grad(lambda a: tnp.sum(linalg.expm(a))))(a)
+    near(gradient, difference(lambda a: tnp.sum(linalg.expm(a)), a), 1e5)
+    both = tn.vmap(linalg.expm)(np.stack([a, 20 * a]))  # lanes that need other numbers of squarings
+    near(both[0], linalg.expm(a)), near(both[1], linalg.expm(20 * a))
+    assert np.isnan(np.asarray(linalg.expm(1e9 * a))).all() and np.isnan(np.asarray(linalg.expm(a * np.nan))).all()
+    near(linalg.expm(np.zeros((2, 3, 3))), np.broadcast_to(np.eye(3), (2, 3, 3)))
+    assert linalg.expm(np.zeros((0, 0))).shape == (0, 0) and linalg.expm(np.zeros((0, 2, 2))).shape == (0, 2, 2)
+
+
+def test_tensors_and_condition():
+    a, b = matrices(2, 3, 6), matrices(2, 3, seed=1)
+    near(linalg.tensorsolve(a, b), np.linalg.tensorsolve(a, b))
+    other = matrices(3, 6, 2)
+    near(linalg.tensorsolve(other, matrices(6).reshape(3, 2), (1,)), np.linalg.tensorsolve(other, matrices(6).reshape(3, 2), (1,)))
+    near(linalg.tensorinv(a), np.linalg.tensorinv(a))
+    near(linalg.tensorinv(matrices(6, 2, 3), 1), np.linalg.tensorinv(matrices(6, 2, 3), 1))
+    with pytest.raises(ValueError, match="positive integer"):
+        linalg.tensorinv(a, 0)
+    with pytest.raises(ValueError, match="requirement"):
+        linalg.tensorsolve(np.ones((2, 2)), np.ones(3))
+    for p in ("fro", 1, -1, np.inf, -np.inf):
+        near(linalg.cond(matrices(4, 4), p), np.linalg.cond(matrices(4, 4), p))
+    with pytest.raises(NotImplementedError, match="singular values"):
+        linalg.cond(np.eye(2))
+
+
+def test_matrices_of_one_form():
+    c, r = np.array([1.0, 2.0, 3.0]), np.array([9.0, 5.0, 6.0, 7.0])
+    near(linalg.toeplitz(c, r), [[1, 5, 6, 7], [2, 1, 5, 6], [3, 2, 1, 5.0]])
+    near(linalg.toeplitz(np.array([1j, 2])), [[1j, 2], [2, 1j]])
+    near(linalg.hankel(c, r), [[1, 2, 3, 5], [2, 3, 5, 6], [3, 5, 6, 7.0]])
+    near(linalg.hankel(c), [[1, 2, 3], [2, 3, 0], [3, 0, 0.0]])
+    near(linalg.circulant(c), [[1, 3, 2], [2, 1, 3], [3, 2, 1.0]])
+    near(linalg.toeplitz(np.stack([c, 2 * c]))[1], linalg.toeplitz(2 * c))
+    near(tn.jit(linalg.circulant)(c), linalg.circulant(c))
+    near(linalg.companion(np.array([2.0, 4, 6, 8])), [[-2, -3, -4], [1, 0, 0], [0, 1, 0.0]])
+    near(linalg.block_diag(c, 4.0, np.ones((2, 1))), [[1, 2, 3, 0, 0], [0, 0, 0, 4, 0], [0, 0, 0, 0, 1], [0, 0, 0, 0, 1.0]])
+    for mode in ("full", "same", "valid"):
+        for n in (2, 3, 6):
+            v = np.arange(1.0, n + 1)
+            near(linalg.convolution_matrix(c, n, mode) @ v, np.convolve(c, v, mode))
+    near(linalg.leslie(r, c), [[9, 5, 6, 7], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 3, 0.0]])
+    near(linalg.fiedler(r), np.abs(r[:, None] - r))
+    near(tn.grad(lambda c: tnp.sum(linalg.toeplitz(c, r)[:, 1]))(c), [1, 1, 0.0])
+    for n in (0, 1, 4):
+        near(linalg.hilbert(n) @ linalg.invhilbert(n), np.eye(n), 100)
+        for kind in (None, "lower", "upper"):
+            near(linalg.pascal(n, kind) @ linalg.invpascal(n, kind), np.eye(n))
+        h = np.asarray(linalg.helmert(n, full=True))
+        near(h @ h.T, np.eye(n))
+        near(linalg.dft(n), np.fft.fft(np.eye(n)) if n else np.zeros((0, 0), complex))
+    near(linalg.dft(3, "n"), np.fft.fft(np.eye(3)) / 3)
+    assert (np.asarray(linalg.hadamard(8) @ linalg.hadamard(8).T) == 8 * np.eye(8)).all()
+    with pytest.raises(ValueError, match="power of 2"):
+        linalg.hadamard(6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_frequencies(n):
+    for d in (1.0, 0.25):
+        near(fft.fftfreq(n, d), np.fft.fftfreq(n, d))
+        near(fft.rfftfreq(n, d), np.fft.rfftfreq(n, d))
+    assert fft.fftfreq(n, dtype=tnp.float32).dtype == np.float32
+    x = np.arange(3.0 * n).reshape(3, n)
+    for axes in (None, 0, 1, (0, 1)):
+        near(fft.fftshift(x, axes), np.fft.fftshift(x, axes))
+        for got in (fft.ifftshift(x, axes), tn.jit(lambda x: fft.ifftshift(x, axes))(x)):
+            near(got, np.fft.ifftshift(x, axes))
+    near(tn.grad(lambda x: tnp.sum(fft.fftshift(x, 1)[:, 0]))(x), np.fft.ifftshift(np.eye(1, n)[None, 0].repeat(3, 0), 1))
+    assert fft.fftshift(np.zeros((0, 3))).shape == (0, 3)
+    with pytest.raises(ValueError, match="only takes an int"):
+        fft.fftfreq([n])
