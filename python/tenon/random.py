@@ -17,10 +17,10 @@ from tenon.numpy import _dtypes
 
 _random = _core.random
 __all__ = [
-    "PRNGKey", "bernoulli", "bits", "categorical", "cauchy", "choice", "clone", "double_sided_maxwell", "exponential", "fold_in",
-    "gumbel", "key", "key_data", "key_impl", "laplace", "logistic", "lognormal", "maxwell", "multivariate_normal",
-    "normal", "pareto", "permutation", "rademacher", "randint", "rayleigh", "split", "triangular", "truncated_normal",
-    "uniform", "wald", "weibull_min", "wrap_key_data",
+    "bernoulli", "bits", "categorical", "cauchy", "choice", "clone", "double_sided_maxwell", "exponential", "fold_in",
+    "geometric", "gumbel", "key", "key_data", "key_impl", "laplace", "logistic", "lognormal", "maxwell",
+    "multivariate_normal", "normal", "orthogonal", "pareto", "permutation", "PRNGKey", "rademacher", "randint",
+    "rayleigh", "split", "triangular", "truncated_normal", "uniform", "wald", "weibull_min", "wrap_key_data",
 ]
 
 
@@ -120,6 +120,18 @@ def bernoulli(key, p=0.5, shape=None, mode="low"):
 def exponential(key, shape=(), dtype=None):
     """Numbers of density exp(-x)."""
     return _random.exponential(key, _shape(shape), _real(dtype))
+
+
+def geometric(key, p, shape=None, dtype=None):
+    """How many trials there are up to the first that succeeds, each with probability p.
+
+    >>> int(geometric(key(0), 1.0))
+    1
+    """
+    p = _core.to_inexact(tnp.asarray(p))
+    u = uniform(key, _met(shape, p), p.dtype)
+    made = tnp.floor(tnp.log(tnp.where(u == 0, 1, u)) / tnp.log1p(-p)) + 1
+    return _core.convert(made, _dtypes.default("i") if dtype in (None, int) else dtype)
 
 
 def gumbel(key, shape=(), dtype=None, mode=None):
@@ -251,6 +263,25 @@ def multivariate_normal(key, mean, cov, shape=None, dtype=None, method="cholesky
     shape = np.broadcast_shapes(mean.shape[:-1], cov.shape[:-2]) if shape is None else _shape(shape)
     drawn = normal(key, (*shape, mean.shape[-1]), dtype)
     return mean + tnp.einsum("...ij,...j->...i", tnp.linalg.cholesky(cov), drawn)
+
+
+def orthogonal(key, n, shape=(), dtype=None, m=None):
+    """Matrices [*shape, n, m] (m is n where it is not said) with orthonormal columns, or rows where m is larger: every
+    rotation of one is as likely.
+
+    >>> q = orthogonal(key(0), 3, dtype="float64")
+    >>> bool(tnp.allclose(q @ q.T, tnp.eye(3)))
+    True
+    """
+    m = n if m is None else m
+    q, r = tnp.linalg.qr(normal(key, (*_shape(shape), max(n, m), min(n, m)), dtype))
+    made = q * _phase(tnp.linalg.diagonal(r))[..., None, :]
+    return tnp.matrix_transpose(made) if n < m else made
+
+
+def _phase(x):
+    size = abs(x)
+    return x / tnp.where(size == 0, 1, size)
 
 
 def permutation(key, x, axis=0, independent=False):

@@ -200,6 +200,13 @@ def test_tensors_and_condition():
         linalg.cond(np.eye(2))
 
 
+def test_diagonals():
+    a = matrices(2, 3, 4)
+    for offset in (-1, 0, 2):
+        near(linalg.diagonal(a, offset=offset), np.linalg.diagonal(a, offset=offset))
+        near(linalg.trace(a, offset=offset), np.linalg.trace(a, offset=offset))
+
+
 def test_matrices_of_one_form():
     c, r = np.array([1.0, 2.0, 3.0]), np.array([9.0, 5.0, 6.0, 7.0])
     near(linalg.toeplitz(c, r), [[1, 5, 6, 7], [2, 1, 5, 6], [3, 2, 1, 5.0]])
@@ -246,3 +253,74 @@ def test_frequencies(n):
     assert fft.fftshift(np.zeros((0, 3))).shape == (0, 3)
     with pytest.raises(ValueError, match="only takes an int"):
         fft.fftfreq([n])
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (6, 3), (3, 6), (2, 5, 4), (0, 3, 2), (4, 0), (0, 4)])
+def test_qr(shape, dtype):
+    a = matrices(*shape, dtype=dtype)
+    for got in forms(linalg.qr, a):
+        near(got.Q, np.linalg.qr(a).Q), near(got.R, np.linalg.qr(a).R)  # LAPACK's signs
+    for mode in ("complete", "r"):
+        got, wanted = linalg.qr(a, mode), np.linalg.qr(a, mode)
+        near(got[-1] if mode == "complete" else got, wanted[-1] if mode == "complete" else wanted)
+    if a.size:
+        q, r = lax.linalg.qr(a)
+        near(np.asarray(q) @ np.asarray(r), a), near(q @ tnp.conj(tnp.matrix_transpose(q)), q * 0 + np.eye(q.shape[-1], dtype=dtype))
+    if len(shape) == 2:
+        near(linalg.qr(a, "raw")[0], np.linalg.qr(a, "raw")[0])
+
+
+def test_qr_elsewhere():
+    for a in (np.zeros((3, 2)), np.array([[0.0, 1], [0, 2]]), 1e200 * matrices(3, 3), 1e-200 * matrices(3, 3), -np.eye(3)):
+        scale = max(np.abs(a).max(), 1e-300)
+        q, r = linalg.qr(a)
+        near((q @ r) / scale, a / scale), near(q.T @ q, np.eye(q.shape[1]))
+        assert np.array_equal(np.tril(r, -1), 0 * np.asarray(r))
+    assert np.isnan(linalg.qr(np.array([[1.0, np.nan], [2, 3]])).R[:, 1]).all()
+    with pytest.raises(ValueError, match="Unsupported QR decomposition mode 'economic'"):
+        linalg.qr(np.eye(2), "economic")
+    with pytest.raises(NotImplementedError, match="pivoting"):
+        lax.linalg.qr(np.eye(2), pivoting=True)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
+def test_derivatives_of_qr(shape):
+    a = matrices(*shape)
+    of_q, of_r = (matrices(*part.shape, seed=3) for part in np.linalg.qr(a))
+
+    def f(a):
+        q, r = linalg.qr(a)
+        return tnp.sum(q * of_q) + tnp.sum(r * of_r)
+
+    wanted = difference(f, a)
+    for g in (tn.grad(f), tn.jit(tn.grad(f))):
+        near(g(a), wanted, 1e5)
+    near(tn.jacfwd(f)(a), wanted, 1e5)
+    near(tn.vmap(tn.grad(f))(np.stack([a, -a]))[0], wanted, 1e5)
+
+
+def test_random_rotations():
+    from tenon import nn, random
+
+    for n, m, shape in ((3, None, ()), (4, 2, (5,)), (2, 4, ()), (3, 0, ())):
+        q = np.asarray(random.orthogonal(random.key(1), n, shape, "float64", m))
+        m = n if m is None else m
+        assert q.shape == (*shape, n, m)
+        inner = q @ q.swapaxes(-1, -2) if n < m else q.swapaxes(-1, -2) @ q
+        assert np.allclose(inner, np.eye(min(n, m)))
+    signs = np.asarray(random.orthogonal(random.key(2), 1, (4000,)))
+    assert abs(signs.mean()) < 0.06
+    traces = np.trace(np.asarray(random.orthogonal(random.key(3), 3, (4000,))), axis1=1, axis2=2)
+    assert abs(traces.mean()) < 0.06 and abs(traces.var() - 1) < 0.1  # as of rotations that are all as likely
+    tries = np.asarray(random.geometric(random.key(4), 0.3, (4000,)))
+    assert tries.min() == 1 and tries.dtype == np.int64 and abs(tries.mean() - 1 / 0.3) < 0.2
+    made = np.asarray(nn.initializers.orthogonal(0.5, column_axis=0)(random.key(0), (2, 3, 4), "float64")).reshape(2, 12)
+    assert np.allclose(made @ made.T, np.eye(2) / 4)
+    assert nn.initializers.orthogonal()(random.key(0), (0, 3)).shape == (0, 3)
+    kernel = np.asarray(nn.initializers.delta_orthogonal()(random.key(0), (3, 3, 2, 4), "float64"))
+    assert np.allclose(kernel[1, 1] @ kernel[1, 1].T, np.eye(2)) and np.count_nonzero(kernel.any((2, 3))) == 1
+    with pytest.raises(ValueError, match="2D"):
+        nn.initializers.orthogonal()(random.key(0), (3,))
+    with pytest.raises(ValueError, match="fan_in"):
+        nn.initializers.delta_orthogonal()(random.key(0), (3, 4, 2))

@@ -6,7 +6,8 @@ from tenon import _core
 from tenon import numpy as tnp
 from tenon.lax._loops import every, fori_loop
 
-__all__ = ["cholesky", "cholesky_update", "lu", "lu_pivots_to_permutation", "symmetric_product", "triangular_solve"]
+__all__ = ["cholesky", "cholesky_update", "householder_product", "lu", "lu_pivots_to_permutation", "qr",
+           "symmetric_product", "triangular_solve"]
 
 
 def cholesky(x, *, symmetrize_input=True):
@@ -92,6 +93,96 @@ def lu_pivots_to_permutation(pivots, permutation_size):
         return _exchanged(permutation, k, _row(pivots, k, -1)[..., None], rows, -1)
 
     return fori_loop(0, steps, exchange, start) if start.size and steps else start
+
+
+def reflections(x):
+    """(h, taus) of matrices [..., m, n]: R with, below its diagonal, the vectors v (their first element, 1, left out) of
+    the reflections I - tau·v·vᴴ whose product is Q; LAPACK's geqrf."""
+    x = _core.to_inexact(tnp.asarray(x))
+    if x.ndim < 2:
+        raise ValueError(f"qr: an array of matrices, not of shape {x.shape}.")
+    *batch, m, n = x.shape
+    steps = min(m, n)
+    rows, columns = _core.iota("int32", (m,), 0), _core.iota("int32", (n,), 0)
+    taus = tnp.zeros((*batch, steps), x.dtype)
+    if x.size == 0:
+        return x, taus
+
+    def reflect(k, state):
+        a, taus = state
+        k = _core.convert(k, "int32")
+        below, here = _core.greater(rows, k), _core.equal(rows, k)
+        column = _row(a, k, -1)
+        first, rest = _row(column, k, -1), _core.where(below, column, 0)
+        length = _length(first, rest)
+        done = _core.equal(length, 0)  # nothing to reflect
+        end = _core.where(done, _core.real(first), _core.where(_core.less(_core.real(first), 0), length, -length))
+        tau = _core.where(done, 0, (end - first) / _core.where(done, 1, end))
+        v = rest / _core.where(done, 1, first - end)[..., None] + _core.convert(here, a.dtype)
+        seen = _core.sum(_core.conj(v)[..., None] * a, [a.ndim - 2], True)
+        a = a - (_core.conj(tau)[..., None] * v)[..., None] * _core.where(_core.greater(columns, k), seen, 0)
+        of_column = _core.equal(columns, k)
+        a = _core.where(below[:, None] & of_column, v[..., None], a)
+        a = _core.where(here[:, None] & of_column, _core.convert(end, a.dtype)[..., None, None], a)
+        return a, _core.where(_core.equal(_core.iota("int32", (steps,), 0), k), tau[..., None], taus)
+
+    return fori_loop(0, steps, reflect, (x, taus), checkpoint=every(max(1, math.isqrt(steps))))
+
+
+def _length(first, rest):
+    """√(|first|² + Σ|rest|²), and 0 where rest is 0 and first real; scaled, so that nothing overflows."""
+    of_rest = _core.max(_core.abs(rest), [rest.ndim - 1], False)
+    largest = _core.stop_gradient(_core.maximum(of_rest, _core.abs(first)))
+    reflects = _core.greater(of_rest, 0) | _core.not_equal(_core.imag(first), 0) | _core.isnan(of_rest)
+    scale = _core.where(_core.greater(largest, 0), largest, 1)
+    parts = _squared(first / scale) + _core.sum(_squared(rest / scale[..., None]), [rest.ndim - 1], False)
+    return _core.where(reflects, scale * _core.sqrt(_core.where(reflects, parts, 1)), 0)
+
+
+def _squared(x):
+    return _core.real(x) ** 2 + _core.imag(x) ** 2 if x.dtype.kind == "c" else x * x
+
+
+def householder_product(a, taus):
+    """The first n columns of the product of the reflections I - tau·v·vᴴ, v below the diagonals of a: [..., m, n].
+
+    >>> householder_product(tnp.array([[1.0], [0.0]]), tnp.array([2.0])).tolist()
+    [[-1.0], [0.0]]
+    """
+    a, taus = tnp.asarray(a), tnp.asarray(taus)
+    m, n = a.shape[-2:]
+    made = _core.broadcast_to(tnp.eye(m, n, dtype=a.dtype), a.shape)
+    steps = taus.shape[-1]
+    rows = _core.iota("int32", (m,), 0)
+
+    def reflect(i, made):
+        k = steps - 1 - _core.convert(i, "int32")
+        v = _core.where(_core.greater(rows, k), _row(a, k, -1), 0) + _core.convert(_core.equal(rows, k), a.dtype)
+        seen = _core.sum(_core.conj(v)[..., None] * made, [made.ndim - 2], True)
+        return made - (_row(taus, k, -1)[..., None] * v)[..., None] * seen
+
+    return fori_loop(0, steps, reflect, made, checkpoint=every(max(1, math.isqrt(steps)))) if made.size and steps else made
+
+
+def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
+    """(Q, R) with x = Q·R of matrices [..., m, n], the columns of Q orthonormal, R upper triangular: [..., m, m] and
+    [..., m, n], or with `full_matrices` false [..., m, k] and [..., k, n] of k = min(m, n).
+
+    Derivatives of any order where the first k columns of x are independent.
+
+    >>> q, r = qr(tnp.array([[3.0], [4.0]]), full_matrices=False)
+    >>> [round(float(v), 12) for v in q[:, 0]], r.tolist()
+    ([-0.6, -0.8], [[-5.0]])
+    """
+    if pivoting:
+        raise NotImplementedError("qr: pivoting.")
+    h, taus = reflections(x)
+    *_, m, n = h.shape
+    wide = m if full_matrices else min(m, n)
+    vectors = h[..., :min(wide, n)]
+    if wide > n:
+        vectors = _core.pad(vectors, _core.convert(0, h.dtype), [0] * h.ndim, [0] * (h.ndim - 1) + [wide - n], [])
+    return householder_product(vectors, taus), tnp.triu(h[..., :wide, :])
 
 
 def symmetric_product(a_matrix, c_matrix, *, alpha=1.0, beta=0.0, symmetrize_output=False):

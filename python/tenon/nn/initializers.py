@@ -6,9 +6,9 @@ from tenon import numpy as tnp
 from tenon import random
 
 __all__ = [
-    "constant", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal", "kaiming_uniform",
-    "lecun_normal", "lecun_uniform", "normal", "ones", "truncated_normal", "uniform", "variance_scaling",
-    "xavier_normal", "xavier_uniform", "zeros",
+    "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal",
+    "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "orthogonal", "truncated_normal", "uniform",
+    "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
 ]
 
 
@@ -65,6 +65,46 @@ def variance_scaling(scale, mode, distribution, in_axis=-2, out_axis=-1, batch_a
         if distribution == "uniform":
             return random.uniform(key, shape, dtype, -1) * math.sqrt(3 * variance)
         raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
+
+    return init
+
+
+def orthogonal(scale=1.0, column_axis=-1, dtype=None):
+    """Orthonormal columns (rows, where there are fewer), times the scale; columns are along `column_axis`.
+
+    >>> made = orthogonal(2.0)(random.key(0), (3, 3), "float64")
+    >>> bool(tnp.allclose(made @ made.T, 4 * tnp.eye(3)))
+    True
+    """
+
+    def init(key, shape, dtype=dtype):
+        if len(shape) < 2:
+            raise ValueError("orthogonal initializer requires at least a 2D shape")
+        if 0 in shape:
+            return tnp.zeros(shape, dtype)
+        rest = list(shape)
+        columns = rest.pop(column_axis)
+        made = random.orthogonal(key, math.prod(rest), (), dtype, columns)
+        return tnp.moveaxis(tnp.reshape(made, (*rest, columns)), -1, column_axis) * scale
+
+    return init
+
+
+def delta_orthogonal(scale=1.0, column_axis=-1, dtype=None):
+    """Kernels of convolutions, zero but in the middle, where they are orthogonal(): of shape (*sizes, inputs, outputs).
+
+    >>> made = delta_orthogonal()(random.key(0), (3, 2, 2))
+    >>> [bool(tnp.any(part)) for part in made]
+    [False, True, False]
+    """
+
+    def init(key, shape, dtype=dtype):
+        if len(shape) not in (3, 4, 5):
+            raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
+        if shape[-1] < shape[-2]:
+            raise ValueError("`fan_in` must be less or equal than `fan_out`. ")
+        middle = tuple((n - 1) // 2 for n in shape[:-2])
+        return tnp.zeros(shape, dtype).at[middle].set(orthogonal(scale, column_axis, dtype)(key, shape[-2:], dtype))
 
     return init
 

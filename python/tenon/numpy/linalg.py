@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from tenon import _core
 from tenon.numpy._creation import asarray, eye
-from tenon.numpy._products import cross, matmul, outer, tensordot, trace, vecdot  # noqa: F401
-from tenon.numpy._indexing import diagonal  # noqa: F401
+from tenon.numpy import _indexing, _products
+from tenon.numpy._products import cross, matmul, outer, tensordot, vecdot  # noqa: F401
 from tenon.numpy._shapes import _axes, matrix_transpose  # noqa: F401
 
 __all__ = ["cholesky", "cond", "cross", "det", "diagonal", "inv", "matmul", "matrix_norm", "matrix_power",
-           "matrix_transpose", "multi_dot", "norm", "outer", "slogdet", "solve", "tensordot", "tensorinv",
+           "matrix_transpose", "multi_dot", "norm", "outer", "qr", "slogdet", "solve", "tensordot", "tensorinv",
            "tensorsolve", "trace", "vecdot", "vector_norm"]
 
 
@@ -31,6 +31,24 @@ def inv(a):
     return _core.inv(a)
 
 
+def diagonal(x, /, *, offset=0):
+    """The diagonals of matrices [..., m, n].
+
+    >>> diagonal(asarray([[[1, 2], [3, 4]]])).tolist()
+    [[1, 4]]
+    """
+    return _indexing.diagonal(x, offset, -2, -1)
+
+
+def trace(x, /, *, offset=0, dtype=None):
+    """The sums of the diagonals of matrices [..., m, n].
+
+    >>> trace(asarray([[[1, 2], [3, 4]]])).tolist()
+    [5]
+    """
+    return _products.trace(x, offset, -2, -1, dtype)
+
+
 def _square(a, name):
     a = _core.to_inexact(asarray(a))
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
@@ -48,8 +66,8 @@ def det(a):
     n = a.shape[-1]
     if 0 < n <= 3:
         return _det_written_out(a, n)
-    diagonal_, sign = _pivots(a)
-    return sign * _core.prod(diagonal_, [a.ndim - 2], False)
+    pivots, sign = _pivots(a)
+    return sign * _core.prod(pivots, [a.ndim - 2], False)
 
 
 def _det_written_out(a, n):
@@ -70,7 +88,7 @@ def _pivots(a):
     factors, exchanged, _ = linalg.lu(a)
     moved = _core.not_equal(exchanged, _core.iota("int32", (a.shape[-1],), 0))
     odd = _core.remainder(_core.sum(_core.convert(moved, "int32"), [a.ndim - 2], False), 2)
-    return diagonal(factors, 0, -2, -1), _core.convert(1 - 2 * odd, a.dtype)
+    return diagonal(factors), _core.convert(1 - 2 * odd, a.dtype)
 
 
 class SlogdetResult(NamedTuple):
@@ -91,7 +109,7 @@ def _slogdet(a):
 def _slogdet_tangent(primals, tangents):
     # d log det a = tr(a⁻¹ · da); its imaginary part turns the sign.
     sign, size = _slogdet(*primals)
-    turn = trace(_core.solve(primals[0], tangents[0]), 0, -2, -1)
+    turn = trace(_core.solve(primals[0], tangents[0]))
     if sign.dtype.kind != "c":
         return (sign, size), (_core.multiply(sign, 0), turn)
     return (sign, size), ((turn - _core.real(turn)) * sign, _core.real(turn))
@@ -113,6 +131,32 @@ def slogdet(a, *, method=None):
     rule = custom_jvp(_slogdet)
     rule.defjvp(_slogdet_tangent)
     return SlogdetResult(*rule(_square(a, "slogdet")))
+
+
+class QRResult(NamedTuple):
+    """What qr() returns."""
+
+    Q: Any
+    R: Any
+
+
+def qr(a, mode="reduced"):
+    """(Q, R) with a = Q·R of matrices [..., m, n], the columns of Q orthonormal, R upper triangular. `mode`: "reduced",
+    Q [..., m, k] of k = min(m, n); "complete", Q [..., m, m]; "r", R alone; "raw", LAPACK's reflections and their factors.
+
+    >>> [part.shape for part in qr(eye(4, 2))]
+    [(4, 2), (2, 2)]
+    """
+    from tenon.lax import linalg
+
+    a = _core.to_inexact(asarray(a))
+    if mode == "raw":
+        h, taus = linalg.reflections(a)
+        return QRResult(matrix_transpose(h), taus)
+    if mode not in ("reduced", "r", "full", "complete"):
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+    q, r = linalg.qr(a, full_matrices=mode in ("full", "complete"))
+    return r if mode == "r" else QRResult(q, r)
 
 
 def cond(x, p=None):
