@@ -7,6 +7,7 @@
 #include "basic_index.h"
 #include "call.h"
 #include "errors.h"
+#include "gathers.h"
 #include "operands.h"
 #include "shapes.h"
 #include "tenon/ops/arithmetic.h"
@@ -116,12 +117,7 @@ struct AtIndex {
 
 std::optional<IndexMode> mode_from(nb::handle mode) {
   if (mode.is_none()) return std::nullopt;
-  const auto text = str_of(mode);
-  if (text == "clip") return IndexMode::clip;
-  if (text == "fill" || text == "drop") return IndexMode::fill;
-  if (text == "promise_in_bounds") return IndexMode::promise_in_bounds;
-  PyErr_Format(PyExc_ValueError, "mode: %R is none of 'clip', 'fill', 'drop' and 'promise_in_bounds'.", mode.ptr());
-  throw nb::python_error();
+  return index_mode_from(str_of(mode));
 }
 
 Array put(const AtIndex& at, ScatterKind kind, const char* name, const Array& value, bool sorted, bool unique,

@@ -27,6 +27,7 @@ NB_MODULE(_core, module) {
   add_elementwise(module);
   add_reductions(module);
   add_movement(module);
+  add_gathers(module);
   add_contractions(module);
   add_cumulative(module);
   add_random(module);

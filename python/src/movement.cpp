@@ -5,6 +5,7 @@
 
 #include "call.h"
 #include "dtypes.h"
+#include "gathers.h"
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
@@ -95,20 +96,6 @@ void add_makers(nb::module_& module) {
     const Array a = x.array("one_hot");
     return call_op("one_hot", [&] { return one_hot(op(a), classes, dtype); });
   });
-}
-
-IndexMode mode_from(const std::string& text) {
-  if (text == "clip") return IndexMode::clip;
-  if (text == "fill" || text == "drop") return IndexMode::fill;
-  if (text == "promise_in_bounds") return IndexMode::promise_in_bounds;
-  PyErr_Format(PyExc_ValueError, "mode: '%s' is none of 'clip', 'fill', 'drop' and 'promise_in_bounds'.", text.c_str());
-  throw nb::python_error();
-}
-
-GatherOptions gather_options(const std::string& mode, nb::handle fill, const Array& x, bool sorted, bool unique) {
-  GatherOptions options{.mode = mode_from(mode), .hints = {.sorted = sorted, .unique = unique}};
-  if (!fill.is_none()) options.fill = operand("take", fill).item_scalar(Source()).convert(x.dtype());
-  return options;
 }
 
 void add_indexed(nb::module_& module) {

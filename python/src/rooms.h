@@ -13,6 +13,7 @@ void add_executor(nb::module_& module);      // executor.cpp
 void add_elementwise(nb::module_& module);   // elementwise.cpp
 void add_reductions(nb::module_& module);    // reductions.cpp
 void add_movement(nb::module_& module);      // movement.cpp
+void add_gathers(nb::module_& module);       // gathers.cpp
 void add_contractions(nb::module_& module);  // contractions.cpp
 void add_cumulative(nb::module_& module);    // cumulative.cpp
 void add_random(nb::module_& module);        // random.cpp

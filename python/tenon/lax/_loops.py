@@ -104,7 +104,21 @@ def custom_root(f, initial_guess, solve, tangent_solve, has_aux=False):
 
 def custom_linear_solve(matvec, b, solve, transpose_solve=None, symmetric=False, has_aux=False):
     """The x with matvec(x) = b that solve(matvec, b) returns, with the derivatives of the system. Reverse mode needs
-    transpose_solve(vecmat, b), or a product that is its own transpose (symmetric)."""
+    transpose_solve(vecmat, b), or a product that is its own transpose (symmetric). With `has_aux` the solvers return
+    (x, auxiliary), and so does this; what is auxiliary is not differentiated."""
     if has_aux:
-        raise NotImplementedError("custom_linear_solve: has_aux.")
+        return _solved_with_more(matvec, b, solve, transpose_solve, symmetric)
     return _core.custom_linear_solve(matvec, b, solve, transpose_solve, symmetric)
+
+
+def _solved_with_more(matvec, b, solve, transpose_solve, symmetric):
+    """The system as an equation, whose solver may tell more than the root."""
+
+    def first(solver):
+        return None if solver is None else lambda product, y: solver(product, y)[0]
+
+    def difference(x):
+        return tree.map(_core.subtract, matvec(x), b)
+
+    return _core.custom_root(difference, b, lambda _, guess: solve(matvec, guess), lambda product, y: custom_linear_solve(
+        product, y, first(solve), first(transpose_solve), symmetric), True)

@@ -12,22 +12,24 @@ from tenon._core import (
     tan, tanh)
 from tenon import numpy as tnp
 from tenon.numpy import arccosh as acosh, arcsinh as asinh, arctanh as atanh, cbrt, ceil, exp2, floor, zeros  # noqa: F401
+from tenon.numpy._special import bessel_i0e, bessel_i1e
 from tenon.numpy._shapes import _axes, _axis, _of_one_dtype
 
 __all__ = [
-    "abs", "acos", "acosh", "add", "argmax", "argmin", "asin", "asinh", "atan", "atan2", "atanh", "batch_matmul",
-    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast", "broadcast_in_dim", "broadcast_shapes",
-    "broadcast_to_rank", "broadcasted_iota", "cbrt", "ceil", "clamp", "collapse", "complex", "concatenate", "conj",
+    "abs", "acos", "acosh", "add", "approx_max_k", "approx_min_k", "argmax", "argmin", "asin", "asinh", "atan",
+    "atan2", "atanh", "batch_matmul", "bessel_i0e", "bessel_i1e", "bitwise_and", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "broadcast", "broadcast_in_dim", "broadcast_like", "broadcast_shapes", "broadcast_to_rank",
+    "broadcasted_iota", "cbrt", "ceil", "clamp", "clz", "collapse", "complex", "concatenate", "conj",
     "convert_element_type", "cos", "cosh", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "div", "dot",
     "dot_general", "dtype", "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim",
     "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim", "empty", "eq", "erf",
     "erf_inv", "erfc", "exp", "exp2", "expand_dims", "expm1", "floor", "full", "full_like", "ge", "gt", "imag",
     "index_in_dim", "index_take", "integer_pow", "iota", "is_finite", "le", "log", "log1p", "logistic", "lt", "max",
     "min", "mul", "ne", "neg", "pad", "population_count", "pow", "real", "reciprocal", "reduce_and", "reduce_max",
-    "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "rem", "reshape", "rev", "round", "RoundingMethod", "rsqrt",
-    "select", "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "slice",
-    "slice_in_dim", "sort", "sort_key_val", "split", "sqrt", "square", "squeeze", "stop_gradient", "sub", "tan", "tanh",
-    "tile", "top_k", "transpose",
+    "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "rem", "reshape", "rev", "round", "RoundingMethod",
+    "rsqrt", "select", "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin",
+    "sinh", "slice", "slice_in_dim", "sort", "sort_key_val", "split", "sqrt", "square", "squeeze", "stack",
+    "stop_gradient", "sub", "tan", "tanh", "tile", "top_k", "transpose", "unstack",
 ]
 
 
@@ -100,6 +102,22 @@ def shift_right_logical(x, y):
     y = _core.convert(y, x.dtype)
     made = _core.where(_core.less(x, 0), rest | _core.where(_core.equal(y, 0), int(np.iinfo(x.dtype).min), moved), rest)
     return _core.where(_core.greater_equal(y, width) | _core.less(y, 0), 0, made)
+
+
+def clz(x):
+    """How many bits before the first one that is set are not.
+
+    >>> clz(tnp.array([0, 1, 255], tnp.uint8)).tolist()
+    [8, 7, 0]
+    """
+    x = tnp.asarray(x)
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"clz does not accept dtype {x.dtype}.")
+    width = 8 * x.dtype.itemsize
+    bits, shift = _core.convert(x, f"uint{width}"), 1
+    while shift < width:  # every bit behind the first one set
+        bits, shift = bits | _core.right_shift(bits, np.dtype(f"uint{width}").type(shift)), 2 * shift
+    return _core.convert(width - _core.convert(population_count(bits), "int32"), x.dtype)
 
 
 def integer_pow(x, y):
@@ -191,6 +209,15 @@ def broadcast_to_rank(x, rank):
     return _core.reshape(x, (1,) * (rank - tnp.ndim(x)) + tnp.shape(x))
 
 
+def broadcast_like(arr, like_arr):
+    """The array in the shape of another.
+
+    >>> broadcast_like(1, tnp.zeros((2, 2))).tolist()
+    [[1, 1], [1, 1]]
+    """
+    return _core.broadcast_to(arr, tnp.shape(like_arr))
+
+
 def collapse(operand, start_dimension, stop_dimension=None):
     """Several axes as one."""
     shape = tnp.shape(operand)
@@ -204,6 +231,27 @@ __builtins_slice = __builtins__["slice"] if isinstance(__builtins__, dict) else 
 def concatenate(operands, dimension):
     """Arrays one behind the other."""
     return _core.concatenate(list(operands), operator.index(dimension))
+
+
+def stack(operands, axis=0):
+    """Arrays of one shape and dtype along a new axis.
+
+    >>> stack([tnp.zeros(2), tnp.ones(2)], axis=1).tolist()
+    [[0.0, 1.0], [0.0, 1.0]]
+    """
+    operands = [tnp.asarray(x) for x in operands]
+    if not operands or any(x.shape != operands[0].shape for x in operands):
+        raise TypeError(f"lax.stack: arrays of one shape, not {[x.shape for x in operands]}.")
+    return _core.stack(operands, _axis(axis, operands[0].ndim + 1))
+
+
+def unstack(x, axis=0):
+    """The parts along an axis, a tuple.
+
+    >>> [y.tolist() for y in unstack(tnp.arange(4).reshape(2, 2), axis=1)]
+    [[0, 2], [1, 3]]
+    """
+    return tuple(tnp.unstack(x, axis=axis))
 
 
 def pad(operand, padding_value, padding_config):
@@ -395,6 +443,27 @@ def top_k(operand, k, *, axis=-1):
     return tuple(tnp.moveaxis(made, -1, axis) for made in _core.top_k(moved, operator.index(k)))
 
 
+def approx_max_k(operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1,
+                 aggregate_to_topk=True):
+    """(the k largest elements along an axis, where they are, i32): all of them are found, whatever the target.
+
+    >>> approx_max_k(tnp.array([3.0, 1.0, 2.0]), 2)[1].tolist()
+    [0, 2]
+    """
+    return top_k(operand, k, axis=reduction_dimension)
+
+
+def approx_min_k(operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1,
+                 aggregate_to_topk=True):
+    """(the k smallest elements along an axis, where they are, i32): all of them are found, whatever the target.
+
+    >>> approx_min_k(tnp.array([3.0, 1.0, 2.0]), 2)[0].tolist()
+    [1.0, 2.0]
+    """
+    values, at = top_k(_core.negative(operand), k, axis=reduction_dimension)
+    return _core.negative(values), at
+
+
 # --- products ---
 
 
@@ -403,12 +472,17 @@ def dot_general(lhs, rhs, dimension_numbers, precision=None, preferred_element_t
     (contract_l, contract_r), (batch_l, batch_r) = dimension_numbers
     lhs, rhs = _of_one_dtype([lhs, rhs])
     if preferred_element_type is not None:
-        lhs, rhs = _core.convert(lhs, preferred_element_type), _core.convert(rhs, preferred_element_type)
-    return _core.dot_general(lhs, rhs, list(contract_l), list(contract_r), list(batch_l), list(batch_r))
+        # Summed in the wider dtype of both.
+        met = tnp.promote_types(lhs.dtype, preferred_element_type)
+        lhs, rhs = _core.convert(lhs, met), _core.convert(rhs, met)
+    made = _core.dot_general(lhs, rhs, list(contract_l), list(contract_r), list(batch_l), list(batch_r))
+    return made if preferred_element_type is None else _core.convert(made, preferred_element_type)
 
 
-def dot(lhs, rhs, *, precision=None, preferred_element_type=None):
-    """Vectors and matrices multiplied."""
+def dot(lhs, rhs, *, dimension_numbers=None, precision=None, preferred_element_type=None, out_sharding=None):
+    """Vectors and matrices multiplied, or with `dimension_numbers` what dot_general() is."""
+    if dimension_numbers is not None:
+        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
     return tnp.dot(lhs, rhs, preferred_element_type=preferred_element_type)
 
 

@@ -14,6 +14,10 @@ from tenon.numpy._indexing import *  # noqa: F403
 from tenon.numpy._vectors import *  # noqa: F403
 from tenon.numpy._sets import *  # noqa: F403
 from tenon.numpy._functions import *  # noqa: F403
+from tenon.numpy._histograms import *  # noqa: F403
+from tenon.numpy._bits import *  # noqa: F403
+from tenon.numpy._special import *  # noqa: F403
+from tenon.numpy._ufuncs import *  # noqa: F403
 from tenon.numpy import fft, linalg  # noqa: F401
 from numpy import bartlett as _bartlett, blackman as _blackman, hamming as _hamming, hanning as _hanning, kaiser as _kaiser
 from numpy import array_repr, array_str, get_printoptions, printoptions, save, savez, set_printoptions  # noqa: F401

@@ -9,7 +9,7 @@ from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import _axis
 
 __all__ = [
-    "apply_along_axis", "apply_over_axes", "vectorize",
+    "apply_along_axis", "apply_over_axes", "iterable", "vectorize",
 ]
 
 
@@ -80,3 +80,12 @@ def apply_over_axes(func, a, axes):
         made = func(a, axis)
         a = made if made.ndim == a.ndim else _core.expand_dims(made, _axis(axis, a.ndim))
     return a
+
+
+def iterable(y):
+    """Whether one can go through its elements.
+
+    >>> iterable([1]), iterable(1), iterable(asarray(1))
+    (True, False, False)
+    """
+    return np.iterable(y)

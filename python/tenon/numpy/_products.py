@@ -12,8 +12,8 @@ from tenon.numpy._shapes import _axes, _of_one_dtype, concatenate, moveaxis, rav
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul",
-    "matvec", "outer", "poly", "polyadd", "polyder", "polyint", "polymul", "polysub", "polyval", "tensordot", "trace",
-    "trapezoid", "vander", "vdot", "vecdot", "vecmat",
+    "matvec", "outer", "poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval",
+    "tensordot", "trace", "trapezoid", "vander", "vdot", "vecdot", "vecmat",
 ]
 
 
@@ -240,8 +240,42 @@ def polysub(a1, a2):
 
 
 def polymul(a1, a2, *, trim_leading_zeros=False):
-    """The product of two polynomials."""
+    """The product of two polynomials. Zeros in front stay, unless `trim_leading_zeros` says otherwise of operands whose
+    values are known."""
+    if trim_leading_zeros:
+        a1, a2 = _without_leading_zeros(a1), _without_leading_zeros(a2)
     return convolve(a1, a2)
+
+
+def _without_leading_zeros(p):
+    from tenon.numpy._vectors import trim_zeros
+
+    p = asarray(p)
+    trimmed = trim_zeros(p, "f")
+    return trimmed if trimmed.shape[0] else p[-1:]
+
+
+def polydiv(u, v, *, trim_leading_zeros=False):
+    """(quotient, remainder) of two polynomials. Zeros in front of the remainder stay, unless `trim_leading_zeros` says
+    otherwise where its values are known.
+
+    >>> [p.tolist() for p in polydiv(asarray([1.0, 2, 3, 4]), asarray([1.0, 2]))]
+    [[1.0, 0.0, 3.0], [0.0, 0.0, 0.0, -2.0]]
+    """
+    u, v = _of_one_dtype([_core.to_inexact(asarray(u)), _core.to_inexact(asarray(v))])
+    n, steps = v.shape[0], u.shape[0] - v.shape[0] + 1
+    quotient, rest = [], u
+    for k in range(steps):
+        factor = rest[k] / v[0]
+        quotient.append(factor)
+        # Exactly 0 where the factor takes the first one away.
+        taken = _core.concatenate([rest[k:k + 1], factor * v[1:]], 0)
+        rest = _core.concatenate([rest[:k], rest[k:k + n] - taken, rest[k + n:]], 0)
+    if trim_leading_zeros:
+        from tenon.numpy._vectors import trim_zeros
+
+        rest = trim_zeros(rest, "f")
+    return _core.stack(quotient, 0) if quotient else full((1,), 0, u.dtype), rest
 
 
 def polyder(p, m=1):
@@ -311,21 +345,48 @@ def correlate(a, v, mode="valid", *, precision=None, preferred_element_type=None
 # --- statistics of rows ---
 
 
-def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None):
-    """The covariances of variables, a row each."""
-    if fweights is not None or aweights is not None:
-        raise NotImplementedError("cov: weights.")
-    x = _core.to_inexact(asarray(m))
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, dtype=None):
+    """The covariances of variables, a row each. Observations count as often as `fweights` says (integers), and as much as
+    `aweights`.
+
+    >>> cov(asarray([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]), fweights=asarray([1, 2, 1])).tolist()[0]
+    [0.6666666666666666, -0.6666666666666666]
+    """
+    x = _core.to_inexact(asarray(m, dtype))
     x = x if x.ndim == 2 else x[None, :] if x.ndim == 1 else x[None, None]
     x = x if rowvar or x.shape[0] == 1 else x.T
     if y is not None:
-        y = _core.to_inexact(asarray(y))
+        y = _core.to_inexact(asarray(y, dtype))
         y = y if y.ndim == 2 else y[None, :]
         x = concatenate([x, y if rowvar or y.shape[0] == 1 else y.T], 0)
     ddof = (0 if bias else 1) if ddof is None else ddof
-    x = x - _core.mean(x, 1, True)
-    made = _core.matmul(x, _core.conj(x.T)) / (x.shape[1] - ddof)
+    weights = _weights_of_observations(x, fweights, aweights)
+    if weights is None:
+        x = x - _core.mean(x, 1, True)
+        made = _core.matmul(x, _core.conj(x.T)) / (x.shape[1] - ddof)
+    else:
+        total = _core.sum(weights, None, False)
+        x = x - _core.sum(x * weights, [1], True) / total
+        lost = ddof if aweights is None or ddof == 0 else ddof * _core.sum(weights * asarray(aweights), None, False) / total
+        made = _core.matmul(x * weights, _core.conj(x.T)) / (total - lost)
     return _core.reshape(made, ()) if made.shape == (1, 1) else made
+
+
+def _weights_of_observations(x, fweights, aweights):
+    made = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        given = asarray(given)
+        if given.ndim != 1:
+            raise RuntimeError("cannot handle multidimensional " + name)
+        if given.shape[0] != x.shape[1]:
+            raise RuntimeError("incompatible numbers of samples and " + name)
+        if name == "fweights" and given.dtype.kind not in "iu":
+            raise TypeError("fweights must be integer.")
+        given = _core.convert(given, _core.real(x).dtype)
+        made = given if made is None else made * given
+    return made
 
 
 def corrcoef(x, y=None, rowvar=True):

@@ -10,6 +10,7 @@ from tenon import _core
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray, full
 from tenon.numpy._elementwise import isnan, logical_not
+from tenon.numpy._quantiles import positions, weighted_quantile
 from tenon.numpy._shapes import _axes, _axis, ndim, ravel
 
 __all__ = [
@@ -192,6 +193,15 @@ def ptp(a, axis=None, out=None, keepdims=False):
     return _core.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
+def _of_elements(weights, a, axis):
+    """Weights of the elements along an axis as those of all elements."""
+    if weights.shape == a.shape:
+        return weights
+    if axis is None or isinstance(axis, (tuple, list)) or weights.ndim != 1:
+        raise ValueError("weights have the array's shape, or one axis, which `axis` names.")
+    return _core.reshape(weights, [weights.shape[0] if i == _axis(axis, a.ndim) else 1 for i in range(a.ndim)])
+
+
 def average(a, axis=None, weights=None, returned=False, keepdims=False):
     """The mean, of elements that count as much as their weights."""
     a = asarray(a)
@@ -199,11 +209,7 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
         made = mean(a, axis, keepdims=keepdims)
         total = full(made.shape, a.size / builtins.max(made.size, 1), made.dtype)
         return (made, total) if returned else made
-    weights = asarray(weights)
-    if weights.shape != a.shape:
-        if axis is None or weights.ndim != 1:
-            raise ValueError("average: weights have the array's shape, or one axis, which `axis` names.")
-        weights = _core.reshape(weights, [weights.shape[0] if i == _axis(axis, a.ndim) else 1 for i in range(a.ndim)])
+    weights = _of_elements(asarray(weights), a, axis)
     met = _dtypes.result_type(_core.to_inexact(a), weights)
     weights = _core.broadcast_to(_core.convert(weights, met), a.shape)
     total = sum(weights, axis, keepdims=keepdims)
@@ -398,9 +404,9 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     return quantile(a, 0.5, axis, keepdims=keepdims)
 
 
-def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """quantile() of q / 100."""
-    return quantile(a, _core.true_divide(asarray(q), 100), axis, None, False, method, keepdims)
+    return quantile(a, _core.true_divide(asarray(q), 100), axis, None, False, method, keepdims, weights=weights)
 
 
 def _flattened(a, axis):
@@ -412,15 +418,29 @@ def _flattened(a, axis):
     return _core.reshape(moved, [a.shape[i] for i in rest] + [math.prod(a.shape[i] for i in axes)]), kept
 
 
-def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
-    """The value below which a part q of the elements lies; between elements by `method`."""
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    """The value below which a part q of the elements lies. `method` says where between elements: all of NumPy's. With
+    `weights` (the array's shape, or that of the one axis) elements count so much, method "inverted_cdf" alone.
+
+    >>> a = asarray([1.0, 2.0, 4.0])
+    >>> quantile(a, 0.5, weights=asarray([1, 1, 3]), method="inverted_cdf")
+    Array(4., dtype=float64)
+    """
     a = _core.to_inexact(asarray(a))
     flat, kept = _flattened(a, axis)
+    if weights is not None:
+        if method != "inverted_cdf":
+            raise NotImplementedError(f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights.")
+        wide = _core.broadcast_to(_of_elements(asarray(weights), a, axis), a.shape)
+        made = weighted_quantile(flat, _flattened(_core.convert(wide, flat.dtype), axis)[0], q)
+        return _core.reshape(made, np.shape(q) + tuple(kept)) if keepdims else made
     return _quantile(flat, kept, q, method, keepdims, float(flat.shape[-1]), isnan)
 
 
-def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """quantile() of the elements that are not NaN."""
+    if weights is not None:
+        raise NotImplementedError("nanquantile: weights.")
     a = _core.to_inexact(asarray(a))
     flat, kept = _flattened(a, axis)
     count = _core.sum(_core.convert(logical_not(isnan(flat)), flat.dtype), -1, False)
@@ -433,28 +453,22 @@ def _quantile(flat, kept, q, method, keepdims, count, nan_spoils):
     if nan_spoils is not None:
         ordered = _core.where(_core.any(nan_spoils(flat), -1, True), math.nan, ordered)
     lead = flat.ndim - 1
-    at = _core.reshape(q, q.shape + (1,) * lead) * (count - 1) if not isinstance(count, float) else \
-        _core.reshape(q, q.shape + (1,) * lead) * builtins.max(count - 1, 0)
-    at = _core.broadcast_to(at, q.shape + flat.shape[:-1])
-    below, above = _core.floor(at), _core.ceil(at)
-    index = "int32"
+    parts = _core.broadcast_to(_core.reshape(q, q.shape + (1,) * lead), q.shape + flat.shape[:-1])
+    below, above, weight = positions(method, parts, count)
 
     def pick(where):
         last = builtins.max(flat.shape[-1] - 1, 0)
-        where = _core.clamp(0, _core.convert(where, index), last)
+        where = _core.clamp(0, _core.convert(where, "int32"), last)
         wide = _core.broadcast_to(ordered, q.shape + ordered.shape)
         return _core.squeeze(_core.take_along_axis(wide, _core.expand_dims(where, where.ndim), where.ndim, "clip", None), -1)
 
-    weight = at - below
-    if method == "linear":
-        low, high = pick(below), pick(above)
-        made = _core.where(_core.equal(weight, 0), low, low * (1 - weight) + high * weight)
-    elif method in ("lower", "higher", "nearest"):
-        made = pick({"lower": below, "higher": above, "nearest": _core.rint(at)}[method])
+    low = pick(below)
+    if below is above:
+        made = low
     elif method == "midpoint":
-        made = (pick(below) + pick(above)) / 2
+        made = (low + pick(above)) / 2
     else:
-        raise ValueError(f"quantile: method {method!r} is none of 'linear', 'lower', 'higher', 'midpoint', 'nearest'.")
+        made = _core.where(_core.equal(weight, 0), low, low * (1 - weight) + pick(above) * weight)
     return _core.reshape(made, q.shape + tuple(kept)) if keepdims else made
 
 

@@ -416,9 +416,24 @@ def pad(array, pad_width, mode="constant", **kwargs):
                 (low, high)[side][axis] = w[side]
                 a = _core.pad(a, _core.convert(v[side].item(), a.dtype), low, high, [])
         return a
+    if callable(mode):
+        return _padded_by(a, widths, mode, kwargs)
     for axis, (before, behind) in enumerate(widths):
         a = _padded(a, axis, before, behind, mode, kwargs)
     return a
+
+
+def _padded_by(a, widths, function, options):
+    """As function(vector, (before, behind), axis, options) says, which returns vectors."""
+    from tenon.numpy._functions import apply_along_axis
+
+    a = _core.pad(a, _core.convert(0, a.dtype), [w[0] for w in widths], [w[1] for w in widths], [])
+    for axis, pair in enumerate(widths):
+        a = apply_along_axis(function, axis, a, pair, axis, options)
+    return a
+
+
+_STATISTICS = {"maximum": "max", "minimum": "min", "mean": "mean", "median": "median"}
 
 
 def _padded(a, axis, before, behind, mode, options):
@@ -429,18 +444,68 @@ def _padded(a, axis, before, behind, mode, options):
         return _core.pad(a, _core.convert(0, a.dtype), low, high, [])
     if before + behind == 0:
         return a
+    if mode in ("reflect", "symmetric") and options.get("reflect_type", "even") == "odd":
+        return _padded_odd(a, axis, before, behind, mode)
     if mode in ("edge", "wrap", "reflect", "symmetric"):
-        if options.get("reflect_type", "even") != "even":
-            raise NotImplementedError("pad: reflect_type='odd'.")
         where = np.pad(np.arange(n), (before, behind), mode)
         return _core.take(a, array(where), axis, "clip", None, False, False)
-    if mode in ("maximum", "minimum", "mean"):
-        f = {"maximum": _core.max, "minimum": _core.min, "mean": _core.mean}[mode]
-        edge = _core.convert(f(a, axis, True), a.dtype)
-        parts = [_repeated(edge, axis, before), a, _repeated(edge, axis, behind)]
-        return _core.concatenate(parts, axis)
-    raise ValueError(f"pad: mode {mode!r} is none of 'constant', 'edge', 'wrap', 'reflect', 'symmetric', 'maximum', "
-                     "'minimum', 'mean', 'empty'.")
+    if mode in _STATISTICS:
+        length = _for_axis(options.get("stat_length"), axis, a.ndim)
+        edges = [_statistic(_part(a, axis, *part), axis, mode) for part in (
+            (0, n if length[0] is None else length[0]), (0 if length[1] is None else builtins.max(0, n - length[1]), n))]
+        return _core.concatenate([_repeated(edges[0], axis, before), a, _repeated(edges[1], axis, behind)], axis)
+    if mode == "linear_ramp":
+        ends = _for_axis(options.get("end_values", 0), axis, a.ndim)
+        first = _ramp(ends[0], _part(a, axis, 0, 1), axis, before)
+        last = _core.rev(_ramp(ends[1], _part(a, axis, n - 1, n), axis, behind), [axis])
+        return _core.concatenate([first, a, last], axis)
+    raise ValueError(f"pad: mode {mode!r} is none of 'constant', 'edge', 'linear_ramp', 'maximum', 'mean', 'median', "
+                     "'minimum', 'reflect', 'symmetric', 'wrap', 'empty', and no function.")
+
+
+def _for_axis(values, axis, rank):
+    """(before, behind) of an option that says one value, a pair, or a pair for each axis."""
+    if values is None or np.ndim(values) == 0:
+        return values, values
+    values = values if np.ndim(values) == 2 else [values]
+    pair = values[axis if len(values) == rank and rank > 1 else 0]
+    return pair[0], pair[-1]
+
+
+def _part(a, axis, start, stop):
+    return a[(slice(None),) * axis + (slice(start, stop),)]
+
+
+def _statistic(part, axis, mode):
+    from tenon.numpy import _reductions
+
+    made = getattr(_reductions, _STATISTICS[mode])(part, axis, keepdims=True)
+    return _core.convert(_core.rint(made) if part.dtype.kind in "iu" and made.dtype.kind == "f" else made, part.dtype)
+
+
+def _ramp(end, edge, axis, n):
+    """From the end up to the edge, which it does not reach; integers rounded down."""
+    kind = "int64" if edge.dtype.kind in "iu" and _core.x64() else edge.dtype
+    at = _core.reshape(_core.iota(kind, (n,), 0), [n if i == axis else 1 for i in range(edge.ndim)])
+    edge, end, dtype, n = _core.convert(edge, kind), _core.convert(end, kind), edge.dtype, builtins.max(n, 1)
+    if dtype.kind in "iu":
+        return _core.convert(end + _core.floor_divide(at * (edge - end), n), dtype)
+    return at * ((edge - end) / n) + end
+
+
+def _padded_odd(a, axis, before, behind, mode):
+    """Reflected at the ends, the values there too: with `symmetric` the ends are there twice."""
+    n, skip = a.shape[axis], mode == "reflect"
+    if n == 1 and skip:
+        return _padded(a, axis, before, behind, "edge", {})
+    while before or behind:
+        first, last = _part(a, axis, 0, 1), _part(a, axis, n - 1, n)
+        low, high = builtins.min(before, n - skip), builtins.min(behind, n - skip)
+        front = 2 * first - _core.rev(_part(a, axis, int(skip), low + skip), [axis])
+        back = 2 * last - _core.rev(_part(a, axis, n - high - skip, n - skip), [axis])
+        a = _core.concatenate([front, a, back], axis)
+        before, behind, n = before - low, behind - high, n + low + high
+    return a
 
 
 def _repeated(a, axis, n):

@@ -1,0 +1,67 @@
+"""Eight bits as a byte, and bytes as their bits."""
+
+import numpy as np
+
+from tenon import _core
+from tenon.numpy._creation import asarray
+from tenon.numpy._shapes import _axis, moveaxis, ravel
+
+__all__ = ["packbits", "unpackbits"]
+
+
+def _places(bitorder):
+    if bitorder not in ("big", "little"):
+        raise ValueError("'order' must be either 'little' or 'big'")
+    places = np.arange(8, dtype=np.uint8)
+    return asarray(places[::-1].copy() if bitorder == "big" else places)
+
+
+def _last(a, axis):
+    """(the array with the axis that is meant behind all others, where it was)."""
+    if axis is None:
+        return ravel(a), 0
+    axis = _axis(axis, a.ndim)
+    return moveaxis(a, axis, -1), axis
+
+
+def packbits(a, axis=None, bitorder="big"):
+    """Eight elements along an axis (None: of all in a row) as one byte, a bit each: whether it is not 0. Bits behind the
+    last element are 0.
+
+    >>> packbits(asarray([1, 0, 1])).tolist()
+    [160]
+    """
+    a = asarray(a)
+    if a.dtype.kind not in "biu":
+        raise TypeError("Expected an input array of integer or boolean data type")
+    places = _places(bitorder)
+    a, axis = _last(a, axis)
+    n = -(-a.shape[-1] // 8)
+    bits = _core.convert(_core.not_equal(a, 0), "uint8")
+    rank = bits.ndim
+    bits = _core.pad(bits, _core.convert(0, bits.dtype), [0] * rank, [0] * (rank - 1) + [8 * n - a.shape[-1]], [])
+    made = _core.left_shift(_core.reshape(bits, (*a.shape[:-1], n, 8)), places)
+    return moveaxis(_core.convert(_core.sum(made, [rank], False), "uint8"), -1, axis)
+
+
+def unpackbits(a, axis=None, count=None, bitorder="big"):
+    """The bits of bytes along an axis (None: of all in a row), u8: `count` of them, zeros behind the last; of a negative
+    count so many fewer.
+
+    >>> unpackbits(asarray([5], "uint8")).tolist()
+    [0, 0, 0, 0, 0, 1, 0, 1]
+    """
+    a = asarray(a)
+    if a.dtype != np.uint8:
+        raise TypeError("Expected an input array of unsigned byte data type")
+    places = _places(bitorder)
+    a, axis = _last(a, axis)
+    bits = _core.bitwise_and(_core.right_shift(a[..., None], places), asarray(np.uint8(1)))
+    n = 8 * a.shape[-1]
+    bits = _core.reshape(bits, (*a.shape[:-1], n))
+    if count is not None:
+        wanted = count if count >= 0 else n + count
+        bits = bits[..., :max(0, wanted)]
+        more = [0] * (bits.ndim - 1) + [max(0, wanted - n)]
+        bits = _core.pad(bits, _core.convert(0, bits.dtype), [0] * bits.ndim, more, [])
+    return moveaxis(bits, -1, axis)

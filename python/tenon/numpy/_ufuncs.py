@@ -1,0 +1,135 @@
+"""Functions of single elements with reductions: ufunc and frompyfunc."""
+
+import functools
+
+import numpy as np
+
+from tenon import _core
+from tenon.numpy._creation import asarray, full
+from tenon.numpy._functions import vectorize
+from tenon.numpy._shapes import _axis, moveaxis, ravel
+
+__all__ = ["frompyfunc", "ufunc"]
+
+
+class ufunc:  # noqa: N801
+    """A function of `nin` single elements with `nout` results, over all elements of arrays, and what it makes of many:
+    reduce(), accumulate(), outer(), reduceat() and at(), in the elements' order. `identity` is what reduce() of nothing is.
+
+    >>> f = ufunc(lambda x, y: x + 2 * y, 2, 1)
+    >>> f(asarray([1, 2]), 10).tolist(), int(f.reduce(asarray([1, 2, 3])))
+    ([21, 22], 11)
+    """
+
+    def __init__(self, func, /, nin, nout, *, name=None, nargs=None, identity=None, call=None, reduce=None,
+                 accumulate=None, at=None, reduceat=None):
+        self.func, self.nin, self.nout, self.nargs = func, nin, nout, nin if nargs is None else nargs
+        self.__name__, self.identity = getattr(func, "__name__", "ufunc") if name is None else name, identity
+        self.__doc__ = func.__doc__
+        self._call = vectorize(func) if call is None else call
+        for method, given in {"reduce": reduce, "accumulate": accumulate, "at": at, "reduceat": reduceat}.items():
+            if given is not None:
+                setattr(self, method, functools.partial(given, self))
+
+    def __repr__(self):
+        return f"<ufunc {self.__name__!r}>"
+
+    def __call__(self, *args):
+        """The function of each element."""
+        if len(args) != self.nin:
+            raise TypeError(f"{self.__name__} takes {self.nin} arguments, not {len(args)}.")
+        return self._call(*map(asarray, args))
+
+    def _need_two(self, method):
+        if self.nin != 2 or self.nout != 1:
+            raise ValueError(f"{method} is of functions of two elements with one result.")
+
+    def _fold(self, start, elements, counts):
+        """(the last, all) of f(f(start, element 0), element 1), …; elements that do not count are left out."""
+        from tenon import lax
+
+        def step(made, each):
+            element, counted = each
+            made = _core.where(counted, _core.convert(self(made, element), made.dtype), made)
+            return made, made
+
+        return lax.scan(step, start, (elements, counts))
+
+    def reduce(self, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=None):
+        """f(f(element 0, element 1), …) along an axis (None: of all in a row), beginning with `initial`."""
+        self._need_two("reduce")
+        a = asarray(a, dtype)
+        if where is not None and initial is None and self.identity is None:
+            raise ValueError(f"reduction operation {self.__name__} does not have an identity, so to use a where mask "
+                             "one has to specify 'initial'.")
+        counts = full((), True, "bool") if where is None else asarray(where)
+        counts = _core.broadcast_to(counts, a.shape)
+        kept = [1] * a.ndim if axis is None else [1 if i == _axis(axis, a.ndim) else n for i, n in enumerate(a.shape)]
+        a, counts = (ravel(x) if axis is None else moveaxis(x, axis, 0) for x in (a, counts))
+        start = self.identity if initial is None and (a.shape[0] == 0 or where is not None) else initial
+        if start is None and a.shape[0] == 0:
+            raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
+        if start is None:
+            start, a, counts = a[0], a[1:], counts[1:]
+        made = self._fold(_core.broadcast_to(_core.convert(start, a.dtype), a.shape[1:]), a, counts)[0]
+        return _core.reshape(made, kept) if keepdims else made
+
+    def accumulate(self, a, axis=0, dtype=None, out=None):
+        """element 0, f(element 0, element 1), … along an axis."""
+        self._need_two("accumulate")
+        a = asarray(a, dtype)
+        axis = _axis(axis, a.ndim)
+        a = moveaxis(a, axis, 0)
+        if a.shape[0] == 0:
+            return moveaxis(a, 0, axis)
+        made = self._fold(a[0], a[1:], full((a.shape[0] - 1,), True, "bool"))[1]
+        return moveaxis(_core.concatenate([a[:1], made], 0), 0, axis)
+
+    def outer(self, A, B, /):
+        """f of each element of the one with each of the other."""
+        self._need_two("outer")
+        A, B = asarray(A), asarray(B)
+        return self(_core.reshape(A, A.shape + (1,) * B.ndim), B)
+
+    def reduceat(self, a, indices, axis=0, dtype=None, out=None):
+        """reduce() of the parts of an axis that begin at the indices: each ends before the next index, the last at the
+        end; one element where the next index is not larger."""
+        self._need_two("reduceat")
+        a, indices = asarray(a, dtype), asarray(indices)
+        axis = _axis(axis, a.ndim)
+        a, n = moveaxis(a, axis, 0), a.shape[axis]
+        ends = _core.concatenate([indices[1:], full((1,), n, indices.dtype)], 0)
+        at = _core.iota(indices.dtype, (n,), 0)[:, None]
+        counts = _core.greater(at, indices) & _core.less(at, ends)
+        wide = counts.shape + (1,) * (a.ndim - 1)
+        elements = _core.broadcast_to(a[:, None], (n, indices.shape[0], *a.shape[1:]))
+        return moveaxis(self._fold(a[indices], elements, _core.reshape(counts, wide))[0], 0, axis)
+
+    def at(self, a, indices, b=None, /, *, inplace=True):
+        """The array with f(element, element of b) at the indices, one after the other: as often as they are named."""
+        if inplace:
+            raise NotImplementedError(f"{self.__name__}.at: arrays are immutable: say inplace=False and use the result.")
+        from tenon import lax
+
+        a = asarray(a)
+        indices = tuple(asarray(i) for i in (indices if isinstance(indices, tuple) else (indices,)))
+        shape = np.broadcast_shapes(*(i.shape for i in indices))
+        indices = tuple(ravel(_core.broadcast_to(i, shape)) for i in indices)
+        others = () if b is None else (asarray(b),)
+        others = tuple(_core.reshape(_core.broadcast_to(x, shape + a.shape[len(indices):]), (-1, *a.shape[len(indices):]))
+                       for x in others)
+
+        def step(made, each):
+            place, more = each
+            return made.at[place].set(self(made[place], *more)), ()
+
+        return lax.scan(step, a, (indices, others))[0]
+
+
+def frompyfunc(func, /, nin, nout, *, identity=None):
+    """The ufunc of a function of single elements.
+
+    >>> frompyfunc(lambda x, y: x * y, 2, 1).outer(asarray([1, 2]), asarray([3, 4])).tolist()
+    [[3, 4], [6, 8]]
+    """
+    return ufunc(func, nin, nout, identity=identity)
