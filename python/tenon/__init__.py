@@ -8,6 +8,8 @@ from tenon import _core, _methods
 from tenon._core import Array as Array, Dim as Dim, List as List, Ref as Ref, freeze as freeze, new_ref as new_ref
 from tenon._methods import float0 as float0
 from tenon._transforms import *  # noqa: F403
+from tenon._linear import *  # noqa: F403
+from tenon._surroundings import *  # noqa: F403
 from tenon import errors as errors  # noqa: E402
 from tenon.errors import *  # noqa: F403
 
@@ -15,7 +17,7 @@ _methods.add_to_array()
 
 from tenon._config import config as config  # noqa: E402
 from tenon import lax as lax, nn as nn, numpy as numpy, optim as optim, random as random  # noqa: E402
-from tenon import fft as fft, linalg as linalg  # noqa: E402
+from tenon import dtypes as dtypes, fft as fft, linalg as linalg, ops as ops, typing as typing  # noqa: E402
 from tenon import tree as tree, tree_util as tree_util  # noqa: E402
 from tenon.files import load as load, save as save  # noqa: E402
 from tenon.lax import stop_gradient as stop_gradient, every as every, binomial as binomial  # noqa: E402

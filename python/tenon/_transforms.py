@@ -3,8 +3,9 @@
 import functools
 import inspect
 
-from tenon import _core, _html
+from tenon import _complex, _core, _html
 from tenon._core import LinearFunction, Program
+from tenon._surroundings import keeps_nothing
 
 __all__ = [
     "checkpoint", "closure_convert", "custom_jvp", "custom_vjp", "disable_jit", "ensure_compile_time_eval",
@@ -106,11 +107,15 @@ _jit_disabled = False
 
 
 class disable_jit:  # noqa: N801
-    """A context in which jit() returns functions as they are, to look at values with a debugger."""
+    """A context in which jit() returns functions as they are, to look at values with a debugger; disable_jit(False)
+    ends it inside."""
+
+    def __init__(self, disable=True):
+        self.disable = disable
 
     def __enter__(self):
         global _jit_disabled
-        self.before, _jit_disabled = _jit_disabled, True
+        self.before, _jit_disabled = _jit_disabled, self.disable
 
     def __exit__(self, *_):
         global _jit_disabled
@@ -120,27 +125,37 @@ class disable_jit:  # noqa: N801
 # --- derivatives ---
 
 
-def grad(fun, argnums=0, has_aux=False):
+def grad(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False, reduce_axes=()):
     """The gradient of a function that returns one real number, a tree like argument `argnums` (a tuple for several).
 
-    With `has_aux` the function returns (number, auxiliary), and the result is (gradient, auxiliary).
+    With `has_aux` the function returns (number, auxiliary), and the result is (gradient, auxiliary). With `holomorphic`
+    arguments and number are complex, and the result is the derivative; with `allow_int` arguments may be integers, whose
+    gradients are zeros of NumPy's dtype float0. `reduce_axes` is taken and has no effect.
 
     >>> import tenon as tn
     >>> tn.grad(lambda x: x ** 3)(2.0)
     Array(12., dtype=float64)
     """
     numbers, alone = _numbers(argnums, "grad: argnums")
+    if holomorphic or allow_int:
+        both = _complex.value_and_grad(fun, numbers, alone, has_aux, holomorphic, "grad")
 
     def gradient(*args, **kwargs):
+        if holomorphic or allow_int:
+            value, slope = both(*args, **kwargs)
+            return (slope, value[1]) if has_aux else slope
         value, slope = _core.value_and_grad(fun, numbers, alone, has_aux, True, args, kwargs)
         return (slope, value[1]) if has_aux else slope
 
     return _named(gradient, fun, "grad")
 
 
-def value_and_grad(fun, argnums=0, has_aux=False):
+def value_and_grad(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False, reduce_axes=()):
     """(value, gradient), as grad() says; with `has_aux` the value is (number, auxiliary)."""
     numbers, alone = _numbers(argnums, "value_and_grad: argnums")
+    if holomorphic or allow_int:
+        return _named(_complex.value_and_grad(fun, numbers, alone, has_aux, holomorphic, "value_and_grad"), fun,
+                      "value_and_grad")
 
     def both(*args, **kwargs):
         return _core.value_and_grad(fun, numbers, alone, has_aux, False, args, kwargs)
@@ -163,32 +178,32 @@ def linearize(fun, *primals, has_aux=False):
     return _core.linearize(fun, primals, has_aux)
 
 
-def _jacobian(fun, argnums, has_aux, reverse, name):
+def _jacobian(fun, argnums, has_aux, reverse, name, holomorphic):
     numbers, alone = _numbers(argnums, f"{name}: argnums")
 
     def jacobian(*args, **kwargs):
         return _core.jacobian(reverse, fun, numbers, alone, has_aux, args, kwargs)
 
-    return _named(jacobian, fun, name)
+    return _complex.jacobian(_named(jacobian, fun, name), numbers, holomorphic, name)
 
 
-def jacfwd(fun, argnums=0, has_aux=False):
+def jacfwd(fun, argnums=0, has_aux=False, holomorphic=False):
     """All derivatives of the result in argument `argnums`, by forward mode: a tree of arrays of shape
-    (*result.shape, *argument.shape)."""
-    return _jacobian(fun, argnums, has_aux, False, "jacfwd")
+    (*result.shape, *argument.shape). Of complex arguments the function is holomorphic; with `holomorphic` they must be."""
+    return _jacobian(fun, argnums, has_aux, False, "jacfwd", holomorphic)
 
 
-def jacrev(fun, argnums=0, has_aux=False):
+def jacrev(fun, argnums=0, has_aux=False, holomorphic=False):
     """As jacfwd(), by reverse mode: better where the result is smaller than the argument."""
-    return _jacobian(fun, argnums, has_aux, True, "jacrev")
+    return _jacobian(fun, argnums, has_aux, True, "jacrev", holomorphic)
 
 
 jacobian = jacrev
 
 
-def hessian(fun, argnums=0, has_aux=False):
+def hessian(fun, argnums=0, has_aux=False, holomorphic=False):
     """All second derivatives: jacfwd of jacrev."""
-    return jacfwd(jacrev(fun, argnums, has_aux), argnums, has_aux)
+    return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 
 
 def hvp(fun, primals, tangents):
@@ -323,17 +338,21 @@ class custom_vjp:  # noqa: N801
         return _core.custom_vjp(fun, forward, backward, others)
 
 
-def checkpoint(fun=None, *, static_argnums=()):
-    """`fun`, of which reverse mode keeps the arguments alone and computes the rest again."""
+def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), static_argnames=()):
+    """`fun`, of which reverse mode keeps the arguments alone and computes the rest again; `policy`, one of
+    tn.checkpoint_policies, says that it may keep more. `prevent_cse` is taken and has no effect."""
     if fun is None:
-        return functools.partial(checkpoint, static_argnums=static_argnums)
-    static = sorted(_numbers(static_argnums, "checkpoint: static_argnums")[0])
+        return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums,
+                                 static_argnames=static_argnames)
+    static, names = _both(fun, static_argnums, static_argnames, "static")
+    frugally = keeps_nothing(policy)
 
     def frugal(*args, **kwargs):
-        if not _core.tracing():
+        if not frugally or not _core.tracing():
             return fun(*args, **kwargs)
-        bound, others = _bound(fun, static, args)
-        return _core.checkpoint(bound, others, kwargs)
+        bound, others = _bound(fun, [n for n in static if n < len(args)], args)
+        fixed = {name: kwargs.pop(name) for name in names if name in kwargs}
+        return _core.checkpoint(functools.partial(bound, **fixed) if fixed else bound, others, kwargs)
 
     return _named(frugal, fun, "checkpoint")
 

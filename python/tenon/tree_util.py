@@ -1,17 +1,21 @@
 """Trees, by the names of jax.tree_util."""
 
+import collections
 import dataclasses
 import functools
+from typing import Any, TypeAlias
 
 from tenon import _core
 from tenon._core.tree import PyTreeDef
 from tenon._keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 
 __all__ = [
-    "DictKey", "FlattenedIndexKey", "GetAttrKey", "Partial", "PyTreeDef", "SequenceKey", "all_leaves", "build_tree",
-    "keystr", "register_dataclass", "register_pytree_node", "register_pytree_node_class", "register_static",
-    "tree_all", "tree_flatten", "tree_flatten_with_path", "tree_leaves", "tree_leaves_with_path", "tree_map",
-    "tree_map_with_path", "tree_reduce", "tree_structure", "tree_transpose", "tree_unflatten", "treedef_children",
+    "DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "KeyPath", "Partial", "PyTreeDef", "SequenceKey",
+    "all_leaves", "build_tree", "flatten_one_level", "flatten_one_level_with_keys", "is_tree_node", "keystr",
+    "register_dataclass", "register_pytree_node", "register_pytree_node_class", "register_pytree_with_keys",
+    "register_pytree_with_keys_class", "register_static", "tree_all", "tree_broadcast", "tree_flatten",
+    "tree_flatten_with_path", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_with_path", "tree_reduce",
+    "tree_reduce_associative", "tree_structure", "tree_transpose", "tree_unflatten", "treedef_children",
     "treedef_is_leaf", "treedef_tuple",
 ]
 
@@ -62,7 +66,20 @@ def tree_reduce(function, tree, initializer=_none, is_leaf=None):
 def tree_flatten_with_path(tree, is_leaf=None):
     """([(path, leaf)], treedef); a path is a tuple of keys."""
     leaves, treedef = tree_flatten(tree, is_leaf)
-    return list(zip(treedef.paths(), leaves)), treedef
+    return list(zip(_paths(tree, treedef, is_leaf), leaves)), treedef
+
+
+def _paths(tree, treedef, is_leaf):
+    """The paths of the leaves: of a structure alone, unless classes name their children themselves."""
+    return list(_named_paths(tree, is_leaf, ())) if _has_keys else treedef.paths()
+
+
+def _named_paths(tree, is_leaf, path):
+    if (is_leaf is not None and is_leaf(tree)) or not _is_node(tree):
+        yield path
+        return
+    for key, child in flatten_one_level_with_keys(tree)[0]:
+        yield from _named_paths(child, is_leaf, (*path, key))
 
 
 def tree_leaves_with_path(tree, is_leaf=None):
@@ -74,7 +91,35 @@ def tree_map_with_path(f, tree, *rest, is_leaf=None):
     """tree_map with f(path, leaf, …)."""
     leaves, treedef = tree_flatten(tree, is_leaf)
     others = [treedef.flatten_up_to(r) for r in rest]
-    return treedef.unflatten([f(*each) for each in zip(treedef.paths(), leaves, *others)])
+    return treedef.unflatten([f(*each) for each in zip(_paths(tree, treedef, is_leaf), leaves, *others)])
+
+
+def tree_broadcast(prefix_tree, full_tree, is_leaf=None):
+    """A tree like `full_tree`, whose leaves are those of the prefix above them.
+
+    >>> tree_broadcast({"a": 1, "b": 2}, {"a": [0, 0], "b": 0})
+    {'a': [1, 1], 'b': 2}
+    """
+    leaves, treedef = tree_flatten(prefix_tree, is_leaf)
+    subtrees = treedef.flatten_up_to(full_tree)
+    return treedef.unflatten([tree_map(lambda _, leaf=leaf: leaf, s) for leaf, s in zip(leaves, subtrees)])
+
+
+def tree_reduce_associative(operation, tree, *, identity=None, is_leaf=None):
+    """The leaves combined in pairs, then those, and so on.
+
+    >>> tree_reduce_associative(lambda x, y: f"({x}{y})", list("abcde"))
+    '(((ab)(cd))e)'
+    """
+    values = tree_leaves(tree, is_leaf)
+    if not values:
+        if identity is None:
+            raise TypeError("reduce_associative: there is no leaf, and no identity.")
+        return identity
+    while len(values) > 1:
+        pairs = [operation(*values[i:i + 2]) for i in range(0, len(values) - 1, 2)]
+        values = pairs + values[2 * len(pairs):]
+    return values[0]
 
 
 def tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose):
@@ -85,6 +130,65 @@ def tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose):
         raise TypeError(f"tree_transpose: {len(leaves)} leaves, not {outer} * {inner}.")
     return inner_treedef.unflatten(
         [outer_treedef.unflatten(leaves[i::inner]) for i in range(inner)])
+
+
+# How registered classes are taken apart: (by children, by children with their keys or None).
+_registered: dict[type, Any] = {}
+_has_keys = False
+
+KeyEntry: TypeAlias = Any
+KeyPath: TypeAlias = tuple[KeyEntry, ...]
+
+_CONTAINERS = (tuple, list, dict, type(None), collections.OrderedDict, collections.defaultdict)
+
+
+def is_tree_node(typ):
+    """Whether instances of a class are nodes: containers and registered classes.
+
+    >>> is_tree_node(dict), is_tree_node(int)
+    (True, False)
+    """
+    return typ in _CONTAINERS or typ in _registered
+
+
+def _is_node(tree):
+    return is_tree_node(type(tree)) or (isinstance(tree, tuple) and hasattr(tree, "_fields"))
+
+
+def flatten_one_level(tree):
+    """(the children of a node, what it is beside them).
+
+    >>> flatten_one_level({"b": 1, "a": [2]})
+    (([2], 1), ('a', 'b'))
+    """
+    children, auxiliary = flatten_one_level_with_keys(tree)
+    return tuple(child for _, child in children), auxiliary
+
+
+def flatten_one_level_with_keys(tree):
+    """([(key, child)] of a node, what it is beside them).
+
+    >>> flatten_one_level_with_keys([5])
+    (((SequenceKey(idx=0), 5),), None)
+    """
+    if not _is_node(tree):
+        raise ValueError(f"can't tree-flatten type: {type(tree)}")
+    if type(tree) in _registered:
+        by_children, with_keys = _registered[type(tree)]
+        if with_keys is not None:
+            children, auxiliary = with_keys(tree)
+            return tuple(map(tuple, children)), auxiliary
+        children, auxiliary = by_children(tree)
+        return tuple((FlattenedIndexKey(i), child) for i, child in enumerate(children)), auxiliary
+    if tree is None:
+        return (), None
+    if isinstance(tree, dict):
+        keys = tuple(tree) if isinstance(tree, collections.OrderedDict) else tuple(sorted(tree))
+        more = (tree.default_factory, keys) if isinstance(tree, collections.defaultdict) else keys
+        return tuple((DictKey(k), tree[k]) for k in keys), more
+    if hasattr(tree, "_fields"):
+        return tuple((GetAttrKey(f), child) for f, child in zip(tree._fields, tree)), type(tree)
+    return tuple((SequenceKey(i), child) for i, child in enumerate(tree)), None
 
 
 def treedef_children(treedef):
@@ -122,8 +226,43 @@ def keystr(keys, *, simple=False, separator=""):
 
 def register_pytree_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func=None):
     """Makes instances of a class nodes: flatten_func(x) -> (children, auxiliary), unflatten_func(auxiliary, children).
-    What is auxiliary is hashable and compared by ==."""
+    What is auxiliary is hashable and compared by ==. flatten_with_keys_func(x) -> ([(key, child)], auxiliary) names the
+    children in paths; without it they are counted."""
+    global _has_keys
     _core.tree.register_node(nodetype, flatten_func, unflatten_func)
+    _registered[nodetype] = flatten_func, flatten_with_keys_func
+    _has_keys = _has_keys or flatten_with_keys_func is not None
+
+
+def register_pytree_with_keys(nodetype, flatten_with_keys, unflatten_func, flatten_func=None):
+    """register_pytree_node() of a class whose children have keys: flatten_with_keys(x) -> ([(key, child)], auxiliary)."""
+
+    def without_keys(x):
+        children, auxiliary = flatten_with_keys(x)
+        return [child for _, child in children], auxiliary
+
+    register_pytree_node(nodetype, without_keys if flatten_func is None else flatten_func, unflatten_func, flatten_with_keys)
+
+
+def register_pytree_with_keys_class(cls):
+    """The same as a decorator of a class with tree_flatten_with_keys(self) and a classmethod
+    tree_unflatten(auxiliary, children); with tree_flatten(self) too, it is taken where keys are not asked for.
+
+    >>> @register_pytree_with_keys_class
+    ... class Pair:
+    ...     def __init__(self, x, y):
+    ...         self.x, self.y = x, y
+    ...     def tree_flatten_with_keys(self):
+    ...         return ((GetAttrKey("x"), self.x), (GetAttrKey("y"), self.y)), None
+    ...     @classmethod
+    ...     def tree_unflatten(cls, _, children):
+    ...         return cls(*children)
+    >>> [keystr(path) for path, _ in tree_leaves_with_path([Pair(1, 2)])]
+    ['[0].x', '[0].y']
+    """
+    flatten = (lambda x: x.tree_flatten()) if hasattr(cls, "tree_flatten") else None
+    register_pytree_with_keys(cls, lambda x: x.tree_flatten_with_keys(), cls.tree_unflatten, flatten)
+    return cls
 
 
 def register_pytree_node_class(cls):
@@ -155,6 +294,12 @@ def register_dataclass(nodetype=None, data_fields=None, meta_fields=None, drop_f
         data_fields = [f.name for f in fields if f.name not in meta] if data_fields is None else data_fields
         meta_fields = meta
     _core.tree.register_fields(nodetype, data_fields, meta_fields)
+    data, meta = tuple(data_fields), tuple(meta_fields)
+
+    def with_keys(x):
+        return [(GetAttrKey(f), getattr(x, f)) for f in data], tuple(getattr(x, f) for f in meta)
+
+    _registered[nodetype] = (lambda x: ([getattr(x, f) for f in data], tuple(getattr(x, f) for f in meta))), with_keys
     return nodetype
 
 

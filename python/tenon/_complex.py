@@ -1,0 +1,69 @@
+"""Gradients of holomorphic functions, and beside arguments of integers."""
+
+import functools
+
+
+def checked_inputs(name, trees):
+    """TypeError where an argument of a function that is said to be holomorphic is real."""
+    _require_complex(f"{name} with holomorphic=True requires inputs with complex dtype", trees)
+
+
+def _require_complex(text, tree):
+    from tenon import numpy as tnp, tree as trees
+
+    for leaf in trees.leaves(tree):
+        kind = tnp.result_type(leaf)
+        if kind.kind != "c":
+            raise TypeError(f"{text}, but got {kind.name}.")
+
+
+def _one_number(name, value, holomorphic):
+    from tenon import numpy as tnp
+
+    kind = tnp.result_type(value)
+    if tnp.shape(value) != ():
+        raise TypeError(f"Gradient only defined for scalar-output functions. Output had shape: {tnp.shape(value)}.")
+    if holomorphic:
+        _require_complex(f"{name} with holomorphic=True requires outputs with complex dtype", value)
+    elif kind.kind in "biuc":
+        raise TypeError(f"{name} requires real-valued outputs (not {kind.name}). For holomorphic differentiation, pass "
+                        "holomorphic=True.")
+    return tnp.ones((), kind)
+
+
+def value_and_grad(fun, numbers, alone, has_aux, holomorphic, name):
+    """(value, gradient) in the arguments of these numbers, by vjp(): the derivative itself of holomorphic functions, and
+    zeros of the dtype float0 for integers."""
+
+    def both(*args, **kwargs):
+        from tenon import vjp
+
+        at = [n + len(args) if n < 0 else n for n in numbers]
+        chosen = tuple(args[n] for n in at)
+        if holomorphic:
+            checked_inputs(name, chosen)
+        made = vjp(functools.partial(_with_others, fun, at, args, kwargs), *chosen, has_aux=has_aux)
+        slopes = made[1](_one_number(name, made[0], holomorphic))
+        return (made[0], made[2]) if has_aux else made[0], slopes[0] if alone else slopes
+
+    return both
+
+
+def _with_others(fun, at, args, kwargs, *chosen):
+    args = list(args)
+    for n, x in zip(at, chosen):
+        args[n] = x
+    return fun(*args, **kwargs)
+
+
+def jacobian(differentiated, numbers, holomorphic, name):
+    """A Jacobian, whose arguments are complex where the function is said to be holomorphic."""
+    if not holomorphic:
+        return differentiated
+
+    @functools.wraps(differentiated)
+    def checked(*args, **kwargs):
+        checked_inputs(name, [args[n] for n in numbers])
+        return differentiated(*args, **kwargs)
+
+    return checked

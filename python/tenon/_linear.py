@@ -1,0 +1,87 @@
+"""Functions that are linear, and gradients that are written beside their function."""
+
+import functools
+
+__all__ = ["custom_gradient", "fwd_and_bwd", "linear_transpose"]
+
+
+def linear_transpose(fun, *primals, reduce_axes=()):
+    """The transpose of a linear function: cotangents of its result to a tuple of those of its arguments. Of the primals
+    shapes and dtypes alone count. That the function is linear is a promise: of another one this is its vjp at 0.
+
+    >>> import numpy as np
+    >>> from tenon import ShapeDtypeStruct
+    >>> linear_transpose(lambda x, y: 0.5 * x - 2 * y, *[ShapeDtypeStruct((), np.float32)] * 2)(1.0)
+    (Array(0.5, dtype=float32), Array(-2., dtype=float32))
+    """
+    from tenon import numpy as tnp, tree, vjp
+
+    def zeros(x):
+        kind = tnp.result_type(x)
+        if kind.kind not in "fc" and kind.name != "bfloat16":
+            raise TypeError(f"linear_transpose only supports [float and complex] inputs, but got {kind.name}.")
+        return tnp.zeros(tnp.shape(x), kind)
+
+    at = tree.map(zeros, primals)
+
+    def transposed(cotangent):
+        value, pull = vjp(fun, *at)
+        cotangent = tree.map(lambda c, v: tnp.broadcast_to(tnp.asarray(c, v.dtype), v.shape) if tnp.shape(c) == v.shape else c,
+                             cotangent, value)
+        return pull(cotangent)
+
+    return transposed
+
+
+def custom_gradient(fun):
+    """A function with a reverse mode of its own, from one that returns (result, pull): pull maps a cotangent of the
+    result to a tuple of those of the arguments (to one alone of one argument).
+
+    >>> import tenon as tn
+    >>> @tn.custom_gradient
+    ... def f(x):
+    ...     return x ** 2, lambda g: (g * x,)
+    >>> float(f(3.0)), float(tn.grad(f)(3.0))
+    (9.0, 3.0)
+    """
+    from tenon import custom_vjp
+
+    @custom_vjp
+    @functools.wraps(fun)
+    def value(*args):
+        return fun(*args)[0]
+
+    def backward(args, cotangent):
+        made = fun(*args)[1](cotangent)
+        return made if isinstance(made, (tuple, list)) and (len(args) > 1 or len(made) == 1) else (made,)
+
+    value.defvjp(lambda *args: (fun(*args)[0], args), backward)
+    return value
+
+
+def fwd_and_bwd(fun, argnums, has_aux=False, jitted=True):
+    """(forward, backward): forward(*args) -> (result, residuals), with `has_aux` (result, residuals, auxiliary), and
+    backward(residuals, cotangent) -> a tuple of cotangents of the arguments `argnums`. The residuals are the arguments:
+    backward computes again what it needs of the rest.
+
+    >>> forward, backward = fwd_and_bwd(lambda x, y: x * y, (0, 1))
+    >>> value, residuals = forward(2.0, 3.0)
+    >>> float(value), [float(g) for g in backward(residuals, 1.0)]
+    (6.0, [3.0, 2.0])
+    """
+    from tenon import jit, vjp
+    from tenon._complex import _with_others
+    from tenon._transforms import _numbers
+
+    numbers = _numbers(argnums, "fwd_and_bwd: argnums")[0]
+
+    def forward(*args):
+        made = fun(*args)
+        return (made[0], args, made[1]) if has_aux else (made, args)
+
+    def backward(residuals, cotangent):
+        at = [n + len(residuals) if n < 0 else n for n in numbers]
+        of_chosen = functools.partial(_with_others, fun, at, residuals, {})
+        return vjp(of_chosen, *(residuals[n] for n in at), has_aux=has_aux)[1](cotangent)
+
+    return (jit(forward), jit(backward)) if jitted else (forward, backward)

@@ -1,0 +1,153 @@
+"""Names of jax that say how programs are run: contexts, settings of a checkpoint, what a value is."""
+
+import contextlib
+import platform
+import types
+
+from tenon import _core
+
+__all__ = ["check_tracer_leaks", "checking_leaks", "checkpoint_policies", "default_matmul_precision", "effects_barrier",
+           "empty_ref", "enable_x64", "free_ref", "make_jaxpr", "named_scope", "print_environment_info", "typeof"]
+
+
+class enable_x64(contextlib.ContextDecorator):  # noqa: N801
+    """A context, or a decorator, in which 64-bit data stays 64-bit, or becomes 32-bit.
+
+    >>> import tenon.numpy as tnp
+    >>> with enable_x64(False):
+    ...     tnp.zeros(1).dtype
+    dtype('float32')
+    """
+
+    def __init__(self, new_val=True):
+        self.on, self.before = bool(new_val), []
+
+    def __enter__(self):
+        self.before.append(_core.x64())
+        _core.set_x64(self.on)
+
+    def __exit__(self, *_):
+        _core.set_x64(self.before.pop())
+
+
+class _NoEffect(contextlib.ContextDecorator):
+    def __init__(self, *_):
+        pass
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *_):
+        return None
+
+
+class named_scope(_NoEffect):  # noqa: N801
+    """A context, or a decorator: taken, and of no effect. Ops know the user's line."""
+
+
+class default_matmul_precision(_NoEffect):  # noqa: N801
+    """A context: taken, and of no effect. Products are always as exact as the operands' dtype."""
+
+
+class check_tracer_leaks(_NoEffect):  # noqa: N801
+    """A context: taken, and of no effect. A traced array that outlives its trace is always found, where it is used."""
+
+
+checking_leaks = check_tracer_leaks
+
+
+def effects_barrier():
+    """Nothing: what is called has been computed, with its effects, when it returns."""
+
+
+def print_environment_info(return_string=False):
+    """Prints, or returns, the versions of what runs."""
+    import numpy
+
+    text = (f"tenon:  {_core.version}\nnumpy:  {numpy.__version__}\npython: {platform.python_version()}\n"
+            f"system: {platform.platform()}")
+    if return_string:
+        return text
+    print(text)
+    return None
+
+
+def typeof(x):
+    """The shape and the dtype of a value.
+
+    >>> typeof(1.5)
+    ShapeDtypeStruct(shape=(), dtype=float64)
+    """
+    from tenon import ShapeDtypeStruct, numpy as tnp
+
+    x = tnp.asarray(x) if isinstance(x, (bool, int, float, complex)) or not hasattr(x, "dtype") else x
+    return ShapeDtypeStruct(x.shape, tnp.result_type(x), weak_type=bool(getattr(x, "weak_type", False)))
+
+
+def make_jaxpr(fun, static_argnums=(), axis_env=None, return_shape=False):
+    """make_program() by its name in JAX.
+
+    >>> print(make_jaxpr(lambda x: x * 2)(1.0))  # doctest: +ELLIPSIS
+    program...
+    """
+    from tenon import make_program
+    from tenon._transforms import _bound, _numbers
+
+    static = _numbers(static_argnums, "make_jaxpr: static_argnums")[0]
+
+    def program(*args, **kwargs):
+        bound, others = _bound(fun, [n + len(args) if n < 0 else n for n in static], args)
+        return make_program(bound, return_shape=return_shape)(*others, **kwargs)
+
+    return program
+
+
+def empty_ref(ty, memory_space=None):
+    """A reference to an array of zeros of a shape and a dtype.
+
+    >>> from tenon import ShapeDtypeStruct
+    >>> empty_ref(ShapeDtypeStruct((2,), "float32")).get().tolist()
+    [0.0, 0.0]
+    """
+    from tenon import numpy as tnp
+
+    return _core.new_ref(tnp.zeros(ty.shape, ty.dtype))
+
+
+def free_ref(ref):
+    """Ends a reference: it can be read and written no more."""
+    _core.freeze(ref)
+
+
+# --- policies of checkpoint() ---
+
+
+def everything_saveable(*_, **__):
+    """Reverse mode keeps what it likes: there is no checkpoint."""
+    return True
+
+
+def nothing_saveable(*_, **__):
+    """Reverse mode keeps the arguments alone."""
+    return False
+
+
+def dots_saveable(*_, **__):
+    """Reverse mode keeps results of products. What else it keeps is chosen by its cost, as without a checkpoint: products
+    are kept, and what is cheap is computed again."""
+    return True
+
+
+checkpoint_policies = types.SimpleNamespace(
+    everything_saveable=everything_saveable, nothing_saveable=nothing_saveable, dots_saveable=dots_saveable,
+    checkpoint_dots=dots_saveable, dots_with_no_batch_dims_saveable=dots_saveable,
+    checkpoint_dots_with_no_batch_dims=dots_saveable)
+
+
+def keeps_nothing(policy):
+    """Whether a policy is that of a checkpoint without one; NotImplementedError of a function that is not there."""
+    if policy is None or policy is nothing_saveable:
+        return True
+    if policy in (everything_saveable, dots_saveable):
+        return False
+    raise NotImplementedError(f"checkpoint: the policy is one of tn.checkpoint_policies, not {policy!r}.")

@@ -1,0 +1,16 @@
+"""Dtypes and how they meet, by the names of jax.dtypes."""
+
+from tenon import _core
+from tenon._methods import float0
+from tenon.numpy import bfloat16, finfo, iinfo, issubdtype, result_type
+
+__all__ = ["bfloat16", "canonicalize_dtype", "finfo", "float0", "iinfo", "issubdtype", "result_type"]
+
+
+def canonicalize_dtype(dtype):
+    """The dtype that arrays of it have: with tn.config.x64 off that of 32 bits.
+
+    >>> canonicalize_dtype(float)
+    dtype('float64')
+    """
+    return _core.canonical_dtype(dtype)
