@@ -11,38 +11,50 @@ import types
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAMES = ROOT / "python/tests/jax_names.json"
 DOCUMENT = ROOT / "docs/python-names.md"
-MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "tenon.numpy.linalg", "jax.lax": "tenon.lax",
-           "jax.random": "tenon.random", "jax.nn": "tenon.nn", "jax.nn.initializers": "tenon.nn.initializers",
+MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "tenon.linalg", "jax.numpy.fft": "tenon.fft",
+           "jax.scipy.linalg": "tenon.linalg", "jax.lax": "tenon.lax", "jax.lax.linalg": "tenon.lax.linalg",
+           "jax.dtypes": "tenon.dtypes", "jax.ops": "tenon.ops", "jax.random": "tenon.random", "jax.nn": "tenon.nn", "jax.nn.initializers": "tenon.nn.initializers",
            "jax.tree": "tenon.tree", "jax.tree_util": "tenon.tree_util"}
 
 DIFFERS = {
     "jax.jit": "no `device`, `backend`, `keep_unused`, `in_shardings`, `out_shardings`, `compiler_options`",
-    "jax.grad": "no `holomorphic`, `allow_int`, `reduce_axes`", "jax.value_and_grad": "as grad",
-    "jax.jacfwd": "no `holomorphic`", "jax.jacrev": "no `holomorphic`, `allow_int`", "jax.hessian": "no `holomorphic`",
-    "jax.jacobian": "as jacrev", "jax.vmap": "no `axis_name`, `spmd_axis_name`: there are no collectives",
+    "jax.jacrev": "no `allow_int`", "jax.jacobian": "as jacrev", "jax.vmap": "no `axis_name`, `spmd_axis_name`: there are no collectives",
     "jax.custom_jvp": "no `symbolic_zeros`; a rule that calls its function counts there to the third derivative",
     "jax.custom_vjp": "no `symbolic_zeros`, `optimize_remat`; `None` as a cotangent of a whole argument",
-    "jax.checkpoint": "no `policy`: what is kept is chosen by its cost", "jax.remat": "as checkpoint",
+    "jax.checkpoint": "of policies nothing_saveable and everything_saveable; dots_saveable is everything_saveable, which keeps products and computes again what is cheap",
+    "jax.remat": "as checkpoint", "jax.checkpoint_policies": "no names of results, no offloading",
+    "jax.check_tracer_leaks": "no effect: leaks are always found", "jax.checking_leaks": "no effect: leaks are always found",
+    "jax.default_matmul_precision": "no effect: products are as exact as their operands' dtype",
+    "jax.enable_x64": "a context and a decorator; on by default", "jax.fwd_and_bwd": "the residuals are the arguments",
+    "jax.linear_transpose": "of a function that is not linear its vjp at 0", "jax.make_jaxpr": "a Program",
+    "jax.named_scope": "no effect: ops know the user's line", "jax.typeof": "a ShapeDtypeStruct",
+    "jax.empty_ref": "zeros; no `memory_space`", "jax.effects_barrier": "nothing is to be waited for",
+    "jax.dtypes": "its table is below", "jax.ops": "its table is below", "jax.typing": "Array, ArrayLike, DTypeLike",
     "jax.device_put": "there is one device", "jax.named_call": "returns the function: ops know the user's line",
     "jax.closure_convert": "returns the function and no arguments: captures are found when it is traced",
-    "jax.disable_jit": "a context manager alone", "jax.Ref": "not among arguments of compiled functions: captured",
+    "jax.Ref": "not among arguments of compiled functions: captured",
     "jax.new_ref": "no `memory_space`", "jax.config": "the setting of 64 bits alone; on by default",
     "jax.numpy.asarray": "memory of NumPy is shared, not copied: it must not be written any more",
     "jax.numpy.partition": "all elements are in order", "jax.numpy.argpartition": "all elements are in order",
-    "jax.numpy.cov": "no weights", "jax.numpy.einsum": "`precision` has no effect",
-    "jax.numpy.fill_diagonal": "no `wrap`", "jax.numpy.unique": "`size` and `axis` not together",
-    "jax.numpy.quantile": "not the methods of Hyndman and Fan", "jax.numpy.histogram": "",
-    "jax.numpy.pad": "not the modes linear_ramp, median and functions",
-    "jax.numpy.polyval": "", "jax.numpy.polymul": "leading zeros stay",
+    "jax.numpy.einsum": "`precision` has no effect",
+    "jax.numpy.quantile": "more: the methods of Hyndman and Fan", "jax.numpy.percentile": "as quantile",
+    "jax.numpy.linalg.norm": "not 2, -2 and nuc of matrices", "jax.numpy.linalg.matrix_norm": "as norm",
+    "jax.numpy.linalg.cond": "not of the orders None, 2, -2 and nuc", "jax.numpy.linalg.slogdet": "no `method` qr",
+    "jax.scipy.linalg.cholesky": "arguments and meaning of jax.numpy.linalg's", "jax.scipy.linalg.det": "arguments of jax.numpy.linalg's",
+    "jax.scipy.linalg.inv": "arguments of jax.numpy.linalg's", "jax.scipy.linalg.solve": "arguments of jax.numpy.linalg's",
+    "jax.lax.GatherScatterMode": "no ONE_HOT", "jax.lax.Precision": "no effect: products are as exact as their operands' dtype",
+    "jax.lax.PrecisionLike": "as Precision", "jax.lax.approx_max_k": "all are found", "jax.lax.approx_min_k": "all are found",
+    "jax.lax.composite": "the decomposition", "jax.lax.dce_sink": "no effect", "jax.lax.optimization_barrier": "no effect",
+    "jax.lax.platform_dependent": "the branch `cpu` alone is traced", "jax.lax.padtype_to_pads": "not of `PaddingType`",
+    "jax.lax.linalg.qr": "no `pivoting`", "jax.lax.linalg.symmetric_product": "the whole product is made",
     "jax.lax.scan": "more: `checkpoint`; no `_split_transpose`", "jax.lax.while_loop": "more: `checkpoints`",
     "jax.lax.fori_loop": "more: `checkpoint`; `unroll` has no effect; reverse mode also where bounds are traced",
-    "jax.lax.custom_linear_solve": "no `has_aux`",
     "jax.lax.cond": "no `operand`, `linear`", "jax.lax.top_k": "", "jax.lax.sort": "",
     "jax.random.key": "the numbers u32[2], as PRNGKey", "jax.random.key_data": "the key itself",
     "jax.random.multivariate_normal": "by Cholesky's factor alone", "jax.random.randint": "",
     "jax.random.normal": "within 2 units in the last place",
     "jax.nn.dot_product_attention": "no `query_seq_lengths`, `local_window_size`, `implementation`",
-    "jax.nn.one_hot": "", "jax.tree_util.register_pytree_node": "paths count the children",
+    "jax.nn.one_hot": "", "jax.tree_util.KeyEntry": "any type",
 }
 for name in "arccos arcsin arctan arccosh arctanh arctan2 acos asin atan acosh atanh atan2 expm1 log1p rint max min amax amin ptp fmax fmin maximum minimum nanmax nanmin".split():
     DIFFERS.setdefault(f"jax.numpy.{name}", "not of complex numbers")
@@ -51,16 +63,18 @@ DIFFERS = {name: text for name, text in DIFFERS.items() if text}
 SHARDED = "one device, one process"
 RULES = [  # (words in the name, why it is absent)
     ("float4 float6 float8 int1 int2 int4 uint1 uint2 uint4", "no such dtype"),
-    ("object_ ComplexWarning ufunc frompyfunc place_ character", "NumPy's machinery"),
+    ("object_ ComplexWarning place_ character", "NumPy's machinery"),
     ("all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute precv psend pshuffle psum pswapaxes "
      "ragged_all_to_all with_sharding_constraint after_all create_token axis_name shard mesh device process host pmap smap reshard "
      "distributed transfer_guard Sharding P backend", SHARDED),
-    ("conv reduce_window", "no convolution yet"), ("fft FftType", "no Fourier transform yet"),
-    ("svd qr eig lstsq pinv det slogdet cond_number matrix_rank polyfit roots orthogonal tensorinv tensorsolve expm", "no such factorisation yet"),
-    ("lgamma digamma polygamma igamma zeta betainc bessel i0 gamma beta dirichlet poisson binomial chisquare generalized_normal geometric "
+    ("conv reduce_window", "no convolution yet"), ("fft fft2 fftn ifft rfft hfft ihfft FftType", "no Fourier transform yet"),
+    ("svd Svd eig Eig eigh eigvals lstsq pinv matrix_rank polyfit roots schur hessenberg tridiagonal ormqr qdwh qr_multiply rsf2csf polar sqrtm funm "
+     "sylvester expm_frechet",
+     "no such factorisation yet"),
+    ("lgamma digamma polygamma igamma zeta betainc gamma beta dirichlet poisson binomial chisquare generalized_normal "
      "multinomial erf_ t f ball", "no gamma function and its kin yet"),
-    ("nextafter spacing frexp packbits unpackbits view bitcast_convert_type reduce_precision clz mulhi", "no access to bits yet"),
-    ("callback debug monitoring profiler stages experimental export ffi interpreters lib core api_util ad custom_batching extend", "JAX's own machinery"),
+    ("nextafter spacing frexp view bitcast_convert_type reduce_precision clz mulhi", "no access to bits yet"),
+    ("default_registry callback debug monitoring profiler stages experimental export ffi interpreters lib core api_util ad custom_batching extend", "JAX's own machinery"),
     ("random_ rng_ prng", "one generator, threefry"),
 ]
 
