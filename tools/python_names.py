@@ -13,7 +13,8 @@ NAMES = ROOT / "python/tests/jax_names.json"
 DOCUMENT = ROOT / "docs/python-names.md"
 MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "tenon.linalg", "jax.numpy.fft": "tenon.fft",
            "jax.scipy.linalg": "tenon.linalg", "jax.lax": "tenon.lax", "jax.lax.linalg": "tenon.lax.linalg",
-           "jax.dtypes": "tenon.dtypes", "jax.ops": "tenon.ops", "jax.random": "tenon.random", "jax.nn": "tenon.nn", "jax.nn.initializers": "tenon.nn.initializers",
+           "jax.dtypes": "tenon.dtypes", "jax.ops": "tenon.ops", "jax.random": "tenon.random",
+           "jax.nn": "tenon.nn", "jax.nn.initializers": "tenon.nn.initializers",
            "jax.tree": "tenon.tree", "jax.tree_util": "tenon.tree_util"}
 
 DIFFERS = {
@@ -21,7 +22,8 @@ DIFFERS = {
     "jax.jacrev": "no `allow_int`", "jax.jacobian": "as jacrev", "jax.vmap": "no `axis_name`, `spmd_axis_name`: there are no collectives",
     "jax.custom_jvp": "no `symbolic_zeros`; a rule that calls its function counts there to the third derivative",
     "jax.custom_vjp": "no `symbolic_zeros`, `optimize_remat`; `None` as a cotangent of a whole argument",
-    "jax.checkpoint": "of policies nothing_saveable and everything_saveable; dots_saveable is everything_saveable, which keeps products and computes again what is cheap",
+    "jax.checkpoint": "of policies nothing_saveable and everything_saveable; dots_saveable is "
+                      "everything_saveable, which keeps products and computes again what is cheap",
     "jax.remat": "as checkpoint", "jax.checkpoint_policies": "no names of results, no offloading",
     "jax.check_tracer_leaks": "no effect: leaks are always found", "jax.checking_leaks": "no effect: leaks are always found",
     "jax.default_matmul_precision": "no effect: products are as exact as their operands' dtype",
@@ -38,10 +40,11 @@ DIFFERS = {
     "jax.numpy.partition": "all elements are in order", "jax.numpy.argpartition": "all elements are in order",
     "jax.numpy.einsum": "`precision` has no effect",
     "jax.numpy.quantile": "more: the methods of Hyndman and Fan", "jax.numpy.percentile": "as quantile",
+    "jax.numpy.nanquantile": "no `weights`", "jax.numpy.nanpercentile": "no `weights`",
     "jax.numpy.linalg.norm": "not 2, -2 and nuc of matrices", "jax.numpy.linalg.matrix_norm": "as norm",
     "jax.numpy.linalg.cond": "not of the orders None, 2, -2 and nuc", "jax.numpy.linalg.slogdet": "no `method` qr",
     "jax.scipy.linalg.cholesky": "arguments and meaning of jax.numpy.linalg's", "jax.scipy.linalg.det": "arguments of jax.numpy.linalg's",
-    "jax.scipy.linalg.inv": "arguments of jax.numpy.linalg's", "jax.scipy.linalg.solve": "arguments of jax.numpy.linalg's",
+    "jax.scipy.linalg.qr": "arguments and meaning of jax.numpy.linalg's", "jax.scipy.linalg.inv": "arguments of jax.numpy.linalg's", "jax.scipy.linalg.solve": "arguments of jax.numpy.linalg's",
     "jax.lax.GatherScatterMode": "no ONE_HOT", "jax.lax.Precision": "no effect: products are as exact as their operands' dtype",
     "jax.lax.PrecisionLike": "as Precision", "jax.lax.approx_max_k": "all are found", "jax.lax.approx_min_k": "all are found",
     "jax.lax.composite": "the decomposition", "jax.lax.dce_sink": "no effect", "jax.lax.optimization_barrier": "no effect",
@@ -58,6 +61,8 @@ DIFFERS = {
 }
 for name in "arccos arcsin arctan arccosh arctanh arctan2 acos asin atan acosh atanh atan2 expm1 log1p rint max min amax amin ptp fmax fmin maximum minimum nanmax nanmin".split():
     DIFFERS.setdefault(f"jax.numpy.{name}", "not of complex numbers")
+for name in "flatten_with_path leaves_with_path map_with_path".split():
+    DIFFERS[f"jax.tree.{name}"] = DIFFERS[f"jax.tree_util.tree_{name}"] = "no `is_leaf_takes_path`"
 DIFFERS = {name: text for name, text in DIFFERS.items() if text}
 
 SHARDED = "one device, one process"

@@ -31,9 +31,6 @@ class enable_x64(contextlib.ContextDecorator):  # noqa: N801
 
 
 class _NoEffect(contextlib.ContextDecorator):
-    def __init__(self, *_):
-        pass
-
     def __enter__(self):
         return None
 
@@ -44,13 +41,22 @@ class _NoEffect(contextlib.ContextDecorator):
 class named_scope(_NoEffect):  # noqa: N801
     """A context, or a decorator: taken, and of no effect. Ops know the user's line."""
 
+    def __init__(self, name):
+        self.name = name
+
 
 class default_matmul_precision(_NoEffect):  # noqa: N801
     """A context: taken, and of no effect. Products are always as exact as the operands' dtype."""
 
+    def __init__(self, new_val=None):
+        self.precision = new_val
+
 
 class check_tracer_leaks(_NoEffect):  # noqa: N801
     """A context: taken, and of no effect. A traced array that outlives its trace is always found, where it is used."""
+
+    def __init__(self, new_val=True):
+        self.on = new_val
 
 
 checking_leaks = check_tracer_leaks

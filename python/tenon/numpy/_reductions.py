@@ -477,9 +477,9 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     return nanquantile(a, 0.5, axis, keepdims=keepdims)
 
 
-def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """percentile() of the elements that are not NaN."""
-    return nanquantile(a, _core.true_divide(asarray(q), 100), axis, None, False, method, keepdims)
+    return nanquantile(a, _core.true_divide(asarray(q), 100), axis, None, False, method, keepdims, weights=weights)
 
 
 def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
