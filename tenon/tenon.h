@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/api/data.h"
+#include "tenon/api/debug.h"
 #include "tenon/api/explain.h"
 #include "tenon/api/files.h"
 #include "tenon/api/implicit.h"
@@ -17,6 +18,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
+#include "tenon/ops/host.h"
 #include "tenon/ops/index.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/linear_algebra.h"

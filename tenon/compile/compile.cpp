@@ -23,6 +23,7 @@
 #include "tenon/rewrite/pass.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/runtime/context.h"
+#include "tenon/runtime/host_calls.h"
 #include "tenon/runtime/lists.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
@@ -234,6 +235,7 @@ class NativeExecutable final : public Executable, public NativeForm {
   }
 
   [[noreturn]] static void fail(std::int32_t status, const ListPool* lists) {
+    if ((status & host_call_failed) != 0) rethrow_host_failure();
     if (lists != nullptr && lists->failure) std::rethrow_exception(lists->failure);
     if ((status & lacked_memory) != 0) throw MemoryError("a matrix product had no memory for its intermediate values.");
     Context::throw_cancelled();

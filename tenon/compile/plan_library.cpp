@@ -16,7 +16,7 @@ void BlockPlanner::library(const Eqn& eqn, const LowerLibrary& lower) {
   for (const Var v : eqn.out) places_[v] = to.emplace_back(place_for(v));
   std::vector<kernel::Slot>& slots = planner_.function_.slots;
   const Expr first(std::int64_t(0));
-  kernel::Call call{.function = form.function, .nanoseconds = form.nanoseconds};
+  kernel::Call call{.function = form.function, .nanoseconds = form.nanoseconds, .table = form.any_number};
   kernel::Slot description{DType::i64, static_cast<std::int64_t>(form.description.size()),
                            kernel::Slot::Place::constant};
   description.values.resize(form.description.size() * sizeof(std::int64_t));

@@ -152,7 +152,7 @@ struct SplitRule {
 };
 
 // --- guard: of an op that holds Programs, the same with one operand more, `running`: bool[]. Where it is false nothing
-// in them can run on (ops/guard.h) ---
+// in them can run on (ops/guard.h). Of one that calls a function of the user's: it is not called there ---
 struct GuardArgs {
   const Params& params;
   // A Program that reads `running` as its input `at`: one whose outputs are the op's results, some of which must be
@@ -201,12 +201,14 @@ struct LowerStructure {
   enum class Kind { loop, cond, product, update_slice, scatter, host, list } kind;
 };
 // A function of the runtime does it: given the addresses of the description, the operands, the results and memory that
-// it may write, in this order. What it returns is less than 0 where it fails.
+// it may write, in this order. What it returns is less than 0 where it fails. `any_number`: it takes the description
+// and one table of the other addresses.
 struct LibraryForm {
   std::string_view function;
   std::vector<std::int64_t> description;
   std::int64_t workspace = 0;  // bytes
   double nanoseconds = 20;     // about what a call takes
+  bool any_number = false;     // of operands and results
 };
 struct LowerLibrary {
   std::function<LibraryForm(const Params&, std::span<const Type> in)> rule;

@@ -353,6 +353,7 @@ Value Scope::evaluate(Var var) {
   std::vector<Var> made;
   for (; evaluated_eqns_ < parts_.eqns.size(); ++evaluated_eqns_) {
     const Eqn& eqn = parts_.eqns[evaluated_eqns_];
+    if (eqn.out.empty() && !is_pure(*eqn.op, eqn.params)) continue;  // it acts once, when the whole runs
     for (Var v : eqn.in)
       if (!defined[v]) need(v);
     for (Var v : eqn.out) {

@@ -116,7 +116,7 @@ struct Element {
 };
 
 // Calls a function of the runtime that takes 64-bit integers and addresses and gives a 64-bit integer; minus a code of
-// a failure ends the program.
+// a failure ends the program. `table`: it takes the first argument, and the address of a table of the others.
 struct Call {
   struct Argument {
     Expr value;                     // i64
@@ -128,7 +128,8 @@ struct Call {
   std::optional<SlotId> result;
   Expr result_offset;
   double nanoseconds = 20;  // about what it takes
-  CopyCause cause = {};     // why it copies a list as a whole, if it does
+  bool table = false;
+  CopyCause cause = {};  // why it copies a list as a whole, if it does
   Source where = {};
 };
 

@@ -6,6 +6,7 @@
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/callee.h"
+#include "tenon/ops/host.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/list_elements.h"
 #include "tenon/ops/loop_roles.h"
@@ -33,7 +34,7 @@ class Guard {
     return common;
   }
 
-  // Whether anything inside has to know where it runs: a loop with a condition.
+  // Whether anything inside has to know where it runs: a loop with a condition, a function of the user's.
   bool may_run_on(const ProgramRef& program) {
     const auto found = may_run_on_.find(program);
     if (found != may_run_on_.end()) return found->second;
@@ -41,7 +42,7 @@ class Guard {
     return may_run_on_.emplace(program, may).first->second;
   }
   bool may_run_on(const Eqn& eqn) {
-    bool may = eqn.op == &loop_op() && eqn.params.as<LoopParams>().cond;
+    bool may = is_host_call(*eqn.op) || (eqn.op == &loop_op() && eqn.params.as<LoopParams>().cond);
     eqn.params.visit_programs([&](const ProgramRef& inside) { may = may || (inside && may_run_on(inside)); });
     return may;
   }

@@ -175,7 +175,10 @@ const OpInfo loop_info{
     }),
     .lower = LowerRule(LowerStructure{LowerStructure::Kind::loop}),
     .alias = Absent{"carries are rewritten in place by the planner"},
-    .effect = std::function<Effect(const Params&)>([](const Params& p) { return p.as<LoopParams>().body->effect(); }),
+    .effect = std::function<Effect(const Params&)>([](const Params& params) {
+      const auto& p = params.as<LoopParams>();
+      return p.cond ? std::max(p.body->effect(), p.cond->effect()) : p.body->effect();
+    }),
     .sample = Absent{"tested through the Programs that tests build"},
 };
 const bool installed = (install_op(loop_info), true);

@@ -18,6 +18,7 @@
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cpu/function_emitter.h"
 #include "tenon/runtime/factors.h"
+#include "tenon/runtime/host_calls.h"
 #include "tenon/runtime/lists.h"
 #include "tenon/runtime/parallel_for.h"
 #include "tenon/runtime/products.h"
@@ -106,6 +107,7 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   define("tenon_sort", &tenon_sort);
   define("tenon_argsort", &tenon_argsort);
   define("tenon_top_k", &tenon_top_k);
+  define("tenon_host_call", &tenon_host_call);
   define("tenon_list_make", &tenon_list_make);
   define("tenon_list_grow", &tenon_list_grow);
   define("tenon_list_finish", &tenon_list_finish);

@@ -43,9 +43,20 @@ void FunctionEmitter::emit(const kernel::Call& c) {
   std::vector<Value*> arguments;
   for (const kernel::Call::Argument& a : c.arguments)
     arguments.push_back(a.address ? e_.address(*a.address, e_.scalar(a.value)) : e_.scalar(a.value));
+  if (c.table) arguments = {arguments[0], table_of(std::span(arguments).subspan(1))};
   Value* result = checked_call({c.function.data(), c.function.size()}, arguments);
   e_.forget();
   if (c.result) e_.store(*c.result, c.result_offset, result);
+}
+
+// The address of these, one behind the other, in the frame.
+Value* FunctionEmitter::table_of(std::span<Value* const> words) {
+  auto* type = llvm::ArrayType::get(b_.getInt64Ty(), words.size());
+  llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  Value* table = at_entry.CreateAlloca(type);
+  for (unsigned i = 0; i < words.size(); ++i)
+    b_.CreateStore(words[i], b_.CreateConstInBoundsGEP2_32(type, table, 0, i));
+  return table;
 }
 
 // Where the result is minus a code, the program ends with the code.

@@ -96,6 +96,7 @@ class FunctionEmitter {
   void emit(const kernel::Element& e);
   void emit(const kernel::Call& c);
   Value* checked_call(llvm::StringRef function, llvm::ArrayRef<Value*> arguments);
+  Value* table_of(std::span<Value* const> words);
 
   // --- control_flow.cpp ---
   void emit(const kernel::For& f);
