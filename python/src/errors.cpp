@@ -40,6 +40,7 @@ std::array kinds{kind<ShapeError>("ShapeError"),
                  kind<RuntimeError>("RuntimeError"),
                  kind<MemoryError>("MemoryError"),
                  kind<CancelledError>("CancelledError"),
+                 kind<UnsupportedError>("UnsupportedError"),
                  kind<Error>("Error")};
 
 // What the library's advice says in C++ and Python says otherwise.

@@ -123,7 +123,7 @@ struct Entry : JitEntry {
       PyObject* const object =
           slot < form.positional ? given.args[slot] : given.find(s.keyword.ptr(), slot - form.positional);
       if (object == nullptr) return false;
-      if (s.is_static ? !same_objects(s.value.ptr(), object) : !TreeDef::match(object, at, leaf, held)) return false;
+      if (s.is_static ? !same_statics(s.value.ptr(), object) : !TreeDef::match(object, at, leaf, held)) return false;
     }
     return true;
   }
@@ -252,7 +252,7 @@ bool same_form(const CallForm& a, const CallForm& b) {
     const CallForm::Slot &x = a.slots[i], &y = b.slots[i];
     if (x.is_static != y.is_static || x.keyword.is_valid() != y.keyword.is_valid()) return false;
     if (x.keyword.is_valid() && !same_objects(x.keyword.ptr(), y.keyword.ptr())) return false;
-    if (x.is_static && !same_objects(x.value.ptr(), y.value.ptr())) return false;
+    if (x.is_static && !same_statics(x.value.ptr(), y.value.ptr())) return false;
   }
   return true;
 }

@@ -1,9 +1,12 @@
 #include "shapes.h"
 
+#include <fmt/format.h>
 #include <nanobind/operators.h>
 #include <nanobind/stl/string.h>
 
+#include "array.h"
 #include "tenon/base/error.h"
+#include "tenon/ir/scope.h"
 
 namespace tenon::python {
 
@@ -22,6 +25,13 @@ nb::object shape_object(const Shape& shape) {
 bool is_dim(nb::handle object) { return nb::isinstance<Dim>(object); }
 
 std::int64_t integer_from(nb::handle object) {
+  if (is_array(object.ptr()))
+    if (const Traced* t = array_of(object.ptr()).traced(); t != nullptr && !Scope::of(*t).knows_values())
+      throw ConcretizationError(
+          fmt::format("a size, an axis or a count is {}, which is traced.", array_of(object.ptr()).type().text()),
+          "It is known while a function is traced: pass it by static_argnums or static_argnames of jit, or take it "
+          "from "
+          "the shape of an array.");
   const Py_ssize_t value = PyNumber_AsSsize_t(object.ptr(), PyExc_OverflowError);
   if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
   return value;
@@ -32,7 +42,8 @@ Dim dim_from(nb::handle object) { return is_dim(object) ? nb::cast<Dim>(object) 
 Shape shape_from(nb::handle object) {
   if (is_dim(object) || PyIndex_Check(object.ptr())) {
     // An array of one axis has an index's slot too, and is a sequence of sizes.
-    if (!PySequence_Check(object.ptr()) || PyLong_Check(object.ptr())) return Shape{dim_from(object)};
+    const bool one = is_array(object.ptr()) ? array_of(object.ptr()).rank() == 0 : !PySequence_Check(object.ptr());
+    if (one || PyLong_Check(object.ptr())) return Shape{dim_from(object)};
   }
   Shape shape;
   for (nb::handle size : nb::iter(object)) shape.push_back(dim_from(size));

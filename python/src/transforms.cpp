@@ -228,20 +228,31 @@ AxisTree axes_from(nb::handle axes, const char* option) {
   return AxisTree(std::move(entries));
 }
 
+// Those that differ from lane to lane. The others are given on as they are: they may be static arguments of a jitted
+// function.
+std::vector<std::size_t> mapped_arguments(const AxisTree& in_axes, const nb::tuple& args) {
+  std::vector<std::size_t> mapped = every(args);
+  const auto shared = [&](std::size_t i) { return !in_axes.entries()[i].is_list() && !in_axes.entries()[i].axis(); };
+  if (in_axes.is_list()) std::erase_if(mapped, shared);
+  return mapped;
+}
+
 nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handle size, nb::tuple args,
                 nb::dict kwargs) {
   VmapOptions options{axes_from(in_axes, "in_axes"), axes_from(out_axes, "out_axes")};
   if (!size.is_none()) options.size = Dim(nb::cast<std::int64_t>(size));
   return call_transformation("vmap", [&] {
-    FlatCall call("vmap", std::move(f), args, kwargs, every(args), true);
     if (options.in_axes.is_list() && options.in_axes.entries().size() != args.size()) {
       PyErr_Format(PyExc_ValueError, "vmap: in_axes has %zu entries, the function is called with %zu arguments.",
                    options.in_axes.entries().size(), args.size());
       throw nb::python_error();
     }
-    if (options.in_axes.is_list() && kwargs.size() > 0) {  // those by keyword are mapped along axis 0
-      std::vector<AxisTree> entries = options.in_axes.entries();
-      entries.emplace_back(0);
+    const std::vector<std::size_t> mapped = mapped_arguments(options.in_axes, args);
+    FlatCall call("vmap", std::move(f), args, kwargs, mapped, true);
+    if (options.in_axes.is_list()) {
+      std::vector<AxisTree> entries;
+      for (const std::size_t i : mapped) entries.push_back(options.in_axes.entries()[i]);
+      if (kwargs.size() > 0) entries.emplace_back(0);  // those by keyword are mapped along axis 0
       options.in_axes = AxisTree(std::move(entries));
     }
     const Arrays results = api_detail::vmap_flat(

@@ -100,6 +100,8 @@ TreeRef tuple_of(std::span<const TreeRef> children);
 bool is_container(PyObject* object);
 // Whether two values of Python's are equal; what is not comparable is not.
 bool same_objects(PyObject* a, PyObject* b);
+// The same of static arguments: 1, 1.0 and True are equal, and make other programs.
+inline bool same_statics(PyObject* a, PyObject* b) { return Py_TYPE(a) == Py_TYPE(b) && same_objects(a, b); }
 
 void add_registration(Registration r);  // throws ValueError where the class has one
 

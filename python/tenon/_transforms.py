@@ -81,6 +81,9 @@ def _both(fun, nums, names, kind):
         return [], []
     nums = [] if nums is None else _numbers(nums, f"{kind}_argnums")[0]
     names = [] if names is None else [names] if isinstance(names, str) else list(names)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind}_argnames is a str or a sequence of strs, not of {name!r}.")
     try:
         parameters = list(inspect.signature(fun).parameters.values())
     except (ValueError, TypeError):

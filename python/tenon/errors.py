@@ -19,7 +19,7 @@ class TreeError(Error, ValueError, TypeError):
     """The structure of arguments or results is another one than it has to be."""
 
 
-class ConcretizationError(Error, TypeError):
+class ConcretizationError(Error, TypeError, IndexError):
     """The value of an array was asked for while a function is traced."""
 
 
@@ -49,6 +49,10 @@ class RuntimeError(Error, builtins.RuntimeError):  # noqa: A001
 
 class MemoryError(Error, builtins.MemoryError):  # noqa: A001
     """More bytes were asked for than there are."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Right, and not there: the message says what to write instead."""
 
 
 class CancelledError(Error, KeyboardInterrupt):

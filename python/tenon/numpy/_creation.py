@@ -80,7 +80,7 @@ def _from_sequence(x):
 
 
 def _shape(shape):
-    return (shape,) if not isinstance(shape, (tuple, list)) and not hasattr(shape, "__len__") else tuple(shape)
+    return tuple(shape) if isinstance(shape, (tuple, list)) or np.ndim(shape) else (shape,)
 
 
 def full(shape, fill_value, dtype=None):
