@@ -62,6 +62,29 @@ nb::object like_arguments(const FlatCall& call, const std::vector<std::size_t>& 
   return alone ? nb::object(all[0]) : nb::object(nb::tuple(all));
 }
 
+// A derivative in a list is a list, as long as that one: the sizes of lists are those of `values`.
+void put_sizes(const TreeDef& tree, std::span<const Array> values, std::span<Array> tangents) {
+  const std::vector<bool> sizes = sizes_of_lists(tree);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i]) tangents[i] = values[i];
+}
+
+// What a derivative is taken in: every leaf but the sizes of lists.
+api_detail::Arguments differentiated(const char* op, const FlatCall& call) {
+  api_detail::Arguments arguments = call.all();
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < call.arguments(); ++i) {
+    for (const bool size : sizes_of_lists(call.argument(i))) arguments.chosen[at++] = !size;
+  }
+  return arguments;
+}
+
+TreeRef tuple_of_arguments(const FlatCall& call) {
+  std::vector<TreeRef> all;
+  for (std::size_t i = 0; i < call.arguments(); ++i) all.push_back(std::make_shared<TreeDef>(call.argument(i)));
+  return tuple_of(all);
+}
+
 nb::object value_and_grad(const char* op, nb::object f, const std::vector<std::int64_t>& argnums, bool alone,
                           bool has_aux, nb::tuple args, nb::dict kwargs) {
   const std::vector<std::size_t> wanted = numbers(op, argnums, args.size());
@@ -78,15 +101,14 @@ nb::object value_and_grad(const char* op, nb::object f, const std::vector<std::i
                                    "Where it returns (number, auxiliary), say has_aux=True.");
       return out;
     };
-    // A gradient in a list is a list, as long as that one.
-    api_detail::Arguments arguments = call.all();
-    std::vector<bool> sizes;
-    for (std::size_t i = 0; i < call.arguments(); ++i)
-      for (const bool size : sizes_of_lists(call.argument(i))) sizes.push_back(size);
-    for (std::size_t i = 0; i < sizes.size(); ++i) arguments.chosen[i] = !sizes[i];
-    api_detail::FlatGradient g = api_detail::gradient_flat(op, checked, arguments);
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      if (sizes[i]) g.gradient[i] = call.leaves()[i];
+    api_detail::FlatGradient g = api_detail::gradient_flat(op, checked, differentiated(op, call));
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < call.arguments(); ++i) {
+      const std::size_t count = call.argument(i).leaves();
+      put_sizes(call.argument(i), std::span(call.leaves()).subspan(at, count),
+                std::span(g.gradient).subspan(at, count));
+      at += count;
+    }
     return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), g.outputs),
                                      like_arguments(call, traced, wanted, alone, g.gradient)));
   });
@@ -103,12 +125,12 @@ nb::object jvp(nb::object f, nb::handle primals, nb::handle tangents, bool has_a
     FlatCall call("jvp", std::move(f), args, nb::dict(), every(args), false);
     if (has_aux) call.returns_pair();
     const FlatTree given = flat_tangents("jvp", "the tangents", nb::tuple(nb::borrow<nb::object>(tangents)));
-    std::vector<TreeRef> arguments;
-    for (std::size_t i = 0; i < call.arguments(); ++i) arguments.push_back(std::make_shared<TreeDef>(call.argument(i)));
-    require_same_tree("jvp", "the arguments and their tangents", *tuple_of(arguments), *given.tree);
-    const Arrays both = api_detail::jvp_flat(call.function(), call.all(), given.leaves);
+    require_same_tree("jvp", "the arguments and their tangents", *tuple_of_arguments(call), *given.tree);
+    Arrays both = api_detail::jvp_flat(call.function(), differentiated("jvp", call), given.leaves);
+    const std::size_t half = both.size() / 2;
+    put_sizes(*call.result(), std::span(both).first(half), std::span(both).subspan(half));
     const std::span<const Array> all(both);
-    const std::span<const Array> values = all.first(all.size() / 2), slopes = all.subspan(all.size() / 2);
+    const std::span<const Array> values = all.first(half), slopes = all.subspan(half);
     if (!has_aux)
       return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), values),
                                        unflatten_tangents(*call.result(), slopes, types(values))));
@@ -127,6 +149,7 @@ struct Linear {
   TreeRef in, out;
   std::vector<Type> out_types;
   bool tuple;               // vjp: takes one tree, gives a tuple; linearize: takes a tree an argument
+  Arrays values;            // that the results belong to
   std::size_t dropped = 0;  // auxiliary results, whose cotangents are zero
 };
 
@@ -146,22 +169,19 @@ nb::object apply_linear(const Linear& linear, nb::args args) {
     flat.leaves.resize(flat.leaves.size() + linear.dropped);
     Arrays results = linear.apply(flat.leaves);
     results.resize(linear.out->leaves());
+    put_sizes(*linear.out, linear.values, results);
     return unflatten_tangents(*linear.out, results, linear.out_types);
   });
-}
-
-TreeRef tuple_of_arguments(const FlatCall& call) {
-  std::vector<TreeRef> all;
-  for (std::size_t i = 0; i < call.arguments(); ++i) all.push_back(std::make_shared<TreeDef>(call.argument(i)));
-  return tuple_of(all);
 }
 
 nb::object vjp(nb::object f, nb::tuple args, bool has_aux) {
   return call_transformation("vjp", [&] {
     FlatCall call("vjp", std::move(f), args, nb::dict(), every(args), false);
     if (has_aux) call.returns_pair();
-    api_detail::FlatLinear linear = api_detail::vjp_flat(call.function(), call.all());
-    Linear pull{"vjp", std::move(linear.apply), call.result(), tuple_of_arguments(call), types(call.leaves()), true};
+    api_detail::FlatLinear linear = api_detail::vjp_flat(call.function(), differentiated("vjp", call));
+    Linear pull{
+        "vjp",        std::move(linear.apply), call.result(), tuple_of_arguments(call), types(call.leaves()), true,
+        call.leaves()};
     if (!has_aux)
       return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), linear.outputs), nb::cast(std::move(pull))));
     pull.in = call.first_of_pair();
@@ -176,9 +196,9 @@ nb::object linearize(nb::object f, nb::tuple args, bool has_aux) {
   return call_transformation("linearize", [&] {
     FlatCall call("linearize", std::move(f), args, nb::dict(), every(args), false);
     if (has_aux) call.returns_pair();
-    api_detail::FlatLinear linear = api_detail::linearize_flat(call.function(), call.all());
-    Linear push{"linearize",   std::move(linear.apply), tuple_of_arguments(call),
-                call.result(), types(linear.outputs),   false};
+    api_detail::FlatLinear linear = api_detail::linearize_flat(call.function(), differentiated("linearize", call));
+    Linear push{"linearize", std::move(linear.apply), tuple_of_arguments(call), call.result(), types(linear.outputs),
+                false,       linear.outputs};
     if (!has_aux)
       return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), linear.outputs), nb::cast(std::move(push))));
     push.out = call.first_of_pair();
@@ -196,8 +216,9 @@ nb::object jacobian(const char* op, bool reverse, nb::object f, const std::vecto
     FlatCall call(op, std::move(f), std::move(args), std::move(kwargs), traced, false);
     if (has_aux) call.returns_pair();
     const auto results = [&] { return (has_aux ? call.first_of_pair() : call.result())->leaves(); };
-    const api_detail::FlatJacobian j = api_detail::jacobian_flat(
-        reverse ? api_detail::Mode::reverse : api_detail::Mode::forward, op, call.function(), call.all(), results);
+    const api_detail::FlatJacobian j =
+        api_detail::jacobian_flat(reverse ? api_detail::Mode::reverse : api_detail::Mode::forward, op, call.function(),
+                                  differentiated(op, call), results);
     const std::span<const Array> blocks(j.blocks);
     const std::size_t n = call.leaves().size();
     std::size_t row = 0;

@@ -185,14 +185,81 @@ def _jacobian(fun, argnums, has_aux, reverse, name, holomorphic):
     numbers, alone = _numbers(argnums, f"{name}: argnums")
 
     def jacobian(*args, **kwargs):
+        chosen = [n + len(args) if n < 0 else n for n in numbers]
+        if any(_holds_lists(args[n]) for n in chosen if 0 <= n < len(args)):
+            return _jacobian_in_lists(fun, args, kwargs, chosen, alone, has_aux, reverse)
         return _core.jacobian(reverse, fun, numbers, alone, has_aux, args, kwargs)
 
     return _complex.jacobian(_named(jacobian, fun, name), numbers, holomorphic, name)
 
 
+def _is_list(x):
+    return isinstance(x, _core.List)
+
+
+def _holds_lists(arg):
+    from tenon import tree
+
+    return any(map(_is_list, tree.leaves(arg, is_leaf=_is_list)))
+
+
+class _Stacked:
+    """An argument with lists: arrays in place of them, which have as many rows, and back."""
+
+    def __init__(self, arg):
+        from tenon import tree
+
+        parts, self.structure = tree.flatten(arg, is_leaf=_is_list)
+        self.lists = [_is_list(part) for part in parts]
+        self.parts = [part.stack(len(part)) if of else part for part, of in zip(parts, self.lists)]
+        self.arrays = self.structure.unflatten(self.parts)
+
+    def with_lists(self, like):
+        """`like`, a tree like `arrays` whose arrays may have axes in front of those that arrays have, with lists."""
+        from tenon import numpy as tnp, tree
+
+        def listed(rows, stacked):
+            def row(x, of, i):
+                axis = x.ndim - of.ndim
+                return tnp.take(x, i, axis=axis) if of.shape[0] else tnp.zeros(x.shape[:axis] + of.shape[1:], x.dtype)
+
+            count = tree.leaves(stacked)[0].shape[0]
+            made = _core.List(like=tree.map(lambda x, of: row(x, of, 0), rows, stacked))
+            for i in range(count):
+                made.push(tree.map(lambda x, of: row(x, of, i), rows, stacked))
+            return made
+
+        parts = self.structure.flatten_up_to(like)
+        return self.structure.unflatten(
+            [listed(part, stacked) if of else part for part, stacked, of in zip(parts, self.parts, self.lists)])
+
+
+def _jacobian_in_lists(fun, args, kwargs, chosen, alone, has_aux, reverse):
+    """A derivative in a list is a list as long as that one, of arrays of shape (*result.shape, *element.shape)."""
+    from tenon import tree
+
+    stacked = {n: _Stacked(args[n]) for n in chosen}
+    results = []
+
+    def of_arrays(*given, **keywords):
+        made = fun(*(stacked[i].with_lists(x) if i in stacked else x for i, x in enumerate(given)), **keywords)
+        results.append(tree.structure(made[0] if has_aux else made))
+        return made
+
+    arrays = tuple(stacked[i].arrays if i in stacked else x for i, x in enumerate(args))
+    made = _core.jacobian(reverse, of_arrays, chosen, alone, has_aux, arrays, kwargs)
+    blocks = results[-1].flatten_up_to(made[0] if has_aux else made)
+    if alone:
+        blocks = [stacked[chosen[0]].with_lists(block) for block in blocks]
+    else:
+        blocks = [tuple(stacked[n].with_lists(part) for n, part in zip(chosen, block)) for block in blocks]
+    jacobian = results[-1].unflatten(blocks)
+    return (jacobian, made[1]) if has_aux else jacobian
+
+
 def jacfwd(fun, argnums=0, has_aux=False, holomorphic=False):
     """All derivatives of the result in argument `argnums`, by forward mode: a tree of arrays of shape
-    (*result.shape, *argument.shape). Of complex arguments the function is holomorphic; with `holomorphic` they must be."""
+    (*result.shape, *argument.shape); of a list of arrays, a list of such. Of complex arguments the function is holomorphic; with `holomorphic` they must be."""
     return _jacobian(fun, argnums, has_aux, False, "jacfwd", holomorphic)
 
 

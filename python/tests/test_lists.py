@@ -157,6 +157,66 @@ def test_derivatives():
     assert [float(x) for x in along] == [5, 10]
 
 
+def test_products_with_derivatives():
+    items = tn.List(like={"x": 0.0})
+    for i in range(3):
+        items.push({"x": float(i)})
+
+    def sums(items, w):  # of the elements before, w times
+        def step(state, i):
+            total, out = state
+            total = total + items[i]["x"] * w
+            out.push(total)
+            return (total, out), ()
+
+        return lax.scan(step, (0.0, tn.List()), tnp.arange(3))[0][1]
+
+    def pulled(items, w):
+        out, pull = tn.vjp(sums, items, w)
+        return out.stack(), *pull(out)
+
+    for f in (pulled, tn.jit(pulled)):
+        out, of_items, of_w = f(items, 2.0)
+        assert out.tolist() == [0, 2, 6] and len(of_items) == 3 and isinstance(of_items, tn.List)
+        assert of_items.stack()["x"].tolist() == [2 * 8, 2 * 8, 2 * 6] and float(of_w) == 2 * 1 + 6 * 3
+    squares, pull = tn.vjp(lambda items: tnp.sum(items.stack()["x"] ** 2), items)
+    assert float(squares) == 5 and pull(1.0)[0].stack()["x"].tolist() == [0, 2, 4]
+    with pytest.raises(ValueError, match="differ in structure"):
+        tn.vjp(sums, items, 2.0)[1](1.0)
+    out, push = tn.linearize(sums, items, 2.0)
+    along = push(items, 1.0)
+    assert len(along) == 3 and along.stack().tolist() == [0, 2 + 1, 6 + 3]
+    value, along = tn.jvp(sums, (items, 2.0), (items, 1.0))
+    assert value.stack().tolist() == [0, 2, 6] and along.stack().tolist() == [0, 3, 9]
+    out, pull, n = tn.vjp(lambda items: (items.stack(), items.size), items, has_aux=True)
+    assert int(n) == 3 and pull({"x": np.ones(3)})[0].stack()["x"].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("jacobian", [tn.jacrev, tn.jacfwd])
+def test_all_derivatives(jacobian):
+    items = tn.List(like=tnp.zeros(2))
+    rows = np.arange(6.0).reshape(3, 2)
+    for row in rows:
+        items.push(row)
+    slopes = jacobian(lambda items: tnp.sum(items.stack() ** 2, axis=0))(items)
+    assert isinstance(slopes, tn.List) and len(slopes) == 3
+    assert all(np.allclose(slopes[i], np.diag(2 * rows[i])) for i in range(3))
+
+    def f(k, state):
+        total = lax.fori_loop(0, 3, lambda i, c: c + k * state["items"][i] * state["w"], tnp.zeros(2))
+        return {"total": total, "first": total[0]}, len(state["items"])
+
+    by_k, by_state = 0, 1
+    out, n = jacobian(f, argnums=(by_k, by_state), has_aux=True)(2.0, {"items": items, "w": 3.0})
+    assert n == 3 and np.allclose(out["total"][0], 3 * rows.sum(0)) and float(out["first"][0]) == 3 * rows[:, 0].sum()
+    assert np.allclose(out["total"][1]["w"], 2 * rows.sum(0))
+    assert all(np.allclose(out["total"][1]["items"][i], 6 * np.eye(2)) for i in range(3))
+    assert np.allclose(out["first"][1]["items"].stack(), np.tile([6.0, 0.0], (3, 1)))
+    assert len(jacobian(lambda items: items.size * 1.0)(tn.List(like=1.0))) == 0
+    with pytest.raises(tn.errors.DifferentiationError, match="number of elements"):
+        jacobian(lambda items: items)(items)
+
+
 def test_as_arguments_and_results():
     @tn.jit
     def add(items, x):
