@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "dtypes.h"
+#include "refs.h"
 #include "shapes.h"
 #include "source_lines.h"
 #include "tenon/ops/shape.h"
@@ -27,7 +28,7 @@ bool is_float0(nb::handle object) {
 FlatTree flat(std::string_view op, const char* what, nb::handle tree, bool tangents) {
   FlatTree result;
   Objects leaves;
-  result.tree = flatten(tree, leaves);
+  result.tree = flatten(tree, leaves, {}, reference_type());
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     Array array;
     if (tangents && is_float0(leaves[i])) {
@@ -73,6 +74,12 @@ nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> leaves
     if (!leaves[at].empty()) return new_array(leaves[at]);
     return nb::module_::import_("numpy").attr("zeros")(shape_object(like[at].shape), float0()).release().ptr();
   }));
+}
+
+void refuse_references(std::string_view op, const char* what, const TreeDef& tree) {
+  if (tree.references().empty()) return;
+  throw TreeError(fmt::format("{}: {} holds a reference, which is no value: {}.", op, what, tree.text()),
+                  "Read it, with r[...], or leave it outside: functions read and write references that they capture.");
 }
 
 void require_same_tree(std::string_view op, const char* what, const TreeDef& a, const TreeDef& b) {

@@ -24,6 +24,9 @@ nb::object unflatten_arrays(const TreeDef& tree, std::span<const Array> leaves);
 // Empty arrays become zeros of NumPy's dtype float0, in the shapes of `like`.
 nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> leaves, std::span<const Type> like);
 
+// Throws TreeError where there is a tn.Ref in a tree that can hold values alone.
+void refuse_references(std::string_view op, const char* what, const TreeDef& tree);
+
 // Throws TreeError where the structures differ.
 void require_same_tree(std::string_view op, const char* what, const TreeDef& a, const TreeDef& b);
 

@@ -14,6 +14,7 @@
 #include "errors.h"
 #include "executor.h"
 #include "functions.h"
+#include "refs.h"
 #include "rooms.h"
 #include "tenon/api/explain.h"
 #include "text.h"
@@ -22,6 +23,7 @@ namespace tenon::python {
 namespace {
 
 using api_detail::CallFrame;
+using api_detail::CellRef;
 using api_detail::EntryRef;
 using api_detail::JitEntry;
 using api_detail::LeafType;
@@ -71,7 +73,8 @@ struct CallForm {
   };
   std::vector<Slot> slots;  // positional ones, then by keyword in alphabetical order
   std::size_t positional = 0;
-  TreeRef trees;  // a tuple of those that are not static
+  TreeRef trees;                 // a tuple of those that are not static, without the references that are in it
+  std::vector<Type> references;  // their types
   bool x64 = true;
 };
 
@@ -88,24 +91,27 @@ class StandIns {
 };
 
 struct Entry : JitEntry {
-  Entry(std::uint64_t hash, CallForm call, const Arrays& leaves, TracedFunction traced, Donation donation, TreeRef out,
-        bool strict_in_place)
-      : JitEntry(&tag, hash, Signature::of_leaves(leaves), std::move(traced), std::move(donation), {}, strict_in_place),
+  Entry(std::uint64_t hash, CallForm call, const Arrays& leaves, TracedFunction traced, Donation donation,
+        const std::vector<CellRef>& passed, TreeRef out, bool strict_in_place)
+      : JitEntry(&tag, hash, Signature::of_leaves(leaves), std::move(traced), std::move(donation), passed,
+                 strict_in_place),
         form(std::move(call)),
         result(std::move(out)) {}
   static inline const char tag = 0;
   CallForm form;
   TreeRef result;
 
-  // Whether a call is of this form; the addresses of its leaves go to `leaves`.
-  bool matches(const Given& given, const Array** leaves, StandIns& stand_ins, Objects& held) const {
-    if (given.positional != form.positional || given.positional + given.keywords() != form.slots.size() ||
-        form.x64 != x64_enabled)
-      return false;
-    const std::span<const LeafType> types = signature().leaves();
-    std::size_t i = 0;
-    const auto leaf = [&](PyObject* object) {
-      if (i == types.size()) return false;
+  // The leaves and references of a call, as far as they are of this form.
+  struct Leaves {
+    const Entry& entry;
+    const Array** to;
+    std::vector<CellRef>& cells;
+    StandIns& stand_ins;
+    std::size_t count = 0;
+
+    bool operator()(PyObject* object) {
+      const std::span<const LeafType> types = entry.signature().leaves();
+      if (count == types.size()) return false;
       const Array* array = nullptr;
       if (python::is_array(object)) {
         array = &array_of(object);
@@ -114,9 +120,25 @@ struct Entry : JitEntry {
         if (is_container(object) || !borrowed_operand_from(object, stand_in)) return false;
         array = &stand_in;
       }
-      leaves[i] = array;
-      return types[i++].matches(*array);
-    };
+      to[count] = array;
+      return types[count++].matches(*array);
+    }
+    bool reference(PyObject* object) {
+      if (!is_reference(object)) return false;
+      const Ref& ref = reference_of(object);
+      if (ref.type(Source()) != entry.form.references[cells.size()]) return false;
+      cells.push_back(ref.cell());
+      return true;
+    }
+  };
+
+  // Whether a call is of this form; the addresses of its leaves go to `leaves`, its references to `cells`.
+  bool matches(const Given& given, const Array** leaves, std::vector<CellRef>& cells, StandIns& stand_ins,
+               Objects& held) const {
+    if (given.positional != form.positional || given.positional + given.keywords() != form.slots.size() ||
+        form.x64 != x64_enabled)
+      return false;
+    Leaves leaf{*this, leaves, cells, stand_ins};
     const Node* at = form.trees->nodes().data() + 1;
     for (std::size_t slot = 0; slot < form.slots.size(); ++slot) {
       const CallForm::Slot& s = form.slots[slot];
@@ -158,7 +180,8 @@ struct JitObject {
 struct Flattened {
   CallForm form;
   Arrays leaves;
-  std::vector<bool> donated;  // of the leaves
+  std::vector<CellRef> cells;  // of references
+  std::vector<bool> donated;   // of the leaves
   std::uint64_t hash = 0;
 };
 
@@ -188,6 +211,11 @@ Flattened flatten_call(const State& s, const Given& given) {
       const std::string what = slot.keyword ? str_of(slot.keyword) : fmt::format("argument {}", number);
       FlatTree tree = flat_arrays("jit", what.c_str(), nb::handle(object));
       hasher(tree.tree->hash());
+      for (const nb::object& object : tree.tree->references()) {
+        flat.form.references.push_back(reference_of(object).type(Source()));
+        flat.form.references.back().hash(hasher);
+        flat.cells.push_back(reference_of(object).cell());
+      }
       for (const Array& a : tree.leaves) {
         a.type().hash(hasher);
         hasher(a.weak());
@@ -211,17 +239,30 @@ Flattened flatten_call(const State& s, const Given& given) {
         s.options.is_donated(keyword.ptr()), 0);
   }
   flat.form.trees = tuple_of(trees);
+  if (!flat.cells.empty()) {
+    flat.form.trees = flat.form.trees->without_references();
+    api_detail::require_distinct("jit", flat.cells);
+  }
   hasher(flat.form.x64)(flat.form.positional);
   flat.hash = hasher.finish().low;
   return flat;
 }
 
-// Calls the function with leaves in place of those of the form.
-nb::object call_with(const State& s, const CallForm& form, std::span<const Array> leaves) {
+// Calls the function with leaves and references in place of those of the form.
+nb::object call_with(const State& s, const CallForm& form, std::span<const Array> leaves,
+                     std::span<const CellRef> cells) {
   nb::object args = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(form.positional)));
   nb::dict kwargs;
-  std::size_t leaf = 0;
-  const auto next = [&] { return new_array(leaves[leaf++]); };
+  struct {
+    const Array* leaf;
+    const CellRef* cell;
+    PyObject* operator()() { return new_array(*leaf++); }
+    PyObject* reference() {
+      Ref ref;
+      ref.rebind(*cell++);
+      return reference_object(std::move(ref)).release().ptr();
+    }
+  } next{leaves.data(), cells.data()};
   const Node* at = form.trees->nodes().data() + 1;
   for (std::size_t i = 0; i < form.slots.size(); ++i) {
     const CallForm::Slot& slot = form.slots[i];
@@ -236,9 +277,11 @@ nb::object call_with(const State& s, const CallForm& form, std::span<const Array
   return nb::steal(result);
 }
 
-TracedFunction trace(const State& s, const Flattened& flat, TreeRef& out) {
+// `cells`: what stands for the references of the call.
+TracedFunction trace(const State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out) {
   const FlatFunction function = [&](std::span<const Array> in) {
-    FlatTree result = flat_arrays("jit", "what the function returns", call_with(s, flat.form, in));
+    FlatTree result = flat_arrays("jit", "what the function returns", call_with(s, flat.form, in, cells));
+    refuse_references("jit", "what the function returns", *result.tree);
     out = result.tree;
     return std::move(result.leaves);
   };
@@ -246,7 +289,8 @@ TracedFunction trace(const State& s, const Flattened& flat, TreeRef& out) {
 }
 
 bool same_form(const CallForm& a, const CallForm& b) {
-  if (a.positional != b.positional || a.x64 != b.x64 || a.slots.size() != b.slots.size() || !(*a.trees == *b.trees))
+  if (a.positional != b.positional || a.x64 != b.x64 || a.slots.size() != b.slots.size() || !(*a.trees == *b.trees) ||
+      a.references != b.references)
     return false;
   for (std::size_t i = 0; i < a.slots.size(); ++i) {
     const CallForm::Slot &x = a.slots[i], &y = b.slots[i];
@@ -269,18 +313,20 @@ const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
   };
   if (const JitEntry* found = s.table.find(flat.hash, matches)) return static_cast<const Entry&>(*found);
   TreeRef out;
-  TracedFunction traced = trace(s, flat, out);
+  std::vector<CellRef> cells;
+  for (const CellRef& cell : flat.cells) cells.push_back(api_detail::stand_in(cell));
+  TracedFunction traced = trace(s, flat, cells, out);
   // Every argument is given as a variable: to the library they are one.
   JitEntry::Donation donation{flat.donated, std::vector<std::size_t>(flat.leaves.size(), 0)};
-  auto made = std::make_shared<Entry>(flat.hash, flat.form, flat.leaves, std::move(traced), std::move(donation), out,
-                                      s.options.strict_in_place);
+  auto made = std::make_shared<Entry>(flat.hash, flat.form, flat.leaves, std::move(traced), std::move(donation), cells,
+                                      out, s.options.strict_in_place);
   alone = made;
   if (made->borrowed()) return *made;
   return static_cast<const Entry&>(*s.table.keep(made, matches));
 }
 
 // Runs native code on leaves that are in the frame, and makes the result's tree.
-PyObject* run(const Entry& entry, const CallFrame& frame) {
+PyObject* run(const Entry& entry, const CallFrame& frame, std::span<const CellRef> cells) {
   const bool refs = entry.uses_refs();
   const std::size_t count = refs ? entry.traced().results() : entry.results();
   Array** const places = frame.results(entry.leaves());
@@ -302,7 +348,7 @@ PyObject* run(const Entry& entry, const CallFrame& frame) {
     entry.run(frame.words(), ~std::uint64_t(0));
   };
   if (refs) [[unlikely]]
-    entry.run_with_refs(frame.words(), {}, native);
+    entry.run_with_refs(frame.words(), cells, native);
   else
     native();
   if (count == 1 && entry.result->nodes().size() == 1) return one.release().ptr();
@@ -315,17 +361,19 @@ PyObject* call_new(State& s, const Given& given) {
   Flattened flat = flatten_call(s, given);
   EntryRef alone;
   const Entry& entry = find(s, flat, alone);
-  if (Scope::top() != nullptr) return unflatten_arrays(*entry.result, entry.bind(flat.leaves, {})).release().ptr();
+  if (Scope::top() != nullptr)
+    return unflatten_arrays(*entry.result, entry.bind(flat.leaves, flat.cells)).release().ptr();
   if (alone == nullptr || !entry.borrowed()) s.note(&entry);
   const CallFrame frame(entry.frame_words());
   // Leaves that are arrays of the caller's may be donated: those themselves are in the frame, not copies.
   StandIns stand_ins;
+  std::vector<CellRef> cells;
   Objects held;
-  if (entry.matches(given, frame.leaves(), stand_ins, held))
+  if (entry.matches(given, frame.leaves(), cells, stand_ins, held))
     flat.leaves.clear();
   else
     for (std::size_t i = 0; i < flat.leaves.size(); ++i) frame.leaves()[i] = &flat.leaves[i];
-  return run(entry, frame);
+  return run(entry, frame, flat.cells);
 }
 
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObject* names) {
@@ -337,8 +385,9 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObjec
         if (entry == nullptr) break;
         const CallFrame frame(entry->frame_words());
         StandIns stand_ins;
+        std::vector<CellRef> cells;
         Objects held;
-        if (entry->matches(given, frame.leaves(), stand_ins, held)) return run(*entry, frame);
+        if (entry->matches(given, frame.leaves(), cells, stand_ins, held)) return run(*entry, frame, cells);
       }
     }
     return call_new(s, given);
@@ -442,7 +491,7 @@ std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
   const Flattened flat = flatten_call(*s, {values.data(), args.size(), keywords.ptr()});
   TreeRef out;
   api_detail::KeptValues kept;
-  const TracedFunction traced = trace(*s, flat, out);
+  const TracedFunction traced = trace(*s, flat, flat.cells, out);
   return api_detail::explain_traced(traced, flat.donated, std::move(kept.values));
 }
 

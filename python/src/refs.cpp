@@ -1,4 +1,6 @@
 // Mutable references: tn.new_ref(x), r[i], r[i] = y, in loops and compiled functions too.
+#include "refs.h"
+
 #include "array.h"
 #include "call.h"
 #include "dtypes.h"
@@ -6,7 +8,6 @@
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
-#include "tenon/api/ref.h"
 
 namespace tenon::python {
 namespace {
@@ -31,6 +32,13 @@ void write(const Ref& r, nb::handle key, ArrayLike value) {
 }
 
 }  // namespace
+
+nb::handle reference_type() {
+  static const nb::handle type = nb::type<Ref>();
+  return type;
+}
+const Ref& reference_of(nb::handle object) { return *nb::inst_ptr<Ref>(object); }
+nb::object reference_object(Ref reference) { return nb::cast(std::move(reference)); }
 
 void add_refs(nb::module_& module) {
   nb::class_<Ref>(module, "Ref", "An array that is written in place: r[i], r[i] = y, r[...] for the whole.")

@@ -74,6 +74,7 @@ api_detail::Arguments differentiated(const char* op, const FlatCall& call) {
   api_detail::Arguments arguments = call.all();
   std::size_t at = 0;
   for (std::size_t i = 0; i < call.arguments(); ++i) {
+    refuse_references(op, "an argument", call.argument(i));
     for (const bool size : sizes_of_lists(call.argument(i))) arguments.chosen[at++] = !size;
   }
   return arguments;

@@ -124,7 +124,12 @@ nb::tuple node_of(PyObject* object, Node& node) {
   return children;
 }
 
-void flatten_into(PyObject* object, std::vector<Node>& nodes, Objects& leaves, nb::handle is_leaf) {
+void flatten_into(PyObject* object, std::vector<Node>& nodes, Objects& leaves, nb::handle is_leaf,
+                  nb::handle references) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) == references.ptr()) {
+    nodes.push_back({.kind = Kind::reference, .leaves = 0, .data = nb::borrow(object)});
+    return;
+  }
   const std::size_t at = nodes.size();
   const std::size_t before = leaves.size();
   if (is_leaf.is_valid() && !is_leaf.is_none() && nb::cast<bool>(nb::object(is_leaf(nb::handle(object))))) {
@@ -143,7 +148,7 @@ void flatten_into(PyObject* object, std::vector<Node>& nodes, Objects& leaves, n
   struct Leave {
     ~Leave() { Py_LeaveRecursiveCall(); }
   } const leave;
-  for (nb::handle child : children) flatten_into(child.ptr(), nodes, leaves, is_leaf);
+  for (nb::handle child : children) flatten_into(child.ptr(), nodes, leaves, is_leaf, references);
   nodes[at].leaves = static_cast<std::uint32_t>(leaves.size() - before);
   nodes[at].nodes = static_cast<std::uint32_t>(nodes.size() - at);
 }
@@ -225,6 +230,8 @@ std::string text_of(const Node*& at) {
   switch (node.kind) {
     case Kind::leaf:
       return "*";
+    case Kind::reference:
+      return "Ref";
     case Kind::none:
       return "None";
     case Kind::tuple:
@@ -262,7 +269,7 @@ TreeDef::TreeDef(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
   Hasher h;
   for (const Node& node : nodes_) {
     h(static_cast<std::uint32_t>(node.kind))(node.children);
-    if (node.data) h(static_cast<std::int64_t>(hash_of(node.data, "the key")));
+    if (node.data && node.kind != Kind::reference) h(static_cast<std::int64_t>(hash_of(node.data, "the key")));
     if (node.auxiliary) h(static_cast<std::int64_t>(hash_of(node.auxiliary, "the static part")));
     if (node.registration != nullptr) h(reinterpret_cast<std::uintptr_t>(node.registration));
   }
@@ -334,6 +341,20 @@ Objects TreeDef::flatten_up_to(nb::handle tree) const {
   return subtrees;
 }
 
+Objects TreeDef::references() const {
+  Objects all;
+  for (const Node& node : nodes_)
+    if (node.kind == Kind::reference) all.push_back(node.data);
+  return all;
+}
+
+TreeRef TreeDef::without_references() const {
+  std::vector<Node> nodes = nodes_;
+  for (Node& node : nodes)
+    if (node.kind == Kind::reference) node.data = nb::none();
+  return std::make_shared<TreeDef>(std::move(nodes));
+}
+
 TreeRef TreeDef::child(std::size_t i) const {
   const Node* at = nodes_.data() + 1;
   while (i-- > 0) at += at->nodes;
@@ -367,9 +388,9 @@ std::vector<std::string> TreeDef::names() const {
   return all;
 }
 
-TreeRef flatten(nb::handle tree, Objects& leaves, nb::handle is_leaf) {
+TreeRef flatten(nb::handle tree, Objects& leaves, nb::handle is_leaf, nb::handle references) {
   std::vector<Node> nodes;
-  flatten_into(tree.ptr(), nodes, leaves, is_leaf);
+  flatten_into(tree.ptr(), nodes, leaves, is_leaf, references);
   return std::make_shared<TreeDef>(std::move(nodes));
 }
 

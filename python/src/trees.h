@@ -29,12 +29,23 @@ struct Registration {
 };
 
 struct Node {
-  enum class Kind : std::uint8_t { leaf, none, tuple, list, dict, ordered_dict, default_dict, named_tuple, registered };
+  enum class Kind : std::uint8_t {
+    leaf,
+    none,
+    tuple,
+    list,
+    dict,
+    ordered_dict,
+    default_dict,
+    named_tuple,
+    registered,
+    reference  // a tn.Ref among the arguments of a function: part of the structure, and no leaf
+  };
   Kind kind;
   std::uint32_t children = 0;
   std::uint32_t leaves = 1;  // below, or itself
   std::uint32_t nodes = 1;   // of the subtree, with itself: the next sibling stands so far behind
-  nb::object data;           // dict: tuple of keys; default_dict: (factory, keys); named_tuple: its class
+  nb::object data;           // dict: tuple of keys; default_dict: (factory, keys); named_tuple: its class; reference
   nb::object auxiliary;      // of registered ones: what flatten returned beside the children, or the values of `meta`
   const Registration* registration = nullptr;
 };
@@ -53,7 +64,8 @@ class TreeDef {
   std::uint64_t hash() const { return hash_; }
   bool operator==(const TreeDef& other) const;
 
-  // A new reference. `leaves`: the next leaf, each a new reference.
+  // A new reference. `next`: the next leaf, each a new reference; where it has next.reference(), also what stands for
+  // the next tn.Ref.
   template <class Next>
   PyObject* unflatten(Next&& next) const {
     const Node* at = nodes_.data();
@@ -61,8 +73,9 @@ class TreeDef {
   }
   nb::object unflatten_objects(std::span<const nb::object> leaves) const;
 
-  // The leaves of `tree` where it has this structure: leaf(object) for each, in order, which says whether it fits.
-  // What registered classes are taken apart into is kept in `held`.
+  // The leaves of `tree` where it has this structure: leaf(object) for each, in order, which says whether it fits; and
+  // leaf.reference(object), where there is that, for each tn.Ref, which has to be the same one else. What registered
+  // classes are taken apart into is kept in `held`.
   template <class Leaf>
   bool match(PyObject* tree, Leaf&& leaf, Objects& held) const {
     const Node* at = nodes_.data();
@@ -77,6 +90,10 @@ class TreeDef {
   template <class Leaf>
   static bool match(PyObject* object, const Node*& at, Leaf& leaf, Objects& held);
 
+  // The references in it, in order; and the same structure where any references stand in their places.
+  Objects references() const;
+  TreeRef without_references() const;
+
   TreeRef child(std::size_t i) const;
   std::string text() const;
   std::vector<nb::tuple> paths() const;    // of the leaves: keys from the root
@@ -89,8 +106,9 @@ class TreeDef {
   std::uint64_t hash_;
 };
 
-// The structure of a tree, and its leaves. Objects for which `is_leaf` (a function, or empty) holds are leaves.
-TreeRef flatten(nb::handle tree, Objects& leaves, nb::handle is_leaf = {});
+// The structure of a tree, and its leaves. Objects for which `is_leaf` (a function, or empty) holds are leaves; those
+// of the class `references`, if it is given, are references.
+TreeRef flatten(nb::handle tree, Objects& leaves, nb::handle is_leaf = {}, nb::handle references = {});
 // Its root alone: the children are leaves, whatever they are.
 TreeRef flatten_once(nb::handle tree, Objects& children);
 // A tree with one node of this kind above others.
@@ -118,6 +136,10 @@ PyObject* TreeDef::build(const Node*& at, Next& next) {
   const Node& node = *at++;
   if (node.kind == Node::Kind::leaf) return next();
   if (node.kind == Node::Kind::none) return Py_NewRef(Py_None);
+  if (node.kind == Node::Kind::reference) {
+    if constexpr (requires { next.reference(); }) return next.reference();
+    return Py_NewRef(node.data.ptr());
+  }
   if (node.kind == Node::Kind::list) {
     nb::object list = nb::steal(PyList_New(node.children));
     if (!list) throw nb::python_error();
@@ -147,6 +169,9 @@ bool TreeDef::match(PyObject* object, const Node*& at, Leaf& leaf, Objects& held
       return leaf(object);
     case Node::Kind::none:
       return object == Py_None;
+    case Node::Kind::reference:
+      if constexpr (requires { leaf.reference(object); }) return leaf.reference(object);
+      return object == node.data.ptr();
     case Node::Kind::tuple:
       if (!PyTuple_CheckExact(object) || PyTuple_GET_SIZE(object) != node.children) return false;
       for (std::uint32_t i = 0; i < node.children; ++i)
