@@ -37,5 +37,6 @@ NB_MODULE(_core, module) {
   add_lists(module);
   add_refs(module);
   add_implicit(module);
+  add_host(module);
   add_programs(module);
 }

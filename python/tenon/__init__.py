@@ -20,6 +20,8 @@ from tenon import lax as lax, nn as nn, numpy as numpy, optim as optim, random a
 from tenon import dtypes as dtypes, fft as fft, linalg as linalg, ops as ops, typing as typing  # noqa: E402
 from tenon import tree as tree, tree_util as tree_util  # noqa: E402
 from tenon.files import load as load, save as save  # noqa: E402
+from tenon import debug as debug  # noqa: E402
+from tenon._callbacks import effects_barrier, io_callback, pure_callback  # noqa: E402, F401
 from tenon.lax import stop_gradient as stop_gradient, every as every, binomial as binomial  # noqa: E402
 from tenon.tree_util import register_dataclass as register_dataclass  # noqa: E402
 
