@@ -1,5 +1,7 @@
 #include "executor.h"
 
+#include <pthread.h>
+
 #include <csignal>
 
 #include "rooms.h"
@@ -11,6 +13,7 @@ namespace {
 // What SIGINT cancels: everything that runs. The handler of Python's runs too, and raises KeyboardInterrupt.
 Context interruptible;
 std::atomic<int> running{0};
+thread_local int runs_here = 0;  // of these, those of this thread
 
 struct sigaction of_python;
 
@@ -33,6 +36,12 @@ void watch_interrupts() {
   next.sa_flags |= SA_SIGINFO;
   next.sa_sigaction = interrupted;
   sigaction(SIGINT, &next, nullptr);
+}
+
+// In the child of a fork nothing runs but what this thread does.
+void begin_child() {
+  running.store(runs_here, std::memory_order_relaxed);
+  interruptible.reset();
 }
 
 // The compiler, with the interpreter free while it works.
@@ -58,6 +67,7 @@ class FreeingExecutor final : public Executor {
 NativeRun::NativeRun() : state_(nullptr), context_(interruptible) {
   if (PyGILState_Check() == 0) return;
   if (running.fetch_add(1, std::memory_order_relaxed) == 0) interruptible.reset();
+  ++runs_here;
   state_ = PyEval_SaveThread();
 }
 
@@ -65,6 +75,7 @@ NativeRun::~NativeRun() {
   if (state_ == nullptr) return;
   PyEval_RestoreThread(state_);
   running.fetch_sub(1, std::memory_order_relaxed);
+  --runs_here;
 }
 
 void add_executor(nb::module_& module) {
@@ -72,6 +83,7 @@ void add_executor(nb::module_& module) {
   static FreeingExecutor freeing(*before);
   install_executor(&freeing);
   watch_interrupts();
+  ::pthread_atfork(nullptr, nullptr, begin_child);
   module.def("watch_interrupts", watch_interrupts);
 }
 

@@ -1,6 +1,7 @@
 #include "tenon/runtime/allocator.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -72,6 +73,8 @@ class SharedCache {
       to_system(block, class_bytes(index));
     }
   }
+  void hold() noexcept { mutex_.lock(); }
+  void let_go() noexcept { mutex_.unlock(); }
   void clear() noexcept {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -87,7 +90,12 @@ class SharedCache {
 };
 
 SharedCache& shared_cache() {
-  static auto* cache = new SharedCache;  // outlives every thread and static destructor
+  static auto* cache = [] {
+    auto* made = new SharedCache;  // outlives every thread and static destructor
+    // A thread that does not live on in the child of a fork must not hold it there.
+    ::pthread_atfork([] { shared_cache().hold(); }, [] { shared_cache().let_go(); }, [] { shared_cache().let_go(); });
+    return made;
+  }();
   return *cache;
 }
 
