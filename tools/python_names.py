@@ -34,7 +34,7 @@ DIFFERS = {
     "jax.dtypes": "its table is below", "jax.ops": "its table is below", "jax.typing": "Array, ArrayLike, DTypeLike",
     "jax.device_put": "there is one device", "jax.named_call": "returns the function: ops know the user's line",
     "jax.closure_convert": "returns the function and no arguments: captures are found when it is traced",
-    "jax.Ref": "not among arguments of compiled functions: captured",
+    "jax.debug": "`callback` and `print`", "jax.pure_callback": "`sharding` has no effect",
     "jax.new_ref": "no `memory_space`", "jax.config": "the setting of 64 bits alone; on by default",
     "jax.numpy.asarray": "memory of NumPy is shared, not copied: it must not be written any more",
     "jax.numpy.partition": "all elements are in order", "jax.numpy.argpartition": "all elements are in order",
