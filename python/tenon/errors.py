@@ -51,7 +51,7 @@ class MemoryError(Error, builtins.MemoryError):  # noqa: A001
     """More bytes were asked for than there are."""
 
 
-class UnsupportedError(Error, NotImplementedError):
+class UnsupportedError(Error, NotImplementedError, ValueError):
     """Right, and not there: the message says what to write instead."""
 
 
