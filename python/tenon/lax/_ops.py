@@ -346,7 +346,7 @@ def index_take(src, idxs, axes):
     """The elements at indices along several axes: the axes of the indices come first."""
     src = tnp.asarray(src)
     axes = _axes(axes, src.ndim)
-    moved = tnp.moveaxis(src, axes, range(len(axes)))
+    moved = tnp.moveaxis(src, axes, list(range(len(axes))))
     return moved[tuple(idxs)]
 
 

@@ -60,9 +60,13 @@ def _made(x, dtype, copy, ndmin):
     elif hasattr(x, "__dlpack__") and not hasattr(x, "__tenon_array__"):
         made = _core.from_dlpack(x)
         made = array(np.array(made)) if copy else made
+    elif x is None:
+        raise TypeError("array: None is no array and no number.")
     else:
-        made = _core.positive(x)
+        made = _core.with_weak(x, False)
     wanted = _core.canonical_dtype(made.dtype if dtype is None else dtype)
+    if type(x) is int and wanted.kind in "iu" and not np.iinfo(wanted).min <= x <= np.iinfo(wanted).max:
+        raise OverflowError(f"Python integer {x} out of bounds for {wanted}")
     if made.dtype != wanted:
         made = _core.convert(made, wanted)
     if dtype is not None or not weak:
@@ -194,8 +198,14 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     """`num` numbers from start to stop, each the same multiple of the one before."""
-    made = _core.exp(linspace(_core.log(_core.to_inexact(start)), _core.log(_core.to_inexact(stop)), num, endpoint,
-                              axis=axis))
+    start, stop = _core.to_inexact(start), _core.to_inexact(stop)
+    # From 1 on in the direction of start, so that two negative numbers have real ones between them.
+    made = _core.exp(linspace(_core.log(start / start), _core.log(stop / start), num, endpoint, axis=0)) * start
+    if endpoint and num > 1:
+        made = _core.concatenate([made[:-1], _core.broadcast_to(_core.convert(stop, made.dtype), (1, *made.shape[1:]))], 0)
+    if dtype is not None and np.issubdtype(_core.canonical_dtype(dtype), np.integer):
+        made = _core.where(_core.less(_core.abs(made - _core.rint(made)), 1e-6 * _core.abs(made)), _core.rint(made), made)
+    made = _core.move_axis(made, 0, axis)
     return made if dtype is None else _core.convert(made, dtype)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from tenon import _core
 from tenon._core import (
     abs, add, arctan, arctan2, bitwise_and, bitwise_or, bitwise_xor, conj, cos, cosh, equal, exp, expm1, fmod, greater,  # noqa: A004
-    greater_equal, imag, invert, isfinite, isnan, left_shift, less, less_equal, log, log1p, logaddexp,
+    greater_equal, imag, invert, isfinite, isnan, left_shift, less, less_equal, log, log1p,
     maximum, minimum, multiply, negative, not_equal, positive, power, real, remainder, sign, sin, sinh,
     sqrt, square, subtract, tan, tanh, true_divide, arccos, arcsin, floor_divide)
 from tenon.numpy import _dtypes
@@ -78,6 +78,8 @@ def round(a, decimals=0, out=None):  # noqa: A001
         return _core.complex(round(real(a), decimals), round(imag(a), decimals))
     if decimals == 0:
         return rint(a)
+    if decimals > 300:
+        return positive(a)
     factor = 10.0 ** decimals
     return true_divide(rint(multiply(a, factor)), factor)
 
@@ -175,10 +177,24 @@ def hypot(x1, x2, /):
     return _core.where(infinite, math.inf, _core.where(usable, high * sqrt(1 + ratio * ratio), high + low))
 
 
+def _inexact_together(*operands):
+    """Operands in the real or complex dtype in which they meet."""
+    met = _core.to_inexact(_core.full((), 0, _dtypes.result_type(*operands))).dtype
+    return [_core.convert(x, met) for x in operands]
+
+
+def logaddexp(x1, x2, /):
+    """log(exp(x1) + exp(x2)), without overflow."""
+    return _core.logaddexp(*_inexact_together(x1, x2))
+
+
 def logaddexp2(x1, x2, /):
-    """log2(2^x1 + 2^x2)."""
-    two = math.log(2)
-    return logaddexp(multiply(_core.to_inexact(x1), two), multiply(_core.to_inexact(x2), two)) / two
+    """log2(2^x1 + 2^x2), without overflow."""
+    x1, x2 = _inexact_together(x1, x2)
+    larger = maximum(x1, x2)
+    # Of equal infinities the difference is NaN, and the sum is what they are.
+    apart = _core.where(equal(x1, x2), 0, negative(abs(subtract(x1, x2))))
+    return larger + log1p(exp2(apart)) / math.log(2)
 
 
 def isinf(x, /):
@@ -229,14 +245,14 @@ def signbit(x, /):
 
 def copysign(x1, x2, /):
     """x1 with the sign of x2."""
-    met = _real_only(_core.to_inexact(_core.full((), 0, _dtypes.result_type(x1, x2))), "copysign").dtype
-    size = abs(_core.convert(x1, met))
-    return _core.where(signbit(_core.convert(x2, met)), -size, size)
+    x1, x2 = _inexact_together(x1, x2)
+    size = abs(_real_only(x1, "copysign"))
+    return _core.where(signbit(x2), -size, size)
 
 
 def heaviside(x1, x2, /):
     """0 below 0, 1 above, x2 at 0."""
-    x1, x2 = _core.to_inexact(x1), _core.to_inexact(x2)
+    x1, x2 = _inexact_together(x1, x2)
     return _core.where(isnan(x1), x1, _core.where(equal(x1, 0), x2, _core.convert(greater(x1, 0), x1.dtype)))
 
 
@@ -281,7 +297,7 @@ def modf(x, /, out=None):
     """(the part behind the point, the part before it)."""
     x = _core.to_inexact(x)
     whole = trunc(x)
-    return x - whole, whole
+    return _core.where(isinf(x), copysign(0, x), x - whole), whole
 
 
 def divmod(x1, x2, /):  # noqa: A001
@@ -291,13 +307,19 @@ def divmod(x1, x2, /):  # noqa: A001
 
 def float_power(x1, x2, /):
     """x1 to the power x2, with the widest precision."""
-    met = _core.to_inexact(_core.full((), 0, _dtypes.result_type(x1, x2))).dtype
-    return _core.power(_core.convert(x1, met), _core.convert(x2, met))
+    return _core.power(*_inexact_together(x1, x2))
 
 
 def ldexp(x1, x2, /):
     """x1 * 2^x2."""
-    return multiply(_core.to_inexact(x1), exp2(_core.convert(x2, _core.to_inexact(x1).dtype)))
+    x1 = _core.to_inexact(x1)
+    # In three steps, as 2^x2 may be too large where x1 * 2^x2 is not; so many places lead from any number to 0 or infinity.
+    most = {"float16": 43, "float64": 2200}.get(x1.dtype.name, 300)
+    x2 = _core.clamp(-most, _core.convert(x2, "int32"), most)
+    step = floor_divide(x2, 3)
+    for places in (step, step, x2 - 2 * step):
+        x1 = multiply(x1, exp2(_core.convert(places, x1.dtype)))
+    return x1
 
 
 def right_shift(x1, x2, /):
@@ -313,7 +335,8 @@ def bitwise_count(x, /):
     kind = _core.positive(x).dtype
     if kind.kind not in "iu":
         raise TypeError(f"bitwise_count does not accept dtype {kind}.")
-    bits, count = _core.convert(abs(x), "uint64"), 0
+    # As unsigned numbers of the same width: the least number has no |x| of its own.
+    bits, count = _core.convert(_core.convert(abs(x), f"uint{8 * kind.itemsize}"), "uint64"), 0
     for width, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
         mask = _core.full((), np.uint64(mask), np.uint64)
         bits = (bits & mask) + (_core.right_shift(bits, np.uint64(width)) & mask)

@@ -161,6 +161,8 @@ def choose(a, choices, out=None, mode="raise"):
     if mode == "raise" and _core.is_traced(a):
         raise ValueError("choose: in a compiled function say mode='wrap' or mode='clip'.")
     met = np.broadcast_shapes(a.shape, choices.shape[1:])
+    if mode == "raise" and bool(_core.any(_core.less(a, 0) | _core.greater_equal(a, choices.shape[0]), None, False)):
+        raise ValueError("invalid entry in choice array")
     a = _core.remainder(a, choices.shape[0]) if mode == "wrap" else _core.clamp(0, a, choices.shape[0] - 1)
     wide = _core.broadcast_to(choices, (choices.shape[0], *met))
     return _core.take_along_axis(wide, _core.broadcast_to(a, met)[None], 0, "clip", None)[0]
@@ -182,6 +184,8 @@ def piecewise(x, condlist, funclist, *args, **kw):
     x = asarray(x)
     condlist = [condlist] if not isinstance(condlist, (list, tuple)) else list(condlist)
     made = full(x.shape, 0, x.dtype)
+    if not len(condlist) <= len(funclist) <= len(condlist) + 1:
+        raise ValueError(f"with {len(condlist)} condition(s), either {len(condlist)} or {len(condlist) + 1} functions are expected")
     values = [f(x, *args, **kw) if callable(f) else f for f in funclist]
     if len(values) == len(condlist) + 1:
         made = _core.broadcast_to(_core.convert(values[-1], x.dtype), x.shape)
@@ -301,6 +305,8 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
         multi_index, dims = tuple(multi_index)[::-1], tuple(dims)[::-1]
     made = 0
     for i, n in zip(multi_index, dims):
+        if mode == "raise" and not (isinstance(i, Array) and _core.is_traced(i)) and (np.any(np.asarray(i) < 0) or np.any(np.asarray(i) >= n)):
+            raise ValueError("invalid entry in coordinates array")
         if mode == "clip":
             i = _core.clamp(0, i, n - 1)
         elif mode == "wrap":

@@ -226,17 +226,22 @@ def polyval(p, x, *, unroll=16):
     return made
 
 
-def polyadd(a1, a2):
-    """The sum of two polynomials."""
+def _of_one_order(a1, a2):
     a1, a2 = _of_one_dtype([a1, a2])
     n = builtins.max(a1.shape[0], a2.shape[0])
-    a1, a2 = (_core.pad(a, _core.convert(0, a.dtype), [n - a.shape[0]], [0], []) for a in (a1, a2))
+    return [_core.pad(a, _core.convert(0, a.dtype), [n - a.shape[0]], [0], []) for a in (a1, a2)]
+
+
+def polyadd(a1, a2):
+    """The sum of two polynomials."""
+    a1, a2 = _of_one_order(a1, a2)
     return a1 + a2
 
 
 def polysub(a1, a2):
     """The difference of two polynomials."""
-    return polyadd(a1, _core.negative(a2))
+    a1, a2 = _of_one_order(a1, a2)
+    return a1 - a2
 
 
 def polymul(a1, a2, *, trim_leading_zeros=False):
@@ -278,10 +283,17 @@ def polydiv(u, v, *, trim_leading_zeros=False):
     return _core.stack(quotient, 0) if quotient else full((1,), 0, u.dtype), rest
 
 
+def _order(m):
+    m = operator.index(m)
+    if m < 0:
+        raise ValueError("Order of a derivative or an integral must be positive or zero.")
+    return m
+
+
 def polyder(p, m=1):
     """The derivative of a polynomial."""
-    p = asarray(p)
-    for _ in range(m):
+    p = _core.to_inexact(asarray(p))
+    for _ in range(_order(m)):
         n = p.shape[0] - 1
         p = p[:-1] * _core.convert(np.arange(n, 0, -1), p.dtype) if n > 0 else p[:0]
     return p
@@ -290,6 +302,7 @@ def polyder(p, m=1):
 def polyint(p, m=1, k=None):
     """The integral of a polynomial."""
     p = _core.to_inexact(asarray(p))
+    m = _order(m)
     constants = [0] * m if k is None else list(np.broadcast_to(np.asarray(k), (m,)))
     for c in constants:
         p = concatenate([p / _core.convert(np.arange(p.shape[0], 0, -1), p.dtype), full((1,), float(c), p.dtype)])
@@ -309,6 +322,8 @@ def vander(x, N=None, increasing=False):
     """The powers of x as columns."""
     x = asarray(x)
     n = x.shape[0] if N is None else N
+    if n == 0:
+        return full((x.shape[0], 0), 0, x.dtype)
     powers = np.arange(n) if increasing else np.arange(n - 1, -1, -1)
     return _core.power(x[:, None], _core.convert(powers, x.dtype)[None, :]) if x.dtype.kind in "iu" else _core.stack(
         [_core.power(x, int(p)) for p in powers], 1)
@@ -319,7 +334,7 @@ def vander(x, N=None, increasing=False):
 
 def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
     """The convolution of two vectors: as one product with a matrix of shifted copies."""
-    a, v = _of_one_dtype([a, v])
+    a, v = map(_core.to_inexact, _of_one_dtype([a, v]))
     if a.ndim != 1 or v.ndim != 1 or a.shape[0] == 0 or v.shape[0] == 0:
         raise ValueError("convolve: both are vectors with elements.")
     if v.shape[0] > a.shape[0]:
@@ -339,6 +354,9 @@ def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
 
 def correlate(a, v, mode="valid", *, precision=None, preferred_element_type=None):
     """The cross-correlation of two vectors."""
+    if np.shape(a) < np.shape(v):
+        made = correlate(v, a, mode, preferred_element_type=preferred_element_type)
+        return _core.conj(_core.rev(made, [0]))
     return convolve(a, _core.conj(_core.rev(asarray(v), [0])), mode, preferred_element_type=preferred_element_type)
 
 

@@ -121,9 +121,10 @@ def any(a, axis=None, out=None, keepdims=False, *, where=None):  # noqa: A001
 
 def _arg(f, a, axis, keepdims):
     a = asarray(a)
+    axis = None if axis is None else _axis(axis, a.ndim)
     if a.size == 0 and (axis is None or a.shape[axis] == 0):
         raise ValueError("attempt to get argmax of an empty sequence")
-    made = _core.convert(f(a, None if axis is None else [_axis(axis, a.ndim)], bool(keepdims) and axis is not None),
+    made = _core.convert(f(a, None if axis is None else [axis], bool(keepdims) and axis is not None),
                          _dtypes.default("i"))
     return _core.reshape(made, (1,) * a.ndim) if keepdims and axis is None else made
 
@@ -170,16 +171,22 @@ def _kept(a, axis):
     return [n for i, n in enumerate(a.shape) if i not in axes]
 
 
+def _too_few(a, axis, ddof):
+    count = _counted(a, axis, None) if ddof else 1
+    return isinstance(count, int) and count <= ddof
+
+
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None, correction=None):
     """The mean squared distance from the mean; divided by the count less `ddof`."""
     ddof = ddof if correction is None else correction
     a = _computed(asarray(a), dtype)
-    if where is None and mean is None and isinstance(ddof, int):
+    if where is None and mean is None and isinstance(ddof, int) and not _too_few(a, axis, ddof):
         return _core.var(a, _axis_of(axis, a.ndim), ddof, keepdims)
     middle = globals()["mean"](a, axis, keepdims=True, where=where) if mean is None else mean
     square = _core.square(_core.abs(a - middle))
     total = _core.sum(_where(square, where, 0), _axis_of(axis, a.ndim), True)
-    made = total / _core.convert(_core.subtract(_counted(a, axis, where), ddof), total.dtype)
+    count = _core.convert(_core.subtract(_counted(a, axis, where), ddof), total.dtype)
+    made = _core.where(_core.greater(count, 0), total / count, math.nan)  # NaN where `ddof` leaves no elements
     return made if keepdims else _core.reshape(made, _kept(a, axis))
 
 
@@ -210,7 +217,7 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
         total = full(made.shape, a.size / builtins.max(made.size, 1), made.dtype)
         return (made, total) if returned else made
     weights = _of_elements(asarray(weights), a, axis)
-    met = _dtypes.result_type(_core.to_inexact(a), weights)
+    met = _core.to_inexact(_core.full((), 0, _dtypes.result_type(a, weights))).dtype
     weights = _core.broadcast_to(_core.convert(weights, met), a.shape)
     total = sum(weights, axis, keepdims=keepdims)
     made = sum(_core.convert(a, met) * weights, axis, keepdims=keepdims) / total
@@ -297,9 +304,8 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Non
 
 def _cumulative(f, a, axis, dtype):
     a = asarray(a)
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = _axis(axis, a.ndim)
+    a = ravel(a) if axis is None or a.ndim == 0 else a
+    axis = 0 if axis is None else _axis(axis, a.ndim)
     if dtype is not None:
         a = _core.convert(a, dtype)
     elif a.dtype.kind == "b":
@@ -384,6 +390,8 @@ def sort_complex(a):
 def lexsort(keys, axis=-1):
     """Where the elements are in the order of the last key, then of the one before, and so on."""
     keys = [asarray(k) for k in keys]
+    if not keys:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
     axis = _axis(axis, keys[0].ndim)
     at = _core.iota(_dtypes.default("i"), keys[0].shape, axis)
     return _core.sort_together([*keys[::-1], at], len(keys), axis)[-1]
@@ -391,6 +399,9 @@ def lexsort(keys, axis=-1):
 
 def partition(a, kth, axis=-1):
     """The elements with the k-th smallest in its place, all smaller ones before it: here all are in order."""
+    a = asarray(a)
+    for k in np.ravel(kth):
+        _axis(k, a.shape[_axis(axis, a.ndim)], "kth")
     return sort(a, axis)
 
 
@@ -449,6 +460,8 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
 
 def _quantile(flat, kept, q, method, keepdims, count, nan_spoils):
     q = _core.convert(asarray(q), flat.dtype)
+    if flat.shape[-1] == 0:  # of no elements there is no value
+        flat = full((*flat.shape[:-1], 1), math.nan, flat.dtype)
     ordered = _core.sort(flat, flat.ndim - 1, False)
     if nan_spoils is not None:
         ordered = _core.where(_core.any(nan_spoils(flat), -1, True), math.nan, ordered)
@@ -485,6 +498,8 @@ def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="line
 def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
     """Where elements of v belong in the ordered vector a: before (left) or behind (right) equal ones."""
     a, v = asarray(a), asarray(v)
+    if a.ndim != 1:
+        raise ValueError(f"a should be 1-dimensional; got {a.ndim} axes.")
     if side not in ("left", "right"):
         raise ValueError(f"{side!r} is an invalid value for keyword 'side'")
     if sorter is not None:
@@ -523,13 +538,15 @@ def digitize(x, bins, right=False, *, method=None):
     if bins.shape[0] == 0:
         return full(x.shape, 0, _dtypes.default("i"))
     rising = searchsorted(bins, x, side)
-    falling = bins.shape[0] - searchsorted(_core.rev(bins, [0]), x, "left" if not right else "right")
+    falling = bins.shape[0] - searchsorted(_core.rev(bins, [0]), x, side)
     return _core.where(_core.greater_equal(bins[-1], bins[0]), rising, falling)
 
 
 def bincount(x, weights=None, minlength=0, *, length=None):
     """How often each number occurs, or the sum of its weights. `length` says of how many numbers in a compiled function."""
     x = asarray(x)
+    if x.ndim != 1:
+        raise ValueError("only 1-dimensional input supported.")
     if length is None:
         length = builtins.max(operator.index(minlength), (int(_core.max(x, None, False)) + 1) if x.size > 0 else 0)
     kind = _dtypes.default("i") if weights is None else asarray(weights).dtype
@@ -542,7 +559,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002
     from tenon.numpy._creation import linspace
 
     if ndim(bins) == 1:
-        return asarray(bins)
+        return _core.to_inexact(asarray(bins))
     a = ravel(asarray(a))
     low, high = (min(a), max(a)) if range is None else (asarray(range[0]), asarray(range[1]))
     low, high = _core.to_inexact(low), _core.to_inexact(high)

@@ -9,7 +9,7 @@ from tenon import _core
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full
 from tenon.numpy._indexing import compress, nonzero
-from tenon.numpy._shapes import _axis, concatenate, moveaxis, ravel
+from tenon.numpy._shapes import _axis, _of_one_dtype, concatenate, moveaxis, ravel
 
 __all__ = [
     "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
@@ -159,6 +159,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=Non
     if return_indices:
         made = np.intersect1d(np.asarray(ar1), np.asarray(ar2), assume_unique, True)
         return tuple(map(array, made))
+    ar1, ar2 = _of_one_dtype([ar1, ar2])
     ar1 = ravel(ar1) if assume_unique else unique(ar1)
     return compress(isin(ar1, ar2), ar1, size=size, fill_value=0 if fill_value is None else fill_value)
 

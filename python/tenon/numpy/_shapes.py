@@ -93,6 +93,8 @@ def moveaxis(a, source, destination):
     """Axes moved to other places."""
     a = asarray(a)
     source, destination = _axes(source, a.ndim), _axes(destination, a.ndim)
+    if len(source) != len(destination):
+        raise ValueError("Inconsistent number of elements: source and destination name as many axes.")
     order = [i for i in range(a.ndim) if i not in source]
     for to, at in sorted(zip(destination, source)):
         order.insert(to, at)
@@ -208,7 +210,7 @@ def vstack(tup, dtype=None):
 def hstack(tup, dtype=None):
     """Arrays side by side."""
     parts = [atleast_1d(a) for a in tup]
-    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype)
+    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype)
 
 
 def dstack(tup, dtype=None):
@@ -225,7 +227,14 @@ def block(arrays):
     """Arrays out of nested lists of blocks."""
 
     def depth(x):
-        return 1 + depth(x[0]) if isinstance(x, list) else 0
+        if isinstance(x, list) and not x:
+            raise ValueError("List depths are mismatched: a list is empty.")
+        if not isinstance(x, list):
+            return 0
+        depths = {depth(e) for e in x}
+        if len(depths) > 1:
+            raise ValueError("List depths are mismatched.")
+        return 1 + depths.pop()
 
     levels = depth(arrays)
     rank = max([levels, *(ndim(leaf) for leaf in _flat(arrays))])
@@ -359,16 +368,15 @@ def tile(A, reps):
 def repeat(a, repeats, axis=None, *, total_repeat_length=None):
     """Each element several times."""
     a = asarray(a)
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = _axis(axis, a.ndim)
+    a = ravel(a) if axis is None or a.ndim == 0 else a
+    axis = 0 if axis is None else _axis(axis, a.ndim)
     if ndim(repeats) == 0 and not (isinstance(repeats, Array) and _core.is_traced(repeats)):
         n = int(repeats)
         wide = _core.broadcast_to(expand_dims(a, axis + 1), (*a.shape[:axis + 1], n, *a.shape[axis + 1:]))
         made = _core.reshape(wide, (*a.shape[:axis], a.shape[axis] * n, *a.shape[axis + 1:]))
         return made if total_repeat_length is None else _fit(made, axis, total_repeat_length)
     if total_repeat_length is None:
-        repeats = np.asarray(repeats)
+        repeats = np.asarray(repeats) if np.size(repeats) else np.zeros(0, int)
         where = np.repeat(np.arange(a.shape[axis]), repeats)
         return _core.take(a, array(where), axis, "clip", None, True, False)
     ends = _core.cumsum(asarray(repeats), 0, False)

@@ -19,7 +19,9 @@ __all__ = [
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     """The differences of neighbours along an axis, n times."""
     a = asarray(a)
-    axis = _axis(axis, a.ndim)
+    axis, n = _axis(axis, a.ndim), operator.index(n)
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
     parts = []
     for edge in (prepend, a, append):
         if edge is None:
@@ -28,7 +30,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
         parts.append(edge if edge.ndim else _core.broadcast_to(edge, [1 if i == axis else s for i, s in enumerate(a.shape)]))
     a = concatenate(parts, axis) if len(parts) > 1 else a
     before = (slice(None),) * axis
-    for _ in range(operator.index(n)):
+    for _ in range(n):
         high, low = a[(*before, slice(1, None))], a[(*before, slice(None, -1))]
         a = _core.not_equal(high, low) if a.dtype.kind == "b" else high - low
     return a
@@ -76,6 +78,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     from tenon.numpy._reductions import argsort, searchsorted
 
     x, xp, fp = _core.to_inexact(asarray(x)), _core.to_inexact(asarray(xp)), _core.to_inexact(asarray(fp))
+    if xp.ndim != 1 or xp.shape != fp.shape or xp.shape[0] == 0:
+        raise ValueError("xp and fp must be one-dimensional arrays of equal size, and not empty")
     if period is not None:
         x, xp = _core.remainder(x, period), _core.remainder(xp, period)
         order = argsort(xp)
@@ -89,8 +93,9 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     slope = (fp[i] - fp[i - 1]) / _core.where(flat, 1, width)
     made = _core.where(flat, fp[i - 1], fp[i - 1] + (x - low) * slope)
     if period is None:
-        made = _core.where(_core.less(x, xp[0]), fp[0] if left is None else left, made)
-        made = _core.where(_core.greater(x, xp[-1]), fp[-1] if right is None else right, made)
+        for outside, edge, given in ((_core.less(x, xp[0]), fp[0], left), (_core.greater(x, xp[-1]), fp[-1], right)):
+            if not (isinstance(given, str) and given == "extrapolate"):
+                made = _core.where(outside, edge if given is None else given, made)
     return made
 
 
@@ -100,7 +105,9 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
     if axis is None:
         arr, axis = ravel(arr), 0
     axis = _axis(axis, arr.ndim)
-    keep = np.delete(np.arange(arr.shape[axis]), obj if isinstance(obj, slice) else np.asarray(obj))
+    if not isinstance(obj, slice):
+        obj = np.asarray(obj) if np.size(obj) else np.zeros(0, int)
+    keep = np.delete(np.arange(arr.shape[axis]), obj)
     return _core.take(arr, array(keep, _dtypes.default("i")), axis, "clip", None, True, True)
 
 
@@ -110,9 +117,10 @@ def insert(arr, obj, values, axis=None):
     if axis is None:
         arr, axis = ravel(arr), 0
     axis = _axis(axis, arr.ndim)
-    values = _core.convert(values, arr.dtype)
+    values = _core.convert(asarray(values), arr.dtype)
     n = arr.shape[axis]
     at = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    at = np.flatnonzero(at) if at.dtype == bool else at
     if at.ndim == 0:
         if values.ndim == arr.ndim:
             values = _core.move_axis(values, 0, axis) if axis else values
