@@ -124,6 +124,8 @@ def issubdtype(arg1, arg2):
         return _core.dtype(arg1) == arg2.dtype
     if isinstance(arg1, _ScalarType):
         arg1 = arg1.dtype
+    elif isinstance(arg1, str):
+        arg1 = _core.dtype(arg1)
     if getattr(arg1, "name", None) == "bfloat16":
         return arg2 in (np.floating, np.inexact, np.number, np.generic)
     return np.issubdtype(arg1, arg2)

@@ -169,7 +169,7 @@ acosh, asinh, atanh = arccosh, arcsinh, arctanh
 
 def hypot(x1, x2, /):
     """sqrt(x1² + x2²), without overflow."""
-    a, b = abs(_core.to_inexact(x1)), abs(_core.to_inexact(x2))
+    a, b = map(abs, _inexact_together(x1, x2))
     high, low = maximum(a, b), minimum(a, b)
     usable = greater(high, 0) & isfinite(high)
     ratio = low / _core.where(usable, high, 1)

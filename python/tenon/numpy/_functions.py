@@ -67,7 +67,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     axis = _axis(axis, arr.ndim)
     f = lambda x: func1d(x, *args, **kwargs)  # noqa: E731
     for i in range(arr.ndim - axis - 1):
-        f = vmap(f, in_axes=1, out_axes=-1)
+        f = vmap(f, in_axes=i + 1, out_axes=-1)
     for i in range(axis):
         f = vmap(f, in_axes=0, out_axes=0)
     return f(arr)
