@@ -1,7 +1,12 @@
-"""How many examples hypothesis takes: few and always the same, or with --hypothesis-profile=thorough many and new ones."""
+"""How many examples hypothesis takes: few and always the same; with --hypothesis-profile=thorough many and new ones; or as
+many new ones as TENON_EXAMPLES says."""
+
+import os
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("few", max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+FEW = os.environ.get("TENON_EXAMPLES")
+settings.register_profile("few", max_examples=int(FEW or 8), deadline=None, suppress_health_check=list(HealthCheck),
+                          derandomize=FEW is None)
 settings.register_profile("thorough", max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("few")
