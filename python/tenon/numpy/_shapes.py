@@ -57,7 +57,7 @@ def reshape(a, shape, order="C", *, copy=None):
     if order == "F":
         if not isinstance(shape, (tuple, list)):
             shape = (shape,)
-        return _core.transpose(_core.reshape(a.T, tuple(shape)[::-1]), list(range(len(shape)))[::-1])
+        return _core.transpose(_core.reshape(asarray(a).T, tuple(shape)[::-1]), list(range(len(shape)))[::-1])
     return _core.reshape(a, shape)
 
 
