@@ -6,7 +6,7 @@ import types
 
 from tenon import _core
 
-__all__ = ["check_tracer_leaks", "checking_leaks", "checkpoint_policies", "default_matmul_precision", "effects_barrier",
+__all__ = ["check_tracer_leaks", "checking_leaks", "checkpoint_policies", "default_matmul_precision",
            "empty_ref", "enable_x64", "free_ref", "make_jaxpr", "named_scope", "print_environment_info", "typeof"]
 
 
@@ -60,10 +60,6 @@ class check_tracer_leaks(_NoEffect):  # noqa: N801
 
 
 checking_leaks = check_tracer_leaks
-
-
-def effects_barrier():
-    """Nothing: what is called has been computed, with its effects, when it returns."""
 
 
 def print_environment_info(return_string=False):

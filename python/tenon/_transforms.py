@@ -259,7 +259,8 @@ def _jacobian_in_lists(fun, args, kwargs, chosen, alone, has_aux, reverse):
 
 def jacfwd(fun, argnums=0, has_aux=False, holomorphic=False):
     """All derivatives of the result in argument `argnums`, by forward mode: a tree of arrays of shape
-    (*result.shape, *argument.shape); of a list of arrays, a list of such. Of complex arguments the function is holomorphic; with `holomorphic` they must be."""
+    (*result.shape, *argument.shape); of a list of arrays, a list of such. Of complex arguments the function is
+    holomorphic; with `holomorphic` they must be."""
     return _jacobian(fun, argnums, has_aux, False, "jacfwd", holomorphic)
 
 
