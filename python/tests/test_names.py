@@ -1,8 +1,10 @@
 """Each name of tenon.numpy against NumPy: calls drawn from tests/numpy_calls.py, and their results and errors compared."""
 
+import ast
 import itertools
 import json
 import pathlib
+import re
 import warnings
 
 import numpy as np
@@ -83,6 +85,23 @@ def compare(got, wanted, dtype, terms, most):
     assert close.all(), f"{got}, not {wanted}"
 
 
+def declared(module):
+    """Of each function that the module's stub declares, what it returns, as text."""
+    stub = pathlib.Path(module.__file__).with_suffix(".pyi").read_text()
+    return {f.name: ast.unparse(f.returns) for f in ast.parse(stub).body if isinstance(f, ast.FunctionDef)}
+
+
+KINDS_OF_RESULTS = {"Array": tn.Array, "int": int, "builtins.bool": bool, "list": list, "tuple": tuple, "np.dtype": np.dtype}
+DECLARED = {module: declared(module) for module in (tnp, lax, nn)}
+
+
+def is_as_declared(module, name, result):
+    said = DECLARED[module].get(name, "Any")
+    kind = KINDS_OF_RESULTS.get(said.partition("[")[0], object)
+    parts = result if kind in (list, tuple) and "Array" in said and "list" not in said[4:] else []
+    return isinstance(result, kind) and all(isinstance(part, tn.Array) for part in parts)
+
+
 def run(module, name, case, data):
     """One call, drawn, here and in NumPy."""
     args, options = case.draw(Draw(data))
@@ -108,6 +127,7 @@ def run(module, name, case, data):
         compare(got, wanted, dtype, case.terms, scale(args))
     except (AssertionError, *ERRORS) as error:
         raise AssertionError(f"{said}: {error}") from error
+    assert is_as_declared(module, name, got), f"{said}: {got!r}, and the stub says {DECLARED[module][name]}"
 
 
 @pytest.mark.parametrize("name", [n for n in CASES if hasattr(tnp, n)])
@@ -261,8 +281,13 @@ def test_apart(name):
 
 def test_every_name_is_tested():
     """A public name needs a strategy in numpy_calls.py: one line where it is like others."""
-    assert [n for n in PUBLIC if n not in CASES and n not in APART] == []
     assert [n for n in [*CASES, *APART] if n not in NAMES] == []
-    for module, table, ours in (("jax.lax", LAX, lax), ("jax.nn", NN, nn)):
+    for module, table, ours in (("jax.numpy", {**CASES, **APART}, tnp), ("jax.lax", LAX, lax), ("jax.nn", NN, nn)):
         there = [n for n in ALL_NAMES[module] if hasattr(ours, n)]
         assert [n for n in there if n not in table and n not in ELSEWHERE[module]] == []
+
+
+def test_names_that_have_tests_of_their_own():
+    others = [p.read_text() for p in pathlib.Path(__file__).parent.glob("test_*.py") if p.name != "test_names.py"]
+    text = "\n".join(others)
+    assert [n for names in ELSEWHERE.values() for n in names if not re.search(rf"\b{n}\b", text)] == []

@@ -275,3 +275,22 @@ def test_linear_solve_with_more():
     gradient = tn.grad(lambda a, b: tnp.sum(solved(a, b)[0]), (0, 1))(a, b)
     cotangent = np.linalg.solve(a.T, np.ones(2))
     assert np.allclose(gradient[1], cotangent) and np.allclose(gradient[0], -np.outer(cotangent, np.linalg.solve(a, b)))
+
+
+def test_broadcast_like():
+    x = np.arange(3.0)
+    for like in (np.zeros((2, 3)), np.zeros((0, 3)), x):
+        assert np.array_equal(lax.broadcast_like(x, like), np.broadcast_to(x, like.shape))
+        assert np.array_equal(tn.jit(lax.broadcast_like)(x, like), np.broadcast_to(x, like.shape))
+    with pytest.raises(ValueError):
+        lax.broadcast_like(x, np.zeros((3, 2)))
+
+
+def test_names_of_types_and_settings():
+    of_matrices: lax.DotDimensionNumbers = (((1,), (0,)), ((), ()))
+    exact: lax.PrecisionLike = "highest"
+    a = np.arange(6.0).reshape(2, 3)
+    assert np.array_equal(lax.dot_general(a, a.T, of_matrices, precision=exact), a @ a.T)
+    halves = np.array([0.5, 1.5, -2.5])
+    assert lax.round(halves, lax.RoundingMethod.AWAY_FROM_ZERO).tolist() == [1, 2, -3]
+    assert lax.round(halves, lax.RoundingMethod.TO_NEAREST_EVEN).tolist() == [0, 2, -2]

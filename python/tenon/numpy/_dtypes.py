@@ -7,7 +7,7 @@ from tenon._core import Array
 
 __all__ = [
     "bfloat16", "bool", "bool_", "can_cast", "cdouble", "character", "complex128", "complex64", "complexfloating",
-    "csingle", "default", "double", "dtype", "finfo", "flexible", "float16", "float32", "float64", "floating",
+    "csingle", "double", "dtype", "finfo", "flexible", "float16", "float32", "float64", "floating",
     "generic", "iinfo", "inexact", "int16", "int32", "int64", "int8", "integer", "iscomplexobj", "isdtype",
     "isrealobj", "isscalar", "issubdtype", "number", "promote_types", "result_type", "signedinteger", "single",
     "uint16", "uint32", "uint64", "uint8", "unsignedinteger",
