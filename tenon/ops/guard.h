@@ -17,8 +17,8 @@ std::vector<std::optional<std::size_t>> origins(const ProgramRef& program);
 std::vector<std::optional<std::size_t>> origins(std::span<const ProgramRef> branches);
 
 // The Program with one input more, the first: `running`, bool[]. Where it is false no loop with a condition makes a
-// step, no function of the user's is called, and the outputs of the mask are their origins: updates write what is there already, in place. The other outputs
-// are anything then. The size parameters stay.
+// step, no function of the user's is called, and the outputs of the mask are their origins: updates write what is there
+// already, in place. The other outputs are anything then. The size parameters stay.
 ProgramRef guard(const ProgramRef& program, const std::vector<bool>& kept);
 
 }  // namespace tenon

@@ -6,7 +6,7 @@ import numpy as np
 
 import tenon as tn
 import tenon.numpy as tnp
-from tenon import lax
+from tenon import lax, nn, random
 
 
 def loss(w: tn.Array, xs: tn.Array) -> tn.Array:
@@ -80,3 +80,8 @@ assert_type(tn.freeze(ref), tn.Array)
 assert collect(tnp.array(3)).tolist() == [0, 1, 2]
 with tn.disable_jit():
     pass
+assert_type(tnp.sum(xs, axis=0, keepdims=True) + tnp.concatenate([xs, xs]).mean(), tn.Array)
+assert_type(tnp.array_split(xs, 2), list[tn.Array])
+assert_type(tnp.linalg.norm(xs) * nn.gelu(xs), tn.Array)
+assert_type(random.normal(random.key(0), (2, 3)), tn.Array)
+assert_type(lax.top_k(xs, 1), tuple[tn.Array, tn.Array])

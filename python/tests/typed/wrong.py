@@ -29,3 +29,7 @@ lax.while_loop(f, 3, x)  # wrong
 tn.List(3)  # wrong
 tn.List().append(x)  # wrong
 tn.make_program(f)(x, 3).texts()  # wrong
+tnp.sum(x, keepdim=True)  # wrong
+tnp.sum(x, keepdims="yes")  # wrong
+tnp.reshape(x, "3")  # wrong
+lax.top_k(x, k="1")  # wrong
