@@ -14,6 +14,8 @@
 
 NB_MODULE(_core, module) {
   using namespace tenon::python;
+  // What is compiled is kept until the process ends, and with it the functions of Python's that it calls.
+  nanobind::set_leak_warnings(false);
   module.attr("version") = TENON_VERSION_STRING;
   add_errors(module);
   add_source_lines(module);

@@ -298,3 +298,11 @@ except KeyboardInterrupt as e:
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert run.stdout == "interrupted 2.0\n", run.stderr
+
+
+def test_a_process_with_callbacks_ends_in_silence():
+    program = ("import numpy as np, tenon as tn\n"
+               "print(tn.jit(lambda x: tn.pure_callback(np.sort, x, x))(np.array([3.0, 1.0])))\n"
+               "tn.jit(lambda x: tn.debug.print('{}', x))(1.0)")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[1. 3.]\n1.0\n", "")
