@@ -7,6 +7,7 @@
 
 #include "tenon/tenon.h"
 #include "tests/api/agreement.h"
+#include "tests/api/values.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;
