@@ -30,8 +30,7 @@ std::int64_t integer_from(nb::handle object) {
       throw ConcretizationError(
           fmt::format("a size, an axis or a count is {}, which is traced.", array_of(object.ptr()).type().text()),
           "It is known while a function is traced: pass it by static_argnums or static_argnames of jit, or take it "
-          "from "
-          "the shape of an array.");
+          "from the shape of an array.");
   const Py_ssize_t value = PyNumber_AsSsize_t(object.ptr(), PyExc_OverflowError);
   if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
   return value;

@@ -63,20 +63,25 @@ nb::object like_arguments(const FlatCall& call, const std::vector<std::size_t>& 
 }
 
 // A derivative in a list is a list, as long as that one: the sizes of lists are those of `values`.
-void put_sizes(const TreeDef& tree, std::span<const Array> values, std::span<Array> tangents) {
-  const std::vector<bool> sizes = sizes_of_lists(tree);
+void put_sizes(const std::vector<bool>& sizes, std::span<const Array> values, std::span<Array> tangents) {
   for (std::size_t i = 0; i < sizes.size(); ++i)
     if (sizes[i]) tangents[i] = values[i];
 }
 
+// Which leaves of all arguments are sizes of lists.
+std::vector<bool> sizes_of_lists(const FlatCall& call) {
+  std::vector<bool> all;
+  for (std::size_t i = 0; i < call.arguments(); ++i)
+    for (const bool size : sizes_of_lists(call.argument(i))) all.push_back(size);
+  return all;
+}
+
 // What a derivative is taken in: every leaf but the sizes of lists.
 api_detail::Arguments differentiated(const char* op, const FlatCall& call) {
+  for (std::size_t i = 0; i < call.arguments(); ++i) refuse_references(op, "an argument", call.argument(i));
   api_detail::Arguments arguments = call.all();
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < call.arguments(); ++i) {
-    refuse_references(op, "an argument", call.argument(i));
-    for (const bool size : sizes_of_lists(call.argument(i))) arguments.chosen[at++] = !size;
-  }
+  const std::vector<bool> sizes = sizes_of_lists(call);
+  for (std::size_t i = 0; i < sizes.size(); ++i) arguments.chosen[i] = !sizes[i];
   return arguments;
 }
 
@@ -103,13 +108,7 @@ nb::object value_and_grad(const char* op, nb::object f, const std::vector<std::i
       return out;
     };
     api_detail::FlatGradient g = api_detail::gradient_flat(op, checked, differentiated(op, call));
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < call.arguments(); ++i) {
-      const std::size_t count = call.argument(i).leaves();
-      put_sizes(call.argument(i), std::span(call.leaves()).subspan(at, count),
-                std::span(g.gradient).subspan(at, count));
-      at += count;
-    }
+    put_sizes(sizes_of_lists(call), call.leaves(), g.gradient);
     return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), g.outputs),
                                      like_arguments(call, traced, wanted, alone, g.gradient)));
   });
@@ -129,7 +128,7 @@ nb::object jvp(nb::object f, nb::handle primals, nb::handle tangents, bool has_a
     require_same_tree("jvp", "the arguments and their tangents", *tuple_of_arguments(call), *given.tree);
     Arrays both = api_detail::jvp_flat(call.function(), differentiated("jvp", call), given.leaves);
     const std::size_t half = both.size() / 2;
-    put_sizes(*call.result(), std::span(both).first(half), std::span(both).subspan(half));
+    put_sizes(sizes_of_lists(*call.result()), std::span(both).first(half), std::span(both).subspan(half));
     const std::span<const Array> all(both);
     const std::span<const Array> values = all.first(half), slopes = all.subspan(half);
     if (!has_aux)
@@ -170,7 +169,7 @@ nb::object apply_linear(const Linear& linear, nb::args args) {
     flat.leaves.resize(flat.leaves.size() + linear.dropped);
     Arrays results = linear.apply(flat.leaves);
     results.resize(linear.out->leaves());
-    put_sizes(*linear.out, linear.values, results);
+    put_sizes(sizes_of_lists(*linear.out), linear.values, results);
     return unflatten_tangents(*linear.out, results, linear.out_types);
   });
 }

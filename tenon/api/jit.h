@@ -252,8 +252,10 @@ Result call_entry(const EntryOf<Result, Args...>& entry, std::uint64_t given, co
   return call_in_frame(entry, frame, given, args...);
 }
 
-template <class Result, class... Args>
-void into_entry(const EntryOf<Result, Args...>& entry, Result& results, const Args&... args) {
+template <class Given, class Result, class... Args>
+void into_entry(const EntryOf<Result, Args...>& entry, Given& results, const Args&... args) {
+  static_assert(std::is_same_v<Given, Result>,
+                "into: the results are written into a tree of the type that the function returns");
   if (Scope::top() != nullptr) throw_traced_into();
   const CallFrame frame(entry.frame_words());
   collect_leaves(std::tie(args...), frame.leaves());
@@ -327,8 +329,6 @@ class Jitted {
   // another type, and RuntimeError where its memory is read-only; nothing is written then.
   template <class Result, class... Args>
   void into(Result& results, const Args&... args) const {
-    static_assert(std::is_same_v<Result, ResultOf<Args...>>,
-                  "into: the results are written into a tree of the type that the function returns");
     const SourceScope place(where_);
     api_detail::EntryRef alone;
     api_detail::into_entry(find(alone, args...), results, args...);
@@ -391,8 +391,6 @@ class Prepared {
   // As Jitted::into.
   template <class Result>
   void into(Result& results, const Args&... args) const {
-    static_assert(std::is_same_v<Result, api_detail::ResultOf<F, Args...>>,
-                  "into: the results are written into a tree of the type that the function returns");
     check(args...);
     const SourceScope place(f_.where_);
     api_detail::into_entry(*entry_, results, args...);

@@ -1,6 +1,5 @@
 // From a Program to what runs it: native code where it has a native form, else the reference evaluator.
 #include <fmt/format.h>
-#include <immintrin.h>
 
 #include <algorithm>
 #include <array>
@@ -25,6 +24,7 @@
 #include "tenon/runtime/context.h"
 #include "tenon/runtime/host_calls.h"
 #include "tenon/runtime/lists.h"
+#include "tenon/runtime/subnormals.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 
@@ -38,18 +38,6 @@ class ReferenceExecutable final : public Executable {
 
  private:
   ProgramRef program_;
-};
-
-// Subnormals are flushed inside compiled programs; the caller's mode comes back.
-class FlushSubnormals {
- public:
-  FlushSubnormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040u); }
-  ~FlushSubnormals() { _mm_setcsr(before_); }
-  FlushSubnormals(const FlushSubnormals&) = delete;
-  FlushSubnormals& operator=(const FlushSubnormals&) = delete;
-
- private:
-  unsigned before_;
 };
 
 // Memory for the intermediate values of a call. A thread keeps its last block: calls in a row take no lock and find it
@@ -220,7 +208,7 @@ class NativeExecutable final : public Executable, public NativeForm {
     const Context& context = Context::current();
     context.check();
     const Arena arena = room();
-    const FlushSubnormals flush;
+    const SubnormalScope flushed(true);
     const std::int32_t status = code_->entry(addresses, arena.block(), context.flag());
     if (status != 0 || context.cancelled()) [[unlikely]]
       fail(status, lists);

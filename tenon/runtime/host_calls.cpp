@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <xmmintrin.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <exception>
+
+#include "tenon/runtime/subnormals.h"
 
 namespace tenon {
 namespace {
@@ -17,18 +18,6 @@ thread_local std::exception_ptr failure;
 std::string text_of(DType dtype, std::span<const std::int64_t> dims) {
   return fmt::format("{}[{}]", name(dtype), fmt::join(dims, ","));
 }
-
-// Compiled programs flush subnormals; other code does not expect that.
-class KeepSubnormals {
- public:
-  KeepSubnormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ & ~0x8040u); }
-  ~KeepSubnormals() { _mm_setcsr(before_); }
-  KeepSubnormals(const KeepSubnormals&) = delete;
-  KeepSubnormals& operator=(const KeepSubnormals&) = delete;
-
- private:
-  unsigned before_;
-};
 
 // --- a description: function, guards, how many operands and results; then of each dtype, rank, sizes ---
 class Description {
@@ -87,7 +76,7 @@ HostFunction::HostFunction(std::string name, Body body) : name_(std::move(name))
 
 std::vector<Buffer> HostFunction::call(std::span<const Buffer> operands, std::span<const HostArray> results) const {
   std::vector<Buffer> made = [&] {
-    const KeepSubnormals mode;
+    const SubnormalScope kept(false);  // compiled programs flush them; other code does not expect that
     return body_(operands);
   }();
   if (made.size() != results.size())
