@@ -55,10 +55,8 @@ def dtype_of(name):
 
 
 def meeting(*names):
-    """The dtype in which arrays and Python's numbers meet. u64 and a signed integer are f32, as in the library's C++: JAX
-    with 64 bits has f64 there."""
-    lowest = met(*names)
-    return np.dtype("float32") if lowest == "float*" and not {*names} & {*WEAK.values()} else strong(lowest)
+    """The dtype in which arrays and Python's numbers meet."""
+    return strong(met(*names))
 
 
 def promoted(*xs):

@@ -41,7 +41,7 @@ DType join_integers(DType a, DType b) {
     case 4:
       return DType::i64;
     default:
-      return DType::f32;  // u64 with a signed integer: no integer holds both; made weak by the caller
+      return DType::f64;  // u64 with a signed integer: no integer holds both; made weak by the caller
   }
 }
 
@@ -115,8 +115,7 @@ Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
     if (is_real(strong)) return {complex_of(strong), false};
     return {weak, true};
   }
-  if (is_real(weak)) return {weak, true};
-  return {weak, true};  // bool meets a weak integer
+  return {weak, true};  // and bool meets a weak integer
 }
 
 Float16::Float16(float value) {

@@ -37,7 +37,8 @@ f*   f*   f*   f*   f*   f*   f*   f*   f*   f*   bf   f2   f4   f8   c4   c8   
 c*   c*   c*   c*   c*   c*   c*   c*   c*   c*   c4   c4   c4   c8   c4   c8   c*   c*   c*
 )";
 
-// i*, f* and c* have the default precision: what a C++ number becomes when it meets nothing else.
+// i*, f* and c* have the default precision: what a C++ number becomes when it meets nothing else. Where u64 and a
+// signed integer make f*, it is f64, as in NumPy and in JAX with 64 bits.
 Promoted named(const std::string& word, DType weak_integer, DType weak_float) {
   static const std::array<std::pair<const char*, DType>, 15> names{{{"b1", DType::bool_},
                                                                     {"u1", DType::u8},
@@ -78,7 +79,9 @@ TEST(DTypes, PromotionIsThatOfJAX) {
     const Promoted a = named(row, DType::i32, DType::f32);
     for (const std::string& column : columns) {
       ASSERT_TRUE(words >> word);
-      const Promoted b = named(column, DType::i32, DType::f32), expected = named(word, DType::i32, DType::f32);
+      const Promoted b = named(column, DType::i32, DType::f32);
+      const bool integers = is_integer(a.dtype) && is_integer(b.dtype);
+      const Promoted expected = named(word, DType::i32, integers ? DType::f64 : DType::f32);
       const Promoted got = promote(a.dtype, a.weak, b.dtype, b.weak);
       EXPECT_EQ(name(got.dtype), name(expected.dtype)) << row << " with " << column;
       EXPECT_EQ(got.weak, expected.weak) << row << " with " << column;
