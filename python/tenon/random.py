@@ -322,7 +322,8 @@ def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
             at = tnp.searchsorted(cumulative, cumulative[-1] * (1 - uniform(key, shape, p.dtype)))
         else:
             drawn = gumbel(key, (n,), p.dtype) + tnp.log(p)
-            at = _core.convert(_core.top_k(drawn, count)[1], _dtypes.default("i"))
+            at = _core.top_k(drawn, count)[1]
+        at = _core.convert(at, _dtypes.default("i"))
     at = tnp.reshape(at, shape)
     return at if np.ndim(a) == 0 else tnp.take(a, at, axis)
 

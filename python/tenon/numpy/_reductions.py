@@ -9,7 +9,7 @@ import numpy as np
 from tenon import _core
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray, full
-from tenon.numpy._elementwise import isnan, logical_not
+from tenon.numpy._elementwise import _inexact_together, isnan, logical_not
 from tenon.numpy._quantiles import positions, weighted_quantile
 from tenon.numpy._shapes import _axes, _axis, ndim, ravel
 
@@ -217,10 +217,10 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
         total = full(made.shape, a.size / builtins.max(made.size, 1), made.dtype)
         return (made, total) if returned else made
     weights = _of_elements(asarray(weights), a, axis)
-    met = _core.to_inexact(_core.full((), 0, _dtypes.result_type(a, weights))).dtype
-    weights = _core.broadcast_to(_core.convert(weights, met), a.shape)
+    a, weights = _inexact_together(a, weights)
+    weights = _core.broadcast_to(weights, a.shape)
     total = sum(weights, axis, keepdims=keepdims)
-    made = sum(_core.convert(a, met) * weights, axis, keepdims=keepdims) / total
+    made = sum(a * weights, axis, keepdims=keepdims) / total
     return (made, total) if returned else made
 
 
@@ -496,7 +496,12 @@ def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="line
 
 
 def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
-    """Where elements of v belong in the ordered vector a: before (left) or behind (right) equal ones."""
+    """Where elements of v belong in the ordered vector a: before (left) or behind (right) equal ones. i32, as numbers of
+    fewer than 2^31 elements are.
+
+    >>> searchsorted(asarray([1.0, 2.0, 3.0]), 2.0)
+    Array(1, dtype=int32)
+    """
     a, v = asarray(a), asarray(v)
     if a.ndim != 1:
         raise ValueError(f"a should be 1-dimensional; got {a.ndim} axes.")
@@ -508,7 +513,7 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
 
     met = _dtypes.result_type(a, v)
     a, v = _core.convert(a, met), _core.convert(v, met)
-    kind = _dtypes.default("i")
+    kind = "int32" if a.shape[0] < 2**31 else "int64"
     before = _core.less if side == "left" else _core.less_equal
     nan_last = met.kind in "fc"
 
@@ -536,7 +541,7 @@ def digitize(x, bins, right=False, *, method=None):
     x, bins = asarray(x), asarray(bins)
     side = "right" if not right else "left"
     if bins.shape[0] == 0:
-        return full(x.shape, 0, _dtypes.default("i"))
+        return full(x.shape, 0, "int32")
     rising = searchsorted(bins, x, side)
     falling = bins.shape[0] - searchsorted(_core.rev(bins, [0]), x, side)
     return _core.where(_core.greater_equal(bins[-1], bins[0]), rising, falling)
