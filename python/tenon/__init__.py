@@ -9,6 +9,7 @@ from tenon._core import Array as Array, Dim as Dim, List as List, Ref as Ref, fr
 from tenon._methods import float0 as float0
 from tenon._transforms import *  # noqa: F403
 from tenon._linear import *  # noqa: F403
+from tenon._policies import *  # noqa: F403
 from tenon._surroundings import *  # noqa: F403
 from tenon import errors as errors  # noqa: E402
 from tenon.errors import *  # noqa: F403

@@ -2,6 +2,8 @@
 
 import functools
 
+from tenon._arguments import from_front
+
 
 def checked_inputs(name, trees):
     """TypeError where an argument of a function that is said to be holomorphic is real."""
@@ -38,7 +40,7 @@ def value_and_grad(fun, numbers, alone, has_aux, holomorphic, name):
     def both(*args, **kwargs):
         from tenon import vjp
 
-        at = [n + len(args) if n < 0 else n for n in numbers]
+        at = from_front(numbers, len(args))
         chosen = tuple(args[n] for n in at)
         if holomorphic:
             checked_inputs(name, chosen)

@@ -2,6 +2,8 @@
 
 import functools
 
+from tenon._arguments import from_front, numbers_of
+
 __all__ = ["custom_gradient", "fwd_and_bwd", "linear_transpose"]
 
 
@@ -71,16 +73,15 @@ def fwd_and_bwd(fun, argnums, has_aux=False, jitted=True):
     """
     from tenon import jit, vjp
     from tenon._complex import _with_others
-    from tenon._transforms import _numbers
 
-    numbers = _numbers(argnums, "fwd_and_bwd: argnums")[0]
+    numbers = numbers_of(argnums, "fwd_and_bwd: argnums")[0]
 
     def forward(*args):
         made = fun(*args)
         return (made[0], args, made[1]) if has_aux else (made, args)
 
     def backward(residuals, cotangent):
-        at = [n + len(residuals) if n < 0 else n for n in numbers]
+        at = from_front(numbers, len(residuals))
         of_chosen = functools.partial(_with_others, fun, at, residuals, {})
         return vjp(of_chosen, *(residuals[n] for n in at), has_aux=has_aux)[1](cotangent)
 

@@ -1,13 +1,14 @@
-"""Names of jax that say how programs are run: contexts, settings of a checkpoint, what a value is."""
+"""Names of jax that say how programs are run: contexts, what a value is."""
 
 import contextlib
 import platform
-import types
 
 from tenon import _core
+from tenon._arguments import bind, from_front, numbers_of
+from tenon._transforms import ShapeDtypeStruct, make_program
 
-__all__ = ["check_tracer_leaks", "checking_leaks", "checkpoint_policies", "default_matmul_precision",
-           "empty_ref", "enable_x64", "free_ref", "make_jaxpr", "named_scope", "print_environment_info", "typeof"]
+__all__ = ["check_tracer_leaks", "checking_leaks", "default_matmul_precision", "empty_ref", "enable_x64", "free_ref",
+           "make_jaxpr", "named_scope", "print_environment_info", "typeof"]
 
 
 class enable_x64(contextlib.ContextDecorator):  # noqa: N801
@@ -80,7 +81,7 @@ def typeof(x):
     >>> typeof(1.5)
     ShapeDtypeStruct(shape=(), dtype=float64)
     """
-    from tenon import ShapeDtypeStruct, numpy as tnp
+    from tenon import numpy as tnp
 
     x = tnp.asarray(x) if isinstance(x, (bool, int, float, complex)) or not hasattr(x, "dtype") else x
     return ShapeDtypeStruct(x.shape, tnp.result_type(x), weak_type=bool(getattr(x, "weak_type", False)))
@@ -92,14 +93,11 @@ def make_jaxpr(fun, static_argnums=(), axis_env=None, return_shape=False):
     >>> print(make_jaxpr(lambda x: x * 2)(1.0))  # doctest: +ELLIPSIS
     program...
     """
-    from tenon import make_program
-    from tenon._transforms import _bound, _numbers
-
-    static = _numbers(static_argnums, "make_jaxpr: static_argnums")[0]
+    static = numbers_of(static_argnums, "make_jaxpr: static_argnums")[0]
 
     def program(*args, **kwargs):
-        bound, others = _bound(fun, [n + len(args) if n < 0 else n for n in static], args)
-        return make_program(bound, return_shape=return_shape)(*others, **kwargs)
+        traced, others = bind(fun, from_front(static, len(args)), args)
+        return make_program(traced, return_shape=return_shape)(*others, **kwargs)
 
     return program
 
@@ -119,37 +117,3 @@ def empty_ref(ty, memory_space=None):
 def free_ref(ref):
     """Ends a reference: it can be read and written no more."""
     _core.freeze(ref)
-
-
-# --- policies of checkpoint() ---
-
-
-def everything_saveable(*_, **__):
-    """Reverse mode keeps what it likes: there is no checkpoint."""
-    return True
-
-
-def nothing_saveable(*_, **__):
-    """Reverse mode keeps the arguments alone."""
-    return False
-
-
-def dots_saveable(*_, **__):
-    """Reverse mode keeps results of products. What else it keeps is chosen by its cost, as without a checkpoint: products
-    are kept, and what is cheap is computed again."""
-    return True
-
-
-checkpoint_policies = types.SimpleNamespace(
-    everything_saveable=everything_saveable, nothing_saveable=nothing_saveable, dots_saveable=dots_saveable,
-    checkpoint_dots=dots_saveable, dots_with_no_batch_dims_saveable=dots_saveable,
-    checkpoint_dots_with_no_batch_dims=dots_saveable)
-
-
-def keeps_nothing(policy):
-    """Whether a policy is that of a checkpoint without one; NotImplementedError of a function that is not there."""
-    if policy is None or policy is nothing_saveable:
-        return True
-    if policy in (everything_saveable, dots_saveable):
-        return False
-    raise NotImplementedError(f"checkpoint: the policy is one of tn.checkpoint_policies, not {policy!r}.")

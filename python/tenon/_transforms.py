@@ -4,8 +4,9 @@ import functools
 import inspect
 
 from tenon import _complex, _core, _html
+from tenon._arguments import bind, from_front, numbers_of
 from tenon._core import LinearFunction, Program
-from tenon._surroundings import keeps_nothing
+from tenon._policies import keeps_nothing
 
 __all__ = [
     "checkpoint", "closure_convert", "custom_jvp", "custom_vjp", "disable_jit", "ensure_compile_time_eval",
@@ -13,20 +14,6 @@ __all__ = [
     "make_program", "named_call", "print_saved_residuals", "remat", "saved_residuals", "value_and_grad", "vjp", "vmap",
     "ShapeDtypeStruct", "LinearFunction", "Program",
 ]
-
-
-def _numbers(argnums, name):
-    """(a list of ints, whether one alone was given)."""
-    if isinstance(argnums, (tuple, list)):
-        return [_number(n, name) for n in argnums], False
-    return [_number(argnums, name)], True
-
-
-def _number(n, name):
-    try:
-        return n.__index__()
-    except AttributeError:
-        raise TypeError(f"{name} is an int or a sequence of ints, not {n!r}.") from None
 
 
 def _named(wrapper, fun, kind):
@@ -79,7 +66,7 @@ def _both(fun, nums, names, kind):
     """Numbers and names, each completed by the other where the function's signature tells."""
     if nums is None and names is None:
         return [], []
-    nums = [] if nums is None else _numbers(nums, f"{kind}_argnums")[0]
+    nums = [] if nums is None else numbers_of(nums, f"{kind}_argnums")[0]
     names = [] if names is None else [names] if isinstance(names, str) else list(names)
     for name in names:
         if not isinstance(name, str):
@@ -96,7 +83,7 @@ def _both(fun, nums, names, kind):
     for n in nums:
         if not any_number and not -len(positional) <= n < len(positional):
             raise ValueError(f"jit: {kind}_argnums names argument {n}; the function has {len(positional)}.")
-    nums = [n + len(positional) if n < 0 else n for n in nums]
+    nums = from_front(nums, len(positional))
     all_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     for name in names:
         if not any_name and name not in all_names:
@@ -139,7 +126,7 @@ def grad(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False, redu
     >>> tn.grad(lambda x: x ** 3)(2.0)
     Array(12., dtype=float64)
     """
-    numbers, alone = _numbers(argnums, "grad: argnums")
+    numbers, alone = numbers_of(argnums, "grad: argnums")
     if holomorphic or allow_int:
         both = _complex.value_and_grad(fun, numbers, alone, has_aux, holomorphic, "grad")
 
@@ -155,7 +142,7 @@ def grad(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False, redu
 
 def value_and_grad(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False, reduce_axes=()):
     """(value, gradient), as grad() says; with `has_aux` the value is (number, auxiliary)."""
-    numbers, alone = _numbers(argnums, "value_and_grad: argnums")
+    numbers, alone = numbers_of(argnums, "value_and_grad: argnums")
     if holomorphic or allow_int:
         return _named(_complex.value_and_grad(fun, numbers, alone, has_aux, holomorphic, "value_and_grad"), fun,
                       "value_and_grad")
@@ -182,10 +169,10 @@ def linearize(fun, *primals, has_aux=False):
 
 
 def _jacobian(fun, argnums, has_aux, reverse, name, holomorphic):
-    numbers, alone = _numbers(argnums, f"{name}: argnums")
+    numbers, alone = numbers_of(argnums, f"{name}: argnums")
 
     def jacobian(*args, **kwargs):
-        chosen = [n + len(args) if n < 0 else n for n in numbers]
+        chosen = from_front(numbers, len(args))
         if any(_holds_lists(args[n]) for n in chosen if 0 <= n < len(args)):
             return _jacobian_in_lists(fun, args, kwargs, chosen, alone, has_aux, reverse)
         return _core.jacobian(reverse, fun, numbers, alone, has_aux, args, kwargs)
@@ -302,19 +289,6 @@ def vmap(fun, in_axes=0, out_axes=0, *, axis_size=None):
 # --- rules ---
 
 
-def _bound(fun, nondiff, args):
-    """(the function of the other arguments, those)."""
-    if not nondiff:
-        return fun, args
-    fixed = {n: args[n] for n in nondiff}
-
-    def rest(*others):
-        others = iter(others)
-        return fun(*(fixed[i] if i in fixed else next(others) for i in range(len(args))))
-
-    return rest, tuple(a for i, a in enumerate(args) if i not in fixed)
-
-
 def _positional(fun, args, kwargs):
     if not kwargs:
         return args
@@ -368,7 +342,7 @@ class custom_jvp:  # noqa: N801
         if not _core.tracing() or self.depth > _rules_within_rules:
             return self.fun(*args)
         fixed = tuple(args[n] for n in self.nondiff)
-        fun, others = _bound(self.fun, self.nondiff, args)
+        fun, others = bind(self.fun, self.nondiff, args)
 
         def rule(primals, tangents):
             self.depth += 1
@@ -403,8 +377,8 @@ class custom_vjp:  # noqa: N801
         if not _core.tracing():
             return self.fun(*args)
         fixed = tuple(args[n] for n in self.nondiff)
-        fun, others = _bound(self.fun, self.nondiff, args)
-        forward, _ = _bound(self.forward, self.nondiff, args)
+        fun, others = bind(self.fun, self.nondiff, args)
+        forward, _ = bind(self.forward, self.nondiff, args)
         backward = functools.partial(self.backward, *fixed) if fixed else self.backward
         return _core.custom_vjp(fun, forward, backward, others)
 
@@ -421,7 +395,7 @@ def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), st
     def frugal(*args, **kwargs):
         if not frugally or not _core.tracing():
             return fun(*args, **kwargs)
-        bound, others = _bound(fun, [n for n in static if n < len(args)], args)
+        bound, others = bind(fun, [n for n in static if n < len(args)], args)
         fixed = {name: kwargs.pop(name) for name in names if name in kwargs}
         return _core.checkpoint(functools.partial(bound, **fixed) if fixed else bound, others, kwargs)
 

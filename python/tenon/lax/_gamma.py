@@ -5,7 +5,7 @@ import math
 
 from tenon import _core
 from tenon import numpy as tnp
-from tenon.numpy._special import _chebyshev, _exact_to, _real
+from tenon.numpy._special import _chebyshev, _exact_to, _in_single, _real
 
 __all__ = ["digamma", "lgamma", "polygamma", "zeta"]
 
@@ -117,9 +117,7 @@ def _digamma(x):
 def _with_rule(value, slope):
     from tenon import custom_jvp
 
-    def computed(x):
-        return _core.convert(value(_core.convert(x, "float32")), x.dtype) if x.dtype.itemsize < 4 else value(x)
-
+    computed = functools.partial(_in_single, value)
     f = custom_jvp(computed)
     f.defjvp(lambda primals, tangents: (computed(*primals), slope(*primals) * tangents[0]))
     return f

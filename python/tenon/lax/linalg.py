@@ -5,6 +5,7 @@ import math
 from tenon import _core
 from tenon import numpy as tnp
 from tenon.lax._loops import every, fori_loop
+from tenon.numpy._shapes import _zeros_behind
 
 __all__ = ["cholesky", "cholesky_update", "householder_product", "lu", "lu_pivots_to_permutation", "qr",
            "symmetric_product", "triangular_solve"]
@@ -181,7 +182,7 @@ def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
     wide = m if full_matrices else min(m, n)
     vectors = h[..., :min(wide, n)]
     if wide > n:
-        vectors = _core.pad(vectors, _core.convert(0, h.dtype), [0] * h.ndim, [0] * (h.ndim - 1) + [wide - n], [])
+        vectors = _zeros_behind(vectors, wide - n)
     return householder_product(vectors, taus), tnp.triu(h[..., :wide, :])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from tenon import _core
 from tenon.numpy._creation import asarray
-from tenon.numpy._shapes import _axis, moveaxis, ravel
+from tenon.numpy._shapes import _axis, _zeros_behind, moveaxis, ravel
 
 __all__ = ["packbits", "unpackbits"]
 
@@ -38,10 +38,9 @@ def packbits(a, axis=None, bitorder="big"):
     a, axis = _last(a, axis)
     n = -(-a.shape[-1] // 8)
     bits = _core.convert(_core.not_equal(a, 0), "uint8")
-    rank = bits.ndim
-    bits = _core.pad(bits, _core.convert(0, bits.dtype), [0] * rank, [0] * (rank - 1) + [8 * n - a.shape[-1]], [])
+    bits = _zeros_behind(bits, 8 * n - a.shape[-1])
     made = _core.left_shift(_core.reshape(bits, (*a.shape[:-1], n, 8)), places)
-    return moveaxis(_core.convert(_core.sum(made, [rank], False), "uint8"), -1, axis)
+    return moveaxis(_core.convert(_core.sum(made, [bits.ndim], False), "uint8"), -1, axis)
 
 
 def unpackbits(a, axis=None, count=None, bitorder="big"):
@@ -61,7 +60,5 @@ def unpackbits(a, axis=None, count=None, bitorder="big"):
     bits = _core.reshape(bits, (*a.shape[:-1], n))
     if count is not None:
         wanted = count if count >= 0 else n + count
-        bits = bits[..., :max(0, wanted)]
-        more = [0] * (bits.ndim - 1) + [max(0, wanted - n)]
-        bits = _core.pad(bits, _core.convert(0, bits.dtype), [0] * bits.ndim, more, [])
+        bits = _zeros_behind(bits[..., :max(0, wanted)], max(0, wanted - n))
     return moveaxis(bits, -1, axis)

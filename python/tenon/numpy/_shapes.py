@@ -431,6 +431,11 @@ def pad(array, pad_width, mode="constant", **kwargs):
     return a
 
 
+def _zeros_behind(a, count):
+    """The array with so many zeros behind the elements along its last axis."""
+    return _core.pad(a, _core.convert(0, a.dtype), [0] * a.ndim, [0] * (a.ndim - 1) + [count], [])
+
+
 def _padded_by(a, widths, function, options):
     """As function(vector, (before, behind), axis, options) says, which returns vectors."""
     from tenon.numpy._functions import apply_along_axis

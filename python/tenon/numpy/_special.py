@@ -80,17 +80,17 @@ def _real(x, name):
     return x
 
 
-def _computed(order, x):
-    """The same, of f16 and bf16 in f32."""
-    return _core.convert(_bessel(order, _core.convert(x, "float32")), x.dtype) if x.dtype.itemsize < 4 else _bessel(order, x)
+def _in_single(f, x):
+    """f(x), of f16 and bf16 computed in f32."""
+    return _core.convert(f(_core.convert(x, "float32")), x.dtype) if x.dtype.itemsize < 4 else f(x)
 
 
 @functools.cache
 def _with_derivative(order):
-    """_computed() with the derivative that the functions have by their relations."""
+    """_bessel() with the derivative that the functions have by their relations."""
     from tenon import custom_jvp
 
-    f = custom_jvp(functools.partial(_computed, order))
+    f = custom_jvp(functools.partial(_in_single, functools.partial(_bessel, order)))
 
     @f.defjvp
     def rule(primals, tangents):

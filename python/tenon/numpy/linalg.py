@@ -1,6 +1,7 @@
 """Linear algebra of matrices in the last two axes; the axes before them are a batch."""
 
 import builtins
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -115,6 +116,15 @@ def _slogdet_tangent(primals, tangents):
     return (sign, size), ((turn - _core.real(turn)) * sign, _core.real(turn))
 
 
+@functools.cache
+def _slogdet_with_rule():
+    from tenon import custom_jvp
+
+    rule = custom_jvp(_slogdet)
+    rule.defjvp(_slogdet_tangent)
+    return rule
+
+
 def slogdet(a, *, method=None):
     """(the sign, the logarithm of the absolute value) of the determinants of matrices [..., n, n]: nothing overflows.
     Of a singular matrix 0 and -inf.
@@ -122,15 +132,11 @@ def slogdet(a, *, method=None):
     >>> slogdet(1e200 * eye(2)).logabsdet / math.log(1e200)
     Array(2., dtype=float64)
     """
-    from tenon import custom_jvp
-
     if method == "qr":
         raise NotImplementedError("slogdet: by 'qr': only 'lu' is there.")
     if method not in (None, "lu"):
         raise ValueError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (default), and 'qr'.")
-    rule = custom_jvp(_slogdet)
-    rule.defjvp(_slogdet_tangent)
-    return SlogdetResult(*rule(_square(a, "slogdet")))
+    return SlogdetResult(*_slogdet_with_rule()(_square(a, "slogdet")))
 
 
 class QRResult(NamedTuple):
