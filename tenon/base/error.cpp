@@ -6,16 +6,16 @@ namespace tenon {
 namespace {
 
 // "op: …" as told to somebody who called `function`.
-std::string addressed(const std::string& what, std::string_view function) {
-  if (function.empty() || what.starts_with(std::string(function) + ": ")) return what;
+std::string addressed(std::string_view what, std::string_view function) {
+  if (function.empty() || what.starts_with(std::string(function) + ": ")) return std::string(what);
   const std::size_t colon = what.find(": ");
-  const std::string_view op(what.data(), colon == std::string::npos ? 0 : colon);
+  const std::string_view op = what.substr(0, colon == std::string_view::npos ? 0 : colon);
   const bool named = !op.empty() && op.find_first_of(" '\"[(") == std::string_view::npos;
   if (!named) return fmt::format("{}: {}", function, what);
   return fmt::format("{} ({}){}", function, op, what.substr(colon));
 }
 
-std::string compose(std::string_view kind, const std::string& what, const std::string& advice, const Source& where) {
+std::string compose(std::string_view kind, std::string_view what, std::string_view advice, const Source& where) {
   std::string text = fmt::format("{}: {}", kind, addressed(what, SourceScope::function()));
   if (where.known()) text += fmt::format("\n  at {}", where.text());
   if (!advice.empty()) text += fmt::format("\n  {}", advice);
@@ -24,10 +24,7 @@ std::string compose(std::string_view kind, const std::string& what, const std::s
 
 }  // namespace
 
-Error::Error(std::string_view kind, std::string what, std::string advice, const Source& where)
-    : std::runtime_error(compose(kind, what, advice, where)),
-      asked_(std::move(what)),
-      advice_(std::move(advice)),
-      where_(where) {}
+Error::Error(std::string_view kind, std::string_view what, std::string_view advice, const Source& where)
+    : std::runtime_error(compose(kind, what, advice, where)), asked_(what), advice_(advice), where_(where) {}
 
 }  // namespace tenon

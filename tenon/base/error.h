@@ -13,7 +13,8 @@ namespace tenon {
 // one in force. Where the user called another function than the op that complains, both are named: "where (select): …".
 class Error : public std::runtime_error {
  public:
-  Error(std::string_view kind, std::string what, std::string advice = {}, const Source& where = SourceScope::current());
+  Error(std::string_view kind, std::string_view what, std::string_view advice = {},
+        const Source& where = SourceScope::current());
   const std::string& asked() const { return asked_; }  // `what` as given
   const std::string& advice() const { return advice_; }
   const Source& where() const { return where_; }
@@ -23,11 +24,11 @@ class Error : public std::runtime_error {
   Source where_;
 };
 
-#define TENON_ERROR_KIND(Kind)                                                                             \
-  class Kind : public Error {                                                                              \
-   public:                                                                                                 \
-    explicit Kind(std::string what, std::string advice = {}, const Source& where = SourceScope::current()) \
-        : Error(#Kind, std::move(what), std::move(advice), where) {}                                       \
+#define TENON_ERROR_KIND(Kind)                                                                                       \
+  class Kind : public Error {                                                                                        \
+   public:                                                                                                           \
+    explicit Kind(std::string_view what, std::string_view advice = {}, const Source& where = SourceScope::current()) \
+        : Error(#Kind, what, advice, where) {}                                                                       \
   }
 TENON_ERROR_KIND(ShapeError);            // sizes, axes, ranks
 TENON_ERROR_KIND(DTypeError);            // element types

@@ -6,6 +6,9 @@
 
 namespace tenon {
 
+Shape::Shape(const Shape&) = default;
+Shape& Shape::operator=(const Shape&) = default;
+
 bool Shape::known() const {
   for (const Dim& d : dims_)
     if (!d.known()) return false;

@@ -15,6 +15,12 @@ namespace tenon {
 class Shape {
  public:
   Shape() = default;
+  // Not inline: types are copied wherever programs are made, and inlining that takes the compiler long.
+  Shape(const Shape&);
+  Shape(Shape&&) noexcept = default;
+  Shape& operator=(const Shape&);
+  Shape& operator=(Shape&&) noexcept = default;
+  ~Shape() = default;
   Shape(std::initializer_list<Dim> dims) : dims_(dims) {}
   explicit Shape(std::vector<Dim> dims) : dims_(std::move(dims)) {}
   explicit Shape(std::span<const std::int64_t> dims) : dims_(dims.begin(), dims.end()) {}
