@@ -43,11 +43,13 @@ class LoadedLeaves {
 struct Grow {
   const LoadedLeaves& loaded;
 
+  void leaf(const Array&, const tree::Path&) const {}
   template <class Static>
-  void operator()(const Static&, const std::string&) const {}
+  void fixed(const Static&, const tree::Path&) const {}
   template <class Container>
-  void container(Container& c, const std::string& path) const {
+  void container(Container& c, const tree::Path& place) const {
     namespace d = tree_detail;
+    const std::string path = place.text();
     if constexpr (d::is_vector<Container>) {
       if constexpr (std::is_default_constructible_v<typename Container::value_type>)
         if (loaded.any(path)) c.resize(loaded.elements(path));
@@ -96,7 +98,8 @@ T load(std::string_view file, const Source& where = std::source_location::curren
   const SourceScope place(where, "load");
   const api_detail::LoadedLeaves loaded(file);
   T tree{};
-  tree::visit(tree, [](const Array&, const std::string&) {}, api_detail::Grow{loaded}, std::string());
+  const api_detail::Grow grow{loaded};
+  tree::walk(tree, grow, tree::Path());
   const Arrays leaves = loaded.at(tree::paths(tree), {});
   return tree::with_leaves(std::move(tree), leaves);
 }

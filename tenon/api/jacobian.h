@@ -24,13 +24,10 @@ class Jacobian {
         "Jacobian: select one Array of the result: &State::height, or a function that returns a const Array&");
     const Array* chosen = &std::invoke(select, std::as_const(result_));
     std::size_t i = 0, at = blocks_.size();
-    tree::visit(
-        result_,
-        [&](const Array& a, auto) {
-          if (&a == chosen) at = i;
-          ++i;
-        },
-        [](const auto&) {});
+    tree::View(result_).visit([&](const Array& a) {
+      if (&a == chosen) at = i;
+      ++i;
+    });
     if (at == blocks_.size()) throw TreeError("Jacobian: what was selected is no Array of the result.");
     return blocks_[at];
   }

@@ -114,12 +114,6 @@ using EntryRef = std::shared_ptr<const JitEntry>;
 
 JitEntry::Donation donation_of(const std::vector<std::size_t>& donated, std::span<const std::size_t> leaves);
 
-// The addresses of a tree's leaves.
-template <class Tree, class Leaf>
-void collect_leaves(Tree&& tree, Leaf** at) {
-  tree::visit(tree, [&](Leaf& a, auto) { *at++ = &a; }, [](const auto&) {});
-}
-
 // The specialisations of one function. Found without a lock; never taken away while the table lives.
 class EntryTable {
  public:
@@ -170,7 +164,8 @@ struct EntryOf : JitEntry {
                  strict_in_place),
         result(std::move(tree)) {
     refuse_refs(cells_of(result));
-    tree::visit(result, [](Array& a, auto) { a = Array(); }, [&](const auto& fixed) { fixed_results.add(fixed); });
+    tree::MutableView(result).visit([](Array& a) { a = Array(); },
+                                    [&](const tree::Static& fixed) { fixed_results.add(fixed); });
   }
   Result result;  // the tree that the function returned, its leaves empty
   StaticValues fixed_results;
@@ -236,7 +231,7 @@ template <class Result, class... Args>
 Result call_in_frame(const EntryOf<Result, Args...>& entry, const CallFrame& frame, std::uint64_t given,
                      const Args&... args) {
   Result result = entry.result;
-  collect_leaves(result, frame.results(entry.leaves()));
+  tree::MutableView(result).addresses(frame.results(entry.leaves()));
   const auto run = [&] { entry.run(frame.words(), given); };
   if (entry.uses_refs()) [[unlikely]]
     entry.run_with_refs(frame.words(), cells_of(std::tie(args...)), run);
@@ -248,7 +243,7 @@ Result call_in_frame(const EntryOf<Result, Args...>& entry, const CallFrame& fra
 template <class Result, class... Args>
 Result call_entry(const EntryOf<Result, Args...>& entry, std::uint64_t given, const Args&... args) {
   const CallFrame frame(entry.frame_words());
-  collect_leaves(std::tie(args...), frame.leaves());
+  tree::View(std::tie(args...)).addresses(frame.leaves());
   return call_in_frame(entry, frame, given, args...);
 }
 
@@ -258,17 +253,16 @@ void into_entry(const EntryOf<Result, Args...>& entry, Given& results, const Arg
                 "into: the results are written into a tree of the type that the function returns");
   if (Scope::top() != nullptr) throw_traced_into();
   const CallFrame frame(entry.frame_words());
-  collect_leaves(std::tie(args...), frame.leaves());
+  tree::View(std::tie(args...)).addresses(frame.leaves());
   std::size_t at = 0;
   bool same = true, empty = true;
-  tree::visit(
-      results, [&](const Array& a, auto) { empty = empty && a.empty(); },
-      [&](const auto& fixed) { same = same && entry.fixed_results.next(at, fixed); });
+  tree::View(results).visit([&](const Array& a) { empty = empty && a.empty(); },
+                            [&](const tree::Static& fixed) { same = same && entry.fixed_results.next(at, fixed); });
   if (!same || !entry.fixed_results.ends_at(at)) {
     if (!empty) throw_other_structure();
     results = entry.result;
   }
-  collect_leaves(results, frame.results(entry.leaves()));
+  tree::MutableView(results).addresses(frame.results(entry.leaves()));
   const auto run = [&] { entry.run_into(frame.words(), [&] { return tree::paths(results); }); };
   if (entry.uses_refs())
     entry.run_with_refs(frame.words(), cells_of(std::tie(args...)), run);

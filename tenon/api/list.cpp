@@ -258,4 +258,20 @@ bool lacks_type(std::span<ListBase* const> lists, const ListTypes& types) {
   return false;
 }
 
+std::vector<ListBase*> lists_of(const tree::View& tree) {
+  std::vector<ListBase*> lists;
+  tree.visit([](const Array&) {},
+             [&](const tree::Static& fixed) {
+               if (const auto* list = fixed.as<ListBase>()) lists.push_back(const_cast<ListBase*>(list));
+             });
+  return lists;
+}
+
+void leave_out_sizes(const tree::View& tree, std::vector<bool>& chosen, std::size_t first) {
+  tree.visit([&](const Array&) { ++first; },
+             [&](const tree::Static& fixed) {
+               if (fixed.as<ListBase>() != nullptr) chosen[first - 1] = false;
+             });
+}
+
 }  // namespace tenon::api_detail

@@ -54,17 +54,7 @@ Arrays pop_flat(FlatList& list);
 Arrays stack_flat(const FlatList& list, const std::optional<Dim>& size);
 
 // The lists in a tree, in order.
-template <class Tree>
-std::vector<ListBase*> lists_of(const Tree& tree) {
-  std::vector<ListBase*> lists;
-  tree::visit(
-      tree, [](const Array&, auto) {},
-      [&](const auto& fixed) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(fixed)>, ListBase>)
-          lists.push_back(const_cast<ListBase*>(&fixed));
-      });
-  return lists;
-}
+std::vector<ListBase*> lists_of(const tree::View& tree);
 
 // What lists are of, to be told to others in the same places of trees.
 struct ListType {
@@ -88,14 +78,7 @@ Tree with_sizes_of(const Tree& primals, Tree tangents) {
   return tangents;
 }
 // The leaves of a tree of which derivatives may be asked: not the sizes of lists.
-template <class Tree>
-void leave_out_sizes(const Tree& tree, std::vector<bool>& chosen, std::size_t first) {
-  tree::visit(
-      tree, [&](const Array&, auto) { ++first; },
-      [&](const auto& fixed) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(fixed)>, ListBase>) chosen[first - 1] = false;
-      });
-}
+void leave_out_sizes(const tree::View& tree, std::vector<bool>& chosen, std::size_t first);
 
 }  // namespace api_detail
 
@@ -227,7 +210,7 @@ class List : public api_detail::ListBase {
   template <class Change>
   void change(Change&& next) {
     api_detail::FlatList list{{}, size_};
-    tree::visit(*items_, [&](Array& a, auto) { list.lists.push_back(std::move(a)); }, [](const auto&) {});
+    tree::MutableView(*items_).visit([&](Array& a) { list.lists.push_back(std::move(a)); });
     const auto put_back = [&] {
       tree::assign(*items_, list.lists);
       size_ = list.size;

@@ -70,4 +70,24 @@ void Ref::hash_type(Hasher& hasher) const {
   if (cell_) type().hash(hasher);
 }
 
+namespace api_detail {
+
+std::vector<CellRef> cells_of(const tree::View& tree) {
+  std::vector<CellRef> cells;
+  tree.visit([](const Array&) {},
+             [&](const tree::Static& fixed) {
+               if (const Ref* ref = fixed.as<Ref>()) cells.push_back(ref->cell());
+             });
+  return cells;
+}
+
+void rebind_cells(const tree::MutableView& tree, std::span<const CellRef> cells) {
+  std::size_t at = 0;
+  tree.visit([](const Array&) {},
+             [&](const tree::Static& fixed) {
+               if (const Ref* ref = fixed.as<Ref>()) const_cast<Ref*>(ref)->rebind(cells[at++]);
+             });
+}
+
+}  // namespace api_detail
 }  // namespace tenon

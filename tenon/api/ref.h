@@ -96,28 +96,10 @@ Ref make_ref(const Operand& x);
 namespace api_detail {
 
 // The references in a tree.
-template <class Tree>
-std::vector<CellRef> cells_of(const Tree& tree) {
-  std::vector<CellRef> cells;
-  tree::visit(
-      tree, [](const Array&, auto) {},
-      [&](const auto& fixed) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(fixed)>, Ref>) cells.push_back(fixed.cell());
-      });
-  return cells;
-}
+std::vector<CellRef> cells_of(const tree::View& tree);
 
 // Other references in place of those of the tree, which is the caller's own.
-template <class Tree>
-void rebind_cells(Tree& tree, std::span<const CellRef> cells) {
-  std::size_t at = 0;
-  tree::visit(
-      tree, [](const Array&, auto) {},
-      [&](const auto& fixed) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(fixed)>, Ref>)
-          const_cast<Ref&>(fixed).rebind(cells[at++]);
-      });
-}
+void rebind_cells(const tree::MutableView& tree, std::span<const CellRef> cells);
 
 }  // namespace api_detail
 }  // namespace tenon
