@@ -143,8 +143,8 @@ std::optional<Place> BlockPlanner::updated_in_branches(const Eqn& eqn, Var x, Va
   const bool ours = places_[x] && writable_slots_.contains(places_[x]->slot);
   const bool read_beside = std::ranges::any_of(
       eqn.in, [&](Var v) { return v != x && ours && places_[v] && places_[v]->slot == places_[x]->slot; });
-  if (ours && last && !read_beside) return *places_[x];
-  const Place to = place_for(y);
+  if (ours && last && !read_beside) return places_[x];
+  Place to = place_for(y);
   store_into(x, to, last, eqn, [&]() -> std::string_view {
     const auto& branches = eqn.params.as<CondParams>().branches;
     const auto output = static_cast<std::size_t>(std::ranges::find(eqn.out, y) - eqn.out.begin());

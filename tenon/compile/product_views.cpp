@@ -71,7 +71,7 @@ std::optional<Axes> moved(const Axes& axes, const Expr& offset, const Nest& n, c
     std::int64_t best_stride = 0;
     for (std::size_t i = 0; i < n.vars.size(); ++i) {
       const std::int64_t stride = from.coefficient(n.vars[i]);
-      if (stride <= best_stride || axis.stride % stride != 0) continue;
+      if (stride <= 0 || stride <= best_stride || axis.stride % stride != 0) continue;
       if (reach[i] + axis.stride / stride * (axis.size - 1) >= n.sizes[i] || axis.stride < 0) continue;
       best = i, best_stride = stride;
     }
