@@ -86,9 +86,12 @@ def compare(got, wanted, dtype, terms, most):
 
 
 def declared(module):
-    """Of each function that the module's stub declares, what it returns, as text."""
-    stub = pathlib.Path(module.__file__).with_suffix(".pyi").read_text()
-    return {f.name: ast.unparse(f.returns) for f in ast.parse(stub).body if isinstance(f, ast.FunctionDef)}
+    """Of each function that the module's stub declares or takes from another of the package, what it returns, as text."""
+    body = ast.parse(pathlib.Path(module.__file__).with_suffix(".pyi").read_text()).body
+    made = {f.name: ast.unparse(f.returns) for f in body if isinstance(f, ast.FunctionDef)}
+    for taken in [f for f in body if isinstance(f, ast.ImportFrom) and f.module == "tenon.numpy"]:
+        made |= {n.asname: declared(tnp)[n.name] for n in taken.names if n.name in declared(tnp)}
+    return made
 
 
 KINDS_OF_RESULTS = {"Array": tn.Array, "int": int, "builtins.bool": bool, "list": list, "tuple": tuple, "np.dtype": np.dtype}
