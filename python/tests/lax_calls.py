@@ -4,8 +4,10 @@ import functools
 import math
 
 import numpy as np
+import numpy_calls  # noqa: F401  it enters what lax shares
+import shape_calls  # noqa: F401
+from calls import ANY, CASES, call, case, dims, no_such_axis, of, same
 from drawn import inexact
-from numpy_calls import CASES, call, case, dims, no_such_axis, of, same
 
 LAX, NN = {}, {}
 in_lax, in_nn = functools.partial(case, table=LAX), functools.partial(case, table=NN)
@@ -69,8 +71,6 @@ in_lax("population_count", reference=np.bitwise_count)(of("u", "wild"))
 in_lax("select", reference=np.where)(lambda d: (lambda x, y: call(d.array("b", shape=x.shape), x, y))(*pairs("biuhfc")(d).args))
 in_lax("select_n", reference=lambda c, x, y: np.where(c, y, x))(lambda d: (lambda x, y: call(d.array("b", shape=x.shape), x, y))(*pairs("biuhfc")(d).args))
 in_lax("convert_element_type", reference=lambda x, t: x.astype(t))(lambda d: call(d.array("biuhf", "tame"), d.of("int32", "float32", "float64", "complex64")))
-
-ANY = "biuhfc"
 
 
 def ranked(f, kinds=ANY, least=1, values="special", low=0):

@@ -1,4 +1,4 @@
-"""Each name of tenon.numpy against NumPy: calls drawn from tests/numpy_calls.py, and their results and errors compared."""
+"""Each name of tenon.numpy against NumPy: calls drawn from numpy_calls.py and its kin, and their results and errors compared."""
 
 import ast
 import itertools
@@ -9,10 +9,10 @@ import warnings
 
 import numpy as np
 import pytest
+from calls import CASES
 from drawn import ABOVE, DTYPES, HALF, Draw, dtype_of, is_inexact, limits, meeting, met, promoted
 from hypothesis import given, strategies as st
 from lax_calls import ELSEWHERE, LAX, NN
-from numpy_calls import CASES
 
 import tenon as tn
 import tenon.numpy as tnp
@@ -85,17 +85,16 @@ def compare(got, wanted, dtype, terms, most):
     assert close.all(), f"{got}, not {wanted}"
 
 
-def declared(module):
-    """Of each function that the module's stub declares or takes from another of the package, what it returns, as text."""
+def declared(module, taken=()):
+    """Of each function that the module's stub declares, or takes from another whose own these are, what it returns, as text."""
     body = ast.parse(pathlib.Path(module.__file__).with_suffix(".pyi").read_text()).body
-    made = {f.name: ast.unparse(f.returns) for f in body if isinstance(f, ast.FunctionDef)}
-    for taken in [f for f in body if isinstance(f, ast.ImportFrom) and f.module == "tenon.numpy"]:
-        made |= {n.asname: declared(tnp)[n.name] for n in taken.names if n.name in declared(tnp)}
-    return made
+    names = [n for f in body if isinstance(f, ast.ImportFrom) and f.module == "tenon.numpy" for n in f.names]
+    return {n.asname: taken[n.name] for n in names if n.name in taken} | {
+        f.name: ast.unparse(f.returns) for f in body if isinstance(f, ast.FunctionDef)}
 
 
 KINDS_OF_RESULTS = {"Array": tn.Array, "int": int, "builtins.bool": bool, "list": list, "tuple": tuple, "np.dtype": np.dtype}
-DECLARED = {module: declared(module) for module in (tnp, lax, nn)}
+DECLARED = {tnp: declared(tnp), **{module: declared(module, declared(tnp)) for module in (lax, nn)}}
 
 
 def is_as_declared(module, name, result):
@@ -283,7 +282,7 @@ def test_apart(name):
 
 
 def test_every_name_is_tested():
-    """A public name needs a strategy in numpy_calls.py: one line where it is like others."""
+    """A public name needs a strategy in numpy_calls.py or its kin: one line where it is like others."""
     assert [n for n in [*CASES, *APART] if n not in NAMES] == []
     for module, table, ours in (("jax.numpy", {**CASES, **APART}, tnp), ("jax.lax", LAX, lax), ("jax.nn", NN, nn)):
         there = [n for n in ALL_NAMES[module] if hasattr(ours, n)]
