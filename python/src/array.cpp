@@ -11,6 +11,7 @@
 #include "interchange.h"
 #include "numeric.h"
 #include "operands.h"
+#include "order.h"
 #include "shapes.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -82,17 +83,17 @@ PyObject* divmod(PyObject* a, PyObject* b) {
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   switch (op) {
     case Py_LT:
-      return binary<(tenon::operator<)>("less", a, b);
+      return binary<order::less>("less", a, b);
     case Py_LE:
-      return binary<(tenon::operator<=)>("less_equal", a, b);
+      return binary<order::less_equal>("less_equal", a, b);
     case Py_EQ:
       return binary<(tenon::operator==)>("equal", a, b);
     case Py_NE:
       return binary<(tenon::operator!=)>("not_equal", a, b);
     case Py_GT:
-      return binary<(tenon::operator>)>("greater", a, b);
+      return binary<order::greater>("greater", a, b);
     default:
-      return binary<(tenon::operator>=)>("greater_equal", a, b);
+      return binary<order::greater_equal>("greater_equal", a, b);
   }
 }
 

@@ -1,6 +1,7 @@
 // Cumulative sums and their kin: one loop along the axis, in the order of its elements.
 #include "call.h"
 #include "operands.h"
+#include "order.h"
 #include "rooms.h"
 #include "tenon/api/loops.h"
 #include "tenon/ops/statistics.h"
@@ -18,8 +19,8 @@ struct Cumulative {
 constexpr Cumulative all[] = {
     {"cumsum", tenon::operator+, "The sums of the elements up to each, along an axis."},
     {"cumprod", tenon::operator*, "The products of the elements up to each, along an axis."},
-    {"cummax", tenon::max, "The largest of the elements up to each, along an axis."},
-    {"cummin", tenon::min, "The smallest of the elements up to each, along an axis."},
+    {"cummax", order::maximum, "The largest of the elements up to each, along an axis."},
+    {"cummin", order::minimum, "The smallest of the elements up to each, along an axis."},
     {"cumlogsumexp", tenon::logaddexp, "The logarithms of the sums of the exponentials up to each, along an axis."},
 };
 

@@ -5,6 +5,7 @@
 #include "dtypes.h"
 #include "numeric.h"
 #include "operands.h"
+#include "order.h"
 #include "rooms.h"
 #include "tenon/ops/activations.h"
 #include "tenon/ops/arithmetic.h"
@@ -78,8 +79,8 @@ constexpr OfTwo of_two[] = {
     {"power", numeric::power, "x1 to the power x2."},
     {"float_power", tenon::pow, "x1 to the power x2, of real or complex numbers."},
     {"arctan2", numeric::arctan2, "The angle of the point (x2, x1)."},
-    {"maximum", tenon::max, "The larger of both; NaN where either is."},
-    {"minimum", tenon::min, "The smaller of both; NaN where either is."},
+    {"maximum", order::maximum, "The larger of both; NaN where either is."},
+    {"minimum", order::minimum, "The smaller of both; NaN where either is."},
     {"bitwise_and", tenon::operator&, "And of the bits of integers, or of bools."},
     {"bitwise_or", tenon::operator|, "Or of the bits of integers, or of bools."},
     {"bitwise_xor", tenon::operator^, "Either, but not both: of the bits of integers, or of bools."},
@@ -87,10 +88,10 @@ constexpr OfTwo of_two[] = {
     {"right_shift", tenon::shift_right, "The bits of x1 moved x2 places down."},
     {"equal", tenon::operator==, "x1 == x2, element by element."},
     {"not_equal", tenon::operator!=, "x1 != x2, element by element."},
-    {"less", tenon::operator<, "x1 < x2, element by element."},
-    {"less_equal", tenon::operator<=, "x1 <= x2, element by element."},
-    {"greater", tenon::operator>, "x1 > x2, element by element."},
-    {"greater_equal", tenon::operator>=, "x1 >= x2, element by element."},
+    {"less", order::less, "x1 < x2, element by element."},
+    {"less_equal", order::less_equal, "x1 <= x2, element by element."},
+    {"greater", order::greater, "x1 > x2, element by element."},
+    {"greater_equal", order::greater_equal, "x1 >= x2, element by element."},
     {"logaddexp", tenon::logaddexp, "log(exp(x1) + exp(x2))."},
     {"complex", tenon::complex, "x1 + x2·i."},
     {"leaky_relu", tenon::leaky_relu, "x1 where it is not negative, else x2 * x1."},

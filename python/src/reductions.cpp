@@ -6,6 +6,7 @@
 #include "axes.h"
 #include "call.h"
 #include "operands.h"
+#include "order.h"
 #include "rooms.h"
 #include "tenon/ops/sorting.h"
 #include "tenon/ops/statistics.h"
@@ -22,8 +23,8 @@ Array every(const Operand& x, const Axes& axes) { return tenon::all(x, axes); }
 constexpr Reduction reductions[] = {
     {"sum", tenon::sum, "The sum along axes."},
     {"prod", tenon::prod, "The product along axes."},
-    {"max", tenon::amax, "The largest element along axes; NaN where any is."},
-    {"min", tenon::amin, "The smallest element along axes; NaN where any is."},
+    {"max", order::largest, "The largest element along axes; NaN where any is."},
+    {"min", order::smallest, "The smallest element along axes; NaN where any is."},
     {"any", tenon::any, "Whether any element is true."},
     {"all", every, "Whether all elements are true."},
     {"argmax", tenon::argmax, "Where the first largest element is, i32."},

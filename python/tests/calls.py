@@ -45,6 +45,10 @@ def of(kinds, values="special", **shapes):
     return lambda d: call(d.array(kinds, values, **shapes))
 
 
+def either(*draws):
+    return lambda d: d.of(*draws)(d)
+
+
 def same(dtype):
     return dtype
 

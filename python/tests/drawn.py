@@ -92,7 +92,7 @@ def limits(dtype):
 TAME = [0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 1.5, 7.25, -10.0, 0.125]
 SPECIAL = [*TAME, -0.0, np.nan, np.inf, -np.inf]
 POOLS = {"tame": TAME, "special": SPECIAL, "positive": [0.25, 0.5, 1.0, 2.0, 3.5], "unit": [0.0, 0.25, 0.5, 1.0],
-         "inside": [0.0, -0.0, 0.25, -0.5, 0.875], "nonzero": [v for v in TAME if v]}
+         "cuts": [0.0, -0.0, 2.0, -2.0, 0.5, -0.5], "inside": [0.0, -0.0, 0.25, -0.5, 0.875], "nonzero": [v for v in TAME if v]}
 INTEGERS = {"tame": [0, 1, 2, 3, 5, -1, -4], "positive": [1, 2, 3, 5], "unit": [0, 1], "nonzero": [1, 2, 3, 5, -1, -4]}
 
 

@@ -151,7 +151,7 @@ def some_axes(x, d):
 for ours, theirs, kinds, values in (("sum", np.sum, "iuhfc", "tame"), ("prod", np.prod, "iufc", "unit")):
     in_lax(f"reduce_{ours}", reference=lambda x, axes, f=theirs: f(x, axes, dtype=x.dtype), rule=same, operands=(0,), terms=27)(
         ranked(lambda d, x: call(x, some_axes(x, d)), kinds, values=values))
-for ours, theirs, kinds in (("max", np.max, "iuhf"), ("min", np.min, "iuhf"), ("and", np.all, "b"), ("or", np.any, "b")):
+for ours, theirs, kinds in (("max", np.max, "iuhfc"), ("min", np.min, "iuhfc"), ("and", np.all, "b"), ("or", np.any, "b")):
     in_lax(f"reduce_{ours}", reference=lambda x, axes, f=theirs: f(x, axes))(ranked(lambda d, x: call(x, some_axes(x, d)), kinds, low=1))
 for name in ("argmax", "argmin"):
     in_lax(name, reference=lambda x, axis, t, f=getattr(np, name): f(x, axis).astype(t))(ranked(lambda d, x: call(x, d.number(0, x.ndim - 1), "int32"), "biuhf", low=1))

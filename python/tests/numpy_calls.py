@@ -2,17 +2,18 @@
 strategy a name."""
 
 import numpy as np
-from calls import ANY, CASES, REAL, call, case, counting, dims, flags, no_such_axis, of, real_inexact, same, to
+from calls import ANY, CASES, REAL, call, case, counting, dims, either, flags, no_such_axis, of, real_inexact, same, to
 from drawn import inexact, is_inexact, promoted, widened
 
 # --- functions of each element ---
 
 for names, kinds, values in (
-        ("exp sin cos tan sinh cosh tanh", REAL + "c", "special"), ("sqrt", REAL + "c", "wild"), ("arctan atan arcsinh asinh expm1", REAL, "special"),
-        ("arcsin asin arccos acos arctanh atanh", REAL, "inside"), ("arccosh acosh log1p", REAL, "positive"),
-        ("log", REAL + "c", "nonzero"), ("log log2 log10 cbrt", REAL, "wild"), ("exp2 sinc deg2rad radians rad2deg degrees", REAL, "special"),
+        ("exp sin cos tan sinh cosh tanh", REAL + "c", "special"), ("sqrt", REAL + "c", "wild"), ("log", REAL + "c", "nonzero"), ("log log2 log10 cbrt", REAL, "wild"), ("exp2 sinc deg2rad radians rad2deg degrees", REAL, "special"),
         ("reciprocal", "biuhfc", "nonzero")):
     case(names, rule=inexact, operands=(0,))(of(kinds, values))
+for names, values in (("arctan atan arcsinh asinh expm1", "special"), ("arcsin asin arccos acos arctanh atanh", "inside"),
+                      ("arccosh acosh log1p", "positive")):
+    case(names, rule=inexact, operands=(0,))(either(of(REAL, values), of("c", "cuts")))
 case("fabs", rule=inexact, operands=(0,))(of(REAL, "wild"))
 CASES["reciprocal"] = CASES["reciprocal"]._replace(reference=lambda x: 1 / x)
 case("floor ceil trunc positive negative conj conjugate")(of("iuhf", "wild"))
@@ -20,7 +21,8 @@ case("square", rule=same, operands=(0,))(of("iuhfc", "tame"))
 case("abs absolute")(of("biuhf", "wild"))
 case("sign")(of("iuhfc", "special"))
 case("real imag")(of("biuhfc", "wild"))
-case("rint", reference=lambda x: np.rint(x.astype("float64")).astype(x.dtype if is_inexact(x.dtype) else "float64"))(of("iuhf", "wild"))
+case("rint", reference=lambda x: np.rint(x.astype("complex128")).astype(x.dtype) if x.dtype.kind == "c" else
+     np.rint(x.astype("float64")).astype(x.dtype if is_inexact(x.dtype) else "float64"))(of("iuhfc", "wild"))
 case("angle", rule=real_inexact, operands=(0,))(lambda d: call(d.array("hfc", "tame"), **flags(d, deg=d.flag)))
 case("isnan isinf isfinite iscomplex isreal logical_not")(of("biuhfc", "wild"))
 case("signbit")(of("iuhf", "wild"))
@@ -34,8 +36,8 @@ case("modf", rule=inexact, operands=(0,))(of("iuhf", "special"))
 
 for names, kinds, values in (("add multiply", "biuhfc", "wild"), ("subtract", "iuhfc", "wild")):
     case(names, rule=same, operands=(0, 1), terms=1)(lambda d, kinds=kinds: call(*d.together(2, kinds, "tame" if d.flag() else "special")))
-case("maximum minimum fmax fmin", operands=(0, 1))(lambda d: call(*d.together(2, "biuhf", "wild")))
-case("equal not_equal less less_equal greater greater_equal", operands=(0, 1))(lambda d: call(*d.together(2, "biuhf", "wild")))
+case("maximum minimum fmax fmin", operands=(0, 1))(lambda d: call(*d.together(2, ANY, "wild")))
+case("equal not_equal less less_equal greater greater_equal", operands=(0, 1))(lambda d: call(*d.together(2, ANY, "wild")))
 case("logical_and logical_or logical_xor")(lambda d: call(*d.together(2, "biuhfc", "wild")))
 case("bitwise_and bitwise_or bitwise_xor", operands=(0, 1))(lambda d: call(*d.together(2, "bi" if d.flag() else "bu", "wild")))
 case("divide true_divide", rule=inexact, operands=(0, 1))(
@@ -115,9 +117,9 @@ def of_enough(f):
 case("sum nansum", refuses=no_such_axis, rule=widened, operands=(0,), terms=27)(reduction("biuhfc", "special", "where", "initial"))
 case("prod nanprod", refuses=no_such_axis, rule=widened, operands=(0,))(reduction("biufc", "unit", "where", "initial"))
 case("all any", refuses=no_such_axis)(reduction("biuhfc", "special", "where"))
-case("max min amax amin", refuses=no_such_axis)(reduction("biuhf", "special", "where", "initial", "extreme"))
-case("nanmax nanmin", refuses=no_such_axis)(reduction("biuhf", "special", low=1))
-case("ptp", refuses=no_such_axis)(reduction("iuhf", "tame"))
+case("max min amax amin", refuses=no_such_axis)(reduction(ANY, "special", "where", "initial", "extreme"))
+case("nanmax nanmin", refuses=no_such_axis)(reduction(ANY, "special", low=1))
+case("ptp", refuses=no_such_axis)(reduction("iuhfc", "tame"))
 case("count_nonzero", refuses=no_such_axis)(reduction("biuhfc"))
 case("mean", refuses=no_such_axis, rule=inexact, operands=(0,), terms=27)(reduction("biuhfc", "tame", "where"))
 case("nanmean", refuses=no_such_axis, rule=inexact, operands=(0,), terms=27)(reduction("biuhf", "special", "where"))

@@ -8,9 +8,6 @@ import numpy as np
 
 from tenon._core import Array as Array, ArrayLike, Axis, DTypeLike, ShapeLike
 from tenon._core import abs as abs
-from tenon._core import arccos as acos
-from tenon._core import arcsin as asin
-from tenon._core import arctan as atan
 from tenon._core import binomial as binomial
 from tenon._core import conj as conj
 from tenon._core import cos as cos
@@ -19,12 +16,10 @@ from tenon._core import erf as erf
 from tenon._core import erf_inv as erf_inv
 from tenon._core import every as every
 from tenon._core import exp as exp
-from tenon._core import expm1 as expm1
 from tenon._core import imag as imag
 from tenon._core import invert as bitwise_not
 from tenon._core import isfinite as is_finite
 from tenon._core import log as log
-from tenon._core import log1p as log1p
 from tenon._core import logistic as logistic
 from tenon._core import negative as neg
 from tenon._core import real as real
@@ -50,8 +45,11 @@ from tenon.lax._slices import GatherScatterMode as GatherScatterMode
 from tenon.lax._slices import ScatterDimensionNumbers as ScatterDimensionNumbers
 from tenon.lax._staging import Precision as Precision
 from tenon.lax._staging import platform_dependent as platform_dependent
+from tenon.numpy import arccos as acos
 from tenon.numpy import arccosh as acosh
+from tenon.numpy import arcsin as asin
 from tenon.numpy import arcsinh as asinh
+from tenon.numpy import arctan as atan
 from tenon.numpy import arctanh as atanh
 from tenon.numpy import bitwise_count as population_count
 from tenon.numpy import broadcast_shapes as broadcast_shapes
@@ -59,7 +57,9 @@ from tenon.numpy import cbrt as cbrt
 from tenon.numpy import ceil as ceil
 from tenon.numpy import dtype as dtype
 from tenon.numpy import exp2 as exp2
+from tenon.numpy import expm1 as expm1
 from tenon.numpy import floor as floor
+from tenon.numpy import log1p as log1p
 
 DotDimensionNumbers: Any
 PrecisionLike: Any

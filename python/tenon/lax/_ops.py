@@ -7,11 +7,11 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import (
-    abs, arccos as acos, arcsin as asin, arctan as atan, conj, cos, cosh, erf, erf_inv, exp, expm1, imag,  # noqa: A004
-    isfinite as is_finite, log, log1p, logistic, negative as neg, real, rsqrt, sign, sin, sinh, sqrt, square, stop_gradient,
+    abs, conj, cos, cosh, erf, erf_inv, exp, imag,  # noqa: A004
+    isfinite as is_finite, log, logistic, negative as neg, real, rsqrt, sign, sin, sinh, sqrt, square, stop_gradient,
     tan, tanh)
 from tenon import numpy as tnp
-from tenon.numpy import arccosh as acosh, arcsinh as asinh, arctanh as atanh, cbrt, ceil, exp2, floor, zeros  # noqa: F401
+from tenon.numpy import acos, acosh, asin, asinh, atan, atanh, cbrt, ceil, exp2, expm1, floor, log1p, zeros  # noqa: F401
 from tenon.numpy._special import bessel_i0e, bessel_i1e
 from tenon.numpy._shapes import _axes, _axis, _of_one_dtype
 
@@ -54,7 +54,7 @@ __builtins_complex = __builtins__["complex"] if isinstance(__builtins__, dict) e
 add, sub, mul = _of_two("add", _core.add), _of_two("sub", _core.subtract), _of_two("mul", _core.multiply)
 div, rem = _of_two("div", _core.truncated_divide), _of_two("rem", _core.fmod)
 max, min = _of_two("max", _core.maximum), _of_two("min", _core.minimum)  # noqa: A001
-pow, atan2 = _of_two("pow", _core.power), _of_two("atan2", _core.arctan2)  # noqa: A001
+pow, atan2 = _of_two("pow", _core.power), _of_two("atan2", tnp.arctan2)  # noqa: A001
 eq, ne, lt = _of_two("eq", _core.equal), _of_two("ne", _core.not_equal), _of_two("lt", _core.less)
 le, gt = _of_two("le", _core.less_equal), _of_two("gt", _core.greater)
 ge = _of_two("ge", _core.greater_equal)

@@ -7,11 +7,11 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import (
-    abs, add, arctan, arctan2, bitwise_and, bitwise_or, bitwise_xor, conj, cos, cosh, equal, exp, expm1, fmod, greater,  # noqa: A004
-    greater_equal, imag, invert, isfinite, isnan, left_shift, less, less_equal, log, log1p,
+    abs, add, bitwise_and, bitwise_or, bitwise_xor, conj, cos, cosh, equal, exp, fmod, greater,  # noqa: A004
+    greater_equal, imag, invert, isfinite, isnan, left_shift, less, less_equal, log,
     maximum, minimum, multiply, negative, not_equal, positive, power, real, remainder, sign, sin, sinh,
-    sqrt, square, subtract, tan, tanh, true_divide, arccos, arcsin, floor_divide)
-from tenon.numpy import _dtypes
+    sqrt, square, subtract, tan, tanh, true_divide, floor_divide)
+from tenon.numpy import _dtypes, _inverses
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh",
@@ -29,7 +29,6 @@ __all__ = [
 ]
 
 absolute = abs
-acos, asin, atan, atan2 = arccos, arcsin, arctan, arctan2
 bitwise_invert = bitwise_not = invert
 bitwise_left_shift = left_shift
 conjugate = conj
@@ -134,11 +133,17 @@ def cbrt(x, /):
     return _core.where(greater(size, 0) & isfinite(size), sign(x) * root, x)
 
 
-def arcsinh(x, /):
-    """The inverse hyperbolic sine."""
+def _of_real_or_complex(name, of_real, text):
+    def function(x, /):
+        return _inverses.of_complex(name)(_core.to_inexact(x)) if _is_complex(x) else of_real(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text + "\n\n    Of complex numbers within 1e-15 of the result's size in double precision; on a branch cut the sign\n    of the zero beside it says which side is meant.\n    "
+    return function
+
+
+def _arcsinh(x):
     x = _core.to_inexact(x)
-    if _is_complex(x):
-        return log(x + sqrt(x * x + 1))
     size = abs(x)
     large = greater(size, 1e8 if x.dtype == np.float64 else 1e4)
     safe = _core.where(large, 1, size)
@@ -146,35 +151,49 @@ def arcsinh(x, /):
     return _core.where(equal(x, 0), x, sign(x) * _core.where(large, log(_core.where(large, size, 1)) + math.log(2), small))
 
 
-def arccosh(x, /):
-    """The inverse hyperbolic cosine."""
+def _arccosh(x):
     x = _core.to_inexact(x)
-    if _is_complex(x):
-        return log(x + sqrt(x + 1) * sqrt(x - 1))
     large = greater(x, 1e8 if x.dtype == np.float64 else 1e4)
     t = _core.where(large, 1, x) - 1
     return _core.where(large, log(_core.where(large, x, 1)) + math.log(2), log1p(t + sqrt(t * (t + 2))))
 
 
-def arctanh(x, /):
-    """The inverse hyperbolic tangent."""
+def _arctanh(x):
     x = _core.to_inexact(x)
-    if _is_complex(x):
-        return 0.5 * (log(1 + x) - log(1 - x))
     return 0.5 * (log1p(x) - log1p(-x))
 
 
-acosh, asinh, atanh = arccosh, arcsinh, arctanh
+expm1 = _of_real_or_complex("expm1", _core.expm1, "exp(x) - 1, exact near 0.")
+log1p = _of_real_or_complex("log1p", _core.log1p, "log(1 + x), exact near 0.")
+arcsin = _of_real_or_complex("arcsin", _core.arcsin, "The inverse sine.")
+arccos = _of_real_or_complex("arccos", _core.arccos, "The inverse cosine.")
+arctan = _of_real_or_complex("arctan", _core.arctan, "The inverse tangent.")
+arcsinh = _of_real_or_complex("arcsinh", _arcsinh, "The inverse hyperbolic sine.")
+arccosh = _of_real_or_complex("arccosh", _arccosh, "The inverse hyperbolic cosine.")
+arctanh = _of_real_or_complex("arctanh", _arctanh, "The inverse hyperbolic tangent.")
+acos, asin, atan, acosh, asinh, atanh = arccos, arcsin, arctan, arccosh, arcsinh, arctanh
+
+
+def arctan2(x1, x2, /):
+    """The angle of the point (x2, x1); of complex numbers -i·log((x2 + i·x1) / sqrt(x1² + x2²)).
+
+    >>> float(arctan2(1.0, -1.0)) == 0.75 * math.pi
+    True
+    """
+    if _is_complex(x1) or _is_complex(x2):
+        return _inverses.arctan2(*_inexact_together(x1, x2))
+    return _core.arctan2(x1, x2)
+
+
+atan2 = arctan2
 
 
 def hypot(x1, x2, /):
     """sqrt(x1² + x2²), without overflow."""
-    a, b = map(abs, _inexact_together(x1, x2))
-    high, low = maximum(a, b), minimum(a, b)
-    usable = greater(high, 0) & isfinite(high)
-    ratio = low / _core.where(usable, high, 1)
-    infinite = isinf(a) | isinf(b)
-    return _core.where(infinite, math.inf, _core.where(usable, high * sqrt(1 + ratio * ratio), high + low))
+    x1, x2 = _inexact_together(x1, x2)
+    if _is_complex(x1):
+        raise ValueError("hypot is not defined of complex numbers: take their abs().")
+    return _inverses.length(x1, x2)
 
 
 def _inexact_together(*operands):
@@ -185,12 +204,15 @@ def _inexact_together(*operands):
 
 def logaddexp(x1, x2, /):
     """log(exp(x1) + exp(x2)), without overflow."""
-    return _core.logaddexp(*_inexact_together(x1, x2))
+    x1, x2 = _inexact_together(x1, x2)
+    return (_inverses if _is_complex(x1) else _core).logaddexp(x1, x2)
 
 
 def logaddexp2(x1, x2, /):
     """log2(2^x1 + 2^x2), without overflow."""
     x1, x2 = _inexact_together(x1, x2)
+    if _is_complex(x1):
+        return logaddexp(x1 * math.log(2), x2 * math.log(2)) / math.log(2)
     larger = maximum(x1, x2)
     # Of equal infinities the difference is NaN, and the sum is what they are.
     apart = _core.where(equal(x1, x2), 0, negative(abs(subtract(x1, x2))))
@@ -240,19 +262,18 @@ def signbit(x, /):
     """Whether the sign is minus, also that of -0."""
     if _is_integer(x):
         return less(x, 0)
-    return less(x, 0) | (equal(x, 0) & less(true_divide(1, _core.where(equal(x, 0), x, 1)), 0))
+    return _inverses.minus(_real_only(x, "signbit"))
 
 
 def copysign(x1, x2, /):
     """x1 with the sign of x2."""
     x1, x2 = _inexact_together(x1, x2)
-    size = abs(_real_only(x1, "copysign"))
-    return _core.where(signbit(x2), -size, size)
+    return _inverses.with_sign(abs(_real_only(x1, "copysign")), x2)
 
 
 def heaviside(x1, x2, /):
     """0 below 0, 1 above, x2 at 0."""
-    x1, x2 = _inexact_together(x1, x2)
+    x1, x2 = (_real_only(x, "heaviside") for x in _inexact_together(x1, x2))
     return _core.where(isnan(x1), x1, _core.where(equal(x1, 0), x2, _core.convert(greater(x1, 0), x1.dtype)))
 
 
@@ -404,6 +425,8 @@ def logical_not(x, /):
 
 def clip(arr, /, min=None, max=None):  # noqa: A002
     """arr limited to [min, max]; None is no limit."""
+    if any(x is not None and _is_complex(x) for x in (arr, min, max)):
+        raise ValueError("clip: complex numbers have no limits; clip their real() and imag() parts.")
     if min is not None:
         arr = maximum(min, arr)
     if max is not None:

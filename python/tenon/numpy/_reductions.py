@@ -64,13 +64,13 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where
 def _least(dtype):
     if dtype.kind == "b":
         return False
-    return int(np.iinfo(dtype).min) if dtype.kind in "iu" else -math.inf
+    return int(np.iinfo(dtype).min) if dtype.kind in "iu" else complex(-math.inf, -math.inf) if dtype.kind == "c" else -math.inf
 
 
 def _greatest(dtype):
     if dtype.kind == "b":
         return True
-    return int(np.iinfo(dtype).max) if dtype.kind in "iu" else math.inf
+    return int(np.iinfo(dtype).max) if dtype.kind in "iu" else complex(math.inf, math.inf) if dtype.kind == "c" else math.inf
 
 
 def _extreme(f, a, axis, keepdims, initial, where, unit, combine, name):
@@ -429,6 +429,13 @@ def _flattened(a, axis):
     return _core.reshape(moved, [a.shape[i] for i in rest] + [math.prod(a.shape[i] for i in axes)]), kept
 
 
+def _ordered(a):
+    a = _core.to_inexact(asarray(a))
+    if a.dtype.kind == "c":
+        raise ValueError("quantile does not support complex input, as the operation is poorly defined.")
+    return a
+
+
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """The value below which a part q of the elements lies. `method` says where between elements: all of NumPy's. With
     `weights` (the array's shape, or that of the one axis) elements count so much, method "inverted_cdf" alone.
@@ -437,7 +444,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     >>> quantile(a, 0.5, weights=asarray([1, 1, 3]), method="inverted_cdf")
     Array(4., dtype=float64)
     """
-    a = _core.to_inexact(asarray(a))
+    a = _ordered(a)
     flat, kept = _flattened(a, axis)
     if weights is not None:
         if method != "inverted_cdf":
@@ -452,7 +459,7 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
     """quantile() of the elements that are not NaN."""
     if weights is not None:
         raise NotImplementedError("nanquantile: weights.")
-    a = _core.to_inexact(asarray(a))
+    a = _ordered(a)
     flat, kept = _flattened(a, axis)
     count = _core.sum(_core.convert(logical_not(isnan(flat)), flat.dtype), -1, False)
     return _quantile(flat, kept, q, method, keepdims, count, None)
