@@ -276,7 +276,11 @@ case("cross", **TERMS)(lambda d: call(d.array("ihfc", "tame", (2, 3)), d.array("
 def summed_products(d):
     text = d.of("ij,jk->ik", "ij,jk", "i,i->", "ij,ij->j", "ij,k->kij", "...i,i->...", "ii->i", "ij->", "ij->ji", "i...->...i", "ij,jj->i")
     left = text.split("->")[0].replace("...", "a")
-    return call(text, *(d.array("iuhfc", "tame", s) for s in dims(d, left)))
+    shapes = dims(d, left)
+    if len(shapes) > 1:  # now and then a size is 1 that broadcasts
+        shapes = [tuple(1 if n > 0 and part.count(c) == 1 and d.number(0, 5) == 0 else n for c, n in zip(part, s))
+                  for part, s in zip(left.split(","), shapes)]
+    return call(text, *(d.array("iuhfc", "tame", s) for s in shapes))
 
 
 case("trapezoid", rule=inexact, operands=(0,), terms=30)(

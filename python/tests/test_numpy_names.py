@@ -319,3 +319,15 @@ def test_derivatives_of_bessel():
     assert np.isclose(tn.grad(lax.bessel_i1e)(0.0), 0.5)
     with pytest.raises(TypeError, match="complex"):
         tnp.i0(1j)
+
+
+def test_einsum_broadcasts_ones():
+    x, y, z = RNG.normal(size=(2, 1)), RNG.normal(size=(3, 4)), RNG.normal(size=(1, 2))
+    for text, *arrays in (("ij,jk->ik", x, y), ("ij,jk,kl->il", x, y, z), ("ij,ij->j", x, y[:2]), ("i,i,i->", x[:1, 0], y[0], x[1:, 0]),
+                          ("...i,...i->...", x, y[:1]), ("ii,i->i", x[:1], y[0])):
+        against_numpy("einsum", text, *arrays)
+    slope = tn.grad(lambda x: tnp.sum(tnp.einsum("ij,jk->ik", x, y)))(x)
+    same(slope, np.full((2, 1), y.sum()))
+    for text, *arrays in (("ii->i", z), ("i,i->i", y[0], y[:, 0]), ("ij->i", y[0]), ("i,ii->", y[0], z)):
+        with pytest.raises(ValueError):
+            tnp.einsum(text, *arrays)

@@ -121,7 +121,7 @@ def kron(a, b):
 
 def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, preferred_element_type=None):
     """Sums of products by letters of axes: einsum("ij,jk->ik", a, b). Of more than two operands, two at a time, in the
-    order that NumPy's path finds.
+    order that NumPy's path finds. Axes of one letter have one size, or 1, which broadcasts.
 
     >>> from tenon.numpy import ones
     >>> einsum("ij,j->i", ones((2, 3)), ones(3))
@@ -130,13 +130,15 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, 
     if not isinstance(subscripts, str):
         subscripts, operands = _by_numbers(subscripts, operands)
     operands = _of_one_dtype(operands)
-    subscripts, operands = _spelled_out(subscripts.replace(" ", ""), operands)
-    terms, result = subscripts.split("->")
-    terms = terms.split(",")
+    terms, result = _spelled_out(subscripts.replace(" ", ""), operands)
     if len(terms) != len(operands):
         raise ValueError(f"einsum: {len(terms)} terms for {len(operands)} operands.")
+    for term, x in zip(terms, operands):
+        if len(term) != x.ndim:
+            raise ValueError(f"einsum: the term {term!r} of an array of {x.ndim} axes.")
+    terms, operands = _without_ones(terms, operands)
     if len(operands) > 2:
-        path = np.einsum_path(subscripts, *(np.broadcast_to(np.float32(0), x.shape) for x in operands),
+        path = np.einsum_path(f"{','.join(terms)}->{result}", *(np.broadcast_to(np.float32(0), x.shape) for x in operands),
                               optimize="greedy")[0][1:]
     else:
         path = [tuple(range(len(operands)))]
@@ -168,7 +170,7 @@ def _by_numbers(first, operands):
 
 
 def _spelled_out(subscripts, operands):
-    """Letters for the axes that "..." stands for, and the result's letters."""
+    """The terms with letters for the axes that "..." stands for, and the result's letters."""
     left, arrow, right = subscripts.partition("->")
     terms = left.split(",")
     free = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in subscripts]
@@ -177,27 +179,22 @@ def _spelled_out(subscripts, operands):
         if "..." in term:
             n = x.ndim - (len(term) - 3)
             most = builtins.max(most, n)
-            letters = "".join(free[:n][::-1]) if n else ""
-            # Axes of size 1 that meet larger ones broadcast.
-            terms[i] = term.replace("...", letters)
+            terms[i] = term.replace("...", "".join(free[:n][::-1]) if n else "")
     shared = "".join(free[:most][::-1])
-    if most:
-        operands = _broadcast_letters(terms, list(operands), shared)
     letters = ",".join(terms)
     if not arrow:
         once = sorted(c for c in {*letters} - {","} if letters.count(c) == 1 and c not in shared)
         right = shared + "".join(once)
-    return f"{letters}->{right.replace('...', shared)}", operands
+    return terms, right.replace("...", shared)
 
 
-def _broadcast_letters(terms, operands, shared):
-    sizes = {}
-    for term, x in zip(terms, operands):
-        for c, n in zip(term, x.shape):
-            if c in shared:
-                sizes[c] = builtins.max(sizes.get(c, 1), n)
-    return [_core.broadcast_to(x, [sizes.get(c, n) if n == 1 else n for c, n in zip(t, x.shape)])
-            for t, x in zip(terms, operands)]
+def _without_ones(terms, operands):
+    """The terms and operands without axes of size 1 whose letter stands for more elsewhere: these broadcast."""
+    larger = {c for term, x in zip(terms, operands) for c, n in zip(term, x.shape) if n != 1}
+    kept = [[i for i, c in enumerate(term) if not (c in larger and all(n == 1 for d, n in zip(term, x.shape) if d == c))]
+            for term, x in zip(terms, operands)]
+    return (["".join(term[i] for i in at) for term, at in zip(terms, kept)],
+            [x if len(at) == x.ndim else _core.reshape(x, [x.shape[i] for i in at]) for x, at in zip(operands, kept)])
 
 
 def einsum_path(subscripts, /, *operands, optimize="auto"):
