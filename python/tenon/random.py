@@ -107,6 +107,15 @@ def randint(key, shape, minval, maxval, dtype=None):
     return _random.randint(key, _shape(shape), minval, maxval, _dtypes.default("i") if dtype in (None, int) else dtype)
 
 
+def _parameters(name, dtype, *parameters):
+    """Parameters in a dtype, which can hold theirs."""
+    dtype = _real(dtype)
+    for p in parameters:
+        if _dtypes.result_type(p, dtype) != dtype:
+            raise ValueError(f"In arguments to {name}, cannot safely cast argument of type {_dtypes.result_type(p)} to {dtype}")
+    return [_core.convert(p, dtype) for p in parameters]
+
+
 def _met(shape, *parameters):
     return np.broadcast_shapes(*(np.shape(p) for p in parameters)) if shape is None else _shape(shape)
 
@@ -178,13 +187,13 @@ def logistic(key, shape=(), dtype=None):
 
 def pareto(key, b, shape=None, dtype=None):
     """Numbers of density b x^(-b-1), from 1 on."""
-    b = _core.convert(b, _real(dtype))
+    (b,) = _parameters("pareto", dtype, b)
     return tnp.exp(exponential(key, _met(shape, b), b.dtype) / b)
 
 
 def rayleigh(key, scale, shape=None, dtype=None):
     """Lengths of normal vectors in the plane."""
-    scale = _core.convert(scale, _real(dtype))
+    (scale,) = _parameters("rayleigh", dtype, scale)
     return scale * tnp.sqrt(-2 * tnp.log(uniform(key, _met(shape, scale), scale.dtype)))
 
 
@@ -196,7 +205,7 @@ def weibull_min(key, scale, concentration, shape=(), dtype=None):
 
 def lognormal(key, sigma=1.0, shape=None, dtype=None):
     """exp(sigma · normal)."""
-    sigma = _core.convert(sigma, _real(dtype))
+    (sigma,) = _parameters("lognormal", dtype, sigma)
     return tnp.exp(normal(key, _met(shape, sigma), sigma.dtype) * sigma)
 
 
@@ -214,7 +223,7 @@ def double_sided_maxwell(key, loc, scale, shape=(), dtype=None):
 
 def wald(key, mean, shape=None, dtype=None):
     """The time at which a Brownian motion with drift reaches 1, scaled to a mean."""
-    mean = _core.convert(mean, _real(dtype))
+    (mean,) = _parameters("wald", dtype, mean)
     keys = split(key)
     shape = _met(shape, mean)
     v, z = normal(keys[0], shape, mean.dtype), uniform(keys[1], shape, mean.dtype)
@@ -225,7 +234,7 @@ def wald(key, mean, shape=None, dtype=None):
 
 def triangular(key, left, mode, right, shape=None, dtype=None):
     """Numbers whose density is a triangle."""
-    left, mode, right = (_core.convert(x, _real(dtype)) for x in (left, mode, right))
+    left, mode, right = _parameters("triangular", dtype, left, mode, right)
     u = uniform(key, _met(shape, left, mode, right), left.dtype)
     part = (mode - left) / (right - left)
     return tnp.where(u < part, left + tnp.sqrt(u * (right - left) * (mode - left)),
@@ -327,3 +336,9 @@ def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
     at = tnp.reshape(at, shape)
     return at if np.ndim(a) == 0 else tnp.take(a, at, axis)
 
+
+# What is made of the above.
+from tenon._gammas import *  # noqa: E402, F403
+from tenon._gammas import __all__ as _of_gammas  # noqa: E402
+
+__all__ += _of_gammas

@@ -7,7 +7,7 @@ import pytest
 
 import tenon as tn
 import tenon.numpy as tnp
-from tenon import random
+from tenon import lax, random
 
 erf = np.vectorize(math.erf, [float])
 
@@ -49,8 +49,17 @@ CONTINUOUS = {
     "triangular": (lambda k, *a: random.triangular(k, -1.0, 0.5, 2.0, *a), triangular),
     "truncated_normal": (lambda k, *a: random.truncated_normal(k, -1.0, 2.0, *a),
                          lambda x: (normal(x) - normal(-1.0)) / (normal(2.0) - normal(-1.0))),
+    "gamma": (lambda k, *a: random.gamma(k, 0.7, *a), lambda x: lax.igamma(0.7, x)),
+    "loggamma": (lambda k, *a: random.loggamma(k, 2.5, *a), lambda x: lax.igamma(2.5, np.exp(x))),
+    "beta": (lambda k, *a: random.beta(k, 0.8, 1.7, *a), lambda x: lax.betainc(0.8, 1.7, x)),
+    "chisquare": (lambda k, *a: random.chisquare(k, 3.0, *a), lambda x: lax.igamma(1.5, x / 2)),
+    "f": (lambda k, *a: random.f(k, 4.0, 7.0, *a), lambda x: lax.betainc(2.0, 3.5, 4 * x / (4 * x + 7))),
+    "t": (lambda k, *a: random.t(k, 3.0, *a), lambda x: 0.5 + np.sign(x) * (0.5 - np.asarray(lax.betainc(1.5, 0.5, 3 / (3 + x * x))) / 2)),
+    "generalized_normal": (lambda k, *a: random.generalized_normal(k, 1.5, *a),
+                           lambda x: 0.5 + np.sign(x) * np.asarray(lax.igamma(1 / 1.5, np.abs(x) ** 1.5)) / 2),
 }
 N = 20_000
+SLOW = {"loggamma", "beta", "chisquare", "f", "generalized_normal"}  # programs that take long to compile
 
 
 def distance(x, distribution):
@@ -72,6 +81,8 @@ def test_continuous(name, dtype):
     assert abs(np.corrcoef(x.argsort().argsort()[1:], x.argsort().argsort()[:-1])[0, 1]) < 4 / math.sqrt(N)
     for shape in ((), (0,), (2, 0, 3)):
         assert draw(random.key(1), shape, dtype).shape == shape
+    if name in SLOW and dtype == "float32":
+        return
     batch = tn.vmap(lambda key: draw(key, (3,), dtype))(random.split(random.key(3), 2))
     alone = [np.asarray(draw(key, (3,), dtype)) for key in random.split(random.key(3), 2)]
     tolerance = 1e-5 if dtype == "float32" else 1e-12
@@ -128,8 +139,85 @@ def test_vectors():
     assert z.dtype == "complex64" and distance(z.real * math.sqrt(2), normal) < 1.95 / math.sqrt(N) and abs((z * z).mean()) < 5 / math.sqrt(N)
 
 
+A = np.array([0.3, 1.0, 4.5])
+# What jax.random draws of the key 3.
+DRAWN = {
+    "gamma": (lambda k: random.gamma(k, A), [0.6273437244454242, 0.26217018881125326, 1.3977865671741714]),
+    "loggamma": (lambda k: random.loggamma(k, A / 100), [-46.76034195773254, -1.8049439086198515, -36.198958838851205]),
+    "beta": (lambda k: random.beta(k, A, A[::-1]), [0.2796623085833656, 0.6122305271890632, 0.9915785276271044]),
+    "dirichlet": (lambda k: random.dirichlet(k, A), [0.2742725452176944, 0.11461991594644765, 0.6111075388358579]),
+    "chisquare": (lambda k: random.chisquare(k, A), [0.6683494033940517, 1.1737258087182185, 0.6379945222812715]),
+    "f": (lambda k: random.f(k, A, A + 1), [0.004857233374592151, 1.5111402626982, 0.5023376698238405]),
+    "t": (lambda k: random.t(k, A), [-6.746513221692731, -0.1793299368277079, -0.0007200679306609815]),
+    "generalized_normal": (lambda k: random.generalized_normal(k, 1.5, (3,)), [1.9386508550868953, 0.9310492947597211, 0.798948005253741]),
+    "ball": (lambda k: random.ball(k, 3), [0.3909962698017143, 0.47953973109253734, 0.19619735364887464]),
+    "poisson": (lambda k: random.poisson(k, np.array([0.5, 7.0, 30.0, 1e4])), [0, 10, 23, 9941]),
+    "binomial": (lambda k: random.binomial(k, np.array([5.0, 100.0, 1e6, 50.0]), np.array([0.3, 0.02, 0.4, 0.9])), [1, 2, 399664, 46]),
+    "multinomial": (lambda k: random.multinomial(k, 100.0, np.array([0.2, 0.3, 0.5])), [15, 35, 50]),
+    "grad": (lambda k: tn.vmap(tn.grad(lambda a: random.gamma(k, a)))(A), [2.2226170017891347, 0.9675595018234727, 1.0060361216638443]),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_as_jax_draws(name):
+    draw, wanted = DRAWN[name]
+    assert np.allclose(draw(random.key(3)), wanted, 1e-12, 0) and np.allclose(tn.jit(draw)(random.key(3)), wanted, 1e-12, 0)
+
+
+def test_counts():
+    n = N // 4
+    for rate in (0.3, 6.0, 25.0):
+        x = np.asarray(random.poisson(random.key(8), rate, (n,)))
+        k = np.arange(int(rate + 12 * math.sqrt(rate)) + 3)
+        wanted = np.exp(k * math.log(rate) - rate - np.array([math.lgamma(j + 1) for j in k]))
+        assert x.dtype == "int64" and np.abs(np.bincount(x, minlength=len(k))[:len(k)] / n - wanted).max() < 2.5 / math.sqrt(n)
+    for count, p in ((5, 0.3), (40, 0.9), (60, 0.5)):
+        x = np.asarray(random.binomial(random.key(9), count, p, (n,)))
+        wanted = np.array([math.comb(count, k) * p ** k * (1 - p) ** (count - k) for k in range(count + 1)])
+        assert x.dtype == "float64" and np.abs(np.bincount(x.astype(int), minlength=count + 1) / n - wanted).max() < 2.5 / math.sqrt(n)
+    x = np.asarray(random.multinomial(random.key(9), 20, np.array([0.2, 0.0, 0.3, 0.5]), shape=(n, 4)))
+    assert (x.sum(1) == 20).all() and np.abs(x.mean(0) - [4, 0, 6, 10]).max() < 5 * math.sqrt(5 / n)
+    assert np.isnan(random.binomial(random.key(0), np.array([-1.0, np.nan, 3.0]), np.array([0.5, 0.5, np.nan]))).all()
+    assert random.binomial(random.key(0), np.inf, 0.5) == np.inf and random.poisson(random.key(0), 0.0) == 0
+    assert random.poisson(random.key(1), np.ones((2, 1)), (2, 3), "int32").dtype == "int32"
+
+
+def test_points():
+    n = 4000
+    for p in (1, 2):
+        x = np.asarray(random.ball(random.key(2), 3, p, (n,)))
+        radius = (np.abs(x) ** p).sum(1) ** (1 / p)
+        assert x.shape == (n, 3) and distance(radius, lambda r: r ** 3) < 1.95 / math.sqrt(n)
+    x = np.asarray(random.dirichlet(random.key(2), np.array([0.5, 1.0, 2.5]), (n,)))
+    assert x.shape == (n, 3) and np.allclose(x.sum(1), 1) and distance(x[:, 2], lambda x: lax.betainc(2.5, 1.5, x)) < 1.95 / math.sqrt(n)
+
+
+def test_derivatives_of_variates():
+    # d/da E[x] = 1 of the gamma distribution, whose mean is a.
+    keys = random.split(random.key(4), 2)
+    slope = tn.grad(lambda a: tnp.mean(random.gamma(keys[0], a, (20_000,))))(1.7)
+    assert abs(slope - 1) < 5 * 0.6 / math.sqrt(20_000)
+    x, moved = tn.jvp(lambda a: random.loggamma(keys[1], a, (5,)), (0.4,), (1.0,))
+    assert np.allclose(moved, np.asarray(lax.random_gamma_grad(0.4, np.exp(x))) / np.exp(x), 1e-12)
+    # The probability of beta's variates stays as well: what their parts give.
+    draw = tn.jit(lambda a: random.beta(keys[0], a, 1.3, (50,)))
+    x, moved = tn.jvp(draw, (2.0,), (1.0,))
+    assert np.isfinite(moved).all() and (np.asarray(moved) > 0).all()
+
+
 def test_errors():
     key = random.key(0)
+    wide = np.ones(2)
+    for name in ("beta", "f"):
+        with pytest.raises(ValueError, match="cannot safely cast"):
+            getattr(random, name)(key, wide, wide, dtype="float32")
+    for name in ("chisquare", "t", "pareto", "rayleigh", "wald", "lognormal"):
+        with pytest.raises(ValueError, match="cannot safely cast"):
+            getattr(random, name)(key, wide, dtype="float32")
+    for wrong in (lambda: random.gamma(key, 1.0, dtype="int32"), lambda: random.gamma(key, wide, (3,)), lambda: random.poisson(key, 1.0, dtype="float32"),
+                  lambda: random.dirichlet(key, 1.0), lambda: random.beta(key, wide, np.ones(3)), lambda: random.binomial(key, 3, 0.5, dtype="int64")):
+        with pytest.raises(ValueError):
+            wrong()
     for wrong in (lambda: random.uniform(key, (2,), "int32"), lambda: random.normal(key, (-1,)), lambda: random.randint(key, (2,), 0, 5, "float32"),
                   lambda: random.choice(key, 3, (5,), replace=False), lambda: random.bits(key, (2,), "int32"), lambda: random.split(key, -1),
                   lambda: random.normal(tnp.ones(3)), lambda: random.uniform("key"), lambda: random.randint(key, (2, 3), tnp.zeros(4, int), 5)):

@@ -80,9 +80,11 @@ def _real(x, name):
     return x
 
 
-def _in_single(f, x):
-    """f(x), of f16 and bf16 computed in f32."""
-    return _core.convert(f(_core.convert(x, "float32")), x.dtype) if x.dtype.itemsize < 4 else f(x)
+def _in_single(f, x, *more):
+    """f of arrays of one dtype; of f16 and bf16 computed in f32."""
+    if x.dtype.itemsize >= 4:
+        return f(x, *more)
+    return _core.convert(f(*(_core.convert(y, "float32") for y in (x, *more))), x.dtype)
 
 
 @functools.cache
