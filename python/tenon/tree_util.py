@@ -63,10 +63,37 @@ def tree_reduce(function, tree, initializer=_none, is_leaf=None):
     return functools.reduce(function, leaves) if initializer is _none else functools.reduce(function, leaves, initializer)
 
 
-def tree_flatten_with_path(tree, is_leaf=None):
-    """([(path, leaf)], treedef); a path is a tuple of keys."""
-    leaves, treedef = tree_flatten(tree, is_leaf)
-    return list(zip(_paths(tree, treedef, is_leaf), leaves)), treedef
+def tree_flatten_with_path(tree, is_leaf=None, is_leaf_takes_path=False):
+    """([(path, leaf)], treedef); a path is a tuple of keys. With `is_leaf_takes_path` is_leaf(path, x) is asked.
+
+    >>> tree_leaves_with_path({"a": [1, 2], "b": [3]}, lambda path, x: keystr(path) == "['a']", True)[0][1]
+    [1, 2]
+    """
+    leaves, treedef, paths = _flattened(tree, is_leaf, is_leaf_takes_path)
+    return list(zip(paths, leaves)), treedef
+
+
+def _flattened(tree, is_leaf, is_leaf_takes_path):
+    """(leaves, treedef, paths)."""
+    if is_leaf is None or not is_leaf_takes_path:
+        leaves, treedef = tree_flatten(tree, is_leaf)
+        return leaves, treedef, _paths(tree, treedef, is_leaf)
+    paths = []
+    answers = _asked(tree, is_leaf, (), paths)  # in the order in which flattening asks
+    leaves, treedef = tree_flatten(tree, lambda _: next(answers))
+    return leaves, treedef, paths
+
+
+def _asked(tree, is_leaf, path, paths):
+    """What is_leaf(path, x) says of each node, before the nodes below it; the paths of the leaves are put into `paths`."""
+    said = is_leaf(path, tree)
+    if said or not _is_node(tree):
+        paths.append(path)
+        yield said
+        return
+    yield said
+    for key, child in flatten_one_level_with_keys(tree)[0]:
+        yield from _asked(child, is_leaf, (*path, key), paths)
 
 
 def _paths(tree, treedef, is_leaf):
@@ -82,16 +109,16 @@ def _named_paths(tree, is_leaf, path):
         yield from _named_paths(child, is_leaf, (*path, key))
 
 
-def tree_leaves_with_path(tree, is_leaf=None):
+def tree_leaves_with_path(tree, is_leaf=None, is_leaf_takes_path=False):
     """[(path, leaf)]."""
-    return tree_flatten_with_path(tree, is_leaf)[0]
+    return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
-def tree_map_with_path(f, tree, *rest, is_leaf=None):
+def tree_map_with_path(f, tree, *rest, is_leaf=None, is_leaf_takes_path=False):
     """tree_map with f(path, leaf, …)."""
-    leaves, treedef = tree_flatten(tree, is_leaf)
+    leaves, treedef, paths = _flattened(tree, is_leaf, is_leaf_takes_path)
     others = [treedef.flatten_up_to(r) for r in rest]
-    return treedef.unflatten([f(*each) for each in zip(_paths(tree, treedef, is_leaf), leaves, *others)])
+    return treedef.unflatten([f(*each) for each in zip(paths, leaves, *others)])
 
 
 def tree_broadcast(prefix_tree, full_tree, is_leaf=None):

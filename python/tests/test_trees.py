@@ -101,3 +101,22 @@ def test_others():
 def test_static_parts_are_hashable():
     with pytest.raises(tn.TreeError, match="hashable"):
         tree.structure(Layer(1, rate=[1]))
+
+
+def test_leaves_by_path():
+    tree_ = {"b": [1, None, (2, {"c": 3})], "a": (4, [5, 6])}
+    seen = []
+
+    def is_leaf(path, x):
+        seen.append((tree_util.keystr(path), x))
+        return tree_util.keystr(path) in ("['b'][2]", "['a'][0]", "['b'][1]")
+
+    found, treedef = tn.tree.flatten_with_path(tree_, is_leaf, is_leaf_takes_path=True)
+    assert [(tree_util.keystr(path), x) for path, x in found] == [
+        ("['a'][0]", 4), ("['a'][1][0]", 5), ("['a'][1][1]", 6), ("['b'][0]", 1), ("['b'][1]", None), ("['b'][2]", (2, {"c": 3}))]
+    assert treedef.unflatten([x for _, x in found]) == tree_ and ("", tree_) == seen[0] and len(seen) == 10
+    assert tn.tree.leaves_with_path(tree_, is_leaf, True) == found
+    named = tn.tree.map_with_path(lambda path, x, y: (len(path), x == y), tree_, tree_, is_leaf=is_leaf, is_leaf_takes_path=True)
+    assert named == {"a": ((2, True), [(3, True), (3, True)]), "b": [(2, True), (2, True), (2, True)]}
+    plain = tn.tree.flatten_with_path(tree_, lambda x: isinstance(x, tuple))
+    assert plain == tn.tree.flatten_with_path(tree_, lambda _, x: isinstance(x, tuple), True)
