@@ -5,7 +5,7 @@ import math
 
 from tenon import _core
 from tenon import numpy as tnp
-from tenon.numpy._special import _chebyshev, _exact_to, _in_single, _real
+from tenon.numpy._special import _chebyshev, _exact_to, _real, _with_slopes
 
 __all__ = ["digamma", "lgamma", "polygamma", "zeta"]
 
@@ -114,19 +114,10 @@ def _digamma(x):
     return _core.where(pole | _core.equal(x, -math.inf), math.nan, _core.where(positive, made, reflected))
 
 
-def _with_rule(value, slope):
-    from tenon import custom_jvp
-
-    computed = functools.partial(_in_single, value)
-    f = custom_jvp(computed)
-    f.defjvp(lambda primals, tangents: (computed(*primals), slope(*primals) * tangents[0]))
-    return f
-
-
 @functools.cache
 def _functions():
-    digamma_ = _with_rule(_digamma, lambda x: polygamma(1, x))
-    return _with_rule(_lgamma, digamma_), digamma_
+    digamma_ = _with_slopes(_digamma, lambda x: polygamma(1, x))
+    return _with_slopes(_lgamma, digamma_), digamma_
 
 
 def lgamma(x):

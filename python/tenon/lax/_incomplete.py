@@ -13,7 +13,7 @@ from tenon import _core
 from tenon import numpy as tnp
 from tenon.lax import _loops
 from tenon.lax._gamma import _BERNOULLI, _LARGE, _series, digamma, lgamma
-from tenon.numpy._special import _in_single, _real
+from tenon.numpy._special import _in_single, _real, _with_slopes
 
 __all__ = ["betainc", "igamma", "igamma_grad_a", "igammac", "random_gamma_grad"]
 
@@ -153,15 +153,6 @@ def _together(name, *operands):
     return tnp.broadcast_arrays(*(_core.convert(x, kind) for x in operands))
 
 
-def _with_slopes(value, *slopes):
-    """value(), with its derivatives in each argument."""
-    from tenon import custom_jvp
-
-    f = custom_jvp(value)
-    f.defjvp(lambda primals, tangents: (value(*primals), sum(s(*primals) * t for s, t in zip(slopes, tangents))))
-    return functools.partial(_in_single, f)
-
-
 @functools.cache
 def _functions():
     return {"igamma": _with_slopes(lambda a, x: _part(a, x, False), _slope_in_a, _density),
@@ -171,7 +162,8 @@ def _functions():
 
 def igamma(a, x):
     """The regularised lower incomplete gamma function P(a, x) = ∫₀ˣ exp(-t) t^(a-1) dt / Γ(a) of a > 0 and x ≥ 0; NaN
-    elsewhere. Within 1e-14·max(1, √a), beside the value where x ≤ a or x ≤ 1. Derivatives of any order in both.
+    elsewhere. In double precision, for a up to 1e4: within 3e-14 of the value where x ≤ a or x ≤ 1, and of 1 elsewhere.
+    Derivatives of any order in both.
 
     >>> round(float(igamma(1.0, 2.0) + math.exp(-2.0)), 12)
     1.0
@@ -180,7 +172,8 @@ def igamma(a, x):
 
 
 def igammac(a, x):
-    """The regularised upper incomplete gamma function, 1 - igamma(a, x): beside the value where x > a and x > 1.
+    """The regularised upper incomplete gamma function, 1 - igamma(a, x). In double precision, for a up to 1e4: within 1e-13
+    of the value where x > a and x > 1, and of 1 elsewhere.
 
     >>> round(float(igammac(1.0, 50.0)) * math.exp(50.0), 12)
     1.0
@@ -268,7 +261,8 @@ def _beta_density(a, b, x):
 
 def betainc(a, b, x):
     """The regularised incomplete beta function ∫₀ˣ t^(a-1) (1-t)^(b-1) dt / B(a, b) of a, b > 0 and 0 ≤ x ≤ 1; NaN
-    elsewhere. Within 1e-14·max(1, √(a + b)), with derivatives in all three.
+    elsewhere. In double precision, for a and b between 1e-4 and 1e4, within 2e-11 of 1, and commonly within 1e-13.
+    Derivatives of any order in all three.
 
     >>> round(float(betainc(2.0, 1.0, 0.5)), 12)
     0.25

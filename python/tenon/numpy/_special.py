@@ -87,6 +87,15 @@ def _in_single(f, x, *more):
     return _core.convert(f(*(_core.convert(y, "float32") for y in (x, *more))), x.dtype)
 
 
+def _with_slopes(value, *slopes):
+    """value(), of f16 and bf16 computed in f32, with its derivatives in each argument."""
+    from tenon import custom_jvp
+
+    f = custom_jvp(value)
+    f.defjvp(lambda primals, tangents: (value(*primals), sum(s(*primals) * t for s, t in zip(slopes, tangents))))
+    return functools.partial(_in_single, f)
+
+
 @functools.cache
 def _with_derivative(order):
     """_bessel() with the derivative that the functions have by their relations."""
