@@ -58,7 +58,7 @@ RESULTS = {
         "tuple[int, ...]": ["shape", "broadcast_shapes"],
         "np.dtype[Any]": ["promote_types", "result_type"],
         "list[Array]": ["array_split", "broadcast_arrays", "dsplit", "hsplit", "meshgrid", "split", "vsplit"],
-        "tuple[Array, Array]": ["divmod", "histogram", "modf", "polydiv"],
+        "tuple[Array, Array]": ["divmod", "frexp", "histogram", "modf", "polydiv"],
         "tuple[Array, ...]": ["diag_indices", "diag_indices_from", "ix_", "mask_indices", "nonzero", "tril_indices",
                               "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index", "unstack"],
         "tuple[Array, Array, Array]": ["histogram2d"],

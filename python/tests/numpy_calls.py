@@ -32,6 +32,7 @@ case("bitwise_count")(of("iu", "wild"))
 case("nan_to_num")(lambda d: call(d.array("iuhf", "special"), **flags(
     d, nan=lambda: 7.0, posinf=lambda: 9.0, neginf=lambda: -9.0)))
 case("round around", rule=same, operands=(0,))(lambda d: call(d.array("hf", "special"), *[d.number(-2, 3)] * d.flag()))
+case("frexp")(of("hf", "special"))
 case("modf", rule=inexact, operands=(0,))(of("iuhf", "special"))
 
 for names, kinds, values in (("add multiply", "biuhfc", "wild"), ("subtract", "iuhfc", "wild")):

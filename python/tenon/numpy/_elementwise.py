@@ -19,7 +19,7 @@ __all__ = [
     "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "clip", "conj", "conjugate", "copysign", "cos", "cosh",
     "deg2rad", "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs", "fix", "float_power", "floor",
-    "floor_divide", "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside", "hypot", "imag", "invert",
+    "floor_divide", "fmax", "fmin", "fmod", "frexp", "gcd", "greater", "greater_equal", "heaviside", "hypot", "imag", "invert",
     "isclose", "iscomplex", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "lcm", "ldexp",
     "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and",
     "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "modf", "multiply", "nan_to_num",
@@ -337,6 +337,27 @@ def ldexp(x1, x2, /):
     for places in (step, step, x2 - 2 * step):
         x1 = multiply(x1, exp2(_core.convert(places, x1.dtype)))
     return x1
+
+
+def frexp(x, /):
+    """(m, n) with x = m * 2^n and 0.5 <= |m| < 1; (x, 0) of zeros, infinities and NaN. Subnormal numbers are zeros where
+    programs are compiled.
+
+    >>> frexp(np.float32(-6.0))
+    (Array(-0.75, dtype=float32), Array(3, dtype=int32))
+    """
+    x = _real_only(_core.to_inexact(x), "frexp")
+    wide = _core.convert(x, "float32") if x.dtype.itemsize < 4 else x
+    ordinary = isfinite(wide) & not_equal(wide, 0)
+    m, n = _core.where(ordinary, wide, 1), 0
+    step = 512 if wide.dtype.itemsize == 8 else 64
+    while step > 0:  # to 1 <= |m| < 2
+        down, up = greater_equal(abs(m), 2.0 ** step), less(abs(m), 2.0 ** (1 - step))
+        m = m * _core.where(down, 2.0 ** -step, _core.where(up, 2.0 ** step, 1))
+        n = n + _core.where(down, step, _core.where(up, -step, 0))
+        step //= 2
+    m = _core.where(ordinary, m * 0.5, wide)
+    return _core.convert(m, x.dtype), _core.convert(_core.where(ordinary, n + 1, 0), "int32")
 
 
 def right_shift(x1, x2, /):
