@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <exception>
 
@@ -23,7 +24,7 @@ std::string text_of(DType dtype, std::span<const std::int64_t> dims) {
 class Description {
  public:
   explicit Description(const std::int64_t* words)
-      : function_(reinterpret_cast<const HostFunction*>(words[0])), guards_(words[1]), at_(words + 4) {
+      : function_(std::bit_cast<const HostFunction*>(words[0])), guards_(words[1]), at_(words + 4) {
     for (std::int64_t i = 0; i < words[2]; ++i) operands.push_back(next());
     for (std::int64_t i = 0; i < words[3]; ++i) results.push_back(next());
   }
