@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tenon/ir/replay.h"
-#include "tenon/rewrite/compose_transposes.h"
+#include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/delta_stacks.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
@@ -37,7 +37,7 @@ Joint join(const Partitioned& parts, std::size_t results, const ProgramRef& read
   for (std::size_t i = given.size(); i < takes.size(); ++i) given.push_back(scope.input(takes[i]));
   const Arrays read = inline_program(*reader, {}, given);
   outputs.insert(outputs.end(), read.begin(), read.end());
-  joint.program = compose_transposes(inline_calls(scope.finish(outputs, parts.first->name()).program));
+  joint.program = compose_views(inline_calls(scope.finish(outputs, parts.first->name()).program));
   return joint;
 }
 

@@ -8,7 +8,7 @@
 #include "tenon/base/log.h"
 #include "tenon/ir/print.h"
 #include "tenon/ir/unify.h"
-#include "tenon/rewrite/compose_transposes.h"
+#include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/delta_stacks.h"
 #include "tenon/rewrite/hoist_invariants.h"
@@ -55,7 +55,8 @@ ProgramRef run_passes(std::span<const Pass> passes, const ProgramRef& program) {
 std::span<const Pass> compile_passes() {
   static const auto& passes = *new std::vector<Pass>{
       {"inline", "calls replaced by what they call", inline_calls},
-      {"compose_transposes", "transposes of transposes as one", compose_transposes},
+      {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",
+       compose_views},
       {"narrow_products", "products of less, where operands repeat or results are summed", narrow_products},
       {"hoist_invariants", "what each step of a loop would compute alike, computed before it", hoist_invariants},
       {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},

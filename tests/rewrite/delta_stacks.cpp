@@ -8,7 +8,7 @@
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
 #include "tenon/ops/loop_roles.h"
-#include "tenon/rewrite/compose_transposes.h"
+#include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
@@ -165,7 +165,7 @@ class Deltas : public testing::TestWithParam<Case> {
   // What a derivative keeps is as told, before and after; values are the same, evaluated and compiled.
   template <class F>
   void expect_deltas(const F& f, const Array& x) {
-    const ProgramRef p = compose_transposes(inline_calls(trace(f)(x)));
+    const ProgramRef p = compose_views(inline_calls(trace(f)(x)));
     const ProgramRef q = delta_stacks(p);
     EXPECT_GT(whole_stacks(*p), 0);
     EXPECT_EQ(whole_stacks(*q), GetParam().left) << print(*q);

@@ -1,0 +1,307 @@
+#include "tenon/rewrite/compose_views.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tenon/ir/replay.h"
+#include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
+#include "tenon/transform/memo.h"
+
+namespace tenon {
+namespace {
+
+bool is_view(const Eqn& eqn) {
+  return eqn.op == &transpose_op() || eqn.op == &reshape_op() || eqn.op == &slice_op() || eqn.op == &broadcast_op();
+}
+
+bool is_elementwise(const Eqn& eqn) {
+  const LowerElement* element = rule_of<LowerElement>(*eqn.op);
+  return element != nullptr && element->elementwise;
+}
+
+// Directly, or behind elementwise ops.
+bool has_views_of_views(const Program& program) {
+  std::vector<bool> viewed(program.vars(), false);
+  for (const Eqn& eqn : program.eqns()) {
+    const auto reads = [&] { return std::ranges::any_of(eqn.in, [&](Var v) { return viewed[v]; }); };
+    if (is_view(eqn) && reads()) return true;
+    if (is_view(eqn) || concatenated_axis(eqn) || (is_elementwise(eqn) && reads())) viewed[eqn.out[0]] = true;
+    bool nested = false;
+    eqn.params.visit_programs([&](const ProgramRef& p) { nested = nested || (p && has_views_of_views(*p)); });
+    if (nested) return true;
+  }
+  return false;
+}
+
+using Permutation = std::vector<std::int64_t>;
+
+// Axis i of the result is axis first[second[i]].
+Permutation composed(const Permutation& first, const Permutation& second) {
+  Permutation both;
+  for (const std::int64_t axis : second) both.push_back(first[static_cast<std::size_t>(axis)]);
+  return both;
+}
+Permutation inverse(const Permutation& permutation) {
+  Permutation result(permutation.size());
+  for (std::size_t i = 0; i < permutation.size(); ++i)
+    result[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+  return result;
+}
+
+// Elements start, start + stride, … of each axis, `size` of them.
+struct Range {
+  std::int64_t start, size, stride;
+};
+using Ranges = std::vector<Range>;
+
+// The elements of the ranges `outer` of what `inner` are the ranges of.
+Ranges composed(const Ranges& inner, const Ranges& outer) {
+  Ranges both;
+  for (std::size_t i = 0; i < inner.size(); ++i)
+    both.push_back(
+        {inner[i].start + outer[i].start * inner[i].stride, outer[i].size, inner[i].stride * outer[i].stride});
+  return both;
+}
+
+// The axes of `to` in the order of `from`, where both have the same axes but for those of one element.
+std::optional<Ranges> moved(const Ranges& ranges, const Shape& from, const Shape& to) {
+  for (std::size_t i = 0; i < from.rank(); ++i)
+    if (from[i] == Dim(1) && ranges[i].size == 0) return {};
+  const auto next = [](const Shape& s, std::size_t i) {
+    while (i < s.rank() && s[i] == Dim(1)) ++i;
+    return i;
+  };
+  Ranges result(to.rank(), Range{0, 1, 1});
+  std::size_t i = next(from, 0), j = next(to, 0);
+  for (; i < from.rank() && j < to.rank() && from[i] == to[j]; i = next(from, i + 1), j = next(to, j + 1))
+    result[j] = ranges[i];
+  if (i < from.rank() || j < to.rank()) return {};
+  return result;
+}
+
+Shape shape_of(const Ranges& ranges) {
+  Shape shape;
+  for (const Range& r : ranges) shape.push_back(r.size);
+  return shape;
+}
+
+// Values by how they view others. Each maker gives the value with as few views as it takes.
+class Views {
+ public:
+  using Id = std::size_t;
+
+  Id value(Array array) { return add({.array = std::move(array)}); }
+  Id concatenation(Array array, std::vector<Id> parts, std::int64_t axis) {
+    Node n{.array = std::move(array), .parts = std::move(parts), .axis = static_cast<std::size_t>(axis)};
+    std::int64_t end = 0;
+    for (const Id part : n.parts) {
+      const Dim size = this->array(part).shape()[n.axis];
+      if (!size.known()) return value(std::move(n.array));
+      n.ends.push_back(end += size.value());
+    }
+    return add(std::move(n));
+  }
+  const Array& array(Id x) const { return nodes_[x].array; }
+  const Permutation& permutation(Id x) const { return nodes_[x].permutation; }  // of a transpose; else empty
+
+  Id broadcast(Id x, const Shape& shape, const std::vector<std::int64_t>& dims) {
+    const Node& n = nodes_[x];
+    if (n.broadcast) return broadcast(n.source, shape, composed(dims, *n.broadcast));
+    // Axes of one element that grow are left out, so that a broadcast only repeats.
+    Shape kept;
+    std::vector<std::int64_t> kept_dims;
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      if (n.array.shape()[i] != Dim(1) || shape[static_cast<std::size_t>(dims[i])] == Dim(1))
+        kept.push_back(n.array.shape()[i]), kept_dims.push_back(dims[i]);
+    if (kept_dims.size() < dims.size()) return broadcast(reshaped(x, kept), shape, kept_dims);
+    return add({.array = broadcast_in_dim(array(x), shape, dims), .source = x, .broadcast = dims});
+  }
+
+  Id transposed(Id x, const Permutation& permutation) {
+    if (std::ranges::is_sorted(permutation)) return x;
+    const Node& n = nodes_[x];
+    if (!n.permutation.empty()) return transposed(n.source, composed(n.permutation, permutation));
+    if (const auto dims = dims_after(n, permutation)) {
+      Shape shape;
+      for (const std::int64_t axis : permutation) shape.push_back(n.array.shape()[static_cast<std::size_t>(axis)]);
+      return broadcast(n.source, shape, *dims);
+    }
+    return add({.array = transpose(array(x), permutation), .source = x, .permutation = permutation});
+  }
+
+  // Whether its transpose is a value that is there, or as cheap as it is.
+  bool is_transposed_freely(Id x, const Permutation& permutation) const {
+    const Node& n = nodes_[x];
+    if (!n.permutation.empty()) return std::ranges::is_sorted(composed(n.permutation, permutation));
+    return dims_after(n, permutation).has_value();
+  }
+
+  Id reshaped(Id x, const Shape& shape) {
+    if (array(x).shape() == shape) return x;
+    if (nodes_[x].reshaped) return reshaped(nodes_[x].source, shape);
+    return add({.array = reshape(array(x), shape), .source = x, .reshaped = true});
+  }
+
+  Id sliced(Id x, const Ranges& ranges) {
+    if (shape_of(ranges) == array(x).shape()) return x;
+    const Node& n = nodes_[x];
+    if (!n.ranges.empty()) return sliced(n.source, composed(n.ranges, ranges));
+    if (const auto part = part_of(n, ranges)) return sliced(part->first, part->second);
+    if (const auto inside = before(n, ranges); inside && reads_a_part(n.source, *inside)) {
+      const Id source = n.source;
+      if (n.reshaped) return reshaped(sliced(source, *inside), shape_of(ranges));
+      const Permutation permutation = n.permutation;
+      return transposed(sliced(source, *inside), permutation);
+    }
+    std::vector<Dim> start, limit;
+    std::vector<std::int64_t> stride;
+    for (const Range& r : ranges) {
+      const std::int64_t first = r.size == 0 ? 0 : r.start;
+      start.emplace_back(first), stride.push_back(r.stride);
+      limit.emplace_back(r.size == 0 ? 0 : first + (r.size - 1) * r.stride + 1);
+    }
+    return add({.array = slice(array(x), start, limit, stride), .source = x, .ranges = ranges});
+  }
+
+ private:
+  struct Node {
+    Array array;
+    Id source = 0;  // of what it is a view, if one of these says how
+    Permutation permutation{};
+    std::optional<std::vector<std::int64_t>> broadcast{};
+    bool reshaped = false;
+    Ranges ranges{};
+    std::vector<Id> parts{};  // of a concatenation along axis
+    std::size_t axis = 0;
+    std::vector<std::int64_t> ends{};  // of each part, on axis
+  };
+
+  Id add(Node node) {
+    nodes_.push_back(std::move(node));
+    return nodes_.size() - 1;
+  }
+
+  // Of a broadcast: which axes of its transpose the operand's are, where they keep their order.
+  static std::optional<std::vector<std::int64_t>> dims_after(const Node& n, const Permutation& permutation) {
+    if (!n.broadcast) return {};
+    std::vector<std::int64_t> dims;
+    for (const std::int64_t axis : *n.broadcast)
+      dims.push_back(std::ranges::find(permutation, axis) - permutation.begin());
+    return std::ranges::is_sorted(dims) ? std::optional(dims) : std::nullopt;
+  }
+
+  // The part of a concatenation in which the ranges lie, and their place in it.
+  std::optional<std::pair<Id, Ranges>> part_of(const Node& n, const Ranges& ranges) const {
+    if (n.parts.empty() || ranges[n.axis].size == 0) return {};
+    const Range& along = ranges[n.axis];
+    const auto end = std::ranges::upper_bound(n.ends, along.start);
+    if (along.start + (along.size - 1) * along.stride >= *end) return {};
+    Ranges in_part = ranges;
+    if (end != n.ends.begin()) in_part[n.axis].start -= *std::prev(end);
+    return std::pair(n.parts[static_cast<std::size_t>(end - n.ends.begin())], std::move(in_part));
+  }
+
+  // Of a transpose, or a reshape that makes or drops axes of one element: which elements of its source they are.
+  std::optional<Ranges> before(const Node& n, const Ranges& ranges) const {
+    if (n.reshaped) return moved(ranges, n.array.shape(), array(n.source).shape());
+    if (n.permutation.empty()) return {};
+    Ranges result(ranges.size());
+    for (std::size_t i = 0; i < ranges.size(); ++i) result[static_cast<std::size_t>(n.permutation[i])] = ranges[i];
+    return result;
+  }
+
+  bool reads_a_part(Id x, const Ranges& ranges) const {
+    const Node& n = nodes_[x];
+    if (!n.ranges.empty()) return reads_a_part(n.source, composed(n.ranges, ranges));
+    if (part_of(n, ranges)) return true;
+    const auto inside = before(n, ranges);
+    return inside && reads_a_part(n.source, *inside);
+  }
+
+  std::vector<Node> nodes_;
+};
+
+// Of a slice whose sizes are known numbers.
+std::optional<Ranges> ranges_of(const Eqn& eqn, const Type& result) {
+  const SliceForm form = slice_form(eqn.params);
+  Ranges ranges;
+  for (std::size_t i = 0; i < form.start.size(); ++i) {
+    if (!form.start[i].known() || !result.shape[i].known()) return {};
+    ranges.push_back({form.start[i].value(), result.shape[i].value(), form.stride[i]});
+  }
+  return ranges;
+}
+
+class Composer {
+ public:
+  explicit Composer(Replay& replay) : replay_(replay) {}
+
+  void bind(const Eqn& eqn) {
+    const EqnScope place(eqn);
+    auto id = composed_view(eqn);
+    if (!id) id = transposed_behind(eqn);
+    if (id) {
+      replay_.set(eqn.out[0], views_.array(*id));
+      ids_[eqn.out[0]] = *id;
+      return;
+    }
+    replay_.bind_eqn(eqn, compose_views);
+    if (const auto axis = concatenated_axis(eqn)) {
+      std::vector<Views::Id> parts;
+      for (const Var v : eqn.in) parts.push_back(id_of(v));
+      ids_[eqn.out[0]] = views_.concatenation(replay_.get(eqn.out[0]), std::move(parts), *axis);
+    }
+  }
+
+ private:
+  std::optional<Views::Id> composed_view(const Eqn& eqn) {
+    if (!is_view(eqn)) return {};
+    const Views::Id x = id_of(eqn.in[0]);
+    const Type type = replay_.type(eqn.out[0]);
+    if (eqn.op == &transpose_op()) return views_.transposed(x, permutation_of(eqn.params));
+    if (eqn.op == &reshape_op()) return views_.reshaped(x, type.shape);
+    if (eqn.op == &broadcast_op()) return views_.broadcast(x, type.shape, broadcast_form(eqn.params).dims);
+    const auto ranges = ranges_of(eqn, type);
+    return ranges ? std::optional(views_.sliced(x, *ranges)) : std::nullopt;
+  }
+
+  // An elementwise op of transposed operands is the transpose of the op.
+  std::optional<Views::Id> transposed_behind(const Eqn& eqn) {
+    if (!is_elementwise(eqn)) return {};
+    Permutation permutation;
+    for (const Var v : eqn.in)
+      if (permutation.empty()) permutation = views_.permutation(id_of(v));
+    if (permutation.empty()) return {};
+    const Permutation back = inverse(permutation);
+    if (!std::ranges::all_of(eqn.in, [&](Var v) { return views_.is_transposed_freely(id_of(v), back); })) return {};
+    Arrays operands;
+    for (const Var v : eqn.in) operands.push_back(views_.array(views_.transposed(id_of(v), back)));
+    const Views::Id result = views_.value(bind_op(*eqn.op, replay_.params(eqn), operands)[0]);
+    return views_.transposed(result, permutation);
+  }
+
+  Views::Id id_of(Var v) {
+    if (const auto found = ids_.find(v); found != ids_.end()) return found->second;
+    return ids_[v] = views_.value(replay_.get(v));
+  }
+
+  Replay& replay_;
+  Views views_;
+  std::map<Var, Views::Id> ids_;
+};
+
+}  // namespace
+
+ProgramRef compose_views(const ProgramRef& program) {
+  if (!has_views_of_views(*program)) return program;
+  static Memo<ProgramRef> memo;
+  return memo.get(Hasher()("compose_views")(program->hash()).finish(), [&] {
+    return rewritten(*program, [&](Replay& replay) {
+      Composer composer(replay);
+      for (const Eqn& eqn : program->eqns()) composer.bind(eqn);
+    });
+  });
+}
+
+}  // namespace tenon
