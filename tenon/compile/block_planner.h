@@ -122,7 +122,10 @@ class BlockPlanner {
   void begin_nest(const Sizes& extent, bool flat);
   void reduction(const Eqn& eqn);
   void product(const Eqn& eqn);
-  void inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled);
+  Type columns_type(Var b, const ProductForm& form) const;
+  Place laid_out(Var b, const ProductForm& form);
+  void inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled,
+                      const std::optional<Place>& columns);
 
   // --- plan_updates.cpp ---
   bool reads(Var v, Var x) const;

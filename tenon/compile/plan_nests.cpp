@@ -172,6 +172,17 @@ void BlockPlanner::reduction(const Eqn& eqn) {
   block_.push_back(std::move(r));
 }
 
+namespace {
+
+// Integers have no library: a nest is as fast as one where it reads vectors, along what is summed or along the columns
+// of the result. Columns of enough rows are worth laying b out for.
+bool pays_to_lay_out(const kernel::Product& p) { return p.c_n == 1 && p.b_n != 1 && p.n >= 2 && p.m >= 4; }
+bool streams(const kernel::Product& p) {
+  return p.c_n == 1 && (p.b_n == 1 || (p.a_k == 1 && p.b_k == 1) || pays_to_lay_out(p));
+}
+
+}  // namespace
+
 void BlockPlanner::product(const Eqn& eqn) {
   const ProductForm form = product_form(eqn.params, program_.type(eqn.in[0]), program_.type(eqn.in[1]));
   const Place to = place_for(eqn.out[0]);
@@ -179,7 +190,7 @@ void BlockPlanner::product(const Eqn& eqn) {
   const std::int64_t n = elements_of(type);
   const bool tiny = n <= local_limit && kernel::product_of(form.sum_sizes) <= 16;
   const auto strided = form.strides(program_.type(eqn.in[0]).shape.sizes(), program_.type(eqn.in[1]).shape.sizes());
-  if (!tiny && strided && type.dtype != DType::bool_) {
+  if (!tiny && strided && type.dtype != DType::bool_ && !(is_integer(type.dtype) && streams(*strided))) {
     const Place a = stored(eqn.in[0]), b = stored(eqn.in[1]);
     kernel::Product p = *strided;
     p.dtype = type.dtype;
@@ -189,12 +200,37 @@ void BlockPlanner::product(const Eqn& eqn) {
     block_.push_back(p);
     return;
   }
-  inline_product(eqn, form, to, tiny);
+  std::optional<Place> columns;
+  if (is_integer(type.dtype) && !tiny && strided && pays_to_lay_out(*strided)) columns = laid_out(eqn.in[1], form);
+  inline_product(eqn, form, to, tiny, columns);
+}
+
+// b as [batch…, summed…, columns…].
+Type BlockPlanner::columns_type(Var b, const ProductForm& form) const {
+  Type type = Type::array(program_.type(b).dtype, {});
+  for (const auto* axes : {&form.batch_b, &form.contract_b, &form.free_b})
+    for (const std::int64_t axis : *axes) type.shape.push_back(program_.type(b).shape[static_cast<std::size_t>(axis)]);
+  return type;
+}
+Place BlockPlanner::laid_out(Var b, const ProductForm& form) {
+  stored(b);
+  const Type type = columns_type(b, form);
+  const Place to = planner_.temporary(type);
+  begin_nest(type.shape.sizes(), false);
+  std::vector<Expr> index(nest_.index.size());
+  std::size_t i = 0;
+  for (const auto* axes : {&form.batch_b, &form.contract_b, &form.free_b})
+    for (const std::int64_t axis : *axes) index[static_cast<std::size_t>(axis)] = nest_.index[i++];
+  const Expr value = element(b, index);
+  block_.push_back(
+      kernel::Nest{nest_.vars, nest_.sizes, {{to.slot, kernel_offset(type, nest_.index), value, {}}}, true});
+  return to;
 }
 
 // Small (or oddly laid out) products as a nest of sums; every step of a small sum is written out, starting with its
 // first product.
-void BlockPlanner::inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled) {
+void BlockPlanner::inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled,
+                                  const std::optional<Place>& columns) {
   stored(eqn.in[0]), stored(eqn.in[1]);
   const Type& type = program_.type(eqn.out[0]);
   const bool logical = type.dtype == DType::bool_;
@@ -202,9 +238,17 @@ void BlockPlanner::inline_product(const Eqn& eqn, const ProductForm& form, const
   begin_nest(extent, false);
   // Products of f16 and bf16 are summed in f32.
   const bool half = is_half(type.dtype);
+  const auto of_b = [&](std::span<const Expr> k) {
+    if (!columns) return element(eqn.in[1], form.index_b<Expr>(nest_.index, k));
+    const auto batch = static_cast<std::ptrdiff_t>(form.batch_b.size());
+    std::vector<Expr> index(nest_.index.begin(), nest_.index.begin() + batch);
+    index.insert(index.end(), k.begin(), k.end());
+    index.insert(index.end(), nest_.index.begin() + batch + static_cast<std::ptrdiff_t>(form.free_a.size()),
+                 nest_.index.end());
+    return load_of(*columns, type.dtype, kernel_offset(columns_type(eqn.in[1], form), index));
+  };
   const auto term = [&](std::span<const Expr> k) {
-    Expr a = element(eqn.in[0], form.index_a<Expr>(nest_.index, k)),
-         b = element(eqn.in[1], form.index_b<Expr>(nest_.index, k));
+    Expr a = element(eqn.in[0], form.index_a<Expr>(nest_.index, k)), b = of_b(k);
     if (half) a = kernel::convert(DType::f32, a), b = kernel::convert(DType::f32, b);
     return kernel::binary(logical ? kernel::Binary::and_ : kernel::Binary::mul, a, b);
   };

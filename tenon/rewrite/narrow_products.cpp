@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "tenon/ir/replay.h"
@@ -22,6 +23,8 @@ bool contains(const Labels& labels, std::int64_t label) { return std::ranges::fi
 std::int64_t place_of(const Labels& labels, std::int64_t label) {
   return std::ranges::find(labels, label) - labels.begin();
 }
+
+bool is_mul(const OpInfo& op) { return op.name == "mul"; }
 
 // A product as an einsum: an operand that was broadcast lacks the labels of the axes that it repeats along.
 struct Contraction {
@@ -124,8 +127,10 @@ class Narrow {
     std::vector<const Eqn*> transposes;
     while (maker_[v] != nullptr && maker_[v]->op == &transpose_op() && reads_[v] == 1)
       transposes.push_back(maker_[v]), v = maker_[v]->in[0];
-    if (maker_[v] == nullptr || !is_product(*maker_[v]->op) || reads_[v] != 1) return {};
-    auto c = product(*maker_[v]);
+    if (maker_[v] == nullptr || reads_[v] != 1) return {};
+    const bool elementwise = is_mul(*maker_[v]->op);
+    if (!elementwise && !is_product(*maker_[v]->op)) return {};
+    auto c = elementwise ? elementwise_product(*maker_[v]) : product(*maker_[v]);
     if (!c) return {};
     Labels labels = c->result;
     for (std::size_t i = transposes.size(); i-- > 0;) {
@@ -138,8 +143,44 @@ class Narrow {
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (!contains(form.axes, static_cast<std::int64_t>(i))) c->result.push_back(labels[i]);
     }
+    if (elementwise && !is_matrix_product(*c)) return {};
     return sums_something(*c) ? c : std::nullopt;
   }
+
+  // x·y, of which a sum may be a product of matrices that were broadcast against each other.
+  std::optional<Contraction> elementwise_product(const Eqn& eqn) const {
+    const Type& type = program_.type(eqn.out[0]);
+    if (eqn.numerics != Numerics::relaxed ||
+        !(type.dtype == DType::f32 || type.dtype == DType::f64 || is_integer(type.dtype)))
+      return {};
+    Labels labels(type.rank());
+    std::iota(labels.begin(), labels.end(), 0);
+    Contraction c{eqn.in[0], eqn.in[1], labels, labels, labels, {}, 2 * type.rank(), type.rank()};
+    for (const std::int64_t label : labels) c.sizes.emplace(label, type.shape[static_cast<std::size_t>(label)]);
+    once(c.a, c.of_a), once(c.b, c.of_b);
+    return c;
+  }
+  // Whether something is summed that both operands have, and each has an axis of the result for itself; and it takes no
+  // more memory to store the operands than the result, or they are stored anyway.
+  bool is_matrix_product(const Contraction& c) const {
+    const auto has_own = [&](const Labels& mine, const Labels& other) {
+      return std::ranges::any_of(mine, [&](std::int64_t l) { return contains(c.result, l) && !contains(other, l); });
+    };
+    const auto summed_in_both = [&](std::int64_t l) { return contains(c.of_b, l) && !contains(c.result, l); };
+    Shape result;
+    for (const std::int64_t label : c.result) result.push_back(c.sizes.at(label));
+    const auto fits = [&](Var v) {
+      const Dim mine = program_.type(v).shape.elements(), whole = result.elements();
+      if (mine.known() && whole.known() && mine.value() <= whole.value()) return true;
+      while (maker_[v] != nullptr &&
+             (maker_[v]->op == &transpose_op() || maker_[v]->op == &reshape_op() || maker_[v]->op == &slice_op()))
+        v = maker_[v]->in[0];
+      return maker_[v] == nullptr || rule_of<LowerElement>(*maker_[v]->op) == nullptr;
+    };
+    return has_own(c.of_a, c.of_b) && has_own(c.of_b, c.of_a) && std::ranges::any_of(c.of_a, summed_in_both) &&
+           fits(c.a) && fits(c.b);
+  }
+
   // Whether what is summed outside of the products is known to have elements: a sum of no products is 0, and a product
   // with a sum of nothing is not where the other operand is infinite or not a number.
   static bool sums_something(const Contraction& c) {
@@ -151,7 +192,10 @@ class Narrow {
   }
 
   // ---- What it comes to.
-  Array computed(const Contraction& c, const Replay& replay) const {
+  Array computed(Contraction c, const Replay& replay) const {
+    // The operand whose axes the result has first goes first: its rows are the result's.
+    const auto own = std::ranges::find_if(c.result, [&](auto l) { return contains(c.of_a, l) != contains(c.of_b, l); });
+    if (own != c.result.end() && contains(c.of_b, *own)) std::swap(c.a, c.b), std::swap(c.of_a, c.of_b);
     Labels of_a = c.of_a, of_b = c.of_b;
     const Array a = without_lonely(replay.get(c.a), of_a, of_b, c.result),
                 b = without_lonely(replay.get(c.b), of_b, of_a, c.result);
@@ -222,7 +266,7 @@ class Narrow {
 }  // namespace
 
 ProgramRef narrow_products(const ProgramRef& program) {
-  if (find_eqn(*program, [](const Eqn& e) { return is_product(*e.op); }) == nullptr) return program;
+  if (find_eqn(*program, [](const Eqn& e) { return is_product(*e.op) || is_mul(*e.op); }) == nullptr) return program;
   static Memo<ProgramRef> memo;
   return memo.get(Hasher()("narrow_products")(program->hash()).finish(),
                   [&] { return rewritten(*program, [&](Replay& replay) { Narrow(*program).bind(replay); }); });

@@ -9,6 +9,7 @@
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
 #include "tenon/ops/structure.h"
+#include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
@@ -180,6 +181,72 @@ TEST(NarrowProducts, SumsOfNothingStayZero) {
   };
   check(repeated_none), check(free_none), check(both_repeat);
 }
+
+// A sum of what was broadcast and multiplied is a product of matrices, wherever one is as good; `work` counts those.
+struct Spelling {
+  const char* name;
+  Array (*f)(Array x, Array y);  // f[5, 3], f[5, 4]
+  std::int64_t work;
+};
+Array outer(const Array& x, const Array& y) { return reshape(x, {5, 3, 1}) * reshape(y, {5, 1, 4}); }
+const Spelling spellings[]{
+    {"Broadcast", [](Array x, Array y) { return sum(outer(x, y), 0); }, 60},
+    {"BroadcastInTheOtherOrder", [](Array x, Array y) { return sum(reshape(y, {5, 4, 1}) * reshape(x, {5, 1, 3}), 0); },
+     60},
+    {"LanesOfLanes",
+     [](Array x, Array y) {
+       return vmap([&](Array a) { return vmap([&](Array b) { return sum(a * b); }, {.in_axes = 1})(y); },
+                   {.in_axes = 1})(x);
+     },
+     60},
+    {"BatchesOfMatrices",
+     [](Array x, Array y) {
+       return vmap([](Array a, Array b) {
+         return sum(reshape(a, {3, 1, 1}) * reshape(b, {1, 4, 1}) * ones({1, 1, 2}), 2);
+       })(x, y);
+     },
+     0},  // nothing that both have is summed
+    {"ComputedOperandsNoLargerThanTheResult",
+     [](Array x, Array y) {
+       const Array a = x(slice(0, 2)) * x(slice(0, 2)), b = y(slice(0, 2)) + y(slice(1, 3));  // [2, 3], [2, 4]
+       return sum(reshape(a, {2, 3, 1}) * reshape(b, {2, 1, 4}), 0);
+     },
+     24},
+    {"AVector", [](Array x, Array y) { return sum(x * reshape(y(all, 0), {5, 1}), 0); }, 0},
+    {"Squares", [](Array x, Array) { return sum(x * x, 0); }, 0},
+    {"ReadTwice",
+     [](Array x, Array y) {
+       const Array p = outer(x, y);
+       return sum(p, 0) + p(0);
+     },
+     0},
+    {"OneIsMuchMoreThanTheResult",
+     [](Array x, Array y) {
+       // k[i, j] is computed where it is read, never stored.
+       const Array k = sin(reshape(x, {15, 1}) - reshape(y, {1, 20}));
+       return sum(reshape(k, {15, 20, 1}) * reshape(y, {1, 20, 1}) * ones({1, 1, 2}), 1);
+     },
+     0},
+};
+class Spelled : public testing::TestWithParam<std::tuple<Spelling, DType>> {};
+
+TEST_P(Spelled, AsAProduct) {
+  const auto& [c, dtype] = GetParam();
+  const ProgramRef p = inline_calls(trace(c.f)(convert(x(), dtype), convert(y(), dtype)));
+  const ProgramRef q = narrow_products(compose_views(p));
+  const bool other = is_half(dtype) || is_complex(dtype);
+  EXPECT_EQ(work(*q), other ? 0 : c.work) << q;
+  expect_equal(evaluate(*q, {}, inputs_of(*p)), evaluate(*p, {}, inputs_of(*p)));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Spelled,
+                         testing::Combine(testing::ValuesIn(spellings),
+                                          testing::Values(DType::f64, DType::f32, DType::f16, DType::i32, DType::i64,
+                                                          DType::u32, DType::u64, DType::c64)),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param).name) + "_" +
+                                  std::string(name(std::get<1>(info.param)));
+                         });
 
 TEST(NarrowProducts, OfBoolsAreLeft) {
   const ProgramRef p = inline_calls(trace([](const Array& x, const Array& y) {
