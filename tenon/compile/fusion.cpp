@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tenon/ir/op.h"
+#include "tenon/ops/structure.h"
 
 namespace tenon {
 namespace {
@@ -69,6 +70,15 @@ Fusion fuse(const Program& program) {
     while (makers[v] != nullptr && is_view(*makers[v])) v = makers[v]->in[0];
     return v;
   };
+  // A read at places that data say computes every part of a concatenation and takes one of them, for each element:
+  // where it takes about as many as there are, the concatenation is stored.
+  const auto chooses_parts = [&](const Eqn& eqn) {
+    if (eqn.op->name != "gather") return false;
+    const Eqn* whole = makers[unviewed(eqn.in[0])];
+    if (whole == nullptr || !concatenated_axis(*whole)) return false;
+    const Dim taken = program.type(eqn.out[0]).shape.elements(), all = program.type(whole->out[0]).shape.elements();
+    return !taken.known() || !all.known() || taken.value() * static_cast<std::int64_t>(whole->in.size()) >= all.value();
+  };
   for (Var v : program.outputs()) require(v, "an output");
   for (std::size_t e = program.eqns().size(); e-- > 0;) {
     const Eqn& eqn = program.eqns()[e];
@@ -83,6 +93,7 @@ Fusion fuse(const Program& program) {
     }
     const Var out = eqn.out[0];
     if (packs_bits(eqn)) require(unviewed(eqn.in[0]), "an operand of", eqn.op->name);
+    if (chooses_parts(eqn)) require(unviewed(eqn.in[0]), "an operand of", eqn.op->name);
     if (unpacks_bits(eqn)) require(out, "bits");
     const bool recomputed = readers[out].size() > 1 || larger[out];
     fusion.stored[out] = must[out] || (recomputed && weight[out] > 3 && !eqn.in.empty() && !is_view(eqn));

@@ -190,15 +190,26 @@ std::optional<Expr> FoldIndices::divided(Binary op, const Expr& x, const Expr& y
   const auto whole = range(x);
   if (!whole || whole->low < 0) return {};
   if (whole->high < by) return op == Binary::div ? Expr(std::int64_t(0)) : x;
-  const auto a = affine(x);
+  const auto a = kernel::bounded_affine(x, [&](const Expr& part) -> kernel::Bounds {
+    const auto known = range(part);
+    return known ? kernel::Bounds({known->low, known->high}) : kernel::Bounds();
+  });
   if (!a) return {};
-  Affine multiple{a->constant / by, {}}, rest{a->constant % by, {}};
-  if (rest.constant < 0) rest.constant += by, --multiple.constant;
-  for (const auto& [var, coefficient] : a->terms)
-    coefficient % by == 0 ? multiple.add(var, coefficient / by) : rest.add(var, coefficient);
-  const auto left = range_of_affine(rest, ranges_);
-  if (!left || left->low < 0 || left->high >= by) return {};
-  return to_expr(op == Binary::div ? multiple : rest);
+  kernel::BoundedAffine multiple, rest;
+  multiple.affine.constant = a->affine.constant / by, rest.affine.constant = a->affine.constant % by;
+  if (rest.affine.constant < 0) rest.affine.constant += by, --multiple.affine.constant;
+  for (const auto& [var, coefficient] : a->affine.terms)
+    coefficient % by == 0 ? multiple.affine.add(var, coefficient / by) : rest.affine.add(var, coefficient);
+  for (const auto& [coefficient, index, low, high] : a->bounded)
+    coefficient % by == 0 ? multiple.bounded.push_back({coefficient / by, index, low, high})
+                          : rest.bounded.push_back({coefficient, index, low, high});
+  const Expr left = to_expr(rest);
+  const auto of_left = range(left);
+  if (!of_left || of_left->low < 0) return {};
+  if (of_left->high < by) return op == Binary::div ? to_expr(multiple) : left;
+  if (multiple.affine.terms.empty() && multiple.bounded.empty()) return {};
+  const Expr inside = kernel::binary(op, left, y);
+  return op == Binary::div ? to_expr(multiple) + inside : inside;
 }
 
 Expr FoldIndices::binary(const Expr& e) {
@@ -217,6 +228,15 @@ Expr FoldIndices::binary(const Expr& e) {
   const auto of_x = range(x), of_y = range(y);
   if (!of_x || !of_y) return e;
   if (const auto result = decided(op, *of_x, *of_y)) return truth(*result);
+  // x / c < k where x < k·c.
+  if ((op == Binary::lt || op == Binary::ge) && x.kind() == Expr::Kind::binary && x.node().binary == Binary::div &&
+      y.kind() == Expr::Kind::constant && x.operand(1).kind() == Expr::Kind::constant) {
+    const std::int64_t by = kernel::constant_value(x.operand(1)), limit = kernel::constant_value(y);
+    const auto divided = range(x.operand(0));
+    std::int64_t product;
+    if (divided && divided->low >= 0 && by > 0 && !__builtin_mul_overflow(by, limit, &product))
+      return finish(kernel::binary(op, x.operand(0), Expr(product)));
+  }
   // What both have in common decides nothing: by their difference.
   if (const auto apart = range(x - y); compares && apart)
     if (const auto result = decided(op, *apart, {0, 0})) return truth(*result);

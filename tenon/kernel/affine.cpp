@@ -1,5 +1,7 @@
 #include "tenon/kernel/affine.h"
 
+#include <algorithm>
+
 namespace tenon::kernel {
 
 void Affine::add(std::uint32_t var, std::int64_t coefficient) {
@@ -11,44 +13,90 @@ void Affine::add(std::uint32_t var, std::int64_t coefficient) {
 namespace {
 
 // to += factor·from
-void accumulate(Affine& to, const Affine& from, std::int64_t factor) {
-  to.constant += factor * from.constant;
-  for (const auto& [var, coefficient] : from.terms) to.add(var, factor * coefficient);
+void accumulate(BoundedAffine& to, const BoundedAffine& from, std::int64_t factor) {
+  to.affine.constant += factor * from.affine.constant;
+  for (const auto& [var, coefficient] : from.affine.terms) to.affine.add(var, factor * coefficient);
+  for (const BoundedAffine::Term& t : from.bounded)
+    if (factor != 0) to.bounded.push_back({factor * t.coefficient, t.index, t.low, t.high});
+}
+
+bool is_constant(const Expr& e) { return e.kind() == Expr::Kind::constant; }
+bool is_constant(const BoundedAffine& a) { return a.affine.terms.empty() && a.bounded.empty(); }
+bool is(const Expr& e, Binary op) { return e.kind() == Expr::Kind::binary && e.node().binary == op; }
+
+using BoundsOf = std::function<Bounds(const Expr&)>;
+
+std::optional<BoundedAffine> form_of(const Expr& e, const BoundsOf& bounds) {
+  if (e.dtype() != DType::i64) return {};
+  BoundedAffine result;
+  if (is_constant(e)) {
+    result.affine.constant = constant_value(e);
+    return result;
+  }
+  if (e.kind() == Expr::Kind::variable) {
+    result.affine.add(e.node().id, 1);
+    return result;
+  }
+  if (is(e, Binary::add) || is(e, Binary::sub) || is(e, Binary::mul)) {
+    const auto x = form_of(e.operand(0), bounds);
+    if (!x) return {};
+    const auto y = form_of(e.operand(1), bounds);
+    if (!y) return {};
+    if (!is(e, Binary::mul)) {
+      result = *x;
+      accumulate(result, *y, is(e, Binary::add) ? 1 : -1);
+      return result;
+    }
+    if (is_constant(*x) || is_constant(*y)) {
+      accumulate(result, is_constant(*x) ? *y : *x, is_constant(*x) ? x->affine.constant : y->affine.constant);
+      return result;
+    }
+  }
+  const Bounds known = bounds ? bounds(e) : Bounds();
+  if (!known) return {};
+  result.bounded.push_back({1, e, known->first, known->second});
+  return result;
 }
 
 }  // namespace
 
 std::optional<Affine> affine(const Expr& e) {
-  if (e.dtype() != DType::i64) return {};
-  switch (e.kind()) {
-    case Expr::Kind::constant:
-      return Affine{constant_value(e), {}};
-    case Expr::Kind::variable:
-      return Affine{0, {{e.node().id, 1}}};
-    case Expr::Kind::binary: {
-      const auto op = e.node().binary;
-      if (op != Binary::add && op != Binary::sub && op != Binary::mul) return {};
-      auto x = affine(e.operand(0));
-      if (!x) return {};
-      const auto y = affine(e.operand(1));
-      if (!y) return {};
-      Affine result;
-      if (op == Binary::mul) {
-        if (!x->terms.empty() && !y->terms.empty()) return {};
-        accumulate(result, x->terms.empty() ? *y : *x, x->terms.empty() ? x->constant : y->constant);
-        return result;
-      }
-      accumulate(*x, *y, op == Binary::add ? 1 : -1);
-      return x;
-    }
-    default:
-      return {};
+  if (auto form = form_of(e, {})) return std::move(form->affine);
+  return {};
+}
+std::optional<BoundedAffine> bounded_affine(const Expr& e, const std::function<Bounds(const Expr&)>& bounds) {
+  return form_of(e, bounds);
+}
+
+Bounds chosen_bounds(const Expr& e) {
+  if (e.kind() != Expr::Kind::binary || !is_constant(e.operand(1)) || e.dtype() != DType::i64) return {};
+  const std::int64_t by = constant_value(e.operand(1));
+  if (is(e, Binary::max)) {
+    if (!is(e.operand(0), Binary::min) || !is_constant(e.operand(0).operand(1))) return {};
+    const std::int64_t most = constant_value(e.operand(0).operand(1));
+    return by <= most ? Bounds({by, most}) : Bounds();
   }
+  if (by <= 0 || !(is(e, Binary::div) || is(e, Binary::rem))) return {};
+  const auto x = form_of(e.operand(0), chosen_bounds);
+  if (!x || !x->affine.terms.empty()) return {};
+  std::int64_t low = x->affine.constant, high = low;
+  for (const BoundedAffine::Term& t : x->bounded) {
+    low += std::min(t.coefficient * t.low, t.coefficient * t.high);
+    high += std::max(t.coefficient * t.low, t.coefficient * t.high);
+  }
+  if (low < 0) return {};
+  return is(e, Binary::div) ? Bounds({low / by, high / by}) : Bounds({0, std::min(high, by - 1)});
 }
 
 Expr to_expr(const Affine& a) {
   Expr sum(a.constant);
   for (const auto& [var, coefficient] : a.terms) sum = variable(var) * Expr(coefficient) + sum;
+  return sum;
+}
+
+Expr to_expr(const BoundedAffine& a) {
+  Expr sum = to_expr(a.affine);
+  for (const BoundedAffine::Term& t : a.bounded) sum = t.index * Expr(t.coefficient) + sum;
   return sum;
 }
 

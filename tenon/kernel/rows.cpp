@@ -107,18 +107,25 @@ class Collector {
   }
   void access(SlotId slot, bool write, const Expr& offset) { strided(slot, write, offset, 0, {}); }
   void strided(SlotId slot, bool write, const Expr& offset, std::int64_t row, std::vector<RowAccess::Term> terms) {
-    const auto at = affine(offset);
-    RowAccess a{slot, write, at.has_value(), at ? at->constant : 0, row, std::move(terms)};
-    if (at)
-      for (const auto& [var, coefficient] : at->terms) {
+    const auto at = bounded_affine(offset);
+    // What data choose may be written twice.
+    const bool known = at && !(write && !at->bounded.empty());
+    RowAccess a{slot, write, known, known ? at->affine.constant : 0, row, std::move(terms)};
+    if (known) {
+      for (const auto& [var, coefficient] : at->affine.terms) {
         if (row_var_ == var) {
           a.row += coefficient * per_row_;
           if (per_row_ > 1) a.terms.push_back({coefficient, per_row_});
         } else {
-          const auto known = sizes_.find(var);
-          a.terms.push_back({coefficient, known == sizes_.end() ? 0 : known->second});
+          const auto size = sizes_.find(var);
+          a.terms.push_back({coefficient, size == sizes_.end() ? 0 : size->second});
         }
       }
+      for (const BoundedAffine::Term& t : at->bounded) {
+        a.constant += t.coefficient * t.low;
+        a.terms.push_back({t.coefficient, t.high - t.low + 1});
+      }
+    }
     to_.push_back(std::move(a));
   }
 
@@ -219,9 +226,9 @@ void RestrictToRows::place(SlotId& slot, Expr& offset) {
   const auto found = own_.find(slot);
   if (found == own_.end()) return;
   slot = found->second.slot;
-  Affine at = affine(offset).value();
-  at.constant -= block_.base.constant * found->second.stride;
-  for (const auto& [var, coefficient] : block_.base.terms) at.add(var, -coefficient * found->second.stride);
+  BoundedAffine at = bounded_affine(offset).value();
+  at.affine.constant -= block_.base.constant * found->second.stride;
+  for (const auto& [var, coefficient] : block_.base.terms) at.affine.add(var, -coefficient * found->second.stride);
   offset = to_expr(at);
 }
 
