@@ -1,6 +1,6 @@
 # Draws what co2_forecaster wrote: gnuplot -e "dir='build/demo'" examples/co2.gp makes co2.png and co2.svg in dir.
 set encoding utf8
-grey = '#9aa0a6'; red = '#c0392b'; blue = '#2c6fbb'; green = '#3b8f5a'
+grey = '#9aa0a6'; orange = '#d55e00'; blue = '#0072b2'; green = '#009e73'
 do for [kind in 'png svg'] {
   if (kind eq 'png') { set terminal pngcairo size 1200,900 font 'DejaVu Sans,11' }
   if (kind eq 'svg') { set terminal svg size 1200,900 font 'DejaVu Sans,11' background 'white' }
@@ -13,15 +13,15 @@ do for [kind in 'png svg'] {
   set origin 0,0.48
   set size 1,0.52
   set title 'Weekly CO₂ at Mauna Loa: five years forecast 52 weeks ahead, and the year after the data'
-  set xlabel ''
+  set xlabel 'year'
   set format x '%.0f'
   set xtics 1
-  set ylabel 'ppm'
+  set ylabel 'CO₂, ppm'
   set key top left reverse Left
   plot dir.'/data.txt' using 1:2 with lines lw 1.5 lc rgb grey title 'measured', \
-       dir.'/forecast.txt' using 1:2 with points pt 7 ps 0.6 lc rgb red title 'GRU, 52 weeks before', \
+       dir.'/forecast.txt' using 1:2 with points pt 7 ps 0.6 lc rgb orange title 'GRU, 52 weeks before', \
        dir.'/forecast.txt' using 1:3 with points pt 6 ps 0.6 lc rgb blue title 'last year + drift, 52 weeks before', \
-       dir.'/next.txt' using 1:2 with lines lw 2 lc rgb red title 'GRU, the year to come'
+       dir.'/next.txt' using 1:2 with lines lw 2 lc rgb orange title 'GRU, the year to come'
 
   set origin 0,0
   set size 0.5,0.48
@@ -33,7 +33,7 @@ do for [kind in 'png svg'] {
   set xrange [0:52]
   set yrange [0:2]
   set key bottom right noreverse Right
-  plot dir.'/errors.txt' using 1:2 with lines lw 2 lc rgb red title 'GRU', \
+  plot dir.'/errors.txt' using 1:2 with lines lw 2 lc rgb orange title 'GRU', \
        dir.'/errors.txt' using 1:4 with lines lw 2 lc rgb blue title 'last year + drift', \
        dir.'/errors.txt' using 1:3 with lines lw 2 lc rgb grey title 'persistence (4.2 in mid-season)'
   set xrange [*:*]
