@@ -1,6 +1,7 @@
-"""Programs that users of other systems asked about in public, each beside NumPy. Here: reductions that meet their
-producers, sizes, contractions; in threads_inner.py functions traced once; in threads_loops.py loops and gradients."""
+"""Programs that users of other systems asked about in public, each beside NumPy. Here: reductions, sizes, contractions; in
+threads_inner.py functions traced once; in threads_loops.py loops and gradients. usage: threads.py [PICTURE.png]"""
 
+import sys
 from statistics import NormalDist
 
 import numpy as np
@@ -11,6 +12,7 @@ from tenon import lax, random
 
 import threads_inner
 import threads_loops
+import threads_picture
 
 R = np.random.default_rng(0)
 
@@ -76,16 +78,22 @@ def contractions():
         yield f"contraction: {name}", tn.jit(f)(w, a), expected
 
 
-def main():
+GROUPS = {"reductions": reductions, "sizes": sizes, "inner functions": threads_inner.programs, "contractions": contractions,
+          "loops": threads_loops.programs}
+
+
+def main(picture=None):
     differences = {}
-    for programs in (reductions, sizes, threads_inner.programs, contractions, threads_loops.programs):
+    for group, programs in GROUPS.items():
         for name, ours, expected in programs():
             expected = np.asarray(expected)
             assert np.shape(ours) == expected.shape, name
-            differences[name] = float(np.max(np.abs(np.asarray(ours) - expected)))
-            print(f"{name:42} differs from NumPy by {differences[name]:.1e}")
+            differences[group, name] = float(np.max(np.abs(np.asarray(ours) - expected)) / np.max(np.abs(expected)))
+            print(f"{name:42} differs from NumPy by {differences[group, name]:.1e} of the largest element")
+    if picture:
+        threads_picture.draw(picture, differences)
     return differences
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

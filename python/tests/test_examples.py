@@ -1,10 +1,11 @@
-"""The examples in examples/python find what they should, and docstrings say what is so."""
+"""The examples in examples/python find what they should and draw it, and docstrings say what is so."""
 
 import doctest
 import importlib
 import importlib.util
 import pathlib
 import pkgutil
+import sys
 import warnings
 
 import numpy as np
@@ -13,6 +14,12 @@ import pytest
 import tenon as tn
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
+
+
+@pytest.fixture(autouse=True)
+def beside_examples(monkeypatch):
+    """Examples import one another by name."""
+    monkeypatch.syspath_prepend(EXAMPLES)
 
 
 def example(name):
@@ -38,8 +45,7 @@ def test_ode_fit():
     assert all(abs(found[k] / v - 1) < 0.03 for k, v in module.TRUTH.items())
 
 
-def test_co2_forecaster(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(EXAMPLES)
+def test_co2_forecaster(tmp_path):
     choosing, training, scores = example("co2_forecaster").main(EXAMPLES.parent / "data" / "co2.csv", tmp_path, 30)
     # What the C++ example says with the same keys.
     first = [3.72122, 1.43733, 1.1032, 0.809738, 0.814821, 0.835789, 1.13652, 0.776612]
@@ -49,10 +55,45 @@ def test_co2_forecaster(monkeypatch, tmp_path):
     assert np.loadtxt(tmp_path / "forecast.txt").shape == (52, 3)
 
 
-def test_threads(monkeypatch):
-    monkeypatch.syspath_prepend(EXAMPLES)
+def test_threads():
     differences = example("threads").main()
-    assert len(differences) == 45 and all(d < 1e-10 for d in differences.values())
+    assert len(differences) == 45 and all(d < 1e-13 for d in differences.values())
+
+
+DIFFERENCES = {("loops", "stacked"): 1e-16, ("sizes", "roll"): 0.0}
+
+
+@pytest.mark.parametrize("name, draw, words", [
+    ("hmc", lambda m, path: m.main(path), ["step, units of x", "probability of acceptance", "sample", "exact"]),
+    ("kalman", lambda m, path: m.main(path, 2), ["time, s", "position, m", "error of the position, m", "log-likelihood, nats"]),
+    ("ode_fit", lambda m, path: m.main(path, 2), ["time, years", "thousands of animals", "rate / true rate", "step of Adam"]),
+    ("threads_picture", lambda m, path: m.draw(path, DIFFERENCES, (4, 8)),
+     ["sizes", "difference from NumPy / largest element", "one index twice", "value and gradient, µs a step"]),
+])
+def test_pictures(name, draw, words, tmp_path):
+    pytest.importorskip("matplotlib")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        draw(example(name), tmp_path / "drawn.svg")
+    # Where matplotlib draws a text as curves, a comment says it.
+    drawn = (tmp_path / "drawn.svg").read_text(encoding="utf-8")
+    assert [w for w in words if f"<!-- {w} -->" not in drawn] == []
+
+
+def test_picture_by_ending(tmp_path):
+    pytest.importorskip("matplotlib")
+    with example("pictures").panels(tmp_path / "drawn.png", [["one"]], 2) as axes:
+        axes["one"].plot([1, 2], color="#0072b2", label="a line")
+    drawn = importlib.import_module("PIL.Image").open(tmp_path / "drawn.png")
+    pixels = np.asarray(drawn.convert("RGB"))
+    assert drawn.mode == "P" and pixels.shape == (220, 1100, 3) and (pixels == (0, 0x72, 0xB2)).all(-1).any()
+
+
+def test_picture_without_matplotlib(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(SystemExit, match="pip install matplotlib"):
+        with example("pictures").panels(tmp_path / "drawn.png", [["one"]], 2):
+            pass
 
 
 MODULES = ["tenon", *(m.name for m in pkgutil.walk_packages(tn.__path__, "tenon.")
