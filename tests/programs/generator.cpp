@@ -128,7 +128,12 @@ class Generator {
     const Array x = any(), y = like(x), p = pick(boolean);
     return where(c_.below(2) == 0 ? fit(p, x.shape()) : fit(p, Shape()), x, y);
   }
-  Array change_dtype() { return convert(bounded(any()) * (c_.below(2) == 0 ? 1 : 3), dtype()); }
+  // No integers of halves: which one it is, is decided by how the last of few digits was rounded.
+  Array change_dtype() {
+    const Array x = bounded(any()) * (c_.below(2) == 0 ? 1 : 3);
+    const DType to = dtype();
+    return convert(x, is_half(x.dtype()) && is_integer(to) ? x.dtype() : to);
+  }
   Array made() {
     switch (c_.below(4)) {
       case 0:
