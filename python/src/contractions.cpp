@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "call.h"
+#include "op.h"
 #include "operands.h"
 #include "rooms.h"
 #include "tenon/ops/dot.h"
@@ -12,8 +13,6 @@ namespace tenon::python {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-
-Operand op(const Array& a) { return Operand(a, Source()); }
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // Cumulative sums and their kin: one loop along the axis, in the order of its elements.
 #include "call.h"
+#include "op.h"
 #include "operands.h"
 #include "order.h"
 #include "rooms.h"
@@ -8,8 +9,6 @@
 
 namespace tenon::python {
 namespace {
-
-Operand op(const Array& a) { return Operand(a, Source()); }
 
 struct Cumulative {
   const char* name;

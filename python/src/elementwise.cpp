@@ -4,6 +4,7 @@
 #include "call.h"
 #include "dtypes.h"
 #include "numeric.h"
+#include "op.h"
 #include "operands.h"
 #include "order.h"
 #include "rooms.h"
@@ -97,8 +98,6 @@ constexpr OfTwo of_two[] = {
     {"leaky_relu", tenon::leaky_relu, "x1 where it is not negative, else x2 * x1."},
     {"elu", tenon::elu, "x1 where it is positive, else x2 * (exp(x1) - 1)."},
 };
-
-Operand op(const Array& a) { return Operand(a, Source()); }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "call.h"
+#include "op.h"
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
@@ -29,8 +30,6 @@ GatherOptions gather_options(const std::string& mode, nb::handle fill, const Arr
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-
-Operand op(const Array& a) { return Operand(a, Source()); }
 
 ScatterKind kind_from(const std::string& text) {
   if (text == "add") return ScatterKind::add;

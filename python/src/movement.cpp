@@ -6,6 +6,7 @@
 #include "call.h"
 #include "dtypes.h"
 #include "gathers.h"
+#include "op.h"
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
@@ -18,8 +19,6 @@ namespace tenon::python {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-
-Operand op(const Array& a) { return Operand(a, Source()); }
 
 Arrays arrays(const char* name, const std::vector<ArrayLike>& given) {
   Arrays all;

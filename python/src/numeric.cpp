@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include "dtypes.h"
+#include "op.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/promotion.h"
 
 namespace tenon::python::numeric {
 namespace {
-
-Operand op(Array a) { return Operand(std::move(a), Source()); }
-Array number(double value, const Array& like) { return Array(Scalar(value).convert(like.dtype())); }
 
 // x and y in the dtype and shape in which they meet; bools as i32, of which they are numbers.
 std::pair<Array, Array> met(const char* name, const Array& x, const Array& y) {

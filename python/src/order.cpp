@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "op.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/promotion.h"
@@ -12,8 +13,6 @@ namespace {
 using OfTwo = Array(const Operand& x, const Operand& y);
 using OfAxes = Array(const Operand& x, const Axes& axes);
 
-Operand op(Array a) { return Operand(std::move(a), Source()); }
-Array number(double value, const Array& like) { return Array(Scalar(value).convert(like.dtype())); }
 bool any_complex(const Operand& x, const Operand& y) { return is_complex(x->dtype()) || is_complex(y->dtype()); }
 
 struct Parts {

@@ -5,17 +5,12 @@
 
 #include "call.h"
 #include "dtypes.h"
+#include "op.h"
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
 
 namespace tenon::python {
-namespace {
-
-Operand op(const Array& a) { return Operand(a, Source()); }
-
-}  // namespace
-
 void add_random(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("random");
   module.def("key",

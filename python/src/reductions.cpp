@@ -5,6 +5,7 @@
 
 #include "axes.h"
 #include "call.h"
+#include "op.h"
 #include "operands.h"
 #include "order.h"
 #include "rooms.h"
@@ -35,8 +36,6 @@ constexpr Reduction reductions[] = {
     {"log_softmax", tenon::log_softmax, "log(softmax(x)), without underflow."},
     {"norm", tenon::norm, "sqrt(sum(|x|²))."},
 };
-
-Operand op(const Array& a) { return Operand(a, Source()); }
 
 template <Array (*F)(const Operand&, const Axes&, std::int64_t)>
 auto spread(const char* name) {

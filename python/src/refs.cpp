@@ -5,14 +5,13 @@
 #include "call.h"
 #include "dtypes.h"
 #include "indexing.h"
+#include "op.h"
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
 
 namespace tenon::python {
 namespace {
-
-Operand op(const Array& a) { return Operand(a, Source()); }
 
 bool whole(nb::handle key) {
   return key.ptr() == Py_Ellipsis || (PyTuple_Check(key.ptr()) && PyTuple_GET_SIZE(key.ptr()) == 0);
