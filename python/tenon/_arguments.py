@@ -1,5 +1,7 @@
 """Arguments by their numbers: argnums, static_argnums and their kin."""
 
+import functools
+
 
 def numbers_of(argnums, name):
     """(a list of ints, whether one alone was given)."""
@@ -20,14 +22,17 @@ def _number(n, name):
         raise TypeError(f"{name} is an int or a sequence of ints, not {n!r}.") from None
 
 
+def with_others(fun, at, args, kwargs, *chosen):
+    """fun(*args, **kwargs) with other arguments at the numbers `at`."""
+    args = list(args)
+    for n, x in zip(at, chosen, strict=True):
+        args[n] = x
+    return fun(*args, **kwargs)
+
+
 def bind(fun, numbers, args):
     """(the function of the arguments that have other numbers, those)."""
     if not numbers:
         return fun, args
-    fixed = {n: args[n] for n in numbers}
-
-    def rest(*others):
-        others = iter(others)
-        return fun(*(fixed[i] if i in fixed else next(others) for i in range(len(args))))
-
-    return rest, tuple(a for i, a in enumerate(args) if i not in fixed)
+    at = [n for n in range(len(args)) if n not in numbers]
+    return functools.partial(with_others, fun, at, args, {}), tuple(args[n] for n in at)

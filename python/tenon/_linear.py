@@ -2,7 +2,7 @@
 
 import functools
 
-from tenon._arguments import from_front, numbers_of
+from tenon._arguments import from_front, numbers_of, with_others
 
 __all__ = ["custom_gradient", "fwd_and_bwd", "linear_transpose"]
 
@@ -72,7 +72,6 @@ def fwd_and_bwd(fun, argnums, has_aux=False, jitted=True):
     (6.0, [3.0, 2.0])
     """
     from tenon import jit, vjp
-    from tenon._complex import _with_others
 
     numbers = numbers_of(argnums, "fwd_and_bwd: argnums")[0]
 
@@ -82,7 +81,7 @@ def fwd_and_bwd(fun, argnums, has_aux=False, jitted=True):
 
     def backward(residuals, cotangent):
         at = from_front(numbers, len(residuals))
-        of_chosen = functools.partial(_with_others, fun, at, residuals, {})
+        of_chosen = functools.partial(with_others, fun, at, residuals, {})
         return vjp(of_chosen, *(residuals[n] for n in at), has_aux=has_aux)[1](cotangent)
 
     return (jit(forward), jit(backward)) if jitted else (forward, backward)
