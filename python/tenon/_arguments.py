@@ -22,7 +22,7 @@ def _number(n, name):
         raise TypeError(f"{name} is an int or a sequence of ints, not {n!r}.") from None
 
 
-def with_others(fun, at, args, kwargs, *chosen):
+def with_others(fun, at, args, /, *chosen, **kwargs):
     """fun(*args, **kwargs) with other arguments at the numbers `at`."""
     args = list(args)
     for n, x in zip(at, chosen, strict=True):
@@ -31,8 +31,8 @@ def with_others(fun, at, args, kwargs, *chosen):
 
 
 def bind(fun, numbers, args):
-    """(the function of the arguments that have other numbers, those)."""
+    """(the function of the arguments that have other numbers, and of keywords; those arguments)."""
     if not numbers:
         return fun, args
     at = [n for n in range(len(args)) if n not in numbers]
-    return functools.partial(with_others, fun, at, args, {}), tuple(args[n] for n in at)
+    return functools.partial(with_others, fun, at, args), tuple(args[n] for n in at)

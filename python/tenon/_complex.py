@@ -44,7 +44,7 @@ def value_and_grad(fun, numbers, alone, has_aux, holomorphic, name):
         chosen = tuple(args[n] for n in at)
         if holomorphic:
             checked_inputs(name, chosen)
-        made = vjp(functools.partial(with_others, fun, at, args, kwargs), *chosen, has_aux=has_aux)
+        made = vjp(functools.partial(with_others, fun, at, args, **kwargs), *chosen, has_aux=has_aux)
         slopes = made[1](_one_number(name, made[0], holomorphic))
         return (made[0], made[2]) if has_aux else made[0], slopes[0] if alone else slopes
 

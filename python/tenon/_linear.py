@@ -81,7 +81,7 @@ def fwd_and_bwd(fun, argnums, has_aux=False, jitted=True):
 
     def backward(residuals, cotangent):
         at = from_front(numbers, len(residuals))
-        of_chosen = functools.partial(with_others, fun, at, residuals, {})
+        of_chosen = functools.partial(with_others, fun, at, residuals)
         return vjp(of_chosen, *(residuals[n] for n in at), has_aux=has_aux)[1](cotangent)
 
     return (jit(forward), jit(backward)) if jitted else (forward, backward)

@@ -1,6 +1,7 @@
 """Derivatives, batches and rules, compared with formulas and with loops."""
 
 import functools
+import math
 
 import numpy as np
 import pytest
@@ -193,6 +194,20 @@ def test_stop_gradient_and_checkpoint():
     close(tn.grad(lambda x: x * lax.stop_gradient(x))(3.0), 3.0)
     f = tn.checkpoint(lambda x, n: tnp.sin(x) ** n, static_argnums=1)
     close(tn.grad(f)(0.5, 2), 2 * np.sin(0.5) * np.cos(0.5))
+
+
+@pytest.mark.parametrize("named", [{"scale": 3.0}, {"scale": 3.0, "at": 2.0, "args": 4.0}])
+def test_static_arguments_beside_keywords(named):
+    def f(x, n, **more):
+        return tnp.sin(x) ** n * functools.reduce(lambda a, b: a * b, more.values())
+
+    times = math.prod(named.values())
+    kept = tn.checkpoint(f, static_argnums=1)
+    close(kept(0.5, 2, **named), np.sin(0.5) ** 2 * times)
+    close(tn.grad(kept)(0.5, 2, **named), 2 * np.sin(0.5) * np.cos(0.5) * times)
+    close(tn.grad(lambda s: kept(0.5, 2, **{**named, "scale": s}))(3.0), np.sin(0.5) ** 2 * times / 3)
+    program, shape = tn.make_jaxpr(f, static_argnums=1, return_shape=True)(np.full(3, 0.5), 2, **named)
+    assert shape.shape == (3,) and len(program.inputs) == 1 + len(named)
 
 
 def test_python_errors_come_out_unchanged():
