@@ -79,34 +79,33 @@ def _flattened(tree, is_leaf, is_leaf_takes_path):
         leaves, treedef = tree_flatten(tree, is_leaf)
         return leaves, treedef, _paths(tree, treedef, is_leaf)
     paths = []
-    answers = _asked(tree, is_leaf, (), paths)  # in the order in which flattening asks
-    leaves, treedef = tree_flatten(tree, lambda _: next(answers))
+
+    def answers():  # in the order in which flattening asks
+        for path, said, leaf in _walk(tree, is_leaf):
+            if leaf:
+                paths.append(path)
+            yield said
+
+    told = answers()
+    leaves, treedef = tree_flatten(tree, lambda _: next(told))
     return leaves, treedef, paths
-
-
-def _asked(tree, is_leaf, path, paths):
-    """What is_leaf(path, x) says of each node, before the nodes below it; the paths of the leaves are put into `paths`."""
-    said = is_leaf(path, tree)
-    if said or not _is_node(tree):
-        paths.append(path)
-        yield said
-        return
-    yield said
-    for key, child in flatten_one_level_with_keys(tree)[0]:
-        yield from _asked(child, is_leaf, (*path, key), paths)
 
 
 def _paths(tree, treedef, is_leaf):
     """The paths of the leaves: of a structure alone, unless classes name their children themselves."""
-    return list(_named_paths(tree, is_leaf, ())) if _has_keys else treedef.paths()
+    if not _has_keys:
+        return treedef.paths()
+    return [path for path, _, leaf in _walk(tree, lambda _, x: is_leaf is not None and is_leaf(x)) if leaf]
 
 
-def _named_paths(tree, is_leaf, path):
-    if (is_leaf is not None and is_leaf(tree)) or not _is_node(tree):
-        yield path
-        return
-    for key, child in flatten_one_level_with_keys(tree)[0]:
-        yield from _named_paths(child, is_leaf, (*path, key))
+def _walk(tree, is_leaf, path=()):
+    """(path, what is_leaf(path, x) says, whether it is a leaf) of each node, before the nodes below it."""
+    said = is_leaf(path, tree)
+    leaf = said or not _is_node(tree)
+    yield path, said, leaf
+    if not leaf:
+        for key, child in flatten_one_level_with_keys(tree)[0]:
+            yield from _walk(child, is_leaf, (*path, key))
 
 
 def tree_leaves_with_path(tree, is_leaf=None, is_leaf_takes_path=False):
