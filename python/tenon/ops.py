@@ -1,10 +1,11 @@
 """Reductions of segments: elements along the first axis combined where they have the same number."""
 
+import functools
 import operator
 
 from tenon import _core
 from tenon import numpy as tnp
-from tenon.numpy._reductions import _greatest, _least
+from tenon.numpy._reductions import _end
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
@@ -39,5 +40,5 @@ _EXAMPLES = {"segment_sum": [6, 0, 3], "segment_prod": [8, 1, 3], "segment_max":
              "segment_min": [2, 2 ** 63 - 1, 3]}
 segment_sum = _segments("segment_sum", "add", lambda dtype: 0, "The sums")
 segment_prod = _segments("segment_prod", "multiply", lambda dtype: 1, "The products")
-segment_max = _segments("segment_max", "max", _least, "The largest")
-segment_min = _segments("segment_min", "min", _greatest, "The smallest")
+segment_max = _segments("segment_max", "max", functools.partial(_end, above=False), "The largest")
+segment_min = _segments("segment_min", "min", functools.partial(_end, above=True), "The smallest")

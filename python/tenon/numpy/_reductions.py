@@ -61,19 +61,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where
     return _summed(_core.prod, a, axis, dtype, keepdims, initial, where, promote_integers, 1, _core.multiply)
 
 
-def _least(dtype):
-    if dtype.kind == "b":
-        return False
-    return int(np.iinfo(dtype).min) if dtype.kind in "iu" else complex(-math.inf, -math.inf) if dtype.kind == "c" else -math.inf
-
-
-def _greatest(dtype):
-    if dtype.kind == "b":
-        return True
-    return int(np.iinfo(dtype).max) if dtype.kind in "iu" else complex(math.inf, math.inf) if dtype.kind == "c" else math.inf
-
-
-def _extreme(f, a, axis, keepdims, initial, where, unit, combine, name):
+def _extreme(f, a, axis, keepdims, initial, where, combine, name):
     a = asarray(a)
     if where is not None:
         if initial is None:
@@ -91,12 +79,12 @@ def _extreme(f, a, axis, keepdims, initial, where, unit, combine, name):
 
 def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):  # noqa: A001
     """The largest element along axes; NaN where any is."""
-    return _extreme(_core.max, a, axis, keepdims, initial, where, None, _core.maximum, "max")
+    return _extreme(_core.max, a, axis, keepdims, initial, where, _core.maximum, "max")
 
 
 def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):  # noqa: A001
     """The smallest element along axes; NaN where any is."""
-    return _extreme(_core.min, a, axis, keepdims, initial, where, None, _core.minimum, "min")
+    return _extreme(_core.min, a, axis, keepdims, initial, where, _core.minimum, "min")
 
 
 amax, amin = max, min
@@ -242,9 +230,20 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, wh
     return prod(_replaced(a, 1), axis, dtype, None, keepdims, initial, where)
 
 
-def _nan_extreme(f, a, axis, keepdims, initial, where, unit):
+def _end(dtype, above):
+    """What no number of this dtype lies beyond: the greatest, or the least."""
+    if dtype.kind == "b":
+        return above
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).max if above else np.iinfo(dtype).min)
+    end = math.inf if above else -math.inf
+    return complex(end, end) if dtype.kind == "c" else end
+
+
+def _nan_extreme(f, a, axis, keepdims, initial, where, above):
+    """f() of the elements that are not NaN, in place of which the least or the greatest number stands."""
     a = asarray(a)
-    made = f(_replaced(a, unit(a.dtype)), axis, None, keepdims, initial, where)
+    made = f(_replaced(a, _end(a.dtype, above)), axis, None, keepdims, initial, where)
     if a.dtype.kind in "biu" or initial is not None:
         return made
     return _core.where(all(isnan(a), axis, keepdims=keepdims), math.nan, made)
@@ -252,28 +251,28 @@ def _nan_extreme(f, a, axis, keepdims, initial, where, unit):
 
 def nanmax(a, axis=None, out=None, keepdims=False, initial=None, where=None):
     """The largest of the elements that are not NaN; NaN where none is."""
-    return _nan_extreme(max, a, axis, keepdims, initial, where, _least)
+    return _nan_extreme(max, a, axis, keepdims, initial, where, above=False)
 
 
 def nanmin(a, axis=None, out=None, keepdims=False, initial=None, where=None):
     """The smallest of the elements that are not NaN; NaN where none is."""
-    return _nan_extreme(min, a, axis, keepdims, initial, where, _greatest)
+    return _nan_extreme(min, a, axis, keepdims, initial, where, above=True)
 
 
-def _nan_arg(f, a, axis, keepdims, unit):
+def _nan_arg(f, a, axis, keepdims, above):
     a = asarray(a)
-    made = f(_replaced(a, unit(a.dtype)), axis, None, keepdims)
+    made = f(_replaced(a, _end(a.dtype, above)), axis, None, keepdims)
     return made if a.dtype.kind in "biu" else _core.where(all(isnan(a), axis, keepdims=bool(keepdims)), -1, made)
 
 
 def nanargmax(a, axis=None, out=None, keepdims=None):
     """Where the largest element that is not NaN is; -1 where none is."""
-    return _nan_arg(argmax, a, axis, keepdims, _least)
+    return _nan_arg(argmax, a, axis, keepdims, above=False)
 
 
 def nanargmin(a, axis=None, out=None, keepdims=None):
     """Where the smallest element that is not NaN is; -1 where none is."""
-    return _nan_arg(argmin, a, axis, keepdims, _greatest)
+    return _nan_arg(argmin, a, axis, keepdims, above=True)
 
 
 def _numbers(a, where):
