@@ -145,7 +145,7 @@ def _of_real_or_complex(name, of_real, text):
 def _arcsinh(x):
     x = _core.to_inexact(x)
     size = abs(x)
-    large = greater(size, 1e8 if x.dtype == np.float64 else 1e4)
+    large = _inverses.is_far(size)
     safe = _core.where(large, 1, size)
     small = log1p(safe + safe * safe / (1 + sqrt(safe * safe + 1)))
     return _core.where(equal(x, 0), x, sign(x) * _core.where(large, log(_core.where(large, size, 1)) + math.log(2), small))
@@ -153,7 +153,7 @@ def _arcsinh(x):
 
 def _arccosh(x):
     x = _core.to_inexact(x)
-    large = greater(x, 1e8 if x.dtype == np.float64 else 1e4)
+    large = _inverses.is_far(x)
     t = _core.where(large, 1, x) - 1
     return _core.where(large, log(_core.where(large, x, 1)) + math.log(2), log1p(t + sqrt(t * (t + 2))))
 

@@ -12,7 +12,10 @@ import numpy as np
 
 from tenon import _core
 
-_BEYOND = {"float32": 1e4, "float64": 1e8}  # where 1 beside the square of a number is less than rounding
+
+def is_far(x):
+    """Where real numbers are so large that 1 beside their squares is less than rounding."""
+    return _core.greater(x, 1e8 if x.dtype == np.float64 else 1e4)
 
 
 def _parts(z):
@@ -43,7 +46,7 @@ def length(a, b):
 def _arcsine(x, y):
     """Of asin(x + iy): (what the real part is the arctangent of, as two sides of a triangle, |imaginary part|)."""
     a, b = _core.abs(x), _core.abs(y)
-    far = _core.greater(_core.maximum(a, b), _BEYOND[a.dtype.name]) | _core.isnan(a + b)
+    far = is_far(_core.maximum(a, b)) | _core.isnan(a + b)
     a, b = _core.where(far, 1, a), _core.where(far, 1, b)
     r, s = length(a + 1, b), length(a - 1, b)
     middle = (r + s) / 2  # the half axis of the ellipse through the point, with the foci 1 and -1
@@ -89,7 +92,7 @@ def _arcsinh(z):
 def _artanh(x, y):
     """The parts of atanh(x + iy)."""
     a, b = _core.abs(x), _core.abs(y)
-    far = _core.greater(_core.maximum(a, b), _BEYOND[a.dtype.name])
+    far = is_far(_core.maximum(a, b))
     size = _core.where(far, length(a, b), 1)
     small, turn = (_core.where(_core.isfinite(size), part / size / size, 0) for part in (a, b))  # 1/z
     a, b = _core.where(far, 0, a), _core.where(far, 0, b)
