@@ -1,11 +1,4 @@
-"""Random numbers that are functions of a key, bit for bit those of jax.random (threefry).
-
-A key is u32[2]. Nothing is consumed by drawing: use each key once, and split() it for more.
-
->>> from tenon import random
->>> random.uniform(random.key(0), (2,)).shape
-(2,)
-"""
+"""Keys, and random numbers that are made of uniform and normal ones."""
 
 import math
 
@@ -335,10 +328,3 @@ def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
         at = _core.convert(at, _dtypes.default("i"))
     at = tnp.reshape(at, shape)
     return at if np.ndim(a) == 0 else tnp.take(a, at, axis)
-
-
-# What is made of the above.
-from tenon._gammas import *  # noqa: E402, F403
-from tenon._gammas import __all__ as _of_gammas  # noqa: E402
-
-__all__ += _of_gammas

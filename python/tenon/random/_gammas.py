@@ -7,15 +7,15 @@ import numpy as np
 
 from tenon import _core, lax
 from tenon import numpy as tnp
-from tenon import random as _random
 from tenon.numpy import _dtypes
+from tenon.random import _draws
 
 __all__ = ["ball", "beta", "binomial", "chisquare", "dirichlet", "f", "gamma", "generalized_normal", "loggamma",
            "multinomial", "poisson", "t"]
 
 
 def _real(name, dtype):
-    dtype = _dtypes.default("f") if dtype in (None, float) else _core.canonical_dtype(dtype)
+    dtype = _draws._real(dtype)
     if not _dtypes.issubdtype(dtype, np.floating):
         raise ValueError(f"dtype argument to `{name}` must be a float dtype, got {dtype}")
     return dtype
@@ -23,10 +23,10 @@ def _real(name, dtype):
 
 def _wide(name, shape, *parameters):
     """The shape of the result: the one that is asked for, to which the parameters' shapes broadcast, or where they meet."""
-    met = np.broadcast_shapes(*(np.shape(p) for p in parameters))
+    met = _draws._met(None, *parameters)
     if shape is None:
         return met
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = _draws._shape(shape)
     if np.broadcast_shapes(shape, met) != shape:
         raise ValueError(f"{name} parameter shapes must be broadcast-compatible with shape argument, and the result of "
                          f"broadcasting the shapes must equal the shape argument, but got {met} and {shape}.")
@@ -36,7 +36,7 @@ def _wide(name, shape, *parameters):
 def _spread(name, shape, dtype, *parameters, safe=False):
     """The parameters in a dtype and the result's shape; with `safe` only if the dtype can hold theirs."""
     shape = _wide(name, shape, *parameters)
-    parameters = _random._parameters(name, dtype, *parameters) if safe else parameters
+    parameters = _draws._parameters(name, dtype, *parameters) if safe else parameters
     return [_core.broadcast_to(_core.convert(p, dtype), shape) for p in parameters]
 
 
@@ -45,16 +45,16 @@ def _spread(name, shape, dtype, *parameters, safe=False):
 
 def _trial(dtype, d, c, key):
     """(x², (1 + c·x)³, a uniform number) of a normal x that makes the second positive: of Marsaglia's and Tsang's method."""
-    key, of_normal, of_uniform = _random.split(key, 3)
+    key, of_normal, of_uniform = _draws.split(key, 3)
 
     def draw(state):
-        key, one = _random.split(state[0])
-        x = _random.normal(one, (), dtype)
+        key, one = _draws.split(state[0])
+        x = _draws.normal(one, (), dtype)
         return key, x, x * c + 1
 
     zero = _core.full((), 0, dtype)
     _, x, v = lax.while_loop(lambda state: _core.less_equal(state[2], 0), draw, (of_normal, zero, zero - 1))
-    return key, x * x, v * v * v, _random.uniform(of_uniform, (), dtype)
+    return key, x * x, v * v * v, _draws.uniform(of_uniform, (), dtype)
 
 
 def _one(log_space, key, alpha):
@@ -62,7 +62,7 @@ def _one(log_space, key, alpha):
     dtype, enough = alpha.dtype, _core.greater_equal(alpha, 1)
     d = _core.where(enough, alpha, alpha + 1) - 1 / 3
     c = 1 / 3 / _core.sqrt(d)
-    key, last = _random.split(key)
+    key, last = _draws.split(key)
 
     def again(state):
         _, x, v, u = state
@@ -72,10 +72,10 @@ def _one(log_space, key, alpha):
     first = [_core.full((), value, dtype) for value in (0, 1, 2)]
     v = lax.while_loop(again, lambda state: _trial(dtype, d, c, state[0]), (key, *first))[2]
     if log_space:
-        log_uniform = -_random.exponential(last, (), dtype)
+        log_uniform = -_draws.exponential(last, (), dtype)
         boost = _core.where(enough | _core.equal(log_uniform, 0), 0, log_uniform * (1 / alpha))
         return _core.log(d) + _core.log(v) + boost
-    return d * v * _core.where(enough, 1, _core.power(1 - _random.uniform(last, (), dtype), 1 / alpha))
+    return d * v * _core.where(enough, 1, _core.power(1 - _draws.uniform(last, (), dtype), 1 / alpha))
 
 
 def _slope(log_space, made, alpha):
@@ -109,7 +109,7 @@ def _gamma(name, key, a, shape, dtype, log_space):
     if a.size == 0:
         return a
     wide = "float32" if a.dtype.itemsize < 4 else a.dtype
-    made = _sampler(log_space)(_core.convert(a.reshape(-1), wide), _random.split(key, a.size))
+    made = _sampler(log_space)(_core.convert(a.reshape(-1), wide), _draws.split(key, a.size))
     return _core.convert(made.reshape(a.shape), a.dtype)
 
 
@@ -131,7 +131,7 @@ def loggamma(key, a, shape=None, dtype=None):
 def beta(key, a, b, shape=None, dtype=None):
     """Numbers of density x^(a-1) (1-x)^(b-1) / B(a, b)."""
     a, b = _spread("beta", shape, _real("beta", dtype), a, b, safe=True)
-    of_a, of_b = _random.split(key)
+    of_a, of_b = _draws.split(key)
     log_a, log_b = loggamma(of_a, a, a.shape, a.dtype), loggamma(of_b, b, b.shape, b.dtype)
     larger = _core.maximum(log_a, log_b)
     size_a, size_b = _core.exp(log_a - larger), _core.exp(log_b - larger)
@@ -156,7 +156,7 @@ def chisquare(key, df, shape=None, dtype=None):
 def f(key, dfnum, dfden, shape=None, dtype=None):
     """Quotients of the means of dfnum and of dfden squares of normal numbers."""
     dfnum, dfden = _spread("f", shape, _real("f", dtype), dfnum, dfden, safe=True)
-    of_den, of_num = _random.split(key)
+    of_den, of_num = _draws.split(key)
     return (chisquare(of_num, dfnum, dfnum.shape, dfnum.dtype) / dfnum) / (
         chisquare(of_den, dfden, dfden.shape, dfden.dtype) / dfden)
 
@@ -164,27 +164,27 @@ def f(key, dfnum, dfden, shape=None, dtype=None):
 def t(key, df, shape=None, dtype=None):
     """Numbers of Student's distribution, of density (1 + x² / df)^(-(df + 1) / 2) up to a factor."""
     (df,) = _spread("t", shape, _real("t", dtype), df, safe=True)
-    of_normal, of_gamma = _random.split(key)
+    of_normal, of_gamma = _draws.split(key)
     half = df / 2
-    return _random.normal(of_normal, df.shape, df.dtype) * _core.sqrt(half / gamma(of_gamma, half, df.shape, df.dtype))
+    return _draws.normal(of_normal, df.shape, df.dtype) * _core.sqrt(half / gamma(of_gamma, half, df.shape, df.dtype))
 
 
 def generalized_normal(key, p, shape=(), dtype=None):
     """Numbers of density exp(-|x|^p) up to a factor."""
     dtype = _real("generalized_normal", dtype)
-    of_gamma, of_sign = _random.split(key)
+    of_gamma, of_sign = _draws.split(key)
     power = _core.convert(_core.true_divide(1, p), dtype)
     size = gamma(of_gamma, power, shape, dtype)
-    return _random.rademacher(of_sign, shape, dtype) * _core.power(size, power)
+    return _draws.rademacher(of_sign, shape, dtype) * _core.power(size, power)
 
 
 def ball(key, d, p=2, shape=(), dtype=None):
     """Points [*shape, d], uniform in the ball of radius 1 of the norm (Σ |xₖ|^p)^(1/p)."""
     d, dtype = d.__index__(), _real("ball", dtype)
     shape = _wide("ball", shape)
-    of_points, of_radius = _random.split(key)
+    of_points, of_radius = _draws.split(key)
     made = generalized_normal(of_points, p, (*shape, d), dtype)
-    rest = _random.exponential(of_radius, shape, dtype)
+    rest = _draws.exponential(of_radius, shape, dtype)
     p = _core.convert(p, dtype)
     norm = _core.sum(_core.power(_core.abs(made), p), -1, False) + rest
     return made / _core.power(norm, 1 / p)[..., None]
@@ -208,9 +208,9 @@ def _until_all(accepted, draw, first, key, most):
 
 def _hat(key, like, b):
     """Of Hörmann's transformed rejection: (key, u - 1/2, v, 1/2 - |u - 1/2|) of uniform u, v."""
-    key, first, second = _random.split(key, 3)
-    u = _random.uniform(first, like.shape, like.dtype) - 0.5
-    return key, u, _random.uniform(second, like.shape, like.dtype), 0.5 - _core.abs(u)
+    key, first, second = _draws.split(key, 3)
+    u = _draws.uniform(first, like.shape, like.dtype) - 0.5
+    return key, u, _draws.uniform(second, like.shape, like.dtype), 0.5 - _core.abs(u)
 
 
 _MOST = 2 ** 31 - 1
@@ -220,9 +220,9 @@ def _poisson_few(key, rate, dtype):
     """How many uniform numbers there are before their product falls below exp(-rate)."""
     def step(state):
         count, k, key, logs = state
-        key, one = _random.split(key)
+        key, one = _draws.split(key)
         k = k + _core.convert(_core.greater(logs, -rate), dtype)
-        return count + 1, k, key, logs + _core.log(_random.uniform(one, rate.shape, "float32"))
+        return count + 1, k, key, logs + _core.log(_draws.uniform(one, rate.shape, "float32"))
 
     def unfinished(state):
         return _core.any(_core.greater(state[3], -rate), None, False) & _core.less(state[0], _MOST)
@@ -285,9 +285,9 @@ def _binomial_few(key, count, q):
 
     def step(state):
         steps, k, total, key = state
-        one, key = _random.split(key)
+        one, key = _draws.split(key)
         k = _core.where(_core.less_equal(total, count), k + 1, k)
-        return steps + 1, k, total + _core.ceil(_core.log(_random.uniform(one, q.shape, q.dtype)) / slope), key
+        return steps + 1, k, total + _core.ceil(_core.log(_draws.uniform(one, q.shape, q.dtype)) / slope), key
 
     def unfinished(state):
         return _core.any(_core.less_equal(state[2], count), None, False) & _core.less(state[0], _MOST)
@@ -363,5 +363,5 @@ def multinomial(key, n, p, *, shape=None, dtype=None, unroll=1):
         count = binomial(key, left, part, dtype=left.dtype)
         return left - count, count
 
-    counts = lax.scan(draw, n, (parts, _random.split(key, parts.shape[0])), unroll=unroll)[1]
+    counts = lax.scan(draw, n, (parts, _draws.split(key, parts.shape[0])), unroll=unroll)[1]
     return _core.convert(tnp.moveaxis(counts, 0, -1), dtype)
