@@ -87,7 +87,8 @@ nb::object numpy_dtype(DType dtype) {
 }
 
 DType dtype_from(nb::handle object) {
-  if (known == nullptr && (known = PyDict_New()) == nullptr) throw nb::python_error();
+  if (known == nullptr) known = PyDict_New();
+  if (known == nullptr) throw nb::python_error();
   const bool hashable = PyObject_Hash(object.ptr()) != -1;
   if (!hashable) PyErr_Clear();
   if (hashable)

@@ -103,7 +103,7 @@ FlatCall::FlatCall(std::string_view op, nb::object f, nb::tuple args, nb::dict k
       args_(std::move(args)),
       kwargs_(std::move(kwargs)),
       traced_(std::move(traced)),
-      keywords_(keywords && kwargs_.size() > 0) {
+      keywords_(keywords && nb::len(kwargs_) > 0) {
   const auto add = [&](const std::string& what, nb::handle tree) {
     FlatTree t = flat_arrays(op_, what.c_str(), tree);
     arguments_.push_back(t.tree);

@@ -73,7 +73,7 @@ nb::object call_back(const Callback& callback, nb::handle types, nb::handle oper
 }  // namespace
 
 void add_host(nb::module_& module) {
-  nb::class_<Callback>(module, "Callback", "A function that programs call while they run.");
+  const nb::class_<Callback> type(module, "Callback", "A function that programs call while they run.");
   module.def("callback", callback);
   module.def("call_back", call_back);
 }

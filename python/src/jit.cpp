@@ -272,7 +272,7 @@ nb::object call_with(const State& s, const CallForm& form, std::span<const Array
     else
       PyTuple_SET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i), value.release().ptr());
   }
-  PyObject* result = PyObject_Call(s.f.ptr(), args.ptr(), kwargs.size() == 0 ? nullptr : kwargs.ptr());
+  PyObject* result = PyObject_Call(s.f.ptr(), args.ptr(), nb::len(kwargs) == 0 ? nullptr : kwargs.ptr());
   if (result == nullptr) throw nb::python_error();
   return nb::steal(result);
 }

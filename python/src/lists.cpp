@@ -228,9 +228,12 @@ nb::object with_types_of_step(const char* op, nb::handle init, const LoopStep& s
   loop.body = [&](std::span<const Array> in) {
     Parts next = parts_of_tree(step(unflatten_arrays(*carry.tree, in.first(carries)), in.subspan(carries)));
     note_types(next, types);
-    std::size_t i = 0;
-    for (nb::object& object : next.objects)
-      if (list_from(object) != nullptr && i < untyped.size() && untyped[i++]) object = nb::cast(List());
+    std::size_t lists = 0;
+    for (nb::object& object : next.objects) {
+      if (list_from(object) == nullptr) continue;
+      const std::size_t at = lists++;
+      if (at < untyped.size() && untyped[at]) object = nb::cast(List());
+    }
     FlatTree out = flat_arrays(op, "what the function returns", next.tree->unflatten_objects(next.objects));
     require_same_tree(op, "the initial carry and the one that the function returns", *carry.tree, *out.tree);
     return std::move(out.leaves);

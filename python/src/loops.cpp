@@ -196,7 +196,7 @@ nb::object associative_scan(nb::handle f, nb::handle xs, bool reverse, std::int6
 }  // namespace
 
 void add_loops(nb::module_& module) {
-  nb::class_<Checkpoints>(module, "Checkpoints", "Which carries of a loop reverse mode keeps.");
+  const nb::class_<Checkpoints> type(module, "Checkpoints", "Which carries of a loop reverse mode keeps.");
   module.def("every", [](std::int64_t k) { return every(k); });
   module.def("binomial", [](std::int64_t n) { return binomial(n); });
   module.def("scan", scan);

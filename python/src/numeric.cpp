@@ -64,7 +64,7 @@ Array floor_divide(const Operand& x, const Operand& y) {
     const Array below = op(op(rest) != op(zero)) & op(op(sign(op(b))) != op(sign(op(rest))));
     return round(op(where(op(below), op(op(quotient) - op(number(1, a))), op(quotient))));
   }
-  const Array quotient = op(a) / op(b);
+  Array quotient = op(a) / op(b);
   if (!is_signed_integer(a.dtype())) return quotient;
   const Array below = op(op(sign(op(a))) != op(sign(op(b)))) & op(op(op(a) % op(b)) != op(number(0, a)));
   return where(op(below), op(op(quotient) - op(number(1, a))), op(quotient));

@@ -18,7 +18,7 @@ bool whole(nb::handle key) {
 }
 
 Array read(const Ref& r, nb::handle key) {
-  const Array x = call_op("ref", [&] { return r.get(Source()); });
+  Array x = call_op("ref", [&] { return r.get(Source()); });
   if (whole(key)) return x;
   return array_of(nb::steal(subscript(x, key.ptr())).ptr());
 }

@@ -273,7 +273,7 @@ nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handl
     if (options.in_axes.is_list()) {
       std::vector<AxisTree> entries;
       for (const std::size_t i : mapped) entries.push_back(options.in_axes.entries()[i]);
-      if (kwargs.size() > 0) entries.emplace_back(0);  // those by keyword are mapped along axis 0
+      if (nb::len(kwargs) > 0) entries.emplace_back(0);  // those by keyword are mapped along axis 0
       options.in_axes = AxisTree(std::move(entries));
     }
     const Arrays results = api_detail::vmap_flat(

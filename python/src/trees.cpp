@@ -45,7 +45,8 @@ Kind kind_of(PyObject* object, const Registration*& registration) {
   if (type == &PyTuple_Type) return Kind::tuple;
   if (type == &PyList_Type) return Kind::list;
   if (type == &PyDict_Type) return Kind::dict;
-  if ((registration = registration_of(type)) != nullptr) return Kind::registered;
+  registration = registration_of(type);
+  if (registration != nullptr) return Kind::registered;
   if (reinterpret_cast<PyObject*>(type) == ordered_dict_type()) return Kind::ordered_dict;
   if (reinterpret_cast<PyObject*>(type) == default_dict_type()) return Kind::default_dict;
   return is_named_tuple(object) ? Kind::named_tuple : Kind::leaf;
