@@ -1,8 +1,8 @@
 """Programs for peers.py, in the names that tenon and JAX share: each takes the library, tenon or jax, and says cases.
 
 A case is (name, function, arguments, how): "jit" is compiled, its first and its later calls are timed;
-"call" is timed as it stands; "trace" is compiled anew each time. `full` is false where programs are only tried:
-then sizes are small.
+"call" is timed as it stands; "trace" is compiled anew each time; "lower" makes a new function each time, which is
+traced and not compiled. `full` is false where programs are only tried: then sizes are small.
 """
 import functools
 
@@ -281,6 +281,26 @@ def compiling(jx, full):
     yield "compiling x + 1", lambda x: x + 1, (x,), "trace"
 
 
+def tracing(jx, full):
+    jnp, x = jx.numpy, np.linspace(0.1, 1, 8, dtype=np.float32)
+
+    def of(ops):
+        def function(x):
+            for _ in range(ops // 4):
+                x = jnp.tanh(jnp.sin(x) * 1.01 + 0.5)
+            return x
+
+        return function
+
+    def of_calls(ops):
+        inner = jx.jit(of(ops))
+        return lambda x: functools.reduce(lambda v, _: inner(v), range(10), x)
+
+    sizes = (1000, 100) if full else (8, 4)
+    yield "tracing a function of 1,000 ops", lambda: of(sizes[0]), (x,), "lower"
+    yield "tracing ten calls of one compiled function of 100 ops", lambda: of_calls(sizes[1]), (x,), "lower"
+
+
 def library(jx, full):
     jnp = jx.numpy
     n, rows = (10 ** 6, 1024) if full else (8, 4)
@@ -305,4 +325,6 @@ def library(jx, full):
 
 
 GROUPS = (scans_and_reductions, inner_functions, diagonals, contractions, loops, calls, pairs, elementwise, training,
-          compiling, library)
+          compiling, tracing, library)
+# What a ratio is to be at most.
+TARGETS = {"tracing a function of 1,000 ops": 0.1, "tracing ten calls of one compiled function of 100 ops": 0.1}

@@ -38,6 +38,28 @@ def test_traced_once_for_each_kind():
     assert count[0] == 6
 
 
+def test_inner_functions_are_traced_once():
+    inner, count = counted(lambda x: tnp.sin(x) * 1.5 + 0.5)
+
+    def outer(x):
+        for _ in range(10):
+            x = inner(x)
+        return tnp.sum(x)
+
+    x = np.linspace(0.0, 1.0, 5)
+    expected = x
+    for _ in range(10):
+        expected = np.sin(expected) * 1.5 + 0.5
+    traces = [tn.jit(outer), outer, tn.grad(outer), tn.jit(tn.grad(outer)), tn.vmap(outer), tn.make_program(outer)]
+    results = [f(x[None]) if f is traces[4] else f(x) for f in traces]
+    assert count[0] == 1
+    np.testing.assert_allclose([np.asarray(results[i]).sum() for i in (0, 1, 4)], expected.sum(), rtol=1e-12)
+    assert repr(results[5]).count("call") == 10
+    loop = tn.jit(lambda x: lax.fori_loop(0, 3, lambda i, x: inner(inner(x)), x))
+    loop(x), inner(x), tn.jit(outer)(x[:2])
+    assert count[0] == 2
+
+
 def test_structures():
     f, count = counted(lambda t: {"sum": t["a"] + t["b"][0], "none": None, "t": (t["a"],)})
     out = f({"a": tnp.ones(2), "b": [2.0]})
