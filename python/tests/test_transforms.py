@@ -1,5 +1,6 @@
 """Derivatives, batches and rules, compared with formulas and with loops."""
 
+import collections
 import functools
 import math
 
@@ -89,6 +90,66 @@ def test_jacobians():
     close(tn.hessian(lambda x: tnp.sum(x ** 3))(x), np.diag(6 * np.asarray(x)))
     j = tn.jacfwd(lambda x, y: x * y, argnums=(0, 1))(x, x)
     close(j[0], np.diag(np.asarray(x))), close(j[1], np.diag(np.asarray(x)))
+
+
+Pair = collections.namedtuple("Pair", "u v")
+X, M = np.array([1.0, 2.0, 3.0]), np.array([[0.5, -1.0]])
+TREES = [X, 2.0, {"b": X, "a": 2.0}, [X, M], (X,), Pair(X, M), {"a": [X, (2.0, {"c": M})], "n": None}]
+RESULTS = [lambda s, v: v, lambda s, v: [s, v], lambda s, v: (v,), lambda s, v: {"q": v, "p": s}, lambda s, v: Pair(s, v),
+           lambda s, v: {"p": [s, (v,)], "n": None}]
+
+
+def squares_and_cubes(argument):
+    leaves = tn.tree.leaves(argument)
+    return sum(tnp.sum(a * a) for a in leaves), tnp.array([1.0, -2.0]) * sum(tnp.sum(a ** 3) for a in leaves)
+
+
+def equal_trees(made, expected):
+    assert tn.tree.structure(made) == tn.tree.structure(expected)
+    for a, b in zip(tn.tree.leaves(made), tn.tree.leaves(expected)):
+        assert a.shape == np.shape(b)
+        close(a, b)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("of", RESULTS)
+@pytest.mark.parametrize("argument", TREES, ids=str)
+def test_jacobians_of_trees_in_trees(argument, of, compiled):
+    """The result's tree is the outer one, the argument's the inner one; of a Hessian the argument's twice."""
+    def f(argument):
+        return of(*squares_and_cubes(argument))
+
+    def called(transformed):
+        return (tn.jit(transformed) if compiled else transformed)(argument)
+
+    slope = of(tn.tree.map(lambda a: 2 * np.asarray(a), argument),
+               tn.tree.map(lambda a: np.multiply.outer([1.0, -2.0], 3 * np.square(a)), argument))
+    equal_trees(called(tn.jacrev(f)), slope)
+    equal_trees(called(tn.jacfwd(f)), slope)
+
+    leaves, structure = tn.tree.flatten(argument)
+
+    def second(front, diagonal):
+        """`front` times the second derivatives: `diagonal` of a number in itself, zero in another."""
+        def block(i, k):
+            numbers = np.diag(np.ravel(diagonal(leaves[i]))) if i == k else np.zeros((np.size(leaves[i]), np.size(leaves[k])))
+            return np.multiply.outer(front, numbers.reshape(np.shape(leaves[i]) + np.shape(leaves[k])))
+
+        return structure.unflatten([structure.unflatten([block(i, k) for k in range(len(leaves))]) for i in range(len(leaves))])
+
+    equal_trees(called(tn.hessian(f)), of(second(1.0, lambda a: 2 * np.ones_like(a)),
+                                          second([1.0, -2.0], lambda a: 6 * np.asarray(a))))
+
+
+@pytest.mark.parametrize("jacobian", [tn.jacrev, tn.jacfwd])
+def test_jacobians_in_several_arguments(jacobian):
+    def f(p, q):
+        return {"r": tnp.sum(p["a"] * q), "v": q * q}, {"aux": p}
+
+    both, aux = jacobian(f, argnums=(1, 0), has_aux=True)({"a": X}, 2 * X)
+    equal_trees(both, {"r": (X, {"a": 2 * X}), "v": (np.diag(4 * X), {"a": np.zeros((3, 3))})})
+    equal_trees(aux, {"aux": {"a": X}})
+    equal_trees(jacobian(f, argnums=[-2], has_aux=True)({"a": X}, X)[0], {"r": ({"a": X},), "v": ({"a": np.zeros((3, 3))},)})
 
 
 def test_vmap_is_a_loop():
