@@ -18,7 +18,7 @@ MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "teno
            "jax.tree": "tenon.tree", "jax.tree_util": "tenon.tree_util"}
 
 DIFFERS = {
-    "jax.jit": "no `device`, `backend`, `keep_unused`, `in_shardings`, `out_shardings`, `compiler_options`",
+    "jax.jit": "of its functions `trace`, `lower`, `eval_shape`, no `clear_cache`; a lowered one is a Program; no `device`, `backend`, `keep_unused`, `in_shardings`, `out_shardings`, `compiler_options`",
     "jax.jacrev": "no `allow_int`", "jax.jacobian": "as jacrev", "jax.vmap": "no `axis_name`, `spmd_axis_name`: there are no collectives",
     "jax.custom_jvp": "no `symbolic_zeros`; a rule that calls its function counts there to the third derivative",
     "jax.custom_vjp": "no `symbolic_zeros`, `optimize_remat`; `None` as a cotangent of a whole argument",

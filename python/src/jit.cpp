@@ -14,8 +14,10 @@
 #include "errors.h"
 #include "executor.h"
 #include "functions.h"
+#include "programs.h"
 #include "refs.h"
 #include "rooms.h"
+#include "shapes.h"
 #include "tenon/api/explain.h"
 #include "text.h"
 
@@ -468,6 +470,49 @@ nb::object make(nb::object f, std::string name, std::vector<std::size_t> static_
   return nb::steal(reinterpret_cast<PyObject*>(jit));
 }
 
+// The parts of a call whose arguments come as a tuple and a dict.
+Flattened flatten_call(const State& s, nb::handle args, const nb::dict& kwargs) {
+  std::vector<PyObject*> values;
+  nb::list names;
+  for (nb::handle a : args) values.push_back(a.ptr());
+  const std::size_t positional = values.size();
+  for (auto [name, value] : kwargs) {
+    names.append(name);
+    values.push_back(value.ptr());
+  }
+  const nb::tuple keywords(names);
+  return flatten_call(s, {values.data(), positional, keywords.ptr()});
+}
+
+// One specialisation of a jitted function, for those who trace and compile ahead of calls.
+struct Specialisation {
+  nb::object function;  // whose table keeps the entry,
+  EntryRef alone;       // where this does not
+  const Entry* entry;
+
+  // The result's tree, of what `leaf(shape, dtype, weak)` makes.
+  nb::object result(nb::handle leaf) const {
+    const std::vector<Type> types = entry->traced().program->output_types();
+    const std::vector<bool>& weak = entry->traced().weak;
+    std::size_t i = 0;
+    return nb::steal(entry->result->unflatten([&] {
+      const Type& t = types[i];
+      nb::object made = leaf(shape_object(t.shape), numpy_dtype(t.dtype), nb::bool_(weak[i]));
+      ++i;
+      return made.release().ptr();
+    }));
+  }
+};
+
+Specialisation specialise(nb::object f, nb::tuple args, nb::dict kwargs) {
+  const SourceScope place(user_line(), "jit");
+  State& s = *reinterpret_cast<JitObject*>(f.ptr())->state;
+  const Flattened flat = flatten_call(s, args, kwargs);
+  EntryRef alone;
+  const Entry& entry = find(s, flat, alone);
+  return {std::move(f), std::move(alone), &entry};
+}
+
 // Of a jitted function, its state; of any other, one that is made for one call.
 std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
   std::unique_ptr<State> own;
@@ -480,15 +525,7 @@ std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
     s = own.get();
   }
   const SourceScope place(user_line(), "explain");
-  std::vector<PyObject*> values;
-  nb::list names;
-  for (nb::handle a : args) values.push_back(a.ptr());
-  for (auto [name, value] : kwargs) {
-    names.append(name);
-    values.push_back(value.ptr());
-  }
-  const nb::tuple keywords(names);
-  const Flattened flat = flatten_call(*s, {values.data(), args.size(), keywords.ptr()});
+  const Flattened flat = flatten_call(*s, args, kwargs);
   TreeRef out;
   api_detail::KeptValues kept;
   const TracedFunction traced = trace(*s, flat, flat.cells, out);
@@ -503,6 +540,14 @@ void add_jit(nb::module_& module) {
   jit_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
   module.attr("JitFunction") = type;
   module.def("jit", make);
+  nb::class_<Specialisation>(module, "Specialisation")
+      .def_prop_ro("program", [](const Specialisation& s) { return PyProgram{s.entry->traced().program}; })
+      .def("result", &Specialisation::result)
+      .def("prepare", [](const Specialisation& s) {
+        const NativeRun beside;
+        s.entry->prepare();
+      });
+  module.def("specialise", specialise);
   module.def("explain", explained);
 }
 

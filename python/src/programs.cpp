@@ -1,4 +1,6 @@
 // Seeing inside: Programs as text, and what reverse mode keeps.
+#include "programs.h"
+
 #include <nanobind/stl/string.h>
 
 #include "call.h"
@@ -9,10 +11,6 @@
 
 namespace tenon::python {
 namespace {
-
-struct PyProgram {
-  ProgramRef program;
-};
 
 std::vector<std::size_t> every_argument(const nb::tuple& args) {
   std::vector<std::size_t> all(args.size());

@@ -3,7 +3,7 @@
 import functools
 import inspect
 
-from tenon import _complex, _core, _html
+from tenon import _complex, _core, _html, _stages
 from tenon._arguments import bind, from_front, numbers_of
 from tenon._core import LinearFunction, Program
 from tenon._policies import keeps_nothing
@@ -26,6 +26,7 @@ def _named(wrapper, fun, kind):
 
 
 Program._repr_html_ = _html.of_program
+_stages.add_to_jit()
 
 # --- jit ---
 
@@ -59,6 +60,7 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     jitted = _core.jit(fun, getattr(fun, "__name__", "function"), static[0], static[1], donated[0], donated[1],
                        strict_in_place)
     functools.update_wrapper(jitted, fun)
+    jitted._static = static
     return jitted
 
 
@@ -473,22 +475,13 @@ class ShapeDtypeStruct:
 
 def eval_shape(fun, *args, **kwargs):
     """The shapes and dtypes that a function would return; nothing is computed."""
-    from tenon import numpy as tnp, tree
-
-    def stand_in(leaf):
-        if isinstance(leaf, ShapeDtypeStruct):
-            return tnp.broadcast_to(tnp.zeros((), leaf.dtype), leaf.shape)
-        return leaf
-
     results = []
 
-    def shapes(args, kwargs):
-        out = fun(*args, **kwargs)
-        results.append(tree.map(lambda x: ShapeDtypeStruct(tnp.shape(x), tnp.result_type(x)), out))
+    def shaped(args, kwargs):
+        results.append(_stages.shapes(fun(*args, **kwargs)))
         return ()
 
-    args, kwargs = tree.map(stand_in, (args, kwargs))
-    _core.make_program(shapes, (args, kwargs), {})
+    _core.make_program(shaped, _stages.stand_ins((args, kwargs)), {})
     return results[0]
 
 

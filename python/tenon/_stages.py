@@ -1,0 +1,167 @@
+"""Functions made by jit, ahead of calls: traced, lowered, compiled; with the names of jax.stages."""
+
+from tenon import _core
+
+__all__ = ["Compiled", "Lowered", "Traced", "add_to_jit"]
+
+
+def stand_ins(tree_of_shapes):
+    """The tree with arrays of zeros in place of each ShapeDtypeStruct."""
+    from tenon import numpy as tnp, tree
+    from tenon._transforms import ShapeDtypeStruct
+
+    def stand_in(leaf):
+        if isinstance(leaf, ShapeDtypeStruct):
+            return tnp.broadcast_to(tnp.zeros((), leaf.dtype), leaf.shape)
+        return leaf
+
+    return tree.map(stand_in, tree_of_shapes)
+
+
+def shapes(tree_of_arrays):
+    """The tree with a ShapeDtypeStruct in place of each array or number."""
+    from tenon import numpy as tnp, tree
+    from tenon._transforms import ShapeDtypeStruct
+
+    def shape(leaf):
+        return leaf if isinstance(leaf, ShapeDtypeStruct) else ShapeDtypeStruct(tnp.shape(leaf), tnp.result_type(leaf))
+
+    return tree.map(shape, tree_of_arrays)
+
+
+class _Stage:
+    """What is known at each of them."""
+
+    def __init__(self, function, static, args, kwargs, specialisation):
+        self._function, self._static, self._specialisation = function, static, specialisation
+        self._args, self._kwargs = args, kwargs  # stand-ins may be large: of arrays, the shapes
+
+    @property
+    def out_info(self):
+        """The result's tree, with a ShapeDtypeStruct for each array."""
+        from tenon._transforms import ShapeDtypeStruct
+
+        return self._specialisation.result(lambda shape, dtype, weak: ShapeDtypeStruct(shape, dtype, weak_type=weak))
+
+    @property
+    def args_info(self):
+        """(arguments, those by keyword) that are not static, with a ShapeDtypeStruct for each array."""
+        numbers, names = self._static
+        return (tuple(a for i, a in enumerate(self._args) if i not in numbers),
+                {name: a for name, a in self._kwargs.items() if name not in names})
+
+    @property
+    def in_tree(self):
+        from tenon import tree
+
+        return tree.structure(self.args_info)
+
+    @property
+    def out_tree(self):
+        from tenon import tree
+
+        return tree.structure(self.out_info)
+
+    def _next(self, kind):
+        return kind(self._function, self._static, self._args, self._kwargs, self._specialisation)
+
+
+class Traced(_Stage):
+    """A function traced at some arguments: what `trace` of a function made by jit returns."""
+
+    @property
+    def jaxpr(self):
+        """The Program."""
+        return self._specialisation.program
+
+    @property
+    def fun_name(self):
+        return self._function.__name__
+
+    def lower(self):
+        """The next stage, at which there is nothing to do: a Program is what is compiled."""
+        return self._next(Lowered)
+
+
+class Lowered(_Stage):
+    """A Program that can be compiled: what `lower` of a function made by jit returns."""
+
+    def as_text(self):
+        """The Program as text."""
+        return self._specialisation.program.text()
+
+    def compile(self):
+        """Compiles to native code, which calls of the function with such arguments use too; nothing is run."""
+        self._specialisation.prepare()
+        return self._next(Compiled)
+
+
+class Compiled(_Stage):
+    """Native code for one kind of arguments. It is called without the static ones; other shapes, dtypes or trees than
+    those it was compiled for are a TypeError."""
+
+    def as_text(self):
+        """The Program as text."""
+        return self._specialisation.program.text()
+
+    def __call__(self, *args, **kwargs):
+        from tenon import tree
+
+        given, wanted = shapes((args, kwargs)), self.args_info
+        if tree.structure(given) != self.in_tree or any(
+                (a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(tree.leaves(given), tree.leaves(wanted))):
+            raise TypeError(f"{self._function.__name__} was compiled for {wanted}, and is called with {given}.")
+        numbers, names = self._static
+        rest = iter(args)
+        return self._function(*(a if i in numbers else next(rest) for i, a in enumerate(self._args)),
+                              **{name: a for name, a in self._kwargs.items() if name in names}, **kwargs)
+
+
+def _specialised(kind, function, args, kwargs):
+    numbers, names = static = function._static
+    fixed = {i: a for i, a in enumerate(args) if i in numbers}, {name: a for name, a in kwargs.items() if name in names}
+
+    def each(convert):
+        return (tuple(fixed[0][i] if i in fixed[0] else convert(a) for i, a in enumerate(args)),
+                {name: fixed[1][name] if name in fixed[1] else convert(a) for name, a in kwargs.items()})
+
+    specialisation = _core.specialise(function, *each(stand_ins))
+    return kind(function, static, *each(shapes), specialisation)
+
+
+def trace(self, /, *args, **kwargs):
+    """The function traced at these arguments, in place of which a ShapeDtypeStruct may stand; a call with such
+    arguments traces no more. Of the result: `jaxpr`, the Program; `out_info`, `args_info`; `lower()`.
+
+    >>> import tenon as tn, tenon.numpy as tnp
+    >>> tn.jit(lambda x: x + 1).trace(tnp.ones(3)).out_info
+    ShapeDtypeStruct(shape=(3,), dtype=float64)
+    """
+    return _specialised(Traced, self, args, kwargs)
+
+
+def lower(self, /, *args, **kwargs):
+    """The same as `trace(...).lower()`, of which `as_text()` is the Program and `compile()` is called like the function.
+
+    >>> import tenon as tn, tenon.numpy as tnp
+    >>> compiled = tn.jit(lambda x: x + 1).lower(tn.ShapeDtypeStruct((3,), tnp.float64)).compile()
+    >>> compiled(tnp.ones(3))
+    Array([2., 2., 2.], dtype=float64)
+    """
+    return _specialised(Lowered, self, args, kwargs)
+
+
+def eval_shape(self, /, *args, **kwargs):
+    """The shapes and dtypes that a call would return; nothing is computed.
+
+    >>> import tenon as tn, tenon.numpy as tnp
+    >>> tn.jit(tnp.sum).eval_shape(tnp.ones(3))
+    ShapeDtypeStruct(shape=(), dtype=float64)
+    """
+    return trace(self, *args, **kwargs).out_info
+
+
+def add_to_jit():
+    """Gives the class of functions made by jit its methods."""
+    for method in (trace, lower, eval_shape):
+        setattr(_core.JitFunction, method.__name__, method)
