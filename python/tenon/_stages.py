@@ -1,19 +1,37 @@
 """Functions made by jit, ahead of calls: traced, lowered, compiled; with the names of jax.stages."""
 
+import math
+import mmap
+
+import numpy as np
+
 from tenon import _core
 
 __all__ = ["Compiled", "Lowered", "Traced", "add_to_jit"]
 
 
+_PAGE = 4096
+
+
+def _zeros(shape, dtype):
+    """Zeros that take addresses and no memory: pages that nobody writes. What is only traced may be larger than it."""
+    from tenon import numpy as tnp
+
+    size = math.prod(shape) * dtype.itemsize
+    if size < _PAGE:
+        return tnp.zeros(shape, dtype)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    return tnp.asarray(np.frombuffer(mmap.mmap(-1, size, flags=flags, prot=mmap.PROT_READ), np.uint8).view(dtype)
+                       .reshape(shape))
+
+
 def stand_ins(tree_of_shapes):
     """The tree with arrays of zeros in place of each ShapeDtypeStruct."""
-    from tenon import numpy as tnp, tree
+    from tenon import tree
     from tenon._transforms import ShapeDtypeStruct
 
     def stand_in(leaf):
-        if isinstance(leaf, ShapeDtypeStruct):
-            return tnp.broadcast_to(tnp.zeros((), leaf.dtype), leaf.shape)
-        return leaf
+        return _zeros(leaf.shape, leaf.dtype) if isinstance(leaf, ShapeDtypeStruct) else leaf
 
     return tree.map(stand_in, tree_of_shapes)
 

@@ -71,3 +71,13 @@ def test_methods_and_captures():
     for captured in (tnp.asarray(X), 2.0):
         np.testing.assert_allclose(tn.jit(lambda x: x * captured).lower(X).compile()(X), X * np.asarray(captured))
     assert tn.jit(tn.grad(lambda x: x ** 2)).lower(3.0).compile()(3.0) == 6.0
+
+
+def test_what_is_only_traced_may_be_larger_than_memory():
+    huge = tn.ShapeDtypeStruct((10 ** 6, 10 ** 6), "float64")
+    assert tn.eval_shape(lambda x: x @ x[0], huge).shape == (10 ** 6,)
+    f = tn.jit(lambda x: tnp.sum(x * 2))
+    assert f.eval_shape(huge).shape == ()
+    assert f.lower(huge).out_info.shape == ()
+    for dtype in ("bool", "int32", "complex128", "bfloat16"):
+        assert tn.eval_shape(lambda x: x, tn.ShapeDtypeStruct((3, 4000), dtype)).dtype == tnp.dtype(dtype)
