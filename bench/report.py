@@ -172,7 +172,7 @@ def run_all(description, build, python, rounds):
     """Rows of ours, of the limits and of the peers, in turns."""
     hold_to_two_threads()
     rows, failures = {"ours": [], "limits": [], "peers": []}, []
-    programs = [("ours", [str(p)]) for p in sorted(Path(build, "bench").glob("bench_*")) if p.is_file()]
+    programs = [("ours", [str(p)]) for p in sorted(Path(build, "bench").glob("bench_*")) if p.is_file() and os.access(p, os.X_OK)]
     limits = [("limits", [str(p)]) for name in description["limits"] if (p := Path(build, "bench/limits", f"limit_{name}")).exists()]
     if os.getloadavg()[0] > 0.7:
         print("the machine is busy: programs whose two workers meet will show times far from what they take alone", file=sys.stderr)
