@@ -74,7 +74,8 @@ Bounds chosen_bounds(const Expr& e) {
   if (is(e, Binary::max)) {
     if (!is(e.operand(0), Binary::min) || !is_constant(e.operand(0).operand(1))) return {};
     const std::int64_t most = constant_value(e.operand(0).operand(1));
-    return by <= most ? Bounds({by, most}) : Bounds();
+    constexpr std::int64_t far = std::int64_t(1) << 31;  // multiples of what is nearer do not overflow
+    return -far < by && by <= most && most < far ? Bounds({by, most}) : Bounds();
   }
   if (by <= 0 || !(is(e, Binary::div) || is(e, Binary::rem))) return {};
   const auto x = form_of(e.operand(0), chosen_bounds);

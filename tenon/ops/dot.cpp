@@ -10,6 +10,7 @@
 #include "tenon/ir/describe_params.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/families.h"
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
@@ -114,8 +115,9 @@ std::vector<Value> dot_eval(const Params& params, std::span<const Value> in, con
           } else {
             decltype(widen(T())) total{};
             for (std::size_t k = 0; k < sum_a.size(); ++k)
-              total = static_cast<decltype(total)>(total + widen(x[batch_a[n] + row + sum_a[k]]) *
-                                                               widen(y[batch_b[n] + column + sum_b[k]]));
+              total = wrap(std::plus<>(), total,
+                           wrap(std::multiplies<>(), widen(x[batch_a[n] + row + sum_a[k]]),
+                                widen(y[batch_b[n] + column + sum_b[k]])));
             to[at++] = narrow<T>(total);
           }
         }
