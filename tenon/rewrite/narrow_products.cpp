@@ -177,8 +177,14 @@ class Narrow {
         v = maker_[v]->in[0];
       return maker_[v] == nullptr || rule_of<LowerElement>(*maker_[v]->op) == nullptr;
     };
+    // Of few terms a sum is faster as it is spelled; for integers both are nests.
+    constexpr std::int64_t fewest_terms = 4;
+    Dim terms = 1;
+    for (const std::int64_t label : c.of_a)
+      if (summed_in_both(label)) terms = terms * c.sizes.at(label);
+    const bool enough = !terms.known() || terms.value() >= fewest_terms;
     return has_own(c.of_a, c.of_b) && has_own(c.of_b, c.of_a) && std::ranges::any_of(c.of_a, summed_in_both) &&
-           fits(c.a) && fits(c.b);
+           (enough || is_integer(program_.type(c.a).dtype)) && fits(c.a) && fits(c.b);
   }
 
   // Whether what is summed outside of the products is known to have elements: a sum of no products is 0, and a product
