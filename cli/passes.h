@@ -1,6 +1,8 @@
 // The passes that `tenon opt` knows by name: transformations and rewrites.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -35,10 +35,11 @@ Array cumulative(const Cumulative& f, const Array& x, std::int64_t axis, bool re
   loop.length = n - Dim(1);
   loop.reverse = reverse;
   loop.carry_paths = loop.xs_paths = {""};
-  loop.body = [&](std::span<const Array> in) {
+  const auto body = [&](std::span<const Array> in) {
     const Array next = f.combine(op(in[0]), op(in[1]));
     return Arrays{next, next};
   };
+  loop.body = FlatFunction(body);
   const Array others = api_detail::run_loop(f.name, loop, {first}, {rest})[1];
   const Array edge = expand_dims(op(first), 0);
   const Array joined = concatenate(from_end ? Arrays{others, edge} : Arrays{edge, others}, 0, Source());

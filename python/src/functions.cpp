@@ -149,25 +149,21 @@ std::pair<nb::object, nb::object> pair_of(std::string_view op, const char* who, 
   return {nb::borrow(PyTuple_GET_ITEM(result.ptr(), 0)), nb::borrow(PyTuple_GET_ITEM(result.ptr(), 1))};
 }
 
-FlatFunction FlatCall::function() const {
-  return [this](std::span<const Array> in) {
-    const nb::object result = call(in);
-    if (pair_) pair_of(op_, "with has_aux the function returns", "(result, auxiliary)", result);
-    FlatTree flat = flat_arrays(op_, "what the function returns", result);
-    *result_ = {flat.tree, {}};
-    for (const Array& a : flat.leaves) result_->types.push_back(a.type());
-    return std::move(flat.leaves);
-  };
+Arrays FlatCall::operator()(std::span<const Array> in) const {
+  const nb::object result = call(in);
+  if (pair_) pair_of(op_, "with has_aux the function returns", "(result, auxiliary)", result);
+  FlatTree flat = flat_arrays(op_, "what the function returns", result);
+  *result_ = {flat.tree, {}};
+  for (const Array& a : flat.leaves) result_->types.push_back(a.type());
+  return std::move(flat.leaves);
 }
 
-std::function<std::vector<std::string>()> FlatCall::paths() const {
-  return [this] {
-    std::vector<std::string> all;
-    for (std::size_t i = 0; i < arguments_.size(); ++i)
-      for (const std::string& name : arguments_[i]->names())
-        all.push_back(i < traced_.size() ? fmt::format("<{}>{}", traced_[i], name) : "<by keyword>" + name);
-    return all;
-  };
+std::vector<std::string> FlatCall::Paths::operator()() const {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < of.arguments_.size(); ++i)
+    for (const std::string& name : of.arguments_[i]->names())
+      all.push_back(i < of.traced_.size() ? fmt::format("<{}>{}", of.traced_[i], name) : "<by keyword>" + name);
+  return all;
 }
 
 api_detail::Arguments FlatCall::all() const { return {leaves_, std::vector<bool>(leaves_.size(), true), paths()}; }

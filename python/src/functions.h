@@ -40,12 +40,14 @@ class FlatCall {
   // `traced`: numbers of the arguments that are flattened, ascending; with `keywords`, also those by keyword.
   FlatCall(std::string_view op, nb::object f, nb::tuple args, nb::dict kwargs, std::vector<std::size_t> traced,
            bool keywords);
+  FlatCall(const FlatCall&) = delete;
+  FlatCall& operator=(const FlatCall&) = delete;
 
   const Arrays& leaves() const { return leaves_; }
   const TreeDef& argument(std::size_t i) const { return *arguments_[i]; }  // of the traced ones, in order
   std::size_t arguments() const { return arguments_.size(); }
   // Calls f, and keeps the structure of what it returned. What Python raises comes out as it is.
-  FlatFunction function() const;
+  Arrays operator()(std::span<const Array> leaves) const;
   nb::object call(std::span<const Array> leaves) const;
   // Once f has been called:
   const TreeRef& result() const { return result_->tree; }
@@ -55,11 +57,15 @@ class FlatCall {
   TreeRef second_of_pair() const { return result()->child(1); }
   void returns_pair() { pair_ = true; }
 
-  std::function<std::vector<std::string>()> paths() const;  // as argument_name() wants them
+  FunctionRef<std::vector<std::string>()> paths() const { return paths_; }  // as argument_name() wants them
   api_detail::Arguments all() const;                        // every leaf is chosen
   std::vector<std::vector<std::size_t>> places() const;     // of the leaves: argument, then child by child
 
  private:
+  struct Paths {
+    const FlatCall& of;
+    std::vector<std::string> operator()() const;
+  };
   std::string op_;
   nb::object f_;
   nb::tuple args_;
@@ -68,6 +74,7 @@ class FlatCall {
   bool keywords_, pair_ = false;
   std::vector<TreeRef> arguments_;  // with the keywords' dict last
   Arrays leaves_;
+  Paths paths_{*this};
   struct Result {
     TreeRef tree;
     std::vector<Type> types;

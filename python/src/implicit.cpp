@@ -10,7 +10,7 @@ namespace {
 
 // A flat function as one of trees, for the user's solvers.
 struct TreeFunction {
-  FlatFunction f;
+  KeptFlatFunction f;
   TreeRef tree;
 };
 
@@ -26,12 +26,12 @@ Arrays leaves_like(const char* op, const char* what, const TreeRef& tree, nb::ha
   return std::move(made.leaves);
 }
 
-FlatFunction endomorphism(const char* op, const char* what, nb::handle f, const TreeRef& tree) {
+KeptFlatFunction endomorphism(const char* op, const char* what, nb::handle f, const TreeRef& tree) {
   return [=](std::span<const Array> in) { return leaves_like(op, what, tree, f(unflatten_arrays(*tree, in))); };
 }
 
 api_detail::FlatSolver solver(const char* op, const char* what, nb::handle solve, const TreeRef& tree) {
-  return [=](const FlatFunction& f, std::span<const Array> in) {
+  return [=](const KeptFlatFunction& f, std::span<const Array> in) {
     return leaves_like(op, what, tree, solve(nb::cast(TreeFunction{f, tree}), unflatten_arrays(*tree, in)));
   };
 }
@@ -42,7 +42,7 @@ nb::object custom_root(nb::handle f, nb::handle guess, nb::handle solve, nb::han
     const TreeRef& tree = start.tree;
     // What solve returns beside the root goes through as further leaves.
     TreeRef aux;
-    const api_detail::FlatSolver solved = [&](const FlatFunction& equation, std::span<const Array> in) {
+    const api_detail::FlatSolver solved = [&](const KeptFlatFunction& equation, std::span<const Array> in) {
       const nb::object result = solve(nb::cast(TreeFunction{equation, tree}), unflatten_arrays(*tree, in));
       const char* const what = "the guess and what solve returns";
       if (!has_aux) return leaves_like("custom_root", what, tree, result);

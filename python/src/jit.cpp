@@ -281,7 +281,7 @@ nb::object call_with(const State& s, const CallForm& form, std::span<const Array
 
 // `cells`: what stands for the references of the call.
 TracedFunction trace(const State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out) {
-  const FlatFunction function = [&](std::span<const Array> in) {
+  const auto function = [&](std::span<const Array> in) {
     FlatTree result = flat_arrays("jit", "what the function returns", call_with(s, flat.form, in, cells));
     refuse_references("jit", "what the function returns", *result.tree);
     out = result.tree;

@@ -225,7 +225,7 @@ nb::object with_types_of_step(const char* op, nb::handle init, const LoopStep& s
   api_detail::FlatLoop loop = of;
   loop.carry_paths = carry.tree->names();
   const std::size_t carries = carry.leaves.size();
-  loop.body = [&](std::span<const Array> in) {
+  const auto body = [&](std::span<const Array> in) {
     Parts next = parts_of_tree(step(unflatten_arrays(*carry.tree, in.first(carries)), in.subspan(carries)));
     note_types(next, types);
     std::size_t lists = 0;
@@ -238,6 +238,7 @@ nb::object with_types_of_step(const char* op, nb::handle init, const LoopStep& s
     require_same_tree(op, "the initial carry and the one that the function returns", *carry.tree, *out.tree);
     return std::move(out.leaves);
   };
+  loop.body = FlatFunction(body);
   api_detail::trace_once(op, loop, carry.leaves, xs);
   return with_types(init, types);
 }

@@ -77,12 +77,13 @@ nb::object scan(nb::handle f, nb::handle init, nb::handle xs, nb::handle length,
     };
     const Carry carry("scan", init, step, loop, elements.leaves);
     const std::size_t carries = carry.leaves().size();
-    loop.body = [&](std::span<const Array> in) {
+    const auto stacking = [&](std::span<const Array> in) {
       Arrays out = carry.next(step(carry.object(in.first(carries)), in.subspan(carries)));
       ys = stacked.tree;
       out.insert(out.end(), stacked.leaves.begin(), stacked.leaves.end());
       return out;
     };
+    loop.body = FlatFunction(stacking);
     const Arrays results = api_detail::run_loop("scan", loop, carry.leaves(), elements.leaves);
     const std::span<const Array> all(results);
     return nb::make_tuple(carry.object(all.first(carries)), unflatten_arrays(*ys, all.subspan(carries)));
@@ -97,14 +98,15 @@ nb::object while_loop(nb::handle cond, nb::handle body, nb::handle init, nb::han
           api_detail::checkpoints("while_loop", CheckpointKind::binomial, nb::cast<std::int64_t>(checkpoints));
     const auto step = [&](const nb::object& c, std::span<const Array>) { return called(body, {c}); };
     const Carry carry("while_loop", init, step, loop, {});
-    loop.cond = [&](std::span<const Array> in) {
-      FlatTree holds = flat_arrays("while_loop", "the condition", called(cond, {carry.object(in)}));
-      if (holds.leaves.size() != 1)
-        throw TreeError(fmt::format("while_loop: the condition returns {} arrays, not one bool.", holds.leaves.size()),
+    const auto holds = [&](std::span<const Array> in) {
+      FlatTree told = flat_arrays("while_loop", "the condition", called(cond, {carry.object(in)}));
+      if (told.leaves.size() != 1)
+        throw TreeError(fmt::format("while_loop: the condition returns {} arrays, not one bool.", told.leaves.size()),
                         "Return one bool.");
-      return std::move(holds.leaves);
+      return std::move(told.leaves);
     };
-    loop.body = [&](std::span<const Array> in) { return carry.next(step(carry.object(in), {})); };
+    const auto next = [&](std::span<const Array> in) { return carry.next(step(carry.object(in), {})); };
+    loop.cond = FlatFunction(holds), loop.body = FlatFunction(next);
     return carry.object(api_detail::run_loop("while_loop", loop, carry.leaves(), {}));
   });
 }
@@ -134,19 +136,20 @@ nb::object choose(const char* op, const Array& index, const std::vector<nb::obje
   std::vector<TreeRef> trees(branches.size());
   ElementTypes types;  // of lists in the results, as far as some branch tells
   bool again = false;
-  std::vector<FlatFunction> functions;
-  for (std::size_t i = 0; i < branches.size(); ++i)
-    functions.emplace_back([&, i](std::span<const Array> in) {
-      const nb::object args = unflatten_arrays(*given.tree, in);
-      PyObject* made = PyObject_CallObject(branches[i].ptr(), args.ptr());
-      if (made == nullptr) throw nb::python_error();
-      const nb::object returned = nb::steal(made);
-      note_types(returned, types);
-      FlatTree result =
-          flat_arrays(op, "what a branch returns", types.empty() ? returned : with_types(returned, types));
-      trees[i] = result.tree;
-      return std::move(result.leaves);
-    });
+  const auto call = [&](std::size_t i, std::span<const Array> in) {
+    const nb::object args = unflatten_arrays(*given.tree, in);
+    PyObject* made = PyObject_CallObject(branches[i].ptr(), args.ptr());
+    if (made == nullptr) throw nb::python_error();
+    const nb::object returned = nb::steal(made);
+    note_types(returned, types);
+    FlatTree result = flat_arrays(op, "what a branch returns", types.empty() ? returned : with_types(returned, types));
+    trees[i] = result.tree;
+    return std::move(result.leaves);
+  };
+  const auto numbered = [&](std::size_t i) { return [&call, i](std::span<const Array> in) { return call(i, in); }; };
+  std::vector<decltype(numbered(0))> calls;
+  for (std::size_t i = 0; i < branches.size(); ++i) calls.push_back(numbered(i));
+  const std::vector<FlatFunction> functions(calls.begin(), calls.end());
   const Arrays results = api_detail::run_cond(op, index, functions, given.leaves, [&] {
     const bool same = std::ranges::all_of(trees, [&](const TreeRef& tree) { return *tree == *trees[0]; });
     if (!same && !types.empty() && !std::exchange(again, true)) return false;
@@ -181,7 +184,7 @@ nb::object associative_scan(nb::handle f, nb::handle xs, bool reverse, std::int6
   return call_transformation("associative_scan", [&] {
     const FlatTree elements = flat_arrays("associative_scan", "the elements", xs);
     const std::size_t n = elements.leaves.size();
-    const FlatFunction flat = [&](std::span<const Array> in) {
+    const auto flat = [&](std::span<const Array> in) {
       FlatTree result = flat_arrays(
           "associative_scan", "what the function returns",
           called(f, {unflatten_arrays(*elements.tree, in.first(n)), unflatten_arrays(*elements.tree, in.subspan(n))}));

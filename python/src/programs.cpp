@@ -22,7 +22,7 @@ PyProgram make_program(nb::object f, nb::tuple args, nb::dict kwargs) {
   return call_transformation("make_program", [&] {
     const std::vector<std::size_t> all = every_argument(args);
     FlatCall call("make_program", std::move(f), std::move(args), std::move(kwargs), all, true);
-    return PyProgram{trace_flat(call.function(), call.leaves(), "make_program").program};
+    return PyProgram{trace_flat(call, call.leaves(), "make_program").program};
   });
 }
 
@@ -30,7 +30,7 @@ std::string residuals(nb::object f, nb::tuple args, nb::dict kwargs, bool detail
   return call_transformation("saved_residuals", [&] {
     const std::vector<std::size_t> all = every_argument(args);
     FlatCall call("saved_residuals", std::move(f), std::move(args), std::move(kwargs), all, true);
-    const SavedResiduals saved = api_detail::saved_residuals_flat(call.function(), call.all());
+    const SavedResiduals saved = api_detail::saved_residuals_flat(call, call.all());
     return details ? saved.details() : saved.text();
   });
 }

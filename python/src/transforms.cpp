@@ -98,9 +98,8 @@ nb::object value_and_grad(const char* op, nb::object f, const std::vector<std::i
   return call_transformation(op, [&] {
     FlatCall call(op, std::move(f), std::move(args), std::move(kwargs), traced, false);
     if (has_aux) call.returns_pair();
-    const FlatFunction flat = call.function();
     const auto checked = [&](std::span<const Array> in) {
-      Arrays out = flat(in);
+      Arrays out = call(in);
       const std::size_t values = has_aux ? call.first_of_pair()->leaves() : out.size();
       if (values != 1)
         throw DifferentiationError(fmt::format("{}: the function returns {} arrays, not one real number.", op, values),
@@ -126,7 +125,7 @@ nb::object jvp(nb::object f, nb::handle primals, nb::handle tangents, bool has_a
     if (has_aux) call.returns_pair();
     const FlatTree given = flat_tangents("jvp", "the tangents", nb::tuple(nb::borrow<nb::object>(tangents)));
     require_same_tree("jvp", "the arguments and their tangents", *tuple_of_arguments(call), *given.tree);
-    Arrays both = api_detail::jvp_flat(call.function(), differentiated("jvp", call), given.leaves);
+    Arrays both = api_detail::jvp_flat(call, differentiated("jvp", call), given.leaves);
     const std::size_t half = both.size() / 2;
     put_sizes(sizes_of_lists(*call.result()), std::span(both).first(half), std::span(both).subspan(half));
     const std::span<const Array> all(both);
@@ -145,7 +144,7 @@ nb::object jvp(nb::object f, nb::handle primals, nb::handle tangents, bool has_a
 // What vjp and linearize return: a linear function of trees, which can be called again.
 struct Linear {
   const char* op;
-  FlatFunction apply;
+  KeptFlatFunction apply;
   TreeRef in, out;
   std::vector<Type> out_types;
   bool tuple;               // vjp: takes one tree, gives a tuple; linearize: takes a tree an argument
@@ -178,7 +177,7 @@ nb::object vjp(nb::object f, nb::tuple args, bool has_aux) {
   return call_transformation("vjp", [&] {
     FlatCall call("vjp", std::move(f), args, nb::dict(), every(args), false);
     if (has_aux) call.returns_pair();
-    api_detail::FlatLinear linear = api_detail::vjp_flat(call.function(), differentiated("vjp", call));
+    api_detail::FlatLinear linear = api_detail::vjp_flat(call, differentiated("vjp", call));
     Linear pull{
         "vjp",        std::move(linear.apply), call.result(), tuple_of_arguments(call), types(call.leaves()), true,
         call.leaves()};
@@ -196,7 +195,7 @@ nb::object linearize(nb::object f, nb::tuple args, bool has_aux) {
   return call_transformation("linearize", [&] {
     FlatCall call("linearize", std::move(f), args, nb::dict(), every(args), false);
     if (has_aux) call.returns_pair();
-    api_detail::FlatLinear linear = api_detail::linearize_flat(call.function(), differentiated("linearize", call));
+    api_detail::FlatLinear linear = api_detail::linearize_flat(call, differentiated("linearize", call));
     Linear push{"linearize", std::move(linear.apply), tuple_of_arguments(call), call.result(), types(linear.outputs),
                 false,       linear.outputs};
     if (!has_aux)
@@ -217,7 +216,7 @@ nb::object jacobian(const char* op, bool reverse, nb::object f, const std::vecto
     if (has_aux) call.returns_pair();
     const auto results = [&] { return (has_aux ? call.first_of_pair() : call.result())->leaves(); };
     const api_detail::FlatJacobian j =
-        api_detail::jacobian_flat(reverse ? api_detail::Mode::reverse : api_detail::Mode::forward, op, call.function(),
+        api_detail::jacobian_flat(reverse ? api_detail::Mode::reverse : api_detail::Mode::forward, op, call,
                                   differentiated(op, call), results);
     const std::span<const Array> blocks(j.blocks);
     const std::size_t n = call.leaves().size();
@@ -277,7 +276,7 @@ nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handl
       options.in_axes = AxisTree(std::move(entries));
     }
     const Arrays results = api_detail::vmap_flat(
-        {call.function(), call.leaves(), call.places(), [&] { return places_of(*call.result()); }}, options);
+        {call, call.leaves(), call.places(), [&] { return places_of(*call.result()); }}, options);
     return unflatten_arrays(*call.result(), results);
   });
 }
@@ -301,7 +300,7 @@ nb::object custom_jvp(nb::object f, nb::handle rule, nb::tuple args) {
       out.leaves.insert(out.leaves.end(), slope.leaves.begin(), slope.leaves.end());
       return out.leaves;
     };
-    const Arrays results = api_detail::custom_jvp_flat(call.function(), by_rule, call.leaves());
+    const Arrays results = api_detail::custom_jvp_flat(call, by_rule, call.leaves());
     return unflatten_arrays(*call.result(), results);
   });
 }
@@ -335,9 +334,8 @@ nb::object custom_vjp(nb::object f, nb::handle forward, nb::handle backward, nb:
     FlatCall call("custom_vjp", std::move(f), args, nb::dict(), every(args), false);
     FlatCall forwarded("custom_vjp", nb::borrow<nb::object>(forward), args, nb::dict(), every(args), false);
     forwarded.returns_pair();
-    const FlatFunction forward_flat = forwarded.function();
     const auto go = [&](std::span<const Array> in) {
-      Arrays out = forward_flat(in);
+      Arrays out = forwarded(in);
       require_same_tree("custom_vjp", "the function's and forward's results", *call.result(),
                         *forwarded.first_of_pair());
       return out;
@@ -348,7 +346,7 @@ nb::object custom_vjp(nb::object f, nb::handle forward, nb::handle backward, nb:
                                              unflatten_tangents(*call.result(), in.last(outs), call.result_types()));
       return cotangents_from(cotangents, call);
     };
-    const Arrays results = api_detail::custom_vjp_flat(call.function(), go, back, call.leaves(), call.paths());
+    const Arrays results = api_detail::custom_vjp_flat(call, go, back, call.leaves(), call.paths());
     return unflatten_arrays(*call.result(), results);
   });
 }
@@ -356,7 +354,7 @@ nb::object custom_vjp(nb::object f, nb::handle forward, nb::handle backward, nb:
 nb::object checkpoint(nb::object f, nb::tuple args, nb::dict kwargs) {
   return call_transformation("checkpoint", [&] {
     FlatCall call("checkpoint", std::move(f), args, kwargs, every(args), true);
-    const Arrays results = api_detail::checkpoint_flat(call.function(), call.leaves());
+    const Arrays results = api_detail::checkpoint_flat(call, call.leaves());
     return unflatten_arrays(*call.result(), results);
   });
 }

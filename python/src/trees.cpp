@@ -206,7 +206,7 @@ nb::object key_of(const Node& node, std::uint32_t i) {
   }
 }
 
-void walk_paths(const Node*& at, std::vector<nb::object>& path, const std::function<void()>& leaf) {
+void walk_paths(const Node*& at, std::vector<nb::object>& path, FunctionRef<void()> leaf) {
   const Node& node = *at++;
   if (node.kind == Kind::leaf) return leaf();
   for (std::uint32_t i = 0; i < node.children; ++i) {

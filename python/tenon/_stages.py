@@ -101,12 +101,14 @@ class Traced(_Stage):
         return self._next(Lowered)
 
 
-class Lowered(_Stage):
-    """A Program that can be compiled: what `lower` of a function made by jit returns."""
-
+class _Text(_Stage):
     def as_text(self):
         """The Program as text."""
         return self._specialisation.program.text()
+
+
+class Lowered(_Text):
+    """A Program that can be compiled: what `lower` of a function made by jit returns."""
 
     def compile(self):
         """Compiles to native code, which calls of the function with such arguments use too; nothing is run."""
@@ -114,13 +116,9 @@ class Lowered(_Stage):
         return self._next(Compiled)
 
 
-class Compiled(_Stage):
+class Compiled(_Text):
     """Native code for one kind of arguments. It is called without the static ones; other shapes, dtypes or trees than
     those it was compiled for are a TypeError."""
-
-    def as_text(self):
-        """The Program as text."""
-        return self._specialisation.program.text()
 
     def __call__(self, *args, **kwargs):
         from tenon import tree

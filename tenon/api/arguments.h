@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/api/flatten.h"
+#include "tenon/base/function_ref.h"
 
 namespace tenon {
 
@@ -49,11 +50,11 @@ auto with_lifted(Use&& use, const Given&... given) {
 struct Arguments {
   Arrays leaves;
   std::vector<bool> chosen;
-  std::function<std::vector<std::string>()> paths;  // of all leaves; only errors ask
+  FunctionRef<std::vector<std::string>()> paths;  // of all leaves; only errors ask
 
-  template <int... Argnums, class... Args>
-  static Arguments of(const Arrays& leaves, const Args&... args) {
-    Arguments arguments{leaves, {}, [&] { return tree::paths(std::tie(args...)); }};
+  template <int... Argnums, class Call, class... Args>
+  static Arguments of(const Call& call, const Args&... args) {
+    Arguments arguments{call.arguments(), {}, call.paths()};
     std::size_t i = 0;
     const auto add = [&](const auto& arg) {
       const std::size_t first = arguments.chosen.size();

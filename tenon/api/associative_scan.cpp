@@ -8,7 +8,7 @@ namespace {
 
 class Prefixes {
  public:
-  Prefixes(const FlatFunction& f, std::int64_t axis) : f_(f), axis_(axis) {}
+  Prefixes(FlatFunction f, std::int64_t axis) : f_(f), axis_(axis) {}
 
   Arrays of(const Arrays& x) const {
     const std::int64_t n = x[0].size(axis_);
@@ -53,13 +53,13 @@ class Prefixes {
     return result;
   }
 
-  const FlatFunction& f_;
+  FlatFunction f_;
   std::int64_t axis_;
 };
 
 }  // namespace
 
-Arrays scan_associative(const FlatFunction& f, Arrays elements, std::int64_t axis, bool reverse,
+Arrays scan_associative(FlatFunction f, Arrays elements, std::int64_t axis, bool reverse,
                         const std::vector<std::string>& paths) {
   if (elements.empty()) return elements;
   axis = static_cast<std::int64_t>(normalize_axis(axis, elements[0].rank(), "associative_scan"));

@@ -43,7 +43,7 @@ void require_count(std::string_view op, std::string_view what, std::size_t have,
 
 }  // namespace
 
-Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::span<const Array> arguments) {
+Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array> arguments) {
   TracedFunction traced = trace_flat(f, arguments, "custom_jvp", all_concrete(arguments));
   const std::size_t n = arguments.size();
   const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
@@ -74,8 +74,8 @@ Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::spa
   return with_weak(bind_custom_jvp(std::move(params), joined({arguments, captures})), traced);
 }
 
-Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const FlatFunction& backward,
-                       std::span<const Array> arguments, const Paths& paths) {
+Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backward, std::span<const Array> arguments,
+                       Paths paths) {
   TracedFunction traced = trace_flat(f, arguments, "custom_vjp", all_concrete(arguments));
   const std::size_t n = arguments.size();
   const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
@@ -118,7 +118,7 @@ Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const
   return with_weak(bind_custom_vjp(std::move(params), joined({arguments, captures})), traced);
 }
 
-Arrays checkpoint_flat(const FlatFunction& f, std::span<const Array> arguments) {
+Arrays checkpoint_flat(FlatFunction f, std::span<const Array> arguments) {
   TracedFunction traced = trace_flat(f, arguments, writes_refs, all_concrete(arguments));
   Arrays results =
       with_weak(bind_checkpoint(traced.program, traced.sizes, joined({arguments, traced.captures})), traced);

@@ -3,23 +3,24 @@
 #pragma once
 
 #include "tenon/api/flatten.h"
+#include "tenon/base/function_ref.h"
 
 namespace tenon {
 
 namespace api_detail {
 
 // Names of the leaves of the arguments, asked for by errors alone.
-using Paths = std::function<std::vector<std::string>()>;
+using Paths = FunctionRef<std::vector<std::string>()>;
 
 // rule: arguments, then a tangent each (empty for those that have none) -> results, then a tangent each.
-Arrays custom_jvp_flat(const FlatFunction& f, const FlatFunction& rule, std::span<const Array> arguments);
+Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array> arguments);
 
 // forward: arguments -> results, then residuals. backward: residuals, then a cotangent a result (empty for those that
 // have none) -> a cotangent an argument.
-Arrays custom_vjp_flat(const FlatFunction& f, const FlatFunction& forward, const FlatFunction& backward,
-                       std::span<const Array> arguments, const Paths& paths);
+Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backward, std::span<const Array> arguments,
+                       Paths paths);
 
-Arrays checkpoint_flat(const FlatFunction& f, std::span<const Array> arguments);
+Arrays checkpoint_flat(FlatFunction f, std::span<const Array> arguments);
 
 template <class Back, class... Args>
 inline constexpr bool is_cotangents = std::is_convertible_v<Back, std::tuple<Args...>>;
@@ -63,7 +64,7 @@ auto custom_jvp(F f, Rule rule, const Source& where = std::source_location::curr
       out.insert(out.end(), rest.begin(), rest.end());
       return out;
     };
-    return flat.rebuild(api_detail::custom_jvp_flat(flat.function, by_rule, flat.arguments));
+    return flat.rebuild(api_detail::custom_jvp_flat(flat, by_rule, flat.arguments()));
   };
 }
 
@@ -104,7 +105,7 @@ auto custom_vjp(F f, Forward forward, Backward backward, const Source& where = s
       return out;
     };
     const auto back = [&](std::span<const Array> in) {
-      const std::size_t outs = tree::leaves(**flat.result).size();
+      const std::size_t outs = tree::leaves(flat.result()).size();
       const Residuals kept = tree::with_leaves(*residuals, in);
       Result cotangent = flat.rebuild(in.last(outs));
       std::size_t size = in.size() - outs;
@@ -116,7 +117,7 @@ auto custom_vjp(F f, Forward forward, Backward backward, const Source& where = s
         return tree::leaves(std::tuple<Args...>{backward.f(kept, cotangent)});
     };
     return flat.rebuild(
-        api_detail::custom_vjp_flat(flat.function, go, back, flat.arguments, [&] { return tree::paths(prototype); }));
+        api_detail::custom_vjp_flat(flat, go, back, flat.arguments(), [&] { return tree::paths(prototype); }));
   };
 }
 
@@ -130,7 +131,7 @@ auto checkpoint(F f, const Source& where = std::source_location::current()) {
     if (!tracing()) return api_detail::ResultOf<F, Args...>(f.f(args...));
     const SourceScope place(where);
     api_detail::Flattened<F, Args...> flat(f.f, args...);
-    return flat.rebuild(api_detail::checkpoint_flat(flat.function, flat.arguments));
+    return flat.rebuild(api_detail::checkpoint_flat(flat, flat.arguments()));
   };
 }
 

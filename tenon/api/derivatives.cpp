@@ -33,7 +33,7 @@ Mask active_leaves(std::string_view op, const Arguments& arguments, bool refuse)
   return active;
 }
 
-TracedFunction trace_at(std::string_view op, const FlatFunction& f, const Arguments& arguments) {
+TracedFunction trace_at(std::string_view op, FlatFunction f, const Arguments& arguments) {
   return trace_flat(f, arguments.leaves, op, all_concrete(arguments.leaves));
 }
 
@@ -157,7 +157,7 @@ void require_as_many(std::string_view op, std::string_view what, std::size_t hav
 
 // What is given for the members of a mask, each fitted to its type.
 Arrays fitted_only(std::string_view op, std::span<const Array> given, const Mask& mask,
-                   const std::function<Type(std::size_t)>& type, const std::function<std::string(std::size_t)>& name) {
+                   FunctionRef<Type(std::size_t)> type, FunctionRef<std::string(std::size_t)> name) {
   Arrays some;
   for (std::size_t i = 0; i < mask.size(); ++i)
     if (mask[i]) some.push_back(fitted(given[i], type(i), op, [&] { return name(i); }));
@@ -261,7 +261,7 @@ struct SparseParts {
   std::vector<SparseReads::Read> reads;  // table: among the inputs' tangents
 };
 SparseParts sparse_parts(const ProgramRef& program, const Mask& active, const Mask& tables, const Mask& differentiated,
-                         const std::function<std::string(std::size_t)>& name) {
+                         FunctionRef<std::string(std::size_t)> name) {
   const ProgramRef both = jvp(program, active, differentiated);
   const std::size_t primals = active.size(), outputs = differentiated.size();
   Mask in(primals, false);
@@ -290,7 +290,7 @@ SparseParts sparse_parts(const ProgramRef& program, const Mask& active, const Ma
 
 }  // namespace
 
-FlatGradient gradient_flat(std::string_view op, const FlatFunction& f, const Arguments& arguments) {
+FlatGradient gradient_flat(std::string_view op, FlatFunction f, const Arguments& arguments) {
   const Mask active = active_leaves(op, arguments, true);
   const TracedFunction traced = trace_at(op, f, arguments);
   require_number(op, traced);
@@ -299,7 +299,7 @@ FlatGradient gradient_flat(std::string_view op, const FlatFunction& f, const Arg
   return {pullback.outputs, spread(pullback.pull(Arrays{ones_like(out)}), active), {}};
 }
 
-FlatGradient sparse_gradient_flat(std::string_view op, const FlatFunction& f, const Arguments& arguments,
+FlatGradient sparse_gradient_flat(std::string_view op, FlatFunction f, const Arguments& arguments,
                                   const std::vector<bool>& sparse) {
   Mask active = active_leaves(op, arguments, true);
   const TracedFunction traced = trace_at(op, f, arguments);
@@ -349,7 +349,7 @@ FlatGradient sparse_gradient_flat(std::string_view op, const FlatFunction& f, co
   return result;
 }
 
-Arrays jvp_flat(const FlatFunction& f, const Arguments& arguments, std::span<const Array> tangents) {
+Arrays jvp_flat(FlatFunction f, const Arguments& arguments, std::span<const Array> tangents) {
   require_as_many("jvp", "the tangents", tangents.size(), arguments.leaves.size());
   Mask active = active_leaves("jvp", arguments, false);
   const Arrays given = fitted_only(
@@ -365,7 +365,7 @@ Arrays jvp_flat(const FlatFunction& f, const Arguments& arguments, std::span<con
   return joined({all.first(differentiated.size()), spread(all.subspan(differentiated.size()), differentiated)});
 }
 
-FlatLinear vjp_flat(const FlatFunction& f, const Arguments& arguments) {
+FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments) {
   const Mask active = active_leaves("vjp", arguments, false);
   const TracedFunction traced = trace_at("vjp", f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
@@ -379,7 +379,7 @@ FlatLinear vjp_flat(const FlatFunction& f, const Arguments& arguments) {
           }};
 }
 
-FlatLinear linearize_flat(const FlatFunction& f, const Arguments& arguments) {
+FlatLinear linearize_flat(FlatFunction f, const Arguments& arguments) {
   const Mask active = active_leaves("linearize", arguments, false);
   const TracedFunction traced = trace_at("linearize", f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
@@ -397,8 +397,8 @@ FlatLinear linearize_flat(const FlatFunction& f, const Arguments& arguments) {
           }};
 }
 
-FlatJacobian jacobian_flat(Mode mode, std::string_view op, const FlatFunction& f, const Arguments& arguments,
-                           const std::function<std::size_t()>& count) {
+FlatJacobian jacobian_flat(Mode mode, std::string_view op, FlatFunction f, const Arguments& arguments,
+                           FunctionRef<std::size_t()> count) {
   const Mask active = active_leaves(op, arguments, true);
   const TracedFunction traced = trace_at(op, f, arguments);
   const Mask differentiated = differentiable(traced, count());

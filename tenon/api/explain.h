@@ -33,7 +33,7 @@ struct Explained {
     const std::array<std::size_t, sizeof...(Args)> counts{tree::leaves(args).size()...};
     KeptValues kept;
     Flattened<F, Args...> flat(f, args...);
-    const TracedFunction traced = trace_flat(flat.function, flat.arguments, writes_refs);
+    const TracedFunction traced = trace_flat(flat, flat.arguments(), writes_refs);
     return explain_traced(traced, donation_of(donate, counts).leaves, std::move(kept.values));
   }
 };

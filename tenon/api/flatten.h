@@ -7,6 +7,7 @@
 #include "tenon/api/ref.h"
 #include "tenon/api/trace.h"
 #include "tenon/api/tree.h"
+#include "tenon/base/function_ref.h"
 
 namespace tenon::api_detail {
 
@@ -35,28 +36,38 @@ struct Callable {
   }
 };
 
-// A function at given arguments; the result's tree is kept to be filled later.
+// A function at given arguments, which is called with their leaves; the tree of what it returned last is kept to be
+// filled later.
 template <class Given, class... Args>
-struct FlattenedCall {
+class FlattenedCall {
+ public:
   using Result = Given;
-  std::shared_ptr<std::optional<Result>> result;
-  FlatFunction function;
-  Arrays arguments;
-
-  FlattenedCall(Callable<Result, Args...> f, const Args&... args) : arguments(tree::leaves(std::tie(args...))) {
-    require_distinct(SourceScope::function(), cells_of(std::tie(args...)));
-    struct Kept {
-      std::tuple<Args...> prototype;
-      std::optional<Result> result;
-    };
-    auto kept = std::make_shared<Kept>(std::tuple<Args...>(args...), std::nullopt);
-    result = std::shared_ptr<std::optional<Result>>(kept, &kept->result);
-    function = [kept = std::move(kept), f](std::span<const Array> in) {
-      kept->result = f.call(f.f, tree::with_leaves(kept->prototype, in));
-      return tree::leaves(*kept->result);
-    };
+  FlattenedCall(Callable<Result, Args...> f, const Args&... args)
+      : f_(f), prototype_(args...), arguments_(tree::leaves(prototype_)) {
+    require_distinct(SourceScope::function(), cells_of(prototype_));
   }
-  Result rebuild(std::span<const Array> leaves) const { return tree::with_leaves(**result, leaves); }
+  FlattenedCall(const FlattenedCall&) = delete;
+  FlattenedCall& operator=(const FlattenedCall&) = delete;
+
+  const Arrays& arguments() const { return arguments_; }
+  FunctionRef<std::vector<std::string>()> paths() const { return paths_; }  // of the arguments' leaves
+  Arrays operator()(std::span<const Array> in) {
+    result_ = f_.call(f_.f, tree::with_leaves(prototype_, in));
+    return tree::leaves(*result_);
+  }
+  Result& result() { return *result_; }
+  Result rebuild(std::span<const Array> leaves) const { return tree::with_leaves(*result_, leaves); }
+
+ private:
+  struct Paths {
+    const std::tuple<Args...>& of;
+    std::vector<std::string> operator()() const { return tree::paths(of); }
+  };
+  Callable<Result, Args...> f_;
+  std::tuple<Args...> prototype_;
+  Paths paths_{prototype_};
+  Arrays arguments_;
+  std::optional<Result> result_;
 };
 template <class F, class... Args>
 struct Flattened : FlattenedCall<ResultOf<F, Args...>, Args...> {

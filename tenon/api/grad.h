@@ -20,9 +20,9 @@ struct FlatGradient {
   Arrays gradient;  // one a leaf of all arguments, empty where it is not chosen, or sparse
   std::vector<Rows> rows;
 };
-FlatGradient gradient_flat(std::string_view op, const FlatFunction& f, const Arguments& arguments);
+FlatGradient gradient_flat(std::string_view op, FlatFunction f, const Arguments& arguments);
 // `sparse`: leaves whose gradient is given as rows.
-FlatGradient sparse_gradient_flat(std::string_view op, const FlatFunction& f, const Arguments& arguments,
+FlatGradient sparse_gradient_flat(std::string_view op, FlatFunction f, const Arguments& arguments,
                                   const std::vector<bool>& sparse);
 
 template <class Result, bool Aux>
@@ -44,7 +44,7 @@ auto value_and_grad_of(std::string_view op, F f, const Source& where) {
         [&]<class... Args>(const Args&... args) {
           check_loss<ResultOf<F, Args...>, Aux>();
           Flattened<F, Args...> flat(f.f, args...);
-          const FlatGradient g = gradient_flat(op, flat.function, Arguments::of<Argnums...>(flat.arguments, args...));
+          const FlatGradient g = gradient_flat(op, flat, Arguments::of<Argnums...>(flat, args...));
           const std::tuple<Args...> all(args...);
           return std::pair(flat.rebuild(g.outputs),
                            chosen_of<Argnums...>(with_sizes_of(all, tree::with_leaves(all, g.gradient))));
@@ -87,9 +87,8 @@ auto sparse_value_and_grad_of(std::string_view op, F f, Sparse<Of...> sparse, co
         [&]<class... Args>(const Args&... args) {
           check_loss<ResultOf<F, Args...>, Aux>();
           Flattened<F, Args...> flat(f.f, args...);
-          const Arguments arguments = Arguments::of<Argnums...>(flat.arguments, args...);
-          const FlatGradient g =
-              sparse_gradient_flat(op, flat.function, arguments, Arguments::of<Of...>(flat.arguments, args...).chosen);
+          const Arguments arguments = Arguments::of<Argnums...>(flat, args...);
+          const FlatGradient g = sparse_gradient_flat(op, flat, arguments, Arguments::of<Of...>(flat, args...).chosen);
           return std::pair(flat.rebuild(g.outputs),
                            chosen_rows_of(sparse, std::integer_sequence<int, Argnums...>(),
                                           tree::with_leaves(std::tuple<Args...>(args...), g.gradient), g));

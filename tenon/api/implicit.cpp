@@ -25,7 +25,7 @@ std::string leaf_name(std::string_view tree, const std::string& path) {
   return path.empty() ? std::string(tree) : fmt::format("leaf {} of {}", path, tree);
 }
 
-void require_real(std::string_view op, std::string_view tree, std::span<const Array> leaves, const LeafPaths& paths) {
+void require_real(std::string_view op, std::string_view tree, std::span<const Array> leaves, LeafPaths paths) {
   for (std::size_t i = 0; i < leaves.size(); ++i)
     if (const Type t = leaves[i].type(); !has_tangent(t) || !t.is_array())
       throw DTypeError(fmt::format("{}: {} is {}, which has no derivative.", op, leaf_name(tree, paths()[i]), t.text()),
@@ -34,7 +34,7 @@ void require_real(std::string_view op, std::string_view tree, std::span<const Ar
 
 // What a function gave, of the types that it took.
 Arrays like(std::string_view op, std::string_view what, std::string_view tree, const Arrays& given,
-            std::span<const Type> types, const LeafPaths& paths) {
+            std::span<const Type> types, LeafPaths paths) {
   Arrays all;
   for (std::size_t i = 0; i < types.size(); ++i)
     all.push_back(fitted(given[i], types[i], op,
@@ -43,20 +43,20 @@ Arrays like(std::string_view op, std::string_view what, std::string_view tree, c
 }
 
 // A traced function of values behind the same captures, given anew.
-FlatFunction at(const TracedFunction& f, Arrays captures) {
+KeptFlatFunction at(const TracedFunction& f, Arrays captures) {
   return [&f, captures = std::move(captures)](std::span<const Array> in) {
     return run_or_call(f.program, f.sizes, joined({in, captures}));
   };
 }
 
-TracedFunction traced(const FlatFunction& f, const std::vector<Type>& types) {
+TracedFunction traced(const KeptFlatFunction& f, const std::vector<Type>& types) {
   return trace_types(f, types, std::vector<bool>(types.size(), false), "a function of an implicit derivative");
 }
 
 }  // namespace
 
-Arrays custom_root_flat(const FlatFunction& f, std::span<const Array> guess, const FlatSolver& solve,
-                        const FlatSolver& tangent_solve, const LeafPaths& paths) {
+Arrays custom_root_flat(const KeptFlatFunction& f, std::span<const Array> guess, const FlatSolver& solve,
+                        const FlatSolver& tangent_solve, LeafPaths paths) {
   require_real("custom_root", "the guess", guess, paths);
   const Arrays start = strong(guess);
   const std::vector<Type> types = types_of(start);
@@ -117,8 +117,8 @@ Arrays custom_root_flat(const FlatFunction& f, std::span<const Array> guess, con
   return bind_custom_root(std::move(params), joined({start, parameters, root.captures, moved.captures}));
 }
 
-Arrays linear_solve_flat(const FlatFunction& matvec, std::span<const Array> b, const FlatSolver& solve,
-                         const FlatSolver& transpose_solve, bool symmetric, const LeafPaths& paths) {
+Arrays linear_solve_flat(const KeptFlatFunction& matvec, std::span<const Array> b, const FlatSolver& solve,
+                         const FlatSolver& transpose_solve, bool symmetric, LeafPaths paths) {
   constexpr std::string_view op = "custom_linear_solve";
   require_real(op, "b", b, paths);
   const Arrays right = strong(b);

@@ -2,28 +2,29 @@
 #pragma once
 
 #include "tenon/api/arguments.h"
+#include "tenon/base/function_ref.h"
 
 namespace tenon {
 
 namespace api_detail {
 
 // (function, values) -> values, all of one tree's leaves.
-using FlatSolver = std::function<Arrays(const FlatFunction&, std::span<const Array>)>;
+using FlatSolver = std::function<Arrays(const KeptFlatFunction&, std::span<const Array>)>;
 
 // Names of the leaves, asked for by errors alone.
-using LeafPaths = std::function<std::vector<std::string>()>;
+using LeafPaths = FunctionRef<std::vector<std::string>()>;
 
 // solve may give more than the root: what is auxiliary, behind it.
-Arrays custom_root_flat(const FlatFunction& f, std::span<const Array> guess, const FlatSolver& solve,
-                        const FlatSolver& tangent_solve, const LeafPaths& paths);
+Arrays custom_root_flat(const KeptFlatFunction& f, std::span<const Array> guess, const FlatSolver& solve,
+                        const FlatSolver& tangent_solve, LeafPaths paths);
 
 // transpose_solve may be empty.
-Arrays linear_solve_flat(const FlatFunction& matvec, std::span<const Array> b, const FlatSolver& solve,
-                         const FlatSolver& transpose_solve, bool symmetric, const LeafPaths& paths);
+Arrays linear_solve_flat(const KeptFlatFunction& matvec, std::span<const Array> b, const FlatSolver& solve,
+                         const FlatSolver& transpose_solve, bool symmetric, LeafPaths paths);
 
 // A function of one tree, that gives such a tree, as flat arrays; and back.
 template <class T, class F>
-FlatFunction flat_endomorphism(std::string_view op, std::string_view what, F& f, const T& like) {
+KeptFlatFunction flat_endomorphism(std::string_view op, std::string_view what, F& f, const T& like) {
   return [op, what, &f, &like](std::span<const Array> in) {
     const T result(f(tree::with_leaves(like, in)));
     tree::require_same(op, what, like, result);
@@ -32,7 +33,7 @@ FlatFunction flat_endomorphism(std::string_view op, std::string_view what, F& f,
 }
 template <class T, class Solve>
 FlatSolver flat_solver(std::string_view op, std::string_view what, Solve& solve, const T& like) {
-  return [op, what, &solve, &like](const FlatFunction& flat, std::span<const Array> in) {
+  return [op, what, &solve, &like](const KeptFlatFunction& flat, std::span<const Array> in) {
     const std::function<T(const T&)> f = [flat, like](const T& x) {
       return tree::with_leaves(like, flat(tree::leaves(x)));
     };
@@ -101,7 +102,7 @@ auto custom_root(F f, const Guess& guess, Solve solve, TangentSolve tangent_solv
     return Guess(std::move(result.first));
   };
   const auto root_solver = api_detail::flat_solver("custom_root", "the guess and what solve returns", root, guess);
-  const api_detail::FlatSolver solver = [&](const FlatFunction& equation, std::span<const Array> in) {
+  const api_detail::FlatSolver solver = [&](const KeptFlatFunction& equation, std::span<const Array> in) {
     Arrays all = root_solver(equation, in);
     for (const Array& a : tree::leaves(*aux)) all.push_back(a);
     return all;

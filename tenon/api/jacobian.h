@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/api/arguments.h"
+#include "tenon/base/function_ref.h"
 
 namespace tenon {
 
@@ -115,8 +116,8 @@ struct FlatJacobian {
 };
 enum class Mode { forward, reverse };
 // `differentiated`: how many of f's arrays are no auxiliary ones; asked for when it has been traced.
-FlatJacobian jacobian_flat(Mode mode, std::string_view op, const FlatFunction& f, const Arguments& arguments,
-                           const std::function<std::size_t()>& differentiated);
+FlatJacobian jacobian_flat(Mode mode, std::string_view op, FlatFunction f, const Arguments& arguments,
+                           FunctionRef<std::size_t()> differentiated);
 
 // Blocks in the trees of the result and of the chosen arguments.
 template <int... Argnums, class R, class... Args>
@@ -147,13 +148,12 @@ auto jacobian_of(Mode mode, std::string_view op, F f, const Source& where) {
           Flattened<F, Args...> flat(f.f, args...);
           const auto differentiated = [&]() -> decltype(auto) {
             if constexpr (Aux)
-              return ((**flat.result).first);
+              return ((flat.result()).first);
             else
-              return (**flat.result);
+              return (flat.result());
           };
-          const FlatJacobian j =
-              jacobian_flat(mode, op, flat.function, Arguments::of<Argnums...>(flat.arguments, args...),
-                            [&] { return tree::count(differentiated()); });
+          const FlatJacobian j = jacobian_flat(mode, op, flat, Arguments::of<Argnums...>(flat, args...),
+                                               [&] { return tree::count(differentiated()); });
           auto jacobian = blocks_as_tree<Argnums...>(differentiated(), j.blocks, std::tuple<Args...>(args...));
           if constexpr (Aux)
             return std::pair(std::move(jacobian), flat.rebuild(j.outputs).second);

@@ -11,7 +11,7 @@ namespace {
 
 // Everything runs through the compiler from the moment the library is loaded.
 CompilingExecutor compiler;
-const bool installed = (install_executor(&compiler), true);
+const bool executor_installed = (install_executor(&compiler), true);
 
 }  // namespace
 
@@ -167,7 +167,7 @@ Arrays JitEntry::bind(std::span<const Array> arguments, std::span<const CellRef>
   return results;
 }
 
-void JitEntry::run_with_refs(void** frame, std::span<const CellRef> passed, const std::function<void()>& run) const {
+void JitEntry::run_with_refs(void** frame, std::span<const CellRef> passed, FunctionRef<void()> run) const {
   const std::vector<CellRef> used = cells(passed);
   void** at = frame + signature_.leaves().size();
   for (const CellRef& cell : used) *at++ = &place_of(cell);
@@ -279,8 +279,7 @@ void JitEntry::run_values(const Ready& ready, void** frame) const {
 namespace {
 
 // Throws unless results of this type can be written into the array.
-void check_target(const Array& a, const Type& type, std::size_t i,
-                  const std::function<std::vector<std::string>()>& paths) {
+void check_target(const Array& a, const Type& type, std::size_t i, FunctionRef<std::vector<std::string>()> paths) {
   if (a.empty()) return;
   const auto name = [&] {
     const std::string path = paths()[i];
@@ -307,7 +306,7 @@ void check_target(const Array& a, const Type& type, std::size_t i,
 
 // Memory that only the result's handle knows, or that is borrowed, is written in place; where something else would
 // notice, the result is computed apart and then takes the place of the handle, or is copied into the borrowed memory.
-void JitEntry::run_into(void** frame, const std::function<std::vector<std::string>()>& paths) const {
+void JitEntry::run_into(void** frame, FunctionRef<std::vector<std::string>()> paths) const {
   const Ready& ready = this->ready(false);
   const std::size_t arguments = leaves(), count = results();
   const auto target = [&](std::size_t i) -> Array& { return *static_cast<Array*>(frame[arguments + i]); };
@@ -378,7 +377,7 @@ void EntryTable::place(Slots& slots, const JitEntry* entry) {
   slots.at[i].store(entry, std::memory_order_release);
 }
 
-const JitEntry* EntryTable::keep(EntryRef entry, const std::function<bool(const JitEntry&)>& same) {
+const JitEntry* EntryTable::keep(EntryRef entry, FunctionRef<bool(const JitEntry&)> same) {
   const std::lock_guard lock(mutex_);
   if (const JitEntry* other = find(entry->hash(), same)) return other;
   const JitEntry* kept = entries_.emplace_back(std::move(entry)).get();

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <mutex>
 
 #include "tenon/api/ref.h"
 #include "tenon/api/signature.h"
 #include "tenon/api/transforms.h"
+#include "tenon/base/function_ref.h"
 #include "tenon/runtime/context.h"
 
 namespace tenon {
@@ -78,11 +78,11 @@ class JitEntry {
   // `given` (bit i: number i) may be donated.
   void run(void** frame, std::uint64_t given) const;
   // Into the memory of existing arrays; `paths` tells their names for an error.
-  void run_into(void** frame, const std::function<std::vector<std::string>()>& paths) const;
+  void run_into(void** frame, FunctionRef<std::vector<std::string>()> paths) const;
   // Compiles now.
   void prepare() const;
   // As run() and run_into(), with the references of this call in the frame.
-  void run_with_refs(void** frame, std::span<const CellRef> passed, const std::function<void()>& run) const;
+  void run_with_refs(void** frame, std::span<const CellRef> passed, FunctionRef<void()> run) const;
 
  private:
   struct Ready;
@@ -129,7 +129,7 @@ class EntryTable {
     }
   }
   // Keeps the entry, unless another thread was faster: then that one's is returned.
-  const JitEntry* keep(EntryRef entry, const std::function<bool(const JitEntry&)>& same);
+  const JitEntry* keep(EntryRef entry, FunctionRef<bool(const JitEntry&)> same);
 
  private:
   struct Slots {
@@ -192,10 +192,10 @@ std::shared_ptr<const EntryOf<Result, Args...>> trace_entry(const JitOptions& op
   return std::apply(
       [&](const Args&... given) {
         FlattenedCall<Result, Args...> flat(f, given...);
-        TracedFunction traced = trace_flat(flat.function, flat.arguments, writes_refs);
+        TracedFunction traced = trace_flat(flat, flat.arguments(), writes_refs);
         return std::make_shared<const EntryOf<Result, Args...>>(hash, std::move(signature), std::move(traced),
                                                                 std::move(donation), passed, options.strict_in_place,
-                                                                std::move(**flat.result));
+                                                                std::move(flat.result()));
       },
       inside);
 }
@@ -441,7 +441,7 @@ template <class F>
 auto trace(F f) {
   return [f](const auto&... args) mutable {
     api_detail::Flattened<F, std::remove_cvref_t<decltype(args)>...> flat(f, args...);
-    return trace_flat(flat.function, flat.arguments, writes_refs).program;
+    return trace_flat(flat, flat.arguments(), writes_refs).program;
   };
 }
 

@@ -98,8 +98,8 @@ Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, c
   if (loop.checkpoints && loop.checkpoints->kind == CheckpointKind::every)
     in_turns.checkpoints->count = std::max<std::int64_t>(loop.checkpoints->count / width, 1);
   left.checkpoints = std::nullopt;
-  left.body = [&](std::span<const Array> in) { return tenon::apply(step, in); };
-  in_turns.body = [&](std::span<const Array> in) {
+  const auto one = [&](std::span<const Array> in) { return tenon::apply(step, in); };
+  const auto turn = [&](std::span<const Array> in) {
     Arrays state(in.begin(), in.begin() + states);
     std::vector<Arrays> stacked(ys, Arrays(static_cast<std::size_t>(width)));
     for (std::int64_t i = 0; i < width; ++i) {
@@ -112,6 +112,7 @@ Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, c
     for (const Arrays& y : stacked) state.push_back(stack(y));
     return state;
   };
+  left.body = FlatFunction(one), in_turns.body = FlatFunction(turn);
   const std::int64_t begin = loop.reverse ? rest : 0, end = begin + turns * width;
   Arrays chunks, others;
   for (const Array& x : xs) {
@@ -133,7 +134,7 @@ Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, c
 
 }  // namespace
 
-TracedFunction trace_region(const FlatFunction& f, std::span<const Type> types, std::string_view refs_refused_by) {
+TracedFunction trace_region(FlatFunction f, std::span<const Type> types, std::string_view refs_refused_by) {
   return trace_types(f, types, std::vector<bool>(types.size(), false), refs_refused_by);
 }
 
@@ -272,7 +273,7 @@ Array branch_number(const Operand& index, std::size_t branches) {
 }
 
 Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches, const Arrays& operands,
-                const std::function<bool()>& settled) {
+                FunctionRef<bool()> settled) {
   if (index.rank() != 0)
     throw ShapeError(
         fmt::format("{}: the predicate is {}, not one bool.", op, Type::array(DType::bool_, index.shape()).text()),
@@ -283,7 +284,7 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
   std::vector<Type> captured;
   do {
     traced.clear();
-    for (const FlatFunction& branch : branches) traced.push_back(trace_region(branch, types, writes_refs));
+    for (FlatFunction branch : branches) traced.push_back(trace_region(branch, types, writes_refs));
   } while (!settled());
   for (const TracedFunction& branch : traced)
     for (const CellRef& ref : branch.written())

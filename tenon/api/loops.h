@@ -4,6 +4,7 @@
 
 #include "tenon/api/list.h"
 #include "tenon/api/transforms.h"
+#include "tenon/base/function_ref.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/region.h"
@@ -14,11 +15,11 @@ namespace tenon {
 namespace api_detail {
 
 // A body traced at types; what it captured becomes the loop's consts.
-TracedFunction trace_region(const FlatFunction& f, std::span<const Type> types, std::string_view refs_refused_by);
+TracedFunction trace_region(FlatFunction f, std::span<const Type> types, std::string_view refs_refused_by);
 
 struct FlatLoop {
-  FlatFunction body;  // (carries…, xs elements…) -> (carries…, ys elements…)
-  FlatFunction cond;  // (carries…) -> bool; may be empty
+  FlatFunction body = {};  // (carries…, xs elements…) -> (carries…, ys elements…)
+  FlatFunction cond = {};  // (carries…) -> bool; may be empty
   std::optional<Dim> length;
   bool reverse = false;
   std::int64_t unroll = 1;
@@ -41,7 +42,7 @@ Carry with_types_of_lists(std::string_view op, const Carry& init, const FlatLoop
   FlatLoop loop = of;
   loop.carry_paths = tree::paths(init);
   const std::size_t carries = loop.carry_paths.size();
-  loop.body = [&](std::span<const Array> in) {
+  const auto body = [&](std::span<const Array> in) {
     const Carry next = step(tree::with_leaves(init, in.first(carries)), in.subspan(carries));
     const std::vector<ListBase*> lists = lists_of(next);
     note_types(lists, types);
@@ -50,6 +51,7 @@ Carry with_types_of_lists(std::string_view op, const Carry& init, const FlatLoop
     tree::require_same(op, "the initial carry and the one that the function returns", init, next);
     return tree::leaves(next);
   };
+  loop.body = FlatFunction(body);
   trace_once(op, loop, tree::leaves(init), xs);
   Carry typed = init;
   give_types(lists_of(typed), types);
@@ -83,10 +85,10 @@ Array branch_number(const Operand& index, std::size_t branches);
 
 // `settled` is called when the branches have been traced; where it says no, they are traced once more.
 Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFunction> branches, const Arrays& operands,
-                const std::function<bool()>& settled);
+                FunctionRef<bool()> settled);
 
 // f: (elements…, elements…) -> (elements…), of as many arrays as there are.
-Arrays scan_associative(const FlatFunction& f, Arrays elements, std::int64_t axis, bool reverse,
+Arrays scan_associative(FlatFunction f, Arrays elements, std::int64_t axis, bool reverse,
                         const std::vector<std::string>& paths);
 
 // The number of steps that xs or the option say. Throws ShapeError where neither does.
@@ -100,16 +102,20 @@ struct ForiBounds {
 ForiBounds fori_bounds(const Operand& lower, const Operand& upper);
 
 // A branch that tells which lists its result has, and gives those without a type the type that another has told.
-template <class Branch>
-FlatFunction with_list_types(const Branch& branch, ListTypes& types) {
-  return [&](std::span<const Array> in) {
-    branch.function(in);
-    const std::vector<ListBase*> lists = lists_of(**branch.result);
+template <class F, class... Args>
+struct BranchCall : Flattened<F, Args...> {
+  ListTypes& types;
+
+  BranchCall(ListTypes& types, F& f, const Args&... args) : Flattened<F, Args...>(f, args...), types(types) {}
+  Arrays operator()(std::span<const Array> in) {
+    Flattened<F, Args...>::operator()(in);
+    const std::vector<ListBase*> lists = lists_of(this->result());
     note_types(lists, types);
     give_types(lists, types);
-    return tree::leaves(**branch.result);
-  };
-}
+    return tree::leaves(this->result());
+  }
+  bool lacks_type() { return api_detail::lacks_type(lists_of(this->result()), types); }
+};
 
 }  // namespace api_detail
 
@@ -169,13 +175,14 @@ auto scan(F f, const Carry& start, const Xs& xs, ScanOptions options = {},
   const api_detail::ListTypes types = api_detail::types_of_lists(init);
   const Arrays carries = tree::leaves(init);
   loop.carry_paths = tree::paths(init);
-  loop.body = [&](std::span<const Array> in) {
+  const auto body = [&](std::span<const Array> in) {
     Carry next = step(tree::with_leaves(init, in.first(carries.size())), in.subspan(carries.size()));
     Arrays out = tree::leaves(api_detail::next_carry("scan", types, init, std::move(next)));
     const Arrays ys = tree::leaves(*y);
     out.insert(out.end(), ys.begin(), ys.end());
     return out;
   };
+  loop.body = FlatFunction(body);
   const Arrays results = api_detail::run_loop("scan", loop, carries, elements);
   const std::span<const Array> all(results);
   return std::pair<Carry, Y>(tree::with_leaves(init, all.first(carries.size())),
@@ -209,11 +216,12 @@ Carry while_loop(Cond cond, Body body, const Carry& start, WhileOptions options 
   const Carry init = api_detail::with_types_of_lists("while_loop", start, loop, {}, step);
   const api_detail::ListTypes types = api_detail::types_of_lists(init);
   loop.carry_paths = tree::paths(init);
-  loop.cond = [&](std::span<const Array> in) { return Arrays{cond(tree::with_leaves(init, in))}; };
-  loop.body = [&](std::span<const Array> in) {
-    Carry next = step(tree::with_leaves(init, in), {});
-    return tree::leaves(api_detail::next_carry("while_loop", types, init, std::move(next)));
+  const auto holds = [&](std::span<const Array> in) { return Arrays{cond(tree::with_leaves(init, in))}; };
+  const auto next = [&](std::span<const Array> in) {
+    Carry carry = step(tree::with_leaves(init, in), {});
+    return tree::leaves(api_detail::next_carry("while_loop", types, init, std::move(carry)));
   };
+  loop.cond = FlatFunction(holds), loop.body = FlatFunction(next);
   return tree::with_leaves(init, api_detail::run_loop("while_loop", loop, tree::leaves(init), {}));
 }
 
@@ -280,23 +288,25 @@ Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Car
   Arrays carries = tree::leaves(init);
   if (bounds.count) {
     loop.length = *bounds.count;
-    loop.body = [&](std::span<const Array> in) { return step(in.back(), in.first(in.size() - 1)); };
+    const auto at_index = [&](std::span<const Array> in) { return step(in.back(), in.first(in.size() - 1)); };
+    loop.body = FlatFunction(at_index);
     loop.xs_paths = {""};
     const Arrays indices{arange(*bounds.count, bounds.lower.dtype()) + bounds.lower};
     return tree::with_leaves(init, api_detail::run_loop("fori_loop", loop, std::move(carries), indices));
   }
   loop.carry_paths.push_back("i");
   carries.push_back(bounds.lower);
-  loop.cond = [&](std::span<const Array> in) {
+  const auto holds = [&](std::span<const Array> in) {
     const SourceScope inside(where);
     return Arrays{in.back() < bounds.upper};
   };
-  loop.body = [&](std::span<const Array> in) {
+  const auto counted = [&](std::span<const Array> in) {
     Arrays next = step(in.back(), in.first(in.size() - 1));
     const SourceScope inside(where);
     next.push_back(in.back() + one);
     return next;
   };
+  loop.cond = FlatFunction(holds), loop.body = FlatFunction(counted);
   return tree::with_leaves(init, api_detail::run_loop("fori_loop", loop, std::move(carries), {}));
 }
 
@@ -304,16 +314,15 @@ Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Car
 template <class T, class F, class... Args>
 auto cond(const Operand& predicate, T on_true, F on_false, const Args&... args) {
   const SourceScope place(predicate.where(), "cond");
-  api_detail::Flattened<F, Args...> no(on_false, args...);
-  api_detail::Flattened<T, Args...> yes(on_true, args...);
+  api_detail::ListTypes types;
+  api_detail::BranchCall<F, Args...> no(types, on_false, args...);
+  api_detail::BranchCall<T, Args...> yes(types, on_true, args...);
   static_assert(std::is_same_v<typename decltype(no)::Result, typename decltype(yes)::Result>,
                 "cond: the branches return different types of trees");
-  api_detail::ListTypes types;
-  const std::array<FlatFunction, 2> branches{api_detail::with_list_types(no, types),
-                                             api_detail::with_list_types(yes, types)};
-  const Arrays results = api_detail::run_cond("cond", convert(predicate, DType::i32), branches, no.arguments, [&] {
-    if (api_detail::lacks_type(api_detail::lists_of(**no.result), types)) return false;
-    tree::require_same("cond", "the results of the branches", **yes.result, **no.result);
+  const std::array<FlatFunction, 2> branches{no, yes};
+  const Arrays results = api_detail::run_cond("cond", convert(predicate, DType::i32), branches, no.arguments(), [&] {
+    if (no.lacks_type()) return false;
+    tree::require_same("cond", "the results of the branches", yes.result(), no.result());
     return true;
   });
   return no.rebuild(results);
@@ -328,30 +337,27 @@ auto switch_case(const Operand& index, std::tuple<First, More...> branches, cons
   const SourceScope place(index.where(), "switch_case");
   return std::apply(
       [&](First& first, More&... more) {
-        api_detail::Flattened<First, Args...> held(first, args...);
-        std::tuple<api_detail::Flattened<More, Args...>...> others(
-            api_detail::Flattened<More, Args...>(more, args...)...);
+        api_detail::ListTypes types;
+        api_detail::BranchCall<First, Args...> held(types, first, args...);
+        const auto others =
+            std::tuple(std::make_unique<api_detail::BranchCall<More, Args...>>(types, more, args...)...);
         using Result = typename decltype(held)::Result;
         static_assert((std::is_same_v<Result, api_detail::ResultOf<More, Args...>> && ...),
                       "switch_case: the branches return different types of trees");
-        api_detail::ListTypes types;
-        std::vector<FlatFunction> functions{api_detail::with_list_types(held, types)};
-        const auto add = [&](const auto& other) { functions.push_back(api_detail::with_list_types(other, types)); };
-        std::apply([&](const auto&... other) { (add(other), ...); }, others);
+        std::vector<FlatFunction> functions{held};
+        std::apply([&](const auto&... other) { (functions.emplace_back(*other), ...); }, others);
         const auto settled = [&] {
-          const auto lacks = [&](const auto& branch) {
-            return api_detail::lacks_type(api_detail::lists_of(**branch.result), types);
-          };
-          if (lacks(held) || std::apply([&](const auto&... other) { return (lacks(other) || ...); }, others))
+          if (held.lacks_type() ||
+              std::apply([](const auto&... other) { return (other->lacks_type() || ...); }, others))
             return false;
           const auto same = [&](const auto& other) {
-            tree::require_same("switch_case", "the results of the branches", **held.result, **other.result);
+            tree::require_same("switch_case", "the results of the branches", held.result(), other->result());
           };
           std::apply([&](const auto&... other) { (same(other), ...); }, others);
           return true;
         };
         const Array number = api_detail::branch_number(index, functions.size());
-        return held.rebuild(api_detail::run_cond("switch_case", number, functions, held.arguments, settled));
+        return held.rebuild(api_detail::run_cond("switch_case", number, functions, held.arguments(), settled));
       },
       branches);
 }
@@ -373,7 +379,7 @@ Xs associative_scan(F f, const Xs& xs, AssociativeScanOptions options = {},
                     const Source& where = std::source_location::current()) {
   const SourceScope place(where, "associative_scan");
   const std::size_t leaves = tree::leaves(xs).size();
-  const FlatFunction flat = [&](std::span<const Array> in) {
+  const auto flat = [&](std::span<const Array> in) {
     const Xs result = f(tree::with_leaves(xs, in.first(leaves)), tree::with_leaves(xs, in.subspan(leaves)));
     tree::require_same("associative_scan", "xs and what the function returns", xs, result);
     return tree::leaves(result);

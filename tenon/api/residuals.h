@@ -38,7 +38,7 @@ struct SavedResiduals {
 std::ostream& operator<<(std::ostream& out, const SavedResiduals& residuals);
 
 namespace api_detail {
-SavedResiduals saved_residuals_flat(const FlatFunction& f, const Arguments& arguments);
+SavedResiduals saved_residuals_flat(FlatFunction f, const Arguments& arguments);
 }  // namespace api_detail
 
 // What grad(f) (grad<Argnums…>(f)), or vjp where f returns more than one number, keeps at these arguments. Nothing is
@@ -54,8 +54,7 @@ auto saved_residuals(F f, const Source& where = std::source_location::current())
     return api_detail::with_lifted<Argnums...>(
         [&]<class... Args>(const Args&... args) {
           api_detail::Flattened<F, Args...> flat(f.f, args...);
-          return api_detail::saved_residuals_flat(flat.function,
-                                                  api_detail::Arguments::of<Argnums...>(flat.arguments, args...));
+          return api_detail::saved_residuals_flat(flat, api_detail::Arguments::of<Argnums...>(flat, args...));
         },
         given...);
   };

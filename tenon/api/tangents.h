@@ -9,22 +9,22 @@ namespace tenon {
 namespace api_detail {
 
 // Forward mode of all arguments that have tangents: outputs, then their tangents (empty for those that have none).
-Arrays jvp_flat(const FlatFunction& f, const Arguments& arguments, std::span<const Array> tangents);
+Arrays jvp_flat(FlatFunction f, const Arguments& arguments, std::span<const Array> tangents);
 
 // The outputs of f, and a linear function: of cotangents of the outputs, or of tangents of the arguments. Neither runs
 // f again.
 struct FlatLinear {
   Arrays outputs;
-  FlatFunction apply;
+  KeptFlatFunction apply;
 };
-FlatLinear vjp_flat(const FlatFunction& f, const Arguments& arguments);
-FlatLinear linearize_flat(const FlatFunction& f, const Arguments& arguments);
+FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments);
+FlatLinear linearize_flat(FlatFunction f, const Arguments& arguments);
 
 template <class T>
 using Lifted = std::remove_cvref_t<decltype(lifted<true>(std::declval<const T&>()))>;
-template <class... Args>
-Arguments every_argument(const Arrays& leaves, const Args&... args) {
-  Arguments arguments{leaves, std::vector<bool>(leaves.size(), true), [&] { return tree::paths(std::tie(args...)); }};
+template <class Call, class... Args>
+Arguments every_argument(const Call& call, const Args&... args) {
+  Arguments arguments{call.arguments(), std::vector<bool>(call.arguments().size(), true), call.paths()};
   leave_out_sizes(std::tie(args...), arguments.chosen, 0);
   return arguments;
 }
@@ -44,8 +44,7 @@ auto jvp(F f, const std::tuple<Args...>& primals, const std::tuple<Tangents...>&
       [&](const auto&... args) {
         api_detail::Flattened<F, std::remove_cvref_t<decltype(args)>...> flat(f, args...);
         const std::tuple<api_detail::Lifted<Tangents>...> given(tangents);
-        const Arrays both = api_detail::jvp_flat(flat.function, api_detail::every_argument(flat.arguments, args...),
-                                                 tree::leaves(given));
+        const Arrays both = api_detail::jvp_flat(flat, api_detail::every_argument(flat, args...), tree::leaves(given));
         const std::span<const Array> all(both);
         auto result = flat.rebuild(all);
         auto tangent = api_detail::with_sizes_of(result, flat.rebuild(all.subspan(all.size() / 2)));
@@ -61,7 +60,7 @@ template <class F, class... Given>
 auto vjp(F f, const Given&... given) {
   return [&]<class... Args>(const Args&... args) {
     api_detail::Flattened<F, Args...> flat(f, args...);
-    auto linear = api_detail::vjp_flat(flat.function, api_detail::every_argument(flat.arguments, args...));
+    auto linear = api_detail::vjp_flat(flat, api_detail::every_argument(flat, args...));
     auto result = flat.rebuild(linear.outputs);
     auto pull = [apply = linear.apply, arguments = std::tuple<Args...>(args...)](
                     const decltype(result)& cotangents, const Source& where = std::source_location::current()) {
@@ -79,12 +78,12 @@ template <class F, class... Given>
 auto linearize(F f, const Given&... given) {
   return [&]<class... Args>(const Args&... args) {
     api_detail::Flattened<F, Args...> flat(f, args...);
-    auto linear = api_detail::linearize_flat(flat.function, api_detail::every_argument(flat.arguments, args...));
+    auto linear = api_detail::linearize_flat(flat, api_detail::every_argument(flat, args...));
     auto result = flat.rebuild(linear.outputs);
-    auto push = [apply = linear.apply, flat, result](const Args&... tangents,
-                                                     const Source& where = std::source_location::current()) {
+    auto push = [apply = linear.apply, result](const Args&... tangents,
+                                               const Source& where = std::source_location::current()) {
       const SourceScope place(where, "linearize");
-      return api_detail::with_sizes_of(result, flat.rebuild(apply(tree::leaves(std::tie(tangents...)))));
+      return api_detail::with_sizes_of(result, tree::with_leaves(result, apply(tree::leaves(std::tie(tangents...)))));
     };
     return std::pair(std::move(result), std::move(push));
   }(api_detail::lifted<true>(given)...);

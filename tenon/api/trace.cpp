@@ -16,8 +16,7 @@
 namespace tenon {
 namespace {
 
-TracedFunction finish_trace(Scope& scope, const FlatFunction& f, const Arrays& inputs,
-                            std::string_view refs_refused_by) {
+TracedFunction finish_trace(Scope& scope, FlatFunction f, const Arrays& inputs, std::string_view refs_refused_by) {
   const auto start = std::chrono::steady_clock::now();
   const api_detail::RefScope refs(scope, refs_refused_by);
   Arrays outputs = [&] {
@@ -45,7 +44,7 @@ TracedFunction finish_trace(Scope& scope, const FlatFunction& f, const Arrays& i
 
 bool tracing() { return Scope::top() != nullptr; }
 
-TracedFunction trace_flat(const FlatFunction& f, std::span<const Array> arguments, std::string_view refs_refused_by,
+TracedFunction trace_flat(FlatFunction f, std::span<const Array> arguments, std::string_view refs_refused_by,
                           bool known_values) {
   Scope scope;
   Arrays inputs;
@@ -54,7 +53,7 @@ TracedFunction trace_flat(const FlatFunction& f, std::span<const Array> argument
   return finish_trace(scope, f, inputs, refs_refused_by);
 }
 
-TracedFunction trace_types(const FlatFunction& f, std::span<const Type> types, const std::vector<bool>& weak,
+TracedFunction trace_types(FlatFunction f, std::span<const Type> types, const std::vector<bool>& weak,
                            std::string_view refs_refused_by) {
   Scope scope;
   Arrays inputs;
@@ -153,7 +152,7 @@ std::string argument_name(const std::string& path) {
   return "argument " + path.substr(1, end - 1) + (rest.empty() ? "" : ", leaf " + rest);
 }
 
-Array fitted(const Array& given, const Type& wanted, std::string_view op, const std::function<std::string()>& what) {
+Array fitted(const Array& given, const Type& wanted, std::string_view op, FunctionRef<std::string()> what) {
   if (given.empty()) return zeros_of(wanted);
   const Type type = given.type();
   if (type == wanted) return given.with_weak(false);

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "tenon/api/ref_cells.h"
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/bind.h"
 
 namespace tenon {
@@ -11,7 +12,8 @@ namespace tenon {
 // Whether a trace is open on this thread: only then is there anything to differentiate or batch.
 bool tracing();
 
-using FlatFunction = std::function<Arrays(std::span<const Array>)>;
+using FlatFunction = FunctionRef<Arrays(std::span<const Array>)>;
+using KeptFlatFunction = std::function<Arrays(std::span<const Array>)>;  // that outlives the call it is given to
 
 // A function traced at given arguments. `captures` are arrays from outside that it read; they are inputs behind the
 // others.
@@ -32,10 +34,10 @@ struct TracedFunction {
 inline constexpr std::string_view writes_refs;
 
 // Inputs have the arguments' types. With known_values, x.item() and host effects may look at concrete arguments.
-TracedFunction trace_flat(const FlatFunction& f, std::span<const Array> arguments, std::string_view refs_refused_by,
+TracedFunction trace_flat(FlatFunction f, std::span<const Array> arguments, std::string_view refs_refused_by,
                           bool known_values = false);
 
-TracedFunction trace_types(const FlatFunction& f, std::span<const Type> types, const std::vector<bool>& weak,
+TracedFunction trace_types(FlatFunction f, std::span<const Type> types, const std::vector<bool>& weak,
                            std::string_view refs_refused_by);
 
 // Runs (or, inside a trace, binds a call of) a traced function.
@@ -56,7 +58,7 @@ bool all_concrete(std::span<const Array> arrays);
 std::string argument_name(const std::string& path);
 // A tangent or cotangent that a user gives for something of a type: nothing is zero, and a number takes the dtype.
 // Throws ShapeError or DTypeError that names it.
-Array fitted(const Array& given, const Type& wanted, std::string_view op, const std::function<std::string()>& what);
+Array fitted(const Array& given, const Type& wanted, std::string_view op, FunctionRef<std::string()> what);
 
 }  // namespace api_detail
 }  // namespace tenon

@@ -119,7 +119,7 @@ Lanes lanes_first(const FlatVmap& call, const VmapOptions& options) {
   return lanes;
 }
 
-TracedFunction trace_lane(const FlatFunction& f, const Lanes& lanes) {
+TracedFunction trace_lane(FlatFunction f, const Lanes& lanes) {
   std::vector<Type> types;
   std::vector<bool> weak;
   for (std::size_t i = 0; i < lanes.operands.size(); ++i) {

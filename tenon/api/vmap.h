@@ -43,7 +43,7 @@ struct FlatVmap {
   FlatFunction f;
   Arrays arguments;
   std::vector<tree::Place> places;  // of the arguments' leaves; the first step is the argument's number
-  std::function<std::vector<tree::Place>()> out_places;  // of the result's leaves, when f has been traced
+  FunctionRef<std::vector<tree::Place>()> out_places;  // of the result's leaves, when f has been traced
 };
 Arrays vmap_flat(const FlatVmap& call, const VmapOptions& options);
 
@@ -62,7 +62,7 @@ auto vmap(F f, VmapOptions options = {}, const Source& where = std::source_locat
     const SourceScope place(where);
     api_detail::Flattened<F, Args...> flat(f.f, args...);
     return flat.rebuild(api_detail::vmap_flat(
-        {flat.function, flat.arguments, tree::places(std::tie(args...)), [&] { return tree::places(**flat.result); }},
+        {flat, flat.arguments(), tree::places(std::tie(args...)), [&] { return tree::places(flat.result()); }},
         options));
   };
 }

@@ -16,6 +16,13 @@ struct DimAtom {
   std::vector<Dim> operands;  // two, or none
 };
 
+// A product of atoms, sorted; powers as repetition.
+using Monomial = std::vector<std::shared_ptr<const DimAtom>>;
+struct MonomialLess {
+  bool operator()(const Monomial& a, const Monomial& b) const;
+};
+using Terms = std::map<Monomial, std::int64_t, MonomialLess>;
+
 namespace {
 
 int compare(const Dim& a, const Dim& b);
@@ -27,20 +34,12 @@ int compare(const DimAtom& a, const DimAtom& b) {
   return compare(a.operands[1], b.operands[1]);
 }
 
-// A product of atoms, sorted; powers as repetition.
-using Monomial = std::vector<std::shared_ptr<const DimAtom>>;
-
 int compare(const Monomial& a, const Monomial& b) {
   if (a.size() != b.size()) return a.size() > b.size() ? -1 : 1;  // higher degree first
   for (std::size_t i = 0; i < a.size(); ++i)
     if (const int c = compare(*a[i], *b[i]); c != 0) return c;
   return 0;
 }
-
-struct MonomialLess {
-  bool operator()(const Monomial& a, const Monomial& b) const { return compare(a, b) < 0; }
-};
-using Terms = std::map<Monomial, std::int64_t, MonomialLess>;
 
 [[noreturn]] void overflow() { throw ShapeError("a size does not fit in 63 bits.", "Check the sizes."); }
 std::int64_t checked_add(std::int64_t a, std::int64_t b) {
@@ -66,6 +65,8 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
 }
 
 }  // namespace
+
+bool MonomialLess::operator()(const Monomial& a, const Monomial& b) const { return compare(a, b) < 0; }
 
 // Canonical: sorted monomials with coefficients that are not 0; the constant is the empty monomial.
 struct DimPolynomial {
@@ -195,7 +196,7 @@ bool operator==(const Dim& a, const Dim& b) {
 
 namespace {
 
-std::string atom_text(const DimAtom& atom, const std::function<std::string(SizeVar)>& name) {
+std::string atom_text(const DimAtom& atom, FunctionRef<std::string(SizeVar)> name) {
   using Kind = DimAtom::Kind;
   if (atom.kind == Kind::variable) return name(atom.variable);
   const std::string a = atom.operands[0].text(name), b = atom.operands[1].text(name);
@@ -211,14 +212,14 @@ std::string atom_text(const DimAtom& atom, const std::function<std::string(SizeV
   }
 }
 
-void visit_atoms(const Dim& dim, const std::function<void(const DimAtom&)>& seen) {
+void visit_atoms(const Dim& dim, FunctionRef<void(const DimAtom&)> seen) {
   for (const auto& [monomial, coefficient] : DimPolynomial::of(dim))
     for (const auto& atom : monomial) seen(*atom);
 }
 
 }  // namespace
 
-std::string Dim::text(const std::function<std::string(SizeVar)>& name) const {
+std::string Dim::text(FunctionRef<std::string(SizeVar)> name) const {
   if (known()) return fmt::format("{}", value_);
   std::string text;
   for (const auto& [monomial, coefficient] : polynomial_->terms) {
@@ -238,7 +239,7 @@ std::string Dim::text() const {
   return text([](SizeVar v) { return fmt::format("s{}", v); });
 }
 
-Dim Dim::substitute(const std::function<Dim(SizeVar)>& by) const {
+Dim Dim::substitute(FunctionRef<Dim(SizeVar)> by) const {
   if (known()) return *this;
   const auto of_atom = [&](const DimAtom& atom) -> Dim {
     using Kind = DimAtom::Kind;
@@ -264,7 +265,7 @@ Dim Dim::substitute(const std::function<Dim(SizeVar)>& by) const {
   return sum;
 }
 
-void Dim::visit_variables(const std::function<void(SizeVar)>& seen) const {
+void Dim::visit_variables(FunctionRef<void(SizeVar)> seen) const {
   if (known()) return;
   visit_atoms(*this, [&](const DimAtom& atom) {
     if (atom.kind == DimAtom::Kind::variable) return seen(atom.variable);
@@ -272,7 +273,7 @@ void Dim::visit_variables(const std::function<void(SizeVar)>& seen) const {
   });
 }
 
-std::int64_t Dim::evaluate(const std::function<std::int64_t(SizeVar)>& value) const {
+std::int64_t Dim::evaluate(FunctionRef<std::int64_t(SizeVar)> value) const {
   return substitute([&](SizeVar v) { return Dim(value(v)); }).value();
 }
 

@@ -3,12 +3,12 @@
 
 #include <compare>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/base/hash.h"
 
 namespace tenon {
@@ -44,13 +44,13 @@ class Dim {
   friend bool operator==(const Dim& a, const Dim& b);
 
   // "3", "T", "2*S+1", "(T//2)"; names the variables by `name`.
-  std::string text(const std::function<std::string(SizeVar)>& name) const;
+  std::string text(FunctionRef<std::string(SizeVar)> name) const;
   std::string text() const;  // variables as s0, s1, …
 
   // Replaces every variable by a Dim; the result is canonical again.
-  Dim substitute(const std::function<Dim(SizeVar)>& by) const;
-  void visit_variables(const std::function<void(SizeVar)>& seen) const;  // each occurrence, in canonical order
-  std::int64_t evaluate(const std::function<std::int64_t(SizeVar)>& value) const;
+  Dim substitute(FunctionRef<Dim(SizeVar)> by) const;
+  void visit_variables(FunctionRef<void(SizeVar)> seen) const;  // each occurrence, in canonical order
+  std::int64_t evaluate(FunctionRef<std::int64_t(SizeVar)> value) const;
   void hash(Hasher& hasher) const;
 
  private:

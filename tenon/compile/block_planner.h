@@ -77,6 +77,7 @@ class BlockPlanner {
 
  private:
   using Sizes = std::vector<std::int64_t>;
+  static inline const Expr zero{std::int64_t(0)};
 
   // --- block_planner.cpp: what is where ---
   void report_cuts(Report& report) const;
@@ -113,6 +114,10 @@ class BlockPlanner {
   struct Split {
     Var first;
   };
+  struct Columns {  // an operand of a product as [batch…, summed…, columns…]
+    Place place;
+    Type type;
+  };
   Expr element(Var v, std::span<const Expr> index);
   Expr load_of(const Place& place, DType dtype, const Expr& offset);
   void flush_before(Var v);
@@ -122,10 +127,9 @@ class BlockPlanner {
   void begin_nest(const Sizes& extent, bool flat);
   void reduction(const Eqn& eqn);
   void product(const Eqn& eqn);
-  Type columns_type(Var b, const ProductForm& form) const;
-  Place laid_out(Var b, const ProductForm& form);
+  Columns laid_out(Var b, const ProductForm& form);
   void inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled,
-                      const std::optional<Place>& columns);
+                      const std::optional<Columns>& columns);
 
   // --- plan_updates.cpp ---
   bool reads(Var v, Var x) const;

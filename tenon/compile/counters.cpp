@@ -4,8 +4,8 @@
 #include <set>
 #include <unordered_set>
 
-#include "tenon/compile/index_ranges.h"
 #include "tenon/kernel/expressions.h"
+#include "tenon/kernel/index_ranges.h"
 #include "tenon/kernel/rows.h"
 
 namespace tenon {
@@ -13,6 +13,8 @@ namespace {
 
 using kernel::Block;
 using kernel::Expr;
+using kernel::FoldIndices;
+using kernel::IndexRanges;
 using kernel::SlotId;
 using kernel::Statement;
 using kernel::Store;

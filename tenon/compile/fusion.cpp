@@ -73,7 +73,7 @@ Fusion fuse(const Program& program) {
   // A read at places that data say computes every part of a concatenation and takes one of them, for each element:
   // where it takes about as many as there are, the concatenation is stored.
   const auto chooses_parts = [&](const Eqn& eqn) {
-    if (eqn.op->name != "gather") return false;
+    if (eqn.op != &gather_op()) return false;
     const Eqn* whole = makers[unviewed(eqn.in[0])];
     if (whole == nullptr || !concatenated_axis(*whole)) return false;
     const Dim taken = program.type(eqn.out[0]).shape.elements(), all = program.type(whole->out[0]).shape.elements();
@@ -92,8 +92,7 @@ Fusion fuse(const Program& program) {
       continue;
     }
     const Var out = eqn.out[0];
-    if (packs_bits(eqn)) require(unviewed(eqn.in[0]), "an operand of", eqn.op->name);
-    if (chooses_parts(eqn)) require(unviewed(eqn.in[0]), "an operand of", eqn.op->name);
+    if (packs_bits(eqn) || chooses_parts(eqn)) require(unviewed(eqn.in[0]), "an operand of", eqn.op->name);
     if (unpacks_bits(eqn)) require(out, "bits");
     const bool recomputed = readers[out].size() > 1 || larger[out];
     fusion.stored[out] = must[out] || (recomputed && weight[out] > 3 && !eqn.in.empty() && !is_view(eqn));

@@ -4,8 +4,8 @@
 #include <optional>
 #include <set>
 
-#include "tenon/compile/index_ranges.h"
 #include "tenon/kernel/expressions.h"
+#include "tenon/kernel/index_ranges.h"
 #include "tenon/kernel/rows.h"
 
 namespace tenon {
@@ -83,9 +83,9 @@ void add_terms(const Expr& e, std::map<std::uint32_t, std::int64_t>& strides, st
 bool apart(const Nest& n, const Expr& condition) {
   const auto differs = [&](std::uint32_t var) { return varies(condition, var); };
   if (n.independent || std::ranges::none_of(n.vars, differs)) return true;
-  IndexRanges ranges;
+  kernel::IndexRanges ranges;
   for (std::size_t i = 0; i < n.vars.size(); ++i) ranges[n.vars[i]] = {0, n.sizes[i] - 1};
-  FoldIndices fold(ranges);
+  kernel::FoldIndices fold(ranges);
   std::map<std::uint32_t, std::int64_t> strides;
   std::vector<Expr> others;
   add_terms(n.stores[0].offset, strides, others);
@@ -103,7 +103,7 @@ bool apart(const Nest& n, const Expr& condition) {
     else
       reach += stride * (n.sizes[i] - 1);
   }
-  return lead_apart(std::move(differ), reach);
+  return kernel::lead_apart(std::move(differ), reach);
 }
 
 class Idle {

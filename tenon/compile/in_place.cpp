@@ -101,7 +101,7 @@ std::vector<Copied> copied(const kernel::Function& function) {
 }
 
 void require_in_place(const ProgramRef& program, const std::vector<bool>& donated,
-                      const std::function<InputName(std::size_t)>& input) {
+                      FunctionRef<InputName(std::size_t)> input) {
   const ProgramRef flat = run_passes(compile_passes(), program);
   if (const std::string reason = why_not_native(*flat); !reason.empty()) {
     if (const Eqn* update = an_update(*flat))

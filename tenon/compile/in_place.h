@@ -1,11 +1,11 @@
 // What a compiled program copies, and the demand that updates copy nothing.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/program.h"
 #include "tenon/kernel/function.h"
 
@@ -32,7 +32,7 @@ struct InputName {
 // Throws CompileError where an update of some elements copies its array: it names the op, the array's type, the line
 // and what forces the copy.
 void require_in_place(const ProgramRef& program, const std::vector<bool>& donated,
-                      const std::function<InputName(std::size_t)>& input);
+                      FunctionRef<InputName(std::size_t)> input);
 
 // 1234567 as 1,234,567.
 std::string grouped(double value);

@@ -4,8 +4,8 @@
 #include <set>
 #include <unordered_set>
 
-#include "tenon/compile/index_ranges.h"
 #include "tenon/kernel/expressions.h"
+#include "tenon/kernel/index_ranges.h"
 #include "tenon/kernel/rows.h"
 
 namespace tenon {
@@ -14,6 +14,8 @@ namespace {
 using kernel::Binary;
 using kernel::Block;
 using kernel::Expr;
+using kernel::FoldIndices;
+using kernel::IndexRanges;
 using kernel::Statement;
 
 constexpr std::size_t most_pieces = 16;
@@ -57,7 +59,7 @@ bool stores_apart(const kernel::Nest& n) {
   std::vector<std::pair<std::int64_t, std::int64_t>> strides;
   for (std::size_t i = 0; i < n.vars.size(); ++i)
     if (n.sizes[i] > 1) strides.emplace_back(std::abs(at->coefficient(n.vars[i])), n.sizes[i]);
-  bool apart = lead_apart(std::move(strides));
+  bool apart = kernel::lead_apart(std::move(strides));
   const auto check = [&](const Expr& load) {
     if (load.node().id == s.slot) apart = apart && affine(load.operand(0)) == at;
   };

@@ -11,8 +11,6 @@
 namespace tenon {
 namespace {
 
-const Expr zero(std::int64_t(0));
-
 std::int64_t element_bytes(const Type& list) { return held_type(*list.element).known_bytes(); }
 
 }  // namespace

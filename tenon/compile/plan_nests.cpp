@@ -177,9 +177,7 @@ namespace {
 // Integers have no library: a nest is as fast as one where it reads vectors, along what is summed or along the columns
 // of the result. Columns of enough rows are worth laying b out for.
 bool pays_to_lay_out(const kernel::Product& p) { return p.c_n == 1 && p.b_n != 1 && p.n >= 2 && p.m >= 4; }
-bool streams(const kernel::Product& p) {
-  return p.c_n == 1 && (p.b_n == 1 || (p.a_k == 1 && p.b_k == 1) || pays_to_lay_out(p));
-}
+bool streams(const kernel::Product& p) { return p.c_n == 1 && (p.b_n == 1 || (p.a_k == 1 && p.b_k == 1)); }
 
 }  // namespace
 
@@ -190,7 +188,8 @@ void BlockPlanner::product(const Eqn& eqn) {
   const std::int64_t n = elements_of(type);
   const bool tiny = n <= local_limit && kernel::product_of(form.sum_sizes) <= 16;
   const auto strided = form.strides(program_.type(eqn.in[0]).shape.sizes(), program_.type(eqn.in[1]).shape.sizes());
-  if (!tiny && strided && type.dtype != DType::bool_ && !(is_integer(type.dtype) && streams(*strided))) {
+  const bool integer = is_integer(type.dtype) && !tiny && strided, by_columns = integer && pays_to_lay_out(*strided);
+  if (!tiny && strided && type.dtype != DType::bool_ && !by_columns && !(integer && streams(*strided))) {
     const Place a = stored(eqn.in[0]), b = stored(eqn.in[1]);
     kernel::Product p = *strided;
     p.dtype = type.dtype;
@@ -200,37 +199,32 @@ void BlockPlanner::product(const Eqn& eqn) {
     block_.push_back(p);
     return;
   }
-  std::optional<Place> columns;
-  if (is_integer(type.dtype) && !tiny && strided && pays_to_lay_out(*strided)) columns = laid_out(eqn.in[1], form);
+  std::optional<Columns> columns;
+  if (by_columns) columns = laid_out(eqn.in[1], form);
   inline_product(eqn, form, to, tiny, columns);
 }
 
-// b as [batch…, summed…, columns…].
-Type BlockPlanner::columns_type(Var b, const ProductForm& form) const {
-  Type type = Type::array(program_.type(b).dtype, {});
-  for (const auto* axes : {&form.batch_b, &form.contract_b, &form.free_b})
-    for (const std::int64_t axis : *axes) type.shape.push_back(program_.type(b).shape[static_cast<std::size_t>(axis)]);
-  return type;
-}
-Place BlockPlanner::laid_out(Var b, const ProductForm& form) {
+BlockPlanner::Columns BlockPlanner::laid_out(Var b, const ProductForm& form) {
   stored(b);
-  const Type type = columns_type(b, form);
+  std::vector<std::int64_t> axes;
+  for (const auto* of : {&form.batch_b, &form.contract_b, &form.free_b})
+    axes.insert(axes.end(), of->begin(), of->end());
+  Type type = Type::array(program_.type(b).dtype, {});
+  for (const std::int64_t axis : axes) type.shape.push_back(program_.type(b).shape[static_cast<std::size_t>(axis)]);
   const Place to = planner_.temporary(type);
   begin_nest(type.shape.sizes(), false);
-  std::vector<Expr> index(nest_.index.size());
-  std::size_t i = 0;
-  for (const auto* axes : {&form.batch_b, &form.contract_b, &form.free_b})
-    for (const std::int64_t axis : *axes) index[static_cast<std::size_t>(axis)] = nest_.index[i++];
+  std::vector<Expr> index(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) index[static_cast<std::size_t>(axes[i])] = nest_.index[i];
   const Expr value = element(b, index);
   block_.push_back(
       kernel::Nest{nest_.vars, nest_.sizes, {{to.slot, kernel_offset(type, nest_.index), value, {}}}, true});
-  return to;
+  return {to, type};
 }
 
 // Small (or oddly laid out) products as a nest of sums; every step of a small sum is written out, starting with its
 // first product.
 void BlockPlanner::inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled,
-                                  const std::optional<Place>& columns) {
+                                  const std::optional<Columns>& columns) {
   stored(eqn.in[0]), stored(eqn.in[1]);
   const Type& type = program_.type(eqn.out[0]);
   const bool logical = type.dtype == DType::bool_;
@@ -245,7 +239,7 @@ void BlockPlanner::inline_product(const Eqn& eqn, const ProductForm& form, const
     index.insert(index.end(), k.begin(), k.end());
     index.insert(index.end(), nest_.index.begin() + batch + static_cast<std::ptrdiff_t>(form.free_a.size()),
                  nest_.index.end());
-    return load_of(*columns, type.dtype, kernel_offset(columns_type(eqn.in[1], form), index));
+    return load_of(columns->place, type.dtype, kernel_offset(columns->type, index));
   };
   const auto term = [&](std::span<const Expr> k) {
     Expr a = element(eqn.in[0], form.index_a<Expr>(nest_.index, k)), b = of_b(k);

@@ -5,11 +5,6 @@
 #include "tenon/ops/index_map.h"
 
 namespace tenon {
-namespace {
-
-const Expr zero(std::int64_t(0));
-
-}  // namespace
 
 // Whether an expression that is not stored yet reads x, through others that are not stored.
 bool BlockPlanner::reads(Var v, Var x) const {

@@ -53,7 +53,7 @@ ProgramRef adapt(const Program& program, std::span<const std::optional<std::size
   return rearrange(std::move(parts), program, from, own, outputs);
 }
 
-ProgramRef with_regions(const Program& program, const std::function<ProgramRef(const ProgramRef&)>& region) {
+ProgramRef with_regions(const Program& program, FunctionRef<ProgramRef(const ProgramRef&)> region) {
   ProgramParts parts = program.parts();
   for (Eqn& eqn : parts.eqns)
     eqn.params = eqn.params.map_programs([&](const ProgramRef& p) { return p ? region(p) : p; });

@@ -1,9 +1,9 @@
 // The same Program behind another list of inputs and outputs.
 #pragma once
 
-#include <functional>
 #include <optional>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/program.h"
 
 namespace tenon {
@@ -19,6 +19,6 @@ ProgramRef adapt(const Program& program, std::span<const std::optional<std::size
                  std::span<const std::size_t> outputs, std::vector<Dim>& sizes);
 
 // The Program with `region` of each Program in its eqns' params.
-ProgramRef with_regions(const Program& program, const std::function<ProgramRef(const ProgramRef&)>& region);
+ProgramRef with_regions(const Program& program, FunctionRef<ProgramRef(const ProgramRef&)> region);
 
 }  // namespace tenon

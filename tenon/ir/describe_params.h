@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/base/dtype.h"
+#include "tenon/base/function_ref.h"
 #include "tenon/base/shape.h"
 #include "tenon/ir/params.h"
 #include "tenon/ir/program.h"
@@ -90,16 +91,16 @@ void hash(const T& value, Hasher& h) {
 
 // --- maps over Dims and Programs ---
 template <class T>
-void map(T& value, const MapDim* dims, const MapProgram* programs) {
+void map(T& value, MapDim dims, MapProgram programs) {
   if constexpr (std::is_same_v<T, Dim>) {
-    if (dims) value = (*dims)(value);
+    if (dims) value = dims(value);
   } else if constexpr (std::is_same_v<T, Shape>) {
     if (dims)
-      for (std::size_t i = 0; i < value.rank(); ++i) value[i] = (*dims)(value[i]);
+      for (std::size_t i = 0; i < value.rank(); ++i) value[i] = dims(value[i]);
   } else if constexpr (std::is_same_v<T, Type>) {
-    if (dims) value = value.map_dims(*dims);
+    if (dims) value = value.map_dims(dims);
   } else if constexpr (std::is_same_v<T, ProgramRef>) {
-    if (programs && value) value = (*programs)(value);
+    if (programs && value) value = programs(value);
   } else if constexpr (is_vector<T>::value) {
     if constexpr (!std::is_same_v<typename is_vector<T>::item, bool>)
       for (auto& item : value) map(item, dims, programs);
@@ -217,27 +218,27 @@ inline const ParamsOps params_ops{
     .type = &typeid(T),
     .equal = [](const void* a, const void* b) { return equal(*static_cast<const T*>(a), *static_cast<const T*>(b)); },
     .hash = [](const void* v, Hasher& h) { hash(*static_cast<const T*>(v), h); },
-    .map_dims = [](const void* v, const MapDim& by) -> std::shared_ptr<const void> {
+    .map_dims = [](const void* v, MapDim by) -> std::shared_ptr<const void> {
       auto copy = std::make_shared<T>(*static_cast<const T*>(v));
-      map(*copy, &by, nullptr);
+      describe::map(*copy, by, {});
       return copy;
     },
-    .map_programs = [](const void* v, const MapProgram& by) -> std::shared_ptr<const void> {
+    .map_programs = [](const void* v, MapProgram by) -> std::shared_ptr<const void> {
       auto copy = std::make_shared<T>(*static_cast<const T*>(v));
-      map(*copy, nullptr, &by);
+      describe::map(*copy, {}, by);
       return copy;
     },
     .visit_dims =
-        [](const void* v, const std::function<void(const Dim&)>& seen) {
+        [](const void* v, FunctionRef<void(const Dim&)> seen) {
           T copy = *static_cast<const T*>(v);
-          const MapDim see = [&](const Dim& d) { return seen(d), d; };
-          map(copy, &see, nullptr);
+          const auto see = [&](const Dim& d) { return seen(d), d; };
+          describe::map(copy, see, {});
         },
     .visit_programs =
-        [](const void* v, const std::function<void(const ProgramRef&)>& seen) {
+        [](const void* v, FunctionRef<void(const ProgramRef&)> seen) {
           T copy = *static_cast<const T*>(v);
-          const MapProgram see = [&](const ProgramRef& p) { return seen(p), p; };
-          map(copy, nullptr, &see);
+          const auto see = [&](const ProgramRef& p) { return seen(p), p; };
+          describe::map(copy, {}, see);
         },
     .write =
         [](const void* v, ParamsWriter& out) {

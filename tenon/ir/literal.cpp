@@ -80,7 +80,7 @@ const OpInfo require_equal_info{
     .sample = Absent{"its effect is tested with symbolic sizes"},
 };
 
-const bool installed = (install_op(literal_info), install_op(require_equal_info), true);
+const bool literal_installed = (install_op(literal_info), install_op(require_equal_info), true);
 
 }  // namespace
 

@@ -19,6 +19,11 @@ Registry& registry() {
 
 }  // namespace
 
+bool is_elementwise(const Eqn& eqn) {
+  const auto* element = rule_of<LowerElement>(*eqn.op);
+  return element != nullptr && element->elementwise && !eqn.in.empty() && eqn.out.size() == 1;
+}
+
 Effect effect_of(const Eqn& eqn) { return eqn.op->effect ? (*eqn.op->effect)(eqn.params) : Effect::none; }
 
 void install_op(const OpInfo& op) {

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/array.h"
 #include "tenon/kernel/expr.h"
 
@@ -86,7 +87,7 @@ class CotangentSink {
  public:
   virtual ~CotangentSink() = default;
   virtual void add(std::size_t operand, const Array& cotangent) = 0;
-  virtual void update(std::size_t operand, const std::function<Array(const Array&)>& next) = 0;
+  virtual void update(std::size_t operand, FunctionRef<Array(const Array&)> next) = 0;
 };
 struct TransposeArgs {
   const Params& params;
@@ -251,6 +252,9 @@ template <class Rule>
 const Rule* rule_of(const OpInfo& op) {
   return op.lower ? std::get_if<Rule>(&*op.lower) : nullptr;
 }
+
+// Whether an eqn reads each of its operands at the index of its only result.
+bool is_elementwise(const Eqn& eqn);
 
 // What an eqn does beside giving its results.
 Effect effect_of(const Eqn& eqn);

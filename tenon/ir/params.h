@@ -1,13 +1,13 @@
 // Params: the static parameters of an eqn, a type-erased described aggregate.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <typeinfo>
 
 #include "tenon/base/dim.h"
 #include "tenon/base/error.h"
+#include "tenon/base/function_ref.h"
 #include "tenon/base/hash.h"
 
 namespace tenon {
@@ -15,18 +15,18 @@ namespace tenon {
 class Program;
 using ProgramRef = std::shared_ptr<const Program>;
 
-using MapDim = std::function<Dim(const Dim&)>;
-using MapProgram = std::function<ProgramRef(const ProgramRef&)>;
+using MapDim = FunctionRef<Dim(const Dim&)>;
+using MapProgram = FunctionRef<ProgramRef(const ProgramRef&)>;
 
 // What can be done with the params of one op, derived from the description of their fields (describe_params.h).
 struct ParamsOps {
   const std::type_info* type;
   bool (*equal)(const void*, const void*);
   void (*hash)(const void*, Hasher&);
-  std::shared_ptr<const void> (*map_dims)(const void*, const MapDim&);
-  std::shared_ptr<const void> (*map_programs)(const void*, const MapProgram&);
-  void (*visit_dims)(const void*, const std::function<void(const Dim&)>&);
-  void (*visit_programs)(const void*, const std::function<void(const ProgramRef&)>&);
+  std::shared_ptr<const void> (*map_dims)(const void*, MapDim);
+  std::shared_ptr<const void> (*map_programs)(const void*, MapProgram);
+  void (*visit_dims)(const void*, FunctionRef<void(const Dim&)>);
+  void (*visit_programs)(const void*, FunctionRef<void(const ProgramRef&)>);
   void (*write)(const void*, class ParamsWriter&);
   std::shared_ptr<const void> (*read)(class ParamsReader&);
   std::string (*names)();  // of the fields: "axes, keep"
@@ -54,16 +54,14 @@ class Params {
   void hash(Hasher& hasher) const {
     if (ops_ != nullptr) ops_->hash(value_.get(), hasher);
   }
-  Params map_dims(const MapDim& by) const {
-    return ops_ == nullptr ? *this : Params(*ops_, ops_->map_dims(value_.get(), by));
-  }
-  Params map_programs(const MapProgram& by) const {
+  Params map_dims(MapDim by) const { return ops_ == nullptr ? *this : Params(*ops_, ops_->map_dims(value_.get(), by)); }
+  Params map_programs(MapProgram by) const {
     return ops_ == nullptr ? *this : Params(*ops_, ops_->map_programs(value_.get(), by));
   }
-  void visit_dims(const std::function<void(const Dim&)>& seen) const {
+  void visit_dims(FunctionRef<void(const Dim&)> seen) const {
     if (ops_ != nullptr) ops_->visit_dims(value_.get(), seen);
   }
-  void visit_programs(const std::function<void(const ProgramRef&)>& seen) const {
+  void visit_programs(FunctionRef<void(const ProgramRef&)> seen) const {
     if (ops_ != nullptr) ops_->visit_programs(value_.get(), seen);
   }
 

@@ -124,7 +124,7 @@ std::vector<int> reads_of(const Program& program) {
   return reads;
 }
 
-const Eqn* find_eqn(const Program& program, const std::function<bool(const Eqn&)>& is_it) {
+const Eqn* find_eqn(const Program& program, FunctionRef<bool(const Eqn&)> is_it) {
   const Eqn* found = nullptr;
   for (const Eqn& eqn : program.eqns()) {
     if (is_it(eqn)) return &eqn;

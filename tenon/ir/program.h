@@ -1,12 +1,12 @@
 // Program: a closed, typed, immutable list of equations. What every transformation reads and builds.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/base/hash.h"
 #include "tenon/base/source.h"
 #include "tenon/ir/params.h"
@@ -90,7 +90,7 @@ class Program {
 std::vector<const Eqn*> makers_of(const Program& program);
 std::vector<int> reads_of(const Program& program);
 // The first eqn that is as asked, in regions and calls too; null where there is none.
-const Eqn* find_eqn(const Program& program, const std::function<bool(const Eqn&)>& is_it);
+const Eqn* find_eqn(const Program& program, FunctionRef<bool(const Eqn&)> is_it);
 
 // Checks every rule of the form: each variable defined once before its use, types as the ops' rules give them, sizes
 // bound, nested Programs closed. Throws VerifyError naming the eqn. Returns what the rules say about sizes that data

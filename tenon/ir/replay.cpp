@@ -55,7 +55,7 @@ void Replay::bind_eqn(const Eqn& eqn) {
   set_results(eqn, bind_op(*eqn.op, params(eqn), operands(eqn)));
 }
 
-void Replay::bind_eqn(const Eqn& eqn, const std::function<ProgramRef(const ProgramRef&)>& region) {
+void Replay::bind_eqn(const Eqn& eqn, FunctionRef<ProgramRef(const ProgramRef&)> region) {
   const EqnScope scope(eqn);
   const Params mapped = params(eqn).map_programs([&](const ProgramRef& p) { return p ? region(p) : p; });
   set_results(eqn, bind_op(*eqn.op, mapped, operands(eqn)));
@@ -79,7 +79,7 @@ EqnScope::~EqnScope() {
   scope_->recompute = recompute_;
 }
 
-ProgramRef rewritten(const Program& program, const std::function<void(Replay&)>& bind_eqns) {
+ProgramRef rewritten(const Program& program, FunctionRef<void(Replay&)> bind_eqns) {
   Scope scope;
   const std::vector<Dim> sizes = scope.size_params_of(program);
   Replay replay(program, sizes);

@@ -1,8 +1,7 @@
 // Replay: rebinding the eqns of a Program into the top scope, which is how every transformation reads one.
 #pragma once
 
-#include <functional>
-
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/bind.h"
 #include "tenon/ir/unify.h"
 
@@ -37,7 +36,7 @@ class Replay {
   void set_results(const Eqn& eqn, std::span<const Array> results);
   // Binds one eqn as it is, or with `region` of each Program in its params, and sets its results.
   void bind_eqn(const Eqn& eqn);
-  void bind_eqn(const Eqn& eqn, const std::function<ProgramRef(const ProgramRef&)>& region);
+  void bind_eqn(const Eqn& eqn, FunctionRef<ProgramRef(const ProgramRef&)> region);
 
  private:
   const Program& program_;
@@ -61,7 +60,7 @@ class EqnScope {
 };
 
 // The Program with other eqns: bind_eqns makes its outputs of its inputs, which are set.
-ProgramRef rewritten(const Program& program, const std::function<void(Replay&)>& bind_eqns);
+ProgramRef rewritten(const Program& program, FunctionRef<void(Replay&)> bind_eqns);
 
 // The outputs of a Program applied to handles, eqn by eqn, in the top scope (or eagerly without one).
 Arrays inline_program(const Program& program, std::span<const Dim> sizes, std::span<const Array> inputs);

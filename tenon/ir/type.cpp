@@ -34,14 +34,14 @@ std::int64_t Type::known_bytes() const {
   return bytes;
 }
 
-Type Type::map_dims(const std::function<Dim(const Dim&)>& by) const {
+Type Type::map_dims(FunctionRef<Dim(const Dim&)> by) const {
   Type mapped = *this;
   if (element) mapped.element = std::make_shared<const Type>(element->map_dims(by));
   for (std::size_t i = 0; i < mapped.shape.rank(); ++i) mapped.shape[i] = by(mapped.shape[i]);
   return mapped;
 }
 
-void Type::visit_dims(const std::function<void(const Dim&)>& seen) const {
+void Type::visit_dims(FunctionRef<void(const Dim&)> seen) const {
   if (element) element->visit_dims(seen);
   for (const Dim& d : shape) seen(d);
 }

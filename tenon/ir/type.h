@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "tenon/base/dtype.h"
+#include "tenon/base/function_ref.h"
 #include "tenon/base/shape.h"
 
 namespace tenon {
@@ -42,8 +43,8 @@ struct Type {
   friend bool operator==(const Type& a, const Type& b);
 
   // The same kind of type with every Dim mapped.
-  Type map_dims(const std::function<Dim(const Dim&)>& by) const;
-  void visit_dims(const std::function<void(const Dim&)>& seen) const;
+  Type map_dims(FunctionRef<Dim(const Dim&)> by) const;
+  void visit_dims(FunctionRef<void(const Dim&)> seen) const;
 };
 
 // As the one of shapes, for an axis of an array whose type the error shall tell.

@@ -1,7 +1,5 @@
 #include "tenon/kernel/affine.h"
 
-#include <algorithm>
-
 namespace tenon::kernel {
 
 void Affine::add(std::uint32_t var, std::int64_t coefficient) {
@@ -17,16 +15,14 @@ void accumulate(BoundedAffine& to, const BoundedAffine& from, std::int64_t facto
   to.affine.constant += factor * from.affine.constant;
   for (const auto& [var, coefficient] : from.affine.terms) to.affine.add(var, factor * coefficient);
   for (const BoundedAffine::Term& t : from.bounded)
-    if (factor != 0) to.bounded.push_back({factor * t.coefficient, t.index, t.low, t.high});
+    if (factor != 0) to.bounded.push_back({factor * t.coefficient, t.index, t.range});
 }
 
 bool is_constant(const Expr& e) { return e.kind() == Expr::Kind::constant; }
 bool is_constant(const BoundedAffine& a) { return a.affine.terms.empty() && a.bounded.empty(); }
 bool is(const Expr& e, Binary op) { return e.kind() == Expr::Kind::binary && e.node().binary == op; }
 
-using BoundsOf = std::function<Bounds(const Expr&)>;
-
-std::optional<BoundedAffine> form_of(const Expr& e, const BoundsOf& bounds) {
+std::optional<BoundedAffine> form_of(const Expr& e, RangeOf range_of) {
   if (e.dtype() != DType::i64) return {};
   BoundedAffine result;
   if (is_constant(e)) {
@@ -38,23 +34,22 @@ std::optional<BoundedAffine> form_of(const Expr& e, const BoundsOf& bounds) {
     return result;
   }
   if (is(e, Binary::add) || is(e, Binary::sub) || is(e, Binary::mul)) {
-    const auto x = form_of(e.operand(0), bounds);
+    auto x = form_of(e.operand(0), range_of);
     if (!x) return {};
-    const auto y = form_of(e.operand(1), bounds);
+    const auto y = form_of(e.operand(1), range_of);
     if (!y) return {};
     if (!is(e, Binary::mul)) {
-      result = *x;
-      accumulate(result, *y, is(e, Binary::add) ? 1 : -1);
-      return result;
+      accumulate(*x, *y, is(e, Binary::add) ? 1 : -1);
+      return x;
     }
     if (is_constant(*x) || is_constant(*y)) {
       accumulate(result, is_constant(*x) ? *y : *x, is_constant(*x) ? x->affine.constant : y->affine.constant);
       return result;
     }
   }
-  const Bounds known = bounds ? bounds(e) : Bounds();
-  if (!known) return {};
-  result.bounded.push_back({1, e, known->first, known->second});
+  const auto range = range_of ? range_of(e) : std::nullopt;
+  if (!range) return {};
+  result.bounded.push_back({1, e, *range});
   return result;
 }
 
@@ -64,30 +59,7 @@ std::optional<Affine> affine(const Expr& e) {
   if (auto form = form_of(e, {})) return std::move(form->affine);
   return {};
 }
-std::optional<BoundedAffine> bounded_affine(const Expr& e, const std::function<Bounds(const Expr&)>& bounds) {
-  return form_of(e, bounds);
-}
-
-Bounds chosen_bounds(const Expr& e) {
-  if (e.kind() != Expr::Kind::binary || !is_constant(e.operand(1)) || e.dtype() != DType::i64) return {};
-  const std::int64_t by = constant_value(e.operand(1));
-  if (is(e, Binary::max)) {
-    if (!is(e.operand(0), Binary::min) || !is_constant(e.operand(0).operand(1))) return {};
-    const std::int64_t most = constant_value(e.operand(0).operand(1));
-    constexpr std::int64_t far = std::int64_t(1) << 31;  // multiples of what is nearer do not overflow
-    return -far < by && by <= most && most < far ? Bounds({by, most}) : Bounds();
-  }
-  if (by <= 0 || !(is(e, Binary::div) || is(e, Binary::rem))) return {};
-  const auto x = form_of(e.operand(0), chosen_bounds);
-  if (!x || !x->affine.terms.empty()) return {};
-  std::int64_t low = x->affine.constant, high = low;
-  for (const BoundedAffine::Term& t : x->bounded) {
-    low += std::min(t.coefficient * t.low, t.coefficient * t.high);
-    high += std::max(t.coefficient * t.low, t.coefficient * t.high);
-  }
-  if (low < 0) return {};
-  return is(e, Binary::div) ? Bounds({low / by, high / by}) : Bounds({0, std::min(high, by - 1)});
-}
+std::optional<BoundedAffine> bounded_affine(const Expr& e, RangeOf range_of) { return form_of(e, range_of); }
 
 Expr to_expr(const Affine& a) {
   Expr sum(a.constant);

@@ -1,12 +1,12 @@
 // Affine forms of offsets, and substitution of loop variables: what passes over the loop language reason with.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/kernel/expr.h"
 
 namespace tenon::kernel {
@@ -28,22 +28,22 @@ struct Affine {
 std::optional<Affine> affine(const Expr& e);
 Expr to_expr(const Affine& a);
 
-// An offset that is affine but for some indices of which it is known that low <= index <= high.
+struct IndexRange {
+  std::int64_t low, high;  // both included
+};
+// An offset that is affine but for some indices whose range is known.
 struct BoundedAffine {
   struct Term {
     std::int64_t coefficient;
     Expr index;
-    std::int64_t low, high;
+    IndexRange range;
   };
   Affine affine;
   std::vector<Term> bounded = {};
 };
-using Bounds = std::optional<std::pair<std::int64_t, std::int64_t>>;
-// Of an index that data choose: max(min(x, high), low), and quotients and remainders of such by constants.
-Bounds chosen_bounds(const Expr& e);
-// What is not affine has to have bounds.
-std::optional<BoundedAffine> bounded_affine(const Expr& e,
-                                            const std::function<Bounds(const Expr&)>& bounds = chosen_bounds);
+// What is not affine has to have a range.
+using RangeOf = FunctionRef<std::optional<IndexRange>(const Expr&)>;
+std::optional<BoundedAffine> bounded_affine(const Expr& e, RangeOf range_of);
 Expr to_expr(const BoundedAffine& a);
 
 // Rewrites expressions: variables by `vars`, loads by `load`, all nodes by `finish`. Shared nodes stay shared, through

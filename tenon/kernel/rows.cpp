@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tenon/kernel/expressions.h"
+#include "tenon/kernel/index_ranges.h"
 
 namespace tenon::kernel {
 namespace {
@@ -21,6 +22,17 @@ void visit_loads(const Expr& e, std::unordered_set<const void*>& seen, const Vis
   if (e.kind() == Expr::Kind::load) visit(e);
   for (const auto& operand : e.node().operands)
     if (operand) visit_loads(Expr(operand), seen, visit);
+}
+
+// An offset, affine but for indices that data choose, which are clipped.
+std::optional<BoundedAffine> form_of(const Expr& offset) {
+  constexpr std::int64_t far = std::int64_t(1) << 31;  // multiples of what is nearer do not overflow
+  const IndexRanges no_variables;
+  FoldIndices fold(no_variables);
+  return bounded_affine(offset, [&](const Expr& index) {
+    const auto range = fold.range(index);
+    return range && -far < range->low && range->high < far ? range : std::nullopt;
+  });
 }
 
 // Collects the accesses of one division into rows.
@@ -107,7 +119,7 @@ class Collector {
   }
   void access(SlotId slot, bool write, const Expr& offset) { strided(slot, write, offset, 0, {}); }
   void strided(SlotId slot, bool write, const Expr& offset, std::int64_t row, std::vector<RowAccess::Term> terms) {
-    const auto at = bounded_affine(offset);
+    const auto at = form_of(offset);
     // What data choose may be written twice.
     const bool known = at && !(write && !at->bounded.empty());
     RowAccess a{slot, write, known, known ? at->affine.constant : 0, row, std::move(terms)};
@@ -122,8 +134,8 @@ class Collector {
         }
       }
       for (const BoundedAffine::Term& t : at->bounded) {
-        a.constant += t.coefficient * t.low;
-        a.terms.push_back({t.coefficient, t.high - t.low + 1});
+        a.constant += t.coefficient * t.range.low;
+        a.terms.push_back({t.coefficient, t.range.high - t.range.low + 1});
       }
     }
     to_.push_back(std::move(a));
@@ -226,7 +238,7 @@ void RestrictToRows::place(SlotId& slot, Expr& offset) {
   const auto found = own_.find(slot);
   if (found == own_.end()) return;
   slot = found->second.slot;
-  BoundedAffine at = bounded_affine(offset).value();
+  BoundedAffine at = form_of(offset).value();
   at.affine.constant -= block_.base.constant * found->second.stride;
   for (const auto& [var, coefficient] : block_.base.terms) at.affine.add(var, -coefficient * found->second.stride);
   offset = to_expr(at);
@@ -295,12 +307,12 @@ Statement RestrictToRows::operator()(const Statement& s) {
   return f;
 }
 
-void visit_loads(const Expr& e, const std::function<void(const Expr& load)>& visit) {
+void visit_loads(const Expr& e, FunctionRef<void(const Expr& load)> visit) {
   std::unordered_set<const void*> seen;
   visit_loads(e, seen, visit);
 }
 
-void visit_slots(const Statement& s, const std::function<void(SlotId, bool write)>& visit) {
+void visit_slots(const Statement& s, FunctionRef<void(SlotId, bool write)> visit) {
   std::unordered_set<const void*> seen;
   for_each_expression(
       s, [&](const Expr& e) { visit_loads(e, seen, [&](const Expr& load) { visit(load.node().id, false); }); });

@@ -1,11 +1,11 @@
 // Rows: a statement divided along its outermost axis. What each row reads and writes, and the statement for some rows.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/kernel/affine.h"
 #include "tenon/kernel/function.h"
 
@@ -74,9 +74,9 @@ class RestrictToRows : private Rewrite {
 };
 
 // Every load of an expression, once.
-void visit_loads(const Expr& e, const std::function<void(const Expr& load)>& visit);
+void visit_loads(const Expr& e, FunctionRef<void(const Expr& load)> visit);
 // The slots that a statement touches, all it contains included.
-void visit_slots(const Statement& s, const std::function<void(SlotId, bool write)>& visit);
+void visit_slots(const Statement& s, FunctionRef<void(SlotId, bool write)> visit);
 bool touches(const Statement& s, SlotId slot);
 bool writes(const Statement& s, SlotId slot);
 // Whether a statement in [first, last) of a block writes what an expression reads.

@@ -328,7 +328,7 @@ const OpInfo iota_info{
               {make_params(IotaParams{d, {Dim(2), Dim(3)}, 1}), {}, {}}};
     })};
 
-const bool installed = [] {
+const bool assemble_installed = [] {
   for (const OpInfo* op : {&concatenate_info, &pad_info, &iota_info}) install_op(*op);
   return true;
 }();

@@ -353,7 +353,7 @@ const OpInfo select_info{
     }),
 };
 
-const bool installed = [] {
+const bool binary_installed = [] {
   for (const OpInfo* op : {&add_info, &sub_info, &mul_info, &div_info, &rem_info, &pow_info,        &atan2_info,
                            &max_info, &min_info, &and_info, &or_info,  &xor_info, &shift_left_info, &shift_right_info,
                            &eq_info,  &ne_info,  &lt_info,  &le_info,  &gt_info,  &ge_info,         &select_info})

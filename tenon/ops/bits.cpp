@@ -194,7 +194,7 @@ const OpInfo unpack_bits_info{
     .effect = Absent{"pure"},
     .sample = SampleRule([](DType d) { return samples(d, true); })};
 
-const bool installed = (install_op(pack_bits_info), install_op(unpack_bits_info), true);
+const bool bits_installed = (install_op(pack_bits_info), install_op(unpack_bits_info), true);
 
 }  // namespace
 

@@ -38,7 +38,7 @@ const OpInfo call_info{
         std::function<Effect(const Params&)>([](const Params& p) { return p.as<CallParams>().program->effect(); }),
     .sample = Absent{"tested through the Programs that tests build"},
 };
-const bool installed = (install_op(call_info), true);
+const bool call_installed = (install_op(call_info), true);
 
 }  // namespace
 

@@ -194,7 +194,7 @@ std::vector<Value> callee_eval(const ProgramRef& program, std::span<const Dim> s
   return context.run(*program, known, in);
 }
 
-ProgramRef after(const ProgramRef& program, const std::function<Arrays(const Arrays&)>& make) {
+ProgramRef after(const ProgramRef& program, FunctionRef<Arrays(const Arrays&)> make) {
   Scope scope;
   const std::vector<Dim> sizes = scope.size_params_of(*program);
   const Replay types(*program, sizes);

@@ -1,6 +1,7 @@
 // What the ops that stand for a Program applied to their operands share: call, checkpoint and the custom derivatives.
 #pragma once
 
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/describe_params.h"
 #include "tenon/ir/recurse.h"
 #include "tenon/ir/unify.h"
@@ -39,6 +40,6 @@ std::vector<Value> callee_eval(const ProgramRef& program, std::span<const Dim> s
                                const EvalContext& context);
 
 // A Program with the inputs of another, made from the other's outputs at them.
-ProgramRef after(const ProgramRef& program, const std::function<Arrays(const Arrays&)>& make);
+ProgramRef after(const ProgramRef& program, FunctionRef<Arrays(const Arrays&)> make);
 
 }  // namespace tenon

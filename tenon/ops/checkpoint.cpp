@@ -68,7 +68,7 @@ const OpInfo checkpoint_info{
         std::function<Effect(const Params&)>([](const Params& p) { return p.as<CallParams>().program->effect(); }),
     .sample = Absent{"tested through the Programs that tests build"},
 };
-const bool installed = (install_op(checkpoint_info), true);
+const bool checkpoint_installed = (install_op(checkpoint_info), true);
 
 }  // namespace
 

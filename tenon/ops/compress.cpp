@@ -167,7 +167,7 @@ const OpInfo count_info{
               {Params(), {Type::array(d, {Dim(2), Dim(3)})}, {{0, 1}}}};
     })};
 
-const bool installed = (install_op(compress_info), install_op(uncompress_info), install_op(count_info), true);
+const bool compress_installed = (install_op(compress_info), install_op(uncompress_info), install_op(count_info), true);
 
 }  // namespace
 

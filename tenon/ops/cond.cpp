@@ -334,7 +334,7 @@ const OpInfo cond_info{
     }),
     .sample = Absent{"tested through the Programs that tests build"},
 };
-const bool installed = (install_op(cond_info), true);
+const bool cond_installed = (install_op(cond_info), true);
 
 }  // namespace
 

@@ -160,7 +160,7 @@ const OpInfo complex_info{
     }),
 };
 
-const bool installed = [] {
+const bool convert_installed = [] {
   for (const OpInfo* op : {&convert_info, &real_info, &imag_info, &complex_info}) install_op(*op);
   return true;
 }();

@@ -121,7 +121,7 @@ const OpInfo custom_jvp_info{
         [](const Params& p) { return p.as<CustomJvpParams>().function->effect(); }),
     .sample = Absent{"tested through the Programs that tests build"},
 };
-const bool installed = (install_op(custom_jvp_info), true);
+const bool custom_jvp_installed = (install_op(custom_jvp_info), true);
 
 }  // namespace
 

@@ -135,7 +135,7 @@ const OpInfo linear_solve_info{
         std::function<Effect(const Params&)>([](const Params& p) { return p.as<LinearSolveParams>().solve->effect(); }),
     .sample = Absent{"tested through the Programs that tests build"},
 };
-const bool installed = (install_op(linear_solve_info), true);
+const bool custom_linear_solve_installed = (install_op(linear_solve_info), true);
 
 }  // namespace
 

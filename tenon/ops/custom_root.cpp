@@ -101,7 +101,7 @@ const OpInfo custom_root_info{
         std::function<Effect(const Params&)>([](const Params& p) { return p.as<CustomRootParams>().solve->effect(); }),
     .sample = Absent{"tested through the Programs that tests build"},
 };
-const bool installed = (install_op(custom_root_info), true);
+const bool custom_root_installed = (install_op(custom_root_info), true);
 
 }  // namespace
 

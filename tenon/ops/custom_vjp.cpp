@@ -312,7 +312,7 @@ const OpInfo tangent_info{
     .effect = Absent{"pure"},
     .sample = Absent{"tested through the Programs that tests build"},
 };
-const bool installed = (install_op(custom_vjp_info), install_op(tangent_info), true);
+const bool custom_vjp_installed = (install_op(custom_vjp_info), install_op(tangent_info), true);
 
 }  // namespace
 

@@ -228,7 +228,7 @@ const OpInfo dot_info{
                {Type::array(d, {Dim(0), Dim(2)}), Type::array(d, {Dim(0)})},
                domains}};
     })};
-const bool installed = (install_op(dot_info), true);
+const bool dot_installed = (install_op(dot_info), true);
 
 // --- einsum ---
 struct Equation {

@@ -216,7 +216,7 @@ const OpInfo dynamic_update_slice_info{
                {{-3, 3}, {-3, 3}, {0, 2}, {0, 4}}}};
     })};
 
-const bool installed = (install_op(dynamic_slice_info), install_op(dynamic_update_slice_info), true);
+const bool dynamic_slice_installed = (install_op(dynamic_slice_info), install_op(dynamic_update_slice_info), true);
 
 }  // namespace
 

@@ -99,7 +99,7 @@ const OpInfo erf_inv_info = family::elementwise(
                         return dx * (std::sqrt(std::numbers::pi) / 2 * exp(y * y));
                       }),
     Absent{"not linear"}, [](std::span<const Expr> x) { return inverse(x[0]); }, {{-0.9, 0.9}}, family::same);
-const bool installed = (install_op(erf_inv_info), true);
+const bool erf_inv_installed = (install_op(erf_inv_info), true);
 
 }  // namespace
 

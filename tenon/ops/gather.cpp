@@ -162,7 +162,7 @@ const OpInfo gather_info{.name = "gather",
                          .alias = Absent{"elements change places"},
                          .effect = Absent{"pure"},
                          .sample = SampleRule(gather_samples)};
-const bool installed = (install_op(gather_info), true);
+const bool gather_installed = (install_op(gather_info), true);
 
 }  // namespace
 

@@ -156,7 +156,7 @@ const OpInfo host_call_info{
         [](const Params& p) { return p.as<HostCallParams>().effect ? Effect::host : Effect::none; }),
     .sample = Absent{"tested with the functions that tests make"},
 };
-const bool installed = (install_op(host_call_info), true);
+const bool host_installed = (install_op(host_call_info), true);
 
 }  // namespace
 

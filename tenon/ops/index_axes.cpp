@@ -171,7 +171,7 @@ SliceWalk walk_slices(const IndexGeometry& g, std::span<const std::int64_t> x, c
     walk.x_offsets.push_back(in_x);
     walk.windowed_offsets.push_back(in_windowed);
   });
-  walk.each = [=](const std::function<void(std::int64_t, std::int64_t)>& f) {
+  walk.each = [=](FunctionRef<void(std::int64_t, std::int64_t)> f) {
     std::int64_t lane_number = 0;
     const std::int64_t components = indices.dims().back();
     for_each_index(lanes, [&](std::span<const std::int64_t> lane) {
@@ -195,7 +195,7 @@ SliceWalk walk_slices(const IndexGeometry& g, std::span<const std::int64_t> x, c
 
 IndexTarget index_target(const IndexGeometry& g, std::span<const std::int64_t> x,
                          std::span<const std::int64_t> windowed, bool ask_inside, std::span<const Expr> windowed_index,
-                         const std::function<Expr(std::span<const Expr>)>& load_index) {
+                         FunctionRef<Expr(std::span<const Expr>)> load_index) {
   IndexTarget target{std::vector<Expr>(x.size(), Expr(std::int64_t(0))), {}};
   std::vector<Expr> lane;
   for (std::size_t axis : g.lane_axes) lane.push_back(windowed_index[axis]);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string_view>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/op.h"
 #include "tenon/ops/gather.h"
 
@@ -39,7 +40,7 @@ IndexAxes batch_axes(const IndexAxes& axes, std::size_t x_rank, bool x_batched, 
 // fill, and in `windowed`. x and `windowed` are row-major of these sizes.
 struct SliceWalk {
   std::vector<std::int64_t> x_offsets, windowed_offsets;  // of the elements of one slice, from its first
-  std::function<void(const std::function<void(std::int64_t x, std::int64_t windowed)>&)> each;
+  std::function<void(FunctionRef<void(std::int64_t x, std::int64_t windowed)>)> each;
 };
 SliceWalk walk_slices(const IndexGeometry& g, std::span<const std::int64_t> x, const Buffer& indices,
                       std::span<const std::int64_t> windowed, IndexMode mode);
@@ -53,7 +54,7 @@ struct IndexTarget {
 IndexTarget index_target(const IndexGeometry& g, std::span<const std::int64_t> x,
                          std::span<const std::int64_t> windowed, bool ask_inside,
                          std::span<const kernel::Expr> windowed_index,
-                         const std::function<kernel::Expr(std::span<const kernel::Expr>)>& load_index);
+                         FunctionRef<kernel::Expr(std::span<const kernel::Expr>)> load_index);
 
 // A start moved into [0, limit], as i64.
 std::int64_t clamped_start(std::int64_t start, std::int64_t limit);

@@ -2,7 +2,7 @@
 
 namespace tenon {
 
-void for_each_index(std::span<const std::int64_t> sizes, const std::function<void(std::span<const std::int64_t>)>& f) {
+void for_each_index(std::span<const std::int64_t> sizes, FunctionRef<void(std::span<const std::int64_t>)> f) {
   std::vector<std::int64_t> index(sizes.size(), 0);
   for (std::int64_t s : sizes)
     if (s == 0) return;

@@ -2,6 +2,7 @@
 // numbers (the reference evaluation) and for expressions (the compiler).
 #pragma once
 
+#include "tenon/base/function_ref.h"
 #include "tenon/ops/families.h"
 
 namespace tenon {
@@ -30,7 +31,7 @@ LowerRule lower_index_map(IndexMap map);
 JvpRule jvp_by_itself(const OpInfo& op);
 
 // Row-major walk over all indices of these sizes.
-void for_each_index(std::span<const std::int64_t> sizes, const std::function<void(std::span<const std::int64_t>)>& f);
+void for_each_index(std::span<const std::int64_t> sizes, FunctionRef<void(std::span<const std::int64_t>)> f);
 
 // Offset in elements of an index into a row-major array of these sizes.
 template <class Index>

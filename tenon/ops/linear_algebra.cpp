@@ -211,8 +211,7 @@ JvpResult cholesky_jvp(const JvpArgs& args) {
 }
 
 // op(a)·x = b, so op(a)·dx = db - op(da)·x.
-JvpResult linear_jvp(const OpInfo& op, const JvpArgs& args, bool transpose,
-                     const std::function<Array(const Array&)>& of) {
+JvpResult linear_jvp(const OpInfo& op, const JvpArgs& args, bool transpose, FunctionRef<Array(const Array&)> of) {
   const Array x = bind1(op, args.params, {args.primals[0], args.primals[1]});
   MaybeArray right = args.tangents[1];
   if (args.tangents[0]) {
@@ -363,7 +362,8 @@ const OpInfo solve_info{
     .effect = Absent{"pure"},
     .sample = SampleRule(
         [](DType d) { return system_samples(d, {make_params(SolveParams{false}), make_params(SolveParams{true})}); })};
-const bool installed = (install_op(cholesky_info), install_op(triangular_solve_info), install_op(solve_info), true);
+const bool linear_algebra_installed =
+    (install_op(cholesky_info), install_op(triangular_solve_info), install_op(solve_info), true);
 
 // Operands in one dtype.
 Met in_one_dtype(const Array& a, const Array& b) {

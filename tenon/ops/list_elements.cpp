@@ -51,7 +51,7 @@ void for_each_lane(const Value& numbers, const Type& element, F f) {
 
 // The list with x where the numbers say; negative numbers say nowhere.
 std::vector<Value> put_eval(std::span<const Value> in, const Type& element,
-                            const std::function<Value(const Value& old, const Value& x)>& next) {
+                            FunctionRef<Value(const Value& old, const Value& x)> next) {
   const auto& list = std::get<ListValue>(in[0]);
   std::vector<Value> items = *list.items;
   if (element.is_list()) {
@@ -327,8 +327,9 @@ const OpInfo extent_info{
     .effect = Absent{"pure"},
     .sample = Absent{"tested with stacked lists"}};
 
-const bool installed = (install_op(list_put_info), install_op(list_add_info), install_op(list_get_info),
-                        install_op(list_stack_info), install_op(list_unstack_info), install_op(extent_info), true);
+const bool list_elements_installed =
+    (install_op(list_put_info), install_op(list_add_info), install_op(list_get_info), install_op(list_stack_info),
+     install_op(list_unstack_info), install_op(extent_info), true);
 
 }  // namespace
 

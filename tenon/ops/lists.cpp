@@ -429,7 +429,7 @@ std::size_t lanes_before(const Type& list, std::int64_t axis) {
   return lanes;
 }
 
-Value apply(const EvalContext& context, const Value& x, const std::function<Array(const Array&)>& f) {
+Value apply(const EvalContext& context, const Value& x, FunctionRef<Array(const Array&)> f) {
   ProgramRef program;
   {
     Scope scope;
@@ -547,8 +547,9 @@ const OpInfo list_collapse_info{
     .effect = Absent{"pure"},
     .sample = Absent{"tested with derivatives of batches of batches"}};
 
-const bool installed = (install_op(list_active_info), install_op(list_select_info), install_op(list_fit_info),
-                        install_op(list_sum_info), install_op(list_spread_info), install_op(list_collapse_info), true);
+const bool lists_installed =
+    (install_op(list_active_info), install_op(list_select_info), install_op(list_fit_info), install_op(list_sum_info),
+     install_op(list_spread_info), install_op(list_collapse_info), true);
 
 }  // namespace
 

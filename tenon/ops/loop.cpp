@@ -181,7 +181,7 @@ const OpInfo loop_info{
     }),
     .sample = Absent{"tested through the Programs that tests build"},
 };
-const bool installed = (install_op(loop_info), true);
+const bool loop_installed = (install_op(loop_info), true);
 
 // Carries that every step gives on as they are.
 Mask fixed_carries(const LoopParams& p) {

@@ -462,7 +462,7 @@ const OpInfo loop_again_info{
     .effect = Absent{"pure"},
     .sample = Absent{"tested through the Programs that tests build"},
 };
-const bool installed = (install_op(loop_again_info), true);
+const bool loop_checkpoints_installed = (install_op(loop_again_info), true);
 
 // Whether carries can be kept as rows, and fewer of them than there are steps.
 bool gains(const LoopParams& p, std::span<const Type> types, const Mask& unknown) {

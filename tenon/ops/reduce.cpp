@@ -327,7 +327,7 @@ const OpInfo all_info =
                          .initial = Scalar::one,
                          .domain = {0, 1}});
 
-const bool installed = [] {
+const bool reduce_installed = [] {
   for (const OpInfo* op : {&sum_info, &prod_info, &max_info, &min_info, &any_info, &all_info}) install_op(*op);
   return true;
 }();

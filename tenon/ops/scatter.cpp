@@ -279,7 +279,7 @@ const OpInfo scatter_info{.name = "scatter",
                           .alias = AliasRule{0, 0},
                           .effect = Absent{"pure"},
                           .sample = SampleRule(scatter_samples)};
-const bool installed = (install_op(scatter_info), true);
+const bool scatter_installed = (install_op(scatter_info), true);
 
 std::optional<Binary> combine_of(ScatterKind kind, bool logical) {
   switch (kind) {

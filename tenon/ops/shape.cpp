@@ -173,12 +173,6 @@ const IndexMap transpose_map = index_map([](const Params& params, Sizes, Sizes, 
   for (std::size_t i = 0; i < permutation.size(); ++i) from[static_cast<std::size_t>(permutation[i])] = index[i];
   return from;
 });
-std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& permutation) {
-  std::vector<std::int64_t> inverse(permutation.size());
-  for (std::size_t i = 0; i < permutation.size(); ++i)
-    inverse[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
-  return inverse;
-}
 const OpInfo transpose_info{
     .name = "transpose",
     .summary = "axes permuted",
@@ -204,7 +198,8 @@ const OpInfo transpose_info{
     .jvp = jvp_by_itself(transpose_info),
     .transpose = TransposeRule([](const TransposeArgs& args) {
       if (args.cotangents[0])
-        args.sink.add(0, transpose(*args.cotangents[0], inverse(args.params.as<TransposeParams>().permutation)));
+        args.sink.add(
+            0, transpose(*args.cotangents[0], inverse_permutation(args.params.as<TransposeParams>().permutation)));
     }),
     .batch = BatchRule([](const BatchArgs& args) {
       auto p = args.params.as<TransposeParams>();
@@ -347,7 +342,7 @@ const OpInfo reverse_info{.name = "reverse",
                                     {make_params(ReverseParams{{0}}), {Type::array(d, {Dim(0)})}, {{-3, 3}}}};
                           })};
 
-const bool installed = [] {
+const bool shape_installed = [] {
   for (const OpInfo* op : {&broadcast_info, &reshape_info, &transpose_info, &slice_info, &reverse_info})
     install_op(*op);
   return true;
@@ -583,6 +578,12 @@ const OpInfo& transpose_op() { return transpose_info; }
 std::vector<std::int64_t> permutation_of(const Params& params) { return params.as<TransposeParams>().permutation; }
 
 const OpInfo& broadcast_op() { return broadcast_info; }
+std::vector<std::int64_t> inverse_permutation(std::span<const std::int64_t> permutation) {
+  std::vector<std::int64_t> inverse(permutation.size());
+  for (std::size_t i = 0; i < permutation.size(); ++i)
+    inverse[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+  return inverse;
+}
 SliceForm slice_form(const Params& params) {
   const auto& p = params.as<SliceParams>();
   return {p.start, p.stride};

@@ -238,7 +238,7 @@ const OpInfo top_k_info{.name = "top_k",
                                   {make_params(TopKParams{1}), {Type::array(d, {Dim(1)})}, {{-3, 3}}},
                                   {make_params(TopKParams{0}), {Type::array(d, {Dim(3)})}, {{-3, 3}}}};
                         })};
-const bool installed = (install_op(sort_info), install_op(argsort_info), install_op(top_k_info), true);
+const bool sorting_installed = (install_op(sort_info), install_op(argsort_info), install_op(top_k_info), true);
 
 // op along `axis`, which is its last for the op.
 Array along(std::string_view name, const OpInfo& op, const Array& x, std::int64_t axis, const SortOptions& options) {

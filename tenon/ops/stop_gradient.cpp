@@ -30,7 +30,7 @@ const OpInfo stop_info{
       return is_inexact(d) ? std::vector<SampleCase>()
                            : std::vector<SampleCase>{{Params(), {Type::array(d, {Dim(3)})}, {{-3, 3}}}};
     })};
-const bool installed = (install_op(stop_info), true);
+const bool stop_gradient_installed = (install_op(stop_info), true);
 
 }  // namespace
 

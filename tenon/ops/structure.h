@@ -99,6 +99,7 @@ BroadcastForm broadcast_form(const Params& params);
 // Axis i of the result is axis permutation[i] of the operand.
 const OpInfo& transpose_op();
 std::vector<std::int64_t> permutation_of(const Params& params);
+std::vector<std::int64_t> inverse_permutation(std::span<const std::int64_t> permutation);
 const OpInfo& reshape_op();
 Eqn reshape_eqn(const Shape& shape, Var from, Var to);
 

@@ -131,7 +131,7 @@ const OpInfo threefry_info{
                            std::vector<Domain>(4, {0, 1e9})});
       return cases;
     })};
-const bool installed = (install_op(threefry_info), true);
+const bool threefry_installed = (install_op(threefry_info), true);
 
 }  // namespace
 

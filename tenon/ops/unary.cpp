@@ -284,7 +284,7 @@ Array apply(const OpInfo& op, const Operand& x, bool inexact) {
   return bind1(op, {}, {operand}).with_weak(x->weak());
 }
 
-const bool installed = [] {
+const bool unary_installed = [] {
   for (const OpInfo* op :
        {&neg_op,   &abs_op,  &sign_op,  &floor_op,    &ceil_op, &round_op,     &sqrt_op, &rsqrt_op, &exp_op,
         &expm1_op, &log_op,  &log1p_op, &sin_op,      &cos_op,  &tan_op,       &tanh_op, &sinh_op,  &cosh_op,

@@ -15,11 +15,6 @@ bool is_view(const Eqn& eqn) {
   return eqn.op == &transpose_op() || eqn.op == &reshape_op() || eqn.op == &slice_op() || eqn.op == &broadcast_op();
 }
 
-bool is_elementwise(const Eqn& eqn) {
-  const LowerElement* element = rule_of<LowerElement>(*eqn.op);
-  return element != nullptr && element->elementwise;
-}
-
 // Directly, or behind elementwise ops.
 bool has_views_of_views(const Program& program) {
   std::vector<bool> viewed(program.vars(), false);
@@ -41,12 +36,6 @@ Permutation composed(const Permutation& first, const Permutation& second) {
   Permutation both;
   for (const std::int64_t axis : second) both.push_back(first[static_cast<std::size_t>(axis)]);
   return both;
-}
-Permutation inverse(const Permutation& permutation) {
-  Permutation result(permutation.size());
-  for (std::size_t i = 0; i < permutation.size(); ++i)
-    result[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
-  return result;
 }
 
 // Elements start, start + stride, … of each axis, `size` of them.
@@ -273,7 +262,7 @@ class Composer {
     for (const Var v : eqn.in)
       if (permutation.empty()) permutation = views_.permutation(id_of(v));
     if (permutation.empty()) return {};
-    const Permutation back = inverse(permutation);
+    const Permutation back = inverse_permutation(permutation);
     if (!std::ranges::all_of(eqn.in, [&](Var v) { return views_.is_transposed_freely(id_of(v), back); })) return {};
     Arrays operands;
     for (const Var v : eqn.in) operands.push_back(views_.array(views_.transposed(id_of(v), back)));

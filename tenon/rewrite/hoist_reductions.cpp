@@ -26,11 +26,6 @@ std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program
   return reduction->rule(eqn.params, in);
 }
 
-bool is_elementwise(const Eqn& eqn) {
-  const auto* element = rule_of<LowerElement>(*eqn.op);
-  return element != nullptr && element->elementwise && !eqn.in.empty() && eqn.out.size() == 1;
-}
-
 // The axis of a reshape's result that is axis `axis` of its operand as it was: as many elements lie before it.
 std::optional<std::int64_t> reshaped_axis(const Shape& from, const Shape& to, std::int64_t axis) {
   Dim before = 1, here = 1;

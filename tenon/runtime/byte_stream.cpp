@@ -109,7 +109,7 @@ std::unique_ptr<ByteStream> stream(const ByteSource& source, std::uint64_t offse
   return std::make_unique<PlainStream>(source, offset, size);
 }
 
-void write_file(const std::filesystem::path& path, const std::function<void(const Append&)>& write_all) {
+void write_file(const std::filesystem::path& path, FunctionRef<void(Append)> write_all) {
   const std::filesystem::path partial = path.string() + fmt::format(".{}.partial", ::getpid());
   const auto fail = [&] { throw RuntimeError(fmt::format("writing {}: {}.", path.string(), std::strerror(errno))); };
   try {

@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <span>
+
+#include "tenon/base/function_ref.h"
 
 namespace tenon {
 
@@ -33,7 +34,7 @@ class ByteStream {
 std::unique_ptr<ByteStream> stream(const ByteSource& source, std::uint64_t offset, std::uint64_t size);
 
 // Calls `write_all` with a function that appends bytes; the file appears under its name when all have been written.
-using Append = std::function<void(std::span<const std::byte>)>;
-void write_file(const std::filesystem::path& path, const std::function<void(const Append&)>& write_all);
+using Append = FunctionRef<void(std::span<const std::byte>)>;
+void write_file(const std::filesystem::path& path, FunctionRef<void(Append)> write_all);
 
 }  // namespace tenon

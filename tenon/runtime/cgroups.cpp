@@ -4,7 +4,7 @@
 
 namespace tenon {
 
-void each_cgroup(std::string_view controller, const std::function<void(const std::string& folder)>& visit) {
+void each_cgroup(std::string_view controller, FunctionRef<void(const std::string& folder)> visit) {
   const std::string version1 = "/sys/fs/cgroup/" + std::string(controller);
   visit("/sys/fs/cgroup");
   visit(version1);

@@ -242,7 +242,7 @@ NamedBuffers read_npz(std::span<const std::byte> file) { return read_archive(*op
 
 void write_npy(const std::filesystem::path& path, const Buffer& array) {
   const Buffer saved = saved_form(array);
-  write_file(path, [&](const Append& append) {
+  write_file(path, [&](Append append) {
     const std::string header = header_of(saved);
     append(std::as_bytes(std::span(header)));
     append(bytes_of(saved));
@@ -262,7 +262,7 @@ void write_npz(const std::filesystem::path& path, const NamedBuffers& arrays) {
                                                                         bytes_of(saved)};
                        }});
   }
-  write_file(path, [&](const Append& append) { write_zip(append, members); });
+  write_file(path, [&](Append append) { write_zip(append, members); });
 }
 
 }  // namespace tenon

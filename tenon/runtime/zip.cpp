@@ -218,7 +218,7 @@ std::unique_ptr<ByteStream> open_member(const ByteSource& archive, const ZipMemb
 }
 
 // Sizes are always given in the 64-bit extension, so that there is one form whatever the size.
-void write_zip(const Append& append, const std::vector<ZipInput>& members) {
+void write_zip(Append append, const std::vector<ZipInput>& members) {
   std::vector<std::byte> directory;
   std::uint64_t offset = 0;
   const auto emit = [&](std::span<const std::byte> bytes) {

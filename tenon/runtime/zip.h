@@ -32,6 +32,6 @@ struct ZipInput {
   std::string name;
   std::function<std::vector<std::span<const std::byte>>()> pieces;
 };
-void write_zip(const Append& append, const std::vector<ZipInput>& members);
+void write_zip(Append append, const std::vector<ZipInput>& members);
 
 }  // namespace tenon

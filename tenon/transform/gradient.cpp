@@ -62,7 +62,7 @@ Arrays pull(const Forward& forward, const ProgramRef& backward, std::span<const 
 
 // A Program with the inputs of another, made by a function of their handles.
 ProgramRef with_inputs_of(const Program& program, std::string name,
-                          const std::function<Arrays(std::span<const Dim>, const Arrays&, Replay&)>& make) {
+                          FunctionRef<Arrays(std::span<const Dim>, const Arrays&, Replay&)> make) {
   Scope scope;
   const std::vector<Dim> sizes = scope.size_params_of(program);
   Replay types(program, sizes);

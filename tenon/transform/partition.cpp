@@ -456,7 +456,7 @@ class Partition {
 
   // Sizes that data decide and that an eqn's params tell: found again from those data, if nothing has shown them here.
   // `make` puts a known variable into the part.
-  void find_sizes(const Eqn& eqn, Replay& part, const std::function<void(Var)>& make) {
+  void find_sizes(const Eqn& eqn, Replay& part, FunctionRef<void(Var)> make) {
     std::vector<SizeVar> missing;
     eqn.params.visit_dims([&](const Dim& d) {
       d.visit_variables([&](SizeVar s) {

@@ -18,7 +18,7 @@ using Read = SparseReads::Read;
 
 class Rewriter {
  public:
-  Rewriter(const Program& program, const Mask& tables, const std::function<std::string(std::size_t)>& what)
+  Rewriter(const Program& program, const Mask& tables, FunctionRef<std::string(std::size_t)> what)
       : program_(program), what_(what), replay_(program, {}), table_of_(program.vars()) {
     for (std::size_t i = 0; i < tables.size(); ++i)
       if (tables[i]) table_of_[program.inputs()[i]] = i;
@@ -192,7 +192,7 @@ class Rewriter {
   }
 
   const Program& program_;
-  const std::function<std::string(std::size_t)>& what_;
+  FunctionRef<std::string(std::size_t)> what_;
   Replay replay_;
   std::vector<std::optional<std::size_t>> table_of_;
   std::vector<Read> reads_;
@@ -201,8 +201,7 @@ class Rewriter {
 
 }  // namespace
 
-SparseReads sparse_reads(const ProgramRef& program, const Mask& tables,
-                         const std::function<std::string(std::size_t)>& what) {
+SparseReads sparse_reads(const ProgramRef& program, const Mask& tables, FunctionRef<std::string(std::size_t)> what) {
   return Rewriter(*program, tables, what).run();
 }
 

@@ -1,6 +1,7 @@
 // A Program that reads whole rows of some inputs and nothing else of them, as one that is given these rows.
 #pragma once
 
+#include "tenon/base/function_ref.h"
 #include "tenon/transform/transforms.h"
 
 namespace tenon {
@@ -18,7 +19,6 @@ struct SparseReads {
 };
 
 // Throws DifferentiationError where a table is read otherwise; `what` names it, by its input.
-SparseReads sparse_reads(const ProgramRef& program, const Mask& tables,
-                         const std::function<std::string(std::size_t)>& what);
+SparseReads sparse_reads(const ProgramRef& program, const Mask& tables, FunctionRef<std::string(std::size_t)> what);
 
 }  // namespace tenon

@@ -30,7 +30,7 @@ class EqnSink final : public CotangentSink {
   EqnSink(Cotangents& cotangents, const Eqn& eqn, std::span<const Type> types)
       : cotangents_(cotangents), eqn_(eqn), types_(types) {}
   void add(std::size_t operand, const Array& cotangent) override { cotangents_.add(eqn_.in[operand], cotangent); }
-  void update(std::size_t operand, const std::function<Array(const Array&)>& next) override {
+  void update(std::size_t operand, FunctionRef<Array(const Array&)> next) override {
     const Var v = eqn_.in[operand];
     cotangents_.set(v, next(cotangents_.at(v) ? *cotangents_.at(v) : zeros_of(types_[operand])));
   }

@@ -3,17 +3,45 @@
 
 #include <array>
 #include <cmath>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
 
 #include "tenon/base/error.h"
+#include "tenon/base/function_ref.h"
 #include "tenon/base/hash.h"
 #include "tenon/base/shape.h"
 #include "tenon/base/source.h"
 
 namespace tenon {
 namespace {
+
+int twice(int x) { return 2 * x; }
+
+TEST(FunctionRefs, CallWhatTheyAreMadeOf) {
+  const auto call = [](FunctionRef<int(int)> f) { return f(21); };
+  EXPECT_EQ(call(twice), 42);
+  EXPECT_EQ(call(&twice), 42);
+  int calls = 0;
+  auto counts = [&calls, own = 0](int x) mutable { return calls = x + ++own; };
+  EXPECT_EQ(call(counts), 22);
+  EXPECT_EQ(call(counts), 23);  // the same object, not a copy of it
+  EXPECT_EQ(calls, 23);
+  const FunctionRef<long(int)> first = counts;
+  const FunctionRef<long(int)> copy = first;
+  EXPECT_EQ(copy(0), 3);
+  const auto moved = [](FunctionRef<std::unique_ptr<int>(std::unique_ptr<int>)> f) {
+    return *f(std::make_unique<int>(5));
+  };
+  EXPECT_EQ(moved([](std::unique_ptr<int> x) { return x; }), 5);
+  EXPECT_FALSE(FunctionRef<void()>());
+  EXPECT_TRUE(first);
+  static_assert(std::is_convertible_v<decltype(counts)&, FunctionRef<void(int)>>, "what it returns is dropped");
+  static_assert(!std::is_convertible_v<decltype(counts)&, FunctionRef<int()>>, "it takes a number");
+  static_assert(!std::is_convertible_v<decltype(counts)&, FunctionRef<std::string(int)>>);
+  static_assert(!std::is_assignable_v<FunctionRef<int(int)>&, decltype(counts)&>, "it may be temporary");
+}
 
 TEST(Shapes, AxesComeAndGo) {
   const Dim T = Dim::variable(0);

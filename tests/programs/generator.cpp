@@ -510,7 +510,7 @@ ProgramRef random_program(Choices& choices, const GeneratorOptions& options) {
   Generator types(choices, options, {}, 0);
   std::vector<Type> inputs;
   for (auto n = choices.between(1, 4); n > 0; --n) inputs.push_back(types.random_type());
-  const FlatFunction f = [&](std::span<const Array> in) {
+  const auto f = [&](std::span<const Array> in) {
     Generator g(choices, options, Pool(in.begin(), in.end()), outermost);
     g.statements(static_cast<std::size_t>(choices.between(1, 9)));
     Arrays outputs;

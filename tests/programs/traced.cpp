@@ -164,7 +164,7 @@ class TracedWorld {
 ProgramRef program_of(const Body& recipe) {
   std::vector<Type> types;
   for (const Kind& kind : recipe.inputs) types.push_back(Type::array(kind.dtype, shape_of(kind)));
-  const FlatFunction f = [&](std::span<const Array> in) {
+  const auto f = [&](std::span<const Array> in) {
     TracedWorld world;
     return Performance(world)(recipe, Arrays(in.begin(), in.end()));
   };

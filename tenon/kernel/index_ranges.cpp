@@ -1,15 +1,11 @@
-#include "tenon/compile/index_ranges.h"
+#include "tenon/kernel/index_ranges.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
-namespace tenon {
+namespace tenon::kernel {
 namespace {
-
-using kernel::Affine;
-using kernel::Binary;
-using kernel::Expr;
 
 // Indices stay far below: sums of products of these do not overflow.
 bool small(std::int64_t v) { return v > -(std::int64_t(1) << 40) && v < (std::int64_t(1) << 40); }
@@ -92,7 +88,7 @@ bool lead_apart(std::vector<std::pair<std::int64_t, std::int64_t>> strides, std:
   return true;
 }
 
-Expr truth(bool value) { return kernel::constant(DType::bool_, &value); }
+Expr truth(bool value) { return constant(DType::bool_, &value); }
 std::optional<bool> truth_of(const Expr& e) {
   if (e.kind() != Expr::Kind::constant || e.dtype() != DType::bool_) return {};
   return e.node().bits[0] != std::byte{0};
@@ -167,7 +163,7 @@ Expr FoldIndices::index_of(const Expr& e) {
     case Expr::Kind::convert:
       return index(e.operand(0));
     case Expr::Kind::unary: {
-      if (e.node().unary != kernel::Unary::neg) return {};
+      if (e.node().unary != Unary::neg) return {};
       const Expr x = index(e.operand(0));
       return x ? Expr(0) - x : Expr();
     }
@@ -185,24 +181,21 @@ Expr FoldIndices::index_of(const Expr& e) {
 
 // Quotients and remainders by a constant: what is a multiple of it goes apart.
 std::optional<Expr> FoldIndices::divided(Binary op, const Expr& x, const Expr& y) {
-  if (y.kind() != Expr::Kind::constant || kernel::constant_value(y) <= 0) return {};
-  const std::int64_t by = kernel::constant_value(y);
+  if (y.kind() != Expr::Kind::constant || constant_value(y) <= 0) return {};
+  const std::int64_t by = constant_value(y);
   const auto whole = range(x);
   if (!whole || whole->low < 0) return {};
   if (whole->high < by) return op == Binary::div ? Expr(std::int64_t(0)) : x;
-  const auto a = kernel::bounded_affine(x, [&](const Expr& part) -> kernel::Bounds {
-    const auto known = range(part);
-    return known ? kernel::Bounds({known->low, known->high}) : kernel::Bounds();
-  });
+  const auto a = bounded_affine(x, [&](const Expr& part) { return range(part); });
   if (!a) return {};
-  kernel::BoundedAffine multiple, rest;
+  BoundedAffine multiple, rest;
   multiple.affine.constant = a->affine.constant / by, rest.affine.constant = a->affine.constant % by;
   if (rest.affine.constant < 0) rest.affine.constant += by, --multiple.affine.constant;
   for (const auto& [var, coefficient] : a->affine.terms)
     coefficient % by == 0 ? multiple.affine.add(var, coefficient / by) : rest.affine.add(var, coefficient);
-  for (const auto& [coefficient, index, low, high] : a->bounded)
-    coefficient % by == 0 ? multiple.bounded.push_back({coefficient / by, index, low, high})
-                          : rest.bounded.push_back({coefficient, index, low, high});
+  for (const auto& [coefficient, index, range] : a->bounded)
+    coefficient % by == 0 ? multiple.bounded.push_back({coefficient / by, index, range})
+                          : rest.bounded.push_back({coefficient, index, range});
   const Expr left = to_expr(rest);
   const auto of_left = range(left);
   if (!of_left || of_left->low < 0) return {};
@@ -231,7 +224,7 @@ Expr FoldIndices::binary(const Expr& e) {
   // x / c < k where x < k·c.
   if ((op == Binary::lt || op == Binary::ge) && x.kind() == Expr::Kind::binary && x.node().binary == Binary::div &&
       y.kind() == Expr::Kind::constant && x.operand(1).kind() == Expr::Kind::constant) {
-    const std::int64_t by = kernel::constant_value(x.operand(1)), limit = kernel::constant_value(y);
+    const std::int64_t by = constant_value(x.operand(1)), limit = constant_value(y);
     const auto divided = range(x.operand(0));
     std::int64_t product;
     if (divided && divided->low >= 0 && by > 0 && !__builtin_mul_overflow(by, limit, &product))
@@ -260,4 +253,4 @@ Expr FoldIndices::finish(const Expr& e) {
   return e.kind() == Expr::Kind::binary ? binary(e) : e;
 }
 
-}  // namespace tenon
+}  // namespace tenon::kernel
