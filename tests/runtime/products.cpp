@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <random>
 #include <thread>
 #include <vector>
 
@@ -43,20 +42,27 @@ constexpr double epsilon = std::is_same_v<T, Float16>                           
                            : std::is_same_v<T, double> || std::is_same_v<T, std::complex<double>> ? 0x1p-52
                                                                                                   : 0x1p-23;
 
-template <class T>
-T random_value(std::mt19937& random) {
-  if constexpr (std::is_same_v<T, bool>)
-    return random() % 4 == 0;
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(random());
-  else {
-    std::uniform_real_distribution<float> some(-1, 1);
-    if constexpr (requires(T x) { x.real(); })
-      return T(some(random), some(random));
+// A plain generator: millions of values, in code that is not optimised.
+class Values {
+ public:
+  explicit Values(std::uint64_t seed) : state_(seed) {}
+  template <class T>
+  T next() {
+    if constexpr (std::is_same_v<T, bool>)
+      return bits() % 4 == 0;
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(bits());
+    else if constexpr (requires(T x) { x.real(); })
+      return T(number(), number());
     else
-      return T(some(random));
+      return T(number());
   }
-}
+
+ private:
+  std::uint64_t bits() { return (state_ = state_ * 6364136223846793005u + 1442695040888963407u) >> 24; }
+  float number() { return static_cast<float>(static_cast<std::int32_t>(bits())) * 0x1p-31F; }  // in [-1, 1]
+  std::uint64_t state_;
+};
 
 // One matrix of a case: its memory and where elements are.
 template <class T>
@@ -65,12 +71,20 @@ struct Matrix {
   Size batch, row, column, origin;
   T* data() { return reinterpret_cast<T*>(memory.data()) + origin; }
   Size at(Size n, Size i, Size j) const { return n * batch + i * row + j * column; }
+  std::size_t place(Size n, Size i, Size j) const { return static_cast<std::size_t>(origin + at(n, i, j)); }
 };
+template <class T>
+auto widened(Matrix<T>& m) {
+  const T* const memory = m.data() - m.origin;
+  std::vector<decltype(wide(T()))> all(m.memory.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = wide(memory[i]);
+  return all;
+}
 
 enum class Layout { rows, columns, gaps, reversed, broadcast };
 
 template <class T>
-Matrix<T> matrix(Size batch, Size rows, Size columns, Layout layout, std::mt19937& random) {
+Matrix<T> matrix(Size batch, Size rows, Size columns, Layout layout, Values& random) {
   Matrix<T> m{};
   Size step = 1;
   switch (layout) {
@@ -90,7 +104,7 @@ Matrix<T> matrix(Size batch, Size rows, Size columns, Layout layout, std::mt1993
   m.batch = rows * columns == 0 ? 1 : std::max(m.row * rows, m.column * columns);
   const auto size = static_cast<std::size_t>(m.batch * batch + 1);
   m.memory.resize(size);
-  for (std::size_t i = 0; i < size; ++i) reinterpret_cast<T*>(m.memory.data())[i] = random_value<T>(random);
+  for (std::size_t i = 0; i < size; ++i) reinterpret_cast<T*>(m.memory.data())[i] = random.next<T>();
   if (layout == Layout::reversed && rows > 0) {
     m.origin = m.row * (rows - 1);
     m.row = -m.row;
@@ -101,7 +115,7 @@ Matrix<T> matrix(Size batch, Size rows, Size columns, Layout layout, std::mt1993
 
 template <class T>
 void check(Size batch, Size m, Size n, Size k, Layout la, Layout lb, Layout lc, bool accumulate) {
-  std::mt19937 random(static_cast<unsigned>(batch + 3 * m + 7 * n + 13 * k));
+  Values random(static_cast<std::uint64_t>(batch + 3 * m + 7 * n + 13 * k));
   auto a = matrix<T>(batch, m, k, la, random), b = matrix<T>(batch, k, n, lb, random);
   auto c = matrix<T>(batch, m, n, lc == Layout::broadcast ? Layout::rows : lc, random);
   const auto before = c;
@@ -127,21 +141,24 @@ void check(Size batch, Size m, Size n, Size k, Layout la, Layout lb, Layout lc, 
       2 * epsilon<T> *
       (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16> ? double(k) + 2
                                                                  : (double(k) + 2) * (std::sqrt(double(k)) + 2));
+  const auto wide_a = widened(a), wide_b = widened(b);
   for (Size p = 0; p < batch; ++p)
     for (Size i = 0; i < m; ++i)
       for (Size j = 0; j < n; ++j) {
         T& to = expected.data()[expected.at(p, i, j)];
         const T got = c.data()[c.at(p, i, j)];
         auto sum = accumulate ? wide(to) : decltype(wide(to))(0);
-        for (Size l = 0; l < k; ++l) sum += wide(a.data()[a.at(p, i, l)]) * wide(b.data()[b.at(p, l, j)]);
-        const std::string where = fmt::format("{} {}x{}x{}x{} [{},{},{}]", name(*dtype_of<T>), batch, m, n, k, p, i, j);
+        for (Size l = 0; l < k; ++l) sum += wide_a[a.place(p, i, l)] * wide_b[b.place(p, l, j)];
+        const auto where = [&] {
+          return fmt::format("{} {}x{}x{}x{} [{},{},{}]", name(*dtype_of<T>), batch, m, n, k, p, i, j);
+        };
         if constexpr (std::is_integral_v<T>) {
           if (std::is_same_v<T, bool>)
-            ASSERT_EQ(got, sum != 0) << where;
+            ASSERT_EQ(got, sum != 0) << where();
           else
-            ASSERT_EQ(got, static_cast<T>(sum)) << where;
+            ASSERT_EQ(got, static_cast<T>(sum)) << where();
         } else {
-          ASSERT_LE(static_cast<double>(std::abs(wide(got) - sum)), tolerance) << where;
+          ASSERT_LE(static_cast<double>(std::abs(wide(got) - sum)), tolerance) << where();
         }
         to = got;
       }
