@@ -58,8 +58,8 @@ class FlatCall {
   void returns_pair() { pair_ = true; }
 
   FunctionRef<std::vector<std::string>()> paths() const { return paths_; }  // as argument_name() wants them
-  api_detail::Arguments all() const;                        // every leaf is chosen
-  std::vector<std::vector<std::size_t>> places() const;     // of the leaves: argument, then child by child
+  api_detail::Arguments all() const;                                        // every leaf is chosen
+  std::vector<std::vector<std::size_t>> places() const;  // of the leaves: argument, then child by child
 
  private:
   struct Paths {

@@ -215,9 +215,8 @@ nb::object jacobian(const char* op, bool reverse, nb::object f, const std::vecto
     FlatCall call(op, std::move(f), std::move(args), std::move(kwargs), traced, false);
     if (has_aux) call.returns_pair();
     const auto results = [&] { return (has_aux ? call.first_of_pair() : call.result())->leaves(); };
-    const api_detail::FlatJacobian j =
-        api_detail::jacobian_flat(reverse ? api_detail::Mode::reverse : api_detail::Mode::forward, op, call,
-                                  differentiated(op, call), results);
+    const api_detail::FlatJacobian j = api_detail::jacobian_flat(
+        reverse ? api_detail::Mode::reverse : api_detail::Mode::forward, op, call, differentiated(op, call), results);
     const std::span<const Array> blocks(j.blocks);
     const std::size_t n = call.leaves().size();
     std::size_t row = 0;
@@ -275,8 +274,8 @@ nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handl
       if (nb::len(kwargs) > 0) entries.emplace_back(0);  // those by keyword are mapped along axis 0
       options.in_axes = AxisTree(std::move(entries));
     }
-    const Arrays results = api_detail::vmap_flat(
-        {call, call.leaves(), call.places(), [&] { return places_of(*call.result()); }}, options);
+    const Arrays results =
+        api_detail::vmap_flat({call, call.leaves(), call.places(), [&] { return places_of(*call.result()); }}, options);
     return unflatten_arrays(*call.result(), results);
   });
 }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "tenon/base/error.h"
+#include "tenon/base/function_ref.h"
 #include "tenon/base/hash.h"
 #include "text.h"
 
