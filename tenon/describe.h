@@ -6,6 +6,7 @@
 #include <boost/mp11.hpp>
 
 #include "tenon/api/tree.h"
+#include "tenon/base/fork.h"
 
 namespace tenon::tree {
 
@@ -22,13 +23,14 @@ struct Fields<T> {
   static auto tie(T& value) { return tie_all(value); }
   static auto tie(const T& value) { return tie_all(value); }
   static const char* names() {
-    static const std::string all = [] {
+    static constinit Lasting<const std::string> all;
+    const auto made = [] {
       std::string text;
       boost::mp11::mp_for_each<Members>(
           [&](auto member) { text += (text.empty() ? "" : ", ") + std::string(member.name); });
       return text;
-    }();
-    return all.c_str();
+    };
+    return all.get(made).c_str();
   }
 
  private:

@@ -1,7 +1,10 @@
 """Processes made by fork and by spawn of one that has used threads: calls work there too."""
 
+import contextlib
+import itertools
 import multiprocessing
 import os
+import signal
 import threading
 import time
 
@@ -28,6 +31,7 @@ def in_child(act, seconds=60):
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
+        signal.alarm(seconds)  # whoever started it may be gone
         status = 1
         try:
             os.close(read)
@@ -55,6 +59,44 @@ def in_child(act, seconds=60):
 
 def close(text, value):
     return abs(float(text) - value) <= 1e-9 * abs(value)
+
+
+@contextlib.contextmanager
+def busy(act, count=2):
+    """Threads that do the same again and again; what they raise comes out in the end."""
+    ends, raised = threading.Event(), []
+
+    def work():
+        try:
+            while not ends.is_set():
+                act()
+        except BaseException as e:
+            raised.append(e)
+
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    [t.start() for t in threads]
+    try:
+        yield
+    finally:
+        ends.set()
+        [t.join() for t in threads]
+    assert raised == []
+
+
+numbers = itertools.count()
+
+
+def compile_what_is_new(size=None):
+    """Functions that were never traced, with memory of NumPy's and functions of Python's, in all that compiles them."""
+    number = next(numbers)
+    k, x = 1 + number * 1e-3, np.arange(1 + number % 97 if size is None else size) * 0.1
+    kept = tnp.asarray(np.full(x.shape, k))
+    slope = tn.jit(tn.grad(lambda v: tnp.sum(tnp.sin(v * kept) * v)))(x)
+    assert np.allclose(slope, np.cos(k * x) * k * x + np.sin(k * x))
+    assert np.allclose(tn.jit(tn.vmap(lambda v: tnp.exp(-v) * k))(x), np.exp(-x) * k)
+    assert np.allclose(tnp.asarray(x) * x + k, x * x + k)
+    called = tn.jit(lambda v: tn.pure_callback(lambda u: u * k, v, v) + k)(tnp.asarray(x))
+    assert np.allclose(called, x * k + k)
 
 
 def test_what_was_compiled_runs_in_a_child():
@@ -86,20 +128,108 @@ def test_a_child_of_a_child():
 def test_while_another_thread_runs():
     x = np.linspace(0, 3, N)
     summed(x)
-    ends = threading.Event()
-
-    def work():
-        while not ends.is_set():
-            summed(x)
-
-    busy = [threading.Thread(target=work) for _ in range(2)]
-    [t.start() for t in busy]
-    try:
+    with busy(lambda: summed(x)):
         for _ in range(5):
             assert close(in_child(lambda: float(summed(x))), wanted(x))
+
+
+FORKS = 50
+
+
+def test_while_other_threads_compile():
+    compile_what_is_new()
+    with busy(compile_what_is_new):
+        for _ in range(FORKS):
+            in_child(compile_what_is_new)
+
+
+def test_a_child_of_a_child_while_threads_compile():
+    def act():
+        with busy(compile_what_is_new, count=1):
+            for _ in range(3):
+                in_child(compile_what_is_new)
+
+    with busy(compile_what_is_new):
+        for _ in range(3):
+            in_child(act)
+
+
+def fork_within(call):
+    """Forks where call(fork) asks for it; the child goes on there, and both come to the same end."""
+    here = os.getpid()
+    child = None
+
+    def fork():
+        nonlocal child
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+
+    try:
+        call(fork)
+        if os.getpid() != here:
+            compile_what_is_new()
+            os._exit(0)
     finally:
-        ends.set()
-        [t.join() for t in busy]
+        if os.getpid() != here:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_inside_of_a_trace_while_threads_compile():
+    def call(fork):
+        def f(x):
+            y = x * x
+            fork()
+            return tnp.sum(y * 2)
+
+        assert float(tn.jit(f)(np.arange(4.0))) == 28
+
+    with busy(compile_what_is_new):
+        for _ in range(FORKS // 2):
+            fork_within(call)
+
+
+def test_inside_of_a_callback_while_threads_compile():
+    def call(fork):
+        def f(x):
+            fork()
+            return x * 2
+
+        assert float(tn.jit(lambda x: tnp.sum(tn.pure_callback(f, x, x)))(tnp.arange(4.0))) == 12
+
+    with busy(compile_what_is_new):
+        for _ in range(FORKS // 2):
+            fork_within(call)
+
+
+class Same:
+    """Static values that are equal, which it takes Python to find out, and long enough that other threads run."""
+
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        time.sleep(1e-4)
+        return isinstance(other, Same)
+
+
+def test_static_values_are_compared_under_no_lock():
+    f = tn.jit(lambda x, s: x + 1, static_argnums=1)
+    x = tnp.arange(3.0)
+    sizes = itertools.count(1)
+
+    def act():
+        assert f(x, Same()).tolist() == [1, 2, 3]
+        f(tnp.zeros(next(sizes) % 50 + 1), Same())
+
+    signal.alarm(120)  # threads that wait for each other would wait for ever
+    try:
+        with busy(act, count=4):
+            for _ in range(5):
+                in_child(compile_what_is_new)
+    finally:
+        signal.alarm(0)
 
 
 def work(n):
@@ -125,3 +255,11 @@ def test_arrays_go_to_other_processes():
 
 def double(x):
     return x * 2
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+def test_multiprocessing_while_threads_compile(method):
+    with busy(compile_what_is_new):
+        for _ in range(3):
+            with multiprocessing.get_context(method).Pool(2) as pool:
+                pool.map_async(compile_what_is_new, range(1, 9)).get(timeout=120)

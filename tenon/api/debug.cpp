@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tenon/api/data.h"
+#include "tenon/base/fork.h"
 #include "tenon/ops/host.h"
 
 namespace tenon {
@@ -40,9 +41,9 @@ std::string formatted(const std::string& format, std::span<const Array> arrays) 
 
 // Of each format one function: programs that print the same are one program.
 HostFunctionRef printer(const std::string& format) {
-  static std::mutex mutex;
-  static auto& all = *new std::map<std::string, HostFunctionRef>;
+  static constinit ForkMutex mutex;
   const std::lock_guard lock(mutex);
+  static auto& all = *new std::map<std::string, HostFunctionRef>;
   HostFunctionRef& made = all[format];
   if (made == nullptr)
     made = host_function("debug_print", [format](std::span<const Array> arrays) {

@@ -71,7 +71,7 @@ struct JitEntry::Ready {
   std::vector<Buffer> captured_buffers;  // of native ones, contiguous
 };
 struct JitEntry::Lazy {
-  std::once_flag once;
+  ForkMutex mutex;  // of who makes it
   std::unique_ptr<const Ready> made;
   std::atomic<const Ready*> ready{nullptr};
 };
@@ -122,24 +122,29 @@ const JitEntry::Ready& JitEntry::ready(bool donating) const {
   Lazy& lazy = donating ? *donating_ : *plain_;
   if (const Ready* ready = lazy.ready.load(std::memory_order_acquire)) [[likely]]
     return *ready;
-  std::call_once(lazy.once, [&] {
-    auto made = std::make_unique<Ready>();
-    std::vector<bool> mask;
-    if (donating) mask = donation_.leaves;
-    mask.resize(donating ? traced_.program->inputs().size() : 0, false);
-    if (strict_in_place_) require_in_place(traced_.program, mask, [&](std::size_t i) { return input_name(i); });
-    made->executable = compile(traced_.program, mask);
-    made->native = made->executable->native();
-    if (made->native != nullptr)
-      for (const NativeForm::Operand& out : made->native->outputs) made->outputs.emplace_back(out.dtype, out.dims);
-    for (const Array& capture : traced_.captures) {
-      made->captured.push_back(capture.value());
-      if (made->native != nullptr) made->captured_buffers.push_back(capture.to_buffer());
-    }
-    lazy.made = std::move(made);
+  const std::lock_guard lock(lazy.mutex);
+  if (lazy.made == nullptr) {
+    lazy.made = make_ready(donating);
     lazy.ready.store(lazy.made.get(), std::memory_order_release);
-  });
-  return *lazy.ready.load(std::memory_order_acquire);
+  }
+  return *lazy.made;
+}
+
+std::unique_ptr<const JitEntry::Ready> JitEntry::make_ready(bool donating) const {
+  auto made = std::make_unique<Ready>();
+  std::vector<bool> mask;
+  if (donating) mask = donation_.leaves;
+  mask.resize(donating ? traced_.program->inputs().size() : 0, false);
+  if (strict_in_place_) require_in_place(traced_.program, mask, [&](std::size_t i) { return input_name(i); });
+  made->executable = compile(traced_.program, mask);
+  made->native = made->executable->native();
+  if (made->native != nullptr)
+    for (const NativeForm::Operand& out : made->native->outputs) made->outputs.emplace_back(out.dtype, out.dims);
+  for (const Array& capture : traced_.captures) {
+    made->captured.push_back(capture.value());
+    if (made->native != nullptr) made->captured_buffers.push_back(capture.to_buffer());
+  }
+  return made;
 }
 
 void JitEntry::prepare() const { ready(donates_); }
@@ -378,8 +383,20 @@ void EntryTable::place(Slots& slots, const JitEntry* entry) {
 }
 
 const JitEntry* EntryTable::keep(EntryRef entry, FunctionRef<bool(const JitEntry&)> same) {
-  const std::lock_guard lock(mutex_);
-  if (const JitEntry* other = find(entry->hash(), same)) return other;
+  // What tells entries apart may be code of the user's, which runs under no lock.
+  const auto count = [&] {
+    const std::lock_guard lock(mutex_);
+    return entries_.size();
+  };
+  for (;;) {
+    const std::size_t known = count();
+    if (const JitEntry* other = find(entry->hash(), same)) return other;
+    const std::lock_guard lock(mutex_);
+    if (entries_.size() == known) return add(std::move(entry));
+  }
+}
+
+const JitEntry* EntryTable::add(EntryRef entry) {
   const JitEntry* kept = entries_.emplace_back(std::move(entry)).get();
   if (2 * entries_.size() > all_slots_.back()->mask + 1) {
     auto larger = std::make_unique<Slots>(2 * (all_slots_.back()->mask + 1));

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
 #include "tenon/api/ref.h"
 #include "tenon/api/signature.h"
 #include "tenon/api/transforms.h"
+#include "tenon/base/fork.h"
 #include "tenon/base/function_ref.h"
 #include "tenon/runtime/context.h"
 
@@ -95,6 +95,7 @@ class JitEntry {
   };
   std::vector<CellRef> cells(std::span<const CellRef> passed) const;
   const Ready& ready(bool donating) const;
+  std::unique_ptr<const Ready> make_ready(bool donating) const;
   void run_values(const Ready& ready, void** frame) const;
   void** place_inputs(const Ready& ready, void** frame, void** at, std::vector<Buffer>& copies) const;
   std::string_view why_not_donated(const Array& leaf, std::size_t i, void** frame, std::uint64_t given) const;
@@ -137,10 +138,11 @@ class EntryTable {
     std::size_t mask;
     std::vector<std::atomic<const JitEntry*>> at;
   };
+  const JitEntry* add(EntryRef entry);
   void place(Slots& slots, const JitEntry* entry);
   std::atomic<const JitEntry*> recent_{nullptr};
   std::atomic<Slots*> slots_;
-  std::mutex mutex_;  // of those who add
+  ForkMutex mutex_;  // of those who add
   std::vector<EntryRef> entries_;
   std::vector<std::unique_ptr<Slots>> all_slots_;  // older, smaller tables may still be read
 };

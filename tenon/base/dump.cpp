@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "tenon/base/fork.h"
 #include "tenon/base/settings.h"
 
 namespace tenon {
@@ -29,7 +30,8 @@ void warn(const std::string& what) { warn_of_setting("TENON_DUMP", what + "; not
 
 // Empty: not asked for, or not possible.
 const fs::path& directory() {
-  static const fs::path found = [] {
+  static constinit Lasting<const fs::path> found;
+  return found.get([] {
     const auto wanted = setting("TENON_DUMP");
     if (!wanted) return fs::path();
     fs::path folder(*wanted);
@@ -41,8 +43,7 @@ const fs::path& directory() {
     if (!failure) return folder;
     warn(fmt::format("{} cannot be written ({})", *wanted, failure.message()));
     return fs::path();
-  }();
-  return found;
+  });
 }
 
 }  // namespace

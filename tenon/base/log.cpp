@@ -7,6 +7,7 @@
 #include <chrono>
 #include <string>
 
+#include "tenon/base/fork.h"
 #include "tenon/base/settings.h"
 
 namespace tenon {
@@ -37,8 +38,8 @@ const auto start = std::chrono::steady_clock::now();
 }  // namespace
 
 bool log_enabled(LogTopic topic) {
-  static const unsigned mask = enabled_topics();
-  return (mask >> static_cast<unsigned>(topic)) & 1u;
+  static constinit Lasting<const unsigned> mask;
+  return (mask.get(enabled_topics) >> static_cast<unsigned>(topic)) & 1u;
 }
 
 void log_line(LogTopic topic, std::string_view text) {

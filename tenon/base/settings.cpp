@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "tenon/base/fork.h"
+
 namespace tenon {
 
 std::optional<std::string_view> setting(const char* name) {
@@ -17,10 +19,10 @@ std::optional<std::string_view> setting(const char* name) {
 }
 
 void warn_of_setting(const char* name, std::string_view what) {
-  static std::mutex mutex;
-  static auto& warned = *new std::set<std::string>;
   {
+    static constinit ForkMutex mutex;
     const std::lock_guard lock(mutex);
+    static auto& warned = *new std::set<std::string>;
     if (!warned.insert(name).second) return;
   }
   const std::string line = fmt::format("tenon: {}: {}\n", name, what);

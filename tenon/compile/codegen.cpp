@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fork.h"
 #include "tenon/base/log.h"
 
 namespace tenon {
@@ -31,12 +32,16 @@ CodegenEntry open_codegen() {
 }  // namespace
 
 std::shared_ptr<const NativeCode> compile_native(const kernel::Function& function) {
+  const ForkSection at_once;  // LLVM's locks are held there only
   static const CodegenEntry codegen = open_codegen();
   const auto start = std::chrono::steady_clock::now();
   std::string error;
   NativeCode* made = codegen(function, &error);
   if (made == nullptr) throw CompileError(error);
-  const std::shared_ptr<const NativeCode> code(made, [](NativeCode* c) { c->release(c); });
+  const std::shared_ptr<const NativeCode> code(made, [](NativeCode* c) {
+    const ForkSection at_once;
+    c->release(c);
+  });
   if (log_enabled(LogTopic::compile))
     log_line(LogTopic::compile,
              fmt::format("{}: {} slots, {} bytes of arena, {:.2f} ms", function.name, function.slots.size(),

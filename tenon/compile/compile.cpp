@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "tenon/base/dump.h"
+#include "tenon/base/fork.h"
 #include "tenon/base/log.h"
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/executable.h"
@@ -254,7 +255,7 @@ class NativeExecutable final : public Executable, public NativeForm {
 
 // The Program for sizes that are known.
 ProgramRef specialised(const Program& program, std::span<const std::int64_t> sizes) {
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   Hasher h;
   h("specialised")(program.hash())(sizes.size());
   for (const std::int64_t s : sizes) h(s);
@@ -352,19 +353,19 @@ class ExecutableCache {
  private:
   static constexpr std::size_t capacity = 4096;
   struct Entry {
-    std::mutex mutex;
+    ForkMutex mutex;
     std::shared_ptr<const Executable> executable;
   };
   struct Shard {
-    std::mutex mutex;
+    ForkMutex mutex;
     std::unordered_map<Hash128, std::shared_ptr<Entry>> entries;
   };
   std::array<Shard, 16> shards_;
 };
 
 ExecutableCache& cache() {
-  static auto* all = new ExecutableCache;  // outlives every static that may still compile or hold code
-  return *all;
+  static constinit Lasting<ExecutableCache> all;  // outlives every static that may still compile or hold code
+  return all.get();
 }
 
 // One-eqn Programs of ops, by op, params and operand types. Each thread remembers those it used last, so that a
@@ -417,7 +418,7 @@ class OpCache {
     static thread_local const auto recent = std::make_unique<Recent[]>(recents);
     return recent.get();
   }
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::unordered_map<Hash128, std::shared_ptr<const Executable>> entries_;
 };
 
@@ -435,8 +436,8 @@ std::vector<Value> CompilingExecutor::run(const ProgramRef& program, std::span<c
 }
 
 std::vector<Value> CompilingExecutor::run_op(const OpInfo& op, const Params& params, std::span<const Value> operands) {
-  static auto& ops = *new OpCache;
-  return ops.get(op, params, operands)->run(operands);
+  static constinit Lasting<OpCache> ops;
+  return ops.get().get(op, params, operands)->run(operands);
 }
 
 }  // namespace tenon

@@ -14,9 +14,8 @@ bool is_element(const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullp
 
 // Its operand at other indices: where many read it, the operand is stored instead, which may be smaller.
 bool is_view(const Eqn& eqn) {
-  static const std::set<std::string_view> views{"broadcast", "reshape", "transpose",
-                                                "slice",     "reverse", "stop_gradient"};
-  return views.contains(eqn.op->name);
+  static constexpr std::string_view views[]{"broadcast", "reshape", "transpose", "slice", "reverse", "stop_gradient"};
+  return std::ranges::find(views, eqn.op->name) != std::end(views);
 }
 
 // Each element is made of eight of the operand: stored, so that every one is computed where its nest is.
@@ -26,10 +25,10 @@ bool unpacks_bits(const Eqn& eqn) { return eqn.op->name == "unpack_bits"; }
 
 // Worth a round trip through memory: what costs more than a few simple operations.
 bool is_costly(const Eqn& eqn) {
-  static const std::set<std::string_view> costly{
+  static constexpr std::string_view costly[]{
       "exp",  "expm1",    "log", "log1p", "sin",   "cos", "tan",  "tanh",  "sinh", "cosh",   "asin",       "acos",
       "atan", "logistic", "erf", "pow",   "atan2", "div", "sqrt", "rsqrt", "rem",  "gather", "concatenate"};
-  return costly.contains(eqn.op->name);
+  return std::ranges::find(costly, eqn.op->name) != std::end(costly);
 }
 
 }  // namespace

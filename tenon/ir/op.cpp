@@ -5,16 +5,18 @@
 #include <map>
 #include <mutex>
 
+#include "tenon/base/fork.h"
+
 namespace tenon {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::map<std::string_view, const OpInfo*> ops;
 };
 Registry& registry() {
-  static Registry all;
-  return all;
+  static constinit Lasting<Registry> all;
+  return all.get();
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tenon/base/fork.h"
 #include "tenon/ir/op.h"
 #include "tenon/ir/scalar.h"
 #include "tenon/ir/text_scanner.h"
@@ -21,9 +22,9 @@ constexpr int deepest = 100;
 
 // Sources hold names that live forever.
 const char* lasting_name(std::string_view file) {
-  static std::mutex mutex;
-  static auto& names = *new std::set<std::string, std::less<>>;
+  static constinit ForkMutex mutex;
   const std::lock_guard lock(mutex);
+  static auto& names = *new std::set<std::string, std::less<>>;
   const auto found = names.find(file);
   return (found != names.end() ? found : names.emplace(file).first)->c_str();
 }

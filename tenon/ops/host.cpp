@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenon/base/fork.h"
 #include "tenon/ir/describe_params.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/reduce.h"
@@ -171,7 +172,10 @@ HostFunctionRef host_function(std::string name, HostCallback f) {
     for (const Array& a : f(operands)) results.push_back(a.to_buffer());
     return results;
   };
-  return std::make_shared<const HostFunction>(std::move(name), std::move(body));
+  // The user's function is let go of where nothing waits for what it may do.
+  return {new HostFunction(std::move(name), std::move(body)), [](HostFunction* f) {
+            outside_fork_sections([](void* held) { delete static_cast<HostFunction*>(held); }, f);
+          }};
 }
 
 std::vector<Array> host_call(const HostFunctionRef& f, const std::vector<Type>& results,

@@ -284,7 +284,7 @@ class Composer {
 
 ProgramRef compose_views(const ProgramRef& program) {
   if (!has_views_of_views(*program)) return program;
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("compose_views")(program->hash()).finish(), [&] {
     return rewritten(*program, [&](Replay& replay) {
       Composer composer(replay);

@@ -250,7 +250,7 @@ class LoopWriter {
 
 ProgramRef delay_sums(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   return memo.get(program->hash(), [&] {
     return rewritten(*program, [&](Replay& replay) {
       for (const Eqn& eqn : program->eqns()) {

@@ -108,7 +108,7 @@ bool keeps_deltas(const Partitioned& parts, std::size_t results) {
 
 std::shared_ptr<const LeanParts> delta_residuals(const Partitioned& parts, std::size_t results,
                                                  const ProgramRef& reader) {
-  static Memo<std::shared_ptr<const LeanParts>> memo;
+  static constinit Memo<std::shared_ptr<const LeanParts>> memo;
   Hasher key;
   key("delta_residuals")(parts.first->hash())(reader->hash())(results);
   for (const auto& r : parts.residuals) key(static_cast<int>(r.from))(r.index);

@@ -253,7 +253,7 @@ class Rebuild {
 
 ProgramRef delta_stacks(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("delta_stacks")(program->hash()).finish(), [&] {
     ProgramRef result = with_regions(*program, delta_stacks);
     while (const auto delta = find_delta(*result)) result = Rebuild(delta->rows).run(*result, *delta);

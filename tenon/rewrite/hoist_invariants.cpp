@@ -120,7 +120,7 @@ Arrays hoisted(const LoopParams& p, const Invariants& invariants, std::span<cons
 
 ProgramRef hoist_invariants(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("hoist_invariants")(program->hash()).finish(), [&] {
     return rewritten(*program, [&](Replay& replay) {
       for (const Eqn& eqn : program->eqns()) {

@@ -453,7 +453,7 @@ class Rebuild {
 
 ProgramRef hoist_reductions(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("hoist_reductions")(program->hash()).finish(), [&] {
     ProgramRef result = with_regions(*program, hoist_reductions);
     while (const auto hoist = Search(*result).find()) result = Rebuild(*result, *hoist).run();

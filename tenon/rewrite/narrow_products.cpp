@@ -273,7 +273,7 @@ class Narrow {
 
 ProgramRef narrow_products(const ProgramRef& program) {
   if (find_eqn(*program, [](const Eqn& e) { return is_product(*e.op) || is_mul(*e.op); }) == nullptr) return program;
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("narrow_products")(program->hash()).finish(),
                   [&] { return rewritten(*program, [&](Replay& replay) { Narrow(*program).bind(replay); }); });
 }

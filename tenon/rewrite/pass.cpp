@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "tenon/base/dump.h"
+#include "tenon/base/fork.h"
 #include "tenon/base/log.h"
 #include "tenon/ir/print.h"
 #include "tenon/ir/unify.h"
@@ -53,18 +54,21 @@ ProgramRef run_passes(std::span<const Pass> passes, const ProgramRef& program) {
 }
 
 std::span<const Pass> compile_passes() {
-  static const auto& passes = *new std::vector<Pass>{
-      {"inline", "calls replaced by what they call", inline_calls},
-      {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",
-       compose_views},
-      {"narrow_products", "products of less, where operands repeat or results are summed", narrow_products},
-      {"hoist_invariants", "what each step of a loop would compute alike, computed before it", hoist_invariants},
-      {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
-      {"delta_stacks", "stacks of an array that a loop updates in places kept as what each step changes", delta_stacks},
-      {"delay_sums", "sums of products within loops taken once, behind them", delay_sums},
-      {"sink_operands", "what a loop reads step by step computed in the step that reads it", sink_operands},
-  };
-  return passes;
+  static constinit Lasting<const std::vector<Pass>> passes;
+  return passes.get([] {
+    return std::vector<Pass>{
+        {"inline", "calls replaced by what they call", inline_calls},
+        {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",
+         compose_views},
+        {"narrow_products", "products of less, where operands repeat or results are summed", narrow_products},
+        {"hoist_invariants", "what each step of a loop would compute alike, computed before it", hoist_invariants},
+        {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
+        {"delta_stacks", "stacks of an array that a loop updates in places kept as what each step changes",
+         delta_stacks},
+        {"delay_sums", "sums of products within loops taken once, behind them", delay_sums},
+        {"sink_operands", "what a loop reads step by step computed in the step that reads it", sink_operands},
+    };
+  });
 }
 
 }  // namespace tenon

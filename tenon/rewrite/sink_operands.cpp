@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 
+#include "tenon/base/fork.h"
 #include "tenon/base/settings.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
@@ -19,8 +19,8 @@ namespace {
 
 // Elements. With TENON_BLOCKS=small in the environment rows of one are taken too, so that small arrays test everything.
 std::int64_t shortest_row() {
-  static const std::int64_t shortest = setting("TENON_BLOCKS") == "small" ? 1 : 32;
-  return shortest;
+  static constinit Lasting<const std::int64_t> shortest;
+  return shortest.get([] { return setting("TENON_BLOCKS") == "small" ? 1 : 32; });
 }
 
 // An array of rows, whose sizes are known.
@@ -110,8 +110,8 @@ class Sink {
 
   // Elementwise, and less than a round trip through memory.
   static bool is_cheap(const Eqn& eqn) {
-    static const std::set<std::string_view> cheap{"add", "sub", "mul", "neg", "abs", "max", "min", "select", "convert"};
-    return cheap.contains(eqn.op->name);
+    static constexpr std::string_view cheap[]{"add", "sub", "mul", "neg", "abs", "max", "min", "select", "convert"};
+    return std::ranges::find(cheap, eqn.op->name) != std::end(cheap);
   }
   // What a broadcast repeats along its first axis.
   std::optional<Var> repeated(const Eqn& eqn) const {
@@ -222,7 +222,7 @@ class Sink {
 
 ProgramRef sink_operands(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("sink_operands")(program->hash()).finish(), [&] {
     return rewritten(*program, [&](Replay& replay) {
       const Sink sink(*program);

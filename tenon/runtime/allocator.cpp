@@ -1,7 +1,6 @@
 #include "tenon/runtime/allocator.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fork.h"
 #include "tenon/runtime/available_memory.h"
 
 namespace tenon {
@@ -65,38 +65,45 @@ class SharedCache {
   void give(void* block, std::size_t index) noexcept {
     if (cached.load(std::memory_order_relaxed) + class_bytes(index) > shared_cache_limit)
       return to_system(block, class_bytes(index));
-    const std::lock_guard lock(mutex_);
-    try {
-      blocks_[index].push_back(block);
-      cached.fetch_add(class_bytes(index), std::memory_order_relaxed);
-    } catch (...) {
-      to_system(block, class_bytes(index));
-    }
+    if (!put(block, index)) to_system(block, class_bytes(index));
   }
   void hold() noexcept { mutex_.lock(); }
   void let_go() noexcept { mutex_.unlock(); }
   void clear() noexcept {
-    const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      for (void* block : blocks_[i]) to_system(block, class_bytes(i));
-      cached.fetch_sub(class_bytes(i) * blocks_[i].size(), std::memory_order_relaxed);
-      blocks_[i].clear();
+      std::vector<void*> all;
+      {
+        const std::lock_guard lock(mutex_);
+        all.swap(blocks_[i]);
+        cached.fetch_sub(class_bytes(i) * all.size(), std::memory_order_relaxed);
+      }
+      for (void* block : all) to_system(block, class_bytes(i));
     }
   }
 
  private:
-  std::mutex mutex_;
+  bool put(void* block, std::size_t index) noexcept {
+    const std::lock_guard lock(mutex_);
+    try {
+      blocks_[index].push_back(block);
+    } catch (...) {
+      return false;
+    }
+    cached.fetch_add(class_bytes(index), std::memory_order_relaxed);
+    return true;
+  }
+  std::mutex mutex_;  // nothing is waited for while it is held: forks take it last
   std::array<std::vector<void*>, classes> blocks_;
 };
 
 SharedCache& shared_cache() {
-  static auto* cache = [] {
-    auto* made = new SharedCache;  // outlives every thread and static destructor
-    // A thread that does not live on in the child of a fork must not hold it there.
-    ::pthread_atfork([] { shared_cache().hold(); }, [] { shared_cache().let_go(); }, [] { shared_cache().let_go(); });
-    return made;
-  }();
-  return *cache;
+  static constinit Lasting<SharedCache> cache;  // outlives every thread and static destructor
+  static constinit ForkLock at_forks{[]() noexcept { shared_cache().hold(); },
+                                     []() noexcept { shared_cache().let_go(); }};
+  return cache.get([] {
+    hold_at_forks(at_forks);
+    return SharedCache();
+  });
 }
 
 void count_now(std::ptrdiff_t bytes) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "tenon/base/fork.h"
 #include "tenon/runtime/cgroups.h"
 
 namespace tenon {
@@ -34,14 +35,11 @@ std::size_t read_field(const std::string& path, std::string_view name) {
 }
 
 struct Account {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::chrono::steady_clock::time_point read_at{};
   std::size_t left = 0;
 };
-Account& account() {
-  static auto* made = new Account;  // outlives static destructors, as blocks do
-  return *made;
-}
+constinit Account account;
 
 }  // namespace
 
@@ -62,21 +60,19 @@ std::size_t available_memory() {
 }
 
 std::size_t promise_memory(std::size_t bytes) {
-  Account& a = account();
-  const std::lock_guard lock(a.mutex);
-  if (const auto now = std::chrono::steady_clock::now(); now - a.read_at > keep) {
-    a.left = available_memory();
-    a.read_at = now;
+  const std::lock_guard lock(account.mutex);
+  if (const auto now = std::chrono::steady_clock::now(); now - account.read_at > keep) {
+    account.left = available_memory();
+    account.read_at = now;
   }
-  if (bytes > a.left) return std::max<std::size_t>(a.left, 1);
-  a.left -= bytes;
+  if (bytes > account.left) return std::max<std::size_t>(account.left, 1);
+  account.left -= bytes;
   return 0;
 }
 
 void return_memory(std::size_t bytes) noexcept {
-  Account& a = account();
-  const std::lock_guard lock(a.mutex);
-  a.left = a.left > std::numeric_limits<std::size_t>::max() - bytes ? a.left : a.left + bytes;
+  const std::lock_guard lock(account.mutex);
+  account.left = account.left > std::numeric_limits<std::size_t>::max() - bytes ? account.left : account.left + bytes;
 }
 
 }  // namespace tenon

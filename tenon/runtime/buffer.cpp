@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 
+#include "tenon/base/fork.h"
 #include "tenon/runtime/allocator.h"
 
 namespace tenon {
@@ -102,9 +103,14 @@ BufferBody* Buffer::make_body(DType dtype, std::span<const std::int64_t> dims, s
 }
 
 void Buffer::destroy(BufferBody* body) noexcept {
-  const std::size_t bytes = body->block_bytes;
-  body->~BufferBody();
-  free_block(body, bytes);
+  const auto end = [](void* ended) {
+    auto* const all = static_cast<BufferBody*>(ended);
+    const std::size_t bytes = all->block_bytes;
+    all->~BufferBody();
+    free_block(all, bytes);
+  };
+  if (body->keep) return outside_fork_sections(end, body);  // its owner's code runs
+  end(body);
 }
 
 Buffer Buffer::allocate(DType dtype, std::span<const std::int64_t> dims) {
@@ -139,11 +145,11 @@ Buffer Buffer::borrow(void* data, DType dtype, std::span<const std::int64_t> dim
                      "Give one stride an axis, in bytes.");
   const std::int64_t elements = checked_elements(dims);
   if (data == nullptr && elements > 0) throw RuntimeError("borrow: a null pointer to elements.");
-  static const auto& somebody = *new std::shared_ptr<void>(std::make_shared<int>());
+  static constinit Lasting<const std::shared_ptr<void>> somebody;
   BufferBody* body = make_body(dtype, dims, 0);
   if (elements > 0) body->data = static_cast<std::byte*>(data);
   body->keep = std::move(keep);
-  if (!body->keep) body->keep = somebody;  // not ours in any case
+  if (!body->keep) body->keep = somebody.get([] { return std::make_shared<int>(); });  // not ours in any case
   body->writable = writable;
   std::ranges::copy(strides, body->extents() + dims.size());
   body->contiguous = row_major(*body);

@@ -15,6 +15,7 @@
 #include <new>
 
 #include "tenon/base/error.h"
+#include "tenon/base/fork.h"
 #include "tenon/runtime/processors.h"
 
 namespace tenon {
@@ -101,12 +102,11 @@ class Pool {
  public:
   // The pool outlives static destructors: its workers are detached.
   static Pool& instance() {
-    static Pool* pool = [] {
-      auto* made = new Pool;
+    static constinit Lasting<Pool> pool;
+    return pool.get([] {
       ::pthread_atfork(nullptr, nullptr, [] { instance().after_fork(); });
-      return made;
-    }();
-    return *pool;
+      return Pool();
+    });
   }
 
   int threads() const noexcept { return threads_.load(std::memory_order_relaxed); }

@@ -12,6 +12,7 @@
 #include <new>
 #include <string_view>
 
+#include "tenon/base/fork.h"
 #include "tenon/base/settings.h"
 
 // libxsmm tells of errors by this function, which is ours: where it writes no kernel, products do without.
@@ -135,14 +136,14 @@ ProductKernel insert(const KernelShape& shape, std::size_t place) noexcept {
 }  // namespace
 
 VectorUnit vector_unit() noexcept {
-  static const VectorUnit chosen = [] {
+  static constinit Lasting<const VectorUnit> chosen;
+  return chosen.get([] {
     const std::string_view cap = setting("TENON_CPU").value_or("");
     const VectorUnit most = cap == "baseline" ? VectorUnit::sse3
                             : cap == "avx2"   ? VectorUnit::avx2
                                               : VectorUnit::avx512;
     return std::min(detect(), most);
-  }();
-  return chosen;
+  });
 }
 
 ProductKernel product_kernel(const KernelShape& shape) noexcept {

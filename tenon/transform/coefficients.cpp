@@ -120,7 +120,7 @@ class Collect {
 }  // namespace
 
 ProgramRef collect_coefficients(const ProgramRef& program, const Mask& known_in) {
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   Hasher h;
   h("coefficients")(program->hash());
   hash_mask(h, known_in);

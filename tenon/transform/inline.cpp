@@ -29,7 +29,7 @@ void inline_into(const Program& program, Replay& replay) {
 
 ProgramRef inline_calls(const ProgramRef& program) {
   if (!has_calls(*program)) return program;
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("inline")(program->hash()).finish(),
                   [&] { return rewritten(*program, [&](Replay& replay) { inline_into(*program, replay); }); });
 }

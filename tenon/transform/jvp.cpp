@@ -80,7 +80,7 @@ ProgramRef make_jvp(const Program& program, const Mask& active_in, const Mask& a
 bool has_tangent(const Type& type) { return type.is_array() ? is_inexact(type.dtype) : has_tangent(*type.element); }
 
 ProgramRef jvp(const ProgramRef& program, const Mask& active_in, const Mask& active_out) {
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   Hasher h;
   h("jvp")(program->hash());
   hash_mask(h, active_in);

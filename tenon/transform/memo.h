@@ -6,11 +6,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tenon/base/fork.h"
 #include "tenon/base/hash.h"
 
 namespace tenon {
 
-// Thread-safe. Two threads that miss at once both compute; the first result stays, so results are shared afterwards.
+// For static storage; never destroyed. Thread-safe, and safe beside forks. Two threads that miss at once both compute;
+// the first result stays, so results are shared afterwards.
 template <class Result>
 class Memo {
  public:
@@ -18,18 +20,20 @@ class Memo {
   Result get(const Hash128& key, Compute&& compute) {
     {
       const std::lock_guard lock(mutex_);
-      if (const auto found = results_.find(key); found != results_.end()) return found->second;
+      if (results_ == nullptr) results_ = new Results;
+      if (const auto found = results_->find(key); found != results_->end()) return found->second;
     }
     Result result = compute();
     const std::lock_guard lock(mutex_);
-    if (results_.size() >= capacity) results_.clear();  // bounded: what is asked for again is made again
-    return results_.emplace(key, std::move(result)).first->second;
+    if (results_->size() >= capacity) results_->clear();  // bounded: what is asked for again is made again
+    return results_->emplace(key, std::move(result)).first->second;
   }
 
  private:
   static constexpr std::size_t capacity = 4096;
-  std::mutex mutex_;
-  std::unordered_map<Hash128, Result> results_;
+  using Results = std::unordered_map<Hash128, Result>;
+  ForkMutex mutex_;
+  Results* results_ = nullptr;
 };
 
 inline void hash_mask(Hasher& h, const std::vector<bool>& mask) {

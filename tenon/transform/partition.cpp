@@ -511,7 +511,7 @@ bool is_recomputable(const Eqn& eqn) {
 }
 
 Partitioned partition(const ProgramRef& program, const PartitionRequest& request) {
-  static Memo<Partitioned> memo;
+  static constinit Memo<Partitioned> memo;
   Hasher h;
   h("partition")(program->hash())(request.recompute)(request.given_sizes)(request.first_carry)(request.carries);
   hash_mask(h, request.known_in);

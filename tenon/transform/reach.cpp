@@ -32,7 +32,7 @@ class Transforms final : public Recurse {
  public:
   explicit Transforms(bool lanes) : lanes_(lanes) {}
   Mask reach(const ProgramRef& p, const Mask& in) override {
-    static Memo<Mask> memo;
+    static constinit Memo<Mask> memo;
     Hasher h;
     h("reach")(p->hash())(lanes_);
     hash_mask(h, in);
@@ -55,12 +55,12 @@ class Transforms final : public Recurse {
 Mask reach(const ProgramRef& program, const Mask& in) { return recurse().reach(program, in); }
 
 Recurse& recurse() {
-  static Transforms transforms(false);
-  return transforms;
+  static constinit Lasting<Transforms> transforms;
+  return transforms.get([] { return Transforms(false); });
 }
 Recurse& recurse_of_lanes() {
-  static Transforms transforms(true);
-  return transforms;
+  static constinit Lasting<Transforms> transforms;
+  return transforms.get([] { return Transforms(true); });
 }
 
 }  // namespace tenon

@@ -200,7 +200,7 @@ class Transpose {
 }  // namespace
 
 ProgramRef transpose(const ProgramRef& program, const TransposeRequest& request) {
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   Hasher h;
   h("transpose")(program->hash());
   hash_mask(h, request.linear_in);

@@ -78,7 +78,7 @@ Type type_of_one(const Type& batched) {
 }
 
 ProgramRef vmap(const ProgramRef& program, const Mask& batched_in, const Mask& batched_out, const Dim& size) {
-  static Memo<ProgramRef> memo;
+  static constinit Memo<ProgramRef> memo;
   Hasher h;
   h("vmap")(program->hash());
   hash_mask(h, batched_in);
