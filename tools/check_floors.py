@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks how the house is built: which floor includes which, who may use which library, and how large rooms grow.
+"""Checks how the house is built: which floor includes which, who may use which library and locks, and how large rooms grow.
 
     python3 tools/check_floors.py [ROOT]
 
-A wrong include is an error (exit status 1); a file over 600 lines or a function over 80 is a warning.
+A wrong include or lock is an error (exit status 1); a file over 600 lines or a function over 80 is a warning.
 """
 import re
 import sys
@@ -18,6 +18,9 @@ GUESTS = [
     (("hwy/",), ("tenon/runtime/",), "Highway stays inside tenon/runtime"),
     (("nanobind/", "Python.h", "pybind11/"), ("tenon/python/",), "Python stays inside tenon/python"),
 ]
+# Forks know nothing of locks other than these rooms'.
+LOCKS = re.compile(r"\bstd::(\w*_)?mutex\b|\bstd::(once_flag|call_once|condition_variable)\b")
+LOCK_ROOMS = ("tenon/base/fork.", "tenon/runtime/allocator.cpp")
 SHIPPED = ("tenon/", "cli/", "examples/")
 FILE_LINES, FUNCTION_LINES = 600, 80
 FOLDERS = ("tenon", "cli", "examples", "bench", "tests")
@@ -61,6 +64,15 @@ def include_errors(path, texts, pulls_llvm):
                 yield f"{here}: {target} brings LLVM headers with it"
         elif f"{path.rsplit('/', 1)[0]}/{target}" in texts and path.startswith("tenon/"):
             yield f'{here}: includes "{target}"; inside the library write "tenon/floor/file.h"'
+
+
+def lock_errors(path, text):
+    """Where a file of the library has locks of its own."""
+    if path.startswith("tenon/") and not path.startswith(LOCK_ROOMS):
+        text = without_comments_and_strings(text)
+        for match in LOCKS.finditer(text):
+            yield (f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(0)}: the child of a fork could find it "
+                   "locked for ever; use ForkMutex (tenon/base/fork.h)")
 
 
 def llvm_test(texts):
@@ -112,6 +124,7 @@ def main(root):
     pulls_llvm, errors, warnings = llvm_test(texts), [], []
     for path, text in texts.items():
         errors += include_errors(path, texts, pulls_llvm)
+        errors += lock_errors(path, text)
         if (count := text.count("\n")) > FILE_LINES:
             warnings.append(f"{path}: {count} lines; look for the seam (limit {FILE_LINES})")
         warnings += [f"{path}:{first}: a function of {count} lines (limit {FUNCTION_LINES})"

@@ -42,9 +42,9 @@ std::string formatted(const std::string& format, std::span<const Array> arrays) 
 // Of each format one function: programs that print the same are one program.
 HostFunctionRef printer(const std::string& format) {
   static constinit ForkMutex mutex;
+  static constinit Lasting<std::map<std::string, HostFunctionRef>> all;
   const std::lock_guard lock(mutex);
-  static auto& all = *new std::map<std::string, HostFunctionRef>;
-  HostFunctionRef& made = all[format];
+  HostFunctionRef& made = all.get()[format];
   if (made == nullptr)
     made = host_function("debug_print", [format](std::span<const Array> arrays) {
       const std::string line = formatted(format, arrays) + "\n";

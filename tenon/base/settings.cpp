@@ -21,9 +21,9 @@ std::optional<std::string_view> setting(const char* name) {
 void warn_of_setting(const char* name, std::string_view what) {
   {
     static constinit ForkMutex mutex;
+    static constinit Lasting<std::set<std::string>> warned;
     const std::lock_guard lock(mutex);
-    static auto& warned = *new std::set<std::string>;
-    if (!warned.insert(name).second) return;
+    if (!warned.get().insert(name).second) return;
   }
   const std::string line = fmt::format("tenon: {}: {}\n", name, what);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());

@@ -33,10 +33,10 @@ CodegenEntry open_codegen() {
 
 std::shared_ptr<const NativeCode> compile_native(const kernel::Function& function) {
   const ForkSection at_once;  // LLVM's locks are held there only
-  static const CodegenEntry codegen = open_codegen();
+  static constinit Lasting<const CodegenEntry> codegen;
   const auto start = std::chrono::steady_clock::now();
   std::string error;
-  NativeCode* made = codegen(function, &error);
+  NativeCode* made = codegen.get(open_codegen)(function, &error);
   if (made == nullptr) throw CompileError(error);
   const std::shared_ptr<const NativeCode> code(made, [](NativeCode* c) {
     const ForkSection at_once;

@@ -23,8 +23,9 @@ constexpr int deepest = 100;
 // Sources hold names that live forever.
 const char* lasting_name(std::string_view file) {
   static constinit ForkMutex mutex;
+  static constinit Lasting<std::set<std::string, std::less<>>> all;
+  auto& names = all.get();
   const std::lock_guard lock(mutex);
-  static auto& names = *new std::set<std::string, std::less<>>;
   const auto found = names.find(file);
   return (found != names.end() ? found : names.emplace(file).first)->c_str();
 }

@@ -59,6 +59,12 @@ class CheckFloors(unittest.TestCase):
         self.assert_error({"tenon/base/a.cpp": '#include "a.h"\n', "tenon/base/a.h": ""}, "tenon/floor/file.h")
         self.assert_error({"examples/a.cpp": '#include "tenon/ir/type.h"\n'}, "users include tenon/tenon.h only")
 
+    def test_locks_that_forks_know_nothing_of(self):
+        self.assert_error({"tenon/ir/a.cpp": "// std::mutex\nstd::shared_mutex m;\n"}, "tenon/ir/a.cpp:2", "ForkMutex")
+        self.assert_error({"tenon/api/a.h": "std::once_flag once;\n"}, "std::once_flag")
+        status, out = self.check({"tenon/base/fork.h": "std::mutex m;\n", "tests/a.cpp": "std::mutex m;\n"})
+        self.assertEqual(status, 0, out)
+
     def test_sizes_warn(self):
         body = "  f();\n" * 90
         text = f'namespace tenon {{\nstruct S {{\n  int x;\n}};\nvoid g(int x) {{\n{body}}}\nint small() {{ return 1; }}\n}}\n'
