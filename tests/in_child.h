@@ -8,6 +8,11 @@
 #include <csignal>
 #include <exception>
 
+#if defined(__SANITIZE_THREAD__)
+// Forking with threads and starting new ones in the child is what is tested.
+extern "C" [[gnu::weak]] const char* __tsan_default_options() { return "die_after_fork=0"; }
+#endif
+
 namespace tenon {
 
 // In a child: ends it, and tells whether it was right. What it throws is wrong.

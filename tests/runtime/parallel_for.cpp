@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <xmmintrin.h>
 
 #include <array>
@@ -18,11 +16,7 @@
 
 #include "tenon/base/error.h"
 #include "tenon/runtime/processors.h"
-
-#if defined(__SANITIZE_THREAD__)
-// Forking with threads and starting new ones in the child is what is tested.
-extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
-#endif
+#include "tests/in_child.h"
 
 namespace {
 
@@ -180,20 +174,14 @@ TEST_F(ParallelFor, TheCallersFloatingPointModeHoldsInWorkers) {
 TEST_F(ParallelFor, AChildOfAForkHasWorkersOfItsOwn) {
   tenon::set_threads(3);
   EXPECT_EQ(visits(100, 1), std::vector<int>(100, 1));
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    ::alarm(20);  // a child that hangs dies and fails the test
+  EXPECT_TRUE(tenon::in_child([] {
     std::atomic<int> arrived{0};
     const bool met = together(3, [&](int) {
       ++arrived;
       while (arrived < 3) std::this_thread::yield();
     });
-    ::_exit(met && visits(100, 1) == std::vector<int>(100, 1) ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    return met && visits(100, 1) == std::vector<int>(100, 1);
+  }));
   EXPECT_EQ(visits(100, 1), std::vector<int>(100, 1));
 }
 
