@@ -15,6 +15,13 @@ extern "C" [[gnu::weak]] const char* __tsan_default_options() { return "die_afte
 
 namespace tenon {
 
+#if defined(__SANITIZE_THREAD__)
+// It takes a child's thread for one of the parent's where both have the same number.
+inline constexpr bool knows_threads_of_children = false;
+#else
+inline constexpr bool knows_threads_of_children = true;
+#endif
+
 // In a child: ends it, and tells whether it was right. What it throws is wrong.
 template <class Check>
 [[noreturn]] void end_child(Check&& check) {

@@ -82,14 +82,14 @@ TEST(DataSizes, ValuesOnDemand) {
 
 // --- sizes that data decide, across loops and branches: against finite differences ---
 using Function = std::function<Array(const Array&)>;
-struct Named {
+struct NamedFunction {
   const char* name;
   Function f;
 };
 
 // Rows chosen outside, that loops and branches take, read and give.
-const std::vector<Named>& chosen_outside() {
-  static const std::vector<Named> all{
+const std::vector<NamedFunction>& chosen_outside() {
+  static const std::vector<NamedFunction> all{
       {"carry",
        [](const Array& a) {
          const auto step = [](const Array& c, const Array& v) { return std::pair(tn::sin(c) * v, c * 0.5); };
@@ -133,8 +133,8 @@ const std::vector<Named>& chosen_outside() {
 }
 
 // Rows chosen by a step or a branch itself.
-const std::vector<Named>& chosen_inside() {
-  static const std::vector<Named> all{
+const std::vector<NamedFunction>& chosen_inside() {
+  static const std::vector<NamedFunction> all{
       {"inside a scan",
        [](const Array& a) {
          const auto step = [&](const Array& c, const Array& v) {
@@ -192,8 +192,8 @@ Array both(const Array& v) {
 }
 
 // Results of checkpoints and calls that have such sizes.
-const std::vector<Named>& results_of_calls() {
-  static const std::vector<Named> all{
+const std::vector<NamedFunction>& results_of_calls() {
+  static const std::vector<NamedFunction> all{
       {"result of a checkpoint", [](const Array& a) { return tn::sum(tn::checkpoint(kept)(a) * 2.0); }},
       {"result of a checkpoint, squared", [](const Array& a) { return tn::sum(tn::square(tn::checkpoint(kept)(a))); }},
       {"results of two checkpoints",
@@ -255,8 +255,8 @@ const std::vector<Named>& results_of_calls() {
 }
 
 // Several sizes in one checkpoint or branch.
-const std::vector<Named>& several_in_branches() {
-  static const std::vector<Named> all{
+const std::vector<NamedFunction>& several_in_branches() {
+  static const std::vector<NamedFunction> all{
       {"inside a checkpoint", [](const Array& a) { return tn::checkpoint(both)(tn::sin(a) + a) * tn::sum(a); }},
       {"inside a checkpoint in a scan",
        [](const Array& a) {
@@ -298,8 +298,8 @@ const std::vector<Named>& several_in_branches() {
 }
 
 // Several sizes in one step.
-const std::vector<Named>& several_in_loops() {
-  static const std::vector<Named> all{
+const std::vector<NamedFunction>& several_in_loops() {
+  static const std::vector<NamedFunction> all{
       {"two inside a scan",
        [](const Array& a) {
          const auto step = [&](const Array& c, const Array& v) {
@@ -395,7 +395,7 @@ void expect_batches(const Function& f) {
   expect_near(tn::jit(lanes)(y), want);
 }
 
-void expect_all(const std::vector<Named>& programs) {
+void expect_all(const std::vector<NamedFunction>& programs) {
   for (const auto& [name, f] : programs) {
     SCOPED_TRACE(name);
     expect_first_derivatives(f);

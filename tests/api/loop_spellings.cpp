@@ -149,7 +149,7 @@ double plain_all_before(const std::vector<double>& x) {
 }
 
 // A loop in a loop, where both read rows and write them.
-Array nested(Array x) {
+Array nested_loops(Array x) {
   const Array xs = rows(x);
   const auto outer = [&](Array i, Array ys) {
     return tn::fori_loop(0, i + 1, [&](Array j, Array ys) { return ys.at(j).set(tn::sin(ys(j) + xs(i) * xs(j))); }, ys);
@@ -213,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Spelling{"While", recorded_while, plain},
                     Spelling{"WhileWithCheckpoints", checkpointed_while, plain}, Spelling{"List", in_a_list, plain},
                     Spelling{"Reference", by_reference, plain}, Spelling{"Concatenated", concatenated, plain},
-                    Spelling{"AllBefore", all_before, plain_all_before}, Spelling{"Nested", nested, plain_nested},
+                    Spelling{"AllBefore", all_before, plain_all_before}, Spelling{"Nested", nested_loops, plain_nested},
                     Spelling{"UntilLarge", until_large, plain_until_large}),
     [](const auto& info) { return info.param.name; });
 

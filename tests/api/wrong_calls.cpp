@@ -31,10 +31,10 @@ Array f(std::initializer_list<std::int64_t> shape) {
 }
 const std::vector<Array> pair_of(const Array& a, const Array& b) { return {a, b}; }
 
-struct Params {
+struct Weights {
   Array weights;
   std::vector<Array> biases;
-  TENON_TREE(Params, weights, biases)
+  TENON_TREE(Weights, weights, biases)
 };
 
 // --- shapes and dtypes of elementwise functions ---
@@ -332,7 +332,7 @@ const std::vector<WrongCall> transformations{
      {"i32[2]", "Convert"}},
     {"grad_of_a_leaf",
      __LINE__,
-     [] { tn::grad([](Params p) { return tn::sum(p.weights); })(Params{f({2}), {Array{1, 2}}}); },
+     [] { tn::grad([](Weights p) { return tn::sum(p.weights); })(Weights{f({2}), {Array{1, 2}}}); },
      "DifferentiationError: grad: argument 0, leaf .biases[0] is i32[2]",
      {}},
     {"grad_to_a_bool",
@@ -421,8 +421,8 @@ const std::vector<WrongCall> loops{
     {"scan_carry",
      __LINE__,
      [] {
-       tn::scan([](Params c, Array x) { return std::pair(Params{tn::stack(pair_of(x, x)), c.biases}, x); },
-                Params{f({2}), {}}, f({3, 2}));
+       tn::scan([](Weights c, Array x) { return std::pair(Weights{tn::stack(pair_of(x, x)), c.biases}, x); },
+                Weights{f({2}), {}}, f({3, 2}));
      },
      "ShapeError: scan: carry leaf .weights enters a step as f32[2] and leaves it as f32[2,2]",
      {"convert or broadcast"}},
@@ -434,15 +434,15 @@ const std::vector<WrongCall> loops{
     {"scan_carry_leaf_dtype",
      __LINE__,
      [] {
-       tn::scan([](Params c, Array x) { return std::pair(Params{c.weights + x, c.biases}, x); },
-                Params{Array{1, 2}, {}}, f({3, 2}));
+       tn::scan([](Weights c, Array x) { return std::pair(Weights{c.weights + x, c.biases}, x); },
+                Weights{Array{1, 2}, {}}, f({3, 2}));
      },
      "DTypeError: scan: carry leaf .weights enters a step as i32[2] and leaves it as f32[2]",
      {"keeps its dtype"}},
     {"scan_number_of_carries",
      __LINE__,
      [] {
-       tn::scan([](Params c, Array x) { return std::pair(Params{c.weights, {x}}, x); }, Params{f({2}), {}}, f({3}));
+       tn::scan([](Weights c, Array x) { return std::pair(Weights{c.weights, {x}}, x); }, Weights{f({2}), {}}, f({3}));
      },
      "TreeError: scan: the initial carry and the one that the function returns differ in structure",
      {"at .biases: 0 elements and 1 element"}},
@@ -538,13 +538,13 @@ const std::vector<WrongCall> data{
      [] { tn::borrow(static_cast<float*>(nullptr), {2, 2}, {.strides = {4}}); },
      "ShapeError: borrow: 1 strides for f32[2,2]",
      {"bytes"}},
-    {"load_absent", __LINE__, [] { tn::load<Params>("/nowhere/x.npz"); }, "RuntimeError: load", {"/nowhere/x.npz"}},
+    {"load_absent", __LINE__, [] { tn::load<Weights>("/nowhere/x.npz"); }, "RuntimeError: load", {"/nowhere/x.npz"}},
     {"load_no_archive",
      __LINE__,
      [] {
        const auto file = std::filesystem::temp_directory_path() / "tenon_wrong_call.npz";
        std::ofstream(file) << "not an archive, but long enough to be one";
-       tn::load<Params>(file.string());
+       tn::load<Weights>(file.string());
      },
      "ParseError: load",
      {"archive"}},

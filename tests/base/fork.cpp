@@ -97,6 +97,8 @@ TEST(Fork, AMutexKeepsOthersOut) {
 }
 
 TEST(Fork, OneAfterAnotherInTheChildToo) {
+  if (!tenon::knows_threads_of_children)
+    GTEST_SKIP() << "ThreadSanitizer confuses threads of the child with the parent's";
   const Busy busy(2, [] { const ForkSection section; });
   ASSERT_TRUE(in_child([] {
     std::atomic<bool> entered = false;
