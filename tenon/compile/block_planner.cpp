@@ -42,6 +42,8 @@ Block Planner::block(const Program& program, const std::vector<Place>& inputs, c
   return BlockPlanner(*this, program, outputs, updated, around).run(inputs, carries, given);
 }
 
+const Expr BlockPlanner::zero(std::int64_t(0));
+
 BlockPlanner::BlockPlanner(Planner& planner, const Program& program, const std::vector<Place>& outputs,
                            const std::set<SlotId>& updated, const Eqn* around)
     : planner_(planner),

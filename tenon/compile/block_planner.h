@@ -77,7 +77,7 @@ class BlockPlanner {
 
  private:
   using Sizes = std::vector<std::int64_t>;
-  static inline const Expr zero{std::int64_t(0)};
+  static const Expr zero;
 
   // --- block_planner.cpp: what is where ---
   void report_cuts(Report& report) const;
