@@ -14,7 +14,7 @@ bool is_element(const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullp
 
 // Its operand at other indices: where many read it, the operand is stored instead, which may be smaller.
 bool is_view(const Eqn& eqn) {
-  static constexpr std::string_view views[]{"broadcast", "reshape", "transpose", "slice", "reverse", "stop_gradient"};
+  static constexpr std::string_view views[]{"broadcast", "reshape", "transpose", "slice", "reverse"};
   return std::ranges::find(views, eqn.op->name) != std::end(views);
 }
 

@@ -179,6 +179,7 @@ struct LowerArgs {
 struct LowerElement {
   std::function<kernel::Expr(const LowerArgs&)> rule;
   bool elementwise = false;  // reads each operand at the output's own index
+  bool identity = false;     // the output is the operand: only transformations tell them apart
 };
 // The output is the operand combined over `axes`, starting from `initial`.
 struct ReductionForm {
@@ -227,6 +228,7 @@ struct SampleCase {
   Params params;
   std::vector<Type> types;
   std::vector<std::pair<double, double>> domains;  // per operand; integers are rounded
+  bool by_values = true;                           // the derivative is that of the values, as finite differences show it
 };
 using SampleRule = std::function<std::vector<SampleCase>(DType)>;  // empty: not for this dtype
 

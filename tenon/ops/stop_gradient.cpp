@@ -17,18 +17,22 @@ const OpInfo stop_info{
     }),
     .eval = EvalRule(
         [](const Params&, std::span<const Value> in, const EvalContext&) { return std::vector<Value>{in[0]}; }),
-    .jvp = JvpRule([](const JvpArgs& args) { return JvpResult{{args.primals[0]}, {std::nullopt}}; }),
+    // Bound again, so that derivatives of the next order stop here too.
+    .jvp = JvpRule([](const JvpArgs& args) {
+      return JvpResult{{bind1(stop_info, {}, {args.primals[0]})}, {std::nullopt}};
+    }),
     .transpose = Absent{"it has no tangent"},
     .batch = BatchRule(
         [](const BatchArgs& args) { return BatchResult{{bind1(stop_info, {}, {args.operands[0]})}, {true}}; }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerElement{[](const LowerArgs& args) { return args.load(0, args.index); }, true}),
+    .lower = LowerRule(LowerElement{.rule = [](const LowerArgs& args) { return args.load(0, args.index); },
+                                    .elementwise = true,
+                                    .identity = true}),
     .alias = AliasRule{0, 0},
     .effect = Absent{"pure"},
     .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
-      return is_inexact(d) ? std::vector<SampleCase>()
-                           : std::vector<SampleCase>{{Params(), {Type::array(d, {Dim(3)})}, {{-3, 3}}}};
+      return {{.params = {}, .types = {Type::array(d, {Dim(3)})}, .domains = {{-3, 3}}, .by_values = false}};
     })};
 const bool stop_gradient_installed = (install_op(stop_info), true);
 

@@ -31,7 +31,9 @@ class Collect {
   }
 
  private:
-  // ±coefficient·base; no coefficient: 1. `links`: eqns of the chain.
+  // ±coefficient·base; no coefficient: 1. `links`: eqns of the chain, of which more than `many` are not told apart: a
+  // sum doubles them.
+  static constexpr int many = 2;
   struct Multiple {
     Var base;
     MaybeArray coefficient;
@@ -67,14 +69,14 @@ class Collect {
     if (op == "neg") {
       Multiple m = multiple(eqn.in[0]);
       m.negated = !m.negated;
-      ++m.links;
+      m.links = std::min(m.links + 1, many);
       return m;
     }
     if (op == "mul" && unknown[0] != unknown[1]) {
       Multiple m = multiple(eqn.in[unknown[0] ? 0 : 1]);
       const Array& factor = replay.get(eqn.in[unknown[0] ? 1 : 0]);
       m.coefficient = m.coefficient ? *m.coefficient * factor : factor;
-      ++m.links;
+      m.links = std::min(m.links + 1, many);
       return m;
     }
     if ((op == "add" || op == "sub") && unknown[0] && unknown[1]) {
@@ -83,7 +85,7 @@ class Collect {
       const Array one = ones_like(replay.type(eqn.out[0]));
       const Array a = x.coefficient.value_or(one), b = y.coefficient.value_or(one);
       const bool minus = (op == "sub") != (x.negated != y.negated);
-      return Multiple{x.base, minus ? a - b : a + b, x.negated, x.links + y.links + 1, nullptr};
+      return Multiple{x.base, minus ? a - b : a + b, x.negated, std::min(x.links + y.links + 1, many), nullptr};
     }
     return std::nullopt;
   }
@@ -95,7 +97,7 @@ class Collect {
     if (!multiples_[v]) return replay.get(v);
     const Multiple m = *std::exchange(multiples_[v], std::nullopt);
     const EqnScope place(*m.eqn);
-    if (m.links < 2) {
+    if (m.links < many) {
       replay.bind_eqn(*m.eqn);
       return replay.get(v);
     }

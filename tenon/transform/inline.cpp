@@ -1,4 +1,5 @@
-// Calls (checkpoints and functions with derivatives of their own too) replaced by what they call, in regions too.
+// Calls (checkpoints and functions with derivatives of their own too) replaced by what they call, and ops that are the
+// identity to all but transformations by their operand, in regions too.
 #include "tenon/ir/replay.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
@@ -8,12 +9,22 @@ namespace {
 
 const LowerCall* call_of(const OpInfo& op) { return rule_of<LowerCall>(op); }
 
+bool is_identity(const OpInfo& op) {
+  const auto* element = rule_of<LowerElement>(op);
+  return element != nullptr && element->identity;
+}
+
 bool has_calls(const Program& program) {
-  return find_eqn(program, [](const Eqn& eqn) { return call_of(*eqn.op) != nullptr; }) != nullptr;
+  return find_eqn(program, [](const Eqn& eqn) { return call_of(*eqn.op) != nullptr || is_identity(*eqn.op); }) !=
+         nullptr;
 }
 
 void inline_into(const Program& program, Replay& replay) {
   for (const Eqn& eqn : program.eqns()) {
+    if (is_identity(*eqn.op)) {
+      replay.set_results(eqn, replay.operands(eqn));
+      continue;
+    }
     const LowerCall* call = call_of(*eqn.op);
     if (call == nullptr) {
       replay.bind_eqn(eqn, inline_calls);

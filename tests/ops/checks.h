@@ -33,7 +33,7 @@ inline bool differentiable(const ProgramRef& p) {
 // What cases() may ask for.
 inline bool has_batch(const Case& c) { return bool(c.op->batch); }
 inline bool has_derivative(const Case& c) {
-  return c.op->jvp && differentiable(program_of(*c.op, c.sample.params, c.sample.types));
+  return c.op->jvp && c.sample.by_values && differentiable(program_of(*c.op, c.sample.params, c.sample.types));
 }
 inline bool has_native_form(const Case& c) {
   const ProgramRef p = program_of(*c.op, c.sample.params, c.sample.types);

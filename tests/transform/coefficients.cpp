@@ -77,6 +77,17 @@ TEST(Coefficients, OtherOpsEndAChain) {
   expect_same([](const Array& a, const Array& d) { return reverse(d * a * a, {0}) * a * a; }, 3);
 }
 
+// Each link doubles the number of those below it: 2^100 of them.
+TEST(Coefficients, LinksThatDouble) {
+  expect_same(
+      [](const Array& a, const Array& d) {
+        Array t = d;
+        for (int i = 0; i < 100; ++i) t = (t * 0.5 + t * 0.5) * (i % 2 == 0 ? a : 1.0 / a);
+        return t;
+      },
+      1);
+}
+
 TEST(Coefficients, NothingGainedIsTheSameProgram) {
   const ProgramRef p = trace([](const Array& a, const Array& d) { return reverse(d * a, {0}); });
   EXPECT_EQ(collect_coefficients(p, {true, false}), p);
