@@ -130,13 +130,15 @@ BatchResult choose_by_lane(const BatchArgs& args, Mask in) {
     if (!in[*from[i]]) operands[*from[i]] = one_for_all_lanes(operands[*from[i]], args.size);
     in[*from[i]] = true;
   }
+  Mask shared = in;
+  shared.flip();
   in.insert(in.begin(), true);
   const auto last = static_cast<std::int32_t>(p.branches.size()) - 1;
   const Array index = clamp(args.operands[0], Array(Scalar(std::int32_t(0))), Array(Scalar(last)));
   Arrays results;
   for (std::int32_t b = 0; b <= last; ++b) {
     const auto i = static_cast<std::size_t>(b);
-    const ProgramRef branch = args.recurse.vmap(guard(p.branches[i], updated), in, Mask(outputs, true), args.size);
+    const ProgramRef branch = args.recurse.vmap(guard(p.branches[i], updated, shared), in, Mask(outputs, true), args.size);
     std::vector<Dim> sizes = p.sizes[i];
     if (!args.size.known()) sizes.push_back(args.size);
     const Array here = index == b;

@@ -47,8 +47,8 @@ class Guard {
     return may;
   }
 
-  // `running` is input `at`.
-  ProgramRef operator()(const Program& program, const Mask& kept, std::size_t at) {
+  // `running` is input `at`. Inputs of the mask `shared` are the same wherever the Program runs.
+  ProgramRef operator()(const Program& program, const Mask& kept, std::size_t at, const Mask& shared = {}) {
     Scope scope;
     const std::vector<Dim> sizes = scope.size_params_of(program);
     Replay replay(program, sizes);
@@ -58,15 +58,12 @@ class Guard {
       if (i < program.inputs().size()) replay.set(program.inputs()[i], scope.input(replay.type(program.inputs()[i])));
     }
     const std::vector<bool> wanted = wanted_of(program, kept);
+    Flow flow(program, shared);
     for (const Eqn& eqn : program.eqns()) {
       Mask out;
       for (Var v : eqn.out) out.push_back(wanted[v]);
       const EqnScope place(eqn);
-      const auto results = bound(eqn, replay, out, running);
-      if (results)
-        replay.set_results(eqn, *results);
-      else
-        replay.bind_eqn(eqn);
+      replay.set_results(eqn, bound(eqn, replay, flow, out, running));
     }
     Arrays outputs;
     for (Var v : program.outputs()) outputs.push_back(replay.get(v));
@@ -74,6 +71,64 @@ class Guard {
   }
 
  private:
+  // Through which variables derivatives still flow where nothing runs. Reads at other indices leave them so: a table of
+  // which a few elements are read has a cotangent of these alone. An eqn that computes is bound with operands through
+  // which derivatives flow only where it runs: a cotangent of 0 times an infinite derivative is NaN. But what is shared
+  // by all lanes would then be there once a lane; an eqn that is not elementwise reads it as it is, and its result is
+  // stopped where it is read.
+  struct Flow {
+    Flow(const Program& p, const Mask& shared_in)
+        : program(p), open(p.vars(), false), shared(p.vars(), false), stopped(p.vars()) {
+      for (std::size_t i = 0; i < p.inputs().size(); ++i) {
+        open[p.inputs()[i]] = has_derivative(p.inputs()[i]);
+        shared[p.inputs()[i]] = i < shared_in.size() && shared_in[i];
+      }
+    }
+    bool has_derivative(Var v) const {
+      const Type& t = program.type(v);
+      return t.is_array() && is_inexact(t.dtype);
+    }
+    // The operands of an eqn that computes from them; notes what holds of its results.
+    Arrays operands(const Eqn& eqn, const Replay& replay, const Array& running) {
+      const bool all_shared = is_shared(eqn), stops_shared = is_elementwise(eqn) && !all_shared;
+      bool stays_open = false;
+      Arrays arrays = replay.operands(eqn);
+      for (std::size_t i = 0; i < eqn.in.size(); ++i) {
+        const Var v = eqn.in[i];
+        if (!open[v]) continue;
+        if (shared[v] && !stops_shared) {
+          stays_open = true;
+          continue;
+        }
+        if (!stopped[v]) stopped[v] = stop_unless(running, arrays[i]);
+        arrays[i] = *stopped[v];
+      }
+      results(eqn, stays_open, all_shared);
+      return arrays;
+    }
+    void results(const Eqn& eqn, bool are_open, bool are_shared) {
+      for (Var v : eqn.out) {
+        open[v] = are_open && has_derivative(v);
+        shared[v] = are_shared;
+      }
+    }
+    bool is_shared(const Eqn& eqn) const {
+      return std::ranges::all_of(eqn.in, [&](Var v) { return bool(shared[v]); });
+    }
+    bool any_open(const Eqn& eqn) const {
+      return std::ranges::any_of(eqn.in, [&](Var v) { return bool(open[v]); });
+    }
+
+    const Program& program;
+    std::vector<bool> open, shared;
+    std::vector<MaybeArray> stopped;  // of open variables that something has read
+  };
+
+  static bool reads_at_indices(const Eqn& eqn) {
+    const auto* element = rule_of<LowerElement>(*eqn.op);
+    return element != nullptr && !element->elementwise && !element->identity;
+  }
+
   // Of each result of an eqn: the operand that it is where the eqn does not act.
   Origins passed(const Eqn& eqn) {
     Origins from(eqn.out.size());
@@ -121,32 +176,53 @@ class Guard {
     return wanted;
   }
 
-  // The results of an eqn that has to know whether it runs; nothing: it is bound as it is.
-  std::optional<Arrays> bound(const Eqn& eqn, const Replay& replay, const Mask& kept, const Array& running) {
+  // The results of an eqn: as it is, or as one that knows whether it runs.
+  Arrays bound(const Eqn& eqn, const Replay& replay, Flow& flow, const Mask& kept, const Array& running) {
     const bool any_kept = std::ranges::find(kept, true) != kept.end();
-    Arrays operands = replay.operands(eqn);
     const Params params = replay.params(eqn);
-    if (is_update(*eqn.op)) {
-      if (!any_kept) return std::nullopt;
-      return Arrays{guarded_update(*eqn.op, params, std::move(operands), running)};
+    if (reads_at_indices(eqn)) {
+      flow.results(eqn, flow.any_open(eqn), flow.is_shared(eqn));
+      return bind_op(*eqn.op, params, replay.operands(eqn));
     }
-    if (is_list_update(*eqn.op)) {
-      if (!any_kept) return std::nullopt;
+    const bool is_array_update = is_update(*eqn.op);
+    if (any_kept && (is_array_update || is_list_update(*eqn.op))) {
+      const Array target = replay.get(eqn.in[0]);
+      const bool open = flow.open[eqn.in[0]];
+      Arrays operands = flow.operands(eqn, replay, running);
+      operands[0] = target;
+      flow.results(eqn, open, false);
+      if (is_array_update) return Arrays{guarded_update(*eqn.op, params, std::move(operands), running)};
       operands[1] = where(running, operands[1], Array(Scalar(std::int64_t(-1))));  // nowhere
       return bind_op(*eqn.op, params, operands);
     }
-    if (!any_kept && !may_run_on(eqn)) return std::nullopt;
-    if (!eqn.op->guard) return std::nullopt;
+    if (!eqn.op->guard || !(any_kept || may_run_on(eqn) || flow.any_open(eqn)))
+      return bind_op(*eqn.op, params, flow.operands(eqn, replay, running));
     const auto guarded = [&](const Mask& outputs) {
       return [&, outputs](const ProgramRef& program, std::size_t at) {
         Mask mask = outputs;
         mask.resize(program->outputs().size(), false);
-        return (*this)(*program, mask, at);
+        return (*this)(*program, mask, at, shared_in(eqn, flow));
       };
     };
     const auto [with, at] = (*eqn.op->guard)({params, guarded(kept), guarded({}), only_where_running});
+    flow.results(eqn, true, false);
+    Arrays operands = replay.operands(eqn);
     operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(at), running);
     return bind_op(*eqn.op, with, operands);
+  }
+
+  // Of the inputs of the Programs inside an eqn, where these are its operands: all but the carries of loops may be
+  // shared.
+  static Mask shared_in(const Eqn& eqn, const Flow& flow) {
+    Mask shared;
+    if (eqn.op != &loop_op() && eqn.op != &cond_op() && !is_call(*eqn.op)) return shared;
+    for (Var v : eqn.in) shared.push_back(flow.shared[v]);
+    if (eqn.op == &cond_op()) shared.erase(shared.begin());
+    if (eqn.op == &loop_op()) {
+      const LoopRoles roles(eqn.params.as<LoopParams>());
+      std::fill_n(shared.begin() + static_cast<std::ptrdiff_t>(roles.consts), roles.carries, false);
+    }
+    return shared;
   }
 
   static ProgramRef only_where_running(const ProgramRef& cond) {
@@ -169,6 +245,8 @@ class Guard {
 Origins origins(const ProgramRef& program) { return Guard().origins(program); }
 Origins origins(std::span<const ProgramRef> branches) { return Guard().origins(branches); }
 
-ProgramRef guard(const ProgramRef& program, const std::vector<bool>& kept) { return Guard()(*program, kept, 0); }
+ProgramRef guard(const ProgramRef& program, const Mask& kept, const Mask& shared) {
+  return Guard()(*program, kept, 0, shared);
+}
 
 }  // namespace tenon

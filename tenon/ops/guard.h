@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "tenon/ir/op.h"
 #include "tenon/ir/program.h"
 
 namespace tenon {
@@ -17,8 +18,9 @@ std::vector<std::optional<std::size_t>> origins(const ProgramRef& program);
 std::vector<std::optional<std::size_t>> origins(std::span<const ProgramRef> branches);
 
 // The Program with one input more, the first: `running`, bool[]. Where it is false no loop with a condition makes a
-// step, no function of the user's is called, and the outputs of the mask are their origins: updates write what is there
-// already, in place. The other outputs are anything then. The size parameters stay.
-ProgramRef guard(const ProgramRef& program, const std::vector<bool>& kept);
+// step, no function of the user's is called, and the outputs of the mask `kept` are their origins: updates write what
+// is there already, in place. The other outputs are anything then, and an infinite derivative on the way to them does
+// not reach the inputs. Inputs of the mask `shared` are the same in all lanes. The size parameters stay.
+ProgramRef guard(const ProgramRef& program, const Mask& kept, const Mask& shared);
 
 }  // namespace tenon

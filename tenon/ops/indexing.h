@@ -48,5 +48,7 @@ Array count_nonzero(const Operand& x);
 
 // x, through which no derivative flows.
 Array stop_gradient(const Operand& x);
+// x, through which derivatives flow where `running` holds: bool[], or as many as x has elements.
+Array stop_unless(const Array& running, const Array& x);
 
 }  // namespace tenon

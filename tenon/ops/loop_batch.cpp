@@ -72,10 +72,11 @@ BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const Loop
   // Carries that the body updates stay updates.
   const bool ends_apart = batched_cond || !marks.xs.empty();
   const auto from = origins(p.body);
-  Mask updated(p.body->outputs().size(), false), body_in = in;
+  Mask updated(p.body->outputs().size(), false), body_in = in, shared = in;
+  shared.flip();
   for (std::size_t i = 0; i < roles.carries; ++i) updated[i] = ends_apart && from[i] == roles.consts + i;
   if (ends_apart) body_in.insert(body_in.begin(), true);
-  const ProgramRef body = args.recurse.vmap(ends_apart ? guard(p.body, updated) : p.body, body_in,
+  const ProgramRef body = args.recurse.vmap(ends_apart ? guard(p.body, updated, shared) : p.body, body_in,
                                             Mask(p.body->outputs().size(), true), args.size);
   operands.insert(operands.end(), marks.xs.begin(), marks.xs.end());
   LoopParams q = p;

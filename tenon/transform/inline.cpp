@@ -22,7 +22,7 @@ bool has_calls(const Program& program) {
 void inline_into(const Program& program, Replay& replay) {
   for (const Eqn& eqn : program.eqns()) {
     if (is_identity(*eqn.op)) {
-      replay.set_results(eqn, replay.operands(eqn));
+      replay.set_results(eqn, Arrays{replay.get(eqn.in[0])});
       continue;
     }
     const LowerCall* call = call_of(*eqn.op);

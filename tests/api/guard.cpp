@@ -128,6 +128,68 @@ auto updates(const Update& update) {
   };
 }
 
+// --- derivatives that are infinite where a lane does not go ---
+// Gradients of the sum over lanes against the sum of the lanes' gradients, in both arguments; x has lanes, w has not.
+void expect_gradients(const std::function<Array(Array, Array)>& f, const Array& x, const Array& w, const char* what) {
+  const auto total = [&](Array x, Array w) { return tn::sum(tn::vmap(f, {.in_axes = {0, tn::none}})(x, w)); };
+  const auto alone = [&](Array x, Array w) {
+    Array sum(0.0);
+    for (std::int64_t l = 0; l < x.size(0); ++l) sum = sum + f(x(l), w);
+    return sum;
+  };
+  const auto both = [](const auto& g) { return tn::grad<0, 1>(g); };
+  const auto [dx, dw] = both(total)(x, w);
+  const auto [jx, jw] = tn::jit(both(total))(x, w);
+  const auto [wx, ww] = both(alone)(x, w);
+  for (const Array& got : {dx, jx}) EXPECT_TRUE(tn::allclose(got, wx, 1e-12)) << what << ": " << got << " for " << wx;
+  for (const Array& got : {dw, jw}) EXPECT_TRUE(tn::allclose(got, ww, 1e-12)) << what << ": " << got << " for " << ww;
+  const auto slopes = [&](const auto& g) {
+    return tn::jacfwd([&w, g](Array x) { return tn::sum(tn::square(tn::grad<0>(g)(x, w))); });
+  };
+  EXPECT_TRUE(tn::allclose(slopes(total)(x), slopes(alone)(x), 1e-10)) << what << ", second";
+}
+
+TEST(Guard, InfiniteDerivativesOfDeadBranchesDoNotCount) {
+  const Array x = {0.0, 2.0, 0.0, 0.5}, w = ramp({3}) + 2.0;
+  const auto where_positive = [](auto f) {
+    return [f](Array x, Array w) {
+      return tn::cond(x > 1e-3, f, [](Array x, Array w) { return x * tn::sum(w); }, x, w);
+    };
+  };
+  expect_gradients(where_positive([](Array x, Array w) { return tn::sqrt(x) * tn::sum(w); }), x, w, "of a lane's");
+  expect_gradients(where_positive([](Array x, Array w) { return tn::sum(tn::sqrt(x * w)); }), x, w, "of both");
+  expect_gradients(where_positive([](Array x, Array w) { return tn::sum(tn::log(x) * w) / x; }), x, w, "quotient");
+  expect_gradients(where_positive([](Array x, Array w) {
+                     return tn::scan([&](Array c, Array v) { return std::pair(c + tn::sqrt(x * v), c); },
+                                     Array(0.0), w)
+                         .first;
+                   }),
+                   x, w, "in a scan");
+  expect_gradients(where_positive([](Array x, Array w) {
+                     return tn::jit([](Array x, Array w) { return tn::sum(tn::sqrt(x) * w); })(x, w);
+                   }),
+                   x, w, "in a call");
+  expect_gradients(where_positive([](Array x, Array w) {
+                     const Array v = tn::broadcast_to(x, {2}).at(0).set(w(0));
+                     return tn::sum(tn::sqrt(v)) + tn::sqrt(v(1));
+                   }),
+                   x, w, "of an update");
+  expect_gradients(where_positive([&](Array x, Array w) {
+                     return tn::cond(w(0) > 0.0, [](Array x, Array w) { return tn::sqrt(x) * w(1); },
+                                     [](Array x, Array) { return x; }, x, w);
+                   }),
+                   x, w, "in a branch of a branch");
+}
+
+TEST(Guard, InfiniteDerivativesOfLanesThatHaveEndedDoNotCount) {
+  // Ends at 0, where a step would divide by it.
+  const auto f = [](Array x, Array w) {
+    return tn::while_loop([](Array c) { return c > 1e-3; },
+                          [&](Array c) { return c - tn::sqrt(c) * tn::sum(w) / tn::sum(w) * tn::sqrt(c); }, x);
+  };
+  expect_gradients(f, Array{0.0, 2.0, 0.0, 0.5}, ramp({3}) + 2.0, "while");
+}
+
 TEST(Guard, UpdatesOfEveryKind) {
   const Array n = integers({4, 0, 7, 2}), x = ramp({4, 5});
   const auto value = [](Array i, Array ys) { return tn::sin(ys(i % 5)) + 0.5; };

@@ -18,7 +18,7 @@ namespace {
 
 const tn::JitOptions strict{.strict_in_place = true};
 
-Array ramp(std::int64_t n) { return tn::arange(n, tn::DType::f32) * 1e-3f; }
+Array thousandths(std::int64_t n) { return tn::arange(n, tn::DType::f32) * 1e-3f; }
 
 // "strict_in_place.cpp:LINE", for expectations about the line that they stand on.
 std::string line(int at) { return "strict_in_place.cpp:" + std::to_string(at); }
@@ -33,7 +33,7 @@ Array recurrence(const Array& x) {
 }  // namespace
 
 TEST(StrictInPlace, AcceptsWhatStaysInPlace) {
-  const Array x = ramp(500), batch = tn::stack({x, 2.f * x});
+  const Array x = thousandths(500), batch = tn::stack({x, 2.f * x});
   const auto loss = [](const Array& v) { return tn::sum(tn::square(recurrence(v))); };
   EXPECT_TRUE(tn::array_equal(tn::jit(recurrence, strict)(x), tn::jit(recurrence)(x)));
   EXPECT_TRUE(tn::array_equal(tn::jit(tn::vmap(recurrence), strict)(batch), tn::jit(tn::vmap(recurrence))(batch)));
@@ -54,26 +54,26 @@ TEST(StrictInPlace, AcceptsWhatStaysInPlace) {
 TEST(StrictInPlace, DonatedArguments) {
   const auto set = [](const Array& x, const Array& v) { return x.at(3).set(v); };
   const auto f = tn::jit(set, {.donate = {0}, .strict_in_place = true});
-  Array x = ramp(500);
+  Array x = thousandths(500);
   const float* memory = x.span<float>().data();
   const Array y = f(x, 7.f);
   EXPECT_EQ(y.span<float>().data(), memory);
   EXPECT_EQ(y(3).item<float>(), 7.f);
   // Without donation it is the caller's.
-  const std::string refused = message_of<tn::CompileError>([&] { tn::jit(set, strict)(ramp(500), Array(1.f)); });
+  const std::string refused = message_of<tn::CompileError>([&] { tn::jit(set, strict)(thousandths(500), Array(1.f)); });
   EXPECT_THAT(refused, AllOf(HasSubstr("strict_in_place: dynamic_update_slice of f32[500] copies 2,000 bytes"),
                              HasSubstr("it is the caller's, argument 0"),
                              HasSubstr("Donate it: jit(f, {.donate = {0}})."), HasSubstr(line(55))));
   // What cannot be taken at a call is said then, and nothing is lost.
-  Array shared = ramp(500);
+  Array shared = thousandths(500);
   const Array other = shared;
   EXPECT_THAT(message_of<tn::RuntimeError>([&] { f(shared, Array(1.f)); }),
               AllOf(HasSubstr("argument 0 is donated and would be copied, because another handle shares its memory"),
                     HasSubstr("variable that is not const")));
-  EXPECT_TRUE(tn::array_equal(shared, ramp(500)));
-  const Array fixed = ramp(500);
+  EXPECT_TRUE(tn::array_equal(shared, thousandths(500)));
+  const Array fixed = thousandths(500);
   EXPECT_THAT(message_of<tn::RuntimeError>([&] { f(fixed, Array(1.f)); }), HasSubstr("passed as a const variable"));
-  const Array captured = ramp(500);
+  const Array captured = thousandths(500);
   EXPECT_THAT(message_of<tn::CompileError>(
                   [&] { tn::jit([&](const Array& v) { return captured.at(3).set(v); }, strict)(Array(1.f)); }),
               AllOf(HasSubstr("an array that the function captures"), HasSubstr("Pass it as an argument")));
@@ -95,7 +95,7 @@ TEST(StrictInPlace, NamesTheReadThatForcesACopy) {
         std::pair(tn::exp(x), tn::sum(x)));
   };
   const auto message = [](const auto& f) {
-    return message_of<tn::CompileError>([&] { tn::jit(f, strict)(ramp(500)); });
+    return message_of<tn::CompileError>([&] { tn::jit(f, strict)(thousandths(500)); });
   };
   EXPECT_THAT(message(later),
               AllOf(HasSubstr("of f32[500] copies 2,000 bytes: what it was before is read afterwards"),
@@ -104,7 +104,7 @@ TEST(StrictInPlace, NamesTheReadThatForcesACopy) {
               AllOf(HasSubstr("copies 2,000 bytes, 10 times: what it was before is read afterwards by mul"),
                     HasSubstr(line(92)), HasSubstr(line(93))));
   // explain names the same.
-  const std::string told = tn::explain(beside)(ramp(500));
+  const std::string told = tn::explain(beside)(thousandths(500));
   EXPECT_TRUE(std::regex_search(told, std::regex("2,000 bytes, 10 times at .*:92: scatter of "
                                                  "f32\\[500\\]: what it was before is read afterwards by mul at "
                                                  ".*:93\n")))
@@ -113,7 +113,7 @@ TEST(StrictInPlace, NamesTheReadThatForcesACopy) {
 
 TEST(StrictInPlace, LoopsAndBranches) {
   const auto message = [](const auto& f) {
-    return message_of<tn::CompileError>([&] { tn::jit(f, strict)(ramp(500)); });
+    return message_of<tn::CompileError>([&] { tn::jit(f, strict)(thousandths(500)); });
   };
   // Every value of the carry is stacked.
   EXPECT_THAT(message([](const Array& x) {
@@ -149,7 +149,7 @@ TEST(StrictInPlace, LoopsAndBranches) {
         tn::sum(x) > 0.f, [](const Array& y) { return y.at(2).set(1.f); }, [](const Array& y) { return y; }, x);
   };
   EXPECT_THAT(message(branch), AllOf(HasSubstr("copies 2,000 bytes"), HasSubstr("it is the caller's, argument 0")));
-  EXPECT_NO_THROW(tn::jit(branch, {.donate = {0}, .strict_in_place = true})(ramp(500)));
+  EXPECT_NO_THROW(tn::jit(branch, {.donate = {0}, .strict_in_place = true})(thousandths(500)));
 }
 
 // Of arrays that are large enough to be divided among the threads, too: the rows that a gradient reads before are read
@@ -169,7 +169,7 @@ TEST(StrictInPlace, AStepOfDescentOnSomeRows) {
 }
 
 TEST(StrictInPlace, MutableReferences) {
-  tn::Ref r = tn::make_ref(ramp(500));
+  tn::Ref r = tn::make_ref(thousandths(500));
   const auto f = tn::jit(
       [&](const Array& v) {
         r[3] += v;
@@ -182,15 +182,15 @@ TEST(StrictInPlace, MutableReferences) {
 
 // Where nothing is updated there is nothing to demand, and small arrays live in registers.
 TEST(StrictInPlace, LeavesTheRestAlone) {
-  EXPECT_NO_THROW(tn::jit([](const Array& x) { return std::pair(x, tn::reverse(x, {0})); }, strict)(ramp(500)));
+  EXPECT_NO_THROW(tn::jit([](const Array& x) { return std::pair(x, tn::reverse(x, {0})); }, strict)(thousandths(500)));
   EXPECT_NO_THROW(tn::jit(
       [](const Array& x) {
         return tn::fori_loop(0, 10, [](const Array&, const Array& c) { return tn::reverse(c, {0}) + 1.f; }, x);
       },
-      strict)(ramp(500)));
+      strict)(thousandths(500)));
   EXPECT_THAT(message_of<tn::CompileError>([] {
                 tn::jit([](const Array& x) { return x.at(3).set(1.f); },
-                        strict)(tn::convert(ramp(500), tn::DType::c64));
+                        strict)(tn::convert(thousandths(500), tn::DType::c64));
               }),
               AllOf(HasSubstr("runs by the reference evaluator"), HasSubstr("c64[500] has no native form")));
 }
