@@ -36,18 +36,24 @@ bool is_costly(const Eqn& eqn) {
 Fusion fuse(const Program& program) {
   const std::size_t n = program.vars();
   Fusion fusion{std::vector<bool>(n, false), std::vector<std::size_t>(n, 0), std::vector<Fusion::Reason>(n), 0};
-  // Depth: how many reductions and structures lie on the longest way to a value. Weight: costly operations that
-  // computing it again would repeat.
-  std::vector<int> depth(n, 0), weight(n, 0);
+  // Depth: how many reductions, structures and ends of long expressions lie on the longest way to a value. Weight:
+  // costly operations that computing it again would repeat. Length: eqns of the longest way that are one expression,
+  // which ends where it is long and no view.
+  constexpr int longest = 400;
+  std::vector<int> depth(n, 0), weight(n, 0), length(n, 0);
+  std::vector<bool> ends(n, false);
   for (const Eqn& eqn : program.eqns()) {
-    int below = 0, cost = is_costly(eqn) ? 4 : 1;
+    int below = 0, cost = is_costly(eqn) ? 4 : 1, before = 0;
     for (Var v : eqn.in) {
-      below = std::max(below, depth[v]);
-      cost += weight[v];
+      below = std::max(below, depth[v] + ends[v]);
+      cost = std::min(cost + weight[v], 1000);
+      before = std::max(before, ends[v] ? 0 : length[v]);
     }
     for (Var v : eqn.out) {
       depth[v] = below + (is_element(eqn) ? 0 : 1);
-      weight[v] = is_element(eqn) ? std::min(cost, 1000) : 0;
+      weight[v] = is_element(eqn) ? cost : 0;
+      length[v] = is_element(eqn) ? before + 1 : 0;
+      ends[v] = length[v] >= longest && !is_view(eqn);
     }
   }
   std::map<std::string, std::size_t> group_of;
@@ -79,6 +85,8 @@ Fusion fuse(const Program& program) {
     return !taken.known() || !all.known() || taken.value() * static_cast<std::int64_t>(whole->in.size()) >= all.value();
   };
   for (Var v : program.outputs()) require(v, "an output");
+  for (Var v = 0; v < n; ++v)
+    if (ends[v]) require(v, "the end of a long expression");
   for (std::size_t e = program.eqns().size(); e-- > 0;) {
     const Eqn& eqn = program.eqns()[e];
     if (!is_element(eqn)) {

@@ -24,24 +24,41 @@ bool FlowGraph::level(std::size_t source, std::size_t sink) {
   return level_[sink] >= 0;
 }
 
-std::int64_t FlowGraph::push(std::size_t node, std::size_t sink, std::int64_t flow) {
-  if (node == sink) return flow;
-  for (std::size_t& i = next_[node]; i < edges_of_[node].size(); ++i) {
-    const std::size_t e = edges_of_[node][i];
-    if (edges_[e].capacity <= 0 || level_[edges_[e].to] != level_[node] + 1) continue;
-    if (const std::int64_t pushed = push(edges_[e].to, sink, std::min(flow, edges_[e].capacity)); pushed > 0) {
-      edges_[e].capacity -= pushed;
-      edges_[e ^ 1].capacity += pushed;
-      return pushed;
+// Depth first along the levels; `path` holds the edges taken, since paths may be as long as a Program.
+std::int64_t FlowGraph::push(std::size_t source, std::size_t sink) {
+  std::vector<std::size_t> path;
+  std::size_t node = source;
+  while (node != sink) {
+    std::size_t& i = next_[node];
+    while (i < edges_of_[node].size()) {
+      const Edge& edge = edges_[edges_of_[node][i]];
+      if (edge.capacity > 0 && level_[edge.to] == level_[node] + 1) break;
+      ++i;
+    }
+    if (i < edges_of_[node].size()) {
+      path.push_back(edges_of_[node][i]);
+      node = edges_[path.back()].to;
+    } else if (path.empty()) {
+      return 0;
+    } else {
+      node = edges_[path.back() ^ 1].to;
+      path.pop_back();
+      ++next_[node];
     }
   }
-  return 0;
+  std::int64_t flow = unbounded;
+  for (std::size_t e : path) flow = std::min(flow, edges_[e].capacity);
+  for (std::size_t e : path) {
+    edges_[e].capacity -= flow;
+    edges_[e ^ 1].capacity += flow;
+  }
+  return flow;
 }
 
 std::vector<bool> FlowGraph::sink_side(std::size_t source, std::size_t sink) {
   while (level(source, sink)) {
     next_.assign(edges_of_.size(), 0);
-    while (push(source, sink, unbounded) > 0) {
+    while (push(source, sink) > 0) {
     }
   }
   // Nodes that still reach the sink, walking edges backwards.

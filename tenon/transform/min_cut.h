@@ -22,7 +22,7 @@ class FlowGraph {
     std::int64_t capacity;  // what is left
   };
   bool level(std::size_t source, std::size_t sink);
-  std::int64_t push(std::size_t node, std::size_t sink, std::int64_t flow);
+  std::int64_t push(std::size_t source, std::size_t sink);
 
   std::vector<Edge> edges_;  // edge i and its reverse i ^ 1
   std::vector<std::vector<std::size_t>> edges_of_;

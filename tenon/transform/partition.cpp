@@ -241,24 +241,27 @@ class Partition {
     return border;
   }
 
-  // What the second part needs to have a known variable, without a choice.
-  void keep(Var v) {
-    if (constant_[v] || save_[v]) return;
-    const Eqn* maker = ragged_[v] ? maker_of(v) : nullptr;
-    if (maker == nullptr)
-      save_[v] = !ragged_[v];
-    else
-      for (Var in : maker->in) keep(in);
+  // What the second part needs to have known variables, without a choice.
+  void keep(std::vector<Var> waiting) {
+    std::vector<bool> seen(program_.vars(), false);
+    while (!waiting.empty()) {
+      const Var v = waiting.back();
+      waiting.pop_back();
+      if (constant_[v] || save_[v] || seen[v]) continue;
+      seen[v] = true;
+      const Eqn* maker = ragged_[v] ? maker_of(v) : nullptr;
+      if (maker == nullptr)
+        save_[v] = !ragged_[v];
+      else
+        waiting.insert(waiting.end(), maker->in.begin(), maker->in.end());
+    }
   }
 
   // save_[v]: v is a residual. Constants are always made again. Without recomputation, what is read is saved.
   void choose() {
     save_.assign(program_.vars(), false);
     const std::vector<Var> wanted = reads();
-    if (!request_.recompute) {
-      for (Var v : wanted) keep(v);
-      return;
-    }
+    if (!request_.recompute) return keep(wanted);
     // Each known variable is an edge (in, out) of the weight of saving it; an eqn's operands lead to its results
     // without a bound, so that cutting elsewhere means saving; what cannot be made again hangs on the source.
     const std::size_t n = program_.vars(), source = 2 * n, sink = 2 * n + 1;
@@ -405,14 +408,34 @@ class Partition {
   }
 
   // Puts a known variable into the second part: a residual, or computed again from residuals.
-  void make_again(Var v, const Replay& known, Replay& rest) {
-    if (remade_[v]) return;
-    remade_[v] = true;
-    const Eqn* maker = save_[v] ? nullptr : maker_of(v);
-    if (maker == nullptr) return rest.set(v, known.get(v));
-    for (Var in : maker->in) make_again(in, known, rest);
-    bind(*maker, known, rest);
-    for (Var out : maker->out) remade_[out] = true;
+  // Depth first, by a stack of its own: chains may be as long as the Program. An eqn is bound behind its operands.
+  void make_again(Var wanted, const Replay& known, Replay& rest) {
+    struct Waiting {
+      const Eqn* maker;
+      std::size_t next;  // operand
+    };
+    std::vector<Waiting> stack;
+    const auto enter = [&](Var v) {
+      if (remade_[v]) return;
+      remade_[v] = true;
+      const Eqn* maker = save_[v] ? nullptr : maker_of(v);
+      if (maker == nullptr)
+        rest.set(v, known.get(v));
+      else
+        stack.push_back({maker, 0});
+    };
+    enter(wanted);
+    while (!stack.empty()) {
+      auto& [maker, next] = stack.back();
+      if (next < maker->in.size()) {
+        enter(maker->in[next++]);
+        continue;
+      }
+      const Eqn* const made = maker;
+      stack.pop_back();
+      bind(*made, known, rest);
+      for (Var out : made->out) remade_[out] = true;
+    }
   }
 
   // Params of the first part, where sizes that data decide have found another name in the second.

@@ -1,0 +1,55 @@
+// Programs of more eqns than a thread's stack has frames for: nothing recurs over eqns.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tenon/compile/executable.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/transform/gradient.h"
+
+namespace tenon {
+namespace {
+
+ProgramRef chain(int eqns, FunctionRef<Array(const Array&)> step) {
+  Scope scope;
+  Array x = scope.input(Type::array(DType::f64, {}));
+  for (int i = 0; i < eqns; ++i) x = step(x);
+  return scope.finish(Arrays{x}).program;
+}
+
+Value number(double x) {
+  Buffer b = Buffer::allocate(DType::f64, {});
+  *b.as<double>() = x;
+  return b;
+}
+double result_at(const ProgramRef& program, double x) {
+  const std::vector<Value> in{number(x)}, out = compile(program)->run(in);
+  return *std::get<Buffer>(out[0]).as<double>();
+}
+
+TEST(LongPrograms, AreTransformed) {
+  const ProgramRef sines = chain(100'000, [](const Array& x) { return sin(x); });
+  const ProgramRef slope = gradient(sines, {true});
+  EXPECT_GE(slope->eqns().size(), 200'000u);
+  EXPECT_EQ(vmap(slope, {true}, {true}, Dim(3))->output_types()[0].text(), "f64[3]");
+  EXPECT_GE(jvp(sines, {true}, {true})->eqns().size(), 200'000u);
+}
+
+TEST(LongPrograms, AreCompiled) {
+  const ProgramRef sums = chain(20'000, [](const Array& x) { return x + 1.0; });
+  EXPECT_EQ(result_at(sums, 0.5), 20'000.5);
+}
+
+TEST(LongPrograms, TheirDerivativesAreCompiled) {
+  constexpr int steps = 2'000;
+  const ProgramRef damped = chain(steps, [](const Array& x) { return sin(x) * 0.5 + x * 0.5; });
+  double x = 1, slope = 1;
+  for (int i = 0; i < steps; ++i) {
+    slope *= 0.5 * std::cos(x) + 0.5;
+    x = std::sin(x) * 0.5 + x * 0.5;
+  }
+  EXPECT_NEAR(result_at(gradient(damped, {true}), 1), slope, 1e-9 * std::abs(slope));
+}
+
+}  // namespace
+}  // namespace tenon
