@@ -31,31 +31,41 @@ bool is_costly(const Eqn& eqn) {
   return std::ranges::find(costly, eqn.op->name) != std::end(costly);
 }
 
+// What each value is as an expression of what is stored, if all that can be fused is.
+struct Expressions {
+  // How many reductions, structures and ends of long expressions lie on the longest way to a value.
+  std::vector<int> depth;
+  std::vector<int> weight;  // costly operations that computing it again would repeat
+  std::vector<bool> ends;   // a long expression
+};
+Expressions expressions_of(const Program& program) {
+  constexpr int longest = 400, heaviest = 1000;
+  const std::size_t n = program.vars();
+  Expressions all{std::vector<int>(n, 0), std::vector<int>(n, 0), std::vector<bool>(n, false)};
+  std::vector<int> length(n, 0);  // eqns of the longest way that are one expression
+  for (const Eqn& eqn : program.eqns()) {
+    int below = 0, cost = is_costly(eqn) ? 4 : 1, before = 0;
+    for (Var v : eqn.in) {
+      below = std::max(below, all.depth[v] + all.ends[v]);
+      cost = std::min(cost + all.weight[v], heaviest);
+      before = std::max(before, all.ends[v] ? 0 : length[v]);
+    }
+    for (Var v : eqn.out) {
+      all.depth[v] = below + (is_element(eqn) ? 0 : 1);
+      all.weight[v] = is_element(eqn) ? cost : 0;
+      length[v] = is_element(eqn) ? before + 1 : 0;
+      all.ends[v] = length[v] >= longest && !is_view(eqn);
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 Fusion fuse(const Program& program) {
   const std::size_t n = program.vars();
   Fusion fusion{std::vector<bool>(n, false), std::vector<std::size_t>(n, 0), std::vector<Fusion::Reason>(n), 0};
-  // Depth: how many reductions, structures and ends of long expressions lie on the longest way to a value. Weight:
-  // costly operations that computing it again would repeat. Length: eqns of the longest way that are one expression,
-  // which ends where it is long and no view.
-  constexpr int longest = 400;
-  std::vector<int> depth(n, 0), weight(n, 0), length(n, 0);
-  std::vector<bool> ends(n, false);
-  for (const Eqn& eqn : program.eqns()) {
-    int below = 0, cost = is_costly(eqn) ? 4 : 1, before = 0;
-    for (Var v : eqn.in) {
-      below = std::max(below, depth[v] + ends[v]);
-      cost = std::min(cost + weight[v], 1000);
-      before = std::max(before, ends[v] ? 0 : length[v]);
-    }
-    for (Var v : eqn.out) {
-      depth[v] = below + (is_element(eqn) ? 0 : 1);
-      weight[v] = is_element(eqn) ? cost : 0;
-      length[v] = is_element(eqn) ? before + 1 : 0;
-      ends[v] = length[v] >= longest && !is_view(eqn);
-    }
-  }
+  const auto [depth, weight, ends] = expressions_of(program);
   std::map<std::string, std::size_t> group_of;
   const auto nest_of = [&](Var v) {
     const std::string key = program.type(v).shape.text() + "@" + std::to_string(depth[v]);

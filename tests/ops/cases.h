@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
@@ -91,20 +92,33 @@ struct Case {
   std::size_t index;
 };
 
+// TENON_TEST_CASES=diagonal: each sample of an op in one of the dtypes at least, and each dtype with one of the samples,
+// in place of all samples in all dtypes. Repetitions of tests take these.
+inline bool diagonal_only() {
+  const char* wanted = std::getenv("TENON_TEST_CASES");
+  return wanted != nullptr && std::string_view(wanted) == "diagonal";
+}
+
 // Of these dtypes, and for which all of `having` hold: a test that says nothing of a case is not run on it, nor
 // counted.
 inline std::vector<Case> cases(bool (*wanted)(DType), std::initializer_list<bool (*)(const Case&)> having = {}) {
   std::vector<Case> all;
   for (const OpInfo* op : all_ops()) {
     if (!op->sample) continue;
+    std::vector<std::vector<Case>> by_dtype;
     for (int d = 0; d < dtype_count; ++d) {
       const auto dtype = static_cast<DType>(d);
       if (!wanted(dtype)) continue;
-      std::size_t i = 0;
-      for (SampleCase& s : (*op->sample)(dtype)) {
-        all.push_back({op, dtype, std::move(s), i++});
-        if (!std::ranges::all_of(having, [&](auto holds) { return holds(all.back()); })) all.pop_back();
-      }
+      std::vector<Case> of_dtype;
+      for (SampleCase& s : (*op->sample)(dtype)) of_dtype.push_back({op, dtype, std::move(s), of_dtype.size()});
+      std::erase_if(of_dtype, [&](const Case& c) {
+        return !std::ranges::all_of(having, [&](auto holds) { return holds(c); });
+      });
+      if (!of_dtype.empty()) by_dtype.push_back(std::move(of_dtype));
+    }
+    for (std::size_t d = 0; d < by_dtype.size(); ++d) {
+      const std::size_t period = diagonal_only() ? std::min(by_dtype.size(), by_dtype[d].size()) : 1;
+      for (std::size_t i = d % period; i < by_dtype[d].size(); i += period) all.push_back(std::move(by_dtype[d][i]));
     }
   }
   return all;
