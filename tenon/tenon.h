@@ -18,6 +18,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
+#include "tenon/ops/float_bits.h"
 #include "tenon/ops/host.h"
 #include "tenon/ops/index.h"
 #include "tenon/ops/indexing.h"

@@ -85,7 +85,6 @@ RULES = [  # (words in the name, why it is absent)
     ("svd Svd eig Eig eigh eigvals lstsq pinv matrix_rank polyfit roots schur hessenberg tridiagonal ormqr qdwh qr_multiply rsf2csf polar sqrtm funm "
      "sylvester expm_frechet",
      "no such factorisation yet"),
-    ("nextafter spacing view bitcast_convert_type reduce_precision clz mulhi", "no access to bits yet"),
     ("default_registry callback debug monitoring profiler stages experimental export ffi interpreters lib core api_util ad custom_batching extend", "JAX's own machinery"),
     ("random_ rng_ prng", "one generator, threefry"),
 ]

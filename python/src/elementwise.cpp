@@ -11,6 +11,7 @@
 #include "tenon/ops/activations.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/float_bits.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/statistics.h"
@@ -97,6 +98,7 @@ constexpr OfTwo of_two[] = {
     {"complex", tenon::complex, "x1 + x2·i."},
     {"leaky_relu", tenon::leaky_relu, "x1 where it is not negative, else x2 * x1."},
     {"elu", tenon::elu, "x1 where it is positive, else x2 * (exp(x1) - 1)."},
+    {"nextafter", tenon::nextafter, "The float next to x1 in the direction of x2."},
 };
 
 }  // namespace
@@ -141,6 +143,20 @@ void add_elementwise(nb::module_& module) {
         return call_op("astype", [&] { return convert(op(a), dtype).with_weak(false); });
       },
       "The values in another dtype.");
+  module.def(
+      "bitcast",
+      [](ArrayLike x, DTypeArgument dtype) {
+        const Array a = x.array("bitcast_convert_type");
+        return call_op("bitcast_convert_type", [&] { return bitcast(op(a), dtype); });
+      },
+      "The bits of the values as another dtype.");
+  module.def(
+      "reduce_precision",
+      [](ArrayLike x, std::int64_t exponent_bits, std::int64_t mantissa_bits) {
+        const Array a = x.array("reduce_precision");
+        return call_op("reduce_precision", [&] { return reduce_precision(op(a), exponent_bits, mantissa_bits); });
+      },
+      "The values rounded to a format of so many bits.");
   module.def(
       "with_weak", [](ArrayLike x, bool weak) { return x.array("asarray").with_weak(weak); },
       "The same, weakly typed or not.");

@@ -91,11 +91,54 @@ def add_methods():
     Array.compress = lambda self, condition, axis=None, **options: tnp.compress(condition, self, axis, **options)
     Array.copy = Array.clone = lambda self: self
     Array.mT = property(tnp.matrix_transpose)
+    Array.view = _view
     Array.reshape = lambda self, *shape, order="C": tnp.reshape(
         self, shape[0] if len(shape) == 1 else shape, order)
     Array.transpose = lambda self, *axes: tnp.transpose(
         self, (axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes) or None)
     Array.__array_namespace__ = lambda self, api_version=None: tnp
+
+
+def _view(self, dtype=None, type=None):  # noqa: A002
+    """The same bytes as another dtype, the last axis as much shorter or longer; bools as bytes that are 0 or not."""
+    from tenon import lax, numpy as tnp
+
+    if type is not None:
+        raise NotImplementedError("`type` argument of array.view() is not supported.")
+    dtype = self.dtype if dtype is None else tnp.dtype(dtype)
+    if dtype == self.dtype:
+        return self
+    if self.ndim == 0 and self.dtype.itemsize != dtype.itemsize:
+        raise ValueError("view() of a 0d array is only supported if the itemsize is unchanged.")
+    if self.ndim == 0:
+        return _view(self.reshape(1), dtype).reshape(())
+    if self.shape[-1] * self.dtype.itemsize % dtype.itemsize:
+        raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
+                         f"last axis of the array: {self.shape[-1]} of {self.dtype} are no whole number of {dtype}.")
+    x = self.astype(np.uint8) if self.dtype == bool else self
+    if x.dtype.kind == "c":
+        x = _joined(tnp.stack([x.real, x.imag], axis=-1))
+    if dtype == bool:
+        return _with_bits(x, np.dtype(np.uint8), lax) != 0
+    if dtype.kind == "c":
+        parts = _with_bits(x, np.dtype(f"f{dtype.itemsize // 2}"), lax)
+        return lax.complex(parts[..., 0::2], parts[..., 1::2])
+    return _with_bits(x, dtype, lax)
+
+
+def _joined(x):
+    """The last two axes as one."""
+    return x.reshape((*x.shape[:-2], x.shape[-2] * x.shape[-1]))
+
+
+def _with_bits(x, dtype, lax):
+    """The bits of the last axis in another dtype."""
+    if x.dtype.itemsize < dtype.itemsize:
+        parts = dtype.itemsize // x.dtype.itemsize
+        x = x.reshape((*x.shape[:-1], x.shape[-1] // parts, parts))
+        return lax.bitcast_convert_type(x, dtype)
+    made = lax.bitcast_convert_type(x, dtype)
+    return made if made.ndim == x.ndim else _joined(made)
 
 
 def _method(function):

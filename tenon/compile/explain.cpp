@@ -45,6 +45,9 @@ struct Counted {
       case Expr::Kind::convert:
         count("convert");
         break;
+      case Expr::Kind::bitcast:
+        count("bitcast");
+        break;
       default:
         return;
     }

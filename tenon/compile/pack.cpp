@@ -221,6 +221,7 @@ class Packer {
     if (first.kind() == Expr::Kind::unary) return kernel::unary(first.node().unary, united[0]);
     if (first.kind() == Expr::Kind::binary) return kernel::binary(first.node().binary, united[0], united[1]);
     if (first.kind() == Expr::Kind::select) return kernel::select(united[0], united[1], united[2]);
+    if (first.kind() == Expr::Kind::bitcast) return kernel::bitcast(first.dtype(), united[0]);
     return kernel::convert(first.dtype(), united[0]);
   }
 

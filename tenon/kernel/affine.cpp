@@ -111,6 +111,11 @@ Expr Rewrite::operator()(const Expr& e) {
       if (changed(x, 0)) result = convert(e.dtype(), x);
       break;
     }
+    case Expr::Kind::bitcast: {
+      const Expr x = (*this)(e.operand(0));
+      if (changed(x, 0)) result = bitcast(e.dtype(), x);
+      break;
+    }
   }
   result = finish(result);
   done_.emplace(e.identity(), std::pair(e, result));

@@ -157,6 +157,14 @@ Expr convert(DType dtype, const Expr& x) {
   return make({.kind = Expr::Kind::convert, .dtype = dtype, .operands = {share(x)}});
 }
 
+Expr bitcast(DType dtype, const Expr& x) {
+  if (size_of(dtype) != size_of(x.dtype()) || dtype == DType::bool_ || x.dtype() == DType::bool_)
+    throw CompileError(fmt::format("kernel: bits of {} as {}.", tenon::name(x.dtype()), tenon::name(dtype)));
+  const Expr bits = x.kind() == Expr::Kind::bitcast ? x.operand(0) : x;
+  if (bits.dtype() == dtype) return bits;
+  return make({.kind = Expr::Kind::bitcast, .dtype = dtype, .operands = {share(bits)}});
+}
+
 bool is_constant(const Expr& x, std::int64_t value) { return is_index_constant(x) && constant_value(x) == value; }
 
 std::int64_t constant_value(const Expr& x) {

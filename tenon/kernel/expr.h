@@ -71,7 +71,7 @@ std::string_view name(Binary op);
 // zero gives -1, max and min propagate NaN, conversions to integers saturate.
 class Expr {
  public:
-  enum class Kind : std::uint8_t { constant, variable, load, unary, binary, select, convert };
+  enum class Kind : std::uint8_t { constant, variable, load, unary, binary, select, convert, bitcast };
   struct Node {
     Kind kind;
     DType dtype;
@@ -106,6 +106,7 @@ Expr unary(Unary op, const Expr& x);
 Expr binary(Binary op, const Expr& x, const Expr& y);
 Expr select(const Expr& condition, const Expr& if_true, const Expr& if_false);
 Expr convert(DType dtype, const Expr& x);
+Expr bitcast(DType dtype, const Expr& x);  // the bits of a number as one of another dtype of that size
 
 // The value of an i64 constant.
 bool is_constant(const Expr& x, std::int64_t value);

@@ -133,6 +133,8 @@ std::string print(const Expr& e) {
       return fmt::format("select({}, {}, {})", print(e.operand(0)), print(e.operand(1)), print(e.operand(2)));
     case Expr::Kind::convert:
       return fmt::format("{}({})", tenon::name(e.dtype()), print(e.operand(0)));
+    case Expr::Kind::bitcast:
+      return fmt::format("bits_as_{}({})", tenon::name(e.dtype()), print(e.operand(0)));
   }
   return "?";
 }

@@ -1,12 +1,13 @@
-"""Eight bits as a byte, and bytes as their bits."""
+"""Eight bits as a byte, and bytes as their bits; floats next to one another."""
 
 import numpy as np
 
 from tenon import _core
+from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import _axis, _zeros_behind, moveaxis, ravel
 
-__all__ = ["packbits", "unpackbits"]
+__all__ = ["nextafter", "packbits", "spacing", "unpackbits"]
 
 
 def _places(bitorder):
@@ -62,3 +63,31 @@ def unpackbits(a, axis=None, count=None, bitorder="big"):
         wanted = count if count >= 0 else n + count
         bits = _zeros_behind(bits[..., :max(0, wanted)], max(0, wanted - n))
     return moveaxis(bits, -1, axis)
+
+
+def nextafter(x, y, /):
+    """The float next to x in the direction of y; y where they are equal, NaN where either is. Integers become floats. It
+    moves with x: the derivative is 1 in x and 0 in y.
+
+    >>> (nextafter(1.0, 2.0) > 1).tolist()
+    True
+    """
+    return _core.nextafter(x, y)
+
+
+def spacing(x, /):
+    """How far the next float is from x, away from 0, with the sign of x; NaN where x is infinite or NaN. Integers become
+    floats.
+
+    >>> spacing(asarray(1.0, "float32")).tolist() == 2.0 ** -23
+    True
+    """
+    x = _core.to_inexact(x)
+    if x.dtype.kind == "c":
+        raise ValueError(f"spacing is not defined for complex numbers, {x.dtype}{list(x.shape)}.")
+    outward = _core.where(_core.less(x, 0), asarray(-np.inf, x.dtype), asarray(np.inf, x.dtype))
+    # The difference of subnormal numbers may be taken for 0.
+    near = _core.less(_core.abs(x), asarray(2 * float(_dtypes.finfo(x.dtype).tiny), x.dtype))
+    step = _core.subtract(_core.nextafter(x, outward), x)
+    step = _core.where(near, _core.nextafter(asarray(0, x.dtype), outward), step)
+    return _core.where(_core.isfinite(x), step, asarray(np.nan, x.dtype))

@@ -178,13 +178,17 @@ Value* ExprEmitter::lanes(const Expr& e) {
   return b_.CreateVectorSplat(lanes_, emit(e, false));
 }
 
+Value* ExprEmitter::to_store(const Expr& e) { return in_memory(e, lanes_ > 1 && vector_var_.has_value()); }
+
 Value* ExprEmitter::address(kernel::SlotId slot, Value* offset) {
   return b_.CreateInBoundsGEP(memory_type(f_.slots[slot].dtype), slots_[slot], offset);
 }
 
 void ExprEmitter::store(kernel::SlotId slot, const Expr& offset, Value* value) {
+  write(slot, offset, encoded(f_.slots[slot].dtype, value));
+}
+void ExprEmitter::write(kernel::SlotId slot, const Expr& offset, Value* value) {
   const DType dtype = f_.slots[slot].dtype;
-  value = encoded(dtype, value);
   Value *first = scalar(offset), *to = address(slot, first);
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   const auto put = [&](Value* piece, Value* at) {
@@ -301,11 +305,16 @@ Value* ExprEmitter::shuffled(kernel::SlotId slot, Value* index) {
 
 Value* ExprEmitter::load(const Expr& e, bool vector) {
   const auto slot = e.node().id;
+  if (f_.slots[slot].place == kernel::Slot::Place::constant)
+    if (Value* known = elements_of_constant(slot, emit(e.operand(0), vector))) return known;
+  return decoded(e.dtype(), read(e, vector));
+}
+
+Value* ExprEmitter::read(const Expr& e, bool vector) {
+  const auto slot = e.node().id;
   const llvm::Align align(size_of(e.dtype()));
   llvm::Type* type = memory_type(e.dtype());
   Value* result = nullptr;
-  if (f_.slots[slot].place == kernel::Slot::Place::constant)
-    if (Value* known = elements_of_constant(slot, emit(e.operand(0), vector))) return known;
   if (!vector) {
     result = of_slot(b_.CreateAlignedLoad(type, address(slot, scalar(e.operand(0))), align), slot);
   } else {
@@ -326,7 +335,7 @@ Value* ExprEmitter::load(const Expr& e, bool vector) {
       result = of_slot(b_.CreateMaskedGather(vector_type, address(slot, emit(e.operand(0), true)), align, mask), slot);
     }
   }
-  return decoded(e.dtype(), result);
+  return result;
 }
 
 Value* ExprEmitter::emit(const Expr& e, bool vector) {
@@ -365,10 +374,28 @@ Value* ExprEmitter::emit(const Expr& e, bool vector) {
     case Expr::Kind::convert:
       result = convert(e.operand(0).dtype(), e.dtype(), emit(e.operand(0), vector));
       break;
+    case Expr::Kind::bitcast:
+      result = bitcast(e, vector);
+      break;
   }
   if (is_half(e.dtype()) && computes(e)) result = rounded(e.dtype(), result);
   known.emplace(e.identity(), result);
   return result;
+}
+
+// As memory holds it. What is read or made of bits keeps them: as f32 a signalling NaN of f16 would become quiet.
+Value* ExprEmitter::in_memory(const Expr& e, bool vector) {
+  if (!is_half(e.dtype())) return encoded(e.dtype(), emit(e, vector));
+  if (vector && !variation(e, *vector_var_).varies) return b_.CreateVectorSplat(lanes_, in_memory(e, false));
+  if (e.kind() == Expr::Kind::load && f_.slots[e.node().id].place != kernel::Slot::Place::constant)
+    return read(e, vector);
+  if (e.kind() != Expr::Kind::bitcast) return encoded(e.dtype(), emit(e, vector));
+  return in_memory(e.operand(0), vector);
+}
+
+Value* ExprEmitter::bitcast(const Expr& e, bool vector) {
+  Value* bits = in_memory(e.operand(0), vector);
+  return decoded(e.dtype(), b_.CreateBitCast(bits, bits->getType()->getWithNewType(memory_type(e.dtype()))));
 }
 
 Value* ExprEmitter::unary(const Expr& e, Value* x, std::unordered_map<const void*, Value*>& known) {

@@ -50,6 +50,9 @@ class ExprEmitter {
   llvm::Value* scalar(const kernel::Expr& e);  // at lane 0
   llvm::Value* lanes(const kernel::Expr& e);   // a vector where there are lanes, the expression varying or not
   void store(kernel::SlotId slot, const kernel::Expr& offset, llvm::Value* value);  // contiguous from lane 0's offset
+  // The lanes as memory holds them, and their store.
+  llvm::Value* to_store(const kernel::Expr& e);
+  void write(kernel::SlotId slot, const kernel::Expr& offset, llvm::Value* memory);
   llvm::Value* address(kernel::SlotId slot, llvm::Value* offset);
   llvm::Type* type_of(DType dtype);      // of values: bool is i1, f16 and bf16 are f32 that they can hold
   llvm::Type* memory_type(DType dtype);  // bool is i8, f16 and bf16 are i16
@@ -66,6 +69,9 @@ class ExprEmitter {
  private:
   llvm::Value* emit(const kernel::Expr& e, bool vector);
   llvm::Value* load(const kernel::Expr& e, bool vector);
+  llvm::Value* read(const kernel::Expr& e, bool vector);
+  llvm::Value* in_memory(const kernel::Expr& e, bool vector);
+  llvm::Value* bitcast(const kernel::Expr& e, bool vector);
   std::vector<std::pair<int, int>> pieces_of(kernel::SlotId slot) const;
   llvm::Constant* literal(DType dtype, const std::byte* bits);
   llvm::Value* elements_of_constant(kernel::SlotId slot, llvm::Value* index);

@@ -152,18 +152,18 @@ void FunctionEmitter::row(std::int64_t extent, std::int64_t step, std::int64_t l
 // All values are computed before the first is stored: a store may overwrite what another value reads at this index.
 void FunctionEmitter::store_lanes(const kernel::Nest& n) {
   std::vector<Value*> values;
-  for (const kernel::Store& s : n.stores) values.push_back(e_.lanes(s.value));
-  for (std::size_t i = 0; i < n.stores.size(); ++i) e_.store(n.stores[i].slot, n.stores[i].offset, values[i]);
+  for (const kernel::Store& s : n.stores) values.push_back(e_.to_store(s.value));
+  for (std::size_t i = 0; i < n.stores.size(); ++i) e_.write(n.stores[i].slot, n.stores[i].offset, values[i]);
 }
 void FunctionEmitter::store_scalars(const kernel::Nest& n) {
   e_.forget();
   if (std::ranges::none_of(n.stores, [](const kernel::Store& s) { return bool(s.condition); })) return store_lanes(n);
   for (const kernel::Store& s : n.stores) {
     if (!s.condition) {
-      e_.store(s.slot, s.offset, e_.scalar(s.value));
+      e_.write(s.slot, s.offset, e_.to_store(s.value));
       continue;
     }
-    stored_when(s.condition, [&] { e_.store(s.slot, s.offset, e_.scalar(s.value)); });
+    stored_when(s.condition, [&] { e_.write(s.slot, s.offset, e_.to_store(s.value)); });
   }
 }
 void FunctionEmitter::stored_when(const Expr& condition, Code code) {

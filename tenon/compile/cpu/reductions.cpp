@@ -104,8 +104,8 @@ void FunctionEmitter::combine(const Partial& into, Value* value, Value* signs) {
 void FunctionEmitter::accumulate(const kernel::Reduce& r, const Partial& into) {
   Value* value = e_.lanes(r.value);
   std::vector<Value*> stored;
-  for (const kernel::Store& s : r.stores) stored.push_back(e_.lanes(s.value));
-  for (std::size_t i = 0; i < stored.size(); ++i) e_.store(r.stores[i].slot, r.stores[i].offset, stored[i]);
+  for (const kernel::Store& s : r.stores) stored.push_back(e_.to_store(s.value));
+  for (std::size_t i = 0; i < stored.size(); ++i) e_.write(r.stores[i].slot, r.stores[i].offset, stored[i]);
   combine(into, value, into.signs == nullptr ? nullptr : sign_bits(value));
 }
 // Adds a partial result of as many lanes.

@@ -1,0 +1,87 @@
+"""Numbers as their bits, and floats next to one another."""
+
+import operator
+
+import numpy as np
+
+from tenon import _core
+from tenon import numpy as tnp
+from tenon.lax._ops import _of_two, shift_right_logical
+
+__all__ = ["bitcast_convert_type", "mulhi", "nextafter", "reduce_precision"]
+
+
+def bitcast_convert_type(operand, new_dtype):
+    """The bits of integers and floats as another dtype. To a smaller dtype each number becomes several along a new last
+    axis, its low bits first; to a larger one the last axis, which has just as many as one number takes, becomes that
+    number. Bools and complex numbers are TypeErrors, but for their own dtype. No derivative flows.
+
+    >>> bitcast_convert_type(tnp.float32(1.0), tnp.uint32).tolist() == 0x3f800000
+    True
+    >>> bitcast_convert_type(tnp.uint32(0x01020304), tnp.uint8).tolist()
+    [4, 3, 2, 1]
+    """
+    return _core.bitcast(operand, new_dtype)
+
+
+def _of_floats(name, *operands):
+    for x in operands:
+        if x.dtype.kind not in "fV":
+            raise TypeError(f"lax.{name} takes floats, not {x.dtype}{list(x.shape)}. (tnp.{name} promotes integers.)")
+
+
+_next = _of_two("nextafter", _core.nextafter)
+
+
+def nextafter(x1, x2):
+    """The float next to x1 in the direction of x2; x2 where they are equal, NaN where either is. It moves with x1: the
+    derivative is 1 in x1 and 0 in x2.
+
+    >>> nextafter(tnp.float32(0), tnp.float32(1)).tolist() == 2.0 ** -149
+    True
+    """
+    _of_floats("nextafter", tnp.asarray(x1), tnp.asarray(x2))
+    return _next(x1, x2)
+
+
+def reduce_precision(operand, exponent_bits, mantissa_bits):
+    """The floats rounded, ties to even, to what a format with so many bits for exponent (at least 1) and mantissa (at
+    least 0) can hold, in their own dtype: above its largest number Inf; with fewer bits for the exponent subnormal
+    numbers are 0; NaN stays NaN. Tangents and cotangents are rounded likewise.
+
+    >>> reduce_precision(tnp.float32([1.1, 70000.0]), 5, 10).tolist()
+    [1.099609375, inf]
+    """
+    operand = tnp.asarray(operand)
+    exponent_bits, mantissa_bits = operator.index(exponent_bits), operator.index(mantissa_bits)
+    _of_floats("reduce_precision", operand)
+    return _core.reduce_precision(operand, exponent_bits, mantissa_bits)
+
+
+def _halves(x, bits):
+    """(low half as an unsigned number, high half with its sign), both in the dtype of x."""
+    return x & np.array(2 ** (bits // 2) - 1, x.dtype), x >> np.array(bits // 2, x.dtype)
+
+
+def _upper(x, y):
+    # Knuth, The Art of Computer Programming 2, 4.3.1: by halves, of which no sum overflows.
+    bits = 8 * x.dtype.itemsize
+    (x_low, x_high), (y_low, y_high) = _halves(x, bits), _halves(y, bits)
+    carried = x_high * y_low + shift_right_logical(x_low * y_low, np.array(bits // 2, x.dtype))
+    low, high = _halves(carried, bits)
+    return x_high * y_high + high + ((x_low * y_high + low) >> np.array(bits // 2, x.dtype))
+
+
+_high = _of_two("mulhi", lambda x, y: _upper(tnp.asarray(x), tnp.asarray(y)))
+
+
+def mulhi(x, y):
+    """The upper half of the bits of the whole product of integers of one dtype.
+
+    >>> mulhi(tnp.uint32(2 ** 31), tnp.uint32(6)).tolist()
+    3
+    """
+    x, y = tnp.asarray(x), tnp.asarray(y)
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"lax.mulhi takes integers, not {x.dtype}{list(x.shape)}.")
+    return _high(x, y)

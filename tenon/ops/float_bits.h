@@ -1,0 +1,22 @@
+// Numbers as their bits, and floats next to one another.
+#pragma once
+
+#include "tenon/ir/array.h"
+
+namespace tenon {
+
+// The bits of numbers as numbers of another dtype: integers and floats, not bools and not complex numbers. To a smaller
+// dtype each number becomes several along a new last axis, its low bits first: f32[…] -> u8[…, 4]. To a larger one the
+// last axis, which has just as many as one number takes, becomes that number: u8[…, 4] -> f32[…]. No derivative flows.
+Array bitcast(const Operand& x, DType dtype);
+
+// The float next to x in the direction of y; y where they are equal, NaN where either is. From 0 it is the smallest
+// subnormal number. It moves with x: the derivative is 1 in x and 0 in y.
+Array nextafter(const Operand& x, const Operand& y);
+
+// x rounded, ties to even, to what a format with that many bits for the exponent (at least 1) and for the mantissa (at
+// least 0) can hold, in the dtype of x: above its largest number Inf; subnormal numbers of a format with fewer bits for
+// the exponent are 0; NaN stays NaN. Tangents and cotangents are rounded likewise.
+Array reduce_precision(const Operand& x, std::int64_t exponent_bits, std::int64_t mantissa_bits);
+
+}  // namespace tenon

@@ -1,0 +1,156 @@
+// Bits of numbers, and floats next to one another: against memory, the C library, the order of all numbers of 16 bits,
+// and the formats that conversions round to.
+#include "tenon/ops/float_bits.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "tenon/api/jit.h"
+#include "tenon/base/error.h"
+#include "tenon/ops/convert.h"
+#include "tests/by_oracle.h"
+#include "tests/error_message.h"
+#include "tests/ops/independent.h"
+
+namespace tenon {
+namespace {
+
+using namespace independent;
+
+// The result by the reference evaluator and by native code.
+template <class F>
+std::vector<Buffer> both_ways(F f, const Array& x, const Array& y) {
+  std::vector<Buffer> results;
+  {
+    const ByOracle oracle;
+    results.push_back(f(x, y).to_buffer());
+  }
+  results.push_back(jit(f)(x, y).to_buffer());
+  return results;
+}
+
+template <class T>
+void expect_bits(const std::vector<Buffer>& results, const std::vector<T>& want) {
+  for (const Buffer& got : results) {
+    ASSERT_EQ(got.elements(), static_cast<std::int64_t>(want.size()));
+    for (std::size_t i = 0; i < want.size(); ++i)
+      ASSERT_EQ(std::memcmp(got.data() + i * sizeof(T), &want[i], sizeof(T)), 0) << "element " << i;
+  }
+}
+
+template <class T>
+std::vector<T> all_of_16_bits() {
+  std::vector<T> all;
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits)
+    all.push_back(std::bit_cast<T>(static_cast<std::uint16_t>(bits)));
+  return all;
+}
+
+TEST(Bitcast, KeepsTheBytes) {
+  const std::vector<std::uint16_t> words = all_of_16_bits<std::uint16_t>();
+  const Array x = Array(buffer_of(words));
+  for (const DType d : {DType::f16, DType::bf16, DType::i16, DType::u8}) {
+    const auto there = [d](const Array& a, const Array&) { return bitcast(a, d); };
+    const auto back = [](const Array& a, const Array&) { return bitcast(a, DType::u16); };
+    for (const Buffer& made : both_ways(there, x, x)) {
+      ASSERT_EQ(std::memcmp(made.data(), words.data(), 2 * words.size()), 0) << name(d);
+      for (const Buffer& again : both_ways(back, Array(made), x))
+        ASSERT_EQ(std::memcmp(again.data(), words.data(), 2 * words.size()), 0) << name(d);
+    }
+  }
+}
+
+TEST(Bitcast, ASmallerDTypeIsALastAxis) {
+  const Array x = Array(buffer_of(std::vector<std::uint32_t>{0x01020304, 0x3f800000}));
+  const auto parts = [](const Array& a, const Array&) { return bitcast(a, DType::u8); };
+  expect_bits<std::uint8_t>(both_ways(parts, x, x), {4, 3, 2, 1, 0, 0, 0x80, 0x3f});
+  EXPECT_EQ(bitcast(x, DType::u8).shape(), (Shape{Dim(2), Dim(4)}));
+  const auto whole = [](const Array& a, const Array&) { return bitcast(bitcast(a, DType::u8), DType::f32); };
+  EXPECT_EQ(whole(x, x).shape(), (Shape{Dim(2)}));
+  expect_bits<std::uint32_t>(both_ways(whole, x, x), {0x01020304, 0x3f800000});
+}
+
+TEST(Bitcast, ErrorsTeach) {
+  const Array bytes = Array(buffer_of(std::vector<std::uint8_t>{1, 2, 3}));
+  const std::string size = message_of([&] { (void)bitcast(bytes, DType::f32); });
+  EXPECT_NE(size.find("u8[3] to f32 takes a last axis of 4"), std::string::npos) << size;
+  const std::string kind = message_of([&] { (void)bitcast(bytes == 1, DType::u8); });
+  EXPECT_NE(kind.find("bools and complex numbers"), std::string::npos) << kind;
+  const std::string format = message_of([&] { (void)reduce_precision(convert(bytes, DType::f32), 0, 3); });
+  EXPECT_NE(format.find("0 bits for the exponent"), std::string::npos) << format;
+}
+
+TEST(Nextafter, IsThatOfTheCLibrary) {
+  const auto check = [&]<class T>(std::type_identity<T>) {
+    std::vector<T> x, y, want;
+    for (const T a : special_values<T>())
+      for (const T b : special_values<T>())
+        if (!std::isnan(a) && !std::isnan(b)) x.push_back(a), y.push_back(b), want.push_back(std::nextafter(a, b));
+    const auto next = [](const Array& a, const Array& b) { return nextafter(a, b); };
+    expect_bits<T>(both_ways(next, Array(buffer_of(x)), Array(buffer_of(y))), want);
+  };
+  check(std::type_identity<float>());
+  check(std::type_identity<double>());
+}
+
+// In the order of their values, -0 and 0 at one place.
+template <class T>
+void expect_neighbours() {
+  std::vector<T> all = all_of_16_bits<T>();
+  std::erase_if(all, [](T x) { return std::isnan(static_cast<float>(x)) || x.bits == 0x8000; });
+  std::ranges::sort(all, {}, [](T x) { return static_cast<float>(x); });
+  const std::vector<T> below(all.begin(), all.end() - 1), above(all.begin() + 1, all.end());
+  const auto up = [](const Array& a, const Array& b) { return nextafter(a, b); };
+  const std::vector<T> highest(below.size(), all.back()), lowest(above.size(), all.front());
+  std::vector<T> want = below;  // from above 0 down to 0, and from 0 up: as the C library, from below 0 up to -0
+  expect_bits<T>(both_ways(up, Array(buffer_of(above)), Array(buffer_of(lowest))), want);
+  want = above;
+  for (T& x : want)
+    if (x.bits == 0) x.bits = 0x8000;
+  expect_bits<T>(both_ways(up, Array(buffer_of(below)), Array(buffer_of(highest))), want);
+}
+TEST(Nextafter, IsTheNeighbourOfEveryNumberOf16Bits) {
+  expect_neighbours<Float16>();
+  expect_neighbours<BFloat16>();
+}
+
+TEST(ReducePrecision, IsTheFormatOfThatSize) {
+  std::vector<float> x, as_bf16, as_f16;
+  for (std::uint32_t bits = 0; bits < 0xfff00000u; bits += 0x10427) {
+    const auto value = std::bit_cast<float>(bits);
+    if (std::isnan(value)) continue;
+    x.push_back(value);
+    as_bf16.push_back(static_cast<float>(BFloat16(value)));
+    const auto half = static_cast<float>(Float16(value));
+    // No subnormal numbers, but those that have no digits left below the smallest normal one.
+    as_f16.push_back(std::abs(value) < 0x1.ffep-15f ? std::copysign(0.f, value) : half);
+  }
+  const auto rounded = [&](int exponent, int mantissa) {
+    return both_ways([=](const Array& a, const Array&) { return reduce_precision(a, exponent, mantissa); },
+                     Array(buffer_of(x)), Array(buffer_of(x)));
+  };
+  expect_bits<float>(rounded(8, 7), as_bf16);
+  expect_bits<float>(rounded(5, 10), as_f16);
+  expect_bits<float>(rounded(11, 52), x);
+}
+
+// Values by JAX.
+TEST(ReducePrecision, OfFewBits) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> x{-1, 1.5f, 0.75f, 65519, -3e38f, inf, 1e-40f, 0.9f};
+  const auto rounded = [&](int exponent, int mantissa) {
+    return both_ways([=](const Array& a, const Array&) { return reduce_precision(a, exponent, mantissa); },
+                     Array(buffer_of(x)), Array(buffer_of(x)));
+  };
+  expect_bits<float>(rounded(4, 3), {-1, 1.5f, 0.75f, inf, -inf, inf, 0, 0.875f});
+  expect_bits<float>(rounded(2, 0), {-1, 2, 0, inf, -inf, inf, 0, 1});
+  expect_bits<float>(rounded(1, 3), {-0.f, 0, 0, inf, -inf, inf, 0, 0});
+}
+
+}  // namespace
+}  // namespace tenon
