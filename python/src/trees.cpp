@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tenon/base/error.h"
 #include "tenon/base/function_ref.h"
@@ -24,6 +25,18 @@ const Registration* registration_of(PyTypeObject* type) {
   const auto& all = registrations();
   const auto at = all.find(reinterpret_cast<PyObject*>(type));
   return at == all.end() ? nullptr : &at->second;
+}
+
+// A function of an object that registers its class where another library knows it as a tree, and says whether it did;
+// and the classes that it has been asked about, which stay.
+PyObject* foreign_classes = nullptr;
+const Registration* foreign_registration_of(PyObject* object) {
+  static auto* asked = new std::unordered_set<PyObject*>();
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  if (!asked->insert(type).second) return nullptr;
+  Py_INCREF(type);
+  if (!nb::cast<bool>(nb::handle(foreign_classes)(nb::handle(object)))) return nullptr;
+  return registration_of(Py_TYPE(object));
 }
 
 PyObject* ordered_dict_type() {
@@ -50,7 +63,9 @@ Kind kind_of(PyObject* object, const Registration*& registration) {
   if (registration != nullptr) return Kind::registered;
   if (reinterpret_cast<PyObject*>(type) == ordered_dict_type()) return Kind::ordered_dict;
   if (reinterpret_cast<PyObject*>(type) == default_dict_type()) return Kind::default_dict;
-  return is_named_tuple(object) ? Kind::named_tuple : Kind::leaf;
+  if (is_named_tuple(object)) return Kind::named_tuple;
+  if (foreign_classes != nullptr) registration = foreign_registration_of(object);
+  return registration == nullptr ? Kind::leaf : Kind::registered;
 }
 
 nb::object sorted_keys(PyObject* dict) {
@@ -426,5 +441,7 @@ void add_registration(Registration r) {
     throw nb::python_error();
   }
 }
+
+void set_foreign_classes(nb::object registers) { foreign_classes = registers.release().ptr(); }
 
 }  // namespace tenon::python

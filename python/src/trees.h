@@ -122,6 +122,8 @@ bool same_objects(PyObject* a, PyObject* b);
 inline bool same_statics(PyObject* a, PyObject* b) { return Py_TYPE(a) == Py_TYPE(b) && same_objects(a, b); }
 
 void add_registration(Registration r);  // throws ValueError where the class has one
+// From here on registers(object) is asked, once for each class that is none of ours, and may register it.
+void set_foreign_classes(nb::object registers);
 
 // A structure as users hold it, and back.
 nb::object treedef_object(TreeRef tree);

@@ -1,0 +1,102 @@
+"""python -m tenon.as_jax script.py arguments…: runs a script in which `import jax` gives tenon's names.
+
+jax, jax.numpy, jax.lax, jax.random, jax.nn, jax.tree, jax.tree_util and their kin are tenon's modules of those names
+(docs/python-names.md tells which names are there). A name that is missing is an AttributeError or ImportError that names
+it, at the line that asks for it. 64-bit data becomes 32-bit unless JAX_ENABLE_X64 is set, as in JAX. `install()` does the
+same for the process that calls it, before anything imports JAX.
+"""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import runpy
+import sys
+import types
+
+# What each module of JAX's is; those without a counterpart of their own have the names that are said below.
+_modules = {
+    "jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "tenon.linalg", "jax.numpy.fft": "tenon.fft",
+    "jax.lax": "tenon.lax", "jax.lax.linalg": "tenon.lax.linalg", "jax.random": "tenon.random", "jax.nn": "tenon.nn",
+    "jax.nn.initializers": "tenon.nn.initializers", "jax.tree": "tenon.tree", "jax.tree_util": "tenon.tree_util",
+    "jax.ops": "tenon.ops", "jax.dtypes": "tenon.dtypes", "jax.typing": "tenon.typing", "jax.errors": "tenon.errors",
+    "jax.debug": "tenon.debug", "jax.flatten_util": "tenon.flatten_util", "jax.test_util": "tenon.test_util",
+    "jax.custom_derivatives": "tenon.custom_derivatives", "jax.ad_checkpoint": "tenon.ad_checkpoint",
+    "jax.scipy": None, "jax.scipy.special": None, "jax.scipy.linalg": "tenon.linalg",
+}
+
+# jax.scipy.special: names elsewhere in tenon, (module, name).
+_special = {
+    "gammaln": ("tenon.lax", "lgamma"), "digamma": ("tenon.lax", "digamma"), "psi": ("tenon.lax", "digamma"),
+    "polygamma": ("tenon.lax", "polygamma"), "zeta": ("tenon.lax", "zeta"), "erf": ("tenon.lax", "erf"),
+    "erfc": ("tenon.lax", "erfc"), "erfinv": ("tenon.lax", "erf_inv"), "gammainc": ("tenon.lax", "igamma"),
+    "gammaincc": ("tenon.lax", "igammac"), "betainc": ("tenon.lax", "betainc"), "expit": ("tenon.lax", "logistic"),
+    "i0e": ("tenon.lax", "bessel_i0e"), "i1e": ("tenon.lax", "bessel_i1e"), "logsumexp": ("tenon.nn", "logsumexp"),
+    "softmax": ("tenon.nn", "softmax"), "log_softmax": ("tenon.nn", "log_softmax"), "i0": ("tenon.numpy", "i0"),
+}
+
+
+class _AsJax(types.ModuleType):
+    """A module of JAX's name with the names of one of tenon's."""
+
+    def __init__(self, name, target):
+        super().__init__(name, f"{name}, as tenon has it.")
+        self.__dict__.update(_target=target, __path__=[], __package__=name)
+
+    def __getattr__(self, name):
+        full = f"{self.__name__}.{name}"
+        if full in _modules and importlib.util.find_spec(full) is not None:
+            return importlib.import_module(full)
+        if self.__name__ == "jax.scipy.special" and name in _special:
+            module, theirs = _special[name]
+            return getattr(importlib.import_module(module), theirs)
+        if self._target is not None and hasattr(self._target, name):
+            return getattr(self._target, name)
+        raise AttributeError(f"{full} is not among the names that tenon has (docs/python-names.md lists them). Where a "
+                             "program needs it, run the program with JAX and bind its functions with tn.from_jax.")
+
+    def __dir__(self):
+        return sorted({*dir(self._target), *(_special if self.__name__ == "jax.scipy.special" else ())})
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path=None, target=None):
+        if name not in _modules or (_modules[name] and importlib.util.find_spec(_modules[name]) is None):
+            if name.split(".")[0] == "jax":
+                raise ModuleNotFoundError(f"No module named {name!r}: it is not among the modules that tenon has in the "
+                                          "place of JAX's.", name=name)
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec):
+        theirs = _modules[spec.name]
+        return _AsJax(spec.name, None if theirs is None else importlib.import_module(theirs))
+
+    def exec_module(self, module):
+        if module.__name__ == "jax":
+            import tenon
+
+            tenon.config.x64 = os.environ.get("JAX_ENABLE_X64", "").lower() in ("1", "true", "t", "on", "yes", "y")
+
+
+def install():
+    """From here on `import jax` gives tenon's names in this process."""
+    if isinstance(sys.modules.get("jax"), _AsJax):
+        return
+    if "jax" in sys.modules:
+        raise RuntimeError("as_jax: JAX has been imported already; install() comes before.")
+    sys.meta_path.insert(0, _Finder())
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit("usage: python -m tenon.as_jax script.py arguments…")
+    sys.argv = sys.argv[1:]
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+    install()
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()

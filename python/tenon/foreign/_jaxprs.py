@@ -1,0 +1,173 @@
+"""The walk over a jaxpr: each equation is bound by the rule of its primitive, a function (equation, *operands)."""
+
+import threading
+
+import jax  # type: ignore
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal  # type: ignore
+
+from tenon import _core, errors
+from tenon.numpy import asarray
+
+rules: dict = {}
+
+
+def rule(*primitives):
+    """Makes a function the rule of these primitives."""
+
+    def put(function):
+        for name in primitives:
+            rules[name] = function
+        return function
+
+    return put
+
+
+def is_key(aval):
+    """Whether elements are typed keys: here each is an axis of two u32 more, the last one."""
+    return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
+
+
+def shape_of(aval):
+    return (*aval.shape, 2) if is_key(aval) else tuple(aval.shape)
+
+
+def dtype_of(aval):
+    if is_key(aval):
+        return np.dtype(np.uint32)
+    return np.dtype(bool if aval.dtype == jax.dtypes.float0 else aval.dtype)  # tangents that are none are never read
+
+
+def constant(value, aval):
+    """A literal or a constant of a jaxpr as an array."""
+    if hasattr(aval, "inner_aval") or isinstance(value, _core.Ref):
+        return value
+    if is_key(aval):
+        value = jax.random.key_data(value)
+    if aval.dtype == jax.dtypes.float0:
+        value = np.zeros(aval.shape, bool)
+    return asarray(np.asarray(value, dtype_of(aval)))
+
+
+class _Open(threading.local):
+    """Equations whose rules are running, the innermost last."""
+
+    def __init__(self):
+        self.equations = []
+
+
+_open = _Open()
+_not_the_user = jax.__path__[0], __file__.rsplit("/", 2)[0]
+
+
+def place_of(equation):
+    """The user's line that made an equation, or the one around it: JAX keeps none in functions that it compiles itself."""
+    for each in (equation, *reversed(_open.equations)):
+        traceback = each.source_info.traceback
+        for frame in traceback.frames if traceback is not None else ():
+            if not frame.file_name.startswith(_not_the_user):
+                return f"{frame.file_name}:{frame.line_num} ({frame.function_name})"
+    return "an unknown line"
+
+
+def unsupported(equation, why):
+    return errors.UnsupportedError(f"from_jax: the primitive {equation.primitive.name}, bound at {place_of(equation)}: {why}")
+
+
+def _needed(jaxpr):
+    """Equations whose results are used, or that have an effect: validation that nothing reads is not bound."""
+    live = {v for v in jaxpr.outvars if not isinstance(v, Literal)}
+    kept = []
+    for equation in reversed(jaxpr.eqns):
+        if equation.effects or not live.isdisjoint(equation.outvars):
+            kept.append(equation)
+            live.update(v for v in equation.invars if not isinstance(v, Literal))
+    return reversed(kept)
+
+
+def evaluate(jaxpr, consts, operands):
+    """The results of an open jaxpr."""
+    values = dict(zip(jaxpr.constvars, consts))
+    values.update(zip(jaxpr.invars, operands))
+
+    def read(v):
+        return constant(v.val, v.aval) if isinstance(v, Literal) else values[v]
+
+    for equation in _needed(jaxpr):
+        _open.equations.append(equation)
+        try:
+            results = rules.get(equation.primitive.name, by_implementation)(equation, *map(read, equation.invars))
+        finally:
+            _open.equations.pop()
+        values.update(zip(equation.outvars, results if isinstance(results, (list, tuple)) else (results,)))
+    return [read(v) for v in jaxpr.outvars]
+
+
+def closed(jaxpr):
+    """A parameter of a primitive that is a jaxpr, with its constants."""
+    return ClosedJaxpr(jaxpr, ()) if isinstance(jaxpr, Jaxpr) else jaxpr
+
+
+def call(jaxpr, *operands):
+    """The results of a closed jaxpr."""
+    jaxpr = closed(jaxpr)
+    consts = [constant(c, v.aval) for c, v in zip(jaxpr.consts, jaxpr.jaxpr.constvars)]
+    return evaluate(jaxpr.jaxpr, consts, operands)
+
+
+def primitives_in(jaxpr):
+    """The names of the primitives of a jaxpr and of those within."""
+    names, waiting = set(), [closed(jaxpr).jaxpr]
+    while waiting:
+        for equation in waiting.pop().eqns:
+            names.add(equation.primitive.name)
+            for parameter in jax.tree.leaves(list(equation.params.values()),
+                                             is_leaf=lambda x: isinstance(x, (ClosedJaxpr, Jaxpr))):
+                if isinstance(parameter, (ClosedJaxpr, Jaxpr)):
+                    waiting.append(closed(parameter).jaxpr)
+    return names
+
+
+# Primitives of JAX's that have no counterpart here, and what is missing.
+missing: dict = {}
+
+
+def lack(why, *primitives):
+    for name in primitives:
+        missing[name] = why
+        rules[name] = _lacking
+
+
+def _lacking(equation, *_):
+    raise unsupported(equation, missing[equation.primitive.name])
+
+
+def by_implementation(equation, *operands):
+    """A primitive of a library's own is what its implementation in JAX is."""
+    name = equation.primitive.name
+
+    def implementation(*given):
+        return equation.primitive.impl(*given, **equation.params)
+
+    try:
+        made = jax.make_jaxpr(implementation)(*[jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.invars])
+    except Exception as error:
+        raise unsupported(equation, f"there is no rule for it, and its implementation cannot be traced: {error}") from error
+    if name in primitives_in(made):
+        raise unsupported(equation, "there is no rule for it, and its implementation binds it again.")
+    return call(made, *operands)
+
+
+lack("there are no convolutions yet.", "conv_general_dilated", "reduce_window", "reduce_window_max", "reduce_window_min",
+     "reduce_window_sum", "select_and_gather_add", "select_and_scatter", "select_and_scatter_add")
+lack("there is no Fourier transform yet.", "fft")
+lack("there is no such factorisation yet.", "eig", "eigh", "geqp3", "hessenberg", "ormqr", "schur", "svd",
+     "tridiagonal", "tridiagonal_solve")
+lack("this generator is none of tenon's, which has threefry.", "philox2x32", "philox4x32", "threefry4x32",
+     "rng_bit_generator", "rng_uniform")
+lack("there is one device: write it without axis names and shardings.", "all_gather", "all_gather_invariant",
+     "all_gather_reduced", "all_to_all", "axis_index", "pbroadcast", "pmax", "pmin", "ppermute", "precv", "psend", "psum",
+     "psum_invariant", "ragged_all_to_all", "reduce_scatter", "shard_map")
+lack("it is code for another machine or compiler.", "ffi_call", "buffer_callback", "pallas_call", "call_exported",
+     "custom_partitioning")
+lack("not yet.", "ragged_dot_general", "scaled_dot", "run_state")

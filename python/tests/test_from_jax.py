@@ -1,0 +1,270 @@
+"""tn.from_jax and tenon.as_jax. What needs JAX, or a library of its, is skipped where that is not installed."""
+
+import ast
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import tenon as tn
+import tenon.numpy as tnp
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+has_jax = importlib.util.find_spec("jax") is not None
+needs_jax = pytest.mark.skipif(not has_jax, reason="JAX is not installed")
+if has_jax:
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+
+x = np.linspace(-1, 2, 12, dtype=np.float32).reshape(3, 4)
+square = x.T @ x + np.eye(4, dtype=np.float32)
+
+
+def agree(made, wanted, tolerance=2e-6):
+    made, wanted = jax.tree.leaves(made), jax.tree.leaves(wanted)
+    assert len(made) == len(wanted)
+    for a, b in zip(made, wanted):
+        assert isinstance(a, tn.Array)
+        if jax.dtypes.issubdtype(b.dtype, jax.dtypes.prng_key):
+            b = jax.random.key_data(b)
+        assert a.shape == b.shape and a.dtype == b.dtype
+        assert np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+@pytest.mark.skipif(has_jax, reason="JAX is installed")
+def test_without_jax_the_error_says_what_to_install():
+    with pytest.raises(ImportError, match="pip install jax"):
+        tn.from_jax(abs)
+
+
+def test_rules_are_a_table_of_primitives():
+    """Each rule is put under the names of its primitives once: read without JAX."""
+    names = []
+    for file in sorted((pathlib.Path(tn.__file__).parent / "foreign").glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("rule", "lack"):
+                names += [a.value for a in node.args[node.func.id == "lack":] if isinstance(a, ast.Constant)]
+    assert len(names) > 150 and len(names) == len(set(names))
+
+
+@needs_jax
+def test_every_primitive_of_lax_has_a_rule_or_a_reason():
+    from jax.extend.core import Primitive, primitives
+
+    from tenon.foreign import rules
+
+    known = {p.name for module in (primitives, jax.lax, jax.lax.linalg) for p in vars(module).values()
+             if isinstance(p, Primitive)}
+    assert len(known) > 150
+    assert sorted(known - set(rules)) == []
+
+
+values = {
+    "elementwise": lambda x: jnp.sin(x) ** 2 + jax.nn.gelu(x) - jnp.abs(x) % 0.7 + jax.scipy.special.gammaln(x + 2),
+    "products": lambda x: jnp.einsum("ij,kj->ik", x, x) + x @ x.T,
+    "movement": lambda x: jnp.pad(jnp.concatenate([x[:, ::-1], x.T.reshape(3, 4)]), 1)[1:, :-1],
+    "indexing": lambda x: x[jnp.array([0, 2]), 1:3] + x.at[0].set(1.0).at[1, 2].add(3.0)[:2, :2],
+    "orders": lambda x: (jnp.sort(x, axis=0), jnp.argsort(-x, axis=1), lax.top_k(x, 2), jnp.median(x)),
+    "reductions": lambda x: (jnp.prod(x, 0), jnp.argmax(x), jnp.cumsum(x, 1), lax.reduce(
+        x, np.float32(0), lambda a, b: a * b + a + b, (0,))),
+    "bits": lambda x: (jnp.nextafter(x, x + 1), lax.bitcast_convert_type(x, np.int32), lax.reduce_precision(x, 5, 3)),
+    "while": lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * x), (0, x)),
+    "reference": lambda x: (lambda r: (r.__setitem__((0,), x[1]), r[...])[1])(jax.new_ref(x)),
+    "callback": lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x),
+    "derivatives by JAX": lambda x: (jax.vmap(jax.grad(lambda x: jnp.sum(x ** 3)))(x), jax.hessian(
+        lambda x: jnp.sum(x ** 3) * x[0])(x[0]), jax.jvp(jnp.tanh, (x,), (x,))),
+    "tree": lambda x: {"b": [x * 2, None], "a": (x.sum(),)},
+    "weak": lambda x: (x[0, 0] * 2, jnp.where(x > 0, 1.0, x), 3 * jnp.arange(3)),
+    "qr": lambda x: jnp.abs(jnp.linalg.qr(x)[1]),
+}
+scalars = {
+    "softmax": lambda x: jnp.sum(jax.nn.softmax(x)[0] ** 2 + jax.nn.relu(x).sum() + jnp.logaddexp(x, 2 * x).sum()),
+    "scan": lambda x: lax.scan(lambda c, y: (c * y + 1, c), np.float32(0), x[0])[0],
+    "cond": lambda x: lax.cond(x[0, 0] > 0, jnp.sum, lambda x: jnp.prod(x + 3), x),
+    "switch": lambda x: lax.switch(2, [jnp.sum, jnp.prod, lambda x: jnp.sum(x ** 2)], x),
+    "checkpoint": lambda x: jax.checkpoint(lambda x: jnp.sum(jnp.sin(jnp.sin(x))))(x),
+    "solve": lambda x: jnp.linalg.solve(square, x[0]).sum() + jnp.linalg.slogdet(x.T @ x + jnp.eye(4))[1],
+    "cholesky": lambda x: jnp.linalg.cholesky(x.T @ x + jnp.eye(4)).sum(),
+    "conjugate gradients": lambda x: jax.scipy.sparse.linalg.cg(lambda v: square @ v, x[0])[0].sum(),
+    "indexing": lambda x: x[jnp.array([0, 2, 0]), 1:3].sum() + (x.at[0].set(1.0) ** 2).sum() + jnp.take(x, 1, axis=0).sum(),
+}
+
+
+@needs_jax
+@pytest.mark.parametrize("name", values)
+def test_values(name):
+    agree(tn.from_jax(values[name])(x), jax.jit(values[name])(x))
+
+
+@needs_jax
+@pytest.mark.parametrize("name", scalars)
+def test_values_gradients_and_batches(name):
+    f = scalars[name]
+    agree(tn.from_jax(f)(x), jax.jit(f)(x))
+    wanted = jax.grad(f)(x)
+    agree(tn.grad(tn.from_jax(f))(x), wanted, 1e-5)
+    agree(tn.from_jax(jax.grad(f))(x), wanted, 1e-5)
+    agree(tn.vmap(tn.jit(tn.from_jax(f)))(np.stack([x, 2 * x])), jax.vmap(f)(np.stack([x, 2 * x])), 1e-5)
+
+
+@needs_jax
+@pytest.mark.parametrize("typed", [False, True])
+def test_random_bits_are_jax_own(typed):
+    key = (jax.random.key if typed else jax.random.PRNGKey)(3)
+    for f in (lambda k: jax.random.normal(k, (5,)),
+              lambda k: [jax.random.uniform(j, (2,)) for j in jax.random.split(k, 3)],
+              lambda k: jax.vmap(lambda j: jax.random.randint(j, (2,), 0, 10))(jax.random.split(jax.random.fold_in(k, 7), 4)),
+              lambda k: lax.scan(lambda c, j: (c, jax.random.bits(j)), 0, jax.random.split(k, 3))[1],
+              lambda k: (jax.random.permutation(k, 10), jax.random.bernoulli(k, 0.3, (4,)), jax.random.split(k)),
+              lambda k: jax.random.gamma(k, jnp.array([0.5, 2.0]), (2,))):
+        agree(tn.from_jax(f)(key), jax.jit(f)(key))
+    agree(tn.from_jax(lambda s: jax.random.key_data(jax.random.key(s)))(-5), jax.random.PRNGKey(-5))
+
+
+@needs_jax
+def test_rules_are_kept():
+    @jax.custom_vjp
+    def scaled(x, n):
+        return {"y": x * n}
+
+    scaled.defvjp(lambda x, n: ({"y": x * n}, n), lambda n, g: (10 * g["y"] * n, None))
+
+    @jax.custom_jvp
+    def clipped(x):
+        return jnp.minimum(x, 1.0)
+
+    clipped.defjvp(lambda p, t: (clipped(*p), 7 * t[0]))
+    f = tn.from_jax(lambda x: scaled(clipped(x), np.float32(2))["y"].sum())
+    agree(f(x), jnp.sum(2 * jnp.minimum(x, 1)))
+    agree(tn.grad(f)(x), jnp.full_like(x, 140))
+    agree(tn.jit(tn.vmap(tn.grad(f)))(x), jnp.full_like(x, 140))
+
+
+@needs_jax
+def test_debug_callbacks_and_effects(capsys):
+    def f(x):
+        jax.debug.print("x is {x}", x=x[0, 0])
+        return x
+
+    agree(tn.from_jax(f)(x), x)
+    assert "x is -1.0" in capsys.readouterr().out
+
+
+@needs_jax
+def test_classes_registered_with_jax_are_trees():
+    @jax.tree_util.register_pytree_node_class
+    class Pair:
+        def __init__(self, a, b, name):
+            self.a, self.b, self.name = a, b, name
+
+        def tree_flatten(self):
+            return (self.a, self.b), self.name
+
+        @classmethod
+        def tree_unflatten(cls, name, children):
+            return cls(*children, name)
+
+    f = tn.from_jax(lambda p: Pair(p.b * 2, p.a, p.name + "!"))
+    made = f(Pair(x, x[0], "p"))
+    assert type(made) is Pair and made.name == "p!"
+    agree([made.a, made.b], [2 * x[0], x])
+    slope = tn.grad(tn.from_jax(lambda p: (p.a ** 2).sum() + p.b.sum()))(Pair(x, x[0], "p"))
+    assert type(slope) is Pair
+    agree([slope.a, slope.b], [2 * x, np.ones(4, np.float32)])
+
+
+@needs_jax
+def test_traced_once_for_each_kind():
+    traced = []
+
+    def f(x, scale=1.0):
+        traced.append(x.shape)
+        return x * scale
+
+    g = tn.from_jax(f)
+    for _ in range(3):
+        g(x), g(x[0]), tn.jit(g)(x)
+    tn.grad(lambda x: g(x).sum())(x)
+    assert traced == [(3, 4), (4,)]
+    agree(g(x, scale=2.0), 2 * x)
+
+
+@needs_jax
+def test_dtypes_are_those_of_jax_setting():
+    wide = np.ones(3)
+    assert tn.from_jax(lambda x: x * 2)(wide).dtype == np.float32
+    with jax.enable_x64(True):
+        assert tn.from_jax(lambda x: x * 2)(wide).dtype == np.float64
+        with tn.enable_x64(False):
+            assert tn.from_jax(lambda x: x * jnp.float64(2.0))(np.float32(1)).dtype == np.float64
+    with tn.enable_x64(False):
+        assert tn.from_jax(lambda x: x * 2)(np.float32(1)).dtype == np.float32
+
+
+@needs_jax
+def test_long_programs():
+    def f(x):
+        for _ in range(3000):
+            x = x * 1.0001 + 1e-6
+        return x
+
+    agree(tn.from_jax(f)(x), jax.jit(f)(x), 1e-4)
+
+
+@needs_jax
+def test_errors_name_the_primitive_and_the_line():
+    with pytest.raises(NotImplementedError, match=r"primitive fft, bound at .*test_from_jax.py:\d+"):
+        tn.from_jax(lambda x: jnp.abs(jnp.fft.fft(x)))(x)
+    agree(tn.from_jax(lambda x: (jnp.fft.fft(x), x)[1])(x), x)  # what nothing reads is not bound
+    with pytest.raises(TypeError, match="not callable"):
+        tn.from_jax(3)
+
+
+@needs_jax
+@pytest.mark.parametrize("name, holds", [
+    ("equinox", lambda error: error < 0.05), ("optax", lambda w: np.allclose(w, [1, -2, 3], atol=0.1)),
+    ("diffrax", lambda r: np.all(np.diff(r) < 0) and r[0] > 0.99), ("numpyro", lambda mean: 1.5 < mean < 3),
+    ("flax", lambda error: error < 2)])
+def test_examples(name, holds):
+    pytest.importorskip(name)
+    spec = importlib.util.spec_from_file_location(name + "_example", ROOT / "examples" / "python" / f"from_{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert holds(module.main())
+
+
+def as_jax(tmp_path, text):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(text))
+    return subprocess.run([sys.executable, "-m", "tenon.as_jax", str(script), "one", "two"], capture_output=True, text=True)
+
+
+def test_as_jax_runs_scripts(tmp_path):
+    run = as_jax(tmp_path, """
+        import sys
+        import jax, jax.numpy as jnp
+        from jax import lax, random
+        from jax.scipy.special import gammaln
+
+        @jax.jit
+        def loss(w):
+            return jnp.sum(jax.nn.relu(w) ** 2) + gammaln(3.0)
+
+        print(sys.argv[1:], jax.grad(loss)(jnp.arange(3.0)), jnp.ones(1).dtype, jax.tree.map(lambda x: x + 1, {"a": 1}))
+        print(jax.__name__, lax.add(1, 2), random.PRNGKey(0).shape)
+    """)
+    assert run.stdout.splitlines() == ["['one', 'two'] [0. 2. 4.] float32 {'a': 2}", "jax 3 (2,)"], run.stderr
+
+
+@pytest.mark.parametrize("line, text", [
+    ("jax.numpy.nothing", "AttributeError: jax.numpy.nothing is not among the names"),
+    ("from jax import sharding", "cannot import name 'sharding'"),
+    ("import jax.experimental.pallas", "No module named 'jax.experimental'")])
+def test_as_jax_names_what_is_missing(tmp_path, line, text):
+    run = as_jax(tmp_path, f"import jax, jax.numpy\n{line}\n")
+    assert run.returncode == 1 and text in run.stderr and "script.py" in run.stderr
