@@ -102,7 +102,13 @@ DType dtype_from(nb::handle object) {
 }
 
 void add_dtypes(nb::module_& module) {
-  module.def("set_x64", [](bool on) { x64_enabled = on; }, nb::arg("on"));
+  module.def(
+      "set_x64",
+      [](bool on) {
+        x64_enabled = on;
+        let_promotion_widen(on);
+      },
+      nb::arg("on"));
   module.def("x64", [] { return x64_enabled; });
   module.def("dtype", [](DType dtype) { return dtype; }, "The np.dtype that something names.");
   module.def(

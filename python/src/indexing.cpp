@@ -8,6 +8,7 @@
 #include "call.h"
 #include "errors.h"
 #include "gathers.h"
+#include "op.h"
 #include "operands.h"
 #include "shapes.h"
 #include "tenon/ops/arithmetic.h"
@@ -29,6 +30,13 @@ std::optional<Dim> bound(PyObject* object) {
   return dim_from(object);
 }
 
+// An index array of a list or tuple of numbers; without elements it is of integers.
+nb::object array_of_sequence(PyObject* object) {
+  const nb::object numpy = nb::module_::import_("tenon.numpy");
+  const bool empty = PySequence_Size(object) == 0;
+  return numpy.attr("asarray")(nb::handle(object), empty ? nb::object(nb::str("int32")) : nb::none());
+}
+
 IndexPart part_of(PyObject* object) {
   if (object == Py_None) return {newaxis, Source()};
   if (object == Py_Ellipsis) return {ellipsis, Source()};
@@ -41,13 +49,8 @@ IndexPart part_of(PyObject* object) {
   if (PyBool_Check(object)) return {Array(Scalar(object == Py_True)), Source()};
   if (PyLong_Check(object)) return {integer_from(object), Source()};
   if (is_dim(object)) return {nb::cast<Dim>(nb::handle(object)), Source()};
-  if (PyList_Check(object)) {
-    PyErr_SetString(
-        PyExc_TypeError,
-        "Using a list as an index is not allowed: make an array of it, x[tnp.array([...])], or a tuple, which "
-        "names several axes.");
-    throw nb::python_error();
-  }
+  const nb::object sequence = PyList_Check(object) || PyTuple_Check(object) ? array_of_sequence(object) : nb::object();
+  if (sequence) object = sequence.ptr();
   Array array;
   if (!operand_from(object, array)) {
     PyErr_Format(PyExc_TypeError,
@@ -97,6 +100,12 @@ Parts parts_of(const Array& x, PyObject* key) {
     parts.reserve(static_cast<std::size_t>(PyTuple_GET_SIZE(key)));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) parts.push_back(part_of(PyTuple_GET_ITEM(key, i)));
   } else {
+    if (PyList_Check(key)) {
+      PyErr_SetString(PyExc_TypeError,
+                      "A list as the whole index may mean rows or one element: write x[tnp.array([...])] for rows, a "
+                      "tuple for an element.");
+      throw nb::python_error();
+    }
     parts.push_back(part_of(key));
   }
   settle_numbers(parts, x.shape());
@@ -120,46 +129,72 @@ std::optional<IndexMode> mode_from(nb::handle mode) {
   return index_mode_from(str_of(mode));
 }
 
-Array put(const AtIndex& at, ScatterKind kind, const char* name, const Array& value, bool sorted, bool unique,
-          nb::handle mode) {
-  ScatterOptions options{.hints = {.sorted = sorted, .unique = unique}};
-  if (const std::optional<IndexMode> given = mode_from(mode)) options.mode = *given;
-  if (kind == ScatterKind::set && Scope::top() == nullptr && mode.is_none())
+// Negative indices, which do not count from the end: before the first element with clip, else outside.
+void unwrap_negative(Parts& parts, bool clips) {
+  const auto outside = Scalar(clips ? 0 : std::numeric_limits<std::int32_t>::max());
+  for (IndexPart& part : parts) {
+    if (const auto* number = std::get_if<Dim>(&part.form()); number != nullptr && number->known() && number->value() < 0)
+      part = IndexPart(Array(outside), Source());
+    const auto* array = std::get_if<Array>(&part.form());
+    if (array == nullptr || !is_signed_integer(array->dtype())) continue;
+    const Array wide = size_of(array->dtype()) < 4 ? convert(op(*array), DType::i32) : *array;
+    part = IndexPart(where(op(op(wide) < 0), op(Array(outside.convert(wide.dtype()))), op(wide)), Source());
+  }
+}
+
+// What the methods of x.at[i] take beside values.
+struct AtOptions {
+  bool sorted, unique;
+  nb::handle mode;
+  bool wrap;
+
+  Parts parts(const AtIndex& at, IndexMode used) const {
+    Parts made = parts_of(at.x(), at.key.ptr());
+    if (!wrap) unwrap_negative(made, used == IndexMode::clip);
+    return made;
+  }
+};
+
+Array put(const AtIndex& at, ScatterKind kind, const char* name, const Array& value, const AtOptions& given) {
+  ScatterOptions options{.hints = {.sorted = given.sorted, .unique = given.unique}};
+  if (const std::optional<IndexMode> mode = mode_from(given.mode)) options.mode = *mode;
+  if (kind == ScatterKind::set && Scope::top() == nullptr && given.mode.is_none() && given.wrap)
     if (std::optional<Array> made = with_basic_index(at.x(), at.key.ptr(), value)) return *made;
-  const Parts parts = parts_of(at.x(), at.key.ptr());
+  const Parts parts = given.parts(at, options.mode);
   return call_op(name, [&] {
-    // The array keeps its dtype, whatever is written: as in JAX.
-    const Array fits =
-        value.dtype() == at.x().dtype() || (value.number() != nullptr && value.weak() &&
-                                            promote(at.x().dtype(), false, value.dtype(), true).dtype == at.x().dtype())
-            ? value
-            : convert(Operand(value, Source()), at.x().dtype());
-    return update_at(kind, Operand(at.x(), Source()), parts, Operand(fits, Source()), options).with_weak(at.x().weak());
+    // The array keeps its dtype, whatever is written; what is combined with it meets it first: as in JAX.
+    const DType kept = at.x().dtype(), met = promote(kept, at.x().weak(), value.dtype(), value.weak()).dtype;
+    const DType used = kind == ScatterKind::set ? kept : met;
+    const bool number = value.number() != nullptr && value.weak() && met == kept;
+    const Array fits = value.dtype() == used || number ? value : convert(op(value), used);
+    const Array made = update_at(kind, op(convert(op(at.x()), used)), parts, op(fits), options);
+    return convert(op(made), kept).with_weak(at.x().weak());
   });
 }
 
 template <ScatterKind Kind>
 auto updating(const char* name) {
-  return [name](const AtIndex& at, ArrayLike value, bool sorted, bool unique, nb::handle mode) {
-    return put(at, Kind, name, value.array(name), sorted, unique, mode);
+  return [name](const AtIndex& at, ArrayLike value, bool sorted, bool unique, nb::handle mode, bool wrap) {
+    return put(at, Kind, name, value.array(name), {sorted, unique, mode, wrap});
   };
 }
 
-Array get(const AtIndex& at, bool sorted, bool unique, nb::handle mode, nb::handle fill) {
+Array get(const AtIndex& at, bool sorted, bool unique, nb::handle mode, nb::handle fill, bool wrap) {
   GatherOptions options{.hints = {.sorted = sorted, .unique = unique}};
   if (const std::optional<IndexMode> given = mode_from(mode)) options.mode = *given;
   if (!fill.is_none()) {
     const Array value = operand("at.get", fill);
     options.fill = call_op("at.get", [&] { return value.item_scalar(Source()).convert(at.x().dtype()); });
   }
-  const Parts parts = parts_of(at.x(), at.key.ptr());
+  const Parts parts = AtOptions{sorted, unique, mode, wrap}.parts(at, options.mode);
   return call_op("at.get", [&] { return index(Operand(at.x(), Source()), parts, options); });
 }
 
 void add_updates(nb::class_<AtIndex>& type) {
   const auto add = [&](const char* name, auto function, const char* text) {
     type.def(name, function, nb::arg("values"), nb::kw_only(), nb::arg("indices_are_sorted") = false,
-             nb::arg("unique_indices") = false, nb::arg("mode") = nb::none(), text);
+             nb::arg("unique_indices") = false, nb::arg("mode") = nb::none(), nb::arg("wrap_negative_indices") = true,
+             text);
   };
   add("set", updating<ScatterKind::set>("at.set"), "The array with `values` there.");
   add("add", updating<ScatterKind::add>("at.add"), "The array with `values` added there.");
@@ -209,9 +244,10 @@ void add_indexing(nb::module_& module) {
     return AtIndex{at.array, nb::borrow(key)};
   });
   nb::class_<AtIndex> type(module, "AtIndex", "x.at[i]: the array with other elements there.");
+  type.def_ro("_array", &AtIndex::array).def_ro("_key", &AtIndex::key);
   add_updates(type);
   type.def("get", get, nb::kw_only(), nb::arg("indices_are_sorted") = false, nb::arg("unique_indices") = false,
-           nb::arg("mode") = nb::none(), nb::arg("fill_value") = nb::none(),
+           nb::arg("mode") = nb::none(), nb::arg("fill_value") = nb::none(), nb::arg("wrap_negative_indices") = true,
            "The elements there; mode='fill' gives `fill_value` (NaN where none is given) for those outside.");
 }
 

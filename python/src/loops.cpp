@@ -115,6 +115,7 @@ nb::object fori_loop(ArrayLike lower, ArrayLike upper, nb::handle body, nb::hand
   // Python's numbers are of the default integers.
   const auto bound = [](const ArrayLike& given) { return given.array("fori_loop").with_weak(false); };
   const Array from = bound(lower), to = bound(upper);
+  const bool weak = lower.array("fori_loop").weak() && upper.array("fori_loop").weak();  // the index too
   return call_transformation("fori_loop", [&] {
     const auto step = [&](const nb::object& c, std::span<const Array> i) {
       return called(body, {array_object(i[0]), c});
@@ -124,7 +125,10 @@ nb::object fori_loop(ArrayLike lower, ArrayLike upper, nb::handle body, nb::hand
     const Carry carry("fori_loop", init, step, along, {bounds.lower});
     const Arrays results = tenon::fori_loop(
         Operand(from, Source()), Operand(to, Source()),
-        [&](const Array& i, const Arrays& in) { return carry.next(step(carry.object(in), std::span(&i, 1))); },
+        [&](const Array& i, const Arrays& in) {
+          const Array counted = i.with_weak(weak);
+          return carry.next(step(carry.object(in), std::span(&counted, 1)));
+        },
         carry.leaves(), {.checkpoint = checkpoints_from(checkpoint)}, SourceScope::current());
     return carry.object(results);
   });

@@ -296,7 +296,9 @@ FlatGradient gradient_flat(std::string_view op, FlatFunction f, const Arguments&
   require_number(op, traced);
   const Type out = traced.program->type(traced.program->outputs()[0]);
   const Pullback pullback = pullback_at(traced, arguments.leaves, active, differentiable(traced, 1));
-  return {pullback.outputs, spread(pullback.pull(Arrays{ones_like(out)}), active), {}};
+  return {pullback.outputs,
+          weakly_typed(spread(pullback.pull(Arrays{ones_like(out)}), active), weak_flags_of(arguments.leaves)),
+          {}};
 }
 
 FlatGradient sparse_gradient_flat(std::string_view op, FlatFunction f, const Arguments& arguments,
@@ -362,7 +364,9 @@ Arrays jvp_flat(FlatFunction f, const Arguments& arguments, std::span<const Arra
   const Arrays results =
       run_or_call(jvp(traced.program, active, differentiated), traced.sizes, joined({operands, given}));
   const std::span<const Array> all(results);
-  return joined({all.first(differentiated.size()), spread(all.subspan(differentiated.size()), differentiated)});
+  Arrays values(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(differentiated.size()));
+  return joined({weakly_typed(std::move(values), traced.weak),
+                 weakly_typed(spread(all.subspan(differentiated.size()), differentiated), traced.weak)});
 }
 
 FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments) {
@@ -370,12 +374,13 @@ FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments) {
   const TracedFunction traced = trace_at("vjp", f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
   const Pullback pullback = pullback_at(traced, arguments.leaves, active, differentiated);
-  return {pullback.outputs, [pullback, active, differentiated](std::span<const Array> cotangents) {
+  const std::vector<bool> weak = weak_flags_of(arguments.leaves);
+  return {pullback.outputs, [pullback, active, differentiated, weak](std::span<const Array> cotangents) {
             require_as_many("vjp", "the cotangents", cotangents.size(), differentiated.size());
             const Arrays given = fitted_only(
                 "vjp", cotangents, differentiated, [&](std::size_t i) { return pullback.outputs[i].type(); },
                 [&](std::size_t i) { return fmt::format("the cotangent of leaf {} of the result", i); });
-            return spread(pullback.pull(given), active);
+            return weakly_typed(spread(pullback.pull(given), active), weak);
           }};
 }
 
@@ -388,12 +393,14 @@ FlatLinear linearize_flat(FlatFunction f, const Arguments& arguments) {
       linearize_at(traced, operands, linear_parts(traced, operands, active, differentiated), traced.weak);
   std::vector<Type> types;
   for (const Array& a : arguments.leaves) types.push_back(a.type());
-  return {linear.outputs, [linear, active, differentiated, types](std::span<const Array> tangents) {
+  const std::vector<bool> weak = traced.weak;
+  return {linear.outputs, [linear, active, differentiated, types, weak](std::span<const Array> tangents) {
             require_as_many("linearize", "the tangents", tangents.size(), active.size());
             const Arrays given = fitted_only(
                 "linearize", tangents, active, [&](std::size_t i) { return types[i]; },
                 [&](std::size_t i) { return fmt::format("the tangent of leaf {} of the arguments", i); });
-            return spread(run_or_call(linear.second, linear.sizes, joined({given, linear.residuals})), differentiated);
+            const Arrays slopes = run_or_call(linear.second, linear.sizes, joined({given, linear.residuals}));
+            return weakly_typed(spread(slopes, differentiated), weak);
           }};
 }
 

@@ -35,11 +35,14 @@ TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries
     for (std::size_t i = 0; i < carries.size(); ++i) {
       const Type& before = types[i];
       const Type after = substitute(traced.program->type(traced.program->outputs()[i]), sizes);
-      if (before == after) continue;
+      if (before == after) {
+        if (carries[i].weak() && !traced.weak[i]) carries[i] = carries[i].with_weak(false), changed = true;
+        continue;
+      }
       if (carries[i].weak() && round < 4 && before.is_array() && after.is_array()) {
         Array promoted = convert(carries[i], after.dtype);
         if (after.shape == before.shape) {
-          carries[i] = promoted.with_weak(false);
+          carries[i] = promoted.with_weak(traced.weak[i]);
           changed = true;
           continue;
         }
@@ -134,10 +137,6 @@ Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, c
 
 }  // namespace
 
-TracedFunction trace_region(FlatFunction f, std::span<const Type> types, std::string_view refs_refused_by) {
-  return trace_types(f, types, std::vector<bool>(types.size(), false), refs_refused_by);
-}
-
 std::vector<Type> types_of_elements(std::string_view op, const FlatLoop& loop, const Arrays& xs) {
   std::vector<Type> elements;
   for (std::size_t i = 0; i < xs.size(); ++i) {
@@ -192,7 +191,9 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
   } else {
     const std::vector<Type> state = types_of(carries);
     TracedFunction cond = with_refs_as_arguments(
-        trace_region(loop.cond, std::span(state).first(own), "the condition of while_loop"), refs, own, std::nullopt);
+        trace_types(loop.cond, std::span(state).first(own), weak_flags_of(std::span(carries).first(own)),
+                    "the condition of while_loop"),
+        refs, own, std::nullopt);
     const Type result = cond.program->type(cond.program->outputs()[0]);
     if (!result.is_array() || result.rank() != 0)
       throw ShapeError(fmt::format("{}: the condition returns {}, not one bool.", op, result.text()),
@@ -210,7 +211,7 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
   params.consts = static_cast<std::int64_t>(operands.size());
   operands.insert(operands.end(), carries.begin(), carries.end());
   operands.insert(operands.end(), xs.begin(), xs.end());
-  Arrays results = tenon::loop(std::move(params), operands);
+  Arrays results = weakly_typed(tenon::loop(std::move(params), operands), body.weak);
   write_refs(refs, carries.size(), results);
   return results;
 }
@@ -284,7 +285,8 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
   std::vector<Type> captured;
   do {
     traced.clear();
-    for (FlatFunction branch : branches) traced.push_back(trace_region(branch, types, writes_refs));
+    for (FlatFunction branch : branches)
+      traced.push_back(trace_types(branch, types, weak_flags_of(operands), writes_refs));
   } while (!settled());
   for (const TracedFunction& branch : traced)
     for (const CellRef& ref : branch.written())
@@ -308,7 +310,10 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
   }
   all.insert(all.end(), operands.begin(), operands.end());
   for (const CellRef& ref : refs) all.push_back(read_cell(ref));
-  Arrays results = tenon::cond(std::move(params), index, all);
+  std::vector<bool> weak = traced[0].weak;  // where every branch's results are
+  for (const TracedFunction& branch : traced)
+    for (std::size_t i = 0; i < weak.size() && i < branch.weak.size(); ++i) weak[i] = weak[i] && branch.weak[i];
+  Arrays results = weakly_typed(tenon::cond(std::move(params), index, all), weak);
   write_refs(refs, own + refs.size(), results);
   return results;
 }

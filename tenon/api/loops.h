@@ -14,9 +14,6 @@ namespace tenon {
 
 namespace api_detail {
 
-// A body traced at types; what it captured becomes the loop's consts.
-TracedFunction trace_region(FlatFunction f, std::span<const Type> types, std::string_view refs_refused_by);
-
 struct FlatLoop {
   FlatFunction body = {};  // (carries…, xs elements…) -> (carries…, ys elements…)
   FlatFunction cond = {};  // (carries…) -> bool; may be empty

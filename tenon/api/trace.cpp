@@ -70,6 +70,18 @@ std::vector<api_detail::CellRef> TracedFunction::written() const {
 
 std::size_t TracedFunction::results() const { return weak.size() - written().size(); }
 
+Arrays weakly_typed(Arrays results, const std::vector<bool>& weak) {
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (!results[i].empty()) results[i] = results[i].with_weak(weak[i]);
+  return results;
+}
+
+std::vector<bool> weak_flags_of(std::span<const Array> arrays) {
+  std::vector<bool> weak;
+  for (const Array& a : arrays) weak.push_back(a.weak());
+  return weak;
+}
+
 TracedFunction with_refs_as_arguments(const TracedFunction& f, std::span<const api_detail::CellRef> cells,
                                       std::size_t at, std::optional<std::size_t> out) {
   using Order = std::vector<std::optional<std::size_t>>;

@@ -40,6 +40,10 @@ TracedFunction trace_flat(FlatFunction f, std::span<const Array> arguments, std:
 TracedFunction trace_types(FlatFunction f, std::span<const Type> types, const std::vector<bool>& weak,
                            std::string_view refs_refused_by);
 
+// Results, weakly typed where the flags say so; those that are not there stay away.
+Arrays weakly_typed(Arrays results, const std::vector<bool>& weak);
+std::vector<bool> weak_flags_of(std::span<const Array> arrays);
+
 // Runs (or, inside a trace, binds a call of) a traced function.
 Arrays apply(const TracedFunction& f, std::span<const Array> arguments);
 // The function with references, used or not, as arguments behind its first `at`, and their values at its end as outputs

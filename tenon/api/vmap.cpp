@@ -161,7 +161,7 @@ Arrays vmap_flat(const FlatVmap& call, const VmapOptions& options) {
   Arrays results = run_or_call(vmap(f.program, in, out, lanes.size), sizes, operands);
   for (std::size_t i = 0; i < results.size(); ++i)
     if (axes[i] && *axes[i] != 0) results[i] = move_axis(results[i], 0, *axes[i]);
-  return results;
+  return weakly_typed(std::move(results), f.weak);
 }
 
 }  // namespace tenon::api_detail

@@ -1,6 +1,7 @@
 #include "tenon/base/dtype.h"
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -25,6 +26,8 @@ constexpr std::array<DTypeInfo, dtype_count> table{{
     {"c64", 8, complex},
     {"c128", 16, complex},
 }};
+
+std::atomic<bool> widens = true;
 
 // The lattice as edges: bool -> i* -> {u8, i8}; weak types sit below the narrowest strong type of their kind. A join is
 // the least common upper bound; here it is computed by rank within kinds and the few crossings between them.
@@ -100,9 +103,12 @@ DType complex_of(DType dtype) {
   return DType::c64;
 }
 
+void let_promotion_widen(bool on) { widens = on; }
+
 Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
   if (a_weak == b_weak) {
-    const DType joined = join_strong(a, b);
+    const DType met = join_strong(a, b);
+    const DType joined = met == DType::i64 && a != met && b != met && !widens ? DType::i32 : met;
     const bool u64_crossing = is_integer(a) && is_integer(b) && is_real(joined);
     return {joined, a_weak || u64_crossing};
   }

@@ -65,6 +65,9 @@ struct Promoted {
   bool weak;
 };
 Promoted promote(DType a, bool a_weak, DType b, bool b_weak);
+// Whether two dtypes of at most 32 bits may meet in one of 64: u32 and a signed integer in i64 (on at first), else in
+// i32. For front ends that do without 64-bit data; of the whole process.
+void let_promotion_widen(bool on);
 
 // C++ type -> dtype.
 template <class T>

@@ -120,7 +120,7 @@ const OpInfo rem_info = binary(
                          .lower = Binary::rem,
                          .sample = {{-3, 3}, {0.7, 3}}});
 
-// ∂x = y·x^(y-1), with 0 where y is 0; ∂y = log(x)·x^y, with log 0 taken as 0 where x is 0.
+// ∂x = y·x^(y-1), with 0 where x and y are 0; ∂y = log(x)·x^y, with log 0 taken as 0 where x is 0.
 const OpInfo pow_info = binary(
     pow_info,
     BinarySpec{.name = "pow",
@@ -128,7 +128,10 @@ const OpInfo pow_info = binary(
                .dtypes = dtypes::inexact,
                .eval = [](auto x, auto y) { return std::pow(x, y); },
                .jvp = Partials([](const Array& x, const Array& y, const Array&,
-                                  const Array& d) { return d * where(y == 0, 0, y * pow(x, where(y == 0, 1, y - 1))); },
+                                  const Array& d) {
+                                 const Array origin = (x == 0) & (y == 0);
+                                 return d * where(origin, 0, y * pow(x, where(origin, 1, y - 1)));
+                               },
                                [](const Array& x, const Array&, const Array& z, const Array& d) {
                                  return d * (log(where(x == 0, 1, x)) * z);
                                }),

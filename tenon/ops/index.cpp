@@ -68,22 +68,17 @@ bool is_mask(const IndexPart& part) {
   return array != nullptr && array->dtype() == DType::bool_;
 }
 
-// Axes of the operand that a part speaks of.
-std::size_t axes_of(std::string_view name, const IndexPart& part) {
+// Axes of the operand that a part speaks of; one bool speaks of none.
+std::size_t axes_of(const IndexPart& part) {
   if (std::holds_alternative<NewAxis>(part.form()) || std::holds_alternative<Ellipsis>(part.form())) return 0;
-  if (!is_mask(part)) return 1;
-  const std::size_t rank = std::get<Array>(part.form()).rank();
-  if (rank == 0)
-    throw DTypeError(fmt::format("{}: an index is one bool.", name),
-                     "A mask has the sizes of the axes that it indexes; where() chooses between arrays.");
-  return rank;
+  return is_mask(part) ? std::get<Array>(part.form()).rank() : 1;
 }
 
 void require_mask_fits(std::string_view name, const Array& mask, const Type& x, std::size_t axis) {
   const Shape shape = mask.shape();
   for (std::size_t i = 0; i < shape.rank(); ++i) {
     const Dim &m = shape[i], &n = x.shape[axis + i];
-    if (m.known() && n.known() && m != n)
+    if (m.known() && n.known() && m != n && m != Dim(0))  // a mask without elements names none
       throw ShapeError(fmt::format("{}: the mask {} does not have the sizes of {} from axis {} on.", name,
                                    mask.type().text(), x.text(), axis),
                        "A mask has the sizes of the axes that it indexes.");
@@ -96,7 +91,7 @@ Resolved resolve(std::string_view name, const Array& x, std::span<const IndexPar
     throw DTypeError(fmt::format("{}: {} is not an array.", name, type.text()), "Stack the list first.");
   std::size_t named = 0, ellipses = 0;
   for (const IndexPart& part : parts) {
-    named += axes_of(name, part);
+    named += axes_of(part);
     ellipses += std::holds_alternative<Ellipsis>(part.form()) ? 1 : 0;
   }
   if (ellipses > 1) throw ShapeError(fmt::format("{}: the index has {} ellipses.", name, ellipses), "One is decided.");
@@ -115,7 +110,7 @@ Resolved resolve(std::string_view name, const Array& x, std::span<const IndexPar
   };
   std::size_t left = named;
   for (const IndexPart& part : parts) {
-    left -= axes_of(name, part);
+    left -= axes_of(part);
     if (std::holds_alternative<NewAxis>(part.form())) {
       taken.push_back({});
       dims.emplace_back(1);
@@ -128,7 +123,12 @@ Resolved resolve(std::string_view name, const Array& x, std::span<const IndexPar
     } else if (is_mask(part)) {
       const Array& mask = std::get<Array>(part.form());
       require_mask_fits(name, mask, type, axis);
-      for (const Array& at : nonzero(mask)) add({Taken::Kind::points, 0, 1, 1, at});
+      if (mask.rank() == 0) {  // a new axis, with its element or without
+        taken.push_back({Taken::Kind::points, 0, 1, 1, nonzero(reshape(mask, {1}))[0]});
+        dims.emplace_back(1);
+      } else {
+        for (const Array& at : nonzero(mask)) add({Taken::Kind::points, 0, 1, 1, at});
+      }
     } else if (const auto* array = std::get_if<Array>(&part.form())) {
       add({Taken::Kind::points, 0, 1, 1, *array});
     } else {
@@ -139,9 +139,11 @@ Resolved resolve(std::string_view name, const Array& x, std::span<const IndexPar
   return {name, reshape(x, Shape(std::move(dims))), std::move(taken)};
 }
 
-// A mask that is the whole index.
+// A mask with elements that is the whole index.
 const Array* only_mask(std::span<const IndexPart> parts) {
-  return parts.size() == 1 && is_mask(parts[0]) ? &std::get<Array>(parts[0].form()) : nullptr;
+  if (parts.size() != 1 || !is_mask(parts[0])) return nullptr;
+  const Array& mask = std::get<Array>(parts[0].form());
+  return mask.rank() > 0 && mask.shape().elements() == Dim(0) ? nullptr : &mask;
 }
 
 // The ranges and numbers of an index taken, as one slice; axes of index arrays stay whole.
@@ -322,8 +324,8 @@ IndexPart::IndexPart(const Array& array, const Source& where) : where_(where) {
 Array index(const Operand& x, std::span<const IndexPart> parts, const GatherOptions& options) {
   constexpr std::string_view name = "x(…)";
   const SourceScope place(x.where(), name);
-  if (const Array* mask = only_mask(parts); mask != nullptr && x->type().is_array()) {
-    if (axes_of(name, parts[0]) <= x->rank()) {
+  if (const Array* mask = only_mask(parts); mask != nullptr && mask->rank() > 0 && x->type().is_array()) {
+    if (axes_of(parts[0]) <= x->rank()) {
       require_mask_fits(name, *mask, x->type(), 0);
       return compress(x, *mask);
     }
@@ -346,7 +348,7 @@ Array update_at(ScatterKind kind, const Operand& x, std::span<const IndexPart> p
   const SourceScope place(x.where(), name);
   const Array y = convert_into(name, x, value);
   // What does not vary along the masked axes is chosen in place; other values need to know how many there are.
-  if (const Array* mask = only_mask(parts); mask != nullptr && axes_of(name, parts[0]) <= x->rank()) {
+  if (const Array* mask = only_mask(parts); mask != nullptr && axes_of(parts[0]) <= x->rank()) {
     require_mask_fits(name, *mask, x->type(), 0);
     Shape rest = x->shape(), wide = mask->shape();
     for (std::size_t i = 0; i < mask->rank(); ++i) rest = rest.without_axis(0);

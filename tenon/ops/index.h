@@ -34,7 +34,8 @@ inline constexpr Ellipsis ellipsis;  // as many whole axes as are left
 //   and
 //                their common axes take the place of the axes that they index, or come first where those do not lie
 //                side by side. Outside: moved inside when read, left out when written, unless a mode is given.
-//   a mask       of bool: the elements where it holds, in row-major order; data decide how many.
+//   a mask       of bool: the elements where it holds, in row-major order; data decide how many. One bool makes an axis
+//                in front, of size 1 or, where it is false, 0.
 class IndexPart {
  public:
   using Form = std::variant<All, NewAxis, Ellipsis, Slice, Dim, Array>;

@@ -100,6 +100,12 @@ Array clipped(const Array& x, DType dtype) {
   });
 }
 
+// The least number of a small integer dtype, and the one behind its greatest.
+std::pair<int, int> ends_of(DType dtype) {
+  const int bits = 8 * static_cast<int>(size_of(dtype));
+  return is_signed_integer(dtype) ? std::pair(-(1 << (bits - 1)), 1 << (bits - 1)) : std::pair(0, 1 << bits);
+}
+
 }  // namespace
 
 Array key(std::int64_t seed, const Where& where) {
@@ -157,10 +163,17 @@ Array normal(const Operand& key, const Shape& shape, DType dtype) {
   return erf_inv(uniform(key, shape, dtype, above_minus_one, 1)) * std::sqrt(2.0);
 }
 
-// Two draws make a number of twice the bits; its remainder by the size of the interval is nearly unbiased.
+// Two draws make a number of twice the bits; its remainder by the size of the interval is nearly unbiased. That of 16
+// or 32 bits would not be: smaller integers are drawn as those of 32 bits.
 Array randint(const Operand& key, const Shape& shape, const Operand& low, const Operand& high, DType dtype) {
   const SourceScope place(key.where(), "random::randint");
   require_key("randint", key);
+  if (is_integer(dtype) && size_of(dtype) < 4) {
+    const auto [least, beyond] = ends_of(dtype);
+    const Array from = min(max(clipped(low, DType::i32), least), beyond - 1);
+    const Array to = min(max(clipped(high, DType::i32), least), beyond);
+    return convert(randint(key, shape, from, to, DType::i32), dtype);
+  }
   const Array from = clipped(low, dtype), to = clipped(high, dtype);
   const DType raw = unsigned_of(dtype);
   const auto constant = [&](std::uint64_t value) { return Array(Scalar(value).convert(raw)); };

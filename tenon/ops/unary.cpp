@@ -39,7 +39,8 @@ const OpInfo neg_op = unary(
                       .sample = {-3, 3},
                       .transpose = transposed_by([](const Array& ct) { return -ct; })});
 
-// d|x| = sign(x)·dx; of complex, abs is composed from real parts.
+// d|x| = dx where x is at least 0, else -dx, so that at 0 it is the slope on the right; of complex, abs is composed
+// from real parts.
 const OpInfo abs_op = unary(
     abs_op,
     UnarySpec{.name = "abs",
@@ -55,7 +56,7 @@ const OpInfo abs_op = unary(
                     else
                       return std::abs(x);
                   },
-              .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * sign(x); }),
+              .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return where(x >= 0, dx, -dx); }),
               .lower = Unary::abs,
               .sample = {-3, 3}});
 
