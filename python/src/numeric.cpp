@@ -32,7 +32,7 @@ Array integer_power(Array base, Array exponent) {
     const Array set = (op(exponent) & op(one)) != op(zero);
     result = where(op(set), op(op(result) * op(base)), op(result));
     base = op(base) * op(base);
-    exponent = shift_right(op(exponent), op(one));
+    exponent = tenon::shift_right(op(exponent), op(one));
   }
   if (!may_be_negative) return result;
   const Array inverse = where(op(odd_exponent), op(of_unit), op(op(of_unit) * op(of_unit)));
@@ -62,7 +62,9 @@ Array floor_divide(const Operand& x, const Operand& y) {
     // By zero: infinities, as the division has them.
     const Array quotient = where(op(op(b) == op(zero)), op(op(a) / op(b)), op(op(op(a) - op(rest)) / op(b)));
     const Array below = op(op(rest) != op(zero)) & op(op(sign(op(b))) != op(sign(op(rest))));
-    return round(op(where(op(below), op(op(quotient) - op(number(1, a))), op(quotient))));
+    const Array made = round(op(where(op(below), op(op(quotient) - op(number(1, a))), op(quotient))));
+    // A zero has the sign of the division's result.
+    return where(op(op(made) == op(zero)), op(op(op(a) / op(b)) * op(zero)), op(made));
   }
   Array quotient = op(a) / op(b);
   if (!is_signed_integer(a.dtype())) return quotient;
@@ -76,7 +78,10 @@ Array remainder(const Operand& x, const Operand& y) {
   const Array rest = op(a) % op(b), zero = number(0, a);
   const Array other = op(op(op(rest) < op(zero)) != op(op(b) < op(zero))) & op(op(rest) != op(zero));
   const Array made = where(op(other), op(op(rest) + op(b)), op(rest));
-  return is_inexact(a.dtype()) ? made : where(op(op(b) == op(zero)), op(zero), op(made));
+  if (!is_inexact(a.dtype())) return where(op(op(b) == op(zero)), op(zero), op(made));
+  // A zero has the sign of the divisor.
+  const Array signed_zero = where(op(op(b) < op(zero)), op(number(-0.0, a)), op(zero));
+  return where(op(op(made) == op(zero)), op(signed_zero), op(made));
 }
 
 Array truncated_remainder(const Operand& x, const Operand& y) {
@@ -87,7 +92,16 @@ Array truncated_remainder(const Operand& x, const Operand& y) {
 }
 
 Array absolute(const Operand& x) { return x->dtype() == DType::bool_ ? Array(x) : abs(x); }
-Array square(const Operand& x) { return x->dtype() == DType::bool_ ? Array(x) : tenon::square(x); }
+Array square(const Operand& x) { return x->dtype() == DType::bool_ ? convert(x, DType::i32) : tenon::square(x); }
+
+Array shift_left(const Operand& x, const Operand& y) {
+  const auto [a, b] = met("left_shift", x, y);
+  return tenon::shift_left(op(a), op(b));
+}
+Array shift_right(const Operand& x, const Operand& y) {
+  const auto [a, b] = met("right_shift", x, y);
+  return tenon::shift_right(op(a), op(b));
+}
 
 Array arctan2(const Operand& y, const Operand& x) {
   const auto [a, b] = met("arctan2", y, x);

@@ -14,6 +14,8 @@ Array remainder(const Operand& x, const Operand& y);            // with the sign
 Array truncated_remainder(const Operand& x, const Operand& y);  // with the sign of x; 0 where y is 0 of integers
 Array absolute(const Operand& x);                               // bools as they are
 Array square(const Operand& x);
+Array shift_left(const Operand& x, const Operand& y);
+Array shift_right(const Operand& x, const Operand& y);
 // x and y as real or complex numbers, met before: atan2 and its kin.
 Array arctan2(const Operand& y, const Operand& x);
 // Of integers: an integer, wrapped around; to a negative power 0, but for those of 1 and -1.

@@ -61,17 +61,18 @@ def add_to_array():
     Array.__reduce__ = _reduce
     Array.__copy__ = lambda self: self
     Array.__deepcopy__ = lambda self, memo: self
-    Array.__round__ = lambda self, digits=0: _round(self, digits)
+    Array.__round__ = _round
     Array.tolist = lambda self: np.asarray(self).tolist()
     Array.tobytes = lambda self, order="C": np.asarray(self).tobytes(order)
     Array.block_until_ready = lambda self: self
     Array.is_deleted = lambda self: _core.is_donated(self)
 
 
-def _round(x, digits):
+def _round(x, digits=None):
+    """Rounded to so many decimals; integers where none are said."""
     from tenon import numpy as tnp
 
-    return tnp.round(x, digits)
+    return tnp.round(x, digits or 0) if digits is not None else tnp.astype(tnp.round(x), tnp.int_)
 
 
 # Methods that are the function of tenon.numpy of that name.
@@ -84,6 +85,7 @@ _functions = (
 def add_methods():
     """Gives the class what needs tenon.numpy."""
     from tenon import numpy as tnp
+    from tenon.numpy._devices import THE_DEVICE
 
     for name in _functions:
         setattr(Array, name, _method(getattr(tnp, name)))
@@ -96,6 +98,11 @@ def add_methods():
         self, shape[0] if len(shape) == 1 else shape, order)
     Array.transpose = lambda self, *axes: tnp.transpose(
         self, (axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes) or None)
+    Array.device = property(lambda self: THE_DEVICE, doc="The device that it is on.")
+    Array.to_device = _to_device
+    Array.__reversed__ = lambda self: iter(self[::-1])
+    _core.AtIndex.subtract, _core.AtIndex.divide = _subtracted, _divided
+    _core.AtIndex.power, _core.AtIndex.apply = _to_power, _applied
     Array.__array_namespace__ = lambda self, api_version=None: tnp
 
 
@@ -139,6 +146,51 @@ def _with_bits(x, dtype, lax):
         return lax.bitcast_convert_type(x, dtype)
     made = lax.bitcast_convert_type(x, dtype)
     return made if made.ndim == x.ndim else _joined(made)
+
+
+def _to_device(x, device, *, stream=None):
+    """The array: there is one device."""
+    from tenon.numpy._devices import check_device
+
+    check_device(device)
+    return x
+
+
+# --- x.at[i] ---
+
+
+def _subtracted(at, values, **options):
+    """The array less `values` there."""
+    from tenon import numpy as tnp
+
+    met = tnp.result_type(at._array, values)
+    return at.add(tnp.negative(tnp.asarray(values, met)), **options)
+
+
+def _factors(at, values, options):
+    from tenon import numpy as tnp
+
+    return tnp.ones_like(at._array).at[at._key].multiply(values, **options)
+
+
+def _divided(at, values, **options):
+    """The array divided by `values` there; of integers real."""
+    return at._array / _factors(at, values, options)
+
+
+def _to_power(at, values, **options):
+    """The array to the power of `values` there."""
+    return at._array ** _factors(at, values, options)
+
+
+def _applied(at, func, **options):
+    """The array with func(its elements) there, a function of each element by itself; elements that are named several
+    times go through it so often."""
+    from tenon import numpy as tnp
+    from tenon.lax._slices import _applied as applied
+
+    times = tnp.zeros(at._array.shape, "int32").at[at._key].add(1, **options)
+    return applied(func, at._array, times, options.get("unique_indices", False))
 
 
 def _method(function):

@@ -19,8 +19,9 @@ def _segments(name, update, start, text):
         n = operator.index(num_segments)
         if n < 0:
             raise ValueError("num_segments must be non-negative.")
-        # A negative number is of no segment.
-        ids = _core.where(_core.less(ids, 0), n, ids)
+        # A negative number is of no segment, or of the nearest, the first.
+        clips = mode is not None and str(mode) == "clip"
+        ids = _core.where(_core.less(ids, 0), 0 if clips else n, ids)
         made = tnp.full((n, *data.shape[ids.ndim:]), start(data.dtype), data.dtype)
         return getattr(made.at[ids], update)(data, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
                                              mode=None if mode is None else str(mode))

@@ -33,6 +33,8 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
                                  f"{[x.shape[:1] for x in tree.leaves(xs)]}.")
     if unroll is True or unroll is False:
         unroll = builtins.max(1, _steps(xs, length)) if unroll else 1
+    elif unroll == 0:
+        unroll = 1
     return _core.scan(f, init, xs, length, reverse, unroll, checkpoint)
 
 
@@ -62,7 +64,7 @@ def fori_loop(lower: "ArrayLike", upper: "ArrayLike", body_fun: "Callable[[Array
 
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001
     """f of each element along the first axis, results stacked; `batch_size`: so many at once, by vmap."""
-    if batch_size is None:
+    if not batch_size:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
     from tenon import vmap
 

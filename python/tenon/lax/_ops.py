@@ -7,9 +7,9 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import (
-    abs, conj, cos, cosh, erf, erf_inv, exp, imag,  # noqa: A004
-    isfinite as is_finite, log, logistic, negative as neg, real, rsqrt, sign, sin, sinh, sqrt, square, stop_gradient,
-    tan, tanh)
+    abs, cos, cosh, erf, erf_inv, exp, imag,  # noqa: A004
+    isfinite as is_finite, log, logistic, negative as neg, real, rsqrt, sign, sin, sinh, sqrt, square, tan, tanh)
+from tenon import tree
 from tenon import numpy as tnp
 from tenon.numpy import acos, acosh, asin, asinh, atan, atanh, cbrt, ceil, exp2, expm1, floor, log1p, zeros  # noqa: F401
 from tenon.numpy._special import bessel_i0e, bessel_i1e
@@ -50,9 +50,10 @@ def _of_two(name, f):
 
 
 __builtins_complex = __builtins__["complex"] if isinstance(__builtins__, dict) else __builtins__.complex
+_NUMBERS = (bool, int, float, __builtins_complex)
 
 add, sub, mul = _of_two("add", _core.add), _of_two("sub", _core.subtract), _of_two("mul", _core.multiply)
-div, rem = _of_two("div", _core.truncated_divide), _of_two("rem", _core.fmod)
+div = _of_two("div", _core.truncated_divide)
 max, min = _of_two("max", _core.maximum), _of_two("min", _core.minimum)  # noqa: A001
 pow, atan2 = _of_two("pow", _core.power), _of_two("atan2", tnp.arctan2)  # noqa: A001
 eq, ne, lt = _of_two("eq", _core.equal), _of_two("ne", _core.not_equal), _of_two("lt", _core.less)
@@ -64,7 +65,38 @@ complex = _of_two("complex", _core.complex)  # noqa: A001
 bitwise_not = _core.invert
 dtype = tnp.dtype
 broadcast_shapes = tnp.broadcast_shapes
-population_count = tnp.bitwise_count
+
+
+def _remainder(x, y):
+    """What division toward zero leaves, with the sign of x; x itself where integers are divided by 0."""
+    rest = _core.fmod(x, y)
+    return rest if rest.dtype.kind == "f" else _core.where(_core.equal(y, 0), x, rest)
+
+
+rem = _of_two("rem", _remainder)
+
+
+def stop_gradient(x):
+    """x, a tree of arrays, through which no derivative flows; leaves of other kinds as they are."""
+    return tree.map(lambda leaf: _core.stop_gradient(leaf) if hasattr(leaf, "dtype") or type(leaf) in _NUMBERS else leaf, x)
+
+
+def conj(x):
+    """The complex conjugate, complex also of real numbers."""
+    x = tnp.asarray(x)
+    return _core.conj(x) if x.dtype.kind == "c" else _core.complex(x, _core.multiply(x, 0))
+
+
+def population_count(x):
+    """How many bits are set, in the dtype of x; of negative numbers those of their two's complement.
+
+    >>> population_count(tnp.array([3, -1], tnp.int8)).tolist()
+    [2, 8]
+    """
+    x = tnp.asarray(x)
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"population_count does not accept dtype {x.dtype}.")
+    return _core.convert(tnp.bitwise_count(_core.convert(x, f"uint{8 * x.dtype.itemsize}")), x.dtype)
 
 
 class RoundingMethod:
@@ -136,9 +168,11 @@ def erfc(x):
 
 
 def clamp(min, x, max):  # noqa: A002
-    """x limited to [min, max]."""
+    """x limited to [min, max]; at the ends its derivative is 0."""
     x = tnp.asarray(x)
-    return _core.clamp(_core.convert(min, x.dtype), x, _core.convert(max, x.dtype))
+    min, max = _core.convert(min, x.dtype), _core.convert(max, x.dtype)
+    inside = _core.less(min, x) & _core.less(x, max)
+    return _core.where(inside, x, _core.clamp(min, _core.stop_gradient(x), max))
 
 
 def select(pred, on_true, on_false):
@@ -201,6 +235,9 @@ def broadcast(operand, sizes):
 
 def broadcast_in_dim(operand, shape, broadcast_dimensions):
     """Axis i becomes axis broadcast_dimensions[i] of the shape."""
+    order = np.argsort(broadcast_dimensions, kind="stable")
+    if list(order) != list(range(len(order))):
+        operand, broadcast_dimensions = _core.transpose(operand, order.tolist()), np.sort(broadcast_dimensions).tolist()
     return _core.broadcast_in_dim(operand, shape, list(broadcast_dimensions))
 
 
@@ -299,6 +336,7 @@ def _starts(operand, indices):
     kinds = [tnp.asarray(i).dtype for i in indices]
     if any(k.kind not in "iu" for k in kinds):
         raise TypeError("index arguments to dynamic_slice must be integers")
+    indices = [_core.convert(i, "int32") if k.itemsize < 4 else i for i, k in zip(indices, kinds)]
     return [_wrapped(i, n) for i, n in zip(indices, tnp.shape(operand))]
 
 
@@ -343,15 +381,20 @@ def dynamic_update_index_in_dim(operand, update, index, axis):
 
 
 def index_take(src, idxs, axes):
-    """The elements at indices along several axes: the axes of the indices come first."""
+    """The elements at indices along several axes: the axes of the indices come first. Indices from the size of an axis
+    on are the last element, those below minus the size the first."""
     src = tnp.asarray(src)
     axes = _axes(axes, src.ndim)
     moved = tnp.moveaxis(src, axes, list(range(len(axes))))
-    return moved[tuple(idxs)]
+    return moved.at[tuple(idxs)].get(mode="clip")
 
 
 def split(operand, sizes, axis=0):
-    """Parts of these sizes along an axis."""
+    """Parts of these sizes along an axis. Throws ValueError where one is negative, or they are not all of it."""
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"Sizes passed to split must be nonnegative, got {list(sizes)}")
+    if sum(sizes) != tnp.shape(operand)[axis]:
+        raise ValueError(f"split: sizes {list(sizes)} of an axis of {tnp.shape(operand)[axis]}.")
     ends = np.cumsum([0, *sizes])
     return [slice_in_dim(operand, int(a), int(b), 1, axis) for a, b in zip(ends, ends[1:])]
 
@@ -373,12 +416,17 @@ def broadcasted_iota(dtype, shape, dimension):
 
 def full(shape, fill_value, dtype=None):
     """An array of one value."""
-    return tnp.full(shape, fill_value, dtype)
+    return _of_weak(tnp.full(shape, fill_value, dtype), fill_value if dtype is None else None)
+
+
+def _of_weak(made, like):
+    """Weakly typed where a number or array is."""
+    return made if like is None else _core.with_weak(made, tnp.result_type(like, return_weak_type_flag=True)[1])
 
 
 def full_like(x, fill_value, dtype=None, shape=None):
     """One value, in the shape and dtype of another array."""
-    return tnp.full_like(x, fill_value, dtype, shape)
+    return _of_weak(tnp.full_like(x, fill_value, dtype, shape), x if dtype is None else None)
 
 
 def empty(shape, dtype):
@@ -399,7 +447,26 @@ def _reduction(name, f):
 
 reduce_sum, reduce_prod = _reduction("reduce_sum", _core.sum), _reduction("reduce_prod", _core.prod)
 reduce_max, reduce_min = _reduction("reduce_max", _core.max), _reduction("reduce_min", _core.min)
-reduce_and, reduce_or = _reduction("reduce_and", _core.all), _reduction("reduce_or", _core.any)
+
+
+def _bitwise(name, of_bools, combine, unit):
+    def reduce(operand, axes):
+        operand = tnp.asarray(operand)
+        if operand.dtype.kind == "b":
+            return of_bools(operand, _axes(tuple(axes), operand.ndim), False)
+        if operand.dtype.kind not in "iu":
+            raise TypeError(f"{name} does not accept dtype {operand.dtype}.")
+        from tenon.lax._reduce import reduce as reduced
+
+        return reduced(operand, _core.convert(unit(operand.dtype), operand.dtype), combine, tuple(axes))
+
+    reduce.__name__ = name
+    reduce.__doc__ = f"{'And' if name == 'reduce_and' else 'Or'} of the bits of the elements along axes, or of bools."
+    return reduce
+
+
+reduce_and = _bitwise("reduce_and", _core.all, _core.bitwise_and, lambda dtype: -1 if dtype.kind == "i" else np.iinfo(dtype).max)
+reduce_or = _bitwise("reduce_or", _core.any, _core.bitwise_or, lambda dtype: 0)
 
 
 def argmax(operand, axis, index_dtype):

@@ -33,6 +33,7 @@ def _gathered(x, axes):
 
 # Functions whose reductions the library has.
 _KNOWN = {_ops.add: _core.sum, _ops.mul: _core.prod, _ops.max: _core.max, _ops.min: _core.min,
+          tnp.add: _core.sum, tnp.multiply: _core.prod, tnp.maximum: _core.max, tnp.minimum: _core.min,
           _core.add: _core.sum, _core.multiply: _core.prod, _core.maximum: _core.max, _core.minimum: _core.min}
 
 

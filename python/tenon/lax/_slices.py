@@ -67,14 +67,14 @@ def _integers(indices, name):
 
 def gather(operand, start_indices, dimension_numbers, slice_sizes, *, unique_indices=False, indices_are_sorted=False,
            mode=None, fill_value=None):
-    """Slices of one size, at the starts that the last axis of the indices holds. Filled slices are `fill_value`, or NaN,
-    the least signed, the greatest unsigned number, True.
+    """Slices of one size, at the starts that the last axis of the indices holds: moved inside where no `mode` says
+    otherwise. Filled slices are `fill_value`, or NaN, the least signed, the greatest unsigned number, True.
 
     >>> rows = GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
     >>> gather(tnp.arange(6).reshape(3, 2), tnp.array([[2], [0]]), rows, (1, 2)).tolist()
     [[4, 5], [0, 1]]
     """
-    mode = GatherScatterMode.from_any(mode)
+    mode = GatherScatterMode.from_any("clip" if mode is None and fill_value is None else mode)
     fill = fill_value if mode == GatherScatterMode.FILL_OR_DROP else None
     return _core.gather(operand, _integers(start_indices, "gather"), [list(a) for a in dimension_numbers], slice_sizes,
                         mode, fill, indices_are_sorted, unique_indices)
@@ -127,11 +127,16 @@ def scatter_apply(operand, scatter_indices, func, dimension_numbers, *, update_s
     operand = tnp.asarray(operand)
     times = scatter_add(tnp.zeros(operand.shape, "int32"), scatter_indices, tnp.ones(update_shape, "int32"),
                         dimension_numbers, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode)
+    return _applied(func, operand, times, unique_indices)
+
+
+def _applied(func, operand, times, once):
+    """func(func(…)) of each element, so many times; `once`: at most one time."""
 
     def applied(k, x):
         return _core.where(_core.greater(times, k), _core.convert(func(x), x.dtype), x)
 
-    if unique_indices or operand.size == 0:
+    if once or operand.size == 0:
         return applied(0, operand)
     most = _core.max(times, None, False)
     return while_loop(lambda state: _core.less(state[0], most), lambda state: (state[0] + 1, applied(*state)),

@@ -4,7 +4,7 @@ import math
 
 from tenon import _core
 from tenon import numpy as tnp
-from tenon._core import log_sigmoid, logistic as sigmoid, relu, silu, softplus, tanh
+from tenon._core import logistic as sigmoid, tanh
 from tenon.nn import initializers
 from tenon.numpy._shapes import _axis
 
@@ -14,6 +14,35 @@ __all__ = [
     "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "sparse_plus", "sparse_sigmoid",
     "squareplus", "standardize", "swish", "tanh",
 ]
+
+
+
+def _inexact(x):
+    """Numbers as real or complex ones: integers in the default real dtype."""
+    x = tnp.asarray(x)
+    return x if x.dtype.kind in "fcV" or x.dtype.name == "bfloat16" else _core.convert(x, tnp.float_)
+
+
+def relu(x):
+    """max(x, 0); its derivative at 0 is 0."""
+    x = tnp.asarray(x)
+    return _core.relu(_core.convert(x, tnp.int_) if x.dtype.kind == "b" else x)
+
+
+def silu(x):
+    """x · sigmoid(x)."""
+    return _core.silu(_inexact(x))
+
+
+def softplus(x):
+    """log(1 + exp(x)), without overflow."""
+    return _core.softplus(_inexact(x))
+
+
+def log_sigmoid(x):
+    """log(sigmoid(x)), without underflow."""
+    return _core.log_sigmoid(_inexact(x))
+
 
 swish = silu
 
@@ -25,28 +54,28 @@ def identity(x):
 
 def elu(x, alpha=1.0):
     """x where it is positive, else alpha (exp(x) - 1)."""
-    return _core.elu(x, alpha)
+    return _core.elu(_inexact(x), alpha)
 
 
 def leaky_relu(x, negative_slope=0.01):
     """x where it is not negative, else negative_slope · x."""
-    return _core.leaky_relu(x, negative_slope)
+    return _core.leaky_relu(_inexact(x), negative_slope)
 
 
 def celu(x, alpha=1.0):
     """max(x, 0) + alpha min(exp(x / alpha) - 1, 0)."""
-    x = _core.to_inexact(tnp.asarray(x))
+    x = _inexact(x)
     return tnp.maximum(x, 0.0) + alpha * tnp.expm1(tnp.minimum(x, 0.0) / alpha)
 
 
 def selu(x):
     """The self-normalising elu."""
-    return 1.0507009873554804934193349852946 * _core.elu(x, 1.6732632423543772848170429916717)
+    return 1.0507009873554804934193349852946 * _core.elu(_inexact(x), 1.6732632423543772848170429916717)
 
 
 def gelu(x, approximate=True):
     """x · Φ(x), by tanh or by the error function."""
-    return _core.gelu(x, approximate)
+    return _core.gelu(_inexact(x), approximate)
 
 
 def glu(x, axis=-1):
@@ -59,17 +88,19 @@ def glu(x, axis=-1):
 
 
 def relu6(x):
-    """x limited to [0, 6]."""
-    return tnp.minimum(relu(x), 6.0)
+    """x limited to [0, 6]; its derivative at both ends is 0."""
+    x = tnp.asarray(x)
+    return tnp.where(x >= 6, 6, relu(tnp.where(x >= 6, 0, x)))
 
 
 def hard_sigmoid(x):
     """relu6(x + 3) / 6."""
-    return relu6(x + 3.0) / 6.0
+    return relu6(_inexact(x) + 3.0) / 6.0
 
 
 def hard_silu(x):
     """x · hard_sigmoid(x)."""
+    x = _inexact(x)
     return x * hard_sigmoid(x)
 
 
@@ -78,16 +109,19 @@ hard_swish = hard_silu
 
 def hard_tanh(x):
     """x limited to [-1, 1]."""
+    x = tnp.asarray(x)
     return tnp.where(x > 1, 1, tnp.where(x < -1, -1, x))
 
 
 def soft_sign(x):
     """x / (|x| + 1)."""
-    return x / (abs(tnp.asarray(x)) + 1)
+    x = tnp.asarray(x)
+    return x / (abs(x) + 1)
 
 
 def mish(x):
     """x · tanh(softplus(x))."""
+    x = _inexact(x)
     return x * tnp.tanh(softplus(x))
 
 
@@ -133,7 +167,8 @@ def softmax(x, axis=-1, where=None):
 
 def log_softmax(x, axis=-1, where=None):
     """log(softmax(x)), without underflow."""
-    return _masked(_core.log_softmax, x, axis, where)
+    made = _masked(_core.log_softmax, x, axis, where)
+    return made if where is None else tnp.where(where, made, -math.inf)
 
 
 def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False, where=None):
@@ -175,7 +210,11 @@ def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None):
 
 def one_hot(x, num_classes, *, dtype=None, axis=-1):
     """A last axis (or `axis`) of num_classes elements, 1 at the index and 0 elsewhere."""
-    made = _core.one_hot(x, num_classes, tnp.zeros(()).dtype if dtype is None else dtype)
+    x, dtype = tnp.asarray(x), tnp.zeros(()).dtype if dtype is None else dtype
+    if x.dtype.kind in "iu":
+        made = _core.one_hot(x, num_classes, dtype)
+    else:
+        made = _core.convert(tnp.equal(x[..., None], tnp.arange(num_classes, dtype=x.dtype)), dtype)
     return tnp.moveaxis(made, -1, axis)
 
 

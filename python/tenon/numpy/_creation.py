@@ -8,6 +8,7 @@ import numpy as np
 from tenon import _core
 from tenon._core import Array
 from tenon.numpy import _dtypes
+from tenon.numpy._devices import check_device
 
 __all__ = [
     "arange", "array", "asarray", "astype", "copy", "empty", "empty_like", "eye", "from_dlpack", "frombuffer",
@@ -15,7 +16,13 @@ __all__ = [
     "linspace", "load", "logspace", "meshgrid", "ones", "ones_like", "tri", "zeros", "zeros_like",
 ]
 
-from_dlpack = _core.from_dlpack
+
+def from_dlpack(external_array, /, *, device=None, copy=None):
+    """The array of another library, by its __dlpack__(): its memory is shared, and must not be written any more, unless
+    `copy` is true."""
+    check_device(device)
+    made = _core.from_dlpack(external_array)
+    return array(np.array(made)) if copy else made
 
 
 def _has_arrays(x):
@@ -29,21 +36,23 @@ def _nested(x):
     parts = [_nested(e) for e in x]
     if not parts:
         return array(np.zeros((0,)))
-    met, _ = _dtypes._meet(parts)
+    met, _ = _dtypes._meet([e if type(e) in (int, float, complex) else p for e, p in zip(x, parts)])
     return _core.stack([_core.convert(p, met) for p in parts], 0)
 
 
-def array(object, dtype=None, copy=True, order="K", ndmin=0):  # noqa: A002
+def array(object, dtype=None, copy=True, order="K", ndmin=0, *, device=None):  # noqa: A002
     """An array of numbers, nested sequences, NumPy's arrays: their elements copied.
 
     >>> array([[1, 2], [3, 4]]).shape
     (2, 2)
     """
+    check_device(device)
     return _made(object, dtype, copy, ndmin)
 
 
-def asarray(a, dtype=None, order=None, *, copy=None):
+def asarray(a, dtype=None, order=None, *, copy=None, device=None):
     """The same without a copy where that can be: memory of others is shared, and must not be written any more."""
+    check_device(device)
     return _made(a, dtype, bool(copy), 0)
 
 
@@ -51,7 +60,8 @@ def _made(x, dtype, copy, ndmin):
     weak = False
     if isinstance(x, Array):
         made, weak = x, x.weak_type
-    elif isinstance(x, (np.ndarray, memoryview)):
+    elif isinstance(x, (np.ndarray, memoryview, bytearray)):
+        x = np.frombuffer(x, np.uint8) if isinstance(x, bytearray) else x
         made = _core.from_memory(x, copy)
     elif isinstance(x, (list, tuple)):
         made = _nested(x) if _has_arrays(x) else _from_sequence(x)
@@ -77,6 +87,8 @@ def _made(x, dtype, copy, ndmin):
 
 
 def _from_sequence(x):
+    if builtins.any(isinstance(e, np.generic) for e in x) and builtins.any(type(e) in (int, float, complex) for e in x):
+        return _nested(x)  # numbers of Python's take the dtype of NumPy's beside them
     values = np.array(x)
     if values.dtype == object:
         raise TypeError(f"array: {x!r:.60} is no array of numbers.")
@@ -87,21 +99,24 @@ def _shape(shape):
     return tuple(shape) if isinstance(shape, (tuple, list)) or np.ndim(shape) else (shape,)
 
 
-def full(shape, fill_value, dtype=None):
+def full(shape, fill_value, dtype=None, *, device=None):
     """An array of one value."""
+    check_device(device)
     dtype = _dtypes._operand_type(fill_value)[0] if dtype is None else dtype
     if np.ndim(fill_value) == 0:
         return _core.full(_shape(shape), fill_value, dtype)
     return _core.broadcast_to(array(fill_value, dtype), _shape(shape))
 
 
-def zeros(shape, dtype=None):
+def zeros(shape, dtype=None, *, device=None):
     """Zeros."""
+    check_device(device)
     return _core.full(_shape(shape), 0, _dtypes.default("f") if dtype is None else dtype)
 
 
-def ones(shape, dtype=None):
+def ones(shape, dtype=None, *, device=None):
     """Ones."""
+    check_device(device)
     return _core.full(_shape(shape), 1, _dtypes.default("f") if dtype is None else dtype)
 
 
@@ -113,21 +128,24 @@ def _like(a, dtype, shape):
     return kind, np.shape(a) if shape is None else _shape(shape), weak
 
 
-def full_like(a, fill_value, dtype=None, shape=None):
+def full_like(a, fill_value, dtype=None, shape=None, *, device=None):
     """One value, in the shape and dtype of another array."""
+    check_device(device)
     dtype, shape, _ = _like(a, dtype, shape)
     return full(shape, fill_value, dtype)
 
 
-def zeros_like(a, dtype=None, shape=None):
+def zeros_like(a, dtype=None, shape=None, *, device=None):
     """Zeros in the shape and dtype of another array."""
+    check_device(device)
     dtype, shape, weak = _like(a, dtype, shape)
     made = _core.full(shape, 0, dtype)
     return _core.with_weak(made, True) if weak else made
 
 
-def ones_like(a, dtype=None, shape=None):
+def ones_like(a, dtype=None, shape=None, *, device=None):
     """Ones in the shape and dtype of another array."""
+    check_device(device)
     dtype, shape, weak = _like(a, dtype, shape)
     made = _core.full(shape, 1, dtype)
     return _core.with_weak(made, True) if weak else made
@@ -136,12 +154,13 @@ def ones_like(a, dtype=None, shape=None):
 empty_like = zeros_like
 
 
-def arange(start, stop=None, step=None, dtype=None):
+def arange(start, stop=None, step=None, dtype=None, *, device=None):
     """start, start + step, … below stop.
 
     >>> arange(2, 8, 2)
     Array([2, 4, 6], dtype=int64)
     """
+    check_device(device)
     start, stop, step = (0, start, 1) if stop is None else (start, stop, 1 if step is None else step)
     for bound in (start, stop, step):
         if isinstance(bound, Array) and _core.is_traced(bound):
@@ -168,8 +187,9 @@ def _concrete(op, x):
                                "traced: pass it by static_argnums of jit, or as a Python number.")
 
 
-def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """`num` numbers from start to stop, in equal steps."""
+    check_device(device)
     computed = _dtypes.result_type(start, stop)
     if not np.issubdtype(computed, np.inexact):
         computed = _dtypes.default("f")
@@ -209,11 +229,12 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     return made if dtype is None else _core.convert(made, dtype)
 
 
-def eye(N, M=None, k=0, dtype=None):
+def eye(N, M=None, k=0, dtype=None, *, device=None):
     """Ones on the diagonal that lies k above the main one, zeros elsewhere."""
+    check_device(device)
     dtype = _dtypes.default("f") if dtype is None else dtype
     M = N if M is None else M
-    if M == N and k == 0:
+    if M == N and isinstance(k, int) and k == 0:
         return _core.eye(N, dtype)
     return _core.convert(_core.equal(_rows(N, M) + k, _columns(N, M)), dtype)
 
@@ -238,7 +259,7 @@ def tri(N, M=None, k=0, dtype=None):
 
 
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
-    """Vectors as the axes of a grid: an array for each, of the grid's shape."""
+    """Vectors as the axes of a grid: a tuple of an array for each, of the grid's shape."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}.")
     xi = [_core.reshape(asarray(x), (-1,)) for x in xi]
@@ -247,7 +268,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
         axes[:2] = 1, 0
     shape = tuple(xi[i].shape[0] for i in axes)
     made = [_core.reshape(x, tuple(x.shape[0] if k == axis else 1 for k in range(len(xi)))) for axis, x in zip(axes, xi)]
-    return made if sparse else [_core.broadcast_to(m, shape) for m in made]
+    return tuple(made if sparse else (_core.broadcast_to(m, shape) for m in made))
 
 
 def indices(dimensions, dtype=None, sparse=False):
@@ -300,4 +321,5 @@ def copy(a, order=None):
 
 def astype(x, dtype, /, *, copy=False, device=None):
     """The values in another dtype."""
+    check_device(device)
     return _core.convert(x, _dtypes.default("f") if dtype is None else dtype)

@@ -21,7 +21,7 @@ class _ScalarType(type):
         return _core.convert(_as_array(x), cls.dtype)
 
     def __eq__(cls, other):
-        return cls is other or cls.dtype == other or getattr(other, "dtype", None) is cls.dtype
+        return cls is other or (other is not None and (cls.dtype == other or getattr(other, "dtype", None) is cls.dtype))
 
     def __hash__(cls):
         return hash(cls.dtype)
@@ -81,6 +81,11 @@ def dtype(obj, align=False, copy=False):
     return _core.dtype(obj)
 
 
+def _is_python_type(x):
+    """Whether it is one of the types of Python's numbers itself, to which dtypes are equal as well."""
+    return x is int or x is float or x is complex
+
+
 def _operand_type(x):
     """(dtype, weak) of an array, a number, or something that names a dtype."""
     if isinstance(x, Array):
@@ -89,8 +94,10 @@ def _operand_type(x):
         return np.dtype("bool"), False
     if type(x) in (int, float, complex):
         return default({int: "i", float: "f", complex: "c"}[type(x)]), True
-    if isinstance(x, type) and x in (int, float, complex):
+    if _is_python_type(x):
         return default({int: "i", float: "f", complex: "c"}[x]), True
+    if isinstance(x, (list, tuple)):
+        return _operand_type(_as_array(x))
     if isinstance(x, (np.ndarray, np.generic)) or (hasattr(x, "dtype") and not isinstance(x, type)):
         return _core.canonical_dtype(x.dtype), False
     return _core.canonical_dtype(x), False
@@ -115,7 +122,7 @@ def result_type(*args, return_weak_type_flag=False):
 
 def promote_types(a, b):
     """The dtype in which two dtypes meet."""
-    return _core.promote_types(a, a in (int, float, complex), b, b in (int, float, complex))[0]
+    return _core.promote_types(a, _is_python_type(a), b, _is_python_type(b))[0]
 
 
 def issubdtype(arg1, arg2):
@@ -145,22 +152,58 @@ def isdtype(dtype, kind):
 
 def can_cast(from_, to, casting="safe"):
     """Whether a dtype goes into another by NumPy's rules."""
-    return np.can_cast(_core.dtype(from_), _core.dtype(to), casting)
+    return np.can_cast(_named(from_), _core.dtype(to), casting)
 
 
-def iinfo(int_type):
-    """The limits of an integer dtype."""
-    return np.iinfo(_core.dtype(int_type))
+def _named(x):
+    """The dtype of an array or a number, or the one that something names."""
+    if not isinstance(x, type) and (hasattr(x, "dtype") or isinstance(x, (int, float, complex))):
+        return _operand_type(x)[0] if not hasattr(x, "dtype") else _core.dtype(x.dtype)
+    return _core.dtype(x)
 
 
-def finfo(dtype):
-    """The limits of a real dtype."""
-    dtype = _core.dtype(getattr(dtype, "dtype", dtype))
-    if dtype.name == "bfloat16":
-        import ml_dtypes
+class _Limits:
+    """Numbers that a dtype is told by, as Python's own."""
 
-        return ml_dtypes.finfo(dtype)
-    return np.finfo(dtype)
+    def __init__(self, found, names):
+        for name in names:
+            value = getattr(found, name)
+            setattr(self, name, int(value) if isinstance(value, (int, np.integer)) else float(value))
+        self.dtype = np.dtype(found.dtype)
+
+    def __repr__(self):
+        values = ", ".join(f"{k}={v}" for k, v in vars(self).items() if k != "bits")
+        return f"{type(self).__name__}({values})"
+
+
+class iinfo(_Limits):  # noqa: N801
+    """The limits of an integer dtype, or of that of an array or number: min, max, bits.
+
+    >>> iinfo(int8).max
+    127
+    """
+
+    def __init__(self, int_type):
+        super().__init__(np.iinfo(_named(int_type)), ("min", "max", "bits"))
+
+
+class finfo(_Limits):  # noqa: N801
+    """The limits of a real dtype, or of that of an array or number; of complex ones those of their parts.
+
+    >>> finfo(float32).eps
+    1.1920928955078125e-07
+    """
+
+    def __init__(self, dtype):
+        dtype = _named(dtype)
+        if dtype.name == "bfloat16":
+            import ml_dtypes
+
+            found = ml_dtypes.finfo(dtype)
+        else:
+            found = np.finfo(dtype)
+        super().__init__(found, ("bits", "eps", "epsneg", "max", "min", "tiny", "smallest_normal", "smallest_subnormal",
+                                 "resolution", "precision", "nmant", "nexp", "maxexp", "minexp"))
 
 
 def iscomplexobj(x):

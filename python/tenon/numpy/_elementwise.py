@@ -1,5 +1,6 @@
 """Functions of each element by itself: those of the library by their names in NumPy, and what is made of them."""
 
+import builtins
 import math
 import operator
 
@@ -69,18 +70,28 @@ def round(a, decimals=0, out=None):  # noqa: A001
     if _dtypes._operand_type(a)[0].kind == "b":
         raise ValueError("round: of bools there is nothing to round.")
     if _is_integer(a):
-        if decimals >= 0:
-            return positive(a)
-        factor = 10 ** -decimals
-        return multiply(_core.convert(rint(true_divide(a, factor)), _dtypes._operand_type(a)[0]), factor)
+        return positive(a) if decimals >= 0 else _round_integers(positive(a), 10 ** -decimals)
     if _is_complex(a):
         return _core.complex(round(real(a), decimals), round(imag(a), decimals))
     if decimals == 0:
         return rint(a)
-    if decimals > 300:
-        return positive(a)
+    a = positive(a)
+    if a.dtype.itemsize < 4:  # in which the factor may be infinite
+        return _core.convert(round(_core.convert(a, "float32"), decimals), a.dtype)
+    if builtins.abs(decimals) > (300 if a.dtype.itemsize == 8 else 37):
+        return a if decimals > 0 else multiply(a, 0)
     factor = 10.0 ** decimals
     return true_divide(rint(multiply(a, factor)), factor)
+
+
+def _round_integers(a, unit):
+    """The nearest multiple of the unit, of two as near the even one."""
+    if unit > np.iinfo(a.dtype).max:
+        return multiply(a, 0)
+    count = floor_divide(a, unit)
+    twice, rest = unit - unit // 2, a - count * unit
+    nearer = greater(rest, unit // 2) if unit % 2 else greater(rest, twice) | (equal(rest, twice) & not_equal(remainder(count, 2), 0))
+    return multiply(count + _core.convert(nearer, a.dtype), unit)
 
 
 around = round
@@ -291,8 +302,11 @@ def sinc(x, /):
     x = _core.to_inexact(x)
     at_zero = equal(x, 0)
     scaled = math.pi * _core.where(at_zero, 1, x)
-    # Near 0 the first terms of the series: derivatives at 0 are right.
-    return _core.where(at_zero, 1 - (math.pi * x) ** 2 / 6, sin(scaled) / scaled)
+    # At 0 the first terms of the series, of which the derivatives are right to the fifteenth.
+    square, series = (math.pi * _core.where(at_zero, x, 0)) ** 2, 1.0
+    for k in range(7, 0, -1):
+        series = 1 - square * series / (2 * k * (2 * k + 1))
+    return _core.where(at_zero, series, sin(scaled) / scaled)
 
 
 def fabs(x, /):
@@ -371,6 +385,8 @@ bitwise_right_shift = right_shift
 def bitwise_count(x, /):
     """How many bits are set; of negative numbers those of |x|."""
     kind = _core.positive(x).dtype
+    if kind.kind == "b":
+        return _core.convert(x, "uint8")
     if kind.kind not in "iu":
         raise TypeError(f"bitwise_count does not accept dtype {kind}.")
     # As unsigned numbers of the same width: the least number has no |x| of its own.
@@ -479,6 +495,9 @@ def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 def array_equal(a1, a2, equal_nan=False):
     """Whether shapes and elements are equal."""
+    from tenon.numpy._creation import asarray
+
+    a1, a2 = asarray(a1), asarray(a2)
     if np.shape(a1) != np.shape(a2):
         return _core.positive(False)
     same = equal(a1, a2)
@@ -487,6 +506,9 @@ def array_equal(a1, a2, equal_nan=False):
 
 def array_equiv(a1, a2):
     """Whether the shapes broadcast, and all elements are equal."""
+    from tenon.numpy._creation import asarray
+
+    a1, a2 = asarray(a1), asarray(a2)
     try:
         np.broadcast_shapes(np.shape(a1), np.shape(a2))
     except ValueError:
@@ -499,6 +521,6 @@ def angle(z, deg=False):
     z = _core.convert(z, _dtypes.default("f")) if _is_integer(z) and _dtypes._operand_type(z)[0].itemsize < 4 else z
     z = _core.to_inexact(z)
     made = arctan2(imag(z), real(z)) if _is_complex(z) else _core.where(isnan(z), z, _core.where(
-        less(z, 0), _core.convert(math.pi, z.dtype), _core.convert(0, z.dtype)))
+        signbit(z), _core.convert(math.pi, z.dtype), _core.convert(0, z.dtype)))
     return rad2deg(made) if deg else made
 

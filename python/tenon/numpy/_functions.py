@@ -1,6 +1,7 @@
 """Functions of single elements or vectors, over all others."""
 
 import builtins
+import functools
 
 import numpy as np
 
@@ -19,7 +20,11 @@ def vectorize(pyfunc, *, excluded=frozenset(), signature=None):
 
     inner, outer = (None, None) if signature is None else _signature(signature)
 
-    def wrapped(*args):
+    def wrapped(*args, **kwargs):
+        fixed = {i for i in range(len(args)) if i in excluded or args[i] is None}
+        return looped(fixed, functools.partial(pyfunc, **kwargs) if kwargs else pyfunc, *args)
+
+    def looped(excluded, pyfunc, *args):
         args = [a if i in excluded else asarray(a) for i, a in enumerate(args)]
         given = [i for i in range(len(args)) if i not in excluded]
         core = {i: 0 if inner is None else len(inner[k]) for k, i in enumerate(given)}

@@ -54,7 +54,8 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=None):  # noq
     counts = bincount(_core.where(inside, number, math.prod(sizes)), weights, length=math.prod(sizes) + 1)[:-1]
     counts = _core.reshape(counts, sizes)
     if density:
-        counts = _core.to_inexact(counts) / _core.sum(counts, None, False)
+        counts = _core.convert(counts, _core.to_inexact(sample).dtype)
+        counts = counts / _core.sum(counts, None, False)
         for i, e in enumerate(edges):
             counts = counts / _core.reshape(e[1:] - e[:-1], [-1 if k == i else 1 for k in np.arange(axes)])
     return counts, edges
@@ -67,6 +68,6 @@ def histogram2d(x, y, bins=10, range=None, weights=None, density=None):  # noqa:
     >>> histogram2d(asarray([0.0, 1, 4]), asarray([0.0, 3, 4]), bins=2)[0].tolist()
     [[1, 1], [0, 1]]
     """
-    pair = bins if np.ndim(bins) == 0 or len(bins) == 2 else [bins, bins]
+    pair = bins if not hasattr(bins, "__len__") or len(bins) == 2 else [bins, bins]
     counts, edges = histogramdd(_core.stack([ravel(asarray(x)), ravel(asarray(y))], 1), pair, range, weights, density)
     return counts, *edges

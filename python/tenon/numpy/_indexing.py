@@ -108,8 +108,8 @@ def put(a, ind, v, mode=None, *, inplace=True):
     a, ind = asarray(a), ravel(asarray(ind))
     v = ravel(asarray(v))
     v = v[_core.remainder(_core.iota("int32", ind.shape, 0), builtins.max(v.shape[0], 1))]
+    ind = _core.remainder(ind, a.size) if mode == "wrap" else _core.maximum(ind, 0) if mode == "clip" else ind
     mode = _mode(mode, "clip")
-    ind = _core.remainder(ind, a.size) if mode == "wrap" else ind
     return _core.reshape(ravel(a).at[ind].set(v, mode="clip" if mode == "wrap" else mode), a.shape)
 
 
@@ -141,7 +141,10 @@ def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
     a, condition = asarray(a), _bools(condition)
     if axis is None:
         a, axis = ravel(a), 0
-    a = a[(slice(None),) * _axis(axis, a.ndim) + (slice(0, condition.shape[0]),)]
+    axis = _axis(axis, a.ndim)
+    if isinstance(condition.shape[0], int) and isinstance(a.shape[axis], int):
+        condition = condition[:a.shape[axis]]
+    a = a[(slice(None),) * axis + (slice(0, condition.shape[0]),)]
     if size is None:
         moved = _core.move_axis(a, _axis(axis, a.ndim), 0)
         return _core.move_axis(_core.compress(moved, condition), 0, _axis(axis, a.ndim))
@@ -156,8 +159,8 @@ def extract(condition, arr, *, size=None, fill_value=0):
 
 def choose(a, choices, out=None, mode="raise"):
     """Of several arrays the element of the one that a names."""
-    choices = stack(broadcast_arrays(*choices), 0)
     a = asarray(a)
+    choices = stack(broadcast_arrays(a, *choices)[1:], 0)
     if mode == "raise" and _core.is_traced(a):
         raise ValueError("choose: in a compiled function say mode='wrap' or mode='clip'.")
     met = np.broadcast_shapes(a.shape, choices.shape[1:])
@@ -259,13 +262,20 @@ def triu_indices(n, k=0, m=None):
     return _indices(np.triu_indices, n, k, m)
 
 
+def _need_matrix(arr):
+    if len(shape(arr)) != 2:
+        raise ValueError("input array must be 2-d")
+
+
 def tril_indices_from(arr, k=0):
     """tril_indices() of a matrix."""
+    _need_matrix(arr)
     return tril_indices(shape(arr)[-2], k, shape(arr)[-1])
 
 
 def triu_indices_from(arr, k=0):
     """triu_indices() of a matrix."""
+    _need_matrix(arr)
     return triu_indices(shape(arr)[-2], k, shape(arr)[-1])
 
 
@@ -288,13 +298,16 @@ def diag_indices_from(arr):
 
 def unravel_index(indices, shape):
     """The index along each axis of numbers of elements in a row."""
-    indices, made = asarray(indices), []
+    given, made = asarray(indices), []
     shape = (shape,) if not isinstance(shape, (tuple, list)) else shape
     total = math.prod(shape)
-    indices = _core.clamp(-total, indices, builtins.max(total - 1, 0))
-    indices = _core.where(_core.less(indices, 0), indices + total, indices)
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"unravel_index: indices are integers, not {given.dtype}.")
+    last = builtins.min(builtins.max(total - 1, 0), int(np.iinfo(given.dtype).max))
+    indices = _core.convert(_core.minimum(given, last), _dtypes.default("i"))
+    indices = _core.where(_core.less(indices, 0), _core.maximum(indices, -total) + total, indices)
     for n in reversed(shape):
-        made.append(_core.remainder(indices, builtins.max(n, 1)))
+        made.append(_core.with_weak(_core.convert(_core.remainder(indices, builtins.max(n, 1)), given.dtype), given.weak_type))
         indices = _core.floor_divide(indices, builtins.max(n, 1))
     return tuple(made[::-1])
 
@@ -320,7 +333,7 @@ def ix_(*args):
     made = []
     for i, a in enumerate(args):
         a = asarray(a)
-        a = nonzero(a)[0] if a.dtype.kind == "b" else a
+        a = nonzero(a)[0] if a.dtype.kind == "b" else a if a.size else _core.convert(a, _dtypes.default("i"))
         made.append(_core.reshape(a, [a.shape[0] if k == i else 1 for k in range(len(args))]))
     return tuple(made)
 

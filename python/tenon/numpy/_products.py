@@ -130,6 +130,9 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, 
     if not isinstance(subscripts, str):
         subscripts, operands = _by_numbers(subscripts, operands)
     operands = _of_one_dtype(operands)
+    if operands and operands[0].dtype.kind == "b":  # whether any of the products is true
+        made = einsum(subscripts, *(_core.convert(x, "int32") for x in operands))
+        return _preferred(_core.not_equal(made, 0), preferred_element_type)
     terms, result = _spelled_out(subscripts.replace(" ", ""), operands)
     if len(terms) != len(operands):
         raise ValueError(f"einsum: {len(terms)} terms for {len(operands)} operands.")
@@ -309,6 +312,7 @@ def polyint(p, m=1, k=None):
 def poly(seq_of_zeros):
     """The polynomial with these zeros."""
     zeros = asarray(seq_of_zeros)
+    zeros = zeros if zeros.ndim else _core.reshape(zeros, (1,))
     made = full((1,), 1, _core.to_inexact(zeros).dtype)
     for i in range(zeros.shape[0]):
         made = convolve(made, _core.stack([full((), 1, made.dtype), -_core.convert(zeros[i], made.dtype)], 0))
@@ -368,17 +372,17 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     [0.6666666666666666, -0.6666666666666666]
     """
     x = _core.to_inexact(asarray(m, dtype))
-    x = x if x.ndim == 2 else x[None, :] if x.ndim == 1 else x[None, None]
-    x = x if rowvar or x.shape[0] == 1 else x.T
+    x = x if rowvar or x.ndim != 2 else x.T
+    x = x if x.ndim == 2 else _core.reshape(x, (1, -1))
     if y is not None:
         y = _core.to_inexact(asarray(y, dtype))
-        y = y if y.ndim == 2 else y[None, :]
+        y = y if y.ndim == 2 else _core.reshape(y, (1, -1))
         x = concatenate([x, y if rowvar or y.shape[0] == 1 else y.T], 0)
     ddof = (0 if bias else 1) if ddof is None else ddof
     weights = _weights_of_observations(x, fweights, aweights)
     if weights is None:
         x = x - _core.mean(x, 1, True)
-        made = _core.matmul(x, _core.conj(x.T)) / (x.shape[1] - ddof)
+        made = _core.true_divide(_core.matmul(x, _core.conj(x.T)), float(x.shape[1] - ddof))
     else:
         total = _core.sum(weights, None, False)
         x = x - _core.sum(x * weights, [1], True) / total
@@ -419,5 +423,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     if x is not None:
         x = asarray(x)
         dx = (x[1:] - x[:-1]) if x.ndim == 1 else (lambda m: m[..., 1:] - m[..., :-1])(moveaxis(x, axis, -1))
+    elif np.ndim(dx) > 1:
+        dx = moveaxis(dx, axis, -1)
     return _core.sum(dx * (y[..., 1:] + y[..., :-1]), -1, False) * 0.5
 

@@ -31,6 +31,8 @@ def _widened(dtype):
 
 
 def _where(a, where, otherwise):
+    if where is not None and asarray(where).dtype.kind != "b":
+        raise ValueError(f"where must be None or a boolean array; got where.dtype={asarray(where).dtype}.")
     return a if where is None else _core.where(where, a, otherwise)
 
 
@@ -41,7 +43,7 @@ def _summed(f, a, axis, dtype, keepdims, initial, where, promote_integers, unit,
     elif a.dtype.kind == "b" or (promote_integers and a.dtype.kind in "iu"):
         a = _core.convert(a, _widened(a.dtype))
     made = f(_where(a, where, _core.convert(unit, a.dtype)), _axis_of(axis, a.ndim), keepdims)
-    return made if initial is None else _core.convert(combine(made, initial), made.dtype)
+    return made if initial is None else _core.convert(combine(made, _core.convert(initial, made.dtype)), made.dtype)
 
 
 def _axis_of(axis, rank):
@@ -189,9 +191,13 @@ def ptp(a, axis=None, out=None, keepdims=False):
 
 
 def _of_elements(weights, a, axis):
-    """Weights of the elements along an axis as those of all elements."""
+    """Weights of the elements along an axis, or several, as those of all elements."""
     if weights.shape == a.shape:
         return weights
+    if isinstance(axis, (tuple, list)) and weights.shape == tuple(a.shape[i] for i in _axes(axis, a.ndim)):
+        axes = _axes(axis, a.ndim)
+        order = [int(k) for k in np.argsort(axes)]
+        return _core.reshape(_core.transpose(weights, order), [n if i in axes else 1 for i, n in enumerate(a.shape)])
     if axis is None or isinstance(axis, (tuple, list)) or weights.ndim != 1:
         raise ValueError("weights have the array's shape, or one axis, which `axis` names.")
     return _core.reshape(weights, [weights.shape[0] if i == _axis(axis, a.ndim) else 1 for i in range(a.ndim)])
@@ -307,9 +313,10 @@ def _cumulative(f, a, axis, dtype):
     axis = 0 if axis is None else _axis(axis, a.ndim)
     if dtype is not None:
         a = _core.convert(a, dtype)
-    elif a.dtype.kind == "b":
-        a = _core.convert(a, _dtypes.default("i"))
-    return f(a, axis, False)
+    if a.dtype.kind != "b":
+        return f(a, axis, False)
+    made = f(_core.convert(a, _dtypes.default("i")), axis, False)
+    return made if dtype is None else _core.not_equal(made, 0)
 
 
 def cumsum(a, axis=None, dtype=None, out=None):
@@ -405,8 +412,8 @@ def partition(a, kth, axis=-1):
 
 
 def argpartition(a, kth, axis=-1):
-    """Where the elements of partition() are."""
-    return argsort(a, axis)
+    """Where the elements of partition() are, i32."""
+    return _core.convert(argsort(a, axis), "int32")
 
 
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
@@ -573,7 +580,8 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002
         return _core.to_inexact(asarray(bins))
     a = ravel(asarray(a))
     low, high = (min(a), max(a)) if range is None else (asarray(range[0]), asarray(range[1]))
-    low, high = _core.to_inexact(low), _core.to_inexact(high)
+    kind = _core.to_inexact(a).dtype
+    low, high = _core.convert(low, kind), _core.convert(high, kind)
     same = _core.equal(low, high)
     return linspace(_core.where(same, low - 0.5, low), _core.where(same, high + 0.5, high), bins + 1)
 

@@ -165,6 +165,12 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=Non
 
 
 def setxor1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
-    """The elements of one of both."""
-    a, b = setdiff1d(ar1, ar2, assume_unique), setdiff1d(ar2, ar1, assume_unique)
-    return _core.sort(concatenate([a, b]), 0, False)
+    """The elements of one of both, in order; `size` and `fill_value` as those of unique()."""
+    ar1, ar2 = (ravel(x) if assume_unique else unique(x) for x in _of_one_dtype([ar1, ar2]))
+    # What is in one alone has no equal neighbour.
+    both = _core.sort(concatenate([ar1, ar2]), 0, False)
+    if both.shape[0] == 0:
+        return both if size is None else full((size,), 0 if fill_value is None else fill_value, both.dtype)
+    edge, same = full((1,), False, "bool"), _core.equal(both[1:], both[:-1])
+    alone = ~(concatenate([edge, same]) | concatenate([same, edge]))
+    return compress(alone, both, size=size, fill_value=0 if fill_value is None else fill_value)

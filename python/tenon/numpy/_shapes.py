@@ -1,6 +1,7 @@
 """Shapes, and elements that move and never change."""
 
 import builtins
+import math
 import operator
 
 import numpy as np
@@ -33,19 +34,21 @@ def ndim(a):
 
 
 def size(a, axis=None):
-    """The number of elements, or the size of an axis."""
-    return asarray(a).size if axis is None else shape(a)[axis]
+    """The number of elements, or the size of an axis or of several together."""
+    if axis is None:
+        return asarray(a).size
+    return math.prod(shape(a)[i] for i in _axes(axis, ndim(a)))
 
 
 def _axis(axis, rank, name="axis"):
     at = operator.index(axis)
     if not -rank <= at < rank:
-        raise ValueError(f"{name} {axis} is out of bounds for array of dimension {rank}")
+        raise np.exceptions.AxisError(f"{name} {axis} is out of bounds for array of dimension {rank}")
     return at % rank
 
 
 def _axes(axes, rank):
-    axes = axes if isinstance(axes, (tuple, list)) else (axes,)
+    axes = axes if isinstance(axes, (tuple, list)) or np.ndim(axes) == 1 else (axes,)
     made = [_axis(a, rank) for a in axes]
     if len({*made}) != len(made):
         raise ValueError("an axis is named twice")
@@ -69,6 +72,8 @@ def ravel(a, order="C"):
 def transpose(a, axes=None):
     """The axes in another order; reversed where none is given."""
     a = asarray(a)
+    if axes is not None and len({i % builtins.max(a.ndim, 1) for i in map(operator.index, axes)}) != len(axes):
+        raise TypeError(f"transpose: the axes {tuple(axes)} are no permutation.")
     return a.T if axes is None else _core.transpose(a, _axes(axes, a.ndim))
 
 
@@ -137,9 +142,9 @@ def broadcast_shapes(*shapes):
 
 
 def broadcast_arrays(*args):
-    """Arrays in the shape in which they meet."""
+    """Arrays in the shape in which they meet, a tuple."""
     met = broadcast_shapes(*(shape(a) for a in args))
-    return [_core.broadcast_to(a, met) for a in args]
+    return tuple(_core.broadcast_to(a, met) for a in args)
 
 
 def atleast_1d(*arys):
@@ -220,7 +225,7 @@ def dstack(tup, dtype=None):
 
 def column_stack(tup):
     """Vectors as columns."""
-    return concatenate([a[:, None] if a.ndim == 1 else a for a in map(asarray, tup)], 1)
+    return concatenate([_core.reshape(a, (-1, 1)) if a.ndim < 2 else a for a in map(asarray, tup)], 1)
 
 
 def block(arrays):
@@ -340,8 +345,9 @@ def roll(a, shift, axis=None):
     a = asarray(a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
-    axes = _axes(axis, a.ndim) if isinstance(axis, (tuple, list)) else [_axis(axis, a.ndim)]
-    shifts = shift if isinstance(shift, (tuple, list)) else [shift] * len(axes)
+    axes = [_axis(i, a.ndim) for i in (axis if isinstance(axis, (tuple, list)) else [axis])]
+    several = isinstance(shift, (tuple, list)) or np.ndim(shift) == 1
+    shifts = [s for s in shift] if several else [shift] * len(axes)
     axes = axes * len(shifts) if len(axes) == 1 else axes
     for by, at in zip(shifts, axes):
         n = a.shape[at]
@@ -370,6 +376,11 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None):
     a = asarray(a)
     a = ravel(a) if axis is None or a.ndim == 0 else a
     axis = 0 if axis is None else _axis(axis, a.ndim)
+    repeats = np.asarray(repeats) if isinstance(repeats, (list, tuple)) else repeats
+    if total_repeat_length is not None and ndim(repeats) == 1 and repeats.shape[0] == 1:
+        repeats = repeats[0]
+    if ndim(repeats) == 0 and total_repeat_length is not None and isinstance(repeats, Array):
+        repeats = _core.broadcast_to(repeats, (a.shape[axis],))
     if ndim(repeats) == 0 and not (isinstance(repeats, Array) and _core.is_traced(repeats)):
         n = int(repeats)
         wide = _core.broadcast_to(expand_dims(a, axis + 1), (*a.shape[:axis + 1], n, *a.shape[axis + 1:]))
@@ -415,6 +426,8 @@ def pad(array, pad_width, mode="constant", **kwargs):
         raise ValueError("index can't contain negative values")
     if mode == "constant":
         values = kwargs.pop("constant_values", 0)
+        if kwargs:
+            raise ValueError(f"unsupported keyword arguments for mode 'constant': {set(kwargs)}")
         if np.ndim(values) == 0:
             return _core.pad(a, _core.convert(values, a.dtype), [w[0] for w in widths], [w[1] for w in widths], [])
         values = np.broadcast_to(np.asarray(values), (a.ndim, 2))

@@ -5,11 +5,15 @@ import functools
 import numpy as np
 
 from tenon import _core
+from tenon.numpy import _elementwise, _reductions
 from tenon.numpy._creation import asarray, full
 from tenon.numpy._functions import vectorize
 from tenon.numpy._shapes import _axis, moveaxis, ravel
 
-__all__ = ["frompyfunc", "ufunc"]
+__all__ = [
+    "add", "bitwise_and", "bitwise_or", "bitwise_xor", "frompyfunc", "logaddexp", "logaddexp2", "logical_and",
+    "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "subtract", "ufunc",
+]
 
 
 class ufunc:  # noqa: N801
@@ -133,3 +137,59 @@ def frompyfunc(func, /, nin, nout, *, identity=None):
     [[3, 4], [6, 8]]
     """
     return ufunc(func, nin, nout, identity=identity)
+
+
+def _folds(name):
+    """The reduction of tenon.numpy of that name as a ufunc's."""
+
+    def reduce(self, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=None):
+        options = {} if dtype is None else {"dtype": dtype}
+        if name in ("sum", "prod"):
+            options["promote_integers"] = False
+        a = asarray(a)
+        if name in ("all", "any"):
+            made = getattr(_reductions, name)(a, axis, None, keepdims, where=where)
+            return made if initial is None else self(made, initial)
+        return getattr(_reductions, name)(a, axis, keepdims=keepdims, initial=initial, where=where, **options)
+
+    return reduce
+
+
+def _accumulates(f):
+    return lambda self, a, axis=0, dtype=None, out=None: f(asarray(a), axis, dtype)
+
+
+def _updates(method):
+    def at(self, a, indices, b=None, /, *, inplace=True):
+        if inplace:
+            raise NotImplementedError(f"{self.__name__}.at: arrays are immutable: say inplace=False and use the result.")
+        return getattr(asarray(a).at[indices], method)(b)
+
+    return at
+
+
+class _Direct(ufunc):
+    """A function of the library's with the methods of a ufunc: it is called with what it is given."""
+
+    def __call__(self, *args, **options):
+        """The function of each element."""
+        if options.pop("out", None) is not None or options.pop("where", None) is not None or options:
+            raise NotImplementedError(f"{self.__name__}: arrays are immutable: no `out` and no `where`.")
+        return self.func(*args)
+
+
+def _direct(name, nin, identity, **methods):
+    return _Direct(getattr(_elementwise, name), nin, 1, name=name, identity=identity, **methods)
+
+
+add = _direct("add", 2, 0, reduce=_folds("sum"), accumulate=_accumulates(_reductions.cumsum), at=_updates("add"))
+multiply = _direct("multiply", 2, 1, reduce=_folds("prod"), accumulate=_accumulates(_reductions.cumprod), at=_updates("multiply"))
+maximum = _direct("maximum", 2, None, reduce=_folds("max"), at=_updates("max"))
+minimum = _direct("minimum", 2, None, reduce=_folds("min"), at=_updates("min"))
+subtract = _direct("subtract", 2, None, at=_updates("subtract"))
+bitwise_and, bitwise_or = _direct("bitwise_and", 2, -1), _direct("bitwise_or", 2, 0)
+bitwise_xor, negative = _direct("bitwise_xor", 2, 0), _direct("negative", 1, None)
+logaddexp, logaddexp2 = _direct("logaddexp", 2, -np.inf), _direct("logaddexp2", 2, -np.inf)
+logical_and = _direct("logical_and", 2, True, reduce=_folds("all"))
+logical_or = _direct("logical_or", 2, False, reduce=_folds("any"))
+logical_xor = _direct("logical_xor", 2, False)

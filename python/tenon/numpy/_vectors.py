@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from tenon import _core
+from tenon._core import Array
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full
 from tenon.numpy._shapes import _axis, concatenate, ravel
@@ -22,6 +23,8 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     axis, n = _axis(axis, a.ndim), operator.index(n)
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return a
     parts = []
     for edge in (prepend, a, append):
         if edge is None:
@@ -105,10 +108,21 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
     if axis is None:
         arr, axis = ravel(arr), 0
     axis = _axis(axis, arr.ndim)
+    if isinstance(obj, Array) and _core.is_traced(obj) and assume_unique_indices:
+        return _without(arr, ravel(obj), axis)
     if not isinstance(obj, slice):
         obj = np.asarray(obj) if np.size(obj) else np.zeros(0, int)
     keep = np.delete(np.arange(arr.shape[axis]), obj)
     return _core.take(arr, array(keep, _dtypes.default("i")), axis, "clip", None, True, True)
+
+
+def _without(arr, at, axis):
+    """The array without parts at traced indices that differ."""
+    n = arr.shape[axis]
+    gone = _core.sort(_core.where(_core.less(at, 0), at + n, at), 0, False) - _core.iota(at.dtype, at.shape, 0)
+    left = _core.iota(at.dtype, (n - at.shape[0],), 0)
+    before = _core.sum(_core.convert(_core.less_equal(gone[None, :], left[:, None]), at.dtype), [1], False)
+    return _core.take(arr, left + before, axis, "clip", None, True, True)
 
 
 def insert(arr, obj, values, axis=None):
@@ -119,6 +133,8 @@ def insert(arr, obj, values, axis=None):
     axis = _axis(axis, arr.ndim)
     values = _core.convert(asarray(values), arr.dtype)
     n = arr.shape[axis]
+    if isinstance(obj, Array) and _core.is_traced(obj):
+        return _inserted(arr, obj, values, axis)
     at = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
     at = np.flatnonzero(at) if at.dtype == bool else at
     if at.ndim == 0:
@@ -127,7 +143,7 @@ def insert(arr, obj, values, axis=None):
         else:
             values = _core.expand_dims(values, axis) if values.ndim == arr.ndim - 1 else values
     at = at.reshape(-1)
-    at = np.where(at < 0, at + n, at)
+    at = np.clip(np.where(at < 0, at + n, at), 0, n)
     count = values.shape[axis] if at.size == 1 and values.ndim == arr.ndim else at.size
     at = np.repeat(at, count) if at.size == 1 else at
     order = np.argsort(at, kind="stable")
@@ -141,26 +157,54 @@ def insert(arr, obj, values, axis=None):
     return made.at[(*before, array(old))].set(arr).at[(*before, array(new))].set(values)
 
 
-def trim_zeros(filt, trim="fb"):
-    """A vector without the zeros at its ends: values must be known."""
-    at = np.nonzero(np.asarray(filt))[0]
-    if at.size == 0:
-        return asarray(filt)[:0]
-    first = at[0] if "f" in trim.lower() else 0
-    last = at[-1] + 1 if "b" in trim.lower() else np.shape(filt)[0]
-    return asarray(filt)[int(first):int(last)]
+def _inserted(arr, at, values, axis):
+    """The array with values before the elements at traced indices, of which there are as many as their shape says."""
+    n = arr.shape[axis]
+    if at.ndim == 0 and values.ndim == arr.ndim:
+        values = _core.move_axis(values, 0, axis)
+    elif values.ndim == arr.ndim - 1:
+        values = _core.expand_dims(values, axis)
+    count = values.shape[axis] if at.size == 1 and values.ndim == arr.ndim else at.size
+    at = _core.convert(_core.broadcast_to(ravel(at), (count,)), "int32")
+    at = _core.clamp(0, _core.where(_core.less(at, 0), at + n, at), n)
+    order = _core.argsort(at, 0, False)
+    new = full((count,), 0, "int32").at[order].set(at[order] + _core.iota("int32", (count,), 0))
+    # What is not new is old, in its order.
+    kept = full((n + count,), True, "bool").at[new].set(False)
+    old = _core.convert(_core.cumsum(_core.convert(kept, "int32"), 0, False) - 1, "int32")
+    made = _core.take(arr, _core.clamp(0, old, builtins.max(n - 1, 0)), axis, "clip", None, False, False)
+    values = _core.broadcast_to(values, [count if i == axis else s for i, s in enumerate(arr.shape)])
+    return made.at[(slice(None),) * axis + (new,)].set(values)
+
+
+def trim_zeros(filt, trim="fb", axis=None):
+    """An array without the zeros at the ends of its axes (or of those that are named): values must be known."""
+    filt, kept = asarray(filt), []
+    axes = range(filt.ndim) if axis is None else [_axis(a, filt.ndim) for a in np.ravel(axis)]
+    for i, at in enumerate(np.nonzero(np.asarray(filt))):
+        n = filt.shape[i]
+        first, last = (int(at.min()), int(at.max()) + 1) if at.size else (n if "f" in trim.lower() else 0, n)
+        if at.size == 0 and "f" not in trim.lower():
+            last = 0
+        within = i in axes
+        kept.append(slice(first if within and "f" in trim.lower() else 0, last if within and "b" in trim.lower() else n))
+    return filt[tuple(kept)]
 
 
 def unwrap(p, discont=None, axis=-1, period=2 * math.pi):
-    """Angles without jumps: multiples of the period are added."""
+    """Angles without jumps: multiples of the period are added. Integers stay so with a period that is an integer."""
     p = asarray(p)
     axis = _axis(axis, p.ndim)
+    met = _dtypes.result_type(p, period)
+    p = p if p.dtype == met else _core.convert(p, met)
     if p.shape[axis] == 0:
         return p
     steps = diff(p, axis=axis)
-    half = period / 2
+    whole = met.kind in "iu"
+    half = period // 2 if whole else period / 2
     moved = _core.remainder(steps + half, period) - half
-    moved = _core.where(_core.equal(moved, -half) & _core.greater(steps, 0), half, moved)
+    if not whole or period % 2 == 0:  # a step of half a period goes the way that it came
+        moved = _core.where(_core.equal(moved, -half) & _core.greater(steps, 0), half, moved)
     fix = _core.where(_core.less(_core.abs(steps), half if discont is None else builtins.max(discont, half)), 0, moved - steps)
     fix = _core.cumsum(_core.convert(fix, _dtypes.result_type(p, fix)), axis, False)
     before = (slice(None),) * axis

@@ -21,8 +21,18 @@ def key(seed, *, impl=None):
     """The key of a seed, an int."""
     if impl not in (None, "threefry2x32"):
         raise ValueError(f"random: the generator is threefry2x32, not {impl!r}.")
+    if isinstance(seed, _core.Array) and _core.is_traced(seed):
+        return _traced_key(seed)
     seed = seed.item() if hasattr(seed, "item") else seed.__index__()
     return _random.key((seed + 2 ** 63) % 2 ** 64 - 2 ** 63 if _core.x64() else _folded(seed))
+
+
+def _traced_key(seed):
+    """The upper and the lower 32 bits of an integer that is known when the function runs."""
+    if seed.ndim or seed.dtype.kind not in "iu":
+        raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
+    high = _core.right_shift(seed, 32) if seed.dtype.itemsize == 8 else _core.multiply(seed, 0)
+    return _core.stack([_core.convert(high, "uint32"), _core.convert(seed, "uint32")], 0)
 
 
 def _folded(seed):
@@ -63,7 +73,7 @@ def split(key, num=2):
 
 def fold_in(key, data):
     """A new key for each number."""
-    return _random.fold_in(key, data)
+    return _random.fold_in(key, np.uint32(data % 2 ** 32) if type(data) is int else data)
 
 
 def _shape(shape):
@@ -114,9 +124,15 @@ def _met(shape, *parameters):
 
 
 def bernoulli(key, p=0.5, shape=None, mode="low"):
-    """True with probability p."""
+    """True with probability p; with mode="high" of any size, for which numbers of twice the bits are drawn."""
+    if mode not in ("low", "high"):
+        raise ValueError(f"got mode={mode!r}, expected 'high' or 'low'")
     p = _core.to_inexact(tnp.asarray(p))
-    return _core.less(uniform(key, _met(shape, p), p.dtype), p)
+    shape = _met(shape, p)
+    if mode == "low":
+        return _core.less(uniform(key, shape, p.dtype), p)
+    first, second = uniform(key, (2, *shape), p.dtype)
+    return _core.less(second * 2.0 ** -int(_dtypes.finfo(p.dtype).nmant), p - first)
 
 
 def exponential(key, shape=(), dtype=None):
@@ -137,8 +153,16 @@ def geometric(key, p, shape=None, dtype=None):
 
 
 def gumbel(key, shape=(), dtype=None, mode=None):
-    """-log(-log u) of uniform u."""
-    return _random.gumbel(key, _shape(shape), _real(dtype))
+    """-log(-log u) of uniform u. mode="high": u has twice the bits, so that large numbers are as likely as they should."""
+    if mode not in (None, "low", "high", "highest"):
+        raise ValueError(f"Must provide valid mode for gumbel got: {mode}")
+    shape, dtype = _shape(shape), _real(dtype)
+    if mode in (None, "low"):
+        return _random.gumbel(key, shape, dtype)
+    limits = _dtypes.finfo(dtype)
+    high, low = uniform(key, (2, *shape), dtype)
+    x = tnp.where(high >= 0.5, high, high + 2.0 ** -int(limits.nmant) * low + float(limits.tiny))
+    return -tnp.log(-tnp.log1p(-x))
 
 
 def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None):
@@ -148,11 +172,13 @@ def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None):
     rest = list(logits.shape)
     del rest[axis]
     shape = tuple(rest) if shape is None else _shape(shape)
-    more = shape[:len(shape) - len(rest)]
+    if len(shape) < len(rest) or np.broadcast_shapes(shape, tuple(rest)) != shape:
+        raise ValueError(f"categorical: the shape {shape} does not hold what the logits' axes give, {tuple(rest)}.")
+    more, wide = shape[:len(shape) - len(rest)], list(shape[len(shape) - len(rest):])
     if replace:
-        drawn = gumbel(key, (*more, *logits.shape), logits.dtype) + logits
-        return tnp.argmax(drawn, axis)
-    drawn = gumbel(key, logits.shape, logits.dtype) + logits
+        wide.insert(axis % logits.ndim, logits.shape[axis])
+        return tnp.argmax(gumbel(key, (*more, *wide), logits.dtype, mode) + logits, axis)
+    drawn = gumbel(key, logits.shape, logits.dtype, mode) + logits
     _, indices = _core.top_k(tnp.moveaxis(drawn, axis, -1), math.prod(more))
     return tnp.reshape(tnp.moveaxis(_core.convert(indices, _dtypes.default("i")), -1, 0), (*more, *rest))
 
@@ -160,21 +186,21 @@ def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None):
 def laplace(key, shape=(), dtype=None):
     """Numbers of density exp(-|x|) / 2."""
     dtype = _real(dtype)
-    u = uniform(key, shape, dtype, -1.0 + float(np.finfo(dtype).epsneg), 1.0)
+    u = uniform(key, shape, dtype, -1.0 + float(_dtypes.finfo(dtype).eps) / 2, 1.0)
     return tnp.sign(u) * tnp.log1p(-abs(u))
 
 
 def cauchy(key, shape=(), dtype=None):
     """Numbers of density 1 / (π (1 + x²))."""
     dtype = _real(dtype)
-    u = uniform(key, shape, dtype, float(np.finfo(dtype).eps), 1.0)
+    u = uniform(key, shape, dtype, float(_dtypes.finfo(dtype).eps), 1.0)
     return tnp.tan(math.pi * (u - 0.5))
 
 
 def logistic(key, shape=(), dtype=None):
     """Numbers whose distribution is 1 / (1 + exp(-x))."""
     dtype = _real(dtype)
-    u = uniform(key, shape, dtype, float(np.finfo(dtype).tiny), 1.0)
+    u = uniform(key, shape, dtype, float(_dtypes.finfo(dtype).tiny), 1.0)
     return tnp.log(u / (1 - u))
 
 
@@ -209,9 +235,9 @@ def maxwell(key, shape=(), dtype=None):
 
 def double_sided_maxwell(key, loc, scale, shape=(), dtype=None):
     """loc ± scale · maxwell."""
-    keys = split(key)
-    sign = rademacher(keys[0], shape, _real(dtype)) if shape else rademacher(keys[0], np.broadcast_shapes(np.shape(loc), np.shape(scale)), _real(dtype))
-    return sign * maxwell(keys[1], sign.shape, dtype) * scale + loc
+    keys, met = split(key), np.broadcast_shapes(np.shape(loc), np.shape(scale))
+    shape = (_shape(shape) or met) + met
+    return rademacher(keys[1], shape, _real(dtype)) * maxwell(keys[0], shape, dtype) * scale + loc
 
 
 def wald(key, mean, shape=None, dtype=None):
@@ -252,7 +278,7 @@ def truncated_normal(key, lower, upper, shape=None, dtype=None):
 
 def _toward(x, direction):
     """The next number, or one that is as good: the interval is open."""
-    limits = np.finfo(x.dtype)
+    limits = _dtypes.finfo(x.dtype)
     return x + direction * tnp.maximum(abs(x) * float(limits.eps), float(limits.tiny))
 
 
@@ -260,7 +286,7 @@ def multivariate_normal(key, mean, cov, shape=None, dtype=None, method="cholesky
     """Normal vectors with a mean and covariances."""
     if method != "cholesky":
         raise NotImplementedError(f"multivariate_normal: by {method!r}: only 'cholesky' is there.")
-    dtype = _real(dtype)
+    dtype = _core.to_inexact(_core.full((), 0, _dtypes.result_type(mean, cov))).dtype if dtype is None else _real(dtype)
     mean, cov = _core.convert(mean, dtype), _core.convert(cov, dtype)
     shape = np.broadcast_shapes(mean.shape[:-1], cov.shape[:-2]) if shape is None else _shape(shape)
     drawn = normal(key, (*shape, mean.shape[-1]), dtype)
