@@ -63,6 +63,8 @@ IndexPart part_of(PyObject* object) {
                  std::string(name(array.dtype())).c_str());
     throw nb::python_error();
   }
+  // Small integers may not hold what is counted from the end.
+  if (is_integer(array.dtype()) && size_of(array.dtype()) < 4) array = convert(op(array), DType::i32);
   return {array, Source()};
 }
 

@@ -1,6 +1,8 @@
 """Functions of neural networks, by the names of jax.nn."""
 
+import functools
 import math
+import operator
 
 from tenon import _core
 from tenon import numpy as tnp
@@ -159,13 +161,13 @@ def _axes_of(axis, rank):
     return [_axis(a, rank) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
 
 
-def softmax(x, axis=-1, where=None):
+def softmax(x, axis=-1, where=None, initial=-math.inf):
     """exp(x) / sum(exp(x)) along axes."""
     made = _masked(_core.softmax, x, axis, where)
     return made if where is None else tnp.where(where, made, 0)
 
 
-def log_softmax(x, axis=-1, where=None):
+def log_softmax(x, axis=-1, where=None, initial=-math.inf):
     """log(softmax(x)), without underflow."""
     made = _masked(_core.log_softmax, x, axis, where)
     return made if where is None else tnp.where(where, made, -math.inf)
@@ -210,6 +212,7 @@ def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None):
 
 def one_hot(x, num_classes, *, dtype=None, axis=-1):
     """A last axis (or `axis`) of num_classes elements, 1 at the index and 0 elsewhere."""
+    num_classes = num_classes if isinstance(num_classes, _core.Dim) else operator.index(num_classes)
     x, dtype = tnp.asarray(x), tnp.zeros(()).dtype if dtype is None else dtype
     if x.dtype.kind in "iu":
         made = _core.one_hot(x, num_classes, dtype)
@@ -218,8 +221,32 @@ def one_hot(x, num_classes, *, dtype=None, axis=-1):
     return tnp.moveaxis(made, -1, axis)
 
 
-def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None, is_causal=False):
-    """softmax(query · keyᵀ · scale + bias) · value: [batch, time, heads, features] each, or without the batch."""
+def _attended(queries, keys, is_causal, window, query_lengths, key_lengths):
+    """Which keys a query sees, [queries, keys] or [batch, 1, queries, keys]; None: all."""
+    at, other = tnp.arange(queries)[:, None], tnp.arange(keys)[None, :]
+    seen = []
+    if is_causal:
+        seen.append(at >= other)
+    if window is not None:
+        before, behind = window if isinstance(window, (tuple, list)) else (window, window)
+        seen += [other >= at - before, other <= at + behind]
+    if query_lengths is not None:
+        seen.append(at < tnp.asarray(query_lengths)[:, None, None, None])
+    if key_lengths is not None:
+        seen.append(other < tnp.asarray(key_lengths)[:, None, None, None])
+    return functools.reduce(operator.and_, seen) if seen else None
+
+
+def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None, is_causal=False,
+                          query_seq_lengths=None, key_value_seq_lengths=None, implementation=None,
+                          local_window_size=None, return_residual=False):
+    """softmax(query · keyᵀ · scale + bias) · value: [batch, time, heads, features] each, or without the batch. Queries see
+    keys that the mask, `is_causal`, the lengths of the sequences of the batch and `local_window_size`, (how many before,
+    how many behind), leave. `implementation`: None or "xla", of no effect."""
+    if implementation not in (None, "xla"):
+        raise ValueError(f"dot_product_attention: implementation {implementation!r}: there is one, None.")
+    if return_residual:
+        raise NotImplementedError("dot_product_attention: return_residual.")
     query, key, value = map(tnp.asarray, (query, key, value))
     batched = query.ndim == 4
     q, k, v = (x if batched else x[None] for x in (query, key, value))
@@ -231,9 +258,9 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None
     logits = tnp.einsum("btnh,bsnh->bnts", q, k) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
     if bias is not None:
         logits = logits + bias
-    if is_causal:
-        causal = tnp.tri(q.shape[1], k.shape[1], dtype="bool")
-        mask = causal if mask is None else causal & mask
+    seen = _attended(q.shape[1], k.shape[1], is_causal, local_window_size, query_seq_lengths, key_value_seq_lengths)
+    if seen is not None:
+        mask = seen if mask is None else seen & mask
     if mask is not None:
         logits = tnp.where(mask, logits, -0.7 * float(tnp.finfo(logits.dtype).max))
     weights = softmax(tnp.asarray(logits, "float32") if logits.dtype.itemsize < 4 else logits)

@@ -29,17 +29,21 @@ def constant(value, dtype=None):
 
 def uniform(scale=1e-2, dtype=None):
     """Uniform in [0, scale)."""
-    return lambda key, shape, dtype=dtype: random.uniform(key, shape, dtype) * scale
+    return lambda key, shape, dtype=dtype: _scaled(random.uniform(key, shape, dtype), scale)
+
+
+def _scaled(drawn, scale):
+    return drawn * tnp.asarray(scale, drawn.dtype)
 
 
 def normal(stddev=1e-2, dtype=None):
     """Normal with a standard deviation."""
-    return lambda key, shape, dtype=dtype: random.normal(key, shape, dtype) * stddev
+    return lambda key, shape, dtype=dtype: _scaled(random.normal(key, shape, dtype), stddev)
 
 
 def truncated_normal(stddev=1e-2, dtype=None, lower=-2.0, upper=2.0):
     """Normal numbers between bounds, scaled."""
-    return lambda key, shape, dtype=dtype: random.truncated_normal(key, lower, upper, shape, dtype) * stddev
+    return lambda key, shape, dtype=dtype: _scaled(random.truncated_normal(key, lower, upper, shape, dtype), stddev)
 
 
 def variance_scaling(scale, mode, distribution, in_axis=-2, out_axis=-1, batch_axis=(), dtype=None):

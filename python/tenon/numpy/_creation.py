@@ -255,7 +255,7 @@ def _columns(n, m):
 def tri(N, M=None, k=0, dtype=None):
     """Ones on and below the diagonal that lies k above the main one."""
     made = _core.greater_equal(_rows(N, N if M is None else M) + k, _columns(N, N if M is None else M))
-    return _core.convert(made, _dtypes.default("f") if dtype is None else dtype)
+    return _core.convert(made, "float32" if dtype is None else dtype)
 
 
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):

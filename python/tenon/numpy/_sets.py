@@ -59,7 +59,7 @@ def _unique_parts(parts, return_index, return_inverse, return_counts, equal_nan,
     order = _core.convert(_order(rows), kind)
     ordered = rows[order]
     differs = _core.not_equal(ordered[1:], ordered[:-1])
-    if equal_nan and parts.dtype.kind in "fc":
+    if equal_nan and parts.dtype.kind not in "biu":
         differs = differs & ~(_core.isnan(ordered[1:]) & _core.isnan(ordered[:-1]))
     first = concatenate([full((1,), True, "bool"), _core.any(differs, [1], False)])
     at = nonzero(first, size=size, fill_value=None)[0]
@@ -148,10 +148,19 @@ def union1d(ar1, ar2, *, size=None, fill_value=None):
     return unique(concatenate([ravel(ar1), ravel(ar2)]), size=size, fill_value=fill_value)
 
 
+def _firsts(x, assume_unique):
+    """(the elements in a row, which of them count): in order and the first of equal ones, where they may be equal."""
+    x = ravel(x)
+    if assume_unique or x.shape[0] == 0:
+        return x, full(x.shape, True, "bool")
+    x = _core.sort(x, 0, False)
+    return x, concatenate([full((1,), True, "bool"), _core.not_equal(x[1:], x[:-1])])
+
+
 def setdiff1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
     """The elements of the first that are none of the second."""
-    ar1 = ravel(ar1) if assume_unique else unique(ar1)
-    return compress(isin(ar1, ar2, invert=True), ar1, size=size, fill_value=0 if fill_value is None else fill_value)
+    ar1, first = _firsts(ar1, assume_unique)
+    return compress(first & isin(ar1, ar2, invert=True), ar1, size=size, fill_value=0 if fill_value is None else fill_value)
 
 
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=None, fill_value=None):
@@ -160,17 +169,17 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=Non
         made = np.intersect1d(np.asarray(ar1), np.asarray(ar2), assume_unique, True)
         return tuple(map(array, made))
     ar1, ar2 = _of_one_dtype([ar1, ar2])
-    ar1 = ravel(ar1) if assume_unique else unique(ar1)
-    return compress(isin(ar1, ar2), ar1, size=size, fill_value=0 if fill_value is None else fill_value)
+    ar1, first = _firsts(ar1, assume_unique)
+    return compress(first & isin(ar1, ar2), ar1, size=size, fill_value=0 if fill_value is None else fill_value)
 
 
 def setxor1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
     """The elements of one of both, in order; `size` and `fill_value` as those of unique()."""
-    ar1, ar2 = (ravel(x) if assume_unique else unique(x) for x in _of_one_dtype([ar1, ar2]))
-    # What is in one alone has no equal neighbour.
-    both = _core.sort(concatenate([ar1, ar2]), 0, False)
-    if both.shape[0] == 0:
-        return both if size is None else full((size,), 0 if fill_value is None else fill_value, both.dtype)
-    edge, same = full((1,), False, "bool"), _core.equal(both[1:], both[:-1])
-    alone = ~(concatenate([edge, same]) | concatenate([same, edge]))
+    ar1, ar2 = (ravel(x) for x in _of_one_dtype([ar1, ar2]))
+    both = concatenate([ar1, ar2])
+    alone = concatenate([isin(ar1, ar2, invert=True), isin(ar2, ar1, invert=True)])
+    if both.shape[0]:
+        both, alone = _core.sort_together([both, alone], 1, 0)
+        if not assume_unique:
+            alone = alone & concatenate([full((1,), True, "bool"), _core.not_equal(both[1:], both[:-1])])
     return compress(alone, both, size=size, fill_value=0 if fill_value is None else fill_value)

@@ -141,4 +141,4 @@ def i0(x):
     1.266065877752
     """
     x = _real(x, "i0")
-    return _core.exp(_core.abs(x)) * bessel_i0e(x)
+    return _core.exp(x * _core.sign(x)) * bessel_i0e(x)  # |x| with the slope 0 at 0

@@ -27,13 +27,21 @@ class ufunc:  # noqa: N801
 
     def __init__(self, func, /, nin, nout, *, name=None, nargs=None, identity=None, call=None, reduce=None,
                  accumulate=None, at=None, reduceat=None):
-        self.func, self.nin, self.nout, self.nargs = func, nin, nout, nin if nargs is None else nargs
-        self.__name__, self.identity = getattr(func, "__name__", "ufunc") if name is None else name, identity
-        self.__doc__ = func.__doc__
+        self._said = func, nin, nout, identity
+        self.nargs = nin if nargs is None else nargs
+        self.__name__, self.__doc__ = getattr(func, "__name__", "ufunc") if name is None else name, func.__doc__
         self._call = vectorize(func) if call is None else call
         for method, given in {"reduce": reduce, "accumulate": accumulate, "at": at, "reduceat": reduceat}.items():
             if given is not None:
                 setattr(self, method, functools.partial(given, self))
+
+    func, nin, nout, identity = (property(lambda self, i=i: self._said[i]) for i in range(4))
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self._said == other._said
+
+    def __hash__(self):
+        return hash(self._said)
 
     def __repr__(self):
         return f"<ufunc {self.__name__!r}>"

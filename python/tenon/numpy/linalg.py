@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tenon import _core
 from tenon.numpy._creation import asarray, eye
-from tenon.numpy import _indexing, _products
+from tenon.numpy import _dtypes, _indexing, _products
 from tenon.numpy._products import cross, matmul, outer, tensordot, vecdot  # noqa: F401
 from tenon.numpy._shapes import _axes, matrix_transpose  # noqa: F401
 
@@ -256,6 +256,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):  # noqa: A002
     """The norm of vectors along axes."""
     x = asarray(x)
     axes = list(range(x.ndim)) if axis is None else _axes(axis, x.ndim)
+    x = _core.convert(x, _dtypes.default("f")) if x.dtype.kind in "biu" else x
     size = _core.abs(_core.to_inexact(x))
     if ord is None or ord == 2:
         return _core.norm(_core.to_inexact(x), axes, keepdims)
