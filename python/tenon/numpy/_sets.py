@@ -176,10 +176,10 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=Non
 def setxor1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
     """The elements of one of both, in order; `size` and `fill_value` as those of unique()."""
     ar1, ar2 = (ravel(x) for x in _of_one_dtype([ar1, ar2]))
-    both = concatenate([ar1, ar2])
+    both, edge = concatenate([ar1, ar2]), full((1,), False, "bool")
     alone = concatenate([isin(ar1, ar2, invert=True), isin(ar2, ar1, invert=True)])
     if both.shape[0]:
         both, alone = _core.sort_together([both, alone], 1, 0)
-        if not assume_unique:
-            alone = alone & concatenate([full((1,), True, "bool"), _core.not_equal(both[1:], both[:-1])])
+        as_before = concatenate([edge, _core.equal(both[1:], both[:-1])])
+        alone = ~(as_before | concatenate([as_before[1:], edge])) if assume_unique else alone & ~as_before
     return compress(alone, both, size=size, fill_value=0 if fill_value is None else fill_value)
