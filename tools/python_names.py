@@ -58,7 +58,6 @@ DIFFERS = {
     "jax.lax.betainc": "more: derivatives in a and b", "jax.lax.igamma_grad_a": "more: derivatives of its own",
     "jax.lax.random_gamma_grad": "more: derivatives of its own",
     "jax.random.normal": "within 2 units in the last place",
-    "jax.nn.dot_product_attention": "no `query_seq_lengths`, `local_window_size`, `implementation`",
     "jax.nn.one_hot": "", "jax.tree_util.KeyEntry": "any type",
 }
 for name in "numpy.max numpy.min numpy.amax numpy.amin numpy.ptp numpy.maximum numpy.minimum lax.max lax.min lax.reduce_max lax.reduce_min".split():

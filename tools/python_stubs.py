@@ -29,7 +29,7 @@ from tenon._core import Array as Array, ArrayLike, Axis, DTypeLike, ShapeLike
 
 # Of parameters by their names, whatever their default; `| None` is added where that is the default.
 BY_NAME = {
-    "DTypeLike": ["dtype", "preferred_element_type", "new_dtype", "index_dtype", "int_type", "from_", "to", "arg1", "arg2"],
+    "DTypeLike": ["dtype", "preferred_element_type", "new_dtype", "index_dtype", "from_", "to", "arg1", "arg2"],
     "ShapeLike": ["shape", "shapes", "new_shape", "new_sizes", "update_shape"],
     "Callable[..., Any]": [
         "f", "func", "func1d", "function", "pyfunc", "fn", "computation", "solve", "tangent_solve", "matvec",
@@ -64,8 +64,8 @@ RESULTS = {
         "tuple[Array, Array, Array]": ["histogram2d"],
         "tuple[Array, list[Array]]": ["histogramdd"],
         "Callable[..., Any]": ["frompyfunc", "vectorize"],
-        "Any": ["atleast_1d", "atleast_2d", "atleast_3d", "average", "dtype", "einsum_path", "finfo", "gradient",
-                "iinfo", "indices", "intersect1d", "linspace", "load", "unique", "unique_all", "unique_counts",
+        "Any": ["atleast_1d", "atleast_2d", "atleast_3d", "average", "dtype", "einsum_path", "gradient",
+                "indices", "intersect1d", "linspace", "load", "unique", "unique_all", "unique_counts",
                 "unique_inverse", "where"],
     },
     "numpy.linalg": {"Any": ["qr", "slogdet"]},
@@ -187,6 +187,8 @@ def entry(module, name, value):
         return f"from {'numpy' if home.startswith('numpy') else home} import {value.__name__} as {name}", ""
     if type(value).__module__.startswith("numpy"):
         return f"from numpy import {name} as {name}", ""
+    if hasattr(value, "nin") and not isinstance(value, type):
+        return "from tenon.typing import Ufunc as _Ufunc", f"{name}: _Ufunc"
     if value is None or isinstance(value, (float, int, str)):
         return "", f"{name}: {type(value).__name__ if value is not None else 'None'}"
     if isinstance(value, enum.EnumType):

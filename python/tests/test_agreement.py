@@ -181,6 +181,7 @@ def test_array_api():
 
 
 def test_what_is_taken():
+    same(tnp.arange(5, step=2), [0, 2, 4])
     same(tnp.compress(tnp.array([True, False]), tnp.array([5.0])), [5])
     same(tnp.cumsum(tnp.array([1.0, 2.0]), dtype=bool), [True, True], "bool")
     same(tnp.diff(tnp.array([1.0, 2.0]), n=0, prepend=1.5), [1, 2])

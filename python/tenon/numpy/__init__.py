@@ -5,7 +5,7 @@ from math import e, inf, nan, pi
 from tenon._core import Array as ndarray
 from tenon.numpy._dtypes import *  # noqa: F403
 from tenon.numpy._dtypes import __getattr__, bool, bool_, dtype  # noqa: A004, F401
-from tenon.numpy._devices import NamespaceInfo
+from tenon.numpy._devices import NamespaceInfo as _NamespaceInfo
 from tenon.numpy._creation import *  # noqa: F403
 from tenon.numpy._shapes import *  # noqa: F403
 from tenon.numpy._elementwise import *  # noqa: F403
@@ -28,7 +28,7 @@ __array_api_version__ = "2025.12"
 
 def __array_namespace_info__():
     """What the array API standard asks of this namespace: devices, dtypes, capabilities."""
-    return NamespaceInfo()
+    return _NamespaceInfo()
 
 
 euler_gamma = 0.5772156649015329

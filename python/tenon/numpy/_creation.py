@@ -161,7 +161,8 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None):
     Array([2, 4, 6], dtype=int64)
     """
     check_device(device)
-    start, stop, step = (0, start, 1) if stop is None else (start, stop, 1 if step is None else step)
+    step = 1 if step is None else step
+    start, stop = (0, start) if stop is None else (start, stop)
     for bound in (start, stop, step):
         if isinstance(bound, Array) and _core.is_traced(bound):
             raise _concrete("arange", bound)
