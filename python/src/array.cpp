@@ -28,7 +28,16 @@ PyObject* new_array(Array array) {
   if (made == nullptr) throw nb::python_error();
   made->weak_references = nullptr;
   new (&made->array) Array(std::move(array));
+  new (&made->traced_type) std::unique_ptr<const Type>();
+  if (made->array.traced() != nullptr) made->traced_type = std::make_unique<const Type>(made->array.type());
   return reinterpret_cast<PyObject*>(made);
+}
+
+Type type_of_object(PyObject* object) {
+  const auto* of = reinterpret_cast<ArrayObject*>(object);
+  if (of->traced_type != nullptr) return *of->traced_type;
+  const Donated* donated = of->array.donated();
+  return donated == nullptr ? of->array.type() : *donated->type;
 }
 
 namespace {
@@ -37,6 +46,7 @@ void destroy(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
   if (reinterpret_cast<ArrayObject*>(self)->weak_references != nullptr) PyObject_ClearWeakRefs(self);
   array_of(self).~Array();
+  reinterpret_cast<ArrayObject*>(self)->traced_type.~unique_ptr();
   PyObject_Free(self);
   Py_DECREF(type);
 }
@@ -184,7 +194,7 @@ Py_ssize_t length(PyObject* self) {
   return guarded(
       [&]() -> Py_ssize_t {
         const Array& a = array_of(self);
-        if (a.rank() == 0) {
+        if (type_of_object(self).rank() == 0) {
           PyErr_SetString(PyExc_TypeError, "len() of unsized object");
           throw nb::python_error();
         }
@@ -195,6 +205,11 @@ Py_ssize_t length(PyObject* self) {
 
 // --- attributes ---
 
+DType dtype_of_object(PyObject* self) {
+  const Array& a = array_of(self);
+  return a.concrete() ? a.dtype() : type_of_object(self).dtype;
+}
+
 PyObject* get_shape(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     const Array& a = array_of(self);
@@ -204,25 +219,25 @@ PyObject* get_shape(PyObject* self, void*) {
         PyTuple_SET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(b->dims()[i]));
       return shape.release().ptr();
     }
-    return shape_object(a.shape()).release().ptr();
+    return shape_object(type_of_object(self).shape).release().ptr();
   });
 }
 PyObject* get_dtype(PyObject* self, void*) {
-  return guarded([&] { return numpy_dtype(array_of(self).dtype()).release().ptr(); });
+  return guarded([&] { return numpy_dtype(dtype_of_object(self)).release().ptr(); });
 }
 PyObject* get_ndim(PyObject* self, void*) {
-  return guarded([&] { return PyLong_FromSize_t(array_of(self).rank()); });
+  return guarded([&] { return PyLong_FromSize_t(type_of_object(self).rank()); });
 }
 PyObject* get_size(PyObject* self, void*) {
-  return guarded([&] { return dim_object(array_of(self).shape().elements()).release().ptr(); });
+  return guarded([&] { return dim_object(type_of_object(self).shape.elements()).release().ptr(); });
 }
 PyObject* get_itemsize(PyObject* self, void*) {
-  return guarded([&] { return PyLong_FromSize_t(size_of(array_of(self).dtype())); });
+  return guarded([&] { return PyLong_FromSize_t(size_of(dtype_of_object(self))); });
 }
 PyObject* get_nbytes(PyObject* self, void*) {
   return guarded([&] {
-    const Array& a = array_of(self);
-    return dim_object(a.shape().elements() * Dim(static_cast<std::int64_t>(size_of(a.dtype())))).release().ptr();
+    const Type type = type_of_object(self);
+    return dim_object(type.shape.elements() * Dim(static_cast<std::int64_t>(size_of(type.dtype)))).release().ptr();
   });
 }
 PyObject* get_weak(PyObject* self, void*) {
@@ -235,7 +250,7 @@ PyObject* get_real(PyObject* self, void*) { return unary<tenon::real>("real", se
 PyObject* get_imag(PyObject* self, void*) { return unary<tenon::imag>("imag", self); }
 
 PyObject* repr(PyObject* self) {
-  return guarded([&] { return represented(array_of(self)).release().ptr(); });
+  return guarded([&] { return represented(self).release().ptr(); });
 }
 
 PyGetSetDef attributes[] = {

@@ -168,19 +168,15 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 
 void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<Exported*>(view->internal); }
 
-nb::object represented(const Array& a) {
+nb::object represented(nb::handle object) {
+  const Array& a = array_of(object.ptr());
   if (a.empty()) return nb::str("Array(empty)");
-  if (a.donated() != nullptr) return nb::str("Array(donated)");
-  if (a.traced() != nullptr) {
-    try {
-      const Type type = a.type();
-      return nb::str(("Traced<" + type.text() + ">").c_str());
-    } catch (const LeakError&) {
-      return nb::str("Traced<leaked>");
-    }
-  }
-  if (a.list() != nullptr) return nb::str(("Array<" + a.type().text() + ">").c_str());
-  return nb::module_::import_("tenon._methods").attr("represented")(array_object(a));
+  const std::string type = type_of_object(object.ptr()).text();
+  if (a.donated() != nullptr) return nb::str(("Array(donated " + type + ")").c_str());
+  if (a.traced() != nullptr)
+    return nb::str(((Scope::open(*a.traced()) ? "Traced<" : "Leaked<") + type + ">").c_str());
+  if (a.list() != nullptr) return nb::str(("Array<" + type + ">").c_str());
+  return nb::module_::import_("tenon._methods").attr("represented")(object);
 }
 
 void add_interchange(nb::module_& module) {

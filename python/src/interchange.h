@@ -12,7 +12,7 @@ namespace nb = nanobind;
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags);
 void release_buffer(PyObject* self, Py_buffer* view);
-nb::object represented(const Array& array);  // repr
+nb::object represented(nb::handle object);  // repr of an Array
 
 void add_interchange(nb::module_& module);
 

@@ -320,7 +320,9 @@ const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
   TracedFunction traced = trace(s, flat, cells, out);
   // Every argument is given as a variable: to the library they are one.
   JitEntry::Donation donation{flat.donated, std::vector<std::size_t>(flat.leaves.size(), 0)};
-  auto made = std::make_shared<Entry>(flat.hash, flat.form, flat.leaves, std::move(traced), std::move(donation), cells,
+  CallForm form = flat.form;
+  form.trees = form.trees->with_own_statics();
+  auto made = std::make_shared<Entry>(flat.hash, std::move(form), flat.leaves, std::move(traced), std::move(donation), cells,
                                       out, s.options.strict_in_place);
   alone = made;
   if (made->borrowed()) return *made;
@@ -363,7 +365,7 @@ PyObject* call_new(State& s, const Given& given) {
   Flattened flat = flatten_call(s, given);
   EntryRef alone;
   const Entry& entry = find(s, flat, alone);
-  if (Scope::top() != nullptr)
+  if (Scope::of_operands(flat.leaves) != nullptr)
     return unflatten_arrays(*entry.result, entry.bind(flat.leaves, flat.cells)).release().ptr();
   if (alone == nullptr || !entry.borrowed()) s.note(&entry);
   const CallFrame frame(entry.frame_words());

@@ -141,6 +141,9 @@ Array array_from_memory(nb::handle object, Memory how) {
     throw DTypeError("array: the memory of " + class_of(object) + " has no form known.",
                      "Make a NumPy array of numbers of it.");
   }
+  // NumPy's scalars of dates tell bytes, without strides.
+  if (view.ndim > 0 && (view.shape == nullptr || view.strides == nullptr))
+    return array_from_memory(numpy_array(object), Memory::copied);
   const std::optional<DType> dtype = dtype_of_format(view.format, static_cast<std::size_t>(view.itemsize));
   const std::string format = view.format == nullptr ? "B" : view.format;
   if (!dtype) {

@@ -1,6 +1,8 @@
 // Mutable references: tn.new_ref(x), r[i], r[i] = y, in loops and compiled functions too.
 #include "refs.h"
 
+#include <nanobind/stl/string.h>
+
 #include "array.h"
 #include "call.h"
 #include "dtypes.h"
@@ -9,6 +11,7 @@
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
+#include "text.h"
 
 namespace tenon::python {
 namespace {
@@ -28,6 +31,19 @@ void write(const Ref& r, nb::handle key, ArrayLike value) {
   if (whole(key)) return call_op("ref", [&] { r.set(op(y)); });
   const std::vector<IndexPart> parts = parts_of(call_op("ref", [&] { return r.get(Source()); }), key.ptr());
   call_op("ref", [&] { RefPart(r.cell(), parts).set(op(y)); });
+}
+
+// As the array that is in it now; where there is none, as its type.
+std::string represented_reference(const Ref& r) {
+  std::string type;
+  try {
+    type = "Ref<" + r.type(Source()).text() + ">";
+    if (Scope::top() != nullptr) return type;
+    const std::string text = repr_of(array_object(r.get(Source())));
+    return text.starts_with("Array") ? "Ref" + text.substr(5) : type;
+  } catch (const Error&) {
+    return type.empty() ? "Ref<ended>" : type;
+  }
 }
 
 }  // namespace
@@ -51,7 +67,13 @@ void add_refs(nb::module_& module) {
       .def_prop_ro("shape", [](const Ref& r) { return shape_object(r.type(Source()).shape); })
       .def_prop_ro("dtype", [](const Ref& r) { return numpy_dtype(r.type(Source()).dtype); })
       .def_prop_ro("ndim", [](const Ref& r) { return r.type(Source()).rank(); })
-      .def("__repr__", [](const Ref& r) { return "Ref<" + r.type(Source()).text() + ">"; });
+      .def("__len__",
+           [](const Ref& r) {
+             const Shape shape = r.type(Source()).shape;
+             if (shape.rank() == 0) throw nb::type_error("len() of unsized object");
+             return shape[0].value();
+           })
+      .def("__repr__", represented_reference);
   module.def(
       "new_ref",
       [](ArrayLike x) {

@@ -179,14 +179,11 @@ bool same(const Node& a, const Node& b) {
   return equal(a.data, b.data) && equal(a.auxiliary, b.auxiliary);
 }
 
-// What is no key of a cache says so.
-Py_hash_t hash_of(const nb::object& value, const char* what) {
+std::optional<Py_hash_t> hash_of(const nb::object& value) {
   const Py_hash_t hash = PyObject_Hash(value.ptr());
   if (hash != -1) return hash;
   PyErr_Clear();
-  throw TreeError(std::string("tree: ") + what + " " + repr_of(value).substr(0, 80) + " is not hashable.",
-                  "What is static in a tree is part of the key of compiled functions: make it hashable, or one of the "
-                  "leaves.");
+  return std::nullopt;
 }
 
 nb::tuple keys_of(const Node& node) {
@@ -286,8 +283,13 @@ TreeDef::TreeDef(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
   Hasher h;
   for (const Node& node : nodes_) {
     h(static_cast<std::uint32_t>(node.kind))(node.children);
-    if (node.data && node.kind != Kind::reference) h(static_cast<std::int64_t>(hash_of(node.data, "the key")));
-    if (node.auxiliary) h(static_cast<std::int64_t>(hash_of(node.auxiliary, "the static part")));
+    for (const nb::object* part : {&node.data, &node.auxiliary}) {
+      if (!*part || node.kind == Kind::reference) continue;
+      if (const std::optional<Py_hash_t> hash = hash_of(*part))
+        h(static_cast<std::int64_t>(*hash));
+      else
+        hashable_ = false;
+    }
     if (node.registration != nullptr) h(reinterpret_cast<std::uintptr_t>(node.registration));
   }
   hash_ = h.finish().low;
@@ -369,6 +371,14 @@ TreeRef TreeDef::without_references() const {
   std::vector<Node> nodes = nodes_;
   for (Node& node : nodes)
     if (node.kind == Kind::reference) node.data = nb::none();
+  return std::make_shared<TreeDef>(std::move(nodes));
+}
+
+TreeRef TreeDef::with_own_statics() const {
+  std::vector<Node> nodes = nodes_;
+  const nb::object copied = nb::module_::import_("tenon._arguments").attr("copied_containers");
+  for (Node& node : nodes)
+    if (!hashable_ && node.auxiliary && !hash_of(node.auxiliary)) node.auxiliary = copied(node.auxiliary);
   return std::make_shared<TreeDef>(std::move(nodes));
 }
 

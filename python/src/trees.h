@@ -93,6 +93,8 @@ class TreeDef {
   // The references in it, in order; and the same structure where any references stand in their places.
   Objects references() const;
   TreeRef without_references() const;
+  // The same structure, whose static parts that are not hashable are copies: it stays as it is when those change.
+  TreeRef with_own_statics() const;
 
   TreeRef child(std::size_t i) const;
   std::string text() const;
@@ -104,6 +106,7 @@ class TreeDef {
   static bool match_registered(PyObject* object, const Node& node, nb::object& children);
   std::vector<Node> nodes_;
   std::uint64_t hash_;
+  bool hashable_ = true;  // the static parts are; else they are compared alone
 };
 
 // The structure of a tree, and its leaves. Objects for which `is_leaf` (a function, or empty) holds are leaves; those

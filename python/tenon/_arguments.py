@@ -22,6 +22,13 @@ def _number(n, name):
         raise TypeError(f"{name} is an int or a sequence of ints, not {n!r}.") from None
 
 
+def copied_containers(x):
+    """x, where its own lists, dicts and sets, in each other and in tuples, are copies."""
+    if type(x) in (list, tuple, set):
+        return type(x)(map(copied_containers, x))
+    return {key: copied_containers(value) for key, value in x.items()} if type(x) is dict else x
+
+
 def with_others(fun, at, args, /, *chosen, **kwargs):
     """fun(*args, **kwargs) with other arguments at the numbers `at`."""
     args = list(args)

@@ -4,6 +4,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import Array
+from tenon._shape_dtype import ShapeDtypeStruct
 
 # The dtype of tangents of integers and bools, which have none: as JAX has it.
 float0 = np.dtype([("float0", np.void, 0)])
@@ -32,7 +33,9 @@ def _to_numpy(x, dtype=None, copy=None):
 
 
 def _format(x, spec):
-    return format(x.item() if x.ndim == 0 else repr(x) if not spec else x, spec)
+    if not spec:
+        return str(x)
+    return format(x.item() if x.ndim == 0 else np.asarray(x), spec)
 
 
 def _str(x):
@@ -66,6 +69,13 @@ def add_to_array():
     Array.tobytes = lambda self, order="C": np.asarray(self).tobytes(order)
     Array.block_until_ready = lambda self: self
     Array.is_deleted = lambda self: _core.is_donated(self)
+    Array.aval = property(_aval)
+    Array.devices = lambda self: {getattr(self, "device", "cpu")}
+
+
+def _aval(x):
+    """The shape and the dtype, a ShapeDtypeStruct."""
+    return ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type)
 
 
 def _round(x, digits=None):

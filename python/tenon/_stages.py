@@ -42,7 +42,8 @@ def shapes(tree_of_arrays):
     from tenon._transforms import ShapeDtypeStruct
 
     def shape(leaf):
-        return leaf if isinstance(leaf, ShapeDtypeStruct) else ShapeDtypeStruct(tnp.shape(leaf), tnp.result_type(leaf))
+        return leaf if isinstance(leaf, ShapeDtypeStruct) else ShapeDtypeStruct(
+            tnp.shape(leaf), tnp.result_type(leaf), weak_type=bool(getattr(leaf, "weak_type", False)))
 
     return tree.map(shape, tree_of_arrays)
 

@@ -7,6 +7,7 @@ from tenon import _complex, _core, _html, _stages
 from tenon._arguments import bind, from_front, numbers_of
 from tenon._core import LinearFunction, Program
 from tenon._policies import keeps_nothing
+from tenon._shape_dtype import ShapeDtypeStruct
 
 __all__ = [
     "checkpoint", "closure_convert", "custom_jvp", "custom_vjp", "disable_jit", "ensure_compile_time_eval",
@@ -443,36 +444,6 @@ def print_saved_residuals(fun, *args, **kwargs):
     print(_core.saved_residuals(fun, args, kwargs, True))
 
 
-class ShapeDtypeStruct:
-    """A shape and a dtype, in place of an array where only those count."""
-
-    __slots__ = ("shape", "dtype", "weak_type")
-
-    def __init__(self, shape, dtype, *, weak_type=False):
-        self.shape, self.dtype, self.weak_type = tuple(shape), _core.dtype(dtype), weak_type
-
-    @property
-    def ndim(self):
-        return len(self.shape)
-
-    @property
-    def size(self):
-        size = 1
-        for n in self.shape:
-            size *= n
-        return size
-
-    def __repr__(self):
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
-
-    def __eq__(self, other):
-        return (isinstance(other, ShapeDtypeStruct)
-                and (self.shape, self.dtype, self.weak_type) == (other.shape, other.dtype, other.weak_type))
-
-    def __hash__(self):
-        return hash((self.shape, self.dtype, self.weak_type))
-
-
 def eval_shape(fun, *args, **kwargs):
     """The shapes and dtypes that a function would return; nothing is computed."""
     results = []
@@ -496,4 +467,4 @@ def closure_convert(fun, *example_args):
 
 
 class ensure_compile_time_eval(_core.CompileTime):  # noqa: N801
-    """A context in which ops on concrete arrays run now, though a trace is open."""
+    """A context in which ops of concrete arrays run now, though a trace is open; ops of traced arrays are recorded."""

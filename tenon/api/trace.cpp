@@ -128,7 +128,7 @@ TracedFunction with_refs_as_arguments(const TracedFunction& f, std::span<const a
 }
 
 Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands) {
-  if (Scope::top() != nullptr) return call(program, sizes, operands);
+  if (Scope::of_operands(operands) != nullptr) return call(program, sizes, operands);
   std::vector<Value> values;
   for (const Array& operand : operands) values.push_back(operand.value());
   std::vector<std::int64_t> known;

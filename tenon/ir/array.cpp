@@ -38,8 +38,9 @@ void Array::throw_no_value() const {
 }
 
 Buffer Array::donate(const Source& where) {
+  auto was = std::make_shared<const Type>(type());
   Buffer held = std::move(std::get<Buffer>(form_));
-  form_ = Donated{where};
+  form_ = Donated{where, std::move(was)};
   return held;
 }
 

@@ -4,6 +4,7 @@
 #include <complex>
 #include <concepts>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <variant>
@@ -32,6 +33,7 @@ struct Traced {
 // What stands in an array whose memory a call has taken over.
 struct Donated {
   Source where;  // of the call
+  std::shared_ptr<const Type> type;
 };
 
 // Cheap to copy; a value. Reading a traced handle whose trace has ended throws LeakError.

@@ -40,7 +40,7 @@ Executor& executor() {
 Executor* install_executor(Executor* next) { return installed.exchange(next, std::memory_order_acq_rel); }
 
 Arrays bind_op(const OpInfo& op, const Params& params, std::span<const Array> operands) {
-  if (Scope* scope = Scope::top()) return scope->add(op, params, operands);
+  if (Scope* scope = Scope::of_operands(operands)) return scope->add(op, params, operands);
   std::vector<Value> values;
   values.reserve(operands.size());
   for (const Array& operand : operands) values.push_back(operand.value());

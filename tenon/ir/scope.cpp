@@ -13,6 +13,7 @@ namespace tenon {
 namespace {
 
 thread_local Scope* top_scope = nullptr;
+thread_local Scope* hidden_scope = nullptr;  // and all below it: of concrete arrays no op goes there
 std::atomic<std::uint64_t> next_serial{1};
 std::atomic<SizeVar> next_size{1u << 20};
 
@@ -74,11 +75,24 @@ SizeVar fresh_size() { return next_size.fetch_add(1, std::memory_order_relaxed);
 Scope::Scope() : serial_(next_serial.fetch_add(1, std::memory_order_relaxed)), below_(top_scope) { top_scope = this; }
 Scope::~Scope() { top_scope = below_; }
 
-Scope* Scope::top() { return top_scope; }
+Scope* Scope::top() { return top_scope == hidden_scope ? nullptr : top_scope; }
+
+Scope* Scope::of_operands(std::span<const Array> operands) {
+  if (top_scope != hidden_scope || top_scope == nullptr) return top_scope;
+  const bool traced = std::ranges::any_of(operands, [](const Array& a) { return a.traced() != nullptr; });
+  return traced ? top_scope : nullptr;
+}
+
+Scope* Scope::find(const Traced& traced) {
+  for (Scope* s = top_scope; s != nullptr; s = s->below_)
+    if (s->serial_ == traced.scope) return s;
+  return nullptr;
+}
+
+bool Scope::open(const Traced& traced) { return find(traced) != nullptr; }
 
 Scope& Scope::of(const Traced& traced) {
-  for (Scope* s = top_scope; s != nullptr; s = s->below_)
-    if (s->serial_ == traced.scope) return *s;
+  if (Scope* found = find(traced)) return *found;
   throw LeakError("a traced array is used after its trace has ended, or in another thread than its trace's.",
                   "Return it from the traced function instead of storing it outside.");
 }
@@ -370,16 +384,10 @@ Value Scope::evaluate(Var var) {
     for (Eqn& eqn : parts.eqns) eqn.params = eqn.params.map_dims(known_size);
   }
   const ProgramRef program = Program::finish(std::move(parts));
-  Scope* const mine = top_scope;
-  top_scope = nullptr;  // the executor runs outside of any trace
-  std::vector<Value> results;
-  try {
-    results = executor().run(program, {}, inputs);
-  } catch (...) {
-    top_scope = mine;
-    throw;
-  }
-  top_scope = mine;
+  const std::vector<Value> results = [&] {
+    const CompileTime outside;  // of any trace
+    return executor().run(program, {}, inputs);
+  }();
   for (std::size_t i = 0; i < made.size(); ++i) {
     unify(parts_.types[made[i]], type_of(results[i]), evaluated_sizes_);
     values_.emplace(made[i], results[i]);
@@ -387,7 +395,13 @@ Value Scope::evaluate(Var var) {
   return *known(var);
 }
 
-CompileTime::CompileTime() : hidden_(top_scope) { top_scope = nullptr; }
-CompileTime::~CompileTime() { top_scope = hidden_; }
+CompileTime::CompileTime(From hidden) : top_(top_scope), hidden_(hidden_scope) {
+  if (hidden == From::all) top_scope = nullptr;
+  hidden_scope = top_scope;
+}
+CompileTime::~CompileTime() {
+  top_scope = top_;
+  hidden_scope = hidden_;
+}
 
 }  // namespace tenon

@@ -24,9 +24,13 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  static Scope* top();  // nullptr: no trace on this thread
+  static Scope* top();  // nullptr: no trace on this thread, or one that is hidden
+  // Where an op of these operands goes: to the top; where that is hidden from all but what is traced, and an operand is
+  // traced, to the hidden one. nullptr: it runs now.
+  static Scope* of_operands(std::span<const Array> operands);
   std::uint64_t serial() const { return serial_; }
   static Scope& of(const Traced& traced);  // throws LeakError if that trace has ended
+  static bool open(const Traced& traced);
 
   // A size parameter of the Program under construction; those asked for come first and stay, used or not.
   Dim size_param();
@@ -60,6 +64,7 @@ class Scope {
  private:
   struct Key;
   friend class ScopeTypeContext;
+  static Scope* find(const Traced& traced);
   Var new_var(Type type);
   Var literal(const Scalar& value);
   Var capture(const Array& outer);
@@ -84,16 +89,18 @@ class Scope {
   std::map<SizeVar, Dim> evaluated_sizes_;
 };
 
-// While it lives, ops on this thread run now, as if no trace were open.
+// While it lives, ops on this thread run now, as if no trace were open: arrays of such traces are leaked ones, or, where
+// it hides from concrete arrays alone, ops of them are recorded as before.
 class CompileTime {
  public:
-  CompileTime();
+  enum class From : std::uint8_t { all, concrete };
+  explicit CompileTime(From hidden = From::all);
   ~CompileTime();
   CompileTime(const CompileTime&) = delete;
   CompileTime& operator=(const CompileTime&) = delete;
 
  private:
-  Scope* hidden_;
+  Scope *top_, *hidden_;  // as they were before
 };
 
 SizeVar fresh_size();  // unique in this process while tracing; Program::finish renumbers

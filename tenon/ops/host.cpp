@@ -181,7 +181,7 @@ HostFunctionRef host_function(std::string name, HostCallback f) {
 std::vector<Array> host_call(const HostFunctionRef& f, const std::vector<Type>& results,
                              std::span<const Array> operands, const HostCallOptions& options) {
   const Params params = make_params(HostCallParams{{f->id(), f}, results, options.batch, options.effect});
-  if (Scope::top() != nullptr) return bind_op(host_call_info, params, operands);
+  if (Scope::of_operands(operands) != nullptr) return bind_op(host_call_info, params, operands);
   // Nothing is compiled for a call that is there once.
   const std::vector<Type> out = result_types(host_call_info, params, types_of(operands));
   std::vector<Value> values;

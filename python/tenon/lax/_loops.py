@@ -80,8 +80,26 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     return parts[0] if len(parts) == 1 else tree.map(lambda *x: _core.concatenate(list(x), 0), *parts)
 
 
-def cond(pred: "ArrayLike", true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
-    """true_fun(*operands) where the predicate, one bool, holds, else false_fun(*operands). Only one of them runs."""
+_no_operand = object()
+
+
+def cond(pred: "ArrayLike", true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any,
+         operand: Any = _no_operand) -> Any:
+    """true_fun(*operands) where the predicate, one bool, holds, else false_fun(*operands). Only one of them runs.
+
+    By the older form, cond(pred, true_operand, true_fun, false_operand, false_fun), each function has an operand of its
+    own.
+
+    >>> cond(True, 3.0, lambda x: x + 1, 5.0, lambda x: x * 2)
+    Array(4., dtype=float64)
+    """
+    if operand is not _no_operand:
+        if operands:
+            raise TypeError("lax.cond: there are operands and an `operand` by keyword.")
+        operands = (operand,)
+    if len(operands) == 2 and callable(false_fun) and callable(operands[1]) and not callable(true_fun):
+        on_true, on_false, both = false_fun, operands[1], (true_fun, operands[0])
+        return _core.cond(pred, lambda x: on_true(x[0]), lambda x: on_false(x[1]), both)
     if not callable(true_fun) or not callable(false_fun):
         raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
     return _core.cond(pred, true_fun, false_fun, *operands)

@@ -29,7 +29,7 @@ __all__ = [
     "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "rem", "reshape", "rev", "round", "RoundingMethod",
     "rsqrt", "select", "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin",
     "sinh", "slice", "slice_in_dim", "sort", "sort_key_val", "split", "sqrt", "square", "squeeze", "stack",
-    "stop_gradient", "sub", "tan", "tanh", "tile", "top_k", "transpose", "unstack",
+    "sub", "tan", "tanh", "tile", "top_k", "transpose", "unstack",
 ]
 
 

@@ -6,11 +6,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tenon import numpy as tnp
+from tenon import _core, numpy as tnp, tree
 
 __all__ = [
     "DotDimensionNumbers", "Precision", "PrecisionLike", "composite", "dce_sink", "optimization_barrier",
-    "padtype_to_pads", "platform_dependent", "shape_as_value", "stage",
+    "padtype_to_pads", "platform_dependent", "shape_as_value", "stage", "stop_gradient",
 ]
 
 
@@ -33,6 +33,20 @@ def optimization_barrier(operand, /):
     (1, 2)
     """
     return operand
+
+
+def stop_gradient(x):
+    """The tree, through whose leaves no derivative flows. What has none, integers and what is no number, stays as it is.
+
+    >>> import tenon as tn
+    >>> tn.grad(lambda x: x * stop_gradient({"a": x})["a"])(3.0)
+    Array(3., dtype=float64)
+    """
+    return tree.map(lambda leaf: _core.stop_gradient(leaf) if _has_derivative(leaf) else leaf, x)
+
+
+def _has_derivative(leaf):
+    return isinstance(leaf, (float, complex)) or getattr(getattr(leaf, "dtype", None), "kind", "O") in "fcV"
 
 
 def dce_sink(val, *, prevent_mlir_dce=False):

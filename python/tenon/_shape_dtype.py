@@ -1,0 +1,86 @@
+"""A shape and a dtype in place of an array."""
+
+import math
+
+from tenon import _core
+
+__all__ = ["ShapeDtypeStruct"]
+
+
+class ShapeDtypeStruct:
+    """A shape and a dtype, in place of an array where only those count. `sharding` is taken and kept, and has no effect.
+
+    >>> ShapeDtypeStruct((2, 3), "float32").update(shape=(4,))
+    ShapeDtypeStruct(shape=(4,), dtype=float32)
+    """
+
+    __slots__ = ("shape", "dtype", "weak_type", "sharding")
+
+    def __init__(self, shape, dtype=None, *, sharding=None, weak_type=False):
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: a dtype is wanted.")
+        # As in JAX, dtypes that arrays do not have can be named: what is given may be memory of another library.
+        self.shape, self.sharding, self.weak_type = tuple(shape), sharding, bool(weak_type)
+        self.dtype = _dtype(dtype)
+
+    @classmethod
+    def like(cls, x):
+        """Of an array, a number, or what has a `shape` and a `dtype`.
+
+        >>> ShapeDtypeStruct.like(2.0)
+        ShapeDtypeStruct(shape=(), dtype=float64, weak_type=True)
+        """
+        from tenon._surroundings import typeof
+
+        if hasattr(x, "shape") and hasattr(x, "dtype"):
+            return cls(x.shape, x.dtype, sharding=getattr(x, "sharding", None), weak_type=getattr(x, "weak_type", False))
+        return typeof(x)
+
+    def update(self, **kwargs):
+        """The same with other values for `shape`, `dtype`, `weak_type` or `sharding`."""
+        known = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type, "sharding": self.sharding}
+        if unknown := set(kwargs) - set(known):
+            raise TypeError(f"ShapeDtypeStruct.update: there is no {sorted(unknown)[0]!r}.")
+        return type(self)(**{**known, **kwargs})
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return math.prod(self.shape)
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self):
+        more = f", sharding={self.sharding}" if self.sharding is not None else ""
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{more}{weak})"
+
+    def __eq__(self, other):
+        return isinstance(other, ShapeDtypeStruct) and self._parts() == other._parts()
+
+    def __hash__(self):
+        return hash(self._parts())
+
+    def _parts(self):
+        return self.shape, self.dtype, self.weak_type, self.sharding
+
+
+def _dtype(dtype):
+    from tenon import errors
+
+    try:
+        return _core.dtype(dtype)
+    except errors.DTypeError:
+        import numpy as np
+
+        try:
+            return np.dtype(dtype)
+        except TypeError:
+            pass
+        raise
