@@ -28,6 +28,8 @@ from tenon.tree_util import register_dataclass as register_dataclass  # noqa: E4
 
 __version__ = _core.version
 
+from tenon.numpy._creation import asarray as _asarray  # noqa: E402
+
 _methods.add_methods()
 
 
@@ -44,8 +46,8 @@ def device_get(x):
 
 
 def device_put(x, device=None):
-    """The tree with Arrays as leaves; there is one device."""
-    return tree.map(numpy.asarray, x)
+    """The tree with Arrays as leaves, copies of memory that others may write; there is one device."""
+    return tree.map(_asarray, x)
 
 
 def from_jax(fun):

@@ -29,6 +29,16 @@ def copied_containers(x):
     return {key: copied_containers(value) for key, value in x.items()} if type(x) is dict else x
 
 
+def own_memory(arguments):
+    """The arguments with Arrays in place of NumPy's."""
+    import numpy as np
+
+    from tenon import tree
+    from tenon.numpy._creation import asarray
+
+    return tree.map(lambda leaf: asarray(leaf) if isinstance(leaf, np.ndarray) else leaf, arguments)
+
+
 def with_others(fun, at, args, /, *chosen, **kwargs):
     """fun(*args, **kwargs) with other arguments at the numbers `at`."""
     args = list(args)

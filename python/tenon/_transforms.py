@@ -4,7 +4,7 @@ import functools
 import inspect
 
 from tenon import _complex, _core, _html, _stages
-from tenon._arguments import bind, from_front, numbers_of
+from tenon._arguments import bind, from_front, numbers_of, own_memory
 from tenon._core import LinearFunction, Program
 from tenon._policies import keeps_nothing
 from tenon._shape_dtype import ShapeDtypeStruct
@@ -397,7 +397,7 @@ def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), st
 
     def frugal(*args, **kwargs):
         if not frugally or not _core.tracing():
-            return fun(*args, **kwargs)
+            return fun(*own_memory(args), **own_memory(kwargs))
         bound, others = bind(fun, [n for n in static if n < len(args)], args)
         fixed = {name: kwargs.pop(name) for name in names if name in kwargs}
         return _core.checkpoint(functools.partial(bound, **fixed) if fixed else bound, others, kwargs)

@@ -180,7 +180,7 @@ def test_values_are_not_there():
 def test_leaks_are_caught():
     kept = []
     tn.jit(lambda x: kept.append(x) or x)(1.0)
-    assert repr(kept[0]) == "Traced<leaked>"
+    assert repr(kept[0]) == "Leaked<f64[]>"
     with pytest.raises(tn.LeakError):
         kept[0] + 1
 

@@ -22,6 +22,7 @@ struct FlatLoop {
   std::int64_t unroll = 1;
   std::optional<Checkpoints> checkpoints;
   std::vector<std::string> carry_paths, xs_paths;
+  std::optional<Array> first_number = std::nullopt;  // of numbers that ascend by 1, a step's element behind those of xs
 };
 // The types of one step's elements. Throws ShapeError where xs cannot be run along.
 std::vector<Type> types_of_elements(std::string_view op, const FlatLoop& loop, const Arrays& xs);
@@ -287,9 +288,8 @@ Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Car
     loop.length = *bounds.count;
     const auto at_index = [&](std::span<const Array> in) { return step(in.back(), in.first(in.size() - 1)); };
     loop.body = FlatFunction(at_index);
-    loop.xs_paths = {""};
-    const Arrays indices{arange(*bounds.count, bounds.lower.dtype()) + bounds.lower};
-    return tree::with_leaves(init, api_detail::run_loop("fori_loop", loop, std::move(carries), indices));
+    loop.first_number = bounds.lower;
+    return tree::with_leaves(init, api_detail::run_loop("fori_loop", loop, std::move(carries), {}));
   }
   loop.carry_paths.push_back("i");
   carries.push_back(bounds.lower);

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from tenon import _core, tree
 from tenon._core import binomial, every
-from tenon.numpy import asarray
+from tenon.numpy._creation import asarray
 
 if TYPE_CHECKING:
     from tenon._core import Array, ArrayLike, Checkpoints

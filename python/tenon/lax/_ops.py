@@ -76,11 +76,6 @@ def _remainder(x, y):
 rem = _of_two("rem", _remainder)
 
 
-def stop_gradient(x):
-    """x, a tree of arrays, through which no derivative flows; leaves of other kinds as they are."""
-    return tree.map(lambda leaf: _core.stop_gradient(leaf) if hasattr(leaf, "dtype") or type(leaf) in _NUMBERS else leaf, x)
-
-
 def conj(x):
     """The complex conjugate, complex also of real numbers."""
     x = tnp.asarray(x)

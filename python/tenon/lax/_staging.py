@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tenon import _core, numpy as tnp, tree
+from tenon.numpy._creation import asarray
 
 __all__ = [
     "DotDimensionNumbers", "Precision", "PrecisionLike", "composite", "dce_sink", "optimization_barrier",
@@ -59,7 +60,7 @@ def stage(x, /):
     >>> stage(2.0).shape
     ()
     """
-    return tnp.asarray(x)
+    return asarray(x)
 
 
 def composite(decomposition, name, version=0):

@@ -8,6 +8,7 @@ from tenon import _core
 from tenon import numpy as tnp
 from tenon._core import logistic as sigmoid, tanh
 from tenon.nn import initializers
+from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import _axis
 
 __all__ = [
@@ -51,7 +52,7 @@ swish = silu
 
 def identity(x):
     """x."""
-    return tnp.asarray(x)
+    return asarray(x)
 
 
 def elu(x, alpha=1.0):

@@ -7,6 +7,7 @@ from tenon.numpy._dtypes import *  # noqa: F403
 from tenon.numpy._dtypes import __getattr__, bool, bool_, dtype  # noqa: A004, F401
 from tenon.numpy._devices import NamespaceInfo as _NamespaceInfo
 from tenon.numpy._creation import *  # noqa: F403
+from tenon.numpy._creation import shared as asarray
 from tenon.numpy._shapes import *  # noqa: F403
 from tenon.numpy._elementwise import *  # noqa: F403
 from tenon.numpy._reductions import *  # noqa: F403

@@ -51,18 +51,28 @@ def array(object, dtype=None, copy=True, order="K", ndmin=0, *, device=None):  #
 
 
 def asarray(a, dtype=None, order=None, *, copy=None, device=None):
-    """The same without a copy where that can be: memory of others is shared, and must not be written any more."""
+    """The array that a function is given: memory that others may write is copied."""
     check_device(device)
+    return _made(a, dtype, copy, 0)
+
+
+def shared(a, dtype=None, order=None, *, copy=None):
+    """The same as array() without a copy where that can be: memory of others is shared, and must not be written any
+    more."""
     return _made(a, dtype, bool(copy), 0)
 
 
+shared.__name__ = shared.__qualname__ = "asarray"  # of users: functions of this package take what they are given as a copy
+
+
 def _made(x, dtype, copy, ndmin):
+    """`copy`: whether memory is copied; None where others may write it."""
     weak = False
     if isinstance(x, Array):
         made, weak = x, x.weak_type
     elif isinstance(x, (np.ndarray, memoryview, bytearray)):
         x = np.frombuffer(x, np.uint8) if isinstance(x, bytearray) else x
-        made = _core.from_memory(x, copy)
+        made = _core.with_weak(x, False) if copy is None else _core.from_memory(x, copy)
     elif isinstance(x, (list, tuple)):
         made = _nested(x) if _has_arrays(x) else _from_sequence(x)
     elif isinstance(x, (bool, int, float, complex, np.generic)):

@@ -31,7 +31,7 @@ class _ScalarType(type):
 
 
 def _as_array(x):
-    from tenon.numpy import asarray
+    from tenon.numpy._creation import asarray
 
     return asarray(x)
 
