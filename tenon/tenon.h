@@ -16,6 +16,7 @@
 #include "tenon/ir/print.h"
 #include "tenon/ops/activations.h"
 #include "tenon/ops/arithmetic.h"
+#include "tenon/ops/collectives.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
 #include "tenon/ops/float_bits.h"

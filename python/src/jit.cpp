@@ -19,6 +19,7 @@
 #include "rooms.h"
 #include "shapes.h"
 #include "tenon/api/explain.h"
+#include "tenon/ops/collectives.h"
 #include "text.h"
 
 namespace tenon::python {
@@ -78,6 +79,8 @@ struct CallForm {
   TreeRef trees;                 // a tuple of those that are not static, without the references that are in it
   std::vector<Type> references;  // their types
   bool x64 = true;
+  // Names of axes, by which the function may ask how many lanes there are; the innermost first.
+  std::vector<std::pair<std::string, Dim>> axes;
 };
 
 // Arrays that stand for numbers and foreign memory during one call.
@@ -138,7 +141,7 @@ struct Entry : JitEntry {
   bool matches(const Given& given, const Array** leaves, std::vector<CellRef>& cells, StandIns& stand_ins,
                Objects& held) const {
     if (given.positional != form.positional || given.positional + given.keywords() != form.slots.size() ||
-        form.x64 != x64_enabled)
+        form.x64 != x64_enabled || !form.axes.empty() || NamedAxis::innermost() != nullptr)
       return false;
     Leaves leaf{*this, leaves, cells, stand_ins};
     const Node* at = form.trees->nodes().data() + 1;
@@ -245,6 +248,11 @@ Flattened flatten_call(const State& s, const Given& given) {
     flat.form.trees = flat.form.trees->without_references();
     api_detail::require_distinct("jit", flat.cells);
   }
+  for (const NamedAxis* axis = NamedAxis::innermost(); axis != nullptr; axis = axis->outer()) {
+    flat.form.axes.emplace_back(axis->name(), axis->size());
+    hasher(axis->name());
+    axis->size().hash(hasher);
+  }
   hasher(flat.form.x64)(flat.form.positional);
   flat.hash = hasher.finish().low;
   return flat;
@@ -292,7 +300,7 @@ TracedFunction trace(const State& s, const Flattened& flat, std::span<const Cell
 
 bool same_form(const CallForm& a, const CallForm& b) {
   if (a.positional != b.positional || a.x64 != b.x64 || a.slots.size() != b.slots.size() || !(*a.trees == *b.trees) ||
-      a.references != b.references)
+      a.references != b.references || a.axes != b.axes)
     return false;
   for (std::size_t i = 0; i < a.slots.size(); ++i) {
     const CallForm::Slot &x = a.slots[i], &y = b.slots[i];

@@ -40,5 +40,6 @@ NB_MODULE(_core, module) {
   add_refs(module);
   add_implicit(module);
   add_host(module);
+  add_collectives(module);
   add_programs(module);
 }

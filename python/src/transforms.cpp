@@ -256,9 +256,10 @@ std::vector<std::size_t> mapped_arguments(const AxisTree& in_axes, const nb::tup
   return mapped;
 }
 
-nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handle size, nb::tuple args,
-                nb::dict kwargs) {
+nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handle size, std::string axis_name,
+                nb::tuple args, nb::dict kwargs) {
   VmapOptions options{axes_from(in_axes, "in_axes"), axes_from(out_axes, "out_axes")};
+  options.axis_name = std::move(axis_name);
   if (!size.is_none()) options.size = Dim(nb::cast<std::int64_t>(size));
   return call_transformation("vmap", [&] {
     if (options.in_axes.is_list() && options.in_axes.entries().size() != args.size()) {

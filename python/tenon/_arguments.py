@@ -22,6 +22,14 @@ def _number(n, name):
         raise TypeError(f"{name} is an int or a sequence of ints, not {n!r}.") from None
 
 
+def axis_text(name):
+    """The name of an axis, whatever is hashable, as text; of None, that of no axis."""
+    if name is None:
+        return ""
+    hash(name)
+    return name if isinstance(name, str) else f"{type(name).__name__} {name!r}"
+
+
 def copied_containers(x):
     """x, where its own lists, dicts and sets, in each other and in tuples, are copies."""
     if type(x) in (list, tuple, set):

@@ -4,7 +4,7 @@ import functools
 import inspect
 
 from tenon import _complex, _core, _html, _stages
-from tenon._arguments import bind, from_front, numbers_of, own_memory
+from tenon._arguments import axis_text, bind, from_front, numbers_of, own_memory
 from tenon._core import LinearFunction, Program
 from tenon._policies import keeps_nothing
 from tenon._shape_dtype import ShapeDtypeStruct
@@ -275,16 +275,23 @@ def hvp(fun, primals, tangents):
 # --- batches ---
 
 
-def vmap(fun, in_axes=0, out_axes=0, *, axis_size=None):
+def vmap(fun, in_axes=0, out_axes=0, axis_name=None, axis_size=None, spmd_axis_name=None):
     """`fun` for every lane: arguments have one axis more, where `in_axes` says (None: the same for all lanes), and
-    results where `out_axes` says. Both are ints, None, or trees of them above the arguments' or the result's tree."""
+    results where `out_axes` says. Both are ints, None, or trees of them above the arguments' or the result's tree. By
+    `axis_name` lanes know each other: lax.psum(x, axis_name) and its kin. `spmd_axis_name` is taken and has no effect.
+
+    >>> import tenon as tn, tenon.numpy as tnp
+    >>> tn.vmap(lambda x: x / tn.lax.psum(x, "i"), axis_name="i")(tnp.array([1.0, 3.0])).tolist()
+    [0.25, 0.75]
+    """
+    axis = axis_text(axis_name)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, (int, tuple)) or hasattr(in_axes, "__index__")):
         raise TypeError(f"vmap: in_axes is an int, None, or a tuple with an entry an argument, not {in_axes!r}.")
 
     def batched(*args, **kwargs):
-        return _core.vmap(fun, in_axes, out_axes, axis_size, args, kwargs)
+        return _core.vmap(fun, in_axes, out_axes, axis_size, axis, args, kwargs)
 
     return _named(batched, fun, "vmap")
 

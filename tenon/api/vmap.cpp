@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tenon/ops/collectives.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
 #include "tenon/transform/transforms.h"
@@ -116,6 +117,10 @@ Lanes lanes_first(const FlatVmap& call, const VmapOptions& options) {
     throw ShapeError("vmap: no argument is mapped.",
                      "Name an axis in in_axes, or say how many lanes there are with `size`.");
   lanes.size = *size;
+  if (!options.axis_name.empty()) {
+    lanes.operands.push_back(arange(lanes.size));
+    lanes.batched.push_back(true);
+  }
   return lanes;
 }
 
@@ -135,7 +140,11 @@ TracedFunction trace_lane(FlatFunction f, const Lanes& lanes) {
 
 Arrays vmap_flat(const FlatVmap& call, const VmapOptions& options) {
   const Lanes lanes = lanes_first(call, options);
-  const TracedFunction f = trace_lane(call.f, lanes);
+  const auto named = [&](std::span<const Array> in) {
+    const NamedAxis axis(options.axis_name, in.back(), lanes.size);
+    return call.f(in.first(in.size() - 1));
+  };
+  const TracedFunction f = trace_lane(options.axis_name.empty() ? call.f : FlatFunction(named), lanes);
   const std::vector<tree::Place> places = call.out_places();
   const std::vector<Axis> axes = Prefix("out_axes", places, false).resolve(options.out_axes);
   Mask in = lanes.batched, out;

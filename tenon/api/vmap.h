@@ -35,6 +35,7 @@ struct VmapOptions {
   AxisTree in_axes = 0;                    // negative axes count from the end of what is given
   AxisTree out_axes = 0;                   // negative ones from the end of the result; none: the same for all lanes
   std::optional<Dim> size = std::nullopt;  // how many lanes, where no argument says so
+  std::string axis_name = {};              // by which collectives know the lanes: psum(x, "i")
 };
 
 namespace api_detail {
@@ -54,6 +55,7 @@ Arrays vmap_flat(const FlatVmap& call, const VmapOptions& options);
 //   auto dots = tn::vmap([](Array x, Array y) { return tn::sum(x * y); });             // f32[n,3], f32[n,3] -> f32[n]
 //   auto scores = tn::vmap(loss, {.in_axes = {tn::none, 1, 1}});                        // shared parameters
 //   auto moved = tn::vmap(step, {.in_axes = {{0, tn::none}}, .out_axes = {0, tn::none}});  // by field
+//   auto shares = tn::vmap([](Array x) { return x / tn::psum(x, "i"); }, {.axis_name = "i"});
 // Throws ShapeError naming argument and leaf: an axis that it does not have, numbers of lanes that differ, a list of
 // axes that does not fit the tree; and where a result of out axis none differs from lane to lane.
 template <class F>

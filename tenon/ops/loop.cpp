@@ -76,14 +76,14 @@ std::vector<Type> loop_type(const Params& params, std::span<const Type> in, Type
 }
 
 // --- reference evaluation ---
-Value zero_of(const Type& type) {
+Value zero_element(const Type& type) {
   if (type.is_array()) return Buffer::zeros(type.dtype, type.shape.sizes());
   return ListValue{*type.element, std::make_shared<std::vector<Value>>(), nullptr};
 }
 
 Value step_of(const Value& xs, std::int64_t t, const Type& element) {
   if (const auto* list = std::get_if<ListValue>(&xs))
-    return list->items->empty() ? zero_of(element) : (*list->items)[static_cast<std::size_t>(t)];
+    return list->items->empty() ? zero_element(element) : (*list->items)[static_cast<std::size_t>(t)];
   const auto& b = std::get<Buffer>(xs);
   return b.view(b.dtype(), b.dims().subspan(1), b.strides().subspan(1), t * b.strides()[0]);
 }

@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-using Source = SplitResult::Source;
+using SplitSource = SplitResult::Source;
 using From = Partitioned::Residual::From;
 using Order = std::vector<std::optional<std::size_t>>;
 
@@ -36,8 +36,8 @@ std::vector<std::size_t> places_of(const Mask& mask) {
 // The inputs of the second body for one role, and where the second loop's operands come from.
 struct Feed {
   Order order;
-  std::vector<Source> sources;
-  void add(std::optional<std::size_t> input, Source source) {
+  std::vector<SplitSource> sources;
+  void add(std::optional<std::size_t> input, SplitSource source) {
     order.push_back(input);
     sources.push_back(source);
   }
@@ -151,19 +151,19 @@ class LoopSplitter {
 
   // The first loop stacks one more value of its body, for a residual; of booleans bits, which the second makes
   // booleans of again.
-  Source stack(Var v, std::optional<std::size_t> residual = {}) {
+  SplitSource stack(Var v, std::optional<std::size_t> residual = {}) {
     if (const auto bits = kept_as_bits(body_.types[v], stacks_lists(p_) ? std::nullopt : p_.length);
         bits && residual && !may_be_changes(v)) {
       packed_.push_back({second_input(*residual), *bits});
       v = pack_in(body_, *bits, v);
     }
     outputs_.push_back(v);
-    return {Source::From::residual, outputs_.size() - 1 - known_outputs_};
+    return {SplitSource::From::residual, outputs_.size() - 1 - known_outputs_};
   }
 
   void unknown_operands() {
     for (std::size_t i = 0, k = 0; i < roles_.operands(); ++i)
-      if (!request_.known_in[i]) feed_of(i).add(k++, {Source::From::operand, i});
+      if (!request_.known_in[i]) feed_of(i).add(k++, {SplitSource::From::operand, i});
   }
 
   // As consts where they are consts, as xs where they vary.
@@ -172,7 +172,7 @@ class LoopSplitter {
       const auto& residual = parts_.residuals[r];
       const std::size_t i = residual.index;
       if (residual.from == From::input && roles_.is_const(i))
-        consts_.add(second_input(r), {Source::From::operand, i});
+        consts_.add(second_input(r), {SplitSource::From::operand, i});
       else
         xs_.add(second_input(r), stacked(residual.from, i, r));
     }
@@ -180,17 +180,17 @@ class LoopSplitter {
   std::size_t second_input(std::size_t residual) const {
     return parts_.second->inputs().size() - parts_.residuals.size() + residual;
   }
-  Source stacked(From from, std::size_t i, std::size_t r) {
+  SplitSource stacked(From from, std::size_t i, std::size_t r) {
     switch (from) {
       case From::input:
-        if (roles_.is_xs(i)) return {Source::From::operand, i};
+        if (roles_.is_xs(i)) return {SplitSource::From::operand, i};
         if (const auto ends = stacked_carry(i - roles_.consts, request_.known_out)) {
           shifted_.push_back({xs_.sources.size(), i});
-          return {Source::From::output, *ends};
+          return {SplitSource::From::output, *ends};
         }
         return stack(body_.inputs[first_input_[i]], r);
       case From::output:
-        return i >= roles_.carries && i < roles_.results() ? Source{Source::From::output, i}
+        return i >= roles_.carries && i < roles_.results() ? SplitSource{SplitSource::From::output, i}
                                                            : stack(body_.outputs[known_place_[i]], r);
       default:
         return stack(stored_[i], r);
@@ -204,7 +204,7 @@ class LoopSplitter {
     const std::size_t operands = split.second_in.size();
     for (const Shifted& s : shifted_) {
       places.push_back(consts_.sources.size() + carries_.sources.size() + s.place);
-      split.second_in.push_back({Source::From::operand, s.carry});
+      split.second_in.push_back({SplitSource::From::operand, s.carry});
     }
     split.second_operands = [places, operands, reverse = p_.reverse](Arrays values) {
       for (std::size_t i = 0; i < places.size(); ++i)

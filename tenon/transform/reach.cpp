@@ -1,4 +1,5 @@
 // Which outputs depend on which inputs: the masks that every rewriting run is given.
+#include "tenon/ops/collectives.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 
@@ -16,6 +17,8 @@ Mask make_reach(const Program& program, const Mask& in, Recurse& recurse) {
       any = any || reached[v];
     }
     if (!any) continue;
+    // What a lane is told of all lanes of its vmap is the same in each.
+    if (recurse.of_lanes() && is_all_gather(*eqn.op) && operands[1]) continue;
     if (eqn.op->split) {
       const Mask outs = eqn.op->split->reach(eqn.params, operands, recurse);
       for (std::size_t i = 0; i < eqn.out.size(); ++i) reached[eqn.out[i]] = outs[i];

@@ -8,4 +8,5 @@ from tenon.lax._incomplete import *  # noqa: F403
 from tenon.lax._slices import *  # noqa: F403
 from tenon.lax._reduce import *  # noqa: F403
 from tenon.lax._staging import *  # noqa: F403
+from tenon.lax._parallel import *  # noqa: F403
 from tenon.lax import linalg  # noqa: F401

@@ -1,0 +1,33 @@
+// What lanes tell each other along a named axis of vmap.
+#include "tenon/ops/collectives.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include "call.h"
+#include "operands.h"
+#include "op.h"
+#include "rooms.h"
+#include "shapes.h"
+
+namespace tenon::python {
+namespace {
+
+// (the number of the lane, how many there are), or None.
+nb::object named_axis(const std::string& name) {
+  const NamedAxis* axis = NamedAxis::find(name);
+  if (axis == nullptr) return nb::none();
+  return nb::make_tuple(array_object(axis->lane()), dim_object(axis->size()));
+}
+
+}  // namespace
+
+void add_collectives(nb::module_& module) {
+  module.def("named_axis", named_axis);
+  module.def("all_gather", [](ArrayLike x, const std::string& name) {
+    const Array a = x.array("all_gather");
+    return call_op("all_gather", [&] { return all_gather(op(a), name); });
+  });
+}
+
+}  // namespace tenon::python
