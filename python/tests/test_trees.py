@@ -98,9 +98,21 @@ def test_others():
         tree.unflatten(outer, [1])
 
 
-def test_static_parts_are_hashable():
-    with pytest.raises(tn.TreeError, match="hashable"):
-        tree.structure(Layer(1, rate=[1]))
+def test_static_parts_that_are_not_hashable_are_compared():
+    traced = []
+
+    @tn.jit
+    def f(layer):
+        traced.append(layer.rate)
+        return layer.w * layer.rate["by"]
+
+    rate = {"by": 2, "more": [1]}
+    assert f(Layer(1.0, rate=rate)) == 2 and f(Layer(2.0, rate={"by": 2, "more": [1]})) == 4 and len(traced) == 1
+    rate["more"].append(2)  # what was traced was of another one
+    assert f(Layer(1.0, rate=rate)) == 2 and f(Layer(1.0, rate={"by": 3})) == 3 and len(traced) == 3
+    one, same, other = (tree.structure(Layer(1, rate=r)) for r in ([1], [1], [2]))
+    assert one == same and hash(one) == hash(same) and one != other
+    assert tn.grad(lambda layer: layer.w ** 2)(Layer(3.0, rate=[1])).w == 6
 
 
 def test_leaves_by_path():
