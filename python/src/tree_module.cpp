@@ -63,6 +63,82 @@ std::vector<nb::object> names_from(nb::handle names) {
   return all;
 }
 
+// The nodes of a structure, the root first: (kind, number of children, data, static parts, class), for those who store it.
+nb::list nodes_of(const PyTreeDef& d) {
+  nb::list all;
+  const auto or_none = [](const nb::object& held) { return held ? held : nb::none(); };
+  for (const Node& n : d.tree->nodes()) {
+    const nb::object type = n.registration == nullptr ? nb::none() : n.registration->type;
+    all.append(nb::make_tuple(static_cast<int>(n.kind), n.children, or_none(n.data), or_none(n.auxiliary), type));
+  }
+  return all;
+}
+
+[[noreturn]] void throw_no_structure() {
+  throw nb::value_error("PyTreeDef: these are not the nodes of a structure.");
+}
+
+// Whether a node has what is beside its children.
+bool complete(const Node& n) {
+  const auto is_keys = [&](PyObject* keys) {
+    return PyTuple_Check(keys) && PyTuple_GET_SIZE(keys) == static_cast<Py_ssize_t>(n.children);
+  };
+  switch (n.kind) {
+    case Node::Kind::leaf:
+    case Node::Kind::none:
+      return n.children == 0;
+    case Node::Kind::tuple:
+    case Node::Kind::list:
+      return true;
+    case Node::Kind::dict:
+    case Node::Kind::ordered_dict:
+      return is_keys(n.data.ptr());
+    case Node::Kind::default_dict:
+      return PyTuple_Check(n.data.ptr()) && PyTuple_GET_SIZE(n.data.ptr()) == 2 &&
+             is_keys(PyTuple_GET_ITEM(n.data.ptr(), 1));
+    case Node::Kind::named_tuple:
+      return PyType_Check(n.data.ptr());
+    case Node::Kind::registered:
+      return n.registration != nullptr &&
+             (!n.registration->by_fields ||
+              (n.registration->data.size() == n.children && PyTuple_Check(n.auxiliary.ptr()) &&
+               PyTuple_GET_SIZE(n.auxiliary.ptr()) == static_cast<Py_ssize_t>(n.registration->meta.size())));
+    case Node::Kind::reference:
+      return false;
+  }
+  return false;
+}
+
+PyTreeDef from_nodes(nb::handle given) {
+  std::vector<Node> nodes;
+  for (nb::handle each : nb::iter(given)) {
+    const auto parts = nb::cast<nb::tuple>(each);
+    if (parts.size() != 5) throw_no_structure();
+    const int kind = nb::cast<int>(parts[0]);
+    if (kind < 0 || kind >= static_cast<int>(Node::Kind::reference)) throw_no_structure();
+    Node n{.kind = static_cast<Node::Kind>(kind), .children = nb::cast<std::uint32_t>(parts[1]), .leaves = 0};
+    if (!parts[2].is_none()) n.data = nb::borrow(parts[2]);
+    if (!parts[4].is_none()) n.registration = registration_of(parts[4]);
+    if (n.kind == Node::Kind::registered) n.auxiliary = nb::borrow(parts[3]);
+    if ((!n.data && n.kind >= Node::Kind::dict && n.kind <= Node::Kind::named_tuple) || !complete(n))
+      throw_no_structure();
+    nodes.push_back(std::move(n));
+  }
+  std::vector<const Node*> above;  // subtrees behind the node, the next one last
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    Node& n = nodes[i];
+    if (above.size() < n.children) throw_no_structure();
+    n.nodes = 1, n.leaves = n.kind == Node::Kind::leaf ? 1 : 0;
+    for (std::uint32_t k = 0; k < n.children; ++k) {
+      n.nodes += above.back()->nodes, n.leaves += above.back()->leaves;
+      above.pop_back();
+    }
+    above.push_back(&n);
+  }
+  if (above.size() != 1) throw_no_structure();
+  return {std::make_shared<TreeDef>(std::move(nodes))};
+}
+
 }  // namespace
 
 nb::object treedef_object(TreeRef tree) { return nb::cast(PyTreeDef{std::move(tree)}); }
@@ -88,6 +164,8 @@ void add_trees(nb::module_& parent) {
              for (std::size_t i = 0; i < d.tree->nodes()[0].children; ++i) all.append(PyTreeDef{d.tree->child(i)});
              return all;
            })
+      .def("nodes", nodes_of)
+      .def_static("from_nodes", from_nodes, nb::arg("nodes"))
       .def("names", [](const PyTreeDef& d) { return d.tree->names(); })
       .def("paths",
            [](const PyTreeDef& d) {

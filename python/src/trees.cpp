@@ -21,11 +21,6 @@ std::unordered_map<PyObject*, Registration>& registrations() {
   static auto* all = new std::unordered_map<PyObject*, Registration>();
   return *all;
 }
-const Registration* registration_of(PyTypeObject* type) {
-  const auto& all = registrations();
-  const auto at = all.find(reinterpret_cast<PyObject*>(type));
-  return at == all.end() ? nullptr : &at->second;
-}
 
 // A function of an object that registers its class where another library knows it as a tree, and says whether it did;
 // and the classes that it has been asked about, which stay.
@@ -59,7 +54,7 @@ Kind kind_of(PyObject* object, const Registration*& registration) {
   if (type == &PyTuple_Type) return Kind::tuple;
   if (type == &PyList_Type) return Kind::list;
   if (type == &PyDict_Type) return Kind::dict;
-  registration = registration_of(type);
+  registration = registration_of(nb::handle(reinterpret_cast<PyObject*>(type)));
   if (registration != nullptr) return Kind::registered;
   if (reinterpret_cast<PyObject*>(type) == ordered_dict_type()) return Kind::ordered_dict;
   if (reinterpret_cast<PyObject*>(type) == default_dict_type()) return Kind::default_dict;
@@ -261,7 +256,7 @@ std::string text_of(const Node*& at) {
     case Kind::named_tuple:
       return "CustomNode(namedtuple[" + name(node.data) + "], [" + children + "])";
     case Kind::registered:
-      return "CustomNode(" + name(node.registration->type) + "[" + repr_of(node.auxiliary) + "], [" + children + "])";
+      return "CustomNode(" + name(node.registration->type) + "[" + str_of(node.auxiliary) + "], [" + children + "])";
   }
   return "";
 }
@@ -442,6 +437,12 @@ TreeRef tuple_of(std::span<const TreeRef> children) {
   }
   nodes[0].nodes = static_cast<std::uint32_t>(nodes.size());
   return std::make_shared<TreeDef>(std::move(nodes));
+}
+
+const Registration* registration_of(nb::handle type) {
+  const auto& all = registrations();
+  const auto at = all.find(type.ptr());
+  return at == all.end() ? nullptr : &at->second;
 }
 
 void add_registration(Registration r) {

@@ -124,6 +124,8 @@ bool same_objects(PyObject* a, PyObject* b);
 // The same of static arguments: 1, 1.0 and True are equal, and make other programs.
 inline bool same_statics(PyObject* a, PyObject* b) { return Py_TYPE(a) == Py_TYPE(b) && same_objects(a, b); }
 
+// The registration of a class; null where it has none.
+const Registration* registration_of(nb::handle type);
 void add_registration(Registration r);  // throws ValueError where the class has one
 // From here on registers(object) is asked, once for each class that is none of ours, and may register it.
 void set_foreign_classes(nb::object registers);

@@ -20,6 +20,7 @@ from tenon._config import config as config  # noqa: E402
 from tenon import lax as lax, nn as nn, numpy as numpy, optim as optim, random as random  # noqa: E402
 from tenon import dtypes as dtypes, fft as fft, linalg as linalg, ops as ops, typing as typing  # noqa: E402
 from tenon import tree as tree, tree_util as tree_util  # noqa: E402
+from tenon import flatten_util as flatten_util, test_util as test_util  # noqa: E402
 from tenon.files import load as load, save as save  # noqa: E402
 from tenon import debug as debug  # noqa: E402
 from tenon._callbacks import effects_barrier, io_callback, pure_callback  # noqa: E402, F401

@@ -5,7 +5,7 @@ import dataclasses
 import functools
 from typing import Any, TypeAlias
 
-from tenon import _core
+from tenon import _core, _structures
 from tenon._core.tree import PyTreeDef
 from tenon._keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 
@@ -149,13 +149,15 @@ def tree_reduce_associative(operation, tree, *, identity=None, is_leaf=None):
 
 
 def tree_transpose(outer_treedef, inner_treedef, pytree_to_transpose):
-    """A tree of trees turned inside out."""
-    outer, inner = outer_treedef.num_leaves, inner_treedef.num_leaves
-    leaves = tree_leaves(pytree_to_transpose)
-    if len(leaves) != outer * inner:
-        raise TypeError(f"tree_transpose: {len(leaves)} leaves, not {outer} * {inner}.")
-    return inner_treedef.unflatten(
-        [outer_treedef.unflatten(leaves[i::inner]) for i in range(inner)])
+    """A tree of trees turned inside out; without `inner_treedef`, by the structure of the first tree within."""
+    leaves, given = tree_flatten(pytree_to_transpose)
+    if inner_treedef is None:
+        inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
+    wanted = outer_treedef.compose(inner_treedef)
+    if given.num_leaves != wanted.num_leaves:
+        raise TypeError(f"tree_transpose: Mismatch: the tree is {given}, and not {wanted}.")
+    inner = inner_treedef.num_leaves
+    return inner_treedef.unflatten([outer_treedef.unflatten(leaves[i::inner]) for i in range(inner)])
 
 
 # How registered classes are taken apart: (by children, by children with their keys or None).
@@ -174,21 +176,21 @@ def is_tree_node(typ):
     >>> is_tree_node(dict), is_tree_node(int)
     (True, False)
     """
-    return typ in _CONTAINERS or typ in _registered
+    return typ in _CONTAINERS or typ in _registered or (issubclass(typ, tuple) and hasattr(typ, "_fields"))
 
 
 def _is_node(tree):
-    return is_tree_node(type(tree)) or (isinstance(tree, tuple) and hasattr(tree, "_fields"))
+    return is_tree_node(type(tree))
 
 
 def flatten_one_level(tree):
     """(the children of a node, what it is beside them).
 
     >>> flatten_one_level({"b": 1, "a": [2]})
-    (([2], 1), ('a', 'b'))
+    ([[2], 1], ('a', 'b'))
     """
     children, auxiliary = flatten_one_level_with_keys(tree)
-    return tuple(child for _, child in children), auxiliary
+    return [child for _, child in children], auxiliary
 
 
 def flatten_one_level_with_keys(tree):
@@ -229,7 +231,7 @@ def treedef_is_leaf(treedef):
 
 def treedef_tuple(treedefs):
     """The structure of a tuple of trees of these structures."""
-    return tree_structure(tuple(t.unflatten([0] * t.num_leaves) for t in treedefs))
+    return _structures.tuple_of(treedefs)
 
 
 def all_leaves(iterable, is_leaf=None):
@@ -336,7 +338,36 @@ def register_static(cls):
 
 
 class Partial(functools.partial):
-    """functools.partial as a node: the function is static, its arguments are children."""
+    """functools.partial as a node: the function is static, its arguments are children. A function that is a partial itself
+    stays the function, with arguments that are static.
+
+    >>> Partial(functools.partial(max, 2), 3).args
+    (3,)
+    """
+
+    def __new__(cls, func, /, *args, **kwargs):
+        # functools.partial takes the arguments of a partial for its own: not of what is no partial.
+        return super().__new__(cls, _Function(func) if isinstance(func, functools.partial) else func, *args, **kwargs)
 
 
+class _Function:
+    """A partial as a function: the same as another one of an equal function and equal arguments."""
+
+    def __init__(self, of):
+        self.of = of
+
+    def __call__(self, *args, **kwargs):
+        return self.of(*args, **kwargs)
+
+    def __eq__(self, other):
+        return self.of == (other.of if isinstance(other, _Function) else other)
+
+    def __hash__(self):
+        return hash(self.of)
+
+    def __repr__(self):
+        return repr(self.of)
+
+
+_structures.add_methods()
 register_pytree_node(Partial, lambda p: ((p.args, p.keywords), p.func), lambda f, c: Partial(f, *c[0], **c[1]))
