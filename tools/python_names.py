@@ -19,7 +19,7 @@ MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "teno
 
 DIFFERS = {
     "jax.jit": "of its functions `trace`, `lower`, `eval_shape`, no `clear_cache`; a lowered one is a Program; no `device`, `backend`, `keep_unused`, `in_shardings`, `out_shardings`, `compiler_options`",
-    "jax.jacrev": "no `allow_int`", "jax.jacobian": "as jacrev", "jax.vmap": "no `axis_name`, `spmd_axis_name`: there are no collectives",
+    "jax.jacrev": "no `allow_int`", "jax.jacobian": "as jacrev", "jax.vmap": "`spmd_axis_name` has no effect",
     "jax.custom_jvp": "no `symbolic_zeros`; a rule that calls its function counts there to the third derivative",
     "jax.custom_vjp": "no `symbolic_zeros`, `optimize_remat`; `None` as a cotangent of a whole argument",
     "jax.checkpoint": "of policies nothing_saveable and everything_saveable; dots_saveable is "
@@ -52,7 +52,8 @@ DIFFERS = {
     "jax.lax.linalg.qr": "no `pivoting`", "jax.lax.linalg.symmetric_product": "the whole product is made",
     "jax.lax.scan": "more: `checkpoint`; no `_split_transpose`", "jax.lax.while_loop": "more: `checkpoints`",
     "jax.lax.fori_loop": "more: `checkpoint`; `unroll` has no effect; reverse mode also where bounds are traced",
-    "jax.lax.cond": "no `operand`, `linear`", "jax.lax.top_k": "", "jax.lax.sort": "",
+    "jax.lax.cond": "no `linear`", "jax.lax.all_gather": "along axes of vmap; groups of one size too", "jax.lax.psum": "along axes of vmap; groups of one size too",
+    "jax.lax.ppermute": "along axes of vmap; sources and destinations may be left out", "jax.lax.top_k": "", "jax.lax.sort": "",
     "jax.random.key": "the numbers u32[2], as PRNGKey", "jax.random.key_data": "the key itself",
     "jax.random.multivariate_normal": "by Cholesky's factor alone", "jax.random.randint": "",
     "jax.lax.betainc": "more: derivatives in a and b", "jax.lax.igamma_grad_a": "more: derivatives of its own",
@@ -77,7 +78,7 @@ RULES = [  # (words in the name, why it is absent)
     ("svdvals", "no such factorisation yet"), ("key_dtype", "keys are numbers: no dtype of their own"),
     ("float4 float6 float8 int1 int2 int4 uint1 uint2 uint4", "no such dtype"),
     ("object_ ComplexWarning place_ character", "NumPy's machinery"),
-    ("all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute precv psend pshuffle psum pswapaxes "
+    ("pcast precv psend "
      "ragged_all_to_all with_sharding_constraint after_all create_token axis_name shard mesh device process host pmap smap reshard "
      "distributed transfer_guard Sharding Shard P backend memory", SHARDED),
     ("conv Conv reduce_window", "no convolution yet"), ("fft fft2 fftn ifft rfft hfft ihfft FftType", "no Fourier transform yet"),

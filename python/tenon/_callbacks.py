@@ -35,9 +35,11 @@ def _flat_callback(name, callback, in_tree, out_tree, types):
 
     def flat(*leaves):
         args, kwargs = tree_unflatten(in_tree, leaves)
-        results, structure = tree_flatten(callback(*args, **kwargs))
-        if structure != out_tree:
-            raise RuntimeError(f"{name}: the function returned {structure}, {out_tree} was announced.")
+        made = callback(*args, **kwargs)
+        try:
+            results = out_tree.flatten_up_to(made)
+        except ValueError:
+            raise RuntimeError(f"{name}: the function returned {tree_flatten(made)[1]}, {out_tree} was announced.") from None
         return [_result(x, dtype) for x, (dtype, _) in zip(results, types)]
 
     return _core.callback(name, flat)
@@ -47,7 +49,7 @@ def _result(x, dtype):
     """Numbers of Python's take the dtype that was announced; other values have it."""
     from tenon import numpy as tnp
 
-    return tnp.asarray(x, dtype if type(x) in (bool, int, float, complex) else None)
+    return tnp.asarray(x, dtype if type(x) in (bool, int, float, complex, list, tuple) else None)
 
 
 def _announced(name, leaf):

@@ -306,3 +306,12 @@ def test_a_process_with_callbacks_ends_in_silence():
                "tn.jit(lambda x: tn.debug.print('{}', x))(1.0)")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[1. 3.]\n1.0\n", "")
+
+
+def test_results_as_they_were_announced():
+    # A list is a node of trees where one is announced, and a row of numbers where an array is.
+    wanted = tn.ShapeDtypeStruct((2,), np.float32)
+    assert tn.pure_callback(lambda x: {"y": [x]}, {"y": [wanted]}, np.ones(2, np.float32))["y"][0].shape == (2,)
+    assert tn.jit(lambda x: tn.pure_callback(lambda x: [1.0, 2.0], wanted, x))(1.0).tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="announced"):
+        tn.pure_callback(lambda x: (x, x), {"y": wanted}, 1.0)

@@ -135,19 +135,6 @@ Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, c
   return results;
 }
 
-// The loop with the numbers of the steps as its last operand. Where ops run now, they are made in the Program that runs,
-// which need not keep them.
-Arrays numbered_loop(std::string_view op, LoopParams params, Arrays operands, const Array& first) {
-  const Dim count = *params.length;
-  const auto bound = [&](std::span<const Array> in) {
-    Arrays all(in.begin(), in.end());
-    all.push_back(arange(count.value(), first.dtype()) + first);
-    return tenon::loop(params, all);
-  };
-  if (Scope::of_operands(operands) != nullptr) return bound(operands);
-  return tenon::apply(trace_flat(bound, operands, op), operands);
-}
-
 }  // namespace
 
 std::vector<Type> types_of_elements(std::string_view op, const FlatLoop& loop, const Arrays& xs) {
@@ -180,8 +167,7 @@ void throw_list_in_ys() {
 Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs) {
   if (loop.unroll < 1)
     throw ShapeError(fmt::format("{}: `unroll` is {}.", op, loop.unroll), "A turn of the loop does at least one step.");
-  std::vector<Type> elements = types_of_elements(op, loop, xs);
-  if (loop.first_number) elements.push_back(loop.first_number->type());
+  const std::vector<Type> elements = types_of_elements(op, loop, xs);
   if (loop.unroll > 1 && loop.length && loop.length->known() && loop.length->value() > 1)
     return run_unrolled(op, loop, std::move(carries), xs, elements);
   const std::size_t own = carries.size();
@@ -225,9 +211,7 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
   params.consts = static_cast<std::int64_t>(operands.size());
   operands.insert(operands.end(), carries.begin(), carries.end());
   operands.insert(operands.end(), xs.begin(), xs.end());
-  Arrays results = loop.first_number ? numbered_loop(op, std::move(params), std::move(operands), *loop.first_number)
-                                     : tenon::loop(std::move(params), operands);
-  results = weakly_typed(std::move(results), body.weak);
+  Arrays results = weakly_typed(tenon::loop(std::move(params), operands), body.weak);
   write_refs(refs, carries.size(), results);
   return results;
 }

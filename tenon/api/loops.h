@@ -22,7 +22,6 @@ struct FlatLoop {
   std::int64_t unroll = 1;
   std::optional<Checkpoints> checkpoints;
   std::vector<std::string> carry_paths, xs_paths;
-  std::optional<Array> first_number = std::nullopt;  // of numbers that ascend by 1, a step's element behind those of xs
 };
 // The types of one step's elements. Throws ShapeError where xs cannot be run along.
 std::vector<Type> types_of_elements(std::string_view op, const FlatLoop& loop, const Arrays& xs);
@@ -284,12 +283,13 @@ Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Car
     return tree::leaves(api_detail::next_carry("fori_loop", types, init, std::move(next)));
   };
   Arrays carries = tree::leaves(init);
-  if (bounds.count) {
+  if (bounds.count && tracing()) {  // derivatives need not keep the numbers of the steps
+    loop.xs_paths = {""};
     loop.length = *bounds.count;
     const auto at_index = [&](std::span<const Array> in) { return step(in.back(), in.first(in.size() - 1)); };
     loop.body = FlatFunction(at_index);
-    loop.first_number = bounds.lower;
-    return tree::with_leaves(init, api_detail::run_loop("fori_loop", loop, std::move(carries), {}));
+    const Arrays indices{arange(*bounds.count, bounds.lower.dtype()) + bounds.lower};
+    return tree::with_leaves(init, api_detail::run_loop("fori_loop", loop, std::move(carries), indices));
   }
   loop.carry_paths.push_back("i");
   carries.push_back(bounds.lower);
@@ -303,7 +303,11 @@ Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Car
     next.push_back(in.back() + one);
     return next;
   };
-  loop.cond = FlatFunction(holds), loop.body = FlatFunction(counted);
+  loop.body = FlatFunction(counted);
+  if (bounds.count)
+    loop.length = *bounds.count;
+  else
+    loop.cond = FlatFunction(holds);
   return tree::with_leaves(init, api_detail::run_loop("fori_loop", loop, std::move(carries), {}));
 }
 
