@@ -218,6 +218,7 @@ ELSEWHERE = {  # tested by tests of their own
         approx_max_k approx_min_k associative_scan bessel_i0e bessel_i1e broadcast_like clz composite cond custom_linear_solve
         custom_root dce_sink digamma fori_loop gather lgamma map optimization_barrier padtype_to_pads platform_dependent polygamma
         reduce reduce_xor scan scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub shape_as_value stack
-        stage switch unstack while_loop zeta""".split(),
+        stage switch unstack while_loop zeta all_gather all_to_all axis_index axis_size pbroadcast pmax pmean pmin ppermute pshuffle
+        psum psum_scatter pswapaxes""".split(),
     "jax.nn": ["dot_product_attention", "initializers"],
 }
