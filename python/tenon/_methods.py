@@ -43,7 +43,12 @@ def _str(x):
 
 
 def _dlpack(x, *, stream=None, max_version=None, dl_device=None, copy=None):
-    return _core.to_dlpack(x, stream, max_version, dl_device, copy)
+    try:
+        return _core.to_dlpack(x, stream, max_version, dl_device, copy)
+    except RuntimeError:  # memory of others that is read only: readers of before version 1 get a copy
+        if max_version is not None or copy is False:
+            raise
+        return _core.to_dlpack(_core.from_memory(np.asarray(x), True), stream, max_version, dl_device, copy)
 
 
 def _rebuilt(values):

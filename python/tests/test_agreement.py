@@ -207,6 +207,14 @@ def test_what_is_taken():
     same(tnp.left_shift(True, True), 2, "int32")
 
 
+def test_memory_of_others_goes_on():
+    owned = np.arange(3.0)
+    owned.setflags(write=False)
+    same(np.from_dlpack(tnp.asarray(owned)), owned)
+    assert tnp.asarray(owned).__dlpack__() is not None
+    same(tnp.full((2,), 2 ** 64 - 1, "uint64"), np.full(2, 2 ** 64 - 1, "uint64"), "uint64")
+
+
 def test_kinds_of_errors():
     with pytest.raises(TypeError):
         tnp.transpose(tnp.zeros((2, 2)), (0, 0))

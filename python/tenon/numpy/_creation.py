@@ -113,6 +113,8 @@ def full(shape, fill_value, dtype=None, *, device=None):
     """An array of one value."""
     check_device(device)
     dtype = _dtypes._operand_type(fill_value)[0] if dtype is None else dtype
+    if type(fill_value) is int and fill_value >= 2 ** 63:
+        fill_value = np.uint64(fill_value)
     if np.ndim(fill_value) == 0:
         return _core.full(_shape(shape), fill_value, dtype)
     return _core.broadcast_to(array(fill_value, dtype), _shape(shape))

@@ -1,4 +1,4 @@
-"""Histograms along several axes."""
+"""Histograms along one axis and several."""
 
 import math
 import operator
@@ -6,11 +6,39 @@ import operator
 import numpy as np
 
 from tenon import _core
-from tenon.numpy._creation import asarray
-from tenon.numpy._reductions import bincount, histogram_bin_edges, searchsorted
-from tenon.numpy._shapes import ravel
+from tenon.numpy._creation import asarray, full, linspace
+from tenon.numpy._reductions import bincount, max, min, searchsorted, sum  # noqa: A004
+from tenon.numpy._shapes import ndim, ravel
 
-__all__ = ["histogram2d", "histogramdd"]
+__all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
+
+
+def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002
+    """The borders of the bins of a histogram."""
+    if ndim(bins) == 1:
+        return _core.to_inexact(asarray(bins))
+    a = ravel(asarray(a))
+    low, high = (min(a), max(a)) if range is None else (asarray(range[0]), asarray(range[1]))
+    kind = _core.to_inexact(a).dtype
+    low, high = _core.convert(low, kind), _core.convert(high, kind)
+    same = _core.equal(low, high)
+    return linspace(_core.where(same, low - 0.5, low), _core.where(same, high + 0.5, high), bins + 1)
+
+
+def histogram(a, bins=10, range=None, weights=None, density=None):  # noqa: A002
+    """(how many elements lie in each bin, the bins' borders)."""
+    edges = histogram_bin_edges(a, bins, range)
+    a = ravel(asarray(a))
+    kind = _core.to_inexact(a).dtype
+    weights = full(a.shape, 1, kind) if weights is None else ravel(asarray(weights))
+    at = searchsorted(edges, a, "right")
+    at = _core.where(_core.equal(a, edges[-1]), edges.shape[0] - 1, at)
+    inside = _core.greater(at, 0) & _core.less(at, edges.shape[0])
+    counts = bincount(_core.where(inside, at - 1, 0), _core.where(inside, weights, 0), length=edges.shape[0] - 1)
+    if density:
+        widths = edges[1:] - edges[:-1]
+        counts = counts / widths / sum(counts)
+    return counts, edges
 
 
 def _bins_along_each(bins, count):

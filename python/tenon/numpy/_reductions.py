@@ -15,8 +15,7 @@ from tenon.numpy._shapes import _axes, _axis, ndim, ravel
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "argpartition", "argsort", "average", "bincount",
-    "count_nonzero", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "digitize", "histogram",
-    "histogram_bin_edges", "lexsort", "max", "mean", "median", "min", "nanargmax", "nanargmin", "nancumprod",
+    "count_nonzero", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "digitize", "lexsort", "max", "mean", "median", "min", "nanargmax", "nanargmin", "nancumprod",
     "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd",
     "nansum", "nanvar", "partition", "percentile", "prod", "ptp", "quantile", "searchsorted", "sort", "sort_complex",
     "std", "sum", "var",
@@ -570,34 +569,3 @@ def bincount(x, weights=None, minlength=0, *, length=None):
     kind = _dtypes.default("i") if weights is None else asarray(weights).dtype
     ones = full(x.shape, 1, kind) if weights is None else weights
     return full((length,), 0, kind).at[_core.maximum(x, 0)].add(ones)
-
-
-def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002
-    """The borders of the bins of a histogram."""
-    from tenon.numpy._creation import linspace
-
-    if ndim(bins) == 1:
-        return _core.to_inexact(asarray(bins))
-    a = ravel(asarray(a))
-    low, high = (min(a), max(a)) if range is None else (asarray(range[0]), asarray(range[1]))
-    kind = _core.to_inexact(a).dtype
-    low, high = _core.convert(low, kind), _core.convert(high, kind)
-    same = _core.equal(low, high)
-    return linspace(_core.where(same, low - 0.5, low), _core.where(same, high + 0.5, high), bins + 1)
-
-
-def histogram(a, bins=10, range=None, weights=None, density=None):  # noqa: A002
-    """(how many elements lie in each bin, the bins' borders)."""
-    edges = histogram_bin_edges(a, bins, range)
-    a = ravel(asarray(a))
-    kind = _core.to_inexact(a).dtype
-    weights = full(a.shape, 1, kind) if weights is None else ravel(asarray(weights))
-    at = searchsorted(edges, a, "right")
-    at = _core.where(_core.equal(a, edges[-1]), edges.shape[0] - 1, at)
-    inside = _core.greater(at, 0) & _core.less(at, edges.shape[0])
-    counts = bincount(_core.where(inside, at - 1, 0), _core.where(inside, weights, 0), length=edges.shape[0] - 1)
-    if density:
-        widths = edges[1:] - edges[:-1]
-        counts = counts / widths / sum(counts)
-    return counts, edges
-
