@@ -127,7 +127,7 @@ def grad(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False, redu
 
     >>> import tenon as tn
     >>> tn.grad(lambda x: x ** 3)(2.0)
-    Array(12., dtype=float64)
+    Array(12., dtype=float64, weak_type=True)
     """
     numbers, alone = numbers_of(argnums, "grad: argnums")
     if holomorphic or allow_int:

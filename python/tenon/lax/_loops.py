@@ -57,7 +57,7 @@ def fori_loop(lower: "ArrayLike", upper: "ArrayLike", body_fun: "Callable[[Array
 
     >>> import tenon as tn
     >>> tn.grad(lambda x: fori_loop(0, 5, lambda i, y: y * x, 1.0, checkpoint=tn.every(2)))(2.0)
-    Array(80., dtype=float64)
+    Array(80., dtype=float64, weak_type=True)
     """
     return _core.fori_loop(lower, upper, body_fun, init_val, checkpoint)
 
