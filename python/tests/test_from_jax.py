@@ -81,6 +81,7 @@ values = {
     "tree": lambda x: {"b": [x * 2, None], "a": (x.sum(),)},
     "weak": lambda x: (x[0, 0] * 2, jnp.where(x > 0, 1.0, x), 3 * jnp.arange(3)),
     "qr": lambda x: jnp.abs(jnp.linalg.qr(x)[1]),
+    "qr product": lambda x: jax.scipy.linalg.qr_multiply(x.T @ x + jnp.eye(4), x.T, mode="left")[0],
 }
 scalars = {
     "softmax": lambda x: jnp.sum(jax.nn.softmax(x)[0] ** 2 + jax.nn.relu(x).sum() + jnp.logaddexp(x, 2 * x).sum()),

@@ -1,8 +1,10 @@
 """Primitives that combine elements along axes: sums and their kin, products of matrices, orders, factorisations."""
 
+import functools
+
 import numpy as np
 
-from tenon import _core, lax, numpy as tnp
+from tenon import _core, _transforms, lax, numpy as tnp
 from tenon.foreign._jaxprs import call, dtype_of, rule, rules
 
 
@@ -102,6 +104,28 @@ def _geqrf(equation, x):
 @rule("householder_product")
 def _householder_product(equation, a, taus):
     return lax.linalg.householder_product(a, taus)
+
+
+def _reflected(a, taus, c, left, adjoint):
+    """Q c or c Q, or of Qᴴ, for Q = H₀ H₁ …, Hᵢ = I - τᵢ vᵢ vᵢᴴ, the vᵢ below the diagonal of a."""
+    if not left:
+        return tnp.conj(_reflected(a, taus, tnp.conj(c).T, True, not adjoint)).T
+    v = tnp.tril(a, -1) + tnp.eye(*a.shape, dtype=a.dtype)
+
+    def step(c, of_one):
+        v, tau = of_one
+        return c - (tnp.conj(tau) if adjoint else tau) * v[:, None] * (tnp.conj(v) @ c)[None, :], ()
+
+    return lax.scan(step, c, (v[:, :taus.shape[0]].T, taus), reverse=not adjoint)[0]
+
+
+@rule("ormqr")
+def _ormqr(equation, a, taus, c):
+    p = equation.params
+    reflected = functools.partial(_reflected, left=p["left"], adjoint=p["transpose"])
+    for _ in range(a.ndim - 2):
+        reflected = _transforms.vmap(reflected)
+    return reflected(a, taus, c)
 
 
 @rule("symmetric_product")
