@@ -204,9 +204,9 @@ def test_keys_of_registered_classes():
 
 
 def test_one_level():
-    assert tree_util.flatten_one_level(Counted(1, (2,))) == ((1, (2,)), 2)
-    assert tree_util.flatten_one_level(Layer([1])) == (([1],), ("dense",))
-    assert tree_util.flatten_one_level(Point(1, 2)) == ((1, 2), Point) and tree_util.flatten_one_level(None) == ((), None)
+    assert tree_util.flatten_one_level(Counted(1, (2,))) == ([1, (2,)], 2)
+    assert tree_util.flatten_one_level(Layer([1])) == ([[1]], ("dense",))
+    assert tree_util.flatten_one_level(Point(1, 2)) == ([1, 2], Point) and tree_util.flatten_one_level(None) == ([], None)
     assert tree_util.flatten_one_level_with_keys({"b": 1, "a": [2]}) == (
         ((tree_util.DictKey("a"), [2]), (tree_util.DictKey("b"), 1)), ("a", "b"))
     with pytest.raises(ValueError, match="can't tree-flatten type"):
