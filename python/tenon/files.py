@@ -5,6 +5,7 @@ the arrays' bytes. Source: https://github.com/huggingface/safetensors#format.
 """
 
 import json
+import math
 import os
 import tempfile
 
@@ -64,32 +65,58 @@ def _header(bytes_, file):
     if length > min(_largest_header, len(bytes_) - 8):
         raise ParseError(f"load: {file} says that its header has {length} bytes, the file has {len(bytes_)}.")
     try:
-        header = json.loads(bytes(bytes_[8:8 + length]))
-    except (ValueError, UnicodeDecodeError):
-        raise ParseError(f"load: the header of {file} is no JSON.") from None
+        header = json.loads(bytes(bytes_[8:8 + length]), object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise ParseError(f"load: the header of {file} is no JSON, or gives a name twice.") from None
     if not isinstance(header, dict):
         raise ParseError(f"load: the header of {file} names no arrays.")
     header.pop("__metadata__", None)
     return header, 8 + length
 
 
-def _array(data, name, entry, file):
-    try:
-        dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
-        sizes = [int(n) for n in shape]
-        begin, end = int(begin), int(end)
-    except (KeyError, TypeError, ValueError):
-        raise ParseError(f"load: the header of {file} describes {name!r} as {entry!r:.80}.") from None
+def _once(pairs):
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name is there twice")
+    return dict(pairs)
+
+
+def _is_count(n):
+    return type(n) is int and 0 <= n < 2**63   # of bool's and float's type are none
+
+
+def _place(name, entry, file):
+    """(name of the dtype, shape, first byte, byte after the last) of an array."""
+    entry = entry if isinstance(entry, dict) else {}
+    dtype, shape, place = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
+    lists = isinstance(shape, list) and isinstance(place, list) and len(place) == 2
+    if not lists or not isinstance(dtype, str) or not all(map(_is_count, shape + place)):
+        raise ParseError(f"load: the header of {file} describes {name!r} as {entry!r:.80}.")
+    return dtype, shape, *place
+
+
+def _require_no_overlap(places, size, file):
+    """The format has each byte of the data in one array, and no byte in none."""
+    at = 0
+    for begin, end, name in sorted((begin, end, name) for name, (_, _, begin, end) in places.items()):
+        if begin != at:
+            raise ParseError(f"load: {name!r} in {file} begins at byte {begin}, where the array before it ends at {at}.")
+        at = end
+    if at != size:
+        raise ParseError(f"load: the arrays of {file} have {at} bytes, its data {size}.")
+
+
+def _array(data, name, place, file):
+    dtype, shape, begin, end = place
     if dtype not in _dtypes:
         raise ParseError(f"load: {name!r} in {file} is of dtype {dtype!r}, which arrays do not have.")
-    dtype = _core.dtype(_dtypes[dtype])
-    count = 1
-    for n in sizes:
-        count *= n
-    if any(n < 0 for n in sizes) or not 0 <= begin <= end <= len(data) or end - begin != count * dtype.itemsize:
+    dtype, count = _core.dtype(_dtypes[dtype]), math.prod(shape)
+    if not begin <= end <= len(data) or end - begin != count * dtype.itemsize:
         raise ParseError(f"load: {name!r} in {file} should have {count * dtype.itemsize} bytes at {begin} to {end}.")
     x = np.frombuffer(data, dtype=dtype, count=count, offset=begin) if count else np.zeros((), dtype)[None][:0]
-    return _core.from_memory(x.reshape(sizes), True)
+    try:
+        return _core.from_memory(x.reshape(shape), True)
+    except ValueError:
+        raise ParseError(f"load: {name!r} in {file} has a shape that no array has, {shape!r:.80}.") from None
 
 
 def load(file, like=None):
@@ -101,7 +128,9 @@ def load(file, like=None):
         bytes_ = f.read()
     header, start = _header(bytes_, file)
     data = memoryview(bytes_)[start:]
-    arrays = {name: _array(data, name, entry, file) for name, entry in header.items()}
+    places = {name: _place(name, entry, file) for name, entry in header.items()}
+    arrays = {name: _array(data, name, place, file) for name, place in places.items()}
+    _require_no_overlap(places, len(data), file)
     if like is None:
         return arrays
     leaves, structure = tree_util.tree_flatten(like)

@@ -1,0 +1,63 @@
+"""Input that nobody means well with: damaged files, sizes beyond memory, interrupted loops. Errors, no crash and no hang."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+import tenon as tn
+import tenon.numpy as tnp
+
+F32 = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
+DAMAGED = {
+    "no entry": [1],
+    "shape with a fraction": F32 | {"shape": [1.0]},
+    "shape that is a text": F32 | {"shape": "1"},
+    "shape of bools": F32 | {"shape": [True]},
+    "negative shape": F32 | {"shape": [-1]},
+    "nested shape": F32 | {"shape": [[1]]},
+    "shape beyond 64 bits": F32 | {"shape": [0, 2**70], "data_offsets": [0, 0]},
+    "empty shape beyond memory": F32 | {"shape": [0, 2**62, 2**62], "data_offsets": [0, 0]},
+    "more axes than arrays have": F32 | {"shape": [1] * 1000},
+    "dtype that is a list": F32 | {"dtype": ["F32"]},
+    "dtype that is unknown": F32 | {"dtype": "F33"},
+    "offsets that are no pair": F32 | {"data_offsets": [0, 2, 4]},
+    "offsets that are a text": F32 | {"data_offsets": "04"},
+    "offsets backwards": F32 | {"data_offsets": [4, 0]},
+    "offsets beyond the file": F32 | {"data_offsets": [4, 8]},
+}
+
+
+def write(path, header, data=b"\0" * 4):
+    header = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + data)
+    return path
+
+
+@pytest.mark.parametrize("entry", DAMAGED.values(), ids=DAMAGED)
+def test_damaged_entries_of_safetensors(tmp_path, entry):
+    with pytest.raises(tn.ParseError, match="'a'|arrays of"):
+        tn.load(write(tmp_path / "x", {"a": entry}))
+
+
+def test_safetensors_whose_arrays_overlap_or_leave_gaps(tmp_path):
+    assert tn.load(write(tmp_path / "x", {"a": F32}, struct.pack("<f", 2.5)))["a"].tolist() == [2.5]
+    with pytest.raises(tn.ParseError, match="'b'.* begins at byte 0"):
+        tn.load(write(tmp_path / "x", {"a": F32, "b": F32}))
+    with pytest.raises(tn.ParseError, match="begins at byte 4"):
+        tn.load(write(tmp_path / "x", {"a": F32 | {"data_offsets": [4, 8]}}, b"\0" * 8))
+    with pytest.raises(tn.ParseError, match="4 bytes, its data 5"):
+        tn.load(write(tmp_path / "x", {"a": F32}, b"\0" * 5))
+
+
+@pytest.mark.parametrize("header", [b"[" * 200_000, b'{"a":' * 100_000, b'{"a": {}, "a": {}}', b"\xff\xfe", b"3"])
+def test_safetensors_whose_header_is_none(tmp_path, header):
+    with pytest.raises(tn.ParseError, match="header"):
+        tn.load(write(tmp_path / "x", header))
+
+
+def test_bools_of_safetensors_are_bools(tmp_path):
+    # A byte other than 0 is true, and counts as one.
+    x = tn.load(write(tmp_path / "x", {"a": {"dtype": "BOOL", "shape": [4], "data_offsets": [0, 4]}}, b"\0\1\2\xff"))["a"]
+    assert x.tolist() == [False, True, True, True] and int(tnp.sum(x)) == 3 and int(tnp.sum(x.astype(tnp.uint8))) == 3
