@@ -2,6 +2,8 @@
 
 import json
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -61,3 +63,25 @@ def test_bools_of_safetensors_are_bools(tmp_path):
     # A byte other than 0 is true, and counts as one.
     x = tn.load(write(tmp_path / "x", {"a": {"dtype": "BOOL", "shape": [4], "data_offsets": [0, 4]}}, b"\0\1\2\xff"))["a"]
     assert x.tolist() == [False, True, True, True] and int(tnp.sum(x)) == 3 and int(tnp.sum(x.astype(tnp.uint8))) == 3
+
+
+@pytest.mark.parametrize("size, dtype", [(3000, "int64"), (6000, "float32")])
+def test_ctrl_c_stops_a_product(size, dtype):
+    program = f"""if True:
+        import os, signal, threading, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        import tenon.numpy as tnp
+        x = tnp.ones(({size}, {size}), {dtype!r})
+        sent = []
+        def send():
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Timer(0.3, send).start()
+        try:
+            y = x @ x
+            time.sleep(60)
+        except KeyboardInterrupt:
+            print(time.monotonic() - sent[0])
+    """
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert float(run.stdout) < 2, run.stderr

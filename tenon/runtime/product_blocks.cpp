@@ -192,7 +192,7 @@ BlockedProduct<T>::BlockedProduct(const ProductShape& shape) : p_(shape) {
 // What kernels write of c is there, or in scratch memory of at most 256 rows and columns, since c is laid out
 // otherwise.
 template <class T>
-bool BlockedProduct<T>::run(const T* a, const T* b, T* c) const {
+bool BlockedProduct<T>::run(const T* a, const T* b, T* c, const std::atomic<std::uint32_t>& stop) const {
   if (inner_) {
     inner_products(p_, a, b, c);
     return true;
@@ -211,7 +211,7 @@ bool BlockedProduct<T>::run(const T* a, const T* b, T* c) const {
     memory = static_cast<T*>(product_scratch(sizeof(T) * static_cast<std::size_t>(staged + packed_a + packed_b)));
     if (memory == nullptr) return false;
   }
-  const Scratch scratch{memory + staged, memory + staged + packed_a};
+  const Scratch scratch{memory + staged, memory + staged + packed_a, stop};
   if (!stage_c_) {
     blocks(p_.m, p_.n, a, b, c, p_.c_row, p_.accumulate, scratch);
   } else {
@@ -239,6 +239,7 @@ void BlockedProduct<T>::blocks(Size m, Size n, const T* a, const T* b, T* c, Siz
     shape.k = static_cast<std::uint32_t>(k);
     shape.accumulate = accumulate || l > 0;
     for (Size i = 0; i < m; i += mb_) {
+      if (scratch.stop.load(std::memory_order_relaxed) != 0) return;
       const Size rows = std::min(mb_, m - i);
       const T* left = a + i * p_.a_row + l * p_.a_column;
       shape.a_distance = static_cast<std::uint32_t>(by_columns ? p_.a_column : p_.a_row);

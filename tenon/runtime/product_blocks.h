@@ -1,6 +1,7 @@
 // One matrix product of f32 or f64 elements, cut into blocks for the kernels of product_kernels.h.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,12 +22,13 @@ class BlockedProduct {
  public:
   explicit BlockedProduct(const ProductShape& shape);  // m, n and k are at least 1
 
-  // False where memory is lacking.
-  bool run(const T* a, const T* b, T* c) const;
+  // False where memory is lacking. Once `stop` is not 0 it returns soon, with c unspecified.
+  bool run(const T* a, const T* b, T* c, const std::atomic<std::uint32_t>& stop) const;
 
  private:
   struct Scratch {
     T *a, *b;
+    const std::atomic<std::uint32_t>& stop;
   };
   void blocks(std::int64_t m, std::int64_t n, const T* a, const T* b, T* c, std::int64_t c_distance, bool accumulate,
               const Scratch& scratch) const;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/base/dtype.h"
+#include "tenon/runtime/context.h"
 #include "tenon/runtime/half_rows.h"
 #include "tenon/runtime/parallel_for.h"
 #include "tenon/runtime/product_blocks.h"
@@ -35,14 +36,17 @@ T multiply_add(T sum, T x, T y) {
   }
 }
 
+using Stop = const std::atomic<std::uint32_t>&;   // not 0 once the result is not wanted any more
+constinit const std::atomic<std::uint32_t> unstopped{0};
+
 // For every dtype and all strides, 64 terms at a time so that rows of b are found in the cache again.
 template <class T>
-void plain(const ProductShape& p, const T* a, const T* b, T* c) {
+void plain(const ProductShape& p, const T* a, const T* b, T* c, Stop stop) {
   if (!p.accumulate)
     for (std::int64_t i = 0; i < p.m; ++i)
       for (std::int64_t j = 0; j < p.n; ++j) c[i * p.c_row + j * p.c_column] = T(0);
   for (std::int64_t first = 0; first < p.k; first += 64)
-    for (std::int64_t i = 0; i < p.m; ++i)
+    for (std::int64_t i = 0; i < p.m && stop.load(std::memory_order_relaxed) == 0; ++i)
       for (std::int64_t l = first; l < std::min(first + 64, p.k); ++l) {
         const T x = a[i * p.a_row + l * p.a_column];
         const T* row = b + l * p.b_row;
@@ -63,10 +67,10 @@ class Multiplier {
     if constexpr (blocked)
       if (shape.m > 0 && shape.n > 0 && shape.k > 0) product_.emplace(shape);
   }
-  bool operator()(const T* a, const T* b, T* c) const {
+  bool operator()(const T* a, const T* b, T* c, Stop stop) const {
     if constexpr (blocked)
-      if (product_) return product_->run(a, b, c);
-    plain(shape_, a, b, c);
+      if (product_) return product_->run(a, b, c, stop);
+    plain(shape_, a, b, c, stop);
     return true;
   }
 
@@ -101,6 +105,7 @@ bool multiply_batch(const TenonGemm& g, const T* a, const T* b, T* c) {
     const T *a, *b;
     T* c;
     ProductShape shape;
+    Stop stop;
     std::int64_t parts = 1;
     std::atomic<bool> failed{false};
     // Tasks [begin, end) of batch times parts, the pieces of one product behind each other.
@@ -110,20 +115,21 @@ bool multiply_batch(const TenonGemm& g, const T* a, const T* b, T* c) {
         if (task >= end) continue;
         const auto [piece, first, by_rows] = part_of(shape, parts, at);
         const Multiplier<T> multiply(piece);
-        for (; task < end; task += parts) {
+        for (; task < end && stop.load(std::memory_order_relaxed) == 0; task += parts) {
           const std::int64_t n = task / parts;
           const T* x = a + n * g.a_batch + (by_rows ? first * g.a_row : 0);
           const T* y = b + n * g.b_batch + (by_rows ? 0 : first * g.b_column);
-          if (!multiply(x, y, c + n * g.c_batch + first * (by_rows ? g.c_row : g.c_column)))
+          if (!multiply(x, y, c + n * g.c_batch + first * (by_rows ? g.c_row : g.c_column), stop))
             failed.store(true, std::memory_order_relaxed);
         }
       }
     }
   };
-  Call call{
-      g, a, b, c, {g.m, g.n, k, g.a_row, g.a_column, g.b_row, g.b_column, g.c_row, g.c_column, g.accumulate != 0}};
   const double work = double(g.batch) * double(g.m) * double(g.n) * double(std::max<std::int64_t>(k, 1));
-  if (work < parallel_work || tenon_inside_parallel()) {
+  const bool small = work < parallel_work;
+  const ProductShape shape{g.m, g.n, k, g.a_row, g.a_column, g.b_row, g.b_column, g.c_row, g.c_column, g.accumulate != 0};
+  Call call{g, a, b, c, shape, small ? unstopped : *Context::current().flag()};
+  if (small || tenon_inside_parallel()) {
     call.run(0, g.batch);
     return !call.failed;
   }

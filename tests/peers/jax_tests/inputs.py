@@ -20,7 +20,7 @@ class Dtypes:
     """jtu.dtypes: lists of the dtypes that the present mode has."""
 
     LISTS = dict(
-        floating=[np.float32, np.float64], all_floating=[bfloat16, np.float16, np.float32, np.float64],
+        floating=[np.float32, np.float64], all_floating=[ml_dtypes.bfloat16, np.float16, np.float32, np.float64],
         integer=[np.int32, np.int64], all_integer=[np.int8, np.int16, np.int32, np.int64],
         unsigned=[np.uint32, np.uint64], all_unsigned=[np.uint8, np.uint16, np.uint32, np.uint64],
         complex=[np.complex64, np.complex128], boolean=[np.bool_])
