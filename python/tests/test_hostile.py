@@ -85,3 +85,16 @@ def test_ctrl_c_stops_a_product(size, dtype):
     """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert float(run.stdout) < 2, run.stderr
+
+
+def test_the_place_of_the_largest_takes_little_memory():
+    program = """if True:
+        import resource
+        import tenon as tn, tenon.numpy as tnp
+        x = tn.jit(lambda: tnp.zeros(1 << 27, tnp.int8).at[(1 << 26) + 3].set(5))()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(int(tnp.argmax(x)) - (1 << 26), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    place, kilobytes = map(int, run.stdout.split())
+    assert place == 3 and kilobytes < 64 << 10, run.stderr

@@ -363,10 +363,15 @@ Array arg_extremum(std::string_view name, const OpInfo& op, const Operand& opera
     along = {0};
   }
   const Params over = make_params(ReduceParams{along});
-  Array found = x == spread(bind1(op, over, {x}), x.shape(), along);
-  if (is_real(x.dtype())) found = found | (x != x);
-  const Array index = iota(DType::i32, x.shape(), along[0]);
-  const Array first = bind1(min_info, over, {where(found, index, std::numeric_limits<std::int32_t>::max())});
+  const bool short_axis = !x.dim(along[0]).known() || x.size(along[0]) <= std::numeric_limits<std::int32_t>::max();
+  const Scalar none = short_axis ? Scalar(std::numeric_limits<std::int32_t>::max())
+                                 : Scalar(std::numeric_limits<std::int64_t>::max());
+  const Array first = bind_together(x, [&](const Array& among) {
+    Array found = among == spread(bind1(op, over, {among}), among.shape(), along);
+    if (is_real(among.dtype())) found = found | (among != among);
+    const Array index = iota(none.dtype(), among.shape(), along[0]);
+    return bind1(min_info, over, {where(found, index, Array(none))});
+  });
   return axes.keeps_dims() ? kept(first, whole, named) : first;
 }
 

@@ -59,7 +59,7 @@ struct All {
   Array operator()(const Operand& x, const Axes& axes = {}) const;
 };
 inline constexpr All all;
-// Index of the first largest (smallest) element, i32: along one axis, or of all in row-major order. A NaN counts as the
+// Index of the first largest (smallest) element, i32, or i64 where the axis is longer than i32 counts: along one axis, or of all in row-major order. A NaN counts as the
 // largest (smallest).
 Array argmax(const Operand& x, const Axes& axis = {});
 Array argmin(const Operand& x, const Axes& axis = {});
