@@ -8,8 +8,8 @@ from holes import RUNNING, out_of_scope
 # A test that sets one of these is about it.
 IMPORTANT = {
     "enable_custom_prng", "debug_key_reuse", "log_compiles", "explain_cache_misses", "default_device", "log_checkpoint_residuals",
-    "transfer_guard", "no_tracing", "no_execution", "default_prng_impl", "explicit_x64_dtypes", "numpy_rank_promotion",
-    "check_tracer_leaks", "use_shardy_partitioner",
+    "transfer_guard", "no_tracing", "no_execution", "default_prng_impl", "explicit_x64_dtypes",
+    "use_shardy_partitioner",
 }
 OF_TENON = {"debug_nans", "debug_infs"}
 DEFAULTS = {

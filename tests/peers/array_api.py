@@ -1,0 +1,54 @@
+"""Runs the array standard's own tests (array-api-tests) on tenon.numpy, without a list of skipped tests."""
+
+import collections
+import os
+import subprocess
+import xml.etree.ElementTree as xml
+
+import expectations
+from sources import WORK, commit, source
+
+REPORT = WORK / "results" / "array_api.xml"
+EXAMPLES = 30   # of each test by hypothesis
+
+
+def run(python, jobs, only):
+    REPORT.parent.mkdir(parents=True, exist_ok=True)
+    command = [python, "-m", "pytest", "array_api_tests", "-q", "--tb=line", "--no-header", f"--max-examples={EXAMPLES}", "--disable-deadline",
+               "--continue-on-collection-errors", "--timeout=120", "-p", "no:cacheprovider", "-n", str(jobs), f"--junitxml={REPORT}"]
+    command += ["-k", " or ".join(only)] if only else []
+    environment = os.environ | dict(ARRAY_API_TESTS_MODULE="tenon.numpy", PYTHONDONTWRITEBYTECODE="1")
+    with REPORT.with_suffix(".log").open("w") as log:
+        subprocess.run(command, cwd=source("array-api"), env=environment, stdout=log, stderr=log, preexec_fn=lambda: os.nice(10))
+    print("\n".join(section()))
+
+
+def outcomes():
+    """(test, outcome, reason or message): passed, skipped, expected or failed."""
+    for case in xml.parse(REPORT).iter("testcase"):
+        name = f"{case.get('classname', '').split('.')[-1]}::{case.get('name')}"
+        bad = case.find("failure") if case.find("failure") is not None else case.find("error")
+        if bad is not None:
+            found, reason = expectations.match("array-api", f"{name} {bad.get('message')}")
+            yield name, found or "failed", reason or (bad.get("message") or "").split("\n")[0][:160]
+        else:
+            yield name, "skipped" if case.find("skipped") is not None else "passed", ""
+
+
+def section():
+    """The section of the document, from what the last run left."""
+    counts, reasons, failures = collections.Counter(), collections.Counter(), []
+    for name, outcome, why in outcomes():
+        counts[outcome] += 1
+        if outcome == "failed":
+            failures.append(f"- `{name}`: {why}")
+        elif outcome in ("expected", "out of scope"):
+            reasons[why] += 1
+    yield f"array-api-tests at commit {commit('array-api')[:12]}, {EXAMPLES} examples a test, on `tenon.numpy`, with no list of skipped tests:"
+    yield (f"{counts['passed']} passed, {counts['expected'] + counts['out of scope']} expected to fail, {counts['failed']} failed, "
+           f"{counts['skipped']} skipped by the suite itself.")
+    yield ""
+    yield from (f"- {n} {reason}" for reason, n in reasons.most_common())
+    if failures:
+        yield f"\nFailed ({len(failures)}):\n"
+        yield from failures
