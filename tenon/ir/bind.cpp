@@ -60,17 +60,6 @@ Array bind1(const OpInfo& op, const Params& params, std::initializer_list<Array>
   return bind_op(op, params, operands)[0];
 }
 
-Array bind_together(const Array& x, FunctionRef<Array(const Array&)> f) {
-  // Compiling takes about as long as storing a few values of this size.
-  constexpr std::int64_t large = std::int64_t(1) << 22;
-  if (Scope::top() != nullptr || x.type().known_bytes() < large) return f(x);
-  Scope scope;
-  const Array result = f(scope.input(x.type(), x.weak()));
-  const ProgramRef program = scope.finish(std::span(&result, 1)).program;
-  const Value given = x.value();
-  return Array(std::get<Buffer>(executor().run(program, {}, std::span(&given, 1))[0]));
-}
-
 std::vector<Type> result_types(const OpInfo& op, const Params& params, std::span<const Type> in) {
   FreshSizes context;
   return (*op.type)(params, in, context);

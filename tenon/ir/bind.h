@@ -1,7 +1,6 @@
 // bind_op: the only way an op is applied, by users, rules, transformations and importers alike.
 #pragma once
 
-#include "tenon/base/function_ref.h"
 #include "tenon/ir/scope.h"
 
 namespace tenon {
@@ -11,10 +10,6 @@ namespace tenon {
 Arrays bind_op(const OpInfo& op, const Params& params, std::span<const Array> operands);
 Arrays bind_op(const OpInfo& op, const Params& params, std::initializer_list<Array> operands);
 Array bind1(const OpInfo& op, const Params& params, std::initializer_list<Array> operands);
-
-// f(x). Where nothing is traced on this thread and x is large, its ops run as one Program, so that what is between them is
-// not stored.
-Array bind_together(const Array& x, FunctionRef<Array(const Array&)> f);
 
 // What runs Programs and single ops; `api` installs the compiler, tests may install the reference evaluator.
 class Executor {

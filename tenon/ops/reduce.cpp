@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "tenon/ir/describe_params.h"
+#include "tenon/ir/together.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"

@@ -14,9 +14,8 @@ namespace tenon {
 //   try { result = f.with(context)(x); } catch (const tn::CancelledError&) { … }
 //
 // Native loops look at the flag about every 1,000 small steps, and at least every few milliseconds; programs of the
-// reference evaluator look at it before each eqn; large matrix products, which one call does, several times. What was
-// cancelled throws CancelledError and has no result; its arguments are as before, unless they were donated or written by
-// into().
+// reference evaluator look at it before each eqn; large matrix products many times. What was cancelled throws
+// CancelledError and has no result; its arguments are as before, unless they were donated or written by into().
 class Context {
  public:
   Context() = default;
