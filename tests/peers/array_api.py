@@ -2,6 +2,7 @@
 
 import collections
 import os
+import resource
 import subprocess
 import xml.etree.ElementTree as xml
 
@@ -10,6 +11,12 @@ from sources import WORK, commit, source
 
 REPORT = WORK / "results" / "array_api.xml"
 EXAMPLES = 30   # of each test by hypothesis
+MEMORY = 8 * 2**30   # of a process
+
+
+def limits():
+    os.nice(10)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def run(python, jobs, only):
@@ -19,7 +26,7 @@ def run(python, jobs, only):
     command += ["-k", " or ".join(only)] if only else []
     environment = os.environ | dict(ARRAY_API_TESTS_MODULE="tenon.numpy", PYTHONDONTWRITEBYTECODE="1")
     with REPORT.with_suffix(".log").open("w") as log:
-        subprocess.run(command, cwd=source("array-api"), env=environment, stdout=log, stderr=log, preexec_fn=lambda: os.nice(10))
+        subprocess.run(command, cwd=source("array-api"), env=environment, stdout=log, stderr=log, preexec_fn=limits)
     print("\n".join(section()))
 
 

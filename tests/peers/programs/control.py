@@ -173,6 +173,13 @@ class Control:
         ax = r.randrange(len(e[1][1]))
         return Stmt([(self.name(), e[1])], f % (r.choice(["", ", reverse=True"]) + f", axis={ax}"), [e[0]])
 
+    def s_written(self, env, depth):
+        """A reference that a loop writes."""
+        e = self.pick(env, lambda t: t[0] == "F" and len(t[1]) > 0 and t[1][0] > 0)
+        f = self.r.choice(["lambda v, c: v * 2 + c", "lambda v, c: jnp.sin(v) * c", "lambda v, c: v * v"])
+        count = self.r.randint(0, 2 * e[1][1][0])
+        return Stmt([(self.name(), e[1])], "written(%s, {0}, %d)," % (f, count), [e[0]])
+
     def s_call(self, env, depth):
         r = self.r
         ops = [r.choice(env) for _ in range(r.randint(1, 3))]

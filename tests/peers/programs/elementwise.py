@@ -39,6 +39,16 @@ class Elementwise:
                 "jnp.sign({0})",
                 "jnp.floor({0})",
                 "jnp.round({0})",
+                "lax.stop_gradient({0}) * {0}",
+                "{0} + lax.stop_gradient(jnp.round({0}) - {0})",
+                "chain(lambda v: v * v * 0.9, 33, jnp.tanh({0}))",
+                "chain(nn.gelu, 14, {0})",
+                "chain(lambda v: v + jnp.sin(v) * v * 0.1, 31, jnp.tanh({0}))",
+                "guarded(lambda v: jnp.sqrt(v) + jnp.log(v), {0})",
+                "guarded(lambda v: v / (v * v), {0})",
+                "lax.fori_loop(0, 3, lambda i, c: c * 0.5 + i, {0})",
+                "lax.fori_loop(1, 4, lambda i, c: c * jnp.where(i > 2, 1.0, 0.3), {0})",
+                "jnp.where({0} > 0.5, 1.0, {0})",
                 "nn.relu({0})",
                 "nn.sigmoid({0})",
                 "nn.softplus({0})",
@@ -155,7 +165,9 @@ class Elementwise:
                 "lax.shift_right_logical({0}, {1} & jnp.asarray(7, {0}.dtype))",
                 "lax.shift_left({0}, {1})",
                 "lax.shift_right_arithmetic({0}, {1})",
-                "lax.population_count({0} & 127) + {1}",
+                "lax.population_count({0}) + {1}",
+                "lax.fori_loop(0, 3, lambda i, c: c + i, {0}) - {1}",
+                "lax.rem({0}, {1})",
                 "lax.clz({0}) - {1}",
                 "{0} ** 2 - {1}",
                 "lax.div({0}, jnp.asarray(3, {0}.dtype)) - {1}",
@@ -236,12 +248,10 @@ class Elementwise:
         r = self.r
         self.random_key = True
         ks = [x for x in env if x[1] == ("i32", ())]
-        # a traced seed is known to fail: PRNGKey under jit needs a concrete one, so traced numbers are folded in
-        key = (
-            "random.fold_in(random.PRNGKey(%d), {0})" % r.randint(0, 9)
-            if ks and r.random() < 0.5
-            else "random.fold_in(random.PRNGKey(%d), %d)" % (r.randint(0, 99), r.randint(0, 9))
-        )
+        if ks and r.random() < 0.5:
+            key = r.choice(["random.fold_in(random.PRNGKey(%d), {0})" % r.randint(0, 9), "random.PRNGKey({0})"])
+        else:
+            key = "random.fold_in(random.PRNGKey(%d), %d)" % (r.randint(0, 99), r.randint(0, 9))
         sh = self.shape(2)
         f, t = r.choice(
             [

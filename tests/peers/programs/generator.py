@@ -154,6 +154,7 @@ class Generator(Elementwise, Shapes, Indices, Control):
                     self.s_map,
                     self.s_assoc,
                     self.s_call,
+                    self.s_written,
                     self.s_call,
                     self.s_custom,
                     self.s_vmap,

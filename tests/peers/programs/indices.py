@@ -174,7 +174,7 @@ class Indices:
         if not x:
             return None
         src, ops, out = x
-        op = r.choice(["set", "set", "add", "add", "multiply", "min", "max"])
+        op = r.choice(["set", "set", "add", "add", "multiply", "min", "max", "apply", "subtract"])
         mode = r.choice(
             [
                 "",
@@ -183,13 +183,12 @@ class Indices:
                 ", mode='clip'",
                 ", mode='fill'",
                 ", mode='drop'",
-                ", mode='promise_in_bounds'" if False else "",
             ]
         )
         if op == "apply":
             if dt in FLOATS:
-                return self.one((dt, sh), "{0}.at[%s].apply(jnp.sin%s)" % (self.shift(src, 1), ""), e, *ops)
-            op = "add"
+                return self.one((dt, sh), "{0}.at[%s].apply(jnp.sin)" % self.shift(src, 1), e, *ops)
+            op = "subtract"
         ups = []
         for y in env:
             if y[1][0] == dt:
