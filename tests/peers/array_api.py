@@ -5,11 +5,12 @@ import os
 import resource
 import subprocess
 import xml.etree.ElementTree as xml
+from concurrent.futures import ThreadPoolExecutor
 
 import expectations
 from sources import WORK, commit, source
 
-REPORT = WORK / "results" / "array_api.xml"
+RESULTS = WORK / "results" / "array_api"
 EXAMPLES = 30   # of each test by hypothesis
 MEMORY = 8 * 2**30   # of a process
 
@@ -19,20 +20,29 @@ def limits():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def run(python, jobs, only):
-    REPORT.parent.mkdir(parents=True, exist_ok=True)
-    command = [python, "-m", "pytest", "array_api_tests", "-q", "--tb=line", "--no-header", f"--max-examples={EXAMPLES}", "--disable-deadline",
-               "--continue-on-collection-errors", "--timeout=120", "-p", "no:cacheprovider", "-n", str(jobs), f"--junitxml={REPORT}"]
+def run_file(python, folder, file, only):
+    report = RESULTS / f"{file.stem}.xml"
+    report.unlink(missing_ok=True)
+    command = [python, "-m", "pytest", f"array_api_tests/{file.name}", "-q", "--tb=line", "--no-header", f"--max-examples={EXAMPLES}",
+               "--disable-deadline", "--timeout=120", "-p", "no:cacheprovider", "-p", "no:xdist", f"--junitxml={report}"]
     command += ["-k", " or ".join(only)] if only else []
     environment = os.environ | dict(ARRAY_API_TESTS_MODULE="tenon.numpy", PYTHONDONTWRITEBYTECODE="1")
-    with REPORT.with_suffix(".log").open("w") as log:
-        subprocess.run(command, cwd=source("array-api"), env=environment, stdout=log, stderr=log, preexec_fn=limits)
+    with report.with_suffix(".log").open("w") as log:
+        subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=log, preexec_fn=limits)
+
+
+def run(python, jobs, only):
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    folder = source("array-api")
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(lambda file: run_file(python, folder, file, only), sorted((folder / "array_api_tests").glob("test_*.py"))))
     print("\n".join(section()))
 
 
 def outcomes():
     """(test, outcome, reason or message): passed, skipped, expected or failed."""
-    for case in xml.parse(REPORT).iter("testcase"):
+    cases = (case for report in sorted(RESULTS.glob("*.xml")) for case in xml.parse(report).iter("testcase"))
+    for case in cases:
         name = f"{case.get('classname', '').split('.')[-1]}::{case.get('name')}"
         bad = case.find("failure") if case.find("failure") is not None else case.find("error")
         if bad is not None:

@@ -10,6 +10,28 @@ using Binary = Array (*)(const Array& x, const Array& y);
 
 Array above_zero(const Array& x) { return square(x) + ones_like(x.type()) * 1.5; }
 
+// Straight-line code in which what a link's derivative is made of doubles from link to link.
+Array chained(Choices& c, Array x) {
+  const std::int64_t links = c.between(2, 40), kind = c.below(3);
+  x = sin(x);
+  for (std::int64_t i = 0; i < links; ++i) x = kind == 0 ? x * x * 0.9 : kind == 1 ? x + sin(x) * x * 0.1 : gelu(x);
+  return x;
+}
+
+// A branch for each element, of which the one that is not taken may be infinite or have an infinite derivative.
+Array guarded(Choices& c, const Array& x) {
+  static const std::vector<Unary> functions{[](const Array& v) { return sqrt(v); },
+                                            [](const Array& v) { return log(v) * v; },
+                                            [](const Array& v) { return v / square(v - 0.25); },
+                                            [](const Array& v) { return pow(v - 0.25, ones_like(v.type()) * 0.5); }};
+  const Unary f = c.of(functions);
+  const auto each = vmap([f](const Array& v) {
+    return cond(
+        v > 0.3137, [f](const Array& u) { return f(u); }, [](const Array& u) { return u * 0.5; }, v);
+  });
+  return reshape(each(reshape(x, {x.shape().elements()})), x.shape());
+}
+
 Array real_unary(Choices& c, const Array& x) {
   static const std::vector<Unary> functions{[](const Array& x) { return sin(x); },
                                             [](const Array& x) { return -x; },
@@ -38,9 +60,16 @@ Array real_unary(Choices& c, const Array& x) {
                                             [](const Array& x) { return erf_inv(sin(x) * 0.9); },
                                             [](const Array& x) { return square(sin(x)); },
                                             [](const Array& x) { return clamp(x, -0.7, 0.8); },
-                                            nullptr};  // a power, chosen too
-  const Unary f = c.of(functions);
-  return f != nullptr ? f(x) : integer_pow(sin(x), c.between(0, 5));
+                                            nullptr};  // what makes choices too
+  if (const Unary f = c.of(functions); f != nullptr) return f(x);
+  switch (c.below(4)) {
+    case 0:
+      return chained(c, x);
+    case 1:
+      return guarded(c, x);
+    default:
+      return integer_pow(sin(x), c.between(0, 5));
+  }
 }
 
 Array complex_unary(Choices& c, const Array& x) {
