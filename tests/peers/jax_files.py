@@ -116,7 +116,7 @@ def section():
             reasons[outcome, reason] += reason != ""
             if outcome in FAILED:
                 failures.append(f"{name} {test}" + ("" if outcome == "failed" else f" ({outcome})"))
-        rows.append((name, counts))
+        rows.append((name + ("" if finished(RESULTS / f"{name}.jsonl") else ", not finished"), counts))
         total += counts
     yield f"JAX's own files of tests at commit {commit('jax')[:12]}, with modules over Tenon's in place of JAX's (`tests/peers/jax_tests`):"
     yield "at most six cases of each parameterized test, in 32 bits where the test does not say otherwise. *Other words*: an error of JAX's"
