@@ -66,4 +66,5 @@ int main() {
   both(Unary::acos, acosf, acos, -1, 1);
   both(Unary::atan, atanf, atan, -5, 5);
   both(Unary::erf, erff, erf, -3, 3);
+  both(Unary::erfc, erfcf, erfc, -3, 3);
 }

@@ -67,7 +67,17 @@ log_tail = lambda z: (log((1 + sqrt(safe(z))) / (1 - sqrt(safe(z)))) / sqrt(safe
 log_reach = ((sqrt(mpf(2)) - 1) / (sqrt(mpf(2)) + 1)) ** 2 * mpf("1.001")
 erf_head = lambda z: erf(sqrt(safe(z))) / sqrt(safe(z))
 erfc_log = lambda u: log(erfc(u))
-# name: function, interval, weight, degree for f32, degree for f64
+
+
+def erfc_scaled(middle):
+    """(1 + 2a) e^(a²) erfc(a) as a function of q = (a - middle) / (a + middle)."""
+    def g(q):
+        a = middle * (1 + q) / (1 - q)
+        return (1 + 2 * a) * exp(a * a) * erfc(a)
+    return g
+
+
+# name: function, interval, weight, degree for f32, degree for f64; None where the other has a fit of its own
 FITS = {
     "exp": (exp_tail, -half_ln2, half_ln2, lambda r: half_ln2**2, 4, 10),
     "sin": (of_square(sin), 0, (pi / 2 * mpf("1.0001")) ** 2, relative(sin), 3, 7),
@@ -79,6 +89,8 @@ FITS = {
     "atan": (of_square(atan), 0, (sqrt(mpf(2)) - 1) ** 2 * mpf("1.001"), relative(atan), 4, 9),
     "erf": (erf_head, 0, 1, lambda z: 1 / erf_head(z), 6, 12),
     "log_erfc": (erfc_log, 1, None, lambda u: erfc(u), 6, 22),
+    "erfc_f32": (erfc_scaled(2), -1, mpf("8.6") / mpf("12.6"), lambda q: 1 / erfc_scaled(2)(q), 10, None),
+    "erfc_f64": (erfc_scaled(4), -1, mpf(24) / 32, lambda q: 1 / erfc_scaled(4)(q), None, 22),
 }
 
 if __name__ == "__main__":
@@ -86,6 +98,8 @@ if __name__ == "__main__":
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
         for bits, degree in zip((32, 64), degrees):
+            if degree is None:
+                continue
             top = high if high is not None else (mpf("3.95") if bits == 32 else mpf("5.95"))
             c, error = remez(f, low, top, degree, weight)
             rounded = [float(v).hex() for v in c]

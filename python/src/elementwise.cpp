@@ -48,6 +48,7 @@ constexpr OfOne of_one[] = {
     {"arctan", tenon::atan, "The inverse tangent."},
     {"logistic", tenon::logistic, "1 / (1 + exp(-x))."},
     {"erf", tenon::erf, "The error function."},
+    {"erfc", tenon::erfc, "1 - erf(x), exact until it underflows."},
     {"erf_inv", tenon::erf_inv, "The inverse of the error function."},
     {"isfinite", tenon::is_finite, "Whether x is neither infinite nor NaN."},
     {"isnan", tenon::is_nan, "Whether x is NaN."},

@@ -18,27 +18,6 @@ std::pair<Array, Array> met(const char* name, const Array& x, const Array& y) {
   return {convert(op(both.operands[0]), DType::i32), convert(op(both.operands[1]), DType::i32)};
 }
 
-// By repeated squaring of all elements: a bit of the exponents in turn.
-Array integer_power(Array base, Array exponent) {
-  const Array zero = number(0, base), one = number(1, base);
-  Array result = one;
-  const Array of_unit =
-      where(op(base) == op(one), op(one), where(op(base) == op(number(-1, base)), op(base), op(zero)));
-  const bool may_be_negative = is_signed_integer(base.dtype());
-  const Array negative = may_be_negative ? op(exponent) < op(zero) : Array(Scalar(false));
-  if (may_be_negative) exponent = abs(op(exponent));
-  const Array odd_exponent = (op(exponent) & op(one)) != op(zero);
-  for (std::size_t bit = 0; bit < 6; ++bit) {  // 2^63 and up of any base but 0, 1, -1 wraps to what 64 squarings give
-    const Array set = (op(exponent) & op(one)) != op(zero);
-    result = where(op(set), op(op(result) * op(base)), op(result));
-    base = op(base) * op(base);
-    exponent = tenon::shift_right(op(exponent), op(one));
-  }
-  if (!may_be_negative) return result;
-  const Array inverse = where(op(odd_exponent), op(of_unit), op(op(of_unit) * op(of_unit)));
-  return where(op(negative), op(inverse), op(result));
-}
-
 bool both_bool(const Operand& x, const Operand& y) { return x->dtype() == DType::bool_ && y->dtype() == DType::bool_; }
 
 }  // namespace
@@ -122,7 +101,7 @@ Array power(const Operand& x, const Operand& y) {
   const Promoted both = promote(x->dtype(), x->weak(), y->dtype(), y->weak());
   if (is_inexact(both.dtype)) return pow(x, y);
   const auto [a, b] = met("power", x, y);
-  return integer_power(a, b);
+  return integer_pow(op(a), op(b));
 }
 
 }  // namespace tenon::python::numeric

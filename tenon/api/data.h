@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <iosfwd>
+#include <iterator>
 #include <memory>
 #include <span>
 
@@ -14,8 +15,8 @@ namespace tenon {
 // Elements of user memory, without a copy; it must outlive the array and what is computed from it, unless `keep` owns
 // it. Strides in bytes, row-major where none are given. The memory is never written unless it is said to be writable.
 struct BorrowOptions {
-  std::vector<std::int64_t> strides;
-  std::shared_ptr<void> keep;
+  std::vector<std::int64_t> strides = {};
+  std::shared_ptr<void> keep = nullptr;
   bool writable = false;
 };
 Array borrow(void* data, DType dtype, std::vector<std::int64_t> shape, BorrowOptions options = {},
@@ -57,24 +58,78 @@ Array borrow(const M& m, const Source& where = std::source_location::current()) 
   const auto size = static_cast<std::int64_t>(sizeof(T));
   const std::int64_t inner = m.innerStride() * size, outer = m.outerStride() * size;
   if constexpr (static_cast<bool>(M::IsVectorAtCompileTime))
-    return borrow(m.data(), {m.rows() * m.cols()}, {.strides = {inner}, .keep = nullptr}, where);
+    return borrow(m.data(), {m.rows() * m.cols()}, {.strides = {inner}}, where);
   else
     return borrow(m.data(), {m.rows(), m.cols()},
-                  {.strides = M::IsRowMajor ? std::vector{outer, inner} : std::vector{inner, outer}, .keep = nullptr},
-                  where);
+                  {.strides = M::IsRowMajor ? std::vector{outer, inner} : std::vector{inner, outer}}, where);
 }
 // A copy of them.
 template <DenseMatrix M>
 Array from(const M& m, const Source& where = std::source_location::current()) {
   return borrow(m, where).to_buffer(where).contiguous_copy();
 }
-// A copy of a vector, an array or a span of numbers: f32[n].
+
+namespace api_detail {
+
+template <class R>
+concept Nested = requires(const R& r) {
+  std::size(r);
+  *std::begin(r);
+};
+// How deep ranges are nested in a type, and what their elements are.
+template <class T>
+struct Nesting {
+  static constexpr std::size_t rank = 0;
+  using Innermost = T;
+};
+template <Nested R>
+struct Nesting<R> : Nesting<std::remove_cvref_t<decltype(*std::begin(std::declval<const R&>()))>> {
+  using Inner = Nesting<std::remove_cvref_t<decltype(*std::begin(std::declval<const R&>()))>>;
+  static constexpr std::size_t rank = 1 + Inner::rank;
+};
+
+// Elements of rows of rows …, row-major; sizes of axes are told by the first row.
+template <class T>
+struct RowsGathered {
+  std::vector<std::int64_t> dims = {};
+  std::vector<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>> elements = {};
+
+  template <class R>
+  void add(const R& rows, std::size_t axis, const Source& where) {
+    const auto size = static_cast<std::int64_t>(std::size(rows));
+    if (axis == dims.size()) dims.push_back(size);
+    if (dims[axis] != size) throw_ragged(static_cast<std::size_t>(dims[axis]), static_cast<std::size_t>(size), where);
+    for (const auto& row : rows) {
+      if constexpr (Nesting<R>::rank > 1)
+        add(row, axis + 1, where);
+      else
+        elements.push_back(row);
+    }
+  }
+};
+
+}  // namespace api_detail
+
+// A copy of a vector, an array or a span of numbers: f32[n]; of rows of them, as a std::vector<std::vector<float>>:
+// f32[rows, columns], and so on. Throws ShapeError where rows differ in length.
 template <class Range>
-  requires(!DenseMatrix<Range> && requires(const Range& r) { std::span(r); })
+  requires(!DenseMatrix<Range> && api_detail::Nested<Range>)
 Array from(const Range& values, const Source& where = std::source_location::current()) {
-  const std::span all(values);
-  using T = std::remove_cvref_t<decltype(all[0])>;
-  return copy_of(all.data(), all.size(), *dtype_of<T>, {static_cast<std::int64_t>(all.size())}, where);
+  using T = typename api_detail::Nesting<Range>::Innermost;
+  static_assert(Element<T>,
+                "from: numbers or bools, or rows of them, become an array; put arrays together with tn::stack, and "
+                "convert elements of other types first");
+  if constexpr (!Element<T>) {
+    return {};
+  } else if constexpr (requires { std::span<const T>(values); }) {
+    const std::span<const T> all(values);
+    return copy_of(all.data(), all.size(), *dtype_of<T>, {static_cast<std::int64_t>(all.size())}, where);
+  } else {
+    api_detail::RowsGathered<T> gathered;
+    gathered.add(values, 0, where);
+    gathered.dims.resize(api_detail::Nesting<Range>::rank, 0);
+    return copy_of(gathered.elements.data(), gathered.elements.size(), *dtype_of<T>, std::move(gathered.dims), where);
+  }
 }
 
 // Typed access to the elements of a concrete array, whatever its strides; holds the memory. Reading elements<float>(x)

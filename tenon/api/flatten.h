@@ -19,8 +19,16 @@ struct Held {
 template <class F>
 Held(F) -> Held<F>;
 
+// What a user's function returns for such arguments.
 template <class F, class... Args>
-using ResultOf = std::remove_cvref_t<std::invoke_result_t<F&, const Args&...>>;
+struct CallOf {
+  static_assert(std::is_invocable_v<F&, const Args&...>,
+                "the function does not take these arguments: give it one parameter an argument, each by value or const "
+                "reference, and tn::Array, not float or double, for what is traced");
+  using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Args&...>>;
+};
+template <class F, class... Args>
+using ResultOf = typename CallOf<F, Args...>::Result;
 
 // A function of trees, of whatever type it is: so that what is built on it is compiled once for each type of trees. It
 // must outlive this.

@@ -134,7 +134,7 @@ Checkpoints binomial(N n) {
 }
 
 struct ScanOptions {
-  std::optional<Dim> length;  // needed where xs has no array
+  std::optional<Dim> length = {};  // needed where xs has no array
   bool reverse = false;
   // Steps that one turn of the loop does, written out one behind the other; what is left over is a loop of its own. The
   // results are the same. Where the number of steps is symbolic, each turn is one step.

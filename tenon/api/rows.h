@@ -10,8 +10,8 @@ namespace tenon {
 // functions that are jitted, batched and so on return it.
 //   table = table.at(rows.indices).add(-0.1f * rows.values);   // costs as much as there are rows
 struct Rows {
-  Array indices;           // i64[k]
-  Array values;            // [k, axes of a row…]
+  Array indices = {};      // i64[k]
+  Array values = {};       // [k, axes of a row…]
   std::int64_t count = 0;  // of the array's rows
 
   // The array: zeros, and each row's sum.

@@ -373,7 +373,10 @@ void walk(T& value, Visitor& visitor, const Way& path) {
   } else if constexpr (d::StaticValue<U>) {
     visitor.fixed(value, path);
   } else {
-    static_assert(std::is_aggregate_v<U>,
+    static_assert(std::is_aggregate_v<U> || !std::is_class_v<U>,
+                  "a class with constructors, private fields or virtual functions, whose fields cannot be seen: list "
+                  "those that are arrays, trees or static in it, TENON_TREE(Model, weights, bias)");
+    static_assert(std::is_aggregate_v<U> || std::is_class_v<U>,
                   "this field is neither an Array, a container or aggregate of trees, nor a static value that can be "
                   "compared (number, enumeration, string): describe its type with TENON_TREE, or leave it out");
     static_assert(!d::WithBase<U>,

@@ -26,8 +26,8 @@ bool unpacks_bits(const Eqn& eqn) { return eqn.op->name == "unpack_bits"; }
 // Worth a round trip through memory: what costs more than a few simple operations.
 bool is_costly(const Eqn& eqn) {
   static constexpr std::string_view costly[]{
-      "exp",  "expm1",    "log", "log1p", "sin",   "cos", "tan",  "tanh",  "sinh", "cosh",   "asin",       "acos",
-      "atan", "logistic", "erf", "pow",   "atan2", "div", "sqrt", "rsqrt", "rem",  "gather", "concatenate"};
+      "exp",  "expm1",    "log", "log1p", "sin", "cos",   "tan", "tanh", "sinh",  "cosh", "asin",   "acos",
+      "atan", "logistic", "erf", "erfc",  "pow", "atan2", "div", "sqrt", "rsqrt", "rem",  "gather", "concatenate"};
   return std::ranges::find(costly, eqn.op->name) != std::end(costly);
 }
 

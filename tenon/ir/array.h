@@ -40,6 +40,17 @@ struct Donated {
 class Array {
  public:
   Array() = default;
+  Array(const Array&) = default;
+  Array(Array&&) = default;
+  Array& operator=(const Array&) & = default;
+  Array& operator=(Array&&) & = default;
+  // What an index or a function returns is an array of its own: writing to it would change nothing.
+  template <class T>
+  void operator=(T&&) && {
+    static_assert(std::is_void_v<T>,
+                  "x(i) is a new array, and assigning to it changes nothing: write x = x.at(i).set(y), or take a "
+                  "mutable reference, tn::make_ref(x)");
+  }
   Array(Buffer buffer, bool weak = false) : form_(std::move(buffer)), weak_(weak) {}  // implicit: a buffer is an array
   Array(ListValue list);
   // A number is weakly typed: it takes the precision of what it meets.
@@ -76,7 +87,7 @@ class Array {
   // A known size; throws ShapeError where it is symbolic.
   std::int64_t size(std::int64_t axis, const Source& where = std::source_location::current()) const;
   bool weak() const { return weak_; }
-  Array with_weak(bool weak) const {
+  [[nodiscard]] Array with_weak(bool weak) const {
     Array a = *this;
     a.weak_ = weak;
     return a;
@@ -100,9 +111,9 @@ class Array {
   // The elements at an index, as in NumPy, and the array with others there: x(i, j), x(slice(1, -1), newaxis),
   // x.at(i).set(y). In ops/index.h.
   template <class... More>
-  Array operator()(const IndexPart& first, const More&... more) const;
+  [[nodiscard]] Array operator()(const IndexPart& first, const More&... more) const;
   template <class... More>
-  IndexedUpdate at(const IndexPart& first, const More&... more) const;
+  [[nodiscard]] IndexedUpdate at(const IndexPart& first, const More&... more) const;
 
   // All elements of a concrete, contiguous array, in row-major order; the dtype must be T's.
   template <Element T>

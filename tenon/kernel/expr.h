@@ -36,6 +36,7 @@ enum class Unary : std::uint8_t {
   atan,
   logistic,
   erf,
+  erfc,
   is_finite,
   not_
 };

@@ -53,7 +53,7 @@ Array silu(const Operand& x) {
 Array gelu(const Operand& x, Gelu form) {
   const SourceScope place(x.where(), "gelu");
   const Array v = to_inexact(x);
-  if (form == Gelu::exact) return v * (0.5 * (1 + erf(v * std::numbers::sqrt2 / 2)));
+  if (form == Gelu::exact) return v * (0.5 * erfc(v * (-std::numbers::sqrt2 / 2)));
   const double scale = std::sqrt(2 / std::numbers::pi);
   return v * (0.5 * (1 + tanh(scale * (v + 0.044715 * (v * v * v)))));
 }

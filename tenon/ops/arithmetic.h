@@ -24,12 +24,15 @@ inline Array& operator/=(Array& x, const Operand& y) { return x = Operand(x, y.w
 // products take its place: exact for integers, and up to y = 64 for other dtypes.
 Array pow(const Operand& x, const Operand& y);
 Array integer_pow(const Operand& x, std::int64_t exponent);  // by repeated squaring; 1 / x^-n for negative ones
+// Integers to the power integers, in the dtype in which they meet: products wrap around. Of a negative exponent, 1/x^-n
+// rounded toward zero, which is 0 but of 1 and -1 (and of 0).
+Array integer_pow(const Operand& x, const Operand& exponent);
 Array atan2(const Operand& y, const Operand& x);
 // Where either is NaN so is the result. At a tie the gradient is shared equally.
 Array max(const Operand& x, const Operand& y);
 Array min(const Operand& x, const Operand& y);
 
-Array abs(const Operand& x);   // of complex: the modulus, real
+Array abs(const Operand& x);   // of complex: the modulus, real; the derivative at 0 is 1 of real and 0 of complex
 Array sign(const Operand& x);  // of complex: x / |x|, and 0 at 0
 Array floor(const Operand& x);
 Array ceil(const Operand& x);
@@ -51,6 +54,7 @@ Array acos(const Operand& x);
 Array atan(const Operand& x);
 Array logistic(const Operand& x);  // 1 / (1 + exp(-x))
 Array erf(const Operand& x);
+Array erfc(const Operand& x);     // 1 - erf(x), exact until it underflows
 Array erf_inv(const Operand& x);  // ±Inf at ±1, NaN outside
 Array square(const Operand& x);
 Array is_finite(const Operand& x);

@@ -120,13 +120,33 @@ const OpInfo rem_info = binary(
                          .lower = Binary::rem,
                          .sample = {{-3, 3}, {0.7, 3}}});
 
+// Of integers by repeated squaring, which wraps around as all products do; of a negative y what is left of 1/x^-y,
+// rounded toward zero.
+template <class T>
+T integer_power(T x, T y) {
+  if constexpr (std::is_signed_v<T>)
+    if (y < 0) return x == 1 || (x == -1 && y % 2 == 0) ? T(1) : x == -1 ? T(-1) : T(0);
+  T result = 1;
+  for (auto left = static_cast<std::make_unsigned_t<T>>(y); left != 0; left >>= 1) {
+    if (left & 1) result = wrap(std::multiplies<>(), result, x);
+    x = wrap(std::multiplies<>(), x, x);
+  }
+  return result;
+}
+
 // ∂x = y·x^(y-1), with 0 where x and y are 0; ∂y = log(x)·x^y, with log 0 taken as 0 where x is 0.
 const OpInfo pow_info = binary(
     pow_info,
     BinarySpec{.name = "pow",
-               .summary = "x to the power y",
-               .dtypes = dtypes::inexact,
-               .eval = [](auto x, auto y) { return std::pow(x, y); },
+               .summary = "x to the power y; of integers, 1/x^-y rounded toward zero where y is negative",
+               .dtypes = dtypes::numbers,
+               .eval =
+                   [](auto x, auto y) {
+                     if constexpr (std::is_integral_v<decltype(x)>)
+                       return integer_power(x, y);
+                     else
+                       return std::pow(x, y);
+                   },
                .jvp = Partials([](const Array& x, const Array& y, const Array&,
                                   const Array& d) {
                                  const Array origin = (x == 0) & (y == 0);
@@ -417,6 +437,15 @@ Array integer_pow(const Operand& x, std::int64_t exponent) {
   }
   if (result.empty()) return ones_like(x->type()).with_weak(x->weak());
   return exponent < 0 ? 1 / result : result;
+}
+
+Array integer_pow(const Operand& x, const Operand& exponent) {
+  const SourceScope place(x.where(), "integer_pow");
+  for (const Operand* each : {&x, &exponent})
+    if (!is_integer((*each)->dtype()))
+      throw DTypeError(fmt::format("integer_pow: {} is no array of integers.", (*each)->type().text()),
+                       "Of real or complex numbers take pow().");
+  return apply(pow_info, x, exponent);
 }
 
 Array where(const Operand& condition, const Operand& if_true, const Operand& if_false) {

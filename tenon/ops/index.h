@@ -16,7 +16,7 @@ namespace tenon {
 // Elements from `start` to before `stop`, every step-th; negative bounds count from the end, missing ones are the ends,
 // and both are moved inside the axis. With a negative step it runs backwards.
 struct Slice {
-  std::optional<Dim> start, stop;
+  std::optional<Dim> start = {}, stop = {};
   std::int64_t step = 1;
 };
 inline Slice slice(std::optional<Dim> stop) { return {std::nullopt, std::move(stop), 1}; }
@@ -63,23 +63,33 @@ class IndexPart {
 };
 
 // x at an index. `options` say what elements outside are, where arrays name them.
-Array index(const Operand& x, std::span<const IndexPart> parts, const GatherOptions& options = {});
+[[nodiscard]] Array index(const Operand& x, std::span<const IndexPart> parts, const GatherOptions& options = {});
 // x with `value`, which broadcasts to what is indexed, put there, or combined with what is there. Elements that arrays
 // name several times: as scatter_at() says.
-Array update_at(ScatterKind kind, const Operand& x, std::span<const IndexPart> parts, const Operand& value,
-                const ScatterOptions& options = {});
+[[nodiscard]] Array update_at(ScatterKind kind, const Operand& x, std::span<const IndexPart> parts,
+                              const Operand& value, const ScatterOptions& options = {});
 
 // x.at(i, j), to be read or to become another array.
 class IndexedUpdate {
  public:
   IndexedUpdate(Array x, std::vector<IndexPart> parts) : x_(std::move(x)), parts_(std::move(parts)) {}
 
-  Array get(const GatherOptions& options = {}) const { return index(here(), parts_, options); }
-  Array set(const Operand& y, const ScatterOptions& options = {}) const { return put(ScatterKind::set, y, options); }
-  Array add(const Operand& y, const ScatterOptions& options = {}) const { return put(ScatterKind::add, y, options); }
-  Array mul(const Operand& y, const ScatterOptions& options = {}) const { return put(ScatterKind::mul, y, options); }
-  Array min(const Operand& y, const ScatterOptions& options = {}) const { return put(ScatterKind::min, y, options); }
-  Array max(const Operand& y, const ScatterOptions& options = {}) const { return put(ScatterKind::max, y, options); }
+  [[nodiscard]] Array get(const GatherOptions& options = {}) const { return index(here(), parts_, options); }
+  [[nodiscard]] Array set(const Operand& y, const ScatterOptions& options = {}) const {
+    return put(ScatterKind::set, y, options);
+  }
+  [[nodiscard]] Array add(const Operand& y, const ScatterOptions& options = {}) const {
+    return put(ScatterKind::add, y, options);
+  }
+  [[nodiscard]] Array mul(const Operand& y, const ScatterOptions& options = {}) const {
+    return put(ScatterKind::mul, y, options);
+  }
+  [[nodiscard]] Array min(const Operand& y, const ScatterOptions& options = {}) const {
+    return put(ScatterKind::min, y, options);
+  }
+  [[nodiscard]] Array max(const Operand& y, const ScatterOptions& options = {}) const {
+    return put(ScatterKind::max, y, options);
+  }
 
  private:
   Operand here() const { return Operand(x_, parts_[0].where()); }

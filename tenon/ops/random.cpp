@@ -18,8 +18,10 @@ namespace {
 
 void require_key(std::string_view op, const Array& key) {
   if (key.dtype() == DType::u32 && key.shape() == Shape{Dim(2)}) return;
-  throw ShapeError(fmt::format("random::{}: the key is {}, not u32[2].", op, key.type().text()),
-                   "Make keys with random::key(seed) and random::split(); map over several with vmap.");
+  throw ShapeError(
+      fmt::format("random::{}: the key is {}, not u32[2].", op, key.type().text()),
+      "Make keys with random::key(seed) and random::split() (tn::split cuts an array into parts); map over "
+      "several with vmap.");
 }
 void require_real(std::string_view op, DType dtype) {
   if (!is_real(dtype))

@@ -20,7 +20,7 @@ TransposeRule transposed_by(std::function<Array(const Array&)> rule) {
 
 extern const OpInfo neg_op, abs_op, sign_op, floor_op, ceil_op, round_op, sqrt_op, rsqrt_op, exp_op, expm1_op, log_op,
     log1p_op, sin_op, cos_op, tan_op, tanh_op, sinh_op, cosh_op, asin_op, acos_op, atan_op, logistic_op, erf_op,
-    is_finite_op, not_op;
+    erfc_op, is_finite_op, not_op;
 
 // d(-x) = -dx
 const OpInfo neg_op = unary(
@@ -257,6 +257,16 @@ const OpInfo erf_op = unary(erf_op, UnarySpec{.name = "erf",
                                               }),
                                               .lower = Unary::erf,
                                               .sample = {-2, 2}});
+// erfc' = -erf'
+const OpInfo erfc_op = unary(erfc_op, UnarySpec{.name = "erfc",
+                                                .summary = "1 - erf(x), exact where that is small",
+                                                .dtypes = dtypes::real,
+                                                .eval = [](auto x) { return std::erfc(x); },
+                                                .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) {
+                                                  return dx * (-2 / std::sqrt(pi) * exp(-(x * x)));
+                                                }),
+                                                .lower = Unary::erfc,
+                                                .sample = {-2, 2}});
 const OpInfo is_finite_op = unary(is_finite_op, UnarySpec{.name = "is_finite",
                                                           .summary = "neither infinite nor NaN",
                                                           .dtypes = dtypes::real,
@@ -287,9 +297,9 @@ Array apply(const OpInfo& op, const Operand& x, bool inexact) {
 
 const bool unary_installed = [] {
   for (const OpInfo* op :
-       {&neg_op,   &abs_op,  &sign_op,  &floor_op,    &ceil_op, &round_op,     &sqrt_op, &rsqrt_op, &exp_op,
-        &expm1_op, &log_op,  &log1p_op, &sin_op,      &cos_op,  &tan_op,       &tanh_op, &sinh_op,  &cosh_op,
-        &asin_op,  &acos_op, &atan_op,  &logistic_op, &erf_op,  &is_finite_op, &not_op})
+       {&neg_op,   &abs_op,  &sign_op,  &floor_op,    &ceil_op, &round_op, &sqrt_op,      &rsqrt_op, &exp_op,
+        &expm1_op, &log_op,  &log1p_op, &sin_op,      &cos_op,  &tan_op,   &tanh_op,      &sinh_op,  &cosh_op,
+        &asin_op,  &acos_op, &atan_op,  &logistic_op, &erf_op,  &erfc_op,  &is_finite_op, &not_op})
     install_op(*op);
   return true;
 }();
@@ -333,6 +343,7 @@ Array acos(const Operand& x) { return apply(acos_op, x, true); }
 Array atan(const Operand& x) { return apply(atan_op, x, true); }
 Array logistic(const Operand& x) { return apply(logistic_op, x, true); }
 Array erf(const Operand& x) { return apply(erf_op, x, true); }
+Array erfc(const Operand& x) { return apply(erfc_op, x, true); }
 Array square(const Operand& x) {
   const SourceScope place(x.where(), "square");
   return x.array() * x.array();

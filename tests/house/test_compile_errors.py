@@ -51,18 +51,78 @@ CASES = {
         "struct Model { Array w; std::unique_ptr<int> p; };\nauto x = tn::jit([](Array) { return Model(); })(Array(1.f));",
         "a function returns a tree that cannot be copied and assigned"),
     "an index that is no whole number": ("auto x = Array{1.f}(0.5);", "deleted function"),
+    "an element that is assigned to": (
+        "void f(Array m) { m(0, 1) = 7.f; }",
+        "x(i) is a new array, and assigning to it changes nothing: write x = x.at(i).set(y)"),
+    "a row that is assigned to": (
+        "void f(Array m, Array row) { m(0) = row; }",
+        "x(i) is a new array, and assigning to it changes nothing: write x = x.at(i).set(y)"),
+    "a gradient of a function of double": (
+        "double f(double x) { return x * x; }\nauto x = tn::grad(f)(3.0);",
+        "the function does not take these arguments"),
+    "a jitted function of double": (
+        "double f(double x) { return x * x; }\nauto x = tn::jit(f)(Array(3.0));",
+        "and tn::Array, not float or double, for what is traced"),
+    "lanes of a function of double": (
+        "double f(double x) { return x * x; }\nauto x = tn::vmap(f)(Array{3.0});",
+        "the function does not take these arguments"),
+    "a class with a constructor": (
+        "struct Model { explicit Model(int n) : w(tn::ones({n})) {} Array w; };\n"
+        "auto x = tn::grad([](const Model& m) { return tn::sum(m.w); })(Model(3));",
+        "a class with constructors, private fields or virtual functions, whose fields cannot be seen"),
+    "an array from strings": (
+        'auto x = tn::from(std::vector<std::string>{"a"});',
+        "from: numbers or bools, or rows of them, become an array"),
+    "an array from arrays": (
+        "auto x = tn::from(std::vector<Array>{});",
+        "put arrays together with tn::stack"),
 }
+
+# What changes nothing because its result is dropped.
+DROPPED = ("x.at(0).set(1.f);", "x.at(0).add(1.f);", "x.at(0);", "x(0);")
+
+# Options by name, the others left as they are, under the warnings that users switch on.
+OPTIONS = """
+void f(Array x, float* memory) {
+  auto pair = [](Array c, Array x) { return std::pair(c, x); };
+  auto same = [](Array x) { return x; };
+  auto a = tn::scan(pair, x, x, {.reverse = true});
+  auto b = tn::scan(pair, x, x, {.checkpoint = tn::every(2)});
+  auto c = tn::borrow(memory, {1}, {.writable = true});
+  auto d = tn::vmap(same, {.out_axes = 1});
+  auto e = tn::jit(same, {.strict_in_place = true});
+  auto g = tn::sort(x, 0, {.descending = true});
+  auto h = tn::triangular_solve(x, x, {.lower = true});
+  auto i = tn::associative_scan([](Array a, Array b) { return a + b; }, x, {.axis = 1});
+  auto j = x(tn::Slice{.step = 2});
+  auto k = x.at(0).get({.fill = tn::Scalar(1)});
+  auto l = x.at(0).set(1.f, {.hints = {.unique = true}});
+}
+"""
+
+
+def compiled(code, *flags):
+    return subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", "-I", ROOT, "-fsyntax-only", *flags, "-x", "c++", "-"],
+                          input=HEAD + code, capture_output=True, text=True)
 
 
 class CompileErrors(unittest.TestCase):
     def test_first_error_teaches(self):
         for name, (code, sentence) in CASES.items():
             with self.subTest(name):
-                run = subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", "-I", ROOT, "-fsyntax-only", "-x", "c++", "-"],
-                                     input=HEAD + code, capture_output=True, text=True)
+                run = compiled(code)
                 self.assertNotEqual(run.returncode, 0)
                 first = next(line for line in run.stderr.splitlines() if " error: " in line)
                 self.assertIn(sentence, first)
+
+    def test_dropped_results_warn(self):
+        run = compiled("void f(Array x) {\n" + "\n".join(DROPPED) + "\n}", "-Wall")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stderr.count("[-Wunused-result]"), len(DROPPED), run.stderr)
+
+    def test_options_do_not_warn(self):
+        run = compiled(OPTIONS, "-Wall", "-Wextra", "-Wpedantic", "-Wno-unused-variable", "-Wno-unused-but-set-variable")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
 
 
 if __name__ == "__main__":

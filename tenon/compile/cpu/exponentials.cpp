@@ -3,6 +3,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <limits>
+#include <optional>
 
 #include "tenon/compile/cpu/real.h"
 
@@ -18,10 +19,11 @@ constexpr double inverse_ln2 = 0x1.71547652b82fep0;
 struct Reduced {
   Real n, expm1;
 };
-Reduced reduce(Real x) {
+Reduced reduce(Real x, std::optional<Real> low = {}) {  // of x + low, where the type cannot hold that sum
   const bool f32 = x.f32();
-  const Real n = fma(x, inverse_ln2, magic(x)) - magic(x);
+  const Real n = fma(low ? x + *low : x, inverse_ln2, magic(x)) - magic(x);
   Real r = fma(n, f32 ? -ln2_high_f32 : -ln2_high_f64, x);
+  if (low) r = r + *low;
   r = fma(n, f32 ? -ln2_low_f32 : -ln2_low_f64, r);
   const Real p = polynomial(r, {0x1.0p-1, 0x1.5554dcp-3, 0x1.5554b6p-5, 0x1.120be6p-7, 0x1.6d772ap-10},
                             {0x1.0p-1, 0x1.5555555555557p-3, 0x1.5555555555558p-5, 0x1.11111111100bdp-7,
@@ -175,6 +177,28 @@ Real erf_of(Real x) {
        0x1.2e8c69facdbbbp-27,  -0x1.f439d2030d3fap-31, 0x1.428f5c3b275dep-34,  -0x1.38a2815f940bcp-38,
        0x1.ac45f2fdc3664p-43,  -0x1.717c4b256d4c8p-48, 0x1.2dd1ae635a529p-54});
   return copysign(choose(abs(x) < 1.0, near, 1.0 - exp_of(log_erfc)), x);
+}
+
+// e^{-a²}·p(q) / (1 + 2a), a = |x|, q = (a - k) / (a + k); below 0 what is left of 2. The square goes in two parts, one
+// exact of half the digits: an error in it would be one of as many parts of the result.
+Real erfc_of(Real x) {
+  const bool f32 = x.f32();
+  const Real a = at_most(abs(x), f32 ? 10.6 : 28.0);
+  const Real short_a = a.of_bits(x.b->CreateAnd(a.bits(), a.integer(f32 ? 0xfffff000u : ~std::uint64_t{0x7ffffff})));
+  const Reduced e = reduce(-(short_a * short_a), -((a - short_a) * (a + short_a)));
+  const double middle = f32 ? 2 : 4;
+  const Real p =
+      polynomial((a - middle) / (a + middle),
+                 {0x1.46e80ep+0, -0x1.7bf5fcp-4, -0x1.540850p-3, 0x1.4ffaf2p-3, -0x1.bc09a6p-5, -0x1.078206p-7,
+                  0x1.1aee62p-7, 0x1.4b0212p-10, -0x1.4840b8p-10, -0x1.714120p-12, 0x1.11a3c2p-15},
+                 {0x1.3ba5916e9fd7fp+0,   -0x1.1df1ad154a29cp-3,  0x1.f7f5df66fd71fp-7,   0x1.16ecefcfa6043p-4,
+                  -0x1.9ddb23c3e8a51p-4,  0x1.7fee004df6ab9p-4,   -0x1.0fb06dfe58c97p-4,  0x1.3079edf9f9b88p-5,
+                  -0x1.0962388077707p-6,  0x1.49c67191a72a9p-8,   -0x1.8d4a9fef07bb8p-11, -0x1.a1de83cfaa97dp-13,
+                  0x1.3be0d2df355b9p-13,  -0x1.9969d5ebca54dp-16, -0x1.78a872d204e43p-17, 0x1.7fae61b3f6fbdp-18,
+                  0x1.443930eade153p-22,  -0x1.bfe114f3e872bp-21, 0x1.0bf58347f2476p-24,  0x1.ec092743a0f81p-24,
+                  -0x1.0b48a25b52d4dp-27, -0x1.cbf1dd70be78ep-27, -0x1.d81f7dc154077p-30});
+  const Real above = scale((e.expm1 + 1.0) * (p / fma(a, 2.0, 1.0)), e.n);
+  return choose(x < 0.0, 2.0 - above, above);
 }
 
 // f32: e^{y·log |x|} in f64, which leaves one rounding. f64: the C library.

@@ -451,6 +451,38 @@ Value* ExprEmitter::integer_division(bool remainder, bool is_signed, Value* x, V
   return b_.CreateSelect(by_zero, remainder ? x : minus_one, result);
 }
 
+// By repeated squaring, a loop that ends when no lane has a bit of its exponent left. A negative exponent leaves 1 of
+// 1, ±1 of -1, and 0 of all else.
+Value* ExprEmitter::integer_power(bool is_signed, Value* x, Value* y) {
+  llvm::Type* type = x->getType();
+  Value *zero = llvm::Constant::getNullValue(type), *one = llvm::ConstantInt::get(type, 1);
+  const auto is_odd = [&](Value* v) { return b_.CreateICmpNE(b_.CreateAnd(v, one), zero); };
+  auto* before = b_.GetInsertBlock();
+  auto& context = b_.getContext();
+  auto* loop = llvm::BasicBlock::Create(context, "power", before->getParent());
+  auto* done = llvm::BasicBlock::Create(context, "power.done", before->getParent());
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  auto *result = b_.CreatePHI(type, 2), *base = b_.CreatePHI(type, 2), *left = b_.CreatePHI(type, 2);
+  Value* product = b_.CreateSelect(is_odd(left), b_.CreateMul(result, base), result);
+  Value* rest = b_.CreateLShr(left, one);
+  const std::array<std::tuple<llvm::PHINode*, Value*, Value*>, 3> steps{
+      {{result, one, product}, {base, x, b_.CreateMul(base, base)}, {left, y, rest}}};
+  for (const auto& [phi, first, next] : steps) {
+    phi->addIncoming(first, before);
+    phi->addIncoming(next, loop);
+  }
+  Value* any = type->isVectorTy() ? b_.CreateOrReduce(rest) : rest;
+  b_.CreateCondBr(b_.CreateICmpNE(any, llvm::Constant::getNullValue(any->getType())), loop, done);
+  b_.SetInsertPoint(done);
+  if (!is_signed) return product;
+  Value* minus_one = llvm::Constant::getAllOnesValue(type);
+  Value* of_minus_one = b_.CreateSelect(is_odd(y), minus_one, one);
+  Value* inverse =
+      b_.CreateSelect(b_.CreateICmpEQ(x, minus_one), of_minus_one, b_.CreateSelect(b_.CreateICmpEQ(x, one), one, zero));
+  return b_.CreateSelect(b_.CreateICmpSLT(y, zero), inverse, product);
+}
+
 // Of reals as one comparison beside the processor's own extremum, which gives y where they are equal or not comparable:
 // there the bits of both tell the sign of a zero, and that any of them is NaN. Of all bits but the sign "or"; of the
 // sign "or" where it is a minimum, else "and".
@@ -492,6 +524,7 @@ Value* ExprEmitter::binary(Binary op, DType dtype, Value* x, Value* y) {
     case Binary::rem:
       return real ? emit_remainder(b_, x, y) : integer_division(true, is_signed, x, y);
     case Binary::pow:
+      return real ? emit_by_library(b_, op, x, y) : integer_power(is_signed, x, y);
     case Binary::atan2:
       return emit_by_library(b_, op, x, y);
     case Binary::max:

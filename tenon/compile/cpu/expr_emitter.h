@@ -81,6 +81,7 @@ class ExprEmitter {
   llvm::Value* rounded(DType dtype, llvm::Value* value);
   llvm::Value* binary(kernel::Binary op, DType dtype, llvm::Value* x, llvm::Value* y);
   llvm::Value* integer_division(bool remainder, bool is_signed, llvm::Value* x, llvm::Value* y);
+  llvm::Value* integer_power(bool is_signed, llvm::Value* x, llvm::Value* y);
   llvm::Value* extremum(bool max, DType dtype, llvm::Value* x, llvm::Value* y);
   llvm::Value* unary(const kernel::Expr& e, llvm::Value* x, std::unordered_map<const void*, llvm::Value*>& known);
   llvm::Value* convert(DType from, DType to, llvm::Value* x);

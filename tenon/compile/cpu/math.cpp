@@ -219,6 +219,8 @@ Value* emit_unary(Builder& b, Unary op, Value* value, const Range& range) {
       return logistic_of(x).v;
     case Unary::erf:
       return erf_of(x).v;
+    case Unary::erfc:
+      return erfc_of(x).v;
     case Unary::is_finite:
       return b.CreateFCmpOLT(abs(x).v, llvm::ConstantFP::getInfinity(value->getType()));
     case Unary::not_:

@@ -56,6 +56,8 @@ Range unary(Unary op, Range x) {
       return outward(-1, 1);
     case Unary::logistic:
       return outward(0, 1, false);
+    case Unary::erfc:
+      return outward(0, 2, false);
     case Unary::asin:
     case Unary::atan:
       return outward(-1.571, 1.571);

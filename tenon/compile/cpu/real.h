@@ -112,6 +112,7 @@ Real sinh_of(Real x);
 Real cosh_of(Real x);
 Real logistic_of(Real x);
 Real erf_of(Real x);
+Real erfc_of(Real x);
 Real pow_of(Real x, Real y);
 // trigonometry.cpp
 Real sin_of(Real x, const Range& range);
