@@ -5,7 +5,7 @@ import math
 
 from tenon import _core
 from tenon import numpy as tnp
-from tenon.numpy._special import _chebyshev, _exact_to, _real, _with_slopes
+from tenon.numpy._special import _chebyshev, _exact_to, _in_single, _real, _with_slopes
 
 __all__ = ["digamma", "lgamma", "polygamma", "zeta"]
 
@@ -86,8 +86,9 @@ def _lgamma(x):
     made = _core.where(far, large, small)
     # log Γ(x) = log(π / |sin πx|) - log Γ(1 - x)
     sine = _core.abs(_core.sin(_angle(x)))
+    pole = _core.equal(sine, 0) & ~positive  # as all large negative numbers, which are integers
     made = _core.where(positive, made, math.log(math.pi) - _core.log(sine) - made)
-    return _core.where(_core.equal(_core.abs(x), math.inf), math.inf, made)
+    return _core.where(pole | _core.equal(_core.abs(x), math.inf), math.inf, made)
 
 
 def _digamma(x):
@@ -147,7 +148,10 @@ def zeta(x, q):
     """
     s, q = _real(x, "zeta"), _real(q, "zeta")
     kind = tnp.result_type(s, q)
-    s, q = _core.convert(s, kind), _core.convert(q, kind)
+    return _in_single(_zeta, _core.convert(s, kind), _core.convert(q, kind))
+
+
+def _zeta(s, q):
     inside = _core.greater(s, 1) & _core.greater(q, 0)
     p, a = _core.where(inside, s, 2.0), _core.where(inside, q, 1.0)
     made, steps = 0.0, 10
@@ -155,8 +159,9 @@ def zeta(x, q):
         made = made + _core.power(a + k, -p)
     b = a + steps
     last = _core.power(b, -p)
-    made = made + b * last / (p - 1) + 0.5 * last
-    rising = p / b  # p (p + 1) … (p + 2k - 2) / b^(2k - 1)
+    made = made + _core.power(b, 1 - p) / (p - 1) + 0.5 * last
+    # p (p + 1) … (p + 2k - 2) / b^(2k - 1), which may overflow where the power beside it has vanished.
+    rising = _core.where(_core.equal(last, 0), 0.0, p / b)
     for k, number in enumerate(_BERNOULLI, 1):
         made = made + number / math.factorial(2 * k) * rising * last
         rising = rising * ((p + (2 * k - 1)) / b) * ((p + 2 * k) / b)

@@ -68,7 +68,7 @@ def _fraction(going, first, numerator, denominator):
         n, b = numerator(count), denominator(count)
         d = 1 / off_zero(b + n * d)
         c = off_zero(b + n / c)
-        return (c, d, made * c * d), _core.greater(_core.abs(c * d - 1), 4 * _rounding(first))
+        return (c, d, made * (c * d)), _core.greater(_core.abs(c * d - 1), 4 * _rounding(first))
 
     first = off_zero(first)
     return _until(going, step, (first, tnp.zeros_like(first), first))[2]
@@ -85,7 +85,9 @@ class _Gamma:
 
     def __init__(self, a, x):
         self.wrong = _core.less(x, 0) | _core.less_equal(a, 0) | _core.isnan(a) | _core.isnan(x)
-        self.nothing, self.everything = _core.equal(x, 0), _core.equal(x, math.inf)
+        # Beyond the last the fraction's terms leave the dtype, and nothing is left of the upper part.
+        large = _core.greater(x, float(np.finfo(x.dtype).max) / 64) & _core.greater(x, a)
+        self.nothing, self.everything = _core.equal(x, 0), _core.equal(x, math.inf) | large
         self.limit = _core.equal(a, 0) & _core.greater(x, 0)
         usable = ~(self.wrong | self.nothing | self.everything | _core.equal(a, math.inf))
         self.usable = usable

@@ -140,7 +140,7 @@ def cbrt(x, /):
     size = abs(x)
     safe = _core.where(greater(size, 0) & isfinite(size), size, 1)
     root = exp(true_divide(log(safe), 3))
-    root = root - (root * root * root - safe) / (3 * root * root)  # a step of Newton's
+    root = root - (root - safe / (root * root)) / 3  # a step of Newton's
     return _core.where(greater(size, 0) & isfinite(size), sign(x) * root, x)
 
 
@@ -164,9 +164,10 @@ def _arcsinh(x):
 
 def _arccosh(x):
     x = _core.to_inexact(x)
-    large = _inverses.is_far(x)
-    t = _core.where(large, 1, x) - 1
-    return _core.where(large, log(_core.where(large, x, 1)) + math.log(2), log1p(t + sqrt(t * (t + 2))))
+    large, below = _inverses.is_far(x), less(x, 1)
+    t = _core.where(large | below, 2, x) - 1
+    made = _core.where(large, log(_core.where(large, x, 1)) + math.log(2), log1p(t + sqrt(t * (t + 2))))
+    return _core.where(below, math.nan, made)
 
 
 def _arctanh(x):
@@ -346,6 +347,9 @@ def ldexp(x1, x2, /):
     x1 = _core.to_inexact(x1)
     # In three steps, as 2^x2 may be too large where x1 * 2^x2 is not; so many places lead from any number to 0 or infinity.
     most = {"float16": 43, "float64": 2200}.get(x1.dtype.name, 300)
+    kind = _dtypes._operand_type(x2)[0]
+    if kind.itemsize >= 4:  # before they are cut to 32 bits
+        x2 = _core.minimum(x2, most) if kind.kind == "u" else _core.clamp(-most, x2, most)
     x2 = _core.clamp(-most, _core.convert(x2, "int32"), most)
     step = floor_divide(x2, 3)
     for places in (step, step, x2 - 2 * step):
@@ -364,13 +368,13 @@ def frexp(x, /):
     wide = _core.convert(x, "float32") if x.dtype.itemsize < 4 else x
     ordinary = isfinite(wide) & not_equal(wide, 0)
     m, n = _core.where(ordinary, wide, 1), 0
-    step = 512 if wide.dtype.itemsize == 8 else 64
-    while step > 0:  # to 1 <= |m| < 2
+    most = 512 if wide.dtype.itemsize == 8 else 64
+    # To 1 <= |m| < 2; subnormal numbers take the longest step twice.
+    for step in (most, *(most >> k for k in range(most.bit_length()))):
         down, up = greater_equal(abs(m), 2.0 ** step), less(abs(m), 2.0 ** (1 - step))
         m = m * _core.where(down, 2.0 ** -step, _core.where(up, 2.0 ** step, 1))
         n = n + _core.where(down, step, _core.where(up, -step, 0))
-        step //= 2
-    m = _core.where(ordinary, m * 0.5, wide)
+    m = _core.where(ordinary, m * 0.5, _core.where(isfinite(wide), wide * 0, wide))
     return _core.convert(m, x.dtype), _core.convert(_core.where(ordinary, n + 1, 0), "int32")
 
 

@@ -114,6 +114,19 @@ Real log_of_positive(Real x) {
   return fma(k, ln2_high_f64, t - (half_square - tail));
 }
 
+// erf as an odd polynomial, for |x| up to 1.
+Real erf_near(Real x) {
+  const Real z = x * x;
+  // The first term apart: it is the largest, and so nothing else's rounding counts.
+  return fma(
+      x * z,
+      polynomial(z, {-0x1.81273ep-2, 0x1.ce2cf8p-4, -0x1.b7f90cp-6, 0x1.5405b2p-8, -0x1.a3f70cp-11, 0x1.496a66p-14},
+                 {-0x1.812746b0379e6p-2, 0x1.ce2f21a042b20p-4, -0x1.b82ce3128499ap-6, 0x1.565bcd0db0295p-8,
+                  -0x1.c02db3d8ec5d8p-11, 0x1.f9a321a10915bp-14, -0x1.f4d1df37d5773p-17, 0x1.b9def18c1ca5bp-20,
+                  -0x1.5f1d3631213e3p-23, 0x1.f7a40c4d6e249p-27, -0x1.386aaf3772f46p-30, 0x1.05797cc71fc8bp-34}),
+      x * (x.f32() ? 0x1.20dd74p+0 : 0x1.20dd750429b6dp+0));
+}
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -158,15 +171,7 @@ Real logistic_of(Real x) { return 1.0 / (exp_of(-x) + 1.0); }
 
 // An odd polynomial to 1; beyond, 1 - e^{p(|x|)} with p a fit of log erfc, until it rounds to 1.
 Real erf_of(Real x) {
-  const Real a = at_most(abs(x), x.f32() ? 3.95 : 5.95), z = x * x;
-  // The first term apart: it is the largest, and so nothing else's rounding counts.
-  const Real near =
-      fma(x * z,
-          polynomial(z, {-0x1.81273ep-2, 0x1.ce2cf8p-4, -0x1.b7f90cp-6, 0x1.5405b2p-8, -0x1.a3f70cp-11, 0x1.496a66p-14},
-                     {-0x1.812746b0379e6p-2, 0x1.ce2f21a042b20p-4, -0x1.b82ce3128499ap-6, 0x1.565bcd0db0295p-8,
-                      -0x1.c02db3d8ec5d8p-11, 0x1.f9a321a10915bp-14, -0x1.f4d1df37d5773p-17, 0x1.b9def18c1ca5bp-20,
-                      -0x1.5f1d3631213e3p-23, 0x1.f7a40c4d6e249p-27, -0x1.386aaf3772f46p-30, 0x1.05797cc71fc8bp-34}),
-          x * (x.f32() ? 0x1.20dd74p+0 : 0x1.20dd750429b6dp+0));
+  const Real a = at_most(abs(x), x.f32() ? 3.95 : 5.95);
   const Real log_erfc = polynomial(
       a,
       {-0x1.2f4fbap-10, -0x1.1fb16cp+0, -0x1.497e8p-1, -0x1.937096p-4, 0x1.42778ap-6, -0x1.3de2a8p-9, 0x1.1bb492p-13},
@@ -176,29 +181,30 @@ Real erf_of(Real x) {
        0x1.2f8d8ce63bbf2p-17,  -0x1.240af92a8da3bp-19, 0x1.c97e0933f5854p-22,  -0x1.24454832b1d75p-24,
        0x1.2e8c69facdbbbp-27,  -0x1.f439d2030d3fap-31, 0x1.428f5c3b275dep-34,  -0x1.38a2815f940bcp-38,
        0x1.ac45f2fdc3664p-43,  -0x1.717c4b256d4c8p-48, 0x1.2dd1ae635a529p-54});
-  return copysign(choose(abs(x) < 1.0, near, 1.0 - exp_of(log_erfc)), x);
+  return copysign(choose(abs(x) < 1.0, erf_near(x), 1.0 - exp_of(log_erfc)), x);
 }
 
-// e^{-a²}·p(q) / (1 + 2a), a = |x|, q = (a - k) / (a + k); below 0 what is left of 2. The square goes in two parts, one
-// exact of half the digits: an error in it would be one of as many parts of the result.
+// 1 - erf near 0; beyond, e^{-a²}·p(q) / (1 + 2a), a = |x|, q = (a - k) / (a + k), and below 0 what that leaves of 2.
+// The square goes in two parts, one exact of half the digits: an error in it would be one of as many parts of the
+// result.
 Real erfc_of(Real x) {
   const bool f32 = x.f32();
   const Real a = at_most(abs(x), f32 ? 10.6 : 28.0);
   const Real short_a = a.of_bits(x.b->CreateAnd(a.bits(), a.integer(f32 ? 0xfffff000u : ~std::uint64_t{0x7ffffff})));
   const Reduced e = reduce(-(short_a * short_a), -((a - short_a) * (a + short_a)));
   const double middle = f32 ? 2 : 4;
-  const Real p =
-      polynomial((a - middle) / (a + middle),
-                 {0x1.46e80ep+0, -0x1.7bf5fcp-4, -0x1.540850p-3, 0x1.4ffaf2p-3, -0x1.bc09a6p-5, -0x1.078206p-7,
-                  0x1.1aee62p-7, 0x1.4b0212p-10, -0x1.4840b8p-10, -0x1.714120p-12, 0x1.11a3c2p-15},
-                 {0x1.3ba5916e9fd7fp+0,   -0x1.1df1ad154a29cp-3,  0x1.f7f5df66fd71fp-7,   0x1.16ecefcfa6043p-4,
-                  -0x1.9ddb23c3e8a51p-4,  0x1.7fee004df6ab9p-4,   -0x1.0fb06dfe58c97p-4,  0x1.3079edf9f9b88p-5,
-                  -0x1.0962388077707p-6,  0x1.49c67191a72a9p-8,   -0x1.8d4a9fef07bb8p-11, -0x1.a1de83cfaa97dp-13,
-                  0x1.3be0d2df355b9p-13,  -0x1.9969d5ebca54dp-16, -0x1.78a872d204e43p-17, 0x1.7fae61b3f6fbdp-18,
-                  0x1.443930eade153p-22,  -0x1.bfe114f3e872bp-21, 0x1.0bf58347f2476p-24,  0x1.ec092743a0f81p-24,
-                  -0x1.0b48a25b52d4dp-27, -0x1.cbf1dd70be78ep-27, -0x1.d81f7dc154077p-30});
-  const Real above = scale((e.expm1 + 1.0) * (p / fma(a, 2.0, 1.0)), e.n);
-  return choose(x < 0.0, 2.0 - above, above);
+  const Real p = horner((a - middle) / (a + middle),
+                        {0x1.46e80ep+0, -0x1.7bf5fcp-4, -0x1.540850p-3, 0x1.4ffaf2p-3, -0x1.bc09a6p-5, -0x1.078206p-7,
+                         0x1.1aee62p-7, 0x1.4b0212p-10, -0x1.4840b8p-10, -0x1.714120p-12, 0x1.11a3c2p-15},
+                        {0x1.3ba5916e9fd7fp+0,   -0x1.1df1ad154a29cp-3,  0x1.f7f5df66fd71fp-7,   0x1.16ecefcfa6043p-4,
+                         -0x1.9ddb23c3e8a51p-4,  0x1.7fee004df6ab9p-4,   -0x1.0fb06dfe58c97p-4,  0x1.3079edf9f9b88p-5,
+                         -0x1.0962388077707p-6,  0x1.49c67191a72a9p-8,   -0x1.8d4a9fef07bb8p-11, -0x1.a1de83cfaa97dp-13,
+                         0x1.3be0d2df355b9p-13,  -0x1.9969d5ebca54dp-16, -0x1.78a872d204e43p-17, 0x1.7fae61b3f6fbdp-18,
+                         0x1.443930eade153p-22,  -0x1.bfe114f3e872bp-21, 0x1.0bf58347f2476p-24,  0x1.ec092743a0f81p-24,
+                         -0x1.0b48a25b52d4dp-27, -0x1.cbf1dd70be78ep-27, -0x1.d81f7dc154077p-30});
+  const Real share = p / fma(a, 2.0, 1.0);
+  const Real above = scale(fma(e.expm1, share, share), e.n);
+  return choose(abs(x) < 0.5, 1.0 - erf_near(x), choose(x < 0.0, 2.0 - above, above));
 }
 
 // f32: e^{y·log |x|} in f64, which leaves one rounding. f64: the C library.

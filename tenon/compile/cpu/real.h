@@ -64,16 +64,18 @@ inline Real copysign(Real x, Real sign) {
 inline Real at_most(Real x, double limit) { return choose(x > limit, x.like(limit), x); }
 inline Real at_least(Real x, double limit) { return choose(x < limit, x.like(limit), x); }
 
-// Coefficients lowest first, one list a type: shorter for f32. By Horner's scheme, or, where short chains matter, by
-// Estrin's: pairs, pairs of pairs, and so on.
+// Coefficients lowest first, one list a type: shorter for f32. By Horner's scheme.
 using Coefficients = std::initializer_list<double>;
-inline Real polynomial(Real x, Coefficients f32, Coefficients f64) {
+inline Real horner(Real x, Coefficients f32, Coefficients f64) {
   const Coefficients& c = x.f32() ? f32 : f64;
-  if (!x.b->short_chains) {
-    Real sum = x.like(*(c.end() - 1));
-    for (std::size_t i = c.size() - 1; i-- > 0;) sum = fma(sum, x, x.like(c.begin()[i]));
-    return sum;
-  }
+  Real sum = x.like(*(c.end() - 1));
+  for (std::size_t i = c.size() - 1; i-- > 0;) sum = fma(sum, x, x.like(c.begin()[i]));
+  return sum;
+}
+// The same, where short chains matter, by Estrin's: pairs, pairs of pairs, and so on. It rounds powers of x too.
+inline Real polynomial(Real x, Coefficients f32, Coefficients f64) {
+  if (!x.b->short_chains) return horner(x, f32, f64);
+  const Coefficients& c = x.f32() ? f32 : f64;
   std::vector<Real> terms;
   for (double coefficient : c) terms.push_back(x.like(coefficient));
   for (Real power = x; terms.size() > 1; power = power * power) {
