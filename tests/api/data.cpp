@@ -83,6 +83,15 @@ TEST(Copies, SpansVectorsAndNumbers) {
   EXPECT_EQ(shown(tn::from(v)), "[1, 2, 3, 4, 5, 6] i32[6]");
   EXPECT_EQ(shown(tn::from(std::array<double, 2>{0.5, 1.5})), "[0.5, 1.5] f64[2]");
   EXPECT_EQ(shown(tn::from(std::vector<float>())), "[] f32[0]");
+  const std::vector<std::vector<double>> rows{{1, 2}, {3, 4}};
+  EXPECT_EQ(shown(tn::from(rows)), "[[1, 2], [3, 4]] f64[2,2]");
+  EXPECT_EQ(shown(tn::from(std::vector<std::vector<std::vector<bool>>>{{{true}, {false}}})),
+            "[[[true], [false]]] bool[1,2,1]");
+  EXPECT_EQ(shown(tn::from(std::array<std::array<float, 2>, 1>{{{0.5f, 1}}})), "[[0.5, 1]] f32[1,2]");
+  EXPECT_EQ(shown(tn::from(std::vector<bool>{true, false})), "[true, false] bool[2]");
+  EXPECT_EQ(tn::from(std::vector<std::vector<int>>()).shape(), (tn::Shape{0, 0}));
+  const std::vector<std::vector<double>> ragged{{1}, {2, 3}};
+  EXPECT_THAT(message_of<tn::ShapeError>([&] { tn::from(ragged); }), HasSubstr("have 1 and 2 elements"));
   EXPECT_EQ(tn::array<std::int32_t>(std::span(v).first(1), std::vector<std::int64_t>{}).rank(), 0U);
   const std::span<const std::int32_t> back = tn::from(v).span<std::int32_t>();
   static_cast<void>(back.size());

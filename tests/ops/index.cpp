@@ -128,8 +128,8 @@ TEST(Index, Updates) {
 TEST(Index, Outside) {
   const Array x = counting({3});
   for (const std::int64_t n : {-4, 3, 100}) {
-    EXPECT_THROW(x(n), ShapeError);
-    EXPECT_THROW(x.at(n).set(0.0), ShapeError);
+    EXPECT_THROW(static_cast<void>(x(n)), ShapeError);
+    EXPECT_THROW(static_cast<void>(x.at(n).set(0.0)), ShapeError);
   }
   const auto read = jit([](Array v, Array i) { return v(i); });
   const auto write = jit([](Array v, Array i) { return v.at(i).set(9.0); });
@@ -156,7 +156,7 @@ TEST(Index, OutsideOfEmptyArrays) {
   EXPECT_EQ(rows.at(i).max(zeros({2, 0}, DType::f64)).shape(), (Shape{4, 0}));
   EXPECT_EQ(rows.at(all, i(0)).set(1.0).shape(), (Shape{4, 0}));
   EXPECT_EQ(scatter_add(none, i, zeros({2}, DType::f64)).shape(), (Shape{0}));
-  EXPECT_THROW(none.at(i).set(zeros({3}, DType::f64)), ShapeError);
+  EXPECT_THROW(static_cast<void>(none.at(i).set(zeros({3}, DType::f64))), ShapeError);
   const Array filled = jit([](const Array& x) {
     return fori_loop(0, x.size(0), [](const Array& i, const Array& c) { return c.at(i).set(1.0); }, x);
   })(none);
@@ -208,13 +208,13 @@ TEST(Index, UpdatesOfOtherDTypes) {
   EXPECT_EQ(shown(pad(ints, 1.0, {0}, {1})), (Elements{0, 0, 0, 1}));
   EXPECT_EQ(shown(zeros({2}, DType::bool_).at(1).set(1)), (Elements{0, 1}));
   EXPECT_EQ(shown(zeros({2}, DType::i64).at(1).set(std::int64_t(1) << 40)), (Elements{0, 1099511627776.0}));
-  EXPECT_THROW(ints.at(1).set(2.5), DTypeError);
-  EXPECT_THROW(ints.at(1).set(NAN), DTypeError);
-  EXPECT_THROW(ints.at(1).set(std::int64_t(1) << 40), DTypeError);
-  EXPECT_THROW(zeros({3}, DType::u8).at(1).set(-1), DTypeError);
-  EXPECT_THROW(zeros({2}, DType::bool_).at(1).set(2), DTypeError);
-  EXPECT_THROW(halves.at(1).set(std::complex<float>(1, 1)), DTypeError);
-  EXPECT_THROW(halves.at(1).set(ones({})), DTypeError) << "f32 in f16";
+  EXPECT_THROW(static_cast<void>(ints.at(1).set(2.5)), DTypeError);
+  EXPECT_THROW(static_cast<void>(ints.at(1).set(NAN)), DTypeError);
+  EXPECT_THROW(static_cast<void>(ints.at(1).set(std::int64_t(1) << 40)), DTypeError);
+  EXPECT_THROW(static_cast<void>(zeros({3}, DType::u8).at(1).set(-1)), DTypeError);
+  EXPECT_THROW(static_cast<void>(zeros({2}, DType::bool_).at(1).set(2)), DTypeError);
+  EXPECT_THROW(static_cast<void>(halves.at(1).set(std::complex<float>(1, 1))), DTypeError);
+  EXPECT_THROW(static_cast<void>(halves.at(1).set(ones({}))), DTypeError) << "f32 in f16";
   EXPECT_THROW(jit([](Array x, Array y) { return x.at(0).set(y); })(ints, ones({})), DTypeError);
 }
 
