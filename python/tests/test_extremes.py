@@ -96,14 +96,3 @@ def test_gamma_functions():
     assert np.isclose(lax.zeta(np.float16(20), np.float16(1.5)), 3.0074e-4, 2e-3)
     assert np.allclose(lax.zeta(np.array([1e6, 40, 2], single), np.array([1.5, 2, 1e30], single)), [0, 9.094949475e-13, 1e-30], 1e-5, 0)
     assert np.allclose(lax.zeta(np.array([1e30, 700.0]), np.array([1.5, 2])), [0, 1.901091566295e-211], 1e-12, 0)
-
-
-@pytest.mark.parametrize("dtype", ["uint32", "int32", "int64", "uint8"])
-def test_round_of_integers(dtype):
-    x = np.array([0, 4, 5, 15, 25, 35, 51, 149, 150, 250], dtype)
-    assert np.array_equal(tnp.round(x, -1), [0, 0, 0, 20, 20, 40, 50, 150, 150, 250])
-    assert np.array_equal(tnp.round(x, -2), [0, 0, 0, 0, 0, 0, 100, 100, 200, 200])
-    assert np.array_equal(tnp.round(x, -30), np.zeros(10))
-    if dtype.startswith("i"):
-        assert np.array_equal(tnp.round(-x, -1), [0, 0, 0, -20, -20, -40, -50, -150, -150, -250])
-    assert tnp.round(np.uint32(4294967295), -3) == 4294967000 and tnp.round(np.int64(2 ** 62 + 1), -3) == 4611686018427388000
