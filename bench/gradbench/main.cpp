@@ -15,7 +15,7 @@ bool agree(const std::string& which, const char* what, const Values& got, const 
   for (std::size_t i = 0; i < std::min(got.size(), wanted.size()); ++i) {
     largest = std::max(largest, std::fabs(wanted[i]));
     const double distance = std::fabs(got[i] - wanted[i]);
-    if (!(distance <= apart)) apart = distance;  // NaN too
+    apart = std::isnan(distance) ? HUGE_VAL : std::max(apart, distance);
   }
   if (apart <= agreement * largest) return true;
   std::fprintf(stderr, "%s: the %s, %zu elements, differs by %g from the one by hand, %zu elements up to %g\n",
