@@ -32,10 +32,13 @@ inline Vector operator+(Vector a, Vector b) { return {a.x + b.x, a.y + b.y, a.z 
 inline Vector operator-(Vector a, Vector b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 inline Vector operator*(double s, Vector a) { return {s * a.x, s * a.y, s * a.z}; }
 inline double dot(Vector a, Vector b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-inline Vector cross(Vector a, Vector b) { return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
+inline Vector cross(Vector a, Vector b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
 
 // A camera: rotation (3), place (3), focal length, principal point (2), distortion (2). Writes two residuals and, where
-// it is wanted, the derivatives of both in the 11 of the camera, the 3 of the point, and the weight: [2,11], [2,3], [2].
+// it is wanted, the derivatives of both in the 11 of the camera, the 3 of the point, and the weight: [2,11], [2,3],
+// [2].
 inline void residual(const double* camera, const double* point, double weight, const double* feature, double* error,
                      double* d_camera, double* d_point, double* d_weight) {
   const Vector turn{camera[0], camera[1], camera[2]}, x{point[0], point[1], point[2]};
@@ -85,7 +88,9 @@ inline Result by_hand(const Inputs& in, bool jacobian) {
   Result result{0, Values(jacobian ? 31 * p : 0)};
   for (std::size_t i = 0; i < p; ++i) {
     double* at = result.derivative.data();
-    const auto block = [&](std::size_t from, std::size_t size) { return jacobian ? at + from * p + i * size : nullptr; };
+    const auto block = [&](std::size_t from, std::size_t size) {
+      return jacobian ? at + from * p + i * size : nullptr;
+    };
     residual(&in.cameras[11 * in.camera[i]], &in.points[3 * in.point[i]], in.weights[i], &in.features[2 * i],
              &errors[2 * i], block(0, 22), block(22, 6), block(28, 2));
     if (jacobian) *block(30, 1) = -2 * in.weights[i];

@@ -37,9 +37,9 @@ bool run_gmm() {
     const gmm::Inputs in(d, k, n);
     const Parameters p{array(in.alpha, {k}), array(in.mu, {k, d}), array(in.q, {k, d}),
                        array(in.l, {k, d * (d - 1) / 2})};
-    agrees = measure(in.name(), log_likelihood, tn::grad(log_likelihood), gmm::by_hand(in, true), p,
-                     array(in.x, {n, d})) &&
-             agrees;
+    agrees =
+        measure(in.name(), log_likelihood, tn::grad(log_likelihood), gmm::by_hand(in, true), p, array(in.x, {n, d})) &&
+        agrees;
   }
   return agrees;
 }

@@ -31,8 +31,7 @@ inline double constant(int d, int k, int n) {
   const double freedom = d + 1;
   double log_gamma = 0.25 * d * (d - 1) * std::log(std::numbers::pi);
   for (int j = 1; j <= d; ++j) log_gamma += std::lgamma(0.5 * freedom + 0.5 * (1 - j));
-  return -0.5 * n * d * std::log(2 * std::numbers::pi) -
-         k * (0.5 * freedom * d * std::numbers::ln2 + log_gamma);
+  return -0.5 * n * d * std::log(2 * std::numbers::pi) - k * (0.5 * freedom * d * std::numbers::ln2 + log_gamma);
 }
 
 inline Result by_hand(const Inputs& in, bool gradient) {

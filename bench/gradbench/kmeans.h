@@ -31,7 +31,8 @@ inline Result by_hand(const Inputs& in, bool direction) {
     int nearest = 0;
     for (int c = 0; c < in.k; ++c) {
       double square = 0;
-      for (int j = 0; j < in.d; ++j) square += (p[j] - in.centroids[c * in.d + j]) * (p[j] - in.centroids[c * in.d + j]);
+      for (int j = 0; j < in.d; ++j)
+        square += (p[j] - in.centroids[c * in.d + j]) * (p[j] - in.centroids[c * in.d + j]);
       if (square < least) least = square, nearest = c;
     }
     result.value += least;

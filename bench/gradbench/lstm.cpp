@@ -42,8 +42,8 @@ bool run_lstm() {
   for (const auto& [layers, steps] : {std::pair{2, 1024}, std::pair{4, 4096}}) {
     const lstm::Inputs in(layers, steps, 14);
     const Parameters p{array(in.main, {2 * layers, 4, in.b}), array(in.extra, {3, in.b})};
-    agrees = measure(in.name(), loss, tn::grad(loss), lstm::by_hand(in, true), p,
-                     array(in.state, {2 * layers, in.b}), array(in.sequence, {steps, in.b})) &&
+    agrees = measure(in.name(), loss, tn::grad(loss), lstm::by_hand(in, true), p, array(in.state, {2 * layers, in.b}),
+                     array(in.sequence, {steps, in.b})) &&
              agrees;
   }
   return agrees;

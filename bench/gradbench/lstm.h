@@ -17,9 +17,7 @@ struct Inputs {
         extra(values(2, static_cast<std::size_t>(3 * b), -1, 1)),
         state(values(3, static_cast<std::size_t>(2 * layers * b), -1, 1)),
         sequence(values(4, static_cast<std::size_t>(steps * b), 0, 1)) {}
-  std::string name() const {
-    return "gradbench lstm l" + std::to_string(layers) + " c" + std::to_string(steps);
-  }
+  std::string name() const { return "gradbench lstm l" + std::to_string(layers) + " c" + std::to_string(steps); }
 };
 
 // What a layer computed at one feature of one step.
@@ -46,8 +44,7 @@ inline double reverse(const Cell& c, const double* weights, double* d_weights, d
   const double d_out = d_output + d_hidden;
   const double d_next = d_memory + d_out * c.outgate * (1 - c.next * c.next);
   const double gates[] = {d_next * c.memory * c.forget * (1 - c.forget), d_next * c.change * c.ingate * (1 - c.ingate),
-                          d_out * c.next * c.outgate * (1 - c.outgate),
-                          d_next * c.ingate * (1 - c.change * c.change)};
+                          d_out * c.next * c.outgate * (1 - c.outgate), d_next * c.ingate * (1 - c.change * c.change)};
   for (int g = 0; g < 4; ++g) {
     d_weights[g * b] += gates[g] * (g % 2 == 0 ? c.input : c.hidden);
     d_biases[g * b] += gates[g];

@@ -1,5 +1,5 @@
-// ODE: y'ᵢ = xᵢ·yᵢ₋₁ with y₋₁ = 1, from y = 0 at time 0 to time 2 by Runge and Kutta's fourth order; the gradient of the
-// last component in x.
+// ODE: y'ᵢ = xᵢ·yᵢ₋₁ with y₋₁ = 1, from y = 0 at time 0 to time 2 by Runge and Kutta's fourth order; the gradient of
+// the last component in x.
 #pragma once
 
 #include "bench/gradbench/data.h"

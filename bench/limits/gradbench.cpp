@@ -1,4 +1,5 @@
-// GradBench's objectives by hand (bench/gradbench), one thread, plain C++ that the compiler makes vectors of where it can.
+// GradBench's objectives by hand (bench/gradbench), one thread, plain C++ that the compiler makes vectors of where it
+// can.
 #include "bench/gradbench/ba.h"
 #include "bench/gradbench/det.h"
 #include "bench/gradbench/gmm.h"

@@ -5,8 +5,8 @@
 #include <nanobind/stl/string.h>
 
 #include "call.h"
-#include "operands.h"
 #include "op.h"
+#include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
 

@@ -135,7 +135,8 @@ std::optional<IndexMode> mode_from(nb::handle mode) {
 void unwrap_negative(Parts& parts, bool clips) {
   const auto outside = Scalar(clips ? 0 : std::numeric_limits<std::int32_t>::max());
   for (IndexPart& part : parts) {
-    if (const auto* number = std::get_if<Dim>(&part.form()); number != nullptr && number->known() && number->value() < 0)
+    if (const auto* number = std::get_if<Dim>(&part.form());
+        number != nullptr && number->known() && number->value() < 0)
       part = IndexPart(Array(outside), Source());
     const auto* array = std::get_if<Array>(&part.form());
     if (array == nullptr || !is_signed_integer(array->dtype())) continue;

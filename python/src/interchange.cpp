@@ -173,8 +173,7 @@ nb::object represented(nb::handle object) {
   if (a.empty()) return nb::str("Array(empty)");
   const std::string type = type_of_object(object.ptr()).text();
   if (a.donated() != nullptr) return nb::str(("Array(donated " + type + ")").c_str());
-  if (a.traced() != nullptr)
-    return nb::str(((Scope::open(*a.traced()) ? "Traced<" : "Leaked<") + type + ">").c_str());
+  if (a.traced() != nullptr) return nb::str(((Scope::open(*a.traced()) ? "Traced<" : "Leaked<") + type + ">").c_str());
   if (a.list() != nullptr) return nb::str(("Array<" + type + ">").c_str());
   return nb::module_::import_("tenon._methods").attr("represented")(object);
 }

@@ -330,8 +330,8 @@ const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
   JitEntry::Donation donation{flat.donated, std::vector<std::size_t>(flat.leaves.size(), 0)};
   CallForm form = flat.form;
   form.trees = form.trees->with_own_statics();
-  auto made = std::make_shared<Entry>(flat.hash, std::move(form), flat.leaves, std::move(traced), std::move(donation), cells,
-                                      out, s.options.strict_in_place);
+  auto made = std::make_shared<Entry>(flat.hash, std::move(form), flat.leaves, std::move(traced), std::move(donation),
+                                      cells, out, s.options.strict_in_place);
   alone = made;
   if (made->borrowed()) return *made;
   return static_cast<const Entry&>(*s.table.keep(made, matches));

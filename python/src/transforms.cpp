@@ -369,7 +369,8 @@ struct PyCompileTime {
 void add_transforms(nb::module_& module) {
   nb::class_<Linear>(module, "LinearFunction", "What vjp() and linearize() return beside the result.")
       .def("__call__", apply_linear);
-  nb::class_<PyCompileTime>(module, "CompileTime", "While it is open, ops of concrete arrays run now, as if no trace were open.")
+  nb::class_<PyCompileTime>(module, "CompileTime",
+                            "While it is open, ops of concrete arrays run now, as if no trace were open.")
       .def(nb::init<>())
       .def("__enter__", [](PyCompileTime& c) { c.open = std::make_unique<CompileTime>(CompileTime::From::concrete); })
       .def("__exit__", [](PyCompileTime& c, nb::args) { c.open.reset(); });

@@ -63,7 +63,8 @@ std::vector<nb::object> names_from(nb::handle names) {
   return all;
 }
 
-// The nodes of a structure, the root first: (kind, number of children, data, static parts, class), for those who store it.
+// The nodes of a structure, the root first: (kind, number of children, data, static parts, class), for those who store
+// it.
 nb::list nodes_of(const PyTreeDef& d) {
   nb::list all;
   const auto or_none = [](const nb::object& held) { return held ? held : nb::none(); };
@@ -74,9 +75,7 @@ nb::list nodes_of(const PyTreeDef& d) {
   return all;
 }
 
-[[noreturn]] void throw_no_structure() {
-  throw nb::value_error("PyTreeDef: these are not the nodes of a structure.");
-}
+[[noreturn]] void throw_no_structure() { throw nb::value_error("PyTreeDef: these are not the nodes of a structure."); }
 
 // Whether a node has what is beside its children.
 bool complete(const Node& n) {

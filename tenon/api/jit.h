@@ -429,10 +429,10 @@ class UnderContext {
   const Context* context_;
 };
 
-// jit(f), jit(f, {.donate = {0}}). f is any callable: a function, a lambda with captures, a member function. It is kept,
-// and called when arguments of new types come: a lambda that outlives this scope captures by value, [=]; what it has by
-// reference must live as long as what jit returns, as with every C++ lambda. Of what it captures the trace keeps what
-// it was when f was called: arrays that change between calls are arguments, or references (make_ref).
+// jit(f), jit(f, {.donate = {0}}). f is any callable: a function, a lambda with captures, a member function. It is
+// kept, and called when arguments of new types come: a lambda that outlives this scope captures by value, [=]; what it
+// has by reference must live as long as what jit returns, as with every C++ lambda. Of what it captures the trace keeps
+// what it was when f was called: arrays that change between calls are arguments, or references (make_ref).
 //
 //   auto step = tn::jit([](Params p, Array x) { … return p; }, {.donate = {0}});
 //   params = step(params, x);   // in place

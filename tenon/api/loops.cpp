@@ -190,10 +190,10 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
     params.body = captures_first(body, {}, {});
   } else {
     const std::vector<Type> state = types_of(carries);
-    TracedFunction cond = with_refs_as_arguments(
-        trace_types(loop.cond, std::span(state).first(own), weak_flags_of(std::span(carries).first(own)),
-                    "the condition of while_loop"),
-        refs, own, std::nullopt);
+    TracedFunction cond =
+        with_refs_as_arguments(trace_types(loop.cond, std::span(state).first(own),
+                                           weak_flags_of(std::span(carries).first(own)), "the condition of while_loop"),
+                               refs, own, std::nullopt);
     const Type result = cond.program->type(cond.program->outputs()[0]);
     if (!result.is_array() || result.rank() != 0)
       throw ShapeError(fmt::format("{}: the condition returns {}, not one bool.", op, result.text()),

@@ -228,7 +228,7 @@ struct SampleCase {
   Params params;
   std::vector<Type> types;
   std::vector<std::pair<double, double>> domains;  // per operand; integers are rounded
-  bool by_values = true;                           // the derivative is that of the values, as finite differences show it
+  bool by_values = true;  // the derivative is that of the values, as finite differences show it
 };
 using SampleRule = std::function<std::vector<SampleCase>(DType)>;  // empty: not for this dtype
 

@@ -89,8 +89,8 @@ class Scope {
   std::map<SizeVar, Dim> evaluated_sizes_;
 };
 
-// While it lives, ops on this thread run now, as if no trace were open: arrays of such traces are leaked ones, or, where
-// it hides from concrete arrays alone, ops of them are recorded as before.
+// While it lives, ops on this thread run now, as if no trace were open: arrays of such traces are leaked ones, or,
+// where it hides from concrete arrays alone, ops of them are recorded as before.
 class CompileTime {
  public:
   enum class From : std::uint8_t { all, concrete };

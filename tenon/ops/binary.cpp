@@ -136,27 +136,26 @@ T integer_power(T x, T y) {
 
 // ∂x = y·x^(y-1), with 0 where x and y are 0; ∂y = log(x)·x^y, with log 0 taken as 0 where x is 0.
 const OpInfo pow_info = binary(
-    pow_info,
-    BinarySpec{.name = "pow",
-               .summary = "x to the power y; of integers, 1/x^-y rounded toward zero where y is negative",
-               .dtypes = dtypes::numbers,
-               .eval =
-                   [](auto x, auto y) {
-                     if constexpr (std::is_integral_v<decltype(x)>)
-                       return integer_power(x, y);
-                     else
-                       return std::pow(x, y);
-                   },
-               .jvp = Partials([](const Array& x, const Array& y, const Array&,
-                                  const Array& d) {
-                                 const Array origin = (x == 0) & (y == 0);
-                                 return d * where(origin, 0, y * pow(x, where(origin, 1, y - 1)));
-                               },
-                               [](const Array& x, const Array&, const Array& z, const Array& d) {
-                                 return d * (log(where(x == 0, 1, x)) * z);
-                               }),
-               .lower = Binary::pow,
-               .sample = {{0.2, 3}, {-2, 2}}});
+    pow_info, BinarySpec{.name = "pow",
+                         .summary = "x to the power y; of integers, 1/x^-y rounded toward zero where y is negative",
+                         .dtypes = dtypes::numbers,
+                         .eval =
+                             [](auto x, auto y) {
+                               if constexpr (std::is_integral_v<decltype(x)>)
+                                 return integer_power(x, y);
+                               else
+                                 return std::pow(x, y);
+                             },
+                         .jvp = Partials(
+                             [](const Array& x, const Array& y, const Array&, const Array& d) {
+                               const Array origin = (x == 0) & (y == 0);
+                               return d * where(origin, 0, y * pow(x, where(origin, 1, y - 1)));
+                             },
+                             [](const Array& x, const Array&, const Array& z, const Array& d) {
+                               return d * (log(where(x == 0, 1, x)) * z);
+                             }),
+                         .lower = Binary::pow,
+                         .sample = {{0.2, 3}, {-2, 2}}});
 
 const OpInfo atan2_info =
     binary(atan2_info, BinarySpec{.name = "atan2",

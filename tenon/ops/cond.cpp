@@ -138,7 +138,8 @@ BatchResult choose_by_lane(const BatchArgs& args, Mask in) {
   Arrays results;
   for (std::int32_t b = 0; b <= last; ++b) {
     const auto i = static_cast<std::size_t>(b);
-    const ProgramRef branch = args.recurse.vmap(guard(p.branches[i], updated, shared), in, Mask(outputs, true), args.size);
+    const ProgramRef branch =
+        args.recurse.vmap(guard(p.branches[i], updated, shared), in, Mask(outputs, true), args.size);
     std::vector<Dim> sizes = p.sizes[i];
     if (!args.size.known()) sizes.push_back(args.size);
     const Array here = index == b;

@@ -111,12 +111,12 @@ Expr lower_nextafter(std::span<const Expr> in) {
 }
 
 OpInfo nextafter_op() {
-  return family::elementwise(
-      "nextafter", "the float next to x in the direction of y", 2, &dtypes::real.has, EvalRule(eval_nextafter),
-      JvpRule([](const JvpArgs& args) {
-        return JvpResult{{bind1(nextafter_info, {}, {args.primals[0], args.primals[1]})}, {args.tangents[0]}};
-      }),
-      Absent{"not linear"}, lower_nextafter, {{-3, 3}, {-3, 3}}, family::same);
+  return family::elementwise("nextafter", "the float next to x in the direction of y", 2, &dtypes::real.has,
+                             EvalRule(eval_nextafter), JvpRule([](const JvpArgs& args) {
+                               return JvpResult{{bind1(nextafter_info, {}, {args.primals[0], args.primals[1]})},
+                                                {args.tangents[0]}};
+                             }),
+                             Absent{"not linear"}, lower_nextafter, {{-3, 3}, {-3, 3}}, family::same);
 }
 const OpInfo nextafter_info = nextafter_op();
 

@@ -365,8 +365,8 @@ Array arg_extremum(std::string_view name, const OpInfo& op, const Operand& opera
   }
   const Params over = make_params(ReduceParams{along});
   const bool short_axis = !x.dim(along[0]).known() || x.size(along[0]) <= std::numeric_limits<std::int32_t>::max();
-  const Scalar none = short_axis ? Scalar(std::numeric_limits<std::int32_t>::max())
-                                 : Scalar(std::numeric_limits<std::int64_t>::max());
+  const Scalar none =
+      short_axis ? Scalar(std::numeric_limits<std::int32_t>::max()) : Scalar(std::numeric_limits<std::int64_t>::max());
   const Array first = bind_together(x, [&](const Array& among) {
     Array found = among == spread(bind1(op, over, {among}), among.shape(), along);
     if (is_real(among.dtype())) found = found | (among != among);

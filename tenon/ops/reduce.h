@@ -59,8 +59,8 @@ struct All {
   Array operator()(const Operand& x, const Axes& axes = {}) const;
 };
 inline constexpr All all;
-// Index of the first largest (smallest) element, along one axis or of all in row-major order: i32, i64 beyond its range.
-// A NaN counts as the largest (smallest).
+// Index of the first largest (smallest) element, along one axis or of all in row-major order: i32, i64 beyond its
+// range. A NaN counts as the largest (smallest).
 Array argmax(const Operand& x, const Axes& axis = {});
 Array argmin(const Operand& x, const Axes& axis = {});
 

@@ -25,17 +25,15 @@ const OpInfo stop_info{
     .eval = EvalRule(
         [](const Params&, std::span<const Value> in, const EvalContext&) { return std::vector<Value>{in[0]}; }),
     // Bound again, so that derivatives of the next order stop here too.
-    .jvp = JvpRule([](const JvpArgs& args) {
-      return JvpResult{{bind1(stop_info, {}, {args.primals[0]})}, {std::nullopt}};
-    }),
+    .jvp = JvpRule(
+        [](const JvpArgs& args) { return JvpResult{{bind1(stop_info, {}, {args.primals[0]})}, {std::nullopt}}; }),
     .transpose = Absent{"it has no tangent"},
     .batch = BatchRule(
         [](const BatchArgs& args) { return BatchResult{{bind1(stop_info, {}, {args.operands[0]})}, {true}}; }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerElement{.rule = [](const LowerArgs& args) { return args.load(0, args.index); },
-                                    .elementwise = true,
-                                    .identity = true}),
+    .lower = LowerRule(LowerElement{
+        .rule = [](const LowerArgs& args) { return args.load(0, args.index); }, .elementwise = true, .identity = true}),
     .alias = AliasRule{0, 0},
     .effect = Absent{"pure"},
     .sample = SampleRule([](DType d) -> std::vector<SampleCase> {

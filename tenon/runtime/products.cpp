@@ -36,7 +36,7 @@ T multiply_add(T sum, T x, T y) {
   }
 }
 
-using Stop = const std::atomic<std::uint32_t>&;   // not 0 once the result is not wanted any more
+using Stop = const std::atomic<std::uint32_t>&;  // not 0 once the result is not wanted any more
 constinit const std::atomic<std::uint32_t> unstopped{0};
 
 // For every dtype and all strides, 64 terms at a time so that rows of b are found in the cache again.
@@ -127,7 +127,8 @@ bool multiply_batch(const TenonGemm& g, const T* a, const T* b, T* c) {
   };
   const double work = double(g.batch) * double(g.m) * double(g.n) * double(std::max<std::int64_t>(k, 1));
   const bool small = work < parallel_work;
-  const ProductShape shape{g.m, g.n, k, g.a_row, g.a_column, g.b_row, g.b_column, g.c_row, g.c_column, g.accumulate != 0};
+  const ProductShape shape{g.m,     g.n,        k,       g.a_row,    g.a_column,
+                           g.b_row, g.b_column, g.c_row, g.c_column, g.accumulate != 0};
   Call call{g, a, b, c, shape, small ? unstopped : *Context::current().flag()};
   if (small || tenon_inside_parallel()) {
     call.run(0, g.batch);

@@ -20,8 +20,8 @@ struct TenonGemm {
 
 // Sums of f16 and bf16 are taken in f32 and rounded once; integers wrap; of booleans the sum is "or", the product
 // "and". No factor is skipped, so NaN and Inf go where IEEE sends them. k = 0 gives zeros. Large products use all
-// threads, unless called inside a parallel body, and end soon once the Context in force is cancelled, with c unspecified.
-// Returns 0, or 1 where memory for intermediate values is lacking (c is
-// then unspecified). Thread-safe; changes no setting of the process.
+// threads, unless called inside a parallel body, and end soon once the Context in force is cancelled, with c
+// unspecified. Returns 0, or 1 where memory for intermediate values is lacking (c is then unspecified). Thread-safe;
+// changes no setting of the process.
 std::int32_t tenon_gemm(const TenonGemm* product, const void* a, const void* b, void* c);
 }

@@ -18,7 +18,8 @@ TEST(Collectives, TellLanesOfEachOther) {
   EXPECT_EQ(numbers(shares(xs)), (std::vector{0.1, 0.2, 0.3, 0.4}));
   const auto total = vmap([](Array x) { return psum(x, "i"); }, {.out_axes = none, .axis_name = "i"});
   EXPECT_EQ(numbers(total(xs)), std::vector{10.0});
-  const auto spread = vmap([](Array x) { return pmax(x, "i") - pmin(x, "i") + (x - pmean(x, "i")); }, {.axis_name = "i"});
+  const auto spread =
+      vmap([](Array x) { return pmax(x, "i") - pmin(x, "i") + (x - pmean(x, "i")); }, {.axis_name = "i"});
   EXPECT_EQ(numbers(spread(xs)), (std::vector{1.5, 2.5, 3.5, 4.5}));
   const auto number = vmap([](Array x) { return x * 0.0 + axis_index("i"); }, {.axis_name = "i"});
   EXPECT_EQ(numbers(number(xs)), (std::vector{0.0, 1.0, 2.0, 3.0}));

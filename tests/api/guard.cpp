@@ -152,19 +152,17 @@ void expect_gradients(const std::function<Array(Array, Array)>& f, const Array& 
 TEST(Guard, InfiniteDerivativesOfDeadBranchesDoNotCount) {
   const Array x = {0.0, 2.0, 0.0, 0.5}, w = ramp({3}) + 2.0;
   const auto where_positive = [](auto f) {
-    return [f](Array x, Array w) {
-      return tn::cond(x > 1e-3, f, [](Array x, Array w) { return x * tn::sum(w); }, x, w);
-    };
+    return
+        [f](Array x, Array w) { return tn::cond(x > 1e-3, f, [](Array x, Array w) { return x * tn::sum(w); }, x, w); };
   };
   expect_gradients(where_positive([](Array x, Array w) { return tn::sqrt(x) * tn::sum(w); }), x, w, "of a lane's");
   expect_gradients(where_positive([](Array x, Array w) { return tn::sum(tn::sqrt(x * w)); }), x, w, "of both");
   expect_gradients(where_positive([](Array x, Array w) { return tn::sum(tn::log(x) * w) / x; }), x, w, "quotient");
-  expect_gradients(where_positive([](Array x, Array w) {
-                     return tn::scan([&](Array c, Array v) { return std::pair(c + tn::sqrt(x * v), c); },
-                                     Array(0.0), w)
-                         .first;
-                   }),
-                   x, w, "in a scan");
+  expect_gradients(
+      where_positive([](Array x, Array w) {
+        return tn::scan([&](Array c, Array v) { return std::pair(c + tn::sqrt(x * v), c); }, Array(0.0), w).first;
+      }),
+      x, w, "in a scan");
   expect_gradients(where_positive([](Array x, Array w) {
                      return tn::jit([](Array x, Array w) { return tn::sum(tn::sqrt(x) * w); })(x, w);
                    }),
@@ -175,8 +173,9 @@ TEST(Guard, InfiniteDerivativesOfDeadBranchesDoNotCount) {
                    }),
                    x, w, "of an update");
   expect_gradients(where_positive([&](Array x, Array w) {
-                     return tn::cond(w(0) > 0.0, [](Array x, Array w) { return tn::sqrt(x) * w(1); },
-                                     [](Array x, Array) { return x; }, x, w);
+                     return tn::cond(
+                         w(0) > 0.0, [](Array x, Array w) { return tn::sqrt(x) * w(1); },
+                         [](Array x, Array) { return x; }, x, w);
                    }),
                    x, w, "in a branch of a branch");
 }

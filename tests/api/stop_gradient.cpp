@@ -61,10 +61,7 @@ TEST(StopGradient, HoldsInsideRegions) {
       {"checkpoint", [](const Function& f, const Array& x) { return tn::checkpoint(f)(x); }},
       {"jit", [](const Function& f, const Array& x) { return tn::jit(f)(x); }},
       {"vmap", [](const Function& f, const Array& x) { return tn::sum(tn::vmap(f)(tn::reshape(x, {1}))); }},
-      {"cond",
-       [](const Function& f, const Array& x) {
-         return tn::cond(x > 1.0, f, [](Array v) { return v; }, x);
-       }},
+      {"cond", [](const Function& f, const Array& x) { return tn::cond(x > 1.0, f, [](Array v) { return v; }, x); }},
       {"scan",
        [](const Function& f, const Array& x) {
          const auto step = [&](Array sum, Array scale) { return std::pair(sum + scale * f(x), sum); };

@@ -92,8 +92,8 @@ struct Case {
   std::size_t index;
 };
 
-// TENON_TEST_CASES=diagonal: each sample of an op in one of the dtypes at least, and each dtype with one of the samples,
-// in place of all samples in all dtypes. Repetitions of tests take these.
+// TENON_TEST_CASES=diagonal: each sample of an op in one of the dtypes at least, and each dtype with one of the
+// samples, in place of all samples in all dtypes. Repetitions of tests take these.
 inline bool diagonal_only() {
   const char* wanted = std::getenv("TENON_TEST_CASES");
   return wanted != nullptr && std::string_view(wanted) == "diagonal";
@@ -111,9 +111,8 @@ inline std::vector<Case> cases(bool (*wanted)(DType), std::initializer_list<bool
       if (!wanted(dtype)) continue;
       std::vector<Case> of_dtype;
       for (SampleCase& s : (*op->sample)(dtype)) of_dtype.push_back({op, dtype, std::move(s), of_dtype.size()});
-      std::erase_if(of_dtype, [&](const Case& c) {
-        return !std::ranges::all_of(having, [&](auto holds) { return holds(c); });
-      });
+      std::erase_if(of_dtype,
+                    [&](const Case& c) { return !std::ranges::all_of(having, [&](auto holds) { return holds(c); }); });
       if (!of_dtype.empty()) by_dtype.push_back(std::move(of_dtype));
     }
     for (std::size_t d = 0; d < by_dtype.size(); ++d) {

@@ -26,8 +26,7 @@ Array guarded(Choices& c, const Array& x) {
                                             [](const Array& v) { return pow(v - 0.25, ones_like(v.type()) * 0.5); }};
   const Unary f = c.of(functions);
   const auto each = vmap([f](const Array& v) {
-    return cond(
-        v > 0.3137, [f](const Array& u) { return f(u); }, [](const Array& u) { return u * 0.5; }, v);
+    return cond(v > 0.3137, [f](const Array& u) { return f(u); }, [](const Array& u) { return u * 0.5; }, v);
   });
   return reshape(each(reshape(x, {x.shape().elements()})), x.shape());
 }
