@@ -20,11 +20,14 @@ MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "teno
 DIFFERS = {
     "jax.jit": "of its functions `trace`, `lower`, `eval_shape`, no `clear_cache`; a lowered one is a Program; no `device`, `backend`, `keep_unused`, `in_shardings`, `out_shardings`, `compiler_options`",
     "jax.jacrev": "no `allow_int`", "jax.jacobian": "as jacrev", "jax.vmap": "`spmd_axis_name` has no effect",
-    "jax.custom_jvp": "no `symbolic_zeros`; a rule that calls its function counts there to the third derivative",
-    "jax.custom_vjp": "no `symbolic_zeros`, `optimize_remat`; `None` as a cotangent of a whole argument",
-    "jax.checkpoint": "of policies nothing_saveable and everything_saveable; dots_saveable is "
-                      "everything_saveable, which keeps products and computes again what is cheap",
-    "jax.remat": "as checkpoint", "jax.checkpoint_policies": "no names of results, no offloading",
+    "jax.custom_vjp": "cotangents arrive as zeros, not as SymbolicZeros; `optimize_remat` has no effect",
+    "jax.checkpoint": "policies are not asked of ops inside loop bodies and branches of the function, which are computed again; "
+                      "with everything_saveable there is no checkpoint",
+    "jax.remat": "as checkpoint", "jax.checkpoint_policies": "offloading is keeping: there is one memory",
+    "jax.custom_derivatives": "CustomVJPPrimal, SymbolicZero, closure_convert, custom_gradient, custom_jvp, custom_vjp, "
+                              "custom_vjp_primal_tree_values, linear_call, zero_from_primal",
+    "jax.ad": "DidntWant, DontWant, GradRef, GradValue",
+    "jax.custom_batching": "custom_vmap, sequential_vmap",
     "jax.check_tracer_leaks": "no effect: leaks are always found", "jax.checking_leaks": "no effect: leaks are always found",
     "jax.default_matmul_precision": "no effect: products are as exact as their operands' dtype",
     "jax.enable_x64": "a context and a decorator; on by default", "jax.fwd_and_bwd": "the residuals are the arguments",
@@ -33,7 +36,6 @@ DIFFERS = {
     "jax.empty_ref": "zeros; no `memory_space`", "jax.effects_barrier": "nothing is to be waited for",
     "jax.dtypes": "its table is below", "jax.ops": "its table is below", "jax.typing": "Array, ArrayLike, DTypeLike",
     "jax.device_put": "there is one device", "jax.named_call": "returns the function: ops know the user's line",
-    "jax.closure_convert": "returns the function and no arguments: captures are found when it is traced",
     "jax.debug": "`callback` and `print`", "jax.pure_callback": "`sharding` has no effect",
     "jax.new_ref": "no `memory_space`", "jax.config": "the setting of 64 bits alone; on by default",
     "jax.numpy.asarray": "memory of NumPy is shared, not copied: it must not be written any more",
@@ -72,7 +74,7 @@ RULES = [  # (words in the name, why it is absent)
     ("scipy image softmax_custom_jvp", "not part of this module"),
     ("allow_f16_reductions numpy_dtype_promotion numpy_rank_promotion enable_checks no_execution no_tracing thread_guard make_user_context "
      "threefry_partitionable jax2tf_associative_scan_reductions", "settings of JAX's"),
-    ("custom_derivatives ref dlpack version Device TypePromotionError AccuracyMode Tolerance RandomAlgorithm DotAlgorithm EigImplementation "
+    ("ref dlpack version Device TypePromotionError AccuracyMode Tolerance RandomAlgorithm DotAlgorithm EigImplementation "
      "EighImplementation SvdAlgorithm Initializer", "a name of JAX's own for what is elsewhere or not chosen here"),
     ("ds ragged_dot RaggedDotDimensionNumbers scaled_dot scaled_matmul get_scaled_dot_general_config", "not yet, though what they need is there"),
     ("svdvals", "no such factorisation yet"), ("key_dtype", "keys are numbers: no dtype of their own"),
@@ -85,7 +87,7 @@ RULES = [  # (words in the name, why it is absent)
     ("svd Svd eig Eig eigh eigvals lstsq pinv matrix_rank polyfit roots schur hessenberg tridiagonal ormqr qdwh qr_multiply rsf2csf polar sqrtm funm "
      "sylvester expm_frechet",
      "no such factorisation yet"),
-    ("default_registry callback debug monitoring profiler stages experimental export ffi interpreters lib core api_util ad custom_batching extend", "JAX's own machinery"),
+    ("default_registry callback debug monitoring profiler stages experimental export ffi interpreters lib core api_util extend", "JAX's own machinery"),
     ("random_ rng_ prng", "one generator, threefry"),
 ]
 

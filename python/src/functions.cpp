@@ -96,6 +96,24 @@ std::vector<std::vector<std::size_t>> places_of(const TreeDef& tree) {
   return all;
 }
 
+std::vector<std::size_t> every_argument(const nb::tuple& args) {
+  std::vector<std::size_t> all(args.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  return all;
+}
+
+std::vector<Type> types(std::span<const Array> arrays) {
+  std::vector<Type> all;
+  for (const Array& a : arrays) all.push_back(a.type());
+  return all;
+}
+
+TreeRef tuple_of_arguments(const FlatCall& call) {
+  std::vector<TreeRef> all;
+  for (std::size_t i = 0; i < call.arguments(); ++i) all.push_back(std::make_shared<TreeDef>(call.argument(i)));
+  return tuple_of(all);
+}
+
 FlatCall::FlatCall(std::string_view op, nb::object f, nb::tuple args, nb::dict kwargs, std::vector<std::size_t> traced,
                    bool keywords)
     : op_(op),

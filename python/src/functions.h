@@ -84,4 +84,8 @@ class FlatCall {
 
 std::vector<std::vector<std::size_t>> places_of(const TreeDef& tree);
 
+std::vector<std::size_t> every_argument(const nb::tuple& args);  // the numbers of all arguments
+std::vector<Type> types(std::span<const Array> arrays);
+TreeRef tuple_of_arguments(const FlatCall& call);
+
 }  // namespace tenon::python

@@ -97,9 +97,9 @@ class StandIns {
 
 struct Entry : JitEntry {
   Entry(std::uint64_t hash, CallForm call, const Arrays& leaves, TracedFunction traced, Donation donation,
-        const std::vector<CellRef>& passed, TreeRef out, bool strict_in_place)
+        const std::vector<CellRef>& passed, TreeRef out, bool strict_in_place, std::optional<TracedFor> what_for)
       : JitEntry(&tag, hash, Signature::of_leaves(leaves), std::move(traced), std::move(donation), passed,
-                 strict_in_place),
+                 strict_in_place, std::move(what_for)),
         form(std::move(call)),
         result(std::move(out)) {}
   static inline const char tag = 0;
@@ -288,14 +288,15 @@ nb::object call_with(const State& s, const CallForm& form, std::span<const Array
 }
 
 // `cells`: what stands for the references of the call.
-TracedFunction trace(const State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out) {
+TracedFunction trace(const State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
+                     std::optional<TracedFor>& what_for) {
   const auto function = [&](std::span<const Array> in) {
     FlatTree result = flat_arrays("jit", "what the function returns", call_with(s, flat.form, in, cells));
     refuse_references("jit", "what the function returns", *result.tree);
     out = result.tree;
     return std::move(result.leaves);
   };
-  return trace_flat(function, flat.leaves, writes_refs);
+  return api_detail::trace_for_calls(function, flat.leaves, what_for);
 }
 
 bool same_form(const CallForm& a, const CallForm& b) {
@@ -313,25 +314,28 @@ bool same_form(const CallForm& a, const CallForm& b) {
 
 // The specialisation for a call; what is good for this call alone is kept by `alone`.
 const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
+  std::vector<const Array*> places;
+  for (const Array& a : flat.leaves) places.push_back(&a);
   const auto matches = [&](const JitEntry& e) {
     const auto& entry = static_cast<const Entry&>(e);
     const std::span<const LeafType> types = entry.signature().leaves();
     if (types.size() != flat.leaves.size() || !same_form(entry.form, flat.form)) return false;
     for (std::size_t i = 0; i < types.size(); ++i)
       if (!types[i].matches(flat.leaves[i])) return false;
-    return true;
+    return e.traced_for(places);
   };
   if (const JitEntry* found = s.table.find(flat.hash, matches)) return static_cast<const Entry&>(*found);
   TreeRef out;
   std::vector<CellRef> cells;
   for (const CellRef& cell : flat.cells) cells.push_back(api_detail::stand_in(cell));
-  TracedFunction traced = trace(s, flat, cells, out);
+  std::optional<TracedFor> what_for;
+  TracedFunction traced = trace(s, flat, cells, out, what_for);
   // Every argument is given as a variable: to the library they are one.
   JitEntry::Donation donation{flat.donated, std::vector<std::size_t>(flat.leaves.size(), 0)};
   CallForm form = flat.form;
   form.trees = form.trees->with_own_statics();
   auto made = std::make_shared<Entry>(flat.hash, std::move(form), flat.leaves, std::move(traced), std::move(donation),
-                                      cells, out, s.options.strict_in_place);
+                                      cells, out, s.options.strict_in_place, std::move(what_for));
   alone = made;
   if (made->borrowed()) return *made;
   return static_cast<const Entry&>(*s.table.keep(made, matches));
@@ -538,7 +542,8 @@ std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
   const Flattened flat = flatten_call(*s, args, kwargs);
   TreeRef out;
   api_detail::KeptValues kept;
-  const TracedFunction traced = trace(*s, flat, flat.cells, out);
+  std::optional<TracedFor> what_for;
+  const TracedFunction traced = trace(*s, flat, flat.cells, out, what_for);
   return api_detail::explain_traced(traced, flat.donated, std::move(kept.values));
 }
 

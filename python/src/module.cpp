@@ -33,6 +33,7 @@ NB_MODULE(_core, module) {
   add_contractions(module);
   add_cumulative(module);
   add_random(module);
+  add_custom_rules(module);
   add_transforms(module);
   add_jit(module);
   add_loops(module);

@@ -12,17 +12,14 @@
 namespace tenon::python {
 namespace {
 
-std::vector<std::size_t> every_argument(const nb::tuple& args) {
-  std::vector<std::size_t> all(args.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  return all;
-}
-
-PyProgram make_program(nb::object f, nb::tuple args, nb::dict kwargs) {
+// With `rules`, rules of the user's are in it, for one derivative.
+PyProgram make_program(nb::object f, nb::tuple args, nb::dict kwargs, bool rules) {
   return call_transformation("make_program", [&] {
     const std::vector<std::size_t> all = every_argument(args);
     FlatCall call("make_program", std::move(f), std::move(args), std::move(kwargs), all, true);
-    return PyProgram{trace_flat(call, call.leaves(), "make_program").program};
+    const std::vector<bool> taken(call.leaves().size(), rules);
+    const TracedFor what_for = rules ? TracedFor::derivative(call.leaves(), taken) : TracedFor::call(call.leaves());
+    return PyProgram{trace_flat(call, call.leaves(), writes_refs, false, what_for).program};
   });
 }
 

@@ -81,6 +81,12 @@ void add_refs(nb::module_& module) {
         return call_op("new_ref", [&] { return make_ref(op(a)); });
       },
       "A reference to a copy of an array.");
+  module.def("same_value", [](ArrayLike a, ArrayLike b) {
+    const Array x = a.array("ref"), y = b.array("ref");
+    if (x.traced() != nullptr && y.traced() != nullptr)
+      return x.traced()->scope == y.traced()->scope && x.traced()->var == y.traced()->var;
+    return x.buffer() != nullptr && y.buffer() != nullptr && x.buffer()->data() == y.buffer()->data();
+  });
   module.def(
       "freeze", [](const Ref& r) { return call_op("freeze", [&] { return r.freeze(Source()); }); },
       "The array; what uses the reference afterwards is an error.");

@@ -2,16 +2,18 @@
 #include "tenon/api/transforms.h"
 
 #include <fmt/format.h>
-#include <nanobind/stl/function.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 
 #include "call.h"
+#include "dtypes.h"
 #include "functions.h"
 #include "lists.h"
 #include "rooms.h"
+#include "shapes.h"
 #include "tenon/ir/scope.h"
 
 namespace tenon::python {
@@ -32,18 +34,6 @@ std::vector<std::size_t> numbers(std::string_view op, const std::vector<std::int
 std::vector<std::size_t> ascending(std::vector<std::size_t> all) {
   std::ranges::sort(all);
   all.erase(std::ranges::unique(all).begin(), all.end());
-  return all;
-}
-
-std::vector<std::size_t> every(const nb::tuple& args) {
-  std::vector<std::size_t> all(args.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  return all;
-}
-
-std::vector<Type> types(std::span<const Array> arrays) {
-  std::vector<Type> all;
-  for (const Array& a : arrays) all.push_back(a.type());
   return all;
 }
 
@@ -85,12 +75,6 @@ api_detail::Arguments differentiated(const char* op, const FlatCall& call) {
   return arguments;
 }
 
-TreeRef tuple_of_arguments(const FlatCall& call) {
-  std::vector<TreeRef> all;
-  for (std::size_t i = 0; i < call.arguments(); ++i) all.push_back(std::make_shared<TreeDef>(call.argument(i)));
-  return tuple_of(all);
-}
-
 nb::object value_and_grad(const char* op, nb::object f, const std::vector<std::int64_t>& argnums, bool alone,
                           bool has_aux, nb::tuple args, nb::dict kwargs) {
   const std::vector<std::size_t> wanted = numbers(op, argnums, args.size());
@@ -121,7 +105,7 @@ nb::object jvp(nb::object f, nb::handle primals, nb::handle tangents, bool has_a
   }
   return call_transformation("jvp", [&] {
     nb::tuple args(nb::borrow<nb::object>(primals));
-    FlatCall call("jvp", std::move(f), args, nb::dict(), every(args), false);
+    FlatCall call("jvp", std::move(f), args, nb::dict(), every_argument(args), false);
     if (has_aux) call.returns_pair();
     const FlatTree given = flat_tangents("jvp", "the tangents", nb::tuple(nb::borrow<nb::object>(tangents)));
     require_same_tree("jvp", "the arguments and their tangents", *tuple_of_arguments(call), *given.tree);
@@ -141,70 +125,109 @@ nb::object jvp(nb::object f, nb::handle primals, nb::handle tangents, bool has_a
   });
 }
 
-// What vjp and linearize return: a linear function of trees, which can be called again.
-struct Linear {
+// What vjp and linearize return: a linear function of trees, which can be called again. All but the residuals is its
+// form.
+struct LinearForm {
   const char* op;
-  KeptFlatFunction apply;
+  std::function<Arrays(std::span<const Array>, std::span<const Array>)> apply_to;
+  Hash128 number;
   TreeRef in, out;
   std::vector<Type> out_types;
   bool tuple;               // vjp: takes one tree, gives a tuple; linearize: takes a tree an argument
-  Arrays values;            // that the results belong to
+  Arrays sized;             // what results with lists belong to: empty where there are none
   std::size_t dropped = 0;  // auxiliary results, whose cotangents are zero
+
+  bool operator==(const LinearForm& b) const {
+    return this == &b || (sized.empty() && b.sized.empty() && number == b.number && tuple == b.tuple && *in == *b.in &&
+                          *out == *b.out && out_types == b.out_types && dropped == b.dropped);
+  }
+};
+struct Linear {
+  std::shared_ptr<const LinearForm> form;
+  Arrays residuals;
 };
 
+Linear linear_from(const char* op, api_detail::FlatLinear& linear, TreeRef in, TreeRef out, const Arrays& values,
+                   std::size_t dropped) {
+  const std::vector<bool> sizes = sizes_of_lists(*out);
+  const bool lists = std::ranges::find(sizes, true) != sizes.end();
+  auto form = std::make_shared<const LinearForm>(
+      LinearForm{op, std::move(linear.apply_to), linear.form, std::move(in), std::move(out), types(values),
+                 op == std::string_view("vjp"), lists ? values : Arrays(), dropped});
+  return {std::move(form), std::move(linear.residuals)};
+}
+
 nb::object apply_linear(const Linear& linear, nb::args args) {
-  return call_transformation(linear.op, [&] {
+  const LinearForm& form = *linear.form;
+  return call_transformation(form.op, [&] {
     nb::object given = args;
-    if (linear.tuple) {
+    if (form.tuple) {
       if (args.size() != 1) {
         PyErr_SetString(PyExc_TypeError, "vjp: the function takes one cotangent, a tree like the result.");
         throw nb::python_error();
       }
       given = args[0];
     }
-    FlatTree flat = flat_tangents(linear.op, linear.tuple ? "the cotangent" : "the tangents", given);
-    require_same_tree(linear.op, linear.tuple ? "the result and its cotangent" : "the arguments and their tangents",
-                      *linear.in, *flat.tree);
-    flat.leaves.resize(flat.leaves.size() + linear.dropped);
-    Arrays results = linear.apply(flat.leaves);
-    results.resize(linear.out->leaves());
-    put_sizes(sizes_of_lists(*linear.out), linear.values, results);
-    return unflatten_tangents(*linear.out, results, linear.out_types);
+    FlatTree flat = flat_tangents(form.op, form.tuple ? "the cotangent" : "the tangents", given);
+    require_same_tree(form.op, form.tuple ? "the result and its cotangent" : "the arguments and their tangents",
+                      *form.in, *flat.tree);
+    flat.leaves.resize(flat.leaves.size() + form.dropped);
+    Arrays results = form.apply_to(linear.residuals, flat.leaves);
+    results.resize(form.out->leaves());
+    if (!form.sized.empty()) put_sizes(sizes_of_lists(*form.out), form.sized, results);
+    return unflatten_tangents(*form.out, results, form.out_types);
   });
 }
 
 nb::object vjp(nb::object f, nb::tuple args, bool has_aux) {
   return call_transformation("vjp", [&] {
-    FlatCall call("vjp", std::move(f), args, nb::dict(), every(args), false);
+    FlatCall call("vjp", std::move(f), args, nb::dict(), every_argument(args), false);
     if (has_aux) call.returns_pair();
     api_detail::FlatLinear linear = api_detail::vjp_flat(call, differentiated("vjp", call));
-    Linear pull{
-        "vjp",        std::move(linear.apply), call.result(), tuple_of_arguments(call), types(call.leaves()), true,
-        call.leaves()};
-    if (!has_aux)
-      return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), linear.outputs), nb::cast(std::move(pull))));
-    pull.in = call.first_of_pair();
-    pull.dropped = call.second_of_pair()->leaves();
-    const std::span<const Array> all(linear.outputs);
-    return nb::object(nb::make_tuple(unflatten_arrays(*pull.in, all.first(pull.in->leaves())), nb::cast(pull),
-                                     unflatten_arrays(*call.second_of_pair(), all.subspan(pull.in->leaves()))));
+    const TreeRef result = has_aux ? call.first_of_pair() : call.result(), of_arguments = tuple_of_arguments(call);
+    const std::size_t own = result->leaves();
+    const Arrays outputs = linear.outputs;
+    nb::object pull = nb::cast(linear_from("vjp", linear, result, of_arguments, call.leaves(), outputs.size() - own));
+    const std::span<const Array> all(outputs);
+    const nb::object value = unflatten_arrays(*result, all.first(own));
+    if (!has_aux) return nb::object(nb::make_tuple(value, pull));
+    return nb::object(nb::make_tuple(value, pull, unflatten_arrays(*call.second_of_pair(), all.subspan(own))));
   });
 }
 
 nb::object linearize(nb::object f, nb::tuple args, bool has_aux) {
   return call_transformation("linearize", [&] {
-    FlatCall call("linearize", std::move(f), args, nb::dict(), every(args), false);
+    FlatCall call("linearize", std::move(f), args, nb::dict(), every_argument(args), false);
     if (has_aux) call.returns_pair();
     api_detail::FlatLinear linear = api_detail::linearize_flat(call, differentiated("linearize", call));
-    Linear push{"linearize", std::move(linear.apply), tuple_of_arguments(call), call.result(), types(linear.outputs),
-                false,       linear.outputs};
-    if (!has_aux)
-      return nb::object(nb::make_tuple(unflatten_arrays(*call.result(), linear.outputs), nb::cast(std::move(push))));
-    push.out = call.first_of_pair();
-    const std::span<const Array> all(linear.outputs);
-    return nb::object(nb::make_tuple(unflatten_arrays(*push.out, all.first(push.out->leaves())), nb::cast(push),
-                                     unflatten_arrays(*call.second_of_pair(), all.subspan(push.out->leaves()))));
+    const TreeRef result = has_aux ? call.first_of_pair() : call.result(), of_arguments = tuple_of_arguments(call);
+    const Arrays outputs = linear.outputs;
+    nb::object push = nb::cast(linear_from("linearize", linear, of_arguments, result, outputs, 0));
+    const std::span<const Array> all(outputs);
+    const nb::object value = unflatten_arrays(*result, all.first(result->leaves()));
+    if (!has_aux) return nb::object(nb::make_tuple(value, push));
+    return nb::object(
+        nb::make_tuple(value, push, unflatten_arrays(*call.second_of_pair(), all.subspan(result->leaves()))));
   });
+}
+
+// As a node of trees: (residuals, form), and back.
+nb::object linear_parts(const Linear& linear) {
+  nb::list residuals;
+  for (const Array& a : linear.residuals) residuals.append(array_object(a));
+  return nb::make_tuple(nb::tuple(residuals), nb::cast(linear.form));
+}
+Linear linear_of(std::shared_ptr<const LinearForm> form, nb::handle residuals) {
+  Linear linear{std::move(form), {}};
+  for (nb::handle r : nb::iter(residuals)) {
+    Array a;
+    if (!operand_from(r.ptr(), a)) {
+      PyErr_Format(PyExc_TypeError, "%s: a residual of the function is %R, no array.", linear.form->op, r.ptr());
+      throw nb::python_error();
+    }
+    linear.residuals.push_back(std::move(a));
+  }
+  return linear;
 }
 
 nb::object jacobian(const char* op, bool reverse, nb::object f, const std::vector<std::int64_t>& argnums, bool alone,
@@ -250,7 +273,7 @@ AxisTree axes_from(nb::handle axes, const char* option) {
 // Those that differ from lane to lane. The others are given on as they are: they may be static arguments of a jitted
 // function.
 std::vector<std::size_t> mapped_arguments(const AxisTree& in_axes, const nb::tuple& args) {
-  std::vector<std::size_t> mapped = every(args);
+  std::vector<std::size_t> mapped = every_argument(args);
   const auto shared = [&](std::size_t i) { return !in_axes.entries()[i].is_list() && !in_axes.entries()[i].axis(); };
   if (in_axes.is_list()) std::erase_if(mapped, shared);
   return mapped;
@@ -281,84 +304,6 @@ nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handl
   });
 }
 
-// --- rules of the user's own ---
-
-nb::object custom_jvp(nb::object f, nb::handle rule, nb::tuple args) {
-  return call_transformation("custom_jvp", [&] {
-    FlatCall call("custom_jvp", std::move(f), args, nb::dict(), every(args), false);
-    const TreeRef primals = tuple_of_arguments(call);
-    const std::vector<Type> in = types(call.leaves());
-    const auto by_rule = [&](std::span<const Array> given) {
-      const std::size_t n = primals->leaves();
-      const nb::object both =
-          rule(unflatten_arrays(*primals, given.first(n)), unflatten_tangents(*primals, given.subspan(n), in));
-      const auto [value, tangent] = pair_of("custom_jvp", "the rule returns", "(result, tangent)", both);
-      FlatTree out = flat_arrays("custom_jvp", "the rule's result", value);
-      FlatTree slope = flat_tangents("custom_jvp", "the rule's tangent", tangent);
-      require_same_tree("custom_jvp", "the function's and the rule's results", *call.result(), *out.tree);
-      require_same_tree("custom_jvp", "the rule's result and its tangent", *out.tree, *slope.tree);
-      out.leaves.insert(out.leaves.end(), slope.leaves.begin(), slope.leaves.end());
-      return out.leaves;
-    };
-    const Arrays results = api_detail::custom_jvp_flat(call, by_rule, call.leaves());
-    return unflatten_arrays(*call.result(), results);
-  });
-}
-
-// Cotangents for all leaves of the arguments; None stands for zero.
-Arrays cotangents_from(nb::handle given, const FlatCall& call) {
-  nb::object tuple = nb::borrow<nb::object>(given);
-  if (PyList_Check(tuple.ptr())) tuple = nb::tuple(tuple);
-  if (!PyTuple_Check(tuple.ptr()) || static_cast<std::size_t>(PyTuple_GET_SIZE(tuple.ptr())) != call.arguments()) {
-    PyErr_Format(PyExc_TypeError,
-                 "custom_vjp: backward returns a tuple with a cotangent for each of the %zu arguments.",
-                 call.arguments());
-    throw nb::python_error();
-  }
-  Arrays all;
-  for (std::size_t i = 0; i < call.arguments(); ++i) {
-    const nb::handle each(PyTuple_GET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i)));
-    if (each.is_none()) {
-      all.resize(all.size() + call.argument(i).leaves());
-      continue;
-    }
-    const FlatTree flat = flat_tangents("custom_vjp", "backward's cotangent", each);
-    require_same_tree("custom_vjp", "an argument and backward's cotangent of it", call.argument(i), *flat.tree);
-    all.insert(all.end(), flat.leaves.begin(), flat.leaves.end());
-  }
-  return all;
-}
-
-nb::object custom_vjp(nb::object f, nb::handle forward, nb::handle backward, nb::tuple args) {
-  return call_transformation("custom_vjp", [&] {
-    FlatCall call("custom_vjp", std::move(f), args, nb::dict(), every(args), false);
-    FlatCall forwarded("custom_vjp", nb::borrow<nb::object>(forward), args, nb::dict(), every(args), false);
-    forwarded.returns_pair();
-    const auto go = [&](std::span<const Array> in) {
-      Arrays out = forwarded(in);
-      require_same_tree("custom_vjp", "the function's and forward's results", *call.result(),
-                        *forwarded.first_of_pair());
-      return out;
-    };
-    const auto back = [&](std::span<const Array> in) {
-      const std::size_t outs = call.result()->leaves();
-      const nb::object cotangents = backward(unflatten_arrays(*forwarded.second_of_pair(), in.first(in.size() - outs)),
-                                             unflatten_tangents(*call.result(), in.last(outs), call.result_types()));
-      return cotangents_from(cotangents, call);
-    };
-    const Arrays results = api_detail::custom_vjp_flat(call, go, back, call.leaves(), call.paths());
-    return unflatten_arrays(*call.result(), results);
-  });
-}
-
-nb::object checkpoint(nb::object f, nb::tuple args, nb::dict kwargs) {
-  return call_transformation("checkpoint", [&] {
-    FlatCall call("checkpoint", std::move(f), args, kwargs, every(args), true);
-    const Arrays results = api_detail::checkpoint_flat(call, call.leaves());
-    return unflatten_arrays(*call.result(), results);
-  });
-}
-
 // A context of Python's in which ops run now.
 struct PyCompileTime {
   std::unique_ptr<CompileTime> open;
@@ -368,7 +313,21 @@ struct PyCompileTime {
 
 void add_transforms(nb::module_& module) {
   nb::class_<Linear>(module, "LinearFunction", "What vjp() and linearize() return beside the result.")
-      .def("__call__", apply_linear);
+      .def("__call__", apply_linear)
+      .def("_parts", linear_parts)
+      .def("_result", [](const Linear& linear, nb::handle leaf) {
+        std::size_t i = 0;
+        return nb::steal(linear.form->out->unflatten([&] {
+          const Type& t = linear.form->out_types[i++];
+          return nb::object(leaf(shape_object(t.shape), numpy_dtype(t.dtype))).release().ptr();
+        }));
+      });
+  nb::class_<LinearForm>(module, "LinearForm", "What a LinearFunction is beside its residuals.")
+      .def("__eq__", [](const LinearForm& a,
+                        nb::handle b) { return nb::isinstance<LinearForm>(b) && a == nb::cast<const LinearForm&>(b); })
+      .def("__hash__", [](const LinearForm& f) { return static_cast<std::int64_t>(f.number.low >> 1); })
+      .def("__repr__", [](const LinearForm& f) { return std::string("LinearForm(") + f.op + ")"; });
+  module.def("linear_of", linear_of);
   nb::class_<PyCompileTime>(module, "CompileTime",
                             "While it is open, ops of concrete arrays run now, as if no trace were open.")
       .def(nb::init<>())
@@ -390,9 +349,6 @@ void add_transforms(nb::module_& module) {
                     std::move(kwargs));
   });
   module.def("vmap", vmap);
-  module.def("custom_jvp", custom_jvp);
-  module.def("custom_vjp", custom_vjp);
-  module.def("checkpoint", checkpoint);
 }
 
 }  // namespace tenon::python

@@ -4,10 +4,11 @@
 >>> slope = tn.jit(tn.grad(lambda w: tnp.sum(tnp.tanh(w) ** 2)))
 """
 
-from tenon import _core, _methods
+from tenon import _core, _linear, _methods
 from tenon._core import Array as Array, Dim as Dim, List as List, Ref as Ref, freeze as freeze, new_ref as new_ref
 from tenon._methods import float0 as float0
 from tenon._transforms import *  # noqa: F403
+from tenon._custom_rules import *  # noqa: F403
 from tenon._linear import *  # noqa: F403
 from tenon._policies import *  # noqa: F403
 from tenon._surroundings import *  # noqa: F403
@@ -19,6 +20,8 @@ _methods.add_to_array()
 from tenon._config import config as config  # noqa: E402
 from tenon import lax as lax, nn as nn, numpy as numpy, optim as optim, random as random  # noqa: E402
 from tenon import dtypes as dtypes, fft as fft, linalg as linalg, ops as ops, typing as typing  # noqa: E402
+from tenon import ad as ad, ad_checkpoint as ad_checkpoint, custom_batching as custom_batching  # noqa: E402
+from tenon import custom_derivatives as custom_derivatives  # noqa: E402
 from tenon import tree as tree, tree_util as tree_util  # noqa: E402
 from tenon import flatten_util as flatten_util, test_util as test_util  # noqa: E402
 from tenon.files import load as load, save as save  # noqa: E402
@@ -32,6 +35,7 @@ __version__ = _core.version
 from tenon.numpy._creation import asarray as _asarray  # noqa: E402
 
 _methods.add_methods()
+_linear.add_to_trees()
 
 
 def block_until_ready(x):

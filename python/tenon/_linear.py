@@ -2,9 +2,10 @@
 
 import functools
 
+from tenon import _core
 from tenon._arguments import from_front, numbers_of, with_others
 
-__all__ = ["custom_gradient", "fwd_and_bwd", "linear_transpose"]
+__all__ = ["custom_gradient", "fwd_and_bwd", "linear_transpose"]  # linear_call is in tenon.custom_derivatives
 
 
 def linear_transpose(fun, *primals, reduce_axes=()):
@@ -61,6 +62,22 @@ def custom_gradient(fun):
     return value
 
 
+def linear_call(fun, fun_transpose, residual_args, linear_args):
+    """fun(residual_args, linear_args), which is linear in the second: reverse mode takes
+    fun_transpose(residual_args, cotangent), a tree like linear_args, for its transpose. No derivative is taken in the
+    first.
+
+    >>> import tenon as tn
+    >>> tn.grad(lambda x: linear_call(lambda r, x: x / r, lambda r, t: t / r, 4.0, x))(8.0)
+    Array(0.25, dtype=float64)
+    """
+    from tenon import custom_vjp
+
+    call = custom_vjp(fun)
+    call.defvjp(lambda r, x: (fun(r, x), r), lambda r, ct: (None, fun_transpose(r, ct)))
+    return call(residual_args, linear_args)
+
+
 def fwd_and_bwd(fun, argnums, has_aux=False, jitted=True):
     """(forward, backward): forward(*args) -> (result, residuals), with `has_aux` (result, residuals, auxiliary), and
     backward(residuals, cotangent) -> a tuple of cotangents of the arguments `argnums`. The residuals are the arguments:
@@ -85,3 +102,19 @@ def fwd_and_bwd(fun, argnums, has_aux=False, jitted=True):
         return vjp(of_chosen, *(residuals[n] for n in at), has_aux=has_aux)[1](cotangent)
 
     return (jit(forward), jit(backward)) if jitted else (forward, backward)
+
+
+def _keys_of_parts(linear):
+    from tenon.tree_util import SequenceKey
+
+    residuals, form = linear._parts()
+    return [(SequenceKey(i), r) for i, r in enumerate(residuals)], form
+
+
+def add_to_trees():
+    """Makes linear functions, what vjp() and linearize() return, nodes of trees: their leaves are what they have kept."""
+    from tenon.ad import with_refs
+    from tenon.tree_util import register_pytree_node
+
+    _core.LinearFunction.with_refs = with_refs
+    register_pytree_node(_core.LinearFunction, _core.LinearFunction._parts, _core.linear_of, _keys_of_parts)

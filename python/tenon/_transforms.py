@@ -3,16 +3,15 @@
 import functools
 import inspect
 
-from tenon import _complex, _core, _html, _stages
+from tenon import _complex, _core, _html, _lanes, _stages
 from tenon._arguments import axis_text, bind, from_front, numbers_of, own_memory
 from tenon._core import LinearFunction, Program
-from tenon._policies import keeps_nothing
 from tenon._shape_dtype import ShapeDtypeStruct
 
 __all__ = [
-    "checkpoint", "closure_convert", "custom_jvp", "custom_vjp", "disable_jit", "ensure_compile_time_eval",
+    "disable_jit", "ensure_compile_time_eval",
     "eval_shape", "explain", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "linearize",
-    "make_program", "named_call", "print_saved_residuals", "remat", "saved_residuals", "value_and_grad", "vjp", "vmap",
+    "make_program", "named_call", "print_saved_residuals", "saved_residuals", "value_and_grad", "vjp", "vmap",
     "ShapeDtypeStruct", "LinearFunction", "Program",
 ]
 
@@ -290,129 +289,15 @@ def vmap(fun, in_axes=0, out_axes=0, axis_name=None, axis_size=None, spmd_axis_n
     if not (in_axes is None or isinstance(in_axes, (int, tuple)) or hasattr(in_axes, "__index__")):
         raise TypeError(f"vmap: in_axes is an int, None, or a tuple with an entry an argument, not {in_axes!r}.")
 
-    def batched(*args, **kwargs):
+    def lanes(fun, in_axes, out_axes, args, kwargs):
         return _core.vmap(fun, in_axes, out_axes, axis_size, axis, args, kwargs)
 
+    def batched(*args, **kwargs):
+        if _lanes.holds_references(args):
+            return _lanes.over_references(lanes, fun, in_axes, out_axes, args, kwargs)
+        return lanes(fun, in_axes, out_axes, args, kwargs)
+
     return _named(batched, fun, "vmap")
-
-
-# --- rules ---
-
-
-def _positional(fun, args, kwargs):
-    if not kwargs:
-        return args
-    bound = inspect.signature(fun).bind(*args, **kwargs)
-    bound.apply_defaults()
-    if bound.kwargs:
-        raise TypeError("A function with a rule of its own takes no keyword-only arguments.")
-    return bound.args
-
-
-# A rule is traced when its function is called. Where it calls that function itself, the rule counts there too, so often;
-# derivatives of yet higher order are those of the function as it is written.
-_rules_within_rules = 2
-
-
-class custom_jvp:  # noqa: N801
-    """A function with tangents by a rule: a decorator; then `f.defjvp(rule)` with
-    rule(primals, tangents) -> (result, tangent), or `f.defjvps(...)`."""
-
-    def __init__(self, fun, nondiff_argnums=()):
-        functools.update_wrapper(self, fun)
-        self.fun, self.nondiff, self.rule, self.depth = fun, sorted(nondiff_argnums), None, 0
-
-    def __get__(self, instance, owner=None):
-        return self if instance is None else functools.partial(self, instance)
-
-    def defjvp(self, jvp, symbolic_zeros=False):
-        if symbolic_zeros:
-            raise NotImplementedError("custom_jvp: tangents that are zero arrive as zeros.")
-        self.rule = jvp
-        return jvp
-
-    def defjvps(self, *rules):
-        """A function for each argument: rule(tangent, result, *primals), or None."""
-
-        def rule(primals, tangents):
-            from tenon import numpy as tnp, tree
-
-            result = self.fun(*primals)
-            parts = [r(t, result, *primals) for r, t in zip(rules, tangents) if r is not None]
-            if not parts:
-                return result, tree.map(tnp.zeros_like, result)
-            return result, functools.reduce(lambda a, b: tree.map(tnp.add, a, b), parts)
-
-        self.rule = rule
-
-    def __call__(self, *args, **kwargs):
-        args = _positional(self.fun, args, kwargs)
-        if self.rule is None:
-            raise AttributeError(f"custom_jvp: {self.__name__} has no rule: say {self.__name__}.defjvp(rule).")
-        if not _core.tracing() or self.depth > _rules_within_rules:
-            return self.fun(*args)
-        fixed = tuple(args[n] for n in self.nondiff)
-        fun, others = bind(self.fun, self.nondiff, args)
-
-        def rule(primals, tangents):
-            self.depth += 1
-            try:
-                return self.rule(*fixed, primals, tangents)
-            finally:
-                self.depth -= 1
-
-        return _core.custom_jvp(fun, rule, others)
-
-
-class custom_vjp:  # noqa: N801
-    """A function with a reverse mode of its own: a decorator; then `f.defvjp(forward, backward)` with
-    forward(*args) -> (result, residuals) and backward(residuals, cotangent) -> a tuple of cotangents (None: zero)."""
-
-    def __init__(self, fun, nondiff_argnums=()):
-        functools.update_wrapper(self, fun)
-        self.fun, self.nondiff, self.forward, self.backward = fun, sorted(nondiff_argnums), None, None
-
-    def __get__(self, instance, owner=None):
-        return self if instance is None else functools.partial(self, instance)
-
-    def defvjp(self, fwd, bwd, symbolic_zeros=False):
-        if symbolic_zeros:
-            raise NotImplementedError("custom_vjp: cotangents that are zero arrive as zeros.")
-        self.forward, self.backward = fwd, bwd
-
-    def __call__(self, *args, **kwargs):
-        args = _positional(self.fun, args, kwargs)
-        if self.forward is None:
-            raise AttributeError(f"custom_vjp: {self.__name__} has no rules: say {self.__name__}.defvjp(fwd, bwd).")
-        if not _core.tracing():
-            return self.fun(*args)
-        fixed = tuple(args[n] for n in self.nondiff)
-        fun, others = bind(self.fun, self.nondiff, args)
-        forward, _ = bind(self.forward, self.nondiff, args)
-        backward = functools.partial(self.backward, *fixed) if fixed else self.backward
-        return _core.custom_vjp(fun, forward, backward, others)
-
-
-def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), static_argnames=()):
-    """`fun`, of which reverse mode keeps the arguments alone and computes the rest again; `policy`, one of
-    tn.checkpoint_policies, says that it may keep more. `prevent_cse` is taken and has no effect."""
-    if fun is None:
-        return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums,
-                                 static_argnames=static_argnames)
-    static, names = _both(fun, static_argnums, static_argnames, "static")
-    frugally = keeps_nothing(policy)
-
-    def frugal(*args, **kwargs):
-        if not frugally or not _core.tracing():
-            return fun(*own_memory(args), **own_memory(kwargs))
-        bound, others = bind(fun, [n for n in static if n < len(args)], args)
-        fixed = {name: kwargs.pop(name) for name in names if name in kwargs}
-        return _core.checkpoint(functools.partial(bound, **fixed) if fixed else bound, others, kwargs)
-
-    return _named(frugal, fun, "checkpoint")
-
-
-remat = checkpoint
 
 
 # --- seeing inside ---
@@ -422,7 +307,7 @@ def make_program(fun, *, return_shape=False):
     """The Program that a function is at given arguments: what make_jaxpr is in JAX."""
 
     def program(*args, **kwargs):
-        made = _core.make_program(fun, args, kwargs)
+        made = _core.make_program(fun, args, kwargs, True)
         return (made, eval_shape(fun, *args, **kwargs)) if return_shape else made
 
     return _named(program, fun, "make_program")
@@ -459,18 +344,13 @@ def eval_shape(fun, *args, **kwargs):
         results.append(_stages.shapes(fun(*args, **kwargs)))
         return ()
 
-    _core.make_program(shaped, _stages.stand_ins((args, kwargs)), {})
+    _core.make_program(shaped, _stages.stand_ins((args, kwargs)), {}, False)
     return results[0]
 
 
 def named_call(fun, *, name=None):
     """`fun`: lines of the user's are kept with every op, so that calls need no names."""
     return fun
-
-
-def closure_convert(fun, *example_args):
-    """(`fun` with arguments behind its own, no arguments): what a function captures is found when it is traced."""
-    return fun, []
 
 
 class ensure_compile_time_eval(_core.CompileTime):  # noqa: N801

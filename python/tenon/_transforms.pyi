@@ -1,31 +1,27 @@
 """Types of the transformations. A function keeps its parameters; gradients are trees of Arrays."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
 from tenon._core import CompileTime, DTypeLike, JitFunction, LinearFunction as LinearFunction, Program as Program
 
 __all__ = [
-    "checkpoint", "closure_convert", "custom_jvp", "custom_vjp", "disable_jit", "ensure_compile_time_eval",
+    "disable_jit", "ensure_compile_time_eval",
     "eval_shape", "explain", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "linearize",
-    "make_program", "named_call", "print_saved_residuals", "remat", "saved_residuals", "value_and_grad", "vjp", "vmap",
+    "make_program", "named_call", "print_saved_residuals", "saved_residuals", "value_and_grad", "vjp", "vmap",
     "ShapeDtypeStruct", "LinearFunction", "Program",
 ]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _Aux = TypeVar("_Aux")
-_R = TypeVar("_R", covariant=True)
 _Numbers = int | Sequence[int]
 _Names = str | Sequence[str]
 
 class _Jit(Protocol):
     def __call__(self, fun: Callable[_P, _T], /) -> JitFunction[_P, _T]: ...
-
-class _Same(Protocol):
-    def __call__(self, fun: Callable[_P, _T], /) -> Callable[_P, _T]: ...
 
 @overload
 def jit(fun: Callable[_P, _T], /, *, static_argnums: _Numbers | None = None, static_argnames: _Names | None = None,
@@ -79,32 +75,6 @@ def linearize(fun: Callable[..., _T], *primals: Any, has_aux: Literal[False] = F
 def vmap(fun: Callable[_P, _T], in_axes: Any = 0, out_axes: Any = 0, axis_name: Any = None,
          axis_size: int | None = None, spmd_axis_name: Any = None) -> Callable[_P, _T]: ...
 
-class custom_jvp(Generic[_P, _R]):
-    def __init__(self, fun: Callable[_P, _R], nondiff_argnums: Sequence[int] = ()) -> None: ...
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-    def __get__(self, instance: object, owner: type | None = None) -> Any: ...
-    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: Literal[False] = False) -> Callable[..., Any]: ...
-    def defjvps(self, *rules: Callable[..., Any] | None) -> None: ...
-
-class custom_vjp(Generic[_P, _R]):
-    def __init__(self, fun: Callable[_P, _R], nondiff_argnums: Sequence[int] = ()) -> None: ...
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-    def __get__(self, instance: object, owner: type | None = None) -> Any: ...
-    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any],
-               symbolic_zeros: Literal[False] = False) -> None: ...
-
-@overload
-def checkpoint(fun: Callable[_P, _T], *, prevent_cse: bool | Sequence[bool] = True, policy: Callable[..., bool] | None = None,
-               static_argnums: _Numbers = (), static_argnames: _Names = ()) -> Callable[_P, _T]: ...
-@overload
-def checkpoint(fun: None = None, *, prevent_cse: bool | Sequence[bool] = True, policy: Callable[..., bool] | None = None,
-               static_argnums: _Numbers = (), static_argnames: _Names = ()) -> _Same: ...
-@overload
-def remat(fun: Callable[_P, _T], *, prevent_cse: bool | Sequence[bool] = True, policy: Callable[..., bool] | None = None,
-          static_argnums: _Numbers = (), static_argnames: _Names = ()) -> Callable[_P, _T]: ...
-@overload
-def remat(fun: None = None, *, prevent_cse: bool | Sequence[bool] = True, policy: Callable[..., bool] | None = None,
-          static_argnums: _Numbers = (), static_argnames: _Names = ()) -> _Same: ...
 @overload
 def make_program(fun: Callable[_P, Any], *, return_shape: Literal[True]) -> Callable[_P, tuple[Program, Any]]: ...
 @overload
@@ -132,4 +102,3 @@ class ShapeDtypeStruct:
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
 def named_call(fun: Callable[_P, _T], *, name: str | None = None) -> Callable[_P, _T]: ...
-def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]: ...

@@ -172,3 +172,62 @@ def test_leaves_of_trees():
     r = tn.new_ref(np.ones(2))
     assert tn.tree.leaves({"a": r, "b": 1}) == [r, 1]
     assert tn.tree.map(lambda q: q[...].tolist(), {"a": r}) == {"a": [1, 1]}
+
+
+@modes
+def test_scan_along_references(mode):
+    def double(r, x):
+        def step(c, rows):
+            row, y = rows
+            row[...] = row[...] + row[...] + y
+            return c + row[...], row[...] * 10
+
+        return lax.scan(step, 0.0, (r, x))
+
+    r = tn.new_ref(np.arange(5.0))
+    total, ys = mode(double)(r, np.ones(5))
+    assert r[...].tolist() == [1, 3, 5, 7, 9] and total == 25 and ys.tolist() == [10, 30, 50, 70, 90]
+    r = tn.new_ref(np.arange(6.0).reshape(3, 2))
+    mode(lambda r: lax.scan(lambda c, row: (row.__setitem__(0, c), (c + 1, None))[1], 7.0, r, length=3, reverse=True))(r)
+    assert r[...].tolist() == [[9, 1], [8, 3], [7, 5]]
+
+
+def test_scan_along_a_reference_that_is_only_read():
+    r = tn.new_ref(np.arange(3.0))
+    slope = tn.grad(lambda x: lax.scan(lambda c, row: (c * row[...] + x, None), x, r)[0])(1.0)
+    assert slope == 5 and r[...].tolist() == [0, 1, 2]
+
+
+@modes
+def test_lanes_of_references(mode):
+    def step(r, x):
+        r[0] = r[0] + x
+        return r[...].sum()
+
+    r, x = tn.new_ref(np.ones((3, 2))), np.arange(3.0)
+    assert mode(lambda r, x: tn.vmap(step)(r, x))(r, x).tolist() == [2, 3, 4] and r[...].tolist() == [[1, 1], [2, 1], [3, 1]]
+    columns = tn.new_ref(np.ones((2, 3)))
+    assert mode(lambda r, x: tn.vmap(step, (1, 0))(r, x))(columns, x).tolist() == [2, 3, 4]
+    assert columns[...].tolist() == [[1, 2, 3], [1, 1, 1]]
+    one = tn.new_ref(np.ones(2))
+    assert mode(lambda r, x: tn.vmap(lambda r, x: r[0] * x, (None, 0))(r, x))(one, x).tolist() == [0, 1, 2]
+
+
+def test_programs_show_what_is_written():
+    r = tn.new_ref(np.ones(2))
+    assert len(tn.make_program(lambda x: r.set(r[...] + x))(1.0)) > 0 and r[...].tolist() == [1, 1]
+
+
+def test_gradients_added_to_references():
+    from tenon.ad import DidntWant, DontWant, GradRef, GradValue
+
+    _, pull = tn.vjp(lambda x, y: x * y, np.ones(2), np.full(2, 3.0))
+    total = tn.new_ref(np.ones(2))
+    add = pull.with_refs(total, DontWant())
+    assert add(np.ones(2)) == (GradRef(), DidntWant()) and total[...].tolist() == [4, 4]
+    tn.jit(lambda r, ct: pull.with_refs(r, GradValue())(ct)[1])(total, np.ones(2))
+    assert total[...].tolist() == [7, 7]
+    for wrong, text in (((total,), "tree structures differ"), ((total, None), "NoneType"), ((total, 3), "a target is"),
+                        ((tn.new_ref(1.0), total), "requires a ref of type")):
+        with pytest.raises(ValueError, match=text):
+            pull.with_refs(*wrong)

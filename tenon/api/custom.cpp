@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "tenon/api/inputs.h"
 #include "tenon/ops/custom.h"
 #include "tenon/transform/transforms.h"
@@ -22,12 +25,6 @@ Arrays with_weak(Arrays results, const TracedFunction& f) {
   return results;
 }
 
-std::vector<bool> weak_flags(std::span<const Array> arrays) {
-  std::vector<bool> weak;
-  for (const Array& a : arrays) weak.push_back(a.weak());
-  return weak;
-}
-
 // Empty arrays where there is no tangent.
 Arrays spread(std::span<const Array> some, std::span<const std::size_t> places, std::size_t size) {
   Arrays all(size);
@@ -41,16 +38,95 @@ void require_count(std::string_view op, std::string_view what, std::size_t have,
                   "Return a tree with the same containers.");
 }
 
+// The number, from 1 on, of the derivative that takes the rule: the innermost in which an argument may have a tangent.
+// 0: none does.
+std::uint32_t derivative_of_rule(std::span<const Array> arguments) {
+  ++asked_what_for();
+  std::uint64_t all = 0;
+  for (const Array& a : arguments) all |= Scope::takes_part(a).derivatives;
+  // What is further in than can be told apart is the innermost.
+  return std::bit_width(all) < 64 ? static_cast<std::uint32_t>(std::bit_width(all)) : Scope::ahead_here().derivatives;
+}
+
+// The function called as it is, since no derivative in an argument is taken.
+Arrays call_itself(FlatFunction f, std::span<const Array> arguments, std::string_view op) {
+  Arrays results = f(arguments);
+  for (const Array& a : results)
+    if (!a.empty() && Scope::takes_part(a).derivatives != 0)
+      throw DifferentiationError(
+          fmt::format(
+              "{}: the function captures an array that is being differentiated; its rule gives derivatives in its "
+              "arguments alone.",
+              op),
+          "Pass that array as an argument, or wrap it in stop_gradient().");
+  return results;
+}
+
+// The function itself, whose derivative nobody takes: the rule stands in its place.
+TracedFunction trace_function(FlatFunction f, std::span<const Array> arguments, std::string_view op) {
+  TracedFor what_for = TracedFor::call(arguments);
+  what_for.ahead.derivatives = 0;
+  for (TakesPart& input : what_for.inputs) input.derivatives = 0;
+  return trace_flat(f, arguments, op, knows_values(), what_for);
+}
+
+// Of a rule, what is around the derivative that takes it: so a function that its rule calls has rules of one order less
+// there, and none in the end. What is not an argument takes part in all of that.
+TracedFor around(std::uint32_t derivative, std::span<const Array> arguments, std::size_t others) {
+  TracedFor what_for = TracedFor::call(arguments);
+  what_for.ahead.derivatives = derivative - 1;
+  const TakesPart all = TakesPart::in(what_for.ahead);
+  for (TakesPart& input : what_for.inputs) input = input & all;
+  what_for.inputs.resize(what_for.inputs.size() + others, all);
+  return what_for;
+}
+
+std::vector<InputOf> inputs_of(std::span<const Array> arguments) {
+  std::vector<InputOf> inputs;
+  for (const Array& a : arguments) {
+    inputs.push_back({a.type(), a.weak()});
+    if (knows_values() && Scope::knows(a)) inputs.back().value = [a] { return a.value(); };
+  }
+  return inputs;
+}
+
+// Values of a traced function's results, for a rule that looks at them: it is run when one is asked for.
+class LaterValues {
+ public:
+  LaterValues(const TracedFunction& f, std::span<const Array> arguments)
+      : f_(&f), operands_(joined({arguments, f.captures})) {}
+  bool known() const {
+    return api_detail::knows_values() && std::ranges::all_of(operands_, [](const Array& a) { return Scope::knows(a); });
+  }
+  Value operator()(std::size_t i) {
+    if (values_.empty()) {
+      Arrays given;
+      for (const Array& a : operands_)
+        given.push_back(std::visit([](auto v) { return Array(std::move(v)); }, a.value()));
+      const CompileTime now;
+      for (const Array& a : run_or_call(f_->program, f_->sizes, given)) values_.push_back(a.value());
+    }
+    return values_[i];
+  }
+
+ private:
+  const TracedFunction* f_;
+  Arrays operands_;
+  std::vector<Value> values_;
+};
+
 }  // namespace
 
 Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array> arguments) {
-  TracedFunction traced = trace_flat(f, arguments, "custom_jvp", all_concrete(arguments));
+  const std::uint32_t derivative = derivative_of_rule(arguments);
+  if (derivative == 0) return call_itself(f, arguments, "custom_jvp");
+  TracedFunction traced = trace_function(f, arguments, "custom_jvp");
   const std::size_t n = arguments.size();
   const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
   const std::vector<std::size_t> in_places = tangible(in), out_places = tangible(out);
-  std::vector<Type> types = in;
-  std::vector<bool> weak = weak_flags(arguments);
-  for (std::size_t i : in_places) types.push_back(in[i]), weak.push_back(false);
+  if (out_places.empty()) return tenon::apply(traced, arguments);  // nothing has a derivative
+  std::vector<InputOf> takes = inputs_of(arguments);
+  for (std::size_t i : in_places) takes.push_back({in[i]});
   const auto by_rule = [&](std::span<const Array> inputs) {
     const Arrays given = rule(joined({inputs.first(n), spread(inputs.subspan(n), in_places, n)}));
     require_count("custom_jvp", "the rule's result", given.size(), 2 * out.size());
@@ -63,12 +139,13 @@ Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array>
                                [&] { return fmt::format("leaf {} of the rule's tangent", i); }));
     return results;
   };
-  TracedFunction ruled = trace_types(by_rule, types, weak, "the rule of custom_jvp");
+  TracedFunction ruled =
+      trace_inputs(by_rule, takes, "the rule of custom_jvp", around(derivative, arguments, in_places.size()));
   const Arrays captures = joined({traced.captures, ruled.captures});
   CustomJvpParams params{
       .function = Inputs(traced).own(0, n).captures(captures, 0).program(),
       .sizes = traced.sizes,
-      .rule = Inputs(ruled).own(0, n).captures(captures, traced.captures.size()).own(n, types.size()).program(),
+      .rule = Inputs(ruled).own(0, n).captures(captures, traced.captures.size()).own(n, takes.size()).program(),
       .rule_sizes = ruled.sizes,
       .arguments = static_cast<std::int64_t>(n)};
   return with_weak(bind_custom_jvp(std::move(params), joined({arguments, captures})), traced);
@@ -76,10 +153,13 @@ Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array>
 
 Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backward, std::span<const Array> arguments,
                        Paths paths) {
-  TracedFunction traced = trace_flat(f, arguments, "custom_vjp", all_concrete(arguments));
+  const std::uint32_t derivative = derivative_of_rule(arguments);
+  if (derivative == 0) return call_itself(f, arguments, "custom_vjp");
+  TracedFunction traced = trace_function(f, arguments, "custom_vjp");
   const std::size_t n = arguments.size();
   const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
   const std::vector<std::size_t> in_places = tangible(in), out_places = tangible(out);
+  if (out_places.empty()) return tenon::apply(traced, arguments);  // nothing has a derivative
   const auto go = [&](std::span<const Array> inputs) {
     Arrays given = forward(inputs);
     if (given.size() < out.size()) require_count("custom_vjp", "forward's result", given.size(), out.size());
@@ -87,12 +167,17 @@ Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backwa
       given[i] = fitted(given[i], out[i], "custom_vjp", [&] { return fmt::format("leaf {} of forward's result", i); });
     return given;
   };
-  TracedFunction forwarded = trace_flat(go, arguments, "custom_vjp", all_concrete(arguments));
+  TracedFunction forwarded =
+      trace_inputs(go, inputs_of(arguments), "the forward of custom_vjp", around(derivative, arguments, 0));
   const std::vector<Type> gives = forwarded.program->output_types();
-  std::vector<Type> types(gives.begin() + static_cast<std::ptrdiff_t>(out.size()), gives.end());
-  const std::size_t residuals = types.size();
-  std::vector<bool> weak(forwarded.weak.begin() + static_cast<std::ptrdiff_t>(out.size()), forwarded.weak.end());
-  for (std::size_t i : out_places) types.push_back(out[i]), weak.push_back(false);
+  LaterValues values(forwarded, arguments);
+  std::vector<InputOf> takes;
+  for (std::size_t i = out.size(); i < gives.size(); ++i) {
+    takes.push_back({gives[i], forwarded.weak[i]});
+    if (values.known()) takes.back().value = [&values, i] { return values(i); };
+  }
+  const std::size_t residuals = takes.size();
+  for (std::size_t i : out_places) takes.push_back({out[i]});
   const auto back = [&](std::span<const Array> inputs) {
     const Arrays given =
         backward(joined({inputs.first(residuals), spread(inputs.subspan(residuals), out_places, out.size())}));
@@ -103,7 +188,7 @@ Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backwa
                                [&] { return "backward's cotangent of " + argument_name(paths()[i]); }));
     return results;
   };
-  TracedFunction pulled = trace_types(back, types, weak, "the rule of custom_vjp");
+  TracedFunction pulled = trace_inputs(back, takes, "the backward of custom_vjp", around(derivative, {}, takes.size()));
   const Arrays captures = joined({traced.captures, forwarded.captures, pulled.captures});
   CustomVjpParams params{.function = Inputs(traced).own(0, n).captures(captures, 0).program(),
                          .sizes = traced.sizes,
@@ -111,21 +196,11 @@ Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backwa
                          .forward_sizes = forwarded.sizes,
                          .backward = Inputs(pulled)
                                          .captures(captures, traced.captures.size() + forwarded.captures.size())
-                                         .own(0, types.size())
+                                         .own(0, takes.size())
                                          .program(),
                          .backward_sizes = pulled.sizes,
                          .arguments = static_cast<std::int64_t>(n)};
   return with_weak(bind_custom_vjp(std::move(params), joined({arguments, captures})), traced);
-}
-
-Arrays checkpoint_flat(FlatFunction f, std::span<const Array> arguments) {
-  TracedFunction traced = trace_flat(f, arguments, writes_refs, all_concrete(arguments));
-  Arrays results =
-      with_weak(bind_checkpoint(traced.program, traced.sizes, joined({arguments, traced.captures})), traced);
-  const std::vector<CellRef> refs = traced.written();
-  for (std::size_t k = 0; k < refs.size(); ++k) write_cell(refs[k], results[traced.results() + k]);
-  results.resize(traced.results());
-  return results;
 }
 
 }  // namespace tenon::api_detail

@@ -20,7 +20,19 @@ Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array>
 Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backward, std::span<const Array> arguments,
                        Paths paths);
 
-Arrays checkpoint_flat(FlatFunction f, std::span<const Array> arguments);
+// rule: a batch of the arguments of the mask, axis 0 of so many lanes, and of those results that the mask it returns
+// says.
+struct Batched {
+  Arrays results;
+  std::vector<bool> batched;
+};
+using BatchByRule = FunctionRef<Batched(const Dim& lanes, const std::vector<bool>& batched, std::span<const Array>)>;
+Arrays custom_vmap_flat(FlatFunction f, BatchByRule rule, std::span<const Array> arguments);
+
+// Whether reverse mode keeps the results of an eqn of the function, whose calls are replaced by their bodies.
+using Keeps = FunctionRef<bool(const Program&, const Eqn&)>;
+// Keeps what the policy says, nothing where there is none.
+Arrays checkpoint_flat(FlatFunction f, std::span<const Array> arguments, Keeps policy = {});
 
 template <class Back, class... Args>
 inline constexpr bool is_cotangents = std::is_convertible_v<Back, std::tuple<Args...>>;

@@ -34,7 +34,7 @@ Mask active_leaves(std::string_view op, const Arguments& arguments, bool refuse)
 }
 
 TracedFunction trace_at(std::string_view op, FlatFunction f, const Arguments& arguments) {
-  return trace_flat(f, arguments.leaves, op, all_concrete(arguments.leaves));
+  return trace_flat(f, arguments.leaves, op, knows_values(), TracedFor::derivative(arguments.leaves, arguments.chosen));
 }
 
 // The outputs that are differentiated: the first `count` that have a tangent.
@@ -369,19 +369,50 @@ Arrays jvp_flat(FlatFunction f, const Arguments& arguments, std::span<const Arra
                  weakly_typed(spread(all.subspan(differentiated.size()), differentiated), traced.weak)});
 }
 
+namespace {
+
+// What tells a linear function apart: its Program, what goes in and out, and the sizes.
+Hash128 form_of(std::string_view op, const Program& program, const Mask& in, const Mask& out,
+                std::span<const Type> types, std::span<const Dim> sizes) {
+  Hasher h;
+  h(op)(program.hash())(in.size())(out.size())(types.size());
+  for (const Mask* mask : {&in, &out})
+    for (const bool bit : *mask) h(bit);
+  for (const Type& t : types) t.hash(h);
+  for (const Dim& d : sizes) d.hash(h);
+  return h.finish();
+}
+
+// A linear function with its residuals, from a function of both.
+FlatLinear linear_function(Arrays outputs, Arrays residuals, Hash128 form,
+                           std::function<Arrays(std::span<const Array>, std::span<const Array>)> apply_to) {
+  KeptFlatFunction apply = [residuals, apply_to](std::span<const Array> given) { return apply_to(residuals, given); };
+  return {std::move(outputs), std::move(apply), std::move(residuals), std::move(apply_to), form};
+}
+
+}  // namespace
+
 FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments) {
   const Mask active = active_leaves("vjp", arguments, false);
   const TracedFunction traced = trace_at("vjp", f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
-  const Pullback pullback = pullback_at(traced, arguments.leaves, active, differentiated);
-  const std::vector<bool> weak = weak_flags_of(arguments.leaves);
-  return {pullback.outputs, [pullback, active, differentiated, weak](std::span<const Array> cotangents) {
-            require_as_many("vjp", "the cotangents", cotangents.size(), differentiated.size());
-            const Arrays given = fitted_only(
-                "vjp", cotangents, differentiated, [&](std::size_t i) { return pullback.outputs[i].type(); },
-                [&](std::size_t i) { return fmt::format("the cotangent of leaf {} of the result", i); });
-            return weakly_typed(spread(pullback.pull(given), active), weak);
-          }};
+  Pullback pullback = pullback_at(traced, arguments.leaves, active, differentiated);
+  Arrays outputs = std::move(pullback.outputs), residuals = std::exchange(pullback.residuals, {});
+  pullback.outputs.clear();
+  const std::vector<Type> types = types_of(outputs);
+  const Hash128 form = form_of("vjp", *pullback.backward, differentiated, active, types, pullback.sizes);
+  return linear_function(
+      std::move(outputs), std::move(residuals), form,
+      [pullback, active, differentiated, types, weak = weak_flags_of(arguments.leaves)](
+          std::span<const Array> residuals, std::span<const Array> cotangents) {
+        require_as_many("vjp", "the cotangents", cotangents.size(), differentiated.size());
+        const Arrays given = fitted_only(
+            "vjp", cotangents, differentiated, [&](std::size_t i) { return types[i]; },
+            [&](std::size_t i) { return fmt::format("the cotangent of leaf {} of the result", i); });
+        Pullback here = pullback;
+        here.residuals.assign(residuals.begin(), residuals.end());
+        return weakly_typed(spread(here.pull(given), active), weak);
+      });
 }
 
 FlatLinear linearize_flat(FlatFunction f, const Arguments& arguments) {
@@ -389,19 +420,20 @@ FlatLinear linearize_flat(FlatFunction f, const Arguments& arguments) {
   const TracedFunction traced = trace_at("linearize", f, arguments);
   const Mask differentiated = differentiable(traced, traced.program->outputs().size());
   const Arrays operands = joined({arguments.leaves, traced.captures});
-  const Linearized linear =
+  Linearized linear =
       linearize_at(traced, operands, linear_parts(traced, operands, active, differentiated), traced.weak);
-  std::vector<Type> types;
-  for (const Array& a : arguments.leaves) types.push_back(a.type());
-  const std::vector<bool> weak = traced.weak;
-  return {linear.outputs, [linear, active, differentiated, types, weak](std::span<const Array> tangents) {
-            require_as_many("linearize", "the tangents", tangents.size(), active.size());
-            const Arrays given = fitted_only(
-                "linearize", tangents, active, [&](std::size_t i) { return types[i]; },
-                [&](std::size_t i) { return fmt::format("the tangent of leaf {} of the arguments", i); });
-            const Arrays slopes = run_or_call(linear.second, linear.sizes, joined({given, linear.residuals}));
-            return weakly_typed(spread(slopes, differentiated), weak);
-          }};
+  const std::vector<Type> types = types_of(arguments.leaves);
+  const Hash128 form = form_of("linearize", *linear.second, active, differentiated, types, linear.sizes);
+  return linear_function(
+      std::move(linear.outputs), std::move(linear.residuals), form,
+      [second = linear.second, sizes = linear.sizes, active, differentiated, types, weak = traced.weak](
+          std::span<const Array> residuals, std::span<const Array> tangents) {
+        require_as_many("linearize", "the tangents", tangents.size(), active.size());
+        const Arrays given = fitted_only(
+            "linearize", tangents, active, [&](std::size_t i) { return types[i]; },
+            [&](std::size_t i) { return fmt::format("the tangent of leaf {} of the arguments", i); });
+        return weakly_typed(spread(run_or_call(second, sizes, joined({given, residuals})), differentiated), weak);
+      });
 }
 
 FlatJacobian jacobian_flat(Mode mode, std::string_view op, FlatFunction f, const Arguments& arguments,

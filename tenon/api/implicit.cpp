@@ -50,7 +50,11 @@ KeptFlatFunction at(const TracedFunction& f, Arrays captures) {
 }
 
 TracedFunction traced(const KeptFlatFunction& f, const std::vector<Type>& types) {
-  return trace_types(f, types, std::vector<bool>(types.size(), false), "a function of an implicit derivative");
+  // Its derivative is taken by the op's own rule, whether one is taken around it or not.
+  Ahead ahead = Scope::ahead_here();
+  ++ahead.derivatives;
+  const TracedFor what_for{ahead, std::vector<TakesPart>(types.size(), TakesPart::in(ahead))};
+  return trace_types(f, types, std::vector<bool>(types.size(), false), "a function of an implicit derivative", what_for);
 }
 
 }  // namespace

@@ -76,14 +76,22 @@ struct JitEntry::Lazy {
   std::atomic<const Ready*> ready{nullptr};
 };
 
+TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for) {
+  const std::uint64_t asked = asked_what_for();
+  TracedFunction traced = trace_flat(f, arguments, writes_refs);
+  if (asked != asked_what_for()) what_for = TracedFor::call(arguments);
+  return traced;
+}
+
 JitEntry::JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
-                   const std::vector<CellRef>& passed, bool strict_in_place)
+                   const std::vector<CellRef>& passed, bool strict_in_place, std::optional<TracedFor> what_for)
     : tag_(tag),
       hash_(hash),
       signature_(std::move(signature)),
       traced_(std::move(traced)),
       donation_(std::move(donation)),
       strict_in_place_(strict_in_place),
+      what_for_(std::move(what_for)),
       plain_(std::make_unique<Lazy>()),
       donating_(std::make_unique<Lazy>()) {
   // References are arguments behind the others; the memory of those that are written is donated.
@@ -159,7 +167,16 @@ std::vector<CellRef> JitEntry::cells(std::span<const CellRef> passed) const {
   return used;
 }
 
+bool JitEntry::is_for(std::span<const Array* const> leaves) const {
+  const Ahead& here = Scope::ahead_here();
+  if (here == Ahead()) return true;  // the rules that it holds beside the functions are not read
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    if (Scope::takes_part(*leaves[i]) != what_for_->inputs[i]) return false;
+  return here == what_for_->ahead;
+}
+
 Arrays JitEntry::bind(std::span<const Array> arguments, std::span<const CellRef> passed) const {
+  if (what_for_) ++asked_what_for();
   if (refs_.empty()) return tenon::apply(traced_, arguments);
   const std::vector<CellRef> used = cells(passed);
   Arrays operands(arguments.begin(), arguments.end());

@@ -56,7 +56,7 @@ class JitEntry {
   };
   // `passed`: references among the arguments, as the trace knows them.
   JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
-           const std::vector<CellRef>& passed, bool strict_in_place);
+           const std::vector<CellRef>& passed, bool strict_in_place, std::optional<TracedFor> what_for);
   virtual ~JitEntry();
 
   const void* tag() const { return tag_; }  // of the C++ types of the arguments
@@ -71,6 +71,9 @@ class JitEntry {
   std::size_t frame_words() const { return 2 * (leaves() + results()) + traced_.captures.size(); }
   // Reads an enclosing trace, or has sizes of one: good for this call alone.
   bool borrowed() const;
+  // Whether the trace is good for the transformations that are ahead here, and those that these leaves take part in:
+  // which rules of the user's it holds depends on them.
+  bool traced_for(std::span<const Array* const> leaves) const { return !what_for_ || is_for(leaves); }
 
   // Inside a trace: a call of the traced Program. `passed`: references among the arguments of this call.
   Arrays bind(std::span<const Array> arguments, std::span<const CellRef> passed) const;
@@ -101,6 +104,7 @@ class JitEntry {
   std::string_view why_not_donated(const Array& leaf, std::size_t i, void** frame, std::uint64_t given) const;
   void require_donated(const Ready& ready, void** frame, std::uint64_t given) const;
   InputName input_name(std::size_t i) const;
+  bool is_for(std::span<const Array* const> leaves) const;
 
   const void* tag_;
   std::uint64_t hash_;
@@ -109,9 +113,13 @@ class JitEntry {
   std::vector<UsedRef> refs_;
   Donation donation_;
   bool donates_, strict_in_place_;
+  std::optional<TracedFor> what_for_;  // where the trace depends on it
   std::unique_ptr<Lazy> plain_, donating_;
 };
 using EntryRef = std::shared_ptr<const JitEntry>;
+
+// Traced to be called often. `what_for`: where the trace depends on that.
+TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for);
 
 JitEntry::Donation donation_of(const std::vector<std::size_t>& donated, std::span<const std::size_t> leaves);
 
@@ -161,9 +169,9 @@ template <class Result, class... Args>
 struct EntryOf : JitEntry {
   static const void* tag_of_type() { return &type_tag<Args...>; }
   EntryOf(std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
-          const std::vector<CellRef>& passed, bool strict_in_place, Result tree)
+          const std::vector<CellRef>& passed, bool strict_in_place, std::optional<TracedFor> what_for, Result tree)
       : JitEntry(tag_of_type(), hash, std::move(signature), std::move(traced), std::move(donation), passed,
-                 strict_in_place),
+                 strict_in_place, std::move(what_for)),
         result(std::move(tree)) {
     refuse_refs(cells_of(result));
     tree::MutableView(result).visit([](Array& a) { a = Array(); },
@@ -194,10 +202,11 @@ std::shared_ptr<const EntryOf<Result, Args...>> trace_entry(const JitOptions& op
   return std::apply(
       [&](const Args&... given) {
         FlattenedCall<Result, Args...> flat(f, given...);
-        TracedFunction traced = trace_flat(flat, flat.arguments(), writes_refs);
+        std::optional<TracedFor> what_for;
+        TracedFunction traced = trace_for_calls(flat, flat.arguments(), what_for);
         return std::make_shared<const EntryOf<Result, Args...>>(hash, std::move(signature), std::move(traced),
                                                                 std::move(donation), passed, options.strict_in_place,
-                                                                std::move(flat.result()));
+                                                                std::move(what_for), std::move(flat.result()));
       },
       inside);
 }
@@ -211,7 +220,7 @@ const EntryOf<Result, Args...>& find_entry(JitState& state, Callable<Result, Arg
   const auto matches = [&](const JitEntry& e) {
     if (e.tag() != Found::tag_of_type()) return false;
     const CallFrame frame(e.leaves());
-    return e.signature().matches(tied, frame.leaves());
+    return e.signature().matches(tied, frame.leaves()) && e.traced_for({frame.leaves(), e.signature().leaves().size()});
   };
   if (const auto* recent = state.entries.recent(); recent != nullptr && matches(*recent))
     return static_cast<const Found&>(*recent);
@@ -446,7 +455,8 @@ template <class F>
 auto trace(F f) {
   return [f](const auto&... args) mutable {
     api_detail::Flattened<F, std::remove_cvref_t<decltype(args)>...> flat(f, args...);
-    return trace_flat(flat, flat.arguments(), writes_refs).program;
+    const std::vector<bool> all(flat.arguments().size(), true);  // it may be differentiated
+    return trace_flat(flat, flat.arguments(), writes_refs, false, TracedFor::derivative(flat.arguments(), all)).program;
   };
 }
 

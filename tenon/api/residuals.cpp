@@ -198,7 +198,8 @@ std::string remedy_of(const Origin& origin, const Eqn* reader, std::int64_t toge
 }  // namespace
 
 SavedResiduals saved_residuals_flat(FlatFunction f, const Arguments& arguments) {
-  const TracedFunction traced = trace_flat(f, arguments.leaves, "saved_residuals", all_concrete(arguments.leaves));
+  const TracedFunction traced = trace_flat(f, arguments.leaves, "saved_residuals", knows_values(),
+                                           TracedFor::derivative(arguments.leaves, arguments.chosen));
   Mask active = arguments.chosen, differentiated;
   for (std::size_t i = 0; i < active.size(); ++i) active[i] = active[i] && has_tangent(arguments.leaves[i].type());
   active.resize(traced.program->inputs().size(), false);

@@ -16,6 +16,11 @@ Arrays jvp_flat(FlatFunction f, const Arguments& arguments, std::span<const Arra
 struct FlatLinear {
   Arrays outputs;
   KeptFlatFunction apply;
+  // The same in two parts: what was kept, and a function of that (or of as much else of its types) and of the rest. It
+  // holds no arrays, and is told apart from others by its number.
+  Arrays residuals = {};
+  std::function<Arrays(std::span<const Array> residuals, std::span<const Array> given)> apply_to = {};
+  Hash128 form = {};
 };
 FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments);
 FlatLinear linearize_flat(FlatFunction f, const Arguments& arguments);

@@ -44,21 +44,62 @@ TracedFunction finish_trace(Scope& scope, FlatFunction f, const Arrays& inputs, 
 
 bool tracing() { return Scope::top() != nullptr; }
 
-TracedFunction trace_flat(FlatFunction f, std::span<const Array> arguments, std::string_view refs_refused_by,
-                          bool known_values) {
+TracedFor TracedFor::call(std::span<const Array> arguments) {
+  TracedFor all{Scope::ahead_here(), {}};
+  for (const Array& a : arguments) all.inputs.push_back(Scope::takes_part(a));
+  return all;
+}
+
+TracedFor TracedFor::derivative(std::span<const Array> arguments, const std::vector<bool>& mask) {
+  TracedFor all = call(arguments);
+  const std::uint64_t bit = TakesPart::bit(all.ahead.derivatives++);
+  for (std::size_t i = 0; i < all.inputs.size(); ++i)
+    if (mask[i]) all.inputs[i].derivatives |= bit;
+  return all;
+}
+
+TracedFor TracedFor::lanes(std::span<const Array> arguments, const std::vector<bool>& mask, const Dim& size) {
+  TracedFor all = call(arguments);
+  const std::uint64_t bit = TakesPart::bit(all.ahead.lanes.size());
+  all.ahead.lanes.push_back(size);
+  for (std::size_t i = 0; i < all.inputs.size(); ++i)
+    if (mask[i]) all.inputs[i].lanes |= bit;
+  return all;
+}
+
+std::uint64_t& asked_what_for() {
+  static thread_local std::uint64_t count = 0;
+  return count;
+}
+
+TracedFunction trace_inputs(FlatFunction f, std::span<const InputOf> inputs, std::string_view refs_refused_by,
+                            const std::optional<TracedFor>& what_for) {
   Scope scope;
-  Arrays inputs;
-  for (const Array& a : arguments)
-    inputs.push_back(known_values ? scope.known_input(a.value(), a.weak()) : scope.input(a.type(), a.weak()));
-  return finish_trace(scope, f, inputs, refs_refused_by);
+  if (what_for) scope.set_ahead(what_for->ahead);
+  Arrays handles;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& [type, weak, value] = inputs[i];
+    handles.push_back(value ? scope.known_input(type, value, weak) : scope.input(type, weak));
+    if (what_for) scope.set_takes_part(handles.back(), what_for->inputs[i]);
+  }
+  return finish_trace(scope, f, handles, refs_refused_by);
+}
+
+TracedFunction trace_flat(FlatFunction f, std::span<const Array> arguments, std::string_view refs_refused_by,
+                          bool known_values, const std::optional<TracedFor>& what_for) {
+  std::vector<InputOf> inputs;
+  for (const Array& a : arguments) {
+    inputs.push_back({a.type(), a.weak()});
+    if (known_values && Scope::knows(a)) inputs.back().value = [a] { return a.value(); };
+  }
+  return trace_inputs(f, inputs, refs_refused_by, what_for ? what_for : TracedFor::call(arguments));
 }
 
 TracedFunction trace_types(FlatFunction f, std::span<const Type> types, const std::vector<bool>& weak,
-                           std::string_view refs_refused_by) {
-  Scope scope;
-  Arrays inputs;
-  for (std::size_t i = 0; i < types.size(); ++i) inputs.push_back(scope.input(types[i], weak[i]));
-  return finish_trace(scope, f, inputs, refs_refused_by);
+                           std::string_view refs_refused_by, const std::optional<TracedFor>& what_for) {
+  std::vector<InputOf> inputs;
+  for (std::size_t i = 0; i < types.size(); ++i) inputs.push_back({types[i], weak[i]});
+  return trace_inputs(f, inputs, refs_refused_by, what_for);
 }
 
 std::vector<api_detail::CellRef> TracedFunction::written() const {
@@ -149,12 +190,9 @@ Arrays apply(const TracedFunction& f, std::span<const Array> arguments) {
 
 namespace api_detail {
 
-bool all_concrete(std::span<const Array> arrays) {
+bool knows_values() {
   const Scope* top = Scope::top();
-  if (top != nullptr && !top->knows_values()) return false;
-  return std::ranges::all_of(arrays, [](const Array& a) {
-    return a.concrete() || (a.traced() != nullptr && Scope::of(*a.traced()).knows_values());
-  });
+  return top == nullptr || top->knows_values();
 }
 
 std::string argument_name(const std::string& path) {

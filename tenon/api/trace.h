@@ -33,12 +33,37 @@ struct TracedFunction {
 // Where mutable references from outside may be written; else by whom that is refused.
 inline constexpr std::string_view writes_refs;
 
-// Inputs have the arguments' types. With known_values, x.item() and host effects may look at concrete arguments.
-TracedFunction trace_flat(FlatFunction f, std::span<const Array> arguments, std::string_view refs_refused_by,
-                          bool known_values = false);
+// For which transformations a function is traced, and in which of them each input takes part. It decides which rules of
+// the user's are traced.
+struct TracedFor {
+  Ahead ahead;
+  std::vector<TakesPart> inputs;
+  // Of a function that is called where the caller is: as its arguments.
+  static TracedFor call(std::span<const Array> arguments);
+  // One derivative more than there, in the arguments of the mask; or one batch more, of so many lanes.
+  static TracedFor derivative(std::span<const Array> arguments, const std::vector<bool>& mask);
+  static TracedFor lanes(std::span<const Array> arguments, const std::vector<bool>& mask, const Dim& size);
+  bool operator==(const TracedFor&) const = default;
+};
+// How often what is traced on this thread has asked what it is traced for, or was found traced for that.
+std::uint64_t& asked_what_for();
 
+// Inputs have the arguments' types. With known_values, x.item() may look at those arguments whose values are known.
+TracedFunction trace_flat(FlatFunction f, std::span<const Array> arguments, std::string_view refs_refused_by,
+                          bool known_values = false, const std::optional<TracedFor>& what_for = {});
+
+// An input takes part in everything, if it is not said otherwise.
 TracedFunction trace_types(FlatFunction f, std::span<const Type> types, const std::vector<bool>& weak,
-                           std::string_view refs_refused_by);
+                           std::string_view refs_refused_by, const std::optional<TracedFor>& what_for = {});
+
+// The same where values of some inputs are known: value(i) is asked for when it is looked at.
+struct InputOf {
+  Type type;
+  bool weak = false;
+  std::function<Value()> value = {};  // empty: not known
+};
+TracedFunction trace_inputs(FlatFunction f, std::span<const InputOf> inputs, std::string_view refs_refused_by,
+                            const std::optional<TracedFor>& what_for);
 
 // Results, weakly typed where the flags say so; those that are not there stay away.
 Arrays weakly_typed(Arrays results, const std::vector<bool>& weak);
@@ -56,8 +81,8 @@ Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::s
 
 namespace api_detail {
 
-// Whether derivatives may look at values: nothing is traced, and every argument is there.
-bool all_concrete(std::span<const Array> arrays);
+// Whether values may be looked at here: nothing is traced, or what traces knows them.
+bool knows_values();
 // A path in the tuple of arguments, as "<1>.w", as users speak of it: "argument 1, leaf .w".
 std::string argument_name(const std::string& path);
 // A tangent or cotangent that a user gives for something of a type: nothing is zero, and a number takes the dtype.

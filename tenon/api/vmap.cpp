@@ -133,7 +133,7 @@ TracedFunction trace_lane(FlatFunction f, const Lanes& lanes) {
     types.push_back(t);
     weak.push_back(lanes.operands[i].weak());
   }
-  return trace_types(f, types, weak, "vmap");
+  return trace_types(f, types, weak, "vmap", TracedFor::lanes(lanes.operands, lanes.batched, lanes.size));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ Value Array::value(const Source& where) const {
   }
   if (const Traced* t = traced()) {
     Scope& scope = Scope::of(*t);
-    if (scope.knows_values()) return scope.evaluate(t->var);
+    if (scope.knows(t->var)) return scope.evaluate(t->var);
     throw ConcretizationError(
         fmt::format("the value of {} was asked for while tracing; it is {}.", type().text(), maker_text(*this)),
         "Under jit, vmap and inside loop bodies values are not known yet: use where(), cond() or while_loop() instead "

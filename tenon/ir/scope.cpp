@@ -72,7 +72,9 @@ void define_shown(FreeSizes& sizes, const Type& type) {
 
 SizeVar fresh_size() { return next_size.fetch_add(1, std::memory_order_relaxed); }
 
-Scope::Scope() : serial_(next_serial.fetch_add(1, std::memory_order_relaxed)), below_(top_scope) { top_scope = this; }
+Scope::Scope() : serial_(next_serial.fetch_add(1, std::memory_order_relaxed)), below_(top_scope), ahead_(ahead_here()) {
+  top_scope = this;
+}
 Scope::~Scope() { top_scope = below_; }
 
 Scope* Scope::top() { return top_scope == hidden_scope ? nullptr : top_scope; }
@@ -97,7 +99,9 @@ Scope& Scope::of(const Traced& traced) {
                   "Return it from the traced function instead of storing it outside.");
 }
 
-Var Scope::new_var(Type type) {
+Var Scope::new_var(Type type, Facts facts) {
+  if (type.is_array() && !is_inexact(type.dtype)) facts.part.derivatives = 0;
+  facts_.push_back(facts);
   parts_.types.push_back(std::move(type));
   maker_.push_back(0);
   return static_cast<Var>(parts_.types.size() - 1);
@@ -115,16 +119,38 @@ std::vector<Dim> Scope::size_params_of(const Program& program) {
 }
 
 Array Scope::input(const Type& type, bool weak) {
-  const Var v = new_var(type);
+  const Var v = new_var(type, {.part = TakesPart::in(ahead_)});
   parts_.inputs.push_back(v);
   return Array(Traced{serial_, v}, weak);
 }
 
-Array Scope::known_input(const Value& value, bool weak) {
-  const Array handle = input(type_of(value), weak);
-  knows_values_ = true;
-  values_.emplace(handle.traced()->var, value);
+Array Scope::known_input(const Type& type, std::function<Value()> value, bool weak) {
+  const Array handle = input(type, weak);
+  facts_[handle.traced()->var].known = knows_values_ = true;
+  inputs_known_.emplace(handle.traced()->var, std::move(value));
   return handle;
+}
+
+bool Scope::knows(const Array& array) {
+  const Traced* t = array.traced();
+  return t == nullptr ? array.concrete() : of(*t).knows(t->var);
+}
+
+const Ahead& Scope::ahead_here() {
+  static const Ahead nothing;
+  const Scope* const here = top();
+  return here == nullptr ? nothing : here->ahead_;
+}
+
+TakesPart Scope::takes_part(const Array& array) {
+  const Traced* t = array.traced();
+  return t == nullptr ? TakesPart() : of(*t).facts_[t->var].part;
+}
+
+void Scope::set_takes_part(const Array& input, const TakesPart& where) {
+  const Var v = input.traced()->var;
+  facts_[v].part = where;
+  if (const Type& type = parts_.types[v]; type.is_array() && !is_inexact(type.dtype)) facts_[v].part.derivatives = 0;
 }
 
 const Eqn* Scope::maker(Var var) const { return maker_[var] == 0 ? nullptr : &parts_.eqns[maker_[var] - 1]; }
@@ -136,7 +162,7 @@ Var Scope::capture(const Array& outer) {
     of(*t);  // it must be alive
     const auto key = std::pair(t->scope, t->var);
     if (const auto found = captured_traced_.find(key); found != captured_traced_.end()) return found->second;
-    return captured_traced_.emplace(key, new_capture(outer)).first->second;
+    return captured_traced_.emplace(key, new_capture(outer, takes_part(outer))).first->second;
   }
   const Buffer* buffer = outer.buffer();
   const void* identity = buffer != nullptr ? static_cast<const void*>(buffer->data())
@@ -149,23 +175,21 @@ Var Scope::capture(const Array& outer) {
       return capture_vars_[i];
   }
   captured_buffers_[identity].push_back(captures_.size());
-  return new_capture(outer);
+  return new_capture(outer, {});
 }
 
-Var Scope::new_capture(const Array& outer) {
-  const Var v = new_var(outer.type());
+Var Scope::new_capture(const Array& outer, TakesPart part) {
+  const Var v = new_var(outer.type(), {.part = part & TakesPart::in(ahead_), .known = knows(outer)});
   captures_.push_back(outer);
   capture_vars_.push_back(v);
-  if (const Traced* t = outer.traced(); t == nullptr)
-    values_.emplace(v, outer.value());
-  else if (knows_values_ && Scope::of(*t).knows_values())
-    values_.emplace(v, Scope::of(*t).evaluate(t->var));
+  if (facts_[v].known) inputs_known_.emplace(v, [outer] { return outer.value(); });
   return v;
 }
 
+// What stands in a reference may come to take part in more, in a loop.
 Array Scope::fresh_capture(const Array& outer) {
   fresh_captures_.push_back(captures_.size());
-  return Array(Traced{serial_, new_capture(outer)}, false);
+  return Array(Traced{serial_, new_capture(outer, TakesPart::in(ahead_))}, false);
 }
 
 Var Scope::resolve(const Array& array) {
@@ -244,7 +268,7 @@ std::optional<Eqn> Scope::definition_of(SizeVar size) {
       const Type in[]{parts_.types[from]};
       data_sizes_.emplace(std::pair(fact.first, from), wanted);
       ScopeTypeContext context(*this, eqn.in);
-      for (Type& type : (*op->type)(eqn.params, in, context)) eqn.out.push_back(new_var(std::move(type)));
+      for (Type& type : (*op->type)(eqn.params, in, context)) eqn.out.push_back(new_var(std::move(type), {}));
       return eqn;
     }
   return std::nullopt;
@@ -272,7 +296,12 @@ Arrays Scope::add(const OpInfo& op, const Params& params, std::span<const Array>
   std::vector<Type> out = (*op.type)(params, in, context);
   for (Guard& g : context.guards) add(require_equal_op(), require_equal_params(g.a, g.b, std::move(g.asked)), {});
   eqn.new_sizes = std::move(context.new_sizes);
-  for (Type& type : out) eqn.out.push_back(new_var(std::move(type)));
+  Facts facts{.known = true};
+  for (Var v : eqn.in) {
+    facts.part = facts.part | facts_[v].part;
+    facts.known = facts.known && facts_[v].known;
+  }
+  for (Type& type : out) eqn.out.push_back(new_var(std::move(type), facts));
   parts_.eqns.push_back(std::move(eqn));
   const auto index = static_cast<std::uint32_t>(parts_.eqns.size());
   for (Var v : parts_.eqns.back().out) maker_[v] = index;
@@ -342,34 +371,32 @@ TraceResult Scope::finish(std::span<const Array> outputs, std::string name, bool
   return result;
 }
 
-const Value* Scope::known(Var var) const {
-  const auto found = values_.find(var);
-  return found == values_.end() ? nullptr : &found->second;
+const Value* Scope::find_value(Var var) {
+  if (const auto found = values_.find(var); found != values_.end()) return &found->second;
+  const auto input = inputs_known_.find(var);
+  return input == inputs_known_.end() ? nullptr : &values_.emplace(var, input->second()).first->second;
 }
 
 Value Scope::evaluate(Var var) {
-  if (const Value* value = known(var)) return *value;
-  // Everything recorded since the last evaluation becomes one Program from known values to all new ones that are read
-  // later or asked for; it runs through the executor, compiled whole.
+  if (const Value* value = find_value(var)) return *value;
+  // Everything known that was recorded since the last evaluation becomes one Program from values to all new ones; it
+  // runs through the executor, compiled whole.
   ProgramParts parts;
   parts.types = parts_.types;
   std::vector<bool> defined(parts.types.size(), false);
   std::vector<Value> inputs;
   const auto need = [&](Var v) {
     if (defined[v]) return;
-    const Value* value = known(v);
-    if (value == nullptr)
-      throw ConcretizationError("a value was asked for that depends on an argument which is not known while tracing.");
     defined[v] = true;
     parts.inputs.push_back(v);
-    inputs.push_back(*value);
+    inputs.push_back(*find_value(v));
   };
   std::vector<Var> made;
   for (; evaluated_eqns_ < parts_.eqns.size(); ++evaluated_eqns_) {
     const Eqn& eqn = parts_.eqns[evaluated_eqns_];
     if (eqn.out.empty() && !is_pure(*eqn.op, eqn.params)) continue;  // it acts once, when the whole runs
-    for (Var v : eqn.in)
-      if (!defined[v]) need(v);
+    if (!std::ranges::all_of(eqn.in, [&](Var v) { return knows(v); })) continue;
+    for (Var v : eqn.in) need(v);
     for (Var v : eqn.out) {
       defined[v] = true;
       made.push_back(v);
@@ -392,7 +419,7 @@ Value Scope::evaluate(Var var) {
     unify(parts_.types[made[i]], type_of(results[i]), evaluated_sizes_);
     values_.emplace(made[i], results[i]);
   }
-  return *known(var);
+  return *find_value(var);
 }
 
 CompileTime::CompileTime(From hidden) : top_(top_scope), hidden_(hidden_scope) {

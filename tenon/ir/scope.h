@@ -1,6 +1,8 @@
 // Scope: a trace in progress. A thread-local stack of scopes decides where an op goes: always to the top one.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <unordered_map>
 
@@ -13,6 +15,25 @@ struct TraceResult {
   ProgramRef program;
   Arrays captures;         // handles of the enclosing scope, or concrete
   std::vector<Dim> sizes;  // of the enclosing scope, one a size parameter
+};
+
+// The transformations that are ahead of what a trace records: derivatives, and batches of lanes, each kind numbered
+// from the outermost. The innermost comes first. Rules of the user's are traced for those that they are for.
+struct Ahead {
+  std::uint32_t derivatives = 0;
+  std::vector<Dim> lanes = {};  // how many of each batch
+  bool operator==(const Ahead&) const = default;
+};
+// In which of them a value takes part: whether it may have a tangent, whether it may differ from lane to lane. A bit
+// each; what is further in than 64 shares the last.
+struct TakesPart {
+  std::uint64_t derivatives = 0, lanes = 0;
+  static TakesPart in(const Ahead& ahead) { return {first(ahead.derivatives), first(ahead.lanes.size())}; }
+  static std::uint64_t bit(std::size_t number) { return std::uint64_t(1) << std::min<std::size_t>(number, 63); }
+  static std::uint64_t first(std::size_t count) { return count >= 64 ? ~std::uint64_t(0) : bit(count) - 1; }
+  bool operator==(const TakesPart&) const = default;
+  TakesPart operator|(const TakesPart& b) const { return {derivatives | b.derivatives, lanes | b.lanes}; }
+  TakesPart operator&(const TakesPart& b) const { return {derivatives & b.derivatives, lanes & b.lanes}; }
 };
 
 // Confined to its thread; scopes nest like blocks. Pure eqns are value-numbered: the same op on the same variables in
@@ -36,8 +57,8 @@ class Scope {
   Dim size_param();
   std::vector<Dim> size_params_of(const Program& program);  // as many as it has
   Array input(const Type& type, bool weak = false);
-  // An input whose value is known while tracing: x.item() and host effects may look at it.
-  Array known_input(const Value& value, bool weak = false);
+  // An input whose value is known while tracing: x.item() may look at it. It is asked for when it is looked at.
+  Array known_input(const Type& type, std::function<Value()> value, bool weak = false);
   // A capture that is shared with no other one of the same value, and stays, used or not: before all others, in order.
   Array fresh_capture(const Array& outer);
   Arrays add(const OpInfo& op, const Params& params, std::span<const Array> operands);
@@ -53,9 +74,20 @@ class Scope {
   const Eqn* maker(Var var) const;  // the eqn that made it; nullptr for inputs
   Var resolve(const Array& array);  // the variable here of any handle; captures what comes from outside
 
-  bool knows_values() const { return knows_values_; }
-  Value evaluate(Var var);  // of a scope that knows its inputs: runs what was recorded since the last time, once
-  const Value* known(Var var) const;
+  bool knows_values() const { return knows_values_; }  // of some input
+  // Whether a value follows from inputs and captures whose values are known.
+  bool knows(Var var) const { return knows_values_ && facts_[var].known; }
+  static bool knows(const Array& array);  // concrete ones are known
+  Value evaluate(Var var);                // of what it knows: runs what was recorded since the last time, once
+
+  // What will be done with what is recorded here; scopes above inherit it.
+  const Ahead& ahead() const { return ahead_; }
+  void set_ahead(Ahead ahead) { ahead_ = std::move(ahead); }
+  static const Ahead& ahead_here();  // of the top scope; nothing where there is none
+  // In which of those an array takes part: nowhere, if it is concrete. An input takes part in all, unless it is said
+  // otherwise.
+  static TakesPart takes_part(const Array& array);
+  void set_takes_part(const Array& input, const TakesPart& where);
 
   // Eqns recorded from now on belong to this recompute scope and these numerics, until changed back.
   RecomputeScope recompute = 0;
@@ -65,10 +97,15 @@ class Scope {
   struct Key;
   friend class ScopeTypeContext;
   static Scope* find(const Traced& traced);
-  Var new_var(Type type);
+  struct Facts {
+    TakesPart part = {};
+    bool known = false;
+  };
+  Var new_var(Type type, Facts facts);
   Var literal(const Scalar& value);
   Var capture(const Array& outer);
-  Var new_capture(const Array& outer);
+  Var new_capture(const Array& outer, TakesPart part);
+  const Value* find_value(Var var);
   Arrays handles(std::span<const Var> vars);
   std::optional<Eqn> definition_of(SizeVar size);
 
@@ -83,7 +120,10 @@ class Scope {
   std::map<const void*, std::vector<std::size_t>> captured_buffers_;
   std::unordered_map<Hash128, std::uint32_t> numbering_;  // pure eqns by structure
   std::map<std::pair<std::string, Var>, Dim> data_sizes_;
+  std::vector<Facts> facts_;  // of each var
+  Ahead ahead_;
   bool knows_values_ = false;
+  std::unordered_map<Var, std::function<Value()>> inputs_known_;  // of inputs and captures, until they are asked for
   std::unordered_map<Var, Value> values_;
   std::size_t evaluated_eqns_ = 0;
   std::map<SizeVar, Dim> evaluated_sizes_;

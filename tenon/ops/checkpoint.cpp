@@ -1,5 +1,8 @@
 // checkpoint: a Program applied to operands of which reverse mode keeps the operands alone, and computes the rest
 // again.
+#include <algorithm>
+
+#include "tenon/ir/decided_sizes.h"
 #include "tenon/ops/callee.h"
 #include "tenon/ops/custom.h"
 
@@ -12,12 +15,52 @@ extern const OpInfo checkpoint_info;
 // operands may share: both are of the second time.
 RecomputeScope scope_of(const ProgramRef& program) { return static_cast<RecomputeScope>(program->hash().low) | 1u; }
 
-// The first part gives the known outputs and stores nothing; the second is the whole Program again, without them.
+// Known variables that are marked to be kept, in order.
+std::vector<Var> kept_variables(const Program& program, const Mask& known_in) {
+  std::vector<bool> known(program.vars(), false);
+  for (std::size_t i = 0; i < known_in.size(); ++i) known[program.inputs()[i]] = known_in[i];
+  std::vector<Var> kept;
+  for (const Eqn& eqn : program.eqns()) {
+    const bool all = std::ranges::all_of(eqn.in, [&](Var v) { return bool(known[v]); });
+    for (const Var v : eqn.out) known[v] = all;
+    if (all && eqn.op == &checkpoint_name_op() && eqn.params.as<CheckpointNameParams>().kept &&
+        !has_decided_size(program, program.type(eqn.out[0])))
+      kept.push_back(eqn.out[0]);
+  }
+  return kept;
+}
+
+// The Program that reads kept variables behind its inputs, with some of its outputs. Those that it does not read are
+// taken from `kept`.
+ProgramRef from_kept(const Program& program, std::vector<Var>& kept, std::span<const std::size_t> outputs) {
+  ProgramParts parts = program.parts();
+  const std::vector<Var> all = std::exchange(parts.outputs, {});
+  for (const std::size_t i : outputs) parts.outputs.push_back(all[i]);
+  std::vector<bool> is_kept(program.vars(), false), read = is_kept;
+  for (const Var v : kept) is_kept[v] = true;
+  for (const Var v : parts.outputs) read[v] = true;
+  std::vector<Eqn> eqns;  // what is read, from the end
+  for (std::size_t i = parts.eqns.size(); i-- > 0;) {
+    const Eqn& eqn = parts.eqns[i];
+    if (!eqn.out.empty() && is_kept[eqn.out[0]]) continue;
+    const bool wanted = effect_of(eqn) != Effect::none || !eqn.new_sizes.empty() ||
+                        std::ranges::any_of(eqn.out, [&](Var v) { return bool(read[v]); });
+    if (!wanted) continue;
+    for (const Var v : eqn.in) read[v] = true;
+    eqns.push_back(eqn);
+  }
+  std::ranges::reverse(eqns);
+  parts.eqns = std::move(eqns);
+  std::erase_if(kept, [&](Var v) { return !read[v]; });
+  parts.inputs.insert(parts.inputs.end(), kept.begin(), kept.end());
+  return Program::finish(std::move(parts));
+}
+
+// The first part gives the known outputs and stores what is marked to be kept; the second is the whole Program again,
+// with the other outputs, from that.
 SplitResult checkpoint_split(const SplitArgs& args) {
   const auto& p = args.params.as<CallParams>();
   const Mask unknown_out = args.recurse.reach(p.program, complement(args.known));
-  const PartitionRequest request{
-      .known_in = args.known, .known_out = complement(unknown_out), .free_in = args.known, .recompute = false};
   SplitResult split{.first = &checkpoint_info, .second = &checkpoint_info};
   for (std::size_t i = 0; i < args.known.size(); ++i) {
     if (args.known[i]) split.first_in.push_back(i);
@@ -25,15 +68,19 @@ SplitResult checkpoint_split(const SplitArgs& args) {
   }
   for (std::size_t i = 0; i < unknown_out.size(); ++i)
     (unknown_out[i] ? split.second_out : split.first_out).push_back(i);
-  const std::size_t known = split.first_out.size();
-  const ProgramRef first = after(args.recurse.partition(p.program, request).first, [&](const Arrays& outputs) {
-    return Arrays(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(known));
-  });
-  const ProgramRef second = after(p.program, [&](const Arrays& outputs) {
-    Arrays rest;
-    for (std::size_t i : split.second_out) rest.push_back(outputs[i]);
-    return rest;
-  });
+  std::vector<Var> kept = kept_variables(*p.program, args.known);
+  const ProgramRef second = from_kept(*p.program, kept, split.second_out);
+  for (std::size_t i = 0; i < kept.size(); ++i) split.second_in.push_back({SplitResult::Source::From::residual, i});
+  ProgramParts keeping = p.program->parts();
+  keeping.outputs.insert(keeping.outputs.end(), kept.begin(), kept.end());
+  PartitionRequest request{
+      .known_in = args.known, .known_out = complement(unknown_out), .free_in = args.known, .recompute = false};
+  request.known_out.resize(keeping.outputs.size(), true);
+  const std::size_t known = split.first_out.size() + kept.size();
+  const ProgramRef first =
+      after(args.recurse.partition(Program::finish(std::move(keeping)), request).first, [&](const Arrays& outputs) {
+        return Arrays(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(known));
+      });
   split.first_params = call_params(first, p.sizes);
   split.second_params = call_params(second, p.sizes);
   split.second_recompute = scope_of(p.program);

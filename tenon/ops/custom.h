@@ -34,8 +34,29 @@ struct CustomVjpParams {
 };
 Arrays bind_custom_vjp(CustomVjpParams params, std::span<const Array> operands);
 
+// custom_vmap {…} operands…  ->  outputs of the function at them
+//   rule: the same over `lanes` lanes, which are axis 0 of the operands of `in` and of the outputs of `out`
+struct CustomVmapParams {
+  ProgramRef function;
+  std::vector<Dim> sizes;
+  ProgramRef rule;
+  std::vector<Dim> rule_sizes;
+  Dim lanes;
+  std::vector<bool> in, out;
+};
+Arrays bind_custom_vmap(CustomVmapParams params, std::span<const Array> operands);
+
 // Throws DifferentiationError where an operand behind the arguments, a capture, has a tangent.
 void require_arguments_alone(std::string_view op, std::size_t arguments, const JvpArgs& args);
+
+// checkpoint_name {…} x  ->  x, by a name that policies of checkpoints see. Where it is `kept`, reverse mode of a
+// checkpoint around it keeps it, if it reads it.
+struct CheckpointNameParams {
+  std::string name;
+  bool kept = false;
+};
+const OpInfo& checkpoint_name_op();
+Array checkpoint_name(const Operand& x, std::string name, bool kept = false);
 
 // checkpoint {…} operands…  ->  outputs of the Program; CallParams.
 Arrays bind_checkpoint(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands);

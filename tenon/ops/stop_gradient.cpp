@@ -109,7 +109,10 @@ Array stop_unless(const Array& running, const Array& x) { return bind1(unless_in
 
 Array stop_gradient(const Operand& x) {
   const SourceScope place(x.where(), "stop_gradient");
-  return bind1(stop_info, {}, {x});
+  const Array stopped = bind1(stop_info, {}, {x});
+  if (const Traced* t = stopped.traced())
+    Scope::of(*t).set_takes_part(stopped, {.lanes = Scope::takes_part(stopped).lanes});
+  return stopped;
 }
 
 }  // namespace tenon

@@ -18,7 +18,8 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
          reverse: bool = False, unroll: int | bool = 1, *, checkpoint: "Checkpoints | None" = None) -> tuple[Any, Any]:
     """(carry, ys): f(carry, x) -> (carry, y) for each x along the first axis of the leaves of xs, ys stacked.
 
-    `unroll`: steps that one turn does (True: all). `checkpoint`: tn.every(k) or tn.binomial(n), which carries reverse
+    A reference in xs is to a row of it in each step, and what is written there is written to that row. `unroll`: steps that
+    one turn does (True: all). `checkpoint`: tn.every(k) or tn.binomial(n), which carries reverse
     mode keeps.
 
     >>> import tenon.numpy as tnp
@@ -35,7 +36,31 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
         unroll = builtins.max(1, _steps(xs, length)) if unroll else 1
     elif unroll == 0:
         unroll = 1
+    if any(isinstance(leaf, _core.Ref) for leaf in tree.leaves(xs)):
+        f, xs = _along_references(f, xs)
     return _core.scan(f, init, xs, length, reverse, unroll, checkpoint)
+
+
+def _along_references(f, xs):
+    """(a function of a step, its xs) for a scan along references: each step gets one to a row, and what it writes there is
+    written to the row."""
+    leaves, structure = tree.flatten(xs)
+    whole = [leaf if isinstance(leaf, _core.Ref) else None for leaf in leaves]
+    steps = next(leaf.shape[0] for leaf in whole if leaf is not None)
+
+    def step(carry, x):
+        i, *rows = x
+        before = [row if ref is None else ref[i] for ref, row in zip(whole, rows, strict=True)]
+        parts = [value if ref is None else _core.new_ref(value) for ref, value in zip(whole, before, strict=True)]
+        made = f(carry, structure.unflatten(parts))
+        for ref, part, value in zip(whole, parts, before, strict=True):
+            if ref is not None and not _core.same_value(part[...], value):
+                ref[i] = part[...]
+        return made
+
+    from tenon.numpy import arange
+
+    return step, (arange(steps), *(leaf if ref is None else None for ref, leaf in zip(whole, leaves, strict=True)))
 
 
 def _steps(xs, length):

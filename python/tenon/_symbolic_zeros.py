@@ -1,0 +1,129 @@
+"""Zeros that are known to be zero before anything is computed, and arguments that say whether they are differentiated:
+what rules take that ask for `symbolic_zeros`."""
+
+import numpy as np
+
+from tenon._methods import float0
+
+
+class SymbolicZero:
+    """A tangent or cotangent that is zero, of a shape and a dtype.
+
+    >>> SymbolicZero((2,), "float32")
+    SymbolicZero(shape=(2,), dtype=float32)
+    """
+
+    __slots__ = ("shape", "dtype")
+
+    def __init__(self, shape, dtype):
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def aval(self):
+        """The shape and dtype alone."""
+        from tenon import ShapeDtypeStruct
+
+        return ShapeDtypeStruct(self.shape, self.dtype)
+
+    def __eq__(self, other):
+        if not isinstance(other, SymbolicZero):
+            return NotImplemented
+        return (self.shape, self.dtype) == (other.shape, other.dtype)
+
+    def __hash__(self):
+        return hash((self.shape, self.dtype))
+
+    def __repr__(self):
+        return f"SymbolicZero(shape={self.shape}, dtype={self.dtype})"
+
+
+class CustomVJPPrimal:
+    """An argument of a forward function: its `value`, and whether it is `perturbed`, that is differentiated."""
+
+    __slots__ = ("value", "perturbed")
+
+    def __init__(self, value, perturbed):
+        self.value, self.perturbed = value, perturbed
+
+    def __repr__(self):
+        return f"CustomVJPPrimal(value={self.value!r}, perturbed={self.perturbed})"
+
+
+def custom_vjp_primal_tree_values(tree):
+    """The tree with the values in place of CustomVJPPrimals, which all of its leaves are."""
+    from tenon import tree_util
+
+    def value(leaf):
+        if not isinstance(leaf, CustomVJPPrimal):
+            raise TypeError(f"custom_vjp_primal_tree_values: a leaf is {leaf!r}, no CustomVJPPrimal.")
+        return leaf.value
+
+    return tree_util.tree_map(value, tree)
+
+
+def _kind_of_tangent(dtype):
+    return dtype if dtype.kind in "fc" or dtype.name in ("bfloat16",) else float0
+
+
+def zero_from_primal(x, symbolic_zeros=False):
+    """The zero tangent of a value: zeros, of dtype float0 where it has no tangents; with `symbolic_zeros` a SymbolicZero.
+
+    >>> zero_from_primal(2.0)
+    Array(0., dtype=float64)
+    """
+    from tenon import numpy as tnp
+
+    shape, dtype = tnp.shape(x), _kind_of_tangent(tnp.result_type(x))
+    if symbolic_zeros:
+        return SymbolicZero(shape, dtype)
+    return np.zeros(shape, float0) if dtype == float0 else tnp.zeros(shape, dtype)
+
+
+def with_symbolic_zeros(tangents, perturbed):
+    """A tree of tangents with SymbolicZeros where a leaf is not perturbed."""
+    from tenon import tree
+
+    leaves, structure = tree.flatten(tangents)
+    return structure.unflatten([leaf if of else SymbolicZero(leaf.shape, leaf.dtype)
+                                for leaf, of in zip(leaves, perturbed, strict=True)])
+
+
+def as_primals(arguments, perturbed):
+    """The arguments with a CustomVJPPrimal in place of each leaf."""
+    from tenon import tree
+
+    leaves, structure = tree.flatten(arguments)
+    return structure.unflatten([CustomVJPPrimal(*both) for both in zip(leaves, perturbed, strict=True)])
+
+
+def without_symbolic_zeros(tangents):
+    """The tree with zeros of dtype float0, which count for any zero, in place of SymbolicZeros."""
+    from tenon import tree
+
+    return tree.map(lambda t: np.zeros(t.shape, float0) if isinstance(t, SymbolicZero) else t, tangents)
+
+
+def filled(cotangents, like):
+    """Cotangents of the tree `like`, with zeros of dtype float0 where None stands for a subtree, or a SymbolicZero."""
+    from tenon import numpy as tnp, tree
+
+    def zeros(x):
+        return np.zeros(tnp.shape(x), float0)
+
+    leaves, structure = tree.flatten(without_symbolic_zeros(cotangents), is_leaf=lambda x: x is None)
+    if not any(leaf is None for leaf in leaves):
+        return structure.unflatten(leaves)
+    try:
+        parts = structure.flatten_up_to(like)
+    except (TypeError, ValueError):
+        return structure.unflatten(leaves)  # of another structure, which the caller tells
+    return structure.unflatten(
+        [tree.map(zeros, part) if leaf is None else leaf for leaf, part in zip(leaves, parts, strict=True)])
