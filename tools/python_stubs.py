@@ -9,6 +9,7 @@ An entry of the tables that nothing needs is an error.
 import enum
 import importlib
 import inspect
+import math
 import pathlib
 import sys
 import types
@@ -128,7 +129,7 @@ def type_of(module, function, parameter):
 
 def default_of(parameter):
     simple = isinstance(parameter.default, (bool, int, float, str, type(None)))
-    return repr(parameter.default) if simple else "..."
+    return repr(parameter.default) if simple and parameter.default not in (math.inf, -math.inf) else "..."
 
 
 def declared(module, name, function):

@@ -1,6 +1,7 @@
 """Arguments by their numbers: argnums, static_argnums and their kin."""
 
 import functools
+import inspect
 
 
 def numbers_of(argnums, name):
@@ -61,3 +62,22 @@ def bind(fun, numbers, args):
         return fun, args
     at = [n for n in range(len(args)) if n not in numbers]
     return functools.partial(with_others, fun, at, args), tuple(args[n] for n in at)
+
+
+def positional(fun, args, kwargs):
+    """All arguments by position, defaults among them."""
+    if isinstance(fun, functools.partial):  # what it has bound already is its own
+        if kwargs:
+            raise TypeError("The function is a functools.partial: a rule for it takes arguments by position alone.")
+        return args
+    try:
+        signature = inspect.signature(fun)
+    except (ValueError, TypeError):
+        return args
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    by_name = [name for name in bound.kwargs if name in kwargs]
+    if by_name:
+        raise TypeError(f"A function with a rule of its own takes no keyword-only arguments: {', '.join(by_name)} of "
+                        f"{getattr(fun, '__name__', fun)!r}.")
+    return bound.args

@@ -4,29 +4,10 @@ import functools
 import inspect
 
 from tenon import _core
-from tenon._arguments import bind
+from tenon._arguments import bind, positional
 from tenon._symbolic_zeros import as_primals, filled, with_symbolic_zeros, without_symbolic_zeros
 
 __all__ = ["closure_convert", "custom_jvp", "custom_vjp"]
-
-
-def _positional(fun, args, kwargs):
-    """All arguments by position, defaults among them."""
-    if isinstance(fun, functools.partial):  # what it has bound already is its own
-        if kwargs:
-            raise TypeError("The function is a functools.partial: a rule for it takes arguments by position alone.")
-        return args
-    try:
-        signature = inspect.signature(fun)
-    except (ValueError, TypeError):
-        return args
-    bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
-    by_name = [name for name in bound.kwargs if name in kwargs]
-    if by_name:
-        raise TypeError(f"A function with a rule of its own takes no keyword-only arguments: {', '.join(by_name)} of "
-                        f"{getattr(fun, '__name__', fun)!r}.")
-    return bound.args
 
 
 def _fixed(fun, numbers, names):
@@ -57,7 +38,7 @@ class _WithRules:
 
     def _parts(self, args, kwargs):
         """(those arguments that are not differentiated, the function of the others, the others)."""
-        args = _positional(self.fun, args, kwargs)
+        args = positional(self.fun, args, kwargs)
         fixed = tuple(args[n] for n in self.nondiff if n < len(args))
         return (fixed, *bind(self.fun, self.nondiff, args), args)
 
@@ -80,7 +61,7 @@ class custom_jvp(_WithRules):  # noqa: N801
     ...     (x,), (dx,) = primals, tangents
     ...     return log1pexp(x), dx * (1 - 1 / (1 + tnp.exp(x)))
     >>> tn.grad(log1pexp)(100.0)
-    Array(1., dtype=float64)
+    Array(1., dtype=float64, weak_type=True)
     """
 
     rule, symbolic = None, False
@@ -142,7 +123,7 @@ class custom_vjp(_WithRules):  # noqa: N801
     ...     return cos_x * g * y, sin_x * g
     >>> f.defvjp(forward, backward)
     >>> tn.grad(f, argnums=1)(0.0, 3.0)
-    Array(0., dtype=float64)
+    Array(0., dtype=float64, weak_type=True)
     """
 
     forward = backward = None
@@ -185,7 +166,7 @@ def closure_convert(fun, *example_args):
     ...     converted, captured = tn.closure_convert(lambda x: x * c, 2.0)
     ...     return converted(2.0, *captured)
     >>> tn.grad(f)(3.0)
-    Array(2., dtype=float64)
+    Array(2., dtype=float64, weak_type=True)
     """
     converted, captured = _core.closure_convert(fun, example_args)
     return converted, list(captured)

@@ -69,7 +69,7 @@ def linear_call(fun, fun_transpose, residual_args, linear_args):
 
     >>> import tenon as tn
     >>> tn.grad(lambda x: linear_call(lambda r, x: x / r, lambda r, t: t / r, 4.0, x))(8.0)
-    Array(0.25, dtype=float64)
+    Array(0.25, dtype=float64, weak_type=True)
     """
     from tenon import custom_vjp
 

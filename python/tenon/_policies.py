@@ -123,7 +123,7 @@ def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), st
     >>> policy = tn.checkpoint_policies.save_only_these_names("hidden")
     >>> f = tn.checkpoint(lambda x: tnp.sin(tn.ad_checkpoint.checkpoint_name(tnp.sin(x), "hidden")), policy=policy)
     >>> tn.grad(f)(0.0)
-    Array(1., dtype=float64)
+    Array(1., dtype=float64, weak_type=True)
     """
     from tenon._arguments import bind, own_memory
     from tenon._transforms import _both, _named

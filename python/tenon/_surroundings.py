@@ -79,7 +79,7 @@ def typeof(x):
     """The shape and the dtype of a value.
 
     >>> typeof(1.5)
-    ShapeDtypeStruct(shape=(), dtype=float64)
+    ShapeDtypeStruct(shape=(), dtype=float64, weak_type=True)
     """
     from tenon import numpy as tnp
 

@@ -3,7 +3,7 @@
 import functools
 
 from tenon import _core
-from tenon._custom_rules import _positional
+from tenon._arguments import positional
 
 __all__ = ["custom_vmap", "sequential_vmap"]
 
@@ -55,7 +55,7 @@ class custom_vmap:  # noqa: N801
         return self.fun.defvjp
 
     def __call__(self, *args, **kwargs):
-        args = _positional(self.fun, args, kwargs)
+        args = positional(self.fun, args, kwargs)
         if self.vmap_rule is None:
             raise AttributeError(f"custom_vmap: {self.__name__} has no rule: say {self.__name__}.def_vmap(rule). "
                                  f"No batching rule defined for custom_vmap function {self.__name__}.")
@@ -82,7 +82,7 @@ def sequential_vmap(f):
     """A function whose lanes are taken one after the other, by lax.map(): a decorator.
 
     >>> import tenon as tn, tenon.numpy as tnp
-    >>> tn.vmap(tn.custom_batching.sequential_vmap(tnp.sum))(tnp.ones((2, 3)))
+    >>> tn.vmap(tn.custom_batching.sequential_vmap(lambda x: tnp.dot(x, x)))(tnp.ones((2, 3)))
     Array([3., 3.], dtype=float64)
     """
     from tenon import lax, tree

@@ -16,7 +16,7 @@ namespace {
 using Function = std::function<Array(const Array&)>;  // f64[…] -> f64[]
 
 // sqrt(a) until it is close: as many steps as the start is far away.
-Array newton(const Array& a) {
+Array newton_root(const Array& a) {
   return tn::while_loop([&](const Array& s) { return tn::abs(s * s - a) > 1e-10; },
                         [&](const Array& s) { return (s + a / s) * 0.5; }, a * 0.5 + 0.6);
 }
@@ -60,7 +60,7 @@ const Array starts = {0.3, 40.0, 2.0, 12.0, 0.9};
 
 Array branching(const Array& x, const Array& threshold) {
   return tn::cond(
-      x > threshold, [](const Array& v) { return newton(v + 1.0); }, [](const Array& v) { return grown(v) * v; }, x);
+      x > threshold, [](const Array& v) { return newton_root(v + 1.0); }, [](const Array& v) { return grown(v) * v; }, x);
 }
 
 // The lists of the inner batch are the same for all outer lanes; only the choice among them differs.
@@ -95,7 +95,7 @@ TEST(Lanes, GradientOfBatchedGradientsOfBranches) {
 // What a loop keeps is read in one branch only: of lanes that take the other it is zero, however many steps they took.
 TEST(Lanes, PullbacksInBranches) {
   const auto pulled = [](const Array& x) {
-    const auto [y, pull] = tn::vjp(newton, x);
+    const auto [y, pull] = tn::vjp(newton_root, x);
     return tn::cond(
                x > 1.0, [&](const Array& ct) { return std::get<0>(pull(ct)); }, [](const Array& ct) { return ct * ct; },
                y) *
@@ -111,7 +111,7 @@ TEST(Lanes, PullbacksInBranches) {
 // A list that every step of a loop reads: the sum of its cotangents is a list too.
 TEST(Lanes, PullbacksInLoops) {
   const auto pulled = [](const Array& x) {
-    const auto [y, pull] = tn::vjp(newton, x);
+    const auto [y, pull] = tn::vjp(newton_root, x);
     const Array total =
         tn::scan(
             [&](const Array& c, const Array& w) { return std::pair(c + std::get<0>(pull(w * c)), std::tuple<>()); }, y,
@@ -127,7 +127,7 @@ TEST(Lanes, PullbacksInLoops) {
 // The same in a loop whose lanes end apart: lanes that have ended keep the sums they have.
 TEST(Lanes, PullbacksInWhileLoops) {
   const auto pulled = [](const Array& x) {
-    const auto [y, pull] = tn::vjp(newton, x);
+    const auto [y, pull] = tn::vjp(newton_root, x);
     return tn::while_loop([&](const Array& c) { return c < 8.0; },
                           [&](const Array& c) { return c + std::get<0>(pull(c + 1.0)) + 0.5; }, y) *
            y;
@@ -145,7 +145,7 @@ TEST(Lanes, ListsOfListsInBranches) {
         x > 1.0,
         [](const Array& v) {
           return tn::while_loop([](const Array& s) { return s < 9.0; },
-                                [](const Array& s) { return newton(s) + s * 0.7 + 0.4; }, v);
+                                [](const Array& s) { return newton_root(s) + s * 0.7 + 0.4; }, v);
         },
         [](const Array& v) {
           return tn::scan([](const Array& c, const Array& w) { return std::pair(grown(c * w), c); }, v,
@@ -164,7 +164,7 @@ TEST(Lanes, ListsOfListsInBranches) {
 // not.
 TEST(Lanes, EmptyListsBesideOthers) {
   const auto f = [](const Array& x, const Array& go) {
-    const auto [y, pull] = tn::vjp([](const Array& v) { return newton(v * v + 1.0); }, x);
+    const auto [y, pull] = tn::vjp([](const Array& v) { return newton_root(v * v + 1.0); }, x);
     const auto slope = [&](const Array& ct) { return std::get<0>(pull(ct)); };
     return tn::cond(
                go > 0.0, [&](const Array& ct) { return slope(ct * x); }, [](const Array& ct) { return ct * 3.0; }, y) +

@@ -5,7 +5,7 @@ import functools
 import jax  # type: ignore
 import numpy as np
 
-from tenon import _core, _transforms, checkpoint_policies, lax
+from tenon import _core, _policies, _transforms, checkpoint_policies, lax
 from tenon.foreign._jaxprs import call, closed, rule
 
 # A call of more equations than that is compiled once for all its places.
@@ -49,7 +49,7 @@ def _checkpoint(equation, *operands):
     p = equation.params
     if p["differentiated"]:  # by JAX: what is kept is decided
         return call(p["jaxpr"], *operands)
-    return _transforms.checkpoint(lambda *operands: call(p["jaxpr"], *operands), policy=_policy(p["policy"]))(*operands)
+    return _policies.checkpoint(lambda *operands: call(p["jaxpr"], *operands), policy=_policy(p["policy"]))(*operands)
 
 
 @rule("scan")

@@ -1,31 +1,12 @@
 """Primitives with rules of their own, which are kept: gradients here use the user's rules, traced by JAX when they are
 asked for."""
 
-import threading
-
 import jax  # type: ignore
 import numpy as np
 from jax.extend.core import Literal  # type: ignore
 
-from tenon import _core, _transforms, lax, numpy as tnp
+from tenon import _core, _custom_rules, lax, numpy as tnp
 from tenon.foreign._jaxprs import call, constant, dtype_of, evaluate, is_key, rule, shape_of
-
-# A rule that binds primitives with rules counts there too, so often.
-_rules_within_rules = 2
-
-
-class _Depth(threading.local):
-    rules = 0
-
-    def __enter__(self):
-        self.rules += 1
-
-    def __exit__(self, *_):
-        self.rules -= 1
-
-
-_depth = _Depth()
-
 
 def _differentiable(aval):
     return not is_key(aval) and np.dtype(aval.dtype).kind in "fcV"
@@ -40,8 +21,6 @@ def _tangents(primals, tangents, zeros):
 @rule("custom_jvp_call")
 def _custom_jvp_call(equation, *operands):
     p, n = equation.params, equation.params["num_consts"]
-    if _depth.rules > _rules_within_rules:
-        return call(p["call_jaxpr"], *operands)
     consts, operands = operands[:n], operands[n:]
     zeros = [not _differentiable(v.aval) for v in equation.invars[n:]]
     try:
@@ -51,12 +30,11 @@ def _custom_jvp_call(equation, *operands):
     jvp_consts = [constant(c, v.aval) for c, v in zip(jvp_consts, jaxpr.constvars)]
 
     def jvp(primals, tangents):
-        with _depth:
-            made = evaluate(jaxpr, jvp_consts, [*primals, *[t for t, zero in zip(tangents, zeros) if not zero]])
+        made = evaluate(jaxpr, jvp_consts, [*primals, *[t for t, zero in zip(tangents, zeros) if not zero]])
         primals = tuple(made[:len(equation.outvars)])
         return primals, _tangents(primals, made[len(primals):], out_zeros)
 
-    function = _transforms.custom_jvp(lambda *operands: tuple(call(p["call_jaxpr"], *consts, *operands)))
+    function = _custom_rules.custom_jvp(lambda *operands: tuple(call(p["call_jaxpr"], *consts, *operands)))
     function.defjvp(jvp)
     return list(function(*operands))
 
@@ -96,29 +74,25 @@ class _RulesOfVjp:
 
     def forward(self, *operands):
         consts = [constant(c, v.aval) for c, v in zip(self.fwd_consts, self.fwd.constvars)]
-        with _depth:
-            made = evaluate(self.fwd, consts, operands)
+        made = evaluate(self.fwd, consts, operands)
         computed, whole = iter(made[:len(made) - self.results]), (*self.consts, *operands)
         residuals = [next(computed) if i is None else whole[i] for i in self.sources]
         return tuple(made[len(made) - self.results:]), tuple(r for r, known in zip(residuals, self.known) if not known)
 
     def backward(self, residuals, cotangents):
-        with _depth:
-            made = iter(call(self.bwd, *residuals, *cotangents))
+        made = iter(call(self.bwd, *residuals, *cotangents))
         return tuple(next(made) if yes else None for yes in self.differentiated)
 
 
 @rule("custom_vjp_call")
 def _custom_vjp_call(equation, *operands):
     p, n = equation.params, equation.params["num_consts"]
-    if _depth.rules > _rules_within_rules:
-        return call(p["call_jaxpr"], *operands)
     consts, operands = operands[:n], operands[n:]
     try:
         rules = _RulesOfVjp(equation, consts)
     except Exception:  # rules that are for some arguments alone: the derivative of what is computed
         return call(p["call_jaxpr"], *consts, *operands)
-    function = _transforms.custom_vjp(lambda *operands: tuple(call(p["call_jaxpr"], *consts, *operands)))
+    function = _custom_rules.custom_vjp(lambda *operands: tuple(call(p["call_jaxpr"], *consts, *operands)))
     function.defvjp(rules.forward, rules.backward)
     return list(function(*operands))
 

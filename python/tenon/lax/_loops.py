@@ -116,7 +116,7 @@ def cond(pred: "ArrayLike", true_fun: Callable[..., Any], false_fun: Callable[..
     own.
 
     >>> cond(True, 3.0, lambda x: x + 1, 5.0, lambda x: x * 2)
-    Array(4., dtype=float64)
+    Array(4., dtype=float64, weak_type=True)
     """
     if operand is not _no_operand:
         if operands:

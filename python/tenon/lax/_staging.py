@@ -41,7 +41,7 @@ def stop_gradient(x):
 
     >>> import tenon as tn
     >>> tn.grad(lambda x: x * stop_gradient({"a": x})["a"])(3.0)
-    Array(3., dtype=float64)
+    Array(3., dtype=float64, weak_type=True)
     """
     return tree.map(lambda leaf: _core.stop_gradient(leaf) if _has_derivative(leaf) else leaf, x)
 
