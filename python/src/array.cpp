@@ -37,7 +37,7 @@ Type type_of_object(PyObject* object) {
   const auto* of = reinterpret_cast<ArrayObject*>(object);
   if (of->traced_type != nullptr) return *of->traced_type;
   const Donated* donated = of->array.donated();
-  return donated == nullptr ? of->array.type() : *donated->type;
+  return donated == nullptr ? of->array.type() : type_of(Value(donated->type_of));
 }
 
 namespace {

@@ -163,49 +163,49 @@ def _with_bits(x, dtype, lax):
     return made if made.ndim == x.ndim else _joined(made)
 
 
-def _to_device(x, device, *, stream=None):
+def _to_device(self, device, *, stream=None):
     """The array: there is one device."""
     from tenon.numpy._devices import check_device
 
     check_device(device)
-    return x
+    return self
 
 
 # --- x.at[i] ---
 
 
-def _subtracted(at, values, **options):
+def _subtracted(self, values, **options):
     """The array less `values` there."""
     from tenon import numpy as tnp
 
-    met = tnp.result_type(at._array, values)
-    return at.add(tnp.negative(tnp.asarray(values, met)), **options)
+    met = tnp.result_type(self._array, values)
+    return self.add(tnp.negative(tnp.asarray(values, met)), **options)
 
 
-def _factors(at, values, options):
+def _factors(self, values, options):
     from tenon import numpy as tnp
 
-    return tnp.ones_like(at._array).at[at._key].multiply(values, **options)
+    return tnp.ones_like(self._array).at[self._key].multiply(values, **options)
 
 
-def _divided(at, values, **options):
+def _divided(self, values, **options):
     """The array divided by `values` there; of integers real."""
-    return at._array / _factors(at, values, options)
+    return self._array / _factors(self, values, options)
 
 
-def _to_power(at, values, **options):
+def _to_power(self, values, **options):
     """The array to the power of `values` there."""
-    return at._array ** _factors(at, values, options)
+    return self._array ** _factors(self, values, options)
 
 
-def _applied(at, func, **options):
+def _applied(self, func, **options):
     """The array with func(its elements) there, a function of each element by itself; elements that are named several
     times go through it so often."""
     from tenon import numpy as tnp
     from tenon.lax._slices import _applied as applied
 
-    times = tnp.zeros(at._array.shape, "int32").at[at._key].add(1, **options)
-    return applied(func, at._array, times, options.get("unique_indices", False))
+    times = tnp.zeros(self._array.shape, "int32").at[self._key].add(1, **options)
+    return applied(func, self._array, times, options.get("unique_indices", False))
 
 
 def _method(function):

@@ -31,8 +31,8 @@ class GradRef:
     """What is returned in place of a gradient that was added to a reference."""
 
 
-def with_refs(pull, *targets):
-    """`pull` with its gradients added to references.
+def with_refs(self, *targets):
+    """The function that maps a cotangent to gradients, with these added to references.
 
     >>> import tenon as tn
     >>> _, pull = tn.vjp(lambda x, y: x * y, 2.0, 3.0)
@@ -43,7 +43,7 @@ def with_refs(pull, *targets):
     from tenon import tree
 
     wanted, structure = tree.flatten(targets)
-    wants = pull._result(lambda shape, dtype: (shape, dtype))
+    wants = self._result(lambda shape, dtype: (shape, dtype))
     types, of_arguments = tree.flatten(wants, is_leaf=lambda x: isinstance(x, tuple) and len(x) == 2 and hasattr(x[1], "itemsize"))
     if structure != of_arguments:
         raise ValueError(f"with_refs: tree structures differ: the targets are {structure}, the arguments {of_arguments}; None "
@@ -64,6 +64,6 @@ def with_refs(pull, *targets):
         return GradRef()
 
     def pulled(cotangent):
-        return structure.unflatten([put(t, g) for t, g in zip(wanted, tree.leaves(pull(cotangent)), strict=True)])
+        return structure.unflatten([put(t, g) for t, g in zip(wanted, tree.leaves(self(cotangent)), strict=True)])
 
     return pulled

@@ -67,7 +67,7 @@ in_lax("clamp", reference=lambda low, x, high: np.clip(x, low, high).astype(x.dt
     lambda d: (lambda t: call(*(d.array(dtype=t, values="tame", shape=s) for s in ((), d.shape(), ()))))(d.dtype("iuhf")))
 in_lax("integer_pow", reference=lambda x, n: x ** n, rule=same, operands=(0,))(lambda d: call(d.array("hf", "nonzero"), d.number(-2, 4)))
 in_lax("round", reference=lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x).astype(x.dtype))(of("hf", "tame"))
-in_lax("population_count", reference=np.bitwise_count)(of("u", "wild"))
+in_lax("population_count", reference=lambda x: np.bitwise_count(x).astype(x.dtype))(of("u", "wild"))
 in_lax("select", reference=np.where)(lambda d: (lambda x, y: call(d.array("b", shape=x.shape), x, y))(*pairs("biuhfc")(d).args))
 in_lax("select_n", reference=lambda c, x, y: np.where(c, y, x))(lambda d: (lambda x, y: call(d.array("b", shape=x.shape), x, y))(*pairs("biuhfc")(d).args))
 in_lax("convert_element_type", reference=lambda x, t: x.astype(t))(lambda d: call(d.array("biuhf", "tame"), d.of("int32", "float32", "float64", "complex64")))
@@ -214,7 +214,7 @@ in_nn("one_hot", reference=lambda x, n: (x[..., None] == np.arange(n)).astype(fl
 
 ELSEWHERE = {  # tested by tests of their own
     "jax.numpy": "frompyfunc histogram2d histogramdd i0 iterable packbits polydiv ufunc unique_all unique_counts unique_inverse unpackbits".split(),
-    "jax.lax": """betainc igamma igamma_grad_a igammac random_gamma_grad DotDimensionNumbers GatherDimensionNumbers GatherScatterMode Precision PrecisionLike RoundingMethod ScatterDimensionNumbers
+    "jax.lax": """bitcast_convert_type mulhi nextafter reduce_precision betainc igamma igamma_grad_a igammac random_gamma_grad DotDimensionNumbers GatherDimensionNumbers GatherScatterMode Precision PrecisionLike RoundingMethod ScatterDimensionNumbers
         approx_max_k approx_min_k associative_scan bessel_i0e bessel_i1e broadcast_like clz composite cond custom_linear_solve
         custom_root dce_sink digamma fori_loop gather lgamma map optimization_barrier padtype_to_pads platform_dependent polygamma
         reduce reduce_xor scan scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub shape_as_value stack

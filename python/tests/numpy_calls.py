@@ -54,6 +54,8 @@ def divided(d):
 case("divmod", operands=(0, 1))(divided)
 case("arctan2 atan2", rule=inexact, operands=(0, 1))(lambda d: call(*d.together(2, "iuhf", "special")))
 case("copysign", rule=inexact, operands=(0, 1))(lambda d: call(*d.together(2, "iuhf", "special")))
+case("nextafter")(lambda d: call(*d.together(2, "f", "special")))
+case("spacing")(of("f", "tame"))
 case("hypot logaddexp logaddexp2 heaviside", rule=inexact, operands=(0, 1))(lambda d: call(*d.together(2, "iuhf", "special")))
 case("float_power", rule=inexact, operands=(0, 1))(lambda d: call(*d.together(2, "iuhf", "positive")))
 case("gcd lcm", operands=(0, 1))(lambda d: call(*d.together(2, "iu", "tame")))
@@ -179,7 +181,7 @@ case("argsort", reference=lambda x, **o: np.argsort(x, kind="stable", **o))(
     lambda d: (lambda x: call(x, **flags(d, axis=lambda: d.of(None, d.axis(x.ndim)))))(d.array("biuhf", least=1)))
 case("partition", reference=lambda x, kth, axis: np.sort(x, axis))(
     lambda d: (lambda x, axis: call(x, 0, axis))(d.array("biuhf", least=1, low=1), -1))
-case("argpartition", reference=lambda x, kth, axis: np.argsort(x, axis, kind="stable"))(
+case("argpartition", reference=lambda x, kth, axis: np.argsort(x, axis, kind="stable").astype("int32"))(
     lambda d: (lambda x, axis: call(x, 0, axis))(d.array("biuhf", least=1, low=1), -1))
 case("sort_complex", reference=lambda x: np.sort(x.astype("complex64" if x.dtype.itemsize < 8 else "complex128") if x.dtype.kind != "c" else x))(
     of("hfc", "tame", least=1))
@@ -328,7 +330,7 @@ def deleted(d):
     return call(x, d.of(0, -1, n, slice(0, 2), slice(None, None, 2), [0, n - 1] if n else [], []), axis)
 
 
-@case("insert")
+@case("insert", takes=lambda x, index, values: True)
 def inserted(d):
     x = d.vector("iuhfc", "tame")
     n = x.size

@@ -207,7 +207,7 @@ def raveled(d):
                 mode=mode, **flags(d, order=lambda: d.of("C", "F")))
 
 
-case("ix_")(lambda d: call(*(d.vector("b") if d.flag() else d.indices(3, (d.number(0, 3),)) for _ in range(d.number(1, 3)))))
+case("ix_", reference=lambda *xs: np.ix_(*(x if x.size or x.dtype == bool else x.astype("int64") for x in xs)))(lambda d: call(*(d.vector("b") if d.flag() else d.indices(3, (d.number(0, 3),)) for _ in range(d.number(1, 3)))))
 
 # --- arrays out of nothing ---
 
@@ -221,7 +221,7 @@ case("empty_like", reference=np.zeros_like)(lambda d: call(d.array(ANY), **flags
 case("full_like")(lambda d: call(d.array(ANY), d.of(0, 1, True), **flags(d, dtype=lambda: d.of(*NAMES), shape=lambda: d.of(*SIZES))))
 case("eye")(lambda d: call(d.number(0, 4), *[d.number(0, 4), d.number(-3, 3)][:d.number(0, 2)], **flags(d, dtype=lambda: d.of(*NAMES))))
 case("identity")(lambda d: call(d.number(0, 4), **flags(d, dtype=lambda: d.of(*NAMES))))
-case("tri")(lambda d: call(d.number(0, 4), *[d.number(0, 4), d.number(-3, 3)][:d.number(0, 2)], **flags(d, dtype=lambda: d.of(*NAMES))))
+case("tri", reference=lambda N, M=None, k=0, dtype="float32": np.tri(N, M, k, dtype))(lambda d: call(d.number(0, 4), *[d.number(0, 4), d.number(-3, 3)][:d.number(0, 2)], **flags(d, dtype=lambda: d.of(*NAMES))))
 case("arange")(lambda d: call(*[d.number(-5, 5), d.number(-5, 9), d.of(1, 2, -1, -3)][:d.number(1, 3)]) if d.flag() else
                call(d.of(0.0, -1.5), d.of(2.0, 5, -3.25), d.of(0.5, 0.3, -1.0)))
 case("linspace logspace", rule=same, terms=4)(lambda d: call(d.of(0, 1.5, -2), d.of(3, 0.5, -2), d.number(0, 5), **flags(d, endpoint=d.flag)))

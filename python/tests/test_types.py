@@ -15,7 +15,7 @@ PACKAGE = pathlib.Path(tn.__file__).parent
 # What a compiled module does not tell of itself: signatures, metaclasses, names that only types need.
 UNKNOWN = re.compile(r"is not a function$|is a disjoint base|metaclass differs$|\.__init__ is inconsistent|"
                      r"does not have \*args parameter|_core\.(Array|DType|Shape)Like is not|_core\.Axis is not|"
-                     r'_repr_html_ is inconsistent, stub parameter "self" differs')
+                     r'_repr_html_ is inconsistent, stub parameter "self" differs|stub is a staticmethod but runtime is not')
 
 
 def run(tmp_path, *args):

@@ -38,9 +38,8 @@ void Array::throw_no_value() const {
 }
 
 Buffer Array::donate(const Source& where) {
-  auto was = std::make_shared<const Type>(type());
   Buffer held = std::move(std::get<Buffer>(form_));
-  form_ = Donated{where, std::move(was)};
+  form_ = Donated{where, Buffer::borrow(held.data(), held.dtype(), held.dims(), held.strides(), nullptr, false)};
   return held;
 }
 

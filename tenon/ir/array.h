@@ -32,8 +32,8 @@ struct Traced {
 
 // What stands in an array whose memory a call has taken over.
 struct Donated {
-  Source where;  // of the call
-  std::shared_ptr<const Type> type;
+  Source where;    // of the call
+  Buffer type_of;  // tells the array's type alone: its memory is another's now
 };
 
 // Cheap to copy; a value. Reading a traced handle whose trace has ended throws LeakError.

@@ -15,6 +15,7 @@ using testing::HasSubstr;
 using tn::Array;
 using tn::message_of;
 
+namespace user_code {  // its names stand beside others where files are compiled together
 namespace {
 
 // What a program of the document prints goes here.
@@ -344,3 +345,4 @@ TEST(Errors, Teach) {
 }
 
 }  // namespace
+}  // namespace user_code

@@ -222,7 +222,7 @@ inline void expect_close(const Value& got_in_any_layout, const Value& want, cons
   const DType dtype = std::get<Buffer>(want).dtype();
   ASSERT_EQ(type_of(got), type_of(want)) << program;
   const bool half = rounding(dtype) > 1e-5;  // computed as f32: what differs is where it is rounded
-  const double tolerance = is_inexact(dtype) ? (half ? 4 : 16) * rounding(dtype) : 0;
+  const double tolerance = is_inexact(dtype) ? (half ? 4 : 24) * rounding(dtype) : 0;
   // Sums whose terms nearly cancel are rounded as those beside them.
   double largest = 0;
   for (std::int64_t i = 0; i < std::get<Buffer>(want).elements(); ++i)

@@ -35,7 +35,10 @@ class ufunc:  # noqa: N801
             if given is not None:
                 setattr(self, method, functools.partial(given, self))
 
-    func, nin, nout, identity = (property(lambda self, i=i: self._said[i]) for i in range(4))
+    func = property(lambda self: self._said[0])
+    nin = property(lambda self: self._said[1])
+    nout = property(lambda self: self._said[2])
+    identity = property(lambda self: self._said[3])
 
     def __eq__(self, other):
         return type(self) is type(other) and self._said == other._said
