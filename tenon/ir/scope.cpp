@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tenon/base/fork.h"
 #include "tenon/ir/bind.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ir/unify.h"
@@ -137,9 +138,9 @@ bool Scope::knows(const Array& array) {
 }
 
 const Ahead& Scope::ahead_here() {
-  static const Ahead nothing;
+  static constinit Lasting<const Ahead> nothing;
   const Scope* const here = top();
-  return here == nullptr ? nothing : here->ahead_;
+  return here == nullptr ? nothing.get([] { return Ahead(); }) : here->ahead_;
 }
 
 TakesPart Scope::takes_part(const Array& array) {
