@@ -27,6 +27,13 @@ def test_straight_through_estimator():
     assert float(tn.grad(tn.grad(lambda x: rounded(x) ** 3))(2.0)) == 12
 
 
+def test_stop_gradient_of_a_tree():
+    frozen = lax.stop_gradient({"w": tnp.ones(2), "n": 3})
+    assert frozen["w"].tolist() == [1, 1] and int(frozen["n"]) == 3
+    grads = tn.grad(lambda p: tnp.sum(lax.stop_gradient(p)["w"] * p["w"]))({"w": tnp.array([2.0, 3.0])})
+    assert grads["w"].tolist() == [2, 3]
+
+
 # ---- long chains
 
 def test_32_squarings():
@@ -65,6 +72,37 @@ def test_the_first_example_of_custom_derivatives():
     close([y, y_dot, tn.grad(f)(2.0, 3.0)], [3 * np.sin(2), 3 * np.cos(2), 3 * np.cos(2)], rtol=1e-6)
 
 
+def test_a_forward_that_calls_its_function():
+    @tn.custom_vjp
+    def f(x, y):
+        return tnp.sin(x) * y
+
+    def f_fwd(x, y):
+        return f(x, y), (tnp.cos(x), tnp.sin(x), y)
+
+    def f_bwd(res, g):
+        cos_x, sin_x, y = res
+        return cos_x * g * y, sin_x * g
+
+    f.defvjp(f_fwd, f_bwd)
+    close(tn.grad(f)(2.0, 3.0), 3 * np.cos(2), rtol=1e-6)
+    close(tn.vmap(tn.grad(f, argnums=1), (0, None))(tnp.array([1.0, 2.0]), 3.0), np.sin([1, 2]), rtol=1e-6)
+    close(tn.jit(tn.grad(f))(2.0, 3.0), 3 * np.cos(2), rtol=1e-6)
+
+
+def test_python_control_flow_in_custom_rules():
+    @tn.custom_jvp
+    def f(x):
+        return tnp.sin(x) if x > 0 else tnp.cos(x)
+
+    @f.defjvp
+    def f_jvp(primals, tangents):
+        (x,), (x_dot,) = primals, tangents
+        return f(x), 2 * x_dot if x > 0 else 3 * x_dot
+
+    assert float(tn.grad(f)(1.0)) == 2 and float(tn.grad(f)(-1.0)) == 3
+
+
 def test_clipped_gradients():
     @functools.partial(tn.custom_vjp, nondiff_argnums=(0, 1))
     def clip(lo, hi, x):
@@ -74,7 +112,47 @@ def test_clipped_gradients():
     assert float(tn.grad(lambda x: clip(-0.25, 0.25, x) * 8)(1.0)) == 0.25
 
 
+def test_none_within_cotangents():
+    @tn.custom_vjp
+    def f(params, n):
+        return params["w"] * n
+
+    f.defvjp(lambda p, n: (f(p, n), n), lambda n, g: ({"w": g * n, "unused": None}, None))
+    grads = tn.grad(f)({"w": 2.0, "unused": 1.0}, 3.0)
+    assert float(grads["w"]) == 3 and float(grads["unused"]) == 0
+
+
+def test_fixed_point_by_implicit_differentiation():
+    @functools.partial(tn.custom_vjp, nondiff_argnums=(0,))
+    def fixed_point(f, a, guess):
+        return lax.while_loop(lambda c: tnp.abs(c[0] - c[1]) > 1e-9, lambda c: (c[1], f(a, c[1])), (guess, f(a, guess)))[1]
+
+    def forward(f, a, guess):
+        x = fixed_point(f, a, guess)
+        return x, (a, x)
+
+    def backward(f, res, g):
+        a, x = res
+        _, vjp_a = tn.vjp(lambda a: f(a, x), a)
+        step = lambda a_x_g, u: a_x_g[2] + tn.vjp(lambda x: f(a_x_g[0], x), a_x_g[1])[1](u)[0]
+        (a_bar,) = vjp_a(fixed_point(step, (a, x, g), g))
+        return a_bar, tnp.zeros_like(x)
+
+    fixed_point.defvjp(forward, backward)
+    root = lambda a: fixed_point(lambda a, x: 0.5 * (x + a / x), a, a)
+    close([root(2.0), tn.grad(root)(2.0)], [np.sqrt(2), 0.5 / np.sqrt(2)], rtol=1e-7)
+
+
 # ---- keys
+
+def test_keys_of_traced_seeds():
+    keys = tn.vmap(random.PRNGKey)(tnp.arange(3))
+    assert keys.tolist() == [[0, 0], [0, 1], [0, 2]]
+    drawn = tn.vmap(lambda i: random.uniform(random.PRNGKey(i)))(tnp.arange(3))
+    assert drawn.tolist() == [float(random.uniform(random.PRNGKey(i))) for i in range(3)]
+    jitted = tn.jit(lambda seed: random.normal(random.key(seed), (2,)))(7)
+    close(jitted, random.normal(random.key(7), (2,)), rtol=1e-6)
+
 
 def test_scan_with_keys():
     def step(x, key):
@@ -97,7 +175,86 @@ def test_a_key_in_the_carry():
     close(drawn, expected, rtol=1e-6)
 
 
+# ---- checkpoint
+
+def test_names_that_checkpoint_saves():
+    from tenon.ad_checkpoint import checkpoint_name
+
+    def loss(w, x):
+        return tnp.sum(tnp.sin(checkpoint_name(tnp.sin(w * x), "inner")))
+    policy = tn.checkpoint_policies.save_only_these_names("inner")
+    w, x = 2.0, tnp.array([0.5, 1.0])
+    saved = tn.grad(tn.checkpoint(loss, policy=policy))(w, x)
+    close(saved, tn.grad(loss)(w, x), rtol=1e-6)
+
+
+# ---- trees
+
+def test_classes_whose_static_part_is_a_dict():
+    @tn.tree_util.register_pytree_node_class
+    class Model:
+        def __init__(self, w, options):
+            self.w, self.options = w, options
+
+        def tree_flatten(self):
+            return (self.w,), {"options": self.options}
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children, aux["options"])
+
+    f = tn.jit(lambda m: m.w * (2 if m.options["double"] else 1))
+    assert float(f(Model(3.0, {"double": True}))) == 6 and float(f(Model(3.0, {"double": False}))) == 3
+    assert float(tn.grad(lambda m: m.w**2)(Model(3.0, {"double": True})).w) == 6
+
+
+def test_flat_vectors_of_trees():
+    from tenon.flatten_util import ravel_pytree
+
+    flat, back = ravel_pytree({"a": tnp.ones((2, 2)), "b": 3.0})
+    assert flat.tolist() == [1, 1, 1, 1, 3]
+    tree = back(flat * 2)
+    assert tree["a"].tolist() == [[2, 2], [2, 2]] and float(tree["b"]) == 6
+
+
+# ---- indexing
+
+def test_updates():
+    x = tnp.arange(4.0)
+    assert x.at[1].subtract(5.0).tolist() == [0, -4, 2, 3]
+    assert x.at[2].divide(4.0).tolist() == [0, 1, 0.5, 3]
+    assert x.at[3].power(2).tolist() == [0, 1, 2, 9]
+    assert x.at[tnp.array([1, 2])].apply(lambda v: v * 10).tolist() == [0, 10, 20, 3]
+
+
+def test_lists_and_bools_within_indices():
+    x = tnp.arange(6).reshape(2, 3)
+    assert x[:, [0, 2]].tolist() == [[0, 2], [3, 5]]
+    assert x[[0, 1], [0, 2]].tolist() == [0, 5]
+    assert x[True].shape == (1, 2, 3) and x[False].shape == (0, 2, 3)
+
+
 # ---- seeing values
+
+def test_texts_of_traced_values():
+    seen = []
+
+    @tn.jit
+    def f(x):
+        seen.append(f"{x}")
+        return x
+    f(1.0)
+    assert len(seen) == 1 and seen[0]
+    assert repr(tn.new_ref(tnp.zeros(3)))
+
+
+def test_a_leaked_value_can_be_looked_at():
+    kept = []
+    tn.jit(lambda x: kept.append(x) or x)(tnp.ones(3))
+    assert hasattr(kept[0], "shape") and hasattr(kept[0], "dtype")
+    with pytest.raises(tn.errors.LeakError):
+        kept[0] + 1
+
 
 def test_values_known_while_tracing():
     @tn.jit
@@ -110,6 +267,14 @@ def test_values_known_while_tracing():
 
 # ---- branches and loops
 
+def test_branches_with_operands():
+    double, negate = (lambda x: 2 * x), (lambda x: -x)
+    assert float(lax.cond(True, double, negate, 3.0)) == 6
+    assert float(lax.cond(False, 3.0, double, 5.0, negate)) == -5
+    assert float(lax.cond(True, double, negate, operand=4.0)) == 8
+    assert float(lax.cond(1 > 2, lambda: 1.0, lambda: 2.0)) == 2
+
+
 def test_dead_branches_whose_derivative_is_infinite():
     def safe(x):
         return lax.cond(x < 1e-3, lambda: 0.0, lambda: tnp.sqrt(x))
@@ -118,7 +283,30 @@ def test_dead_branches_whose_derivative_is_infinite():
     assert tn.vmap(tn.grad(safe))(xs).tolist() == [0, 0.25]
 
 
+def test_the_index_of_a_loop_in_a_carry_of_32_bits():
+    assert lax.fori_loop(0, 3, lambda i, c: c + i, tnp.zeros(2, tnp.int32)).tolist() == [3, 3]
+    assert lax.fori_loop(0, 3, lambda i, c: c + i, tnp.float32(0)).dtype == np.float32
+
+
+def test_a_reference_that_is_scanned_and_written():
+    xs = tn.new_ref(tnp.arange(5.0))
+
+    def step(c, x):
+        x[...] = x[...] * 2
+        return c, None
+    lax.scan(step, 0, xs, length=5)
+    assert xs[...].tolist() == [0, 2, 4, 6, 8]
+
+
 # ---- functions that transformations make
+
+def test_pullbacks_as_values():
+    y, pull = tn.jit(lambda x: tn.vjp(tnp.sin, x))(2.0)
+    close(pull(1.0)[0], np.cos(2), rtol=1e-6)
+    y, push = tn.linearize(lambda x: x**2, 3.0)
+    assert float(tn.jit(push)(1.0)) == 6
+    assert tn.vmap(push)(tnp.arange(3.0)).tolist() == [0, 6, 12]
+
 
 def test_closures_that_are_differentiated():
     def objective(w):
@@ -126,6 +314,35 @@ def test_closures_that_are_differentiated():
         converted, captured = tn.closure_convert(residual, 1.0)
         return converted(2.0, *captured)
     close(tn.grad(objective)(0.5), 2 * np.cos(1), rtol=1e-6)
+
+
+# ---- axes by name
+
+def test_sums_over_a_named_axis():
+    normalised = tn.vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(tnp.arange(4.0))
+    close(normalised, np.arange(4) / 6)
+    assert tn.vmap(lambda x: lax.axis_index("i") + 0 * x, axis_name="i")(tnp.zeros(3)).tolist() == [0, 1, 2]
+
+
+# ---- dtypes
+
+def test_numbers_of_python_take_the_dtype_they_meet():
+    x = tnp.ones(2, tnp.float32)
+    for y in (x * 2.0, x + 1, 3 / x, tnp.where(x > 0, x, 0.0), lax.select(x > 0, x, 2 * x), tnp.maximum(x, 0)):
+        assert y.dtype == np.float32
+    assert (tnp.ones(2, tnp.bfloat16) * tn.grad(tnp.sin)(1.0)).dtype == tnp.bfloat16
+
+
+def test_limits_of_dtypes():
+    assert tnp.finfo(np.float32).bits == 32 and tnp.finfo(tnp.float32).eps == np.finfo(np.float32).eps
+    assert tnp.iinfo(np.int8).max == 127
+    assert tnp.promote_types(tnp.int64, tnp.int8) == np.int64 and tnp.result_type(tnp.int64) == np.int64
+
+
+def test_bits_of_negative_numbers():
+    x = tnp.array([-1, -3], tnp.int32)
+    assert lax.population_count(x).tolist() == [32, 31]
+    assert lax.rem(tnp.int32(7), tnp.int32(0)) == 7
 
 
 # ---- training
