@@ -5,7 +5,7 @@ tools/minimax.py [NAME]   prints coefficients, lowest first, with the largest we
 """
 import sys
 
-from mpmath import acosh, asin, atan, erf, erfc, exp, expm1, log, log1p, lu_solve, matrix, mp, mpf, pi, sin, cos, sqrt
+from mpmath import asin, atan, erf, erfc, exp, expm1, log, lu_solve, matrix, mp, mpf, pi, sin, cos, sqrt
 
 mp.dps = 120
 

@@ -87,7 +87,7 @@ def _round(x, digits=None):
     """Rounded to so many decimals; integers where none are said."""
     from tenon import numpy as tnp
 
-    return tnp.round(x, digits or 0) if digits is not None else tnp.astype(tnp.round(x), tnp.int_)
+    return tnp.round(x, digits) if digits is not None else tnp.astype(tnp.round(x), tnp.int_)
 
 
 # Methods that are the function of tenon.numpy of that name.

@@ -4,7 +4,7 @@ import functools
 import inspect
 
 from tenon import _complex, _core, _html, _lanes, _stages
-from tenon._arguments import axis_text, bind, from_front, numbers_of, own_memory
+from tenon._arguments import axis_text, from_front, numbers_of
 from tenon._core import LinearFunction, Program
 from tenon._shape_dtype import ShapeDtypeStruct
 

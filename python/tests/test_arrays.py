@@ -139,7 +139,7 @@ def test_updates():
     assert x.at[0].max(9).tolist() == [9, 1, 2, 3] and x.at[3].min(-1).tolist() == [0, 1, 2, -1]
 
 
-def test_methods():
+def test_methods_of_an_array():
     x = tnp.arange(6.0).reshape(2, 3)
     assert x.sum() == 15 and x.mean(0).tolist() == [1.5, 2.5, 3.5] and x.reshape(3, 2).shape == (3, 2)
     assert x.reshape((6,)).shape == x.ravel().shape == (6,) and x.transpose(1, 0).shape == (3, 2)
@@ -174,7 +174,7 @@ METHODS = {
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_methods(name):
+def test_methods_as_numpys(name):
     ours, expected = (getattr(x, name)(*METHODS[name]) for x in (tnp.asarray(V), V))
     assert type(expected) in (list, bytes, float) and ours == expected or np.allclose(np.asarray(ours), expected)
     assert np.asarray(ours).shape == np.asarray(expected).shape

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import tenon as tn
-import tenon.numpy as tnp
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 has_jax = importlib.util.find_spec("jax") is not None

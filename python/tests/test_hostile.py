@@ -5,7 +5,6 @@ import struct
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import tenon as tn

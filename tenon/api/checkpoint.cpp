@@ -31,8 +31,8 @@ ProgramRef marked(const Program& program, Keeps policy) {
 Arrays checkpoint_flat(FlatFunction f, std::span<const Array> arguments, Keeps policy) {
   TracedFunction traced = trace_flat(f, arguments, writes_refs, knows_values());
   if (policy) traced.program = marked(*traced.program, policy);
-  Arrays results = bind_checkpoint(traced.program, traced.sizes, joined({arguments, traced.captures}));
-  for (std::size_t i = 0; i < results.size(); ++i) results[i] = results[i].with_weak(traced.weak[i]);
+  Arrays results =
+      weakly_typed(bind_checkpoint(traced.program, traced.sizes, joined({arguments, traced.captures})), traced.weak);
   const std::vector<CellRef> refs = traced.written();
   for (std::size_t k = 0; k < refs.size(); ++k) write_cell(refs[k], results[traced.results() + k]);
   results.resize(traced.results());

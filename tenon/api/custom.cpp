@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "tenon/api/inputs.h"
 #include "tenon/ops/custom.h"
@@ -18,11 +17,6 @@ std::vector<std::size_t> tangible(std::span<const Type> types) {
   for (std::size_t i = 0; i < types.size(); ++i)
     if (has_tangent(types[i])) places.push_back(i);
   return places;
-}
-
-Arrays with_weak(Arrays results, const TracedFunction& f) {
-  for (std::size_t i = 0; i < results.size(); ++i) results[i] = results[i].with_weak(f.weak[i]);
-  return results;
 }
 
 // Empty arrays where there is no tangent.
@@ -44,8 +38,7 @@ std::uint32_t derivative_of_rule(std::span<const Array> arguments) {
   ++asked_what_for();
   std::uint64_t all = 0;
   for (const Array& a : arguments) all |= Scope::takes_part(a).derivatives;
-  // What is further in than can be told apart is the innermost.
-  return std::bit_width(all) < 64 ? static_cast<std::uint32_t>(std::bit_width(all)) : Scope::ahead_here().derivatives;
+  return static_cast<std::uint32_t>(TakesPart::innermost(all, Scope::ahead_here().derivatives));
 }
 
 // The function called as it is, since no derivative in an argument is taken.
@@ -148,7 +141,7 @@ Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array>
       .rule = Inputs(ruled).own(0, n).captures(captures, traced.captures.size()).own(n, takes.size()).program(),
       .rule_sizes = ruled.sizes,
       .arguments = static_cast<std::int64_t>(n)};
-  return with_weak(bind_custom_jvp(std::move(params), joined({arguments, captures})), traced);
+  return weakly_typed(bind_custom_jvp(std::move(params), joined({arguments, captures})), traced.weak);
 }
 
 Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backward, std::span<const Array> arguments,
@@ -200,7 +193,7 @@ Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backwa
                                          .program(),
                          .backward_sizes = pulled.sizes,
                          .arguments = static_cast<std::int64_t>(n)};
-  return with_weak(bind_custom_vjp(std::move(params), joined({arguments, captures})), traced);
+  return weakly_typed(bind_custom_vjp(std::move(params), joined({arguments, captures})), traced.weak);
 }
 
 }  // namespace tenon::api_detail

@@ -1,8 +1,6 @@
 // Batch rules of flat functions: traced for the batch that is next, and bound as one op with the function.
 #include <fmt/format.h>
 
-#include <bit>
-
 #include "tenon/api/custom.h"
 #include "tenon/api/inputs.h"
 #include "tenon/ops/custom.h"
@@ -15,8 +13,7 @@ std::size_t batch_of_rule(std::span<const Array> arguments) {
   ++asked_what_for();
   std::uint64_t all = 0;
   for (const Array& a : arguments) all |= Scope::takes_part(a).lanes;
-  const auto width = static_cast<std::size_t>(std::bit_width(all));
-  return width < 64 ? width : Scope::ahead_here().lanes.size();
+  return TakesPart::innermost(all, Scope::ahead_here().lanes.size());
 }
 
 Type of_lanes(const Type& one, const Dim& lanes) {
@@ -65,9 +62,7 @@ Arrays custom_vmap_flat(FlatFunction f, BatchByRule rule, std::span<const Array>
   params.sizes = traced.sizes;
   params.rule = Inputs(ruled).own(0, n).captures(captures, traced.captures.size()).program();
   params.rule_sizes = ruled.sizes;
-  Arrays results = bind_custom_vmap(std::move(params), joined({arguments, captures}));
-  for (std::size_t i = 0; i < results.size(); ++i) results[i] = results[i].with_weak(traced.weak[i]);
-  return results;
+  return weakly_typed(bind_custom_vmap(std::move(params), joined({arguments, captures})), traced.weak);
 }
 
 }  // namespace tenon::api_detail

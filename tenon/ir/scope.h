@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <map>
 #include <unordered_map>
@@ -31,6 +32,11 @@ struct TakesPart {
   static TakesPart in(const Ahead& ahead) { return {first(ahead.derivatives), first(ahead.lanes.size())}; }
   static std::uint64_t bit(std::size_t number) { return std::uint64_t(1) << std::min<std::size_t>(number, 63); }
   static std::uint64_t first(std::size_t count) { return count >= 64 ? ~std::uint64_t(0) : bit(count) - 1; }
+  // Of so many, the number of the innermost that is among these, from 1 on; 0: none is. What shares a bit is the last.
+  static std::size_t innermost(std::uint64_t among, std::size_t count) {
+    const auto width = static_cast<std::size_t>(std::bit_width(among));
+    return width < 64 ? width : count;
+  }
   bool operator==(const TakesPart&) const = default;
   TakesPart operator|(const TakesPart& b) const { return {derivatives | b.derivatives, lanes | b.lanes}; }
   TakesPart operator&(const TakesPart& b) const { return {derivatives & b.derivatives, lanes & b.lanes}; }

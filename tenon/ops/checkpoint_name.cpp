@@ -9,38 +9,34 @@ BOOST_DESCRIBE_STRUCT(CheckpointNameParams, (), (name, kept))
 
 namespace {
 
-const OpInfo name_info{
-    .name = "checkpoint_name",
-    .summary = "x, by a name for policies of checkpoints",
-    .params = &describe::params_ops<CheckpointNameParams>,
-    .type = TypeRule([](const Params&, std::span<const Type> in, TypeContext&) {
-      if (in.size() != 1) throw VerifyError("checkpoint_name: takes one operand.");
-      return std::vector{in[0]};
-    }),
-    .eval = EvalRule(
-        [](const Params&, std::span<const Value> in, const EvalContext&) { return std::vector<Value>{in[0]}; }),
-    // A tangent is not what the user named.
-    .jvp = JvpRule([](const JvpArgs& args) {
-      return JvpResult{bind_op(checkpoint_name_op(), args.params, args.primals), {args.tangents[0]}};
-    }),
-    .transpose = TransposeRule([](const TransposeArgs& args) {
-      if (args.cotangents[0]) args.sink.add(0, *args.cotangents[0]);
-    }),
-    .batch = BatchRule([](const BatchArgs& args) {
-      return BatchResult{bind_op(checkpoint_name_op(), args.params, args.operands), {true}};
-    }),
-    .split = Absent{"wholly known or not"},
-    .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(LowerElement{
-        .rule = [](const LowerArgs& args) { return args.load(0, args.index); }, .elementwise = true, .identity = true}),
-    .alias = AliasRule{0, 0},
-    .effect = Absent{"pure"},
-    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
-      return {{.params = make_params(CheckpointNameParams{"x", false}),
-               .types = {Type::array(d, {Dim(3)})},
-               .domains = {{-3, 3}},
-               .by_values = false}};
-    })};
+const OpInfo name_info{.name = "checkpoint_name",
+                       .summary = "x, by a name for policies of checkpoints",
+                       .params = &describe::params_ops<CheckpointNameParams>,
+                       .type = TypeRule([](const Params&, std::span<const Type> in, TypeContext&) {
+                         if (in.size() != 1) throw VerifyError("checkpoint_name: takes one operand.");
+                         return std::vector{in[0]};
+                       }),
+                       .eval = family::first_operand(),
+                       // A tangent is not what the user named.
+                       .jvp = JvpRule([](const JvpArgs& args) {
+                         return JvpResult{bind_op(checkpoint_name_op(), args.params, args.primals), {args.tangents[0]}};
+                       }),
+                       .transpose = TransposeRule([](const TransposeArgs& args) {
+                         if (args.cotangents[0]) args.sink.add(0, *args.cotangents[0]);
+                       }),
+                       .batch = BatchRule([](const BatchArgs& args) {
+                         return BatchResult{bind_op(checkpoint_name_op(), args.params, args.operands), {true}};
+                       }),
+                       .split = Absent{"wholly known or not"},
+                       .guard = Absent{"no Programs inside"},
+                       .lower = LowerRule(family::first_operand_lowered(true)),
+                       .alias = AliasRule{0, 0},
+                       .effect = Absent{"pure"},
+                       .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+                         return {{.params = make_params(CheckpointNameParams{"x", false}),
+                                  .types = {Type::array(d, {Dim(3)})},
+                                  .domains = {{-3, 3}}}};
+                       })};
 const bool checkpoint_name_installed = (install_op(name_info), true);
 
 }  // namespace

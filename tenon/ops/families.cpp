@@ -59,6 +59,15 @@ BatchResult batch_elementwise(const OpInfo& op, const BatchArgs& args) {
   return {bind_op(op, args.params, operands), {true}};
 }
 
+EvalRule first_operand() {
+  return [](const Params&, std::span<const Value> in, const EvalContext&) { return std::vector<Value>{in[0]}; };
+}
+LowerElement first_operand_lowered(bool elementwise) {
+  return {.rule = [](const LowerArgs& args) { return args.load(0, args.index); },
+          .elementwise = elementwise,
+          .identity = true};
+}
+
 OpInfo elementwise(std::string_view name, std::string_view summary, std::size_t operands, bool (*has)(DType),
                    EvalRule eval, Slot<JvpRule> jvp, Slot<TransposeRule> transpose,
                    std::function<kernel::Expr(std::span<const kernel::Expr>)> lower, std::vector<Domain> domains,

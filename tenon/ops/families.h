@@ -64,6 +64,10 @@ Array tangent_or_zero(const JvpArgs& args, std::size_t i);
 
 namespace family {
 
+// Of ops whose result is their first operand to all but transformations. `elementwise`: as are all their operands.
+EvalRule first_operand();
+LowerElement first_operand_lowered(bool elementwise);
+
 // What to do about an operand of a dtype that an op does not take.
 std::string dtype_advice(bool (*has)(DType), DType dtype);
 

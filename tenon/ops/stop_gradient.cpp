@@ -22,8 +22,7 @@ const OpInfo stop_info{
       if (in.size() != 1) throw VerifyError("stop_gradient: takes one operand.");
       return std::vector{in[0]};
     }),
-    .eval = EvalRule(
-        [](const Params&, std::span<const Value> in, const EvalContext&) { return std::vector<Value>{in[0]}; }),
+    .eval = family::first_operand(),
     // Bound again, so that derivatives of the next order stop here too.
     .jvp = JvpRule(
         [](const JvpArgs& args) { return JvpResult{{bind1(stop_info, {}, {args.primals[0]})}, {std::nullopt}}; }),
@@ -75,8 +74,7 @@ const OpInfo unless_info{
         throw VerifyError("stop_unless: takes an inexact array and bools, one or as many.");
       return std::vector{in[0]};
     }),
-    .eval = EvalRule(
-        [](const Params&, std::span<const Value> in, const EvalContext&) { return std::vector<Value>{in[0]}; }),
+    .eval = family::first_operand(),
     .jvp = JvpRule([](const JvpArgs& args) {
       const Array &x = args.primals[0], &running = args.primals[1];
       return JvpResult{{bind1(unless_info, {}, {x, running})}, {where_running(running, *args.tangents[0])}};

@@ -5,9 +5,9 @@ import functools
 import jax  # type: ignore
 import numpy as np
 
-from tenon import _core, _transforms, tree, tree_util
+from tenon import _core, _transforms, tree_util
 from tenon._surroundings import enable_x64
-from tenon.foreign._jaxprs import call, constant, dtype_of
+from tenon.foreign._jaxprs import call, dtype_of
 
 
 @tree_util.register_pytree_node_class

@@ -1,5 +1,6 @@
 """Ops by the names of jax.lax. Operands have one dtype; shapes are equal, or one of them has no axes."""
 
+import builtins
 import math
 import operator
 
@@ -9,9 +10,8 @@ from tenon import _core
 from tenon._core import (
     abs, cos, cosh, erf, erf_inv, exp, imag,  # noqa: A004
     isfinite as is_finite, log, logistic, negative as neg, real, rsqrt, sign, sin, sinh, sqrt, square, tan, tanh)
-from tenon import tree
 from tenon import numpy as tnp
-from tenon.numpy import acos, acosh, asin, asinh, atan, atanh, cbrt, ceil, exp2, expm1, floor, log1p, zeros  # noqa: F401
+from tenon.numpy import acos, acosh, asin, asinh, atan, atanh, cbrt, ceil, exp2, expm1, floor, log1p
 from tenon.numpy._special import bessel_i0e, bessel_i1e
 from tenon.numpy._shapes import _axes, _axis, _of_one_dtype
 
@@ -35,7 +35,7 @@ __all__ = [
 
 def _of_two(name, f):
     def op(x, y):
-        if type(x) in (int, float, __builtins_complex) or type(y) in (int, float, __builtins_complex):
+        if type(x) in (int, float, builtins.complex) or type(y) in (int, float, builtins.complex):
             return f(x, y)
         x, y = tnp.asarray(x), tnp.asarray(y)
         if x.dtype != y.dtype and not (x.weak_type or y.weak_type):
@@ -48,9 +48,6 @@ def _of_two(name, f):
     op.__name__, op.__doc__ = name, f.__doc__
     return op
 
-
-__builtins_complex = __builtins__["complex"] if isinstance(__builtins__, dict) else __builtins__.complex
-_NUMBERS = (bool, int, float, __builtins_complex)
 
 add, sub, mul = _of_two("add", _core.add), _of_two("sub", _core.subtract), _of_two("mul", _core.multiply)
 div = _of_two("div", _core.truncated_divide)
@@ -257,11 +254,10 @@ def broadcast_like(arr, like_arr):
 def collapse(operand, start_dimension, stop_dimension=None):
     """Several axes as one."""
     shape = tnp.shape(operand)
-    start, stop, _ = __builtins_slice(start_dimension, stop_dimension).indices(len(shape))
+    start, stop, _ = builtins.slice(start_dimension, stop_dimension).indices(len(shape))
     return _core.reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
 
 
-__builtins_slice = __builtins__["slice"] if isinstance(__builtins__, dict) else __builtins__.slice
 
 
 def concatenate(operands, dimension):

@@ -11,7 +11,7 @@ from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray, full
 from tenon.numpy._elementwise import _inexact_together, isnan, logical_not
 from tenon.numpy._quantiles import positions, weighted_quantile
-from tenon.numpy._shapes import _axes, _axis, ndim, ravel
+from tenon.numpy._shapes import _axes, _axis, ravel
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "argpartition", "argsort", "average", "bincount",

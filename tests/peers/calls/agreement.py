@@ -89,7 +89,7 @@ def compare(t, j, tag, loose=1.0):
             ),
             "Exception",
         )
-        return "" if base in t[2] or base == "AssertionError" else f"error kind"
+        return "" if base in t[2] or base == "AssertionError" else "error kind"
     if t[0] == "E":
         return "tenon raises"
     if j[0] == "E":

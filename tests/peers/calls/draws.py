@@ -256,6 +256,11 @@ def red(g, a=None, **k):
     return x, kw
 
 
+def a_dtype(g):
+    """The name of one of the dtypes that are drawn for `dtype=`."""
+    return D(g.dt([n for n in ALL if n not in ("int16", "uint16", "uint64")]))
+
+
 def wh(g, x):
     return g.arr("bool", x.shape if g.flag(0.7) else x.shape[1:])
 

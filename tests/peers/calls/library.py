@@ -15,8 +15,6 @@ from draws import D, F, Ix, K, NT, Raw, W
 
 
 def lib(which, x64):
-    import types
-
     if which == "tenon":
         import tenon as tn, tenon.numpy as xp
         from tenon import lax, nn, random, linalg, ops
@@ -151,7 +149,6 @@ def calljit(m, path, args, kw):
         return x
 
     a, k = strip(args), strip(kw)
-    keep = {}
 
     def f(*xs):
         def fill(x):

@@ -1,6 +1,6 @@
 """Reads and updates by indices."""
 
-from draws import D, F, Ix, Raw
+from draws import F, Ix, Raw
 
 import numpy as np
 

@@ -1,30 +1,13 @@
 """Calls of linear algebra and of segment sums."""
 
-from draws import COMPLEX, D, FLOATS, SQ
+from draws import COMPLEX, FLOATS, SQ, a_dtype
 
 import numpy as np
 
 
 def add(g, t):
     """Says of each name how its arguments are drawn."""
-    dts = lambda: D(
-        g.dt(
-            [
-                "bool",
-                "int8",
-                "int32",
-                "int64",
-                "uint8",
-                "uint32",
-                "float16",
-                "bfloat16",
-                "float32",
-                "float64",
-                "complex64",
-                "complex128",
-            ]
-        )
-    )
+    dts = lambda: a_dtype(g)
     # --- linalg
     fl = FLOATS + COMPLEX + ["int32", "bool"]
 

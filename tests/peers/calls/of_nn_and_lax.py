@@ -1,30 +1,13 @@
 """Calls of functions of nn and lax."""
 
-from draws import mm, ALL, D, F, FLOATS, NT, REAL, npd, special
+from draws import ALL, FLOATS, NT, REAL, D, F, a_dtype, mm, npd
 
 import numpy as np
 
 
 def add(g, t):
     """Says of each name how its arguments are drawn."""
-    dts = lambda: D(
-        g.dt(
-            [
-                "bool",
-                "int8",
-                "int32",
-                "int64",
-                "uint8",
-                "uint32",
-                "float16",
-                "bfloat16",
-                "float32",
-                "float64",
-                "complex64",
-                "complex128",
-            ]
-        )
-    )
+    dts = lambda: a_dtype(g)
 
     # --- nn
     @t("nn.glu")

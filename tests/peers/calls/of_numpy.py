@@ -1,30 +1,13 @@
 """Calls of NumPy's functions: reductions, sorts, creation."""
 
-from draws import mm, ALL, D, REAL, Raw, red, special, wh
+from draws import ALL, D, REAL, Raw, a_dtype, mm, red, wh
 
 import numpy as np
 
 
 def add(g, t):
     """Says of each name how its arguments are drawn."""
-    dts = lambda: D(
-        g.dt(
-            [
-                "bool",
-                "int8",
-                "int32",
-                "int64",
-                "uint8",
-                "uint32",
-                "float16",
-                "bfloat16",
-                "float32",
-                "float64",
-                "complex64",
-                "complex128",
-            ]
-        )
-    )
+    dts = lambda: a_dtype(g)
     idt = lambda: D(g.of("float16", "float32", "float64", "bfloat16", "complex64", "int32"))
 
     @t("np.sum np.prod np.nansum np.nanprod m.sum m.prod")
@@ -445,22 +428,6 @@ def add(g, t):
         return [np.sort(g.arr(REAL, g.of((5,), (0,), (17,)))), g.arr(REAL)], g.opts(
             side=lambda: g.of("left", "right"), method=lambda: g.of("scan", "sort", "compare_all", "scan_unrolled")
         )
-
-    def mm(g):
-        i, j, k = g.int(0, 3), g.int(0, 4), g.int(0, 3)
-        s = g.of(
-            ((i, j), (j, k)),
-            ((j,), (j, k)),
-            ((i, j), (j,)),
-            ((j,), (j,)),
-            ((2, i, j), (j, k)),
-            ((2, i, j), (2, j, k)),
-            ((2, 1, i, j), (3, j, k)),
-            ((), (j,)),
-            ((i, j), (k, j)),
-            ((), ()),
-        )
-        return [g.arr(shape=s[0]), g.arr(g.of(ALL, ["float32"], ["int8"]), shape=s[1])]
 
     @t("np.matmul linalg.matmul op.matmul")
     def _():

@@ -1,30 +1,13 @@
 """Calls of NumPy's functions: joining, shapes, products, sets, texts."""
 
-from draws import D, F, FLOATS, INTS, K, REAL, special
+from draws import FLOATS, INTS, REAL, D, F, a_dtype
 
 import numpy as np
 
 
 def add(g, t):
     """Says of each name how its arguments are drawn."""
-    dts = lambda: D(
-        g.dt(
-            [
-                "bool",
-                "int8",
-                "int32",
-                "int64",
-                "uint8",
-                "uint32",
-                "float16",
-                "bfloat16",
-                "float32",
-                "float64",
-                "complex64",
-                "complex128",
-            ]
-        )
-    )
+    dts = lambda: a_dtype(g)
 
     @t("np.inner np.vdot np.outer linalg.outer np.kron m.dot")
     def _():

@@ -1,30 +1,13 @@
 """Calls of random."""
 
-from draws import D, FLOATS, INTS, K
+from draws import D, FLOATS, INTS, K, a_dtype
 
 import numpy as np
 
 
 def add(g, t):
     """Says of each name how its arguments are drawn."""
-    dts = lambda: D(
-        g.dt(
-            [
-                "bool",
-                "int8",
-                "int32",
-                "int64",
-                "uint8",
-                "uint32",
-                "float16",
-                "bfloat16",
-                "float32",
-                "float64",
-                "complex64",
-                "complex128",
-            ]
-        )
-    )
+    dts = lambda: a_dtype(g)
     # --- random
     fd = lambda: D(g.of("float32", "float64", "float16", "bfloat16"))
     sh = lambda: g.of((), (3,), (2, 3), (0,), (101,))

@@ -201,7 +201,6 @@ class Control:
         fl = [e for e in env if e[1][0] == "F"]
         ops = [r.choice(fl) for _ in range(r.randint(1, 2))]
         want = [("F", self.shape(1)) for _ in range(r.randint(1, 2))]
-        cw, ck = self.has_while, self.control
         if r.random() < 0.5:
             w = "cjvp"
         else:

@@ -56,8 +56,6 @@ class Indices:
                 adv_shape = (m,) if adv_shape is None or adv_shape == () else bshape(adv_shape, (m,))
                 adv_at.append(i)
                 parts.append("np.array(%r)" % ([r.randrange(-d, d) for _ in range(m)],))
-        rest = [(i, d) for i, d in enumerate(sh) if i >= n]
-        slices = out + rest
         # NumPy's placement is left to numpy itself: compute the shape by indexing an array of that shape
         src = ", ".join(parts)
         try:
