@@ -25,26 +25,34 @@ bool unpacks_bits(const Eqn& eqn) { return eqn.op->name == "unpack_bits"; }
 
 // Worth a round trip through memory: what costs more than a few simple operations.
 bool is_costly(const Eqn& eqn) {
-  static constexpr std::string_view costly[]{
+  static constexpr std::string_view names[]{
       "exp",  "expm1",    "log", "log1p", "sin", "cos",   "tan", "tanh", "sinh",  "cosh", "asin",   "acos",
       "atan", "logistic", "erf", "erfc",  "pow", "atan2", "div", "sqrt", "rsqrt", "rem",  "gather", "concatenate"};
-  return std::ranges::find(costly, eqn.op->name) != std::end(costly);
+  return std::ranges::find(names, eqn.op->name) != std::end(names);
+}
+
+// So many simple operations cost less than a round trip of their result through a cache, or through memory.
+constexpr int simple = 3, simple_beside_memory = 12, costly = 16, heaviest = 1000;
+bool in_memory(const Type& type) {
+  constexpr std::int64_t cached = 1 << 20;
+  const Dim elements = type.shape.elements();
+  return elements.known() && elements.value() > cached / static_cast<std::int64_t>(size_of(type.dtype));
 }
 
 // What each value is as an expression of what is stored, if all that can be fused is.
 struct Expressions {
   // How many reductions, structures and ends of long expressions lie on the longest way to a value.
   std::vector<int> depth;
-  std::vector<int> weight;  // costly operations that computing it again would repeat
+  std::vector<int> weight;  // what computing it again would repeat, in simple operations
   std::vector<bool> ends;   // a long expression
 };
 Expressions expressions_of(const Program& program) {
-  constexpr int longest = 400, heaviest = 1000;
+  constexpr int longest = 400;
   const std::size_t n = program.vars();
   Expressions all{std::vector<int>(n, 0), std::vector<int>(n, 0), std::vector<bool>(n, false)};
   std::vector<int> length(n, 0);  // eqns of the longest way that are one expression
   for (const Eqn& eqn : program.eqns()) {
-    int below = 0, cost = is_costly(eqn) ? 4 : 1, before = 0;
+    int below = 0, cost = is_costly(eqn) ? costly : 1, before = 0;
     for (Var v : eqn.in) {
       below = std::max(below, all.depth[v] + all.ends[v]);
       cost = std::min(cost + all.weight[v], heaviest);
@@ -58,6 +66,22 @@ Expressions expressions_of(const Program& program) {
     }
   }
   return all;
+}
+
+// Computes again what was to be stored, where that is cheap from the values that are.
+void recompute_cheap(const Program& program, const std::vector<bool>& may, Fusion& fusion) {
+  std::vector<int> weight(program.vars(), 0);
+  for (const Eqn& eqn : program.eqns()) {
+    if (!is_element(eqn)) continue;
+    int cost = is_costly(eqn) ? costly : 1;
+    for (Var v : eqn.in) cost = std::min(cost + weight[v], heaviest);
+    const Var out = eqn.out[0];
+    if (may[out] && cost <= (in_memory(program.type(out)) ? simple_beside_memory : simple)) {
+      fusion.stored[out] = false;
+      fusion.reasons[out] = {};
+    }
+    weight[out] = fusion.stored[out] ? 0 : cost;
+  }
 }
 
 }  // namespace
@@ -75,7 +99,7 @@ Fusion fuse(const Program& program) {
   };
   // Backwards: the nests that read each value, through what is not stored.
   std::vector<std::set<std::size_t>> readers(n);
-  std::vector<bool> must(n, false), larger(n, false);
+  std::vector<bool> must(n, false), larger(n, false), may_be_recomputed(n, false);
   const auto require = [&](Var v, std::string_view phrase, std::string_view reader = {}) {
     if (!must[v]) fusion.reasons[v] = {phrase, reader};
     must[v] = true;
@@ -112,8 +136,9 @@ Fusion fuse(const Program& program) {
     if (packs_bits(eqn) || chooses_parts(eqn)) require(unviewed(eqn.in[0]), "an operand of", eqn.op->name);
     if (unpacks_bits(eqn)) require(out, "bits");
     const bool recomputed = readers[out].size() > 1 || larger[out];
-    fusion.stored[out] = must[out] || (recomputed && weight[out] > 3 && !eqn.in.empty() && !is_view(eqn));
+    fusion.stored[out] = must[out] || (recomputed && weight[out] > simple && !eqn.in.empty() && !is_view(eqn));
     if (fusion.stored[out]) {
+      may_be_recomputed[out] = !must[out] && !larger[out];
       if (!must[out])
         fusion.reasons[out] = {larger[out] ? "costly, and a larger array reads each element several times"
                                            : "costly, and several nests read it",
@@ -130,6 +155,7 @@ Fusion fuse(const Program& program) {
                   (!fusion.stored[out] && larger[out]);
     }
   }
+  recompute_cheap(program, may_be_recomputed, fusion);
   return fusion;
 }
 

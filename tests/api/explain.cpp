@@ -90,6 +90,17 @@ TEST(Explain, CopiesAndTheirLines) {
       << text;
 }
 
+// Both sums read what few operations make: of a large array it is made twice, of a small one it is stored.
+TEST(Explain, LargeValuesOfFewOperationsAreMadeTwice) {
+  const auto sums = [](const Array& x, const Array& y) {
+    const Array apart = tn::square(x(tn::all, tn::newaxis) - y) + tn::abs(y - 2.f);
+    return std::pair(tn::sum(apart, 0), tn::sum(apart, 1));
+  };
+  const auto explained = [&](std::int64_t n) { return tn::explain(sums)(ramp({n}), ramp({n})); };
+  EXPECT_THAT(explained(100), HasSubstr("f32[100,100], 40,000 bytes: costly, and several nests read it"));
+  EXPECT_THAT(explained(1000), Not(HasSubstr("several nests read it")));
+}
+
 TEST(Explain, WhyTheReferenceEvaluator) {
   const std::string text = tn::explain([](const Array& x) { return x * x; })(tn::convert(ramp({3}), tn::DType::c64));
   EXPECT_THAT(text, HasSubstr("runs by the reference evaluator, 1 eqns one by one: c64[3] has no native form"));
