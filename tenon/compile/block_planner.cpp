@@ -77,6 +77,7 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
     const std::size_t before = block_.size();
     if (rule_of<LowerElement>(*eqn.op) != nullptr) {
       if (fusion_.stored[eqn.out[0]]) pending_[eqn.out[0]] = true;
+      if (fusion_.ends[eqn.out[0]]) flush(eqn.out[0]);
     } else if (rule_of<LowerReduction>(*eqn.op) != nullptr) {
       reduction(eqn);
     } else if (const auto* lower = rule_of<LowerLibrary>(*eqn.op)) {

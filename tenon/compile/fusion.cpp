@@ -88,8 +88,9 @@ void recompute_cheap(const Program& program, const std::vector<bool>& may, Fusio
 
 Fusion fuse(const Program& program) {
   const std::size_t n = program.vars();
-  Fusion fusion{std::vector<bool>(n, false), std::vector<std::size_t>(n, 0), std::vector<Fusion::Reason>(n), 0};
+  Fusion fusion{std::vector<bool>(n, false), std::vector<std::size_t>(n, 0), std::vector<Fusion::Reason>(n), {}, 0};
   const auto [depth, weight, ends] = expressions_of(program);
+  fusion.ends = ends;
   std::map<std::string, std::size_t> group_of;
   const auto nest_of = [&](Var v) {
     const std::string key = program.type(v).shape.text() + "@" + std::to_string(depth[v]);

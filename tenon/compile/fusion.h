@@ -14,6 +14,7 @@ struct Fusion {
   std::vector<bool> stored;        // by variable; others are computed where they are read
   std::vector<std::size_t> group;  // stored variables of one group are computed in one nest
   std::vector<Reason> reasons;     // of stored variables
+  std::vector<bool> ends;          // of long expressions: stored at once, not when they are read
   std::size_t groups = 0;
   std::size_t fresh_group() { return groups++; }
 };

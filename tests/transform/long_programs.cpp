@@ -5,6 +5,8 @@
 
 #include "tenon/compile/executable.h"
 #include "tenon/ops/arithmetic.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/shape.h"
 #include "tenon/transform/gradient.h"
 
 namespace tenon {
@@ -35,6 +37,16 @@ TEST(LongPrograms, AreTransformed) {
 TEST(LongPrograms, AreCompiled) {
   const ProgramRef sums = chain(20'000, [](const Array& x) { return x + 1.0; });
   EXPECT_EQ(result_at(sums, 0.5), 20'000.5);
+}
+
+// The sum reads the last of 50 values that are stored since their expressions are long, each made of the one before.
+TEST(LongPrograms, AreCompiledWithASumBehindThem) {
+  Scope scope;
+  const Array x = scope.input(Type::array(DType::f64, {}));
+  Array y = broadcast_in_dim(x, Shape({3}), {});
+  for (int i = 0; i < 20'000; ++i) y = y + 1.0;
+  const ProgramRef sums = scope.finish(Arrays{sum(y)}).program;
+  EXPECT_EQ(result_at(sums, 0.5), 3 * 20'000.5);
 }
 
 TEST(LongPrograms, TheirDerivativesAreCompiled) {
