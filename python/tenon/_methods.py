@@ -108,7 +108,7 @@ def add_methods():
     Array.compress = lambda self, condition, axis=None, **options: tnp.compress(condition, self, axis, **options)
     Array.copy = Array.clone = lambda self: self
     Array.mT = property(tnp.matrix_transpose)
-    Array.view = _view
+    Array.view, Array.byteswap, Array.__contains__ = _view, _byteswap, _contains
     Array.reshape = lambda self, *shape, order="C": tnp.reshape(
         self, shape[0] if len(shape) == 1 else shape, order)
     Array.transpose = lambda self, *axes: tnp.transpose(
@@ -146,6 +146,27 @@ def _view(self, dtype=None, type=None):  # noqa: A002
         parts = _with_bits(x, np.dtype(f"f{dtype.itemsize // 2}"), lax)
         return lax.complex(parts[..., 0::2], parts[..., 1::2])
     return _with_bits(x, dtype, lax)
+
+
+def _byteswap(self):
+    """The numbers with their bytes the other way round; of complex ones those of their parts."""
+    from tenon import lax, numpy as tnp
+
+    if self.dtype.kind == "c":
+        return lax.complex(_byteswap(self.real), _byteswap(self.imag))
+    if self.dtype.itemsize == 1:
+        return self
+    parts = _with_bits(self[..., None], np.dtype(np.uint8), lax)
+    return tnp.squeeze(_with_bits(tnp.flip(parts, -1), self.dtype, lax), -1)
+
+
+def _contains(self, element):
+    """Whether an element of a vector is that number."""
+    from tenon import numpy as tnp
+
+    if self.ndim != 1 or np.ndim(element):
+        raise ValueError(f"in: whether a number is in a vector, not {np.shape(element)} in {self.shape}; any(x == y) is of all arrays.")
+    return bool(tnp.any(tnp.equal(self, element)))
 
 
 def _joined(x):

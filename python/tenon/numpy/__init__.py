@@ -4,7 +4,7 @@ from math import e, inf, nan, pi
 
 from tenon._core import Array as ndarray
 from tenon.numpy._dtypes import *  # noqa: F403
-from tenon.numpy._dtypes import __getattr__, bool, bool_, dtype  # noqa: A004, F401
+from tenon.numpy._dtypes import bool, bool_, dtype  # noqa: A004, F401
 from tenon.numpy._devices import NamespaceInfo as _NamespaceInfo
 from tenon.numpy._creation import *  # noqa: F403
 from tenon.numpy._creation import shared as asarray

@@ -5,6 +5,8 @@ import numpy as np
 from tenon import _core
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray
+from tenon.numpy._elementwise import _falses
+from tenon.numpy._inverses import minus
 from tenon.numpy._shapes import _axis, _zeros_behind, moveaxis, ravel
 
 __all__ = ["nextafter", "packbits", "spacing", "unpackbits"]
@@ -76,8 +78,8 @@ def nextafter(x, y, /):
 
 
 def spacing(x, /):
-    """How far the next float is from x, away from 0, with the sign of x; NaN where x is infinite or NaN. Integers become
-    floats.
+    """How far the next float is from x, away from 0, with the sign of x (of f16 the next one above, as in NumPy); NaN where
+    x is infinite or NaN. Integers become floats.
 
     >>> spacing(asarray(1.0, "float32")).tolist() == 2.0 ** -23
     True
@@ -85,7 +87,9 @@ def spacing(x, /):
     x = _core.to_inexact(x)
     if x.dtype.kind == "c":
         raise ValueError(f"spacing is not defined for complex numbers, {x.dtype}{list(x.shape)}.")
-    outward = _core.where(_core.less(x, 0), asarray(-np.inf, x.dtype), asarray(np.inf, x.dtype))
+    # Not by comparison: subnormal numbers may be taken for 0.
+    below = _falses(x) if x.dtype == np.float16 else minus(x) & _core.not_equal(_core.bitcast(x, f"uint{8 * x.dtype.itemsize}") * 2, 0)
+    outward = _core.where(below, asarray(-np.inf, x.dtype), asarray(np.inf, x.dtype))
     # The difference of subnormal numbers may be taken for 0.
     near = _core.less(_core.abs(x), asarray(2 * float(_dtypes.finfo(x.dtype).tiny), x.dtype))
     step = _core.subtract(_core.nextafter(x, outward), x)

@@ -47,7 +47,13 @@ def array(object, dtype=None, copy=True, order="K", ndmin=0, *, device=None):  #
     (2, 2)
     """
     check_device(device)
+    _need_values(object)
     return _made(object, dtype, copy, ndmin)
+
+
+def _need_values(x):
+    if x is None:
+        raise ValueError("array: None is no array and no number.")
 
 
 def asarray(a, dtype=None, order=None, *, copy=None, device=None):
@@ -56,9 +62,11 @@ def asarray(a, dtype=None, order=None, *, copy=None, device=None):
     return _made(a, dtype, copy, 0)
 
 
-def shared(a, dtype=None, order=None, *, copy=None):
+def shared(a, dtype=None, order=None, *, copy=None, device=None):
     """The same as array() without a copy where that can be: memory of others is shared, and must not be written any
     more."""
+    check_device(device)
+    _need_values(a)
     return _made(a, dtype, bool(copy), 0)
 
 
@@ -76,7 +84,7 @@ def _made(x, dtype, copy, ndmin):
     elif isinstance(x, (list, tuple)):
         made = _nested(x) if _has_arrays(x) else _from_sequence(x)
     elif isinstance(x, (bool, int, float, complex, np.generic)):
-        made, weak = _core.positive(x), type(x) in (int, float, complex)
+        made, weak = _core.positive(_exact(x, dtype)), type(x) in (int, float, complex)
     elif hasattr(x, "__dlpack__") and not hasattr(x, "__tenon_array__"):
         made = _core.from_dlpack(x)
         made = array(np.array(made)) if copy else made
@@ -85,8 +93,6 @@ def _made(x, dtype, copy, ndmin):
     else:
         made = _core.with_weak(x, False)
     wanted = _core.canonical_dtype(made.dtype if dtype is None else dtype)
-    if type(x) is int and wanted.kind in "iu" and not np.iinfo(wanted).min <= x <= np.iinfo(wanted).max:
-        raise OverflowError(f"Python integer {x} out of bounds for {wanted}")
     if made.dtype != wanted:
         made = _core.convert(made, wanted)
     if dtype is not None or not weak:
@@ -96,11 +102,26 @@ def _made(x, dtype, copy, ndmin):
     return made
 
 
+def _exact(x, dtype):
+    """x, and of Python's integers one of NumPy's where the default dtype may not hold it; OverflowError where `dtype` does not."""
+    if type(x) is not int or dtype is None or (dtype := _core.canonical_dtype(dtype)).kind not in "iu":
+        return x
+    limits = np.iinfo(dtype)
+    if not limits.min <= x <= limits.max:
+        raise OverflowError(f"Python integer {x} out of bounds for {dtype}")
+    return x if limits.bits < 32 or dtype.kind == "i" else np.array(x, dtype)[()]
+
+
 def _from_sequence(x):
     if builtins.any(isinstance(e, np.generic) for e in x) and builtins.any(type(e) in (int, float, complex) for e in x):
         return _nested(x)  # numbers of Python's take the dtype of NumPy's beside them
     values = np.array(x)
     if values.dtype == object:
+        parts = list(values.flat)
+        if builtins.any(p is None for p in parts):
+            raise ValueError(f"array: {x!r:.60} has None among its elements, which is no number.")
+        if builtins.all(isinstance(p, (int, float, complex)) for p in parts):
+            raise OverflowError(f"array: {x!r:.60} has an integer among its elements that is too large for 64 bits.")
         raise TypeError(f"array: {x!r:.60} is no array of numbers.")
     return _core.from_memory(values, False)
 
@@ -113,8 +134,7 @@ def full(shape, fill_value, dtype=None, *, device=None):
     """An array of one value."""
     check_device(device)
     dtype = _dtypes._operand_type(fill_value)[0] if dtype is None else dtype
-    if type(fill_value) is int and fill_value >= 2 ** 63:
-        fill_value = np.uint64(fill_value)
+    fill_value = _exact(fill_value, dtype)
     if np.ndim(fill_value) == 0:
         return _core.full(_shape(shape), fill_value, dtype)
     return _core.broadcast_to(array(fill_value, dtype), _shape(shape))
@@ -179,9 +199,10 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None):
         if isinstance(bound, Array) and _core.is_traced(bound):
             raise _concrete("arange", bound)
     start, stop, step = (b.item() if isinstance(b, (Array, np.generic, np.ndarray)) else b for b in (start, stop, step))
+    if complex in map(type, (start, stop, step)):
+        raise ValueError(f"arange: from {start!r} to {stop!r} in steps of {step!r}: complex numbers have no order.")
     if dtype is None:
-        kinds = [type(b) for b in (start, stop, step)]
-        dtype = _dtypes.default("c" if complex in kinds else "f" if float in kinds else "i")
+        dtype = _dtypes.default("f" if float in map(type, (start, stop, step)) else "i")
     dtype = _core.canonical_dtype(dtype)
     if isinstance(stop, _core.Dim):
         return _core.iota(dtype, (stop - start,), 0) * step + start
@@ -249,7 +270,12 @@ def eye(N, M=None, k=0, dtype=None, *, device=None):
     M = N if M is None else M
     if M == N and isinstance(k, int) and k == 0:
         return _core.eye(N, dtype)
-    return _core.convert(_core.equal(_rows(N, M) + k, _columns(N, M)), dtype)
+    return _core.convert(_core.equal(_rows(N, M) + _diagonal(N, M, k), _columns(N, M)), dtype)
+
+
+def _diagonal(n, m, k):
+    """The number of a diagonal: of those that lie outside, one that does."""
+    return builtins.max(-n, builtins.min(m, k)) if builtins.all(isinstance(x, int) for x in (n, m, k)) else k
 
 
 def identity(n, dtype=None):
@@ -267,7 +293,8 @@ def _columns(n, m):
 
 def tri(N, M=None, k=0, dtype=None):
     """Ones on and below the diagonal that lies k above the main one."""
-    made = _core.greater_equal(_rows(N, N if M is None else M) + k, _columns(N, N if M is None else M))
+    M = N if M is None else M
+    made = _core.greater_equal(_rows(N, M) + k, _columns(N, M))
     return _core.convert(made, "float32" if dtype is None else dtype)
 
 
@@ -324,6 +351,8 @@ def fromfile(*args, **kwargs):
 def load(file, *args, **kwargs):
     """An array, or arrays by name, of a file of NumPy's."""
     loaded = np.load(file, *args, **kwargs)
+    if isinstance(loaded, np.ndarray) and loaded.dtype == np.dtype("V2"):  # bfloat16, which files of NumPy's do not name
+        loaded = loaded.view(_core.dtype("bfloat16"))
     return array(loaded) if isinstance(loaded, np.ndarray) else loaded
 
 

@@ -6,11 +6,11 @@ from tenon import _core
 from tenon._core import Array
 
 __all__ = [
-    "bfloat16", "bool", "bool_", "can_cast", "cdouble", "character", "complex128", "complex64", "complexfloating",
-    "csingle", "double", "dtype", "finfo", "flexible", "float16", "float32", "float64", "floating",
-    "generic", "iinfo", "inexact", "int16", "int32", "int64", "int8", "integer", "iscomplexobj", "isdtype",
+    "bfloat16", "bool", "bool_", "can_cast", "cdouble", "character", "complex128", "complex64", "complex_", "complexfloating",
+    "csingle", "double", "dtype", "finfo", "flexible", "float16", "float32", "float64", "float_", "floating",
+    "generic", "iinfo", "inexact", "int16", "int32", "int64", "int8", "int_", "integer", "iscomplexobj", "isdtype",
     "isrealobj", "isscalar", "issubdtype", "number", "promote_types", "result_type", "signedinteger", "single",
-    "uint16", "uint32", "uint64", "uint8", "unsignedinteger",
+    "uint", "uint16", "uint32", "uint64", "uint8", "unsignedinteger",
 ]
 
 
@@ -18,7 +18,7 @@ class _ScalarType(type):
     """tnp.float32 and its kin: a name for a dtype, and a function that makes an array of it."""
 
     def __call__(cls, x):
-        return _core.convert(_as_array(x), cls.dtype)
+        return _as_array(x, cls.dtype)
 
     def __eq__(cls, other):
         return cls is other or (other is not None and (cls.dtype == other or getattr(other, "dtype", None) is cls.dtype))
@@ -30,10 +30,10 @@ class _ScalarType(type):
         return f"<class 'tenon.numpy.{cls.__name__}'>"
 
 
-def _as_array(x):
+def _as_array(x, dtype=None):
     from tenon.numpy._creation import asarray
 
-    return asarray(x)
+    return asarray(x, dtype)
 
 
 class _LazyDtype:
@@ -55,6 +55,8 @@ float16, float32, float64 = (_scalar_type(f"float{n}") for n in (16, 32, 64))
 bfloat16 = _scalar_type("bfloat16")
 complex64, complex128 = _scalar_type("complex64"), _scalar_type("complex128")
 single, double, csingle, cdouble = float32, float64, complex64, complex128
+# The dtypes of Python's numbers; where config.x64 is off, arrays of these have 32 bits.
+int_, uint, float_, complex_ = int64, uint64, float64, complex128
 
 generic, number, integer, signedinteger, unsignedinteger = (
     np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger)
@@ -67,13 +69,6 @@ _defaults = {"f": "float64", "i": "int64", "u": "uint64", "c": "complex128"}
 def default(kind):
     """The dtype of a kind where nothing says how wide: 64 bits, or 32 where config.x64 is off."""
     return _core.canonical_dtype(_defaults[kind])
-
-
-def __getattr__(name):
-    kinds = {"float_": "f", "int_": "i", "uint": "u", "complex_": "c"}
-    if name in kinds:
-        return globals()[default(kinds[name]).name]
-    raise AttributeError(name)
 
 
 def dtype(obj, align=False, copy=False):

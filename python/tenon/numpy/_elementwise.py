@@ -267,10 +267,10 @@ def isreal(x):
 
 
 def signbit(x, /):
-    """Whether the sign is minus, also that of -0."""
+    """Whether the sign is minus, also that of -0 and NaN."""
     if _is_integer(x):
         return less(x, 0)
-    return _inverses.minus(_real_only(x, "signbit"))
+    return _inverses.minus(_core.positive(_real_only(x, "signbit")))
 
 
 def copysign(x1, x2, /):
@@ -480,6 +480,8 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     limits = _dtypes.finfo(_dtypes._operand_type(x)[0])
     posinf = float(limits.max) if posinf is None else posinf
     neginf = float(limits.min) if neginf is None else neginf
+    x = _core.positive(x)
+    nan, posinf, neginf = (_core.convert(value, x.dtype) for value in (nan, posinf, neginf))
     return _core.where(isnan(x), nan, _core.where(isposinf(x), posinf, _core.where(isneginf(x), neginf, x)))
 
 

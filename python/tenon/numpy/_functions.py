@@ -2,6 +2,7 @@
 
 import builtins
 import functools
+import re
 
 import numpy as np
 
@@ -15,48 +16,104 @@ __all__ = [
 
 
 def vectorize(pyfunc, *, excluded=frozenset(), signature=None):
-    """A function of single elements (or of those that a signature such as "(n),(n)->()" names) over all others."""
-    from tenon import vmap
+    """A function of single elements (or of those that a signature such as "(n),(n)->()" names) over all others. Arguments
+    that `excluded` says, by number or by name, and None are passed on as they are.
 
-    inner, outer = (None, None) if signature is None else _signature(signature)
+    >>> vectorize(lambda x, y: x @ y, signature="(n),(n)->()")([[1, 2], [3, 4]], [1, 1]).tolist()
+    [3, 7]
+    """
+    if builtins.any(not isinstance(e, (int, str)) for e in excluded):
+        raise TypeError(f"vectorize: excluded={excluded!r}: arguments are excluded by their numbers or names.")
+    if builtins.any(isinstance(e, int) and e < 0 for e in excluded):
+        raise ValueError(f"vectorize: excluded={excluded!r} contains negative numbers.")
+    terms = None if signature is None else _signature(signature)
 
+    @functools.wraps(pyfunc)
     def wrapped(*args, **kwargs):
-        fixed = {i for i in range(len(args)) if i in excluded or args[i] is None}
-        return looped(fixed, functools.partial(pyfunc, **kwargs) if kwargs else pyfunc, *args)
-
-    def looped(excluded, pyfunc, *args):
-        args = [a if i in excluded else asarray(a) for i, a in enumerate(args)]
-        given = [i for i in range(len(args)) if i not in excluded]
-        core = {i: 0 if inner is None else len(inner[k]) for k, i in enumerate(given)}
-        loops = np.broadcast_shapes(*(args[i].shape[:args[i].ndim - core[i]] for i in given))
-        f = pyfunc
-        for depth in range(len(loops)):
-            axes = []
-            for i, a in enumerate(args):
-                rank = 0 if i in excluded else a.ndim - core[i]
-                axes.append(0 if i not in excluded and rank >= depth + 1 and a.shape[rank - depth - 1] != 1 else None)
-            if builtins.all(a is None for a in axes):
-                f = (lambda g: lambda *xs: _expanded(g(*xs)))(f)
-            else:
-                f = vmap(f, in_axes=tuple(axes))
-        squeezed = []
-        for i, a in enumerate(args):
-            if i in excluded:
-                squeezed.append(a)
-                continue
-            rank = a.ndim - core[i]
-            squeezed.append(_core.reshape(a, tuple(n for n in a.shape[:rank] if n != 1) + a.shape[rank:]))
-        return f(*squeezed)
+        places = [i for i in range(len(args)) if i not in excluded]
+        if terms is not None and len(terms[0]) != len(places):
+            raise TypeError(f"wrong number of positional arguments: {len(places)} with signature={signature!r}.")
+        cores = dict(zip(places, [()] * len(places) if terms is None else terms[0]))
+        absent = {i for i in places if args[i] is None}
+        if builtins.any(cores[i] for i in absent):
+            raise ValueError(f"Cannot pass None at locations {absent} with signature={signature!r}.")
+        cores = {i: letters for i, letters in cores.items() if i not in absent}
+        args = [asarray(a) if i in cores else a for i, a in enumerate(args)]
+        sizes = _core_sizes(args, cores, signature)
+        function = functools.partial(pyfunc, **kwargs) if kwargs else pyfunc
+        if terms is not None:
+            function = functools.partial(_checked_results, function, terms[1], sizes, signature)
+        return _looped(function, args, {i: len(letters) for i, letters in cores.items()})
 
     return wrapped
+
+
+def _core_sizes(args, cores, signature):
+    """The size that each letter of a signature stands for among the arguments."""
+    sizes = {}
+    for i, letters in cores.items():
+        shape = args[i].shape
+        if len(shape) < len(letters):
+            raise ValueError(f"input with shape {shape} does not have enough dimensions for all of {letters} in "
+                             f"signature={signature!r}.")
+        _note_sizes(sizes, letters, shape[len(shape) - len(letters):], signature)
+    return sizes
+
+
+def _note_sizes(sizes, letters, shape, signature):
+    for letter, n in zip(letters, shape):
+        if sizes.setdefault(letter, n) != n:
+            raise ValueError(f"inconsistent size for core dimension {letter!r} in signature={signature!r}: {n} and "
+                             f"{sizes[letter]}.")
+
+
+def _checked_results(function, terms, sizes, signature, *args):
+    """The results of function(*args), which have the axes that a signature says."""
+    made = function(*args)
+    if len(terms) > 1 and not isinstance(made, tuple):
+        raise TypeError(f"output must be a tuple when signature={signature!r} has several: {made!r}.")
+    results = made if isinstance(made, tuple) else (made,)
+    if len(results) != len(terms):
+        raise TypeError(f"wrong number of output arguments: {len(results)} with signature={signature!r}.")
+    sizes = dict(sizes)
+    for letters, x in zip(terms, results):
+        if np.ndim(x) != len(letters):
+            raise ValueError(f"output shape {np.shape(x)} does not match {letters} in signature={signature!r}.")
+        _note_sizes(sizes, letters, np.shape(x), signature)
+    return made
+
+
+def _looped(f, args, core_ranks):
+    """f over the axes in front of as many as it takes of each argument; arguments without a number are passed on."""
+    from tenon import vmap
+
+    outer = {i: args[i].ndim - rank for i, rank in core_ranks.items()}
+    loops = np.broadcast_shapes(*(args[i].shape[:n] for i, n in outer.items()))
+    for depth in range(1, len(loops) + 1):
+        axes = tuple(0 if outer.get(i, 0) >= depth and args[i].shape[outer[i] - depth] != 1 else None for i in range(len(args)))
+        if builtins.all(a is None for a in axes):
+            f = (lambda g: lambda *xs: _expanded(g(*xs)))(f)
+        else:
+            f = vmap(f, in_axes=axes)
+    squeezed = list(args)
+    for i, n in outer.items():
+        shape = args[i].shape
+        squeezed[i] = _core.reshape(args[i], tuple(m for m in shape[:n] if m != 1) + shape[n:])
+    return f(*squeezed)
 
 
 def _expanded(x):
     return tuple(e[None] for e in x) if isinstance(x, tuple) else asarray(x)[None]
 
 
+_SIGNATURE = re.compile(r"(\(\w*(,\w+)*\),)*\(\w*(,\w+)*\)->(\(\w*(,\w+)*\),)*\(\w*(,\w+)*\)")
+
+
 def _signature(text):
-    left, right = text.replace(" ", "").split("->")
+    text = text.replace(" ", "")
+    if not _SIGNATURE.fullmatch(text):
+        raise ValueError(f"vectorize: signature={text!r} is none such as '(n),(n,m)->(m)'.")
+    left, right = text.split("->")
 
     def terms(side):
         return [tuple(t.strip("()").split(",")) if t.strip("()") else () for t in side.replace("),(", ");(").split(";")]

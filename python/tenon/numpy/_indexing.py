@@ -7,6 +7,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import Array
+from tenon.errors import ConcretizationError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full, tri
 from tenon.numpy._reductions import _bools
@@ -70,6 +71,8 @@ def take(a, indices, axis=None, out=None, mode=None, unique_indices=False, indic
     if axis is None:
         a, axis = ravel(a), 0
     axis = _axis(axis, a.ndim)
+    if a.shape[axis] == 0 and indices.size != 0:
+        raise IndexError(f"take: indices {list(indices.shape)} of an axis of no elements, axis {axis} of {list(a.shape)}.")
     mode = _mode(mode, "fill")
     if mode == "wrap":
         indices, mode = _core.remainder(indices, a.shape[axis]), "clip"
@@ -78,14 +81,24 @@ def take(a, indices, axis=None, out=None, mode=None, unique_indices=False, indic
     return _core.take(a, indices, axis, mode, fill_value, indices_are_sorted, unique_indices)
 
 
-def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None):
-    """result[…, i, …] = arr[…, indices[…, i, …], …]."""
+def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None, *, wrap_negative_indices=None):
+    """result[…, i, …] = arr[…, indices[…, i, …], …]. Outside: NaN, or what `fill_value` says; mode="clip": the nearest;
+    mode="one_hot": 0. Negative indices count from the end, unless wrap_negative_indices=False: then they lie outside.
+
+    >>> take_along_axis(asarray([10, 20, 30]), asarray([-1]), mode="clip", wrap_negative_indices=False).tolist()
+    [10]
+    """
     arr, indices = asarray(arr), asarray(indices)
     if axis is None:
-        return take_along_axis(ravel(arr), ravel(indices), 0, mode, fill_value)
+        return take_along_axis(ravel(arr), ravel(indices), 0, mode, fill_value, wrap_negative_indices=wrap_negative_indices)
     if arr.ndim != indices.ndim:
         raise ValueError("indices and arr must have the same number of dimensions; "
                          f"{indices.ndim} vs. {arr.ndim}")
+    if mode == "one_hot":
+        mode, fill_value = "fill", 0
+    if wrap_negative_indices is False and indices.dtype.kind == "i":
+        outside = 0 if mode == "clip" else arr.shape[_axis(axis, arr.ndim)]
+        indices = _core.where(_core.less(indices, 0), outside, _core.convert(indices, _dtypes.default("i")))
     return _core.take_along_axis(arr, indices, _axis(axis, arr.ndim), _mode(mode, "fill"), fill_value)
 
 
@@ -139,6 +152,8 @@ def fill_diagonal(a, val, wrap=False, *, inplace=True):
 def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
     """The parts along an axis where the condition holds."""
     a, condition = asarray(a), _bools(condition)
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1D array")
     if axis is None:
         a, axis = ravel(a), 0
     axis = _axis(axis, a.ndim)
@@ -157,12 +172,17 @@ def extract(condition, arr, *, size=None, fill_value=0):
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 
+def _need_known(name, mode, *indices):
+    if mode == "raise" and builtins.any(isinstance(i, Array) and _core.is_traced(i) for i in indices):
+        raise ConcretizationError(f"{name}: with mode='raise' the values of the indices are asked for, and one is traced.\n"
+                                  "  In a compiled function say mode='wrap' or mode='clip'.")
+
+
 def choose(a, choices, out=None, mode="raise"):
     """Of several arrays the element of the one that a names."""
     a = asarray(a)
     choices = stack(broadcast_arrays(a, *choices)[1:], 0)
-    if mode == "raise" and _core.is_traced(a):
-        raise ValueError("choose: in a compiled function say mode='wrap' or mode='clip'.")
+    _need_known("choose", mode, a)
     met = np.broadcast_shapes(a.shape, choices.shape[1:])
     if mode == "raise" and bool(_core.any(_core.less(a, 0) | _core.greater_equal(a, choices.shape[0]), None, False)):
         raise ValueError("invalid entry in choice array")
@@ -299,27 +319,42 @@ def diag_indices_from(arr):
 def unravel_index(indices, shape):
     """The index along each axis of numbers of elements in a row."""
     given, made = asarray(indices), []
-    shape = (shape,) if not isinstance(shape, (tuple, list)) else shape
-    total = math.prod(shape)
+    shape = (shape,) if not isinstance(shape, (tuple, list)) and np.ndim(shape) == 0 else shape
     if given.dtype.kind not in "iu":
         raise TypeError(f"unravel_index: indices are integers, not {given.dtype}.")
-    last = builtins.min(builtins.max(total - 1, 0), int(np.iinfo(given.dtype).max))
-    indices = _core.convert(_core.minimum(given, last), _dtypes.default("i"))
+    known = builtins.all(isinstance(n, int) for n in shape)
+    least, larger = (builtins.min, builtins.max) if known else (_core.minimum, _core.maximum)
+    total = math.prod(shape)
+    kind = _dtypes.default("i")
+    last = least(larger(total - 1, 0), builtins.min(np.iinfo(given.dtype).max, np.iinfo(kind).max))
+    indices = _core.convert(_core.minimum(given, last), kind)
     indices = _core.where(_core.less(indices, 0), _core.maximum(indices, -total) + total, indices)
     for n in reversed(shape):
-        made.append(_core.with_weak(_core.convert(_core.remainder(indices, builtins.max(n, 1)), given.dtype), given.weak_type))
-        indices = _core.floor_divide(indices, builtins.max(n, 1))
+        made.append(_core.with_weak(_core.convert(_core.remainder(indices, larger(n, 1)), given.dtype), given.weak_type))
+        indices = _core.floor_divide(indices, larger(n, 1))
     return tuple(made[::-1])
 
 
-def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
-    """The numbers of elements in a row of indices along each axis."""
+def ravel_multi_index(multi_index, dims, mode="raise", order="C", *, dtype=None):
+    """The numbers of elements in a row of indices along each axis, of the indices' dtype or another. Outside: ValueError,
+    for which their values must be known, or mode="clip", "wrap", or "ignore".
+
+    >>> ravel_multi_index((asarray([0, 1]), asarray([2, 2])), (2, 3)).tolist()
+    [2, 5]
+    """
+    multi_index, dims = tuple(multi_index), tuple(dims)
+    if len(multi_index) != len(dims):
+        raise ValueError(f"ravel_multi_index: {len(multi_index)} indices for {len(dims)} axes.")
+    if mode not in ("raise", "clip", "wrap", "ignore"):
+        raise ValueError(f"ravel_multi_index: mode {mode!r} is none of 'raise', 'clip', 'wrap' and 'ignore'.")
+    _need_known("ravel_multi_index", mode, *multi_index)
     if order == "F":
-        multi_index, dims = tuple(multi_index)[::-1], tuple(dims)[::-1]
+        multi_index, dims = multi_index[::-1], dims[::-1]
     made = 0
     for i, n in zip(multi_index, dims):
-        if mode == "raise" and not (isinstance(i, Array) and _core.is_traced(i)) and (np.any(np.asarray(i) < 0) or np.any(np.asarray(i) >= n)):
+        if mode == "raise" and (np.any(np.asarray(i) < 0) or np.any(np.asarray(i) >= n)):
             raise ValueError("invalid entry in coordinates array")
+        i = i if dtype is None else _core.convert(i, dtype)
         if mode == "clip":
             i = _core.clamp(0, i, n - 1)
         elif mode == "wrap":

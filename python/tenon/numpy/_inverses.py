@@ -23,9 +23,8 @@ def _parts(z):
 
 
 def minus(x):
-    """Whether the sign of real numbers is minus, also that of -0."""
-    zero = _core.equal(x, 0)
-    return _core.less(x, 0) | (zero & _core.less(_core.true_divide(1, _core.where(zero, x, 1)), 0))
+    """Whether the sign of real numbers is minus, also that of -0 and NaN."""
+    return _core.less(_core.bitcast(x, f"int{8 * x.dtype.itemsize}"), 0)
 
 
 def with_sign(size, x):

@@ -82,17 +82,24 @@ def outer(a, b, out=None):
 def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None, out_sharding=None):
     """The product along pairs of axes: the last of a with the first of b, or those named."""
     a, b = _of_one_dtype([a, b])
-    if isinstance(axes, int) or np.ndim(axes) == 0:
+    if isinstance(axes, (int, np.integer)):
         n = operator.index(axes)
         if builtins.max(a.ndim, b.ndim) < n or builtins.min(a.ndim, b.ndim) < n:
             raise TypeError(f"tensordot: {n} axes of arrays of {a.ndim} and {b.ndim}.")
         of_a, of_b = list(range(a.ndim - n, a.ndim)), list(range(n))
     else:
-        of_a, of_b = (x if isinstance(x, (tuple, list)) else [x] for x in axes)
+        of_a, of_b = _pairs_of_axes(axes)
         of_a, of_b = _axes(of_a, a.ndim), _axes(of_b, b.ndim)
-        if len(of_a) != len(of_b):
-            raise TypeError(f"tensordot: {len(of_a)} axes of a and {len(of_b)} of b.")
     return _preferred(_core.dot_general(a, b, of_a, of_b, [], []), preferred_element_type)
+
+
+def _pairs_of_axes(axes):
+    if not isinstance(axes, (tuple, list, np.ndarray)) or len(axes) != 2:
+        raise TypeError(f"tensordot: axes are an int, a pair of ints, or a pair of lists of ints, not {axes!r}.")
+    pairs = [list(x) if isinstance(x, (tuple, list, np.ndarray)) else [x] for x in axes]
+    if len(pairs[0]) != len(pairs[1]):
+        raise TypeError(f"tensordot: {len(pairs[0])} axes of a and {len(pairs[1])} of b.")
+    return pairs
 
 
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
@@ -140,11 +147,18 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, 
         if len(term) != x.ndim:
             raise ValueError(f"einsum: the term {term!r} of an array of {x.ndim} axes.")
     terms, operands = _without_ones(terms, operands)
-    if len(operands) > 2:
+    if not isinstance(optimize, (str, bool)):
+        path = [tuple(step) for step in optimize if step != "einsum_path"]
+    elif len(operands) > 2:
         path = np.einsum_path(f"{','.join(terms)}->{result}", *(np.broadcast_to(np.float32(0), x.shape) for x in operands),
                               optimize="greedy")[0][1:]
     else:
         path = [tuple(range(len(operands)))]
+    return _preferred(_along_path(terms, operands, result, path), preferred_element_type)
+
+
+def _along_path(terms, operands, result, path):
+    """The products of those that each step of a path names."""
     for step in path:
         taken = [(terms[i], operands[i]) for i in step]
         terms = [t for i, t in enumerate(terms) if i not in step]
@@ -160,7 +174,7 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, 
             made = _core.einsum(f"{term}->{kept}", [made])
         terms.append(kept)
         operands.append(made)
-    return _preferred(operands[0], preferred_element_type)
+    return operands[0]
 
 
 def _by_numbers(first, operands):
@@ -273,8 +287,9 @@ def polydiv(u, v, *, trim_leading_zeros=False):
     for k in range(steps):
         factor = rest[k] / v[0]
         quotient.append(factor)
-        # Exactly 0 where the factor takes the first one away.
-        taken = _core.concatenate([rest[k:k + 1], factor * v[1:]], 0)
+        # Exactly 0 where the factor takes the first one away, which none does where v begins with 0.
+        first = _core.where(_core.isfinite(factor), rest[k:k + 1], factor * v[:1])
+        taken = _core.concatenate([first, factor * v[1:]], 0)
         rest = _core.concatenate([rest[:k], rest[k:k + n] - taken, rest[k + n:]], 0)
     if trim_leading_zeros:
         from tenon.numpy._vectors import trim_zeros
@@ -312,6 +327,8 @@ def polyint(p, m=1, k=None):
 def poly(seq_of_zeros):
     """The polynomial with these zeros."""
     zeros = asarray(seq_of_zeros)
+    if zeros.ndim > 1:
+        raise NotImplementedError("poly: of a matrix, by its eigenvalues, which are not there.")
     zeros = zeros if zeros.ndim else _core.reshape(zeros, (1,))
     made = full((1,), 1, _core.to_inexact(zeros).dtype)
     for i in range(zeros.shape[0]):
@@ -365,12 +382,13 @@ def correlate(a, v, mode="valid", *, precision=None, preferred_element_type=None
 
 
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, dtype=None):
-    """The covariances of variables, a row each. Observations count as often as `fweights` says (integers), and as much as
-    `aweights`.
+    """The covariances of variables, a row each, in a real or complex dtype. Observations count as often as `fweights` says
+    (integers), and as much as `aweights`; NaN where `ddof` leaves none.
 
     >>> cov(asarray([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]), fweights=asarray([1, 2, 1])).tolist()[0]
     [0.6666666666666666, -0.6666666666666666]
     """
+    _need_inexact("cov", dtype)
     x = _core.to_inexact(asarray(m, dtype))
     x = x if rowvar or x.ndim != 2 else x.T
     x = x if x.ndim == 2 else _core.reshape(x, (1, -1))
@@ -382,13 +400,18 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     weights = _weights_of_observations(x, fweights, aweights)
     if weights is None:
         x = x - _core.mean(x, 1, True)
-        made = _core.true_divide(_core.matmul(x, _core.conj(x.T)), float(x.shape[1] - ddof))
+        made = _core.true_divide(_core.matmul(x, _core.conj(x.T)), float(builtins.max(x.shape[1] - ddof, 0)))
     else:
         total = _core.sum(weights, None, False)
         x = x - _core.sum(x * weights, [1], True) / total
         lost = ddof if aweights is None or ddof == 0 else ddof * _core.sum(weights * asarray(aweights), None, False) / total
         made = _core.matmul(x * weights, _core.conj(x.T)) / (total - lost)
     return _core.reshape(made, ()) if made.shape == (1, 1) else made
+
+
+def _need_inexact(name, dtype):
+    if dtype is not None and not _dtypes.issubdtype(_core.canonical_dtype(dtype), np.inexact):
+        raise ValueError(f"{name}: dtype must be a subclass of float or complex, not {_core.canonical_dtype(dtype)}.")
 
 
 def _weights_of_observations(x, fweights, aweights):
@@ -408,9 +431,10 @@ def _weights_of_observations(x, fweights, aweights):
     return made
 
 
-def corrcoef(x, y=None, rowvar=True):
-    """The correlations of variables, a row each."""
-    c = cov(x, y, rowvar)
+def corrcoef(x, y=None, rowvar=True, dtype=None):
+    """The correlations of variables, a row each, in a real or complex dtype."""
+    _need_inexact("corrcoef", dtype)
+    c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
     d = _core.sqrt(_core.real(c[np.arange(c.shape[0]), np.arange(c.shape[0])]))

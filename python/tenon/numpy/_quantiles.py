@@ -1,7 +1,5 @@
 """Where quantiles lie among the elements in order."""
 
-import math
-
 from tenon import _core
 from tenon.numpy._creation import asarray
 
@@ -42,7 +40,7 @@ _METHODS = [*_BETWEEN, *_ROUNDED, "inverted_cdf", "averaged_inverted_cdf", "clos
 
 
 def weighted_quantile(flat, weights, q):
-    """The first element along the last axis up to which the weights are parts q of all of them; NaN where one is."""
+    """The first element along the last axis up to which the weights are parts q of all of them."""
     q = _core.convert(asarray(q), flat.dtype)
     ordered, weights = _core.sort_together([flat, weights], 1, flat.ndim - 1)
     sums = _core.cumsum(weights, flat.ndim - 1, False)
@@ -51,4 +49,4 @@ def weighted_quantile(flat, weights, q):
     found = _core.greater_equal(sums, wanted) & _core.greater(sums, 0)
     at = _core.argmax(found, [found.ndim - 1], True)
     made = _core.take_along_axis(_core.broadcast_to(ordered, found.shape), at, found.ndim - 1, "clip", None)
-    return _core.where(_core.any(_core.isnan(flat), [flat.ndim - 1], False), math.nan, _core.squeeze(made, -1))
+    return _core.squeeze(made, -1)

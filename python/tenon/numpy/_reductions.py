@@ -41,8 +41,14 @@ def _summed(f, a, axis, dtype, keepdims, initial, where, promote_integers, unit,
         a = _core.convert(a, dtype)
     elif a.dtype.kind == "b" or (promote_integers and a.dtype.kind in "iu"):
         a = _core.convert(a, _widened(a.dtype))
+    _need_number(initial)
     made = f(_where(a, where, _core.convert(unit, a.dtype)), _axis_of(axis, a.ndim), keepdims)
     return made if initial is None else _core.convert(combine(made, _core.convert(initial, made.dtype)), made.dtype)
+
+
+def _need_number(initial):
+    if initial is not None and np.ndim(initial):
+        raise ValueError(f"initial value must be a scalar. Got array of shape {np.shape(initial)}")
 
 
 def _axis_of(axis, rank):
@@ -64,10 +70,11 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where
 
 def _extreme(f, a, axis, keepdims, initial, where, combine, name):
     a = asarray(a)
+    _need_number(initial)
     if where is not None:
         if initial is None:
             raise ValueError(f"{name}: with `where` an initial value is needed.")
-        a = _core.where(where, a, _core.convert(initial, a.dtype))
+        a = _where(a, where, _core.convert(initial, a.dtype))
     axes = list(range(a.ndim)) if axis is None else _axes(axis, a.ndim)
     if builtins.any(a.shape[i] == 0 for i in axes):
         if initial is None:
@@ -167,8 +174,17 @@ def _too_few(a, axis, ddof):
 
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None, correction=None):
     """The mean squared distance from the mean; divided by the count less `ddof`."""
+    if correction is not None and ddof:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
     ddof = ddof if correction is None else correction
-    a = _computed(asarray(a), dtype)
+    a = asarray(a)
+    if dtype is not None:
+        wanted = _core.canonical_dtype(dtype)
+        if a.dtype.kind == "c" and wanted.kind != "c":
+            raise ValueError(f"var: of {a.dtype} in dtype {wanted}, which has no imaginary parts: take real() of it, or of the result.")
+        a = _core.to_inexact(_core.convert(a, wanted))
+        return _core.convert(var(a, axis, None, None, ddof, keepdims, where=where, mean=mean), wanted)
+    a = _core.to_inexact(a)
     if where is None and mean is None and isinstance(ddof, int) and not _too_few(a, axis, ddof):
         return _core.var(a, _axis_of(axis, a.ndim), ddof, keepdims)
     middle = globals()["mean"](a, axis, keepdims=True, where=where) if mean is None else mean
@@ -375,12 +391,15 @@ def sort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
     return _core.sort(a, _axis(axis, a.ndim), descending)
 
 
-def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
-    """Where the elements in order are."""
+def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False, dtype=None):
+    """Where the elements in order are, integers of `dtype`."""
     a = asarray(a)
     if axis is None:
         a, axis = ravel(a), 0
-    return _core.convert(_core.argsort(a, _axis(axis, a.ndim), descending), _dtypes.default("i"))
+    kind = _dtypes.default("i") if dtype is None else _core.canonical_dtype(dtype)
+    if kind.kind not in "iu":
+        raise ValueError(f"argsort: the dtype is one of integers, not {kind}.")
+    return _core.convert(_core.argsort(a, _axis(axis, a.ndim), descending), kind)
 
 
 def sort_complex(a):
@@ -452,20 +471,26 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     a = _ordered(a)
     flat, kept = _flattened(a, axis)
     if weights is not None:
-        if method != "inverted_cdf":
-            raise NotImplementedError(f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights.")
-        wide = _core.broadcast_to(_of_elements(asarray(weights), a, axis), a.shape)
-        made = weighted_quantile(flat, _flattened(_core.convert(wide, flat.dtype), axis)[0], q)
-        return _core.reshape(made, np.shape(q) + tuple(kept)) if keepdims else made
+        made = _weighted(a, flat, weights, q, axis, method)
+        spoiled = _core.where(_core.any(isnan(flat), [flat.ndim - 1], False), math.nan, made)
+        return _core.reshape(spoiled, np.shape(q) + tuple(kept)) if keepdims else spoiled
     return _quantile(flat, kept, q, method, keepdims, float(flat.shape[-1]), isnan)
+
+
+def _weighted(a, flat, weights, q, axis, method):
+    if method != "inverted_cdf":
+        raise NotImplementedError(f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights.")
+    wide = _core.broadcast_to(_of_elements(asarray(weights), a, axis), a.shape)
+    return weighted_quantile(flat, _flattened(_core.convert(wide, flat.dtype), axis)[0], q)
 
 
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """quantile() of the elements that are not NaN."""
-    if weights is not None:
-        raise NotImplementedError("nanquantile: weights.")
     a = _ordered(a)
     flat, kept = _flattened(a, axis)
+    if weights is not None:
+        made = _weighted(a, flat, _core.where(isnan(a), 0, _of_elements(asarray(weights), a, axis)), q, axis, method)
+        return _core.reshape(made, np.shape(q) + tuple(kept)) if keepdims else made
     count = _core.sum(_core.convert(logical_not(isnan(flat)), flat.dtype), -1, False)
     return _quantile(flat, kept, q, method, keepdims, count, None)
 

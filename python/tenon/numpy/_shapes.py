@@ -8,6 +8,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import Array
+from tenon.errors import UnsupportedError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray
 
@@ -266,16 +267,21 @@ def append(arr, values, axis=None):
     return concatenate([arr, values], axis)
 
 
+def _whole(x):
+    """The int that a number is, a real one too where it is whole."""
+    return int(x) if getattr(x, "dtype", None) is not None and x.dtype.kind == "f" and x == int(x) else operator.index(x)
+
+
 def _bounds(n, indices_or_sections, equal):
     if isinstance(indices_or_sections, (int, np.integer)) or ndim(indices_or_sections) == 0:
-        parts = operator.index(indices_or_sections)
+        parts = _whole(indices_or_sections)
         if parts <= 0:
             raise ValueError("number sections must be larger than 0.")
         if equal and n % parts != 0:
             raise ValueError("array split does not result in an equal division")
         each, more = builtins.divmod(n, parts)
         return list(np.cumsum([0] + [each + 1] * more + [each] * (parts - more)))
-    clipped = [builtins.min(i + n if i < 0 else i, n) for i in map(operator.index, indices_or_sections)]
+    clipped = [builtins.min(i + n if i < 0 else i, n) for i in map(_whole, indices_or_sections)]
     return [0, *clipped, n]
 
 
@@ -415,9 +421,23 @@ def _widths(pad_width, rank):
     return [(int(a), int(b)) for a, b in wide]
 
 
+_OPTIONS = {"constant": "constant_values", "linear_ramp": "end_values", "maximum": "stat_length", "minimum": "stat_length",
+            "mean": "stat_length", "median": "stat_length", "reflect": "reflect_type", "symmetric": "reflect_type",
+            "edge": None, "wrap": None, "empty": None}
+
+
 def pad(array, pad_width, mode="constant", **kwargs):
     """Elements before and behind, along each axis: `mode` says which."""
+    if not callable(mode):
+        if mode not in _OPTIONS:
+            raise UnsupportedError(f"pad: mode {mode!r} is none of {', '.join(map(repr, _OPTIONS))}, and no function.")
+        if unknown := set(kwargs) - {_OPTIONS[mode]}:
+            raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
     a = asarray(array)
+    return _core.with_weak(_padded_along(a, pad_width, mode, kwargs), a.weak_type)
+
+
+def _padded_along(a, pad_width, mode, options):
     if isinstance(pad_width, dict):
         pad_width = [pad_width.get(i, pad_width.get(i - a.ndim, (0, 0))) for i in range(a.ndim)]
         pad_width = [(w, w) if isinstance(w, int) else w for w in pad_width]
@@ -425,9 +445,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
     if builtins.any(w < 0 for pair in widths for w in pair):
         raise ValueError("index can't contain negative values")
     if mode == "constant":
-        values = kwargs.pop("constant_values", 0)
-        if kwargs:
-            raise ValueError(f"unsupported keyword arguments for mode 'constant': {set(kwargs)}")
+        values = options.get("constant_values", 0)
         if np.ndim(values) == 0:
             return _core.pad(a, _core.convert(values, a.dtype), [w[0] for w in widths], [w[1] for w in widths], [])
         values = np.broadcast_to(np.asarray(values), (a.ndim, 2))
@@ -438,9 +456,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
                 a = _core.pad(a, _core.convert(v[side].item(), a.dtype), low, high, [])
         return a
     if callable(mode):
-        return _padded_by(a, widths, mode, kwargs)
+        return _padded_by(a, widths, mode, options)
     for axis, (before, behind) in enumerate(widths):
-        a = _padded(a, axis, before, behind, mode, kwargs)
+        a = _padded(a, axis, before, behind, mode, options)
     return a
 
 
@@ -480,13 +498,10 @@ def _padded(a, axis, before, behind, mode, options):
         edges = [_statistic(_part(a, axis, *part), axis, mode) for part in (
             (0, n if length[0] is None else length[0]), (0 if length[1] is None else builtins.max(0, n - length[1]), n))]
         return _core.concatenate([_repeated(edges[0], axis, before), a, _repeated(edges[1], axis, behind)], axis)
-    if mode == "linear_ramp":
-        ends = _for_axis(options.get("end_values", 0), axis, a.ndim)
-        first = _ramp(ends[0], _part(a, axis, 0, 1), axis, before)
-        last = _core.rev(_ramp(ends[1], _part(a, axis, n - 1, n), axis, behind), [axis])
-        return _core.concatenate([first, a, last], axis)
-    raise ValueError(f"pad: mode {mode!r} is none of 'constant', 'edge', 'linear_ramp', 'maximum', 'mean', 'median', "
-                     "'minimum', 'reflect', 'symmetric', 'wrap', 'empty', and no function.")
+    ends = _for_axis(options.get("end_values", 0), axis, a.ndim)  # linear_ramp
+    first = _ramp(ends[0], _part(a, axis, 0, 1), axis, before)
+    last = _core.rev(_ramp(ends[1], _part(a, axis, n - 1, n), axis, behind), [axis])
+    return _core.concatenate([first, a, last], axis)
 
 
 def _for_axis(values, axis, rank):

@@ -27,15 +27,15 @@ class ufunc:  # noqa: N801
 
     def __init__(self, func, /, nin, nout, *, name=None, nargs=None, identity=None, call=None, reduce=None,
                  accumulate=None, at=None, reduceat=None):
-        self._said = func, nin, nout, identity
-        self.nargs = nin if nargs is None else nargs
+        self._said, self._nargs = (func, nin, nout, identity), nin if nargs is None else nargs
         self.__name__, self.__doc__ = getattr(func, "__name__", "ufunc") if name is None else name, func.__doc__
         self._call = vectorize(func) if call is None else call
         for method, given in {"reduce": reduce, "accumulate": accumulate, "at": at, "reduceat": reduceat}.items():
             if given is not None:
                 setattr(self, method, functools.partial(given, self))
 
-    func = property(lambda self: self._said[0])
+    _func = property(lambda self: self._said[0])
+    nargs = property(lambda self: self._nargs)
     nin = property(lambda self: self._said[1])
     nout = property(lambda self: self._said[2])
     identity = property(lambda self: self._said[3])
@@ -186,7 +186,7 @@ class _Direct(ufunc):
         """The function of each element."""
         if options.pop("out", None) is not None or options.pop("where", None) is not None or options:
             raise NotImplementedError(f"{self.__name__}: arrays are immutable: no `out` and no `where`.")
-        return self.func(*args)
+        return self._func(*args)
 
 
 def _direct(name, nin, identity, **methods):

@@ -81,6 +81,13 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     from tenon.numpy._reductions import argsort, searchsorted
 
     x, xp, fp = _core.to_inexact(asarray(x)), _core.to_inexact(asarray(xp)), _core.to_inexact(asarray(fp))
+    for side, given in (("left", left), ("right", right)):
+        if isinstance(given, str) and given != "extrapolate":
+            raise ValueError(f"the only valid string value of `{side}` is 'extrapolate', but got: {given!r}")
+    if "c" in (x.dtype.kind, xp.dtype.kind):
+        raise ValueError("interp: complex numbers have no order: x and xp are real.")
+    if period is not None and np.ndim(period):
+        raise ValueError(f"period must be a scalar; got {period!r}.")
     if xp.ndim != 1 or xp.shape != fp.shape or xp.shape[0] == 0:
         raise ValueError("xp and fp must be one-dimensional arrays of equal size, and not empty")
     if period is not None:

@@ -7,6 +7,7 @@ import numpy as np
 from tenon import _core
 from tenon import numpy as tnp
 from tenon.numpy import _dtypes
+from tenon.numpy._shapes import _axis
 
 _random = _core.random
 __all__ = [
@@ -30,7 +31,9 @@ def key(seed, *, impl=None):
     if hasattr(seed, "dtype"):
         return _key_of_array(tnp.asarray(seed))
     seed = seed.__index__()
-    return _random.key((seed + 2 ** 63) % 2 ** 64 - 2 ** 63 if _core.x64() else seed % 2 ** 32)
+    if not -2 ** 63 <= seed < 2 ** 63:
+        raise OverflowError(f"random.key: the seed {seed} has more than 64 bits.")
+    return _random.key(seed if _core.x64() else seed % 2 ** 32)
 
 
 def _key_of_array(seed):
@@ -316,8 +319,10 @@ def _phase(x):
 
 def permutation(key, x, axis=0, independent=False):
     """The elements along an axis in another order; of an int, its range."""
+    if np.ndim(x) == 0 and _dtypes._operand_type(x)[0].kind not in "iu":
+        raise TypeError(f"permutation: x is an integer, or has an axis at least, not {x!r}.")
     x = tnp.arange(x) if np.ndim(x) == 0 else tnp.asarray(x)
-    axis = axis % x.ndim
+    axis = _axis(axis, x.ndim)
     if independent or x.ndim == 1:
         return _shuffled(key, x, axis)
     return tnp.take(x, _shuffled(key, tnp.arange(x.shape[axis]), 0), axis, unique_indices=True)
