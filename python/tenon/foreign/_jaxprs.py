@@ -7,6 +7,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal  # type: ignore
 
 from tenon import _core, errors
+from tenon._surroundings import enable_x64
 from tenon.numpy import asarray
 
 rules: dict = {}
@@ -46,7 +47,11 @@ def constant(value, aval):
         value = jax.random.key_data(value)
     if aval.dtype == jax.dtypes.float0:
         value = np.zeros(aval.shape, bool)
-    return asarray(np.asarray(value, dtype_of(aval)))
+    value = np.asarray(value, dtype_of(aval))
+    if value.ndim or value.dtype == np.uint64:
+        return asarray(value)
+    with enable_x64(True):
+        return _core.convert(value.item(), value.dtype)  # a literal of the program: memory would be an input of it
 
 
 class _Open(threading.local):
