@@ -6,7 +6,17 @@ except ImportError as error:
     raise ImportError(
         "tn.from_jax traces functions with JAX, which is not installed: `pip install jax` (the CPU build is enough).") from error
 
-from tenon.foreign import _callbacks, _control, _custom, _elementwise, _indexing, _movement, _random, _reductions  # noqa: F401
+from tenon.foreign import (  # noqa: F401
+    _callbacks,
+    _control,
+    _custom,
+    _elementwise,
+    _equinox,
+    _indexing,
+    _movement,
+    _random,
+    _reductions,
+)
 from tenon.foreign._function import from_jax as from_jax
 from tenon.foreign._jaxprs import rules as rules
 from tenon.foreign._trees import adopt_classes

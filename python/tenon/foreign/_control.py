@@ -26,7 +26,7 @@ def _jit(equation, *operands):
     return _called_once(jaxpr)(*operands)
 
 
-@rule("closed_call", "call", "core_call", "xla_call", "custom_vmap_call", "composite", "linear_call", "eval_jaxpr",
+@rule("closed_call", "call", "core_call", "xla_call", "composite", "eval_jaxpr",
       "custom_jvp_call_jaxpr", "compute_on")
 def _call(equation, *operands):
     names = ("call_jaxpr", "jaxpr", "call", "callee", "fun_jaxpr")

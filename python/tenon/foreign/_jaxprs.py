@@ -148,19 +148,22 @@ def _lacking(equation, *_):
 
 
 def by_implementation(equation, *operands):
-    """A primitive of a library's own is what its implementation in JAX is."""
+    """A primitive of a library's own is what its implementation in JAX is, which may look at operands that are known."""
     name = equation.primitive.name
+    known = [None if _core.is_traced(x) or is_key(v.aval) else np.asarray(x) for x, v in zip(operands, equation.invars)]
 
     def implementation(*given):
-        return equation.primitive.impl(*given, **equation.params)
+        given = iter(given)
+        return equation.primitive.impl(*[next(given) if value is None else value for value in known], **equation.params)
 
     try:
-        made = jax.make_jaxpr(implementation)(*[jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.invars])
+        made = jax.make_jaxpr(implementation)(*[jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype)
+                                                for v, value in zip(equation.invars, known) if value is None])
     except Exception as error:
         raise unsupported(equation, f"there is no rule for it, and its implementation cannot be traced: {error}") from error
     if name in primitives_in(made):
         raise unsupported(equation, "there is no rule for it, and its implementation binds it again.")
-    return call(made, *operands)
+    return call(made, *[x for x, value in zip(operands, known) if value is None])
 
 
 lack("there are no convolutions yet.", "conv_general_dilated", "reduce_window", "reduce_window_max", "reduce_window_min",
