@@ -1,6 +1,7 @@
 """The functions of jax.lax: loops and branches, and ops without NumPy's promotion rules."""
 
 from tenon.lax._loops import *  # noqa: F403
+from tenon.lax._elementwise import *  # noqa: F403
 from tenon.lax._ops import *  # noqa: F403
 from tenon.lax._bits import *  # noqa: F403
 from tenon.lax._gamma import *  # noqa: F403

@@ -6,7 +6,7 @@ import numpy as np
 
 from tenon import _core
 from tenon import numpy as tnp
-from tenon.lax._ops import _of_two, shift_right_logical
+from tenon.lax._elementwise import _of_two, shift_right_logical
 
 __all__ = ["bitcast_convert_type", "mulhi", "nextafter", "reduce_precision"]
 

@@ -1,12 +1,14 @@
 """Loops and branches, traced once and compiled as native code."""
 
 import builtins
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from tenon import _core, tree
 from tenon._core import binomial, every
 from tenon.numpy._creation import asarray
+from tenon.numpy._dtypes import result_type
 
 if TYPE_CHECKING:
     from tenon._core import Array, ArrayLike, Checkpoints
@@ -32,10 +34,10 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
             if leaf.shape[:1] != (length,):
                 raise ValueError(f"scan got `length` argument of {length} which disagrees with leading axis sizes "
                                  f"{[x.shape[:1] for x in tree.leaves(xs)]}.")
-    if unroll is True or unroll is False:
-        unroll = builtins.max(1, _steps(xs, length)) if unroll else 1
-    elif unroll == 0:
+    if _steps_a_turn("scan", unroll) == 0:
         unroll = 1
+    elif unroll is True:
+        unroll = builtins.max(1, _steps(xs, length))
     if any(isinstance(leaf, _core.Ref) for leaf in tree.leaves(xs)):
         f, xs = _along_references(f, xs)
     return _core.scan(f, init, xs, length, reverse, unroll, checkpoint)
@@ -63,6 +65,14 @@ def _along_references(f, xs):
     return step, (arange(steps), *(leaf if ref is None else None for ref, leaf in zip(whole, leaves, strict=True)))
 
 
+def _steps_a_turn(name, unroll):
+    """`unroll` as an int; of none and False 0."""
+    count = 0 if unroll is None else operator.index(unroll)
+    if count < 0:
+        raise ValueError(f"{name}: `unroll` is a bool or an int that is not negative, not {unroll}.")
+    return count
+
+
 def _steps(xs, length):
     leaves = tree.leaves(xs)
     return leaves[0].shape[0] if leaves else length
@@ -77,14 +87,41 @@ def while_loop(cond_fun: "Callable[[Any], ArrayLike]", body_fun: Callable[[Any],
 
 def fori_loop(lower: "ArrayLike", upper: "ArrayLike", body_fun: "Callable[[Array, Any], Any]", init_val: Any, *,
               unroll: int | bool | None = None, checkpoint: "Checkpoints | None" = None) -> Any:
-    """body_fun(i, value) for i from lower to upper - 1. `unroll` is taken and has no effect here. `checkpoint`:
-    tn.every(k) or tn.binomial(n), which carries reverse mode keeps; where a bound is an array, tn.binomial(n).
+    """body_fun(i, value) for i from lower in steps of 1, while it is below upper: numbers of one dtype, of floats too.
+    `unroll` is taken where the bounds are no traced arrays, and has no effect. `checkpoint`: tn.every(k) or
+    tn.binomial(n), which carries reverse mode keeps, of bounds that are integers; where one is an array, tn.binomial(n).
 
     >>> import tenon as tn
     >>> tn.grad(lambda x: fori_loop(0, 5, lambda i, y: y * x, 1.0, checkpoint=tn.every(2)))(2.0)
     Array(80., dtype=float64, weak_type=True)
     """
-    return _core.fori_loop(lower, upper, body_fun, init_val, checkpoint)
+    kinds = _kinds_of_bounds(lower, upper)
+    if _steps_a_turn("fori_loop", unroll) > 1 and any(builtins.map(_core.is_traced, (lower, upper))):
+        raise ValueError("fori_loop: Can only use `unroll` of bounds that are no traced arrays: how many steps there are is "
+                         "not known.")
+    if kinds != {"f"}:
+        return _core.fori_loop(lower, upper, body_fun, init_val, checkpoint)
+    if checkpoint is not None:
+        raise TypeError("fori_loop: `checkpoint` is of loops between integers.")
+    lower, upper = _numbers_of_one_dtype(lower, upper)
+    return while_loop(lambda at: _core.less(at[0], upper), lambda at: (at[0] + 1, body_fun(*at)), (lower, init_val))[1]
+
+
+def _numbers_of_one_dtype(*bounds):
+    bounds = [asarray(b) for b in bounds]
+    met = result_type(*bounds)
+    return [b if b.dtype == met else _core.convert(b, met) for b in bounds]
+
+
+def _kinds_of_bounds(lower, upper):
+    """What numbers the bounds are, of which there is one kind and of arrays one dtype."""
+    bounds = [asarray(b) for b in (lower, upper)]
+    dtypes = {b.dtype for b in bounds if not b.weak_type}
+    kinds = {"f" if b.dtype.kind == "V" else b.dtype.kind for b in bounds}
+    if len(dtypes) > 1 or "f" in kinds and len(kinds) > 1:
+        raise TypeError(f"fori_loop: lower and upper arguments to fori_loop must have equal types, got {bounds[0].dtype} and "
+                        f"{bounds[1].dtype}.")
+    return kinds
 
 
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001

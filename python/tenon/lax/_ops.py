@@ -1,4 +1,4 @@
-"""Ops by the names of jax.lax. Operands have one dtype; shapes are equal, or one of them has no axes."""
+"""Shapes, slices, reductions and products by the names of jax.lax."""
 
 import builtins
 import math
@@ -7,191 +7,18 @@ import operator
 import numpy as np
 
 from tenon import _core
-from tenon._core import (
-    abs, cos, cosh, erf, erf_inv, exp, imag,  # noqa: A004
-    isfinite as is_finite, log, logistic, negative as neg, real, rsqrt, sign, sin, sinh, sqrt, square, tan, tanh)
 from tenon import numpy as tnp
-from tenon.numpy import acos, acosh, asin, asinh, atan, atanh, cbrt, ceil, exp2, expm1, floor, log1p
-from tenon.numpy._special import bessel_i0e, bessel_i1e
 from tenon.numpy._shapes import _axes, _axis, _of_one_dtype
 
 __all__ = [
-    "abs", "acos", "acosh", "add", "approx_max_k", "approx_min_k", "argmax", "argmin", "asin", "asinh", "atan",
-    "atan2", "atanh", "batch_matmul", "bessel_i0e", "bessel_i1e", "bitwise_and", "bitwise_not", "bitwise_or",
-    "bitwise_xor", "broadcast", "broadcast_in_dim", "broadcast_like", "broadcast_shapes", "broadcast_to_rank",
-    "broadcasted_iota", "cbrt", "ceil", "clamp", "clz", "collapse", "complex", "concatenate", "conj",
-    "convert_element_type", "cos", "cosh", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "div", "dot",
-    "dot_general", "dtype", "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim",
-    "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim", "empty", "eq", "erf",
-    "erf_inv", "erfc", "exp", "exp2", "expand_dims", "expm1", "floor", "full", "full_like", "ge", "gt", "imag",
-    "index_in_dim", "index_take", "integer_pow", "iota", "is_finite", "le", "log", "log1p", "logistic", "lt", "max",
-    "min", "mul", "ne", "neg", "pad", "population_count", "pow", "real", "reciprocal", "reduce_and", "reduce_max",
-    "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "rem", "reshape", "rev", "round", "RoundingMethod",
-    "rsqrt", "select", "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin",
-    "sinh", "slice", "slice_in_dim", "sort", "sort_key_val", "split", "sqrt", "square", "squeeze", "stack",
-    "sub", "tan", "tanh", "tile", "top_k", "transpose", "unstack",
+    "approx_max_k", "approx_min_k", "argmax", "argmin", "batch_matmul", "broadcast", "broadcast_in_dim",
+    "broadcast_like", "broadcast_to_rank", "broadcasted_iota", "collapse", "concatenate", "cumlogsumexp", "cummax",
+    "cummin", "cumprod", "cumsum", "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice",
+    "dynamic_slice_in_dim", "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim",
+    "empty", "expand_dims", "full", "full_like", "index_in_dim", "index_take", "iota", "pad", "reduce_and",
+    "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "slice", "slice_in_dim",
+    "sort", "sort_key_val", "split", "squeeze", "stack", "tile", "top_k", "transpose", "unstack",
 ]
-
-
-def _of_two(name, f):
-    def op(x, y):
-        if type(x) in (int, float, builtins.complex) or type(y) in (int, float, builtins.complex):
-            return f(x, y)
-        x, y = tnp.asarray(x), tnp.asarray(y)
-        if x.dtype != y.dtype and not (x.weak_type or y.weak_type):
-            raise TypeError(f"lax.{name} requires arguments to have the same dtypes, got {x.dtype}, {y.dtype}. "
-                            f"(tnp has functions that promote.)")
-        if x.ndim != y.ndim and x.ndim and y.ndim:
-            raise TypeError(f"lax.{name}: arrays must have same number of dimensions, got {x.ndim}, {y.ndim}.")
-        return f(x, y)
-
-    op.__name__, op.__doc__ = name, f.__doc__
-    return op
-
-
-add, sub, mul = _of_two("add", _core.add), _of_two("sub", _core.subtract), _of_two("mul", _core.multiply)
-div = _of_two("div", _core.truncated_divide)
-max, min = _of_two("max", _core.maximum), _of_two("min", _core.minimum)  # noqa: A001
-pow, atan2 = _of_two("pow", _core.power), _of_two("atan2", tnp.arctan2)  # noqa: A001
-eq, ne, lt = _of_two("eq", _core.equal), _of_two("ne", _core.not_equal), _of_two("lt", _core.less)
-le, gt = _of_two("le", _core.less_equal), _of_two("gt", _core.greater)
-ge = _of_two("ge", _core.greater_equal)
-bitwise_and, bitwise_or = _of_two("and", _core.bitwise_and), _of_two("or", _core.bitwise_or)
-bitwise_xor, shift_left = _of_two("xor", _core.bitwise_xor), _of_two("shift_left", _core.left_shift)
-complex = _of_two("complex", _core.complex)  # noqa: A001
-bitwise_not = _core.invert
-dtype = tnp.dtype
-broadcast_shapes = tnp.broadcast_shapes
-
-
-def _remainder(x, y):
-    """What division toward zero leaves, with the sign of x; x itself where integers are divided by 0."""
-    rest = _core.fmod(x, y)
-    return rest if rest.dtype.kind == "f" else _core.where(_core.equal(y, 0), x, rest)
-
-
-rem = _of_two("rem", _remainder)
-
-
-def conj(x):
-    """The complex conjugate, complex also of real numbers."""
-    x = tnp.asarray(x)
-    return _core.conj(x) if x.dtype.kind == "c" else _core.complex(x, _core.multiply(x, 0))
-
-
-def population_count(x):
-    """How many bits are set, in the dtype of x; of negative numbers those of their two's complement.
-
-    >>> population_count(tnp.array([3, -1], tnp.int8)).tolist()
-    [2, 8]
-    """
-    x = tnp.asarray(x)
-    if x.dtype.kind not in "iu":
-        raise TypeError(f"population_count does not accept dtype {x.dtype}.")
-    return _core.convert(tnp.bitwise_count(_core.convert(x, f"uint{8 * x.dtype.itemsize}")), x.dtype)
-
-
-class RoundingMethod:
-    """How round() takes halves."""
-
-    AWAY_FROM_ZERO, TO_NEAREST_EVEN = 0, 1
-
-
-def round(x, rounding_method=RoundingMethod.AWAY_FROM_ZERO):  # noqa: A001
-    """The nearest integer; halves away from zero, or to even."""
-    if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
-        return _core.rint(x)
-    size = _core.floor(_core.abs(x))
-    return _core.sign(x) * (size + _core.convert(_core.greater_equal(_core.abs(x) - size, 0.5), tnp.asarray(x).dtype))
-
-
-def shift_right_arithmetic(x, y):
-    """The bits of x moved y places down; the sign comes in from the left."""
-    x = tnp.asarray(x)
-    if x.dtype.kind == "i":
-        return _core.right_shift(x, y)
-    signed = _core.convert(x, f"int{8 * x.dtype.itemsize}")
-    return _core.convert(_core.right_shift(signed, _core.convert(y, signed.dtype)), x.dtype)
-
-
-def shift_right_logical(x, y):
-    """The bits of x moved y places down; zeros come in from the left."""
-    x = tnp.asarray(x)
-    if x.dtype.kind == "u":
-        return _core.right_shift(x, y)
-    width = 8 * x.dtype.itemsize
-    # Without the sign, then the bit of the sign where it goes.
-    rest = _core.right_shift(x & int(np.iinfo(x.dtype).max), y)
-    moved = _core.left_shift(_core.convert(1, x.dtype), width - 1 - y)
-    y = _core.convert(y, x.dtype)
-    made = _core.where(_core.less(x, 0), rest | _core.where(_core.equal(y, 0), int(np.iinfo(x.dtype).min), moved), rest)
-    return _core.where(_core.greater_equal(y, width) | _core.less(y, 0), 0, made)
-
-
-def clz(x):
-    """How many bits before the first one that is set are not.
-
-    >>> clz(tnp.array([0, 1, 255], tnp.uint8)).tolist()
-    [8, 7, 0]
-    """
-    x = tnp.asarray(x)
-    if x.dtype.kind not in "iu":
-        raise TypeError(f"clz does not accept dtype {x.dtype}.")
-    width = 8 * x.dtype.itemsize
-    bits, shift = _core.convert(x, f"uint{width}"), 1
-    while shift < width:  # every bit behind the first one set
-        bits, shift = bits | _core.right_shift(bits, np.dtype(f"uint{width}").type(shift)), 2 * shift
-    return _core.convert(width - _core.convert(population_count(bits), "int32"), x.dtype)
-
-
-def integer_pow(x, y):
-    """x to a power that is a Python int."""
-    return _core.power(x, operator.index(y))
-
-
-def reciprocal(x):
-    """1 / x."""
-    return _core.true_divide(1, x)
-
-
-def erfc(x):
-    """1 - erf(x), exact where that is small: within 4 units of the last place until it underflows.
-
-    >>> float(erfc(6.0))
-    2.1519736712498913e-17
-    """
-    return _core.erfc(x)
-
-
-def clamp(min, x, max):  # noqa: A002
-    """x limited to [min, max]; at the ends its derivative is 0."""
-    x = tnp.asarray(x)
-    min, max = _core.convert(min, x.dtype), _core.convert(max, x.dtype)
-    inside = _core.less(min, x) & _core.less(x, max)
-    return _core.where(inside, x, _core.clamp(min, _core.stop_gradient(x), max))
-
-
-def select(pred, on_true, on_false):
-    """on_true where the predicate holds, else on_false."""
-    return _core.where(pred, on_true, on_false)
-
-
-def select_n(which, *cases):
-    """The case that `which` names, element by element."""
-    which = tnp.asarray(which)
-    if which.dtype.kind == "b":
-        if len(cases) > 2:
-            raise TypeError("select_n: a bool chooses of two cases.")
-        return _core.where(which, cases[-1], cases[0])
-    made = cases[-1]
-    for i, case in reversed(list(enumerate(cases[:-1]))):
-        made = _core.where(_core.less_equal(which, i), case, made)
-    return tnp.asarray(made)
-
-
-def convert_element_type(operand, new_dtype):
-    """The values in another dtype."""
-    return _core.convert(operand, new_dtype)
 
 
 # --- shapes ---
@@ -326,18 +153,21 @@ def _wrapped(index, n):
     return _core.where(_core.less(index, 0), _core.add(index, n), index)
 
 
-def _starts(operand, indices):
+def _starts(name, operand, indices):
     indices = list(indices)
-    kinds = [tnp.asarray(i).dtype for i in indices]
-    if any(k.kind not in "iu" for k in kinds):
-        raise TypeError("index arguments to dynamic_slice must be integers")
-    indices = [_core.convert(i, "int32") if k.itemsize < 4 else i for i, k in zip(indices, kinds)]
+    arrays = [i for i in indices if type(i) is not int]
+    kinds = {tnp.asarray(i).dtype for i in arrays if not getattr(i, "weak_type", False)}
+    if len(kinds) > 1 or any(tnp.asarray(i).dtype.kind not in "iu" for i in arrays):
+        raise TypeError(f"lax.{name}: index arguments to {name} are integers of one dtype, not "
+                        f"{', '.join(str(tnp.result_type(i)) for i in indices)}.")
+    indices = [i if type(i) is int or i.dtype.itemsize >= 4 else _core.convert(i, "int32")
+               for i in (i if type(i) is int else tnp.asarray(i) for i in indices)]
     return [_wrapped(i, n) for i, n in zip(indices, tnp.shape(operand))]
 
 
 def dynamic_slice(operand, start_indices, slice_sizes):
     """The part of these sizes that starts at indices, which may be traced; moved inside where it would reach out."""
-    return _core.dynamic_slice(operand, _starts(operand, start_indices), tuple(slice_sizes))
+    return _core.dynamic_slice(operand, _starts("dynamic_slice", operand, start_indices), tuple(slice_sizes))
 
 
 def dynamic_slice_in_dim(operand, start_index, slice_size, axis=0):
@@ -357,7 +187,7 @@ def dynamic_index_in_dim(operand, index, axis=0, keepdims=True):
 
 def dynamic_update_slice(operand, update, start_indices):
     """The array with a part replaced that starts at indices, which may be traced."""
-    return _core.dynamic_update_slice(operand, update, _starts(operand, start_indices))
+    return _core.dynamic_update_slice(operand, update, _starts("dynamic_update_slice", operand, start_indices))
 
 
 def dynamic_update_slice_in_dim(operand, update, start_index, axis):
@@ -388,6 +218,7 @@ def split(operand, sizes, axis=0):
     """Parts of these sizes along an axis. Throws ValueError where one is negative, or they are not all of it."""
     if any(n < 0 for n in sizes):
         raise ValueError(f"Sizes passed to split must be nonnegative, got {list(sizes)}")
+    axis = _axis(axis, tnp.ndim(operand))
     if sum(sizes) != tnp.shape(operand)[axis]:
         raise ValueError(f"split: sizes {list(sizes)} of an axis of {tnp.shape(operand)[axis]}.")
     ends = np.cumsum([0, *sizes])
@@ -464,14 +295,21 @@ reduce_and = _bitwise("reduce_and", _core.all, _core.bitwise_and, lambda dtype: 
 reduce_or = _bitwise("reduce_or", _core.any, _core.bitwise_or, lambda dtype: 0)
 
 
-def argmax(operand, axis, index_dtype):
-    """Where the first largest element is."""
-    return _core.convert(_core.argmax(operand, axis, False), index_dtype)
+def _extreme_index(name, f, which):
+    def op(operand, axis, index_dtype):
+        shape = tnp.shape(operand)
+        if not 0 <= axis < len(shape):
+            raise ValueError(f"lax.{name}: Invalid axis {axis} for operand shape {shape}: it counts from the front.")
+        kind = tnp.dtype(index_dtype)
+        if kind.kind not in "iu":
+            raise TypeError(f"lax.{name}: index_dtype must be an integer type, but got {kind}.")
+        return _core.convert(f(operand, axis, False), index_dtype)
+
+    op.__name__, op.__doc__ = name, f"Where the first {which} element along an axis, counted from the front, is."
+    return op
 
 
-def argmin(operand, axis, index_dtype):
-    """Where the first smallest element is."""
-    return _core.convert(_core.argmin(operand, axis, False), index_dtype)
+argmax, argmin = _extreme_index("argmax", _core.argmax, "largest"), _extreme_index("argmin", _core.argmin, "smallest")
 
 
 def _cumulative(name, f):

@@ -7,7 +7,7 @@ import numpy as np
 
 from tenon import _core, tree
 from tenon import numpy as tnp
-from tenon.lax import _ops
+from tenon.lax._elementwise import add, max, min, mul  # noqa: A004
 from tenon.numpy._shapes import _axes
 
 __all__ = ["reduce", "reduce_xor"]
@@ -32,7 +32,7 @@ def _gathered(x, axes):
 
 
 # Functions whose reductions the library has.
-_KNOWN = {_ops.add: _core.sum, _ops.mul: _core.prod, _ops.max: _core.max, _ops.min: _core.min,
+_KNOWN = {add: _core.sum, mul: _core.prod, max: _core.max, min: _core.min,
           tnp.add: _core.sum, tnp.multiply: _core.prod, tnp.maximum: _core.max, tnp.minimum: _core.min,
           _core.add: _core.sum, _core.multiply: _core.prod, _core.maximum: _core.max, _core.minimum: _core.min}
 
@@ -56,8 +56,10 @@ def reduce(operands, init_values, computation, dimensions, out_sharding=None):
     if not arrays or tree.structure(init_values) != structure:
         raise ValueError("lax.reduce: the operands and the initial values are trees of one structure, not "
                          f"{structure} and {tree.structure(init_values)}.")
-    if any(x.shape != arrays[0].shape for x in arrays) or any(np.shape(v) for v in inits):
-        raise TypeError("lax.reduce: operands have one shape, and each initial value is one number.")
+    if any(x.shape != arrays[0].shape for x in arrays):
+        raise TypeError(f"lax.reduce: operands have one shape, not {[x.shape for x in arrays]}.")
+    if any(np.shape(v) for v in inits):
+        raise ValueError(f"lax.reduce: each initial value is one number, not of shapes {[np.shape(v) for v in inits]}.")
     inits = [_core.convert(v, x.dtype) for v, x in zip(inits, arrays)]
     axes = _axes(tuple(dimensions), arrays[0].ndim)
     flat = [_gathered(x, axes) for x in arrays]

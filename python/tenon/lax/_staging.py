@@ -37,7 +37,7 @@ def optimization_barrier(operand, /):
 
 
 def stop_gradient(x):
-    """The tree, through whose leaves no derivative flows. What has none, integers and what is no number, stays as it is.
+    """The tree, through whose leaves no derivative flows. What has none, integers and bools, stays as it is.
 
     >>> import tenon as tn
     >>> tn.grad(lambda x: x * stop_gradient({"a": x})["a"])(3.0)
@@ -47,7 +47,11 @@ def stop_gradient(x):
 
 
 def _has_derivative(leaf):
-    return isinstance(leaf, (float, complex)) or getattr(getattr(leaf, "dtype", None), "kind", "O") in "fcV"
+    if isinstance(leaf, (bool, int, float, complex)):
+        return isinstance(leaf, (float, complex))
+    if not hasattr(leaf, "dtype"):
+        raise TypeError(f"lax.stop_gradient: {leaf!r}, a {type(leaf).__name__}, is no array.")
+    return getattr(leaf.dtype, "kind", "O") in "fcV"
 
 
 def dce_sink(val, *, prevent_mlir_dce=False):
@@ -117,5 +121,5 @@ def padtype_to_pads(in_shape, window_shape, window_strides, padding):
         raise RuntimeError(f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}.")
     if kind == "VALID":
         return [(0, 0)] * len(in_shape)
-    wanted = [max(0, (-(-n // s) - 1) * s + w - n) for n, w, s in zip(in_shape, window_shape, window_strides)]
+    wanted = [max(0, (-(-int(n) // int(s)) - 1) * int(s) + int(w) - int(n)) for n, w, s in zip(in_shape, window_shape, window_strides)]
     return [(p // 2, p - p // 2) if kind == "SAME" else (p - p // 2, p // 2) for p in wanted]

@@ -39,7 +39,7 @@ def length(a, b):
     usable = _core.greater(high, 0) & _core.isfinite(high)
     ratio = low / _core.where(usable, high, 1)
     infinite = _core.equal(a, math.inf) | _core.equal(b, math.inf)
-    return _core.where(infinite, math.inf, _core.where(usable, high * _core.sqrt(1 + ratio * ratio), high + low))
+    return _core.where(infinite, math.inf, _core.where(usable, high * _core.sqrt(1 + ratio * ratio), high))
 
 
 def _arcsine(x, y):

@@ -188,7 +188,8 @@ class JaxTestCase(parameterized.TestCase):
     def assertArraysEqual(self, a, b, *, check_dtypes=True, err_msg="", allow_object_dtype=False, verbose=True):
         if check_dtypes:
             self.assertDtypesMatch(a, b)
-        self.assertEqual(np.shape(a), np.shape(b), "shapes differ")
+        if np.ndim(a) and np.ndim(b):   # one number is compared with arrays of any shape
+            self.assertEqual(np.shape(a), np.shape(b), "shapes differ")
         np.testing.assert_array_equal(widened(a), widened(b), err_msg=err_msg)
 
     def assertArraysAllClose(self, a, b, *, check_dtypes=True, atol=None, rtol=None, err_msg=""):
