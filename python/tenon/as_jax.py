@@ -23,17 +23,7 @@ _modules = {
     "jax.ops": "tenon.ops", "jax.dtypes": "tenon.dtypes", "jax.typing": "tenon.typing", "jax.errors": "tenon.errors",
     "jax.debug": "tenon.debug", "jax.flatten_util": "tenon.flatten_util", "jax.test_util": "tenon.test_util",
     "jax.custom_derivatives": "tenon.custom_derivatives", "jax.ad_checkpoint": "tenon.ad_checkpoint",
-    "jax.scipy": None, "jax.scipy.special": None, "jax.scipy.linalg": "tenon.linalg",
-}
-
-# jax.scipy.special: names elsewhere in tenon, (module, name).
-_special = {
-    "gammaln": ("tenon.lax", "lgamma"), "digamma": ("tenon.lax", "digamma"), "psi": ("tenon.lax", "digamma"),
-    "polygamma": ("tenon.lax", "polygamma"), "zeta": ("tenon.lax", "zeta"), "erf": ("tenon.lax", "erf"),
-    "erfc": ("tenon.lax", "erfc"), "erfinv": ("tenon.lax", "erf_inv"), "gammainc": ("tenon.lax", "igamma"),
-    "gammaincc": ("tenon.lax", "igammac"), "betainc": ("tenon.lax", "betainc"), "expit": ("tenon.lax", "logistic"),
-    "i0e": ("tenon.lax", "bessel_i0e"), "i1e": ("tenon.lax", "bessel_i1e"), "logsumexp": ("tenon.nn", "logsumexp"),
-    "softmax": ("tenon.nn", "softmax"), "log_softmax": ("tenon.nn", "log_softmax"), "i0": ("tenon.numpy", "i0"),
+    "jax.scipy": "tenon.scipy", "jax.scipy.special": "tenon.scipy.special", "jax.scipy.linalg": "tenon.scipy.linalg",
 }
 
 
@@ -48,16 +38,13 @@ class _AsJax(types.ModuleType):
         full = f"{self.__name__}.{name}"
         if full in _modules and importlib.util.find_spec(full) is not None:
             return importlib.import_module(full)
-        if self.__name__ == "jax.scipy.special" and name in _special:
-            module, theirs = _special[name]
-            return getattr(importlib.import_module(module), theirs)
         if self._target is not None and hasattr(self._target, name):
             return getattr(self._target, name)
         raise AttributeError(f"{full} is not among the names that tenon has (docs/python-names.md lists them). Where a "
                              "program needs it, run the program with JAX and bind its functions with tn.from_jax.")
 
     def __dir__(self):
-        return sorted({*dir(self._target), *(_special if self.__name__ == "jax.scipy.special" else ())})
+        return sorted(dir(self._target))
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

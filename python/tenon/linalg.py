@@ -29,9 +29,11 @@ __all__ = _numpy.__all__ + [
 
 
 def _columns(a, b):
-    """(b as columns, what makes the result of b's form again)."""
+    """(b as columns, what makes the result of b's form again). A vector, or vectors of a batch that has as many axes as
+    that of a, are columns of their own."""
     b = tnp.asarray(b)
-    return (b[..., None], lambda x: x[..., 0]) if b.ndim == a.ndim - 1 else (b, lambda x: x)
+    vectors = b.ndim == 1 or b.ndim == a.ndim - 1 and b.shape[-1] == a.shape[-1]
+    return (b[..., None], lambda x: x[..., 0]) if vectors else (b, lambda x: x)
 
 
 def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, debug=None, check_finite=True):
@@ -49,12 +51,19 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
 
 
 def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
-    """(the factor of Cholesky, `lower`), as cho_solve() takes them.
+    """(the factor of Cholesky, `lower`), as cho_solve() takes them: of the lower or upper triangle of a alone.
 
     >>> cho_factor([[4.0, 2.0], [2.0, 5.0]], lower=True)[0].tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    return _numpy.cholesky(tnp.asarray(a), upper=not lower), lower
+    return triangular_factor(a, lower), lower
+
+
+def triangular_factor(a, lower):
+    """The factor of Cholesky, lower or upper triangular, of which that triangle of a is read."""
+    a = tnp.asarray(a)
+    made = _core.cholesky(a if lower else _core.conj(tnp.matrix_transpose(a)), False)
+    return made if lower else _core.conj(tnp.matrix_transpose(made))
 
 
 def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
@@ -88,7 +97,9 @@ def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
     if trans not in (0, 1, 2):
         raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
     b, shaped = _columns(factors, b)
-    order = _factors.lu_pivots_to_permutation(pivots, factors.shape[-1])
+    batch = tnp.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
+    b = tnp.broadcast_to(b, batch + b.shape[-2:])
+    order = tnp.broadcast_to(_factors.lu_pivots_to_permutation(pivots, factors.shape[-1]), batch + factors.shape[-1:])
     if trans == 0:
         x = tnp.take_along_axis(b, order[..., None], -2)
         x = solve_triangular(factors, x, 0, True, True)
@@ -276,6 +287,8 @@ def leslie(f, s):
     """
     f, s = _of_one_dtype([_core.to_inexact(tnp.asarray(f)), _core.to_inexact(tnp.asarray(s))])
     n = f.shape[-1]
+    if n < 2:
+        raise ValueError(f"leslie: the length of f along the last axis is {n}: there are at least two fertilities.")
     if s.shape[-1] != n - 1:
         raise ValueError(f"leslie: {n} fertilities go with {n - 1} rates of survival, not {s.shape[-1]}.")
     below = tnp.concatenate([s[..., :, None] * tnp.eye(n - 1, dtype=s.dtype), tnp.zeros((*s.shape, 1), s.dtype)], -1)
@@ -348,9 +361,9 @@ def hadamard(n, dtype=int):
     [[1, 1], [1, -1]]
     """
     n = operator.index(n)
-    if n < 0 or n & (n - 1):
-        raise ValueError(f"hadamard: n = {n} is no power of 2.")
-    made = np.ones((min(n, 1),) * 2)
+    if n < 1 or n & (n - 1):
+        raise ValueError(f"hadamard: n is a positive power of 2, not {n}.")
+    made = np.ones((1, 1))
     while made.shape[0] < n:
         made = np.block([[made, made], [made, -made]])
     return tnp.array(made, dtype)
@@ -362,10 +375,13 @@ def helmert(n, full=False):
     >>> helmert(2, full=True).shape, helmert(3).shape
     ((2, 2), (2, 3))
     """
-    at = np.arange(operator.index(n))
-    made = np.tril(np.ones((len(at),) * 2), -1) - np.diag(at)
+    n = operator.index(n)
+    if n < 1:
+        raise ValueError(f"helmert: n must be a positive integer, not {n}.")
+    at = np.arange(n)
+    made = np.tril(np.ones((n, n)), -1) - np.diag(at)
     made[:1] = 1
-    lengths = np.where(at == 0, max(len(at), 1), at * (at + 1))
+    lengths = np.where(at == 0, n, at * (at + 1))
     return tnp.array((made / np.sqrt(lengths)[:, None])[0 if full else 1:])
 
 
@@ -378,7 +394,10 @@ def dft(n, scale=None, *, dtype=None):
     n = operator.index(n)
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn', or 'n'; {scale!r} is not valid.")
+    dtype = _dtypes.default("c") if dtype is None else tnp.dtype(dtype)
+    if dtype.kind != "c":
+        raise ValueError(f"dft: dtype must be complex, not {dtype}.")
     at = np.arange(n)
     made = np.exp(-2j * np.pi / max(n, 1) * (np.outer(at, at) % max(n, 1)))
     made = made / {None: 1.0, "sqrtn": math.sqrt(max(n, 1)), "n": max(n, 1)}[scale]
-    return tnp.array(made, _dtypes.default("c") if dtype is None else dtype)
+    return tnp.array(made, dtype)

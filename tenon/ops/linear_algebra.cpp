@@ -392,17 +392,27 @@ void broadcast_batches(std::string_view op, Array& a, Array& b) {
 
 }  // namespace
 
+namespace {
+
+// The dtype that matrices are factored in, and back: f16 and bf16 in f32.
+Array widened(const Array& x) { return convert(x, computed_in(x.dtype())); }
+Array narrowed(const Array& x, DType stored, bool weak) { return convert(x, stored).with_weak(weak); }
+
+}  // namespace
+
 Array cholesky(const Operand& a, const CholeskyOptions& options) {
   const SourceScope place(a.where(), "cholesky");
-  const Array x = to_inexact(a);
+  const Array given = to_inexact(a), x = widened(given);
   square("cholesky", x.type());
-  return bind1(cholesky_info, {}, {options.symmetrize ? (x + adjoint(x)) * 0.5f : x}).with_weak(x.weak());
+  const Array made = bind1(cholesky_info, {}, {options.symmetrize ? (x + adjoint(x)) * 0.5f : x});
+  return narrowed(made, given.dtype(), given.weak());
 }
 
 Array triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options) {
   const SourceScope place(a.where(), "triangular_solve");
   const Met met = in_one_dtype(a, b);
-  Array m = met.operands[0], right = met.operands[1];
+  const DType stored = met.operands[0].dtype();
+  Array m = widened(met.operands[0]), right = widened(met.operands[1]);
   square("triangular_solve", m.type());
   if (right.rank() < 2)
     throw ShapeError(fmt::format("triangular_solve: right sides {} are no matrix.", right.type().text()),
@@ -419,13 +429,14 @@ Array triangular_solve(const Operand& a, const Operand& b, const TriangularOptio
   broadcast_batches("triangular_solve", m, right);
   const Array x =
       triangular_of(m, right, {options.lower, options.transpose_a != !options.left_side, options.unit_diagonal});
-  return (options.left_side ? x : transposed(x)).with_weak(met.weak);
+  return narrowed(options.left_side ? x : transposed(x), stored, met.weak);
 }
 
 Array solve(const Operand& a, const Operand& b) {
   const SourceScope place(a.where(), "solve");
   const Met met = in_one_dtype(a, b);
-  Array m = met.operands[0], right = met.operands[1];
+  const DType stored = met.operands[0].dtype();
+  Array m = widened(met.operands[0]), right = widened(met.operands[1]);
   square("solve", m.type());
   const bool vector = right.rank() == 1;
   if (right.rank() == 0)
@@ -439,17 +450,17 @@ Array solve(const Operand& a, const Operand& b) {
         "The right sides have as many rows as the matrix.");
   broadcast_batches("solve", m, right);
   const Array x = bind1(solve_info, make_params(SolveParams{false}), {m, right});
-  return (vector ? squeeze(x, -1) : x).with_weak(met.weak);
+  return narrowed(vector ? squeeze(x, -1) : x, stored, met.weak);
 }
 
 Array inv(const Operand& a) {
   const SourceScope place(a.where(), "inv");
-  const Array m = to_inexact(a);
+  const Array given = to_inexact(a), m = widened(given);
   square("inv", m.type());
   const auto rank = static_cast<std::int64_t>(m.rank());
   const Array row = iota(DType::i32, m.shape(), rank - 2), column = iota(DType::i32, m.shape(), rank - 1);
   const Array one = convert(row == column, m.dtype());
-  return bind1(solve_info, make_params(SolveParams{false}), {m, one}).with_weak(m.weak());
+  return narrowed(bind1(solve_info, make_params(SolveParams{false}), {m, one}), given.dtype(), given.weak());
 }
 
 }  // namespace tenon

@@ -229,8 +229,22 @@ TEST(LinearAlgebra, WrongCalls) {
               AllOf(HasSubstr("triangular_solve: f32[3,3] and right sides f32[3,2] on the right"),
                     HasSubstr(".left_side = true")));
   EXPECT_THAT(message_of<ShapeError>([] { triangular_solve(eye(3), zeros({3})); }), HasSubstr("expand_dims(b, -1)"));
-  EXPECT_THAT(message_of<DTypeError>([] { cholesky(convert(eye(2), DType::f16)); }),
-              AllOf(HasSubstr("cholesky: f16[2,2]: matrices are f32, f64, c64 or c128."), HasSubstr("convert(a,")));
+}
+
+// The factors are those of the matrix in f32, rounded once.
+TEST(LinearAlgebra, HalfIsFactoredInSingle) {
+  const Array wide = Array({4.f, 2.f, 1.f, 2.f, 5.f, 3.f, 1.f, 3.f, 6.f}, {3, 3}), b = Array({1.f, 2.f, 3.f}, {3, 1});
+  for (const DType half : {DType::f16, DType::bf16}) {
+    const Array a = convert(wide, half), right = convert(b, half);
+    const auto same = [&](const Array& made, const Array& single) {
+      EXPECT_EQ(made.dtype(), half);
+      EXPECT_EQ(convert(made, DType::f32).to_vector<float>(), convert(convert(single, half), DType::f32).to_vector<float>());
+    };
+    same(cholesky(a), cholesky(wide));
+    same(solve(a, right), solve(wide, b));
+    same(inv(a), inv(wide));
+    same(triangular_solve(a, right, {.left_side = true}), triangular_solve(wide, b, {.left_side = true}));
+  }
 }
 
 }  // namespace

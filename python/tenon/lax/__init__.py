@@ -9,5 +9,6 @@ from tenon.lax._incomplete import *  # noqa: F403
 from tenon.lax._slices import *  # noqa: F403
 from tenon.lax._reduce import *  # noqa: F403
 from tenon.lax._staging import *  # noqa: F403
+from tenon.lax._ragged import *  # noqa: F403
 from tenon.lax._parallel import *  # noqa: F403
 from tenon.lax import linalg  # noqa: F401

@@ -96,23 +96,26 @@ def lu_pivots_to_permutation(pivots, permutation_size):
     return fori_loop(0, steps, exchange, start) if start.size and steps else start
 
 
-def reflections(x):
-    """(h, taus) of matrices [..., m, n]: R with, below its diagonal, the vectors v (their first element, 1, left out) of
-    the reflections I - tau·v·vᴴ whose product is Q; LAPACK's geqrf."""
+def reflections(x, pivoting=False):
+    """(h, taus, permutation) of matrices [..., m, n]: R with, below its diagonal, the vectors v (their first element, 1,
+    left out) of the reflections I - tau·v·vᴴ whose product is Q; LAPACK's geqrf. With `pivoting` each step takes the
+    column that has most left, as geqp3 does: h is of x[..., permutation]."""
     x = _core.to_inexact(tnp.asarray(x))
     if x.ndim < 2:
         raise ValueError(f"qr: an array of matrices, not of shape {x.shape}.")
     *batch, m, n = x.shape
     steps = min(m, n)
     rows, columns = _core.iota("int32", (m,), 0), _core.iota("int32", (n,), 0)
-    taus = tnp.zeros((*batch, steps), x.dtype)
+    taus, order = tnp.zeros((*batch, steps), x.dtype), _core.broadcast_to(columns, (*batch, n))
     if x.size == 0:
-        return x, taus
+        return x, taus, order
 
     def reflect(k, state):
-        a, taus = state
+        a, taus, order = state
         k = _core.convert(k, "int32")
         below, here = _core.greater(rows, k), _core.equal(rows, k)
+        if pivoting:
+            a, order = _with_longest_column(a, order, k, rows, columns)
         column = _row(a, k, -1)
         first, rest = _row(column, k, -1), _core.where(below, column, 0)
         length = _length(first, rest)
@@ -125,9 +128,17 @@ def reflections(x):
         of_column = _core.equal(columns, k)
         a = _core.where(below[:, None] & of_column, v[..., None], a)
         a = _core.where(here[:, None] & of_column, _core.convert(end, a.dtype)[..., None, None], a)
-        return a, _core.where(_core.equal(_core.iota("int32", (steps,), 0), k), tau[..., None], taus)
+        return a, _core.where(_core.equal(_core.iota("int32", (steps,), 0), k), tau[..., None], taus), order
 
-    return fori_loop(0, steps, reflect, (x, taus), checkpoint=every(max(1, math.isqrt(steps))))
+    return fori_loop(0, steps, reflect, (x, taus, order), checkpoint=every(max(1, math.isqrt(steps))))
+
+
+def _with_longest_column(a, order, k, rows, columns):
+    """(a with columns exchanged, so that of those from k on column k is the longest below row k; the order of them)."""
+    left = _core.where(_core.less(rows, k)[:, None], 0, _core.stop_gradient(a))
+    lengths = _core.where(_core.less(columns, k), -1.0, _core.norm(left, [a.ndim - 2], False))
+    found = _core.argmax(lengths, [lengths.ndim - 1], True)
+    return (_exchanged(a, k, found[..., None], columns, -1), _exchanged(order, k, found, columns, -1))
 
 
 def _length(first, rest):
@@ -167,7 +178,8 @@ def householder_product(a, taus):
 
 def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
     """(Q, R) with x = Q·R of matrices [..., m, n], the columns of Q orthonormal, R upper triangular: [..., m, m] and
-    [..., m, n], or with `full_matrices` false [..., m, k] and [..., k, n] of k = min(m, n).
+    [..., m, n], or with `full_matrices` false [..., m, k] and [..., k, n] of k = min(m, n). With `pivoting` (Q, R,
+    permutation [..., n]) with x[..., permutation] = Q·R and a diagonal of R that falls in size.
 
     Derivatives of any order where the first k columns of x are independent.
 
@@ -175,15 +187,14 @@ def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
     >>> [round(float(v), 12) for v in q[:, 0]], r.tolist()
     ([-0.6, -0.8], [[-5.0]])
     """
-    if pivoting:
-        raise NotImplementedError("qr: pivoting.")
-    h, taus = reflections(x)
+    h, taus, order = reflections(x, pivoting)
     *_, m, n = h.shape
     wide = m if full_matrices else min(m, n)
     vectors = h[..., :min(wide, n)]
     if wide > n:
         vectors = _zeros_behind(vectors, wide - n)
-    return householder_product(vectors, taus), tnp.triu(h[..., :wide, :])
+    made = householder_product(vectors, taus), tnp.triu(h[..., :wide, :])
+    return (*made, order) if pivoting else made
 
 
 def symmetric_product(a_matrix, c_matrix, *, alpha=1.0, beta=0.0, symmetrize_output=False):

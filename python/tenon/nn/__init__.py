@@ -1,4 +1,5 @@
-"""Functions of neural networks, by the names of jax.nn."""
+"""Functions of neural networks, by the names of jax.nn. Where one asks for an order of complex numbers, it is that of real
+parts, then of imaginary ones."""
 
 import functools
 import math
@@ -6,8 +7,8 @@ import operator
 
 from tenon import _core
 from tenon import numpy as tnp
-from tenon._core import logistic as sigmoid, tanh
-from tenon.nn import initializers
+from tenon._core import tanh
+from tenon.nn import _complex, initializers
 from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import _axis
 
@@ -26,25 +27,36 @@ def _inexact(x):
     return x if x.dtype.kind in "fcV" or x.dtype.name == "bfloat16" else _core.convert(x, tnp.float_)
 
 
+def _of_complex(x, complex_one, real_one):
+    return complex_one(x) if _complex.is_complex(x) else real_one(x)
+
+
 def relu(x):
     """max(x, 0); its derivative at 0 is 0."""
     x = tnp.asarray(x)
+    if _complex.is_complex(x):
+        return _core.where(tnp.greater(x, 0), x, 0)
     return _core.relu(_core.convert(x, tnp.int_) if x.dtype.kind == "b" else x)
+
+
+def sigmoid(x):
+    """1 / (1 + exp(-x)), without overflow."""
+    return _of_complex(_inexact(x), _complex.sigmoid, _core.logistic)
 
 
 def silu(x):
     """x · sigmoid(x)."""
-    return _core.silu(_inexact(x))
+    return _of_complex(_inexact(x), lambda x: x * _complex.sigmoid(x), _core.silu)
 
 
 def softplus(x):
     """log(1 + exp(x)), without overflow."""
-    return _core.softplus(_inexact(x))
+    return _of_complex(_inexact(x), lambda x: tnp.logaddexp(x, 0), _core.softplus)
 
 
 def log_sigmoid(x):
     """log(sigmoid(x)), without underflow."""
-    return _core.log_sigmoid(_inexact(x))
+    return _of_complex(_inexact(x), lambda x: -tnp.logaddexp(-x, 0), _core.log_sigmoid)
 
 
 swish = silu
@@ -57,12 +69,19 @@ def identity(x):
 
 def elu(x, alpha=1.0):
     """x where it is positive, else alpha (exp(x) - 1)."""
-    return _core.elu(_inexact(x), alpha)
+    x = _inexact(x)
+    if not _complex.is_complex(x):
+        return _core.elu(x, alpha)
+    positive = tnp.greater(x, 0)
+    return _core.where(positive, x, alpha * tnp.expm1(_core.where(positive, 0, x)))
 
 
 def leaky_relu(x, negative_slope=0.01):
     """x where it is not negative, else negative_slope · x."""
-    return _core.leaky_relu(_inexact(x), negative_slope)
+    x = _inexact(x)
+    if _complex.is_complex(x):
+        return _core.where(tnp.greater_equal(x, 0), x, negative_slope * x)
+    return _core.leaky_relu(x, negative_slope)
 
 
 def celu(x, alpha=1.0):
@@ -73,7 +92,7 @@ def celu(x, alpha=1.0):
 
 def selu(x):
     """The self-normalising elu."""
-    return 1.0507009873554804934193349852946 * _core.elu(_inexact(x), 1.6732632423543772848170429916717)
+    return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
 
 
 def gelu(x, approximate=True):
@@ -93,7 +112,8 @@ def glu(x, axis=-1):
 def relu6(x):
     """x limited to [0, 6]; its derivative at both ends is 0."""
     x = tnp.asarray(x)
-    return tnp.where(x >= 6, 6, relu(tnp.where(x >= 6, 0, x)))
+    large = tnp.greater_equal(x, 6)
+    return tnp.where(large, 6, relu(tnp.where(large, 0, x)))
 
 
 def hard_sigmoid(x):
@@ -154,8 +174,11 @@ def log1mexp(x):
 
 def _masked(f, x, axis, where):
     x = tnp.asarray(x)
-    made = f(x if where is None else tnp.where(where, x, -math.inf), None if axis is None else _axes_of(axis, x.ndim), False)
-    return made
+    x = x if where is None else tnp.where(where, x, -math.inf)
+    axes = None if axis is None else _axes_of(axis, x.ndim)
+    if _complex.is_complex(x):
+        return (_complex.softmax if f is _core.softmax else _complex.log_softmax)(x, None if axes is None else tuple(axes))
+    return f(x, axes, False)
 
 
 def _axes_of(axis, rank):
@@ -180,16 +203,19 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False, where=Non
     if where is not None:
         a = tnp.where(where, a, -math.inf)
     axes = None if axis is None else _axes_of(axis, a.ndim)
-    if b is None and not return_sign:
+    if b is None and not return_sign and not _complex.is_complex(a):
         return _core.logsumexp(a, axes, keepdims)
     b = tnp.ones((), a.dtype) if b is None else tnp.asarray(b)
-    shift = _core.stop_gradient(_core.max(tnp.where(b == 0, -math.inf, a), axes, True))
+    shift = _core.stop_gradient(_core.max(_core.real(tnp.where(b == 0, -math.inf, a)), axes, True))
     shift = tnp.where(tnp.isfinite(shift), shift, 0)
     total = _core.sum(tnp.broadcast_to(b * tnp.exp(a - shift), a.shape), axes, True)
-    sign, made = tnp.sign(total), tnp.log(abs(total)) + shift
+    of_complex = _complex.is_complex(total)
+    sign, made = tnp.sign(total), tnp.log(total if of_complex and not return_sign else abs(total)) + shift
     if not keepdims:
         sign, made = (tnp.squeeze(x, tuple(range(a.ndim)) if axes is None else tuple(axes)) for x in (sign, made))
-    return (made, sign) if return_sign else tnp.where(sign < 0, math.nan, made)
+    if return_sign:
+        return made, sign
+    return made if of_complex else tnp.where(sign < 0, math.nan, made)
 
 
 def logmeanexp(x, axis=None, where=None, keepdims=False):
@@ -201,8 +227,11 @@ def logmeanexp(x, axis=None, where=None, keepdims=False):
     return logsumexp(x, axis, where=where, keepdims=keepdims) - tnp.log(count)
 
 
-def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None):
-    """(x - mean) / sqrt(variance + epsilon)."""
+def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, *, algorithm="fast"):
+    """(x - mean) / sqrt(variance + epsilon). `algorithm`: "fast" and "stable" are the same, of the squares of differences
+    from the mean."""
+    if algorithm not in ("fast", "stable"):
+        raise ValueError(f"standardize: algorithm is 'fast' or 'stable', not {algorithm!r}.")
     x = tnp.asarray(x)
     if mean is None and variance is None and where is None:
         return _core.standardize(x, None if axis is None else _axes_of(axis, x.ndim), epsilon)
@@ -243,11 +272,10 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None
                           local_window_size=None, return_residual=False):
     """softmax(query · keyᵀ · scale + bias) · value: [batch, time, heads, features] each, or without the batch. Queries see
     keys that the mask, `is_causal`, the lengths of the sequences of the batch and `local_window_size`, (how many before,
-    how many behind), leave. `implementation`: None or "xla", of no effect."""
+    how many behind), leave. `implementation`: None or "xla", of no effect. With `return_residual` (that, logsumexp of
+    query · keyᵀ · scale + bias of the keys that are seen: [batch, time, heads])."""
     if implementation not in (None, "xla"):
         raise ValueError(f"dot_product_attention: implementation {implementation!r}: there is one, None.")
-    if return_residual:
-        raise NotImplementedError("dot_product_attention: return_residual.")
     query, key, value = map(tnp.asarray, (query, key, value))
     batched = query.ndim == 4
     q, k, v = (x if batched else x[None] for x in (query, key, value))
@@ -264,6 +292,9 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None
         mask = seen if mask is None else seen & mask
     if mask is not None:
         logits = tnp.where(mask, logits, -0.7 * float(tnp.finfo(logits.dtype).max))
-    weights = softmax(tnp.asarray(logits, "float32") if logits.dtype.itemsize < 4 else logits)
-    made = tnp.einsum("bnts,bsnh->btnh", tnp.astype(weights, v.dtype), v)
+    logits = tnp.asarray(logits, "float32") if logits.dtype.itemsize < 4 else logits
+    made = tnp.einsum("bnts,bsnh->btnh", tnp.astype(softmax(logits), v.dtype), v)
+    if return_residual:
+        sums = tnp.astype(tnp.matrix_transpose(logsumexp(logits, -1)), query.dtype)
+        return (made, sums) if batched else (made[0], sums[0])
     return made if batched else made[0]

@@ -2,6 +2,7 @@
 
 import math
 
+from tenon import _core
 from tenon import numpy as tnp
 from tenon import random
 
@@ -46,29 +47,54 @@ def truncated_normal(stddev=1e-2, dtype=None, lower=-2.0, upper=2.0):
     return lambda key, shape, dtype=dtype: _scaled(random.truncated_normal(key, lower, upper, shape, dtype), stddev)
 
 
+def _in_disk(key, shape, dtype, radius_squared):
+    """Complex numbers whose angle is uniform; `radius_squared` makes the square of their size of a uniform number."""
+    real = tnp.zeros((), dtype).real.dtype
+    of_size, of_angle = random.split(key)
+    size = tnp.sqrt(radius_squared(random.uniform(of_size, shape, real)))
+    angle = 2 * math.pi * random.uniform(of_angle, shape, real)
+    return _core.convert(_core.complex(size * tnp.cos(angle), size * tnp.sin(angle)), dtype)
+
+
+def _of_variance_one(distribution, key, shape, dtype):
+    """Numbers of a distribution, of variance 1."""
+    if distribution == "normal":
+        return random.normal(key, shape, dtype)
+    of_complex = dtype is not None and tnp.dtype(dtype).kind == "c"
+    if distribution == "truncated_normal":
+        if of_complex:  # of size at most 2, of a normal distribution of variance 1 and not cut
+            made = _in_disk(key, shape, dtype, lambda u: -tnp.log1p(-u * (1 - math.exp(-4.0))))
+            return made * (1 / .95311164380491208)
+        return random.truncated_normal(key, -2, 2, shape, dtype) * (1 / .87962566103423978)
+    if distribution == "uniform":
+        if of_complex:
+            return _in_disk(key, shape, dtype, lambda u: 2 * u)
+        return random.uniform(key, shape, dtype, -1) * math.sqrt(3)
+    raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
+
+
 def variance_scaling(scale, mode, distribution, in_axis=-2, out_axis=-1, batch_axis=(), dtype=None):
-    """Numbers whose variance is scale / n, n being the number of inputs ("fan_in"), outputs ("fan_out") or their mean
-    ("fan_avg"); "truncated_normal", "normal" or "uniform"."""
+    """Numbers whose variance is scale / n, n being the number of inputs ("fan_in"), outputs ("fan_out"), their mean
+    ("fan_avg") or geometric mean ("fan_geo_avg"); "truncated_normal", "normal" or "uniform". Complex ones are uniform, or
+    cut, in a disk."""
 
     def axes(axis, rank):
         return [a % rank for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
 
     def init(key, shape, dtype=dtype):
         rank = len(shape)
+        if rank < 2 and (in_axis, out_axis) == (-2, -1):
+            raise ValueError(f"Can't compute input and output sizes of a {rank}-dimensional weights tensor with default "
+                             "in_axis. Must be at least 2D or specify in_axis explicitly.")
         ins, outs, batch = axes(in_axis, rank), axes(out_axis, rank), axes(batch_axis, rank)
         of_in, of_out = math.prod(shape[a] for a in ins), math.prod(shape[a] for a in outs)
-        field = math.prod(n for a, n in enumerate(shape) if a not in {*ins, *outs, *batch})
-        fans = {"fan_in": of_in * field, "fan_out": of_out * field, "fan_avg": (of_in + of_out) * field / 2}
+        others = of_in * of_out * math.prod(shape[a] for a in batch)
+        field = math.prod(shape) / others if others else 0
+        fans = {"fan_in": of_in * field, "fan_out": of_out * field, "fan_avg": (of_in + of_out) * field / 2,
+                "fan_geo_avg": math.sqrt(of_in * of_out) * field}
         if mode not in fans:
             raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
-        variance = scale / fans[mode]
-        if distribution == "truncated_normal":
-            return random.truncated_normal(key, -2, 2, shape, dtype) * (math.sqrt(variance) / .87962566103423978)
-        if distribution == "normal":
-            return random.normal(key, shape, dtype) * math.sqrt(variance)
-        if distribution == "uniform":
-            return random.uniform(key, shape, dtype, -1) * math.sqrt(3 * variance)
-        raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
+        return _of_variance_one(distribution, key, shape, dtype) * math.sqrt(scale / fans[mode])
 
     return init
 

@@ -157,7 +157,7 @@ def qr(a, mode="reduced"):
 
     a = _core.to_inexact(asarray(a))
     if mode == "raw":
-        h, taus = linalg.reflections(a)
+        h, taus, _ = linalg.reflections(a)
         return QRResult(matrix_transpose(h), taus)
     if mode not in ("reduced", "r", "full", "complete"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
@@ -261,7 +261,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):  # noqa: A002
     if ord is None or ord == 2:
         return _core.norm(_core.to_inexact(x), axes, keepdims)
     if ord == math.inf:
-        return _core.max(size, axes, keepdims)
+        return _largest(size, axes, keepdims)
     if ord == -math.inf:
         return _core.min(size, axes, keepdims)
     if ord == 0:
@@ -271,6 +271,12 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):  # noqa: A002
     if isinstance(ord, str):
         raise ValueError(f"Invalid order '{ord}' for vector norm.")
     return _core.power(_core.sum(_core.power(size, ord), axes, keepdims), 1.0 / ord)
+
+
+def _largest(sizes, axes, keepdims):
+    """The largest of numbers that are not negative: of none 0."""
+    empty = any(sizes.shape[axis] == 0 for axis in axes)
+    return (_core.sum if empty else _core.max)(sizes, axes, keepdims)
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):  # noqa: A002
@@ -296,5 +302,5 @@ def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
         raise NotImplementedError(f"norm: of order {ord!r}: singular values are not there.")
     along, over = axes if abs(ord) == 1 else axes[::-1]
     sums = _core.sum(_core.abs(_core.to_inexact(x)), along, True)
-    made = (_core.max if ord > 0 else _core.min)(sums, over, True)
+    made = _largest(sums, [over], True) if ord > 0 else _core.min(sums, over, True)
     return made if keepdims else _core.reshape(made, [n for i, n in enumerate(made.shape) if i not in axes])

@@ -1,0 +1,76 @@
+"""Linear algebra with the arguments and the meaning of scipy.linalg, by the names of jax.scipy.linalg.
+
+Matrices stand in the last two axes; the axes before them are a batch. `overwrite_a`, `overwrite_b`, `check_finite`, `debug`
+and `lwork` are taken and have no effect.
+"""
+
+from tenon import _core
+from tenon import linalg as _both
+from tenon import numpy as tnp
+from tenon.lax import linalg as _factors
+from tenon.linalg import (  # noqa: F401
+    block_diag, cho_factor, cho_solve, circulant, companion, convolution_matrix, dft, expm, fiedler, hadamard, hankel,
+    helmert, hilbert, invhilbert, invpascal, leslie, lu, lu_factor, lu_solve, pascal, solve_triangular, toeplitz)
+
+__all__ = [
+    "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "companion", "convolution_matrix", "det", "dft",
+    "expm", "fiedler", "hadamard", "hankel", "helmert", "hilbert", "inv", "invhilbert", "invpascal", "leslie", "lu",
+    "lu_factor", "lu_solve", "pascal", "qr", "solve", "solve_triangular", "toeplitz",
+]
+
+
+def cholesky(a, lower=False, overwrite_a=False, check_finite=True):
+    """The upper triangular U with Uᴴ·U = a, or with `lower` the L with L·Lᴴ = a, of the upper or lower triangle of a
+    alone. NaN where a is not positive definite.
+
+    >>> cholesky([[4.0, 2.0], [2.0, 5.0]]).tolist()
+    [[2.0, 1.0], [0.0, 2.0]]
+    """
+    return _both.triangular_factor(a, lower)
+
+
+def det(a, overwrite_a=False, check_finite=True):
+    """The determinants of matrices [..., n, n].
+
+    >>> det([[1.0, 2.0], [3.0, 4.0]])
+    Array(-2., dtype=float64)
+    """
+    return _both.det(a)
+
+
+def inv(a, overwrite_a=False, check_finite=True):
+    """The inverse matrix. solve(a, b) is faster and more accurate than inv(a) @ b.
+
+    >>> inv(tnp.array([[2.0, 0.0], [0.0, 4.0]])).tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+    return _both.inv(a)
+
+
+def qr(a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
+    """(Q, R) with a = Q·R of matrices [..., m, n]; of `mode` "full", Q [..., m, m]; "economic", Q [..., m, k] of
+    k = min(m, n); "r", (R,) alone. With `pivoting` a permutation behind them: a[..., permutation] = Q·R.
+
+    >>> [part.shape for part in qr(tnp.eye(4, 2), mode="economic", pivoting=True)]
+    [(4, 2), (2, 2), (2,)]
+    """
+    if mode not in ("full", "r", "economic"):
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+    made = _factors.qr(a, pivoting=pivoting, full_matrices=mode != "economic")
+    return made[1:] if mode == "r" else made
+
+
+def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, debug=False, check_finite=True, assume_a="gen"):
+    """x with a·x = b. `assume_a`: "gen", "sym", "her", or of a positive definite "pos", which reads one triangle of a, the
+    lower one or not.
+
+    >>> solve([[4.0, 0.0], [2.0, 5.0]], [8.0, 12.0], lower=True, assume_a="pos").tolist()
+    [1.0, 2.0]
+    """
+    if assume_a not in ("gen", "sym", "her", "pos"):
+        raise ValueError(f"solve: assume_a is 'gen', 'sym', 'her' or 'pos', not {assume_a!r}.")
+    if assume_a != "pos":
+        return _both.solve(a, b)
+    a, b = tnp.asarray(a), tnp.asarray(b)
+    met = _core.to_inexact(tnp.zeros((), tnp.result_type(a, b))).dtype
+    return cho_solve(cho_factor(_core.convert(a, met), lower), _core.convert(b, met))
