@@ -42,7 +42,7 @@ DIFFERS = {
     "jax.numpy.partition": "all elements are in order", "jax.numpy.argpartition": "all elements are in order",
     "jax.numpy.einsum": "`precision` has no effect",
     "jax.numpy.quantile": "more: the methods of Hyndman and Fan", "jax.numpy.percentile": "as quantile",
-    "jax.numpy.nanquantile": "no `weights`", "jax.numpy.nanpercentile": "no `weights`",
+    "jax.numpy.nanquantile": "as quantile", "jax.numpy.nanpercentile": "as quantile",
     "jax.numpy.linalg.norm": "not 2, -2 and nuc of matrices", "jax.numpy.linalg.matrix_norm": "as norm",
     "jax.numpy.linalg.cond": "not of the orders None, 2, -2 and nuc", "jax.numpy.linalg.slogdet": "no `method` qr",
     "jax.scipy.linalg.cholesky": "arguments and meaning of jax.numpy.linalg's", "jax.scipy.linalg.det": "arguments of jax.numpy.linalg's",

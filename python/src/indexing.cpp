@@ -37,6 +37,12 @@ nb::object array_of_sequence(PyObject* object) {
   return numpy.attr("asarray")(nb::handle(object), empty ? nb::object(nb::str("int32")) : nb::none());
 }
 
+// What tenon.ds() makes: (start, size, step).
+Window window_from(nb::handle object) {
+  const nb::object parts = object.attr("__tenon_window__")();
+  return {operand("ds", parts[0]), integer_from(nb::object(parts[1]).ptr()), integer_from(nb::object(parts[2]).ptr())};
+}
+
 IndexPart part_of(PyObject* object) {
   if (object == Py_None) return {newaxis, Source()};
   if (object == Py_Ellipsis) return {ellipsis, Source()};
@@ -49,6 +55,7 @@ IndexPart part_of(PyObject* object) {
   if (PyBool_Check(object)) return {Array(Scalar(object == Py_True)), Source()};
   if (PyLong_Check(object)) return {integer_from(object), Source()};
   if (is_dim(object)) return {nb::cast<Dim>(nb::handle(object)), Source()};
+  if (!is_array(object) && nb::hasattr(object, "__tenon_window__")) return {window_from(object), Source()};
   const nb::object sequence = PyList_Check(object) || PyTuple_Check(object) ? array_of_sequence(object) : nb::object();
   if (sequence) object = sequence.ptr();
   Array array;
@@ -158,6 +165,31 @@ struct AtOptions {
   }
 };
 
+// The least or the largest of complex numbers: by their real parts, of equal ones by their imaginary parts.
+Array complex_extreme_at(ScatterKind kind, const Array& x, const Parts& parts, const Array& y,
+                         const ScatterOptions& options) {
+  const Array re = real(op(x)), im = imag(op(x)), next_re = real(op(y)), next_im = imag(op(y));
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Array beyond = number(kind == ScatterKind::min ? infinity : -infinity, re);
+  const Array found = update_at(kind, op(re), parts, op(next_re), options);
+  const auto in_front = [&](const Array& part, const Array& at, const Array& best) {
+    return where(op(op(op(part) == op(best)) | op(is_nan(op(part)))), op(at), op(beyond));
+  };
+  const Array there = in_front(next_re, next_im, index(op(found), parts));
+  return complex(op(found), op(update_at(kind, op(in_front(re, im, found)), parts, op(there), options)));
+}
+
+// A Python integer that the default dtype does not hold, but the unsigned one of the array it is written to.
+std::optional<Array> large_integer(PyObject* object, DType kept) {
+  if (!PyLong_CheckExact(object) || !is_unsigned_integer(kept)) return std::nullopt;
+  const unsigned long long value = PyLong_AsUnsignedLongLong(object);
+  const bool fits = PyErr_Occurred() == nullptr;
+  PyErr_Clear();
+  if (!fits || Scalar(static_cast<std::uint64_t>(value)).convert(kept).convert(DType::u64).as<std::uint64_t>() != value)
+    return std::nullopt;
+  return Array(Scalar(static_cast<std::uint64_t>(value)).convert(kept));
+}
+
 Array put(const AtIndex& at, ScatterKind kind, const char* name, const Array& value, const AtOptions& given) {
   ScatterOptions options{.hints = {.sorted = given.sorted, .unique = given.unique}};
   if (const std::optional<IndexMode> mode = mode_from(given.mode)) options.mode = *mode;
@@ -170,7 +202,10 @@ Array put(const AtIndex& at, ScatterKind kind, const char* name, const Array& va
     const DType used = kind == ScatterKind::set ? kept : met;
     const bool number = value.number() != nullptr && value.weak() && met == kept;
     const Array fits = value.dtype() == used || number ? value : convert(op(value), used);
-    const Array made = update_at(kind, op(convert(op(at.x()), used)), parts, op(fits), options);
+    const Array there = convert(op(at.x()), used);
+    const bool in_order = kind == ScatterKind::min || kind == ScatterKind::max;
+    const Array made = in_order && is_complex(used) ? complex_extreme_at(kind, there, parts, fits, options)
+                                                    : update_at(kind, op(there), parts, op(fits), options);
     return convert(op(made), kept).with_weak(at.x().weak());
   });
 }
@@ -178,7 +213,8 @@ Array put(const AtIndex& at, ScatterKind kind, const char* name, const Array& va
 template <ScatterKind Kind>
 auto updating(const char* name) {
   return [name](const AtIndex& at, ArrayLike value, bool sorted, bool unique, nb::handle mode, bool wrap) {
-    return put(at, Kind, name, value.array(name), {sorted, unique, mode, wrap});
+    const std::optional<Array> large = large_integer(value.object.ptr(), at.x().dtype());
+    return put(at, Kind, name, large ? *large : value.array(name), {sorted, unique, mode, wrap});
   };
 }
 

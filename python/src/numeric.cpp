@@ -99,7 +99,13 @@ Array power(const Operand& x, const Operand& y) {
     return integer_pow(op(base), exponent);
   }
   const Promoted both = promote(x->dtype(), x->weak(), y->dtype(), y->weak());
-  if (is_inexact(both.dtype)) return pow(x, y);
+  if (is_inexact(both.dtype)) {
+    // Integers beside a narrower float become that one.
+    const auto fits = [&](const Operand& z) {
+      return is_inexact(z->dtype()) ? Array(z) : convert(z, both.dtype).with_weak(both.weak);
+    };
+    return pow(op(fits(x)), op(fits(y)));
+  }
   const auto [a, b] = met("power", x, y);
   return integer_pow(op(a), op(b));
 }

@@ -29,6 +29,7 @@ from tenon import debug as debug  # noqa: E402
 from tenon._callbacks import effects_barrier, io_callback, pure_callback  # noqa: E402, F401
 from tenon.lax import stop_gradient as stop_gradient, every as every, binomial as binomial  # noqa: E402
 from tenon.tree_util import register_dataclass as register_dataclass  # noqa: E402
+from tenon._windows import ds as ds  # noqa: E402
 
 __version__ = _core.version
 

@@ -45,9 +45,9 @@ def _str(x):
 def _dlpack(x, *, stream=None, max_version=None, dl_device=None, copy=None):
     try:
         return _core.to_dlpack(x, stream, max_version, dl_device, copy)
-    except RuntimeError:  # memory of others that is read only: readers of before version 1 get a copy
-        if max_version is not None or copy is False:
-            raise
+    except RuntimeError as error:  # memory of others that is read only, which the form before version 1 cannot say
+        if copy is False:
+            raise BufferError(f"__dlpack__: {error}") from error
         return _core.to_dlpack(_core.from_memory(np.asarray(x), True), stream, max_version, dl_device, copy)
 
 

@@ -167,7 +167,7 @@ def test_ufuncs_of_the_module():
 
 def test_array_api():
     info = tnp.__array_namespace_info__()
-    assert info.devices() == [info.default_device()] == ["cpu"]
+    assert info.devices() == (info.default_device(),) == ("cpu",)
     assert info.default_dtypes()["integral"] == np.int64 and set(info.dtypes(kind="signed integer")) == {
         "int8", "int16", "int32", "int64"}
     x = tnp.zeros(2, device="cpu")

@@ -210,3 +210,80 @@ def test_random_arguments():
         random.permutation(k, 10.0)
     with pytest.raises(ConcretizationError):
         tn.jit(random.permutation)(k, 10)
+
+
+def test_many_random_numbers_are_drawn_by_one_program(monkeypatch):
+    from tenon.random import _draws
+
+    key = random.key(3)
+    for draw in (lambda: random.uniform(key, [40], "float32", -1, 3), lambda: random.bits(key, (40,)), lambda: random.randint(key, (40,), 0, 9),
+                 lambda: random.normal(key, shape=40), lambda: random.bernoulli(key, 0.3, (40,), mode="high"),
+                 lambda: random.bernoulli(key, np.full(40, 0.3), mode="high"), lambda: random.gumbel(key, (40,), "float32", "high")):
+        monkeypatch.setattr(_draws, "_MANY", 2 ** 20)
+        few = draw()
+        monkeypatch.setattr(_draws, "_MANY", 1)
+        many = draw()
+        assert many.dtype == few.dtype and many.weak_type == few.weak_type and np.allclose(many, few, 1e-6)
+    with pytest.raises(TypeError):
+        random.uniform(key, (40,), "int32")
+
+
+def test_integers_beside_floats_in_powers():
+    assert tnp.power(tnp.float16(2), tnp.int32(3)).dtype == np.float16 and (tnp.array([2.0], "bfloat16") ** tnp.array([3])).dtype == "bfloat16"
+    made = tnp.power(0.5, tnp.array(6, "uint32"))
+    assert made.dtype == np.float64 and made.weak_type and made == 0.5 ** 6
+    slope = tn.grad(lambda x: tnp.power(x, tnp.array(3)))(2.0)
+    assert slope == 12
+
+
+def test_dtypes_of_what_is_computed():
+    for made, wanted in (
+            (tnp.linspace(0, tnp.array([1, 2], "int8"), 3), "float32"), (tnp.linspace(tnp.zeros(2, "bfloat16"), 1, 3), "bfloat16"),
+            (tnp.linspace(0, 5, 3, dtype="uint8", retstep=True)[1], "float32"), (tnp.histogram(tnp.ones(3, "bfloat16"))[1], "bfloat16"),
+            (tnp.mean(tnp.array([0.9 + 0.1j]), dtype="int32"), "int32"), (tnp.nanprod(tnp.array([32, 63], "int16"), dtype=bool, initial=1), "bool"),
+            (tnp.cov(tnp.array([[1, 2, 3]], "float32"), y=np.array([[3, -3, 3]])), "float32"),
+            (tnp.ediff1d(tnp.array([1, 2], "uint32"), to_end=2.5), "uint32"), (tnp.angle(tnp.array([1], "int8")), "float64"),
+            (tnp.polydiv(np.array([-5, -3], "int32"), np.array([0.25], "float16"))[0], "float16"),
+            (tn.nn.softplus(np.array([1], "int8")), "float32"), (tn.nn.relu6(np.array([1], "int8")), "float64"),
+            (tn.nn.leaky_relu(np.array([1], "int8"), np.float32(0.5)), "float32"), (tn.nn.gelu(np.array([1], "int8")), "float32"),
+            (tn.nn.squareplus(np.array([1], "int8")), "float32"), (tn.nn.squareplus(np.array([1], "int8"), 0.5), "float64")):
+        assert made.dtype == wanted
+
+
+def test_convolution_of_infinities_and_polynomials():
+    for a, v in (([1.0, 2], [np.inf, 1]), ([1.0, 2, 3], [0, 1, 0.5]), ([1.0], [2.0, 3.0]), ([1.0, np.nan, 2], [1.0, 1.0])):
+        for mode in ("full", "same", "valid"):
+            assert np.array_equal(tnp.convolve(np.array(a), np.array(v), mode), np.convolve(a, v, mode), equal_nan=True)
+    assert tnp.polymul(np.array([1.0, 2]), 3).tolist() == [3, 6] and tnp.poly([]).shape == ()
+    assert tnp.geomspace(1, -8, num=1, endpoint=False).tolist() == [1] and tnp.array(range(3)).tolist() == [0, 1, 2]
+
+
+def test_what_two_sets_have_in_common():
+    a, b = np.array([5, 2, 1, 2]), np.array([2, 3, 5])
+    wanted = np.intersect1d(a, b, return_indices=True)
+    for f in (lambda a, b: tnp.intersect1d(a, b, return_indices=True), tn.jit(lambda a, b: tnp.intersect1d(a, b, return_indices=True))):
+        for got, w in zip(f(a, b), wanted):
+            assert np.array_equal(got, w)
+    made = tnp.intersect1d(a, b, return_indices=True, size=4)
+    assert [x.tolist() for x in made] == [[2, 5, 2, 2], [1, 0, 4, 4], [0, 2, 3, 3]]
+    assert tnp.intersect1d(a, b, size=4, fill_value=7).tolist() == [2, 5, 7, 7] and tnp.setxor1d(a, b, size=3).tolist() == [1, 3, 1]
+    assert tnp.intersect1d(np.array([1, 2], ml_dtypes.bfloat16), np.array([2], "uint32"), return_indices=True)[0].tolist() == [2]
+
+
+def test_kinds_of_errors():
+    for kind, f in ((ValueError, lambda: tnp.signbit(1 + 2j)), (ValueError, lambda: tnp.i0(1 + 2j)), (TypeError, lambda: tnp.finfo(3)),
+                    (ValueError, lambda: tnp.ix_(tnp.ones(()))), (ValueError, lambda: tnp.compress(np.array([True]), 1.0, axis=-1))):
+        with pytest.raises(kind):
+            f()
+    assert not tnp.iscomplexobj(None) and tnp.isrealobj(None)
+    assert tn.nn.logsumexp(tnp.zeros((3, 0)), b=tnp.zeros((3, 0))) == -np.inf
+
+
+def test_memory_that_is_read_only_goes_to_other_libraries():
+    shared = np.arange(3.0)
+    shared.setflags(write=False)
+    x = tnp.asarray(shared)
+    assert x.__dlpack__(max_version=(0, 8)) is not None and x.__dlpack__() is not None
+    with pytest.raises(BufferError):
+        x.__dlpack__(copy=False)
+    assert tnp.array([1.0, 2.0]).__dlpack__(copy=False) is not None

@@ -309,6 +309,57 @@ Array put(ScatterKind kind, const Resolved& index, const Array& value, const Sca
   return with_block(block, next);
 }
 
+// The operand cut to the windows of an index, where they start, and the index with ranges in their places.
+struct Windows {
+  Array x, part;
+  Arrays starts;
+  Array inside;  // whether no window was moved
+  std::vector<IndexPart> parts;
+
+  Array put(const Array& next) const { return dynamic_update_slice(x, where(inside, next, part), starts); }
+};
+
+bool has_windows(std::span<const IndexPart> parts) {
+  return std::ranges::any_of(parts, [](const IndexPart& p) { return std::holds_alternative<Window>(p.form()); });
+}
+
+// How many elements a window spans.
+std::int64_t span_of(std::string_view name, const Window& w, const Dim& n) {
+  const std::int64_t extent = w.size > 0 ? (w.size - 1) * w.step + 1 : 0;
+  if (w.size < 0 || w.step < 1 || w.start.rank() != 0 || (n.known() && extent > n.value()))
+    throw ShapeError(fmt::format("{}: a window of {} elements in steps of {} from {} on, along an axis of {}.", name, w.size,
+                                 w.step, w.start.type().text(), n.text()),
+                     "It starts at one integer, has no more elements than the axis, and a step from 1 on.");
+  return extent;
+}
+
+Windows windows_of(std::string_view name, const Array& x, std::span<const IndexPart> parts) {
+  std::size_t named = 0;
+  for (const IndexPart& part : parts) named += axes_of(part);
+  const Type type = x.type();
+  if (named > type.rank())
+    throw ShapeError(fmt::format("{}: the index names {} axes, {} has {}.", name, named, type.text(), type.rank()));
+  Windows made{x, {}, Arrays(type.rank(), Array(Scalar(std::int64_t{0}))), Array(Scalar(true)), {parts.begin(), parts.end()}};
+  std::vector<Dim> sizes = type.shape.dims();
+  std::size_t axis = 0;
+  for (IndexPart& part : made.parts) {
+    if (std::holds_alternative<Ellipsis>(part.form())) axis += type.rank() - named;
+    const std::size_t here = axis;
+    axis += axes_of(part);
+    const auto* window = std::get_if<Window>(&part.form());
+    if (window == nullptr) continue;
+    const Dim n = sizes[here];
+    const std::int64_t extent = span_of(name, *window, n);
+    const Array start = convert(from_end(name, window->start, n), DType::i64);
+    made.starts[here] = start;
+    made.inside = made.inside & (start >= 0) & (start <= convert(size_as_array(n - Dim(extent)), DType::i64));
+    sizes[here] = extent;
+    part = IndexPart(slice(std::nullopt, std::nullopt, window->step), part.where());
+  }
+  made.part = dynamic_slice(x, made.starts, std::move(sizes));
+  return made;
+}
+
 constexpr std::string_view update_names[] = {"x.at(…).set", "x.at(…).add", "x.at(…).mul", "x.at(…).min", "x.at(…).max"};
 
 }  // namespace
@@ -324,6 +375,10 @@ IndexPart::IndexPart(const Array& array, const Source& where) : where_(where) {
 Array index(const Operand& x, std::span<const IndexPart> parts, const GatherOptions& options) {
   constexpr std::string_view name = "x(…)";
   const SourceScope place(x.where(), name);
+  if (has_windows(parts)) {
+    const Windows windows = windows_of(name, x, parts);
+    return index(windows.part, windows.parts, options);
+  }
   if (const Array* mask = only_mask(parts); mask != nullptr && mask->rank() > 0 && x->type().is_array()) {
     if (axes_of(parts[0]) <= x->rank()) {
       require_mask_fits(name, *mask, x->type(), 0);
@@ -346,6 +401,10 @@ Array update_at(ScatterKind kind, const Operand& x, std::span<const IndexPart> p
                 const ScatterOptions& options) {
   const std::string_view name = update_names[static_cast<std::size_t>(kind)];
   const SourceScope place(x.where(), name);
+  if (has_windows(parts)) {
+    const Windows windows = windows_of(name, x, parts);
+    return windows.put(update_at(kind, windows.part, windows.parts, value, options));
+  }
   const Array y = convert_into(name, x, value);
   // What does not vary along the masked axes is chosen in place; other values need to know how many there are.
   if (const Array* mask = only_mask(parts); mask != nullptr && axes_of(parts[0]) <= x->rank()) {

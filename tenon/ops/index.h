@@ -23,6 +23,13 @@ inline Slice slice(std::optional<Dim> stop) { return {std::nullopt, std::move(st
 inline Slice slice(std::optional<Dim> start, std::optional<Dim> stop, std::int64_t step = 1) {
   return {std::move(start), std::move(stop), step};
 }
+// As many elements as `size` says, every step-th (a positive step), from `start` on: a number, an array too whose value is
+// not known yet; negative ones count from the end. It is moved so far that the window lies inside of the axis. What is
+// written to one that does not is left out.
+struct Window {
+  Array start;
+  std::int64_t size, step = 1;
+};
 struct NewAxis {};
 inline constexpr NewAxis newaxis;  // an axis of size 1 more
 struct Ellipsis {};
@@ -38,7 +45,7 @@ inline constexpr Ellipsis ellipsis;  // as many whole axes as are left
 //                in front, of size 1 or, where it is false, 0.
 class IndexPart {
  public:
-  using Form = std::variant<All, NewAxis, Ellipsis, Slice, Dim, Array>;
+  using Form = std::variant<All, NewAxis, Ellipsis, Slice, Window, Dim, Array>;
 
   template <std::integral T>
     requires(!std::same_as<T, bool>)
@@ -50,6 +57,8 @@ class IndexPart {
   IndexPart(Ellipsis axes, const Source& where = std::source_location::current()) : form_(axes), where_(where) {}
   IndexPart(Slice slice, const Source& where = std::source_location::current())
       : form_(std::move(slice)), where_(where) {}
+  IndexPart(Window window, const Source& where = std::source_location::current())
+      : form_(std::move(window)), where_(where) {}
   IndexPart(const Array& array, const Source& where = std::source_location::current());
   template <std::floating_point T>
   IndexPart(T) = delete;  // an index is a whole number

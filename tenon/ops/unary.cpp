@@ -341,7 +341,13 @@ Array cosh(const Operand& x) { return apply(cosh_op, x, true); }
 Array asin(const Operand& x) { return apply(asin_op, x, true); }
 Array acos(const Operand& x) { return apply(acos_op, x, true); }
 Array atan(const Operand& x) { return apply(atan_op, x, true); }
-Array logistic(const Operand& x) { return apply(logistic_op, x, true); }
+// Of complex: by the exponential whose modulus is at most 1.
+Array logistic(const Operand& x) {
+  if (!is_complex(x->dtype())) return apply(logistic_op, x, true);
+  const SourceScope place(x.where(), "logistic");
+  const Array right = real(x) > 0, e = exp(where(right, -x, x));
+  return where(right, 1, e) / (1 + e);
+}
 Array erf(const Operand& x) { return apply(erf_op, x, true); }
 Array erfc(const Operand& x) { return apply(erfc_op, x, true); }
 Array square(const Operand& x) {

@@ -7,9 +7,10 @@ import operator
 
 from tenon import _core
 from tenon import numpy as tnp
-from tenon._core import tanh
+from tenon._core import logistic as sigmoid, tanh
 from tenon.nn import _complex, initializers
 from tenon.numpy._creation import asarray
+from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _axis
 
 __all__ = [
@@ -21,42 +22,36 @@ __all__ = [
 
 
 
+def _of(name, x, *args):
+    """The function of the library's by this name; of complex arrays that of _complex."""
+    return getattr(_complex if x.dtype.kind == "c" else _core, name)(x, *args)
+
+
 def _inexact(x):
-    """Numbers as real or complex ones: integers in the default real dtype."""
+    """Numbers as real or complex ones: integers as those of Python's that are real, which take the dtype of others."""
     x = tnp.asarray(x)
-    return x if x.dtype.kind in "fcV" or x.dtype.name == "bfloat16" else _core.convert(x, tnp.float_)
-
-
-def _of_complex(x, complex_one, real_one):
-    return complex_one(x) if _complex.is_complex(x) else real_one(x)
+    return _core.with_weak(_core.convert(x, tnp.float_), True) if x.dtype.kind in "biu" else x
 
 
 def relu(x):
     """max(x, 0); its derivative at 0 is 0."""
     x = tnp.asarray(x)
-    if _complex.is_complex(x):
-        return _core.where(tnp.greater(x, 0), x, 0)
-    return _core.relu(_core.convert(x, tnp.int_) if x.dtype.kind == "b" else x)
-
-
-def sigmoid(x):
-    """1 / (1 + exp(-x)), without overflow."""
-    return _of_complex(_inexact(x), _complex.sigmoid, _core.logistic)
+    return _of("relu", _core.convert(x, tnp.int_) if x.dtype.kind == "b" else x)
 
 
 def silu(x):
     """x · sigmoid(x)."""
-    return _of_complex(_inexact(x), lambda x: x * _complex.sigmoid(x), _core.silu)
+    return _core.silu(_inexact(x))
 
 
 def softplus(x):
     """log(1 + exp(x)), without overflow."""
-    return _of_complex(_inexact(x), lambda x: tnp.logaddexp(x, 0), _core.softplus)
+    return _of("softplus", _core.to_inexact(tnp.asarray(x)))
 
 
 def log_sigmoid(x):
     """log(sigmoid(x)), without underflow."""
-    return _of_complex(_inexact(x), lambda x: -tnp.logaddexp(-x, 0), _core.log_sigmoid)
+    return _of("log_sigmoid", _core.to_inexact(tnp.asarray(x)))
 
 
 swish = silu
@@ -69,19 +64,12 @@ def identity(x):
 
 def elu(x, alpha=1.0):
     """x where it is positive, else alpha (exp(x) - 1)."""
-    x = _inexact(x)
-    if not _complex.is_complex(x):
-        return _core.elu(x, alpha)
-    positive = tnp.greater(x, 0)
-    return _core.where(positive, x, alpha * tnp.expm1(_core.where(positive, 0, x)))
+    return _of("elu", _inexact(x), alpha)
 
 
 def leaky_relu(x, negative_slope=0.01):
     """x where it is not negative, else negative_slope · x."""
-    x = _inexact(x)
-    if _complex.is_complex(x):
-        return _core.where(tnp.greater_equal(x, 0), x, negative_slope * x)
-    return _core.leaky_relu(x, negative_slope)
+    return _of("leaky_relu", _inexact(x), negative_slope)
 
 
 def celu(x, alpha=1.0):
@@ -97,7 +85,7 @@ def selu(x):
 
 def gelu(x, approximate=True):
     """x · Φ(x), by tanh or by the error function."""
-    return _core.gelu(_inexact(x), approximate)
+    return _core.gelu(_core.to_inexact(tnp.asarray(x)), approximate)
 
 
 def glu(x, axis=-1):
@@ -111,9 +99,8 @@ def glu(x, axis=-1):
 
 def relu6(x):
     """x limited to [0, 6]; its derivative at both ends is 0."""
-    x = tnp.asarray(x)
-    large = tnp.greater_equal(x, 6)
-    return tnp.where(large, 6, relu(tnp.where(large, 0, x)))
+    x = _inexact(x)
+    return tnp.where(x >= 6, 6, relu(tnp.where(x >= 6, 0, x)))
 
 
 def hard_sigmoid(x):
@@ -144,13 +131,13 @@ def soft_sign(x):
 
 def mish(x):
     """x · tanh(softplus(x))."""
-    x = _inexact(x)
+    x = tnp.asarray(x)
     return x * tnp.tanh(softplus(x))
 
 
-def squareplus(x, b=4.0):
+def squareplus(x, b=4):
     """(x + sqrt(x² + b)) / 2."""
-    x = _core.to_inexact(tnp.asarray(x))
+    x, b = _inexact_together(tnp.asarray(x), b)
     return (x + tnp.sqrt(tnp.square(x) + b)) / 2
 
 
@@ -172,13 +159,10 @@ def log1mexp(x):
     return tnp.where(small, tnp.log(-tnp.expm1(-tnp.where(small, x, 1.0))), tnp.log1p(-tnp.exp(-tnp.where(small, 1.0, x))))
 
 
-def _masked(f, x, axis, where):
+def _masked(name, x, axis, where):
     x = tnp.asarray(x)
-    x = x if where is None else tnp.where(where, x, -math.inf)
     axes = None if axis is None else _axes_of(axis, x.ndim)
-    if _complex.is_complex(x):
-        return (_complex.softmax if f is _core.softmax else _complex.log_softmax)(x, None if axes is None else tuple(axes))
-    return f(x, axes, False)
+    return _of(name, x if where is None else tnp.where(where, x, -math.inf), axes, False)
 
 
 def _axes_of(axis, rank):
@@ -187,13 +171,13 @@ def _axes_of(axis, rank):
 
 def softmax(x, axis=-1, where=None, initial=-math.inf):
     """exp(x) / sum(exp(x)) along axes."""
-    made = _masked(_core.softmax, x, axis, where)
+    made = _masked("softmax", x, axis, where)
     return made if where is None else tnp.where(where, made, 0)
 
 
 def log_softmax(x, axis=-1, where=None, initial=-math.inf):
     """log(softmax(x)), without underflow."""
-    made = _masked(_core.log_softmax, x, axis, where)
+    made = _masked("log_softmax", x, axis, where)
     return made if where is None else tnp.where(where, made, -math.inf)
 
 
@@ -203,13 +187,13 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False, where=Non
     if where is not None:
         a = tnp.where(where, a, -math.inf)
     axes = None if axis is None else _axes_of(axis, a.ndim)
-    if b is None and not return_sign and not _complex.is_complex(a):
-        return _core.logsumexp(a, axes, keepdims)
+    if b is None and not return_sign:
+        return _of("logsumexp", a, axes, keepdims)
     b = tnp.ones((), a.dtype) if b is None else tnp.asarray(b)
     shift = _core.stop_gradient(_core.max(_core.real(tnp.where(b == 0, -math.inf, a)), axes, True))
     shift = tnp.where(tnp.isfinite(shift), shift, 0)
     total = _core.sum(tnp.broadcast_to(b * tnp.exp(a - shift), a.shape), axes, True)
-    of_complex = _complex.is_complex(total)
+    of_complex = total.dtype.kind == "c"
     sign, made = tnp.sign(total), tnp.log(total if of_complex and not return_sign else abs(total)) + shift
     if not keepdims:
         sign, made = (tnp.squeeze(x, tuple(range(a.ndim)) if axes is None else tuple(axes)) for x in (sign, made))
@@ -224,7 +208,8 @@ def logmeanexp(x, axis=None, where=None, keepdims=False):
     count = x.size if axis is None else math.prod(x.shape[a] for a in _axes_of(axis, x.ndim))
     if where is not None:
         count = tnp.sum(tnp.broadcast_to(where, x.shape), axis, keepdims=keepdims)
-    return logsumexp(x, axis, where=where, keepdims=keepdims) - tnp.log(count)
+    made = logsumexp(x, axis, where=where, keepdims=keepdims)
+    return made - tnp.log(_core.convert(count, made.dtype))
 
 
 def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, *, algorithm="fast"):

@@ -1,24 +1,51 @@
-"""Activations of complex numbers."""
+"""Functions of neural networks of complex numbers: by the formulas of the real ones, which the parts of numbers in front
+of others choose between. Numbers are in order by their real parts, equal ones by their imaginary parts."""
+
+import math
 
 from tenon import _core
 from tenon import numpy as tnp
 
 
-def is_complex(x):
-    return x.dtype.kind == "c"
+def relu(x):
+    return tnp.maximum(x, 0)
 
 
-def sigmoid(x):
-    positive = _core.greater(_core.real(x), 0)
-    small = _core.exp(_core.where(positive, -x, x))
-    return _core.where(positive, 1, small) / (1 + small)
+def softplus(x):
+    return tnp.logaddexp(x, 0)
 
 
-def log_softmax(x, axes):
-    moved = x - _core.stop_gradient(tnp.max(x, axis=axes, keepdims=True))
-    return moved - _core.log(tnp.sum(_core.exp(moved), axis=axes, keepdims=True))
+def log_sigmoid(x):
+    return -softplus(-x)
 
 
-def softmax(x, axes):
-    small = _core.exp(x - _core.stop_gradient(tnp.max(_core.real(x), axis=axes, keepdims=True)))
-    return small / tnp.sum(small, axis=axes, keepdims=True)
+def elu(x, alpha):
+    positive = x > 0
+    return tnp.where(positive, x, alpha * tnp.expm1(tnp.where(positive, 0, x)))
+
+
+def leaky_relu(x, slope):
+    return tnp.where(x >= 0, x, x * slope)
+
+
+def _shift(x, axes):
+    """What is taken away from exponents, so that none overflows: real, and no part of derivatives."""
+    largest = _core.stop_gradient(_core.max(tnp.real(x), axes, True))
+    return tnp.where(tnp.isfinite(largest), largest, 0)
+
+
+def logsumexp(x, axes, keepdims):
+    shift = _shift(x, axes)
+    total = _core.sum(tnp.exp(x - shift), axes, True)
+    nothing = total == 0
+    made = tnp.where(nothing, -math.inf, tnp.log(tnp.where(nothing, 1, total))) + shift
+    return made if keepdims else tnp.squeeze(made, tuple(range(x.ndim)) if axes is None else tuple(axes))
+
+
+def softmax(x, axes, keepdims):
+    e = tnp.exp(x - _shift(x, axes))
+    return e / _core.sum(e, axes, True)
+
+
+def log_softmax(x, axes, keepdims):
+    return x - logsumexp(x, axes, True)

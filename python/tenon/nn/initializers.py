@@ -2,9 +2,8 @@
 
 import math
 
-from tenon import _core
+from tenon import _core, random
 from tenon import numpy as tnp
-from tenon import random
 
 __all__ = [
     "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal",

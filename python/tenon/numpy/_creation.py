@@ -81,7 +81,7 @@ def _made(x, dtype, copy, ndmin):
     elif isinstance(x, (np.ndarray, memoryview, bytearray)):
         x = np.frombuffer(x, np.uint8) if isinstance(x, bytearray) else x
         made = _core.with_weak(x, False) if copy is None else _core.from_memory(x, copy)
-    elif isinstance(x, (list, tuple)):
+    elif isinstance(x, (list, tuple, range)):
         made = _nested(x) if _has_arrays(x) else _from_sequence(x)
     elif isinstance(x, (bool, int, float, complex, np.generic)):
         made, weak = _core.positive(_exact(x, dtype)), type(x) in (int, float, complex)
@@ -123,7 +123,7 @@ def _from_sequence(x):
         if builtins.all(isinstance(p, (int, float, complex)) for p in parts):
             raise OverflowError(f"array: {x!r:.60} has an integer among its elements that is too large for 64 bits.")
         raise TypeError(f"array: {x!r:.60} is no array of numbers.")
-    return _core.from_memory(values, False)
+    return _core.from_memory(values, True)
 
 
 def _shape(shape):
@@ -224,9 +224,7 @@ def _concrete(op, x):
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """`num` numbers from start to stop, in equal steps."""
     check_device(device)
-    computed = _dtypes.result_type(start, stop)
-    if not np.issubdtype(computed, np.inexact):
-        computed = _dtypes.default("f")
+    computed = _core.to_inexact(full((), 0, _dtypes.result_type(start, stop) if dtype is None else dtype)).dtype
     dtype = computed if dtype is None else _core.canonical_dtype(dtype)
     start, stop = _core.convert(start, computed), _core.convert(stop, computed)
     parts = num - 1 if endpoint else num
@@ -238,8 +236,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if endpoint and num > 1:
         made = _core.concatenate([made[:-1], _core.broadcast_to(stop, (1, *shape))], 0)
     made = _core.broadcast_to(made, (num, *shape))
-    if np.issubdtype(dtype, np.integer) and not np.issubdtype(computed, np.integer):
-        made = _core.floor(made)
+    made = _core.floor(made) if dtype.kind in "iu" else made
     made = _core.move_axis(_core.convert(made, dtype), 0, axis)
     return (made, step) if retstep else made
 
@@ -255,8 +252,9 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     start, stop = _core.to_inexact(start), _core.to_inexact(stop)
     # From 1 on in the direction of start, so that two negative numbers have real ones between them.
     made = _core.exp(linspace(_core.log(start / start), _core.log(stop / start), num, endpoint, axis=0)) * start
-    if endpoint and num > 1:
-        made = _core.concatenate([made[:-1], _core.broadcast_to(_core.convert(stop, made.dtype), (1, *made.shape[1:]))], 0)
+    ends = [_core.broadcast_to(_core.convert(x, made.dtype), (1, *made.shape[1:])) for x in (start, stop)]
+    inner = [made[1:-1], ends[1]] if endpoint and num > 1 else [made[1:]]
+    made = _core.concatenate([ends[0], *inner], 0) if num > 0 else made
     if dtype is not None and np.issubdtype(_core.canonical_dtype(dtype), np.integer):
         made = _core.where(_core.less(_core.abs(made - _core.rint(made)), 1e-6 * _core.abs(made)), _core.rint(made), made)
     made = _core.move_axis(made, 0, axis)

@@ -53,7 +53,7 @@ class NamespaceInfo:
 
     def devices(self):
         """All devices."""
-        return [THE_DEVICE]
+        return (THE_DEVICE,)
 
     def default_dtypes(self, *, device=None):
         """The dtypes of arrays made without one."""

@@ -4,6 +4,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import Array
+from tenon.errors import DTypeError
 
 __all__ = [
     "bfloat16", "bool", "bool_", "can_cast", "cdouble", "character", "complex128", "complex64", "complex_", "complexfloating",
@@ -191,6 +192,8 @@ class finfo(_Limits):  # noqa: N801
 
     def __init__(self, dtype):
         dtype = _named(dtype)
+        if not issubdtype(dtype, np.inexact):
+            raise DTypeError(f"finfo: {dtype} is no real or complex dtype; the limits of integers are those of iinfo().")
         if dtype.name == "bfloat16":
             import ml_dtypes
 
@@ -203,7 +206,7 @@ class finfo(_Limits):  # noqa: N801
 
 def iscomplexobj(x):
     """Whether the dtype is complex."""
-    return issubdtype(_operand_type(x)[0], np.complexfloating)
+    return x is not None and issubdtype(_operand_type(x)[0], np.complexfloating)
 
 
 def isrealobj(x):

@@ -10,8 +10,9 @@ from tenon import _core
 from tenon._core import (
     abs, add, bitwise_and, bitwise_or, bitwise_xor, conj, cos, cosh, equal, exp, fmod, greater,  # noqa: A004
     greater_equal, imag, invert, isfinite, isnan, left_shift, less, less_equal, log,
-    maximum, minimum, multiply, negative, not_equal, positive, power, real, remainder, sign, sin, sinh,
+    maximum, minimum, multiply, negative, not_equal, positive, power, real, remainder, sin, sinh,
     sqrt, square, subtract, tan, tanh, true_divide, floor_divide)
+from tenon.errors import DTypeError
 from tenon.numpy import _dtypes, _inverses
 
 __all__ = [
@@ -44,6 +45,16 @@ def _is_integer(x):
 
 def _is_complex(x):
     return np.issubdtype(_dtypes._operand_type(x)[0], np.complexfloating)
+
+
+def sign(x, /):
+    """-1, 0 or 1, as x is; of complex numbers x / |x|. Of both zeros 0, without a sign.
+
+    >>> sign(np.array([-2.0, -0.0, 3.0])).tolist()
+    [-1.0, 0.0, 1.0]
+    """
+    made = _core.sign(x)
+    return made if _is_integer(x) else _core.where(equal(x, 0), 0, made)
 
 
 def floor(x, /):
@@ -130,7 +141,7 @@ def rint(x, /):
 
 def _real_only(x, name):
     if _is_complex(x):
-        raise TypeError(f"{name} does not accept complex numbers.")
+        raise DTypeError(f"{name} does not accept complex numbers.")
     return x
 
 
@@ -524,8 +535,7 @@ def array_equiv(a1, a2):
 
 def angle(z, deg=False):
     """The angle of complex numbers."""
-    z = _core.convert(z, _dtypes.default("f")) if _is_integer(z) and _dtypes._operand_type(z)[0].itemsize < 4 else z
-    z = _core.to_inexact(z)
+    z = _core.convert(z, _dtypes.default("f")) if _is_integer(z) else _core.positive(z)
     made = arctan2(imag(z), real(z)) if _is_complex(z) else _core.where(isnan(z), z, _core.where(
         signbit(z), _core.convert(math.pi, z.dtype), _core.convert(0, z.dtype)))
     return rad2deg(made) if deg else made

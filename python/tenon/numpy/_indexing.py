@@ -368,6 +368,8 @@ def ix_(*args):
     made = []
     for i, a in enumerate(args):
         a = asarray(a)
+        if a.ndim != 1:
+            raise ValueError(f"ix_: arguments are vectors, not of shape {a.shape}.")
         a = nonzero(a)[0] if a.dtype.kind == "b" else a if a.size else _core.convert(a, _dtypes.default("i"))
         made.append(_core.reshape(a, [a.shape[0] if k == i else 1 for k in range(len(args))]))
     return tuple(made)

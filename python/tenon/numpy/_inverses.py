@@ -64,34 +64,46 @@ def _arcsine(x, y):
     return _core.where(far, _core.abs(y), other), _core.where(far, large, _core.log1p(above + root))
 
 
+def _odd(x, y, made):
+    """A part that has the sign of x: the same zero where x is one, though y is NaN."""
+    return _core.where(_core.equal(x, 0) & _core.isnan(y), x, made)
+
+
+def _angle(other, x, y):
+    """The arccosine's real part: a right angle where x is zero, though y is NaN."""
+    return _core.where(_core.equal(x, 0) & _core.isnan(y), math.pi / 2, _core.arctan2(other, x))
+
+
 def _arcsin(z):
     x, y = _parts(z)
     other, size = _arcsine(x, y)
-    return _core.complex(_core.arctan2(x, other), with_sign(size, y))
+    return _core.complex(_odd(x, y, _core.arctan2(x, other)), with_sign(size, y))
 
 
 def _arccos(z):
     x, y = _parts(z)
     other, size = _arcsine(x, y)
-    return _core.complex(_core.arctan2(other, x), -with_sign(size, y))
+    return _core.complex(_angle(other, x, y), -with_sign(size, y))
 
 
 def _arccosh(z):
     x, y = _parts(z)
     other, size = _arcsine(x, y)
-    return _core.complex(size, with_sign(_core.arctan2(other, x), y))
+    return _core.complex(size, with_sign(_angle(other, x, y), y))
 
 
 def _arcsinh(z):
     x, y = _parts(z)
     other, size = _arcsine(y, x)
-    return _core.complex(with_sign(size, x), _core.arctan2(y, other))
+    return _core.complex(with_sign(size, x), _odd(y, x, _core.arctan2(y, other)))
 
 
 def _artanh(x, y):
     """The parts of atanh(x + iy)."""
     a, b = _core.abs(x), _core.abs(y)
-    far = is_far(_core.maximum(a, b))
+    infinite, nan = _core.equal(a, math.inf) | _core.equal(b, math.inf), _core.isnan(a + b)
+    no_size, no_angle = nan & _core.not_equal(a, 0) & ~infinite, nan & _core.not_equal(b, math.inf)
+    far = is_far(_core.maximum(a, b)) | infinite
     size = _core.where(far, length(a, b), 1)
     small, turn = (_core.where(_core.isfinite(size), part / size / size, 0) for part in (a, b))  # 1/z
     a, b = _core.where(far, 0, a), _core.where(far, 0, b)
@@ -102,7 +114,9 @@ def _artanh(x, y):
     near = _core.where(close, (math.log(2) - _core.log(_core.where(close, distance, 1))) / 2,
                        _core.log1p(4 * a / usable / usable) / 4)
     angle = _core.where(far, math.pi / 2 - turn, _core.arctan2(2 * b, (1 - a) * (1 + a) - b * b) / 2)
-    return with_sign(_core.where(far, small, near), x), with_sign(angle, y)
+    made = _core.where(far, small, _core.where(nan, a, near))
+    return (with_sign(_core.where(no_size, math.nan, _core.where(infinite, 0, made)), x),
+            with_sign(_core.where(no_angle, math.nan, _core.where(infinite, math.pi / 2, angle)), y))
 
 
 def _arctanh(z):
@@ -121,8 +135,9 @@ def _expm1(z):
     large = _core.greater(x, 1)
     near = _core.where(large, 0, x)
     re = _core.where(large, _core.real(whole) - 1, _core.expm1(near) * _core.cos(y) - 2 * half * half)
-    plain = _core.equal(y, 0)
-    return _core.complex(_core.where(plain, _core.expm1(x), re), _core.where(plain, y, _core.imag(whole)))
+    plain, vanishes = _core.equal(y, 0), _core.equal(x, -math.inf) & ~_core.isfinite(y)
+    return _core.complex(_core.where(plain, _core.expm1(x), _core.where(vanishes, -1, re)),
+                         _core.where(plain, y, _core.where(vanishes, 0, _core.imag(whole))))
 
 
 def _log1p(z):
@@ -130,7 +145,9 @@ def _log1p(z):
     far = _core.greater(_core.maximum(_core.abs(x), _core.abs(y)), 0.5)
     whole = _core.log(_core.complex(1 + x, y))
     u, v = _core.where(far, 0, x), _core.where(far, 0, y)
-    return _core.complex(_core.where(far, _core.real(whole), _core.log1p(u * (2 + u) + v * v) / 2), _core.imag(whole))
+    size = _core.where(far, _core.real(whole), _core.log1p(u * (2 + u) + v * v) / 2)
+    infinite = _core.equal(_core.abs(x), math.inf) | _core.equal(_core.abs(y), math.inf)
+    return _core.complex(_core.where(infinite, math.inf, size), _core.imag(whole))
 
 
 def _beside(z, sign):

@@ -8,7 +8,8 @@ import numpy as np
 from tenon import _core
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray, full
-from tenon.numpy._shapes import _axes, _of_one_dtype, concatenate, moveaxis, ravel
+from tenon.numpy._elementwise import _inexact_together
+from tenon.numpy._shapes import _axes, _of_one_dtype, _zeros_behind, concatenate, moveaxis, ravel
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul",
@@ -263,7 +264,7 @@ def polymul(a1, a2, *, trim_leading_zeros=False):
     values are known."""
     if trim_leading_zeros:
         a1, a2 = _without_leading_zeros(a1), _without_leading_zeros(a2)
-    return convolve(a1, a2)
+    return convolve(*(x if x.ndim else x[None] for x in (asarray(a1), asarray(a2))))
 
 
 def _without_leading_zeros(p):
@@ -281,7 +282,7 @@ def polydiv(u, v, *, trim_leading_zeros=False):
     >>> [p.tolist() for p in polydiv(asarray([1.0, 2, 3, 4]), asarray([1.0, 2]))]
     [[1.0, 0.0, 3.0], [0.0, 0.0, 0.0, -2.0]]
     """
-    u, v = _of_one_dtype([_core.to_inexact(asarray(u)), _core.to_inexact(asarray(v))])
+    u, v = _inexact_together(asarray(u), asarray(v))
     n, steps = v.shape[0], u.shape[0] - v.shape[0] + 1
     quotient, rest = [], u
     for k in range(steps):
@@ -330,6 +331,8 @@ def poly(seq_of_zeros):
     if zeros.ndim > 1:
         raise NotImplementedError("poly: of a matrix, by its eigenvalues, which are not there.")
     zeros = zeros if zeros.ndim else _core.reshape(zeros, (1,))
+    if zeros.size == 0:
+        return full((), 1, _core.to_inexact(zeros).dtype)
     made = full((1,), 1, _core.to_inexact(zeros).dtype)
     for i in range(zeros.shape[0]):
         made = convolve(made, _core.stack([full((), 1, made.dtype), -_core.convert(zeros[i], made.dtype)], 0))
@@ -351,16 +354,16 @@ def vander(x, N=None, increasing=False):
 
 
 def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
-    """The convolution of two vectors: as one product with a matrix of shifted copies."""
+    """The convolution of two vectors: the sums along the diagonals of the products of each element with each."""
     a, v = map(_core.to_inexact, _of_one_dtype([a, v]))
     if a.ndim != 1 or v.ndim != 1 or a.shape[0] == 0 or v.shape[0] == 0:
         raise ValueError("convolve: both are vectors with elements.")
     if v.shape[0] > a.shape[0]:
         a, v = v, a
     n, m = a.shape[0], v.shape[0]
-    wide = _core.pad(a, _core.convert(0, a.dtype), [m - 1], [m - 1], [])
-    at = np.arange(n + m - 1)[:, None] + np.arange(m)[None, :]
-    made = _core.matmul(_core.take(wide, at, 0, "clip", None, False, False), _core.rev(v, [0]))
+    # Rows that are one element longer than the result moves by: in a row of all, each begins one place later.
+    rows = _zeros_behind(v[:, None] * a[None, :], m)
+    made = _core.sum(_core.reshape(_core.reshape(rows, (-1,))[:m * (n + m - 1)], (m, n + m - 1)), [0], False)
     if mode == "same":
         made = made[(m - 1) // 2:(m - 1) // 2 + n]
     elif mode == "valid":
@@ -389,11 +392,12 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     [0.6666666666666666, -0.6666666666666666]
     """
     _need_inexact("cov", dtype)
-    x = _core.to_inexact(asarray(m, dtype))
+    x = asarray(m, dtype)
+    x = _core.to_inexact(x) if y is None else x
     x = x if rowvar or x.ndim != 2 else x.T
     x = x if x.ndim == 2 else _core.reshape(x, (1, -1))
     if y is not None:
-        y = _core.to_inexact(asarray(y, dtype))
+        x, y = _inexact_together(x, asarray(y, dtype))
         y = y if y.ndim == 2 else _core.reshape(y, (1, -1))
         x = concatenate([x, y if rowvar or y.shape[0] == 1 else y.T], 0)
     ddof = (0 if bias else 1) if ddof is None else ddof

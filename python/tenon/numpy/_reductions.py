@@ -43,7 +43,8 @@ def _summed(f, a, axis, dtype, keepdims, initial, where, promote_integers, unit,
         a = _core.convert(a, _widened(a.dtype))
     _need_number(initial)
     made = f(_where(a, where, _core.convert(unit, a.dtype)), _axis_of(axis, a.ndim), keepdims)
-    return made if initial is None else _core.convert(combine(made, _core.convert(initial, made.dtype)), made.dtype)
+    made = made if initial is None else _core.convert(combine(made, _core.convert(initial, made.dtype)), made.dtype)
+    return made if dtype is None else _core.convert(made, dtype)
 
 
 def _need_number(initial):
@@ -155,7 +156,10 @@ def _counted(a, axis, where):
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
     """The mean along axes."""
-    a = _computed(asarray(a), dtype)
+    a = asarray(a)
+    if dtype is not None and _core.canonical_dtype(dtype).kind in "biu":
+        return _core.convert(mean(a, axis, None, None, keepdims, where=where), dtype)
+    a = _computed(a, dtype)
     if where is None:
         return _core.mean(a, _axis_of(axis, a.ndim), keepdims)
     total = _core.sum(_where(a, where, 0), _axis_of(axis, a.ndim), True) / _core.convert(_counted(a, axis, where), a.dtype)

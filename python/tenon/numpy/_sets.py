@@ -157,6 +157,15 @@ def _firsts(x, assume_unique):
     return x, concatenate([full((1,), True, "bool"), _core.not_equal(x[1:], x[:-1])])
 
 
+def _found(where, x, size, fill_value):
+    """The elements there; with a `size` behind them `fill_value`, or the first of them."""
+    made = compress(where, x, size=size, fill_value=0 if fill_value is None else fill_value)
+    if not size or fill_value is not None:
+        return made
+    count = _core.sum(_core.convert(where, "int32"), None, False)
+    return _core.where(_core.less(_core.iota("int32", (size,), 0), count), made, made[:1])
+
+
 def setdiff1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
     """The elements of the first that are none of the second."""
     ar1, first = _firsts(ar1, assume_unique)
@@ -164,13 +173,20 @@ def setdiff1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
 
 
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=None, fill_value=None):
-    """The elements of both."""
+    """The elements of both, in order; with `return_indices` also where each is first in the one and in the other. `size`
+    and `fill_value` as those of unique(): indices that are not there are the numbers of elements.
+
+    >>> [x.tolist() for x in intersect1d(array([5, 2, 1, 2]), array([2, 3, 5]), return_indices=True)]
+    [[2, 5], [1, 0], [0, 2]]
+    """
+    ar1, ar2 = (ravel(x) for x in _of_one_dtype([ar1, ar2]))
     if return_indices:
-        made = np.intersect1d(np.asarray(ar1), np.asarray(ar2), assume_unique, True)
-        return tuple(map(array, made))
-    ar1, ar2 = _of_one_dtype([ar1, ar2])
+        (one, first), (other, second) = unique(ar1, return_index=True), unique(ar2, return_index=True)
+        met, found = isin(one, other), isin(other, one)
+        return (_found(met, one, size, fill_value), compress(met, first, size=size, fill_value=ar1.shape[0]),
+                compress(found, second, size=size, fill_value=ar2.shape[0]))
     ar1, first = _firsts(ar1, assume_unique)
-    return compress(first & isin(ar1, ar2), ar1, size=size, fill_value=0 if fill_value is None else fill_value)
+    return _found(first & isin(ar1, ar2), ar1, size, fill_value)
 
 
 def setxor1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
@@ -182,4 +198,4 @@ def setxor1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
         both, alone = _core.sort_together([both, alone], 1, 0)
         as_before = concatenate([edge, _core.equal(both[1:], both[:-1])])
         alone = ~(as_before | concatenate([as_before[1:], edge])) if assume_unique else alone & ~as_before
-    return compress(alone, both, size=size, fill_value=0 if fill_value is None else fill_value)
+    return _found(alone, both, size, fill_value)

@@ -396,6 +396,8 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None):
         repeats = np.asarray(repeats) if np.size(repeats) else np.zeros(0, int)
         where = np.repeat(np.arange(a.shape[axis]), repeats)
         return _core.take(a, array(where), axis, "clip", None, True, False)
+    if a.shape[axis] == 0:
+        return a
     ends = _core.cumsum(asarray(repeats), 0, False)
     at = _core.iota("int32", (total_repeat_length,), 0)
     where = _core.sum(_core.convert(_core.greater_equal(at[:, None], ends[None, :]), "int32"), 1, False)
@@ -403,6 +405,8 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None):
 
 
 def _fit(a, axis, n):
+    if a.shape[axis] == 0:
+        return a
     at = _core.minimum(_core.iota("int32", (n,), 0), a.shape[axis] - 1)
     return _core.take(a, at, axis, "clip", None, True, False)
 

@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from tenon import _core
+from tenon.errors import DTypeError
 from tenon.numpy._creation import asarray
 
 __all__ = ["i0"]
@@ -76,7 +77,7 @@ def _bessel(order, x):
 def _real(x, name):
     x = _core.to_inexact(asarray(x))
     if x.dtype.kind == "c":
-        raise TypeError(f"{name} does not accept complex numbers.")
+        raise DTypeError(f"{name} does not accept complex numbers.")
     return x
 
 

@@ -10,6 +10,7 @@ from tenon import _core
 from tenon._core import Array
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full
+from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _axis, concatenate, ravel
 
 __all__ = [
@@ -42,8 +43,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
 def ediff1d(ary, to_end=None, to_begin=None):
     """The differences of neighbours of all elements in a row."""
     made = diff(ravel(ary))
-    parts = [ravel(to_begin)] if to_begin is not None else []
-    parts += [made, ravel(to_end)] if to_end is not None else [made]
+    parts = [made if part is made else _core.convert(ravel(part), made.dtype) for part in (to_begin, made, to_end) if part is not None]
     return concatenate(parts) if len(parts) > 1 else made
 
 
@@ -80,7 +80,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """Values between those at the points xp, by straight lines."""
     from tenon.numpy._reductions import argsort, searchsorted
 
-    x, xp, fp = _core.to_inexact(asarray(x)), _core.to_inexact(asarray(xp)), _core.to_inexact(asarray(fp))
+    (x, xp), fp = _inexact_together(asarray(x), asarray(xp)), _core.to_inexact(asarray(fp))
     for side, given in (("left", left), ("right", right)):
         if isinstance(given, str) and given != "extrapolate":
             raise ValueError(f"the only valid string value of `{side}` is 'extrapolate', but got: {given!r}")

@@ -1,5 +1,7 @@
 """Keys, and random numbers that are made of uniform and normal ones."""
 
+import functools
+import inspect
 import math
 
 import numpy as np
@@ -81,6 +83,35 @@ def fold_in(key, data):
     return _random.fold_in(key, np.uint32(data % 2 ** 32) if type(data) is int else data)
 
 
+_MANY = 2 ** 20  # numbers from which on it takes less time to compile one program than to run its ops one after another
+
+
+def _together(place):
+    """Of a function whose argument at this place is a shape: many numbers are drawn by one compiled program, which needs
+    no memory for what lies between. Traces take the ops as they are."""
+
+    def decorate(draw):
+        @functools.cache
+        def compiled():
+            from tenon import jit
+
+            names = [n for n in inspect.signature(draw).parameters if n in ("shape", "dtype", "mode")]
+            return jit(draw, static_argnames=names)
+
+        @functools.wraps(draw)
+        def drawn(*args, **kwargs):
+            shape = args[place] if len(args) > place else kwargs.get("shape")
+            if shape is None or _core.tracing() or math.prod(shape := _shape(shape)) < _MANY:
+                return draw(*args, **kwargs)
+            args = (*args[:place], shape, *args[place + 1:]) if len(args) > place else args
+            kwargs = kwargs if len(args) > place else {**kwargs, "shape": shape}
+            return compiled()(*args, **kwargs)
+
+        return drawn
+
+    return decorate
+
+
 def _shape(shape):
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
@@ -89,16 +120,19 @@ def _real(dtype):
     return _dtypes.default("f") if dtype in (None, float) else _core.canonical_dtype(dtype)
 
 
+@_together(1)
 def bits(key, shape=(), dtype=None):
     """Uniform bits, as unsigned integers."""
     return _random.bits(key, _shape(shape), _dtypes.default("u") if dtype is None else dtype)
 
 
+@_together(1)
 def uniform(key, shape=(), dtype=None, minval=0.0, maxval=1.0):
     """Numbers uniform in [minval, maxval)."""
     return _random.uniform(key, _shape(shape), _real(dtype), minval, maxval)
 
 
+@_together(1)
 def normal(key, shape=(), dtype=None):
     """Numbers of mean 0 and variance 1."""
     dtype = _real(dtype)
@@ -110,6 +144,7 @@ def normal(key, shape=(), dtype=None):
     return _random.normal(key, _shape(shape), dtype)
 
 
+@_together(1)
 def randint(key, shape, minval, maxval, dtype=None):
     """Integers in [minval, maxval)."""
     return _random.randint(key, _shape(shape), minval, maxval, _dtypes.default("i") if dtype in (None, int) else dtype)
@@ -128,6 +163,7 @@ def _met(shape, *parameters):
     return np.broadcast_shapes(*(np.shape(p) for p in parameters)) if shape is None else _shape(shape)
 
 
+@_together(2)
 def bernoulli(key, p=0.5, shape=None, mode="low"):
     """True with probability p; with mode="high" of any size, for which numbers of twice the bits are drawn."""
     if mode not in ("low", "high"):
@@ -140,6 +176,7 @@ def bernoulli(key, p=0.5, shape=None, mode="low"):
     return _core.less(second * 2.0 ** -int(_dtypes.finfo(p.dtype).nmant), p - first)
 
 
+@_together(1)
 def exponential(key, shape=(), dtype=None):
     """Numbers of density exp(-x)."""
     return _random.exponential(key, _shape(shape), _real(dtype))
@@ -157,6 +194,7 @@ def geometric(key, p, shape=None, dtype=None):
     return _core.convert(made, _dtypes.default("i") if dtype in (None, int) else dtype)
 
 
+@_together(1)
 def gumbel(key, shape=(), dtype=None, mode=None):
     """-log(-log u) of uniform u. mode="high": u has twice the bits, so that large numbers are as likely as they should."""
     if mode not in (None, "low", "high", "highest"):

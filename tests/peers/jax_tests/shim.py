@@ -240,6 +240,7 @@ def inner_modules():
                                          everything_saveable=tn.checkpoint_policies.everything_saveable))
     Alias("jax._src.lax.control_flow", dict(common=types.SimpleNamespace(_dedup_consts=_Quiet(), _pad_constvars=_Quiet())))
     Alias("jax._src.dispatch", dict(runtime_tokens=_Quiet()))
+    Alias("jax._src.indexing", dict(Slice=type(tn.ds(1))))
     Alias("jax._src.debugging", dict(debug_print=tn.debug.print, debug_callback=tn.debug.callback))
     for name in ("random", "numpy", "numpy.indexing", "literals", "interpreters", "state", "cudnn", "lib", "internal_test_util"):
         Alias("jax._src." + name)
