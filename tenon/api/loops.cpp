@@ -20,15 +20,49 @@ std::string leaf_name(const FlatLoop& loop, std::size_t i) {
   return path.empty() ? "the carry" : "carry leaf " + path;
 }
 
-// Converts weak carries until the body keeps every type; an error names the leaf that changes otherwise.
-TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries, std::span<const Type> elements) {
-  for (int round = 0;; ++round) {
+// What a region is traced for: its inputs take part in the derivatives in which these do, and in all batches, since a
+// predicate may be batched.
+TracedFor region_of(std::span<const Array> operands) {
+  TracedFor what_for = TracedFor::call(operands);
+  const std::uint64_t lanes = TakesPart::in(what_for.ahead).lanes;
+  for (TakesPart& input : what_for.inputs) input.lanes = lanes;
+  return what_for;
+}
+
+// Adds to what carries take part in that which the body makes of them. Says whether they took part in all of it.
+bool takes_part_enough(TracedFor& what_for, const TracedFunction& body, std::size_t carries, bool in_all) {
+  bool enough = true;
+  for (std::size_t i = 0; i < carries; ++i) {
+    TakesPart& carry = what_for.inputs[i];
+    const std::uint64_t before = carry.derivatives;
+    carry.derivatives |= body.parts[i].derivatives;
+    enough = enough && carry.derivatives == before;
+  }
+  for (std::size_t i = 0; !enough && in_all && i < carries; ++i)
+    what_for.inputs[i].derivatives = TakesPart::in(what_for.ahead).derivatives;
+  return enough;
+}
+
+struct SettledBody {
+  TracedFunction traced;
+  std::optional<std::vector<TakesPart>> parts;  // of carries, then of ys, if they are known better than by what is read
+};
+
+// Converts weak carries until the body keeps every type; an error names the leaf that changes otherwise. A body with
+// rules of the user's is traced until carries take part in what it makes of them.
+SettledBody settle(std::string_view op, const FlatLoop& loop, Arrays& carries, std::span<const Type> elements,
+                   const Arrays& xs) {
+  TracedFor what_for = region_of(joined({carries, xs}));
+  for (int round = 0, grown = 0;; ++round) {
+    const std::uint64_t asked = asked_what_for();
     std::vector<Type> types = types_of(carries);
     types.insert(types.end(), elements.begin(), elements.end());
     std::vector<bool> weak;
     for (std::size_t i = 0; i < types.size(); ++i) weak.push_back(i < carries.size() && carries[i].weak());
-    TracedFunction traced = trace_types(loop.body, types, weak, writes_refs);
-    bool changed = false;
+    TracedFunction traced = trace_types(loop.body, types, weak, writes_refs, what_for);
+    const bool asks = asked != asked_what_for(), enough = takes_part_enough(what_for, traced, carries.size(), grown > 3);
+    bool changed = asks && !enough;
+    if (changed) ++grown;
     SizeBinding sizes;
     for (std::size_t i = 0; i < traced.sizes.size(); ++i)
       sizes.emplace(traced.program->size_params()[i], traced.sizes[i]);
@@ -55,7 +89,11 @@ TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries
                        "A carry keeps its dtype and shape from step to step: convert or broadcast the initial value, "
                        "or the new one.");
     }
-    if (!changed) return traced;
+    if (changed) continue;
+    if (!enough) return {std::move(traced), std::nullopt};
+    std::vector<TakesPart> parts = traced.parts;
+    std::copy_n(what_for.inputs.begin(), carries.size(), parts.begin());
+    return {std::move(traced), std::move(parts)};
   }
 }
 
@@ -63,14 +101,16 @@ TracedFunction settle(std::string_view op, const FlatLoop& loop, Arrays& carries
 struct Settled {
   TracedFunction body;
   std::vector<CellRef> refs;
+  std::optional<std::vector<TakesPart>> parts;
 };
-Settled settle_with_refs(std::string_view op, const FlatLoop& loop, Arrays& carries, std::span<const Type> elements) {
-  const TracedFunction body = settle(op, loop, carries, elements);
+Settled settle_with_refs(std::string_view op, const FlatLoop& loop, Arrays& carries, std::span<const Type> elements,
+                         const Arrays& xs) {
+  auto [body, parts] = settle(op, loop, carries, elements, xs);
   std::vector<CellRef> refs = body.written();
-  if (refs.empty()) return {body, {}};
+  if (refs.empty()) return {std::move(body), {}, std::move(parts)};
   TracedFunction discharged = with_refs_as_arguments(body, refs, carries.size(), carries.size());
   for (const CellRef& ref : refs) carries.push_back(read_cell(ref));
-  return {std::move(discharged), std::move(refs)};
+  return {std::move(discharged), std::move(refs), std::nullopt};
 }
 
 // Takes what the references became off the results of a loop of so many carries, and writes it to them.
@@ -90,7 +130,7 @@ Array with_first_axes(const Array& x, std::size_t from, std::initializer_list<Di
 // `unroll` steps a turn: the body calls the step's Program for each. Steps that are left over come last.
 Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs,
                     std::span<const Type> elements) {
-  const auto [step, refs] = settle_with_refs(op, loop, carries, elements);
+  const auto [step, refs, parts] = settle_with_refs(op, loop, carries, elements, xs);
   const auto states = static_cast<std::ptrdiff_t>(carries.size());
   const std::size_t ys = step.program->outputs().size() - carries.size();
   const std::int64_t n = loop.length->value(), width = std::min(loop.unroll, n), turns = n / width, rest = n % width;
@@ -156,7 +196,7 @@ std::vector<Type> types_of_elements(std::string_view op, const FlatLoop& loop, c
 }
 
 void trace_once(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs) {
-  settle(op, loop, carries, loop.length ? types_of_elements(op, loop, xs) : types_of(xs));
+  settle(op, loop, carries, loop.length ? types_of_elements(op, loop, xs) : types_of(xs), xs);
 }
 
 void throw_list_in_ys() {
@@ -171,7 +211,7 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
   if (loop.unroll > 1 && loop.length && loop.length->known() && loop.length->value() > 1)
     return run_unrolled(op, loop, std::move(carries), xs, elements);
   const std::size_t own = carries.size();
-  auto [body, refs] = settle_with_refs(op, loop, carries, elements);
+  auto [body, refs, parts] = settle_with_refs(op, loop, carries, elements, xs);
   if (loop.cond && loop.checkpoints && loop.checkpoints->kind == CheckpointKind::every)
     throw ShapeError(fmt::format("{}: every({}) keeps as many carries as there are steps, whose number only data tell.",
                                  op, loop.checkpoints->count),
@@ -212,6 +252,9 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
   operands.insert(operands.end(), carries.begin(), carries.end());
   operands.insert(operands.end(), xs.begin(), xs.end());
   Arrays results = weakly_typed(tenon::loop(std::move(params), operands), body.weak);
+  for (std::size_t i = 0; parts && i < results.size(); ++i)
+    if (const Traced* t = results[i].traced())
+      Scope::of(*t).set_takes_part(results[i], {(*parts)[i].derivatives, Scope::takes_part(results[i]).lanes});
   write_refs(refs, carries.size(), results);
   return results;
 }
@@ -286,7 +329,7 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
   do {
     traced.clear();
     for (FlatFunction branch : branches)
-      traced.push_back(trace_types(branch, types, weak_flags_of(operands), writes_refs));
+      traced.push_back(trace_types(branch, types, weak_flags_of(operands), writes_refs, region_of(operands)));
   } while (!settled());
   for (const TracedFunction& branch : traced)
     for (const CellRef& ref : branch.written())

@@ -26,7 +26,10 @@ TracedFunction finish_trace(Scope& scope, FlatFunction f, const Arrays& inputs, 
   std::ranges::copy(refs.written(), std::back_inserter(outputs));
   TracedFunction traced;
   traced.refs = refs.uses();
-  for (const Array& a : outputs) traced.weak.push_back(a.weak());
+  for (const Array& a : outputs) {
+    traced.weak.push_back(a.weak());
+    traced.parts.push_back(Scope::takes_part(a));
+  }
   TraceResult result = scope.finish(outputs);
   traced.program = guard_selects(result.program);
   traced.captures = std::move(result.captures);

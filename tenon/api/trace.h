@@ -22,7 +22,8 @@ struct TracedFunction {
   Arrays captures;
   std::vector<Dim> sizes;
   std::size_t arguments = 0;
-  std::vector<bool> weak;  // of the outputs
+  std::vector<bool> weak;        // of the outputs
+  std::vector<TakesPart> parts;  // of the outputs, where inputs and captures take part as they did when it was traced
   // Mutable references from outside: the first captures, in order. What was written to them last are the last outputs.
   std::vector<api_detail::RefUse> refs;
 
