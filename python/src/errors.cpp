@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "executor.h"
 #include "source_lines.h"
 #include "tenon/base/error.h"
 
@@ -71,8 +72,8 @@ void raise(const Error& error) {
         const std::size_t at = text.find('\n');
         text.insert(at == std::string::npos ? text.size() : at, "\n  at " + line.text());
       }
-    // Ctrl-C has stopped it: what Python's handler raises says so.
-    if (dynamic_cast<const CancelledError*>(&error) != nullptr && PyErr_CheckSignals() != 0) return;
+    // A signal has stopped it: what Python's handler raises says so.
+    if (dynamic_cast<const CancelledError*>(&error) != nullptr && (restore_raised() || PyErr_CheckSignals() != 0)) return;
     PyErr_SetString(kind.type, text.c_str());
     return;
   }

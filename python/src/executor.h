@@ -1,4 +1,5 @@
-// Native code beside Python: the interpreter is free while it runs, and Ctrl-C stops it.
+// Native code beside Python: the interpreter is free while it runs, Ctrl-C stops it, and on the main thread handlers of
+// other signals have their turn while it runs.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -24,5 +25,8 @@ class NativeRun {
   PyThreadState* state_;
   ContextScope context_;
 };
+
+// Where a signal's handler has raised something while a program of this thread ran: that is Python's error again.
+bool restore_raised();
 
 }  // namespace tenon::python

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "dtypes.h"
@@ -28,6 +29,7 @@ bool is_float0(nb::handle object) {
 FlatTree flat(std::string_view op, const char* what, nb::handle tree, bool tangents) {
   FlatTree result;
   Objects leaves;
+  std::vector<std::size_t> without_values;
   result.tree = flatten(tree, leaves, {}, reference_type());
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     Array array;
@@ -36,6 +38,11 @@ FlatTree flat(std::string_view op, const char* what, nb::handle tree, bool tange
       continue;
     }
     if (!operand_from(leaves[i].ptr(), array)) {
+      if (nb::object stand_in = stand_in_of_float0(leaves[i].ptr())) {
+        without_values.push_back(i);
+        result.leaves.push_back(array_of(stand_in.ptr()));
+        continue;
+      }
       const std::string name = result.tree->names()[i];
       throw DTypeError(
           fmt::format("{}: {}{} is {} of type {}, no array and no number.", op, what,
@@ -44,8 +51,11 @@ FlatTree flat(std::string_view op, const char* what, nb::handle tree, bool tange
     }
     result.leaves.push_back(std::move(array));
   }
+  if (!without_values.empty()) result.tree = with_float0(*result.tree, without_values);
   return result;
 }
+
+nb::object zeros_of_float0(nb::handle shape) { return nb::module_::import_("numpy").attr("zeros")(shape, float0()); }
 
 void walk(const Node*& at, std::vector<std::size_t>& place, std::vector<std::vector<std::size_t>>& all) {
   const Node& node = *at++;
@@ -58,6 +68,25 @@ void walk(const Node*& at, std::vector<std::size_t>& place, std::vector<std::vec
 }
 
 }  // namespace
+
+TreeRef with_float0(const TreeDef& tree, std::span<const std::size_t> leaves) {
+  std::vector<Node> nodes(tree.nodes().begin(), tree.nodes().end());
+  std::size_t leaf = 0;
+  for (Node& node : nodes)
+    if (node.kind == Node::Kind::leaf && std::ranges::find(leaves, leaf++) != leaves.end()) node.data = float0();
+  return std::make_shared<TreeDef>(std::move(nodes));
+}
+
+PyObject* float0_like(PyObject* stolen) {
+  const nb::object array = nb::steal(stolen);
+  return zeros_of_float0(array.attr("shape")).release().ptr();
+}
+
+nb::object stand_in_of_float0(PyObject* zeros) {
+  if (!is_float0(zeros)) return {};
+  const nb::object bools = nb::module_::import_("numpy").attr("zeros")(nb::handle(zeros).attr("shape"), "bool");
+  return array_object(operand("float0", bools));
+}
 
 FlatTree flat_arrays(std::string_view op, const char* what, nb::handle tree) { return flat(op, what, tree, false); }
 FlatTree flat_tangents(std::string_view op, const char* what, nb::handle tree) { return flat(op, what, tree, true); }
@@ -72,7 +101,7 @@ nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> leaves
   return nb::steal(tree.unflatten([&]() -> PyObject* {
     const std::size_t at = i++;
     if (!leaves[at].empty()) return new_array(leaves[at]);
-    return nb::module_::import_("numpy").attr("zeros")(shape_object(like[at].shape), float0()).release().ptr();
+    return zeros_of_float0(shape_object(like[at].shape)).release().ptr();
   }));
 }
 

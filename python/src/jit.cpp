@@ -367,7 +367,7 @@ PyObject* run(const Entry& entry, const CallFrame& frame, std::span<const CellRe
     entry.run_with_refs(frame.words(), cells, native);
   else
     native();
-  if (count == 1 && entry.result->nodes().size() == 1) return one.release().ptr();
+  if (count == 1 && entry.result->nodes().size() == 1 && !entry.result->nodes()[0].data) return one.release().ptr();
   std::size_t i = 0;
   return entry.result->unflatten([&] { return (count == 1 ? one : many[i++]).inc_ref().ptr(); });
 }

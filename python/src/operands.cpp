@@ -71,8 +71,8 @@ bool is_bfloat16(nb::handle object) {
   return nb::hasattr(object, "dtype") && nb::hasattr(object, "view") &&
          str_of(nb::object(object.attr("dtype"))) == "bfloat16";
 }
-Array from_bfloat16(nb::handle object) {
-  const Array bits = array_from_memory(numpy_array(object).attr("view")("uint16"), Memory::copied);
+Array from_bfloat16(nb::handle object, Memory how) {
+  const Array bits = array_from_memory(numpy_array(object).attr("view")("uint16"), how);
   const Buffer b = bits.to_buffer();
   return Array(b.view(DType::bf16, b.dims(), b.strides(), 0));
 }
@@ -106,44 +106,20 @@ bool number_from(PyObject* object, Array& to) {
   return false;
 }
 
-// Memory that has an array's form; text has a buffer too, but is none.
-bool has_memory(PyObject* object) {
-  return PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object);
-}
-
-bool from(PyObject* object, bool borrow, Array& to) {
-  if (is_array(object)) {
-    to = array_of(object);
-    return true;
-  }
-  if (number_from(object, to)) return true;
-  if (has_memory(object)) {
-    to = array_from_memory(object, borrow ? Memory::shared : Memory::copied_if_writable);
-  } else if (nb::hasattr(object, "__tenon_array__")) {
-    return from(nb::object(nb::handle(object).attr("__tenon_array__")()).ptr(), borrow, to);
-  } else if (nb::hasattr(object, "__array__")) {
-    to = array_from_memory(numpy_array(object), Memory::copied);
-  } else {
-    return false;
-  }
-  if (!x64_enabled && to.dtype() != canonical(to.dtype())) to = convert(Operand(to, Source()), canonical(to.dtype()));
-  return true;
-}
-
-}  // namespace
-
-Array array_from_memory(nb::handle object, Memory how) {
+// An array of memory; none of elements without bytes, NumPy's zeros of the dtype float0.
+std::optional<Array> read_memory(nb::handle object, Memory how) {
   auto held = std::make_shared<HeldMemory>();
   Py_buffer& view = held->view;
   if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_RECORDS_RO) != 0) {
     PyErr_Clear();
-    if (is_bfloat16(object)) return from_bfloat16(object);
+    if (is_bfloat16(object)) return from_bfloat16(object, how);
     throw DTypeError("array: the memory of " + class_of(object) + " has no form known.",
                      "Make a NumPy array of numbers of it.");
   }
   // NumPy's scalars of dates tell bytes, without strides.
   if (view.ndim > 0 && (view.shape == nullptr || view.strides == nullptr))
     return array_from_memory(numpy_array(object), Memory::copied);
+  if (view.itemsize == 0) return std::nullopt;
   const std::optional<DType> dtype = dtype_of_format(view.format, static_cast<std::size_t>(view.itemsize));
   const std::string format = view.format == nullptr ? "B" : view.format;
   if (!dtype) {
@@ -163,6 +139,40 @@ Array array_from_memory(nb::handle object, Memory how) {
                                       std::vector<std::int64_t>(strides.begin(), strides.end()), held, false);
   const bool copy = how == Memory::copied || (how == Memory::copied_if_writable && view.readonly == 0);
   return Array(copy ? there.contiguous_copy() : there);
+}
+
+// Memory that has an array's form; text has a buffer too, but is none.
+bool has_memory(PyObject* object) {
+  return PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object);
+}
+
+bool from(PyObject* object, bool borrow, Array& to) {
+  if (is_array(object)) {
+    to = array_of(object);
+    return true;
+  }
+  if (number_from(object, to)) return true;
+  if (has_memory(object)) {
+    std::optional<Array> made = read_memory(object, borrow ? Memory::shared : Memory::copied_if_writable);
+    if (!made) return false;
+    to = *std::move(made);
+  } else if (nb::hasattr(object, "__tenon_array__")) {
+    return from(nb::object(nb::handle(object).attr("__tenon_array__")()).ptr(), borrow, to);
+  } else if (nb::hasattr(object, "__array__")) {
+    to = array_from_memory(numpy_array(object), Memory::copied);
+  } else {
+    return false;
+  }
+  if (!x64_enabled && to.dtype() != canonical(to.dtype())) to = convert(Operand(to, Source()), canonical(to.dtype()));
+  return true;
+}
+
+}  // namespace
+
+Array array_from_memory(nb::handle object, Memory how) {
+  if (std::optional<Array> made = read_memory(object, how)) return *std::move(made);
+  throw DTypeError("array: zeros of the dtype float0 have no values.",
+                   "They are the tangents of integers; functions take and return them as they are.");
 }
 
 bool operand_from(PyObject* object, Array& to) { return from(object, false, to); }

@@ -45,7 +45,9 @@ struct Node {
   std::uint32_t children = 0;
   std::uint32_t leaves = 1;  // below, or itself
   std::uint32_t nodes = 1;   // of the subtree, with itself: the next sibling stands so far behind
-  nb::object data;           // dict: tuple of keys; default_dict: (factory, keys); named_tuple: its class; reference
+  // dict: tuple of keys; default_dict: (factory, keys); named_tuple: its class; reference; float0 where a leaf is of that
+  // dtype, which an array of bools stands for
+  nb::object data;
   nb::object auxiliary;      // of registered ones: what flatten returned beside the children, or the values of `meta`
   const Registration* registration = nullptr;
 };
@@ -114,6 +116,12 @@ class TreeDef {
 TreeRef flatten(nb::handle tree, Objects& leaves, nb::handle is_leaf = {}, nb::handle references = {});
 // Its root alone: the children are leaves, whatever they are.
 TreeRef flatten_once(nb::handle tree, Objects& children);
+// The tree whose leaves of these numbers are of the dtype float0.
+TreeRef with_float0(const TreeDef& tree, std::span<const std::size_t> leaves);
+// Zeros of NumPy's dtype float0, in the shape of an array, which is stolen; and an array in the place of such zeros, none
+// where they are something else.
+PyObject* float0_like(PyObject* array);
+nb::object stand_in_of_float0(PyObject* zeros);
 // A tree with one node of this kind above others.
 TreeRef tuple_of(std::span<const TreeRef> children);
 
@@ -141,7 +149,7 @@ void add_trees(nb::module_& module);
 template <class Next>
 PyObject* TreeDef::build(const Node*& at, Next& next) {
   const Node& node = *at++;
-  if (node.kind == Node::Kind::leaf) return next();
+  if (node.kind == Node::Kind::leaf) return node.data ? float0_like(next()) : next();
   if (node.kind == Node::Kind::none) return Py_NewRef(Py_None);
   if (node.kind == Node::Kind::reference) {
     if constexpr (requires { next.reference(); }) return next.reference();
@@ -172,8 +180,13 @@ template <class Leaf>
 bool TreeDef::match(PyObject* object, const Node*& at, Leaf& leaf, Objects& held) {
   const Node& node = *at++;
   switch (node.kind) {
-    case Node::Kind::leaf:
-      return leaf(object);
+    case Node::Kind::leaf: {
+      if (!node.data) return leaf(object);
+      nb::object stand_in = stand_in_of_float0(object);
+      if (!stand_in) return false;
+      held.push_back(stand_in);
+      return leaf(stand_in.ptr());
+    }
     case Node::Kind::none:
       return object == Py_None;
     case Node::Kind::reference:

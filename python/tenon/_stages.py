@@ -6,6 +6,7 @@ import mmap
 import numpy as np
 
 from tenon import _core
+from tenon._methods import float0
 
 __all__ = ["Compiled", "Lowered", "Traced", "add_to_jit"]
 
@@ -42,8 +43,10 @@ def shapes(tree_of_arrays):
     from tenon._transforms import ShapeDtypeStruct
 
     def shape(leaf):
-        return leaf if isinstance(leaf, ShapeDtypeStruct) else ShapeDtypeStruct(
-            tnp.shape(leaf), tnp.result_type(leaf), weak_type=bool(getattr(leaf, "weak_type", False)))
+        if isinstance(leaf, ShapeDtypeStruct):
+            return leaf
+        kind = leaf.dtype if getattr(leaf, "dtype", None) == float0 else tnp.result_type(leaf)
+        return ShapeDtypeStruct(tnp.shape(leaf), kind, weak_type=bool(getattr(leaf, "weak_type", False)))
 
     return tree.map(shape, tree_of_arrays)
 

@@ -138,6 +138,7 @@ _PADE = {
 }
 
 
+@_factors.in_single
 def expm(A, *, upper_triangular=False, max_squarings=16):
     """The exponential of matrices [..., n, n], by scaling and squaring. NaN where more than `max_squarings` squarings
     would be needed. `upper_triangular` is taken and has no effect.

@@ -120,6 +120,24 @@ void write_refs(const std::vector<CellRef>& refs, std::size_t carries, Arrays& r
   results.erase(first, first + static_cast<std::ptrdiff_t>(refs.size()));
 }
 
+// What a traced function of these arguments passes on as a result: one of them, or what it captured; nothing where it
+// computes the result.
+const Array* passed_on(const TracedFunction& f, std::size_t result, std::span<const Array> arguments) {
+  const auto& inputs = f.program->inputs();
+  const auto at = static_cast<std::size_t>(std::ranges::find(inputs, f.program->outputs()[result]) - inputs.begin());
+  if (at < arguments.size()) return &arguments[at];
+  return at < inputs.size() && at >= arguments.size() + f.refs.size() ? &f.captures[at - arguments.size()] : nullptr;
+}
+
+// Whether two handles are known to stand for one array.
+bool is_same(const Array* a, const Array* b) {
+  if (a == nullptr || b == nullptr || a == b) return a == b && a != nullptr;
+  if (const Traced *x = a->traced(), *y = b->traced(); x != nullptr && y != nullptr)
+    return x->scope == y->scope && x->var == y->var;
+  const Buffer *x = a->buffer(), *y = b->buffer();
+  return x != nullptr && y != nullptr && x->data() == y->data() && x->contiguous() && y->contiguous();
+}
+
 // Other axes in place of the first `from`.
 Array with_first_axes(const Array& x, std::size_t from, std::initializer_list<Dim> axes) {
   std::vector<Dim> dims(axes);
@@ -251,10 +269,14 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
   params.consts = static_cast<std::int64_t>(operands.size());
   operands.insert(operands.end(), carries.begin(), carries.end());
   operands.insert(operands.end(), xs.begin(), xs.end());
-  Arrays results = weakly_typed(tenon::loop(std::move(params), operands), body.weak);
+  Arrays results = tenon::loop(std::move(params), operands);
   for (std::size_t i = 0; parts && i < results.size(); ++i)
     if (const Traced* t = results[i].traced())
       Scope::of(*t).set_takes_part(results[i], {(*parts)[i].derivatives, Scope::takes_part(results[i]).lanes});
+  // A carry that no step changes is what it was at first, which a batch or derivative of the others need not reach.
+  for (std::size_t i = 0; i < own; ++i)
+    if (body.program->outputs()[i] == body.program->inputs()[i]) results[i] = carries[i];
+  results = weakly_typed(std::move(results), body.weak);
   write_refs(refs, carries.size(), results);
   return results;
 }
@@ -335,6 +357,14 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
     for (const CellRef& ref : branch.written())
       if (std::ranges::find(refs, ref) == refs.end()) refs.push_back(ref);
   const std::size_t own = traced[0].results();
+  // Results that every branch passes on from one array are that array, which a batch or derivative need not reach.
+  std::vector<std::optional<Array>> passed(own);
+  for (std::size_t i = 0; i < own; ++i) {
+    const Array* first = passed_on(traced[0], i, operands);
+    const bool by_all = std::ranges::all_of(
+        traced, [&](const TracedFunction& branch) { return is_same(passed_on(branch, i, operands), first); });
+    if (by_all) passed[i] = *first;
+  }
   for (TracedFunction& branch : traced) {
     if (!refs.empty()) branch = with_refs_as_arguments(branch, refs, operands.size(), own);
     for (const Array& a : branch.captures) captured.push_back(a.type());
@@ -356,7 +386,10 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
   std::vector<bool> weak = traced[0].weak;  // where every branch's results are
   for (const TracedFunction& branch : traced)
     for (std::size_t i = 0; i < weak.size() && i < branch.weak.size(); ++i) weak[i] = weak[i] && branch.weak[i];
-  Arrays results = weakly_typed(tenon::cond(std::move(params), index, all), weak);
+  Arrays results = tenon::cond(std::move(params), index, all);
+  for (std::size_t i = 0; i < own; ++i)
+    if (passed[i]) results[i] = *passed[i];
+  results = weakly_typed(std::move(results), weak);
   write_refs(refs, own + refs.size(), results);
   return results;
 }

@@ -79,6 +79,8 @@ const int watched = ::pthread_atfork(before_fork, after_fork, begin_child);
 ForkSection::ForkSection() noexcept { enter(); }
 ForkSection::~ForkSection() { leave(); }
 
+bool in_fork_section() noexcept { return depth > 0; }
+
 void outside_fork_sections(void (*act)(void*), void* what) noexcept {
   if (depth == 0) return act(what);
   acts = new Act{act, what, acts};

@@ -18,6 +18,9 @@ class ForkSection {
   ForkSection& operator=(const ForkSection&) = delete;
 };
 
+// Whether this thread is in one.
+bool in_fork_section() noexcept;
+
 // Calls act(what): now, or where this thread is in a section, at the end of the outermost one. For what owns things of
 // the user's and may go anywhere.
 void outside_fork_sections(void (*act)(void*), void* what) noexcept;

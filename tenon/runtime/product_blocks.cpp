@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenon/runtime/context.h"
+
 namespace tenon {
 namespace {
 
@@ -239,7 +241,7 @@ void BlockedProduct<T>::blocks(Size m, Size n, const T* a, const T* b, T* c, Siz
     shape.k = static_cast<std::uint32_t>(k);
     shape.accumulate = accumulate || l > 0;
     for (Size i = 0; i < m; i += mb_) {
-      if (scratch.stop.load(std::memory_order_relaxed) != 0) return;
+      if (scratch.stop.load(std::memory_order_relaxed) == Context::stopped) return;
       const Size rows = std::min(mb_, m - i);
       const T* left = a + i * p_.a_row + l * p_.a_column;
       shape.a_distance = static_cast<std::uint32_t>(by_columns ? p_.a_column : p_.a_row);

@@ -22,7 +22,7 @@ class BlockedProduct {
  public:
   explicit BlockedProduct(const ProductShape& shape);  // m, n and k are at least 1
 
-  // False where memory is lacking. Once `stop` is not 0 it returns soon, with c unspecified.
+  // False where memory is lacking. Once `stop` is Context::stopped it returns soon, with c unspecified.
   bool run(const T* a, const T* b, T* c, const std::atomic<std::uint32_t>& stop) const;
 
  private:

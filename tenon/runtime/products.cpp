@@ -36,7 +36,7 @@ T multiply_add(T sum, T x, T y) {
   }
 }
 
-using Stop = const std::atomic<std::uint32_t>&;  // not 0 once the result is not wanted any more
+using Stop = const std::atomic<std::uint32_t>&;  // Context::stopped once the result is not wanted any more
 constinit const std::atomic<std::uint32_t> unstopped{0};
 
 // For every dtype and all strides, 64 terms at a time so that rows of b are found in the cache again.
@@ -46,7 +46,7 @@ void plain(const ProductShape& p, const T* a, const T* b, T* c, Stop stop) {
     for (std::int64_t i = 0; i < p.m; ++i)
       for (std::int64_t j = 0; j < p.n; ++j) c[i * p.c_row + j * p.c_column] = T(0);
   for (std::int64_t first = 0; first < p.k; first += 64)
-    for (std::int64_t i = 0; i < p.m && stop.load(std::memory_order_relaxed) == 0; ++i)
+    for (std::int64_t i = 0; i < p.m && stop.load(std::memory_order_relaxed) != Context::stopped; ++i)
       for (std::int64_t l = first; l < std::min(first + 64, p.k); ++l) {
         const T x = a[i * p.a_row + l * p.a_column];
         const T* row = b + l * p.b_row;
@@ -115,7 +115,7 @@ bool multiply_batch(const TenonGemm& g, const T* a, const T* b, T* c) {
         if (task >= end) continue;
         const auto [piece, first, by_rows] = part_of(shape, parts, at);
         const Multiplier<T> multiply(piece);
-        for (; task < end && stop.load(std::memory_order_relaxed) == 0; task += parts) {
+        for (; task < end && stop.load(std::memory_order_relaxed) != Context::stopped; task += parts) {
           const std::int64_t n = task / parts;
           const T* x = a + n * g.a_batch + (by_rows ? first * g.a_row : 0);
           const T* y = b + n * g.b_batch + (by_rows ? 0 : first * g.b_column);

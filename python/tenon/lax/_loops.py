@@ -67,7 +67,7 @@ def _along_references(f, xs):
 
 def _steps_a_turn(name, unroll):
     """`unroll` as an int; of none and False 0."""
-    count = 0 if unroll is None else operator.index(unroll)
+    count = 0 if unroll is None else int(unroll) if isinstance(unroll, _core.Array) else operator.index(unroll)
     if count < 0:
         raise ValueError(f"{name}: `unroll` is a bool or an int that is not negative, not {unroll}.")
     return count

@@ -1,8 +1,11 @@
 """Factors of matrices and systems, by the names of jax.lax.linalg."""
 
+import functools
 import math
 
-from tenon import _core
+import numpy as np
+
+from tenon import _core, tree
 from tenon import numpy as tnp
 from tenon.lax._loops import every, fori_loop
 from tenon.numpy._shapes import _zeros_behind
@@ -21,6 +24,21 @@ def triangular_solve(a, b, *, left_side=False, lower=False, transpose_a=False, c
     return _core.triangular_solve(a, b, left_side, lower, transpose_a, conjugate_a, unit_diagonal)
 
 
+def in_single(function):
+    """The function, which matrices of 16-bit floats run through in f32; results are rounded once."""
+
+    @functools.wraps(function)
+    def widened(x, *args, **kwargs):
+        x = _core.to_inexact(tnp.asarray(x))
+        if x.dtype.itemsize != 2:
+            return function(x, *args, **kwargs)
+        made = function(_core.convert(x, "float32"), *args, **kwargs)
+        return tree.map(lambda part: _core.convert(part, x.dtype) if part.dtype == np.float32 else part, made)
+
+    return widened
+
+
+@in_single
 def lu(x):
     """(lu, pivots, permutation) of matrices [..., m, n]: x[permutation] = L·U, with L (ones on its diagonal) below the
     diagonal of `lu` and U above. In step k row k and row pivots[k], that with the largest element, changed places.
@@ -31,7 +49,6 @@ def lu(x):
     >>> factors.tolist(), permutation.tolist()
     ([[4.0, 4.0], [0.25, 1.0]], [1, 0])
     """
-    x = _core.to_inexact(tnp.asarray(x))
     if x.ndim < 2:
         raise ValueError(f"lu: an array of matrices, not of shape {x.shape}.")
     *batch, m, n = x.shape
@@ -176,6 +193,7 @@ def householder_product(a, taus):
     return fori_loop(0, steps, reflect, made, checkpoint=every(max(1, math.isqrt(steps)))) if made.size and steps else made
 
 
+@in_single
 def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
     """(Q, R) with x = Q·R of matrices [..., m, n], the columns of Q orthonormal, R upper triangular: [..., m, m] and
     [..., m, n], or with `full_matrices` false [..., m, k] and [..., k, n] of k = min(m, n). With `pivoting` (Q, R,

@@ -18,7 +18,8 @@ constexpr std::int64_t poll_steps = 1000;  // of a loop whose steps may take lon
 
 }  // namespace
 
-// Returns from the function where it is to stop. The callers of a parallel body find out at their own next poll.
+// Returns from the function where it is to stop; where it only has to attend to something it does and goes on. The
+// callers of a parallel body find out at their own next poll.
 void FunctionEmitter::poll() {
   auto* flag = b_.CreateAlignedLoad(b_.getInt32Ty(), frame_.cancelled, llvm::Align(4));
   flag->setAtomic(llvm::AtomicOrdering::Monotonic);
@@ -28,7 +29,15 @@ void FunctionEmitter::poll() {
     else
       b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(was_cancelled)));
   };
-  when(b_.CreateICmpNE(flag, b_.getInt32(0)), stop, true);
+  const auto look = [&] {
+    auto callee = module_.getOrInsertFunction("tenon_stops",
+                                              llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false));
+    auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+    function->setDoesNotThrow();
+    function->addFnAttr(llvm::Attribute::Cold);
+    when(b_.CreateICmpNE(b_.CreateCall(callee, {frame_.cancelled}), b_.getInt32(0)), stop, true);
+  };
+  when(b_.CreateICmpNE(flag, b_.getInt32(0)), look, true);
 }
 
 // The code of `body` runs where the condition holds, and may return from the function.

@@ -17,6 +17,7 @@
 #include "tenon/base/settings.h"
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cpu/function_emitter.h"
+#include "tenon/runtime/context.h"
 #include "tenon/runtime/factors.h"
 #include "tenon/runtime/host_calls.h"
 #include "tenon/runtime/lists.h"
@@ -99,6 +100,7 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
     own[(*jit)->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
                                           llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
   };
+  define("tenon_stops", &tenon_stops);
   define("tenon_gemm", &tenon_gemm);
   define("tenon_parallel_for", &tenon_parallel_for);
   define("tenon_cholesky", &tenon_cholesky);

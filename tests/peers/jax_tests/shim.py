@@ -199,19 +199,6 @@ def public_modules():
                                    disable_x64=lambda: config.enable_x64(False)))
     Alias("jax.interpreters")
     Alias("jax.core", dict(Tracer=Tracer))
-    scipy = sys.modules["jax.scipy.linalg"]
-    scipy.__dict__["_targets"] += tuple(module("linalg"))
-    if not module("scipy.special"):
-        functions_of_scipy()
-
-
-def functions_of_scipy():
-    """The functions of jax.scipy.special that Tenon has by other names."""
-    names = dict(expit="logistic", erf="erf", erfc="erfc", erfinv="erf_inv", gammaln="lgamma", digamma="digamma", betainc="betainc",
-                 gammainc="igamma", gammaincc="igammac", polygamma="polygamma", zeta="zeta", i0e="bessel_i0e", i1e="bessel_i1e")
-    table = {n: getattr(tn.lax, m) for n, m in names.items()}
-    table |= {n: getattr(tn.nn, n) for n in ("logsumexp", "softmax", "log_softmax")}
-    sys.modules["jax.scipy.special"].__dict__.update(table)
 
 
 class _ConfigModule(Alias):

@@ -1,0 +1,183 @@
+"""What jax.lax is strict about, loops between floats, results that branches and loops pass on, products of groups."""
+
+import numpy as np
+import pytest
+
+import tenon as tn
+import tenon.numpy as tnp
+from tenon import lax
+
+F32 = tnp.float32(1.5)
+
+
+@pytest.mark.parametrize("op, operands", [
+    (lax.add, (0, 0.0)), (lax.mul, (F32, 1)), (lax.eq, (1, 1.0)), (lax.max, (tnp.arange(3), 1.0)), (lax.add, (True, 1)),
+    (lax.clamp, (0, F32, 1)), (lax.sub, (F32, 1j)), (lax.atan2, (F32, 1)), (lax.div, (F32, tnp.float64(1)))])
+def test_operands_of_one_dtype(op, operands):
+    with pytest.raises(TypeError, match="requires arguments to have the same dtypes, got"):
+        op(*operands)
+
+
+def test_choices_have_one_dtype():
+    for choose in (lambda x, y: lax.select(True, x, y), lambda x, y: lax.select_n(1, x, y)):
+        with pytest.raises(TypeError, match="same dtypes"):
+            choose(1, 2.0)
+        assert choose(F32, 2.0).dtype == np.float32
+
+
+@pytest.mark.parametrize("op", [lax.lt, lax.le, lax.gt, lax.ge, lax.rem])
+def test_no_order_of_complex_numbers(op):
+    with pytest.raises(TypeError, match="does not accept dtype complex"):
+        op(2 + 3j, 4 + 5j)
+
+
+def test_numbers_take_the_dtype_of_arrays_of_their_kind():
+    assert lax.add(F32, 1.0).dtype == np.float32 and lax.add(tnp.int8(1), 1).dtype == np.int8
+    assert lax.pow(F32, 2) == 2.25 and lax.pow(F32, tnp.int32(2)).dtype == np.float32
+
+
+def test_out_dtype_and_accuracy():
+    made = lax.mul(tnp.int8(100), tnp.int8(100), out_dtype="float32")
+    assert made == 10000 and made.dtype == np.float32
+    for name in "exp exp2 expm1 log log1p sin cos tan tanh logistic sqrt rsqrt cbrt".split():
+        op = getattr(lax, name)
+        assert op(0.5, accuracy="highest") == op(0.5) and op.__name__ == name
+
+
+def test_indices_of_one_dtype():
+    x = tnp.arange(12.0).reshape(3, 4)
+    for call in (lambda at: lax.dynamic_slice(x, at, (2, 2)), lambda at: lax.dynamic_update_slice(x, x[:2, :2], at)):
+        for at in ((np.int32(1), np.int16(2)), (1.0, 2)):
+            with pytest.raises(TypeError, match="integers of one dtype"):
+                call(at)
+    assert lax.dynamic_slice(x, (np.int8(1), 2), (2, 2)).tolist() == [[6, 7], [10, 11]]
+
+
+@pytest.mark.parametrize("op", [lax.argmax, lax.argmin])
+def test_where_the_largest_is(op):
+    x = tnp.array([[3.0, 1.0, 3.0]])
+    assert op(x, 1, np.int8).dtype == np.int8
+    with pytest.raises(ValueError, match="Invalid axis -1"):
+        op(x, -1, np.int32)
+    with pytest.raises(TypeError, match="index_dtype must be an integer type"):
+        op(x, 0, np.float32)
+
+
+def test_kinds_of_errors():
+    with pytest.raises(ValueError, match="axis 1 is out of bounds"):
+        lax.split(tnp.arange(5), (), 1)
+    with pytest.raises(ValueError, match="each initial value is one number"):
+        lax.reduce(tnp.ones(5), tnp.ones(5), lax.add, (0,))
+    with pytest.raises(TypeError, match="sizes are not negative"):
+        lax.broadcast_shapes((1, -1), (2, 2))
+    with pytest.raises(TypeError, match="is no array"):
+        lax.stop_gradient(lambda x: x)
+    assert all(type(n) is int for pair in lax.padtype_to_pads(np.array([7]), (3,), np.array([2]), "SAME") for n in pair)
+
+
+def test_loops_between_floats():
+    assert lax.fori_loop(0.5, 3.0, lambda i, c: c + i, 0.0) == 4.5
+    slope = tn.grad(lambda x: lax.fori_loop(x, x + 2.0, lambda i, c: c * x, x))
+    assert np.allclose(slope(1.5), 3 * 1.5 ** 2) and np.allclose(tn.jit(slope)(1.5), 3 * 1.5 ** 2)
+    assert tn.vmap(lambda x: lax.fori_loop(x, 4.0, lambda i, c: c + i, x))(tnp.arange(3.0)).tolist() == [6, 7, 7]
+
+
+def test_bounds_of_loops():
+    def count(lower, upper, **options):
+        return lax.fori_loop(lower, upper, lambda i, c: c + 1, 0, **options)
+
+    for bounds in ((0, 3.0), (np.int16(0), tnp.int32(3))):
+        with pytest.raises(TypeError, match="must have equal types"):
+            count(*bounds)
+    with pytest.raises(TypeError, match="between integers"):
+        count(0.0, 3.0, checkpoint=tn.lax.every(2))
+    for unroll in (0, 3, 7, True, False, None):
+        assert count(0, 5, unroll=unroll) == 5
+    with pytest.raises(ValueError, match="not negative"):
+        count(0, 5, unroll=-1)
+    with pytest.raises(ValueError, match="Can only use `unroll`"):
+        tn.jit(lambda n: count(0, n, unroll=3))(5)
+    assert tn.jit(lambda n: count(0, n, unroll=False))(5) == 5
+    with pytest.raises(ValueError, match="not negative"):
+        lax.scan(lambda c, x: (c, x), 0, tnp.arange(3), unroll=-1)
+
+
+def test_what_is_passed_on_is_the_same_in_every_lane():
+    x, y = tnp.arange(3.0), tnp.array(7.0)
+
+    def branch(x, y):
+        return lax.cond(x < 2, lambda x, y: (x * 2, y), lambda x, y: (x * 3, y), x, y)
+
+    first, second = tn.vmap(branch, (0, None), (0, None))(x, y)
+    assert first.tolist() == [0, 2, 6] and second == 7
+
+    def captured(x, y):
+        return lax.cond(x < 2, lambda: y, lambda: y)
+
+    assert tn.vmap(captured, (0, None), None)(x, y) == 7
+
+    def nested(x, y):
+        def loop(_, y):
+            return lax.scan(lambda y, _: (y, None), y, None, length=1)[0]
+
+        return lax.cond(x < 0, loop, loop, x, y)
+
+    assert tn.vmap(nested, (0, None), None)(x, y) == 7
+
+    def counted(x, y):
+        return lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, s[1]), (x, y))[1]
+
+    assert tn.vmap(counted, (0, None), None)(x, y) == 7
+    assert tn.jit(tn.grad(counted, 1))(1.0, y) == 1 and tn.grad(captured, 1)(1.0, y) == 1
+    with pytest.raises(ValueError, match="differs from lane to lane"):
+        tn.vmap(lambda x, y: lax.cond(x < 2, lambda: y, lambda: 2 * y), (0, None), None)(x, y)
+
+
+def test_products_of_groups():
+    draw = np.random.default_rng(0)
+    lhs, rhs = draw.normal(size=(7, 5)), draw.normal(size=(3, 5, 4))
+    sizes = np.array([2, 0, 4])
+    expected = np.concatenate([lhs[:2] @ rhs[0], lhs[2:6] @ rhs[2], np.zeros((1, 4))])
+    for call in (lax.ragged_dot, tn.jit(lax.ragged_dot)):
+        assert np.allclose(call(lhs, rhs, sizes), expected)
+    assert np.allclose(tn.vmap(lax.ragged_dot)(lhs[None], rhs[None], sizes[None])[0], expected)
+    slopes = tn.grad(lambda a, b: tnp.sum(lax.ragged_dot(a, b, sizes)), (0, 1))(lhs, rhs)
+    assert np.allclose(slopes[0][2:6], rhs[2].sum(1)) and not slopes[0][6:].any() and not slopes[1][1].any()
+    assert lax.ragged_dot(lhs, rhs, sizes, preferred_element_type="float32").dtype == np.float32
+
+
+def test_groups_of_what_is_contracted_and_of_batches():
+    draw = np.random.default_rng(1)
+    lhs, rhs, sizes = draw.normal(size=(2, 3, 6)), draw.normal(size=(2, 6, 4)), np.array([[1, 5], [2, 3]])
+    numbers = lax.RaggedDotDimensionNumbers((([2], [1]), ([0], [0])), [2], [])
+    made = lax.ragged_dot_general(lhs, rhs, sizes, numbers)
+    for i in range(2):
+        ends = [0, *np.cumsum(sizes[i])]
+        for g in range(2):
+            part = slice(ends[g], ends[g + 1])
+            assert np.allclose(made[g, i], lhs[i][:, part] @ rhs[i][part])
+    of_batch = lax.RaggedDotDimensionNumbers((([2], [1]), ([0], [0])), [0], [])
+    assert np.allclose(lax.ragged_dot_general(lhs, rhs, np.array([1, 1]), of_batch), lhs @ rhs)
+    ahead = lax.RaggedDotDimensionNumbers((([2], [1]), ([], [])), [1], [0])   # groups that differ along axis 0
+    made = lax.ragged_dot_general(lhs, rhs, np.array([[1, 2], [3, 0]]), ahead)
+    assert np.allclose(made[0], [lhs[0, 0] @ rhs[0], lhs[0, 1] @ rhs[1], lhs[0, 2] @ rhs[1]])
+    assert np.allclose(made[1], lhs[1] @ rhs[0])
+
+
+@pytest.mark.parametrize("contract, batch, ragged, groups, sizes, text", [
+    (([1], [1]), ([], []), [0, 1], [0], (3,), "exactly one lhs ragged dimension"),
+    (([1], [1]), ([], []), [2], [0], (3,), "nonnegative and less"),
+    (([1], [1]), ([], []), [0], [1], (3,), "distinct from contracting"),
+    (([1], [1]), ([], []), [1], [0], (3,), "zero group dimensions"),
+    (([1], [1]), ([], []), [0], [], (3,), "exactly one rhs group dimension"),
+    (([1], [1]), ([], []), [0], [0], (2,), "group dimension size to be 2, got 3"),
+    (([1], [1]), ([], []), [0], [0], (2, 3), r"shape \(3,\), got \(2, 3\)")])
+def test_groups_that_do_not_fit(contract, batch, ragged, groups, sizes, text):
+    with pytest.raises(TypeError, match=text):
+        lax.ragged_dot_general(tnp.ones((11, 5)), tnp.ones((3, 5, 7)), tnp.ones(sizes, int),
+                               lax.RaggedDotDimensionNumbers((contract, batch), ragged, groups))
+
+
+def test_slope_of_hypot_at_0():
+    assert tn.grad(tnp.hypot, (0, 1))(0.0, 0.0) == (0.5, 0.5)
+    assert np.isnan(tnp.hypot(0.0, np.nan)) and tnp.hypot(np.inf, np.nan) == np.inf

@@ -1,0 +1,112 @@
+"""tenon.scipy: the arguments and triangles of scipy.linalg, QR with pivoting, systems of batches that meet, and of 16 bits."""
+
+import numpy as np
+import pytest
+
+import tenon as tn
+import tenon.numpy as tnp
+from tenon.lax import linalg as factors
+from tenon.scipy import linalg, special
+
+DRAW = np.random.default_rng(3)
+A = DRAW.normal(size=(4, 4))
+POSITIVE = A @ A.T + 4 * np.eye(4)
+
+
+def test_triangles():
+    upper, lower = linalg.cholesky(POSITIVE), linalg.cholesky(POSITIVE, lower=True)
+    assert np.allclose(upper.T @ upper, POSITIVE) and np.allclose(np.tril(upper, -1), 0)
+    assert np.allclose(lower @ lower.T, POSITIVE) and np.allclose(np.triu(lower, 1), 0)
+    # One triangle is read.
+    assert np.allclose(linalg.cholesky(np.triu(POSITIVE)), upper)
+    assert np.allclose(linalg.cho_factor(np.tril(POSITIVE), lower=True)[0], lower)
+    complex_one = POSITIVE + 1j * (np.triu(A, 1) - np.triu(A, 1).T) / 4
+    made = linalg.cholesky(np.triu(complex_one))
+    assert np.allclose(np.conj(made.T) @ made, complex_one)
+
+
+def test_solve():
+    b = DRAW.normal(size=(4, 2))
+    exact = np.linalg.solve(POSITIVE, b)
+    assert np.allclose(linalg.solve(np.triu(POSITIVE), b, assume_a="pos"), exact)
+    assert np.allclose(linalg.solve(np.tril(POSITIVE), b[:, 0], lower=True, assume_a="pos"), exact[:, 0])
+    assert np.allclose(linalg.solve(POSITIVE, b, assume_a="sym", check_finite=False), exact)
+    assert np.allclose(linalg.inv(POSITIVE, True), np.linalg.inv(POSITIVE)) and np.isclose(linalg.det(A, True), np.linalg.det(A))
+    with pytest.raises(ValueError, match="assume_a"):
+        linalg.solve(A, b, assume_a="banded")
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (4, 4), (6, 3), (2, 4, 3), (0, 2)])
+@pytest.mark.parametrize("of_complex", [False, True])
+def test_qr_with_pivoting(shape, of_complex):
+    a = DRAW.normal(size=shape) + (1j * DRAW.normal(size=shape) if of_complex else 0)
+    for mode, wide in (("full", shape[-2]), ("economic", min(shape[-2:]))):
+        q, r, order = tn.jit(lambda a: linalg.qr(a, mode=mode, pivoting=True))(a)
+        assert q.shape == (*shape[:-1], wide) and order.dtype == np.int32
+        assert np.allclose(q @ r, np.take_along_axis(a, np.asarray(order)[..., None, :], -1))
+        assert np.allclose(np.swapaxes(np.conj(q), -1, -2) @ np.asarray(q), np.eye(wide))
+        sizes = np.abs(np.diagonal(r, axis1=-2, axis2=-1))
+        assert (np.diff(sizes, axis=-1) <= 1e-12).all()
+        r_alone, again = linalg.qr(a, mode="r", pivoting=True)
+        assert np.allclose(r_alone[..., :wide, :], r) and again.tolist() == order.tolist()
+    assert [x.shape for x in linalg.qr(a)] == [x.shape for x in factors.qr(a)]
+    with pytest.raises(ValueError, match="mode"):
+        linalg.qr(a, mode="reduced")
+
+
+def test_slope_of_qr_with_pivoting():
+    a, step = DRAW.normal(size=(4, 3)), 1e-6
+    weights = DRAW.normal(size=(3, 3))
+
+    def f(a):
+        return tnp.sum(linalg.qr(a, mode="economic", pivoting=True)[1] * weights)
+
+    slope = tn.grad(f)(a)
+    d = DRAW.normal(size=(4, 3))
+    assert np.isclose(np.sum(slope * d), (f(a + step * d) - f(a - step * d)) / (2 * step), rtol=1e-5)
+
+
+@pytest.mark.parametrize("a_shape, b_shape", [((3, 4, 4), (4,)), ((3, 4, 4), (4, 2)), ((4, 4), (3, 4, 2)), ((3, 4, 4), (3, 4)), ((2, 1, 4, 4), (3, 4, 2))])
+def test_batches_that_meet(a_shape, b_shape):
+    a = np.tril(DRAW.normal(size=a_shape)) + 4 * np.eye(4)
+    b = DRAW.normal(size=b_shape)
+    vectors = b.ndim == 1 or b.shape[-1] == 4
+    columns = b[..., None] if vectors else b
+    shaped = (lambda x: x[..., 0]) if vectors else (lambda x: x)
+    assert np.allclose(linalg.solve_triangular(a, b, lower=True), shaped(np.linalg.solve(a, columns)))
+    product = a @ np.swapaxes(a, -1, -2)
+    assert np.allclose(linalg.cho_solve((a, True), b), shaped(np.linalg.solve(product, columns)))
+    for trans in (0, 1):
+        turned = np.swapaxes(a, -1, -2) if trans else a
+        assert np.allclose(linalg.lu_solve(linalg.lu_factor(a), b, trans), shaped(np.linalg.solve(turned, columns)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_16_bits_are_factored_in_32(dtype):
+    a, wide = tnp.array(POSITIVE, dtype), tnp.array(tnp.array(POSITIVE, dtype), "float32")
+    for f in (tnp.linalg.cholesky, tnp.linalg.inv, lambda a: tnp.linalg.solve(a, a[0]), lambda a: linalg.solve_triangular(a, a[0]),
+              tnp.linalg.qr, linalg.lu, linalg.lu_factor, lambda a: linalg.expm(a / 8)):
+        for made, single in zip(tn.tree.leaves(f(a)), tn.tree.leaves(f(wide)), strict=True):
+            if single.dtype == np.float32:
+                assert made.dtype == a.dtype
+                single = tnp.array(single, dtype)
+            assert np.allclose(np.asarray(made, "float32"), np.asarray(single, "float32"), 2e-2 if f is not tnp.linalg.qr else 1e-2, 1e-3)
+
+
+def test_matrices_of_one_form_say_what_they_need():
+    for call, text in ((lambda: linalg.leslie([1.0], []), "length of f"), (lambda: linalg.hadamard(0), "positive power of 2"),
+                       (lambda: linalg.helmert(0), "positive integer"), (lambda: linalg.dft(4, dtype="float32"), "dtype must be complex")):
+        with pytest.raises(ValueError, match=text):
+            call()
+
+
+@pytest.mark.parametrize("order", [1, np.inf, "fro"])
+def test_norms_of_nothing(order):
+    for shape in ((0, 2), (2, 0), (0, 0)):
+        assert tnp.linalg.matrix_norm(np.zeros(shape), ord=order) == 0
+    assert tnp.linalg.vector_norm(np.zeros(0), ord=np.inf) == 0
+
+
+def test_special_functions_by_their_names_in_scipy():
+    assert np.isclose(special.gammaln(5.0), np.log(24)) and np.isclose(special.expit(0.0), 0.5)
+    assert special.psi is special.digamma and tn.scipy.special is special
