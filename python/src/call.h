@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include "source_lines.h"
+#include "stack.h"
 #include "tenon/ir/scope.h"
 
 namespace tenon::python {
@@ -22,6 +23,7 @@ decltype(auto) call_op(const char* name, F&& f) {
 // The same of a transformation, which calls the user's functions: always under the line.
 template <class F>
 decltype(auto) call_transformation(const char* name, F&& f) {
+  require_stack();
   const SourceScope place(user_line(), name);
   return f();
 }

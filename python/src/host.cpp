@@ -11,6 +11,7 @@
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
+#include "stack.h"
 #include "tenon/ir/type.h"
 #include "text.h"
 
@@ -34,6 +35,7 @@ std::shared_ptr<PyObject> shared_object(nb::object object) {
 Callback callback(const std::string& name, nb::object f) {
   return {host_function(name, [f = shared_object(std::move(f)), name](std::span<const Array> in) {
     const nb::gil_scoped_acquire interpreter;
+    require_stack();
     const nb::object args = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(in.size())));
     for (std::size_t i = 0; i < in.size(); ++i)
       PyTuple_SET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i), new_array(in[i]));
@@ -49,6 +51,7 @@ HostBatch batch_from(std::string_view name) {
   if (name == "sequential") return HostBatch::sequential;
   if (name == "expand_dims") return HostBatch::expand_dims;
   if (name == "broadcast_all") return HostBatch::broadcast_all;
+  if (name == "as_it_is") return HostBatch::as_it_is;
   return HostBatch::refuse;
 }
 

@@ -373,6 +373,7 @@ PyObject* run(const Entry& entry, const CallFrame& frame, std::span<const CellRe
 }
 
 PyObject* call_new(State& s, const Given& given) {
+  require_stack();
   const SourceScope place(user_line(), "jit");
   Flattened flat = flatten_call(s, given);
   EntryRef alone;

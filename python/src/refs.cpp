@@ -46,6 +46,25 @@ std::string represented_reference(const Ref& r) {
   }
 }
 
+// Of the arguments of a function with a rule: which are references that were made in the function that is
+// differentiated. Their values are what the rule is for.
+nb::list references_by_value(nb::handle leaves) {
+  std::uint64_t all = 0;
+  for (nb::handle leaf : nb::iter(leaves)) {
+    Array a;
+    if (nb::isinstance<Ref>(leaf))
+      all |= Scope::takes_part(reference_of(leaf).get(Source())).derivatives;
+    else if (operand_from(leaf.ptr(), a))
+      all |= Scope::takes_part(a).derivatives;
+  }
+  const std::size_t derivative = TakesPart::innermost(all, Scope::ahead_here().derivatives);
+  nb::list made_inside;
+  for (nb::handle leaf : nb::iter(leaves))
+    made_inside.append(nb::bool_(derivative > 0 && nb::isinstance<Ref>(leaf) &&
+                                 api_detail::derivatives_where_made(reference_of(leaf).cell()) >= derivative));
+  return made_inside;
+}
+
 }  // namespace
 
 nb::handle reference_type() {
@@ -59,11 +78,6 @@ void add_refs(nb::module_& module) {
   nb::class_<Ref>(module, "Ref", "An array that is written in place: r[i], r[i] = y, r[...] for the whole.")
       .def("__getitem__", read)
       .def("__setitem__", write)
-      .def(
-          "get", [](const Ref& r) { return read(r, nb::handle(Py_Ellipsis)); }, "The whole array.")
-      .def(
-          "set", [](const Ref& r, ArrayLike value) { write(r, nb::handle(Py_Ellipsis), value); },
-          "The whole is written.")
       .def_prop_ro("shape", [](const Ref& r) { return shape_object(r.type(Source()).shape); })
       .def_prop_ro("dtype", [](const Ref& r) { return numpy_dtype(r.type(Source()).dtype); })
       .def_prop_ro("ndim", [](const Ref& r) { return r.type(Source()).rank(); })
@@ -76,11 +90,17 @@ void add_refs(nb::module_& module) {
       .def("__repr__", represented_reference);
   module.def(
       "new_ref",
-      [](ArrayLike x) {
+      [](ArrayLike x, bool stops_derivatives) {
         const Array a = x.array("new_ref");
-        return call_op("new_ref", [&] { return make_ref(op(a)); });
+        Ref r = call_op("new_ref", [&] { return make_ref(op(a)); });
+        r.cell()->stops_derivatives = stops_derivatives;
+        return r;
       },
-      "A reference to a copy of an array.");
+      nb::arg("x"), nb::arg("stops_derivatives") = false);
+  module.def("references_by_value", references_by_value);
+  module.def("made_here", [](const Ref& r) {
+    return Scope::top() != nullptr && !r.cell()->given && r.cell()->home == Scope::top()->serial();
+  });
   module.def("same_value", [](ArrayLike a, ArrayLike b) {
     const Array x = a.array("ref"), y = b.array("ref");
     if (x.traced() != nullptr && y.traced() != nullptr)

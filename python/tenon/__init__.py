@@ -5,7 +5,7 @@
 """
 
 from tenon import _core, _linear, _methods
-from tenon._core import Array as Array, Dim as Dim, List as List, Ref as Ref, freeze as freeze, new_ref as new_ref
+from tenon._core import Array as Array, Dim as Dim, List as List
 from tenon._methods import float0 as float0
 from tenon._transforms import *  # noqa: F403
 from tenon._custom_rules import *  # noqa: F403
@@ -23,6 +23,8 @@ from tenon import dtypes as dtypes, fft as fft, linalg as linalg, ops as ops, ty
 from tenon import ad as ad, ad_checkpoint as ad_checkpoint, custom_batching as custom_batching  # noqa: E402
 from tenon import custom_derivatives as custom_derivatives  # noqa: E402
 from tenon import tree as tree, tree_util as tree_util  # noqa: E402
+from tenon import ref as ref  # noqa: E402
+from tenon.ref import Ref as Ref, empty_ref as empty_ref, free_ref as free_ref, freeze as freeze, new_ref as new_ref  # noqa: E402
 from tenon import flatten_util as flatten_util, test_util as test_util  # noqa: E402
 from tenon.files import load as load, save as save  # noqa: E402
 from tenon import debug as debug  # noqa: E402

@@ -12,7 +12,7 @@ __all__ = ["effects_barrier", "io_callback", "pure_callback"]
 
 # What the core has a batch for; "sequential_unrolled" is a loop too.
 _batches = {"sequential": "sequential", "sequential_unrolled": "sequential", "expand_dims": "expand_dims",
-            "broadcast_all": "broadcast_all", "legacy_vectorized": "broadcast_all", None: "refuse"}
+            "broadcast_all": "broadcast_all", "legacy_vectorized": "as_it_is", None: "refuse"}
 
 
 def _by_key(make):
@@ -40,15 +40,18 @@ def _flat_callback(name, callback, in_tree, out_tree, types):
             results = out_tree.flatten_up_to(made)
         except ValueError:
             raise RuntimeError(f"{name}: the function returned {tree_flatten(made)[1]}, {out_tree} was announced.") from None
-        return [_result(x, dtype) for x, (dtype, _) in zip(results, types)]
+        return [_result(x, *type_) for x, type_ in zip(results, types)]
 
     return _core.callback(name, flat)
 
 
-def _result(x, dtype):
-    """Numbers of Python's take the dtype that was announced; other values have it."""
+def _result(x, dtype, shape):
+    """Numbers of Python's take the dtype that was announced; other values have it. A container of one leaf is that, where
+    a number was announced."""
     from tenon import numpy as tnp
 
+    if shape == () and type(x) in (list, tuple, dict) and len(leaves := tree_flatten(x)[0]) == 1:
+        x = leaves[0]
     return tnp.asarray(x, dtype if type(x) in (bool, int, float, complex, list, tuple) else None)
 
 

@@ -3,7 +3,9 @@
 import functools
 import inspect
 
-from tenon import _core
+import numpy as np
+
+from tenon import _core, _rule_references
 from tenon._arguments import bind, positional
 from tenon._symbolic_zeros import as_primals, filled, with_symbolic_zeros, without_symbolic_zeros
 
@@ -41,6 +43,16 @@ class _WithRules:
         args = positional(self.fun, args, kwargs)
         fixed = tuple(args[n] for n in self.nondiff if n < len(args))
         return (fixed, *bind(self.fun, self.nondiff, args), args)
+
+    def _outside_of_traces(self, args):
+        """The function itself, of copies of NumPy's arrays: what it returns stays as it is when those are written."""
+        from tenon import numpy as tnp, tree
+
+        holds_references = _rule_references.references(args)
+        made = self.fun(*tree.map(lambda x: tnp.array(x) if type(x) is np.ndarray and x.dtype.kind in "biufc" else x, args))
+        if holds_references:
+            _rule_references.refuse(type(self).__name__, "the function", made)
+        return made
 
 
 class custom_jvp(_WithRules):  # noqa: N801
@@ -93,7 +105,7 @@ class custom_jvp(_WithRules):  # noqa: N801
             raise AttributeError(f"custom_jvp: {self.__name__} has no rule: say {self.__name__}.defjvp(rule).")
         fixed, fun, others, args = self._parts(args, kwargs)
         if not _core.tracing():
-            return self.fun(*args)
+            return self._outside_of_traces(args)
         perturbed = _core.perturbed(others) if self.symbolic else None
 
         def rule(primals, tangents):
@@ -141,19 +153,30 @@ class custom_vjp(_WithRules):  # noqa: N801
             raise AttributeError(f"custom_vjp: {self.__name__} has no rules: say {self.__name__}.defvjp(fwd, bwd).")
         fixed, fun, others, args = self._parts(args, kwargs)
         if not _core.tracing():
-            return self.fun(*args)
-        if self.symbolic:
-            perturbed = _core.perturbed(others)
+            return self._outside_of_traces(args)
         by_rule, by_back = bind(self.forward, self.nondiff, args)[0], self.backward
+        if leaves := _rule_references.references(others):
+            by_value = _core.references_by_value(leaves)
+            fun, _ = _rule_references.of_values("custom_vjp", fun, others, by_value)
+            by_rule, others = _rule_references.of_values("custom_vjp", by_rule, others, by_value)
+        perturbed = _core.perturbed(others) if self.symbolic else None
+
+        def function(*given):
+            made = fun(*given)
+            if leaves:
+                _rule_references.refuse("custom_vjp", "the function", made)
+            return made
 
         def forward(*given):
-            return by_rule(*(as_primals(given, perturbed) if self.symbolic else given))
+            made = by_rule(*(as_primals(given, perturbed) if self.symbolic else given))
+            _rule_references.refuse_made_here("custom_vjp: the custom_vjp fwd function", made)
+            return made
 
         def backward(residuals, cotangent):
             made = by_back(*fixed, residuals, cotangent)
             return filled(tuple(made), others) if isinstance(made, (tuple, list)) and len(made) == len(others) else made
 
-        return _core.custom_vjp(fun, forward, backward, others)
+        return _core.custom_vjp(function, forward, backward, others)
 
 
 def closure_convert(fun, *example_args):

@@ -1,6 +1,6 @@
 """vmap() of functions whose arguments hold references: each lane has a reference to its part."""
 
-from tenon import _core
+from tenon import _core, _rule_references
 
 
 def _is_ref(x):
@@ -32,6 +32,7 @@ def over_references(batched, fun, in_axes, out_axes, args, kwargs):
     leaves, structure = tree.flatten(args)
     places = [i for i, leaf in enumerate(leaves) if _is_ref(leaf)]
     refs, axes = [leaves[i] for i in places], _axes(in_axes, args)
+    _rule_references.references(refs)
     written = [False] * len(refs)
 
     def lane(*given, **keywords):

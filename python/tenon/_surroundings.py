@@ -7,8 +7,7 @@ from tenon import _core
 from tenon._arguments import bind, from_front, numbers_of
 from tenon._transforms import ShapeDtypeStruct, make_program
 
-__all__ = ["check_tracer_leaks", "checking_leaks", "default_matmul_precision", "empty_ref", "enable_x64", "free_ref",
-           "make_jaxpr", "named_scope", "print_environment_info", "typeof"]
+__all__ = ["check_tracer_leaks", "checking_leaks", "default_matmul_precision", "enable_x64", "make_jaxpr", "named_scope", "print_environment_info", "typeof"]
 
 
 class enable_x64(contextlib.ContextDecorator):  # noqa: N801
@@ -100,20 +99,3 @@ def make_jaxpr(fun, static_argnums=(), axis_env=None, return_shape=False):
         return make_program(traced, return_shape=return_shape)(*others, **kwargs)
 
     return program
-
-
-def empty_ref(ty, memory_space=None):
-    """A reference to an array of zeros of a shape and a dtype.
-
-    >>> from tenon import ShapeDtypeStruct
-    >>> empty_ref(ShapeDtypeStruct((2,), "float32")).get().tolist()
-    [0.0, 0.0]
-    """
-    from tenon import numpy as tnp
-
-    return _core.new_ref(tnp.zeros(ty.shape, ty.dtype))
-
-
-def free_ref(ref):
-    """Ends a reference: it can be read and written no more."""
-    _core.freeze(ref)

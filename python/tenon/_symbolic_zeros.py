@@ -1,8 +1,11 @@
 """Zeros that are known to be zero before anything is computed, and arguments that say whether they are differentiated:
 what rules take that ask for `symbolic_zeros`."""
 
+import functools
+
 import numpy as np
 
+from tenon import _core
 from tenon._methods import float0
 
 
@@ -69,8 +72,13 @@ def custom_vjp_primal_tree_values(tree):
     return tree_util.tree_map(value, tree)
 
 
+def has_tangent(dtype):
+    """Whether values of a dtype have derivatives."""
+    return dtype.kind in "fc" or dtype.name == "bfloat16"
+
+
 def _kind_of_tangent(dtype):
-    return dtype if dtype.kind in "fc" or dtype.name in ("bfloat16",) else float0
+    return dtype if has_tangent(dtype) else float0
 
 
 def zero_from_primal(x, symbolic_zeros=False):
@@ -112,18 +120,19 @@ def without_symbolic_zeros(tangents):
 
 
 def filled(cotangents, like):
-    """Cotangents of the tree `like`, with zeros of dtype float0 where None stands for a subtree, or a SymbolicZero."""
+    """Cotangents of the tree `like`: what stands for a subtree is that of each of its leaves, and zeros of dtype float0
+    stand for None and for SymbolicZeros. A reference has none."""
     from tenon import numpy as tnp, tree
 
-    def zeros(x):
-        return np.zeros(tnp.shape(x), float0)
+    def put(x, leaf):
+        if isinstance(x, _core.Ref):
+            return x
+        return np.zeros(tnp.shape(x), float0) if leaf is None else leaf
 
     leaves, structure = tree.flatten(without_symbolic_zeros(cotangents), is_leaf=lambda x: x is None)
-    if not any(leaf is None for leaf in leaves):
-        return structure.unflatten(leaves)
     try:
         parts = structure.flatten_up_to(like)
     except (TypeError, ValueError):
         return structure.unflatten(leaves)  # of another structure, which the caller tells
     return structure.unflatten(
-        [tree.map(zeros, part) if leaf is None else leaf for leaf, part in zip(leaves, parts, strict=True)])
+        [tree.map(functools.partial(put, leaf=leaf), part) for leaf, part in zip(leaves, parts, strict=True)])

@@ -3,7 +3,7 @@
 import functools
 import inspect
 
-from tenon import _complex, _core, _html, _lanes, _stages
+from tenon import _complex, _core, _html, _lanes, _rule_references, _stages
 from tenon._arguments import axis_text, from_front, numbers_of
 from tenon._core import LinearFunction, Program
 from tenon._shape_dtype import ShapeDtypeStruct
@@ -161,7 +161,10 @@ def jvp(fun, primals, tangents, has_aux=False):
 
 
 def vjp(fun, *primals, has_aux=False):
-    """(f(*primals), pull): pull maps a cotangent of the result to a tuple of cotangents of the primals."""
+    """(f(*primals), pull): pull maps a cotangent of the result to a tuple of cotangents of the primals. A reference among
+    these is only read, and has the cotangent of what is in it."""
+    if leaves := _rule_references.references(primals):
+        fun, primals = _rule_references.of_values("vjp", fun, primals, [isinstance(leaf, _core.Ref) for leaf in leaves])
     return _core.vjp(fun, primals, has_aux)
 
 

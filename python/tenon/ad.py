@@ -6,7 +6,8 @@ reference that is its target, returns it where that is GradValue(), and does wit
 
 from dataclasses import dataclass
 
-from tenon import _core
+from tenon import _core, tree_util
+from tenon._symbolic_zeros import float0, has_tangent
 
 __all__ = ["DidntWant", "DontWant", "GradRef", "GradValue"]
 
@@ -31,8 +32,13 @@ class GradRef:
     """What is returned in place of a gradient that was added to a reference."""
 
 
+for _made in (DidntWant, GradRef):
+    tree_util.register_pytree_node(_made, lambda _: ((), None), lambda _, __, made=_made: made())
+
+
 def with_refs(self, *targets):
-    """The function that maps a cotangent to gradients, with these added to references.
+    """The function that maps a cotangent to gradients, with these added to references. Of an argument that has no
+    gradient, because it is of integers, any target will do.
 
     >>> import tenon as tn
     >>> _, pull = tn.vjp(lambda x, y: x * y, 2.0, 3.0)
@@ -49,6 +55,8 @@ def with_refs(self, *targets):
         raise ValueError(f"with_refs: tree structures differ: the targets are {structure}, the arguments {of_arguments}; None "
                          "(NoneType) is an empty tree.")
     for target, (shape, dtype) in zip(wanted, types):
+        if not has_tangent(dtype):
+            continue
         if not isinstance(target, (_core.Ref, GradValue, DontWant)):
             raise ValueError(f"with_refs: a target is a reference, GradValue() or DontWant(), not {target!r}.")
         if isinstance(target, _core.Ref) and (target.shape, target.dtype) != (shape, dtype):
@@ -58,7 +66,7 @@ def with_refs(self, *targets):
     def put(target, gradient):
         if isinstance(target, GradValue):
             return gradient
-        if isinstance(target, DontWant):
+        if isinstance(target, DontWant) or gradient.dtype == float0:
             return DidntWant()
         target[...] = target[...] + gradient
         return GradRef()

@@ -27,7 +27,7 @@ class LeakError(Error, TypeError):
     """An array of a traced function was used after its trace has ended."""
 
 
-class DifferentiationError(Error, TypeError):
+class DifferentiationError(Error, TypeError, ValueError):
     """There is no derivative, or not of this kind."""
 
 

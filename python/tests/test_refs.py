@@ -151,11 +151,11 @@ def test_derivatives_see_values(mode):
 
 def test_where_it_is_no_value():
     r = tn.new_ref(np.ones(2))
-    for call in (lambda: tn.grad(lambda q: q[0])(r), lambda: tn.jvp(lambda q: q[0], (r,), (r,)), lambda: tn.vjp(lambda q: q[0], r),
+    for call in (lambda: tn.grad(lambda q: q[0])(r), lambda: tn.jvp(lambda q: q[0], (r,), (r,)),
                  lambda: tn.jacrev(lambda q: q[0])({"r": r}), lambda: tn.jit(lambda q: q)(r), lambda: tn.jit(lambda q: {"r": q})(r)):
         with pytest.raises(TypeError, match="reference"):
             call()
-    with pytest.raises(RuntimeError, match="grad"):
+    with pytest.raises(TypeError, match="grad: what is written to a reference"):
         tn.grad(lambda x, q: (q.set(x * q[...]), x)[1])(1.0, r)
 
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tenon/api/inputs.h"
+#include "tenon/api/ref_states.h"
 #include "tenon/ops/custom.h"
 #include "tenon/transform/transforms.h"
 
@@ -108,6 +109,46 @@ class LaterValues {
   std::vector<Value> values_;
 };
 
+// The references of which backward has a state: those that it uses and that were there before the derivative. Of others
+// it sees what is in them where the function is called.
+std::vector<CellRef> with_states(const TracedFunction& backward, std::uint32_t derivative) {
+  std::vector<CellRef> cells;
+  for (const RefUse& use : backward.refs) {
+    if (derivatives_where_made(use.cell) < derivative) {
+      cells.push_back(use.cell);
+    } else if (use.written) {
+      throw RuntimeError(
+          fmt::format("Ref: the backward of custom_vjp writes to a reference that the function that is differentiated "
+                      "has made{}.",
+                      use.cell->made.at_text()),
+          "Make it outside of what is differentiated.", use.written_at);
+    }
+  }
+  return cells;
+}
+
+// With the references as arguments and results behind the others, as states.
+TracedFunction in_states(const TracedFunction& backward, std::span<const CellRef> cells, std::span<const InputOf> takes,
+                         std::size_t results, const TracedFor& what_for) {
+  const TracedFunction f = with_refs_as_arguments(backward, cells, takes.size(), results);
+  std::vector<InputOf> inputs;
+  for (const InputOf& input : takes) inputs.push_back({input.type, input.weak});
+  std::vector<Type> types;
+  for (const CellRef& cell : cells) {
+    types.push_back(read_cell(cell).type());
+    inputs.push_back({state_type(types.back())});
+  }
+  const auto over_states = [&](std::span<const Array> in) {
+    Arrays given(in.begin(), in.end());
+    for (std::size_t k = 0; k < types.size(); ++k)
+      given[takes.size() + k] = from_state(given[takes.size() + k], types[k]);
+    Arrays made = tenon::apply(f, given);
+    for (std::size_t k = 0; k < types.size(); ++k) made[results + k] = as_state(made[results + k]);
+    return made;
+  };
+  return trace_inputs(over_states, inputs, "the backward of custom_vjp", what_for);
+}
+
 }  // namespace
 
 Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array> arguments) {
@@ -120,6 +161,7 @@ Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array>
   if (out_places.empty()) return tenon::apply(traced, arguments);  // nothing has a derivative
   std::vector<InputOf> takes = inputs_of(arguments);
   for (std::size_t i : in_places) takes.push_back({in[i]});
+  std::vector<bool> constant(out.size(), false);
   const auto by_rule = [&](std::span<const Array> inputs) {
     const Arrays given = rule(joined({inputs.first(n), spread(inputs.subspan(n), in_places, n)}));
     require_count("custom_jvp", "the rule's result", given.size(), 2 * out.size());
@@ -127,9 +169,11 @@ Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array>
     for (std::size_t i = 0; i < out.size(); ++i)
       results.push_back(
           fitted(given[i], out[i], "custom_jvp", [&] { return fmt::format("leaf {} of the rule's result", i); }));
-    for (std::size_t i : out_places)
+    for (std::size_t i : out_places) {
+      constant[i] = given[out.size() + i].empty();
       results.push_back(fitted(given[out.size() + i], out[i], "custom_jvp",
                                [&] { return fmt::format("leaf {} of the rule's tangent", i); }));
+    }
     return results;
   };
   TracedFunction ruled =
@@ -141,7 +185,15 @@ Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array>
       .rule = Inputs(ruled).own(0, n).captures(captures, traced.captures.size()).own(n, takes.size()).program(),
       .rule_sizes = ruled.sizes,
       .arguments = static_cast<std::int64_t>(n)};
-  return weakly_typed(bind_custom_jvp(std::move(params), joined({arguments, captures})), traced.weak);
+  Arrays results = weakly_typed(bind_custom_jvp(std::move(params), joined({arguments, captures})), traced.weak);
+  // What the rule says is zero is known to be so by the rules that take it.
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    TakesPart part = Scope::takes_part(results[i]);
+    if (!constant[i] || results[i].traced() == nullptr) continue;
+    part.derivatives &= ~TakesPart::bit(derivative - 1);
+    Scope::top()->set_takes_part(results[i], part);
+  }
+  return results;
 }
 
 Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backward, std::span<const Array> arguments,
@@ -181,19 +233,32 @@ Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backwa
                                [&] { return "backward's cotangent of " + argument_name(paths()[i]); }));
     return results;
   };
-  TracedFunction pulled = trace_inputs(back, takes, "the backward of custom_vjp", around(derivative, {}, takes.size()));
+  TracedFunction pulled = trace_inputs(back, takes, writes_refs, around(derivative, {}, takes.size()));
+  Arrays operands(arguments.begin(), arguments.end());
+  std::vector<CellRef> states = with_states(pulled, derivative);
+  if (!states.empty()) {
+    pulled = in_states(pulled, states, takes, in_places.size(), around(derivative, {}, takes.size() + states.size()));
+    for (CellRef& cell : states) operands.push_back(read_cell(cell = state_of(cell, derivative)));
+    traced = with_refs_as_arguments(traced, states, n, out.size());
+    forwarded = with_refs_as_arguments(forwarded, states, n, out.size());
+  }
+  const std::size_t taken = operands.size();
   const Arrays captures = joined({traced.captures, forwarded.captures, pulled.captures});
-  CustomVjpParams params{.function = Inputs(traced).own(0, n).captures(captures, 0).program(),
+  CustomVjpParams params{.function = Inputs(traced).own(0, taken).captures(captures, 0).program(),
                          .sizes = traced.sizes,
-                         .forward = Inputs(forwarded).own(0, n).captures(captures, traced.captures.size()).program(),
+                         .forward = Inputs(forwarded).own(0, taken).captures(captures, traced.captures.size()).program(),
                          .forward_sizes = forwarded.sizes,
                          .backward = Inputs(pulled)
                                          .captures(captures, traced.captures.size() + forwarded.captures.size())
-                                         .own(0, takes.size())
+                                         .own(0, takes.size() + states.size())
                                          .program(),
                          .backward_sizes = pulled.sizes,
-                         .arguments = static_cast<std::int64_t>(n)};
-  return weakly_typed(bind_custom_vjp(std::move(params), joined({arguments, captures})), traced.weak);
+                         .arguments = static_cast<std::int64_t>(taken),
+                         .states = static_cast<std::int64_t>(states.size())};
+  Arrays results = weakly_typed(bind_custom_vjp(std::move(params), joined({operands, captures})), traced.weak);
+  for (std::size_t k = 0; k < states.size(); ++k) write_cell(states[k], results[out.size() + k]);
+  results.resize(out.size());
+  return results;
 }
 
 }  // namespace tenon::api_detail

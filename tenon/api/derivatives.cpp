@@ -6,6 +6,7 @@
 
 #include "tenon/api/jacobian.h"
 #include "tenon/api/kept.h"
+#include "tenon/api/ref_states.h"
 #include "tenon/api/tangents.h"
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/unify.h"
@@ -33,15 +34,27 @@ Mask active_leaves(std::string_view op, const Arguments& arguments, bool refuse)
   return active;
 }
 
-TracedFunction trace_at(std::string_view op, FlatFunction f, const Arguments& arguments) {
-  return trace_flat(f, arguments.leaves, op, knows_values(), TracedFor::derivative(arguments.leaves, arguments.chosen));
+TracedFunction trace_at(FlatFunction f, const Arguments& arguments) {
+  return trace_flat(f, arguments.leaves, writes_refs, knows_values(),
+                    TracedFor::derivative(arguments.leaves, arguments.chosen));
 }
 
-// The outputs that are differentiated: the first `count` that have a tangent.
+// The results that are differentiated: the first `count` that have a tangent.
 Mask differentiable(const TracedFunction& f, std::size_t count) {
   Mask mask;
-  for (Var v : f.program->outputs()) mask.push_back(mask.size() < count && has_tangent(f.program->type(v)));
+  for (std::size_t i = 0; i < f.results(); ++i)
+    mask.push_back(i < count && has_tangent(f.program->type(f.program->outputs()[i])));
   return mask;
+}
+
+// Behind the results are what is written to references; behind the arguments captures.
+Mask of_outputs(const TracedFunction& f, Mask results) {
+  results.resize(f.weak.size(), false);
+  return results;
+}
+Mask of_operands(const TracedFunction& f, Mask arguments) {
+  arguments.resize(f.program->inputs().size(), false);
+  return arguments;
 }
 
 // A Program linearised at operands: what was computed, and the parts that its linear half reads.
@@ -69,11 +82,9 @@ Linearized run_first(const ProgramRef& first, std::span<const Partitioned::Resid
   return result;
 }
 
-Partitioned linear_parts(const TracedFunction& f, std::span<const Array> operands, Mask active,
-                         const Mask& differentiated) {
-  active.resize(operands.size(), false);
-  Partitioned parts = linearize(f.program, active, differentiated);
-  note_kept(parts, differentiated.size());
+Partitioned linear_parts(const TracedFunction& f, const Mask& operands, const Mask& outputs) {
+  Partitioned parts = linearize(f.program, operands, outputs);
+  note_kept(parts, outputs.size());
   return parts;
 }
 
@@ -101,7 +112,11 @@ struct Pullback {
   ProgramRef backward;
   std::vector<Dim> sizes;
 
-  Arrays pull(std::span<const Array> cotangents) const { return run(backward, cotangents); }
+  Arrays pull(std::span<const Array> cotangents, const RefsOfDerivative& refs) const {
+    Arrays pulled = run(backward, joined({cotangents, refs.begin()}));
+    refs.end(pulled);
+    return pulled;
+  }
   // A batch of cotangents, lanes in front; so are the results.
   Arrays pull_lanes(std::span<const Array> cotangents, const Dim& size) const {
     Mask batched(residuals.size(), false);
@@ -135,10 +150,13 @@ Pullback pullback_of(const TracedFunction& f, std::span<const Array> operands, c
   Linearized linear = linearize_at(f, operands, parts, weak);
   return {std::move(linear.outputs), std::move(linear.residuals), backward, std::move(linear.sizes)};
 }
-Pullback pullback_at(const TracedFunction& f, std::span<const Array> arguments, const Mask& active,
-                     const Mask& differentiated) {
-  const Arrays operands = joined({arguments, f.captures});
-  return pullback_of(f, operands, linear_parts(f, operands, active, differentiated), f.weak);
+Pullback pullback_at(const TracedFunction& f, std::span<const Array> arguments, const RefsOfDerivative& refs,
+                     const Mask& active, const Mask& differentiated) {
+  const Partitioned parts =
+      linear_parts(f, refs.with_states_in(of_operands(f, active)), refs.with_states_out(of_outputs(f, differentiated)));
+  Pullback pullback = pullback_of(f, joined({arguments, f.captures}), parts, f.weak);
+  refs.write(pullback.outputs);
+  return pullback;
 }
 
 // Empty arrays elsewhere.
@@ -204,9 +222,10 @@ Shape product_shape(const Type& result, const Type& argument) {
 
 // By reverse mode: for each output and active leaf, [elements of the output, axes of the leaf…].
 std::vector<Arrays> rows_of(std::string_view op, const TracedFunction& f, const Arguments& arguments,
-                            const Mask& active, const Mask& differentiated, Arrays& outputs,
-                            std::span<const Type> out) {
-  const Pullback pullback = pullback_at(f, arguments.leaves, active, differentiated);
+                            const RefsOfDerivative& refs, const Mask& active, const Mask& differentiated,
+                            Arrays& outputs, std::span<const Type> out) {
+  refs.refuse_states(op);
+  const Pullback pullback = pullback_at(f, arguments.leaves, refs, active, differentiated);
   outputs = pullback.outputs;
   const Units units = units_of(op, out);
   const Arrays all = pullback.pull_lanes(units.arrays, Dim(units.total));
@@ -217,28 +236,30 @@ std::vector<Arrays> rows_of(std::string_view op, const TracedFunction& f, const 
 }
 
 // By forward mode: for each output and active leaf, [axes of the output…, elements of the leaf].
-std::vector<Arrays> columns_of(std::string_view op, const TracedFunction& f, const Arguments& arguments, Mask active,
-                               const Mask& differentiated, Arrays& outputs, std::span<const Type> in) {
+std::vector<Arrays> columns_of(std::string_view op, const TracedFunction& f, const Arguments& arguments,
+                               const RefsOfDerivative& refs, const Mask& active, const Mask& differentiated, Arrays& outputs,
+                               std::span<const Type> in) {
   const Arrays operands = joined({arguments.leaves, f.captures});
-  active.resize(operands.size(), false);
-  const ProgramRef forward = jvp(f.program, active, differentiated);
+  const ProgramRef forward = jvp(f.program, of_operands(f, active), of_outputs(f, differentiated));
   const Units units = units_of(op, in);
-  Mask batched(operands.size(), false), lanes(differentiated.size(), false);
+  const std::size_t primals = f.weak.size();
+  Mask batched(operands.size(), false), lanes(primals, false);
   batched.resize(forward->inputs().size(), true);
   lanes.resize(forward->outputs().size(), true);
   // A loop along lists of tangents gives every lane results of its own, values too: those are computed once beside.
   const Mask differ = recurse_of_lanes().reach(forward, batched);
-  const auto values = differ.begin() + static_cast<std::ptrdiff_t>(differentiated.size());
+  const auto values = differ.begin() + static_cast<std::ptrdiff_t>(primals);
   const bool beside = std::find(differ.begin(), values, true) != values;
-  if (beside) std::fill_n(lanes.begin(), differentiated.size(), true);
+  if (beside) std::fill_n(lanes.begin(), primals, true);
   const Arrays all =
       run_or_call(vmap(forward, batched, lanes, Dim(units.total)), f.sizes, joined({operands, units.arrays}));
   outputs = beside ? run_or_call(f.program, f.sizes, operands)
-                   : Arrays(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(differentiated.size()));
-  std::vector<Arrays> columns(all.size() - differentiated.size());
+                   : Arrays(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(primals));
+  refs.write(outputs);
+  std::vector<Arrays> columns(all.size() - primals);
   for (std::size_t r = 0; r < columns.size(); ++r)
     for (std::size_t a = 0; a < in.size(); ++a)
-      columns[r].push_back(move_axis(units.part(all[differentiated.size() + r], a, in[a]), 0, -1));
+      columns[r].push_back(move_axis(units.part(all[primals + r], a, in[a]), 0, -1));
   return columns;
 }
 
@@ -292,20 +313,22 @@ SparseParts sparse_parts(const ProgramRef& program, const Mask& active, const Ma
 
 FlatGradient gradient_flat(std::string_view op, FlatFunction f, const Arguments& arguments) {
   const Mask active = active_leaves(op, arguments, true);
-  const TracedFunction traced = trace_at(op, f, arguments);
+  const TracedFunction traced = trace_at(f, arguments);
   require_number(op, traced);
   const Type out = traced.program->type(traced.program->outputs()[0]);
-  const Pullback pullback = pullback_at(traced, arguments.leaves, active, differentiable(traced, 1));
-  return {pullback.outputs,
-          weakly_typed(spread(pullback.pull(Arrays{ones_like(out)}), active), weak_flags_of(arguments.leaves)),
-          {}};
+  const RefsOfDerivative refs(op, traced, active);
+  const Pullback pullback = pullback_at(traced, arguments.leaves, refs, active, differentiable(traced, 1));
+  const Arrays pulled = pullback.pull(Arrays{ones_like(out)}, refs);
+  return {pullback.outputs, weakly_typed(spread(pulled, active), weak_flags_of(arguments.leaves)), {}};
 }
 
 FlatGradient sparse_gradient_flat(std::string_view op, FlatFunction f, const Arguments& arguments,
                                   const std::vector<bool>& sparse) {
   Mask active = active_leaves(op, arguments, true);
-  const TracedFunction traced = trace_at(op, f, arguments);
+  const TracedFunction traced = trace_at(f, arguments);
   require_number(op, traced);
+  const RefsOfDerivative refs(op, traced, active);
+  refs.refuse_states("a sparse gradient");
   const auto name = [&](std::size_t i) { return argument_name(arguments.paths()[i]); };
   for (std::size_t i = 0; i < sparse.size(); ++i)
     if (const Type type = arguments.leaves[i].type(); sparse[i] && type.rank() == 0)
@@ -315,20 +338,21 @@ FlatGradient sparse_gradient_flat(std::string_view op, FlatFunction f, const Arg
     throw DifferentiationError(fmt::format("{}: with sparse, all sizes of the arguments are known.", op),
                                "Take the gradient outside of what makes sizes symbolic.");
   const Arrays operands = joined({arguments.leaves, traced.captures});
-  Mask of_operands = active, tables = sparse;
-  of_operands.resize(operands.size(), false), tables.resize(operands.size(), false);
-  const SparseParts s = sparse_parts(traced.program, of_operands, tables, differentiable(traced, 1), name);
+  const Mask differentiated = of_operands(traced, active), tables = of_operands(traced, sparse);
+  const SparseParts s = sparse_parts(traced.program, differentiated, tables, of_outputs(traced, differentiable(traced, 1)), name);
   note_kept(s.parts, traced.weak.size() + s.reads.size());
   std::vector<bool> weak = traced.weak;
   weak.resize(weak.size() + s.reads.size(), false);
   const Pullback pullback = pullback_of(traced, operands, s.parts, weak);
   const Array one = ones_like(traced.program->type(traced.program->outputs()[0]));
-  const Arrays pulled = pullback.pull(Arrays{one});
+  const Arrays pulled = pullback.pull(Arrays{one}, refs);
   Mask dense = active;
   for (std::size_t i = 0; i < dense.size(); ++i) dense[i] = active[i] && !sparse[i];
   const auto plain = static_cast<std::size_t>(std::ranges::count(dense, true));
+  Arrays outputs(pullback.outputs.begin(), pullback.outputs.begin() + static_cast<std::ptrdiff_t>(traced.weak.size()));
+  refs.write(outputs);
   FlatGradient result{
-      Arrays(pullback.outputs.begin(), pullback.outputs.begin() + static_cast<std::ptrdiff_t>(traced.weak.size())),
+      std::move(outputs),
       spread(std::span(pulled).first(plain), dense), std::vector<Rows>(sparse.size())};
   for (std::size_t i = 0; i < sparse.size(); ++i) {
     if (!sparse[i]) continue;
@@ -353,20 +377,21 @@ FlatGradient sparse_gradient_flat(std::string_view op, FlatFunction f, const Arg
 
 Arrays jvp_flat(FlatFunction f, const Arguments& arguments, std::span<const Array> tangents) {
   require_as_many("jvp", "the tangents", tangents.size(), arguments.leaves.size());
-  Mask active = active_leaves("jvp", arguments, false);
+  const Mask active = active_leaves("jvp", arguments, false);
   const Arrays given = fitted_only(
       "jvp", tangents, active, [&](std::size_t i) { return arguments.leaves[i].type(); },
       [&](std::size_t i) { return "the tangent of " + argument_name(arguments.paths()[i]); });
-  const TracedFunction traced = trace_at("jvp", f, arguments);
-  const Mask differentiated = differentiable(traced, traced.program->outputs().size());
+  const TracedFunction traced = trace_at(f, arguments);
+  const RefsOfDerivative refs("jvp", traced, active);
+  const Mask differentiated = differentiable(traced, traced.results());
   const Arrays operands = joined({arguments.leaves, traced.captures});
-  active.resize(operands.size(), false);
-  const Arrays results =
-      run_or_call(jvp(traced.program, active, differentiated), traced.sizes, joined({operands, given}));
-  const std::span<const Array> all(results);
-  Arrays values(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(differentiated.size()));
+  const ProgramRef both = jvp(traced.program, of_operands(traced, active), of_outputs(traced, differentiated));
+  const Arrays results = run_or_call(both, traced.sizes, joined({operands, given}));
+  const auto tangents_at = results.begin() + static_cast<std::ptrdiff_t>(traced.weak.size());
+  Arrays values(results.begin(), tangents_at);
+  refs.write(values);
   return joined({weakly_typed(std::move(values), traced.weak),
-                 weakly_typed(spread(all.subspan(differentiated.size()), differentiated), traced.weak)});
+                 weakly_typed(spread(Arrays(tangents_at, results.end()), differentiated), traced.weak)});
 }
 
 namespace {
@@ -394,16 +419,19 @@ FlatLinear linear_function(Arrays outputs, Arrays residuals, Hash128 form,
 
 FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments) {
   const Mask active = active_leaves("vjp", arguments, false);
-  const TracedFunction traced = trace_at("vjp", f, arguments);
-  const Mask differentiated = differentiable(traced, traced.program->outputs().size());
-  Pullback pullback = pullback_at(traced, arguments.leaves, active, differentiated);
+  const TracedFunction traced = trace_at(f, arguments);
+  const RefsOfDerivative refs("vjp", traced, active);
+  const Mask differentiated = differentiable(traced, traced.results());
+  Pullback pullback = pullback_at(traced, arguments.leaves, refs, active, differentiated);
   Arrays outputs = std::move(pullback.outputs), residuals = std::exchange(pullback.residuals, {});
   pullback.outputs.clear();
   const std::vector<Type> types = types_of(outputs);
-  const Hash128 form = form_of("vjp", *pullback.backward, differentiated, active, types, pullback.sizes);
+  Hasher form;
+  form(form_of("vjp", *pullback.backward, differentiated, active, types, pullback.sizes));
+  refs.hash(form);
   return linear_function(
-      std::move(outputs), std::move(residuals), form,
-      [pullback, active, differentiated, types, weak = weak_flags_of(arguments.leaves)](
+      std::move(outputs), std::move(residuals), form.finish(),
+      [pullback, refs, active, differentiated, types, weak = weak_flags_of(arguments.leaves)](
           std::span<const Array> residuals, std::span<const Array> cotangents) {
         require_as_many("vjp", "the cotangents", cotangents.size(), differentiated.size());
         const Arrays given = fitted_only(
@@ -411,17 +439,18 @@ FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments) {
             [&](std::size_t i) { return fmt::format("the cotangent of leaf {} of the result", i); });
         Pullback here = pullback;
         here.residuals.assign(residuals.begin(), residuals.end());
-        return weakly_typed(spread(here.pull(given), active), weak);
+        return weakly_typed(spread(here.pull(given, refs), active), weak);
       });
 }
 
 FlatLinear linearize_flat(FlatFunction f, const Arguments& arguments) {
   const Mask active = active_leaves("linearize", arguments, false);
-  const TracedFunction traced = trace_at("linearize", f, arguments);
-  const Mask differentiated = differentiable(traced, traced.program->outputs().size());
-  const Arrays operands = joined({arguments.leaves, traced.captures});
-  Linearized linear =
-      linearize_at(traced, operands, linear_parts(traced, operands, active, differentiated), traced.weak);
+  const TracedFunction traced = trace_at(f, arguments);
+  const RefsOfDerivative refs("linearize", traced, active);
+  const Mask differentiated = differentiable(traced, traced.results());
+  const Partitioned parts = linear_parts(traced, of_operands(traced, active), of_outputs(traced, differentiated));
+  Linearized linear = linearize_at(traced, joined({arguments.leaves, traced.captures}), parts, traced.weak);
+  refs.write(linear.outputs);
   const std::vector<Type> types = types_of(arguments.leaves);
   const Hash128 form = form_of("linearize", *linear.second, active, differentiated, types, linear.sizes);
   return linear_function(
@@ -439,7 +468,8 @@ FlatLinear linearize_flat(FlatFunction f, const Arguments& arguments) {
 FlatJacobian jacobian_flat(Mode mode, std::string_view op, FlatFunction f, const Arguments& arguments,
                            FunctionRef<std::size_t()> count) {
   const Mask active = active_leaves(op, arguments, true);
-  const TracedFunction traced = trace_at(op, f, arguments);
+  const TracedFunction traced = trace_at(f, arguments);
+  const RefsOfDerivative refs(op, traced, active);
   const Mask differentiated = differentiable(traced, count());
   std::vector<Type> in, out;
   for (std::size_t i = 0; i < active.size(); ++i)
@@ -454,9 +484,9 @@ FlatJacobian jacobian_flat(Mode mode, std::string_view op, FlatFunction f, const
           "Return it as an auxiliary result, with tn::has_aux; or convert it to a floating dtype.");
   }
   Arrays outputs;
-  const std::vector<Arrays> products = mode == Mode::reverse
-                                           ? rows_of(op, traced, arguments, active, differentiated, outputs, out)
-                                           : columns_of(op, traced, arguments, active, differentiated, outputs, in);
+  const std::vector<Arrays> products =
+      mode == Mode::reverse ? rows_of(op, traced, arguments, refs, active, differentiated, outputs, out)
+                            : columns_of(op, traced, arguments, refs, active, differentiated, outputs, in);
   FlatJacobian jacobian{std::move(outputs), {}};
   for (std::size_t r = 0; r < out.size(); ++r) {
     Arrays row;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tenon/api/ref_states.h"
 #include "tenon/base/log.h"
 #include "tenon/compile/executable.h"
 #include "tenon/compile/in_place.h"
@@ -96,8 +97,9 @@ JitEntry::JitEntry(const void* tag, std::uint64_t hash, Signature signature, Tra
       donating_(std::make_unique<Lazy>()) {
   // References are arguments behind the others; the memory of those that are written is donated.
   for (const RefUse& use : traced_.refs) {
-    const auto at = std::ranges::find(passed, use.cell);
-    UsedRef ref{.written = use.written};
+    const CellRef of = use.cell->derivative == 0 ? use.cell : use.cell->state_of.lock();
+    const auto at = std::ranges::find(passed, of);
+    UsedRef ref{.derivative = use.cell->derivative, .written = use.written};
     if (at == passed.end())
       ref.captured = use.cell;
     else
@@ -163,7 +165,10 @@ std::vector<CellRef> JitEntry::cells(std::span<const CellRef> passed) const {
     if (ref.captured) used.push_back(ref.captured);
   require_distinct("jit", used);
   used.clear();
-  for (const UsedRef& ref : refs_) used.push_back(ref.captured ? ref.captured : passed[ref.passed]);
+  for (const UsedRef& ref : refs_) {
+    const CellRef& cell = ref.captured ? ref.captured : passed[ref.passed];
+    used.push_back(ref.captured || ref.derivative == 0 ? cell : state_of(cell, ref.derivative));
+  }
   return used;
 }
 

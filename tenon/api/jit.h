@@ -90,10 +90,11 @@ class JitEntry {
  private:
   struct Ready;
   struct Lazy;
-  // A reference that the function uses: captured, or one of those passed.
+  // A reference that the function uses: captured, or one of those passed, or the state that this has for a derivative.
   struct UsedRef {
     CellRef captured;
     std::size_t passed = 0;
+    std::uint32_t derivative = 0;
     bool written = false;
   };
   std::vector<CellRef> cells(std::span<const CellRef> passed) const;

@@ -42,14 +42,18 @@ class RefPart {
 // An array that is written in place. Copies are the same reference. It keeps its dtype and shape. Functions that scan,
 // while_loop, fori_loop, map, cond, switch_case, jit and checkpoint trace may read and write references from outside,
 // captured or passed in trees: there they are carries, or arguments whose memory is used again and results. Programs,
-// and so derivatives and batches, see ordinary values. In a condition of while_loop, and inside of grad, jvp, vmap and
-// other transformations, one from outside can be read only; one that the function makes itself may be written.
+// and so derivatives and batches, see ordinary values. Functions under grad, jvp and vmap may write to one from outside
+// what is no function of the arguments that are differentiated, and is the same for all lanes. The backward of a
+// custom_vjp may read and write one that was there before the derivative: it does so when reverse mode comes by, from the
+// last call to the first. In a condition of while_loop, and in other rules, one from outside can be read only; one that
+// the function makes itself may be written.
 //
 //   tn::Ref r = tn::make_ref(tn::zeros({n}));
 //   tn::fori_loop(0, n, [&](Array i, Array c) { r[i] += c; return c * 0.5f; }, Array(1.f));
 //   Array result = r.freeze();
 //
-// Throws RuntimeError where it is frozen or may not be written, LeakError where the traced function that made it has
+// Throws RuntimeError where it is frozen or may not be written, DifferentiationError where a derivative would be lost,
+// LeakError where the traced function that made it has
 // ended, and ShapeError or DTypeError where what is written does not fit. A call that passes one reference twice, or
 // passes it to a jitted function that captures it, is a TreeError.
 class Ref {

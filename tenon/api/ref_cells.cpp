@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tenon/ops/indexing.h"
+
 namespace tenon::api_detail {
 namespace {
 
@@ -25,7 +27,7 @@ RefScope::~RefScope() { top = below_; }
 
 std::vector<RefUse> RefScope::uses() const {
   std::vector<RefUse> all;
-  for (const Use& use : uses_) all.push_back({use.cell, use.written});
+  for (const Use& use : uses_) all.push_back({use.cell, use.written, use.written_at});
   return all;
 }
 
@@ -48,7 +50,7 @@ Array& RefScope::value_in(RefScope* scope, const CellRef& cell) {
   for (Use& use : scope->uses_)
     if (use.cell == cell) return use.value;
   const Array outer = value_in(scope->below_, cell);
-  scope->uses_.push_back({cell, scope->scope_.fresh_capture(outer)});
+  scope->uses_.push_back({cell, scope->scope_.fresh_capture(outer), false, {}});
   return scope->uses_.back().value;
 }
 
@@ -77,8 +79,10 @@ void write_cell(const CellRef& cell, Array value) {
   }
   if (top != nullptr)
     if (const auto use = std::ranges::find(top->uses_, cell, &RefScope::Use::cell); use != top->uses_.end())
-      use->written = true;
-  here = std::move(value);
+      use->written = true, use->written_at = SourceScope::current();
+  const RefCell* made = cell.get();
+  while (made->given) made = made->given.get();
+  here = made->stops_derivatives ? stop_gradient(value) : std::move(value);
 }
 
 Array freeze_cell(const CellRef& cell) {
@@ -108,6 +112,30 @@ CellRef stand_in(const CellRef& given) {
   cell->given = given;
   cell->called_in = top == nullptr ? 0 : Scope::top()->serial();
   return cell;
+}
+
+CellRef state_cell(const CellRef& cell, std::uint32_t derivative, FunctionRef<Array()> value) {
+  for (const CellRef& state : cell->states)
+    if (state->derivative == derivative) return state;
+  auto state = std::make_shared<RefCell>();
+  state->home = cell->home;
+  state->made = cell->made;
+  state->called_in = cell->called_in;
+  if (cell->given)
+    state->given = state_cell(cell->given, derivative, value);
+  else
+    state->value = value();
+  state->state_of = cell;
+  state->derivative = derivative;
+  return cell->states.emplace_back(std::move(state));
+}
+
+std::uint32_t derivatives_where_made(const CellRef& cell) {
+  const RefCell* made = cell.get();
+  while (made->given) made = made->given.get();
+  for (const RefScope* scope = top; scope != nullptr; scope = scope->below_)
+    if (scope->serial_ == made->home) return scope->scope_.ahead().derivatives;
+  return 0;
 }
 
 Array& place_of(const CellRef& cell) { return value_here(cell); }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/scope.h"
 
 namespace tenon::api_detail {
@@ -21,6 +22,13 @@ struct RefCell {
   // Of an argument of a jitted function: what was given, which is read where the function is called.
   std::shared_ptr<RefCell> given;
   std::uint64_t called_in = 0;
+  // What is written loses its derivative.
+  bool stops_derivatives = false;
+  // Of a state: the reference that it belongs to, and the number of the derivative. States of this one, as far as asked
+  // for.
+  std::weak_ptr<RefCell> state_of;
+  std::uint32_t derivative = 0;
+  std::vector<std::shared_ptr<RefCell>> states;
 };
 using CellRef = std::shared_ptr<RefCell>;
 
@@ -28,6 +36,7 @@ using CellRef = std::shared_ptr<RefCell>;
 struct RefUse {
   CellRef cell;
   bool written;
+  Source written_at = {};  // the last time
 };
 
 // While it lives, the top Scope is one in which a user's function is traced. `refused_by`: who cannot do with writes to
@@ -50,7 +59,9 @@ class RefScope {
     CellRef cell;
     Array value;
     bool written = false;
+    Source written_at;
   };
+  friend std::uint32_t derivatives_where_made(const CellRef& cell);
   static Array& value_in(RefScope* scope, const CellRef& cell);
 
   Scope& scope_;
@@ -70,6 +81,11 @@ void write_cell(const CellRef& cell, Array value);
 Array freeze_cell(const CellRef& cell);
 // A cell that stands for another one in the trace of a function that is called here.
 CellRef stand_in(const CellRef& given);
+// A cell of that value, where the given one was made, for what the derivative of that number does to it in reverse mode
+// (ref_states.h): always the same one. `value` has a value wherever it is asked for.
+CellRef state_cell(const CellRef& cell, std::uint32_t derivative, FunctionRef<Array()> value);
+// How many derivatives were ahead where it was made.
+std::uint32_t derivatives_where_made(const CellRef& cell);
 // Where no trace is open: the place of the value.
 Array& place_of(const CellRef& cell);
 

@@ -133,7 +133,7 @@ TracedFunction trace_lane(FlatFunction f, const Lanes& lanes) {
     types.push_back(t);
     weak.push_back(lanes.operands[i].weak());
   }
-  return trace_types(f, types, weak, "vmap", TracedFor::lanes(lanes.operands, lanes.batched, lanes.size));
+  return trace_types(f, types, weak, writes_refs, TracedFor::lanes(lanes.operands, lanes.batched, lanes.size));
 }
 
 }  // namespace
@@ -163,11 +163,21 @@ Arrays vmap_flat(const FlatVmap& call, const VmapOptions& options) {
                                    name_of(places[i], false), rank, *axes[i]),
                        "Name another axis in out_axes.");
   }
+  const std::vector<CellRef> written = f.written();
+  for (std::size_t i = 0; i < written.size(); ++i)
+    if (differs[axes.size() + i])
+      throw RuntimeError(
+          fmt::format("vmap: what is written to a reference from outside{} differs from lane to lane.",
+                      written[i]->made.at_text()),
+          "Pass a reference with an axis of lanes as an argument, or return what is to be written.");
+  out.resize(f.program->outputs().size(), false);
   std::vector<Dim> sizes = f.sizes;
   if (!lanes.size.known()) sizes.push_back(lanes.size);
   Arrays operands = lanes.operands;
   operands.insert(operands.end(), f.captures.begin(), f.captures.end());
   Arrays results = run_or_call(vmap(f.program, in, out, lanes.size), sizes, operands);
+  for (std::size_t i = 0; i < written.size(); ++i) write_cell(written[i], results[axes.size() + i].with_weak(false));
+  results.resize(axes.size());
   for (std::size_t i = 0; i < results.size(); ++i)
     if (axes[i] && *axes[i] != 0) results[i] = move_axis(results[i], 0, *axes[i]);
   return weakly_typed(std::move(results), f.weak);

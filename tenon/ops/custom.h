@@ -23,6 +23,8 @@ Arrays bind_custom_jvp(CustomJvpParams params, std::span<const Array> operands);
 //   forward: (arguments…, captures…) -> (outputs…, residuals…)
 //   backward: (captures…, residuals…, cotangents of the outputs that have any) -> cotangents of the arguments that have
 //   any
+// The last arguments and outputs are states: the function and forward return them as they are, and their cotangents
+// are not summed but handed on from call to call, each changed by backward.
 struct CustomVjpParams {
   ProgramRef function;
   std::vector<Dim> sizes;
@@ -31,6 +33,7 @@ struct CustomVjpParams {
   ProgramRef backward;
   std::vector<Dim> backward_sizes;
   std::int64_t arguments = 0;
+  std::int64_t states = 0;
 };
 Arrays bind_custom_vjp(CustomVjpParams params, std::span<const Array> operands);
 

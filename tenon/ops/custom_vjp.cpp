@@ -13,19 +13,22 @@
 namespace tenon {
 
 BOOST_DESCRIBE_STRUCT(CustomVjpParams, (),
-                      (function, sizes, forward, forward_sizes, backward, backward_sizes, arguments))
+                      (function, sizes, forward, forward_sizes, backward, backward_sizes, arguments, states))
 
 // custom_vjp_tangent {…} known…, tangents of arguments…  ->  tangents of the function's outputs
 //   backward: (known…, cotangents of the outputs…) -> cotangents of the arguments…; known: captures and residuals
 //   pushforward: backward transposed, null where it has no transpose
+// The last tangents and outputs are those of states.
 struct CustomVjpTangentParams {
   ProgramRef backward;
   std::vector<Dim> backward_sizes;
   ProgramRef pushforward;
   std::vector<Dim> pushforward_sizes;
   std::int64_t known = 0;
+  std::int64_t states = 0;
 };
-BOOST_DESCRIBE_STRUCT(CustomVjpTangentParams, (), (backward, backward_sizes, pushforward, pushforward_sizes, known))
+BOOST_DESCRIBE_STRUCT(CustomVjpTangentParams, (),
+                      (backward, backward_sizes, pushforward, pushforward_sizes, known, states))
 
 namespace {
 
@@ -72,6 +75,8 @@ std::vector<Type> custom_vjp_type(const Params& params, std::span<const Type> in
   const std::vector<Type> out = callee_types("custom_vjp", p.function, p.sizes, in, context);
   if (p.arguments < 0 || static_cast<std::size_t>(p.arguments) > in.size())
     throw VerifyError("custom_vjp: there are fewer operands than arguments.");
+  if (p.states < 0 || p.states > p.arguments || static_cast<std::size_t>(p.states) > out.size())
+    throw VerifyError("custom_vjp: there are fewer arguments or outputs than states.");
   if (!p.forward || p.forward->outputs().size() < out.size() ||
       p.forward_sizes.size() != p.forward->size_params().size())
     throw VerifyError("custom_vjp: there is no forward, or it gives fewer outputs than the function.");
@@ -126,7 +131,8 @@ JvpResult custom_vjp_jvp(const JvpArgs& args) {
                                          std::span(types).subspan(known), args.recurse);
   const Arrays tangents = bind_op(tangent_info,
                                   make_params(CustomVjpTangentParams{p.backward, p.backward_sizes, push.program,
-                                                                     push.sizes, static_cast<std::int64_t>(known)}),
+                                                                     push.sizes, static_cast<std::int64_t>(known),
+                                                                     p.states}),
                                   operands);
   JvpResult result{{forward.begin(), forward.begin() + static_cast<std::ptrdiff_t>(outs)}, {}};
   std::size_t at = 0;
@@ -135,13 +141,20 @@ JvpResult custom_vjp_jvp(const JvpArgs& args) {
   return result;
 }
 
-// Backward over lanes; the cotangent of what is one for all lanes is the sum of theirs.
-ProgramRef batch_backward(const ProgramRef& backward, const Mask& in, const Mask& arguments, const Dim& size,
-                          Recurse& recurse) {
+// Backward over lanes; the cotangent of what is one for all lanes is the sum of theirs, but of a state.
+ProgramRef batch_backward(const ProgramRef& backward, const Mask& in, const Mask& arguments, std::int64_t states,
+                          const Dim& size, Recurse& recurse) {
   const Mask reached = recurse.reach(backward, in);
   Mask out = arguments, summed(arguments.size(), false);
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (reached[i] && !arguments[i]) out[i] = summed[i] = true;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!reached[i] || arguments[i]) continue;
+    if (i + static_cast<std::size_t>(states) >= out.size())
+      throw RuntimeError(
+          "custom_vjp: what backward writes to a reference differs from lane to lane of a vmap, and the reference is one "
+          "for all lanes.",
+          "Pass a reference with an axis of lanes as an argument of the function under vmap.");
+    out[i] = summed[i] = true;
+  }
   ProgramRef lanes = recurse.vmap(backward, in, out, size);
   if (std::ranges::find(summed, true) == summed.end()) return lanes;
   return after(lanes, [&](Arrays outputs) {
@@ -163,7 +176,7 @@ BatchResult custom_vjp_batch(const BatchArgs& args) {
   append(backward_in, where_tangents(out, out_types));
   p.backward = batch_backward(p.backward, backward_in,
                               where_tangents(in, std::span(in_types).first(static_cast<std::size_t>(p.arguments))),
-                              args.size, args.recurse);
+                              p.states, args.size, args.recurse);
   p.function = args.recurse.vmap(p.function, in, out, args.size);
   p.forward = args.recurse.vmap(p.forward, in, all, args.size);
   if (!args.size.known())
@@ -254,6 +267,13 @@ void tangent_transpose(const TransposeArgs& args) {
   const auto& p = args.params.as<CustomVjpTangentParams>();
   const auto known = static_cast<std::size_t>(p.known);
   Arrays operands;
+  const std::size_t outs = args.cotangents.size(), own = outs - static_cast<std::size_t>(p.states);
+  if (p.states > 0 && std::ranges::none_of(args.cotangents.first(own), [](const auto& c) { return c.has_value(); })) {
+    // Nothing asks for this call's derivative: backward is not run.
+    for (std::size_t i = own, k = args.operands.size() - (outs - own); i < outs; ++i, ++k)
+      if (args.cotangents[i] && args.operands[k].linear()) args.sink.add(k, *args.cotangents[i]);
+    return;
+  }
   for (std::size_t i = 0; i < known; ++i) {
     if (args.operands[i].linear())
       throw DifferentiationError("custom_vjp: what backward reads depends on what is differentiated linearly.");
@@ -275,7 +295,8 @@ BatchResult tangent_batch(const BatchArgs& args) {
   const std::size_t outs = p.backward->inputs().size() - static_cast<std::size_t>(p.known);
   Mask backward_in(in.begin(), in.begin() + p.known);
   append(backward_in, Mask(outs, true));
-  p.backward = batch_backward(p.backward, backward_in, Mask(in.begin() + p.known, in.end()), args.size, args.recurse);
+  p.backward =
+      batch_backward(p.backward, backward_in, Mask(in.begin() + p.known, in.end()), p.states, args.size, args.recurse);
   if (p.pushforward) p.pushforward = args.recurse.vmap(p.pushforward, in, Mask(outs, true), args.size);
   if (!args.size.known()) {
     p.backward_sizes.push_back(args.size);

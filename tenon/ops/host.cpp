@@ -20,7 +20,7 @@ struct HostFunctionParam {
   HostFunctionRef function = {};
 };
 BOOST_DESCRIBE_STRUCT(HostFunctionParam, (), (number))
-BOOST_DESCRIBE_ENUM(HostBatch, refuse, sequential, expand_dims, broadcast_all)
+BOOST_DESCRIBE_ENUM(HostBatch, refuse, sequential, expand_dims, broadcast_all, as_it_is)
 
 // host_call {…} guards…: bool[], operands…  ->  results…
 struct HostCallParams {
@@ -117,7 +117,7 @@ Arrays all_lanes(const BatchArgs& args, HostCallParams p) {
     const Array& x = args.operands[i];
     if (i < guards)
       operands.push_back(args.batched[i] ? any(x) : x);
-    else if (args.batched[i])
+    else if (args.batched[i] || p.batch == HostBatch::as_it_is)
       operands.push_back(x);
     else
       operands.push_back(p.batch == HostBatch::expand_dims ? expand_dims(x, 0) : one_for_all_lanes(x, args.size));

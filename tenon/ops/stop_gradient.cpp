@@ -105,6 +105,8 @@ const bool stop_unless_installed = (install_op(unless_info), true);
 
 Array stop_unless(const Array& running, const Array& x) { return bind1(unless_info, {}, {x, running}); }
 
+const OpInfo& stop_gradient_op() { return stop_info; }
+
 Array stop_gradient(const Operand& x) {
   const SourceScope place(x.where(), "stop_gradient");
   const Array stopped = bind1(stop_info, {}, {x});

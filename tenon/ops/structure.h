@@ -9,6 +9,9 @@
 
 namespace tenon {
 
+// x without its derivative.
+const OpInfo& stop_gradient_op();
+
 // A product as batch, free and summed axes. Indices of the result are: batch, free of a, free of b.
 struct ProductForm {
   std::vector<std::int64_t> contract_a, contract_b, batch_a, batch_b, free_a, free_b;

@@ -15,6 +15,8 @@ bool has_tangent(const Type& type);
 
 // Outputs that depend on an input of the mask. One walk.
 Mask reach(const ProgramRef& program, const Mask& in);
+// Outputs that may have a tangent where inputs of the mask have one.
+Mask tangents_reach(const ProgramRef& program, const Mask& in);
 
 // Forward mode. Throws DifferentiationError naming the op whose derivative does not exist.
 ProgramRef jvp(const ProgramRef& program, const Mask& active_in, const Mask& active_out);

@@ -7,6 +7,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import Array
+from tenon._methods import float0
 from tenon.numpy import _dtypes
 from tenon.numpy._devices import check_device
 
@@ -141,8 +142,10 @@ def full(shape, fill_value, dtype=None, *, device=None):
 
 
 def zeros(shape, dtype=None, *, device=None):
-    """Zeros."""
+    """Zeros. Those of the dtype float0, which stand for tangents of integers, are NumPy's."""
     check_device(device)
+    if dtype is float0:
+        return np.zeros(shape, float0)
     return _core.full(_shape(shape), 0, _dtypes.default("f") if dtype is None else dtype)
 
 
@@ -170,6 +173,8 @@ def full_like(a, fill_value, dtype=None, shape=None, *, device=None):
 def zeros_like(a, dtype=None, shape=None, *, device=None):
     """Zeros in the shape and dtype of another array."""
     check_device(device)
+    if dtype is float0:
+        return np.zeros(np.shape(a) if shape is None else shape, float0)
     dtype, shape, weak = _like(a, dtype, shape)
     made = _core.full(shape, 0, dtype)
     return _core.with_weak(made, True) if weak else made

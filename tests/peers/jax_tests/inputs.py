@@ -54,6 +54,7 @@ dtypes = Dtypes()
 # ---- dtypes as JAX gives them to NumPy's results
 
 def num_float_bits(dtype):
+    dtype = canonicalize(dtype)
     return np.dtype(dtype).itemsize * 8 // (2 if np.dtype(dtype).kind == "c" else 1)
 
 
