@@ -24,6 +24,7 @@ _modules = {
     "jax.debug": "tenon.debug", "jax.flatten_util": "tenon.flatten_util", "jax.test_util": "tenon.test_util",
     "jax.custom_derivatives": "tenon.custom_derivatives", "jax.ad_checkpoint": "tenon.ad_checkpoint",
     "jax.scipy": "tenon.scipy", "jax.scipy.special": "tenon.scipy.special", "jax.scipy.linalg": "tenon.scipy.linalg",
+    "jax.scipy.stats": "tenon.scipy.stats", "jax.scipy.stats.norm": "tenon.scipy.stats.norm",
 }
 
 

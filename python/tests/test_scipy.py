@@ -1,4 +1,8 @@
-"""tenon.scipy: the arguments and triangles of scipy.linalg, QR with pivoting, systems of batches that meet, and of 16 bits."""
+"""tenon.scipy: the arguments and triangles of scipy.linalg, QR with pivoting, systems of batches that meet, and of 16 bits;
+the normal distribution."""
+
+import math
+import statistics
 
 import numpy as np
 import pytest
@@ -6,7 +10,7 @@ import pytest
 import tenon as tn
 import tenon.numpy as tnp
 from tenon.lax import linalg as factors
-from tenon.scipy import linalg, special
+from tenon.scipy import linalg, special, stats
 
 DRAW = np.random.default_rng(3)
 A = DRAW.normal(size=(4, 4))
@@ -110,3 +114,45 @@ def test_norms_of_nothing(order):
 def test_special_functions_by_their_names_in_scipy():
     assert np.isclose(special.gammaln(5.0), np.log(24)) and np.isclose(special.expit(0.0), 0.5)
     assert special.psi is special.digamma and tn.scipy.special is special
+
+
+# --- the normal distribution ---
+
+STANDARD = statistics.NormalDist()
+
+
+@pytest.mark.parametrize("dtype, close", [("float64", 1e-12), ("float32", 2e-6)])
+def test_normal_distribution(dtype, close):
+    x = np.array([-5.0, -1.5, -1e-3, 0.0, 0.25, 2.0, 5.0])
+    given = x.astype(dtype)
+    exact = np.array([math.erfc(-v / math.sqrt(2)) / 2 for v in x])
+    assert np.allclose(special.ndtr(given), exact, close, 0) and special.ndtr(given).dtype == dtype
+    logs = [math.log1p(-math.erfc(v / math.sqrt(2)) / 2) if v > 0 else math.log(math.erfc(-v / math.sqrt(2)) / 2) for v in x]
+    assert np.allclose(special.log_ndtr(given), logs, close, 0)
+    p = np.array([1e-30, 1e-5, 0.2, 0.3, 0.5, 0.6, 0.9])
+    assert np.allclose(special.ndtri(p.astype(dtype)), [STANDARD.inv_cdf(float(v)) for v in p.astype(dtype)], close, close)
+    assert np.allclose(stats.norm.logpdf(given), [math.log(STANDARD.pdf(v)) for v in x], close)
+
+
+def test_tails_of_the_normal_distribution():
+    assert np.allclose(special.log_ndtr(np.array([-20.5, -100.0, -1e4])), [-214.06723628751, -5005.52420869421, -50000010.12927892], 1e-13)
+    assert np.isclose(special.log_ndtr(30.0), -4.906713927148187e-198, 1e-12, 0) and special.log_ndtr(np.inf) == 0
+    assert np.array_equal(special.ndtri(np.array([0.0, 1.0, -1.0, 2.0])), [-np.inf, np.inf, np.nan, np.nan], equal_nan=True)
+
+
+def test_slopes_of_the_normal_distribution():
+    for x in (-50.0, -15.0, -0.5, 3.0):
+        slope, step = tn.grad(special.log_ndtr)(x), 1e-5
+        assert np.isclose(slope, (special.log_ndtr(x + step) - special.log_ndtr(x - step)) / (2 * step), 1e-6)
+    x = STANDARD.inv_cdf(0.3)
+    assert np.isclose(tn.jit(tn.grad(special.ndtri))(0.3), 1 / STANDARD.pdf(x), 1e-12)
+    assert np.isclose(tn.grad(tn.grad(special.ndtri))(0.3), x / STANDARD.pdf(x) ** 2, 1e-12)
+
+
+def test_scaled_normal_distribution():
+    scaled, x = statistics.NormalDist(2.0, 0.5), 2.3
+    for name, exact in (("pdf", scaled.pdf(x)), ("cdf", scaled.cdf(x)), ("sf", 1 - scaled.cdf(x)), ("logpdf", math.log(scaled.pdf(x))),
+                        ("logcdf", math.log(scaled.cdf(x))), ("logsf", math.log(1 - scaled.cdf(x)))):
+        assert np.isclose(getattr(stats.norm, name)(x, 2.0, 0.5), exact, 1e-12), name
+    assert np.isclose(stats.norm.ppf(0.9, loc=2, scale=0.5), scaled.inv_cdf(0.9)) and np.isclose(stats.norm.isf(0.9, 2, 0.5), scaled.inv_cdf(0.1))
+    assert np.allclose(tn.vmap(stats.norm.logpdf, (0, None, None))(np.ones(2), 2.0, 0.5), math.log(scaled.pdf(1.0)))

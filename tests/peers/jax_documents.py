@@ -29,7 +29,8 @@ OUT_OF_SCOPE = re.compile(
     r"\bHi[A-Z]|jax\.distributed|multihost|jax\.export|\bexport\.|cute|cutlass|colocated|host_offload|pinned_host|memory_kind|"
     r"device_put\([^)]*,|jax\.devices|local_devices|jaxpr|\.as_text\(|cost_analysis|XLA_FLAGS|memory_analysis|compiler_options|"
     r"Primitive|key_impl|rbg|jet\b|checkify|sparse|BCOO|mlir|stablehlo|compilation_cache|transfer_guard|breakpoint\(|donate|"
-    r"live_arrays|fault|save_device_memory|compute_on|Layout|config\.update|JAX_")
+    r"live_arrays|fault|save_device_memory|compute_on|Layout|config\.update|JAX_|unsafe_buffer_pointer|parse_flags|\.val\b|"
+    r"numpy_rank_promotion|numpy_dtype_promotion|example_libraries")
 SECONDS = 500
 
 
@@ -68,13 +69,15 @@ def verdicts(name):
         yield str(name), "failed", "the process ended"
         return
     ours, theirs = (pickle.loads(results_of(name, library).read_bytes()) for library in ("tenon", "jax"))
-    lost = set()   # names that failed cells would have assigned
+    lost, outside = set(), set()   # names that cells which failed would have assigned; of these, by cells out of scope
     for t, j in zip(ours, theirs):
         verdict, why = verdict_of(t, j, lost)
+        after = verdict == "after a failed cell" and why in outside
+        if after or verdict not in ("passed", "both raise") and OUT_OF_SCOPE.search(t["source"]):
+            verdict = "out of scope"
         if t["status"] == "raises" and j["status"] == "ok":
             lost |= set(t["assigned"])
-        if verdict not in ("passed", "both raise") and OUT_OF_SCOPE.search(t["source"]):
-            verdict = "out of scope"
+            outside = outside | set(t["assigned"]) if verdict == "out of scope" else outside - set(t["assigned"])
         if verdict in ("failed", "differs"):
             known, reason = expectations.match("documents", f"{name} {t['source']} {why}")
             verdict, why = known or verdict, reason or why
@@ -95,7 +98,7 @@ def verdict_of(t, j, lost):
         return "JAX alone raises", j["kind"]
     name = re.match(r"name '(\w+)' is not defined", t["message"])
     if name and name.group(1) in lost:
-        return "after a failed cell", ""
+        return "after a failed cell", name.group(1)
     return "failed", f"{t['kind']}: {t['message']}".split("\n")[0][:200] + f" at `{t['line']}`"
 
 
@@ -121,7 +124,8 @@ def section():
     holds = scope - counts["failed"] - counts["differs"] - counts["after a failed cell"] - counts["expected"]
     yield f"Cells of {len(names)} of JAX's documents and examples at commit {commit('jax')[:12]}, with `import jax` meaning Tenon and with JAX."
     yield "Compared are what a cell prints, its value, and every number that it assigns (to 2e-3). *Other words*: printed text that differs"
-    yield "in words alone. Out of scope are cells about devices, XLA and jaxprs."
+    yield "in words alone. Out of scope are cells about devices, XLA, jaxprs, settings"
+    yield "and inner parts of JAX, its example libraries, and what such cells would have assigned."
     yield ""
     yield "| cells in scope | hold | hold, % | " + " | ".join(k for k, _ in counts.most_common()) + " |"
     yield "|---|---|---|" + "---|" * len(counts)

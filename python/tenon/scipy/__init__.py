@@ -1,5 +1,5 @@
-"""The rooms of jax.scipy that are here: `linalg` and `special`."""
+"""The rooms of jax.scipy that are here: `linalg`, `special` and of `stats` the normal distribution."""
 
-from tenon.scipy import linalg, special  # noqa: F401
+from tenon.scipy import linalg, special, stats  # noqa: F401
 
-__all__ = ["linalg", "special"]
+__all__ = ["linalg", "special", "stats"]

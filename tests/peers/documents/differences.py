@@ -39,7 +39,7 @@ def of_numbers(ours, theirs, at):
 
 def of_cells(ours, theirs):
     """(values and dtypes that differ, how printed text differs)"""
-    names = ours["variables"].keys() & theirs["variables"].keys()
+    names = {name for name in ours["variables"].keys() & theirs["variables"].keys() if "time" not in name}
     values = [d for n in sorted(names) for d in of_numbers(ours["variables"][n], theirs["variables"][n], n)]
     values += of_numbers(ours["numbers"], theirs["numbers"], "the value")
     text = of_texts(ours["printed"], theirs["printed"])

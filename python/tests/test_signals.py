@@ -1,0 +1,103 @@
+"""Handlers of signals have their turn while a program runs on the main thread, and what they raise stops it."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+HEAD = """
+    import signal, threading, time
+    import numpy as np
+    import tenon as tn
+    from tenon import lax
+
+    def steps(c, n):   # steps of a loop: about a nanosecond each, compiled
+        return lax.while_loop(lambda s: s[1] < n, lambda s: (s[0] * 0.5 + 1.0, s[1] + 1), (c, 0))[0]
+
+    compiled = tn.jit(steps)
+    long = {
+        "compiled": lambda: compiled(1.0, 3_000_000_000),
+        "evaluated": lambda: tn.jit(lambda c: steps(c, 3_000_000))(1.0 + 1j),
+        "blocks": lambda: tn.jit(lambda x: lax.fori_loop(0, 20_000, lambda i, x: tn.numpy.sin(x) + 1.0, x))(np.ones(1_000_000)),
+    }
+    short = {"compiled": lambda: compiled(1.0, 300_000_000), "evaluated": lambda: tn.jit(lambda c: steps(c, 300_000))(1.0 + 1j),
+             "blocks": lambda: tn.jit(lambda x: lax.fori_loop(0, 200, lambda i, x: tn.numpy.sin(x) + 1.0, x))(np.ones(1_000_000))}
+"""
+
+
+def run(kind, text):
+    code = textwrap.dedent(HEAD) + textwrap.dedent(text).replace("KIND", repr(kind))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("kind", ["compiled", "evaluated", "blocks"])
+def test_what_a_handler_raises_stops_the_program(kind):
+    run(kind, """
+        class Enough(Exception):
+            pass
+
+        def stop(*_):
+            raise Enough("of it")
+
+        signal.signal(signal.SIGALRM, stop)
+        for _ in range(2):
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            start = time.monotonic()
+            try:
+                long[KIND]()
+                raise SystemExit("not stopped")
+            except Enough as error:
+                assert str(error) == "of it" and 0.25 < time.monotonic() - start < 8, time.monotonic() - start
+        assert compiled(1.0, 5) == 1.96875   # and nothing is left of it
+    """)
+
+
+@pytest.mark.parametrize("kind", ["compiled", "evaluated", "blocks"])
+def test_a_handler_has_its_turn_and_the_program_goes_on(kind):
+    run(kind, """
+        turns, undisturbed = [], np.asarray(short[KIND]())
+
+        def note(*_):
+            turns.append((time.monotonic(), float(compiled(1.0, 5))))   # it may call programs
+
+        signal.signal(signal.SIGUSR1, note)
+        main = threading.get_ident()
+        for after in (0.05, 0.3):
+            threading.Timer(after, signal.pthread_kill, (main, signal.SIGUSR1)).start()
+        start = time.monotonic()
+        while len(turns) < 2 and time.monotonic() - start < 60:
+            assert np.array_equal(short[KIND](), undisturbed)
+        assert len(turns) == 2 and all(value == 1.96875 for _, value in turns), turns
+    """)
+
+
+def test_after_a_fork():
+    run("compiled", """
+        import os
+        compiled(1.0, 300_000_000)
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGALRM, lambda *_: os._exit(7))
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            long[KIND]()
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    """)
+
+
+def test_other_threads_of_python():
+    # The main thread waits in Python, which runs the handler at once; the program of the other thread goes on.
+    run("compiled", """
+        results = []
+        worker = threading.Thread(target=lambda: results.append(float(compiled(1.0, 500_000_000))))
+        noted = []
+        signal.signal(signal.SIGALRM, lambda *_: noted.append(worker.is_alive()))
+        worker.start()
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        while worker.is_alive():
+            time.sleep(0.01)
+        worker.join()
+        assert results == [2.0] and noted, (results, noted)
+    """)
