@@ -114,7 +114,8 @@ def test_what_is_passed_on_is_the_same_in_every_lane():
     def captured(x, y):
         return lax.cond(x < 2, lambda: y, lambda: y)
 
-    assert tn.vmap(captured, (0, None), None)(x, y) == 7
+    assert tn.vmap(captured, (0, None), None)(x, tnp.arange(2.0)).tolist() == [0, 1]
+    assert tn.jit(tn.vmap(captured, (0, None), None))(x, y) == 7
 
     def nested(x, y):
         def loop(_, y):

@@ -135,7 +135,7 @@ def test_normal_distribution(dtype, close):
 
 
 def test_tails_of_the_normal_distribution():
-    assert np.allclose(special.log_ndtr(np.array([-20.5, -100.0, -1e4])), [-214.06723628751, -5005.52420869421, -50000010.12927892], 1e-13)
+    assert np.allclose(special.log_ndtr(np.array([-20.5, -100.0, -1e4])), [-214.06672896326387, -5005.524208694205, -50000010.12927892], 1e-13)
     assert np.isclose(special.log_ndtr(30.0), -4.906713927148187e-198, 1e-12, 0) and special.log_ndtr(np.inf) == 0
     assert np.array_equal(special.ndtri(np.array([0.0, 1.0, -1.0, 2.0])), [-np.inf, np.inf, np.nan, np.nan], equal_nan=True)
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <latch>
@@ -407,6 +408,50 @@ TEST(Context, StopsTheReferenceEvaluator) {
     return tn::while_loop([](const Array& v) { return tn::abs(v) < 2.f; }, [](const Array& v) { return v * 0.5f; }, c);
   });
   EXPECT_LT(seconds_to_stop([&](const tn::Context& c) { f.with(c)(x); }), 0.1);
+}
+
+namespace {
+
+tn::Context disturbed;
+std::atomic<int> times_attended{0};
+
+}  // namespace
+
+// What is asked for attention attends, goes on, and has the results of a run that nobody disturbed.
+TEST(Context, AttendsAndGoesOn) {
+  tn::Context::attend_by([] {
+    ++times_attended;
+    disturbed.attended();
+  });
+  const auto steps = [](std::int32_t n) {
+    return [n](const Array& c) {
+      return tn::fori_loop(0, n, [](const Array&, const Array& v) { return tn::sin(v) + 0.5f; }, c);
+    };
+  };
+  const auto same = [&](const auto& f, const Array& x) {
+    const Array calm = f(x);
+    times_attended = 0;
+    std::atomic<bool> done{false};
+    std::thread other([&] {
+      while (!done) {
+        disturbed.ask_for_attention();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+    const Array made = f.with(disturbed)(x);
+    done = true;
+    other.join();
+    EXPECT_GT(times_attended, 1);
+    EXPECT_TRUE(tn::all(made == calm).item<bool>());
+  };
+  same(tn::jit(steps(3000000)), tn::sum(Array{0.5f}));
+  same(tn::jit(steps(300)), tn::full({512, 512}, 0.5f) + 0.f);  // on several threads
+  same(tn::jit(steps(20000)), tn::convert(tn::sum(Array{0.5f}), tn::DType::c64));
+  same(tn::jit([](const Array& x) {
+         return tn::fori_loop(0, 20, [](const Array&, const Array& v) { return tn::matmul(v, v) * 1e-3f; }, x);
+       }),
+       tn::full({700, 700}, 0.5f) + 0.f);  // products do not stop for it
+  tn::Context::attend_by(nullptr);
 }
 
 // All that a thread runs, eager ops too; the innermost scope counts.

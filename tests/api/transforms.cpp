@@ -306,6 +306,23 @@ TEST(Vmap, Errors) {
               HasSubstr("the result has 1 axes with that of the lanes; there is no axis 3"));
 }
 
+// What every branch passes on, and a carry that no step changes, are the same in every lane: no axis is asked for.
+TEST(Vmap, KnowsWhatIsPassedOn) {
+  const Array x = tn::arange(3, tn::DType::f32), y = tn::sum(Array{7.f});
+  const auto branches = [](const Array& x, const Array& y) {
+    const auto pass = [](const Array&, const Array& y) { return y; };
+    return tn::cond(x < 1.f, pass, pass, x, y);
+  };
+  const auto loop = [](const Array& x, const Array& y) {
+    using Carry = std::pair<Array, Array>;
+    return tn::while_loop([](const Carry& c) { return c.first < 5.f; },
+                          [](const Carry& c) { return Carry(c.first + 1.f, c.second); }, Carry(x, y))
+        .second;
+  };
+  EXPECT_EQ(tn::vmap(branches, {.in_axes = {0, tn::none}, .out_axes = tn::none})(x, y).item<float>(), 7.f);
+  EXPECT_EQ(tn::vmap(loop, {.in_axes = {0, tn::none}, .out_axes = tn::none})(x, y).item<float>(), 7.f);
+}
+
 // --- user-code.md, program 3 ---
 struct Cell {
   Array w, u, b;
