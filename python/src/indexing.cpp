@@ -200,12 +200,13 @@ Array put(const AtIndex& at, ScatterKind kind, const char* name, const Array& va
     // The array keeps its dtype, whatever is written; what is combined with it meets it first: as in JAX.
     const DType kept = at.x().dtype(), met = promote(kept, at.x().weak(), value.dtype(), value.weak()).dtype;
     const DType used = kind == ScatterKind::set ? kept : met;
-    const bool number = value.number() != nullptr && value.weak() && met == kept;
+    const bool number = value.number() != nullptr && value.weak() && met == kept && is_inexact(kept);
     const Array fits = value.dtype() == used || number ? value : convert(op(value), used);
     const Array there = convert(op(at.x()), used);
     const bool in_order = kind == ScatterKind::min || kind == ScatterKind::max;
-    const Array made = in_order && is_complex(used) ? complex_extreme_at(kind, there, parts, fits, options)
-                                                    : update_at(kind, op(there), parts, op(fits), options);
+    const Array made = in_order && is_complex(used)
+                           ? complex_extreme_at(kind, there, parts, convert(op(value), used), options)
+                           : update_at(kind, op(there), parts, op(fits), options);
     return convert(op(made), kept).with_weak(at.x().weak());
   });
 }

@@ -3,6 +3,8 @@
 import functools
 import operator
 
+import numpy as np
+
 from tenon import _core
 from tenon import numpy as tnp
 from tenon.numpy._reductions import _end
@@ -37,9 +39,14 @@ def _segments(name, update, start, text):
     return reduce
 
 
+def _start(dtype, above):
+    """What no element is beyond; of complex numbers, whose order is that of their real parts first, a real number."""
+    return _end(np.dtype("float64") if dtype.kind == "c" else dtype, above)
+
+
 _EXAMPLES = {"segment_sum": [6, 0, 3], "segment_prod": [8, 1, 3], "segment_max": [4, -2 ** 63, 3],
              "segment_min": [2, 2 ** 63 - 1, 3]}
 segment_sum = _segments("segment_sum", "add", lambda dtype: 0, "The sums")
 segment_prod = _segments("segment_prod", "multiply", lambda dtype: 1, "The products")
-segment_max = _segments("segment_max", "max", functools.partial(_end, above=False), "The largest")
-segment_min = _segments("segment_min", "min", functools.partial(_end, above=True), "The smallest")
+segment_max = _segments("segment_max", "max", functools.partial(_start, above=False), "The largest")
+segment_min = _segments("segment_min", "min", functools.partial(_start, above=True), "The smallest")

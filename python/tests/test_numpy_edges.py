@@ -287,3 +287,30 @@ def test_memory_that_is_read_only_goes_to_other_libraries():
     with pytest.raises(BufferError):
         x.__dlpack__(copy=False)
     assert tnp.array([1.0, 2.0]).__dlpack__(copy=False) is not None
+
+
+def test_zeta_at_its_poles():
+    from tenon import lax
+
+    assert lax.zeta(2.0, np.array([0.0, -1.0, -np.inf])).tolist() == [np.inf] * 3 and np.isnan(np.asarray(lax.zeta(2.0, -0.5)))
+    assert lax.polygamma(1.0, np.array([0.0, np.inf])).tolist() == [np.inf, 0]
+
+
+def test_numbers_written_to_small_integers_and_complex_arrays():
+    assert tnp.array([0, 5, 1], "int8").at[tnp.array([1, 2])].multiply(300).tolist() == [0, -36, 44]
+    assert tnp.zeros((3, 0), "complex64").at[()].max(2.5).shape == (3, 0)
+    assert tnp.array([1 + 1j, 3], "complex64").at[tnp.array([0, 1])].max(2.5).tolist() == [2.5, 3]
+    assert tn.ops.segment_min(tnp.array([1j]), tnp.array([1]), 2).tolist() == [np.inf, 1j]
+    assert tnp.zeros(2, "uint64").at[0].set(2 ** 64 - 1)[0] == 2 ** 64 - 1
+
+
+def test_interpolation_is_in_the_dtype_of_the_result():
+    x, xp, fp = np.array([0.27], "float32"), np.array([-1.1, -0.4, 1.3], "float32"), np.array([-1.7, -1.41, 1.71], ml_dtypes.bfloat16)
+    assert np.allclose(tnp.interp(x, xp, fp), np.interp(x, xp, fp.astype(float)), 1e-6)
+    weights = np.array([0.5, 0.25], "float16")
+    assert tnp.histogram(np.array([1, 2], "int16"), weights=weights)[1].dtype == np.float16
+
+
+def test_derivatives_of_products_by_indices_that_meet():
+    with pytest.raises(NotImplementedError, match="may meet"):
+        tn.jvp(lambda z: tnp.ones(3).at[tnp.array([0, 0])].mul(z), (tnp.ones(2),), (tnp.ones(2),))

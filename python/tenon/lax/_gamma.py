@@ -141,7 +141,7 @@ def digamma(x):
 
 def zeta(x, q):
     """Hurwitz's Σ 1 / (q + k)^x over k = 0, 1, 2, …, for x > 1 and q > 0: by Euler's and Maclaurin's formula. Infinite at
-    x = 1, NaN elsewhere.
+    x = 1, and where a term is: at q = 0, -1, -2, …; NaN elsewhere.
 
     >>> round(float(zeta(2.0, 1.0)) * 6 / math.pi ** 2, 12)
     1.0
@@ -165,7 +165,8 @@ def _zeta(s, q):
     for k, number in enumerate(_BERNOULLI, 1):
         made = made + number / math.factorial(2 * k) * rising * last
         rising = rising * ((p + (2 * k - 1)) / b) * ((p + 2 * k) / b)
-    return _core.where(inside, made, _core.where(_core.equal(s, 1), math.inf, math.nan))
+    pole = _core.equal(s, 1) | (_core.greater(s, 1) & _core.less_equal(q, 0) & _core.equal(_core.floor(q), q))
+    return _core.where(inside, made, _core.where(pole, math.inf, math.nan))
 
 
 def polygamma(m, x):

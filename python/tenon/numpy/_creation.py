@@ -8,6 +8,7 @@ import numpy as np
 from tenon import _core
 from tenon._core import Array
 from tenon._methods import float0
+from tenon.errors import DTypeError
 from tenon.numpy import _dtypes
 from tenon.numpy._devices import check_device
 
@@ -48,13 +49,7 @@ def array(object, dtype=None, copy=True, order="K", ndmin=0, *, device=None):  #
     (2, 2)
     """
     check_device(device)
-    _need_values(object)
     return _made(object, dtype, copy, ndmin)
-
-
-def _need_values(x):
-    if x is None:
-        raise ValueError("array: None is no array and no number.")
 
 
 def asarray(a, dtype=None, order=None, *, copy=None, device=None):
@@ -67,7 +62,6 @@ def shared(a, dtype=None, order=None, *, copy=None, device=None):
     """The same as array() without a copy where that can be: memory of others is shared, and must not be written any
     more."""
     check_device(device)
-    _need_values(a)
     return _made(a, dtype, bool(copy), 0)
 
 
@@ -90,7 +84,7 @@ def _made(x, dtype, copy, ndmin):
         made = _core.from_dlpack(x)
         made = array(np.array(made)) if copy else made
     elif x is None:
-        raise TypeError("array: None is no array and no number.")
+        raise DTypeError("array: None is no array and no number.")
     else:
         made = _core.with_weak(x, False)
     wanted = _core.canonical_dtype(made.dtype if dtype is None else dtype)

@@ -7,6 +7,7 @@ import numpy as np
 
 from tenon import _core
 from tenon.numpy._creation import asarray, full, linspace
+from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._reductions import bincount, max, min, searchsorted, sum  # noqa: A004
 from tenon.numpy._shapes import ndim, ravel
 
@@ -27,10 +28,11 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002
 
 def histogram(a, bins=10, range=None, weights=None, density=None):  # noqa: A002
     """(how many elements lie in each bin, the bins' borders)."""
-    edges = histogram_bin_edges(a, bins, range)
     a = ravel(asarray(a))
-    kind = _core.to_inexact(a).dtype
-    weights = full(a.shape, 1, kind) if weights is None else ravel(asarray(weights))
+    if weights is not None:
+        a, weights = _inexact_together(a, ravel(asarray(weights)))
+    edges = histogram_bin_edges(a, bins, range)
+    weights = full(a.shape, 1, _core.to_inexact(a).dtype) if weights is None else weights
     at = searchsorted(edges, a, "right")
     at = _core.where(_core.equal(a, edges[-1]), edges.shape[0] - 1, at)
     inside = _core.greater(at, 0) & _core.less(at, edges.shape[0])

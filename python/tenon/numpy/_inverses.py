@@ -136,7 +136,7 @@ def _expm1(z):
     near = _core.where(large, 0, x)
     re = _core.where(large, _core.real(whole) - 1, _core.expm1(near) * _core.cos(y) - 2 * half * half)
     plain, vanishes = _core.equal(y, 0), _core.equal(x, -math.inf) & ~_core.isfinite(y)
-    return _core.complex(_core.where(plain, _core.expm1(x), _core.where(vanishes, -1, re)),
+    return _core.complex(_core.where(plain & _core.not_equal(x, 0), _core.expm1(x), _core.where(vanishes, -1, _core.where(plain, 0, re))),
                          _core.where(plain, y, _core.where(vanishes, 0, _core.imag(whole))))
 
 

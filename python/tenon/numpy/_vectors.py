@@ -80,7 +80,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """Values between those at the points xp, by straight lines."""
     from tenon.numpy._reductions import argsort, searchsorted
 
-    (x, xp), fp = _inexact_together(asarray(x), asarray(xp)), _core.to_inexact(asarray(fp))
+    x, xp = _inexact_together(asarray(x), asarray(xp))
+    fp = _inexact_together(x, asarray(fp))[1]
     for side, given in (("left", left), ("right", right)):
         if isinstance(given, str) and given != "extrapolate":
             raise ValueError(f"the only valid string value of `{side}` is 'extrapolate', but got: {given!r}")
