@@ -30,6 +30,7 @@ struct Window {
   Array start;
   std::int64_t size, step = 1;
 };
+inline Window window(Array start, std::int64_t size, std::int64_t step = 1) { return {std::move(start), size, step}; }
 struct NewAxis {};
 inline constexpr NewAxis newaxis;  // an axis of size 1 more
 struct Ellipsis {};

@@ -88,6 +88,23 @@ TEST(Index, Arrays) {
   EXPECT_EQ(x(all, zeros({0}, DType::i32)).shape(), (Shape{2, 0, 4}));
 }
 
+TEST(Index, Windows) {
+  const Array x = counting({3, 4});
+  const auto columns = [](Array v, Array i) { return v(all, window(i, 2)); };
+  for (const std::int64_t i : {1, -3}) EXPECT_EQ(elements_of(jit(columns)(x, i)), (Elements{1, 2, 5, 6, 9, 10}));
+  EXPECT_EQ(elements_of(jit(columns)(x, 3)), (Elements{2, 3, 6, 7, 10, 11}));  // moved inside
+  EXPECT_EQ(elements_of(x(window(0, 2, 2), 1)), (Elements{1, 9}));
+  EXPECT_EQ(elements_of(x(Array{2, 0}, window(1, 2))), (Elements{9, 10, 1, 2}));
+  const auto written = [](Array v, Array i) { return v.at(1, window(i, 2)).set(-1.0); };
+  EXPECT_EQ(elements_of(jit(written)(x, 2)), (Elements{0, 1, 2, 3, 4, 5, -1, -1, 8, 9, 10, 11}));
+  EXPECT_EQ(elements_of(jit(written)(x, 3)), elements_of(x));  // left out
+  EXPECT_EQ(elements_of(grad([](Array v) { return sum(v(window(1, 2), 0) * v(window(1, 2), 0)); })(x)),
+            (Elements{0, 0, 0, 0, 8, 0, 0, 0, 16, 0, 0, 0}));
+  EXPECT_THROW(static_cast<void>(x(window(0, 4))), ShapeError);
+  EXPECT_THROW(static_cast<void>(x(window(Array{0, 1}, 2))), ShapeError);
+  EXPECT_THROW(static_cast<void>(x(window(0, 1, 0))), ShapeError);
+}
+
 TEST(Index, Masks) {
   const Array x = counting({3, 2});
   const Array rows{true, false, true}, cells = x > 2.5;
