@@ -4,6 +4,7 @@
 
 #include "tenon/tenon.h"
 #include "tests/programs/elementwise.h"
+#include "tests/programs/wrapped.h"
 
 namespace tenon::sample {
 namespace {
@@ -44,7 +45,7 @@ class Generator {
         &Generator::change_dtype, &Generator::made,    &Generator::special};
     static const std::vector<Make> regions{&Generator::scanned, &Generator::repeated, &Generator::branched,
                                            &Generator::counted, &Generator::called,   &Generator::mapped};
-    const bool chooses = options_.data_sizes && c_.chance(25), region = !chooses && depth_ > 0 && c_.chance(12);
+    const bool chooses = options_.data_sizes && c_.chance(25), region = !chooses && depth_ > 0 && c_.chance(15);
     const Make make = chooses ? &Generator::chosen : region ? c_.of(regions) : c_.of(simple);
     keep((this->*make)());
   }
@@ -135,7 +136,7 @@ class Generator {
     return convert(x, is_half(x.dtype()) && is_integer(to) ? x.dtype() : to);
   }
   Array made() {
-    switch (c_.below(4)) {
+    switch (c_.below(5)) {
       case 0:
         return full(random_shape(), 0.75);
       case 1: {
@@ -146,6 +147,10 @@ class Generator {
       }
       case 2:
         return zeros(random_shape(), dtype());
+      case 3: {  // beside what is weakly typed
+        const Array x = pick(is_number);
+        return some_binary(c_, x, integer(x) || c_.below(2) == 0 ? Array(3) : Array(0.625));
+      }
       default: {
         const Array key = random::key(c_.between(0, 5));
         return convert(random::uniform(random::fold_in(key, fit(convert(pick(integer), DType::i32), Shape())),
@@ -496,6 +501,21 @@ class Generator {
   }
   Array mapped() {
     return map([&](const Array& x) { return body({}, {x}, 1).second[0]; }, with_rank());
+  }
+
+  // A body without what is around: rules have no part in that. Its choices are made once.
+  Array wrapped() {
+    const Array x = pick([](const Array& a) { return real(a) && elements(a) > 0 && elements(a) <= 40; });
+    std::vector<std::uint32_t> choices;
+    for (auto n = c_.between(0, 30); n > 0; --n) choices.push_back(c_.below(5040));
+    const auto body = [choices, depth = depth_ - 1, options = options_](const Array& v) {
+      Choices again(choices);
+      Generator g(again, options, {v}, depth);
+      g.statements(again.between(1, 4));
+      const Array y = g.pick(real);
+      return empty_axis(y) ? sin(v) : g.bounded(convert(y, v.dtype()));
+    };
+    return some_wrapped(c_, body, x, options_.flavor == Flavor::smooth);
   }
 
   Choices& c_;
