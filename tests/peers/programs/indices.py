@@ -183,6 +183,8 @@ class Indices:
                 ", mode='drop'",
             ]
         )
+        if op in ("min", "max") and "clip" in mode:
+            mode = ""  # JAX's derivative is that of other elements
         if op == "apply":
             if dt in FLOATS:
                 return self.one((dt, sh), "{0}.at[%s].apply(jnp.sin)" % self.shift(src, 1), e, *ops)

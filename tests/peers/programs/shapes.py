@@ -36,12 +36,13 @@ class Shapes:
         if not empty:
             fs += [f"jnp.mean({{0}}, {k})", f"jnp.max({{0}}, {k})", f"jnp.min({{0}}, {k})"]
             if dt == "F":
+                spread = "std" if all(sh[a] > 1 for a in axes) else "var"  # of one element: its root at 0 has no derivative in JAX
                 fs += [
                     f"jnp.var({{0}}, {k})",
                     f"jnp.prod({{0}}, {k})",
                     f"nn.logsumexp({{0}}, {k})",
                     f"jnp.max({{0}}, {k}, initial=0.2)",
-                    f"jnp.std({{0}} + jnp.arange({{0}}.size).reshape({{0}}.shape), {k})",
+                    f"jnp.{spread}({{0}} + jnp.arange({{0}}.size).reshape({{0}}.shape), {k})",
                     f"jnp.nanmean({{0}}, {k})",
                 ]
                 if len(axes) == 1:
