@@ -364,6 +364,172 @@ def lineax_lu():
             (A, jnp.ones(20)), 1)
 
 
+# --- dm-haiku ---
+
+
+@program("dm-haiku")
+def transformer():
+    import haiku as hk
+
+    def block(x):
+        h = hk.LayerNorm(-1, True, True)(x)
+        x = x + hk.MultiHeadAttention(4, 16, w_init_scale=1.0, model_size=64)(h, h, h)
+        h = hk.LayerNorm(-1, True, True)(x)
+        return x + hk.Linear(64)(jax.nn.gelu(hk.Linear(256)(h)))
+
+    model, x = hk.without_apply_rng(hk.transform(lambda x: jnp.mean(block(block(x)) ** 2))), normal(1, 8, 32, 64)
+    return model.apply, (model.init(jax.random.PRNGKey(0), x), x), 0
+
+
+@program("dm-haiku")
+def haiku_gru():
+    import haiku as hk
+
+    def run(x):
+        core = hk.GRU(32)
+        return jnp.mean(hk.dynamic_unroll(core, x, core.initial_state(16))[0] ** 2)
+
+    model, x = hk.without_apply_rng(hk.transform(run)), normal(1, 50, 16, 8)
+    return model.apply, (model.init(jax.random.PRNGKey(0), x), x), 0
+
+
+# --- distrax ---
+
+
+@program("distrax")
+def mixture():
+    import distrax
+
+    def likelihood(p, x):
+        parts = distrax.MixtureSameFamily(distrax.Categorical(logits=p["logits"]),
+                                          distrax.MultivariateNormalDiag(p["mean"], jax.nn.softplus(p["scale"])))
+        return -jnp.mean(parts.log_prob(x))
+
+    return likelihood, (dict(logits=normal(0, 5), mean=normal(1, 5, 3), scale=normal(2, 5, 3)), normal(3, 200, 3)), 0
+
+
+@program("distrax")
+def flow():
+    import distrax
+
+    def likelihood(p, x):
+        knots = distrax.RationalQuadraticSpline(p["spline"], range_min=-5.0, range_max=5.0)
+        bent = distrax.Transformed(distrax.MultivariateNormalDiag(jnp.zeros(3), jnp.ones(3)), distrax.Block(knots, 1))
+        return -jnp.mean(bent.log_prob(x))
+
+    return likelihood, (dict(spline=normal(0, 3, 25)), normal(1, 100, 3)), 0
+
+
+# --- tinygp ---
+
+
+@program("tinygp")
+def matern():
+    import tinygp
+
+    t = np.sort(np.random.RandomState(0).uniform(0, 10, 80)).astype("f4")
+
+    def likelihood(p):
+        kernel = jnp.exp(p["size"]) * tinygp.kernels.Matern32(jnp.exp(p["scale"])) + tinygp.kernels.DotProduct()
+        return tinygp.GaussianProcess(kernel, t, diag=0.1).log_probability(jnp.sin(t))
+
+    return likelihood, (dict(size=jnp.array(0.1), scale=jnp.array(0.3)),), 0
+
+
+@program("tinygp")
+def quasiseparable():
+    import tinygp
+
+    t = np.sort(np.random.RandomState(0).uniform(0, 10, 200)).astype("f4")
+
+    def likelihood(p):
+        kernel = tinygp.kernels.quasisep.Matern32(jnp.exp(p["scale"]), jnp.exp(p["size"]))
+        return tinygp.GaussianProcess(kernel, t, diag=0.1).log_probability(jnp.sin(t))
+
+    return likelihood, (dict(size=jnp.array(0.1), scale=jnp.array(0.3)),), 0
+
+
+# --- ott, jraph, mctx, rlax, evosax ---
+
+
+@program("ott")
+def sinkhorn():
+    from ott.geometry import pointcloud
+    from ott.problems.linear import linear_problem
+    from ott.solvers.linear import sinkhorn
+
+    def cost(x, y):
+        problem = linear_problem.LinearProblem(pointcloud.PointCloud(x, y, epsilon=0.1))
+        return sinkhorn.Sinkhorn(max_iterations=200)(problem).reg_ot_cost
+
+    return cost, (normal(0, 40, 2), normal(1, 50, 2) + 1.0), 0
+
+
+@program("jraph")
+def graph_network():
+    import jraph
+
+    edges = np.random.RandomState(0).randint(0, 50, (2, 200))
+
+    def energy(p, nodes):
+        graph = jraph.GraphsTuple(nodes=nodes, edges=jnp.ones((200, 4)), senders=edges[0], receivers=edges[1],
+                                  n_node=jnp.array([50]), n_edge=jnp.array([200]), globals=jnp.zeros((1, 4)))
+        net = jraph.GraphNetwork(lambda e, s, r, g: jnp.tanh(jnp.concatenate([e, s, r, g], 1) @ p["e"]),
+                                 lambda n, s, r, g: jnp.tanh(jnp.concatenate([n, s, r, g], 1) @ p["n"]),
+                                 lambda n, e, g: n + e)
+        return jnp.sum(net(graph).globals ** 2)
+
+    return energy, (dict(e=normal(0, 24, 4), n=normal(1, 20, 4)), normal(2, 50, 8)), 0
+
+
+@program("mctx")
+def gumbel_search():
+    import mctx
+
+    def plan(key, weights):
+        root = mctx.RootFnOutput(prior_logits=weights[:, :4], value=weights[:, 0], embedding=weights)
+
+        def step(_, key, action, state):
+            state = jnp.tanh(state * (1 + action[:, None] / 4))
+            return mctx.RecurrentFnOutput(reward=state[:, 1], discount=jnp.full(8, 0.9), prior_logits=state[:, :4],
+                                          value=state[:, 2]), state
+
+        return mctx.gumbel_muzero_policy((), key, root, step, num_simulations=16).action_weights
+
+    return plan, (jax.random.PRNGKey(0), normal(1, 8, 6)), None
+
+
+@program("rlax")
+def vtrace():
+    import rlax
+
+    def loss(v, rewards, rho):
+        traced = rlax.vtrace_td_error_and_advantage(v[:-1], v[1:], rewards, jnp.full(100, 0.95), rho)
+        return jnp.mean(traced.errors ** 2) + jnp.mean(rlax.huber_loss(rlax.lambda_returns(rewards, rho, v[1:], 0.9) - v[:-1]))
+
+    return loss, (normal(0, 101), normal(1, 100), jnp.exp(0.1 * normal(2, 100))), 0
+
+
+@program("evosax")
+def open_es():
+    from evosax.algorithms import Open_ES
+
+    strategy = Open_ES(population_size=32, solution=jnp.zeros(10))
+    params = strategy.default_params
+    state = strategy.init(jax.random.PRNGKey(0), jnp.zeros(10), params)
+
+    def search(key, state):
+        def step(state, key):
+            asked, told = jax.random.split(key)
+            population, state = strategy.ask(asked, state, params)
+            fitness = jnp.sum((population - 1) ** 2, axis=-1)
+            return strategy.tell(told, population, fitness, state, params)[0], jnp.min(fitness)
+
+        return jax.lax.scan(step, state, jax.random.split(key, 50))[1]
+
+    return search, (jax.random.PRNGKey(1), state), None
+
+
 def measured(function, args):
     """(results, seconds of the first call, of the fastest)."""
     start = time.perf_counter()

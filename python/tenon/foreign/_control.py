@@ -5,7 +5,7 @@ import functools
 import jax  # type: ignore
 import numpy as np
 
-from tenon import _core, _policies, _transforms, checkpoint_policies, lax
+from tenon import _core, _policies, _transforms, checkpoint_policies, lax, numpy as tnp
 from tenon.foreign._jaxprs import call, closed, rule
 
 # A call of more equations than that is compiled once for all its places.
@@ -70,9 +70,24 @@ def _scan(equation, *operands):
 def _while(equation, *operands):
     p = equation.params
     n, m = p["cond_nconsts"], p["cond_nconsts"] + p["body_nconsts"]
-    test, body, init = operands[:n], operands[n:m], operands[m:]
-    return list(lax.while_loop(lambda state: call(p["cond_jaxpr"], *test, *state)[0],
-                               lambda state: tuple(call(p["body_jaxpr"], *body, *state)), tuple(init)))
+    of_test, of_body, init = operands[:n], operands[n:m], operands[m:]
+
+    def test(state):
+        return call(p["cond_jaxpr"], *of_test, *state)[0]
+
+    def body(state):
+        return tuple(call(p["body_jaxpr"], *of_body, *state))
+
+    lanes = p["cond_jaxpr"].out_avals[0].ndim  # of batches by JAX: each goes on while its own test holds
+
+    def in_lanes(state):
+        running = test(state)
+        return tuple(_core.where(tnp.reshape(running, (*running.shape, *[1] * (new.ndim - lanes))), new, old)
+                     for new, old in zip(body(state), state))
+
+    if lanes == 0:
+        return list(lax.while_loop(test, body, tuple(init)))
+    return list(lax.while_loop(lambda state: tnp.any(test(state)), in_lanes, tuple(init)))
 
 
 @rule("cond")
