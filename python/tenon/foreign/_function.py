@@ -25,12 +25,24 @@ class _Keys:
         return cls(*children)
 
 
+_key_classes: dict = {}
+
+
 def _is_typed_key(x):
-    return isinstance(x, jax.Array) and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
+    of = _key_classes.get(type(x))
+    if of is None and not isinstance(x, jax.core.Tracer):  # arrays of keys are of a class of their own
+        of = _key_classes[type(x)] = isinstance(x, jax.Array) and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
+    return bool(of)
+
+
+def _numbers(key):
+    held = getattr(key, "_base_array", None)  # key_data() is a jitted call of JAX's
+    return np.asarray(jax.random.key_data(key) if held is None else held)
 
 
 def _without_typed_keys(args):
-    return jax.tree.map(lambda x: _Keys(np.asarray(jax.random.key_data(x))) if _is_typed_key(x) else x, args)
+    leaves, structure = jax.tree.flatten(args)
+    return structure.unflatten([_Keys(_numbers(x)) if _is_typed_key(x) else x for x in leaves])
 
 
 def _holds_keys(leaf):
@@ -84,14 +96,18 @@ def from_jax(fun):
 
     functools.update_wrapper(bound, fun, ("__name__", "__qualname__", "__doc__"))
     compiled = _transforms.jit(bound)
+    takes_keys = False
 
     @functools.wraps(bound)
     def function(*args, **kwargs):
-        try:
-            return compiled(*args, **kwargs)
-        except TypeError:
-            if not any(map(_is_typed_key, jax.tree.leaves((args, kwargs)))):
-                raise
+        nonlocal takes_keys
+        if not takes_keys:
+            try:
+                return compiled(*args, **kwargs)
+            except TypeError:
+                if not any(map(_is_typed_key, jax.tree.leaves((args, kwargs)))):
+                    raise
+            takes_keys = True
         args, kwargs = _without_typed_keys((args, kwargs))
         return compiled(*args, **kwargs)
 
