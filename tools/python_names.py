@@ -20,7 +20,7 @@ MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "teno
 
 DIFFERS = {
     "jax.jit": "of its functions `trace`, `lower`, `eval_shape`, no `clear_cache`; a lowered one is a Program; no `device`, `backend`, `keep_unused`, `in_shardings`, `out_shardings`, `compiler_options`",
-    "jax.jacrev": "no `allow_int`", "jax.jacobian": "as jacrev", "jax.vmap": "`spmd_axis_name` has no effect",
+    "jax.jacobian": "as jacrev", "jax.vmap": "`spmd_axis_name` has no effect",
     "jax.custom_vjp": "cotangents arrive as zeros, not as SymbolicZeros; `optimize_remat` has no effect",
     "jax.checkpoint": "policies are not asked of ops inside loop bodies and branches of the function, which are computed again; "
                       "with everything_saveable there is no checkpoint",
@@ -34,11 +34,11 @@ DIFFERS = {
     "jax.enable_x64": "a context and a decorator; on by default", "jax.fwd_and_bwd": "the residuals are the arguments",
     "jax.linear_transpose": "of a function that is not linear its vjp at 0", "jax.make_jaxpr": "a Program",
     "jax.named_scope": "no effect: ops know the user's line", "jax.typeof": "a ShapeDtypeStruct",
-    "jax.empty_ref": "zeros; no `memory_space`", "jax.effects_barrier": "nothing is to be waited for",
+    "jax.empty_ref": "zeros; `memory_space` has no effect", "jax.ref": "no AbstractRef", "jax.effects_barrier": "nothing is to be waited for",
     "jax.dtypes": "its table is below", "jax.ops": "its table is below", "jax.typing": "Array, ArrayLike, DTypeLike",
     "jax.device_put": "there is one device", "jax.named_call": "returns the function: ops know the user's line",
     "jax.debug": "`callback` and `print`", "jax.pure_callback": "`sharding` has no effect",
-    "jax.new_ref": "no `memory_space`", "jax.config": "the setting of 64 bits alone; on by default",
+    "jax.new_ref": "`memory_space` has no effect", "jax.config": "the setting of 64 bits alone; on by default",
     "jax.numpy.asarray": "memory of NumPy is shared, not copied: it must not be written any more",
     "jax.numpy.partition": "all elements are in order", "jax.numpy.argpartition": "all elements are in order",
     "jax.numpy.einsum": "`precision` has no effect",
@@ -73,7 +73,7 @@ RULES = [  # (words in the name, why it is absent)
     ("image softmax_custom_jvp", "not part of this module"),
     ("allow_f16_reductions numpy_dtype_promotion numpy_rank_promotion enable_checks no_execution no_tracing thread_guard make_user_context "
      "threefry_partitionable jax2tf_associative_scan_reductions", "settings of JAX's"),
-    ("ref dlpack version Device TypePromotionError AccuracyMode Tolerance RandomAlgorithm DotAlgorithm EigImplementation "
+    ("dlpack version Device TypePromotionError AccuracyMode Tolerance RandomAlgorithm DotAlgorithm EigImplementation "
      "EighImplementation SvdAlgorithm Initializer", "a name of JAX's own for what is elsewhere or not chosen here"),
     ("ds scaled_dot scaled_matmul get_scaled_dot_general_config", "not yet, though what they need is there"),
     ("svdvals", "no such factorisation yet"), ("key_dtype", "keys are numbers: no dtype of their own"),

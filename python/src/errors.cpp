@@ -8,6 +8,7 @@
 #include "executor.h"
 #include "source_lines.h"
 #include "tenon/base/error.h"
+#include "tenon/ops/custom.h"
 
 namespace tenon::python {
 namespace {
@@ -34,6 +35,7 @@ std::array kinds{kind<ShapeError>("ShapeError"),
                  kind<TreeError>("TreeError"),
                  kind<ConcretizationError>("ConcretizationError"),
                  kind<LeakError>("LeakError"),
+                 kind<CaptureError>("CaptureError"),
                  kind<DifferentiationError>("DifferentiationError"),
                  kind<ParseError>("ParseError"),
                  kind<VerifyError>("VerifyError"),
@@ -62,8 +64,11 @@ void raise(const Error& error) {
   for (const Kind& kind : kinds) {
     if (!kind.is(error)) continue;
     std::string text = error.what();
-    const std::string prefix = std::string(kind.name) + ": ";
-    if (text.starts_with(prefix)) text.erase(0, prefix.size());  // Python shows the kind
+    for (const Kind& named : kinds)  // Python shows the kind
+      if (const std::string prefix = std::string(named.name) + ": "; text.starts_with(prefix)) {
+        text.erase(0, prefix.size());
+        break;
+      }
     for (const auto& [cpp, python] : spellings)
       for (std::size_t at = 0; (at = text.find(cpp, at)) != std::string::npos; at += python.size())
         text.replace(at, cpp.size(), python);

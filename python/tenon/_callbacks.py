@@ -40,19 +40,22 @@ def _flat_callback(name, callback, in_tree, out_tree, types):
             results = out_tree.flatten_up_to(made)
         except ValueError:
             raise RuntimeError(f"{name}: the function returned {tree_flatten(made)[1]}, {out_tree} was announced.") from None
-        return [_result(x, *type_) for x, type_ in zip(results, types)]
+        return [_result(name, x, *type_) for x, type_ in zip(results, types)]
 
     return _core.callback(name, flat)
 
 
-def _result(x, dtype, shape):
+def _result(name, x, dtype, shape):
     """Numbers of Python's take the dtype that was announced; other values have it. A container of one leaf is that, where
     a number was announced."""
     from tenon import numpy as tnp
 
     if shape == () and type(x) in (list, tuple, dict) and len(leaves := tree_flatten(x)[0]) == 1:
         x = leaves[0]
-    return tnp.asarray(x, dtype if type(x) in (bool, int, float, complex, list, tuple) else None)
+    try:
+        return tnp.asarray(x, dtype if type(x) in (bool, int, float, complex, list, tuple) else None)
+    except (TypeError, ValueError):
+        raise RuntimeError(f"{name}: the function returned {x!r}, where an array of {dtype} and shape {shape} was announced.") from None
 
 
 def _announced(name, leaf):
@@ -78,8 +81,8 @@ def pure_callback(callback, result_shape_dtypes, *args, sharding=None, vmap_meth
     `result_shape_dtypes`, whose leaves have a `shape` and a `dtype`. It may be called more or fewer times than the
     program says, and not where nothing needs its results. What it raises comes out of the call; other shapes or dtypes
     than announced are a RuntimeError. Under vmap: "sequential" calls it lane by lane; "expand_dims" once, with the batch
-    as axis 0, of size 1 where an argument has no batch; "broadcast_all" once, with the batch in every argument; None is
-    an error. It has no derivative: give one with custom_jvp or custom_vjp.
+    as axis 0, of size 1 where an argument has no batch; "broadcast_all" once, with the batch in every argument;
+    "legacy_vectorized" once, with arguments that have no batch as they are; None is an error. It has no derivative: give one with custom_jvp or custom_vjp.
 
     >>> import numpy as np, tenon as tn
     >>> tn.jit(lambda x: tn.pure_callback(np.sort, x, x))(np.array([3.0, 1.0, 2.0]))

@@ -2,6 +2,8 @@
 
 import functools
 
+import numpy as np
+
 from tenon._arguments import from_front, with_others
 
 
@@ -62,3 +64,39 @@ def jacobian(differentiated, numbers, holomorphic, name):
         return differentiated(*args, **kwargs)
 
     return checked
+
+
+def jacrev_beside_integers(fun, numbers, alone, has_aux):
+    """jacrev() in arguments some of whose leaves are integers: of those it is zeros of the dtype float0."""
+
+    def jacobian(*args, **kwargs):
+        from tenon import numpy as tnp, tree
+        from tenon._symbolic_zeros import float0, has_tangent
+        from tenon._transforms import jacrev
+
+        at = from_front(numbers, len(args))
+        leaves, structure = tree.flatten(tuple(args[n] for n in at))
+        real = [has_tangent(tnp.result_type(leaf)) for leaf in leaves]
+        results = []
+
+        def of_real(given):
+            given = iter(given)
+            chosen = structure.unflatten([next(given) if of else leaf for of, leaf in zip(real, leaves)])
+            made = with_others(fun, at, args, *chosen, **kwargs)
+            results[:] = tree.flatten(made[0] if has_aux else made)
+            return made
+
+        made = jacrev(of_real, has_aux=has_aux)([leaf for leaf, of in zip(leaves, real) if of])
+        of_result, structure_of_result = results
+
+        def block(rows, result):
+            rows = iter(rows)
+            blocks = structure.unflatten([next(rows) if of else np.zeros(tnp.shape(result) + tnp.shape(leaf), float0)
+                                          for of, leaf in zip(real, leaves)])
+            return blocks[0] if alone else blocks
+
+        rows = structure_of_result.flatten_up_to(made[0] if has_aux else made)
+        blocks = structure_of_result.unflatten([block(*each) for each in zip(rows, of_result, strict=True)])
+        return (blocks, made[1]) if has_aux else blocks
+
+    return jacobian

@@ -48,8 +48,12 @@ class _WithRules:
         """The function itself, of copies of NumPy's arrays: what it returns stays as it is when those are written."""
         from tenon import numpy as tnp, tree
 
-        holds_references = _rule_references.references(args)
-        made = self.fun(*tree.map(lambda x: tnp.array(x) if type(x) is np.ndarray and x.dtype.kind in "biufc" else x, args))
+        def copied(arg):
+            return tree.map(lambda x: tnp.array(x) if type(x) is np.ndarray and x.dtype.kind in "biufc" else x, arg)
+
+        others = [arg for n, arg in enumerate(args) if n not in self.nondiff]
+        holds_references = _rule_references.references(others)
+        made = self.fun(*(arg if n in self.nondiff else copied(arg) for n, arg in enumerate(args)))
         if holds_references:
             _rule_references.refuse(type(self).__name__, "the function", made)
         return made
@@ -122,7 +126,9 @@ class custom_vjp(_WithRules):  # noqa: N801
 
     The rules are run where a derivative in one of the arguments is taken, once for each call; they may call the function
     itself. Arguments that are not differentiated are said by number or by name; what else the function captures is a
-    constant to it. Under grad() alone function and rules may use `if` on values, of cotangents excepted.
+    constant to it. Under grad() alone function and rules may use `if` on values, of cotangents excepted. References that
+    were there before the derivative, captured or among the arguments and residuals, are read and written by backward when
+    reverse mode comes by, from the last call to the first.
 
     >>> import tenon as tn, tenon.numpy as tnp
     >>> @tn.custom_vjp

@@ -256,8 +256,11 @@ def jacfwd(fun, argnums=0, has_aux=False, holomorphic=False):
     return _jacobian(fun, argnums, has_aux, False, "jacfwd", holomorphic)
 
 
-def jacrev(fun, argnums=0, has_aux=False, holomorphic=False):
-    """As jacfwd(), by reverse mode: better where the result is smaller than the argument."""
+def jacrev(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    """As jacfwd(), by reverse mode: better where the result is smaller than the argument. With `allow_int` arguments may
+    be integers, whose derivatives are zeros of NumPy's dtype float0."""
+    if allow_int and not holomorphic:
+        return _named(_complex.jacrev_beside_integers(fun, *numbers_of(argnums, "jacrev: argnums"), has_aux), fun, "jacrev")
     return _jacobian(fun, argnums, has_aux, True, "jacrev", holomorphic)
 
 

@@ -31,6 +31,10 @@ class DifferentiationError(Error, TypeError, ValueError):
     """There is no derivative, or not of this kind."""
 
 
+class CaptureError(DifferentiationError, LeakError):
+    """A function with a rule captures what is differentiated: the rule gives derivatives in arguments alone."""
+
+
 class ParseError(Error, ValueError):
     """A file or a text has not the form that it should."""
 

@@ -45,7 +45,7 @@ def test_called_as_often_as_needed():
 @modes
 @pytest.mark.parametrize("method, shapes", [
     ("sequential", [((2,), (2,))] * 3), ("sequential_unrolled", [((2,), (2,))] * 3), ("expand_dims", [((3, 2), (1, 2))]),
-    ("broadcast_all", [((3, 2), (3, 2))]),
+    ("broadcast_all", [((3, 2), (3, 2))]), ("legacy_vectorized", [((3, 2), (2,))]),
 ])
 def test_vmap(mode, method, shapes):
     seen = []
@@ -315,3 +315,36 @@ def test_results_as_they_were_announced():
     assert tn.jit(lambda x: tn.pure_callback(lambda x: [1.0, 2.0], wanted, x))(1.0).tolist() == [1, 2]
     with pytest.raises(RuntimeError, match="announced"):
         tn.pure_callback(lambda x: (x, x), {"y": wanted}, 1.0)
+
+
+def test_results_are_flattened():
+    number = tn.ShapeDtypeStruct((), np.float32)
+    f = tn.jit(lambda x: tn.pure_callback(lambda y: {"y": y}, {"y": number}, [x]))
+    assert f(np.float32(2.0))["y"] == 2
+    with pytest.raises(RuntimeError, match="was announced"):
+        tn.jit(lambda x: tn.pure_callback(lambda y: (y, np.ones(4)), number, x))(np.float32(2.0))
+
+
+def test_no_derivative_is_a_value_error():
+    for call in (tn.pure_callback, tn.io_callback):
+        with pytest.raises(ValueError, match="host_call has no derivative"):
+            tn.grad(lambda x: call(np.sin, x, x))(1.0)
+
+
+@pytest.mark.parametrize("program", [
+    "f = tn.jit(lambda x: tn.pure_callback(lambda y: np.asarray(f(y)), x, x))", "f = tn.jit(lambda x: f(x))",
+    "f = lambda x: tn.grad(f)(x)", "f = lambda x: tn.lax.scan(lambda c, _: (f(c), None), x, None, length=2)[0]"])
+def test_endless_recursion(program):
+    text = f"""
+import sys
+import numpy as np, tenon as tn
+{program}
+for limit in (1000, 10**6):
+    sys.setrecursionlimit(limit)
+    try:
+        f(1.0)
+    except RecursionError:
+        print("ended")
+"""
+    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
+    assert run.stdout.split() == ["ended"] * 2, run.stderr[-500:]

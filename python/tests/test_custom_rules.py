@@ -215,6 +215,8 @@ def test_captures_are_constants_to_rules():
 
     with pytest.raises(tn.errors.DifferentiationError, match="captures"):
         tn.grad(captures)(2.0)
+    with pytest.raises(tn.errors.LeakError, match="captures"):  # as JAX calls it
+        tn.jvp(captures, (2.0,), (1.0,))
     with pytest.raises(tn.errors.DifferentiationError, match="captures"):
         tn.grad(lambda x: _with_rule(lambda y: x * y)(x))(2.0)
     assert tn.grad(lambda x: tn.grad(lambda y: _with_rule(lambda z: lax.stop_gradient(x) * z)(y))(3.0) * x)(2.0) == 1
@@ -292,3 +294,65 @@ def test_rules_for_derivatives_and_batches_of_one_function():
     both.defvjp(lambda x: (both(x), x), lambda x, g: (7.0 * g,))
     assert tn.vmap(tn.grad(both))(np.ones(2)).tolist() == [7, 7]
     assert tn.grad(lambda x: tnp.sum(tn.vmap(both)(x)))(np.ones(2)).tolist() == [7, 7]
+
+
+@tn.custom_jvp
+def same_by_jvp(x):
+    return x
+
+
+same_by_jvp.defjvp(lambda primals, tangents: (primals[0], tangents[0]))
+
+
+@tn.custom_vjp
+def same_by_vjp(x):
+    return x
+
+
+same_by_vjp.defvjp(lambda x: (x, None), lambda _, g: (g,))
+
+
+@pytest.mark.parametrize("f", [same_by_jvp, same_by_vjp])
+def test_memory_of_numpy_is_not_passed_through(f):
+    a = np.ones(3)
+    y, t = f(a), f({"a": [a]})
+    a[0] = 5
+    assert np.asarray(y).tolist() == [1, 1, 1] and np.asarray(t["a"][0]).tolist() == [1, 1, 1]
+    assert f(2.0) == 2 and f("text") == "text"
+
+
+def test_a_tangent_that_the_rule_says_is_zero_stays_known_to_be():
+    seen = []
+
+    @tn.custom_jvp
+    def second(x, y):
+        return y
+
+    def rule(primals, tangents):
+        seen.append([isinstance(t, SymbolicZero) for t in tangents])
+        return primals[1], tangents[1]
+
+    second.defjvp(rule, symbolic_zeros=True)
+    for f in (lambda x: second(x, second(x, 1.0)), tn.vmap(lambda x: second(x, second(x, 1.0)))):
+        value, tangent = tn.jvp(f, (tnp.ones(3),), (tnp.ones(3),))
+        assert np.all(value == 1) and np.all(tangent == 0)
+    assert seen == [[False, True]] * 4
+
+
+def test_a_cotangent_stands_for_a_subtree():
+    f = tn.custom_vjp(lambda pair, y: (pair["a"] + pair["b"][0]) * y)
+    f.defvjp(lambda pair, y: (f(pair, y), y), lambda y, g: (7 * g, None))
+    slopes = tn.grad(f)({"a": 1.0, "b": (2.0,)}, 3.0)
+    assert slopes == {"a": 7, "b": (7,)}
+    assert tn.grad(f, 1)({"a": 1.0, "b": (2.0,)}, 3.0) == 0
+
+
+def test_zeros_of_float0_from_compiled_functions():
+    from tenon.dtypes import float0
+
+    f = tn.jit(lambda n, x: tn.vjp(lambda n, x: n * x, n, x)[1](1.0))
+    for _ in range(2):
+        none, slope = f(3, 2.0)
+        assert none.dtype == float0 and none.shape == () and slope == 3
+    none, _ = tn.jit(lambda n: (tnp.zeros((2, 3), float0), n))(1)
+    assert none.dtype == float0 and none.shape == (2, 3) and tnp.zeros_like(np.ones(2), float0).shape == (2,)

@@ -187,15 +187,16 @@ FIRST = {
     "jacrev": lambda f: lambda x: tn.jacrev(f)(x) @ tnp.asarray(DIRECTION),
     "vmap(grad)": lambda f: lambda x: tnp.sum(tn.vmap(tn.grad(loss(f)))(tnp.stack([x, 0.5 * x])), axis=0),
 }
-# What reverse mode does to references is no linear function of cotangents, and is not done for several at once.
-NO_FORWARD_MODE = {"jvp", "linearize", "jacfwd", "jacrev"}
+# Custom rules refuse to write to references from outside, and so do lanes that write other values. The backward of one
+# custom_vjp is not run for several cotangents at once where it writes.
+OF_REFERENCES = {"reference in backward", "reference outside"}
 
 
 @st.composite
 def surroundings(draw):
     """Another wrapping within, what is around, a first derivative and one of it, or none."""
     around = draw(st.lists(st.sampled_from(AROUND), min_size=0, max_size=2))
-    return (draw(st.sampled_from([None, *sorted(WRAPPINGS)])), around, draw(st.sampled_from(sorted(FIRST))),
+    return (draw(st.sampled_from([None, *sorted(WRAPPINGS.keys() - OF_REFERENCES)])), around, draw(st.sampled_from(sorted(FIRST))),
             draw(st.sampled_from([None, *sorted(FIRST)])))
 
 
@@ -207,11 +208,17 @@ def composed(f, around, first, second):
 
 
 @pytest.mark.parametrize("wrapping", sorted(WRAPPINGS))
-@hypothesis.settings(max_examples=4 if hypothesis.settings().max_examples <= 8 else hypothesis.settings().max_examples)
+@hypothesis.settings(max_examples=3 if hypothesis.settings().max_examples <= 8 else hypothesis.settings().max_examples)
 @hypothesis.given(surroundings())
 def test_wrapped_as_unwrapped(wrapping, drawn):
     within, around, first, second = drawn
-    hypothesis.assume(not ("reference in backward" in (wrapping, within) and {first, second} & NO_FORWARD_MODE))
+    hypothesis.assume(wrapping != "reference in backward" or "jacrev" not in (first, second))
     wrapped = WRAPPINGS[wrapping](WRAPPINGS[within](mixed) if within else mixed)
+    try:
+        made = composed(wrapped, around, first, second)(POINT)
+    except tn.errors.RuntimeError as error:
+        if wrapping in OF_REFERENCES and "differs from lane to lane" in str(error):
+            hypothesis.reject()
+        raise
     expected = composed(mixed, around, first, second)(POINT)
-    assert np.allclose(composed(wrapped, around, first, second)(POINT), expected, rtol=1e-10, atol=1e-12)
+    assert np.allclose(made, expected, rtol=1e-10, atol=1e-12)

@@ -283,3 +283,16 @@ def test_python_errors_come_out_unchanged():
         with pytest.raises(Mine, match="here"):
             transformed(tnp.ones(2))
     assert not tn._core.tracing()
+
+
+def test_jacrev_beside_integers():
+    def f(x, n, y):
+        return {"a": x["v"] * n * y, "b": tnp.sum(x["v"])}
+
+    x = {"v": np.arange(3.0), "k": 2}
+    rows = tn.jacrev(f, (0, 1), allow_int=True)(x, 2, 3.0)
+    assert np.allclose(rows["a"][0]["v"], 6 * np.eye(3)) and np.allclose(rows["b"][0]["v"], 1)
+    assert rows["a"][0]["k"].shape == (3,) and rows["a"][1].dtype == tn.float0 and rows["b"][1].shape == ()
+    none, aux = tn.jacrev(lambda n: (n * tnp.ones(2), n), has_aux=True, allow_int=True)(4)
+    assert none.shape == (2,) and none.dtype == tn.float0 and aux == 4
+    assert np.allclose(tn.jit(tn.jacrev(lambda x, n: x ** n, allow_int=True))(np.array([2.0, 3.0]), 2), np.diag([4, 6]))

@@ -47,7 +47,7 @@ Arrays call_itself(FlatFunction f, std::span<const Array> arguments, std::string
   Arrays results = f(arguments);
   for (const Array& a : results)
     if (!a.empty() && Scope::takes_part(a).derivatives != 0)
-      throw DifferentiationError(
+      throw CaptureError(
           fmt::format(
               "{}: the function captures an array that is being differentiated; its rule gives derivatives in its "
               "arguments alone.",

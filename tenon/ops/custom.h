@@ -49,7 +49,13 @@ struct CustomVmapParams {
 };
 Arrays bind_custom_vmap(CustomVmapParams params, std::span<const Array> operands);
 
-// Throws DifferentiationError where an operand behind the arguments, a capture, has a tangent.
+// A function with a rule captures what is differentiated.
+class CaptureError : public DifferentiationError {
+ public:
+  using DifferentiationError::DifferentiationError;
+};
+
+// Throws CaptureError where an operand behind the arguments, a capture, has a tangent.
 void require_arguments_alone(std::string_view op, std::size_t arguments, const JvpArgs& args);
 
 // checkpoint_name {…} x  ->  x, by a name that policies of checkpoints see. Where it is `kept`, reverse mode of a

@@ -128,7 +128,7 @@ const bool custom_jvp_installed = (install_op(custom_jvp_info), true);
 void require_arguments_alone(std::string_view op, std::size_t arguments, const JvpArgs& args) {
   for (std::size_t i = arguments; i < args.tangents.size(); ++i)
     if (args.tangents[i])
-      throw DifferentiationError(
+      throw CaptureError(
           fmt::format("{}: the function captures an array, {}, that is being differentiated; its rule gives "
                       "derivatives in its arguments alone.",
                       op, args.primals[i].type().text()),

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "tenon/ir/adapt.h"
 #include "tenon/ops/callee.h"
 #include "tenon/ops/custom.h"
 #include "tenon/ops/families.h"
@@ -93,14 +95,40 @@ std::vector<Type> custom_vjp_type(const Params& params, std::span<const Type> in
   return out;
 }
 
-// Backward transposed in the cotangents: forward mode. Null: backward is not linear in them, or cannot be transposed.
-CallParams pushforward_of(const CallParams& backward, std::size_t known, std::span<const Type> known_types,
-                          std::span<const Type> tangent_types, Recurse& recurse) {
-  TransposeRequest request{.linear_in = Mask(backward.program->inputs().size(), true),
-                           .cotangents = Mask(backward.program->outputs().size(), true)};
-  std::fill_n(request.linear_in.begin(), known, false);
+// known…, states…, tangents of the arguments…  ->  tangents of the outputs…, as the same behind which stand the states:
+// known…, tangents of the arguments…, states…  ->  tangents of the outputs…, zeros of the states.
+ProgramRef with_states_last(const ProgramRef& program, std::size_t known, std::span<const Type> states) {
+  std::vector<std::optional<std::size_t>> from;
+  for (std::size_t i = 0; i < known; ++i) from.emplace_back(i);
+  for (std::size_t i = known + states.size(); i < program->inputs().size(); ++i) from.emplace_back(i);
+  for (std::size_t i = 0; i < states.size(); ++i) from.emplace_back(known + i);
+  std::vector<std::size_t> outputs(program->outputs().size());
+  std::iota(outputs.begin(), outputs.end(), std::size_t(0));
+  const ProgramRef ordered = adapt(*program, from, std::vector<Type>(from.size()), outputs);
+  return after(ordered, [&](Arrays made) {
+    for (const Type& state : states) made.push_back(zeros_of(state));
+    return made;
+  });
+}
+
+// Backward transposed in the cotangents: forward mode, which does nothing to states. Null: backward is not linear in them,
+// cannot be transposed, or reads states for cotangents.
+CallParams pushforward_of(const CallParams& backward, std::size_t known, std::size_t states,
+                          std::span<const Type> known_types, std::span<const Type> tangent_types, Recurse& recurse) {
+  const auto last = static_cast<std::ptrdiff_t>(states);
+  const std::size_t takes = backward.program->inputs().size(), gives = backward.program->outputs().size();
+  TransposeRequest request{.linear_in = Mask(takes, false), .cotangents = Mask(gives, false)};
+  std::fill(request.linear_in.begin() + static_cast<std::ptrdiff_t>(known), request.linear_in.end() - last, true);
+  std::fill(request.cotangents.begin(), request.cotangents.end() - last, true);
+  if (states > 0) {
+    Mask of_states(takes, false);
+    std::fill(of_states.end() - last, of_states.end(), true);
+    const Mask reached = recurse.reach(backward.program, of_states);
+    if (std::find(reached.begin(), reached.end() - last, true) != reached.end() - last) return {};
+  }
   try {
-    const ProgramRef program = recurse.transpose(backward.program, request);
+    ProgramRef program = recurse.transpose(backward.program, request);
+    if (states > 0) program = with_states_last(program, known, tangent_types.last(states));
     std::vector<Type> types(known_types.begin(), known_types.end());
     types.insert(types.end(), tangent_types.begin(), tangent_types.end());
     return {program, infer_sizes(*program, types, backward.sizes)};
@@ -127,8 +155,8 @@ JvpResult custom_vjp_jvp(const JvpArgs& args) {
   for (std::size_t i = 0; i < arguments; ++i)
     if (const Type t = args.primals[i].type(); with_tangents({&t, 1})[0]) operands.push_back(tangent_or_zero(args, i));
   const std::vector<Type> types = types_of(operands);
-  const CallParams push = pushforward_of({p.backward, p.backward_sizes}, known, std::span(types).first(known),
-                                         std::span(types).subspan(known), args.recurse);
+  const CallParams push = pushforward_of({p.backward, p.backward_sizes}, known, static_cast<std::size_t>(p.states),
+                                         std::span(types).first(known), std::span(types).subspan(known), args.recurse);
   const Arrays tangents = bind_op(tangent_info,
                                   make_params(CustomVjpTangentParams{p.backward, p.backward_sizes, push.program,
                                                                      push.sizes, static_cast<std::int64_t>(known),
