@@ -289,6 +289,14 @@ def test_memory_that_is_read_only_goes_to_other_libraries():
     assert tnp.array([1.0, 2.0]).__dlpack__(copy=False) is not None
 
 
+def test_conjugates_and_remainders_at_infinity():
+    from tenon import lax
+
+    assert lax.conj(np.float32(np.inf)) == np.inf
+    made = lax.rem(tnp.array([np.inf, 1, 5], "bfloat16"), tnp.array([0, 0, 3], "bfloat16"))
+    assert np.isnan(np.asarray(made[:2], "float32")).all() and made[2] == 2
+
+
 def test_zeta_at_its_poles():
     from tenon import lax
 

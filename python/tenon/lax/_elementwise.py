@@ -130,7 +130,7 @@ def broadcast_shapes(*shapes):
 def _remainder(x, y):
     """What division toward zero leaves, with the sign of x; x itself where integers are divided by 0."""
     rest = _core.fmod(x, y)
-    return rest if rest.dtype.kind == "f" else _core.where(_core.equal(y, 0), x, rest)
+    return rest if rest.dtype.kind not in "iu" else _core.where(_core.equal(y, 0), x, rest)
 
 
 rem = _of_two("rem", _remainder, "if")
@@ -139,7 +139,7 @@ rem = _of_two("rem", _remainder, "if")
 def conj(x):
     """The complex conjugate, complex also of real numbers."""
     x = tnp.asarray(x)
-    return _core.conj(x) if x.dtype.kind == "c" else _core.complex(x, _core.multiply(x, 0))
+    return _core.conj(x) if x.dtype.kind == "c" else _core.complex(x, tnp.zeros_like(x))
 
 
 def population_count(x):
