@@ -168,6 +168,7 @@ struct AtOptions {
 // The least or the largest of complex numbers: by their real parts, of equal ones by their imaginary parts.
 Array complex_extreme_at(ScatterKind kind, const Array& x, const Parts& parts, const Array& y,
                          const ScatterOptions& options) {
+  if (x.shape().elements() == Dim(0)) return x;
   const Array re = real(op(x)), im = imag(op(x)), next_re = real(op(y)), next_im = imag(op(y));
   const double infinity = std::numeric_limits<double>::infinity();
   const Array beyond = number(kind == ScatterKind::min ? infinity : -infinity, re);

@@ -307,6 +307,7 @@ def test_zeta_at_its_poles():
 def test_numbers_written_to_small_integers_and_complex_arrays():
     assert tnp.array([0, 5, 1], "int8").at[tnp.array([1, 2])].multiply(300).tolist() == [0, -36, 44]
     assert tnp.zeros((3, 0), "complex64").at[()].max(2.5).shape == (3, 0)
+    assert tnp.zeros(0, "complex64").at[np.array([0, 8])].max(True, mode="fill").shape == (0,)
     assert tnp.array([1 + 1j, 3], "complex64").at[tnp.array([0, 1])].max(2.5).tolist() == [2.5, 3]
     assert tn.ops.segment_min(tnp.array([1j]), tnp.array([1]), 2).tolist() == [np.inf, 1j]
     assert int(tnp.zeros(2, "uint64").at[0].set(2 ** 64 - 1)[0]) == 2 ** 64 - 1
@@ -315,6 +316,7 @@ def test_numbers_written_to_small_integers_and_complex_arrays():
 def test_interpolation_is_in_the_dtype_of_the_result():
     x, xp, fp = np.array([0.27], "float32"), np.array([-1.1, -0.4, 1.3], "float32"), np.array([-1.7, -1.41, 1.71], ml_dtypes.bfloat16)
     assert np.allclose(tnp.interp(x, xp, fp), np.interp(x, xp, fp.astype(float)), 1e-6)
+    assert tnp.interp(np.zeros(2, "float16"), np.arange(3, dtype="float16"), np.arange(3, dtype="uint32")).dtype == np.float32
     weights = np.array([0.5, 0.25], "float16")
     assert tnp.histogram(np.array([1, 2], "int16"), weights=weights)[1].dtype == np.float16
 

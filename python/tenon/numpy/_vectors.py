@@ -81,7 +81,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     from tenon.numpy._reductions import argsort, searchsorted
 
     x, xp = _inexact_together(asarray(x), asarray(xp))
-    fp = _inexact_together(x, asarray(fp))[1]
+    fp = _inexact_together(x, _core.to_inexact(asarray(fp)))[1]
     for side, given in (("left", left), ("right", right)):
         if isinstance(given, str) and given != "extrapolate":
             raise ValueError(f"the only valid string value of `{side}` is 'extrapolate', but got: {given!r}")
