@@ -327,8 +327,8 @@ bool has_windows(std::span<const IndexPart> parts) {
 std::int64_t span_of(std::string_view name, const Window& w, const Dim& n) {
   const std::int64_t extent = w.size > 0 ? (w.size - 1) * w.step + 1 : 0;
   if (w.size < 0 || w.step < 1 || w.start.rank() != 0 || (n.known() && extent > n.value()))
-    throw ShapeError(fmt::format("{}: a window of {} elements in steps of {} from {} on, along an axis of {}.", name, w.size,
-                                 w.step, w.start.type().text(), n.text()),
+    throw ShapeError(fmt::format("{}: a window of {} elements in steps of {} from {} on, along an axis of {}.", name,
+                                 w.size, w.step, w.start.type().text(), n.text()),
                      "It starts at one integer, has no more elements than the axis, and a step from 1 on.");
   return extent;
 }
@@ -339,7 +339,8 @@ Windows windows_of(std::string_view name, const Array& x, std::span<const IndexP
   const Type type = x.type();
   if (named > type.rank())
     throw ShapeError(fmt::format("{}: the index names {} axes, {} has {}.", name, named, type.text(), type.rank()));
-  Windows made{x, {}, Arrays(type.rank(), Array(Scalar(std::int64_t{0}))), Array(Scalar(true)), {parts.begin(), parts.end()}};
+  Windows made{
+      x, {}, Arrays(type.rank(), Array(Scalar(std::int64_t{0}))), Array(Scalar(true)), {parts.begin(), parts.end()}};
   std::vector<Dim> sizes = type.shape.dims();
   std::size_t axis = 0;
   for (IndexPart& part : made.parts) {

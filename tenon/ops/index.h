@@ -23,9 +23,9 @@ inline Slice slice(std::optional<Dim> stop) { return {std::nullopt, std::move(st
 inline Slice slice(std::optional<Dim> start, std::optional<Dim> stop, std::int64_t step = 1) {
   return {std::move(start), std::move(stop), step};
 }
-// As many elements as `size` says, every step-th (a positive step), from `start` on: a number, an array too whose value is
-// not known yet; negative ones count from the end. It is moved so far that the window lies inside of the axis. What is
-// written to one that does not is left out.
+// As many elements as `size` says, every step-th (a positive step), from `start` on: a number, an array too whose value
+// is not known yet; negative ones count from the end. It is moved so far that the window lies inside of the axis. What
+// is written to one that does not is left out.
 struct Window {
   Array start;
   std::int64_t size, step = 1;
