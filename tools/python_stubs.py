@@ -74,6 +74,7 @@ RESULTS = {
     "linalg": {"Any": ["cho_factor", "lu", "lu_factor"]},
     "lax": {
         "list[Array]": ["split"],
+        "tuple[int, ...]": ["broadcast_shapes"],
         "tuple[Array, ...]": ["unstack"],
         "tuple[Array, Array]": ["approx_max_k", "approx_min_k", "sort_key_val", "top_k"],
         "list[tuple[int, int]]": ["padtype_to_pads"],

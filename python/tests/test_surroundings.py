@@ -66,8 +66,10 @@ def test_seeds():
 
 
 def test_stop_gradient_of_trees():
-    stopped = lax.stop_gradient({"a": 1.0, "b": (2, "text", None)})
-    assert stopped == {"a": 1.0, "b": (2, "text", None)}
+    stopped = lax.stop_gradient({"a": 1.0, "b": (2, True, None)})
+    assert stopped == {"a": 1.0, "b": (2, True, None)}
+    with pytest.raises(TypeError, match="'text', a str, is no array"):
+        lax.stop_gradient([1.0, "text"])
     assert tn.grad(lambda x: x * lax.stop_gradient([x, 1])[0])(3.0) == 3
 
 
