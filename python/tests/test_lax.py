@@ -36,6 +36,14 @@ def test_numbers_take_the_dtype_of_arrays_of_their_kind():
     assert lax.pow(F32, 2) == 2.25 and lax.pow(F32, tnp.int32(2)).dtype == np.float32
 
 
+def test_results_of_numbers_are_weakly_typed():
+    made = [lax.exp2(2.0), lax.conj(1.0), lax.imag(1j), lax.real(1j), lax.round(1.5), lax.clz(1), lax.population_count(1),
+            lax.max(1, 2), lax.shift_left(1, 2), lax.complex(1.0, 2.0), lax.mul(2.0, 3.0)]
+    assert all(x.weak_type for x in made)
+    assert not any(x.weak_type for x in (lax.exp2(F32), lax.max(F32, 1.0), lax.imag(tnp.ones(2, complex)), lax.lt(1, 2)))
+    assert tn.jit(lambda x: lax.max(x, 1.0))(2.0).weak_type
+
+
 def test_out_dtype_and_accuracy():
     made = lax.mul(tnp.int8(100), tnp.int8(100), out_dtype="float32")
     assert made == 10000 and made.dtype == np.float32
@@ -73,6 +81,12 @@ def test_kinds_of_errors():
     with pytest.raises(TypeError, match="is no array"):
         lax.stop_gradient(lambda x: x)
     assert all(type(n) is int for pair in lax.padtype_to_pads(np.array([7]), (3,), np.array([2]), "SAME") for n in pair)
+
+
+def test_inserted_axes_are_in_order():
+    numbers = lax.ScatterDimensionNumbers((), inserted_window_dims=(1, 0), scatter_dims_to_operand_dims=(0, 1))
+    with pytest.raises(TypeError, match="ascending order"):
+        lax.scatter_add(tnp.zeros((3, 3)), tnp.array([[0, 0]]), tnp.ones(1), numbers)
 
 
 def test_loops_between_floats():

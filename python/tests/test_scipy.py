@@ -85,6 +85,22 @@ def test_batches_that_meet(a_shape, b_shape):
         assert np.allclose(linalg.lu_solve(linalg.lu_factor(a), b, trans), shaped(np.linalg.solve(turned, columns)))
 
 
+@pytest.mark.parametrize("left_side", [True, False])
+def test_a_vector_for_each_matrix(left_side):
+    a = np.tril(DRAW.normal(size=(3, 4, 4))) + 4 * np.eye(4)
+    b = DRAW.normal(size=(3, 4))
+    op = a if left_side else np.swapaxes(a, -1, -2)
+    exact = np.linalg.solve(op, b[..., None])[..., 0]
+    assert np.allclose(factors.triangular_solve(a, b, left_side=left_side, lower=True), exact)
+    assert np.allclose(factors.triangular_solve(a[0], b[0], left_side=left_side, lower=True), exact[0])
+    slope = tn.grad(lambda b: tnp.sum(factors.triangular_solve(a, b, left_side=left_side, lower=True)))(b)
+    assert np.allclose(slope, np.linalg.solve(np.swapaxes(op, -1, -2), np.ones((3, 4, 1)))[..., 0])
+
+
+def test_full_is_reduced_in_numpy():
+    assert [x.shape for x in tnp.linalg.qr(np.ones((3, 2)), "full")] == [(3, 2), (2, 2)]
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_16_bits_are_factored_in_32(dtype):
     a, wide = tnp.array(POSITIVE, dtype), tnp.array(tnp.array(POSITIVE, dtype), "float32")

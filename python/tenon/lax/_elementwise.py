@@ -7,8 +7,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import (
-    abs, cosh, erf, erf_inv, imag,  # noqa: A004
-    isfinite as is_finite, negative as neg, real, sign, sinh, square)
+    abs, cosh, erf, erf_inv, isfinite as is_finite, negative as neg, sign, sinh, square)  # noqa: A004
 from tenon import numpy as tnp
 from tenon.numpy import acos, acosh, asin, asinh, atan, atanh, ceil, floor
 from tenon.numpy._special import bessel_i0e, bessel_i1e
@@ -24,12 +23,34 @@ __all__ = [
 ]
 
 
+_NUMBERS = {bool: "b", int: "i", float: "f", builtins.complex: "c"}
+
+
+def _is_weak(x):
+    return type(x) in _NUMBERS or getattr(x, "weak_type", False)
+
+
+def _as_weak_as(operands, made):
+    """A result that is weakly typed where all operands are."""
+    return _core.with_weak(made, True) if all(map(_is_weak, operands)) and made.dtype.kind != "b" else made
+
+
 def _of_one(name, f, text):
     def op(x, *, accuracy=None):
-        return f(x)
+        return _as_weak_as([x], f(x))
 
     op.__name__, op.__doc__ = name, f"{text}. `accuracy` is taken and has no effect."
     return op
+
+
+def real(x):
+    """The real part."""
+    return _as_weak_as([x], _core.real(x))
+
+
+def imag(x):
+    """The imaginary part, 0 of real numbers."""
+    return _as_weak_as([x], _core.imag(x))
 
 
 exp, exp2 = _of_one("exp", _core.exp, "e to the power x"), _of_one("exp2", tnp.exp2, "2 to the power x")
@@ -40,17 +61,11 @@ tan, tanh = _of_one("tan", _core.tan, "The tangent"), _of_one("tanh", _core.tanh
 sqrt, rsqrt = _of_one("sqrt", _core.sqrt, "The square root"), _of_one("rsqrt", _core.rsqrt, "1 / sqrt(x)")
 cbrt = _of_one("cbrt", tnp.cbrt, "The cube root")
 
-_NUMBERS = {bool: "b", int: "i", float: "f", builtins.complex: "c"}
-
 
 def _kind(x):
     """What a number of Python's or an array is: b, i, f or c of a dtype, unsigned integers as signed ones."""
     kind = _NUMBERS.get(type(x)) or x.dtype.kind
     return {"u": "i", "V": "f"}.get(kind, kind)
-
-
-def _is_weak(x):
-    return type(x) in _NUMBERS or x.weak_type
 
 
 def _of_one_kind(name, *operands):
@@ -72,7 +87,7 @@ def _of_two(name, f, kinds="bifc"):
         ranks = tnp.ndim(x), tnp.ndim(y)
         if ranks[0] != ranks[1] and all(ranks):
             raise TypeError(f"lax.{name}: arrays must have same number of dimensions, got {ranks[0]}, {ranks[1]}.")
-        return f(x, y)
+        return _as_weak_as([x, y], f(x, y))
 
     op.__name__, op.__doc__ = name, f.__doc__
     return op
@@ -138,8 +153,8 @@ rem = _of_two("rem", _remainder, "if")
 
 def conj(x):
     """The complex conjugate, complex also of real numbers."""
-    x = tnp.asarray(x)
-    return _core.conj(x) if x.dtype.kind == "c" else _core.complex(x, tnp.zeros_like(x))
+    given, x = x, tnp.asarray(x)
+    return _as_weak_as([given], _core.conj(x) if x.dtype.kind == "c" else _core.complex(x, tnp.zeros_like(x)))
 
 
 def population_count(x):
@@ -148,10 +163,10 @@ def population_count(x):
     >>> population_count(tnp.array([3, -1], tnp.int8)).tolist()
     [2, 8]
     """
-    x = tnp.asarray(x)
+    given, x = x, tnp.asarray(x)
     if x.dtype.kind not in "iu":
         raise TypeError(f"population_count does not accept dtype {x.dtype}.")
-    return _core.convert(tnp.bitwise_count(_core.convert(x, f"uint{8 * x.dtype.itemsize}")), x.dtype)
+    return _as_weak_as([given], _core.convert(tnp.bitwise_count(_core.convert(x, f"uint{8 * x.dtype.itemsize}")), x.dtype))
 
 
 class RoundingMethod:
@@ -165,7 +180,8 @@ def round(x, rounding_method=RoundingMethod.AWAY_FROM_ZERO):  # noqa: A001
     if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
         return _core.rint(x)
     size = _core.floor(_core.abs(x))
-    return _core.sign(x) * (size + _core.convert(_core.greater_equal(_core.abs(x) - size, 0.5), tnp.asarray(x).dtype))
+    up = _core.convert(_core.greater_equal(_core.abs(x) - size, 0.5), tnp.asarray(x).dtype)
+    return _as_weak_as([x], _core.sign(x) * (size + up))
 
 
 def shift_right_arithmetic(x, y):
@@ -197,14 +213,14 @@ def clz(x):
     >>> clz(tnp.array([0, 1, 255], tnp.uint8)).tolist()
     [8, 7, 0]
     """
-    x = tnp.asarray(x)
+    given, x = x, tnp.asarray(x)
     if x.dtype.kind not in "iu":
         raise TypeError(f"clz does not accept dtype {x.dtype}.")
     width = 8 * x.dtype.itemsize
     bits, shift = _core.convert(x, f"uint{width}"), 1
     while shift < width:  # every bit behind the first one set
         bits, shift = bits | _core.right_shift(bits, np.dtype(f"uint{width}").type(shift)), 2 * shift
-    return _core.convert(width - _core.convert(population_count(bits), "int32"), x.dtype)
+    return _as_weak_as([given], _core.convert(width - _core.convert(population_count(bits), "int32"), x.dtype))
 
 
 def integer_pow(x, y):

@@ -81,6 +81,9 @@ def gather(operand, start_indices, dimension_numbers, slice_sizes, *, unique_ind
 
 
 def _scattered(kind, operand, indices, updates, dimension_numbers, sorted, unique, mode):  # noqa: A002
+    inserted = list(dimension_numbers.inserted_window_dims)
+    if any(a > b for a, b in zip(inserted, inserted[1:])):
+        raise TypeError(f"lax.scatter: inserted_window_dims are in ascending order, not {inserted}.")
     operand, updates = tnp.asarray(operand), tnp.asarray(updates)
     if operand.dtype != updates.dtype and not updates.weak_type:
         raise TypeError(f"lax.scatter requires arguments to have the same dtypes, got {operand.dtype}, {updates.dtype}.")

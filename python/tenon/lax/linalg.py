@@ -20,8 +20,13 @@ def cholesky(x, *, symmetrize_input=True):
 
 
 def triangular_solve(a, b, *, left_side=False, lower=False, transpose_a=False, conjugate_a=False, unit_diagonal=False):
-    """x with op(a)·x = b (left_side) or x·op(a) = b, a triangular."""
-    return _core.triangular_solve(a, b, left_side, lower, transpose_a, conjugate_a, unit_diagonal)
+    """x with op(a)·x = b (left_side) or x·op(a) = b, a triangular; b may be a vector for each matrix."""
+    a, b = tnp.asarray(a), tnp.asarray(b)
+    along = -1 if left_side else -2   # the axis that vectors lack
+    vectors = b.ndim == a.ndim - 1
+    x = _core.triangular_solve(a, tnp.expand_dims(b, along) if vectors else b, left_side, lower, transpose_a, conjugate_a,
+                               unit_diagonal)
+    return tnp.squeeze(x, along) if vectors else x
 
 
 def in_single(function):

@@ -148,7 +148,7 @@ class QRResult(NamedTuple):
 
 def qr(a, mode="reduced"):
     """(Q, R) with a = Q·R of matrices [..., m, n], the columns of Q orthonormal, R upper triangular. `mode`: "reduced",
-    Q [..., m, k] of k = min(m, n); "complete", Q [..., m, m]; "r", R alone; "raw", LAPACK's reflections and their factors.
+    Q [..., m, k] of k = min(m, n); "complete", Q [..., m, m]; "r", R alone; "raw", LAPACK's reflections and their factors; "full" is "reduced".
 
     >>> [part.shape for part in qr(eye(4, 2))]
     [(4, 2), (2, 2)]
@@ -161,7 +161,7 @@ def qr(a, mode="reduced"):
         return QRResult(matrix_transpose(h), taus)
     if mode not in ("reduced", "r", "full", "complete"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
-    q, r = linalg.qr(a, full_matrices=mode in ("full", "complete"))
+    q, r = linalg.qr(a, full_matrices=mode == "complete")
     return r if mode == "r" else QRResult(q, r)
 
 
