@@ -286,7 +286,7 @@ def leslie(f, s):
     >>> leslie([0.5, 2.0], [0.25]).tolist()
     [[0.5, 2.0], [0.25, 0.0]]
     """
-    f, s = _of_one_dtype([_core.to_inexact(tnp.asarray(f)), _core.to_inexact(tnp.asarray(s))])
+    f, s = _of_one_dtype([tnp.asarray(f), tnp.asarray(s)])
     n = f.shape[-1]
     if n < 2:
         raise ValueError(f"leslie: the length of f along the last axis is {n}: there are at least two fertilities.")
@@ -302,7 +302,7 @@ def fiedler(a):
     >>> fiedler([1, 4, 6]).tolist()
     [[0, 3, 5], [3, 0, 2], [5, 2, 0]]
     """
-    a = tnp.asarray(a)
+    a = _vectors(a)
     return _core.abs(a[..., :, None] - a[..., None, :])
 
 
@@ -367,7 +367,7 @@ def hadamard(n, dtype=int):
     made = np.ones((1, 1))
     while made.shape[0] < n:
         made = np.block([[made, made], [made, -made]])
-    return tnp.array(made, dtype)
+    return _core.convert(tnp.array(made.astype(np.int64)), dtype)   # -1 of unsigned ones: the largest
 
 
 def helmert(n, full=False):

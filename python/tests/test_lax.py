@@ -89,6 +89,22 @@ def test_inserted_axes_are_in_order():
         lax.scatter_add(tnp.zeros((3, 3)), tnp.array([[0, 0]]), tnp.ones(1), numbers)
 
 
+def test_values_beside_jax():
+    x = tnp.arange(16).reshape(4, 4)
+    assert lax.index_take(x, (tnp.array([-2, -1, 2]), tnp.array([-5, 4, -1])), (0, 1)).tolist() == [11, 12, 11]  # modulo the sizes
+    assert lax.select(tnp.array([1, -1, 0]), tnp.array([1, 2, 3]), tnp.array([4, 5, 6])).tolist() == [1, 5, 6]   # by select_n
+    assert lax.reduce_and(tnp.array([5, 4], tnp.uint64), ()).tolist() == [5, 4]
+    assert lax.conj(np.nan).imag == 0
+    for op in (lax.shift_left, lax.shift_right_logical, lax.shift_right_arithmetic):
+        with pytest.raises(TypeError, match="does not accept dtype float"):
+            op(tnp.ones(2), tnp.ones(2))
+    for op in (lax.approx_max_k, lax.approx_min_k):
+        with pytest.raises(TypeError, match="a number has no axis"):
+            op(tnp.array(1.0), 1)
+    with pytest.raises(IndexError, match="out of bounds"):
+        lax.index_in_dim(tnp.zeros(1), 1)
+
+
 def test_loops_between_floats():
     assert lax.fori_loop(0.5, 3.0, lambda i, c: c + i, 0.0) == 4.5
     slope = tn.grad(lambda x: lax.fori_loop(x, x + 2.0, lambda i, c: c * x, x))

@@ -40,6 +40,11 @@ def test_logarithms_of_complex_numbers():
     assert (np.abs(nn.softplus(5 + 1j * np.linspace(-20, 20, 50)).imag) <= math.pi).all()
 
 
+def test_logarithms_of_nothing():
+    assert nn.logsumexp(np.zeros((3, 0)), 1, b=np.zeros((3, 0))).tolist() == [-np.inf] * 3
+    assert nn.logsumexp(np.zeros((3, 0), "float32"), b=np.zeros((3, 0), complex)).real == -np.inf
+
+
 @pytest.mark.parametrize("distribution", ["normal", "truncated_normal", "uniform"])
 def test_first_values_that_are_complex(distribution):
     made = np.asarray(nn.initializers.variance_scaling(2.0, "fan_in", distribution)(random.key(0), (400, 100), "complex64"))

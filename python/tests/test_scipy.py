@@ -120,6 +120,16 @@ def test_matrices_of_one_form_say_what_they_need():
             call()
 
 
+def test_matrices_of_one_form_in_other_dtypes():
+    assert linalg.hadamard(2, "uint8").tolist() == [[1, 1], [1, 255]] and linalg.hadamard(2, "bfloat16").dtype == "bfloat16"
+    assert linalg.leslie(np.array([1, 2], "int32"), np.array([3], "uint8")).dtype == np.int32
+    assert linalg.fiedler(np.float32(3)).tolist() == [[0.0]]
+    assert tnp.linalg.norm(np.zeros(2, "int32")).dtype == tnp.linalg.matrix_norm(np.eye(2, dtype="int32")).dtype == np.float32
+    for f in (linalg.lu, tnp.linalg.qr):
+        with pytest.raises(TypeError, match="an array of matrices"):
+            f(np.ones(2))
+
+
 @pytest.mark.parametrize("order", [1, np.inf, "fro"])
 def test_norms_of_nothing(order):
     for shape in ((0, 2), (2, 0), (0, 0)):

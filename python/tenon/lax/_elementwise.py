@@ -100,7 +100,7 @@ eq, ne = _of_two("eq", _core.equal), _of_two("ne", _core.not_equal)
 lt, le = _of_two("lt", _core.less, "bif"), _of_two("le", _core.less_equal, "bif")
 gt, ge = _of_two("gt", _core.greater, "bif"), _of_two("ge", _core.greater_equal, "bif")
 bitwise_and, bitwise_or = _of_two("and", _core.bitwise_and), _of_two("or", _core.bitwise_or)
-bitwise_xor, shift_left = _of_two("xor", _core.bitwise_xor), _of_two("shift_left", _core.left_shift)
+bitwise_xor, shift_left = _of_two("xor", _core.bitwise_xor), _of_two("shift_left", _core.left_shift, "i")
 complex = _of_two("complex", _core.complex, "f")  # noqa: A001
 _mul, _pow = _of_two("mul", _core.multiply, "ifc"), _of_two("pow", _core.power)
 
@@ -184,9 +184,17 @@ def round(x, rounding_method=RoundingMethod.AWAY_FROM_ZERO):  # noqa: A001
     return _as_weak_as([x], _core.sign(x) * (size + up))
 
 
+def _integers(name, x, y):
+    """Both as arrays."""
+    x, y = tnp.asarray(x), tnp.asarray(y)
+    if x.dtype.kind not in "iu" or y.dtype.kind not in "iu":
+        raise TypeError(f"lax.{name} does not accept dtype {(y if x.dtype.kind in 'iu' else x).dtype}: it is of integers.")
+    return x, y
+
+
 def shift_right_arithmetic(x, y):
     """The bits of x moved y places down; the sign comes in from the left."""
-    x = tnp.asarray(x)
+    x, y = _integers("shift_right_arithmetic", x, y)
     if x.dtype.kind == "i":
         return _core.right_shift(x, y)
     signed = _core.convert(x, f"int{8 * x.dtype.itemsize}")
@@ -195,7 +203,7 @@ def shift_right_arithmetic(x, y):
 
 def shift_right_logical(x, y):
     """The bits of x moved y places down; zeros come in from the left."""
-    x = tnp.asarray(x)
+    x, y = _integers("shift_right_logical", x, y)
     if x.dtype.kind == "u":
         return _core.right_shift(x, y)
     width = 8 * x.dtype.itemsize
@@ -252,7 +260,7 @@ def clamp(min, x, max):  # noqa: A002
 
 def select(pred, on_true, on_false):
     """on_true where the predicate holds, else on_false."""
-    return _core.where(pred, *_of_one_kind("select", on_true, on_false))
+    return select_n(pred, *_of_one_kind("select", on_false, on_true))
 
 
 def select_n(which, *cases):

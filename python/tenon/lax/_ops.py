@@ -141,7 +141,7 @@ def index_in_dim(operand, index, axis=0, keepdims=True):
     n = tnp.shape(operand)[axis]
     at = index + n if index < 0 else index
     if not 0 <= at < n:
-        raise ValueError(f"index {index} is out of bounds for axis {axis} with size {n}")
+        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {n}")
     made = slice_in_dim(operand, at, at + 1, 1, axis)
     return made if keepdims else tnp.squeeze(made, axis)
 
@@ -206,12 +206,15 @@ def dynamic_update_index_in_dim(operand, update, index, axis):
 
 
 def index_take(src, idxs, axes):
-    """The elements at indices along several axes: the axes of the indices come first. Indices from the size of an axis
-    on are the last element, those below minus the size the first."""
+    """The elements at indices along several axes, modulo their sizes: the axes of the indices come first.
+
+    >>> index_take(tnp.arange(4), (tnp.array([-1, 5]),), (0,)).tolist()
+    [3, 1]
+    """
     src = tnp.asarray(src)
     axes = _axes(axes, src.ndim)
     moved = tnp.moveaxis(src, axes, list(range(len(axes))))
-    return moved.at[tuple(idxs)].get(mode="clip")
+    return moved[tuple(tnp.remainder(i, n) for i, n in zip(map(tnp.asarray, idxs), moved.shape))]
 
 
 def split(operand, sizes, axis=0):
@@ -291,7 +294,7 @@ def _bitwise(name, of_bools, combine, unit):
     return reduce
 
 
-reduce_and = _bitwise("reduce_and", _core.all, _core.bitwise_and, lambda dtype: -1 if dtype.kind == "i" else np.iinfo(dtype).max)
+reduce_and = _bitwise("reduce_and", _core.all, _core.bitwise_and, lambda dtype: -1 if dtype.kind == "i" else np.array(np.iinfo(dtype).max, dtype))
 reduce_or = _bitwise("reduce_or", _core.any, _core.bitwise_or, lambda dtype: 0)
 
 
@@ -343,6 +346,12 @@ def top_k(operand, k, *, axis=-1):
     return tuple(tnp.moveaxis(made, -1, axis) for made in _core.top_k(moved, operator.index(k)))
 
 
+def _with_axes(name, x):
+    if tnp.ndim(x) == 0:
+        raise TypeError(f"lax.{name}: a number has no axis.")
+    return x
+
+
 def approx_max_k(operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1,
                  aggregate_to_topk=True):
     """(the k largest elements along an axis, where they are, i32): all of them are found, whatever the target.
@@ -350,7 +359,7 @@ def approx_max_k(operand, k, reduction_dimension=-1, recall_target=0.95, reducti
     >>> approx_max_k(tnp.array([3.0, 1.0, 2.0]), 2)[1].tolist()
     [0, 2]
     """
-    return top_k(operand, k, axis=reduction_dimension)
+    return top_k(_with_axes("approx_max_k", operand), k, axis=reduction_dimension)
 
 
 def approx_min_k(operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1,
@@ -360,7 +369,7 @@ def approx_min_k(operand, k, reduction_dimension=-1, recall_target=0.95, reducti
     >>> approx_min_k(tnp.array([3.0, 1.0, 2.0]), 2)[0].tolist()
     [1.0, 2.0]
     """
-    values, at = top_k(_core.negative(operand), k, axis=reduction_dimension)
+    values, at = top_k(_core.negative(_with_axes("approx_min_k", operand)), k, axis=reduction_dimension)
     return _core.negative(values), at
 
 

@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from tenon import _core, tree
+from tenon.errors import ShapeError
 from tenon import numpy as tnp
 from tenon.lax._loops import every, fori_loop
 from tenon.numpy._shapes import _zeros_behind
@@ -55,7 +56,7 @@ def lu(x):
     ([[4.0, 4.0], [0.25, 1.0]], [1, 0])
     """
     if x.ndim < 2:
-        raise ValueError(f"lu: an array of matrices, not of shape {x.shape}.")
+        raise ShapeError(f"lu: an array of matrices, not of shape {x.shape}.")
     *batch, m, n = x.shape
     steps = min(m, n)
     rows, columns = _core.iota("int32", (m,), 0), _core.iota("int32", (n,), 0)
@@ -124,7 +125,7 @@ def reflections(x, pivoting=False):
     column that has most left, as geqp3 does: h is of x[..., permutation]."""
     x = _core.to_inexact(tnp.asarray(x))
     if x.ndim < 2:
-        raise ValueError(f"qr: an array of matrices, not of shape {x.shape}.")
+        raise ShapeError(f"qr: an array of matrices, not of shape {x.shape}.")
     *batch, m, n = x.shape
     steps = min(m, n)
     rows, columns = _core.iota("int32", (m,), 0), _core.iota("int32", (n,), 0)

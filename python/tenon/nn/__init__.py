@@ -190,7 +190,8 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False, where=Non
     if b is None and not return_sign:
         return _of("logsumexp", a, axes, keepdims)
     b = tnp.ones((), a.dtype) if b is None else tnp.asarray(b)
-    shift = _core.stop_gradient(tnp.max(tnp.real(tnp.where(b == 0, -math.inf, a)), axes, keepdims=True, initial=-math.inf))
+    shift = _core.stop_gradient(tnp.max(_core.real(tnp.where(b == 0, -math.inf, a)), None if axes is None else tuple(axes),
+                                        keepdims=True, initial=-math.inf))
     shift = tnp.where(tnp.isfinite(shift), shift, 0)
     total = _core.sum(tnp.broadcast_to(b * tnp.exp(a - shift), a.shape), axes, True)
     of_complex = total.dtype.kind == "c"

@@ -286,7 +286,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):  # noqa: A002
 
 def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
     """The norm of vectors, or with two axes of matrices: "fro", 1, -1, inf, -inf."""
-    x = asarray(x)
+    x = _core.to_inexact(asarray(x))
     if axis is None:
         if ord is None:
             return vector_norm(x, keepdims=keepdims)

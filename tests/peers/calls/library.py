@@ -18,11 +18,11 @@ def lib(which, x64):
     if which == "tenon":
         import tenon as tn, tenon.numpy as xp
         from tenon import lax, nn, random, linalg, ops
-        import tenon.lax.linalg as ll
+        import tenon.lax.linalg as ll, tenon.scipy.linalg as sl
 
         tn.config.x64 = x64
         m = types.SimpleNamespace(
-            np=xp, lax=lax, nn=nn, random=random, linalg=linalg, sl=linalg, ll=ll, ops=ops, Array=tn.Array, jit=tn.jit
+            np=xp, lax=lax, nn=nn, random=random, linalg=linalg, sl=sl, ll=ll, ops=ops, Array=tn.Array, jit=tn.jit
         )
     else:
         import jax, jax.numpy as xp, jax.scipy.linalg as sl
