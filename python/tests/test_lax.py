@@ -95,6 +95,9 @@ def test_values_beside_jax():
     assert lax.select(tnp.array([1, -1, 0]), tnp.array([1, 2, 3]), tnp.array([4, 5, 6])).tolist() == [1, 5, 6]   # by select_n
     assert lax.reduce_and(tnp.array([5, 4], tnp.uint64), ()).tolist() == [5, 4]
     assert lax.conj(np.nan).imag == 0
+    for dtype in ("bfloat16", "float32"):
+        assert tnp.isnan(lax.rem(tnp.array([1.0, np.inf], dtype), tnp.array([0.0, 2.0], dtype))).all()
+    assert lax.rem(5, 0) == 5
     for op in (lax.shift_left, lax.shift_right_logical, lax.shift_right_arithmetic):
         with pytest.raises(TypeError, match="does not accept dtype float"):
             op(tnp.ones(2), tnp.ones(2))
