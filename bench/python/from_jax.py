@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Programs of libraries of JAX's, by JAX and by tn.from_jax: whether they agree, and how long they take.
 
-    python bench/python/from_jax.py [NAME…]      the programs of from_jax_programs.py
-    python bench/python/from_jax.py --growth     long programs: seconds to trace, to compile, and to do so with a gradient
-    python bench/python/from_jax.py --calls      microseconds of calls that do next to nothing
+    python bench/python/from_jax.py [NAME…]           the programs of from_jax_programs.py
+    python bench/python/from_jax.py --examples        examples/python/from_*.py, by tenon and by JAX
+    python bench/python/from_jax.py --growth          long programs
+    python bench/python/from_jax.py --calls           calls that do next to nothing
+    python bench/python/from_jax.py --docs PROCESSOR  all of these, into docs/from-jax-speed.md
 
-For an environment with tenon, jax and the libraries that the programs import; what is not installed is left out. A line a
-program: the largest difference, relative to the largest element of its array (of an array that is rounding beside the
-others, to a thousandth of theirs); milliseconds of a call in the best of rounds in which both take their turns, and their
-ratio; milliseconds of the first call. Under it the number of programs, and those that are slower than JAX.
+For an environment with tenon, jax and the libraries that the programs import; what is not installed is left out.
 """
 
+import functools
+import importlib.util
+import pathlib
 import sys
 import time
 import timeit
@@ -24,6 +26,10 @@ import numpy as np  # noqa: E402
 from from_jax_programs import PROGRAMS  # noqa: E402
 
 import tenon as tn  # noqa: E402
+from tenon.foreign._jaxprs import call  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SIZES = 1000, 10_000, 100_000
 
 
 def first_call(function, args):
@@ -67,8 +73,11 @@ def ways_of(function, argument):
         yield "grad by jax", gradient, tn.from_jax(gradient)
 
 
-def programs(names):
-    print(f"{'library':12}{'program':21}{'':14}{'error':>8} {'ms tenon':>9} {'ms jax':>9} {'ratio':>6} {'first':>6} {'jax':>6}")
+def programs(names, put):
+    """A line a program and way. `error`: the largest difference, relative to the largest element of its array, or, of an
+    array that is rounding beside the others, to a thousandth of theirs. Milliseconds are of a call in the best of rounds in
+    which both take their turns; `first` ones those of the first call."""
+    put("library", "program", "", "error", "ms tenon", "ms JAX", "ratio", "first tenon", "first JAX")
     count, libraries, errors, slower = 0, set(), [], []
     for name, (library, make) in PROGRAMS.items():
         if names and name not in names:
@@ -76,7 +85,7 @@ def programs(names):
         try:
             function, args, argument = make()
         except ImportError as error:
-            print(f"{library:12}{name:21}left out: {error}", flush=True)
+            print(f"{name}: left out: {error}", file=sys.stderr)
             continue
         count, libraries = count + 1, libraries | {library}
         for way, of_jax, ours in ways_of(function, argument):
@@ -84,7 +93,7 @@ def programs(names):
             try:
                 made, first = first_call(ours, args)
             except Exception as error:
-                print(f"{library:12}{name:21}{way:14}FAILS {type(error).__name__}: {str(error)[:300]}", flush=True)
+                put(library, name, way, "FAILS", f"{type(error).__name__}: {str(error)[:300]}")
                 errors.append(float("inf"))
                 continue
             wanted, jax_first = first_call(theirs, args)
@@ -92,10 +101,41 @@ def programs(names):
             ms, jax_ms = (1e3 * t for t in side_by_side((ours, theirs), args))
             if ms > jax_ms:
                 slower.append(f"{name} {way} ({ms / jax_ms:.2f})")
-            print(f"{library:12}{name:21}{way:14}{errors[-1]:8.1e} {ms:9.3f} {jax_ms:9.3f} {ms / jax_ms:6.2f} {first * 1e3:6.0f} "
-                  f"{jax_first * 1e3:6.0f}", flush=True)
-    print(f"{count} programs of {len(libraries)} libraries, {len(errors)} ways; the largest error {max(errors):.1e}; slower than "
-          f"JAX: {', '.join(slower) or 'none'}")
+            put(library, name, way, f"{errors[-1]:.1e}", f"{ms:.3f}", f"{jax_ms:.3f}", f"{ms / jax_ms:.2f}", f"{first * 1e3:.0f}",
+                f"{jax_first * 1e3:.0f}")
+    return (f"{count} programs of {len(libraries)} libraries; the largest error is {max(errors):.1e}; slower than JAX: "
+            f"{', '.join(slower) or 'none'}.")
+
+
+class _OfJax:
+    """The names of tenon that the examples use, by JAX."""
+
+    from_jax = staticmethod(lambda function: function)
+
+    def __getattr__(self, name):
+        return getattr(jax, name)
+
+
+def examples(put):
+    """The examples whole: their lines, and seconds of main(), what is traced and compiled included."""
+    put("example", "lines", "s tenon", "s JAX", "ratio")
+    for file in sorted((ROOT / "examples" / "python").glob("from_*.py")):
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        module = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except ImportError as error:
+            print(f"{file.name}: left out: {error}", file=sys.stderr)
+            continue
+        start = time.perf_counter()
+        made = module.main()
+        seconds = time.perf_counter() - start
+        module.tn = _OfJax()
+        start = time.perf_counter()
+        wanted = module.main()
+        of_jax = time.perf_counter() - start
+        assert np.allclose(made, wanted, rtol=1e-2), (file.name, made, wanted)
+        put(f"`{file.name}`", len(file.read_text().splitlines()), f"{seconds:.2f}", f"{of_jax:.2f}", f"{seconds / of_jax:.2f}")
 
 
 def long_program(step, count):
@@ -116,47 +156,89 @@ STEPS = {
 }
 
 
-def growth(sizes):
-    print(f"{'program':12}{'eqns':>8} {'by JAX':>8} {'walk':>8} {'compile':>8} {'all/eqn':>8}   seconds, and microseconds an eqn")
+def growth(sizes, put):
+    """Long programs: so many equations on arrays of 12 elements. Seconds in which JAX traces them, in which tenon walks what
+    comes out, in which that is compiled and run; and microseconds of all for an equation."""
+    put("program", "equations", "s JAX traces", "s walk", "s compile", "µs an equation")
     x = np.ones(12, np.float32)
+    jax.make_jaxpr(long_program(STEPS["relu"][1], 3))(x)
     for name, (each, step) in STEPS.items():
-        for eqns in sizes:
-            function = long_program(step, eqns // each)
+        for equations in sizes:
+            function = long_program(step, equations // each)
             start = time.perf_counter()
-            jax.make_jaxpr(function)(x)
+            made = jax.make_jaxpr(function)(x)
             traced = time.perf_counter()
-            ours = tn.from_jax(function)
-            tn.eval_shape(ours, x)
+            walk = tn.make_program(lambda x: call(made, x))(x)
             walked = time.perf_counter()
+            del walk
+            ours = tn.jit(lambda x: call(made, x))
+            again = time.perf_counter()
             ours(x)
-            done = time.perf_counter()
-            by_jax, walk, compiled = traced - start, walked - traced - (traced - start), done - walked
-            print(f"{name:12}{eqns:8} {by_jax:8.2f} {walk:8.2f} {compiled:8.2f} {(by_jax + walk + compiled) / eqns * 1e6:8.0f}",
-                  flush=True)
+            compiled = time.perf_counter() - again - (walked - traced)
+            put(name, equations, f"{traced - start:.2f}", f"{walked - traced:.2f}", f"{compiled:.2f}",
+                f"{(walked - start + compiled) / equations * 1e6:.0f}")
 
 
-def calls():
+def calls(put):
+    """Microseconds of calls that do next to nothing, of arrays of 12 elements."""
     x, params = np.ones(12, np.float32), {f"p{i}": np.ones(12, np.float32) for i in range(10)}
-    cases = (("an array", lambda x: x * 2 + 1, x), ("a dict of ten", lambda p: {k: v * 2 for k, v in p.items()}, params))
-    print(f"{'':16}{'tn.jit':>8} {'from_jax':>9} {'jax.jit':>8}   microseconds")
+    put("argument", "tn.jit", "tn.from_jax", "jax.jit")
 
     def best(function, arg):
         function(arg)
-        return min(timeit.repeat(lambda: function(arg), number=1000, repeat=20)) * 1e3
+        return f"{min(timeit.repeat(lambda: function(arg), number=1000, repeat=20)) * 1e3:.2f}"
 
-    for name, function, arg in cases:
+    for name, function, arg in (("an array", lambda x: x * 2 + 1, x),
+                                ("a dict of ten", lambda p: {k: v * 2 for k, v in p.items()}, params)):
         ours, theirs = tn.tree.map(tn.numpy.asarray, arg), jax.tree.map(jnp.asarray, arg)
-        print(f"{name:16}{best(tn.jit(function), ours):8.2f} {best(tn.from_jax(function), ours):9.2f} "
-              f"{best(jax.jit(function), theirs):8.2f}")
+        put(name, best(tn.jit(function), ours), best(tn.from_jax(function), ours), best(jax.jit(function), theirs))
     key = jax.random.key(0)
-    print(f"{'a typed key':16}{'':8} {best(tn.from_jax(jax.random.bits), key):9.2f} {best(jax.jit(jax.random.bits), key):8.2f}")
+    put("a typed key", "", best(tn.from_jax(jax.random.bits), key), best(jax.jit(jax.random.bits), key))
+
+
+def printed(*cells):
+    print("  ".join(f"{cell:<{width}}" for cell, width in zip(map(str, cells), (13, 22, 14, 9, 9, 9, 6, 12, 12))), flush=True)
+
+
+def document(processor):
+    """Writes docs/from-jax-speed.md."""
+    lines = [f"# Programs of JAX: how long they take\n\nGenerated by `bench/python/from_jax.py --docs`, on {processor}, with JAX "
+             f"{jax.__version__}. `docs/from-jax.md` says what they are."]
+
+    def table(title, make):
+        rows = []
+
+        def put(*cells):
+            printed(*cells)
+            rows.append("| " + " | ".join(map(str, cells)) + " |")
+
+        tail = make(put)
+        rows.insert(1, "|" + "---|" * (rows[0].count("|") - 1))
+        told = " ".join(make.__doc__.split()) if make.__doc__ else ""
+        lines.append("\n".join(["", f"## {title}", "", *([told, ""] if told else []), *rows, *(["", tail] if tail else [])]))
+
+    of_all = functools.partial(programs, ())
+    of_all.__doc__ = programs.__doc__
+    to = functools.partial(growth, SIZES)
+    to.__doc__ = growth.__doc__
+    for title, make in (("Programs", of_all), ("Examples", examples), ("Long programs", to), ("Calls", calls)):
+        table(title, make)
+    (ROOT / "docs" / "from-jax-speed.md").write_text("\n".join(lines) + "\n")
+
+
+def main(args):
+    tn.config.x64 = bool(jax.config.jax_enable_x64)
+    if args[:1] == ["--docs"]:
+        document(args[1])
+    elif args[:1] == ["--examples"]:
+        examples(printed)
+    elif args[:1] == ["--growth"]:
+        growth(SIZES, printed)
+    elif args[:1] == ["--calls"]:
+        calls(printed)
+    else:
+        print(programs(args, printed))
 
 
 if __name__ == "__main__":
-    tn.config.x64 = bool(jax.config.jax_enable_x64)
-    if sys.argv[1:] == ["--growth"]:
-        growth((1000, 10_000, 100_000))
-    elif sys.argv[1:] == ["--calls"]:
-        calls()
-    else:
-        programs(sys.argv[1:])
+    main(sys.argv[1:])

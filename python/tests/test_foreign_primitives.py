@@ -11,6 +11,7 @@ jax = pytest.importorskip("jax")
 import jax.ad_checkpoint  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
+from jax.experimental.pallas import run_state  # noqa: E402
 from jax.extend.core import Primitive, primitives  # noqa: E402
 
 from tenon.foreign import rules  # noqa: E402
@@ -133,10 +134,13 @@ cases = {
     "householder_product": (lambda a, t: lax.linalg.householder_product(a, t), (tall, vector)),
     "ormqr": (lambda a, t, c: lax.linalg.ormqr(a, t, c), (tall, vector, tall.copy())),
     "symmetric_product": (lambda a, c: lax.linalg.symmetric_product(a, c, alpha=2.0, beta=0.5), (tall[:3], square)),
+    "tridiagonal_solve": (lambda d, b: lax.linalg.tridiagonal_solve(d + 1, d * d, 1 - d, b), (vector, tall[:3])),
+    "ragged_dot_general": (lambda a, b: lax.ragged_dot(a, jnp.stack([b, b * b]), np.array([1, 3], np.int32)), (tall, square)),
     "cholesky_update": (lambda r, w: lax.linalg.cholesky_update(r, w), (np.triu(square), vector)),
     # what holds jaxprs
     "jit": (lambda a: jax.jit(jnp.sin)(a), (x,)),
     "get": (lambda a: jax.new_ref(a)[0], (x,)),
+    "run_state": (lambda a: run_state(lambda r: r.__setitem__((0,), r[1] * 2))(a), (x,)),
     "swap": (lambda a: (lambda r: (r.__setitem__((slice(None), 1), 2 * a[:, 0]), r[...])[1])(jax.new_ref(a * a)), (x,)),
     "remat2": (jax.checkpoint(lambda a: jnp.sin(jnp.sin(a))), (x,)),
     "scan": (lambda a: lax.scan(lambda c, r: (c * r + 1, c), a[0], a, reverse=True), (x,)),

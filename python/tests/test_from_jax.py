@@ -1,6 +1,8 @@
 """tn.from_jax and tenon.as_jax. What needs JAX, or a library of its, is skipped where that is not installed."""
 
 import ast
+import functools
+import importlib
 import importlib.util
 import pathlib
 import subprocess
@@ -145,6 +147,98 @@ def test_rules_are_kept():
     agree(tn.jit(tn.vmap(tn.grad(f)))(x), jnp.full_like(x, 140))
 
 
+def _with_symbolic_zeros():
+    @jax.custom_jvp
+    def product(a, b):
+        return a * b
+
+    def jvp(primals, tangents):
+        (a, b), (da, db) = primals, tangents
+        zeros = [isinstance(t, jax.custom_derivatives.SymbolicZero) for t in (da, db)]
+        slope = 0 * a
+        slope = slope if zeros[0] else slope + 2 * da
+        return product(a, b), slope if zeros[1] else slope + 100 * db
+
+    product.defjvp(jvp, symbolic_zeros=True)
+    pair = jax.custom_vjp(lambda a, b: (a * b, a + b))
+
+    def forward(a, b):
+        assert a.perturbed or b.perturbed
+        return (a.value * b.value, a.value + b.value), (a.perturbed, b.perturbed, a.value, b.value)
+
+    def backward(kept, cotangents):
+        (of_a, of_b, a, b), (g, _) = kept, cotangents
+        return 10 * g * b if of_a else None, 20 * g * a if of_b else None
+
+    pair.defvjp(forward, backward, symbolic_zeros=True)
+    return product, pair
+
+
+@needs_jax
+@pytest.mark.parametrize("f", [
+    lambda rules, x, y: rules[0](x, y), lambda rules, x, y: rules[0](x, lax.stop_gradient(x)),
+    lambda rules, x, y: lax.scan(lambda c, _: ((rules[0](*c), c[1] + 1), None), (x, y), length=3)[0][0],
+    lambda rules, x, y: lax.cond(y > 0, rules[0], lambda a, b: a, x, y),
+    lambda rules, x, y: rules[1](x, y)[0], lambda rules, x, y: rules[1](y, x)[0],
+    lambda rules, x, y: lax.scan(lambda c, _: ((rules[1](*c)[0], c[1] + 1), None), (x, y), length=3)[0][0]])
+def test_rules_know_what_is_differentiated(f):
+    f, x, y = functools.partial(f, _with_symbolic_zeros()), np.float32(1.5), np.float32(2)
+    for n in (0, 1):
+        wanted = jax.grad(f, n)(x, y)
+        agree(tn.grad(tn.from_jax(f), n)(x, y), wanted)
+        agree(tn.jit(tn.vmap(tn.grad(tn.from_jax(f), n)))(np.stack([x, x]), np.stack([y, y])), jnp.stack([wanted, wanted]))
+
+
+@needs_jax
+def test_rules_of_batches_and_of_linear_functions():
+    @jax.custom_batching.custom_vmap
+    def product(a, b):
+        return a * b, a
+
+    @product.def_vmap
+    def rule(axis_size, in_batched, a, b):
+        return (100 * a * b, a), (True, in_batched[0])
+
+    f = tn.from_jax(lambda a, b: product(a, b)[0] + jnp.sin(a))
+    agree(f(x, x), x * x + np.sin(x))
+    agree(tn.jit(tn.vmap(f, (0, None)))(x, x[0]), 100 * x * x[0] + np.sin(x))
+    half = tn.from_jax(lambda x: jax.custom_derivatives.linear_call(lambda r, x: x / r, lambda r, t: 7 * t / r, 2.0, x))
+    agree([half(x[0, 0]), tn.grad(half)(x[0, 0])], [x[0, 0] / 2, np.float32(3.5)])
+
+    def solved(b, scale):
+        def solve(product, b):
+            return jnp.linalg.inv(square * scale) @ b, {"sum": b.sum()}
+
+        made, more = lax.custom_linear_solve(lambda v: scale * square @ v, b, solve, solve, has_aux=True)
+        return jnp.sum(made ** 2) + more["sum"]
+
+    for n in (0, 1):
+        agree(tn.grad(tn.from_jax(solved), n)(x[0], np.float32(2)), jax.grad(solved, n)(x[0], np.float32(2)), 1e-5)
+
+
+@needs_jax
+def test_equinox_looks_at_what_is_done_with_it():
+    eqx = pytest.importorskip("equinox")
+    internal = importlib.import_module("equinox.internal")
+    x, y = np.float32(1.5), np.float32(2)
+    f = tn.from_jax(lambda x, y: lax.scan(lambda c, _: ((c[0] * internal.nondifferentiable(c[1]), c[1] + 1), None), (x, y),
+                                          length=3)[0][0])
+    agree(tn.grad(f)(x, y), np.float32(24))
+    with pytest.raises(RuntimeError, match="cannot be autodifferentiated"):
+        tn.grad(f, 1)(x, y)
+    forward = tn.from_jax(lambda x: 3 * internal.nondifferentiable_backward(x))
+    agree(tn.jvp(forward, (x,), (x,)), (3 * x, 3 * x))
+    with pytest.raises(RuntimeError, match="cannot be reverse-mode autodifferentiated"):
+        tn.grad(forward)(x)
+    for kind, options in (("checkpointed", {"checkpoints": 3}), ("bounded", {}), ("lax", {})):
+        g = tn.from_jax(lambda x: internal.while_loop(lambda c: c[1] < 5, lambda c: (c[0] * x + 1, c[1] + 1), (x, 0), max_steps=8,
+                                                      kind=kind, **options)[0])
+        agree(tn.grad(g)(x), np.float32(6 * x ** 5 + sum(n * x ** (n - 1) for n in range(5))), 1e-5)
+    agree(tn.grad(tn.from_jax(lambda x: internal.noinline(lambda x: x * x)(x)))(x), 2 * x)
+    with pytest.raises(RuntimeError, match="too large"):
+        tn.from_jax(lambda x: eqx.error_if(x, x > 1, "too large"))(x)
+
+
 @needs_jax
 def test_debug_callbacks_and_effects(capsys):
     def f(x):
@@ -204,6 +298,24 @@ def test_dtypes_are_those_of_jax_setting():
             assert tn.from_jax(lambda x: x * jnp.float64(2.0))(np.float32(1)).dtype == np.float64
     with tn.enable_x64(False):
         assert tn.from_jax(lambda x: x * 2)(np.float32(1)).dtype == np.float32
+
+
+@needs_jax
+def test_numbers_are_literals_of_the_program():
+    """As inputs of it, which captured arrays are, they would be read again in each call, and 16,000 of them took minutes."""
+    two = jnp.float32(2)
+    for f in (lambda x: x * 1.5 + two, lambda x: jnp.where(x > 0, x, 3), lambda x: x.at[1, 2].add(7.0)):
+        inputs = str(tn.make_program(tn.from_jax(f))(x)).split("{")[0]
+        assert inputs.count("%") == 1, inputs
+    big = np.uint64(2**64 - 5)
+    with jax.enable_x64(True):
+        assert int(tn.from_jax(lambda x: x + jnp.uint64(big))(np.uint64(1))) == 2**64 - 4
+
+
+@needs_jax
+def test_a_while_loop_that_jax_has_batched():
+    f = jax.vmap(lambda n, x: lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * 2), (0, x)))
+    agree(tn.from_jax(f)(np.array([1, 3, 0]), x[:, :3]), f(np.array([1, 3, 0]), x[:, :3]))
 
 
 @needs_jax

@@ -3,7 +3,7 @@
 import jax  # type: ignore
 
 from tenon import _core, freeze, lax, new_ref, numpy as tnp
-from tenon.foreign._jaxprs import dtype_of, is_key, rule, shape_of, unsupported
+from tenon.foreign._jaxprs import call, dtype_of, is_key, rule, shape_of, unsupported
 
 _modes = {"CLIP": "clip", "FILL_OR_DROP": "fill", "PROMISE_IN_BOUNDS": "promise_in_bounds", "ONE_HOT": "promise_in_bounds"}
 
@@ -87,3 +87,13 @@ def _addupdate(equation, reference, value, *flat):
     place = _place(equation, flat) if "tree" in equation.params else ...
     reference[place] = _core.add(reference[place], value)
     return []
+
+
+@rule("run_state")
+def _run_state(equation, *operands):
+    """A jaxpr over references that begin as the operands, and what they become."""
+    given, avals = iter(operands), [v.aval.inner_aval for v in equation.params["jaxpr"].invars]
+    references = [new_ref(next(given) if known else tnp.zeros(shape_of(aval), dtype_of(aval)))
+                  for known, aval in zip(equation.params["is_initialized"], avals)]
+    call(equation.params["jaxpr"], *references)
+    return [freeze(reference) for reference in references]

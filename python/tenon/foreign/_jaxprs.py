@@ -170,7 +170,7 @@ lack("there are no convolutions yet.", "conv_general_dilated", "reduce_window", 
      "reduce_window_sum", "select_and_gather_add", "select_and_scatter", "select_and_scatter_add")
 lack("there is no Fourier transform yet.", "fft")
 lack("there is no such factorisation yet.", "eig", "eigh", "geqp3", "hessenberg", "schur", "svd",
-     "tridiagonal", "tridiagonal_solve")
+     "tridiagonal")
 lack("this generator is none of tenon's, which has threefry.", "philox2x32", "philox4x32", "threefry4x32",
      "rng_bit_generator", "rng_uniform")
 lack("there is one device: write it without axis names and shardings.", "all_gather", "all_gather_invariant",
@@ -178,4 +178,4 @@ lack("there is one device: write it without axis names and shardings.", "all_gat
      "psum_invariant", "ragged_all_to_all", "reduce_scatter", "shard_map")
 lack("it is code for another machine or compiler.", "ffi_call", "buffer_callback", "pallas_call", "call_exported",
      "custom_partitioning")
-lack("not yet.", "ragged_dot_general", "scaled_dot", "run_state")
+lack("there are no products of scaled blocks yet.", "scaled_dot")

@@ -52,6 +52,15 @@ def _dot_general(equation, x, y):
     return lax.dot_general(x, y, p["dimension_numbers"], preferred_element_type=dtype_of(equation.outvars[0].aval))
 
 
+@rule("ragged_dot_general")
+def _ragged_dot_general(equation, x, y, sizes):
+    p, theirs = equation.params, equation.params["ragged_dot_dimension_numbers"]
+    numbers = lax.RaggedDotDimensionNumbers(theirs.dot_dimension_numbers, theirs.lhs_ragged_dimensions,
+                                            theirs.rhs_group_dimensions)
+    return lax.ragged_dot_general(x, y, sizes, numbers, preferred_element_type=dtype_of(equation.outvars[0].aval),
+                                  group_offset=p["group_offset"])
+
+
 @rule("sort")
 def _sort(equation, *arrays):
     p = equation.params
@@ -126,6 +135,33 @@ def _ormqr(equation, a, taus, c):
     for _ in range(a.ndim - 2):
         reflected = _transforms.vmap(reflected)
     return reflected(a, taus, c)
+
+
+@rule("tridiagonal_solve")
+def _tridiagonal_solve(equation, lower, diagonal, upper, b):
+    """By rotations of neighbouring rows, which leave two diagonals above the main one, and need no exchange of rows."""
+    lower, diagonal, upper = (tnp.moveaxis(part, -1, 0)[..., None] for part in (lower, diagonal, upper))
+    b = tnp.moveaxis(b, -2, 0)
+    zero = tnp.zeros_like(diagonal[:1])
+    upper = tnp.concatenate([upper[:-1], zero])
+
+    def rotated(row, below):
+        (d, u, v), (l_below, d_below, u_below, b_below) = row, below
+        length = tnp.sqrt(tnp.abs(d) ** 2 + tnp.abs(l_below) ** 2)
+        c, s = d / length, l_below / length
+        kept = length.astype(b.dtype), tnp.conj(c) * u + tnp.conj(s) * d_below, tnp.conj(s) * u_below, tnp.conj(c) * v + tnp.conj(
+            s) * b_below
+        return (c * d_below - s * u, c * u_below, c * b_below - s * v), kept
+
+    (d, _, v), rows = lax.scan(rotated, (diagonal[0], upper[0], b[0]), (lower[1:], diagonal[1:], upper[1:], b[1:]))
+    rows = tuple(tnp.concatenate([part, last[None]]) for part, last in zip(rows, (d, 0 * d, 0 * d, v)))
+
+    def substituted(behind, row):
+        d, u, w, v = row
+        x = (v - u * behind[0] - w * behind[1]) / d
+        return (x, behind[0]), x
+
+    return tnp.moveaxis(lax.scan(substituted, (0 * v, 0 * v), rows, reverse=True)[1], 0, -2)
 
 
 @rule("symmetric_product")
