@@ -22,7 +22,8 @@ _modules = {
     "jax.nn.initializers": "tenon.nn.initializers", "jax.tree": "tenon.tree", "jax.tree_util": "tenon.tree_util",
     "jax.ops": "tenon.ops", "jax.dtypes": "tenon.dtypes", "jax.typing": "tenon.typing", "jax.errors": "tenon.errors",
     "jax.debug": "tenon.debug", "jax.flatten_util": "tenon.flatten_util", "jax.test_util": "tenon.test_util",
-    "jax.custom_derivatives": "tenon.custom_derivatives", "jax.ad_checkpoint": "tenon.ad_checkpoint",
+    "jax.custom_derivatives": "tenon.custom_derivatives", "jax.custom_batching": "tenon.custom_batching",
+    "jax.ad_checkpoint": "tenon.ad_checkpoint", "jax.ad": "tenon.ad", "jax.ref": "tenon.ref",
     "jax.scipy": "tenon.scipy", "jax.scipy.special": "tenon.scipy.special", "jax.scipy.linalg": "tenon.scipy.linalg",
     "jax.scipy.stats": "tenon.scipy.stats", "jax.scipy.stats.norm": "tenon.scipy.stats.norm",
 }

@@ -362,6 +362,7 @@ def test_as_jax_runs_scripts(tmp_path):
         import jax, jax.numpy as jnp
         from jax import lax, random
         from jax.scipy.special import gammaln
+        from jax.custom_batching import custom_vmap
 
         @jax.jit
         def loss(w):
