@@ -1,11 +1,12 @@
 """Primitives of equinox whose meaning depends on who looks: batches, derivatives or none of them."""
 
+import jax  # type: ignore
 import numpy as np
 
-from tenon import ShapeDtypeStruct, _core, lax, numpy as tnp
+from tenon import ShapeDtypeStruct, _core, lax, numpy as tnp, vmap
 from tenon._callbacks import pure_callback
 from tenon._custom_rules import custom_jvp
-from tenon.foreign._jaxprs import rule
+from tenon.foreign._jaxprs import call, rule
 
 
 @rule("unvmap_any")
@@ -51,3 +52,13 @@ def _forward_alone(equation, x):
     function.defjvp(lambda primals, tangents: (*primals, lax.custom_linear_solve(
         lambda t: t, *tangents, solve=lambda _, t: t, transpose_solve=transposed)))
     return function(x)
+
+
+@rule("vprim")
+def _batch_of_a_primitive(equation, *operands):
+    """A batch by JAX of a primitive that is batched by its implementation."""
+    p, axes = equation.params, equation.params["__batch_axes"]
+    lane = [jax.ShapeDtypeStruct(v.aval.shape if axis is None else np.delete(v.aval.shape, axis), v.aval.dtype)
+            for v, axis in zip(equation.invars, axes)]
+    jaxpr = jax.make_jaxpr(lambda *given: p["prim"].bind(*given, **dict(p["params"])))(*lane)
+    return list(vmap(lambda *given: tuple(call(jaxpr, *given)), tuple(axes), axis_size=p["__axis_size"])(*operands))
