@@ -163,8 +163,8 @@ class custom_vjp(_WithRules):  # noqa: N801
         by_rule, by_back = bind(self.forward, self.nondiff, args)[0], self.backward
         if leaves := _rule_references.references(others):
             by_value = _core.references_by_value(leaves)
-            fun, _ = _rule_references.of_values("custom_vjp", fun, others, by_value)
-            by_rule, others = _rule_references.of_values("custom_vjp", by_rule, others, by_value)
+            fun = _rule_references.only_read("custom_vjp", fun, others, by_value)[0]
+            by_rule, others = _rule_references.only_read("custom_vjp", by_rule, others, by_value)
         perturbed = _core.perturbed(others) if self.symbolic else None
 
         def function(*given):

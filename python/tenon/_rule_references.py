@@ -38,9 +38,9 @@ def refuse_made_here(who, made):
                                    "differentiated. Return what is in it, r[...].")
 
 
-def of_values(op, fun, args, by_value):
+def of_values(fun, args, by_value):
     """(a function of values where `by_value` says so of the leaves of the arguments, those arguments): it makes references
-    of the values and calls `fun`, which reads them."""
+    of the values, calls `fun`, and returns what that returns and what is in each reference where that has changed."""
     from tenon import tree
 
     leaves, structure = tree.flatten(args)
@@ -49,11 +49,39 @@ def of_values(op, fun, args, by_value):
         parts = [_core.new_ref(part) if of else part for part, of in zip(tree.leaves(given), by_value, strict=True)]
         before = [part[...] if of else None for part, of in zip(parts, by_value)]
         made = fun(*structure.unflatten(parts))
-        for part, value, of in zip(parts, before, by_value):
-            if of and not _core.same_value(part[...], value):
-                raise errors.RuntimeError(
-                    f"{op}: the function writes to a reference that is an argument of what is differentiated. Return "
-                    "what is to be written, or leave the reference outside.")
-        return made
+        after = [part[...] if of else None for part, of in zip(parts, by_value)]
+        return made, [None if not of or _core.same_value(a, b) else b for of, a, b in zip(by_value, before, after)]
 
     return of_arrays, structure.unflatten([leaf[...] if of else leaf for leaf, of in zip(leaves, by_value)])
+
+
+def only_read(op, fun, args, by_value):
+    """The same of a function that writes to none of these."""
+    of_arrays, values = of_values(fun, args, by_value)
+
+    def read(*given):
+        made, after = of_arrays(*given)
+        if any(value is not None for value in after):
+            raise errors.RuntimeError(f"{op}: the function writes to a reference that was made in what is differentiated. "
+                                      "Return what is to be written, or make the reference outside.")
+        return made
+
+    return read, values
+
+
+def vjp(fun, primals, has_aux):
+    """vjp() at arguments with references, to which what the function wrote to them is written."""
+    from tenon import tree
+
+    leaves = tree.leaves(primals)
+    of_arrays, values = of_values(fun, primals, [isinstance(leaf, _core.Ref) for leaf in leaves])
+
+    def with_last_values(*given):
+        made, after = of_arrays(*given)
+        return (made[0], (made[1], after)) if has_aux else (made, (None, after))
+
+    result, pull, (aux, after) = _core.vjp(with_last_values, values, True)
+    for leaf, value in zip(leaves, after):
+        if value is not None:
+            leaf[...] = value
+    return (result, pull, aux) if has_aux else (result, pull)

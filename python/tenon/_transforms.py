@@ -162,9 +162,9 @@ def jvp(fun, primals, tangents, has_aux=False):
 
 def vjp(fun, *primals, has_aux=False):
     """(f(*primals), pull): pull maps a cotangent of the result to a tuple of cotangents of the primals. A reference among
-    these is only read, and has the cotangent of what is in it."""
-    if leaves := _rule_references.references(primals):
-        fun, primals = _rule_references.of_values("vjp", fun, primals, [isinstance(leaf, _core.Ref) for leaf in leaves])
+    these has the cotangent of what is in it before the call."""
+    if _rule_references.references(primals):
+        return _rule_references.vjp(fun, primals, has_aux)
     return _core.vjp(fun, primals, has_aux)
 
 

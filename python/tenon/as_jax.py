@@ -26,7 +26,11 @@ _modules = {
     "jax.ad_checkpoint": "tenon.ad_checkpoint", "jax.ad": "tenon.ad", "jax.ref": "tenon.ref",
     "jax.scipy": "tenon.scipy", "jax.scipy.special": "tenon.scipy.special", "jax.scipy.linalg": "tenon.scipy.linalg",
     "jax.scipy.stats": "tenon.scipy.stats", "jax.scipy.stats.norm": "tenon.scipy.stats.norm",
+    "jax.custom_batching": "tenon.custom_batching", "jax.ref": "tenon.ref", "jax.experimental": None,
 }
+
+# Names of modules without a counterpart that are elsewhere in tenon, (module, name).
+_elsewhere = {"jax.experimental": {"io_callback": ("tenon", "io_callback"), "enable_x64": ("tenon", "enable_x64")}}
 
 
 class _AsJax(types.ModuleType):
@@ -40,13 +44,16 @@ class _AsJax(types.ModuleType):
         full = f"{self.__name__}.{name}"
         if full in _modules and importlib.util.find_spec(full) is not None:
             return importlib.import_module(full)
+        if name in _elsewhere.get(self.__name__, ()):
+            module, theirs = _elsewhere[self.__name__][name]
+            return getattr(importlib.import_module(module), theirs)
         if self._target is not None and hasattr(self._target, name):
             return getattr(self._target, name)
         raise AttributeError(f"{full} is not among the names that tenon has (docs/python-names.md lists them). Where a "
                              "program needs it, run the program with JAX and bind its functions with tn.from_jax.")
 
     def __dir__(self):
-        return sorted(dir(self._target))
+        return sorted({*dir(self._target), *_elsewhere.get(self.__name__, ())})
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

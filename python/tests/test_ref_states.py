@@ -177,6 +177,19 @@ def test_references_that_are_differentiated():
     pull.with_refs(total, tn.ad.DontWant())(1.0)
     assert total[...] == 4
 
+    def written(r, x):
+        r[...] = tnp.sin(r[...])
+        return r[...] ** 2, x
+
+    r = tn.new_ref(2.0)
+    value, pull, aux = tn.vjp(written, r, 5.0, has_aux=True)
+    assert np.isclose(r[...], np.sin(2)) and np.isclose(value, np.sin(2) ** 2) and aux == 5
+    assert np.isclose(pull(1.0)[0], 2 * np.sin(2) * np.cos(2)) and pull(1.0)[1] == 0
+    writes = tn.custom_vjp(written)
+    writes.defvjp(lambda r, x: (written(r, x), None), lambda _, g: (None, None))
+    with pytest.raises(RuntimeError, match="writes to a reference"):
+        tn.grad(lambda x: writes(tn.new_ref(x), 1.0)[0])(2.0)
+
 
 def test_wrong_uses():
     @tn.custom_vjp
