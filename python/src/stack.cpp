@@ -27,7 +27,8 @@ void require_stack() {
   static thread_local const std::uintptr_t limit = lowest();
   const char here = 0;
   if (reinterpret_cast<std::uintptr_t>(&here) > limit) return;
-  PyErr_SetString(PyExc_RecursionError, "functions that tenon calls call each other without end: the stack is used up.");
+  PyErr_SetString(PyExc_RecursionError,
+                  "functions that tenon calls call each other without end: the stack is used up.");
   throw nanobind::python_error();
 }
 

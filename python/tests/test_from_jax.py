@@ -377,7 +377,7 @@ def test_as_jax_runs_scripts(tmp_path):
 @pytest.mark.parametrize("line, text", [
     ("jax.numpy.nothing", "AttributeError: jax.numpy.nothing is not among the names"),
     ("from jax import sharding", "cannot import name 'sharding'"),
-    ("import jax.experimental.pallas", "No module named 'jax.experimental'")])
+    ("import jax.experimental.pallas", "No module named 'jax.experimental.pallas'")])
 def test_as_jax_names_what_is_missing(tmp_path, line, text):
     run = as_jax(tmp_path, f"import jax, jax.numpy\n{line}\n")
     assert run.returncode == 1 and text in run.stderr and "script.py" in run.stderr

@@ -124,8 +124,13 @@ def test_lanes(mode):
     assert one[...] == 0
     with pytest.raises(RuntimeError, match="several at once"):
         tn.jacrev(mode(lambda x: counted(r, x)))(tnp.ones(3))
+    # Forward mode does nothing to references; there is none where backward reads them for cotangents.
+    assert tn.jvp(mode(lambda x: counted(r, x * x)), (3.0,), (1.0,)) == (9, 6) and tn.jacfwd(mode(lambda x: counted(r, x * x)))(3.0) == 6
+    assert tn.grad(lambda x: tn.jvp(mode(lambda y: counted(r, y ** 3)), (x,), (1.0,))[1])(2.0) == 12 and r[...] == 1
+    scaled = tn.custom_vjp(lambda x: x)
+    scaled.defvjp(lambda x: (x, None), lambda _, g: (g * one[...],))
     with pytest.raises(TypeError, match="custom_vjp"):
-        tn.jvp(mode(lambda x: counted(r, x)), (1.0,), (1.0,))
+        tn.jvp(mode(scaled), (1.0,), (1.0,))
 
 
 @modes

@@ -244,17 +244,18 @@ Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backwa
   }
   const std::size_t taken = operands.size();
   const Arrays captures = joined({traced.captures, forwarded.captures, pulled.captures});
-  CustomVjpParams params{.function = Inputs(traced).own(0, taken).captures(captures, 0).program(),
-                         .sizes = traced.sizes,
-                         .forward = Inputs(forwarded).own(0, taken).captures(captures, traced.captures.size()).program(),
-                         .forward_sizes = forwarded.sizes,
-                         .backward = Inputs(pulled)
-                                         .captures(captures, traced.captures.size() + forwarded.captures.size())
-                                         .own(0, takes.size() + states.size())
-                                         .program(),
-                         .backward_sizes = pulled.sizes,
-                         .arguments = static_cast<std::int64_t>(taken),
-                         .states = static_cast<std::int64_t>(states.size())};
+  CustomVjpParams params{
+      .function = Inputs(traced).own(0, taken).captures(captures, 0).program(),
+      .sizes = traced.sizes,
+      .forward = Inputs(forwarded).own(0, taken).captures(captures, traced.captures.size()).program(),
+      .forward_sizes = forwarded.sizes,
+      .backward = Inputs(pulled)
+                      .captures(captures, traced.captures.size() + forwarded.captures.size())
+                      .own(0, takes.size() + states.size())
+                      .program(),
+      .backward_sizes = pulled.sizes,
+      .arguments = static_cast<std::int64_t>(taken),
+      .states = static_cast<std::int64_t>(states.size())};
   Arrays results = weakly_typed(bind_custom_vjp(std::move(params), joined({operands, captures})), traced.weak);
   for (std::size_t k = 0; k < states.size(); ++k) write_cell(states[k], results[out.size() + k]);
   results.resize(out.size());

@@ -237,8 +237,8 @@ std::vector<Arrays> rows_of(std::string_view op, const TracedFunction& f, const 
 
 // By forward mode: for each output and active leaf, [axes of the output…, elements of the leaf].
 std::vector<Arrays> columns_of(std::string_view op, const TracedFunction& f, const Arguments& arguments,
-                               const RefsOfDerivative& refs, const Mask& active, const Mask& differentiated, Arrays& outputs,
-                               std::span<const Type> in) {
+                               const RefsOfDerivative& refs, const Mask& active, const Mask& differentiated,
+                               Arrays& outputs, std::span<const Type> in) {
   const Arrays operands = joined({arguments.leaves, f.captures});
   const ProgramRef forward = jvp(f.program, of_operands(f, active), of_outputs(f, differentiated));
   const Units units = units_of(op, in);
@@ -339,7 +339,8 @@ FlatGradient sparse_gradient_flat(std::string_view op, FlatFunction f, const Arg
                                "Take the gradient outside of what makes sizes symbolic.");
   const Arrays operands = joined({arguments.leaves, traced.captures});
   const Mask differentiated = of_operands(traced, active), tables = of_operands(traced, sparse);
-  const SparseParts s = sparse_parts(traced.program, differentiated, tables, of_outputs(traced, differentiable(traced, 1)), name);
+  const SparseParts s =
+      sparse_parts(traced.program, differentiated, tables, of_outputs(traced, differentiable(traced, 1)), name);
   note_kept(s.parts, traced.weak.size() + s.reads.size());
   std::vector<bool> weak = traced.weak;
   weak.resize(weak.size() + s.reads.size(), false);
@@ -351,9 +352,8 @@ FlatGradient sparse_gradient_flat(std::string_view op, FlatFunction f, const Arg
   const auto plain = static_cast<std::size_t>(std::ranges::count(dense, true));
   Arrays outputs(pullback.outputs.begin(), pullback.outputs.begin() + static_cast<std::ptrdiff_t>(traced.weak.size()));
   refs.write(outputs);
-  FlatGradient result{
-      std::move(outputs),
-      spread(std::span(pulled).first(plain), dense), std::vector<Rows>(sparse.size())};
+  FlatGradient result{std::move(outputs), spread(std::span(pulled).first(plain), dense),
+                      std::vector<Rows>(sparse.size())};
   for (std::size_t i = 0; i < sparse.size(); ++i) {
     if (!sparse[i]) continue;
     Arrays indices, values;

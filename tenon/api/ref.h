@@ -44,9 +44,9 @@ class RefPart {
 // captured or passed in trees: there they are carries, or arguments whose memory is used again and results. Programs,
 // and so derivatives and batches, see ordinary values. Functions under grad, jvp and vmap may write to one from outside
 // what is no function of the arguments that are differentiated, and is the same for all lanes. The backward of a
-// custom_vjp may read and write one that was there before the derivative: it does so when reverse mode comes by, from the
-// last call to the first. In a condition of while_loop, and in other rules, one from outside can be read only; one that
-// the function makes itself may be written.
+// custom_vjp may read and write one that was there before the derivative: it does so when reverse mode comes by, from
+// the last call to the first. In a condition of while_loop, and in other rules, one from outside can be read only; one
+// that the function makes itself may be written.
 //
 //   tn::Ref r = tn::make_ref(tn::zeros({n}));
 //   tn::fori_loop(0, n, [&](Array i, Array c) { r[i] += c; return c * 0.5f; }, Array(1.f));

@@ -83,10 +83,11 @@ RefsOfDerivative::RefsOfDerivative(std::string_view op, const TracedFunction& f,
 
 void RefsOfDerivative::refuse_states(std::string_view op) const {
   if (cells_.empty()) return;
-  throw RuntimeError(fmt::format("Ref: a reference from outside{} is used in the backward of custom_vjp, of which {} runs "
-                                 "several at once.",
-                                 cells_[0]->made.at_text(), op),
-                     "Use grad() or vjp().");
+  throw RuntimeError(
+      fmt::format("Ref: a reference from outside{} is used in the backward of custom_vjp, of which {} runs "
+                  "several at once.",
+                  cells_[0]->made.at_text(), op),
+      "Use grad() or vjp().");
 }
 
 std::vector<bool> RefsOfDerivative::with_states_in(std::vector<bool> operands) const {

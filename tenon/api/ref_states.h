@@ -1,8 +1,8 @@
 // What derivatives do to mutable references from outside. What a function writes while its values are computed is
 // written once they are. What the backward of a custom_vjp reads and writes is told in states: the value that a
 // reference has as reverse mode comes by is the cotangent of a variable, the state, that every such call takes and
-// returns as it is. So loops, branches and calls hand it on, and reverse mode runs through the calls from the last one to
-// the first.
+// returns as it is. So loops, branches and calls hand it on, and reverse mode runs through the calls from the last one
+// to the first.
 #pragma once
 
 #include "tenon/api/trace.h"
@@ -37,8 +37,8 @@ class RefsOfDerivative {
 
  private:
   std::size_t results_;
-  std::vector<RefUse> written_;             // of each output behind the results; of a state the cell is null
-  std::vector<CellRef> cells_;              // that have states
+  std::vector<RefUse> written_;  // of each output behind the results; of a state the cell is null
+  std::vector<CellRef> cells_;   // that have states
   std::vector<std::size_t> state_operands_, state_outputs_;
 };
 

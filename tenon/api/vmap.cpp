@@ -166,10 +166,9 @@ Arrays vmap_flat(const FlatVmap& call, const VmapOptions& options) {
   const std::vector<CellRef> written = f.written();
   for (std::size_t i = 0; i < written.size(); ++i)
     if (differs[axes.size() + i])
-      throw RuntimeError(
-          fmt::format("vmap: what is written to a reference from outside{} differs from lane to lane.",
-                      written[i]->made.at_text()),
-          "Pass a reference with an axis of lanes as an argument, or return what is to be written.");
+      throw RuntimeError(fmt::format("vmap: what is written to a reference from outside{} differs from lane to lane.",
+                                     written[i]->made.at_text()),
+                         "Pass a reference with an axis of lanes as an argument, or return what is to be written.");
   out.resize(f.program->outputs().size(), false);
   std::vector<Dim> sizes = f.sizes;
   if (!lanes.size.known()) sizes.push_back(lanes.size);

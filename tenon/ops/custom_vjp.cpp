@@ -111,8 +111,8 @@ ProgramRef with_states_last(const ProgramRef& program, std::size_t known, std::s
   });
 }
 
-// Backward transposed in the cotangents: forward mode, which does nothing to states. Null: backward is not linear in them,
-// cannot be transposed, or reads states for cotangents.
+// Backward transposed in the cotangents: forward mode, which does nothing to states. Null: backward is not linear in
+// them, cannot be transposed, or reads states for cotangents.
 CallParams pushforward_of(const CallParams& backward, std::size_t known, std::size_t states,
                           std::span<const Type> known_types, std::span<const Type> tangent_types, Recurse& recurse) {
   const auto last = static_cast<std::ptrdiff_t>(states);
@@ -157,11 +157,11 @@ JvpResult custom_vjp_jvp(const JvpArgs& args) {
   const std::vector<Type> types = types_of(operands);
   const CallParams push = pushforward_of({p.backward, p.backward_sizes}, known, static_cast<std::size_t>(p.states),
                                          std::span(types).first(known), std::span(types).subspan(known), args.recurse);
-  const Arrays tangents = bind_op(tangent_info,
-                                  make_params(CustomVjpTangentParams{p.backward, p.backward_sizes, push.program,
-                                                                     push.sizes, static_cast<std::int64_t>(known),
-                                                                     p.states}),
-                                  operands);
+  const Arrays tangents =
+      bind_op(tangent_info,
+              make_params(CustomVjpTangentParams{p.backward, p.backward_sizes, push.program, push.sizes,
+                                                 static_cast<std::int64_t>(known), p.states}),
+              operands);
   JvpResult result{{forward.begin(), forward.begin() + static_cast<std::ptrdiff_t>(outs)}, {}};
   std::size_t at = 0;
   for (bool real : with_tangents(p.function->output_types()))
@@ -178,7 +178,8 @@ ProgramRef batch_backward(const ProgramRef& backward, const Mask& in, const Mask
     if (!reached[i] || arguments[i]) continue;
     if (i + static_cast<std::size_t>(states) >= out.size())
       throw RuntimeError(
-          "custom_vjp: what backward writes to a reference differs from lane to lane of a vmap, and the reference is one "
+          "custom_vjp: what backward writes to a reference differs from lane to lane of a vmap, and the reference is "
+          "one "
           "for all lanes.",
           "Pass a reference with an axis of lanes as an argument of the function under vmap.");
     out[i] = summed[i] = true;
@@ -319,6 +320,8 @@ void tangent_transpose(const TransposeArgs& args) {
 
 BatchResult tangent_batch(const BatchArgs& args) {
   CustomVjpTangentParams p = args.params.as<CustomVjpTangentParams>();
+  // Tangents of several lanes at once are forward mode's, which does nothing to states.
+  if (p.states > 0 && p.pushforward) return callee_batch(call_op(), pushforward(p), args);
   const Mask in(args.batched.begin(), args.batched.end());
   const std::size_t outs = p.backward->inputs().size() - static_cast<std::size_t>(p.known);
   Mask backward_in(in.begin(), in.begin() + p.known);

@@ -16,9 +16,9 @@ struct OpInfo;
 
 // What vmap makes of a call.
 enum class HostBatch : std::uint8_t {
-  refuse,        // UnsupportedError
-  sequential,    // a call a lane, one after another
-  expand_dims,   // one call: the batch is axis 0 of operands and results; that of an operand without a batch has size 1
+  refuse,       // UnsupportedError
+  sequential,   // a call a lane, one after another
+  expand_dims,  // one call: the batch is axis 0 of operands and results; that of an operand without a batch has size 1
   broadcast_all,  // one call: every operand has the batch
   as_it_is        // one call: the batch is axis 0 of the results and of operands that have one
 };
