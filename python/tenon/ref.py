@@ -13,7 +13,8 @@ def new_ref(init_val, *, memory_space=None, kind=None):
     same in each lane. Of the kind "no_grad_no_remat" what is written loses its derivative. The backward of a custom_vjp
     reads and writes them when reverse mode comes by.
 
-    >>> r = new_ref([1.0, 2.0])
+    >>> import tenon.numpy as tnp
+    >>> r = new_ref(tnp.array([1.0, 2.0]))
     >>> r[0] = 5.0
     >>> r[...]
     Array([5., 2.], dtype=float64)
