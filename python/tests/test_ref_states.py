@@ -232,3 +232,15 @@ def test_parts_and_functions_of_references():
     assert r[...].tolist() == [3, 12, 3, 104, 105, 6] and r.at[2:5].shape == (3,)
     with pytest.raises(ValueError, match="kind"):
         tn.new_ref(1.0, kind="other")
+
+
+def test_residuals_are_told_and_nothing_is_written():
+    r = tn.new_ref(0)
+
+    def f(x):
+        r[...] = r[...] + 1
+        return tnp.sum(counted(r, tnp.sin(x)) ** 2)
+
+    text = tn.saved_residuals(f, np.ones(3))
+    assert "cos" in text or "sin" in text
+    assert r[...] == 0

@@ -429,18 +429,17 @@ FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments) {
   Hasher form;
   form(form_of("vjp", *pullback.backward, differentiated, active, types, pullback.sizes));
   refs.hash(form);
-  return linear_function(
-      std::move(outputs), std::move(residuals), form.finish(),
-      [pullback, refs, active, differentiated, types, weak = weak_flags_of(arguments.leaves)](
-          std::span<const Array> residuals, std::span<const Array> cotangents) {
-        require_as_many("vjp", "the cotangents", cotangents.size(), differentiated.size());
-        const Arrays given = fitted_only(
-            "vjp", cotangents, differentiated, [&](std::size_t i) { return types[i]; },
-            [&](std::size_t i) { return fmt::format("the cotangent of leaf {} of the result", i); });
-        Pullback here = pullback;
-        here.residuals.assign(residuals.begin(), residuals.end());
-        return weakly_typed(spread(here.pull(given, refs), active), weak);
-      });
+  return linear_function(std::move(outputs), std::move(residuals), form.finish(),
+                         [pullback, refs, active, differentiated, types, weak = weak_flags_of(arguments.leaves)](
+                             std::span<const Array> residuals, std::span<const Array> cotangents) {
+                           require_as_many("vjp", "the cotangents", cotangents.size(), differentiated.size());
+                           const Arrays given = fitted_only(
+                               "vjp", cotangents, differentiated, [&](std::size_t i) { return types[i]; },
+                               [&](std::size_t i) { return fmt::format("the cotangent of leaf {} of the result", i); });
+                           Pullback here = pullback;
+                           here.residuals.assign(residuals.begin(), residuals.end());
+                           return weakly_typed(spread(here.pull(given, refs), active), weak);
+                         });
 }
 
 FlatLinear linearize_flat(FlatFunction f, const Arguments& arguments) {

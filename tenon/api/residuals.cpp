@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "tenon/api/kept.h"
+#include "tenon/api/ref_states.h"
 #include "tenon/ops/bits.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/structure.h"
@@ -198,13 +199,16 @@ std::string remedy_of(const Origin& origin, const Eqn* reader, std::int64_t toge
 }  // namespace
 
 SavedResiduals saved_residuals_flat(FlatFunction f, const Arguments& arguments) {
-  const TracedFunction traced = trace_flat(f, arguments.leaves, "saved_residuals", knows_values(),
+  const TracedFunction traced = trace_flat(f, arguments.leaves, writes_refs, knows_values(),
                                            TracedFor::derivative(arguments.leaves, arguments.chosen));
   Mask active = arguments.chosen, differentiated;
   for (std::size_t i = 0; i < active.size(); ++i) active[i] = active[i] && has_tangent(arguments.leaves[i].type());
+  const RefsOfDerivative refs("saved_residuals", traced, active);  // nothing is written: it is only told
   active.resize(traced.program->inputs().size(), false);
-  for (Var v : traced.program->outputs()) differentiated.push_back(has_tangent(traced.program->type(v)));
-  const Partitioned parts = linearize(traced.program, active, differentiated);
+  for (Var v : traced.program->outputs())
+    differentiated.push_back(differentiated.size() < traced.results() && has_tangent(traced.program->type(v)));
+  const Partitioned parts =
+      linearize(traced.program, refs.with_states_in(active), refs.with_states_out(differentiated));
   const ProgramRef first = inline_calls(parts.first);
   const std::vector<std::string> paths = arguments.paths();
   SavedResiduals saved;
