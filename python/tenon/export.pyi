@@ -1,0 +1,29 @@
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from tenon._core.tree import PyTreeDef
+from tenon._shape_dtype import ShapeDtypeStruct
+
+_C = TypeVar("_C", bound=type)
+
+class Exported:
+    fun_name: str
+    platforms: tuple[str, ...]
+    nr_devices: int
+    in_tree: PyTreeDef
+    in_avals: tuple[ShapeDtypeStruct, ...]
+    out_tree: PyTreeDef
+    out_avals: tuple[ShapeDtypeStruct, ...]
+    def call(self, *args: Any, **kwargs: Any) -> Any: ...
+    def has_vjp(self) -> bool: ...
+    def vjp(self) -> Exported: ...
+    def mlir_module(self) -> str: ...
+    def serialize(self, vjp_order: int = 0) -> bytearray: ...
+
+def export(fun_jit: Callable[..., Any], *, platforms: Sequence[str] | None = None,
+           disabled_checks: Sequence[Any] = ()) -> Callable[..., Exported]: ...
+def deserialize(blob: bytes | bytearray) -> Exported: ...
+def register_pytree_node_serialization(nodetype: _C, *, serialized_name: str, serialize_auxdata: Callable[[Any], bytes],
+                                       deserialize_auxdata: Callable[[bytes], Any],
+                                       from_children: Callable[..., Any] | None = None) -> _C: ...
+def register_namedtuple_serialization(nodetype: _C, *, serialized_name: str) -> _C: ...
