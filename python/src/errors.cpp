@@ -6,6 +6,7 @@
 #include <string>
 
 #include "executor.h"
+#include "finite.h"
 #include "source_lines.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/custom.h"
@@ -43,6 +44,7 @@ std::array kinds{kind<ShapeError>("ShapeError"),
                  kind<RuntimeError>("RuntimeError"),
                  kind<MemoryError>("MemoryError"),
                  kind<CancelledError>("CancelledError"),
+                 kind<NonFiniteError>("NonFiniteError"),
                  kind<UnsupportedError>("UnsupportedError"),
                  kind<Error>("Error")};
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "finite.h"
 #include "rooms.h"
 #include "tenon/ir/bind.h"
 
@@ -122,12 +123,22 @@ class FreeingExecutor final : public Executor {
   explicit FreeingExecutor(Executor& next) : next_(next) {}
   std::vector<Value> run(const ProgramRef& program, std::span<const std::int64_t> sizes,
                          std::span<const Value> inputs) override {
-    const NativeRun run;
-    return next_.run(program, sizes, inputs);
+    std::vector<Value> results = [&] {
+      const NativeRun run;
+      return next_.run(program, sizes, inputs);
+    }();
+    if (watching() && PyGILState_Check() != 0) [[unlikely]]
+      note_program(program, sizes, inputs, results);
+    return results;
   }
   std::vector<Value> run_op(const OpInfo& op, const Params& params, std::span<const Value> operands) override {
-    const NativeRun run;
-    return next_.run_op(op, params, operands);
+    std::vector<Value> results = [&] {
+      const NativeRun run;
+      return next_.run_op(op, params, operands);
+    }();
+    if (watching() && PyGILState_Check() != 0) [[unlikely]]
+      note_op(op, params, operands, results);
+    return results;
   }
 
  private:

@@ -26,6 +26,7 @@ NB_MODULE(_core, module) {
   add_interchange(module);
   add_trees(module);
   add_executor(module);
+  add_finite(module);
   add_elementwise(module);
   add_reductions(module);
   add_movement(module);

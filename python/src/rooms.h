@@ -10,6 +10,7 @@ namespace tenon::python {
 namespace nb = nanobind;
 
 void add_executor(nb::module_& module);      // executor.cpp
+void add_finite(nb::module_& module);        // finite.cpp
 void add_elementwise(nb::module_& module);   // elementwise.cpp
 void add_reductions(nb::module_& module);    // reductions.cpp
 void add_movement(nb::module_& module);      // movement.cpp

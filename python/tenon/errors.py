@@ -55,6 +55,10 @@ class MemoryError(Error, builtins.MemoryError):  # noqa: A001
     """More bytes were asked for than there are."""
 
 
+class NonFiniteError(Error, FloatingPointError):
+    """A result holds NaN or an infinity, and tn.debug_nans or tn.debug_infs ask to be told."""
+
+
 class UnsupportedError(Error, NotImplementedError, ValueError):
     """Right, and not there: the message says what to write instead."""
 

@@ -8,11 +8,23 @@
 namespace tenon {
 namespace {
 
+// Who is told of each eqn, and what runs those that hold no Programs.
+struct Watch {
+  Executor& by;
+  EqnSeen seen;
+};
+
+bool holds_programs(const Params& params) {
+  bool holds = false;
+  params.visit_programs([&](const ProgramRef& program) { holds = holds || program != nullptr; });
+  return holds;
+}
+
 // Runs one Program: its variables' values, and what its sizes turned out to be.
 class Evaluation {
  public:
-  Evaluation(const Program& program, std::span<const std::int64_t> sizes)
-      : program_(program), values_(program.vars()), reads_(reads_of(program)) {
+  Evaluation(const Program& program, std::span<const std::int64_t> sizes, const Watch* watch)
+      : program_(program), watch_(watch), values_(program.vars()), reads_(reads_of(program)) {
     if (sizes.size() != program.size_params().size()) throw VerifyError("evaluate: sizes are missing.");
     for (std::size_t i = 0; i < sizes.size(); ++i) sizes_.emplace(program.size_params()[i], Dim(sizes[i]));
   }
@@ -50,11 +62,14 @@ class Evaluation {
       throw RuntimeError(fmt::format("{} cannot be evaluated: {}.", eqn.op->name, eqn.op->eval.reason()));
     const Params params =
         sizes_.empty() ? eqn.params : eqn.params.map_dims([&](const Dim& d) { return substitute(d, sizes_); });
-    const EvalContext context{[](const Program& p, std::span<const std::int64_t> sizes, std::span<const Value> in) {
-                                return evaluate(p, sizes, in);
+    const EvalContext context{[this](const Program& p, std::span<const std::int64_t> sizes, std::span<const Value> in) {
+                                return Evaluation(p, sizes, watch_).run(in);
                               },
                               out};
-    std::vector<Value> results = (*eqn.op->eval)(params, operands, context);
+    std::vector<Value> results = watch_ != nullptr && !holds_programs(params)
+                                     ? watch_->by.run_op(*eqn.op, params, operands)
+                                     : (*eqn.op->eval)(params, operands, context);
+    if (watch_ != nullptr) watch_->seen(eqn, operands, results);
     for (std::size_t i = 0; i < eqn.out.size(); ++i) {
       if (!eqn.new_sizes.empty() && !unify(program_.type(eqn.out[i]), type_of(results[i]), sizes_))
         throw ShapeError(
@@ -64,6 +79,7 @@ class Evaluation {
   }
 
   const Program& program_;
+  const Watch* watch_;
   SizeBinding sizes_;
   std::vector<Value> values_;
   std::vector<int> reads_;
@@ -73,7 +89,13 @@ class Evaluation {
 
 std::vector<Value> evaluate(const Program& program, std::span<const std::int64_t> sizes,
                             std::span<const Value> inputs) {
-  return Evaluation(program, sizes).run(inputs);
+  return Evaluation(program, sizes, nullptr).run(inputs);
+}
+
+std::vector<Value> evaluate(const Program& program, std::span<const std::int64_t> sizes, std::span<const Value> inputs,
+                            Executor& by, EqnSeen seen) {
+  const Watch watch{by, seen};
+  return Evaluation(program, sizes, &watch).run(inputs);
 }
 
 std::vector<Value> ReferenceExecutor::run(const ProgramRef& program, std::span<const std::int64_t> sizes,

@@ -4,6 +4,7 @@ import functools
 import math
 
 from tenon import _core
+from tenon._checks import whole
 from tenon import numpy as tnp
 from tenon.numpy._special import _chebyshev, _exact_to, _in_single, _real, _with_slopes
 
@@ -121,6 +122,7 @@ def _functions():
     return _with_slopes(_lgamma, digamma_), digamma_
 
 
+@whole
 def lgamma(x):
     """log |Γ(x)|. Infinite at 0, -1, -2, …
 
@@ -130,6 +132,7 @@ def lgamma(x):
     return _functions()[0](_real(x, "lgamma"))
 
 
+@whole
 def digamma(x):
     """The derivative of lgamma. NaN at 0, -1, -2, …
 
@@ -139,6 +142,7 @@ def digamma(x):
     return _functions()[1](_real(x, "digamma"))
 
 
+@whole
 def zeta(x, q):
     """Hurwitz's Σ 1 / (q + k)^x over k = 0, 1, 2, …, for x > 1 and q > 0: by Euler's and Maclaurin's formula. Infinite at
     x = 1, and where a term is: at q = 0, -1, -2, …; NaN elsewhere.
@@ -169,6 +173,7 @@ def _zeta(s, q):
     return _core.where(inside, made, _core.where(pole, math.inf, math.nan))
 
 
+@whole
 def polygamma(m, x):
     """The derivative of digamma of order m = 1, 2, … at x > 0, and digamma itself of m = 0.
 

@@ -6,6 +6,7 @@ import math
 import operator
 
 from tenon import _core
+from tenon._checks import whole
 from tenon import numpy as tnp
 from tenon._core import logistic as sigmoid, tanh
 from tenon.nn import _complex, initializers
@@ -175,6 +176,7 @@ def softmax(x, axis=-1, where=None, initial=-math.inf):
     return made if where is None else tnp.where(where, made, 0)
 
 
+@whole
 def log_softmax(x, axis=-1, where=None, initial=-math.inf):
     """log(softmax(x)), without underflow."""
     made = _masked("log_softmax", x, axis, where)

@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from tenon import _core
+from tenon._checks import whole
 from tenon._core import (
     abs, add, bitwise_and, bitwise_or, bitwise_xor, conj, cos, cosh, equal, exp, fmod, greater,  # noqa: A004
     greater_equal, imag, invert, isfinite, isnan, left_shift, less, less_equal, log,
@@ -157,7 +158,7 @@ def cbrt(x, /):
 
 def _of_real_or_complex(name, of_real, text):
     def function(x, /):
-        return _inverses.of_complex(name)(_core.to_inexact(x)) if _is_complex(x) else of_real(x)
+        return whole(_inverses.of_complex(name))(_core.to_inexact(x)) if _is_complex(x) else of_real(x)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text + "\n\n    Of complex numbers within 1e-15 of the result's size in double precision; on a branch cut the sign\n    of the zero beside it says which side is meant.\n    "
@@ -238,6 +239,7 @@ def logaddexp2(x1, x2, /):
     return larger + log1p(exp2(apart)) / math.log(2)
 
 
+@whole
 def isinf(x, /):
     """Whether x is infinite."""
     if _is_integer(x):
@@ -368,6 +370,7 @@ def ldexp(x1, x2, /):
     return x1
 
 
+@whole
 def frexp(x, /):
     """(m, n) with x = m * 2^n and 0.5 <= |m| < 1; (x, 0) of zeros, infinities and NaN. Subnormal numbers are zeros where
     programs are compiled.
@@ -482,6 +485,7 @@ def clip(arr, /, min=None, max=None):  # noqa: A002
     return _core.positive(arr)
 
 
+@whole
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """Numbers in place of NaN and the infinities: the largest ones where none are given."""
     if _is_integer(x):

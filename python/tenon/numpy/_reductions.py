@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from tenon import _core
+from tenon._checks import whole
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray, full
 from tenon.numpy._elementwise import _inexact_together, isnan, logical_not
@@ -488,6 +489,7 @@ def _weighted(a, flat, weights, q, axis, method):
     return weighted_quantile(flat, _flattened(_core.convert(wide, flat.dtype), axis)[0], q)
 
 
+@whole
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     """quantile() of the elements that are not NaN."""
     a = _ordered(a)
@@ -526,6 +528,7 @@ def _quantile(flat, kept, q, method, keepdims, count, nan_spoils):
     return _core.reshape(made, q.shape + tuple(kept)) if keepdims else made
 
 
+@whole
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """median() of the elements that are not NaN."""
     return nanquantile(a, 0.5, axis, keepdims=keepdims)
@@ -536,6 +539,7 @@ def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="line
     return nanquantile(a, _core.true_divide(asarray(q), 100), axis, None, False, method, keepdims, weights=weights)
 
 
+@whole
 def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
     """Where elements of v belong in the ordered vector a: before (left) or behind (right) equal ones. i32, as numbers of
     fewer than 2^31 elements are.
@@ -577,6 +581,7 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
     return lax.fori_loop(0, a.shape[0].bit_length(), step, (low, high))[1]
 
 
+@whole
 def digitize(x, bins, right=False, *, method=None):
     """The number of the bin that each element lies in."""
     x, bins = asarray(x), asarray(bins)

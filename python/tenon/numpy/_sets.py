@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenon import _core
+from tenon._checks import whole
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full
 from tenon.numpy._indexing import compress, nonzero
@@ -24,6 +25,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, method="a
     return ~found if invert else found
 
 
+@whole
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, size=None,
            fill_value=None, sorted=True):
     """The elements that differ (with `axis` the parts along it), in order. Their number depends on the values: `size`

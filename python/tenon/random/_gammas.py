@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from tenon import _core, lax
+from tenon._checks import whole
 from tenon import numpy as tnp
 from tenon.numpy import _dtypes
 from tenon.random import _draws
@@ -320,6 +321,7 @@ def _binomial_many(key, count, q):
     return _until_all(_core.full(q.shape, False, "bool"), draw, tnp.full_like(q, -1), key, _MOST)
 
 
+@whole
 def binomial(key, n, p, shape=None, dtype=None):
     """How many of n trials succeed, each with probability p, as real numbers; NaN where n < 0 or p < 0.
 
