@@ -61,7 +61,7 @@ def close_by_dtype(a, b, atol, rtol, message=""):
 
 
 def check_eq(a, b, err_msg=""):
-    tree.tree_map(lambda x, y: close(x, y, 0, 0, err_msg), a, b)
+    tree.tree_map(lambda x, y: close(x, y, 0, 1e-7, err_msg), a, b)   # as NumPy's assert_allclose
 
 
 def check_close(a, b, atol=None, rtol=None, err_msg=""):

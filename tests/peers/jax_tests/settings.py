@@ -11,7 +11,7 @@ IMPORTANT = {
     "transfer_guard", "no_tracing", "no_execution", "default_prng_impl", "explicit_x64_dtypes",
     "use_shardy_partitioner",
 }
-OF_TENON = {"debug_nans", "debug_infs"}
+OF_TENON = {"enable_x64": "x64", "debug_nans": "debug_nans", "debug_infs": "debug_infs", "disable_jit": "disable_jit"}
 DEFAULTS = {
     "numpy_rank_promotion": "allow", "numpy_dtype_promotion": "standard", "threefry_partitionable": True,
     "default_prng_impl": "threefry2x32", "default_matmul_precision": None, "softmax_custom_jvp": True,
@@ -27,18 +27,15 @@ class State:
 
     @property
     def value(self):
-        return tn.config.x64 if self.name == "enable_x64" else self._value
+        return getattr(tn.config, OF_TENON[self.name]) if self.name in OF_TENON else self._value
 
     def set(self, value):
-        if self.name == "enable_x64":
-            tn.config.x64 = bool(value)
-        elif self.name in OF_TENON and hasattr(tn.config, self.name):
-            setattr(tn.config, self.name, bool(value))
-            self._value = value
-        else:
-            if RUNNING[0] and value not in (False, None) and self.name in IMPORTANT | OF_TENON:
-                out_of_scope("config." + self.name)
-            self._value = value
+        if self.name in OF_TENON:
+            setattr(tn.config, OF_TENON[self.name], bool(value))
+            return
+        if RUNNING[0] and value not in (False, None) and self.name in IMPORTANT:
+            out_of_scope("config." + self.name)
+        self._value = value
 
     @contextlib.contextmanager
     def __call__(self, value=True, *_):

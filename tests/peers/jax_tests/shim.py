@@ -77,8 +77,9 @@ def make_jaxpr(f, static_argnums=(), axis_env=None, return_shape=False, **kwargs
     if return_shape or axis_env:
         out_of_scope("make_jaxpr return_shape, axis_env")
     made = tn.make_jaxpr(f, static_argnums=static_argnums)
-    wraps = functools.wraps(f) if inspect.isfunction(f) else (lambda g: g)
-    return wraps(lambda *args, **kw: Jaxpr(made(*args, **kw)))
+    program = functools.wraps(made)(lambda *args, **kw: Jaxpr(made(*args, **kw)))
+    program.__module__ = "jax"
+    return program
 
 
 def device_put(x, device=None, **kwargs):
@@ -172,10 +173,6 @@ def public_modules():
         enable_x64=config.enable_x64, __version__=VERSION, checkpoint_policies=policies, enable_checks=config.enable_checks,
         numpy_rank_promotion=config.numpy_rank_promotion, numpy_dtype_promotion=config.numpy_dtype_promotion,
         threefry_partitionable=config.threefry_partitionable)
-    if not hasattr(tn, "clear_caches"):
-        table["clear_caches"] = lambda: None
-    for name in ("debug_nans", "debug_infs"):
-        table[name] = getattr(tn, name, None) or config._state(name)
     Alias("jax", table, [tn], scope=False, out=OUT_OF_JAX)
     Alias("jax.errors", error_names())
     Alias("jax.numpy", {}, module("numpy"), scope=False, out=OUT_OF_NUMPY)
@@ -217,7 +214,7 @@ def inner_modules():
                                 typeof=tn.typeof, get_aval=tn.typeof, **errors))
     Alias("jax._src.errors", errors)
     Alias("jax._src.array", dict(ArrayImpl=ArrayImpl))
-    Alias("jax._src.api", {n: getattr(jax, n) for n in """jit vmap make_jaxpr grad value_and_grad jvp vjp linearize linear_transpose
+    Alias("jax._src.api", dict(NotNeeded=tn.ad.NotNeeded) | {n: getattr(jax, n) for n in """jit vmap make_jaxpr grad value_and_grad jvp vjp linearize linear_transpose
       eval_shape device_put device_get ShapeDtypeStruct jacfwd jacrev named_call checkpoint hessian block_until_ready""".split()})
     for name in ("tree_util", "lax", "lax.linalg"):
         Alias("jax._src." + name, {}, module(name))
