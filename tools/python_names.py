@@ -16,10 +16,10 @@ MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "teno
            "jax.scipy.stats.norm": "tenon.scipy.stats.norm", "jax.lax": "tenon.lax", "jax.lax.linalg": "tenon.lax.linalg",
            "jax.dtypes": "tenon.dtypes", "jax.ops": "tenon.ops", "jax.random": "tenon.random",
            "jax.nn": "tenon.nn", "jax.nn.initializers": "tenon.nn.initializers",
-           "jax.tree": "tenon.tree", "jax.tree_util": "tenon.tree_util"}
+           "jax.tree": "tenon.tree", "jax.tree_util": "tenon.tree_util", "jax.export": "tenon.export", "jax.ref": "tenon.ref"}
 
 DIFFERS = {
-    "jax.jit": "of its functions `trace`, `lower`, `eval_shape`, no `clear_cache`; a lowered one is a Program; no `device`, `backend`, `keep_unused`, `in_shardings`, `out_shardings`, `compiler_options`",
+    "jax.jit": "of its functions `trace`, `lower`, `eval_shape`, `clear_cache`; a lowered one is a Program; no `device`, `backend`, `keep_unused`, `in_shardings`, `out_shardings`, `compiler_options`",
     "jax.jacobian": "as jacrev", "jax.vmap": "`spmd_axis_name` has no effect",
     "jax.custom_vjp": "cotangents arrive as zeros, not as SymbolicZeros; `optimize_remat` has no effect",
     "jax.checkpoint": "policies are not asked of ops inside loop bodies and branches of the function, which are computed again; "
@@ -38,7 +38,12 @@ DIFFERS = {
     "jax.dtypes": "its table is below", "jax.ops": "its table is below", "jax.typing": "Array, ArrayLike, DTypeLike",
     "jax.device_put": "there is one device", "jax.named_call": "returns the function: ops know the user's line",
     "jax.debug": "`callback` and `print`", "jax.pure_callback": "`sharding` has no effect",
-    "jax.new_ref": "`memory_space` has no effect", "jax.config": "the setting of 64 bits alone; on by default",
+    "jax.new_ref": "`memory_space` has no effect", "jax.config": "64 bits, which are on by default, `debug_nans`, `debug_infs` and `disable_jit`",
+    "jax.debug_nans": "a context and a decorator; results that functions leave out again are not looked at",
+    "jax.debug_infs": "as debug_nans", "jax.export": "its table is below", "jax.ref": "its table is below",
+    "jax.export.Exported": "derivatives and batches of any order; `mlir_module` is the Program's text; one device",
+    "jax.export.export": "`platforms` and `disabled_checks` have no effect: a Program is good for every machine",
+    "jax.export.register_pytree_node_serialization": "`from_children` has no effect",
     "jax.numpy.asarray": "memory of NumPy is shared, not copied: it must not be written any more",
     "jax.numpy.partition": "all elements are in order", "jax.numpy.argpartition": "all elements are in order",
     "jax.numpy.einsum": "`precision` has no effect",
@@ -68,11 +73,13 @@ DIFFERS = {name: text for name, text in DIFFERS.items() if text}
 
 SHARDED = "one device, one process"
 RULES = [  # (words in the name, why it is absent)
-    ("clear_caches live_arrays array_garbage_collection_guard", "the library does not tell of its caches and arrays"),
+    ("live_arrays array_garbage_collection_guard", "the library does not tell of its arrays"),
     ("log_compiles explain_cache_misses", "`TENON_LOG` and `explain` tell of compilation"),
     ("image softmax_custom_jvp", "not part of this module"),
     ("allow_f16_reductions numpy_dtype_promotion numpy_rank_promotion enable_checks no_execution no_tracing thread_guard make_user_context "
      "threefry_partitionable jax2tf_associative_scan_reductions", "settings of JAX's"),
+    ("symbolic_ is_symbolic_dim SymbolicScope", "exported functions have sizes that are numbers"),
+    ("calling_convention DisabledSafetyCheck default_export_platform AbstractRef", "JAX's own machinery"),
     ("dlpack version Device TypePromotionError AccuracyMode Tolerance RandomAlgorithm DotAlgorithm EigImplementation "
      "EighImplementation SvdAlgorithm Initializer", "a name of JAX's own for what is elsewhere or not chosen here"),
     ("ds scaled_dot scaled_matmul get_scaled_dot_general_config", "not yet, though what they need is there"),
@@ -86,7 +93,7 @@ RULES = [  # (words in the name, why it is absent)
     ("svd Svd eig Eig eigh eigvals lstsq pinv matrix_rank polyfit roots schur hessenberg tridiagonal ormqr qdwh qr_multiply rsf2csf polar sqrtm funm "
      "sylvester expm_frechet",
      "no such factorisation yet"),
-    ("default_registry callback debug monitoring profiler stages experimental export ffi interpreters lib core api_util extend", "JAX's own machinery"),
+    ("default_registry callback debug monitoring profiler stages experimental ffi interpreters lib core api_util extend", "JAX's own machinery"),
     ("random_ rng_ prng", "one generator, threefry"),
 ]
 

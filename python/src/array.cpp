@@ -7,6 +7,7 @@
 #include "call.h"
 #include "dtypes.h"
 #include "errors.h"
+#include "finite.h"
 #include "indexing.h"
 #include "interchange.h"
 #include "numeric.h"
@@ -24,6 +25,8 @@ namespace tenon::python {
 PyTypeObject* array_type = nullptr;
 
 PyObject* new_array(Array array) {
+  if (watching() && array.buffer() != nullptr) [[unlikely]]
+    require_finite(Value(*array.buffer()));
   auto* made = PyObject_New(ArrayObject, array_type);
   if (made == nullptr) throw nb::python_error();
   made->weak_references = nullptr;
@@ -131,6 +134,15 @@ void require_one(PyObject* self, const char* what) {
   throw nb::python_error();
 }
 
+// What becomes a number of Python's has no axes: the kind of error is JAX's.
+void require_scalar(PyObject* self, const char* what) {
+  const Array& a = array_of(self);
+  if (a.rank() == 0) return;
+  PyErr_Format(PyExc_TypeError, "%s of an array of shape %s: only an array without axes is a number. Use x.item() where "
+               "it has one element.", what, a.shape().text().c_str());
+  throw nb::python_error();
+}
+
 int truth(PyObject* self) {
   return guarded(
       [&] {
@@ -141,14 +153,14 @@ int truth(PyObject* self) {
 }
 PyObject* as_float(PyObject* self) {
   return guarded([&] {
-    require_one(self, "float");
+    require_scalar(self, "float");
     if (is_complex(array_of(self).dtype())) throw DTypeError("float: the array is complex.", "Take x.real.");
     return PyFloat_FromDouble(one_element(self).as_double());
   });
 }
 PyObject* as_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    require_one(self, "int");
+    require_scalar(self, "int");
     const Scalar s = one_element(self);
     if (is_complex(s.dtype())) throw DTypeError("int: the array is complex.", "Take x.real.");
     if (is_real(s.dtype())) return PyLong_FromDouble(s.as_double());
@@ -166,7 +178,7 @@ PyObject* as_index(PyObject* self) {
 }
 PyObject* as_complex(PyObject* self, PyObject*) {
   return guarded([&] {
-    require_one(self, "complex");
+    require_scalar(self, "complex");
     const std::complex<double> value = one_element(self).as_complex();
     return PyComplex_FromDoubles(value.real(), value.imag());
   });

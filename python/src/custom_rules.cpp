@@ -12,6 +12,7 @@
 #include "shapes.h"
 #include "tenon/api/custom.h"
 #include "tenon/ir/scope.h"
+#include "tenon/ops/convert.h"
 #include "tenon/ops/custom.h"
 
 namespace tenon::python {
@@ -39,6 +40,15 @@ nb::object custom_jvp(nb::object f, nb::handle rule, nb::tuple args) {
   });
 }
 
+// A cotangent in the precision of what it is the cotangent of, as JAX takes it.
+Array in_precision_of(const Array& x, const Array& cotangent) {
+  if (cotangent.empty() || !x.type().is_array() || !cotangent.type().is_array()) return cotangent;
+  const DType from = cotangent.dtype(), to = x.dtype();
+  const bool both_real = is_inexact(from) && !is_complex(from) && is_inexact(to) && !is_complex(to);
+  const bool both_complex = is_complex(from) && is_complex(to);
+  return from != to && (both_real || both_complex) ? convert(op(cotangent), to) : cotangent;
+}
+
 // Cotangents for all leaves of the arguments; None stands for zero.
 Arrays cotangents_from(nb::handle given, const FlatCall& call) {
   nb::object tuple = nb::borrow<nb::object>(given);
@@ -58,7 +68,7 @@ Arrays cotangents_from(nb::handle given, const FlatCall& call) {
     }
     const FlatTree flat = flat_tangents("custom_vjp", "backward's cotangent", each);
     require_same_tree("custom_vjp", "an argument and backward's cotangent of it", call.argument(i), *flat.tree);
-    all.insert(all.end(), flat.leaves.begin(), flat.leaves.end());
+    for (const Array& a : flat.leaves) all.push_back(in_precision_of(call.leaves()[all.size()], a));
   }
   return all;
 }

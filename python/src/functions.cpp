@@ -113,7 +113,9 @@ void refuse_references(std::string_view op, const char* what, const TreeDef& tre
 
 void require_same_tree(std::string_view op, const char* what, const TreeDef& a, const TreeDef& b) {
   if (a == b) return;
-  throw TreeError(fmt::format("{}: {} differ in structure: {} and {}.", op, what, a.text(), b.text()),
+  std::string where = difference(a, b);
+  if (where.empty()) where = "at a leaf of the first there is more";
+  throw TreeError(fmt::format("{}: {} differ in structure: {} and {}: {}.", op, what, a.text(), b.text(), where),
                   "Both have the same containers, keys and static values.");
 }
 

@@ -1,6 +1,6 @@
 // jit: the path of a call. Its arguments are compared with the structure and types of specialisations that were there
 // before; only what is new is flattened, hashed and traced.
-#include "tenon/api/jit.h"
+#include "jit_entries.h"
 
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
@@ -8,170 +8,28 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "call.h"
 #include "dtypes.h"
 #include "errors.h"
 #include "executor.h"
+#include "finite.h"
 #include "functions.h"
 #include "programs.h"
 #include "refs.h"
 #include "rooms.h"
 #include "shapes.h"
 #include "tenon/api/explain.h"
+#include "tenon/compile/executable.h"
 #include "tenon/ops/collectives.h"
 #include "text.h"
 
 namespace tenon::python {
+
+using namespace jitted;
+
 namespace {
-
-using api_detail::CallFrame;
-using api_detail::CellRef;
-using api_detail::EntryRef;
-using api_detail::JitEntry;
-using api_detail::LeafType;
-using api_detail::Signature;
-
-// A call as Python makes it: positional arguments, then those by keyword in the order of `names`.
-struct Given {
-  PyObject* const* args;
-  std::size_t positional;
-  PyObject* names;  // a tuple, or null
-  std::size_t keywords() const { return names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_GET_SIZE(names)); }
-  PyObject* keyword(std::size_t i) const { return PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i)); }
-  PyObject* find(PyObject* name, std::size_t guess) const {
-    const std::size_t count = keywords();
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::size_t i = (guess + k) % count;
-      if (keyword(i) == name || same_objects(keyword(i), name)) return args[positional + i];
-    }
-    return nullptr;
-  }
-};
-
-// Which arguments are static, which are donated: by number or by name.
-struct Options {
-  std::vector<std::size_t> static_numbers, donated_numbers;
-  std::vector<nb::object> static_names, donated_names;
-  bool strict_in_place = false;
-  bool is_static(std::size_t number) const { return std::ranges::find(static_numbers, number) != static_numbers.end(); }
-  bool is_static(PyObject* name) const { return holds(static_names, name); }
-  bool is_donated(std::size_t number) const {
-    return std::ranges::find(donated_numbers, number) != donated_numbers.end();
-  }
-  bool is_donated(PyObject* name) const { return holds(donated_names, name); }
-
- private:
-  static bool holds(const std::vector<nb::object>& names, PyObject* name) {
-    return std::ranges::any_of(names, [&](const nb::object& n) { return same_objects(n.ptr(), name); });
-  }
-};
-
-// What was static of a call, and the structure of the rest.
-struct CallForm {
-  struct Slot {
-    nb::object keyword;  // absent: positional
-    nb::object value;    // of a static argument; absent: a tree of leaves
-    bool is_static = false;
-  };
-  std::vector<Slot> slots;  // positional ones, then by keyword in alphabetical order
-  std::size_t positional = 0;
-  TreeRef trees;                 // a tuple of those that are not static, without the references that are in it
-  std::vector<Type> references;  // their types
-  bool x64 = true;
-  // Names of axes, by which the function may ask how many lanes there are; the innermost first.
-  std::vector<std::pair<std::string, Dim>> axes;
-};
-
-// Arrays that stand for numbers and foreign memory during one call.
-class StandIns {
- public:
-  Array& next(std::size_t most) {
-    if (arrays_.capacity() == 0) arrays_.reserve(most);
-    return arrays_.emplace_back();
-  }
-
- private:
-  Arrays arrays_;
-};
-
-struct Entry : JitEntry {
-  Entry(std::uint64_t hash, CallForm call, const Arrays& leaves, TracedFunction traced, Donation donation,
-        const std::vector<CellRef>& passed, TreeRef out, bool strict_in_place, std::optional<TracedFor> what_for)
-      : JitEntry(&tag, hash, Signature::of_leaves(leaves), std::move(traced), std::move(donation), passed,
-                 strict_in_place, std::move(what_for)),
-        form(std::move(call)),
-        result(std::move(out)) {}
-  static inline const char tag = 0;
-  CallForm form;
-  TreeRef result;
-
-  // The leaves and references of a call, as far as they are of this form.
-  struct Leaves {
-    const Entry& entry;
-    const Array** to;
-    std::vector<CellRef>& cells;
-    StandIns& stand_ins;
-    std::size_t count = 0;
-
-    bool operator()(PyObject* object) {
-      const std::span<const LeafType> types = entry.signature().leaves();
-      if (count == types.size()) return false;
-      const Array* array = nullptr;
-      if (python::is_array(object)) {
-        array = &array_of(object);
-      } else {
-        Array& stand_in = stand_ins.next(types.size());
-        if (is_container(object) || !borrowed_operand_from(object, stand_in)) return false;
-        array = &stand_in;
-      }
-      to[count] = array;
-      return types[count++].matches(*array);
-    }
-    bool reference(PyObject* object) {
-      if (!is_reference(object)) return false;
-      const Ref& ref = reference_of(object);
-      if (ref.type(Source()) != entry.form.references[cells.size()]) return false;
-      cells.push_back(ref.cell());
-      return true;
-    }
-  };
-
-  // Whether a call is of this form; the addresses of its leaves go to `leaves`, its references to `cells`.
-  bool matches(const Given& given, const Array** leaves, std::vector<CellRef>& cells, StandIns& stand_ins,
-               Objects& held) const {
-    if (given.positional != form.positional || given.positional + given.keywords() != form.slots.size() ||
-        form.x64 != x64_enabled || !form.axes.empty() || NamedAxis::innermost() != nullptr)
-      return false;
-    Leaves leaf{*this, leaves, cells, stand_ins};
-    const Node* at = form.trees->nodes().data() + 1;
-    for (std::size_t slot = 0; slot < form.slots.size(); ++slot) {
-      const CallForm::Slot& s = form.slots[slot];
-      PyObject* const object =
-          slot < form.positional ? given.args[slot] : given.find(s.keyword.ptr(), slot - form.positional);
-      if (object == nullptr) return false;
-      if (s.is_static ? !same_statics(s.value.ptr(), object) : !TreeDef::match(object, at, leaf, held)) return false;
-    }
-    return true;
-  }
-};
-
-// A jitted function: its options and specialisations.
-struct State {
-  nb::object f;
-  std::string name;
-  Options options;
-  api_detail::EntryTable table;
-  std::array<const Entry*, 4> recent{};  // the last ones used, the latest first
-
-  void note(const Entry* entry) {
-    const Entry* moved = entry;
-    for (const Entry*& place : recent) {
-      std::swap(place, moved);
-      if (moved == entry) break;
-    }
-  }
-};
 
 struct JitObject {
   PyObject ob_base;
@@ -181,164 +39,23 @@ struct JitObject {
   State* state;
 };
 
-// A call taken apart, where no specialisation was found at once.
-struct Flattened {
-  CallForm form;
-  Arrays leaves;
-  std::vector<CellRef> cells;  // of references
-  std::vector<bool> donated;   // of the leaves
-  std::uint64_t hash = 0;
-};
-
-[[noreturn]] void throw_unhashable(const State& s, const CallForm::Slot& slot, std::size_t number) {
-  PyErr_Clear();
-  const std::string which = slot.keyword ? str_of(slot.keyword) : std::to_string(number);
-  throw TreeError(fmt::format("jit: the static argument {} of {} is {}, of type {}, which is not hashable.", which,
-                              s.name, repr_of(slot.value).substr(0, 60), class_of(slot.value)),
-                  "A static argument is a key of what was compiled: give a tuple instead of a list, or leave it out of "
-                  "static_argnums where it holds arrays.");
-}
-
-Flattened flatten_call(const State& s, const Given& given) {
-  Flattened flat;
-  flat.form.positional = given.positional;
-  flat.form.x64 = x64_enabled;
-  std::vector<TreeRef> trees;
-  Hasher hasher;
-  const auto add = [&](CallForm::Slot slot, PyObject* object, bool donated, std::size_t number) {
-    hasher(slot.is_static);
-    if (slot.is_static) {
-      slot.value = nb::borrow(object);
-      const Py_hash_t hash = PyObject_Hash(object);
-      if (hash == -1) throw_unhashable(s, slot, number);
-      hasher(static_cast<std::int64_t>(hash));
-    } else {
-      const std::string what = slot.keyword ? str_of(slot.keyword) : fmt::format("argument {}", number);
-      FlatTree tree = flat_arrays("jit", what.c_str(), nb::handle(object));
-      hasher(tree.tree->hash());
-      for (const nb::object& object : tree.tree->references()) {
-        flat.form.references.push_back(reference_of(object).type(Source()));
-        flat.form.references.back().hash(hasher);
-        flat.cells.push_back(reference_of(object).cell());
-      }
-      for (const Array& a : tree.leaves) {
-        a.type().hash(hasher);
-        hasher(a.weak());
-      }
-      for (std::size_t i = 0; i < tree.leaves.size(); ++i) flat.donated.push_back(donated);
-      flat.leaves.insert(flat.leaves.end(), tree.leaves.begin(), tree.leaves.end());
-      trees.push_back(std::move(tree.tree));
-    }
-    flat.form.slots.push_back(std::move(slot));
-  };
-  for (std::size_t i = 0; i < given.positional; ++i)
-    add({.is_static = s.options.is_static(i)}, given.args[i], s.options.is_donated(i), i);
-  std::vector<std::pair<nb::object, PyObject*>> keywords;
-  for (std::size_t i = 0; i < given.keywords(); ++i)
-    keywords.emplace_back(nb::borrow(given.keyword(i)), given.args[given.positional + i]);
-  std::ranges::sort(keywords,
-                    [](const auto& a, const auto& b) { return PyUnicode_Compare(a.first.ptr(), b.first.ptr()) < 0; });
-  for (const auto& [keyword, object] : keywords) {
-    hasher(static_cast<std::int64_t>(PyObject_Hash(keyword.ptr())));
-    add({.keyword = keyword, .is_static = s.options.is_static(keyword.ptr())}, object,
-        s.options.is_donated(keyword.ptr()), 0);
+// The same run where results are looked through. What it was given is held beside, so that nothing donated is taken: the
+// Program may have to run again.
+void run_watched(const Entry& entry, const CallFrame& frame) {
+  std::vector<Value> inputs, results;
+  for (std::size_t i = 0; i < entry.leaves(); ++i) {
+    const Array& leaf = *frame.leaves()[i];
+    const Buffer* b = leaf.buffer();
+    inputs.push_back(b != nullptr && entry.strict_in_place() ? Value(b->contiguous_copy()) : leaf.value());
   }
-  flat.form.trees = tuple_of(trees);
-  if (!flat.cells.empty()) {
-    flat.form.trees = flat.form.trees->without_references();
-    api_detail::require_distinct("jit", flat.cells);
+  for (const Array& a : entry.traced().captures) inputs.push_back(a.value());
+  {
+    const NativeRun beside;
+    entry.run(frame.words(), ~std::uint64_t(0));
   }
-  for (const NamedAxis* axis = NamedAxis::innermost(); axis != nullptr; axis = axis->outer()) {
-    flat.form.axes.emplace_back(axis->name(), axis->size());
-    hasher(axis->name());
-    axis->size().hash(hasher);
-  }
-  hasher(flat.form.x64)(flat.form.positional);
-  flat.hash = hasher.finish().low;
-  return flat;
-}
-
-// Calls the function with leaves and references in place of those of the form.
-nb::object call_with(const State& s, const CallForm& form, std::span<const Array> leaves,
-                     std::span<const CellRef> cells) {
-  nb::object args = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(form.positional)));
-  nb::dict kwargs;
-  struct {
-    const Array* leaf;
-    const CellRef* cell;
-    PyObject* operator()() { return new_array(*leaf++); }
-    PyObject* reference() {
-      Ref ref;
-      ref.rebind(*cell++);
-      return reference_object(std::move(ref)).release().ptr();
-    }
-  } next{leaves.data(), cells.data()};
-  const Node* at = form.trees->nodes().data() + 1;
-  for (std::size_t i = 0; i < form.slots.size(); ++i) {
-    const CallForm::Slot& slot = form.slots[i];
-    nb::object value = slot.is_static ? slot.value : nb::steal(TreeDef::build(at, next));
-    if (slot.keyword)
-      kwargs[slot.keyword] = value;
-    else
-      PyTuple_SET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i), value.release().ptr());
-  }
-  PyObject* result = PyObject_Call(s.f.ptr(), args.ptr(), nb::len(kwargs) == 0 ? nullptr : kwargs.ptr());
-  if (result == nullptr) throw nb::python_error();
-  return nb::steal(result);
-}
-
-// `cells`: what stands for the references of the call.
-TracedFunction trace(const State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
-                     std::optional<TracedFor>& what_for) {
-  const auto function = [&](std::span<const Array> in) {
-    FlatTree result = flat_arrays("jit", "what the function returns", call_with(s, flat.form, in, cells));
-    refuse_references("jit", "what the function returns", *result.tree);
-    out = result.tree;
-    return std::move(result.leaves);
-  };
-  return api_detail::trace_for_calls(function, flat.leaves, what_for);
-}
-
-bool same_form(const CallForm& a, const CallForm& b) {
-  if (a.positional != b.positional || a.x64 != b.x64 || a.slots.size() != b.slots.size() || !(*a.trees == *b.trees) ||
-      a.references != b.references || a.axes != b.axes)
-    return false;
-  for (std::size_t i = 0; i < a.slots.size(); ++i) {
-    const CallForm::Slot &x = a.slots[i], &y = b.slots[i];
-    if (x.is_static != y.is_static || x.keyword.is_valid() != y.keyword.is_valid()) return false;
-    if (x.keyword.is_valid() && !same_objects(x.keyword.ptr(), y.keyword.ptr())) return false;
-    if (x.is_static && !same_statics(x.value.ptr(), y.value.ptr())) return false;
-  }
-  return true;
-}
-
-// The specialisation for a call; what is good for this call alone is kept by `alone`.
-const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
-  std::vector<const Array*> places;
-  for (const Array& a : flat.leaves) places.push_back(&a);
-  const auto matches = [&](const JitEntry& e) {
-    const auto& entry = static_cast<const Entry&>(e);
-    const std::span<const LeafType> types = entry.signature().leaves();
-    if (types.size() != flat.leaves.size() || !same_form(entry.form, flat.form)) return false;
-    for (std::size_t i = 0; i < types.size(); ++i)
-      if (!types[i].matches(flat.leaves[i])) return false;
-    return e.traced_for(places);
-  };
-  if (const JitEntry* found = s.table.find(flat.hash, matches)) return static_cast<const Entry&>(*found);
-  TreeRef out;
-  std::vector<CellRef> cells;
-  for (const CellRef& cell : flat.cells) cells.push_back(api_detail::stand_in(cell));
-  std::optional<TracedFor> what_for;
-  TracedFunction traced = trace(s, flat, cells, out, what_for);
-  // Every argument is given as a variable: to the library they are one.
-  JitEntry::Donation donation{flat.donated, std::vector<std::size_t>(flat.leaves.size(), 0)};
-  CallForm form = flat.form;
-  form.trees = form.trees->with_own_statics();
-  auto made = std::make_shared<Entry>(flat.hash, std::move(form), flat.leaves, std::move(traced), std::move(donation),
-                                      cells, out, s.options.strict_in_place, std::move(what_for));
-  alone = made;
-  if (made->borrowed()) return *made;
-  return static_cast<const Entry&>(*s.table.keep(made, matches));
+  for (std::size_t i = 0; i < entry.results(); ++i) results.push_back(frame.results(entry.leaves())[i]->value());
+  note_program(entry.traced().program, {}, inputs, results);
+  for (const Value& result : results) require_finite(result);
 }
 
 // Runs native code on leaves that are in the frame, and makes the result's tree.
@@ -360,6 +77,8 @@ PyObject* run(const Entry& entry, const CallFrame& frame, std::span<const CellRe
     }
   }
   const auto native = [&] {
+    if (watching()) [[unlikely]]
+      return run_watched(entry, frame);
     const NativeRun beside;
     entry.run(frame.words(), ~std::uint64_t(0));
   };
@@ -372,6 +91,23 @@ PyObject* run(const Entry& entry, const CallFrame& frame, std::span<const CellRe
   return entry.result->unflatten([&] { return (count == 1 ? one : many[i++]).inc_ref().ptr(); });
 }
 
+// Says once, when it has been compiled, which donated arrays are of no use.
+void warn_of_donations(const State& s, const Entry& entry) {
+  std::vector<std::size_t> in_vain;
+  {
+    const NativeRun beside;
+    in_vain = entry.donated_in_vain();
+  }
+  if (in_vain.empty()) return;
+  std::string types;
+  for (const std::size_t i : in_vain)
+    types += (types.empty() ? "" : ", ") + entry.signature().leaves()[i].type().text();
+  const std::string text = fmt::format(
+      "Some donated buffers were not usable: {}. No result of {} is made in their memory; they stay as they are.", types,
+      s.name);
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
+}
+
 PyObject* call_new(State& s, const Given& given) {
   require_stack();
   const SourceScope place(user_line(), "jit");
@@ -381,6 +117,7 @@ PyObject* call_new(State& s, const Given& given) {
   if (Scope::of_operands(flat.leaves) != nullptr)
     return unflatten_arrays(*entry.result, entry.bind(flat.leaves, flat.cells)).release().ptr();
   if (alone == nullptr || !entry.borrowed()) s.note(&entry);
+  if (alone != nullptr) warn_of_donations(s, entry);
   const CallFrame frame(entry.frame_words());
   // Leaves that are arrays of the caller's may be donated: those themselves are in the frame, not copies.
   StandIns stand_ins;
@@ -396,6 +133,7 @@ PyObject* call_new(State& s, const Given& given) {
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     State& s = *reinterpret_cast<JitObject*>(self)->state;
+    const Using here(s);
     const Given given{args, static_cast<std::size_t>(PyVectorcall_NARGS(count)), names};
     if (Scope::top() == nullptr) {
       for (const Entry* entry : s.recent) {
@@ -413,10 +151,17 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObjec
 
 // --- the type ---
 
+// Those that there are.
+std::unordered_set<PyObject*>& all_functions() {
+  static auto* all = new std::unordered_set<PyObject*>();
+  return *all;
+}
+
 void destroy(PyObject* self) {
   auto* jit = reinterpret_cast<JitObject*>(self);
   PyTypeObject* const type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
+  all_functions().erase(self);
   if (jit->weak_references != nullptr) PyObject_ClearWeakRefs(self);
   Py_CLEAR(jit->attributes);
   delete jit->state;
@@ -482,7 +227,17 @@ nb::object make(nb::object f, std::string name, std::vector<std::size_t> static_
                          .name = std::move(name),
                          .options = {std::move(static_numbers), std::move(donated_numbers), interned(static_names),
                                      interned(donated_names), strict_in_place}};
+  all_functions().insert(reinterpret_cast<PyObject*>(jit));
   return nb::steal(reinterpret_cast<PyObject*>(jit));
+}
+
+void clear_cache(nb::handle f) { reinterpret_cast<JitObject*>(f.ptr())->state->clear(); }
+
+void clear_caches() {
+  std::vector<nb::object> all;  // what ends with an entry may end functions
+  for (PyObject* f : all_functions()) all.push_back(nb::borrow(f));
+  for (const nb::object& f : all) clear_cache(f);
+  clear_compiled();
 }
 
 // The parts of a call whose arguments come as a tuple and a dict.
@@ -501,8 +256,7 @@ Flattened flatten_call(const State& s, nb::handle args, const nb::dict& kwargs) 
 
 // One specialisation of a jitted function, for those who trace and compile ahead of calls.
 struct Specialisation {
-  nb::object function;  // whose table keeps the entry,
-  EntryRef alone;       // where this does not
+  EntryRef held;
   const Entry* entry;
 
   // The result's tree, of what `leaf(shape, dtype, weak)` makes.
@@ -522,10 +276,11 @@ struct Specialisation {
 Specialisation specialise(nb::object f, nb::tuple args, nb::dict kwargs) {
   const SourceScope place(user_line(), "jit");
   State& s = *reinterpret_cast<JitObject*>(f.ptr())->state;
+  const Using here(s);
   const Flattened flat = flatten_call(s, args, kwargs);
   EntryRef alone;
   const Entry& entry = find(s, flat, alone);
-  return {std::move(f), std::move(alone), &entry};
+  return {entry.shared_from_this(), &entry};
 }
 
 // Of a jitted function, its state; of any other, one that is made for one call.
@@ -564,6 +319,8 @@ void add_jit(nb::module_& module) {
         s.entry->prepare();
       });
   module.def("specialise", specialise);
+  module.def("clear_cache", clear_cache);
+  module.def("clear_caches", clear_caches);
   module.def("explain", explained);
 }
 

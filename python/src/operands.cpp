@@ -106,8 +106,20 @@ bool number_from(PyObject* object, Array& to) {
   return false;
 }
 
+// NumPy's masked arrays are memory beside a mask, which arrays here do not have.
+void refuse_mask(nb::handle object) {
+  static PyObject* const array = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+  auto* const type = Py_TYPE(object.ptr());
+  if (reinterpret_cast<PyObject*>(type) == array ||
+      PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(array)) == 0 || !nb::hasattr(object, "_mask"))
+    return;
+  throw DTypeError("array: numpy masked arrays are not supported: their mask would be lost.",
+                   "Give x.filled(value), or the data and the mask by themselves.");
+}
+
 // An array of memory; none of elements without bytes, NumPy's zeros of the dtype float0.
 std::optional<Array> read_memory(nb::handle object, Memory how) {
+  refuse_mask(object);
   auto held = std::make_shared<HeldMemory>();
   Py_buffer& view = held->view;
   if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_RECORDS_RO) != 0) {
@@ -146,6 +158,18 @@ bool has_memory(PyObject* object) {
   return PyObject_CheckBuffer(object) && !PyBytes_Check(object) && !PyByteArray_Check(object);
 }
 
+bool from(PyObject* object, bool borrow, Array& to);
+
+// What an object says itself to be by such a method: an array, or again such an object.
+bool from_method(PyObject* object, const char* method, bool borrow, Array& to) {
+  const nb::object made = nb::handle(object).attr(method)();
+  if (Py_EnterRecursiveCall(" in what an object says to be an array") != 0) throw nb::python_error();
+  struct Leave {
+    ~Leave() { Py_LeaveRecursiveCall(); }
+  } const leave;
+  return from(made.ptr(), borrow, to);
+}
+
 bool from(PyObject* object, bool borrow, Array& to) {
   if (is_array(object)) {
     to = array_of(object);
@@ -157,7 +181,9 @@ bool from(PyObject* object, bool borrow, Array& to) {
     if (!made) return false;
     to = *std::move(made);
   } else if (nb::hasattr(object, "__tenon_array__")) {
-    return from(nb::object(nb::handle(object).attr("__tenon_array__")()).ptr(), borrow, to);
+    return from_method(object, "__tenon_array__", borrow, to);
+  } else if (nb::hasattr(object, "__jax_array__")) {
+    return from_method(object, "__jax_array__", borrow, to);
   } else if (nb::hasattr(object, "__array__")) {
     to = array_from_memory(numpy_array(object), Memory::copied);
   } else {

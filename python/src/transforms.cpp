@@ -136,25 +136,46 @@ struct LinearForm {
   bool tuple;               // vjp: takes one tree, gives a tuple; linearize: takes a tree an argument
   Arrays sized;             // what results with lists belong to: empty where there are none
   std::size_t dropped = 0;  // auxiliary results, whose cotangents are zero
+  std::vector<Type> in_types;             // linearize: of the arguments
+  std::vector<Type> residual_types;
+  std::vector<std::size_t> argument_of;   // vjp: which leaf of the arguments each residual is
 
   bool operator==(const LinearForm& b) const {
     return this == &b || (sized.empty() && b.sized.empty() && number == b.number && tuple == b.tuple && *in == *b.in &&
-                          *out == *b.out && out_types == b.out_types && dropped == b.dropped);
+                          *out == *b.out && out_types == b.out_types && dropped == b.dropped &&
+                          in_types == b.in_types && argument_of == b.argument_of);
   }
 };
 struct Linear {
   std::shared_ptr<const LinearForm> form;
-  Arrays residuals;
+  Arrays residuals;  // empty where it was taken away
 };
 
+// `values`: what `out` is the tree of; `in_types` of linearize.
 Linear linear_from(const char* op, api_detail::FlatLinear& linear, TreeRef in, TreeRef out, const Arrays& values,
-                   std::size_t dropped) {
+                   std::size_t dropped, std::vector<Type> in_types) {
   const std::vector<bool> sizes = sizes_of_lists(*out);
   const bool lists = std::ranges::find(sizes, true) != sizes.end();
   auto form = std::make_shared<const LinearForm>(
       LinearForm{op, std::move(linear.apply_to), linear.form, std::move(in), std::move(out), types(values),
-                 op == std::string_view("vjp"), lists ? values : Arrays(), dropped});
+                 op == std::string_view("vjp"), lists ? values : Arrays(), dropped, std::move(in_types),
+                 types(linear.residuals), std::move(linear.argument_of)});
   return {std::move(form), std::move(linear.residuals)};
+}
+
+// Tangents have the dtypes of the arguments, and of integers there are none: they are given zeros of the dtype float0.
+void require_tangents(const LinearForm& form, std::span<const Array> given) {
+  const std::vector<bool> sizes = sizes_of_lists(*form.in);
+  for (std::size_t i = 0; i < form.in_types.size(); ++i) {
+    const Type& type = form.in_types[i];
+    if (!type.is_array() || sizes[i]) continue;
+    if (is_inexact(type.dtype) ? given[i].empty() || is_inexact(given[i].dtype()) : given[i].empty()) continue;
+    throw DTypeError(fmt::format("linearize: tangent values inconsistent with the arguments: leaf {} is {}, and its "
+                                 "tangent {}.",
+                                 i, type.text(), given[i].type().text()),
+                     is_inexact(type.dtype) ? "A tangent has the dtype of what it is the tangent of."
+                                            : "Of integers and bools it is zeros of NumPy's dtype float0.");
+  }
 }
 
 nb::object apply_linear(const Linear& linear, nb::args args) {
@@ -171,6 +192,11 @@ nb::object apply_linear(const Linear& linear, nb::args args) {
     FlatTree flat = flat_tangents(form.op, form.tuple ? "the cotangent" : "the tangents", given);
     require_same_tree(form.op, form.tuple ? "the result and its cotangent" : "the arguments and their tangents",
                       *form.in, *flat.tree);
+    require_tangents(form, flat.leaves);
+    for (const Array& residual : linear.residuals)
+      if (residual.empty())
+        throw TreeError("vjp: an argument that the function has kept was taken away from it.",
+                        "Give it back: pull.args_res = [argument, …].");
     flat.leaves.resize(flat.leaves.size() + form.dropped);
     Arrays results = form.apply_to(linear.residuals, flat.leaves);
     results.resize(form.out->leaves());
@@ -187,7 +213,7 @@ nb::object vjp(nb::object f, nb::tuple args, bool has_aux) {
     const TreeRef result = has_aux ? call.first_of_pair() : call.result(), of_arguments = tuple_of_arguments(call);
     const std::size_t own = result->leaves();
     const Arrays outputs = linear.outputs;
-    nb::object pull = nb::cast(linear_from("vjp", linear, result, of_arguments, call.leaves(), outputs.size() - own));
+    nb::object pull = nb::cast(linear_from("vjp", linear, result, of_arguments, call.leaves(), outputs.size() - own, {}));
     const std::span<const Array> all(outputs);
     const nb::object value = unflatten_arrays(*result, all.first(own));
     if (!has_aux) return nb::object(nb::make_tuple(value, pull));
@@ -202,7 +228,7 @@ nb::object linearize(nb::object f, nb::tuple args, bool has_aux) {
     api_detail::FlatLinear linear = api_detail::linearize_flat(call, differentiated("linearize", call));
     const TreeRef result = has_aux ? call.first_of_pair() : call.result(), of_arguments = tuple_of_arguments(call);
     const Arrays outputs = linear.outputs;
-    nb::object push = nb::cast(linear_from("linearize", linear, of_arguments, result, outputs, 0));
+    nb::object push = nb::cast(linear_from("linearize", linear, of_arguments, result, outputs, 0, types(call.leaves())));
     const std::span<const Array> all(outputs);
     const nb::object value = unflatten_arrays(*result, all.first(result->leaves()));
     if (!has_aux) return nb::object(nb::make_tuple(value, push));
@@ -214,20 +240,41 @@ nb::object linearize(nb::object f, nb::tuple args, bool has_aux) {
 // As a node of trees: (residuals, form), and back.
 nb::object linear_parts(const Linear& linear) {
   nb::list residuals;
-  for (const Array& a : linear.residuals) residuals.append(array_object(a));
+  for (const Array& a : linear.residuals) residuals.append(a.empty() ? nb::none() : array_object(a));
   return nb::make_tuple(nb::tuple(residuals), nb::cast(linear.form));
 }
 Linear linear_of(std::shared_ptr<const LinearForm> form, nb::handle residuals) {
   Linear linear{std::move(form), {}};
   for (nb::handle r : nb::iter(residuals)) {
     Array a;
-    if (!operand_from(r.ptr(), a)) {
+    if (!r.is_none() && !operand_from(r.ptr(), a)) {
       PyErr_Format(PyExc_TypeError, "%s: a residual of the function is %R, no array.", linear.form->op, r.ptr());
       throw nb::python_error();
     }
     linear.residuals.push_back(std::move(a));
   }
   return linear;
+}
+
+// What it has kept of its arguments: {number of a leaf: the array, or None where it was taken away}.
+nb::dict kept_arguments(const Linear& linear) {
+  nb::dict kept;
+  const std::vector<std::size_t>& argument_of = linear.form->argument_of;
+  for (std::size_t i = 0; i < argument_of.size(); ++i)
+    if (argument_of[i] != api_detail::FlatLinear::no_argument)
+      kept[nb::int_(argument_of[i])] = linear.residuals[i].empty() ? nb::none() : array_object(linear.residuals[i]);
+  return kept;
+}
+
+// Gives it another array in the place of a leaf of its arguments, or None.
+void keep_argument(Linear& linear, std::size_t leaf, nb::handle value) {
+  const LinearForm& form = *linear.form;
+  for (std::size_t i = 0; i < form.argument_of.size(); ++i) {
+    if (form.argument_of[i] != leaf) continue;
+    linear.residuals[i] = value.is_none() ? Array()
+                                          : api_detail::fitted(operand("args_res", value), form.residual_types[i], "args_res",
+                                                               [&] { return fmt::format("leaf {} of the arguments", leaf); });
+  }
 }
 
 nb::object jacobian(const char* op, bool reverse, nb::object f, const std::vector<std::int64_t>& argnums, bool alone,
@@ -257,6 +304,10 @@ nb::object jacobian(const char* op, bool reverse, nb::object f, const std::vecto
 // Axes of a tree's leaves, as a prefix of it: ints, None, and containers of them.
 AxisTree axes_from(nb::handle axes, const char* option) {
   if (axes.is_none()) return none;
+  if (PyBool_Check(axes.ptr())) {
+    PyErr_Format(PyExc_TypeError, "vmap: %s must be an int, None, or a tree of them, not %R.", option, axes.ptr());
+    throw nb::python_error();
+  }
   if (PyLong_Check(axes.ptr())) return nb::cast<std::int64_t>(axes);
   if (nb::hasattr(axes, "__index__")) return nb::cast<std::int64_t>(nb::object(axes.attr("__index__")()));
   Objects children;
@@ -279,6 +330,20 @@ std::vector<std::size_t> mapped_arguments(const AxisTree& in_axes, const nb::tup
   return mapped;
 }
 
+// Axes stand in a tree above the arguments' or the result's.
+TreeRef structure_of_axes(nb::handle axes) {
+  Objects leaves;
+  return flatten(axes, leaves, nb::module_::import_("tenon._arguments").attr("is_none"));
+}
+
+void require_above(const char* option, nb::handle axes, const std::string& what, const TreeDef& tree) {
+  if (axes.is_none() || PyLong_Check(axes.ptr())) return;
+  const std::string where = difference(*structure_of_axes(axes), tree);
+  if (!where.empty())
+    throw TreeError(fmt::format("vmap: {} is no tree above {}: {}.", option, what, where),
+                    "Give an axis, or None, for the whole of it, or for each field or element, in the same containers.");
+}
+
 nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handle size, std::string axis_name,
                 nb::tuple args, nb::dict kwargs) {
   VmapOptions options{axes_from(in_axes, "in_axes"), axes_from(out_axes, "out_axes")};
@@ -294,12 +359,19 @@ nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handl
     FlatCall call("vmap", std::move(f), args, kwargs, mapped, true);
     if (options.in_axes.is_list()) {
       std::vector<AxisTree> entries;
-      for (const std::size_t i : mapped) entries.push_back(options.in_axes.entries()[i]);
+      for (std::size_t k = 0; k < mapped.size(); ++k) {
+        const std::size_t i = mapped[k];
+        require_above("in_axes", in_axes[i], fmt::format("argument {}", i), call.argument(k));
+        entries.push_back(options.in_axes.entries()[i]);
+      }
       if (nb::len(kwargs) > 0) entries.emplace_back(0);  // those by keyword are mapped along axis 0
       options.in_axes = AxisTree(std::move(entries));
     }
-    const Arrays results =
-        api_detail::vmap_flat({call, call.leaves(), call.places(), [&] { return places_of(*call.result()); }}, options);
+    const auto places_of_result = [&] {
+      require_above("out_axes", out_axes, "the result", *call.result());
+      return places_of(*call.result());
+    };
+    const Arrays results = api_detail::vmap_flat({call, call.leaves(), call.places(), places_of_result}, options);
     return unflatten_arrays(*call.result(), results);
   });
 }
@@ -315,6 +387,9 @@ void add_transforms(nb::module_& module) {
   nb::class_<Linear>(module, "LinearFunction", "What vjp() and linearize() return beside the result.")
       .def("__call__", apply_linear)
       .def("_parts", linear_parts)
+      .def_prop_ro("_arguments", [](const Linear& linear) { return treedef_object(linear.form->out); })
+      .def("_kept_arguments", kept_arguments)
+      .def("_keep_argument", keep_argument, nb::arg("leaf"), nb::arg("value").none())
       .def("_result", [](const Linear& linear, nb::handle leaf) {
         std::size_t i = 0;
         return nb::steal(linear.form->out->unflatten([&] {

@@ -1,5 +1,6 @@
 #include "trees.h"
 
+#include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -75,16 +76,23 @@ nb::tuple as_tuple(nb::handle iterable) {
   return nb::steal<nb::tuple>(tuple);
 }
 
+[[noreturn]] void throw_no_parts(PyObject* object, nb::handle made, const char* wanted) {
+  throw TreeError(fmt::format("trees: the function that takes {} apart returns {}, not {}.", class_of(object),
+                              repr_of(made).substr(0, 60), wanted),
+                  "It was given to register_pytree_node() or its kin, or is the method tree_flatten.");
+}
+
 // The children of a registered object, and what it is beside them.
 nb::tuple taken_apart(PyObject* object, const Registration& r, nb::object& auxiliary) {
   if (!r.by_fields) {
-    const nb::tuple both = as_tuple(r.flatten(nb::handle(object)));
-    if (both.size() != 2) {
-      PyErr_SetString(PyExc_TypeError, "register_pytree_node: the function returns (children, auxiliary).");
-      throw nb::python_error();
-    }
-    auxiliary = both[1];
-    return as_tuple(both[0]);
+    const nb::object made = r.flatten(nb::handle(object));
+    const bool pair = (PyTuple_Check(made.ptr()) || PyList_Check(made.ptr())) && nb::len(made) == 2;
+    if (!pair) throw_no_parts(object, made, "(children, auxiliary)");
+    auxiliary = made[1];
+    const nb::object children = made[0];
+    if (Py_TYPE(children.ptr())->tp_iter == nullptr && !PySequence_Check(children.ptr()))
+      throw_no_parts(object, made, "(children, auxiliary), where children can be iterated over");
+    return as_tuple(children);
   }
   const auto values = [&](const std::vector<nb::object>& names) {
     nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(names.size())));
@@ -167,11 +175,11 @@ void flatten_into(PyObject* object, std::vector<Node>& nodes, Objects& leaves, n
 
 bool same(const Node& a, const Node& b) {
   if (a.kind != b.kind || a.children != b.children || a.registration != b.registration) return false;
-  const auto equal = [](const nb::object& x, const nb::object& y) {
-    if (x.ptr() == y.ptr()) return true;
-    return x.ptr() != nullptr && y.ptr() != nullptr && same_objects(x.ptr(), y.ptr());
-  };
-  return equal(a.data, b.data) && equal(a.auxiliary, b.auxiliary);
+  if (a.data.ptr() != b.data.ptr() && !(a.data && b.data && same_objects(a.data.ptr(), b.data.ptr()))) return false;
+  if (a.auxiliary.ptr() == b.auxiliary.ptr()) return true;
+  return a.auxiliary && b.auxiliary && compared(a.auxiliary.ptr(), b.auxiliary.ptr(), [&] {
+           return "the static parts of two nodes of the class " + str_of(a.registration->type.attr("__qualname__"));
+         });
 }
 
 std::optional<Py_hash_t> hash_of(const nb::object& value) {
@@ -212,6 +220,52 @@ nb::object key_of(const Node& node, std::uint32_t i) {
     default:
       return classes.attr("SequenceKey")(i);
   }
+}
+
+std::string described(const Node& node) {
+  const auto of_class = [](nb::handle type) { return str_of(nb::object(type.attr("__qualname__"))); };
+  std::string keys;
+  for (nb::handle key : keys_of(node)) keys += (keys.empty() ? "" : ", ") + repr_of(key);
+  switch (node.kind) {
+    case Kind::leaf:
+      return "a leaf";
+    case Kind::reference:
+      return "a reference";
+    case Kind::none:
+      return "None";
+    case Kind::tuple:
+      return fmt::format("a tuple of {}", node.children);
+    case Kind::list:
+      return fmt::format("a list of {}", node.children);
+    case Kind::dict:
+      return fmt::format("a dict with the keys [{}]", keys);
+    case Kind::ordered_dict:
+      return fmt::format("an OrderedDict with the keys [{}]", keys);
+    case Kind::default_dict:
+      return fmt::format("a defaultdict with the keys [{}]", keys);
+    case Kind::named_tuple:
+      return "the namedtuple " + of_class(node.data);
+    case Kind::registered:
+      return fmt::format("a node of the class {} with {} children and the static part {}", of_class(node.registration->type),
+                         node.children, repr_of(node.auxiliary).substr(0, 60));
+  }
+  return "";
+}
+
+// Both are behind the subtree afterwards, unless a difference was found.
+void find_difference(const Node*& above, const Node*& tree, const std::string& path, std::string& found) {
+  const Node &x = *above, &y = *tree;
+  if (x.kind == Kind::leaf) {
+    ++above, tree += y.nodes;
+    return;
+  }
+  if (!same(x, y)) {
+    found = fmt::format("{}{} is wanted, and {} given", path.empty() ? "" : "at " + path + " ", described(x), described(y));
+    return;
+  }
+  ++above, ++tree;
+  for (std::uint32_t i = 0; i < x.children && found.empty(); ++i)
+    find_difference(above, tree, path + str_of(key_of(x, i)), found);
 }
 
 void walk_paths(const Node*& at, std::vector<nb::object>& path, FunctionRef<void()> leaf) {
@@ -272,6 +326,17 @@ bool same_objects(PyObject* a, PyObject* b) {
   const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
   if (equal < 0) PyErr_Clear();
   return equal > 0;
+}
+
+bool compared(PyObject* a, PyObject* b, FunctionRef<std::string()> what) {
+  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (equal >= 0) return equal > 0;
+  nb::python_error error;
+  if (!error.matches(PyExc_Exception)) throw error;  // Ctrl-C and its kin
+  throw TreeError(fmt::format("trees: {} cannot be compared by ==, which raises {}: {}", what(), class_of(error.value()),
+                              str_of(error.value()).substr(0, 200)),
+                  "What is static is hashable, or compared by ==, which says True or False: arrays are children, or "
+                  "arguments that are not static.");
 }
 
 TreeDef::TreeDef(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
@@ -348,8 +413,10 @@ Objects TreeDef::flatten_up_to(nb::handle tree) const {
     return true;
   };
   if (!match(tree.ptr(), leaf, held)) {
-    PyErr_Format(PyExc_ValueError, "The tree %R does not have the structure %s above its leaves.", tree.ptr(),
-                 text().c_str());
+    Objects leaves;
+    const std::string where = difference(*this, *flatten(tree, leaves));
+    PyErr_Format(PyExc_ValueError, "The tree %R does not have the structure %s above its leaves: %s.", tree.ptr(),
+                 text().c_str(), where.c_str());
     throw nb::python_error();
   }
   return subtrees;
@@ -427,6 +494,13 @@ TreeRef flatten_once(nb::handle tree, Objects& children) {
     nodes.push_back({.kind = Kind::leaf});
   }
   return std::make_shared<TreeDef>(std::move(nodes));
+}
+
+std::string difference(const TreeDef& above, const TreeDef& tree) {
+  const Node *x = above.nodes().data(), *y = tree.nodes().data();
+  std::string found;
+  find_difference(x, y, "", found);
+  return found;
 }
 
 TreeRef tuple_of(std::span<const TreeRef> children) {

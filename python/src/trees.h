@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "none.h"
+#include "tenon/base/function_ref.h"
 
 namespace tenon::python {
 
@@ -122,6 +123,8 @@ TreeRef with_float0(const TreeDef& tree, std::span<const std::size_t> leaves);
 // where they are something else.
 PyObject* float0_like(PyObject* array);
 nb::object stand_in_of_float0(PyObject* zeros);
+// Where a tree first is not as `above` says, as a sentence; empty where it has that structure above its leaves.
+std::string difference(const TreeDef& above, const TreeDef& tree);
 // A tree with one node of this kind above others.
 TreeRef tuple_of(std::span<const TreeRef> children);
 
@@ -129,8 +132,12 @@ TreeRef tuple_of(std::span<const TreeRef> children);
 bool is_container(PyObject* object);
 // Whether two values of Python's are equal; what is not comparable is not.
 bool same_objects(PyObject* a, PyObject* b);
-// The same of static arguments: 1, 1.0 and True are equal, and make other programs.
-inline bool same_statics(PyObject* a, PyObject* b) { return Py_TYPE(a) == Py_TYPE(b) && same_objects(a, b); }
+// The same of what is static. Throws TreeError where the comparison raises: `what` names the two.
+bool compared(PyObject* a, PyObject* b, FunctionRef<std::string()> what);
+// Of static arguments: 1, 1.0 and True are equal, and make other programs.
+inline bool same_statics(PyObject* a, PyObject* b) {
+  return Py_TYPE(a) == Py_TYPE(b) && (a == b || compared(a, b, [] { return std::string("two static arguments"); }));
+}
 
 // The registration of a class; null where it has none.
 const Registration* registration_of(nb::handle type);

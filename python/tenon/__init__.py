@@ -27,7 +27,7 @@ from tenon import ref as ref  # noqa: E402
 from tenon.ref import Ref as Ref, empty_ref as empty_ref, free_ref as free_ref, freeze as freeze, new_ref as new_ref  # noqa: E402
 from tenon import flatten_util as flatten_util, test_util as test_util  # noqa: E402
 from tenon.files import load as load, save as save  # noqa: E402
-from tenon import debug as debug  # noqa: E402
+from tenon import debug as debug, export as export, ref as ref  # noqa: E402
 from tenon._callbacks import effects_barrier, io_callback, pure_callback  # noqa: E402, F401
 from tenon.lax import stop_gradient as stop_gradient, every as every, binomial as binomial  # noqa: E402
 from tenon.tree_util import register_dataclass as register_dataclass  # noqa: E402

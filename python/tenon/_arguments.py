@@ -31,6 +31,10 @@ def axis_text(name):
     return name if isinstance(name, str) else f"{type(name).__name__} {name!r}"
 
 
+def is_none(x):
+    return x is None
+
+
 def copied_containers(x):
     """x, where its own lists, dicts and sets, in each other and in tuples, are copies."""
     if type(x) in (list, tuple, set):
@@ -38,14 +42,15 @@ def copied_containers(x):
     return {key: copied_containers(value) for key, value in x.items()} if type(x) is dict else x
 
 
-def own_memory(arguments):
-    """The arguments with Arrays in place of NumPy's."""
+def as_arrays(arguments):
+    """The arguments with Arrays in place of NumPy's, and of numbers."""
     import numpy as np
 
     from tenon import tree
     from tenon.numpy._creation import asarray
 
-    return tree.map(lambda leaf: asarray(leaf) if isinstance(leaf, np.ndarray) else leaf, arguments)
+    taken = (np.ndarray, np.generic, bool, int, float, complex)
+    return tree.map(lambda leaf: asarray(leaf) if isinstance(leaf, taken) else leaf, arguments)
 
 
 def with_others(fun, at, args, /, *chosen, **kwargs):

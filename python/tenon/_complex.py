@@ -54,13 +54,18 @@ def value_and_grad(fun, numbers, alone, has_aux, holomorphic, name):
 
 
 def jacobian(differentiated, numbers, holomorphic, name):
-    """A Jacobian, whose arguments are complex where the function is said to be holomorphic."""
-    if not holomorphic:
+    """A Jacobian, whose arguments are complex where the function is said to be holomorphic, and else, by forward mode,
+    real."""
+    if not holomorphic and name == "jacrev":
         return differentiated
 
     @functools.wraps(differentiated)
     def checked(*args, **kwargs):
-        checked_inputs(name, [args[n] for n in numbers])
+        chosen = [args[n] for n in numbers if -len(args) <= n < len(args)]
+        if holomorphic:
+            checked_inputs(name, chosen)
+        else:
+            _require_real(f"{name} requires real-valued inputs (input dtype that is a sub-dtype of np.floating)", chosen)
         return differentiated(*args, **kwargs)
 
     return checked
@@ -100,3 +105,25 @@ def jacrev_beside_integers(fun, numbers, alone, has_aux):
         return (blocks, made[1]) if has_aux else blocks
 
     return jacobian
+
+
+def with_real_results(fun, has_aux):
+    """The function, with a TypeError where a result of it is complex."""
+
+    def checked(*args, **kwargs):
+        made = fun(*args, **kwargs)
+        result = made[0] if has_aux and isinstance(made, tuple) and len(made) == 2 else made
+        _require_real("jacrev requires real-valued outputs (output dtype that is a sub-dtype of np.floating)", result)
+        return made
+
+    return checked
+
+
+def _require_real(text, tree):
+    from tenon import tree as trees
+
+    for leaf in trees.leaves(tree):
+        kind = getattr(leaf, "dtype", None)
+        if getattr(kind, "kind", "f") == "c" or isinstance(leaf, complex):
+            raise TypeError(f"{text}, but got {'complex128' if kind is None else kind.name}. For holomorphic "
+                            "differentiation, pass holomorphic=True.")

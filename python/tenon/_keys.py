@@ -32,5 +32,8 @@ class GetAttrKey:
 class FlattenedIndexKey:
     key: int
 
+    def __hash__(self):  # no SequenceKey's of the same number
+        return hash(("flat index", self.key))
+
     def __str__(self):
         return f"[<flat index {self.key}>]"

@@ -25,15 +25,29 @@ def linear_transpose(fun, *primals, reduce_axes=()):
             raise TypeError(f"linear_transpose only supports [float and complex] inputs, but got {kind.name}.")
         return tnp.zeros(tnp.shape(x), kind)
 
-    at = tree.map(zeros, primals)
+    value, pull = vjp(fun, *tree.map(zeros, primals))
+    leaves, structure = tree.flatten(value)
+    return _Transposed(pull, structure, tuple((x.shape, x.dtype) for x in leaves))
 
-    def transposed(cotangent):
-        value, pull = vjp(fun, *at)
-        cotangent = tree.map(lambda c, v: tnp.broadcast_to(tnp.asarray(c, v.dtype), v.shape) if tnp.shape(c) == v.shape else c,
-                             cotangent, value)
-        return pull(cotangent)
 
-    return transposed
+class _Transposed:
+    """What linear_transpose() returns: a node of trees, as what vjp() returns is, which it has."""
+
+    def __init__(self, pull, structure, types):
+        self.pull, self.structure, self.types = pull, structure, types
+
+    def __call__(self, cotangent):
+        from tenon import numpy as tnp, tree
+
+        leaves, given = tree.flatten(cotangent)
+        if given != self.structure:
+            raise TypeError(f"linear_transpose: the cotangent tree does not match: it is {given}, and the function returns "
+                            f"{self.structure}.")
+        for i, (leaf, (shape, dtype)) in enumerate(zip(leaves, self.types)):
+            if tnp.shape(leaf) != shape:
+                raise TypeError(f"linear_transpose: the cotangent type does not match: leaf {i} has the shape "
+                                f"{tnp.shape(leaf)}, and the function returns {dtype.name}{list(shape)}.")
+        return self.pull(given.unflatten([tnp.asarray(x, dtype) for x, (_, dtype) in zip(leaves, self.types)]))
 
 
 def custom_gradient(fun):
@@ -104,6 +118,50 @@ def fwd_and_bwd(fun, argnums, has_aux=False, jitted=True):
     return (jit(forward), jit(backward)) if jitted else (forward, backward)
 
 
+class _Kept(list):
+    """The entries of args_res: to set one is to give the function another argument."""
+
+    def __init__(self, of, entries):
+        super().__init__(entries)
+        self._of = of
+
+    def __setitem__(self, i, value):
+        super().__setitem__(i, value)
+        self._of.args_res = list(self)
+
+
+def _args_res(linear):
+    """What a function that vjp() returned has kept of the arguments, a list with an entry an argument: the argument, with
+    tn.ad.NotNeeded() in place of leaves that it has not kept. An entry can be set to None, so that memory is freed, and to
+    the argument again before the function is called.
+
+    >>> import tenon as tn, tenon.numpy as tnp
+    >>> w = tnp.ones(3)
+    >>> _, pull = tn.vjp(lambda x, w: tnp.sum(x * w), tnp.zeros(3), w)
+    >>> pull.args_res[1] = None
+    >>> pull.args_res[1] = w
+    >>> pull(1.0)[0].tolist()
+    [1.0, 1.0, 1.0]
+    """
+    from tenon.ad import NotNeeded
+
+    kept, structure = linear._kept_arguments(), linear._arguments
+    return _Kept(linear, structure.unflatten([kept.get(i, NotNeeded()) for i in range(structure.num_leaves)]))
+
+
+def _set_args_res(linear, entries):
+    from tenon.ad import NotNeeded
+
+    entries, parts, leaf = list(entries), linear._arguments.children(), 0
+    if len(entries) != len(parts):
+        raise ValueError(f"args_res: there are {len(parts)} arguments, and {len(entries)} entries are given.")
+    for entry, part in zip(entries, parts):
+        gone = entry is None or isinstance(entry, NotNeeded)
+        for value in [None] * part.num_leaves if gone else part.flatten_up_to(entry):
+            linear._keep_argument(leaf, None if isinstance(value, NotNeeded) else value)
+            leaf += 1
+
+
 def _keys_of_parts(linear):
     from tenon.tree_util import SequenceKey
 
@@ -117,4 +175,6 @@ def add_to_trees():
     from tenon.tree_util import register_pytree_node
 
     _core.LinearFunction.with_refs = with_refs
+    _core.LinearFunction.args_res = property(_args_res, _set_args_res)
+    register_pytree_node(_Transposed, lambda t: ((t.pull,), (t.structure, t.types)), lambda form, pull: _Transposed(*pull, *form))
     register_pytree_node(_core.LinearFunction, _core.LinearFunction._parts, _core.linear_of, _keys_of_parts)

@@ -19,6 +19,8 @@ class ShapeDtypeStruct:
     def __init__(self, shape, dtype=None, *, sharding=None, weak_type=False):
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: a dtype is wanted.")
+        if any(size is None for size in shape):
+            raise ValueError(f"ShapeDtypeStruct: `shape` is {tuple(shape)}, and cannot have None. A size is a number.")
         # As in JAX, dtypes that arrays do not have can be named: what is given may be memory of another library.
         self.shape, self.sharding, self.weak_type = tuple(shape), sharding, bool(weak_type)
         self.dtype = _dtype(dtype)

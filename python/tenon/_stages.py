@@ -12,6 +12,7 @@ __all__ = ["Compiled", "Lowered", "Traced", "add_to_jit"]
 
 
 _PAGE = 4096
+_ARRAYS = (_core.Array, _core.Ref, np.ndarray, np.generic)
 
 
 def _zeros(shape, dtype):
@@ -27,12 +28,15 @@ def _zeros(shape, dtype):
 
 
 def stand_ins(tree_of_shapes):
-    """The tree with arrays of zeros in place of each ShapeDtypeStruct."""
+    """The tree with arrays of zeros in place of each ShapeDtypeStruct, and of whatever has a shape and a dtype alone."""
     from tenon import tree
-    from tenon._transforms import ShapeDtypeStruct
 
     def stand_in(leaf):
-        return _zeros(leaf.shape, leaf.dtype) if isinstance(leaf, ShapeDtypeStruct) else leaf
+        if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype") or isinstance(leaf, _ARRAYS):
+            return leaf
+        if hasattr(leaf, "__array__") or hasattr(leaf, "__jax_array__"):
+            return leaf
+        return _zeros(tuple(leaf.shape), np.dtype(leaf.dtype))
 
     return tree.map(stand_in, tree_of_shapes)
 
@@ -171,6 +175,19 @@ def lower(self, /, *args, **kwargs):
     return _specialised(Lowered, self, args, kwargs)
 
 
+def clear_cache(self, /):
+    """Forgets what the function was traced and compiled to: the next call traces it again.
+
+    >>> import tenon as tn
+    >>> f = tn.jit(lambda x: print("traced") or x + 1)
+    >>> f(1), f(2), f.clear_cache(), f(3)[()]
+    traced
+    traced
+    (Array(2, dtype=int64, weak_type=True), Array(3, dtype=int64, weak_type=True), None, Array(4, dtype=int64, weak_type=True))
+    """
+    _core.clear_cache(self)
+
+
 def eval_shape(self, /, *args, **kwargs):
     """The shapes and dtypes that a call would return; nothing is computed.
 
@@ -183,5 +200,5 @@ def eval_shape(self, /, *args, **kwargs):
 
 def add_to_jit():
     """Gives the class of functions made by jit its methods."""
-    for method in (trace, lower, eval_shape):
+    for method in (trace, lower, eval_shape, clear_cache):
         setattr(_core.JitFunction, method.__name__, method)

@@ -5,12 +5,28 @@ import platform
 
 from tenon import _core
 from tenon._arguments import bind, from_front, numbers_of
+from tenon._config import config
 from tenon._transforms import ShapeDtypeStruct, make_program
 
-__all__ = ["check_tracer_leaks", "checking_leaks", "default_matmul_precision", "enable_x64", "make_jaxpr", "named_scope", "print_environment_info", "typeof"]
+__all__ = ["check_tracer_leaks", "checking_leaks", "clear_caches", "debug_infs", "debug_nans", "default_matmul_precision",
+           "enable_x64", "make_jaxpr", "named_scope", "print_environment_info", "typeof"]
 
 
-class enable_x64(contextlib.ContextDecorator):  # noqa: N801
+class _Setting(contextlib.ContextDecorator):
+    """A context, or a decorator, in which a setting of tn.config is another one."""
+
+    def __init__(self, new_val=True):
+        self.on, self.before = bool(new_val), []
+
+    def __enter__(self):
+        self.before.append(getattr(config, self.name))
+        setattr(config, self.name, self.on)
+
+    def __exit__(self, *_):
+        setattr(config, self.name, self.before.pop())
+
+
+class enable_x64(_Setting):  # noqa: N801
     """A context, or a decorator, in which 64-bit data stays 64-bit, or becomes 32-bit.
 
     >>> import tenon.numpy as tnp
@@ -19,15 +35,39 @@ class enable_x64(contextlib.ContextDecorator):  # noqa: N801
     dtype('float32')
     """
 
-    def __init__(self, new_val=True):
-        self.on, self.before = bool(new_val), []
+    name = "x64"
 
-    def __enter__(self):
-        self.before.append(_core.x64())
-        _core.set_x64(self.on)
 
-    def __exit__(self, *_):
-        _core.set_x64(self.before.pop())
+class debug_nans(_Setting):  # noqa: N801
+    """A context, or a decorator, in which a NaN in a result is a FloatingPointError (tn.errors.NonFiniteError): of every
+    op that runs by itself, and of the results of compiled functions. It names the op in which the NaN began, its
+    operands' types and the line that called it: a compiled function runs again for that, op by op, and its callbacks
+    with it. What a function of tenon makes and leaves out again is not looked at. Meanwhile nothing is donated.
+    tn.config.debug_nans says so for all that follows.
+
+    >>> import tenon as tn, tenon.numpy as tnp
+    >>> with tn.debug_nans(True):
+    ...     tn.jit(lambda x: tnp.log(x) * 2)(-1.0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tenon.errors.NonFiniteError: jit (debug_nans): invalid value (nan) encountered in log of f64[].
+    ...
+    """
+
+    name = "debug_nans"
+
+
+class debug_infs(_Setting):  # noqa: N801
+    """The same of infinities.
+
+    >>> import tenon as tn, tenon.numpy as tnp
+    >>> with tn.debug_infs(True):
+    ...     1 / tnp.zeros(2)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tenon.errors.NonFiniteError: debug_infs: invalid value (inf) encountered in div of f64[2], f64[2].
+    ...
+    """
+
+    name = "debug_infs"
 
 
 class _NoEffect(contextlib.ContextDecorator):
@@ -74,6 +114,19 @@ def print_environment_info(return_string=False):
     return None
 
 
+def clear_caches():
+    """Forgets what all functions made by jit, and all ops, were traced and compiled to.
+
+    >>> import tenon as tn
+    >>> f = tn.jit(lambda x: print("traced") or x + 1)
+    >>> [f(1)[()], tn.clear_caches(), f(1)[()]]
+    traced
+    traced
+    [Array(2, dtype=int64, weak_type=True), None, Array(2, dtype=int64, weak_type=True)]
+    """
+    _core.clear_caches()
+
+
 def typeof(x):
     """The shape and the dtype of a value.
 
@@ -92,10 +145,12 @@ def make_jaxpr(fun, static_argnums=(), axis_env=None, return_shape=False):
     >>> print(make_jaxpr(lambda x: x * 2)(1.0))  # doctest: +ELLIPSIS
     program...
     """
+    from tenon._transforms import _named
+
     static = numbers_of(static_argnums, "make_jaxpr: static_argnums")[0]
 
     def program(*args, **kwargs):
         traced, others = bind(fun, from_front(static, len(args)), args)
         return make_program(traced, return_shape=return_shape)(*others, **kwargs)
 
-    return program
+    return _named(program, fun, "make_jaxpr")

@@ -20,6 +20,7 @@ def _named(wrapper, fun, kind):
     try:
         functools.update_wrapper(wrapper, fun)
         wrapper.__name__ = f"{kind}({fun.__name__})"
+        wrapper.__qualname__ = f"{kind}({getattr(fun, '__qualname__', fun.__name__)})"
     except AttributeError:  # a partial, or an object with __call__
         wrapper.__name__ = kind
     return wrapper
@@ -36,8 +37,9 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     """A function like `fun`, compiled as one native program for each kind of arguments.
 
     It is traced once for each structure, shapes and dtypes of its arguments, and each value of the static ones
-    (`static_argnums`, `static_argnames`; they are hashable). The memory of donated arguments is used for results; they
-    cannot be read afterwards. `inline` is taken and has no effect: what is inlined is decided by its cost. With
+    (`static_argnums`, `static_argnames`; they are hashable). Of numbers and names one completes the other where it is
+    given alone. The memory of donated arguments is used for results; they cannot be read afterwards. A UserWarning names
+    those of whose memory no result can be made. `inline` is taken and has no effect: what is inlined is decided by its cost. With
     `strict_in_place` an update, x.at[i].set(v) and its kin, that copies an array of more than 64 elements is an error,
     which names the update and what forces the copy.
 
@@ -51,6 +53,10 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
                                  strict_in_place=strict_in_place)
     if not callable(fun):
         raise TypeError(f"jit: {fun!r} is not callable.")
+    if isinstance(fun, staticmethod):
+        raise TypeError("jit: staticmethod arguments are not supported. Write @staticmethod above @jit.")
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(f"jit: Expected a function, got a generator function: {fun!r}. Return a list of what it yields.")
     if _jit_disabled:
         return fun
     static = _both(fun, static_argnums, static_argnames, "static")
@@ -65,9 +71,10 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
 
 
 def _both(fun, nums, names, kind):
-    """Numbers and names, each completed by the other where the function's signature tells."""
+    """Numbers and names, the one completed by the other that is given, where the function's signature tells."""
     if nums is None and names is None:
         return [], []
+    alone = nums is None or names is None
     nums = [] if nums is None else numbers_of(nums, f"{kind}_argnums")[0]
     names = [] if names is None else [names] if isinstance(names, str) else list(names)
     for name in names:
@@ -78,6 +85,8 @@ def _both(fun, nums, names, kind):
     except (ValueError, TypeError):
         if any(n < 0 for n in nums):
             raise ValueError(f"jit: {kind}_argnums counts from the end, and the function's arguments are not known.")
+        if names and kind == "donate":  # given by position, they would not be donated
+            raise ValueError(f"jit: Getting the signature of {fun!r} failed. Pass donate_argnums instead of donate_argnames.")
         return nums, names
     positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     any_number = any(p.kind == p.VAR_POSITIONAL for p in parameters)
@@ -85,11 +94,14 @@ def _both(fun, nums, names, kind):
     for n in nums:
         if not any_number and not -len(positional) <= n < len(positional):
             raise ValueError(f"jit: {kind}_argnums names argument {n}; the function has {len(positional)}.")
-    nums = from_front(nums, len(positional))
+    nums = [n for n in from_front(nums, len(positional)) if n >= 0]
     all_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    without_names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
     for name in names:
-        if not any_name and name not in all_names:
-            raise ValueError(f"jit: {kind}_argnames names '{name}'; the function has {all_names}.")
+        if name not in all_names and (not any_name or name in without_names):
+            raise ValueError(f"jit: {kind}_argnames names '{name}'; by keyword the function has {all_names}.")
+    if not alone:
+        return sorted(nums), sorted(names)
     by_name = [positional.index(name) for name in names if name in positional]
     by_number = [positional[n] for n in nums if n < len(positional) and positional[n] in all_names]
     return sorted({*nums, *by_name}), sorted({*names, *by_number})
@@ -180,7 +192,8 @@ def _jacobian(fun, argnums, has_aux, reverse, name, holomorphic):
         chosen = from_front(numbers, len(args))
         if any(_holds_lists(args[n]) for n in chosen if 0 <= n < len(args)):
             return _jacobian_in_lists(fun, args, kwargs, chosen, alone, has_aux, reverse)
-        return _core.jacobian(reverse, fun, numbers, alone, has_aux, args, kwargs)
+        traced = fun if holomorphic or not reverse else _complex.with_real_results(fun, has_aux)
+        return _core.jacobian(reverse, traced, numbers, alone, has_aux, args, kwargs)
 
     return _complex.jacobian(_named(jacobian, fun, name), numbers, holomorphic, name)
 
@@ -251,14 +264,15 @@ def _jacobian_in_lists(fun, args, kwargs, chosen, alone, has_aux, reverse):
 
 def jacfwd(fun, argnums=0, has_aux=False, holomorphic=False):
     """All derivatives of the result in argument `argnums`, by forward mode: a tree of arrays of shape
-    (*result.shape, *argument.shape); of a list of arrays, a list of such. Of complex arguments the function is
-    holomorphic; with `holomorphic` they must be."""
+    (*result.shape, *argument.shape); of a list of arrays, a list of such. The arguments are real; with `holomorphic` they
+    are complex, and so is the derivative of the function, which is one of a complex variable. Else a TypeError."""
     return _jacobian(fun, argnums, has_aux, False, "jacfwd", holomorphic)
 
 
 def jacrev(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
-    """As jacfwd(), by reverse mode: better where the result is smaller than the argument. With `allow_int` arguments may
-    be integers, whose derivatives are zeros of NumPy's dtype float0."""
+    """As jacfwd(), by reverse mode: better where the result is smaller than the argument. Without `holomorphic` it is the
+    results that are real. With `allow_int` arguments may be integers, whose derivatives are zeros of NumPy's dtype
+    float0."""
     if allow_int and not holomorphic:
         return _named(_complex.jacrev_beside_integers(fun, *numbers_of(argnums, "jacrev: argnums"), has_aux), fun, "jacrev")
     return _jacobian(fun, argnums, has_aux, True, "jacrev", holomorphic)
@@ -310,9 +324,11 @@ def vmap(fun, in_axes=0, out_axes=0, axis_name=None, axis_size=None, spmd_axis_n
 
 
 def make_program(fun, *, return_shape=False):
-    """The Program that a function is at given arguments: what make_jaxpr is in JAX."""
+    """The Program that a function is at given arguments, in place of which a ShapeDtypeStruct may stand, or whatever has a
+    shape and a dtype: what make_jaxpr is in JAX."""
 
     def program(*args, **kwargs):
+        args, kwargs = _stages.stand_ins((args, kwargs))
         made = _core.make_program(fun, args, kwargs, True)
         return (made, eval_shape(fun, *args, **kwargs)) if return_shape else made
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tenon import _core, tree_util
 from tenon._symbolic_zeros import float0, has_tangent
 
-__all__ = ["DidntWant", "DontWant", "GradRef", "GradValue"]
+__all__ = ["DidntWant", "DontWant", "GradRef", "GradValue", "NotNeeded"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,11 @@ class DidntWant:
 @dataclass(frozen=True)
 class GradRef:
     """What is returned in place of a gradient that was added to a reference."""
+
+
+@dataclass(frozen=True)
+class NotNeeded:
+    """What args_res has in place of an argument that the function has not kept."""
 
 
 for _made in (DidntWant, GradRef):

@@ -58,9 +58,7 @@ def _printer(fmt, options):
     places = any(field is not None for _, field, *_ in string.Formatter().parse(fmt))
 
     def line(*args, **kwargs):
-        from tenon import tree
-
-        args, kwargs = tree.map(_value, (args, kwargs))
+        args, kwargs = tuple(map(_value, args)), {name: _value(arg) for name, arg in kwargs.items()}
         with np.printoptions(**dict(options)):
             text = fmt.format(*args, **kwargs) if places else " ".join((fmt, *map(str, args)))
         sys.stdout.write(text + "\n")
@@ -68,8 +66,9 @@ def _printer(fmt, options):
     return line
 
 
-def _value(leaf):
-    return np.asarray(leaf) if hasattr(leaf, "__array__") else leaf
+def _value(arg):
+    """An array as NumPy's; those in containers stay as they are."""
+    return np.asarray(arg) if hasattr(arg, "__array__") else arg
 
 
 def callback(callback=None, *args, ordered=False, partitioned=False, **kwargs):

@@ -15,10 +15,9 @@ __all__ = [
 ]
 
 
-
 def static(**kwargs):
     """A static field of a dataclass that register_dataclass() makes a node: dataclasses.field() with the metadata
-    {"static": True}.
+    {"static": True}, where `metadata` does not say otherwise.
 
     >>> from tenon.tree_util import register_dataclass
     >>> @register_dataclass
@@ -29,4 +28,4 @@ def static(**kwargs):
     >>> leaves(Scaled(2.0))
     [2.0]
     """
-    return dataclasses.field(**{**kwargs, "metadata": {**(kwargs.get("metadata") or {}), "static": True}})
+    return dataclasses.field(**{**kwargs, "metadata": {"static": True, **(kwargs.get("metadata") or {})}})

@@ -299,9 +299,31 @@ def register_pytree_node_class(cls):
     return cls
 
 
+def _fields_of(nodetype, data, meta, dropped):
+    """The fields of a class that are children, and those that are static."""
+    given = [f for f in dataclasses.fields(nodetype) if f.name not in dropped] if dataclasses.is_dataclass(nodetype) else None
+    if data is None or meta is None:
+        if given is None:
+            raise TypeError(f"register_dataclass: {nodetype} is no dataclass: name its data_fields and meta_fields.")
+        meta = [f.name for f in given if f.metadata.get("static", False)] if meta is None else meta
+        data = [f.name for f in given if f.name not in meta] if data is None else data
+    data, meta = tuple(data), tuple(meta)
+    if both := set(data) & set(meta):
+        raise ValueError(f"register_dataclass: data_fields and meta_fields must not overlap. Overlapping fields: {both}.")
+    if given is not None:
+        wanted, named = {f.name for f in given if f.init}, {*data, *meta}
+        if wanted != named:
+            raise ValueError(
+                "register_dataclass: data_fields and meta_fields must include all dataclass fields with init=True, and no "
+                f"other ones; drop_fields names those that are left out. Missing fields: {wanted - named or '{}'}. "
+                f"Unexpected fields: {named - wanted or '{}'}.")
+    return data, meta
+
+
 def register_dataclass(nodetype=None, data_fields=None, meta_fields=None, drop_fields=()):
     """Makes a dataclass a node: `data_fields` are its children, `meta_fields` static. Where none are given, fields with
-    metadata {"static": True} are static and all others children.
+    metadata {"static": True} are static and all others children. A ValueError where they are not the fields that the
+    class is made of, less `drop_fields`, which have defaults.
 
     >>> @register_dataclass
     ... @dataclasses.dataclass
@@ -314,15 +336,8 @@ def register_dataclass(nodetype=None, data_fields=None, meta_fields=None, drop_f
     if nodetype is None:
         return functools.partial(register_dataclass, data_fields=data_fields, meta_fields=meta_fields,
                                  drop_fields=drop_fields)
-    if data_fields is None or meta_fields is None:
-        if not dataclasses.is_dataclass(nodetype):
-            raise TypeError(f"register_dataclass: {nodetype} is no dataclass: name its data_fields and meta_fields.")
-        fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop_fields]
-        meta = [f.name for f in fields if f.metadata.get("static", False)] if meta_fields is None else list(meta_fields)
-        data_fields = [f.name for f in fields if f.name not in meta] if data_fields is None else data_fields
-        meta_fields = meta
-    _core.tree.register_fields(nodetype, data_fields, meta_fields)
-    data, meta = tuple(data_fields), tuple(meta_fields)
+    data, meta = _fields_of(nodetype, data_fields, meta_fields, [drop_fields] if isinstance(drop_fields, str) else drop_fields)
+    _core.tree.register_fields(nodetype, data, meta)
 
     def with_keys(x):
         return [(GetAttrKey(f), getattr(x, f)) for f in data], tuple(getattr(x, f) for f in meta)

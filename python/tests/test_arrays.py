@@ -96,7 +96,7 @@ def test_operators_against_numpy():
 
 
 def test_python_conversions():
-    assert float(tnp.array(2.5)) == 2.5 and int(tnp.array([7])) == 7 and bool(tnp.array(True))
+    assert float(tnp.array(2.5)) == 2.5 and int(tnp.array(7)) == 7 and bool(tnp.array(True))
     assert complex(tnp.array(1 + 2j)) == 1 + 2j and [10, 20][tnp.array(1)] == 20
     assert tnp.arange(3).tolist() == [0, 1, 2] and tnp.arange(6).reshape(2, 3).item(1, 2) == 5
     with pytest.raises(ValueError, match="any"):

@@ -206,7 +206,7 @@ def test_print(mode, capsys):
     mode(lambda x: tn.debug.print("plain", ordered=True))(X)
     mode(lambda t: tn.debug.print("{t}", t=t))({"a": 1.0, "b": (2,)})
     tn.effects_barrier()
-    assert capsys.readouterr().out == "x = 1.50 3 text\n[3. 1. 2.]\nplain\n{'a': array(1.), 'b': (array(2),)}\n"
+    assert capsys.readouterr().out == "x = 1.50 3 text\n[3. 1. 2.]\nplain\n{'a': Array(1., dtype=float64), 'b': (Array(2, dtype=int64),)}\n"
 
 
 def test_print_in_loops_branches_and_batches(capsys):

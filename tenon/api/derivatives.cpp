@@ -63,6 +63,7 @@ struct Linearized {
   Arrays residuals;
   ProgramRef second;       // tangents, residuals -> tangents
   std::vector<Dim> sizes;  // of second
+  std::vector<std::size_t> operand_of = {};  // which operand each residual is, or FlatLinear::no_argument
 };
 
 // The first part of a linearised Program at operands: its results, and the residuals.
@@ -72,6 +73,7 @@ Linearized run_first(const ProgramRef& first, std::span<const Partitioned::Resid
   Linearized result;
   for (const auto& r : residuals) {
     using From = Partitioned::Residual::From;
+    result.operand_of.push_back(r.from == From::input ? r.index : FlatLinear::no_argument);
     result.residuals.push_back(r.from == From::input    ? operands[r.index]
                                : r.from == From::output ? all[r.index]
                                                         : all[weak.size() + r.index]);
@@ -111,6 +113,7 @@ struct Pullback {
   Arrays residuals;
   ProgramRef backward;
   std::vector<Dim> sizes;
+  std::vector<std::size_t> operand_of;  // as in Linearized
 
   Arrays pull(std::span<const Array> cotangents, const RefsOfDerivative& refs) const {
     Arrays pulled = run(backward, joined({cotangents, refs.begin()}));
@@ -145,10 +148,11 @@ Pullback pullback_of(const TracedFunction& f, std::span<const Array> operands, c
   // Within a trace both parts will be one Program, which the passes see.
   if (const auto lean = tracing() ? nullptr : delta_residuals(parts, weak.size(), backward)) {
     Linearized first = run_first(lean->first, lean->residuals, {}, operands, weak);
-    return {std::move(first.outputs), std::move(first.residuals), lean->reader, {}};
+    return {std::move(first.outputs), std::move(first.residuals), lean->reader, {}, std::move(first.operand_of)};
   }
   Linearized linear = linearize_at(f, operands, parts, weak);
-  return {std::move(linear.outputs), std::move(linear.residuals), backward, std::move(linear.sizes)};
+  return {std::move(linear.outputs), std::move(linear.residuals), backward, std::move(linear.sizes),
+          std::move(linear.operand_of)};
 }
 Pullback pullback_at(const TracedFunction& f, std::span<const Array> arguments, const RefsOfDerivative& refs,
                      const Mask& active, const Mask& differentiated) {
@@ -429,17 +433,23 @@ FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments) {
   Hasher form;
   form(form_of("vjp", *pullback.backward, differentiated, active, types, pullback.sizes));
   refs.hash(form);
-  return linear_function(std::move(outputs), std::move(residuals), form.finish(),
-                         [pullback, refs, active, differentiated, types, weak = weak_flags_of(arguments.leaves)](
-                             std::span<const Array> residuals, std::span<const Array> cotangents) {
-                           require_as_many("vjp", "the cotangents", cotangents.size(), differentiated.size());
-                           const Arrays given = fitted_only(
-                               "vjp", cotangents, differentiated, [&](std::size_t i) { return types[i]; },
-                               [&](std::size_t i) { return fmt::format("the cotangent of leaf {} of the result", i); });
-                           Pullback here = pullback;
-                           here.residuals.assign(residuals.begin(), residuals.end());
-                           return weakly_typed(spread(here.pull(given, refs), active), weak);
-                         });
+  std::vector<std::size_t> argument_of = std::exchange(pullback.operand_of, {});
+  for (std::size_t& operand : argument_of)
+    if (operand >= arguments.leaves.size()) operand = FlatLinear::no_argument;  // it is captured
+  FlatLinear made = linear_function(
+      std::move(outputs), std::move(residuals), form.finish(),
+      [pullback, refs, active, differentiated, types, weak = weak_flags_of(arguments.leaves)](
+          std::span<const Array> residuals, std::span<const Array> cotangents) {
+        require_as_many("vjp", "the cotangents", cotangents.size(), differentiated.size());
+        const Arrays given = fitted_only(
+            "vjp", cotangents, differentiated, [&](std::size_t i) { return types[i]; },
+            [&](std::size_t i) { return fmt::format("the cotangent of leaf {} of the result", i); });
+        Pullback here = pullback;
+        here.residuals.assign(residuals.begin(), residuals.end());
+        return weakly_typed(spread(here.pull(given, refs), active), weak);
+      });
+  made.argument_of = std::move(argument_of);
+  return made;
 }
 
 FlatLinear linearize_flat(FlatFunction f, const Arguments& arguments) {
@@ -471,8 +481,12 @@ FlatJacobian jacobian_flat(Mode mode, std::string_view op, FlatFunction f, const
   const RefsOfDerivative refs(op, traced, active);
   const Mask differentiated = differentiable(traced, count());
   std::vector<Type> in, out;
-  for (std::size_t i = 0; i < active.size(); ++i)
-    if (active[i]) in.push_back(arguments.leaves[i].type());
+  std::vector<bool> weak_in;
+  for (std::size_t i = 0; i < active.size(); ++i) {
+    if (!active[i]) continue;
+    in.push_back(arguments.leaves[i].type());
+    weak_in.push_back(arguments.leaves[i].weak());
+  }
   for (const Type& type : in) require_known_size(op, type);
   for (std::size_t i = 0; i < count(); ++i) {
     out.push_back(traced.program->type(traced.program->outputs()[i]));
@@ -489,7 +503,8 @@ FlatJacobian jacobian_flat(Mode mode, std::string_view op, FlatFunction f, const
   FlatJacobian jacobian{std::move(outputs), {}};
   for (std::size_t r = 0; r < out.size(); ++r) {
     Arrays row;
-    for (std::size_t a = 0; a < in.size(); ++a) row.push_back(reshape(products[r][a], product_shape(out[r], in[a])));
+    for (std::size_t a = 0; a < in.size(); ++a)
+      row.push_back(reshape(products[r][a], product_shape(out[r], in[a])).with_weak(traced.weak[r] && weak_in[a]));
     for (Array& block : spread(row, active)) jacobian.blocks.push_back(std::move(block));
   }
   return jacobian;

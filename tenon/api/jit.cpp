@@ -159,6 +159,19 @@ std::unique_ptr<const JitEntry::Ready> JitEntry::make_ready(bool donating) const
 
 void JitEntry::prepare() const { ready(donates_); }
 
+std::vector<std::size_t> JitEntry::donated_in_vain() const {
+  std::vector<std::size_t> all;
+  if (!donates_ || ready(true).native == nullptr) return all;
+  std::vector<bool> used(leaves(), false);
+  for (const auto& input : ready(true).native->shared)
+    if (input) used[*input] = true;
+  for (std::size_t i = 0; i < signature_.leaves().size(); ++i) {
+    const Dim elements = signature_.leaves()[i].type().shape.elements();
+    if (donation_.leaves[i] && !used[i] && elements != Dim(0) && elements != Dim(1)) all.push_back(i);
+  }
+  return all;
+}
+
 std::vector<CellRef> JitEntry::cells(std::span<const CellRef> passed) const {
   std::vector<CellRef> used(passed.begin(), passed.end());
   for (const UsedRef& ref : refs_)

@@ -48,7 +48,7 @@ class CallFrame {
 };
 
 // One specialisation of a jitted function: the part that knows no trees. Compiled when it first runs on values.
-class JitEntry {
+class JitEntry : public std::enable_shared_from_this<JitEntry> {
  public:
   struct Donation {
     std::vector<bool> leaves;              // donated ones among the leaves of the arguments
@@ -67,6 +67,7 @@ class JitEntry {
   std::size_t leaves() const { return signature_.leaves().size() + refs_.size(); }
   std::size_t results() const { return traced_.weak.size(); }
   bool uses_refs() const { return !refs_.empty(); }
+  bool strict_in_place() const { return strict_in_place_; }
   // For what a call gives and gets, and its addresses.
   std::size_t frame_words() const { return 2 * (leaves() + results()) + traced_.captures.size(); }
   // Reads an enclosing trace, or has sizes of one: good for this call alone.
@@ -84,6 +85,8 @@ class JitEntry {
   void run_into(void** frame, FunctionRef<std::vector<std::string>()> paths) const;
   // Compiles now.
   void prepare() const;
+  // Leaves of more than one element that are donated, and of whose memory no result is made. Compiles.
+  std::vector<std::size_t> donated_in_vain() const;
   // As run() and run_into(), with the references of this call in the frame.
   void run_with_refs(void** frame, std::span<const CellRef> passed, FunctionRef<void()> run) const;
 

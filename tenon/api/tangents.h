@@ -21,6 +21,9 @@ struct FlatLinear {
   Arrays residuals = {};
   std::function<Arrays(std::span<const Array> residuals, std::span<const Array> given)> apply_to = {};
   Hash128 form = {};
+  // Of vjp: which leaf of the arguments each residual is, or no_argument.
+  static constexpr std::size_t no_argument = ~std::size_t(0);
+  std::vector<std::size_t> argument_of = {};
 };
 FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments);
 FlatLinear linearize_flat(FlatFunction f, const Arguments& arguments);

@@ -349,6 +349,12 @@ class ExecutableCache {
     if (!entry->executable) entry->executable = make_executable(program, donated);
     return entry->executable;
   }
+  void clear() {
+    for (Shard& shard : shards_) {
+      const std::lock_guard lock(shard.mutex);
+      shard.entries.clear();
+    }
+  }
 
  private:
   static constexpr std::size_t capacity = 4096;
@@ -392,6 +398,11 @@ class OpCache {
     recent.key = key;
     return recent.executable;
   }
+  void clear() {  // of the recent ones, this thread's
+    std::fill_n(recent_of_thread(), recents, Recent());
+    const std::lock_guard lock(mutex_);
+    entries_.clear();
+  }
 
  private:
   std::shared_ptr<const Executable> find(const Hash128& key, const OpInfo& op, const Params& params,
@@ -422,7 +433,17 @@ class OpCache {
   std::unordered_map<Hash128, std::shared_ptr<const Executable>> entries_;
 };
 
+OpCache& ops() {
+  static constinit Lasting<OpCache> all;
+  return all.get();
+}
+
 }  // namespace
+
+void clear_compiled() {
+  cache().clear();
+  ops().clear();
+}
 
 std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated) {
   return cache().get(program, donated);
@@ -436,8 +457,7 @@ std::vector<Value> CompilingExecutor::run(const ProgramRef& program, std::span<c
 }
 
 std::vector<Value> CompilingExecutor::run_op(const OpInfo& op, const Params& params, std::span<const Value> operands) {
-  static constinit Lasting<OpCache> ops;
-  return ops.get().get(op, params, operands)->run(operands);
+  return ops().get(op, params, operands)->run(operands);
 }
 
 }  // namespace tenon

@@ -278,6 +278,8 @@ def select_n(which, *cases):
 
 def convert_element_type(operand, new_dtype):
     """The values in another dtype."""
+    if type(operand) is int and _core.dtype(new_dtype).kind not in "iub":  # of any size: not through an integer of 64 bits
+        operand = float(operand)
     return _core.convert(operand, new_dtype)
 
 

@@ -1,0 +1,170 @@
+#include "jit_entries.h"
+
+#include <fmt/format.h>
+
+#include "dtypes.h"
+#include "text.h"
+
+namespace tenon::python::jitted {
+namespace {
+
+[[noreturn]] void throw_unhashable(const State& s, const CallForm::Slot& slot, std::size_t number) {
+  PyErr_Clear();
+  const std::string which = slot.keyword ? str_of(slot.keyword) : std::to_string(number);
+  throw TreeError(fmt::format("jit: the static argument {} of {} is {}, of type {}, which is not hashable.", which,
+                              s.name, repr_of(slot.value).substr(0, 60), class_of(slot.value)),
+                  "A static argument is a key of what was compiled: give a tuple instead of a list, or leave it out of "
+                  "static_argnums where it holds arrays.");
+}
+
+}  // namespace
+
+Flattened flatten_call(const State& s, const Given& given) {
+  Flattened flat;
+  flat.form.positional = given.positional;
+  flat.form.x64 = x64_enabled;
+  std::vector<TreeRef> trees;
+  Hasher hasher;
+  const auto add = [&](CallForm::Slot slot, PyObject* object, bool donated, std::size_t number) {
+    hasher(slot.is_static);
+    if (slot.is_static) {
+      slot.value = nb::borrow(object);
+      const Py_hash_t hash = PyObject_Hash(object);
+      if (hash == -1) throw_unhashable(s, slot, number);
+      hasher(static_cast<std::int64_t>(hash));
+    } else {
+      const std::string what = slot.keyword ? str_of(slot.keyword) : fmt::format("argument {}", number);
+      FlatTree tree = flat_arrays("jit", what.c_str(), nb::handle(object));
+      hasher(tree.tree->hash());
+      for (const nb::object& object : tree.tree->references()) {
+        flat.form.references.push_back(reference_of(object).type(Source()));
+        flat.form.references.back().hash(hasher);
+        flat.cells.push_back(reference_of(object).cell());
+      }
+      for (const Array& a : tree.leaves) {
+        a.type().hash(hasher);
+        hasher(a.weak());
+      }
+      for (std::size_t i = 0; i < tree.leaves.size(); ++i) flat.donated.push_back(donated);
+      flat.leaves.insert(flat.leaves.end(), tree.leaves.begin(), tree.leaves.end());
+      trees.push_back(std::move(tree.tree));
+    }
+    flat.form.slots.push_back(std::move(slot));
+  };
+  for (std::size_t i = 0; i < given.positional; ++i)
+    add({.is_static = s.options.is_static(i)}, given.args[i], s.options.is_donated(i), i);
+  std::vector<std::pair<nb::object, PyObject*>> keywords;
+  for (std::size_t i = 0; i < given.keywords(); ++i)
+    keywords.emplace_back(nb::borrow(given.keyword(i)), given.args[given.positional + i]);
+  std::ranges::sort(keywords,
+                    [](const auto& a, const auto& b) { return PyUnicode_Compare(a.first.ptr(), b.first.ptr()) < 0; });
+  for (const auto& [keyword, object] : keywords) {
+    hasher(static_cast<std::int64_t>(PyObject_Hash(keyword.ptr())));
+    add({.keyword = keyword, .is_static = s.options.is_static(keyword.ptr())}, object,
+        s.options.is_donated(keyword.ptr()), 0);
+  }
+  flat.form.trees = tuple_of(trees);
+  if (!flat.cells.empty()) {
+    flat.form.trees = flat.form.trees->without_references();
+    api_detail::require_distinct("jit", flat.cells);
+  }
+  for (const NamedAxis* axis = NamedAxis::innermost(); axis != nullptr; axis = axis->outer()) {
+    flat.form.axes.emplace_back(axis->name(), axis->size());
+    hasher(axis->name());
+    axis->size().hash(hasher);
+  }
+  hasher(flat.form.x64)(flat.form.positional);
+  flat.hash = hasher.finish().low;
+  return flat;
+}
+
+namespace {
+
+// Calls the function with leaves and references in place of those of the form.
+nb::object call_with(const State& s, const CallForm& form, std::span<const Array> leaves,
+                     std::span<const CellRef> cells) {
+  nb::object args = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(form.positional)));
+  nb::dict kwargs;
+  struct {
+    const Array* leaf;
+    const CellRef* cell;
+    PyObject* operator()() { return new_array(*leaf++); }
+    PyObject* reference() {
+      Ref ref;
+      ref.rebind(*cell++);
+      return reference_object(std::move(ref)).release().ptr();
+    }
+  } next{leaves.data(), cells.data()};
+  const Node* at = form.trees->nodes().data() + 1;
+  for (std::size_t i = 0; i < form.slots.size(); ++i) {
+    const CallForm::Slot& slot = form.slots[i];
+    nb::object value = slot.is_static ? slot.value : nb::steal(TreeDef::build(at, next));
+    if (slot.keyword)
+      kwargs[slot.keyword] = value;
+    else
+      PyTuple_SET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i), value.release().ptr());
+  }
+  PyObject* result = PyObject_Call(s.f.ptr(), args.ptr(), nb::len(kwargs) == 0 ? nullptr : kwargs.ptr());
+  if (result == nullptr) throw nb::python_error();
+  return nb::steal(result);
+}
+
+}  // namespace
+
+TracedFunction trace(const State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
+                     std::optional<TracedFor>& what_for) {
+  const auto function = [&](std::span<const Array> in) {
+    FlatTree result = flat_arrays("jit", "what the function returns", call_with(s, flat.form, in, cells));
+    refuse_references("jit", "what the function returns", *result.tree);
+    out = result.tree;
+    return std::move(result.leaves);
+  };
+  return api_detail::trace_for_calls(function, flat.leaves, what_for);
+}
+
+namespace {
+
+bool same_form(const CallForm& a, const CallForm& b) {
+  if (a.positional != b.positional || a.x64 != b.x64 || a.slots.size() != b.slots.size() || !(*a.trees == *b.trees) ||
+      a.references != b.references || a.axes != b.axes)
+    return false;
+  for (std::size_t i = 0; i < a.slots.size(); ++i) {
+    const CallForm::Slot &x = a.slots[i], &y = b.slots[i];
+    if (x.is_static != y.is_static || x.keyword.is_valid() != y.keyword.is_valid()) return false;
+    if (x.keyword.is_valid() && !same_objects(x.keyword.ptr(), y.keyword.ptr())) return false;
+    if (x.is_static && !same_statics(x.value.ptr(), y.value.ptr())) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
+  std::vector<const Array*> places;
+  for (const Array& a : flat.leaves) places.push_back(&a);
+  const auto matches = [&](const JitEntry& e) {
+    const auto& entry = static_cast<const Entry&>(e);
+    const std::span<const LeafType> types = entry.signature().leaves();
+    if (types.size() != flat.leaves.size() || !same_form(entry.form, flat.form)) return false;
+    for (std::size_t i = 0; i < types.size(); ++i)
+      if (!types[i].matches(flat.leaves[i])) return false;
+    return e.traced_for(places);
+  };
+  if (const JitEntry* found = s.table->find(flat.hash, matches)) return static_cast<const Entry&>(*found);
+  TreeRef out;
+  std::vector<CellRef> cells;
+  for (const CellRef& cell : flat.cells) cells.push_back(api_detail::stand_in(cell));
+  std::optional<TracedFor> what_for;
+  TracedFunction traced = trace(s, flat, cells, out, what_for);
+  // Every argument is given as a variable: to the library they are one.
+  JitEntry::Donation donation{flat.donated, std::vector<std::size_t>(flat.leaves.size(), 0)};
+  CallForm form = flat.form;
+  form.trees = form.trees->with_own_statics();
+  auto made = std::make_shared<Entry>(flat.hash, std::move(form), flat.leaves, std::move(traced), std::move(donation),
+                                      cells, out, s.options.strict_in_place, std::move(what_for));
+  alone = made;
+  if (made->borrowed()) return *made;
+  return static_cast<const Entry&>(*s.table->keep(made, matches));
+}
+
+}  // namespace tenon::python::jitted

@@ -1,0 +1,211 @@
+// What a function made by jit is made of: its options, and a specialisation for each kind of arguments.
+#pragma once
+
+#include "tenon/api/jit.h"
+
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <array>
+
+#include "array.h"
+#include "dtypes.h"
+#include "functions.h"
+#include "operands.h"
+#include "refs.h"
+#include "tenon/ops/collectives.h"
+#include "trees.h"
+
+namespace tenon::python::jitted {
+
+using api_detail::CallFrame;
+using api_detail::CellRef;
+using api_detail::EntryRef;
+using api_detail::JitEntry;
+using api_detail::LeafType;
+using api_detail::Signature;
+
+// A call as Python makes it: positional arguments, then those by keyword in the order of `names`.
+struct Given {
+  PyObject* const* args;
+  std::size_t positional;
+  PyObject* names;  // a tuple, or null
+  std::size_t keywords() const { return names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_GET_SIZE(names)); }
+  PyObject* keyword(std::size_t i) const { return PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i)); }
+  PyObject* find(PyObject* name, std::size_t guess) const {
+    const std::size_t count = keywords();
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t i = (guess + k) % count;
+      if (keyword(i) == name || same_objects(keyword(i), name)) return args[positional + i];
+    }
+    return nullptr;
+  }
+};
+
+// Which arguments are static, which are donated: by number or by name.
+struct Options {
+  std::vector<std::size_t> static_numbers, donated_numbers;
+  std::vector<nb::object> static_names, donated_names;
+  bool strict_in_place = false;
+  bool is_static(std::size_t number) const { return std::ranges::find(static_numbers, number) != static_numbers.end(); }
+  bool is_static(PyObject* name) const { return holds(static_names, name); }
+  bool is_donated(std::size_t number) const {
+    return std::ranges::find(donated_numbers, number) != donated_numbers.end();
+  }
+  bool is_donated(PyObject* name) const { return holds(donated_names, name); }
+
+ private:
+  static bool holds(const std::vector<nb::object>& names, PyObject* name) {
+    return std::ranges::any_of(names, [&](const nb::object& n) { return same_objects(n.ptr(), name); });
+  }
+};
+
+// What was static of a call, and the structure of the rest.
+struct CallForm {
+  struct Slot {
+    nb::object keyword;  // absent: positional
+    nb::object value;    // of a static argument; absent: a tree of leaves
+    bool is_static = false;
+  };
+  std::vector<Slot> slots;  // positional ones, then by keyword in alphabetical order
+  std::size_t positional = 0;
+  TreeRef trees;                 // a tuple of those that are not static, without the references that are in it
+  std::vector<Type> references;  // their types
+  bool x64 = true;
+  // Names of axes, by which the function may ask how many lanes there are; the innermost first.
+  std::vector<std::pair<std::string, Dim>> axes;
+};
+
+// Arrays that stand for numbers and foreign memory during one call.
+class StandIns {
+ public:
+  Array& next(std::size_t most) {
+    if (arrays_.capacity() == 0) arrays_.reserve(most);
+    return arrays_.emplace_back();
+  }
+
+ private:
+  Arrays arrays_;
+};
+
+struct Entry : JitEntry {
+  Entry(std::uint64_t hash, CallForm call, const Arrays& leaves, TracedFunction traced, Donation donation,
+        const std::vector<CellRef>& passed, TreeRef out, bool strict_in_place, std::optional<TracedFor> what_for)
+      : JitEntry(&tag, hash, Signature::of_leaves(leaves), std::move(traced), std::move(donation), passed,
+                 strict_in_place, std::move(what_for)),
+        form(std::move(call)),
+        result(std::move(out)) {}
+  static inline const char tag = 0;
+  CallForm form;
+  TreeRef result;
+
+  // The leaves and references of a call, as far as they are of this form.
+  struct Leaves {
+    const Entry& entry;
+    const Array** to;
+    std::vector<CellRef>& cells;
+    StandIns& stand_ins;
+    std::size_t count = 0;
+
+    bool operator()(PyObject* object) {
+      const std::span<const LeafType> types = entry.signature().leaves();
+      if (count == types.size()) return false;
+      const Array* array = nullptr;
+      if (python::is_array(object)) {
+        array = &array_of(object);
+      } else {
+        Array& stand_in = stand_ins.next(types.size());
+        if (is_container(object) || !borrowed_operand_from(object, stand_in)) return false;
+        array = &stand_in;
+      }
+      to[count] = array;
+      return types[count++].matches(*array);
+    }
+    bool reference(PyObject* object) {
+      if (!is_reference(object)) return false;
+      const Ref& ref = reference_of(object);
+      if (ref.type(Source()) != entry.form.references[cells.size()]) return false;
+      cells.push_back(ref.cell());
+      return true;
+    }
+  };
+
+  // Whether a call is of this form; the addresses of its leaves go to `leaves`, its references to `cells`.
+  bool matches(const Given& given, const Array** leaves, std::vector<CellRef>& cells, StandIns& stand_ins,
+               Objects& held) const {
+    if (given.positional != form.positional || given.positional + given.keywords() != form.slots.size() ||
+        form.x64 != x64_enabled || !form.axes.empty() || NamedAxis::innermost() != nullptr)
+      return false;
+    Leaves leaf{*this, leaves, cells, stand_ins};
+    const Node* at = form.trees->nodes().data() + 1;
+    for (std::size_t slot = 0; slot < form.slots.size(); ++slot) {
+      const CallForm::Slot& s = form.slots[slot];
+      PyObject* const object =
+          slot < form.positional ? given.args[slot] : given.find(s.keyword.ptr(), slot - form.positional);
+      if (object == nullptr) return false;
+      if (s.is_static ? !same_statics(s.value.ptr(), object) : !TreeDef::match(object, at, leaf, held)) return false;
+    }
+    return true;
+  }
+};
+
+// A jitted function: its options and specialisations.
+struct State {
+  nb::object f;
+  std::string name;
+  Options options;
+  std::unique_ptr<api_detail::EntryTable> table = std::make_unique<api_detail::EntryTable>();
+  std::array<const Entry*, 4> recent{};  // the last ones used, the latest first
+  // Calls that have begun, and tables that were cleared meanwhile: entries of theirs may be in use.
+  std::size_t running = 0;
+  std::vector<std::unique_ptr<api_detail::EntryTable>> cleared;
+
+  void clear() {
+    cleared.push_back(std::exchange(table, std::make_unique<api_detail::EntryTable>()));
+    recent = {};
+    drop_cleared();
+  }
+  void drop_cleared() {
+    if (running > 0 || cleared.empty()) return;
+    const auto dropped = std::exchange(cleared, {});  // what ends with them may call this function
+  }
+
+  void note(const Entry* entry) {
+    const Entry* moved = entry;
+    for (const Entry*& place : recent) {
+      std::swap(place, moved);
+      if (moved == entry) break;
+    }
+  }
+};
+
+// While it lives, no entry of the function's is taken away.
+struct Using {
+  State& state;
+  explicit Using(State& s) : state(s) { ++state.running; }
+  Using(const Using&) = delete;
+  Using& operator=(const Using&) = delete;
+  ~Using() {
+    --state.running;
+    state.drop_cleared();
+  }
+};
+
+// A call taken apart, where no specialisation was found at once.
+struct Flattened {
+  CallForm form;
+  Arrays leaves;
+  std::vector<CellRef> cells;  // of references
+  std::vector<bool> donated;   // of the leaves
+  std::uint64_t hash = 0;
+};
+
+// Throws TreeError where a static argument is not hashable.
+Flattened flatten_call(const State& s, const Given& given);
+// Calls the function as it is traced. `cells`: what stands for the references of the call; `out`: the result's tree.
+TracedFunction trace(const State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
+                     std::optional<TracedFor>& what_for);
+// The specialisation for a call; what is good for this call alone is kept by `alone`.
+const Entry& find(State& s, const Flattened& flat, EntryRef& alone);
+
+}  // namespace tenon::python::jitted
