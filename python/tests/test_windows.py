@@ -66,6 +66,7 @@ def test_what_is_made():
     assert tn.jit(lambda s: X[s.start:s.start + 2] if isinstance(s.start, int) else tnp.asarray(X)[s])(tn.ds(3, 2)).tolist() == [3, 4]
     x = tnp.asarray(X)
     for bad, kind in ((lambda: x[tn.ds(0, 20)], IndexError), (lambda: x[tn.ds(0.5, 2)], TypeError), (lambda: x[tn.ds(0, 2), 0], IndexError),
-                      (lambda: x[tn.ds(np.arange(2), 2)], IndexError), (lambda: tn.ds(0, -1), ValueError), (lambda: tn.ds(0, 1, 0), ValueError)):
+                      (lambda: x[tn.ds(np.arange(2), 2)], IndexError), (lambda: x[tn.ds(0, 2 ** 40)], IndexError),
+                      (lambda: x[tn.ds(0, 2, 2 ** 62)], IndexError), (lambda: tn.ds(0, -1), ValueError), (lambda: tn.ds(0, 1, 0), ValueError)):
         with pytest.raises(kind):
             bad()

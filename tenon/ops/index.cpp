@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -325,12 +326,13 @@ bool has_windows(std::span<const IndexPart> parts) {
 
 // How many elements a window spans.
 std::int64_t span_of(std::string_view name, const Window& w, const Dim& n) {
-  const std::int64_t extent = w.size > 0 ? (w.size - 1) * w.step + 1 : 0;
-  if (w.size < 0 || w.step < 1 || w.start.rank() != 0 || (n.known() && extent > n.value()))
+  const std::int64_t most = n.known() ? n.value() : std::numeric_limits<std::int64_t>::max();
+  const bool fits = w.size <= most && (w.size < 2 || w.step <= (most - 1) / (w.size - 1));
+  if (w.size < 0 || w.step < 1 || w.start.rank() != 0 || !fits)
     throw ShapeError(fmt::format("{}: a window of {} elements in steps of {} from {} on, along an axis of {}.", name,
                                  w.size, w.step, w.start.type().text(), n.text()),
                      "It starts at one integer, has no more elements than the axis, and a step from 1 on.");
-  return extent;
+  return w.size > 0 ? (w.size - 1) * w.step + 1 : 0;
 }
 
 Windows windows_of(std::string_view name, const Array& x, std::span<const IndexPart> parts) {
