@@ -72,9 +72,12 @@ def verdicts(name):
     lost, outside = set(), set()   # names that cells which failed would have assigned; of these, by cells out of scope
     for t, j in zip(ours, theirs):
         verdict, why = verdict_of(t, j, lost)
-        after = verdict == "after a failed cell" and why in outside
+        of_outside = outside & set(re.findall(r"\w+", t["source"]))
+        after = verdict == "after a failed cell" and why in outside or verdict == "differs" and of_outside
         if after or verdict not in ("passed", "both raise") and OUT_OF_SCOPE.search(t["source"]):
             verdict = "out of scope"
+        if t["status"] == "ok":
+            lost, outside = lost - set(t["assigned"]), outside - set(t["assigned"])
         if t["status"] == "raises" and j["status"] == "ok":
             lost |= set(t["assigned"])
             outside = outside | set(t["assigned"]) if verdict == "out of scope" else outside - set(t["assigned"])
