@@ -15,7 +15,7 @@ from jax.experimental.pallas import run_state  # noqa: E402
 from jax.extend.core import Primitive, primitives  # noqa: E402
 
 from tenon.foreign import rules  # noqa: E402
-from tenon.foreign._jaxprs import missing, primitives_in  # noqa: E402
+from tenon.foreign._jaxprs import missing  # noqa: E402
 
 x = np.linspace(-0.9, 0.8, 6, dtype=np.float32).reshape(2, 3)
 y = np.linspace(0.3, 1.4, 6, dtype=np.float32).reshape(2, 3)
@@ -157,6 +157,18 @@ cases = {
     "random_gamma": (lambda k, a: jax.random.gamma(typed(k), a), (key, above)),
     "threefry2x32": (lambda k: primitives.threefry2x32_p.bind(k[0], k[1], k[0] + 3, k[1] * 5), (key,)),
 }
+
+def primitives_in(jaxpr):
+    """The names of the primitives of a jaxpr and of those within."""
+    names, waiting = set(), [jaxpr]
+    while waiting:
+        jaxpr = waiting.pop()
+        for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+            names.add(equation.primitive.name)
+            waiting += [p for p in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda p: hasattr(p, "eqns"))
+                        if hasattr(p, "eqns")]
+    return names
+
 
 # Those that a user's program does not bind: parts of programs that JAX transforms, or that other primitives replace.
 inner = {"call", "closed_call", "custom_lin", "empty2", "stage"}

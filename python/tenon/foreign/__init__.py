@@ -13,6 +13,7 @@ from tenon.foreign import (  # noqa: F401
     _elementwise,
     _equinox,
     _indexing,
+    _libraries,
     _lineax,
     _movement,
     _random,

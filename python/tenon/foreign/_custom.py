@@ -9,11 +9,7 @@ from jax.interpreters.ad import Zero  # type: ignore
 
 from tenon import _core, _custom_rules, custom_batching, custom_derivatives, lax, numpy as tnp
 from tenon._symbolic_zeros import SymbolicZero
-from tenon.foreign._jaxprs import call, constant, dtype_of, evaluate, is_key, place_of, rule
-
-
-def _differentiable(aval):
-    return not is_key(aval) and np.dtype(aval.dtype).kind in "fcV"
+from tenon.foreign._jaxprs import call, constant, differentiable, dtype_of, evaluate, is_key, place_of, rule
 
 
 def _of_call(equation, consts):
@@ -26,7 +22,7 @@ def _instantiated(tangent, aval):
     """Zeros in place of a symbolic zero; what has no tangents has zeros of float0, which nothing reads."""
     if not isinstance(tangent, SymbolicZero):
         return tangent
-    return tnp.zeros(tangent.shape, dtype_of(aval)) if _differentiable(aval) else np.zeros(aval.shape, bool)
+    return tnp.zeros(tangent.shape, dtype_of(aval)) if differentiable(aval) else np.zeros(aval.shape, bool)
 
 
 @rule("custom_jvp_call")
@@ -43,7 +39,7 @@ def _custom_jvp_call(equation, *operands):
         made = evaluate(jaxpr, consts, [*primals, *[t for t, zero in zip(tangents, zeros) if not zero]])
         results, slopes = tuple(made[:len(out_zeros)]), iter(made[len(out_zeros):])
         slopes = [None if zero else next(slopes) for zero in out_zeros]
-        return results, tuple(SymbolicZero(r.shape, r.dtype) if s is None or not _differentiable(v.aval) else s
+        return results, tuple(SymbolicZero(r.shape, r.dtype) if s is None or not differentiable(v.aval) else s
                               for r, s, v in zip(results, slopes, equation.outvars))
 
     function = _custom_rules.custom_jvp(_of_call(equation, operands[:n]))
@@ -75,7 +71,7 @@ class _RulesOfVjp:
 
     def backward(self, residuals, cotangents):
         p, outvars = self.equation.params, self.equation.outvars
-        known = [_differentiable(v.aval) for v in outvars]
+        known = [differentiable(v.aval) for v in outvars]
         returned = []
 
         def backward(residuals, cotangents):

@@ -29,7 +29,7 @@ def _select(equation, *operands):
     return _core.where(*operands)
 
 
-@rule("nonbatchable")
+@rule("nonbatchable", "nontraceable")
 def _as_it_is(equation, *operands):
     return list(operands)
 

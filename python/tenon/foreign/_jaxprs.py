@@ -11,6 +11,7 @@ from tenon._surroundings import enable_x64
 from tenon.numpy import asarray
 
 rules: dict = {}
+by_default = "that has no rule"  # the primitive whose rule is that of all others
 
 
 def rule(*primitives):
@@ -27,6 +28,10 @@ def rule(*primitives):
 def is_key(aval):
     """Whether elements are typed keys: here each is an axis of two u32 more, the last one."""
     return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
+
+
+def differentiable(aval):
+    return not is_key(aval) and np.dtype(aval.dtype).kind in "fcV"
 
 
 def shape_of(aval):
@@ -101,7 +106,7 @@ def evaluate(jaxpr, consts, operands):
     for equation in _needed(jaxpr):
         _open.equations.append(equation)
         try:
-            results = rules.get(equation.primitive.name, by_implementation)(equation, *map(read, equation.invars))
+            results = rules.get(equation.primitive.name, rules[by_default])(equation, *map(read, equation.invars))
         finally:
             _open.equations.pop()
         values.update(zip(equation.outvars, results if isinstance(results, (list, tuple)) else (results,)))
@@ -120,19 +125,6 @@ def call(jaxpr, *operands):
     return evaluate(jaxpr.jaxpr, consts, operands)
 
 
-def primitives_in(jaxpr):
-    """The names of the primitives of a jaxpr and of those within."""
-    names, waiting = set(), [closed(jaxpr).jaxpr]
-    while waiting:
-        for equation in waiting.pop().eqns:
-            names.add(equation.primitive.name)
-            for parameter in jax.tree.leaves(list(equation.params.values()),
-                                             is_leaf=lambda x: isinstance(x, (ClosedJaxpr, Jaxpr))):
-                if isinstance(parameter, (ClosedJaxpr, Jaxpr)):
-                    waiting.append(closed(parameter).jaxpr)
-    return names
-
-
 # Primitives of JAX's that have no counterpart here, and what is missing.
 missing: dict = {}
 
@@ -145,25 +137,6 @@ def lack(why, *primitives):
 
 def _lacking(equation, *_):
     raise unsupported(equation, missing[equation.primitive.name])
-
-
-def by_implementation(equation, *operands):
-    """A primitive of a library's own is what its implementation in JAX is, which may look at operands that are known."""
-    name = equation.primitive.name
-    known = [None if _core.is_traced(x) or is_key(v.aval) else np.asarray(x) for x, v in zip(operands, equation.invars)]
-
-    def implementation(*given):
-        given = iter(given)
-        return equation.primitive.impl(*[next(given) if value is None else value for value in known], **equation.params)
-
-    try:
-        made = jax.make_jaxpr(implementation)(*[jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype)
-                                                for v, value in zip(equation.invars, known) if value is None])
-    except Exception as error:
-        raise unsupported(equation, f"there is no rule for it, and its implementation cannot be traced: {error}") from error
-    if name in primitives_in(made):
-        raise unsupported(equation, "there is no rule for it, and its implementation binds it again.")
-    return call(made, *[x for x, value in zip(operands, known) if value is None])
 
 
 lack("there are no convolutions yet.", "conv_general_dilated", "reduce_window", "reduce_window_max", "reduce_window_min",

@@ -1,9 +1,11 @@
 """The linear solve of lineax: a system that has the derivatives of systems, whatever its solver does."""
 
 import jax  # type: ignore
+import numpy as np
 
 from tenon import lax
-from tenon.foreign._jaxprs import by_implementation, call, rule
+from tenon.foreign._jaxprs import call, rule
+from tenon.foreign._libraries import by_implementation, implementation_alone, in_a_rule
 
 
 class _Solve:
@@ -42,27 +44,35 @@ class _Solve:
         state, options = solver.transpose(state, options)
         return solver.compute(state, vector, options)[0]
 
-    def is_square(self):
+    def is_system(self):
+        """Whether there are as many unknowns as equations: of others the derivatives are those of the pseudoinverse."""
         operator = self.parts(self.avals)[0]
-        return jax.tree.leaves(operator.in_structure()) == jax.tree.leaves(operator.out_structure()) and all(
-            a.dtype.kind == "f" for a in jax.tree.leaves(operator.in_structure()))
+        unknowns, equations = ([(a.shape, np.dtype(a.dtype)) for a in jax.tree.leaves(structure)]
+                               for structure in (operator.in_structure(), operator.out_structure()))
+        return unknowns == equations and all(dtype.kind == "f" for _, dtype in unknowns)
 
 
 @rule("linear_solve")
 def _linear_solve(equation, *operands):
     solve = _Solve(equation)
-    if not solve.is_square():
-        return by_implementation(equation, *operands)
-    product, back = solve.of_vector(solve.product, operands), solve.of_vector(solve.transposed, operands)
+    if not solve.is_system():
+        # Tangents are such solves, which raise an error of a result that is not finite: no such test is linear in them.
+        static = equation.params["static"]
+        quiet = equation.replace(params={**equation.params, "static": (*static[:-1], False)})
+        return by_implementation(quiet if in_a_rule() else equation, *operands)
+    made = implementation_alone(equation, *operands)
+    try:
+        back = solve.of_vector(solve.transposed, operands)
+    except Exception:  # of a product that JAX cannot transpose: no reverse mode but that of what is computed
+        return made
     n = len(solve.vector)
 
     def solved(_, vector):
         given = list(operands)
         for i, x in zip(solve.vector, vector):
             given[i] = x
-        made = by_implementation(equation, *given)
-        return tuple(made[:n]), tuple(made[n:])
+        return tuple(implementation_alone(equation, *given)[:n])
 
-    x, more = lax.custom_linear_solve(product, tuple(operands[i] for i in solve.vector), solved,
-                                      lambda _, vector: (back(vector), ()), has_aux=True)
-    return [*x, *more]
+    x = lax.custom_linear_solve(solve.of_vector(solve.product, operands), tuple(operands[i] for i in solve.vector), solved,
+                                lambda _, vector: back(vector))
+    return [*x, *made[n:]]
