@@ -242,5 +242,5 @@ def test_residuals_are_told_and_nothing_is_written():
         return tnp.sum(counted(r, tnp.sin(x)) ** 2)
 
     text = tn.saved_residuals(f, np.ones(3))
-    assert "cos" in text or "sin" in text
+    assert "argument 0" in text
     assert r[...] == 0
