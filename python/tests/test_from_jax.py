@@ -240,6 +240,26 @@ def test_equinox_looks_at_what_is_done_with_it():
 
 
 @needs_jax
+def test_solves_of_lineax_have_the_derivatives_of_systems():
+    lx = pytest.importorskip("lineax")
+    b = np.array([1, 2, 3, 4], np.float32)
+
+    def solved(solver, columns):
+        def of(a, b):
+            operator = lx.MatrixLinearOperator(a[:, :columns])
+            return jnp.sum(lx.linear_solve(operator, b, solver, throw=columns == 4).value ** 2)
+
+        return of
+
+    for f in (solved(lx.LU(), 4), solved(lx.BiCGStab(1e-6, 1e-6), 4), solved(lx.QR(), 2)):
+        for n in (0, 1):
+            agree(tn.jit(tn.grad(tn.from_jax(f), n))(square, b), jax.grad(f, n)(square, b), 1e-4)
+    lanes = jax.vmap(solved(lx.LU(), 4), (None, 0))
+    agree(tn.grad(tn.from_jax(lambda b: lanes(square, b).sum()))(np.stack([b, b + 1])),
+          jax.grad(lambda b: lanes(square, b).sum())(np.stack([b, b + 1])), 1e-4)
+
+
+@needs_jax
 def test_debug_callbacks_and_effects(capsys):
     def f(x):
         jax.debug.print("x is {x}", x=x[0, 0])

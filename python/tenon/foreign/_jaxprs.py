@@ -60,10 +60,10 @@ def constant(value, aval):
 
 
 class _Open(threading.local):
-    """Equations whose rules are running, the innermost last."""
+    """Equations whose rules are running, the innermost last, and which results of each are read."""
 
     def __init__(self):
-        self.equations = []
+        self.equations, self.read = [], []
 
 
 _open = _Open()
@@ -80,17 +80,23 @@ def place_of(equation):
     return "an unknown line"
 
 
+def results_that_are_read():
+    """Of the equation whose rule runs: a flag a result."""
+    return _open.read[-1]
+
+
 def unsupported(equation, why):
     return errors.UnsupportedError(f"from_jax: the primitive {equation.primitive.name}, bound at {place_of(equation)}: {why}")
 
 
 def _needed(jaxpr):
-    """Equations whose results are used, or that have an effect: validation that nothing reads is not bound."""
+    """Equations whose results are used, or that have an effect: validation that nothing reads is not bound. With each, which
+    results those are."""
     live = {v for v in jaxpr.outvars if not isinstance(v, Literal)}
     kept = []
     for equation in reversed(jaxpr.eqns):
         if equation.effects or not live.isdisjoint(equation.outvars):
-            kept.append(equation)
+            kept.append((equation, [v in live for v in equation.outvars]))
             live.update(v for v in equation.invars if not isinstance(v, Literal))
     return reversed(kept)
 
@@ -103,12 +109,14 @@ def evaluate(jaxpr, consts, operands):
     def read(v):
         return constant(v.val, v.aval) if isinstance(v, Literal) else values[v]
 
-    for equation in _needed(jaxpr):
+    for equation, read_later in _needed(jaxpr):
         _open.equations.append(equation)
+        _open.read.append(read_later)
         try:
             results = rules.get(equation.primitive.name, rules[by_default])(equation, *map(read, equation.invars))
         finally:
             _open.equations.pop()
+            _open.read.pop()
         values.update(zip(equation.outvars, results if isinstance(results, (list, tuple)) else (results,)))
     return [read(v) for v in jaxpr.outvars]
 

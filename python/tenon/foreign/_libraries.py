@@ -8,7 +8,7 @@ from jax.interpreters import ad  # type: ignore
 
 from tenon import _core, _custom_rules
 from tenon._symbolic_zeros import SymbolicZero
-from tenon.foreign._jaxprs import by_default, call, differentiable, is_key, rule, unsupported
+from tenon.foreign._jaxprs import by_default, call, differentiable, is_key, results_that_are_read, rule, unsupported
 
 
 class _Running(threading.local):
@@ -34,16 +34,24 @@ class _Bound:
         self.known = [None if _core.is_traced(x) or is_key(v.aval) else np.asarray(x)
                       for x, v in zip(operands, equation.invars)]
         self.avals = [v.aval for v, value in zip(equation.invars, self.known) if value is None]
+        self.used = [i for i, used in enumerate(results_that_are_read()) if used]
         self.like = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in self.avals]
 
     def unknown(self, operands):
         return [x for x, value in zip(operands, self.known) if value is None]
 
     def by(self, function, given):
-        """What a function of all operands makes of these and of the known ones."""
+        """What a function of all operands makes of these and of the known ones, in results that something reads."""
         given = iter(given)
         made = function(*[next(given) if value is None else value for value in self.known], **self.equation.params)
-        return tuple(made) if self.equation.primitive.multiple_results else (made,)
+        return tuple(made[i] for i in self.used) if self.equation.primitive.multiple_results else (made,)
+
+    def all_results(self, made):
+        """With None in place of those that nothing reads."""
+        results = [None] * len(self.equation.outvars)
+        for i, x in zip(self.used, made):
+            results[i] = x
+        return results
 
     def implementation(self, *operands):
         primitive, kind = self.equation.primitive, (self.equation.primitive, [(a.shape, a.dtype) for a in self.avals])
@@ -79,15 +87,15 @@ class _Bound:
             made = call(jaxpr, *primals, *[tangents[i] for i in moved])
         finally:
             _running.rules -= 1
-        n = len(self.equation.outvars)
+        n, outvars = len(self.used), [self.equation.outvars[i] for i in self.used]
         return tuple(made[:n]), tuple(slope if differentiable(v.aval) else SymbolicZero(x.shape, x.dtype)
-                                      for x, slope, v in zip(made, made[n:], self.equation.outvars))
+                                      for x, slope, v in zip(made, made[n:], outvars))
 
 
 def implementation_alone(equation, *operands):
     """Of an equation whose derivatives are known otherwise."""
     bound = _Bound(equation, operands)
-    return list(bound.implementation(*bound.unknown(operands)))
+    return bound.all_results(bound.implementation(*bound.unknown(operands)))
 
 
 @rule(by_default)
@@ -95,7 +103,7 @@ def by_implementation(equation, *operands):
     bound = _Bound(equation, operands)
     operands = bound.unknown(operands)
     if equation.primitive not in ad.primitive_jvps:
-        return list(bound.implementation(*operands))
+        return bound.all_results(bound.implementation(*operands))
     function = _custom_rules.custom_jvp(bound.implementation)
     function.defjvp(bound.jvp, symbolic_zeros=True)
-    return list(function(*operands))
+    return bound.all_results(function(*operands))
