@@ -1,6 +1,7 @@
 #include "tenon/rewrite/hoist_invariants.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/replay.h"
@@ -26,6 +27,16 @@ bool condenses(const Program& program, const Eqn& eqn) {
   return rule_of<LowerReduction>(*eqn.op) != nullptr && elements(program, eqn.out) < elements(program, eqn.in);
 }
 
+// Whether an eqn tells a size of these, in its params or the types of its results.
+bool tells(const Program& body, const Eqn& eqn, const std::set<SizeVar>& sizes) {
+  bool any = false;
+  if (sizes.empty()) return any;
+  const auto see = [&](const Dim& d) { d.visit_variables([&](SizeVar s) { any = any || sizes.contains(s); }); };
+  eqn.params.visit_dims(see);
+  for (const Var v : eqn.out) body.type(v).visit_dims(see);
+  return any;
+}
+
 // The eqns of a body that go, with what they read, as a Program of the loop's constants.
 struct Invariants {
   std::vector<const Eqn*> eqns;
@@ -37,10 +48,12 @@ Invariants invariants_of(const LoopParams& p) {
   std::vector<bool> alike(body.vars(), false), goes(body.vars(), false);
   for (std::size_t i = 0; i < static_cast<std::size_t>(p.consts); ++i) alike[body.inputs()[i]] = true;
   std::vector<const Eqn*> pure;
+  std::set<SizeVar> decided;  // by data, in the body: outside there is no such size
   for (const Eqn& eqn : body.eqns()) {
+    decided.insert(eqn.new_sizes.begin(), eqn.new_sizes.end());
     const bool arrays = std::ranges::all_of(eqn.out, [&](Var v) { return body.type(v).is_array(); });
     if (!arrays || effect_of(eqn) != Effect::none || !eqn.new_sizes.empty() ||
-        !std::ranges::all_of(eqn.in, [&](Var v) { return alike[v]; }))
+        !std::ranges::all_of(eqn.in, [&](Var v) { return alike[v]; }) || tells(body, eqn, decided))
       continue;
     for (const Var v : eqn.out) alike[v] = true;
     pure.push_back(&eqn);
@@ -54,8 +67,9 @@ Invariants invariants_of(const LoopParams& p) {
     if (!condensed && !read) continue;
     for (const Var v : eqn.in) needed[v] = true;
     for (const Var v : eqn.out) goes[v] = condensed;
-    found.eqns.insert(found.eqns.begin(), &eqn);
+    found.eqns.push_back(&eqn);
   }
+  std::ranges::reverse(found.eqns);
   // What stays behind reads of it; elementwise ops that were needed are computed on both sides.
   std::vector<bool> read(body.vars(), false);
   for (const Var v : body.outputs()) read[v] = true;
@@ -81,9 +95,9 @@ ProgramRef without(const LoopParams& p, const Invariants& invariants) {
   for (std::size_t i = 0; i < consts; ++i) input(body.inputs()[i]);
   for (const Var v : invariants.given) input(v);
   for (std::size_t i = consts; i < body.inputs().size(); ++i) input(body.inputs()[i]);
+  const std::set<Var> given(invariants.given.begin(), invariants.given.end());
   for (const Eqn& eqn : body.eqns())
-    if (std::ranges::find(invariants.given, eqn.out.empty() ? Var() : eqn.out[0]) == invariants.given.end())
-      replay.bind_eqn(eqn);
+    if (eqn.out.empty() || !given.contains(eqn.out[0])) replay.bind_eqn(eqn);
   Arrays out;
   for (const Var v : body.outputs()) out.push_back(replay.get(v));
   return scope.finish(out, body.name()).program;
