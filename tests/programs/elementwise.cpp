@@ -124,7 +124,7 @@ const std::vector<Binary>& integer_binaries() {
                                              [](const Array& x, const Array& y) { return min(x, y); },
                                              [](const Array& x, const Array& y) { return x & y; },
                                              [](const Array& x, const Array& y) { return x | y; },
-                                             [](const Array& x, const Array& y) { return pow(x, y); },
+                                             [](const Array& x, const Array& y) { return pow(x & 3, y & 3); },
                                              [](const Array& x, const Array& y) { return shift_left(x, y); },
                                              [](const Array& x, const Array& y) { return shift_right(x, y); }};
   return functions;

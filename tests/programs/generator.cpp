@@ -508,7 +508,8 @@ class Generator {
     const Array x = pick([](const Array& a) { return real(a) && elements(a) > 0 && elements(a) <= 40; });
     std::vector<std::uint32_t> choices;
     for (auto n = c_.between(0, 30); n > 0; --n) choices.push_back(c_.below(5040));
-    const auto body = [choices, depth = depth_ - 1, options = options_](const Array& v) {
+    const GeneratorOptions options{.flavor = options_.flavor};
+    const auto body = [choices, depth = depth_ - 1, options](const Array& v) {
       Choices again(choices);
       Generator g(again, options, {v}, depth);
       g.statements(again.between(1, 4));
