@@ -152,6 +152,12 @@ def cond(pred: "ArrayLike", true_fun: Callable[..., Any], false_fun: Callable[..
     By the older form, cond(pred, true_operand, true_fun, false_operand, false_fun), each function has an operand of its
     own.
 
+    Under vmap with a predicate a lane both are computed in all lanes, and each lane takes its own. An infinite
+    derivative of what a lane does not take does not reach its gradient. What is infinite or NaN there itself does, where
+    a product (`@`, `dot`, `einsum`) sums it over the lanes: in the gradient of `w` by `vmap(lambda x: cond(x[0] > 0,
+    lambda x: w @ log(x), lambda x: x, x))`, w shared by the lanes, it is NaN. Give the product what is finite in every
+    lane (`log(where(x > 0, x, 1.0))`), or sum the gradients of the lanes, as `vmap(grad(f), in_axes=(None, 0))` has them.
+
     >>> cond(True, 3.0, lambda x: x + 1, 5.0, lambda x: x * 2)
     Array(4., dtype=float64, weak_type=True)
     """
