@@ -45,6 +45,7 @@ std::array kinds{kind<ShapeError>("ShapeError"),
                  kind<MemoryError>("MemoryError"),
                  kind<CancelledError>("CancelledError"),
                  kind<NonFiniteError>("NonFiniteError"),
+                 kind<NestingError>("NestingError"),
                  kind<UnsupportedError>("UnsupportedError"),
                  kind<Error>("Error")};
 

@@ -59,6 +59,10 @@ class NonFiniteError(Error, FloatingPointError):
     """A result holds NaN or an infinity, and tn.debug_nans or tn.debug_infs ask to be told."""
 
 
+class NestingError(Error, RecursionError):
+    """Functions, loops or branches nest deeper than the thread's stack reaches."""
+
+
 class UnsupportedError(Error, NotImplementedError, ValueError):
     """Right, and not there: the message says what to write instead."""
 

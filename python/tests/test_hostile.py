@@ -9,6 +9,7 @@ import pytest
 
 import tenon as tn
 import tenon.numpy as tnp
+from tenon.ad_checkpoint import checkpoint_name
 
 F32 = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
 DAMAGED = {
@@ -97,3 +98,44 @@ def test_the_place_of_the_largest_takes_little_memory():
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     place, kilobytes = map(int, run.stdout.split())
     assert place == 3 and kilobytes < 64 << 10, run.stderr
+
+
+NESTED = """
+import sys
+sys.setrecursionlimit(10**6)
+import tenon as tn
+from tenon import lax
+
+def nested(wrap, depth):
+    f = lambda x: x * 2.0
+    for _ in range(depth):
+        f = wrap(f)
+    return f
+
+wraps = [lambda f: tn.jit(lambda x: f(x)), lambda f: lambda x: lax.cond(x > 0, f, lambda v: v, x), tn.grad,
+         lambda f: lambda x: lax.fori_loop(0, 2, lambda i, c: f(c), x)]
+for wrap in wraps:
+    try:
+        tn.jit(nested(wrap, 20_000))(1.0)
+        print("no error")
+    except RecursionError as e:
+        print(type(e).__name__)
+print(float(tn.jit(nested(wraps[0], 100))(1.0)))
+"""
+
+
+def test_functions_that_nest_deeper_than_the_stack():
+    said = subprocess.run([sys.executable, "-c", NESTED], capture_output=True, text=True, timeout=300)
+    assert said.returncode == 0, said.stderr[-300:]
+    assert set(said.stdout.split()[:-1]) <= {"NestingError", "RecursionError"} and said.stdout.split()[-1] == "2.0"
+
+
+def test_a_policy_looks_at_what_calls_share_once():
+    f = tn.jit(tnp.sin)
+    for _ in range(40):
+        f = tn.jit(lambda x, g=f: g(g(x)))
+    kept = tn.checkpoint_policies.save_only_these_names("none")
+    assert tn.eval_shape(tn.checkpoint(f, policy=kept), 1.0).shape == ()  # 2^40 sines if it were not so
+    g = tn.jit(lambda x: tnp.cos(checkpoint_name(tnp.sin(x), "none")))
+    twice = lambda x: g(tn.jit(tnp.exp)(g(x)))
+    assert float(tn.grad(tn.checkpoint(twice, policy=kept))(0.3)) == pytest.approx(float(tn.grad(twice)(0.3)), rel=1e-14)

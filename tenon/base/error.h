@@ -42,6 +42,7 @@ TENON_ERROR_KIND(CompileError);
 TENON_ERROR_KIND(RuntimeError);
 TENON_ERROR_KIND(MemoryError);  // more bytes than there are
 TENON_ERROR_KIND(CancelledError);
+TENON_ERROR_KIND(NestingError);      // deeper than the stack
 TENON_ERROR_KIND(UnsupportedError);  // right, and not there: the advice says what to write instead
 #undef TENON_ERROR_KIND
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tenon/base/error.h"
+#include "tenon/base/stack.h"
 
 namespace tenon {
 
@@ -39,6 +40,7 @@ Place Planner::element(const Type& type) {
 Block Planner::block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
                      const std::vector<Place>& carries, const std::set<SlotId>& updated, const std::vector<bool>& given,
                      const Eqn* around) {
+  require_stack();
   return BlockPlanner(*this, program, outputs, updated, around).run(inputs, carries, given);
 }
 
@@ -76,7 +78,7 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
     const Eqn& eqn = program_.eqns()[at_];
     const std::size_t before = block_.size();
     if (rule_of<LowerElement>(*eqn.op) != nullptr) {
-      if (fusion_.stored[eqn.out[0]]) pending_[eqn.out[0]] = true;
+      if (fusion_.stored[eqn.out[0]]) await(eqn.out[0]);
       if (fusion_.ends[eqn.out[0]]) flush(eqn.out[0]);
     } else if (rule_of<LowerReduction>(*eqn.op) != nullptr) {
       reduction(eqn);
@@ -154,8 +156,8 @@ Place BlockPlanner::place_for(Var v) {
 Place BlockPlanner::stored(Var v) {
   if (places_[v]) return *places_[v];
   if (!pending_[v]) {
-    pending_[v] = true;
     fusion_.group[v] = fusion_.fresh_group();
+    await(v);
   }
   flush(v);
   return *places_[v];

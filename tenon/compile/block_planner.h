@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "tenon/compile/fusion.h"
 #include "tenon/compile/report.h"
@@ -122,6 +123,7 @@ class BlockPlanner {
   Expr load_of(const Place& place, DType dtype, const Expr& offset);
   void flush_before(Var v);
   void flush(Var v);
+  void await(Var v);
   void flush_together(const std::vector<Var>& group);
   kernel::Nest build_nest(const std::vector<Var>& group, const Sizes& extent, bool flat);
   void begin_nest(const Sizes& extent, bool flat);
@@ -192,6 +194,7 @@ class BlockPlanner {
   std::vector<std::optional<Place>> places_;
   std::vector<const Eqn*> maker_;
   std::vector<bool> pending_;
+  std::unordered_map<std::size_t, std::vector<Var>> pending_of_;  // each group, ascending; some are stored by now
   std::vector<std::size_t> last_use_;
   std::map<Var, Place> wanted_, group_places_;
   std::set<Var> building_;

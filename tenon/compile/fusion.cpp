@@ -1,8 +1,8 @@
 #include "tenon/compile/fusion.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <set>
 
 #include "tenon/ir/op.h"
 #include "tenon/ops/structure.h"
@@ -84,6 +84,22 @@ void recompute_cheap(const Program& program, const std::vector<bool>& may, Fusio
   }
 }
 
+// The nests that read a value, two of them at most: what matters is whether there are several.
+class Readers {
+ public:
+  void add(std::size_t nest) {
+    if (count_ == 0 || (count_ == 1 && nests_[0] != nest)) nests_[count_++] = nest;
+  }
+  void add(const Readers& more) {
+    for (std::size_t i = 0; i < more.count_; ++i) add(more.nests_[i]);
+  }
+  bool several() const { return count_ > 1; }
+
+ private:
+  std::array<std::size_t, 2> nests_{};
+  std::size_t count_ = 0;
+};
+
 }  // namespace
 
 Fusion fuse(const Program& program) {
@@ -99,7 +115,7 @@ Fusion fuse(const Program& program) {
     return at->second;
   };
   // Backwards: the nests that read each value, through what is not stored.
-  std::vector<std::set<std::size_t>> readers(n);
+  std::vector<Readers> readers(n);
   std::vector<bool> must(n, false), larger(n, false), may_be_recomputed(n, false);
   const auto require = [&](Var v, std::string_view phrase, std::string_view reader = {}) {
     if (!must[v]) fusion.reasons[v] = {phrase, reader};
@@ -129,14 +145,14 @@ Fusion fuse(const Program& program) {
       const std::size_t own = fusion.fresh_group();
       for (Var v : eqn.in) {
         if (!reduces) require(v, "an operand of", eqn.op->name);
-        readers[v].insert(own);
+        readers[v].add(own);
       }
       continue;
     }
     const Var out = eqn.out[0];
     if (packs_bits(eqn) || chooses_parts(eqn)) require(unviewed(eqn.in[0]), "an operand of", eqn.op->name);
     if (unpacks_bits(eqn)) require(out, "bits");
-    const bool recomputed = readers[out].size() > 1 || larger[out];
+    const bool recomputed = readers[out].several() || larger[out];
     fusion.stored[out] = must[out] || (recomputed && weight[out] > simple && !eqn.in.empty() && !is_view(eqn));
     if (fusion.stored[out]) {
       may_be_recomputed[out] = !must[out] && !larger[out];
@@ -145,12 +161,13 @@ Fusion fuse(const Program& program) {
                                            : "costly, and several nests read it",
                                {}};
       fusion.group[out] = unpacks_bits(eqn) ? fusion.fresh_group() : nest_of(out);
-      readers[out] = {fusion.group[out]};
+      readers[out] = Readers();
+      readers[out].add(fusion.group[out]);
     }
     // A larger reader computes each element of this operand several times.
     const Dim mine = program.type(out).shape.elements();
     for (Var v : eqn.in) {
-      readers[v].insert(readers[out].begin(), readers[out].end());
+      readers[v].add(readers[out]);
       const Dim theirs = program.type(v).shape.elements();
       larger[v] = larger[v] || (mine.known() && theirs.known() && mine.value() > theirs.value()) ||
                   (!fusion.stored[out] && larger[out]);

@@ -70,17 +70,24 @@ void BlockPlanner::flush_before(Var v) {
 
 // Stores a pending value, with all other pending values of its group in the same nest.
 void BlockPlanner::flush(Var v) {
+  const std::size_t of = fusion_.group[v];
   std::vector<Var> group;
-  for (Var o = 0; o < program_.vars(); ++o)
-    if (pending_[o] && !building_.contains(o) && fusion_.group[o] == fusion_.group[v]) group.push_back(o);
+  for (Var o : pending_of_[of])
+    if (pending_[o] && !building_.contains(o)) group.push_back(o);
   while (!group.empty()) {
     try {
-      return flush_together(group);
+      flush_together(group);
+      group.clear();
     } catch (const Split& split) {  // one is read by another at other indices: it is stored in a nest before
       flush_together({split.first});
       std::erase(group, split.first);
     }
   }
+  std::erase_if(pending_of_[of], [&](Var o) { return !pending_[o] && !building_.contains(o); });
+}
+void BlockPlanner::await(Var v) {
+  pending_[v] = true;
+  pending_of_[fusion_.group[v]].push_back(v);
 }
 
 void BlockPlanner::flush_together(const std::vector<Var>& group) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tenon/base/stack.h"
 #include "tenon/ir/unify.h"
 #include "tenon/runtime/context.h"
 
@@ -89,11 +90,13 @@ class Evaluation {
 
 std::vector<Value> evaluate(const Program& program, std::span<const std::int64_t> sizes,
                             std::span<const Value> inputs) {
+  require_stack();
   return Evaluation(program, sizes, nullptr).run(inputs);
 }
 
 std::vector<Value> evaluate(const Program& program, std::span<const std::int64_t> sizes, std::span<const Value> inputs,
                             Executor& by, EqnSeen seen) {
+  require_stack();
   const Watch watch{by, seen};
   return Evaluation(program, sizes, &watch).run(inputs);
 }

@@ -9,6 +9,7 @@
 #include "tenon/base/error.h"
 #include "tenon/base/function_ref.h"
 #include "tenon/base/hash.h"
+#include "tenon/base/stack.h"
 
 namespace tenon {
 
@@ -62,7 +63,9 @@ class Params {
     if (ops_ != nullptr) ops_->visit_dims(value_.get(), seen);
   }
   void visit_programs(FunctionRef<void(const ProgramRef&)> seen) const {
-    if (ops_ != nullptr) ops_->visit_programs(value_.get(), seen);
+    if (ops_ == nullptr) return;
+    require_stack();
+    ops_->visit_programs(value_.get(), seen);
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tenon/base/error.h"
 #include "tenon/ir/op.h"
@@ -85,6 +86,19 @@ Hash128 structural_hash(const ProgramParts& parts) {
   return h.finish();
 }
 
+const Eqn* find_eqn_but_in(const Program& program, FunctionRef<bool(const Eqn&)> is_it,
+                           std::unordered_set<const Program*>& seen) {
+  const Eqn* found = nullptr;
+  for (const Eqn& eqn : program.eqns()) {
+    if (is_it(eqn)) return &eqn;
+    eqn.params.visit_programs([&](const ProgramRef& inside) {
+      if (inside && found == nullptr && seen.insert(inside.get()).second) found = find_eqn_but_in(*inside, is_it, seen);
+    });
+    if (found != nullptr) break;
+  }
+  return found;
+}
+
 }  // namespace
 
 Program::Program(ProgramParts parts) : parts_(std::move(parts)), hash_(structural_hash(parts_)) {}
@@ -125,15 +139,8 @@ std::vector<int> reads_of(const Program& program) {
 }
 
 const Eqn* find_eqn(const Program& program, FunctionRef<bool(const Eqn&)> is_it) {
-  const Eqn* found = nullptr;
-  for (const Eqn& eqn : program.eqns()) {
-    if (is_it(eqn)) return &eqn;
-    eqn.params.visit_programs([&](const ProgramRef& inside) {
-      if (inside && found == nullptr) found = find_eqn(*inside, is_it);
-    });
-    if (found != nullptr) break;
-  }
-  return found;
+  std::unordered_set<const Program*> seen;  // once each: calls share Programs
+  return find_eqn_but_in(program, is_it, seen);
 }
 
 }  // namespace tenon

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "tenon/base/fork.h"
+#include "tenon/base/stack.h"
 #include "tenon/ir/bind.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ir/unify.h"
@@ -73,7 +74,10 @@ void define_shown(FreeSizes& sizes, const Type& type) {
 
 SizeVar fresh_size() { return next_size.fetch_add(1, std::memory_order_relaxed); }
 
-Scope::Scope() : serial_(next_serial.fetch_add(1, std::memory_order_relaxed)), below_(top_scope), ahead_(ahead_here()) {
+Scope::Scope()
+    : serial_((require_stack(), next_serial.fetch_add(1, std::memory_order_relaxed))),
+      below_(top_scope),
+      ahead_(ahead_here()) {
   top_scope = this;
 }
 Scope::~Scope() { top_scope = below_; }

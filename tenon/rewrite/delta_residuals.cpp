@@ -106,6 +106,10 @@ bool keeps_deltas(const Partitioned& parts, std::size_t results) {
 
 }  // namespace
 
+static std::size_t held_bytes(const std::shared_ptr<const LeanParts>& parts) {
+  return parts == nullptr ? 0 : held_bytes(parts->first) + held_bytes(parts->reader);
+}
+
 std::shared_ptr<const LeanParts> delta_residuals(const Partitioned& parts, std::size_t results,
                                                  const ProgramRef& reader) {
   static constinit Memo<std::shared_ptr<const LeanParts>> memo;

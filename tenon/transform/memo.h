@@ -1,6 +1,7 @@
 // Memo: results of transformations by (Program hash, transformation, arguments), process-wide.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -8,11 +9,20 @@
 
 #include "tenon/base/fork.h"
 #include "tenon/base/hash.h"
+#include "tenon/base/stack.h"
+#include "tenon/ir/program.h"
+#include "tenon/ir/recurse.h"
 
 namespace tenon {
 
+// About how many bytes a result holds, Programs inside of Programs left out: they have been results by themselves.
+std::size_t held_bytes(const ProgramRef& program);
+std::size_t held_bytes(const Partitioned& parts);
+inline std::size_t held_bytes(const Mask& mask) { return sizeof(Mask) + mask.size() / 8; }
+
 // For static storage; never destroyed. Thread-safe, and safe beside forks. Two threads that miss at once both compute;
-// the first result stays, so results are shared afterwards.
+// the first result stays, so results are shared afterwards. What was asked for least recently goes, where there are too
+// many results or they hold too much: it is made again when it is asked for. The latest result always stays.
 template <class Result>
 class Memo {
  public:
@@ -20,20 +30,43 @@ class Memo {
   Result get(const Hash128& key, Compute&& compute) {
     {
       const std::lock_guard lock(mutex_);
-      if (results_ == nullptr) results_ = new Results;
-      if (const auto found = results_->find(key); found != results_->end()) return found->second;
+      if (kept_ == nullptr) kept_ = new Kept;
+      if (const auto found = kept_->at.find(key); found != kept_->at.end()) {
+        kept_->order.splice(kept_->order.begin(), kept_->order, found->second);
+        return found->second->result;
+      }
     }
+    require_stack();
     Result result = compute();
+    const std::size_t bytes = held_bytes(result);
+    std::list<Entry> gone;  // ends outside of the lock
     const std::lock_guard lock(mutex_);
-    if (results_->size() >= capacity) results_->clear();  // bounded: what is asked for again is made again
-    return results_->emplace(key, std::move(result)).first->second;
+    if (const auto found = kept_->at.find(key); found != kept_->at.end()) return found->second->result;
+    kept_->order.push_front({key, std::move(result), bytes});
+    kept_->at.emplace(key, kept_->order.begin());
+    kept_->bytes += bytes;
+    while (kept_->order.size() > 1 && (kept_->order.size() > most_results || kept_->bytes > most_bytes)) {
+      kept_->bytes -= kept_->order.back().bytes;
+      kept_->at.erase(kept_->order.back().key);
+      gone.splice(gone.begin(), kept_->order, std::prev(kept_->order.end()));
+    }
+    return kept_->order.front().result;
   }
 
  private:
-  static constexpr std::size_t capacity = 4096;
-  using Results = std::unordered_map<Hash128, Result>;
+  static constexpr std::size_t most_results = 4096, most_bytes = std::size_t(16) << 20;
+  struct Entry {
+    Hash128 key;
+    Result result;
+    std::size_t bytes;
+  };
+  struct Kept {
+    std::list<Entry> order;  // the latest first
+    std::unordered_map<Hash128, typename std::list<Entry>::iterator> at;
+    std::size_t bytes = 0;
+  };
   ForkMutex mutex_;
-  Results* results_ = nullptr;
+  Kept* kept_ = nullptr;
 };
 
 inline void hash_mask(Hasher& h, const std::vector<bool>& mask) {

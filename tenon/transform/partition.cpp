@@ -1,10 +1,9 @@
 // Partial evaluation of a Program by known inputs, and the choice of residuals by a minimum cut.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/replay.h"
@@ -52,6 +51,7 @@ class Partition {
     constant_.assign(program_.vars(), false);
     rounded_.assign(program_.vars(), false);
     made_at_.assign(program_.vars(), 0);
+    asked_in_.assign(program_.vars(), 0);
     ragged_.assign(program_.vars(), false);
     for (Var v = 0; request_.given_sizes && v < ragged_.size(); ++v)
       ragged_[v] = has_decided_size(program_, program_.type(v));
@@ -97,19 +97,25 @@ class Partition {
   }
   // Whether an eqn asks how a number compares with what comes of the same number and is kept, such as the largest of
   // several. Of a number computed again it would not be the same answer.
-  bool compares_with_itself(const Eqn& eqn) const {
+  bool compares_with_itself(const Eqn& eqn) {
     if (!is_recomputable(eqn) || eqn.in.size() != 2 || program_.type(eqn.out[0]).dtype != DType::bool_) return false;
     const Var x = eqn.in[0], y = eqn.in[1];
     if (rounded_[x] == rounded_[y]) return false;
     return rounded_[x] ? comes_of(y, x) : comes_of(x, y);
   }
-  bool comes_of(Var result, Var from) const {
-    std::set<Var> wanted{result};
-    for (std::size_t e = made_at_[result]; e-- > made_at_[from];) {
-      const Eqn& eqn = program_.eqns()[e];
-      if (std::ranges::none_of(eqn.out, [&](Var v) { return wanted.contains(v); })) continue;
-      wanted.insert(eqn.in.begin(), eqn.in.end());
-      if (wanted.contains(from)) return true;
+  // Beyond so many eqns it is taken to: what is kept without need then is a bool an element.
+  static constexpr std::size_t most_asked = 1000;
+  bool comes_of(Var result, Var from) {
+    std::vector<Var> waiting{result};
+    ++question_;
+    for (std::size_t asked = 0; !waiting.empty();) {
+      const Var v = waiting.back();
+      waiting.pop_back();
+      if (v == from) return true;
+      if (made_at_[v] <= made_at_[from] || std::exchange(asked_in_[v], question_) == question_) continue;
+      if (++asked > most_asked) return true;
+      const Eqn& maker = program_.eqns()[made_at_[v] - 1];
+      waiting.insert(waiting.end(), maker.in.begin(), maker.in.end());
     }
     return false;
   }
@@ -332,29 +338,16 @@ class Partition {
       traced = second.finish(outputs, program_.name() + "_rest", true);
     }
     // Residuals are what the second part captured: inputs and outputs of the first are not stored again.
+    using From = Partitioned::Residual::From;
+    const auto there_already = places_of_first(first, known);
     for (const Array& capture : traced.captures) {
-      using From = Partitioned::Residual::From;
-      const Var v = first.resolve(capture);
-      Partitioned::Residual residual{From::stored, first_outputs.size() - known_outputs, capture.type()};
-      bool found = false;
-      for (std::size_t i = 0; i < program_.inputs().size() && !found; ++i) {
-        if (!known_[program_.inputs()[i]] || first.resolve(known.get(program_.inputs()[i])) != v) continue;
-        residual.from = From::input;
-        residual.index = i;
-        found = true;
+      const auto found = there_already.find(first.resolve(capture));
+      if (found == there_already.end()) {
+        result.residuals.push_back({From::stored, first_outputs.size() - known_outputs, capture.type()});
+        first_outputs.push_back(capture);
+      } else {
+        result.residuals.push_back({found->second.from, found->second.index, capture.type()});
       }
-      // Of several outputs that are one variable, one that is kept anyway.
-      const auto is_free = [&](std::size_t i) { return i < request_.free_out.size() && request_.free_out[i]; };
-      bool free = false;
-      for (std::size_t i = 0; i < program_.outputs().size() && residual.from != From::input && !free; ++i) {
-        if (!request_.known_out[i] || first.resolve(known.get(program_.outputs()[i])) != v) continue;
-        residual.from = From::output;
-        residual.index = i;
-        found = true;
-        free = is_free(i);
-      }
-      if (!found) first_outputs.push_back(capture);
-      result.residuals.push_back(residual);
     }
     const SizeBinding own = own_sizes();
     for (auto& residual : result.residuals) residual.type = substitute(residual.type, own);
@@ -366,6 +359,28 @@ class Partition {
     result.second = traced.program;
     result.first = first.finish(first_outputs, program_.name() + "_known").program;
     return result;
+  }
+
+  // Where variables of the first part are without being stored: an input, or else an output; of several outputs that
+  // are one variable, one that is kept anyway.
+  struct Place {
+    Partitioned::Residual::From from;
+    std::size_t index;
+    bool stays;
+  };
+  std::unordered_map<Var, Place> places_of_first(Scope& first, const Replay& known) const {
+    using From = Partitioned::Residual::From;
+    std::unordered_map<Var, Place> places;
+    for (std::size_t i = 0; i < program_.inputs().size(); ++i)
+      if (const Var v = program_.inputs()[i]; known_[v])
+        places.emplace(first.resolve(known.get(v)), Place{From::input, i, true});
+    for (std::size_t i = 0; i < program_.outputs().size(); ++i) {
+      if (!request_.known_out[i]) continue;
+      const Place here{From::output, i, i < request_.free_out.size() && request_.free_out[i]};
+      const auto [there, is_new] = places.emplace(first.resolve(known.get(program_.outputs()[i])), here);
+      if (!is_new && here.stays && !there->second.stays) there->second = here;
+    }
+    return places;
   }
 
   // The trace's variables for size parameters, back to the Program's own.
@@ -520,6 +535,8 @@ class Partition {
   std::vector<bool> known_, constant_, save_, remade_;
   std::vector<bool> rounded_;         // may be another number if it is computed again
   std::vector<std::size_t> made_at_;  // of each variable: the number of eqns up to the one that makes it
+  std::vector<std::size_t> asked_in_;  // the last question that came to it
+  std::size_t question_ = 0;
   std::set<const Eqn*> firm_;         // kept, though they could be computed again
   std::vector<bool> ragged_;          // has a size that must not be among the residuals'
   std::vector<Part> part_;
@@ -557,28 +574,6 @@ Partitioned linearize(const ProgramRef& program, const Mask& active_in, const Ma
   request.free_in = request.known_in;
   request.free_out = request.known_out;
   return partition(both, request);
-}
-
-std::vector<Dim> infer_sizes(const Program& program, std::span<const Type> operands) {
-  return infer_sizes(program, operands, {});
-}
-
-std::vector<Dim> infer_sizes(const Program& program, std::span<const Type> operands, std::vector<Dim> given) {
-  SizeBinding binding;
-  for (std::size_t i = 0; i < given.size(); ++i) binding.emplace(program.size_params()[i], given[i]);
-  for (std::size_t i = 0; i < operands.size() && i < program.inputs().size(); ++i)
-    if (!unify(program.type(program.inputs()[i]), operands[i], binding))
-      throw VerifyError(fmt::format("Program {}: input {} is {}, {} is given.", program.name(), i,
-                                    program.type(program.inputs()[i]).text(), operands[i].text()));
-  std::vector<Dim> sizes;
-  for (SizeVar s : program.size_params()) {
-    const auto found = binding.find(s);
-    if (found == binding.end())
-      throw VerifyError(
-          fmt::format("Program {}: a size parameter is not decided by the operands' types.", program.name()));
-    sizes.push_back(found->second);
-  }
-  return sizes;
 }
 
 }  // namespace tenon

@@ -6,8 +6,11 @@
 #include "tenon/compile/executable.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/reduce.h"
+#include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/sorting.h"
 #include "tenon/transform/gradient.h"
+#include "tenon/transform/transforms.h"
 
 namespace tenon {
 namespace {
@@ -58,6 +61,47 @@ TEST(LongPrograms, TheirDerivativesAreCompiled) {
     x = std::sin(x) * 0.5 + x * 0.5;
   }
   EXPECT_NEAR(result_at(gradient(damped, {true}), 1), slope, 1e-9 * std::abs(slope));
+}
+
+// Which of many comparisons reverse mode must keep is asked of each.
+TEST(LongPrograms, OfManyComparisons) {
+  constexpr int steps = 20'000;
+  Scope scope;
+  const Array xs = scope.input(Type::array(DType::f64, {Dim(3)})), x = sin(xs);
+  Array kept = xs, sums = zeros({3}, DType::f64);
+  for (int i = 0; i < steps; ++i) {
+    kept = sort(kept);
+    sums = sums + where(x < kept, x * 2.0, x);
+  }
+  const ProgramRef p = scope.finish(Arrays{sum(sums, 0)}).program;
+  EXPECT_EQ(gradient(p, {true})->output_types()[0].text(), "f64[3]");
+}
+
+// Nests of many groups, each stored before the next.
+TEST(LongPrograms, OfManyNests) {
+  constexpr int steps = 3'000;
+  Scope scope;
+  const Array start = scope.input(Type::array(DType::f64, {Dim(3)}));
+  Array x = start;
+  for (int i = 0; i < steps; ++i) x = x * 0.5 + sum(x, 0) * (1.0 / 6);
+  const std::vector<Value> out = compile(scope.finish(Arrays{sum(x, 0)}).program)->run(std::vector<Value>{[] {
+    Buffer b = Buffer::allocate(DType::f64, {3});
+    for (int i = 0; i < 3; ++i) b.as<double>()[i] = i;
+    return b;
+  }()});
+  EXPECT_NEAR(*std::get<Buffer>(out[0]).as<double>(), 3, 1e-9);
+}
+
+// What each call of a function nested in itself says is found once.
+TEST(LongPrograms, OfSharedCalls) {
+  ProgramRef p = chain(1, [](const Array& x) { return sin(x); });
+  for (int i = 0; i < 40; ++i) {
+    Scope scope;
+    const Array x = scope.input(Type::array(DType::f64, {}));
+    p = scope.finish(call(p, call(p, Arrays{x}))).program;
+  }
+  EXPECT_EQ(find_eqn(*p, [](const Eqn& eqn) { return eqn.op->name == "cos"; }), nullptr);
+  EXPECT_EQ(jvp(p, {true}, {true})->output_types().size(), 2);
 }
 
 }  // namespace
