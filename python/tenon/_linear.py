@@ -44,9 +44,10 @@ class _Transposed:
             raise TypeError(f"linear_transpose: the cotangent tree does not match: it is {given}, and the function returns "
                             f"{self.structure}.")
         for i, (leaf, (shape, dtype)) in enumerate(zip(leaves, self.types)):
-            if tnp.shape(leaf) != shape:
-                raise TypeError(f"linear_transpose: the cotangent type does not match: leaf {i} has the shape "
-                                f"{tnp.shape(leaf)}, and the function returns {dtype.name}{list(shape)}.")
+            kind = tnp.result_type(leaf)
+            if tnp.shape(leaf) != shape or (kind.kind == "c") != (dtype.kind == "c"):
+                raise TypeError(f"linear_transpose: the cotangent type does not match: leaf {i} is "
+                                f"{kind.name}{list(tnp.shape(leaf))}, and the function returns {dtype.name}{list(shape)}.")
         return self.pull(given.unflatten([tnp.asarray(x, dtype) for x, (_, dtype) in zip(leaves, self.types)]))
 
 

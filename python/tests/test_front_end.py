@@ -187,6 +187,9 @@ def test_linear_transpose_is_a_tree():
         of_list(1.0)
     with pytest.raises(TypeError, match="cotangent type does not match"):
         of_list([1.0, tnp.ones(2)])
+    for fun, cotangent in ((lambda x: 1j * x, 1.0), (lambda x: x, 1j)):
+        with pytest.raises(TypeError, match="cotangent type does not match"):
+            tn.linear_transpose(fun, 1.0)(cotangent)
 
 
 def test_args_res():
