@@ -32,8 +32,9 @@ void require_stack() {
   const std::byte here{};
   if (reinterpret_cast<std::uintptr_t>(&here) > reserve) [[likely]]
     return;
-  throw NestingError("functions in functions, or loops and branches in each other, nest deeper than this thread's stack.",
-                     "Write what repeats as a loop (scan, fori_loop), or give the thread more stack (ulimit -s).");
+  throw NestingError(
+      "functions in functions, or loops and branches in each other, nest deeper than this thread's stack.",
+      "Write what repeats as a loop (scan, fori_loop), or give the thread more stack (ulimit -s).");
 }
 
 }  // namespace tenon

@@ -533,12 +533,12 @@ class Partition {
   const PartitionRequest& request_;
   std::vector<Dim> sizes_;
   std::vector<bool> known_, constant_, save_, remade_;
-  std::vector<bool> rounded_;         // may be another number if it is computed again
-  std::vector<std::size_t> made_at_;  // of each variable: the number of eqns up to the one that makes it
+  std::vector<bool> rounded_;          // may be another number if it is computed again
+  std::vector<std::size_t> made_at_;   // of each variable: the number of eqns up to the one that makes it
   std::vector<std::size_t> asked_in_;  // the last question that came to it
   std::size_t question_ = 0;
-  std::set<const Eqn*> firm_;         // kept, though they could be computed again
-  std::vector<bool> ragged_;          // has a size that must not be among the residuals'
+  std::set<const Eqn*> firm_;  // kept, though they could be computed again
+  std::vector<bool> ragged_;   // has a size that must not be among the residuals'
   std::vector<Part> part_;
   std::map<std::size_t, Split> splits_;
   std::vector<const Eqn*> maker_;

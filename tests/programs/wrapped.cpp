@@ -25,12 +25,8 @@ Array by_tangents(const Body& body, const Array& x, double factor) {
 Array by_cotangents(Choices& c, const Body& body, const Array& x, double factor) {
   const auto ruled = custom_vjp(
       body, [body](const Array& v) { return std::pair(body(v), v); },
-      [body, factor](const Array& v, const Array& ct) {
-        return std::get<0>(vjp(body, v).second(ct)) * factor;
-      });
-  const auto once = [&](const Array& v) {
-    return grad([&](const Array& u) { return weighed(ruled(u)); })(v);
-  };
+      [body, factor](const Array& v, const Array& ct) { return std::get<0>(vjp(body, v).second(ct)) * factor; });
+  const auto once = [&](const Array& v) { return grad([&](const Array& u) { return weighed(ruled(u)); })(v); };
   if (c.below(3) != 2) return once(x);
   return grad([&](const Array& v) { return weighed(once(v)); })(x);
 }
@@ -87,10 +83,14 @@ Array some_wrapped(Choices& c, const Body& body, const Array& x, bool true_rules
     case 5:
       return x.rank() == 0 ? slope(body, x) : vmap(body)(x);
     case 6:
-      return x.rank() == 0 ? checkpoint(body)(x) : by_reference(c, [&](const Array& v) {
-        const Array y = body(v);
-        return y.shape() == v.shape() ? y : broadcast_to(sin(sum(y)), v.shape());
-      }, x);
+      return x.rank() == 0 ? checkpoint(body)(x)
+                           : by_reference(
+                                 c,
+                                 [&](const Array& v) {
+                                   const Array y = body(v);
+                                   return y.shape() == v.shape() ? y : broadcast_to(sin(sum(y)), v.shape());
+                                 },
+                                 x);
     default:
       return x.rank() == 0 ? slope(body, x) : rearranged(c, x);
   }
