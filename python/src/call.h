@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include "source_lines.h"
-#include "stack.h"
+#include "tenon/base/stack.h"
 #include "tenon/ir/scope.h"
 
 namespace tenon::python {

@@ -11,7 +11,7 @@
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
-#include "stack.h"
+#include "tenon/base/stack.h"
 #include "tenon/ir/type.h"
 #include "text.h"
 

@@ -20,7 +20,7 @@ std::uintptr_t find_reserve() {
   const int failed = pthread_attr_getstack(&attributes, &lowest, &bytes);
   pthread_attr_destroy(&attributes);
   if (failed != 0 || bytes == 0) return 1;
-  return reinterpret_cast<std::uintptr_t>(lowest) + std::min<std::size_t>(bytes / 4, std::size_t(1) << 20);
+  return reinterpret_cast<std::uintptr_t>(lowest) + std::min<std::size_t>(bytes / 4, std::size_t(2) << 20);
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 
 namespace tenon {
 
-// Throws NestingError where less than a reserve is left: a quarter of the stack, at most 1 MiB.
+// Throws NestingError where less than a reserve is left: a quarter of the stack, at most 2 MiB,
+// in which what compiles and runs a program has room.
 void require_stack();
 
 }  // namespace tenon
