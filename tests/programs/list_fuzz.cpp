@@ -262,8 +262,11 @@ class Traced {
     const auto none = List<Array>::like(x);
     State s{x, none, none, List<Tagged>::like({x, zeros({}, DType::i64)}), List<List<Array>>::like(none)};
     if (!sizes_known_) {
-      const auto same = [](const State& s) { return s; };
-      s = cond(x(0) < 100.0, same, same, s);
+      const auto emptied = [](State s) {
+        s.list.clear(), s.aside.clear(), s.tagged.clear(), s.whole.clear();
+        return s;
+      };
+      s = cond(x(0) < 100.0, [](const State& s) { return s; }, emptied, s);
     }
     s = follow(recipe_.block, s, {});
     const auto rows = [](const Array& a) { return reshape(a, {a.size(0) * 3}); };
