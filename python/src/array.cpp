@@ -138,8 +138,10 @@ void require_one(PyObject* self, const char* what) {
 void require_scalar(PyObject* self, const char* what) {
   const Array& a = array_of(self);
   if (a.rank() == 0) return;
-  PyErr_Format(PyExc_TypeError, "%s of an array of shape %s: only an array without axes is a number. Use x.item() where "
-               "it has one element.", what, a.shape().text().c_str());
+  PyErr_Format(PyExc_TypeError,
+               "%s of an array of shape %s: only an array without axes is a number. Use x.item() where "
+               "it has one element.",
+               what, a.shape().text().c_str());
   throw nb::python_error();
 }
 

@@ -81,7 +81,8 @@ void raise(const Error& error) {
         text.insert(at == std::string::npos ? text.size() : at, "\n  at " + line.text());
       }
     // A signal has stopped it: what Python's handler raises says so.
-    if (dynamic_cast<const CancelledError*>(&error) != nullptr && (restore_raised() || PyErr_CheckSignals() != 0)) return;
+    if (dynamic_cast<const CancelledError*>(&error) != nullptr && (restore_raised() || PyErr_CheckSignals() != 0))
+      return;
     PyErr_SetString(kind.type, text.c_str());
     return;
   }

@@ -48,7 +48,8 @@ void watch_interrupts() {
 // native code, they have their turn where that attends ---
 
 thread_local bool on_main_thread = ::getpid() == ::gettid();
-// What a handler has raised while a program ran, of the main thread alone: it comes out in place of the program's results.
+// What a handler has raised while a program ran, of the main thread alone: it comes out in place of the program's
+// results.
 nb::python_error* raised = nullptr;
 
 void attend() {

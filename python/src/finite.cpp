@@ -149,7 +149,8 @@ OriginRef origin_within(const ProgramRef& program, std::span<const std::int64_t>
     if (const auto at = origins.find(v); at != origins.end()) return at->second;
   return std::make_shared<Origin>(
       Origin{fmt::format("invalid value encountered in the compiled function {}: op by op there is none, or it is in "
-                         "an argument.", program->name()),
+                         "an argument.",
+                         program->name()),
              {}});
 }
 
@@ -185,8 +186,9 @@ void note_op(const OpInfo& op, const Params& params, std::span<const Value> oper
 void note_program(const ProgramRef& program, std::span<const std::int64_t> sizes, std::span<const Value> inputs,
                   std::span<const Value> results) {
   if (first_found(results) == nullptr) return;
-  suspect(results, [program, sizes = std::vector(sizes.begin(), sizes.end()),
-                    inputs = std::vector(inputs.begin(), inputs.end())] { return origin_within(program, sizes, inputs); });
+  suspect(results,
+          [program, sizes = std::vector(sizes.begin(), sizes.end()),
+           inputs = std::vector(inputs.begin(), inputs.end())] { return origin_within(program, sizes, inputs); });
 }
 
 void require_finite(const Value& value) {

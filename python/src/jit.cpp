@@ -1,7 +1,5 @@
 // jit: the path of a call. Its arguments are compared with the structure and types of specialisations that were there
 // before; only what is new is flattened, hashed and traced.
-#include "jit_entries.h"
-
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -16,6 +14,7 @@
 #include "executor.h"
 #include "finite.h"
 #include "functions.h"
+#include "jit_entries.h"
 #include "programs.h"
 #include "refs.h"
 #include "rooms.h"
@@ -39,8 +38,8 @@ struct JitObject {
   State* state;
 };
 
-// The same run where results are looked through. What it was given is held beside, so that nothing donated is taken: the
-// Program may have to run again.
+// The same run where results are looked through. What it was given is held beside, so that nothing donated is taken:
+// the Program may have to run again.
 void run_watched(const Entry& entry, const CallFrame& frame) {
   std::vector<Value> inputs, results;
   for (std::size_t i = 0; i < entry.leaves(); ++i) {
@@ -103,8 +102,8 @@ void warn_of_donations(const State& s, const Entry& entry) {
   for (const std::size_t i : in_vain)
     types += (types.empty() ? "" : ", ") + entry.signature().leaves()[i].type().text();
   const std::string text = fmt::format(
-      "Some donated buffers were not usable: {}. No result of {} is made in their memory; they stay as they are.", types,
-      s.name);
+      "Some donated buffers were not usable: {}. No result of {} is made in their memory; they stay as they are.",
+      types, s.name);
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw nb::python_error();
 }
 

@@ -1,8 +1,6 @@
 // What a function made by jit is made of: its options, and a specialisation for each kind of arguments.
 #pragma once
 
-#include "tenon/api/jit.h"
-
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "functions.h"
 #include "operands.h"
 #include "refs.h"
+#include "tenon/api/jit.h"
 #include "tenon/ops/collectives.h"
 #include "trees.h"
 

@@ -129,7 +129,8 @@ void add_programs(nb::module_& module) {
           nb::arg("lines") = false, "The Program as text; with `lines`, the user's line behind each equation.")
       .def_prop_ro("inputs", [](const PyProgram& p) { return types(p.program->input_types()); })
       .def_prop_ro("outputs", [](const PyProgram& p) { return types(p.program->output_types()); })
-      .def("input_arrays", [](const PyProgram& p, nb::handle leaf) { return array_types(p.program->input_types(), leaf); })
+      .def("input_arrays",
+           [](const PyProgram& p, nb::handle leaf) { return array_types(p.program->input_types(), leaf); })
       .def("output_arrays",
            [](const PyProgram& p, nb::handle leaf) { return array_types(p.program->output_types(), leaf); })
       .def("__len__", [](const PyProgram& p) { return p.program->eqns().size(); })

@@ -19,14 +19,14 @@ void add_contractions(nb::module_& module);  // contractions.cpp
 void add_cumulative(nb::module_& module);    // cumulative.cpp
 void add_random(nb::module_& module);        // random.cpp
 void add_custom_rules(nb::module_& module);
-void add_transforms(nb::module_& module);    // transforms.cpp
-void add_jit(nb::module_& module);           // jit.cpp
-void add_loops(nb::module_& module);         // loops.cpp
-void add_lists(nb::module_& module);         // lists.cpp
-void add_refs(nb::module_& module);          // refs.cpp
-void add_implicit(nb::module_& module);      // implicit.cpp
-void add_host(nb::module_& module);          // host.cpp
-void add_collectives(nb::module_& module);   // collectives.cpp
-void add_programs(nb::module_& module);      // programs.cpp
+void add_transforms(nb::module_& module);   // transforms.cpp
+void add_jit(nb::module_& module);          // jit.cpp
+void add_loops(nb::module_& module);        // loops.cpp
+void add_lists(nb::module_& module);        // lists.cpp
+void add_refs(nb::module_& module);         // refs.cpp
+void add_implicit(nb::module_& module);     // implicit.cpp
+void add_host(nb::module_& module);         // host.cpp
+void add_collectives(nb::module_& module);  // collectives.cpp
+void add_programs(nb::module_& module);     // programs.cpp
 
 }  // namespace tenon::python

@@ -133,12 +133,12 @@ struct LinearForm {
   Hash128 number;
   TreeRef in, out;
   std::vector<Type> out_types;
-  bool tuple;               // vjp: takes one tree, gives a tuple; linearize: takes a tree an argument
-  Arrays sized;             // what results with lists belong to: empty where there are none
-  std::size_t dropped = 0;  // auxiliary results, whose cotangents are zero
-  std::vector<Type> in_types;             // linearize: of the arguments
+  bool tuple;                  // vjp: takes one tree, gives a tuple; linearize: takes a tree an argument
+  Arrays sized;                // what results with lists belong to: empty where there are none
+  std::size_t dropped = 0;     // auxiliary results, whose cotangents are zero
+  std::vector<Type> in_types;  // linearize: of the arguments
   std::vector<Type> residual_types;
-  std::vector<std::size_t> argument_of;   // vjp: which leaf of the arguments each residual is
+  std::vector<std::size_t> argument_of;  // vjp: which leaf of the arguments each residual is
 
   bool operator==(const LinearForm& b) const {
     return this == &b || (sized.empty() && b.sized.empty() && number == b.number && tuple == b.tuple && *in == *b.in &&
@@ -213,7 +213,8 @@ nb::object vjp(nb::object f, nb::tuple args, bool has_aux) {
     const TreeRef result = has_aux ? call.first_of_pair() : call.result(), of_arguments = tuple_of_arguments(call);
     const std::size_t own = result->leaves();
     const Arrays outputs = linear.outputs;
-    nb::object pull = nb::cast(linear_from("vjp", linear, result, of_arguments, call.leaves(), outputs.size() - own, {}));
+    nb::object pull =
+        nb::cast(linear_from("vjp", linear, result, of_arguments, call.leaves(), outputs.size() - own, {}));
     const std::span<const Array> all(outputs);
     const nb::object value = unflatten_arrays(*result, all.first(own));
     if (!has_aux) return nb::object(nb::make_tuple(value, pull));
@@ -228,7 +229,8 @@ nb::object linearize(nb::object f, nb::tuple args, bool has_aux) {
     api_detail::FlatLinear linear = api_detail::linearize_flat(call, differentiated("linearize", call));
     const TreeRef result = has_aux ? call.first_of_pair() : call.result(), of_arguments = tuple_of_arguments(call);
     const Arrays outputs = linear.outputs;
-    nb::object push = nb::cast(linear_from("linearize", linear, of_arguments, result, outputs, 0, types(call.leaves())));
+    nb::object push =
+        nb::cast(linear_from("linearize", linear, of_arguments, result, outputs, 0, types(call.leaves())));
     const std::span<const Array> all(outputs);
     const nb::object value = unflatten_arrays(*result, all.first(result->leaves()));
     if (!has_aux) return nb::object(nb::make_tuple(value, push));
@@ -271,9 +273,10 @@ void keep_argument(Linear& linear, std::size_t leaf, nb::handle value) {
   const LinearForm& form = *linear.form;
   for (std::size_t i = 0; i < form.argument_of.size(); ++i) {
     if (form.argument_of[i] != leaf) continue;
-    linear.residuals[i] = value.is_none() ? Array()
-                                          : api_detail::fitted(operand("args_res", value), form.residual_types[i], "args_res",
-                                                               [&] { return fmt::format("leaf {} of the arguments", leaf); });
+    linear.residuals[i] = value.is_none()
+                              ? Array()
+                              : api_detail::fitted(operand("args_res", value), form.residual_types[i], "args_res",
+                                                   [&] { return fmt::format("leaf {} of the arguments", leaf); });
   }
 }
 
@@ -340,8 +343,9 @@ void require_above(const char* option, nb::handle axes, const std::string& what,
   if (axes.is_none() || PyLong_Check(axes.ptr())) return;
   const std::string where = difference(*structure_of_axes(axes), tree);
   if (!where.empty())
-    throw TreeError(fmt::format("vmap: {} is no tree above {}: {}.", option, what, where),
-                    "Give an axis, or None, for the whole of it, or for each field or element, in the same containers.");
+    throw TreeError(
+        fmt::format("vmap: {} is no tree above {}: {}.", option, what, where),
+        "Give an axis, or None, for the whole of it, or for each field or element, in the same containers.");
 }
 
 nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handle size, std::string axis_name,

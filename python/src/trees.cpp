@@ -246,8 +246,8 @@ std::string described(const Node& node) {
     case Kind::named_tuple:
       return "the namedtuple " + of_class(node.data);
     case Kind::registered:
-      return fmt::format("a node of the class {} with {} children and the static part {}", of_class(node.registration->type),
-                         node.children, repr_of(node.auxiliary).substr(0, 60));
+      return fmt::format("a node of the class {} with {} children and the static part {}",
+                         of_class(node.registration->type), node.children, repr_of(node.auxiliary).substr(0, 60));
   }
   return "";
 }
@@ -260,7 +260,8 @@ void find_difference(const Node*& above, const Node*& tree, const std::string& p
     return;
   }
   if (!same(x, y)) {
-    found = fmt::format("{}{} is wanted, and {} given", path.empty() ? "" : "at " + path + " ", described(x), described(y));
+    found =
+        fmt::format("{}{} is wanted, and {} given", path.empty() ? "" : "at " + path + " ", described(x), described(y));
     return;
   }
   ++above, ++tree;
@@ -333,8 +334,8 @@ bool compared(PyObject* a, PyObject* b, FunctionRef<std::string()> what) {
   if (equal >= 0) return equal > 0;
   nb::python_error error;
   if (!error.matches(PyExc_Exception)) throw error;  // Ctrl-C and its kin
-  throw TreeError(fmt::format("trees: {} cannot be compared by ==, which raises {}: {}", what(), class_of(error.value()),
-                              str_of(error.value()).substr(0, 200)),
+  throw TreeError(fmt::format("trees: {} cannot be compared by ==, which raises {}: {}", what(),
+                              class_of(error.value()), str_of(error.value()).substr(0, 200)),
                   "What is static is hashable, or compared by ==, which says True or False: arrays are children, or "
                   "arguments that are not static.");
 }

@@ -46,10 +46,10 @@ struct Node {
   std::uint32_t children = 0;
   std::uint32_t leaves = 1;  // below, or itself
   std::uint32_t nodes = 1;   // of the subtree, with itself: the next sibling stands so far behind
-  // dict: tuple of keys; default_dict: (factory, keys); named_tuple: its class; reference; float0 where a leaf is of that
-  // dtype, which an array of bools stands for
+  // dict: tuple of keys; default_dict: (factory, keys); named_tuple: its class; reference; float0 where a leaf is of
+  // that dtype, which an array of bools stands for
   nb::object data;
-  nb::object auxiliary;      // of registered ones: what flatten returned beside the children, or the values of `meta`
+  nb::object auxiliary;  // of registered ones: what flatten returned beside the children, or the values of `meta`
   const Registration* registration = nullptr;
 };
 
@@ -119,8 +119,8 @@ TreeRef flatten(nb::handle tree, Objects& leaves, nb::handle is_leaf = {}, nb::h
 TreeRef flatten_once(nb::handle tree, Objects& children);
 // The tree whose leaves of these numbers are of the dtype float0.
 TreeRef with_float0(const TreeDef& tree, std::span<const std::size_t> leaves);
-// Zeros of NumPy's dtype float0, in the shape of an array, which is stolen; and an array in the place of such zeros, none
-// where they are something else.
+// Zeros of NumPy's dtype float0, in the shape of an array, which is stolen; and an array in the place of such zeros,
+// none where they are something else.
 PyObject* float0_like(PyObject* array);
 nb::object stand_in_of_float0(PyObject* zeros);
 // Where a tree first is not as `above` says, as a sentence; empty where it has that structure above its leaves.

@@ -61,8 +61,8 @@ Mask of_operands(const TracedFunction& f, Mask arguments) {
 struct Linearized {
   Arrays outputs;
   Arrays residuals;
-  ProgramRef second;       // tangents, residuals -> tangents
-  std::vector<Dim> sizes;  // of second
+  ProgramRef second;                         // tangents, residuals -> tangents
+  std::vector<Dim> sizes;                    // of second
   std::vector<std::size_t> operand_of = {};  // which operand each residual is, or FlatLinear::no_argument
 };
 
@@ -436,18 +436,18 @@ FlatLinear vjp_flat(FlatFunction f, const Arguments& arguments) {
   std::vector<std::size_t> argument_of = std::exchange(pullback.operand_of, {});
   for (std::size_t& operand : argument_of)
     if (operand >= arguments.leaves.size()) operand = FlatLinear::no_argument;  // it is captured
-  FlatLinear made = linear_function(
-      std::move(outputs), std::move(residuals), form.finish(),
-      [pullback, refs, active, differentiated, types, weak = weak_flags_of(arguments.leaves)](
-          std::span<const Array> residuals, std::span<const Array> cotangents) {
-        require_as_many("vjp", "the cotangents", cotangents.size(), differentiated.size());
-        const Arrays given = fitted_only(
-            "vjp", cotangents, differentiated, [&](std::size_t i) { return types[i]; },
-            [&](std::size_t i) { return fmt::format("the cotangent of leaf {} of the result", i); });
-        Pullback here = pullback;
-        here.residuals.assign(residuals.begin(), residuals.end());
-        return weakly_typed(spread(here.pull(given, refs), active), weak);
-      });
+  FlatLinear made =
+      linear_function(std::move(outputs), std::move(residuals), form.finish(),
+                      [pullback, refs, active, differentiated, types, weak = weak_flags_of(arguments.leaves)](
+                          std::span<const Array> residuals, std::span<const Array> cotangents) {
+                        require_as_many("vjp", "the cotangents", cotangents.size(), differentiated.size());
+                        const Arrays given = fitted_only(
+                            "vjp", cotangents, differentiated, [&](std::size_t i) { return types[i]; },
+                            [&](std::size_t i) { return fmt::format("the cotangent of leaf {} of the result", i); });
+                        Pullback here = pullback;
+                        here.residuals.assign(residuals.begin(), residuals.end());
+                        return weakly_typed(spread(here.pull(given, refs), active), weak);
+                      });
   made.argument_of = std::move(argument_of);
   return made;
 }

@@ -54,7 +54,8 @@ TracedFunction traced(const KeptFlatFunction& f, const std::vector<Type>& types)
   Ahead ahead = Scope::ahead_here();
   ++ahead.derivatives;
   const TracedFor what_for{ahead, std::vector<TakesPart>(types.size(), TakesPart::in(ahead))};
-  return trace_types(f, types, std::vector<bool>(types.size(), false), "a function of an implicit derivative", what_for);
+  return trace_types(f, types, std::vector<bool>(types.size(), false), "a function of an implicit derivative",
+                     what_for);
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ SettledBody settle(std::string_view op, const FlatLoop& loop, Arrays& carries, s
     std::vector<bool> weak;
     for (std::size_t i = 0; i < types.size(); ++i) weak.push_back(i < carries.size() && carries[i].weak());
     TracedFunction traced = trace_types(loop.body, types, weak, writes_refs, what_for);
-    const bool asks = asked != asked_what_for(), enough = takes_part_enough(what_for, traced, carries.size(), grown > 3);
+    const bool asks = asked != asked_what_for(),
+               enough = takes_part_enough(what_for, traced, carries.size(), grown > 3);
     bool changed = asks && !enough;
     if (changed) ++grown;
     SizeBinding sizes;

@@ -311,9 +311,10 @@ Carry fori_loop(const Operand& lower, const Operand& upper, Body body, const Car
   return tree::with_leaves(init, api_detail::run_loop("fori_loop", loop, std::move(carries), {}));
 }
 
-// on_true(args…) where the predicate, one bool, holds, else on_false(args…). Only the branch taken runs. Under vmap with a
-// predicate a lane both are computed in all lanes: an infinite derivative of what a lane does not take does not reach its
-// gradient, but what is infinite there itself does where a product sums it over lanes that share the other factor.
+// on_true(args…) where the predicate, one bool, holds, else on_false(args…). Only the branch taken runs. Under vmap
+// with a predicate a lane both are computed in all lanes: an infinite derivative of what a lane does not take does not
+// reach its gradient, but what is infinite there itself does where a product sums it over lanes that share the other
+// factor.
 template <class T, class F, class... Args>
 auto cond(const Operand& predicate, T on_true, F on_false, const Args&... args) {
   const SourceScope place(predicate.where(), "cond");

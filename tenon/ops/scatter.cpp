@@ -134,7 +134,7 @@ Array product_tangent(const ScatterParams& p, const JvpArgs& args) {
   if (args.tangents[2]) {
     if (!p.unique)
       throw UnsupportedError("scatter: the derivative of a product by updates that may meet is not there.",
-                                 "Say that the indices are unique, or combine the updates before.");
+                             "Say that the indices are unique, or combine the updates before.");
     const Array scaled = *args.tangents[2] * gather_back(p, x, indices, updates.shape());
     const Array start = tangent ? *tangent : zeros_like(x.type());
     tangent = scatter(ScatterKind::add, start, indices, scaled, axes_of(p), options_of(p));

@@ -72,8 +72,7 @@ void expect_triple_sine(const std::function<Array(Array)>& f) {
   EXPECT_NEAR(at(until(Array(0.3))), x3, 1e-12);
   EXPECT_NEAR(at(tn::grad(until)(Array(0.3))), (slope(x1) + 1) * (slope(x2) + 1), 1e-12);
   const auto branch = [&](Array x) {
-    return tn::cond(
-        x > 0.0, [&](Array v) { return f(v); }, [](Array v) { return v * v; }, x);
+    return tn::cond(x > 0.0, [&](Array v) { return f(v); }, [](Array v) { return v * v; }, x);
   };
   EXPECT_NEAR(at(tn::grad(branch)(Array(0.3))), slope(0.3), 1e-12);
   EXPECT_NEAR(at(tn::vmap(tn::grad(branch))(Array{-0.5, 0.3}), 0), -1, 1e-12);
@@ -135,12 +134,8 @@ TEST(CustomJvp, OfTrees) {
 TEST(CustomVjp, OfTrees) {
   // Residuals are a tree with a static field; the integer argument has no cotangent.
   const auto f = tn::custom_vjp(
-      [](const Wave& w, Array i) {
-        return Sample{w.amplitude * w.phase, i * w.order};
-      },
-      [](const Wave& w, Array i) {
-        return std::pair(Sample{w.amplitude * w.phase, i * w.order}, std::pair(w, i));
-      },
+      [](const Wave& w, Array i) { return Sample{w.amplitude * w.phase, i * w.order}; },
+      [](const Wave& w, Array i) { return std::pair(Sample{w.amplitude * w.phase, i * w.order}, std::pair(w, i)); },
       [](const std::pair<Wave, Array>& kept, const Sample& ct) {
         EXPECT_TRUE(ct.count.empty());
         EXPECT_EQ(kept.first.order, 2);
@@ -252,18 +247,14 @@ TEST(CustomDerivatives, Errors) {
                                     [](Array x, Array y) { return std::pair(tn::sum(x) * y, x); },
                                     [](Array, Array ct) { return std::pair(ct, ct); });
   EXPECT_THAT(
-      message_of([&] {
-        tn::grad(wrong)(Array{1.0, 2.0}, Array(1.0));
-      }),
+      message_of([&] { tn::grad(wrong)(Array{1.0, 2.0}, Array(1.0)); }),
       AllOf(HasSubstr("ShapeError"), HasSubstr("custom_vjp: backward's cotangent of argument 0 is f64[], not f64[2]")));
   const auto other = tn::custom_vjp([](Array x) { return x; }, [](Array x) { return std::pair(x, x); },
                                     [](Array, Array ct) { return tn::convert(ct, tn::DType::f32); });
   EXPECT_THAT(message_of([&] { tn::grad(other)(Array(1.0)); }),
               AllOf(HasSubstr("DTypeError"), HasSubstr("is f32[], not f64[]"), HasSubstr("Convert it")));
-  const auto taller = tn::custom_jvp([](Array x) { return x; },
-                                     [](Array x, Array dx) {
-                                       return std::pair(x, tn::stack({dx, dx}));
-                                     });
+  const auto taller =
+      tn::custom_jvp([](Array x) { return x; }, [](Array x, Array dx) { return std::pair(x, tn::stack({dx, dx})); });
   EXPECT_THAT(message_of([&] { tn::grad(taller)(Array(1.0)); }),
               HasSubstr("custom_jvp: leaf 0 of the rule's tangent is f64[2], not f64[]"));
   const auto fewer = tn::custom_vjp([](std::vector<Array> x) { return x[0]; },

@@ -60,7 +60,8 @@ const Array starts = {0.3, 40.0, 2.0, 12.0, 0.9};
 
 Array branching(const Array& x, const Array& threshold) {
   return tn::cond(
-      x > threshold, [](const Array& v) { return newton_root(v + 1.0); }, [](const Array& v) { return grown(v) * v; }, x);
+      x > threshold, [](const Array& v) { return newton_root(v + 1.0); }, [](const Array& v) { return grown(v) * v; },
+      x);
 }
 
 // The lists of the inner batch are the same for all outer lanes; only the choice among them differs.

@@ -255,9 +255,8 @@ INSTANTIATE_TEST_SUITE_P(All, Elementwise, testing::ValuesIn(names()),
 
 // An op that reads each operand at the output's own index has an expectation above, or a test of its own below.
 TEST(ElementwiseOps, AllHaveAnIndependentExpectation) {
-  const std::vector<std::string_view> own{"convert", "select",    "literal",         "threefry2x32",
-                                          "bitcast", "nextafter", "reduce_precision",
-                                          "checkpoint_name"};
+  const std::vector<std::string_view> own{"convert", "select",    "literal",          "threefry2x32",
+                                          "bitcast", "nextafter", "reduce_precision", "checkpoint_name"};
   for (const OpInfo* op : all_ops()) {
     if (!op->lower) continue;
     const auto* element = std::get_if<LowerElement>(&*op->lower);

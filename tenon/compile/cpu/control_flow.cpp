@@ -30,8 +30,8 @@ void FunctionEmitter::poll() {
       b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(was_cancelled)));
   };
   const auto look = [&] {
-    auto callee = module_.getOrInsertFunction("tenon_stops",
-                                              llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false));
+    auto callee =
+        module_.getOrInsertFunction("tenon_stops", llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false));
     auto* function = llvm::cast<llvm::Function>(callee.getCallee());
     function->setDoesNotThrow();
     function->addFnAttr(llvm::Attribute::Cold);
