@@ -58,13 +58,19 @@ def numbers(x):
     return np.asarray(x).astype(np.float64)
 
 
+def distance(x, y):
+    """Infinite where one is NaN or infinite and the other is not the same."""
+    with np.errstate(invalid="ignore"):
+        apart = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0, np.abs(x - y))
+    return float(np.where(np.isnan(apart), np.inf, apart).max(initial=0))
+
+
 def difference(made, wanted):
     made, wanted = [[numbers(x) for x in jax.tree.leaves(each)] for each in (made, wanted)]
     assert [x.shape for x in made] == [x.shape for x in wanted]
     largest = [float(np.abs(y[np.isfinite(y)]).max(initial=0)) for y in wanted]
     floor = 1e-3 * max(largest, default=0.0) + 1e-6
-    return max((float(np.nanmax(np.abs(x - y), initial=0)) / max(top, floor) for x, y, top in zip(made, wanted, largest)),
-               default=0.0)
+    return max((distance(x, y) / max(top, floor) for x, y, top in zip(made, wanted, largest)), default=0.0)
 
 
 def ways_of(function, argument):

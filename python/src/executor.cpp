@@ -124,25 +124,27 @@ class FreeingExecutor final : public Executor {
   explicit FreeingExecutor(Executor& next) : next_(next) {}
   std::vector<Value> run(const ProgramRef& program, std::span<const std::int64_t> sizes,
                          std::span<const Value> inputs) override {
-    std::vector<Value> results = [&] {
-      const NativeRun run;
-      return next_.run(program, sizes, inputs);
-    }();
-    if (watching() && PyGILState_Check() != 0) [[unlikely]]
-      note_program(program, sizes, inputs, results);
-    return results;
+    return freed([&] { return next_.run(program, sizes, inputs); },
+                 [&](std::span<const Value> results) { note_program(program, sizes, inputs, results); });
   }
   std::vector<Value> run_op(const OpInfo& op, const Params& params, std::span<const Value> operands) override {
-    std::vector<Value> results = [&] {
-      const NativeRun run;
-      return next_.run_op(op, params, operands);
-    }();
-    if (watching() && PyGILState_Check() != 0) [[unlikely]]
-      note_op(op, params, operands, results);
-    return results;
+    return freed([&] { return next_.run_op(op, params, operands); },
+                 [&](std::span<const Value> results) { note_op(op, params, operands, results); });
   }
 
  private:
+  // `note` is given the results where they are looked through.
+  template <class Run, class Note>
+  static std::vector<Value> freed(Run&& run, Note&& note) {
+    std::vector<Value> results = [&] {
+      const NativeRun beside;
+      return run();
+    }();
+    if (watching() && PyGILState_Check() != 0) [[unlikely]]
+      note(results);
+    return results;
+  }
+
   Executor& next_;
 };
 

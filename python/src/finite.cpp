@@ -170,9 +170,7 @@ void hold(bool more) { held += more ? 1 : -1; }
 void note_op(const OpInfo& op, const Params& params, std::span<const Value> operands, std::span<const Value> results) {
   const char* found = first_found(results);
   if (found == nullptr) return;
-  bool holds_programs = false;
-  params.visit_programs([&](const ProgramRef& program) { holds_programs = holds_programs || program != nullptr; });
-  if (holds_programs) {
+  if (params.hold_programs()) {
     std::vector<Type> types;
     for (const Value& v : operands) types.push_back(type_of(v));
     return note_program(program_of(op, params, types), {}, operands, results);

@@ -255,8 +255,7 @@ Flattened flatten_call(const State& s, nb::handle args, const nb::dict& kwargs) 
 
 // One specialisation of a jitted function, for those who trace and compile ahead of calls.
 struct Specialisation {
-  EntryRef held;
-  const Entry* entry;
+  std::shared_ptr<const Entry> entry;
 
   // The result's tree, of what `leaf(shape, dtype, weak)` makes.
   nb::object result(nb::handle leaf) const {
@@ -278,8 +277,7 @@ Specialisation specialise(nb::object f, nb::tuple args, nb::dict kwargs) {
   const Using here(s);
   const Flattened flat = flatten_call(s, args, kwargs);
   EntryRef alone;
-  const Entry& entry = find(s, flat, alone);
-  return {entry.shared_from_this(), &entry};
+  return {std::static_pointer_cast<const Entry>(find(s, flat, alone).shared_from_this())};
 }
 
 // Of a jitted function, its state; of any other, one that is made for one call.

@@ -98,9 +98,9 @@ nb::list call_program(const PyProgram& p, nb::handle inputs, const std::vector<b
 // How many derivatives will be taken in these arrays, as far as the traces that are open know.
 std::size_t derivatives_ahead(nb::handle inputs) {
   ++asked_what_for();
-  std::uint64_t all = 0;
-  for (nb::handle each : nb::iter(inputs)) all |= Scope::takes_part(operand("export", each)).derivatives;
-  return static_cast<std::size_t>(std::popcount(all));
+  Arrays arrays;
+  for (nb::handle each : nb::iter(inputs)) arrays.push_back(operand("export", each));
+  return static_cast<std::size_t>(std::popcount(Scope::any_takes_part(arrays).derivatives));
 }
 
 // (shape, dtype, …) of types, by leaf(shape, dtype).

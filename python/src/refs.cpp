@@ -49,15 +49,16 @@ std::string represented_reference(const Ref& r) {
 // Of the arguments of a function with a rule: which are references that were made in the function that is
 // differentiated. Their values are what the rule is for.
 nb::list references_by_value(nb::handle leaves) {
-  std::uint64_t all = 0;
+  Arrays values;
   for (nb::handle leaf : nb::iter(leaves)) {
     Array a;
     if (nb::isinstance<Ref>(leaf))
-      all |= Scope::takes_part(reference_of(leaf).get(Source())).derivatives;
+      values.push_back(reference_of(leaf).get(Source()));
     else if (operand_from(leaf.ptr(), a))
-      all |= Scope::takes_part(a).derivatives;
+      values.push_back(std::move(a));
   }
-  const std::size_t derivative = TakesPart::innermost(all, Scope::ahead_here().derivatives);
+  const std::size_t derivative =
+      TakesPart::innermost(Scope::any_takes_part(values).derivatives, Scope::ahead_here().derivatives);
   nb::list made_inside;
   for (nb::handle leaf : nb::iter(leaves))
     made_inside.append(nb::bool_(derivative > 0 && nb::isinstance<Ref>(leaf) &&

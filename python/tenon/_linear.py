@@ -18,10 +18,11 @@ def linear_transpose(fun, *primals, reduce_axes=()):
     (Array(0.5, dtype=float32), Array(-2., dtype=float32))
     """
     from tenon import numpy as tnp, tree, vjp
+    from tenon._symbolic_zeros import has_tangent
 
     def zeros(x):
         kind = tnp.result_type(x)
-        if kind.kind not in "fc" and kind.name != "bfloat16":
+        if not has_tangent(kind):
             raise TypeError(f"linear_transpose only supports [float and complex] inputs, but got {kind.name}.")
         return tnp.zeros(tnp.shape(x), kind)
 

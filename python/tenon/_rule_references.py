@@ -3,37 +3,36 @@
 from tenon import _core, errors
 
 
+def _in(made):
+    """The references among the leaves of a tree."""
+    from tenon import tree
+
+    return [leaf for leaf in tree.leaves(made) if isinstance(leaf, _core.Ref)]
+
+
 def references(args):
     """The leaves of the arguments, where a reference is among them; throws where one is there twice."""
     from tenon import tree
 
-    leaves = tree.leaves(args)
     seen = set()
-    for leaf in leaves:
-        if not isinstance(leaf, _core.Ref):
-            continue
+    for leaf in _in(args):
         if id(leaf) in seen:
             raise errors.TreeError(f"a function with a rule: one reference, {leaf!r}, is there under two names. Pass it once.")
         seen.add(id(leaf))
-    return leaves if seen else None
+    return tree.leaves(args) if seen else None
 
 
 def refuse(op, who, made):
     """Throws where a reference is in what a function returned."""
-    from tenon import tree
-
-    for leaf in tree.leaves(made):
-        if isinstance(leaf, _core.Ref):
-            raise errors.TreeError(f"{op}: {who} returned a mutable array, {leaf!r}, which is no value. Return what is in "
-                                   "it, r[...].")
+    for leaf in _in(made):
+        raise errors.TreeError(f"{op}: {who} returned a mutable array, {leaf!r}, which is no value. Return what is in it, "
+                               "r[...].")
 
 
 def refuse_made_here(who, made):
     """Throws where a reference that the trace that is open has made is in what a function returned."""
-    from tenon import tree
-
-    for leaf in tree.leaves(made):
-        if isinstance(leaf, _core.Ref) and _core.made_here(leaf):
+    for leaf in _in(made):
+        if _core.made_here(leaf):
             raise errors.TreeError(f"{who} returned a mutable array, {leaf!r}, that was made in the function that is "
                                    "differentiated. Return what is in it, r[...].")
 

@@ -37,9 +37,8 @@ void require_count(std::string_view op, std::string_view what, std::size_t have,
 // 0: none does.
 std::uint32_t derivative_of_rule(std::span<const Array> arguments) {
   ++asked_what_for();
-  std::uint64_t all = 0;
-  for (const Array& a : arguments) all |= Scope::takes_part(a).derivatives;
-  return static_cast<std::uint32_t>(TakesPart::innermost(all, Scope::ahead_here().derivatives));
+  const std::uint64_t among = Scope::any_takes_part(arguments).derivatives;
+  return static_cast<std::uint32_t>(TakesPart::innermost(among, Scope::ahead_here().derivatives));
 }
 
 // The function called as it is, since no derivative in an argument is taken.

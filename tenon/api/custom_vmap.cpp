@@ -11,9 +11,7 @@ namespace {
 // The number, from 1 on, of the innermost batch that an argument may differ in; 0: none.
 std::size_t batch_of_rule(std::span<const Array> arguments) {
   ++asked_what_for();
-  std::uint64_t all = 0;
-  for (const Array& a : arguments) all |= Scope::takes_part(a).lanes;
-  return TakesPart::innermost(all, Scope::ahead_here().lanes.size());
+  return TakesPart::innermost(Scope::any_takes_part(arguments).lanes, Scope::ahead_here().lanes.size());
 }
 
 Type of_lanes(const Type& one, const Dim& lanes) {

@@ -39,6 +39,13 @@ bool in_memory(const Type& type) {
   return elements.known() && elements.value() > cached / static_cast<std::int64_t>(size_of(type.dtype));
 }
 
+// What an eqn's result costs to compute again, if its operands cost that much.
+int weight_of(const Eqn& eqn, const std::vector<int>& operands) {
+  int weight = is_costly(eqn) ? costly : 1;
+  for (Var v : eqn.in) weight = std::min(weight + operands[v], heaviest);
+  return weight;
+}
+
 // What each value is as an expression of what is stored, if all that can be fused is.
 struct Expressions {
   // How many reductions, structures and ends of long expressions lie on the longest way to a value.
@@ -52,15 +59,15 @@ Expressions expressions_of(const Program& program) {
   Expressions all{std::vector<int>(n, 0), std::vector<int>(n, 0), std::vector<bool>(n, false)};
   std::vector<int> length(n, 0);  // eqns of the longest way that are one expression
   for (const Eqn& eqn : program.eqns()) {
-    int below = 0, cost = is_costly(eqn) ? costly : 1, before = 0;
+    int below = 0, before = 0;
     for (Var v : eqn.in) {
       below = std::max(below, all.depth[v] + all.ends[v]);
-      cost = std::min(cost + all.weight[v], heaviest);
       before = std::max(before, all.ends[v] ? 0 : length[v]);
     }
+    const int weight = is_element(eqn) ? weight_of(eqn, all.weight) : 0;
     for (Var v : eqn.out) {
       all.depth[v] = below + (is_element(eqn) ? 0 : 1);
-      all.weight[v] = is_element(eqn) ? cost : 0;
+      all.weight[v] = weight;
       length[v] = is_element(eqn) ? before + 1 : 0;
       all.ends[v] = length[v] >= longest && !is_view(eqn);
     }
@@ -73,8 +80,7 @@ void recompute_cheap(const Program& program, const std::vector<bool>& may, Fusio
   std::vector<int> weight(program.vars(), 0);
   for (const Eqn& eqn : program.eqns()) {
     if (!is_element(eqn)) continue;
-    int cost = is_costly(eqn) ? costly : 1;
-    for (Var v : eqn.in) cost = std::min(cost + weight[v], heaviest);
+    const int cost = weight_of(eqn, weight);
     const Var out = eqn.out[0];
     if (may[out] && cost <= (in_memory(program.type(out)) ? simple_beside_memory : simple)) {
       fusion.stored[out] = false;

@@ -54,7 +54,7 @@ class Cut {
     for (std::size_t e = 0; e < at_.size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
       decides = decides || (at_[e] == At::deciding && (!eqn.new_sizes.empty() || !eqn.op->lower));
-      if (at_[e] != At::deciding) eqn.params.visit_programs([&](const ProgramRef& p) { regions = regions || p; });
+      regions = regions || (at_[e] != At::deciding && eqn.params.hold_programs());
     }
     return decides && regions;
   }
@@ -130,9 +130,7 @@ std::optional<Stages> stages(const Program& program) {
 }
 
 bool has_regions(const Program& program) {
-  bool has = false;
-  for (const Eqn& eqn : program.eqns()) eqn.params.visit_programs([&](const ProgramRef& p) { has = has || p; });
-  return has;
+  return std::ranges::any_of(program.eqns(), [](const Eqn& eqn) { return eqn.params.hold_programs(); });
 }
 
 }  // namespace tenon

@@ -15,12 +15,6 @@ struct Watch {
   EqnSeen seen;
 };
 
-bool holds_programs(const Params& params) {
-  bool holds = false;
-  params.visit_programs([&](const ProgramRef& program) { holds = holds || program != nullptr; });
-  return holds;
-}
-
 // Runs one Program: its variables' values, and what its sizes turned out to be.
 class Evaluation {
  public:
@@ -31,6 +25,7 @@ class Evaluation {
   }
 
   std::vector<Value> run(std::span<const Value> inputs) {
+    require_stack();
     if (inputs.size() != program_.inputs().size())
       throw ShapeError(
           fmt::format("evaluate: the Program takes {} inputs, {} are given.", program_.inputs().size(), inputs.size()));
@@ -67,7 +62,7 @@ class Evaluation {
                                 return Evaluation(p, sizes, watch_).run(in);
                               },
                               out};
-    std::vector<Value> results = watch_ != nullptr && !holds_programs(params)
+    std::vector<Value> results = watch_ != nullptr && !params.hold_programs()
                                      ? watch_->by.run_op(*eqn.op, params, operands)
                                      : (*eqn.op->eval)(params, operands, context);
     if (watch_ != nullptr) watch_->seen(eqn, operands, results);
@@ -90,13 +85,11 @@ class Evaluation {
 
 std::vector<Value> evaluate(const Program& program, std::span<const std::int64_t> sizes,
                             std::span<const Value> inputs) {
-  require_stack();
   return Evaluation(program, sizes, nullptr).run(inputs);
 }
 
 std::vector<Value> evaluate(const Program& program, std::span<const std::int64_t> sizes, std::span<const Value> inputs,
                             Executor& by, EqnSeen seen) {
-  require_stack();
   const Watch watch{by, seen};
   return Evaluation(program, sizes, &watch).run(inputs);
 }

@@ -67,6 +67,11 @@ class Params {
     require_stack();
     ops_->visit_programs(value_.get(), seen);
   }
+  bool hold_programs() const {
+    bool hold = false;
+    visit_programs([&](const ProgramRef& program) { hold = hold || program != nullptr; });
+    return hold;
+  }
 
  private:
   const ParamsOps* ops_ = nullptr;

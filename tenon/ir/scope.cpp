@@ -152,6 +152,12 @@ TakesPart Scope::takes_part(const Array& array) {
   return t == nullptr ? TakesPart() : of(*t).facts_[t->var].part;
 }
 
+TakesPart Scope::any_takes_part(std::span<const Array> arrays) {
+  TakesPart any;
+  for (const Array& a : arrays) any = any | takes_part(a);
+  return any;
+}
+
 void Scope::set_takes_part(const Array& input, const TakesPart& where) {
   const Var v = input.traced()->var;
   facts_[v].part = where;

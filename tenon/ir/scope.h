@@ -93,6 +93,7 @@ class Scope {
   // In which of those an array takes part: nowhere, if it is concrete. An input takes part in all, unless it is said
   // otherwise.
   static TakesPart takes_part(const Array& array);
+  static TakesPart any_takes_part(std::span<const Array> arrays);
   void set_takes_part(const Array& input, const TakesPart& where);
 
   // Eqns recorded from now on belong to this recompute scope and these numerics, until changed back.

@@ -179,8 +179,7 @@ ProgramRef batch_backward(const ProgramRef& backward, const Mask& in, const Mask
     if (i + static_cast<std::size_t>(states) >= out.size())
       throw RuntimeError(
           "custom_vjp: what backward writes to a reference differs from lane to lane of a vmap, and the reference is "
-          "one "
-          "for all lanes.",
+          "one for all lanes.",
           "Pass a reference with an axis of lanes as an argument of the function under vmap.");
     out[i] = summed[i] = true;
   }

@@ -390,10 +390,6 @@ void broadcast_batches(std::string_view op, Array& a, Array& b) {
   a = with_batch(a, batch), b = with_batch(b, batch);
 }
 
-}  // namespace
-
-namespace {
-
 // The dtype that matrices are factored in, and back: f16 and bf16 in f32.
 Array widened(const Array& x) { return convert(x, computed_in(x.dtype())); }
 Array narrowed(const Array& x, DType stored, bool weak) { return convert(x, stored).with_weak(weak); }

@@ -11,6 +11,7 @@ from tenon.numpy._creation import shared as asarray
 from tenon.numpy._shapes import *  # noqa: F403
 from tenon.numpy._elementwise import *  # noqa: F403
 from tenon.numpy._reductions import *  # noqa: F403
+from tenon.numpy._sorting import *  # noqa: F403
 from tenon.numpy._products import *  # noqa: F403
 from tenon.numpy._indexing import *  # noqa: F403
 from tenon.numpy._vectors import *  # noqa: F403

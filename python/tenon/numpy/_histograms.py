@@ -8,7 +8,8 @@ import numpy as np
 from tenon import _core
 from tenon.numpy._creation import asarray, full, linspace
 from tenon.numpy._elementwise import _inexact_together
-from tenon.numpy._reductions import bincount, max, min, searchsorted, sum  # noqa: A004
+from tenon.numpy._reductions import bincount, max, min, sum  # noqa: A004
+from tenon.numpy._sorting import searchsorted
 from tenon.numpy._shapes import ndim, ravel
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]

@@ -78,7 +78,7 @@ def _slope(f, axis, h):
 
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Values between those at the points xp, by straight lines."""
-    from tenon.numpy._reductions import argsort, searchsorted
+    from tenon.numpy._sorting import argsort, searchsorted
 
     x, xp = _inexact_together(asarray(x), asarray(xp))
     fp = _inexact_together(x, _core.to_inexact(asarray(fp)))[1]

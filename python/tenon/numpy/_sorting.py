@@ -1,0 +1,117 @@
+"""Elements in order, and where others belong among them."""
+
+import numpy as np
+
+from tenon import _core
+from tenon._checks import whole
+from tenon.numpy import _dtypes
+from tenon.numpy._creation import asarray, full
+from tenon.numpy._elementwise import isnan, logical_not
+from tenon.numpy._shapes import _axis, ravel
+
+__all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex"]
+
+
+def sort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
+    """The elements in order along an axis (None: all in a row); NaN last."""
+    a = asarray(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    return _core.sort(a, _axis(axis, a.ndim), descending)
+
+
+def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False, dtype=None):
+    """Where the elements in order are, integers of `dtype`."""
+    a = asarray(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    kind = _dtypes.default("i") if dtype is None else _core.canonical_dtype(dtype)
+    if kind.kind not in "iu":
+        raise ValueError(f"argsort: the dtype is one of integers, not {kind}.")
+    return _core.convert(_core.argsort(a, _axis(axis, a.ndim), descending), kind)
+
+
+def sort_complex(a):
+    """The elements in order, complex."""
+    made = sort(a)
+    if made.dtype.kind == "c":
+        return made
+    kind = _dtypes.default("c") if made.dtype.itemsize == 8 else "complex64"
+    return _core.convert(made, kind)
+
+
+def lexsort(keys, axis=-1):
+    """Where the elements are in the order of the last key, then of the one before, and so on."""
+    keys = [asarray(k) for k in keys]
+    if not keys:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    axis = _axis(axis, keys[0].ndim)
+    at = _core.iota(_dtypes.default("i"), keys[0].shape, axis)
+    return _core.sort_together([*keys[::-1], at], len(keys), axis)[-1]
+
+
+def partition(a, kth, axis=-1):
+    """The elements with the k-th smallest in its place, all smaller ones before it: here all are in order."""
+    a = asarray(a)
+    for k in np.ravel(kth):
+        _axis(k, a.shape[_axis(axis, a.ndim)], "kth")
+    return sort(a, axis)
+
+
+def argpartition(a, kth, axis=-1):
+    """Where the elements of partition() are, i32."""
+    return _core.convert(argsort(a, axis), "int32")
+
+
+@whole
+def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
+    """Where elements of v belong in the ordered vector a: before (left) or behind (right) equal ones. i32, as numbers of
+    fewer than 2^31 elements are.
+
+    >>> searchsorted(asarray([1.0, 2.0, 3.0]), 2.0)
+    Array(1, dtype=int32)
+    """
+    a, v = asarray(a), asarray(v)
+    if a.ndim != 1:
+        raise ValueError(f"a should be 1-dimensional; got {a.ndim} axes.")
+    if side not in ("left", "right"):
+        raise ValueError(f"{side!r} is an invalid value for keyword 'side'")
+    if sorter is not None:
+        a = _core.take(a, sorter, 0, "clip", None, False, False)
+    from tenon import lax
+
+    met = _dtypes.result_type(a, v)
+    a, v = _core.convert(a, met), _core.convert(v, met)
+    kind = "int32" if a.shape[0] < 2**31 else "int64"
+    before = _core.less if side == "left" else _core.less_equal
+    nan_last = met.kind in "fc"
+
+    def lies_before(x):
+        made = before(x, v)
+        if nan_last:
+            made = made | (isnan(v) & (logical_not(isnan(x)) if side == "left" else True))
+        return made
+
+    low, high = full(v.shape, 0, kind), full(v.shape, a.shape[0], kind)
+    if a.shape[0] == 0:
+        return low
+
+    def step(_, state):
+        low, high = state
+        middle = (low + high) // 2
+        right = lies_before(_core.take(a, middle, 0, "clip", None, False, False)) & _core.less(low, high)
+        return _core.where(right, middle + 1, low), _core.where(right, high, middle)
+
+    return lax.fori_loop(0, a.shape[0].bit_length(), step, (low, high))[1]
+
+
+@whole
+def digitize(x, bins, right=False, *, method=None):
+    """The number of the bin that each element lies in."""
+    x, bins = asarray(x), asarray(bins)
+    side = "right" if not right else "left"
+    if bins.shape[0] == 0:
+        return full(x.shape, 0, "int32")
+    rising = searchsorted(bins, x, side)
+    falling = bins.shape[0] - searchsorted(_core.rev(bins, [0]), x, side)
+    return _core.where(_core.greater_equal(bins[-1], bins[0]), rising, falling)
