@@ -6,6 +6,7 @@
 #include "op.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/indexing.h"
 #include "tenon/ops/promotion.h"
 
 namespace tenon::python::numeric {
@@ -34,9 +35,11 @@ Array true_divide(const Operand& x, const Operand& y) {
 }
 
 Array floor_divide(const Operand& x, const Operand& y) {
-  const auto [a, b] = met("floor_divide", x, y);
+  auto [a, b] = met("floor_divide", x, y);
   if (is_complex(a.dtype())) throw DTypeError("floor_divide: of complex numbers there is none.", "");
   if (is_inexact(a.dtype())) {
+    a = stop_gradient(op(a));  // steps have the derivative 0, at the pole too
+    b = stop_gradient(op(b));
     const Array rest = op(a) % op(b), zero = number(0, a);
     // By zero: infinities, as the division has them.
     const Array quotient = where(op(op(b) == op(zero)), op(op(a) / op(b)), op(op(op(a) - op(rest)) / op(b)));
@@ -58,9 +61,8 @@ Array remainder(const Operand& x, const Operand& y) {
   const Array other = op(op(op(rest) < op(zero)) != op(op(b) < op(zero))) & op(op(rest) != op(zero));
   const Array made = where(op(other), op(op(rest) + op(b)), op(rest));
   if (!is_inexact(a.dtype())) return where(op(op(b) == op(zero)), op(zero), op(made));
-  // A zero has the sign of the divisor.
-  const Array signed_zero = where(op(op(b) < op(zero)), op(number(-0.0, a)), op(zero));
-  return where(op(op(made) == op(zero)), op(signed_zero), op(made));
+  // A zero gets the sign of the divisor; what is no zero stays as it is, and so does the derivative.
+  return where(op(op(b) < op(zero)), op(-op(op(zero) - op(made))), op(op(zero) + op(made)));
 }
 
 Array truncated_remainder(const Operand& x, const Operand& y) {

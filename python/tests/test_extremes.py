@@ -96,3 +96,29 @@ def test_gamma_functions():
     assert np.isclose(lax.zeta(np.float16(20), np.float16(1.5)), 3.0074e-4, 2e-3)
     assert np.allclose(lax.zeta(np.array([1e6, 40, 2], single), np.array([1.5, 2, 1e30], single)), [0, 9.094949475e-13, 1e-30], 1e-5, 0)
     assert np.allclose(lax.zeta(np.array([1e30, 700.0]), np.array([1.5, 2])), [0, 1.901091566295e-211], 1e-12, 0)
+
+
+def test_slopes_where_a_remainder_is_zero():
+    a = np.array([0.0, -0.0, 0.5, 1, -1, 3, -2.5])
+    for modulus in (1.0, -1.0):
+        for way in (lambda f: f, tn.jit):
+            f = way(lambda x: tnp.mod(x, modulus))
+            assert np.array_equal(f(a), np.mod(a, modulus)) and np.array_equal(np.signbit(f(a)), np.signbit(np.mod(a, modulus)))
+            assert np.array_equal(way(tn.vmap(tn.grad(lambda x: tnp.mod(x, modulus))))(a), np.ones(7))
+    assert [float(tn.grad(lambda y: tnp.remainder(6.0, y))(v)) for v in (1.0, 1.5, -2.0, 4.0)] == [-6, -4, 3, -1]
+    assert [float(g) for g in tn.grad(tnp.floor_divide, (0, 1))(1.0, 0.0)] == [0, 0]
+
+
+def test_slopes_at_the_ends_of_domains():
+    assert [float(tn.grad(tnp.cbrt)(v)) for v in (0.0, 8.0, -8.0)] == [np.inf, 1 / 12, 1 / 12]
+    assert np.isclose(tn.grad(tn.grad(tnp.cbrt))(8.0), -1 / 144, 1e-14)
+    x = np.array([0.5, 0.0, -0.5, -1.0, -2.0, -1e200, -np.inf, np.nan])
+    assert np.isnan(tnp.arccosh(x)).all() and np.isnan(tn.vmap(tn.grad(tnp.arccosh))(x[:3])).all()
+    assert float(tn.grad(tnp.arccosh)(2.0)) == pytest.approx(1 / math.sqrt(3), rel=1e-14)
+    assert np.array_equal(tn.vmap(tn.grad(lax.round))(np.array([np.inf, 0.5, -np.inf])), [0, 0, 0])
+
+
+def test_arguments_stay_what_they_are():
+    turns = np.array(5)
+    tnp.rot90(np.eye(2), turns)
+    assert turns == 5

@@ -73,7 +73,7 @@ def test_zeta_and_polygamma():
     for s, exact in ((2, math.pi ** 2 / 6), (4, math.pi ** 4 / 90), (6, math.pi ** 6 / 945)):
         assert np.isclose(lax.zeta(float(s), 1.0), exact, 4e-16)
         assert np.isclose(lax.polygamma(s - 1, 1.0), math.factorial(s - 1) * exact, 2e-15)
-    assert lax.zeta(1.0, 2.0) == np.inf and np.isnan(lax.zeta(0.5, 2.0)) and np.isnan(lax.zeta(2.0, -0.5))
+    assert lax.zeta(1.0, 2.0) == np.inf and np.isnan(lax.zeta(0.5, 2.0)) and np.isnan(lax.zeta(2.5, -0.5))
     assert np.isclose(lax.polygamma(2, 1.0), -2 * 1.2020569031595942, 1e-14) and lax.polygamma(0, 3.0) == lax.digamma(3.0)
     assert tn.vmap(lambda m: lax.polygamma(m, q))(np.arange(3.0)).shape == (3, 5)
     assert lax.polygamma(np.float32(1), np.float32(2)).dtype == np.float32
@@ -88,3 +88,22 @@ def test_derivatives_of_lgamma():
     assert np.isclose(tn.grad(first)(-0.5), lax.digamma(-0.5))
     assert np.allclose(tn.vmap(tn.grad(lambda q: lax.zeta(3.0, q)))(x), -3 * np.asarray(lax.zeta(4.0, x)), 1e-12)
     assert np.allclose(tn.jvp(lax.digamma, (x,), (2 * np.ones(10),))[1], 2 * np.asarray(lax.polygamma(1, x)), 1e-13)
+
+
+def test_below_zero():
+    q = np.array([-0.5, -1.5, -2.25, -0.01, -0.999, -7.3])
+
+    def zeta(s, q):
+        k = np.arange(20000)[:, None]
+        n = 20000 + q
+        return ((q + k) ** -s)[::-1].sum(0) + n ** (1.0 - s) / (s - 1) + 0.5 * n ** -float(s) + s / 12 * n ** (-1.0 - s)
+
+    for s in (2, 3, 5):
+        for got in (lax.zeta(float(s), q), tn.jit(lax.zeta)(float(s), q), tn.vmap(lax.zeta, (None, 0))(float(s), q)):
+            assert np.allclose(got, zeta(s, q), 1e-11, 0)
+    slope, second = tn.vmap(tn.grad(lax.digamma)), tn.vmap(tn.grad(tn.grad(lax.digamma)))
+    assert np.allclose(slope(q), zeta(2, q), 1e-13) and np.allclose(second(q), -2 * zeta(3, q), 1e-12)
+    assert np.allclose(tn.jit(tn.vmap(tn.grad(tn.grad(lax.lgamma))))(q), zeta(2, q), 1e-13)
+    assert np.allclose(lax.polygamma(3, q), 6 * zeta(4, q), 1e-12)
+    assert np.allclose(tn.vmap(tn.grad(lambda q: lax.zeta(3.0, q)))(q), -3 * zeta(4, q), 1e-11)
+    assert np.isinf(lax.zeta(2.0, np.array([0.0, -1, -3]))).all() and np.isinf(slope(np.array([0.0, -2]))).all()

@@ -112,3 +112,23 @@ def test_beta_at_the_edges():
     assert np.array_equal(lax.betainc(a, b, x), wanted, equal_nan=True)
     edges = tn.vmap(tn.grad(lax.betainc, 2))(np.array([1.0, 2.0, 0.5, 3.0]), np.array([3.0, 3.0, 3.0, 1.0]), np.array([0.0, 0, 0, 1]))
     assert edges.tolist() == [3, 0, inf, 3]
+
+
+def test_slopes_at_natural_numbers():
+    """There the fraction for the value ends before that for the derivative. Central differences of values between 1 and 2."""
+    h = 1e-4
+
+    def difference(f, *at, argument):
+        def moved(by):
+            return float(f(*(v + by * (i == argument) for i, v in enumerate(at))))
+        return (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h)
+
+    for a, x in ((1.0, 1.5), (1.0, 2.0), (1.0, 10.0), (2.0, 3.0), (3.0, 3.5), (5.0, 9.0)):
+        assert np.isclose(tn.grad(lax.igamma)(a, x), difference(lax.igamma, a, x, argument=0), 1e-9, 1e-12)
+        assert np.isclose(tn.jit(tn.grad(lax.igammac))(a, x), difference(lax.igammac, a, x, argument=0), 1e-9, 1e-12)
+        slope = tn.grad(lax.igamma)
+        assert np.isclose(tn.grad(slope)(a, x), difference(slope, a, x, argument=0), 1e-8, 1e-11)
+    for at in ((2.0, 1.0, 0.5), (1.0, 1.0, 0.3), (1.0, 2.0, 0.5), (3.0, 2.0, 0.9), (2.0, 3.0, 0.1)):
+        for i in (0, 1):
+            assert np.isclose(tn.grad(lax.betainc, i)(*at), difference(lax.betainc, *at, argument=i), 1e-9)
+    assert tn.grad(lax.igamma, 1)(0.0, 0.5) == 0  # P(0, x) is 1

@@ -282,6 +282,20 @@ def test_qr_elsewhere():
         linalg.qr(np.eye(2), "economic")
 
 
+def test_derivatives_of_qr_of_triangular_matrices():
+    """No column is reflected; Q turns with what comes below the diagonal. Numbers of JAX."""
+    weights = [np.cos(np.arange(9.0) + v).reshape(3, 3) for v in (0.3, 1.3)]
+
+    def f(a):
+        return sum(tnp.sum(w * part) for w, part in zip(weights, linalg.qr(a)))
+
+    wanted = [[0.2675, -0.66628, -0.98748], [-1.92125, 0.55437, 0.99986], [0.67865, 0.97156, -0.99223]]
+    for got in forms(tn.grad(f), np.eye(3)):
+        near(np.round(got, 5), wanted)
+    (q, r), (dq, dr) = tn.jvp(linalg.qr, (np.eye(2) + 0j,), (np.array([[0, 0], [1j, 0]]),))
+    near(dq, np.array([[0, 1j], [1j, 0]])), near(dq @ r + q @ dr, np.array([[0, 0], [1j, 0]]))
+
+
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
 def test_derivatives_of_qr(shape):
     a = matrices(*shape)

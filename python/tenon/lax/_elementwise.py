@@ -179,9 +179,10 @@ def round(x, rounding_method=RoundingMethod.AWAY_FROM_ZERO):  # noqa: A001
     """The nearest integer; halves away from zero, or to even."""
     if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
         return _core.rint(x)
-    size = _core.floor(_core.abs(x))
-    up = _core.convert(_core.greater_equal(_core.abs(x) - size, 0.5), tnp.asarray(x).dtype)
-    return _as_weak_as([x], _core.sign(x) * (size + up))
+    fixed = _core.stop_gradient(x)
+    size = _core.floor(_core.abs(fixed))
+    up = _core.convert(_core.greater_equal(_core.abs(fixed) - size, 0.5), tnp.asarray(x).dtype)
+    return _as_weak_as([x], _core.sign(fixed) * (size + up))
 
 
 def _integers(name, x, y):

@@ -116,9 +116,18 @@ def _digamma(x):
     return _core.where(pole | _core.equal(x, -math.inf), math.nan, _core.where(positive, made, reflected))
 
 
+def _trigamma(x):
+    """ψ′(x) = ζ(2, x); for x < 0 it is (π / sin πx)² - ψ′(1 - x)."""
+    positive = _core.greater(x, 0)
+    sine = _core.sin(_core.where(positive, 1.0, _angle(x)))
+    made = _hurwitz(tnp.full_like(x, 2.0), _core.where(positive, x, 1 - x))
+    return _core.where(positive, made, math.pi ** 2 / (sine * sine) - made)
+
+
 @functools.cache
 def _functions():
-    digamma_ = _with_slopes(_digamma, lambda x: polygamma(1, x))
+    trigamma = _with_slopes(_trigamma, lambda x: polygamma(2, x))
+    digamma_ = _with_slopes(_digamma, trigamma)
     return _with_slopes(_lgamma, digamma_), digamma_
 
 
@@ -144,38 +153,65 @@ def digamma(x):
 
 @whole
 def zeta(x, q):
-    """Hurwitz's Σ 1 / (q + k)^x over k = 0, 1, 2, …, for x > 1 and q > 0: by Euler's and Maclaurin's formula. Infinite at
-    x = 1, and where a term is: at q = 0, -1, -2, …; NaN elsewhere.
+    """Hurwitz's Σ 1 / (q + k)^x over k = 0, 1, 2, …, for x > 1 and q > 0, and for q < 0 where x is an integer: by Euler's
+    and Maclaurin's formula. Infinite at x = 1, and where a term is: at q = 0, -1, -2, …; NaN elsewhere. Derivatives of any
+    order in q, and for q > 0 in x.
 
     >>> round(float(zeta(2.0, 1.0)) * 6 / math.pi ** 2, 12)
     1.0
+    >>> round(float(zeta(2.0, -0.5) - zeta(2.0, 0.5)), 12)
+    4.0
     """
     s, q = _real(x, "zeta"), _real(q, "zeta")
     kind = tnp.result_type(s, q)
-    return _in_single(_zeta, _core.convert(s, kind), _core.convert(q, kind))
+    return _in_single(_zeta, *tnp.broadcast_arrays(_core.convert(s, kind), _core.convert(q, kind)))
+
+
+def _hurwitz(s, q):
+    """ζ(s, q) of s > 1 and q > 0."""
+    made, steps = 0.0, 10
+    for k in range(steps):
+        made = made + _core.power(q + k, -s)
+    b = q + steps
+    last = _core.power(b, -s)
+    made = made + _core.power(b, 1 - s) / (s - 1) + 0.5 * last
+    # s (s + 1) … (s + 2k - 2) / b^(2k - 1), which may overflow where the power beside it has vanished.
+    rising = _core.where(_core.equal(last, 0), 0.0, s / b)
+    for k, number in enumerate(_BERNOULLI, 1):
+        made = made + number / math.factorial(2 * k) * rising * last
+        rising = rising * ((s + (2 * k - 1)) / b) * ((s + 2 * k) / b)
+    return made
+
+
+def _below_zero(s, q):
+    """ζ(s, q) of an integer s > 1 and q < 0, no integer. The terms are powers of r, which lies nearest to 0, of 1 + r, 2 + r, …
+    and, up to their sign, of 1 - r, 2 - r, … -q."""
+    from tenon import lax
+
+    def of_negative(s, q):
+        r = q - _core.rint(q)
+        turned = _core.where(_core.equal(_core.remainder(s, 2), 0), 1.0, -1.0)
+        nearest = _core.power(_core.abs(r), -s) * _core.where(_core.less(r, 0), turned, 1.0)
+        return nearest + _hurwitz(s, 1 + r) + turned * (_hurwitz(s, 1 - r) - _hurwitz(s, 1 - q))
+
+    there = _core.any(_core.less(q, 0), None, False)
+    return lax.cond(there, of_negative, lambda s, q: q, s, _core.where(_core.less(q, 0), q, -0.5))
 
 
 def _zeta(s, q):
-    inside = _core.greater(s, 1) & _core.greater(q, 0)
-    p, a = _core.where(inside, s, 2.0), _core.where(inside, q, 1.0)
-    made, steps = 0.0, 10
-    for k in range(steps):
-        made = made + _core.power(a + k, -p)
-    b = a + steps
-    last = _core.power(b, -p)
-    made = made + _core.power(b, 1 - p) / (p - 1) + 0.5 * last
-    # p (p + 1) … (p + 2k - 2) / b^(2k - 1), which may overflow where the power beside it has vanished.
-    rising = _core.where(_core.equal(last, 0), 0.0, p / b)
-    for k, number in enumerate(_BERNOULLI, 1):
-        made = made + number / math.factorial(2 * k) * rising * last
-        rising = rising * ((p + (2 * k - 1)) / b) * ((p + 2 * k) / b)
-    pole = _core.equal(s, 1) | (_core.greater(s, 1) & _core.less_equal(q, 0) & _core.equal(_core.floor(q), q))
-    return _core.where(inside, made, _core.where(pole, math.inf, math.nan))
+    more, above = _core.greater(s, 1), _core.greater(q, 0)
+    whole_ = _core.equal(_core.floor(q), q)
+    below = more & _core.less(q, 0) & ~whole_ & _core.equal(_core.floor(s), s)
+    p = _core.where(more, s, 2.0)
+    made = _core.where(above, _hurwitz(p, _core.where(above, q, 1.0)),
+                       _below_zero(_core.where(below, p, 2.0), _core.where(below, q, 0.5)))
+    pole = _core.equal(s, 1) | (more & ~above & whole_)
+    return _core.where(more & (above | below), made, _core.where(pole, math.inf, math.nan))
 
 
 @whole
 def polygamma(m, x):
-    """The derivative of digamma of order m = 1, 2, … at x > 0, and digamma itself of m = 0.
+    """The derivative of digamma of order m = 1, 2, …, and digamma itself of m = 0. Infinite at x = 0, -1, -2, …
 
     >>> round(float(polygamma(1, 1.0)) * 6 / math.pi ** 2, 12)
     1.0

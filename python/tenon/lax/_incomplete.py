@@ -56,8 +56,17 @@ def _gamma_series(going, a, x):
     return _until(going, step, (tnp.ones_like(a), tnp.ones_like(a)))[1]
 
 
-def _fraction(going, first, numerator, denominator):
-    """The continued fraction first + n₁ / (d₁ + n₂ / (d₂ + …)) by Lentz's and Thompson's recurrences."""
+def _fraction(going, terms, p, *others, with_slope=False):
+    """The continued fraction first + n₁ / (d₁ + n₂ / (d₂ + …)) of terms(p, …) -> first, k -> nₖ, k -> dₖ, by Lentz's and
+    Thompson's recurrences.
+
+    Of a natural number p a numerator is 0, and the fraction ends before its derivative in p does. `with_slope` it goes on
+    as long as that of a number which is none.
+    """
+    if with_slope:
+        apart = _core.floor(_core.stop_gradient(p)) + 0.5
+        going, p, *others = (_core.stack([x, y], 0) for x, y in ((going, going), (p, apart), *((x, x) for x in others)))
+    first, numerator, denominator = terms(p, *others)
     tiny = float(np.finfo(first.dtype).tiny) * 2 ** 20
 
     def off_zero(x):
@@ -68,10 +77,12 @@ def _fraction(going, first, numerator, denominator):
         n, b = numerator(count), denominator(count)
         d = 1 / off_zero(b + n * d)
         c = off_zero(b + n / c)
-        return (c, d, made * (c * d)), _core.greater(_core.abs(c * d - 1), 4 * _rounding(first))
+        more = _core.greater(_core.abs(c * d - 1), 4 * _rounding(first))
+        return (c, d, made * (c * d)), _core.any(more, 0, True) if with_slope else more
 
     first = off_zero(first)
-    return _until(going, step, (first, tnp.zeros_like(first), first))[2]
+    made = _until(going, step, (first, tnp.zeros_like(first), first))[2]
+    return made[0] if with_slope else made
 
 
 def _log_of(ratio, away):
@@ -101,20 +112,23 @@ class _Gamma:
         by_stirling = a * _log_of(x / a, (x - a) / a) - (x - a) - _stirling_rest(_core.where(near, a, 2.0)) - 0.5 * _core.log(2 * math.pi * a)
         return _core.exp(_core.where(near, by_stirling, a * _core.log(x) - x - lgamma(_core.where(near, 1.0, a) + 1)))
 
-    def inner(self, a):
+    def inner(self, a, with_slope=False):
         """P(a, x) / factor below, Q(a, x) / (a · factor) above, as a function of a."""
         x = self.x
         lower, upper = self.usable & ~self.upper, self.usable & self.upper
         of_series = _gamma_series(lower, _core.where(lower, a, 1.0), _core.where(lower, x, 0.5))
         p, y = _core.where(upper, a, 1.0), _core.where(upper, x, 2.0)
-        of_fraction = 1 / _fraction(upper, y + 1 - p, lambda n: n * (p - n), lambda n: y + (1 - p) + 2 * n)
-        return _core.where(self.upper, of_fraction, of_series)
+
+        def terms(p, y):
+            return y + 1 - p, lambda n: n * (p - n), lambda n: y + (1 - p) + 2 * n
+
+        return _core.where(self.upper, 1 / _fraction(upper, terms, p, y, with_slope=with_slope), of_series)
 
     def slope(self):
         """The derivative of log(factor) + log(inner) in a, times inner: of `a · factor` above."""
         from tenon import jvp
 
-        inner, moved = jvp(self.inner, (self.a,), (tnp.ones_like(self.a),))
+        inner, moved = jvp(functools.partial(self.inner, with_slope=True), (self.a,), (tnp.ones_like(self.a),))
         return moved + inner * (_core.log(self.x) - digamma(_core.where(self.upper, self.a, self.a + 1)))
 
     def finished(self, made, at_zero, at_infinity):
@@ -146,7 +160,7 @@ def _density(a, x):
     """exp(-x) x^(a - 1) / Γ(a)."""
     g = _Gamma(a, x)
     at_zero = _core.where(_core.less(a, 1), math.inf, _core.where(_core.equal(a, 1), 1.0, 0.0))
-    return g.finished(g.factor() * g.a / g.x, at_zero, 0.0)
+    return _core.where(g.limit, 0.0, g.finished(g.factor() * g.a / g.x, at_zero, 0.0))
 
 
 def _together(name, *operands):
@@ -159,7 +173,7 @@ def _together(name, *operands):
 def _functions():
     return {"igamma": _with_slopes(lambda a, x: _part(a, x, False), _slope_in_a, _density),
             "igammac": _with_slopes(lambda a, x: _part(a, x, True), lambda a, x: -_slope_in_a(a, x), lambda a, x: -_density(a, x)),
-            "betainc": _with_slopes(_betainc, *(functools.partial(_slope_of_betainc, i) for i in range(2)), _beta_density)}
+            "betainc": _with_slopes(lambda a, b, x: _betainc(a, b, x), *(functools.partial(_slope_of_betainc, i) for i in range(2)), _beta_density)}
 
 
 def igamma(a, x):
@@ -213,15 +227,18 @@ def _beta_factor(a, b, x, y):
     return _core.exp(exponent) * _core.sqrt(a / whole * b / (2 * math.pi))
 
 
-def _beta_fraction(going, a, b, x):
+def _beta_fraction(going, a, b, x, with_slope):
     """Of I(a, b, x) = factor / a · fraction."""
-    def numerator(n):
-        even = _core.equal(_core.remainder(n, 2), 0)
-        m = _core.floor(n / 2)
-        high = (a + (n - 1)) * (a + n)
-        return _core.where(even, m * (b - m) * x / high, -(a + m) * (a + b + m) * x / high)
+    def terms(b, a, x):
+        def numerator(n):
+            even = _core.equal(_core.remainder(n, 2), 0)
+            m = _core.floor(n / 2)
+            high = (a + (n - 1)) * (a + n)
+            return _core.where(even, m * (b - m) * x / high, -(a + m) * (a + b + m) * x / high)
 
-    return 1 / _fraction(going, tnp.ones_like(x), numerator, lambda n: 1.0)
+        return tnp.ones_like(x), numerator, lambda n: 1.0
+
+    return 1 / _fraction(going, terms, b, a, x, with_slope=with_slope)
 
 
 def _beta_cases(a, b, x):
@@ -232,14 +249,14 @@ def _beta_cases(a, b, x):
     return wrong | (low & high), zero, (low & _core.greater(x, 0)) | _core.equal(x, 1)
 
 
-def _betainc(a, b, x):
+def _betainc(a, b, x, with_slope=False):
     nan, zero, one = _beta_cases(a, b, x)
     going = ~(nan | zero | one)
     p, q, u = (_core.where(going, v, usual) for v, usual in ((a, 1.0), (b, 1.0), (x, 0.25)))
     direct = _core.less_equal(u, (p + 1) / (p + q + 2))  # there the fraction converges fast
     first, second = _core.where(direct, p, q), _core.where(direct, q, p)
     near, far = _core.where(direct, u, 1 - u), _core.where(direct, 1 - u, u)
-    made = _beta_factor(first, second, near, far) / first * _beta_fraction(going, first, second, near)
+    made = _beta_factor(first, second, near, far) / first * _beta_fraction(going, first, second, near, with_slope)
     made = _core.where(direct, made, 1 - made)
     return _core.where(nan, math.nan, _core.where(zero, 0.0, _core.where(one, 1.0, made)))
 
@@ -248,7 +265,7 @@ def _slope_of_betainc(argument, a, b, x):
     from tenon import jvp
 
     tangents = [tnp.full_like(v, i == argument) for i, v in enumerate((a, b))]
-    return jvp(lambda a, b: _betainc(a, b, x), (a, b), tuple(tangents))[1]
+    return jvp(lambda a, b: _betainc(a, b, x, with_slope=True), (a, b), tuple(tangents))[1]
 
 
 def _beta_density(a, b, x):

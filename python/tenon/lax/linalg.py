@@ -205,20 +205,55 @@ def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
     [..., m, n], or with `full_matrices` false [..., m, k] and [..., k, n] of k = min(m, n). With `pivoting` (Q, R,
     permutation [..., n]) with x[..., permutation] = Q·R and a diagonal of R that falls in size.
 
-    Derivatives of any order where the first k columns of x are independent.
+    Derivatives of any order where the first k columns of x, or those that come first by pivoting, are independent.
 
     >>> q, r = qr(tnp.array([[3.0], [4.0]]), full_matrices=False)
     >>> [round(float(v), 12) for v in q[:, 0]], r.tolist()
     ([-0.6, -0.8], [[-5.0]])
     """
+    if x.ndim < 2:
+        raise ShapeError(f"qr: an array of matrices, not of shape {x.shape}.")
+    more_columns = full_matrices and x.shape[-2] > x.shape[-1]
+    q, r, order = _by_reflections(x, pivoting, True) if more_columns else _qr_with_slope(pivoting)(x)
+    return (q, r, order) if pivoting else (q, r)
+
+
+def _by_reflections(x, pivoting, full_matrices):
     h, taus, order = reflections(x, pivoting)
     *_, m, n = h.shape
     wide = m if full_matrices else min(m, n)
     vectors = h[..., :min(wide, n)]
     if wide > n:
         vectors = _zeros_behind(vectors, wide - n)
-    made = householder_product(vectors, taus), tnp.triu(h[..., :wide, :])
-    return (*made, order) if pivoting else made
+    return householder_product(vectors, taus), tnp.triu(h[..., :wide, :]), order
+
+
+@functools.cache
+def _qr_with_slope(pivoting):
+    """(Q, R, permutation) with min(m, n) columns in Q. No reflection changes a column that is 0 below its diagonal, and one
+    beside it turns around: the derivative is that of the factors, not of the reflections."""
+    from tenon import custom_jvp, float0
+
+    factors = custom_jvp(functools.partial(_by_reflections, pivoting=pivoting, full_matrices=False))
+
+    @factors.defjvp
+    def rule(primals, tangents):
+        (x,), (dx,) = primals, tangents
+        q, r, order = factors(x)
+        if pivoting:
+            dx = _core.take_along_axis(dx, _core.broadcast_to(order[..., None, :], dx.shape), dx.ndim - 1, "clip", None)
+        columns, back = q.shape[-1], tnp.conj(tnp.matrix_transpose(q))
+        of_q = triangular_solve(r[..., :columns], dx[..., :columns])  # dQ + Q·dR·R⁻¹ of these columns
+        inner = _core.matmul(back, of_q)
+        below = tnp.tril(inner, -1)
+        turn = below - tnp.conj(tnp.matrix_transpose(below))  # Qᴴ·dQ, whose Hermitian part is 0
+        if q.dtype.kind == "c":
+            turn = turn + tnp.eye(columns, dtype=q.dtype) * (1j * _core.imag(inner))  # the diagonal of R stays real
+        dq = of_q + _core.matmul(q, turn - inner)
+        dr = tnp.triu(_core.matmul(back, dx) - _core.matmul(turn, r))
+        return (q, r, order), (dq, dr, np.zeros(order.shape, float0))
+
+    return factors
 
 
 def symmetric_product(a_matrix, c_matrix, *, alpha=1.0, beta=0.0, symmetrize_output=False):

@@ -1,6 +1,7 @@
 """Functions of each element by itself: those of the library by their names in NumPy, and what is made of them."""
 
 import builtins
+import functools
 import math
 import operator
 
@@ -15,6 +16,7 @@ from tenon._core import (
     sqrt, square, subtract, tan, tanh, true_divide, floor_divide)
 from tenon.errors import DTypeError
 from tenon.numpy import _dtypes, _inverses
+from tenon.numpy._special import _with_slopes
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh",
@@ -146,14 +148,26 @@ def _real_only(x, name):
     return x
 
 
-def cbrt(x, /):
-    """The cube root."""
-    x = _real_only(_core.to_inexact(x), "cbrt")
+def _cbrt(x):
     size = abs(x)
     safe = _core.where(greater(size, 0) & isfinite(size), size, 1)
     root = exp(true_divide(log(safe), 3))
     root = root - (root - safe / (root * root)) / 3  # a step of Newton's
     return _core.where(greater(size, 0) & isfinite(size), sign(x) * root, x)
+
+
+def cbrt(x, /):
+    """The cube root. Its derivative at 0 is infinite."""
+    return _cube_root()(_real_only(_core.to_inexact(x), "cbrt"))
+
+
+@functools.cache
+def _cube_root():
+    def slope(x):
+        root = cbrt(x)
+        return 1 / (3 * root * root)
+
+    return _with_slopes(_cbrt, slope)
 
 
 def _of_real_or_complex(name, of_real, text):
@@ -176,10 +190,9 @@ def _arcsinh(x):
 
 def _arccosh(x):
     x = _core.to_inexact(x)
-    large, below = _inverses.is_far(x), less(x, 1)
-    t = _core.where(large | below, 2, x) - 1
-    made = _core.where(large, log(_core.where(large, x, 1)) + math.log(2), log1p(t + sqrt(t * (t + 2))))
-    return _core.where(below, math.nan, made)
+    large = _inverses.is_far(abs(x))
+    t = _core.where(large, 2, x) - 1
+    return _core.where(large, log(_core.where(large, x, 1)) + math.log(2), log1p(t + sqrt(t) * sqrt(t + 2)))
 
 
 def _arctanh(x):
@@ -329,12 +342,12 @@ def fabs(x, /):
 
 
 def fmax(x1, x2, /):
-    """The larger of both; where one is NaN the other."""
+    """The larger of both; where one is NaN the other. The derivative in equal ones is half in each, as that of maximum."""
     return _core.where(isnan(x1), x2, _core.where(isnan(x2), x1, maximum(x1, x2)))
 
 
 def fmin(x1, x2, /):
-    """The smaller of both; where one is NaN the other."""
+    """The smaller of both; where one is NaN the other. The derivative in equal ones is half in each, as that of minimum."""
     return _core.where(isnan(x1), x2, _core.where(isnan(x2), x1, minimum(x1, x2)))
 
 

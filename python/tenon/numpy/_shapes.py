@@ -338,7 +338,7 @@ def rot90(m, k=1, axes=(0, 1)):
     """The array turned k times by a right angle."""
     m = asarray(m)
     a, b = _axes(axes, m.ndim)
-    k %= 4
+    k = k % 4
     if k == 0:
         return m
     if k == 2:
