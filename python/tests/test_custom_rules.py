@@ -356,3 +356,31 @@ def test_zeros_of_float0_from_compiled_functions():
         assert none.dtype == float0 and none.shape == () and slope == 3
     none, _ = tn.jit(lambda n: (tnp.zeros((2, 3), float0), n))(1)
     assert none.dtype == float0 and none.shape == (2, 3) and tnp.zeros_like(np.ones(2), float0).shape == (2,)
+
+
+def test_a_rule_may_look_at_tangents_for_what_is_not_read():
+    """Whether tangents are finite is no linear function of them; reverse mode asks for it where something needs it alone."""
+    @tn.jit
+    def doubled(t):
+        return 2 * t, tnp.all(tnp.isfinite(t)), tnp.sum(tnp.where(t > 0, 1, 0))
+
+    @tn.custom_jvp
+    def f(x):
+        return x * x
+
+    @f.defjvp
+    def rule(primals, tangents):
+        made, _, _ = doubled(tangents[0])
+        return f(primals[0]), primals[0] * made
+
+    x = np.array([1.0, -2.0, 3.0])
+    for g in (tn.grad(lambda x: tnp.sum(f(x))), tn.jit(tn.grad(lambda x: tnp.sum(f(x))))):
+        assert np.array_equal(g(x), 2 * x)
+
+    @f.defjvp
+    def branches(primals, tangents):
+        made, finite, _ = doubled(tangents[0])
+        return f(primals[0]), primals[0] * tnp.where(finite, made, 0)
+
+    with pytest.raises(tn.errors.DifferentiationError, match="depends on a linear value"):
+        tn.grad(lambda x: tnp.sum(f(x)))(x)

@@ -124,11 +124,13 @@ class Transpose {
     std::vector<bool> is_linear(linear.vars(), false);
     for (std::size_t i = 0; i < count; ++i) is_linear[linear.inputs()[i]] = true;
     for (std::size_t i = 0; i < residuals.size(); ++i) replay.set(linear.inputs()[count + i], residuals[i]);
-    for (const Eqn& eqn : linear.eqns()) {
+    const std::vector<bool> leads_to_cotangent = leading_to(cotangents, linear);
+    for (std::size_t e = 0; e < linear.eqns().size(); ++e) {
+      const Eqn& eqn = linear.eqns()[e];
       bool any = false;
       for (Var v : eqn.in) {
         any = any || is_linear[v];
-        if (is_linear[v]) require_linear(eqn, linear.type(v));
+        if (is_linear[v] && leads_to_cotangent[e]) require_linear(eqn, linear.type(v));
       }
       if (!any)
         replay.bind_eqn(eqn);
@@ -151,6 +153,19 @@ class Transpose {
       results.push_back(sums_of.at(v) ? *sums_of.at(v) : zeros_of(replay.type(v)));
     }
     return results;
+  }
+
+  // By eqn: whether an output that has a cotangent is made of its results.
+  static std::vector<bool> leading_to(std::span<const MaybeArray> cotangents, const Program& linear) {
+    std::vector<bool> eqns(linear.eqns().size(), false), vars(linear.vars(), false);
+    for (std::size_t i = 0; i < cotangents.size(); ++i)
+      if (cotangents[i]) vars[linear.outputs()[i]] = true;
+    for (std::size_t e = eqns.size(); e-- > 0;) {
+      const Eqn& eqn = linear.eqns()[e];
+      eqns[e] = std::ranges::any_of(eqn.out, [&](Var v) { return vars[v]; });
+      for (Var v : eqn.in) vars[v] = vars[v] || eqns[e];
+    }
+    return eqns;
   }
 
   // Sizes of a linear eqn's results that its known operands decide: the eqn itself finds them, at zeros.

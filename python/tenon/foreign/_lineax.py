@@ -55,11 +55,11 @@ class _Solve:
 @rule("linear_solve")
 def _linear_solve(equation, *operands):
     solve = _Solve(equation)
-    if not solve.is_system():
+    if in_a_rule():
         # Tangents are such solves, which raise an error of a result that is not finite: no such test is linear in them.
-        static = equation.params["static"]
-        quiet = equation.replace(params={**equation.params, "static": (*static[:-1], False)})
-        return by_implementation(quiet if in_a_rule() else equation, *operands)
+        equation = equation.replace(params={**equation.params, "static": (*equation.params["static"][:-1], False)})
+    if not solve.is_system():
+        return by_implementation(equation, *operands)
     made = implementation_alone(equation, *operands)
     try:
         back = solve.of_vector(solve.transposed, operands)
