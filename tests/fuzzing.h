@@ -4,13 +4,21 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace fuzzing {
 
+// TENON_TEST_CASES=diagonal: this run repeats another one on a lesser processor or under sanitizers, and takes a part
+// of its cases.
+inline bool is_repetition() {
+  const char* wanted = std::getenv("TENON_TEST_CASES");
+  return wanted != nullptr && std::string_view(wanted) == "diagonal";
+}
+
 // Cases to run: TENON_FUZZ_CASES, or what the test does by itself. A slow test may take a fraction of it.
 inline std::int64_t cases(std::int64_t otherwise) {
-  const char* text = std::getenv("TENON_FUZZ_CASES");
-  return text ? std::strtoll(text, nullptr, 10) : otherwise;
+  if (const char* text = std::getenv("TENON_FUZZ_CASES")) return std::strtoll(text, nullptr, 10);
+  return is_repetition() ? (otherwise + 3) / 4 : otherwise;
 }
 
 // Where the random numbers start: TENON_FUZZ_SEED, or 1, so that a plain test run repeats itself.

@@ -13,6 +13,7 @@
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/transform/transforms.h"
+#include "tests/fuzzing.h"
 
 namespace tenon::sample {
 
@@ -92,13 +93,7 @@ struct Case {
   std::size_t index;
 };
 
-// TENON_TEST_CASES=diagonal: each sample of an op in one of the dtypes at least, and each dtype with one of the
-// samples, in place of all samples in all dtypes. Repetitions of tests take these.
-inline bool diagonal_only() {
-  const char* wanted = std::getenv("TENON_TEST_CASES");
-  return wanted != nullptr && std::string_view(wanted) == "diagonal";
-}
-
+// Of a repetition, each sample of an op in one of the dtypes at least, and each dtype with one of the samples.
 // Of these dtypes, and for which all of `having` hold: a test that says nothing of a case is not run on it, nor
 // counted.
 inline std::vector<Case> cases(bool (*wanted)(DType), std::initializer_list<bool (*)(const Case&)> having = {}) {
@@ -116,7 +111,7 @@ inline std::vector<Case> cases(bool (*wanted)(DType), std::initializer_list<bool
       if (!of_dtype.empty()) by_dtype.push_back(std::move(of_dtype));
     }
     for (std::size_t d = 0; d < by_dtype.size(); ++d) {
-      const std::size_t period = diagonal_only() ? std::min(by_dtype.size(), by_dtype[d].size()) : 1;
+      const std::size_t period = fuzzing::is_repetition() ? std::min(by_dtype.size(), by_dtype[d].size()) : 1;
       for (std::size_t i = d % period; i < by_dtype[d].size(); i += period) all.push_back(std::move(by_dtype[d][i]));
     }
   }

@@ -1,5 +1,7 @@
 #include "tests/programs/wrapped.h"
 
+#include <numbers>
+
 #include "tenon/tenon.h"
 
 namespace tenon::sample {
@@ -48,6 +50,17 @@ Array by_reference(Choices& c, const Body& body, const Array& x) {
   return rows() + end;
 }
 
+// sin(x + quarters·π/2) by a function of the host, whose derivative is the next of them.
+Array sine_on_host(const Array& x, int quarters, HostBatch batch) {
+  const auto call = [=](const Array& v) {
+    return host_call([=](std::span<const Array> in) { return Arrays{sin(in[0] + quarters * (std::numbers::pi / 2))}; },
+                     {v.type()}, {{v}}, {.batch = batch})[0];
+  };
+  return custom_jvp(call, [=](const Array& v, const Array& dv) {
+    return std::pair(sine_on_host(v, quarters, batch), dv * sine_on_host(v, quarters + 1, batch));
+  })(x);
+}
+
 Array rearranged(Choices& c, const Array& x) {
   const std::int64_t axis = c.between(0, static_cast<std::int64_t>(x.rank()) - 1);
   const auto sums = [](const Array& a, const Array& b) { return a + b; };
@@ -67,7 +80,7 @@ Array rearranged(Choices& c, const Array& x) {
 }  // namespace
 
 Array some_wrapped(Choices& c, const Body& body, const Array& x, bool true_rules) {
-  switch (c.below(8)) {
+  switch (c.below(9)) {
     case 0:
       return checkpoint(body)(x);
     case 1:
@@ -91,6 +104,12 @@ Array some_wrapped(Choices& c, const Body& body, const Array& x, bool true_rules
                                    return y.shape() == v.shape() ? y : broadcast_to(sin(sum(y)), v.shape());
                                  },
                                  x);
+    case 7: {
+      static constexpr HostBatch batches[] = {HostBatch::sequential, HostBatch::expand_dims, HostBatch::broadcast_all,
+                                              HostBatch::as_it_is};
+      const Array y = sine_on_host(x, 0, batches[c.below(std::size(batches))]);
+      return c.below(2) == 0 ? y : body(y);
+    }
     default:
       return x.rank() == 0 ? slope(body, x) : rearranged(c, x);
   }

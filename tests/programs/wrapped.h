@@ -1,5 +1,5 @@
 // Statements whose body is a function under a transformation: with rules of its own, computed again, differentiated,
-// mapped over rows, or one that writes references.
+// mapped over rows, called on the host, or one that writes references.
 #pragma once
 
 #include <functional>
