@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs our benchmarks beside the hand-written limits and, with --peers, other libraries; prints a table and writes rows.
 
-    python3 bench/report.py --build build [--peers PYTHON] [--json FILE] [--rounds N]
+    python3 bench/report.py --build build [--peers PYTHON] [--json FILE] [--rounds N] [--only NAME]
 
 All programs run with two threads on the same two processors, as the limits are written for, in turns, every one N times (twice
 unless told): each figure of each of them is its least, since on a shared machine memory alone may have half its speed for
@@ -168,8 +168,8 @@ def hold_to_two_threads():
         print("one processor only: the limits, which have two workers, will show times far from theirs", file=sys.stderr)
 
 
-def run_all(description, build, python, rounds):
-    """Rows of ours, of the limits and of the peers, in turns."""
+def run_all(description, build, python, rounds, only):
+    """Rows of ours, of the limits and of the peers, in turns; of the programs of a name alone, where one is given."""
     hold_to_two_threads()
     rows, failures = {"ours": [], "limits": [], "peers": []}, []
     programs = [("ours", [str(p)]) for p in sorted(Path(build, "bench").glob("bench_*")) if p.is_file() and os.access(p, os.X_OK)]
@@ -182,7 +182,7 @@ def run_all(description, build, python, rounds):
     turns += programs[len(limits):] + limits[len(programs):]
     if python:
         turns += [("peers", [python, str(HERE / "peers" / f"{name}.py")]) for name in description["peers"]]
-    for kind, command in turns * rounds:
+    for kind, command in [turn for turn in turns if only is None or only in Path(turn[1][-1]).stem] * rounds:
         print(f"# {Path(command[-1]).name}", file=sys.stderr, flush=True)
         found, failure = lines_of(command)
         rows[kind] += found
@@ -196,10 +196,13 @@ def main():
     parser.add_argument("--peers", metavar="PYTHON", help="a Python that has the other libraries")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--rounds", type=int, default=2, metavar="N")
+    parser.add_argument("--only", metavar="NAME", help="the programs of this name, and the cases that begin with it")
     options = parser.parse_args()
     description = json.loads((HERE / "figures.json").read_text())
+    if options.only:
+        description["figures"] = [figure for figure in description["figures"] if figure["case"].startswith(options.only)]
     measured, failures = run_all(description, Path(options.build).absolute(), options.peers and str(Path(options.peers).absolute()),
-                                 options.rounds)
+                                 options.rounds, options.only)
     rows = make_rows(description["figures"], measured["ours"], measured["limits"], measured["peers"])
     show(rows)
     failures += disagreements(measured["ours"], measured["limits"])

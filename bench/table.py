@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 BEGIN, END = "<!-- measured -->\n", "<!-- /measured -->\n"
-PAIRED = ("value and gradient", "gradient")
+PAIRED = ("value and gradient", "gradient", "derivative")
 
 
 def number(value):
@@ -55,7 +55,7 @@ def markdown(rows, machine):
     unmeasured = sum(row["holds"] is None for row in rows)
     exponents = [row for row in rows if row["unit"] == "exponent"]
     text = [f"Measured on {machine}, by `./run bench --peers`; less is better; forward / with gradient. The limit is C++ written by",
-            "hand for the case; the rival is the best of JAX, PyTorch, NumPy and Numba.", "",
+            "hand for the case; the rival is the best of the other libraries that have the case.", "",
             "| case | unit | Tenon | limit | best rival |", "|---|---|---|---|---|", *(line(g) for g in groups([row for row in rows if row not in exponents])), "",
             *([f"{len(exponents)} exponents say how time and memory grow with the steps of loops (`docs/cost.md`): "
                f"{sum(row['holds'] is True for row in exponents)} of them are at most what is wanted.", ""] if exponents else []),

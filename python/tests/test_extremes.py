@@ -122,3 +122,13 @@ def test_arguments_stay_what_they_are():
     turns = np.array(5)
     tnp.rot90(np.eye(2), turns)
     assert turns == 5
+
+
+def test_second_derivatives_of_logaddexp2_at_ties():
+    slope = tn.grad(tnp.logaddexp2)
+    for x in (0.0, 1.5, -30.0):
+        assert np.isclose(slope(x, x), 0.5, 1e-15) and np.isclose(tn.grad(slope, 1)(x, x), -math.log(2) / 4, 1e-14)
+    a, b = np.array([1.0, np.inf, -np.inf, 700, 2]), np.array([3.0, np.inf, -np.inf, 1, np.nan])
+    for got in each_way(tnp.logaddexp2, a, b):
+        assert np.allclose(got, np.logaddexp2(a, b), 1e-15, equal_nan=True)
+    assert tnp.logaddexp2(np.float16(1), np.float16(1)).dtype == np.float16

@@ -1,6 +1,6 @@
 """Runs other projects' tests against the Python module and writes docs/conformance.md.
 
-    python conformance.py [jax] [array-api] [docs] [parity] [programs] [-j N] [--only NAME ...]
+    python conformance.py [jax] [array-api] [docs] [parity] [slopes] [programs] [-j N] [--only NAME ...]
 
 Without subjects, all of them; with --only some files, tests, documents or functions of theirs, and nothing is written. A section
 of the document whose subject does not run stays as it is. `./run peers-tests` makes the environment.
@@ -15,6 +15,7 @@ import jax_documents
 import jax_files
 import parity
 import random_programs
+import slopes
 from sources import ROOT
 
 DOCUMENT = ROOT / "docs" / "conformance.md"
@@ -24,6 +25,7 @@ SUBJECTS = {
     "docs": ("JAX's documents", jax_documents),
     "array-api": ("The array standard", array_api),
     "parity": ("Drawn calls beside JAX", parity),
+    "slopes": ("Derivatives at hard points beside JAX", slopes),
     "programs": ("Random programs beside JAX", random_programs),
 }
 HEAD = """# Other projects' tests

@@ -246,10 +246,28 @@ def logaddexp2(x1, x2, /):
     x1, x2 = _inexact_together(x1, x2)
     if _is_complex(x1):
         return logaddexp(x1 * math.log(2), x2 * math.log(2)) / math.log(2)
-    larger = maximum(x1, x2)
-    # Of equal infinities the difference is NaN, and the sum is what they are.
-    apart = _core.where(equal(x1, x2), 0, negative(abs(subtract(x1, x2))))
-    return larger + log1p(exp2(apart)) / math.log(2)
+    return _real_logaddexp2()(x1, x2)
+
+
+@functools.cache
+def _real_logaddexp2():
+    from tenon import custom_jvp, jvp
+
+    @custom_jvp
+    def by_larger(x1, x2):
+        larger = maximum(x1, x2)
+        # Of equal infinities the difference is NaN, and the sum is what they are.
+        apart = _core.where(equal(x1, x2), 0, negative(abs(subtract(x1, x2))))
+        return larger + log1p(exp2(apart)) / math.log(2)
+
+    @by_larger.defjvp
+    def rule(primals, tangents):  # which does not turn where both are equal
+        def natural(x1, x2):
+            return logaddexp(x1 * math.log(2), x2 * math.log(2)) / math.log(2)
+
+        return by_larger(*primals), jvp(natural, primals, tangents)[1]
+
+    return by_larger
 
 
 @whole
