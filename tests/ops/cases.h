@@ -54,13 +54,20 @@ inline std::complex<double> element(const Value& value, std::int64_t i) {
   return dispatch(b.dtype(), [&]<class T>(std::type_identity<T>) { return Scalar(b.as<T>()[i]).as_complex(); });
 }
 
-// With the first sizes given, where operands' types do not show them.
-inline std::vector<Value> run(const ProgramRef& p, const std::vector<Value>& in, const std::vector<Dim>& given = {}) {
+inline std::vector<Type> types_of(std::span<const Value> values) {
   std::vector<Type> types;
-  for (const Value& v : in) types.push_back(type_of(v));
+  for (const Value& v : values) types.push_back(type_of(v));
+  return types;
+}
+// The sizes of a Program at these inputs; the first are given where the inputs' types do not show them.
+inline std::vector<std::int64_t> sizes_for(const ProgramRef& p, std::span<const Value> in,
+                                           const std::vector<Dim>& given = {}) {
   std::vector<std::int64_t> sizes;
-  for (const Dim& d : infer_sizes(*p, types, given)) sizes.push_back(d.value());
-  return evaluate(*p, sizes, in);
+  for (const Dim& d : infer_sizes(*p, types_of(in), given)) sizes.push_back(d.value());
+  return sizes;
+}
+inline std::vector<Value> run(const ProgramRef& p, const std::vector<Value>& in, const std::vector<Dim>& given = {}) {
+  return evaluate(*p, sizes_for(p, in, given), in);
 }
 
 inline Buffer shifted(const Value& x, const Value& dx, double h) {
@@ -93,9 +100,9 @@ struct Case {
   std::size_t index;
 };
 
-// Of a repetition, each sample of an op in one of the dtypes at least, and each dtype with one of the samples.
-// Of these dtypes, and for which all of `having` hold: a test that says nothing of a case is not run on it, nor
-// counted.
+// The samples of all ops in the wanted dtypes for which all of `having` hold: a test is neither run nor counted on a
+// case that it says nothing of. A repetition takes a part of them: each sample in at least one dtype, and each dtype
+// with at least one sample.
 inline std::vector<Case> cases(bool (*wanted)(DType), std::initializer_list<bool (*)(const Case&)> having = {}) {
   std::vector<Case> all;
   for (const OpInfo* op : all_ops()) {

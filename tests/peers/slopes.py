@@ -1,6 +1,6 @@
 """First and second derivatives at points where they are hard, beside JAX: zeros, ties, integers, ends of domains, infinities, NaN.
 
-    python slopes.py tenon|jax OUT   # what a library gives, for run()
+    python slopes.py tenon|jax OUT [FUNCTION ...]   # what a library gives, for run()
 
 Elementwise functions at each point and pair of points; functions of vectors and matrices at a few of each, as the gradient of the
 sum of their results with weights, and its derivative along a direction.
@@ -58,8 +58,10 @@ def library(name):
     return tn, dict(np=xp, lax=lax, nn=nn, scipy=scipy, special=special)
 
 
-def found(modules, name):
-    """The function; None where the library has none."""
+def found(modules, name, only):
+    """The function; None where the library has none or it is not asked for."""
+    if only and name not in only:
+        return None
     place, *path = name.split(".")
     f = modules[place]
     for part in path:
@@ -67,8 +69,9 @@ def found(modules, name):
     return f
 
 
-def derivatives(name):
-    """function and arguments: (first derivatives, second ones), each an array or the name of an error."""
+def derivatives(name, only):
+    """function and arguments: (first derivatives, second ones), each an array or the name of an error; of `only` some functions,
+    or of all."""
     tn, modules = library(name)
     xp, made = modules["np"], {}
 
@@ -90,19 +93,19 @@ def derivatives(name):
 
     for place, names in (("np", NP_UNARY), ("nn", NN_UNARY), ("lax", LAX_UNARY)):
         for n in names:
-            f, x = found(modules, f"{place}.{n}"), xp.array(POINTS)
+            f, x = found(modules, f"{place}.{n}", only), xp.array(POINTS)
             if is_real(f, x):
                 slope = tn.grad(lambda v: f(v))
                 note(f"{place}.{n}(x)", lambda: tn.vmap(slope)(x), lambda: tn.vmap(tn.grad(slope))(x))
     for place, names in (("np", NP_BINARY), ("lax", LAX_BINARY)):
         for n in names:
-            f, (x, y) = found(modules, f"{place}.{n}"), map(xp.array, PAIRS)
+            f, (x, y) = found(modules, f"{place}.{n}", only), map(xp.array, PAIRS)
             for i in (0, 1) if is_real(f, x, y) else ():
                 slope = tn.grad(lambda v, w: f(v, w), i)
                 note(f"{place}.{n}(x, y) in {'xy'[i]}", lambda: tn.vmap(slope)(x, y), lambda: tn.vmap(tn.grad(slope, 1 - i))(x, y))
     for names, arguments in ((OF_VECTORS, VECTORS), (OF_MATRICES, MATRICES)):
         for n in names:
-            f = found(modules, n)
+            f = found(modules, n, only)
             if f is None:
                 continue
             more = [xp.array(m) if isinstance(m, (list, np.ndarray)) else m for m in MORE.get(n, ())]
@@ -122,7 +125,7 @@ def run(python, jobs, only):
     RESULTS.mkdir(parents=True, exist_ok=True)
 
     def one(name):
-        subprocess.run([python, __file__, name, str(RESULTS / name)], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([python, __file__, name, str(RESULTS / name), *only], check=True, stderr=subprocess.DEVNULL)
     with ThreadPoolExecutor(min(2, jobs)) as pool:
         list(pool.map(one, ("tenon", "jax")))
     print("\n".join(section()))
@@ -130,8 +133,10 @@ def run(python, jobs, only):
 
 def apart(ours, theirs):
     """"" or how derivatives differ."""
-    if isinstance(ours, str) or isinstance(theirs, str):
-        return "" if isinstance(theirs, str) else f"raises {ours}" if isinstance(ours, str) else ""
+    if isinstance(theirs, str):  # what JAX has no derivative of says nothing of ours
+        return ""
+    if isinstance(ours, str):
+        return f"raises {ours}"
     if ours.shape != theirs.shape:
         return f"has shape {ours.shape}, not {theirs.shape}"
     with np.errstate(all="ignore"):
@@ -165,4 +170,4 @@ def section():
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    Path(sys.argv[2]).write_bytes(pickle.dumps(derivatives(sys.argv[1])))
+    Path(sys.argv[2]).write_bytes(pickle.dumps(derivatives(sys.argv[1], sys.argv[3:])))

@@ -25,24 +25,15 @@ Values inputs_of(const ProgramRef& p) {
                                                                : std::pair(-2., 2.)));
   return in;
 }
-bool any_eqn(const Program& p, FunctionRef<bool(const Eqn&)> wanted) {
-  for (const Eqn& eqn : p.eqns()) {
-    if (wanted(eqn)) return true;
-    bool inside = false;
-    eqn.params.visit_programs([&](const ProgramRef& inner) { inside = inside || any_eqn(*inner, wanted); });
-    if (inside) return true;
-  }
-  return false;
-}
 bool makes_sizes(const Program& p) {
-  return any_eqn(p, [](const Eqn& eqn) { return !eqn.new_sizes.empty(); });
+  return find_eqn(p, [](const Eqn& eqn) { return !eqn.new_sizes.empty(); }) != nullptr;
 }
 // Lanes of different sizes are no array: of ops that make sizes some have no batch, others one mask for all lanes.
 bool batchable(const Program& p) {
-  return !any_eqn(p, [](const Eqn& eqn) { return !eqn.op->batch; });
+  return find_eqn(p, [](const Eqn& eqn) { return !eqn.op->batch; }) == nullptr;
 }
 bool calls_host(const Program& p) {
-  return any_eqn(p, [](const Eqn& eqn) { return is_host_call(*eqn.op); });
+  return find_eqn(p, [](const Eqn& eqn) { return is_host_call(*eqn.op); }) != nullptr;
 }
 // Inputs that decide sizes: with lanes of theirs there is no batch.
 Mask common_to_lanes(const ProgramRef& p) {
@@ -138,9 +129,7 @@ class OtherOrder final : public Executor {
     return evaluate(*program, sizes, in, *this, [](const Eqn&, std::span<const Value>, std::span<const Value>) {});
   }
   Values run_op(const OpInfo& op, const Params& params, std::span<const Value> operands) override {
-    std::vector<Type> types;
-    for (const Value& v : operands) types.push_back(type_of(v));
-    Values results = sample::run(program_of(op, params, types), {operands.begin(), operands.end()});
+    Values results = sample::run(program_of(op, params, types_of(operands)), {operands.begin(), operands.end()});
     const LowerStructure* structure = rule_of<LowerStructure>(op);
     const bool adds = rule_of<LowerReduction>(op) != nullptr ||
                       (structure != nullptr && structure->kind == LowerStructure::Kind::product);
@@ -149,13 +138,7 @@ class OtherOrder final : public Executor {
     return results;
   }
 };
-Values run_in_other_order(const ProgramRef& p, const Values& in) {
-  std::vector<Type> types;
-  for (const Value& v : in) types.push_back(type_of(v));
-  std::vector<std::int64_t> sizes;
-  for (const Dim& d : infer_sizes(*p, types, {})) sizes.push_back(d.value());
-  return OtherOrder().run(p, sizes, in);
-}
+Values run_in_other_order(const ProgramRef& p, const Values& in) { return OtherOrder().run(p, sizes_for(p, in), in); }
 
 // How far each element of the results moves with roundings of the inputs and of sums: as far, and not farther, native
 // code and transformations may move it.

@@ -173,7 +173,7 @@ def _together(name, *operands):
 def _functions():
     return {"igamma": _with_slopes(lambda a, x: _part(a, x, False), _slope_in_a, _density),
             "igammac": _with_slopes(lambda a, x: _part(a, x, True), lambda a, x: -_slope_in_a(a, x), lambda a, x: -_density(a, x)),
-            "betainc": _with_slopes(lambda a, b, x: _betainc(a, b, x), *(functools.partial(_slope_of_betainc, i) for i in range(2)), _beta_density)}
+            "betainc": _with_slopes(functools.partial(_betainc, with_slope=False), *(functools.partial(_slope_of_betainc, i) for i in range(2)), _beta_density)}
 
 
 def igamma(a, x):
@@ -249,7 +249,7 @@ def _beta_cases(a, b, x):
     return wrong | (low & high), zero, (low & _core.greater(x, 0)) | _core.equal(x, 1)
 
 
-def _betainc(a, b, x, with_slope=False):
+def _betainc(a, b, x, with_slope):
     nan, zero, one = _beta_cases(a, b, x)
     going = ~(nan | zero | one)
     p, q, u = (_core.where(going, v, usual) for v, usual in ((a, 1.0), (b, 1.0), (x, 0.25)))
