@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include "tenon/ir/op.h"
 #include "tenon/ops/structure.h"
@@ -23,6 +24,8 @@ bool packs_bits(const Eqn& eqn) { return eqn.op->name == "pack_bits"; }
 // Its parts come from eight bits of each byte: stored, so that what reads it is one nest of its own index.
 bool unpacks_bits(const Eqn& eqn) { return eqn.op->name == "unpack_bits"; }
 
+bool pads(const Eqn& eqn) { return eqn.op->name == "pad"; }
+
 // Worth a round trip through memory: what costs more than a few simple operations.
 bool is_costly(const Eqn& eqn) {
   static constexpr std::string_view names[]{
@@ -38,6 +41,12 @@ bool in_memory(const Type& type) {
   const Dim elements = type.shape.elements();
   return elements.known() && elements.value() > cached / static_cast<std::int64_t>(size_of(type.dtype));
 }
+
+double elements(const Type& type) {
+  const Dim n = type.shape.elements();
+  return n.known() ? static_cast<double>(n.value()) : 1.;
+}
+int round_trip(const Type& type) { return in_memory(type) ? simple_beside_memory : simple; }
 
 // What an eqn's result costs to compute again, if its operands cost that much.
 int weight_of(const Eqn& eqn, const std::vector<int>& operands) {
@@ -82,7 +91,7 @@ void recompute_cheap(const Program& program, const std::vector<bool>& may, Fusio
     if (!is_element(eqn)) continue;
     const int cost = weight_of(eqn, weight);
     const Var out = eqn.out[0];
-    if (may[out] && cost <= (in_memory(program.type(out)) ? simple_beside_memory : simple)) {
+    if (may[out] && cost <= round_trip(program.type(out))) {
       fusion.stored[out] = false;
       fusion.reasons[out] = {};
     }
@@ -90,21 +99,121 @@ void recompute_cheap(const Program& program, const std::vector<bool>& may, Fusio
   }
 }
 
-// The nests that read a value, two of them at most: what matters is whether there are several.
+// Where a value is read from: the nests, and in each the index maps, canonical as far as the views on the way are the
+// same.
 class Readers {
  public:
-  void add(std::size_t nest) {
-    if (count_ == 0 || (count_ == 1 && nests_[0] != nest)) nests_[count_++] = nest;
+  void add(std::size_t nest, double elements) { add({nest, Hash128(), elements}); }
+  // Of an operand of an eqn, what reads the eqn's result.
+  void add(const Readers& more, const Eqn& eqn, std::size_t operand, double elements) {
+    several_nests_ = several_nests_ || more.several_nests_;
+    many_ = many_ || more.many_;
+    for (std::size_t i = 0; i < more.count_; ++i) {
+      Read read = more.reads_[i];
+      if (!is_elementwise(eqn)) {
+        Hasher map;
+        map(read.map)(eqn.op->name)(operand);
+        eqn.params.hash(map);
+        for (std::size_t k = 1; k < eqn.in.size(); ++k) map(eqn.in[k]);  // places that data say
+        read.map = map.finish();
+        // Each element of a part is computed where the part is, and once.
+        if (concatenated_axis(eqn) || pads(eqn)) read.elements = std::min(read.elements, elements);
+      }
+      add(read);
+    }
   }
-  void add(const Readers& more) {
-    for (std::size_t i = 0; i < more.count_; ++i) add(more.nests_[i]);
+  bool several_nests() const { return several_nests_; }
+  // How often one nest computes each of so many elements again, where every map computes its own.
+  double again(double elements) const {
+    if (many_) return most;
+    double times = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      double read = 0;
+      for (std::size_t k = 0; k < count_; ++k) read += reads_[k].nest == reads_[i].nest ? reads_[k].elements : 0;
+      if (read > reads_[i].elements) times = std::max(times, read / std::max(elements, 1.) - 1);
+    }
+    return times;
   }
-  bool several() const { return count_ > 1; }
 
  private:
-  std::array<std::size_t, 2> nests_{};
+  struct Read {
+    std::size_t nest;
+    Hash128 map;
+    double elements;
+  };
+  static constexpr std::size_t most = 8;  // maps that are told apart
+  void add(const Read& read) {
+    several_nests_ = several_nests_ || (count_ > 0 && reads_[0].nest != read.nest);
+    for (std::size_t i = 0; i < count_; ++i)
+      if (reads_[i].nest == read.nest && reads_[i].map == read.map) return;
+    if (count_ < most)
+      reads_[count_++] = read;
+    else
+      many_ = true;
+  }
+
+  std::array<Read, most> reads_{};
   std::size_t count_ = 0;
+  bool several_nests_ = false, many_ = false;
 };
+
+// The highest level of each of some groups; of more than a few, some are forgotten.
+class Levels {
+ public:
+  void raise(std::size_t group, std::size_t level) {
+    Level* lowest = all_.data();
+    for (Level& each : all_) {
+      if (each.level > 0 && each.group == group) return void(each.level = std::max(each.level, level));
+      if (each.level < lowest->level) lowest = &each;
+    }
+    if (level > lowest->level) *lowest = {group, level};
+  }
+  void raise(const Levels& to, std::size_t by = 0, std::optional<std::size_t> but_of = {}) {
+    for (const Level& each : to.all_)
+      if (each.level > 0 && each.group != but_of) raise(each.group, each.level + by);
+  }
+  std::size_t in(std::size_t group) const {
+    for (const Level& each : all_)
+      if (each.group == group) return each.level;
+    return 0;
+  }
+
+ private:
+  struct Level {
+    std::size_t group = 0, level = 0;
+  };
+  std::array<Level, 4> all_{};
+};
+
+// Divides each group by how often one of its values is read at another index on the way to the next: no nest holds
+// both.
+void divide_groups(const Program& program, Fusion& fusion) {
+  // By variable: the levels, from 1, of what its expression reads at its own index, and those above what it reads
+  // elsewhere.
+  std::vector<Levels> here(program.vars()), elsewhere(program.vars());
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> groups;
+  for (const Eqn& eqn : program.eqns()) {
+    if (!is_element(eqn)) continue;
+    const Var out = eqn.out[0];
+    for (const Var v : eqn.in) {
+      elsewhere[out].raise(elsewhere[v]);
+      if (is_elementwise(eqn))
+        here[out].raise(here[v]);
+      else
+        elsewhere[out].raise(here[v], 1);
+    }
+    if (!fusion.stored[out]) continue;
+    const std::size_t group = fusion.group[out];
+    const std::size_t level = std::max({std::size_t(1), here[out].in(group), elsewhere[out].in(group)});
+    elsewhere[out].raise(here[out], 1, group);  // of other groups, they are stored before
+    here[out] = {};
+    here[out].raise(group, level);
+    if (level == 1) continue;
+    const auto [at, fresh] = groups.emplace(std::pair(group, level), fusion.groups);
+    if (fresh) ++fusion.groups;
+    fusion.group[out] = at->second;
+  }
+}
 
 }  // namespace
 
@@ -151,35 +260,41 @@ Fusion fuse(const Program& program) {
       const std::size_t own = fusion.fresh_group();
       for (Var v : eqn.in) {
         if (!reduces) require(v, "an operand of", eqn.op->name);
-        readers[v].add(own);
+        readers[v].add(own, elements(program.type(v)));
       }
       continue;
     }
     const Var out = eqn.out[0];
     if (packs_bits(eqn) || chooses_parts(eqn)) require(unviewed(eqn.in[0]), "an operand of", eqn.op->name);
     if (unpacks_bits(eqn)) require(out, "bits");
-    const bool recomputed = readers[out].several() || larger[out];
-    fusion.stored[out] = must[out] || (recomputed && weight[out] > simple && !eqn.in.empty() && !is_view(eqn));
+    const bool several = readers[out].several_nests();
+    const bool repeated =
+        readers[out].again(elements(program.type(out))) * weight[out] >= round_trip(program.type(out));
+    const bool recomputed = ((several || larger[out]) && weight[out] > simple) || repeated;
+    fusion.stored[out] = must[out] || (recomputed && !eqn.in.empty() && !is_view(eqn));
     if (fusion.stored[out]) {
-      may_be_recomputed[out] = !must[out] && !larger[out];
+      may_be_recomputed[out] = !must[out] && !larger[out] && !repeated;
       if (!must[out])
         fusion.reasons[out] = {larger[out] ? "costly, and a larger array reads each element several times"
-                                           : "costly, and several nests read it",
+                               : several   ? "costly, and several nests read it"
+                                           : "costly, and read at several indices",
                                {}};
       fusion.group[out] = unpacks_bits(eqn) ? fusion.fresh_group() : nest_of(out);
       readers[out] = Readers();
-      readers[out].add(fusion.group[out]);
+      readers[out].add(fusion.group[out], elements(program.type(out)));
     }
     // A larger reader computes each element of this operand several times.
     const Dim mine = program.type(out).shape.elements();
-    for (Var v : eqn.in) {
-      readers[v].add(readers[out]);
+    for (std::size_t i = 0; i < eqn.in.size(); ++i) {
+      const Var v = eqn.in[i];
+      readers[v].add(readers[out], eqn, i, elements(program.type(v)));
       const Dim theirs = program.type(v).shape.elements();
       larger[v] = larger[v] || (mine.known() && theirs.known() && mine.value() > theirs.value()) ||
                   (!fusion.stored[out] && larger[out]);
     }
   }
   recompute_cheap(program, may_be_recomputed, fusion);
+  divide_groups(program, fusion);
   return fusion;
 }
 

@@ -68,17 +68,26 @@ void BlockPlanner::flush_before(Var v) {
   flush(v);
 }
 
-// Stores a pending value, with all other pending values of its group in the same nest.
+// Stores a pending value, with other pending values of its group in the same nest: all of them, or as many as LLVM
+// compiles in time, which grows with the square of a nest's stores.
 void BlockPlanner::flush(Var v) {
+  constexpr std::size_t most_stores = 64;
   const std::size_t of = fusion_.group[v];
   std::vector<Var> group;
   for (Var o : pending_of_[of])
     if (pending_[o] && !building_.contains(o)) group.push_back(o);
+  if (group.size() > most_stores) {
+    const std::size_t first = static_cast<std::size_t>(std::ranges::find(group, v) - group.begin()) / most_stores;
+    group.erase(group.begin() + static_cast<std::ptrdiff_t>(std::min(group.size(), (first + 1) * most_stores)),
+                group.end());
+    group.erase(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(first * most_stores));
+  }
   while (!group.empty()) {
     try {
       flush_together(group);
       group.clear();
     } catch (const Split& split) {  // one is read by another at other indices: it is stored in a nest before
+      if (std::ranges::find(group, split.first) == group.end()) throw;
       flush_together({split.first});
       std::erase(group, split.first);
     }
