@@ -48,6 +48,7 @@ std::vector<NamedPass> make_passes() {
          return vmap(p, Mask(p->inputs().size(), true), Mask(p->outputs().size(), true), size);
        },
        true},
+      {"inline", "calls replaced by what they call", [](const ProgramRef& p, Number) { return inline_calls(p); }},
       {"dce", "without what nothing reads; equal eqns joined",
        [](const ProgramRef& p, Number) { return without_dead(p); }},
   };

@@ -1,6 +1,8 @@
 #include "tenon/compile/arena.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "tenon/kernel/rows.h"
 
@@ -33,12 +35,11 @@ std::vector<Life> lives(const kernel::Function& function) {
   return found;
 }
 
-}  // namespace
-
-void lay_out_arena(kernel::Function& function) {
-  std::vector<Life> open = lives(function), placed;
+// The largest first, each at the lowest place that is free while it lives. Memory is within a few percent of the most
+// that lives at once; time grows with the square of their number.
+void place_largest_first(kernel::Function& function, std::vector<Life> open) {
+  std::vector<Life> placed;
   std::ranges::stable_sort(open, std::ranges::greater(), &Life::bytes);
-  function.arena_bytes = 0;
   for (const Life& life : open) {
     std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // by those that live at the same time
     for (const Life& other : placed)
@@ -56,6 +57,82 @@ void lay_out_arena(kernel::Function& function) {
     function.arena_bytes = std::max(function.arena_bytes, offset + life.bytes);
     placed.push_back(life);
   }
+}
+
+// Free memory below the end of what was ever taken: pieces that do not touch, by offset and by size.
+class FreeMemory {
+ public:
+  // The smallest piece that is large enough, or what lies at the end.
+  std::int64_t take(std::int64_t bytes) {
+    std::int64_t at = end_;
+    if (const auto found = by_size_.lower_bound({bytes, 0}); found != by_size_.end()) {
+      const auto [size, offset] = *found;
+      remove(offset, size);
+      if (size > bytes) add(offset + bytes, size - bytes);
+      return offset;
+    }
+    if (!by_offset_.empty()) {
+      const auto [offset, size] = *by_offset_.rbegin();
+      if (offset + size == end_) remove(at = offset, size);
+    }
+    end_ = at + bytes;
+    return at;
+  }
+  void give_back(std::int64_t offset, std::int64_t bytes) {
+    auto next = by_offset_.lower_bound(offset);
+    if (next != by_offset_.end() && next->first == offset + bytes) {
+      bytes += next->second;
+      remove(next->first, next->second);
+    }
+    next = by_offset_.lower_bound(offset);
+    if (next != by_offset_.begin()) {
+      const auto [before, size] = *std::prev(next);
+      if (before + size == offset) {
+        remove(before, size);
+        offset = before, bytes += size;
+      }
+    }
+    add(offset, bytes);
+  }
+  std::int64_t end() const { return end_; }
+
+ private:
+  void add(std::int64_t offset, std::int64_t size) { by_offset_.emplace(offset, size), by_size_.emplace(size, offset); }
+  void remove(std::int64_t offset, std::int64_t size) { by_offset_.erase(offset), by_size_.erase({size, offset}); }
+
+  std::map<std::int64_t, std::int64_t> by_offset_;
+  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;
+  std::int64_t end_ = 0;
+};
+
+// In the order of statements, as an allocator would: n log n.
+void place_in_order(kernel::Function& function, std::vector<Life> open) {
+  std::ranges::stable_sort(
+      open, [](const Life& x, const Life& y) { return std::pair(x.first, -x.bytes) < std::pair(y.first, -y.bytes); });
+  std::set<std::pair<std::size_t, std::size_t>> living;  // by their last statement
+  FreeMemory memory;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    while (!living.empty() && living.begin()->first < open[i].first) {
+      const Life& over = open[living.begin()->second];
+      memory.give_back(function.slots[over.slot].arena_offset, over.bytes);
+      living.erase(living.begin());
+    }
+    function.slots[open[i].slot].arena_offset = memory.take(open[i].bytes);
+    living.emplace(open[i].last, i);
+  }
+  function.arena_bytes = memory.end();
+}
+
+}  // namespace
+
+void lay_out_arena(kernel::Function& function) {
+  constexpr std::size_t many = 512;
+  function.arena_bytes = 0;
+  const std::vector<Life> open = lives(function);
+  if (open.size() > many)
+    place_in_order(function, open);
+  else
+    place_largest_first(function, open);
 }
 
 }  // namespace tenon

@@ -6,8 +6,8 @@
 namespace tenon {
 
 // Gives every arena slot its offset, and the Function the bytes of its arena. Slots that no statement of the outermost
-// block needs at once share memory; those that nothing touches get none. Largest first, each at the lowest offset that
-// is free: slots × slots that live at once.
+// block needs at once share memory; those that nothing touches get none. Up to 512 slots are placed largest first, each
+// at the lowest offset that is free; more in the order of statements, in n log n.
 void lay_out_arena(kernel::Function& function);
 
 }  // namespace tenon

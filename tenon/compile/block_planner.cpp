@@ -10,13 +10,19 @@
 
 namespace tenon {
 
-kernel::Function Planner::run() {
+std::pair<kernel::Function, Units> Planner::run() {
   std::vector<Place> inputs, outputs;
   for (Var v : program_.inputs()) inputs.push_back(argument(program_.type(v)));
   for (Var v : program_.outputs()) outputs.push_back(argument(program_.type(v)));
   // Lists are the caller's in copies of their own.
   function_.body = block(program_, inputs, outputs, {}, {}, std::vector<bool>(inputs.size(), true));
-  return std::move(function_);
+  return {std::move(function_), std::move(units_)};
+}
+
+const UnitSlot& Planner::unit(const ProgramRef& callee) {
+  const auto [at, fresh] = unit_of_.emplace(callee->hash(), nullptr);
+  if (fresh) at->second = units_.emplace_back(std::make_shared<UnitSlot>(callee)).get();
+  return *at->second;
 }
 
 Place Planner::argument(const Type& type) {
@@ -84,6 +90,8 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
       reduction(eqn);
     } else if (const auto* lower = rule_of<LowerLibrary>(*eqn.op)) {
       library(eqn, *lower);
+    } else if (const auto* call = rule_of<LowerCall>(*eqn.op)) {
+      unit(eqn, *call);
     } else {
       structure(eqn, rule_of<LowerStructure>(*eqn.op)->kind);
     }

@@ -9,6 +9,7 @@
 
 #include "tenon/compile/fusion.h"
 #include "tenon/compile/report.h"
+#include "tenon/compile/units.h"
 #include "tenon/ir/program.h"
 #include "tenon/kernel/function.h"
 #include "tenon/ops/region.h"
@@ -47,10 +48,11 @@ class Planner {
     function_.name = program.name().empty() ? "program" : program.name();
   }
 
-  kernel::Function run();
+  std::pair<kernel::Function, Units> run();
 
  private:
   friend class BlockPlanner;
+  const UnitSlot& unit(const ProgramRef& callee);
   Place argument(const Type& type);
   Place temporary(const Type& type);
   Place element(const Type& type);  // of a list
@@ -62,6 +64,8 @@ class Planner {
   const Program& program_;
   Report* report_;
   kernel::Function function_;
+  Units units_;
+  std::unordered_map<Hash128, const UnitSlot*> unit_of_;
 };
 
 std::string_view update_of(const Program& program, std::size_t output);
@@ -169,6 +173,8 @@ class BlockPlanner {
 
   // --- plan_library.cpp ---
   void library(const Eqn& eqn, const LowerLibrary& lower);
+  void library(const Eqn& eqn, const LibraryForm& form);
+  void unit(const Eqn& eqn, const LowerCall& lower);
 
   // --- plan_lists.cpp ---
   void set(const Place& to, Expr value);

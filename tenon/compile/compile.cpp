@@ -15,6 +15,7 @@
 #include "tenon/compile/list_values.h"
 #include "tenon/compile/plan.h"
 #include "tenon/compile/stages.h"
+#include "tenon/compile/units.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
 #include "tenon/ir/replay.h"
@@ -131,11 +132,12 @@ class LargestValue {
   Source where_;
 };
 
-class NativeExecutable final : public Executable, public NativeForm {
+class NativeExecutable final : public Executable, public NativeForm, public Unit {
  public:
   NativeExecutable(const Program& program, const kernel::Function& function,
-                   std::vector<std::optional<std::size_t>> shared_inputs)
-      : code_(compile_native(function)),
+                   std::vector<std::optional<std::size_t>> shared_inputs, Units units)
+      : units_(std::move(units)),
+        code_(compile_native(function)),
         arena_bytes_(static_cast<std::size_t>(function.arena_bytes)),
         largest_(function),
         makes_lists_(function.lists) {
@@ -153,6 +155,17 @@ class NativeExecutable final : public Executable, public NativeForm {
   }
 
   const NativeForm* native() const override { return takes_lists_ ? nullptr : this; }
+
+  const Unit* unit() const override { return makes_lists_ || takes_lists_ ? nullptr : this; }
+
+  std::int32_t call_within(void* const* addresses) const noexcept override {
+    try {
+      const Arena arena(arena_bytes_);
+      return code_->entry(addresses, arena.block(), Context::current().flag());
+    } catch (const MemoryError&) {
+      return lacked_memory;
+    }
+  }
 
   void call(void* const* addresses) const override {
     if (!makes_lists_) [[likely]]
@@ -226,7 +239,8 @@ class NativeExecutable final : public Executable, public NativeForm {
   [[noreturn]] static void fail(std::int32_t status, const ListPool* lists) {
     if ((status & host_call_failed) != 0) rethrow_host_failure();
     if (lists != nullptr && lists->failure) std::rethrow_exception(lists->failure);
-    if ((status & lacked_memory) != 0) throw MemoryError("a matrix product had no memory for its intermediate values.");
+    if ((status & lacked_memory) != 0)
+      throw MemoryError("a matrix product, or a function that is called, had no memory for its intermediate values.");
     Context::throw_cancelled();
   }
 
@@ -246,6 +260,7 @@ class NativeExecutable final : public Executable, public NativeForm {
     }
   }
 
+  Units units_;
   std::shared_ptr<const NativeCode> code_;
   std::size_t arena_bytes_;
   LargestValue largest_;
@@ -305,10 +320,19 @@ class StagedExecutable final : public Executable {
   std::shared_ptr<const Executable> first_;
 };
 
+void compile_units(const Units& units) {
+  for (const std::shared_ptr<UnitSlot>& slot : units) {
+    slot->executable = compile(slot->program);
+    slot->unit = slot->executable->unit();
+    if (slot->unit == nullptr)
+      throw CompileError(fmt::format("{} has no native form, though what calls it has.", slot->program->name()));
+  }
+}
+
 std::shared_ptr<const Executable> make_executable(const ProgramRef& program, const std::vector<bool>& donated) {
   const DumpFolder folder(program->name().empty() ? "program" : program->name());
   if (dumping()) dump("traced.tn", print(*program));
-  const ProgramRef flat = run_passes(compile_passes(), program);
+  const ProgramRef flat = flattened(program);
   const std::string reason = why_not_native(*flat);
   if (!reason.empty()) {
     if (auto cut = stages(*flat)) return std::make_shared<StagedExecutable>(flat, *std::move(cut));
@@ -317,9 +341,10 @@ std::shared_ptr<const Executable> make_executable(const ProgramRef& program, con
     if (dumping()) dump("by-the-reference-evaluator.txt", reason + "\n");
     return std::make_shared<ReferenceExecutable>(program);
   }
-  auto [function, shared] = plan(*flat, donated);
+  auto [function, shared, units] = plan(*flat, donated);
   if (dumping()) dump("kernels.txt", kernel::print(function));
-  return std::make_shared<NativeExecutable>(*flat, function, std::move(shared));
+  compile_units(units);
+  return std::make_shared<NativeExecutable>(*flat, function, std::move(shared), std::move(units));
 }
 
 // Executables by structural hash; one compilation a key at a time, others wait for it. In shards, so that threads that

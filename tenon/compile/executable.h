@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/ir/bind.h"
+#include "tenon/runtime/units.h"
 
 namespace tenon {
 
@@ -36,6 +37,8 @@ class Executable {
   // Inputs have the Program's types; they are read, never written.
   virtual std::vector<Value> run(std::span<const Value> inputs) const = 0;
   virtual const NativeForm* native() const { return nullptr; }
+  // As native code of another calls it, if it is native and has no lists.
+  virtual const Unit* unit() const { return nullptr; }
 };
 
 // Compiles a Program whose sizes are all known, or finds what was compiled before under the same structural hash, by

@@ -216,7 +216,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   for (const Type& t : program->output_types()) results += static_cast<double>(t.known_bytes());
   const std::string head = fmt::format("{} arguments, {}; {} results, {}\n", program->inputs().size(),
                                        bytes_text(arguments), program->outputs().size(), bytes_text(results));
-  const ProgramRef flat = run_passes(compile_passes(), program);
+  const ProgramRef flat = flattened(program);
   if (const std::string reason = why_not_native(*flat); !reason.empty() && stages(*flat))
     return head +
            fmt::format(
@@ -228,7 +228,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
     return head +
            fmt::format("runs by the reference evaluator, {} eqns one by one: {}\n", flat->eqns().size(), reason) +
            kept_text(report);
-  const auto [function, shared] = plan(*flat, donated, &report);
+  const auto [function, shared, units] = plan(*flat, donated, &report);
   Explanation explanation(function);
   explanation.run();
   double in_place = 0;

@@ -102,7 +102,7 @@ std::vector<Copied> copied(const kernel::Function& function) {
 
 void require_in_place(const ProgramRef& program, const std::vector<bool>& donated,
                       FunctionRef<InputName(std::size_t)> input) {
-  const ProgramRef flat = run_passes(compile_passes(), program);
+  const ProgramRef flat = flattened(program);
   if (const std::string reason = why_not_native(*flat); !reason.empty()) {
     if (const Eqn* update = an_update(*flat))
       throw CompileError(fmt::format("strict_in_place: {} of {} copies its array: the function runs by the reference "

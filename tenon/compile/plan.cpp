@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unordered_set>
+
 #include "tenon/compile/arena.h"
 #include "tenon/compile/block_planner.h"
 #include "tenon/compile/blocks.h"
@@ -13,6 +15,8 @@
 #include "tenon/compile/pack.h"
 #include "tenon/compile/pieces.h"
 #include "tenon/compile/product_views.h"
+#include "tenon/rewrite/pass.h"
+#include "tenon/transform/transforms.h"
 
 namespace tenon {
 
@@ -24,9 +28,10 @@ bool compiles(const Type& type) {
   return !is_complex(type.dtype);
 }
 
-}  // namespace
+// Each function that is called is looked at once.
+std::string why_not_native(const Program& program, std::unordered_set<Hash128>& seen);
 
-std::string why_not_native(const Program& program, const Eqn& eqn) {
+std::string why_not_native(const Program& program, const Eqn& eqn, std::unordered_set<Hash128>& seen) {
   if (!eqn.op->lower) return fmt::format("{}: {}", eqn.op->name, eqn.op->lower.reason());
   const bool moves_lists = rule_of<LowerStructure>(*eqn.op) != nullptr;
   for (const std::vector<Var>* vars : {&eqn.in, &eqn.out})
@@ -37,28 +42,50 @@ std::string why_not_native(const Program& program, const Eqn& eqn) {
   if (eqn.op == &loop_op())
     if (const auto& p = eqn.params.as<LoopParams>(); p.cond && p.reverse)
       return "a loop that a condition ends runs backwards";
-  if (rule_of<LowerCall>(*eqn.op) != nullptr) return fmt::format("{} was not inlined", eqn.op->name);
   if (const auto* structure = rule_of<LowerStructure>(*eqn.op))
     if (structure->kind == LowerStructure::Kind::host)
       return fmt::format("{} runs outside of native code", eqn.op->name);
+  if (const auto* call = rule_of<LowerCall>(*eqn.op)) {
+    const ProgramRef callee = call->rule(eqn.params).program;
+    return seen.insert(callee->hash()).second ? why_not_native(*callee, seen) : "";
+  }
   std::string inside;
   eqn.params.visit_programs([&](const ProgramRef& p) {
-    if (p && inside.empty()) inside = why_not_native(*p);
+    if (p && inside.empty()) inside = why_not_native(*p, seen);
   });
   return inside;
 }
 
-std::string why_not_native(const Program& program) {
+std::string why_not_native(const Program& program, std::unordered_set<Hash128>& seen) {
   if (!program.size_params().empty()) return "its sizes are symbolic";
   for (const Type& type : program.parts().types)
     if (!compiles(type)) return fmt::format("{} has no native form", type.text());
   for (const Eqn& eqn : program.eqns())
-    if (std::string reason = why_not_native(program, eqn); !reason.empty()) return reason;
+    if (std::string reason = why_not_native(program, eqn, seen); !reason.empty()) return reason;
   return {};
 }
 
+}  // namespace
+
+std::string why_not_native(const Program& program, const Eqn& eqn) {
+  std::unordered_set<Hash128> seen;
+  return why_not_native(program, eqn, seen);
+}
+
+std::string why_not_native(const Program& program) {
+  std::unordered_set<Hash128> seen;
+  return why_not_native(program, seen);
+}
+
+ProgramRef flattened(const ProgramRef& program) {
+  ProgramRef flat = run_passes(compile_passes(), program);
+  const auto is_call = [](const Eqn& eqn) { return rule_of<LowerCall>(*eqn.op) != nullptr; };
+  if (find_eqn(*flat, is_call) == nullptr || why_not_native(*flat).empty()) return flat;
+  return run_passes(compile_passes(), inline_calls(program));
+}
+
 Planned plan(const Program& program, const std::vector<bool>& donated, Report* report) {
-  kernel::Function function = Planner(program, report).run();
+  auto [function, units] = Planner(program, report).run();
   split_into_pieces(function);
   forward_copies(function);
   recompute_counters(function);
@@ -71,7 +98,7 @@ Planned plan(const Program& program, const std::vector<bool>& donated, Report* r
   divide_into_blocks(function, block_limits());
   merge_reductions(function);
   lay_out_arena(function);
-  return {std::move(function), std::move(shared)};
+  return {std::move(function), std::move(shared), std::move(units)};
 }
 
 }  // namespace tenon

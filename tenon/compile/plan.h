@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenon/compile/report.h"
+#include "tenon/compile/units.h"
 #include "tenon/ir/program.h"
 #include "tenon/kernel/function.h"
 
@@ -15,14 +16,18 @@ namespace tenon {
 std::string why_not_native(const Program& program);
 std::string why_not_native(const Program& program, const Eqn& eqn);  // the same of one eqn
 
+// The Program after all passes: its calls are of units, and where one has no native form there are none.
+ProgramRef flattened(const ProgramRef& program);
+
 struct Planned {
   kernel::Function function;
   std::vector<std::optional<std::size_t>> shared;
+  Units units = {};
 };
-// Arguments are the Program's inputs, then its outputs, contiguous. The Program has no calls (inline_calls) and known
-// sizes. Cost: a few walks over the eqns; expressions are shared, so their size is linear in the eqns that fuse.
-// Memory of the inputs `donated` may be used again: `shared` tells for each output the input in whose memory it is
-// computed. What was decided on the way is added to the report, where one is given.
+// Arguments are the Program's inputs, then its outputs, contiguous. The Program is flattened, and its sizes are known.
+// Cost: a few walks over the eqns; expressions are shared, so their size is linear in the eqns that fuse. Memory of the
+// inputs `donated` may be used again: `shared` tells for each output the input in whose memory it is computed. What was
+// decided on the way is added to the report, where one is given.
 Planned plan(const Program& program, const std::vector<bool>& donated = {}, Report* report = nullptr);
 
 }  // namespace tenon

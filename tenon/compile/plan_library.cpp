@@ -1,4 +1,4 @@
-// Ops that a function of the runtime does: one call, with memory of the program's own to work in.
+// Ops that a function of the runtime does, or a unit: one call, with memory of the program's own to work in.
 #include <cstring>
 
 #include "tenon/compile/block_planner.h"
@@ -7,12 +7,21 @@ namespace tenon {
 
 void BlockPlanner::library(const Eqn& eqn, const LowerLibrary& lower) {
   std::vector<Type> in;
+  for (const Var v : eqn.in) in.push_back(program_.type(v));
+  library(eqn, lower.rule(eqn.params, in));
+}
+
+void BlockPlanner::unit(const Eqn& eqn, const LowerCall& lower) {
+  const UnitSlot& slot = planner_.unit(lower.rule(eqn.params).program);
+  library(eqn, {.function = "tenon_call_unit",
+                .description = {unit_description(&slot.unit)},
+                .nanoseconds = 1000,
+                .any_number = true});
+}
+
+void BlockPlanner::library(const Eqn& eqn, const LibraryForm& form) {
   std::vector<Place> from, to;
-  for (const Var v : eqn.in) {
-    in.push_back(program_.type(v));
-    from.push_back(stored(v));
-  }
-  const LibraryForm form = lower.rule(eqn.params, in);
+  for (const Var v : eqn.in) from.push_back(stored(v));
   for (const Var v : eqn.out) places_[v] = to.emplace_back(place_for(v));
   std::vector<kernel::Slot>& slots = planner_.function_.slots;
   const Expr first(std::int64_t(0));

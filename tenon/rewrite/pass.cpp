@@ -15,8 +15,8 @@
 #include "tenon/rewrite/hoist_invariants.h"
 #include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/rewrite/narrow_products.h"
+#include "tenon/rewrite/share_calls.h"
 #include "tenon/rewrite/sink_operands.h"
-#include "tenon/transform/transforms.h"
 
 namespace tenon {
 namespace {
@@ -57,7 +57,8 @@ std::span<const Pass> compile_passes() {
   static constinit Lasting<const std::vector<Pass>> passes;
   return passes.get([] {
     return std::vector<Pass>{
-        {"inline", "calls replaced by what they call", inline_calls},
+        {"share_calls", "calls replaced by what they call, but for long functions that are called several times",
+         share_calls},
         {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",
          compose_views},
         {"narrow_products", "products of less, where operands repeat or results are summed", narrow_products},

@@ -1,5 +1,9 @@
 // Temporaries share memory where they do not live at once.
+#include "tenon/compile/arena.h"
+
 #include <gtest/gtest.h>
+
+#include <random>
 
 #include "tenon/compile/plan.h"
 #include "tenon/rewrite/pass.h"
@@ -31,6 +35,41 @@ TEST(Arena, WhatLivesAtOnceIsApart) {
   const Array x = eye(70, DType::f32) * 2.f;
   // (2I)(2I + i J) products in order, evaluated one op at a time as well.
   EXPECT_TRUE(allclose(jit(many)(x), many(x), 1e-4));
+}
+
+// Slots of many sizes and lives, more than are placed largest first: no two that live at once overlap, and the arena is
+// not much larger than what does.
+TEST(Arena, OfManySlotsIsSharedToo) {
+  kernel::Function f;
+  constexpr std::size_t slots = 3000;
+  std::mt19937_64 draw(5);
+  const auto below = [&](std::uint64_t n) { return draw() % n; };
+  for (std::size_t i = 0; i < slots; ++i)
+    f.slots.push_back({DType::f64, static_cast<std::int64_t>(1 + below(1000)), kernel::Slot::Place::arena});
+  std::vector<std::vector<kernel::SlotId>> at(2 * slots);
+  std::vector<std::size_t> last(slots);
+  for (kernel::SlotId i = 0; i < slots; ++i) at[i].push_back(i), at[last[i] = i + below(50)].push_back(i);
+  for (const auto& touched : at) {
+    kernel::Nest nest;
+    for (const kernel::SlotId slot : touched)
+      nest.stores.push_back(
+          {slot, kernel::Expr(std::int64_t(0)), kernel::constant_like(kernel::load(slot, DType::f64, 0), 1), {}});
+    f.body.push_back(std::move(nest));
+  }
+  lay_out_arena(f);
+  const auto bytes = [&](std::size_t i) { return 8 * f.slots[i].elements; };
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < slots; ++i) {
+    std::int64_t together = 0;
+    for (std::size_t k = i < 50 ? 0 : i - 50; k <= i; ++k) {
+      if (last[k] < i) continue;
+      together += bytes(k) + 64;
+      const std::int64_t x = f.slots[i].arena_offset, y = f.slots[k].arena_offset;
+      EXPECT_TRUE(k == i || x + bytes(i) <= y || y + bytes(k) <= x) << i << " " << k;
+    }
+    most = std::max(most, together);
+  }
+  EXPECT_LE(f.arena_bytes, most * 3 / 2);
 }
 
 }  // namespace

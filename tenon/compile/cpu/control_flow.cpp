@@ -186,7 +186,7 @@ void FunctionEmitter::fork(const kernel::Blocks& blocks) {
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, number, number, b_.getInt32Ty()}, false);
   auto* body = llvm::Function::Create(type, llvm::Function::InternalLinkage, function_->getName() + "_blocks", module_);
   body->setAttributes(function_->getAttributes());
-  FunctionEmitter inside(module_, f_, target_, body, nullptr);
+  FunctionEmitter inside(module_, f_, target_, body, uses_);
   std::set<SlotId> used;
   visit_slots(blocks, [&](SlotId slot, bool) {
     if (frame_.locals.contains(slot)) used.insert(slot);

@@ -40,16 +40,17 @@ bool share_memory(const kernel::Slot& x, const kernel::Slot& y) {
 
 }  // namespace
 
-ExprEmitter::ExprEmitter(Builder& builder, const kernel::Function& function, unsigned vector_bytes)
-    : b_(builder), f_(function), vector_bytes_(vector_bytes), slots_(function.slots.size()) {
+ExprEmitter::ExprEmitter(Builder& builder, const kernel::Function& function, unsigned vector_bytes, FindSlot find_slot)
+    : b_(builder), f_(function), vector_bytes_(vector_bytes), find_slot_(std::move(find_slot)) {
   // Pairwise statements that slots do not overlap grow with the square of their number: only for few.
-  if (slots_.size() > 48) return;
+  const std::size_t slots = f_.slots.size();
+  if (slots > 48) return;
   llvm::MDBuilder md(b_.getContext());
   auto* domain = md.createAnonymousAliasScopeDomain();
   std::vector<llvm::Metadata*> all;
-  for (std::size_t i = 0; i < slots_.size(); ++i) all.push_back(md.createAnonymousAliasScope(domain));
+  for (std::size_t i = 0; i < slots; ++i) all.push_back(md.createAnonymousAliasScope(domain));
   all_scopes_ = llvm::MDNode::get(b_.getContext(), all);
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
+  for (std::size_t i = 0; i < slots; ++i) {
     scopes_.push_back(llvm::MDNode::get(b_.getContext(), {all[i]}));
     std::vector<llvm::Metadata*> rest;
     for (std::size_t k = 0; k < all.size(); ++k)
@@ -181,7 +182,9 @@ Value* ExprEmitter::lanes(const Expr& e) {
 Value* ExprEmitter::to_store(const Expr& e) { return in_memory(e, lanes_ > 1 && vector_var_.has_value()); }
 
 Value* ExprEmitter::address(kernel::SlotId slot, Value* offset) {
-  return b_.CreateInBoundsGEP(memory_type(f_.slots[slot].dtype), slots_[slot], offset);
+  const auto [at, fresh] = slots_.emplace(slot, nullptr);
+  if (fresh) at->second = find_slot_(slot);
+  return b_.CreateInBoundsGEP(memory_type(f_.slots[slot].dtype), at->second, offset);
 }
 
 void ExprEmitter::store(kernel::SlotId slot, const Expr& offset, Value* value) {

@@ -18,10 +18,11 @@ struct Variation {
 
 class ExprEmitter {
  public:
-  ExprEmitter(Builder& builder, const kernel::Function& function, unsigned vector_bytes);
+  using FindSlot = std::function<llvm::Value*(kernel::SlotId)>;
+  ExprEmitter(Builder& builder, const kernel::Function& function, unsigned vector_bytes, FindSlot find_slot);
 
-  // Where a slot is; before anything reads or writes it.
-  void place(kernel::SlotId slot, llvm::Value* address) { slots_[slot] = address; }
+  // Where a slot is; before anything reads or writes it. Others are asked for when they are first used.
+  void place(kernel::SlotId slot, llvm::Value* address) { slots_.insert_or_assign(slot, address); }
 
   // Values of loop variables from here on; forgets what was computed under other values.
   void set(std::uint32_t var, llvm::Value* value) {
@@ -92,7 +93,8 @@ class ExprEmitter {
   Builder& b_;
   const kernel::Function& f_;
   const unsigned vector_bytes_;
-  std::vector<llvm::Value*> slots_;
+  FindSlot find_slot_;
+  std::unordered_map<kernel::SlotId, llvm::Value*> slots_;
   std::map<kernel::SlotId, std::map<int, int>>
       pieces_;  // of local slots: vectors stored at known offsets, by first lane
   std::vector<llvm::MDNode*> scopes_, others_;

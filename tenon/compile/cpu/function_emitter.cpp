@@ -25,7 +25,7 @@ void find_own(const kernel::Block& statements, std::set<kernel::SlotId>& own) {
 
 FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target,
                                  llvm::Function* function)
-    : FunctionEmitter(module, f, target, function, nullptr) {
+    : FunctionEmitter(module, f, target, function, uses_of(f)) {
   Frame frame{function->getArg(0), function->getArg(1), function->getArg(2), b_.CreateAlloca(b_.getInt32Ty()), {}, {}};
   b_.CreateStore(b_.getInt32(0), frame.failed);
   std::set<SlotId> own;
@@ -42,39 +42,48 @@ void FunctionEmitter::run() {
 }
 
 FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target,
-                                 llvm::Function* function, std::nullptr_t)
+                                 llvm::Function* function, std::shared_ptr<const Uses> uses)
     : module_(module),
       f_(f),
       target_(target),
       function_(function),
+      uses_(std::move(uses)),
       b_(llvm::BasicBlock::Create(module.getContext(), "entry", function)),
-      e_(b_, f, target.vector_bytes) {
+      e_(b_, f, target.vector_bytes, [this](SlotId slot) { return find_slot(slot); }) {
   llvm::FastMathFlags flags;
   flags.setAllowContract(true);
   b_.setFastMathFlags(flags);
+}
+
+std::shared_ptr<const FunctionEmitter::Uses> FunctionEmitter::uses_of(const kernel::Function& f) {
+  auto uses = std::make_shared<Uses>(Uses{std::vector<int>(f.slots.size(), 0), std::vector<int>(f.slots.size(), 0)});
   for (const kernel::Statement& s : f.body)
     visit_slots(s, [&](SlotId slot, bool write) {
-      if (!write) read_.insert(slot);
+      ++uses->all[slot];
+      if (!write) ++uses->reads[slot];
     });
+  return uses;
 }
 
 void FunctionEmitter::enter(Frame frame) {
   frame_ = std::move(frame);
-  for (SlotId i = 0; i < f_.slots.size(); ++i) {
-    const kernel::Slot& s = f_.slots[i];
-    if (s.place == kernel::Slot::Place::argument) {
-      Value* at = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), frame_.arguments, s.argument);
-      auto* load = b_.CreateLoad(b_.getPtrTy(), at);
-      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
-      e_.place(i, load);
-    } else if (s.place == kernel::Slot::Place::arena) {
-      e_.place(i, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), frame_.arena, s.arena_offset));
-    } else if (s.place == kernel::Slot::Place::constant) {
-      e_.place(i, constant(s));
-    }
-  }
   for (const auto& [slot, address] : frame_.locals) e_.place(slot, address);
   for (const auto& [var, value] : frame_.vars) e_.set(var, value);
+}
+
+// The address of an argument, of a place in the arena or of constants, found as the function begins.
+Value* FunctionEmitter::find_slot(SlotId slot) {
+  const kernel::Slot& s = f_.slots[slot];
+  if (s.place == kernel::Slot::Place::constant) return constant(s);
+  llvm::BasicBlock& entry = function_->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry);
+  if (llvm::Instruction* end = entry.getTerminator()) at_entry.SetInsertPoint(end);
+  if (s.place == kernel::Slot::Place::arena)
+    return at_entry.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), frame_.arena, s.arena_offset);
+  Value* at = at_entry.CreateConstInBoundsGEP1_64(b_.getPtrTy(), frame_.arguments, s.argument);
+  auto* load = at_entry.CreateLoad(b_.getPtrTy(), at);
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+  return load;
 }
 
 llvm::GlobalVariable* FunctionEmitter::constant(const kernel::Slot& s) {

@@ -24,6 +24,7 @@
 #include "tenon/runtime/parallel_for.h"
 #include "tenon/runtime/products.h"
 #include "tenon/runtime/sorting.h"
+#include "tenon/runtime/units.h"
 
 namespace tenon::cpu {
 namespace {
@@ -110,6 +111,7 @@ llvm::Expected<std::unique_ptr<Compiler>> make_compiler() {
   define("tenon_argsort", &tenon_argsort);
   define("tenon_top_k", &tenon_top_k);
   define("tenon_host_call", &tenon_host_call);
+  define("tenon_call_unit", &tenon_call_unit);
   define("tenon_list_make", &tenon_list_make);
   define("tenon_list_grow", &tenon_list_grow);
   define("tenon_list_finish", &tenon_list_finish);

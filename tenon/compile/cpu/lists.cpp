@@ -49,11 +49,14 @@ void FunctionEmitter::emit(const kernel::Call& c) {
   if (c.result) e_.store(*c.result, c.result_offset, result);
 }
 
-// The address of these, one behind the other, in the frame.
+// The address of these, one behind the other, in the frame, until the next such table is written.
 Value* FunctionEmitter::table_of(std::span<Value* const> words) {
   auto* type = llvm::ArrayType::get(b_.getInt64Ty(), words.size());
-  llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-  Value* table = at_entry.CreateAlloca(type);
+  llvm::AllocaInst*& table = tables_[words.size()];
+  if (table == nullptr) {
+    llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    table = at_entry.CreateAlloca(type);
+  }
   for (unsigned i = 0; i < words.size(); ++i)
     b_.CreateStore(words[i], b_.CreateConstInBoundsGEP2_32(type, table, 0, i));
   return table;

@@ -38,14 +38,12 @@ std::int64_t size_of_code(const kernel::Statement& s) {
   return call;
 }
 
-// Loops and branches are cut inside; what has to do with lists may end the program, or find places for later
-// statements.
+// Loops and branches are cut inside; elements of lists are places for later statements.
 bool stays(const kernel::Statement& s) {
   return std::visit(
       []<class T>(const T&) {
         return std::is_same_v<T, kernel::For> || std::is_same_v<T, kernel::While> ||
-               std::is_same_v<T, kernel::Switch> || std::is_same_v<T, kernel::Element> ||
-               std::is_same_v<T, kernel::Call>;
+               std::is_same_v<T, kernel::Switch> || std::is_same_v<T, kernel::Element>;
       },
       s.held());
 }
@@ -87,18 +85,16 @@ void FunctionEmitter::part(std::span<const kernel::Statement> statements, bool o
       ++uses[slot];
       if (frame_.locals.contains(slot)) used.insert(slot);
     });
-  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);
+  auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false);
   auto* function =
       llvm::Function::Create(type, llvm::Function::InternalLinkage, function_->getName() + "_part", module_);
   function->setAttributes(function_->getAttributes());
   function->addFnAttr(llvm::Attribute::NoInline);
-  FunctionEmitter inside(module_, f_, target_, function, nullptr);
+  FunctionEmitter inside(module_, f_, target_, function, uses_);
   std::set<SlotId> own;
   if (once) {
-    if (uses_.empty())
-      for (const kernel::Statement& s : f_.body) visit_slots(s, [&](SlotId slot, bool) { ++uses_[slot]; });
     for (const SlotId slot : used)
-      if (uses[slot] == uses_[slot]) own.insert(slot);
+      if (uses[slot] == uses_->all[slot]) own.insert(slot);
     for (const SlotId slot : own) used.erase(slot);
   }
   Value* words = capture(used, inside);
@@ -106,9 +102,10 @@ void FunctionEmitter::part(std::span<const kernel::Statement> statements, bool o
   inside.parallel_ = parallel_;
   inside.in_order(statements);
   inside.end_streams();
-  inside.b_.CreateRetVoid();
-  b_.CreateCall(function, {words});
-  poll();  // it may have been told to stop
+  inside.b_.CreateRet(b_.getInt32(0));
+  Value* ended = b_.CreateCall(function, {words});
+  if (function_->getReturnType()->isVoidTy()) return poll();  // it may have been told to stop
+  when(b_.CreateICmpNE(ended, b_.getInt32(0)), [&] { b_.CreateRet(ended); }, true);
 }
 
 }  // namespace tenon::cpu

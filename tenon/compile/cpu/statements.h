@@ -5,6 +5,7 @@
 #include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 
@@ -36,10 +37,17 @@ class FunctionEmitter {
     std::map<std::uint32_t, Value*> vars;
   };
 
+  // How often the program touches and reads each slot: counted once for all functions that its code has.
+  struct Uses {
+    std::vector<int> all, reads;
+  };
+
   // --- function_emitter.cpp: the frame, and calls of the runtime ---
   FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target, llvm::Function* function,
-                  std::nullptr_t);
+                  std::shared_ptr<const Uses> uses);
+  static std::shared_ptr<const Uses> uses_of(const kernel::Function& f);
   void enter(Frame frame);
+  Value* find_slot(SlotId slot);
   llvm::GlobalVariable* constant(const kernel::Slot& s);
   llvm::AllocaInst* local(SlotId slot);
   void place(SlotId slot, Value* address);
@@ -121,10 +129,10 @@ class FunctionEmitter {
   llvm::Function* function_;
   Frame frame_{};
   bool parallel_ = false, streams_ = false;
-  bool inside_rows_ = false;    // within a block of rows, which has slots to itself
-  std::set<SlotId> read_;       // slots that anything reads
-  std::map<SlotId, int> uses_;  // how often the program touches a slot; empty until it is asked
-  double unpolled_ = 0;         // estimated nanoseconds of what is being emitted, and does not poll yet
+  bool inside_rows_ = false;  // within a block of rows, which has slots to itself
+  std::shared_ptr<const Uses> uses_;
+  std::map<std::size_t, llvm::AllocaInst*> tables_;  // of calls, by their length: one serves all
+  double unpolled_ = 0;  // estimated nanoseconds of what is being emitted, and does not poll yet
   Builder b_;
   ExprEmitter e_;
 };

@@ -1,0 +1,15 @@
+// Calls: which become part of their caller, and which stay calls of functions that are compiled once.
+#pragma once
+
+#include "tenon/ir/program.h"
+
+namespace tenon {
+
+// Replaces calls by what they call, but for those of long functions that the Program calls several times: they stay, as
+// `call`s of Programs of which every output is read. A function stays where its eqns, times its calls, are more than
+// 150, or 500 where it does so little that a call of native code is felt; one that updates arrays in place, or has
+// sizes or lists, never does. With TENON_UNITS=small in the environment all others stay, so that small functions test
+// everything. Time: linear in the eqns of what is inlined and of each function that stays.
+ProgramRef share_calls(const ProgramRef& program);
+
+}  // namespace tenon

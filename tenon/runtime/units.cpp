@@ -1,0 +1,8 @@
+#include "tenon/runtime/units.h"
+
+#include <bit>
+
+std::int64_t tenon_call_unit(const std::int64_t* description, void* const* addresses) {
+  const auto* const* slot = std::bit_cast<const tenon::Unit* const*>(description[0]);
+  return -static_cast<std::int64_t>((*slot)->call_within(addresses));
+}

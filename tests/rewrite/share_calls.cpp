@@ -1,0 +1,103 @@
+// Which calls stay calls, and which outputs theirs are.
+#include "tenon/rewrite/share_calls.h"
+
+#include <gtest/gtest.h>
+
+#include "tenon/compile/plan.h"
+#include "tenon/ops/region.h"
+#include "tenon/tenon.h"
+#include "tenon/transform/transforms.h"
+
+namespace tenon {
+namespace {
+
+bool all_stay() { return std::getenv("TENON_UNITS") != nullptr; }
+
+Array long_function(Array x, int ops) {
+  for (int i = 0; i < ops; ++i) x = sin(x) * 0.5;
+  return x;
+}
+// `times` calls of a function of 2·`ops` eqns.
+ProgramRef caller(int times, int ops, const Shape& shape = {1000}) {
+  const auto f = jit([=](Array x) { return long_function(x, ops); });
+  return share_calls(trace([=](Array x) {
+    for (int i = 0; i < times; ++i) x = f(x) + 1.0;
+    return x;
+  })(zeros(shape)));
+}
+std::int64_t calls(const ProgramRef& program) {
+  return std::ranges::count_if(program->eqns(), [](const Eqn& eqn) { return eqn.op == &call_op(); });
+}
+
+TEST(ShareCalls, LongFunctionsThatAreCalledOftenStay) {
+  if (all_stay()) GTEST_SKIP() << "all functions stay";
+  EXPECT_EQ(calls(caller(10, 20)), 10);
+  EXPECT_EQ(calls(caller(1, 200)), 0);  // which fuses with what is around it
+  EXPECT_EQ(calls(caller(10, 3)), 0);   // too short to be worth it
+  EXPECT_EQ(calls(caller(2, 20)), 0);
+  EXPECT_EQ(calls(caller(10, 20, {})), 0);  // calls would be felt
+  EXPECT_EQ(calls(caller(100, 20, {})), 100);
+}
+
+TEST(ShareCalls, SmallFunctionsStayWhereTestsAskForIt) {
+  if (!all_stay()) GTEST_SKIP() << "without TENON_UNITS=small";
+  EXPECT_EQ(calls(caller(1, 1)), 1);
+}
+
+// Calls within functions count as often as the functions are called.
+TEST(ShareCalls, CountsCallsOfCalls) {
+  if (all_stay()) GTEST_SKIP() << "all functions stay";
+  const auto inner = jit([](Array x) { return long_function(x, 10); });
+  const auto middle = jit([&](Array x) { return inner(x) + inner(x * 2.0); });
+  const ProgramRef p = share_calls(trace([&](Array x) {
+    for (int i = 0; i < 3; ++i) x = middle(x);
+    return x;
+  })(zeros({1000})));
+  EXPECT_EQ(calls(p), 0) << "middle has 43 eqns, 129 in all calls";
+  const ProgramRef q = share_calls(trace([&](Array x) {
+    for (int i = 0; i < 4; ++i) x = middle(x);
+    return x;
+  })(zeros({1000})));
+  EXPECT_EQ(calls(q), 4);
+}
+
+TEST(ShareCalls, WhatNothingReadsIsNotComputed) {
+  const auto both = jit([](Array x) { return std::pair(long_function(x, 10), long_function(cos(x), 40)); });
+  const ProgramRef p = share_calls(trace([&](Array x) {
+    for (int i = 0; i < 10; ++i) x = both(x).first;
+    return x;
+  })(zeros({1000})));
+  EXPECT_EQ(calls(p), 10);
+  for (const Eqn& eqn : p->eqns()) {
+    if (eqn.op != &call_op()) continue;
+    EXPECT_EQ(eqn.out.size(), 1U);
+    EXPECT_EQ(rule_of<LowerCall>(*eqn.op)->rule(eqn.params).program->eqns().size(), 22U);
+  }
+}
+
+// A call would copy what the function changes in a few places.
+TEST(ShareCalls, UpdatesInPlaceAreInlined) {
+  const auto update = jit([](Array x) {
+    for (int i = 0; i < 30; ++i) x = x.at(i).add(1.0);
+    return x;
+  });
+  EXPECT_EQ(calls(share_calls(trace([&](Array x) {
+              for (int i = 0; i < 30; ++i) x = update(x);
+              return x;
+            })(zeros({1000})))),
+            0);
+}
+
+TEST(ShareCalls, CallersWithoutNativeFormHaveNoCalls) {
+  const auto complex = jit([](Array x) { return long_function(x, 20); });
+  const ProgramRef p = trace([&](Array x) {
+    for (int i = 0; i < 10; ++i) x = complex(x);
+    return x;
+  })(zeros({1000}, DType::c128));
+  EXPECT_EQ(calls(share_calls(p)), 10);
+  EXPECT_EQ(calls(flattened(p)), 0);
+  EXPECT_EQ(why_not_native(*flattened(p)), why_not_native(*inline_calls(p)));
+}
+
+}  // namespace
+}  // namespace tenon
