@@ -407,11 +407,13 @@ Value* ExprEmitter::unary(const Expr& e, Value* x, std::unordered_map<const void
   if (is_real(dtype)) {
     if (op == Unary::sin || op == Unary::cos)
       if (const auto found = angles_.find(e.operand(0).identity()); found != angles_.end() && found->second.both()) {
-        const auto [sine, cosine] = emit_sin_cos(b_, x, ranges_.of(e.operand(0)));
+        const Range range = ranges_.of(e.operand(0));
+        const auto [sine, cosine] = calls_functions_ ? call_sin_cos(b_, x, range) : emit_sin_cos(b_, x, range);
         known.emplace(found->second.sine, sine);
         known.emplace(found->second.cosine, cosine);
         return op == Unary::sin ? sine : cosine;
       }
+    if (calls_functions_ && is_function(op)) return call_unary(b_, op, x, ranges_.of(e.operand(0)));
     return emit_unary(b_, op, x, ranges_.of(e.operand(0)));
   }
   llvm::Type* type = x->getType();

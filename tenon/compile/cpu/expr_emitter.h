@@ -44,8 +44,14 @@ class ExprEmitter {
     variations_.clear();
   }
 
-  // Angles of which both sine and cosine are wanted from here on.
-  void set(Angles angles) { angles_ = std::move(angles); }
+  // What is computed from here on, about so many times in code: angles of which both sine and cosine are wanted, and
+  // whether there is so much mathematics that it is called instead of being inlined.
+  void set(const Work& work, int copies) {
+    angles_ = work.angles;
+    calls_functions_ = all_functions_called_ || calls_functions(work, copies);
+  }
+  // Whether all mathematics is called from here on; and whether it was before.
+  bool call_functions(bool all) { return std::exchange(all_functions_called_, all); }
 
   Variation variation(const kernel::Expr& e, std::uint32_t var);
   llvm::Value* scalar(const kernel::Expr& e);  // at lane 0
@@ -106,6 +112,7 @@ class ExprEmitter {
   std::unordered_map<const void*, Variation> variations_;
   Ranges ranges_;
   Angles angles_;
+  bool calls_functions_ = false, all_functions_called_ = false;
 };
 
 }  // namespace tenon::cpu

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "tenon/compile/cpu/real.h"
@@ -86,6 +87,37 @@ Value* in_any_lane(Builder& b, Value* condition) {
   for (; lanes * 32 > bits && lanes % 2 == 0; lanes /= 2)
     condition = b.CreateOr(part(b, condition, 0, lanes / 2), part(b, condition, lanes / 2, lanes / 2));
   return b.CreateOrReduce(condition);
+}
+
+// `result name(type)` of the module of the function that is written, for the same processor; `body` gives what it
+// returns.
+llvm::Function* own_function(Builder& b, const std::string& name, llvm::Type* result, llvm::Type* type,
+                             llvm::function_ref<Value*(Builder&, Value*)> body) {
+  llvm::Function* caller = b.GetInsertBlock()->getParent();
+  llvm::Module& module = *caller->getParent();
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  const std::string full = "tenon." + name + (type->getScalarType()->isFloatTy() ? ".f32." : ".f64.") +
+                           std::to_string(vector == nullptr ? 1 : vector->getNumElements()) +
+                           (b.short_chains ? ".short" : "");
+  if (auto* known = module.getFunction(full)) return known;
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, {type}, false),
+                                          llvm::Function::InternalLinkage, full, module);
+  for (const char* attribute : {"target-cpu", "target-features", "prefer-vector-width"})
+    if (caller->hasFnAttribute(attribute)) function->addFnAttr(caller->getFnAttribute(attribute));
+  function->addFnAttr(llvm::Attribute::NoInline);
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();
+  Builder inner(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+  inner.setFastMathFlags(b.getFastMathFlags());
+  inner.short_chains = b.short_chains;
+  Value* made = body(inner, function->getArg(0));
+  inner.CreateRet(made);
+  return function;
+}
+
+std::string text_of(const Range& range) {
+  return (std::isfinite(range.high) ? ".to." + std::to_string(std::llround(range.high)) : "") +
+         (range.negative_zero ? "" : ".no_negative_zero");
 }
 
 // ±1; zeros and NaN stay.
@@ -232,6 +264,24 @@ Value* emit_unary(Builder& b, Unary op, Value* value, const Range& range) {
 std::pair<Value*, Value*> emit_sin_cos(Builder& b, Value* value, const Range& range) {
   const auto [sine, cosine] = sin_cos_of(Real{&b, value}, range);
   return {sine.v, cosine.v};
+}
+
+Value* call_unary(Builder& b, Unary op, Value* x, const Range& range) {
+  llvm::Type* type = x->getType();
+  const bool by_range = op == Unary::sin || op == Unary::cos || op == Unary::tan;
+  const Range usual = by_range ? usual_range(range, type->getScalarType()->isFloatTy()) : Range();
+  const auto body = [&](Builder& inner, Value* argument) { return emit_unary(inner, op, argument, usual); };
+  return b.CreateCall(own_function(b, std::string(kernel::name(op)) + text_of(usual), type, type, body), {x});
+}
+std::pair<Value*, Value*> call_sin_cos(Builder& b, Value* x, const Range& range) {
+  llvm::Type* both = llvm::StructType::get(x->getType(), x->getType());
+  const Range usual = usual_range(range, x->getType()->getScalarType()->isFloatTy());
+  const auto body = [&](Builder& inner, Value* argument) {
+    const auto [sine, cosine] = emit_sin_cos(inner, argument, usual);
+    return inner.CreateInsertValue(inner.CreateInsertValue(llvm::PoisonValue::get(both), sine, 0), cosine, 1);
+  };
+  Value* made = b.CreateCall(own_function(b, "sin_cos" + text_of(usual), both, x->getType(), body), {x});
+  return {b.CreateExtractValue(made, 0), b.CreateExtractValue(made, 1)};
 }
 
 Value* emit_by_library(Builder& b, kernel::Binary op, Value* x, Value* y) {

@@ -38,6 +38,19 @@ std::int64_t size_of_code(const kernel::Statement& s) {
   return call;
 }
 
+constexpr int most_functions = 16;  // of reals, inlined in one block of rows
+
+int functions_of(const kernel::Statement& s) {
+  Work work;
+  if (const auto* nest = std::get_if<kernel::Nest>(&s.held()))
+    for (const kernel::Store& store : nest->stores) add_work(store.value, work);
+  if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) {
+    add_work(reduce->value, work);
+    for (const kernel::Store& store : reduce->stores) add_work(store.value, work);
+  }
+  return work.functions;
+}
+
 // Loops and branches are cut inside; elements of lists are places for later statements.
 bool stays(const kernel::Statement& s) {
   return std::visit(
@@ -55,7 +68,15 @@ void FunctionEmitter::block(const kernel::Block& statements) {
   std::vector<std::int64_t> sizes;
   std::int64_t whole = 0;
   for (const kernel::Statement& s : all) whole += sizes.emplace_back(stays(s) ? 0 : size_of_code(s));
-  if (whole <= long_block || inside_rows_) return in_order(all);
+  if (inside_rows_) {  // all in one function
+    int functions = 0;
+    for (const kernel::Statement& s : all) functions += functions_of(s);
+    const bool outside = e_.call_functions(functions > most_functions);
+    in_order(all);
+    e_.call_functions(outside);
+    return;
+  }
+  if (whole <= long_block) return in_order(all);
   for (std::size_t first = 0; first < all.size();) {
     std::size_t end = first;
     std::int64_t size = 0;

@@ -117,6 +117,8 @@ Real erf_of(Real x);
 Real erfc_of(Real x);
 Real pow_of(Real x, Real y);
 // trigonometry.cpp
+// Of the ranges for which sin, cos and tan are written differently, the smallest that holds this one.
+Range usual_range(const Range& range, bool f32);
 Real sin_of(Real x, const Range& range);
 Real cos_of(Real x, const Range& range);
 std::pair<Real, Real> sin_cos_of(Real x, const Range& range);

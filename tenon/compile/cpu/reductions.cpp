@@ -6,6 +6,9 @@ namespace {
 
 constexpr int accumulators = 4;  // partial results of a reduction, to hide the latency of combining
 
+// How many of them a row has: what is computed for each of a long body hides that latency by itself.
+int accumulators_of(const Work& work) { return work.instructions < 300 ? accumulators : 1; }
+
 bool has_signs(Combine op, DType dtype) { return is_real(dtype) && (op == Combine::max || op == Combine::min); }
 
 Value* held(Builder& b, llvm::AllocaInst* place) { return b.CreateLoad(place->getAllocatedType(), place); }
@@ -134,7 +137,7 @@ void FunctionEmitter::emit(const kernel::Reduce& r) {
   Work work;
   add_work(r.value, work);
   for (const kernel::Store& s : r.stores) add_work(s.value, work);
-  e_.set(work.angles);
+  e_.set(work, accumulators_of(work) + 2);
   b_.short_chains = outer * inner <= unroll_limit;
   const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
   const bool unrolled_outer = outer <= 16, unrolled_inner = inner <= 16;
@@ -152,8 +155,8 @@ void FunctionEmitter::emit(const kernel::Reduce& r) {
     Value* initial = e_.scalar(r.initial);
     Value* result = initial;
     if (inner > 0)
-      result =
-          inner_streams ? reduce_row(r, lanes, initial, unrolled_inner) : reduce_scalars(r, initial, unrolled_inner);
+      result = inner_streams ? reduce_row(r, lanes, accumulators_of(work), initial, unrolled_inner)
+                             : reduce_scalars(r, initial, unrolled_inner);
     e_.forget();
     e_.store(r.slot, r.offset, result);
   });
@@ -169,7 +172,8 @@ Value* FunctionEmitter::reduce_scalars(const kernel::Reduce& r, Value* initial, 
 }
 
 // Along the last inner variable: several vector accumulators, then a vector of what is left.
-Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, std::int64_t lanes, Value* initial, bool unrolled) {
+Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, std::int64_t lanes, int accumulators, Value* initial,
+                                   bool unrolled) {
   const std::int64_t last = r.inner_sizes.back(), step = lanes * accumulators, whole = last / step * step,
                      vectors = last / lanes * lanes;
   const std::uint32_t var = r.inner_vars.back();

@@ -85,7 +85,7 @@ class FunctionEmitter {
   };
   void emit(const kernel::Reduce& r);
   Value* reduce_scalars(const kernel::Reduce& r, Value* initial, bool unrolled);
-  Value* reduce_row(const kernel::Reduce& r, std::int64_t lanes, Value* initial, bool unrolled);
+  Value* reduce_row(const kernel::Reduce& r, std::int64_t lanes, int accumulators, Value* initial, bool unrolled);
   void reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer, bool unrolled_inner);
   Partial partial(const kernel::Reduce& r, std::int64_t lanes, Value* fill);
   void accumulate(const kernel::Reduce& r, const Partial& into);

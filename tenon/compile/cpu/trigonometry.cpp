@@ -103,13 +103,16 @@ Real small_cos(Real x) {
   return fma(z * z, q, fma(z, -0.5, 1.0));
 }
 
+constexpr double small_limit = 1.2;
+double reach_of(bool f32) { return f32 ? 1e5 : 1e8; }
+
 // Without reduction where arguments are small: by their range, or, for scalars, by a branch. Where they are beyond its
 // reach, or the processor lacks the fused multiply-add that makes its steps exact: by the C library.
 Reals by_size(Real x, const Range& range, llvm::function_ref<Reals()> small, llvm::function_ref<Reals()> reduced,
               llvm::function_ref<Reals()> library) {
   Builder& b = *x.b;
   const auto beyond = [&](double limit) { return b.CreateFCmpUGE(abs(x).v, x.like(limit).v); };
-  const double small_limit = 1.2, reach = x.f32() ? 1e5 : 1e8;
+  const double reach = reach_of(x.f32());
   const auto larger = [&]() -> Reals {
     if (!has_feature(b, "+fma")) return library();
     return range.within(reach) ? reduced() : unless(b, beyond(reach), reduced, library);
@@ -150,6 +153,12 @@ Angle choose(llvm::Value* condition, Angle x, Angle y) {
 
 }  // namespace
 
+Range usual_range(const Range& range, bool f32) {
+  for (const double limit : {small_limit, reach_of(f32)})
+    if (range.within(limit)) return {-limit, limit, range.negative_zero};
+  return {.negative_zero = range.negative_zero};
+}
+
 Real sin_of(Real x, const Range& range) {
   const bool zero = range.negative_zero;
   return by_size(
@@ -174,7 +183,7 @@ std::pair<Real, Real> sin_cos_of(Real x, const Range& range) {
 }
 Real tan_of(Real x, const Range& range) {
   if (!has_feature(*x.b, "+fma")) return by_library("tan", {x});
-  if (range.within(x.f32() ? 1e5 : 1e8)) return near_tan(x);
+  if (range.within(reach_of(x.f32()))) return near_tan(x);
   const auto beyond = x.b->CreateFCmpUGE(abs(x).v, x.like(x.f32() ? 1e5 : 1e8).v);
   return unless(*x.b, beyond, [&] { return Reals{near_tan(x)}; }, [&] { return Reals{by_library("tan", {x})}; })[0];
 }

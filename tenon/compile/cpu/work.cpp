@@ -6,6 +6,8 @@ using kernel::Expr;
 
 namespace {
 
+constexpr int of_function = 20;
+
 int instructions_of(kernel::Unary op) {
   using kernel::Unary;
   switch (op) {
@@ -22,7 +24,7 @@ int instructions_of(kernel::Unary op) {
     case Unary::is_finite:
       return 3;
     default:
-      return 20;
+      return of_function;
   }
 }
 int instructions_of(kernel::Binary op) {
@@ -31,6 +33,8 @@ int instructions_of(kernel::Binary op) {
 }
 
 }  // namespace
+
+bool is_function(kernel::Unary op) { return instructions_of(op) == of_function; }
 
 void add_work(const Expr& e, Work& work) {
   if (e.kind() == Expr::Kind::constant || e.kind() == Expr::Kind::variable || !work.seen.insert(e.identity()).second)
@@ -47,6 +51,7 @@ void add_work(const Expr& e, Work& work) {
     work.angles[e.operand(0).identity()].sine = e.identity();
   if (e.kind() == Expr::Kind::unary && e.node().unary == kernel::Unary::cos)
     work.angles[e.operand(0).identity()].cosine = e.identity();
+  if (e.kind() == Expr::Kind::unary && is_real(e.dtype()) && is_function(e.node().unary)) ++work.functions;
   work.instructions += e.kind() == Expr::Kind::unary    ? instructions_of(e.node().unary)
                        : e.kind() == Expr::Kind::binary ? instructions_of(e.node().binary)
                                                         : 1;

@@ -18,10 +18,16 @@ using Angles = std::unordered_map<const void*, SineAndCosine>;
 struct Work {
   std::size_t element_bytes = 1;  // of the largest element that is loaded or computed, indices aside
   int instructions = 0;           // a register, roughly
+  int functions = 0;              // of reals, each many instructions
   std::set<kernel::SlotId> reads;
   Angles angles;
   std::set<const kernel::Expr::Node*> seen;  // nodes are shared: each counts once
 };
 void add_work(const kernel::Expr& e, Work& work);
+// exp, sin and their kin: polynomials.
+bool is_function(kernel::Unary op);
+// Whether a body that is written several times has so many that they are calls. Inlined, LLVM's register allocator
+// takes longer for each the more there are, up to seconds: their coefficients are live all along.
+inline bool calls_functions(const Work& work, int copies) { return work.functions * copies > 32; }
 
 }  // namespace tenon::cpu
