@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include "bench/measure.h"
 #include "tenon/compile/executable.h"
@@ -113,6 +114,28 @@ Array many_nests(const Array& x, int ops, double salt) {
   for (int i = 0; i < ops / 4; ++i) y = tn::sin(y * salt) - tn::sum(y);
   return y;
 }
+// Each step reads the one before at two indices.
+Array turned(const Array& x, int ops, double salt) {
+  Array y = x;
+  for (int i = 0; i < ops / 2; ++i) y = y * salt + tn::reverse(y, {0});
+  return y;
+}
+Array tree(const Array& x, int sines, double salt) {
+  std::vector<Array> sums;
+  for (int i = 0; i < sines; ++i) sums.push_back(tn::sin(x * (salt + 0.01 * i)));
+  for (std::size_t width = 1; width < sums.size(); width *= 2)
+    for (std::size_t i = 0; i + width < sums.size(); i += 2 * width) sums[i] = sums[i] + sums[i + width];
+  return tn::sum(sums[0]);
+}
+Array called(const Array& x, int calls, double salt) {
+  const auto f = tn::jit([salt](Array y) {
+    for (int i = 0; i < 20; ++i) y = tn::sin(y) * salt;
+    return y;
+  });
+  Array y = x;
+  for (int i = 0; i < calls; ++i) y = f(y);
+  return y;
+}
 Array nested(const Array& x, int depth, double salt) {
   const auto step = [&](const Array& c) { return depth > 1 ? nested(c * 0.5f, depth - 1, salt) : tn::sin(c + salt); };
   return tn::fori_loop(0, 3, [&](const Array&, const Array& c) { return step(c); }, x);
@@ -129,6 +152,21 @@ void programs() {
     Sweep sweep("Sums between elementwise ops, many nests", "ops", "ms");
     for (int n : {16, 64, 256, 512, 1024, 2048})
       if (!stages(sweep, n, [n](const Array& v, double salt) { return many_nests(v, n, salt); }, x)) break;
+  }
+  {
+    Sweep sweep("Steps that read the one before at two indices", "ops", "ms");
+    for (int n : {16, 64, 256, 512, 1024, 2048})
+      if (!stages(sweep, n, [n](const Array& v, double salt) { return turned(v, n, salt); }, x)) break;
+  }
+  {
+    Sweep sweep("A sum of sines, as a tree", "sines", "ms");
+    for (int n : {16, 64, 256, 512, 1024})
+      if (!stages(sweep, n, [n](const Array& v, double salt) { return tree(v, n, salt); }, x)) break;
+  }
+  {
+    Sweep sweep("Calls of one function of 40 eqns", "calls", "ms");
+    for (int n : {10, 100, 1000})
+      if (!stages(sweep, n, [n](const Array& v, double salt) { return called(v, n, salt); }, x)) break;
   }
   {
     Sweep sweep("Loops in loops", "depth", "ms");

@@ -53,6 +53,7 @@ class Planner {
  private:
   friend class BlockPlanner;
   const UnitSlot& unit(const ProgramRef& callee);
+  SlotId description(const std::vector<std::int64_t>& words);
   Place argument(const Type& type);
   Place temporary(const Type& type);
   Place element(const Type& type);  // of a list
@@ -66,6 +67,7 @@ class Planner {
   kernel::Function function_;
   Units units_;
   std::unordered_map<Hash128, const UnitSlot*> unit_of_;
+  std::map<std::vector<std::int64_t>, SlotId> descriptions_;
 };
 
 std::string_view update_of(const Program& program, std::size_t output);

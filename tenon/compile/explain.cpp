@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 
+#include "tenon/base/stack.h"
 #include "tenon/compile/in_place.h"
 #include "tenon/compile/plan.h"
 #include "tenon/compile/stages.h"
 #include "tenon/kernel/rows.h"
-#include "tenon/rewrite/pass.h"
 
 namespace tenon {
 namespace {
@@ -66,11 +67,38 @@ struct Counted {
   }
 };
 
+std::string name_of(const Program& unit) { return unit.name().empty() ? "a function" : unit.name(); }
+
 class Explanation {
  public:
-  explicit Explanation(const kernel::Function& f) : f_(f) {}
+  Explanation(const kernel::Function& f, const Units& units) : f_(f) {
+    for (const auto& slot : units) called_.emplace(unit_description(&slot->unit), Called{slot->program});
+  }
 
   void run() { block(f_.body, 1, 1); }
+
+  // What one unit does, and the units that it calls.
+  struct Totals {
+    double operations = 0, moved = 0, arena = 0;
+    void add(const Totals& unit, double times) {
+      operations += times * unit.operations;
+      moved += times * unit.moved;
+      arena = std::max(arena, unit.arena);
+    }
+  };
+  // With their operations and bytes in what this function does; the arena is the largest of theirs.
+  std::string units(Totals& all) const {
+    std::map<Hash128, Totals> known;
+    std::string lines;
+    for (const auto& [word, called] : called_) {
+      const Totals& unit = totals_of(called.program, known);
+      all.add(unit, called.times);
+      lines += fmt::format("  {}: {} eqns, {} operations and {} moved a call, called {} times\n",
+                           name_of(*called.program), called.program->eqns().size(), grouped(unit.operations),
+                           bytes_text(unit.moved), grouped(called.times));
+    }
+    return lines;
+  }
 
   std::string steps, products;
   int kernels = 0, product_count = 0;
@@ -164,7 +192,14 @@ class Explanation {
     line(depth, "{} of a list, {}", e.access == kernel::Element::Access::read ? "an element" : "a new element",
          bytes_text(static_cast<double>(e.bytes)));
   }
-  void tell(const kernel::Call& c, int depth, double) { line(depth, "call of {}{}", c.function, c.where.at_text()); }
+  void tell(const kernel::Call& c, int depth, double times) {
+    if (c.function != call_of_unit) return line(depth, "call of {}{}", c.function, c.where.at_text());
+    std::int64_t word = 0;
+    std::memcpy(&word, f_.slots[*c.arguments[0].address].values.data(), sizeof word);
+    Called& called = called_.at(word);
+    called.times += times;
+    line(depth, "call of {}{}", name_of(*called.program), c.where.at_text());
+  }
 
   void tell(const kernel::For& f, int depth, double times) {
     line(depth, "loop of {} steps:", grouped(static_cast<double>(f.count)));
@@ -191,7 +226,25 @@ class Explanation {
     block(b.tail, depth + 1, times);
   }
 
+  static const Totals& totals_of(const ProgramRef& program, std::map<Hash128, Totals>& known) {
+    if (const auto found = known.find(program->hash()); found != known.end()) return found->second;
+    require_stack();
+    const auto [function, shared, units] = plan(*flattened(program));
+    Explanation explanation(function, units);
+    explanation.run();
+    Totals within;
+    for (const auto& [word, called] : explanation.called_) within.add(totals_of(called.program, known), called.times);
+    const Totals all{explanation.operations + within.operations, explanation.moved + within.moved,
+                     static_cast<double>(function.arena_bytes) + within.arena};
+    return known.emplace(program->hash(), all).first->second;
+  }
+
+  struct Called {
+    ProgramRef program;
+    double times = 0;
+  };
   const kernel::Function& f_;
+  std::map<std::int64_t, Called> called_;  // units, by what describes them
 };
 
 std::string section(std::string_view title, const std::string& lines) {
@@ -229,7 +282,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
            fmt::format("runs by the reference evaluator, {} eqns one by one: {}\n", flat->eqns().size(), reason) +
            kept_text(report);
   const auto [function, shared, units] = plan(*flat, donated, &report);
-  Explanation explanation(function);
+  Explanation explanation(function, units);
   explanation.run();
   double in_place = 0;
   for (std::size_t i = 0; i < shared.size(); ++i)
@@ -238,10 +291,12 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   for (const kernel::Slot& s : function.slots)
     if (s.place == kernel::Slot::Place::local)
       registers += static_cast<double>(s.elements) * static_cast<double>(size_of(s.dtype));
-  const auto arena = static_cast<double>(function.arena_bytes);
+  Explanation::Totals all{explanation.operations, explanation.moved, 0};
+  const std::string called = explanation.units(all);
+  const double arena = static_cast<double>(function.arena_bytes) + all.arena;
   std::string text = head;
   text += fmt::format("native code: {} kernels, {} products, {} operations, {} moved\n", explanation.kernels,
-                      explanation.product_count, grouped(explanation.operations), bytes_text(explanation.moved));
+                      explanation.product_count, grouped(all.operations), bytes_text(all.moved));
   text += fmt::format(
       "memory: at most {}: arguments, results and {} of intermediate values; {} in registers or on the stack\n",
       bytes_text(arguments + results - in_place + arena), bytes_text(arena), bytes_text(registers));
@@ -252,8 +307,9 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   for (const Report::Cut& cut : report.cuts)
     cuts += fmt::format("  {}, {}: {}{}\n", cut.value, bytes_text(static_cast<double>(cut.bytes)), cut.reason,
                         cut.where.at_text());
-  return text + section("steps", explanation.steps) + section("library calls (matrix products)", explanation.products) +
-         kept_text(report) + section("stored instead of being computed in what reads it", cuts) +
+  return text + section("steps", explanation.steps) + section("functions that are compiled by themselves", called) +
+         section("library calls (matrix products)", explanation.products) + kept_text(report) +
+         section("stored instead of being computed in what reads it", cuts) +
          section("copies that could not be avoided", copies);
 }
 

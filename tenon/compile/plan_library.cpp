@@ -13,7 +13,7 @@ void BlockPlanner::library(const Eqn& eqn, const LowerLibrary& lower) {
 
 void BlockPlanner::unit(const Eqn& eqn, const LowerCall& lower) {
   const UnitSlot& slot = planner_.unit(lower.rule(eqn.params).program);
-  library(eqn, {.function = "tenon_call_unit",
+  library(eqn, {.function = call_of_unit,
                 .description = {unit_description(&slot.unit)},
                 .nanoseconds = 1000,
                 .any_number = true});
@@ -23,23 +23,32 @@ void BlockPlanner::library(const Eqn& eqn, const LibraryForm& form) {
   std::vector<Place> from, to;
   for (const Var v : eqn.in) from.push_back(stored(v));
   for (const Var v : eqn.out) places_[v] = to.emplace_back(place_for(v));
-  std::vector<kernel::Slot>& slots = planner_.function_.slots;
   const Expr first(std::int64_t(0));
   kernel::Call call{.function = form.function, .nanoseconds = form.nanoseconds, .table = form.any_number};
-  kernel::Slot description{DType::i64, static_cast<std::int64_t>(form.description.size()),
-                           kernel::Slot::Place::constant};
-  description.values.resize(form.description.size() * sizeof(std::int64_t));
-  std::memcpy(description.values.data(), form.description.data(), description.values.size());
-  slots.push_back(std::move(description));
-  call.arguments.push_back({first, static_cast<SlotId>(slots.size() - 1)});
+  call.arguments.push_back({first, planner_.description(form.description)});
   for (const Place& p : from) call.arguments.push_back({p.offset, p.slot});
   for (const Place& p : to) call.arguments.push_back({p.offset, p.slot, true});
-  // In the arena however small, so that it begins on a line of the cache.
-  constexpr auto word = static_cast<std::int64_t>(sizeof(std::int64_t));
-  slots.push_back(
-      {DType::i64, std::max<std::int64_t>((form.workspace + word - 1) / word, 1), kernel::Slot::Place::arena});
-  call.arguments.push_back({first, static_cast<SlotId>(slots.size() - 1), true});
+  if (form.workspace > 0 || !form.any_number) {
+    // In the arena however small, so that it begins on a line of the cache.
+    constexpr auto word = static_cast<std::int64_t>(sizeof(std::int64_t));
+    std::vector<kernel::Slot>& slots = planner_.function_.slots;
+    slots.push_back(
+        {DType::i64, std::max<std::int64_t>((form.workspace + word - 1) / word, 1), kernel::Slot::Place::arena});
+    call.arguments.push_back({first, static_cast<SlotId>(slots.size() - 1), true});
+  }
   block_.push_back(std::move(call));
+}
+
+// A constant of these words; equal ones are one.
+SlotId Planner::description(const std::vector<std::int64_t>& words) {
+  const auto [at, fresh] = descriptions_.emplace(words, static_cast<SlotId>(function_.slots.size()));
+  if (fresh) {
+    kernel::Slot slot{DType::i64, static_cast<std::int64_t>(words.size()), kernel::Slot::Place::constant};
+    slot.values.resize(words.size() * sizeof(std::int64_t));
+    std::memcpy(slot.values.data(), words.data(), slot.values.size());
+    function_.slots.push_back(std::move(slot));
+  }
+  return at->second;
 }
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 extern "C" {
 
@@ -21,6 +22,7 @@ class Unit {
   ~Unit() = default;
 };
 
+inline constexpr std::string_view call_of_unit = "tenon_call_unit";
 // Where the unit will be found when it is called.
 inline std::int64_t unit_description(const Unit* const* slot) { return reinterpret_cast<std::int64_t>(slot); }
 

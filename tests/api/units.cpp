@@ -113,6 +113,15 @@ TEST_F(Units, AreCompiledOnceForAllCallers) {
   EXPECT_EQ(compiled.use_count(), owners + 1);
 }
 
+TEST_F(Units, AreTold) {
+  const auto f = tn::jit(step);
+  const std::string told = tn::explain([&](Array a, Array b) {
+    return tn::fori_loop(0, 5, [&](Array, Array y) { return often(f, y, b, 2); }, often(f, a, b, 3));
+  })(x, w);
+  EXPECT_THAT(told, testing::HasSubstr("functions that are compiled by themselves:\n"));
+  EXPECT_THAT(told, testing::HasSubstr(" moved a call, called 13 times\n"));
+}
+
 TEST_F(Units, FailuresAndCancellationReachTheCaller) {
   bool fails = false;
   tn::Context context, *cancelled = nullptr;

@@ -55,9 +55,9 @@ std::int64_t done_once(const ProgramRef& program) {
   return sum;
 }
 
-constexpr std::int64_t n = 200;
+constexpr std::int64_t length = 200;
 
-// A value of f64[n] made of others, of which the last ones are read most.
+// A value of f64[length] made of others, of which the last ones are read most.
 Array step(std::mt19937_64& draw, const std::vector<Array>& values, const Array& places) {
   const auto below = [&](std::size_t limit) { return std::uniform_int_distribution<std::size_t>(0, limit - 1)(draw); };
   const auto any = [&] {
@@ -73,14 +73,14 @@ Array step(std::mt19937_64& draw, const std::vector<Array>& values, const Array&
     case 2:
       return any() + take(any(), places) * take(any(), places);
     case 3:
-      return x * concatenate({slice(x, {n / 2}, {n}), slice(any(), {0}, {n / 2})}, 0);
+      return x * concatenate({slice(x, {length / 2}, {length}), slice(any(), {0}, {length / 2})}, 0);
     case 4:
       return x - mean(any());
     case 5:
       return sin(x) * reverse(any(), {0});
     case 6: {
-      const Array table = reshape(x, {n / 10, 10});
-      return reshape(table + reshape(sum(table, 1), {n / 10, 1}), {n});
+      const Array table = reshape(x, {length / 10, 10});
+      return reshape(table + reshape(sum(table, 1), {length / 10, 1}), {length});
     }
     default:
       return any() * any() + any();
@@ -94,7 +94,7 @@ ProgramRef random_program(std::uint64_t seed, int depth) {
     for (int i = 0; i < depth; ++i) values.push_back(step(draw, values, places));
     return values.back();
   };
-  return run_passes(compile_passes(), trace(f)(zeros({n}), zeros({n}, DType::i64)));
+  return run_passes(compile_passes(), trace(f)(zeros({length}), zeros({length}, DType::i64)));
 }
 
 TEST(PlannedWork, FuzzIsAtMostTwiceTheEqns) {
@@ -102,8 +102,8 @@ TEST(PlannedWork, FuzzIsAtMostTwiceTheEqns) {
   for (std::int64_t i = 0; i < programs; ++i) {
     const std::uint64_t seed = fuzzing::seed() * 1'000'003 + static_cast<std::uint64_t>(i);
     const ProgramRef program = random_program(seed, 1 + static_cast<int>(seed % 60));
-    EXPECT_LE(planned(program), 2 * done_once(program)) << "seed " << seed << "\n"
-                                                        << print(*program) << fuzzing::repeat_with();
+    EXPECT_LE(planned(program), 2 * done_once(program))
+        << "seed " << seed << "\n" << print(*program) << fuzzing::repeat_with();
   }
 }
 
@@ -117,8 +117,8 @@ TEST(PlannedWork, OfStepsReadAtTwoIndicesIsLinear) {
     };
   };
   std::vector<std::int64_t> numbers;
-  for (std::int64_t i = 0; i < n; ++i) numbers.push_back(i * i % n);
-  const Array x = sin(arange(n, DType::f64)), places = array<std::int64_t>(numbers, {n});
+  for (std::int64_t i = 0; i < length; ++i) numbers.push_back(i * i % length);
+  const Array x = sin(arange(length, DType::f64)), places = array<std::int64_t>(numbers, {length});
   for (const bool gathers : {false, true}) {
     const auto f = chain(gathers);
     const ProgramRef program = run_passes(compile_passes(), trace(f)(x, places));
