@@ -26,12 +26,20 @@ std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program
   return reduction->rule(eqn.params, in);
 }
 
-// The axis of a reshape's result that is axis `axis` of its operand as it was: as many elements lie before it.
+// How many elements the axes of a shape have together that lie before one, and behind it.
+std::pair<Dim, Dim> around(const Shape& shape, std::size_t axis) {
+  std::pair<Dim, Dim> both(1, 1);
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    if (i != axis) (i < axis ? both.first : both.second) = (i < axis ? both.first : both.second) * shape[i];
+  return both;
+}
+
+// The axis of a reshape's result that is axis `axis` of its operand as it was: as many elements lie before it and
+// behind it, which does not follow where there are none.
 std::optional<std::int64_t> reshaped_axis(const Shape& from, const Shape& to, std::int64_t axis) {
-  Dim before = 1, here = 1;
-  for (std::int64_t i = 0; i < axis; ++i) before = before * from[static_cast<std::size_t>(i)];
-  for (std::size_t i = 0; i < to.rank(); here = here * to[i++])
-    if (here == before && to[i] == from[static_cast<std::size_t>(axis)]) return static_cast<std::int64_t>(i);
+  const auto at = static_cast<std::size_t>(axis);
+  for (std::size_t i = 0; i < to.rank(); ++i)
+    if (to[i] == from[at] && around(to, i) == around(from, at)) return static_cast<std::int64_t>(i);
   return std::nullopt;
 }
 

@@ -199,6 +199,16 @@ TEST(Hoisted, OfAnyNumberOfSteps) {
 }
 
 // --- passes ---
+// No step, no elements: an axis of the flat stack has as many as the steps, and is none of theirs.
+TEST(NotHoisted, FlatStacksOfNoSteps) {
+  const auto f = [](Array x) {
+    const auto step = [](Array c, std::tuple<>) { return std::pair(c, broadcast_to(c, {4})); };
+    return sum(reshape(scan(step, x, std::tuple<>(), {.length = 0}).second, {0}));
+  };
+  EXPECT_EQ(jit(f)(Array(2.f)).item<float>(), 0.f);
+  EXPECT_TRUE(array_equal(jit(vmap(f))(Array{1.f, 2.f}), Array{0.f, 0.f}));
+}
+
 TEST(Pass, MustKeepTheTypes) {
   const Pass wrong{"wrong", "gives another type",
                    [](const ProgramRef& p) { return jvp(p, Mask{true, true}, Mask{true}); }};
