@@ -74,7 +74,11 @@ class Functions {
   bool any_stays() const {
     return std::ranges::any_of(of_, [](const auto& each) { return each.second.stays; });
   }
-  bool stays(const Program& program) const { return of_.at(program.hash()).stays; }
+  // Of one that was not there before others were inlined: no.
+  bool stays(const Program& program) const {
+    const auto found = of_.find(program.hash());
+    return found != of_.end() && found->second.stays;
+  }
 
  private:
   struct Function {
