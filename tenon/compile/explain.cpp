@@ -77,22 +77,26 @@ class Explanation {
 
   void run() { block(f_.body, 1, 1); }
 
-  // What one unit does, and the units that it calls.
+  // What a function does with the units that it calls; a call's arena is its own and the largest of theirs.
   struct Totals {
     double operations = 0, moved = 0, arena = 0;
-    void add(const Totals& unit, double times) {
-      operations += times * unit.operations;
-      moved += times * unit.moved;
-      arena = std::max(arena, unit.arena);
-    }
   };
-  // With their operations and bytes in what this function does; the arena is the largest of theirs.
-  std::string units(Totals& all) const {
-    std::map<Hash128, Totals> known;
+  using Known = std::map<Hash128, Totals>;
+  Totals totals(Known& known) const {
+    Totals all{operations, moved, 0};
+    for (const auto& [word, called] : called_) {
+      const Totals& unit = totals_of(called.program, known);
+      all.operations += called.times * unit.operations;
+      all.moved += called.times * unit.moved;
+      all.arena = std::max(all.arena, unit.arena);
+    }
+    all.arena += static_cast<double>(f_.arena_bytes);
+    return all;
+  }
+  std::string units(Known& known) const {
     std::string lines;
     for (const auto& [word, called] : called_) {
       const Totals& unit = totals_of(called.program, known);
-      all.add(unit, called.times);
       lines += fmt::format("  {}: {} eqns, {} operations and {} moved a call, called {} times\n",
                            name_of(*called.program), called.program->eqns().size(), grouped(unit.operations),
                            bytes_text(unit.moved), grouped(called.times));
@@ -226,17 +230,13 @@ class Explanation {
     block(b.tail, depth + 1, times);
   }
 
-  static const Totals& totals_of(const ProgramRef& program, std::map<Hash128, Totals>& known) {
+  static const Totals& totals_of(const ProgramRef& program, Known& known) {
     if (const auto found = known.find(program->hash()); found != known.end()) return found->second;
     require_stack();
     const auto [function, shared, units] = plan(*flattened(program));
     Explanation explanation(function, units);
     explanation.run();
-    Totals within;
-    for (const auto& [word, called] : explanation.called_) within.add(totals_of(called.program, known), called.times);
-    const Totals all{explanation.operations + within.operations, explanation.moved + within.moved,
-                     static_cast<double>(function.arena_bytes) + within.arena};
-    return known.emplace(program->hash(), all).first->second;
+    return known.emplace(program->hash(), explanation.totals(known)).first->second;
   }
 
   struct Called {
@@ -291,15 +291,14 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   for (const kernel::Slot& s : function.slots)
     if (s.place == kernel::Slot::Place::local)
       registers += static_cast<double>(s.elements) * static_cast<double>(size_of(s.dtype));
-  Explanation::Totals all{explanation.operations, explanation.moved, 0};
-  const std::string called = explanation.units(all);
-  const double arena = static_cast<double>(function.arena_bytes) + all.arena;
+  Explanation::Known known;
+  const Explanation::Totals all = explanation.totals(known);
   std::string text = head;
   text += fmt::format("native code: {} kernels, {} products, {} operations, {} moved\n", explanation.kernels,
                       explanation.product_count, grouped(all.operations), bytes_text(all.moved));
   text += fmt::format(
       "memory: at most {}: arguments, results and {} of intermediate values; {} in registers or on the stack\n",
-      bytes_text(arguments + results - in_place + arena), bytes_text(arena), bytes_text(registers));
+      bytes_text(arguments + results - in_place + all.arena), bytes_text(all.arena), bytes_text(registers));
   if (function.lists) text += "lists: as much more as the steps of their loops keep\n";
   if (in_place > 0) text += fmt::format("donated: {} of results in the arguments' memory\n", bytes_text(in_place));
   std::string cuts, copies;
@@ -307,7 +306,8 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   for (const Report::Cut& cut : report.cuts)
     cuts += fmt::format("  {}, {}: {}{}\n", cut.value, bytes_text(static_cast<double>(cut.bytes)), cut.reason,
                         cut.where.at_text());
-  return text + section("steps", explanation.steps) + section("functions that are compiled by themselves", called) +
+  return text + section("steps", explanation.steps) +
+         section("functions that are compiled by themselves", explanation.units(known)) +
          section("library calls (matrix products)", explanation.products) + kept_text(report) +
          section("stored instead of being computed in what reads it", cuts) +
          section("copies that could not be avoided", copies);

@@ -24,8 +24,6 @@ bool packs_bits(const Eqn& eqn) { return eqn.op->name == "pack_bits"; }
 // Its parts come from eight bits of each byte: stored, so that what reads it is one nest of its own index.
 bool unpacks_bits(const Eqn& eqn) { return eqn.op->name == "unpack_bits"; }
 
-bool pads(const Eqn& eqn) { return eqn.op->name == "pad"; }
-
 // Worth a round trip through memory: what costs more than a few simple operations.
 bool is_costly(const Eqn& eqn) {
   static constexpr std::string_view names[]{
@@ -117,7 +115,7 @@ class Readers {
         for (std::size_t k = 1; k < eqn.in.size(); ++k) map(eqn.in[k]);  // places that data say
         read.map = map.finish();
         // Each element of a part is computed where the part is, and once.
-        if (concatenated_axis(eqn) || pads(eqn)) read.elements = std::min(read.elements, elements);
+        if (concatenated_axis(eqn) || eqn.op == &pad_op()) read.elements = std::min(read.elements, elements);
       }
       add(read);
     }

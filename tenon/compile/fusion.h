@@ -20,7 +20,7 @@ struct Fusion {
 };
 
 // Everything fuses into what reads it, but for: outputs and operands of products, loops, branches and scatters; ends of
-// expressions of 128 eqns one behind the other, since what compiles an expression recurs as deep as it is; and costly
+// expressions of 400 eqns one behind the other, since what compiles an expression recurs as deep as it is; and costly
 // values that different nests read, or one nest at different indices, where computing them again costs more than a
 // round trip through a cache or, of arrays over 1 MB, through memory. Values of equal shape and equal depth below
 // reductions and structures share a nest, unless one reads another at another index. Four walks over the eqns.

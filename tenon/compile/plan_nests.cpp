@@ -71,16 +71,14 @@ void BlockPlanner::flush_before(Var v) {
 // Stores a pending value, with other pending values of its group in the same nest: all of them, or as many as LLVM
 // compiles in time, which grows with the square of a nest's stores.
 void BlockPlanner::flush(Var v) {
-  constexpr std::size_t most_stores = 64;
+  constexpr std::ptrdiff_t most_stores = 64;
   const std::size_t of = fusion_.group[v];
   std::vector<Var> group;
   for (Var o : pending_of_[of])
     if (pending_[o] && !building_.contains(o)) group.push_back(o);
-  if (group.size() > most_stores) {
-    const std::size_t first = static_cast<std::size_t>(std::ranges::find(group, v) - group.begin()) / most_stores;
-    group.erase(group.begin() + static_cast<std::ptrdiff_t>(std::min(group.size(), (first + 1) * most_stores)),
-                group.end());
-    group.erase(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(first * most_stores));
+  if (std::ssize(group) > most_stores) {
+    const std::ptrdiff_t first = (std::ranges::find(group, v) - group.begin()) / most_stores * most_stores;
+    group = {group.begin() + first, std::ranges::next(group.begin(), first + most_stores, group.end())};
   }
   while (!group.empty()) {
     try {

@@ -335,6 +335,8 @@ const bool assemble_installed = [] {
 
 }  // namespace
 
+const OpInfo& pad_op() { return pad_info; }
+
 std::optional<std::int64_t> concatenated_axis(const Eqn& eqn) {
   return eqn.op == &concatenate_info ? std::optional(eqn.params.as<ConcatenateParams>().axis) : std::nullopt;
 }

@@ -5,7 +5,7 @@
 
 #include "tenon/base/stack.h"
 #include "tenon/ir/replay.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/callee.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 
@@ -24,16 +24,15 @@ bool has_calls(const Program& program) {
          nullptr;
 }
 
-// The Program without the outputs that nothing reads. It has no sizes.
+// The Program without the outputs that nothing reads.
 ProgramRef with_outputs(const ProgramRef& program, const Mask& read) {
   if (std::ranges::all_of(read, [](bool r) { return r; })) return program;
-  Scope scope;
-  Arrays inputs, outputs;
-  for (const Type& type : program->input_types()) inputs.push_back(scope.input(type));
-  const Arrays all = inline_program(*program, {}, inputs);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (read[i]) outputs.push_back(all[i]);
-  return scope.finish(outputs, program->name()).program;
+  return after(program, [&](const Arrays& all) {
+    Arrays outputs;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (read[i]) outputs.push_back(all[i]);
+    return outputs;
+  });
 }
 
 // What a function that stays gives; zeros in place of what nothing reads.

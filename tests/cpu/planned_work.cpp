@@ -57,7 +57,7 @@ std::int64_t done_once(const ProgramRef& program) {
 
 constexpr std::int64_t length = 200;
 
-// A value of f64[length] made of others, of which the last ones are read most.
+// A value of f32[length] made of others, of which the last ones are read most.
 Array step(std::mt19937_64& draw, const std::vector<Array>& values, const Array& places) {
   const auto below = [&](std::size_t limit) { return std::uniform_int_distribution<std::size_t>(0, limit - 1)(draw); };
   const auto any = [&] {
@@ -102,8 +102,8 @@ TEST(PlannedWork, FuzzIsAtMostTwiceTheEqns) {
   for (std::int64_t i = 0; i < programs; ++i) {
     const std::uint64_t seed = fuzzing::seed() * 1'000'003 + static_cast<std::uint64_t>(i);
     const ProgramRef program = random_program(seed, 1 + static_cast<int>(seed % 60));
-    EXPECT_LE(planned(program), 2 * done_once(program))
-        << "seed " << seed << "\n" << print(*program) << fuzzing::repeat_with();
+    EXPECT_LE(planned(program), 2 * done_once(program)) << "seed " << seed << "\n"
+                                                        << print(*program) << fuzzing::repeat_with();
   }
 }
 

@@ -49,7 +49,7 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
     work.element_bytes = std::max(work.element_bytes, size_of(f_.slots[s.slot].dtype));
     add_work(s.value, work);
   }
-  e_.set(work, 2);
+  e_.set(work, copies_of_rows);
   b_.short_chains = unrolled;
   if (!vectors) {
     loops(n.vars, n.sizes, 0, rank, unrolled, [&] { store_scalars(n); });

@@ -12,12 +12,22 @@ namespace {
 constexpr std::int64_t long_block = 1024;  // estimated instructions of a block that is cut
 constexpr std::int64_t part_size = 512;    // and of its parts
 
-// Instructions that a statement becomes, to a factor of three; loops of statements are blocks of their own.
-std::int64_t size_of_code(const std::vector<kernel::Store>& stores, const Expr& reduced = {}) {
+// What a nest or a reduction computes; of other statements, nothing.
+void add_values(const kernel::Statement& s, Work& work) {
+  if (const auto* nest = std::get_if<kernel::Nest>(&s.held())) add_work(nest->stores, work);
+  if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) {
+    add_work(reduce->value, work);
+    add_work(reduce->stores, work);
+  }
+}
+
+// Instructions that a statement with these stores becomes, to a factor of three; loops of statements are blocks of
+// their own.
+std::int64_t size_of_code(const kernel::Statement& s, const std::vector<kernel::Store>& stores) {
   Work work;
-  if (reduced) add_work(reduced, work);
-  for (const kernel::Store& s : stores)
-    for (const Expr& e : {s.offset, s.value, s.condition})
+  add_values(s, work);
+  for (const kernel::Store& store : stores)
+    for (const Expr& e : {store.offset, store.condition})
       if (e) add_work(e, work);
   constexpr std::int64_t at_once = 4;  // vectors that a loop handles a step, and that short rows are written out to
   return at_once * (1 + work.instructions);
@@ -32,23 +42,10 @@ std::int64_t size_of_code(const kernel::Blocks& b) {
 }
 std::int64_t size_of_code(const kernel::Statement& s) {
   constexpr std::int64_t call = 10;
-  if (const auto* nest = std::get_if<kernel::Nest>(&s.held())) return size_of_code(nest->stores);
-  if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) return size_of_code(reduce->stores, reduce->value);
+  if (const auto* nest = std::get_if<kernel::Nest>(&s.held())) return size_of_code(s, nest->stores);
+  if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) return size_of_code(s, reduce->stores);
   if (const auto* blocks = std::get_if<kernel::Blocks>(&s.held())) return size_of_code(*blocks);
   return call;
-}
-
-constexpr int most_functions = 16;  // of reals, inlined in one block of rows
-
-int functions_of(const kernel::Statement& s) {
-  Work work;
-  if (const auto* nest = std::get_if<kernel::Nest>(&s.held()))
-    for (const kernel::Store& store : nest->stores) add_work(store.value, work);
-  if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) {
-    add_work(reduce->value, work);
-    for (const kernel::Store& store : reduce->stores) add_work(store.value, work);
-  }
-  return work.functions;
 }
 
 // Loops and branches are cut inside; elements of lists are places for later statements.
@@ -65,17 +62,10 @@ bool stays(const kernel::Statement& s) {
 
 void FunctionEmitter::block(const kernel::Block& statements) {
   const std::span<const kernel::Statement> all(statements);
+  if (inside_rows_) return in_one_function(all);
   std::vector<std::int64_t> sizes;
   std::int64_t whole = 0;
   for (const kernel::Statement& s : all) whole += sizes.emplace_back(stays(s) ? 0 : size_of_code(s));
-  if (inside_rows_) {  // all in one function
-    int functions = 0;
-    for (const kernel::Statement& s : all) functions += functions_of(s);
-    const bool outside = e_.call_functions(functions > most_functions);
-    in_order(all);
-    e_.call_functions(outside);
-    return;
-  }
   if (whole <= long_block) return in_order(all);
   for (std::size_t first = 0; first < all.size();) {
     std::size_t end = first;
@@ -85,6 +75,18 @@ void FunctionEmitter::block(const kernel::Block& statements) {
     if (end < all.size() && stays(all[end])) in_order(all.subspan(end++, 1));
     first = end;
   }
+}
+
+void FunctionEmitter::in_one_function(std::span<const kernel::Statement> statements) {
+  int functions = 0;
+  for (const kernel::Statement& s : statements) {
+    Work work;
+    add_values(s, work);
+    functions += work.functions;
+  }
+  const bool outside = e_.call_functions(functions > most_inlined_functions);
+  in_order(statements);
+  e_.call_functions(outside);
 }
 
 void FunctionEmitter::in_order(std::span<const kernel::Statement> statements) {

@@ -136,8 +136,8 @@ void FunctionEmitter::emit(const kernel::Reduce& r) {
   if (outer == 0) return;
   Work work;
   add_work(r.value, work);
-  for (const kernel::Store& s : r.stores) add_work(s.value, work);
-  e_.set(work, accumulators_of(work) + 2);
+  add_work(r.stores, work);
+  e_.set(work, accumulators_of(work) + copies_of_rows);
   b_.short_chains = outer * inner <= unroll_limit;
   const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
   const bool unrolled_outer = outer <= 16, unrolled_inner = inner <= 16;

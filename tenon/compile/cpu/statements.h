@@ -55,6 +55,7 @@ class FunctionEmitter {
 
   // --- parts.cpp ---
   void block(const kernel::Block& statements);
+  void in_one_function(std::span<const kernel::Statement> statements);
   void in_order(std::span<const kernel::Statement> statements);
   void part(std::span<const kernel::Statement> statements, bool once);
 

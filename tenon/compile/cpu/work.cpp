@@ -59,4 +59,8 @@ void add_work(const Expr& e, Work& work) {
     if (operand) add_work(Expr(operand), work);
 }
 
+void add_work(const std::vector<kernel::Store>& stores, Work& work) {
+  for (const kernel::Store& s : stores) add_work(s.value, work);
+}
+
 }  // namespace tenon::cpu

@@ -24,10 +24,14 @@ struct Work {
   std::set<const kernel::Expr::Node*> seen;  // nodes are shared: each counts once
 };
 void add_work(const kernel::Expr& e, Work& work);
+void add_work(const std::vector<kernel::Store>& stores, Work& work);  // of what they store
 // exp, sin and their kin: polynomials.
 bool is_function(kernel::Unary op);
-// Whether a body that is written several times has so many that they are calls. Inlined, LLVM's register allocator
-// takes longer for each the more there are, up to seconds: their coefficients are live all along.
-inline bool calls_functions(const Work& work, int copies) { return work.functions * copies > 32; }
+// So many are inlined in a function; more are calls. Inlined, LLVM's register allocator takes longer for each the more
+// there are, up to seconds: their coefficients are live all along. A loop along a row writes its body twice.
+inline constexpr int most_inlined_functions = 16, copies_of_rows = 2;
+inline bool calls_functions(const Work& work, int copies) {
+  return work.functions * copies > most_inlined_functions * copies_of_rows;
+}
 
 }  // namespace tenon::cpu
