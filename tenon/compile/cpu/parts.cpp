@@ -2,6 +2,7 @@
 // since values that everything shares, such as the coefficients of sin, live from its beginning to its end.
 #include <algorithm>
 
+#include "tenon/base/settings.h"
 #include "tenon/compile/cost.h"
 #include "tenon/compile/cpu/statements.h"
 #include "tenon/kernel/rows.h"
@@ -9,8 +10,9 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr std::int64_t long_block = 1024;  // estimated instructions of a block that is cut
-constexpr std::int64_t part_size = 512;    // and of its parts
+constexpr std::int64_t long_block = 1024;                  // estimated instructions of a block that is cut
+constexpr std::int64_t part_size = 512;                    // and of its parts
+constexpr std::int64_t long_to_compile = 32 * long_block;  // as long as a user feels
 
 // What a nest or a reduction computes; of other statements, nothing.
 void add_values(const kernel::Statement& s, Work& work) {
@@ -58,6 +60,35 @@ bool stays(const kernel::Statement& s) {
       s.held());
 }
 
+// Tests ask for it: all statements are found by forms.
+bool shares_all() {
+  static const bool all = setting("TENON_UNITS") == "small";
+  return all;
+}
+
+// How many statements from here on have equals elsewhere; 0 within such a run, and where a loop of calls is not worth
+// it: a call takes a few nanoseconds, which short statements feel.
+std::vector<std::size_t> runs_of_equals(std::span<const kernel::Statement> statements,
+                                        std::span<const std::optional<kernel::Form>> forms, std::int64_t size) {
+  constexpr std::size_t least = 4;
+  constexpr double call = 20;  // nanoseconds: several times what it takes
+  std::map<Hash128, int> counts;
+  for (const auto& form : forms)
+    if (form) ++counts[form->hash];
+  std::vector<std::size_t> runs(forms.size(), 0);
+  for (std::size_t first = 0; first < forms.size();) {
+    std::size_t end = first;
+    double time = 0;
+    while (end < forms.size() && forms[end] && (counts[forms[end]->hash] > 1 || shares_all()))
+      time += nanoseconds(statements[end++]);
+    const std::size_t length = end - first;
+    const bool worth_it = length >= least && (size > long_to_compile || time > call * static_cast<double>(length));
+    if (worth_it || shares_all()) runs[first] = length;
+    first = end + 1;
+  }
+  return runs;
+}
+
 }  // namespace
 
 void FunctionEmitter::block(const kernel::Block& statements) {
@@ -66,13 +97,23 @@ void FunctionEmitter::block(const kernel::Block& statements) {
   std::vector<std::int64_t> sizes;
   std::int64_t whole = 0;
   for (const kernel::Statement& s : all) whole += sizes.emplace_back(stays(s) ? 0 : size_of_code(s));
-  if (whole <= long_block) return in_order(all);
+  const bool outermost = &statements == &f_.body;
+  if (whole <= long_block && !(outermost && shares_all())) return in_order(all);
+  const std::vector<std::optional<kernel::Form>> forms =
+      outermost ? forms_of(all) : decltype(forms_of(all))(all.size());
+  const std::vector<std::size_t> equal = runs_of_equals(all, forms, whole);
+  if (std::ranges::any_of(equal, [](std::size_t length) { return length > 0; })) prepare_launches(all, equal);
   for (std::size_t first = 0; first < all.size();) {
+    if (equal[first] > 0) {
+      launch(all.subspan(first, equal[first]), std::span(forms).subspan(first, equal[first]));
+      first += equal[first];
+      continue;
+    }
     std::size_t end = first;
     std::int64_t size = 0;
-    while (end < all.size() && !stays(all[end]) && size < part_size) size += sizes[end++];
-    if (end > first) part(all.subspan(first, end - first), &statements == &f_.body);
-    if (end < all.size() && stays(all[end])) in_order(all.subspan(end++, 1));
+    while (end < all.size() && equal[end] == 0 && !stays(all[end]) && size < part_size) size += sizes[end++];
+    if (end > first) part(all.subspan(first, end - first), outermost);
+    if (end < all.size() && equal[end] == 0 && stays(all[end])) in_order(all.subspan(end++, 1));
     first = end;
   }
 }

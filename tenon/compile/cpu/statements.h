@@ -10,6 +10,7 @@
 #include <span>
 
 #include "tenon/compile/cpu/function_emitter.h"
+#include "tenon/kernel/form.h"
 
 namespace tenon::cpu {
 
@@ -58,6 +59,18 @@ class FunctionEmitter {
   void in_one_function(std::span<const kernel::Statement> statements);
   void in_order(std::span<const kernel::Statement> statements);
   void part(std::span<const kernel::Statement> statements, bool once);
+
+  // --- launches.cpp ---
+  // What the functions of equal statements share: their frame, where in its local memory slots are, and themselves.
+  struct Launches {
+    Value* frame = nullptr;
+    std::map<SlotId, std::uint64_t> locals;
+    std::map<Hash128, llvm::Function*> functions;
+  };
+  std::vector<std::optional<kernel::Form>> forms_of(std::span<const kernel::Statement> statements) const;
+  llvm::Function* shared_function(const kernel::Statement& s, const kernel::Form& form);
+  void prepare_launches(std::span<const kernel::Statement> statements, std::span<const std::size_t> runs);
+  void launch(std::span<const kernel::Statement> statements, std::span<const std::optional<kernel::Form>> forms);
 
   // --- nests.cpp ---
   void emit(const kernel::Nest& n);
@@ -132,6 +145,7 @@ class FunctionEmitter {
   bool parallel_ = false, streams_ = false;
   bool inside_rows_ = false;  // within a block of rows, which has slots to itself
   std::shared_ptr<const Uses> uses_;
+  Launches launches_;
   std::map<std::size_t, llvm::AllocaInst*> tables_;  // of calls, by their length: one serves all
   double unpolled_ = 0;  // estimated nanoseconds of what is being emitted, and does not poll yet
   Builder b_;

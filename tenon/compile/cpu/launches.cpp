@@ -1,0 +1,150 @@
+// Equal statements of a long program have one function between them, which finds its slots by a table: the layers of a
+// network, or the calls of a function, take LLVM no longer than one of them.
+#include <algorithm>
+
+#include "tenon/compile/cpu/statements.h"
+#include "tenon/kernel/rows.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr std::uint64_t line = 64;  // of a cache: local slots begin on one
+
+std::uint64_t bytes_of(const kernel::Slot& s) {
+  return std::max<std::uint64_t>(static_cast<std::uint64_t>(s.elements) * size_of(s.dtype), 1);
+}
+
+}  // namespace
+
+// The forms of statements of the outermost block; empty where a statement needs what others found for it.
+std::vector<std::optional<kernel::Form>> FunctionEmitter::forms_of(
+    std::span<const kernel::Statement> statements) const {
+  std::map<SlotId, Hash128> constants;
+  std::vector<std::optional<kernel::Form>> forms;
+  for (const kernel::Statement& s : statements) {
+    std::map<SlotId, int> uses;
+    visit_slots(s, [&](SlotId slot, bool) { ++uses[slot]; });
+    const auto own = [&](SlotId slot) { return uses[slot] == uses_->all[slot]; };
+    const bool alone = std::ranges::all_of(uses, [&](const auto& use) {
+      return f_.slots[use.first].place != kernel::Slot::Place::element || own(use.first);
+    });
+    if (!alone) {
+      forms.emplace_back();
+      continue;
+    }
+    forms.push_back(form_of(s, [&](Hasher& hash, SlotId id) {
+      const kernel::Slot& slot = f_.slots[id];
+      hash(slot.dtype)(slot.elements)(slot.place)(own(id))(uses_->reads[id] == 0);
+      if (slot.place != kernel::Slot::Place::constant) return;
+      const auto [known, is_new] = constants.try_emplace(id);
+      if (is_new) known->second = Hasher().bytes(slot.values.data(), slot.values.size()).finish();
+      hash(known->second);
+    }));
+  }
+  return forms;
+}
+
+// The function of a form. It gets the frame of its caller, and a table: for each slot of the form where that is in the
+// arena, among the arguments, or in the local memory of its caller.
+llvm::Function* FunctionEmitter::shared_function(const kernel::Statement& s, const kernel::Form& form) {
+  llvm::Function*& function = launches_.functions[form.hash];
+  if (function != nullptr) return function;
+  auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy()}, false);
+  function = llvm::Function::Create(type, llvm::Function::InternalLinkage, function_->getName() + "_shared", module_);
+  function->setAttributes(function_->getAttributes());
+  function->addFnAttr(llvm::Attribute::NoInline);
+  FunctionEmitter inside(module_, f_, target_, function, uses_);
+  Builder& b = inside.b_;
+  const auto word = [&](llvm::Type* of, unsigned from, std::size_t at) {
+    return b.CreateLoad(of, b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), function->getArg(from), at));
+  };
+  enum : unsigned { frame, table };
+  inside.enter({word(b.getPtrTy(), frame, 0),
+                word(b.getPtrTy(), frame, 1),
+                word(b.getPtrTy(), frame, 2),
+                word(b.getPtrTy(), frame, 3),
+                {},
+                {}});
+  Value* locals = word(b.getPtrTy(), frame, 4);
+  for (std::size_t i = 0; i < form.slots.size(); ++i) {
+    const SlotId slot = form.slots[i];
+    const auto place = f_.slots[slot].place;
+    if (place == kernel::Slot::Place::argument)
+      inside.place(slot, b.CreateLoad(b.getPtrTy(), b.CreateGEP(b.getPtrTy(), inside.frame_.arguments,
+                                                                word(b.getInt64Ty(), table, i))));
+    else if (place == kernel::Slot::Place::arena)
+      inside.place(slot, b.CreateGEP(b.getInt8Ty(), inside.frame_.arena, word(b.getInt64Ty(), table, i)));
+    else if (launches_.locals.contains(slot))
+      inside.place(slot, b.CreateGEP(b.getInt8Ty(), locals, word(b.getInt64Ty(), table, i)));
+    else if (place == kernel::Slot::Place::local)
+      inside.place(slot, inside.local(slot));
+  }
+  inside.in_order({&s, 1});
+  inside.end_streams();
+  b.CreateRet(b.getInt32(0));
+  return function;
+}
+
+// Puts the local slots that launched statements share with others into one piece of memory, which functions find.
+void FunctionEmitter::prepare_launches(std::span<const kernel::Statement> statements,
+                                       std::span<const std::size_t> runs) {
+  for (std::size_t first = 0; first < runs.size(); ++first)
+    for (const kernel::Statement& s : statements.subspan(first, runs[first])) {
+      std::map<SlotId, int> within;
+      visit_slots(s, [&](SlotId slot, bool) { ++within[slot]; });
+      for (const auto& [slot, count] : within)
+        if (f_.slots[slot].place == kernel::Slot::Place::local && count < uses_->all[slot])
+          launches_.locals.try_emplace(slot);
+    }
+  std::uint64_t bytes = 0;
+  for (auto& [slot, offset] : launches_.locals) {
+    offset = bytes;
+    bytes += (bytes_of(f_.slots[slot]) + line - 1) / line * line;
+  }
+  llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  auto* memory = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), bytes));
+  memory->setAlignment(llvm::Align(line));
+  for (const auto& [slot, offset] : launches_.locals)
+    place(slot, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, offset));
+  launches_.frame = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 5));
+  unsigned at = 0;
+  for (Value* word : {frame_.arguments, frame_.arena, frame_.cancelled, frame_.failed, static_cast<Value*>(memory)})
+    b_.CreateStore(word, b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), launches_.frame, at++));
+}
+
+// Calls the functions of these statements one after the other: a loop over a table, however many there are.
+void FunctionEmitter::launch(std::span<const kernel::Statement> statements,
+                             std::span<const std::optional<kernel::Form>> forms) {
+  std::vector<std::uint64_t> places;
+  std::vector<llvm::Constant*> calls;
+  auto* call = llvm::StructType::get(b_.getPtrTy(), b_.getInt64Ty());
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    calls.push_back(
+        llvm::ConstantStruct::get(call, {shared_function(statements[i], *forms[i]), b_.getInt64(places.size())}));
+    for (const SlotId id : forms[i]->slots) {
+      const kernel::Slot& slot = f_.slots[id];
+      const auto local = launches_.locals.find(id);
+      places.push_back(slot.place == kernel::Slot::Place::argument ? slot.argument
+                       : slot.place == kernel::Slot::Place::arena  ? static_cast<std::uint64_t>(slot.arena_offset)
+                       : local != launches_.locals.end()           ? local->second
+                                                                   : 0);
+    }
+  }
+  const auto global = [&](llvm::Constant* values) {
+    return new llvm::GlobalVariable(module_, values->getType(), true, llvm::GlobalValue::PrivateLinkage, values);
+  };
+  Value* places_at = global(llvm::ConstantDataArray::get(b_.getContext(), places));
+  Value* calls_at = global(llvm::ConstantArray::get(llvm::ArrayType::get(call, calls.size()), calls));
+  loop_from(b_.getInt64(0), b_.getInt64(calls.size()), 1, [&](Value* i) {
+    poll();
+    Value* at = b_.CreateGEP(call, calls_at, i);
+    Value* function = b_.CreateLoad(b_.getPtrTy(), at);
+    Value* first = b_.CreateLoad(b_.getInt64Ty(), b_.CreateStructGEP(call, at, 1));
+    Value* table = b_.CreateGEP(b_.getInt64Ty(), places_at, first);
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy()}, false);
+    Value* ended = b_.CreateCall(type, function, {launches_.frame, table});
+    when(b_.CreateICmpNE(ended, b_.getInt32(0)), [&] { b_.CreateRet(ended); }, true);
+  });
+}
+
+}  // namespace tenon::cpu
