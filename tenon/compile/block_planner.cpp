@@ -67,6 +67,7 @@ BlockPlanner::BlockPlanner(Planner& planner, const Program& program, const std::
   for (std::size_t e = 0; e < program.eqns().size(); ++e)
     for (Var v : program.eqns()[e].in) last_use_[v] = e + 1;
   for (Var v : program.outputs()) last_use_[v] = program.eqns().size() + 1;
+  for (Var v = 0; v < program.vars(); ++v) ends_left_[fusion_.group[v]] += fusion_.ends[v] ? 1 : 0;
   if (planner.report_ != nullptr) report_cuts(*planner.report_);
 }
 
@@ -85,8 +86,8 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
     const std::size_t before = block_.size();
     if (rule_of<LowerElement>(*eqn.op) != nullptr) {
       if (fusion_.stored[eqn.out[0]]) await(eqn.out[0]);
-      if (fusion_.ends[eqn.out[0]]) flush(eqn.out[0]);
-    } else if (rule_of<LowerReduction>(*eqn.op) != nullptr) {
+      if (fusion_.ends[eqn.out[0]]) expression_ends(eqn.out[0]);
+    } else if (store_ends(true); rule_of<LowerReduction>(*eqn.op) != nullptr) {
       reduction(eqn);
     } else if (const auto* lower = rule_of<LowerLibrary>(*eqn.op)) {
       library(eqn, *lower);
@@ -98,6 +99,7 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
     release_dead();
     asked_for_by(eqn.where, before);
   }
+  store_ends(true);
   for (Var v = 0; v < program_.vars(); ++v)
     if (pending_[v]) flush(v);
   const auto is_at = [&](Var v, const Place& place) { return stored(v) == place; };
@@ -125,6 +127,28 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
     asked_for_by(line_of(program_.outputs()[i]), before);
   }
   return std::move(block_);
+}
+
+// The ends of expressions are stored before what reads them asks for them: that would recur through all that they are
+// made of. Those of a group share a nest, once the last of them has come.
+void BlockPlanner::expression_ends(Var v) {
+  const std::size_t group = fusion_.group[v];
+  if (std::ranges::find(open_ends_, group, [&](Var first) { return fusion_.group[first]; }) == open_ends_.end())
+    open_ends_.push_back(v);
+  if (--ends_left_[group] == 0) store_ends(false);
+}
+// Of open groups in the order in which they began, which is that in which they read each other: all, or as many as are
+// complete.
+void BlockPlanner::store_ends(bool all) {
+  std::size_t done = 0;
+  for (; done < open_ends_.size(); ++done) {
+    const std::size_t group = fusion_.group[open_ends_[done]];
+    if (!all && ends_left_[group] > 0) break;
+    const std::vector<Var> members = pending_of_[group];
+    for (const Var v : members)
+      if (pending_[v]) flush(v);
+  }
+  open_ends_.erase(open_ends_.begin(), open_ends_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
 void BlockPlanner::report_cuts(Report& report) const {

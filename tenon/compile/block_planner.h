@@ -97,6 +97,8 @@ class BlockPlanner {
   template <class Writer>
   void store_into(Var v, const Place& to, bool last, const Eqn& eqn, Writer&& writer);
   bool is_fill(Var v) const;
+  void expression_ends(Var v);
+  void store_ends(bool all);
   void fill(Var v, const Place& to);
   void structure(const Eqn& eqn, LowerStructure::Kind kind);
 
@@ -203,6 +205,8 @@ class BlockPlanner {
   std::vector<const Eqn*> maker_;
   std::vector<bool> pending_;
   std::unordered_map<std::size_t, std::vector<Var>> pending_of_;  // each group, ascending; some are stored by now
+  std::unordered_map<std::size_t, int> ends_left_;  // of each group, ends of expressions that are still to come
+  std::vector<Var> open_ends_;                      // of each group with some pending, the first
   std::vector<std::size_t> last_use_;
   std::map<Var, Place> wanted_, group_places_;
   std::set<Var> building_;

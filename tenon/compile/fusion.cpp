@@ -55,31 +55,111 @@ int weight_of(const Eqn& eqn, const std::vector<int>& operands) {
 
 // What each value is as an expression of what is stored, if all that can be fused is.
 struct Expressions {
-  // How many reductions, structures and ends of long expressions lie on the longest way to a value.
+  // How many reductions, structures and ends of expressions lie on the longest way to a value.
   std::vector<int> depth;
   std::vector<int> weight;  // what computing it again would repeat, in simple operations
-  std::vector<bool> ends;   // a long expression
+  std::vector<int> length;  // eqns of the longest way that are one expression
+  std::vector<bool> ends;   // an expression
 };
-Expressions expressions_of(const Program& program) {
-  constexpr int longest = 400;
+constexpr int longest = 400;  // expression, in eqns one behind the other: what compiles it recurs as deep as it is
+Expressions expressions_of(const Program& program, std::vector<bool> ends) {
   const std::size_t n = program.vars();
-  Expressions all{std::vector<int>(n, 0), std::vector<int>(n, 0), std::vector<bool>(n, false)};
-  std::vector<int> length(n, 0);  // eqns of the longest way that are one expression
+  Expressions all{std::vector<int>(n, 0), std::vector<int>(n, 0), std::vector<int>(n, 0), std::move(ends)};
   for (const Eqn& eqn : program.eqns()) {
     int below = 0, before = 0;
     for (Var v : eqn.in) {
       below = std::max(below, all.depth[v] + all.ends[v]);
-      before = std::max(before, all.ends[v] ? 0 : length[v]);
+      before = std::max(before, all.ends[v] ? 0 : all.length[v]);
     }
     const int weight = is_element(eqn) ? weight_of(eqn, all.weight) : 0;
     for (Var v : eqn.out) {
       all.depth[v] = below + (is_element(eqn) ? 0 : 1);
       all.weight[v] = weight;
-      length[v] = is_element(eqn) ? before + 1 : 0;
-      all.ends[v] = length[v] >= longest && !is_view(eqn);
+      all.length[v] = is_element(eqn) ? before + 1 : 0;
+      all.ends[v] = all.ends[v] || (all.length[v] >= longest && !is_view(eqn));
     }
   }
   return all;
+}
+
+// One nest, if nothing in it is stored: its values, each at the length of its expression.
+class Body {
+ public:
+  static constexpr std::size_t largest = 800;
+  void add(Var v, int at, int last_read, const Type& type, int weight) {
+    values_.push_back({v, at, std::max(at, last_read), round_trip(type), weight});
+  }
+  // Cuts it into bodies of at most about `largest` values, where what has to be stored for that is cheap beside them:
+  // `ends` is set. LLVM's time for one body grows with its square. Sorts, and is linear beside that.
+  void cut(std::vector<bool>& ends) {
+    if (values_.size() <= largest) return;
+    std::ranges::sort(values_, {}, &Value::at);
+    std::vector<const Value*> by_last_read;
+    for (const Value& v : values_) by_last_read.push_back(&v);
+    std::ranges::sort(by_last_read, {}, &Value::last_read);
+    for (std::size_t first = 0; values_.size() - first > largest;) {
+      const std::optional<std::size_t> end = cheapest(first, by_last_read);
+      if (!end) return;
+      for (std::size_t i = first; i < *end; ++i)
+        if (values_[i].last_read > values_[*end - 1].at) ends[values_[i].var] = true;
+      first = *end;
+    }
+  }
+
+ private:
+  struct Value {
+    Var var;
+    int at, last_read, to_store, weight;
+  };
+  // Behind the values of the next body. What was read last before it begins stays out of account.
+  std::optional<std::size_t> cheapest(std::size_t first, const std::vector<const Value*>& by_last_read) const {
+    const int begin = values_[first].at;
+    auto ended = std::ranges::lower_bound(by_last_read, begin, {}, &Value::last_read);
+    std::optional<std::size_t> best;
+    std::int64_t to_store = 0, weight = 0, least = 0;
+    for (std::size_t i = first; i < values_.size();) {
+      const int at = values_[i].at;
+      for (; i < values_.size() && values_[i].at == at; ++i)
+        to_store += values_[i].to_store, weight += values_[i].weight;
+      for (; ended != by_last_read.end() && (*ended)->last_read <= at; ++ended)
+        if ((*ended)->at >= begin) to_store -= (*ended)->to_store;
+      if (i - first > largest && best) break;
+      if (i - first < largest / 2 || 4 * to_store > weight || i == values_.size()) continue;
+      if (!best || to_store <= least) best = i, least = to_store;
+    }
+    return best;
+  }
+
+  std::vector<Value> values_;
+};
+
+// Where expressions end so that no nest becomes much larger than LLVM compiles in time.
+std::vector<bool> ends_of_bodies(const Program& program) {
+  const std::size_t n = program.vars();
+  std::vector<bool> ends(n, false);
+  if (program.eqns().size() <= Body::largest) return ends;
+  const Expressions all = expressions_of(program, ends);
+  std::vector<Hash128> nest(n);
+  std::vector<int> last_read(n, 0);
+  std::map<Hash128, Body> bodies;
+  for (const Eqn& eqn : program.eqns())
+    for (Var v : eqn.out) {
+      Hasher key;
+      for (const Dim& d : program.type(v).shape) d.hash(key);
+      nest[v] = key(all.depth[v]).finish();
+    }
+  for (std::size_t e = program.eqns().size(); e-- > 0;) {
+    const Eqn& eqn = program.eqns()[e];
+    if (!is_element(eqn)) continue;
+    const Var out = eqn.out[0];
+    for (Var v : eqn.in)
+      if (all.depth[v] == all.depth[out])
+        last_read[v] = std::max(last_read[v], is_view(eqn) ? last_read[out] : all.length[out]);
+    if (!is_view(eqn) && !eqn.in.empty())
+      bodies[nest[out]].add(out, all.length[out], last_read[out], program.type(out), is_costly(eqn) ? costly : 1);
+  }
+  for (auto& [key, body] : bodies) body.cut(ends);
+  return ends;
 }
 
 // Computes again what was to be stored, where that is cheap from the values that are.
@@ -218,7 +298,7 @@ void divide_groups(const Program& program, Fusion& fusion) {
 Fusion fuse(const Program& program) {
   const std::size_t n = program.vars();
   Fusion fusion{std::vector<bool>(n, false), std::vector<std::size_t>(n, 0), std::vector<Fusion::Reason>(n), {}, 0};
-  const auto [depth, weight, ends] = expressions_of(program);
+  const auto [depth, weight, length, ends] = expressions_of(program, ends_of_bodies(program));
   fusion.ends = ends;
   std::map<std::string, std::size_t> group_of;
   const auto nest_of = [&](Var v) {

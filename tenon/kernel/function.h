@@ -175,7 +175,8 @@ struct Function {
   Block body;
 };
 
-// Readable text, for dumps and tests.
+// Readable text, for dumps and tests: of an expression as a tree, of a function in as many lines as its graphs are
+// large.
 std::string print(const Expr& expr);
 std::string print(const Function& function);
 

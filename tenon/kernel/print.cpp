@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <unordered_map>
 
-#include "tenon/kernel/function.h"
+#include "tenon/kernel/expressions.h"
 
 namespace tenon::kernel {
 namespace {
@@ -17,6 +18,75 @@ std::string constant_text(const Expr& e) {
       return std::string(tenon::name(e.dtype()));
   });
 }
+
+// The expressions of a statement. What is long and stands in several places has a name: text is as long as the graph of
+// nodes is large.
+class Expressions {
+ public:
+  Expressions() = default;
+  explicit Expressions(const Statement& s) {
+    for_each_expression(s, [&](const Expr& e) { measure(e); });
+    for_each_expression(s, [&](const Expr& e) { give_names(e); });
+  }
+  const std::vector<std::string>& named() const { return named_; }  // a line each
+  std::string text(const Expr& e) const {
+    const auto name = names_.find(e.identity());
+    return name == names_.end() ? text_of(e) : fmt::format("t{}", name->second);
+  }
+
+ private:
+  struct Part {
+    int readers = 0;
+    std::int64_t nodes = 1;  // of its text, without names; many is enough
+  };
+  std::int64_t measure(const Expr& e) {
+    constexpr std::int64_t many = 1 << 20;
+    if (parts_[e.identity()].readers++ == 0) {
+      std::int64_t nodes = 1;
+      for (const auto& operand : e.node().operands)
+        if (operand) nodes = std::min(nodes + measure(Expr(operand)), many);
+      parts_[e.identity()].nodes = nodes;
+    }
+    return parts_[e.identity()].nodes;
+  }
+  void give_names(const Expr& e) {
+    constexpr std::int64_t long_text = 16;
+    Part& part = parts_.at(e.identity());
+    if (part.readers == 0) return;  // it has been here
+    const bool named = part.readers > 1 && part.nodes > long_text;
+    part.readers = 0;
+    for (const auto& operand : e.node().operands)
+      if (operand) give_names(Expr(operand));
+    if (!named) return;
+    named_.push_back(fmt::format("t{} = {}", names_.size(), text_of(e)));
+    names_.emplace(e.identity(), names_.size());
+  }
+  std::string text_of(const Expr& e) const {
+    switch (e.kind()) {
+      case Expr::Kind::constant:
+        return constant_text(e);
+      case Expr::Kind::variable:
+        return fmt::format("i{}", e.node().id);
+      case Expr::Kind::load:
+        return fmt::format("m{}[{}]", e.node().id, text(e.operand(0)));
+      case Expr::Kind::unary:
+        return fmt::format("{}({})", name(e.node().unary), text(e.operand(0)));
+      case Expr::Kind::binary:
+        return fmt::format("{}({}, {})", name(e.node().binary), text(e.operand(0)), text(e.operand(1)));
+      case Expr::Kind::select:
+        return fmt::format("select({}, {}, {})", text(e.operand(0)), text(e.operand(1)), text(e.operand(2)));
+      case Expr::Kind::convert:
+        return fmt::format("{}({})", tenon::name(e.dtype()), text(e.operand(0)));
+      case Expr::Kind::bitcast:
+        return fmt::format("bits_as_{}({})", tenon::name(e.dtype()), text(e.operand(0)));
+    }
+    return "?";
+  }
+
+  std::unordered_map<const Expr::Node*, Part> parts_;
+  std::unordered_map<const Expr::Node*, std::size_t> names_;
+  std::vector<std::string> named_;
+};
 
 class Printer {
  public:
@@ -45,43 +115,47 @@ class Printer {
     return text;
   }
   void block(const Block& b, int depth) {
-    for (const Statement& s : b) std::visit([&](const auto& held) { write(held, depth); }, s.held());
+    for (const Statement& s : b) {
+      expressions_ = Expressions(s);
+      for (const std::string& each : expressions_.named()) line(depth, each);
+      std::visit([&](const auto& held) { write(held, depth); }, s.held());
+    }
   }
   void write(const Nest& n, int depth) {
     line(depth, fmt::format("{} [{}]", n.independent ? "each" : "in order", loops(n.vars, n.sizes)));
     for (const Store& s : n.stores)
-      line(depth + 1, fmt::format("m{}[{}] = {}{}", s.slot, print(s.offset), print(s.value),
-                                  s.condition ? " if " + print(s.condition) : ""));
+      line(depth + 1, fmt::format("m{}[{}] = {}{}", s.slot, text(s.offset), text(s.value),
+                                  s.condition ? " if " + text(s.condition) : ""));
   }
   void write(const Reduce& r, int depth) {
     constexpr std::string_view names[]{"sum", "product", "max", "min", "all", "any"};
     line(depth, fmt::format("each [{}] m{}[{}] = {} over [{}] of {}", loops(r.outer_vars, r.outer_sizes), r.slot,
-                            print(r.offset), names[static_cast<std::size_t>(r.combine)],
-                            loops(r.inner_vars, r.inner_sizes), print(r.value)));
+                            text(r.offset), names[static_cast<std::size_t>(r.combine)],
+                            loops(r.inner_vars, r.inner_sizes), text(r.value)));
     for (const Store& s : r.stores)
-      line(depth + 1, fmt::format("and m{}[{}] = {}", s.slot, print(s.offset), print(s.value)));
+      line(depth + 1, fmt::format("and m{}[{}] = {}", s.slot, text(s.offset), text(s.value)));
   }
   void write(const Copy& c, int depth) {
-    line(depth, fmt::format("copy m{}[{}] = m{}[{}], {} elements", c.to, print(c.to_offset), c.from,
-                            print(c.from_offset), c.elements));
+    line(depth, fmt::format("copy m{}[{}] = m{}[{}], {} elements", c.to, text(c.to_offset), c.from, text(c.from_offset),
+                            c.elements));
   }
   void write(const Product& p, int depth) {
     line(depth,
-         fmt::format("product m{}[{}] {}= m{}[{}] x m{}[{}], {} x ({}, {}, {})", p.c, print(p.c_offset),
-                     p.accumulate ? "+" : "", p.a, print(p.a_offset), p.b, print(p.b_offset), p.batch, p.m, p.k, p.n));
+         fmt::format("product m{}[{}] {}= m{}[{}] x m{}[{}], {} x ({}, {}, {})", p.c, text(p.c_offset),
+                     p.accumulate ? "+" : "", p.a, text(p.a_offset), p.b, text(p.b_offset), p.batch, p.m, p.k, p.n));
   }
   void write(const Element& e, int depth) {
     line(depth,
          fmt::format("m{} = {} {} of list {}", e.element, e.access == Element::Access::read ? "element" : "new element",
-                     print(e.index), print(e.list)) +
+                     text(e.index), text(e.list)) +
              (e.consumed ? ", which is read down to it" : ""));
   }
   void write(const Call& c, int depth) {
     std::string arguments;
     for (const Call::Argument& a : c.arguments)
       arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ",
-                               a.address ? fmt::format("&m{}[{}]", *a.address, print(a.value)) : print(a.value));
-    line(depth, fmt::format("{}{}({})", c.result ? fmt::format("m{}[{}] = ", *c.result, print(c.result_offset)) : "",
+                               a.address ? fmt::format("&m{}[{}]", *a.address, text(a.value)) : text(a.value));
+    line(depth, fmt::format("{}{}({})", c.result ? fmt::format("m{}[{}] = ", *c.result, text(c.result_offset)) : "",
                             c.function, arguments));
   }
   void write(const For& f, int depth) {
@@ -89,13 +163,13 @@ class Printer {
     block(f.body, depth + 1);
   }
   void write(const While& w, int depth) {
-    line(depth, "while " + print(w.condition));
+    line(depth, "while " + text(w.condition));
     block(w.before, depth + 2);
     line(depth, "do");
     block(w.body, depth + 1);
   }
   void write(const Switch& s, int depth) {
-    line(depth, "switch " + print(s.index));
+    line(depth, "switch " + text(s.index));
     for (const Block& b : s.branches) {
       line(depth, "case");
       block(b, depth + 1);
@@ -111,33 +185,16 @@ class Printer {
     block(b.tail, depth + 1);
   }
 
+  std::string text(const Expr& e) const { return expressions_.text(e); }
+
   const Function& f_;
+  Expressions expressions_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string print(const Expr& e) {
-  switch (e.kind()) {
-    case Expr::Kind::constant:
-      return constant_text(e);
-    case Expr::Kind::variable:
-      return fmt::format("i{}", e.node().id);
-    case Expr::Kind::load:
-      return fmt::format("m{}[{}]", e.node().id, print(e.operand(0)));
-    case Expr::Kind::unary:
-      return fmt::format("{}({})", name(e.node().unary), print(e.operand(0)));
-    case Expr::Kind::binary:
-      return fmt::format("{}({}, {})", name(e.node().binary), print(e.operand(0)), print(e.operand(1)));
-    case Expr::Kind::select:
-      return fmt::format("select({}, {}, {})", print(e.operand(0)), print(e.operand(1)), print(e.operand(2)));
-    case Expr::Kind::convert:
-      return fmt::format("{}({})", tenon::name(e.dtype()), print(e.operand(0)));
-    case Expr::Kind::bitcast:
-      return fmt::format("bits_as_{}({})", tenon::name(e.dtype()), print(e.operand(0)));
-  }
-  return "?";
-}
+std::string print(const Expr& e) { return Expressions().text(e); }
 
 std::string print(const Function& function) { return Printer(function).run(); }
 

@@ -129,5 +129,55 @@ TEST(PlannedWork, OfStepsReadAtTwoIndicesIsLinear) {
   }
 }
 
+// Arithmetic of one element of the nest that has most.
+std::int64_t largest_body(const ProgramRef& program) {
+  std::int64_t largest = 0;
+  for (const kernel::Statement& s : plan(*program).function.body) {
+    std::unordered_set<const void*> seen;
+    std::int64_t sum = 0;
+    if (const auto* nest = std::get_if<kernel::Nest>(&s.held()))
+      for (const kernel::Store& store : nest->stores) sum += operations(store.value, seen);
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
+// Eight values that depend on each other all along: expressions far shorter than their nest is large.
+Array of_eight(const Array& x, int steps) {
+  std::vector<Array> v;
+  for (int i = 0; i < 8; ++i) v.push_back(x * (1 + 0.1 * i));
+  for (int step = 0; step < steps; ++step)
+    for (std::size_t i = 0; i < 8; ++i) v[i] = v[i] * 0.9 + (i % 4 == 0 ? sin(v[(i + 1) % 8]) : v[(i + 3) % 8] * 0.1);
+  Array sum = v[0];
+  for (std::size_t i = 1; i < 8; ++i) sum = sum + v[i];
+  return sum;
+}
+
+TEST(PlannedWork, BodiesAreBounded) {
+  for (const Shape& shape : {Shape{}, Shape{50}}) {
+    const auto f = [](const Array& x) { return of_eight(x, 300); };
+    const auto g = grad([&](const Array& x) { return sum(f(x)); });
+    const Array x = full(shape, 0.3);
+    for (const ProgramRef& program : {trace(f)(x), trace(g)(x)}) {
+      const ProgramRef compiled = run_passes(compile_passes(), program);
+      EXPECT_LE(planned(compiled), 2 * done_once(compiled));
+      EXPECT_LE(largest_body(compiled), 2000) << "of " << done_once(compiled);
+    }
+    const Array native = jit(f)(x), native_gradient = jit(g)(x);
+    const ByOracle oracle;
+    EXPECT_TRUE(allclose(native, f(x), 1e-9));
+    EXPECT_TRUE(allclose(native_gradient, g(x), 1e-9));
+  }
+}
+
+TEST(PlannedWork, TextIsAsLongAsTheGraph) {
+  const auto f = [](Array x) {
+    for (int i = 0; i < 60; ++i) x = sin(x) * x;  // 2^60 nodes as a tree
+    return x;
+  };
+  const ProgramRef program = run_passes(compile_passes(), trace(f)(full({50}, 0.3)));
+  EXPECT_LT(kernel::print(plan(*program).function).size(), 5000U);
+}
+
 }  // namespace
 }  // namespace tenon
