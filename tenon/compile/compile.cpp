@@ -21,6 +21,7 @@
 #include "tenon/ir/replay.h"
 #include "tenon/ir/unify.h"
 #include "tenon/kernel/rows.h"
+#include "tenon/rewrite/count_steps.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/runtime/context.h"
@@ -35,7 +36,7 @@ namespace {
 
 class ReferenceExecutable final : public Executable {
  public:
-  explicit ReferenceExecutable(ProgramRef program) : program_(std::move(program)) {}
+  explicit ReferenceExecutable(const ProgramRef& program) : program_(count_steps(program)) {}
   std::vector<Value> run(std::span<const Value> inputs) const override { return evaluate(*program_, {}, inputs); }
 
  private:
@@ -303,7 +304,7 @@ class StagedExecutable final : public Executable {
     };
     using In = std::vector<Value>;
     run(stages_.first, [&](const In& in) { return first_->run(in); });
-    run(stages_.deciding, [&](const In& in) { return evaluate(*stages_.deciding.program, {}, in); });
+    run(stages_.deciding, [&](const In& in) { return evaluate(*count_steps(stages_.deciding.program), {}, in); });
     SizeBinding found;
     for (Var v : stages_.deciding.out) unify(whole_->type(v), type_of(values[v]), found);
     std::vector<std::int64_t> sizes;

@@ -337,6 +337,9 @@ const bool assemble_installed = [] {
 
 const OpInfo& pad_op() { return pad_info; }
 
+std::optional<std::int64_t> counted_axis(const Eqn& eqn) {
+  return eqn.op == &iota_info ? std::optional(eqn.params.as<IotaParams>().axis) : std::nullopt;
+}
 std::optional<std::int64_t> concatenated_axis(const Eqn& eqn) {
   return eqn.op == &concatenate_info ? std::optional(eqn.params.as<ConcatenateParams>().axis) : std::nullopt;
 }

@@ -87,6 +87,7 @@ struct SliceForm {
 };
 SliceForm slice_form(const Params& params);
 std::optional<std::int64_t> concatenated_axis(const Eqn& eqn);  // of a concatenate
+std::optional<std::int64_t> counted_axis(const Eqn& eqn);       // of an iota
 const OpInfo& pad_op();
 const OpInfo& dynamic_slice_op();
 
