@@ -10,6 +10,7 @@
 #include "tenon/api/list.h"
 #include "tenon/api/loops.h"
 #include "tenon/api/ref.h"
+#include "tenon/api/std_functions.h"
 #include "tenon/api/tables.h"
 #include "tenon/api/transforms.h"
 #include "tenon/ir/parse.h"

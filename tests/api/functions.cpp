@@ -179,4 +179,14 @@ TEST(Powers, OfWholeNumbersMultiply) {
   EXPECT_DOUBLE_EQ(tn::pow(Array(1.0 + 1e-9), 1000000000).item<double>(), std::pow(1.0 + 1e-9, 1e9));
 }
 
+// A template for numbers is one for Arrays: what std:: says of Arrays stands behind Tenon's own functions.
+template <class T>
+T of_numbers(const T& x, const T& y) {
+  using std::exp, std::sin, std::pow, std::abs, std::sqrt, std::atan2;
+  return sin(x) + pow(x, y) + abs(x - y) + exp(-y) + pow(x, 2.0) + sqrt(y) + atan2(x, y);
+}
+TEST(StdFunctions, AreFoundBesideTenons) {
+  EXPECT_DOUBLE_EQ(of_numbers(tn::Array(0.5), tn::Array(1.25)).item<double>(), of_numbers(0.5, 1.25));
+}
+
 }  // namespace
