@@ -123,9 +123,42 @@ void place_in_order(kernel::Function& function, std::vector<Life> open) {
   function.arena_bytes = memory.end();
 }
 
+// A frame is as large as all local slots together, of which only loops need to be fast: of many, others go to the
+// arena, and so do those of loops once there are too many for a stack.
+void bound_locals(kernel::Function& function) {
+  constexpr std::int64_t few = 64 << 10, most = 512 << 10;  // bytes
+  struct Use {
+    int statements = 0;
+    bool in_loop = false;
+  };
+  std::map<kernel::SlotId, Use> uses;
+  const std::set<kernel::SlotId> own = own_slots(function.body);
+  for (const kernel::Statement& s : function.body) {
+    const bool loops = std::holds_alternative<kernel::For>(s.held()) || std::holds_alternative<kernel::While>(s.held());
+    std::set<kernel::SlotId> touched;
+    visit_slots(s, [&](kernel::SlotId slot, bool) {
+      if (function.slots[slot].place == kernel::Slot::Place::local) touched.insert(slot);
+    });
+    for (const kernel::SlotId slot : touched) ++uses[slot].statements, uses[slot].in_loop |= loops;
+  }
+  const auto bytes = [&](kernel::SlotId slot) {
+    const kernel::Slot& s = function.slots[slot];
+    return (s.elements * static_cast<std::int64_t>(size_of(s.dtype)) + line - 1) / line * line;
+  };
+  std::int64_t all = 0, in_loops = 0;
+  for (const auto& [slot, use] : uses) all += bytes(slot);
+  if (all <= few) return;
+  for (const auto& [slot, use] : uses) {
+    if (own.contains(slot)) continue;
+    if (use.in_loop) in_loops += bytes(slot);
+    if (use.in_loop ? in_loops > most : use.statements > 1) function.slots[slot].place = kernel::Slot::Place::arena;
+  }
+}
+
 }  // namespace
 
 void lay_out_arena(kernel::Function& function) {
+  bound_locals(function);
   constexpr std::size_t many = 512;
   function.arena_bytes = 0;
   const std::vector<Life> open = lives(function);

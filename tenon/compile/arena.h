@@ -5,9 +5,10 @@
 
 namespace tenon {
 
-// Gives every arena slot its offset, and the Function the bytes of its arena. Slots that no statement of the outermost
-// block needs at once share memory; those that nothing touches get none. Up to 512 slots are placed largest first, each
-// at the lowest offset that is free; more in the order of statements, in n log n.
+// Gives every arena slot its offset, and the Function the bytes of its arena. Local slots of a program that has too
+// many for a stack become arena slots. Slots that no statement of the outermost block needs at once share memory; those
+// that nothing touches get none. Up to 512 slots are placed largest first, each at the lowest offset that is free; more
+// in the order of statements, in n log n.
 void lay_out_arena(kernel::Function& function);
 
 }  // namespace tenon

@@ -133,6 +133,7 @@ class BlockPlanner {
   void flush(Var v);
   void await(Var v);
   void flush_together(const std::vector<Var>& group);
+  void assemble(Var v);
   kernel::Nest build_nest(const std::vector<Var>& group, const Sizes& extent, bool flat);
   void begin_nest(const Sizes& extent, bool flat);
   void reduction(const Eqn& eqn);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "tenon/compile/pieces.h"
 #include "tenon/ir/op.h"
 #include "tenon/ops/structure.h"
 
@@ -295,6 +296,8 @@ void divide_groups(const Program& program, Fusion& fusion) {
 
 }  // namespace
 
+bool has_many_parts(const Eqn& eqn) { return concatenated_axis(eqn) && eqn.in.size() > most_pieces; }
+
 Fusion fuse(const Program& program) {
   const std::size_t n = program.vars();
   Fusion fusion{std::vector<bool>(n, false), std::vector<std::size_t>(n, 0), std::vector<Fusion::Reason>(n), {}, 0};
@@ -345,6 +348,7 @@ Fusion fuse(const Program& program) {
     const Var out = eqn.out[0];
     if (packs_bits(eqn) || chooses_parts(eqn)) require(unviewed(eqn.in[0]), "an operand of", eqn.op->name);
     if (unpacks_bits(eqn)) require(out, "bits");
+    if (has_many_parts(eqn)) require(out, "made of many parts");
     const bool several = readers[out].several_nests();
     const bool repeated =
         readers[out].again(elements(program.type(out))) * weight[out] >= round_trip(program.type(out));
@@ -357,7 +361,7 @@ Fusion fuse(const Program& program) {
                                : several   ? "costly, and several nests read it"
                                            : "costly, and read at several indices",
                                {}};
-      fusion.group[out] = unpacks_bits(eqn) ? fusion.fresh_group() : nest_of(out);
+      fusion.group[out] = unpacks_bits(eqn) || has_many_parts(eqn) ? fusion.fresh_group() : nest_of(out);
       readers[out] = Readers();
       readers[out].add(fusion.group[out], elements(program.type(out)));
     }

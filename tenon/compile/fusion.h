@@ -25,5 +25,7 @@ struct Fusion {
 // round trip through a cache or, of arrays over 1 MB, through memory. Values of equal shape and equal depth below
 // reductions and structures share a nest, unless one reads another at another index. Four walks over the eqns.
 Fusion fuse(const Program& program);
+// A concatenation of so many arrays that choosing among them costs more than a copy: it is stored part by part.
+bool has_many_parts(const Eqn& eqn);
 
 }  // namespace tenon

@@ -18,8 +18,6 @@ using kernel::FoldIndices;
 using kernel::IndexRanges;
 using kernel::Statement;
 
-constexpr std::size_t most_pieces = 16;
-
 std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   const std::int64_t q = a / b;
   return q - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);

@@ -98,6 +98,7 @@ void BlockPlanner::await(Var v) {
 }
 
 void BlockPlanner::flush_together(const std::vector<Var>& group) {
+  if (group.size() == 1 && has_many_parts(*maker_[group[0]])) return assemble(group[0]);
   building_.insert(group.begin(), group.end());
   kernel::Nest nest;
   try {
@@ -118,6 +119,38 @@ void BlockPlanner::flush_together(const std::vector<Var>& group) {
   }
   nest.where = line_of(group.back());
   block_.push_back(std::move(nest));
+}
+
+// Stores a concatenation part by part.
+void BlockPlanner::assemble(Var v) {
+  const Eqn& eqn = *maker_[v];
+  const Type& type = program_.type(v);
+  const auto axis = static_cast<std::size_t>(*concatenated_axis(eqn));
+  if (!group_places_.contains(v)) group_places_.emplace(v, place_for(v));
+  const Place place = group_places_.at(v);
+  Block nests;
+  Expr begin(0);
+  building_.insert(v);
+  try {
+    for (const Var part : eqn.in) {
+      const auto extent = sizes(part);
+      begin_nest(extent, false);
+      const Expr value = element(part, nest_.index);
+      std::vector<Expr> at = nest_.index;
+      at[axis] = at[axis] + begin;
+      if (kernel::product_of(extent) > 0)
+        nests.push_back(kernel::Nest{
+            nest_.vars, extent, {{place.slot, place.offset + kernel_offset(type, at), value, {}}}, true, line_of(v)});
+      begin = begin + Expr(extent[axis]);
+    }
+  } catch (const Split&) {
+    building_.erase(v);
+    throw;
+  }
+  building_.erase(v);
+  pending_[v] = false;
+  places_[v] = place;
+  std::ranges::move(nests, std::back_inserter(block_));
 }
 
 kernel::Nest BlockPlanner::build_nest(const std::vector<Var>& group, const std::vector<std::int64_t>& extent,

@@ -1,16 +1,53 @@
 #include "tenon/kernel/form.h"
 
 #include <map>
+#include <set>
 #include <unordered_map>
 
+#include "tenon/kernel/affine.h"
 #include "tenon/kernel/expressions.h"
+#include "tenon/kernel/rows.h"
 
 namespace tenon::kernel {
 namespace {
 
+// f(slot, offset) for what the statement touches but for what expressions load, all blocks within included.
+void visit_places(const Statement& s, FunctionRef<void(SlotId, const Expr& offset)> f) {
+  const auto of_stores = [&](const std::vector<Store>& stores) {
+    for (const Store& store : stores) f(store.slot, store.offset);
+  };
+  if (const auto* n = std::get_if<Nest>(&s.held())) {
+    of_stores(n->stores);
+  } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
+    f(r->slot, r->offset);
+    of_stores(r->stores);
+  } else if (const auto* c = std::get_if<Copy>(&s.held())) {
+    f(c->to, c->to_offset), f(c->from, c->from_offset);
+  } else if (const auto* p = std::get_if<Product>(&s.held())) {
+    f(p->a, p->a_offset), f(p->b, p->b_offset), f(p->c, p->c_offset);
+  } else if (const auto* call = std::get_if<Call>(&s.held())) {
+    for (const Call::Argument& a : call->arguments)
+      if (a.address) f(*a.address, a.value);
+    if (call->result) f(*call->result, call->result_offset);
+  }
+}
+
 class FormReader {
  public:
-  explicit FormReader(FunctionRef<void(Hasher&, SlotId)> describe) : describe_(describe) {}
+  explicit FormReader(FunctionRef<bool(Hasher&, SlotId)> describe) : describe_(describe) {}
+
+  // First: which slots stay where they are.
+  void find_fixed(const Statement& s) {
+    const auto note = [&](SlotId id, const Expr& offset) {
+      if (!affine(offset)) fixed_.insert(id);
+    };
+    visit_places(s, note);
+    for_each_expression(
+        s, [&](const Expr& e) { visit_loads(e, [&](const Expr& load) { note(load.node().id, load.operand(0)); }); });
+    for_each_block(s, [&](const Block& inside) {
+      for (const Statement& each : inside) find_fixed(each);
+    });
+  }
 
   void statement(const Statement& s) {
     hash_(s.held().index());
@@ -23,12 +60,17 @@ class FormReader {
   Form finish() { return {hash_.finish(), std::move(slots_)}; }
 
  private:
-  void slot(SlotId id) {
+  Form::Access& slot(SlotId id, std::int64_t base = 0) {
     const auto [known, is_new] = numbers_.emplace(id, slots_.size());
     hash_(known->second);
-    if (!is_new) return;
-    slots_.push_back(id);
-    describe_(hash_, id);
+    if (is_new) slots_.push_back({id, describe_(hash_, id) && !fixed_.contains(id) ? base : 0});
+    return slots_[known->second];
+  }
+  void access(SlotId id, const Expr& offset) {
+    const std::optional<Affine> at = affine(offset);
+    if (!at) return slot(id), expr(offset);
+    hash_(at->constant - slot(id, at->constant).base)(at->terms.size());
+    for (const auto& [variable, coefficient] : at->terms) var(variable), hash_(coefficient);
   }
   void var(std::uint32_t id) { hash_(vars_.emplace(id, vars_.size()).first->second); }
   void expr(const Expr& e) {
@@ -39,7 +81,7 @@ class FormReader {
     const Expr::Node& n = e.node();
     hash_(n.kind)(n.dtype)(n.unary)(n.binary).bytes(n.bits.data(), n.bits.size());
     if (n.kind == Expr::Kind::variable) var(n.id);
-    if (n.kind == Expr::Kind::load) slot(n.id);
+    if (n.kind == Expr::Kind::load) return access(n.id, e.operand(0));
     for (const auto& operand : n.operands)
       if (operand) expr(Expr(operand));
   }
@@ -50,7 +92,7 @@ class FormReader {
   }
   void of(const std::vector<Store>& stores) {
     hash_(stores.size());
-    for (const Store& s : stores) slot(s.slot), expr(s.offset), expr(s.value), expr(s.condition);
+    for (const Store& s : stores) access(s.slot, s.offset), expr(s.value), expr(s.condition);
   }
 
   void of(const Nest& n) {
@@ -62,19 +104,19 @@ class FormReader {
     hash_(r.combine);
     loops(r.outer_vars, r.outer_sizes);
     loops(r.inner_vars, r.inner_sizes);
-    expr(r.initial), expr(r.value), slot(r.slot), expr(r.offset);
+    expr(r.initial), expr(r.value), access(r.slot, r.offset);
     of(r.stores);
   }
   void of(const Copy& c) {
     hash_(c.elements)(c.row);
-    slot(c.to), expr(c.to_offset), slot(c.from), expr(c.from_offset);
+    access(c.to, c.to_offset), access(c.from, c.from_offset);
   }
   void of(const Product& p) {
     hash_(p.dtype)(p.accumulate);
     for (const std::int64_t size :
          {p.batch, p.m, p.n, p.k, p.a_batch, p.a_m, p.a_k, p.b_batch, p.b_k, p.b_n, p.c_batch, p.c_m, p.c_n})
       hash_(size);
-    slot(p.a), expr(p.a_offset), slot(p.b), expr(p.b_offset), slot(p.c), expr(p.c_offset);
+    access(p.a, p.a_offset), access(p.b, p.b_offset), access(p.c, p.c_offset);
   }
   void of(const Element& e) {
     hash_(e.access)(e.bytes);
@@ -84,10 +126,12 @@ class FormReader {
     hash_(c.function)(c.arguments.size())(c.table)(c.nanoseconds)(c.result.has_value());
     for (const Call::Argument& a : c.arguments) {
       hash_(a.address.has_value())(a.written);
-      if (a.address) slot(*a.address);
-      expr(a.value);
+      if (a.address)
+        access(*a.address, a.value);
+      else
+        expr(a.value);
     }
-    if (c.result) slot(*c.result), expr(c.result_offset);
+    if (c.result) access(*c.result, c.result_offset);
   }
   void of(const For& f) { var(f.var), hash_(f.count); }
   void of(const While& w) { expr(w.condition); }
@@ -97,18 +141,20 @@ class FormReader {
     for (const SlotId id : b.own) slot(id);
   }
 
-  FunctionRef<void(Hasher&, SlotId)> describe_;
+  FunctionRef<bool(Hasher&, SlotId)> describe_;
   Hasher hash_;
   std::unordered_map<const Expr::Node*, std::size_t> nodes_;
   std::map<std::uint32_t, std::size_t> vars_;
   std::map<SlotId, std::size_t> numbers_;
-  std::vector<SlotId> slots_;
+  std::set<SlotId> fixed_;
+  std::vector<Form::Access> slots_;
 };
 
 }  // namespace
 
-Form form_of(const Statement& s, FunctionRef<void(Hasher&, SlotId)> describe) {
+Form form_of(const Statement& s, FunctionRef<bool(Hasher&, SlotId)> describe) {
   FormReader reader(describe);
+  reader.find_fixed(s);
   reader.statement(s);
   return reader.finish();
 }

@@ -9,13 +9,18 @@
 
 namespace tenon::kernel {
 
-// Statements of equal hashes do the same to the first of their slots, to the second, and so on. Loop variables are
-// numbered within the statement, as slots are.
+// Statements of equal hashes do the same to the first of their slots, to the second, and so on, each counted from its
+// base. Loop variables are numbered within the statement, as slots are.
 struct Form {
+  struct Access {
+    SlotId slot;
+    std::int64_t base;  // the offset at which it is first touched, without what loop variables add; or 0
+  };
   Hash128 hash;
-  std::vector<SlotId> slots;  // each once, in the order in which the statement names them
+  std::vector<Access> slots;  // each once, in the order in which the statement names them
 };
-// `describe` adds what has to be equal of a slot. Of a statement within the outermost block. Linear in its nodes.
-Form form_of(const Statement& s, FunctionRef<void(Hasher&, SlotId)> describe);
+// Of a statement within the outermost block. `describe` adds what has to be equal of a slot, and says whether it may be
+// touched from another base on; a slot whose offsets are not affine may not. Linear in the statement's nodes.
+Form form_of(const Statement& s, FunctionRef<bool(Hasher&, SlotId)> describe);
 
 }  // namespace tenon::kernel

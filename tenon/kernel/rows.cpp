@@ -342,6 +342,15 @@ void visit_slots(const Statement& s, FunctionRef<void(SlotId, bool write)> visit
   });
 }
 
+std::set<SlotId> own_slots(const Block& statements) {
+  std::set<SlotId> own;
+  for (const Statement& s : statements) {
+    if (const auto* b = std::get_if<Blocks>(&s.held())) own.insert(b->own.begin(), b->own.end());
+    for_each_block(s, [&](const Block& inside) { own.merge(own_slots(inside)); });
+  }
+  return own;
+}
+
 bool touches(const Statement& s, SlotId slot) {
   bool found = false;
   visit_slots(s, [&](SlotId at, bool) { found = found || at == slot; });

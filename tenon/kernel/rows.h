@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "tenon/base/function_ref.h"
@@ -77,6 +78,8 @@ class RestrictToRows : private Rewrite {
 void visit_loads(const Expr& e, FunctionRef<void(const Expr& load)> visit);
 // The slots that a statement touches, all it contains included.
 void visit_slots(const Statement& s, FunctionRef<void(SlotId, bool write)> visit);
+// The slots that blocks of rows have each for itself.
+std::set<SlotId> own_slots(const Block& statements);
 bool touches(const Statement& s, SlotId slot);
 bool writes(const Statement& s, SlotId slot);
 // Whether a statement in [first, last) of a block writes what an expression reads.

@@ -72,5 +72,31 @@ TEST(Arena, OfManySlotsIsSharedToo) {
   EXPECT_LE(f.arena_bytes, most * 3 / 2);
 }
 
+// Small arrays are registers; of very many, most are not, or they would not fit a stack.
+TEST(Arena, LocalSlotsFitAStack) {
+  const auto local_bytes = [](const auto& f, const auto&... args) {
+    const auto function = plan(*run_passes(compile_passes(), trace(f)(args...))).function;
+    std::int64_t bytes = 0;
+    for (const kernel::Slot& s : function.slots)
+      if (s.place == kernel::Slot::Place::local) bytes += 64 * ((s.elements * 4 + 63) / 64);
+    return bytes;
+  };
+  const auto steps = [](Array h, const Array& w) {
+    for (int i = 0; i < 3000; ++i) h = tanh(matmul(w, h));
+    return h;
+  };
+  EXPECT_LE(local_bytes(steps, zeros({8}), zeros({8, 8})), 64 << 10);
+  const auto loops = [](Array h, const Array& w) {
+    for (int i = 0; i < 200; ++i)
+      h = fori_loop(0, 3, [&](const Array&, const Array& h) { return tanh(matmul(w, h)); }, h);
+    return h;
+  };
+  EXPECT_GT(local_bytes(loops, zeros({8}), zeros({8, 8})), 0);
+  EXPECT_LE(local_bytes(loops, zeros({64}), zeros({64, 64})), 600 << 10);
+  const Array h = iota(DType::f32, {8}, 0), w = eye(8, DType::f32) * 0.99f;
+  EXPECT_TRUE(allclose(jit(steps)(h, w), steps(h, w), 1e-4));
+  EXPECT_TRUE(allclose(jit(loops)(h, w), loops(h, w), 1e-4));
+}
+
 }  // namespace
 }  // namespace tenon

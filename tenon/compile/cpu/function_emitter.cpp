@@ -6,30 +6,16 @@
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cost.h"
 #include "tenon/compile/cpu/statements.h"
-#include "tenon/kernel/expressions.h"
 #include "tenon/kernel/rows.h"
 #include "tenon/runtime/products.h"
 
 namespace tenon::cpu {
-namespace {
-
-// Slots that a block of rows has to itself.
-void find_own(const kernel::Block& statements, std::set<kernel::SlotId>& own) {
-  for (const kernel::Statement& s : statements) {
-    if (const auto* b = std::get_if<kernel::Blocks>(&s.held())) own.insert(b->own.begin(), b->own.end());
-    kernel::for_each_block(s, [&](const kernel::Block& inside) { find_own(inside, own); });
-  }
-}
-
-}  // namespace
-
 FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target,
                                  llvm::Function* function)
     : FunctionEmitter(module, f, target, function, uses_of(f)) {
   Frame frame{function->getArg(0), function->getArg(1), function->getArg(2), b_.CreateAlloca(b_.getInt32Ty()), {}, {}};
   b_.CreateStore(b_.getInt32(0), frame.failed);
-  std::set<SlotId> own;
-  find_own(f.body, own);
+  const std::set<SlotId> own = kernel::own_slots(f.body);
   for (SlotId i = 0; i < f.slots.size(); ++i)
     if (f.slots[i].place == kernel::Slot::Place::local && !own.contains(i)) frame.locals.emplace(i, local(i));
   enter(std::move(frame));

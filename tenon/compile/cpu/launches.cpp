@@ -35,17 +35,19 @@ std::vector<std::optional<kernel::Form>> FunctionEmitter::forms_of(
     forms.push_back(form_of(s, [&](Hasher& hash, SlotId id) {
       const kernel::Slot& slot = f_.slots[id];
       hash(slot.dtype)(slot.elements)(slot.place)(own(id))(uses_->reads[id] == 0);
-      if (slot.place != kernel::Slot::Place::constant) return;
-      const auto [known, is_new] = constants.try_emplace(id);
-      if (is_new) known->second = Hasher().bytes(slot.values.data(), slot.values.size()).finish();
-      hash(known->second);
+      if (slot.place == kernel::Slot::Place::constant) {
+        const auto [known, is_new] = constants.try_emplace(id);
+        if (is_new) known->second = Hasher().bytes(slot.values.data(), slot.values.size()).finish();
+        hash(known->second);
+      }
+      return slot.place == kernel::Slot::Place::argument || slot.place == kernel::Slot::Place::arena;
     }));
   }
   return forms;
 }
 
-// The function of a form. It gets the frame of its caller, and a table: for each slot of the form where that is in the
-// arena, among the arguments, or in the local memory of its caller.
+// The function of a form. It gets the frame of its caller, and a table of two words for each slot of the form: its
+// place in the arena, among the arguments, or in the local memory of its caller; and its base.
 llvm::Function* FunctionEmitter::shared_function(const kernel::Statement& s, const kernel::Form& form) {
   llvm::Function*& function = launches_.functions[form.hash];
   if (function != nullptr) return function;
@@ -67,17 +69,25 @@ llvm::Function* FunctionEmitter::shared_function(const kernel::Statement& s, con
                 {}});
   Value* locals = word(b.getPtrTy(), frame, 4);
   for (std::size_t i = 0; i < form.slots.size(); ++i) {
-    const SlotId slot = form.slots[i];
-    const auto place = f_.slots[slot].place;
-    if (place == kernel::Slot::Place::argument)
-      inside.place(slot, b.CreateLoad(b.getPtrTy(), b.CreateGEP(b.getPtrTy(), inside.frame_.arguments,
-                                                                word(b.getInt64Ty(), table, i))));
-    else if (place == kernel::Slot::Place::arena)
-      inside.place(slot, b.CreateGEP(b.getInt8Ty(), inside.frame_.arena, word(b.getInt64Ty(), table, i)));
-    else if (launches_.locals.contains(slot))
-      inside.place(slot, b.CreateGEP(b.getInt8Ty(), locals, word(b.getInt64Ty(), table, i)));
-    else if (place == kernel::Slot::Place::local)
-      inside.place(slot, inside.local(slot));
+    const SlotId id = form.slots[i].slot;
+    const kernel::Slot& slot = f_.slots[id];
+    const auto from = [&](Value* base, llvm::Type* unit) {
+      return b.CreateGEP(unit, base, word(b.getInt64Ty(), table, 2 * i));
+    };
+    // This statement's own offsets count from the slot's beginning.
+    const auto at_base = [&](Value* address) {
+      const std::int64_t bytes = form.slots[i].base * static_cast<std::int64_t>(size_of(slot.dtype));
+      Value* shift = b.CreateSub(word(b.getInt64Ty(), table, 2 * i + 1), b.getInt64(static_cast<std::uint64_t>(bytes)));
+      inside.place(id, b.CreateGEP(b.getInt8Ty(), address, shift));
+    };
+    if (slot.place == kernel::Slot::Place::argument)
+      at_base(b.CreateLoad(b.getPtrTy(), from(inside.frame_.arguments, b.getPtrTy())));
+    else if (slot.place == kernel::Slot::Place::arena)
+      at_base(from(inside.frame_.arena, b.getInt8Ty()));
+    else if (launches_.locals.contains(id))
+      inside.place(id, from(locals, b.getInt8Ty()));
+    else if (slot.place == kernel::Slot::Place::local)
+      inside.place(id, inside.local(id));
   }
   inside.in_order({&s, 1});
   inside.end_streams();
@@ -121,13 +131,14 @@ void FunctionEmitter::launch(std::span<const kernel::Statement> statements,
   for (std::size_t i = 0; i < statements.size(); ++i) {
     calls.push_back(
         llvm::ConstantStruct::get(call, {shared_function(statements[i], *forms[i]), b_.getInt64(places.size())}));
-    for (const SlotId id : forms[i]->slots) {
+    for (const auto& [id, base] : forms[i]->slots) {
       const kernel::Slot& slot = f_.slots[id];
       const auto local = launches_.locals.find(id);
       places.push_back(slot.place == kernel::Slot::Place::argument ? slot.argument
                        : slot.place == kernel::Slot::Place::arena  ? static_cast<std::uint64_t>(slot.arena_offset)
                        : local != launches_.locals.end()           ? local->second
                                                                    : 0);
+      places.push_back(static_cast<std::uint64_t>(base) * size_of(slot.dtype));
     }
   }
   const auto global = [&](llvm::Constant* values) {
