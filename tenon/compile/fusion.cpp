@@ -322,8 +322,8 @@ Fusion fuse(const Program& program) {
     while (makers[v] != nullptr && is_view(*makers[v])) v = makers[v]->in[0];
     return v;
   };
-  // A read at places that data say computes every part of a concatenation and takes one of them, for each element:
-  // where it takes about as many as there are, the concatenation is stored.
+  // A read at places that data say computes every part of a concatenation for each element: where it takes about as
+  // many elements as there are, the concatenation is stored.
   const auto chooses_parts = [&](const Eqn& eqn) {
     if (eqn.op != &gather_op()) return false;
     const Eqn* whole = makers[unviewed(eqn.in[0])];
@@ -347,8 +347,7 @@ Fusion fuse(const Program& program) {
     }
     const Var out = eqn.out[0];
     if (packs_bits(eqn) || chooses_parts(eqn)) require(unviewed(eqn.in[0]), "an operand of", eqn.op->name);
-    if (unpacks_bits(eqn)) require(out, "bits");
-    if (has_many_parts(eqn)) require(out, "made of many parts");
+    if (unpacks_bits(eqn) || has_many_parts(eqn)) require(out, unpacks_bits(eqn) ? "bits" : "made of many parts");
     const bool several = readers[out].several_nests();
     const bool repeated =
         readers[out].again(elements(program.type(out))) * weight[out] >= round_trip(program.type(out));

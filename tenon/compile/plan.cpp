@@ -12,6 +12,7 @@
 #include "tenon/compile/donate.h"
 #include "tenon/compile/idle_stores.h"
 #include "tenon/compile/merge.h"
+#include "tenon/compile/numbers.h"
 #include "tenon/compile/pack.h"
 #include "tenon/compile/pieces.h"
 #include "tenon/compile/product_views.h"
@@ -97,6 +98,7 @@ Planned plan(const Program& program, const std::vector<bool>& donated, Report* r
   auto shared = share_donated(function, program, donated);
   divide_into_blocks(function, block_limits());
   merge_reductions(function);
+  read_numbers(function);
   lay_out_arena(function);
   return {std::move(function), std::move(shared), std::move(units)};
 }

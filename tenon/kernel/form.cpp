@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tenon/kernel/affine.h"
 #include "tenon/kernel/expressions.h"
@@ -34,7 +35,7 @@ void visit_places(const Statement& s, FunctionRef<void(SlotId, const Expr& offse
 
 class FormReader {
  public:
-  explicit FormReader(FunctionRef<bool(Hasher&, SlotId)> describe) : describe_(describe) {}
+  FormReader(FunctionRef<bool(Hasher&, SlotId)> describe, Numbers numbers) : describe_(describe), apart_(numbers) {}
 
   // First: which slots stay where they are.
   void find_fixed(const Statement& s) {
@@ -44,6 +45,7 @@ class FormReader {
     visit_places(s, note);
     for_each_expression(
         s, [&](const Expr& e) { visit_loads(e, [&](const Expr& load) { note(load.node().id, load.operand(0)); }); });
+    if (apart_ == Numbers::apart) for_each_expression(s, [&](const Expr& e) { find_deciding(e); });
     for_each_block(s, [&](const Block& inside) {
       for (const Statement& each : inside) find_fixed(each);
     });
@@ -57,9 +59,25 @@ class FormReader {
       for (const Statement& each : inside) statement(each);
     });
   }
-  Form finish() { return {hash_.finish(), std::move(slots_)}; }
+  Form finish() { return {hash_.finish(), std::move(slots_), std::move(apart_numbers_)}; }
 
  private:
+  // Which constants are operands of anything but arithmetic.
+  void find_deciding(const Expr& e) {
+    if (!visited_.insert(e.identity()).second) return;
+    const Expr::Node& n = e.node();
+    const bool any = n.kind == Expr::Kind::binary || n.kind == Expr::Kind::select;
+    for (const auto& operand : n.operands) {
+      if (!operand) continue;
+      if (!any && operand->kind == Expr::Kind::constant) deciding_.insert(operand.get());
+      find_deciding(Expr(operand));
+    }
+  }
+  bool is_apart(const Expr& e) const {
+    return apart_ == Numbers::apart && e.kind() == Expr::Kind::constant && is_inexact(e.dtype()) &&
+           !deciding_.contains(e.identity());
+  }
+
   Form::Access& slot(SlotId id, std::int64_t base = 0) {
     const auto [known, is_new] = numbers_.emplace(id, slots_.size());
     hash_(known->second);
@@ -79,7 +97,9 @@ class FormReader {
     hash_(known->second);
     if (!is_new) return;
     const Expr::Node& n = e.node();
-    hash_(n.kind)(n.dtype)(n.unary)(n.binary).bytes(n.bits.data(), n.bits.size());
+    hash_(n.kind)(n.dtype)(n.unary)(n.binary);
+    if (is_apart(e)) return apart_numbers_.push_back(e);
+    hash_.bytes(n.bits.data(), n.bits.size());
     if (n.kind == Expr::Kind::variable) var(n.id);
     if (n.kind == Expr::Kind::load) return access(n.id, e.operand(0));
     for (const auto& operand : n.operands)
@@ -142,18 +162,21 @@ class FormReader {
   }
 
   FunctionRef<bool(Hasher&, SlotId)> describe_;
+  Numbers apart_;
   Hasher hash_;
   std::unordered_map<const Expr::Node*, std::size_t> nodes_;
   std::map<std::uint32_t, std::size_t> vars_;
   std::map<SlotId, std::size_t> numbers_;
   std::set<SlotId> fixed_;
   std::vector<Form::Access> slots_;
+  std::unordered_set<const Expr::Node*> visited_, deciding_;
+  std::vector<Expr> apart_numbers_;
 };
 
 }  // namespace
 
-Form form_of(const Statement& s, FunctionRef<bool(Hasher&, SlotId)> describe) {
-  FormReader reader(describe);
+Form form_of(const Statement& s, FunctionRef<bool(Hasher&, SlotId)> describe, Numbers numbers) {
+  FormReader reader(describe, numbers);
   reader.find_fixed(s);
   reader.statement(s);
   return reader.finish();

@@ -18,9 +18,12 @@ struct Form {
   };
   Hash128 hash;
   std::vector<Access> slots;  // each once, in the order in which the statement names them
+  std::vector<Expr> numbers;  // constants that are kept apart
 };
+// Constants of floating dtypes that are operands of arithmetic or stored: code for one is code for all.
+enum class Numbers : std::uint8_t { hashed, apart };
 // Of a statement within the outermost block. `describe` adds what has to be equal of a slot, and says whether it may be
 // touched from another base on; a slot whose offsets are not affine may not. Linear in the statement's nodes.
-Form form_of(const Statement& s, FunctionRef<bool(Hasher&, SlotId)> describe);
+Form form_of(const Statement& s, FunctionRef<bool(Hasher&, SlotId)> describe, Numbers numbers = Numbers::hashed);
 
 }  // namespace tenon::kernel

@@ -31,6 +31,7 @@ struct Slot {
     arena,     // in the block that the caller hands in
     constant,  // never written: `values`
     element,   // of a list: where the last Element statement that names the slot has found it
+    numbers,   // as constant, but that code reads them: other statements are equal but for them
   };
   DType dtype;
   std::int64_t elements;

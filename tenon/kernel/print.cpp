@@ -96,7 +96,7 @@ class Printer {
     out_ = fmt::format("function @{} arena={}\n", f_.name, f_.arena_bytes);
     for (std::size_t i = 0; i < f_.slots.size(); ++i) {
       const Slot& s = f_.slots[i];
-      constexpr std::string_view places[]{"argument", "local", "arena", "constant", "element"};
+      constexpr std::string_view places[]{"argument", "local", "arena", "constant", "element", "numbers"};
       out_ += fmt::format("  m{}: {}[{}] {}\n", i, tenon::name(s.dtype), s.elements,
                           places[static_cast<std::size_t>(s.place)]);
     }

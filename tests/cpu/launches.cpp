@@ -86,6 +86,32 @@ TEST(Launches, AmongOthers) {
         n);
 }
 
+// Statements that are equal but for numbers, or for where in an array they begin.
+TEST(Launches, OfOtherNumbersAndPlaces) {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    const auto f = [&](const Array& whole) {
+      std::vector<Array> all;
+      Array x = whole(0);
+      for (int i = 0; i < 40; ++i) {
+        const double c = 0.02 * i;
+        x = tanh(x * (0.9 - c) + c) + pow(abs(x) + 1.0, 0.5 + c) * 0.1;
+        x = where(x > c, max(x, 0.3 + c), -c) - whole(i) * 0.25;
+        all.push_back(matmul(whole, x) * (0.01 + 0.1 * c));
+        all.push_back(convert(full({48}, c), dtype));
+      }
+      return stack(all);
+    };
+    const Array x = convert(reshape(sin(iota(DType::f64, {48 * 48}, 0) * 0.37), {48, 48}), dtype);
+    const Array native = jit(f)(x);
+    const double tolerance = dtype == DType::f64   ? 1e-10
+                             : dtype == DType::f32 ? 1e-4
+                             : dtype == DType::f16 ? 0.05
+                                                   : 0.4;
+    const ByOracle oracle;
+    EXPECT_TRUE(allclose(native, f(x), tolerance, tolerance)) << name(dtype);
+  }
+}
+
 TEST(Launches, WithoutElements) {
   const auto f = [](Array x) {
     for (int i = 0; i < 40; ++i) x = sin(matmul(x, x)) + sum(x);

@@ -31,6 +31,9 @@ const std::vector<Function> functions{{"exp", exp, -5, 5},
                                       {"erf", erf, -2, 2},
                                       {"erfc", erfc, -2, 2},
                                       {"sin of sines", [](const Operand& x) { return sin(sin(x)); }, -9, 9},
+                                      {"pow", [](const Operand& x) { return pow(x, Array(x) * 0.5); }, 0.1, 5},
+                                      {"atan2", [](const Operand& x) { return atan2(x, 1.0 - Array(x)); }, -4, 4},
+                                      {"rem", [](const Operand& x) { return Array(x) % 0.7; }, -4, 4},
                                       {"sin and cos", [](const Operand& x) { return sin(x) * cos(x); }, -9, 9}};
 
 class LongBodies : public testing::TestWithParam<std::tuple<Function, DType>> {};

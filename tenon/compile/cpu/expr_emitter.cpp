@@ -319,7 +319,10 @@ Value* ExprEmitter::read(const Expr& e, bool vector) {
   llvm::Type* type = memory_type(e.dtype());
   Value* result = nullptr;
   if (!vector) {
-    result = of_slot(b_.CreateAlignedLoad(type, address(slot, scalar(e.operand(0))), align), slot);
+    auto* read = b_.CreateAlignedLoad(type, address(slot, scalar(e.operand(0))), align);
+    if (f_.slots[slot].place == kernel::Slot::Place::numbers)
+      read->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+    result = of_slot(read, slot);
   } else {
     const Variation v = variation(e.operand(0), *vector_var_);
     auto* vector_type = llvm::FixedVectorType::get(type, lanes_);
@@ -517,6 +520,7 @@ Value* ExprEmitter::binary(Binary op, DType dtype, Value* x, Value* y) {
   const auto compare = [&](P of_real, P of_signed, P of_unsigned) {
     return real ? b_.CreateFCmp(of_real, x, y) : b_.CreateICmp(is_signed ? of_signed : of_unsigned, x, y);
   };
+  if (real && is_function(op)) return calls_functions_ ? call_binary(b_, op, x, y) : emit_binary(b_, op, x, y);
   switch (op) {
     case Binary::add:
       return real ? b_.CreateFAdd(x, y) : b_.CreateAdd(x, y);
@@ -527,11 +531,10 @@ Value* ExprEmitter::binary(Binary op, DType dtype, Value* x, Value* y) {
     case Binary::div:
       return real ? b_.CreateFDiv(x, y) : integer_division(false, is_signed, x, y);
     case Binary::rem:
-      return real ? emit_remainder(b_, x, y) : integer_division(true, is_signed, x, y);
+      return integer_division(true, is_signed, x, y);
     case Binary::pow:
-      return real ? emit_by_library(b_, op, x, y) : integer_power(is_signed, x, y);
-    case Binary::atan2:
-      return emit_by_library(b_, op, x, y);
+    case Binary::atan2:  // of reals alone
+      return integer_power(is_signed, x, y);
     case Binary::max:
       return extremum(true, dtype, x, y);
     case Binary::min:

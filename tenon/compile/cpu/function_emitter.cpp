@@ -60,7 +60,7 @@ void FunctionEmitter::enter(Frame frame) {
 // The address of an argument, of a place in the arena or of constants, found as the function begins.
 Value* FunctionEmitter::find_slot(SlotId slot) {
   const kernel::Slot& s = f_.slots[slot];
-  if (s.place == kernel::Slot::Place::constant) return constant(s);
+  if (s.place == kernel::Slot::Place::constant || s.place == kernel::Slot::Place::numbers) return constant(s);
   llvm::BasicBlock& entry = function_->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry);
   if (llvm::Instruction* end = entry.getTerminator()) at_entry.SetInsertPoint(end);

@@ -47,7 +47,7 @@ std::vector<std::optional<kernel::Form>> FunctionEmitter::forms_of(
 }
 
 // The function of a form. It gets the frame of its caller, and a table of two words for each slot of the form: its
-// place in the arena, among the arguments, or in the local memory of its caller; and its base.
+// place in the arena, among the arguments, among numbers or in the local memory of its caller; and its base.
 llvm::Function* FunctionEmitter::shared_function(const kernel::Statement& s, const kernel::Form& form) {
   llvm::Function*& function = launches_.functions[form.hash];
   if (function != nullptr) return function;
@@ -84,6 +84,8 @@ llvm::Function* FunctionEmitter::shared_function(const kernel::Statement& s, con
       at_base(b.CreateLoad(b.getPtrTy(), from(inside.frame_.arguments, b.getPtrTy())));
     else if (slot.place == kernel::Slot::Place::arena)
       at_base(from(inside.frame_.arena, b.getInt8Ty()));
+    else if (slot.place == kernel::Slot::Place::numbers)
+      inside.place(id, from(launches_.numbers, b.getInt8Ty()));
     else if (launches_.locals.contains(id))
       inside.place(id, from(locals, b.getInt8Ty()));
     else if (slot.place == kernel::Slot::Place::local)
@@ -95,7 +97,8 @@ llvm::Function* FunctionEmitter::shared_function(const kernel::Statement& s, con
   return function;
 }
 
-// Puts the local slots that launched statements share with others into one piece of memory, which functions find.
+// Puts the local slots that launched statements share with others into one piece of memory, which functions find, and
+// the numbers of all into another.
 void FunctionEmitter::prepare_launches(std::span<const kernel::Statement> statements,
                                        std::span<const std::size_t> runs) {
   for (std::size_t first = 0; first < runs.size(); ++first)
@@ -111,6 +114,18 @@ void FunctionEmitter::prepare_launches(std::span<const kernel::Statement> statem
     offset = bytes;
     bytes += (bytes_of(f_.slots[slot]) + line - 1) / line * line;
   }
+  std::string numbers;
+  for (SlotId id = 0; id < f_.slots.size(); ++id) {
+    const kernel::Slot& slot = f_.slots[id];
+    if (slot.place != kernel::Slot::Place::numbers) continue;
+    numbers.resize((numbers.size() + 15) / 16 * 16);
+    launches_.of_numbers.emplace(id, numbers.size());
+    numbers.append(reinterpret_cast<const char*>(slot.values.data()), slot.values.size());
+  }
+  auto* of_numbers = llvm::ConstantDataArray::getString(b_.getContext(), numbers, false);
+  launches_.numbers =
+      new llvm::GlobalVariable(module_, of_numbers->getType(), true, llvm::GlobalValue::PrivateLinkage, of_numbers);
+  launches_.numbers->setAlignment(llvm::Align(16));
   llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
   auto* memory = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), bytes));
   memory->setAlignment(llvm::Align(line));
@@ -133,10 +148,11 @@ void FunctionEmitter::launch(std::span<const kernel::Statement> statements,
         llvm::ConstantStruct::get(call, {shared_function(statements[i], *forms[i]), b_.getInt64(places.size())}));
     for (const auto& [id, base] : forms[i]->slots) {
       const kernel::Slot& slot = f_.slots[id];
-      const auto local = launches_.locals.find(id);
+      const auto& others = slot.place == kernel::Slot::Place::numbers ? launches_.of_numbers : launches_.locals;
+      const auto found = others.find(id);
       places.push_back(slot.place == kernel::Slot::Place::argument ? slot.argument
                        : slot.place == kernel::Slot::Place::arena  ? static_cast<std::uint64_t>(slot.arena_offset)
-                       : local != launches_.locals.end()           ? local->second
+                       : found != others.end()                     ? found->second
                                                                    : 0);
       places.push_back(static_cast<std::uint64_t>(base) * size_of(slot.dtype));
     }

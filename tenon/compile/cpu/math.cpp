@@ -89,18 +89,20 @@ Value* in_any_lane(Builder& b, Value* condition) {
   return b.CreateOrReduce(condition);
 }
 
-// `result name(type)` of the module of the function that is written, for the same processor; `body` gives what it
-// returns.
-llvm::Function* own_function(Builder& b, const std::string& name, llvm::Type* result, llvm::Type* type,
-                             llvm::function_ref<Value*(Builder&, Value*)> body) {
+// A call of `result name(type, …)` of the module of the function that is written, for the same processor; `body` gives
+// what it returns.
+Value* call_own_function(Builder& b, const std::string& name, llvm::Type* result, llvm::ArrayRef<Value*> arguments,
+                         llvm::function_ref<Value*(Builder&, llvm::Function&)> body) {
+  llvm::Type* type = arguments[0]->getType();
   llvm::Function* caller = b.GetInsertBlock()->getParent();
   llvm::Module& module = *caller->getParent();
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   const std::string full = "tenon." + name + (type->getScalarType()->isFloatTy() ? ".f32." : ".f64.") +
                            std::to_string(vector == nullptr ? 1 : vector->getNumElements()) +
                            (b.short_chains ? ".short" : "");
-  if (auto* known = module.getFunction(full)) return known;
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, {type}, false),
+  if (auto* known = module.getFunction(full)) return b.CreateCall(known, arguments);
+  const std::vector<llvm::Type*> types(arguments.size(), type);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, types, false),
                                           llvm::Function::InternalLinkage, full, module);
   for (const char* attribute : {"target-cpu", "target-features", "prefer-vector-width"})
     if (caller->hasFnAttribute(attribute)) function->addFnAttr(caller->getFnAttribute(attribute));
@@ -110,9 +112,9 @@ llvm::Function* own_function(Builder& b, const std::string& name, llvm::Type* re
   Builder inner(llvm::BasicBlock::Create(module.getContext(), "entry", function));
   inner.setFastMathFlags(b.getFastMathFlags());
   inner.short_chains = b.short_chains;
-  Value* made = body(inner, function->getArg(0));
+  Value* made = body(inner, *function);
   inner.CreateRet(made);
-  return function;
+  return b.CreateCall(function, arguments);
 }
 
 std::string text_of(const Range& range) {
@@ -270,23 +272,36 @@ Value* call_unary(Builder& b, Unary op, Value* x, const Range& range) {
   llvm::Type* type = x->getType();
   const bool by_range = op == Unary::sin || op == Unary::cos || op == Unary::tan;
   const Range usual = by_range ? usual_range(range, type->getScalarType()->isFloatTy()) : Range();
-  const auto body = [&](Builder& inner, Value* argument) { return emit_unary(inner, op, argument, usual); };
-  return b.CreateCall(own_function(b, std::string(kernel::name(op)) + text_of(usual), type, type, body), {x});
+  const auto body = [&](Builder& inner, llvm::Function& f) { return emit_unary(inner, op, f.getArg(0), usual); };
+  return call_own_function(b, std::string(kernel::name(op)) + text_of(usual), type, {x}, body);
 }
 std::pair<Value*, Value*> call_sin_cos(Builder& b, Value* x, const Range& range) {
   llvm::Type* both = llvm::StructType::get(x->getType(), x->getType());
   const Range usual = usual_range(range, x->getType()->getScalarType()->isFloatTy());
-  const auto body = [&](Builder& inner, Value* argument) {
-    const auto [sine, cosine] = emit_sin_cos(inner, argument, usual);
+  const auto body = [&](Builder& inner, llvm::Function& f) {
+    const auto [sine, cosine] = emit_sin_cos(inner, f.getArg(0), usual);
     return inner.CreateInsertValue(inner.CreateInsertValue(llvm::PoisonValue::get(both), sine, 0), cosine, 1);
   };
-  Value* made = b.CreateCall(own_function(b, "sin_cos" + text_of(usual), both, x->getType(), body), {x});
+  Value* made = call_own_function(b, "sin_cos" + text_of(usual), both, {x}, body);
   return {b.CreateExtractValue(made, 0), b.CreateExtractValue(made, 1)};
 }
 
-Value* emit_by_library(Builder& b, kernel::Binary op, Value* x, Value* y) {
-  return (op == kernel::Binary::pow ? pow_of(Real{&b, x}, Real{&b, y}) : atan2_of(Real{&b, x}, Real{&b, y})).v;
+Value* emit_binary(Builder& b, kernel::Binary op, Value* x, Value* y) {
+  const Real first{&b, x}, second{&b, y};
+  switch (op) {
+    case kernel::Binary::pow:
+      return pow_of(first, second).v;
+    case kernel::Binary::atan2:
+      return atan2_of(first, second).v;
+    default:
+      return by_library("fmod", {first, second}).v;
+  }
 }
-Value* emit_remainder(Builder& b, Value* x, Value* y) { return by_library("fmod", {Real{&b, x}, Real{&b, y}}).v; }
+Value* call_binary(Builder& b, kernel::Binary op, Value* x, Value* y) {
+  const auto body = [&](Builder& inner, llvm::Function& f) {
+    return emit_binary(inner, op, f.getArg(0), f.getArg(1));
+  };
+  return call_own_function(b, std::string(kernel::name(op)), x->getType(), {x, y}, body);
+}
 
 }  // namespace tenon::cpu

@@ -19,13 +19,13 @@ struct Builder : llvm::IRBuilder<> {
 llvm::Value* emit_unary(Builder& b, kernel::Unary op, llvm::Value* x, const Range& range = {});
 // sin and cos of one argument share what they can.
 std::pair<llvm::Value*, llvm::Value*> emit_sin_cos(Builder& b, llvm::Value* x, const Range& range);
+// pow, atan2 and rem.
+llvm::Value* emit_binary(Builder& b, kernel::Binary op, llvm::Value* x, llvm::Value* y);
 // The same by functions that a module has once for each type, and kind of range: a call costs some nanoseconds, and
 // much less code.
 llvm::Value* call_unary(Builder& b, kernel::Unary op, llvm::Value* x, const Range& range);
 std::pair<llvm::Value*, llvm::Value*> call_sin_cos(Builder& b, llvm::Value* x, const Range& range);
-// pow and atan2.
-llvm::Value* emit_by_library(Builder& b, kernel::Binary op, llvm::Value* x, llvm::Value* y);
-llvm::Value* emit_remainder(Builder& b, llvm::Value* x, llvm::Value* y);
+llvm::Value* call_binary(Builder& b, kernel::Binary op, llvm::Value* x, llvm::Value* y);
 
 // `count` lanes of a vector from one on, and vectors of equal length, a power of two of them, one after another.
 llvm::Value* part(Builder& b, llvm::Value* vector, unsigned from, unsigned count);

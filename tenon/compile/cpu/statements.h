@@ -61,10 +61,12 @@ class FunctionEmitter {
   void part(std::span<const kernel::Statement> statements, bool once);
 
   // --- launches.cpp ---
-  // What the functions of equal statements share: their frame, where in its local memory slots are, and themselves.
+  // What the functions of equal statements share: their frame, where slots are in its local memory and in the numbers
+  // of all, and themselves.
   struct Launches {
     Value* frame = nullptr;
-    std::map<SlotId, std::uint64_t> locals;
+    llvm::GlobalVariable* numbers = nullptr;
+    std::map<SlotId, std::uint64_t> locals, of_numbers;
     std::map<Hash128, llvm::Function*> functions;
   };
   std::vector<std::optional<kernel::Form>> forms_of(std::span<const kernel::Statement> statements) const;

@@ -28,13 +28,16 @@ int instructions_of(kernel::Unary op) {
   }
 }
 int instructions_of(kernel::Binary op) {
-  using kernel::Binary;
-  return op == Binary::pow || op == Binary::atan2 || op == Binary::rem ? 40 : 1;
+  return is_function(op) ? 2 * of_function : 1;
 }
 
 }  // namespace
 
 bool is_function(kernel::Unary op) { return instructions_of(op) == of_function; }
+bool is_function(kernel::Binary op) {
+  using kernel::Binary;
+  return op == Binary::pow || op == Binary::atan2 || op == Binary::rem;
+}
 
 void add_work(const Expr& e, Work& work) {
   if (e.kind() == Expr::Kind::constant || e.kind() == Expr::Kind::variable || !work.seen.insert(e.identity()).second)
@@ -51,7 +54,9 @@ void add_work(const Expr& e, Work& work) {
     work.angles[e.operand(0).identity()].sine = e.identity();
   if (e.kind() == Expr::Kind::unary && e.node().unary == kernel::Unary::cos)
     work.angles[e.operand(0).identity()].cosine = e.identity();
-  if (e.kind() == Expr::Kind::unary && is_real(e.dtype()) && is_function(e.node().unary)) ++work.functions;
+  if (is_real(e.dtype()) && ((e.kind() == Expr::Kind::unary && is_function(e.node().unary)) ||
+                             (e.kind() == Expr::Kind::binary && is_function(e.node().binary))))
+    ++work.functions;
   work.instructions += e.kind() == Expr::Kind::unary    ? instructions_of(e.node().unary)
                        : e.kind() == Expr::Kind::binary ? instructions_of(e.node().binary)
                                                         : 1;

@@ -1,0 +1,97 @@
+#include "tenon/compile/numbers.h"
+
+#include <map>
+#include <unordered_map>
+
+#include "tenon/base/settings.h"
+#include "tenon/kernel/affine.h"
+#include "tenon/kernel/expressions.h"
+#include "tenon/kernel/form.h"
+
+namespace tenon {
+namespace {
+
+using kernel::Expr;
+using kernel::Slot;
+using Replacements = std::unordered_map<const Expr::Node*, Expr>;
+
+// Constants as other expressions.
+class ReplaceConstants : public kernel::Rewrite {
+ public:
+  explicit ReplaceConstants(const Replacements& by) : by_(by) {}
+  void statement(kernel::Statement& s) {
+    for_each_expression(s, [&](Expr& e) { e = (*this)(e); });
+    for_each_block(s, [&](kernel::Block& inside) {
+      for (kernel::Statement& each : inside) statement(each);
+    });
+  }
+
+ protected:
+  Expr finish(const Expr& e) override {
+    const auto found = by_.find(e.identity());
+    return found == by_.end() ? e : found->second;
+  }
+
+ private:
+  const Replacements& by_;
+};
+
+// Statements of one form, each with its constants.
+struct Equals {
+  std::vector<std::size_t> statements;
+  std::vector<std::vector<Expr>> numbers;
+
+  bool differ_in(std::size_t i) const {
+    return std::ranges::any_of(
+        numbers, [&](const std::vector<Expr>& of) { return of[i].node().bits != numbers[0][i].node().bits; });
+  }
+};
+
+// The constants of one statement that are to be read: a slot for each dtype.
+Replacements in_slots(kernel::Function& function, const std::vector<Expr>& numbers, const std::vector<bool>& read) {
+  std::map<DType, kernel::SlotId> slots;
+  Replacements by;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!read[i]) continue;
+    const DType dtype = numbers[i].dtype();
+    const auto [at, is_new] = slots.emplace(dtype, static_cast<kernel::SlotId>(function.slots.size()));
+    if (is_new) function.slots.push_back({dtype, 0, Slot::Place::numbers});
+    Slot& slot = function.slots[at->second];
+    const auto& bits = numbers[i].node().bits;
+    slot.values.insert(slot.values.end(), bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(size_of(dtype)));
+    by.emplace(numbers[i].identity(), kernel::load(at->second, dtype, slot.elements++));
+  }
+  return by;
+}
+
+}  // namespace
+
+void read_numbers(kernel::Function& function) {
+  const bool all = setting("TENON_UNITS") == "small";  // for tests
+  const std::size_t least = all ? 2 : 8;               // equal statements, and in all as many times as many
+  if (function.body.size() < (all ? 2 : 8 * least)) return;
+  const auto describe = [&](Hasher& hash, kernel::SlotId id) {
+    const Slot& slot = function.slots[id];
+    hash(slot.dtype)(slot.elements)(slot.place);
+    return slot.place == Slot::Place::argument || slot.place == Slot::Place::arena;
+  };
+  std::map<Hash128, Equals> forms;
+  for (std::size_t i = 0; i < function.body.size(); ++i) {
+    kernel::Form form = form_of(function.body[i], describe, kernel::Numbers::apart);
+    if (form.numbers.empty()) continue;
+    Equals& equals = forms[form.hash];
+    equals.statements.push_back(i);
+    equals.numbers.push_back(std::move(form.numbers));
+  }
+  for (const auto& [hash, equals] : forms) {
+    if (equals.statements.size() < least) continue;
+    std::vector<bool> read;
+    for (std::size_t i = 0; i < equals.numbers[0].size(); ++i) read.push_back(equals.differ_in(i));
+    for (std::size_t k = 0; k < equals.statements.size(); ++k) {
+      const Replacements by = in_slots(function, equals.numbers[k], read);
+      if (!by.empty()) ReplaceConstants(by).statement(function.body[equals.statements[k]]);
+    }
+  }
+}
+
+}  // namespace tenon
