@@ -149,7 +149,8 @@ int truth(PyObject* self) {
   return guarded(
       [&] {
         require_one(self, "bool");
-        return one_element(self).convert(DType::bool_).as<bool>() ? 1 : 0;
+        const Scalar s = asked_as<TracerBoolConversionError>([&] { return one_element(self); });
+        return s.convert(DType::bool_).as<bool>() ? 1 : 0;
       },
       -1);
 }
@@ -175,7 +176,7 @@ PyObject* as_index(PyObject* self) {
     const Array& a = array_of(self);
     if (a.rank() != 0 || !is_integer(a.dtype()))
       throw DTypeError("index: " + a.type().text() + " is no single integer.", "");
-    return number_of(one_element(self));
+    return number_of(asked_as<TracerIntegerConversionError>([&] { return one_element(self); }));
   });
 }
 PyObject* as_complex(PyObject* self, PyObject*) {

@@ -10,6 +10,7 @@
 #include "source_lines.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/custom.h"
+#include "tenon/ops/indexing.h"
 
 namespace tenon::python {
 namespace {
@@ -31,9 +32,13 @@ template <class T>
 constexpr Kind kind(const char* name) {
   return {name, is<T>};
 }
-std::array kinds{kind<ShapeError>("ShapeError"),
+std::array kinds{kind<MaskError>("NonConcreteBooleanIndexError"),
+                 kind<ShapeError>("ShapeError"),
                  kind<DTypeError>("DTypeError"),
                  kind<TreeError>("TreeError"),
+                 kind<TracerBoolConversionError>("TracerBoolConversionError"),
+                 kind<TracerArrayConversionError>("TracerArrayConversionError"),
+                 kind<TracerIntegerConversionError>("TracerIntegerConversionError"),
                  kind<ConcretizationError>("ConcretizationError"),
                  kind<LeakError>("LeakError"),
                  kind<CaptureError>("CaptureError"),

@@ -61,7 +61,7 @@ Buffer values_of(const Array& a) {
   if (const Buffer* b = a.buffer()) return *b;
   const Source line = user_line();
   const SourceScope place(line, "numpy");
-  return a.to_buffer(line);
+  return asked_as<TracerArrayConversionError>([&] { return a.to_buffer(line); });
 }
 
 bool row_major(const Buffer& b) { return b.contiguous(); }

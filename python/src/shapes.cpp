@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include "array.h"
+#include "errors.h"
 #include "tenon/base/error.h"
 #include "tenon/ir/scope.h"
 
@@ -27,7 +28,7 @@ bool is_dim(nb::handle object) { return nb::isinstance<Dim>(object); }
 std::int64_t integer_from(nb::handle object) {
   if (is_array(object.ptr()))
     if (const Traced* t = array_of(object.ptr()).traced(); t != nullptr && !Scope::of(*t).knows(t->var))
-      throw ConcretizationError(
+      throw TracerIntegerConversionError(
           fmt::format("a size, an axis or a count is {}, which is traced.", array_of(object.ptr()).type().text()),
           "It is known while a function is traced: pass it by static_argnums or static_argnames of jit, or take it "
           "from the shape of an array.");

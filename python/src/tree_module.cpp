@@ -187,7 +187,7 @@ void add_trees(nb::module_& parent) {
         add_registration({.type = type, .flatten = flatten, .unflatten = unflatten});
       },
       nb::arg("nodetype"), nb::arg("flatten_func"), nb::arg("unflatten_func"));
-  module.def("set_foreign_classes", set_foreign_classes, nb::arg("registers"));
+  module.def("set_foreign_classes", set_foreign_classes, nb::arg("class_of"));
   module.def(
       "register_fields",
       [](nb::object type, nb::handle data, nb::handle meta) {

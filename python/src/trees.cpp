@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "tenon/base/error.h"
 #include "tenon/base/function_ref.h"
@@ -23,16 +22,18 @@ std::unordered_map<PyObject*, Registration>& registrations() {
   return *all;
 }
 
-// A function of an object that registers its class where another library knows it as a tree, and says whether it did;
-// and the classes that it has been asked about, which stay.
+// A function of an object that tells the registered class as whose instances those of its class are nodes, which it may
+// register then, or None; and what it has told of each class, which stays.
 PyObject* foreign_classes = nullptr;
 const Registration* foreign_registration_of(PyObject* object) {
-  static auto* asked = new std::unordered_set<PyObject*>();
+  static auto* told = new std::unordered_map<PyObject*, const Registration*>();
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
-  if (!asked->insert(type).second) return nullptr;
+  const auto [at, first] = told->emplace(type, nullptr);
+  if (!first) return at->second;
   Py_INCREF(type);
-  if (!nb::cast<bool>(nb::handle(foreign_classes)(nb::handle(object)))) return nullptr;
-  return registration_of(Py_TYPE(object));
+  const nb::object as = nb::handle(foreign_classes)(nb::handle(object));
+  const Registration* registration = as.is_none() ? nullptr : registration_of(as);
+  return (*told)[type] = registration;
 }
 
 PyObject* ordered_dict_type() {
@@ -528,6 +529,6 @@ void add_registration(Registration r) {
   }
 }
 
-void set_foreign_classes(nb::object registers) { foreign_classes = registers.release().ptr(); }
+void set_foreign_classes(nb::object class_of) { foreign_classes = class_of.release().ptr(); }
 
 }  // namespace tenon::python

@@ -23,6 +23,22 @@ class ConcretizationError(Error, TypeError, IndexError):
     """The value of an array was asked for while a function is traced."""
 
 
+class TracerBoolConversionError(ConcretizationError):
+    """Python asked for a traced array's truth value: `if` and `while` do."""
+
+
+class TracerArrayConversionError(ConcretizationError):
+    """NumPy asked for a traced array's elements."""
+
+
+class TracerIntegerConversionError(ConcretizationError):
+    """Python asked for a traced array as an integer: indices of lists, sizes, axes and counts do."""
+
+
+class NonConcreteBooleanIndexError(ShapeError, ConcretizationError):
+    """A mask that differs from lane to lane chooses elements: lanes would have different sizes. Under jit masks do."""
+
+
 class LeakError(Error, TypeError):
     """An array of a traced function was used after its trace has ended."""
 
@@ -51,7 +67,7 @@ class RuntimeError(Error, builtins.RuntimeError):  # noqa: A001
     """What a call met while it ran: donated memory, a file that is not there."""
 
 
-class MemoryError(Error, builtins.MemoryError):  # noqa: A001
+class MemoryError(RuntimeError, builtins.MemoryError):  # noqa: A001
     """More bytes were asked for than there are."""
 
 
@@ -69,3 +85,13 @@ class UnsupportedError(Error, NotImplementedError, ValueError):
 
 class CancelledError(Error, KeyboardInterrupt):
     """A call was stopped."""
+
+
+class KeyReuseError(Error, builtins.RuntimeError):
+    """A key was used twice. JAX raises it under a setting of its own; here nothing does."""
+
+
+# JAX's names of these kinds.
+ConcretizationTypeError = ConcretizationError
+UnexpectedTracerError = LeakError
+JaxRuntimeError = RuntimeError

@@ -31,10 +31,10 @@ void for_each_chosen(const Buffer& mask, const Buffer& all, F f) {
 // Lanes have one mask, so that their results have one size: the data's lanes go behind the axis of rows and back.
 void refuse_lanes_of_masks(const BatchArgs& args, std::string_view op) {
   if (args.batched[1])
-    throw ShapeError(fmt::format("vmap: {} cannot be batched by a mask that differs from lane to lane, {}: lanes would "
-                                 "have arrays of different sizes.",
-                                 op, args.operands[1].type().text()),
-                     "Use where() with the mask instead, which keeps the full size; or one mask for all lanes.");
+    throw MaskError(fmt::format("vmap: {} cannot be batched by a mask that differs from lane to lane, {}: lanes would "
+                                "have arrays of different sizes.",
+                                op, args.operands[1].type().text()),
+                    "Use where() with the mask instead, which keeps the full size; or one mask for all lanes.");
 }
 
 const OpInfo compress_info{

@@ -37,6 +37,12 @@ Array scatter_set(const Operand& x, const Operand& indices, const Operand& updat
 // The elements of x (along its first axes) where the mask holds, in row-major order: f32[n] of a size that the data
 // decide. Two arrays compressed by one mask agree in size.
 Array compress(const Operand& x, const Operand& mask);
+
+// A mask cannot choose elements where it stands: the size of what it chooses would differ from lane to lane.
+class MaskError : public ShapeError {
+ public:
+  using ShapeError::ShapeError;
+};
 // The indices of the elements that are not zero (of bool: that hold), in row-major order: an i32[n] for each axis, of a
 // size that the data decide. where(condition) is its other name.
 std::vector<Array> nonzero(const Operand& x);

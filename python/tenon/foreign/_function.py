@@ -5,54 +5,17 @@ import functools
 import jax  # type: ignore
 import numpy as np
 
-from tenon import _core, _transforms, tree_util
+from tenon import _core, _transforms
 from tenon._surroundings import enable_x64
-from tenon.foreign._jaxprs import call, dtype_of
-
-
-@tree_util.register_pytree_node_class
-class _Keys:
-    """Typed keys among the arguments of a compiled function: their numbers."""
-
-    def __init__(self, data):
-        self.data = data
-
-    def tree_flatten(self):
-        return (self.data,), None
-
-    @classmethod
-    def tree_unflatten(cls, _, children):
-        return cls(*children)
-
-
-_key_classes: dict = {}
-
-
-def _is_typed_key(x):
-    of = _key_classes.get(type(x))
-    if of is None and not isinstance(x, jax.core.Tracer):  # arrays of keys are of a class of their own
-        of = _key_classes[type(x)] = isinstance(x, jax.Array) and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
-    return bool(of)
-
-
-def _numbers(key):
-    held = getattr(key, "_base_array", None)  # key_data() is a jitted call of JAX's
-    return np.asarray(jax.random.key_data(key) if held is None else held)
-
-
-def _without_typed_keys(args):
-    leaves, structure = jax.tree.flatten(args)
-    return structure.unflatten([_Keys(_numbers(x)) if _is_typed_key(x) else x for x in leaves])
-
-
-def _holds_keys(leaf):
-    return isinstance(leaf, _Keys)
+from tenon.foreign import _keys
+from tenon.foreign._jaxprs import call, dtype_of, is_key
+from tenon.foreign._keys import Keys
 
 
 def _abstract(leaf):
     """What JAX traces in the place of an argument."""
-    if isinstance(leaf, _Keys):
-        return jax.eval_shape(jax.random.wrap_key_data, jax.ShapeDtypeStruct(leaf.data.shape, np.uint32))
+    if isinstance(leaf, Keys):
+        return _keys.abstract(leaf)
     x = leaf if isinstance(leaf, _core.Array) else _core.convert(leaf, np.asarray(leaf).dtype)
     return jax.ShapeDtypeStruct(x.shape, jax.dtypes.canonicalize_dtype(x.dtype), weak_type=x.weak_type)
 
@@ -72,10 +35,11 @@ class _Traced:
 
     def __call__(self, leaves):
         jaxpr = self.jaxpr.jaxpr
-        operands = [leaf.data if isinstance(leaf, _Keys) else _core.convert(leaf, dtype_of(v.aval))
+        operands = [leaf.numbers if isinstance(leaf, Keys) else _core.convert(leaf, dtype_of(v.aval))
                     for leaf, v in zip(leaves, jaxpr.invars)]
         made = call(self.jaxpr, *operands)
-        made = [_core.with_weak(x, bool(getattr(v.aval, "weak_type", False))) for x, v in zip(made, jaxpr.outvars)]
+        made = [_keys.made(x) if is_key(v.aval) else _core.with_weak(x, bool(getattr(v.aval, "weak_type", False)))
+                for x, v in zip(made, jaxpr.outvars)]
         return jax.tree.unflatten(self.structure, made)
 
 
@@ -86,7 +50,8 @@ def from_jax(fun):
     traces = {}
 
     def bound(*args, **kwargs):
-        leaves, structure = jax.tree.flatten((args, kwargs), is_leaf=_holds_keys)
+        leaves, structure = jax.tree.flatten((args, kwargs))
+        leaves = list(map(_keys.as_keys, leaves))
         avals = tuple(map(_abstract, leaves))
         kind = structure, tuple((a.shape, a.dtype, a.weak_type) for a in avals), bool(jax.config.jax_enable_x64)
         if kind not in traces:
@@ -95,20 +60,4 @@ def from_jax(fun):
             return traces[kind](leaves)
 
     functools.update_wrapper(bound, fun, ("__name__", "__qualname__", "__doc__"))
-    compiled = _transforms.jit(bound)
-    takes_keys = False
-
-    @functools.wraps(bound)
-    def function(*args, **kwargs):
-        nonlocal takes_keys
-        if not takes_keys:
-            try:
-                return compiled(*args, **kwargs)
-            except TypeError:
-                if not any(map(_is_typed_key, jax.tree.leaves((args, kwargs)))):
-                    raise
-            takes_keys = True
-        args, kwargs = _without_typed_keys((args, kwargs))
-        return compiled(*args, **kwargs)
-
-    return function
+    return functools.wraps(bound)(_transforms.jit(bound))

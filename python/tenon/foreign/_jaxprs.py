@@ -143,6 +143,10 @@ def lack(why, *primitives):
         rules[name] = _lacking
 
 
+def needs_devices(equation):
+    return unsupported(equation, _one_device)
+
+
 def _lacking(equation, *_):
     raise unsupported(equation, missing[equation.primitive.name])
 
@@ -154,9 +158,9 @@ lack("there is no such factorisation yet.", "eig", "eigh", "geqp3", "hessenberg"
      "tridiagonal")
 lack("this generator is none of tenon's, which has threefry.", "philox2x32", "philox4x32", "threefry4x32",
      "rng_bit_generator", "rng_uniform")
-lack("there is one device: write it without axis names and shardings.", "all_gather", "all_gather_invariant",
-     "all_gather_reduced", "all_to_all", "axis_index", "pbroadcast", "pmax", "pmin", "ppermute", "precv", "psend", "psum",
-     "psum_invariant", "ragged_all_to_all", "reduce_scatter", "shard_map")
+_one_device = "there is one device: write it without axis names and shardings."
+lack(_one_device, "all_gather", "all_gather_invariant", "all_gather_reduced", "all_to_all", "axis_index", "pbroadcast",
+     "ppermute", "precv", "psend", "psum_invariant", "ragged_all_to_all", "reduce_scatter", "shard_map")
 lack("it is code for another machine or compiler.", "ffi_call", "buffer_callback", "pallas_call", "call_exported",
      "custom_partitioning")
 lack("there are no products of scaled blocks yet.", "scaled_dot")

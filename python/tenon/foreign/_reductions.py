@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from tenon import _core, _transforms, lax, numpy as tnp
-from tenon.foreign._jaxprs import call, dtype_of, rule, rules
+from tenon.foreign._jaxprs import call, dtype_of, needs_devices, rule, rules
 
 
 def _over_axes(function):
@@ -14,6 +14,22 @@ def _over_axes(function):
 
 for _name in "reduce_sum reduce_prod reduce_max reduce_min reduce_and reduce_or reduce_xor".split():
     rules[_name] = _over_axes(getattr(lax, _name))
+
+
+def _over_lanes(function):
+    """psum and its kin, whose axes of a jax.vmap around them are axes of the operands; axes of devices have names."""
+
+    def reduced(equation, *operands):
+        axes = equation.params["axes"]
+        if not all(isinstance(axis, int) for axis in axes) or equation.params["axis_index_groups"] is not None:
+            raise needs_devices(equation)
+        return [function(x, tuple(axes)) if axes else x for x in operands]
+
+    return reduced
+
+
+for _name in "psum pmax pmin".split():
+    rule(_name)(_over_lanes(getattr(lax, _name.replace("p", "reduce_", 1))))
 
 
 def _along(function):

@@ -3,6 +3,7 @@
 import jax  # type: ignore
 
 from tenon import _core, tree_util
+from tenon.foreign import _keys
 
 
 def _is_leaf_of(tree):
@@ -19,15 +20,18 @@ def _together(structure, children):
 
 
 def _adopted(object):  # noqa: A002
-    """Registers the class of an object that JAX knows as a tree; says whether it did."""
+    """The class as whose instances such objects are nodes: Keys for typed keys; their own, which is registered, where JAX
+    knows it as a tree; else None."""
+    if _keys.is_typed(object):
+        return _keys.Keys
     try:
         children, _ = _apart(object)
     except Exception:
-        return False
+        return None
     if len(children) == 1 and children[0] is object:
-        return False
+        return None
     tree_util.register_pytree_node(type(object), _apart, _together)
-    return True
+    return type(object)
 
 
 def adopt_classes():

@@ -160,10 +160,10 @@ def from_checkout(name, path):
 
 
 def error_names():
-    e = tn.errors
-    traced = ("ConcretizationTypeError", "TracerArrayConversionError", "TracerBoolConversionError",
-              "TracerIntegerConversionError", "NonConcreteBooleanIndexError")
-    return dict.fromkeys(traced, e.ConcretizationError) | dict(UnexpectedTracerError=e.LeakError, JaxRuntimeError=e.RuntimeError)
+    """JAX's names of kinds of errors, which tenon.errors has too."""
+    names = ("ConcretizationTypeError", "TracerArrayConversionError", "TracerBoolConversionError",
+             "TracerIntegerConversionError", "NonConcreteBooleanIndexError", "UnexpectedTracerError", "JaxRuntimeError")
+    return {name: getattr(tn.errors, name) for name in names}
 
 
 def public_modules():
