@@ -20,6 +20,11 @@ MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "teno
 
 DIFFERS = {
     "jax.jit": "of its functions `trace`, `lower`, `eval_shape`, `clear_cache`; a lowered one is a Program; no `device`, `backend`, `keep_unused`, `in_shardings`, `out_shardings`, `compiler_options`",
+    "jax.Array": "no `sharding`, `addressable_shards` and their kin, which tell of several devices: `device` names the one",
+    "jax.errors": "kinds of tenon's by these names; no KeyReuseError is raised, and masks are refused under vmap alone",
+    "jax.random.fold_in": "no real numbers, which JAX cuts to integers",
+    "jax.nn.dot_product_attention": "of arrays of three or four axes alone",
+    "jax.lax.custom_root": "`tangent_solve` is run, and its result compared, where a derivative is taken",
     "jax.jacobian": "as jacrev", "jax.vmap": "`spmd_axis_name` has no effect",
     "jax.custom_vjp": "cotangents arrive as zeros, not as SymbolicZeros; `optimize_remat` has no effect",
     "jax.checkpoint": "policies are not asked of ops inside loop bodies and branches of the function, which are computed again; "

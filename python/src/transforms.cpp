@@ -97,6 +97,24 @@ nb::object value_and_grad(const char* op, nb::object f, const std::vector<std::i
   });
 }
 
+// Tangents have the dtypes of what they are those of, and of integers there are none: linearize is given zeros of the
+// dtype float0.
+void require_tangents(std::string_view op, const TreeDef& tree, std::span<const Type> of,
+                      std::span<const Array> given) {
+  const std::vector<bool> sizes = sizes_of_lists(tree);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (!of[i].is_array() || sizes[i] || given[i].empty()) continue;
+    const bool inexact = is_inexact(of[i].dtype);
+    const bool fits = is_inexact(given[i].dtype()) && (is_complex(of[i].dtype) || !is_complex(given[i].dtype()));
+    if (inexact ? fits : op != "linearize") continue;
+    throw DTypeError(fmt::format("{}: {} values inconsistent with {}: leaf {} is {}, and its {} {}.", op,
+                                 op == "vjp" ? "cotangent" : "tangent", op == "vjp" ? "the result" : "the arguments", i,
+                                 of[i].text(), op == "vjp" ? "cotangent" : "tangent", given[i].type().text()),
+                     inexact ? "A tangent has the dtype of what it is the tangent of."
+                             : "Of integers and bools it is zeros of NumPy's dtype float0.");
+  }
+}
+
 nb::object jvp(nb::object f, nb::handle primals, nb::handle tangents, bool has_aux) {
   if ((!PyTuple_Check(primals.ptr()) && !PyList_Check(primals.ptr())) ||
       (!PyTuple_Check(tangents.ptr()) && !PyList_Check(tangents.ptr()))) {
@@ -109,6 +127,7 @@ nb::object jvp(nb::object f, nb::handle primals, nb::handle tangents, bool has_a
     if (has_aux) call.returns_pair();
     const FlatTree given = flat_tangents("jvp", "the tangents", nb::tuple(nb::borrow<nb::object>(tangents)));
     require_same_tree("jvp", "the arguments and their tangents", *tuple_of_arguments(call), *given.tree);
+    require_tangents("jvp", *given.tree, types(call.leaves()), given.leaves);
     Arrays both = api_detail::jvp_flat(call, differentiated("jvp", call), given.leaves);
     const std::size_t half = both.size() / 2;
     put_sizes(sizes_of_lists(*call.result()), std::span(both).first(half), std::span(both).subspan(half));
@@ -136,7 +155,7 @@ struct LinearForm {
   bool tuple;                  // vjp: takes one tree, gives a tuple; linearize: takes a tree an argument
   Arrays sized;                // what results with lists belong to: empty where there are none
   std::size_t dropped = 0;     // auxiliary results, whose cotangents are zero
-  std::vector<Type> in_types;  // linearize: of the arguments
+  std::vector<Type> in_types;  // of what the function takes: tangents of the arguments, or cotangents of the result
   std::vector<Type> residual_types;
   std::vector<std::size_t> argument_of;  // vjp: which leaf of the arguments each residual is
 
@@ -151,7 +170,7 @@ struct Linear {
   Arrays residuals;  // empty where it was taken away
 };
 
-// `values`: what `out` is the tree of; `in_types` of linearize.
+// `values`: what `out` is the tree of; `in_types`: of what `in` is the tree of.
 Linear linear_from(const char* op, api_detail::FlatLinear& linear, TreeRef in, TreeRef out, const Arrays& values,
                    std::size_t dropped, std::vector<Type> in_types) {
   const std::vector<bool> sizes = sizes_of_lists(*out);
@@ -163,20 +182,6 @@ Linear linear_from(const char* op, api_detail::FlatLinear& linear, TreeRef in, T
   return {std::move(form), std::move(linear.residuals)};
 }
 
-// Tangents have the dtypes of the arguments, and of integers there are none: they are given zeros of the dtype float0.
-void require_tangents(const LinearForm& form, std::span<const Array> given) {
-  const std::vector<bool> sizes = sizes_of_lists(*form.in);
-  for (std::size_t i = 0; i < form.in_types.size(); ++i) {
-    const Type& type = form.in_types[i];
-    if (!type.is_array() || sizes[i]) continue;
-    if (is_inexact(type.dtype) ? given[i].empty() || is_inexact(given[i].dtype()) : given[i].empty()) continue;
-    throw DTypeError(fmt::format("linearize: tangent values inconsistent with the arguments: leaf {} is {}, and its "
-                                 "tangent {}.",
-                                 i, type.text(), given[i].type().text()),
-                     is_inexact(type.dtype) ? "A tangent has the dtype of what it is the tangent of."
-                                            : "Of integers and bools it is zeros of NumPy's dtype float0.");
-  }
-}
 
 nb::object apply_linear(const Linear& linear, nb::args args) {
   const LinearForm& form = *linear.form;
@@ -192,7 +197,7 @@ nb::object apply_linear(const Linear& linear, nb::args args) {
     FlatTree flat = flat_tangents(form.op, form.tuple ? "the cotangent" : "the tangents", given);
     require_same_tree(form.op, form.tuple ? "the result and its cotangent" : "the arguments and their tangents",
                       *form.in, *flat.tree);
-    require_tangents(form, flat.leaves);
+    require_tangents(form.op, *form.in, form.in_types, flat.leaves);
     for (const Array& residual : linear.residuals)
       if (residual.empty())
         throw TreeError("vjp: an argument that the function has kept was taken away from it.",
@@ -214,7 +219,8 @@ nb::object vjp(nb::object f, nb::tuple args, bool has_aux) {
     const std::size_t own = result->leaves();
     const Arrays outputs = linear.outputs;
     nb::object pull =
-        nb::cast(linear_from("vjp", linear, result, of_arguments, call.leaves(), outputs.size() - own, {}));
+        nb::cast(linear_from("vjp", linear, result, of_arguments, call.leaves(), outputs.size() - own,
+                             types(std::span<const Array>(outputs).first(own))));
     const std::span<const Array> all(outputs);
     const nb::object value = unflatten_arrays(*result, all.first(own));
     if (!has_aux) return nb::object(nb::make_tuple(value, pull));

@@ -1,5 +1,7 @@
 """What is written in Python of tenon.Array: its text, conversions and the methods that are functions of tenon.numpy."""
 
+import operator
+
 import numpy as np
 
 from tenon import _core
@@ -73,6 +75,8 @@ def add_to_array():
     Array.tolist = lambda self: np.asarray(self).tolist()
     Array.tobytes = lambda self, order="C": np.asarray(self).tobytes(order)
     Array.block_until_ready = lambda self: self
+    Array.copy_to_host_async = lambda self: None
+    Array.is_fully_addressable = property(lambda self: True, doc="Whether this process has all of it.")
     Array.is_deleted = lambda self: _core.is_donated(self)
     Array.aval = property(_aval)
     Array.devices = lambda self: {getattr(self, "device", "cpu")}
@@ -111,14 +115,20 @@ def add_methods():
     Array.view, Array.byteswap, Array.__contains__ = _view, _byteswap, _contains
     Array.reshape = lambda self, *shape, order="C": tnp.reshape(
         self, shape[0] if len(shape) == 1 else shape, order)
-    Array.transpose = lambda self, *axes: tnp.transpose(
-        self, (axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes) or None)
+    Array.transpose = lambda self, *axes: tnp.transpose(self, _axes_of(axes))
     Array.device = property(lambda self: THE_DEVICE, doc="The device that it is on.")
     Array.to_device = _to_device
     Array.__reversed__ = lambda self: iter(self[::-1])
     _core.AtIndex.subtract, _core.AtIndex.divide = _subtracted, _divided
     _core.AtIndex.power, _core.AtIndex.apply = _to_power, _applied
     Array.__array_namespace__ = lambda self, api_version=None: tnp
+
+
+def _axes_of(axes):
+    """Axes that are given one by one, or as a sequence or an array; None for none."""
+    if len(axes) == 1 and (axes[0] is None or np.ndim(axes[0])):
+        axes = axes[0]
+    return None if axes is None or len(axes) == 0 else tuple(map(operator.index, axes))
 
 
 def _view(self, dtype=None, type=None):  # noqa: A002

@@ -30,9 +30,9 @@ def agree(made, wanted, tolerance=2e-6):
     made, wanted = jax.tree.leaves(made), jax.tree.leaves(wanted)
     assert len(made) == len(wanted)
     for a, b in zip(made, wanted):
-        assert isinstance(a, tn.Array)
         if jax.dtypes.issubdtype(b.dtype, jax.dtypes.prng_key):
-            b = jax.random.key_data(b)
+            a, b = tn.numpy.asarray(a), jax.random.key_data(b)
+        assert isinstance(a, tn.Array)
         assert a.shape == b.shape and a.dtype == b.dtype
         assert np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
 
@@ -126,6 +126,60 @@ def test_random_bits_are_jax_own(typed):
               lambda k: jax.random.gamma(k, jnp.array([0.5, 2.0]), (2,))):
         agree(tn.from_jax(f)(key), jax.jit(f)(key))
     agree(tn.from_jax(lambda s: jax.random.key_data(jax.random.key(s)))(-5), jax.random.PRNGKey(-5))
+
+
+@needs_jax
+def test_typed_keys_are_arguments_of_transformations():
+    def draw(k):
+        return jax.random.uniform(k, (3,))
+
+    def step(state, x):
+        key, total = state
+        key, one = jax.random.split(key)
+        return (key, total + x * jax.random.normal(one)), jax.random.bits(one)
+
+    key, keys = jax.random.key(3), jax.random.split(jax.random.key(0), 2)
+    agree(tn.jit(tn.from_jax(draw))(key), draw(key))
+    agree(tn.jit(lambda k: tn.from_jax(draw)(k) * 2)(key), draw(key) * 2)
+    agree(tn.vmap(tn.from_jax(draw))(keys), jax.vmap(draw)(keys))
+    agree(tn.jit(tn.vmap(tn.from_jax(draw), in_axes=-1))(keys), jax.vmap(draw)(keys))
+    agree(tn.lax.map(tn.from_jax(draw), keys), jax.vmap(draw)(keys))
+    agree(tn.lax.cond(True, tn.from_jax(draw), lambda k: tn.numpy.zeros(3, "float32"), key), draw(key))
+    made = tn.lax.scan(tn.from_jax(step), (key, np.float32(0)), x[0])
+    wanted = lax.scan(step, (key, jnp.float32(0)), x[0])
+    agree(made, wanted)
+    split = tn.from_jax(lambda k: jax.random.split(k, 3))(key)
+    assert split.shape == (3,) and len(split) == 3 and np.array_equal(split[1], jax.random.key_data(jax.random.split(key, 3))[1])
+    agree(tn.from_jax(draw)(split[0]), draw(jax.random.split(key, 3)[0]))
+    assert jax.random.uniform(split[0], (3,)).tolist() == draw(jax.random.split(key, 3)[0]).tolist()
+    assert tn.random.uniform(split[0], (3,), "float32").tolist() == draw(jax.random.split(key, 3)[0]).tolist()
+    with pytest.raises(tn.errors.UnsupportedError, match="threefry"):
+        tn.from_jax(draw)(jax.random.key(0, impl="rbg"))
+
+
+@needs_jax
+@pytest.mark.parametrize("f, smooth", [
+    (lambda lax: lambda v: lax.psum(v, "i") * v, True), (lambda lax: lambda v: v * lax.psum(1, "i") - lax.pmean(v, "i") ** 2, True),
+    (lambda lax: lambda v: (lax.pmax(v, "i"), lax.pmin(v, "i")), False),
+    (lambda lax: lambda v: lax.all_gather(v, "i", axis=1) * lax.axis_index("i"), True),
+    (lambda lax: lambda v: lax.ppermute(v, "i", [(0, 1), (1, 2), (2, 0)]) ** 2, True),
+    (lambda lax: lambda v: lax.all_to_all(v[:3], "i", 0, 0) ** 2, True), (lambda lax: lambda v: lax.psum_scatter(v[:3], "i") ** 2, True),
+    (lambda lax: lambda v: lax.scan(lambda c, y: (c + lax.psum(y, "i") ** 2, c), jnp.float32(0), v), True),
+], ids="psum pmean pmax all_gather ppermute all_to_all psum_scatter scan".split())
+def test_collectives_over_axes_of_jax_vmap(f, smooth):
+    mapped = jax.vmap(f(lax), axis_name="i")
+
+    def total(x):
+        return sum(jnp.sum(leaf) for leaf in jax.tree.leaves(mapped(x)))
+
+    agree(tn.from_jax(mapped)(x), mapped(x))
+    agree(tn.jit(tn.from_jax(mapped))(x), mapped(x))
+    agree(tn.vmap(tn.from_jax(mapped))(np.stack([x, 2 * x])), jax.vmap(mapped)(np.stack([x, 2 * x])), 1e-5)
+    if smooth:
+        agree(tn.grad(tn.from_jax(total))(x), jax.grad(total)(x), 1e-5)
+        agree(tn.from_jax(jax.grad(total))(x), jax.grad(total)(x), 1e-5)
+    both = jax.vmap(jax.vmap(lambda v: lax.psum(v, ("i", "j")), axis_name="i"), axis_name="j")
+    agree(tn.from_jax(both)(np.stack([x, 2 * x])), both(np.stack([x, 2 * x])))
 
 
 @needs_jax

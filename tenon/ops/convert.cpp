@@ -177,11 +177,11 @@ Array convert(const Operand& x, DType dtype) {
 Array real(const Operand& x) {
   if (!is_complex(x->dtype())) return x;
   const SourceScope place(x.where(), "real");
-  return bind1(real_info, {}, {x});
+  return bind1(real_info, {}, {x}).with_weak(x->weak());
 }
 Array imag(const Operand& x) {
   const SourceScope place(x.where(), "imag");
-  return is_complex(x->dtype()) ? bind1(imag_info, {}, {x}) : zeros_like(x->type());
+  return (is_complex(x->dtype()) ? bind1(imag_info, {}, {x}) : zeros_like(x->type())).with_weak(x->weak());
 }
 Array conj(const Operand& x) {
   if (!is_complex(x->dtype())) return x;

@@ -8,6 +8,7 @@ import numpy as np
 
 from tenon import _core
 from tenon import numpy as tnp
+from tenon.errors import ShapeError
 from tenon.numpy._shapes import _axes, _axis, _of_one_dtype
 
 __all__ = [
@@ -100,7 +101,7 @@ def stack(operands, axis=0):
     """
     operands = [tnp.asarray(x) for x in operands]
     if not operands or any(x.shape != operands[0].shape for x in operands):
-        raise TypeError(f"lax.stack: arrays of one shape, not {[x.shape for x in operands]}.")
+        raise ShapeError(f"lax.stack: arrays of one shape, not {[x.shape for x in operands]}.")
     return _core.stack(operands, _axis(axis, operands[0].ndim + 1))
 
 

@@ -47,7 +47,8 @@ def silu(x):
 
 def softplus(x):
     """log(1 + exp(x)), without overflow."""
-    return _of("softplus", _core.to_inexact(tnp.asarray(x)))
+    x = tnp.asarray(x)
+    return _of("softplus", _core.to_inexact(_inexact(x) if x.dtype.kind == "b" else x))
 
 
 def log_sigmoid(x):
@@ -86,7 +87,7 @@ def selu(x):
 
 def gelu(x, approximate=True):
     """x · Φ(x), by tanh or by the error function."""
-    return _core.gelu(_core.to_inexact(tnp.asarray(x)), approximate)
+    return _core.with_weak(_core.gelu(_core.to_inexact(tnp.asarray(x)), approximate), False)
 
 
 def glu(x, axis=-1):

@@ -31,15 +31,17 @@ def _has_arrays(x):
     return isinstance(x, Array) or (isinstance(x, (list, tuple)) and builtins.any(map(_has_arrays, x)))
 
 
-def _nested(x):
+def _nested(x, dtype):
     """An array of nested sequences with Arrays inside."""
+    if isinstance(x, np.integer) and dtype is not None:
+        return array(int(x), dtype)
     if not isinstance(x, (list, tuple)):
         return array(x)
-    parts = [_nested(e) for e in x]
+    parts = [e if type(e) is int else _nested(e, dtype) for e in x]
     if not parts:
         return array(np.zeros((0,)))
-    met, _ = _dtypes._meet([e if type(e) in (int, float, complex) else p for e, p in zip(x, parts)])
-    return _core.stack([_core.convert(p, met) for p in parts], 0)
+    met = _dtypes._meet([e if type(e) in (float, complex) else p for e, p in zip(x, parts)])[0] if dtype is None else dtype
+    return _core.stack([array(p, met) for p in parts], 0)
 
 
 def array(object, dtype=None, copy=True, order="K", ndmin=0, *, device=None):  # noqa: A002
@@ -77,7 +79,7 @@ def _made(x, dtype, copy, ndmin):
         x = np.frombuffer(x, np.uint8) if isinstance(x, bytearray) else x
         made = _core.with_weak(x, False) if copy is None else _core.from_memory(x, copy)
     elif isinstance(x, (list, tuple, range)):
-        made = _nested(x) if _has_arrays(x) else _from_sequence(x)
+        made = _nested(x, dtype) if _has_arrays(x) else _from_sequence(x, dtype)
     elif isinstance(x, (bool, int, float, complex, np.generic)):
         made, weak = _core.positive(_exact(x, dtype)), type(x) in (int, float, complex)
     elif hasattr(x, "__dlpack__") and not hasattr(x, "__tenon_array__"):
@@ -99,23 +101,47 @@ def _made(x, dtype, copy, ndmin):
 
 def _exact(x, dtype):
     """x, and of Python's integers one of NumPy's where the default dtype may not hold it; OverflowError where `dtype` does not."""
-    if type(x) is not int or dtype is None or (dtype := _core.canonical_dtype(dtype)).kind not in "iu":
+    if type(x) is not int or dtype is None:
         return x
+    dtype = _core.canonical_dtype(dtype)
+    if dtype.kind not in "iu":
+        return x if -2 ** 31 <= x < 2 ** 31 else bool(x) if dtype.kind == "b" else np.float64(x)
     limits = np.iinfo(dtype)
     if not limits.min <= x <= limits.max:
         raise OverflowError(f"Python integer {x} out of bounds for {dtype}")
     return x if limits.bits < 32 or dtype.kind == "i" else np.array(x, dtype)[()]
 
 
-def _from_sequence(x):
+def _holds_memory(x):
+    """Whether an array of NumPy's, with axes, is in nested sequences."""
+    return isinstance(x, np.ndarray) or (isinstance(x, (list, tuple)) and builtins.any(map(_holds_memory, x)))
+
+
+def _require_in_range(x, values, dtype):
+    """OverflowError where an integer of nested sequences is none of a dtype; elements of NumPy's arrays wrap, as by astype()."""
+    if values.dtype.kind not in "iu":
+        return
+    wanted = _core.canonical_dtype(values.dtype if dtype is None else dtype)
+    if wanted.kind not in "iu" or not values.size or np.can_cast(values.dtype, wanted):
+        return
+    limits = np.iinfo(wanted)
+    for extreme in (int(values.min()), int(values.max())):
+        if not limits.min <= extreme <= limits.max and not _holds_memory(x):
+            raise OverflowError(f"Python integer {extreme} out of bounds for {wanted}")
+
+
+def _from_sequence(x, dtype):
     if builtins.any(isinstance(e, np.generic) for e in x) and builtins.any(type(e) in (int, float, complex) for e in x):
-        return _nested(x)  # numbers of Python's take the dtype of NumPy's beside them
+        return _nested(x, dtype)  # numbers of Python's take the dtype of NumPy's beside them
     values = np.array(x)
+    _require_in_range(x, values, dtype)
     if values.dtype == object:
         parts = list(values.flat)
         if builtins.any(p is None for p in parts):
             raise ValueError(f"array: {x!r:.60} has None among its elements, which is no number.")
         if builtins.all(isinstance(p, (int, float, complex)) for p in parts):
+            if dtype is not None and _core.canonical_dtype(dtype).kind not in "iu":
+                return _core.from_memory(np.array(x, np.complex128 if builtins.any(map(np.iscomplexobj, parts)) else np.float64), True)
             raise OverflowError(f"array: {x!r:.60} has an integer among its elements that is too large for 64 bits.")
         raise TypeError(f"array: {x!r:.60} is no array of numbers.")
     return _core.from_memory(values, True)
@@ -128,10 +154,11 @@ def _shape(shape):
 def full(shape, fill_value, dtype=None, *, device=None):
     """An array of one value."""
     check_device(device)
+    weak = dtype is None and _dtypes._operand_type(fill_value)[1]
     dtype = _dtypes._operand_type(fill_value)[0] if dtype is None else dtype
     fill_value = _exact(fill_value, dtype)
     if np.ndim(fill_value) == 0:
-        return _core.full(_shape(shape), fill_value, dtype)
+        return _core.with_weak(_core.full(_shape(shape), fill_value, dtype), weak)
     return _core.broadcast_to(array(fill_value, dtype), _shape(shape))
 
 
@@ -160,8 +187,8 @@ def _like(a, dtype, shape):
 def full_like(a, fill_value, dtype=None, shape=None, *, device=None):
     """One value, in the shape and dtype of another array."""
     check_device(device)
-    dtype, shape, _ = _like(a, dtype, shape)
-    return full(shape, fill_value, dtype)
+    dtype, shape, weak = _like(a, dtype, shape)
+    return _core.with_weak(full(shape, fill_value, dtype), weak)
 
 
 def zeros_like(a, dtype=None, shape=None, *, device=None):
@@ -299,7 +326,10 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     """Vectors as the axes of a grid: a tuple of an array for each, of the grid's shape."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}.")
-    xi = [_core.reshape(asarray(x), (-1,)) for x in xi]
+    xi = [asarray(x) for x in xi]
+    if builtins.any(x.ndim > 1 for x in xi):
+        raise ValueError(f"meshgrid: of vectors, not of shapes {[x.shape for x in xi]}.")
+    xi = [_core.reshape(x, (-1,)) for x in xi]
     axes = list(range(len(xi)))
     if indexing == "xy" and len(xi) >= 2:
         axes[:2] = 1, 0

@@ -201,7 +201,7 @@ class finfo(_Limits):  # noqa: N801
         else:
             found = np.finfo(dtype)
         super().__init__(found, ("bits", "eps", "epsneg", "max", "min", "tiny", "smallest_normal", "smallest_subnormal",
-                                 "resolution", "precision", "nmant", "nexp", "maxexp", "minexp"))
+                                 "resolution", "precision", "machep", "nmant", "nexp", "maxexp", "minexp"))
 
 
 def iscomplexobj(x):

@@ -387,40 +387,50 @@ def float_power(x1, x2, /):
 
 
 def ldexp(x1, x2, /):
-    """x1 * 2^x2."""
+    """x1 * 2^x2. Subnormal results are zeros where programs are compiled."""
     x1 = _core.to_inexact(x1)
+    kind = _dtypes._operand_type(x2)[0]
+    if x1.dtype.kind == "c" or kind.kind not in "biu":
+        raise ValueError(f"ldexp: of real numbers and integers, not of {x1.dtype} and {kind}.")
     # In three steps, as 2^x2 may be too large where x1 * 2^x2 is not; so many places lead from any number to 0 or infinity.
     most = {"float16": 43, "float64": 2200}.get(x1.dtype.name, 300)
-    kind = _dtypes._operand_type(x2)[0]
     if kind.itemsize >= 4:  # before they are cut to 32 bits
         x2 = _core.minimum(x2, most) if kind.kind == "u" else _core.clamp(-most, x2, most)
-    x2 = _core.clamp(-most, _core.convert(x2, "int32"), most)
+    x1, places = frexp(x1)  # of subnormal numbers too, which are zeros to arithmetic
+    x2 = _core.clamp(-most, _core.add(_core.convert(x2, "int32"), places), most)
     step = floor_divide(x2, 3)
     for places in (step, step, x2 - 2 * step):
         x1 = multiply(x1, exp2(_core.convert(places, x1.dtype)))
     return x1
 
 
-@whole
 def frexp(x, /):
-    """(m, n) with x = m * 2^n and 0.5 <= |m| < 1; (x, 0) of zeros, infinities and NaN. Subnormal numbers are zeros where
-    programs are compiled.
+    """(m, n) with x = m * 2^n and 0.5 <= |m| < 1; (x, 0) of zeros, infinities and NaN.
 
     >>> frexp(np.float32(-6.0))
     (Array(-0.75, dtype=float32), Array(3, dtype=int32))
     """
+    from tenon.lax import bitcast_convert_type, clz, stop_gradient
+
     x = _real_only(_core.to_inexact(x), "frexp")
     wide = _core.convert(x, "float32") if x.dtype.itemsize < 4 else x
-    ordinary = isfinite(wide) & not_equal(wide, 0)
-    m, n = _core.where(ordinary, wide, 1), 0
-    most = 512 if wide.dtype.itemsize == 8 else 64
-    # To 1 <= |m| < 2; subnormal numbers take the longest step twice.
-    for step in (most, *(most >> k for k in range(most.bit_length()))):
-        down, up = greater_equal(abs(m), 2.0 ** step), less(abs(m), 2.0 ** (1 - step))
-        m = m * _core.where(down, 2.0 ** -step, _core.where(up, 2.0 ** step, 1))
-        n = n + _core.where(down, step, _core.where(up, -step, 0))
-    m = _core.where(ordinary, m * 0.5, _core.where(isfinite(wide), wide * 0, wide))
-    return _core.convert(m, x.dtype), _core.convert(_core.where(ordinary, n + 1, 0), "int32")
+    size, places = (64, 52) if wide.dtype.itemsize == 8 else (32, 23)
+    word, half = np.dtype(f"uint{size}").type, 2 ** (size - 2 - places) - 2  # the exponent's bits of numbers from 0.5 to 1
+    # By their bits: arithmetic takes subnormal numbers for zeros.
+    bits = bitcast_convert_type(stop_gradient(wide), word)
+    fraction, sign = bits & word(2 ** places - 1), bits & word(2 ** (size - 1))
+    exponent = _core.convert((bits >> word(places)) & word(2 * half + 3), "int32")
+    ordinary = not_equal(bits ^ sign, 0) & not_equal(exponent, 2 * half + 3)
+    missing = _core.where(_core.equal(exponent, 0), clz(fraction) - word(size - 1 - places), word(0))
+    fraction = (fraction << missing) & word(2 ** places - 1)
+    n = _core.where(_core.equal(exponent, 0), 1 - _core.convert(missing, "int32"), exponent) - half
+    n = _core.where(ordinary, n, 0)
+    m = bitcast_convert_type(_core.where(ordinary, sign | word(half << places) | fraction, bits), wide.dtype)
+    # The derivative of m is 2^-n, a product of two as that alone may be infinite.
+    part = n // 2
+    slope = _core.where(ordinary, wide, 0) - stop_gradient(_core.where(ordinary, wide, 0))
+    m = _core.where(ordinary, m + slope * exp2(_core.convert(-part, wide.dtype)) * exp2(_core.convert(part - n, wide.dtype)), m)
+    return _core.convert(m, x.dtype), _core.convert(n, "int32")
 
 
 def right_shift(x1, x2, /):

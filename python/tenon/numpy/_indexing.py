@@ -7,7 +7,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import Array
-from tenon.errors import ConcretizationError
+from tenon.errors import ConcretizationError, DTypeError, UnsupportedError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full, tri
 from tenon.numpy._reductions import _bools
@@ -26,7 +26,7 @@ def where(condition, x=None, y=None, /, *, size=None, fill_value=None):
     if x is None and y is None:
         return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
-        raise ValueError("Either both or neither of the x and y arguments should be provided to where.")
+        raise DTypeError("where: either both or neither of x and y are arrays, and one is None.")
     return _core.where(condition, x, y)
 
 
@@ -139,7 +139,7 @@ def place(arr, mask, vals, *, inplace=True):
 def fill_diagonal(a, val, wrap=False, *, inplace=True):
     """The array with another diagonal."""
     if inplace:
-        raise ValueError("fill_diagonal: arrays are immutable: say inplace=False and use the result.")
+        raise UnsupportedError("fill_diagonal: arrays are immutable: say inplace=False and use the result.")
     if wrap:
         raise NotImplementedError("fill_diagonal: wrap.")
     a = asarray(a)
@@ -158,6 +158,10 @@ def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
         a, axis = ravel(a), 0
     axis = _axis(axis, a.ndim)
     if isinstance(condition.shape[0], int) and isinstance(a.shape[axis], int):
+        outside = condition[a.shape[axis]:]
+        if outside.shape[0] and not _core.is_traced(outside) and _core.any(outside, None, False):
+            raise ValueError(f"compress: the condition is true of elements behind the last: its shape is {condition.shape}, and the "
+                             f"axis has {a.shape[axis]} elements.")
         condition = condition[:a.shape[axis]]
     a = a[(slice(None),) * axis + (slice(0, condition.shape[0]),)]
     if size is None:

@@ -137,6 +137,7 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, 
     """
     if not isinstance(subscripts, str):
         subscripts, operands = _by_numbers(subscripts, operands)
+    weak = bool(operands) and _dtypes._meet(operands)[1]
     operands = _of_one_dtype(operands)
     if operands and operands[0].dtype.kind == "b":  # whether any of the products is true
         made = einsum(subscripts, *(_core.convert(x, "int32") for x in operands))
@@ -155,7 +156,7 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, 
                               optimize="greedy")[0][1:]
     else:
         path = [tuple(range(len(operands)))]
-    return _preferred(_along_path(terms, operands, result, path), preferred_element_type)
+    return _preferred(_core.with_weak(_along_path(terms, operands, result, path), weak), preferred_element_type)
 
 
 def _along_path(terms, operands, result, path):
@@ -393,6 +394,8 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     """
     _need_inexact("cov", dtype)
     x = asarray(m, dtype)
+    if x.ndim > 2 or np.ndim(y) > 2:
+        raise ValueError(f"cov: of arrays of two axes at most, not of shapes {x.shape} and {np.shape(y)}.")
     x = _core.to_inexact(x) if y is None else x
     x = x if rowvar or x.ndim != 2 else x.T
     x = x if x.ndim == 2 else _core.reshape(x, (1, -1))

@@ -200,7 +200,9 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Non
 
 
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None, correction=None):
-    """The square root of var()."""
+    """The square root of var(), whose `dtype` is real or complex."""
+    if dtype is not None and _core.canonical_dtype(dtype).kind in "biu":
+        raise ValueError(f"std: roots have a real or complex dtype, not {_core.canonical_dtype(dtype)}.")
     return _core.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 

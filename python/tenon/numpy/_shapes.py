@@ -182,7 +182,7 @@ def concatenate(arrays, axis=0, dtype=None):
     parts = _of_one_dtype(arrays, dtype)
     if axis is None:
         parts, axis = [ravel(p) for p in parts], 0
-    return _core.concatenate(parts, _axis(axis, parts[0].ndim))
+    return _core.with_weak(_core.concatenate(parts, _axis(axis, parts[0].ndim)), dtype is None and _dtypes._meet(arrays)[1])
 
 
 def concat(arrays, /, *, axis=0):
@@ -199,7 +199,7 @@ def stack(arrays, axis=0, out=None, dtype=None):
     parts = _of_one_dtype(arrays, dtype)
     if builtins.any(p.shape != parts[0].shape for p in parts):
         raise ValueError(f"All input arrays must have the same shape. Got {[p.shape for p in parts]}.")
-    return _core.stack(parts, _axis(axis, parts[0].ndim + 1))
+    return _core.with_weak(_core.stack(parts, _axis(axis, parts[0].ndim + 1)), dtype is None and _dtypes._meet(arrays)[1])
 
 
 def unstack(x, /, *, axis=0):

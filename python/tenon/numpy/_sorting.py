@@ -12,8 +12,15 @@ from tenon.numpy._shapes import _axis, ravel
 __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex"]
 
 
+def _check_kind(name, kind):
+    """Of NumPy's kinds each is a stable order here."""
+    if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
+        raise TypeError(f"{name}: {kind!r} is no kind of sorting.")
+
+
 def sort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
     """The elements in order along an axis (None: all in a row); NaN last."""
+    _check_kind("sort", kind)
     a = asarray(a)
     if axis is None:
         a, axis = ravel(a), 0
@@ -22,6 +29,7 @@ def sort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
 
 def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False, dtype=None):
     """Where the elements in order are, integers of `dtype`."""
+    _check_kind("argsort", kind)
     a = asarray(a)
     if axis is None:
         a, axis = ravel(a), 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from tenon import _core
 from tenon._core import Array
+from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full
 from tenon.numpy._elementwise import _inexact_together
@@ -120,7 +121,10 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
         return _without(arr, ravel(obj), axis)
     if not isinstance(obj, slice):
         obj = np.asarray(obj) if np.size(obj) else np.zeros(0, int)
-    keep = np.delete(np.arange(arr.shape[axis]), obj)
+    try:
+        keep = np.delete(np.arange(arr.shape[axis]), obj)
+    except IndexError as error:
+        raise ShapeError(f"delete: {error}") from None
     return _core.take(arr, array(keep, _dtypes.default("i")), axis, "clip", None, True, True)
 
 

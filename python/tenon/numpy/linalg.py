@@ -299,6 +299,8 @@ def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
     if ord in (None, "fro", "f"):
         return vector_norm(x, axis=axes, keepdims=keepdims)
     if ord not in (1, -1, math.inf, -math.inf):
+        if ord not in (2, -2, "nuc"):
+            raise ValueError(f"norm: {ord!r} is no order of norms of matrices.")
         raise NotImplementedError(f"norm: of order {ord!r}: singular values are not there.")
     along, over = axes if abs(ord) == 1 else axes[::-1]
     sums = _core.sum(_core.abs(_core.to_inexact(x)), along, True)

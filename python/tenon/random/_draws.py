@@ -32,6 +32,8 @@ def key(seed, *, impl=None):
         raise ValueError(f"random: the generator is threefry2x32, not {impl!r}.")
     if hasattr(seed, "dtype"):
         return _key_of_array(tnp.asarray(seed))
+    if not hasattr(seed, "__index__"):
+        raise TypeError(f"random.key: the seed is an integer, not {seed!r}.")
     seed = seed.__index__()
     if not -2 ** 63 <= seed < 2 ** 63:
         raise OverflowError(f"random.key: the seed {seed} has more than 64 bits.")
@@ -381,12 +383,16 @@ def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
     a = a if np.ndim(a) == 0 else tnp.asarray(a)
     n = int(a) if np.ndim(a) == 0 else a.shape[axis]
     count = math.prod(shape)
+    if count and n <= 0:
+        raise ValueError(f"choice: of {n} elements none can be taken: a is greater than 0.")
+    if p is not None and np.shape(p) != (n,):
+        raise ValueError(f"choice: p has a probability for each of the {n} elements, so the shape {(n,)}, not {np.shape(p)}.")
+    if not replace and count > n:
+        raise ValueError(f"choice: {count} of {n} elements cannot be taken without replacement.")
     if p is None:
         if replace:
             at = randint(key, shape, 0, n)
         else:
-            if count > n:
-                raise ValueError("Cannot take a larger sample than population when 'replace=False'")
             at = permutation(key, n)[:count]
     else:
         p = _core.to_inexact(tnp.asarray(p))
