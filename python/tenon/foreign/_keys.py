@@ -1,4 +1,4 @@
-"""Typed keys of JAX's. Among the arguments of a function that is traced here, and where they come out, they are Keys."""
+"""Typed keys of JAX's: nodes of trees, and Keys while a function is traced here."""
 
 import jax  # type: ignore
 import numpy as np
@@ -7,12 +7,8 @@ from tenon import _core, errors, numpy as tnp, tree_util
 
 
 class Keys:
-    """An array of typed keys, by its numbers: a node of trees of two arrays, the halves of all keys, so that axes of the one
-    are axes of the other. Where an array is wanted, it is u32[..., 2], which functions of keys take, tenon's and JAX's.
-
-    >>> tn.from_jax(lambda key: jax.random.split(key, 3))(jax.random.key(0)).shape  # doctest: +SKIP
-    (3,)
-    """
+    """An array of typed keys while a function is traced, by its numbers; it is an array u32[..., 2] where one is wanted. In
+    trees it is a node of two arrays, the halves of all keys, so that axes of the one are axes of the other."""
 
     __slots__ = ("halves",)
 
@@ -42,12 +38,6 @@ class Keys:
     def __tenon_array__(self):
         return self.numbers
 
-    def __array__(self, dtype=None, copy=None):
-        return np.asarray(self.numbers, dtype)
-
-    def __jax_array__(self):
-        return jax.numpy.asarray(np.asarray(self.numbers))
-
 
 def is_typed(x):
     """Whether an object is an array of keys of JAX's: those are of a class of their own."""
@@ -70,9 +60,16 @@ def as_keys(x):
     return Keys(_halves(x)) if not isinstance(x, (Keys, _core.Array)) and is_typed(x) else x
 
 
+def together(halves):
+    """Keys of their halves: JAX's own where the numbers are known."""
+    if all(isinstance(half, _core.Array) and not _core.is_traced(half) and not _core.is_donated(half) for half in halves):
+        return jax.random.wrap_key_data(np.stack(list(map(np.asarray, halves)), -1), impl="threefry2x32")
+    return Keys(halves)
+
+
 def made(numbers):
     """Keys of an array u32[..., 2]."""
-    return Keys((numbers[..., 0], numbers[..., 1]))
+    return together((numbers[..., 0], numbers[..., 1]))
 
 
 def abstract(keys):
@@ -81,4 +78,4 @@ def abstract(keys):
                           jax.ShapeDtypeStruct((*keys.shape, 2), np.uint32))
 
 
-tree_util.register_pytree_node(Keys, lambda keys: (_halves(keys), None), lambda _, halves: Keys(halves))
+tree_util.register_pytree_node(Keys, lambda keys: (_halves(keys), None), lambda _, halves: together(halves))
