@@ -114,6 +114,9 @@ cases = {
     "scatter-sub": (scattered("scatter_sub"), (x, y)), "scatter-mul": (scattered("scatter_mul"), (x, y)),
     "scatter-min": (scattered("scatter_min"), (x, y)), "scatter-max": (scattered("scatter_max"), (x, y)),
     # reductions, products, orders
+    "psum": (lambda a: jax.vmap(lambda v: lax.psum(v, "i") * v, axis_name="i")(a), (x,)),
+    "pmax": (lambda a: jax.vmap(lambda v: lax.pmax(lax.stop_gradient(v), "i") * v, axis_name="i")(a), (x,)),
+    "pmin": (lambda a: jax.vmap(lambda v: lax.pmin(lax.stop_gradient(v), "i") * v, axis_name="i")(a), (x,)),
     "reduce_sum": (lambda a: lax.reduce_sum(a, (1,)), (x,)), "reduce_prod": (lambda a: lax.reduce_prod(a, (1,)), (x,)),
     "reduce_max": (lambda a: lax.reduce_max(a, (1,)), (x,)), "reduce_min": (lambda a: lax.reduce_min(a, (1,)), (x,)),
     "reduce_and": (lambda a: lax.reduce_and(a, (1,)), (flags,)), "reduce_or": (lambda a: lax.reduce_or(a, (1,)), (flags,)),
