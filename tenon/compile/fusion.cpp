@@ -86,21 +86,24 @@ Expressions expressions_of(const Program& program, std::vector<bool> ends) {
 // One nest, if nothing in it is stored: its values, each at the length of its expression.
 class Body {
  public:
-  static constexpr std::size_t largest = 800;
-  void add(Var v, int at, int last_read, const Type& type, int weight) {
-    values_.push_back({v, at, std::max(at, last_read), round_trip(type), weight});
+  static constexpr std::int64_t largest = 800;
+  // `outside`: how many operands it reads from memory, each of which takes a register for its address.
+  void add(Var v, int at, int last_read, const Type& type, int weight, int outside) {
+    values_.push_back({v, at, std::max(at, last_read), round_trip(type), weight, 1 + 3 * outside});
+    size_ += values_.back().size;
   }
   // Cuts it into bodies of at most about `largest` values, where what has to be stored for that is cheap beside them:
   // `ends` is set. LLVM's time for one body grows with its square. Sorts, and is linear beside that.
   void cut(std::vector<bool>& ends) {
-    if (values_.size() <= largest) return;
+    if (size_ <= largest) return;
     std::ranges::sort(values_, {}, &Value::at);
     std::vector<const Value*> by_last_read;
     for (const Value& v : values_) by_last_read.push_back(&v);
     std::ranges::sort(by_last_read, {}, &Value::last_read);
-    for (std::size_t first = 0; values_.size() - first > largest;) {
+    for (std::size_t first = 0; size_ > largest;) {
       const std::optional<std::size_t> end = cheapest(first, by_last_read);
       if (!end) return;
+      for (std::size_t i = first; i < *end; ++i) size_ -= values_[i].size;
       for (std::size_t i = first; i < *end; ++i)
         if (values_[i].last_read > values_[*end - 1].at) ends[values_[i].var] = true;
       first = *end;
@@ -110,38 +113,40 @@ class Body {
  private:
   struct Value {
     Var var;
-    int at, last_read, to_store, weight;
+    int at, last_read, to_store, weight, size;
   };
   // Behind the values of the next body. What was read last before it begins stays out of account.
   std::optional<std::size_t> cheapest(std::size_t first, const std::vector<const Value*>& by_last_read) const {
     const int begin = values_[first].at;
     auto ended = std::ranges::lower_bound(by_last_read, begin, {}, &Value::last_read);
     std::optional<std::size_t> best;
-    std::int64_t to_store = 0, weight = 0, least = 0;
+    std::int64_t to_store = 0, weight = 0, least = 0, size = 0;
     for (std::size_t i = first; i < values_.size();) {
       const int at = values_[i].at;
       for (; i < values_.size() && values_[i].at == at; ++i)
-        to_store += values_[i].to_store, weight += values_[i].weight;
+        to_store += values_[i].to_store, weight += values_[i].weight, size += values_[i].size;
       for (; ended != by_last_read.end() && (*ended)->last_read <= at; ++ended)
         if ((*ended)->at >= begin) to_store -= (*ended)->to_store;
-      if (i - first > largest && best) break;
-      if (i - first < largest / 2 || 4 * to_store > weight || i == values_.size()) continue;
+      if (size > largest && best) break;
+      if (size < largest / 2 || 4 * to_store > weight || i == values_.size()) continue;
       if (!best || to_store <= least) best = i, least = to_store;
     }
     return best;
   }
 
   std::vector<Value> values_;
+  std::int64_t size_ = 0;
 };
 
 // Where expressions end so that no nest becomes much larger than LLVM compiles in time.
 std::vector<bool> ends_of_bodies(const Program& program) {
   const std::size_t n = program.vars();
   std::vector<bool> ends(n, false);
-  if (program.eqns().size() <= Body::largest) return ends;
+  if (std::ssize(program.eqns()) <= Body::largest / 4) return ends;
   const Expressions all = expressions_of(program, ends);
   std::vector<Hash128> nest(n);
   std::vector<int> last_read(n, 0);
+  std::vector<bool> counted(n, false);
   std::map<Hash128, Body> bodies;
   for (const Eqn& eqn : program.eqns())
     for (Var v : eqn.out) {
@@ -156,8 +161,11 @@ std::vector<bool> ends_of_bodies(const Program& program) {
     for (Var v : eqn.in)
       if (all.depth[v] == all.depth[out])
         last_read[v] = std::max(last_read[v], is_view(eqn) ? last_read[out] : all.length[out]);
+    const auto is_outside = [&](Var v) { return all.length[v] == 0 && !counted[v]; };
     if (!is_view(eqn) && !eqn.in.empty())
-      bodies[nest[out]].add(out, all.length[out], last_read[out], program.type(out), is_costly(eqn) ? costly : 1);
+      bodies[nest[out]].add(out, all.length[out], last_read[out], program.type(out), is_costly(eqn) ? costly : 1,
+                            static_cast<int>(std::ranges::count_if(eqn.in, is_outside)));
+    for (const Var v : eqn.in) counted[v] = true;
   }
   for (auto& [key, body] : bodies) body.cut(ends);
   return ends;
