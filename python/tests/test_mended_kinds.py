@@ -126,6 +126,8 @@ def test_frexp_and_ldexp_of_subnormal_numbers(x):
     (lambda: random.choice(random.key(0), -2), ValueError),
     (lambda: random.choice(random.key(0), 3, (5,), replace=False, p=tnp.ones(3) / 3), ValueError),
     (lambda: tnp.compress(tnp.array([True, False, True]), tnp.array([5.0, 6.0])), ValueError),
+    (lambda: lax.polygamma(tnp.ones(3), tnp.ones(2)), TypeError),
+    (lambda: lax.zeta(tnp.ones(3) + 1, tnp.ones(2)), TypeError),
     (lambda: tnp.std(tnp.arange(3.0), dtype=int), ValueError),
     (lambda: random.PRNGKey(1.5), TypeError),
     (lambda: random.key("a"), TypeError),
@@ -155,6 +157,7 @@ def test_kinds_of_errors_are_those_of_jax(call, kind):
 def test_what_is_allowed_beside_those():
     assert random.choice(random.key(0), 0, (0,)).shape == (0,)
     assert tnp.compress(tnp.array([True, False, False]), tnp.array([5.0, 6.0])).tolist() == [5.0]
+    assert tnp.compress(tnp.array([True, False, True]), tnp.array([5.0, 6.0]), size=2, fill_value=7).tolist() == [5.0, 7.0]
     assert tnp.sort(tnp.array([2, 1]), kind="stable").tolist() == [1, 2]
     assert float(tnp.ldexp(1.0, True)) == 2.0
 

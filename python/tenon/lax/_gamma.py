@@ -152,6 +152,15 @@ def digamma(x):
 
 
 @whole
+def _together(name, x, y):
+    """Both of the dtype and the shape that they meet in."""
+    kind = tnp.result_type(x, y)
+    try:
+        return tnp.broadcast_arrays(_core.convert(x, kind), _core.convert(y, kind))
+    except ValueError:
+        raise TypeError(f"lax.{name}: shapes {x.shape} and {y.shape} do not broadcast.") from None
+
+
 def zeta(x, q):
     """Hurwitz's Σ 1 / (q + k)^x over k = 0, 1, 2, …, for x > 1 and q > 0, and for q < 0 where x is an integer: by Euler's
     and Maclaurin's formula. Infinite at x = 1, and where a term is: at q = 0, -1, -2, …; NaN elsewhere. Derivatives of any
@@ -163,8 +172,7 @@ def zeta(x, q):
     4.0
     """
     s, q = _real(x, "zeta"), _real(q, "zeta")
-    kind = tnp.result_type(s, q)
-    return _in_single(_zeta, *tnp.broadcast_arrays(_core.convert(s, kind), _core.convert(q, kind)))
+    return _in_single(_zeta, *_together("zeta", s, q))
 
 
 def _hurwitz(s, q):
@@ -216,9 +224,7 @@ def polygamma(m, x):
     >>> round(float(polygamma(1, 1.0)) * 6 / math.pi ** 2, 12)
     1.0
     """
-    m, x = _real(m, "polygamma"), _real(x, "polygamma")
-    kind = tnp.result_type(m, x)
-    m, x = _core.convert(m, kind), _core.convert(x, kind)
+    m, x = _together("polygamma", _real(m, "polygamma"), _real(x, "polygamma"))
     first = _core.equal(m, 0)
     order = _core.where(first, 1.0, m)
     sign = _core.where(_core.equal(_core.remainder(order, 2), 0), -1.0, 1.0)
