@@ -151,7 +151,6 @@ def digamma(x):
     return _functions()[1](_real(x, "digamma"))
 
 
-@whole
 def _together(name, x, y):
     """Both of the dtype and the shape that they meet in."""
     kind = tnp.result_type(x, y)
@@ -161,6 +160,7 @@ def _together(name, x, y):
         raise TypeError(f"lax.{name}: shapes {x.shape} and {y.shape} do not broadcast.") from None
 
 
+@whole
 def zeta(x, q):
     """Hurwitz's Σ 1 / (q + k)^x over k = 0, 1, 2, …, for x > 1 and q > 0, and for q < 0 where x is an integer: by Euler's
     and Maclaurin's formula. Infinite at x = 1, and where a term is: at q = 0, -1, -2, …; NaN elsewhere. Derivatives of any

@@ -37,7 +37,6 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   const std::int64_t total = product_of(n.sizes);
   if (total == 0) return;
   const std::size_t rank = n.vars.size();
-  const bool unrolled = total <= unroll_limit;
   bool vectors = rank > 0 && n.sizes.back() > 1 && (n.independent || rows_independent(n)), overwrites = false;
   Work work;
   const auto in_rows = [&](const kernel::Store& s) {
@@ -50,6 +49,8 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
     add_work(s.value, work);
   }
   e_.set(work, copies_of_rows);
+  constexpr std::int64_t most_instructions = 4096;  // of a body that is written out
+  const bool unrolled = total <= unroll_limit && work.instructions * (vectors ? 4 : total) <= most_instructions;
   b_.short_chains = unrolled;
   if (!vectors) {
     loops(n.vars, n.sizes, 0, rank, unrolled, [&] { store_scalars(n); });
