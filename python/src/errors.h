@@ -12,8 +12,8 @@ namespace nb = nanobind;
 // Sets Python's error to what is being caught. Call it in a catch block.
 void raise_caught() noexcept;
 
-// The value of a traced array was asked for by Python: as a truth value, as NumPy's array, as an integer. JAX has a kind
-// for each.
+// The value of a traced array was asked for by Python: as a truth value, as NumPy's array, as an integer. JAX has a
+// kind for each.
 class TracerBoolConversionError : public ConcretizationError {
  public:
   using ConcretizationError::ConcretizationError;

@@ -182,7 +182,6 @@ Linear linear_from(const char* op, api_detail::FlatLinear& linear, TreeRef in, T
   return {std::move(form), std::move(linear.residuals)};
 }
 
-
 nb::object apply_linear(const Linear& linear, nb::args args) {
   const LinearForm& form = *linear.form;
   return call_transformation(form.op, [&] {
@@ -218,9 +217,8 @@ nb::object vjp(nb::object f, nb::tuple args, bool has_aux) {
     const TreeRef result = has_aux ? call.first_of_pair() : call.result(), of_arguments = tuple_of_arguments(call);
     const std::size_t own = result->leaves();
     const Arrays outputs = linear.outputs;
-    nb::object pull =
-        nb::cast(linear_from("vjp", linear, result, of_arguments, call.leaves(), outputs.size() - own,
-                             types(std::span<const Array>(outputs).first(own))));
+    nb::object pull = nb::cast(linear_from("vjp", linear, result, of_arguments, call.leaves(), outputs.size() - own,
+                                           types(std::span<const Array>(outputs).first(own))));
     const std::span<const Array> all(outputs);
     const nb::object value = unflatten_arrays(*result, all.first(own));
     if (!has_aux) return nb::object(nb::make_tuple(value, pull));

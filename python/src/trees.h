@@ -142,8 +142,8 @@ inline bool same_statics(PyObject* a, PyObject* b) {
 // The registration of a class; null where it has none.
 const Registration* registration_of(nb::handle type);
 void add_registration(Registration r);  // throws ValueError where the class has one
-// From here on class_of(object) is asked once for each class that is none of ours: as instances of which registered class
-// its own are nodes, or None.
+// From here on class_of(object) is asked once for each class that is none of ours: as instances of which registered
+// class its own are nodes, or None.
 void set_foreign_classes(nb::object class_of);
 
 // A structure as users hold it, and back.

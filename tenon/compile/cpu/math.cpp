@@ -298,9 +298,7 @@ Value* emit_binary(Builder& b, kernel::Binary op, Value* x, Value* y) {
   }
 }
 Value* call_binary(Builder& b, kernel::Binary op, Value* x, Value* y) {
-  const auto body = [&](Builder& inner, llvm::Function& f) {
-    return emit_binary(inner, op, f.getArg(0), f.getArg(1));
-  };
+  const auto body = [&](Builder& inner, llvm::Function& f) { return emit_binary(inner, op, f.getArg(0), f.getArg(1)); };
   return call_own_function(b, std::string(kernel::name(op)), x->getType(), {x, y}, body);
 }
 

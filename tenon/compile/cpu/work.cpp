@@ -27,9 +27,7 @@ int instructions_of(kernel::Unary op) {
       return of_function;
   }
 }
-int instructions_of(kernel::Binary op) {
-  return is_function(op) ? 2 * of_function : 1;
-}
+int instructions_of(kernel::Binary op) { return is_function(op) ? 2 * of_function : 1; }
 
 }  // namespace
 
