@@ -18,6 +18,11 @@ std::optional<std::string_view> setting(const char* name) {
   return value;
 }
 
+bool units_are_small() {
+  static constinit Lasting<const bool> small;
+  return small.get([] { return setting("TENON_UNITS") == "small"; });
+}
+
 void warn_of_setting(const char* name, std::string_view what) {
   {
     static constinit ForkMutex mutex;

@@ -9,8 +9,6 @@
 namespace tenon {
 namespace {
 
-constexpr std::int64_t line = 64;  // of a cache: slots begin on one
-
 struct Life {
   kernel::SlotId slot;
   std::int64_t bytes;
@@ -24,10 +22,9 @@ std::vector<Life> lives(const kernel::Function& function) {
       Life& life = found[slot];
       if (life.bytes == 0) life.first = at;
       life.last = at;
-      const kernel::Slot& s = function.slots[slot];
       life.slot = slot;
       // One line between neighbours: what runs over the end of one in whole registers stays out of the other's line.
-      life.bytes = (s.elements * static_cast<std::int64_t>(size_of(s.dtype)) + 2 * line - 1) / line * line;
+      life.bytes = function.slots[slot].bytes_in_lines() + kernel::Slot::line;
     });
   std::erase_if(found, [&](const Life& life) {
     return life.bytes == 0 || function.slots[life.slot].place != kernel::Slot::Place::arena;
@@ -141,10 +138,7 @@ void bound_locals(kernel::Function& function) {
     });
     for (const kernel::SlotId slot : touched) ++uses[slot].statements, uses[slot].in_loop |= loops;
   }
-  const auto bytes = [&](kernel::SlotId slot) {
-    const kernel::Slot& s = function.slots[slot];
-    return (s.elements * static_cast<std::int64_t>(size_of(s.dtype)) + line - 1) / line * line;
-  };
+  const auto bytes = [&](kernel::SlotId slot) { return function.slots[slot].bytes_in_lines(); };
   std::int64_t all = 0, in_loops = 0;
   for (const auto& [slot, use] : uses) all += bytes(slot);
   if (all <= few) return;

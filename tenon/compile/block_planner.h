@@ -133,7 +133,9 @@ class BlockPlanner {
   void flush(Var v);
   void await(Var v);
   void flush_together(const std::vector<Var>& group);
-  void assemble(Var v);
+  const Place& group_place(Var v);
+  kernel::Nest nest_of(const std::vector<Var>& group);
+  Block nests_of_parts(Var v);
   kernel::Nest build_nest(const std::vector<Var>& group, const Sizes& extent, bool flat);
   void begin_nest(const Sizes& extent, bool flat);
   void reduction(const Eqn& eqn);

@@ -94,7 +94,7 @@ class LargestValue {
   explicit LargestValue(const kernel::Function& function) {
     const kernel::Slot* largest = nullptr;
     for (const kernel::Slot& s : function.slots)
-      if (s.place == kernel::Slot::Place::arena && (largest == nullptr || bytes(s) > bytes(*largest))) largest = &s;
+      if (s.place == kernel::Slot::Place::arena && (largest == nullptr || s.bytes() > largest->bytes())) largest = &s;
     if (largest == nullptr) return;
     text_ = fmt::format("{} elements of {}", largest->elements, name(largest->dtype));
     slot_ = static_cast<kernel::SlotId>(largest - function.slots.data());
@@ -107,7 +107,6 @@ class LargestValue {
   }
 
  private:
-  static std::int64_t bytes(const kernel::Slot& s) { return s.elements * static_cast<std::int64_t>(size_of(s.dtype)); }
   // Where the user asked for the statement that writes it.
   void find(const kernel::Block& block) {
     for (const kernel::Statement& s : block) std::visit([&](const auto& held) { look_at(s, held); }, s.held());
@@ -290,7 +289,10 @@ ProgramRef specialised(const Program& program, std::span<const std::int64_t> siz
 class StagedExecutable final : public Executable {
  public:
   StagedExecutable(ProgramRef whole, Stages stages)
-      : whole_(std::move(whole)), stages_(std::move(stages)), first_(compile(stages_.first.program)) {}
+      : whole_(std::move(whole)),
+        stages_(std::move(stages)),
+        first_(compile(stages_.first.program)),
+        deciding_(count_steps(stages_.deciding.program)) {}
 
   std::vector<Value> run(std::span<const Value> inputs) const override {
     std::vector<Value> values(whole_->vars());
@@ -304,7 +306,7 @@ class StagedExecutable final : public Executable {
     };
     using In = std::vector<Value>;
     run(stages_.first, [&](const In& in) { return first_->run(in); });
-    run(stages_.deciding, [&](const In& in) { return evaluate(*count_steps(stages_.deciding.program), {}, in); });
+    run(stages_.deciding, [&](const In& in) { return evaluate(*deciding_, {}, in); });
     SizeBinding found;
     for (Var v : stages_.deciding.out) unify(whole_->type(v), type_of(values[v]), found);
     std::vector<std::int64_t> sizes;
@@ -319,6 +321,7 @@ class StagedExecutable final : public Executable {
   ProgramRef whole_;
   Stages stages_;
   std::shared_ptr<const Executable> first_;
+  ProgramRef deciding_;
 };
 
 void compile_units(const Units& units) {

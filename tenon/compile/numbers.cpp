@@ -67,8 +67,8 @@ Replacements in_slots(kernel::Function& function, const std::vector<Expr>& numbe
 }  // namespace
 
 void read_numbers(kernel::Function& function) {
-  const bool all = setting("TENON_UNITS") == "small";  // for tests
-  const std::size_t least = all ? 2 : 8;               // equal statements, and in all as many times as many
+  const bool all = units_are_small();
+  const std::size_t least = all ? 2 : 8;  // equal statements, and in all as many times as many
   if (function.body.size() < (all ? 2 : 8 * least)) return;
   const auto describe = [&](Hasher& hash, kernel::SlotId id) {
     const Slot& slot = function.slots[id];

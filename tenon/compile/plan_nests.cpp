@@ -97,17 +97,18 @@ void BlockPlanner::await(Var v) {
   pending_of_[fusion_.group[v]].push_back(v);
 }
 
+// Where a value of a group is stored, however often its nest is begun.
+const Place& BlockPlanner::group_place(Var v) {
+  if (!group_places_.contains(v)) group_places_.emplace(v, place_for(v));
+  return group_places_.at(v);
+}
+
 void BlockPlanner::flush_together(const std::vector<Var>& group) {
-  if (group.size() == 1 && has_many_parts(*maker_[group[0]])) return assemble(group[0]);
   building_.insert(group.begin(), group.end());
-  kernel::Nest nest;
+  Block nests;
   try {
-    const auto extent = sizes(group[0]);
-    nest = build_nest(group, extent, false);
-    // Everything is read at the nest's own index: one flat loop serves. Small arrays keep their rows: all that reads
-    // and writes them agrees in pieces then, and they become registers.
-    if (nest_.identity_only && extent.size() > 1 && elements_of(program_.type(group[0])) > local_limit)
-      nest = build_nest(group, extent, true);
+    const bool by_parts = group.size() == 1 && has_many_parts(*maker_[group[0]]);
+    nests = by_parts ? nests_of_parts(group[0]) : Block{nest_of(group)};
   } catch (const Split&) {
     for (Var o : group) building_.erase(o), pending_[o] = true;
     throw;
@@ -115,42 +116,41 @@ void BlockPlanner::flush_together(const std::vector<Var>& group) {
   for (Var o : group) {
     building_.erase(o);
     pending_[o] = false;
-    places_[o] = group_places_.at(o);
+    places_[o] = group_place(o);
   }
-  nest.where = line_of(group.back());
-  block_.push_back(std::move(nest));
+  std::ranges::move(nests, std::back_inserter(block_));
 }
 
-// Stores a concatenation part by part.
-void BlockPlanner::assemble(Var v) {
+kernel::Nest BlockPlanner::nest_of(const std::vector<Var>& group) {
+  const auto extent = sizes(group[0]);
+  kernel::Nest nest = build_nest(group, extent, false);
+  // Everything is read at the nest's own index: one flat loop serves. Small arrays keep their rows: all that reads and
+  // writes them agrees in pieces then, and they become registers.
+  if (nest_.identity_only && extent.size() > 1 && elements_of(program_.type(group[0])) > local_limit)
+    nest = build_nest(group, extent, true);
+  nest.where = line_of(group.back());
+  return nest;
+}
+
+// Of a concatenation: each part is stored by a nest of its own.
+kernel::Block BlockPlanner::nests_of_parts(Var v) {
   const Eqn& eqn = *maker_[v];
-  const Type& type = program_.type(v);
   const auto axis = static_cast<std::size_t>(*concatenated_axis(eqn));
-  if (!group_places_.contains(v)) group_places_.emplace(v, place_for(v));
-  const Place place = group_places_.at(v);
+  const Place place = group_place(v);
   Block nests;
   Expr begin(0);
-  building_.insert(v);
-  try {
-    for (const Var part : eqn.in) {
-      const auto extent = sizes(part);
-      begin_nest(extent, false);
-      const Expr value = element(part, nest_.index);
-      std::vector<Expr> at = nest_.index;
-      at[axis] = at[axis] + begin;
-      if (kernel::product_of(extent) > 0)
-        nests.push_back(kernel::Nest{
-            nest_.vars, extent, {{place.slot, place.offset + kernel_offset(type, at), value, {}}}, true, line_of(v)});
-      begin = begin + Expr(extent[axis]);
-    }
-  } catch (const Split&) {
-    building_.erase(v);
-    throw;
+  for (const Var part : eqn.in) {
+    const auto extent = sizes(part);
+    begin_nest(extent, false);
+    const Expr value = element(part, nest_.index);
+    std::vector<Expr> at = nest_.index;
+    at[axis] = at[axis] + begin;
+    const Expr offset = place.offset + kernel_offset(program_.type(v), at);
+    if (kernel::product_of(extent) > 0)
+      nests.push_back(kernel::Nest{nest_.vars, extent, {{place.slot, offset, value, {}}}, true, line_of(v)});
+    begin = begin + Expr(extent[axis]);
   }
-  building_.erase(v);
-  pending_[v] = false;
-  places_[v] = place;
-  std::ranges::move(nests, std::back_inserter(block_));
+  return nests;
 }
 
 kernel::Nest BlockPlanner::build_nest(const std::vector<Var>& group, const std::vector<std::int64_t>& extent,
@@ -159,8 +159,7 @@ kernel::Nest BlockPlanner::build_nest(const std::vector<Var>& group, const std::
   kernel::Nest nest{
       nest_.vars, flat ? std::vector<std::int64_t>{elements_of(program_.type(group[0]))} : extent, {}, true};
   for (Var o : group) {
-    if (!group_places_.contains(o)) group_places_.emplace(o, place_for(o));
-    const Place& place = group_places_.at(o);
+    const Place& place = group_place(o);
     pending_[o] = false;  // its own expression, not a load of it
     const Expr value = element(o, nest_.index);
     pending_[o] = true;

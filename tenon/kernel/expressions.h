@@ -1,4 +1,5 @@
-// What a statement holds: its expressions, but for those of statements in its blocks; and these blocks.
+// What a statement holds: its expressions and the places it touches, but for those of statements in its blocks; and
+// these blocks.
 #pragma once
 
 #include "tenon/kernel/function.h"
@@ -32,6 +33,28 @@ void for_each_expression(S& s, F&& f) {
     to(w->condition);
   } else if (auto* choice = std::get_if<Switch>(&s.held())) {
     to(choice->index);
+  }
+}
+
+// f(slot, offset, written) for each place but those that expressions load; what is read comes first.
+template <class S, class F>
+void for_each_place(S& s, F&& f) {
+  const auto of_stores = [&](auto& stores) {
+    for (auto& store : stores) f(store.slot, store.offset, true);
+  };
+  if (auto* n = std::get_if<Nest>(&s.held())) {
+    of_stores(n->stores);
+  } else if (auto* r = std::get_if<Reduce>(&s.held())) {
+    f(r->slot, r->offset, true);
+    of_stores(r->stores);
+  } else if (auto* c = std::get_if<Copy>(&s.held())) {
+    f(c->from, c->from_offset, false), f(c->to, c->to_offset, true);
+  } else if (auto* p = std::get_if<Product>(&s.held())) {
+    f(p->a, p->a_offset, false), f(p->b, p->b_offset, false), f(p->c, p->c_offset, true);
+  } else if (auto* call = std::get_if<Call>(&s.held())) {
+    for (auto& a : call->arguments)
+      if (a.address) f(*a.address, a.value, a.written);
+    if (call->result) f(*call->result, call->result_offset, true);
   }
 }
 

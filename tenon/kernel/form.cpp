@@ -12,27 +12,6 @@
 namespace tenon::kernel {
 namespace {
 
-// f(slot, offset) for what the statement touches but for what expressions load, all blocks within included.
-void visit_places(const Statement& s, FunctionRef<void(SlotId, const Expr& offset)> f) {
-  const auto of_stores = [&](const std::vector<Store>& stores) {
-    for (const Store& store : stores) f(store.slot, store.offset);
-  };
-  if (const auto* n = std::get_if<Nest>(&s.held())) {
-    of_stores(n->stores);
-  } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
-    f(r->slot, r->offset);
-    of_stores(r->stores);
-  } else if (const auto* c = std::get_if<Copy>(&s.held())) {
-    f(c->to, c->to_offset), f(c->from, c->from_offset);
-  } else if (const auto* p = std::get_if<Product>(&s.held())) {
-    f(p->a, p->a_offset), f(p->b, p->b_offset), f(p->c, p->c_offset);
-  } else if (const auto* call = std::get_if<Call>(&s.held())) {
-    for (const Call::Argument& a : call->arguments)
-      if (a.address) f(*a.address, a.value);
-    if (call->result) f(*call->result, call->result_offset);
-  }
-}
-
 class FormReader {
  public:
   FormReader(FunctionRef<bool(Hasher&, SlotId)> describe, Numbers numbers) : describe_(describe), apart_(numbers) {}
@@ -42,7 +21,7 @@ class FormReader {
     const auto note = [&](SlotId id, const Expr& offset) {
       if (!affine(offset)) fixed_.insert(id);
     };
-    visit_places(s, note);
+    for_each_place(s, [&](SlotId id, const Expr& offset, bool) { note(id, offset); });
     for_each_expression(
         s, [&](const Expr& e) { visit_loads(e, [&](const Expr& load) { note(load.node().id, load.operand(0)); }); });
     if (apart_ == Numbers::apart) for_each_expression(s, [&](const Expr& e) { find_deciding(e); });

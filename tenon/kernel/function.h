@@ -40,6 +40,9 @@ struct Slot {
   std::int64_t arena_offset = 0;  // in bytes
   std::vector<std::byte> values = {};
   bool temporary() const { return place == Place::local || place == Place::arena; }
+  static constexpr std::int64_t line = 64;  // bytes of a line of the cache, on which a slot in memory begins
+  std::int64_t bytes() const { return elements * static_cast<std::int64_t>(size_of(dtype)); }
+  std::int64_t bytes_in_lines() const { return (bytes() + line - 1) / line * line; }
 };
 
 struct Statement;

@@ -25,20 +25,6 @@ class MoveSlots : public Rewrite {
   Expr load(const Expr& old, const Expr& offset) override;
 
  private:
-  void to(Expr& e) { e = (*this)(e); }
-  void place(SlotId& slot, Expr& offset);
-  void rewrite(Store& s);
-  void rewrite(Nest& n);
-  void rewrite(Reduce& r);
-  void rewrite(Copy& c);
-  void rewrite(Product& p);
-  void rewrite(Element& e) { to(e.list), to(e.index), to(e.consumed); }
-  void rewrite(Call& c);
-  void rewrite(For& f) { block(f.body); }
-  void rewrite(While& w);
-  void rewrite(Switch& s);
-  void rewrite(Blocks& b) { block(b.body), block(b.tail); }
-
   std::map<SlotId, Target> targets_;
 };
 

@@ -316,27 +316,9 @@ void visit_slots(const Statement& s, FunctionRef<void(SlotId, bool write)> visit
   std::unordered_set<const void*> seen;
   for_each_expression(
       s, [&](const Expr& e) { visit_loads(e, seen, [&](const Expr& load) { visit(load.node().id, false); }); });
-  const auto stored = [&](const std::vector<Store>& stores) {
-    for (const Store& store : stores) visit(store.slot, true);
-  };
-  if (const auto* n = std::get_if<Nest>(&s.held())) {
-    stored(n->stores);
-  } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
-    visit(r->slot, true);
-    stored(r->stores);
-  } else if (const auto* c = std::get_if<Copy>(&s.held())) {
-    visit(c->from, false), visit(c->to, true);
-  } else if (const auto* p = std::get_if<Product>(&s.held())) {
-    visit(p->a, false), visit(p->b, false);
-    if (p->accumulate) visit(p->c, false);
-    visit(p->c, true);
-  } else if (const auto* e = std::get_if<Element>(&s.held())) {
-    visit(e->element, true);
-  } else if (const auto* call = std::get_if<Call>(&s.held())) {
-    for (const Call::Argument& a : call->arguments)
-      if (a.address) visit(*a.address, a.written);
-    if (call->result) visit(*call->result, true);
-  }
+  for_each_place(s, [&](SlotId slot, const Expr&, bool written) { visit(slot, written); });
+  if (const auto* p = std::get_if<Product>(&s.held()); p != nullptr && p->accumulate) visit(p->c, false);
+  if (const auto* e = std::get_if<Element>(&s.held())) visit(e->element, true);
   for_each_block(s, [&](const Block& block) {
     for (const Statement& inner : block) visit_slots(inner, visit);
   });

@@ -13,11 +13,6 @@
 namespace tenon {
 namespace {
 
-bool small_functions_stay() {
-  static constinit Lasting<const bool> small;
-  return small.get([] { return setting("TENON_UNITS") == "small"; });
-}
-
 std::optional<LowerCall::Callee> callee_of(const Eqn& eqn) {
   const auto* call = rule_of<LowerCall>(*eqn.op);
   return call == nullptr ? std::nullopt : std::optional(call->rule(eqn.params));
@@ -129,7 +124,7 @@ class Functions {
 
   static bool is_worth_it(const Function& f) {
     constexpr double short_function = 8, felt = 10'000, most_eqns = 150, most_of_little = 500;
-    if (small_functions_stay()) return f.eqns > 0;
+    if (units_are_small()) return f.eqns > 0;
     return f.times > 1 && f.eqns >= short_function && f.eqns * f.times > (f.work < felt ? most_of_little : most_eqns);
   }
 

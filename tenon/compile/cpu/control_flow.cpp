@@ -183,9 +183,7 @@ void FunctionEmitter::emit(const kernel::Blocks& blocks) {
 // A function of its own for a range of blocks, called on all threads; the tail is one block more.
 void FunctionEmitter::fork(const kernel::Blocks& blocks) {
   llvm::Type *pointer = b_.getPtrTy(), *number = b_.getInt64Ty();
-  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, number, number, b_.getInt32Ty()}, false);
-  auto* body = llvm::Function::Create(type, llvm::Function::InternalLinkage, function_->getName() + "_blocks", module_);
-  body->setAttributes(function_->getAttributes());
+  auto* body = own_function(b_.getVoidTy(), {pointer, number, number, b_.getInt32Ty()}, "_blocks");
   FunctionEmitter inside(module_, f_, target_, body, uses_);
   std::set<SlotId> used;
   visit_slots(blocks, [&](SlotId slot, bool) {

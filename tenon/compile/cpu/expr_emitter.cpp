@@ -32,9 +32,7 @@ bool computes(const Expr& e) {
 bool share_memory(const kernel::Slot& x, const kernel::Slot& y) {
   if (x.place == kernel::Slot::Place::element && y.place == kernel::Slot::Place::element) return true;
   if (x.place != kernel::Slot::Place::arena || y.place != kernel::Slot::Place::arena) return false;
-  const auto end = [](const kernel::Slot& s) {
-    return s.arena_offset + s.elements * static_cast<std::int64_t>(size_of(s.dtype));
-  };
+  const auto end = [](const kernel::Slot& s) { return s.arena_offset + s.bytes(); };
   return x.arena_offset < end(y) && y.arena_offset < end(x);
 }
 

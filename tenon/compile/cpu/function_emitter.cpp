@@ -95,6 +95,31 @@ void FunctionEmitter::place(SlotId slot, Value* address) {
   e_.place(slot, address);
 }
 
+// A function that only this program calls, by a call that stays one.
+llvm::Function* FunctionEmitter::own_function(llvm::Type* result, llvm::ArrayRef<llvm::Type*> arguments,
+                                              const char* suffix) {
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, arguments, false),
+                                          llvm::Function::InternalLinkage, function_->getName() + suffix, module_);
+  function->setAttributes(function_->getAttributes());
+  function->addFnAttr(llvm::Attribute::NoInline);
+  return function;
+}
+
+// A code that is not 0 ends this function with it.
+void FunctionEmitter::return_if_ended(Value* code) {
+  when(b_.CreateICmpNE(code, b_.getInt32(0)), [&] { b_.CreateRet(code); }, true);
+}
+
+// Those of these statements' slots that others touch too.
+std::set<kernel::SlotId> FunctionEmitter::shared_slots(std::span<const kernel::Statement> statements) const {
+  std::map<SlotId, int> uses;
+  for (const kernel::Statement& s : statements) visit_slots(s, [&](SlotId slot, bool) { ++uses[slot]; });
+  std::set<SlotId> shared;
+  for (const auto& [slot, count] : uses)
+    if (count < uses_->all[slot]) shared.insert(slot);
+  return shared;
+}
+
 void FunctionEmitter::emit(const kernel::Product& p) {
   const TenonGemm product{static_cast<std::int32_t>(p.dtype),
                           p.accumulate ? 1 : 0,

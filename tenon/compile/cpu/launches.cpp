@@ -6,35 +6,21 @@
 #include "tenon/kernel/rows.h"
 
 namespace tenon::cpu {
-namespace {
-
-constexpr std::uint64_t line = 64;  // of a cache: local slots begin on one
-
-std::uint64_t bytes_of(const kernel::Slot& s) {
-  return std::max<std::uint64_t>(static_cast<std::uint64_t>(s.elements) * size_of(s.dtype), 1);
-}
-
-}  // namespace
-
 // The forms of statements of the outermost block; empty where a statement needs what others found for it.
 std::vector<std::optional<kernel::Form>> FunctionEmitter::forms_of(
     std::span<const kernel::Statement> statements) const {
   std::map<SlotId, Hash128> constants;
   std::vector<std::optional<kernel::Form>> forms;
   for (const kernel::Statement& s : statements) {
-    std::map<SlotId, int> uses;
-    visit_slots(s, [&](SlotId slot, bool) { ++uses[slot]; });
-    const auto own = [&](SlotId slot) { return uses[slot] == uses_->all[slot]; };
-    const bool alone = std::ranges::all_of(uses, [&](const auto& use) {
-      return f_.slots[use.first].place != kernel::Slot::Place::element || own(use.first);
-    });
-    if (!alone) {
+    const std::set<SlotId> shared = shared_slots({&s, 1});
+    if (std::ranges::any_of(shared,
+                            [&](SlotId slot) { return f_.slots[slot].place == kernel::Slot::Place::element; })) {
       forms.emplace_back();
       continue;
     }
     forms.push_back(form_of(s, [&](Hasher& hash, SlotId id) {
       const kernel::Slot& slot = f_.slots[id];
-      hash(slot.dtype)(slot.elements)(slot.place)(own(id))(uses_->reads[id] == 0);
+      hash(slot.dtype)(slot.elements)(slot.place)(shared.contains(id))(uses_->reads[id] == 0);
       if (slot.place == kernel::Slot::Place::constant) {
         const auto [known, is_new] = constants.try_emplace(id);
         if (is_new) known->second = Hasher().bytes(slot.values.data(), slot.values.size()).finish();
@@ -51,10 +37,7 @@ std::vector<std::optional<kernel::Form>> FunctionEmitter::forms_of(
 llvm::Function* FunctionEmitter::shared_function(const kernel::Statement& s, const kernel::Form& form) {
   llvm::Function*& function = launches_.functions[form.hash];
   if (function != nullptr) return function;
-  auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy()}, false);
-  function = llvm::Function::Create(type, llvm::Function::InternalLinkage, function_->getName() + "_shared", module_);
-  function->setAttributes(function_->getAttributes());
-  function->addFnAttr(llvm::Attribute::NoInline);
+  function = own_function(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy()}, "_shared");
   FunctionEmitter inside(module_, f_, target_, function, uses_);
   Builder& b = inside.b_;
   const auto word = [&](llvm::Type* of, unsigned from, std::size_t at) {
@@ -102,17 +85,13 @@ llvm::Function* FunctionEmitter::shared_function(const kernel::Statement& s, con
 void FunctionEmitter::prepare_launches(std::span<const kernel::Statement> statements,
                                        std::span<const std::size_t> runs) {
   for (std::size_t first = 0; first < runs.size(); ++first)
-    for (const kernel::Statement& s : statements.subspan(first, runs[first])) {
-      std::map<SlotId, int> within;
-      visit_slots(s, [&](SlotId slot, bool) { ++within[slot]; });
-      for (const auto& [slot, count] : within)
-        if (f_.slots[slot].place == kernel::Slot::Place::local && count < uses_->all[slot])
-          launches_.locals.try_emplace(slot);
-    }
+    for (const kernel::Statement& s : statements.subspan(first, runs[first]))
+      for (const SlotId slot : shared_slots({&s, 1}))
+        if (f_.slots[slot].place == kernel::Slot::Place::local) launches_.locals.try_emplace(slot);
   std::uint64_t bytes = 0;
   for (auto& [slot, offset] : launches_.locals) {
     offset = bytes;
-    bytes += (bytes_of(f_.slots[slot]) + line - 1) / line * line;
+    bytes += static_cast<std::uint64_t>(f_.slots[slot].bytes_in_lines());
   }
   std::string numbers;
   for (SlotId id = 0; id < f_.slots.size(); ++id) {
@@ -128,7 +107,7 @@ void FunctionEmitter::prepare_launches(std::span<const kernel::Statement> statem
   launches_.numbers->setAlignment(llvm::Align(16));
   llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
   auto* memory = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), bytes));
-  memory->setAlignment(llvm::Align(line));
+  memory->setAlignment(llvm::Align(kernel::Slot::line));
   for (const auto& [slot, offset] : launches_.locals)
     place(slot, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, offset));
   launches_.frame = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 5));
@@ -169,8 +148,7 @@ void FunctionEmitter::launch(std::span<const kernel::Statement> statements,
     Value* first = b_.CreateLoad(b_.getInt64Ty(), b_.CreateStructGEP(call, at, 1));
     Value* table = b_.CreateGEP(b_.getInt64Ty(), places_at, first);
     auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy()}, false);
-    Value* ended = b_.CreateCall(type, function, {launches_.frame, table});
-    when(b_.CreateICmpNE(ended, b_.getInt32(0)), [&] { b_.CreateRet(ended); }, true);
+    return_if_ended(b_.CreateCall(type, function, {launches_.frame, table}));
   });
 }
 

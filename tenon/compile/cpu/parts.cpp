@@ -60,12 +60,6 @@ bool stays(const kernel::Statement& s) {
       s.held());
 }
 
-// Tests ask for it: all statements are found by forms.
-bool shares_all() {
-  static const bool all = setting("TENON_UNITS") == "small";
-  return all;
-}
-
 // How many statements from here on have equals elsewhere; 0 within such a run, and where a loop of calls is not worth
 // it: a call takes a few nanoseconds, which short statements feel.
 std::vector<std::size_t> runs_of_equals(std::span<const kernel::Statement> statements,
@@ -79,11 +73,11 @@ std::vector<std::size_t> runs_of_equals(std::span<const kernel::Statement> state
   for (std::size_t first = 0; first < forms.size();) {
     std::size_t end = first;
     double time = 0;
-    while (end < forms.size() && forms[end] && (counts[forms[end]->hash] > 1 || shares_all()))
+    while (end < forms.size() && forms[end] && (counts[forms[end]->hash] > 1 || units_are_small()))
       time += nanoseconds(statements[end++]);
     const std::size_t length = end - first;
     const bool worth_it = length >= least && (size > long_to_compile || time > call * static_cast<double>(length));
-    if (worth_it || shares_all()) runs[first] = length;
+    if (worth_it || units_are_small()) runs[first] = length;
     first = end + 1;
   }
   return runs;
@@ -98,9 +92,9 @@ void FunctionEmitter::block(const kernel::Block& statements) {
   std::int64_t whole = 0;
   for (const kernel::Statement& s : all) whole += sizes.emplace_back(stays(s) ? 0 : size_of_code(s));
   const bool outermost = &statements == &f_.body;
-  if (whole <= long_block && !(outermost && shares_all())) return in_order(all);
-  const std::vector<std::optional<kernel::Form>> forms =
-      outermost ? forms_of(all) : decltype(forms_of(all))(all.size());
+  if (whole <= long_block && !(outermost && units_are_small())) return in_order(all);
+  std::vector<std::optional<kernel::Form>> forms(all.size());
+  if (outermost) forms = forms_of(all);
   const std::vector<std::size_t> equal = runs_of_equals(all, forms, whole);
   if (std::ranges::any_of(equal, [](std::size_t length) { return length > 0; })) prepare_launches(all, equal);
   for (std::size_t first = 0; first < all.size();) {
@@ -142,26 +136,15 @@ void FunctionEmitter::in_order(std::span<const kernel::Statement> statements) {
 
 // A function of its own. What the program does once, and nothing else looks at, it has in its own frame.
 void FunctionEmitter::part(std::span<const kernel::Statement> statements, bool once) {
-  std::set<SlotId> used;
-  std::map<SlotId, int> uses;
+  const std::set<SlotId> shared = shared_slots(statements);
+  std::set<SlotId> passed, own;
   for (const kernel::Statement& s : statements)
     visit_slots(s, [&](SlotId slot, bool) {
-      ++uses[slot];
-      if (frame_.locals.contains(slot)) used.insert(slot);
+      if (frame_.locals.contains(slot)) (once && !shared.contains(slot) ? own : passed).insert(slot);
     });
-  auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false);
-  auto* function =
-      llvm::Function::Create(type, llvm::Function::InternalLinkage, function_->getName() + "_part", module_);
-  function->setAttributes(function_->getAttributes());
-  function->addFnAttr(llvm::Attribute::NoInline);
+  auto* function = own_function(b_.getInt32Ty(), {b_.getPtrTy()}, "_part");
   FunctionEmitter inside(module_, f_, target_, function, uses_);
-  std::set<SlotId> own;
-  if (once) {
-    for (const SlotId slot : used)
-      if (uses[slot] == uses_->all[slot]) own.insert(slot);
-    for (const SlotId slot : own) used.erase(slot);
-  }
-  Value* words = capture(used, inside);
+  Value* words = capture(passed, inside);
   for (const SlotId slot : own) inside.place(slot, inside.local(slot));
   inside.parallel_ = parallel_;
   inside.in_order(statements);
@@ -169,7 +152,7 @@ void FunctionEmitter::part(std::span<const kernel::Statement> statements, bool o
   inside.b_.CreateRet(b_.getInt32(0));
   Value* ended = b_.CreateCall(function, {words});
   if (function_->getReturnType()->isVoidTy()) return poll();  // it may have been told to stop
-  when(b_.CreateICmpNE(ended, b_.getInt32(0)), [&] { b_.CreateRet(ended); }, true);
+  return_if_ended(ended);
 }
 
 }  // namespace tenon::cpu

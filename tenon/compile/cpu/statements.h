@@ -52,6 +52,9 @@ class FunctionEmitter {
   llvm::GlobalVariable* constant(const kernel::Slot& s);
   llvm::AllocaInst* local(SlotId slot);
   void place(SlotId slot, Value* address);
+  llvm::Function* own_function(llvm::Type* result, llvm::ArrayRef<llvm::Type*> arguments, const char* suffix);
+  void return_if_ended(Value* code);
+  std::set<SlotId> shared_slots(std::span<const kernel::Statement> statements) const;
   void emit(const kernel::Product& p);
 
   // --- parts.cpp ---
