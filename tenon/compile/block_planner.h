@@ -53,7 +53,8 @@ class Planner {
  private:
   friend class BlockPlanner;
   const UnitSlot& unit(const ProgramRef& callee);
-  SlotId description(const std::vector<std::int64_t>& words);
+  SlotId description(const LibraryForm& form);
+  std::uint32_t number_of(const void* object);
   Place argument(const Type& type);
   Place temporary(const Type& type);
   Place element(const Type& type);  // of a list
@@ -67,7 +68,8 @@ class Planner {
   kernel::Function function_;
   Units units_;
   std::unordered_map<Hash128, const UnitSlot*> unit_of_;
-  std::map<std::vector<std::int64_t>, SlotId> descriptions_;
+  std::map<std::pair<const void*, std::vector<std::int64_t>>, SlotId> descriptions_;
+  std::unordered_map<const void*, std::uint32_t> objects_;  // of the function's, their numbers
 };
 
 std::string_view update_of(const Program& program, std::size_t output);

@@ -31,23 +31,23 @@ CodegenEntry open_codegen() {
 
 }  // namespace
 
-std::shared_ptr<const NativeCode> compile_native(const kernel::Function& function) {
+CodeImage generate_code(const kernel::Function& function) {
   const ForkSection at_once;  // LLVM's locks are held there only
   static constinit Lasting<const CodegenEntry> codegen;
   const auto start = std::chrono::steady_clock::now();
+  CodeImage image;
   std::string error;
-  NativeCode* made = codegen.get(open_codegen)(function, &error);
-  if (made == nullptr) throw CompileError(error);
-  const std::shared_ptr<const NativeCode> code(made, [](NativeCode* c) {
-    const ForkSection at_once;
-    c->release(c);
-  });
+  if (!codegen.get(open_codegen)(function, &image, &error)) throw CompileError(error);
   if (log_enabled(LogTopic::compile))
     log_line(LogTopic::compile,
              fmt::format("{}: {} slots, {} bytes of arena, {:.2f} ms", function.name, function.slots.size(),
                          function.arena_bytes,
                          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count()));
-  return code;
+  return image;
+}
+
+std::shared_ptr<const NativeCode> compile_native(const kernel::Function& function) {
+  return std::make_shared<NativeCode>(generate_code(function), function.objects);
 }
 
 }  // namespace tenon

@@ -72,7 +72,10 @@ std::string name_of(const Program& unit) { return unit.name().empty() ? "a funct
 class Explanation {
  public:
   Explanation(const kernel::Function& f, const Units& units) : f_(f) {
-    for (const auto& slot : units) called_.emplace(unit_description(&slot->unit), Called{slot->program});
+    std::unordered_map<const void*, ProgramRef> at;
+    for (const auto& slot : units) at.emplace(&slot->unit, slot->program);
+    for (std::uint32_t k = 0; k < f.objects.size(); ++k)
+      if (const auto unit = at.find(f.objects[k]); unit != at.end()) called_.emplace(k, Called{unit->second});
   }
 
   void run() { block(f_.body, 1, 1); }
@@ -84,7 +87,7 @@ class Explanation {
   using Known = std::map<Hash128, Totals>;
   Totals totals(Known& known) const {
     Totals all{operations, moved, 0};
-    for (const auto& [word, called] : called_) {
+    for (const auto& [number, called] : called_) {
       const Totals& unit = totals_of(called.program, known);
       all.operations += called.times * unit.operations;
       all.moved += called.times * unit.moved;
@@ -95,7 +98,7 @@ class Explanation {
   }
   std::string units(Known& known) const {
     std::string lines;
-    for (const auto& [word, called] : called_) {
+    for (const auto& [number, called] : called_) {
       const Totals& unit = totals_of(called.program, known);
       lines += fmt::format("  {}: {} eqns, {} operations and {} moved a call, called {} times\n",
                            name_of(*called.program), called.program->eqns().size(), grouped(unit.operations),
@@ -198,9 +201,7 @@ class Explanation {
   }
   void tell(const kernel::Call& c, int depth, double times) {
     if (c.function != call_of_unit) return line(depth, "call of {}{}", c.function, c.where.at_text());
-    std::int64_t word = 0;
-    std::memcpy(&word, f_.slots[*c.arguments[0].address].values.data(), sizeof word);
-    Called& called = called_.at(word);
+    Called& called = called_.at(*f_.slots[*c.arguments[0].address].object);
     called.times += times;
     line(depth, "call of {}{}", name_of(*called.program), c.where.at_text());
   }
@@ -244,7 +245,7 @@ class Explanation {
     double times = 0;
   };
   const kernel::Function& f_;
-  std::map<std::int64_t, Called> called_;  // units, by what describes them
+  std::map<std::uint32_t, Called> called_;  // units, by their number among the function's objects
 };
 
 std::string section(std::string_view title, const std::string& lines) {

@@ -13,10 +13,7 @@ void BlockPlanner::library(const Eqn& eqn, const LowerLibrary& lower) {
 
 void BlockPlanner::unit(const Eqn& eqn, const LowerCall& lower) {
   const UnitSlot& slot = planner_.unit(lower.rule(eqn.params).program);
-  library(eqn, {.function = call_of_unit,
-                .description = {unit_description(&slot.unit)},
-                .nanoseconds = 1000,
-                .any_number = true});
+  library(eqn, {.function = call_of_unit, .nanoseconds = 1000, .any_number = true, .object = &slot.unit});
 }
 
 void BlockPlanner::library(const Eqn& eqn, const LibraryForm& form) {
@@ -25,7 +22,7 @@ void BlockPlanner::library(const Eqn& eqn, const LibraryForm& form) {
   for (const Var v : eqn.out) places_[v] = to.emplace_back(place_for(v));
   const Expr first(std::int64_t(0));
   kernel::Call call{.function = form.function, .nanoseconds = form.nanoseconds, .table = form.any_number};
-  call.arguments.push_back({first, planner_.description(form.description)});
+  call.arguments.push_back({first, planner_.description(form)});
   for (const Place& p : from) call.arguments.push_back({p.offset, p.slot});
   for (const Place& p : to) call.arguments.push_back({p.offset, p.slot, true});
   if (form.workspace > 0 || !form.any_number) {
@@ -39,15 +36,27 @@ void BlockPlanner::library(const Eqn& eqn, const LibraryForm& form) {
   block_.push_back(std::move(call));
 }
 
-// A constant of these words; equal ones are one.
-SlotId Planner::description(const std::vector<std::int64_t>& words) {
-  const auto [at, fresh] = descriptions_.emplace(words, static_cast<SlotId>(function_.slots.size()));
+// A constant of its words; equal ones are one.
+SlotId Planner::description(const LibraryForm& form) {
+  const auto [at, fresh] =
+      descriptions_.emplace(std::pair(form.object, form.description), static_cast<SlotId>(function_.slots.size()));
   if (fresh) {
+    std::vector<std::int64_t> words = form.description;
+    std::optional<std::uint32_t> object;
+    if (form.object != nullptr) words.insert(words.begin(), 0), object = number_of(form.object);
     kernel::Slot slot{DType::i64, static_cast<std::int64_t>(words.size()), kernel::Slot::Place::constant};
+    slot.object = object;
     slot.values.resize(words.size() * sizeof(std::int64_t));
     std::memcpy(slot.values.data(), words.data(), slot.values.size());
     function_.slots.push_back(std::move(slot));
   }
+  return at->second;
+}
+
+std::uint32_t Planner::number_of(const void* object) {
+  std::vector<const void*>& all = function_.objects;
+  const auto [at, fresh] = objects_.emplace(object, static_cast<std::uint32_t>(all.size()));
+  if (fresh) all.push_back(object);
   return at->second;
 }
 

@@ -208,9 +208,10 @@ struct LowerStructure {
 struct LibraryForm {
   std::string_view function;
   std::vector<std::int64_t> description;
-  std::int64_t workspace = 0;  // bytes
-  double nanoseconds = 20;     // about what a call takes
-  bool any_number = false;     // of operands and results
+  std::int64_t workspace = 0;    // bytes
+  double nanoseconds = 20;       // about what a call takes
+  bool any_number = false;       // of operands and results
+  const void* object = nullptr;  // of this process: its address stands before the description
 };
 struct LowerLibrary {
   std::function<LibraryForm(const Params&, std::span<const Type> in)> rule;

@@ -39,6 +39,8 @@ struct Slot {
   std::uint32_t argument = 0;
   std::int64_t arena_offset = 0;  // in bytes
   std::vector<std::byte> values = {};
+  std::optional<std::uint32_t> object =
+      {};  // of a constant: the first word is the address of this one of the Function's
   bool temporary() const { return place == Place::local || place == Place::arena; }
   static constexpr std::int64_t line = 64;  // bytes of a line of the cache, on which a slot in memory begins
   std::int64_t bytes() const { return elements * static_cast<std::int64_t>(size_of(dtype)); }
@@ -174,8 +176,9 @@ struct Function {
   std::vector<Slot> slots;
   std::uint32_t arguments = 0;
   std::int64_t arena_bytes = 0;
-  std::uint32_t vars = 0;  // loop variables are numbered below this
-  bool lists = false;      // it makes or reads lists: a ListPool is there while it runs
+  std::uint32_t vars = 0;            // loop variables are numbered below this
+  std::vector<const void*> objects;  // of this process, which constants point to; they outlive the code
+  bool lists = false;                // it makes or reads lists: a ListPool is there while it runs
   Block body;
 };
 

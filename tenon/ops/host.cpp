@@ -79,9 +79,10 @@ std::vector<Value> host_eval(const Params& params, std::span<const Value> in, co
 LibraryForm host_form(const Params& params, std::span<const Type> in) {
   const auto& p = params.as<HostCallParams>();
   return {.function = "tenon_host_call",
-          .description = host_description(*p.function.function, p.guards, described(in), described(p.results)),
+          .description = host_description(p.guards, described(in), described(p.results)),
           .nanoseconds = 1000,
-          .any_number = true};
+          .any_number = true,
+          .object = p.function.function.get()};
 }
 
 // --- batches ---

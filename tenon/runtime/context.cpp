@@ -3,6 +3,7 @@
 #include "tenon/base/error.h"
 #include "tenon/base/fork.h"
 #include "tenon/runtime/subnormals.h"
+#include "tenon/runtime/symbols.h"
 
 namespace tenon {
 namespace {
@@ -37,3 +38,11 @@ std::int32_t tenon_stops(const std::atomic<std::uint32_t>* flag) {
   }
   return flag->load(std::memory_order_relaxed) == Context::stopped ? 1 : 0;
 }
+
+namespace tenon {
+namespace {
+
+const RuntimeSymbol symbol_of_stops("tenon_stops", &tenon_stops);
+
+}  // namespace
+}  // namespace tenon

@@ -11,6 +11,7 @@
 
 #include "tenon/base/dtype.h"
 #include "tenon/runtime/parallel_for.h"
+#include "tenon/runtime/symbols.h"
 #include "tenon/runtime/triangular_strips.h"
 
 namespace tenon {
@@ -271,3 +272,15 @@ std::int64_t tenon_solve(const TenonMatrices* m, const void* a, const void* b, v
   });
   return 0;
 }
+
+namespace tenon {
+namespace {
+
+const RuntimeSymbol symbols_of_factors[] = {
+    {"tenon_cholesky", &tenon_cholesky},
+    {"tenon_triangular_solve", &tenon_triangular_solve},
+    {"tenon_solve", &tenon_solve},
+};
+
+}  // namespace
+}  // namespace tenon

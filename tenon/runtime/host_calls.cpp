@@ -10,6 +10,7 @@
 #include <exception>
 
 #include "tenon/runtime/subnormals.h"
+#include "tenon/runtime/symbols.h"
 
 namespace tenon {
 namespace {
@@ -94,10 +95,9 @@ std::vector<Buffer> HostFunction::call(std::span<const Buffer> operands, std::sp
   return made;
 }
 
-std::vector<std::int64_t> host_description(const HostFunction& function, std::int64_t guards,
-                                           std::span<const HostArray> operands, std::span<const HostArray> results) {
-  std::vector<std::int64_t> words{reinterpret_cast<std::int64_t>(&function), guards,
-                                  static_cast<std::int64_t>(operands.size()),
+std::vector<std::int64_t> host_description(std::int64_t guards, std::span<const HostArray> operands,
+                                           std::span<const HostArray> results) {
+  std::vector<std::int64_t> words{guards, static_cast<std::int64_t>(operands.size()),
                                   static_cast<std::int64_t>(results.size())};
   for (const auto& all : {operands, results})
     for (const HostArray& array : all) {
@@ -121,3 +121,11 @@ std::int64_t tenon_host_call(const std::int64_t* description, void* const* addre
     return -tenon::host_call_failed;
   }
 }
+
+namespace tenon {
+namespace {
+
+const RuntimeSymbol symbol_of_host_call("tenon_host_call", &tenon_host_call);
+
+}  // namespace
+}  // namespace tenon

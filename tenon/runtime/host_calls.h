@@ -12,7 +12,8 @@
 
 extern "C" {
 
-// Calls the function of a description (tenon::host_description) with the operands at the first addresses; its results
+// Calls a function (the first word of the description is a `const tenon::HostFunction*`, the others are
+// tenon::host_description) with the operands at the first addresses; its results
 // go to the others. Minus tenon::host_call_failed where it throws: what it threw is kept for rethrow_host_failure().
 std::int64_t tenon_host_call(const std::int64_t* description, void* const* addresses);
 }
@@ -46,9 +47,9 @@ class HostFunction {
 };
 
 // For tenon_host_call. The first `guards` operands are single bools: where one is false the function is not called, and
-// results are zeros. The function must outlive the code.
-std::vector<std::int64_t> host_description(const HostFunction& function, std::int64_t guards,
-                                           std::span<const HostArray> operands, std::span<const HostArray> results);
+// results are zeros.
+std::vector<std::int64_t> host_description(std::int64_t guards, std::span<const HostArray> operands,
+                                           std::span<const HostArray> results);
 
 inline constexpr std::int32_t host_call_failed = 8;  // a status of generated code
 [[noreturn]] void rethrow_host_failure();            // of this thread

@@ -3,6 +3,7 @@
 
 #include "tenon/runtime/allocator.h"
 #include "tenon/runtime/pooled_list.h"
+#include "tenon/runtime/symbols.h"
 
 namespace tenon {
 
@@ -131,3 +132,15 @@ std::int64_t tenon_list_unstack(std::int64_t element_bytes, std::int64_t n, cons
     return handle_of(&list);
   });
 }
+
+namespace tenon {
+namespace {
+
+const RuntimeSymbol symbols_of_list_elements[] = {
+    {"tenon_list_put", &tenon_list_put},     {"tenon_list_add", &tenon_list_add},
+    {"tenon_list_get", &tenon_list_get},     {"tenon_list_get_list", &tenon_list_get_list},
+    {"tenon_list_stack", &tenon_list_stack}, {"tenon_list_unstack", &tenon_list_unstack},
+};
+
+}  // namespace
+}  // namespace tenon

@@ -6,6 +6,7 @@
 
 #include "tenon/base/error.h"
 #include "tenon/runtime/pooled_list.h"
+#include "tenon/runtime/symbols.h"
 
 namespace tenon {
 
@@ -379,3 +380,15 @@ std::int64_t tenon_list_fit(const void* predicate, std::int64_t lanes, std::int6
     return fit(of_lane, from, to, depth, array_bytes, is_open(list));
   });
 }
+
+namespace tenon {
+namespace {
+
+const RuntimeSymbol symbols_of_list_lanes[] = {
+    {"tenon_list_active", &tenon_list_active},     {"tenon_list_select", &tenon_list_select},
+    {"tenon_list_sum", &tenon_list_sum},           {"tenon_list_spread", &tenon_list_spread},
+    {"tenon_list_collapse", &tenon_list_collapse}, {"tenon_list_fit", &tenon_list_fit},
+};
+
+}  // namespace
+}  // namespace tenon

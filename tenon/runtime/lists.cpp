@@ -9,6 +9,7 @@
 #include "tenon/base/error.h"
 #include "tenon/runtime/allocator.h"
 #include "tenon/runtime/pooled_list.h"
+#include "tenon/runtime/symbols.h"
 
 namespace tenon {
 
@@ -190,3 +191,16 @@ std::int64_t tenon_list_release(std::int64_t list) {
   release(list);
   return 0;
 }
+
+namespace tenon {
+namespace {
+
+const RuntimeSymbol symbols_of_lists[] = {
+    {"tenon_list_make", &tenon_list_make},     {"tenon_list_grow", &tenon_list_grow},
+    {"tenon_list_finish", &tenon_list_finish}, {"tenon_list_open", &tenon_list_open},
+    {"tenon_list_steps", &tenon_list_steps},   {"tenon_list_trim", &tenon_list_trim},
+    {"tenon_list_retain", &tenon_list_retain}, {"tenon_list_release", &tenon_list_release},
+};
+
+}  // namespace
+}  // namespace tenon

@@ -17,6 +17,7 @@
 #include "tenon/base/error.h"
 #include "tenon/base/fork.h"
 #include "tenon/runtime/processors.h"
+#include "tenon/runtime/symbols.h"
 
 namespace tenon {
 namespace {
@@ -317,3 +318,11 @@ bool tenon_parallel_run(void (*body)(void*, int), void* context, int workers) {
 }
 
 bool tenon_inside_parallel() { return tenon::inside; }
+
+namespace tenon {
+namespace {
+
+const RuntimeSymbol symbol_of_parallel_for("tenon_parallel_for", &tenon_parallel_for);
+
+}  // namespace
+}  // namespace tenon

@@ -11,6 +11,7 @@
 #include "tenon/runtime/half_rows.h"
 #include "tenon/runtime/parallel_for.h"
 #include "tenon/runtime/product_blocks.h"
+#include "tenon/runtime/symbols.h"
 
 namespace tenon {
 
@@ -210,3 +211,11 @@ std::int32_t tenon_gemm(const TenonGemm* product, const void* a, const void* b, 
   });
   return done ? 0 : 1;
 }
+
+namespace tenon {
+namespace {
+
+const RuntimeSymbol symbol_of_gemm("tenon_gemm", &tenon_gemm);
+
+}  // namespace
+}  // namespace tenon

@@ -11,6 +11,7 @@
 #include "tenon/base/dtype.h"
 #include "tenon/runtime/parallel_for.h"
 #include "tenon/runtime/product_kernels.h"
+#include "tenon/runtime/symbols.h"
 
 namespace tenon {
 namespace {
@@ -284,3 +285,15 @@ std::int64_t tenon_top_k(const TenonSort* sort, const void* x, void* values, std
   });
   return 0;
 }
+
+namespace tenon {
+namespace {
+
+const RuntimeSymbol symbols_of_sorting[] = {
+    {"tenon_sort", &tenon_sort},
+    {"tenon_argsort", &tenon_argsort},
+    {"tenon_top_k", &tenon_top_k},
+};
+
+}  // namespace
+}  // namespace tenon

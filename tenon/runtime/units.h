@@ -6,8 +6,8 @@
 
 extern "C" {
 
-// Calls the unit whose slot is described (tenon::unit_description) with the addresses of its operands, then results.
-// Minus the sum of the unit's codes where it fails.
+// Calls the unit that the description points to (its one word is a `const tenon::Unit* const*`) with the addresses of
+// its operands, then results. Minus the sum of the unit's codes where it fails.
 std::int64_t tenon_call_unit(const std::int64_t* description, void* const* addresses);
 }
 
@@ -23,7 +23,4 @@ class Unit {
 };
 
 inline constexpr std::string_view call_of_unit = "tenon_call_unit";
-// Where the unit will be found when it is called.
-inline std::int64_t unit_description(const Unit* const* slot) { return reinterpret_cast<std::int64_t>(slot); }
-
 }  // namespace tenon

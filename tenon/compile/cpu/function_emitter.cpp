@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "tenon/compile/codegen.h"
+#include "tenon/compile/code_image.h"
 #include "tenon/compile/cost.h"
 #include "tenon/compile/cpu/statements.h"
 #include "tenon/kernel/rows.h"
@@ -73,9 +73,15 @@ Value* FunctionEmitter::find_slot(SlotId slot) {
 }
 
 llvm::GlobalVariable* FunctionEmitter::constant(const kernel::Slot& s) {
-  auto* bytes = llvm::ConstantDataArray::getString(
-      b_.getContext(), {reinterpret_cast<const char*>(s.values.data()), s.values.size()}, false);
-  auto* place = new llvm::GlobalVariable(module_, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes);
+  llvm::StringRef values(reinterpret_cast<const char*>(s.values.data()), s.values.size());
+  std::vector<llvm::Constant*> parts;
+  if (s.object) {
+    parts.push_back(module_.getOrInsertGlobal(object_symbol + std::to_string(*s.object), b_.getInt8Ty()));
+    values = values.drop_front(sizeof(std::uint64_t));
+  }
+  parts.push_back(llvm::ConstantDataArray::getString(b_.getContext(), values, false));
+  auto* whole = llvm::ConstantStruct::getAnon(parts);
+  auto* place = new llvm::GlobalVariable(module_, whole->getType(), true, llvm::GlobalValue::PrivateLinkage, whole);
   place->setAlignment(llvm::Align(64));
   return place;
 }

@@ -23,7 +23,9 @@ std::vector<std::optional<kernel::Form>> FunctionEmitter::forms_of(
       hash(slot.dtype)(slot.elements)(slot.place)(shared.contains(id))(uses_->reads[id] == 0);
       if (slot.place == kernel::Slot::Place::constant) {
         const auto [known, is_new] = constants.try_emplace(id);
-        if (is_new) known->second = Hasher().bytes(slot.values.data(), slot.values.size()).finish();
+        if (is_new)
+          known->second =
+              Hasher()(slot.object ? *slot.object + 1 : 0).bytes(slot.values.data(), slot.values.size()).finish();
         hash(known->second);
       }
       return slot.place == kernel::Slot::Place::argument || slot.place == kernel::Slot::Place::arena;

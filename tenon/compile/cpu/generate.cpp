@@ -1,0 +1,154 @@
+// LLVM, from a Function to a code image: targets, passes, objects; and the one symbol that libtenon looks up.
+#include <fmt/format.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <fstream>
+
+#include "tenon/base/dump.h"
+#include "tenon/base/settings.h"
+#include "tenon/compile/codegen.h"
+#include "tenon/compile/cpu/function_emitter.h"
+#include "tenon/compile/cpu/image.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Of the last cache as the system tells it of its first processor; where it tells none, of one that many have.
+std::int64_t last_cache_bytes() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  std::int64_t kilobytes = 0;
+  char unit = 0;
+  return file >> kilobytes >> unit && unit == 'K' && kilobytes > 0 ? kilobytes << 10 : 32 << 20;
+}
+
+// The processor as it is, or as TENON_CPU caps it: baseline, avx2, avx512.
+Target detect() {
+  Target target{
+      .vector_bytes = 16, .cache_bytes = last_cache_bytes(), .cpu = llvm::sys::getHostCPUName().str(), .features = {}};
+  const auto host = llvm::sys::getHostCPUFeatures();
+  const auto has = [&](const char* feature) { return host.lookup(feature); };
+  const std::string_view limit = setting("TENON_CPU").value_or("avx512");
+  if (limit != "baseline" && limit != "avx2" && limit != "avx512")
+    warn_of_setting("TENON_CPU",
+                    fmt::format("there is no {}; there are baseline, avx2 and avx512, which is used.", limit));
+  const bool avx2 = has("avx2") && has("fma") && limit != "baseline", avx512 = avx2 && has("avx512f") &&
+                                                                               has("avx512vl") && has("avx512dq") &&
+                                                                               has("avx512bw") && limit != "avx2";
+  if (avx512) {
+    target.vector_bytes = 64;
+    for (const auto& feature : host)
+      target.features +=
+          (target.features.empty() ? "" : ",") + std::string(feature.getValue() ? "+" : "-") + feature.getKey().str();
+  } else {
+    target.cpu = avx2 ? "x86-64-v3" : "x86-64";
+    target.vector_bytes = avx2 ? 32 : 16;
+  }
+  return target;
+}
+
+// Of this processor, for one compilation: threads compile at once.
+std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  const std::string triple = llvm::sys::getProcessTriple();
+  std::string error;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (found == nullptr) llvm::report_fatal_error(llvm::StringRef(error));
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, target.features, options,
+                                                                         llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                                         llvm::CodeGenOptLevel::Default));
+}
+
+const Target& start() {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  return *new Target(detect());
+}
+
+// A short list: what the emitter leaves to do is registers for locals, common loads, and what does not change in loops.
+void optimise(llvm::Module& module) {
+  llvm::PassBuilder passes;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(graphs);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::ModulePassManager pipeline;
+  if (auto failure = passes.parsePassPipeline(pipeline, "function(sroa,early-cse<memssa>,loop-mssa(licm),simplifycfg)"))
+    llvm::report_fatal_error(std::move(failure));
+  pipeline.run(module, modules);
+}
+
+std::string text_of(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module.print(out, nullptr);
+  return out.str();
+}
+
+// Generating code changes a module: whoever needs it afterwards gives a copy.
+template <class Text>
+bool generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type, Text& text) {
+  llvm::raw_svector_ostream out(text);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, out, nullptr, type)) return false;
+  passes.run(module);
+  return true;
+}
+
+std::string assembly_of(const llvm::Module& module, const Target& target) {
+  const auto machine = make_machine(target);
+  llvm::SmallString<0> text;
+  if (!generate(*llvm::CloneModule(module), *machine, llvm::CodeGenFileType::AssemblyFile, text))
+    return "this target has no assembly\n";
+  return text.str().str();
+}
+
+llvm::Expected<CodeImage> compile(const kernel::Function& function) {
+  static const Target& target = start();
+  constexpr const char* name = "tenon_entry";
+  llvm::LLVMContext context;
+  llvm::Module module("tenon", context);
+  const auto machine = make_machine(target);
+  module.setTargetTriple(machine->getTargetTriple().str());
+  module.setDataLayout(machine->createDataLayout());
+  module.setPICLevel(llvm::PICLevel::BigPIC);
+  emit_function(module, function, target, name);
+  if (dumping()) dump("emitted.ll", text_of(module));
+  std::string wrong;
+  llvm::raw_string_ostream report(wrong);
+  if (llvm::verifyModule(module, &report))
+    return llvm::createStringError("the code generator made a broken module: " + report.str());
+  optimise(module);
+  if (dumping()) {
+    dump("optimised.ll", text_of(module));
+    dump("assembly.s", assembly_of(module, target));
+  }
+  llvm::SmallVector<char, 0> object;
+  if (!generate(module, *machine, llvm::CodeGenFileType::ObjectFile, object))
+    return llvm::createStringError("this target has no objects");
+  return image_of({llvm::StringRef(object.data(), object.size()), "tenon"}, name);
+}
+
+}  // namespace
+}  // namespace tenon::cpu
+
+extern "C" __attribute__((visibility("default"))) bool tenon_codegen_generate(const tenon::kernel::Function& function,
+                                                                              tenon::CodeImage* image,
+                                                                              std::string* error) {
+  auto made = tenon::cpu::compile(function);
+  if (made) return *image = std::move(*made), true;
+  *error = llvm::toString(made.takeError());
+  return false;
+}
