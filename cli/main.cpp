@@ -1,9 +1,10 @@
-// tenon: looks at programs in their text form, changes them by passes, and runs them.
+// tenon: looks at programs in their text form, changes them by passes, and runs them; and at code that is kept on disk.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "cli/cache.h"
 #include "cli/passes.h"
 #include "cli/program_file.h"
 #include "cli/values.h"
@@ -82,7 +83,9 @@ int run_tool(int argc, char** argv) {
   app.require_subcommand(1);
   Options options;
   const auto verbs = add_verbs(app, options);
+  const CLI::App* cache = add_cache(app);
   CLI11_PARSE(app, argc, argv);
+  if (cache->parsed()) return run_cache(*cache);
   ProgramFile file;
   try {
     file = ProgramFile::read(options.file);

@@ -13,6 +13,7 @@ For an environment with tenon, jax and the libraries that the programs import; w
 import functools
 import importlib.util
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import timeit
 import warnings
 
 warnings.simplefilter("ignore")
+os.environ["TENON_CACHE"] = "off"  # first calls compile
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402

@@ -3,16 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
 #include "tenon/base/dump.h"
 #include "tenon/base/fork.h"
 #include "tenon/base/log.h"
-#include "tenon/compile/codegen.h"
+#include "tenon/compile/cache/kept.h"
 #include "tenon/compile/executable.h"
-#include "tenon/compile/list_values.h"
+#include "tenon/compile/native_executable.h"
 #include "tenon/compile/plan.h"
 #include "tenon/compile/stages.h"
 #include "tenon/compile/units.h"
@@ -20,14 +19,8 @@
 #include "tenon/ir/print.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ir/unify.h"
-#include "tenon/kernel/rows.h"
 #include "tenon/rewrite/count_steps.h"
 #include "tenon/rewrite/pass.h"
-#include "tenon/runtime/allocator.h"
-#include "tenon/runtime/context.h"
-#include "tenon/runtime/host_calls.h"
-#include "tenon/runtime/lists.h"
-#include "tenon/runtime/subnormals.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 
@@ -41,231 +34,6 @@ class ReferenceExecutable final : public Executable {
 
  private:
   ProgramRef program_;
-};
-
-// Memory for the intermediate values of a call. A thread keeps its last block: calls in a row take no lock and find it
-// in their caches.
-class Arena {
- public:
-  explicit Arena(std::size_t bytes) : bytes_(bytes) {
-    if (bytes == 0) return;
-    Kept& kept = mine;
-    if (kept.bytes >= bytes && !kept.busy) {
-      kept.busy = borrowed_ = true;
-      block_ = kept.block;
-      return;
-    }
-    block_ = allocate_block(bytes);
-  }
-  ~Arena() {
-    Kept& kept = mine;
-    if (borrowed_) {
-      kept.busy = false;
-    } else if (block_ != nullptr && !kept.busy && bytes_ > kept.bytes && bytes_ <= most_kept) {
-      free_block(kept.block, kept.bytes);
-      kept.block = block_;
-      kept.bytes = bytes_;
-    } else {
-      free_block(block_, bytes_);
-    }
-  }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  void* block() const { return block_; }
-
- private:
-  static constexpr std::size_t most_kept = std::size_t(64) << 20;
-  struct Kept {
-    ~Kept() { free_block(block, bytes); }
-    void* block = nullptr;
-    std::size_t bytes = 0;
-    bool busy = false;
-  };
-  static thread_local Kept mine;
-  std::size_t bytes_;
-  void* block_ = nullptr;
-  bool borrowed_ = false;
-};
-thread_local Arena::Kept Arena::mine;
-
-// The largest of a program's intermediate values, for the error where memory lacks.
-class LargestValue {
- public:
-  explicit LargestValue(const kernel::Function& function) {
-    const kernel::Slot* largest = nullptr;
-    for (const kernel::Slot& s : function.slots)
-      if (s.place == kernel::Slot::Place::arena && (largest == nullptr || s.bytes() > largest->bytes())) largest = &s;
-    if (largest == nullptr) return;
-    text_ = fmt::format("{} elements of {}", largest->elements, name(largest->dtype));
-    slot_ = static_cast<kernel::SlotId>(largest - function.slots.data());
-    find(function.body);
-  }
-  [[noreturn]] void explain(const MemoryError& e) const {
-    throw MemoryError(fmt::format("{} They are for the intermediate values of a compiled function; the largest has {}.",
-                                  e.asked(), text_),
-                      e.advice(), where_.known() ? where_ : e.where());
-  }
-
- private:
-  // Where the user asked for the statement that writes it.
-  void find(const kernel::Block& block) {
-    for (const kernel::Statement& s : block) std::visit([&](const auto& held) { look_at(s, held); }, s.held());
-  }
-  template <class Held>
-  void look_at(const kernel::Statement& s, const Held& held) {
-    if constexpr (requires { held.where; }) {
-      if (!where_.known())
-        kernel::visit_slots(s, [&](kernel::SlotId slot, bool write) {
-          if (write && slot == slot_) where_ = held.where;
-        });
-    } else if constexpr (requires { held.branches; }) {
-      for (const kernel::Block& branch : held.branches) find(branch);
-    } else if constexpr (requires { held.body; }) {
-      find(held.body);
-      if constexpr (requires { held.before; }) find(held.before);
-      if constexpr (requires { held.tail; }) find(held.tail);
-    }
-  }
-
-  std::string text_;
-  kernel::SlotId slot_ = 0;
-  Source where_;
-};
-
-class NativeExecutable final : public Executable, public NativeForm, public Unit {
- public:
-  NativeExecutable(const Program& program, const kernel::Function& function,
-                   std::vector<std::optional<std::size_t>> shared_inputs, Units units)
-      : units_(std::move(units)),
-        code_(compile_native(function)),
-        arena_bytes_(static_cast<std::size_t>(function.arena_bytes)),
-        largest_(function),
-        makes_lists_(function.lists) {
-    const auto operands = [&](std::span<const Var> vars, std::vector<Operand>& to) {
-      for (Var v : vars) {
-        const Type& type = program.type(v);
-        to.push_back({type.dtype, type.shape.sizes()});
-        lists_.push_back(type.is_list() ? type.element : nullptr);
-        takes_lists_ = takes_lists_ || type.is_list();
-      }
-    };
-    operands(program.inputs(), inputs);
-    operands(program.outputs(), outputs);
-    shared = std::move(shared_inputs);
-  }
-
-  const NativeForm* native() const override { return takes_lists_ ? nullptr : this; }
-
-  const Unit* unit() const override { return makes_lists_ || takes_lists_ ? nullptr : this; }
-
-  std::int32_t call_within(void* const* addresses) const noexcept override {
-    try {
-      const Arena arena(arena_bytes_);
-      return code_->entry(addresses, arena.block(), Context::current().flag());
-    } catch (const MemoryError&) {
-      return lacked_memory;
-    }
-  }
-
-  void call(void* const* addresses) const override {
-    if (!makes_lists_) [[likely]]
-      return enter(addresses, nullptr);
-    const ListPool lists;
-    enter(addresses, &lists);
-  }
-
-  // Lists are copied in and out.
-  std::vector<Value> run(std::span<const Value> given) const override {
-    check(given);
-    std::optional<ListPool> lists;
-    if (makes_lists_ || takes_lists_) lists.emplace();
-    std::vector<Value> results;
-    results.reserve(outputs.size());
-    std::vector<Buffer> copies;
-    copies.reserve(given.size());  // once: what is in it stays where it is
-    std::vector<std::int64_t> handles(takes_lists_ ? lists_.size() : 0);
-    std::vector<void*> addresses;
-    addresses.reserve(lists_.size());
-    for (const Value& value : given) {
-      const std::size_t i = addresses.size();
-      if (const auto* list = std::get_if<ListValue>(&value)) {
-        handles[i] = list_handle(*list);
-        addresses.push_back(&handles[i]);
-        continue;
-      }
-      const auto* b = std::get_if<Buffer>(&value);
-      if (!b->contiguous()) b = &copies.emplace_back(b->contiguous_copy());
-      addresses.push_back(const_cast<std::byte*>(b->data()));
-    }
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      if (lists_[given.size() + i] != nullptr) {
-        addresses.push_back(&handles[given.size() + i]);
-        results.emplace_back(Buffer());  // until it is known
-        continue;
-      }
-      Buffer out = Buffer::allocate(outputs[i].dtype, outputs[i].dims);
-      if (i < shared.size() && shared[i]) {
-        std::memcpy(out.data(), addresses[*shared[i]], out.bytes());
-        addresses[*shared[i]] = out.data();
-      }
-      addresses.push_back(out.data());
-      results.emplace_back(std::move(out));
-    }
-    enter(addresses.data(), lists ? &*lists : nullptr);
-    for (std::size_t i = 0; i < outputs.size() && takes_lists_; ++i)
-      if (const auto& element = lists_[given.size() + i]) results[i] = list_value(handles[given.size() + i], *element);
-    return results;
-  }
-
- private:
-  void enter(void* const* addresses, const ListPool* lists) const {
-    const Context& context = Context::current();
-    context.check();
-    const Arena arena = room();
-    const SubnormalScope flushed(true);
-    const std::int32_t status = code_->entry(addresses, arena.block(), context.flag());
-    if (status != 0 || context.cancelled()) [[unlikely]]
-      fail(status, lists);
-  }
-
-  Arena room() const {
-    try {
-      return Arena(arena_bytes_);
-    } catch (const MemoryError& e) {
-      largest_.explain(e);
-    }
-  }
-
-  [[noreturn]] static void fail(std::int32_t status, const ListPool* lists) {
-    if ((status & host_call_failed) != 0) rethrow_host_failure();
-    if (lists != nullptr && lists->failure) std::rethrow_exception(lists->failure);
-    if ((status & lacked_memory) != 0)
-      throw MemoryError("a matrix product, or a function that is called, had no memory for its intermediate values.");
-    Context::throw_cancelled();
-  }
-
-  void check(std::span<const Value> given) const {
-    if (given.size() != inputs.size())
-      throw RuntimeError(fmt::format("a compiled program takes {} arrays, {} are given.", inputs.size(), given.size()));
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      if (lists_[i] != nullptr && type_of(given[i]) == Type::list(*lists_[i])) continue;
-      const auto* b = std::get_if<Buffer>(&given[i]);
-      if (lists_[i] != nullptr || b == nullptr || b->dtype() != inputs[i].dtype ||
-          !std::ranges::equal(b->dims(), inputs[i].dims))
-        throw RuntimeError(fmt::format("a compiled program takes {} as input {}, {} is given.",
-                                       lists_[i] != nullptr
-                                           ? Type::list(*lists_[i]).text()
-                                           : Type::array(inputs[i].dtype, Shape(inputs[i].dims)).text(),
-                                       i, type_of(given[i]).text()));
-    }
-  }
-
-  Units units_;
-  std::shared_ptr<const NativeCode> code_;
-  std::size_t arena_bytes_;
-  LargestValue largest_;
-  bool makes_lists_, takes_lists_ = false;
-  std::vector<std::shared_ptr<const Type>> lists_;  // the element of each input and output that is a list
 };
 
 // The Program for sizes that are known.
@@ -324,6 +92,13 @@ class StagedExecutable final : public Executable {
   ProgramRef deciding_;
 };
 
+Hash128 key_of(const ProgramRef& program, const std::vector<bool>& donated) {
+  Hasher h;
+  h(program->hash());
+  for (const bool d : donated) h(d);
+  return h.finish();
+}
+
 void compile_units(const Units& units) {
   for (const std::shared_ptr<UnitSlot>& slot : units) {
     slot->executable = compile(slot->program);
@@ -331,6 +106,20 @@ void compile_units(const Units& units) {
     if (slot->unit == nullptr)
       throw CompileError(fmt::format("{} has no native form, though what calls it has.", slot->program->name()));
   }
+}
+
+// The keys of the units among a function's objects, in their order; nothing where there are others, such as functions
+// of this process that it calls.
+std::optional<std::vector<Hash128>> keys_of_objects(const kernel::Function& function, const Units& units) {
+  std::unordered_map<const void*, ProgramRef> programs;
+  for (const std::shared_ptr<UnitSlot>& slot : units) programs.emplace(&slot->unit, slot->program);
+  std::vector<Hash128> keys;
+  for (const void* object : function.objects) {
+    const auto program = programs.find(object);
+    if (program == programs.end()) return {};
+    keys.push_back(key_of(program->second, {}));
+  }
+  return keys;
 }
 
 std::shared_ptr<const Executable> make_executable(const ProgramRef& program, const std::vector<bool>& donated) {
@@ -348,18 +137,18 @@ std::shared_ptr<const Executable> make_executable(const ProgramRef& program, con
   auto [function, shared, units] = plan(*flat, donated);
   if (dumping()) dump("kernels.txt", kernel::print(function));
   compile_units(units);
-  return std::make_shared<NativeExecutable>(*flat, function, std::move(shared), std::move(units));
+  const auto keys = keys_of_objects(function, units);
+  const NativeParts parts = native_parts(*flat, function, std::move(shared), keys.value_or(std::vector<Hash128>()));
+  if (keys) keep(key_of(program, donated), *program, parts);
+  return native_executable(parts, std::move(units), function.objects, line_of_largest(function));
 }
 
-// Executables by structural hash; one compilation a key at a time, others wait for it. In shards, so that threads that
-// compile different programs do not wait for each other.
+// Executables by key; one compilation a key at a time, others wait for it. In shards, so that threads that compile
+// different programs do not wait for each other.
 class ExecutableCache {
  public:
-  std::shared_ptr<const Executable> get(const ProgramRef& program, const std::vector<bool>& donated) {
-    Hasher h;
-    h(program->hash());
-    for (const bool d : donated) h(d);
-    const Hash128 key = h.finish();
+  // What `make` gives may be null, and is not remembered then.
+  std::shared_ptr<const Executable> get(const Hash128& key, FunctionRef<std::shared_ptr<const Executable>()> make) {
     Shard& shard = shards_[key.high % shards_.size()];
     std::shared_ptr<Entry> entry;
     {
@@ -372,10 +161,7 @@ class ExecutableCache {
       entry = found->second;
     }
     const std::lock_guard lock(entry->mutex);
-    if (log_enabled(LogTopic::cache))
-      log_line(LogTopic::cache, fmt::format("{} @{} {}", entry->executable ? "found" : "not found", program->name(),
-                                            program->hash().hex()));
-    if (!entry->executable) entry->executable = make_executable(program, donated);
+    if (!entry->executable) entry->executable = make();
     return entry->executable;
   }
   void clear() {
@@ -401,6 +187,22 @@ class ExecutableCache {
 ExecutableCache& cache() {
   static constinit Lasting<ExecutableCache> all;  // outlives every static that may still compile or hold code
   return all.get();
+}
+
+// What is on disk; null where that, or a unit that it calls, is not.
+std::shared_ptr<const Executable> kept_executable(const Hash128& key, const Program* program) {
+  const std::optional<NativeParts> parts = kept_parts(key, program);
+  if (!parts) return nullptr;
+  Units units;
+  std::vector<const void*> objects;
+  for (const Hash128& of : parts->units) {
+    const auto& slot = units.emplace_back(std::make_shared<UnitSlot>(nullptr));
+    slot->executable = cache().get(of, [&] { return kept_executable(of, nullptr); });
+    slot->unit = slot->executable ? slot->executable->unit() : nullptr;
+    if (slot->unit == nullptr) return nullptr;
+    objects.push_back(&slot->unit);
+  }
+  return native_executable(*parts, std::move(units), objects);
 }
 
 // One-eqn Programs of ops, by op, params and operand types. Each thread remembers those it used last, so that a
@@ -475,7 +277,17 @@ void clear_compiled() {
 }
 
 std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated) {
-  return cache().get(program, donated);
+  const Hash128 key = key_of(program, donated);
+  bool found = true;
+  auto executable = cache().get(key, [&] {
+    found = false;
+    auto kept = kept_executable(key, program.get());
+    return kept ? kept : make_executable(program, donated);
+  });
+  if (log_enabled(LogTopic::cache))
+    log_line(LogTopic::cache,
+             fmt::format("{} @{} {}", found ? "found" : "not found", program->name(), program->hash().hex()));
+  return executable;
 }
 
 std::vector<Value> CompilingExecutor::run(const ProgramRef& program, std::span<const std::int64_t> sizes,

@@ -13,7 +13,7 @@ namespace tenon {
 struct UnitSlot {
   explicit UnitSlot(ProgramRef callee) : program(std::move(callee)) {}
   const Unit* unit = nullptr;
-  ProgramRef program;
+  ProgramRef program;                                 // null where its code comes from a file
   std::shared_ptr<const Executable> executable = {};  // which owns it
 };
 // One a function, however often it is called. The code of the caller needs them.

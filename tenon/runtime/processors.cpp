@@ -59,6 +59,13 @@ std::optional<double> cgroup_quota() {
 
 }  // namespace
 
+std::int64_t last_cache_bytes() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  std::int64_t kilobytes = 0;
+  char unit = 0;
+  return file >> kilobytes >> unit && unit == 'K' && kilobytes > 0 ? kilobytes << 10 : 32 << 20;
+}
+
 int available_processors() {
   int count = processors_in_mask();
   if (const auto quota = cgroup_quota()) count = std::min(count, static_cast<int>(std::min(1e6, std::ceil(*quota))));

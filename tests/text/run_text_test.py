@@ -7,6 +7,7 @@ In a command %s is the file, %t a path for a temporary file, tenon the tool, and
 with the file's CHECK lines.
 """
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ def main():
     parser.add_argument("--filecheck", required=True)
     parser.add_argument("file", type=Path)
     options = parser.parse_args()
+    os.environ["TENON_CACHE"] = "off"
     lines = options.file.read_text().splitlines()
     commands = [line.split("RUN:", 1)[1].strip() for line in lines if line.startswith("// RUN:")]
     if not commands:

@@ -9,24 +9,15 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include <fstream>
-
 #include "tenon/base/dump.h"
 #include "tenon/base/settings.h"
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cpu/function_emitter.h"
 #include "tenon/compile/cpu/image.h"
+#include "tenon/runtime/processors.h"
 
 namespace tenon::cpu {
 namespace {
-
-// Of the last cache as the system tells it of its first processor; where it tells none, of one that many have.
-std::int64_t last_cache_bytes() {
-  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
-  std::int64_t kilobytes = 0;
-  char unit = 0;
-  return file >> kilobytes >> unit && unit == 'K' && kilobytes > 0 ? kilobytes << 10 : 32 << 20;
-}
 
 // The processor as it is, or as TENON_CPU caps it: baseline, avx2, avx512.
 Target detect() {

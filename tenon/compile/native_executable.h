@@ -1,0 +1,42 @@
+// Executables of native code, from parts that may come from a file as well as from the code generator.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/compile/code_image.h"
+#include "tenon/compile/executable.h"
+#include "tenon/compile/units.h"
+#include "tenon/kernel/function.h"
+
+namespace tenon {
+
+// All that is known of a compiled Program, nothing of it of this process.
+struct NativeParts {
+  CodeImage code;
+  std::uint64_t arena_bytes = 0;
+  std::string largest;                             // intermediate value, for the error where memory lacks
+  bool makes_lists = false;                        // or reads some
+  std::vector<std::optional<std::size_t>> shared;  // NativeForm::shared
+  std::vector<Type> inputs, outputs;
+  std::vector<Hash128> units;  // the keys of those that it calls
+};
+// Generates the code.
+NativeParts native_parts(const Program& program, const kernel::Function& function,
+                         std::vector<std::optional<std::size_t>> shared, std::vector<Hash128> units);
+
+// `objects` are those of the Function, of which `units` are some; `largest` is where the largest value was asked for.
+std::shared_ptr<const Executable> native_executable(const NativeParts& parts, Units units,
+                                                    std::span<const void* const> objects, const Source& largest = {});
+Source line_of_largest(const kernel::Function& function);
+
+// As bytes, and back; nothing where they are no parts. The types of lists are not among them: `types_of`, where there
+// is one, has those of the operands.
+std::string to_bytes(const NativeParts& parts);
+std::optional<NativeParts> from_bytes(std::string_view bytes, const Program* types_of);
+
+}  // namespace tenon
