@@ -1,4 +1,4 @@
-// From a Program to what runs it: native code where it has a native form, else the reference evaluator.
+// From a Program to what runs it: native code where it has a native form, else pieces of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,15 +11,12 @@
 #include "tenon/base/log.h"
 #include "tenon/compile/cache/kept.h"
 #include "tenon/compile/executable.h"
+#include "tenon/compile/islands.h"
 #include "tenon/compile/native_executable.h"
 #include "tenon/compile/plan.h"
-#include "tenon/compile/stages.h"
+#include "tenon/compile/specialise.h"
 #include "tenon/compile/units.h"
-#include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
-#include "tenon/ir/replay.h"
-#include "tenon/ir/unify.h"
-#include "tenon/rewrite/count_steps.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
@@ -27,69 +24,16 @@
 namespace tenon {
 namespace {
 
-class ReferenceExecutable final : public Executable {
+// A Program that has no native form as a whole.
+class PiecesExecutable final : public Executable {
  public:
-  explicit ReferenceExecutable(const ProgramRef& program) : program_(count_steps(program)) {}
-  std::vector<Value> run(std::span<const Value> inputs) const override { return evaluate(*program_, {}, inputs); }
-
- private:
-  ProgramRef program_;
-};
-
-// The Program for sizes that are known.
-ProgramRef specialised(const Program& program, std::span<const std::int64_t> sizes) {
-  static constinit Memo<ProgramRef> memo;
-  Hasher h;
-  h("specialised")(program.hash())(sizes.size());
-  for (const std::int64_t s : sizes) h(s);
-  return memo.get(h.finish(), [&] {
-    const CompileTime no_trace;
-    const std::vector<Dim> dims(sizes.begin(), sizes.end());
-    Scope scope;
-    const Replay types(program, dims);
-    Arrays inputs;
-    for (Var v : program.inputs()) inputs.push_back(scope.input(types.type(v)));
-    return scope.finish(inline_program(program, dims, inputs), program.name()).program;
-  });
-}
-
-// Native code before and behind what decides sizes; the sizes of each call are compiled for once.
-class StagedExecutable final : public Executable {
- public:
-  StagedExecutable(ProgramRef whole, Stages stages)
-      : whole_(std::move(whole)),
-        stages_(std::move(stages)),
-        first_(compile(stages_.first.program)),
-        deciding_(count_steps(stages_.deciding.program)) {}
-
+  explicit PiecesExecutable(ProgramRef program) : program_(std::move(program)) {}
   std::vector<Value> run(std::span<const Value> inputs) const override {
-    std::vector<Value> values(whole_->vars());
-    for (std::size_t i = 0; i < inputs.size(); ++i) values[whole_->inputs()[i]] = inputs[i];
-    const auto run = [&](const Stages::Stage& stage, const auto& by) {
-      std::vector<Value> in;
-      for (Var v : stage.in) in.push_back(values[v]);
-      std::vector<Value> out = by(in);
-      for (std::size_t i = 0; i < out.size(); ++i) values[stage.out[i]] = out[i];
-      return out;
-    };
-    using In = std::vector<Value>;
-    run(stages_.first, [&](const In& in) { return first_->run(in); });
-    run(stages_.deciding, [&](const In& in) { return evaluate(*deciding_, {}, in); });
-    SizeBinding found;
-    for (Var v : stages_.deciding.out) unify(whole_->type(v), type_of(values[v]), found);
-    std::vector<std::int64_t> sizes;
-    for (SizeVar s : stages_.sizes) sizes.push_back(found.at(s).value());
-    const Program& rest = *stages_.rest.program;
-    return run(stages_.rest, [&](const In& in) {
-      return has_regions(rest) ? compile(specialised(rest, sizes))->run(in) : evaluate(rest, sizes, in);
-    });
+    return run_pieces(*program_, {}, inputs, PieceOf::program);
   }
 
  private:
-  ProgramRef whole_;
-  Stages stages_;
-  std::shared_ptr<const Executable> first_;
-  ProgramRef deciding_;
+  ProgramRef program_;
 };
 
 Hash128 key_of(const ProgramRef& program, const std::vector<bool>& donated) {
@@ -128,11 +72,9 @@ std::shared_ptr<const Executable> make_executable(const ProgramRef& program, con
   const ProgramRef flat = flattened(program);
   const std::string reason = why_not_native(*flat);
   if (!reason.empty()) {
-    if (auto cut = stages(*flat)) return std::make_shared<StagedExecutable>(flat, *std::move(cut));
-    if (log_enabled(LogTopic::compile))
-      log_line(LogTopic::compile, fmt::format("by the reference evaluator: {}", reason));
-    if (dumping()) dump("by-the-reference-evaluator.txt", reason + "\n");
-    return std::make_shared<ReferenceExecutable>(program);
+    if (log_enabled(LogTopic::compile)) log_line(LogTopic::compile, fmt::format("in pieces: {}", reason));
+    if (dumping()) dump("islands.txt", islands_text(*flat));
+    return std::make_shared<PiecesExecutable>(flat);
   }
   auto [function, shared, units] = plan(*flat, donated);
   if (dumping()) dump("kernels.txt", kernel::print(function));
@@ -278,15 +220,18 @@ void clear_compiled() {
 
 std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated) {
   const Hash128 key = key_of(program, donated);
+  const auto tell = [&](const char* what) {
+    if (log_enabled(LogTopic::cache))
+      log_line(LogTopic::cache, fmt::format("{} @{} {}", what, program->name(), program->hash().hex()));
+  };
   bool found = true;
   auto executable = cache().get(key, [&] {
     found = false;
+    tell("not found");
     auto kept = kept_executable(key, program.get());
     return kept ? kept : make_executable(program, donated);
   });
-  if (log_enabled(LogTopic::cache))
-    log_line(LogTopic::cache,
-             fmt::format("{} @{} {}", found ? "found" : "not found", program->name(), program->hash().hex()));
+  if (found) tell("found");
   return executable;
 }
 

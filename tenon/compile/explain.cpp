@@ -9,8 +9,8 @@
 
 #include "tenon/base/stack.h"
 #include "tenon/compile/in_place.h"
+#include "tenon/compile/islands.h"
 #include "tenon/compile/plan.h"
-#include "tenon/compile/stages.h"
 #include "tenon/kernel/rows.h"
 
 namespace tenon {
@@ -262,6 +262,21 @@ std::string kept_text(const Report& report) {
   return section(fmt::format("kept for reverse mode, {}", bytes_text(sum)), lines);
 }
 
+// Of a Program that has no native form as a whole.
+std::string pieces_text(const Program& flat) {
+  int native = 0, others = 0;
+  std::size_t eqns = 0;
+  for (const Pieces::Piece& piece : cut_at_islands(flat, PieceOf::program).pieces) {
+    ++(piece.native ? native : others);
+    if (!piece.native) eqns += piece.program->eqns().size();
+  }
+  const std::string by_evaluator = fmt::format("{} eqns by the reference evaluator, one by one", eqns);
+  return (native == 0
+              ? "runs " + by_evaluator + "\n"
+              : fmt::format("runs in pieces: {} of native code, {} between them; {}\n", native, others, by_evaluator)) +
+         section("without native form", islands_text(flat));
+}
+
 }  // namespace
 
 std::string explain(const ProgramRef& program, const std::vector<bool>& donated, Report report) {
@@ -271,17 +286,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   const std::string head = fmt::format("{} arguments, {}; {} results, {}\n", program->inputs().size(),
                                        bytes_text(arguments), program->outputs().size(), bytes_text(results));
   const ProgramRef flat = flattened(program);
-  if (const std::string reason = why_not_native(*flat); !reason.empty() && stages(*flat))
-    return head +
-           fmt::format(
-               "runs in stages: native code; what has no native form, by the reference evaluator ({}); the rest for "
-               "the sizes found\n",
-               reason) +
-           kept_text(report);
-  else if (!reason.empty())
-    return head +
-           fmt::format("runs by the reference evaluator, {} eqns one by one: {}\n", flat->eqns().size(), reason) +
-           kept_text(report);
+  if (!why_not_native(*flat).empty()) return head + pieces_text(*flat) + kept_text(report);
   const auto [function, shared, units] = plan(*flat, donated, &report);
   Explanation explanation(function, units);
   explanation.run();

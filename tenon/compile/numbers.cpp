@@ -12,7 +12,6 @@ namespace tenon {
 namespace {
 
 using kernel::Expr;
-using kernel::Slot;
 using Replacements = std::unordered_map<const Expr::Node*, Expr>;
 
 // Constants as other expressions.
@@ -55,8 +54,8 @@ Replacements in_slots(kernel::Function& function, const std::vector<Expr>& numbe
     if (!read[i]) continue;
     const DType dtype = numbers[i].dtype();
     const auto [at, is_new] = slots.emplace(dtype, static_cast<kernel::SlotId>(function.slots.size()));
-    if (is_new) function.slots.push_back({dtype, 0, Slot::Place::numbers});
-    Slot& slot = function.slots[at->second];
+    if (is_new) function.slots.push_back({dtype, 0, kernel::Slot::Place::numbers});
+    kernel::Slot& slot = function.slots[at->second];
     const auto& bits = numbers[i].node().bits;
     slot.values.insert(slot.values.end(), bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(size_of(dtype)));
     by.emplace(numbers[i].identity(), kernel::load(at->second, dtype, slot.elements++));
@@ -71,9 +70,9 @@ void read_numbers(kernel::Function& function) {
   const std::size_t least = all ? 2 : 8;  // equal statements, and in all as many times as many
   if (function.body.size() < (all ? 2 : 8 * least)) return;
   const auto describe = [&](Hasher& hash, kernel::SlotId id) {
-    const Slot& slot = function.slots[id];
+    const kernel::Slot& slot = function.slots[id];
     hash(slot.dtype)(slot.elements)(slot.place);
-    return slot.place == Slot::Place::argument || slot.place == Slot::Place::arena;
+    return slot.place == kernel::Slot::Place::argument || slot.place == kernel::Slot::Place::arena;
   };
   std::map<Hash128, Equals> forms;
   for (std::size_t i = 0; i < function.body.size(); ++i) {

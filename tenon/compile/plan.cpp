@@ -59,10 +59,10 @@ std::string why_not_native(const Program& program, const Eqn& eqn, std::unordere
 
 std::string why_not_native(const Program& program, std::unordered_set<Hash128>& seen) {
   if (!program.size_params().empty()) return "its sizes are symbolic";
-  for (const Type& type : program.parts().types)
-    if (!compiles(type)) return fmt::format("{} has no native form", type.text());
   for (const Eqn& eqn : program.eqns())
     if (std::string reason = why_not_native(program, eqn, seen); !reason.empty()) return reason;
+  for (const Type& type : program.parts().types)
+    if (!compiles(type)) return fmt::format("{} has no native form", type.text());
   return {};
 }
 

@@ -15,11 +15,14 @@ struct Watch {
   EqnSeen seen;
 };
 
+// What runs the Programs that eqns hold, if it is not the evaluator.
+using Nested = const RunNested*;
+
 // Runs one Program: its variables' values, and what its sizes turned out to be.
 class Evaluation {
  public:
-  Evaluation(const Program& program, std::span<const std::int64_t> sizes, const Watch* watch)
-      : program_(program), watch_(watch), values_(program.vars()), reads_(reads_of(program)) {
+  Evaluation(const Program& program, std::span<const std::int64_t> sizes, const Watch* watch, Nested nested = nullptr)
+      : program_(program), watch_(watch), nested_(nested), values_(program.vars()), reads_(reads_of(program)) {
     if (sizes.size() != program.size_params().size()) throw VerifyError("evaluate: sizes are missing.");
     for (std::size_t i = 0; i < sizes.size(); ++i) sizes_.emplace(program.size_params()[i], Dim(sizes[i]));
   }
@@ -59,7 +62,8 @@ class Evaluation {
     const Params params =
         sizes_.empty() ? eqn.params : eqn.params.map_dims([&](const Dim& d) { return substitute(d, sizes_); });
     const EvalContext context{[this](const Program& p, std::span<const std::int64_t> sizes, std::span<const Value> in) {
-                                return Evaluation(p, sizes, watch_).run(in);
+                                return nested_ != nullptr ? (*nested_)(p, sizes, in)
+                                                          : Evaluation(p, sizes, watch_).run(in);
                               },
                               out};
     std::vector<Value> results = watch_ != nullptr && !params.hold_programs()
@@ -76,6 +80,7 @@ class Evaluation {
 
   const Program& program_;
   const Watch* watch_;
+  Nested nested_;
   SizeBinding sizes_;
   std::vector<Value> values_;
   std::vector<int> reads_;
@@ -86,6 +91,11 @@ class Evaluation {
 std::vector<Value> evaluate(const Program& program, std::span<const std::int64_t> sizes,
                             std::span<const Value> inputs) {
   return Evaluation(program, sizes, nullptr).run(inputs);
+}
+
+std::vector<Value> evaluate(const Program& program, std::span<const std::int64_t> sizes, std::span<const Value> inputs,
+                            RunNested nested) {
+  return Evaluation(program, sizes, nullptr, &nested).run(inputs);
 }
 
 std::vector<Value> evaluate(const Program& program, std::span<const std::int64_t> sizes, std::span<const Value> inputs,

@@ -81,7 +81,7 @@ TEST(Unroll, OfAnImpossibleNumber) {
 }
 
 // --- branches by number ---
-Array chosen(Array i, Array x) {
+Array chosen_branch(Array i, Array x) {
   return tn::switch_case(
       i, std::tuple([](Array v) { return tn::sin(v); }, [](Array v) { return v * v; }, [](Array v) { return -v; }), x);
 }
@@ -89,23 +89,23 @@ Array chosen(Array i, Array x) {
 TEST(SwitchCase, TakesTheNearestBranch) {
   const Array x = numbers({4});
   const std::array<Array, 3> want{tn::sin(x), x * x, -x};
-  const auto derivative = tn::grad<1>([](Array i, Array v) { return tn::sum(chosen(i, v)); });
+  const auto derivative = tn::grad<1>([](Array i, Array v) { return tn::sum(chosen_branch(i, v)); });
   const std::array<Array, 3> slope{tn::cos(x), 2 * x, tn::full({4}, -1.0)};
   for (const std::int64_t i : {-(std::int64_t(1) << 40), std::int64_t(-1), std::int64_t(0), std::int64_t(1),
                                std::int64_t(2), std::int64_t(3), (std::int64_t(1) << 32) + 1}) {
     SCOPED_TRACE(i);
     const auto at = static_cast<std::size_t>(std::clamp<std::int64_t>(i, 0, 2));
     const Array index = Array(tn::Scalar(i));
-    EXPECT_TRUE(close(chosen(index, x), want[at]));
-    EXPECT_TRUE(close(tn::jit(chosen)(index, x), want[at]));
+    EXPECT_TRUE(close(chosen_branch(index, x), want[at]));
+    EXPECT_TRUE(close(tn::jit(chosen_branch)(index, x), want[at]));
     EXPECT_TRUE(close(tn::tree::leaves(derivative(index, x))[0], slope[at]));
   }
   for (const tn::DType dtype : {tn::DType::u32, tn::DType::u64, tn::DType::i32})
-    EXPECT_TRUE(close(chosen(tn::convert(Array(7), dtype), x), want[2]));
-  EXPECT_TRUE(close(chosen(1, x), want[1]));
+    EXPECT_TRUE(close(chosen_branch(tn::convert(Array(7), dtype), x), want[2]));
+  EXPECT_TRUE(close(chosen_branch(1, x), want[1]));
   const Array rows = numbers({5, 4}), indices = integers({0, 1, 2, -1, 9}, {5});
-  const Array many = tn::jit(tn::vmap(chosen))(indices, rows);
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(close(many(i), chosen(indices(i), rows(i))));
+  const Array many = tn::jit(tn::vmap(chosen_branch))(indices, rows);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(close(many(i), chosen_branch(indices(i), rows(i))));
 }
 
 TEST(SwitchCase, OfTreesAndOfOneBranch) {
@@ -118,9 +118,9 @@ TEST(SwitchCase, OfTreesAndOfOneBranch) {
 }
 
 TEST(SwitchCase, WrongCalls) {
-  EXPECT_THAT(message_of([] { chosen(1.5, numbers({2})); }),
+  EXPECT_THAT(message_of([] { chosen_branch(1.5, numbers({2})); }),
               AllOf(HasSubstr("switch_case: the index is f64[], not an integer"), HasSubstr("loops.cpp")));
-  EXPECT_THAT(message_of([] { chosen(integers({0, 1}, {2}), numbers({2})); }),
+  EXPECT_THAT(message_of([] { chosen_branch(integers({0, 1}, {2}), numbers({2})); }),
               AllOf(HasSubstr("switch_case: the index is i32[2], not one integer"), HasSubstr("vmap")));
   EXPECT_THAT(message_of([] {
                 tn::switch_case(0, std::tuple([](Array v) { return v; }, [](Array v) { return tn::sum(v); }),

@@ -192,5 +192,5 @@ TEST(StrictInPlace, LeavesTheRestAlone) {
                 tn::jit([](const Array& x) { return x.at(3).set(1.f); },
                         strict)(tn::convert(thousandths(500), tn::DType::c64));
               }),
-              AllOf(HasSubstr("runs by the reference evaluator"), HasSubstr("c64[500] has no native form")));
+              AllOf(HasSubstr("runs by the reference evaluator"), HasSubstr("c64[] has no native form")));
 }
