@@ -168,14 +168,18 @@ void FunctionEmitter::emit(const kernel::Switch& s) {
   b_.SetInsertPoint(after);
 }
 
+void FunctionEmitter::body_of(const kernel::Blocks& blocks, Value* number) {
+  e_.set(blocks.var, number);
+  frame_.vars.insert_or_assign(blocks.var, number);
+  block(blocks.body);
+  frame_.vars.erase(blocks.var);
+}
+
 void FunctionEmitter::emit(const kernel::Blocks& blocks) {
   if (blocks.parallel) return fork(blocks);
   const bool outside = std::exchange(inside_rows_, true);
   for (const SlotId slot : blocks.own) place(slot, local(slot));
-  loop(blocks.count, 1, [&](Value* i) {
-    e_.set(blocks.var, i);
-    block(blocks.body);
-  });
+  loop(blocks.count, 1, [&](Value* i) { body_of(blocks, i); });
   block(blocks.tail);
   inside_rows_ = outside;
 }
@@ -226,8 +230,7 @@ void FunctionEmitter::run_range(const kernel::Blocks& blocks) {
   when(b_.CreateICmpSLT(begin, limit), [&] {
     loop_from(begin, limit, 1, [&](Value* i) {
       poll();
-      e_.set(blocks.var, i);
-      block(blocks.body);
+      body_of(blocks, i);
     });
   });
   if (!blocks.tail.empty()) when(b_.CreateICmpSGT(end, limit), [&] { block(blocks.tail); });

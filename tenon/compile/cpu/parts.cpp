@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t long_block = 1024;                  // estimated instructions of a block that is cut
 constexpr std::int64_t part_size = 512;                    // and of its parts
+constexpr std::int64_t long_rows = 16 * long_block;        // of a block of rows that is cut
 constexpr std::int64_t long_to_compile = 32 * long_block;  // as long as a user feels
 
 // What a nest or a reduction computes; of other statements, nothing.
@@ -85,12 +86,22 @@ std::vector<std::size_t> runs_of_equals(std::span<const kernel::Statement> state
 
 }  // namespace
 
+// Whether what the rows of a block hold are registers, which functions cannot share.
+bool FunctionEmitter::has_short_rows(std::span<const kernel::Statement> statements) const {
+  bool found = false;
+  for (const kernel::Statement& s : statements)
+    visit_slots(s, [&](SlotId slot, bool) {
+      found = found || (f_.slots[slot].place == kernel::Slot::Place::local && f_.slots[slot].elements <= unroll_limit);
+    });
+  return found;
+}
+
 void FunctionEmitter::block(const kernel::Block& statements) {
   const std::span<const kernel::Statement> all(statements);
-  if (inside_rows_) return in_one_function(all);
   std::vector<std::int64_t> sizes;
   std::int64_t whole = 0;
   for (const kernel::Statement& s : all) whole += sizes.emplace_back(stays(s) ? 0 : size_of_code(s));
+  if (inside_rows_ && (whole <= long_rows || has_short_rows(all))) return in_one_function(all);
   const bool outermost = &statements == &f_.body;
   if (whole <= long_block && !(outermost && units_are_small())) return in_order(all);
   std::vector<std::optional<kernel::Form>> forms(all.size());
@@ -105,7 +116,8 @@ void FunctionEmitter::block(const kernel::Block& statements) {
     }
     std::size_t end = first;
     std::int64_t size = 0;
-    while (end < all.size() && equal[end] == 0 && !stays(all[end]) && size < part_size) size += sizes[end++];
+    const std::int64_t enough = inside_rows_ ? long_block : part_size;
+    while (end < all.size() && equal[end] == 0 && !stays(all[end]) && size < enough) size += sizes[end++];
     if (end > first) part(all.subspan(first, end - first), outermost);
     if (end < all.size() && equal[end] == 0 && stays(all[end])) in_order(all.subspan(end++, 1));
     first = end;
@@ -147,7 +159,8 @@ void FunctionEmitter::part(std::span<const kernel::Statement> statements, bool o
   Value* words = capture(passed, inside);
   for (const SlotId slot : own) inside.place(slot, inside.local(slot));
   inside.parallel_ = parallel_;
-  inside.in_order(statements);
+  inside.inside_rows_ = inside_rows_;
+  inside_rows_ ? inside.in_one_function(statements) : inside.in_order(statements);
   inside.end_streams();
   inside.b_.CreateRet(b_.getInt32(0));
   Value* ended = b_.CreateCall(function, {words});

@@ -58,6 +58,7 @@ class FunctionEmitter {
   void emit(const kernel::Product& p);
 
   // --- parts.cpp ---
+  bool has_short_rows(std::span<const kernel::Statement> statements) const;
   void block(const kernel::Block& statements);
   void in_one_function(std::span<const kernel::Statement> statements);
   void in_order(std::span<const kernel::Statement> statements);
@@ -130,6 +131,7 @@ class FunctionEmitter {
   void emit(const kernel::While& w);
   void emit(const kernel::Switch& s);
   void emit(const kernel::Blocks& blocks);
+  void body_of(const kernel::Blocks& blocks, Value* number);
   void poll();
   void when(Value* condition, Code body, bool seldom = false);
   void loop(std::int64_t limit, std::int64_t step, Body body, std::int64_t start = 0);
