@@ -186,7 +186,16 @@ Value* ExprEmitter::address(kernel::SlotId slot, Value* offset) {
 }
 
 void ExprEmitter::store(kernel::SlotId slot, const Expr& offset, Value* value) {
-  write(slot, offset, encoded(f_.slots[slot].dtype, value));
+  value = encoded(f_.slots[slot].dtype, value);
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  const std::int64_t stride = vector == nullptr ? 1 : variation(offset, *vector_var_).stride.value_or(1);
+  if (stride == 1) return write(slot, offset, value);
+  Value* first = scalar(offset);
+  for (unsigned i = 0; i < vector->getNumElements(); ++i) {
+    Value* to = address(slot, b_.CreateAdd(first, b_.getInt64(static_cast<std::uint64_t>(i * stride))));
+    of_slot(b_.CreateAlignedStore(b_.CreateExtractElement(value, i), to, llvm::Align(size_of(f_.slots[slot].dtype))),
+            slot);
+  }
 }
 void ExprEmitter::write(kernel::SlotId slot, const Expr& offset, Value* value) {
   const DType dtype = f_.slots[slot].dtype;
@@ -199,10 +208,20 @@ void ExprEmitter::write(kernel::SlotId slot, const Expr& offset, Value* value) {
                           llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
     of_slot(stored, slot);
   };
-  if (vector != nullptr) note_piece(slot, first, std::min(vector->getNumElements(), piece_));
-  if (vector == nullptr || vector->getNumElements() <= piece_) return put(value, to);
-  for (unsigned at = 0; at < vector->getNumElements(); at += piece_)
-    put(part(b_, value, at, piece_), b_.CreateConstInBoundsGEP1_64(vector->getElementType(), to, at));
+  if (vector == nullptr) return put(value, to);
+  const unsigned elements = vector->getNumElements();
+  for (unsigned at = 0; at < elements; at += piece_) {
+    const unsigned count = std::min(piece_, elements - at);
+    note_piece(slot, b_.CreateAdd(first, b_.getInt64(at)), count);
+    put(count == elements ? value : part(b_, value, at, count),
+        at == 0 ? to : b_.CreateConstInBoundsGEP1_64(vector->getElementType(), to, at));
+  }
+}
+void ExprEmitter::write_pairs(kernel::SlotId slot, const Expr& offset, Value* first, Value* second) {
+  const auto lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(first->getType())->getNumElements());
+  std::vector<int> order;
+  for (int i = 0; i < lanes; ++i) order.push_back(i), order.push_back(lanes + i);
+  write(slot, offset, b_.CreateShuffleVector(first, second, order));
 }
 
 llvm::Constant* ExprEmitter::literal(DType dtype, const std::byte* bits) {
@@ -325,21 +344,49 @@ Value* ExprEmitter::read(const Expr& e, bool vector) {
     const Variation v = variation(e.operand(0), *vector_var_);
     auto* vector_type = llvm::FixedVectorType::get(type, lanes_);
     if (v.stride == 1) {
-      Value* from = address(slot, scalar(e.operand(0)));
-      auto* piece_type = llvm::FixedVectorType::get(type, std::min(piece_, lanes_));
-      std::vector<Value*> pieces;
-      for (unsigned at = 0; at < lanes_; at += piece_)
-        pieces.push_back(
-            of_slot(b_.CreateAlignedLoad(piece_type, b_.CreateConstInBoundsGEP1_64(type, from, at), align), slot));
-      result = joined(b_, pieces);
+      result = read_row(slot, address(slot, scalar(e.operand(0))), lanes_);
     } else if (Value* lanes = shuffled(slot, emit(e.operand(0), true))) {
       result = lanes;
+    } else if (reads_pairs(e, *vector_var_)) {
+      result = read_half(e);
     } else {
       Value* mask = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_));
       result = of_slot(b_.CreateMaskedGather(vector_type, address(slot, emit(e.operand(0), true)), align, mask), slot);
     }
   }
   return result;
+}
+
+Value* ExprEmitter::read_row(kernel::SlotId slot, Value* from, unsigned elements) {
+  const DType dtype = f_.slots[slot].dtype;
+  llvm::Type* type = memory_type(dtype);
+  std::vector<Value*> pieces;
+  for (unsigned at = 0; at < elements; at += piece_) {
+    auto* piece = llvm::FixedVectorType::get(type, std::min(piece_, elements - at));
+    pieces.push_back(of_slot(b_.CreateAlignedLoad(piece, b_.CreateConstInBoundsGEP1_64(type, from, at),
+                                                  llvm::Align(size_of(dtype))),
+                             slot));
+  }
+  return joined(b_, pieces);
+}
+
+bool ExprEmitter::reads_pairs(const Expr& load, std::uint32_t var) {
+  if (f_.slots[load.node().id].elements % 2 != 0 || variation(load.operand(0), var).stride != 2) return false;
+  return kernel::is_even(kernel::without_constant(load.operand(0)).first);
+}
+// The whole pairs lie within the slot, which has an even number of elements: they begin at an even one.
+Value* ExprEmitter::read_half(const Expr& load) {
+  const auto slot = load.node().id;
+  const auto [base, constant] = kernel::without_constant(load.operand(0));
+  const std::int64_t half = constant & 1;
+  Value*& pairs = pairs_[{slot, base.identity(), constant - half}];
+  if (pairs == nullptr) {
+    Value* first = b_.CreateAdd(scalar(base), b_.getInt64(static_cast<std::uint64_t>(constant - half)));
+    pairs = read_row(slot, address(slot, first), 2 * lanes_);
+  }
+  std::vector<int> order;
+  for (unsigned i = 0; i < lanes_; ++i) order.push_back(static_cast<int>(2 * i + half));
+  return b_.CreateShuffleVector(pairs, order);
 }
 
 Value* ExprEmitter::emit(const Expr& e, bool vector) {
@@ -557,6 +604,8 @@ Value* ExprEmitter::binary(Binary op, DType dtype, Value* x, Value* y) {
       return b_.CreateXor(x, y);
     case Binary::shift_left:
       return b_.CreateShl(x, y);
+    case Binary::complex:  // split before
+      break;
     case Binary::shift_right:
       return is_signed ? b_.CreateAShr(x, y) : b_.CreateLShr(x, y);
   }
