@@ -203,7 +203,7 @@ template <class T>
 bool multiply_numbers(const TenonGemm& g, const std::complex<T>* a, const std::complex<T>* b, std::complex<T>* c) {
   constexpr std::int64_t small = 1 << 12;  // multiplications
   if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return true;
-  if (double(g.m) * double(g.n) * double(std::max<std::int64_t>(g.k, 1)) <= small) return multiply_batch(g, a, b, c);
+  if (double(g.m) * double(g.n) * double(g.k) <= small) return multiply_batch(g, a, b, c);
   return multiply_complex<T>(g, reinterpret_cast<const T*>(a), reinterpret_cast<const T*>(b), reinterpret_cast<T*>(c));
 }
 
