@@ -63,13 +63,11 @@ std::pair<Expr, Expr> magnitudes(const Pair& z) {
   return {select(x_is_less, y, x), select(x_is_less, x, y)};
 }
 
-Pair multiply(const Pair& x, const Pair& y) {
-  return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
-}
+Pair multiply(const Pair& x, const Pair& y) { return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
 Pair times_i(const Pair& z) { return {-z.im, z.re}; }
 
-// x·conj(y) / |y|², with y scaled so that its larger part is about 1. Of a zero y each part of x is divided by it; of an
-// infinite one what is infinite counts as 1 and the rest as 0, of a result that is 0 where x is finite.
+// x·conj(y) / |y|², with y scaled so that its larger part is about 1. Of a zero y each part of x is divided by it; of
+// an infinite one what is infinite counts as 1 and the rest as 0, of a result that is 0 where x is finite.
 Pair divide(const Pair& x, const Pair& y) {
   const auto [larger, smaller] = magnitudes(y);
   const Expr scale = scale_of(larger), endless = is_infinite(larger), none = is_zero(larger);

@@ -73,13 +73,37 @@ class Splitter {
     }
     if (r.combine == Combine::mul) return multiplied(r, to);
     const Pair initial = pair(r.initial), value = pair(r.value);
-    const Expr offset = first_part(r.offset);
     Reduce imaginary = r;
-    r.initial = initial.re, r.value = value.re, r.offset = offset;
-    imaginary.initial = initial.im, imaginary.value = value.im, imaginary.offset = offset + Expr(1);
     imaginary.stores.clear();
+    r.initial = initial.re, r.value = value.re;
+    imaginary.initial = initial.im, imaginary.value = value.im;
+    const Expr offset = first_part(r.offset);
+    if (product_of(r.outer_sizes) > 0 && worth_apart(r)) return summed_apart(r, imaginary, offset, to);
+    r.offset = offset, imaginary.offset = offset + Expr(1);
     to.push_back(std::move(s));
     to.push_back(std::move(imaginary));
+  }
+  // Long sums go to slots of their own, so that both of them may be divided into the same rows, and from there into
+  // their place.
+  static bool worth_apart(const Reduce& r) { return product_of(r.inner_sizes) >= 64; }
+  void summed_apart(Reduce& re, Reduce& im, const Expr& offset, Block& to) {
+    const std::int64_t elements = product_of(re.outer_sizes);
+    constexpr std::int64_t in_registers = 64;
+    Expr index(std::int64_t(0));
+    for (std::size_t i = 0; i < re.outer_vars.size(); ++i)
+      index = index * Expr(re.outer_sizes[i]) + variable(re.outer_vars[i]);
+    Nest both{re.outer_vars, re.outer_sizes, {}, true, re.where};
+    const SlotId slot = re.slot;
+    for (Reduce* r : {&re, &im}) {
+      f_.slots.push_back(
+          {r->value.dtype(), elements, elements <= in_registers ? Slot::Place::local : Slot::Place::arena});
+      r->slot = static_cast<SlotId>(f_.slots.size() - 1), r->offset = index;
+      both.stores.push_back(
+          {slot, r == &re ? offset : offset + Expr(1), kernel::load(r->slot, r->value.dtype(), index), {}});
+    }
+    to.push_back(std::move(re));
+    to.push_back(std::move(im));
+    to.push_back(std::move(both));
   }
   // Each product is of both parts: number by number, into the place of the result.
   void multiplied(const Reduce& r, Block& to) {

@@ -34,8 +34,7 @@ T size_of_parts(Number<T> x) {
 }
 template <class T>
 bool has_reciprocal(Number<T> x) {
-  return size_of_parts(x) >= 4 * std::numeric_limits<T>::min() &&
-         size_of_parts(x) <= std::numeric_limits<T>::max() / 4;
+  return size_of_parts(x) >= 4 * std::numeric_limits<T>::min() && size_of_parts(x) <= std::numeric_limits<T>::max() / 4;
 }
 
 // Numbers as pairs of real rows `distance` apart.
@@ -152,6 +151,11 @@ void eliminate_wide(const Rows<T>& a, Size n, Size begin, Size end, Size width, 
         panel);
 }
 
+// An odd number of lines of the cache, so that elements of a column do not meet in one place of it.
+Size row_distance(Size width, Size bytes_of_part) {
+  const Size line = 64 / bytes_of_part;
+  return width <= line ? width : (width + line - 1) / (2 * line) * (2 * line) + line;
+}
 Size panel_elements(Size n) { return 4 * n * std::min(n, wide_block); }
 
 template <class T>
@@ -168,13 +172,12 @@ void write_rows(const Rows<T>& from, Size begin, Size n, Size columns, Number<T>
 template <class T>
 void solve_with(Size n, Size columns, bool transpose, const Number<T>* a, Number<T>* x, T* work) {
   const Size width = n + columns;
-  const Rows<T> rows{work, width};
-  T* const panel = work + 2 * n * width;
+  const Rows<T> rows{work, row_distance(width, sizeof(T))};
+  T* const panel = work + 2 * n * rows.distance;
   for (Size i = 0; i < n; ++i)
     for (Size j = 0; j < n; ++j) rows.set(i, j, transpose ? a[j * n + i] : a[i * n + j]);
   read_rows(x, n, columns, rows, n);
-  for (Size k = 0; k < n; k += wide_block)
-    eliminate_wide(rows, n, k, std::min(n, k + wide_block), width, panel);
+  for (Size k = 0; k < n; k += wide_block) eliminate_wide(rows, n, k, std::min(n, k + wide_block), width, panel);
   for (Size i = 0; i < n; ++i) rows.divide(i, i + 1, width, rows.get(i, i));
   substitute_all(
       n, true, [&](Size i, Size j) { return rows.get(n - 1 - i, n - 1 - j); }, rows, n, width, panel);
@@ -183,7 +186,7 @@ void solve_with(Size n, Size columns, bool transpose, const Number<T>* a, Number
 
 template <class T>
 void solve_triangle(Size n, Size columns, bool lower, bool transpose, bool unit_diagonal, const Number<T>* a,
-                              Number<T>* x, T* work) {
+                    Number<T>* x, T* work) {
   const Rows<T> rows{work, columns};
   auto* const inverse = reinterpret_cast<Number<T>*>(work + 2 * n * columns);
   T* const panel = work + 2 * n * columns + 2 * n;
@@ -196,7 +199,9 @@ void solve_triangle(Size n, Size columns, bool lower, bool transpose, bool unit_
   const auto element = [&](Size i, Size j) {
     const Size row = upwards ? n - 1 - i : i, column = upwards ? n - 1 - j : j;
     const Number<T> of_a = transpose ? a[column * n + row] : a[row * n + column];
-    return unit_diagonal ? of_a : has_reciprocal(a[row * n + row]) ? times(of_a, inverse[row]) : of_a / a[row * n + row];
+    return unit_diagonal                      ? of_a
+           : has_reciprocal(a[row * n + row]) ? times(of_a, inverse[row])
+                                              : of_a / a[row * n + row];
   };
   substitute_all(n, upwards, element, rows, 0, columns, panel);
   write_rows(rows, 0, n, columns, x);
@@ -213,8 +218,21 @@ void factor_numbers(Size n, const Number<T>* a, Number<T>* l, T* work) {
     const Size end = std::min(n, k + narrow_block), size = end - k;
     for (Size i = 0; i < size; ++i)
       for (Size j = 0; j < k; ++j) above[i * k + j] = -std::conj(l[(k + i) * n + j]);
-    const TenonGemm g{static_cast<std::int32_t>(sizeof(T) == sizeof(float) ? DType::c64 : DType::c128), 1, 1, n - k,
-                      size, k, 0, n, 1, 0, 1, k, 0, n, 1};
+    const TenonGemm g{static_cast<std::int32_t>(sizeof(T) == sizeof(float) ? DType::c64 : DType::c128),
+                      1,
+                      1,
+                      n - k,
+                      size,
+                      k,
+                      0,
+                      n,
+                      1,
+                      0,
+                      1,
+                      k,
+                      0,
+                      n,
+                      1};
     if (k > 0 && tenon_gemm(&g, l + k * n, above, l + k * n + k) != 0) positive = false;
     for (Size j = k; j < end && positive; ++j) {
       const T square = l[j * n + j].real();
@@ -236,7 +254,9 @@ void factor_numbers(Size n, const Number<T>* a, Number<T>* l, T* work) {
 
 }  // namespace
 
-Size solve_elements(Size n, Size columns) { return 2 * n * (n + columns) + panel_elements(n); }
+Size solve_elements(Size n, Size columns, Size bytes_of_part) {
+  return 2 * n * row_distance(n + columns, bytes_of_part) + panel_elements(n);
+}
 Size triangular_elements(Size n, Size columns) { return 2 * n * columns + 2 * n + panel_elements(n); }
 Size cholesky_elements(Size n) { return 2 * n * narrow_block; }
 

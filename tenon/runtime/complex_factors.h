@@ -7,7 +7,7 @@
 namespace tenon {
 
 // Real elements that each of them works in, of T for std::complex<T>.
-std::int64_t solve_elements(std::int64_t n, std::int64_t columns);
+std::int64_t solve_elements(std::int64_t n, std::int64_t columns, std::int64_t bytes_of_part);
 std::int64_t triangular_elements(std::int64_t n, std::int64_t columns);
 std::int64_t cholesky_elements(std::int64_t n);
 

@@ -231,9 +231,10 @@ template <class T>
 T* own_part(const TenonMatrices& m, void* workspace, Size memory, Size part) {
   return reinterpret_cast<T*>(static_cast<std::byte*>(workspace) + part * (memory / std::max<Size>(m.parts, 1)));
 }
-Size in_lines(const TenonMatrices& m, Size elements) {
-  return m.parts * line(elements * static_cast<Size>(size_of(real_part_of(static_cast<DType>(m.dtype)))));
+Size part_bytes(const TenonMatrices& m) {
+  return static_cast<Size>(size_of(real_part_of(static_cast<DType>(m.dtype))));
 }
+Size in_lines(const TenonMatrices& m, Size elements) { return m.parts * line(elements * part_bytes(m)); }
 
 }  // namespace
 
@@ -252,7 +253,7 @@ Size triangular_workspace(const TenonMatrices& m) {
   return is_complex(static_cast<DType>(m.dtype)) ? in_lines(m, triangular_elements(m.n, m.columns)) : 0;
 }
 Size solve_workspace(const TenonMatrices& m) {
-  if (is_complex(static_cast<DType>(m.dtype))) return in_lines(m, solve_elements(m.n, m.columns));
+  if (is_complex(static_cast<DType>(m.dtype))) return in_lines(m, solve_elements(m.n, m.columns, part_bytes(m)));
   const auto size = static_cast<Size>(size_of(static_cast<DType>(m.dtype)));
   return m.parts * (line(m.n * factor_row(m.n, size) * size) + line(m.n * static_cast<Size>(sizeof(std::int32_t))));
 }

@@ -173,11 +173,12 @@ TEST(ComplexNumbers, RowsOfAnyLength) {
     const Array x = row(n, DType::c64), y = reverse(row(n, DType::c64), {0});
     const std::pair<std::string, Function> cases[] = {
         {"a chain", [](const auto& v) { return v[0] * v[1] + conj(v[0]) / v[1]; }},
-        {"two results in one nest", [](const auto& v) { return stack({v[0] + v[1], v[0] * v[1]}); }},
-        {"every second",
+        {"two results in one nest",
          [](const auto& v) {
-           return slice(v[0], {0}, {v[0].size(0)}, {2}) * slice(v[1], {0}, {v[1].size(0)}, {2});
+           return stack({v[0] + v[1], v[0] * v[1]});
          }},
+        {"every second",
+         [](const auto& v) { return slice(v[0], {0}, {v[0].size(0)}, {2}) * slice(v[1], {0}, {v[1].size(0)}, {2}); }},
         {"backwards", [](const auto& v) { return reverse(v[0], {0}) - v[1]; }},
         {"a sum", [](const auto& v) { return sum(v[0] * v[1]); }},
         {"a product", [](const auto& v) { return prod(v[0] + 0.3f); }},
@@ -208,11 +209,13 @@ TEST(ComplexNumbers, Products) {
         {"aᵀ·b", {[&](const auto& v) { return matmul(turned(v[0]), v[1]); }, {at, b}}},
         {"a·bᵀ", {[&](const auto& v) { return matmul(v[0], turned(v[1])); }, {a, bt}}},
         {"(a·b)ᵀ", {[&](const auto& v) { return turned(matmul(v[0], v[1])) + 0; }, {a, b}}},
-        {"a·b + c", {[](const auto& v) { return matmul(v[0], v[1]) + v[2]; }, {a, b, reshape(row(m * n, DType::c128), {m, n})}}},
-        {"three at once", {[](const auto& v) {
-                             return matmul(stack({v[0], v[0] * 2., conj(v[0])}), stack({v[1], v[1] + 1., v[1]}));
-                           },
-                           {a, b}}},
+        {"a·b + c",
+         {[](const auto& v) { return matmul(v[0], v[1]) + v[2]; }, {a, b, reshape(row(m * n, DType::c128), {m, n})}}},
+        {"three at once",
+         {[](const auto& v) {
+            return matmul(stack({v[0], v[0] * 2., conj(v[0])}), stack({v[1], v[1] + 1., v[1]}));
+          },
+          {a, b}}},
     };
     for (const auto& [name, f] : cases) {
       const auto [got, want] = both<double>(f.first, f.second);
@@ -230,14 +233,16 @@ Array triangle(const Array& a, bool lower) {
 
 TEST(ComplexNumbers, SystemsOfManyEquations) {
   for (const std::int64_t n : {1, 5, 31, 32, 33, 70, 130}) {
-    const Array a = reshape(row(n * n, DType::c128), {n, n}) + eye(n, DType::c128) * 3., b = reshape(row(n * 3, DType::c128), {n, 3});
+    const Array a = reshape(row(n * n, DType::c128), {n, n}) + eye(n, DType::c128) * 3.,
+                b = reshape(row(n * 3, DType::c128), {n, 3});
     const Array hermitian = matmul(a, conj(move_axis(a, 0, 1))) + eye(n, DType::c128) * double(n);
     const auto residual = [](const Function& f, const std::vector<Array>& in) {
       const ProgramRef p = trace(f)(in);
       EXPECT_EQ(why_not_native(*flattened(p)), "");
       return amax(abs(jit(f)(in))).item<double>();
     };
-    EXPECT_LE(residual([](const auto& v) { return matmul(v[0], solve(v[0], v[1])) - v[1]; }, {a, b}), 1e-11 * double(n));
+    EXPECT_LE(residual([](const auto& v) { return matmul(v[0], solve(v[0], v[1])) - v[1]; }, {a, b}),
+              1e-11 * double(n));
     for (const bool lower : {false, true})
       for (const bool transpose : {false, true}) {
         const auto f = [&](const std::vector<Array>& v) {

@@ -119,6 +119,24 @@ TEST(SplitComplex, ASumBecomesTwo) {
   EXPECT_TRUE(is_constant(im.offset, 1));
 }
 
+TEST(SplitComplex, LongSumsAreApartUntilTheyEnd) {
+  Numbers f;
+  const SlotId x = f.slot(DType::c64, 600), y = f.slot(DType::c64, 2);
+  f.split(Reduce{.outer_vars = {0},
+                 .inner_vars = {1},
+                 .outer_sizes = {2},
+                 .inner_sizes = {300},
+                 .combine = Combine::add,
+                 .initial = number({0, 0}),
+                 .value = load(x, DType::c64, variable(0) * Expr(300) + variable(1)),
+                 .slot = y,
+                 .offset = variable(0)});
+  ASSERT_EQ(f.body.size(), 3u);
+  EXPECT_NE(std::get<Reduce>(f.body[0].held()).slot, std::get<Reduce>(f.body[1].held()).slot);
+  EXPECT_EQ(std::get<Nest>(f.body[2].held()).stores.size(), 2u);
+  EXPECT_EQ(f.slots.back().elements, 2);
+}
+
 TEST(SplitComplex, AProductOverAxesRunsInOrder) {
   Numbers f;
   const SlotId x = f.slot(DType::c64, 6), y = f.slot(DType::c64, 2);
@@ -159,8 +177,7 @@ TEST(SplitComplex, CopiesProductsAndCallsMeanTheSameMemory) {
   const auto& product = std::get<Product>(g.body[0].held());
   EXPECT_EQ(product.dtype, DType::c64);
   EXPECT_EQ(product.a_m, 2);
-  EXPECT_TRUE(is_constant(product.a_offset, 2) && is_constant(product.b_offset, 4) &&
-              is_constant(product.c_offset, 6));
+  EXPECT_TRUE(is_constant(product.a_offset, 2) && is_constant(product.b_offset, 4) && is_constant(product.c_offset, 6));
 
   Numbers h;
   const SlotId matrices = h.slot(DType::c64, 12);
@@ -173,7 +190,8 @@ TEST(SplitComplex, CopiesProductsAndCallsMeanTheSameMemory) {
 TEST(SplitComplex, StatementsWithinOthers) {
   Numbers f;
   const SlotId x = f.slot(DType::c64, 4);
-  f.split(For{.var = 1, .count = 3, .body = {store(x, variable(0), load(x, DType::c64, variable(0)) * number({0, 1}), 4)}});
+  f.split(
+      For{.var = 1, .count = 3, .body = {store(x, variable(0), load(x, DType::c64, variable(0)) * number({0, 1}), 4)}});
   EXPECT_EQ(std::get<Nest>(std::get<For>(f.body[0].held()).body[0].held()).stores.size(), 2u);
 }
 

@@ -174,9 +174,8 @@ Value* ExprEmitter::read_row(kernel::SlotId slot, Value* from, unsigned elements
   std::vector<Value*> pieces;
   for (unsigned at = 0; at < elements; at += piece_) {
     auto* piece = llvm::FixedVectorType::get(type, std::min(piece_, elements - at));
-    pieces.push_back(of_slot(b_.CreateAlignedLoad(piece, b_.CreateConstInBoundsGEP1_64(type, from, at),
-                                                  llvm::Align(size_of(dtype))),
-                             slot));
+    pieces.push_back(of_slot(
+        b_.CreateAlignedLoad(piece, b_.CreateConstInBoundsGEP1_64(type, from, at), llvm::Align(size_of(dtype))), slot));
   }
   return joined(b_, pieces);
 }
