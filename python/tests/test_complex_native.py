@@ -194,10 +194,14 @@ def test_transformations(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_donated_arrays_keep_their_memory(dtype):
-    z = tnp.asarray(numbers((1000,), dtype))
-    wanted = np.asarray(z) * 2 + 1j
+    def place(z):
+        return np.from_dlpack(z).__array_interface__["data"][0]
+
+    z = tnp.asarray(numbers((1000,), dtype)) * 1
+    before, wanted = place(z), np.array(z) * 2 + 1j
     made = tn.jit(lambda z: z * 2 + 1j, donate_argnums=0)(z)
     close(made, wanted.astype(dtype), dtype)
+    assert place(made) == before
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
