@@ -22,18 +22,27 @@ class ReadFromNest : public kernel::Rewrite {
 
  protected:
   Expr load(const Expr& old, const Expr& offset) override {
+    bool elsewhere = false;
     for (const kernel::Store& s : nest_.stores) {
       if (s.slot != old.node().id) continue;
       const auto read = affine(offset), written = affine(s.offset);
       if (read && written && *read == *written) return s.value;
-      failed = true;
+      elsewhere = true;
     }
+    failed = failed || elsewhere;
     return Rewrite::load(old, offset);
   }
 
  private:
   const kernel::Nest& nest_;
 };
+
+// Whether two stores of a nest write no place in common: of the one all are even, of the other all odd.
+bool apart_by_parity(const kernel::Store& x, const kernel::Store& y) {
+  const auto [base, at] = kernel::without_constant(x.offset);
+  const auto [other, next] = kernel::without_constant(y.offset);
+  return kernel::is_even(base) && kernel::is_even(other) && (next - at) % 2 != 0;
+}
 
 std::optional<kernel::Reduce> merged(const kernel::Nest& n, const kernel::Reduce& r) {
   if (!n.independent || n.sizes.empty() || !r.outer_vars.empty() || !r.stores.empty() || r.inner_sizes != n.sizes)
@@ -43,7 +52,9 @@ std::optional<kernel::Reduce> merged(const kernel::Nest& n, const kernel::Reduce
   if (elements <= registers) return {};
   std::vector<SlotId> written;
   for (const kernel::Store& s : n.stores) {
-    if (s.condition || std::ranges::find(written, s.slot) != written.end()) return {};
+    if (s.condition) return {};
+    for (std::size_t i = 0; i < written.size(); ++i)
+      if (written[i] == s.slot && !apart_by_parity(n.stores[i], s)) return {};
     written.push_back(s.slot);
   }
   bool apart = true;  // the nest and the place of the result

@@ -16,6 +16,7 @@
 #include "tenon/compile/pack.h"
 #include "tenon/compile/pieces.h"
 #include "tenon/compile/product_views.h"
+#include "tenon/kernel/split_complex.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/transform/transforms.h"
 
@@ -25,8 +26,7 @@ namespace {
 
 bool compiles(const Type& type) {
   if (type.is_list()) return compiles(*type.element);
-  if (!type.is_array() || !type.shape.known()) return false;
-  return !is_complex(type.dtype);
+  return type.is_array() && type.shape.known();
 }
 
 // Each function that is called is looked at once.
@@ -96,6 +96,7 @@ Planned plan(const Program& program, const std::vector<bool>& donated, Report* r
   pack_scalars(function);
   // Before statements are divided into rows together, so that a copy of a whole argument is still seen as one.
   auto shared = share_donated(function, program, donated);
+  kernel::split_complex(function);
   divide_into_blocks(function, block_limits());
   merge_reductions(function);
   read_numbers(function);

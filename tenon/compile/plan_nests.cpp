@@ -225,6 +225,9 @@ namespace {
 bool pays_to_lay_out(const kernel::Product& p) { return p.c_n == 1 && p.b_n != 1 && p.n >= 2 && p.m >= 4; }
 bool streams(const kernel::Product& p) { return p.c_n == 1 && (p.b_n == 1 || (p.a_k == 1 && p.b_k == 1)); }
 
+// The library makes a matrix of complex numbers ready for each product: one sum is less than that.
+bool is_one_sum(const kernel::Product& p) { return is_complex(p.dtype) && p.m == 1 && p.n == 1; }
+
 }  // namespace
 
 void BlockPlanner::product(const Eqn& eqn) {
@@ -233,12 +236,13 @@ void BlockPlanner::product(const Eqn& eqn) {
   const Type& type = program_.type(eqn.out[0]);
   const std::int64_t n = elements_of(type);
   const bool tiny = n <= local_limit && kernel::product_of(form.sum_sizes) <= 16;
-  const auto strided = form.strides(program_.type(eqn.in[0]).shape.sizes(), program_.type(eqn.in[1]).shape.sizes());
+  auto strided = form.strides(program_.type(eqn.in[0]).shape.sizes(), program_.type(eqn.in[1]).shape.sizes());
+  if (strided) strided->dtype = type.dtype;
+  if (strided && is_one_sum(*strided)) strided.reset();
   const bool integer = is_integer(type.dtype) && !tiny && strided, by_columns = integer && pays_to_lay_out(*strided);
   if (!tiny && strided && type.dtype != DType::bool_ && !by_columns && !(integer && streams(*strided))) {
     const Place a = stored(eqn.in[0]), b = stored(eqn.in[1]);
     kernel::Product p = *strided;
-    p.dtype = type.dtype;
     p.a = a.slot, p.b = b.slot, p.c = to.slot;
     p.a_offset = a.offset, p.b_offset = b.offset, p.c_offset = to.offset;
     places_[eqn.out[0]] = to;

@@ -11,10 +11,11 @@ namespace {
 
 constexpr std::string_view unary_names[] = {
     "neg", "abs", "sign", "floor", "ceil", "round", "sqrt", "rsqrt", "exp",      "expm1", "log",  "log1p",     "sin",
-    "cos", "tan", "tanh", "sinh",  "cosh", "asin",  "acos", "atan",  "logistic", "erf",   "erfc", "is_finite", "not"};
+    "cos", "tan", "tanh", "sinh",  "cosh", "asin",  "acos", "atan",  "logistic", "erf",   "erfc", "is_finite", "not",
+    "real", "imag"};
 constexpr std::string_view binary_names[] = {"add", "sub", "mul", "div", "rem",        "pow",        "atan2",
                                              "max", "min", "eq",  "ne",  "lt",         "le",         "gt",
-                                             "ge",  "and", "or",  "xor", "shift_left", "shift_right"};
+                                             "ge",  "and", "or",  "xor", "shift_left", "shift_right", "complex"};
 
 bool is_comparison(Binary op) { return op >= Binary::eq && op <= Binary::ge; }
 
@@ -43,17 +44,6 @@ bool compare(Binary op, std::int64_t a, std::int64_t b) {
 }
 
 bool is_index_constant(const Expr& x) { return x.kind() == Expr::Kind::constant && x.dtype() == DType::i64; }
-
-// An index as another one and a constant added to it, 0 where there is none.
-std::pair<Expr, std::uint64_t> apart(const Expr& x) {
-  if (x.kind() != Expr::Kind::binary) return {x, 0};
-  const Expr a = x.operand(0), b = x.operand(1);
-  const auto value = [](const Expr& e) { return static_cast<std::uint64_t>(constant_value(e)); };
-  if (x.node().binary == Binary::add && is_index_constant(b)) return {a, value(b)};
-  if (x.node().binary == Binary::add && is_index_constant(a)) return {b, value(a)};
-  if (x.node().binary == Binary::sub && is_index_constant(b)) return {a, -value(b)};
-  return {x, 0};
-}
 
 }  // namespace
 
@@ -88,7 +78,8 @@ Expr load(std::uint32_t buffer, DType dtype, const Expr& offset) {
 }
 
 Expr unary(Unary op, const Expr& x) {
-  const DType dtype = op == Unary::is_finite ? DType::bool_ : x.dtype();
+  const bool of_parts = op == Unary::real || op == Unary::imag;
+  const DType dtype = op == Unary::is_finite ? DType::bool_ : of_parts ? real_part_of(x.dtype()) : x.dtype();
   return make({.kind = Expr::Kind::unary, .dtype = dtype, .unary = op, .operands = {share(x)}});
 }
 
@@ -129,16 +120,16 @@ Expr binary(Binary op, const Expr& x, const Expr& y) {
     if ((op == Binary::add || op == Binary::sub) && is_constant(y, 0)) return x;
     if (op == Binary::mul && (is_constant(x, 0) || is_constant(y, 1))) return x;
     if (op == Binary::mul && (is_constant(y, 0) || is_constant(x, 1))) return y;
-    if (const auto [base, added] = apart(x);
-        (op == Binary::add || op == Binary::sub) && added != 0 && is_index_constant(y)) {
-      const auto more = static_cast<std::uint64_t>(constant_value(y));
+    if (const auto [base, constant] = without_constant(x);
+        (op == Binary::add || op == Binary::sub) && constant != 0 && is_index_constant(y)) {
+      const auto added = static_cast<std::uint64_t>(constant), more = static_cast<std::uint64_t>(constant_value(y));
       const auto sum = static_cast<std::int64_t>(op == Binary::add ? added + more : added - more);
       return base + Expr(sum);
     }
     if (op == Binary::div && is_constant(y, 1)) return x;
     if (op == Binary::rem && is_constant(y, 1)) return Expr(std::int64_t(0));
   }
-  const DType dtype = is_comparison(op) ? DType::bool_ : x.dtype();
+  const DType dtype = is_comparison(op) ? DType::bool_ : op == Binary::complex ? complex_of(x.dtype()) : x.dtype();
   return make({.kind = Expr::Kind::binary, .dtype = dtype, .binary = op, .operands = {share(x), share(y)}});
 }
 
@@ -163,6 +154,25 @@ Expr bitcast(DType dtype, const Expr& x) {
   const Expr bits = x.kind() == Expr::Kind::bitcast ? x.operand(0) : x;
   if (bits.dtype() == dtype) return bits;
   return make({.kind = Expr::Kind::bitcast, .dtype = dtype, .operands = {share(bits)}});
+}
+
+std::pair<Expr, std::int64_t> without_constant(const Expr& index) {
+  if (is_index_constant(index)) return {Expr(std::int64_t(0)), constant_value(index)};
+  if (index.kind() != Expr::Kind::binary) return {index, 0};
+  const Expr a = index.operand(0), b = index.operand(1);
+  if (index.node().binary == Binary::add && is_index_constant(b)) return {a, constant_value(b)};
+  if (index.node().binary == Binary::add && is_index_constant(a)) return {b, constant_value(a)};
+  if (index.node().binary == Binary::sub && is_index_constant(b))
+    return {a, static_cast<std::int64_t>(-static_cast<std::uint64_t>(constant_value(b)))};
+  return {index, 0};
+}
+
+bool is_even(const Expr& index) {
+  if (is_index_constant(index)) return constant_value(index) % 2 == 0;
+  if (index.kind() != Expr::Kind::binary || index.dtype() != DType::i64) return false;
+  const Expr a = index.operand(0), b = index.operand(1);
+  if (index.node().binary == Binary::mul) return is_even(a) || is_even(b);
+  return (index.node().binary == Binary::add || index.node().binary == Binary::sub) && is_even(a) && is_even(b);
 }
 
 bool is_constant(const Expr& x, std::int64_t value) { return is_index_constant(x) && constant_value(x) == value; }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "tenon/base/dtype.h"
 
@@ -38,7 +39,9 @@ enum class Unary : std::uint8_t {
   erf,
   erfc,
   is_finite,
-  not_
+  not_,
+  real,  // of a complex number
+  imag
 };
 enum class Binary : std::uint8_t {
   add,
@@ -60,7 +63,8 @@ enum class Binary : std::uint8_t {
   or_,
   xor_,
   shift_left,
-  shift_right
+  shift_right,
+  complex  // of a real and an imaginary part
 };
 // How a reduction combines; the identity is the op's own.
 enum class Combine : std::uint8_t { add, mul, max, min, and_, or_ };
@@ -108,6 +112,12 @@ Expr binary(Binary op, const Expr& x, const Expr& y);
 Expr select(const Expr& condition, const Expr& if_true, const Expr& if_false);
 Expr convert(DType dtype, const Expr& x);
 Expr bitcast(DType dtype, const Expr& x);  // the bits of a number as one of another dtype of that size
+
+// An index as another one and a constant that is added to it. Of two indices of which the one is the other plus a
+// constant, made by adding it, the first is the same node.
+std::pair<Expr, std::int64_t> without_constant(const Expr& index);
+// Whether an index is even whatever its variables are; false where that does not show.
+bool is_even(const Expr& index);
 
 // The value of an i64 constant.
 bool is_constant(const Expr& x, std::int64_t value);

@@ -100,7 +100,8 @@ struct Copy {
   Source where = {};
 };
 
-// c[batch, m, n] = Σ_k a[batch, m, k]·b[batch, k, n], by strides in elements; where it accumulates, c += that.
+// c[batch, m, n] = Σ_k a[batch, m, k]·b[batch, k, n], by strides in elements of its dtype; where it accumulates,
+// c += that.
 struct Product {
   DType dtype;
   SlotId a, b, c;

@@ -78,7 +78,7 @@ class Collector {
     return true;
   }
   bool divided(const Product& p) {
-    if (!products_) return false;
+    if (!products_ || is_complex(p.dtype)) return false;
     row_var_.reset();
     const bool by_batch = p.batch > 1 && p.batch % rows_ == 0;
     if (!by_batch && !rows_of(p.m)) return false;

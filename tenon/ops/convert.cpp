@@ -108,7 +108,11 @@ OpInfo part(const OpInfo& self, std::string_view name, std::string_view summary,
       .batch = BatchRule([&self](const BatchArgs& args) { return family::batch_elementwise(self, args); }),
       .split = Absent{"wholly known or not"},
       .guard = Absent{"no Programs inside"},
-      .lower = Absent{"complex numbers are evaluated by the reference evaluator"},
+      .lower = LowerRule(LowerElement{[imaginary](const LowerArgs& args) {
+                                        return kernel::unary(imaginary ? kernel::Unary::imag : kernel::Unary::real,
+                                                             args.load(0, args.index));
+                                      },
+                                      true}),
       .alias = Absent{"its result has another size of elements"},
       .effect = Absent{"pure"},
       .sample = SampleRule(
@@ -152,7 +156,11 @@ const OpInfo complex_info{
     .batch = BatchRule([](const BatchArgs& args) { return family::batch_elementwise(complex_info, args); }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = Absent{"complex numbers are evaluated by the reference evaluator"},
+    .lower = LowerRule(LowerElement{[](const LowerArgs& args) {
+                                      return kernel::binary(kernel::Binary::complex, args.load(0, args.index),
+                                                            args.load(1, args.index));
+                                    },
+                                    true}),
     .alias = Absent{"its result has another size of elements"},
     .effect = Absent{"pure"},
     .sample = SampleRule([](DType dtype) {

@@ -171,7 +171,7 @@ LibraryForm library_form(std::string_view function, const Type& a, std::int64_t 
                         matrix_parts(batch, n, columns)};
   std::vector<std::int64_t> description(sizeof m / sizeof(std::int64_t));
   std::memcpy(description.data(), &m, sizeof m);
-  return {function, std::move(description), workspace == nullptr ? 0 : workspace(m),
+  return {function, std::move(description), workspace(m),
           200 + 0.05 * static_cast<double>(all) * static_cast<double>(std::max(n, columns))};
 }
 
@@ -287,7 +287,7 @@ const OpInfo cholesky_info{
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params&, std::span<const Type> in) {
       return library_form("tenon_cholesky", in[0], in[0].shape[in[0].rank() - 1].value(), {true, false, false},
-                          nullptr);
+                          cholesky_workspace);
     }}),
     .alias = Absent{"each element reads many"},
     .effect = Absent{"pure"},
@@ -320,7 +320,7 @@ const OpInfo triangular_solve_info{
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
       return library_form("tenon_triangular_solve", in[0], in[1].shape[in[1].rank() - 1].value(),
-                          params.as<TriangularParams>(), nullptr);
+                          params.as<TriangularParams>(), triangular_workspace);
     }}),
     .alias = Absent{"each element reads many"},
     .effect = Absent{"pure"},

@@ -2,7 +2,7 @@
 //
 // Of f32, f64, c64 and c128; integers become f32 (64-bit ones f64); f16 and bf16 are factored in f32.
 // Derivatives of any order, forward and reverse. Real matrices run natively, a batch of them or the parts of a large
-// one on all threads, with the same result on any number of them; complex ones by the reference evaluator.
+// one on all threads, with the same result on any number of them.
 #pragma once
 
 #include "tenon/ir/array.h"

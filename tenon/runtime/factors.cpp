@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <utility>
 
 #include "tenon/base/dtype.h"
+#include "tenon/runtime/complex_factors.h"
 #include "tenon/runtime/parallel_for.h"
 #include "tenon/runtime/symbols.h"
 #include "tenon/runtime/triangular_strips.h"
@@ -18,6 +20,11 @@ namespace tenon {
 namespace {
 
 using Size = std::int64_t;
+
+template <class T>
+inline constexpr bool is_number = false;
+template <class T>
+inline constexpr bool is_number<std::complex<T>> = true;
 
 Size block_inside(Size block) { return block > narrow_block ? narrow_block : 1; }
 
@@ -43,13 +50,18 @@ void each_strip(Size begin, Size end, Size work, Strip strip) {
       &all, (end - begin + width - 1) / width, std::max<Size>(1, worth_a_fork / std::max<Size>(work, 1)));
 }
 
-// x := L⁻¹·x, and x -= (what is below L)·x of the rows below.
+}  // namespace
+
 template <class T>
 void substitute(const LowerPanel<T>& p, T* x, Size row, Size columns) {
   const Size width = strip_kernels<T>().width;
   each_strip<T>(0, columns, p.size * (p.size / 2 + p.below) * width,
                 [&](Size first, Size count) { strip_kernels<T>().substitute(p, {x + first, row, 1}, count); });
 }
+template void substitute<float>(const LowerPanel<float>&, float*, Size, Size);
+template void substitute<double>(const LowerPanel<double>&, double*, Size, Size);
+
+namespace {
 
 // --- Cholesky ---
 // The lower triangle of n rows that lie `row` apart becomes L; what stands above the diagonal is lost. False where
@@ -209,11 +221,20 @@ void each_matrix(const TenonMatrices& m, One one) {
 
 template <class F>
 void of_dtype(const TenonMatrices& m, F f) {
-  if (static_cast<DType>(m.dtype) == DType::f32)
-    f(float());
-  else
-    f(double());
+  dispatch(static_cast<DType>(m.dtype), [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || is_number<T>) f(T());
+  });
 }
+
+// What each worker has of its own.
+template <class T>
+T* own_part(const TenonMatrices& m, void* workspace, Size memory, Size part) {
+  return reinterpret_cast<T*>(static_cast<std::byte*>(workspace) + part * (memory / std::max<Size>(m.parts, 1)));
+}
+Size part_bytes(const TenonMatrices& m) {
+  return static_cast<Size>(size_of(real_part_of(static_cast<DType>(m.dtype))));
+}
+Size in_lines(const TenonMatrices& m, Size elements) { return m.parts * line(elements * part_bytes(m)); }
 
 }  // namespace
 
@@ -225,33 +246,50 @@ Size matrix_parts(Size batch, Size n, Size columns) {
   return work < worth_a_fork ? 1 : std::min(batch, most);
 }
 
+Size cholesky_workspace(const TenonMatrices& m) {
+  return is_complex(static_cast<DType>(m.dtype)) ? in_lines(m, cholesky_elements(m.n)) : 0;
+}
+Size triangular_workspace(const TenonMatrices& m) {
+  return is_complex(static_cast<DType>(m.dtype)) ? in_lines(m, triangular_elements(m.n, m.columns)) : 0;
+}
 Size solve_workspace(const TenonMatrices& m) {
+  if (is_complex(static_cast<DType>(m.dtype))) return in_lines(m, solve_elements(m.n, m.columns, part_bytes(m)));
   const auto size = static_cast<Size>(size_of(static_cast<DType>(m.dtype)));
   return m.parts * (line(m.n * factor_row(m.n, size) * size) + line(m.n * static_cast<Size>(sizeof(std::int32_t))));
 }
 
 }  // namespace tenon
 
-std::int64_t tenon_cholesky(const TenonMatrices* m, const void* a, void* l, void*) {
+std::int64_t tenon_cholesky(const TenonMatrices* m, const void* a, void* l, void* workspace) {
   using namespace tenon;
-  const Size matrix = m->n * m->n;
+  const Size matrix = m->n * m->n, memory = cholesky_workspace(*m);
   of_dtype(*m, [&]<class T>(T) {
-    each_matrix(*m, [&](Size i, Size) {
-      cholesky(m->n, static_cast<const T*>(a) + i * matrix, static_cast<T*>(l) + i * matrix);
+    each_matrix(*m, [&](Size i, [[maybe_unused]] Size part) {
+      const T* const from = static_cast<const T*>(a) + i * matrix;
+      T* const to = static_cast<T*>(l) + i * matrix;
+      if constexpr (is_number<T>)
+        cholesky_numbers(m->n, from, to, own_part<typename T::value_type>(*m, workspace, memory, part));
+      else
+        cholesky(m->n, from, to);
     });
   });
   return 0;
 }
 
-std::int64_t tenon_triangular_solve(const TenonMatrices* m, const void* a, const void* b, void* x, void*) {
+std::int64_t tenon_triangular_solve(const TenonMatrices* m, const void* a, const void* b, void* x, void* workspace) {
   using namespace tenon;
-  const Size matrix = m->n * m->n, side = m->n * m->columns;
+  const Size matrix = m->n * m->n, side = m->n * m->columns, memory = triangular_workspace(*m);
   of_dtype(*m, [&]<class T>(T) {
-    each_matrix(*m, [&](Size i, Size) {
+    each_matrix(*m, [&](Size i, [[maybe_unused]] Size part) {
+      const T* const from = static_cast<const T*>(a) + i * matrix;
       T* const to = static_cast<T*>(x) + i * side;
       std::copy_n(static_cast<const T*>(b) + i * side, side, to);
-      triangular_solve(m->n, static_cast<const T*>(a) + i * matrix, m->n, m->lower != 0, m->transpose != 0,
-                       m->unit_diagonal != 0, to, m->columns);
+      const bool lower = m->lower != 0, transpose = m->transpose != 0, unit = m->unit_diagonal != 0;
+      if constexpr (is_number<T>)
+        triangular_solve_numbers(m->n, m->columns, lower, transpose, unit, from, to,
+                                 own_part<typename T::value_type>(*m, workspace, memory, part));
+      else
+        triangular_solve(m->n, from, m->n, lower, transpose, unit, to, m->columns);
     });
   });
   return 0;
@@ -259,15 +297,20 @@ std::int64_t tenon_triangular_solve(const TenonMatrices* m, const void* a, const
 
 std::int64_t tenon_solve(const TenonMatrices* m, const void* a, const void* b, void* x, void* workspace) {
   using namespace tenon;
-  const Size matrix = m->n * m->n, side = m->n * m->columns, memory = solve_workspace(*m) / std::max<Size>(m->parts, 1);
+  const Size matrix = m->n * m->n, side = m->n * m->columns, memory = solve_workspace(*m);
   of_dtype(*m, [&]<class T>(T) {
     each_matrix(*m, [&](Size i, Size part) {
+      const T* const from = static_cast<const T*>(a) + i * matrix;
       T* const to = static_cast<T*>(x) + i * side;
       std::copy_n(static_cast<const T*>(b) + i * side, side, to);
-      std::byte* const own = static_cast<std::byte*>(workspace) + part * memory;
-      solve(*m, static_cast<const T*>(a) + i * matrix, to, reinterpret_cast<T*>(own),
-            reinterpret_cast<std::int32_t*>(own +
-                                            line(m->n * factor_row(m->n, sizeof(T)) * static_cast<Size>(sizeof(T)))));
+      if constexpr (is_number<T>) {
+        solve_numbers(m->n, m->columns, m->transpose != 0, from, to,
+                      own_part<typename T::value_type>(*m, workspace, memory, part));
+      } else {
+        auto* const own = own_part<std::byte>(*m, workspace, memory, part);
+        const Size behind = line(m->n * factor_row(m->n, sizeof(T)) * static_cast<Size>(sizeof(T)));
+        solve(*m, from, to, reinterpret_cast<T*>(own), reinterpret_cast<std::int32_t*>(own + behind));
+      }
     });
   });
   return 0;

@@ -1,4 +1,4 @@
-// Factors of real matrices and linear systems, for generated code, hence the C names.
+// Factors of matrices and linear systems, for generated code, hence the C names.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ extern "C" {
 
 // `batch` square matrices of n rows, row-major and one behind the other, with as many right sides of n × columns.
 struct TenonMatrices {
-  std::int64_t dtype;  // the number of a tenon::DType: f32 or f64
+  std::int64_t dtype;  // the number of a tenon::DType: f32, f64, c64 or c128
   std::int64_t batch, n, columns;
   std::int64_t lower, transpose, unit_diagonal;
   std::int64_t parts;  // of the batch: as many workers have a workspace of their own
@@ -25,6 +25,9 @@ namespace tenon {
 
 // How many parts of a batch are worth a worker each.
 std::int64_t matrix_parts(std::int64_t batch, std::int64_t n, std::int64_t columns);
-std::int64_t solve_workspace(const TenonMatrices& m);  // bytes; the others need none
+// Bytes that each of them works in.
+std::int64_t cholesky_workspace(const TenonMatrices& m);
+std::int64_t triangular_workspace(const TenonMatrices& m);
+std::int64_t solve_workspace(const TenonMatrices& m);
 
 }  // namespace tenon

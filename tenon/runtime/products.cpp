@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/base/dtype.h"
+#include "tenon/runtime/complex_products.h"
 #include "tenon/runtime/context.h"
 #include "tenon/runtime/half_rows.h"
 #include "tenon/runtime/parallel_for.h"
@@ -197,6 +198,15 @@ bool multiply_low(const TenonGemm& g, const Low* a, const Low* b, Low* c) {
   return true;
 }
 
+// Small ones one after another by their formula, of a large batch shared by the threads.
+template <class T>
+bool multiply_numbers(const TenonGemm& g, const std::complex<T>* a, const std::complex<T>* b, std::complex<T>* c) {
+  constexpr std::int64_t small = 1 << 12;  // multiplications
+  if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return true;
+  if (double(g.m) * double(g.n) * double(g.k) <= small) return multiply_batch(g, a, b, c);
+  return multiply_complex<T>(g, reinterpret_cast<const T*>(a), reinterpret_cast<const T*>(b), reinterpret_cast<T*>(c));
+}
+
 }  // namespace
 }  // namespace tenon
 
@@ -206,6 +216,8 @@ std::int32_t tenon_gemm(const TenonGemm* product, const void* a, const void* b, 
     const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
     if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
       return multiply_low<T>(*product, x, y, static_cast<T*>(c));
+    else if constexpr (requires { typename T::value_type; })
+      return multiply_numbers(*product, x, y, static_cast<T*>(c));
     else
       return multiply_batch<T>(*product, x, y, static_cast<T*>(c));
   });

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <complex>
 #include <limits>
+#include <numeric>
 
 #include "tenon/base/dtype.h"
 #include "tenon/runtime/parallel_for.h"
@@ -222,12 +225,36 @@ void each_row(const TenonSort& sort, void* workspace, std::int64_t bytes, Row ro
       &work, sort.parts, 1);
 }
 
-template <class F>
-void of_dtype(const TenonSort& sort, F f) {
-  dispatch(static_cast<DType>(sort.dtype), [&]<class T>(std::type_identity<T> type) {
-    if constexpr (!is_complex_number<T>) f(type);
+// Of complex numbers those without NaN come first, then with one in the imaginary part, in the real, in both; each by
+// real part, then by imaginary part.
+template <class T>
+bool before(std::complex<T> x, std::complex<T> y) {
+  const auto nans = [](std::complex<T> z) { return 2 * std::isnan(z.real()) + std::isnan(z.imag()); };
+  if (nans(x) != nans(y)) return nans(x) < nans(y);
+  if (x.real() < y.real() || y.real() < x.real()) return x.real() < y.real();
+  return x.imag() < y.imag();
+}
+template <class T>
+void argsort_row(const std::complex<T>* x, std::int32_t* order, std::int64_t n, bool descending, std::byte*) {
+  std::iota(order, order + n, 0);
+  std::sort(order, order + n, [&](std::int32_t i, std::int32_t j) {
+    const bool first = descending ? before(x[j], x[i]) : before(x[i], x[j]);
+    return first || (i < j && !(descending ? before(x[i], x[j]) : before(x[j], x[i])));
   });
 }
+template <class T>
+void sort_row(const std::complex<T>* x, std::complex<T>* sorted, std::int64_t n, bool descending,
+              std::byte* workspace) {
+  auto* const order = reinterpret_cast<std::int32_t*>(workspace);
+  argsort_row(x, order, n, descending, nullptr);
+  for (std::int64_t i = 0; i < n; ++i) sorted[i] = x[order[i]];
+}
+
+template <class F>
+void of_dtype(const TenonSort& sort, F f) {
+  dispatch(static_cast<DType>(sort.dtype), f);
+}
+bool of_complex(const TenonSort& sort) { return is_complex(static_cast<DType>(sort.dtype)); }
 
 std::int64_t element_bytes(const TenonSort& sort) {
   return static_cast<std::int64_t>(size_of(static_cast<DType>(sort.dtype)));
@@ -242,10 +269,11 @@ std::int64_t sort_parts(std::int64_t rows, std::int64_t size) {
   return rows * size < worth_a_fork ? 1 : std::min(rows, most);
 }
 std::int64_t sort_workspace(const TenonSort& sort) {
+  if (of_complex(sort)) return sort.parts * line(static_cast<std::int64_t>(sizeof(std::int32_t)) * sort.size);
   return element_bytes(sort) == 4 ? sort.parts * line(8 * sort.size) : 0;
 }
 std::int64_t argsort_workspace(const TenonSort& sort) {
-  return element_bytes(sort) == 1 ? 0 : sort.parts * line(entry_bytes(sort) * sort.size);
+  return element_bytes(sort) == 1 || of_complex(sort) ? 0 : sort.parts * line(entry_bytes(sort) * sort.size);
 }
 std::int64_t top_k_workspace(const TenonSort& sort) {
   return sort.parts * line(entry_bytes(sort) * candidates(sort.size, sort.first));
@@ -278,10 +306,11 @@ std::int64_t tenon_argsort(const TenonSort* sort, const void* x, std::int32_t* o
 std::int64_t tenon_top_k(const TenonSort* sort, const void* x, void* values, std::int32_t* order, void* workspace) {
   using namespace tenon;
   of_dtype(*sort, [&]<class T>(std::type_identity<T>) {
-    each_row(*sort, workspace, top_k_workspace(*sort), [&](std::int64_t r, std::byte* memory) {
-      top_row(static_cast<const T*>(x) + r * sort->size, static_cast<T*>(values) + r * sort->first,
-              order + r * sort->first, sort->size, *sort, memory);
-    });
+    if constexpr (!is_complex_number<T>)
+      each_row(*sort, workspace, top_k_workspace(*sort), [&](std::int64_t r, std::byte* memory) {
+        top_row(static_cast<const T*>(x) + r * sort->size, static_cast<T*>(values) + r * sort->first,
+                order + r * sort->first, sort->size, *sort, memory);
+      });
   });
   return 0;
 }

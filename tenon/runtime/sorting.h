@@ -6,9 +6,10 @@
 extern "C" {
 
 // `rows` rows of `size` elements, one behind the other. Smaller elements come first, those of a NaN last; `descending`:
-// the other way round. The rows are shared by `parts` workers at most.
+// the other way round. Complex numbers are in order by real part, then by imaginary part. The rows are shared by
+// `parts` workers at most.
 struct TenonSort {
-  std::int64_t dtype;  // the number of a tenon::DType; not a complex one
+  std::int64_t dtype;  // the number of a tenon::DType; not a complex one for tenon_top_k
   std::int64_t rows, size, descending;
   std::int64_t first;  // elements of a row that are asked for, by tenon_top_k
   std::int64_t parts;

@@ -44,4 +44,10 @@ const StripKernels<T>& strip_kernels();
 extern template const StripKernels<float>& strip_kernels();
 extern template const StripKernels<double>& strip_kernels();
 
+// x := L⁻¹·x, and x -= (what is below L)·x of the rows below, of contiguous columns: on all threads.
+template <class T>
+void substitute(const LowerPanel<T>& panel, T* x, std::int64_t row, std::int64_t columns);
+extern template void substitute<float>(const LowerPanel<float>&, float*, std::int64_t, std::int64_t);
+extern template void substitute<double>(const LowerPanel<double>&, double*, std::int64_t, std::int64_t);
+
 }  // namespace tenon

@@ -17,7 +17,7 @@ class Compiled : public OpCase {
 };
 TEST_P(Compiled, IsTheReference) { compare(program(), inputs()); }
 INSTANTIATE_TEST_SUITE_P(All, Compiled,
-                         testing::ValuesIn(cases([](DType d) { return !is_complex(d); }, {has_native_form})), name_of);
+                         testing::ValuesIn(cases([](DType) { return true; }, {has_native_form})), name_of);
 
 class CompiledJvp : public Compiled {};
 TEST_P(CompiledJvp, IsTheReference) {
@@ -29,8 +29,7 @@ TEST_P(CompiledJvp, IsTheReference) {
   compare(jvp(p, in, out), all);
 }
 INSTANTIATE_TEST_SUITE_P(All, CompiledJvp,
-                         testing::ValuesIn(cases([](DType d) { return !is_complex(d); },
-                                                 {has_native_form, has_derivative})),
+                         testing::ValuesIn(cases([](DType) { return true; }, {has_native_form, has_derivative})),
                          name_of);
 
 }  // namespace

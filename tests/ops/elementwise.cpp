@@ -255,14 +255,35 @@ INSTANTIATE_TEST_SUITE_P(All, Elementwise, testing::ValuesIn(names()),
 
 // An op that reads each operand at the output's own index has an expectation above, or a test of its own below.
 TEST(ElementwiseOps, AllHaveAnIndependentExpectation) {
-  const std::vector<std::string_view> own{"convert", "select",    "literal",          "threefry2x32",
-                                          "bitcast", "nextafter", "reduce_precision", "checkpoint_name"};
+  const std::vector<std::string_view> own{"convert",          "select",          "literal", "threefry2x32",
+                                          "bitcast",          "nextafter",       "real",    "imag",
+                                          "reduce_precision", "checkpoint_name", "complex"};
   for (const OpInfo* op : all_ops()) {
     if (!op->lower) continue;
     const auto* element = std::get_if<LowerElement>(&*op->lower);
     if (element == nullptr || !element->elementwise || std::ranges::find(own, op->name) != own.end()) continue;
     EXPECT_TRUE(expectations().contains(op->name)) << op->name << ": say in expectations() what it computes";
   }
+}
+
+// --- the parts of complex numbers: bit by bit ---
+TEST(ElementwiseOps, PartsOfComplexNumbersAreThoseInMemory) {
+  const auto check_parts = []<class T>(T) {
+    std::vector<std::complex<T>> z;
+    std::vector<T> parts[2];
+    for (const T x : special_values<T>())
+      for (const T y : special_values<T>()) z.emplace_back(x, y), parts[0].push_back(x), parts[1].push_back(y);
+    const Buffer whole = buffer_of(z), re = buffer_of(parts[0]), im = buffer_of(parts[1]);
+    for (const By by : {By::evaluator, By::native_code}) {
+      const Buffer got[] = {run_op(*find_op("real"), {whole}, by), run_op(*find_op("imag"), {whole}, by),
+                            run_op(*find_op("complex"), {re, im}, by)};
+      EXPECT_EQ(std::memcmp(got[0].data(), re.data(), re.bytes()), 0);
+      EXPECT_EQ(std::memcmp(got[1].data(), im.data(), im.bytes()), 0);
+      EXPECT_EQ(std::memcmp(got[2].data(), whole.data(), whole.bytes()), 0);
+    }
+  };
+  check_parts(float());
+  check_parts(double());
 }
 
 // --- convert ---

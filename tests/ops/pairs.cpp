@@ -111,7 +111,8 @@ TEST_P(CompiledPairs, AreTheReference) {
 INSTANTIATE_TEST_SUITE_P(All, CompiledPairs,
                          testing::ValuesIn(cases(
                              [](DType d) {
-                               return d == DType::bool_ || d == DType::i32 || d == DType::f32 || d == DType::f64;
+                               return d == DType::bool_ || d == DType::i32 || d == DType::f32 || d == DType::f64 ||
+                                      is_complex(d);
                              },
                              {has_native_form, [](const Case& c) { return has_batch(c) || has_derivative(c); }})),
                          name_of);

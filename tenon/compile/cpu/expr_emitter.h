@@ -42,6 +42,7 @@ class ExprEmitter {
     scalars_.clear();
     vectors_.clear();
     variations_.clear();
+    pairs_.clear();
   }
 
   // What is computed from here on, about so many times in code: angles of which both sine and cosine are wanted, and
@@ -56,10 +57,15 @@ class ExprEmitter {
   Variation variation(const kernel::Expr& e, std::uint32_t var);
   llvm::Value* scalar(const kernel::Expr& e);  // at lane 0
   llvm::Value* lanes(const kernel::Expr& e);   // a vector where there are lanes, the expression varying or not
-  void store(kernel::SlotId slot, const kernel::Expr& offset, llvm::Value* value);  // contiguous from lane 0's offset
+  // Contiguous from lane 0's offset, or lane by lane where the offset has another stride.
+  void store(kernel::SlotId slot, const kernel::Expr& offset, llvm::Value* value);
   // The lanes as memory holds them, and their store.
   llvm::Value* to_store(const kernel::Expr& e);
   void write(kernel::SlotId slot, const kernel::Expr& offset, llvm::Value* memory);
+  // Two such, of which the lanes of the first lie at every second place and those of the other between them.
+  void write_pairs(kernel::SlotId slot, const kernel::Expr& offset, llvm::Value* first, llvm::Value* second);
+  // Whether a load reads every second place along `var`, so that whole pairs can be read of which it is one half.
+  bool reads_pairs(const kernel::Expr& load, std::uint32_t var);
   llvm::Value* address(kernel::SlotId slot, llvm::Value* offset);
   llvm::Type* type_of(DType dtype);      // of values: bool is i1, f16 and bf16 are f32 that they can hold
   llvm::Type* memory_type(DType dtype);  // bool is i8, f16 and bf16 are i16
@@ -77,6 +83,8 @@ class ExprEmitter {
   llvm::Value* emit(const kernel::Expr& e, bool vector);
   llvm::Value* load(const kernel::Expr& e, bool vector);
   llvm::Value* read(const kernel::Expr& e, bool vector);
+  llvm::Value* read_row(kernel::SlotId slot, llvm::Value* from, unsigned elements);
+  llvm::Value* read_half(const kernel::Expr& load);
   llvm::Value* in_memory(const kernel::Expr& e, bool vector);
   llvm::Value* bitcast(const kernel::Expr& e, bool vector);
   std::vector<std::pair<int, int>> pieces_of(kernel::SlotId slot) const;
@@ -110,6 +118,7 @@ class ExprEmitter {
   unsigned lanes_ = 1, piece_ = 1;
   std::unordered_map<const void*, llvm::Value*> scalars_, vectors_;
   std::unordered_map<const void*, Variation> variations_;
+  std::map<std::tuple<kernel::SlotId, const void*, std::int64_t>, llvm::Value*> pairs_;  // by slot and first place
   Ranges ranges_;
   Angles angles_;
   bool calls_functions_ = false, all_functions_called_ = false;

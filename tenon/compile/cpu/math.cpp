@@ -258,6 +258,8 @@ Value* emit_unary(Builder& b, Unary op, Value* value, const Range& range) {
     case Unary::is_finite:
       return b.CreateFCmpOLT(abs(x).v, llvm::ConstantFP::getInfinity(value->getType()));
     case Unary::not_:
+    case Unary::real:
+    case Unary::imag:
       break;
   }
   llvm_unreachable("a float has no such op");

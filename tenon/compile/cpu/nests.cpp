@@ -18,6 +18,19 @@ bool reads_elsewhere(const Expr& e, kernel::SlotId slot, const Expr& offset, std
   });
 }
 
+// Whether store i and the next one go to places beside each other, of which the first is even.
+bool begins_pair(std::span<const kernel::Store> stores, std::size_t i) {
+  if (i + 1 >= stores.size() || stores[i].slot != stores[i + 1].slot) return false;
+  const auto [first, at] = kernel::without_constant(stores[i].offset);
+  const auto [second, next] = kernel::without_constant(stores[i + 1].offset);
+  return first.identity() == second.identity() && at % 2 == 0 && next == at + 1 && kernel::is_even(first);
+}
+bool under_one_condition(std::span<const kernel::Store> stores) {
+  return std::ranges::all_of(stores, [&](const kernel::Store& s) {
+    return bool(s.condition) && s.condition.identity() == stores[0].condition.identity();
+  });
+}
+
 }  // namespace
 
 unsigned FunctionEmitter::widest(std::size_t element_bytes) const {
@@ -39,12 +52,11 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   const std::size_t rank = n.vars.size();
   bool vectors = rank > 0 && n.sizes.back() > 1 && (n.independent || rows_independent(n)), overwrites = false;
   Work work;
-  const auto in_rows = [&](const kernel::Store& s) {
-    const bool whole_rows = !s.condition || (n.stores.size() == 1 && !e_.variation(s.condition, n.vars.back()).varies);
-    return whole_rows && e_.variation(s.offset, n.vars.back()).stride == 1;
+  const auto whole_rows = [&](const kernel::Store& s) {
+    return !s.condition || (under_one_condition(n.stores) && !e_.variation(s.condition, n.vars.back()).varies);
   };
+  vectors = vectors && std::ranges::all_of(n.stores, whole_rows) && in_rows(n.stores, n.vars.back());
   for (const kernel::Store& s : n.stores) {
-    vectors = vectors && in_rows(s);
     work.element_bytes = std::max(work.element_bytes, size_of(f_.slots[s.slot].dtype));
     add_work(s.value, work);
   }
@@ -53,13 +65,23 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   const bool unrolled = total <= unroll_limit && work.instructions * (vectors ? 4 : total) <= most_instructions;
   b_.short_chains = unrolled;
   if (!vectors) {
-    loops(n.vars, n.sizes, 0, rank, unrolled, [&] { store_scalars(n); });
+    loops(n.vars, n.sizes, 0, rank, unrolled, [&] { store_scalars(n.stores); });
     return;
   }
   for (const kernel::Store& s : n.stores) overwrites = overwrites || work.reads.contains(s.slot);
   const std::int64_t width = std::min<std::int64_t>(widest(work.element_bytes), n.sizes.back());
   if (!unrolled && streams(n, width)) return streamed(n, [&] { vector_nest(n, work, unrolled, overwrites); });
   vector_nest(n, work, unrolled, overwrites);
+}
+
+// Whether each store goes along a variable to contiguous places, or to every second one with a store beside it.
+bool FunctionEmitter::in_rows(std::span<const kernel::Store> stores, std::uint32_t var) {
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    const auto stride = e_.variation(stores[i].offset, var).stride;
+    const bool half = stride == 2 && (begins_pair(stores, i) || (i > 0 && begins_pair(stores, i - 1)));
+    if (stride != 1 && !half) return false;
+  }
+  return true;
 }
 
 // Whether the elements of a row of a nest that runs in order do not depend on one another: each is stored to a place of
@@ -78,7 +100,7 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
   loops(n.vars, n.sizes, 0, rank - 1, unrolled, [&] {
     const auto body = [&](Value* i, std::int64_t width) {
       e_.set_lanes(n.vars.back(), i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
-      store_lanes(n);
+      store_lanes(n.stores);
     };
     const auto whole_row = [&] {
       row(last, step, lanes, unrolled, !overwrites, body);
@@ -95,7 +117,10 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
 // last cache: such an output leaves no room for what it is computed from, and only its end would be found there again.
 bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) const {
   if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || n.sizes.back() % width != 0) return false;
+  std::size_t next = 0;
   return std::ranges::all_of(n.stores, [&](const kernel::Store& s) {
+    const std::size_t i = next++;
+    if (i > 0 && begins_pair(n.stores, i - 1)) return true;
     const kernel::Slot& slot = f_.slots[s.slot];
     const auto bytes = static_cast<std::int64_t>(size_of(slot.dtype));
     const auto at = affine(s.offset);
@@ -151,20 +176,32 @@ void FunctionEmitter::row(std::int64_t extent, std::int64_t step, std::int64_t l
 }
 
 // All values are computed before the first is stored: a store may overwrite what another value reads at this index.
-void FunctionEmitter::store_lanes(const kernel::Nest& n) {
+void FunctionEmitter::store_lanes(std::span<const kernel::Store> stores) {
   std::vector<Value*> values;
-  for (const kernel::Store& s : n.stores) values.push_back(e_.to_store(s.value));
-  for (std::size_t i = 0; i < n.stores.size(); ++i) e_.write(n.stores[i].slot, n.stores[i].offset, values[i]);
-}
-void FunctionEmitter::store_scalars(const kernel::Nest& n) {
-  e_.forget();
-  if (std::ranges::none_of(n.stores, [](const kernel::Store& s) { return bool(s.condition); })) return store_lanes(n);
-  for (const kernel::Store& s : n.stores) {
-    if (!s.condition) {
-      e_.write(s.slot, s.offset, e_.to_store(s.value));
-      continue;
+  for (const kernel::Store& s : stores) values.push_back(e_.to_store(s.value));
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    const kernel::Store& s = stores[i];
+    if (values[i]->getType()->isVectorTy() && begins_pair(stores, i)) {
+      e_.write_pairs(s.slot, s.offset, values[i], values[i + 1]);
+      ++i;
+    } else {
+      e_.write(s.slot, s.offset, values[i]);
     }
-    stored_when(s.condition, [&] { e_.write(s.slot, s.offset, e_.to_store(s.value)); });
+  }
+}
+void FunctionEmitter::store_scalars(std::span<const kernel::Store> stores) {
+  e_.forget();
+  if (std::ranges::none_of(stores, [](const kernel::Store& s) { return bool(s.condition); }))
+    return store_lanes(stores);
+  for (std::size_t i = 0, count = 0; i < stores.size(); i += count) {
+    const Expr& condition = stores[i].condition;
+    for (count = 1; i + count < stores.size() && stores[i + count].condition.identity() == condition.identity();)
+      ++count;
+    const auto same = stores.subspan(i, count);
+    if (condition)
+      stored_when(condition, [&] { store_lanes(same); });
+    else
+      store_lanes(same);
   }
 }
 void FunctionEmitter::stored_when(const Expr& condition, Code code) {

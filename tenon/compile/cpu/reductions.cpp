@@ -68,7 +68,7 @@ Value* FunctionEmitter::across(Combine op, DType dtype, Value* x) {
   llvm_unreachable("an unknown reduction");
 }
 
-// Whether every load of an expression is contiguous or constant along a variable.
+// Whether every load of an expression is contiguous along a variable, one half of pairs that are, or constant.
 bool FunctionEmitter::streams_along(const Expr& e, std::uint32_t var) {
   std::set<const Expr::Node*> seen;  // nodes are shared: a block cipher has more paths than atoms
   return streams_along(e, var, seen);
@@ -77,7 +77,7 @@ bool FunctionEmitter::streams_along(const Expr& e, std::uint32_t var, std::set<c
   if (!seen.insert(e.identity()).second) return true;
   if (e.kind() == Expr::Kind::load) {
     const Variation v = e_.variation(e.operand(0), var);
-    return v.stride && (*v.stride == 0 || *v.stride == 1);
+    return v.stride && (*v.stride == 0 || *v.stride == 1 || e_.reads_pairs(e, var));
   }
   for (const auto& operand : e.node().operands)
     if (operand && !streams_along(Expr(operand), var, seen)) return false;
@@ -106,9 +106,7 @@ void FunctionEmitter::combine(const Partial& into, Value* value, Value* signs) {
 }
 void FunctionEmitter::accumulate(const kernel::Reduce& r, const Partial& into) {
   Value* value = e_.lanes(r.value);
-  std::vector<Value*> stored;
-  for (const kernel::Store& s : r.stores) stored.push_back(e_.to_store(s.value));
-  for (std::size_t i = 0; i < stored.size(); ++i) e_.write(r.stores[i].slot, r.stores[i].offset, stored[i]);
+  store_lanes(r.stores);
   combine(into, value, into.signs == nullptr ? nullptr : sign_bits(value));
 }
 // Adds a partial result of as many lanes.
@@ -141,14 +139,14 @@ void FunctionEmitter::emit(const kernel::Reduce& r) {
   b_.short_chains = outer * inner <= unroll_limit;
   const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
   const bool unrolled_outer = outer <= 16, unrolled_inner = inner <= 16;
-  const auto along_inner = [&](const kernel::Store& s) {
-    return streams_along(s.value, r.inner_vars.back()) && e_.variation(s.offset, r.inner_vars.back()).stride == 1;
-  };
+  const auto along_inner = [&](const kernel::Store& s) { return streams_along(s.value, r.inner_vars.back()); };
   const bool inner_streams = !r.inner_vars.empty() && r.inner_sizes.back() > 1 &&
-                             streams_along(r.value, r.inner_vars.back()) && std::ranges::all_of(r.stores, along_inner);
+                             streams_along(r.value, r.inner_vars.back()) && std::ranges::all_of(r.stores, along_inner) &&
+                             in_rows(r.stores, r.inner_vars.back());
+  const auto result_stride = [&] { return e_.variation(r.offset, r.outer_vars.back()).stride; };
   const bool outer_streams = !r.outer_vars.empty() && r.outer_sizes.back() > 1 &&
                              streams_along(r.value, r.outer_vars.back()) &&
-                             e_.variation(r.offset, r.outer_vars.back()).stride == 1;
+                             (result_stride() == 1 || result_stride() == 2);
   if (inner > 0 && outer_streams && r.stores.empty() && (!inner_streams || r.inner_sizes.back() < lanes))
     return reduce_columns(r, work, unrolled_outer, unrolled_inner);
   loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size(), unrolled_outer && unrolled_inner, [&] {

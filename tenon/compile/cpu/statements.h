@@ -82,6 +82,7 @@ class FunctionEmitter {
   void emit(const kernel::Nest& n);
   void emit(const kernel::Copy& c);
   unsigned widest(std::size_t element_bytes) const;
+  bool in_rows(std::span<const kernel::Store> stores, std::uint32_t var);
   bool rows_independent(const kernel::Nest& n) const;
   std::int64_t registers_at_once(const Work& work, std::int64_t lanes, std::int64_t extent) const;
   void vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites);
@@ -90,8 +91,8 @@ class FunctionEmitter {
   void end_streams();
   void row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
            llvm::function_ref<void(Value* first, std::int64_t width)> body);
-  void store_lanes(const kernel::Nest& n);
-  void store_scalars(const kernel::Nest& n);
+  void store_lanes(std::span<const kernel::Store> stores);
+  void store_scalars(std::span<const kernel::Store> stores);
   void stored_when(const Expr& condition, Code code);
 
   // --- reductions.cpp ---

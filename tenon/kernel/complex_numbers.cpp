@@ -1,0 +1,206 @@
+#include "tenon/kernel/complex_numbers.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "tenon/base/error.h"
+
+namespace tenon::kernel {
+namespace {
+
+Expr number(const Expr& like, double value) { return constant_like(like, value); }
+Expr zero(const Expr& like) { return number(like, 0); }
+Expr infinity(const Expr& like) { return number(like, std::numeric_limits<double>::infinity()); }
+Expr half_of(const Expr& x) { return x * number(x, 0.5); }
+
+Expr magnitude(const Expr& x) { return unary(Unary::abs, x); }
+Expr root(const Expr& x) { return unary(Unary::sqrt, x); }
+Expr is_equal(const Expr& x, const Expr& y) { return binary(Binary::eq, x, y); }
+Expr is_less(const Expr& x, const Expr& y) { return binary(Binary::lt, x, y); }
+Expr both(const Expr& x, const Expr& y) { return binary(Binary::and_, x, y); }
+Expr is_zero(const Expr& x) { return is_equal(x, zero(x)); }
+Expr is_infinite(const Expr& x) { return is_equal(magnitude(x), infinity(x)); }
+
+// Bits of a real number: its sign, its exponent, all but its sign.
+struct Format {
+  DType dtype, bits;
+  std::uint64_t sign, exponent;
+  int mantissa_bits, bias;
+};
+const Format& format_of(const Expr& x) {
+  static const Format single{DType::f32, DType::u32, 0x80000000u, 0x7f800000u, 23, 127};
+  static const Format twice{DType::f64, DType::u64, 0x8000000000000000u, 0x7ff0000000000000u, 52, 1023};
+  return x.dtype() == DType::f32 ? single : twice;
+}
+Expr integer(const Format& f, std::uint64_t value) {
+  if (f.bits == DType::u64) return constant(DType::u64, &value);
+  const auto low = static_cast<std::uint32_t>(value);
+  return constant(DType::u32, &low);
+}
+// x with the sign of y.
+Expr with_sign(const Expr& x, const Expr& y) {
+  const Format& f = format_of(x);
+  const Expr sign = integer(f, f.sign), rest = integer(f, ~f.sign);
+  return bitcast(f.dtype, binary(Binary::or_, both(bitcast(f.bits, x), rest), both(bitcast(f.bits, y), sign)));
+}
+// A power of two, exactly, that brings x >= 0 into [1/2, 1), or of the ends of the range near it. Infinity and NaN are
+// taken for the largest number.
+Expr scale_of(const Expr& x) {
+  const Format& f = format_of(x);
+  const auto in_place = [&](int exponent) {
+    return integer(f, static_cast<std::uint64_t>(exponent) << static_cast<unsigned>(f.mantissa_bits));
+  };
+  const Expr exponent = both(bitcast(f.bits, x), integer(f, f.exponent));
+  const Expr highest = in_place(2 * f.bias - 2);  // its scale is the smallest normal number
+  const Expr bounded = select(is_less(exponent, highest), exponent, highest);
+  return bitcast(f.dtype, in_place(2 * f.bias - 1) - bounded);
+}
+
+// The larger and the smaller magnitude of the parts.
+std::pair<Expr, Expr> magnitudes(const Pair& z) {
+  const Expr x = magnitude(z.re), y = magnitude(z.im), x_is_less = is_less(x, y);
+  return {select(x_is_less, y, x), select(x_is_less, x, y)};
+}
+
+Pair multiply(const Pair& x, const Pair& y) { return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
+Pair times_i(const Pair& z) { return {-z.im, z.re}; }
+
+// x·conj(y) / |y|², with y scaled so that its larger part is about 1. Of a zero y each part of x is divided by it; of
+// an infinite one what is infinite counts as 1 and the rest as 0, of a result that is 0 where x is finite.
+Pair divide(const Pair& x, const Pair& y) {
+  const auto [larger, smaller] = magnitudes(y);
+  const Expr scale = scale_of(larger), endless = is_infinite(larger), none = is_zero(larger);
+  const auto scaled = [&](const Expr& part) {
+    const Expr one = with_sign(select(is_infinite(part), number(part, 1), zero(part)), part);
+    return select(endless, one, part * scale);
+  };
+  const Expr c = scaled(y.re), d = scaled(y.im);
+  const Expr down = select(endless, zero(scale), scale), norm = c * c + d * d;
+  const Pair quotient{(x.re * c + x.im * d) / norm * down, (x.im * c - x.re * d) / norm * down};
+  return {select(none, x.re / y.re, quotient.re), select(none, x.im / y.re, quotient.im)};
+}
+
+// |z|, without overflow on the way: times `factor`.
+Expr modulus(const Pair& z, const Expr& factor) {
+  const auto [larger, smaller] = magnitudes(z);
+  const Expr ratio = smaller / larger, length = larger * factor * root(number(ratio, 1) + ratio * ratio);
+  const Expr plain = binary(Binary::or_, is_zero(larger), is_infinite(larger));
+  return select(plain, larger, length);
+}
+
+// e^(x/2) twice, so that it overflows only where the result does. A part is 0 where the angle is, and both where x is
+// -infinity, whatever the angle.
+Pair exponential(const Pair& z) {
+  const Expr half = unary(Unary::exp, half_of(z.re));
+  const Expr gone = is_equal(z.re, -infinity(z.re)), real = is_zero(z.im);
+  const auto part = [&](const Expr& of_angle) {
+    return select(gone, with_sign(zero(half), of_angle), half * of_angle * half);
+  };
+  return {part(unary(Unary::cos, z.im)), select(real, z.im, part(unary(Unary::sin, z.im)))};
+}
+
+// log|z| as log m + log1p((n/m)²)/2 of the larger part m and the smaller n; where that cancels, near |z| = 1, as
+// log1p((m - 1)·(m + 1) + n²)/2.
+Pair logarithm(const Pair& z) {
+  const auto [m, n] = magnitudes(z);
+  const Expr one = number(m, 1), near = both(is_less(number(m, 0.5), m), is_less(m, number(m, 2)));
+  const Expr ratio = select(is_equal(m, n), one, n / m);
+  const Expr square = select(near, (m - one) * (m + one) + n * n, select(is_zero(m), m, ratio * ratio));
+  const Expr length = select(near, zero(m), unary(Unary::log, m)) + half_of(unary(Unary::log1p, square));
+  return {length, binary(Binary::atan2, z.im, z.re)};
+}
+
+// The part that does not cancel is r = √((|z| + |x|)/2); the other one is y/2r.
+Pair square_root(const Pair& z) {
+  const Expr x = magnitude(z.re), y = magnitude(z.im);
+  const Expr r = root(modulus(z, number(x, 0.5)) + half_of(x)), none = is_zero(r);
+  const Expr infinite = is_infinite(z.im);
+  const Expr other = select(none, y, select(infinite, y, y / (r + r)));
+  const Expr negative = is_less(z.re, zero(z.re));
+  return {select(negative, other, r), with_sign(select(negative, r, other), z.im)};
+}
+
+// sinh(x + iy) = sinh x·cos y + i·cosh x·sin y.
+Pair hyperbolic_sine(const Pair& z) {
+  const Expr imaginary = unary(Unary::cosh, z.re) * unary(Unary::sin, z.im);
+  const Expr real = unary(Unary::sinh, z.re) * unary(Unary::cos, z.im);
+  return {select(is_zero(z.re), with_sign(z.re, real), real), select(is_zero(z.im), z.im, imaginary)};
+}
+// cosh(x + iy) = cosh x·cos y + i·sinh x·sin y.
+Pair hyperbolic_cosine(const Pair& z) {
+  const Expr imaginary = unary(Unary::sinh, z.re) * unary(Unary::sin, z.im);
+  const Expr nothing = binary(Binary::or_, is_zero(z.re), is_zero(z.im));
+  return {unary(Unary::cosh, z.re) * unary(Unary::cos, z.im),
+          select(nothing, zero(imaginary) * with_sign(number(z.re, 1), z.re) * z.im, imaginary)};
+}
+// tanh(x + iy) = (sinh x·cosh x + i·sin y·cos y) / (sinh² x + cos² y). Beyond `far` the real part is 1, and the
+// imaginary one too small to be held.
+Pair hyperbolic_tangent(const Pair& z) {
+  const double far = z.re.dtype() == DType::f32 ? 44 : 354;
+  const Expr limit = number(z.re, far), size = magnitude(z.re), beyond = is_less(limit, size);
+  const Expr x = with_sign(select(beyond, limit, size), z.re);
+  const Expr sinh = unary(Unary::sinh, x), cosh = unary(Unary::cosh, x);
+  const Expr sin = unary(Unary::sin, z.im), cos = unary(Unary::cos, z.im);
+  const Expr below = sinh * sinh + cos * cos, imaginary = sin * cos / below;
+  return {select(beyond, with_sign(number(x, 1), x), sinh * cosh / below),
+          select(is_zero(z.im), z.im, select(beyond, with_sign(zero(x), sin * cos), imaginary))};
+}
+Pair minus_i_times(const Pair& z) { return {z.im, -z.re}; }
+
+// e^(y·log x); 0 where x is 0 and the exponent's real part above 0.
+Pair power(const Pair& x, const Pair& y) {
+  const Pair result = exponential(multiply(y, logarithm(x)));
+  const Expr none = both(both(is_zero(x.re), is_zero(x.im)), is_less(zero(y.re), y.re));
+  return {select(none, zero(x.re), result.re), select(none, zero(x.re), result.im)};
+}
+
+}  // namespace
+
+Pair unary(Unary op, const Pair& z) {
+  switch (op) {
+    case Unary::neg:
+      return {-z.re, -z.im};
+    case Unary::sqrt:
+      return square_root(z);
+    case Unary::rsqrt:
+      return divide({number(z.re, 1), zero(z.re)}, square_root(z));
+    case Unary::exp:
+      return exponential(z);
+    case Unary::log:
+      return logarithm(z);
+    case Unary::sinh:
+      return hyperbolic_sine(z);
+    case Unary::cosh:
+      return hyperbolic_cosine(z);
+    case Unary::tanh:
+      return hyperbolic_tangent(z);
+    case Unary::sin:  // sin z = -i·sinh(iz), and so tan
+      return minus_i_times(hyperbolic_sine(times_i(z)));
+    case Unary::cos:
+      return hyperbolic_cosine(times_i(z));
+    case Unary::tan:
+      return minus_i_times(hyperbolic_tangent(times_i(z)));
+    default:
+      throw CompileError(fmt::format("kernel: {} of a complex number.", name(op)));
+  }
+}
+
+Pair binary(Binary op, const Pair& x, const Pair& y) {
+  switch (op) {
+    case Binary::add:
+      return {x.re + y.re, x.im + y.im};
+    case Binary::sub:
+      return {x.re - y.re, x.im - y.im};
+    case Binary::mul:
+      return multiply(x, y);
+    case Binary::div:
+      return divide(x, y);
+    case Binary::pow:
+      return power(x, y);
+    default:
+      throw CompileError(fmt::format("kernel: {} of complex numbers.", name(op)));
+  }
+}
+
+}  // namespace tenon::kernel
