@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tenon/base/log.h"
+#include "tenon/base/stack.h"
 #include "tenon/ir/adapt.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/region.h"
@@ -77,6 +78,7 @@ std::uint64_t& asked_what_for() {
 
 TracedFunction trace_inputs(FlatFunction f, std::span<const InputOf> inputs, std::string_view refs_refused_by,
                             const std::optional<TracedFor>& what_for) {
+  require_stack();
   Scope scope;
   if (what_for) scope.set_ahead(what_for->ahead);
   Arrays handles;
