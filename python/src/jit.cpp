@@ -224,15 +224,17 @@ std::vector<nb::object> interned(nb::handle names) {
 }
 
 nb::object make(nb::object f, std::string name, std::vector<std::size_t> static_numbers, nb::handle static_names,
-                std::vector<std::size_t> donated_numbers, nb::handle donated_names, bool strict_in_place) {
+                std::vector<std::size_t> donated_numbers, nb::handle donated_names, bool strict_in_place,
+                bool inlined) {
   auto* jit = reinterpret_cast<JitObject*>(jit_type->tp_alloc(jit_type, 0));
   if (jit == nullptr) throw nb::python_error();
   jit->call = call;
   jit->state = new State();
   jit->state->f = std::move(f);
   jit->state->name = std::move(name);
-  jit->state->options = {std::move(static_numbers), std::move(donated_numbers), interned(static_names),
-                         interned(donated_names), strict_in_place};
+  jit->state->options = {std::move(static_numbers), std::move(donated_numbers),
+                         interned(static_names),    interned(donated_names),
+                         strict_in_place,           inlined};
   all_functions().insert(reinterpret_cast<PyObject*>(jit));
   return nb::steal(reinterpret_cast<PyObject*>(jit));
 }

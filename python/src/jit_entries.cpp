@@ -156,7 +156,9 @@ TracedFunction trace(State& s, const Flattened& flat, std::span<const CellRef> c
     out = result.tree;
     return std::move(result.leaves);
   };
-  return api_detail::trace_for_calls(function, flat.leaves, what_for);
+  TracedFunction traced = api_detail::trace_for_calls(function, flat.leaves, what_for, s.name);
+  if (s.options.inlined) traced.placement = Placement::inlined;
+  return traced;
 }
 
 const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {

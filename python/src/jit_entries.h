@@ -47,6 +47,7 @@ struct Options {
   std::vector<std::size_t> static_numbers, donated_numbers;
   std::vector<nb::object> static_names, donated_names;
   bool strict_in_place = false;
+  bool inlined = false;  // its calls in other traces
   bool is_static(std::size_t number) const { return std::ranges::find(static_numbers, number) != static_numbers.end(); }
   bool is_static(PyObject* name) const { return holds(static_names, name); }
   bool is_donated(std::size_t number) const {

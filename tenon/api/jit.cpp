@@ -82,9 +82,10 @@ struct JitEntry::Lazy {
   std::atomic<const Ready*> ready{nullptr};
 };
 
-TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for) {
+TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for,
+                               std::string_view name) {
   const std::uint64_t asked = asked_what_for();
-  TracedFunction traced = trace_flat(f, arguments, writes_refs);
+  TracedFunction traced = trace_flat(f, arguments, writes_refs, false, {}, name);
   if (asked != asked_what_for()) what_for = TracedFor::call(arguments);
   return traced;
 }

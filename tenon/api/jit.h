@@ -124,7 +124,8 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   std::unique_ptr<Lazy> plain_, donating_;
 };
 // Traced to be called often. `what_for`: where the trace depends on that.
-TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for);
+TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for,
+                               std::string_view name = {});
 
 JitEntry::Donation donation_of(const std::vector<std::size_t>& donated, std::span<const std::size_t> leaves);
 
