@@ -140,14 +140,14 @@ bool same_call(const Flattened& a, const Flattened& b) {
 
 }  // namespace
 
-const api_detail::FunctionName& State::label() {
-  if (!named) named = name_of(f, name, is_of_package);
-  return *named;
+const Label& State::label() {
+  if (!known_label) known_label = label_of(f, name);
+  return *known_label;
 }
 
 TracedFunction trace(State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
                      std::optional<TracedFor>& what_for) {
-  const api_detail::OpenTrace open(&s, s.label(), flat.hash, &flat, flat.leaves, [&](const void* other) {
+  const api_detail::OpenTrace open(&s, s.label().name, flat.hash, &flat, flat.leaves, [&](const void* other) {
     return same_call(flat, *static_cast<const Flattened*>(other));
   });
   const auto function = [&](std::span<const Array> in) {

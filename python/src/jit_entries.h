@@ -150,6 +150,15 @@ struct Entry : JitEntry {
   }
 };
 
+// How messages name a function and its arguments.
+struct Label {
+  api_detail::FunctionName name;
+  std::vector<std::string> parameters;  // the positional ones
+  std::string rest;                     // "args" of *args
+  bool of_package = false;              // nothing is told of its traces
+  std::string parameter(std::size_t i) const;
+};
+
 // A jitted function: its options and specialisations.
 struct State {
   nb::object f;
@@ -162,10 +171,9 @@ struct State {
   std::vector<api_detail::EntryTable::Gone> gone;
   std::vector<EntryRef> gone_recent;
   api_detail::TraceNotes notes;
-  std::optional<api_detail::FunctionName> named;
-  bool is_of_package = false;
+  std::optional<Label> known_label;
 
-  const api_detail::FunctionName& label();
+  const Label& label();
   void clear() {
     for (auto& entry : recent) gone_recent.push_back(std::exchange(entry, nullptr));
     table.clear();

@@ -10,6 +10,11 @@ namespace {
 
 using api_detail::TracedForm;
 
+nb::handle wrapped_name() {
+  static PyObject* const name = PyUnicode_InternFromString("__wrapped__");
+  return name;
+}
+
 // Text that code of the user's makes.
 template <class Text>
 std::string asked_for(const Text& text) {
@@ -26,63 +31,50 @@ nb::object attribute(nb::handle object, const char* name) {
   return nb::steal(found);
 }
 
-// The code of what a function wraps in the end.
-nb::object code_of(nb::object f) {
+// The code of what a function wraps in the end, and how many of its parameters are given by what is between.
+struct Code {
+  nb::object code;
+  std::size_t given = 0;
+};
+Code code_of(nb::object f) {
+  Code found;
   for (int depth = 0; f && depth < 100; ++depth) {
+    if (PyFunction_Check(f.ptr()) && !PyDict_Contains(nb::object(f.attr("__dict__")).ptr(), wrapped_name().ptr()))
+      break;
     if (nb::object inner = attribute(f, "__wrapped__")) {
       f = std::move(inner);
     } else if (nb::object partial = attribute(f, "func")) {
+      if (const nb::object args = attribute(f, "args"); args && PyTuple_Check(args.ptr())) found.given += nb::len(args);
       f = std::move(partial);
     } else {
       break;
     }
   }
-  if (!f) return f;
+  if (!f) return found;
+  const bool is_method = PyMethod_Check(f.ptr());
   nb::object code = attribute(f, "__code__");
+  if (is_method) ++found.given;
   if (!code)
     if (const nb::object call = attribute(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(f.ptr()))), "__call__"))
-      code = attribute(call, "__code__");
-  return code && PyCode_Check(code.ptr()) ? code : nb::object();
+      if ((code = attribute(call, "__code__"))) ++found.given;
+  if (code && PyCode_Check(code.ptr())) found.code = std::move(code);
+  return found;
 }
-
-// Names of a function's positional parameters, where its signature tells.
-class Parameters {
- public:
-  explicit Parameters(nb::handle f) {
-    try {
-      const nb::object signature = nb::module_::import_("inspect").attr("signature")(f);
-      for (nb::handle p : nb::iter(nb::object(signature.attr("parameters").attr("values")()))) {
-        const int kind = nb::cast<int>(nb::object(nb::module_::import_("builtins").attr("int")(p.attr("kind"))));
-        if (kind <= 1) names_.push_back(str_of(nb::object(p.attr("name"))));
-        if (kind == 2) rest_ = str_of(nb::object(p.attr("name")));
-      }
-    } catch (nb::python_error&) {
-      names_.clear();
-    }
-  }
-  std::string operator()(std::size_t i) const {
-    if (i < names_.size()) return names_[i];
-    return rest_.empty() ? std::to_string(i) : fmt::format("{}[{}]", rest_, i - names_.size());
-  }
-
- private:
-  std::vector<std::string> names_;
-  std::string rest_;
-};
 
 // "argument x", "static argument n"
-std::string argument_text(const CallForm& form, std::size_t slot, const Parameters& parameters) {
+std::string argument_text(const CallForm& form, std::size_t slot, const Label& label) {
   const CallForm::Slot& s = form.slots[slot];
-  return fmt::format("{}argument {}", s.is_static ? "static " : "", s.keyword ? str_of(s.keyword) : parameters(slot));
+  return fmt::format("{}argument {}", s.is_static ? "static " : "",
+                     s.keyword ? str_of(s.keyword) : label.parameter(slot));
 }
 
-TracedForm form_of(const Flattened& flat, const Parameters& parameters) {
+TracedForm form_of(const Flattened& flat, const Label& label) {
   TracedForm all;
   const CallForm& form = flat.form;
   std::size_t tree = 0;
   for (std::size_t i = 0; i < form.slots.size(); ++i) {
     const CallForm::Slot& s = form.slots[i];
-    const std::string argument = argument_text(form, i, parameters);
+    const std::string argument = argument_text(form, i, label);
     if (s.is_static)
       all.fixed.push_back({argument, asked_for([&] { return repr_of(s.value); })});
     else
@@ -100,12 +92,12 @@ TracedForm form_of(const Flattened& flat, const Parameters& parameters) {
   return all;
 }
 
-std::vector<std::string> leaf_names(const CallForm& form, const Parameters& parameters) {
+std::vector<std::string> leaf_names(const CallForm& form, const Label& label) {
   std::vector<std::string> all;
   std::size_t tree = 0;
   for (std::size_t i = 0; i < form.slots.size(); ++i) {
     if (form.slots[i].is_static) continue;
-    const std::string argument = argument_text(form, i, parameters);
+    const std::string argument = argument_text(form, i, label);
     for (const std::string& name : form.trees->child(tree++)->names()) all.push_back(argument + name);
   }
   return all;
@@ -118,20 +110,33 @@ void warn(const std::string& text) {
 
 }  // namespace
 
-api_detail::FunctionName name_of(nb::handle f, const std::string& name, bool& within) {
-  api_detail::FunctionName all{name, {}};
-  if (const nb::object code = code_of(nb::borrow(f))) all.where = first_line(code, within);
-  return all;
+std::string Label::parameter(std::size_t i) const {
+  if (i < parameters.size()) return parameters[i];
+  return rest.empty() ? std::to_string(i) : fmt::format("{}[{}]", rest, i - parameters.size());
+}
+
+Label label_of(nb::handle f, const std::string& name) {
+  Label label{{name, {}}};
+  const Code found = code_of(nb::borrow(f));
+  if (!found.code) return label;
+  const nb::object& code = found.code;
+  label.name.where = first_line(code, label.of_package);
+  const auto* const at = reinterpret_cast<PyCodeObject*>(code.ptr());
+  const nb::object names = code.attr("co_varnames");
+  const auto count = static_cast<std::size_t>(at->co_argcount);
+  for (std::size_t i = found.given; i < count; ++i) label.parameters.push_back(str_of(names[i]));
+  if ((at->co_flags & CO_VARARGS) != 0)
+    label.rest = str_of(names[count + static_cast<std::size_t>(at->co_kwonlyargcount)]);
+  return label;
 }
 
 void note_trace(State& s, const Flattened& flat) {
-  const api_detail::FunctionName& name = s.label();
-  if (s.is_of_package) return;
-  const Parameters parameters(s.f);
+  const Label& label = s.label();
+  if (label.of_package) return;
   if (s.notes.traces() == 0)
-    if (const auto text = api_detail::note_new_function(name, flat.hash)) warn(*text);
-  const auto names = [&] { return leaf_names(flat.form, parameters); };
-  if (const auto text = s.notes.note(name, form_of(flat, parameters), names)) warn(*text);
+    if (const auto text = api_detail::note_new_function(label.name, flat.hash)) warn(*text);
+  const auto names = [&] { return leaf_names(flat.form, label); };
+  if (const auto text = s.notes.note(label.name, form_of(flat, label), names)) warn(*text);
 }
 
 }  // namespace tenon::python::jitted

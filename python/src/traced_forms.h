@@ -7,8 +7,8 @@
 
 namespace tenon::python::jitted {
 
-// `within`: the function is one of this package, of whose traces nothing is told.
-api_detail::FunctionName name_of(nb::handle f, const std::string& name, bool& within);
+// Read of the function's code.
+Label label_of(nb::handle f, const std::string& name);
 
 // A trace begins: says in the log what is new about it, and warns once where there are too many. Throws where that
 // warning is an error.

@@ -18,22 +18,22 @@ using tn::message_of;
 
 namespace {
 
-using Function = std::function<Array(const Array&)>;
+using Recursive = std::function<Array(const Array&)>;
 
-std::string stderr_of(const auto& f) {
+std::string told_by(const auto& f) {
   testing::internal::CaptureStderr();
   f();
   return testing::internal::GetCapturedStderr();
 }
 
-tn::CacheInfo info_of(const std::string& name) {
+tn::CacheInfo cache_named(const std::string& name) {
   for (const tn::CacheInfo& info : tn::cache_info())
     if (info.name == name) return info;
   ADD_FAILURE() << "no cache is named " << name;
   return {};
 }
 
-struct Tree {
+struct TracedTree {
   std::vector<Array> xs;
   int kind;
 };
@@ -41,10 +41,10 @@ struct Tree {
 }  // namespace
 
 TEST(Traces, ManyAreToldOnce) {
-  const auto f = tn::jit([](const Tree& t) { return t.xs[0] * static_cast<float>(t.kind); });
+  const auto f = tn::jit([](const TracedTree& t) { return t.xs[0] * static_cast<float>(t.kind); });
   const auto traced = [&](int from, int to) {
-    return stderr_of([&] {
-      for (int i = from; i < to; ++i) f(Tree{{tn::zeros({i})}, 1});
+    return told_by([&] {
+      for (int i = from; i < to; ++i) f(TracedTree{{tn::zeros({i})}, 1});
     });
   };
   EXPECT_THAT(traced(1, 21), IsEmpty());
@@ -55,52 +55,52 @@ TEST(Traces, ManyAreToldOnce) {
 }
 
 TEST(Traces, StaticValuesAndSizesOfContainersAreNamed) {
-  const auto f = tn::jit([](const Tree& t) { return t.xs[0] * static_cast<float>(t.kind); });
-  EXPECT_THAT(stderr_of([&] {
-                for (int i = 0; i < 25; ++i) f(Tree{{Array(1.f)}, i});
+  const auto f = tn::jit([](const TracedTree& t) { return t.xs[0] * static_cast<float>(t.kind); });
+  EXPECT_THAT(told_by([&] {
+                for (int i = 0; i < 25; ++i) f(TracedTree{{Array(1.f)}, i});
               }),
               HasSubstr("argument 0, leaf .1: 20, was 19 (20 times)"));
-  const auto g = tn::jit([](const Tree& t) { return t.xs[0]; });
-  EXPECT_THAT(stderr_of([&] {
-                for (std::size_t i = 1; i < 25; ++i) g(Tree{std::vector<Array>(i, Array(1.f)), 0});
+  const auto g = tn::jit([](const TracedTree& t) { return t.xs[0]; });
+  EXPECT_THAT(told_by([&] {
+                for (std::size_t i = 1; i < 25; ++i) g(TracedTree{std::vector<Array>(i, Array(1.f)), 0});
               }),
               HasSubstr("argument 0, leaf .0: 21 elements, was 20 elements (20 times)"));
 }
 
 TEST(Traces, JitInALoopIsToldOnce) {
   const auto once = [] { tn::jit([](const Array& x) { return x + 1.f; })(Array{1.f, 2.f}); };
-  EXPECT_THAT(stderr_of([&] {
+  EXPECT_THAT(told_by([&] {
                 for (int i = 0; i < 20; ++i) once();
               }),
               IsEmpty());
-  EXPECT_THAT(stderr_of([&] {
+  EXPECT_THAT(told_by([&] {
                 for (int i = 0; i < 20; ++i) once();
               }),
               AllOf(HasSubstr("jit has been given the function jitted at "), HasSubstr("21 times")));
 }
 
 TEST(Traces, RecursionNamesTheCycle) {
-  Function self;
+  Recursive self;
   const auto f = tn::jit([&](const Array& x) { return self(x - 1.f); });
   self = f;
   EXPECT_THAT(message_of<tn::NestingError>([&] { f(Array(3.f)); }),
               AllOf(HasSubstr("is called for arguments of the same types while it is traced for them"),
                     HasSubstr("the function jitted at "), HasSubstr(" -> "), HasSubstr("fori_loop")));
-  Function second;
+  Recursive second;
   const auto g = tn::jit([&](const Array& x) { return second(x) * 2.f; });
   const auto h = tn::jit([&](const Array& x) { return g(x) + 1.f; });
   second = h;
   EXPECT_THAT(message_of<tn::NestingError>([&] { tn::grad(g)(Array(3.f)); }), HasSubstr(" -> "));
   // Within what a transformation traces, too.
   const auto refused = [](const auto& step) {
-    Function again;
+    Recursive again;
     const auto f = tn::jit([&](const Array& x) { return step(again, x); });
     again = f;
     return message_of<tn::NestingError>([&] { f(Array(3.f)); });
   };
-  const std::string grad = refused([](const Function& f, const Array& x) { return tn::grad(f)(x); });
-  const std::string checkpoint = refused([](const Function& f, const Array& x) { return tn::checkpoint(f)(x); });
-  const std::string loop = refused([](const Function& f, const Array& x) {
+  const std::string grad = refused([](const Recursive& f, const Array& x) { return tn::grad(f)(x); });
+  const std::string checkpoint = refused([](const Recursive& f, const Array& x) { return tn::checkpoint(f)(x); });
+  const std::string loop = refused([](const Recursive& f, const Array& x) {
     return tn::fori_loop(
         0, 3, [&](Array, Array y) { return f(y); }, x);
   });
@@ -112,7 +112,7 @@ TEST(Traces, RecursionThatEndsGoesOn) {
   const auto f = tn::jit([&](const Array& x, int n) { return n == 0 ? x : again(x + 1.f, n - 1); });
   again = f;
   EXPECT_EQ(f(Array(0.f), 15).item<float>(), 15.f);
-  Function rest;
+  Recursive rest;
   const auto sum = tn::jit([&](const Array& x) -> Array {
     const std::int64_t n = x.shape()[0].value();
     return n == 1 ? x(0) : x(0) + rest(tn::slice(x, {1}, {n}));
@@ -122,34 +122,34 @@ TEST(Traces, RecursionThatEndsGoesOn) {
 }
 
 TEST(Traces, RecursionOverEverNewTypesEnds) {
-  Function again;
+  Recursive again;
   const auto f = tn::jit([&](const Array& x) { return tn::sum(again(tn::expand_dims(x, 0))); });
   again = f;
-  stderr_of([&] { EXPECT_THAT(message_of<tn::Error>([&] { f(Array(3.f)); }), Not(HasSubstr("no error"))); });
+  told_by([&] { EXPECT_THAT(message_of<tn::Error>([&] { f(Array(3.f)); }), Not(HasSubstr("no error"))); });
 }
 
 TEST(Traces, AreKeptWithinABound) {
-  const tn::CacheInfo before = info_of("traces");
+  const tn::CacheInfo before = cache_named("traces");
   const auto f = tn::jit([](const Array& x, int) { return x; });
   const auto keep = f.prepare(Array{1.f}, -1);
-  stderr_of([&] {
+  told_by([&] {
     for (int i = 0; i < 5'000; ++i) f(Array{1.f}, i);
   });
-  const tn::CacheInfo after = info_of("traces");
+  const tn::CacheInfo after = cache_named("traces");
   EXPECT_EQ(after.misses, before.misses + 5'001);
   EXPECT_EQ(after.bound, before.bound + 2'048);
   EXPECT_LE(after.entries, before.entries + 2'048);
   EXPECT_GE(after.entries, before.entries + 1'024);
   f(Array{1.f}, 4'999);
   f(Array{1.f}, 4'000);
-  EXPECT_EQ(info_of("traces").misses, after.misses);
-  EXPECT_EQ(info_of("traces").hits, after.hits + 2);
+  EXPECT_EQ(cache_named("traces").misses, after.misses);
+  EXPECT_EQ(cache_named("traces").hits, after.hits + 2);
   EXPECT_TRUE(tn::array_equal(keep(Array{2.f}, -1), Array{2.f}));  // it holds its own
 }
 
 TEST(Traces, AreDroppedWhileThreadsCall) {
   const auto f = tn::jit([](const Array& x, int n) { return x + static_cast<float>(n % 7); });
-  stderr_of([&] {
+  told_by([&] {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 4; ++t)
       threads.emplace_back([&, t] {
@@ -175,5 +175,5 @@ TEST(Traces, CachesSayWhatTheyHold) {
     EXPECT_GT(info.misses, 0U) << info.name;
     EXPECT_GE(info.bound, info.entries) << info.name;
   }
-  EXPECT_GT(info_of("transformations").bytes, 0U);
+  EXPECT_GT(cache_named("transformations").bytes, 0U);
 }
