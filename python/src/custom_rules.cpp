@@ -11,6 +11,7 @@
 #include "rooms.h"
 #include "shapes.h"
 #include "tenon/api/custom.h"
+#include "tenon/api/placement.h"
 #include "tenon/ir/scope.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/custom.h"
@@ -233,6 +234,17 @@ nb::object checkpoint(nb::object f, nb::tuple args, nb::dict kwargs, nb::handle 
   });
 }
 
+// A call of a unit, or one that is inlined.
+nb::object placed(nb::object f, std::string name, bool unit, nb::tuple args, nb::dict kwargs) {
+  const char* const op = unit ? "noinline" : "inline_";
+  return call_transformation(op, [&] {
+    FlatCall call(op, std::move(f), args, kwargs, every_argument(args), true);
+    const Arrays results =
+        api_detail::placed_flat(call, call.leaves(), unit ? Placement::unit : Placement::inlined, name);
+    return unflatten_arrays(*call.result(), results);
+  });
+}
+
 nb::object checkpoint_name(ArrayLike x, std::string name) {
   const Array a = x.array("checkpoint_name");
   return array_object(call_op("checkpoint_name", [&] { return tenon::checkpoint_name(op(a), std::move(name)); }));
@@ -249,6 +261,7 @@ void add_custom_rules(nb::module_& module) {
   module.def("perturbed", perturbed);
   module.def("closure_convert", closure_convert);
   module.def("checkpoint", checkpoint);
+  module.def("placed", placed);
   module.def("checkpoint_name", checkpoint_name);
 }
 

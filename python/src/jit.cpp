@@ -20,6 +20,7 @@
 #include "rooms.h"
 #include "shapes.h"
 #include "tenon/api/explain.h"
+#include "tenon/base/caches.h"
 #include "tenon/compile/executable.h"
 #include "tenon/ops/collectives.h"
 #include "text.h"
@@ -108,14 +109,13 @@ void warn_of_donations(const State& s, const Entry& entry) {
 }
 
 PyObject* call_new(State& s, const Given& given) {
-  require_stack();
   const SourceScope place(user_line(), "jit");
   Flattened flat = flatten_call(s, given);
   EntryRef alone;
   const Entry& entry = find(s, flat, alone);
   if (Scope::of_operands(flat.leaves) != nullptr)
     return unflatten_arrays(*entry.result, entry.bind(flat.leaves, flat.cells)).release().ptr();
-  if (alone == nullptr || !entry.borrowed()) s.note(&entry);
+  if (alone == nullptr || !entry.borrowed()) s.note(std::static_pointer_cast<const Entry>(entry.shared_from_this()));
   if (alone != nullptr) warn_of_donations(s, entry);
   const CallFrame frame(entry.frame_words());
   // Leaves that are arrays of the caller's may be donated: those themselves are in the frame, not copies.
@@ -135,7 +135,8 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t count, PyObjec
     const Using here(s);
     const Given given{args, static_cast<std::size_t>(PyVectorcall_NARGS(count)), names};
     if (Scope::top() == nullptr) {
-      for (const Entry* entry : s.recent) {
+      for (std::size_t i = 0; i < s.recent.size(); ++i) {
+        const Entry* const entry = s.recent[i].get();
         if (entry == nullptr) break;
         const CallFrame frame(entry->frame_words());
         StandIns stand_ins;
@@ -156,6 +157,9 @@ std::unordered_set<PyObject*>& all_functions() {
   return *all;
 }
 
+// Of those that have ended.
+std::size_t calls_of_ended = 0, traces_of_ended = 0;
+
 void destroy(PyObject* self) {
   auto* jit = reinterpret_cast<JitObject*>(self);
   PyTypeObject* const type = Py_TYPE(self);
@@ -163,6 +167,8 @@ void destroy(PyObject* self) {
   all_functions().erase(self);
   if (jit->weak_references != nullptr) PyObject_ClearWeakRefs(self);
   Py_CLEAR(jit->attributes);
+  calls_of_ended += jit->state->calls;
+  traces_of_ended += jit->state->notes.traces();
   delete jit->state;
   type->tp_free(self);
   Py_DECREF(type);
@@ -218,25 +224,55 @@ std::vector<nb::object> interned(nb::handle names) {
 }
 
 nb::object make(nb::object f, std::string name, std::vector<std::size_t> static_numbers, nb::handle static_names,
-                std::vector<std::size_t> donated_numbers, nb::handle donated_names, bool strict_in_place) {
+                std::vector<std::size_t> donated_numbers, nb::handle donated_names, bool strict_in_place,
+                bool inlined) {
   auto* jit = reinterpret_cast<JitObject*>(jit_type->tp_alloc(jit_type, 0));
   if (jit == nullptr) throw nb::python_error();
   jit->call = call;
-  jit->state = new State{.f = std::move(f),
-                         .name = std::move(name),
-                         .options = {std::move(static_numbers), std::move(donated_numbers), interned(static_names),
-                                     interned(donated_names), strict_in_place}};
+  jit->state = new State();
+  jit->state->f = std::move(f);
+  jit->state->name = std::move(name);
+  jit->state->options = {std::move(static_numbers), std::move(donated_numbers),
+                         interned(static_names),    interned(donated_names),
+                         strict_in_place,           inlined};
   all_functions().insert(reinterpret_cast<PyObject*>(jit));
   return nb::steal(reinterpret_cast<PyObject*>(jit));
 }
 
 void clear_cache(nb::handle f) { reinterpret_cast<JitObject*>(f.ptr())->state->clear(); }
 
-void clear_caches() {
-  std::vector<nb::object> all;  // what ends with an entry may end functions
-  for (PyObject* f : all_functions()) all.push_back(nb::borrow(f));
-  for (const nb::object& f : all) clear_cache(f);
-  clear_compiled();
+// Their specialisations.
+class Traces final : public Cache {
+ public:
+  Traces() { enlist(); }
+  CacheInfo info() override {
+    const nb::gil_scoped_acquire gil;
+    CacheInfo sum{.name = "traces", .bound = all_functions().size() * api_detail::EntryTable::bound};
+    std::size_t calls = calls_of_ended;
+    sum.misses = traces_of_ended;
+    for (PyObject* f : all_functions()) {
+      const State& s = *reinterpret_cast<JitObject*>(f)->state;
+      sum.entries += s.table.size();
+      sum.misses += s.notes.traces();
+      calls += s.calls;
+    }
+    sum.hits = calls - std::min(calls, sum.misses);
+    return sum;
+  }
+  void clear() override {
+    const nb::gil_scoped_acquire gil;
+    std::vector<nb::object> all;  // what ends with an entry may end functions
+    for (PyObject* f : all_functions()) all.push_back(nb::borrow(f));
+    for (const nb::object& f : all) clear_cache(f);
+  }
+};
+
+// (name, entries, bound, hits, misses, bytes) of each kind of cache.
+nb::list cache_infos() {
+  nb::list all;
+  for (const CacheInfo& i : cache_info())
+    all.append(nb::make_tuple(i.name, i.entries, i.bound, i.hits, i.misses, i.bytes));
+  return all;
 }
 
 // The parts of a call whose arguments come as a tuple and a dict.
@@ -289,6 +325,7 @@ std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
   } else {
     own = std::make_unique<State>();
     own->f = std::move(f);
+    own->name = nb::hasattr(own->f, "__name__") ? str_of(nb::object(own->f.attr("__name__"))) : "";
     s = own.get();
   }
   const SourceScope place(user_line(), "explain");
@@ -317,7 +354,10 @@ void add_jit(nb::module_& module) {
       });
   module.def("specialise", specialise);
   module.def("clear_cache", clear_cache);
+  static auto* const traces = new Traces();
+  static_cast<void>(traces);
   module.def("clear_caches", clear_caches);
+  module.def("cache_infos", cache_infos);
   module.def("explain", explained);
 }
 

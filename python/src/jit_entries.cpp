@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "dtypes.h"
+#include "tenon/api/open_traces.h"
 #include "text.h"
+#include "traced_forms.h"
 
 namespace tenon::python::jitted {
 namespace {
@@ -80,6 +82,15 @@ Flattened flatten_call(const State& s, const Given& given) {
 
 namespace {
 
+// What Python raised. Where functions call themselves deeper than its stack, that is told with their names.
+[[noreturn]] void throw_raised() {
+  nb::python_error raised;
+  const nb::object told = nb::module_::import_("tenon.errors").attr("Error");
+  if (raised.matches(PyExc_RecursionError) && !raised.matches(told))
+    api_detail::OpenTrace::refuse_recursion("jit: functions call each other deeper than Python's stack.");
+  throw raised;  // NOLINT(cert-err60-cpp)
+}
+
 // Calls the function with leaves and references in place of those of the form.
 nb::object call_with(const State& s, const CallForm& form, std::span<const Array> leaves,
                      std::span<const CellRef> cells) {
@@ -105,24 +116,9 @@ nb::object call_with(const State& s, const CallForm& form, std::span<const Array
       PyTuple_SET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i), value.release().ptr());
   }
   PyObject* result = PyObject_Call(s.f.ptr(), args.ptr(), nb::len(kwargs) == 0 ? nullptr : kwargs.ptr());
-  if (result == nullptr) throw nb::python_error();
+  if (result == nullptr) throw_raised();
   return nb::steal(result);
 }
-
-}  // namespace
-
-TracedFunction trace(const State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
-                     std::optional<TracedFor>& what_for) {
-  const auto function = [&](std::span<const Array> in) {
-    FlatTree result = flat_arrays("jit", "what the function returns", call_with(s, flat.form, in, cells));
-    refuse_references("jit", "what the function returns", *result.tree);
-    out = result.tree;
-    return std::move(result.leaves);
-  };
-  return api_detail::trace_for_calls(function, flat.leaves, what_for);
-}
-
-namespace {
 
 bool same_form(const CallForm& a, const CallForm& b) {
   if (a.positional != b.positional || a.x64 != b.x64 || a.slots.size() != b.slots.size() || !(*a.trees == *b.trees) ||
@@ -137,7 +133,33 @@ bool same_form(const CallForm& a, const CallForm& b) {
   return true;
 }
 
+bool same_call(const Flattened& a, const Flattened& b) {
+  const auto same = [](const Array& x, const Array& y) { return x.weak() == y.weak() && x.type() == y.type(); };
+  return same_form(a.form, b.form) && std::ranges::equal(a.leaves, b.leaves, same);
+}
+
 }  // namespace
+
+const Label& State::label() {
+  if (!known_label) known_label = label_of(f, name);
+  return *known_label;
+}
+
+TracedFunction trace(State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
+                     std::optional<TracedFor>& what_for) {
+  const api_detail::OpenTrace open(&s, s.label().name, flat.hash, &flat, flat.leaves, [&](const void* other) {
+    return same_call(flat, *static_cast<const Flattened*>(other));
+  });
+  const auto function = [&](std::span<const Array> in) {
+    FlatTree result = flat_arrays("jit", "what the function returns", call_with(s, flat.form, in, cells));
+    refuse_references("jit", "what the function returns", *result.tree);
+    out = result.tree;
+    return std::move(result.leaves);
+  };
+  TracedFunction traced = api_detail::trace_for_calls(function, flat.leaves, what_for, s.name);
+  if (s.options.inlined) traced.placement = Placement::inlined;
+  return traced;
+}
 
 const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
   std::vector<const Array*> places;
@@ -150,7 +172,8 @@ const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
       if (!types[i].matches(flat.leaves[i])) return false;
     return e.traced_for(places);
   };
-  if (const JitEntry* found = s.table->find(flat.hash, matches)) return static_cast<const Entry&>(*found);
+  if (const JitEntry* found = s.table.find(flat.hash, matches)) return static_cast<const Entry&>(*found);
+  note_trace(s, flat);
   TreeRef out;
   std::vector<CellRef> cells;
   for (const CellRef& cell : flat.cells) cells.push_back(api_detail::stand_in(cell));
@@ -164,7 +187,9 @@ const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
                                       cells, out, s.options.strict_in_place, std::move(what_for));
   alone = made;
   if (made->borrowed()) return *made;
-  return static_cast<const Entry&>(*s.table->keep(made, matches));
+  const JitEntry* const kept = s.table.keep(made, matches);
+  if (auto gone = s.table.take_gone(); !gone.empty()) s.gone.push_back(std::move(gone));
+  return static_cast<const Entry&>(*kept);
 }
 
 }  // namespace tenon::python::jitted

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "array.h"
 #include "dtypes.h"
@@ -46,6 +47,7 @@ struct Options {
   std::vector<std::size_t> static_numbers, donated_numbers;
   std::vector<nb::object> static_names, donated_names;
   bool strict_in_place = false;
+  bool inlined = false;  // its calls in other traces
   bool is_static(std::size_t number) const { return std::ranges::find(static_numbers, number) != static_numbers.end(); }
   bool is_static(PyObject* name) const { return holds(static_names, name); }
   bool is_donated(std::size_t number) const {
@@ -148,45 +150,60 @@ struct Entry : JitEntry {
   }
 };
 
+// How messages name a function and its arguments.
+struct Label {
+  api_detail::FunctionName name;
+  std::vector<std::string> parameters;  // the positional ones
+  std::string rest;                     // "args" of *args
+  bool of_package = false;              // nothing is told of its traces
+  std::string parameter(std::size_t i) const;
+};
+
 // A jitted function: its options and specialisations.
 struct State {
   nb::object f;
   std::string name;
   Options options;
-  std::unique_ptr<api_detail::EntryTable> table = std::make_unique<api_detail::EntryTable>();
-  std::array<const Entry*, 4> recent{};  // the last ones used, the latest first
-  // Calls that have begun, and tables that were cleared meanwhile: entries of theirs may be in use.
-  std::size_t running = 0;
-  std::vector<std::unique_ptr<api_detail::EntryTable>> cleared;
+  api_detail::EntryTable table;
+  std::array<std::shared_ptr<const Entry>, 4> recent{};  // the last ones used, the latest first
+  // Calls that run, and what left the table or the recent ones meanwhile: it may be in use.
+  std::size_t running = 0, calls = 0;
+  std::vector<api_detail::EntryTable::Gone> gone;
+  std::vector<EntryRef> gone_recent;
+  api_detail::TraceNotes notes;
+  std::optional<Label> known_label;
 
+  const Label& label();
   void clear() {
-    cleared.push_back(std::exchange(table, std::make_unique<api_detail::EntryTable>()));
-    recent = {};
-    drop_cleared();
+    for (auto& entry : recent) gone_recent.push_back(std::exchange(entry, nullptr));
+    table.clear();
+    gone.push_back(table.take_gone());
+    drop();
   }
-  void drop_cleared() {
-    if (running > 0 || cleared.empty()) return;
-    const auto dropped = std::exchange(cleared, {});  // what ends with them may call this function
+  void drop() {
+    if (running > 0 || (gone.empty() && gone_recent.empty())) return;
+    const auto all = std::exchange(gone, {});  // what ends with them may call this function
+    const auto recent = std::exchange(gone_recent, {});
   }
 
-  void note(const Entry* entry) {
-    const Entry* moved = entry;
-    for (const Entry*& place : recent) {
-      std::swap(place, moved);
-      if (moved == entry) break;
+  void note(std::shared_ptr<const Entry> entry) {
+    for (auto& place : recent) {
+      std::swap(place, entry);
+      if (entry == nullptr || entry == recent[0]) return;
     }
+    gone_recent.push_back(std::move(entry));
   }
 };
 
 // While it lives, no entry of the function's is taken away.
 struct Using {
   State& state;
-  explicit Using(State& s) : state(s) { ++state.running; }
+  explicit Using(State& s) : state(s) { ++state.running, ++state.calls; }
   Using(const Using&) = delete;
   Using& operator=(const Using&) = delete;
   ~Using() {
     --state.running;
-    state.drop_cleared();
+    state.drop();
   }
 };
 
@@ -202,7 +219,7 @@ struct Flattened {
 // Throws TreeError where a static argument is not hashable.
 Flattened flatten_call(const State& s, const Given& given);
 // Calls the function as it is traced. `cells`: what stands for the references of the call; `out`: the result's tree.
-TracedFunction trace(const State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
+TracedFunction trace(State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
                      std::optional<TracedFor>& what_for);
 // The specialisation for a call; what is good for this call alone is kept by `alone`.
 const Entry& find(State& s, const Flattened& flat, EntryRef& alone);

@@ -3,9 +3,9 @@
 #include <nanobind/stl/string.h>
 
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 
+#include "tenon/base/generations.h"
 #include "text.h"
 
 namespace tenon::python {
@@ -22,7 +22,7 @@ struct Code {
 struct Names {
   std::string package;  // the folder of this package, with a slash behind
   std::unordered_set<std::string> interned;
-  std::unordered_map<PyCodeObject*, Code> codes;
+  Generations<PyCodeObject*, Code> codes{16'384};
 
   const char* intern(PyObject* text) {
     const char* utf8 = PyUnicode_AsUTF8(text);
@@ -35,14 +35,14 @@ Names& names() {  // never destroyed: errors may be made while the process ends
   return *names;
 }
 
-const Code& known(PyCodeObject* code) {
+Code known(PyCodeObject* code) {
   Names& all = names();
-  if (const auto at = all.codes.find(code); at != all.codes.end()) return at->second;
+  if (const Code* found = all.codes.find(code)) return *found;
   const char* file = all.intern(code->co_filename);
   const bool inside = !all.package.empty() && std::string_view(file).starts_with(all.package);
-  return all.codes
-      .emplace(code, Code{nb::borrow(reinterpret_cast<PyObject*>(code)), file, all.intern(code->co_name), inside})
-      .first->second;
+  const Code made{nb::borrow(reinterpret_cast<PyObject*>(code)), file, all.intern(code->co_name), inside};
+  const auto gone = all.codes.insert(code, made);
+  return made;
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ Source user_line() {
   while (frame) {
     auto* const at = reinterpret_cast<PyFrameObject*>(frame.ptr());
     const nb::object held = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
-    const Code& code = known(reinterpret_cast<PyCodeObject*>(held.ptr()));
+    const Code code = known(reinterpret_cast<PyCodeObject*>(held.ptr()));
     if (!code.inside) {
       Source source;
       source.file = code.file;
@@ -65,11 +65,23 @@ Source user_line() {
   return {};
 }
 
+Source first_line(nb::handle object, bool& within) {
+  auto* const at = reinterpret_cast<PyCodeObject*>(object.ptr());
+  const Code code = known(at);
+  within = code.inside;
+  Source source;
+  source.file = code.file;
+  source.function = code.function;
+  source.line = static_cast<unsigned>(at->co_firstlineno);
+  return source;
+}
+
 void add_source_lines(nb::module_& module) {
   const nb::module_ package = nb::module_::import_("tenon.errors");
   std::string file = str_of(nb::object(package.attr("__file__")));
   names().package = file.substr(0, file.rfind('/') + 1);
-  module.def("user_line", [] { return user_line().text(); }, "The line of the caller outside of this package.");
+  module.def(
+      "user_line", [] { return user_line().text(); }, "The line of the caller outside of this package.");
 }
 
 }  // namespace tenon::python

@@ -13,6 +13,9 @@ namespace nb = nanobind;
 // Unknown where no such frame is there.
 Source user_line();
 
+// Where a code object begins, and whether that is within this package.
+Source first_line(nb::handle code, bool& within);
+
 void add_source_lines(nb::module_& module);
 
 }  // namespace tenon::python

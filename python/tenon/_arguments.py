@@ -86,3 +86,18 @@ def positional(fun, args, kwargs):
         raise TypeError(f"A function with a rule of its own takes no keyword-only arguments: {', '.join(by_name)} of "
                         f"{getattr(fun, '__name__', fun)!r}.")
     return bound.args
+
+
+def of_arrays(fun, static_argnums, static_argnames):
+    """Of a call, (`fun` with its static arguments bound, the other positional ones, those by keyword)."""
+    from tenon._transforms import _both
+
+    static, names = _both(fun, None if static_argnums == () else static_argnums,
+                          None if static_argnames == () else static_argnames, "static")
+
+    def of_call(args, kwargs):
+        bound, others = bind(fun, [n for n in static if n < len(args)], args)
+        fixed = {name: kwargs.pop(name) for name in names if name in kwargs}
+        return functools.partial(bound, **fixed) if fixed else bound, others, kwargs
+
+    return of_call

@@ -125,22 +125,19 @@ def checkpoint(fun=None, *, prevent_cse=True, policy=None, static_argnums=(), st
     >>> tn.grad(f)(0.0)
     Array(1., dtype=float64, weak_type=True)
     """
-    from tenon._arguments import as_arrays, bind
-    from tenon._transforms import _both, _named
+    from tenon._arguments import as_arrays, of_arrays
+    from tenon._transforms import _named
 
     if fun is None:
         return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums,
                                  static_argnames=static_argnames)
     if policy is not None and not callable(policy):
         raise TypeError(f"checkpoint: the policy is a function of an op, its operands and parameters, not {policy!r}.")
-    static, names = _both(fun, None if static_argnums == () else static_argnums,
-                          None if static_argnames == () else static_argnames, "static")
+    arrays_of = of_arrays(fun, static_argnums, static_argnames)
     asked = None if policy is None or policy is nothing_saveable else _asked_of_ops(policy)
 
     def frugal(*args, **kwargs):
-        bound, others = bind(fun, [n for n in static if n < len(args)], args)
-        fixed = {name: kwargs.pop(name) for name in names if name in kwargs}
-        bound = functools.partial(bound, **fixed) if fixed else bound
+        bound, others, kwargs = arrays_of(args, kwargs)
         if policy is everything_saveable or not _core.tracing():
             return bound(*as_arrays(others), **as_arrays(kwargs))
         return _core.checkpoint(bound, others, kwargs, asked)

@@ -2,13 +2,14 @@
 
 import contextlib
 import platform
+from typing import NamedTuple
 
 from tenon import _core
 from tenon._arguments import bind, from_front, numbers_of
 from tenon._config import config
 from tenon._transforms import ShapeDtypeStruct, make_program
 
-__all__ = ["check_tracer_leaks", "checking_leaks", "clear_caches", "debug_infs", "debug_nans", "default_matmul_precision",
+__all__ = ["cache_info", "check_tracer_leaks", "checking_leaks", "clear_caches", "debug_infs", "debug_nans", "default_matmul_precision",
            "enable_x64", "make_jaxpr", "named_scope", "print_environment_info", "typeof"]
 
 
@@ -112,6 +113,29 @@ def print_environment_info(return_string=False):
         return text
     print(text)
     return None
+
+
+class CacheInfo(NamedTuple):
+    """What a kind of cache holds; see cache_info()."""
+
+    entries: int
+    bound: int
+    hits: int
+    misses: int
+    bytes: int
+
+
+def cache_info():
+    """What the caches of the process hold: a dict of (entries, bound, hits, misses, bytes).
+
+    "traces": of functions made by jit, each at most as many as its part of the bound; "transformations": derivatives,
+    batches and passes of Programs; "executables": what was compiled; "ops": those that ran outside of jit. Where a cache
+    is full, what was asked for least recently goes. Bytes are an estimate, and 0 where nobody counts them.
+
+    >>> cache_info()["executables"].bound
+    4096
+    """
+    return {name: CacheInfo(*counts) for name, *counts in _core.cache_infos()}
 
 
 def clear_caches():

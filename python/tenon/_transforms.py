@@ -39,9 +39,9 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     It is traced once for each structure, shapes and dtypes of its arguments, and each value of the static ones
     (`static_argnums`, `static_argnames`; they are hashable). Of numbers and names one completes the other where it is
     given alone. The memory of donated arguments is used for results; they cannot be read afterwards. A UserWarning names
-    those of whose memory no result can be made. `inline` is taken and has no effect: what is inlined is decided by its cost. With
-    `strict_in_place` an update, x.at[i].set(v) and its kin, that copies an array of more than 64 elements is an error,
-    which names the update and what forces the copy.
+    those of whose memory no result can be made. With `inline`, calls of it in other functions that are compiled become part
+    of their code, as tn.inline_() says. With `strict_in_place` an update, x.at[i].set(v) and its kin, that copies an array
+    of more than 64 elements is an error, which names the update and what forces the copy.
 
     >>> import tenon as tn, tenon.numpy as tnp
     >>> tn.jit(lambda x: x * 2 + 1)(tnp.arange(3))
@@ -64,7 +64,7 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     if set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1]):
         raise ValueError("jit: an argument is either static or donated, not both.")
     jitted = _core.jit(fun, getattr(fun, "__name__", "function"), static[0], static[1], donated[0], donated[1],
-                       strict_in_place)
+                       strict_in_place, bool(inline))
     functools.update_wrapper(jitted, fun)
     jitted._static = static
     return jitted

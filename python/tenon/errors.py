@@ -76,7 +76,13 @@ class NonFiniteError(Error, FloatingPointError):
 
 
 class NestingError(Error, RecursionError):
-    """Functions, loops or branches nest deeper than the thread's stack reaches."""
+    """A jitted function calls itself while it is traced, without an end; or functions, loops or branches nest deeper
+    than the thread's stack reaches."""
+
+
+class RetraceWarning(UserWarning):
+    """A jitted function is traced again and again, which takes more time than running: for ever new types or static
+    values, or since jit is called anew each time."""
 
 
 class UnsupportedError(Error, NotImplementedError, ValueError):

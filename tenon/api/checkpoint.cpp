@@ -54,12 +54,7 @@ Arrays checkpoint_flat(FlatFunction f, std::span<const Array> arguments, Keeps p
   TracedFunction traced = trace_flat(f, arguments, writes_refs, knows_values());
   if (policy)
     if (const ProgramRef marked = Marks(policy)(traced.program)) traced.program = marked;
-  Arrays results =
-      weakly_typed(bind_checkpoint(traced.program, traced.sizes, joined({arguments, traced.captures})), traced.weak);
-  const std::vector<CellRef> refs = traced.written();
-  for (std::size_t k = 0; k < refs.size(); ++k) write_cell(refs[k], results[traced.results() + k]);
-  results.resize(traced.results());
-  return results;
+  return with_writes_done(traced, bind_checkpoint(traced.program, traced.sizes, joined({arguments, traced.captures})));
 }
 
 }  // namespace tenon::api_detail

@@ -1,8 +1,13 @@
 #include "tenon/api/jit.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <unordered_set>
 
 #include "tenon/api/ref_states.h"
+#include "tenon/base/caches.h"
 #include "tenon/base/log.h"
 #include "tenon/compile/executable.h"
 #include "tenon/compile/in_place.h"
@@ -77,9 +82,10 @@ struct JitEntry::Lazy {
   std::atomic<const Ready*> ready{nullptr};
 };
 
-TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for) {
+TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for,
+                               std::string_view name) {
   const std::uint64_t asked = asked_what_for();
-  TracedFunction traced = trace_flat(f, arguments, writes_refs);
+  TracedFunction traced = trace_flat(f, arguments, writes_refs, false, {}, name);
   if (asked != asked_what_for()) what_for = TracedFor::call(arguments);
   return traced;
 }
@@ -403,45 +409,103 @@ JitEntry::Donation donation_of(const std::vector<std::size_t>& donated, std::spa
   return donation;
 }
 
-// --- tables ---
+// --- states ---
 
-EntryTable::EntryTable() {
-  all_slots_.push_back(std::make_unique<Slots>(8));
-  slots_.store(all_slots_.back().get(), std::memory_order_release);
-}
-EntryTable::~EntryTable() = default;
+namespace {
 
-void EntryTable::place(Slots& slots, const JitEntry* entry) {
-  std::size_t i = entry->hash() & slots.mask;
-  while (slots.at[i].load(std::memory_order_relaxed) != nullptr) i = (i + 1) & slots.mask;
-  slots.at[i].store(entry, std::memory_order_release);
+// A line on stderr, which the state tells once.
+void tell(const std::string& text) {
+  const std::string line = "tenon: " + text + "\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-const JitEntry* EntryTable::keep(EntryRef entry, FunctionRef<bool(const JitEntry&)> same) {
-  // What tells entries apart may be code of the user's, which runs under no lock.
-  const auto count = [&] {
+// The functions that jit made.
+class JitStates final : public Cache {
+ public:
+  JitStates() { enlist(); }
+  void add(JitState* state) {
     const std::lock_guard lock(mutex_);
-    return entries_.size();
+    all_.insert(state);
+  }
+  void remove(JitState* state) {
+    const std::lock_guard lock(mutex_);
+    all_.erase(state);
+    calls_of_ended_ += state->readers.calls();
+    traces_of_ended_ += state->notes.traces();
+  }
+  CacheInfo info() override {
+    const std::lock_guard lock(mutex_);
+    CacheInfo sum{.name = "traces", .bound = all_.size() * EntryTable::bound};
+    std::size_t calls = calls_of_ended_;
+    sum.misses = traces_of_ended_;
+    for (const JitState* state : all_) {
+      sum.entries += state->entries.size();
+      sum.misses += state->notes.traces();
+      calls += state->readers.calls();
+    }
+    sum.hits = calls - std::min(calls, sum.misses);
+    return sum;
+  }
+  void clear() override {
+    std::vector<std::vector<EntryTable::Gone>> gone;  // ends outside of the lock
+    const std::lock_guard lock(mutex_);
+    for (JitState* state : all_) {
+      state->entries.clear();
+      gone.push_back(state->readers.drop(state->entries.take_gone()));
+    }
+  }
+
+ private:
+  ForkMutex mutex_;
+  std::unordered_set<JitState*> all_;
+  std::size_t calls_of_ended_ = 0, traces_of_ended_ = 0;
+};
+JitStates& jit_states() {
+  static constinit Lasting<JitStates> all;
+  return all.get();
+}
+
+std::string type_name(const std::type_info& type) {
+  int failed = 0;
+  char* const text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &failed);
+  std::string name = failed == 0 && text != nullptr ? text : type.name();
+  std::free(text);
+  return name;
+}
+
+TracedForm form_of(const Signature& signature, const tree::View& arguments, const std::type_info& types) {
+  TracedForm form{{{"the C++ types", type_name(types), true}}, {signature.leaves().begin(), signature.leaves().end()}};
+  arguments.visit([](const Array&) {},
+                  [&](const tree::Static& fixed, const tree::Path& path) {
+                    const bool structure = fixed.as<tree::Held>() != nullptr;
+                    form.fixed.push_back({argument_name(path.text()), fixed.text(), structure});
+                  });
+  return form;
+}
+
+}  // namespace
+
+JitState::JitState(JitOptions given, const Source& where, std::uint64_t type_hash)
+    : options(std::move(given)), name{"", where}, type(type_hash) {
+  jit_states().add(this);
+}
+JitState::~JitState() { jit_states().remove(this); }
+
+void JitState::note(const Signature& signature, const tree::View& arguments, const std::type_info& types,
+                    std::uint64_t hash) {
+  if (notes.traces() == 0)
+    if (const auto text = note_new_function(name, Hasher()(type)(hash).finish().low)) tell(*text);
+  const auto names = [&] {
+    std::vector<std::string> all;
+    for (const std::string& path : tree::paths(arguments)) all.push_back(argument_name(path));
+    return all;
   };
-  for (;;) {
-    const std::size_t known = count();
-    if (const JitEntry* other = find(entry->hash(), same)) return other;
-    const std::lock_guard lock(mutex_);
-    if (entries_.size() == known) return add(std::move(entry));
-  }
+  if (const auto text = notes.note(name, form_of(signature, arguments, types), names)) tell(*text);
 }
 
-const JitEntry* EntryTable::add(EntryRef entry) {
-  const JitEntry* kept = entries_.emplace_back(std::move(entry)).get();
-  if (2 * entries_.size() > all_slots_.back()->mask + 1) {
-    auto larger = std::make_unique<Slots>(2 * (all_slots_.back()->mask + 1));
-    for (const EntryRef& e : entries_) place(*larger, e.get());
-    slots_.store(larger.get(), std::memory_order_release);
-    all_slots_.push_back(std::move(larger));
-  } else {
-    place(*all_slots_.back(), kept);
-  }
-  recent_.store(kept, std::memory_order_release);
+const JitEntry* JitState::keep(EntryRef entry, FunctionRef<bool(const JitEntry&)> same) {
+  const JitEntry* kept = entries.keep(std::move(entry), same);
+  const auto gone = readers.drop(entries.take_gone());
   return kept;
 }
 

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tenon/api/entry_table.h"
+#include "tenon/api/open_traces.h"
 #include "tenon/api/ref.h"
 #include "tenon/api/signature.h"
+#include "tenon/api/trace_notes.h"
 #include "tenon/api/transforms.h"
 #include "tenon/base/fork.h"
 #include "tenon/base/function_ref.h"
@@ -120,44 +123,11 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   std::optional<TracedFor> what_for_;  // where the trace depends on it
   std::unique_ptr<Lazy> plain_, donating_;
 };
-using EntryRef = std::shared_ptr<const JitEntry>;
-
 // Traced to be called often. `what_for`: where the trace depends on that.
-TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for);
+TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for,
+                               std::string_view name = {});
 
 JitEntry::Donation donation_of(const std::vector<std::size_t>& donated, std::span<const std::size_t> leaves);
-
-// The specialisations of one function. Found without a lock; never taken away while the table lives.
-class EntryTable {
- public:
-  EntryTable();
-  ~EntryTable();
-  const JitEntry* recent() const { return recent_.load(std::memory_order_acquire); }
-  template <class Matches>
-  const JitEntry* find(std::uint64_t hash, Matches matches) const {
-    const Slots* slots = slots_.load(std::memory_order_acquire);
-    for (std::size_t i = hash & slots->mask;; i = (i + 1) & slots->mask) {
-      const JitEntry* entry = slots->at[i].load(std::memory_order_acquire);
-      if (entry == nullptr || (entry->hash() == hash && matches(*entry))) return entry;
-    }
-  }
-  // Keeps the entry, unless another thread was faster: then that one's is returned.
-  const JitEntry* keep(EntryRef entry, FunctionRef<bool(const JitEntry&)> same);
-
- private:
-  struct Slots {
-    explicit Slots(std::size_t size) : mask(size - 1), at(size) {}
-    std::size_t mask;
-    std::vector<std::atomic<const JitEntry*>> at;
-  };
-  const JitEntry* add(EntryRef entry);
-  void place(Slots& slots, const JitEntry* entry);
-  std::atomic<const JitEntry*> recent_{nullptr};
-  std::atomic<Slots*> slots_;
-  ForkMutex mutex_;  // of those who add
-  std::vector<EntryRef> entries_;
-  std::vector<std::unique_ptr<Slots>> all_slots_;  // older, smaller tables may still be read
-};
 
 template <class... Args>
 inline constexpr char type_tag = 0;
@@ -185,15 +155,39 @@ struct EntryOf : JitEntry {
   StaticValues fixed_results;
 };
 
-// What copies of one jitted function share, but for the function.
+// What copies of one jitted function share, but for the function. Those that there are, are the cache "traces".
 struct JitState {
+  // `type`: of the function.
+  JitState(JitOptions options, const Source& where, std::uint64_t type);
+  ~JitState();
+  JitState(const JitState&) = delete;
+  JitState& operator=(const JitState&) = delete;
+  // Of a trace that begins: logs what is new about it, and tells on stderr once where there are too many.
+  void note(const Signature& signature, const tree::View& arguments, const std::type_info& types, std::uint64_t hash);
+  const JitEntry* keep(EntryRef entry, FunctionRef<bool(const JitEntry&)> same);
+
   JitOptions options;
+  FunctionName name;
+  std::uint64_t type;
   EntryTable entries;
+  Readers readers;
+  TraceNotes notes;
+};
+
+// A call, as open traces compare it with others of the same function.
+struct OpenCall {
+  const void* tag;
+  const Signature& signature;
+  static bool alike(const OpenCall& a, const void* b) {
+    const auto& other = *static_cast<const OpenCall*>(b);
+    return a.tag == other.tag && a.signature == other.signature;
+  }
 };
 
 template <class Result, class... Args>
-std::shared_ptr<const EntryOf<Result, Args...>> trace_entry(const JitOptions& options, Callable<Result, Args...> f,
+std::shared_ptr<const EntryOf<Result, Args...>> trace_entry(JitState& state, Callable<Result, Args...> f,
                                                             std::uint64_t hash, const Args&... args) {
+  const JitOptions& options = state.options;
   const std::array<std::size_t, sizeof...(Args)> counts{tree::leaves(args).size()...};
   JitEntry::Donation donation = donation_of(options.donate, counts);
   // References among the arguments are told apart from those that f captures.
@@ -203,12 +197,16 @@ std::shared_ptr<const EntryOf<Result, Args...>> trace_entry(const JitOptions& op
   for (CellRef& cell : passed) cell = stand_in(cell);
   rebind_cells(inside, passed);
   Signature signature = Signature::of(std::tie(args...));
+  state.note(signature, std::tie(args...), typeid(std::tuple<Args...>), hash);
+  const OpenCall open_call{EntryOf<Result, Args...>::tag_of_type(), signature};
   return std::apply(
       [&](const Args&... given) {
         FlattenedCall<Result, Args...> flat(f, given...);
+        const OpenTrace open(&state, state.name, hash, &open_call, flat.arguments(),
+                             [&](const void* other) { return OpenCall::alike(open_call, other); });
         std::optional<TracedFor> what_for;
         TracedFunction traced = trace_for_calls(flat, flat.arguments(), what_for);
-        return std::make_shared<const EntryOf<Result, Args...>>(hash, std::move(signature), std::move(traced),
+        return std::make_shared<const EntryOf<Result, Args...>>(hash, Signature(signature), std::move(traced),
                                                                 std::move(donation), passed, options.strict_in_place,
                                                                 std::move(what_for), std::move(flat.result()));
       },
@@ -230,10 +228,10 @@ const EntryOf<Result, Args...>& find_entry(JitState& state, Callable<Result, Arg
     return static_cast<const Found&>(*recent);
   const std::uint64_t hash = Signature::hash(tied);
   if (const auto* found = state.entries.find(hash, matches)) return static_cast<const Found&>(*found);
-  auto made = trace_entry(state.options, f, hash, args...);
+  auto made = trace_entry(state, f, hash, args...);
   alone = made;
   if (made->borrowed()) return *made;
-  return static_cast<const Found&>(*state.entries.keep(std::move(made), matches));
+  return static_cast<const Found&>(*state.keep(std::move(made), matches));
 }
 
 template <class Result, class... Args>
@@ -313,7 +311,7 @@ class Jitted {
 
  public:
   explicit Jitted(F f, JitOptions options, const Source& where)
-      : state_(std::make_shared<State>(std::move(options), std::move(f))), where_(where) {}
+      : state_(std::make_shared<State>(std::move(options), where, std::move(f))), where_(where) {}
 
   template <class... Args>
   ResultOf<std::remove_cvref_t<Args>...> operator()(Args&&... args) const {
@@ -321,6 +319,7 @@ class Jitted {
     static_assert(tree_detail::check_result<ResultOf<std::remove_cvref_t<Args>...>>());
     constexpr std::uint64_t given = api_detail::given_arguments<Args...>();
     const SourceScope place(where_);
+    const api_detail::Readers::Reading reading(state_->readers);
     api_detail::EntryRef alone;
     if (Scope::top() != nullptr) return api_detail::call_in_trace(find(alone, args...), args...);
     const auto* recent = state_->entries.recent();
@@ -339,6 +338,7 @@ class Jitted {
   template <class Result, class... Args>
   void into(Result& results, const Args&... args) const {
     const SourceScope place(where_);
+    const api_detail::Readers::Reading reading(state_->readers);
     api_detail::EntryRef alone;
     api_detail::into_entry(find(alone, args...), results, args...);
   }
@@ -362,7 +362,8 @@ class Jitted {
   template <class, class...>
   friend class Prepared;
   struct State : api_detail::JitState {
-    State(JitOptions given, F function) : JitState{std::move(given), {}}, f(std::move(function)) {}
+    State(JitOptions given, const Source& where, F function)
+        : JitState(std::move(given), where, typeid(F).hash_code()), f(std::move(function)) {}
     F f;
   };
   template <class... Args>
@@ -386,7 +387,9 @@ class Prepared {
  public:
   Prepared(Jitted<F> f, const Args&... args) : f_(std::move(f)) {
     if (Scope::top() != nullptr) api_detail::throw_traced_into();
+    const api_detail::Readers::Reading reading(f_.state_->readers);
     entry_ = &f_.find(alone_, args...);
+    alone_ = entry_->shared_from_this();
     entry_->prepare();
   }
 
@@ -417,7 +420,7 @@ class Prepared {
   }
 
   Jitted<F> f_;
-  api_detail::EntryRef alone_;
+  api_detail::EntryRef alone_;  // which holds the entry, whatever the function's cache drops
   const api_detail::EntryOf<api_detail::ResultOf<F, Args...>, Args...>* entry_;
 };
 

@@ -24,6 +24,7 @@ class LeafType {
   const Type& type() const { return type_; }
   bool weak() const { return weak_; }
   bool symbolic() const { return !leaf().shape.known(); }
+  bool operator==(const LeafType& b) const { return weak_ == b.weak_ && type_ == b.type_; }
 
  private:
   bool matches_other(const Array& a) const;
@@ -45,6 +46,7 @@ class StaticValues {
   // Whether the value stands at a position; moves it behind.
   bool next(std::size_t& at, const tree::Static& value) const;
   bool ends_at(std::size_t at) const { return at == bytes_.size(); }
+  bool operator==(const StaticValues&) const = default;
 
  private:
   std::vector<char> bytes_;  // of each value its size and its bits
@@ -64,6 +66,7 @@ class Signature {
 
   std::span<const LeafType> leaves() const { return leaves_; }
   const StaticValues& fixed() const { return fixed_; }
+  bool operator==(const Signature&) const = default;
 
  private:
   std::vector<LeafType> leaves_;

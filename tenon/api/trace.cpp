@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tenon/base/log.h"
+#include "tenon/base/stack.h"
 #include "tenon/ir/adapt.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/region.h"
@@ -16,7 +17,8 @@
 namespace tenon {
 namespace {
 
-TracedFunction finish_trace(Scope& scope, FlatFunction f, const Arrays& inputs, std::string_view refs_refused_by) {
+TracedFunction finish_trace(Scope& scope, FlatFunction f, const Arrays& inputs, std::string_view refs_refused_by,
+                            std::string_view name) {
   const auto start = std::chrono::steady_clock::now();
   const api_detail::RefScope refs(scope, refs_refused_by);
   Arrays outputs = [&] {
@@ -30,7 +32,7 @@ TracedFunction finish_trace(Scope& scope, FlatFunction f, const Arrays& inputs, 
     traced.weak.push_back(a.weak());
     traced.parts.push_back(Scope::takes_part(a));
   }
-  TraceResult result = scope.finish(outputs);
+  TraceResult result = scope.finish(outputs, std::string(name));
   traced.program = guard_selects(result.program);
   traced.captures = std::move(result.captures);
   traced.sizes = std::move(result.sizes);
@@ -76,7 +78,8 @@ std::uint64_t& asked_what_for() {
 }
 
 TracedFunction trace_inputs(FlatFunction f, std::span<const InputOf> inputs, std::string_view refs_refused_by,
-                            const std::optional<TracedFor>& what_for) {
+                            const std::optional<TracedFor>& what_for, std::string_view name) {
+  require_stack();
   Scope scope;
   if (what_for) scope.set_ahead(what_for->ahead);
   Arrays handles;
@@ -85,17 +88,17 @@ TracedFunction trace_inputs(FlatFunction f, std::span<const InputOf> inputs, std
     handles.push_back(value ? scope.known_input(type, value, weak) : scope.input(type, weak));
     if (what_for) scope.set_takes_part(handles.back(), what_for->inputs[i]);
   }
-  return finish_trace(scope, f, handles, refs_refused_by);
+  return finish_trace(scope, f, handles, refs_refused_by, name);
 }
 
 TracedFunction trace_flat(FlatFunction f, std::span<const Array> arguments, std::string_view refs_refused_by,
-                          bool known_values, const std::optional<TracedFor>& what_for) {
+                          bool known_values, const std::optional<TracedFor>& what_for, std::string_view name) {
   std::vector<InputOf> inputs;
   for (const Array& a : arguments) {
     inputs.push_back({a.type(), a.weak()});
     if (known_values && Scope::knows(a)) inputs.back().value = [a] { return a.value(); };
   }
-  return trace_inputs(f, inputs, refs_refused_by, what_for ? what_for : TracedFor::call(arguments));
+  return trace_inputs(f, inputs, refs_refused_by, what_for ? what_for : TracedFor::call(arguments), name);
 }
 
 TracedFunction trace_types(FlatFunction f, std::span<const Type> types, const std::vector<bool>& weak,
@@ -171,8 +174,9 @@ TracedFunction with_refs_as_arguments(const TracedFunction& f, std::span<const a
   return result;
 }
 
-Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands) {
-  if (Scope::of_operands(operands) != nullptr) return call(program, sizes, operands);
+Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands,
+                   Placement placement) {
+  if (Scope::of_operands(operands) != nullptr) return call(program, sizes, operands, placement);
   std::vector<Value> values;
   for (const Array& operand : operands) values.push_back(operand.value());
   std::vector<std::int64_t> known;
@@ -183,10 +187,18 @@ Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::s
   return results;
 }
 
+Arrays with_writes_done(const TracedFunction& f, Arrays results) {
+  results = weakly_typed(std::move(results), f.weak);
+  const std::vector<api_detail::CellRef> refs = f.written();
+  for (std::size_t k = 0; k < refs.size(); ++k) api_detail::write_cell(refs[k], results[f.results() + k]);
+  results.resize(f.results());
+  return results;
+}
+
 Arrays apply(const TracedFunction& f, std::span<const Array> arguments) {
   Arrays operands(arguments.begin(), arguments.end());
   operands.insert(operands.end(), f.captures.begin(), f.captures.end());
-  Arrays results = run_or_call(f.program, f.sizes, operands);
+  Arrays results = run_or_call(f.program, f.sizes, operands, f.placement);
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = results[i].with_weak(f.weak[i]);
   return results;
 }

@@ -26,6 +26,7 @@ struct TracedFunction {
   std::vector<TakesPart> parts;  // of the outputs, where inputs and captures take part as they did when it was traced
   // Mutable references from outside: the first captures, in order. What was written to them last are the last outputs.
   std::vector<api_detail::RefUse> refs;
+  Placement placement = Placement::priced;  // of its calls
 
   std::vector<api_detail::CellRef> written() const;
   std::size_t results() const;  // outputs of the function itself
@@ -51,7 +52,8 @@ std::uint64_t& asked_what_for();
 
 // Inputs have the arguments' types. With known_values, x.item() may look at those arguments whose values are known.
 TracedFunction trace_flat(FlatFunction f, std::span<const Array> arguments, std::string_view refs_refused_by,
-                          bool known_values = false, const std::optional<TracedFor>& what_for = {});
+                          bool known_values = false, const std::optional<TracedFor>& what_for = {},
+                          std::string_view name = {});
 
 // An input takes part in everything, if it is not said otherwise.
 TracedFunction trace_types(FlatFunction f, std::span<const Type> types, const std::vector<bool>& weak,
@@ -64,11 +66,14 @@ struct InputOf {
   std::function<Value()> value = {};  // empty: not known
 };
 TracedFunction trace_inputs(FlatFunction f, std::span<const InputOf> inputs, std::string_view refs_refused_by,
-                            const std::optional<TracedFor>& what_for);
+                            const std::optional<TracedFor>& what_for, std::string_view name = {});
 
 // Results, weakly typed where the flags say so; those that are not there stay away.
 Arrays weakly_typed(Arrays results, const std::vector<bool>& weak);
 std::vector<bool> weak_flags_of(std::span<const Array> arrays);
+
+// What a traced function gives, of what its Program gave: weakly typed as it says, what it wrote to references written.
+Arrays with_writes_done(const TracedFunction& f, Arrays results);
 
 // Runs (or, inside a trace, binds a call of) a traced function.
 Arrays apply(const TracedFunction& f, std::span<const Array> arguments);
@@ -78,7 +83,8 @@ TracedFunction with_refs_as_arguments(const TracedFunction& f, std::span<const a
                                       std::size_t at, std::optional<std::size_t> out);
 
 // A Program on handles or values: a call where a trace is open, else it runs.
-Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands);
+Arrays run_or_call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands,
+                   Placement placement = Placement::priced);
 
 namespace api_detail {
 

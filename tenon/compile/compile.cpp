@@ -6,8 +6,10 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "tenon/base/caches.h"
 #include "tenon/base/dump.h"
 #include "tenon/base/fork.h"
+#include "tenon/base/generations.h"
 #include "tenon/base/log.h"
 #include "tenon/compile/cache/kept.h"
 #include "tenon/compile/executable.h"
@@ -87,43 +89,60 @@ std::shared_ptr<const Executable> make_executable(const ProgramRef& program, con
 
 // Executables by key; one compilation a key at a time, others wait for it. In shards, so that threads that compile
 // different programs do not wait for each other.
-class ExecutableCache {
+class ExecutableCache final : public Cache {
  public:
+  ExecutableCache() { enlist(); }
   // What `make` gives may be null, and is not remembered then.
   std::shared_ptr<const Executable> get(const Hash128& key, FunctionRef<std::shared_ptr<const Executable>()> make) {
     Shard& shard = shards_[key.high % shards_.size()];
     std::shared_ptr<Entry> entry;
+    Entries::Map gone;  // ends outside of the lock
     {
       const std::lock_guard lock(shard.mutex);
-      auto found = shard.entries.find(key);
-      if (found == shard.entries.end()) {
-        if (shard.entries.size() >= capacity / shards_.size()) shard.entries.clear();
-        found = shard.entries.emplace(key, std::make_shared<Entry>()).first;
+      if (const auto* found = shard.entries.find(key)) {
+        ++shard.hits;
+        entry = *found;
+      } else {
+        ++shard.misses;
+        gone = shard.entries.insert(key, entry = std::make_shared<Entry>());
       }
-      entry = found->second;
     }
     const std::lock_guard lock(entry->mutex);
     if (!entry->executable) entry->executable = make();
     return entry->executable;
   }
-  void clear() {
+  CacheInfo info() override {
+    CacheInfo all{.name = "executables"};
     for (Shard& shard : shards_) {
       const std::lock_guard lock(shard.mutex);
-      shard.entries.clear();
+      all.entries += shard.entries.size();
+      all.bound += shard.entries.bound();
+      all.hits += shard.hits;
+      all.misses += shard.misses;
+    }
+    return all;
+  }
+  void clear() override {
+    for (Shard& shard : shards_) {
+      std::pair<Entries::Map, Entries::Map> gone;
+      const std::lock_guard lock(shard.mutex);
+      gone = shard.entries.clear();
     }
   }
 
  private:
-  static constexpr std::size_t capacity = 4096;
+  static constexpr std::size_t capacity = 4096, shards = 16;
   struct Entry {
     ForkMutex mutex;
     std::shared_ptr<const Executable> executable;
   };
+  using Entries = Generations<Hash128, std::shared_ptr<Entry>>;
   struct Shard {
     ForkMutex mutex;
-    std::unordered_map<Hash128, std::shared_ptr<Entry>> entries;
+    Entries entries{capacity / shards};
+    std::size_t hits = 0, misses = 0;
   };
-  std::array<Shard, 16> shards_;
+  std::array<Shard, shards> shards_;
 };
 
 ExecutableCache& cache() {
@@ -149,8 +168,9 @@ std::shared_ptr<const Executable> kept_executable(const Hash128& key, const Prog
 
 // One-eqn Programs of ops, by op, params and operand types. Each thread remembers those it used last, so that a
 // repeated op takes no lock.
-class OpCache {
+class OpCache final : public Cache {
  public:
+  OpCache() { enlist(); }
   std::shared_ptr<const Executable> get(const OpInfo& op, const Params& params, std::span<const Value> operands) {
     Hasher h;
     h.word(reinterpret_cast<std::uintptr_t>(&op));
@@ -171,10 +191,15 @@ class OpCache {
     recent.key = key;
     return recent.executable;
   }
-  void clear() {  // of the recent ones, this thread's
-    std::fill_n(recent_of_thread(), recents, Recent());
+  CacheInfo info() override {
     const std::lock_guard lock(mutex_);
-    entries_.clear();
+    return {.name = "ops", .entries = entries_.size(), .bound = entries_.bound(), .hits = hits_, .misses = misses_};
+  }
+  void clear() override {  // of the recent ones, this thread's
+    std::fill_n(recent_of_thread(), recents, Recent());
+    std::pair<Entries::Map, Entries::Map> gone;
+    const std::lock_guard lock(mutex_);
+    gone = entries_.clear();
   }
 
  private:
@@ -182,14 +207,20 @@ class OpCache {
                                          std::span<const Value> operands) {
     {
       const std::lock_guard lock(mutex_);
-      if (const auto found = entries_.find(key); found != entries_.end()) return found->second;
+      if (const auto* found = entries_.find(key)) {
+        ++hits_;
+        return *found;
+      }
+      ++misses_;
     }
     std::vector<Type> types;
     for (const Value& v : operands) types.push_back(type_of(v));
     auto executable = compile(program_of(op, params, types));
+    Entries::Map gone;
     const std::lock_guard lock(mutex_);
-    if (entries_.size() >= 4096) entries_.clear();
-    return entries_.emplace(key, std::move(executable)).first->second;
+    if (const auto* found = entries_.find(key)) return *found;
+    gone = entries_.insert(key, executable);
+    return executable;
   }
 
   struct Recent {
@@ -202,8 +233,10 @@ class OpCache {
     static thread_local const auto recent = std::make_unique<Recent[]>(recents);
     return recent.get();
   }
+  using Entries = Generations<Hash128, std::shared_ptr<const Executable>>;
   ForkMutex mutex_;
-  std::unordered_map<Hash128, std::shared_ptr<const Executable>> entries_;
+  Entries entries_{4096};
+  std::size_t hits_ = 0, misses_ = 0;  // of what was not among a thread's recent ones
 };
 
 OpCache& ops() {
@@ -212,11 +245,6 @@ OpCache& ops() {
 }
 
 }  // namespace
-
-void clear_compiled() {
-  cache().clear();
-  ops().clear();
-}
 
 std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated) {
   const Hash128 key = key_of(program, donated);

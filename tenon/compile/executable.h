@@ -46,9 +46,6 @@ class Executable {
 // evaluator. The memory of inputs in `donated` may be reused for outputs (NativeForm::shared).
 std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated = {});
 
-// Forgets what compile() and executors remember; executables that are held live on.
-void clear_compiled();
-
 // Compiles everything it is given, and keeps it.
 class CompilingExecutor final : public Executor {
  public:

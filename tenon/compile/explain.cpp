@@ -12,6 +12,7 @@
 #include "tenon/compile/islands.h"
 #include "tenon/compile/plan.h"
 #include "tenon/kernel/rows.h"
+#include "tenon/rewrite/share_calls.h"
 
 namespace tenon {
 namespace {
@@ -252,6 +253,18 @@ std::string section(std::string_view title, const std::string& lines) {
   return lines.empty() ? std::string() : fmt::format("{}:\n{}", title, lines);
 }
 
+// Of a Program without native form all are inlined.
+std::string calls_text(const ProgramRef& program, bool native) {
+  std::string lines;
+  for (CalledFunction f : called_functions(program)) {
+    if (f.unit && !native) f = {f.name, f.eqns, f.times, false, "the whole has no native form", f.where};
+    lines += fmt::format("  {}, {} eqns, called {}{}: {}: {}\n", f.name.empty() ? "a function" : f.name,
+                         grouped(f.eqns), f.times == 1 ? "once" : grouped(f.times) + " times", f.where.at_text(),
+                         f.unit ? "a unit" : "inlined", f.reason);
+  }
+  return section("functions that are called", lines);
+}
+
 std::string kept_text(const Report& report) {
   double sum = 0;
   std::string lines;
@@ -286,7 +299,8 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   const std::string head = fmt::format("{} arguments, {}; {} results, {}\n", program->inputs().size(),
                                        bytes_text(arguments), program->outputs().size(), bytes_text(results));
   const ProgramRef flat = flattened(program);
-  if (!why_not_native(*flat).empty()) return head + pieces_text(*flat) + kept_text(report);
+  if (!why_not_native(*flat).empty())
+    return head + pieces_text(*flat) + calls_text(program, false) + kept_text(report);
   const auto [function, shared, units] = plan(*flat, donated, &report);
   Explanation explanation(function, units);
   explanation.run();
@@ -312,7 +326,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   for (const Report::Cut& cut : report.cuts)
     cuts += fmt::format("  {}, {}: {}{}\n", cut.value, bytes_text(static_cast<double>(cut.bytes)), cut.reason,
                         cut.where.at_text());
-  return text + section("steps", explanation.steps) +
+  return text + section("steps", explanation.steps) + calls_text(program, true) +
          section("functions that are compiled by themselves", explanation.units(known)) +
          section("library calls (matrix products)", explanation.products) + kept_text(report) +
          section("stored instead of being computed in what reads it", cuts) +

@@ -26,8 +26,9 @@ class Slot {
  public:
   Slot() = delete;
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, Slot> && std::is_constructible_v<std::variant<Rule, Absent>, F>)
-  Slot(F&& rule) : rule_(std::forward<F>(rule)) {}
+  requires(!std::is_same_v<std::remove_cvref_t<F>, Slot> && std::is_constructible_v<std::variant<Rule, Absent>, F>)
+      Slot(F&& rule)
+      : rule_(std::forward<F>(rule)) {}
   explicit operator bool() const { return std::holds_alternative<Rule>(rule_); }
   const Rule& operator*() const { return std::get<Rule>(rule_); }
   const Rule* operator->() const { return &std::get<Rule>(rule_); }
@@ -190,6 +191,9 @@ struct ReductionForm {
 struct LowerReduction {
   std::function<ReductionForm(const Params&, std::span<const Type>)> rule;
 };
+// How a call becomes code: as it is cheaper; of a unit, that is compiled by itself; or as a part of the caller.
+enum class Placement : std::uint8_t { priced, unit, inlined };
+
 // The op is a Program applied to its operands.
 struct LowerCall {
   struct Callee {
@@ -197,6 +201,7 @@ struct LowerCall {
     std::vector<Dim> sizes;  // one a size parameter
   };
   std::function<Callee(const Params&)> rule;
+  Placement placement = Placement::priced;
 };
 // The planner knows this op by what it is (loop, cond, product, scatter, update in place).
 struct LowerStructure {

@@ -149,10 +149,10 @@ BatchResult callee_batch(const OpInfo& op, const CallParams& p, const BatchArgs&
   return {bind_op(op, call_params(program, sizes), args.operands), batched_out};
 }
 
-SplitResult callee_split(const CallParams& p, const SplitArgs& args, const Mask& known_out) {
+SplitResult callee_split(const CallParams& p, const SplitArgs& args, const Mask& known_out, Placement placement) {
   const PartitionRequest request{.known_in = args.known, .known_out = known_out, .recompute = args.recompute};
   const Partitioned parts = args.recurse.partition(p.program, request);
-  SplitResult split{.first = &call_op(), .second = &call_op()};
+  SplitResult split{.first = &call_op(placement), .second = &call_op(placement)};
   using Source = SplitResult::Source;
   for (std::size_t i = 0; i < args.known.size(); ++i) {
     if (args.known[i])

@@ -30,8 +30,9 @@ void check_callee(std::string_view op, std::string_view role, const ProgramRef& 
 JvpResult callee_jvp(const OpInfo& op, const CallParams& p, const JvpArgs& args);
 void callee_transpose(const OpInfo& op, const CallParams& p, const TransposeArgs& args);
 BatchResult callee_batch(const OpInfo& op, const CallParams& p, const BatchArgs& args);
-// Two calls; the first gives the outputs of `known_out` and stores residuals.
-SplitResult callee_split(const CallParams& p, const SplitArgs& args, const Mask& known_out);
+// Two calls, placed so; the first gives the outputs of `known_out` and stores residuals.
+SplitResult callee_split(const CallParams& p, const SplitArgs& args, const Mask& known_out,
+                         Placement placement = Placement::priced);
 
 GuardResult callee_guard(const GuardArgs& args);
 LowerCall::Callee callee_of_call(const Params& params);

@@ -72,7 +72,8 @@ const Type& leaf_type(const Type& type);
 
 const OpInfo& loop_op();
 const OpInfo& cond_op();
-const OpInfo& call_op();
+// The ops call, call_unit and call_inlined.
+const OpInfo& call_op(Placement placement = Placement::priced);
 
 // Whether a Program has loops, in regions and calls too.
 bool has_loops(const Program& program);
@@ -80,7 +81,8 @@ bool has_loops(const Program& program);
 // Carries that the body gives on as they are become consts; their results are the operands.
 Arrays loop(LoopParams params, std::span<const Array> operands);
 Arrays cond(CondParams params, const Array& index, std::span<const Array> operands);
-Arrays call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands);
+Arrays call(const ProgramRef& program, std::span<const Dim> sizes, std::span<const Array> operands,
+            Placement placement = Placement::priced);
 Arrays call(const ProgramRef& program, std::span<const Array> operands);  // sizes found from the operands
 
 }  // namespace tenon

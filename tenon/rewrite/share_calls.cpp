@@ -1,5 +1,7 @@
 #include "tenon/rewrite/share_calls.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -13,10 +15,7 @@
 namespace tenon {
 namespace {
 
-std::optional<LowerCall::Callee> callee_of(const Eqn& eqn) {
-  const auto* call = rule_of<LowerCall>(*eqn.op);
-  return call == nullptr ? std::nullopt : std::optional(call->rule(eqn.params));
-}
+const LowerCall* call_of(const Eqn& eqn) { return rule_of<LowerCall>(*eqn.op); }
 
 bool updates_in_place(const Eqn& eqn) {
   using Kind = LowerStructure::Kind;
@@ -28,17 +27,23 @@ bool has_lists(const Program& program) {
   return std::ranges::any_of(program.parts().types, [](const Type& type) { return !type.is_array(); });
 }
 
-// A function that can be compiled by itself.
-bool stands_alone(const Program& program) {
-  return program.size_params().empty() && !has_lists(program) &&
-         find_eqn(program, [](const Eqn& eqn) {
-           bool not_alone = !eqn.new_sizes.empty() || updates_in_place(eqn);
-           eqn.params.visit_programs([&](const ProgramRef& inside) {
-             not_alone = not_alone || (inside && (has_lists(*inside) || !inside->size_params().empty()));
-           });
-           return not_alone;
-         }) == nullptr;
+// Why a function cannot be compiled by itself; empty: it can.
+std::string_view why_not_alone(const Program& program) {
+  if (!program.size_params().empty()) return "its sizes are symbolic";
+  if (has_lists(program)) return "it has lists";
+  if (find_eqn(program, [](const Eqn& eqn) { return !eqn.new_sizes.empty(); }) != nullptr)
+    return "its data decide sizes";
+  const Eqn* other = find_eqn(program, [](const Eqn& eqn) {
+    bool not_alone = false;
+    eqn.params.visit_programs([&](const ProgramRef& inside) {
+      not_alone = not_alone || (inside && (has_lists(*inside) || !inside->size_params().empty()));
+    });
+    return not_alone;
+  });
+  return other == nullptr ? "" : "its loops, branches or calls have lists, or symbolic sizes";
 }
+
+bool updates(const Program& program) { return find_eqn(program, updates_in_place) != nullptr; }
 
 double elements(const Program& program, std::span<const Var> vars) {
   double sum = 0;
@@ -67,18 +72,37 @@ class Functions {
     for (auto each = order_.rbegin(); each != order_.rend(); ++each) count_calls(**each);
   }
   bool any_stays() const {
-    return std::ranges::any_of(of_, [](const auto& each) { return each.second.stays; });
+    return std::ranges::any_of(of_, [](const auto& each) { return each.second.stays || each.second.asked_stays; });
   }
   // Of one that was not there before others were inlined: no.
-  bool stays(const Program& program) const {
+  bool stays(const LowerCall& call, const Program& program) const {
     const auto found = of_.find(program.hash());
-    return found != of_.end() && found->second.stays;
+    if (found == of_.end()) return false;
+    switch (call.placement) {
+      case Placement::unit:
+        return found->second.asked_stays;
+      case Placement::inlined:
+        return false;
+      case Placement::priced:
+        break;
+    }
+    return found->second.stays;
+  }
+  // Of what is called, in the order of the calls.
+  std::vector<CalledFunction> called() const {
+    std::vector<CalledFunction> all;
+    for (auto each = order_.rbegin(); each != order_.rend(); ++each)
+      if (const Function& f = of_.at((*each)->hash()); f.called) all.push_back(told(**each, f));
+    return all;
   }
 
  private:
   struct Function {
     double eqns = 0, work = 0, times = 0;  // times: that eqns mention it
-    bool called = false, stays = false;
+    bool called = false, stays = false;    // stays: where its price decides
+    bool asked_unit = false, asked_inlined = false, asked_stays = false;
+    std::string_view why;  // of a priced call
+    Source where = {};     // of its first call
   };
 
   // What is within comes first.
@@ -92,9 +116,14 @@ class Functions {
       f.work += g.work;
     };
     for (const Eqn& eqn : program->eqns()) {
-      if (const auto callee = callee_of(eqn)) {
-        within(callee->program);
-        of_.at(callee->program->hash()).called = true;
+      if (const LowerCall* call = call_of(eqn)) {
+        const ProgramRef callee = call->rule(eqn.params).program;
+        within(callee);
+        Function& g = of_.at(callee->hash());
+        if (!g.called) g.where = eqn.where;
+        g.called = true;
+        g.asked_unit = g.asked_unit || call->placement == Placement::unit;
+        g.asked_inlined = g.asked_inlined || call->placement == Placement::inlined;
         continue;
       }
       f.eqns += 1;
@@ -109,11 +138,15 @@ class Functions {
 
   void count_calls(const Program& program) {
     Function& f = of_.at(program.hash());
-    f.stays = f.called && is_worth_it(f) && stands_alone(program);
-    const double times = f.stays ? 1 : f.times;
+    f.asked_stays = f.asked_unit && f.eqns > 0 && why_not_alone(program).empty();
+    if (f.called) {
+      f.why = why_inlined(program, f);
+      f.stays = f.why.empty();
+    }
+    const double times = f.stays || f.asked_stays ? 1 : f.times;
     for (const Eqn& eqn : program.eqns()) {
-      if (const auto callee = callee_of(eqn)) {
-        of_.at(callee->program->hash()).times += times;
+      if (const LowerCall* call = call_of(eqn)) {
+        of_.at(call->rule(eqn.params).program->hash()).times += times;
         continue;
       }
       eqn.params.visit_programs([&](const ProgramRef& inside) {
@@ -122,10 +155,36 @@ class Functions {
     }
   }
 
-  static bool is_worth_it(const Function& f) {
+  // Why a priced call is inlined; empty: it is not.
+  static std::string_view why_inlined(const Program& program, const Function& f) {
     constexpr double short_function = 8, felt = 10'000, most_eqns = 150, most_of_little = 500;
-    if (units_are_small()) return f.eqns > 0;
-    return f.times > 1 && f.eqns >= short_function && f.eqns * f.times > (f.work < felt ? most_of_little : most_eqns);
+    if (f.eqns == 0) return "it computes nothing";
+    if (!units_are_small()) {
+      if (f.times <= 1) return "called once";
+      if (f.eqns < short_function) return "too small";
+      const bool little = f.work < felt;
+      if (f.eqns * f.times <= (little ? most_of_little : most_eqns))
+        return little ? "so small that a call would be felt" : "small: it fuses with what is around it";
+    }
+    if (updates(program)) return "it updates arrays in place";
+    return why_not_alone(program);
+  }
+
+  static CalledFunction told(const Program& program, const Function& f) {
+    CalledFunction all{program.name(), f.eqns, f.times, f.stays, "large", f.where};
+    if (!f.stays) all.reason = f.why;
+    if (f.asked_inlined && !f.asked_unit) {
+      all.unit = false;
+      all.reason = "asked for";
+    } else if (f.asked_unit && f.asked_stays) {
+      all.unit = true;
+      all.reason = "asked for";
+    } else if (f.asked_unit) {
+      all.unit = false;
+      const std::string_view why = why_not_alone(program);
+      all.reason = fmt::format("asked to be a unit, and {}", why.empty() ? "it computes nothing" : why);
+    }
+    return all;
   }
 
   std::unordered_map<Hash128, Function> of_;
@@ -137,7 +196,10 @@ class Functions {
 ProgramRef share_calls(const ProgramRef& program) {
   const Functions functions(program);
   if (!functions.any_stays()) return inline_calls(program);
-  return inline_calls(program, [&](const Program& callee) { return functions.stays(callee); });
+  return inline_calls(program,
+                      [&](const LowerCall& call, const Program& callee) { return functions.stays(call, callee); });
 }
+
+std::vector<CalledFunction> called_functions(const ProgramRef& program) { return Functions(program).called(); }
 
 }  // namespace tenon

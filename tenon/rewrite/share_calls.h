@@ -1,6 +1,9 @@
 // Calls: which become part of their caller, and which stay calls of functions that are compiled once.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "tenon/ir/program.h"
 
 namespace tenon {
@@ -9,7 +12,19 @@ namespace tenon {
 // `call`s of Programs of which every output is read. A function stays where its eqns, times its calls, are more than
 // 150, or 500 where it does so little that a call of native code is felt; one that updates arrays in place, or has
 // sizes or lists, never does. With TENON_UNITS=small in the environment all others stay, so that small functions test
-// everything. Time: linear in the eqns of what is inlined and of each function that stays.
+// everything. Calls of the ops call_unit and call_inlined are as they say, whatever the price; a unit has no lists and
+// no sizes that are not known. Time: linear in the eqns of what is inlined and of each function that stays.
 ProgramRef share_calls(const ProgramRef& program);
+
+// What share_calls() does with a function that a Program calls, and why.
+struct CalledFunction {
+  std::string name;  // "" where it has none
+  double eqns = 0;   // with those of the functions that it calls
+  double times = 0;  // that it is called, each call in a loop counted once
+  bool unit = false;
+  std::string reason;  // "called once"
+  Source where;        // the first call
+};
+std::vector<CalledFunction> called_functions(const ProgramRef& program);
 
 }  // namespace tenon

@@ -48,7 +48,7 @@ Arrays call_for(const ProgramRef& callee, const Eqn& eqn, const std::vector<int>
 
 // `inlined`: of regions, and of Programs that calls are replaced by.
 void inline_into(const Program& program, Replay& replay, FunctionRef<ProgramRef(const ProgramRef&)> inlined,
-                 FunctionRef<bool(const Program&)> stays) {
+                 FunctionRef<bool(const LowerCall&, const Program&)> stays) {
   const std::vector<int> reads = reads_of(program);
   for (const Eqn& eqn : program.eqns()) {
     if (is_identity(*eqn.op)) {
@@ -62,13 +62,13 @@ void inline_into(const Program& program, Replay& replay, FunctionRef<ProgramRef(
     }
     const EqnScope place(eqn);
     const LowerCall::Callee callee = call->rule(replay.params(eqn));
-    replay.set_results(eqn, stays(*callee.program)
+    replay.set_results(eqn, stays(*call, *callee.program)
                                 ? call_for(callee.program, eqn, reads, replay)
                                 : inline_program(*inlined(callee.program), callee.sizes, replay.operands(eqn)));
   }
 }
 
-bool none_stays(const Program&) { return false; }
+bool none_stays(const LowerCall&, const Program&) { return false; }
 
 }  // namespace
 
@@ -77,12 +77,13 @@ ProgramRef inline_calls(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("inline")(program->hash()).finish(), [&] {
     return rewritten(*program, [&](Replay& replay) {
-      inline_into(*program, replay, [](const ProgramRef& p) { return inline_calls(p); }, none_stays);
+      inline_into(
+          *program, replay, [](const ProgramRef& p) { return inline_calls(p); }, none_stays);
     });
   });
 }
 
-ProgramRef inline_calls(const ProgramRef& program, FunctionRef<bool(const Program&)> stays) {
+ProgramRef inline_calls(const ProgramRef& program, FunctionRef<bool(const LowerCall&, const Program&)> stays) {
   std::unordered_map<Hash128, ProgramRef> made;
   const auto inlined = [&](const auto& self, const ProgramRef& p) -> ProgramRef {
     if (!has_calls(*p)) return p;

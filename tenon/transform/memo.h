@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tenon/base/caches.h"
 #include "tenon/base/fork.h"
 #include "tenon/base/hash.h"
 #include "tenon/base/stack.h"
@@ -24,15 +25,20 @@ inline std::size_t held_bytes(const Mask& mask) { return sizeof(Mask) + mask.siz
 // the first result stays, so results are shared afterwards. What was asked for least recently goes, where there are too
 // many results or they hold too much: it is made again when it is asked for. The latest result always stays.
 template <class Result>
-class Memo {
+class Memo final : public Cache {
  public:
+  constexpr Memo() = default;
   template <class Compute>
   Result get(const Hash128& key, Compute&& compute) {
     {
       const std::lock_guard lock(mutex_);
-      if (kept_ == nullptr) kept_ = new Kept;
+      if (kept_ == nullptr) {
+        kept_ = new Kept;
+        enlist();
+      }
       if (const auto found = kept_->at.find(key); found != kept_->at.end()) {
         kept_->order.splice(kept_->order.begin(), kept_->order, found->second);
+        ++kept_->hits;
         return found->second->result;
       }
     }
@@ -41,6 +47,7 @@ class Memo {
     const std::size_t bytes = held_bytes(result);
     std::list<Entry> gone;  // ends outside of the lock
     const std::lock_guard lock(mutex_);
+    ++kept_->misses;
     if (const auto found = kept_->at.find(key); found != kept_->at.end()) return found->second->result;
     kept_->order.push_front({key, std::move(result), bytes});
     kept_->at.emplace(key, kept_->order.begin());
@@ -53,6 +60,18 @@ class Memo {
     return kept_->order.front().result;
   }
 
+  CacheInfo info() override {
+    const std::lock_guard lock(mutex_);
+    return {"transformations", kept_->order.size(), most_results, kept_->hits, kept_->misses, kept_->bytes};
+  }
+  void clear() override {
+    std::list<Entry> gone;
+    const std::lock_guard lock(mutex_);
+    gone.swap(kept_->order);
+    kept_->at.clear();
+    kept_->bytes = 0;
+  }
+
  private:
   static constexpr std::size_t most_results = 4096, most_bytes = std::size_t(16) << 20;
   struct Entry {
@@ -63,7 +82,7 @@ class Memo {
   struct Kept {
     std::list<Entry> order;  // the latest first
     std::unordered_map<Hash128, typename std::list<Entry>::iterator> at;
-    std::size_t bytes = 0;
+    std::size_t bytes = 0, hits = 0, misses = 0;
   };
   ForkMutex mutex_;
   Kept* kept_ = nullptr;

@@ -41,6 +41,6 @@ Partitioned linearize(const ProgramRef& program, const Mask& active_in, const Ma
 // Calls replaced by their bodies, all the way down; nested regions too.
 ProgramRef inline_calls(const ProgramRef& program);
 // The same, but for functions that stay: they are called, with the outputs that anything reads. They have no sizes.
-ProgramRef inline_calls(const ProgramRef& program, FunctionRef<bool(const Program&)> stays);
+ProgramRef inline_calls(const ProgramRef& program, FunctionRef<bool(const LowerCall&, const Program&)> stays);
 
 }  // namespace tenon
