@@ -11,8 +11,8 @@ class FreshSizes : public TypeContext {
  public:
   Dim new_size(std::string_view, std::size_t) override { return Dim::variable(fresh_size()); }
   Dim new_size(std::string_view) override { return Dim::variable(fresh_size()); }
-  void require_equal(const Dim& a, const Dim& b, const std::string& what) override {
-    if (a.known() && b.known() && a.value() != b.value()) throw ShapeError(what, unequal_sizes_advice);
+  void require_equal(const Dim& a, const Dim& b, FunctionRef<std::string()> what) override {
+    if (a.known() && b.known() && a.value() != b.value()) throw ShapeError(what(), unequal_sizes_advice);
   }
 };
 

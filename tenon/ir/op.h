@@ -26,9 +26,8 @@ class Slot {
  public:
   Slot() = delete;
   template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, Slot> && std::is_constructible_v<std::variant<Rule, Absent>, F>)
-      Slot(F&& rule)
-      : rule_(std::forward<F>(rule)) {}
+    requires(!std::is_same_v<std::remove_cvref_t<F>, Slot> && std::is_constructible_v<std::variant<Rule, Absent>, F>)
+  Slot(F&& rule) : rule_(std::forward<F>(rule)) {}
   explicit operator bool() const { return std::holds_alternative<Rule>(rule_); }
   const Rule& operator*() const { return std::get<Rule>(rule_); }
   const Rule* operator->() const { return &std::get<Rule>(rule_); }
@@ -51,7 +50,7 @@ class TypeContext {
   // Two sizes that must be equal: decided now where both are known, else a guard at run time.
   static constexpr const char* unequal_sizes_advice =
       "These sizes must be equal: reshape, slice or transpose an operand.";
-  virtual void require_equal(const Dim& a, const Dim& b, const std::string& what) = 0;
+  virtual void require_equal(const Dim& a, const Dim& b, FunctionRef<std::string()> what) = 0;  // text of the error
 };
 using TypeRule = std::function<std::vector<Type>(const Params&, std::span<const Type>, TypeContext&)>;
 

@@ -237,10 +237,10 @@ class ScopeTypeContext : public TypeContext {
     new_sizes.push_back(fresh_size());
     return Dim::variable(new_sizes.back());
   }
-  void require_equal(const Dim& a, const Dim& b, const std::string& what) override {
+  void require_equal(const Dim& a, const Dim& b, FunctionRef<std::string()> what) override {
     if (a == b) return;
-    if (a.known() && b.known()) throw ShapeError(what, unequal_sizes_advice);
-    guards.push_back({a, b, what});
+    if (a.known() && b.known()) throw ShapeError(what(), unequal_sizes_advice);
+    guards.push_back({a, b, what()});
   }
   std::vector<SizeVar> new_sizes;
   std::vector<Guard> guards;

@@ -18,8 +18,8 @@ class VerifyContext : public TypeContext {
     return Dim::variable(next_++);
   }
   Dim new_size(std::string_view) override { return Dim::variable(next_++); }
-  void require_equal(const Dim& a, const Dim& b, const std::string& what) override {
-    if (a.known() && b.known() && a.value() != b.value()) throw VerifyError(what);
+  void require_equal(const Dim& a, const Dim& b, FunctionRef<std::string()> what) override {
+    if (a.known() && b.known() && a.value() != b.value()) throw VerifyError(what());
   }
   // The sizes asked for that the recorded results show.
   void add_facts(const SizeBinding& binding, std::vector<SizeFact>& facts) const {

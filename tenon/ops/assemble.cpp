@@ -67,9 +67,10 @@ Type concatenate_type(const Params& params, std::span<const Type> in, TypeContex
                        "Convert one of them.");
     for (std::size_t i = 0; i < shape.rank(); ++i)
       if (i != at)
-        context.require_equal(shape[i], in[k].shape[i],
-                              fmt::format("concatenate: {} and {} along axis {} differ on axis {}.", in[0].text(),
-                                          in[k].text(), axis, i));
+        context.require_equal(shape[i], in[k].shape[i], [&] {
+          return fmt::format("concatenate: {} and {} along axis {} differ on axis {}.", in[0].text(), in[k].text(),
+                             axis, i);
+        });
     shape[at] = shape[at] + in[k].shape[at];
   }
   return Type::array(in[0].dtype, shape);

@@ -337,9 +337,10 @@ const OpInfo select_info{
                          " do not agree.");
       for (std::size_t i = 0; i < in[1].rank(); ++i)
         for (std::size_t k : {0, 2})
-          context.require_equal(
-              in[1].shape[i], in[k].shape[i],
-              "select: operands " + in[0].text() + ", " + in[1].text() + " and " + in[2].text() + " differ in shape.");
+          context.require_equal(in[1].shape[i], in[k].shape[i], [&] {
+            return "select: operands " + in[0].text() + ", " + in[1].text() + " and " + in[2].text() +
+                   " differ in shape.";
+          });
       return std::vector{in[1]};
     }),
     .eval = EvalRule(select_eval),

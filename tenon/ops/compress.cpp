@@ -49,7 +49,7 @@ const OpInfo compress_info{
                          "Compare to make a mask, x > 0; it has the sizes of the first axes.");
       for (std::size_t i = 0; i < in[1].rank(); ++i)
         context.require_equal(in[0].shape[i], in[1].shape[i],
-                              fmt::format("compress: {} by a mask {}.", in[0].text(), in[1].text()));
+                              [&] { return fmt::format("compress: {} by a mask {}.", in[0].text(), in[1].text()); });
       std::vector<Dim> dims{context.new_size("count", 1)};
       for (std::size_t i = in[1].rank(); i < in[0].rank(); ++i) dims.push_back(in[0].shape[i]);
       return std::vector{Type::array(in[0].dtype, Shape(std::move(dims)))};

@@ -131,7 +131,8 @@ const OpInfo complex_info{
           in[0].rank() != in[1].rank())
         throw DTypeError("complex: takes two arrays of f32 or f64 and of one shape.");
       for (std::size_t i = 0; i < in[0].rank(); ++i)
-        context.require_equal(in[0].shape[i], in[1].shape[i], "complex: the parts differ in shape.");
+        context.require_equal(in[0].shape[i], in[1].shape[i],
+                              [&] { return std::string("complex: the parts differ in shape."); });
       return std::vector{Type::array(complex_of(in[0].dtype), in[0].shape)};
     }),
     .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext& context) {

@@ -56,9 +56,10 @@ Type dot_type(const Params& params, std::span<const Type> in, TypeContext& conte
           y[i] >= static_cast<std::int64_t>(b.rank()))
         throw ShapeError(fmt::format("dot_general: an axis is outside of {} or {}.", a.text(), b.text()),
                          "Axes count from 0.");
-      context.require_equal(
-          a.shape[static_cast<std::size_t>(x[i])], b.shape[static_cast<std::size_t>(y[i])],
-          fmt::format("dot_general: axis {} of {} and axis {} of {} differ in size.", x[i], a.text(), y[i], b.text()));
+      context.require_equal(a.shape[static_cast<std::size_t>(x[i])], b.shape[static_cast<std::size_t>(y[i])], [&] {
+        return fmt::format("dot_general: axis {} of {} and axis {} of {} differ in size.", x[i], a.text(), y[i],
+                           b.text());
+      });
     }
   };
   check(p.contract_a, p.contract_b);

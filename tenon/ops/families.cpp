@@ -44,8 +44,9 @@ std::vector<Type> elementwise_type(std::string_view name, std::size_t operands, 
       throw ShapeError(fmt::format("{}: operands {} and {} differ in shape.", name, in[0].text(), type.text()),
                        "Broadcast or reshape one of them.");
     for (std::size_t i = 0; i < type.rank(); ++i)
-      context.require_equal(in[0].shape[i], type.shape[i],
-                            fmt::format("{}: operands {} and {} differ in shape.", name, in[0].text(), type.text()));
+      context.require_equal(in[0].shape[i], type.shape[i], [&] {
+        return fmt::format("{}: operands {} and {} differ in shape.", name, in[0].text(), type.text());
+      });
   }
   return {Type::array(result(in[0].dtype), in[0].shape)};
 }

@@ -96,9 +96,10 @@ void check_slices(std::string_view op, const IndexGeometry& g, const Type& x, co
                                    x.text(), kept ? "" : ", which is collapsed"),
                        "A slice fits into its axis, and has size 1 along collapsed and batch axes.");
     if (g.lane[i] != IndexGeometry::none)
-      context.require_equal(x.shape[i], indices.shape[g.lane[i]],
-                            fmt::format("{}: batch axis {} of {} and {} of {} differ in size.", op, i, x.text(),
-                                        g.lane[i], indices.text()));
+      context.require_equal(x.shape[i], indices.shape[g.lane[i]], [&] {
+        return fmt::format("{}: batch axis {} of {} and {} of {} differ in size.", op, i, x.text(), g.lane[i],
+                           indices.text());
+      });
   }
 }
 

@@ -47,7 +47,7 @@ Type square(std::string_view op, const Type& a) {
 Type square(std::string_view op, const Type& a, TypeContext& context) {
   square(op, a);
   context.require_equal(a.shape[a.rank() - 2], a.shape[a.rank() - 1],
-                        fmt::format("{}: the matrices of {} are not square.", op, a.text()));
+                        [&] { return fmt::format("{}: the matrices of {} are not square.", op, a.text()); });
   return a;
 }
 
@@ -58,8 +58,9 @@ const Type& right_sides(std::string_view op, std::span<const Type> in, TypeConte
   if (!b.is_array() || b.dtype != a.dtype) throw DTypeError(both + " differ in dtype.", "Convert one of them.");
   if (b.rank() != a.rank()) throw ShapeError(both + " differ in rank.", "Both have the same axes before the last two.");
   for (std::size_t i = 0; i + 1 < a.rank(); ++i)
-    context.require_equal(a.shape[i], b.shape[i],
-                          fmt::format("{}: axis {} has {} and {}.", both, i, a.shape[i].text(), b.shape[i].text()));
+    context.require_equal(a.shape[i], b.shape[i], [&] {
+      return fmt::format("{}: axis {} has {} and {}.", both, i, a.shape[i].text(), b.shape[i].text());
+    });
   return b;
 }
 

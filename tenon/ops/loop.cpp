@@ -18,8 +18,9 @@ Type element_of(const Type& xs, const std::optional<Dim>& length, TypeContext& c
   if (xs.is_list()) return *xs.element;
   if (!xs.is_array() || xs.rank() == 0) throw ShapeError(fmt::format("loop: {} has no axis to run along.", xs.text()));
   if (!length) throw VerifyError("loop: a stacked operand needs a length.");
-  context.require_equal(xs.shape[0], *length,
-                        fmt::format("loop: axis 0 of {} is not the number of steps, {}.", xs.text(), length->text()));
+  context.require_equal(xs.shape[0], *length, [&] {
+    return fmt::format("loop: axis 0 of {} is not the number of steps, {}.", xs.text(), length->text());
+  });
   return Type::array(xs.dtype, xs.shape.without_axis(0));
 }
 

@@ -62,9 +62,10 @@ std::vector<Type> scatter_type(const Params& params, std::span<const Type> in, T
     throw ShapeError(fmt::format("scatter: the updates are {}; {} at {} takes {} axes.", updates.text(), x.text(),
                                  indices.text(), g.window_axes.size() + g.lane_axes.size()));
   for (std::size_t k = 0; k < g.lane_axes.size(); ++k)
-    context.require_equal(updates.shape[g.lane_axes[k]], indices.shape[k],
-                          fmt::format("scatter: axis {} of the updates {} and axis {} of the indices {} differ.",
-                                      g.lane_axes[k], updates.text(), k, indices.text()));
+    context.require_equal(updates.shape[g.lane_axes[k]], indices.shape[k], [&] {
+      return fmt::format("scatter: axis {} of the updates {} and axis {} of the indices {} differ.", g.lane_axes[k],
+                         updates.text(), k, indices.text());
+    });
   check_slices("scatter", g, x, indices, slice_sizes_of(g, x.rank(), updates.shape), updates.shape.elements() == Dim(0),
                writing(p.mode), context);
   return {x};

@@ -68,7 +68,7 @@ Type broadcast_type(const Params& params, std::span<const Type> in, TypeContext&
                        "Name the axis of the result for each axis of the operand, in ascending order.");
     if (x.shape[i] != Dim(1))
       context.require_equal(x.shape[i], p.shape[static_cast<std::size_t>(p.dims[i])],
-                            fmt::format("broadcast: {} cannot become {}.", x.text(), p.shape.text()));
+                            [&] { return fmt::format("broadcast: {} cannot become {}.", x.text(), p.shape.text()); });
   }
   return Type::array(x.dtype, p.shape);
 }
@@ -138,9 +138,10 @@ const OpInfo reshape_info{
     .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext& context) {
       const Type& x = one_array("reshape", in);
       const Shape& shape = params.as<ReshapeParams>().shape;
-      context.require_equal(x.shape.elements(), shape.elements(),
-                            fmt::format("reshape: {} has {} elements, {} has {}.", x.text(), x.shape.elements().text(),
-                                        shape.text(), shape.elements().text()));
+      context.require_equal(x.shape.elements(), shape.elements(), [&] {
+        return fmt::format("reshape: {} has {} elements, {} has {}.", x.text(), x.shape.elements().text(), shape.text(),
+                           shape.elements().text());
+      });
       return std::vector{Type::array(x.dtype, shape)};
     }),
     .eval = eval_index_map(reshape_map),

@@ -107,7 +107,8 @@ const OpInfo threefry_info{
           throw DTypeError("threefry2x32: the operands are not u32 of one shape: " + type.text() + " and " +
                            in[0].text() + ".");
         for (std::size_t i = 0; i < type.rank(); ++i)
-          context.require_equal(in[0].shape[i], type.shape[i], "threefry2x32: the operands differ in shape.");
+          context.require_equal(in[0].shape[i], type.shape[i],
+                                [&] { return std::string("threefry2x32: the operands differ in shape."); });
       }
       const bool wide = params.as<ThreefryParams>().output == ThreefryOutput::wide;
       return std::vector{Type::array(wide ? DType::u64 : DType::u32, in[0].shape)};
