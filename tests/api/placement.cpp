@@ -41,7 +41,7 @@ TEST(Placement, UnitsStayUnitsThroughTransformations) {
   stays_a_unit([](auto f) { return tn::grad([=](Array x) { return tn::sum(f(x)); }); });
   stays_a_unit([](auto f) { return tn::vmap(f); });
   stays_a_unit([](auto f) { return tn::vmap(tn::grad([=](Array x) { return f(x) * 3.0; })); });
-  stays_a_unit([](auto f) { return [=](Array x) { return tn::jvp(f, x, x).second; }; });
+  stays_a_unit([](auto f) { return [=](Array x) { return tn::jvp(f, std::tuple(x), std::tuple(x)).second; }; });
   stays_a_unit([](auto f) {
     return [=](Array x) {
       return tn::fori_loop(
@@ -71,7 +71,8 @@ TEST(Placement, OverridesThePrice) {
 
 TEST(Placement, SaysWhyACallIsInlined) {
   if (std::getenv("TENON_UNITS") != nullptr) GTEST_SKIP() << "every function stays one";
-  const auto jitted = tn::jit(placed_short), large = tn::jit(placed_long);
+  const auto jitted = tn::jit(placed_short);
+  const auto large = tn::jit(placed_long);
   EXPECT_THAT(tn::explain([&](Array x) { return large(x); })(quarters()), HasSubstr("inlined: called once"));
   EXPECT_THAT(tn::explain([&](Array x) { return jitted(jitted(x)); })(quarters()), HasSubstr("inlined: too small"));
   const auto of_list = tn::noinline([](const tn::List<Array>& all) { return all.at(0) * 2.0; });
