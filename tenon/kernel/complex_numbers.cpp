@@ -66,19 +66,24 @@ std::pair<Expr, Expr> magnitudes(const Pair& z) {
 Pair multiply(const Pair& x, const Pair& y) { return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
 Pair times_i(const Pair& z) { return {-z.im, z.re}; }
 
-// x·conj(y) / |y|², with y scaled so that its larger part is about 1. Of a zero y each part of x is divided by it; of
-// an infinite one what is infinite counts as 1 and the rest as 0, of a result that is 0 where x is finite.
+// By Smith's method: of y = c + di with |c| >= |d|, x / y is x·(1 - ri) / (c + dr) where r = d / c, and with the parts
+// exchanged else; a real divisor divides each part. y is scaled first, so that its larger part is about 1. Of a zero y
+// each part of x is divided by it; of an infinite one what is infinite counts as 1 and the rest as 0, of a result that
+// is 0 where x is finite.
 Pair divide(const Pair& x, const Pair& y) {
-  const auto [larger, smaller] = magnitudes(y);
+  const Expr larger = magnitudes(y).first;
   const Expr scale = scale_of(larger), endless = is_infinite(larger), none = is_zero(larger);
   const auto scaled = [&](const Expr& part) {
     const Expr one = with_sign(select(is_infinite(part), number(part, 1), zero(part)), part);
     return select(endless, one, part * scale);
   };
-  const Expr c = scaled(y.re), d = scaled(y.im);
-  const Expr down = select(endless, zero(scale), scale), norm = c * c + d * d;
-  const Pair quotient{(x.re * c + x.im * d) / norm * down, (x.im * c - x.re * d) / norm * down};
-  return {select(none, x.re / y.re, quotient.re), select(none, x.im / y.re, quotient.im)};
+  const Expr c = scaled(y.re), d = scaled(y.im), turned = is_less(magnitude(c), magnitude(d));
+  const Expr most = select(turned, d, c), ratio = select(turned, c, d) / most;
+  const Expr re = select(turned, x.re * ratio + x.im, x.re + x.im * ratio);
+  const Expr im = select(turned, x.im * ratio - x.re, x.im - x.re * ratio);
+  const Expr divisor = select(none, y.re, most + select(turned, c, d) * ratio);
+  const Expr down = select(endless, zero(scale), scale);
+  return {select(none, x.re, re) / divisor * down, select(none, x.im, im) / divisor * down};
 }
 
 // |z|, without overflow on the way: times `factor`.

@@ -9,9 +9,9 @@ struct Pair {
   Expr re, im;
 };
 
-// The op of complex numbers of the same name, where its result is complex. Products are by their formula: an infinite
-// factor may give NaN. Quotients are scaled, so that they overflow only where the result does, and follow C's Annex G
-// at zeros and infinities, as the other functions do. Branch cuts are those of C.
+// The op of complex numbers of the same name, where its result is complex. Quotients are scaled, so that they overflow
+// only where the result does. Branch cuts, zeros and infinities are those of C's Annex G, but that a part may be NaN
+// where that has an infinity: of products, which are by their formula, and of functions of infinite angles.
 Pair unary(Unary op, const Pair& x);
 Pair binary(Binary op, const Pair& x, const Pair& y);
 
