@@ -78,12 +78,7 @@ std::string why_not_native(const Program& program) {
   return why_not_native(program, seen);
 }
 
-ProgramRef flattened(const ProgramRef& program) {
-  ProgramRef flat = run_passes(compile_passes(), program);
-  const auto is_call = [](const Eqn& eqn) { return rule_of<LowerCall>(*eqn.op) != nullptr; };
-  if (find_eqn(*flat, is_call) == nullptr || why_not_native(*flat).empty()) return flat;
-  return run_passes(compile_passes(), inline_calls(program));
-}
+ProgramRef flattened(const ProgramRef& program) { return run_passes(compile_passes(), program); }
 
 Planned plan(const Program& program, const std::vector<bool>& donated, Report* report) {
   auto [function, units] = Planner(program, report).run();

@@ -16,7 +16,7 @@ namespace tenon {
 std::string why_not_native(const Program& program);
 std::string why_not_native(const Program& program, const Eqn& eqn);  // the same of one eqn
 
-// The Program after all passes: its calls are of units, and where one has no native form there are none.
+// The Program after all passes. Its calls are of units; where one has no native form, it is an island.
 ProgramRef flattened(const ProgramRef& program);
 
 struct Planned {
