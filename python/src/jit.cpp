@@ -46,7 +46,7 @@ void run_watched(const Entry& entry, const CallFrame& frame) {
   for (std::size_t i = 0; i < entry.leaves(); ++i) {
     const Array& leaf = *frame.leaves()[i];
     const Buffer* b = leaf.buffer();
-    inputs.push_back(b != nullptr && entry.strict_in_place() ? Value(b->contiguous_copy()) : leaf.value());
+    inputs.push_back(b != nullptr && entry.strict().in_place ? Value(b->contiguous_copy()) : leaf.value());
   }
   for (const Array& a : entry.traced().captures) inputs.push_back(a.value());
   {
@@ -225,16 +225,19 @@ std::vector<nb::object> interned(nb::handle names) {
 
 nb::object make(nb::object f, std::string name, std::vector<std::size_t> static_numbers, nb::handle static_names,
                 std::vector<std::size_t> donated_numbers, nb::handle donated_names, bool strict_in_place,
-                bool inlined) {
+                bool strict_native, bool inlined) {
   auto* jit = reinterpret_cast<JitObject*>(jit_type->tp_alloc(jit_type, 0));
   if (jit == nullptr) throw nb::python_error();
   jit->call = call;
   jit->state = new State();
   jit->state->f = std::move(f);
   jit->state->name = std::move(name);
-  jit->state->options = {std::move(static_numbers), std::move(donated_numbers),
-                         interned(static_names),    interned(donated_names),
-                         strict_in_place,           inlined};
+  jit->state->options = {std::move(static_numbers),
+                         std::move(donated_numbers),
+                         interned(static_names),
+                         interned(donated_names),
+                         Strict{strict_in_place, strict_native},
+                         inlined};
   all_functions().insert(reinterpret_cast<PyObject*>(jit));
   return nb::steal(reinterpret_cast<PyObject*>(jit));
 }

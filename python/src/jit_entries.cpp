@@ -184,7 +184,7 @@ const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
   CallForm form = flat.form;
   form.trees = form.trees->with_own_statics();
   auto made = std::make_shared<Entry>(flat.hash, std::move(form), flat.leaves, std::move(traced), std::move(donation),
-                                      cells, out, s.options.strict_in_place, std::move(what_for));
+                                      cells, out, s.options.strict, std::move(what_for));
   alone = made;
   if (made->borrowed()) return *made;
   const JitEntry* const kept = s.table.keep(made, matches);

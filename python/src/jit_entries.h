@@ -22,6 +22,7 @@ using api_detail::CallFrame;
 using api_detail::CellRef;
 using api_detail::EntryRef;
 using api_detail::JitEntry;
+using api_detail::Strict;
 using api_detail::LeafType;
 using api_detail::Signature;
 
@@ -46,7 +47,7 @@ struct Given {
 struct Options {
   std::vector<std::size_t> static_numbers, donated_numbers;
   std::vector<nb::object> static_names, donated_names;
-  bool strict_in_place = false;
+  Strict strict = {};
   bool inlined = false;  // its calls in other traces
   bool is_static(std::size_t number) const { return std::ranges::find(static_numbers, number) != static_numbers.end(); }
   bool is_static(PyObject* name) const { return holds(static_names, name); }
@@ -91,9 +92,9 @@ class StandIns {
 
 struct Entry : JitEntry {
   Entry(std::uint64_t hash, CallForm call, const Arrays& leaves, TracedFunction traced, Donation donation,
-        const std::vector<CellRef>& passed, TreeRef out, bool strict_in_place, std::optional<TracedFor> what_for)
-      : JitEntry(&tag, hash, Signature::of_leaves(leaves), std::move(traced), std::move(donation), passed,
-                 strict_in_place, std::move(what_for)),
+        const std::vector<CellRef>& passed, TreeRef out, Strict strict, std::optional<TracedFor> what_for)
+      : JitEntry(&tag, hash, Signature::of_leaves(leaves), std::move(traced), std::move(donation), passed, strict,
+                 std::move(what_for)),
         form(std::move(call)),
         result(std::move(out)) {}
   static inline const char tag = 0;

@@ -33,7 +33,7 @@ _stages.add_to_jit()
 
 
 def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnums=None, donate_argnames=None,
-        inline=False, strict_in_place=False):
+        inline=False, strict_in_place=False, strict_native=False):
     """A function like `fun`, compiled as one native program for each kind of arguments.
 
     It is traced once for each structure, shapes and dtypes of its arguments, and each value of the static ones
@@ -41,7 +41,8 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     given alone. The memory of donated arguments is used for results; they cannot be read afterwards. A UserWarning names
     those of whose memory no result can be made. With `inline`, calls of it in other functions that are compiled become part
     of their code, as tn.inline_() says. With `strict_in_place` an update, x.at[i].set(v) and its kin, that copies an array
-    of more than 64 elements is an error, which names the update and what forces the copy.
+    of more than 64 elements is an error, which names the update and what forces the copy. With `strict_native` a function that is
+    no native program as a whole is an error, which names what keeps it from that.
 
     >>> import tenon as tn, tenon.numpy as tnp
     >>> tn.jit(lambda x: x * 2 + 1)(tnp.arange(3))
@@ -50,7 +51,7 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     if fun is None:
         return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames,
                                  donate_argnums=donate_argnums, donate_argnames=donate_argnames, inline=inline,
-                                 strict_in_place=strict_in_place)
+                                 strict_in_place=strict_in_place, strict_native=strict_native)
     if not callable(fun):
         raise TypeError(f"jit: {fun!r} is not callable.")
     if isinstance(fun, staticmethod):
@@ -64,7 +65,7 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     if set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1]):
         raise ValueError("jit: an argument is either static or donated, not both.")
     jitted = _core.jit(fun, getattr(fun, "__name__", "function"), static[0], static[1], donated[0], donated[1],
-                       strict_in_place, bool(inline))
+                       strict_in_place, strict_native, bool(inline))
     functools.update_wrapper(jitted, fun)
     jitted._static = static
     return jitted

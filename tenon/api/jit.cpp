@@ -11,6 +11,7 @@
 #include "tenon/base/log.h"
 #include "tenon/compile/executable.h"
 #include "tenon/compile/in_place.h"
+#include "tenon/compile/islands.h"
 
 namespace tenon {
 namespace {
@@ -91,13 +92,13 @@ TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments,
 }
 
 JitEntry::JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
-                   const std::vector<CellRef>& passed, bool strict_in_place, std::optional<TracedFor> what_for)
+                   const std::vector<CellRef>& passed, Strict strict, std::optional<TracedFor> what_for)
     : tag_(tag),
       hash_(hash),
       signature_(std::move(signature)),
       traced_(std::move(traced)),
       donation_(std::move(donation)),
-      strict_in_place_(strict_in_place),
+      strict_(strict),
       what_for_(std::move(what_for)),
       plain_(std::make_unique<Lazy>()),
       donating_(std::make_unique<Lazy>()) {
@@ -151,7 +152,8 @@ std::unique_ptr<const JitEntry::Ready> JitEntry::make_ready(bool donating) const
   std::vector<bool> mask;
   if (donating) mask = donation_.leaves;
   mask.resize(donating ? traced_.program->inputs().size() : 0, false);
-  if (strict_in_place_) require_in_place(traced_.program, mask, [&](std::size_t i) { return input_name(i); });
+  if (strict_.native) require_native(traced_.program);
+  if (strict_.in_place) require_in_place(traced_.program, mask, [&](std::size_t i) { return input_name(i); });
   made->executable = compile(traced_.program, mask);
   made->native = made->executable->native();
   if (made->native != nullptr)
@@ -287,7 +289,7 @@ void JitEntry::run(void** frame, std::uint64_t given) const {
   const Ready& ready = this->ready(donates_);
   const NativeForm* native = ready.native;
   if (native == nullptr) return run_values(ready, frame);
-  if (strict_in_place_ && donates_) require_donated(ready, frame, given);
+  if (strict_.in_place && donates_) require_donated(ready, frame, given);
   const std::size_t arguments = leaves();
   void** inputs = frame + arguments + results();
   std::vector<Buffer> copies;

@@ -29,9 +29,18 @@ struct JitOptions {
   // lines of both; and a call whose donated argument must stay as it is throws RuntimeError. Of the outermost jitted
   // function: inside of another it is part of that one.
   bool strict_in_place = false;
+  // All of it runs as one native program: else compiling throws CompileError, which names what has no native form, why,
+  // and the lines (explain() tells the same). Of the outermost jitted function, too.
+  bool strict_native = false;
 };
 
 namespace api_detail {
+
+// What is an error instead of taking longer.
+struct Strict {
+  bool in_place = false, native = false;
+};
+inline Strict strict_of(const JitOptions& options) { return {options.strict_in_place, options.strict_native}; }
 
 // Room for addresses during a call, in memory that the thread keeps.
 class CallFrame {
@@ -59,7 +68,7 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   };
   // `passed`: references among the arguments, as the trace knows them.
   JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
-           const std::vector<CellRef>& passed, bool strict_in_place, std::optional<TracedFor> what_for);
+           const std::vector<CellRef>& passed, Strict strict, std::optional<TracedFor> what_for);
   virtual ~JitEntry();
 
   const void* tag() const { return tag_; }  // of the C++ types of the arguments
@@ -70,7 +79,7 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   std::size_t leaves() const { return signature_.leaves().size() + refs_.size(); }
   std::size_t results() const { return traced_.weak.size(); }
   bool uses_refs() const { return !refs_.empty(); }
-  bool strict_in_place() const { return strict_in_place_; }
+  Strict strict() const { return strict_; }
   // For what a call gives and gets, and its addresses.
   std::size_t frame_words() const { return 2 * (leaves() + results()) + traced_.captures.size(); }
   // Reads an enclosing trace, or has sizes of one: good for this call alone.
@@ -119,7 +128,8 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   TracedFunction traced_;  // its captures are those that are no references
   std::vector<UsedRef> refs_;
   Donation donation_;
-  bool donates_, strict_in_place_;
+  bool donates_;
+  Strict strict_;
   std::optional<TracedFor> what_for_;  // where the trace depends on it
   std::unique_ptr<Lazy> plain_, donating_;
 };
@@ -143,9 +153,9 @@ template <class Result, class... Args>
 struct EntryOf : JitEntry {
   static const void* tag_of_type() { return &type_tag<Args...>; }
   EntryOf(std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
-          const std::vector<CellRef>& passed, bool strict_in_place, std::optional<TracedFor> what_for, Result tree)
-      : JitEntry(tag_of_type(), hash, std::move(signature), std::move(traced), std::move(donation), passed,
-                 strict_in_place, std::move(what_for)),
+          const std::vector<CellRef>& passed, Strict strict, std::optional<TracedFor> what_for, Result tree)
+      : JitEntry(tag_of_type(), hash, std::move(signature), std::move(traced), std::move(donation), passed, strict,
+                 std::move(what_for)),
         result(std::move(tree)) {
     refuse_refs(cells_of(result));
     tree::MutableView(result).visit([](Array& a) { a = Array(); },
@@ -207,7 +217,7 @@ std::shared_ptr<const EntryOf<Result, Args...>> trace_entry(JitState& state, Cal
         std::optional<TracedFor> what_for;
         TracedFunction traced = trace_for_calls(flat, flat.arguments(), what_for);
         return std::make_shared<const EntryOf<Result, Args...>>(hash, Signature(signature), std::move(traced),
-                                                                std::move(donation), passed, options.strict_in_place,
+                                                                std::move(donation), passed, strict_of(options),
                                                                 std::move(what_for), std::move(flat.result()));
       },
       inside);

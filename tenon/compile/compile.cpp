@@ -163,7 +163,12 @@ std::shared_ptr<const Executable> kept_executable(const Hash128& key, const Prog
     if (slot->unit == nullptr) return nullptr;
     objects.push_back(&slot->unit);
   }
-  return native_executable(*parts, std::move(units), objects);
+  try {
+    return native_executable(*parts, std::move(units), objects);
+  } catch (const CompileError& e) {  // this process lacks what the code calls
+    if (log_enabled(LogTopic::cache)) log_line(LogTopic::cache, e.what());
+    return nullptr;
+  }
 }
 
 // One-eqn Programs of ops, by op, params and operand types. Each thread remembers those it used last, so that a

@@ -299,8 +299,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   const std::string head = fmt::format("{} arguments, {}; {} results, {}\n", program->inputs().size(),
                                        bytes_text(arguments), program->outputs().size(), bytes_text(results));
   const ProgramRef flat = flattened(program);
-  if (!why_not_native(*flat).empty())
-    return head + pieces_text(*flat) + calls_text(program, false) + kept_text(report);
+  if (!why_not_native(*flat).empty()) return head + pieces_text(*flat) + calls_text(program, false) + kept_text(report);
   const auto [function, shared, units] = plan(*flat, donated, &report);
   Explanation explanation(function, units);
   explanation.run();

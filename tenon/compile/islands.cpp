@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "tenon/base/error.h"
 #include "tenon/compile/plan.h"
 #include "tenon/ir/replay.h"
 
@@ -182,20 +183,44 @@ Pieces cut_at_islands(const Program& program, PieceOf what) {
   return Cut(program, what).run();
 }
 
-std::string islands_text(const Program& program) {
-  constexpr int most = 20;
-  std::string text;
-  int told = 0, all = 0;
+namespace {
+
+// f(eqn, reason) for each eqn that has no native form for any sizes.
+template <class F>
+void visit_islands(const Program& program, F f) {
   for (const Eqn& eqn : program.eqns()) {
     bool sized = false;  // what waits for sizes has a native form for each
     visit_sizes(program, eqn, [&](SizeVar) { sized = true; });
     const std::string reason = sized && eqn.op->lower ? "" : why_not_native(program, eqn);
-    if (reason.empty() || ++all > most) continue;
-    ++told;
-    text += fmt::format("  {}{}: {}\n", eqn.op->name, eqn.where.at_text(), reason);
+    if (!reason.empty()) f(eqn, reason);
   }
-  if (all > told) text += fmt::format("  and {} more\n", all - told);
+}
+
+}  // namespace
+
+std::string islands_text(const Program& program) {
+  constexpr int most = 20;
+  std::string text;
+  int all = 0;
+  visit_islands(program, [&](const Eqn& eqn, const std::string& reason) {
+    if (++all <= most) text += fmt::format("  {}{}: {}\n", eqn.op->name, eqn.where.at_text(), reason);
+  });
+  if (all > most) text += fmt::format("  and {} more\n", all - most);
   return text;
+}
+
+void require_native(const ProgramRef& program) {
+  const ProgramRef flat = flattened(program);
+  if (why_not_native(*flat).empty()) return;
+  Source first;
+  visit_islands(*flat, [&](const Eqn& eqn, const std::string&) {
+    if (!first.known()) first = eqn.where;
+  });
+  throw CompileError(
+      fmt::format("strict_native: the function has no native form as a whole:\n{}", islands_text(*flat)),
+      "Leave strict_native out, and the rest of it runs as native code around that; or write it in another "
+      "way: where() and sums under a mask keep the size that a choice of elements makes unknown.",
+      first);
 }
 
 }  // namespace tenon

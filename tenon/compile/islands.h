@@ -39,6 +39,9 @@ Pieces cut_at_islands(const Program& program, PieceOf what);
 std::vector<Value> run_pieces(const Program& program, std::span<const std::int64_t> sizes,
                               std::span<const Value> inputs, PieceOf what);
 
+// Throws CompileError, with the line of the first one, where a Program that is to be compiled has islands.
+void require_native(const ProgramRef& program);
+
 // A line an island: its ops, the user's lines, and why it has no native form.
 std::string islands_text(const Program& program);
 

@@ -154,6 +154,21 @@ TEST(Islands, KeepTheOrderOfEffects) {
   }
 }
 
+TEST(Islands, AreErrorsWhereTheyAreAskedToBe) {
+  const auto strictly = [](auto f) { return tn::jit(f, tn::JitOptions{.strict_native = true}); };
+  EXPECT_NO_THROW(strictly([](Array x) { return tn::sum(tn::where(x > 0.3, x, 0.0)); })(inputs(0.7)));
+  for (const auto& f : {chosen, decided_twice}) {
+    try {
+      strictly(f)(inputs(0.7));
+      FAIL() << "no error";
+    } catch (const tn::CompileError& e) {
+      EXPECT_THAT(e.what(), HasSubstr("strict_native: the function has no native form as a whole:"));
+      EXPECT_THAT(e.what(), ContainsRegex("compress at .*islands.cpp:[0-9]+: compress: sizes that data decide"));
+      EXPECT_THAT(e.what(), HasSubstr("Leave strict_native out"));
+    }
+  }
+}
+
 // Programs of any length: as few pieces as depend on each other, in time that grows with the eqns.
 TEST(Islands, AreAsFewAsFollowEachOther) {
   const auto wide = [](Array x) {
