@@ -22,9 +22,9 @@ using api_detail::CallFrame;
 using api_detail::CellRef;
 using api_detail::EntryRef;
 using api_detail::JitEntry;
-using api_detail::Strict;
 using api_detail::LeafType;
 using api_detail::Signature;
+using api_detail::Strict;
 
 // A call as Python makes it: positional arguments, then those by keyword in the order of `names`.
 struct Given {

@@ -80,8 +80,7 @@ void add_source_lines(nb::module_& module) {
   const nb::module_ package = nb::module_::import_("tenon.errors");
   std::string file = str_of(nb::object(package.attr("__file__")));
   names().package = file.substr(0, file.rfind('/') + 1);
-  module.def(
-      "user_line", [] { return user_line().text(); }, "The line of the caller outside of this package.");
+  module.def("user_line", [] { return user_line().text(); }, "The line of the caller outside of this package.");
 }
 
 }  // namespace tenon::python

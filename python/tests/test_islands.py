@@ -42,6 +42,6 @@ def test_explain_names_them():
 
 def test_strict_native():
     strict = tn.jit(filtered, strict_native=True)
-    with pytest.raises(tn.errors.CompileError, match="strict_native: the function has no native form as a whole"):
+    with pytest.raises(tn.errors.CompileError, match="strict_native.*the function has no native form as a whole"):
         strict(X)
     np.testing.assert_allclose(tn.jit(lambda x: tnp.where(x > 0, x, 0).sum(), strict_native=True)(X), X[X > 0].sum())

@@ -179,8 +179,7 @@ void solve_with(Size n, Size columns, bool transpose, const Number<T>* a, Number
   read_rows(x, n, columns, rows, n);
   for (Size k = 0; k < n; k += wide_block) eliminate_wide(rows, n, k, std::min(n, k + wide_block), width, panel);
   for (Size i = 0; i < n; ++i) rows.divide(i, i + 1, width, rows.get(i, i));
-  substitute_all(
-      n, true, [&](Size i, Size j) { return rows.get(n - 1 - i, n - 1 - j); }, rows, n, width, panel);
+  substitute_all(n, true, [&](Size i, Size j) { return rows.get(n - 1 - i, n - 1 - j); }, rows, n, width, panel);
   write_rows(rows, n, n, columns, x);
 }
 

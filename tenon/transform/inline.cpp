@@ -77,8 +77,7 @@ ProgramRef inline_calls(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("inline")(program->hash()).finish(), [&] {
     return rewritten(*program, [&](Replay& replay) {
-      inline_into(
-          *program, replay, [](const ProgramRef& p) { return inline_calls(p); }, none_stays);
+      inline_into(*program, replay, [](const ProgramRef& p) { return inline_calls(p); }, none_stays);
     });
   });
 }

@@ -411,8 +411,8 @@ Array by_evaluator(const Array& v) {
 TEST(Context, StopsTheReferenceEvaluator) {
   const Array x = tn::sum(Array{0.5f});
   const auto f = tn::jit([](const Array& c) {
-    return tn::while_loop([](const Array& v) { return v < 2.f; },
-                          [](const Array& v) { return by_evaluator(v) * 0.5f; }, c);
+    return tn::while_loop([](const Array& v) { return v < 2.f; }, [](const Array& v) { return by_evaluator(v) * 0.5f; },
+                          c);
   });
   EXPECT_LT(seconds_to_stop([&](const tn::Context& c) { f.with(c)(x); }), 0.1);
 }
@@ -454,8 +454,7 @@ TEST(Context, AttendsAndGoesOn) {
   same(tn::jit(steps(3000000)), tn::sum(Array{0.5f}));
   same(tn::jit(steps(300)), tn::full({512, 512}, 0.5f) + 0.f);  // on several threads
   const auto evaluated = [](const Array& c) {
-    return tn::fori_loop(
-        0, 5000, [](const Array&, const Array& v) { return tn::sin(by_evaluator(v)) + 0.5f; }, c);
+    return tn::fori_loop(0, 5000, [](const Array&, const Array& v) { return tn::sin(by_evaluator(v)) + 0.5f; }, c);
   };
   same(tn::jit(evaluated), tn::sum(Array{0.5f}));
   same(tn::jit([](const Array& x) {

@@ -42,12 +42,8 @@ TEST(Placement, UnitsStayUnitsThroughTransformations) {
   stays_a_unit([](auto f) { return tn::vmap(f); });
   stays_a_unit([](auto f) { return tn::vmap(tn::grad([=](Array x) { return f(x) * 3.0; })); });
   stays_a_unit([](auto f) { return [=](Array x) { return tn::jvp(f, std::tuple(x), std::tuple(x)).second; }; });
-  stays_a_unit([](auto f) {
-    return [=](Array x) {
-      return tn::fori_loop(
-          0, 3, [=](Array, Array y) { return f(y); }, x);
-    };
-  });
+  stays_a_unit(
+      [](auto f) { return [=](Array x) { return tn::fori_loop(0, 3, [=](Array, Array y) { return f(y); }, x); }; });
   stays_a_unit([](auto f) { return tn::grad([=](Array x) { return tn::sum(tn::checkpoint(f)(x)); }); });
   stays_a_unit([](auto f) { return [g = tn::jit(f)](Array x) { return g(g(x)); }; });
 }

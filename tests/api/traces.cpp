@@ -100,10 +100,8 @@ TEST(Traces, RecursionNamesTheCycle) {
   };
   const std::string grad = refused([](const Recursive& f, const Array& x) { return tn::grad(f)(x); });
   const std::string checkpoint = refused([](const Recursive& f, const Array& x) { return tn::checkpoint(f)(x); });
-  const std::string loop = refused([](const Recursive& f, const Array& x) {
-    return tn::fori_loop(
-        0, 3, [&](Array, Array y) { return f(y); }, x);
-  });
+  const std::string loop = refused(
+      [](const Recursive& f, const Array& x) { return tn::fori_loop(0, 3, [&](Array, Array y) { return f(y); }, x); });
   for (const std::string& text : {grad, checkpoint, loop}) EXPECT_THAT(text, HasSubstr("while it is traced"));
 }
 

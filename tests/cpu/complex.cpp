@@ -173,10 +173,7 @@ TEST(ComplexNumbers, RowsOfAnyLength) {
     const Array x = row(n, DType::c64), y = reverse(row(n, DType::c64), {0});
     const std::pair<std::string, Function> cases[] = {
         {"a chain", [](const auto& v) { return v[0] * v[1] + conj(v[0]) / v[1]; }},
-        {"two results in one nest",
-         [](const auto& v) {
-           return stack({v[0] + v[1], v[0] * v[1]});
-         }},
+        {"two results in one nest", [](const auto& v) { return stack({v[0] + v[1], v[0] * v[1]}); }},
         {"every second",
          [](const auto& v) { return slice(v[0], {0}, {v[0].size(0)}, {2}) * slice(v[1], {0}, {v[1].size(0)}, {2}); }},
         {"backwards", [](const auto& v) { return reverse(v[0], {0}) - v[1]; }},
@@ -212,9 +209,7 @@ TEST(ComplexNumbers, Products) {
         {"a·b + c",
          {[](const auto& v) { return matmul(v[0], v[1]) + v[2]; }, {a, b, reshape(row(m * n, DType::c128), {m, n})}}},
         {"three at once",
-         {[](const auto& v) {
-            return matmul(stack({v[0], v[0] * 2., conj(v[0])}), stack({v[1], v[1] + 1., v[1]}));
-          },
+         {[](const auto& v) { return matmul(stack({v[0], v[0] * 2., conj(v[0])}), stack({v[1], v[1] + 1., v[1]})); },
           {a, b}}},
     };
     for (const auto& [name, f] : cases) {

@@ -16,8 +16,8 @@ class Compiled : public OpCase {
   }
 };
 TEST_P(Compiled, IsTheReference) { compare(program(), inputs()); }
-INSTANTIATE_TEST_SUITE_P(All, Compiled,
-                         testing::ValuesIn(cases([](DType) { return true; }, {has_native_form})), name_of);
+INSTANTIATE_TEST_SUITE_P(All, Compiled, testing::ValuesIn(cases([](DType) { return true; }, {has_native_form})),
+                         name_of);
 
 class CompiledJvp : public Compiled {};
 TEST_P(CompiledJvp, IsTheReference) {

@@ -56,8 +56,8 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
                                                                          llvm::CodeGenOptLevel::Default));
 }
 
-// Each thread has one, since threads compile at once: making it, and what it finds out of the processor's features, would
-// be a fifth of the time that a short function takes.
+// Each thread has one, since threads compile at once: making it, and what it finds out of the processor's features,
+// would be a fifth of the time that a short function takes.
 llvm::TargetMachine& machine_of_thread(const Target& target) {
   static thread_local const std::unique_ptr<llvm::TargetMachine> machine = make_machine(target);
   return *machine;

@@ -141,8 +141,8 @@ void FunctionEmitter::emit(const kernel::Reduce& r) {
   const bool unrolled_outer = outer <= 16, unrolled_inner = inner <= 16;
   const auto along_inner = [&](const kernel::Store& s) { return streams_along(s.value, r.inner_vars.back()); };
   const bool inner_streams = !r.inner_vars.empty() && r.inner_sizes.back() > 1 &&
-                             streams_along(r.value, r.inner_vars.back()) && std::ranges::all_of(r.stores, along_inner) &&
-                             in_rows(r.stores, r.inner_vars.back());
+                             streams_along(r.value, r.inner_vars.back()) &&
+                             std::ranges::all_of(r.stores, along_inner) && in_rows(r.stores, r.inner_vars.back());
   const auto result_stride = [&] { return e_.variation(r.offset, r.outer_vars.back()).stride; };
   const bool outer_streams = !r.outer_vars.empty() && r.outer_sizes.back() > 1 &&
                              streams_along(r.value, r.outer_vars.back()) &&
