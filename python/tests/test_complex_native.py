@@ -239,3 +239,21 @@ def test_lists_of_complex_arrays():
     close(tn.jit(collected)(z), wanted, np.complex64)
     slope = tn.jit(tn.grad(lambda z: tnp.sum(tnp.abs(collected(z)) ** 2)))(z)
     close(slope, (2 * np.conj(z) * np.array([2, 1, 1, 1])[:, None]).astype(np.complex64), np.complex64)
+
+
+INF, NAN = float("inf"), float("nan")
+ENDS = [complex(x, y) for x in (-INF, -1.5, -0.0, 0.0, 1.5, INF, NAN) for y in (-INF, -0.5, -0.0, 0.0, 0.5, INF, NAN)]
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sinh", "cosh"])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_ends_of_the_range(name, dtype):
+    """As C's Annex G has them, which NumPy follows; a sign that it leaves open is any."""
+    z = np.array(ENDS, dtype)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(z.astype("complex128"))
+    made = np.asarray(tn.jit(getattr(tnp, name))(z))
+    for got, want in zip((made.real, made.imag), (expected.real, expected.imag)):
+        open_sign = ~np.isfinite(z.imag) | ~np.isfinite(z.real)
+        np.testing.assert_allclose(np.where(open_sign, np.abs(got), got), np.where(open_sign, np.abs(want), want), rtol=1e-6,
+                                   err_msg=str(z))

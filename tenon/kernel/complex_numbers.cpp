@@ -21,6 +21,11 @@ Expr is_less(const Expr& x, const Expr& y) { return binary(Binary::lt, x, y); }
 Expr both(const Expr& x, const Expr& y) { return binary(Binary::and_, x, y); }
 Expr is_zero(const Expr& x) { return is_equal(x, zero(x)); }
 Expr is_infinite(const Expr& x) { return is_equal(magnitude(x), infinity(x)); }
+Expr either(const Expr& x, const Expr& y) { return binary(Binary::or_, x, y); }
+// Whether e^x is infinite or 0 of an angle that is none, infinite or NaN: the first part is as large as of any other.
+Expr is_endless_of_no_angle(const Pair& z) {
+  return both(is_infinite(z.re), unary(Unary::not_, unary(Unary::is_finite, z.im)));
+}
 
 // Bits of a real number: its sign, its exponent, all but its sign.
 struct Format {
@@ -44,6 +49,8 @@ Expr with_sign(const Expr& x, const Expr& y) {
   const Expr sign = integer(f, f.sign), rest = integer(f, ~f.sign);
   return bitcast(f.dtype, binary(Binary::or_, both(bitcast(f.bits, x), rest), both(bitcast(f.bits, y), sign)));
 }
+// 1 with the sign of x, a NaN's left out.
+Expr sign_of(const Expr& x) { return with_sign(number(x, 1), select(is_equal(x, x), x, number(x, 1))); }
 // A power of two, exactly, that brings x >= 0 into [1/2, 1), or of the ends of the range near it. Infinity and NaN are
 // taken for the largest number.
 Expr scale_of(const Expr& x) {
@@ -100,9 +107,10 @@ Pair exponential(const Pair& z) {
   const Expr half = unary(Unary::exp, half_of(z.re));
   const Expr gone = is_equal(z.re, -infinity(z.re)), real = is_zero(z.im);
   const auto part = [&](const Expr& of_angle) {
-    return select(gone, with_sign(zero(half), of_angle), half * of_angle * half);
+    return select(gone, zero(half) * sign_of(of_angle), half * of_angle * half);
   };
-  return {part(unary(Unary::cos, z.im)), select(real, z.im, part(unary(Unary::sin, z.im)))};
+  const Expr endless = both(is_endless_of_no_angle(z), is_less(zero(z.re), z.re));
+  return {select(endless, z.re, part(unary(Unary::cos, z.im))), select(real, z.im, part(unary(Unary::sin, z.im)))};
 }
 
 // log|z| as log m + log1p((n/m)²)/2 of the larger part m and the smaller n; where that cancels, near |z| = 1, as
@@ -111,9 +119,10 @@ Pair logarithm(const Pair& z) {
   const auto [m, n] = magnitudes(z);
   const Expr one = number(m, 1), near = both(is_less(number(m, 0.5), m), is_less(m, number(m, 2)));
   const Expr ratio = select(is_equal(m, n), one, n / m);
-  const Expr square = select(near, (m - one) * (m + one) + n * n, select(is_zero(m), m, ratio * ratio));
+  const Expr square = select(near, (m - one) * (m + one) + n * n, select(is_zero(m + n), m, ratio * ratio));
   const Expr length = select(near, zero(m), unary(Unary::log, m)) + half_of(unary(Unary::log1p, square));
-  return {length, binary(Binary::atan2, z.im, z.re)};
+  const Expr infinite = either(is_infinite(z.re), is_infinite(z.im));  // whatever the other part is
+  return {select(infinite, infinity(m), length), binary(Binary::atan2, z.im, z.re)};
 }
 
 // The part that does not cancel is r = √((|z| + |x|)/2); the other one is y/2r.
@@ -130,14 +139,15 @@ Pair square_root(const Pair& z) {
 Pair hyperbolic_sine(const Pair& z) {
   const Expr imaginary = unary(Unary::cosh, z.re) * unary(Unary::sin, z.im);
   const Expr real = unary(Unary::sinh, z.re) * unary(Unary::cos, z.im);
-  return {select(is_zero(z.re), with_sign(z.re, real), real), select(is_zero(z.im), z.im, imaginary)};
+  const Expr held = select(is_zero(z.re), with_sign(z.re, sign_of(real)), real);
+  return {select(is_endless_of_no_angle(z), z.re, held), select(is_zero(z.im), z.im, imaginary)};
 }
 // cosh(x + iy) = cosh x·cos y + i·sinh x·sin y.
 Pair hyperbolic_cosine(const Pair& z) {
   const Expr imaginary = unary(Unary::sinh, z.re) * unary(Unary::sin, z.im);
-  const Expr nothing = binary(Binary::or_, is_zero(z.re), is_zero(z.im));
-  return {unary(Unary::cosh, z.re) * unary(Unary::cos, z.im),
-          select(nothing, zero(imaginary) * with_sign(number(z.re, 1), z.re) * z.im, imaginary)};
+  const Expr nothing = either(is_zero(z.re), is_zero(z.im)), real = unary(Unary::cosh, z.re) * unary(Unary::cos, z.im);
+  return {select(is_endless_of_no_angle(z), magnitude(z.re), real),
+          select(nothing, zero(imaginary) * sign_of(z.re) * sign_of(z.im), imaginary)};
 }
 // tanh(x + iy) = (sinh x·cosh x + i·sin y·cos y) / (sinh² x + cos² y). Beyond `far` the real part is 1, and the
 // imaginary one too small to be held.

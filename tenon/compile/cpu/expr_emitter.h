@@ -82,6 +82,7 @@ class ExprEmitter {
  private:
   llvm::Value* emit(const kernel::Expr& e, bool vector);
   llvm::Value* load(const kernel::Expr& e, bool vector);
+  void part_loads();
   llvm::Value* read(const kernel::Expr& e, bool vector);
   llvm::Value* read_row(kernel::SlotId slot, llvm::Value* from, unsigned elements);
   llvm::Value* read_half(const kernel::Expr& load);
@@ -122,6 +123,8 @@ class ExprEmitter {
   Ranges ranges_;
   Angles angles_;
   bool calls_functions_ = false, all_functions_called_ = false;
+  llvm::BasicBlock* block_of_loads_ = nullptr;
+  int loads_ = 0;
 };
 
 }  // namespace tenon::cpu

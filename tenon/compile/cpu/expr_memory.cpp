@@ -141,7 +141,16 @@ Value* ExprEmitter::load(const Expr& e, bool vector) {
   return decoded(e.dtype(), read(e, vector));
 }
 
+// LLVM's scheduler compares the loads of a straight piece of code each with each, where they have one base. Of many, a
+// fence for the compiler alone, which is no instruction, parts those before from those behind.
+void ExprEmitter::part_loads() {
+  constexpr int together = 128;
+  if (block_of_loads_ != b_.GetInsertBlock()) block_of_loads_ = b_.GetInsertBlock(), loads_ = 0;
+  if (++loads_ % together == 0) b_.CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
+}
+
 Value* ExprEmitter::read(const Expr& e, bool vector) {
+  part_loads();
   const auto slot = e.node().id;
   const llvm::Align align(size_of(e.dtype()));
   llvm::Type* type = memory_type(e.dtype());
