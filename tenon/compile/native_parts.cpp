@@ -45,6 +45,12 @@ class Reader {
   void operator()(T& value) {
     if (take(sizeof value)) std::memcpy(&value, taken_.data(), sizeof value);
   }
+  void operator()(bool& value) {
+    std::uint8_t byte = 0;
+    (*this)(byte);
+    good = good && byte <= 1;
+    value = byte == 1;
+  }
   void operator()(std::string& text) {
     std::uint64_t size = 0;
     (*this)(size);
