@@ -157,7 +157,8 @@ std::unique_ptr<const JitEntry::Ready> JitEntry::make_ready(bool donating) const
   made->executable = compile(traced_.program, mask);
   made->native = made->executable->native();
   if (made->native != nullptr)
-    for (const NativeForm::Operand& out : made->native->outputs) made->outputs.emplace_back(out.dtype, out.dims);
+    for (const NativeForm::Operand& out : made->native->outputs)
+      made->outputs.emplace_back(out.dtype, Shape(out.dims).sizes());
   for (const Array& capture : traced_.captures) {
     made->captured.push_back(capture.value());
     if (made->native != nullptr) made->captured_buffers.push_back(capture.to_buffer());
@@ -377,7 +378,7 @@ void JitEntry::run_into(void** frame, FunctionRef<std::vector<std::string>()> pa
       bool in_place = b != nullptr && b->contiguous() && (b->unique() || !b->ours());
       for (std::size_t k = 0; in_place && k < native->inputs.size(); ++k) {
         std::size_t bytes = size_of(native->inputs[k].dtype);
-        for (const std::int64_t d : native->inputs[k].dims) bytes *= static_cast<std::size_t>(d);
+        for (const Dim& d : native->inputs[k].dims) bytes *= static_cast<std::size_t>(d.value());
         in_place = !overlap(*b, static_cast<const std::byte*>(inputs[k]), bytes);
       }
       for (std::size_t k = 0; in_place && k < i; ++k)

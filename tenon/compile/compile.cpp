@@ -30,12 +30,27 @@ namespace {
 class PiecesExecutable final : public Executable {
  public:
   explicit PiecesExecutable(ProgramRef program) : program_(std::move(program)) {}
-  std::vector<Value> run(std::span<const Value> inputs) const override {
+  std::vector<Value> run(std::span<const Value> inputs, std::span<const std::int64_t>) const override {
     return run_pieces(*program_, {}, inputs, PieceOf::program);
   }
 
  private:
   ProgramRef program_;
+};
+
+// A Program with size parameters and no native form for all sizes: compiled for each that it meets.
+class SpecialisedExecutable final : public Executable {
+ public:
+  SpecialisedExecutable(ProgramRef program, std::vector<bool> donated)
+      : program_(std::move(program)), donated_(std::move(donated)) {}
+  std::vector<Value> run(std::span<const Value> inputs, std::span<const std::int64_t> sizes) const override {
+    if (sizes.size() != program_->size_params().size()) throw VerifyError("run: sizes are missing.");
+    return compile(specialised(*program_, sizes), donated_)->run(inputs);
+  }
+
+ private:
+  ProgramRef program_;
+  std::vector<bool> donated_;
 };
 
 Hash128 key_of(const ProgramRef& program, const std::vector<bool>& donated) {
@@ -71,6 +86,7 @@ std::optional<std::vector<Hash128>> keys_of_objects(const kernel::Function& func
 std::shared_ptr<const Executable> make_executable(const ProgramRef& program, const std::vector<bool>& donated) {
   const DumpFolder folder(program->name().empty() ? "program" : program->name());
   if (dumping()) dump("traced.tn", print(*program));
+  if (!program->size_params().empty()) return std::make_shared<SpecialisedExecutable>(program, donated);
   const ProgramRef flat = flattened(program);
   const std::string reason = why_not_native(*flat);
   if (!reason.empty()) {
@@ -270,9 +286,7 @@ std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::
 
 std::vector<Value> CompilingExecutor::run(const ProgramRef& program, std::span<const std::int64_t> sizes,
                                           std::span<const Value> inputs) {
-  if (program->size_params().empty()) return compile(program)->run(inputs);
-  if (sizes.size() != program->size_params().size()) throw VerifyError("run: sizes are missing.");
-  return compile(specialised(*program, sizes))->run(inputs);
+  return compile(program)->run(inputs, sizes);
 }
 
 std::vector<Value> CompilingExecutor::run_op(const OpInfo& op, const Params& params, std::span<const Value> operands) {

@@ -11,19 +11,21 @@
 
 namespace tenon {
 
-// How the native code of a Program is called: with the addresses of contiguous arrays, inputs then outputs.
+// How the native code of a Program is called: with the addresses of contiguous arrays, inputs then outputs, and the
+// sizes that its size parameters stand for.
 class NativeForm {
  public:
   struct Operand {
     DType dtype;
-    std::vector<std::int64_t> dims;
+    std::vector<Dim> dims;  // of size variables numbered as the Program's size parameters: 0, 1, …
     bool operator==(const Operand&) const = default;
   };
   virtual ~NativeForm() = default;
   // Allocates nothing that outlives it; small programs allocate nothing at all. Takes no lock. Throws MemoryError,
-  // CancelledError.
-  virtual void call(void* const* addresses) const = 0;
+  // CancelledError; ShapeError where a size that it computes from the given ones is none.
+  virtual void call(void* const* addresses, std::span<const std::int64_t> sizes = {}) const = 0;
 
+  std::size_t sizes = 0;  // how many size parameters there are
   std::vector<Operand> inputs, outputs;
   // The donated input in whose memory an output is computed: both addresses are the same then, and what the input held
   // is lost. No entry where an output has memory of its own.
@@ -34,16 +36,16 @@ class NativeForm {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Inputs have the Program's types; they are read, never written.
-  virtual std::vector<Value> run(std::span<const Value> inputs) const = 0;
+  // Inputs have the Program's types, with `sizes` for its size parameters; they are read, never written.
+  virtual std::vector<Value> run(std::span<const Value> inputs, std::span<const std::int64_t> sizes = {}) const = 0;
   virtual const NativeForm* native() const { return nullptr; }
   // As native code of another calls it, if it is native and has no lists.
   virtual const Unit* unit() const { return nullptr; }
 };
 
-// Compiles a Program whose sizes are all known, or finds what was compiled before under the same structural hash, by
-// whomever: one compilation a key at a time, others wait for it. Programs that have no native form run by the reference
-// evaluator. The memory of inputs in `donated` may be reused for outputs (NativeForm::shared).
+// Compiles a Program, once for all that its size parameters may be, or finds what was compiled before under the same
+// structural hash, by whomever: one compilation a key at a time, others wait for it. Programs that have no native form
+// run by the reference evaluator. The memory of inputs in `donated` may be reused for outputs (NativeForm::shared).
 std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated = {});
 
 // Compiles everything it is given, and keeps it.

@@ -107,7 +107,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
         makes_lists_(parts.makes_lists) {
     const auto operands = [&](const std::vector<Type>& types, std::vector<Operand>& to) {
       for (const Type& type : types) {
-        to.push_back({type.dtype, type.shape.sizes()});
+        to.push_back({type.dtype, type.shape.dims()});
         lists_.push_back(type.is_list() ? type.element : nullptr);
         takes_lists_ = takes_lists_ || type.is_list();
       }
@@ -130,7 +130,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
     }
   }
 
-  void call(void* const* addresses) const override {
+  void call(void* const* addresses, std::span<const std::int64_t>) const override {
     if (!makes_lists_) [[likely]]
       return enter(addresses, nullptr);
     const ListPool lists;
@@ -138,7 +138,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
   }
 
   // Lists are copied in and out.
-  std::vector<Value> run(std::span<const Value> given) const override {
+  std::vector<Value> run(std::span<const Value> given, std::span<const std::int64_t>) const override {
     check(given);
     std::optional<ListPool> lists;
     if (makes_lists_ || takes_lists_) lists.emplace();
@@ -166,7 +166,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
         results.emplace_back(Buffer());  // until it is known
         continue;
       }
-      Buffer out = Buffer::allocate(outputs[i].dtype, outputs[i].dims);
+      Buffer out = Buffer::allocate(outputs[i].dtype, Shape(outputs[i].dims).sizes());
       if (i < shared.size() && shared[i]) {
         std::memcpy(out.data(), addresses[*shared[i]], out.bytes());
         addresses[*shared[i]] = out.data();
@@ -217,7 +217,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
       if (lists_[i] != nullptr && type_of(given[i]) == Type::list(*lists_[i])) continue;
       const auto* b = std::get_if<Buffer>(&given[i]);
       if (lists_[i] != nullptr || b == nullptr || b->dtype() != inputs[i].dtype ||
-          !std::ranges::equal(b->dims(), inputs[i].dims))
+          !std::ranges::equal(b->dims(), inputs[i].dims, [](std::int64_t size, const Dim& d) { return d == size; }))
         throw RuntimeError(fmt::format("a compiled program takes {} as input {}, {} is given.",
                                        lists_[i] != nullptr
                                            ? Type::list(*lists_[i]).text()
