@@ -51,6 +51,12 @@ class Dim {
   Dim substitute(FunctionRef<Dim(SizeVar)> by) const;
   void visit_variables(FunctionRef<void(SizeVar)> seen) const;  // each occurrence, in canonical order
   std::int64_t evaluate(FunctionRef<std::int64_t(SizeVar)> value) const;
+  // The same arithmetic elsewhere, in postfix order: numbers and variables, then what combines the last two.
+  struct Step {
+    enum class Kind : std::uint8_t { number, variable, add, mul, floor_div, modulo, min, max } kind;
+    std::int64_t value;  // the number, or the variable
+  };
+  void visit_steps(FunctionRef<void(const Step&)> seen) const;
   void hash(Hasher& hasher) const;
 
  private:

@@ -142,8 +142,8 @@ class Recompute {
     const Expr value = kernel::load(c.from, f_.slots[c.from].dtype, c.from_offset + at);
     return {{f_.vars++}, {c.elements}, {{c.to, c.to_offset + at, value, {}}}, true, c.where};
   }
-  void extent(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes) {
-    for (std::size_t i = 0; i < vars.size(); ++i) ranges_[vars[i]] = {0, std::max<std::int64_t>(sizes[i] - 1, 0)};
+  void extent(const std::vector<std::uint32_t>& vars, const kernel::Sizes& sizes) {
+    for (std::size_t i = 0; i < vars.size(); ++i) set_range(ranges_, vars[i], sizes[i] == Dim(0) ? Dim(1) : sizes[i]);
   }
 
   // Notes what the stores of a nest say of slots that nothing else writes; of single integers that one other statement
@@ -213,7 +213,7 @@ class Recompute {
   }
 
   void loop(kernel::For& f, const Facts& starts) {
-    ranges_[f.var] = {0, std::max<std::int64_t>(f.count, 0)};  // and the count behind the last step
+    set_range(ranges_, f.var, f.count + 1);  // and the count behind the last step
     std::vector<Counting> counting;
     for (const auto& [slot, start] : starts) {
       if (!is_integer(f_.slots[slot].dtype) || f_.slots[slot].dtype == DType::u64 || start.solved) continue;
@@ -225,7 +225,7 @@ class Recompute {
       Counting c{slot, by->first, wide, by->second};
       if (after(c, kernel::variable(f.var))) counting.push_back(c);
     }
-    ranges_[f.var].high = std::max<std::int64_t>(f.count - 1, 0);
+    set_range(ranges_, f.var, f.count == Dim(0) ? Dim(1) : f.count);
     for (const Counting& c : counting) facts_[c.slot] = {{}, 0, after(c, kernel::variable(f.var))};
     block(f.body, counting, kernel::variable(f.var));
     std::erase_if(facts_, [&](const auto& known) {
@@ -233,7 +233,7 @@ class Recompute {
       return fact.solved != f.var && variables_of(fact.value).contains(f.var);
     });
     for (const Counting& c : counting) {
-      facts_[c.slot] = {{}, 0, after(c, Expr(f.count))};
+      facts_[c.slot] = {{}, 0, after(c, kernel::size(f.count))};
     }
   }
 

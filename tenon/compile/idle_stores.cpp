@@ -84,7 +84,7 @@ bool apart(const Nest& n, const Expr& condition) {
   const auto differs = [&](std::uint32_t var) { return varies(condition, var); };
   if (n.independent || std::ranges::none_of(n.vars, differs)) return true;
   kernel::IndexRanges ranges;
-  for (std::size_t i = 0; i < n.vars.size(); ++i) ranges[n.vars[i]] = {0, n.sizes[i] - 1};
+  for (std::size_t i = 0; i < n.vars.size(); ++i) set_range(ranges, n.vars[i], n.sizes[i]);
   kernel::FoldIndices fold(ranges);
   std::map<std::uint32_t, std::int64_t> strides;
   std::vector<Expr> others;
@@ -98,10 +98,11 @@ bool apart(const Nest& n, const Expr& condition) {
   std::vector<std::pair<std::int64_t, std::int64_t>> differ;
   for (std::size_t i = 0; i < n.vars.size(); ++i) {
     const std::int64_t stride = std::abs(strides[n.vars[i]]);
+    if (!n.sizes[i].known()) return false;
     if (differs(n.vars[i]))
-      differ.emplace_back(stride, n.sizes[i]);
+      differ.emplace_back(stride, n.sizes[i].value());
     else
-      reach += stride * (n.sizes[i] - 1);
+      reach += stride * (n.sizes[i].value() - 1);
   }
   return kernel::lead_apart(std::move(differ), reach);
 }

@@ -56,7 +56,10 @@ bool stores_apart(const kernel::Nest& n) {
   if (!at) return false;
   std::vector<std::pair<std::int64_t, std::int64_t>> strides;
   for (std::size_t i = 0; i < n.vars.size(); ++i)
-    if (n.sizes[i] > 1) strides.emplace_back(std::abs(at->coefficient(n.vars[i])), n.sizes[i]);
+    if (!n.sizes[i].known())
+      return false;
+    else if (n.sizes[i].value() > 1)
+      strides.emplace_back(std::abs(at->coefficient(n.vars[i])), n.sizes[i].value());
   bool apart = kernel::lead_apart(std::move(strides));
   const auto check = [&](const Expr& load) {
     if (load.node().id == s.slot) apart = apart && affine(load.operand(0)) == at;
@@ -79,7 +82,7 @@ class Splitter {
     std::map<std::uint32_t, std::set<std::int64_t>> cuts;
     for (std::size_t i = 0; i < n.vars.size(); ++i) {
       cuts[n.vars[i]];
-      ranges_[n.vars[i]] = {0, n.sizes[i] - 1};
+      set_range(ranges_, n.vars[i], n.sizes[i]);
     }
     fold(n.stores);
     squeeze(n);
@@ -89,7 +92,8 @@ class Splitter {
     std::size_t pieces = 1;
     for (std::size_t i = 0; i < n.vars.size(); ++i) {
       auto& at = cuts[n.vars[i]];
-      std::erase_if(at, [&](std::int64_t c) { return c <= 0 || c >= n.sizes[i]; });
+      if (!n.sizes[i].known()) at.clear();
+      std::erase_if(at, [&](std::int64_t c) { return c <= 0 || c >= n.sizes[i].value(); });
       pieces *= at.size() + 1;
     }
     if (pieces == 1 || pieces > most_pieces || !n.independent) {
@@ -112,7 +116,7 @@ class Splitter {
   static void squeeze(kernel::Nest& n) {
     kernel::Rewrite first;
     for (std::size_t i = n.vars.size(); i-- > 0;) {
-      if (n.sizes[i] != 1) continue;
+      if (n.sizes[i] != Dim(1)) continue;
       first.vars.emplace(n.vars[i], Expr(std::int64_t(0)));
       n.vars.erase(n.vars.begin() + static_cast<std::ptrdiff_t>(i));
       n.sizes.erase(n.sizes.begin() + static_cast<std::ptrdiff_t>(i));
@@ -127,7 +131,8 @@ class Splitter {
                  Block& to) {
     if (at < n.vars.size()) {
       const std::uint32_t var = n.vars[at];
-      const std::int64_t size = n.sizes[at];
+      if (!n.sizes[at].known()) return pieces_of(std::move(n), at + 1, cuts, to);
+      const std::int64_t size = n.sizes[at].value();
       std::set<std::int64_t> bounds = cuts.at(var);
       bounds.insert(size);
       std::int64_t begin = 0;
@@ -143,8 +148,8 @@ class Splitter {
     fold(n.stores);
     kernel::Rewrite move;
     for (const std::uint32_t var : n.vars)
-      if (const std::int64_t begin = ranges_.at(var).low; begin > 0)
-        move.vars.emplace(var, kernel::variable(var) + Expr(begin));
+      if (const auto range = ranges_.find(var); range != ranges_.end() && range->second.low > 0)
+        move.vars.emplace(var, kernel::variable(var) + Expr(range->second.low));
     if (!move.vars.empty())
       for (kernel::Store& s : n.stores)
         s.offset = move(s.offset), s.value = move(s.value), s.condition = move(s.condition);
@@ -152,12 +157,12 @@ class Splitter {
   }
 
   void split(kernel::Reduce r, Block& to) {
-    for (std::size_t i = 0; i < r.outer_vars.size(); ++i) ranges_[r.outer_vars[i]] = {0, r.outer_sizes[i] - 1};
-    for (std::size_t i = 0; i < r.inner_vars.size(); ++i) ranges_[r.inner_vars[i]] = {0, r.inner_sizes[i] - 1};
+    for (std::size_t i = 0; i < r.outer_vars.size(); ++i) set_range(ranges_, r.outer_vars[i], r.outer_sizes[i]);
+    for (std::size_t i = 0; i < r.inner_vars.size(); ++i) set_range(ranges_, r.inner_vars[i], r.inner_sizes[i]);
     split_other(std::move(r), to);
   }
   void split(kernel::For f, Block& to) {
-    ranges_[f.var] = {0, std::max<std::int64_t>(f.count - 1, 0)};
+    set_range(ranges_, f.var, f.count == Dim(0) ? Dim(1) : f.count);
     f.body = block(f.body);
     to.push_back(std::move(f));
   }

@@ -84,10 +84,10 @@ class FormReader {
     for (const auto& operand : n.operands)
       if (operand) expr(Expr(operand));
   }
-  void loops(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes) {
+  void loops(const std::vector<std::uint32_t>& vars, const Sizes& sizes) {
     hash_(vars.size());
     for (const std::uint32_t v : vars) var(v);
-    for (const std::int64_t s : sizes) hash_(s);
+    for (const Dim& s : sizes) s.hash(hash_);
   }
   void of(const std::vector<Store>& stores) {
     hash_(stores.size());
@@ -107,14 +107,14 @@ class FormReader {
     of(r.stores);
   }
   void of(const Copy& c) {
-    hash_(c.elements)(c.row);
+    c.elements.hash(hash_), c.row.hash(hash_);
     access(c.to, c.to_offset), access(c.from, c.from_offset);
   }
   void of(const Product& p) {
     hash_(p.dtype)(p.accumulate);
-    for (const std::int64_t size :
+    for (const Dim& size :
          {p.batch, p.m, p.n, p.k, p.a_batch, p.a_m, p.a_k, p.b_batch, p.b_k, p.b_n, p.c_batch, p.c_m, p.c_n})
-      hash_(size);
+      size.hash(hash_);
     access(p.a, p.a_offset), access(p.b, p.b_offset), access(p.c, p.c_offset);
   }
   void of(const Element& e) {
@@ -132,11 +132,11 @@ class FormReader {
     }
     if (c.result) access(*c.result, c.result_offset);
   }
-  void of(const For& f) { var(f.var), hash_(f.count); }
+  void of(const For& f) { var(f.var), f.count.hash(hash_); }
   void of(const While& w) { expr(w.condition); }
   void of(const Switch& s) { expr(s.index), hash_(s.branches.size()); }
   void of(const Blocks& b) {
-    var(b.var), hash_(b.count)(b.parallel)(b.own.size());
+    var(b.var), b.count.hash(hash_), b.rest.hash(hash_), hash_(b.parallel)(b.grain)(b.own.size());
     for (const SlotId id : b.own) slot(id);
   }
 

@@ -88,6 +88,13 @@ bool lead_apart(std::vector<std::pair<std::int64_t, std::int64_t>> strides, std:
   return true;
 }
 
+void set_range(IndexRanges& ranges, std::uint32_t var, const Dim& size) {
+  if (size.known())
+    ranges[var] = {0, size.value() - 1};
+  else
+    ranges.erase(var);
+}
+
 Expr truth(bool value) { return constant(DType::bool_, &value); }
 std::optional<bool> truth_of(const Expr& e) {
   if (e.kind() != Expr::Kind::constant || e.dtype() != DType::bool_) return {};

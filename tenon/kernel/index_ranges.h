@@ -11,6 +11,8 @@
 namespace tenon::kernel {
 
 using IndexRanges = std::map<std::uint32_t, IndexRange>;  // of loop variables
+// The range of a variable that runs below a size. There is none of a size that is not known.
+void set_range(IndexRanges& ranges, std::uint32_t var, const Dim& size);
 
 Expr truth(bool value);
 std::optional<bool> truth_of(const Expr& e);

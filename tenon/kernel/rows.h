@@ -31,20 +31,22 @@ struct RowStride {
   std::int64_t stride = 0;
   bool high = false;
 };
-RowStride row_stride(const RowAccess& access, std::int64_t rows);
+RowStride row_stride(const RowAccess& access, const Dim& rows);
 
 // Whether a reduction's rows are parts of its sum: it is divided along what it sums over.
-bool divides_sum(const Reduce& r, std::int64_t rows);
+bool divides_sum(const Reduce& r, const Dim& rows);
 // Appends what a statement accesses, divided into `rows` rows. False: it cannot be divided so. A sum is divided only
 // where `sums` allows it; products only where `products` does.
-bool row_accesses(const Statement& s, std::int64_t rows, bool sums, bool products, std::vector<RowAccess>& to);
+bool row_accesses(const Statement& s, const Dim& rows, bool sums, bool products, std::vector<RowAccess>& to);
 // Numbers of rows that a statement itself suggests, most first.
-std::vector<std::int64_t> row_counts(const Statement& s);
+std::vector<Dim> row_counts(const Statement& s);
+// How many indices of an axis each of so many rows has: a number, where the size is one times `rows` for all sizes.
+std::optional<std::int64_t> each_row_of(const Dim& size, const Dim& rows);
 
 // A statement for the rows [base, base + count) of `rows`.
 struct RowBlock {
   Affine base;
-  std::int64_t count, rows;
+  Dim count, rows;
 };
 class RestrictToRows : private Rewrite {
  public:
@@ -65,7 +67,7 @@ class RestrictToRows : private Rewrite {
  private:
   Expr load(const Expr& old, const Expr& offset) override;
   Expr rewritten(const Expr& e) { return static_cast<Rewrite&>(*this)(e); }
-  void divide(std::vector<std::uint32_t>& vars, std::vector<std::int64_t>& sizes);
+  void divide(std::vector<std::uint32_t>& vars, kernel::Sizes& sizes);
   void place(SlotId& slot, Expr& offset);
   Expr from_base(std::int64_t stride) const;
 

@@ -92,24 +92,22 @@ std::vector<Value> concatenate_eval(const Params& params, std::span<const Value>
 
 Expr concatenate_element(const LowerArgs& args) {
   const auto at = static_cast<std::size_t>(args.params.as<ConcatenateParams>().axis);
-  std::vector<std::int64_t> starts;
-  std::int64_t start = 0;
+  std::vector<Dim> starts;
+  Dim start = 0;
   for (const Type& type : args.in) {
     starts.push_back(start);
-    start += type.shape[at].value();
+    start = start + type.shape[at];
   }
   std::vector<Expr> index(args.index.begin(), args.index.end());
   Expr value;
   for (std::size_t k = args.in.size(); k-- > 0;) {
-    const std::int64_t size = args.in[k].shape[at].value();
-    if (size == 0) continue;
+    const Dim& size = args.in[k].shape[at];
+    if (size == Dim(0)) continue;
     // A part that is not taken is read at an index that it has.
-    index[at] =
-        kernel::binary(Binary::max, kernel::binary(Binary::min, args.index[at] - Expr(starts[k]), Expr(size - 1)),
-                       Expr(std::int64_t(0)));
-    const Expr element = args.load(k, index);
-    value = value ? kernel::select(kernel::binary(Binary::lt, args.index[at], Expr(starts[k] + size)), element, value)
-                  : element;
+    const Expr inside = kernel::binary(Binary::min, args.index[at] - kernel::size(starts[k]), kernel::size(size - 1));
+    index[at] = kernel::binary(Binary::max, inside, Expr(std::int64_t(0)));
+    const Expr element = args.load(k, index), end = kernel::size(starts[k] + size);
+    value = value ? kernel::select(kernel::binary(Binary::lt, args.index[at], end), element, value) : element;
   }
   if (!value) value = args.load(0, args.index);
   return value;
@@ -213,17 +211,18 @@ Expr pad_element(const LowerArgs& args) {
   };
   const Expr zero(std::int64_t(0));
   for (std::size_t i = 0; i < args.index.size(); ++i) {
-    const std::int64_t n = args.in[0].shape[i].value(), step = p.interior[i] + 1;
-    if (n == 0) return args.load(1, {});
+    const Dim& n = args.in[0].shape[i];
+    const std::int64_t step = p.interior[i] + 1;
+    if (n == Dim(0)) return args.load(1, {});
     Expr offset = args.index[i] - Expr(p.low[i]);
     if (p.low[i] > 0) require(kernel::binary(Binary::ge, offset, zero));
     if (step > 1) {
       require(kernel::binary(Binary::eq, offset % Expr(step), zero));
       offset = offset / Expr(step);
     }
-    if (p.high[i] > 0 || step > 1) require(kernel::binary(Binary::lt, offset, Expr(n)));
+    if (p.high[i] > 0 || step > 1) require(kernel::binary(Binary::lt, offset, kernel::size(n)));
     from.push_back(p.low[i] > 0 || p.high[i] > 0 || step > 1
-                       ? kernel::binary(Binary::max, kernel::binary(Binary::min, offset, Expr(n - 1)), zero)
+                       ? kernel::binary(Binary::max, kernel::binary(Binary::min, offset, kernel::size(n - 1)), zero)
                        : offset);
   }
   const Expr element = args.load(0, from);

@@ -90,7 +90,7 @@ void ExprEmitter::note_piece(kernel::SlotId slot, Value* offset, unsigned lanes)
 // as long as they can be.
 std::vector<std::pair<int, int>> ExprEmitter::pieces_of(kernel::SlotId slot) const {
   const kernel::Slot& s = f_.slots[slot];
-  const auto elements = static_cast<int>(s.elements);
+  const auto elements = static_cast<int>(s.elements.value());
   std::vector<std::pair<int, int>> pieces;
   if (const auto found = pieces_.find(slot); found != pieces_.end()) {
     int end = 0;
@@ -190,7 +190,8 @@ Value* ExprEmitter::read_row(kernel::SlotId slot, Value* from, unsigned elements
 }
 
 bool ExprEmitter::reads_pairs(const Expr& load, std::uint32_t var) {
-  if (f_.slots[load.node().id].elements % 2 != 0 || variation(load.operand(0), var).stride != 2) return false;
+  if (modulo(f_.slots[load.node().id].elements, 2) != Dim(0) || variation(load.operand(0), var).stride != 2)
+    return false;
   return kernel::is_even(kernel::without_constant(load.operand(0)).first);
 }
 // The whole pairs lie within the slot, which has an even number of elements: they begin at an even one.

@@ -37,9 +37,16 @@ unsigned FunctionEmitter::widest(std::size_t element_bytes) const {
   return std::max<unsigned>(1, target_.vector_bytes / static_cast<unsigned>(std::max<std::size_t>(element_bytes, 4)));
 }
 
+// Of a vector along an axis; of any length, the widest.
+std::int64_t FunctionEmitter::lanes_along(const Work& work, const Dim& length) const {
+  const std::int64_t lanes = widest(work.element_bytes);
+  return at_most(length, lanes) ? length.value() : lanes;
+}
+
 // How many registers side by side hide the latency of a body: one where a processor overlaps passes by itself, as
 // many as its registers allow where one pass fills its window.
-std::int64_t FunctionEmitter::registers_at_once(const Work& work, std::int64_t lanes, std::int64_t extent) const {
+std::int64_t FunctionEmitter::registers_at_once(const Work& work, std::int64_t lanes, const Dim& length) const {
+  const auto extent = static_cast<std::int64_t>(estimate(length));
   std::int64_t most = work.instructions < 100 ? 1 : target_.vector_bytes == 64 ? 4 : 2;
   const auto passes = [&](std::int64_t n) { return (extent + n * lanes - 1) / (n * lanes) * n; };
   while (most > 1 && (extent < most * lanes || passes(most) * 8 > passes(1) * 9)) most /= 2;
@@ -47,10 +54,10 @@ std::int64_t FunctionEmitter::registers_at_once(const Work& work, std::int64_t l
 }
 
 void FunctionEmitter::emit(const kernel::Nest& n) {
-  const std::int64_t total = product_of(n.sizes);
-  if (total == 0) return;
+  const Dim total = product_of(n.sizes);
+  if (total == Dim(0)) return;
   const std::size_t rank = n.vars.size();
-  bool vectors = rank > 0 && n.sizes.back() > 1 && (n.independent || rows_independent(n)), overwrites = false;
+  bool vectors = rank > 0 && !at_most(n.sizes.back(), 1) && (n.independent || rows_independent(n)), overwrites = false;
   Work work;
   const auto whole_rows = [&](const kernel::Store& s) {
     return !s.condition || (under_one_condition(n.stores) && !e_.variation(s.condition, n.vars.back()).varies);
@@ -62,14 +69,15 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   }
   e_.set(work, copies_of_rows);
   constexpr std::int64_t most_instructions = 4096;  // of a body that is written out
-  const bool unrolled = total <= unroll_limit && work.instructions * (vectors ? 4 : total) <= most_instructions;
+  const bool unrolled =
+      at_most(total, unroll_limit) && work.instructions * (vectors ? 4 : total.value()) <= most_instructions;
   b_.short_chains = unrolled;
   if (!vectors) {
     loops(n.vars, n.sizes, 0, rank, unrolled, [&] { store_scalars(n.stores); });
     return;
   }
   for (const kernel::Store& s : n.stores) overwrites = overwrites || work.reads.contains(s.slot);
-  const std::int64_t width = std::min<std::int64_t>(widest(work.element_bytes), n.sizes.back());
+  const std::int64_t width = lanes_along(work, n.sizes.back());
   if (!unrolled && streams(n, width)) return streamed(n, [&] { vector_nest(n, work, unrolled, overwrites); });
   vector_nest(n, work, unrolled, overwrites);
 }
@@ -95,7 +103,8 @@ bool FunctionEmitter::rows_independent(const kernel::Nest& n) const {
 
 void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites) {
   const std::size_t rank = n.vars.size();
-  const std::int64_t last = n.sizes.back(), lanes = std::min<std::int64_t>(widest(work.element_bytes), last),
+  const Dim& last = n.sizes.back();
+  const std::int64_t lanes = lanes_along(work, last),
                      step = lanes * (unrolled ? 1 : registers_at_once(work, lanes, last));
   loops(n.vars, n.sizes, 0, rank - 1, unrolled, [&] {
     const auto body = [&](Value* i, std::int64_t width) {
@@ -116,7 +125,8 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
 // Whether a nest writes whole, aligned registers of outputs that nothing reads again and that are larger than half the
 // last cache: such an output leaves no room for what it is computed from, and only its end would be found there again.
 bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) const {
-  if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || n.sizes.back() % width != 0) return false;
+  if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || modulo(n.sizes.back(), width) != Dim(0))
+    return false;
   std::size_t next = 0;
   return std::ranges::all_of(n.stores, [&](const kernel::Store& s) {
     const std::size_t i = next++;
@@ -124,7 +134,7 @@ bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) const {
     const kernel::Slot& slot = f_.slots[s.slot];
     const auto bytes = static_cast<std::int64_t>(size_of(slot.dtype));
     const auto at = affine(s.offset);
-    return slot.place == kernel::Slot::Place::argument && slot.elements * bytes > target_.cache_bytes / 2 &&
+    return slot.place == kernel::Slot::Place::argument && !at_most(slot.elements, target_.cache_bytes / 2 / bytes) &&
            width * bytes == target_.vector_bytes && uses_->reads[s.slot] == 0 && at && at->constant % width == 0 &&
            std::ranges::all_of(
                at->terms, [&](const auto& term) { return term.first == n.vars.back() || term.second % width == 0; });
@@ -159,8 +169,10 @@ void FunctionEmitter::end_streams() {
 // body(first, width) over [0, extent) in steps of several registers of `lanes`. Where a row may be computed twice,
 // its last step is moved back to end with it; else what is left goes by single registers, and then by what is left of
 // one.
-void FunctionEmitter::row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
+void FunctionEmitter::row(const Dim& length, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
                           llvm::function_ref<void(Value*, std::int64_t)> body) {
+  if (!length.known()) return row_of_any_length(length, step, lanes, twice, body);
+  const std::int64_t extent = length.value();
   const auto at = [&](std::int64_t i) { return b_.getInt64(static_cast<std::uint64_t>(i)); };
   if (unrolled || extent == step) {
     for (std::int64_t i = 0; i < extent; i += step) body(at(i), std::min(step, extent - i));
@@ -173,6 +185,31 @@ void FunctionEmitter::row(std::int64_t extent, std::int64_t step, std::int64_t l
     loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
     if (vectors < extent) body(at(vectors), extent - vectors);
   }
+}
+
+// A row that is shorter than a step goes by single registers, and one that is shorter than that element by element.
+void FunctionEmitter::row_of_any_length(const Dim& extent, std::int64_t step, std::int64_t lanes, bool twice,
+                                        llvm::function_ref<void(Value*, std::int64_t)> body) {
+  const auto single = [&](Value* i) { body(i, 1); };
+  const Dim whole = floor_div(extent, step) * step, vectors = floor_div(extent, lanes) * lanes;
+  if (!twice) {
+    loop(whole, step, [&](Value* i) { body(i, step); });
+    if (step != lanes) loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
+    return loop(extent, 1, single, vectors);
+  }
+  Value* end = number(extent);
+  const auto fits = [&](std::int64_t width) {
+    return b_.CreateICmpSGE(end, b_.getInt64(static_cast<std::uint64_t>(width)));
+  };
+  const auto by = [&](std::int64_t width) {
+    Value* last = number(extent - width);
+    loop(extent, width, [&](Value* i) { body(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, i, last), width); });
+  };
+  const auto short_row = [&] { either(fits(lanes), [&] { by(lanes); }, [&] { loop(extent, 1, single); }); };
+  if (step == lanes)
+    short_row();
+  else
+    either(fits(step), [&] { by(step); }, short_row);
 }
 
 // All values are computed before the first is stored: a store may overwrite what another value reads at this index.
@@ -213,21 +250,22 @@ void FunctionEmitter::stored_when(const Expr& condition, Code code) {
 }
 
 void FunctionEmitter::emit(const kernel::Copy& c) {
-  if (c.elements == 0) return;
+  if (c.elements == Dim(0)) return;
   const DType dtype = f_.slots[c.to].dtype;
   Value* first = e_.scalar(c.to_offset);
   Value *to = e_.address(c.to, first), *from = e_.address(c.from, e_.scalar(c.from_offset));
   const llvm::Align align(size_of(dtype));
-  if (c.elements > unroll_limit) {
-    b_.CreateMemMove(to, align, from, align, static_cast<std::uint64_t>(c.elements) * size_of(dtype));
+  if (!at_most(c.elements, unroll_limit)) {
+    b_.CreateMemMove(to, align, from, align, number(c.elements * static_cast<std::int64_t>(size_of(dtype))));
     return;
   }
+  const std::int64_t elements = c.elements.value(), row = c.row.value();
   llvm::Type* type = e_.memory_type(dtype);
   std::vector<Value*> values;
   const auto lanes = static_cast<std::int64_t>(widest(size_of(dtype)));
   const auto pieces = [&](auto&& f) {
-    for (std::int64_t at = 0, width = 0; at < c.elements; at += width) {
-      width = std::min({lanes, c.elements - at, c.row - at % c.row});
+    for (std::int64_t at = 0, width = 0; at < elements; at += width) {
+      width = std::min({lanes, elements - at, row - at % row});
       f(at, width == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(width)));
     }
   };
