@@ -59,8 +59,8 @@ std::vector<Case> cases() {
        {{-1, 256}},
        {1, 10, 1001, 10'007},
        [](auto in) {
-         const Array d = in[0] - tn::mean(in[0], {1}, true);
-         return Arrays{d / tn::sqrt(tn::mean(d * d, {1}, true) + 1e-5f)};
+         const Array d = in[0] - tn::mean(in[0], tn::Axes(1).keepdims());
+         return Arrays{d / tn::sqrt(tn::mean(d * d, tn::Axes(1).keepdims()) + 1e-5f)};
        }},
       {"matmul, f32[N,64] x f32[64,64]",
        {{-1, 64}, {64, 64}},
