@@ -43,6 +43,14 @@ std::int64_t FunctionEmitter::lanes_along(const Work& work, const Dim& length) c
   return at_most(length, lanes) ? length.value() : lanes;
 }
 
+// Whether the processor reads and writes some lanes of a register of these elements.
+bool FunctionEmitter::has_masks(const Work& work, std::span<const kernel::Store> stores) const {
+  if (target_.vector_bytes >= 64) return true;
+  const auto is_wide = [&](SlotId slot) { return size_of(f_.slots[slot].dtype) >= 4; };
+  return target_.vector_bytes >= 32 && std::ranges::all_of(work.reads, is_wide) &&
+         std::ranges::all_of(stores, is_wide, &kernel::Store::slot);
+}
+
 // How many registers side by side hide the latency of a body: one where a processor overlaps passes by itself, as
 // many as its registers allow where one pass fills its window.
 std::int64_t FunctionEmitter::registers_at_once(const Work& work, std::int64_t lanes, const Dim& length) const {
@@ -111,8 +119,24 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
       e_.set_lanes(n.vars.back(), i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
       store_lanes(n.stores);
     };
+    // Of a length that only running tells, what is left behind whole registers is one with a mask.
+    const auto any_row = [&] {
+      const Dim whole = floor_div(last, step) * step, vectors = floor_div(last, lanes) * lanes;
+      loop(whole, step, [&](Value* i) { body(i, step); });
+      if (step != lanes) loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
+      const bool masks = has_masks(work, n.stores);
+      const auto rest = [&](Value* i) {
+        if (!masks) return body(i, 1);
+        e_.set_lanes_below(n.vars.back(), i, static_cast<unsigned>(lanes), number(last));
+        store_lanes(n.stores);
+      };
+      loop(last, masks ? lanes : 1, rest, vectors);
+    };
     const auto whole_row = [&] {
-      row(last, step, lanes, unrolled, !overwrites, body);
+      if (last.known())
+        row(last.value(), step, lanes, unrolled, !overwrites, body);
+      else
+        any_row();
       e_.set_lanes(n.vars.back(), b_.getInt64(0), 1);
     };
     if (const Expr& condition = n.stores[0].condition)
@@ -169,10 +193,8 @@ void FunctionEmitter::end_streams() {
 // body(first, width) over [0, extent) in steps of several registers of `lanes`. Where a row may be computed twice,
 // its last step is moved back to end with it; else what is left goes by single registers, and then by what is left of
 // one.
-void FunctionEmitter::row(const Dim& length, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
+void FunctionEmitter::row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
                           llvm::function_ref<void(Value*, std::int64_t)> body) {
-  if (!length.known()) return row_of_any_length(length, step, lanes, twice, body);
-  const std::int64_t extent = length.value();
   const auto at = [&](std::int64_t i) { return b_.getInt64(static_cast<std::uint64_t>(i)); };
   if (unrolled || extent == step) {
     for (std::int64_t i = 0; i < extent; i += step) body(at(i), std::min(step, extent - i));
@@ -185,31 +207,6 @@ void FunctionEmitter::row(const Dim& length, std::int64_t step, std::int64_t lan
     loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
     if (vectors < extent) body(at(vectors), extent - vectors);
   }
-}
-
-// A row that is shorter than a step goes by single registers, and one that is shorter than that element by element.
-void FunctionEmitter::row_of_any_length(const Dim& extent, std::int64_t step, std::int64_t lanes, bool twice,
-                                        llvm::function_ref<void(Value*, std::int64_t)> body) {
-  const auto single = [&](Value* i) { body(i, 1); };
-  const Dim whole = floor_div(extent, step) * step, vectors = floor_div(extent, lanes) * lanes;
-  if (!twice) {
-    loop(whole, step, [&](Value* i) { body(i, step); });
-    if (step != lanes) loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
-    return loop(extent, 1, single, vectors);
-  }
-  Value* end = number(extent);
-  const auto fits = [&](std::int64_t width) {
-    return b_.CreateICmpSGE(end, b_.getInt64(static_cast<std::uint64_t>(width)));
-  };
-  const auto by = [&](std::int64_t width) {
-    Value* last = number(extent - width);
-    loop(extent, width, [&](Value* i) { body(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, i, last), width); });
-  };
-  const auto short_row = [&] { either(fits(lanes), [&] { by(lanes); }, [&] { loop(extent, 1, single); }); };
-  if (step == lanes)
-    short_row();
-  else
-    either(fits(step), [&] { by(step); }, short_row);
 }
 
 // All values are computed before the first is stored: a store may overwrite what another value reads at this index.

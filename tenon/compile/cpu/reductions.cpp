@@ -104,8 +104,12 @@ void FunctionEmitter::combine(const Partial& into, Value* value, Value* signs) {
   Value* before = held(b_, into.signs);
   b_.CreateStore(into.op == Combine::max ? b_.CreateAnd(before, signs) : b_.CreateOr(before, signs), into.signs);
 }
-void FunctionEmitter::accumulate(const kernel::Reduce& r, const Partial& into) {
+void FunctionEmitter::accumulate(const kernel::Reduce& r, const Partial& into, Value* outside) {
   Value* value = e_.lanes(r.value);
+  if (e_.mask() != nullptr && outside != nullptr)
+    value = b_.CreateSelect(
+        e_.mask(), value,
+        b_.CreateVectorSplat(llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements(), outside));
   store_lanes(r.stores);
   combine(into, value, into.signs == nullptr ? nullptr : sign_bits(value));
 }
@@ -181,7 +185,10 @@ Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, std::int64_t lanes, 
   std::optional<Partial> rest;
   if (vectors != Dim(0))
     for (int i = 0; i < (whole != Dim(0) ? accumulators : 1); ++i) parts.push_back(partial(r, lanes, initial));
-  if (left != Dim(0)) rest = partial(r, left.try_value().value_or(1), initial);
+  Work work;
+  add_work(r.value, work);
+  const bool masks = !left.known() && has_masks(work, r.stores);
+  if (left != Dim(0)) rest = partial(r, masks ? lanes : left.try_value().value_or(1), initial);
   loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size() - 1, unrolled, [&] {
     loop(whole, step, [&](Value* i) {
       for (std::size_t a = 0; a < parts.size(); ++a) {
@@ -201,11 +208,14 @@ Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, std::int64_t lanes, 
       e_.set_lanes(var, number(vectors), static_cast<unsigned>(left.value()));
       accumulate(r, *rest);
     } else if (rest) {
-      const auto single = [&](Value* i) {
-        e_.set_lanes(var, i, 1);
-        accumulate(r, *rest);
+      const auto some = [&](Value* i) {
+        if (masks)
+          e_.set_lanes_below(var, i, static_cast<unsigned>(lanes), number(last));
+        else
+          e_.set_lanes(var, i, 1);
+        accumulate(r, *rest, initial);
       };
-      loop(last, 1, single, vectors);
+      loop(last, masks ? lanes : 1, some, vectors);
     }
     e_.set_lanes(var, b_.getInt64(0), 1);
   });
@@ -234,10 +244,10 @@ void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, 
   const Dim vectors = floor_div(last, lanes) * lanes, whole = floor_div(last, step) * step, left = last - vectors;
   const std::uint32_t var = r.outer_vars.back();
   loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size() - 1, unrolled_outer && unrolled_inner, [&] {
-    const auto body = [&](Value* i, std::int64_t width) {
+    const auto result_at = [&](Value* i, std::int64_t width, auto&& set_lanes) {
       e_.set_lanes(var, i, 1);
       const Partial result = partial(r, width, e_.scalar(r.initial));
-      e_.set_lanes(var, i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
+      set_lanes();
       loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled_inner, [&] {
         e_.forget();
         accumulate(r, result);
@@ -246,12 +256,23 @@ void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, 
       e_.store(r.slot, r.offset,
                with_sign(held(b_, result.value), result.signs == nullptr ? nullptr : held(b_, result.signs)));
     };
+    const auto body = [&](Value* i, std::int64_t width) {
+      result_at(i, width, [&] {
+        e_.set_lanes(var, i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
+      });
+    };
+    const bool masks = !left.known() && has_masks(work, {}) && size_of(f_.slots[r.slot].dtype) >= 4 &&
+                       e_.variation(r.offset, var).stride == 1;
+    const auto some = [&](Value* i) {
+      if (!masks) return body(i, 1);
+      result_at(i, lanes, [&] { e_.set_lanes_below(var, i, static_cast<unsigned>(lanes), number(last)); });
+    };
     loop(whole, step, [&](Value* i) { body(i, step); });
     loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
     if (left.known() && left != Dim(0))
       body(number(vectors), left.value());
     else if (!left.known())
-      loop(last, 1, [&](Value* i) { body(i, 1); }, vectors);
+      loop(last, masks ? lanes : 1, some, vectors);
     e_.set_lanes(var, b_.getInt64(0), 1);
   });
 }

@@ -94,10 +94,9 @@ class FunctionEmitter {
   bool streams(const kernel::Nest& n, std::int64_t width) const;
   void streamed(const kernel::Nest& n, Code emit);
   void end_streams();
-  void row(const Dim& extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
+  void row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
            llvm::function_ref<void(Value* first, std::int64_t width)> body);
-  void row_of_any_length(const Dim& extent, std::int64_t step, std::int64_t lanes, bool twice,
-                         llvm::function_ref<void(Value* first, std::int64_t width)> body);
+  bool has_masks(const Work& work, std::span<const kernel::Store> stores) const;
   void store_lanes(std::span<const kernel::Store> stores);
   void store_scalars(std::span<const kernel::Store> stores);
   void stored_when(const Expr& condition, Code code);
@@ -116,7 +115,7 @@ class FunctionEmitter {
   Value* reduce_row(const kernel::Reduce& r, std::int64_t lanes, int accumulators, Value* initial, bool unrolled);
   void reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer, bool unrolled_inner);
   Partial partial(const kernel::Reduce& r, std::int64_t lanes, Value* fill);
-  void accumulate(const kernel::Reduce& r, const Partial& into);
+  void accumulate(const kernel::Reduce& r, const Partial& into, Value* outside = nullptr);
   void combine(const Partial& into, Value* value, Value* signs);
   void combine(const Partial& into, const Partial& from);
   Value* combined(Combine op, DType dtype, Value* x, Value* y);
