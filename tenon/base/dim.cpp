@@ -191,6 +191,40 @@ Dim max(const Dim& a, const Dim& b) {
                            : DimPolynomial::atom(DimAtom::Kind::max, b, a);
 }
 
+std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
+  if (a.known() && b.known()) {
+    if (b.value_ == 0 || a.value_ % b.value_ != 0) return std::nullopt;
+    return Dim(a.value_ / b.value_);
+  }
+  if (a == Dim(0)) return Dim(0);
+  const Terms divisor = DimPolynomial::of(b);
+  if (divisor.size() != 1) return a == b ? std::optional(Dim(1)) : std::nullopt;
+  const auto& [atoms, factor] = *divisor.begin();
+  Terms quotient;
+  for (const auto& [monomial, coefficient] : DimPolynomial::of(a)) {
+    Monomial left = monomial;
+    for (const auto& atom : atoms) {
+      const auto same = std::ranges::find_if(left, [&](const auto& x) { return compare(*x, *atom) == 0; });
+      if (same == left.end()) return std::nullopt;
+      left.erase(same);
+    }
+    if (coefficient % factor != 0) return std::nullopt;
+    quotient[left] = coefficient / factor;
+  }
+  return DimPolynomial::make(std::move(quotient));
+}
+
+bool at_least(const Dim& a, std::int64_t least) {
+  if (a.known()) return a.value_ >= least;
+  std::int64_t lowest = 0;
+  for (const auto& [monomial, coefficient] : a.polynomial_->terms) {
+    const auto is_variable = [](const auto& atom) { return atom->kind == DimAtom::Kind::variable; };
+    if (!monomial.empty() && (coefficient < 0 || !std::ranges::all_of(monomial, is_variable))) return false;
+    if (__builtin_add_overflow(lowest, coefficient, &lowest)) return false;
+  }
+  return lowest >= least;
+}
+
 bool operator==(const Dim& a, const Dim& b) {
   if (a.known() != b.known()) return false;
   if (a.known()) return a.value_ == b.value_;

@@ -41,6 +41,10 @@ class Dim {
   friend Dim modulo(const Dim& a, const Dim& b);
   friend Dim min(const Dim& a, const Dim& b);
   friend Dim max(const Dim& a, const Dim& b);
+  // a / b where that is a Dim and no rest is left, whatever the variables are; nothing where that does not show.
+  friend std::optional<Dim> exact_quotient(const Dim& a, const Dim& b);
+  // Whether a Dim is known to be that large wherever its variables are at least 1.
+  friend bool at_least(const Dim& a, std::int64_t least);
   friend bool operator==(const Dim& a, const Dim& b);
 
   // "3", "T", "2*S+1", "(T//2)"; names the variables by `name`.

@@ -31,7 +31,7 @@ constexpr std::size_t longest_group = 64;      // statements
 
 // How a group touches a slot: by rows of one stride, or otherwise.
 struct Use {
-  std::int64_t stride = 0;
+  Dim stride = 0;
   bool written = false, by_rows = true, high = false;
 };
 using Uses = std::map<SlotId, Use>;
@@ -44,7 +44,7 @@ void merge(Uses& uses, std::span<const RowAccess> accesses, const Dim& rows) {
   for (const RowAccess& a : accesses) {
     const kernel::RowStride s = row_stride(a, rows);
     Use& use = uses[a.slot];
-    use.by_rows = use.by_rows && s.stride > 0 && (use.stride == 0 || use.stride == s.stride);
+    use.by_rows = use.by_rows && s.stride != Dim(0) && (use.stride == Dim(0) || use.stride == s.stride);
     use.stride = s.stride;
     use.written = use.written || a.write;
     use.high = use.high || s.high;
@@ -155,10 +155,9 @@ class Divider {
       for (Statement& s : closed.members) finish_single(std::move(s), may_fork, result);
       return;
     }
-    // Where only running tells how many blocks there are, only then it shows whether they are worth it.
-    const double blocks = std::ceil(estimate(closed.rows) / static_cast<double>(step));
-    const double least = closed.rows.known() ? 1 : std::ceil(limits_.worth_forking / 2 / std::max(cost / blocks, 1.));
-    divide(std::move(closed), step, fork, static_cast<std::int64_t>(std::max(least, 1.)), result);
+    std::optional<Dim> of_threads;
+    if (fork) of_threads = grain(closed, step, cost);
+    divide(std::move(closed), step, std::move(of_threads), result);
   }
 
   void finish_single(Statement s, bool may_fork, Block& result) {
@@ -167,32 +166,35 @@ class Divider {
   }
 
   double cache_bytes() const { return static_cast<double>(limits_.cache_bytes); }
-  std::int64_t bytes_of(SlotId slot) const { return static_cast<std::int64_t>(size_of(f_.slots[slot].dtype)); }
+  static constexpr double most_bytes = 0x1p62;
+  double estimated_bytes(SlotId slot, const Dim& elements) const {
+    return estimate(elements) * static_cast<double>(size_of(f_.slots[slot].dtype));
+  }
   // Bytes that one row touches: all that moves with it, or only what stays while a loop runs.
   std::int64_t row_bytes(const Group& group, bool resident) const {
-    std::int64_t sum = 0;
+    double sum = 0;
     for (const auto& [slot, use] : group.uses)
-      if (use.by_rows && use.stride > 0 && !(resident && (use.high || !use.written)))
-        sum += use.stride * bytes_of(slot);
-    return std::max<std::int64_t>(sum, 1);
+      if (use.by_rows && !(resident && (use.high || !use.written))) sum += estimated_bytes(slot, use.stride);
+    return static_cast<std::int64_t>(std::clamp(sum, 1., most_bytes));
   }
 
   // Members that hand something to each other through more memory than the cache holds.
   bool worth_blocking(const Group& group) const {
     const bool loops = std::ranges::any_of(group.members, contains_loop);
     if (loops) return static_cast<double>(row_bytes(group, true)) * estimate(group.rows) > 2. * cache_bytes();
-    std::int64_t between = 0;  // a row
+    double between = 0;  // a row
     for (const auto& [slot, use] : group.uses)
-      if (use.written && group.reads.contains(slot)) between += use.stride * bytes_of(slot);
-    return static_cast<double>(between) * estimate(group.rows) > cache_bytes();
+      if (use.written && group.reads.contains(slot)) between += estimated_bytes(slot, use.stride);
+    return between * estimate(group.rows) > cache_bytes();
   }
 
   // Bytes of the narrowest run that some rows make together.
   std::int64_t narrowest_run(const Group& group, std::int64_t rows) const {
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    double least = most_bytes;
     for (const auto& [slot, use] : group.uses)
-      if (use.by_rows && use.stride > 0) least = std::min(least, use.stride * rows * bytes_of(slot));
-    return least;
+      if (use.by_rows && use.stride != Dim(0))
+        least = std::min(least, static_cast<double>(rows) * estimated_bytes(slot, use.stride));
+    return static_cast<std::int64_t>(least);
   }
 
   // A thread that has less than a vector to do takes as long as one that has all.
@@ -205,7 +207,9 @@ class Divider {
       const std::int64_t each = row_bytes(group, true);
       const std::int64_t in_cache =
           std::max(limits_.cache_bytes / each, std::max<std::int64_t>(limits_.shortest_run / each, 1));
-      return even(group, products ? (fork ? share : rows) : std::min(in_cache, fork ? share : rows));
+      std::int64_t step = products ? (fork ? share : rows) : std::min(in_cache, fork ? share : rows);
+      while (step < rows && narrowest_run(group, step) < limits_.narrowest) step *= 2;  // each step of a loop is short
+      return even(group, step);
     }
     std::int64_t step = std::max<std::int64_t>(limits_.cache_bytes / row_bytes(group, false), 1);
     for (const Statement& s : group.members)
@@ -226,7 +230,10 @@ class Divider {
   static std::int64_t even(const Group& group, std::int64_t step) {
     std::int64_t narrowest = 0;
     for (const auto& [slot, use] : group.uses)
-      if (use.by_rows && use.stride > 0) narrowest = narrowest == 0 ? use.stride : std::min(narrowest, use.stride);
+      if (use.by_rows && use.stride != Dim(0)) {
+        const auto stride = static_cast<std::int64_t>(std::min(estimate(use.stride), most_bytes));
+        narrowest = narrowest == 0 ? stride : std::min(narrowest, stride);
+      }
     const std::int64_t unit =
         narrowest > 0 && narrowest < 16 && step >= 64 ? 64 / std::max<std::int64_t>(narrowest, 1) : 1;
     step = std::max<std::int64_t>(step / unit * unit, 1);
@@ -243,11 +250,27 @@ class Divider {
     Dim elements;  // of one part
   };
 
-  void divide(Group group, std::int64_t step, bool fork, std::int64_t grain, Block& result) {
+  // How many blocks a thread has at least. Where only running tells how many there are, or how long their rows, it
+  // shows only then whether a fork is worth it.
+  std::optional<Dim> grain(const Group& group, std::int64_t step, double cost) const {
+    Dim longest = 1;
+    for (const auto& [slot, use] : group.uses)
+      if (estimate(use.stride) > estimate(longest)) longest = use.stride;
+    if (group.rows.known() && longest.known()) return Dim(1);
+    const double rows = estimate(group.rows), row = longest.known() ? 1 : estimate(longest);
+    const double units =
+        std::ceil(limits_.worth_forking / 2 / std::max(cost / rows / row, 1e-3) / static_cast<double>(step));
+    const Dim least(static_cast<std::int64_t>(std::min(units, most_bytes)));
+    return longest.known() ? max(least, 1) : max(floor_div(least, longest), 1);
+  }
+
+  // `grain`: of threads; nothing where one does it all.
+  void divide(Group group, std::int64_t step, std::optional<Dim> grain, Block& result) {
+    const bool fork = grain.has_value();
     const Dim whole = floor_div(group.rows, step), rest = modulo(group.rows, step);
     const Dim count = floor_div(group.rows + (step - 1), step);
     const std::uint32_t var = f_.vars++;
-    kernel::Blocks blocks{var, whole, rest, {}, {}, fork, grain, {}};
+    kernel::Blocks blocks{var, whole, rest, {}, {}, fork, grain.value_or(1), {}};
     const Own own = own_slots(group, step, blocks.own);
     const std::vector<Sum> sums = divided_sums(group, count);
     blocks.body = part(group, {{0, {{var, step}}}, step, group.rows}, own, sums, {0, {{var, 1}}});
@@ -272,7 +295,7 @@ class Divider {
     for (const auto& [slot, use] : group.uses) {
       const kernel::Slot whole = f_.slots[slot];
       if (!whole.temporary() || !use.written || use.high || inside[slot] != references_[slot]) continue;
-      if (use.stride * step * bytes_of(slot) > own_limit) continue;
+      if (!at_most(use.stride * step, own_limit / static_cast<std::int64_t>(size_of(whole.dtype)))) continue;
       f_.slots.push_back({whole.dtype, use.stride * step, kernel::Slot::Place::local});
       list.push_back(static_cast<SlotId>(f_.slots.size() - 1));
       own.emplace(slot, kernel::RestrictToRows::Own{list.back(), use.stride});

@@ -121,6 +121,8 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
     };
     operands(parts.inputs, inputs);
     operands(parts.outputs, outputs);
+    for (const Operand& out : outputs)
+      for (const Dim& d : out.dims) output_sizes_.emplace_back(d);
     shared = parts.shared;
     sizes = parts.sizes;
     for (const NativeParts::AtLeast& limit : parts.limits) limits_.emplace_back(DimCode(limit.size), limit.least);
@@ -171,13 +173,16 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
       if (!b->contiguous()) b = &copies.emplace_back(b->contiguous_copy());
       addresses.push_back(const_cast<std::byte*>(b->data()));
     }
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::vector<std::int64_t> dims;
+    for (std::size_t i = 0, size = 0; i < outputs.size(); ++i) {
       if (lists_[given.size() + i] != nullptr) {
         addresses.push_back(&handles[given.size() + i]);
         results.emplace_back(Buffer());  // until it is known
         continue;
       }
-      Buffer out = Buffer::allocate(outputs[i].dtype, sizes_of(outputs[i], of_sizes));
+      dims.clear();
+      for (std::size_t k = 0; k < outputs[i].dims.size(); ++k) dims.push_back(output_sizes_[size++](of_sizes));
+      Buffer out = Buffer::allocate(outputs[i].dtype, dims);
       if (i < shared.size() && shared[i]) {
         std::memcpy(out.data(), addresses[*shared[i]], out.bytes());
         addresses[*shared[i]] = out.data();
@@ -273,7 +278,9 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
       if (lists_[i] != nullptr && type_of(given[i]) == Type::list(*lists_[i])) continue;
       const auto* b = std::get_if<Buffer>(&given[i]);
       if (lists_[i] != nullptr || b == nullptr || b->dtype() != inputs[i].dtype ||
-          !std::ranges::equal(b->dims(), sizes_of(inputs[i], of_sizes)))
+          !std::ranges::equal(b->dims(), inputs[i].dims, [&](std::int64_t size, const Dim& d) {
+            return size == (d.known() ? d.value() : DimCode(d)(of_sizes));
+          }))
         throw RuntimeError(fmt::format("a compiled program takes {} as input {}, {} is given.",
                                        lists_[i] != nullptr
                                            ? Type::list(*lists_[i]).text()
@@ -285,6 +292,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
   Units units_;
   NativeCode code_;
   DimCode arena_bytes_;
+  std::vector<DimCode> output_sizes_;  // of all outputs, one behind the other
   std::vector<std::pair<DimCode, std::int64_t>> limits_;
   OfOtherSizes of_other_sizes_;
   std::string largest_;
@@ -312,6 +320,7 @@ std::vector<NativeParts::AtLeast> limits_of(const Program& program, const kernel
     const auto is_same = [&](const NativeParts::AtLeast& l) { return l.size == size && l.least == least; };
     if (!size.known() && std::ranges::none_of(limits, is_same)) limits.push_back({size, least});
   };
+  for (SizeVar s = 0; s < function.sizes; ++s) add(Dim::variable(s), 1);
   for (const Dim& size : function.not_negative) add(size, 0);
   for (const Type& type : program.parts().types) type.visit_dims([&](const Dim& d) { add(d, 1); });
   for (const Dim& size : function.not_empty) add(size, 1);

@@ -43,16 +43,17 @@ std::optional<Extent> extent_of(const Expr& offset, const Axes& axes) {
   if (!at) return {};
   Extent e{*at, *at};
   for (const Axis& a : axes) {
-    if (!a.stride.known() || !a.size.known()) return {};
-    const std::int64_t reach = a.stride.value() * (a.size.value() - 1);
-    (reach < 0 ? e.first : e.last).constant += reach;
+    const Dim reach = a.stride * (a.size - 1);
+    if (!reach.known() && !at_least(a.stride, 0)) return {};
+    Dim& end = reach.known() && reach.value() < 0 ? e.first.constant : e.last.constant;
+    end = end + reach;
   }
   return e;
 }
 // Whether one lies behind the other at any counts of the loops around.
 bool apart(const Extent& x, const Extent& y) {
   const auto behind = [](const Affine& high, const Affine& low) {
-    return high.terms == low.terms && high.constant > low.constant;
+    return high.terms == low.terms && at_least(high.constant - low.constant, 1);
   };
   return behind(x.first, y.last) || behind(y.first, x.last);
 }
@@ -72,19 +73,17 @@ std::optional<Axes> moved(const Axes& axes, const Expr& offset, const Nest& n, c
   Axes result = axes;
   for (Axis& axis : result) {
     if (kernel::at_most(axis.size, 1) || axis.stride == Dim(0)) continue;
-    if (!axis.stride.known() || axis.stride.value() < 0) return {};
     std::size_t best = n.vars.size();
-    std::int64_t best_stride = 0;
+    Dim best_stride = 0, step = 0;
     for (std::size_t i = 0; i < n.vars.size(); ++i) {
-      const std::int64_t stride = from.coefficient(n.vars[i]);
-      if (stride <= 0 || stride <= best_stride || axis.stride.value() % stride != 0) continue;
-      const Dim left = n.sizes[i] - reach[i] - Dim(axis.stride.value() / stride) * (axis.size - 1);
-      if (!left.known() || left.value() <= 0) continue;
-      best = i, best_stride = stride;
+      const Dim stride = from.coefficient(n.vars[i]);
+      const auto steps = exact_quotient(axis.stride, stride);
+      if (!at_least(stride, 1) || !at_least(stride - best_stride, 1) || !steps || !at_least(*steps, 1)) continue;
+      if (!at_least(n.sizes[i] - reach[i] - *steps * (axis.size - 1), 1)) continue;
+      best = i, best_stride = stride, step = *steps;
     }
     if (best == n.vars.size()) return {};
-    const std::int64_t step = axis.stride.value() / best_stride;
-    reach[best] = reach[best] + Dim(step) * (axis.size - 1);
+    reach[best] = reach[best] + step * (axis.size - 1);
     axis.stride = step * to.coefficient(n.vars[best]);
   }
   if (has_rows(axes) && !has_rows(result)) return {};

@@ -12,6 +12,12 @@
 namespace tenon::kernel {
 namespace {
 
+// As an affine form of numbers alone.
+std::optional<Affine> numbered(const Expr& offset) {
+  auto at = affine(offset);
+  return at && at->known() ? std::move(at) : std::nullopt;
+}
+
 class FormReader {
  public:
   FormReader(FunctionRef<bool(Hasher&, SlotId)> describe, Numbers numbers) : describe_(describe), apart_(numbers) {}
@@ -19,7 +25,7 @@ class FormReader {
   // First: which slots stay where they are.
   void find_fixed(const Statement& s) {
     const auto note = [&](SlotId id, const Expr& offset) {
-      if (!affine(offset)) fixed_.insert(id);
+      if (!numbered(offset)) fixed_.insert(id);
     };
     for_each_place(s, [&](SlotId id, const Expr& offset, bool) { note(id, offset); });
     for_each_expression(
@@ -64,10 +70,11 @@ class FormReader {
     return slots_[known->second];
   }
   void access(SlotId id, const Expr& offset) {
-    const std::optional<Affine> at = affine(offset);
+    const std::optional<Affine> at = numbered(offset);
     if (!at) return slot(id), expr(offset);
-    hash_(at->constant - slot(id, at->constant).base)(at->terms.size());
-    for (const auto& [variable, coefficient] : at->terms) var(variable), hash_(coefficient);
+    const std::int64_t constant = at->constant.value();
+    hash_(constant - slot(id, constant).base)(at->terms.size());
+    for (const auto& [variable, coefficient] : at->terms) var(variable), hash_(coefficient.value());
   }
   void var(std::uint32_t id) { hash_(vars_.emplace(id, vars_.size()).first->second); }
   void expr(const Expr& e) {
@@ -136,7 +143,7 @@ class FormReader {
   void of(const While& w) { expr(w.condition); }
   void of(const Switch& s) { expr(s.index), hash_(s.branches.size()); }
   void of(const Blocks& b) {
-    var(b.var), b.count.hash(hash_), b.rest.hash(hash_), hash_(b.parallel)(b.grain)(b.own.size());
+    var(b.var), b.count.hash(hash_), b.rest.hash(hash_), b.grain.hash(hash_), hash_(b.parallel)(b.own.size());
     for (const SlotId id : b.own) slot(id);
   }
 

@@ -168,7 +168,7 @@ struct Blocks {
   Dim count, rest;
   Block body, tail;
   bool parallel;            // worth a fork
-  std::int64_t grain = 1;   // blocks of a thread, at least
+  Dim grain = 1;            // blocks of a thread, at least
   std::vector<SlotId> own;  // local slots that each running block has for itself
 };
 

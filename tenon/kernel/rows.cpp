@@ -11,7 +11,7 @@
 namespace tenon::kernel {
 namespace {
 
-using SizesOf = std::map<std::uint32_t, std::int64_t>;  // of variables; 0: not known
+using SizesOf = std::map<std::uint32_t, Dim>;  // of variables
 
 constexpr std::int64_t enough_rows = 16;  // of a reduction along its rows: no sum is divided then
 
@@ -31,7 +31,8 @@ std::optional<BoundedAffine> form_of(const Expr& offset) {
   FoldIndices fold(no_variables);
   return bounded_affine(offset, [&](const Expr& index) {
     const auto range = fold.range(index);
-    return range && -far < range->low && range->high < far ? range : std::nullopt;
+    return range && at_least(range->low, -far) && (!range->high.known() || range->high.value() < far) ? range
+                                                                                                      : std::nullopt;
   });
 }
 
@@ -82,7 +83,7 @@ class Collector {
     row_var_.reset();
     const bool by_batch = p.batch != Dim(1) && rows_of(p.batch);
     if (!by_batch && !rows_of(p.m)) return false;
-    const Dim batch = by_batch ? Dim(per_row_) : p.batch, m = by_batch ? p.m : Dim(per_row_);
+    const Dim batch = by_batch ? per_row_ : p.batch, m = by_batch ? p.m : per_row_;
     const auto along = [&](const Dim& of_batch, const Dim& of_m) { return by_batch ? of_batch : of_m; };
     strided(p.c, true, p.c_offset, along(p.c_batch, p.c_m), {{p.c_batch, batch}, {p.c_m, m}, {p.c_n, p.n}});
     strided(p.a, false, p.a_offset, along(p.a_batch, p.a_m), {{p.a_batch, batch}, {p.a_m, m}, {p.a_k, p.k}});
@@ -90,7 +91,7 @@ class Collector {
     return true;
   }
   bool divided(const For& f) {
-    sizes_[f.var] = f.count.try_value().value_or(0);
+    sizes_[f.var] = f.count;
     const bool sums = std::exchange(sums_, false);
     const bool all = std::ranges::all_of(f.body, [&](const Statement& s) { return statement(s); });
     sums_ = sums;
@@ -108,7 +109,7 @@ class Collector {
     return each.has_value();
   }
   void enter(const std::vector<std::uint32_t>& vars, const Sizes& sizes) {
-    for (std::size_t i = 0; i < vars.size(); ++i) sizes_[vars[i]] = sizes[i].try_value().value_or(0);
+    for (std::size_t i = 0; i < vars.size(); ++i) sizes_[vars[i]] = sizes[i];
     if (!vars.empty()) row_var_ = vars[0];
   }
   void loads(const Expr& e) {
@@ -121,22 +122,21 @@ class Collector {
                std::initializer_list<std::pair<Dim, Dim>> terms) {
     const auto at = form_of(offset);
     // What data choose may be written twice.
-    bool known = at && !(write && !at->bounded.empty()) && row.known();
-    for (const auto& [stride, size] : terms) known = known && stride.known();
-    RowAccess a{slot, write, known, known ? at->affine.constant : 0, known ? row.value() * per_row_ : 0, {}};
+    const bool known = at && !(write && !at->bounded.empty());
+    RowAccess a{slot, write, known, known ? at->affine.constant : 0, row * per_row_, {}};
     if (known) {
-      for (const auto& [stride, size] : terms) a.terms.push_back({stride.value(), size.try_value().value_or(0)});
+      for (const auto& [stride, size] : terms) a.terms.push_back({stride, size});
       for (const auto& [var, coefficient] : at->affine.terms) {
         if (row_var_ == var) {
-          a.row += coefficient * per_row_;
-          if (per_row_ > 1) a.terms.push_back({coefficient, per_row_});
+          a.row = a.row + coefficient * per_row_;
+          if (per_row_ != Dim(1)) a.terms.push_back({coefficient, per_row_});
         } else {
           const auto size = sizes_.find(var);
-          a.terms.push_back({coefficient, size == sizes_.end() ? 0 : size->second});
+          a.terms.push_back({coefficient, size == sizes_.end() ? Dim(0) : size->second});
         }
       }
       for (const BoundedAffine::Term& t : at->bounded) {
-        a.constant += t.coefficient * t.range.low;
+        a.constant = a.constant + t.coefficient * t.range.low;
         a.terms.push_back({t.coefficient, t.range.high - t.range.low + 1});
       }
     }
@@ -148,26 +148,28 @@ class Collector {
   std::vector<RowAccess>& to_;
   SizesOf sizes_;
   std::optional<std::uint32_t> row_var_;
-  std::int64_t per_row_ = 1;  // indices of the divided axis that one row has
+  Dim per_row_ = 1;  // indices of the divided axis that one row has
 };
 
 }  // namespace
 
 RowStride row_stride(const RowAccess& a, const Dim& rows) {
-  if (!a.known || a.row <= 0) return {};
-  // Of a number of rows that is not known there is one run: nothing is known to be a multiple of it.
-  const std::int64_t run = rows.known() ? a.row * rows.value() : 0;
-  std::int64_t low = run == 0 ? a.constant : ((a.constant % run) + run) % run, high = low;
+  if (!a.known || !at_least(a.row, 1)) return {};
+  const Dim run = a.row * rows;
+  Dim low = run.known() && a.constant.known() ? modulo(a.constant, run) : a.constant, high = low;
   bool several = a.constant != low;
   for (const auto& [coefficient, size] : a.terms) {
-    if (run == 0 ? coefficient == 0 : coefficient % run == 0) {
-      several = several || (coefficient != 0 && size != 1);
+    if (exact_quotient(coefficient, run)) {
+      several = several || (coefficient != Dim(0) && size != Dim(1));
       continue;
     }
-    if (size == 0) return {};
-    (coefficient < 0 ? low : high) += coefficient * (size - 1);
+    if (size == Dim(0)) return {};
+    const bool up = at_least(coefficient, 0);
+    if (!up && !at_least(0 - coefficient, 0)) return {};
+    Dim& end = up ? high : low;
+    end = end + coefficient * (size - 1);
   }
-  if (low < 0 || high >= a.row) return {};
+  if (!at_least(low, 0) || !at_least(a.row - high, 1)) return {};
   return {a.row, several};
 }
 
@@ -175,12 +177,10 @@ bool divides_sum(const Reduce& r, const Dim& rows) {
   return r.outer_sizes.empty() || (r.outer_sizes[0] != Dim(0) && !each_row_of(r.outer_sizes[0], rows));
 }
 
-std::optional<std::int64_t> each_row_of(const Dim& size, const Dim& rows) {
-  if (size.known() != rows.known()) return {};
-  const auto any = [](SizeVar) { return std::int64_t(7); };  // the quotient is the same for all
-  const std::int64_t s = size.evaluate(any), r = rows.evaluate(any);
-  if (s <= 0 || r <= 0 || s % r != 0 || (!size.known() && rows * Dim(s / r) != size)) return {};
-  return s / r;
+std::optional<Dim> each_row_of(const Dim& size, const Dim& rows) {
+  auto each = exact_quotient(size, rows);
+  if (each && !at_least(*each, 1)) each.reset();
+  return each;
 }
 
 bool row_accesses(const Statement& s, const Dim& rows, bool sums, bool products, std::vector<RowAccess>& to) {
@@ -195,7 +195,7 @@ bool reads_rows(const Reduce& r) {
   bool rows = true;
   visit_loads(r.value, [&](const Expr& load) {
     if (const auto at = affine(load.operand(0)); at && !at->terms.empty())
-      rows = rows && at->coefficient(r.outer_vars[0]) >= at->coefficient(r.inner_vars[0]);
+      rows = rows && at_least(at->coefficient(r.outer_vars[0]) - at->coefficient(r.inner_vars[0]), 0);
   });
   return rows;
 }
@@ -226,7 +226,7 @@ std::vector<Dim> row_counts(const Statement& s) {
   return counts;
 }
 
-Expr RestrictToRows::from_base(std::int64_t stride) const {
+Expr RestrictToRows::from_base(const Dim& stride) const {
   Affine at{block_.base.constant * stride, {}};
   for (const auto& [var, coefficient] : block_.base.terms) at.add(var, coefficient * stride);
   return to_expr(at);
@@ -234,7 +234,7 @@ Expr RestrictToRows::from_base(std::int64_t stride) const {
 
 // The first axis becomes the block's part of it; an axis of one index goes.
 void RestrictToRows::divide(std::vector<std::uint32_t>& divided_vars, kernel::Sizes& sizes) {
-  const std::int64_t each = each_row_of(sizes[0], block_.rows).value();
+  const Dim each = each_row_of(sizes[0], block_.rows).value();
   const std::uint32_t var = divided_vars[0];
   sizes[0] = block_.count * each;
   if (sizes[0] == Dim(1)) {
@@ -251,8 +251,9 @@ void RestrictToRows::place(SlotId& slot, Expr& offset) {
   if (found == own_.end()) return;
   slot = found->second.slot;
   BoundedAffine at = form_of(offset).value();
-  at.affine.constant -= block_.base.constant * found->second.stride;
-  for (const auto& [var, coefficient] : block_.base.terms) at.affine.add(var, -coefficient * found->second.stride);
+  const Dim back = 0 - found->second.stride;
+  at.affine.constant = at.affine.constant + block_.base.constant * back;
+  for (const auto& [var, coefficient] : block_.base.terms) at.affine.add(var, coefficient * back);
   offset = to_expr(at);
 }
 
@@ -265,7 +266,7 @@ Expr RestrictToRows::load(const Expr& old, const Expr& offset) {
 }
 
 Statement RestrictToRows::operator()(const Statement& s) {
-  const auto moved = [&](const Expr& offset, std::int64_t stride) { return rewritten(offset) + from_base(stride); };
+  const auto moved = [&](const Expr& offset, const Dim& stride) { return rewritten(offset) + from_base(stride); };
   if (const auto* nest = std::get_if<Nest>(&s.held())) {
     Nest n = *nest;
     divide(n.vars, n.sizes);
@@ -295,7 +296,7 @@ Statement RestrictToRows::operator()(const Statement& s) {
   }
   if (const auto* copy = std::get_if<Copy>(&s.held())) {
     Copy c = *copy;
-    const std::int64_t each = each_row_of(c.elements, block_.rows).value();
+    const Dim each = each_row_of(c.elements, block_.rows).value();
     c.elements = block_.count * each;
     c.row = min(c.elements, c.row) == c.elements ? c.elements : modulo(c.elements, c.row) == Dim(0) ? c.row : 1;
     c.to_offset = moved(c.to_offset, each), c.from_offset = moved(c.from_offset, each);
@@ -306,9 +307,9 @@ Statement RestrictToRows::operator()(const Statement& s) {
     Product p = *product;
     const bool by_batch = p.batch != Dim(1) && each_row_of(p.batch, block_.rows);
     Dim& divided = by_batch ? p.batch : p.m;
-    const std::int64_t each = each_row_of(divided, block_.rows).value();
+    const Dim each = each_row_of(divided, block_.rows).value();
     divided = block_.count * each;
-    const auto step = [&](const Dim& of_batch, const Dim& of_m) { return each * (by_batch ? of_batch : of_m).value(); };
+    const auto step = [&](const Dim& of_batch, const Dim& of_m) { return each * (by_batch ? of_batch : of_m); };
     p.a_offset = moved(p.a_offset, step(p.a_batch, p.a_m));
     p.b_offset = moved(p.b_offset, step(p.b_batch, 0));
     p.c_offset = moved(p.c_offset, step(p.c_batch, p.c_m));

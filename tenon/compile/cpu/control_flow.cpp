@@ -238,7 +238,7 @@ void FunctionEmitter::fork(const kernel::Blocks& blocks) {
       "tenon_parallel_for", llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, word, word}, false));
   llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
   Value* count = number(blocks.count + (blocks.tail.empty() ? 0 : 1));
-  b_.CreateCall(callee, {body, words, count, b_.getInt64(static_cast<std::uint64_t>(blocks.grain))});
+  b_.CreateCall(callee, {body, words, count, number(blocks.grain)});
 }
 
 // Writes this function's frame to memory, and has `inside` read it.

@@ -159,9 +159,10 @@ bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) const {
     const auto bytes = static_cast<std::int64_t>(size_of(slot.dtype));
     const auto at = affine(s.offset);
     return slot.place == kernel::Slot::Place::argument && !at_most(slot.elements, target_.cache_bytes / 2 / bytes) &&
-           width * bytes == target_.vector_bytes && uses_->reads[s.slot] == 0 && at && at->constant % width == 0 &&
-           std::ranges::all_of(
-               at->terms, [&](const auto& term) { return term.first == n.vars.back() || term.second % width == 0; });
+           width * bytes == target_.vector_bytes && uses_->reads[s.slot] == 0 && at &&
+           exact_quotient(at->constant, width) && std::ranges::all_of(at->terms, [&](const auto& term) {
+             return term.first == n.vars.back() || exact_quotient(term.second, width);
+           });
   });
 }
 // The nest with stores past the caches, where the outputs are aligned; as it is, where they are not.
