@@ -54,7 +54,9 @@ void run_watched(const Entry& entry, const CallFrame& frame) {
     entry.run(frame.words(), ~std::uint64_t(0));
   }
   for (std::size_t i = 0; i < entry.results(); ++i) results.push_back(frame.results(entry.leaves())[i]->value());
-  note_program(entry.traced().program, {}, inputs, results);
+  std::vector<std::int64_t> sizes(entry.signature().sizes().axes.size());
+  entry.signature().measure(frame.leaves(), sizes.data());
+  note_program(entry.traced().program, sizes, inputs, results);
   for (const Value& result : results) require_finite(result);
 }
 
@@ -112,7 +114,7 @@ PyObject* call_new(State& s, const Given& given) {
   const SourceScope place(user_line(), "jit");
   Flattened flat = flatten_call(s, given);
   EntryRef alone;
-  const Entry& entry = find(s, flat, alone);
+  const Entry& entry = find(s, flat, alone, true);
   if (Scope::of_operands(flat.leaves) != nullptr)
     return unflatten_arrays(*entry.result, entry.bind(flat.leaves, flat.cells)).release().ptr();
   if (alone == nullptr || !entry.borrowed()) s.note(std::static_pointer_cast<const Entry>(entry.shared_from_this()));
@@ -225,7 +227,8 @@ std::vector<nb::object> interned(nb::handle names) {
 
 nb::object make(nb::object f, std::string name, std::vector<std::size_t> static_numbers, nb::handle static_names,
                 std::vector<std::size_t> donated_numbers, nb::handle donated_names, bool strict_in_place,
-                bool strict_native, bool inlined) {
+                bool strict_native, bool inlined, const std::string& sizes, nb::handle named_numbers,
+                nb::handle named_names) {
   auto* jit = reinterpret_cast<JitObject*>(jit_type->tp_alloc(jit_type, 0));
   if (jit == nullptr) throw nb::python_error();
   jit->call = call;
@@ -237,7 +240,19 @@ nb::object make(nb::object f, std::string name, std::vector<std::size_t> static_
                          interned(static_names),
                          interned(donated_names),
                          Strict{strict_in_place, strict_native},
-                         inlined};
+                         inlined,
+                         sizes == "fixed"      ? Sizes::fixed
+                         : sizes == "symbolic" ? Sizes::symbolic
+                                               : Sizes::automatic};
+  const auto axes_of = [](nb::handle names) {
+    std::vector<std::string> all;
+    for (nb::handle name : nb::iter(names)) all.push_back(name.is_none() ? "" : nb::cast<std::string>(name));
+    return all;
+  };
+  for (auto [number, names] : nb::borrow<nb::dict>(named_numbers))
+    jit->state->options.numbers_sizes.emplace_back(nb::cast<std::size_t>(number), axes_of(names));
+  for (auto [name, names] : nb::borrow<nb::dict>(named_names))
+    jit->state->options.names_sizes.emplace_back(nb::borrow(name), axes_of(names));
   all_functions().insert(reinterpret_cast<PyObject*>(jit));
   return nb::steal(reinterpret_cast<PyObject*>(jit));
 }
@@ -316,7 +331,8 @@ Specialisation specialise(nb::object f, nb::tuple args, nb::dict kwargs) {
   const Using here(s);
   const Flattened flat = flatten_call(s, args, kwargs);
   EntryRef alone;
-  return {std::static_pointer_cast<const Entry>(find(s, flat, alone).shared_from_this())};
+  const bool vary = s.options.sizes == Sizes::symbolic || s.options.has_named_sizes();
+  return {std::static_pointer_cast<const Entry>(find(s, flat, alone, vary).shared_from_this())};
 }
 
 // Of a jitted function, its state; of any other, one that is made for one call.
@@ -336,7 +352,7 @@ std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
   TreeRef out;
   api_detail::KeptValues kept;
   std::optional<TracedFor> what_for;
-  const TracedFunction traced = trace(*s, flat, flat.cells, out, what_for);
+  const TracedFunction traced = trace(*s, flat, flat.cells, out, what_for, nullptr);
   return api_detail::explain_traced(traced, flat.donated, std::move(kept.values));
 }
 

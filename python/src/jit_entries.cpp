@@ -27,7 +27,8 @@ Flattened flatten_call(const State& s, const Given& given) {
   flat.form.x64 = x64_enabled;
   std::vector<TreeRef> trees;
   Hasher hasher;
-  const auto add = [&](CallForm::Slot slot, PyObject* object, bool donated, std::size_t number) {
+  const auto add = [&](CallForm::Slot slot, PyObject* object, bool donated, std::size_t number,
+                       const std::vector<std::string>* sizes) {
     hasher(slot.is_static);
     if (slot.is_static) {
       slot.value = nb::borrow(object);
@@ -43,10 +44,8 @@ Flattened flatten_call(const State& s, const Given& given) {
         flat.form.references.back().hash(hasher);
         flat.cells.push_back(reference_of(object).cell());
       }
-      for (const Array& a : tree.leaves) {
-        a.type().hash(hasher);
-        hasher(a.weak());
-      }
+      if (sizes != nullptr) flat.named_sizes.push_back({flat.counts.size(), *sizes});
+      flat.counts.push_back(tree.leaves.size());
       for (std::size_t i = 0; i < tree.leaves.size(); ++i) flat.donated.push_back(donated);
       flat.leaves.insert(flat.leaves.end(), tree.leaves.begin(), tree.leaves.end());
       trees.push_back(std::move(tree.tree));
@@ -54,7 +53,8 @@ Flattened flatten_call(const State& s, const Given& given) {
     flat.form.slots.push_back(std::move(slot));
   };
   for (std::size_t i = 0; i < given.positional; ++i)
-    add({.is_static = s.options.is_static(i)}, given.args[i], s.options.is_donated(i), i);
+    add({.is_static = s.options.is_static(i)}, given.args[i], s.options.is_donated(i), i,
+        s.options.named_sizes(i));
   std::vector<std::pair<nb::object, PyObject*>> keywords;
   for (std::size_t i = 0; i < given.keywords(); ++i)
     keywords.emplace_back(nb::borrow(given.keyword(i)), given.args[given.positional + i]);
@@ -63,7 +63,7 @@ Flattened flatten_call(const State& s, const Given& given) {
   for (const auto& [keyword, object] : keywords) {
     hasher(static_cast<std::int64_t>(PyObject_Hash(keyword.ptr())));
     add({.keyword = keyword, .is_static = s.options.is_static(keyword.ptr())}, object,
-        s.options.is_donated(keyword.ptr()), 0);
+        s.options.is_donated(keyword.ptr()), 0, s.options.named_sizes(keyword.ptr()));
   }
   flat.form.trees = tuple_of(trees);
   if (!flat.cells.empty()) {
@@ -76,7 +76,17 @@ Flattened flatten_call(const State& s, const Given& given) {
     axis->size().hash(hasher);
   }
   hasher(flat.form.x64)(flat.form.positional);
-  flat.hash = hasher.finish().low;
+  const Hash128 around = hasher.finish();
+  Hasher whole, form;
+  whole(around);
+  form("any sizes")(around);
+  for (const Array& a : flat.leaves) {
+    whole(a.weak());
+    a.type().hash(whole);
+    api_detail::hash_form(a, form);
+  }
+  flat.hash = whole.finish().low;
+  flat.form_hash = form.finish().low;
   return flat;
 }
 
@@ -138,6 +148,14 @@ bool same_call(const Flattened& a, const Flattened& b) {
   return same_form(a.form, b.form) && std::ranges::equal(a.leaves, b.leaves, same);
 }
 
+// Of what is no error, such as KeyboardInterrupt, nothing.
+std::optional<std::string> why_not_traced(const std::exception& error) {
+  const auto* raised = dynamic_cast<const nb::python_error*>(&error);
+  if (raised == nullptr) return error.what();
+  if (!raised->matches(PyExc_Exception)) return std::nullopt;
+  return class_of(raised->value()) + ": " + str_of(raised->value());
+}
+
 }  // namespace
 
 const Label& State::label() {
@@ -146,7 +164,7 @@ const Label& State::label() {
 }
 
 TracedFunction trace(State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
-                     std::optional<TracedFor>& what_for) {
+                     std::optional<TracedFor>& what_for, api_detail::SizeVariables* sizes) {
   const api_detail::OpenTrace open(&s, s.label().name, flat.hash, &flat, flat.leaves, [&](const void* other) {
     return same_call(flat, *static_cast<const Flattened*>(other));
   });
@@ -156,35 +174,50 @@ TracedFunction trace(State& s, const Flattened& flat, std::span<const CellRef> c
     out = result.tree;
     return std::move(result.leaves);
   };
-  TracedFunction traced = api_detail::trace_for_calls(function, flat.leaves, what_for, s.name);
+  const auto leaves = [&] { return leaf_names(flat.form, s.label()); };
+  const api_detail::SizeNames names = api_detail::SizeNames::of(flat.named_sizes, flat.counts, flat.leaves);
+  names.require_agreement(flat.leaves, leaves);
+  TracedFunction traced =
+      sizes == nullptr
+          ? api_detail::trace_for_calls(function, flat.leaves, what_for, s.name)
+          : api_detail::trace_for_sizes(
+                function, flat.leaves,
+                {s.options.sizes, &s.sizes, flat.form_hash, &names, s.name, leaves, why_not_traced}, *sizes, what_for,
+                s.name);
   if (s.options.inlined) traced.placement = Placement::inlined;
   return traced;
 }
 
-const Entry& find(State& s, const Flattened& flat, EntryRef& alone) {
+const Entry& find(State& s, const Flattened& flat, EntryRef& alone, bool vary) {
+  vary = vary && Scope::top() == nullptr;
   std::vector<const Array*> places;
   for (const Array& a : flat.leaves) places.push_back(&a);
   const auto matches = [&](const JitEntry& e) {
     const auto& entry = static_cast<const Entry&>(e);
     const std::span<const LeafType> types = entry.signature().leaves();
-    if (types.size() != flat.leaves.size() || !same_form(entry.form, flat.form)) return false;
+    if (types.size() != flat.leaves.size() || (e.is_sized() && !vary) || !same_form(entry.form, flat.form)) return false;
     for (std::size_t i = 0; i < types.size(); ++i)
       if (!types[i].matches(flat.leaves[i])) return false;
-    return e.traced_for(places);
+    return e.signature().sizes_agree(places.data()) && e.traced_for(places);
   };
   if (const JitEntry* found = s.table.find(flat.hash, matches)) return static_cast<const Entry&>(*found);
+  if (vary)
+    if (const JitEntry* found = s.table.find(flat.form_hash, matches)) return static_cast<const Entry&>(*found);
   note_trace(s, flat);
   TreeRef out;
   std::vector<CellRef> cells;
   for (const CellRef& cell : flat.cells) cells.push_back(api_detail::stand_in(cell));
   std::optional<TracedFor> what_for;
-  TracedFunction traced = trace(s, flat, cells, out, what_for);
+  api_detail::SizeVariables sizes;
+  TracedFunction traced = trace(s, flat, cells, out, what_for, vary ? &sizes : nullptr);
   // Every argument is given as a variable: to the library they are one.
   JitEntry::Donation donation{flat.donated, std::vector<std::size_t>(flat.leaves.size(), 0)};
   CallForm form = flat.form;
   form.trees = form.trees->with_own_statics();
-  auto made = std::make_shared<Entry>(flat.hash, std::move(form), flat.leaves, std::move(traced), std::move(donation),
-                                      cells, out, s.options.strict, std::move(what_for));
+  const std::uint64_t key = sizes.empty() ? flat.hash : flat.form_hash;
+  Signature signature = Signature::of_leaves(flat.leaves).with_sizes(flat.leaves, std::move(sizes));
+  auto made = std::make_shared<Entry>(key, std::move(form), std::move(signature), std::move(traced),
+                                      std::move(donation), cells, out, s.options.strict, std::move(what_for));
   alone = made;
   if (made->borrowed()) return *made;
   const JitEntry* const kept = s.table.keep(made, matches);

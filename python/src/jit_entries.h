@@ -49,6 +49,20 @@ struct Options {
   std::vector<nb::object> static_names, donated_names;
   Strict strict = {};
   bool inlined = false;  // its calls in other traces
+  Sizes sizes = Sizes::automatic;
+  // Names for sizes of the axes of arguments.
+  std::vector<std::pair<std::size_t, std::vector<std::string>>> numbers_sizes = {};
+  std::vector<std::pair<nb::object, std::vector<std::string>>> names_sizes = {};
+  const std::vector<std::string>* named_sizes(std::size_t number) const {
+    const auto found = std::ranges::find(numbers_sizes, number, [](const auto& each) { return each.first; });
+    return found == numbers_sizes.end() ? nullptr : &found->second;
+  }
+  const std::vector<std::string>* named_sizes(PyObject* name) const {
+    const auto found = std::ranges::find_if(
+        names_sizes, [&](const auto& each) { return same_objects(each.first.ptr(), name); });
+    return found == names_sizes.end() ? nullptr : &found->second;
+  }
+  bool has_named_sizes() const { return !numbers_sizes.empty() || !names_sizes.empty(); }
   bool is_static(std::size_t number) const { return std::ranges::find(static_numbers, number) != static_numbers.end(); }
   bool is_static(PyObject* name) const { return holds(static_names, name); }
   bool is_donated(std::size_t number) const {
@@ -91,9 +105,9 @@ class StandIns {
 };
 
 struct Entry : JitEntry {
-  Entry(std::uint64_t hash, CallForm call, const Arrays& leaves, TracedFunction traced, Donation donation,
+  Entry(std::uint64_t hash, CallForm call, Signature signature, TracedFunction traced, Donation donation,
         const std::vector<CellRef>& passed, TreeRef out, Strict strict, std::optional<TracedFor> what_for)
-      : JitEntry(&tag, hash, Signature::of_leaves(leaves), std::move(traced), std::move(donation), passed, strict,
+      : JitEntry(&tag, hash, std::move(signature), std::move(traced), std::move(donation), passed, strict,
                  std::move(what_for)),
         form(std::move(call)),
         result(std::move(out)) {}
@@ -147,7 +161,7 @@ struct Entry : JitEntry {
       if (object == nullptr) return false;
       if (s.is_static ? !same_statics(s.value.ptr(), object) : !TreeDef::match(object, at, leaf, held)) return false;
     }
-    return true;
+    return signature().sizes_agree(leaves);
   }
 };
 
@@ -172,6 +186,7 @@ struct State {
   std::vector<api_detail::EntryTable::Gone> gone;
   std::vector<EntryRef> gone_recent;
   api_detail::TraceNotes notes;
+  api_detail::SizeHistory sizes;
   std::optional<Label> known_label;
 
   const Label& label();
@@ -214,15 +229,20 @@ struct Flattened {
   Arrays leaves;
   std::vector<CellRef> cells;  // of references
   std::vector<bool> donated;   // of the leaves
-  std::uint64_t hash = 0;
+  std::uint64_t hash = 0, form_hash = 0;  // the second whatever sizes are that may vary
+  // Of the arguments that are not static.
+  std::vector<std::size_t> counts;
+  std::vector<NamedSizes> named_sizes;
 };
 
 // Throws TreeError where a static argument is not hashable.
 Flattened flatten_call(const State& s, const Given& given);
 // Calls the function as it is traced. `cells`: what stands for the references of the call; `out`: the result's tree.
+// With `sizes`, those that it finds to vary are variables.
 TracedFunction trace(State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
-                     std::optional<TracedFor>& what_for);
-// The specialisation for a call; what is good for this call alone is kept by `alone`.
-const Entry& find(State& s, const Flattened& flat, EntryRef& alone);
+                     std::optional<TracedFor>& what_for, api_detail::SizeVariables* sizes);
+// The specialisation for a call; what is good for this call alone is kept by `alone`. With `vary`, sizes may be
+// variables.
+const Entry& find(State& s, const Flattened& flat, EntryRef& alone, bool vary);
 
 }  // namespace tenon::python::jitted

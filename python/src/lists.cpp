@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "rooms.h"
+#include "shapes.h"
 #include "text.h"
 
 namespace tenon::python {
@@ -98,7 +99,7 @@ nb::object stack(const List& list, nb::handle n) {
   return call_op("stack", [&] {
     const TreeDef& element = list.structure("stack");
     std::optional<Dim> size;
-    if (!n.is_none()) size = Dim(nb::cast<std::int64_t>(n));
+    if (!n.is_none()) size = dim_from(n);
     return unflatten_arrays(element, api_detail::stack_flat(list.flat, size));
   });
 }

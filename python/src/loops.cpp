@@ -1,4 +1,5 @@
 // Loops and branches over trees of Python's: scan, while_loop, fori_loop, cond, switch, associative_scan.
+
 #include "tenon/api/loops.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "functions.h"
 #include "lists.h"
 #include "rooms.h"
+#include "shapes.h"
 
 namespace tenon::python {
 namespace {
@@ -60,7 +62,7 @@ nb::object scan(nb::handle f, nb::handle init, nb::handle xs, nb::handle length,
     TreeRef ys;
     api_detail::FlatLoop loop;
     std::optional<Dim> given;
-    if (!length.is_none()) given = Dim(nb::cast<std::int64_t>(length));
+    if (!length.is_none()) given = dim_from(length);
     loop.length = api_detail::steps_of("scan", given, elements.leaves);
     loop.reverse = reverse;
     loop.unroll = unroll;

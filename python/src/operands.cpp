@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dtypes.h"
+#include "shapes.h"
 #include "tenon/ops/convert.h"
 #include "text.h"
 
@@ -180,6 +181,9 @@ bool from(PyObject* object, bool borrow, Array& to) {
     std::optional<Array> made = read_memory(object, borrow ? Memory::shared : Memory::copied_if_writable);
     if (!made) return false;
     to = *std::move(made);
+  } else if (is_dim(object)) {
+    to = dim_array(nb::cast<Dim>(nb::handle(object)));
+    return true;
   } else if (nb::hasattr(object, "__tenon_array__")) {
     return from_method(object, "__tenon_array__", borrow, to);
   } else if (nb::hasattr(object, "__jax_array__")) {

@@ -5,6 +5,7 @@
 
 #include "none.h"
 #include "tenon/base/shape.h"
+#include "tenon/ir/array.h"
 
 namespace tenon::python {
 
@@ -14,6 +15,7 @@ nb::object dim_object(const Dim& dim);        // an int, or a tenon.Dim where th
 nb::object shape_object(const Shape& shape);  // a tuple of them
 Dim dim_from(nb::handle object);              // throws nb::python_error: TypeError
 bool is_dim(nb::handle object);
+Array dim_array(const Dim& dim);  // as a number, weakly typed like an int
 std::int64_t integer_from(nb::handle object);  // by __index__
 
 // A function's argument: an int or a sequence of ints.

@@ -92,17 +92,6 @@ TracedForm form_of(const Flattened& flat, const Label& label) {
   return all;
 }
 
-std::vector<std::string> leaf_names(const CallForm& form, const Label& label) {
-  std::vector<std::string> all;
-  std::size_t tree = 0;
-  for (std::size_t i = 0; i < form.slots.size(); ++i) {
-    if (form.slots[i].is_static) continue;
-    const std::string argument = argument_text(form, i, label);
-    for (const std::string& name : form.trees->child(tree++)->names()) all.push_back(argument + name);
-  }
-  return all;
-}
-
 void warn(const std::string& text) {
   const nb::object kind = nb::module_::import_("tenon.errors").attr("RetraceWarning");
   if (PyErr_WarnEx(kind.ptr(), text.c_str(), 1) != 0) throw nb::python_error();
@@ -128,6 +117,17 @@ Label label_of(nb::handle f, const std::string& name) {
   if ((at->co_flags & CO_VARARGS) != 0)
     label.rest = str_of(names[count + static_cast<std::size_t>(at->co_kwonlyargcount)]);
   return label;
+}
+
+std::vector<std::string> leaf_names(const CallForm& form, const Label& label) {
+  std::vector<std::string> all;
+  std::size_t tree = 0;
+  for (std::size_t i = 0; i < form.slots.size(); ++i) {
+    if (form.slots[i].is_static) continue;
+    const std::string argument = argument_text(form, i, label);
+    for (const std::string& name : form.trees->child(tree++)->names()) all.push_back(argument + name);
+  }
+  return all;
 }
 
 void note_trace(State& s, const Flattened& flat) {

@@ -10,6 +10,9 @@ namespace tenon::python::jitted {
 // Read of the function's code.
 Label label_of(nb::handle f, const std::string& name);
 
+// "argument x['w']" of each leaf.
+std::vector<std::string> leaf_names(const CallForm& form, const Label& label);
+
 // A trace begins: says in the log what is new about it, and warns once where there are too many. Throws where that
 // warning is an error.
 void note_trace(State& s, const Flattened& flat);

@@ -356,7 +356,7 @@ nb::object vmap(nb::object f, nb::handle in_axes, nb::handle out_axes, nb::handl
                 nb::tuple args, nb::dict kwargs) {
   VmapOptions options{axes_from(in_axes, "in_axes"), axes_from(out_axes, "out_axes")};
   options.axis_name = std::move(axis_name);
-  if (!size.is_none()) options.size = Dim(nb::cast<std::int64_t>(size));
+  if (!size.is_none()) options.size = dim_from(size);
   return call_transformation("vmap", [&] {
     if (options.in_axes.is_list() && options.in_axes.entries().size() != args.size()) {
       PyErr_Format(PyExc_ValueError, "vmap: in_axes has %zu entries, the function is called with %zu arguments.",

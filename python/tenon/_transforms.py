@@ -33,7 +33,7 @@ _stages.add_to_jit()
 
 
 def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnums=None, donate_argnames=None,
-        inline=False, strict_in_place=False, strict_native=False):
+        inline=False, strict_in_place=False, strict_native=False, sizes="automatic"):
     """A function like `fun`, compiled as one native program for each kind of arguments.
 
     It is traced once for each structure, shapes and dtypes of its arguments, and each value of the static ones
@@ -44,6 +44,12 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     of more than 64 elements is an error, which names the update and what forces the copy. With `strict_native` a function that is
     no native program as a whole is an error, which names what keeps it from that.
 
+    With `sizes` "automatic", an axis in which a later call differs has any size from then on: the function is traced once
+    more, with a tn.Dim in the array's shape, and no more for sizes of at least 2; where it needs the number, as in
+    range(len(x)), it is traced for each size. "fixed" traces for each, "symbolic" has all axes so from the first call on, and
+    raises what keeps a function from it. Sizes with names are so, too: sizes={"x": ("T", None), "y": "T"} names the first
+    axes of x and y, by an argument's name or number; a call where they differ is a ShapeError that names both.
+
     >>> import tenon as tn, tenon.numpy as tnp
     >>> tn.jit(lambda x: x * 2 + 1)(tnp.arange(3))
     Array([1, 3, 5], dtype=int64)
@@ -51,7 +57,7 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     if fun is None:
         return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames,
                                  donate_argnums=donate_argnums, donate_argnames=donate_argnames, inline=inline,
-                                 strict_in_place=strict_in_place, strict_native=strict_native)
+                                 strict_in_place=strict_in_place, strict_native=strict_native, sizes=sizes)
     if not callable(fun):
         raise TypeError(f"jit: {fun!r} is not callable.")
     if isinstance(fun, staticmethod):
@@ -65,10 +71,44 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     if set(static[0]) & set(donated[0]) or set(static[1]) & set(donated[1]):
         raise ValueError("jit: an argument is either static or donated, not both.")
     jitted = _core.jit(fun, getattr(fun, "__name__", "function"), static[0], static[1], donated[0], donated[1],
-                       strict_in_place, strict_native, bool(inline))
+                       strict_in_place, strict_native, bool(inline), *_sizes(fun, sizes))
     functools.update_wrapper(jitted, fun)
     jitted._static = static
     return jitted
+
+
+def _sizes(fun, sizes):
+    """What `sizes` of jit says: a mode, and names of axes by an argument's number and by its name."""
+    if isinstance(sizes, str):
+        if sizes not in ("automatic", "fixed", "symbolic"):
+            raise ValueError(f"jit: sizes is 'automatic', 'fixed', 'symbolic' or a dict of names, not {sizes!r}.")
+        return sizes, {}, {}
+    if not isinstance(sizes, dict):
+        raise TypeError(f"jit: sizes is a str, or a dict from arguments to names of their axes, not {sizes!r}.")
+    numbers, names = {}, {}
+    for argument, axes in sizes.items():
+        axes = (axes,) if isinstance(axes, str) else axes
+        if not isinstance(axes, (tuple, list)) or not all(a is None or isinstance(a, str) for a in axes):
+            raise TypeError(f"jit: sizes of {argument!r} is a name, or a tuple with a name or None for each axis, not {axes!r}.")
+        (names if isinstance(argument, str) else numbers)[argument] = tuple(axes)
+    by_number, _ = _both(fun, list(numbers), None, "sizes") if numbers else ([], [])
+    _, by_name = _both(fun, None, list(names), "sizes") if names else ([], [])
+    del by_number, by_name  # asked for their errors
+    try:
+        parameters = [p.name for p in inspect.signature(fun).parameters.values()
+                      if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    except (ValueError, TypeError):
+        parameters = []
+    for name, axes in list(names.items()):
+        if name in parameters:
+            numbers.setdefault(parameters.index(name), axes)
+    for number, axes in list(numbers.items()):
+        if number < 0:
+            number += len(parameters)
+            numbers[number] = axes
+        if number < len(parameters):
+            names.setdefault(parameters[number], axes)
+    return "automatic", {n: a for n, a in numbers.items() if n >= 0}, names
 
 
 def _both(fun, nums, names, kind):

@@ -6,6 +6,7 @@
 
 #include <unordered_set>
 
+#include "tenon/api/output_sizes.h"
 #include "tenon/api/ref_states.h"
 #include "tenon/base/caches.h"
 #include "tenon/base/log.h"
@@ -73,7 +74,11 @@ CallFrame::~CallFrame() {
 struct JitEntry::Ready {
   std::shared_ptr<const Executable> executable;
   const NativeForm* native = nullptr;
-  std::vector<DenseLayout> outputs;  // of native
+  std::vector<DenseLayout> outputs;   // of native whose sizes are known
+  std::vector<OutputSizes> varying;  // of native else
+  Buffer allocate(std::size_t i, std::span<const std::int64_t> sizes) const {
+    return outputs.empty() ? varying[i].allocate(sizes) : Buffer::allocate(outputs[i]);
+  }
   std::vector<Value> captured;
   std::vector<Buffer> captured_buffers;  // of native ones, contiguous
 };
@@ -84,9 +89,12 @@ struct JitEntry::Lazy {
 };
 
 TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for,
-                               std::string_view name) {
+                               std::string_view name, std::span<const Type> types) {
   const std::uint64_t asked = asked_what_for();
-  TracedFunction traced = trace_flat(f, arguments, writes_refs, false, {}, name);
+  std::vector<InputOf> inputs;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    inputs.push_back({types.empty() ? arguments[i].type() : types[i], arguments[i].weak()});
+  TracedFunction traced = trace_inputs(f, inputs, writes_refs, TracedFor::call(arguments), name);
   if (asked != asked_what_for()) what_for = TracedFor::call(arguments);
   return traced;
 }
@@ -157,8 +165,12 @@ std::unique_ptr<const JitEntry::Ready> JitEntry::make_ready(bool donating) const
   made->executable = compile(traced_.program, mask);
   made->native = made->executable->native();
   if (made->native != nullptr)
-    for (const NativeForm::Operand& out : made->native->outputs)
-      made->outputs.emplace_back(out.dtype, Shape(out.dims).sizes());
+    for (const NativeForm::Operand& out : made->native->outputs) {
+      if (made->native->sizes == 0)
+        made->outputs.emplace_back(out.dtype, Shape(out.dims).sizes());
+      else
+        made->varying.emplace_back(out);
+    }
   for (const Array& capture : traced_.captures) {
     made->captured.push_back(capture.value());
     if (made->native != nullptr) made->captured_buffers.push_back(capture.to_buffer());
@@ -286,6 +298,15 @@ void** JitEntry::place_inputs(const Ready& ready, void** frame, void** at, std::
   return at;
 }
 
+std::span<const std::int64_t> JitEntry::measure(void** frame) const {
+  const std::size_t count = signature_.sizes().axes.size();
+  if (count == 0) return {};
+  static_assert(sizeof(void*) == sizeof(std::int64_t));
+  auto* const to = reinterpret_cast<std::int64_t*>(frame + frame_words() - count);
+  signature_.measure(reinterpret_cast<const Array* const*>(frame), to);
+  return {to, count};
+}
+
 void JitEntry::run(void** frame, std::uint64_t given) const {
   const Ready& ready = this->ready(donates_);
   const NativeForm* native = ready.native;
@@ -294,6 +315,7 @@ void JitEntry::run(void** frame, std::uint64_t given) const {
   const std::size_t arguments = leaves();
   void** inputs = frame + arguments + results();
   std::vector<Buffer> copies;
+  const std::span<const std::int64_t> sizes = measure(frame);
   void** at = place_inputs(ready, frame, inputs, copies);
   for (std::size_t i = 0; i < native->outputs.size(); ++i) {
     Buffer out;
@@ -303,24 +325,24 @@ void JitEntry::run(void** frame, std::uint64_t given) const {
       if (why_not_donated(leaf, k, frame, given).empty()) {
         out = const_cast<Array&>(leaf).donate(SourceScope::current());
       } else {  // it stays as it is: the program works on a copy
-        out = Buffer::allocate(ready.outputs[i]);
+        out = ready.allocate(i, sizes);
         std::memcpy(out.data(), inputs[k], out.bytes());
         inputs[k] = out.data();
       }
     } else {
-      out = Buffer::allocate(ready.outputs[i]);
+      out = ready.allocate(i, sizes);
     }
     *at++ = out.data();
     *static_cast<Array*>(frame[arguments + i]) = Array(std::move(out), traced_.weak[i]);
   }
-  native->call(inputs);
+  native->call(inputs, sizes);
 }
 
 void JitEntry::run_values(const Ready& ready, void** frame) const {
   std::vector<Value> values;
   for (std::size_t i = 0; i < leaves(); ++i) values.push_back(static_cast<const Array*>(frame[i])->value());
   values.insert(values.end(), ready.captured.begin(), ready.captured.end());
-  std::vector<Value> made = ready.executable->run(values);
+  std::vector<Value> made = ready.executable->run(values, measure(frame));
   for (std::size_t i = 0; i < made.size(); ++i)
     *static_cast<Array*>(frame[leaves() + i]) = array_of(std::move(made[i]), traced_.weak[i]);
 }
@@ -359,14 +381,19 @@ void JitEntry::run_into(void** frame, FunctionRef<std::vector<std::string>()> pa
   const Ready& ready = this->ready(false);
   const std::size_t arguments = leaves(), count = results();
   const auto target = [&](std::size_t i) -> Array& { return *static_cast<Array*>(frame[arguments + i]); };
-  for (std::size_t i = 0; i < count; ++i)
-    check_target(target(i), traced_.program->type(traced_.program->outputs()[i]), i, paths);
+  const std::span<const std::int64_t> sizes = measure(frame);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Type& type = traced_.program->type(traced_.program->outputs()[i]);
+    check_target(target(i), sizes.empty() ? type : type.map_dims([&](const Dim& d) { return at_sizes(d, sizes); }), i,
+                 paths);
+  }
   const NativeForm* native = ready.native;
   std::vector<std::pair<std::size_t, Buffer>> apart;
   if (native == nullptr) {
     std::vector<Array> made(count);
     std::vector<void*> inner(frame, frame + arguments);
     for (Array& a : made) inner.push_back(&a);
+    inner.resize(frame_words());
     run_values(ready, inner.data());
     for (std::size_t i = 0; i < count; ++i) apart.emplace_back(i, made[i].to_buffer());
   } else {
@@ -378,15 +405,15 @@ void JitEntry::run_into(void** frame, FunctionRef<std::vector<std::string>()> pa
       bool in_place = b != nullptr && b->contiguous() && (b->unique() || !b->ours());
       for (std::size_t k = 0; in_place && k < native->inputs.size(); ++k) {
         std::size_t bytes = size_of(native->inputs[k].dtype);
-        for (const Dim& d : native->inputs[k].dims) bytes *= static_cast<std::size_t>(d.value());
+        for (const Dim& d : native->inputs[k].dims) bytes *= static_cast<std::size_t>(at_sizes(d, sizes).value());
         in_place = !overlap(*b, static_cast<const std::byte*>(inputs[k]), bytes);
       }
       for (std::size_t k = 0; in_place && k < i; ++k)
         if (const Buffer* other = target(k).buffer()) in_place = !overlap(*b, other->data(), other->bytes());
       *at++ = in_place ? const_cast<std::byte*>(b->data())
-                       : apart.emplace_back(i, Buffer::allocate(ready.outputs[i])).second.data();
+                       : apart.emplace_back(i, ready.allocate(i, sizes)).second.data();
     }
-    native->call(inputs);
+    native->call(inputs, sizes);
   }
   for (auto& [i, buffer] : apart) {
     Buffer held = target(i).buffer() == nullptr ? Buffer() : *target(i).buffer();
@@ -476,6 +503,12 @@ std::string type_name(const std::type_info& type) {
   return name;
 }
 
+std::vector<std::string> argument_names(const tree::View& arguments) {
+  std::vector<std::string> all;
+  for (const std::string& path : tree::paths(arguments)) all.push_back(argument_name(path));
+  return all;
+}
+
 TracedForm form_of(const Signature& signature, const tree::View& arguments, const std::type_info& types) {
   TracedForm form{{{"the C++ types", type_name(types), true}}, {signature.leaves().begin(), signature.leaves().end()}};
   arguments.visit([](const Array&) {},
@@ -498,11 +531,7 @@ void JitState::note(const Signature& signature, const tree::View& arguments, con
                     std::uint64_t hash) {
   if (notes.traces() == 0)
     if (const auto text = note_new_function(name, Hasher()(type)(hash).finish().low)) tell(*text);
-  const auto names = [&] {
-    std::vector<std::string> all;
-    for (const std::string& path : tree::paths(arguments)) all.push_back(argument_name(path));
-    return all;
-  };
+  const auto names = [&] { return argument_names(arguments); };
   if (const auto text = notes.note(name, form_of(signature, arguments, types), names)) tell(*text);
 }
 
@@ -510,6 +539,29 @@ const JitEntry* JitState::keep(EntryRef entry, FunctionRef<bool(const JitEntry&)
   const JitEntry* kept = entries.keep(std::move(entry), same);
   const auto gone = readers.drop(entries.take_gone());
   return kept;
+}
+
+SizeNames JitState::names_of_sizes(std::span<const std::size_t> leaves_of_arguments,
+                                   const tree::View& arguments) const {
+  if (options.named_sizes.empty()) return {};
+  const Arrays leaves = tree::leaves(arguments);
+  SizeNames names = SizeNames::of(options.named_sizes, leaves_of_arguments, leaves);
+  names.require_agreement(leaves, [&] { return argument_names(arguments); });
+  return names;
+}
+
+TracedFunction JitState::trace(FlatFunction f, std::span<const Array> leaves, std::optional<std::uint64_t> form,
+                               const SizeNames& names, const tree::View& arguments, Signature& signature,
+                               std::optional<TracedFor>& what_for) {
+  if (!form) return trace_for_calls(f, leaves, what_for);
+  const std::string called = name.called();
+  const auto leaf_names = [&] { return argument_names(arguments); };
+  const auto why = [](const std::exception& error) { return std::optional(std::string(error.what())); };
+  SizeVariables variables;
+  TracedFunction traced = trace_for_sizes(
+      f, leaves, {options.sizes, &sizes, *form, &names, called, leaf_names, why}, variables, what_for, {});
+  signature = signature.with_sizes(leaves, std::move(variables));
+  return traced;
 }
 
 // --- errors ---

@@ -8,6 +8,7 @@
 #include "tenon/api/open_traces.h"
 #include "tenon/api/ref.h"
 #include "tenon/api/signature.h"
+#include "tenon/api/sizes.h"
 #include "tenon/api/trace_notes.h"
 #include "tenon/api/transforms.h"
 #include "tenon/base/fork.h"
@@ -32,6 +33,11 @@ struct JitOptions {
   // All of it runs as one native program: else compiling throws CompileError, which names what has no native form, why,
   // and the lines (explain() tells the same). Of the outermost jitted function, too.
   bool strict_native = false;
+  // Which sizes of the arguments' axes are variables of what is traced and compiled, and so may be any from 2 on.
+  Sizes sizes = Sizes::automatic;
+  // Sizes with names are variables from the first call on, unless they are 0 or 1. A call where axes that are named the
+  // same differ throws ShapeError, which names both arguments. {{0, {"T", ""}}, {1, {"T"}}}
+  std::vector<NamedSizes> named_sizes = {};
 };
 
 namespace api_detail {
@@ -81,7 +87,11 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   bool uses_refs() const { return !refs_.empty(); }
   Strict strict() const { return strict_; }
   // For what a call gives and gets, and its addresses.
-  std::size_t frame_words() const { return 2 * (leaves() + results()) + traced_.captures.size(); }
+  std::size_t frame_words() const {
+    return 2 * (leaves() + results()) + traced_.captures.size() + signature_.sizes().axes.size();
+  }
+  // Whether sizes of the arguments are variables.
+  bool is_sized() const { return !signature_.sizes().empty(); }
   // Reads an enclosing trace, or has sizes of one: good for this call alone.
   bool borrowed() const;
   // Whether the trace is good for the transformations that are ahead here, and those that these leaves take part in:
@@ -116,6 +126,7 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   const Ready& ready(bool donating) const;
   std::unique_ptr<const Ready> make_ready(bool donating) const;
   void run_values(const Ready& ready, void** frame) const;
+  std::span<const std::int64_t> measure(void** frame) const;  // the sizes of a call
   void** place_inputs(const Ready& ready, void** frame, void** at, std::vector<Buffer>& copies) const;
   std::string_view why_not_donated(const Array& leaf, std::size_t i, void** frame, std::uint64_t given) const;
   void require_donated(const Ready& ready, void** frame, std::uint64_t given) const;
@@ -134,8 +145,9 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   std::unique_ptr<Lazy> plain_, donating_;
 };
 // Traced to be called often. `what_for`: where the trace depends on that.
+// The arguments' types, or those that are given in their place.
 TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for,
-                               std::string_view name = {});
+                               std::string_view name = {}, std::span<const Type> types = {});
 
 JitEntry::Donation donation_of(const std::vector<std::size_t>& donated, std::span<const std::size_t> leaves);
 
@@ -175,6 +187,13 @@ struct JitState {
   // Of a trace that begins: logs what is new about it, and tells on stderr once where there are too many.
   void note(const Signature& signature, const tree::View& arguments, const std::type_info& types, std::uint64_t hash);
   const JitEntry* keep(EntryRef entry, FunctionRef<bool(const JitEntry&)> same);
+  // Throws ShapeError where sizes that have the same name differ.
+  SizeNames names_of_sizes(std::span<const std::size_t> leaves_of_arguments, const tree::View& arguments) const;
+  // Traces; of a call whose sizes may be variables, `form` is its hash without them, and the signature becomes one with
+  // those that are.
+  TracedFunction trace(FlatFunction f, std::span<const Array> leaves, std::optional<std::uint64_t> form,
+                       const SizeNames& names, const tree::View& arguments, Signature& signature,
+                       std::optional<TracedFor>& what_for);
 
   JitOptions options;
   FunctionName name;
@@ -182,6 +201,7 @@ struct JitState {
   EntryTable entries;
   Readers readers;
   TraceNotes notes;
+  SizeHistory sizes;
 };
 
 // A call, as open traces compare it with others of the same function.
@@ -196,10 +216,12 @@ struct OpenCall {
 
 template <class Result, class... Args>
 std::shared_ptr<const EntryOf<Result, Args...>> trace_entry(JitState& state, Callable<Result, Args...> f,
-                                                            std::uint64_t hash, const Args&... args) {
+                                                            std::uint64_t hash, std::optional<std::uint64_t> form,
+                                                            const Args&... args) {
   const JitOptions& options = state.options;
   const std::array<std::size_t, sizeof...(Args)> counts{tree::leaves(args).size()...};
   JitEntry::Donation donation = donation_of(options.donate, counts);
+  const SizeNames names = state.names_of_sizes(counts, std::tie(args...));
   // References among the arguments are told apart from those that f captures.
   std::tuple<Args...> inside(args...);
   std::vector<CellRef> passed = cells_of(inside);
@@ -215,22 +237,25 @@ std::shared_ptr<const EntryOf<Result, Args...>> trace_entry(JitState& state, Cal
         const OpenTrace open(&state, state.name, hash, &open_call, flat.arguments(),
                              [&](const void* other) { return OpenCall::alike(open_call, other); });
         std::optional<TracedFor> what_for;
-        TracedFunction traced = trace_for_calls(flat, flat.arguments(), what_for);
-        return std::make_shared<const EntryOf<Result, Args...>>(hash, Signature(signature), std::move(traced),
+        Signature found = signature;
+        TracedFunction traced = state.trace(flat, flat.arguments(), form, names, std::tie(args...), found, what_for);
+        const std::uint64_t key = found.sizes().empty() ? hash : *form;
+        return std::make_shared<const EntryOf<Result, Args...>>(key, std::move(found), std::move(traced),
                                                                 std::move(donation), passed, strict_of(options),
                                                                 std::move(what_for), std::move(flat.result()));
       },
       inside);
 }
 
-// What is good for one call alone is kept by `alone`.
+// What is good for one call alone is kept by `alone`. With `vary`, sizes may be variables.
 template <class Result, class... Args>
-const EntryOf<Result, Args...>& find_entry(JitState& state, Callable<Result, Args...> f, EntryRef& alone,
+const EntryOf<Result, Args...>& find_entry(JitState& state, Callable<Result, Args...> f, EntryRef& alone, bool vary,
                                            const Args&... args) {
   using Found = EntryOf<Result, Args...>;
   const auto tied = std::tie(args...);
+  vary = vary && Scope::top() == nullptr;
   const auto matches = [&](const JitEntry& e) {
-    if (e.tag() != Found::tag_of_type()) return false;
+    if (e.tag() != Found::tag_of_type() || (e.is_sized() && !vary)) return false;
     const CallFrame frame(e.leaves());
     return e.signature().matches(tied, frame.leaves()) && e.traced_for({frame.leaves(), e.signature().leaves().size()});
   };
@@ -238,7 +263,12 @@ const EntryOf<Result, Args...>& find_entry(JitState& state, Callable<Result, Arg
     return static_cast<const Found&>(*recent);
   const std::uint64_t hash = Signature::hash(tied);
   if (const auto* found = state.entries.find(hash, matches)) return static_cast<const Found&>(*found);
-  auto made = trace_entry(state, f, hash, args...);
+  std::optional<std::uint64_t> form;
+  if (vary) {
+    form = Signature::form_hash(tied);
+    if (const auto* found = state.entries.find(*form, matches)) return static_cast<const Found&>(*found);
+  }
+  auto made = trace_entry(state, f, hash, form, args...);
   alone = made;
   if (made->borrowed()) return *made;
   return static_cast<const Found&>(*state.keep(std::move(made), matches));
@@ -310,7 +340,7 @@ template <class F>
 class UnderContext;
 
 // A callable like f. The object is its own cache: by the structure of the arguments, their static fields, and the
-// leaves' types. Concrete arrays that f captures are snapshots, taken when it is traced. Copies share the cache.
+// leaves' types; of sizes that vary it keeps what is good for all of them, see Sizes. Concrete arrays that f captures are snapshots, taken when it is traced. Copies share the cache.
 // Thread-safe. A call that has run before with arguments of these types allocates its results and nothing else, and
 // takes no lock; where another trace is open, it is one call of what was traced. Throws what f throws while it is
 // traced, and what running throws: MemoryError, CancelledError.
@@ -331,14 +361,14 @@ class Jitted {
     const SourceScope place(where_);
     const api_detail::Readers::Reading reading(state_->readers);
     api_detail::EntryRef alone;
-    if (Scope::top() != nullptr) return api_detail::call_in_trace(find(alone, args...), args...);
+    if (Scope::top() != nullptr) return api_detail::call_in_trace(find(alone, false, args...), args...);
     const auto* recent = state_->entries.recent();
     if (recent != nullptr && recent->tag() == Called::tag_of_type()) {
       const api_detail::CallFrame frame(recent->frame_words());
       if (recent->signature().matches(std::tie(args...), frame.leaves()))
         return api_detail::call_in_frame(static_cast<const Called&>(*recent), frame, given, args...);
     }
-    return api_detail::call_entry(find(alone, args...), given, args...);
+    return api_detail::call_entry(find(alone, true, args...), given, args...);
   }
 
   // f(args…), its results written into the arrays of `results`, a tree like f's result: nothing is allocated. Arrays of
@@ -350,7 +380,7 @@ class Jitted {
     const SourceScope place(where_);
     const api_detail::Readers::Reading reading(state_->readers);
     api_detail::EntryRef alone;
-    api_detail::into_entry(find(alone, args...), results, args...);
+    api_detail::into_entry(find(alone, true, args...), results, args...);
   }
 
   // Compiled now, for arguments of these types; see Prepared. The values are not looked at.
@@ -377,8 +407,8 @@ class Jitted {
     F f;
   };
   template <class... Args>
-  const auto& find(api_detail::EntryRef& alone, const Args&... args) const {
-    return api_detail::find_entry(*state_, api_detail::Callable<ResultOf<Args...>, Args...>::of(state_->f), alone,
+  const auto& find(api_detail::EntryRef& alone, bool vary, const Args&... args) const {
+    return api_detail::find_entry(*state_, api_detail::Callable<ResultOf<Args...>, Args...>::of(state_->f), alone, vary,
                                   args...);
   }
 
@@ -387,7 +417,7 @@ class Jitted {
 };
 
 // A jitted function compiled for arguments of certain types: of the C++ types Args, with the leaves' dtypes and shapes
-// and the static values that prepare() was given. Calls with others throw TreeError. Copies share what is compiled.
+// and the static values that prepare() was given; sizes are variables where the option symbolic, or names, say so. Calls with others throw TreeError. Copies share what is compiled.
 //
 //   auto J = jacobian.prepare(example);
 //   auto result = J(batch);
@@ -398,7 +428,9 @@ class Prepared {
   Prepared(Jitted<F> f, const Args&... args) : f_(std::move(f)) {
     if (Scope::top() != nullptr) api_detail::throw_traced_into();
     const api_detail::Readers::Reading reading(f_.state_->readers);
-    entry_ = &f_.find(alone_, args...);
+    const JitOptions& options = f_.options();
+    const bool vary = options.sizes == Sizes::symbolic || !options.named_sizes.empty();
+    entry_ = &f_.find(alone_, vary, args...);
     alone_ = entry_->shared_from_this();
     entry_->prepare();
   }

@@ -1,5 +1,6 @@
 #include "tenon/api/signature.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tenon::api_detail {
@@ -8,11 +9,19 @@ LeafType::LeafType(const Array& a) : type_(a.type()), weak_(a.weak()), plain_(ty
   if (plain_) dims_ = type_.shape.sizes();
 }
 
+LeafType::LeafType(const Array& a, std::uint32_t number, const SizeVariables& variables) : LeafType(a) {
+  for (std::uint32_t axis = 0; axis < dims_.size(); ++axis)
+    if (const auto variable = variables.variable({number, axis})) {
+      dims_[axis] = any;
+      type_.shape[axis] = Dim::variable(*variable);
+    }
+}
+
 // Numbers, lists and handles of a trace.
 bool LeafType::matches_other(const Array& a) const {
   if (a.weak() != weak_) return false;
   if (const Scalar* n = a.number()) return plain_ && dims_.empty() && n->dtype() == type_.dtype;
-  return a.type() == type_;
+  return std::ranges::find(dims_, any) == dims_.end() && a.type() == type_;
 }
 
 void StaticValues::add(const tree::Static& value) {
@@ -72,6 +81,23 @@ std::uint64_t Signature::hash(const tree::View& tree) {
   return h.finish().low;
 }
 
+std::uint64_t Signature::form_hash(const tree::View& tree) {
+  Hasher h;
+  Hash128 room;
+  h("any sizes");
+  tree.visit([&](const Array& a) { hash_form(a, h); }, [&](const tree::Static& fixed) { h(fixed.bits(room)); });
+  return h.finish().low;
+}
+
+Signature Signature::with_sizes(std::span<const Array> leaves, SizeVariables sizes) const {
+  Signature s = *this;
+  if (sizes.empty()) return s;
+  s.leaves_.clear();
+  for (std::uint32_t i = 0; i < leaves.size(); ++i) s.leaves_.emplace_back(leaves[i], i, sizes);
+  s.sizes_ = std::move(sizes);
+  return s;
+}
+
 bool Signature::matches(const tree::View& tree, const Array** leaves) const {
   std::size_t at = 0;
   bool same = true;
@@ -79,7 +105,7 @@ bool Signature::matches(const tree::View& tree, const Array** leaves) const {
   if (tree.addresses(leaves, leaves_.size(), next) != leaves_.size() || !same || !fixed_.ends_at(at)) return false;
   for (std::size_t i = 0; i < leaves_.size(); ++i)
     if (!leaves_[i].matches(*leaves[i])) return false;
-  return true;
+  return sizes_agree(leaves);
 }
 
 }  // namespace tenon::api_detail

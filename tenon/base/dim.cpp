@@ -110,6 +110,7 @@ int compare(const Dim& a, const Dim& b) {
 Dim::Dim(std::shared_ptr<const DimPolynomial> polynomial) : polynomial_(std::move(polynomial)) {}
 
 void Dim::throw_unknown() const {
+  visit_variables([](SizeVar v) { sizes_asked_for().push_back(v); });
   throw ConcretizationError(
       fmt::format("the value of a size was asked for that is not known while tracing: {}.", text()),
       "Compute with the size itself, or take size_as_array() of it for its value when the Program runs.");
@@ -405,5 +406,105 @@ std::int64_t DimCode::run(std::span<const std::int64_t> values) const {
   }
   return top[-1];
 }
+
+// --- what is known of sizes ---
+
+namespace {
+
+thread_local AnySizes* any_sizes = nullptr;
+
+// A number that the size is never less than, where one follows: with each variable as its least value and a rest that
+// is not negative, no coefficient is negative.
+std::optional<std::int64_t> least(const Dim& d) {
+  const Dim shifted =
+      d.substitute([](SizeVar v) { return AnySizes::holds(v) ? Dim::variable(v) + 2 : Dim::variable(v); });
+  if (shifted.known()) return shifted.value();
+  std::int64_t constant = 0;
+  for (const auto& [monomial, coefficient] : DimPolynomial::of(shifted)) {
+    if (monomial.empty()) {
+      constant = coefficient;
+      continue;
+    }
+    if (coefficient < 0) return std::nullopt;
+    for (const auto& atom : monomial) {
+      if (atom->kind == DimAtom::Kind::variable) continue;
+      // The variables of operands have been shifted already: those that were given are asked about.
+      const auto unshift = [](const Dim& operand) {
+        return operand.substitute(
+            [](SizeVar v) { return AnySizes::holds(v) ? Dim::variable(v) - 2 : Dim::variable(v); });
+      };
+      const auto a = least(unshift(atom->operands[0])), b = least(unshift(atom->operands[1]));
+      const bool divides = atom->kind == DimAtom::Kind::floor_div || atom->kind == DimAtom::Kind::modulo;
+      if (!a || !b || *b < (divides ? 1 : 0) || (*a < 0 && atom->kind != DimAtom::Kind::modulo)) return std::nullopt;
+    }
+  }
+  return constant;
+}
+
+bool of_any_sizes(const Dim& d) {
+  bool all = true;
+  d.visit_variables([&](SizeVar v) { all = all && AnySizes::holds(v); });
+  return all;
+}
+
+[[noreturn]] void throw_undecided(const Dim& a, std::string_view relation, const Dim& b) {
+  (a - b).visit_variables([](SizeVar v) { sizes_asked_for().push_back(v); });
+  throw ConcretizationError(
+      fmt::format("whether {} {} {} was asked, which is not known while tracing.", a.text(), relation, b.text()),
+      "Sizes that a function decides by are numbers where it is jitted with sizes fixed.");
+}
+
+}  // namespace
+
+std::vector<SizeVar>& sizes_asked_for() {
+  static thread_local std::vector<SizeVar> all;
+  return all;
+}
+
+AnySizes::AnySizes(std::vector<SizeVar> variables, bool distinct)
+    : variables_(std::move(variables)), distinct_(distinct), outer_(std::exchange(any_sizes, this)) {}
+AnySizes::~AnySizes() { any_sizes = outer_; }
+
+bool AnySizes::holds(SizeVar variable) {
+  for (const AnySizes* each = any_sizes; each != nullptr; each = each->outer_)
+    if (std::ranges::find(each->variables_, variable) != each->variables_.end()) return true;
+  return false;
+}
+
+std::optional<bool> decided_equal(const Dim& a, const Dim& b) {
+  if (a == b) return true;
+  const Dim difference = a - b;
+  if (difference.known()) return false;
+  if (const auto d = least(difference); d && *d > 0) return false;
+  if (const auto d = least(b - a); d && *d > 0) return false;
+  for (const AnySizes* each = any_sizes; each != nullptr; each = each->outer_) {
+    if (!each->distinct_) continue;
+    const auto is = [&](const Dim& d) {
+      return std::ranges::any_of(each->variables_, [&](SizeVar v) { return Dim::variable(v) == d; });
+    };
+    if (is(a) && is(b)) return false;
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> decided_less(const Dim& a, const Dim& b) {
+  if (a.known() && b.known()) return a.value() < b.value();
+  if (const auto d = least(b - a); d && *d > 0) return true;
+  if (const auto d = least(a - b); d && *d >= 0) return false;
+  return std::nullopt;
+}
+
+bool asked_equal(const Dim& a, const Dim& b) {
+  if (const auto answer = decided_equal(a, b)) return *answer;
+  if (of_any_sizes(a - b)) throw_undecided(a, "is", b);
+  return false;
+}
+
+bool asked_less(const Dim& a, const Dim& b) {
+  if (const auto answer = decided_less(a, b)) return *answer;
+  throw_undecided(a, "is less than", b);
+}
+
+bool Dim::is(std::int64_t number) const { return asked_equal(*this, Dim(number)); }
 
 }  // namespace tenon

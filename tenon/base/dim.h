@@ -2,9 +2,11 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,12 @@ class Dim {
   // Whether a Dim is known to be that large wherever its variables are at least 1.
   friend bool at_least(const Dim& a, std::int64_t least);
   friend bool operator==(const Dim& a, const Dim& b);
+  // With a number as users write it, n == 3. Of a size that a trace takes for any, the answer may not be known: it throws
+  // ConcretizationError then.
+  template <std::integral Number>
+  friend bool operator==(const Dim& a, Number b) {
+    return a.known() ? a.value_ == static_cast<std::int64_t>(b) : a.is(static_cast<std::int64_t>(b));
+  }
 
   // "3", "T", "2*S+1", "(T//2)"; names the variables by `name`.
   std::string text(FunctionRef<std::string(SizeVar)> name) const;
@@ -66,9 +74,39 @@ class Dim {
  private:
   explicit Dim(std::shared_ptr<const DimPolynomial> polynomial);
   [[noreturn]] void throw_unknown() const;
+  bool is(std::int64_t number) const;
   friend struct DimPolynomial;
   std::int64_t value_ = 0;
   std::shared_ptr<const DimPolynomial> polynomial_;
 };
+
+// While it lives, these variables stand for any sizes of at least 2 on this thread, and with `distinct` for different
+// ones; other variables stand for any from 0.
+class AnySizes {
+ public:
+  AnySizes(std::vector<SizeVar> variables, bool distinct);
+  ~AnySizes();
+  AnySizes(const AnySizes&) = delete;
+  AnySizes& operator=(const AnySizes&) = delete;
+  // A size of an enclosing one or of this.
+  static bool holds(SizeVar variable);
+
+ private:
+  friend std::optional<bool> decided_equal(const Dim& a, const Dim& b);
+  std::vector<SizeVar> variables_;
+  bool distinct_;
+  AnySizes* outer_;
+};
+
+// What follows of two sizes, whatever their variables are; nothing where it does not follow.
+std::optional<bool> decided_equal(const Dim& a, const Dim& b);
+std::optional<bool> decided_less(const Dim& a, const Dim& b);
+// The same as an answer to the user: throws ConcretizationError where AnySizes hold of all that it depends on, and
+// takes sizes that data decide for different.
+bool asked_equal(const Dim& a, const Dim& b);
+bool asked_less(const Dim& a, const Dim& b);  // throws wherever it does not follow
+
+// The variables of sizes whose value, or comparison, was asked for in vain on this thread since it was cleared.
+std::vector<SizeVar>& sizes_asked_for();
 
 }  // namespace tenon
