@@ -193,7 +193,8 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
     if (sizes > 0) addresses.push_back(const_cast<std::int64_t*>(of_sizes.data()));
     enter(addresses.data(), of_sizes, lists ? &*lists : nullptr);
     for (std::size_t i = 0; i < outputs.size() && takes_lists_; ++i)
-      if (const auto& element = lists_[given.size() + i]) results[i] = list_value(handles[given.size() + i], *element);
+      if (const auto& element = lists_[given.size() + i])
+        results[i] = list_value(handles[given.size() + i], at_sizes(*element, of_sizes));
     return results;
   }
 
@@ -202,6 +203,9 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
     std::vector<std::int64_t> dims;
     for (const Dim& d : operand.dims) dims.push_back(d.known() ? d.value() : DimCode(d)(of_sizes));
     return dims;
+  }
+  Type at_sizes(const Type& type, std::span<const std::int64_t> of_sizes) const {
+    return sizes == 0 ? type : type.map_dims([&](const Dim& d) { return Dim(DimCode(d)(of_sizes)); });
   }
   bool holds_for(std::span<const std::int64_t> of_sizes) const {
     return std::ranges::all_of(limits_, [&](const auto& limit) { return limit.first(of_sizes) >= limit.second; });
@@ -275,7 +279,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
     if (given.size() != inputs.size())
       throw RuntimeError(fmt::format("a compiled program takes {} arrays, {} are given.", inputs.size(), given.size()));
     for (std::size_t i = 0; i < given.size(); ++i) {
-      if (lists_[i] != nullptr && type_of(given[i]) == Type::list(*lists_[i])) continue;
+      if (lists_[i] != nullptr && type_of(given[i]) == Type::list(at_sizes(*lists_[i], of_sizes))) continue;
       const auto* b = std::get_if<Buffer>(&given[i]);
       if (lists_[i] != nullptr || b == nullptr || b->dtype() != inputs[i].dtype ||
           !std::ranges::equal(b->dims(), inputs[i].dims, [&](std::int64_t size, const Dim& d) {

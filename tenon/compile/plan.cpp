@@ -26,11 +26,11 @@ namespace tenon {
 
 namespace {
 
-// Arrays, and lists of them, of sizes that are known before the Program runs.
+// Arrays of sizes that are known before the Program runs, and lists of arrays whose sizes are numbers.
 bool compiles(const Program& program, const Type& type) {
   const Type* t = &type;
   while (t->is_list()) t = t->element.get();
-  return t->is_array() && !has_decided_size(program, *t);
+  return t->is_array() && (type.is_list() ? t->shape.known() : !has_decided_size(program, *t));
 }
 
 // Each function that is called is looked at once.

@@ -30,6 +30,10 @@ struct IotaParams {
   std::int64_t axis;
 };
 BOOST_DESCRIBE_STRUCT(IotaParams, (), (dtype, shape, axis))
+struct SizeParams {
+  Dim size;
+};
+BOOST_DESCRIBE_STRUCT(SizeParams, (), (size))
 
 namespace {
 
@@ -328,8 +332,37 @@ const OpInfo iota_info{
               {make_params(IotaParams{d, {Dim(2), Dim(3)}, 1}), {}, {}}};
     })};
 
+// --- size ---
+const OpInfo size_info{
+    .name = "size",
+    .summary = "a size, or what is computed of sizes, as a number",
+    .params = &describe::params_ops<SizeParams>,
+    .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext&) {
+      if (!in.empty()) throw VerifyError("size: takes no operands.");
+      params.as<SizeParams>();
+      return std::vector{Type::array(DType::i64, {})};
+    }),
+    .eval = EvalRule([](const Params& params, std::span<const Value>, const EvalContext&) {
+      Buffer out = Buffer::allocate(DType::i64, {});
+      *out.as<std::int64_t>() = params.as<SizeParams>().size.value();
+      return std::vector<Value>{out};
+    }),
+    .jvp = Absent{"it has no operand"},
+    .transpose = Absent{"it has no operand"},
+    .batch = Absent{"it has no operand"},
+    .split = Absent{"wholly known"},
+    .guard = Absent{"no Programs inside"},
+    .lower = LowerRule(
+        LowerElement{[](const LowerArgs& args) { return kernel::size(args.params.as<SizeParams>().size); }, true}),
+    .alias = Absent{"it has no operand"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      if (d != DType::i64) return {};
+      return {{make_params(SizeParams{Dim(3)}), {}, {}}, {make_params(SizeParams{Dim(-2)}), {}, {}}};
+    })};
+
 const bool assemble_installed = [] {
-  for (const OpInfo* op : {&concatenate_info, &pad_info, &iota_info}) install_op(*op);
+  for (const OpInfo* op : {&concatenate_info, &pad_info, &iota_info, &size_info}) install_op(*op);
   return true;
 }();
 
@@ -376,11 +409,10 @@ Array arange(const Dim& n, DType dtype, const Source& where) {
   const SourceScope place(where, "arange");
   return iota(dtype, Shape{n}, 0, where);
 }
-// The last of 0, 1, …, size: an index map, of which compiled code keeps the size alone.
 Array size_as_array(const Dim& size, const Source& where) {
   if (size.known()) return Array(Scalar(size.value()));
   const SourceScope place(where, "size_as_array");
-  return reshape(slice_in_dim(arange(size + Dim(1), DType::i64), size, size + Dim(1), 0), Shape{});
+  return bind1(size_info, make_params(SizeParams{size}), {});
 }
 Array eye(std::int64_t n, DType dtype, const Source& where) {
   const SourceScope place(where, "eye");
