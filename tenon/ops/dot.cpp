@@ -311,7 +311,8 @@ ProductForm product_form(const Params& params, const Type& a, const Type& b) {
                    free_axes(a.rank(), p.contract_a, p.batch_a),
                    free_axes(b.rank(), p.contract_b, p.batch_b),
                    {}};
-  for (std::int64_t axis : p.contract_a) form.sum_sizes.push_back(a.shape[static_cast<std::size_t>(axis)].value());
+  for (std::int64_t axis : p.contract_a)
+    form.sum_sizes.push_back(a.shape[static_cast<std::size_t>(axis)].try_value().value_or(ProductForm::unknown));
   return form;
 }
 

@@ -15,7 +15,8 @@ const OpInfo& stop_gradient_op();
 // A product as batch, free and summed axes. Indices of the result are: batch, free of a, free of b.
 struct ProductForm {
   std::vector<std::int64_t> contract_a, contract_b, batch_a, batch_b, free_a, free_b;
-  std::vector<std::int64_t> sum_sizes;
+  static constexpr std::int64_t unknown = -1;
+  std::vector<std::int64_t> sum_sizes;  // unknown where data decide it
 
   template <class Index>
   std::vector<Index> index_a(std::span<const Index> out, std::span<const Index> sum) const {

@@ -244,7 +244,7 @@ def diag(v, k=0):
     if v.ndim != 1:
         raise ValueError("diag input must be 1d or 2d")
     n = v.shape[0] + builtins.abs(k)
-    at = np.arange(v.shape[0])
+    at = _core.iota("int64", (v.shape[0],), 0) if isinstance(n, _core.Dim) else np.arange(v.shape[0])
     return full((n, n), 0, v.dtype).at[at - builtins.min(k, 0), at + builtins.max(k, 0)].set(v)
 
 
