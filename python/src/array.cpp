@@ -176,6 +176,7 @@ PyObject* as_index(PyObject* self) {
     const Array& a = array_of(self);
     if (a.rank() != 0 || !is_integer(a.dtype()))
       throw DTypeError("index: " + a.type().text() + " is no single integer.", "");
+    if (const Traced* t = a.traced(); t != nullptr && Scope::open(*t)) note_asked_integer(*t);
     return number_of(asked_as<TracerIntegerConversionError>([&] { return one_element(self); }));
   });
 }

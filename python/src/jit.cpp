@@ -329,7 +329,7 @@ Specialisation specialise(nb::object f, nb::tuple args, nb::dict kwargs) {
   const SourceScope place(user_line(), "jit");
   State& s = *reinterpret_cast<JitObject*>(f.ptr())->state;
   const Using here(s);
-  const Flattened flat = flatten_call(s, args, kwargs);
+  Flattened flat = flatten_call(s, args, kwargs);
   EntryRef alone;
   const bool vary = s.options.sizes == Sizes::symbolic || s.options.has_named_sizes();
   return {std::static_pointer_cast<const Entry>(find(s, flat, alone, vary).shared_from_this())};
@@ -348,11 +348,12 @@ std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
     s = own.get();
   }
   const SourceScope place(user_line(), "explain");
-  const Flattened flat = flatten_call(*s, args, kwargs);
+  Flattened flat = flatten_call(*s, args, kwargs);
   TreeRef out;
   api_detail::KeptValues kept;
   std::optional<TracedFor> what_for;
-  const TracedFunction traced = trace(*s, flat, flat.cells, out, what_for, nullptr);
+  TracedFunction traced;
+  with_integers(*s, flat, [&] { traced = trace(*s, flat, flat.cells, out, what_for, nullptr); });
   return api_detail::explain_traced(traced, flat.donated, std::move(kept.values));
 }
 

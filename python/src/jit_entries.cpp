@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "dtypes.h"
+#include "executor.h"
 #include "tenon/api/open_traces.h"
 #include "text.h"
 #include "traced_forms.h"
@@ -53,8 +54,7 @@ Flattened flatten_call(const State& s, const Given& given) {
     flat.form.slots.push_back(std::move(slot));
   };
   for (std::size_t i = 0; i < given.positional; ++i)
-    add({.is_static = s.options.is_static(i)}, given.args[i], s.options.is_donated(i), i,
-        s.options.named_sizes(i));
+    add({.is_static = s.options.is_static(i)}, given.args[i], s.options.is_donated(i), i, s.options.named_sizes(i));
   std::vector<std::pair<nb::object, PyObject*>> keywords;
   for (std::size_t i = 0; i < given.keywords(); ++i)
     keywords.emplace_back(nb::borrow(given.keyword(i)), given.args[given.positional + i]);
@@ -85,9 +85,26 @@ Flattened flatten_call(const State& s, const Given& given) {
     a.type().hash(whole);
     api_detail::hash_form(a, form);
   }
-  flat.hash = whole.finish().low;
-  flat.form_hash = form.finish().low;
+  flat.plain_hash = whole.finish().low;
+  flat.plain_form_hash = form.finish().low;
+  if (const auto found = s.integers.find(flat.plain_form_hash); found != s.integers.end())
+    for (const std::size_t leaf : found->second)
+      if (const auto value = leaf < flat.leaves.size() ? integer_of(flat.leaves[leaf]) : std::nullopt)
+        flat.form.integers.emplace_back(leaf, *value);
+  flat.hash_integers();
   return flat;
+}
+
+void Flattened::hash_integers() {
+  const auto with = [&](std::uint64_t plain) {
+    if (form.integers.empty()) return plain;
+    Hasher h;
+    h(plain);
+    for (const auto& [leaf, value] : form.integers) h(leaf)(value);
+    return h.finish().low;
+  };
+  hash = with(plain_hash);
+  form_hash = with(plain_form_hash);
 }
 
 namespace {
@@ -109,13 +126,19 @@ nb::object call_with(const State& s, const CallForm& form, std::span<const Array
   struct {
     const Array* leaf;
     const CellRef* cell;
-    PyObject* operator()() { return new_array(*leaf++); }
+    const std::vector<std::pair<std::size_t, std::int64_t>>& integers;
+    std::size_t number = 0, next_integer = 0;
+    PyObject* operator()() {
+      const Array& given = *leaf++;
+      if (next_integer == integers.size() || integers[next_integer].first != number++) return new_array(given);
+      return PyLong_FromLongLong(integers[next_integer++].second);
+    }
     PyObject* reference() {
       Ref ref;
       ref.rebind(*cell++);
       return reference_object(std::move(ref)).release().ptr();
     }
-  } next{leaves.data(), cells.data()};
+  } next{leaves.data(), cells.data(), form.integers};
   const Node* at = form.trees->nodes().data() + 1;
   for (std::size_t i = 0; i < form.slots.size(); ++i) {
     const CallForm::Slot& slot = form.slots[i];
@@ -132,7 +155,7 @@ nb::object call_with(const State& s, const CallForm& form, std::span<const Array
 
 bool same_form(const CallForm& a, const CallForm& b) {
   if (a.positional != b.positional || a.x64 != b.x64 || a.slots.size() != b.slots.size() || !(*a.trees == *b.trees) ||
-      a.references != b.references || a.axes != b.axes)
+      a.references != b.references || a.axes != b.axes || a.integers != b.integers)
     return false;
   for (std::size_t i = 0; i < a.slots.size(); ++i) {
     const CallForm::Slot &x = a.slots[i], &y = b.slots[i];
@@ -150,6 +173,7 @@ bool same_call(const Flattened& a, const Flattened& b) {
 
 // Of what is no error, such as KeyboardInterrupt, nothing.
 std::optional<std::string> why_not_traced(const std::exception& error) {
+  if (asked_integer()) return std::nullopt;  // it is traced again for this value
   const auto* raised = dynamic_cast<const nb::python_error*>(&error);
   if (raised == nullptr) return error.what();
   if (!raised->matches(PyExc_Exception)) return std::nullopt;
@@ -163,12 +187,13 @@ const Label& State::label() {
   return *known_label;
 }
 
-TracedFunction trace(State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
+TracedFunction trace(State& s, Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
                      std::optional<TracedFor>& what_for, api_detail::SizeVariables* sizes) {
   const api_detail::OpenTrace open(&s, s.label().name, flat.hash, &flat, flat.leaves, [&](const void* other) {
     return same_call(flat, *static_cast<const Flattened*>(other));
   });
   const auto function = [&](std::span<const Array> in) {
+    flat.scope = Scope::top()->serial();
     FlatTree result = flat_arrays("jit", "what the function returns", call_with(s, flat.form, in, cells));
     refuse_references("jit", "what the function returns", *result.tree);
     out = result.tree;
@@ -177,25 +202,26 @@ TracedFunction trace(State& s, const Flattened& flat, std::span<const CellRef> c
   const auto leaves = [&] { return leaf_names(flat.form, s.label()); };
   const api_detail::SizeNames names = api_detail::SizeNames::of(flat.named_sizes, flat.counts, flat.leaves);
   names.require_agreement(flat.leaves, leaves);
-  TracedFunction traced =
-      sizes == nullptr
-          ? api_detail::trace_for_calls(function, flat.leaves, what_for, s.name)
-          : api_detail::trace_for_sizes(
-                function, flat.leaves,
-                {s.options.sizes, &s.sizes, flat.form_hash, &names, s.name, leaves, why_not_traced}, *sizes, what_for,
-                s.name);
+  TracedFunction traced = sizes == nullptr ? api_detail::trace_for_calls(function, flat.leaves, what_for, s.name)
+                                           : api_detail::trace_for_sizes(function, flat.leaves,
+                                                                         {s.options.sizes, &s.sizes, flat.form_hash,
+                                                                          &names, s.name, leaves, why_not_traced},
+                                                                         *sizes, what_for, s.name);
   if (s.options.inlined) traced.placement = Placement::inlined;
   return traced;
 }
 
-const Entry& find(State& s, const Flattened& flat, EntryRef& alone, bool vary) {
+namespace {
+
+const Entry& find_traced(State& s, Flattened& flat, EntryRef& alone, bool vary) {
   vary = vary && Scope::top() == nullptr;
   std::vector<const Array*> places;
   for (const Array& a : flat.leaves) places.push_back(&a);
   const auto matches = [&](const JitEntry& e) {
     const auto& entry = static_cast<const Entry&>(e);
     const std::span<const LeafType> types = entry.signature().leaves();
-    if (types.size() != flat.leaves.size() || (e.is_sized() && !vary) || !same_form(entry.form, flat.form)) return false;
+    if (types.size() != flat.leaves.size() || (e.is_sized() && !vary) || !same_form(entry.form, flat.form))
+      return false;
     for (std::size_t i = 0; i < types.size(); ++i)
       if (!types[i].matches(flat.leaves[i])) return false;
     return e.signature().sizes_agree(places.data()) && e.traced_for(places);
@@ -218,11 +244,54 @@ const Entry& find(State& s, const Flattened& flat, EntryRef& alone, bool vary) {
   Signature signature = Signature::of_leaves(flat.leaves).with_sizes(flat.leaves, std::move(sizes));
   auto made = std::make_shared<Entry>(key, std::move(form), std::move(signature), std::move(traced),
                                       std::move(donation), cells, out, s.options.strict, std::move(what_for));
+  if (made->is_sized() && s.options.sizes != Sizes::symbolic && !s.options.has_named_sizes()) {
+    const bool kept = [&] {
+      const NativeRun beside;
+      return made->keeps_promises();
+    }();
+    if (!kept) {
+      s.sizes.fix(flat.form_hash, made->signature().sizes());
+      return find_traced(s, flat, alone, false);
+    }
+  }
   alone = made;
   if (made->borrowed()) return *made;
   const JitEntry* const kept = s.table.keep(made, matches);
   if (auto gone = s.table.take_gone(); !gone.empty()) s.gone.push_back(std::move(gone));
   return static_cast<const Entry&>(*kept);
+}
+
+}  // namespace
+
+void with_integers(State& s, Flattened& flat, FunctionRef<void()> trace) {
+  for (;;) {
+    try {
+      asked_integer().reset();
+      return trace();
+    } catch (const std::exception&) {
+      const auto asked = std::exchange(asked_integer(), std::nullopt);
+      const bool ours = asked && asked->scope == flat.scope && asked->input < flat.leaves.size();
+      const Array* const leaf = ours ? &flat.leaves[asked->input] : nullptr;
+      const auto value = ours ? integer_of(*leaf) : std::nullopt;
+      if (!value || !s.integers[flat.plain_form_hash].insert(asked->input).second) {
+        // A function around this one may know it.
+        if (!ours)
+          asked_integer() = asked;
+        else if (const Traced* outer = leaf->traced(); outer != nullptr && Scope::open(*outer))
+          note_asked_integer(*outer);
+        throw;
+      }
+      flat.form.integers.emplace_back(asked->input, *value);
+      std::ranges::sort(flat.form.integers);
+      flat.hash_integers();
+    }
+  }
+}
+
+const Entry& find(State& s, Flattened& flat, EntryRef& alone, bool vary) {
+  const Entry* found = nullptr;
+  with_integers(s, flat, [&] { found = &find_traced(s, flat, alone, vary); });
+  return *found;
 }
 
 }  // namespace tenon::python::jitted

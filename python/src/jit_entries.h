@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
+#include <unordered_map>
 
 #include "array.h"
 #include "dtypes.h"
 #include "functions.h"
 #include "operands.h"
 #include "refs.h"
+#include "shapes.h"
 #include "tenon/api/jit.h"
 #include "tenon/ops/collectives.h"
 #include "trees.h"
@@ -58,8 +61,8 @@ struct Options {
     return found == numbers_sizes.end() ? nullptr : &found->second;
   }
   const std::vector<std::string>* named_sizes(PyObject* name) const {
-    const auto found = std::ranges::find_if(
-        names_sizes, [&](const auto& each) { return same_objects(each.first.ptr(), name); });
+    const auto found =
+        std::ranges::find_if(names_sizes, [&](const auto& each) { return same_objects(each.first.ptr(), name); });
     return found == names_sizes.end() ? nullptr : &found->second;
   }
   bool has_named_sizes() const { return !numbers_sizes.empty() || !names_sizes.empty(); }
@@ -87,6 +90,8 @@ struct CallForm {
   std::size_t positional = 0;
   TreeRef trees;                 // a tuple of those that are not static, without the references that are in it
   std::vector<Type> references;  // their types
+  // Of leaves that are ints of Python's: those whose values the function asks for, as sizes, and so gets as ints.
+  std::vector<std::pair<std::size_t, std::int64_t>> integers;
   bool x64 = true;
   // Names of axes, by which the function may ask how many lanes there are; the innermost first.
   std::vector<std::pair<std::string, Dim>> axes;
@@ -103,6 +108,13 @@ class StandIns {
  private:
   Arrays arrays_;
 };
+
+// The value of an int of Python's.
+inline std::optional<std::int64_t> integer_of(const Array& leaf) {
+  const Scalar* number = leaf.number();
+  if (number == nullptr || !leaf.weak() || !is_integer(number->dtype())) return std::nullopt;
+  return number->convert(DType::i64).as<std::int64_t>();
+}
 
 struct Entry : JitEntry {
   Entry(std::uint64_t hash, CallForm call, Signature signature, TracedFunction traced, Donation donation,
@@ -161,6 +173,8 @@ struct Entry : JitEntry {
       if (object == nullptr) return false;
       if (s.is_static ? !same_statics(s.value.ptr(), object) : !TreeDef::match(object, at, leaf, held)) return false;
     }
+    for (const auto& [leaf, value] : form.integers)
+      if (integer_of(*leaves[leaf]) != value) return false;
     return signature().sizes_agree(leaves);
   }
 };
@@ -187,6 +201,7 @@ struct State {
   std::vector<EntryRef> gone_recent;
   api_detail::TraceNotes notes;
   api_detail::SizeHistory sizes;
+  std::unordered_map<std::uint64_t, std::set<std::size_t>> integers;  // of each form, the leaves that are CallForm's
   std::optional<Label> known_label;
 
   const Label& label();
@@ -227,9 +242,13 @@ struct Using {
 struct Flattened {
   CallForm form;
   Arrays leaves;
-  std::vector<CellRef> cells;  // of references
-  std::vector<bool> donated;   // of the leaves
-  std::uint64_t hash = 0, form_hash = 0;  // the second whatever sizes are that may vary
+  std::vector<CellRef> cells;                         // of references
+  std::vector<bool> donated;                          // of the leaves
+  std::uint64_t hash = 0, form_hash = 0;              // the second whatever sizes are that may vary
+  std::uint64_t plain_hash = 0, plain_form_hash = 0;  // the same without CallForm's integers
+  std::uint64_t scope = 0;                            // of its trace
+  // Takes their values with it.
+  void hash_integers();
   // Of the arguments that are not static.
   std::vector<std::size_t> counts;
   std::vector<NamedSizes> named_sizes;
@@ -239,10 +258,13 @@ struct Flattened {
 Flattened flatten_call(const State& s, const Given& given);
 // Calls the function as it is traced. `cells`: what stands for the references of the call; `out`: the result's tree.
 // With `sizes`, those that it finds to vary are variables.
-TracedFunction trace(State& s, const Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
+TracedFunction trace(State& s, Flattened& flat, std::span<const CellRef> cells, TreeRef& out,
                      std::optional<TracedFor>& what_for, api_detail::SizeVariables* sizes);
+// Calls trace(), and once more where it has asked for the value of an int of the arguments, as a size, which is one
+// from then on.
+void with_integers(State& s, Flattened& flat, FunctionRef<void()> trace);
 // The specialisation for a call; what is good for this call alone is kept by `alone`. With `vary`, sizes may be
 // variables.
-const Entry& find(State& s, const Flattened& flat, EntryRef& alone, bool vary);
+const Entry& find(State& s, Flattened& flat, EntryRef& alone, bool vary);
 
 }  // namespace tenon::python::jitted

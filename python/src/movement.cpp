@@ -88,8 +88,9 @@ void add_makers(nb::module_& module) {
     const Array v = value.array("full");
     return call_op("full", [&] { return full(shape.shape, op(convert(op(v), dtype).with_weak(false))); });
   });
-  module.def("eye", [](std::int64_t n, DTypeArgument dtype) {
-    return call_op("eye", [&] { return eye(n, dtype, Source()); });
+  module.def("eye", [](nb::handle n, DTypeArgument dtype) {
+    const Dim size = dim_from(n);
+    return call_op("eye", [&] { return eye(size, dtype, Source()); });
   });
   module.def("one_hot", [](ArrayLike x, std::int64_t classes, DTypeArgument dtype) {
     const Array a = x.array("one_hot");

@@ -28,13 +28,31 @@ nb::object shape_object(const Shape& shape) {
 
 bool is_dim(nb::handle object) { return nb::isinstance<Dim>(object); }
 
+std::optional<AskedInteger>& asked_integer() {
+  static thread_local std::optional<AskedInteger> asked;
+  return asked;
+}
+
+void note_asked_integer(const Traced& traced) {
+  // Of what is computed, the first input that it is computed of.
+  const Scope& scope = Scope::of(traced);
+  Var v = traced.var;
+  while (const Eqn* maker = scope.maker(v)) {
+    if (maker->in.empty()) return;
+    v = maker->in[0];
+  }
+  asked_integer() = AskedInteger{traced.scope, v};
+}
+
 std::int64_t integer_from(nb::handle object) {
   if (is_array(object.ptr()))
-    if (const Traced* t = array_of(object.ptr()).traced(); t != nullptr && !Scope::of(*t).knows(t->var))
+    if (const Traced* t = array_of(object.ptr()).traced(); t != nullptr && !Scope::of(*t).knows(t->var)) {
+      note_asked_integer(*t);
       throw TracerIntegerConversionError(
           fmt::format("a size, an axis or a count is {}, which is traced.", array_of(object.ptr()).type().text()),
           "It is known while a function is traced: pass it by static_argnums or static_argnames of jit, or take it "
           "from the shape of an array.");
+    }
   const Py_ssize_t value = PyNumber_AsSsize_t(object.ptr(), PyExc_OverflowError);
   if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
   return value;
@@ -89,11 +107,12 @@ nb::object by_number(bool number, const Dim& size, nb::handle other, int op) {
 }  // namespace
 
 void add_shapes(nb::module_& module) {
-  nb::class_<Dim> type(module, "Dim",
-                       "The size of an axis that is not known while a function is traced: of a jitted function that is "
-                       "called with several sizes, or one that data decide. It is computed with like an int; what a "
-                       "number is needed for, such as range(n), is a ConcretizationError, and a function that jit traced "
-                       "for all sizes is traced for each then.");
+  nb::class_<Dim> type(
+      module, "Dim",
+      "The size of an axis that is not known while a function is traced: of a jitted function that is "
+      "called with several sizes, or one that data decide. It is computed with like an int; what a "
+      "number is needed for, such as range(n), is a ConcretizationError, and a function that jit traced "
+      "for all sizes is traced for each then.");
   type.def("__repr__", [](const Dim& d) { return d.text(); })
       .def("__hash__",
            [](const Dim& d) {
@@ -107,11 +126,10 @@ void add_shapes(nb::module_& module) {
       .def("__bool__", [](const Dim& d) { return !asked_equal(d, Dim(0)); })
       .def("__pos__", [](const Dim& d) { return dim_object(d); })
       .def("__neg__", [](const Dim& d) { return dim_object(Dim(0) - d); })
-      .def("__eq__",
-           [](const Dim& a, nb::handle b) -> nb::object {
-             const auto other = other_size(b);
-             return other ? nb::bool_(asked_equal(a, *other)) : by_number(is_number(b), a, b, Py_EQ);
-           });
+      .def("__eq__", [](const Dim& a, nb::handle b) -> nb::object {
+        const auto other = other_size(b);
+        return other ? nb::bool_(asked_equal(a, *other)) : by_number(is_number(b), a, b, Py_EQ);
+      });
   const auto compare = [&](const char* name, int op, bool swapped, bool negated) {
     type.def(name, [=](const Dim& a, nb::handle b) -> nb::object {
       const auto other = other_size(b);
@@ -140,12 +158,12 @@ void add_shapes(nb::module_& module) {
   arithmetic("__add__", "__radd__", [](const Dim& a, const Dim& b) { return a + b; }, PyNumber_Add);
   arithmetic("__sub__", "__rsub__", [](const Dim& a, const Dim& b) { return a - b; }, PyNumber_Subtract);
   arithmetic("__mul__", "__rmul__", [](const Dim& a, const Dim& b) { return a * b; }, PyNumber_Multiply);
-  arithmetic("__floordiv__", "__rfloordiv__", [](const Dim& a, const Dim& b) { return floor_div(a, b); },
-             PyNumber_FloorDivide);
+  arithmetic(
+      "__floordiv__", "__rfloordiv__", [](const Dim& a, const Dim& b) { return floor_div(a, b); },
+      PyNumber_FloorDivide);
   arithmetic("__mod__", "__rmod__", [](const Dim& a, const Dim& b) { return modulo(a, b); }, PyNumber_Remainder);
   arithmetic("__truediv__", "__rtruediv__", nullptr, PyNumber_TrueDivide);
-  arithmetic("__pow__", "__rpow__", nullptr,
-             [](PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); });
+  arithmetic("__pow__", "__rpow__", nullptr, [](PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); });
 }
 
 }  // namespace tenon::python

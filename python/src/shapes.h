@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
+
 #include "none.h"
 #include "tenon/base/shape.h"
 #include "tenon/ir/array.h"
@@ -15,7 +17,7 @@ nb::object dim_object(const Dim& dim);        // an int, or a tenon.Dim where th
 nb::object shape_object(const Shape& shape);  // a tuple of them
 Dim dim_from(nb::handle object);              // throws nb::python_error: TypeError
 bool is_dim(nb::handle object);
-Array dim_array(const Dim& dim);  // as a number, weakly typed like an int
+Array dim_array(const Dim& dim);               // as a number, weakly typed like an int
 std::int64_t integer_from(nb::handle object);  // by __index__
 
 // A function's argument: an int or a sequence of ints.
@@ -25,6 +27,15 @@ struct ShapeLike {
 Shape shape_from(nb::handle object);
 // One axis or several, as ints; None is the empty optional.
 std::vector<std::int64_t> integers_from(nb::handle object);
+
+// A traced integer whose value was asked for as an index: of which trace it is an input, and the number of that.
+struct AskedInteger {
+  std::uint64_t scope;
+  Var input;
+};
+// The latest of this thread, until it is taken.
+std::optional<AskedInteger>& asked_integer();
+void note_asked_integer(const Traced& traced);
 
 void add_shapes(nb::module_& module);
 

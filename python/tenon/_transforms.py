@@ -91,24 +91,26 @@ def _sizes(fun, sizes):
         if not isinstance(axes, (tuple, list)) or not all(a is None or isinstance(a, str) for a in axes):
             raise TypeError(f"jit: sizes of {argument!r} is a name, or a tuple with a name or None for each axis, not {axes!r}.")
         (names if isinstance(argument, str) else numbers)[argument] = tuple(axes)
-    by_number, _ = _both(fun, list(numbers), None, "sizes") if numbers else ([], [])
-    _, by_name = _both(fun, None, list(names), "sizes") if names else ([], [])
-    del by_number, by_name  # asked for their errors
     try:
-        parameters = [p.name for p in inspect.signature(fun).parameters.values()
-                      if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        parameters = inspect.signature(fun).parameters.values()
     except (ValueError, TypeError):
-        parameters = []
+        return "automatic", numbers, names
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    any_number = any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    any_name = any(p.kind == p.VAR_KEYWORD for p in parameters)
+    for argument in sizes:
+        known = (any_name or argument in {p.name for p in parameters} if isinstance(argument, str)
+                 else -len(positional) <= argument and (any_number or argument < len(positional)))
+        if not known:
+            raise ValueError(f"jit: sizes names the argument {argument!r}, which the function does not have.")
+    numbers = {n + len(positional) if n < 0 else n: axes for n, axes in numbers.items()}
     for name, axes in list(names.items()):
-        if name in parameters:
-            numbers.setdefault(parameters.index(name), axes)
-    for number, axes in list(numbers.items()):
-        if number < 0:
-            number += len(parameters)
-            numbers[number] = axes
-        if number < len(parameters):
-            names.setdefault(parameters[number], axes)
-    return "automatic", {n: a for n, a in numbers.items() if n >= 0}, names
+        if name in positional:
+            numbers.setdefault(positional.index(name), axes)
+    for number, axes in numbers.items():
+        if number < len(positional):
+            names.setdefault(positional[number], axes)
+    return "automatic", numbers, names
 
 
 def _both(fun, nums, names, kind):

@@ -68,7 +68,7 @@ def test_log_of_what_is_around_a_call():
 
 
 def test_many_traces_warn_once():
-    @tn.jit
+    @functools.partial(tn.jit, sizes="fixed")
     def f(x, n):
         return x * n
 
@@ -108,7 +108,7 @@ def test_few_traces_do_not_warn():
 
 
 def test_a_warning_that_is_an_error_leaves_the_function_as_it_is():
-    f = tn.jit(lambda x: x + 1)
+    f = tn.jit(lambda x: x + 1, sizes="fixed")
     for size in range(20):
         f(tnp.ones(size))
     with warnings.catch_warnings():

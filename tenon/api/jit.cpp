@@ -74,7 +74,7 @@ CallFrame::~CallFrame() {
 struct JitEntry::Ready {
   std::shared_ptr<const Executable> executable;
   const NativeForm* native = nullptr;
-  std::vector<DenseLayout> outputs;   // of native whose sizes are known
+  std::vector<DenseLayout> outputs;  // of native whose sizes are known
   std::vector<OutputSizes> varying;  // of native else
   Buffer allocate(std::size_t i, std::span<const std::int64_t> sizes) const {
     return outputs.empty() ? varying[i].allocate(sizes) : Buffer::allocate(outputs[i]);
@@ -179,6 +179,15 @@ std::unique_ptr<const JitEntry::Ready> JitEntry::make_ready(bool donating) const
 }
 
 void JitEntry::prepare() const { ready(donates_); }
+
+bool JitEntry::keeps_promises() const {
+  if (!donates_ && !strict_.in_place && !strict_.native) return true;
+  try {
+    return ready(donates_).native != nullptr;
+  } catch (const CompileError&) {
+    return false;
+  }
+}
 
 std::vector<std::size_t> JitEntry::donated_in_vain() const {
   std::vector<std::size_t> all;
@@ -410,8 +419,8 @@ void JitEntry::run_into(void** frame, FunctionRef<std::vector<std::string>()> pa
       }
       for (std::size_t k = 0; in_place && k < i; ++k)
         if (const Buffer* other = target(k).buffer()) in_place = !overlap(*b, other->data(), other->bytes());
-      *at++ = in_place ? const_cast<std::byte*>(b->data())
-                       : apart.emplace_back(i, ready.allocate(i, sizes)).second.data();
+      *at++ =
+          in_place ? const_cast<std::byte*>(b->data()) : apart.emplace_back(i, ready.allocate(i, sizes)).second.data();
     }
     native->call(inputs, sizes);
   }
@@ -541,6 +550,12 @@ const JitEntry* JitState::keep(EntryRef entry, FunctionRef<bool(const JitEntry&)
   return kept;
 }
 
+bool JitState::accepts(const JitEntry& sized) {
+  if (options.sizes == Sizes::symbolic || !options.named_sizes.empty() || sized.keeps_promises()) return true;
+  sizes.fix(sized.hash(), sized.signature().sizes());
+  return false;
+}
+
 SizeNames JitState::names_of_sizes(std::span<const std::size_t> leaves_of_arguments,
                                    const tree::View& arguments) const {
   if (options.named_sizes.empty()) return {};
@@ -558,8 +573,8 @@ TracedFunction JitState::trace(FlatFunction f, std::span<const Array> leaves, st
   const auto leaf_names = [&] { return argument_names(arguments); };
   const auto why = [](const std::exception& error) { return std::optional(std::string(error.what())); };
   SizeVariables variables;
-  TracedFunction traced = trace_for_sizes(
-      f, leaves, {options.sizes, &sizes, *form, &names, called, leaf_names, why}, variables, what_for, {});
+  TracedFunction traced = trace_for_sizes(f, leaves, {options.sizes, &sizes, *form, &names, called, leaf_names, why},
+                                          variables, what_for, {});
   signature = signature.with_sizes(leaves, std::move(variables));
   return traced;
 }

@@ -107,6 +107,9 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   void run_into(void** frame, FunctionRef<std::vector<std::string>()> paths) const;
   // Compiles now.
   void prepare() const;
+  // Of one with variable sizes: whether what is promised of the function holds of it, that it is strict and that
+  // donated memory is used. Else it is to be traced for each size. Compiles where anything is promised.
+  bool keeps_promises() const;
   // Leaves of more than one element that are donated, and of whose memory no result is made. Compiles.
   std::vector<std::size_t> donated_in_vain() const;
   // As run() and run_into(), with the references of this call in the frame.
@@ -187,6 +190,8 @@ struct JitState {
   // Of a trace that begins: logs what is new about it, and tells on stderr once where there are too many.
   void note(const Signature& signature, const tree::View& arguments, const std::type_info& types, std::uint64_t hash);
   const JitEntry* keep(EntryRef entry, FunctionRef<bool(const JitEntry&)> same);
+  // Whether a new specialisation with variable sizes is to be kept; else it is remembered that it is not.
+  bool accepts(const JitEntry& sized);
   // Throws ShapeError where sizes that have the same name differ.
   SizeNames names_of_sizes(std::span<const std::size_t> leaves_of_arguments, const tree::View& arguments) const;
   // Traces; of a call whose sizes may be variables, `form` is its hash without them, and the signature becomes one with
@@ -269,6 +274,7 @@ const EntryOf<Result, Args...>& find_entry(JitState& state, Callable<Result, Arg
     if (const auto* found = state.entries.find(*form, matches)) return static_cast<const Found&>(*found);
   }
   auto made = trace_entry(state, f, hash, form, args...);
+  if (made->is_sized() && !state.accepts(*made)) made = trace_entry(state, f, hash, std::nullopt, args...);
   alone = made;
   if (made->borrowed()) return *made;
   return static_cast<const Found&>(*state.keep(std::move(made), matches));
@@ -340,10 +346,11 @@ template <class F>
 class UnderContext;
 
 // A callable like f. The object is its own cache: by the structure of the arguments, their static fields, and the
-// leaves' types; of sizes that vary it keeps what is good for all of them, see Sizes. Concrete arrays that f captures are snapshots, taken when it is traced. Copies share the cache.
-// Thread-safe. A call that has run before with arguments of these types allocates its results and nothing else, and
-// takes no lock; where another trace is open, it is one call of what was traced. Throws what f throws while it is
-// traced, and what running throws: MemoryError, CancelledError.
+// leaves' types; of sizes that vary it keeps what is good for all of them, see Sizes. Concrete arrays that f captures
+// are snapshots, taken when it is traced. Copies share the cache. Thread-safe. A call that has run before with
+// arguments of these types allocates its results and nothing else, and takes no lock; where another trace is open, it
+// is one call of what was traced. Throws what f throws while it is traced, and what running throws: MemoryError,
+// CancelledError.
 template <class F>
 class Jitted {
   template <class... Args>
@@ -417,7 +424,8 @@ class Jitted {
 };
 
 // A jitted function compiled for arguments of certain types: of the C++ types Args, with the leaves' dtypes and shapes
-// and the static values that prepare() was given; sizes are variables where the option symbolic, or names, say so. Calls with others throw TreeError. Copies share what is compiled.
+// and the static values that prepare() was given; sizes are variables where the option symbolic, or names, say so.
+// Calls with others throw TreeError. Copies share what is compiled.
 //
 //   auto J = jacobian.prepare(example);
 //   auto result = J(batch);

@@ -11,6 +11,8 @@ namespace tenon::api_detail {
 // The type of one leaf, in the form that a call compares it.
 class LeafType {
  public:
+  // Whether it can be the value of a variable.
+  static bool varies(std::int64_t size) { return size >= AnySizes::least && size <= AnySizes::most; }
   explicit LeafType(const Array& a);
   // One for any size of at least 2 in the axes of these variables.
   LeafType(const Array& a, std::uint32_t number, const SizeVariables& variables);
@@ -22,7 +24,7 @@ class LeafType {
     if (b->dtype() != type_.dtype || b->rank() != dims_.size() || a.weak() != weak_ || !plain_) return false;
     const std::int64_t* sizes = b->dims().data();
     for (std::size_t i = 0; i < dims_.size(); ++i)
-      if (sizes[i] != dims_[i] && (dims_[i] != any || sizes[i] < 2)) return false;
+      if (sizes[i] != dims_[i] && (dims_[i] != any || !varies(sizes[i]))) return false;
     return true;
   }
   const Type& type() const { return type_; }

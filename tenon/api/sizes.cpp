@@ -82,10 +82,10 @@ void SizeNames::require_agreement(std::span<const Array> leaves,
       const SizedAxis& first = group.axes.front();
       if (size(at) == size(first)) continue;
       const std::vector<std::string> names = leaf_names();
-      throw ShapeError(fmt::format("jit: the size {} is {} in axis {} of {}, and {} in axis {} of {}.", group.name,
-                                   size(first).text(), first.axis, names[first.leaf], size(at).text(), at.axis,
-                                   names[at.leaf]),
-                       "Axes that are named the same have the same size: give arrays that agree, or name them apart.");
+      throw ShapeError(
+          fmt::format("jit: the size {} is {} in axis {} of {}, and {} in axis {} of {}.", group.name,
+                      size(first).text(), first.axis, names[first.leaf], size(at).text(), at.axis, names[at.leaf]),
+          "Axes that are named the same have the same size: give arrays that agree, or name them apart.");
     }
 }
 
@@ -94,7 +94,7 @@ void hash_form(const Array& leaf, Hasher& hasher) {
   const Buffer* b = leaf.buffer();
   if (b == nullptr) return leaf.type().hash(hasher);
   hasher(b->dtype())(b->rank());
-  for (const std::int64_t d : b->dims()) hasher(std::min<std::int64_t>(d, 2));
+  for (const std::int64_t d : b->dims()) hasher(LeafType::varies(d) ? AnySizes::least : d);
 }
 
 // --- what is known of earlier calls ---
@@ -140,7 +140,7 @@ SizeVariables SizeHistory::variables(Sizes sizes, std::uint64_t form, std::span<
   std::vector<Variable> variables;
   for (const SizeNames::Group& group : names.groups) {
     const SizedAxis at = group.axes.front();
-    if (const std::int64_t size = leaves[at.leaf].buffer()->dims()[at.axis]; size >= 2)
+    if (const std::int64_t size = leaves[at.leaf].buffer()->dims()[at.axis]; LeafType::varies(size))
       variables.push_back({size, group.axes, false});
   }
   if (!variables.empty()) found.distinct = false;
@@ -148,7 +148,7 @@ SizeVariables SizeHistory::variables(Sizes sizes, std::uint64_t form, std::span<
     for (std::uint32_t k = 0; k < known->leaves[i].size(); ++k) {
       Form::Axis& axis = known->leaves[i][k];
       const std::int64_t size = leaves[i].buffer()->dims()[k];
-      if (size < 2 || is_named({i, k})) continue;
+      if (!LeafType::varies(size) || is_named({i, k})) continue;
       axis.varies = axis.varies || size != axis.size;
       if (sizes == Sizes::fixed || (sizes == Sizes::automatic && axis.fixed) || !(all || axis.varies)) continue;
       const auto same = std::ranges::find_if(variables, [&](const Variable& v) { return v.shared && v.size == size; });
@@ -218,8 +218,8 @@ TracedFunction trace_for_sizes(FlatFunction f, std::span<const Array> arguments,
       TracedFunction traced = trace_for_calls(f, arguments, what_for, name, types);
       if (traced.sizes == sizes) {
         if (log_enabled(LogTopic::cache))
-          log_line(LogTopic::cache, fmt::format("{}: from now on for any size of {}", how.function,
-                                                axes_text(variables, how.leaves())));
+          log_line(LogTopic::cache,
+                   fmt::format("{}: from now on for any size of {}", how.function, axes_text(variables, how.leaves())));
         for (const SizeVariables& each : refused) how.history->fix(how.form, each);
         return traced;
       }
@@ -240,8 +240,9 @@ TracedFunction trace_for_sizes(FlatFunction f, std::span<const Array> arguments,
   for (const SizeVariables& each : refused) {
     how.history->fix(how.form, each);
     if (log_enabled(LogTopic::cache))
-      log_line(LogTopic::cache, fmt::format("{}: traced for each size of {}, since a trace for any failed: {}",
-                                            how.function, axes_text(each, how.leaves()), why.substr(0, why.find('\n'))));
+      log_line(LogTopic::cache,
+               fmt::format("{}: traced for each size of {}, since a trace for any failed: {}", how.function,
+                           axes_text(each, how.leaves()), why.substr(0, why.find('\n'))));
   }
   return traced;
 }

@@ -12,7 +12,8 @@
 namespace tenon {
 
 enum class Sizes : std::uint8_t {
-  // The first call is traced for its sizes. Axes in which a later one differs are variables from then on: what is traced
+  // The first call is traced for its sizes. Axes in which a later one differs are variables from then on: what is
+  // traced
   // then is for all their sizes. Where that fails, since the function has to know a size, it is traced for each again.
   automatic,
   fixed,     // it is traced for each size
@@ -97,7 +98,7 @@ struct SizedTrace {
   SizeHistory* history = nullptr;
   std::uint64_t form = 0;
   const SizeNames* names = nullptr;
-  std::string_view function;                      // its name, for the log
+  std::string_view function;                       // its name, for the log
   FunctionRef<std::vector<std::string>()> leaves;  // their names
   // What an exception says that is being handled; nothing where it ends the call.
   FunctionRef<std::optional<std::string>(const std::exception&)> why;

@@ -173,8 +173,7 @@ std::string TraceNotes::too_many(const FunctionName& name) const {
   return fmt::format(
       "{} has been traced {} times, each time for other types or static values, which takes more time than running. "
       "What differed most often: {} ({} times). Static arguments are for few values; arrays of many sizes can be "
-      "padded "
-      "to few; what a function captures can be an argument.",
+      "padded to few, where the function needs their sizes as numbers; what a function captures can be an argument.",
       name.text(), traces_, most->second.latest.text(), most->second.times);
 }
 

@@ -416,22 +416,30 @@ thread_local AnySizes* any_sizes = nullptr;
 // A number that the size is never less than, where one follows: with each variable as its least value and a rest that
 // is not negative, no coefficient is negative.
 std::optional<std::int64_t> least(const Dim& d) {
-  const Dim shifted =
-      d.substitute([](SizeVar v) { return AnySizes::holds(v) ? Dim::variable(v) + 2 : Dim::variable(v); });
+  const Dim shifted = d.substitute(
+      [](SizeVar v) { return AnySizes::holds(v) ? Dim::variable(v) + AnySizes::least : Dim::variable(v); });
   if (shifted.known()) return shifted.value();
   std::int64_t constant = 0;
   for (const auto& [monomial, coefficient] : DimPolynomial::of(shifted)) {
     if (monomial.empty()) {
-      constant = coefficient;
+      if (__builtin_add_overflow(constant, coefficient, &constant)) return std::nullopt;
       continue;
     }
-    if (coefficient < 0) return std::nullopt;
+    if (coefficient < 0) {  // the greatest value of a variable that has one
+      const DimAtom& atom = *monomial[0];
+      if (monomial.size() > 1 || atom.kind != DimAtom::Kind::variable || !AnySizes::holds(atom.variable)) return {};
+      std::int64_t most = 0;
+      if (__builtin_mul_overflow(coefficient, AnySizes::most - AnySizes::least, &most) ||
+          __builtin_add_overflow(constant, most, &constant))
+        return std::nullopt;
+      continue;
+    }
     for (const auto& atom : monomial) {
       if (atom->kind == DimAtom::Kind::variable) continue;
       // The variables of operands have been shifted already: those that were given are asked about.
       const auto unshift = [](const Dim& operand) {
         return operand.substitute(
-            [](SizeVar v) { return AnySizes::holds(v) ? Dim::variable(v) - 2 : Dim::variable(v); });
+            [](SizeVar v) { return AnySizes::holds(v) ? Dim::variable(v) - AnySizes::least : Dim::variable(v); });
       };
       const auto a = least(unshift(atom->operands[0])), b = least(unshift(atom->operands[1]));
       const bool divides = atom->kind == DimAtom::Kind::floor_div || atom->kind == DimAtom::Kind::modulo;

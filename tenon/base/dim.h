@@ -48,8 +48,8 @@ class Dim {
   // Whether a Dim is known to be that large wherever its variables are at least 1.
   friend bool at_least(const Dim& a, std::int64_t least);
   friend bool operator==(const Dim& a, const Dim& b);
-  // With a number as users write it, n == 3. Of a size that a trace takes for any, the answer may not be known: it throws
-  // ConcretizationError then.
+  // With a number as users write it, n == 3. Of a size that a trace takes for any, the answer may not be known: it
+  // throws ConcretizationError then.
   template <std::integral Number>
   friend bool operator==(const Dim& a, Number b) {
     return a.known() ? a.value_ == static_cast<std::int64_t>(b) : a.is(static_cast<std::int64_t>(b));
@@ -80,10 +80,11 @@ class Dim {
   std::shared_ptr<const DimPolynomial> polynomial_;
 };
 
-// While it lives, these variables stand for any sizes of at least 2 on this thread, and with `distinct` for different
-// ones; other variables stand for any from 0.
+// While it lives, these variables stand for any sizes from `least` to `most` on this thread, and with `distinct` for
+// different ones; other variables stand for any from 0.
 class AnySizes {
  public:
+  static constexpr std::int64_t least = 2, most = (std::int64_t(1) << 31) - 1;
   AnySizes(std::vector<SizeVar> variables, bool distinct);
   ~AnySizes();
   AnySizes(const AnySizes&) = delete;

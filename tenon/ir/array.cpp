@@ -69,9 +69,11 @@ std::int64_t Array::size(std::int64_t axis, const Source& where) const {
   const SourceScope place(where, "size");
   const Type t = type();
   const Dim d = t.shape[normalize_axis(axis, t, "size")];
-  if (!d.known())
+  if (!d.known()) {
+    d.visit_variables([](SizeVar v) { sizes_asked_for().push_back(v); });
     throw ShapeError(fmt::format("size: axis {} of {} is symbolic.", axis, type().text()),
                      "Use dim() to compute with it.");
+  }
   return d.value();
 }
 

@@ -414,9 +414,9 @@ Array size_as_array(const Dim& size, const Source& where) {
   const SourceScope place(where, "size_as_array");
   return bind1(size_info, make_params(SizeParams{size}), {});
 }
-Array eye(std::int64_t n, DType dtype, const Source& where) {
+Array eye(const Dim& n, DType dtype, const Source& where) {
   const SourceScope place(where, "eye");
-  const Shape shape{Dim(n), Dim(n)};
+  const Shape shape{n, n};
   return convert(iota(DType::i32, shape, 0, where) == iota(DType::i32, shape, 1, where), dtype);
 }
 

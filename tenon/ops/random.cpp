@@ -38,15 +38,14 @@ std::pair<Array, Array> counters(const Shape& shape) {
     Dim stride = 1;
     for (std::size_t axis = shape.rank(); axis-- > 0;) {
       const Array along = iota(dtype, shape, static_cast<std::int64_t>(axis));
-      sum = sum + along * Array(Scalar(static_cast<std::uint64_t>(stride.value())).convert(dtype));
+      sum = sum + along * (stride.known() ? Array(Scalar(static_cast<std::uint64_t>(stride.value())).convert(dtype))
+                                          : convert(size_as_array(stride), dtype));
       stride = stride * shape[axis];
     }
     return sum;
   };
-  if (!count.known())
-    throw ShapeError("random: draws need known sizes, not " + Type::array(DType::u32, shape).text() + ".",
-                     "Draw inside a function that is compiled for fixed sizes.");
-  if (count.value() <= std::int64_t(1) << 32) return {zeros(shape, DType::u32), number(DType::u32)};
+  if (decided_less(count, Dim((std::int64_t(1) << 32) + 1)).value_or(false))
+    return {zeros(shape, DType::u32), number(DType::u32)};
   const Array wide = number(DType::u64);
   return {convert(shift_right(wide, 32), DType::u32),
           convert(wide & Array(Scalar(std::uint64_t(0xFFFFFFFFu))), DType::u32)};

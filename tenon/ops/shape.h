@@ -52,7 +52,7 @@ Array zeros_like(const Operand& x);
 Array ones_like(const Operand& x);
 Array zeros_like(const Type& type);
 Array ones_like(const Type& type);
-Array eye(std::int64_t n, DType dtype = DType::f32, const Source& where = std::source_location::current());
+Array eye(const Dim& n, DType dtype = DType::f32, const Source& where = std::source_location::current());
 
 // One axis more in front, of this size.
 Array add_batch_axis(const Array& x, const Dim& size);

@@ -41,7 +41,8 @@ struct TracedTree {
 }  // namespace
 
 TEST(Traces, ManyAreToldOnce) {
-  const auto f = tn::jit([](const TracedTree& t) { return t.xs[0] * static_cast<float>(t.kind); });
+  const auto f =
+      tn::jit([](const TracedTree& t) { return t.xs[0] * static_cast<float>(t.kind); }, {.sizes = tn::Sizes::fixed});
   const auto traced = [&](int from, int to) {
     return told_by([&] {
       for (int i = from; i < to; ++i) f(TracedTree{{tn::zeros({i})}, 1});

@@ -29,7 +29,7 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None, le
     (Array(3., dtype=float64), Array([0., 0., 2.], dtype=float64))
     """
     if length is not None:
-        length = length.__index__()
+        length = length if isinstance(length, _core.Dim) else length.__index__()
         for leaf in tree.leaves(xs):
             if leaf.shape[:1] != (length,):
                 raise ValueError(f"scan got `length` argument of {length} which disagrees with leading axis sizes "

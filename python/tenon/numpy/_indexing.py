@@ -232,8 +232,12 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     a = _core.transpose(a, [*rest, i, j])
     n, m = a.shape[-2:]
     length = builtins.max(0, builtins.min(n + builtins.min(offset, 0), m - builtins.max(offset, 0)))
-    at = np.arange(length)
+    at = _range(length)
     return a[..., at - builtins.min(offset, 0), at + builtins.max(offset, 0)]
+
+
+def _range(n):
+    return _core.iota("int64", (n,), 0) if isinstance(n, _core.Dim) else np.arange(n)
 
 
 def diag(v, k=0):
@@ -244,7 +248,7 @@ def diag(v, k=0):
     if v.ndim != 1:
         raise ValueError("diag input must be 1d or 2d")
     n = v.shape[0] + builtins.abs(k)
-    at = np.arange(v.shape[0])
+    at = _range(v.shape[0])
     return full((n, n), 0, v.dtype).at[at - builtins.min(k, 0), at + builtins.max(k, 0)].set(v)
 
 

@@ -429,7 +429,9 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
         made = _weighted(a, flat, weights, q, axis, method)
         spoiled = _core.where(_core.any(isnan(flat), [flat.ndim - 1], False), math.nan, made)
         return _core.reshape(spoiled, np.shape(q) + tuple(kept)) if keepdims else spoiled
-    return _quantile(flat, kept, q, method, keepdims, float(flat.shape[-1]), isnan)
+    count = flat.shape[-1]
+    count = _core.convert(count, flat.dtype) if isinstance(count, _core.Dim) else float(count)
+    return _quantile(flat, kept, q, method, keepdims, count, isnan)
 
 
 def _weighted(a, flat, weights, q, axis, method):

@@ -272,6 +272,10 @@ def _whole(x):
     return int(x) if getattr(x, "dtype", None) is not None and x.dtype.kind == "f" and x == int(x) else operator.index(x)
 
 
+def _size(n):
+    return n if isinstance(n, _core.Dim) else int(n)
+
+
 def _bounds(n, indices_or_sections, equal):
     if isinstance(indices_or_sections, (int, np.integer)) or ndim(indices_or_sections) == 0:
         parts = _whole(indices_or_sections)
@@ -279,7 +283,9 @@ def _bounds(n, indices_or_sections, equal):
             raise ValueError("number sections must be larger than 0.")
         if equal and n % parts != 0:
             raise ValueError("array split does not result in an equal division")
-        each, more = builtins.divmod(n, parts)
+        if equal and isinstance(n, _core.Dim):
+            return [n // parts * i for i in range(parts + 1)]
+        each, more = n // parts, int(n % parts)
         return list(np.cumsum([0] + [each + 1] * more + [each] * (parts - more)))
     clipped = [builtins.min(i + n if i < 0 else i, n) for i in map(_whole, indices_or_sections)]
     return [0, *clipped, n]
@@ -290,7 +296,7 @@ def _split(ary, indices_or_sections, axis, equal):
     axis = _axis(axis, ary.ndim)
     bounds = _bounds(ary.shape[axis], indices_or_sections, equal)
     index = (slice(None),) * axis
-    return [ary[(*index, slice(int(a), int(b)))] for a, b in zip(bounds, bounds[1:])]
+    return [ary[(*index, slice(_size(a), _size(b)))] for a, b in zip(bounds, bounds[1:])]
 
 
 def split(ary, indices_or_sections, axis=0):
@@ -360,7 +366,7 @@ def roll(a, shift, axis=None):
         if isinstance(by, Array) and _core.is_traced(by):
             where = _core.remainder(_core.iota("int32", (n,), 0) - by, builtins.max(n, 1))
             a = _core.take(a, where, at, "clip", None, False, True)
-        elif n > 0 and (by := int(by) % n) != 0:
+        elif n > 0 and (isinstance(by := int(by) % n, _core.Dim) or by != 0):
             before = (slice(None),) * at
             a = _core.concatenate([a[(*before, slice(n - by, None))], a[(*before, slice(0, n - by))]], at)
     return a

@@ -110,7 +110,8 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
         right = lies_before(_core.take(a, middle, 0, "clip", None, False, False)) & _core.less(low, high)
         return _core.where(right, middle + 1, low), _core.where(right, high, middle)
 
-    return lax.fori_loop(0, a.shape[0].bit_length(), step, (low, high))[1]
+    steps = 31 if isinstance(a.shape[0], _core.Dim) else a.shape[0].bit_length()  # more change nothing
+    return lax.fori_loop(0, steps, step, (low, high))[1]
 
 
 @whole
