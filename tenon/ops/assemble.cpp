@@ -381,6 +381,13 @@ Array arange(const Dim& n, DType dtype, const Source& where) {
 Array size_as_array(const Dim& size, const Source& where) {
   if (size.known()) return Array(Scalar(size.value()));
   const SourceScope place(where, "size_as_array");
+  // As a difference of sizes, where it may be negative.
+  if (!decided_less(Dim(-1), size).value_or(false)) {
+    const Dim negative = Dim(0) - size;
+    if (decided_less(Dim(-1), negative).value_or(false))
+      return Array(Scalar(std::int64_t(0))) - size_as_array(negative, where);
+    return size_as_array(max(size, Dim(0)), where) - size_as_array(max(negative, Dim(0)), where);
+  }
   return reshape(slice_in_dim(arange(size + Dim(1), DType::i64), size, size + Dim(1), 0), Shape{});
 }
 Array eye(const Dim& n, DType dtype, const Source& where) {
