@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
+#include "tenon/base/dim_code.h"
 #include "tenon/base/error.h"
 
 namespace tenon {
@@ -190,6 +192,40 @@ Dim max(const Dim& a, const Dim& b) {
                            : DimPolynomial::atom(DimAtom::Kind::max, b, a);
 }
 
+std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
+  if (a.known() && b.known()) {
+    if (b.value_ == 0 || a.value_ % b.value_ != 0) return std::nullopt;
+    return Dim(a.value_ / b.value_);
+  }
+  if (a == Dim(0)) return Dim(0);
+  const Terms divisor = DimPolynomial::of(b);
+  if (divisor.size() != 1) return a == b ? std::optional(Dim(1)) : std::nullopt;
+  const auto& [atoms, factor] = *divisor.begin();
+  Terms quotient;
+  for (const auto& [monomial, coefficient] : DimPolynomial::of(a)) {
+    Monomial left = monomial;
+    for (const auto& atom : atoms) {
+      const auto same = std::ranges::find_if(left, [&](const auto& x) { return compare(*x, *atom) == 0; });
+      if (same == left.end()) return std::nullopt;
+      left.erase(same);
+    }
+    if (coefficient % factor != 0) return std::nullopt;
+    quotient[left] = coefficient / factor;
+  }
+  return DimPolynomial::make(std::move(quotient));
+}
+
+bool at_least(const Dim& a, std::int64_t least) {
+  if (a.known()) return a.value_ >= least;
+  std::int64_t lowest = 0;
+  for (const auto& [monomial, coefficient] : a.polynomial_->terms) {
+    const auto is_variable = [](const auto& atom) { return atom->kind == DimAtom::Kind::variable; };
+    if (!monomial.empty() && (coefficient < 0 || !std::ranges::all_of(monomial, is_variable))) return false;
+    if (__builtin_add_overflow(lowest, coefficient, &lowest)) return false;
+  }
+  return lowest >= least;
+}
+
 bool operator==(const Dim& a, const Dim& b) {
   if (a.known() != b.known()) return false;
   if (a.known()) return a.value_ == b.value_;
@@ -279,6 +315,35 @@ std::int64_t Dim::evaluate(FunctionRef<std::int64_t(SizeVar)> value) const {
   return substitute([&](SizeVar v) { return Dim(value(v)); }).value();
 }
 
+void Dim::visit_steps(FunctionRef<void(const Step&)> seen) const {
+  using Kind = Step::Kind;
+  if (known()) return seen({Kind::number, value_});
+  const auto of_atom = [&](const DimAtom& atom) {
+    if (atom.kind == DimAtom::Kind::variable) return seen({Kind::variable, atom.variable});
+    for (const Dim& operand : atom.operands) operand.visit_steps(seen);
+    switch (atom.kind) {
+      case DimAtom::Kind::floor_div:
+        return seen({Kind::floor_div, 0});
+      case DimAtom::Kind::modulo:
+        return seen({Kind::modulo, 0});
+      case DimAtom::Kind::min:
+        return seen({Kind::min, 0});
+      default:
+        return seen({Kind::max, 0});
+    }
+  };
+  bool first_term = true;
+  for (const auto& [monomial, coefficient] : polynomial_->terms) {
+    bool first_factor = coefficient == 1 && !monomial.empty();
+    if (!first_factor) seen({Kind::number, coefficient});
+    for (const auto& atom : monomial) {
+      of_atom(*atom);
+      if (!std::exchange(first_factor, false)) seen({Kind::mul, 0});
+    }
+    if (!std::exchange(first_term, false)) seen({Kind::add, 0});
+  }
+}
+
 void Dim::hash(Hasher& hasher) const {
   if (known()) {
     hasher(value_);
@@ -292,6 +357,54 @@ void Dim::hash(Hasher& hasher) const {
       for (const Dim& operand : atom->operands) operand.hash(hasher);
     }
   }
+}
+
+DimCode::DimCode(const Dim& dim) {
+  if (dim.known())
+    known_ = dim.value();
+  else
+    dim.visit_steps([&](const Dim::Step& step) { steps_.push_back(step); });
+}
+
+std::int64_t DimCode::operator()(std::span<const std::int64_t> values) const {
+  if (steps_.empty()) return known_;
+  if (steps_.size() == 1) return values[static_cast<std::size_t>(steps_[0].value)];
+  return run(values);
+}
+
+std::int64_t DimCode::run(std::span<const std::int64_t> values) const {
+  std::array<std::int64_t, 32> few;
+  std::vector<std::int64_t> many(steps_.size() > few.size() ? steps_.size() : 0);
+  std::int64_t* top = many.empty() ? few.data() : many.data();  // behind the last value
+  for (const Dim::Step& step : steps_) {
+    using Kind = Dim::Step::Kind;
+    if (step.kind == Kind::number || step.kind == Kind::variable) {
+      *top++ = step.kind == Kind::number ? step.value : values[static_cast<std::size_t>(step.value)];
+      continue;
+    }
+    const std::int64_t y = *--top;
+    std::int64_t& x = top[-1];
+    switch (step.kind) {
+      case Kind::add:
+        x = checked_add(x, y);
+        break;
+      case Kind::mul:
+        x = checked_mul(x, y);
+        break;
+      case Kind::floor_div:
+        x = floor_div(x, y);
+        break;
+      case Kind::modulo:
+        x = checked_sub(x, checked_mul(floor_div(x, y), y));
+        break;
+      case Kind::min:
+        x = std::min(x, y);
+        break;
+      default:
+        x = std::max(x, y);
+    }
+  }
+  return top[-1];
 }
 
 // --- what is known of sizes ---

@@ -43,6 +43,10 @@ class Dim {
   friend Dim modulo(const Dim& a, const Dim& b);
   friend Dim min(const Dim& a, const Dim& b);
   friend Dim max(const Dim& a, const Dim& b);
+  // a / b where that is a Dim and no rest is left, whatever the variables are; nothing where that does not show.
+  friend std::optional<Dim> exact_quotient(const Dim& a, const Dim& b);
+  // Whether a Dim is known to be that large wherever its variables are at least 1.
+  friend bool at_least(const Dim& a, std::int64_t least);
   friend bool operator==(const Dim& a, const Dim& b);
   // With a number as users write it, n == 3. Of a size that a trace takes for any, the answer may not be known: it
   // throws ConcretizationError then.
@@ -59,6 +63,12 @@ class Dim {
   Dim substitute(FunctionRef<Dim(SizeVar)> by) const;
   void visit_variables(FunctionRef<void(SizeVar)> seen) const;  // each occurrence, in canonical order
   std::int64_t evaluate(FunctionRef<std::int64_t(SizeVar)> value) const;
+  // The same arithmetic elsewhere, in postfix order: numbers and variables, then what combines the last two.
+  struct Step {
+    enum class Kind : std::uint8_t { number, variable, add, mul, floor_div, modulo, min, max } kind;
+    std::int64_t value;  // the number, or the variable
+  };
+  void visit_steps(FunctionRef<void(const Step&)> seen) const;
   void hash(Hasher& hasher) const;
 
  private:

@@ -24,7 +24,8 @@ std::vector<Life> lives(const kernel::Function& function) {
       life.last = at;
       life.slot = slot;
       // One line between neighbours: what runs over the end of one in whole registers stays out of the other's line.
-      life.bytes = function.slots[slot].bytes_in_lines() + kernel::Slot::line;
+      life.bytes = kernel::Slot::line;
+      if (const auto known = function.slots[slot].bytes_in_lines().try_value()) life.bytes += *known;
     });
   std::erase_if(found, [&](const Life& life) {
     return life.bytes == 0 || function.slots[life.slot].place != kernel::Slot::Place::arena;
@@ -41,7 +42,7 @@ void place_largest_first(kernel::Function& function, std::vector<Life> open) {
     std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // by those that live at the same time
     for (const Life& other : placed)
       if (other.first <= life.last && life.first <= other.last) {
-        const std::int64_t begin = function.slots[other.slot].arena_offset;
+        const std::int64_t begin = function.slots[other.slot].arena_offset.value();
         taken.emplace_back(begin, begin + other.bytes);
       }
     std::ranges::sort(taken);
@@ -51,7 +52,7 @@ void place_largest_first(kernel::Function& function, std::vector<Life> open) {
       offset = std::max(offset, end);
     }
     function.slots[life.slot].arena_offset = offset;
-    function.arena_bytes = std::max(function.arena_bytes, offset + life.bytes);
+    function.arena_bytes = max(function.arena_bytes, offset + life.bytes);
     placed.push_back(life);
   }
 }
@@ -111,13 +112,38 @@ void place_in_order(kernel::Function& function, std::vector<Life> open) {
   for (std::size_t i = 0; i < open.size(); ++i) {
     while (!living.empty() && living.begin()->first < open[i].first) {
       const Life& over = open[living.begin()->second];
-      memory.give_back(function.slots[over.slot].arena_offset, over.bytes);
+      memory.give_back(function.slots[over.slot].arena_offset.value(), over.bytes);
       living.erase(living.begin());
     }
     function.slots[open[i].slot].arena_offset = memory.take(open[i].bytes);
     living.emplace(open[i].last, i);
   }
   function.arena_bytes = memory.end();
+}
+
+// Those whose size is known only when the code runs, behind the others: in the memory of one of the same size that
+// lives no more, or in more of it.
+void place_sized(kernel::Function& function, std::vector<Life> open) {
+  std::ranges::stable_sort(open, {}, &Life::first);
+  struct Room {
+    Dim bytes, offset;
+    std::size_t last;
+  };
+  std::vector<Room> rooms;
+  for (const Life& life : open) {
+    kernel::Slot& slot = function.slots[life.slot];
+    const Dim bytes = slot.bytes_in_lines() + kernel::Slot::line;
+    const auto room =
+        std::ranges::find_if(rooms, [&](const Room& r) { return r.last < life.first && r.bytes == bytes; });
+    if (room != rooms.end()) {
+      room->last = life.last;
+      slot.arena_offset = room->offset;
+      continue;
+    }
+    slot.arena_offset = function.arena_bytes;
+    rooms.push_back({bytes, slot.arena_offset, life.last});
+    function.arena_bytes = function.arena_bytes + bytes;
+  }
 }
 
 // A frame is as large as all local slots together, of which only loops need to be fast: of many, others go to the
@@ -138,7 +164,7 @@ void bound_locals(kernel::Function& function) {
     });
     for (const kernel::SlotId slot : touched) ++uses[slot].statements, uses[slot].in_loop |= loops;
   }
-  const auto bytes = [&](kernel::SlotId slot) { return function.slots[slot].bytes_in_lines(); };
+  const auto bytes = [&](kernel::SlotId slot) { return function.slots[slot].bytes_in_lines().value(); };
   std::int64_t all = 0, in_loops = 0;
   for (const auto& [slot, use] : uses) all += bytes(slot);
   if (all <= few) return;
@@ -155,11 +181,17 @@ void lay_out_arena(kernel::Function& function) {
   bound_locals(function);
   constexpr std::size_t many = 512;
   function.arena_bytes = 0;
-  const std::vector<Life> open = lives(function);
+  std::vector<Life> open = lives(function), sized;
+  std::erase_if(open, [&](const Life& life) {
+    const bool known = function.slots[life.slot].elements.known();
+    if (!known) sized.push_back(life);
+    return !known;
+  });
   if (open.size() > many)
     place_in_order(function, open);
   else
     place_largest_first(function, open);
+  place_sized(function, std::move(sized));
 }
 
 }  // namespace tenon

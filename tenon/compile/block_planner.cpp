@@ -7,6 +7,8 @@
 
 #include "tenon/base/error.h"
 #include "tenon/base/stack.h"
+#include "tenon/ir/literal.h"
+#include "tenon/ir/replay.h"
 
 namespace tenon {
 
@@ -15,7 +17,8 @@ std::pair<kernel::Function, Units> Planner::run() {
   for (Var v : program_.inputs()) inputs.push_back(argument(program_.type(v)));
   for (Var v : program_.outputs()) outputs.push_back(argument(program_.type(v)));
   // Lists are the caller's in copies of their own.
-  function_.body = block(program_, inputs, outputs, {}, {}, std::vector<bool>(inputs.size(), true));
+  function_.body =
+      BlockPlanner(*this, program_, outputs, {}, nullptr).run(inputs, {}, std::vector<bool>(inputs.size(), true));
   return {std::move(function_), std::move(units_)};
 }
 
@@ -33,7 +36,7 @@ Place Planner::argument(const Type& type) {
 
 Place Planner::temporary(const Type& type) {
   kernel::Slot slot{held_type(type).dtype, elements_of(type), kernel::Slot::Place::local};
-  if (slot.elements > local_limit) slot.place = kernel::Slot::Place::arena;
+  if (!kernel::at_most(slot.elements, local_limit)) slot.place = kernel::Slot::Place::arena;
   function_.slots.push_back(slot);
   return {static_cast<SlotId>(function_.slots.size() - 1)};
 }
@@ -43,11 +46,32 @@ Place Planner::element(const Type& type) {
   return {static_cast<SlotId>(function_.slots.size() - 1)};
 }
 
-Block Planner::block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
-                     const std::vector<Place>& carries, const std::set<SlotId>& updated, const std::vector<bool>& given,
-                     const Eqn* around) {
+// A region with the Function's size parameters for its own.
+ProgramRef Planner::of_function(const ProgramRef& program, std::span<const Dim> sizes) const {
+  if (program->size_params().empty()) return program;
+  const CompileTime no_trace;
+  Scope scope;
+  SizeBinding of_scope;
+  for (const SizeVar s : program_.size_params()) of_scope.emplace(s, scope.size_param());
+  std::vector<Dim> dims;
+  for (const Dim& d : sizes) dims.push_back(substitute(d, of_scope));
+  const Replay types(*program, dims);
+  Arrays inputs;
+  for (Var v : program->inputs()) inputs.push_back(scope.input(types.type(v)));
+  return scope.finish(inline_program(*program, dims, inputs), program->name()).program;
+}
+
+Block Planner::block(const ProgramRef& region, std::span<const Dim> sizes, const std::vector<Place>& inputs,
+                     const std::vector<Place>& outputs, const std::vector<Place>& carries,
+                     const std::set<SlotId>& updated, const std::vector<bool>& given, const Eqn* around) {
   require_stack();
-  return BlockPlanner(*this, program, outputs, updated, around).run(inputs, carries, given);
+  const ProgramRef program = of_function(region, sizes);
+  if (function_.sizes > 0)
+    for (const Type& type : program->parts().types)
+      type.visit_dims([&](const Dim& d) {
+        if (!d.known()) function_.not_empty.push_back(d);
+      });
+  return BlockPlanner(*this, *program, outputs, updated, around).run(inputs, carries, given);
 }
 
 const Expr BlockPlanner::zero(std::int64_t(0));
@@ -84,7 +108,10 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
   for (at_ = 0; at_ < program_.eqns().size(); ++at_) {
     const Eqn& eqn = program_.eqns()[at_];
     const std::size_t before = block_.size();
-    if (rule_of<LowerElement>(*eqn.op) != nullptr) {
+    if (eqn.op == &require_equal_op()) {
+      const auto& [a, b] = sizes_to_be_equal(eqn.params);
+      require_not_negative(a - b), require_not_negative(b - a);
+    } else if (rule_of<LowerElement>(*eqn.op) != nullptr) {
       if (fusion_.stored[eqn.out[0]]) await(eqn.out[0]);
       if (fusion_.ends[eqn.out[0]]) expression_ends(eqn.out[0]);
     } else if (store_ends(true); rule_of<LowerReduction>(*eqn.op) != nullptr) {
@@ -157,9 +184,10 @@ void BlockPlanner::report_cuts(Report& report) const {
     if (eqn.out.empty() || !fusion_.stored[v]) continue;
     const auto& [phrase, reader] = fusion_.reasons[v];
     const Type& type = program_.type(v);
-    report.cuts.push_back({fmt::format("{} {}", eqn.op->name, type.text()),
-                           elements_of(type) * static_cast<std::int64_t>(size_of(type.dtype)),
-                           reader.empty() ? std::string(phrase) : fmt::format("{} {}", phrase, reader), eqn.where});
+    report.cuts.push_back(
+        {fmt::format("{} {}", eqn.op->name, type.text()),
+         static_cast<std::int64_t>(kernel::estimate(elements_of(type)) * static_cast<double>(size_of(type.dtype))),
+         reader.empty() ? std::string(phrase) : fmt::format("{} {}", phrase, reader), eqn.where});
   }
 }
 
@@ -175,7 +203,7 @@ void BlockPlanner::asked_for_by(const Source& where, std::size_t first) {
 }
 
 void BlockPlanner::copy(const Place& to, const Place& from, const Type& type, const kernel::CopyCause& cause) {
-  const std::int64_t row = type.rank() == 0 ? 1 : type.shape[type.rank() - 1].value();
+  const Dim row = type.rank() == 0 ? Dim(1) : type.shape[type.rank() - 1];
   block_.push_back(kernel::Copy{to.slot, from.slot, to.offset, from.offset, elements_of(type), row, cause});
 }
 

@@ -23,11 +23,7 @@ using kernel::SlotId;
 
 inline constexpr std::int64_t local_limit = 64;  // elements that may live in registers
 
-inline std::int64_t elements_of(const Type& type) {
-  std::int64_t n = 1;
-  for (const Dim& d : type.shape) n *= d.value();
-  return n;
-}
+inline Dim elements_of(const Type& type) { return type.shape.elements(); }
 
 // What memory holds of a value: of a list its handle.
 inline Type held_type(const Type& type) { return type.is_list() ? Type::array(DType::i64, {}) : type; }
@@ -46,12 +42,14 @@ class Planner {
  public:
   Planner(const Program& program, Report* report) : program_(program), report_(report) {
     function_.name = program.name().empty() ? "program" : program.name();
+    function_.sizes = static_cast<std::uint32_t>(program.size_params().size());
   }
 
   std::pair<kernel::Function, Units> run();
 
  private:
   friend class BlockPlanner;
+  ProgramRef of_function(const ProgramRef& program, std::span<const Dim> sizes) const;
   const UnitSlot& unit(const ProgramRef& callee);
   SlotId description(const LibraryForm& form);
   std::uint32_t number_of(const void* object);
@@ -59,9 +57,10 @@ class Planner {
   Place temporary(const Type& type);
   Place element(const Type& type);  // of a list
   std::uint32_t fresh_var() { return function_.vars++; }
-  Block block(const Program& program, const std::vector<Place>& inputs, const std::vector<Place>& outputs,
-              const std::vector<Place>& carries, const std::set<SlotId>& updated, const std::vector<bool>& given = {},
-              const Eqn* around = nullptr);
+  // `sizes`: what the Program's size parameters are, of those of the Function.
+  Block block(const ProgramRef& program, std::span<const Dim> sizes, const std::vector<Place>& inputs,
+              const std::vector<Place>& outputs, const std::vector<Place>& carries, const std::set<SlotId>& updated,
+              const std::vector<bool>& given = {}, const Eqn* around = nullptr);
 
   const Program& program_;
   Report* report_;
@@ -85,12 +84,12 @@ class BlockPlanner {
   Block run(const std::vector<Place>& inputs, const std::vector<Place>& carries, const std::vector<bool>& given);
 
  private:
-  using Sizes = std::vector<std::int64_t>;
+  using Sizes = kernel::Sizes;
   static const Expr zero;
 
   // --- block_planner.cpp: what is where ---
   void report_cuts(Report& report) const;
-  Sizes sizes(Var v) const { return program_.type(v).shape.sizes(); }
+  const Sizes& sizes(Var v) const { return program_.type(v).shape.dims(); }
   Source line_of(Var v) const { return maker_[v] == nullptr ? Source() : maker_[v]->where; }
   void asked_for_by(const Source& where, std::size_t first);
   void copy(const Place& to, const Place& from, const Type& type, const kernel::CopyCause& cause);
@@ -139,6 +138,7 @@ class BlockPlanner {
   kernel::Nest nest_of(const std::vector<Var>& group);
   Block nests_of_parts(Var v);
   kernel::Nest build_nest(const std::vector<Var>& group, const Sizes& extent, bool flat);
+  void require_not_negative(const Dim& size);
   void begin_nest(const Sizes& extent, bool flat);
   void reduction(const Eqn& eqn);
   void product(const Eqn& eqn);

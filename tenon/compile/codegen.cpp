@@ -41,7 +41,7 @@ CodeImage generate_code(const kernel::Function& function) {
   if (log_enabled(LogTopic::compile))
     log_line(LogTopic::compile,
              fmt::format("{}: {} slots, {} bytes of arena, {:.2f} ms", function.name, function.slots.size(),
-                         function.arena_bytes,
+                         function.arena_bytes.text(),
                          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count()));
   return image;
 }

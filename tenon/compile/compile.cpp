@@ -83,10 +83,42 @@ std::optional<std::vector<Hash128>> keys_of_objects(const kernel::Function& func
   return keys;
 }
 
+OfOtherSizes of_other_sizes(const ProgramRef& program, const std::vector<bool>& donated) {
+  if (program->size_params().empty()) return {};
+  return [=](std::span<const std::int64_t> sizes) { return compile(specialised(*program, sizes), donated); };
+}
+
+std::shared_ptr<const Executable> make_native(const ProgramRef& program, const ProgramRef& flat,
+                                              const std::vector<bool>& donated) {
+  auto [function, shared, units] = plan(*flat, donated);
+  if (dumping()) dump("kernels.txt", kernel::print(function));
+  compile_units(units);
+  const auto keys = keys_of_objects(function, units);
+  const NativeParts parts = native_parts(*flat, function, std::move(shared), keys.value_or(std::vector<Hash128>()));
+  if (keys) keep(key_of(program, donated), *program, parts);
+  return native_executable(parts, std::move(units), function.objects, of_other_sizes(program, donated),
+                           line_of_largest(function));
+}
+
+// For all sizes at once, where each eqn has such a form; else for each that comes.
+std::shared_ptr<const Executable> make_sized(const ProgramRef& program, const std::vector<bool>& donated) {
+  std::string reason;
+  try {
+    const ProgramRef flat = flattened(program);
+    reason = why_not_native(*flat);
+    if (reason.empty()) return make_native(program, flat, donated);
+  } catch (const ConcretizationError& e) {
+    reason = e.what();
+  }
+  if (log_enabled(LogTopic::compile))
+    log_line(LogTopic::compile, fmt::format("{} is compiled for each of its sizes: {}", program->name(), reason));
+  return std::make_shared<SpecialisedExecutable>(program, donated);
+}
+
 std::shared_ptr<const Executable> make_executable(const ProgramRef& program, const std::vector<bool>& donated) {
   const DumpFolder folder(program->name().empty() ? "program" : program->name());
   if (dumping()) dump("traced.tn", print(*program));
-  if (!program->size_params().empty()) return std::make_shared<SpecialisedExecutable>(program, donated);
+  if (!program->size_params().empty()) return make_sized(program, donated);
   const ProgramRef flat = flattened(program);
   const std::string reason = why_not_native(*flat);
   if (!reason.empty()) {
@@ -94,13 +126,7 @@ std::shared_ptr<const Executable> make_executable(const ProgramRef& program, con
     if (dumping()) dump("islands.txt", islands_text(*flat));
     return std::make_shared<PiecesExecutable>(flat);
   }
-  auto [function, shared, units] = plan(*flat, donated);
-  if (dumping()) dump("kernels.txt", kernel::print(function));
-  compile_units(units);
-  const auto keys = keys_of_objects(function, units);
-  const NativeParts parts = native_parts(*flat, function, std::move(shared), keys.value_or(std::vector<Hash128>()));
-  if (keys) keep(key_of(program, donated), *program, parts);
-  return native_executable(parts, std::move(units), function.objects, line_of_largest(function));
+  return make_native(program, flat, donated);
 }
 
 // Executables by key; one compilation a key at a time, others wait for it. In shards, so that threads that compile
@@ -167,20 +193,22 @@ ExecutableCache& cache() {
 }
 
 // What is on disk; null where that, or a unit that it calls, is not.
-std::shared_ptr<const Executable> kept_executable(const Hash128& key, const Program* program) {
-  const std::optional<NativeParts> parts = kept_parts(key, program);
+std::shared_ptr<const Executable> kept_executable(const Hash128& key, const ProgramRef& program,
+                                                  const std::vector<bool>& donated) {
+  const std::optional<NativeParts> parts = kept_parts(key, program.get());
   if (!parts) return nullptr;
   Units units;
   std::vector<const void*> objects;
   for (const Hash128& of : parts->units) {
     const auto& slot = units.emplace_back(std::make_shared<UnitSlot>(nullptr));
-    slot->executable = cache().get(of, [&] { return kept_executable(of, nullptr); });
+    slot->executable = cache().get(of, [&] { return kept_executable(of, nullptr, {}); });
     slot->unit = slot->executable ? slot->executable->unit() : nullptr;
     if (slot->unit == nullptr) return nullptr;
     objects.push_back(&slot->unit);
   }
   try {
-    return native_executable(*parts, std::move(units), objects);
+    return native_executable(*parts, std::move(units), objects,
+                             program == nullptr ? OfOtherSizes() : of_other_sizes(program, donated));
   } catch (const CompileError& e) {  // this process lacks what the code calls
     if (log_enabled(LogTopic::cache)) log_line(LogTopic::cache, e.what());
     return nullptr;
@@ -277,7 +305,7 @@ std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::
   auto executable = cache().get(key, [&] {
     found = false;
     tell("not found");
-    auto kept = kept_executable(key, program.get());
+    auto kept = kept_executable(key, program, donated);
     return kept ? kept : make_executable(program, donated);
   });
   if (found) tell("found");

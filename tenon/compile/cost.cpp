@@ -70,28 +70,24 @@ double cost(const kernel::Nest& n) {
   std::unordered_set<const void*> seen;
   double each = 0;
   for (const kernel::Store& s : n.stores) each += 0.1 + of_expr(s.value, seen);
-  return kernel::product_of<double>(n.sizes) * each;
+  return kernel::estimate(n.sizes) * each;
 }
 double cost(const kernel::Reduce& r) {
   std::unordered_set<const void*> seen;
-  return kernel::product_of<double>(r.outer_sizes) * kernel::product_of<double>(r.inner_sizes) *
-         (0.03 + of_expr(r.value, seen));
+  return kernel::estimate(r.outer_sizes) * kernel::estimate(r.inner_sizes) * (0.03 + of_expr(r.value, seen));
 }
-double cost(const kernel::Copy& c) { return 0.1 * static_cast<double>(c.elements); }
-double cost(const kernel::Product& p) {
-  return 0.02 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
-         static_cast<double>(p.k);
-}
+double cost(const kernel::Copy& c) { return 0.1 * kernel::estimate(c.elements); }
+double cost(const kernel::Product& p) { return 0.02 * kernel::estimate({p.batch, p.m, p.n, p.k}); }
 double cost(const kernel::Element&) { return 1; }
 double cost(const kernel::Call& c) { return c.nanoseconds; }
-double cost(const kernel::For& f) { return static_cast<double>(f.count) * of_block(f.body); }
+double cost(const kernel::For& f) { return kernel::estimate(f.count) * of_block(f.body); }
 double cost(const kernel::While& w) { return of_block(w.before) + of_block(w.body); }
 double cost(const kernel::Switch& s) {
   double most = 0;
   for (const kernel::Block& b : s.branches) most = std::max(most, of_block(b));
   return most;
 }
-double cost(const kernel::Blocks& b) { return static_cast<double>(b.count) * of_block(b.body) + of_block(b.tail); }
+double cost(const kernel::Blocks& b) { return kernel::estimate(b.count) * of_block(b.body) + of_block(b.tail); }
 
 }  // namespace
 

@@ -142,8 +142,9 @@ class Recompute {
     const Expr value = kernel::load(c.from, f_.slots[c.from].dtype, c.from_offset + at);
     return {{f_.vars++}, {c.elements}, {{c.to, c.to_offset + at, value, {}}}, true, c.where};
   }
-  void extent(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes) {
-    for (std::size_t i = 0; i < vars.size(); ++i) ranges_[vars[i]] = {0, std::max<std::int64_t>(sizes[i] - 1, 0)};
+  void extent(const std::vector<std::uint32_t>& vars, const kernel::Sizes& sizes) {
+    for (std::size_t i = 0; i < vars.size(); ++i)
+      ranges_[vars[i]] = kernel::below(sizes[i] == Dim(0) ? Dim(1) : sizes[i]);
   }
 
   // Notes what the stores of a nest say of slots that nothing else writes; of single integers that one other statement
@@ -154,15 +155,15 @@ class Recompute {
       const int writers = writers_[s.slot];
       if (s.condition || !f_.slots[s.slot].temporary() || !is_cheap(s.value)) continue;
       const auto at = affine(s.offset);
-      if (!at) continue;
-      Fact fact{{}, at->constant, s.value};
+      if (!at || !at->known()) continue;
+      Fact fact{{}, at->constant.value(), s.value};
       kernel::Rewrite first;  // of axes of one index
       bool good = true;
       for (std::size_t i = 0; i < n.vars.size(); ++i)
         if (n.sizes[i] == 1) first.vars.emplace(n.vars[i], Expr(std::int64_t(0)));
       for (const auto& [var, coefficient] : at->terms) {
         if (first.vars.contains(var)) continue;
-        good = good && !fact.solved && coefficient == 1;
+        good = good && !fact.solved && coefficient == Dim(1);
         fact.solved = var;
       }
       fact.value = first(s.value);
@@ -213,7 +214,7 @@ class Recompute {
   }
 
   void loop(kernel::For& f, const Facts& starts) {
-    ranges_[f.var] = {0, std::max<std::int64_t>(f.count, 0)};  // and the count behind the last step
+    ranges_[f.var] = kernel::below(f.count + 1);  // and the count behind the last step
     std::vector<Counting> counting;
     for (const auto& [slot, start] : starts) {
       if (!is_integer(f_.slots[slot].dtype) || f_.slots[slot].dtype == DType::u64 || start.solved) continue;
@@ -225,7 +226,7 @@ class Recompute {
       Counting c{slot, by->first, wide, by->second};
       if (after(c, kernel::variable(f.var))) counting.push_back(c);
     }
-    ranges_[f.var].high = std::max<std::int64_t>(f.count - 1, 0);
+    ranges_[f.var] = kernel::below(f.count == Dim(0) ? Dim(1) : f.count);
     for (const Counting& c : counting) facts_[c.slot] = {{}, 0, after(c, kernel::variable(f.var))};
     block(f.body, counting, kernel::variable(f.var));
     std::erase_if(facts_, [&](const auto& known) {
@@ -233,7 +234,7 @@ class Recompute {
       return fact.solved != f.var && variables_of(fact.value).contains(f.var);
     });
     for (const Counting& c : counting) {
-      facts_[c.slot] = {{}, 0, after(c, Expr(f.count))};
+      facts_[c.slot] = {{}, 0, after(c, kernel::size(f.count))};
     }
   }
 

@@ -94,7 +94,7 @@ class Explanation {
       all.moved += called.times * unit.moved;
       all.arena = std::max(all.arena, unit.arena);
     }
-    all.arena += static_cast<double>(f_.arena_bytes);
+    all.arena += kernel::estimate(f_.arena_bytes);
     return all;
   }
   std::string units(Known& known) const {
@@ -133,7 +133,7 @@ class Explanation {
     double read = 0, wrote = 0;
     for (const auto& [slot, each] : c.reads)
       if (in_memory(slot))
-        read += std::min(each * n, static_cast<double>(f_.slots[slot].elements)) *
+        read += std::min(each * n, kernel::estimate(f_.slots[slot].elements)) *
                 static_cast<double>(size_of(f_.slots[slot].dtype));
     for (const auto& [slot, elements] : written)
       if (in_memory(slot)) wrote += elements * static_cast<double>(size_of(f_.slots[slot].dtype));
@@ -143,9 +143,7 @@ class Explanation {
     moved += (read + wrote) * times;
   }
 
-  static std::string extent(const std::vector<std::int64_t>& sizes) {
-    return fmt::format("[{}]", fmt::join(sizes, ","));
-  }
+  static std::string extent(const kernel::Sizes& sizes) { return Shape(sizes).text(); }
 
   void tell(const kernel::Nest& n, int depth, double times) {
     Counted c;
@@ -153,10 +151,10 @@ class Explanation {
     std::string types;
     for (const kernel::Store& s : n.stores) {
       c.add(s.value), c.add(s.condition);
-      written[s.slot] += kernel::product_of<double>(n.sizes);
+      written[s.slot] += kernel::estimate(n.sizes);
       types += fmt::format("{}{}{}", types.empty() ? "" : ", ", name(f_.slots[s.slot].dtype), extent(n.sizes));
     }
-    kernel(c, kernel::product_of<double>(n.sizes), written, c.text() + " -> " + types, n.where, depth, times);
+    kernel(c, kernel::estimate(n.sizes), written, c.text() + " -> " + types, n.where, depth, times);
   }
 
   void tell(const kernel::Reduce& r, int depth, double times) {
@@ -166,8 +164,8 @@ class Explanation {
     for (const kernel::Store& s : r.stores) c.add(s.value);
     const std::string inside = c.ops.empty() ? std::string() : " of " + c.text();
     c.count(names[static_cast<std::size_t>(r.combine)]);
-    const double n = kernel::product_of<double>(r.outer_sizes) * kernel::product_of<double>(r.inner_sizes);
-    std::map<SlotId, double> written{{r.slot, kernel::product_of<double>(r.outer_sizes)}};
+    const double n = kernel::estimate(r.outer_sizes) * kernel::estimate(r.inner_sizes);
+    std::map<SlotId, double> written{{r.slot, kernel::estimate(r.outer_sizes)}};
     for (const kernel::Store& s : r.stores) written[s.slot] += n;
     kernel(c, n, written,
            fmt::format("{} over {}{} -> {}{}", names[static_cast<std::size_t>(r.combine)], extent(r.inner_sizes),
@@ -176,24 +174,23 @@ class Explanation {
   }
 
   void tell(const kernel::Copy& c, int depth, double times) {
-    const double bytes = static_cast<double>(c.elements) * static_cast<double>(size_of(f_.slots[c.to].dtype));
+    const double bytes = kernel::estimate(c.elements) * static_cast<double>(size_of(f_.slots[c.to].dtype));
     line(depth, "copy of {}{}", bytes_text(bytes), c.where.at_text());
     if (!in_memory(c.to) && !in_memory(c.from)) return;  // between registers
     moved += 2 * bytes * times;
   }
 
   void tell(const kernel::Product& p, int depth, double times) {
-    const double work = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
-                        static_cast<double>(p.k);
-    const std::string what = fmt::format("{}[{},{}] · [{},{}]{}", name(p.dtype), p.m, p.k, p.k, p.n,
-                                         p.batch > 1 ? fmt::format(", batch of {}", p.batch) : "");
+    const double work = 2.0 * kernel::estimate({p.batch, p.m, p.n, p.k});
+    const std::string what = fmt::format("{}{} · {}{}", name(p.dtype), extent({p.m, p.k}), extent({p.k, p.n}),
+                                         p.batch == Dim(1) ? "" : fmt::format(", batch of {}", p.batch.text()));
     line(depth, "product {}: {}; {} operations{}", ++product_count, what, grouped(work), p.where.at_text());
     products += fmt::format("  {}: {}{}; {} operations{}\n", product_count, what,
                             times > 1 ? fmt::format(", {} times", grouped(times)) : "", grouped(work * times),
                             p.where.at_text());
     operations += work * times;
-    moved += static_cast<double>(p.batch * (p.m * p.k + p.k * p.n + p.m * p.n)) *
-             static_cast<double>(size_of(p.dtype)) * times;
+    moved +=
+        kernel::estimate(p.batch * (p.m * p.k + p.k * p.n + p.m * p.n)) * static_cast<double>(size_of(p.dtype)) * times;
   }
 
   void tell(const kernel::Element& e, int depth, double) {
@@ -208,8 +205,8 @@ class Explanation {
   }
 
   void tell(const kernel::For& f, int depth, double times) {
-    line(depth, "loop of {} steps:", grouped(static_cast<double>(f.count)));
-    block(f.body, depth + 1, times * static_cast<double>(f.count));
+    line(depth, "loop of {} steps:", f.count.known() ? grouped(kernel::estimate(f.count)) : f.count.text());
+    block(f.body, depth + 1, times * kernel::estimate(f.count));
   }
   void tell(const kernel::While& w, int depth, double times) {
     line(depth, "loop while a condition holds, which is computed by:");
@@ -224,9 +221,10 @@ class Explanation {
     }
   }
   void tell(const kernel::Blocks& b, int depth, double times) {
-    line(depth, "in {} blocks of rows{}:", grouped(static_cast<double>(b.count) + (b.tail.empty() ? 0 : 1)),
+    line(depth, "in {} blocks of rows{}:",
+         b.count.known() ? grouped(kernel::estimate(b.count) + (b.tail.empty() ? 0 : 1)) : b.count.text(),
          b.parallel ? ", divided among the threads" : "");
-    block(b.body, depth + 1, times * static_cast<double>(b.count));
+    block(b.body, depth + 1, times * kernel::estimate(b.count));
     if (b.tail.empty()) return;
     line(depth, "and for the rows that fill no block:");
     block(b.tail, depth + 1, times);
@@ -309,7 +307,7 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   double registers = 0;
   for (const kernel::Slot& s : function.slots)
     if (s.place == kernel::Slot::Place::local)
-      registers += static_cast<double>(s.elements) * static_cast<double>(size_of(s.dtype));
+      registers += kernel::estimate(s.elements) * static_cast<double>(size_of(s.dtype));
   Explanation::Known known;
   const Explanation::Totals all = explanation.totals(known);
   std::string text = head;

@@ -35,16 +35,14 @@ bool is_costly(const Eqn& eqn) {
 
 // So many simple operations cost less than a round trip of their result through a cache, or through memory.
 constexpr int simple = 3, simple_beside_memory = 12, costly = 16, heaviest = 1000;
+// Larger than a cache for sure: of a size that varies, blocks of rows pass what is stored through the caches anyway.
 bool in_memory(const Type& type) {
-  constexpr std::int64_t cached = 1 << 20;
+  constexpr std::int64_t cached = 1 << 20;  // bytes
   const Dim elements = type.shape.elements();
   return elements.known() && elements.value() > cached / static_cast<std::int64_t>(size_of(type.dtype));
 }
 
-double elements(const Type& type) {
-  const Dim n = type.shape.elements();
-  return n.known() ? static_cast<double>(n.value()) : 1.;
-}
+double elements(const Type& type) { return kernel::estimate(type.shape.elements()); }
 int round_trip(const Type& type) { return in_memory(type) ? simple_beside_memory : simple; }
 
 // What an eqn's result costs to compute again, if its operands cost that much.

@@ -68,8 +68,8 @@ std::optional<Chosen> chosen(const Expr& value, const Store& store) {
 
 // An offset as multiples of loop variables and all else.
 void add_terms(const Expr& e, std::map<std::uint32_t, std::int64_t>& strides, std::vector<Expr>& others) {
-  if (const auto a = affine(e)) {
-    for (const auto& [var, coefficient] : a->terms) strides[var] += coefficient;
+  if (const auto a = affine(e); a && a->known()) {
+    for (const auto& [var, coefficient] : a->terms) strides[var] += coefficient.value();
     return;
   }
   if (e.kind() == Expr::Kind::binary && e.node().binary == kernel::Binary::add) {
@@ -84,7 +84,7 @@ bool apart(const Nest& n, const Expr& condition) {
   const auto differs = [&](std::uint32_t var) { return varies(condition, var); };
   if (n.independent || std::ranges::none_of(n.vars, differs)) return true;
   kernel::IndexRanges ranges;
-  for (std::size_t i = 0; i < n.vars.size(); ++i) ranges[n.vars[i]] = {0, n.sizes[i] - 1};
+  for (std::size_t i = 0; i < n.vars.size(); ++i) ranges[n.vars[i]] = kernel::below(n.sizes[i]);
   kernel::FoldIndices fold(ranges);
   std::map<std::uint32_t, std::int64_t> strides;
   std::vector<Expr> others;
@@ -92,16 +92,18 @@ bool apart(const Nest& n, const Expr& condition) {
   std::int64_t reach = 0;  // of all that is the same where the condition is, or does not say where it differs
   for (const Expr& e : others) {
     const auto range = fold.range(e);
-    if (!range) return false;
-    reach += range->high - range->low;
+    const Dim length = range ? range->high - range->low : Dim(0);
+    if (!range || !length.known()) return false;
+    reach += length.value();
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> differ;
   for (std::size_t i = 0; i < n.vars.size(); ++i) {
     const std::int64_t stride = std::abs(strides[n.vars[i]]);
+    if (!n.sizes[i].known()) return false;
     if (differs(n.vars[i]))
-      differ.emplace_back(stride, n.sizes[i]);
+      differ.emplace_back(stride, n.sizes[i].value());
     else
-      reach += stride * (n.sizes[i] - 1);
+      reach += stride * (n.sizes[i].value() - 1);
   }
   return kernel::lead_apart(std::move(differ), reach);
 }
@@ -129,7 +131,7 @@ class Idle {
   // Vectors are stored faster than lanes one by one.
   static bool is_better(const Nest& n, const Expr& condition) {
     const auto at = affine(n.stores[0].offset);
-    return !at || at->coefficient(n.vars.back()) != 1 || !varies(condition, n.vars.back());
+    return !at || at->coefficient(n.vars.back()) != Dim(1) || !varies(condition, n.vars.back());
   }
   static void store_when(Store& s, const Expr& condition) {
     s.condition = s.condition ? kernel::binary(kernel::Binary::and_, s.condition, condition) : condition;

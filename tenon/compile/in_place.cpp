@@ -28,18 +28,15 @@ class Copies {
   void look(const kernel::Copy& c, double times) {
     if (!in_memory(c.to) && !in_memory(c.from)) return;
     const kernel::Slot& from = f_.slots[c.from];
-    Copied copy{static_cast<double>(c.elements) * static_cast<double>(size_of(f_.slots[c.to].dtype)),
-                times,
-                c.cause,
-                c.where,
-                {}};
+    Copied copy{
+        kernel::estimate(c.elements) * static_cast<double>(size_of(f_.slots[c.to].dtype)), times, c.cause, c.where, {}};
     if (from.place == kernel::Slot::Place::argument) copy.argument = from.argument;
     found.push_back(std::move(copy));
   }
   void look(const kernel::Call& c, double times) {
     if (!c.cause.why.empty()) found.push_back({-1, times, c.cause, c.where, {}});
   }
-  void look(const kernel::For& f, double times) { block(f.body, times * static_cast<double>(f.count)); }
+  void look(const kernel::For& f, double times) { block(f.body, times * kernel::estimate(f.count)); }
   void look(const kernel::While& w, double times) { block(w.before, times), block(w.body, times); }
   void look(const kernel::Switch& s, double times) {
     for (const kernel::Block& b : s.branches) block(b, times);
@@ -50,7 +47,7 @@ class Copies {
     block(b.tail, times);
     std::vector<Copied> tail = std::exchange(found, {});
     block(b.body, times);
-    for (Copied& copy : found) copy.bytes *= static_cast<double>(b.count);  // of arrays: no list is in rows
+    for (Copied& copy : found) copy.bytes *= kernel::estimate(b.count);  // of arrays: no list is in rows
     for (std::size_t i = 0; i < tail.size() && tail.size() == found.size(); ++i) found[i].bytes += tail[i].bytes;
     found.insert(found.begin(), std::make_move_iterator(before.begin()), std::make_move_iterator(before.end()));
   }

@@ -60,14 +60,11 @@ class Cut {
   // Whether an eqn is native for sizes that are known by then.
   bool has_native_form(const Eqn& eqn) const {
     if (!eqn.op->lower || !eqn.new_sizes.empty()) return false;
-    bool sized = false, decided = false;
-    visit_sizes(program_, eqn, [&](SizeVar s) {
-      sized = true;
-      decided = decided || known_at_.at(s) > 0;
-    });
+    bool sized = false;
+    visit_sizes(program_, eqn, [&](SizeVar) { sized = true; });
     if (what_ == PieceOf::body) {
       const auto is_list = [&](Var v) { return program_.type(v).is_list(); };
-      if (decided || std::ranges::any_of(eqn.in, is_list) || std::ranges::any_of(eqn.out, is_list)) return false;
+      if (std::ranges::any_of(eqn.in, is_list) || std::ranges::any_of(eqn.out, is_list)) return false;
     }
     // Before sizes are known, only bodies could tell more: the code for them is cut again.
     return sized || why_not_native(program_, eqn).empty();
@@ -106,17 +103,14 @@ class Cut {
     constexpr double many_elements = 1 << 16;
     const std::size_t many = what_ == PieceOf::body ? 2 : 8;
     double elements = 0;
-    bool regions = false, sized = false;
+    bool regions = false;
     for (const std::size_t e : eqns) {
       const Eqn& eqn = program_.eqns()[e];
       regions = regions || eqn.params.hold_programs();
-      visit_sizes(program_, eqn, [&](SizeVar) { sized = true; });
       for (Var v : eqn.out)
-        if (const Type& type = program_.type(v); type.is_array() && type.shape.known())
-          elements += static_cast<double>(type.known_bytes()) / static_cast<double>(size_of(type.dtype));
+        if (const Type& type = program_.type(v); type.is_array()) elements += kernel::estimate(type.shape.elements());
     }
-    // For sizes that data decide there is code once for each: loops alone are worth that.
-    return regions || (!sized && (eqns.size() >= many || elements >= many_elements));
+    return regions || eqns.size() >= many || elements >= many_elements;
   }
 
   void find_readers(const std::vector<std::pair<bool, std::vector<std::size_t>>>& groups) {

@@ -47,9 +47,7 @@ bool apart_by_parity(const kernel::Store& x, const kernel::Store& y) {
 std::optional<kernel::Reduce> merged(const kernel::Nest& n, const kernel::Reduce& r) {
   if (!n.independent || n.sizes.empty() || !r.outer_vars.empty() || !r.stores.empty() || r.inner_sizes != n.sizes)
     return {};
-  std::int64_t elements = 1;
-  for (const std::int64_t s : n.sizes) elements *= s;
-  if (elements <= registers) return {};
+  if (kernel::at_most(kernel::product_of(n.sizes), registers)) return {};
   std::vector<SlotId> written;
   for (const kernel::Store& s : n.stores) {
     if (s.condition) return {};

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
+#include "tenon/base/dim_code.h"
 #include "tenon/base/error.h"
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/list_values.h"
@@ -67,7 +70,9 @@ thread_local Arena::Kept Arena::mine;
 const kernel::Slot* largest_value(const kernel::Function& function) {
   const kernel::Slot* largest = nullptr;
   for (const kernel::Slot& s : function.slots)
-    if (s.place == kernel::Slot::Place::arena && (largest == nullptr || s.bytes() > largest->bytes())) largest = &s;
+    if (s.place == kernel::Slot::Place::arena &&
+        (largest == nullptr || kernel::estimate(s.bytes()) > kernel::estimate(largest->bytes())))
+      largest = &s;
   return largest;
 }
 
@@ -98,10 +103,12 @@ class LineOfWriter {
 
 class NativeExecutable final : public Executable, public NativeForm, public Unit {
  public:
-  NativeExecutable(const NativeParts& parts, Units units, std::span<const void* const> objects, const Source& largest)
+  NativeExecutable(const NativeParts& parts, Units units, std::span<const void* const> objects,
+                   OfOtherSizes of_other_sizes, const Source& largest)
       : units_(std::move(units)),
         code_(parts.code, objects),
-        arena_bytes_(static_cast<std::size_t>(parts.arena_bytes)),
+        arena_bytes_(parts.arena_bytes),
+        of_other_sizes_(std::move(of_other_sizes)),
         largest_(parts.largest),
         largest_at_(largest),
         makes_lists_(parts.makes_lists) {
@@ -114,32 +121,38 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
     };
     operands(parts.inputs, inputs);
     operands(parts.outputs, outputs);
+    for (const Operand& out : outputs)
+      for (const Dim& d : out.dims) output_sizes_.emplace_back(d);
     shared = parts.shared;
+    sizes = parts.sizes;
+    for (const NativeParts::AtLeast& limit : parts.limits) limits_.emplace_back(DimCode(limit.size), limit.least);
   }
 
   const NativeForm* native() const override { return takes_lists_ ? nullptr : this; }
 
-  const Unit* unit() const override { return makes_lists_ || takes_lists_ ? nullptr : this; }
+  const Unit* unit() const override { return makes_lists_ || takes_lists_ || sizes > 0 ? nullptr : this; }
 
   std::int32_t call_within(void* const* addresses) const noexcept override {
     try {
-      const Arena arena(arena_bytes_);
+      const Arena arena(arena_bytes({}));
       return code_.entry(addresses, arena.block(), Context::current().flag());
     } catch (const MemoryError&) {
       return lacked_memory;
     }
   }
 
-  void call(void* const* addresses, std::span<const std::int64_t>) const override {
+  void call(void* const* addresses, std::span<const std::int64_t> given) const override {
+    if (sizes > 0) return call_sized(addresses, given);
     if (!makes_lists_) [[likely]]
-      return enter(addresses, nullptr);
+      return enter(addresses, {}, nullptr);
     const ListPool lists;
-    enter(addresses, &lists);
+    enter(addresses, {}, &lists);
   }
 
   // Lists are copied in and out.
-  std::vector<Value> run(std::span<const Value> given, std::span<const std::int64_t>) const override {
-    check(given);
+  std::vector<Value> run(std::span<const Value> given, std::span<const std::int64_t> of_sizes) const override {
+    check(given, of_sizes);
+    if (sizes > 0 && !holds_for(of_sizes)) return of_other_sizes_(of_sizes)->run(given);
     std::optional<ListPool> lists;
     if (makes_lists_ || takes_lists_) lists.emplace();
     std::vector<Value> results;
@@ -160,13 +173,16 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
       if (!b->contiguous()) b = &copies.emplace_back(b->contiguous_copy());
       addresses.push_back(const_cast<std::byte*>(b->data()));
     }
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::vector<std::int64_t> dims;
+    for (std::size_t i = 0, size = 0; i < outputs.size(); ++i) {
       if (lists_[given.size() + i] != nullptr) {
         addresses.push_back(&handles[given.size() + i]);
         results.emplace_back(Buffer());  // until it is known
         continue;
       }
-      Buffer out = Buffer::allocate(outputs[i].dtype, Shape(outputs[i].dims).sizes());
+      dims.clear();
+      for (std::size_t k = 0; k < outputs[i].dims.size(); ++k) dims.push_back(output_sizes_[size++](of_sizes));
+      Buffer out = Buffer::allocate(outputs[i].dtype, dims);
       if (i < shared.size() && shared[i]) {
         std::memcpy(out.data(), addresses[*shared[i]], out.bytes());
         addresses[*shared[i]] = out.data();
@@ -174,26 +190,74 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
       addresses.push_back(out.data());
       results.emplace_back(std::move(out));
     }
-    enter(addresses.data(), lists ? &*lists : nullptr);
+    if (sizes > 0) addresses.push_back(const_cast<std::int64_t*>(of_sizes.data()));
+    enter(addresses.data(), of_sizes, lists ? &*lists : nullptr);
     for (std::size_t i = 0; i < outputs.size() && takes_lists_; ++i)
-      if (const auto& element = lists_[given.size() + i]) results[i] = list_value(handles[given.size() + i], *element);
+      if (const auto& element = lists_[given.size() + i])
+        results[i] = list_value(handles[given.size() + i], at_sizes(*element, of_sizes));
     return results;
   }
 
  private:
-  void enter(void* const* addresses, const ListPool* lists) const {
+  static std::vector<std::int64_t> sizes_of(const Operand& operand, std::span<const std::int64_t> of_sizes) {
+    std::vector<std::int64_t> dims;
+    for (const Dim& d : operand.dims) dims.push_back(d.known() ? d.value() : DimCode(d)(of_sizes));
+    return dims;
+  }
+  Type at_sizes(const Type& type, std::span<const std::int64_t> of_sizes) const {
+    return sizes == 0 ? type : type.map_dims([&](const Dim& d) { return Dim(DimCode(d)(of_sizes)); });
+  }
+  bool holds_for(std::span<const std::int64_t> of_sizes) const {
+    return std::ranges::all_of(limits_, [&](const auto& limit) { return limit.first(of_sizes) >= limit.second; });
+  }
+  std::size_t arena_bytes(std::span<const std::int64_t> of_sizes) const {
+    return static_cast<std::size_t>(arena_bytes_(of_sizes));
+  }
+
+  // The code finds the sizes behind the addresses.
+  void call_sized(void* const* addresses, std::span<const std::int64_t> of_sizes) const {
+    if (of_sizes.size() != sizes) throw VerifyError("a compiled program is called without its sizes.");
+    if (!holds_for(of_sizes)) return call_other(addresses, of_sizes);
+    const std::size_t count = inputs.size() + outputs.size();
+    std::array<void*, 32> few;
+    std::vector<void*> many(count + 1 > few.size() ? count + 1 : 0);
+    void** all = many.empty() ? few.data() : many.data();
+    std::copy_n(addresses, count, all);
+    all[count] = const_cast<std::int64_t*>(of_sizes.data());
+    std::optional<ListPool> lists;
+    if (makes_lists_) lists.emplace();
+    enter(all, of_sizes, lists ? &*lists : nullptr);
+  }
+  void call_other(void* const* addresses, std::span<const std::int64_t> of_sizes) const {
+    const std::shared_ptr<const Executable> other = of_other_sizes_(of_sizes);
+    if (const NativeForm* native = other->native(); native != nullptr && native->shared == shared)
+      return native->call(addresses);
+    std::vector<Value> given;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      Buffer copy = Buffer::allocate(inputs[i].dtype, sizes_of(inputs[i], of_sizes));
+      std::memcpy(copy.data(), addresses[i], copy.bytes());
+      given.emplace_back(std::move(copy));
+    }
+    const std::vector<Value> made = other->run(given);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const auto& result = std::get<Buffer>(made[i]);
+      std::memcpy(addresses[inputs.size() + i], result.contiguous_copy().data(), result.bytes());
+    }
+  }
+
+  void enter(void* const* addresses, std::span<const std::int64_t> of_sizes, const ListPool* lists) const {
     const Context& context = Context::current();
     context.check();
-    const Arena arena = room();
+    const Arena arena = room(of_sizes);
     const SubnormalScope flushed(true);
     const std::int32_t status = code_.entry(addresses, arena.block(), context.flag());
     if (status != 0 || context.cancelled()) [[unlikely]]
       fail(status, lists);
   }
 
-  Arena room() const {
+  Arena room(std::span<const std::int64_t> of_sizes) const {
     try {
-      return Arena(arena_bytes_);
+      return Arena(arena_bytes(of_sizes));
     } catch (const MemoryError& e) {
       throw MemoryError(
           fmt::format("{} They are for the intermediate values of a compiled function; the largest has {}.", e.asked(),
@@ -210,14 +274,17 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
     Context::throw_cancelled();
   }
 
-  void check(std::span<const Value> given) const {
+  void check(std::span<const Value> given, std::span<const std::int64_t> of_sizes) const {
+    if (of_sizes.size() != sizes) throw VerifyError("run: sizes are missing.");
     if (given.size() != inputs.size())
       throw RuntimeError(fmt::format("a compiled program takes {} arrays, {} are given.", inputs.size(), given.size()));
     for (std::size_t i = 0; i < given.size(); ++i) {
-      if (lists_[i] != nullptr && type_of(given[i]) == Type::list(*lists_[i])) continue;
+      if (lists_[i] != nullptr && type_of(given[i]) == Type::list(at_sizes(*lists_[i], of_sizes))) continue;
       const auto* b = std::get_if<Buffer>(&given[i]);
       if (lists_[i] != nullptr || b == nullptr || b->dtype() != inputs[i].dtype ||
-          !std::ranges::equal(b->dims(), inputs[i].dims, [](std::int64_t size, const Dim& d) { return d == size; }))
+          !std::ranges::equal(b->dims(), inputs[i].dims, [&](std::int64_t size, const Dim& d) {
+            return size == (d.known() ? d.value() : DimCode(d)(of_sizes));
+          }))
         throw RuntimeError(fmt::format("a compiled program takes {} as input {}, {} is given.",
                                        lists_[i] != nullptr
                                            ? Type::list(*lists_[i]).text()
@@ -228,7 +295,10 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
 
   Units units_;
   NativeCode code_;
-  std::size_t arena_bytes_;
+  DimCode arena_bytes_;
+  std::vector<DimCode> output_sizes_;  // of all outputs, one behind the other
+  std::vector<std::pair<DimCode, std::int64_t>> limits_;
+  OfOtherSizes of_other_sizes_;
   std::string largest_;
   Source largest_at_;
   bool makes_lists_, takes_lists_ = false;
@@ -245,23 +315,45 @@ Source line_of_largest(const kernel::Function& function) {
   return line.where;
 }
 
+namespace {
+
+// What has to hold of sizes that vary: what the Function asks for, and no array is empty.
+std::vector<NativeParts::AtLeast> limits_of(const Program& program, const kernel::Function& function) {
+  std::vector<NativeParts::AtLeast> limits;
+  const auto add = [&](const Dim& size, std::int64_t least) {
+    const auto is_same = [&](const NativeParts::AtLeast& l) { return l.size == size && l.least == least; };
+    if (!size.known() && std::ranges::none_of(limits, is_same)) limits.push_back({size, least});
+  };
+  for (SizeVar s = 0; s < function.sizes; ++s) add(Dim::variable(s), 1);
+  for (const Dim& size : function.not_negative) add(size, 0);
+  for (const Type& type : program.parts().types) type.visit_dims([&](const Dim& d) { add(d, 1); });
+  for (const Dim& size : function.not_empty) add(size, 1);
+  return limits;
+}
+
+}  // namespace
+
 NativeParts native_parts(const Program& program, const kernel::Function& function,
                          std::vector<std::optional<std::size_t>> shared, std::vector<Hash128> units) {
   const kernel::Slot* largest = largest_value(function);
-  return {
-      .code = generate_code(function),
-      .arena_bytes = static_cast<std::uint64_t>(function.arena_bytes),
-      .largest = largest == nullptr ? "" : fmt::format("{} elements of {}", largest->elements, name(largest->dtype)),
-      .makes_lists = function.lists,
-      .shared = std::move(shared),
-      .inputs = program.input_types(),
-      .outputs = program.output_types(),
-      .units = std::move(units)};
+  return {.code = generate_code(function),
+          .sizes = function.sizes,
+          .limits = limits_of(program, function),
+          .arena_bytes = function.arena_bytes,
+          .largest = largest == nullptr
+                         ? ""
+                         : fmt::format("{} elements of {}", largest->elements.text(), name(largest->dtype)),
+          .makes_lists = function.lists,
+          .shared = std::move(shared),
+          .inputs = program.input_types(),
+          .outputs = program.output_types(),
+          .units = std::move(units)};
 }
 
 std::shared_ptr<const Executable> native_executable(const NativeParts& parts, Units units,
-                                                    std::span<const void* const> objects, const Source& largest) {
-  return std::make_shared<NativeExecutable>(parts, std::move(units), objects, largest);
+                                                    std::span<const void* const> objects, OfOtherSizes of_other_sizes,
+                                                    const Source& largest) {
+  return std::make_shared<NativeExecutable>(parts, std::move(units), objects, std::move(of_other_sizes), largest);
 }
 
 }  // namespace tenon

@@ -1,6 +1,7 @@
 // Executables of native code, from parts that may come from a file as well as from the code generator.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,7 +19,15 @@ namespace tenon {
 // All that is known of a compiled Program, nothing of it of this process.
 struct NativeParts {
   CodeImage code;
-  std::uint64_t arena_bytes = 0;
+  // Of sizes that vary, with the Program's size parameters as variables 0, 1, …: the code runs where they are at least
+  // that.
+  struct AtLeast {
+    Dim size;
+    std::int64_t least = 0;
+  };
+  std::uint64_t sizes = 0;
+  std::vector<AtLeast> limits;
+  Dim arena_bytes = 0;
   std::string largest;                             // intermediate value, for the error where memory lacks
   bool makes_lists = false;                        // or reads some
   std::vector<std::optional<std::size_t>> shared;  // NativeForm::shared
@@ -29,9 +38,13 @@ struct NativeParts {
 NativeParts native_parts(const Program& program, const kernel::Function& function,
                          std::vector<std::optional<std::size_t>> shared, std::vector<Hash128> units);
 
+// What runs sizes that are out of the limits of the code: that compiled for these sizes.
+using OfOtherSizes = std::function<std::shared_ptr<const Executable>(std::span<const std::int64_t> sizes)>;
+
 // `objects` are those of the Function, of which `units` are some; `largest` is where the largest value was asked for.
 std::shared_ptr<const Executable> native_executable(const NativeParts& parts, Units units,
-                                                    std::span<const void* const> objects, const Source& largest = {});
+                                                    std::span<const void* const> objects, OfOtherSizes of_other_sizes,
+                                                    const Source& largest = {});
 Source line_of_largest(const kernel::Function& function);
 
 // As bytes, and back; nothing where they are no parts. The types of lists are not among them: `types_of`, where there

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tenon/base/error.h"
 #include "tenon/compile/native_executable.h"
 
 namespace tenon {
@@ -18,11 +19,18 @@ class Writer {
   void operator()(const Hash128& hash) { (*this)(hash.low), (*this)(hash.high); }
   void operator()(const std::optional<std::size_t>& at) { (*this)(at ? std::int64_t(*at) : std::int64_t(-1)); }
   void operator()(const CodeImage::Symbol& symbol) { (*this)(symbol.name), (*this)(symbol.at); }
+  void operator()(const Dim& dim) {
+    std::uint64_t count = 0;
+    dim.visit_steps([&](const Dim::Step&) { ++count; });
+    (*this)(count);
+    dim.visit_steps([&](const Dim::Step& step) { (*this)(static_cast<std::uint8_t>(step.kind)), (*this)(step.value); });
+  }
+  void operator()(const NativeParts::AtLeast& limit) { (*this)(limit.size), (*this)(limit.least); }
   void operator()(const Type& type) {
     (*this)(static_cast<std::uint8_t>(type.is_list()));
     if (type.is_list()) return;
     (*this)(static_cast<std::uint8_t>(type.dtype));
-    (*this)(type.shape.sizes());
+    (*this)(type.shape.dims());
   }
   template <class T>
   void operator()(const std::vector<T>& values) {
@@ -63,15 +71,24 @@ class Reader {
     if (value >= 0) at = static_cast<std::size_t>(value);
   }
   void operator()(CodeImage::Symbol& symbol) { (*this)(symbol.name), (*this)(symbol.at); }
+  void operator()(Dim& dim) {
+    std::uint64_t count = 0;
+    (*this)(count);
+    std::vector<Dim> values;
+    for (std::uint64_t i = 0; i < count && good; ++i) step(values);
+    good = good && values.size() == 1;
+    if (good) dim = std::move(values[0]);
+  }
+  void operator()(NativeParts::AtLeast& limit) { (*this)(limit.size), (*this)(limit.least); }
   void operator()(Type& type) {
     std::uint8_t is_list = 0, dtype = 0;
     (*this)(is_list);
     if (is_list != 0) return void(good = good && types_ != nullptr);
-    std::vector<std::int64_t> sizes;
+    std::vector<Dim> sizes;
     (*this)(dtype), (*this)(sizes);
     good = good && dtype < dtype_count;
-    for (const std::int64_t size : sizes) good = good && size >= 0;
-    if (good) type = Type::array(static_cast<DType>(dtype), Shape(sizes));
+    for (const Dim& size : sizes) good = good && size.try_value().value_or(0) >= 0;
+    if (good) type = Type::array(static_cast<DType>(dtype), Shape(std::move(sizes)));
   }
   template <class T>
   void operator()(std::vector<T>& values) {
@@ -82,7 +99,47 @@ class Reader {
     for (T& value : values) (*this)(value);
   }
 
+  std::uint64_t sizes = 0;  // variables of Dims are below
+
  private:
+  void step(std::vector<Dim>& values) {
+    using Kind = Dim::Step::Kind;
+    std::uint8_t kind = 0;
+    std::int64_t value = 0;
+    (*this)(kind), (*this)(value);
+    const bool is_value = kind <= static_cast<std::uint8_t>(Kind::variable);
+    const bool is_size =
+        kind != static_cast<std::uint8_t>(Kind::variable) || (value >= 0 && static_cast<std::uint64_t>(value) < sizes);
+    good = good && kind <= static_cast<std::uint8_t>(Kind::max) && is_size && values.size() >= (is_value ? 0 : 2);
+    if (!good) return;
+    try {
+      if (is_value)
+        return values.push_back(static_cast<Kind>(kind) == Kind::number ? Dim(value)
+                                                                        : Dim::variable(static_cast<SizeVar>(value)));
+      const Dim y = std::move(values.back());
+      values.pop_back();
+      values.back() = combined(static_cast<Kind>(kind), values.back(), y);
+    } catch (const ShapeError&) {  // too large, or divided by 0
+      good = false;
+    }
+  }
+  static Dim combined(Dim::Step::Kind kind, const Dim& x, const Dim& y) {
+    using Kind = Dim::Step::Kind;
+    switch (kind) {
+      case Kind::add:
+        return x + y;
+      case Kind::mul:
+        return x * y;
+      case Kind::floor_div:
+        return floor_div(x, y);
+      case Kind::modulo:
+        return modulo(x, y);
+      case Kind::min:
+        return min(x, y);
+      default:
+        return max(x, y);
+    }
+  }
   bool take(std::uint64_t size) {
     good = good && size <= bytes_.size();
     if (!good) return false;
@@ -97,7 +154,9 @@ class Reader {
 template <class Parts, class F>
 void visit(Parts& p, F&& f) {
   f(p.code.bytes), f(p.code.code_bytes), f(p.code.entry), f(p.code.relative), f(p.code.symbols);
-  f(p.arena_bytes), f(p.largest), f(p.makes_lists), f(p.shared), f(p.inputs), f(p.outputs), f(p.units);
+  f(p.sizes);
+  if constexpr (requires { f.sizes; }) f.sizes = p.sizes;
+  f(p.limits), f(p.arena_bytes), f(p.largest), f(p.makes_lists), f(p.shared), f(p.inputs), f(p.outputs), f(p.units);
 }
 
 // Whether what the image says of itself lies within it.
@@ -140,6 +199,9 @@ std::optional<NativeParts> from_bytes(std::string_view bytes, const Program* typ
     return {};
   for (const std::optional<std::size_t>& at : parts.shared)
     if (at && *at >= parts.inputs.size()) return {};
+  if (parts.sizes != (types_of == nullptr ? 0 : types_of->size_params().size()) ||
+      parts.arena_bytes.try_value().value_or(0) < 0)
+    return {};
   if (types_of != nullptr &&
       !(agree(parts.inputs, types_of->input_types()) && agree(parts.outputs, types_of->output_types())))
     return {};

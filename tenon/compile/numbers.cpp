@@ -1,5 +1,6 @@
 #include "tenon/compile/numbers.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -58,7 +59,8 @@ Replacements in_slots(kernel::Function& function, const std::vector<Expr>& numbe
     kernel::Slot& slot = function.slots[at->second];
     const auto& bits = numbers[i].node().bits;
     slot.values.insert(slot.values.end(), bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(size_of(dtype)));
-    by.emplace(numbers[i].identity(), kernel::load(at->second, dtype, slot.elements++));
+    by.emplace(numbers[i].identity(), kernel::load(at->second, dtype, kernel::size(slot.elements)));
+    slot.elements = slot.elements + 1;
   }
   return by;
 }
@@ -71,7 +73,8 @@ void read_numbers(kernel::Function& function) {
   if (function.body.size() < (all ? 2 : 8 * least)) return;
   const auto describe = [&](Hasher& hash, kernel::SlotId id) {
     const kernel::Slot& slot = function.slots[id];
-    hash(slot.dtype)(slot.elements)(slot.place);
+    hash(slot.dtype)(slot.place);
+    slot.elements.hash(hash);
     return slot.place == kernel::Slot::Place::argument || slot.place == kernel::Slot::Place::arena;
   };
   std::map<Hash128, Equals> forms;

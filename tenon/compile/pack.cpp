@@ -243,7 +243,9 @@ class Packer {
     for (const Expr& e : lanes) {
       auto offset = kernel::affine(e.operand(0));
       if (!start || !offset || offset->terms != start->terms) return {};
-      at.push_back(offset->constant - start->constant);
+      const Dim distance = offset->constant - start->constant;
+      if (!distance.known()) return {};
+      at.push_back(distance.value());
     }
     return kernel::load(slots[0], lanes[0].dtype(), kernel::to_expr(*start) + index(at));
   }

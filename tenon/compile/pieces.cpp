@@ -1,7 +1,6 @@
 #include "tenon/compile/pieces.h"
 
 #include <algorithm>
-#include <set>
 #include <unordered_set>
 
 #include "tenon/kernel/expressions.h"
@@ -18,29 +17,43 @@ using kernel::FoldIndices;
 using kernel::IndexRanges;
 using kernel::Statement;
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  const std::int64_t q = a / b;
-  return q - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
-}
+using Cuts = std::map<std::uint32_t, std::vector<Dim>>;
 
 // Where x op y changes along the one loop variable it depends on.
-void add_cuts(Binary op, const Expr& x, const Expr& y, std::map<std::uint32_t, std::set<std::int64_t>>& cuts) {
+void add_cuts(Binary op, const Expr& x, const Expr& y, Cuts& cuts) {
   const auto difference = affine(x - y);
   if (!difference || difference->terms.size() != 1) return;
-  const auto [var, coefficient] = *difference->terms.begin();
+  const auto& [var, coefficient] = *difference->terms.begin();
   const auto found = cuts.find(var);
-  if (found == cuts.end()) return;
+  if (found == cuts.end() || !coefficient.known()) return;
   // The first index at which coefficient·i + constant passes from below 0 to 0, or from 0 to above.
-  const std::int64_t c = coefficient, k = difference->constant;
-  const std::int64_t to_zero = c > 0 ? -floor_div(k, c) : floor_div(k, -c) + 1;
-  const std::int64_t past_zero = c > 0 ? floor_div(-k, c) + 1 : -floor_div(-k, -c);
-  if (op == Binary::ge || op == Binary::lt) found->second.insert(to_zero);
-  if (op == Binary::gt || op == Binary::le) found->second.insert(past_zero);
-  if (op == Binary::eq || op == Binary::ne) found->second.insert({to_zero, past_zero});
+  const std::int64_t c = coefficient.value();
+  const Dim &k = difference->constant, minus_k = 0 - k;
+  if (!k.known() && std::abs(c) != 1) return;
+  const Dim to_zero = c > 0 ? 0 - floor_div(k, c) : floor_div(k, -c) + 1;
+  const Dim past_zero = c > 0 ? floor_div(minus_k, c) + 1 : 0 - floor_div(minus_k, -c);
+  const auto cut = [&](const Dim& at) {
+    if (std::ranges::find(found->second, at) == found->second.end()) found->second.push_back(at);
+  };
+  if (op == Binary::ge || op == Binary::lt || op == Binary::eq || op == Binary::ne) cut(to_zero);
+  if (op == Binary::gt || op == Binary::le || op == Binary::eq || op == Binary::ne) cut(past_zero);
 }
 
-void find_cuts(const Expr& e, std::unordered_set<const void*>& seen,
-               std::map<std::uint32_t, std::set<std::int64_t>>& cuts) {
+// The cuts within an axis, ascending. Of those whose order depends on sizes that vary, none.
+std::vector<Dim> within(std::vector<Dim> cuts, const Dim& size) {
+  std::erase_if(cuts, [&](const Dim& c) { return at_least(0 - c, 0) || at_least(c - size, 0); });
+  std::vector<Dim> ordered;
+  for (const Dim& c : cuts) {
+    if (!at_least(c, 0) || !at_least(size - c, 0)) return {};
+    auto at = ordered.begin();
+    while (at != ordered.end() && at_least(c - *at, 0)) ++at;
+    if (at != ordered.end() && !at_least(*at - c, 0)) return {};
+    ordered.insert(at, c);
+  }
+  return ordered;
+}
+
+void find_cuts(const Expr& e, std::unordered_set<const void*>& seen, Cuts& cuts) {
   if (!e || !seen.insert(e.identity()).second) return;
   if (e.kind() == Expr::Kind::binary && e.operand(0).dtype() == DType::i64 && e.dtype() == DType::bool_)
     add_cuts(e.node().binary, e.operand(0), e.operand(1), cuts);
@@ -56,7 +69,10 @@ bool stores_apart(const kernel::Nest& n) {
   if (!at) return false;
   std::vector<std::pair<std::int64_t, std::int64_t>> strides;
   for (std::size_t i = 0; i < n.vars.size(); ++i)
-    if (n.sizes[i] > 1) strides.emplace_back(std::abs(at->coefficient(n.vars[i])), n.sizes[i]);
+    if (!n.sizes[i].known() || !at->coefficient(n.vars[i]).known())
+      return false;
+    else if (n.sizes[i].value() > 1)
+      strides.emplace_back(std::abs(at->coefficient(n.vars[i]).value()), n.sizes[i].value());
   bool apart = kernel::lead_apart(std::move(strides));
   const auto check = [&](const Expr& load) {
     if (load.node().id == s.slot) apart = apart && affine(load.operand(0)) == at;
@@ -76,10 +92,10 @@ class Splitter {
 
  private:
   void split(kernel::Nest n, Block& to) {
-    std::map<std::uint32_t, std::set<std::int64_t>> cuts;
+    Cuts cuts;
     for (std::size_t i = 0; i < n.vars.size(); ++i) {
       cuts[n.vars[i]];
-      ranges_[n.vars[i]] = {0, n.sizes[i] - 1};
+      ranges_[n.vars[i]] = kernel::below(n.sizes[i]);
     }
     fold(n.stores);
     squeeze(n);
@@ -89,7 +105,7 @@ class Splitter {
     std::size_t pieces = 1;
     for (std::size_t i = 0; i < n.vars.size(); ++i) {
       auto& at = cuts[n.vars[i]];
-      std::erase_if(at, [&](std::int64_t c) { return c <= 0 || c >= n.sizes[i]; });
+      at = within(std::move(at), n.sizes[i]);
       pieces *= at.size() + 1;
     }
     if (pieces == 1 || pieces > most_pieces || !n.independent) {
@@ -112,7 +128,7 @@ class Splitter {
   static void squeeze(kernel::Nest& n) {
     kernel::Rewrite first;
     for (std::size_t i = n.vars.size(); i-- > 0;) {
-      if (n.sizes[i] != 1) continue;
+      if (n.sizes[i] != Dim(1)) continue;
       first.vars.emplace(n.vars[i], Expr(std::int64_t(0)));
       n.vars.erase(n.vars.begin() + static_cast<std::ptrdiff_t>(i));
       n.sizes.erase(n.sizes.begin() + static_cast<std::ptrdiff_t>(i));
@@ -123,15 +139,13 @@ class Splitter {
   }
 
   // For each piece of the vars from `at` on: the nest with these vars moved to the piece.
-  void pieces_of(kernel::Nest n, std::size_t at, const std::map<std::uint32_t, std::set<std::int64_t>>& cuts,
-                 Block& to) {
+  void pieces_of(kernel::Nest n, std::size_t at, const Cuts& cuts, Block& to) {
     if (at < n.vars.size()) {
       const std::uint32_t var = n.vars[at];
-      const std::int64_t size = n.sizes[at];
-      std::set<std::int64_t> bounds = cuts.at(var);
-      bounds.insert(size);
-      std::int64_t begin = 0;
-      for (const std::int64_t end : bounds) {
+      std::vector<Dim> bounds = cuts.at(var);
+      bounds.push_back(n.sizes[at]);
+      Dim begin = 0;
+      for (const Dim& end : bounds) {
         n.sizes[at] = end - begin;
         ranges_[var] = {begin, end - 1};
         pieces_of(n, at + 1, cuts, to);
@@ -143,8 +157,8 @@ class Splitter {
     fold(n.stores);
     kernel::Rewrite move;
     for (const std::uint32_t var : n.vars)
-      if (const std::int64_t begin = ranges_.at(var).low; begin > 0)
-        move.vars.emplace(var, kernel::variable(var) + Expr(begin));
+      if (const Dim begin = ranges_.at(var).low; begin != Dim(0))
+        move.vars.emplace(var, kernel::variable(var) + kernel::size(begin));
     if (!move.vars.empty())
       for (kernel::Store& s : n.stores)
         s.offset = move(s.offset), s.value = move(s.value), s.condition = move(s.condition);
@@ -152,12 +166,12 @@ class Splitter {
   }
 
   void split(kernel::Reduce r, Block& to) {
-    for (std::size_t i = 0; i < r.outer_vars.size(); ++i) ranges_[r.outer_vars[i]] = {0, r.outer_sizes[i] - 1};
-    for (std::size_t i = 0; i < r.inner_vars.size(); ++i) ranges_[r.inner_vars[i]] = {0, r.inner_sizes[i] - 1};
+    for (std::size_t i = 0; i < r.outer_vars.size(); ++i) ranges_[r.outer_vars[i]] = kernel::below(r.outer_sizes[i]);
+    for (std::size_t i = 0; i < r.inner_vars.size(); ++i) ranges_[r.inner_vars[i]] = kernel::below(r.inner_sizes[i]);
     split_other(std::move(r), to);
   }
   void split(kernel::For f, Block& to) {
-    ranges_[f.var] = {0, std::max<std::int64_t>(f.count - 1, 0)};
+    ranges_[f.var] = kernel::below(f.count == Dim(0) ? Dim(1) : f.count);
     f.body = block(f.body);
     to.push_back(std::move(f));
   }

@@ -16,6 +16,8 @@
 #include "tenon/compile/pack.h"
 #include "tenon/compile/pieces.h"
 #include "tenon/compile/product_views.h"
+#include "tenon/ir/decided_sizes.h"
+#include "tenon/ir/literal.h"
 #include "tenon/kernel/split_complex.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/transform/transforms.h"
@@ -24,9 +26,11 @@ namespace tenon {
 
 namespace {
 
-bool compiles(const Type& type) {
-  if (type.is_list()) return compiles(*type.element);
-  return type.is_array() && type.shape.known();
+// Arrays of sizes that are known before the Program runs, and lists of arrays whose sizes are numbers.
+bool compiles(const Program& program, const Type& type) {
+  const Type* t = &type;
+  while (t->is_list()) t = t->element.get();
+  return t->is_array() && (type.is_list() ? t->shape.known() : !has_decided_size(program, *t));
 }
 
 // Each function that is called is looked at once.
@@ -37,13 +41,13 @@ std::string why_not_native(const Program& program, const Eqn& eqn, std::unordere
   const bool moves_lists = rule_of<LowerStructure>(*eqn.op) != nullptr;
   for (const std::vector<Var>* vars : {&eqn.in, &eqn.out})
     for (const Var v : *vars) {
-      if (!compiles(program.type(v))) return fmt::format("{} has no native form", program.type(v).text());
+      if (!compiles(program, program.type(v))) return fmt::format("{} has no native form", program.type(v).text());
       if (!moves_lists && program.type(v).is_list()) return fmt::format("{} of a list", eqn.op->name);
     }
   if (eqn.op == &loop_op())
     if (const auto& p = eqn.params.as<LoopParams>(); p.cond && p.reverse)
       return "a loop that a condition ends runs backwards";
-  if (const auto* structure = rule_of<LowerStructure>(*eqn.op))
+  if (const auto* structure = rule_of<LowerStructure>(*eqn.op); structure != nullptr && eqn.op != &require_equal_op())
     if (structure->kind == LowerStructure::Kind::host)
       return fmt::format("{} runs outside of native code", eqn.op->name);
   if (const auto* call = rule_of<LowerCall>(*eqn.op)) {
@@ -58,11 +62,10 @@ std::string why_not_native(const Program& program, const Eqn& eqn, std::unordere
 }
 
 std::string why_not_native(const Program& program, std::unordered_set<Hash128>& seen) {
-  if (!program.size_params().empty()) return "its sizes are symbolic";
   for (const Eqn& eqn : program.eqns())
     if (std::string reason = why_not_native(program, eqn, seen); !reason.empty()) return reason;
   for (const Type& type : program.parts().types)
-    if (!compiles(type)) return fmt::format("{} has no native form", type.text());
+    if (!compiles(program, type)) return fmt::format("{} has no native form", type.text());
   return {};
 }
 

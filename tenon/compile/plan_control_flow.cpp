@@ -22,7 +22,8 @@ void BlockPlanner::loop(const Eqn& eqn) {
   plan_stacked(l);
   finish_steps(l);
   Block body = std::move(l.first);
-  for (Block part : {planner_.block(*p.body, l.inputs, l.outputs, l.ends, l.updated, {}, &eqn), std::move(l.last)})
+  for (Block part :
+       {planner_.block(p.body, p.body_sizes, l.inputs, l.outputs, l.ends, l.updated, {}, &eqn), std::move(l.last)})
     std::ranges::move(part, std::back_inserter(body));
   if (p.cond || l.counter) {
     Block before;
@@ -30,7 +31,7 @@ void BlockPlanner::loop(const Eqn& eqn) {
     if (p.cond) {
       const Place running = planner_.temporary(Type::array(DType::bool_, {}));
       const std::vector<Place> state(l.inputs.begin(), l.inputs.begin() + (p.consts + p.carries));
-      before = planner_.block(*p.cond, state, {running}, {}, {}, {}, &eqn);
+      before = planner_.block(p.cond, p.cond_sizes, state, {running}, {}, {}, {}, &eqn);
       condition = kernel::load(running.slot, DType::bool_, zero);
     }
     if (l.limit) {
@@ -39,7 +40,7 @@ void BlockPlanner::loop(const Eqn& eqn) {
     }
     block_.push_back(kernel::While{std::move(before), condition, std::move(body)});
   } else {
-    block_.push_back(kernel::For{l.var, p.length->value(), std::move(body)});
+    block_.push_back(kernel::For{l.var, *p.length, std::move(body)});
   }
   std::ranges::move(l.after, std::back_inserter(block_));
   for (std::size_t i = 0; i < static_cast<std::size_t>(p.carries); ++i) {
@@ -66,14 +67,15 @@ void BlockPlanner::plan_carries(LoopPlan& l) {
     const Type& type = program_.type(eqn.out[i]);
     // What a loop around updates and nobody reads any more is updated where it is.
     if (last && type.is_array() && places_[initial] && writable_slots_.contains(places_[initial]->slot) &&
-        elements_of(type) > local_limit) {
+        !kernel::at_most(elements_of(type), local_limit)) {
       l.inputs.push_back(*places_[initial]), l.outputs.push_back(planner_.temporary(type));
       l.ends.push_back(*places_[initial]);
       l.updated.insert(places_[initial]->slot);
       continue;
     }
     // A small carry lives in registers; where it is wanted, it goes when the loop ends.
-    const Place carry = elements_of(type) <= local_limit ? planner_.temporary(type) : place_for(eqn.out[i]);
+    const Place carry =
+        kernel::at_most(elements_of(type), local_limit) ? planner_.temporary(type) : place_for(eqn.out[i]);
     if (type.is_list())
       give(initial, carry, last);
     else
@@ -86,8 +88,7 @@ void BlockPlanner::plan_carries(LoopPlan& l) {
 // What a step reads and writes of stacked operands and results.
 void BlockPlanner::plan_stacked(LoopPlan& l) {
   const auto at_step = [&](const Place& whole, const Type& type) {
-    const std::int64_t each = type.shape[0].value() == 0 ? 0 : elements_of(type) / type.shape[0].value();
-    return Place{whole.slot, whole.offset + l.step * Expr(each)};
+    return Place{whole.slot, whole.offset + l.step * kernel::size(type.shape.without_axis(0).elements())};
   };
   for (auto i = static_cast<std::size_t>(l.p.consts + l.p.carries); i < l.eqn.in.size(); ++i) {
     const Var x = l.eqn.in[i];
@@ -111,7 +112,7 @@ std::optional<BlockPlanner::History> BlockPlanner::carry_history(const Eqn& eqn,
   const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   const Type& type = program_.type(eqn.out[carry]);
   const Program& body = *p.body;
-  if (p.cond || !p.length || elements_of(type) <= local_limit) return {};
+  if (p.cond || !p.length || kernel::at_most(elements_of(type), local_limit)) return {};
   const Var after = body.outputs()[carry], before = body.inputs()[consts + carry];
   std::vector<std::size_t> stacked_before, stacked_after;
   for (std::size_t i = carries; i < eqn.out.size(); ++i) {
@@ -123,21 +124,23 @@ std::optional<BlockPlanner::History> BlockPlanner::carry_history(const Eqn& eqn,
       stacked_after.push_back(i);
   }
   if (before == after || (stacked_before.empty() && stacked_after.empty())) return {};
-  const std::int64_t each = elements_of(type), count = p.length->value();
+  const Dim each = elements_of(type), count = *p.length;
   const SlotId slot = planner_.temporary(Type::array(type.dtype, {count + 1, each})).slot;
-  const Expr first(p.reverse ? each : std::int64_t(0)), second(p.reverse ? std::int64_t(0) : each);
+  const Expr first = kernel::size(p.reverse ? each : Dim(0)), second = kernel::size(p.reverse ? Dim(0) : each);
   for (const std::size_t i : stacked_before) places_[eqn.out[i]] = Place{slot, first};
   for (const std::size_t i : stacked_after) places_[eqn.out[i]] = Place{slot, second};
-  const Expr at = step * Expr(each);
-  return History{{slot, Expr(p.reverse ? count * each : 0)}, {slot, at + first},        {slot, at + second},
-                 {slot, Expr(p.reverse ? 0 : count * each)}, std::move(stacked_before), std::move(stacked_after)};
+  const Expr at = step * kernel::size(each);
+  return History{
+      {slot, kernel::size(p.reverse ? count * each : Dim(0))}, {slot, at + first},        {slot, at + second},
+      {slot, kernel::size(p.reverse ? Dim(0) : count * each)}, std::move(stacked_before), std::move(stacked_after)};
 }
 
 // The place where all branches update an operand that result `y` is, up to updates: the operand's own where nothing
 // reads it later, and the memory is ours; else a copy. Small values live in registers.
 std::optional<Place> BlockPlanner::updated_in_branches(const Eqn& eqn, Var x, Var y) {
   const Type& type = program_.type(y);
-  if (type.is_list() || elements_of(type) <= local_limit || std::ranges::count(eqn.in, x) != 1) return {};
+  if (type.is_list() || kernel::at_most(elements_of(type), local_limit) || std::ranges::count(eqn.in, x) != 1)
+    return {};
   for (Var v : later_readers(x)) stored(v);  // of the old value
   const bool last = last_use_[x] <= at_ + 1;
   const bool ours = places_[x] && writable_slots_.contains(places_[x]->slot);
@@ -192,8 +195,8 @@ void BlockPlanner::branch(const Eqn& eqn) {
                                     Expr(static_cast<std::int64_t>(p.branches.size()) - 1)),
                      zero);
   kernel::Switch s{chosen, {}};
-  for (const ProgramRef& b : p.branches)
-    s.branches.push_back(planner_.block(*b, inputs, outputs, ends, updated, given, &eqn));
+  for (std::size_t i = 0; i < p.branches.size(); ++i)
+    s.branches.push_back(planner_.block(p.branches[i], p.sizes[i], inputs, outputs, ends, updated, given, &eqn));
   block_.push_back(std::move(s));
 }
 

@@ -66,13 +66,13 @@ void BlockPlanner::count_steps(LoopPlan& l) {
   const bool along_lists = std::ranges::any_of(xs, is_list);
   if (!along_lists && std::ranges::none_of(ys, is_list) && !(l.p.cond && l.p.length)) {
     const Expr i = kernel::variable(l.var);
-    if (l.p.length) l.step = l.p.reverse ? Expr(l.p.length->value() - 1) - i : i;
+    if (l.p.length) l.step = l.p.reverse ? kernel::size(*l.p.length - 1) - i : i;
     return;
   }
   const Type number = Type::array(DType::i64, {});
   l.counter = planner_.temporary(number);
   set(*l.counter, zero);
-  if (l.p.length) l.limit = Expr(l.p.length->value());
+  if (l.p.length) l.limit = kernel::size(*l.p.length);
   if (along_lists) {
     const Place steps = planner_.temporary(number);
     set(steps, l.p.length ? l.limit : Expr(std::int64_t(-1)));
@@ -120,7 +120,7 @@ void BlockPlanner::finish_steps(LoopPlan& l) {
   std::vector<kernel::Call::Argument> lengths{{zero, {}}, {zero, {}}};
   if (l.p.lanes && !l.written.empty()) {
     const Type& type = l.p.body->type(l.p.body->outputs().back());
-    const std::int64_t lanes = elements_of(type);
+    const Dim lanes = elements_of(type);
     const Place flags = planner_.temporary(type), counts = planner_.temporary(Type::array(DType::i64, {lanes}));
     const Expr i = kernel::variable(planner_.fresh_var());
     const auto each = [&](const Expr& value) {
@@ -130,7 +130,7 @@ void BlockPlanner::finish_steps(LoopPlan& l) {
                           kernel::convert(DType::i64, kernel::load(flags.slot, DType::bool_, i))));
     block_.push_back(each(zero));
     l.outputs.push_back(flags);
-    lengths = {{Expr(lanes), {}}, {zero, counts.slot}};
+    lengths = {{kernel::size(lanes), {}}, {zero, counts.slot}};
   }
   const std::size_t loop = block_.size();
   set(*l.counter, number_at(*l.counter) + Expr(std::int64_t(1)));
@@ -144,7 +144,7 @@ void BlockPlanner::list_op(const Eqn& eqn) {
   const Var y = eqn.out[0];
   const Type& type = program_.type(y);
   const Place to = planner_.temporary(type.is_list() ? type : Type::array(DType::i64, {}));
-  const auto count = [](const Type& t) { return Expr(elements_of(t)); };
+  const auto count = [](const Type& t) { return kernel::size(elements_of(t)); };
   if (eqn.op->name == "list_active") {
     for (std::size_t i = 0; i < eqn.in.size(); ++i)
       call("tenon_list_active",
@@ -230,7 +230,7 @@ void BlockPlanner::list_elements(const Eqn& eqn, const Place& to) {
   if (op == "list_stack")
     return call("tenon_list_stack", {handle_of, number(bytes), number(program_.type(y).shape[0].value()), written(y)});
   const kernel::Call::Argument at = address(eqn.in[1]);
-  const std::int64_t lanes = elements_of(program_.type(eqn.in[1]));
+  const std::int64_t lanes = elements_of(program_.type(eqn.in[1])).value();
   if (op == "list_get") {
     if (!type.element->is_list())
       return call("tenon_list_get", {handle_of, number(bytes), at, number(lanes), written(y)});

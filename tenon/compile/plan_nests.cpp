@@ -7,10 +7,7 @@
 namespace tenon {
 namespace {
 
-Expr kernel_offset(const Type& type, std::span<const Expr> index) {
-  const auto sizes = type.shape.sizes();
-  return row_major<Expr>(sizes, index);
-}
+Expr kernel_offset(const Type& type, std::span<const Expr> index) { return row_major<Expr>(type.shape.dims(), index); }
 
 bool same(std::span<const Expr> a, std::span<const Expr> b) {
   return std::ranges::equal(a, b, [](const Expr& x, const Expr& y) { return x.identity() == y.identity(); });
@@ -44,10 +41,16 @@ Expr BlockPlanner::element(Var v, std::span<const Expr> index) {
   for (Var o : eqn.out) out.push_back(program_.type(o));
   const auto& rule = rule_of<LowerElement>(*eqn.op)->rule;
   const Expr value =
-      rule({eqn.params, in, out, index, [&](std::size_t k, std::span<const Expr> i) { return element(eqn.in[k], i); }});
+      rule({eqn.params, in, out, index, [&](std::size_t k, std::span<const Expr> i) { return element(eqn.in[k], i); },
+            [&](const Dim& size) { require_not_negative(size); }});
   nest_.memo.emplace(key, std::pair(std::vector<Expr>(index.begin(), index.end()), value));
   return value;
 }
+// Noted where only running tells. A Program of known sizes has been checked.
+void BlockPlanner::require_not_negative(const Dim& size) {
+  if (!size.known()) planner_.function_.not_negative.push_back(size);
+}
+
 // Loads of one place are one node, so that a nest reads it once.
 Expr BlockPlanner::load_of(const Place& place, DType dtype, const Expr& offset) {
   const Expr at = place.offset + offset;
@@ -122,11 +125,11 @@ void BlockPlanner::flush_together(const std::vector<Var>& group) {
 }
 
 kernel::Nest BlockPlanner::nest_of(const std::vector<Var>& group) {
-  const auto extent = sizes(group[0]);
+  const Sizes& extent = sizes(group[0]);
   kernel::Nest nest = build_nest(group, extent, false);
   // Everything is read at the nest's own index: one flat loop serves. Small arrays keep their rows: all that reads and
   // writes them agrees in pieces then, and they become registers.
-  if (nest_.identity_only && extent.size() > 1 && elements_of(program_.type(group[0])) > local_limit)
+  if (nest_.identity_only && extent.size() > 1 && !kernel::at_most(elements_of(program_.type(group[0])), local_limit))
     nest = build_nest(group, extent, true);
   nest.where = line_of(group.back());
   return nest;
@@ -140,24 +143,22 @@ kernel::Block BlockPlanner::nests_of_parts(Var v) {
   Block nests;
   Expr begin(0);
   for (const Var part : eqn.in) {
-    const auto extent = sizes(part);
+    const Sizes& extent = sizes(part);
     begin_nest(extent, false);
     const Expr value = element(part, nest_.index);
     std::vector<Expr> at = nest_.index;
     at[axis] = at[axis] + begin;
     const Expr offset = place.offset + kernel_offset(program_.type(v), at);
-    if (kernel::product_of(extent) > 0)
+    if (kernel::product_of(extent) != Dim(0))
       nests.push_back(kernel::Nest{nest_.vars, extent, {{place.slot, offset, value, {}}}, true, line_of(v)});
-    begin = begin + Expr(extent[axis]);
+    begin = begin + kernel::size(extent[axis]);
   }
   return nests;
 }
 
-kernel::Nest BlockPlanner::build_nest(const std::vector<Var>& group, const std::vector<std::int64_t>& extent,
-                                      bool flat) {
+kernel::Nest BlockPlanner::build_nest(const std::vector<Var>& group, const Sizes& extent, bool flat) {
   begin_nest(extent, flat);
-  kernel::Nest nest{
-      nest_.vars, flat ? std::vector<std::int64_t>{elements_of(program_.type(group[0]))} : extent, {}, true};
+  kernel::Nest nest{nest_.vars, flat ? Sizes{elements_of(program_.type(group[0]))} : extent, {}, true};
   for (Var o : group) {
     const Place& place = group_place(o);
     pending_[o] = false;  // its own expression, not a load of it
@@ -170,7 +171,7 @@ kernel::Nest BlockPlanner::build_nest(const std::vector<Var>& group, const std::
   return nest;
 }
 
-void BlockPlanner::begin_nest(const std::vector<std::int64_t>& extent, bool flat) {
+void BlockPlanner::begin_nest(const Sizes& extent, bool flat) {
   nest_ = {.sizes = extent};
   if (flat) {
     nest_.vars.push_back(planner_.fresh_var());
@@ -203,8 +204,8 @@ void BlockPlanner::reduction(const Eqn& eqn) {
     (inner ? r.inner_sizes : r.outer_sizes).push_back(extent[i]);
     if (!inner) outer.push_back(nest_.index[i]);
   }
-  const bool flat =
-      nest_.identity_only && r.outer_vars.empty() && extent.size() > 1 && elements_of(in[0]) > local_limit;
+  const bool flat = nest_.identity_only && r.outer_vars.empty() && extent.size() > 1 &&
+                    !kernel::at_most(elements_of(in[0]), local_limit);
   if (flat) {
     begin_nest(extent, true);
     r.value = accumulated(element(x, nest_.index));
@@ -222,11 +223,15 @@ namespace {
 
 // Integers have no library: a nest is as fast as one where it reads vectors, along what is summed or along the columns
 // of the result. Columns of enough rows are worth laying b out for.
-bool pays_to_lay_out(const kernel::Product& p) { return p.c_n == 1 && p.b_n != 1 && p.n >= 2 && p.m >= 4; }
-bool streams(const kernel::Product& p) { return p.c_n == 1 && (p.b_n == 1 || (p.a_k == 1 && p.b_k == 1)); }
+bool pays_to_lay_out(const kernel::Product& p) {
+  return p.c_n == Dim(1) && p.b_n != Dim(1) && !kernel::at_most(p.n, 1) && !kernel::at_most(p.m, 3);
+}
+bool streams(const kernel::Product& p) {
+  return p.c_n == Dim(1) && (p.b_n == Dim(1) || (p.a_k == Dim(1) && p.b_k == Dim(1)));
+}
 
 // The library makes a matrix of complex numbers ready for each product: one sum is less than that.
-bool is_one_sum(const kernel::Product& p) { return is_complex(p.dtype) && p.m == 1 && p.n == 1; }
+bool is_one_sum(const kernel::Product& p) { return is_complex(p.dtype) && p.m == Dim(1) && p.n == Dim(1); }
 
 }  // namespace
 
@@ -234,9 +239,9 @@ void BlockPlanner::product(const Eqn& eqn) {
   const ProductForm form = product_form(eqn.params, program_.type(eqn.in[0]), program_.type(eqn.in[1]));
   const Place to = place_for(eqn.out[0]);
   const Type& type = program_.type(eqn.out[0]);
-  const std::int64_t n = elements_of(type);
-  const bool tiny = n <= local_limit && kernel::product_of(form.sum_sizes) <= 16;
-  auto strided = form.strides(program_.type(eqn.in[0]).shape.sizes(), program_.type(eqn.in[1]).shape.sizes());
+  const bool tiny =
+      kernel::at_most(elements_of(type), local_limit) && kernel::at_most(kernel::product_of(form.sum_sizes), 16);
+  auto strided = form.strides(program_.type(eqn.in[0]).shape.dims(), program_.type(eqn.in[1]).shape.dims());
   if (strided) strided->dtype = type.dtype;
   if (strided && is_one_sum(*strided)) strided.reset();
   const bool integer = is_integer(type.dtype) && !tiny && strided, by_columns = integer && pays_to_lay_out(*strided);
@@ -262,7 +267,7 @@ BlockPlanner::Columns BlockPlanner::laid_out(Var b, const ProductForm& form) {
   Type type = Type::array(program_.type(b).dtype, {});
   for (const std::int64_t axis : axes) type.shape.push_back(program_.type(b).shape[static_cast<std::size_t>(axis)]);
   const Place to = planner_.temporary(type);
-  begin_nest(type.shape.sizes(), false);
+  begin_nest(type.shape.dims(), false);
   std::vector<Expr> index(axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) index[static_cast<std::size_t>(axes[i])] = nest_.index[i];
   const Expr value = element(b, index);
@@ -298,9 +303,9 @@ void BlockPlanner::inline_product(const Eqn& eqn, const ProductForm& form, const
   };
   const Expr offset = to.offset + kernel_offset(type, nest_.index);
   places_[eqn.out[0]] = to;
-  if (unrolled && kernel::product_of(form.sum_sizes) > 0) {
+  if (unrolled && kernel::product_of(form.sum_sizes) != Dim(0)) {
     Expr sum;
-    for_each_index(form.sum_sizes, [&](std::span<const std::int64_t> index) {
+    for_each_index(Shape(form.sum_sizes).sizes(), [&](std::span<const std::int64_t> index) {
       std::vector<Expr> k(index.begin(), index.end());
       const Expr next = term(k);
       sum = sum ? kernel::binary(logical ? kernel::Binary::or_ : kernel::Binary::add, sum, next) : next;

@@ -49,7 +49,7 @@ Place BlockPlanner::overwritten(const Eqn& eqn) {
 void BlockPlanner::update(const Eqn& eqn) {
   const Var x = eqn.in[0], part = eqn.in[1];
   std::vector<Expr> starts;
-  const auto whole = sizes(x), extent = sizes(part);
+  const Sizes &whole = sizes(x), &extent = sizes(part);
   std::vector<Place> start_places;
   for (std::size_t i = 2; i < eqn.in.size(); ++i) start_places.push_back(stored(eqn.in[i]));
   if (pending_[part]) flush(part);
@@ -59,8 +59,9 @@ void BlockPlanner::update(const Eqn& eqn) {
   std::vector<Expr> index;
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const Expr start = kernel::convert(DType::i64, load_of(start_places[i], program_.type(eqn.in[i + 2]).dtype, zero));
-    const Expr inside = kernel::binary(kernel::Binary::max,
-                                       kernel::binary(kernel::Binary::min, start, Expr(whole[i] - extent[i])), zero);
+    const Expr inside = kernel::binary(
+        kernel::Binary::max, kernel::binary(kernel::Binary::min, start, kernel::size(whole[i] - extent[i])), zero);
+    require_not_negative(whole[i] - extent[i]);
     index.push_back(whole[i] == extent[i] ? nest_.index[i] : inside + nest_.index[i]);
   }
   const Expr value = element(part, nest_.index);
@@ -74,11 +75,12 @@ void BlockPlanner::scatter(const Eqn& eqn) {
   const ScatterForm form = scatter_form(eqn.params, type, program_.type(eqn.in[1]), program_.type(eqn.in[2]));
   stored(eqn.in[1]), stored(eqn.in[2]);
   const Place to = overwritten(eqn);
-  const auto extent = sizes(eqn.in[2]);
+  const Sizes& extent = sizes(eqn.in[2]);
   begin_nest(extent, false);
   const ScatterForm::Target target =
       form.target(nest_.index, [&](std::span<const Expr> index) { return element(eqn.in[1], index); });
-  const Expr offset = to.offset + row_major<Expr>(type.shape.sizes(), target.index);
+  for (const Dim& limit : target.limits) require_not_negative(limit);
+  const Expr offset = to.offset + row_major<Expr>(type.shape.dims(), target.index);
   Expr value = element(eqn.in[2], nest_.index);
   if (form.combine) value = kernel::binary(*form.combine, kernel::load(to.slot, type.dtype, offset), value);
   block_.push_back(kernel::Nest{nest_.vars, extent, {{to.slot, offset, value, target.inside}}, false});

@@ -21,7 +21,7 @@ using kernel::Store;
 
 // An axis of a matrix in memory.
 struct Axis {
-  std::int64_t stride, size;
+  Dim stride, size;
 };
 using Axes = std::array<Axis, 3>;  // batch, and the two of the matrices
 
@@ -30,7 +30,8 @@ Axes axes_b(const Product& p) { return {{{p.b_batch, p.batch}, {p.b_k, p.k}, {p.
 Axes axes_c(const Product& p) { return {{{p.c_batch, p.batch}, {p.c_m, p.m}, {p.c_n, p.n}}}; }
 
 bool has_rows(const Axes& axes) {
-  return std::ranges::any_of(axes.begin() + 1, axes.end(), [](const Axis& a) { return a.size == 1 || a.stride == 1; });
+  return std::ranges::any_of(axes.begin() + 1, axes.end(),
+                             [](const Axis& a) { return a.size == Dim(1) || a.stride == Dim(1); });
 }
 
 // The elements [first, last] that a matrix lies within.
@@ -41,13 +42,18 @@ std::optional<Extent> extent_of(const Expr& offset, const Axes& axes) {
   const auto at = affine(offset);
   if (!at) return {};
   Extent e{*at, *at};
-  for (const Axis& a : axes) (a.stride < 0 ? e.first : e.last).constant += a.stride * (a.size - 1);
+  for (const Axis& a : axes) {
+    const Dim reach = a.stride * (a.size - 1);
+    if (!reach.known() && !at_least(a.stride, 0)) return {};
+    Dim& end = reach.known() && reach.value() < 0 ? e.first.constant : e.last.constant;
+    end = end + reach;
+  }
   return e;
 }
 // Whether one lies behind the other at any counts of the loops around.
 bool apart(const Extent& x, const Extent& y) {
   const auto behind = [](const Affine& high, const Affine& low) {
-    return high.terms == low.terms && high.constant > low.constant;
+    return high.terms == low.terms && at_least(high.constant - low.constant, 1);
   };
   return behind(x.first, y.last) || behind(y.first, x.last);
 }
@@ -63,21 +69,21 @@ Affine at_first(Affine a, const Nest& n) {
 std::optional<Axes> moved(const Axes& axes, const Expr& offset, const Nest& n, const Affine& from, const Affine& to) {
   const auto start = affine(offset);
   if (!start || *start != at_first(from, n)) return {};
-  std::vector<std::int64_t> reach(n.vars.size(), 0);
+  std::vector<Dim> reach(n.vars.size(), 0);
   Axes result = axes;
   for (Axis& axis : result) {
-    if (axis.size <= 1 || axis.stride == 0) continue;
+    if (kernel::at_most(axis.size, 1) || axis.stride == Dim(0)) continue;
     std::size_t best = n.vars.size();
-    std::int64_t best_stride = 0;
+    Dim best_stride = 0, step = 0;
     for (std::size_t i = 0; i < n.vars.size(); ++i) {
-      const std::int64_t stride = from.coefficient(n.vars[i]);
-      if (stride <= 0 || stride <= best_stride || axis.stride % stride != 0) continue;
-      if (reach[i] + axis.stride / stride * (axis.size - 1) >= n.sizes[i] || axis.stride < 0) continue;
-      best = i, best_stride = stride;
+      const Dim stride = from.coefficient(n.vars[i]);
+      const auto steps = exact_quotient(axis.stride, stride);
+      if (!at_least(stride, 1) || !at_least(stride - best_stride, 1) || !steps || !at_least(*steps, 1)) continue;
+      if (!at_least(n.sizes[i] - reach[i] - *steps * (axis.size - 1), 1)) continue;
+      best = i, best_stride = stride, step = *steps;
     }
     if (best == n.vars.size()) return {};
-    const std::int64_t step = axis.stride / best_stride;
-    reach[best] += step * (axis.size - 1);
+    reach[best] = reach[best] + step * (axis.size - 1);
     axis.stride = step * to.coefficient(n.vars[best]);
   }
   if (has_rows(axes) && !has_rows(result)) return {};

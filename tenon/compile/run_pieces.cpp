@@ -1,7 +1,6 @@
 // Running a Program that has no native form as a whole: pieces in turn, native ones compiled, others by the evaluator.
 #include "tenon/compile/executable.h"
 #include "tenon/compile/islands.h"
-#include "tenon/compile/specialise.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/unify.h"
 #include "tenon/rewrite/count_steps.h"
@@ -54,16 +53,12 @@ class Run {
     std::vector<std::int64_t> sizes;
     for (SizeVar s : piece.sizes) sizes.push_back(sizes_.at(s).value());
     std::vector<Value> out =
-        piece.native ? run_native(piece.program, sizes, in) : evaluate(*piece.program, sizes, in, run_body);
+        piece.native ? compile(piece.program)->run(in, sizes) : evaluate(*piece.program, sizes, in, run_body);
     for (std::size_t i = 0; i < out.size(); ++i) {
       const Var v = piece.out[i];
       if (piece.decides) unify(program_.type(v), type_of(out[i]), sizes_);
       values_[v] = std::move(out[i]);
     }
-  }
-  static std::vector<Value> run_native(const ProgramRef& program, std::span<const std::int64_t> sizes,
-                                       std::span<const Value> in) {
-    return compile(sizes.empty() ? program : specialised(*program, sizes))->run(in);
   }
   const Program& program_;
   SizeBinding sizes_;

@@ -89,6 +89,10 @@ Params literal_params(const Scalar& value) { return make_params(LiteralParams{va
 const Scalar& literal_value(const Params& params) { return params.as<LiteralParams>().value; }
 
 const OpInfo& require_equal_op() { return require_equal_info; }
+std::pair<Dim, Dim> sizes_to_be_equal(const Params& params) {
+  const auto& sizes = params.as<RequireEqualParams>();
+  return {sizes.a, sizes.b};
+}
 Params require_equal_params(const Dim& a, const Dim& b, std::string asked) {
   return make_params(RequireEqualParams{a, b, std::move(asked)});
 }

@@ -1,6 +1,8 @@
 // The two ops that tracing itself needs: numbers, and equality of sizes that only the run can decide.
 #pragma once
 
+#include <utility>
+
 #include "tenon/ir/op.h"
 
 namespace tenon {
@@ -14,5 +16,6 @@ const Scalar& literal_value(const Params& params);
 const OpInfo& require_equal_op();
 // `asked`: what the error says of who needs it; it is not part of a Program's text or hash.
 Params require_equal_params(const Dim& a, const Dim& b, std::string asked);
+std::pair<Dim, Dim> sizes_to_be_equal(const Params& params);
 
 }  // namespace tenon

@@ -174,6 +174,8 @@ struct LowerArgs {
   std::span<const Type> out;
   std::span<const kernel::Expr> index;  // of the output element, one i64 an axis
   std::function<kernel::Expr(std::size_t operand, std::span<const kernel::Expr> index)> load;
+  // Asks for a size that is not negative wherever the code runs, so that what is loaded lies inside of its array.
+  std::function<void(const Dim&)> require_not_negative;
 };
 // One element of the (only) output as an expression: elementwise ops, and every op that is a map of indices.
 struct LowerElement {

@@ -1,21 +1,28 @@
 #include "tenon/kernel/affine.h"
 
+#include <algorithm>
+
+#include "tenon/base/error.h"
+
 namespace tenon::kernel {
 
-void Affine::add(std::uint32_t var, std::int64_t coefficient) {
+void Affine::add(std::uint32_t var, const Dim& coefficient) {
   const auto term = terms.emplace(var, 0).first;
-  term->second += coefficient;
-  if (term->second == 0) terms.erase(term);
+  term->second = term->second + coefficient;
+  if (term->second == Dim(0)) terms.erase(term);
+}
+bool Affine::known() const {
+  return constant.known() && std::ranges::all_of(terms, [](const auto& term) { return term.second.known(); });
 }
 
 namespace {
 
 // to += factor·from
-void accumulate(BoundedAffine& to, const BoundedAffine& from, std::int64_t factor) {
-  to.affine.constant += factor * from.affine.constant;
+void accumulate(BoundedAffine& to, const BoundedAffine& from, const Dim& factor) {
+  to.affine.constant = to.affine.constant + factor * from.affine.constant;
   for (const auto& [var, coefficient] : from.affine.terms) to.affine.add(var, factor * coefficient);
   for (const BoundedAffine::Term& t : from.bounded)
-    if (factor != 0) to.bounded.push_back({factor * t.coefficient, t.index, t.range});
+    if (factor != Dim(0)) to.bounded.push_back({factor * t.coefficient, t.index, t.range});
 }
 
 bool is_constant(const Expr& e) { return e.kind() == Expr::Kind::constant; }
@@ -30,7 +37,10 @@ std::optional<BoundedAffine> form_of(const Expr& e, RangeOf range_of) {
     return result;
   }
   if (e.kind() == Expr::Kind::variable) {
-    result.affine.add(e.node().id, 1);
+    if (is_size_variable(e.node().id))
+      result.affine.constant = Dim::variable(e.node().id - first_size_variable);
+    else
+      result.affine.add(e.node().id, 1);
     return result;
   }
   if (is(e, Binary::add) || is(e, Binary::sub) || is(e, Binary::mul)) {
@@ -55,21 +65,27 @@ std::optional<BoundedAffine> form_of(const Expr& e, RangeOf range_of) {
 
 }  // namespace
 
+std::optional<BoundedAffine> bounded_affine(const Expr& e, RangeOf range_of) {
+  try {
+    return form_of(e, range_of);
+  } catch (const ShapeError&) {  // numbers that are no indices
+    return {};
+  }
+}
 std::optional<Affine> affine(const Expr& e) {
-  if (auto form = form_of(e, {})) return std::move(form->affine);
+  if (auto form = bounded_affine(e, {})) return std::move(form->affine);
   return {};
 }
-std::optional<BoundedAffine> bounded_affine(const Expr& e, RangeOf range_of) { return form_of(e, range_of); }
 
 Expr to_expr(const Affine& a) {
-  Expr sum(a.constant);
-  for (const auto& [var, coefficient] : a.terms) sum = variable(var) * Expr(coefficient) + sum;
+  Expr sum = size(a.constant);
+  for (const auto& [var, coefficient] : a.terms) sum = variable(var) * size(coefficient) + sum;
   return sum;
 }
 
 Expr to_expr(const BoundedAffine& a) {
   Expr sum = to_expr(a.affine);
-  for (const BoundedAffine::Term& t : a.bounded) sum = t.index * Expr(t.coefficient) + sum;
+  for (const BoundedAffine::Term& t : a.bounded) sum = t.index * size(t.coefficient) + sum;
   return sum;
 }
 

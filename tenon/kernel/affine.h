@@ -11,30 +11,32 @@
 
 namespace tenon::kernel {
 
-// constant + Σ coefficient·variable; no coefficient is 0.
+// constant + Σ coefficient·variable, of loop variables; no coefficient is 0. Sizes are no variables here.
 struct Affine {
-  std::int64_t constant = 0;
-  std::map<std::uint32_t, std::int64_t> terms;
+  Dim constant = 0;
+  std::map<std::uint32_t, Dim> terms;
 
-  std::int64_t coefficient(std::uint32_t var) const {
+  Dim coefficient(std::uint32_t var) const {
     const auto found = terms.find(var);
-    return found == terms.end() ? 0 : found->second;
+    return found == terms.end() ? Dim(0) : found->second;
   }
-  void add(std::uint32_t var, std::int64_t coefficient);
+  bool known() const;  // it has no sizes that vary
+  void add(std::uint32_t var, const Dim& coefficient);
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 
-// Empty where the expression is not affine: it divides, compares, or reads memory. Linear in its nodes.
+// Empty where the expression is not affine: it divides, compares, or reads memory; or a number in it is more than 63
+// bits hold. Linear in its nodes.
 std::optional<Affine> affine(const Expr& e);
 Expr to_expr(const Affine& a);
 
 struct IndexRange {
-  std::int64_t low, high;  // both included
+  Dim low, high;  // both included
 };
 // An offset that is affine but for some indices whose range is known.
 struct BoundedAffine {
   struct Term {
-    std::int64_t coefficient;
+    Dim coefficient;
     Expr index;
     IndexRange range;
   };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <vector>
 
 #include "tenon/base/error.h"
 
@@ -71,6 +72,48 @@ Expr constant_like(const Expr& like, double value) {
 }
 
 Expr variable(std::uint32_t id, DType dtype) { return make({.kind = Expr::Kind::variable, .dtype = dtype, .id = id}); }
+
+namespace {
+
+// Rounded down, of operands of any sign.
+std::pair<Expr, Expr> floor_division(const Expr& x, const Expr& y) {
+  const Expr zero(std::int64_t(0)), quotient = x / y, rest = x % y;
+  const auto is_negative = [&](const Expr& e) { return binary(Binary::lt, e, zero); };
+  const Expr up =
+      binary(Binary::and_, binary(Binary::ne, rest, zero), binary(Binary::ne, is_negative(rest), is_negative(y)));
+  return {select(up, quotient - Expr(std::int64_t(1)), quotient), select(up, rest + y, rest)};
+}
+
+}  // namespace
+
+Expr size(const Dim& dim) {
+  if (dim.known()) return Expr(dim.value());
+  std::vector<Expr> values;
+  dim.visit_steps([&](const Dim::Step& step) {
+    using Kind = Dim::Step::Kind;
+    if (step.kind == Kind::number) return values.push_back(Expr(step.value));
+    if (step.kind == Kind::variable)
+      return values.push_back(variable(first_size_variable + static_cast<std::uint32_t>(step.value)));
+    const Expr y = std::move(values.back());
+    values.pop_back();
+    const Expr x = std::move(values.back());
+    switch (step.kind) {
+      case Kind::add:
+        return void(values.back() = x + y);
+      case Kind::mul:
+        return void(values.back() = x * y);
+      case Kind::floor_div:
+        return void(values.back() = floor_division(x, y).first);
+      case Kind::modulo:
+        return void(values.back() = floor_division(x, y).second);
+      case Kind::min:
+        return void(values.back() = binary(Binary::min, x, y));
+      default:
+        return void(values.back() = binary(Binary::max, x, y));
+    }
+  });
+  return values.back();
+}
 
 Expr load(std::uint32_t buffer, DType dtype, const Expr& offset) {
   if (offset.dtype() != DType::i64) throw CompileError("kernel: offsets are i64.");

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tenon/base/dim.h"
 #include "tenon/base/dtype.h"
 
 namespace tenon::kernel {
@@ -106,6 +107,12 @@ class Expr {
 Expr constant(DType dtype, const void* bits);
 Expr constant_like(const Expr& like, double value);  // of the other's dtype
 Expr variable(std::uint32_t id, DType dtype = DType::i64);
+// A size: a number, or of variables that stand for the size parameters of the Program, number k as this one.
+inline constexpr std::uint32_t first_size_variable = std::uint32_t(1) << 31;
+inline bool is_size_variable(std::uint32_t id) { return id >= first_size_variable; }
+Expr size(const Dim& dim);
+// Whether it is known to be.
+inline bool at_most(const Dim& size, std::int64_t limit) { return size.known() && size.value() <= limit; }
 Expr load(std::uint32_t buffer, DType dtype, const Expr& offset);  // offset in elements
 Expr unary(Unary op, const Expr& x);
 Expr binary(Binary op, const Expr& x, const Expr& y);

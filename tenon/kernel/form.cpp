@@ -12,6 +12,12 @@
 namespace tenon::kernel {
 namespace {
 
+// As an affine form of numbers alone.
+std::optional<Affine> numbered(const Expr& offset) {
+  auto at = affine(offset);
+  return at && at->known() ? std::move(at) : std::nullopt;
+}
+
 class FormReader {
  public:
   FormReader(FunctionRef<bool(Hasher&, SlotId)> describe, Numbers numbers) : describe_(describe), apart_(numbers) {}
@@ -19,7 +25,7 @@ class FormReader {
   // First: which slots stay where they are.
   void find_fixed(const Statement& s) {
     const auto note = [&](SlotId id, const Expr& offset) {
-      if (!affine(offset)) fixed_.insert(id);
+      if (!numbered(offset)) fixed_.insert(id);
     };
     for_each_place(s, [&](SlotId id, const Expr& offset, bool) { note(id, offset); });
     for_each_expression(
@@ -64,10 +70,11 @@ class FormReader {
     return slots_[known->second];
   }
   void access(SlotId id, const Expr& offset) {
-    const std::optional<Affine> at = affine(offset);
+    const std::optional<Affine> at = numbered(offset);
     if (!at) return slot(id), expr(offset);
-    hash_(at->constant - slot(id, at->constant).base)(at->terms.size());
-    for (const auto& [variable, coefficient] : at->terms) var(variable), hash_(coefficient);
+    const std::int64_t constant = at->constant.value();
+    hash_(constant - slot(id, constant).base)(at->terms.size());
+    for (const auto& [variable, coefficient] : at->terms) var(variable), hash_(coefficient.value());
   }
   void var(std::uint32_t id) { hash_(vars_.emplace(id, vars_.size()).first->second); }
   void expr(const Expr& e) {
@@ -84,10 +91,10 @@ class FormReader {
     for (const auto& operand : n.operands)
       if (operand) expr(Expr(operand));
   }
-  void loops(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes) {
+  void loops(const std::vector<std::uint32_t>& vars, const Sizes& sizes) {
     hash_(vars.size());
     for (const std::uint32_t v : vars) var(v);
-    for (const std::int64_t s : sizes) hash_(s);
+    for (const Dim& s : sizes) s.hash(hash_);
   }
   void of(const std::vector<Store>& stores) {
     hash_(stores.size());
@@ -107,14 +114,14 @@ class FormReader {
     of(r.stores);
   }
   void of(const Copy& c) {
-    hash_(c.elements)(c.row);
+    c.elements.hash(hash_), c.row.hash(hash_);
     access(c.to, c.to_offset), access(c.from, c.from_offset);
   }
   void of(const Product& p) {
     hash_(p.dtype)(p.accumulate);
-    for (const std::int64_t size :
+    for (const Dim& size :
          {p.batch, p.m, p.n, p.k, p.a_batch, p.a_m, p.a_k, p.b_batch, p.b_k, p.b_n, p.c_batch, p.c_m, p.c_n})
-      hash_(size);
+      size.hash(hash_);
     access(p.a, p.a_offset), access(p.b, p.b_offset), access(p.c, p.c_offset);
   }
   void of(const Element& e) {
@@ -132,11 +139,11 @@ class FormReader {
     }
     if (c.result) access(*c.result, c.result_offset);
   }
-  void of(const For& f) { var(f.var), hash_(f.count); }
+  void of(const For& f) { var(f.var), f.count.hash(hash_); }
   void of(const While& w) { expr(w.condition); }
   void of(const Switch& s) { expr(s.index), hash_(s.branches.size()); }
   void of(const Blocks& b) {
-    var(b.var), hash_(b.count)(b.parallel)(b.own.size());
+    var(b.var), b.count.hash(hash_), b.rest.hash(hash_), b.grain.hash(hash_), hash_(b.parallel)(b.own.size());
     for (const SlotId id : b.own) slot(id);
   }
 

@@ -15,13 +15,19 @@ namespace tenon::kernel {
 
 using SlotId = std::uint32_t;
 
-// How many indices there are. As doubles where it is an estimate: it may be more than an integer holds.
-template <class Number = std::int64_t>
-Number product_of(const std::vector<std::int64_t>& sizes) {
-  Number n = 1;
-  for (const std::int64_t s : sizes) n *= static_cast<Number>(s);
+// Sizes are numbers, or of size variables: the Function's size parameters, numbered from 0.
+using Sizes = std::vector<Dim>;
+
+// How many indices there are.
+inline Dim product_of(const Sizes& sizes) {
+  Dim n = 1;
+  for (const Dim& s : sizes) n = n * s;
   return n;
 }
+// For estimates: what a size may be that is known only when the code runs. As a double, since products may be more than
+// an integer holds.
+double estimate(const Dim& size);
+double estimate(const Sizes& sizes);  // of the product
 
 // A piece of memory, read and written by offset in elements.
 struct Slot {
@@ -34,17 +40,17 @@ struct Slot {
     numbers,   // as constant, but that code reads them: other statements are equal but for them
   };
   DType dtype;
-  std::int64_t elements;
+  Dim elements;
   Place place;
   std::uint32_t argument = 0;
-  std::int64_t arena_offset = 0;  // in bytes
+  Dim arena_offset = 0;  // in bytes
   std::vector<std::byte> values = {};
   std::optional<std::uint32_t> object =
       {};  // of a constant: the first word is the address of this one of the Function's
   bool temporary() const { return place == Place::local || place == Place::arena; }
   static constexpr std::int64_t line = 64;  // bytes of a line of the cache, on which a slot in memory begins
-  std::int64_t bytes() const { return elements * static_cast<std::int64_t>(size_of(dtype)); }
-  std::int64_t bytes_in_lines() const { return (bytes() + line - 1) / line * line; }
+  Dim bytes() const { return elements * static_cast<std::int64_t>(size_of(dtype)); }
+  Dim bytes_in_lines() const { return floor_div(bytes() + (line - 1), line) * line; }
 };
 
 struct Statement;
@@ -61,7 +67,7 @@ struct Store {
 // once; else in row-major order.
 struct Nest {
   std::vector<std::uint32_t> vars;
-  std::vector<std::int64_t> sizes;
+  Sizes sizes;
   std::vector<Store> stores;
   bool independent = true;
   Source where;  // the user's line that asked for it; outside of everything but reports
@@ -71,7 +77,7 @@ struct Nest {
 // stores happen at every index too; nothing of this statement reads what they write.
 struct Reduce {
   std::vector<std::uint32_t> outer_vars, inner_vars;
-  std::vector<std::int64_t> outer_sizes, inner_sizes;
+  Sizes outer_sizes, inner_sizes;
   Combine combine;
   Expr initial, value;
   SlotId slot;
@@ -94,8 +100,8 @@ struct CopyCause {
 struct Copy {
   SlotId to, from;
   Expr to_offset, from_offset;
-  std::int64_t elements;
-  std::int64_t row = 1;  // elements of the last axis: small arrays move row by row, as nests over them do
+  Dim elements;
+  Dim row = 1;  // elements of the last axis: small arrays move row by row, as nests over them do
   CopyCause cause = {};
   Source where = {};
 };
@@ -106,8 +112,8 @@ struct Product {
   DType dtype;
   SlotId a, b, c;
   Expr a_offset, b_offset, c_offset;
-  std::int64_t batch, m, n, k;
-  std::int64_t a_batch, a_m, a_k, b_batch, b_k, b_n, c_batch, c_m, c_n;
+  Dim batch, m, n, k;
+  Dim a_batch, a_m, a_k, b_batch, b_k, b_n, c_batch, c_m, c_n;
   bool accumulate = false;
   Source where = {};
 };
@@ -142,7 +148,7 @@ struct Call {
 
 struct For {
   std::uint32_t var;
-  std::int64_t count;
+  Dim count;
   Block body;
 };
 struct While {
@@ -155,13 +161,14 @@ struct Switch {
   std::vector<Block> branches;
 };
 
-// `body` for block 0, 1, … of `count`, which are independent of each other; then `tail`, for the rows that fill no
-// block.
+// `body` for block 0, 1, … of `count`, which are independent of each other; then `tail`, for the `rest` of the rows
+// that fill no block, where there are some: `var` is `count` there.
 struct Blocks {
   std::uint32_t var;
-  std::int64_t count;
+  Dim count, rest;
   Block body, tail;
   bool parallel;            // worth a fork
+  Dim grain = 1;            // blocks of a thread, at least
   std::vector<SlotId> own;  // local slots that each running block has for itself
 };
 
@@ -176,7 +183,10 @@ struct Function {
   std::string name;
   std::vector<Slot> slots;
   std::uint32_t arguments = 0;
-  std::int64_t arena_bytes = 0;
+  std::uint32_t sizes = 0;  // size parameters
+  // Sizes that are not to be negative, and those that are not to be 0: where they are, the function is not run.
+  Sizes not_negative = {}, not_empty = {};
+  Dim arena_bytes = 0;
   std::uint32_t vars = 0;            // loop variables are numbered below this
   std::vector<const void*> objects;  // of this process, which constants point to; they outlive the code
   bool lists = false;                // it makes or reads lists: a ListPool is there while it runs

@@ -4,14 +4,31 @@
 #include <cstring>
 #include <limits>
 
+#include "tenon/base/error.h"
+
 namespace tenon::kernel {
 namespace {
 
 // Indices stay far below: sums of products of these do not overflow.
-bool small(std::int64_t v) { return v > -(std::int64_t(1) << 40) && v < (std::int64_t(1) << 40); }
-std::optional<IndexRange> small(std::int64_t low, std::int64_t high) {
+constexpr std::int64_t far = std::int64_t(1) << 40;
+bool small(const Dim& v) { return !v.known() || (v.value() > -far && v.value() < far); }
+std::optional<IndexRange> small(const Dim& low, const Dim& high) {
   if (!small(low) || !small(high)) return {};
   return IndexRange{low, high};
+}
+
+// Of two sizes; nothing where it depends on what they are.
+std::optional<Dim> lesser(const Dim& x, const Dim& y) {
+  if (at_least(y - x, 0)) return x;
+  return at_least(x - y, 0) ? std::optional(y) : std::nullopt;
+}
+std::optional<Dim> greater(const Dim& x, const Dim& y) {
+  if (at_least(x - y, 0)) return x;
+  return at_least(y - x, 0) ? std::optional(y) : std::nullopt;
+}
+std::optional<IndexRange> range_between(const std::optional<Dim>& low, const std::optional<Dim>& high) {
+  if (!low || !high) return {};
+  return IndexRange{*low, *high};
 }
 
 std::optional<IndexRange> range_of_affine(const Affine& a, const IndexRanges& vars) {
@@ -19,30 +36,33 @@ std::optional<IndexRange> range_of_affine(const Affine& a, const IndexRanges& va
   IndexRange r{a.constant, a.constant};
   for (const auto& [var, coefficient] : a.terms) {
     const auto found = vars.find(var);
-    if (found == vars.end() || !small(coefficient)) return {};
-    std::int64_t x, y;
-    if (__builtin_mul_overflow(coefficient, found->second.low, &x) ||
-        __builtin_mul_overflow(coefficient, found->second.high, &y) || !small(x) || !small(y))
+    if (found == vars.end() || !small(coefficient) || !small(found->second.low) || !small(found->second.high))
       return {};
-    r.low += std::min(x, y), r.high += std::max(x, y);
+    const bool up = at_least(coefficient, 0);
+    if (!up && !at_least(0 - coefficient, 0)) return {};
+    const auto& [low, high] = found->second;
+    r.low = r.low + coefficient * (up ? low : high), r.high = r.high + coefficient * (up ? high : low);
+    if (!small(r.low) || !small(r.high)) return {};
   }
-  return small(r.low, r.high);
+  return r;
 }
 
 std::optional<bool> decided(Binary op, const IndexRange& x, const IndexRange& y) {
   const auto by = [](bool always, bool never) -> std::optional<bool> {
     return always ? std::optional(true) : never ? std::optional(false) : std::nullopt;
   };
-  const bool apart = x.high < y.low || x.low > y.high, one = x.low == x.high && y.low == y.high && x.low == y.low;
+  const Dim above = y.low - x.high, below = x.low - y.high;  // the least that y is above x, and x above y
+  const bool apart = at_least(above, 1) || at_least(below, 1),
+             one = x.low == x.high && y.low == y.high && x.low == y.low;
   switch (op) {
     case Binary::lt:
-      return by(x.high < y.low, x.low >= y.high);
+      return by(at_least(above, 1), at_least(below, 0));
     case Binary::le:
-      return by(x.high <= y.low, x.low > y.high);
+      return by(at_least(above, 0), at_least(below, 1));
     case Binary::gt:
-      return by(x.low > y.high, x.high <= y.low);
+      return by(at_least(below, 1), at_least(above, 0));
     case Binary::ge:
-      return by(x.low >= y.high, x.high < y.low);
+      return by(at_least(below, 0), at_least(above, 1));
     case Binary::eq:
       return by(one, apart);
     case Binary::ne:
@@ -96,7 +116,11 @@ std::optional<bool> truth_of(const Expr& e) {
 
 std::optional<IndexRange> FoldIndices::range(const Expr& e) {
   if (const auto found = known_.find(e.identity()); found != known_.end()) return found->second.second;
-  const auto r = range_of(e);
+  std::optional<IndexRange> r;
+  try {
+    r = range_of(e);
+  } catch (const ShapeError&) {  // numbers that are no indices
+  }
   known_.emplace(e.identity(), std::pair(e, r));
   return r;
 }
@@ -106,36 +130,41 @@ std::optional<IndexRange> FoldIndices::range_of(const Expr& e) {
   if (e.kind() == Expr::Kind::select) {
     const auto x = range(e.operand(1)), y = range(e.operand(2));
     if (!x || !y) return {};
-    return IndexRange{std::min(x->low, y->low), std::max(x->high, y->high)};
+    return range_between(lesser(x->low, y->low), greater(x->high, y->high));
   }
   if (e.kind() != Expr::Kind::binary) return {};
   const auto x = range(e.operand(0)), y = range(e.operand(1));
   if (!y) return {};
-  if (e.node().binary == Binary::rem && y->low > 0) {
-    if (!x) return IndexRange{-(y->high - 1), y->high - 1};
-    return IndexRange{x->low < 0 ? -(y->high - 1) : 0, std::max<std::int64_t>(0, std::min(x->high, y->high - 1))};
+  if (e.node().binary == Binary::rem && at_least(y->low, 1)) {
+    const Dim most = y->high - 1;
+    if (!x) return IndexRange{0 - most, most};
+    const bool below = at_least(x->low, 0);
+    const auto high = lesser(x->high, most);
+    return IndexRange{below ? Dim(0) : 0 - most, high && at_least(*high, 0) ? *high : most};
   }
   if (!x && e.node().binary == Binary::max && e.operand(0).kind() == Expr::Kind::binary &&
       e.operand(0).node().binary == Binary::min)  // whatever it is, it is clamped
-    if (const auto limit = range(e.operand(0).operand(1))) return IndexRange{y->low, std::max(limit->high, y->high)};
+    if (const auto limit = range(e.operand(0).operand(1))) return range_between(y->low, greater(limit->high, y->high));
   if (!x) return {};
   switch (e.node().binary) {
     case Binary::max:
-      return IndexRange{std::max(x->low, y->low), std::max(x->high, y->high)};
+      return range_between(greater(x->low, y->low), greater(x->high, y->high));
     case Binary::min:
-      return IndexRange{std::min(x->low, y->low), std::min(x->high, y->high)};
+      return range_between(lesser(x->low, y->low), lesser(x->high, y->high));
     case Binary::add:
       return small(x->low + y->low, x->high + y->high);
     case Binary::sub:
       return small(x->low - y->high, x->high - y->low);
     case Binary::mul: {
-      const auto [low, high] = std::minmax({__int128(x->low) * y->low, __int128(x->low) * y->high,
-                                            __int128(x->high) * y->low, __int128(x->high) * y->high});
-      if (low <= -(std::int64_t(1) << 40) || high >= (std::int64_t(1) << 40)) return {};
-      return IndexRange{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
+      if (at_least(x->low, 0) && at_least(y->low, 0)) return small(x->low * y->low, x->high * y->high);
+      if (!x->low.known() || !x->high.known() || !y->low.known() || !y->high.known()) return {};
+      const auto [low, high] = std::minmax({(x->low * y->low).value(), (x->low * y->high).value(),
+                                            (x->high * y->low).value(), (x->high * y->high).value()});
+      return small(low, high);
     }
     case Binary::div:
-      if (x->low >= 0 && y->low > 0) return IndexRange{x->low / y->high, x->high / y->low};
+      if (at_least(x->low, 0) && at_least(y->low, 1) && x->high.known() && y->high.known())
+        return IndexRange{floor_div(x->low, y->high), floor_div(x->high, y->low)};
       return {};
     default:
       return {};
@@ -151,7 +180,7 @@ Expr FoldIndices::index(const Expr& e) {
   if (wide) {  // it may not wrap around
     const auto r = range(wide);
     const IndexRange held = held_by(e.dtype());
-    if (!r || r->low < held.low || r->high > held.high) wide = {};
+    if (!r || !at_least(r->low - held.low, 0) || !at_least(held.high - r->high, 0)) wide = {};
   }
   indices_.emplace(e.identity(), std::pair(e, wide));
   return wide;
@@ -179,27 +208,36 @@ Expr FoldIndices::index_of(const Expr& e) {
   }
 }
 
-// Quotients and remainders by a constant: what is a multiple of it goes apart.
+// Quotients and remainders by a size: what is a multiple of it goes apart.
 std::optional<Expr> FoldIndices::divided(Binary op, const Expr& x, const Expr& y) {
-  if (y.kind() != Expr::Kind::constant || constant_value(y) <= 0) return {};
-  const std::int64_t by = constant_value(y);
+  const auto divisor = affine(y);
+  if (!divisor || !divisor->terms.empty() || !at_least(divisor->constant, 1)) return {};
+  const Dim by = divisor->constant;
   const auto whole = range(x);
-  if (!whole || whole->low < 0) return {};
-  if (whole->high < by) return op == Binary::div ? Expr(std::int64_t(0)) : x;
+  if (!whole || !at_least(whole->low, 0)) return {};
+  if (at_least(by - whole->high, 1)) return op == Binary::div ? Expr(std::int64_t(0)) : x;
   const auto a = bounded_affine(x, [&](const Expr& part) { return range(part); });
   if (!a) return {};
   BoundedAffine multiple, rest;
-  multiple.affine.constant = a->affine.constant / by, rest.affine.constant = a->affine.constant % by;
-  if (rest.affine.constant < 0) rest.affine.constant += by, --multiple.affine.constant;
-  for (const auto& [var, coefficient] : a->affine.terms)
-    coefficient % by == 0 ? multiple.affine.add(var, coefficient / by) : rest.affine.add(var, coefficient);
-  for (const auto& [coefficient, index, range] : a->bounded)
-    coefficient % by == 0 ? multiple.bounded.push_back({coefficient / by, index, range})
-                          : rest.bounded.push_back({coefficient, index, range});
+  if (by.known() && a->affine.constant.known()) {
+    multiple.affine.constant = floor_div(a->affine.constant, by), rest.affine.constant = modulo(a->affine.constant, by);
+  } else {
+    const auto quotient = exact_quotient(a->affine.constant, by);
+    (quotient ? multiple : rest).affine.constant = quotient ? *quotient : a->affine.constant;
+  }
+  for (const auto& [var, coefficient] : a->affine.terms) {
+    const auto quotient = exact_quotient(coefficient, by);
+    quotient ? multiple.affine.add(var, *quotient) : rest.affine.add(var, coefficient);
+  }
+  for (const auto& [coefficient, index, range] : a->bounded) {
+    const auto quotient = exact_quotient(coefficient, by);
+    quotient ? multiple.bounded.push_back({*quotient, index, range})
+             : rest.bounded.push_back({coefficient, index, range});
+  }
   const Expr left = to_expr(rest);
   const auto of_left = range(left);
-  if (!of_left || of_left->low < 0) return {};
-  if (of_left->high < by) return op == Binary::div ? to_expr(multiple) : left;
+  if (!of_left || !at_least(of_left->low, 0)) return {};
+  if (at_least(by - of_left->high, 1)) return op == Binary::div ? to_expr(multiple) : left;
   if (multiple.affine.terms.empty() && multiple.bounded.empty()) return {};
   const Expr inside = kernel::binary(op, left, y);
   return op == Binary::div ? to_expr(multiple) + inside : inside;
@@ -227,7 +265,7 @@ Expr FoldIndices::binary(const Expr& e) {
     const std::int64_t by = constant_value(x.operand(1)), limit = constant_value(y);
     const auto divided = range(x.operand(0));
     std::int64_t product;
-    if (divided && divided->low >= 0 && by > 0 && !__builtin_mul_overflow(by, limit, &product))
+    if (divided && at_least(divided->low, 0) && by > 0 && !__builtin_mul_overflow(by, limit, &product))
       return finish(kernel::binary(op, x.operand(0), Expr(product)));
   }
   // What both have in common decides nothing: by their difference.
@@ -235,8 +273,9 @@ Expr FoldIndices::binary(const Expr& e) {
     if (const auto result = decided(op, *apart, {0, 0})) return truth(*result);
   if (op == Binary::max || op == Binary::min) {
     const Expr &larger = op == Binary::max ? x : y, &smaller = op == Binary::max ? y : x;
-    if (of_x->low >= of_y->high) return larger;
-    if (of_y->low >= of_x->high) return smaller;
+    const auto apart = range(x - y);
+    if (at_least(of_x->low - of_y->high, 0) || (apart && at_least(apart->low, 0))) return larger;
+    if (at_least(of_y->low - of_x->high, 0) || (apart && at_least(0 - apart->high, 0))) return smaller;
   }
   return e;
 }

@@ -10,7 +10,8 @@
 
 namespace tenon::kernel {
 
-using IndexRanges = std::map<std::uint32_t, IndexRange>;  // of loop variables
+using IndexRanges = std::map<std::uint32_t, IndexRange>;            // of loop variables
+inline IndexRange below(const Dim& size) { return {0, size - 1}; }  // of a variable of a loop
 
 Expr truth(bool value);
 std::optional<bool> truth_of(const Expr& e);

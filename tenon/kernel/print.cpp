@@ -66,7 +66,8 @@ class Expressions {
       case Expr::Kind::constant:
         return constant_text(e);
       case Expr::Kind::variable:
-        return fmt::format("i{}", e.node().id);
+        return is_size_variable(e.node().id) ? fmt::format("s{}", e.node().id - first_size_variable)
+                                             : fmt::format("i{}", e.node().id);
       case Expr::Kind::load:
         return fmt::format("m{}[{}]", e.node().id, text(e.operand(0)));
       case Expr::Kind::unary:
@@ -93,11 +94,11 @@ class Printer {
   explicit Printer(const Function& f) : f_(f) {}
 
   std::string run() {
-    out_ = fmt::format("function @{} arena={}\n", f_.name, f_.arena_bytes);
+    out_ = fmt::format("function @{} arena={}\n", f_.name, f_.arena_bytes.text());
     for (std::size_t i = 0; i < f_.slots.size(); ++i) {
       const Slot& s = f_.slots[i];
       constexpr std::string_view places[]{"argument", "local", "arena", "constant", "element", "numbers"};
-      out_ += fmt::format("  m{}: {}[{}] {}\n", i, tenon::name(s.dtype), s.elements,
+      out_ += fmt::format("  m{}: {}[{}] {}\n", i, tenon::name(s.dtype), s.elements.text(),
                           places[static_cast<std::size_t>(s.place)]);
     }
     block(f_.body, 1);
@@ -109,9 +110,10 @@ class Printer {
     out_.append(2 * static_cast<std::size_t>(depth), ' ');
     out_ += text + "\n";
   }
-  static std::string loops(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes) {
+  static std::string loops(const std::vector<std::uint32_t>& vars, const Sizes& sizes) {
     std::string text;
-    for (std::size_t i = 0; i < vars.size(); ++i) text += fmt::format("{}i{}<{}", i > 0 ? ", " : "", vars[i], sizes[i]);
+    for (std::size_t i = 0; i < vars.size(); ++i)
+      text += fmt::format("{}i{}<{}", i > 0 ? ", " : "", vars[i], sizes[i].text());
     return text;
   }
   void block(const Block& b, int depth) {
@@ -137,12 +139,12 @@ class Printer {
   }
   void write(const Copy& c, int depth) {
     line(depth, fmt::format("copy m{}[{}] = m{}[{}], {} elements", c.to, text(c.to_offset), c.from, text(c.from_offset),
-                            c.elements));
+                            c.elements.text()));
   }
   void write(const Product& p, int depth) {
-    line(depth,
-         fmt::format("product m{}[{}] {}= m{}[{}] x m{}[{}], {} x ({}, {}, {})", p.c, text(p.c_offset),
-                     p.accumulate ? "+" : "", p.a, text(p.a_offset), p.b, text(p.b_offset), p.batch, p.m, p.k, p.n));
+    line(depth, fmt::format("product m{}[{}] {}= m{}[{}] x m{}[{}], {} x ({}, {}, {})", p.c, text(p.c_offset),
+                            p.accumulate ? "+" : "", p.a, text(p.a_offset), p.b, text(p.b_offset), p.batch.text(),
+                            p.m.text(), p.k.text(), p.n.text()));
   }
   void write(const Element& e, int depth) {
     line(depth,
@@ -159,7 +161,7 @@ class Printer {
                             c.function, arguments));
   }
   void write(const For& f, int depth) {
-    line(depth, fmt::format("for i{}<{}", f.var, f.count));
+    line(depth, fmt::format("for i{}<{}", f.var, f.count.text()));
     block(f.body, depth + 1);
   }
   void write(const While& w, int depth) {
@@ -177,7 +179,7 @@ class Printer {
   }
 
   void write(const Blocks& b, int depth) {
-    line(depth, fmt::format("{} i{}<{}{}", b.parallel ? "parallel blocks" : "blocks", b.var, b.count,
+    line(depth, fmt::format("{} i{}<{}{}", b.parallel ? "parallel blocks" : "blocks", b.var, b.count.text(),
                             b.own.empty() ? "" : fmt::format(", own m{}", fmt::join(b.own, ", m"))));
     block(b.body, depth + 1);
     if (b.tail.empty()) return;

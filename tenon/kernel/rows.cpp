@@ -11,7 +11,7 @@
 namespace tenon::kernel {
 namespace {
 
-using Sizes = std::map<std::uint32_t, std::int64_t>;
+using SizesOf = std::map<std::uint32_t, Dim>;  // of variables
 
 constexpr std::int64_t enough_rows = 16;  // of a reduction along its rows: no sum is divided then
 
@@ -31,15 +31,16 @@ std::optional<BoundedAffine> form_of(const Expr& offset) {
   FoldIndices fold(no_variables);
   return bounded_affine(offset, [&](const Expr& index) {
     const auto range = fold.range(index);
-    return range && -far < range->low && range->high < far ? range : std::nullopt;
+    return range && at_least(range->low, -far) && (!range->high.known() || range->high.value() < far) ? range
+                                                                                                      : std::nullopt;
   });
 }
 
 // Collects the accesses of one division into rows.
 class Collector {
  public:
-  Collector(std::int64_t rows, bool sums, bool products, std::vector<RowAccess>& to)
-      : rows_(rows), sums_(sums), products_(products), to_(to) {}
+  Collector(Dim rows, bool sums, bool products, std::vector<RowAccess>& to)
+      : rows_(std::move(rows)), sums_(sums), products_(products), to_(to) {}
 
   bool statement(const Statement& s) {
     return std::visit([&](const auto& held) { return divided(held); }, s.held());
@@ -60,7 +61,7 @@ class Collector {
   bool divided(const Reduce& r) {
     const bool by_sum = divides_sum(r, rows_);
     if (!r.stores.empty()) return false;
-    if (by_sum && (!sums_ || std::ranges::count(r.outer_sizes, 0) > 0)) return false;
+    if (by_sum && (!sums_ || std::ranges::count(r.outer_sizes, Dim(0)) > 0)) return false;
     const auto& sizes = by_sum ? r.inner_sizes : r.outer_sizes;
     if (sizes.empty() || !rows_of(sizes[0])) return false;
     enter(r.outer_vars, r.outer_sizes);
@@ -73,20 +74,17 @@ class Collector {
   bool divided(const Copy& c) {
     if (!rows_of(c.elements)) return false;
     row_var_.reset();
-    strided(c.to, true, c.to_offset, per_row_, {{1, per_row_}});
-    strided(c.from, false, c.from_offset, per_row_, {{1, per_row_}});
+    strided(c.to, true, c.to_offset, 1, {{1, per_row_}});
+    strided(c.from, false, c.from_offset, 1, {{1, per_row_}});
     return true;
   }
   bool divided(const Product& p) {
     if (!products_ || is_complex(p.dtype)) return false;
     row_var_.reset();
-    const bool by_batch = p.batch > 1 && p.batch % rows_ == 0;
+    const bool by_batch = p.batch != Dim(1) && rows_of(p.batch);
     if (!by_batch && !rows_of(p.m)) return false;
-    if (by_batch) per_row_ = p.batch / rows_;
-    const std::int64_t batch = by_batch ? per_row_ : p.batch, m = by_batch ? p.m : per_row_;
-    const auto along = [&](std::int64_t of_batch, std::int64_t of_m) {
-      return per_row_ * (by_batch ? of_batch : of_m);
-    };
+    const Dim batch = by_batch ? per_row_ : p.batch, m = by_batch ? p.m : per_row_;
+    const auto along = [&](const Dim& of_batch, const Dim& of_m) { return by_batch ? of_batch : of_m; };
     strided(p.c, true, p.c_offset, along(p.c_batch, p.c_m), {{p.c_batch, batch}, {p.c_m, m}, {p.c_n, p.n}});
     strided(p.a, false, p.a_offset, along(p.a_batch, p.a_m), {{p.a_batch, batch}, {p.a_m, m}, {p.a_k, p.k}});
     strided(p.b, false, p.b_offset, along(p.b_batch, 0), {{p.b_batch, batch}, {p.b_k, p.k}, {p.b_n, p.n}});
@@ -105,11 +103,12 @@ class Collector {
   bool divided(const Switch&) { return false; }
   bool divided(const Blocks&) { return false; }
 
-  bool rows_of(std::int64_t size) {
-    per_row_ = size / rows_;
-    return size > 0 && size % rows_ == 0;
+  bool rows_of(const Dim& size) {
+    const auto each = each_row_of(size, rows_);
+    if (each) per_row_ = *each;
+    return each.has_value();
   }
-  void enter(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes) {
+  void enter(const std::vector<std::uint32_t>& vars, const Sizes& sizes) {
     for (std::size_t i = 0; i < vars.size(); ++i) sizes_[vars[i]] = sizes[i];
     if (!vars.empty()) row_var_ = vars[0];
   }
@@ -118,59 +117,73 @@ class Collector {
     visit_loads(e, seen, [&](const Expr& load) { access(load.node().id, false, load.operand(0)); });
   }
   void access(SlotId slot, bool write, const Expr& offset) { strided(slot, write, offset, 0, {}); }
-  void strided(SlotId slot, bool write, const Expr& offset, std::int64_t row, std::vector<RowAccess::Term> terms) {
+  // `row`: the stride from one index of the divided axis to the next, where the offset does not say it.
+  void strided(SlotId slot, bool write, const Expr& offset, const Dim& row,
+               std::initializer_list<std::pair<Dim, Dim>> terms) {
     const auto at = form_of(offset);
     // What data choose may be written twice.
     const bool known = at && !(write && !at->bounded.empty());
-    RowAccess a{slot, write, known, known ? at->affine.constant : 0, row, std::move(terms)};
+    RowAccess a{slot, write, known, known ? at->affine.constant : 0, row * per_row_, {}};
     if (known) {
+      for (const auto& [stride, size] : terms) a.terms.push_back({stride, size});
       for (const auto& [var, coefficient] : at->affine.terms) {
         if (row_var_ == var) {
-          a.row += coefficient * per_row_;
-          if (per_row_ > 1) a.terms.push_back({coefficient, per_row_});
+          a.row = a.row + coefficient * per_row_;
+          if (per_row_ != Dim(1)) a.terms.push_back({coefficient, per_row_});
         } else {
           const auto size = sizes_.find(var);
-          a.terms.push_back({coefficient, size == sizes_.end() ? 0 : size->second});
+          a.terms.push_back({coefficient, size == sizes_.end() ? Dim(0) : size->second});
         }
       }
       for (const BoundedAffine::Term& t : at->bounded) {
-        a.constant += t.coefficient * t.range.low;
+        a.constant = a.constant + t.coefficient * t.range.low;
         a.terms.push_back({t.coefficient, t.range.high - t.range.low + 1});
       }
     }
     to_.push_back(std::move(a));
   }
 
-  std::int64_t rows_;
+  Dim rows_;
   bool sums_, products_;
   std::vector<RowAccess>& to_;
-  Sizes sizes_;
+  SizesOf sizes_;
   std::optional<std::uint32_t> row_var_;
-  std::int64_t per_row_ = 1;  // indices of the divided axis that one row has
+  Dim per_row_ = 1;  // indices of the divided axis that one row has
 };
 
 }  // namespace
 
-RowStride row_stride(const RowAccess& a, std::int64_t rows) {
-  if (!a.known || a.row <= 0) return {};
-  const std::int64_t run = a.row * rows;
-  std::int64_t low = ((a.constant % run) + run) % run, high = low;
+RowStride row_stride(const RowAccess& a, const Dim& rows) {
+  if (!a.known || !at_least(a.row, 1)) return {};
+  const Dim run = a.row * rows;
+  Dim low = run.known() && a.constant.known() ? modulo(a.constant, run) : a.constant, high = low;
   bool several = a.constant != low;
   for (const auto& [coefficient, size] : a.terms) {
-    if (coefficient % run == 0) {
-      several = several || (coefficient != 0 && size != 1);
+    if (exact_quotient(coefficient, run)) {
+      several = several || (coefficient != Dim(0) && size != Dim(1));
       continue;
     }
-    if (size == 0) return {};
-    (coefficient < 0 ? low : high) += coefficient * (size - 1);
+    if (size == Dim(0)) return {};
+    const bool up = at_least(coefficient, 0);
+    if (!up && !at_least(0 - coefficient, 0)) return {};
+    Dim& end = up ? high : low;
+    end = end + coefficient * (size - 1);
   }
-  if (low < 0 || high >= a.row) return {};
+  if (!at_least(low, 0) || !at_least(a.row - high, 1)) return {};
   return {a.row, several};
 }
 
-bool divides_sum(const Reduce& r, std::int64_t rows) { return r.outer_sizes.empty() || r.outer_sizes[0] % rows != 0; }
+bool divides_sum(const Reduce& r, const Dim& rows) {
+  return r.outer_sizes.empty() || (r.outer_sizes[0] != Dim(0) && !each_row_of(r.outer_sizes[0], rows));
+}
 
-bool row_accesses(const Statement& s, std::int64_t rows, bool sums, bool products, std::vector<RowAccess>& to) {
+std::optional<Dim> each_row_of(const Dim& size, const Dim& rows) {
+  auto each = exact_quotient(size, rows);
+  if (each && !at_least(*each, 1)) each.reset();
+  return each;
+}
+
+bool row_accesses(const Statement& s, const Dim& rows, bool sums, bool products, std::vector<RowAccess>& to) {
   return Collector(rows, sums, products, to).statement(s);
 }
 
@@ -182,23 +195,23 @@ bool reads_rows(const Reduce& r) {
   bool rows = true;
   visit_loads(r.value, [&](const Expr& load) {
     if (const auto at = affine(load.operand(0)); at && !at->terms.empty())
-      rows = rows && at->coefficient(r.outer_vars[0]) >= at->coefficient(r.inner_vars[0]);
+      rows = rows && at_least(at->coefficient(r.outer_vars[0]) - at->coefficient(r.inner_vars[0]), 0);
   });
   return rows;
 }
 
 }  // namespace
 
-std::vector<std::int64_t> row_counts(const Statement& s) {
-  std::vector<std::int64_t> counts;
-  const auto add = [&](std::int64_t n) {
-    if (n > 1) counts.push_back(n);
+std::vector<Dim> row_counts(const Statement& s) {
+  std::vector<Dim> counts;
+  const auto add = [&](const Dim& n) {
+    if (!at_most(n, 1) && std::ranges::find(counts, n) == counts.end()) counts.push_back(n);
   };
   if (const auto* n = std::get_if<Nest>(&s.held())) {
     if (!n->sizes.empty()) add(n->sizes[0]);
   } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
     if (!r->outer_sizes.empty()) add(r->outer_sizes[0]);
-    if (reads_rows(*r) && !counts.empty() && counts[0] >= enough_rows) return counts;
+    if (reads_rows(*r) && !counts.empty() && !at_most(counts[0], enough_rows - 1)) return counts;
     if (!r->inner_sizes.empty()) add(r->inner_sizes[0]);
   } else if (const auto* c = std::get_if<Copy>(&s.held())) {
     add(c->elements);
@@ -207,25 +220,24 @@ std::vector<std::int64_t> row_counts(const Statement& s) {
     add(p->m);
   } else if (const auto* f = std::get_if<For>(&s.held())) {
     for (const Statement& inner : f->body)
-      for (const std::int64_t n : row_counts(inner)) add(n);
+      for (const Dim& n : row_counts(inner)) add(n);
   }
-  std::ranges::sort(counts, std::greater());
-  counts.erase(std::ranges::unique(counts).begin(), counts.end());
+  std::ranges::stable_sort(counts, std::greater(), [](const Dim& n) { return estimate(n); });
   return counts;
 }
 
-Expr RestrictToRows::from_base(std::int64_t stride) const {
+Expr RestrictToRows::from_base(const Dim& stride) const {
   Affine at{block_.base.constant * stride, {}};
   for (const auto& [var, coefficient] : block_.base.terms) at.add(var, coefficient * stride);
   return to_expr(at);
 }
 
 // The first axis becomes the block's part of it; an axis of one index goes.
-void RestrictToRows::divide(std::vector<std::uint32_t>& divided_vars, std::vector<std::int64_t>& sizes) {
-  const std::int64_t each = sizes[0] / block_.rows;
+void RestrictToRows::divide(std::vector<std::uint32_t>& divided_vars, kernel::Sizes& sizes) {
+  const Dim each = each_row_of(sizes[0], block_.rows).value();
   const std::uint32_t var = divided_vars[0];
-  sizes[0] = each * block_.count;
-  if (sizes[0] == 1) {
+  sizes[0] = block_.count * each;
+  if (sizes[0] == Dim(1)) {
     vars[var] = from_base(each);
     divided_vars.erase(divided_vars.begin());
     sizes.erase(sizes.begin());
@@ -239,8 +251,9 @@ void RestrictToRows::place(SlotId& slot, Expr& offset) {
   if (found == own_.end()) return;
   slot = found->second.slot;
   BoundedAffine at = form_of(offset).value();
-  at.affine.constant -= block_.base.constant * found->second.stride;
-  for (const auto& [var, coefficient] : block_.base.terms) at.affine.add(var, -coefficient * found->second.stride);
+  const Dim back = 0 - found->second.stride;
+  at.affine.constant = at.affine.constant + block_.base.constant * back;
+  for (const auto& [var, coefficient] : block_.base.terms) at.affine.add(var, coefficient * back);
   offset = to_expr(at);
 }
 
@@ -253,7 +266,7 @@ Expr RestrictToRows::load(const Expr& old, const Expr& offset) {
 }
 
 Statement RestrictToRows::operator()(const Statement& s) {
-  const auto moved = [&](const Expr& offset, std::int64_t stride) { return rewritten(offset) + from_base(stride); };
+  const auto moved = [&](const Expr& offset, const Dim& stride) { return rewritten(offset) + from_base(stride); };
   if (const auto* nest = std::get_if<Nest>(&s.held())) {
     Nest n = *nest;
     divide(n.vars, n.sizes);
@@ -270,9 +283,9 @@ Statement RestrictToRows::operator()(const Statement& s) {
       divide(r.inner_vars, r.inner_sizes);
       r.slot = part.slot;
       r.offset = to_expr(part.offset);
-      std::int64_t stride = 1;
-      for (std::size_t i = r.outer_vars.size(); i-- > 0; stride *= r.outer_sizes[i])
-        r.offset = r.offset + variable(r.outer_vars[i]) * Expr(stride);
+      Dim stride = 1;
+      for (std::size_t i = r.outer_vars.size(); i-- > 0; stride = stride * r.outer_sizes[i])
+        r.offset = r.offset + variable(r.outer_vars[i]) * size(stride);
     } else {
       divide(r.outer_vars, r.outer_sizes);
       r.offset = rewritten(r.offset);
@@ -283,22 +296,23 @@ Statement RestrictToRows::operator()(const Statement& s) {
   }
   if (const auto* copy = std::get_if<Copy>(&s.held())) {
     Copy c = *copy;
-    const std::int64_t each = c.elements / block_.rows;
-    c.elements = each * block_.count;
-    c.row = c.elements < c.row ? c.elements : c.elements % c.row == 0 ? c.row : 1;
+    const Dim each = each_row_of(c.elements, block_.rows).value();
+    c.elements = block_.count * each;
+    c.row = min(c.elements, c.row) == c.elements ? c.elements : modulo(c.elements, c.row) == Dim(0) ? c.row : 1;
     c.to_offset = moved(c.to_offset, each), c.from_offset = moved(c.from_offset, each);
     place(c.to, c.to_offset), place(c.from, c.from_offset);
     return c;
   }
   if (const auto* product = std::get_if<Product>(&s.held())) {
     Product p = *product;
-    const bool by_batch = p.batch > 1 && p.batch % block_.rows == 0;
-    std::int64_t& divided = by_batch ? p.batch : p.m;
-    const std::int64_t each = divided / block_.rows;
-    divided = each * block_.count;
-    p.a_offset = moved(p.a_offset, each * (by_batch ? p.a_batch : p.a_m));
-    p.b_offset = moved(p.b_offset, each * (by_batch ? p.b_batch : 0));
-    p.c_offset = moved(p.c_offset, each * (by_batch ? p.c_batch : p.c_m));
+    const bool by_batch = p.batch != Dim(1) && each_row_of(p.batch, block_.rows);
+    Dim& divided = by_batch ? p.batch : p.m;
+    const Dim each = each_row_of(divided, block_.rows).value();
+    divided = block_.count * each;
+    const auto step = [&](const Dim& of_batch, const Dim& of_m) { return each * (by_batch ? of_batch : of_m); };
+    p.a_offset = moved(p.a_offset, step(p.a_batch, p.a_m));
+    p.b_offset = moved(p.b_offset, step(p.b_batch, 0));
+    p.c_offset = moved(p.c_offset, step(p.c_batch, p.c_m));
     place(p.a, p.a_offset), place(p.b, p.b_offset), place(p.c, p.c_offset);
     return p;
   }

@@ -15,43 +15,45 @@ namespace tenon::kernel {
 // An access by row r: constant + row·r + Σ coefficient·i, for each term 0 <= i < size.
 struct RowAccess {
   struct Term {
-    std::int64_t coefficient;
-    std::int64_t size;  // 0: not known, the variable of a loop around the statement
+    Dim coefficient;
+    Dim size;  // 0: not known, the variable of a loop around the statement
   };
   SlotId slot;
   bool write;
   bool known;  // else it may be anywhere in the slot
-  std::int64_t constant = 0, row = 0;
+  Dim constant = 0, row = 0;
   std::vector<Term> terms;
 };
 
 // Elements of a slot that belong to one row, where row r touches none but x with (x / stride) mod rows = r; else 0.
 // `high`: the access moves over several runs of rows, as steps of a stacked output.
 struct RowStride {
-  std::int64_t stride = 0;
+  Dim stride = 0;
   bool high = false;
 };
-RowStride row_stride(const RowAccess& access, std::int64_t rows);
+RowStride row_stride(const RowAccess& access, const Dim& rows);
 
 // Whether a reduction's rows are parts of its sum: it is divided along what it sums over.
-bool divides_sum(const Reduce& r, std::int64_t rows);
+bool divides_sum(const Reduce& r, const Dim& rows);
 // Appends what a statement accesses, divided into `rows` rows. False: it cannot be divided so. A sum is divided only
 // where `sums` allows it; products only where `products` does.
-bool row_accesses(const Statement& s, std::int64_t rows, bool sums, bool products, std::vector<RowAccess>& to);
+bool row_accesses(const Statement& s, const Dim& rows, bool sums, bool products, std::vector<RowAccess>& to);
 // Numbers of rows that a statement itself suggests, most first.
-std::vector<std::int64_t> row_counts(const Statement& s);
+std::vector<Dim> row_counts(const Statement& s);
+// How many indices of an axis each of so many rows has, where each has as many and at least one.
+std::optional<Dim> each_row_of(const Dim& size, const Dim& rows);
 
 // A statement for the rows [base, base + count) of `rows`.
 struct RowBlock {
   Affine base;
-  std::int64_t count, rows;
+  Dim count, rows;
 };
 class RestrictToRows : private Rewrite {
  public:
   // Slots that a block has for itself: only its own rows of them, from 0.
   struct Own {
     SlotId slot;
-    std::int64_t stride;
+    Dim stride;
   };
   // Sums that are divided: where the block's part goes, row-major over the outer indices from `offset`.
   struct Part {
@@ -65,9 +67,9 @@ class RestrictToRows : private Rewrite {
  private:
   Expr load(const Expr& old, const Expr& offset) override;
   Expr rewritten(const Expr& e) { return static_cast<Rewrite&>(*this)(e); }
-  void divide(std::vector<std::uint32_t>& vars, std::vector<std::int64_t>& sizes);
+  void divide(std::vector<std::uint32_t>& vars, kernel::Sizes& sizes);
   void place(SlotId& slot, Expr& offset);
-  Expr from_base(std::int64_t stride) const;
+  Expr from_base(const Dim& stride) const;
 
   RowBlock block_;
   std::map<SlotId, Own> own_;

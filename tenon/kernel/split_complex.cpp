@@ -27,7 +27,7 @@ class Splitter {
     for (Slot& s : f_.slots) {
       if (!is_complex(s.dtype)) continue;
       s.dtype = real_part_of(s.dtype);
-      s.elements *= 2;
+      s.elements = s.elements * 2;
     }
     block(f_.body);
   }
@@ -78,25 +78,25 @@ class Splitter {
     r.initial = initial.re, r.value = value.re;
     imaginary.initial = initial.im, imaginary.value = value.im;
     const Expr offset = first_part(r.offset);
-    if (product_of(r.outer_sizes) > 0 && worth_apart(r)) return summed_apart(r, imaginary, offset, to);
+    if (product_of(r.outer_sizes) != Dim(0) && worth_apart(r)) return summed_apart(r, imaginary, offset, to);
     r.offset = offset, imaginary.offset = offset + Expr(1);
     to.push_back(std::move(s));
     to.push_back(std::move(imaginary));
   }
   // Long sums go to slots of their own, so that both of them may be divided into the same rows, and from there into
   // their place.
-  static bool worth_apart(const Reduce& r) { return product_of(r.inner_sizes) >= 64; }
+  static bool worth_apart(const Reduce& r) { return estimate(r.inner_sizes) >= 64; }
   void summed_apart(Reduce& re, Reduce& im, const Expr& offset, Block& to) {
-    const std::int64_t elements = product_of(re.outer_sizes);
+    const Dim elements = product_of(re.outer_sizes);
     constexpr std::int64_t in_registers = 64;
     Expr index(std::int64_t(0));
     for (std::size_t i = 0; i < re.outer_vars.size(); ++i)
-      index = index * Expr(re.outer_sizes[i]) + variable(re.outer_vars[i]);
+      index = index * size(re.outer_sizes[i]) + variable(re.outer_vars[i]);
     Nest both{re.outer_vars, re.outer_sizes, {}, true, re.where};
     const SlotId slot = re.slot;
     for (Reduce* r : {&re, &im}) {
       f_.slots.push_back(
-          {r->value.dtype(), elements, elements <= in_registers ? Slot::Place::local : Slot::Place::arena});
+          {r->value.dtype(), elements, at_most(elements, in_registers) ? Slot::Place::local : Slot::Place::arena});
       r->slot = static_cast<SlotId>(f_.slots.size() - 1), r->offset = index;
       both.stores.push_back(
           {slot, r == &re ? offset : offset + Expr(1), kernel::load(r->slot, r->value.dtype(), index), {}});
@@ -120,7 +120,7 @@ class Splitter {
     const bool twice = complex_[c.to];
     c.to_offset = twice ? first_part(c.to_offset) : real(c.to_offset);
     c.from_offset = twice ? first_part(c.from_offset) : real(c.from_offset);
-    if (twice) c.elements *= 2, c.row *= 2;
+    if (twice) c.elements = c.elements * 2, c.row = c.row * 2;
     to.push_back(std::move(s));
   }
   void split(Product& p, Statement& s, Block& to) {

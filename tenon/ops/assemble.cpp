@@ -30,6 +30,10 @@ struct IotaParams {
   std::int64_t axis;
 };
 BOOST_DESCRIBE_STRUCT(IotaParams, (), (dtype, shape, axis))
+struct SizeParams {
+  Dim size;
+};
+BOOST_DESCRIBE_STRUCT(SizeParams, (), (size))
 
 namespace {
 
@@ -92,24 +96,22 @@ std::vector<Value> concatenate_eval(const Params& params, std::span<const Value>
 
 Expr concatenate_element(const LowerArgs& args) {
   const auto at = static_cast<std::size_t>(args.params.as<ConcatenateParams>().axis);
-  std::vector<std::int64_t> starts;
-  std::int64_t start = 0;
+  std::vector<Dim> starts;
+  Dim start = 0;
   for (const Type& type : args.in) {
     starts.push_back(start);
-    start += type.shape[at].value();
+    start = start + type.shape[at];
   }
   std::vector<Expr> index(args.index.begin(), args.index.end());
   Expr value;
   for (std::size_t k = args.in.size(); k-- > 0;) {
-    const std::int64_t size = args.in[k].shape[at].value();
-    if (size == 0) continue;
+    const Dim& size = args.in[k].shape[at];
+    if (size == Dim(0)) continue;
     // A part that is not taken is read at an index that it has.
-    index[at] =
-        kernel::binary(Binary::max, kernel::binary(Binary::min, args.index[at] - Expr(starts[k]), Expr(size - 1)),
-                       Expr(std::int64_t(0)));
-    const Expr element = args.load(k, index);
-    value = value ? kernel::select(kernel::binary(Binary::lt, args.index[at], Expr(starts[k] + size)), element, value)
-                  : element;
+    const Expr inside = kernel::binary(Binary::min, args.index[at] - kernel::size(starts[k]), kernel::size(size - 1));
+    index[at] = kernel::binary(Binary::max, inside, Expr(std::int64_t(0)));
+    const Expr element = args.load(k, index), end = kernel::size(starts[k] + size);
+    value = value ? kernel::select(kernel::binary(Binary::lt, args.index[at], end), element, value) : element;
   }
   if (!value) value = args.load(0, args.index);
   return value;
@@ -213,17 +215,18 @@ Expr pad_element(const LowerArgs& args) {
   };
   const Expr zero(std::int64_t(0));
   for (std::size_t i = 0; i < args.index.size(); ++i) {
-    const std::int64_t n = args.in[0].shape[i].value(), step = p.interior[i] + 1;
-    if (n == 0) return args.load(1, {});
+    const Dim& n = args.in[0].shape[i];
+    const std::int64_t step = p.interior[i] + 1;
+    if (n == Dim(0)) return args.load(1, {});
     Expr offset = args.index[i] - Expr(p.low[i]);
     if (p.low[i] > 0) require(kernel::binary(Binary::ge, offset, zero));
     if (step > 1) {
       require(kernel::binary(Binary::eq, offset % Expr(step), zero));
       offset = offset / Expr(step);
     }
-    if (p.high[i] > 0 || step > 1) require(kernel::binary(Binary::lt, offset, Expr(n)));
+    if (p.high[i] > 0 || step > 1) require(kernel::binary(Binary::lt, offset, kernel::size(n)));
     from.push_back(p.low[i] > 0 || p.high[i] > 0 || step > 1
-                       ? kernel::binary(Binary::max, kernel::binary(Binary::min, offset, Expr(n - 1)), zero)
+                       ? kernel::binary(Binary::max, kernel::binary(Binary::min, offset, kernel::size(n - 1)), zero)
                        : offset);
   }
   const Expr element = args.load(0, from);
@@ -329,8 +332,37 @@ const OpInfo iota_info{
               {make_params(IotaParams{d, {Dim(2), Dim(3)}, 1}), {}, {}}};
     })};
 
+// --- size ---
+const OpInfo size_info{
+    .name = "size",
+    .summary = "a size, or what is computed of sizes, as a number",
+    .params = &describe::params_ops<SizeParams>,
+    .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext&) {
+      if (!in.empty()) throw VerifyError("size: takes no operands.");
+      params.as<SizeParams>();
+      return std::vector{Type::array(DType::i64, {})};
+    }),
+    .eval = EvalRule([](const Params& params, std::span<const Value>, const EvalContext&) {
+      Buffer out = Buffer::allocate(DType::i64, {});
+      *out.as<std::int64_t>() = params.as<SizeParams>().size.value();
+      return std::vector<Value>{out};
+    }),
+    .jvp = Absent{"it has no operand"},
+    .transpose = Absent{"it has no operand"},
+    .batch = Absent{"it has no operand"},
+    .split = Absent{"wholly known"},
+    .guard = Absent{"no Programs inside"},
+    .lower = LowerRule(
+        LowerElement{[](const LowerArgs& args) { return kernel::size(args.params.as<SizeParams>().size); }, true}),
+    .alias = Absent{"it has no operand"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      if (d != DType::i64) return {};
+      return {{make_params(SizeParams{Dim(3)}), {}, {}}, {make_params(SizeParams{Dim(-2)}), {}, {}}};
+    })};
+
 const bool assemble_installed = [] {
-  for (const OpInfo* op : {&concatenate_info, &pad_info, &iota_info}) install_op(*op);
+  for (const OpInfo* op : {&concatenate_info, &pad_info, &iota_info, &size_info}) install_op(*op);
   return true;
 }();
 
@@ -377,18 +409,10 @@ Array arange(const Dim& n, DType dtype, const Source& where) {
   const SourceScope place(where, "arange");
   return iota(dtype, Shape{n}, 0, where);
 }
-// The last of 0, 1, …, size: an index map, of which compiled code keeps the size alone.
 Array size_as_array(const Dim& size, const Source& where) {
   if (size.known()) return Array(Scalar(size.value()));
   const SourceScope place(where, "size_as_array");
-  // As a difference of sizes, where it may be negative.
-  if (!decided_less(Dim(-1), size).value_or(false)) {
-    const Dim negative = Dim(0) - size;
-    if (decided_less(Dim(-1), negative).value_or(false))
-      return Array(Scalar(std::int64_t(0))) - size_as_array(negative, where);
-    return size_as_array(max(size, Dim(0)), where) - size_as_array(max(negative, Dim(0)), where);
-  }
-  return reshape(slice_in_dim(arange(size + Dim(1), DType::i64), size, size + Dim(1), 0), Shape{});
+  return bind1(size_info, make_params(SizeParams{size}), {});
 }
 Array eye(const Dim& n, DType dtype, const Source& where) {
   const SourceScope place(where, "eye");

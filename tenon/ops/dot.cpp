@@ -311,8 +311,7 @@ ProductForm product_form(const Params& params, const Type& a, const Type& b) {
                    free_axes(a.rank(), p.contract_a, p.batch_a),
                    free_axes(b.rank(), p.contract_b, p.batch_b),
                    {}};
-  for (std::int64_t axis : p.contract_a)
-    form.sum_sizes.push_back(a.shape[static_cast<std::size_t>(axis)].try_value().value_or(ProductForm::unknown));
+  for (std::int64_t axis : p.contract_a) form.sum_sizes.push_back(a.shape[static_cast<std::size_t>(axis)]);
   return form;
 }
 
@@ -320,30 +319,29 @@ namespace {
 
 // Size and stride of axes that lie behind each other in a row-major array.
 struct Group {
-  std::int64_t size = 1, stride = 1;
+  Dim size = 1, stride = 1;
 };
-std::optional<Group> collapse(std::span<const std::int64_t> sizes, const Axes64& axes) {
+std::optional<Group> collapse(std::span<const Dim> sizes, const Axes64& axes) {
   Group group;
   bool first = true;
   for (std::size_t i = axes.size(); i-- > 0;) {
     const auto axis = static_cast<std::size_t>(axes[i]);
-    std::int64_t stride = 1;
-    for (std::size_t k = axis + 1; k < sizes.size(); ++k) stride *= sizes[k];
-    if (sizes[axis] == 1) continue;
+    Dim stride = 1;
+    for (std::size_t k = axis + 1; k < sizes.size(); ++k) stride = stride * sizes[k];
+    if (sizes[axis] == Dim(1)) continue;
     if (first)
       group.stride = stride;
     else if (stride != group.stride * group.size)
       return std::nullopt;
     first = false;
-    group.size *= sizes[axis];
+    group.size = group.size * sizes[axis];
   }
   return group;
 }
 
 }  // namespace
 
-std::optional<kernel::Product> ProductForm::strides(std::span<const std::int64_t> a,
-                                                    std::span<const std::int64_t> b) const {
+std::optional<kernel::Product> ProductForm::strides(std::span<const Dim> a, std::span<const Dim> b) const {
   const auto a_batch = collapse(a, batch_a), a_free = collapse(a, free_a), a_sum = collapse(a, contract_a);
   const auto b_batch = collapse(b, batch_b), b_free = collapse(b, free_b), b_sum = collapse(b, contract_b);
   if (!a_batch || !a_free || !a_sum || !b_batch || !b_free || !b_sum) return std::nullopt;

@@ -149,7 +149,8 @@ const OpInfo dynamic_slice_info{
     .lower = LowerRule(LowerElement{[](const LowerArgs& args) {
       std::vector<Expr> index;
       for (std::size_t i = 0; i < args.index.size(); ++i) {
-        const std::int64_t limit = args.in[0].shape[i].value() - args.out[0].shape[i].value();
+        const Dim limit = args.in[0].shape[i] - args.out[0].shape[i];
+        args.require_not_negative(limit);
         index.push_back(clamped_start(start_expr(args.load(i + 1, {})), limit) + args.index[i]);
       }
       return args.load(0, index);

@@ -101,12 +101,12 @@ BatchResult gather_batch(const BatchArgs& args) {
 
 Expr gather_lower(const LowerArgs& args) {
   const auto& p = args.params.as<GatherParams>();
-  const auto x = args.in[0].shape.sizes(), out = args.out[0].shape.sizes();
   const bool fill = p.mode == IndexMode::fill;
   if (fill && args.in[0].shape.elements() == Dim(0)) return kernel::constant(args.in[0].dtype, p.fill->data());
   const IndexGeometry g = index_geometry("gather", axes_of(p), args.in[0], args.in[1]);
-  const IndexTarget from =
-      index_target(g, x, out, fill, args.index, [&](std::span<const Expr> index) { return args.load(1, index); });
+  const IndexTarget from = index_target(g, args.in[0].shape.dims(), args.out[0].shape.dims(), fill, args.index,
+                                        [&](std::span<const Expr> index) { return args.load(1, index); });
+  for (const Dim& limit : from.limits) args.require_not_negative(limit);
   const Expr value = args.load(0, from.index);
   return from.inside ? kernel::select(from.inside, value, kernel::constant(value.dtype(), p.fill->data())) : value;
 }

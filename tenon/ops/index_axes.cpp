@@ -125,9 +125,9 @@ IndexAxes batch_axes(const IndexAxes& axes, std::size_t x_rank, bool x_batched, 
 std::int64_t clamped_start(std::int64_t start, std::int64_t limit) {
   return std::max<std::int64_t>(0, std::min(start, limit));
 }
-Expr clamped_start(const Expr& start, std::int64_t limit) {
-  if (limit <= 0) return Expr(std::int64_t(0));
-  return kernel::binary(Binary::max, kernel::binary(Binary::min, start, Expr(limit)), Expr(std::int64_t(0)));
+Expr clamped_start(const Expr& start, const Dim& limit) {
+  if (kernel::at_most(limit, 0)) return Expr(std::int64_t(0));
+  return kernel::binary(Binary::max, kernel::binary(Binary::min, start, kernel::size(limit)), Expr(std::int64_t(0)));
 }
 
 Expr start_expr(const Expr& index) {
@@ -194,15 +194,15 @@ SliceWalk walk_slices(const IndexGeometry& g, std::span<const std::int64_t> x, c
   return walk;
 }
 
-IndexTarget index_target(const IndexGeometry& g, std::span<const std::int64_t> x,
-                         std::span<const std::int64_t> windowed, bool ask_inside, std::span<const Expr> windowed_index,
-                         FunctionRef<Expr(std::span<const Expr>)> load_index) {
-  IndexTarget target{std::vector<Expr>(x.size(), Expr(std::int64_t(0))), {}};
+IndexTarget index_target(const IndexGeometry& g, std::span<const Dim> x, std::span<const Dim> windowed, bool ask_inside,
+                         std::span<const Expr> windowed_index, FunctionRef<Expr(std::span<const Expr>)> load_index) {
+  IndexTarget target{std::vector<Expr>(x.size(), Expr(std::int64_t(0))), {}, {x.begin(), x.end()}};
   std::vector<Expr> lane;
   for (std::size_t axis : g.lane_axes) lane.push_back(windowed_index[axis]);
-  std::vector<std::int64_t> limit(x.begin(), x.end());
-  for (std::size_t i = 0; i < x.size(); ++i) --limit[i];
-  for (std::size_t k = 0; k < g.slice_axes.size(); ++k) limit[g.slice_axes[k]] += 1 - windowed[g.window_axes[k]];
+  std::vector<Dim>& limit = target.limits;
+  for (Dim& l : limit) l = l - 1;
+  for (std::size_t k = 0; k < g.slice_axes.size(); ++k)
+    limit[g.slice_axes[k]] = limit[g.slice_axes[k]] + 1 - windowed[g.window_axes[k]];
   lane.emplace_back(std::int64_t(0));
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (g.lane[i] != IndexGeometry::none) target.index[i] = lane[g.lane[i]];
@@ -212,8 +212,8 @@ IndexTarget index_target(const IndexGeometry& g, std::span<const std::int64_t> x
     target.index[i] = clamped_start(start, limit[i]);
     if (!ask_inside) continue;
     constexpr bool no = false;
-    const Expr here =
-        limit[i] < 0 ? kernel::constant(DType::bool_, &no) : kernel::binary(Binary::eq, start, target.index[i]);
+    const Expr here = kernel::at_most(limit[i], -1) ? kernel::constant(DType::bool_, &no)
+                                                    : kernel::binary(Binary::eq, start, target.index[i]);
     target.inside = target.inside ? kernel::binary(Binary::and_, target.inside, here) : here;
   }
   for (std::size_t k = 0; k < g.slice_axes.size(); ++k) {

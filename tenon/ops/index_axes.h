@@ -46,19 +46,20 @@ SliceWalk walk_slices(const IndexGeometry& g, std::span<const std::int64_t> x, c
                       std::span<const std::int64_t> windowed, IndexMode mode);
 
 // As expressions: the index into x of an element of `windowed`, always inside of x where it has elements; and whether
-// the slice lies inside (empty: always, or not asked).
+// the slice lies inside (empty: always, or not asked). `limits`: the largest start along each axis, which is to be 0 at
+// least where that is not known here.
 struct IndexTarget {
   std::vector<kernel::Expr> index;
   kernel::Expr inside;
+  std::vector<Dim> limits;
 };
-IndexTarget index_target(const IndexGeometry& g, std::span<const std::int64_t> x,
-                         std::span<const std::int64_t> windowed, bool ask_inside,
+IndexTarget index_target(const IndexGeometry& g, std::span<const Dim> x, std::span<const Dim> windowed, bool ask_inside,
                          std::span<const kernel::Expr> windowed_index,
                          FunctionRef<kernel::Expr(std::span<const kernel::Expr>)> load_index);
 
 // A start moved into [0, limit], as i64.
 std::int64_t clamped_start(std::int64_t start, std::int64_t limit);
-kernel::Expr clamped_start(const kernel::Expr& start, std::int64_t limit);
+kernel::Expr clamped_start(const kernel::Expr& start, const Dim& limit);
 // An integer of any index dtype; saturated to i64.
 kernel::Expr start_expr(const kernel::Expr& index);
 std::int64_t index_value(const Buffer& indices, std::int64_t element);

@@ -18,11 +18,12 @@ EvalRule eval_index_map(IndexMap map) {
   return [map](const Params& params, std::span<const Value> in, const EvalContext& context) {
     const Buffer x = family::contiguous(in[0]);
     const std::vector<std::int64_t> sizes = context.out[0].shape.sizes();
+    const std::vector<Dim> from_sizes(x.dims().begin(), x.dims().end()), to_sizes = context.out[0].shape.dims();
     Buffer out = Buffer::allocate(x.dtype(), sizes);
     const std::size_t size = size_of(x.dtype());
     std::size_t at = 0;
     for_each_index(sizes, [&](std::span<const std::int64_t> index) {
-      const auto from = map.numbers(params, x.dims(), sizes, index);
+      const auto from = map.numbers(params, from_sizes, to_sizes, index);
       const auto offset = row_major<std::int64_t>(x.dims(), from);
       std::memcpy(out.data() + at * size, x.data() + static_cast<std::size_t>(offset) * size, size);
       ++at;
@@ -33,8 +34,7 @@ EvalRule eval_index_map(IndexMap map) {
 
 LowerRule lower_index_map(IndexMap map) {
   return LowerElement{[map](const LowerArgs& args) {
-    const auto in = args.in[0].shape.sizes(), out = args.out[0].shape.sizes();
-    return args.load(0, map.exprs(args.params, in, out, args.index));
+    return args.load(0, map.exprs(args.params, args.in[0].shape.dims(), args.out[0].shape.dims(), args.index));
   }};
 }
 

@@ -329,9 +329,9 @@ ScatterForm scatter_form(const Params& params, const Type& x, const Type& indice
   const IndexGeometry g = index_geometry("scatter", axes_of(p), x, indices);
   const bool ask = writing(p.mode) == IndexMode::fill;
   return {combine_of(p.kind, x.dtype == DType::bool_),
-          [=, whole = x.shape.sizes(), part = updates.shape.sizes()](std::span<const Expr> index, const auto& load) {
+          [=, whole = x.shape.dims(), part = updates.shape.dims()](std::span<const Expr> index, const auto& load) {
             IndexTarget target = index_target(g, whole, part, ask, index, load);
-            return ScatterForm::Target{std::move(target.index), std::move(target.inside)};
+            return ScatterForm::Target{std::move(target.index), std::move(target.inside), std::move(target.limits)};
           }};
 }
 

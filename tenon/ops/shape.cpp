@@ -41,7 +41,7 @@ BOOST_DESCRIBE_STRUCT(ReverseParams, (), (axes))
 namespace {
 
 extern const OpInfo broadcast_info, reshape_info, transpose_info, slice_info, reverse_info;
-using Sizes = std::span<const std::int64_t>;
+using Sizes = std::span<const Dim>;
 
 const Type& one_array(std::string_view op, std::span<const Type> in) {
   if (in.size() != 1) throw VerifyError(fmt::format("{}: takes one operand.", op));
@@ -77,7 +77,7 @@ const IndexMap broadcast_map = index_map([](const Params& params, Sizes in, Size
   const auto& p = params.as<BroadcastParams>();
   std::vector<Index> from;
   for (std::size_t i = 0; i < in.size(); ++i)
-    from.push_back(in[i] == 1 ? Index(std::int64_t(0)) : index[static_cast<std::size_t>(p.dims[i])]);
+    from.push_back(in[i] == Dim(1) ? Index(std::int64_t(0)) : index[static_cast<std::size_t>(p.dims[i])]);
   return from;
 });
 
@@ -225,7 +225,7 @@ const IndexMap slice_map = index_map([](const Params& params, Sizes, Sizes, auto
   const auto& p = params.as<SliceParams>();
   std::vector<Index> from;
   for (std::size_t i = 0; i < p.start.size(); ++i)
-    from.push_back(Index(p.start[i].value()) + index[i] * Index(p.stride[i]));
+    from.push_back(index_of<Index>(p.start[i]) + index[i] * Index(p.stride[i]));
   return from;
 });
 Type slice_type(const Params& params, std::span<const Type> in) {
@@ -306,7 +306,7 @@ const IndexMap reverse_map = index_map([](const Params& params, Sizes in, Sizes,
   std::vector<Index> from(index.begin(), index.end());
   for (std::int64_t axis : params.as<ReverseParams>().axes) {
     const auto a = static_cast<std::size_t>(axis);
-    from[a] = Index(in[a] - 1) - from[a];
+    from[a] = index_of<Index>(in[a] - 1) - from[a];
   }
   return from;
 });

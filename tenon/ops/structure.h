@@ -15,8 +15,7 @@ const OpInfo& stop_gradient_op();
 // A product as batch, free and summed axes. Indices of the result are: batch, free of a, free of b.
 struct ProductForm {
   std::vector<std::int64_t> contract_a, contract_b, batch_a, batch_b, free_a, free_b;
-  static constexpr std::int64_t unknown = -1;
-  std::vector<std::int64_t> sum_sizes;  // unknown where data decide it
+  std::vector<Dim> sum_sizes;
 
   template <class Index>
   std::vector<Index> index_a(std::span<const Index> out, std::span<const Index> sum) const {
@@ -27,7 +26,7 @@ struct ProductForm {
     return index<Index>(batch_b, free_b, contract_b, out, free_a.size(), sum);
   }
   // As one strided batch of matrix products, where the axes of each group lie behind each other in memory.
-  std::optional<kernel::Product> strides(std::span<const std::int64_t> a, std::span<const std::int64_t> b) const;
+  std::optional<kernel::Product> strides(std::span<const Dim> a, std::span<const Dim> b) const;
 
  private:
   template <class Index>
@@ -51,6 +50,7 @@ struct ScatterForm {
   struct Target {
     std::vector<kernel::Expr> index;  // of the element of x; inside of it wherever it has elements
     kernel::Expr inside;              // whether it is written; empty: always
+    std::vector<Dim> limits;          // not to be negative wherever the code runs, where that is not known here
   };
   using LoadIndex = std::function<kernel::Expr(std::span<const kernel::Expr> index)>;
   std::function<Target(std::span<const kernel::Expr> update, const LoadIndex& load)> target;

@@ -254,11 +254,11 @@ class Narrow {
     return dims.size() == made.size() ? x : broadcast_in_dim(x, Shape(sizes), dims);
   }
   Array as_wanted(Array x, const Labels& made, const Contraction& c, const Replay& replay) const {
-    double factor = 1;
+    Dim factor = 1;  // as often as what is left was summed
     for (const auto& [label, size] : c.sizes)
       if (!contains(c.result, label) && !contains(c.of_a, label) && !contains(c.of_b, label))
-        factor *= static_cast<double>(size.value());
-    if (factor != 1) x = x * convert(Array(factor), x.dtype());
+        factor = factor * replay_size(c, label, replay);
+    if (factor != Dim(1)) x = x * convert(size_as_array(factor), x.dtype());
     std::vector<Dim> sizes;
     for (const std::int64_t label : c.result) sizes.push_back(replay_size(c, label, replay));
     return spread(std::move(x), made, c.result, sizes);

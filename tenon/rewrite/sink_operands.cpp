@@ -24,8 +24,9 @@ std::int64_t shortest_row() {
 }
 
 // An array of rows, whose sizes are known.
-bool has_rows(const Type& t) { return t.is_array() && t.shape.known() && t.rank() > 0; }
 Shape row_shape(const Type& t) { return t.shape.without_axis(0); }
+// Of a known size, however many there are.
+bool has_rows(const Type& t) { return t.is_array() && t.rank() > 0 && row_shape(t).known(); }
 
 // Rows [start, …) of two arrays, one behind the other.
 struct Shift {
@@ -65,8 +66,8 @@ class Sink {
     for (std::size_t i = LoopRoles(p).consts + LoopRoles(p).carries; i < loop.in.size(); ++i) {
       const Var v = loop.in[i];
       if (stored_for_[v] > 1 || !has_rows(program_.type(v))) continue;
-      const Dim steps = program_.type(v).shape[0], all = program_.type(v).shape.elements();
-      if (steps.value() == 0 || all.value() < shortest_row() * steps.value()) continue;
+      const Type& type = program_.type(v);
+      if (type.shape[0] == Dim(0) || row_shape(type).elements().value() < shortest_row()) continue;
       Made more = made;
       if (!is_stored(v, loop) && collect(v, loop, more)) {
         made = std::move(more);
@@ -126,6 +127,7 @@ class Sink {
     if (!has_rows(x) || row_shape(x) != row_shape(y)) return {};
     const SliceForm form = slice_form(eqn.params);
     if (form.stride[0] != 1) return {};
+    if (!form.start[0].known() || !x.shape.known()) return {};
     return Shift{whole->in[0], whole->in[1], form.start[0].value()};
   }
   std::int64_t rows_in(Var v) const { return program_.type(v).shape[0].value(); }
@@ -140,6 +142,7 @@ class Sink {
     }
     const Eqn& eqn = *maker_[v];
     if (const auto alike = repeated(eqn)) {
+      if (!program_.type(*alike).shape.known()) return false;
       add(made.whole, *alike);
       return !overwritten_[*alike];
     }

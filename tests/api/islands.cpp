@@ -177,7 +177,7 @@ TEST(Islands, AreAsFewAsFollowEachOther) {
     return sum;
   };
   EXPECT_THAT(tn::explain(tn::jit(wide))(inputs(0.7)),
-              HasSubstr("runs in pieces: 1 of native code, 1 between them; 120 eqns"));
+              HasSubstr("runs in pieces: 2 of native code, 1 between them; 40 eqns"));
   EXPECT_NEAR(tn::jit(wide)(inputs(0.7)).item<double>(), wide(inputs(0.7)).item<double>(), 1e-10);
 }
 

@@ -20,8 +20,8 @@ TEST(Arena, AChainOfProductsNeedsTwoTemporaries) {
   };
   const auto function = plan(*run_passes(compile_passes(), trace(chain)(w, w))).function;
   constexpr std::int64_t each = 128 * 128 * 4;
-  EXPECT_GE(function.arena_bytes, 2 * each);
-  EXPECT_LE(function.arena_bytes, 2 * each + 1024);
+  EXPECT_GE(function.arena_bytes.value(), 2 * each);
+  EXPECT_LE(function.arena_bytes.value(), 2 * each + 1024);
 }
 
 TEST(Arena, WhatLivesAtOnceIsApart) {
@@ -57,19 +57,19 @@ TEST(Arena, OfManySlotsIsSharedToo) {
     f.body.push_back(std::move(nest));
   }
   lay_out_arena(f);
-  const auto bytes = [&](std::size_t i) { return 8 * f.slots[i].elements; };
+  const auto bytes = [&](std::size_t i) { return 8 * f.slots[i].elements.value(); };
   std::int64_t most = 0;
   for (std::size_t i = 0; i < slots; ++i) {
     std::int64_t together = 0;
     for (std::size_t k = i < 50 ? 0 : i - 50; k <= i; ++k) {
       if (last[k] < i) continue;
       together += bytes(k) + 64;
-      const std::int64_t x = f.slots[i].arena_offset, y = f.slots[k].arena_offset;
+      const std::int64_t x = f.slots[i].arena_offset.value(), y = f.slots[k].arena_offset.value();
       EXPECT_TRUE(k == i || x + bytes(i) <= y || y + bytes(k) <= x) << i << " " << k;
     }
     most = std::max(most, together);
   }
-  EXPECT_LE(f.arena_bytes, most * 3 / 2);
+  EXPECT_LE(f.arena_bytes.value(), most * 3 / 2);
 }
 
 // Small arrays are registers; of very many, most are not, or they would not fit a stack.
@@ -78,7 +78,7 @@ TEST(Arena, LocalSlotsFitAStack) {
     const auto function = plan(*run_passes(compile_passes(), trace(f)(args...))).function;
     std::int64_t bytes = 0;
     for (const kernel::Slot& s : function.slots)
-      if (s.place == kernel::Slot::Place::local) bytes += 64 * ((s.elements * 4 + 63) / 64);
+      if (s.place == kernel::Slot::Place::local) bytes += 64 * ((s.elements.value() * 4 + 63) / 64);
     return bytes;
   };
   const auto steps = [](Array h, const Array& w) {

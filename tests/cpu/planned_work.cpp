@@ -33,12 +33,12 @@ std::int64_t planned(const kernel::Block& block) {
     std::unordered_set<const void*> seen;
     if (const auto* nest = std::get_if<kernel::Nest>(&s.held())) {
       for (const kernel::Store& store : nest->stores)
-        sum += kernel::product_of(nest->sizes) * operations(store.value, seen);
+        sum += kernel::product_of(nest->sizes).value() * operations(store.value, seen);
     } else if (const auto* reduce = std::get_if<kernel::Reduce>(&s.held())) {
       const std::int64_t each = 1 + operations(reduce->value, seen);
-      sum += kernel::product_of(reduce->outer_sizes) * kernel::product_of(reduce->inner_sizes) * each;
+      sum += (kernel::product_of(reduce->outer_sizes) * kernel::product_of(reduce->inner_sizes)).value() * each;
     } else if (const auto* blocks = std::get_if<kernel::Blocks>(&s.held())) {
-      sum += blocks->count * planned(blocks->body) + planned(blocks->tail);
+      sum += blocks->count.value() * planned(blocks->body) + planned(blocks->tail);
     }
   }
   return sum;

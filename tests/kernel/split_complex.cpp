@@ -153,7 +153,7 @@ TEST(SplitComplex, AProductOverAxesRunsInOrder) {
   EXPECT_TRUE(std::get<Nest>(f.body[0].held()).independent);
   const auto& steps = std::get<Nest>(f.body[1].held());
   EXPECT_FALSE(steps.independent);
-  EXPECT_EQ(steps.sizes, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(steps.sizes, (Sizes{2, 3}));
   EXPECT_EQ(steps.stores.size(), 2u);
 }
 

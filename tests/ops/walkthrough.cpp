@@ -50,13 +50,13 @@ extern const OpInfo roll_info;
 Array roll(const Operand& x, std::int64_t shift, std::int64_t axis);
 
 const IndexMap roll_map =
-    index_map([](const Params& params, std::span<const std::int64_t> in, std::span<const std::int64_t>, auto index) {
+    index_map([](const Params& params, std::span<const Dim> in, std::span<const Dim>, auto index) {
       using Index = std::remove_cvref_t<decltype(index[0])>;
       const auto& p = params.as<RollParams>();
       std::vector<Index> from(index.begin(), index.end());
       const auto axis = static_cast<std::size_t>(p.axis);
-      const std::int64_t n = std::max<std::int64_t>(in[axis], 1), back = ((-p.shift) % n + n) % n;
-      from[axis] = (from[axis] + Index(back)) % Index(n);
+      const Dim n = max(in[axis], 1), back = modulo(-p.shift, n);
+      from[axis] = (from[axis] + index_of<Index>(back)) % index_of<Index>(n);
       return from;
     });
 

@@ -30,9 +30,9 @@ std::int64_t work(const Program& p) {
   std::int64_t sum = 0;
   for (const Eqn& eqn : p.eqns()) {
     if (is_product(*eqn.op)) {
-      std::int64_t one = p.type(eqn.out[0]).shape.elements().value();
-      for (const std::int64_t n : product_form(eqn.params, p.type(eqn.in[0]), p.type(eqn.in[1])).sum_sizes) one *= n;
-      sum += one;
+      Dim one = p.type(eqn.out[0]).shape.elements();
+      for (const Dim& n : product_form(eqn.params, p.type(eqn.in[0]), p.type(eqn.in[1])).sum_sizes) one = one * n;
+      sum += one.value();
     }
     eqn.params.visit_programs([&](const ProgramRef& inside) { sum += inside ? work(*inside) : 0; });
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "tenon/compile/codegen.h"
 #include "tenon/compile/cost.h"
@@ -52,25 +53,49 @@ void FunctionEmitter::when(Value* condition, Code body, bool seldom) {
   b_.SetInsertPoint(after);
 }
 
-// for (i = start; i < limit; i += step) body(i), in groups with a poll before each where all of it takes long.
-void FunctionEmitter::loop(std::int64_t limit, std::int64_t step, Body body, std::int64_t start) {
-  if (start >= limit) return;
-  const auto number = [&](std::int64_t i) { return b_.getInt64(static_cast<std::uint64_t>(i)); };
-  const std::int64_t steps = (limit - start + step - 1) / step;
-  const double before = unpolled_, each = before / static_cast<double>(steps);
-  if (before < poll_interval) return loop_from(number(start), number(limit), step, body);
-  const std::int64_t group =
-      std::min(steps, std::max<std::int64_t>(1, static_cast<std::int64_t>(poll_interval / each)));
-  unpolled_ = each < poll_interval ? 0 : each;
-  in_groups(start, limit, group * step, [&](Value* from, Value* to) { loop_from(from, to, step, body); });
-  unpolled_ = before;
+// Where there is something of a number, of which there is either something for all sizes or that shows only now.
+void FunctionEmitter::when_there_are(const Dim& number_of, Code body) {
+  if (number_of == Dim(0)) return;
+  if (number_of.known()) return body();
+  when(b_.CreateICmpSGT(number(number_of), b_.getInt64(0)), body);
 }
-void FunctionEmitter::in_groups(std::int64_t start, std::int64_t limit, std::int64_t width,
+
+void FunctionEmitter::either(Value* condition, Code yes, Code no) {
+  auto* first = llvm::BasicBlock::Create(b_.getContext(), "yes", function_);
+  auto* second = llvm::BasicBlock::Create(b_.getContext(), "no", function_);
+  auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
+  b_.CreateCondBr(condition, first, second);
+  for (const auto& [block, code] : {std::pair(first, yes), std::pair(second, no)}) {
+    b_.SetInsertPoint(block);
+    e_.forget();
+    code();
+    b_.CreateBr(after);
+  }
+  b_.SetInsertPoint(after);
+  e_.forget();
+}
+
+// for (i = start; i < limit; i += step) body(i), in groups with a poll before each where all of it takes long.
+void FunctionEmitter::loop(const Dim& limit, std::int64_t step, Body body, const Dim& start) {
+  const Dim distance = limit - start;
+  if (at_most(distance, 0)) return;
+  Value *first = number(start), *end = number(limit);
+  const double steps = std::max(std::ceil(estimate(distance) / static_cast<double>(step)), 1.);
+  const double before = unpolled_, each = before / steps;
+  when_there_are(distance, [&] {
+    if (before < poll_interval) return loop_from(first, end, step, body);
+    const auto group = static_cast<std::int64_t>(std::min(steps, std::max(1., std::floor(poll_interval / each))));
+    unpolled_ = each < poll_interval ? 0 : each;
+    in_groups(first, end, group * step, [&](Value* from, Value* to) { loop_from(from, to, step, body); });
+    unpolled_ = before;
+  });
+}
+void FunctionEmitter::in_groups(Value* start, Value* limit, std::int64_t width,
                                 llvm::function_ref<void(Value*, Value*)> group) {
-  const auto number = [&](std::int64_t i) { return b_.getInt64(static_cast<std::uint64_t>(i)); };
-  loop_from(number(start), number(limit), width, [&](Value* from) {
+  loop_from(start, limit, width, [&](Value* from) {
     poll();
-    Value* to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(from, number(width)), number(limit));
+    Value* to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                         b_.CreateAdd(from, b_.getInt64(static_cast<std::uint64_t>(width))), limit);
     group(from, to);
   });
 }
@@ -91,12 +116,12 @@ void FunctionEmitter::loop_from(Value* start, Value* limit, std::int64_t step, B
 }
 
 // Loops over vars[from..to), innermost last; written out where `unrolled`.
-void FunctionEmitter::loops(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes,
-                            std::size_t from, std::size_t to, bool unrolled, Code body) {
+void FunctionEmitter::loops(const std::vector<std::uint32_t>& vars, const kernel::Sizes& sizes, std::size_t from,
+                            std::size_t to, bool unrolled, Code body) {
   if (from == to) return body();
   const auto inner = [&] { loops(vars, sizes, from + 1, to, unrolled, body); };
-  if (unrolled || sizes[from] == 1) {
-    for (std::int64_t i = 0; i < sizes[from]; ++i) {
+  if (unrolled || sizes[from] == Dim(1)) {
+    for (std::int64_t i = 0; i < sizes[from].value(); ++i) {
       e_.set(vars[from], b_.getInt64(static_cast<std::uint64_t>(i)));
       inner();
     }
@@ -109,19 +134,21 @@ void FunctionEmitter::loops(const std::vector<std::uint32_t>& vars, const std::v
 }
 
 void FunctionEmitter::emit(const kernel::For& f) {
-  if (f.count == 0) return;
   const auto body = [&](Value* i) {
     e_.set(f.var, i);
     frame_.vars.insert_or_assign(f.var, i);
     block(f.body);
   };
-  const double each = unpolled_ / static_cast<double>(f.count);
+  const double each = unpolled_ / std::max(estimate(f.count), 1.);
   const auto group =
       static_cast<std::int64_t>(std::clamp(poll_interval / std::max(each, 1e-3), 1.0, static_cast<double>(poll_steps)));
-  if (f.count <= group)
-    loop_from(b_.getInt64(0), b_.getInt64(static_cast<std::uint64_t>(f.count)), 1, body);
-  else
-    in_groups(0, f.count, group, [&](Value* from, Value* to) { loop_from(from, to, 1, body); });
+  Value *first = b_.getInt64(0), *end = number(f.count);
+  when_there_are(f.count, [&] {
+    if (at_most(f.count, group))
+      loop_from(first, end, 1, body);
+    else
+      in_groups(first, end, group, [&](Value* from, Value* to) { loop_from(from, to, 1, body); });
+  });
   frame_.vars.erase(f.var);
 }
 
@@ -175,19 +202,30 @@ void FunctionEmitter::body_of(const kernel::Blocks& blocks, Value* number) {
   frame_.vars.erase(blocks.var);
 }
 
+void FunctionEmitter::tail_of(const kernel::Blocks& blocks) {
+  if (blocks.tail.empty()) return;
+  Value* number_of_tail = number(blocks.count);
+  when_there_are(blocks.rest, [&] {
+    e_.set(blocks.var, number_of_tail);
+    frame_.vars.insert_or_assign(blocks.var, number_of_tail);
+    block(blocks.tail);
+    frame_.vars.erase(blocks.var);
+  });
+}
+
 void FunctionEmitter::emit(const kernel::Blocks& blocks) {
   if (blocks.parallel) return fork(blocks);
   const bool outside = std::exchange(inside_rows_, true);
   for (const SlotId slot : blocks.own) place(slot, local(slot));
   loop(blocks.count, 1, [&](Value* i) { body_of(blocks, i); });
-  block(blocks.tail);
+  tail_of(blocks);
   inside_rows_ = outside;
 }
 
 // A function of its own for a range of blocks, called on all threads; the tail is one block more.
 void FunctionEmitter::fork(const kernel::Blocks& blocks) {
-  llvm::Type *pointer = b_.getPtrTy(), *number = b_.getInt64Ty();
-  auto* body = own_function(b_.getVoidTy(), {pointer, number, number, b_.getInt32Ty()}, "_blocks");
+  llvm::Type *pointer = b_.getPtrTy(), *word = b_.getInt64Ty();
+  auto* body = own_function(b_.getVoidTy(), {pointer, word, word, b_.getInt32Ty()}, "_blocks");
   FunctionEmitter inside(module_, f_, target_, body, uses_);
   std::set<SlotId> used;
   visit_slots(blocks, [&](SlotId slot, bool) {
@@ -197,10 +235,10 @@ void FunctionEmitter::fork(const kernel::Blocks& blocks) {
   inside.parallel_ = inside.inside_rows_ = true;
   inside.run_range(blocks);
   auto callee = module_.getOrInsertFunction(
-      "tenon_parallel_for", llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, number, number}, false));
+      "tenon_parallel_for", llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, word, word}, false));
   llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
-  const std::int64_t count = blocks.count + (blocks.tail.empty() ? 0 : 1);
-  b_.CreateCall(callee, {body, words, b_.getInt64(static_cast<std::uint64_t>(count)), b_.getInt64(1)});
+  Value* count = number(blocks.count + (blocks.tail.empty() ? 0 : 1));
+  b_.CreateCall(callee, {body, words, count, number(blocks.grain)});
 }
 
 // Writes this function's frame to memory, and has `inside` read it.
@@ -225,15 +263,14 @@ Value* FunctionEmitter::capture(const std::set<SlotId>& locals, FunctionEmitter&
 void FunctionEmitter::run_range(const kernel::Blocks& blocks) {
   for (const SlotId slot : blocks.own) place(slot, local(slot));
   Value *begin = function_->getArg(1), *end = function_->getArg(2);
-  Value* limit =
-      b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, b_.getInt64(static_cast<std::uint64_t>(blocks.count)));
+  Value* limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, number(blocks.count));
   when(b_.CreateICmpSLT(begin, limit), [&] {
     loop_from(begin, limit, 1, [&](Value* i) {
       poll();
       body_of(blocks, i);
     });
   });
-  if (!blocks.tail.empty()) when(b_.CreateICmpSGT(end, limit), [&] { block(blocks.tail); });
+  if (!blocks.tail.empty()) when(b_.CreateICmpSGT(end, limit), [&] { tail_of(blocks); });
   end_streams();
   b_.CreateRetVoid();
 }

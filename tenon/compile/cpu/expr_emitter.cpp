@@ -32,8 +32,11 @@ bool computes(const Expr& e) {
 bool share_memory(const kernel::Slot& x, const kernel::Slot& y) {
   if (x.place == kernel::Slot::Place::element && y.place == kernel::Slot::Place::element) return true;
   if (x.place != kernel::Slot::Place::arena || y.place != kernel::Slot::Place::arena) return false;
-  const auto end = [](const kernel::Slot& s) { return s.arena_offset + s.bytes(); };
-  return x.arena_offset < end(y) && y.arena_offset < end(x);
+  // Behind what has a size that is known, slots share all of their memory or none.
+  if (!x.elements.known() || !y.elements.known()) return x.arena_offset == y.arena_offset;
+  const auto begin = [](const kernel::Slot& s) { return s.arena_offset.value(); };
+  const auto end = [](const kernel::Slot& s) { return s.arena_offset.value() + s.bytes().value(); };
+  return begin(x) < end(y) && begin(y) < end(x);
 }
 
 }  // namespace

@@ -36,8 +36,12 @@ class ExprEmitter {
     vector_var_ = var;
     lanes_ = lanes;
     piece_ = piece == 0 ? lanes : piece;
+    mask_ = nullptr;
     forget();
   }
+  // As many lanes, of one register, of which those below `end` alone are in memory.
+  void set_lanes_below(std::uint32_t var, llvm::Value* value, unsigned lanes, llvm::Value* end);
+  llvm::Value* mask() const { return mask_; }  // of the lanes that are in memory; null: all are
   void forget() {
     scalars_.clear();
     vectors_.clear();
@@ -86,6 +90,7 @@ class ExprEmitter {
   llvm::Value* read(const kernel::Expr& e, bool vector);
   llvm::Value* read_row(kernel::SlotId slot, llvm::Value* from, unsigned elements);
   llvm::Value* read_half(const kernel::Expr& load);
+  llvm::Value* mask_of(unsigned elements);
   llvm::Value* in_memory(const kernel::Expr& e, bool vector);
   llvm::Value* bitcast(const kernel::Expr& e, bool vector);
   std::vector<std::pair<int, int>> pieces_of(kernel::SlotId slot) const;
@@ -117,6 +122,7 @@ class ExprEmitter {
   std::map<std::uint32_t, llvm::Value*> vars_;
   std::optional<std::uint32_t> vector_var_;
   unsigned lanes_ = 1, piece_ = 1;
+  llvm::Value* mask_ = nullptr;
   std::unordered_map<const void*, llvm::Value*> scalars_, vectors_;
   std::unordered_map<const void*, Variation> variations_;
   std::map<std::tuple<kernel::SlotId, const void*, std::int64_t>, llvm::Value*> pairs_;  // by slot and first place

@@ -28,6 +28,10 @@ void ExprEmitter::write(kernel::SlotId slot, const Expr& offset, Value* value) {
   const DType dtype = f_.slots[slot].dtype;
   Value *first = scalar(offset), *to = address(slot, first);
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  if (vector != nullptr && mask_ != nullptr) {
+    of_slot(b_.CreateMaskedStore(value, to, llvm::Align(size_of(dtype)), mask_of(vector->getNumElements())), slot);
+    return;
+  }
   const auto put = [&](Value* piece, Value* at) {
     auto* stored = b_.CreateAlignedStore(piece, at, llvm::Align(stream_stores ? vector_bytes_ : size_of(dtype)));
     if (stream_stores)
@@ -90,7 +94,7 @@ void ExprEmitter::note_piece(kernel::SlotId slot, Value* offset, unsigned lanes)
 // as long as they can be.
 std::vector<std::pair<int, int>> ExprEmitter::pieces_of(kernel::SlotId slot) const {
   const kernel::Slot& s = f_.slots[slot];
-  const auto elements = static_cast<int>(s.elements);
+  const auto elements = static_cast<int>(s.elements.value());
   std::vector<std::pair<int, int>> pieces;
   if (const auto found = pieces_.find(slot); found != pieces_.end()) {
     int end = 0;
@@ -170,16 +174,40 @@ Value* ExprEmitter::read(const Expr& e, bool vector) {
     } else if (reads_pairs(e, *vector_var_)) {
       result = read_half(e);
     } else {
-      Value* mask = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_));
+      Value* mask = mask_;
+      if (mask == nullptr)
+        mask = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_));
       result = of_slot(b_.CreateMaskedGather(vector_type, address(slot, emit(e.operand(0), true)), align, mask), slot);
     }
   }
   return result;
 }
 
+void ExprEmitter::set_lanes_below(std::uint32_t var, Value* value, unsigned lanes, Value* end) {
+  set_lanes(var, value, lanes);
+  std::vector<llvm::Constant*> numbers;
+  for (unsigned i = 0; i < lanes; ++i) numbers.push_back(b_.getInt64(i));
+  Value* left = b_.CreateVectorSplat(lanes, b_.CreateSub(end, value));
+  mask_ = b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), left);
+}
+
+// Of a row of as many elements as there are lanes, or of pairs of them.
+Value* ExprEmitter::mask_of(unsigned elements) {
+  if (elements == lanes_) return mask_;
+  std::vector<int> twice;
+  for (int i = 0; i < static_cast<int>(elements); ++i) twice.push_back(i / 2);
+  return b_.CreateShuffleVector(mask_, twice);
+}
+
 Value* ExprEmitter::read_row(kernel::SlotId slot, Value* from, unsigned elements) {
   const DType dtype = f_.slots[slot].dtype;
   llvm::Type* type = memory_type(dtype);
+  if (mask_ != nullptr) {
+    auto* row = llvm::FixedVectorType::get(type, elements);
+    return of_slot(b_.CreateMaskedLoad(row, from, llvm::Align(size_of(dtype)), mask_of(elements),
+                                       llvm::Constant::getNullValue(row)),
+                   slot);
+  }
   std::vector<Value*> pieces;
   for (unsigned at = 0; at < elements; at += piece_) {
     auto* piece = llvm::FixedVectorType::get(type, std::min(piece_, elements - at));
@@ -190,7 +218,8 @@ Value* ExprEmitter::read_row(kernel::SlotId slot, Value* from, unsigned elements
 }
 
 bool ExprEmitter::reads_pairs(const Expr& load, std::uint32_t var) {
-  if (f_.slots[load.node().id].elements % 2 != 0 || variation(load.operand(0), var).stride != 2) return false;
+  if (modulo(f_.slots[load.node().id].elements, 2) != Dim(0) || variation(load.operand(0), var).stride != 2)
+    return false;
   return kernel::is_even(kernel::without_constant(load.operand(0)).first);
 }
 // The whole pairs lie within the slot, which has an even number of elements: they begin at an even one.

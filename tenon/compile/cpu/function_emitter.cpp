@@ -1,6 +1,9 @@
 // One function of machine code: its frame and slots, its statements in order, and what it calls of the runtime.
 #include "tenon/compile/cpu/function_emitter.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstring>
 
 #include "tenon/compile/code_image.h"
@@ -18,6 +21,13 @@ FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f
   const std::set<SlotId> own = kernel::own_slots(f.body);
   for (SlotId i = 0; i < f.slots.size(); ++i)
     if (f.slots[i].place == kernel::Slot::Place::local && !own.contains(i)) frame.locals.emplace(i, local(i));
+  if (f.sizes > 0) {  // behind the arguments
+    Value* sizes =
+        b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), frame.arguments, f.arguments));
+    for (std::uint32_t k = 0; k < f.sizes; ++k)
+      frame.vars.emplace(kernel::first_size_variable + k,
+                         b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), sizes, k)));
+  }
   enter(std::move(frame));
 }
 
@@ -57,15 +67,71 @@ void FunctionEmitter::enter(Frame frame) {
   for (const auto& [var, value] : frame_.vars) e_.set(var, value);
 }
 
+namespace {
+
+// Rounded down, of operands of any sign.
+std::pair<Value*, Value*> floor_division(llvm::IRBuilder<>& b, Value* x, Value* y) {
+  Value *zero = b.getInt64(0), *quotient = b.CreateSDiv(x, y), *rest = b.CreateSRem(x, y);
+  Value* up =
+      b.CreateAnd(b.CreateICmpNE(rest, zero), b.CreateICmpNE(b.CreateICmpSLT(rest, zero), b.CreateICmpSLT(y, zero)));
+  return {b.CreateSub(quotient, b.CreateZExt(up, b.getInt64Ty())), b.CreateAdd(rest, b.CreateSelect(up, y, zero))};
+}
+
+Value* value_of(llvm::IRBuilder<>& b, const Dim& size, const std::map<std::uint32_t, Value*>& variables) {
+  std::vector<Value*> values;
+  size.visit_steps([&](const Dim::Step& step) {
+    using Kind = Dim::Step::Kind;
+    if (step.kind == Kind::number) return values.push_back(b.getInt64(static_cast<std::uint64_t>(step.value)));
+    if (step.kind == Kind::variable)
+      return values.push_back(variables.at(kernel::first_size_variable + static_cast<std::uint32_t>(step.value)));
+    Value* y = values.back();
+    values.pop_back();
+    Value*& x = values.back();
+    switch (step.kind) {
+      case Kind::add:
+        return void(x = b.CreateAdd(x, y));
+      case Kind::mul:
+        return void(x = b.CreateMul(x, y));
+      case Kind::floor_div:
+        return void(x = floor_division(b, x, y).first);
+      case Kind::modulo:
+        return void(x = floor_division(b, x, y).second);
+      case Kind::min:
+        return void(x = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y));
+      default:
+        return void(x = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y));
+    }
+  });
+  return values.back();
+}
+
+// Where what a function finds out as it begins is put.
+class AtEndOfEntry : public llvm::IRBuilder<> {
+ public:
+  explicit AtEndOfEntry(llvm::Function& function) : IRBuilder(&function.getEntryBlock()) {
+    if (llvm::Instruction* end = function.getEntryBlock().getTerminator()) SetInsertPoint(end);
+  }
+};
+
+}  // namespace
+
+Value* FunctionEmitter::number(const Dim& size) {
+  if (size.known()) return b_.getInt64(static_cast<std::uint64_t>(size.value()));
+  for (const auto& [known, value] : numbers_)
+    if (known == size) return value;
+  AtEndOfEntry at_entry(*function_);
+  return numbers_.emplace_back(size, value_of(at_entry, size, frame_.vars)).second;
+}
+
 // The address of an argument, of a place in the arena or of constants, found as the function begins.
 Value* FunctionEmitter::find_slot(SlotId slot) {
   const kernel::Slot& s = f_.slots[slot];
   if (s.place == kernel::Slot::Place::constant || s.place == kernel::Slot::Place::numbers) return constant(s);
-  llvm::BasicBlock& entry = function_->getEntryBlock();
-  llvm::IRBuilder<> at_entry(&entry);
-  if (llvm::Instruction* end = entry.getTerminator()) at_entry.SetInsertPoint(end);
-  if (s.place == kernel::Slot::Place::arena)
-    return at_entry.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), frame_.arena, s.arena_offset);
+  if (s.place == kernel::Slot::Place::arena) {
+    Value* offset = number(s.arena_offset);
+    return AtEndOfEntry(*function_).CreateInBoundsGEP(b_.getInt8Ty(), frame_.arena, offset);
+  }
+  AtEndOfEntry at_entry(*function_);
   Value* at = at_entry.CreateConstInBoundsGEP1_64(b_.getPtrTy(), frame_.arguments, s.argument);
   auto* load = at_entry.CreateLoad(b_.getPtrTy(), at);
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
@@ -89,8 +155,8 @@ llvm::GlobalVariable* FunctionEmitter::constant(const kernel::Slot& s) {
 llvm::AllocaInst* FunctionEmitter::local(SlotId slot) {
   const kernel::Slot& s = f_.slots[slot];
   llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-  auto* place = at_entry.CreateAlloca(
-      llvm::ArrayType::get(e_.memory_type(s.dtype), static_cast<std::uint64_t>(std::max<std::int64_t>(s.elements, 1))));
+  auto* place = at_entry.CreateAlloca(llvm::ArrayType::get(
+      e_.memory_type(s.dtype), static_cast<std::uint64_t>(std::max<std::int64_t>(s.elements.value(), 1))));
   place->setAlignment(llvm::Align(64));
   return place;
 }
@@ -126,28 +192,34 @@ std::set<kernel::SlotId> FunctionEmitter::shared_slots(std::span<const kernel::S
   return shared;
 }
 
-void FunctionEmitter::emit(const kernel::Product& p) {
-  const TenonGemm product{static_cast<std::int32_t>(p.dtype),
-                          p.accumulate ? 1 : 0,
-                          p.batch,
-                          p.m,
-                          p.n,
-                          p.k,
-                          p.a_batch,
-                          p.a_m,
-                          p.a_k,
-                          p.b_batch,
-                          p.b_k,
-                          p.b_n,
-                          p.c_batch,
-                          p.c_m,
-                          p.c_n};
-  static_assert(sizeof product % sizeof(std::uint64_t) == 0, "the description is laid down as words");
+// What a product is made of, as the words of a TenonGemm: a constant, but for sizes that are known only now.
+Value* FunctionEmitter::description(const kernel::Product& p) {
+  const std::array sizes{&p.batch,   &p.m,   &p.n,   &p.k,       &p.a_batch, &p.a_m, &p.a_k,
+                         &p.b_batch, &p.b_k, &p.b_n, &p.c_batch, &p.c_m,     &p.c_n};
+  TenonGemm product{};
+  product.dtype = static_cast<std::int32_t>(p.dtype);
+  product.accumulate = p.accumulate ? 1 : 0;
+  constexpr std::size_t first = offsetof(TenonGemm, batch) / sizeof(std::uint64_t);
+  static_assert(sizeof product == (first + sizes.size()) * sizeof(std::uint64_t),
+                "the description is laid down as words");
   std::vector<std::uint64_t> words(sizeof product / sizeof(std::uint64_t));
   std::memcpy(words.data(), &product, sizeof product);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    words[first + i] = static_cast<std::uint64_t>(sizes[i]->try_value().value_or(0));
   auto* constant = llvm::ConstantDataArray::get(b_.getContext(), words);
-  auto* shape =
-      new llvm::GlobalVariable(module_, constant->getType(), true, llvm::GlobalValue::PrivateLinkage, constant);
+  if (std::ranges::all_of(sizes, &Dim::known))
+    return new llvm::GlobalVariable(module_, constant->getType(), true, llvm::GlobalValue::PrivateLinkage, constant);
+  llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  Value* memory = at_entry.CreateAlloca(constant->getType());
+  b_.CreateStore(constant, memory);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (!sizes[i]->known())
+      b_.CreateStore(number(*sizes[i]), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), memory, first + i));
+  return memory;
+}
+
+void FunctionEmitter::emit(const kernel::Product& p) {
+  Value* shape = description(p);
   auto* pointer = b_.getPtrTy();
   auto callee = module_.getOrInsertFunction(
       "tenon_gemm", llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, pointer}, false));

@@ -11,6 +11,7 @@ std::vector<std::optional<kernel::Form>> FunctionEmitter::forms_of(
     std::span<const kernel::Statement> statements) const {
   std::map<SlotId, Hash128> constants;
   std::vector<std::optional<kernel::Form>> forms;
+  if (f_.sizes > 0) return std::vector<std::optional<kernel::Form>>(statements.size());  // they need these too
   for (const kernel::Statement& s : statements) {
     const std::set<SlotId> shared = shared_slots({&s, 1});
     if (std::ranges::any_of(shared,
@@ -20,7 +21,8 @@ std::vector<std::optional<kernel::Form>> FunctionEmitter::forms_of(
     }
     forms.push_back(form_of(s, [&](Hasher& hash, SlotId id) {
       const kernel::Slot& slot = f_.slots[id];
-      hash(slot.dtype)(slot.elements)(slot.place)(shared.contains(id))(uses_->reads[id] == 0);
+      slot.elements.hash(hash);
+      hash(slot.dtype)(slot.place)(shared.contains(id))(uses_->reads[id] == 0);
       if (slot.place == kernel::Slot::Place::constant) {
         const auto [known, is_new] = constants.try_emplace(id);
         if (is_new)
@@ -93,7 +95,7 @@ void FunctionEmitter::prepare_launches(std::span<const kernel::Statement> statem
   std::uint64_t bytes = 0;
   for (auto& [slot, offset] : launches_.locals) {
     offset = bytes;
-    bytes += static_cast<std::uint64_t>(f_.slots[slot].bytes_in_lines());
+    bytes += static_cast<std::uint64_t>(f_.slots[slot].bytes_in_lines().value());
   }
   std::string numbers;
   for (SlotId id = 0; id < f_.slots.size(); ++id) {
@@ -132,9 +134,10 @@ void FunctionEmitter::launch(std::span<const kernel::Statement> statements,
       const auto& others = slot.place == kernel::Slot::Place::numbers ? launches_.of_numbers : launches_.locals;
       const auto found = others.find(id);
       places.push_back(slot.place == kernel::Slot::Place::argument ? slot.argument
-                       : slot.place == kernel::Slot::Place::arena  ? static_cast<std::uint64_t>(slot.arena_offset)
-                       : found != others.end()                     ? found->second
-                                                                   : 0);
+                       : slot.place == kernel::Slot::Place::arena
+                           ? static_cast<std::uint64_t>(slot.arena_offset.value())
+                       : found != others.end() ? found->second
+                                               : 0);
       places.push_back(static_cast<std::uint64_t>(base) * size_of(slot.dtype));
     }
   }

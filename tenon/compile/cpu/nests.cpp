@@ -37,9 +37,24 @@ unsigned FunctionEmitter::widest(std::size_t element_bytes) const {
   return std::max<unsigned>(1, target_.vector_bytes / static_cast<unsigned>(std::max<std::size_t>(element_bytes, 4)));
 }
 
+// Of a vector along an axis; of any length, the widest.
+std::int64_t FunctionEmitter::lanes_along(const Work& work, const Dim& length) const {
+  const std::int64_t lanes = widest(work.element_bytes);
+  return at_most(length, lanes) ? length.value() : lanes;
+}
+
+// Whether the processor reads and writes some lanes of a register of these elements.
+bool FunctionEmitter::has_masks(const Work& work, std::span<const kernel::Store> stores) const {
+  if (target_.vector_bytes >= 64) return true;
+  const auto is_wide = [&](SlotId slot) { return size_of(f_.slots[slot].dtype) >= 4; };
+  return target_.vector_bytes >= 32 && std::ranges::all_of(work.reads, is_wide) &&
+         std::ranges::all_of(stores, is_wide, &kernel::Store::slot);
+}
+
 // How many registers side by side hide the latency of a body: one where a processor overlaps passes by itself, as
 // many as its registers allow where one pass fills its window.
-std::int64_t FunctionEmitter::registers_at_once(const Work& work, std::int64_t lanes, std::int64_t extent) const {
+std::int64_t FunctionEmitter::registers_at_once(const Work& work, std::int64_t lanes, const Dim& length) const {
+  const auto extent = static_cast<std::int64_t>(estimate(length));
   std::int64_t most = work.instructions < 100 ? 1 : target_.vector_bytes == 64 ? 4 : 2;
   const auto passes = [&](std::int64_t n) { return (extent + n * lanes - 1) / (n * lanes) * n; };
   while (most > 1 && (extent < most * lanes || passes(most) * 8 > passes(1) * 9)) most /= 2;
@@ -47,10 +62,10 @@ std::int64_t FunctionEmitter::registers_at_once(const Work& work, std::int64_t l
 }
 
 void FunctionEmitter::emit(const kernel::Nest& n) {
-  const std::int64_t total = product_of(n.sizes);
-  if (total == 0) return;
+  const Dim total = product_of(n.sizes);
+  if (total == Dim(0)) return;
   const std::size_t rank = n.vars.size();
-  bool vectors = rank > 0 && n.sizes.back() > 1 && (n.independent || rows_independent(n)), overwrites = false;
+  bool vectors = rank > 0 && !at_most(n.sizes.back(), 1) && (n.independent || rows_independent(n)), overwrites = false;
   Work work;
   const auto whole_rows = [&](const kernel::Store& s) {
     return !s.condition || (under_one_condition(n.stores) && !e_.variation(s.condition, n.vars.back()).varies);
@@ -62,14 +77,15 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   }
   e_.set(work, copies_of_rows);
   constexpr std::int64_t most_instructions = 4096;  // of a body that is written out
-  const bool unrolled = total <= unroll_limit && work.instructions * (vectors ? 4 : total) <= most_instructions;
+  const bool unrolled =
+      at_most(total, unroll_limit) && work.instructions * (vectors ? 4 : total.value()) <= most_instructions;
   b_.short_chains = unrolled;
   if (!vectors) {
     loops(n.vars, n.sizes, 0, rank, unrolled, [&] { store_scalars(n.stores); });
     return;
   }
   for (const kernel::Store& s : n.stores) overwrites = overwrites || work.reads.contains(s.slot);
-  const std::int64_t width = std::min<std::int64_t>(widest(work.element_bytes), n.sizes.back());
+  const std::int64_t width = lanes_along(work, n.sizes.back());
   if (!unrolled && streams(n, width)) return streamed(n, [&] { vector_nest(n, work, unrolled, overwrites); });
   vector_nest(n, work, unrolled, overwrites);
 }
@@ -95,15 +111,32 @@ bool FunctionEmitter::rows_independent(const kernel::Nest& n) const {
 
 void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites) {
   const std::size_t rank = n.vars.size();
-  const std::int64_t last = n.sizes.back(), lanes = std::min<std::int64_t>(widest(work.element_bytes), last),
+  const Dim& last = n.sizes.back();
+  const std::int64_t lanes = lanes_along(work, last),
                      step = lanes * (unrolled ? 1 : registers_at_once(work, lanes, last));
   loops(n.vars, n.sizes, 0, rank - 1, unrolled, [&] {
     const auto body = [&](Value* i, std::int64_t width) {
       e_.set_lanes(n.vars.back(), i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
       store_lanes(n.stores);
     };
+    // Of a length that only running tells, what is left behind whole registers is one with a mask.
+    const auto any_row = [&] {
+      const Dim whole = floor_div(last, step) * step, vectors = floor_div(last, lanes) * lanes;
+      loop(whole, step, [&](Value* i) { body(i, step); });
+      if (step != lanes) loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
+      const bool masks = has_masks(work, n.stores);
+      const auto rest = [&](Value* i) {
+        if (!masks) return body(i, 1);
+        e_.set_lanes_below(n.vars.back(), i, static_cast<unsigned>(lanes), number(last));
+        store_lanes(n.stores);
+      };
+      loop(last, masks ? lanes : 1, rest, vectors);
+    };
     const auto whole_row = [&] {
-      row(last, step, lanes, unrolled, !overwrites, body);
+      if (last.known())
+        row(last.value(), step, lanes, unrolled, !overwrites, body);
+      else
+        any_row();
       e_.set_lanes(n.vars.back(), b_.getInt64(0), 1);
     };
     if (const Expr& condition = n.stores[0].condition)
@@ -116,7 +149,8 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
 // Whether a nest writes whole, aligned registers of outputs that nothing reads again and that are larger than half the
 // last cache: such an output leaves no room for what it is computed from, and only its end would be found there again.
 bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) const {
-  if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || n.sizes.back() % width != 0) return false;
+  if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || modulo(n.sizes.back(), width) != Dim(0))
+    return false;
   std::size_t next = 0;
   return std::ranges::all_of(n.stores, [&](const kernel::Store& s) {
     const std::size_t i = next++;
@@ -124,10 +158,11 @@ bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) const {
     const kernel::Slot& slot = f_.slots[s.slot];
     const auto bytes = static_cast<std::int64_t>(size_of(slot.dtype));
     const auto at = affine(s.offset);
-    return slot.place == kernel::Slot::Place::argument && slot.elements * bytes > target_.cache_bytes / 2 &&
-           width * bytes == target_.vector_bytes && uses_->reads[s.slot] == 0 && at && at->constant % width == 0 &&
-           std::ranges::all_of(
-               at->terms, [&](const auto& term) { return term.first == n.vars.back() || term.second % width == 0; });
+    return slot.place == kernel::Slot::Place::argument && !at_most(slot.elements, target_.cache_bytes / 2 / bytes) &&
+           width * bytes == target_.vector_bytes && uses_->reads[s.slot] == 0 && at &&
+           exact_quotient(at->constant, width) && std::ranges::all_of(at->terms, [&](const auto& term) {
+             return term.first == n.vars.back() || exact_quotient(term.second, width);
+           });
   });
 }
 // The nest with stores past the caches, where the outputs are aligned; as it is, where they are not.
@@ -213,21 +248,22 @@ void FunctionEmitter::stored_when(const Expr& condition, Code code) {
 }
 
 void FunctionEmitter::emit(const kernel::Copy& c) {
-  if (c.elements == 0) return;
+  if (c.elements == Dim(0)) return;
   const DType dtype = f_.slots[c.to].dtype;
   Value* first = e_.scalar(c.to_offset);
   Value *to = e_.address(c.to, first), *from = e_.address(c.from, e_.scalar(c.from_offset));
   const llvm::Align align(size_of(dtype));
-  if (c.elements > unroll_limit) {
-    b_.CreateMemMove(to, align, from, align, static_cast<std::uint64_t>(c.elements) * size_of(dtype));
+  if (!at_most(c.elements, unroll_limit)) {
+    b_.CreateMemMove(to, align, from, align, number(c.elements * static_cast<std::int64_t>(size_of(dtype))));
     return;
   }
+  const std::int64_t elements = c.elements.value(), row = c.row.value();
   llvm::Type* type = e_.memory_type(dtype);
   std::vector<Value*> values;
   const auto lanes = static_cast<std::int64_t>(widest(size_of(dtype)));
   const auto pieces = [&](auto&& f) {
-    for (std::int64_t at = 0, width = 0; at < c.elements; at += width) {
-      width = std::min({lanes, c.elements - at, c.row - at % c.row});
+    for (std::int64_t at = 0, width = 0; at < elements; at += width) {
+      width = std::min({lanes, elements - at, row - at % row});
       f(at, width == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(width)));
     }
   };

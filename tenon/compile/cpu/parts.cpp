@@ -91,7 +91,8 @@ bool FunctionEmitter::has_short_rows(std::span<const kernel::Statement> statemen
   bool found = false;
   for (const kernel::Statement& s : statements)
     visit_slots(s, [&](SlotId slot, bool) {
-      found = found || (f_.slots[slot].place == kernel::Slot::Place::local && f_.slots[slot].elements <= unroll_limit);
+      found = found ||
+              (f_.slots[slot].place == kernel::Slot::Place::local && at_most(f_.slots[slot].elements, unroll_limit));
     });
   return found;
 }

@@ -104,8 +104,12 @@ void FunctionEmitter::combine(const Partial& into, Value* value, Value* signs) {
   Value* before = held(b_, into.signs);
   b_.CreateStore(into.op == Combine::max ? b_.CreateAnd(before, signs) : b_.CreateOr(before, signs), into.signs);
 }
-void FunctionEmitter::accumulate(const kernel::Reduce& r, const Partial& into) {
+void FunctionEmitter::accumulate(const kernel::Reduce& r, const Partial& into, Value* outside) {
   Value* value = e_.lanes(r.value);
+  if (e_.mask() != nullptr && outside != nullptr)
+    value = b_.CreateSelect(
+        e_.mask(), value,
+        b_.CreateVectorSplat(llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements(), outside));
   store_lanes(r.stores);
   combine(into, value, into.signs == nullptr ? nullptr : sign_bits(value));
 }
@@ -130,29 +134,30 @@ Value* FunctionEmitter::with_sign(Value* value, Value* signs) {
 }
 
 void FunctionEmitter::emit(const kernel::Reduce& r) {
-  const std::int64_t outer = product_of(r.outer_sizes), inner = product_of(r.inner_sizes);
-  if (outer == 0) return;
+  const Dim outer = product_of(r.outer_sizes), inner = product_of(r.inner_sizes);
+  if (outer == Dim(0)) return;
   Work work;
   add_work(r.value, work);
   add_work(r.stores, work);
   e_.set(work, accumulators_of(work) + copies_of_rows);
-  b_.short_chains = outer * inner <= unroll_limit;
+  b_.short_chains = at_most(outer * inner, unroll_limit);
   const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
-  const bool unrolled_outer = outer <= 16, unrolled_inner = inner <= 16;
+  const bool unrolled_outer = at_most(outer, 16), unrolled_inner = at_most(inner, 16);
   const auto along_inner = [&](const kernel::Store& s) { return streams_along(s.value, r.inner_vars.back()); };
-  const bool inner_streams = !r.inner_vars.empty() && r.inner_sizes.back() > 1 &&
+  const bool inner_streams = !r.inner_vars.empty() && !at_most(r.inner_sizes.back(), 1) &&
                              streams_along(r.value, r.inner_vars.back()) &&
                              std::ranges::all_of(r.stores, along_inner) && in_rows(r.stores, r.inner_vars.back());
   const auto result_stride = [&] { return e_.variation(r.offset, r.outer_vars.back()).stride; };
-  const bool outer_streams = !r.outer_vars.empty() && r.outer_sizes.back() > 1 &&
+  const bool outer_streams = !r.outer_vars.empty() && !at_most(r.outer_sizes.back(), 1) &&
                              streams_along(r.value, r.outer_vars.back()) &&
                              (result_stride() == 1 || result_stride() == 2);
-  if (inner > 0 && outer_streams && r.stores.empty() && (!inner_streams || r.inner_sizes.back() < lanes))
+  if (inner != Dim(0) && outer_streams && r.stores.empty() &&
+      (!inner_streams || at_most(r.inner_sizes.back(), lanes - 1)))
     return reduce_columns(r, work, unrolled_outer, unrolled_inner);
   loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size(), unrolled_outer && unrolled_inner, [&] {
     Value* initial = e_.scalar(r.initial);
     Value* result = initial;
-    if (inner > 0)
+    if (inner != Dim(0))
       result = inner_streams ? reduce_row(r, lanes, accumulators_of(work), initial, unrolled_inner)
                              : reduce_scalars(r, initial, unrolled_inner);
     e_.forget();
@@ -172,14 +177,18 @@ Value* FunctionEmitter::reduce_scalars(const kernel::Reduce& r, Value* initial, 
 // Along the last inner variable: several vector accumulators, then a vector of what is left.
 Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, std::int64_t lanes, int accumulators, Value* initial,
                                    bool unrolled) {
-  const std::int64_t last = r.inner_sizes.back(), step = lanes * accumulators, whole = last / step * step,
-                     vectors = last / lanes * lanes;
+  const Dim& last = r.inner_sizes.back();
+  const std::int64_t step = lanes * accumulators;
+  const Dim whole = floor_div(last, step) * step, vectors = floor_div(last, lanes) * lanes, left = last - vectors;
   const std::uint32_t var = r.inner_vars.back();
   std::vector<Partial> parts;
   std::optional<Partial> rest;
-  if (vectors > 0)
-    for (int i = 0; i < (whole > 0 ? accumulators : 1); ++i) parts.push_back(partial(r, lanes, initial));
-  if (vectors < last) rest = partial(r, last - vectors, initial);
+  if (vectors != Dim(0))
+    for (int i = 0; i < (whole != Dim(0) ? accumulators : 1); ++i) parts.push_back(partial(r, lanes, initial));
+  Work work;
+  add_work(r.value, work);
+  const bool masks = !left.known() && has_masks(work, r.stores);
+  if (left != Dim(0)) rest = partial(r, masks ? lanes : left.try_value().value_or(1), initial);
   loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size() - 1, unrolled, [&] {
     loop(whole, step, [&](Value* i) {
       for (std::size_t a = 0; a < parts.size(); ++a) {
@@ -195,9 +204,18 @@ Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, std::int64_t lanes, 
           accumulate(r, parts[0]);
         },
         whole);
-    if (rest) {
-      e_.set_lanes(var, b_.getInt64(static_cast<std::uint64_t>(vectors)), static_cast<unsigned>(last - vectors));
+    if (rest && left.known()) {
+      e_.set_lanes(var, number(vectors), static_cast<unsigned>(left.value()));
       accumulate(r, *rest);
+    } else if (rest) {
+      const auto some = [&](Value* i) {
+        if (masks)
+          e_.set_lanes_below(var, i, static_cast<unsigned>(lanes), number(last));
+        else
+          e_.set_lanes(var, i, 1);
+        accumulate(r, *rest, initial);
+      };
+      loop(last, masks ? lanes : 1, some, vectors);
     }
     e_.set_lanes(var, b_.getInt64(0), 1);
   });
@@ -220,15 +238,16 @@ Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, std::int64_t lanes, 
 void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer,
                                      bool unrolled_inner) {
   const auto lanes = static_cast<std::int64_t>(widest(work.element_bytes));
-  const std::int64_t last = r.outer_sizes.back(), vectors = last / lanes * lanes,
-                     step = work.instructions < 20 && last >= accumulators * lanes ? accumulators * lanes : lanes,
-                     whole = last / step * step;
+  const Dim& last = r.outer_sizes.back();
+  const bool short_row = at_most(last, accumulators * lanes - 1);
+  const std::int64_t step = work.instructions < 20 && !short_row ? accumulators * lanes : lanes;
+  const Dim vectors = floor_div(last, lanes) * lanes, whole = floor_div(last, step) * step, left = last - vectors;
   const std::uint32_t var = r.outer_vars.back();
   loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size() - 1, unrolled_outer && unrolled_inner, [&] {
-    const auto body = [&](Value* i, std::int64_t width) {
+    const auto result_at = [&](Value* i, std::int64_t width, auto&& set_lanes) {
       e_.set_lanes(var, i, 1);
       const Partial result = partial(r, width, e_.scalar(r.initial));
-      e_.set_lanes(var, i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
+      set_lanes();
       loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled_inner, [&] {
         e_.forget();
         accumulate(r, result);
@@ -237,9 +256,23 @@ void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, 
       e_.store(r.slot, r.offset,
                with_sign(held(b_, result.value), result.signs == nullptr ? nullptr : held(b_, result.signs)));
     };
+    const auto body = [&](Value* i, std::int64_t width) {
+      result_at(i, width, [&] {
+        e_.set_lanes(var, i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
+      });
+    };
+    const bool masks = !left.known() && has_masks(work, {}) && size_of(f_.slots[r.slot].dtype) >= 4 &&
+                       e_.variation(r.offset, var).stride == 1;
+    const auto some = [&](Value* i) {
+      if (!masks) return body(i, 1);
+      result_at(i, lanes, [&] { e_.set_lanes_below(var, i, static_cast<unsigned>(lanes), number(last)); });
+    };
     loop(whole, step, [&](Value* i) { body(i, step); });
     loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
-    if (vectors < last) body(b_.getInt64(static_cast<std::uint64_t>(vectors)), last - vectors);
+    if (left.known() && left != Dim(0))
+      body(number(vectors), left.value());
+    else if (!left.known())
+      loop(last, masks ? lanes : 1, some, vectors);
     e_.set_lanes(var, b_.getInt64(0), 1);
   });
 }

@@ -14,7 +14,9 @@
 
 namespace tenon::cpu {
 
+using kernel::at_most;
 using kernel::Combine;
+using kernel::estimate;
 using kernel::Expr;
 using kernel::product_of;
 using llvm::Value;
@@ -49,12 +51,14 @@ class FunctionEmitter {
   static std::shared_ptr<const Uses> uses_of(const kernel::Function& f);
   void enter(Frame frame);
   Value* find_slot(SlotId slot);
+  Value* number(const Dim& size);
   llvm::GlobalVariable* constant(const kernel::Slot& s);
   llvm::AllocaInst* local(SlotId slot);
   void place(SlotId slot, Value* address);
   llvm::Function* own_function(llvm::Type* result, llvm::ArrayRef<llvm::Type*> arguments, const char* suffix);
   void return_if_ended(Value* code);
   std::set<SlotId> shared_slots(std::span<const kernel::Statement> statements) const;
+  Value* description(const kernel::Product& p);
   void emit(const kernel::Product& p);
 
   // --- parts.cpp ---
@@ -82,15 +86,17 @@ class FunctionEmitter {
   void emit(const kernel::Nest& n);
   void emit(const kernel::Copy& c);
   unsigned widest(std::size_t element_bytes) const;
+  std::int64_t lanes_along(const Work& work, const Dim& length) const;
   bool in_rows(std::span<const kernel::Store> stores, std::uint32_t var);
   bool rows_independent(const kernel::Nest& n) const;
-  std::int64_t registers_at_once(const Work& work, std::int64_t lanes, std::int64_t extent) const;
+  std::int64_t registers_at_once(const Work& work, std::int64_t lanes, const Dim& extent) const;
   void vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites);
   bool streams(const kernel::Nest& n, std::int64_t width) const;
   void streamed(const kernel::Nest& n, Code emit);
   void end_streams();
   void row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
            llvm::function_ref<void(Value* first, std::int64_t width)> body);
+  bool has_masks(const Work& work, std::span<const kernel::Store> stores) const;
   void store_lanes(std::span<const kernel::Store> stores);
   void store_scalars(std::span<const kernel::Store> stores);
   void stored_when(const Expr& condition, Code code);
@@ -109,7 +115,7 @@ class FunctionEmitter {
   Value* reduce_row(const kernel::Reduce& r, std::int64_t lanes, int accumulators, Value* initial, bool unrolled);
   void reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer, bool unrolled_inner);
   Partial partial(const kernel::Reduce& r, std::int64_t lanes, Value* fill);
-  void accumulate(const kernel::Reduce& r, const Partial& into);
+  void accumulate(const kernel::Reduce& r, const Partial& into, Value* outside = nullptr);
   void combine(const Partial& into, Value* value, Value* signs);
   void combine(const Partial& into, const Partial& from);
   Value* combined(Combine op, DType dtype, Value* x, Value* y);
@@ -133,14 +139,17 @@ class FunctionEmitter {
   void emit(const kernel::Switch& s);
   void emit(const kernel::Blocks& blocks);
   void body_of(const kernel::Blocks& blocks, Value* number);
+  void tail_of(const kernel::Blocks& blocks);
   void poll();
   void when(Value* condition, Code body, bool seldom = false);
-  void loop(std::int64_t limit, std::int64_t step, Body body, std::int64_t start = 0);
-  void in_groups(std::int64_t start, std::int64_t limit, std::int64_t width,
+  void when_there_are(const Dim& number_of, Code body);
+  void either(Value* condition, Code yes, Code no);
+  void loop(const Dim& limit, std::int64_t step, Body body, const Dim& start = 0);
+  void in_groups(Value* start, Value* limit, std::int64_t width,
                  llvm::function_ref<void(Value* from, Value* to)> group);
   void loop_from(Value* start, Value* limit, std::int64_t step, Body body);
-  void loops(const std::vector<std::uint32_t>& vars, const std::vector<std::int64_t>& sizes, std::size_t from,
-             std::size_t to, bool unrolled, Code body);
+  void loops(const std::vector<std::uint32_t>& vars, const kernel::Sizes& sizes, std::size_t from, std::size_t to,
+             bool unrolled, Code body);
   void fork(const kernel::Blocks& blocks);
   Value* capture(const std::set<SlotId>& locals, FunctionEmitter& inside);
   void run_range(const kernel::Blocks& blocks);
@@ -154,6 +163,7 @@ class FunctionEmitter {
   bool inside_rows_ = false;  // within a block of rows, which has slots to itself
   std::shared_ptr<const Uses> uses_;
   Launches launches_;
+  std::vector<std::pair<Dim, Value*>> numbers_;      // sizes that this function computes as it begins
   std::map<std::size_t, llvm::AllocaInst*> tables_;  // of calls, by their length: one serves all
   double unpolled_ = 0;  // estimated nanoseconds of what is being emitted, and does not poll yet
   Builder b_;
