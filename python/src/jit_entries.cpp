@@ -214,7 +214,7 @@ TracedFunction trace(State& s, Flattened& flat, std::span<const CellRef> cells, 
 namespace {
 
 const Entry& find_traced(State& s, Flattened& flat, EntryRef& alone, bool vary) {
-  vary = vary && Scope::top() == nullptr;
+  vary = vary && Scope::top() == nullptr && !s.options.strict.in_place;  // which is told of known sizes
   std::vector<const Array*> places;
   for (const Array& a : flat.leaves) places.push_back(&a);
   const auto matches = [&](const JitEntry& e) {

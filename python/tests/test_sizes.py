@@ -335,3 +335,12 @@ def test_log_tells_what_any_size_is_of():
     assert said[0] == "<lambda>: from now on for any size of axis 0 of argument x"
     assert said[1].startswith("<lambda>: traced for each size of axis 0 of argument x, since a trace for any failed: ")
     assert len(said) == 2
+
+
+def test_sizes_as_numbers_of_either_sign():
+    f = tn.jit(lambda x: (-x.shape[0] * 1.5, (x.shape[0] - 4) * 0.5, (3 - x.shape[0] // 2) * 1.0), sizes="symbolic")
+    for n in (2, 3, 4, 9):
+        same(f(line(n)), (-n * 1.5, (n - 4) * 0.5, (3 - n // 2) * 1.0))
+    g = tn.jit(lambda x: tnp.nonzero(x > 1, size=3, fill_value=-1)[0], sizes="symbolic")
+    for n in (4, 6):
+        assert g(line(n)).tolist() == (np.nonzero(line(n) > 1)[0].tolist() + [-1] * 3)[:3]

@@ -570,7 +570,7 @@ SizeNames JitState::names_of_sizes(std::span<const std::size_t> leaves_of_argume
 TracedFunction JitState::trace(FlatFunction f, std::span<const Array> leaves, std::optional<std::uint64_t> form,
                                const SizeNames& names, const tree::View& arguments, Signature& signature,
                                std::optional<TracedFor>& what_for) {
-  if (!form) return trace_for_calls(f, leaves, what_for);
+  if (!form || options.strict_in_place) return trace_for_calls(f, leaves, what_for);  // which is told of known sizes
   const std::string called = name.called();
   const auto leaf_names = [&] { return argument_names(arguments); };
   const auto why = [](const std::exception& error) { return std::optional(std::string(error.what())); };

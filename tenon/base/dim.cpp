@@ -413,6 +413,14 @@ namespace {
 
 thread_local AnySizes* any_sizes = nullptr;
 
+// Of operands that are never less than a and b.
+bool is_never_negative(DimAtom::Kind kind, std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+  using Kind = DimAtom::Kind;
+  if (kind == Kind::max) return a.value_or(-1) >= 0 || b.value_or(-1) >= 0;
+  if (kind == Kind::min) return a.value_or(-1) >= 0 && b.value_or(-1) >= 0;
+  return b.value_or(0) > 0 && (kind == Kind::modulo || a.value_or(-1) >= 0);
+}
+
 // A number that the size is never less than, where one follows: with each variable as its least value and a rest that
 // is not negative, no coefficient is negative.
 std::optional<std::int64_t> least(const Dim& d) {
@@ -442,8 +450,7 @@ std::optional<std::int64_t> least(const Dim& d) {
             [](SizeVar v) { return AnySizes::holds(v) ? Dim::variable(v) - AnySizes::least : Dim::variable(v); });
       };
       const auto a = least(unshift(atom->operands[0])), b = least(unshift(atom->operands[1]));
-      const bool divides = atom->kind == DimAtom::Kind::floor_div || atom->kind == DimAtom::Kind::modulo;
-      if (!a || !b || *b < (divides ? 1 : 0) || (*a < 0 && atom->kind != DimAtom::Kind::modulo)) return std::nullopt;
+      if (!is_never_negative(atom->kind, a, b)) return std::nullopt;
     }
   }
   return constant;
