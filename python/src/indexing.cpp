@@ -92,9 +92,14 @@ void settle_numbers(Parts& parts, const Shape& shape) {
       continue;
     }
     const auto* number = std::get_if<Dim>(&part.form());
-    if (number != nullptr && number->known() && axis < shape.rank() && shape[axis].known()) {
-      const std::int64_t n = shape[axis].value(), at = number->value();
-      if (n > 0 && (at >= n || at < -n)) part = IndexPart(Array(Scalar(at)), Source());
+    if (number != nullptr && axis < shape.rank()) {
+      // What may lie outside, where a size is not known.
+      const Dim &n = shape[axis], at = *number;
+      const bool known = n.known() && at.known();
+      const Dim from = at.known() && at.value() < 0 ? Dim(-1) - at : at;
+      const bool outside = known ? n != Dim(0) && !(decided_less(from, n) == true)
+                                 : decided_less(from, n) != true || decided_less(Dim(-1), from) != true;
+      if (outside) part = IndexPart(at.known() ? Array(Scalar(at.value())) : dim_array(at), Source());
     }
     const auto* array = std::get_if<Array>(&part.form());
     axis += array != nullptr && array->dtype() == DType::bool_ ? array->rank() : 1;

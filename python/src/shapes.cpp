@@ -107,6 +107,8 @@ nb::object by_number(bool number, const Dim& size, nb::handle other, int op) {
 }  // namespace
 
 void add_shapes(nb::module_& module) {
+  module.def("max_size", [](nb::handle a, nb::handle b) { return dim_object(max(dim_from(a), dim_from(b))); });
+  module.def("min_size", [](nb::handle a, nb::handle b) { return dim_object(min(dim_from(a), dim_from(b))); });
   nb::class_<Dim> type(
       module, "Dim",
       "The size of an axis that is not known while a function is traced: of a jitted function that is "

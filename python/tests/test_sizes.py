@@ -337,6 +337,40 @@ def test_log_tells_what_any_size_is_of():
     assert len(said) == 2
 
 
+INSIDE_OR_NOT = {
+    "number": lambda x: (x[4], x[-4], x[1], x[-1]),
+    "put": lambda x: (x.at[4].set(9.0), x.at[-4].add(9.0), x.at[2:7].set(1.0)),
+    "ranges": lambda x: (x[3:], x[:7], x[-4:], x[:-3], x[1:5:2], x[5::-1], x[-2:-5:-1]),
+    "from the end of it": lambda x: (x[:x.shape[0] - 4], x[x.shape[0] - 4:]),
+    "by a size": lambda x: (tnp.arange(4)[x.shape[0] - 2], tnp.arange(10)[:x.shape[0]], tnp.arange(10)[-x.shape[0]:]),
+    "arange": lambda x: (tnp.arange(0, x.shape[0], 2), tnp.arange(4, x.shape[0]), tnp.arange(x.shape[0], 0, -3)),
+    "slice": lambda x: lax.slice(x, (1,), (4,)),
+    "matrix": lambda x: tnp.outer(x, x)[3:, -4],
+    "grad": lambda x: tn.grad(lambda x: x[4] * x[1] + tnp.sum(x[2:5] ** 2))(x),
+    "cond": lambda x: lax.cond(x[0] > 0, lambda x: x[4], lambda x: x[0], x),
+    "diagonals": lambda x: (tnp.diag(x, 5), tnp.diagonal(tnp.outer(x, x), 5), tnp.tril(tnp.outer(x, x), 4)),
+    "pad": lambda x: lax.pad(x, 0.0, [(-2, -1, 0)]),
+    "zeros": lambda x: tnp.zeros(x.shape[0] - 3),
+    "other operand": lambda x: x + tnp.ones(5),
+    "parts": lambda x: tnp.split(x, [2, 4]),
+    "update": lambda x: lax.dynamic_update_slice(x, tnp.ones(4), (1,)),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE_OR_NOT)
+def test_shorter_arrays_than_the_trace_saw(name):
+    f = tn.jit(INSIDE_OR_NOT[name])
+    f(line(9) + 1) if name != "other operand" else f(line(5))
+    for n in (10, 8, 2, 3, 5, 12):
+        try:
+            want = tn.jit(INSIDE_OR_NOT[name], sizes="fixed")(line(n) + 1)
+        except tn.errors.ShapeError:
+            with pytest.raises(tn.errors.ShapeError):
+                f(line(n) + 1)
+        else:
+            same(f(line(n) + 1), want)
+
+
 def test_sizes_as_numbers_of_either_sign():
     f = tn.jit(lambda x: (-x.shape[0] * 1.5, (x.shape[0] - 4) * 0.5, (3 - x.shape[0] // 2) * 1.0), sizes="symbolic")
     for n in (2, 3, 4, 9):

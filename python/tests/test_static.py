@@ -68,9 +68,9 @@ class Unhashable(Scaled):
     (lambda x, on: x if on else -x, (X, True)),
 ])
 def test_traced_values_decide_nothing(f, args):
-    # An int of Python's is known where its value is asked for, as a size; an array's is not, wherever it comes from.
+    # An int of Python's is known where its value is asked for, as a size; that of an array is not.
     ints = not isinstance(args[-1], bool)
-    traced = (*args[:-1], tn.tree.map(tnp.asarray, args[-1]))
+    traced = (*args[:-1], tn.tree.map(np.asarray, args[-1]))
     with pytest.raises(TypeError) as caught:
         tn.jit(f)(*traced)
     assert isinstance(caught.value, tn.errors.ConcretizationError)
@@ -83,9 +83,9 @@ def test_traced_values_decide_nothing(f, args):
 
 def test_what_to_do_is_said():
     with pytest.raises(TypeError, match="static_argnums"):
-        tn.jit(reshaped)(X, (tnp.array(2), 3))
+        tn.jit(reshaped)(X, (np.array(2), 3))
     with pytest.raises(TypeError, match="static_argnums"):
-        tn.jit(lambda n: tnp.ones(n))(tnp.array(3))
+        tn.jit(lambda n: tnp.ones(n))(np.array(3))
 
 
 def test_bounds_of_slices_are_index_errors():

@@ -51,22 +51,25 @@ const OpInfo literal_info{
     .sample = Absent{"tested through every other op"},
 };
 
+void require_equal_sizes(const RequireEqualParams& sizes) {
+  if (sizes.a == sizes.b) return;
+  throw ShapeError(fmt::format("{} They are {} and {}.", sizes.asked.empty() ? "two sizes must be equal." : sizes.asked,
+                               sizes.a.text(), sizes.b.text()),
+                   "Sizes that data decide agree where one variable decides both: choose with one mask.");
+}
+
 const OpInfo require_equal_info{
     .name = "require_equal",
     .summary = "stops the run when two sizes differ",
     .params = &describe::params_ops<RequireEqualParams>,
     .type = TypeRule([](const Params& p, std::span<const Type> in, TypeContext&) {
       if (!in.empty()) throw VerifyError("require_equal: takes no operands.");
-      p.as<RequireEqualParams>();
+      const auto& sizes = p.as<RequireEqualParams>();
+      if (sizes.a.known() && sizes.b.known()) require_equal_sizes(sizes);  // of a Program for these sizes
       return std::vector<Type>{};
     }),
     .eval = EvalRule([](const Params& p, std::span<const Value>, const EvalContext&) {
-      const auto& sizes = p.as<RequireEqualParams>();
-      if (sizes.a != sizes.b)
-        throw ShapeError(
-            fmt::format("{} They are {} and {}.", sizes.asked.empty() ? "two sizes must be equal." : sizes.asked,
-                        sizes.a.text(), sizes.b.text()),
-            "Sizes that data decide agree where one variable decides both: choose with one mask.");
+      require_equal_sizes(p.as<RequireEqualParams>());
       return std::vector<Value>{};
     }),
     .jvp = Absent{"it has no operand"},

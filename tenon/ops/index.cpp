@@ -36,8 +36,16 @@ struct Resolved {
   }
 };
 
+// Negative ones count from the end. Which a size is that a trace takes for any, has to follow.
+bool counts_from_end(const Dim& given) {
+  if (const auto negative = decided_less(given, Dim(0))) return *negative;
+  bool any = true;
+  given.visit_variables([&](SizeVar v) { any = any && AnySizes::holds(v); });
+  return any && asked_less(given, Dim(0));
+}
+
 Dim inside(const Dim& given, const Dim& lowest, const Dim& highest, const Dim& n) {
-  return max(min(given.known() && given.value() < 0 ? n + given : given, highest), lowest);
+  return max(min(counts_from_end(given) ? n + given : given, highest), lowest);
 }
 
 Taken taken_by_slice(std::string_view name, const Slice& s, const Dim& n) {
@@ -52,7 +60,7 @@ Taken taken_by_slice(std::string_view name, const Slice& s, const Dim& n) {
 
 Taken taken_by_number(std::string_view name, const Dim& number, std::size_t axis, const Type& x) {
   const Dim& n = x.shape[axis];
-  const bool from_end = number.known() && number.value() < 0;
+  const bool from_end = counts_from_end(number);
   const Dim at = from_end ? n + number : number;
   if (at.known() && (at.value() < 0 || (n.known() && at.value() >= n.value())))
     throw ShapeError(fmt::format("{}: {} lies outside of axis {} of {}.", name, number.text(), axis, x.text()),
@@ -61,6 +69,11 @@ Taken taken_by_number(std::string_view name, const Dim& number, std::size_t axis
                                                "inside.",
                                                n.value() - 1, -n.value())
                                  : "");
+  const auto what = [&] {
+    return fmt::format("{}: {} lies outside of axis {} of {}.", name, number.text(), axis, x.text());
+  };
+  require_at_most(Dim(0), at, what);
+  require_at_most(at + Dim(1), n, what);
   return {Taken::Kind::number, at, 1};
 }
 
@@ -171,7 +184,7 @@ Array ranges_of(const Resolved& index) {
   if (starts == std::vector<Dim>(shape.rank(), 0) && limits == shape.dims() &&
       std::ranges::all_of(strides, [](std::int64_t s) { return s == 1; }))
     return backwards.empty() ? index.x : reverse(index.x, backwards);
-  const Array part = slice(index.x, std::move(starts), std::move(limits), std::move(strides));
+  const Array part = slice_inside(index.x, std::move(starts), std::move(limits), std::move(strides));
   return backwards.empty() ? part : reverse(part, backwards);
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tenon/ir/describe_params.h"
+#include "tenon/ir/literal.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/index_map.h"
 #include "tenon/ops/indexing.h"
@@ -502,7 +503,28 @@ std::optional<RowsRead> rows_of_slice(const Params& params, const Type& x) {
                   [](const Array& rows) { return rows; }};
 }
 
+void require_at_most(const Dim& size, const Dim& most, FunctionRef<std::string()> what) {
+  if (decided_less(most, size) == false) return;
+  static_cast<void>(bind_op(require_equal_op(), require_equal_params(max(size, most), most, what()), {}));
+}
+
 Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride) {
+  const SourceScope place(x.where(), "slice");
+  const Shape& shape = x->shape();
+  for (std::size_t i = 0; i < std::min({start.size(), limit.size(), shape.rank()}); ++i) {
+    if (start[i].known() && limit[i].known() && shape[i].known()) continue;  // the op's rule says it
+    const auto what = [&] {
+      return fmt::format("slice: {} to {} is not within axis {} of {}.", start[i].text(), limit[i].text(), i,
+                         x->type().text());
+    };
+    require_at_most(Dim(0), start[i], what);
+    require_at_most(start[i], limit[i], what);
+    require_at_most(limit[i], shape[i], what);
+  }
+  return slice_inside(x, std::move(start), std::move(limit), std::move(stride));
+}
+
+Array slice_inside(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride) {
   const SourceScope place(x.where(), "slice");
   if (stride.empty()) stride.assign(start.size(), 1);
   return bind1(slice_info, make_params(SliceParams{std::move(start), std::move(limit), std::move(stride)}), {x})

@@ -19,6 +19,10 @@ Array move_axis(const Operand& x, std::int64_t from, std::int64_t to);
 Array expand_dims(const Operand& x, std::int64_t axis);
 Array squeeze(const Operand& x, std::int64_t axis);  // an axis of size 1
 // Elements start, start + stride, … below limit, on every axis.
+// The run is refused, with this error, where a size is larger than another; nothing is done where it never is.
+void require_at_most(const Dim& size, const Dim& most, FunctionRef<std::string()> what);
+// The same where start and limit are known to lie inside, whatever the sizes are.
+Array slice_inside(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride);
 Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride = {});
 Array slice_in_dim(const Operand& x, const Dim& start, const Dim& limit, std::int64_t axis, std::int64_t stride = 1);
 Array reverse(const Operand& x, std::vector<std::int64_t> axes);

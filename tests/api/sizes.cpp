@@ -195,6 +195,25 @@ TEST(Sizes, DonatedAndInto) {
   }
 }
 
+TEST(Sizes, OfShorterArraysThanTheTraceSaw) {
+  const auto read = tn::jit([](const Array& x) { return x(4) + x(-3); });
+  const auto put = tn::jit([](const Array& x) { return x.at(4).set(7.0); });
+  const auto cut = tn::jit([](const Array& x) { return tn::slice(x, {tn::Dim(2)}, {tn::Dim(5)}); });
+  const auto ends = tn::jit([](const Array& x) { return x(tn::slice(-4, std::nullopt)); });
+  for (const std::int64_t n : {9, 8, 7, 5}) {
+    EXPECT_EQ(read(line(n)).item<double>(), static_cast<double>(5 + n - 2));
+    EXPECT_EQ(put(line(n)).span<double>()[4], 7.0);
+    EXPECT_EQ(cut(line(n)).span<double>()[2], 5.0);
+    EXPECT_EQ(ends(line(n)).span<double>()[0], static_cast<double>(n - 3));
+  }
+  for (const std::int64_t n : {4, 2}) {
+    EXPECT_THROW(read(line(n)), tn::ShapeError);
+    EXPECT_THROW(put(line(n)), tn::ShapeError);
+    EXPECT_THROW(cut(line(n)), tn::ShapeError);
+    EXPECT_EQ(ends(line(n)).dim(0), tn::Dim(n));
+  }
+}
+
 TEST(Sizes, PreparedAreOfTheirSizes) {
   const auto f = tn::jit([](const Array& x) { return x * 3.0; });
   f(line(3)), f(line(4));

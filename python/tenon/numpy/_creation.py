@@ -2,6 +2,7 @@
 
 import builtins
 import math
+import operator
 
 import numpy as np
 
@@ -223,6 +224,7 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None):
     start, stop = (0, start) if stop is None else (start, stop)
     for bound in (start, stop, step):
         if isinstance(bound, Array) and _core.is_traced(bound):
+            _asked(bound)
             raise _concrete("arange", bound)
     start, stop, step = (b.item() if isinstance(b, (Array, np.generic, np.ndarray)) else b for b in (start, stop, step))
     if complex in map(type, (start, stop, step)):
@@ -230,14 +232,23 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None):
     if dtype is None:
         dtype = _dtypes.default("f" if float in map(type, (start, stop, step)) else "i")
     dtype = _core.canonical_dtype(dtype)
-    if isinstance(stop, _core.Dim):
-        return _core.iota(dtype, (stop - start,), 0) * step + start
+    if isinstance(start, _core.Dim) or isinstance(stop, _core.Dim):
+        step = operator.index(step)
+        reach = stop - start if step > 0 else start - stop
+        n = _core.max_size((reach + builtins.abs(step) - 1) // builtins.abs(step), 0)
+        return _core.convert(_core.iota(dtype, (n,), 0) * step + start, dtype)
     n = max(0, math.ceil((stop - start) / step))
     if start == 0 and step == 1:
         return _core.iota(dtype, (n,), 0)
     if np.issubdtype(dtype, np.integer):
         return _core.add(_core.multiply(_core.iota(dtype, (n,), 0), int(step)), int(start))
     return array(np.arange(start, stop, step, dtype=np.float64)[:n], dtype)
+
+
+def _asked(x):
+    """Asks for the value of what is traced: jit knows it then, where it is an int among its arguments."""
+    if x.ndim == 0 and x.dtype.kind in "iu":
+        operator.index(x)
 
 
 def _concrete(op, x):
@@ -292,6 +303,9 @@ def eye(N, M=None, k=0, dtype=None, *, device=None):
     check_device(device)
     dtype = _dtypes.default("f") if dtype is None else dtype
     M = N if M is None else M
+    for size in (N, M):
+        if isinstance(size, Array) and _core.is_traced(size):
+            _asked(size)
     if M == N and isinstance(k, int) and k == 0:
         return _core.eye(N, dtype)
     return _core.convert(_core.equal(_rows(N, M) + _diagonal(N, M, k), _columns(N, M)), dtype)
