@@ -393,8 +393,10 @@ void JitEntry::run_into(void** frame, FunctionRef<std::vector<std::string>()> pa
   const std::span<const std::int64_t> sizes = measure(frame);
   for (std::size_t i = 0; i < count; ++i) {
     const Type& type = traced_.program->type(traced_.program->outputs()[i]);
-    check_target(target(i), sizes.empty() ? type : type.map_dims([&](const Dim& d) { return at_sizes(d, sizes); }), i,
-                 paths);
+    if (sizes.empty())
+      check_target(target(i), type, i, paths);
+    else
+      check_target(target(i), type.map_dims([&](const Dim& d) { return at_sizes(d, sizes); }), i, paths);
   }
   const NativeForm* native = ready.native;
   std::vector<std::pair<std::size_t, Buffer>> apart;

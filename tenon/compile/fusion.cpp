@@ -376,8 +376,7 @@ Fusion fuse(const Program& program) {
       const Var v = eqn.in[i];
       readers[v].add(readers[out], eqn, i, elements(program.type(v)));
       const Dim theirs = program.type(v).shape.elements();
-      larger[v] = larger[v] || (mine.known() && theirs.known() && mine.value() > theirs.value()) ||
-                  (!fusion.stored[out] && larger[out]);
+      larger[v] = larger[v] || at_least(mine - theirs, 1) || (!fusion.stored[out] && larger[out]);
     }
   }
   recompute_cheap(program, may_be_recomputed, fusion);

@@ -10,8 +10,8 @@
 
 namespace tenon {
 
-// A Program as pieces that run one behind the other. In the native ones every eqn has a native form, once the sizes
-// are known that it mentions; the others run op by op, loops whose bodies hold such eqns among them, whose bodies are
+// A Program as pieces that run one behind the other. In the native ones every eqn has a native form, for all sizes that
+// it mentions; the others run op by op, loops whose bodies hold such eqns among them, whose bodies are
 // cut in turn.
 struct Pieces {
   struct Piece {
@@ -26,8 +26,7 @@ struct Pieces {
 };
 
 // What is cut: a Program without native form, or the body of a loop or branch of one. The body of a loop runs again and
-// again, which pays for code sooner; but code for sizes that each step decides anew does not pay, and lists would be
-// copied in and out.
+// again, which pays for code sooner; but lists would be copied in and out.
 enum class PieceOf : std::uint8_t { program, body };
 
 // Native where compiling is worth it: loops and branches, many eqns or many elements. There are as few pieces as one

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "tenon/compile/block_planner.h"
+#include "tenon/ir/replay.h"
 #include "tenon/runtime/lists.h"
 
 namespace tenon {
@@ -119,7 +120,7 @@ void BlockPlanner::finish_steps(LoopPlan& l) {
   if (!l.counter) return;
   std::vector<kernel::Call::Argument> lengths{{zero, {}}, {zero, {}}};
   if (l.p.lanes && !l.written.empty()) {
-    const Type& type = l.p.body->type(l.p.body->outputs().back());
+    const Type type = Replay(*l.p.body, l.p.body_sizes).type(l.p.body->outputs().back());
     const Dim lanes = elements_of(type);
     const Place flags = planner_.temporary(type), counts = planner_.temporary(Type::array(DType::i64, {lanes}));
     const Expr i = kernel::variable(planner_.fresh_var());

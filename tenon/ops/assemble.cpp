@@ -352,8 +352,8 @@ const OpInfo size_info{
     .batch = Absent{"it has no operand"},
     .split = Absent{"wholly known"},
     .guard = Absent{"no Programs inside"},
-    .lower = LowerRule(
-        LowerElement{[](const LowerArgs& args) { return kernel::size(args.params.as<SizeParams>().size); }, true}),
+    .lower =
+        LowerRule(LowerElement{[](const LowerArgs& args) { return kernel::size(args.params.as<SizeParams>().size); }}),
     .alias = Absent{"it has no operand"},
     .effect = Absent{"pure"},
     .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
