@@ -209,7 +209,7 @@ def test_random_arguments():
     with pytest.raises(TypeError):
         random.permutation(k, 10.0)
     with pytest.raises(ConcretizationError):
-        tn.jit(random.permutation)(k, 10)
+        tn.jit(random.permutation)(k, np.array(10))
 
 
 def test_many_random_numbers_are_drawn_by_one_program(monkeypatch):

@@ -424,6 +424,20 @@ bool is_never_negative(DimAtom::Kind kind, std::optional<std::int64_t> a, std::o
 // A number that the size is never less than, where one follows: with each variable as its least value and a rest that
 // is not negative, no coefficient is negative.
 std::optional<std::int64_t> least(const Dim& d) {
+  // What is subtracted is at most so large.
+  for (const auto& [monomial, coefficient] : DimPolynomial::of(d)) {
+    if (coefficient >= 0 || monomial.size() != 1 || monomial[0]->kind == DimAtom::Kind::variable) continue;
+    const DimAtom& atom = *monomial[0];
+    const Dim &a = atom.operands[0], &b = atom.operands[1];
+    const Dim rest = d - DimPolynomial::make({{monomial, coefficient}});
+    if (atom.kind == DimAtom::Kind::min) {
+      const auto by_a = least(rest + a * coefficient), by_b = least(rest + b * coefficient);
+      return by_a && by_b ? std::max(by_a, by_b) : by_a ? by_a : by_b;
+    }
+    if (atom.kind == DimAtom::Kind::max || least(b).value_or(0) < 1) continue;
+    if (atom.kind == DimAtom::Kind::modulo) return least(rest + (b - 1) * coefficient);
+    if (least(a).value_or(-1) >= 0) return least(rest + a * coefficient);
+  }
   const Dim shifted = d.substitute(
       [](SizeVar v) { return AnySizes::holds(v) ? Dim::variable(v) + AnySizes::least : Dim::variable(v); });
   if (shifted.known()) return shifted.value();
