@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/measure.h"
-#include "tenon/runtime/parallel_for.h"
+#include "tenon/runtime/threads/parallel_for.h"
 
 namespace {
 

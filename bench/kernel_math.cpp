@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/measure.h"
-#include "tenon/compile/codegen.h"
+#include "tenon/compile/native/codegen.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "bench/measure.h"
-#include "tenon/runtime/parallel_for.h"
+#include "tenon/runtime/threads/parallel_for.h"
 #include "tenon/tenon.h"
 
 namespace tn = tenon;

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "bench/measure.h"
-#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
 
 namespace tn = tenon;

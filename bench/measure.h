@@ -15,7 +15,7 @@ inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// One figure. `unit` is one that bench/report.py converts: s, ms, us, ns, ns/iter, bytes, exponent; none of a
+// One figure. `unit` is one that bench/report.py converts: s, ms, us, ns, ns/iter, bytes, exponent, count; none of a
 // checksum.
 inline void emit(const std::string& which, const std::string& figure, double value, const char* unit) {
   char number[32] = "NaN";  // as JSON readers take it

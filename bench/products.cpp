@@ -1,6 +1,6 @@
-// Matrix products of tenon/runtime/products.h on one thread, beside the processor's FMA peak of the moment and beside
-// oneDNN where it is installed. `bench_products --table` prints GF/s instead of JSON.
-#include "tenon/runtime/products.h"
+// Matrix products of tenon/runtime/linear_algebra/products.h on one thread, beside the processor's FMA peak of the
+// moment and beside oneDNN where it is installed. `bench_products --table` prints GF/s instead of JSON.
+#include "tenon/runtime/linear_algebra/products.h"
 
 #include <dlfcn.h>
 #include <immintrin.h>
@@ -13,7 +13,7 @@
 
 #include "bench/measure.h"
 #include "tenon/base/dtype.h"
-#include "tenon/runtime/parallel_for.h"
+#include "tenon/runtime/threads/parallel_for.h"
 
 namespace {
 

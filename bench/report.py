@@ -8,8 +8,8 @@ unless told): each figure of each of them is its least, since on a shared machin
 minutes. bench/figures.json says which
 figures there are. Each names our row by case and figure; the rows of limit programs (the least of them is the limit; a name that
 ends in * stands for all that begin so); the rows of other libraries (case and metric; the least is the rival); and its targets:
-at_most times the limit, the rival or our own figure of that name in the same case, or at_most as it stands. A target holds, fails,
-or is unmeasured; a figure holds when all its targets do, fails when one does, and is missing else.
+at_most times the limit, the rival or our own figure of that name in the same case (one of the figures, or of the baselines, which
+have no targets of their own), or at_most as it stands. A target holds, fails, or is unmeasured; a figure holds when all its targets do, fails when one does, and is missing else.
 
 Where one of our programs and a limit print a checksum of one case and name, they have to agree: else the run fails.
 """
@@ -24,7 +24,8 @@ HERE = Path(__file__).parent
 os.environ["TENON_CACHE"] = "off"  # what is timed is compiled anew
 THREADS = 2
 SCALES = {"s": ("time", 1), "ms": ("time", 1e-3), "us": ("time", 1e-6), "ns": ("time", 1e-9), "ns/iter": ("time/iter", 1e-9),
-          "us/iter": ("time/iter", 1e-6), "bytes": ("memory", 1), "exponent": ("exponent", 1)}
+          "us/iter": ("time/iter", 1e-6), "bytes": ("memory", 1), "exponent": ("exponent", 1), "count": ("count", 1),
+          "ratio": ("ratio", 1)}
 
 
 def lines_of(program):

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "bench/measure.h"
-#include "tenon/runtime/parallel_for.h"
+#include "tenon/runtime/threads/parallel_for.h"
 #include "tenon/tenon.h"
 
 namespace tn = tenon;

@@ -1,10 +1,12 @@
-// tenon: looks at programs in their text form, changes them by passes, and runs them; and at code that is kept on disk.
+// tenon: looks at programs in their text form, changes them by passes, and runs them; at kernels; and at code that is
+// kept on disk.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "cli/cache.h"
+#include "cli/kernel.h"
 #include "cli/passes.h"
 #include "cli/program_file.h"
 #include "cli/values.h"
@@ -84,8 +86,11 @@ int run_tool(int argc, char** argv) {
   Options options;
   const auto verbs = add_verbs(app, options);
   const CLI::App* cache = add_cache(app);
+  KernelOptions kernel_options;
+  const CLI::App* kernel = add_kernel(app, kernel_options);
   CLI11_PARSE(app, argc, argv);
   if (cache->parsed()) return run_cache(*cache);
+  if (kernel->parsed()) return run_kernel(kernel_options);
   ProgramFile file;
   try {
     file = ProgramFile::read(options.file);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tenon/compile/pipeline.h"
 #include "tenon/ir/replay.h"
-#include "tenon/rewrite/pass.h"
 #include "tenon/transform/gradient.h"
 
 namespace tenon::cli {
@@ -52,7 +52,7 @@ std::vector<NamedPass> make_passes() {
       {"dce", "without what nothing reads; equal eqns joined",
        [](const ProgramRef& p, Number) { return without_dead(p); }},
   };
-  for (const Pass& pass : compile_passes())
+  for (const ProgramPass& pass : compile_passes())
     all.push_back({pass.name, pass.summary, [&pass](const ProgramRef& p, Number) { return run_pass(pass, p); }});
   return all;
 }

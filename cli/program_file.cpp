@@ -6,8 +6,8 @@
 #include <iostream>
 #include <iterator>
 
+#include "tenon/base/text_scanner.h"
 #include "tenon/ir/parse.h"
-#include "tenon/ir/text_scanner.h"
 
 namespace tenon::cli {
 

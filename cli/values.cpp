@@ -9,7 +9,7 @@
 
 #include "tenon/api/data.h"
 #include "tenon/api/files.h"
-#include "tenon/runtime/npy.h"
+#include "tenon/runtime/files/npy.h"
 
 namespace tenon::cli {
 namespace {

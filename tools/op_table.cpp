@@ -59,6 +59,14 @@ std::string_view lowering(const LowerRule& rule) {
           return "host";
         case Kind::list:
           return "list";
+        case Kind::compress:
+        case Kind::uncompress:
+        case Kind::count:
+          return "by mask";
+        case Kind::extent:
+          return "size";
+        case Kind::constant:
+          return "constant";
       }
       return "?";
     }

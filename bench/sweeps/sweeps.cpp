@@ -10,6 +10,7 @@
 
 #include "bench/measure.h"
 #include "tenon/compile/executable.h"
+#include "tenon/rewrite/rules/rules.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/gradient.h"
 
@@ -305,6 +306,33 @@ void lists() {
 
 }  // namespace
 
+// Where rules apply at every third eqn, and where none does, beside what compiling the rest costs.
+void rewriting() {
+  const auto program_of = [](int eqns, bool applies) {
+    tn::Scope scope;
+    Array y = scope.input(tn::Type::array(tn::DType::f32, {tn::Dim(8)}));
+    for (int i = 0; i < eqns / 3; ++i) {
+      const Array z = tn::sin(y * (0.5f + 1e-3f * static_cast<float>(i)));
+      y = applies ? -(-z) * 1.0f : tn::tanh(z) * z;
+    }
+    return scope.finish(tn::Arrays{y}).program;
+  };
+  Sweep sweep("Rules of the library", "eqns", "ms");
+  for (int n : {1'000, 3'000, 10'000, 30'000, 100'000})
+    for (const bool applies : {true, false}) {
+      const tn::ProgramRef p = program_of(n, applies);
+      const tn::RuleSet& rules = tn::default_rules();
+      double least = 1e9;
+      for (int repeat = 0; repeat < 3; ++repeat)
+        least = std::min(least, seconds([&] { tn::rewrite(p, rules, tn::Phase::after_differentiation); }));
+      sweep.add(n, applies ? "every third eqn" : "none", least * 1e3);
+      if (n > 3'000) continue;
+      const double whole = seconds([&] { tn::compile(p); });
+      fmt::print("{} eqns, {}: rules are {:.1f} % of compiling\n", n, applies ? "every third" : "none",
+                 100 * least / whole);
+    }
+}
+
 int main(int argc, char** argv) {
   ::setenv("TENON_CACHE", "off", 1);  // what is timed is compiled anew
   const auto wanted = [&](std::string_view name) { return argc < 2 || name == argv[1]; };
@@ -313,4 +341,5 @@ int main(int argc, char** argv) {
   if (wanted("tables")) tables();
   if (wanted("checkpoints")) checkpoints();
   if (wanted("lists")) lists();
+  if (wanted("rewriting")) rewriting();
 }

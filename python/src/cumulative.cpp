@@ -23,7 +23,22 @@ constexpr Cumulative all[] = {
     {"cumlogsumexp", tenon::logaddexp, "The logarithms of the sums of the exponentials up to each, along an axis."},
 };
 
+Array cumulative(const Cumulative& f, const Array& x, std::int64_t axis, bool reverse);
+
+// Where there may be no elements: of one more, which comes last and which nobody wants.
+Array of_one_more(const Cumulative& f, const Array& x, std::int64_t axis, bool reverse) {
+  const Dim n = x.dim(axis);
+  Shape one = x.shape();
+  one[normalize_axis(axis, x.type(), f.name)] = 1;
+  const Array more = zeros(one, x.dtype());
+  const Array all =
+      cumulative(f, concatenate(reverse ? Arrays{more, x} : Arrays{x, more}, axis, Source()), axis, reverse);
+  return slice_in_dim(op(all), reverse ? 1 : 0, reverse ? n + Dim(1) : n, axis);
+}
+
 Array cumulative(const Cumulative& f, const Array& x, std::int64_t axis, bool reverse) {
+  if (const Dim n = x.dim(axis); !n.known() && decided_less(Dim(0), n) != true)
+    return of_one_more(f, x.with_weak(false), axis, reverse);
   const Array rows = move_axis(op(x), axis, 0).with_weak(false);
   if (rows.shape()[0] == Dim(0)) return x;
   api_detail::FlatLoop loop;

@@ -73,12 +73,23 @@ nb::object call_back(const Callback& callback, nb::handle types, nb::handle oper
   });
 }
 
+nb::object sizes_by(const Callback& sizes, std::int64_t count, nb::handle operands) {
+  Arrays given;
+  for (nb::handle each : nb::iter(operands)) given.push_back(operand("host_call", each));
+  return call_op("host_call", [&] {
+    nb::list all;
+    for (const Dim& size : host_sizes(sizes.function, count, given)) all.append(dim_object(size));
+    return nb::object(all);
+  });
+}
+
 }  // namespace
 
 void add_host(nb::module_& module) {
   const nb::class_<Callback> type(module, "Callback", "A function that programs call while they run.");
   module.def("callback", callback);
   module.def("call_back", call_back);
+  module.def("sizes_by", sizes_by);
 }
 
 }  // namespace tenon::python

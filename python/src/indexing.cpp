@@ -23,11 +23,7 @@ using Parts = std::vector<IndexPart>;
 
 std::optional<Dim> bound(PyObject* object) {
   if (object == Py_None) return std::nullopt;
-  if (is_array(object) && !array_of(object).concrete())
-    throw ConcretizationError("slice: a bound is " + array_of(object).type().text() + ", which is traced.",
-                              "Sizes are known while a function is traced: use lax.dynamic_slice_in_dim(), whose size "
-                              "is a number and whose start may be an array.");
-  return dim_from(object);
+  return bound_from(object);
 }
 
 // An index array of a list or tuple of numbers; without elements it is of integers.
@@ -40,7 +36,7 @@ nb::object array_of_sequence(PyObject* object) {
 // What tenon.ds() makes: (start, size, step).
 Window window_from(nb::handle object) {
   const nb::object parts = object.attr("__tenon_window__")();
-  return {operand("ds", parts[0]), integer_from(nb::object(parts[1]).ptr()), integer_from(nb::object(parts[2]).ptr())};
+  return {operand("ds", parts[0]), dim_from(nb::object(parts[1])), integer_from(nb::object(parts[2]).ptr())};
 }
 
 IndexPart part_of(PyObject* object) {

@@ -17,6 +17,7 @@
 #include "jit_entries.h"
 #include "programs.h"
 #include "refs.h"
+#include "rewrites.h"
 #include "rooms.h"
 #include "shapes.h"
 #include "tenon/api/explain.h"
@@ -257,6 +258,13 @@ nb::object make(nb::object f, std::string name, std::vector<std::size_t> static_
   return nb::steal(reinterpret_cast<PyObject*>(jit));
 }
 
+// The rules in force, and numerics, of a function that has just been made.
+void set_rewrites(nb::handle f, nb::handle rules, bool strict) {
+  Options& options = reinterpret_cast<JitObject*>(f.ptr())->state->options;
+  options.rules = api_detail::with_rules_here(rules_of(rules));
+  options.numerics = strict ? Numerics::strict : numerics_here();
+}
+
 void clear_cache(nb::handle f) { reinterpret_cast<JitObject*>(f.ptr())->state->clear(); }
 
 // Their specialisations.
@@ -345,6 +353,7 @@ std::string explained(nb::object f, nb::args args, const nb::kwargs& kwargs) {
     own = std::make_unique<State>();
     own->f = std::move(f);
     own->name = nb::hasattr(own->f, "__name__") ? str_of(nb::object(own->f.attr("__name__"))) : "";
+    own->options.rules = api_detail::rules_here(), own->options.numerics = numerics_here();
     s = own.get();
   }
   const SourceScope place(user_line(), "explain");
@@ -365,6 +374,7 @@ void add_jit(nb::module_& module) {
   jit_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
   module.attr("JitFunction") = type;
   module.def("jit", make);
+  module.def("set_rewrites", set_rewrites);
   nb::class_<Specialisation>(module, "Specialisation")
       .def_prop_ro("program", [](const Specialisation& s) { return PyProgram{s.entry->traced().program}; })
       .def("result", &Specialisation::result)

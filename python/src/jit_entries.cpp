@@ -202,11 +202,13 @@ TracedFunction trace(State& s, Flattened& flat, std::span<const CellRef> cells, 
   const auto leaves = [&] { return leaf_names(flat.form, s.label()); };
   const api_detail::SizeNames names = api_detail::SizeNames::of(flat.named_sizes, flat.counts, flat.leaves);
   names.require_agreement(flat.leaves, leaves);
-  TracedFunction traced = sizes == nullptr ? api_detail::trace_for_calls(function, flat.leaves, what_for, s.name)
-                                           : api_detail::trace_for_sizes(function, flat.leaves,
-                                                                         {s.options.sizes, &s.sizes, flat.form_hash,
-                                                                          &names, s.name, leaves, why_not_traced},
-                                                                         *sizes, what_for, s.name);
+  TracedFunction traced = api_detail::traced_by_rules(s.options.rules, s.options.numerics, [&] {
+    return sizes == nullptr ? api_detail::trace_for_calls(function, flat.leaves, what_for, s.name)
+                            : api_detail::trace_for_sizes(
+                                  function, flat.leaves,
+                                  {s.options.sizes, &s.sizes, flat.form_hash, &names, s.name, leaves, why_not_traced},
+                                  *sizes, what_for, s.name);
+  });
   if (s.options.inlined) traced.placement = Placement::inlined;
   return traced;
 }
@@ -214,7 +216,7 @@ TracedFunction trace(State& s, Flattened& flat, std::span<const CellRef> cells, 
 namespace {
 
 const Entry& find_traced(State& s, Flattened& flat, EntryRef& alone, bool vary) {
-  vary = vary && Scope::top() == nullptr && !s.options.strict.in_place;  // which is told of known sizes
+  vary = vary && Scope::top() == nullptr;
   std::vector<const Array*> places;
   for (const Array& a : flat.leaves) places.push_back(&a);
   const auto matches = [&](const JitEntry& e) {
@@ -231,19 +233,18 @@ const Entry& find_traced(State& s, Flattened& flat, EntryRef& alone, bool vary) 
     if (const JitEntry* found = s.table.find(flat.form_hash, matches)) return static_cast<const Entry&>(*found);
   note_trace(s, flat);
   TreeRef out;
-  std::vector<CellRef> cells;
-  for (const CellRef& cell : flat.cells) cells.push_back(api_detail::stand_in(cell));
-  std::optional<TracedFor> what_for;
+  api_detail::EntryParts parts;
+  for (const CellRef& cell : flat.cells) parts.passed.push_back(api_detail::stand_in(cell));
   api_detail::SizeVariables sizes;
-  TracedFunction traced = trace(s, flat, cells, out, what_for, vary ? &sizes : nullptr);
+  parts.traced = trace(s, flat, parts.passed, out, parts.what_for, vary ? &sizes : nullptr);
   // Every argument is given as a variable: to the library they are one.
-  JitEntry::Donation donation{flat.donated, std::vector<std::size_t>(flat.leaves.size(), 0)};
+  parts.donation = {flat.donated, std::vector<std::size_t>(flat.leaves.size(), 0)};
+  parts.strict = s.options.strict;
+  parts.hash = sizes.empty() ? flat.hash : flat.form_hash;
+  parts.signature = Signature::of_leaves(flat.leaves).with_sizes(flat.leaves, std::move(sizes));
   CallForm form = flat.form;
   form.trees = form.trees->with_own_statics();
-  const std::uint64_t key = sizes.empty() ? flat.hash : flat.form_hash;
-  Signature signature = Signature::of_leaves(flat.leaves).with_sizes(flat.leaves, std::move(sizes));
-  auto made = std::make_shared<Entry>(key, std::move(form), std::move(signature), std::move(traced),
-                                      std::move(donation), cells, out, s.options.strict, std::move(what_for));
+  auto made = std::make_shared<Entry>(std::move(parts), std::move(form), out);
   if (made->is_sized() && s.options.sizes != Sizes::symbolic && !s.options.has_named_sizes()) {
     const bool kept = [&] {
       const NativeRun beside;
@@ -264,6 +265,12 @@ const Entry& find_traced(State& s, Flattened& flat, EntryRef& alone, bool vary) 
 }  // namespace
 
 void with_integers(State& s, Flattened& flat, FunctionRef<void()> trace) {
+  const auto argument = [&](const AskedInteger& asked) -> const Array* {
+    if (asked.scope != flat.scope || asked.input >= flat.leaves.size()) return nullptr;
+    const Array& leaf = flat.leaves[asked.input];
+    return leaf.traced() != nullptr || integer_of(leaf) ? &leaf : nullptr;
+  };
+  const KnownIntegers known(argument);
   for (;;) {
     try {
       asked_integer().reset();

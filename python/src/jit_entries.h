@@ -53,6 +53,8 @@ struct Options {
   Strict strict = {};
   bool inlined = false;  // its calls in other traces
   Sizes sizes = Sizes::automatic;
+  RuleSetRef rules = {};  // null where there are none
+  Numerics numerics = Numerics::relaxed;
   // Names for sizes of the axes of arguments.
   std::vector<std::pair<std::size_t, std::vector<std::string>>> numbers_sizes = {};
   std::vector<std::pair<nb::object, std::vector<std::string>>> names_sizes = {};
@@ -117,12 +119,8 @@ inline std::optional<std::int64_t> integer_of(const Array& leaf) {
 }
 
 struct Entry : JitEntry {
-  Entry(std::uint64_t hash, CallForm call, Signature signature, TracedFunction traced, Donation donation,
-        const std::vector<CellRef>& passed, TreeRef out, Strict strict, std::optional<TracedFor> what_for)
-      : JitEntry(&tag, hash, std::move(signature), std::move(traced), std::move(donation), passed, strict,
-                 std::move(what_for)),
-        form(std::move(call)),
-        result(std::move(out)) {}
+  Entry(api_detail::EntryParts parts, CallForm call, TreeRef out)
+      : JitEntry(&tag, std::move(parts)), form(std::move(call)), result(std::move(out)) {}
   static inline const char tag = 0;
   CallForm form;
   TreeRef result;

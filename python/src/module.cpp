@@ -44,4 +44,5 @@ NB_MODULE(_core, module) {
   add_host(module);
   add_collectives(module);
   add_programs(module);
+  add_rewrites(module);
 }

@@ -74,6 +74,10 @@ void add_shapes_of(nb::module_& module) {
     const Arrays all = arrays("stack", parts);
     return call_op("stack", [&] { return stack(all, axis, Source()); });
   });
+  module.def("split", [](ArrayLike x, std::int64_t parts, std::int64_t axis) {
+    const Array a = x.array("split");
+    return call_op("split", [&] { return split(op(a), parts, axis); });
+  });
   module.def("pad", [](ArrayLike x, ArrayLike value, Integers low, Integers high, Integers interior) {
     const Array a = x.array("pad"), v = value.array("pad");
     return call_op("pad", [&] { return pad(op(a), op(v), low, high, interior); });
@@ -92,9 +96,9 @@ void add_makers(nb::module_& module) {
     const Dim size = dim_from(n);
     return call_op("eye", [&] { return eye(size, dtype, Source()); });
   });
-  module.def("one_hot", [](ArrayLike x, std::int64_t classes, DTypeArgument dtype) {
+  module.def("one_hot", [](ArrayLike x, SizeLike classes, DTypeArgument dtype) {
     const Array a = x.array("one_hot");
-    return call_op("one_hot", [&] { return one_hot(op(a), classes, dtype); });
+    return call_op("one_hot", [&] { return one_hot(op(a), classes.size, dtype); });
   });
 }
 

@@ -15,9 +15,9 @@ void add_random(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("random");
   module.def("key",
              [](std::int64_t seed) { return call_op("random.key", [&] { return random::key(seed, Source()); }); });
-  module.def("split", [](ArrayLike key, std::int64_t n) {
+  module.def("split", [](ArrayLike key, SizeLike n) {
     const Array k = key.array("random.split");
-    return call_op("random.split", [&] { return random::split(op(k), n); });
+    return call_op("random.split", [&] { return random::split(op(k), n.size); });
   });
   module.def("fold_in", [](ArrayLike key, ArrayLike data) {
     const Array k = key.array("random.fold_in"), d = data.array("random.fold_in");

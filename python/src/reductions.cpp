@@ -89,9 +89,9 @@ void add_reductions(nb::module_& module) {
       "Arrays of one shape, all in the order of the first `keys`.");
   module.def(
       "top_k",
-      [](ArrayLike x, std::int64_t k) {
+      [](ArrayLike x, SizeLike k) {
         const Array a = x.array("top_k");
-        TopK top = call_op("top_k", [&] { return top_k(op(a), k); });
+        TopK top = call_op("top_k", [&] { return top_k(op(a), k.size); });
         return std::pair(std::move(top.values), std::move(top.indices));
       },
       "The k largest elements along the last axis, and where they are.");

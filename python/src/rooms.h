@@ -28,5 +28,6 @@ void add_implicit(nb::module_& module);     // implicit.cpp
 void add_host(nb::module_& module);         // host.cpp
 void add_collectives(nb::module_& module);  // collectives.cpp
 void add_programs(nb::module_& module);     // programs.cpp
+void add_rewrites(nb::module_& module);     // rewrites.cpp
 
 }  // namespace tenon::python

@@ -4,6 +4,8 @@
 #include <nanobind/operators.h>
 #include <nanobind/stl/string.h>
 
+#include <unordered_set>
+
 #include "array.h"
 #include "dtypes.h"
 #include "errors.h"
@@ -11,6 +13,7 @@
 #include "tenon/ir/scope.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/shape.h"
+#include "text.h"
 
 namespace tenon::python {
 
@@ -33,15 +36,46 @@ std::optional<AskedInteger>& asked_integer() {
   return asked;
 }
 
-void note_asked_integer(const Traced& traced) {
-  // Of what is computed, the first input that it is computed of.
+namespace {
+
+// The first input that a value is computed of.
+std::optional<AskedInteger> input_of(const Traced& traced) {
   const Scope& scope = Scope::of(traced);
-  Var v = traced.var;
-  while (const Eqn* maker = scope.maker(v)) {
-    if (maker->in.empty()) return;
-    v = maker->in[0];
+  std::vector<Var> open{traced.var};
+  std::unordered_set<Var> seen;
+  while (!open.empty()) {
+    const Var v = open.back();
+    open.pop_back();
+    if (!seen.insert(v).second) continue;
+    const Eqn* maker = scope.maker(v);
+    if (maker == nullptr) return AskedInteger{traced.scope, v};
+    open.insert(open.end(), maker->in.rbegin(), maker->in.rend());
   }
-  asked_integer() = AskedInteger{traced.scope, v};
+  return std::nullopt;
+}
+
+thread_local KnownIntegers* innermost = nullptr;
+
+}  // namespace
+
+void note_asked_integer(const Traced& traced) {
+  if (const auto input = input_of(traced)) asked_integer() = *input;
+}
+
+KnownIntegers::KnownIntegers(Argument argument) : argument_(argument), outer_(innermost) { innermost = this; }
+KnownIntegers::~KnownIntegers() { innermost = outer_; }
+
+bool KnownIntegers::tell(const Traced& traced) {
+  std::optional<Traced> asked = traced;
+  for (const KnownIntegers* at = innermost; at != nullptr && asked && Scope::open(*asked); at = at->outer_) {
+    const auto input = input_of(*asked);
+    if (!input) return false;
+    const Array* const argument = at->argument_(*input);
+    if (argument == nullptr) continue;
+    if (argument->traced() == nullptr) return true;
+    asked = *argument->traced();  // a function around this one may know it
+  }
+  return false;
 }
 
 std::int64_t integer_from(nb::handle object) {
@@ -58,7 +92,28 @@ std::int64_t integer_from(nb::handle object) {
   return value;
 }
 
-Dim dim_from(nb::handle object) { return is_dim(object) ? nb::cast<Dim>(object) : Dim(integer_from(object)); }
+namespace {
+
+// What a function that takes a size takes; `of_array` makes one of an array whose value is not known yet.
+Dim dim_of(nb::handle object, Dim (*of_array)(const Operand&)) {
+  if (is_dim(object)) return nb::cast<Dim>(object);
+  int overflow = 0;
+  if (PyLong_Check(object.ptr()) && (PyLong_AsLongLongAndOverflow(object.ptr(), &overflow), overflow != 0))
+    throw ShapeError(fmt::format("a size or a bound is {}, which does not fit in 63 bits.", str_of(object)),
+                     "Check the sizes.");
+  if (is_array(object.ptr())) {
+    const Array& number = array_of(object.ptr());
+    const Traced* t = number.traced();
+    if (t != nullptr && Scope::open(*t) && number.rank() == 0 && is_integer(number.dtype()) && !KnownIntegers::tell(*t))
+      return of_array({number, Source()});
+  }
+  return Dim(integer_from(object));
+}
+
+}  // namespace
+
+Dim dim_from(nb::handle object) { return dim_of(object, array_as_size); }
+Dim bound_from(nb::handle object) { return dim_of(object, array_as_bound); }
 
 Shape shape_from(nb::handle object) {
   if (is_dim(object) || PyIndex_Check(object.ptr())) {
@@ -107,8 +162,20 @@ nb::object by_number(bool number, const Dim& size, nb::handle other, int op) {
 }  // namespace
 
 void add_shapes(nb::module_& module) {
-  module.def("max_size", [](nb::handle a, nb::handle b) { return dim_object(max(dim_from(a), dim_from(b))); });
-  module.def("min_size", [](nb::handle a, nb::handle b) { return dim_object(min(dim_from(a), dim_from(b))); });
+  // The size as functions compute with it: an int or a Dim.
+  module.def("size", [](SizeLike a) { return dim_object(a.size); });
+  module.def("max_size", [](SizeLike a, SizeLike b) {
+    const auto less = decided_less(a.size, b.size), greater = decided_less(b.size, a.size);
+    return dim_object(less == true || greater == false ? b.size : less == false ? a.size : max(a.size, b.size));
+  });
+  module.def("min_size", [](SizeLike a, SizeLike b) {
+    const auto less = decided_less(a.size, b.size), greater = decided_less(b.size, a.size);
+    return dim_object(less == true || greater == false ? a.size : less == false ? b.size : min(a.size, b.size));
+  });
+  // Whether two sizes are the same, or the first is less; None where that is not known while tracing.
+  const auto answer = [](std::optional<bool> known) { return known ? nb::object(nb::bool_(*known)) : nb::none(); };
+  module.def("same_size", [=](SizeLike a, SizeLike b) { return answer(decided_equal(a.size, b.size)); });
+  module.def("less_size", [=](SizeLike a, SizeLike b) { return answer(decided_less(a.size, b.size)); });
   nb::class_<Dim> type(
       module, "Dim",
       "The size of an axis that is not known while a function is traced: of a jitted function that is "

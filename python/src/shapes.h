@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "none.h"
+#include "tenon/base/function_ref.h"
 #include "tenon/base/shape.h"
 #include "tenon/ir/array.h"
 
@@ -16,6 +17,7 @@ namespace nb = nanobind;
 nb::object dim_object(const Dim& dim);        // an int, or a tenon.Dim where the size is symbolic
 nb::object shape_object(const Shape& shape);  // a tuple of them
 Dim dim_from(nb::handle object);              // throws nb::python_error: TypeError
+Dim bound_from(nb::handle object);            // the same of a bound, which may be negative and counts from the end then
 bool is_dim(nb::handle object);
 Array dim_array(const Dim& dim);               // as a number, weakly typed like an int
 std::int64_t integer_from(nb::handle object);  // by __index__
@@ -25,6 +27,10 @@ struct ShapeLike {
   Shape shape;
 };
 Shape shape_from(nb::handle object);
+// An int, or a tenon.Dim.
+struct SizeLike {
+  Dim size;
+};
 // One axis or several, as ints; None is the empty optional.
 std::vector<std::int64_t> integers_from(nb::handle object);
 
@@ -37,11 +43,37 @@ struct AskedInteger {
 std::optional<AskedInteger>& asked_integer();
 void note_asked_integer(const Traced& traced);
 
+// While it lives, on this thread, a function is traced that is traced again where an integer is asked for that
+// `argument` knows the value of: that of an input of the trace, or nothing.
+class KnownIntegers {
+ public:
+  using Argument = FunctionRef<const Array*(const AskedInteger&)>;
+  explicit KnownIntegers(Argument argument);
+  ~KnownIntegers();
+  KnownIntegers(const KnownIntegers&) = delete;
+  KnownIntegers& operator=(const KnownIntegers&) = delete;
+  // Whether some trace around this place knows what a traced integer is computed of.
+  static bool tell(const Traced& traced);
+
+ private:
+  Argument argument_;
+  KnownIntegers* outer_;
+};
+
 void add_shapes(nb::module_& module);
 
 }  // namespace tenon::python
 
 namespace nanobind::detail {
+
+template <>
+struct type_caster<tenon::python::SizeLike> {
+  NB_TYPE_CASTER(tenon::python::SizeLike, const_name("SizeLike"))
+  bool from_python(handle source, std::uint32_t, cleanup_list*) {
+    value.size = tenon::python::dim_from(source);
+    return true;
+  }
+};
 
 template <>
 struct type_caster<tenon::python::ShapeLike> {

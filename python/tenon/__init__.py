@@ -12,6 +12,7 @@ from tenon._custom_rules import *  # noqa: F403
 from tenon._linear import *  # noqa: F403
 from tenon._policies import *  # noqa: F403
 from tenon._placement import *  # noqa: F403
+from tenon._rewrites import *  # noqa: F403
 from tenon._surroundings import *  # noqa: F403
 from tenon import errors as errors  # noqa: E402
 from tenon.errors import *  # noqa: F403
@@ -29,7 +30,8 @@ from tenon.ref import Ref as Ref, empty_ref as empty_ref, free_ref as free_ref, 
 from tenon import flatten_util as flatten_util, test_util as test_util  # noqa: E402
 from tenon.files import load as load, save as save  # noqa: E402
 from tenon import debug as debug, export as export, ref as ref  # noqa: E402
-from tenon._callbacks import effects_barrier, io_callback, pure_callback  # noqa: E402, F401
+from tenon._callbacks import HostSizes, effects_barrier, io_callback, pure_callback  # noqa: E402, F401
+from tenon._sizes import array_as_size as array_as_size  # noqa: E402
 from tenon.lax import stop_gradient as stop_gradient, every as every, binomial as binomial  # noqa: E402
 from tenon.tree_util import register_dataclass as register_dataclass  # noqa: E402
 from tenon._windows import ds as ds  # noqa: E402

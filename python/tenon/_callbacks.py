@@ -1,6 +1,7 @@
 """Functions of Python's that compiled functions call while they run, with the signatures of jax's."""
 
 import functools
+import inspect
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from tenon import _core
 from tenon._config import config
 from tenon.tree_util import tree_flatten, tree_unflatten
 
-__all__ = ["effects_barrier", "io_callback", "pure_callback"]
+__all__ = ["HostSizes", "effects_barrier", "io_callback", "pure_callback"]
 
 # What the core has a batch for; "sequential_unrolled" is a loop too.
 _batches = {"sequential": "sequential", "sequential_unrolled": "sequential", "expand_dims": "expand_dims",
@@ -66,11 +67,49 @@ def _announced(name, leaf):
     return np.dtype(leaf.dtype), tuple(leaf.shape)
 
 
+class HostSizes:
+    """What `pure_callback` and `io_callback` take as `result_shape_dtypes` where the host decides sizes of the results.
+
+    `sizes(*args, **kwargs)` gives them, an int or a sequence of ints, before the function is called; `results` gives a
+    tree of shapes and dtypes for them, one argument each. While a function is traced its arguments are sizes, with which
+    what follows computes on, compiled. A ValueError where a size is negative, or where there are more or fewer. Under vmap
+    lanes would have results of different sizes: a ValueError, unless no argument differs among them.
+
+    >>> import numpy as np, tenon as tn
+    >>> x = np.array([3, 1, 3])
+    >>> unique = tn.HostSizes(lambda x: len(np.unique(x)), lambda n: tn.ShapeDtypeStruct((n,), x.dtype))
+    >>> tn.jit(lambda x: 2 * tn.pure_callback(np.unique, unique, x))(x)
+    Array([2, 6], dtype=int64)
+    """
+
+    def __init__(self, sizes, results):
+        self.sizes = sizes
+        self.results = results
+
+    def decide(self, name, leaves, in_tree):
+        count = len(inspect.signature(self.results).parameters)
+        sizes = _core.sizes_by(_flat_sizes(name, self.sizes, in_tree), count, leaves)
+        return self.results(*sizes)
+
+
+@_by_key
+def _flat_sizes(name, sizes, in_tree):
+    def flat(*leaves):
+        args, kwargs = tree_unflatten(in_tree, leaves)
+        return [np.atleast_1d(np.asarray(sizes(*args, **kwargs), np.int64))]
+
+    return _core.callback(name, flat)
+
+
 def _call(name, callback, announced, args, kwargs, batch, effect):
     leaves, in_tree = tree_flatten((args, kwargs))
+    if isinstance(announced, HostSizes):
+        announced = announced.decide(name, leaves, in_tree)
     outs, out_tree = tree_flatten(announced)
     types = tuple(_announced(name, leaf) for leaf in outs)
-    flat = _flat_callback(name, callback, in_tree, out_tree, types)
+    # Sizes that data decide are others in each trace.
+    known = tuple((dtype, tuple(size if isinstance(size, int) else None for size in shape)) for dtype, shape in types)
+    flat = _flat_callback(name, callback, in_tree, out_tree, known)
     return tree_unflatten(out_tree, _core.call_back(flat, types, leaves, batch, effect))
 
 
@@ -82,7 +121,9 @@ def pure_callback(callback, result_shape_dtypes, *args, sharding=None, vmap_meth
     program says, and not where nothing needs its results. What it raises comes out of the call; other shapes or dtypes
     than announced are a RuntimeError. Under vmap: "sequential" calls it lane by lane; "expand_dims" once, with the batch
     as axis 0, of size 1 where an argument has no batch; "broadcast_all" once, with the batch in every argument;
-    "legacy_vectorized" once, with arguments that have no batch as they are; None is an error. It has no derivative: give one with custom_jvp or custom_vjp.
+    "legacy_vectorized" once, with arguments that have no batch as they are; None is an error. It has no derivative: give
+    one with custom_jvp or custom_vjp. Where the function decides sizes of its results, `result_shape_dtypes` is a
+    `tn.HostSizes`.
 
     >>> import numpy as np, tenon as tn
     >>> tn.jit(lambda x: tn.pure_callback(np.sort, x, x))(np.array([3.0, 1.0, 2.0]))

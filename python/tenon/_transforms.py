@@ -33,7 +33,7 @@ _stages.add_to_jit()
 
 
 def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnums=None, donate_argnames=None,
-        inline=False, strict_in_place=False, strict_native=False, sizes="automatic"):
+        inline=False, strict_in_place=False, strict_native=False, sizes="automatic", rewrites=(), numerics="relaxed"):
     """A function like `fun`, compiled as one native program for each kind of arguments.
 
     It is traced once for each structure, shapes and dtypes of its arguments, and each value of the static ones
@@ -50,6 +50,9 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     raises what keeps a function from it. Sizes with names are so, too: sizes={"x": ("T", None), "y": "T"} names the first
     axes of x and y, by an argument's name or number; a call where they differ is a ShapeError that names both.
 
+    `rewrites` are rules (tn.rule) that are applied beside the library's. With `numerics` "strict" sums are taken in the order
+    in which they are written, and only exact rules are applied.
+
     >>> import tenon as tn, tenon.numpy as tnp
     >>> tn.jit(lambda x: x * 2 + 1)(tnp.arange(3))
     Array([1, 3, 5], dtype=int64)
@@ -57,7 +60,8 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
     if fun is None:
         return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames,
                                  donate_argnums=donate_argnums, donate_argnames=donate_argnames, inline=inline,
-                                 strict_in_place=strict_in_place, strict_native=strict_native, sizes=sizes)
+                                 strict_in_place=strict_in_place, strict_native=strict_native, sizes=sizes,
+                                 rewrites=rewrites, numerics=numerics)
     if not callable(fun):
         raise TypeError(f"jit: {fun!r} is not callable.")
     if isinstance(fun, staticmethod):
@@ -72,6 +76,9 @@ def jit(fun=None, /, *, static_argnums=None, static_argnames=None, donate_argnum
         raise ValueError("jit: an argument is either static or donated, not both.")
     jitted = _core.jit(fun, getattr(fun, "__name__", "function"), static[0], static[1], donated[0], donated[1],
                        strict_in_place, strict_native, bool(inline), *_sizes(fun, sizes))
+    if numerics not in ("relaxed", "strict"):
+        raise ValueError(f"jit: numerics is 'relaxed' or 'strict', not {numerics!r}.")
+    _core.set_rewrites(jitted, tuple(rewrites), numerics == "strict")
     functools.update_wrapper(jitted, fun)
     jitted._static = static
     return jitted

@@ -4,7 +4,7 @@ import dataclasses
 import operator
 from typing import Any
 
-from tenon import tree_util
+from tenon import _core, _sizes, tree_util
 
 __all__ = ["ds"]
 
@@ -36,7 +36,7 @@ def ds(start, size=None, stride=None):
     if start is None and size is None:
         return slice(None, None, stride)
     start, size = (0, start) if size is None else (0 if start is None else start, size)
-    size, stride = operator.index(size), 1 if stride is None else operator.index(stride)
-    if size < 0 or stride < 1:
+    size, stride = _sizes.size(size), 1 if stride is None else operator.index(stride)
+    if _core.less_size(size, 0) or stride < 1:
         raise ValueError(f"ds: {size} elements, every {stride}: a size from 0 on, and a stride from 1 on.")
     return Slice(start, size, stride)

@@ -63,6 +63,10 @@ class CompileError(Error):
     """Code could not be generated."""
 
 
+class RewriteError(Error, ValueError):
+    """A rule is none, does not hold, or rules do not end."""
+
+
 class RuntimeError(Error, builtins.RuntimeError):  # noqa: A001
     """What a call met while it ran: donated memory, a file that is not there."""
 

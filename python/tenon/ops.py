@@ -1,11 +1,10 @@
 """Reductions of segments: elements along the first axis combined where they have the same number."""
 
 import functools
-import operator
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _sizes
 from tenon import numpy as tnp
 from tenon.numpy._reductions import _end
 
@@ -18,8 +17,8 @@ def _segments(name, update, start, text):
         data, ids = tnp.asarray(data), tnp.asarray(segment_ids)
         if num_segments is None:  # known outside of compiled functions alone
             num_segments = int(tnp.max(ids)) + 1 if ids.size else 0
-        n = operator.index(num_segments)
-        if n < 0:
+        n = _sizes.size(num_segments)
+        if _core.less_size(n, 0):
             raise ValueError("num_segments must be non-negative.")
         # A negative number is of no segment, or of the nearest, the first.
         clips = mode is not None and str(mode) == "clip"

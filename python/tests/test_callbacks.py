@@ -42,6 +42,65 @@ def test_called_as_often_as_needed():
     assert float(g(1.0)) == 16 and calls == [1, 2, 4, 8]
 
 
+# --- sizes that the host decides ---
+
+
+def unique(x):
+    sizes = tn.HostSizes(lambda v: len(np.unique(v)), lambda n: tn.ShapeDtypeStruct((n,), x.dtype))
+    return tn.pure_callback(np.unique, sizes, x)
+
+
+@modes
+def test_sizes_that_the_host_decides(mode):
+    f = mode(lambda x: (unique(x) * 2, unique(x).sum()))
+    for x in (X, np.array([1.0, 1.0, 1.0]), np.array([2.0, 1.0, 2.0])):
+        doubled, total = f(x)
+        assert doubled.tolist() == (np.unique(x) * 2).tolist() and float(total) == np.unique(x).sum()
+    assert f(np.zeros(0))[0].shape == (0,)
+
+
+@modes
+def test_several_sizes_that_the_host_decides(mode):
+    like = tn.HostSizes(lambda k, *, m: (k, m), lambda a, b: {"both": tn.ShapeDtypeStruct((a, b), np.float32), "first": tn.ShapeDtypeStruct((2, a), np.int32)})
+
+    def on_host(k, *, m):
+        return {"both": np.ones((int(k), int(m)), np.float32), "first": np.zeros((2, int(k)), np.int32)}
+
+    f = mode(lambda k, m: tn.pure_callback(on_host, like, k, m=m))
+    for k, m in ((2, 3), (0, 1), (4, 4)):
+        out = f(np.int32(k), np.int32(m))
+        assert out["both"].shape == (k, m) and out["first"].shape == (2, k)
+
+
+def test_sizes_that_the_host_decides_in_loops():
+    def step(c, x):
+        return c + unique(x * c).sum(), unique(x).sum()
+
+    xs = np.array([[1.0, 1.0], [2.0, 3.0], [0.0, 5.0]])
+    c, want = 1.0, []
+    for x in xs:
+        want.append(np.unique(x).sum())
+        c = c + np.unique(x * c).sum()
+    last, sums = tn.jit(lambda xs: lax.scan(step, 1.0, xs))(xs)
+    assert float(last) == pytest.approx(c) and sums.tolist() == want
+
+
+def test_sizes_that_the_host_decides_are_held():
+    def f(said, made):
+        like = tn.HostSizes(lambda v: said, lambda n: tn.ShapeDtypeStruct((n,), np.float64))
+        return tn.jit(lambda x: tn.pure_callback(lambda v: np.zeros(made), like, x))(X)
+
+    assert f(4, 4).shape == (4,)
+    with pytest.raises(ValueError, match="a size is -1"):
+        f(-1, 1)
+    with pytest.raises(RuntimeError, match="3"):
+        f(2, 3)
+    with pytest.raises(RuntimeError, match="2"):
+        f((2, 2), 2)
+    with pytest.raises(ValueError, match="differs from lane to lane"):
+        tn.vmap(unique)(np.ones((2, 3)))
+
+
 @modes
 @pytest.mark.parametrize("method, shapes", [
     ("sequential", [((2,), (2,))] * 3), ("sequential_unrolled", [((2,), (2,))] * 3), ("expand_dims", [((3, 2), (1, 2))]),

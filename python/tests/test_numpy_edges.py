@@ -208,8 +208,7 @@ def test_random_arguments():
         random.permutation(k, 10, axis=3)
     with pytest.raises(TypeError):
         random.permutation(k, 10.0)
-    with pytest.raises(ConcretizationError):
-        tn.jit(random.permutation)(k, np.array(10))
+    assert np.array_equal(tn.jit(random.permutation)(k, np.array(10)), random.permutation(k, 10))
 
 
 def test_many_random_numbers_are_drawn_by_one_program(monkeypatch):
@@ -223,7 +222,8 @@ def test_many_random_numbers_are_drawn_by_one_program(monkeypatch):
         few = draw()
         monkeypatch.setattr(_draws, "_MANY", 1)
         many = draw()
-        assert many.dtype == few.dtype and many.weak_type == few.weak_type and np.allclose(many, few, 1e-6)
+        # A logarithm of what is rounded once is as far off as that is, however small it is.
+        assert many.dtype == few.dtype and many.weak_type == few.weak_type and np.allclose(many, few, 1e-6, 2e-7)
     with pytest.raises(TypeError):
         random.uniform(key, (40,), "int32")
 

@@ -1,4 +1,5 @@
-// associative_scan: prefixes of pairs give those of odd length, and one step more the others.
+// associative_scan: prefixes of pairs give those of odd length, and one step more the others; of as many elements as
+// only running tells, each prefix comes from the one before.
 #include <fmt/format.h>
 
 #include "tenon/api/loops.h"
@@ -11,7 +12,9 @@ class Prefixes {
   Prefixes(FlatFunction f, std::int64_t axis) : f_(f), axis_(axis) {}
 
   Arrays of(const Arrays& x) const {
-    const std::int64_t n = x[0].size(axis_);
+    const auto known = x[0].dim(axis_).try_value();
+    if (!known) return one_by_one(x);
+    const std::int64_t n = *known;
     if (n < 2) return x;
     const Arrays odd = of(combine(part(x, 0, n - 1, 2), part(x, 1, n, 2)));  // those that end at 1, 3, …
     Arrays even = part(x, 0, 1);                                             // those that end at 0, 2, …
@@ -20,6 +23,37 @@ class Prefixes {
   }
 
  private:
+  // Each step gives a prefix and makes the next one; the last step is given its element once more, and nobody wants
+  // what it makes. Where there are no elements, zeros are to begin with.
+  Arrays one_by_one(const Arrays& x) const {
+    Arrays start, next;
+    for (const Array& a : x) {
+      const Dim n = a.dim(axis_);
+      const Array rows = move_axis(a, axis_, 0);
+      const Array none = zeros_of(Type::array(a.dtype(), rows.shape().without_axis(0).with_axis(0, 1)));
+      const Array last = slice_in_dim(concatenate(Arrays{none, rows}, 0), n, n + 1, 0);
+      const Array all = concatenate(Arrays{rows, last}, 0);
+      start.push_back(slice_in_dim(all, 0, 1, 0)), next.push_back(slice_in_dim(all, 1, n + 1, 0));
+    }
+    const auto step = [&](const Arrays& prefix, const Arrays& row) {
+      Arrays element, out;
+      for (const Array& r : row) element.push_back(expand_dims(r, 0));
+      for (std::size_t i = 0; i < row.size(); ++i) out.push_back(reshape(prefix[i], row[i].shape()));
+      return std::pair(of_rows(prefix, element), out);
+    };
+    Arrays all = scan(step, start, next, {.length = next[0].dim(0)}).second;
+    for (Array& a : all) a = move_axis(a, 0, axis_);
+    return all;
+  }
+  // combine() of one element each, along axis 0.
+  Arrays of_rows(const Arrays& x, const Arrays& y) const {
+    const auto moved = [](const Arrays& all, std::int64_t from, std::int64_t to) {
+      Arrays result;
+      for (const Array& a : all) result.push_back(move_axis(a, from, to));
+      return result;
+    };
+    return moved(combine(moved(x, 0, axis_), moved(y, 0, axis_)), axis_, 0);
+  }
   Arrays part(const Arrays& x, std::int64_t from, std::int64_t to, std::int64_t stride = 1) const {
     Arrays parts;
     for (const Array& a : x) parts.push_back(slice_in_dim(a, from, to, axis_, stride));
@@ -69,9 +103,9 @@ Arrays scan_associative(FlatFunction f, Arrays elements, std::int64_t axis, bool
     if (!t.is_array() || axis >= static_cast<std::int64_t>(t.rank()))
       throw ShapeError(fmt::format("associative_scan: {} is {}, which has no axis {}.", name, t.text(), axis),
                        "Every array of xs has its elements along `axis`.");
-    if (elements[i].size(axis) != elements[0].size(axis))
+    if (!asked_equal(elements[i].dim(axis), elements[0].dim(axis)))
       throw ShapeError(fmt::format("associative_scan: {} is {}: {} elements where there are {}.", name, t.text(),
-                                   elements[i].size(axis), elements[0].size(axis)),
+                                   elements[i].dim(axis).text(), elements[0].dim(axis).text()),
                        "All arrays of xs have the same size along `axis`.");
     elements[i] = elements[i].with_weak(false);
     if (reverse) elements[i] = tenon::reverse(elements[i], {axis});

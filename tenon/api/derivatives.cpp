@@ -7,6 +7,7 @@
 #include "tenon/api/jacobian.h"
 #include "tenon/api/kept.h"
 #include "tenon/api/ref_states.h"
+#include "tenon/api/rewrites.h"
 #include "tenon/api/tangents.h"
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/unify.h"
@@ -35,8 +36,10 @@ Mask active_leaves(std::string_view op, const Arguments& arguments, bool refuse)
 }
 
 TracedFunction trace_at(FlatFunction f, const Arguments& arguments) {
-  return trace_flat(f, arguments.leaves, writes_refs, knows_values(),
-                    TracedFor::derivative(arguments.leaves, arguments.chosen));
+  TracedFunction traced = trace_flat(f, arguments.leaves, writes_refs, knows_values(),
+                                     TracedFor::derivative(arguments.leaves, arguments.chosen));
+  traced.program = before_differentiation(traced.program);
+  return traced;
 }
 
 // The results that are differentiated: the first `count` that have a tangent.
@@ -186,34 +189,34 @@ Arrays fitted_only(std::string_view op, std::span<const Array> given, const Mask
   return some;
 }
 
-void require_known_size(std::string_view op, const Type& type) {
-  if (!type.is_array() || !type.shape.known())
+void require_array(std::string_view op, const Type& type) {
+  if (!type.is_array())
     throw DifferentiationError(fmt::format("{}: {} has no known number of elements.", op, type.text()),
                                "Use jvp or vjp, which need none.");
 }
 
 // A batch of unit vectors over several arrays together: lane k has a one at the k-th of all their elements.
 struct Units {
-  std::int64_t total = 0;
-  std::vector<std::int64_t> from;  // the first lane of each array
-  Arrays arrays;                   // [total, axes…]
+  Dim total = 0;
+  std::vector<Dim> from;  // the first lane of each array
+  Arrays arrays;          // [total, axes…]
 
   // The lanes of array i, of its type.
   Array part(const Array& lanes, std::size_t i, const Type& type) const {
-    return slice_in_dim(lanes, from[i], from[i] + type.shape.elements().value(), 0);
+    return slice_in_dim(lanes, from[i], from[i] + type.shape.elements(), 0);
   }
 };
 Units units_of(std::string_view op, std::span<const Type> types) {
   Units units;
   for (const Type& t : types) {
-    require_known_size(op, t);
+    require_array(op, t);
     units.from.push_back(units.total);
-    units.total += t.shape.elements().value();
+    units.total = units.total + t.shape.elements();
   }
   for (std::size_t i = 0; i < types.size(); ++i) {
-    const std::int64_t n = types[i].shape.elements().value();
+    const Dim n = types[i].shape.elements();
     const Array columns = slice_in_dim(eye(units.total, types[i].dtype), units.from[i], units.from[i] + n, 1);
-    units.arrays.push_back(reshape(columns, types[i].shape.with_axis(0, Dim(units.total))));
+    units.arrays.push_back(reshape(columns, types[i].shape.with_axis(0, units.total)));
   }
   return units;
 }
@@ -232,7 +235,7 @@ std::vector<Arrays> rows_of(std::string_view op, const TracedFunction& f, const 
   const Pullback pullback = pullback_at(f, arguments.leaves, refs, active, differentiated);
   outputs = pullback.outputs;
   const Units units = units_of(op, out);
-  const Arrays all = pullback.pull_lanes(units.arrays, Dim(units.total));
+  const Arrays all = pullback.pull_lanes(units.arrays, units.total);
   std::vector<Arrays> rows(out.size());
   for (std::size_t r = 0; r < out.size(); ++r)
     for (const Array& leaf : all) rows[r].push_back(units.part(leaf, r, out[r]));
@@ -255,8 +258,9 @@ std::vector<Arrays> columns_of(std::string_view op, const TracedFunction& f, con
   const auto values = differ.begin() + static_cast<std::ptrdiff_t>(primals);
   const bool beside = std::find(differ.begin(), values, true) != values;
   if (beside) std::fill_n(lanes.begin(), primals, true);
-  const Arrays all =
-      run_or_call(vmap(forward, batched, lanes, Dim(units.total)), f.sizes, joined({operands, units.arrays}));
+  std::vector<Dim> sizes = f.sizes;
+  if (!units.total.known()) sizes.push_back(units.total);
+  const Arrays all = run_or_call(vmap(forward, batched, lanes, units.total), sizes, joined({operands, units.arrays}));
   outputs = beside ? run_or_call(f.program, f.sizes, operands)
                    : Arrays(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(primals));
   refs.write(outputs);
@@ -487,10 +491,12 @@ FlatJacobian jacobian_flat(Mode mode, std::string_view op, FlatFunction f, const
     in.push_back(arguments.leaves[i].type());
     weak_in.push_back(arguments.leaves[i].weak());
   }
-  for (const Type& type : in) require_known_size(op, type);
+  for (const Type& type : in) require_array(op, type);
+  SizeBinding own;
+  for (std::size_t i = 0; i < traced.sizes.size(); ++i) own.emplace(traced.program->size_params()[i], traced.sizes[i]);
   for (std::size_t i = 0; i < count(); ++i) {
-    out.push_back(traced.program->type(traced.program->outputs()[i]));
-    if (out.back().is_list()) require_known_size(op, out.back());
+    out.push_back(substitute(traced.program->type(traced.program->outputs()[i]), own));
+    if (out.back().is_list()) require_array(op, out.back());
     if (!differentiated[i])
       throw DifferentiationError(
           fmt::format("{}: leaf {} of the result is {}, which has no derivative.", op, i, out.back().text()),

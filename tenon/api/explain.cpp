@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenon/api/kept.h"
+#include "tenon/api/small_captures.h"
 #include "tenon/compile/explain.h"
 #include "tenon/rewrite/delta_stacks.h"
 #include "tenon/transform/transforms.h"
@@ -37,12 +38,14 @@ void note_kept(const Partitioned& parts, std::size_t outputs) {
 
 std::string explain_traced(const TracedFunction& traced, const std::vector<bool>& donated,
                            std::vector<Report::Kept> kept) {
+  const TracedFunction known = with_tables(traced);
   std::vector<bool> mask = donated;
   for (const RefUse& use : traced.refs) mask.push_back(use.written);  // as a call donates them
-  mask.resize(traced.program->inputs().size(), false);
+  mask.resize(known.program->inputs().size(), false);
   Report report;
   report.kept = std::move(kept);
-  return explain(traced.program, mask, std::move(report));
+  report.applied = traced.applied;
+  return explain(known.program, mask, std::move(report));
 }
 
 }  // namespace tenon::api_detail

@@ -28,12 +28,15 @@ template <class F>
 struct Explained {
   F f;
   std::vector<std::size_t> donate;
+  RuleSetRef rules;
+  Numerics numerics;
   template <class... Args>
   std::string operator()(const Args&... args) {
     const std::array<std::size_t, sizeof...(Args)> counts{tree::leaves(args).size()...};
     KeptValues kept;
     Flattened<F, Args...> flat(f, args...);
-    const TracedFunction traced = trace_flat(flat, flat.arguments(), writes_refs);
+    const TracedFunction traced =
+        traced_by_rules(rules, numerics, [&] { return trace_flat(flat, flat.arguments(), writes_refs); });
     return explain_traced(traced, donation_of(donate, counts).leaves, std::move(kept.values));
   }
 };
@@ -47,11 +50,11 @@ struct Explained {
 // tracing throws.
 template <class F>
 auto explain(F f) {
-  return api_detail::Explained<F>{std::move(f), {}};
+  return api_detail::Explained<F>{std::move(f), {}, api_detail::rules_here(), numerics_here()};
 }
 template <class F>
 auto explain(const Jitted<F>& f) {
-  return api_detail::Explained<F>{f.function(), f.options().donate};
+  return api_detail::Explained<F>{f.function(), f.options().donate, f.rules(), f.options().numerics};
 }
 
 }  // namespace tenon

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "tenon/runtime/npy.h"
+#include "tenon/runtime/files/npy.h"
 
 namespace tenon::api_detail {
 namespace {

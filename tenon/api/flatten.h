@@ -50,8 +50,8 @@ template <class Given, class... Args>
 class FlattenedCall {
  public:
   using Result = Given;
-  FlattenedCall(Callable<Result, Args...> f, const Args&... args)
-      : f_(f), prototype_(args...), arguments_(tree::leaves(prototype_)) {
+  FlattenedCall(Callable<Result, Args...> f, std::tuple<Args...> args)
+      : f_(f), prototype_(std::move(args)), arguments_(tree::leaves(prototype_)) {
     require_distinct(SourceScope::function(), cells_of(prototype_));
   }
   FlattenedCall(const FlattenedCall&) = delete;
@@ -81,7 +81,8 @@ template <class F, class... Args>
 struct Flattened : FlattenedCall<ResultOf<F, Args...>, Args...> {
   using Call = FlattenedCall<ResultOf<F, Args...>, Args...>;
   static_assert((tree_detail::check_argument<Args>() && ...) && tree_detail::check_result<typename Call::Result>());
-  Flattened(F& f, const Args&... args) : Call(Callable<typename Call::Result, Args...>::of(f), args...) {}
+  Flattened(F& f, const Args&... args)
+      : Call(Callable<typename Call::Result, Args...>::of(f), std::tuple<Args...>(args...)) {}
 };
 
 }  // namespace tenon::api_detail

@@ -1,18 +1,15 @@
 #include "tenon/api/jit.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <unordered_set>
 
 #include "tenon/api/output_sizes.h"
 #include "tenon/api/ref_states.h"
-#include "tenon/base/caches.h"
+#include "tenon/api/small_captures.h"
 #include "tenon/base/log.h"
 #include "tenon/compile/executable.h"
 #include "tenon/compile/in_place.h"
 #include "tenon/compile/islands.h"
+#include "tenon/compile/specialise.h"
 
 namespace tenon {
 namespace {
@@ -74,10 +71,11 @@ CallFrame::~CallFrame() {
 struct JitEntry::Ready {
   std::shared_ptr<const Executable> executable;
   const NativeForm* native = nullptr;
-  std::vector<DenseLayout> outputs;  // of native whose sizes are known
-  std::vector<OutputSizes> varying;  // of native else
-  Buffer allocate(std::size_t i, std::span<const std::int64_t> sizes) const {
-    return outputs.empty() ? varying[i].allocate(sizes) : Buffer::allocate(outputs[i]);
+  std::vector<OutputSizes> outputs;  // of native ones
+  // Whether an array is writable memory for an output.
+  bool fits(std::size_t i, const Array& a, std::span<const std::int64_t> sizes) const {
+    return i < outputs.size() && a.buffer() != nullptr && a.buffer()->writable() &&
+           outputs[i].are_of(*a.buffer(), sizes);
   }
   std::vector<Value> captured;
   std::vector<Buffer> captured_buffers;  // of native ones, contiguous
@@ -96,29 +94,32 @@ TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments,
     inputs.push_back({types.empty() ? arguments[i].type() : types[i], arguments[i].weak()});
   TracedFunction traced = trace_inputs(f, inputs, writes_refs, TracedFor::call(arguments), name);
   if (asked != asked_what_for()) what_for = TracedFor::call(arguments);
-  return traced;
+  return with_tables(std::move(traced));
 }
 
-JitEntry::JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
-                   const std::vector<CellRef>& passed, Strict strict, std::optional<TracedFor> what_for)
+EntryParts::EntryParts() = default;
+EntryParts::EntryParts(EntryParts&&) noexcept = default;
+EntryParts::~EntryParts() = default;
+
+JitEntry::JitEntry(const void* tag, EntryParts parts)
     : tag_(tag),
-      hash_(hash),
-      signature_(std::move(signature)),
-      traced_(std::move(traced)),
-      donation_(std::move(donation)),
-      strict_(strict),
-      what_for_(std::move(what_for)),
+      hash_(parts.hash),
+      signature_(std::move(parts.signature)),
+      traced_(std::move(parts.traced)),
+      donation_(std::move(parts.donation)),
+      strict_(parts.strict),
+      what_for_(std::move(parts.what_for)),
       plain_(std::make_unique<Lazy>()),
       donating_(std::make_unique<Lazy>()) {
   // References are arguments behind the others; the memory of those that are written is donated.
   for (const RefUse& use : traced_.refs) {
     const CellRef of = use.cell->derivative == 0 ? use.cell : use.cell->state_of.lock();
-    const auto at = std::ranges::find(passed, of);
+    const auto at = std::ranges::find(parts.passed, of);
     UsedRef ref{.derivative = use.cell->derivative, .written = use.written};
-    if (at == passed.end())
+    if (at == parts.passed.end())
       ref.captured = use.cell;
     else
-      ref.passed = static_cast<std::size_t>(at - passed.begin());
+      ref.passed = static_cast<std::size_t>(at - parts.passed.begin());
     refs_.push_back(std::move(ref));
     donation_.leaves.push_back(use.written);
   }
@@ -137,10 +138,29 @@ JitEntry::JitEntry(const void* tag, std::uint64_t hash, Signature signature, Tra
 }
 JitEntry::~JitEntry() = default;
 
+EntryRef shared(JitEntry* made) { return EntryRef(made); }
+
+void JitEntry::take_result(const tree::MutableView& result) {
+  result.visit([](Array& leaf) { leaf = Array(); },
+               [&](const tree::Static& fixed) {
+                 if (fixed.as<Ref>() != nullptr)
+                   throw TreeError("jit: the function returns a mutable reference.",
+                                   "Return its value, r.get(): what is written to a reference from outside is seen "
+                                   "there anyway.");
+                 fixed_results_.add(fixed);
+               });
+}
+
+bool JitEntry::returns(const tree::View& given) const {
+  std::size_t at = 0;
+  bool same = true;
+  given.visit([](const Array&) {}, [&](const tree::Static& fixed) { same = same && fixed_results_.next(at, fixed); });
+  return same && fixed_results_.ends_at(at);
+}
+
 bool JitEntry::borrowed() const {
   return std::ranges::any_of(traced_.captures, [](const Array& a) { return a.traced() != nullptr; }) ||
-         std::ranges::any_of(refs_, [](const UsedRef& r) { return r.captured && r.captured->home != 0; }) ||
-         std::ranges::any_of(signature_.leaves(), &LeafType::symbolic);
+         std::ranges::any_of(refs_, [](const UsedRef& r) { return r.captured && r.captured->home != 0; });
 }
 
 const JitEntry::Ready& JitEntry::ready(bool donating) const {
@@ -160,17 +180,16 @@ std::unique_ptr<const JitEntry::Ready> JitEntry::make_ready(bool donating) const
   std::vector<bool> mask;
   if (donating) mask = donation_.leaves;
   mask.resize(donating ? traced_.program->inputs().size() : 0, false);
-  if (strict_.native) require_native(traced_.program);
-  if (strict_.in_place) require_in_place(traced_.program, mask, [&](std::size_t i) { return input_name(i); });
-  made->executable = compile(traced_.program, mask);
+  if (strict_.native || strict_.in_place)
+    made->executable = compile(traced_.program, mask, [&](const Compilation& compilation) {
+      if (strict_.native) require_native(compilation);
+      if (strict_.in_place) require_in_place(compilation, [&](std::size_t i) { return input_name(i); });
+    });
+  else
+    made->executable = compile(traced_.program, mask);
   made->native = made->executable->native();
   if (made->native != nullptr)
-    for (const NativeForm::Operand& out : made->native->outputs) {
-      if (made->native->sizes == 0)
-        made->outputs.emplace_back(out.dtype, Shape(out.dims).sizes());
-      else
-        made->varying.emplace_back(out);
-    }
+    for (const NativeForm::Operand& out : made->native->outputs) made->outputs.emplace_back(out);
   for (const Array& capture : traced_.captures) {
     made->captured.push_back(capture.value());
     if (made->native != nullptr) made->captured_buffers.push_back(capture.to_buffer());
@@ -316,6 +335,23 @@ std::span<const std::int64_t> JitEntry::measure(void** frame) const {
   return {to, count};
 }
 
+namespace {
+
+// What runs for sizes. Code is shared by functions that compute the same: what is wrong with sizes is told with the
+// lines of this one.
+template <class F>
+auto for_sizes(const Program& program, std::span<const std::int64_t> sizes, F f) {
+  if (sizes.empty()) return f();
+  try {
+    return f();
+  } catch (const ShapeError&) {
+    static_cast<void>(specialised(program, sizes));
+    throw;
+  }
+}
+
+}  // namespace
+
 void JitEntry::run(void** frame, std::uint64_t given) const {
   const Ready& ready = this->ready(donates_);
   const NativeForm* native = ready.native;
@@ -326,7 +362,15 @@ void JitEntry::run(void** frame, std::uint64_t given) const {
   std::vector<Buffer> copies;
   const std::span<const std::int64_t> sizes = measure(frame);
   void** at = place_inputs(ready, frame, inputs, copies);
-  for (std::size_t i = 0; i < native->outputs.size(); ++i) {
+  CallValues values;
+  const bool worked_out =
+      native->sizes > 0 && for_sizes(*traced_.program, sizes, [&] { return native->work_out(sizes, values); });
+  const std::int64_t* dims = values.begin() + 1;
+  const auto allocate = [&](std::size_t i) {
+    return for_sizes(*traced_.program, sizes,
+                     [&] { return ready.outputs[i].allocate(sizes, worked_out ? dims : nullptr); });
+  };
+  for (std::size_t i = 0; i < native->outputs.size(); dims += native->outputs[i++].dims.size()) {
     Buffer out;
     if (i < native->shared.size() && native->shared[i]) {
       const std::size_t k = *native->shared[i];
@@ -334,17 +378,18 @@ void JitEntry::run(void** frame, std::uint64_t given) const {
       if (why_not_donated(leaf, k, frame, given).empty()) {
         out = const_cast<Array&>(leaf).donate(SourceScope::current());
       } else {  // it stays as it is: the program works on a copy
-        out = ready.allocate(i, sizes);
+        out = allocate(i);
         std::memcpy(out.data(), inputs[k], out.bytes());
         inputs[k] = out.data();
       }
     } else {
-      out = ready.allocate(i, sizes);
+      out = allocate(i);
     }
     *at++ = out.data();
     *static_cast<Array*>(frame[arguments + i]) = Array(std::move(out), traced_.weak[i]);
   }
-  native->call(inputs, sizes);
+  for_sizes(*traced_.program, sizes,
+            [&] { worked_out ? native->call(inputs, sizes, values) : native->call(inputs, sizes); });
 }
 
 void JitEntry::run_values(const Ready& ready, void** frame) const {
@@ -392,6 +437,7 @@ void JitEntry::run_into(void** frame, FunctionRef<std::vector<std::string>()> pa
   const auto target = [&](std::size_t i) -> Array& { return *static_cast<Array*>(frame[arguments + i]); };
   const std::span<const std::int64_t> sizes = measure(frame);
   for (std::size_t i = 0; i < count; ++i) {
+    if (ready.fits(i, target(i), sizes)) continue;
     const Type& type = traced_.program->type(traced_.program->outputs()[i]);
     if (sizes.empty())
       check_target(target(i), type, i, paths);
@@ -415,16 +461,17 @@ void JitEntry::run_into(void** frame, FunctionRef<std::vector<std::string>()> pa
       const Buffer* b = target(i).buffer();
       bool in_place = b != nullptr && b->contiguous() && (b->unique() || !b->ours());
       for (std::size_t k = 0; in_place && k < native->inputs.size(); ++k) {
-        std::size_t bytes = size_of(native->inputs[k].dtype);
-        for (const Dim& d : native->inputs[k].dims) bytes *= static_cast<std::size_t>(at_sizes(d, sizes).value());
+        const Buffer* in =
+            k < arguments ? static_cast<const Array*>(frame[k])->buffer() : &ready.captured_buffers[k - arguments];
+        const std::size_t bytes = in == nullptr ? size_of(native->inputs[k].dtype) : in->bytes();
         in_place = !overlap(*b, static_cast<const std::byte*>(inputs[k]), bytes);
       }
       for (std::size_t k = 0; in_place && k < i; ++k)
         if (const Buffer* other = target(k).buffer()) in_place = !overlap(*b, other->data(), other->bytes());
-      *at++ =
-          in_place ? const_cast<std::byte*>(b->data()) : apart.emplace_back(i, ready.allocate(i, sizes)).second.data();
+      *at++ = in_place ? const_cast<std::byte*>(b->data())
+                       : apart.emplace_back(i, ready.outputs[i].allocate(sizes)).second.data();
     }
-    native->call(inputs, sizes);
+    for_sizes(*traced_.program, sizes, [&] { native->call(inputs, sizes); });
   }
   for (auto& [i, buffer] : apart) {
     Buffer held = target(i).buffer() == nullptr ? Buffer() : *target(i).buffer();
@@ -433,152 +480,6 @@ void JitEntry::run_into(void** frame, FunctionRef<std::vector<std::string>()> pa
     else
       target(i) = Array(std::move(buffer), traced_.weak[i]);
   }
-}
-
-JitEntry::Donation donation_of(const std::vector<std::size_t>& donated, std::span<const std::size_t> leaves) {
-  JitEntry::Donation donation;
-  for (const std::size_t number : donated)
-    if (number >= leaves.size())
-      throw TreeError(fmt::format("jit: the option donate names argument {}, the function is called with {} arguments.",
-                                  number, leaves.size()),
-                      "Arguments are counted from 0.");
-  for (std::size_t number = 0; number < leaves.size(); ++number) {
-    const bool given = std::ranges::find(donated, number) != donated.end();
-    donation.argument_of.insert(donation.argument_of.end(), leaves[number], number);
-    donation.leaves.insert(donation.leaves.end(), leaves[number], given);
-  }
-  return donation;
-}
-
-// --- states ---
-
-namespace {
-
-// A line on stderr, which the state tells once.
-void tell(const std::string& text) {
-  const std::string line = "tenon: " + text + "\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
-}
-
-// The functions that jit made.
-class JitStates final : public Cache {
- public:
-  JitStates() { enlist(); }
-  void add(JitState* state) {
-    const std::lock_guard lock(mutex_);
-    all_.insert(state);
-  }
-  void remove(JitState* state) {
-    const std::lock_guard lock(mutex_);
-    all_.erase(state);
-    calls_of_ended_ += state->readers.calls();
-    traces_of_ended_ += state->notes.traces();
-  }
-  CacheInfo info() override {
-    const std::lock_guard lock(mutex_);
-    CacheInfo sum{.name = "traces", .bound = all_.size() * EntryTable::bound};
-    std::size_t calls = calls_of_ended_;
-    sum.misses = traces_of_ended_;
-    for (const JitState* state : all_) {
-      sum.entries += state->entries.size();
-      sum.misses += state->notes.traces();
-      calls += state->readers.calls();
-    }
-    sum.hits = calls - std::min(calls, sum.misses);
-    return sum;
-  }
-  void clear() override {
-    std::vector<std::vector<EntryTable::Gone>> gone;  // ends outside of the lock
-    const std::lock_guard lock(mutex_);
-    for (JitState* state : all_) {
-      state->entries.clear();
-      gone.push_back(state->readers.drop(state->entries.take_gone()));
-    }
-  }
-
- private:
-  ForkMutex mutex_;
-  std::unordered_set<JitState*> all_;
-  std::size_t calls_of_ended_ = 0, traces_of_ended_ = 0;
-};
-JitStates& jit_states() {
-  static constinit Lasting<JitStates> all;
-  return all.get();
-}
-
-std::string type_name(const std::type_info& type) {
-  int failed = 0;
-  char* const text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &failed);
-  std::string name = failed == 0 && text != nullptr ? text : type.name();
-  std::free(text);
-  return name;
-}
-
-std::vector<std::string> argument_names(const tree::View& arguments) {
-  std::vector<std::string> all;
-  for (const std::string& path : tree::paths(arguments)) all.push_back(argument_name(path));
-  return all;
-}
-
-TracedForm form_of(const Signature& signature, const tree::View& arguments, const std::type_info& types) {
-  TracedForm form{{{"the C++ types", type_name(types), true}}, {signature.leaves().begin(), signature.leaves().end()}};
-  arguments.visit([](const Array&) {},
-                  [&](const tree::Static& fixed, const tree::Path& path) {
-                    const bool structure = fixed.as<tree::Held>() != nullptr;
-                    form.fixed.push_back({argument_name(path.text()), fixed.text(), structure});
-                  });
-  return form;
-}
-
-}  // namespace
-
-JitState::JitState(JitOptions given, const Source& where, std::uint64_t type_hash)
-    : options(std::move(given)), name{"", where}, type(type_hash) {
-  jit_states().add(this);
-}
-JitState::~JitState() { jit_states().remove(this); }
-
-void JitState::note(const Signature& signature, const tree::View& arguments, const std::type_info& types,
-                    std::uint64_t hash) {
-  if (notes.traces() == 0)
-    if (const auto text = note_new_function(name, Hasher()(type)(hash).finish().low)) tell(*text);
-  const auto names = [&] { return argument_names(arguments); };
-  if (const auto text = notes.note(name, form_of(signature, arguments, types), names)) tell(*text);
-}
-
-const JitEntry* JitState::keep(EntryRef entry, FunctionRef<bool(const JitEntry&)> same) {
-  const JitEntry* kept = entries.keep(std::move(entry), same);
-  const auto gone = readers.drop(entries.take_gone());
-  return kept;
-}
-
-bool JitState::accepts(const JitEntry& sized) {
-  if (options.sizes == Sizes::symbolic || !options.named_sizes.empty() || sized.keeps_promises()) return true;
-  sizes.fix(sized.hash(), sized.signature().sizes());
-  return false;
-}
-
-SizeNames JitState::names_of_sizes(std::span<const std::size_t> leaves_of_arguments,
-                                   const tree::View& arguments) const {
-  if (options.named_sizes.empty()) return {};
-  const Arrays leaves = tree::leaves(arguments);
-  SizeNames names = SizeNames::of(options.named_sizes, leaves_of_arguments, leaves);
-  names.require_agreement(leaves, [&] { return argument_names(arguments); });
-  return names;
-}
-
-TracedFunction JitState::trace(FlatFunction f, std::span<const Array> leaves, std::optional<std::uint64_t> form,
-                               const SizeNames& names, const tree::View& arguments, Signature& signature,
-                               std::optional<TracedFor>& what_for) {
-  if (!form || options.strict_in_place) return trace_for_calls(f, leaves, what_for);  // which is told of known sizes
-  const std::string called = name.called();
-  const auto leaf_names = [&] { return argument_names(arguments); };
-  const auto why = [](const std::exception& error) { return std::optional(std::string(error.what())); };
-  SizeVariables variables;
-  TracedFunction traced = trace_for_sizes(f, leaves, {options.sizes, &sizes, *form, &names, called, leaf_names, why},
-                                          variables, what_for, {});
-  signature = signature.with_sizes(leaves, std::move(variables));
-  return traced;
 }
 
 // --- errors ---
@@ -598,12 +499,6 @@ void throw_not_prepared(const Signature& wanted, std::span<const Array> given, c
 void throw_other_structure() {
   throw TreeError("into: the results differ in structure or in static values from what the function gives.",
                   "Give an earlier result, or a tree whose arrays are all empty.");
-}
-
-void refuse_refs(std::span<const CellRef> of_result) {
-  if (!of_result.empty())
-    throw TreeError("jit: the function returns a mutable reference.",
-                    "Return its value, r.get(): what is written to a reference from outside is seen there anyway.");
 }
 
 void throw_traced_into() {

@@ -5,8 +5,10 @@
 #include <atomic>
 
 #include "tenon/api/entry_table.h"
+#include "tenon/api/numerics.h"
 #include "tenon/api/open_traces.h"
 #include "tenon/api/ref.h"
+#include "tenon/api/rewrites.h"
 #include "tenon/api/signature.h"
 #include "tenon/api/sizes.h"
 #include "tenon/api/trace_notes.h"
@@ -38,6 +40,11 @@ struct JitOptions {
   // Sizes with names are variables from the first call on, unless they are 0 or 1. A call where axes that are named the
   // same differ throws ShapeError, which names both arguments. {{0, {"T", ""}}, {1, {"T"}}}
   std::vector<NamedSizes> named_sizes = {};
+  // Rules that are applied beside the library's, where the function is differentiated and to all that it becomes; and
+  // those of Rewrites that are in force where jit is called.
+  std::vector<RuleRef> rewrites = {};
+  // strict: as it is written, to the bit of the order in which sums are taken; only exact rules are applied.
+  Numerics numerics = Numerics::relaxed;
 };
 
 namespace api_detail {
@@ -46,7 +53,6 @@ namespace api_detail {
 struct Strict {
   bool in_place = false, native = false;
 };
-inline Strict strict_of(const JitOptions& options) { return {options.strict_in_place, options.strict_native}; }
 
 // Room for addresses during a call, in memory that the thread keeps.
 class CallFrame {
@@ -65,16 +71,36 @@ class CallFrame {
   bool own_;
 };
 
+// Which leaves of a call are donated.
+struct Donation {
+  std::vector<bool> leaves;              // donated ones among the leaves of the arguments
+  std::vector<std::size_t> argument_of;  // the argument of each leaf
+};
+
+// Of the arguments that the option names; `leaves`: how many each argument has.
+Donation donation_of(const std::vector<std::size_t>& donated, std::span<const std::size_t> leaves);
+
+// What a specialisation is made of, but for its trees. Its special members are compiled once, not in each program that
+// jits a function.
+struct EntryParts {
+  EntryParts();
+  EntryParts(EntryParts&&) noexcept;
+  ~EntryParts();
+
+  std::uint64_t hash = 0;
+  Signature signature;
+  TracedFunction traced;
+  Donation donation;
+  std::vector<CellRef> passed;  // references among the arguments, as the trace knows them
+  Strict strict;
+  std::optional<TracedFor> what_for;  // where the trace depends on it
+};
+
 // One specialisation of a jitted function: the part that knows no trees. Compiled when it first runs on values.
 class JitEntry : public std::enable_shared_from_this<JitEntry> {
  public:
-  struct Donation {
-    std::vector<bool> leaves;              // donated ones among the leaves of the arguments
-    std::vector<std::size_t> argument_of;  // the argument of each leaf
-  };
-  // `passed`: references among the arguments, as the trace knows them.
-  JitEntry(const void* tag, std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
-           const std::vector<CellRef>& passed, Strict strict, std::optional<TracedFor> what_for);
+  // `tag`: of the C++ types of the arguments.
+  JitEntry(const void* tag, EntryParts parts);
   virtual ~JitEntry();
 
   const void* tag() const { return tag_; }  // of the C++ types of the arguments
@@ -88,7 +114,8 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   Strict strict() const { return strict_; }
   // For what a call gives and gets, and its addresses.
   std::size_t frame_words() const {
-    return 2 * (leaves() + results()) + traced_.captures.size() + signature_.sizes().axes.size();
+    const std::size_t sizes = signature_.sizes().axes.size();
+    return 2 * (leaves() + results()) + traced_.captures.size() + (sizes > 0 ? sizes + 1 : 0);
   }
   // Whether sizes of the arguments are variables.
   bool is_sized() const { return !signature_.sizes().empty(); }
@@ -114,6 +141,14 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   std::vector<std::size_t> donated_in_vain() const;
   // As run() and run_into(), with the references of this call in the frame.
   void run_with_refs(void** frame, std::span<const CellRef> passed, FunctionRef<void()> run) const;
+
+  // Of a result that the caller gives, whether it is a tree of the structure that the function returns.
+  bool returns(const tree::View& given) const;
+
+ protected:
+  // Of what the function returned, the leaves become empty, and its static values are noted. Throws where it holds
+  // references.
+  void take_result(const tree::MutableView& result);
 
  private:
   struct Ready;
@@ -144,15 +179,18 @@ class JitEntry : public std::enable_shared_from_this<JitEntry> {
   Donation donation_;
   bool donates_;
   Strict strict_;
-  std::optional<TracedFor> what_for_;  // where the trace depends on it
+  std::optional<TracedFor> what_for_;
+  StaticValues fixed_results_;
   std::unique_ptr<Lazy> plain_, donating_;
 };
+
 // Traced to be called often. `what_for`: where the trace depends on that.
 // The arguments' types, or those that are given in their place.
 TracedFunction trace_for_calls(FlatFunction f, std::span<const Array> arguments, std::optional<TracedFor>& what_for,
                                std::string_view name = {}, std::span<const Type> types = {});
 
-JitEntry::Donation donation_of(const std::vector<std::size_t>& donated, std::span<const std::size_t> leaves);
+// What `trace` traces: with these rules in force, rewritten by them, and strict where that is asked for.
+TracedFunction traced_by_rules(const RuleSetRef& rules, Numerics numerics, FunctionRef<TracedFunction()> trace);
 
 template <class... Args>
 inline constexpr char type_tag = 0;
@@ -160,24 +198,29 @@ inline constexpr char type_tag = 0;
 [[noreturn]] void throw_not_prepared(const Signature& wanted, std::span<const Array> given,
                                      const std::vector<std::string>& paths);
 [[noreturn]] void throw_other_structure();
-void refuse_refs(std::span<const CellRef> of_result);
+EntryRef shared(JitEntry* made);  // which it owns from now on
 [[noreturn]] void throw_traced_into();
 
 // A specialisation for arguments of these C++ types.
 template <class Result, class... Args>
 struct EntryOf : JitEntry {
   static const void* tag_of_type() { return &type_tag<Args...>; }
-  EntryOf(std::uint64_t hash, Signature signature, TracedFunction traced, Donation donation,
-          const std::vector<CellRef>& passed, Strict strict, std::optional<TracedFor> what_for, Result tree)
-      : JitEntry(tag_of_type(), hash, std::move(signature), std::move(traced), std::move(donation), passed, strict,
-                 std::move(what_for)),
-        result(std::move(tree)) {
-    refuse_refs(cells_of(result));
-    tree::MutableView(result).visit([](Array& a) { a = Array(); },
-                                    [&](const tree::Static& fixed) { fixed_results.add(fixed); });
+  EntryOf(EntryParts parts, Result tree) : JitEntry(tag_of_type(), std::move(parts)), result(std::move(tree)) {
+    take_result(result);
   }
   Result result;  // the tree that the function returned, its leaves empty
-  StaticValues fixed_results;
+};
+
+// One call of a jitted function, whatever its types are.
+struct JitCall {
+  const void* tag;
+  const std::type_info& types;
+  tree::View arguments;
+  bool vary;                                 // sizes may be variables
+  std::uint64_t hash = 0, form = 0;          // with the sizes of its leaves; and without them, where they vary
+  std::span<const std::size_t> leaves = {};  // of each argument, how many: for a call that is to be traced
+
+  bool matches(const JitEntry& entry) const;
 };
 
 // What copies of one jitted function share, but for the function. Those that there are, are the cache "traces".
@@ -187,97 +230,50 @@ struct JitState {
   ~JitState();
   JitState(const JitState&) = delete;
   JitState& operator=(const JitState&) = delete;
-  // Of a trace that begins: logs what is new about it, and tells on stderr once where there are too many.
-  void note(const Signature& signature, const tree::View& arguments, const std::type_info& types, std::uint64_t hash);
-  const JitEntry* keep(EntryRef entry, FunctionRef<bool(const JitEntry&)> same);
-  // Whether a new specialisation with variable sizes is to be kept; else it is remembered that it is not.
-  bool accepts(const JitEntry& sized);
-  // Throws ShapeError where sizes that have the same name differ.
-  SizeNames names_of_sizes(std::span<const std::size_t> leaves_of_arguments, const tree::View& arguments) const;
-  // Traces; of a call whose sizes may be variables, `form` is its hash without them, and the signature becomes one with
-  // those that are.
-  TracedFunction trace(FlatFunction f, std::span<const Array> leaves, std::optional<std::uint64_t> form,
-                       const SizeNames& names, const tree::View& arguments, Signature& signature,
-                       std::optional<TracedFor>& what_for);
+  // The specialisation for a call, where there is one; `call` gets its hashes.
+  const JitEntry* find(JitCall& call);
+  // A new one, which `make` traces; what is good for one call alone is kept by `alone`.
+  const JitEntry& add(JitCall& call, FunctionRef<EntryRef(const JitCall&)> make, EntryRef& alone);
+  // Traces f, whose arguments are these leaves, for a call; `parts` has its references.
+  void trace(FlatFunction f, std::span<const Array> leaves, const JitCall& call, EntryParts& parts);
 
   JitOptions options;
+  RuleSetRef rules;  // null where there are none
   FunctionName name;
   std::uint64_t type;
   EntryTable entries;
   Readers readers;
   TraceNotes notes;
   SizeHistory sizes;
-};
 
-// A call, as open traces compare it with others of the same function.
-struct OpenCall {
-  const void* tag;
-  const Signature& signature;
-  static bool alike(const OpenCall& a, const void* b) {
-    const auto& other = *static_cast<const OpenCall*>(b);
-    return a.tag == other.tag && a.signature == other.signature;
-  }
+ private:
+  void note(const Signature& signature, const JitCall& call);
+  bool accepts(const JitEntry& sized);
+  SizeNames names_of_sizes(const JitCall& call) const;
+  TracedFunction trace_as_asked(FlatFunction f, std::span<const Array> leaves, const JitCall& call,
+                                const SizeNames& names, EntryParts& parts);
 };
-
-template <class Result, class... Args>
-std::shared_ptr<const EntryOf<Result, Args...>> trace_entry(JitState& state, Callable<Result, Args...> f,
-                                                            std::uint64_t hash, std::optional<std::uint64_t> form,
-                                                            const Args&... args) {
-  const JitOptions& options = state.options;
-  const std::array<std::size_t, sizeof...(Args)> counts{tree::leaves(args).size()...};
-  JitEntry::Donation donation = donation_of(options.donate, counts);
-  const SizeNames names = state.names_of_sizes(counts, std::tie(args...));
-  // References among the arguments are told apart from those that f captures.
-  std::tuple<Args...> inside(args...);
-  std::vector<CellRef> passed = cells_of(inside);
-  require_distinct("jit", passed);
-  for (CellRef& cell : passed) cell = stand_in(cell);
-  rebind_cells(inside, passed);
-  Signature signature = Signature::of(std::tie(args...));
-  state.note(signature, std::tie(args...), typeid(std::tuple<Args...>), hash);
-  const OpenCall open_call{EntryOf<Result, Args...>::tag_of_type(), signature};
-  return std::apply(
-      [&](const Args&... given) {
-        FlattenedCall<Result, Args...> flat(f, given...);
-        const OpenTrace open(&state, state.name, hash, &open_call, flat.arguments(),
-                             [&](const void* other) { return OpenCall::alike(open_call, other); });
-        std::optional<TracedFor> what_for;
-        Signature found = signature;
-        TracedFunction traced = state.trace(flat, flat.arguments(), form, names, std::tie(args...), found, what_for);
-        const std::uint64_t key = found.sizes().empty() ? hash : *form;
-        return std::make_shared<const EntryOf<Result, Args...>>(key, std::move(found), std::move(traced),
-                                                                std::move(donation), passed, strict_of(options),
-                                                                std::move(what_for), std::move(flat.result()));
-      },
-      inside);
-}
 
 // What is good for one call alone is kept by `alone`. With `vary`, sizes may be variables.
 template <class Result, class... Args>
 const EntryOf<Result, Args...>& find_entry(JitState& state, Callable<Result, Args...> f, EntryRef& alone, bool vary,
                                            const Args&... args) {
-  using Found = EntryOf<Result, Args...>;
+  using Entry = EntryOf<Result, Args...>;
   const auto tied = std::tie(args...);
-  vary = vary && Scope::top() == nullptr;
-  const auto matches = [&](const JitEntry& e) {
-    if (e.tag() != Found::tag_of_type() || (e.is_sized() && !vary)) return false;
-    const CallFrame frame(e.leaves());
-    return e.signature().matches(tied, frame.leaves()) && e.traced_for({frame.leaves(), e.signature().leaves().size()});
+  JitCall call{Entry::tag_of_type(), typeid(std::tuple<Args...>), tied, vary && Scope::top() == nullptr};
+  if (const JitEntry* found = state.find(call)) return static_cast<const Entry&>(*found);
+  const std::array<std::size_t, sizeof...(Args)> leaves{tree::count(args)...};
+  call.leaves = leaves;
+  const auto make = [&](const JitCall& asked) {
+    std::tuple<Args...> inside(args...);
+    EntryParts parts;
+    parts.passed = stand_ins_of(tied);
+    rebind_cells(inside, parts.passed);
+    FlattenedCall<Result, Args...> flat(f, std::move(inside));
+    state.trace(flat, flat.arguments(), asked, parts);
+    return shared(new Entry(std::move(parts), std::move(flat.result())));
   };
-  if (const auto* recent = state.entries.recent(); recent != nullptr && matches(*recent))
-    return static_cast<const Found&>(*recent);
-  const std::uint64_t hash = Signature::hash(tied);
-  if (const auto* found = state.entries.find(hash, matches)) return static_cast<const Found&>(*found);
-  std::optional<std::uint64_t> form;
-  if (vary) {
-    form = Signature::form_hash(tied);
-    if (const auto* found = state.entries.find(*form, matches)) return static_cast<const Found&>(*found);
-  }
-  auto made = trace_entry(state, f, hash, form, args...);
-  if (made->is_sized() && !state.accepts(*made)) made = trace_entry(state, f, hash, std::nullopt, args...);
-  alone = made;
-  if (made->borrowed()) return *made;
-  return static_cast<const Found&>(*state.keep(std::move(made), matches));
+  return static_cast<const Entry&>(state.add(call, make, alone));
 }
 
 template <class Result, class... Args>
@@ -313,11 +309,9 @@ void into_entry(const EntryOf<Result, Args...>& entry, Given& results, const Arg
   if (Scope::top() != nullptr) throw_traced_into();
   const CallFrame frame(entry.frame_words());
   tree::View(std::tie(args...)).addresses(frame.leaves());
-  std::size_t at = 0;
-  bool same = true, empty = true;
-  tree::View(results).visit([&](const Array& a) { empty = empty && a.empty(); },
-                            [&](const tree::Static& fixed) { same = same && entry.fixed_results.next(at, fixed); });
-  if (!same || !entry.fixed_results.ends_at(at)) {
+  if (!entry.returns(results)) {
+    bool empty = true;
+    tree::View(results).visit([&](const Array& a) { empty = empty && a.empty(); });
     if (!empty) throw_other_structure();
     results = entry.result;
   }
@@ -403,6 +397,7 @@ class Jitted {
 
   F& function() const { return state_->f; }
   const JitOptions& options() const { return state_->options; }
+  const RuleSetRef& rules() const { return state_->rules; }
 
  private:
   friend class UnderContext<F>;

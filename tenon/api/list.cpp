@@ -12,7 +12,7 @@
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
-#include "tenon/runtime/lists.h"
+#include "tenon/runtime/lists/lists.h"
 
 namespace tenon::api_detail {
 namespace {

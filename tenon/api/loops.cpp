@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "tenon/ir/adapt.h"
+#include "tenon/ir/origins.h"
 #include "tenon/ir/unify.h"
+#include "tenon/ops/as_size.h"
 #include "tenon/ops/traced_region.h"
 
 namespace tenon::api_detail {
@@ -206,8 +208,8 @@ std::vector<Type> types_of_elements(std::string_view op, const FlatLoop& loop, c
           fmt::format("{}: {} is {}, which has no axis to run along.", op, name, t.text()),
           "Every array of xs has one element a step along axis 0; capture what is the same in every step.");
     if (t.shape[0] != *loop.length && t.shape[0].known() && loop.length->known())
-      throw ShapeError(fmt::format("{}: {} is {}: {} steps where there are {}.", op, name, t.text(), t.shape[0].text(),
-                                   loop.length->text()),
+      throw ShapeError(fmt::format("{}: {} is {}: {} steps where there are {}.{}", op, name, t.text(),
+                                   t.shape[0].text(), loop.length->text(), lines_of(std::vector<Array>{xs[0], xs[i]})),
                        "All arrays of xs have the same size along axis 0, which is also `length` if that is given.");
     elements.push_back(Type::array(t.dtype, t.shape.without_axis(0)));
   }
@@ -321,8 +323,8 @@ ForiBounds fori_bounds(const Operand& lower, const Operand& upper) {
     if (!fits) dtype = DType::i64;
   }
   ForiBounds bounds{convert(lower, dtype), convert(upper, dtype), std::nullopt};
-  if (lower->number() != nullptr && upper->number() != nullptr)
-    bounds.count = std::max<std::int64_t>(bounds.upper.item<std::int64_t>() - bounds.lower.item<std::int64_t>(), 0);
+  const auto from = as_size(lower), to = as_size(upper);
+  if (from && to) bounds.count = decided_less(*to, *from) == false ? *to - *from : max(*to - *from, 0);
   return bounds;
 }
 

@@ -94,7 +94,7 @@ Dim steps_of(std::string_view op, const std::optional<Dim>& length, const Arrays
 // From `lower` to before `upper`, one integer each, of one dtype. Throws where they are not.
 struct ForiBounds {
   Array lower, upper;
-  std::optional<std::int64_t> count;  // where both are numbers
+  std::optional<Dim> count;  // where both are numbers or sizes
 };
 ForiBounds fori_bounds(const Operand& lower, const Operand& upper);
 

@@ -1,11 +1,13 @@
-// The sizes of outputs of native code that has size parameters.
+// The sizes of outputs of native code.
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <optional>
 
+#include "tenon/base/dim_code.h"
 #include "tenon/compile/executable.h"
-#include "tenon/runtime/buffer.h"
+#include "tenon/ir/type.h"
+#include "tenon/runtime/memory/buffer.h"
 
 namespace tenon::api_detail {
 
@@ -15,44 +17,30 @@ inline Dim at_sizes(const Dim& d, std::span<const std::int64_t> sizes) {
   return d.substitute([&](SizeVar v) { return v < sizes.size() ? Dim(sizes[v]) : Dim::variable(v); });
 }
 
-// The sizes of an output of native code, worked out in each call. Most are one of the sizes that are given.
+// The memory of an output of native code: of known sizes, or worked out in each call.
 class OutputSizes {
  public:
-  explicit OutputSizes(const NativeForm::Operand& output) : dtype_(output.dtype) {
-    for (const Dim& d : output.dims) {
-      SizeVar bare = 0;
-      d.visit_variables([&](SizeVar v) { bare = v; });
-      if (!d.known() && d == Dim::variable(bare))
-        dims_.push_back({static_cast<std::int64_t>(bare), {}, true});
-      else
-        dims_.push_back({d.known() ? d.value() : 0, d, false});
-    }
+  explicit OutputSizes(const NativeForm::Operand& output)
+      : dtype_(output.dtype), dims_(output.dims.begin(), output.dims.end()) {
+    if (std::ranges::all_of(output.dims, &Dim::known)) known_.emplace(dtype_, Shape(output.dims).sizes());
   }
-  Buffer allocate(std::span<const std::int64_t> sizes) const {
-    constexpr std::size_t most = 8;
-    std::array<std::int64_t, most> few;
-    std::vector<std::int64_t> many;
-    std::span<std::int64_t> dims(few.data(), std::min(dims_.size(), most));
-    if (dims_.size() > most) {
-      many.resize(dims_.size());
-      dims = many;
-    }
-    for (std::size_t i = 0; i < dims_.size(); ++i) dims[i] = dims_[i].value(sizes);
+  // `worked_out`: the sizes of the output, where the code has worked them out.
+  Buffer allocate(std::span<const std::int64_t> sizes, const std::int64_t* worked_out = nullptr) const {
+    if (known_) return Buffer::allocate(*known_);
+    if (worked_out != nullptr) return Buffer::allocate(dtype_, std::span(worked_out, dims_.size()));
+    std::vector<std::int64_t> dims;
+    for (const DimCode& size : dims_) dims.push_back(size(sizes));
     return Buffer::allocate(dtype_, dims);
+  }
+  bool are_of(const Buffer& b, std::span<const std::int64_t> sizes) const {
+    return b.dtype() == dtype_ &&
+           std::ranges::equal(b.dims(), dims_, [&](std::int64_t size, const DimCode& d) { return size == d(sizes); });
   }
 
  private:
-  struct Size {
-    std::int64_t number;  // of a variable, or itself
-    Dim size;
-    bool bare;
-    std::int64_t value(std::span<const std::int64_t> sizes) const {
-      if (bare) return sizes[static_cast<std::size_t>(number)];
-      return size.known() ? number : at_sizes(size, sizes).value();
-    }
-  };
   DType dtype_;
-  std::vector<Size> dims_;
+  std::vector<DimCode> dims_;
+  std::optional<DenseLayout> known_;
 };
 
 }  // namespace tenon::api_detail

@@ -81,6 +81,13 @@ std::vector<CellRef> cells_of(const tree::View& tree) {
   return cells;
 }
 
+std::vector<CellRef> stand_ins_of(const tree::View& tree) {
+  std::vector<CellRef> cells = cells_of(tree);
+  require_distinct("jit", cells);
+  for (CellRef& cell : cells) cell = stand_in(cell);
+  return cells;
+}
+
 void rebind_cells(const tree::MutableView& tree, std::span<const CellRef> cells) {
   std::size_t at = 0;
   tree.visit([](const Array&) {},

@@ -102,6 +102,10 @@ namespace api_detail {
 // The references in a tree.
 std::vector<CellRef> cells_of(const tree::View& tree);
 
+// A reference for each of those in a tree, by which they are told apart from those that a function captures. Throws
+// where one is there twice.
+std::vector<CellRef> stand_ins_of(const tree::View& tree);
+
 // Other references in place of those of the tree, which is the caller's own.
 void rebind_cells(const tree::MutableView& tree, std::span<const CellRef> cells);
 

@@ -8,6 +8,7 @@
 
 #include "tenon/api/kept.h"
 #include "tenon/api/ref_states.h"
+#include "tenon/ir/literal.h"
 #include "tenon/ops/bits.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/structure.h"
@@ -110,7 +111,9 @@ Origin origin_of(const Program& program, Var v) {
       if (!inside || index >= inside->outputs().size()) return;
       if (eqn.op == &loop_op() && inside != eqn.params.as<LoopParams>().body) return;
       Origin deeper = origin_of(*inside, inside->outputs()[index]);
-      if (deeper.op.empty() || deeper.op == "literal" || deeper.op == "broadcast") return;
+      if (deeper.op.empty() ||
+          (deeper.eqn != nullptr && (deeper.eqn->op == &literal_op() || deeper.eqn->op == &broadcast_op())))
+        return;
       deeper.around.insert(deeper.around.begin(), &eqn);
       if (of_loop && !stacks) deeper.eqn = &eqn, deeper.program = &program, deeper.around.clear();
       origin = std::move(deeper);
@@ -161,7 +164,7 @@ std::int64_t bytes_of_carries(const LoopParams& p) {
 bool made_again(const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullptr; }
 
 std::string why_kept(const Origin& origin, const Eqn* reader) {
-  if (reader != nullptr && reader->op->name == "loop_again") return "the steps behind it are run again from there";
+  if (reader != nullptr && reader->op == &loop_again_op()) return "the steps behind it are run again from there";
   if (origin.eqn == nullptr) return "nothing smaller gives it";
   if (origin.op == "a carry of the loop") return "each step is made of the one before";
   if (!made_again(*origin.eqn)) return fmt::format("{} is not computed again", origin.eqn->op->name);
@@ -170,7 +173,7 @@ std::string why_kept(const Origin& origin, const Eqn* reader) {
 
 // A checkpoint that keeps less, where there is one. `together`: bytes that the same loop keeps in all.
 std::string remedy_of(const Origin& origin, const Eqn* reader, std::int64_t together) {
-  if (reader != nullptr && reader->op->name == "loop_again")
+  if (reader != nullptr && reader->op == &loop_again_op())
     return fmt::format("fewer checkpoints of the loop{}, whose steps are run again more often then",
                        reader->where.at_text());
   if (const Eqn* loop = stacking_loop(origin)) {

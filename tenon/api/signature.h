@@ -29,18 +29,11 @@ class LeafType {
   }
   const Type& type() const { return type_; }
   bool weak() const { return weak_; }
-  // Of sizes of an open trace.
-  bool symbolic() const { return !plain_ && !leaf().shape.known(); }
   bool operator==(const LeafType& b) const { return weak_ == b.weak_ && type_ == b.type_; }
 
  private:
   static constexpr std::int64_t any = -1;
   bool matches_other(const Array& a) const;
-  const Type& leaf() const {
-    const Type* t = &type_;
-    while (!t->is_array()) t = t->element.get();
-    return *t;
-  }
   Type type_;
   std::vector<std::int64_t> dims_;
   bool weak_, plain_;

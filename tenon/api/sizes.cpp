@@ -223,7 +223,8 @@ TracedFunction trace_for_sizes(FlatFunction f, std::span<const Array> arguments,
         for (const SizeVariables& each : refused) how.history->fix(how.form, each);
         return traced;
       }
-      why = "a size comes from somewhere else";
+      why = "a size comes from somewhere else: ";
+      for (const Dim& size : traced.sizes) why += (&size == traced.sizes.data() ? "" : ", ") + size.text();
     } catch (const CancelledError&) {
       throw;
     } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "tenon/api/numerics.h"
 #include "tenon/base/log.h"
 #include "tenon/base/stack.h"
 #include "tenon/ir/adapt.h"
@@ -81,6 +82,7 @@ TracedFunction trace_inputs(FlatFunction f, std::span<const InputOf> inputs, std
                             const std::optional<TracedFor>& what_for, std::string_view name) {
   require_stack();
   Scope scope;
+  scope.numerics = numerics_here();
   if (what_for) scope.set_ahead(what_for->ahead);
   Arrays handles;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "tenon/api/ref_cells.h"
 #include "tenon/base/function_ref.h"
 #include "tenon/ir/bind.h"
+#include "tenon/rewrite/rule.h"
 
 namespace tenon {
 
@@ -27,6 +28,7 @@ struct TracedFunction {
   // Mutable references from outside: the first captures, in order. What was written to them last are the last outputs.
   std::vector<api_detail::RefUse> refs;
   Placement placement = Placement::priced;  // of its calls
+  std::vector<Applied> applied = {};        // rules of the user's, of a jitted function
 
   std::vector<api_detail::CellRef> written() const;
   std::size_t results() const;  // outputs of the function itself

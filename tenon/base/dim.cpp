@@ -17,6 +17,8 @@ struct DimAtom {
   enum class Kind : std::uint8_t { variable, floor_div, modulo, min, max } kind = Kind::variable;
   SizeVar variable = 0;
   std::vector<Dim> operands;  // two, or none
+  // As a tree: its nodes, and how deep it is. What looks at a Dim recurs so deep.
+  std::int64_t nodes = 1, depth = 1;
 };
 
 // A product of atoms, sorted; powers as repetition.
@@ -89,7 +91,20 @@ struct DimPolynomial {
     return Dim(std::shared_ptr<const DimPolynomial>(std::move(polynomial)));
   }
   static Dim atom(DimAtom::Kind kind, const Dim& a, const Dim& b) {
-    return make({{Monomial{std::make_shared<const DimAtom>(DimAtom{kind, 0, {a, b}})}, 1}});
+    constexpr std::int64_t deepest = 500, largest = 20'000;
+    DimAtom atom{kind, 0, {a, b}};
+    for (const Dim& operand : atom.operands)
+      for (const auto& [monomial, coefficient] : of(operand))
+        for (const auto& factor : monomial) {
+          atom.nodes += factor->nodes;
+          atom.depth = std::max(atom.depth, factor->depth + 1);
+        }
+    if (atom.depth > deepest || atom.nodes > largest)
+      throw ShapeError(fmt::format("a symbolic size divides, or takes the lesser or larger of, sizes that do so, {}.",
+                                   atom.depth > deepest ? fmt::format("more than {} deep", deepest)
+                                                        : fmt::format("in more than {} places", largest)),
+                       "Check the sizes; a size that is a number has no such limit.");
+    return make({{Monomial{std::make_shared<const DimAtom>(std::move(atom))}, 1}});
   }
 };
 
@@ -117,8 +132,7 @@ void Dim::throw_unknown() const {
 }
 
 Dim Dim::variable(SizeVar var) {
-  return DimPolynomial::make(
-      {{Monomial{std::make_shared<const DimAtom>(DimAtom{DimAtom::Kind::variable, var, {}})}, 1}});
+  return DimPolynomial::make({{Monomial{std::make_shared<const DimAtom>(DimAtom{DimAtom::Kind::variable, var})}, 1}});
 }
 
 Dim operator+(const Dim& a, const Dim& b) {
@@ -221,9 +235,16 @@ bool at_least(const Dim& a, std::int64_t least) {
   for (const auto& [monomial, coefficient] : a.polynomial_->terms) {
     const auto is_variable = [](const auto& atom) { return atom->kind == DimAtom::Kind::variable; };
     if (!monomial.empty() && (coefficient < 0 || !std::ranges::all_of(monomial, is_variable))) return false;
+    if (std::ranges::any_of(monomial, [](const auto& atom) { return is_found_size(atom->variable); })) continue;
     if (__builtin_add_overflow(lowest, coefficient, &lowest)) return false;
   }
   return lowest >= least;
+}
+
+bool has_found_size(const Dim& dim) {
+  bool found = false;
+  dim.visit_variables([&](SizeVar v) { found = found || is_found_size(v); });
+  return found;
 }
 
 bool operator==(const Dim& a, const Dim& b) {
@@ -274,7 +295,8 @@ std::string Dim::text(FunctionRef<std::string(SizeVar)> name) const {
 }
 
 std::string Dim::text() const {
-  return text([](SizeVar v) { return fmt::format("s{}", v); });
+  return text(
+      [](SizeVar v) { return is_found_size(v) ? fmt::format("n{}", v - first_found_size) : fmt::format("s{}", v); });
 }
 
 Dim Dim::substitute(FunctionRef<Dim(SizeVar)> by) const {
@@ -413,17 +435,21 @@ namespace {
 
 thread_local AnySizes* any_sizes = nullptr;
 
-// Of operands that are never less than a and b.
-bool is_never_negative(DimAtom::Kind kind, std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+// What follows of operands that are never less than a and b; below 0 where nothing does. `divisor`: where it is a
+// number.
+std::int64_t least_of_atom(DimAtom::Kind kind, std::optional<std::int64_t> a, std::optional<std::int64_t> b,
+                           std::optional<std::int64_t> divisor) {
   using Kind = DimAtom::Kind;
-  if (kind == Kind::max) return a.value_or(-1) >= 0 || b.value_or(-1) >= 0;
-  if (kind == Kind::min) return a.value_or(-1) >= 0 && b.value_or(-1) >= 0;
-  return b.value_or(0) > 0 && (kind == Kind::modulo || a.value_or(-1) >= 0);
+  if (kind == Kind::max) return std::max(a.value_or(-1), b.value_or(-1));
+  if (kind == Kind::min) return std::min(a.value_or(-1), b.value_or(-1));
+  if (b.value_or(0) <= 0 || (kind == Kind::floor_div && a.value_or(-1) < 0)) return -1;
+  return kind == Kind::floor_div && divisor ? *a / *divisor : 0;
 }
 
 // A number that the size is never less than, where one follows: with each variable as its least value and a rest that
 // is not negative, no coefficient is negative.
-std::optional<std::int64_t> least(const Dim& d) {
+std::optional<std::int64_t> least(const Dim& d, int& questions) {
+  if (--questions < 0) return std::nullopt;  // minima and maxima within each other
   // What is subtracted is at most so large.
   for (const auto& [monomial, coefficient] : DimPolynomial::of(d)) {
     if (coefficient >= 0 || monomial.size() != 1 || monomial[0]->kind == DimAtom::Kind::variable) continue;
@@ -431,12 +457,12 @@ std::optional<std::int64_t> least(const Dim& d) {
     const Dim &a = atom.operands[0], &b = atom.operands[1];
     const Dim rest = d - DimPolynomial::make({{monomial, coefficient}});
     if (atom.kind == DimAtom::Kind::min) {
-      const auto by_a = least(rest + a * coefficient), by_b = least(rest + b * coefficient);
+      const auto by_a = least(rest + a * coefficient, questions), by_b = least(rest + b * coefficient, questions);
       return by_a && by_b ? std::max(by_a, by_b) : by_a ? by_a : by_b;
     }
-    if (atom.kind == DimAtom::Kind::max || least(b).value_or(0) < 1) continue;
-    if (atom.kind == DimAtom::Kind::modulo) return least(rest + (b - 1) * coefficient);
-    if (least(a).value_or(-1) >= 0) return least(rest + a * coefficient);
+    if (atom.kind == DimAtom::Kind::max || least(b, questions).value_or(0) < 1) continue;
+    if (atom.kind == DimAtom::Kind::modulo) return least(rest + (b - 1) * coefficient, questions);
+    if (least(a, questions).value_or(-1) >= 0) return least(rest + a * coefficient, questions);
   }
   const Dim shifted = d.substitute(
       [](SizeVar v) { return AnySizes::holds(v) ? Dim::variable(v) + AnySizes::least : Dim::variable(v); });
@@ -456,18 +482,29 @@ std::optional<std::int64_t> least(const Dim& d) {
         return std::nullopt;
       continue;
     }
+    std::int64_t lowest = coefficient;
     for (const auto& atom : monomial) {
-      if (atom->kind == DimAtom::Kind::variable) continue;
+      if (atom->kind == DimAtom::Kind::variable) {
+        lowest = 0;
+        continue;
+      }
       // The variables of operands have been shifted already: those that were given are asked about.
       const auto unshift = [](const Dim& operand) {
         return operand.substitute(
             [](SizeVar v) { return AnySizes::holds(v) ? Dim::variable(v) - AnySizes::least : Dim::variable(v); });
       };
-      const auto a = least(unshift(atom->operands[0])), b = least(unshift(atom->operands[1]));
-      if (!is_never_negative(atom->kind, a, b)) return std::nullopt;
+      const auto a = least(unshift(atom->operands[0]), questions), b = least(unshift(atom->operands[1]), questions);
+      const std::int64_t l = least_of_atom(atom->kind, a, b, atom->operands[1].try_value());
+      if (l < 0 || __builtin_mul_overflow(lowest, l, &lowest)) return std::nullopt;
     }
+    if (__builtin_add_overflow(constant, lowest, &constant)) return std::nullopt;
   }
   return constant;
+}
+
+std::optional<std::int64_t> least(const Dim& d) {
+  int questions = 64;
+  return least(d, questions);
 }
 
 bool of_any_sizes(const Dim& d) {

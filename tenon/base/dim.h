@@ -17,6 +17,9 @@ namespace tenon {
 
 // A size variable of a Program. Its number means something only inside that Program.
 using SizeVar = std::uint32_t;
+// Variables from here on are sizes that code finds as it runs: they may be 0.
+inline constexpr SizeVar first_found_size = SizeVar(1) << 30;
+inline bool is_found_size(SizeVar var) { return var >= first_found_size; }
 
 struct DimPolynomial;
 
@@ -45,7 +48,7 @@ class Dim {
   friend Dim max(const Dim& a, const Dim& b);
   // a / b where that is a Dim and no rest is left, whatever the variables are; nothing where that does not show.
   friend std::optional<Dim> exact_quotient(const Dim& a, const Dim& b);
-  // Whether a Dim is known to be that large wherever its variables are at least 1.
+  // Whether a Dim is known to be that large wherever its variables are at least 1, and found sizes at least 0.
   friend bool at_least(const Dim& a, std::int64_t least);
   friend bool operator==(const Dim& a, const Dim& b);
   // With a number as users write it, n == 3. Of a size that a trace takes for any, the answer may not be known: it
@@ -98,6 +101,8 @@ class AnySizes {
   bool distinct_;
   AnySizes* outer_;
 };
+
+bool has_found_size(const Dim& dim);
 
 // What follows of two sizes, whatever their variables are; nothing where it does not follow.
 std::optional<bool> decided_equal(const Dim& a, const Dim& b);

@@ -39,6 +39,7 @@ TENON_ERROR_KIND(DifferentiationError);  // no derivative, or not of this kind
 TENON_ERROR_KIND(ParseError);            // text form, files
 TENON_ERROR_KIND(VerifyError);           // a Program or Kernel breaks a rule of its form
 TENON_ERROR_KIND(CompileError);
+TENON_ERROR_KIND(RewriteError);  // a rule that is none, or rules that do not end
 TENON_ERROR_KIND(RuntimeError);
 TENON_ERROR_KIND(MemoryError);  // more bytes than there are
 TENON_ERROR_KIND(CancelledError);

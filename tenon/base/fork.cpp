@@ -86,6 +86,34 @@ void outside_fork_sections(void (*act)(void*), void* what) noexcept {
   acts = new Act{act, what, acts};
 }
 
+namespace {
+
+Act* last_of(Act* list) noexcept {
+  while (list->next != nullptr) list = list->next;
+  return list;
+}
+
+}  // namespace
+
+ForkLoan::~ForkLoan() {
+  auto* const lent = static_cast<Act*>(acts_.load());
+  if (lent == nullptr) return;
+  last_of(lent)->next = acts;
+  acts = lent;
+}
+
+ForkLoan::Share::Share(ForkLoan& loan) noexcept : loan_(loan), first_(depth == 0) { ++depth; }
+
+ForkLoan::Share::~Share() {
+  --depth;
+  if (!first_ || acts == nullptr) return;
+  Act* const mine = std::exchange(acts, nullptr);
+  Act* const last = last_of(mine);
+  void* before = loan_.acts_.load();
+  do last->next = static_cast<Act*>(before);
+  while (!loan_.acts_.compare_exchange_weak(before, mine));
+}
+
 void ForkMutex::lock() noexcept {
   for (;;) {
     enter();

@@ -25,6 +25,34 @@ bool in_fork_section() noexcept;
 // the user's and may go anywhere.
 void outside_fork_sections(void (*act)(void*), void* what) noexcept;
 
+// A section that other threads share while its owner waits for them: what they do is part of it, so a fork waits for
+// the owner alone. Without it a fork would keep them out of sections of their own, and they the owner, whom the fork
+// waits for.
+class ForkLoan {
+ public:
+  ForkLoan() = default;
+  ~ForkLoan();
+  ForkLoan(const ForkLoan&) = delete;
+  ForkLoan& operator=(const ForkLoan&) = delete;
+
+  // While it lives, this thread is in the owner's section. What it leaves to outside_fork_sections() the owner does.
+  class Share {
+   public:
+    explicit Share(ForkLoan& loan) noexcept;
+    ~Share();
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+   private:
+    ForkLoan& loan_;
+    bool first_;  // the thread is in no other section
+  };
+
+ private:
+  ForkSection section_;
+  std::atomic<void*> acts_{nullptr};
+};
+
 // A mutex whose owner is in a section. Who only waits for it is in none on its account.
 class ForkMutex {
  public:

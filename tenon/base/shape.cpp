@@ -6,45 +6,55 @@
 
 namespace tenon {
 
-Shape::Shape(const Shape&) = default;
-Shape& Shape::operator=(const Shape&) = default;
+constinit const std::vector<Dim> Shape::no_dims;
+
+Shape::Shape(std::vector<Dim> dims)
+    : dims_(dims.empty() ? nullptr : std::make_shared<std::vector<Dim>>(std::move(dims))) {}
+
+std::vector<Dim>& Shape::own() {
+  if (dims_ == nullptr)
+    dims_ = std::make_shared<std::vector<Dim>>();
+  else if (dims_.use_count() > 1)
+    dims_ = std::make_shared<std::vector<Dim>>(*dims_);
+  return *dims_;
+}
 
 bool Shape::known() const {
-  for (const Dim& d : dims_)
+  for (const Dim& d : *this)
     if (!d.known()) return false;
   return true;
 }
 
 std::vector<std::int64_t> Shape::sizes() const {
   std::vector<std::int64_t> sizes;
-  sizes.reserve(dims_.size());
-  for (const Dim& d : dims_) sizes.push_back(d.value());
+  sizes.reserve(rank());
+  for (const Dim& d : *this) sizes.push_back(d.value());
   return sizes;
 }
 
 Dim Shape::elements() const {
   Dim product = 1;
-  for (const Dim& d : dims_) product = product * d;
+  for (const Dim& d : *this) product = product * d;
   return product;
 }
 
 Shape Shape::with_axis(std::size_t at, const Dim& size) const {
-  std::vector<Dim> dims = dims_;
+  std::vector<Dim> dims = this->dims();
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), size);
   return Shape(std::move(dims));
 }
 
 Shape Shape::without_axis(std::size_t at) const {
-  std::vector<Dim> dims = dims_;
+  std::vector<Dim> dims = this->dims();
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(at));
   return Shape(std::move(dims));
 }
 
 std::string Shape::text() const {
   std::string text = "[";
-  for (std::size_t i = 0; i < dims_.size(); ++i) {
+  for (std::size_t i = 0; i < rank(); ++i) {
     if (i > 0) text += ',';
-    text += dims_[i].text();
+    text += (*dims_)[i].text();
   }
   return text + "]";
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,26 +13,22 @@
 
 namespace tenon {
 
+// A value type whose copies share their sizes until one of them is changed: programs hold a type for each variable, and
+// transformations copy them all.
 class Shape {
  public:
   Shape() = default;
-  // Not inline: types are copied wherever programs are made, and inlining that takes the compiler long.
-  Shape(const Shape&);
-  Shape(Shape&&) noexcept = default;
-  Shape& operator=(const Shape&);
-  Shape& operator=(Shape&&) noexcept = default;
-  ~Shape() = default;
-  Shape(std::initializer_list<Dim> dims) : dims_(dims) {}
-  explicit Shape(std::vector<Dim> dims) : dims_(std::move(dims)) {}
-  explicit Shape(std::span<const std::int64_t> dims) : dims_(dims.begin(), dims.end()) {}
+  Shape(std::initializer_list<Dim> dims) : Shape(std::vector<Dim>(dims)) {}
+  explicit Shape(std::vector<Dim> dims);
+  explicit Shape(std::span<const std::int64_t> dims) : Shape(std::vector<Dim>(dims.begin(), dims.end())) {}
 
-  std::size_t rank() const { return dims_.size(); }
-  const Dim& operator[](std::size_t axis) const { return dims_[axis]; }
-  Dim& operator[](std::size_t axis) { return dims_[axis]; }
-  auto begin() const { return dims_.begin(); }
-  auto end() const { return dims_.end(); }
-  const std::vector<Dim>& dims() const { return dims_; }
-  bool operator==(const Shape&) const = default;
+  std::size_t rank() const { return dims_ == nullptr ? 0 : dims_->size(); }
+  const Dim& operator[](std::size_t axis) const { return (*dims_)[axis]; }
+  Dim& operator[](std::size_t axis) { return own()[axis]; }
+  auto begin() const { return dims().begin(); }
+  auto end() const { return dims().end(); }
+  const std::vector<Dim>& dims() const { return dims_ == nullptr ? no_dims : *dims_; }
+  friend bool operator==(const Shape& a, const Shape& b) { return a.dims_ == b.dims_ || a.dims() == b.dims(); }
 
   bool known() const;                       // every size is a number
   std::vector<std::int64_t> sizes() const;  // only where known()
@@ -39,12 +36,14 @@ class Shape {
 
   Shape with_axis(std::size_t at, const Dim& size) const;  // one axis more, before position `at`
   Shape without_axis(std::size_t at) const;
-  void push_back(const Dim& d) { dims_.push_back(d); }
+  void push_back(const Dim& d) { own().push_back(d); }
 
   std::string text() const;  // "[3,T]"
 
  private:
-  std::vector<Dim> dims_;
+  std::vector<Dim>& own();  // that no copy shares
+  static const std::vector<Dim> no_dims;
+  std::shared_ptr<std::vector<Dim>> dims_;  // null: rank 0
 };
 
 // Checks an axis of a user's (negative counts from the end) and returns it in [0, rank). Throws ShapeError naming `op`.

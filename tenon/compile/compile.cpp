@@ -12,14 +12,16 @@
 #include "tenon/base/generations.h"
 #include "tenon/base/log.h"
 #include "tenon/compile/cache/kept.h"
+#include "tenon/compile/compilation.h"
 #include "tenon/compile/executable.h"
 #include "tenon/compile/islands.h"
-#include "tenon/compile/native_executable.h"
-#include "tenon/compile/plan.h"
+#include "tenon/compile/native/codegen.h"
+#include "tenon/compile/native/native_executable.h"
 #include "tenon/compile/specialise.h"
 #include "tenon/compile/units.h"
-#include "tenon/ir/print.h"
-#include "tenon/rewrite/pass.h"
+#include "tenon/eval/evaluate.h"
+#include "tenon/runtime/masks/masks.h"
+#include "tenon/runtime/threads/tasks.h"
 #include "tenon/transform/memo.h"
 #include "tenon/transform/transforms.h"
 
@@ -39,16 +41,31 @@ class PiecesExecutable final : public Executable {
 };
 
 // A Program with size parameters and no native form for all sizes: compiled for each that it meets.
-class SpecialisedExecutable final : public Executable {
+class SpecialisedExecutable final : public Executable, public Unit {
  public:
   SpecialisedExecutable(ProgramRef program, std::vector<bool> donated)
       : program_(std::move(program)), donated_(std::move(donated)) {}
   std::vector<Value> run(std::span<const Value> inputs, std::span<const std::int64_t> sizes) const override {
     if (sizes.size() != program_->size_params().size()) throw VerifyError("run: sizes are missing.");
-    return compile(specialised(*program_, sizes), donated_)->run(inputs);
+    return of(sizes)->run(inputs);
+  }
+  const Unit* unit() const override { return this; }
+  std::int32_t call_within(void* const* addresses) const noexcept override {
+    const std::size_t count = program_->inputs().size() + program_->outputs().size();
+    try {
+      const auto one = of({static_cast<const std::int64_t*>(addresses[count]), program_->size_params().size()});
+      return one->unit() == nullptr ? sizes_differ : one->unit()->call_within(addresses);
+    } catch (const MemoryError&) {
+      return lacked_memory;
+    } catch (...) {  // a size is none
+      return sizes_differ;
+    }
   }
 
  private:
+  std::shared_ptr<const Executable> of(std::span<const std::int64_t> sizes) const {
+    return compile(specialised(*program_, sizes), donated_);
+  }
   ProgramRef program_;
   std::vector<bool> donated_;
 };
@@ -60,13 +77,11 @@ Hash128 key_of(const ProgramRef& program, const std::vector<bool>& donated) {
   return h.finish();
 }
 
-void compile_units(const Units& units) {
-  for (const std::shared_ptr<UnitSlot>& slot : units) {
-    slot->executable = compile(slot->program);
-    slot->unit = slot->executable->unit();
-    if (slot->unit == nullptr)
-      throw CompileError(fmt::format("{} has no native form, though what calls it has.", slot->program->name()));
-  }
+void compile_unit(UnitSlot& slot) {
+  slot.executable = compile(slot.program);
+  slot.unit = slot.executable->unit();
+  if (slot.unit == nullptr)
+    throw CompileError(fmt::format("{} has no native form, though what calls it has.", slot.program->name()));
 }
 
 // The keys of the units among a function's objects, in their order; nothing where there are others, such as functions
@@ -88,45 +103,39 @@ OfOtherSizes of_other_sizes(const ProgramRef& program, const std::vector<bool>& 
   return [=](std::span<const std::int64_t> sizes) { return compile(specialised(*program, sizes), donated); };
 }
 
-std::shared_ptr<const Executable> make_native(const ProgramRef& program, const ProgramRef& flat,
-                                              const std::vector<bool>& donated) {
-  auto [function, shared, units] = plan(*flat, donated);
-  if (dumping()) dump("kernels.txt", kernel::print(function));
-  compile_units(units);
+// By the reference evaluator, which says what is wrong with sizes that code has found.
+ByEvaluator by_evaluator(const ProgramRef& program) {
+  if (program == nullptr) return {};
+  return [=](std::span<const Value> inputs, std::span<const std::int64_t> sizes) {
+    return evaluate(*program, sizes, inputs);
+  };
+}
+
+std::shared_ptr<const Executable> make_native(const Compilation& c) {
+  const auto& [function, shared, units, found] = *c.planned;
   const auto keys = keys_of_objects(function, units);
-  const NativeParts parts = native_parts(*flat, function, std::move(shared), keys.value_or(std::vector<Hash128>()));
-  if (keys) keep(key_of(program, donated), *program, parts);
-  return native_executable(parts, std::move(units), function.objects, of_other_sizes(program, donated),
-                           line_of_largest(function));
+  NativeParts parts;
+  run_tasks(units.size() + 1, [&](std::size_t task) {
+    if (task < units.size()) return compile_unit(*units[task]);
+    parts = native_parts(*c.flat, function, shared, keys.value_or(std::vector<Hash128>()), found);
+  });
+  if (keys) keep(key_of(c.program, c.donated), *c.program, parts);
+  return native_executable(parts, units, function.objects, of_other_sizes(c.program, c.donated),
+                           function.checks_sizes ? by_evaluator(c.program) : ByEvaluator(), line_of_largest(function));
 }
 
-// For all sizes at once, where each eqn has such a form; else for each that comes.
-std::shared_ptr<const Executable> make_sized(const ProgramRef& program, const std::vector<bool>& donated) {
-  std::string reason;
-  try {
-    const ProgramRef flat = flattened(program);
-    reason = why_not_native(*flat);
-    if (reason.empty()) return make_native(program, flat, donated);
-  } catch (const ConcretizationError& e) {
-    reason = e.what();
+std::shared_ptr<const Executable> make_executable(const Compilation& c) {
+  if (c.native()) return make_native(c);
+  const bool tell = log_enabled(LogTopic::compile);
+  if (c.for_each_size()) {
+    if (tell)
+      log_line(LogTopic::compile,
+               fmt::format("{} is compiled for each of its sizes: {}", c.program->name(), c.not_native));
+    return std::make_shared<SpecialisedExecutable>(c.program, c.donated);
   }
-  if (log_enabled(LogTopic::compile))
-    log_line(LogTopic::compile, fmt::format("{} is compiled for each of its sizes: {}", program->name(), reason));
-  return std::make_shared<SpecialisedExecutable>(program, donated);
-}
-
-std::shared_ptr<const Executable> make_executable(const ProgramRef& program, const std::vector<bool>& donated) {
-  const DumpFolder folder(program->name().empty() ? "program" : program->name());
-  if (dumping()) dump("traced.tn", print(*program));
-  if (!program->size_params().empty()) return make_sized(program, donated);
-  const ProgramRef flat = flattened(program);
-  const std::string reason = why_not_native(*flat);
-  if (!reason.empty()) {
-    if (log_enabled(LogTopic::compile)) log_line(LogTopic::compile, fmt::format("in pieces: {}", reason));
-    if (dumping()) dump("islands.txt", islands_text(*flat));
-    return std::make_shared<PiecesExecutable>(flat);
-  }
-  return make_native(program, flat, donated);
+  if (tell) log_line(LogTopic::compile, fmt::format("in pieces: {}", c.not_native));
+  if (dumping()) dump("islands.txt", islands_text(*c.flat));
+  return std::make_shared<PiecesExecutable>(c.flat);
 }
 
 // Executables by key; one compilation a key at a time, others wait for it. In shards, so that threads that compile
@@ -208,7 +217,8 @@ std::shared_ptr<const Executable> kept_executable(const Hash128& key, const Prog
   }
   try {
     return native_executable(*parts, std::move(units), objects,
-                             program == nullptr ? OfOtherSizes() : of_other_sizes(program, donated));
+                             program == nullptr ? OfOtherSizes() : of_other_sizes(program, donated),
+                             by_evaluator(program));
   } catch (const CompileError& e) {  // this process lacks what the code calls
     if (log_enabled(LogTopic::cache)) log_line(LogTopic::cache, e.what());
     return nullptr;
@@ -295,7 +305,11 @@ OpCache& ops() {
 
 }  // namespace
 
-std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated) {
+namespace {
+
+// What is in memory or on disk; else made of the compilation.
+std::shared_ptr<const Executable> find_or_make(const ProgramRef& program, const std::vector<bool>& donated,
+                                               FunctionRef<std::shared_ptr<const Executable>()> make) {
   const Hash128 key = key_of(program, donated);
   const auto tell = [&](const char* what) {
     if (log_enabled(LogTopic::cache))
@@ -306,10 +320,29 @@ std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::
     found = false;
     tell("not found");
     auto kept = kept_executable(key, program, donated);
-    return kept ? kept : make_executable(program, donated);
+    return kept ? kept : make();
   });
   if (found) tell("found");
   return executable;
+}
+
+std::string folder_name(const Program& program) { return program.name().empty() ? "program" : program.name(); }
+
+}  // namespace
+
+std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated) {
+  return find_or_make(program, donated, [&] {
+    const DumpFolder folder(folder_name(*program));
+    return make_executable(compilation_of(program, donated));
+  });
+}
+
+std::shared_ptr<const Executable> compile(const ProgramRef& program, const std::vector<bool>& donated,
+                                          FunctionRef<void(const Compilation&)> check) {
+  const DumpFolder folder(folder_name(*program));
+  const Compilation compilation = compilation_of(program, donated, Reasons::reported);
+  check(compilation);
+  return find_or_make(program, donated, [&] { return make_executable(compilation); });
 }
 
 std::vector<Value> CompilingExecutor::run(const ProgramRef& program, std::span<const std::int64_t> sizes,

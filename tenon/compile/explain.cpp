@@ -8,10 +8,10 @@
 #include <set>
 
 #include "tenon/base/stack.h"
+#include "tenon/compile/compilation.h"
 #include "tenon/compile/in_place.h"
 #include "tenon/compile/islands.h"
-#include "tenon/compile/plan.h"
-#include "tenon/kernel/rows.h"
+#include "tenon/kernel/analysis/rows.h"
 #include "tenon/rewrite/share_calls.h"
 
 namespace tenon {
@@ -70,6 +70,10 @@ struct Counted {
 
 std::string name_of(const Program& unit) { return unit.name().empty() ? "a function" : unit.name(); }
 
+std::string section(std::string_view title, const std::string& lines) {
+  return lines.empty() ? std::string() : fmt::format("{}:\n{}", title, lines);
+}
+
 class Explanation {
  public:
   Explanation(const kernel::Function& f, const Units& units) : f_(f) {
@@ -85,7 +89,11 @@ class Explanation {
   struct Totals {
     double operations = 0, moved = 0, arena = 0;
   };
-  using Known = std::map<Hash128, Totals>;
+  // Units, by their Programs' hashes, and what each does, those that another calls first.
+  struct Known {
+    std::map<Hash128, Totals> totals;
+    std::string text;  // what is told of each, by its name
+  };
   Totals totals(Known& known) const {
     Totals all{operations, moved, 0};
     for (const auto& [number, called] : called_) {
@@ -106,6 +114,11 @@ class Explanation {
                            bytes_text(unit.moved), grouped(called.times));
     }
     return lines;
+  }
+
+  // What it does, in order, and the products among that. `of`: whose these are.
+  std::string text(const std::string& of) const {
+    return section("steps" + of, steps) + section("library calls" + of + " (matrix products)", products);
   }
 
   std::string steps, products;
@@ -195,7 +208,7 @@ class Explanation {
 
   void tell(const kernel::Element& e, int depth, double) {
     line(depth, "{} of a list, {}", e.access == kernel::Element::Access::read ? "an element" : "a new element",
-         bytes_text(static_cast<double>(e.bytes)));
+         bytes_text(kernel::estimate(e.bytes)));
   }
   void tell(const kernel::Call& c, int depth, double times) {
     if (c.function != call_of_unit) return line(depth, "call of {}{}", c.function, c.where.at_text());
@@ -231,12 +244,14 @@ class Explanation {
   }
 
   static const Totals& totals_of(const ProgramRef& program, Known& known) {
-    if (const auto found = known.find(program->hash()); found != known.end()) return found->second;
+    if (const auto found = known.totals.find(program->hash()); found != known.totals.end()) return found->second;
     require_stack();
-    const auto [function, shared, units] = plan(*flattened(program));
-    Explanation explanation(function, units);
+    const Compilation unit = compilation_of(program);
+    Explanation explanation(unit.planned->function, unit.planned->units);
     explanation.run();
-    return known.emplace(program->hash(), explanation.totals(known)).first->second;
+    const Totals& totals = known.totals.emplace(program->hash(), explanation.totals(known)).first->second;
+    known.text += explanation.text(" of " + name_of(*program));
+    return totals;
   }
 
   struct Called {
@@ -246,10 +261,6 @@ class Explanation {
   const kernel::Function& f_;
   std::map<std::uint32_t, Called> called_;  // units, by their number among the function's objects
 };
-
-std::string section(std::string_view title, const std::string& lines) {
-  return lines.empty() ? std::string() : fmt::format("{}:\n{}", title, lines);
-}
 
 // Of a Program without native form all are inlined.
 std::string calls_text(const ProgramRef& program, bool native) {
@@ -273,6 +284,21 @@ std::string kept_text(const Report& report) {
   return section(fmt::format("kept for reverse mode, {}", bytes_text(sum)), lines);
 }
 
+// A line a rule and place.
+std::string applied_text(const Report& report) {
+  std::string lines;
+  std::map<std::string, int> times;
+  std::vector<std::string> order;
+  for (const Applied& a : report.applied) {
+    std::string line =
+        fmt::format("\"{}\" ({}){}: {} as {}", a.rule, name(a.exactness), a.where.at_text(), a.before, a.after);
+    if (++times[line] == 1) order.push_back(std::move(line));
+  }
+  for (const std::string& line : order)
+    lines += fmt::format("  {}{}\n", line, times[line] > 1 ? fmt::format(", {} times", times[line]) : "");
+  return section("rewritten by rules", lines);
+}
+
 // Of a Program that has no native form as a whole.
 std::string pieces_text(const Program& flat) {
   int native = 0, others = 0;
@@ -290,20 +316,23 @@ std::string pieces_text(const Program& flat) {
 
 }  // namespace
 
-std::string explain(const ProgramRef& program, const std::vector<bool>& donated, Report report) {
+std::string explain(const ProgramRef& program, const std::vector<bool>& donated, Report given) {
   double arguments = 0, results = 0;
   for (const Type& t : program->input_types()) arguments += static_cast<double>(t.known_bytes());
   for (const Type& t : program->output_types()) results += static_cast<double>(t.known_bytes());
   const std::string head = fmt::format("{} arguments, {}; {} results, {}\n", program->inputs().size(),
                                        bytes_text(arguments), program->outputs().size(), bytes_text(results));
-  const ProgramRef flat = flattened(program);
-  if (!why_not_native(*flat).empty()) return head + pieces_text(*flat) + calls_text(program, false) + kept_text(report);
-  const auto [function, shared, units] = plan(*flat, donated, &report);
+  const Compilation c = compilation_of(program, donated, Reasons::reported, std::move(given));
+  const Report& report = c.report;
+  if (c.for_each_size()) return fmt::format("{}compiled for each of its sizes: {}\n", head, c.not_native);
+  if (!c.native())
+    return head + pieces_text(*c.flat) + applied_text(report) + calls_text(program, false) + kept_text(report);
+  const auto& [function, shared, units, found] = *c.planned;
   Explanation explanation(function, units);
   explanation.run();
   double in_place = 0;
   for (std::size_t i = 0; i < shared.size(); ++i)
-    if (shared[i]) in_place += static_cast<double>(flat->type(flat->outputs()[i]).known_bytes());
+    if (shared[i]) in_place += static_cast<double>(c.flat->type(c.flat->outputs()[i]).known_bytes());
   double registers = 0;
   for (const kernel::Slot& s : function.slots)
     if (s.place == kernel::Slot::Place::local)
@@ -318,13 +347,14 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
       bytes_text(arguments + results - in_place + all.arena), bytes_text(all.arena), bytes_text(registers));
   if (function.lists) text += "lists: as much more as the steps of their loops keep\n";
   if (in_place > 0) text += fmt::format("donated: {} of results in the arguments' memory\n", bytes_text(in_place));
+  const std::string called =
+      section("functions that are compiled by themselves", explanation.units(known)) + known.text;
   std::string cuts, copies;
   for (const Copied& copy : copied(function)) copies += "  " + copy.text() + "\n";
   for (const Report::Cut& cut : report.cuts)
     cuts += fmt::format("  {}, {}: {}{}\n", cut.value, bytes_text(static_cast<double>(cut.bytes)), cut.reason,
                         cut.where.at_text());
-  return text + section("steps", explanation.steps) + calls_text(program, true) +
-         section("functions that are compiled by themselves", explanation.units(known)) +
+  return text + section("steps", explanation.steps) + applied_text(report) + calls_text(program, true) + called +
          section("library calls (matrix products)", explanation.products) + kept_text(report) +
          section("stored instead of being computed in what reads it", cuts) +
          section("copies that could not be avoided", copies);

@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "tenon/base/error.h"
-#include "tenon/compile/plan.h"
+#include "tenon/compile/compilation.h"
 #include "tenon/ops/structure.h"
-#include "tenon/rewrite/pass.h"
 
 namespace tenon {
 namespace {
@@ -30,6 +29,7 @@ class Copies {
     const kernel::Slot& from = f_.slots[c.from];
     Copied copy{
         kernel::estimate(c.elements) * static_cast<double>(size_of(f_.slots[c.to].dtype)), times, c.cause, c.where, {}};
+    if (!c.elements.known()) copy.bytes = Copied::varies;
     if (from.place == kernel::Slot::Place::argument) copy.argument = from.argument;
     found.push_back(std::move(copy));
   }
@@ -47,8 +47,11 @@ class Copies {
     block(b.tail, times);
     std::vector<Copied> tail = std::exchange(found, {});
     block(b.body, times);
-    for (Copied& copy : found) copy.bytes *= kernel::estimate(b.count);  // of arrays: no list is in rows
-    for (std::size_t i = 0; i < tail.size() && tail.size() == found.size(); ++i) found[i].bytes += tail[i].bytes;
+    for (Copied& copy : found)
+      if (copy.bytes > 0) copy.bytes = b.count.known() ? copy.bytes * kernel::estimate(b.count) : Copied::varies;
+    for (std::size_t i = 0; i < tail.size() && tail.size() == found.size(); ++i)  // of arrays: no list is in rows
+      if (found[i].bytes != Copied::varies)
+        found[i].bytes = tail[i].bytes == Copied::varies ? Copied::varies : found[i].bytes + tail[i].bytes;
     found.insert(found.begin(), std::make_move_iterator(before.begin()), std::make_move_iterator(before.end()));
   }
   template <class Other>
@@ -78,6 +81,7 @@ std::string grouped(double value) {
 }
 
 std::string Copied::extent() const {
+  if (bytes == varies) return "as many bytes as the array has";
   if (bytes < 0) return "the whole list";
   return grouped(bytes) + (bytes == 1 ? " byte" : " bytes");
 }
@@ -97,22 +101,20 @@ std::vector<Copied> copied(const kernel::Function& function) {
   return std::move(copies.found);
 }
 
-void require_in_place(const ProgramRef& program, const std::vector<bool>& donated,
-                      FunctionRef<InputName(std::size_t)> input) {
-  const ProgramRef flat = flattened(program);
-  if (const std::string reason = why_not_native(*flat); !reason.empty()) {
-    if (const Eqn* update = an_update(*flat))
+void require_in_place(const Compilation& c, FunctionRef<InputName(std::size_t)> input) {
+  if (c.for_each_size()) return;  // jit asks with sizes that are known
+  if (!c.native()) {
+    if (const Eqn* update = an_update(*c.flat))
       throw CompileError(fmt::format("strict_in_place: {} of {} copies its array: the function runs by the reference "
                                      "evaluator, because {}.",
-                                     update->op->name, flat->type(update->out[0]).text(), reason),
+                                     update->op->name, c.flat->type(update->out[0]).text(), c.not_native),
                          "Leave strict_in_place out, or what has no native form.", update->where);
     return;
   }
-  Report report;  // with one, the plan tells why it copies
-  for (const Copied& copy : copied(plan(*flat, donated, &report).function)) {
+  for (const Copied& copy : copied(c.planned->function)) {
     if (copy.cause.writer.empty()) continue;
     std::string why = reason(copy.cause), advice(copy.cause.advice);
-    if (copy.cause.callers && copy.argument && *copy.argument < program->inputs().size()) {
+    if (copy.cause.callers && copy.argument && *copy.argument < c.program->inputs().size()) {
       const InputName named = input(*copy.argument);
       why += ", " + named.name;
       advice = named.advice;

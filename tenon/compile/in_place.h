@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "tenon/base/function_ref.h"
-#include "tenon/ir/program.h"
 #include "tenon/kernel/function.h"
 
 namespace tenon {
 
+struct Compilation;  // tenon/compile/compilation.h
+
 struct Copied {
-  double bytes;  // of a list as a whole, below zero: only a call knows how many
+  double bytes;  // below zero, only a call knows how many: of a list as a whole, and of an array whose size varies
+  static constexpr double varies = -2;
   double times;
   kernel::CopyCause cause;
   Source where;
@@ -30,9 +32,8 @@ struct InputName {
 };
 
 // Throws CompileError where an update of some elements copies its array: it names the op, the array's type, the line
-// and what forces the copy.
-void require_in_place(const ProgramRef& program, const std::vector<bool>& donated,
-                      FunctionRef<InputName(std::size_t)> input);
+// and what forces the copy. The compilation has its reasons reported.
+void require_in_place(const Compilation& compilation, FunctionRef<InputName(std::size_t)> input);
 
 // 1234567 as 1,234,567.
 std::string grouped(double value);

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "tenon/base/error.h"
-#include "tenon/compile/plan.h"
+#include "tenon/compile/compilation.h"
 #include "tenon/ir/replay.h"
 
 namespace tenon {
@@ -35,12 +35,13 @@ class Cut {
   }
 
   Pieces run() {
-    // Neighbours of one kind are one piece: native levels are even, and the small ones among them no more native.
+    // Neighbours without native form are one piece: native levels are even, and the small ones among them no more
+    // native.
     std::vector<std::pair<bool, std::vector<std::size_t>>> groups;
     for (std::size_t level = 0; level < members_.size(); ++level) {
       if (members_[level].empty()) continue;
       const bool native = is_native(level);
-      if (groups.empty() || groups.back().first != native) groups.emplace_back(native, std::vector<std::size_t>());
+      if (groups.empty() || native || groups.back().first) groups.emplace_back(native, std::vector<std::size_t>());
       auto& eqns = groups.back().second;
       eqns.insert(eqns.end(), members_[level].begin(), members_[level].end());
     }
@@ -56,12 +57,16 @@ class Cut {
 
  private:
   static bool is_native(std::size_t level) { return level % 2 == 0; }
+  bool is_given(SizeVar s) const {
+    return std::ranges::find(program_.size_params(), s) != program_.size_params().end();
+  }
 
   // Whether an eqn is native for sizes that are known by then.
   bool has_native_form(const Eqn& eqn) const {
-    if (!eqn.op->lower || !eqn.new_sizes.empty()) return false;
+    if (!eqn.op->lower) return false;
     bool sized = false;
     visit_sizes(program_, eqn, [&](SizeVar) { sized = true; });
+    sized = sized && eqn.new_sizes.empty();
     if (what_ == PieceOf::body) {
       const auto is_list = [&](Var v) { return program_.type(v).is_list(); };
       if (std::ranges::any_of(eqn.in, is_list) || std::ranges::any_of(eqn.out, is_list)) return false;
@@ -76,7 +81,10 @@ class Cut {
     const bool native = has_native_form(eqn);
     std::size_t level = 0;
     for (Var v : eqn.in) level = std::max(level, first_of_[v]);
-    visit_sizes(program_, eqn, [&](SizeVar s) { level = std::max(level, known_at_.at(s)); });
+    // What is compiled for sizes that are known comes behind the piece that finds them.
+    const bool waits = native && !why_not_native(program_, eqn).empty();
+    visit_sizes(program_, eqn,
+                [&](SizeVar s) { level = std::max(level, known_at_.at(s) + (waits && !is_given(s) ? 1 : 0)); });
     const bool effect = effect_of(eqn) != Effect::none;
     if (effect) level = std::max(level, last_effect_);
     if (is_native(level) != native) ++level;
@@ -137,7 +145,7 @@ class Cut {
             !eqn.new_sizes.empty())
           result.out.push_back(v);
       visit_sizes(program_, eqn, [&](SizeVar s) {
-        if (known_at_.at(s) > 0) mentioned.insert(s);
+        if (!is_given(s)) mentioned.insert(s);
       });
       own.insert(eqn.new_sizes.begin(), eqn.new_sizes.end());
     }
@@ -179,13 +187,11 @@ Pieces cut_at_islands(const Program& program, PieceOf what) {
 
 namespace {
 
-// f(eqn, reason) for each eqn that has no native form for any sizes.
+// f(eqn, reason) for each eqn that keeps the Program from being native as a whole.
 template <class F>
 void visit_islands(const Program& program, F f) {
   for (const Eqn& eqn : program.eqns()) {
-    bool sized = false;  // what waits for sizes has a native form for each
-    visit_sizes(program, eqn, [&](SizeVar) { sized = true; });
-    const std::string reason = sized && eqn.op->lower ? "" : why_not_native(program, eqn);
+    const std::string reason = why_not_native(program, eqn);
     if (!reason.empty()) f(eqn, reason);
   }
 }
@@ -200,18 +206,20 @@ std::string islands_text(const Program& program) {
     if (++all <= most) text += fmt::format("  {}{}: {}\n", eqn.op->name, eqn.where.at_text(), reason);
   });
   if (all > most) text += fmt::format("  and {} more\n", all - most);
-  return text;
+  return all > 0 ? text : fmt::format("  {}\n", why_not_native(program));
 }
 
-void require_native(const ProgramRef& program) {
-  const ProgramRef flat = flattened(program);
-  if (why_not_native(*flat).empty()) return;
+void require_native(const Compilation& c) {
+  if (c.native() || c.flat == nullptr) return;
   Source first;
-  visit_islands(*flat, [&](const Eqn& eqn, const std::string&) {
+  bool any = false;
+  visit_islands(*c.flat, [&](const Eqn& eqn, const std::string&) {
     if (!first.known()) first = eqn.where;
+    any = true;
   });
+  if (!any) return;  // what waits for sizes has native code for each
   throw CompileError(
-      fmt::format("strict_native: the function has no native form as a whole:\n{}", islands_text(*flat)),
+      fmt::format("strict_native: the function has no native form as a whole:\n{}", islands_text(*c.flat)),
       "Leave strict_native out, and the rest of it runs as native code around that; or write it in another "
       "way: where() and sums under a mask keep the size that a choice of elements makes unknown.",
       first);

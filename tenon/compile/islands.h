@@ -10,6 +10,8 @@
 
 namespace tenon {
 
+struct Compilation;  // tenon/compile/compilation.h
+
 // A Program as pieces that run one behind the other. In the native ones every eqn has a native form, for all sizes that
 // it mentions; the others run op by op, loops whose bodies hold such eqns among them, whose bodies are
 // cut in turn.
@@ -30,8 +32,8 @@ struct Pieces {
 enum class PieceOf : std::uint8_t { program, body };
 
 // Native where compiling is worth it: loops and branches, many eqns or many elements. There are as few pieces as one
-// after the other depends on. Linear in the eqns; of a flat Program (flattened(), tenon/compile/plan.h), or of a body
-// of one.
+// after the other depends on. Linear in the eqns; of a flat Program (flattened(), tenon/compile/plan/plan.h), or of a
+// body of one.
 Pieces cut_at_islands(const Program& program, PieceOf what);
 
 // Runs a Program that has no native form as a whole.
@@ -39,7 +41,7 @@ std::vector<Value> run_pieces(const Program& program, std::span<const std::int64
                               std::span<const Value> inputs, PieceOf what);
 
 // Throws CompileError, with the line of the first one, where a Program that is to be compiled has islands.
-void require_native(const ProgramRef& program);
+void require_native(const Compilation& compilation);
 
 // A line an island: its ops, the user's lines, and why it has no native form.
 std::string islands_text(const Program& program);

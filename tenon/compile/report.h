@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenon/base/source.h"
+#include "tenon/rewrite/rule.h"
 
 namespace tenon {
 
@@ -27,6 +28,9 @@ struct Report {
     Source where;
   };
   std::vector<Kept> kept;
+
+  // What rules did, the user's before the library's.
+  std::vector<Applied> applied;
 };
 
 }  // namespace tenon

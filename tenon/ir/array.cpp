@@ -26,6 +26,16 @@ Type type_of(const Value& value) {
   return Type::list(std::get<ListValue>(value).element);
 }
 
+Array::Array() noexcept = default;
+Array::Array(const Array&) = default;
+Array::Array(Array&&) noexcept = default;
+Array& Array::operator=(const Array&) & = default;
+Array& Array::operator=(Array&&) & noexcept = default;
+Array::~Array() = default;
+
+Array::Array(Buffer buffer, bool weak) : form_(std::move(buffer)), weak_(weak) {}
+Array::Array(Scalar value, bool weak) : form_(value), weak_(weak) {}
+Array::Array(Traced traced, bool weak) : form_(traced), weak_(weak) {}
 Array::Array(ListValue list) : form_(std::make_shared<const ListValue>(std::move(list))) {}
 
 void Array::throw_no_value() const {

@@ -39,11 +39,13 @@ struct Donated {
 // Cheap to copy; a value. Reading a traced handle whose trace has ended throws LeakError.
 class Array {
  public:
-  Array() = default;
-  Array(const Array&) = default;
-  Array(Array&&) = default;
-  Array& operator=(const Array&) & = default;
-  Array& operator=(Array&&) & = default;
+  // Compiled once, in the library: each of them knows all forms of an array.
+  Array() noexcept;
+  Array(const Array&);
+  Array(Array&&) noexcept;
+  Array& operator=(const Array&) &;
+  Array& operator=(Array&&) & noexcept;
+  ~Array();
   // What an index or a function returns is an array of its own: writing to it would change nothing.
   template <class T>
   void operator=(T&&) && {
@@ -51,13 +53,13 @@ class Array {
                   "x(i) is a new array, and assigning to it changes nothing: write x = x.at(i).set(y), or take a "
                   "mutable reference, tn::make_ref(x)");
   }
-  Array(Buffer buffer, bool weak = false) : form_(std::move(buffer)), weak_(weak) {}  // implicit: a buffer is an array
+  Array(Buffer buffer, bool weak = false);  // implicit: a buffer is an array
   Array(ListValue list);
   // A number is weakly typed: it takes the precision of what it meets.
   template <Number T>
-  Array(T value) : form_(Scalar(value)), weak_(true) {}
-  explicit Array(Scalar value, bool weak = false) : form_(value), weak_(weak) {}
-  Array(Traced traced, bool weak) : form_(traced), weak_(weak) {}
+  Array(T value) : Array(Scalar(value), true) {}
+  explicit Array(Scalar value, bool weak = false);
+  Array(Traced traced, bool weak);
 
   // Nested braces of numbers: Array a = {{1.f, 2.f}, {3.f, 4.f}}. Throws ShapeError when rows differ in length.
   template <Number T>

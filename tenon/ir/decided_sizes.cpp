@@ -14,6 +14,25 @@ bool has_other_sizes(const Type& type, std::span<const SizeVar> given) {
 
 bool has_decided_size(const Program& program, const Type& type) { return has_other_sizes(type, program.size_params()); }
 
+std::vector<SizeVar> sizes_from(SizeVar from, std::span<const Type> types) {
+  std::vector<SizeVar> sizes;
+  for (const Type& type : types)
+    type.visit_dims([&](const Dim& d) {
+      d.visit_variables([&](SizeVar s) {
+        if (s >= from && std::ranges::find(sizes, s) == sizes.end()) sizes.push_back(s);
+      });
+    });
+  return sizes;
+}
+
+std::vector<Type> renumbered(std::span<const Type> types, std::span<const SizeVar> sizes, SizeVar from) {
+  SizeBinding numbers;
+  for (const SizeVar s : sizes) numbers.emplace(s, Dim::variable(from++));
+  std::vector<Type> result;
+  for (const Type& type : types) result.push_back(substitute(type, numbers));
+  return result;
+}
+
 void OutsideSizes::see(const Type& type) {
   type.visit_dims([&](const Dim& d) {
     if (const auto s = bare_variable(d); s && !bound_.contains(*s)) bound_.emplace(*s, name_(d));

@@ -17,6 +17,11 @@ bool has_other_sizes(const Type& type, std::span<const SizeVar> given);
 // Whether a type of the Program has a size that its data decide.
 bool has_decided_size(const Program& program, const Type& type);
 
+// The sizes numbered from `from` on that types mention, each once, in the order in which they do.
+std::vector<SizeVar> sizes_from(SizeVar from, std::span<const Type> types);
+// The types with these sizes numbered `from`, `from` + 1, …
+std::vector<Type> renumbered(std::span<const Type> types, std::span<const SizeVar> sizes, SizeVar from);
+
 // Types of a Program as whoever sees only some of its values may write them. A variable that nothing binds is named
 // anew where one of these values shows it by itself; else the sizes that have it are named as a whole, since no value
 // could tell it.

@@ -55,7 +55,8 @@ void require_equal_sizes(const RequireEqualParams& sizes) {
   if (sizes.a == sizes.b) return;
   throw ShapeError(fmt::format("{} They are {} and {}.", sizes.asked.empty() ? "two sizes must be equal." : sizes.asked,
                                sizes.a.text(), sizes.b.text()),
-                   "Sizes that data decide agree where one variable decides both: choose with one mask.");
+                   "Reshape or slice an operand. Sizes that data decide agree where one variable decides both: choose "
+                   "with one mask.");
 }
 
 const OpInfo require_equal_info{

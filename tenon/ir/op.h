@@ -10,6 +10,7 @@
 
 #include "tenon/base/function_ref.h"
 #include "tenon/ir/array.h"
+#include "tenon/ir/traits.h"
 #include "tenon/kernel/expr.h"
 
 namespace tenon {
@@ -204,20 +205,39 @@ struct LowerCall {
   std::function<Callee(const Params&)> rule;
   Placement placement = Placement::priced;
 };
-// The planner knows this op by what it is (loop, cond, product, scatter, update in place).
+// The planner knows this op by what it is (loop, cond, product, scatter, update in place, an array whose numbers are
+// known).
 struct LowerStructure {
-  enum class Kind { loop, cond, product, update_slice, scatter, host, list } kind;
+  enum class Kind {
+    loop,
+    cond,
+    product,
+    update_slice,
+    scatter,
+    host,
+    list,
+    compress,
+    uncompress,
+    count,
+    extent,
+    constant
+  } kind;
 };
 // A function of the runtime does it: given the addresses of the description, the operands, the results and memory that
 // it may write, in this order. What it returns is less than 0 where it fails. `any_number`: it takes the description
 // and one table of the other addresses.
 struct LibraryForm {
   std::string_view function;
-  std::vector<std::int64_t> description;
-  std::int64_t workspace = 0;    // bytes
+  std::vector<Dim> description;
+  std::int64_t workspace = 0;    // bytes; of sizes that vary the function has memory of its own, and is given null
   double nanoseconds = 20;       // about what a call takes
   bool any_number = false;       // of operands and results
   const void* object = nullptr;  // of this process: its address stands before the description
+  bool sizes_known() const {
+    for (const Dim& word : description)
+      if (!word.known()) return false;
+    return true;
+  }
 };
 struct LowerLibrary {
   std::function<LibraryForm(const Params&, std::span<const Type> in)> rule;
@@ -254,6 +274,7 @@ struct OpInfo {
   Slot<AliasRule> alias;
   Slot<std::function<Effect(const Params&)>> effect;  // Absent: none
   Slot<SampleRule> sample;
+  Traits traits = {};
 };
 
 // How an op lowers, where it is of that kind; else null.

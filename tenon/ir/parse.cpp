@@ -9,10 +9,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tenon/base/dim_text.h"
 #include "tenon/base/fork.h"
+#include "tenon/base/text_scanner.h"
 #include "tenon/ir/op.h"
 #include "tenon/ir/scalar.h"
-#include "tenon/ir/text_scanner.h"
 
 namespace tenon {
 namespace {
@@ -28,15 +29,6 @@ const char* lasting_name(std::string_view file) {
   const std::lock_guard lock(mutex);
   const auto found = names.find(file);
   return (found != names.end() ? found : names.emplace(file).first)->c_str();
-}
-
-// What an error says, without its kind, place and advice: those are told by the one that shows the caret.
-std::string bare_message(const Error& error) {
-  std::string text = error.what();
-  if (const auto kind = text.find(": "); kind != std::string::npos) text = text.substr(kind + 2);
-  if (!error.advice().empty()) text = text.substr(0, text.rfind("\n  " + error.advice()));
-  if (error.where().known()) text = text.substr(0, text.rfind("\n  at " + error.where().text()));
-  return text;
 }
 
 class Parser final : public ParamsReader {
@@ -157,57 +149,11 @@ class Parser final : public ParamsReader {
   }
   std::int64_t signed_value(TextPlace at, bool negative, std::uint64_t magnitude) {
     value_at_ = at;
-    constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    if (magnitude > largest + (negative ? 1 : 0)) scan_.fail_at(at, "an integer that does not fit in 64 bits.");
-    return static_cast<std::int64_t>(negative ? -magnitude : magnitude);
+    return read_signed(scan_, at, negative, magnitude);
   }
 
-  // --- sizes: sums of products of integers, names, and div mod min max of two sizes ---
   Dim dim_text() {
-    const TextPlace at = scan_.place();
-    try {
-      Dim sum = 0;
-      for (bool more = true, first = true; more; first = false) {
-        const bool negative = scan_.accept("-");
-        if (!negative && !first) scan_.expect("+");
-        sum = sum + dim_product(negative);
-        more = scan_.next() == '+' || scan_.next() == '-';
-      }
-      return sum;
-    } catch (const ShapeError& error) {
-      scan_.fail_at(at, bare_message(error));
-    }
-  }
-  Dim dim_product(bool negative) {
-    const auto digits = [&] { return scan_.next() >= '0' && scan_.next() <= '9'; };
-    const auto natural = [&](bool with_sign) {
-      const TextPlace at = scan_.place();
-      return signed_value(at, with_sign, scan_.natural("a size"));
-    };
-    Dim product = negative ? -1 : 1;
-    if (digits()) {
-      product = natural(negative);
-      if (!scan_.accept("*")) return product;
-    }
-    do product = product * (digits() ? Dim(natural(false)) : dim_atom());
-    while (scan_.accept("*"));
-    return product;
-  }
-  Dim dim_atom() {
-    const TextPlace at = scan_.place();
-    const std::string name = scan_.word("a size");
-    if (scan_.next() != '(') return Dim::variable(size(name, at));
-    const Nesting nesting(*this);
-    scan_.expect("(");
-    const Dim a = dim_text();
-    scan_.expect(",");
-    const Dim b = dim_text();
-    scan_.expect(")");
-    if (name == "div") return floor_div(a, b);
-    if (name == "mod") return modulo(a, b);
-    if (name == "min") return min(a, b);
-    if (name == "max") return max(a, b);
-    scan_.fail_at(at, fmt::format("'{}' is no function of sizes.", name), "There are div, mod, min and max.");
+    return read_dim(scan_, [this](const std::string& name, TextPlace at) { return Dim::variable(size(name, at)); });
   }
   SizeVar size(const std::string& name, TextPlace at) {
     const auto [found, fresh] = names_->sizes.emplace(name, static_cast<SizeVar>(names_->sizes.size()));

@@ -24,7 +24,7 @@ class Renumbering {
     for (Eqn& eqn : parts_.eqns) {
       for (Var& v : eqn.in) v = use(v, eqn);
       for (SizeVar& s : eqn.new_sizes) s = define_size(s);
-      eqn.params = eqn.params.map_dims([&](const Dim& d) { return map(d); });
+      if (has_variables(eqn.params)) eqn.params = eqn.params.map_dims([&](const Dim& d) { return map(d); });
       for (Var& v : eqn.out) v = define(v);
     }
     for (Var& v : parts_.outputs) {
@@ -40,7 +40,8 @@ class Renumbering {
     if (v >= vars_.size() || vars_[v] != unset)
       throw VerifyError(fmt::format("Program {}: variable {} is defined twice or has no type.", parts_.name, v));
     vars_[v] = static_cast<Var>(types_.size());
-    types_.push_back(parts_.types[v].map_dims([&](const Dim& d) { return map(d); }));
+    const Type& type = parts_.types[v];
+    types_.push_back(has_variables(type) ? type.map_dims([&](const Dim& d) { return map(d); }) : type);
     return vars_[v];
   }
   Var use(Var v, const Eqn& eqn) {
@@ -53,6 +54,12 @@ class Renumbering {
     const auto [at, fresh] = sizes_.emplace(s, static_cast<SizeVar>(sizes_.size()));
     if (!fresh) throw VerifyError(fmt::format("Program {}: a size is defined twice.", parts_.name));
     return at->second;
+  }
+  template <class Holder>
+  static bool has_variables(const Holder& holder) {
+    bool any = false;
+    holder.visit_dims([&](const Dim& d) { any = any || !d.known(); });
+    return any;
   }
   Dim map(const Dim& d) const {
     if (d.known()) return d;
@@ -109,6 +116,15 @@ ProgramRef Program::finish(ProgramParts parts) {
   program->size_facts_ = verify(*program);
   for (const Eqn& eqn : program->eqns()) program->effect_ = std::max(program->effect_, effect_of(eqn));
   return program;
+}
+
+ProgramRef Program::with_sizes(const Program& program, MapDim by) {
+  ProgramParts parts = program.parts_;
+  for (Type& type : parts.types) type = type.map_dims(by);
+  for (Eqn& eqn : parts.eqns) eqn.params = eqn.params.map_dims(by);
+  std::shared_ptr<Program> result(new Program(std::move(parts)));
+  result->effect_ = program.effect_;
+  return result;
 }
 
 std::vector<Type> Program::input_types() const {

@@ -61,6 +61,9 @@ class Program {
   // hash and the effects, and verifies. Throws VerifyError.
   static ProgramRef finish(ProgramParts parts);
 
+  // The same with other sizes in its types and params, for who plans it: not in canonical form, and not verified.
+  static ProgramRef with_sizes(const Program& program, MapDim by);
+
   const std::string& name() const { return parts_.name; }
   std::span<const SizeVar> size_params() const { return parts_.size_params; }
   std::span<const Var> inputs() const { return parts_.inputs; }

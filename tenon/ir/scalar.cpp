@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <limits>
+
+#include "tenon/base/number_text.h"
 
 namespace tenon {
 namespace {
@@ -47,71 +48,6 @@ To convert_value(From from) {
   }
 }
 
-template <class T>
-std::string real_text(T value) {
-  if (std::isnan(value)) {
-    // The payload is kept: NaNs are told apart by bits.
-    if constexpr (sizeof(T) == 4) {
-      const auto bits = std::bit_cast<std::uint32_t>(value);
-      return bits == 0x7fc00000u ? "nan" : fmt::format("nan:{:08x}", bits);
-    } else {
-      const auto bits = std::bit_cast<std::uint64_t>(value);
-      return bits == 0x7ff8000000000000ull ? "nan" : fmt::format("nan:{:016x}", bits);
-    }
-  }
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
-}
-
-template <class T>
-T parse_real(std::string_view text) {
-  if (text == "nan")
-    return std::bit_cast<T>(std::conditional_t < sizeof(T) == 4, std::uint32_t,
-                            std::uint64_t > (sizeof(T) == 4 ? 0x7fc00000u : 0x7ff8000000000000ull));
-  if (text.starts_with("nan:")) {
-    std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t> bits = 0;
-    const auto hex = text.substr(4);
-    const auto [end, failure] = std::from_chars(hex.data(), hex.data() + hex.size(), bits, 16);
-    if (failure == std::errc() && end == hex.data() + hex.size() && std::isnan(std::bit_cast<T>(bits)))
-      return std::bit_cast<T>(bits);
-    throw ParseError(fmt::format("'{}' is not a NaN.", text));
-  }
-  if (text == "inf") return std::numeric_limits<T>::infinity();
-  if (text == "-inf") return -std::numeric_limits<T>::infinity();
-  T value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size())
-    throw ParseError(fmt::format("'{}' is not a number that fits.", text));
-  return value;
-}
-
-// The narrow formats go through float, but for their NaNs, which keep bits of their own.
-template <class T>
-constexpr std::uint16_t half_nan = std::is_same_v<T, Float16> ? 0x7e00u : 0x7fc0u;
-
-template <class T>
-std::string half_text(T value) {
-  const auto wide = static_cast<float>(value);
-  if (!std::isnan(wide)) return real_text(wide);
-  return value.bits == half_nan<T> ? "nan" : fmt::format("nan:{:04x}", value.bits);
-}
-
-template <class T>
-T parse_half(std::string_view text) {
-  if (!text.starts_with("nan")) return T(parse_real<float>(text));
-  T value;
-  value.bits = half_nan<T>;
-  if (text == "nan") return value;
-  const auto hex = text.substr(std::min<std::size_t>(text.size(), 4));
-  const auto [end, failure] = std::from_chars(hex.data(), hex.data() + hex.size(), value.bits, 16);
-  if (text.starts_with("nan:") && failure == std::errc() && end == hex.data() + hex.size() &&
-      std::isnan(static_cast<float>(value)))
-    return value;
-  throw ParseError(fmt::format("'{}' is not a NaN.", text));
-}
-
 }  // namespace
 
 Scalar Scalar::convert(DType dtype) const {
@@ -124,46 +60,12 @@ Scalar Scalar::convert(DType dtype) const {
 
 std::complex<double> Scalar::as_complex() const { return convert(DType::c128).as<std::complex<double>>(); }
 
-std::string Scalar::text() const {
-  return dispatch(dtype_, [&]<class T>(std::type_identity<T>) -> std::string {
-    const T value = as<T>();
-    if constexpr (std::is_same_v<T, bool>)
-      return value ? "true" : "false";
-    else if constexpr (std::is_integral_v<T>)
-      return fmt::format("{}", +value);
-    else if constexpr (std::is_floating_point_v<T>)
-      return real_text(value);
-    else if constexpr (is_half(*dtype_of<T>))
-      return half_text(value);
-    else
-      return "(" + real_text(value.real()) + "," + real_text(value.imag()) + ")";
-  });
-}
+std::string Scalar::text() const { return number_text(dtype_, bits_.data()); }
 
 Scalar Scalar::parse(std::string_view text, DType dtype) {
-  return dispatch(dtype, [&]<class T>(std::type_identity<T>) -> Scalar {
-    if constexpr (std::is_same_v<T, bool>) {
-      if (text != "true" && text != "false") throw ParseError(fmt::format("'{}' is not a bool.", text));
-      return Scalar(text == "true");
-    } else if constexpr (std::is_integral_v<T>) {
-      T value = 0;
-      const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (failure != std::errc() || end != text.data() + text.size())
-        throw ParseError(fmt::format("'{}' is not a {}.", text, tenon::name(dtype)));
-      return Scalar(value);
-    } else if constexpr (std::is_floating_point_v<T>) {
-      return Scalar(parse_real<T>(text));
-    } else if constexpr (is_half(*dtype_of<T>)) {
-      return Scalar(parse_half<T>(text));
-    } else {
-      const auto comma = text.find(',');
-      if (text.size() < 2 || text.front() != '(' || text.back() != ')' || comma == std::string_view::npos)
-        throw ParseError(fmt::format("'{}' is not a complex number; write (re,im).", text));
-      using Part = typename T::value_type;
-      return Scalar(T(parse_real<Part>(text.substr(1, comma - 1)),
-                      parse_real<Part>(text.substr(comma + 1, text.size() - comma - 2))));
-    }
-  });
+  Scalar scalar = zero(dtype);
+  parse_number(text, dtype, scalar.bits_.data());
+  return scalar;
 }
 
 }  // namespace tenon

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <ranges>
+#include <set>
 
 #include "tenon/base/fork.h"
 #include "tenon/base/stack.h"
 #include "tenon/ir/bind.h"
 #include "tenon/ir/literal.h"
+#include "tenon/ir/origins.h"
 #include "tenon/ir/unify.h"
 
 namespace tenon {
@@ -25,6 +28,7 @@ bool is_pure(const OpInfo& op, const Params& params) { return !op.effect || (*op
 class FreeSizes {
  public:
   void define(SizeVar s) { defined_.insert({s, true}); }
+  bool defines(SizeVar s) const { return defined_.contains(s); }
   void see(const Dim& d) {
     if (d.known()) return;
     d.visit_variables([&](SizeVar s) {
@@ -61,6 +65,35 @@ void see_eqns(FreeSizes& sizes, std::span<const Eqn* const> eqns, const std::vec
     eqn->params.visit_dims([&](const Dim& d) { sizes.see(d); });
     for (Var v : eqn->out) sizes.see(types[v]);
   }
+}
+
+// Of sizes that are known from outside: they need not be found.
+void leave_out_finders(std::vector<const Eqn*>& kept, const std::vector<bool>& live, FunctionRef<bool(SizeVar)> known) {
+  std::erase_if(kept, [&](const Eqn* eqn) {
+    return !eqn->new_sizes.empty() && is_pure(*eqn->op, eqn->params) && std::ranges::all_of(eqn->new_sizes, known) &&
+           std::ranges::none_of(eqn->out, [&](Var v) { return live[v]; });
+  });
+}
+
+// Eqns that find sizes which others before them show, as captures may: they come first, with what they are found from.
+// Gives these sizes.
+// `maker`: of each variable, 1 more than its eqn; 0: none.
+std::set<SizeVar> bring_forward(std::vector<const Eqn*>& kept, std::span<const SizeVar> sizes,
+                                const std::vector<Eqn>& eqns, std::span<const std::uint32_t> maker) {
+  const std::set<SizeVar> wanted(sizes.begin(), sizes.end());
+  std::set<SizeVar> found;
+  std::vector<bool> first(eqns.size(), false);
+  for (const Eqn* eqn : kept | std::views::reverse) {
+    const auto at = static_cast<std::size_t>(eqn - eqns.data());
+    for (SizeVar s : eqn->new_sizes)
+      if (wanted.contains(s)) found.insert(s), first[at] = true;
+    if (!first[at]) continue;
+    for (Var v : eqn->in)
+      if (maker[v] != 0) first[maker[v] - 1] = true;
+  }
+  std::ranges::stable_partition(kept,
+                                [&](const Eqn* eqn) { return first[static_cast<std::size_t>(eqn - eqns.data())]; });
+  return found;
 }
 
 // Defines the sizes that a type shows by themselves.
@@ -239,16 +272,35 @@ class ScopeTypeContext : public TypeContext {
   }
   void require_equal(const Dim& a, const Dim& b, FunctionRef<std::string()> what) override {
     if (a == b) return;
-    if (a.known() && b.known()) throw ShapeError(what(), unequal_sizes_advice);
-    guards.push_back({a, b, what()});
+    if (a.known() && b.known()) throw ShapeError(what() + lines(), unequal_sizes_advice);
+    guards.push_back({a, b, what() + lines()});
   }
   std::vector<SizeVar> new_sizes;
   std::vector<Guard> guards;
 
  private:
+  std::string lines() const {
+    Arrays operands;
+    for (const Var v : in_) operands.emplace_back(Traced{scope_.serial(), v}, false);
+    return lines_of(operands);
+  }
+
   Scope& scope_;
   std::span<const Var> in_;
 };
+
+// Sizes that running tells reach an op when its Program is made anew for them.
+static void require_sizes(const OpInfo& op, const Type& type) {
+  if (!type.is_array() || !type.shape.known()) return;
+  std::int64_t elements = 1;
+  bool fits = true;
+  for (const Dim& size : type.shape) {
+    if (size.value() < 0)
+      throw ShapeError(fmt::format("{}: a size of {} is negative.", op.name, type.text()), "Sizes are at least 0.");
+    fits = fits && !__builtin_mul_overflow(elements, size.value(), &elements);
+  }
+  if (!fits) static_cast<void>(type.shape.elements());  // throws where they are too many
+}
 
 std::optional<Dim> Scope::data_size(const std::string& key, Var var) {
   if (const auto found = data_sizes_.find({key, var}); found != data_sizes_.end()) return found->second;
@@ -305,6 +357,7 @@ Arrays Scope::add(const OpInfo& op, const Params& params, std::span<const Array>
   for (Var v : eqn.in) in.push_back(parts_.types[v]);
   ScopeTypeContext context(*this, eqn.in);
   std::vector<Type> out = (*op.type)(params, in, context);
+  for (const Type& type : out) require_sizes(op, type);
   for (Guard& g : context.guards) add(require_equal_op(), require_equal_params(g.a, g.b, std::move(g.asked)), {});
   eqn.new_sizes = std::move(context.new_sizes);
   Facts facts{.known = true};
@@ -329,15 +382,19 @@ TraceResult Scope::finish(std::span<const Array> outputs, std::string name, bool
   parts.types = parts_.types;
   live.assign(parts.types.size(), false);
   for (Var v : parts.outputs) live[v] = true;
-  const std::vector<const Eqn*> kept = kept_eqns(parts_.eqns, live);
+  std::vector<const Eqn*> kept = kept_eqns(parts_.eqns, live);
   // Sizes that neither an input's type nor the caller gives come from the data that decide them.
   if (own_sizes) {
     FreeSizes shown;
+    std::set<SizeVar> outside;  // that inputs and captures have
     for (SizeVar s : parts_.size_params) shown.define(s);
-    for (Var v : parts_.inputs) define_shown(shown, parts.types[v]);
+    const auto see_outside = [&](Var v) {
+      define_shown(shown, parts.types[v]);
+      parts.types[v].visit_dims([&](const Dim& d) { d.visit_variables([&](SizeVar s) { outside.insert(s); }); });
+    };
+    for (Var v : parts_.inputs) see_outside(v);
     for (Var v : capture_vars_)
-      if (live[v]) define_shown(shown, parts.types[v]);
-    see_eqns(shown, kept, parts.types);
+      if (live[v]) see_outside(v);
     // Else a variable of an enclosing scope is captured whose type shows the size.
     const auto witness_of = [&](SizeVar size) -> std::optional<Var> {
       for (Scope* scope = below_; scope != nullptr; scope = scope->below_)
@@ -349,7 +406,18 @@ TraceResult Scope::finish(std::span<const Array> outputs, std::string name, bool
       return std::nullopt;
     };
     std::vector<Var> witnesses;
+    const auto take_witness = [&](SizeVar s) {
+      const std::optional<Var> witness = shown.defines(s) ? std::nullopt : witness_of(s);
+      if (!witness) return;
+      witnesses.push_back(*witness);
+      shown.define(s);
+    };
+    std::ranges::for_each(outside, take_witness);
+    leave_out_finders(kept, live, [&](SizeVar s) { return outside.contains(s) && shown.defines(s); });
+    see_eqns(shown, kept, parts.types);
+    const std::set<SizeVar> found_late = bring_forward(kept, shown.free, parts_.eqns, maker_);
     for (SizeVar s : shown.free) {
+      if (found_late.contains(s)) continue;
       if (auto eqn = definition_of(s))
         parts.eqns.push_back(std::move(*eqn));
       else if (const auto witness = witness_of(s))

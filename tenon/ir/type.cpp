@@ -37,7 +37,10 @@ std::int64_t Type::known_bytes() const {
 Type Type::map_dims(FunctionRef<Dim(const Dim&)> by) const {
   Type mapped = *this;
   if (element) mapped.element = std::make_shared<const Type>(element->map_dims(by));
-  for (std::size_t i = 0; i < mapped.shape.rank(); ++i) mapped.shape[i] = by(mapped.shape[i]);
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    const Dim d = by(shape[i]);
+    if (!d.known() || !shape[i].known() || d.value() != shape[i].value()) mapped.shape[i] = d;  // else it stays shared
+  }
   return mapped;
 }
 

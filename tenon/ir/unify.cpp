@@ -28,6 +28,10 @@ bool unify(const Type& pattern, const Type& given, SizeBinding& binding, SizeVar
   if (!pattern.is_array()) return unify(*pattern.element, *given.element, binding, from);
   if (pattern.dtype != given.dtype || pattern.rank() != given.rank()) return false;
   for (std::size_t i = 0; i < pattern.rank(); ++i) {
+    if (pattern.shape[i].known()) {
+      if (given.shape[i].known() && pattern.shape[i].value() != given.shape[i].value()) return false;
+      continue;
+    }
     const Dim wanted = substitute(pattern.shape[i], binding);
     if (wanted == given.shape[i]) continue;
     if (const auto v = bare_variable(wanted); v && *v >= from) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tenon/ir/type.h"
-#include "tenon/runtime/buffer.h"
+#include "tenon/runtime/memory/buffer.h"
 
 namespace tenon {
 

@@ -20,7 +20,32 @@ constexpr std::string_view binary_names[] = {"add", "sub", "mul", "div", "rem", 
 
 bool is_comparison(Binary op) { return op >= Binary::eq && op <= Binary::ge; }
 
-Expr make(Expr::Node node) { return Expr(std::make_shared<const Expr::Node>(std::move(node))); }
+using Shared = std::shared_ptr<const Expr::Node>;
+
+// When it is freed, operands that nothing else holds are freed behind it and not within: they wait in a list of the
+// thread.
+struct OwnNode : Expr::Node {
+  explicit OwnNode(Expr::Node&& node) : Node(std::move(node)) {}
+  OwnNode(const OwnNode&) = delete;
+  OwnNode& operator=(const OwnNode&) = delete;
+  ~OwnNode() {
+    static thread_local std::vector<Shared>* waiting = nullptr;
+    std::vector<Shared> of_graph;
+    const bool outermost = waiting == nullptr;
+    if (outermost) waiting = &of_graph;
+    for (Shared& operand : operands)
+      if (operand && operand->operands[0] && operand.use_count() == 1)
+        waiting->push_back(std::move(operand));
+      else
+        operand.reset();  // one operand may be another one too
+    if (!outermost) return;
+    while (!of_graph.empty()) {
+      const Shared last = std::move(of_graph.back());
+      of_graph.pop_back();
+    }
+    waiting = nullptr;
+  }
+};
 
 std::shared_ptr<const Expr::Node> share(const Expr& x) {
   if (!x) throw CompileError("kernel: an expression without a value.");
@@ -48,6 +73,8 @@ bool is_index_constant(const Expr& x) { return x.kind() == Expr::Kind::constant 
 
 }  // namespace
 
+Expr expr_of(Expr::Node node) { return Expr(std::make_shared<const OwnNode>(std::move(node))); }
+
 std::string_view name(Unary op) { return unary_names[static_cast<std::size_t>(op)]; }
 std::string_view name(Binary op) { return binary_names[static_cast<std::size_t>(op)]; }
 
@@ -56,7 +83,7 @@ Expr::Expr(std::int64_t index) : Expr(constant(DType::i64, &index)) {}
 Expr constant(DType dtype, const void* bits) {
   Expr::Node node{.kind = Expr::Kind::constant, .dtype = dtype};
   std::memcpy(node.bits.data(), bits, size_of(dtype));
-  return make(std::move(node));
+  return expr_of(std::move(node));
 }
 
 Expr constant_like(const Expr& like, double value) {
@@ -71,7 +98,9 @@ Expr constant_like(const Expr& like, double value) {
   });
 }
 
-Expr variable(std::uint32_t id, DType dtype) { return make({.kind = Expr::Kind::variable, .dtype = dtype, .id = id}); }
+Expr variable(std::uint32_t id, DType dtype) {
+  return expr_of({.kind = Expr::Kind::variable, .dtype = dtype, .id = id});
+}
 
 namespace {
 
@@ -117,13 +146,13 @@ Expr size(const Dim& dim) {
 
 Expr load(std::uint32_t buffer, DType dtype, const Expr& offset) {
   if (offset.dtype() != DType::i64) throw CompileError("kernel: offsets are i64.");
-  return make({.kind = Expr::Kind::load, .dtype = dtype, .id = buffer, .operands = {share(offset)}});
+  return expr_of({.kind = Expr::Kind::load, .dtype = dtype, .id = buffer, .operands = {share(offset)}});
 }
 
 Expr unary(Unary op, const Expr& x) {
   const bool of_parts = op == Unary::real || op == Unary::imag;
   const DType dtype = op == Unary::is_finite ? DType::bool_ : of_parts ? real_part_of(x.dtype()) : x.dtype();
-  return make({.kind = Expr::Kind::unary, .dtype = dtype, .unary = op, .operands = {share(x)}});
+  return expr_of({.kind = Expr::Kind::unary, .dtype = dtype, .unary = op, .operands = {share(x)}});
 }
 
 // (n / c)·c + n % c, which is what a reshape makes of an offset n.
@@ -173,7 +202,7 @@ Expr binary(Binary op, const Expr& x, const Expr& y) {
     if (op == Binary::rem && is_constant(y, 1)) return Expr(std::int64_t(0));
   }
   const DType dtype = is_comparison(op) ? DType::bool_ : op == Binary::complex ? complex_of(x.dtype()) : x.dtype();
-  return make({.kind = Expr::Kind::binary, .dtype = dtype, .binary = op, .operands = {share(x), share(y)}});
+  return expr_of({.kind = Expr::Kind::binary, .dtype = dtype, .binary = op, .operands = {share(x), share(y)}});
 }
 
 // Conditions that are constants choose now: what is not chosen is not there.
@@ -181,14 +210,14 @@ Expr select(const Expr& condition, const Expr& if_true, const Expr& if_false) {
   if (condition.dtype() != DType::bool_ || if_true.dtype() != if_false.dtype())
     throw CompileError("kernel: select takes a bool and two values of one dtype.");
   if (condition.kind() == Expr::Kind::constant) return condition.node().bits[0] != std::byte(0) ? if_true : if_false;
-  return make({.kind = Expr::Kind::select,
-               .dtype = if_true.dtype(),
-               .operands = {share(condition), share(if_true), share(if_false)}});
+  return expr_of({.kind = Expr::Kind::select,
+                  .dtype = if_true.dtype(),
+                  .operands = {share(condition), share(if_true), share(if_false)}});
 }
 
 Expr convert(DType dtype, const Expr& x) {
   if (x.dtype() == dtype) return x;
-  return make({.kind = Expr::Kind::convert, .dtype = dtype, .operands = {share(x)}});
+  return expr_of({.kind = Expr::Kind::convert, .dtype = dtype, .operands = {share(x)}});
 }
 
 Expr bitcast(DType dtype, const Expr& x) {
@@ -196,7 +225,7 @@ Expr bitcast(DType dtype, const Expr& x) {
     throw CompileError(fmt::format("kernel: bits of {} as {}.", tenon::name(x.dtype()), tenon::name(dtype)));
   const Expr bits = x.kind() == Expr::Kind::bitcast ? x.operand(0) : x;
   if (bits.dtype() == dtype) return bits;
-  return make({.kind = Expr::Kind::bitcast, .dtype = dtype, .operands = {share(bits)}});
+  return expr_of({.kind = Expr::Kind::bitcast, .dtype = dtype, .operands = {share(bits)}});
 }
 
 std::pair<Expr, std::int64_t> without_constant(const Expr& index) {
@@ -208,14 +237,6 @@ std::pair<Expr, std::int64_t> without_constant(const Expr& index) {
   if (index.node().binary == Binary::sub && is_index_constant(b))
     return {a, static_cast<std::int64_t>(-static_cast<std::uint64_t>(constant_value(b)))};
   return {index, 0};
-}
-
-bool is_even(const Expr& index) {
-  if (is_index_constant(index)) return constant_value(index) % 2 == 0;
-  if (index.kind() != Expr::Kind::binary || index.dtype() != DType::i64) return false;
-  const Expr a = index.operand(0), b = index.operand(1);
-  if (index.node().binary == Binary::mul) return is_even(a) || is_even(b);
-  return (index.node().binary == Binary::add || index.node().binary == Binary::sub) && is_even(a) && is_even(b);
 }
 
 bool is_constant(const Expr& x, std::int64_t value) { return is_index_constant(x) && constant_value(x) == value; }

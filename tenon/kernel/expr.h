@@ -104,12 +104,15 @@ class Expr {
   std::shared_ptr<const Node> node_;
 };
 
+// The one way to make a node. A graph is freed without recursion, however deep it is.
+Expr expr_of(Expr::Node node);
 Expr constant(DType dtype, const void* bits);
 Expr constant_like(const Expr& like, double value);  // of the other's dtype
 Expr variable(std::uint32_t id, DType dtype = DType::i64);
 // A size: a number, or of variables that stand for the size parameters of the Program, number k as this one.
 inline constexpr std::uint32_t first_size_variable = std::uint32_t(1) << 31;
 inline bool is_size_variable(std::uint32_t id) { return id >= first_size_variable; }
+inline bool is_found_size_variable(std::uint32_t id) { return id >= first_size_variable + first_found_size; }
 Expr size(const Dim& dim);
 // Whether it is known to be.
 inline bool at_most(const Dim& size, std::int64_t limit) { return size.known() && size.value() <= limit; }
@@ -123,8 +126,6 @@ Expr bitcast(DType dtype, const Expr& x);  // the bits of a number as one of ano
 // An index as another one and a constant that is added to it. Of two indices of which the one is the other plus a
 // constant, made by adding it, the first is the same node.
 std::pair<Expr, std::int64_t> without_constant(const Expr& index);
-// Whether an index is even whatever its variables are; false where that does not show.
-bool is_even(const Expr& index);
 
 // The value of an i64 constant.
 bool is_constant(const Expr& x, std::int64_t value);

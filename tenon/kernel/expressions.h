@@ -58,6 +58,31 @@ void for_each_place(S& s, F&& f) {
   }
 }
 
+// f(size) for each size of loops and of what is moved.
+template <class F>
+void for_each_size(const Statement& s, F&& f) {
+  const auto all = [&](const Sizes& sizes) {
+    for (const Dim& d : sizes) f(d);
+  };
+  if (const auto* n = std::get_if<Nest>(&s.held())) {
+    all(n->sizes);
+  } else if (const auto* r = std::get_if<Reduce>(&s.held())) {
+    all(r->outer_sizes), all(r->inner_sizes);
+  } else if (const auto* c = std::get_if<Copy>(&s.held())) {
+    f(c->elements), f(c->row);
+  } else if (const auto* p = std::get_if<Product>(&s.held())) {
+    for (const Dim* d : {&p->batch, &p->m, &p->n, &p->k, &p->a_batch, &p->a_m, &p->a_k, &p->b_batch, &p->b_k, &p->b_n,
+                         &p->c_batch, &p->c_m, &p->c_n})
+      f(*d);
+  } else if (const auto* e = std::get_if<Element>(&s.held())) {
+    f(e->bytes);
+  } else if (const auto* loop = std::get_if<For>(&s.held())) {
+    f(loop->count);
+  } else if (const auto* b = std::get_if<Blocks>(&s.held())) {
+    f(b->count), f(b->rest), f(b->grain);
+  }
+}
+
 // f(block) for the blocks that a statement holds.
 template <class S, class F>
 void for_each_block(S& s, F&& f) {

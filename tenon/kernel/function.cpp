@@ -1,7 +1,12 @@
 #include "tenon/kernel/function.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "tenon/base/error.h"
 
 namespace tenon::kernel {
 
@@ -27,7 +32,7 @@ double estimate(const Dim& size) {
         x = y == 0 ? 0 : std::floor(x / y);
         break;
       case Kind::modulo:
-        x = y == 0 ? 0 : x - std::floor(x / y) * y;
+        x = std::min(x, (y - 1) / 2);  // any rest is as likely as any other
         break;
       case Kind::min:
         x = std::min(x, y);
@@ -43,6 +48,115 @@ double estimate(const Sizes& sizes) {
   double product = 1;
   for (const Dim& s : sizes) product *= estimate(s);
   return product;
+}
+
+std::optional<std::int64_t> bound_of(const Dim& size) {
+  if (size.known()) return size.value();
+  using Kind = Dim::Step::Kind;
+  std::vector<std::optional<std::int64_t>> values;
+  size.visit_steps([&](const Dim::Step& step) {
+    if (step.kind == Kind::number) return values.push_back(step.value);
+    if (step.kind == Kind::variable) return values.push_back(std::nullopt);
+    const std::optional<std::int64_t> y = values.back();
+    values.pop_back();
+    std::optional<std::int64_t>& x = values.back();
+    if (step.kind == Kind::modulo)
+      x = y && *y > 0 ? std::optional(*y - 1) : std::nullopt;
+    else if (step.kind == Kind::min && (x || y))
+      x = std::min(x.value_or(*y), y.value_or(*x));
+    else
+      x.reset();
+  });
+  return values.back();
+}
+
+namespace {
+
+// No size that is between them for all that is found is left out; absent: without end on that side.
+using Bound = std::optional<Dim>;
+struct Between {
+  Bound low, high;
+};
+
+bool at_least(const Bound& x, std::int64_t least) { return x && at_least(*x, least); }
+template <class F>
+Bound of_both(const Bound& x, const Bound& y, F f) {
+  return x && y ? Bound(f(*x, *y)) : Bound();
+}
+
+Between product(const Between& x, const Between& y) {
+  const auto times = [](const Dim& a, const Dim& b) { return a * b; };
+  for (const auto& [number, other] : {std::pair(&x, &y), std::pair(&y, &x)}) {
+    const Bound& n = number->low;
+    if (!n || !n->known() || number->high != n) continue;
+    if (*n == Dim(0)) return {0, 0};
+    const Between scaled{of_both(n, other->low, times), of_both(n, other->high, times)};
+    return n->value() < 0 ? Between{scaled.high, scaled.low} : scaled;
+  }
+  if (!at_least(x.low, 0) || !at_least(y.low, 0)) return {};
+  return {of_both(x.low, y.low, times), of_both(x.high, y.high, times)};
+}
+// Rounded down, or what is left; a divisor that is found may be 0, and counts as 1 then.
+Between quotient(const Between& x, const Between& y) {
+  const auto over = [](const Dim& a, const Dim& b) { return floor_div(a, b); };
+  if (y.low == y.high && at_least(y.low, 1)) return {of_both(x.low, y.low, over), of_both(x.high, y.low, over)};
+  if (!at_least(x.low, 0) || !at_least(y.low, 0)) return {};
+  return {0, x.high};
+}
+Between rest(const Between& y) {
+  if (!at_least(y.low, 0)) return {};
+  return {0, y.high ? Bound(max(*y.high, 1)) : Bound()};
+}
+// Of the larger one where `most`, else of the smaller: a side that is not known for both may be known for one.
+Bound extremum(const Bound& x, const Bound& y, bool most, bool either) {
+  if (x && y) return most ? max(*x, *y) : min(*x, *y);
+  return either ? (x ? x : y) : Bound();
+}
+
+Between combined(Dim::Step::Kind kind, const Between& x, const Between& y) {
+  using Kind = Dim::Step::Kind;
+  const auto plus = [](const Dim& a, const Dim& b) { return a + b; };
+  switch (kind) {
+    case Kind::add:
+      return {of_both(x.low, y.low, plus), of_both(x.high, y.high, plus)};
+    case Kind::mul:
+      return product(x, y);
+    case Kind::floor_div:
+      return quotient(x, y);
+    case Kind::modulo:
+      return rest(y);
+    case Kind::min:
+      return {extremum(x.low, y.low, false, false), extremum(x.high, y.high, false, true)};
+    default:
+      return {extremum(x.low, y.low, true, true), extremum(x.high, y.high, true, false)};
+  }
+}
+
+}  // namespace
+
+std::optional<Dim> largest(const Function& function, const Dim& size) {
+  if (!has_found_size(size)) return size;
+  std::vector<Between> values;
+  size.visit_steps([&](const Dim::Step& step) {
+    using Kind = Dim::Step::Kind;
+    if (step.kind == Kind::number) return values.push_back({Dim(step.value), Dim(step.value)});
+    if (step.kind == Kind::variable) {
+      const auto v = static_cast<SizeVar>(step.value);
+      return values.push_back(is_found_size(v) ? Between{0, function.slots[slot_of_size(v)].most}
+                                               : Between{Dim::variable(v), Dim::variable(v)});
+    }
+    const Between y = values.back();
+    values.pop_back();
+    values.back() = combined(step.kind, values.back(), y);
+  });
+  return values.back().high;
+}
+
+Dim room_for(const Function& function, DType dtype, const Dim& elements) {
+  constexpr double most_bytes = 1 << 28;
+  const std::optional<Dim> most = largest(function, elements);
+  return most && (most == elements || estimate(*most) * static_cast<double>(size_of(dtype)) <= most_bytes) ? *most
+                                                                                                           : elements;
 }
 
 }  // namespace tenon::kernel

@@ -15,7 +15,8 @@ namespace tenon::kernel {
 
 using SlotId = std::uint32_t;
 
-// Sizes are numbers, or of size variables: the Function's size parameters, numbered from 0.
+// Sizes are numbers, or of size variables: the Function's size parameters, numbered from 0, and sizes that it finds as
+// it runs (`size_in`).
 using Sizes = std::vector<Dim>;
 
 // How many indices there are.
@@ -38,6 +39,8 @@ struct Slot {
     constant,  // never written: `values`
     element,   // of a list: where the last Element statement that names the slot has found it
     numbers,   // as constant, but that code reads them: other statements are equal but for them
+    size,      // one i64 that the code finds: a size, or an address, in the block that has the statement
+    found,     // memory that is asked for as the code runs: its address lies in the slot `argument`, of a size
   };
   DType dtype;
   Dim elements;
@@ -46,12 +49,17 @@ struct Slot {
   Dim arena_offset = 0;  // in bytes
   std::vector<std::byte> values = {};
   std::optional<std::uint32_t> object =
-      {};  // of a constant: the first word is the address of this one of the Function's
+      {};                        // of a constant: the first word is the address of this one of the Function's
+  std::optional<Dim> most = {};  // of a size: it is never larger, whatever is found
   bool temporary() const { return place == Place::local || place == Place::arena; }
   static constexpr std::int64_t line = 64;  // bytes of a line of the cache, on which a slot in memory begins
   Dim bytes() const { return elements * static_cast<std::int64_t>(size_of(dtype)); }
   Dim bytes_in_lines() const { return floor_div(bytes() + (line - 1), line) * line; }
 };
+
+// The size that lies in a slot, as a variable of Dims; and the slot of such a variable.
+inline Dim size_in(SlotId slot) { return Dim::variable(first_found_size + slot); }
+inline SlotId slot_of_size(SizeVar var) { return var - first_found_size; }
 
 struct Statement;
 using Block = std::vector<Statement>;
@@ -73,8 +81,9 @@ struct Nest {
   Source where;  // the user's line that asked for it; outside of everything but reports
 };
 
-// For every outer index: slot[offset] = initial combined with `value` at every inner index, in unspecified order. The
-// stores happen at every index too; nothing of this statement reads what they write.
+// For every outer index: slot[offset] = initial combined with `value` at every inner index, in unspecified order and in
+// parts that each begin with the initial value: of a sum that is 0, of a product 1. The stores happen at every index,
+// too, behind the value there.
 struct Reduce {
   std::vector<std::uint32_t> outer_vars, inner_vars;
   Sizes outer_sizes, inner_sizes;
@@ -118,13 +127,13 @@ struct Product {
   Source where = {};
 };
 
-// Finds an element of a list (tenon/runtime/lists.h): `element` is that memory from here on.
+// Finds an element of a list (tenon/runtime/lists/lists.h): `element` is that memory from here on.
 struct Element {
   enum class Access : std::uint8_t { read, write, append };  // append: the list has memory below `index` only
   Expr list, index;                                          // i64: a handle, or what tenon_list_open gives of it
   Expr consumed;                                             // a handle: nothing reads above `index` any more; or empty
   SlotId element;
-  std::int64_t bytes;
+  Dim bytes;
   Access access;
 };
 
@@ -136,7 +145,7 @@ struct Call {
     std::optional<SlotId> address;  // of this slot, `value` elements from its beginning, instead
     bool written = false;           // what the address is of
   };
-  std::string_view function;
+  std::string function;
   std::vector<Argument> arguments;
   std::optional<SlotId> result;
   Expr result_offset;
@@ -190,12 +199,23 @@ struct Function {
   std::uint32_t vars = 0;            // loop variables are numbered below this
   std::vector<const void*> objects;  // of this process, which constants point to; they outlive the code
   bool lists = false;                // it makes or reads lists: a ListPool is there while it runs
+  bool checks_sizes = false;         // it ends where sizes that it has found do not go with each other
   Block body;
 };
 
-// Readable text, for dumps and tests: of an expression as a tree, of a function in as many lines as its graphs are
-// large.
+// A number that a size is never larger than, where one shows; of sizes that are not negative.
+std::optional<std::int64_t> bound_of(const Dim& size);
+
+// A size without sizes that the Function finds, never less than this one; nothing where there is none.
+std::optional<Dim> largest(const Function& function, const Dim& size);
+// The elements of a slot that holds so many: as many as there may be, where memory of that is set aside before the code
+// runs; else the same, and the memory is asked for once they are found (lay_out_arena).
+Dim room_for(const Function& function, DType dtype, const Dim& elements);
+
+// As text: of a Function all that its meaning depends on (docs/native-code.md has its grammar), in as many lines as its
+// graphs are large, which parse.h reads back; of an expression as a tree.
 std::string print(const Expr& expr);
+std::string print(const Statement& statement);
 std::string print(const Function& function);
 
 }  // namespace tenon::kernel

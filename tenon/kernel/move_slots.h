@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "tenon/kernel/affine.h"
+#include "tenon/kernel/analysis/affine.h"
 #include "tenon/kernel/function.h"
 
 namespace tenon::kernel {

@@ -5,10 +5,14 @@
 #include <numeric>
 
 #include "tenon/ir/describe_params.h"
+#include "tenon/ir/origins.h"
+#include "tenon/ir/scope.h"
 #include "tenon/ops/arithmetic.h"
+#include "tenon/ops/as_size.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/index_map.h"
+#include "tenon/ops/list_elements.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
@@ -43,16 +47,16 @@ using kernel::Expr;
 
 // --- concatenate ---
 // Throws ShapeError where two parts cannot stand behind one another, whatever their dtypes.
-void require_joinable(const Type& first, const Type& part, std::int64_t axis) {
+void require_joinable(const Type& first, const Type& part, std::int64_t axis, FunctionRef<std::string()> lines) {
   if (!first.is_array() || !part.is_array() || part.rank() != first.rank())
     throw ShapeError(fmt::format("concatenate: {} and {} differ in rank.", first.text(), part.text()),
                      "Reshape one of them; stack() puts arrays of one shape along a new axis.");
   for (std::size_t i = 0; i < first.rank(); ++i) {
     const Dim &a = first.shape[i], &b = part.shape[i];
     if (static_cast<std::int64_t>(i) != axis && a.known() && b.known() && a != b)
-      throw ShapeError(
-          fmt::format("concatenate: {} and {} along axis {} differ on axis {}.", first.text(), part.text(), axis, i),
-          "Only the axis along which arrays are put together may differ.");
+      throw ShapeError(fmt::format("concatenate: {} and {} along axis {} differ on axis {}.{}", first.text(),
+                                   part.text(), axis, i, lines()),
+                       "Only the axis along which arrays are put together may differ.");
   }
 }
 
@@ -65,7 +69,7 @@ Type concatenate_type(const Params& params, std::span<const Type> in, TypeContex
   Shape shape = in[0].shape;
   const auto at = static_cast<std::size_t>(axis);
   for (std::size_t k = 1; k < in.size(); ++k) {
-    require_joinable(in[0], in[k], axis);
+    require_joinable(in[0], in[k], axis, [] { return std::string(); });
     if (in[k].dtype != in[0].dtype)
       throw DTypeError(fmt::format("concatenate: {} and {} differ in dtype.", in[0].text(), in[k].text()),
                        "Convert one of them.");
@@ -384,7 +388,7 @@ Array concatenate(std::span<const Array> parts, std::int64_t axis, const Source&
   // Told before the parts meet in one dtype: of the types that the caller gave.
   Promoted met{parts[0].dtype(), parts[0].weak()};
   for (const Array& part : parts) {
-    require_joinable(parts[0].type(), part.type(), at);
+    require_joinable(parts[0].type(), part.type(), at, [&] { return lines_of(std::vector<Array>{parts[0], part}); });
     met = promote(met.dtype, met.weak, part.dtype(), part.weak());
   }
   Arrays operands;
@@ -414,6 +418,66 @@ Array size_as_array(const Dim& size, const Source& where) {
   const SourceScope place(where, "size_as_array");
   return bind1(size_info, make_params(SizeParams{size}), {});
 }
+
+namespace {
+
+// What made a number while tracing; nullptr of arguments, and of what is known.
+const Eqn* maker_of(const Array& number) {
+  const Traced* traced = number.traced();
+  return traced == nullptr || !Scope::open(*traced) ? nullptr : Scope::of(*traced).maker(traced->var);
+}
+Array first_operand(const Array& result, const Eqn& maker) {
+  return Array(Traced{result.traced()->scope, maker.in[0]}, false);
+}
+
+// Whether a number is at least 0 whatever is given, as a count of truths is.
+bool is_count(Array number) {
+  for (;;) {
+    if (number.dtype() == DType::bool_ || is_unsigned_integer(number.dtype())) return true;
+    const Eqn* maker = maker_of(number);
+    if (maker == nullptr) return false;
+    const std::string_view op = maker->op->name;
+    if (op == "size") return true;
+    if (op != "convert" && op != "sum" && op != "max") return false;
+    number = first_operand(number, *maker);
+  }
+}
+
+}  // namespace
+
+std::optional<Dim> as_size(const Array& number) {
+  if (const Scalar* known = number.number(); known != nullptr && is_integer(known->dtype()))
+    return Dim(known->convert(DType::i64).as<std::int64_t>());
+  const Eqn* maker = maker_of(number);
+  if (maker != nullptr && maker->op->name == "convert") maker = maker_of(first_operand(number, *maker));
+  if (maker == nullptr || maker->op != &size_info) return std::nullopt;
+  const Dim& size = maker->params.as<SizeParams>().size;
+  // Narrower integers hold what they say of sizes that fit.
+  const bool fits = size_of(number.dtype()) == 8 || decided_less(size, Dim(std::int64_t(1) << 31)) == true;
+  return fits && (number.dtype() == DType::i64 || number.dtype() == DType::i32) ? std::optional(size) : std::nullopt;
+}
+Dim array_as_size(const Operand& number) {
+  const SourceScope place(number.where(), "array_as_size");
+  if (number->rank() != 0 || !is_integer(number->dtype()))
+    throw DTypeError(fmt::format("a size is {}, which is no single integer.", number->type().text()),
+                     "Take one element, and convert() it to an integer dtype.");
+  if (const auto size = as_size(number)) return *size;
+  const Traced* traced = number->traced();
+  if (traced == nullptr || Scope::of(*traced).knows(traced->var))
+    return Dim(number->item_scalar(number.where()).convert(DType::i64).as<std::int64_t>());
+  return extent(convert(number, DType::i64));
+}
+Dim array_as_bound(const Operand& number) {
+  const Traced* traced = number->traced();
+  const bool known = traced == nullptr || !Scope::open(*traced) || Scope::of(*traced).knows(traced->var);
+  if (known || number->rank() != 0 || !is_integer(number->dtype()) || is_count(number)) return array_as_size(number);
+  const SourceScope place(number.where(), "array_as_bound");
+  const Eqn* maker = maker_of(number);
+  if (maker != nullptr && maker->op->name == "neg" && is_count(first_operand(number, *maker)))
+    return Dim(0) - array_as_size(first_operand(number, *maker));
+  return array_as_size(max(number, 0)) - array_as_size(max(-number, 0));
+}
+
 Array eye(const Dim& n, DType dtype, const Source& where) {
   const SourceScope place(where, "eye");
   const Shape shape{n, n};

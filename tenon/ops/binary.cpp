@@ -19,6 +19,48 @@ extern const OpInfo add_info, sub_info, mul_info, div_info, rem_info, pow_info, 
     and_info, or_info, xor_info, shift_left_info, shift_right_info, eq_info, ne_info, lt_info, le_info, gt_info,
     ge_info, select_info;
 
+// Numbers that leave an operand as it is, or do not depend on it. A float added to +0 is another where it is -0;
+// complex numbers times 1 may turn an infinity into NaN.
+std::optional<Scalar> zero_added(DType d) {
+  if (is_inexact(d)) return is_complex(d) ? std::nullopt : std::optional(Scalar(-0.0).convert(d));
+  return Scalar::zero(d);
+}
+std::optional<Scalar> zero_taken(DType d) { return is_complex(d) ? std::nullopt : std::optional(Scalar::zero(d)); }
+std::optional<Scalar> one_of_real(DType d) { return is_complex(d) ? std::nullopt : std::optional(Scalar::one(d)); }
+std::optional<Scalar> zero_of_integers(DType d) {
+  return is_inexact(d) ? std::nullopt : std::optional(Scalar::zero(d));
+}
+std::optional<Scalar> all_bits(DType d) {
+  std::optional<Scalar> found;
+  dispatch(d, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, bool>)
+      found = Scalar(true);
+    else if constexpr (std::is_integral_v<T>)
+      found = Scalar(static_cast<T>(~T(0)));
+  });
+  return found;
+}
+std::optional<Scalar> extreme(DType d, bool largest) {
+  std::optional<Scalar> found;
+  dispatch(d, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, bool>)
+      found = Scalar(largest);
+    else if constexpr (std::is_integral_v<T>)
+      found = Scalar(largest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest());
+  });
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (!found && !is_complex(d)) found = Scalar(largest ? infinity : -infinity).convert(d);
+  return found;
+}
+std::optional<Scalar> least(DType d) { return extreme(d, false); }
+std::optional<Scalar> greatest(DType d) { return extreme(d, true); }
+std::optional<Scalar> least_of_integers(DType d) { return is_inexact(d) ? std::nullopt : least(d); }
+std::optional<Scalar> greatest_of_integers(DType d) { return is_inexact(d) ? std::nullopt : greatest(d); }
+// Of comparisons: NaN is equal to nothing, and smaller than nothing.
+std::optional<Scalar> true_of_integers(DType d) { return is_inexact(d) ? std::nullopt : std::optional(Scalar(true)); }
+std::optional<Scalar> false_of_integers(DType d) { return is_inexact(d) ? std::nullopt : std::optional(Scalar(false)); }
+std::optional<Scalar> never(DType) { return Scalar(false); }
+
 // Linear in both operands together.
 TransposeRule transpose_add(bool negate_second) {
   return [negate_second](const TransposeArgs& args) {
@@ -29,15 +71,17 @@ TransposeRule transpose_add(bool negate_second) {
 }
 
 const OpInfo add_info = binary(
-    add_info, BinarySpec{.name = "add",
-                         .summary = "x + y",
-                         .dtypes = dtypes::numbers,
-                         .eval = [](auto x, auto y) { return wrap(std::plus<>(), x, y); },
-                         .jvp = Partials([](const Array&, const Array&, const Array&, const Array& d) { return d; },
-                                         [](const Array&, const Array&, const Array&, const Array& d) { return d; }),
-                         .lower = Binary::add,
-                         .sample = {{-3, 3}, {-3, 3}},
-                         .transpose = transpose_add(false)});
+    add_info,
+    BinarySpec{.name = "add",
+               .summary = "x + y",
+               .dtypes = dtypes::numbers,
+               .eval = [](auto x, auto y) { return wrap(std::plus<>(), x, y); },
+               .jvp = Partials([](const Array&, const Array&, const Array&, const Array& d) { return d; },
+                               [](const Array&, const Array&, const Array&, const Array& d) { return d; }),
+               .lower = Binary::add,
+               .sample = {{-3, 3}, {-3, 3}},
+               .transpose = transpose_add(false),
+               .traits = {.commutative = true, .associative = true, .determined = true, .identity = zero_added}});
 
 const OpInfo sub_info = binary(
     sub_info, BinarySpec{.name = "sub",
@@ -48,7 +92,8 @@ const OpInfo sub_info = binary(
                                          [](const Array&, const Array&, const Array&, const Array& d) { return -d; }),
                          .lower = Binary::sub,
                          .sample = {{-3, 3}, {-3, 3}},
-                         .transpose = transpose_add(true)});
+                         .transpose = transpose_add(true),
+                         .traits = {.determined = true, .identity = zero_taken, .of_equals = zero_of_integers}});
 
 // d(x·y) = dx·y + x·dy. Linear in each operand apart, so transpose needs no separate derivation.
 const OpInfo mul_info =
@@ -67,7 +112,12 @@ const OpInfo mul_info =
                         if (args.operands[1 - linear].linear())
                           throw DifferentiationError("mul: a product of two linear values is not linear.");
                         args.sink.add(linear, *args.cotangents[0] * *args.operands[1 - linear].value);
-                      })});
+                      }),
+                      .traits = {.commutative = true,
+                                 .associative = true,
+                                 .determined = true,
+                                 .identity = one_of_real,
+                                 .absorbing = zero_of_integers}});
 
 const OpInfo div_info = binary(
     div_info,
@@ -94,7 +144,8 @@ const OpInfo div_info = binary(
                  if (!args.cotangents[0]) return;
                  if (args.operands[1].linear()) throw DifferentiationError("div: not linear in its divisor.");
                  args.sink.add(0, *args.cotangents[0] / *args.operands[1].value);
-               })});
+               }),
+               .traits = {.determined = true, .identity = one_of_real}});
 
 // x - y·trunc(x/y)
 const OpInfo rem_info = binary(
@@ -118,7 +169,8 @@ const OpInfo rem_info = binary(
                                            return d * -where(q < 0, ceil(q), floor(q));
                                          }),
                          .lower = Binary::rem,
-                         .sample = {{-3, 3}, {0.7, 3}}});
+                         .sample = {{-3, 3}, {0.7, 3}},
+                         .traits = {.determined = true}});
 
 // Of integers by repeated squaring, which wraps around as all products do; of a negative y what is left of 1/x^-y,
 // rounded toward zero.
@@ -155,7 +207,8 @@ const OpInfo pow_info = binary(
                                return d * (log(where(x == 0, 1, x)) * z);
                              }),
                          .lower = Binary::pow,
-                         .sample = {{0.2, 3}, {-2, 2}}});
+                         .sample = {{0.2, 3}, {-2, 2}},
+                         .traits = {.identity = one_of_real}});
 
 const OpInfo atan2_info =
     binary(atan2_info, BinarySpec{.name = "atan2",
@@ -196,14 +249,26 @@ const OpInfo max_info = binary(max_info, BinarySpec{.name = "max",
                                                     .eval = [](auto x, auto y) { return extremum<true>(x, y); },
                                                     .jvp = extremum_partials(true),
                                                     .lower = Binary::max,
-                                                    .sample = {{-3, 3}, {-3, 3}}});
+                                                    .sample = {{-3, 3}, {-3, 3}},
+                                                    .traits = {.commutative = true,
+                                                               .associative = true,
+                                                               .idempotent = true,
+                                                               .determined = true,
+                                                               .identity = least,
+                                                               .absorbing = greatest_of_integers}});
 const OpInfo min_info = binary(min_info, BinarySpec{.name = "min",
                                                     .summary = "the smaller; NaN if either is",
                                                     .dtypes = dtypes::ordered,
                                                     .eval = [](auto x, auto y) { return extremum<false>(x, y); },
                                                     .jvp = extremum_partials(false),
                                                     .lower = Binary::min,
-                                                    .sample = {{-3, 3}, {-3, 3}}});
+                                                    .sample = {{-3, 3}, {-3, 3}},
+                                                    .traits = {.commutative = true,
+                                                               .associative = true,
+                                                               .idempotent = true,
+                                                               .determined = true,
+                                                               .identity = greatest,
+                                                               .absorbing = least_of_integers}});
 
 constexpr Absent no_logic_derivative{"defined for bool and integers"};
 const OpInfo and_info =
@@ -213,7 +278,13 @@ const OpInfo and_info =
                                 .eval = [](auto x, auto y) { return static_cast<decltype(x)>(x & y); },
                                 .jvp = no_logic_derivative,
                                 .lower = Binary::and_,
-                                .sample = {{0, 5}, {0, 5}}});
+                                .sample = {{0, 5}, {0, 5}},
+                                .traits = {.commutative = true,
+                                           .associative = true,
+                                           .idempotent = true,
+                                           .determined = true,
+                                           .identity = all_bits,
+                                           .absorbing = zero_of_integers}});
 const OpInfo or_info =
     binary(or_info, BinarySpec{.name = "or",
                                .summary = "logical of bool, bitwise of integers",
@@ -221,7 +292,13 @@ const OpInfo or_info =
                                .eval = [](auto x, auto y) { return static_cast<decltype(x)>(x | y); },
                                .jvp = no_logic_derivative,
                                .lower = Binary::or_,
-                               .sample = {{0, 5}, {0, 5}}});
+                               .sample = {{0, 5}, {0, 5}},
+                               .traits = {.commutative = true,
+                                          .associative = true,
+                                          .idempotent = true,
+                                          .determined = true,
+                                          .identity = zero_of_integers,
+                                          .absorbing = all_bits}});
 const OpInfo xor_info =
     binary(xor_info, BinarySpec{.name = "xor",
                                 .summary = "logical of bool, bitwise of integers",
@@ -229,7 +306,12 @@ const OpInfo xor_info =
                                 .eval = [](auto x, auto y) { return static_cast<decltype(x)>(x ^ y); },
                                 .jvp = no_logic_derivative,
                                 .lower = Binary::xor_,
-                                .sample = {{0, 5}, {0, 5}}});
+                                .sample = {{0, 5}, {0, 5}},
+                                .traits = {.commutative = true,
+                                           .associative = true,
+                                           .determined = true,
+                                           .identity = zero_of_integers,
+                                           .of_equals = zero_of_integers}});
 
 // Whether a shift leaves something: the amount as unsigned is below the width.
 template <class T>
@@ -266,7 +348,8 @@ const OpInfo shift_left_info = guarded_shift(
                                            },
                                        .jvp = no_logic_derivative,
                                        .lower = Binary::shift_left,
-                                       .sample = {{0, 5}, {0, 9}}}),
+                                       .sample = {{0, 5}, {0, 9}},
+                                       .traits = {.determined = true, .identity = zero_of_integers}}),
     Binary::shift_left);
 const OpInfo shift_right_info = guarded_shift(
     binary(shift_right_info, BinarySpec{.name = "shift_right",
@@ -280,12 +363,14 @@ const OpInfo shift_right_info = guarded_shift(
                                             },
                                         .jvp = no_logic_derivative,
                                         .lower = Binary::shift_right,
-                                        .sample = {{0, 100}, {0, 9}}}),
+                                        .sample = {{0, 100}, {0, 9}},
+                                        .traits = {.determined = true, .identity = zero_of_integers}}),
     Binary::shift_right);
 
 constexpr Absent bool_result{"its result is a bool"};
 template <class Set, class F>
-OpInfo comparison(const OpInfo& self, std::string_view name, std::string_view summary, Set set, F f, Binary lower) {
+OpInfo comparison(const OpInfo& self, std::string_view name, std::string_view summary, Set set, F f, Binary lower,
+                  Traits traits) {
   return binary(self, BinarySpec{.name = name,
                                  .summary = summary,
                                  .dtypes = set,
@@ -293,20 +378,28 @@ OpInfo comparison(const OpInfo& self, std::string_view name, std::string_view su
                                  .jvp = bool_result,
                                  .lower = lower,
                                  .sample = {{-2, 2}, {-2, 2}},
-                                 .result = family::boolean});
+                                 .result = family::boolean,
+                                 .traits = traits});
 }
-const OpInfo eq_info =
-    comparison(eq_info, "eq", "x == y", dtypes::all, [](auto x, auto y) { return x == y; }, Binary::eq);
-const OpInfo ne_info =
-    comparison(ne_info, "ne", "x != y", dtypes::all, [](auto x, auto y) { return x != y; }, Binary::ne);
-const OpInfo lt_info =
-    comparison(lt_info, "lt", "x < y", dtypes::ordered, [](auto x, auto y) { return x < y; }, Binary::lt);
-const OpInfo le_info =
-    comparison(le_info, "le", "x <= y", dtypes::ordered, [](auto x, auto y) { return x <= y; }, Binary::le);
-const OpInfo gt_info =
-    comparison(gt_info, "gt", "x > y", dtypes::ordered, [](auto x, auto y) { return x > y; }, Binary::gt);
-const OpInfo ge_info =
-    comparison(ge_info, "ge", "x >= y", dtypes::ordered, [](auto x, auto y) { return x >= y; }, Binary::ge);
+constexpr Traits compared(bool commutative, NumberOf of_equals) {
+  return {.commutative = commutative, .determined = true, .of_equals = of_equals};
+}
+const OpInfo eq_info = comparison(
+    eq_info, "eq", "x == y", dtypes::all, [](auto x, auto y) { return x == y; }, Binary::eq,
+    compared(true, true_of_integers));
+const OpInfo ne_info = comparison(
+    ne_info, "ne", "x != y", dtypes::all, [](auto x, auto y) { return x != y; }, Binary::ne,
+    compared(true, false_of_integers));
+const OpInfo lt_info = comparison(
+    lt_info, "lt", "x < y", dtypes::ordered, [](auto x, auto y) { return x < y; }, Binary::lt, compared(false, never));
+const OpInfo le_info = comparison(
+    le_info, "le", "x <= y", dtypes::ordered, [](auto x, auto y) { return x <= y; }, Binary::le,
+    compared(false, true_of_integers));
+const OpInfo gt_info = comparison(
+    gt_info, "gt", "x > y", dtypes::ordered, [](auto x, auto y) { return x > y; }, Binary::gt, compared(false, never));
+const OpInfo ge_info = comparison(
+    ge_info, "ge", "x >= y", dtypes::ordered, [](auto x, auto y) { return x >= y; }, Binary::ge,
+    compared(false, true_of_integers));
 
 // --- select ---
 std::vector<Value> select_eval(const Params&, std::span<const Value> in, const EvalContext&) {
@@ -374,6 +467,7 @@ const OpInfo select_info{
                          {{0, 1}, {-3, 3}, {-3, 3}}});
       return cases;
     }),
+    .traits = {.determined = true},
 };
 
 const bool binary_installed = [] {

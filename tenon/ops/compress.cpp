@@ -80,7 +80,7 @@ const OpInfo compress_info{
     }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::compress}),
     .alias = Absent{"the result is smaller"},
     .effect = Absent{"pure"},
     .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
@@ -132,7 +132,7 @@ const OpInfo uncompress_info{
     }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::uncompress}),
     .alias = Absent{"the result is larger"},
     .effect = Absent{"pure"},
     .sample = Absent{"its operand's size depends on the mask's data; tested with compress"}};
@@ -158,7 +158,7 @@ const OpInfo count_info{
     .batch = Absent{"lanes would have results of different sizes; use where() with the mask instead"},
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::count}),
     .alias = Absent{"the result is smaller"},
     .effect = Absent{"pure"},
     .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
@@ -191,6 +191,7 @@ Array argwhere(const Operand& x) {
   const SourceScope place(x.where(), "argwhere");
   return stack(nonzero(x), 1);
 }
+Dim size_of_chosen(const Array& mask) { return bind1(count_info, {}, {mask}).dim(0); }
 Array count_nonzero(const Operand& x) {
   const SourceScope place(x.where(), "count_nonzero");
   return sum(convert(x, DType::bool_));

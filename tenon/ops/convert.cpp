@@ -74,7 +74,7 @@ const OpInfo convert_info{
           for (SampleCase& c : sample_shapes(make_params(ConvertParams{to}), dtype, 1)) cases.push_back(c);
       return cases;
     }),
-};
+    .traits = {.determined = true}};
 
 // One part of a complex number. imag(z) = real(-i·z), so its transpose, without conjugation, multiplies by -i.
 OpInfo part(const OpInfo& self, std::string_view name, std::string_view summary, bool imaginary) {
@@ -117,7 +117,7 @@ OpInfo part(const OpInfo& self, std::string_view name, std::string_view summary,
       .effect = Absent{"pure"},
       .sample = SampleRule(
           [](DType dtype) { return is_complex(dtype) ? sample_shapes({}, dtype, 1) : std::vector<SampleCase>(); }),
-  };
+      .traits = {.determined = true}};
 }
 const OpInfo real_info = part(real_info, "real", "real part", false);
 const OpInfo imag_info = part(imag_info, "imag", "imaginary part", true);
@@ -167,7 +167,7 @@ const OpInfo complex_info{
     .sample = SampleRule([](DType dtype) {
       return dtype == DType::f32 || dtype == DType::f64 ? sample_shapes({}, dtype, 2) : std::vector<SampleCase>();
     }),
-};
+    .traits = {.determined = true}};
 
 const bool convert_installed = [] {
   for (const OpInfo* op : {&convert_info, &real_info, &imag_info, &complex_info}) install_op(*op);
@@ -175,6 +175,8 @@ const bool convert_installed = [] {
 }();
 
 }  // namespace
+
+const OpInfo& convert_op() { return convert_info; }
 
 Array convert(const Operand& x, DType dtype) {
   if (x->dtype() == dtype) return x.array().with_weak(false);

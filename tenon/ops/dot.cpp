@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tenon/ir/describe_params.h"
+#include "tenon/ir/origins.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"
@@ -381,8 +382,9 @@ Array matmul(const Operand& a, const Operand& b) {
   const Dim ka = a->shape()[ra - 1], kb = b->shape()[rb == 1 ? 0 : rb - 2];
   if (ka != kb && ka.known() && kb.known())
     throw ShapeError(
-        fmt::format("matmul: {} and {}: the last axis of the first has size {}, the {} of the second {}.",
-                    a->type().text(), b->type().text(), ka.text(), rb == 1 ? "axis" : "second last axis", kb.text()),
+        fmt::format("matmul: {} and {}: the last axis of the first has size {}, the {} of the second {}.{}",
+                    a->type().text(), b->type().text(), ka.text(), rb == 1 ? "axis" : "second last axis", kb.text(),
+                    lines_of(std::vector<Array>{a, b})),
         "Transpose one of them, or check the order of the operands.");
   const auto last_a = static_cast<std::int64_t>(ra) - 1, contract_b = static_cast<std::int64_t>(rb == 1 ? 0 : rb - 2);
   if (ra <= 2 || rb <= 2) {

@@ -72,7 +72,7 @@ LowerElement first_operand_lowered(bool elementwise) {
 OpInfo elementwise(std::string_view name, std::string_view summary, std::size_t operands, bool (*has)(DType),
                    EvalRule eval, Slot<JvpRule> jvp, Slot<TransposeRule> transpose,
                    std::function<kernel::Expr(std::span<const kernel::Expr>)> lower, std::vector<Domain> domains,
-                   DType (*result)(DType)) {
+                   DType (*result)(DType), Traits traits) {
   return OpInfo{
       .name = name,
       .summary = summary,
@@ -103,7 +103,12 @@ OpInfo elementwise(std::string_view name, std::string_view summary, std::size_t 
           cases.push_back({Params(), std::vector<Type>(operands, Type::array(dtype, shape)), domains});
         return cases;
       }),
+      .traits = traits,
   };
+}
+
+JvpRule unary_jvp(const OpInfo& op, FlatEverywhere) {
+  return [&op](const JvpArgs& args) { return JvpResult{{bind1(op, args.params, {args.primals[0]})}, {std::nullopt}}; };
 }
 
 JvpRule unary_jvp(const OpInfo& op, TangentRule rule) {

@@ -58,6 +58,8 @@ using TangentRule = std::function<Array(const Array& x, const Array& y, const Ar
 using PartialRule =
     std::function<Array(const Array& x, const Array& y, const Array& z, const Array& d)>;  // z = op(x, y)
 using Domain = std::pair<double, double>;
+// In place of a TangentRule: the derivative is 0 wherever there is one, so that there is no tangent.
+struct FlatEverywhere {};
 
 // The tangent of an operand, or the zero of its type.
 Array tangent_or_zero(const JvpArgs& args, std::size_t i);
@@ -75,8 +77,9 @@ std::string dtype_advice(bool (*has)(DType), DType dtype);
 OpInfo elementwise(std::string_view name, std::string_view summary, std::size_t operands, bool (*has)(DType),
                    EvalRule eval, Slot<JvpRule> jvp, Slot<TransposeRule> transpose,
                    std::function<kernel::Expr(std::span<const kernel::Expr>)> lower, std::vector<Domain> domains,
-                   DType (*result)(DType));
+                   DType (*result)(DType), Traits traits = {});
 JvpRule unary_jvp(const OpInfo& op, TangentRule rule);
+JvpRule unary_jvp(const OpInfo& op, FlatEverywhere);
 JvpRule binary_jvp(const OpInfo& op, PartialRule first, PartialRule second);
 Buffer contiguous(const Value& value);
 inline DType same(DType d) { return d; }
@@ -138,11 +141,12 @@ struct UnarySpec {
   std::string_view name, summary;
   Set dtypes;
   F eval;
-  std::variant<TangentRule, Absent> jvp;
+  std::variant<TangentRule, FlatEverywhere, Absent> jvp;
   kernel::Unary lower;
   Domain sample;
   std::variant<TransposeRule, Absent> transpose = Absent{"not linear"};
   DType (*result)(DType) = family::same;
+  Traits traits = {};
 };
 
 template <class Set, class F>
@@ -159,7 +163,7 @@ OpInfo unary(const OpInfo& self, UnarySpec<Set, F> spec) {
           spec.jvp),
       std::visit([](auto&& rule) -> Slot<TransposeRule> { return rule; }, spec.transpose),
       [op = spec.lower](std::span<const kernel::Expr> x) { return kernel::unary(op, x[0]); }, {spec.sample},
-      spec.result);
+      spec.result, spec.traits);
 }
 
 // z = op(x, y), element by element; operands of one type.
@@ -173,6 +177,7 @@ struct BinarySpec {
   std::vector<Domain> sample;
   std::variant<TransposeRule, Absent> transpose = Absent{"not linear"};
   DType (*result)(DType) = family::same;
+  Traits traits = {};
 };
 
 template <class Set, class F>
@@ -189,7 +194,7 @@ OpInfo binary(const OpInfo& self, BinarySpec<Set, F> spec) {
           spec.jvp),
       std::visit([](auto&& rule) -> Slot<TransposeRule> { return rule; }, spec.transpose),
       [op = spec.lower](std::span<const kernel::Expr> x) { return kernel::binary(op, x[0], x[1]); }, spec.sample,
-      spec.result);
+      spec.result, spec.traits);
 }
 
 }  // namespace tenon

@@ -7,6 +7,7 @@
 #include "tenon/base/fork.h"
 #include "tenon/ir/describe_params.h"
 #include "tenon/ops/families.h"
+#include "tenon/ops/index.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
@@ -78,8 +79,15 @@ std::vector<Value> host_eval(const Params& params, std::span<const Value> in, co
 
 LibraryForm host_form(const Params& params, std::span<const Type> in) {
   const auto& p = params.as<HostCallParams>();
+  std::vector<Dim> description{p.guards, static_cast<std::int64_t>(in.size()),
+                               static_cast<std::int64_t>(p.results.size())};
+  for (const std::span<const Type> types : {in, std::span<const Type>(p.results)})
+    for (const Type& type : types) {
+      description.insert(description.end(), {static_cast<std::int64_t>(type.dtype), Dim(type.rank())});
+      description.insert(description.end(), type.shape.begin(), type.shape.end());
+    }
   return {.function = "tenon_host_call",
-          .description = host_description(p.guards, described(in), described(p.results)),
+          .description = std::move(description),
           .nanoseconds = 1000,
           .any_number = true,
           .object = p.function.function.get()};
@@ -190,6 +198,26 @@ std::vector<Array> host_call(const HostFunctionRef& f, const std::vector<Type>& 
   Arrays made;
   for (const Value& value : host_eval(params, values, {{}, out})) made.emplace_back(std::get<Buffer>(value));
   return made;
+}
+
+std::vector<Dim> host_sizes(const HostFunctionRef& sizes, std::int64_t count, std::span<const Array> operands) {
+  const Array numbers = host_call(sizes, {Type::array(DType::i64, {Dim(count)})}, operands, {})[0];
+  std::vector<Dim> all;
+  for (std::int64_t i = 0; i < count; ++i) all.push_back(array_as_size(numbers(i)));
+  return all;
+}
+
+std::vector<Array> host_call(HostCallback f, HostSizes sizes,
+                             FunctionRef<std::vector<Type>(std::span<const Dim>)> results,
+                             std::span<const Array> operands, const HostCallOptions& options, const Source& where) {
+  const SourceScope place(where, "host_call");
+  const HostFunctionRef numbers =
+      host_function("the function of sizes", [of = std::move(sizes.of)](std::span<const Array> in) {
+        const std::vector<std::int64_t> said = of(in);
+        return std::vector{array_from_rows(DType::i64, {static_cast<std::int64_t>(said.size())}, said.data())};
+      });
+  const std::vector<Dim> found = host_sizes(numbers, sizes.count, operands);
+  return host_call(host_function("host_call", std::move(f)), results(found), operands, options);
 }
 
 std::vector<Array> host_call(HostCallback f, const std::vector<Type>& results, std::span<const Array> operands,

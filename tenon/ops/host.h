@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/array.h"
 
 namespace tenon {
@@ -48,11 +49,33 @@ std::vector<Array> host_call(HostCallback f, const std::vector<Type>& results, s
                              const HostCallOptions& options = {},
                              const Source& where = std::source_location::current());
 
+// Of results whose sizes the host decides. `of(operands)` says them: `count` numbers, before f is called. `results`
+// gives the types of the results for sizes, while it is traced; what it is given then are sizes that data decide, with
+// which the function around it computes on. ShapeError where a number is negative; RuntimeError where there are more or
+// fewer. Lanes of vmap would have results of different sizes: ShapeError, unless no operand differs among them.
+//
+//   Array rows_of(const Array& id) {
+//     const tn::HostSizes sizes{1, [](std::span<const Array> in) { return std::vector{table.rows(in[0])}; }};
+//     return tn::host_call([](std::span<const Array> in) { return std::vector{table.read(in[0])}; }, sizes,
+//                          [](std::span<const Dim> n) { return std::vector{Type::array(DType::f64, {n[0], 3})}; },
+//                          {{id}})[0];
+//   }
+struct HostSizes {
+  std::int64_t count;
+  std::function<std::vector<std::int64_t>(std::span<const Array>)> of;
+};
+std::vector<Array> host_call(HostCallback f, HostSizes sizes,
+                             FunctionRef<std::vector<Type>(std::span<const Dim>)> results,
+                             std::span<const Array> operands, const HostCallOptions& options = {},
+                             const Source& where = std::source_location::current());
+
 // The same of a function that is there already: programs that call one function are one program.
 using HostFunctionRef = std::shared_ptr<const HostFunction>;
 HostFunctionRef host_function(std::string name, HostCallback f);
 std::vector<Array> host_call(const HostFunctionRef& f, const std::vector<Type>& results,
                              std::span<const Array> operands, const HostCallOptions& options);
+// `sizes`: of the operands, one result, i64[count].
+std::vector<Dim> host_sizes(const HostFunctionRef& sizes, std::int64_t count, std::span<const Array> operands);
 
 // Whether an op calls a function of the user's.
 bool is_host_call(const OpInfo& op);

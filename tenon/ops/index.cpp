@@ -36,16 +36,15 @@ struct Resolved {
   }
 };
 
-// Negative ones count from the end. Which a size is that a trace takes for any, has to follow.
-bool counts_from_end(const Dim& given) {
-  if (const auto negative = decided_less(given, Dim(0))) return *negative;
-  bool any = true;
-  given.visit_variables([&](SizeVar v) { any = any && AnySizes::holds(v); });
-  return any && asked_less(given, Dim(0));
+// The place of an index among n: negative ones count from the end. Of a size that only running tells,
+// 1 - min(max(i + 1, 0), 1) is 1 of negative ones and 0 of others.
+Dim place_of(const Dim& given, const Dim& n) {
+  if (const auto negative = decided_less(given, Dim(0))) return *negative ? n + given : given;
+  return given + n * (Dim(1) - min(max(given + Dim(1), 0), 1));
 }
 
 Dim inside(const Dim& given, const Dim& lowest, const Dim& highest, const Dim& n) {
-  return max(min(counts_from_end(given) ? n + given : given, highest), lowest);
+  return max(min(place_of(given, n), highest), lowest);
 }
 
 Taken taken_by_slice(std::string_view name, const Slice& s, const Dim& n) {
@@ -60,8 +59,7 @@ Taken taken_by_slice(std::string_view name, const Slice& s, const Dim& n) {
 
 Taken taken_by_number(std::string_view name, const Dim& number, std::size_t axis, const Type& x) {
   const Dim& n = x.shape[axis];
-  const bool from_end = counts_from_end(number);
-  const Dim at = from_end ? n + number : number;
+  const Dim at = place_of(number, n);
   if (at.known() && (at.value() < 0 || (n.known() && at.value() >= n.value())))
     throw ShapeError(fmt::format("{}: {} lies outside of axis {} of {}.", name, number.text(), axis, x.text()),
                      n == Dim(0) ? "The axis has no elements."
@@ -338,14 +336,21 @@ bool has_windows(std::span<const IndexPart> parts) {
 }
 
 // How many elements a window spans.
-std::int64_t span_of(std::string_view name, const Window& w, const Dim& n) {
-  const std::int64_t most = n.known() ? n.value() : std::numeric_limits<std::int64_t>::max();
-  const bool fits = w.size <= most && (w.size < 2 || w.step <= (most - 1) / (w.size - 1));
-  if (w.size < 0 || w.step < 1 || w.start.rank() != 0 || !fits)
-    throw ShapeError(fmt::format("{}: a window of {} elements in steps of {} from {} on, along an axis of {}.", name,
-                                 w.size, w.step, w.start.type().text(), n.text()),
-                     "It starts at one integer, has no more elements than the axis, and a step from 1 on.");
-  return w.size > 0 ? (w.size - 1) * w.step + 1 : 0;
+Dim span_of(std::string_view name, const Window& w, const Dim& n) {
+  const std::int64_t most = n.try_value().value_or(std::numeric_limits<std::int64_t>::max()),
+                     size = w.size.try_value().value_or(0);
+  const bool fits = size <= most && (size < 2 || w.step <= (most - 1) / (size - 1));
+  const auto what = [&] {
+    return fmt::format("{}: a window of {} elements in steps of {} from {} on, along an axis of {}.", name,
+                       w.size.text(), w.step, w.start.type().text(), n.text());
+  };
+  if (size < 0 || w.step < 1 || w.start.rank() != 0 || !fits)
+    throw ShapeError(what(), "It starts at one integer, has no more elements than the axis, and a step from 1 on.");
+  if (w.size.known()) return size > 0 ? (size - 1) * w.step + 1 : 0;
+  const Dim span = w.step == 1 ? w.size : max((w.size - Dim(1)) * Dim(w.step) + Dim(1), 0);
+  require_at_most(Dim(0), w.size, what);
+  require_at_most(span, n, what);
+  return span;
 }
 
 Windows windows_of(std::string_view name, const Array& x, std::span<const IndexPart> parts) {
@@ -365,10 +370,10 @@ Windows windows_of(std::string_view name, const Array& x, std::span<const IndexP
     const auto* window = std::get_if<Window>(&part.form());
     if (window == nullptr) continue;
     const Dim n = sizes[here];
-    const std::int64_t extent = span_of(name, *window, n);
+    const Dim extent = span_of(name, *window, n);
     const Array start = convert(from_end(name, window->start, n), DType::i64);
     made.starts[here] = start;
-    made.inside = made.inside & (start >= 0) & (start <= convert(size_as_array(n - Dim(extent)), DType::i64));
+    made.inside = made.inside & (start >= 0) & (start <= convert(size_as_array(n - extent), DType::i64));
     sizes[here] = extent;
     part = IndexPart(slice(std::nullopt, std::nullopt, window->step), part.where());
   }

@@ -28,9 +28,10 @@ inline Slice slice(std::optional<Dim> start, std::optional<Dim> stop, std::int64
 // is written to one that does not is left out.
 struct Window {
   Array start;
-  std::int64_t size, step = 1;
+  Dim size;
+  std::int64_t step = 1;
 };
-inline Window window(Array start, std::int64_t size, std::int64_t step = 1) { return {std::move(start), size, step}; }
+inline Window window(Array start, Dim size, std::int64_t step = 1) { return {std::move(start), std::move(size), step}; }
 struct NewAxis {};
 inline constexpr NewAxis newaxis;  // an axis of size 1 more
 struct Ellipsis {};

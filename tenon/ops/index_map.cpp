@@ -1,6 +1,15 @@
 #include "tenon/ops/index_map.h"
 
+#include <fmt/format.h>
+
 namespace tenon {
+
+const Type& one_array(std::string_view op, std::span<const Type> in) {
+  if (in.size() != 1) throw VerifyError(fmt::format("{}: takes one operand.", op));
+  if (!in[0].is_array())
+    throw DTypeError(fmt::format("{}: {} is not an array.", op, in[0].text()), "Stack the list first.");
+  return in[0];
+}
 
 void for_each_index(std::span<const std::int64_t> sizes, FunctionRef<void(std::span<const std::int64_t>)> f) {
   std::vector<std::int64_t> index(sizes.size(), 0);

@@ -36,6 +36,9 @@ IndexMap index_map(F f) {
   return {f, f};
 }
 
+// The operand of such an op; VerifyError or DTypeError where it is not one array.
+const Type& one_array(std::string_view op, std::span<const Type> in);
+
 EvalRule eval_index_map(IndexMap map);
 LowerRule lower_index_map(IndexMap map);
 

@@ -7,13 +7,14 @@
 #include <limits>
 
 #include "tenon/ir/describe_params.h"
+#include "tenon/kernel/function.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
-#include "tenon/runtime/factors.h"
+#include "tenon/runtime/linear_algebra/factors.h"
 
 namespace tenon {
 
@@ -163,17 +164,23 @@ std::vector<Value> cholesky_eval(const Params&, std::span<const Value> in, const
 }
 
 // --- lowering ---
-LibraryForm library_form(std::string_view function, const Type& a, std::int64_t columns, TriangularParams p,
+LibraryForm library_form(std::string_view function, const Type& a, const Dim& columns, TriangularParams p,
                          std::int64_t (*workspace)(const TenonMatrices&)) {
-  const std::int64_t n = a.shape[a.rank() - 1].value(), all = a.shape.elements().value();
-  std::int64_t batch = 1;
-  for (std::size_t i = 0; i + 2 < a.rank(); ++i) batch *= a.shape[i].value();
-  const TenonMatrices m{static_cast<std::int64_t>(a.dtype), batch, n, columns, p.lower, p.transpose, p.unit_diagonal,
-                        matrix_parts(batch, n, columns)};
-  std::vector<std::int64_t> description(sizeof m / sizeof(std::int64_t));
-  std::memcpy(description.data(), &m, sizeof m);
-  return {function, std::move(description), workspace(m),
-          200 + 0.05 * static_cast<double>(all) * static_cast<double>(std::max(n, columns))};
+  const Dim& n = a.shape[a.rank() - 1];
+  Dim batch = 1;
+  for (std::size_t i = 0; i + 2 < a.rank(); ++i) batch = batch * a.shape[i];
+  const auto dtype = static_cast<std::int64_t>(a.dtype);
+  LibraryForm form{function,
+                   {dtype, batch, n, columns, p.lower, p.transpose, p.unit_diagonal, TenonMatrices::any_parts}};
+  form.nanoseconds =
+      200 + 0.05 * kernel::estimate(a.shape.elements()) * std::max(kernel::estimate(n), kernel::estimate(columns));
+  if (batch.known() && n.known() && columns.known()) {
+    const std::int64_t parts = matrix_parts(batch.value(), n.value(), columns.value());
+    form.workspace =
+        workspace({dtype, batch.value(), n.value(), columns.value(), p.lower, p.transpose, p.unit_diagonal, parts});
+    form.description.back() = parts;
+  }
+  return form;
 }
 
 // --- derivatives ---
@@ -287,7 +294,7 @@ const OpInfo cholesky_info{
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params&, std::span<const Type> in) {
-      return library_form("tenon_cholesky", in[0], in[0].shape[in[0].rank() - 1].value(), {true, false, false},
+      return library_form("tenon_cholesky", in[0], in[0].shape[in[0].rank() - 1], {true, false, false},
                           cholesky_workspace);
     }}),
     .alias = Absent{"each element reads many"},
@@ -320,8 +327,8 @@ const OpInfo triangular_solve_info{
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
-      return library_form("tenon_triangular_solve", in[0], in[1].shape[in[1].rank() - 1].value(),
-                          params.as<TriangularParams>(), triangular_workspace);
+      return library_form("tenon_triangular_solve", in[0], in[1].shape[in[1].rank() - 1], params.as<TriangularParams>(),
+                          triangular_workspace);
     }}),
     .alias = Absent{"each element reads many"},
     .effect = Absent{"pure"},
@@ -356,7 +363,7 @@ const OpInfo solve_info{
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
-      return library_form("tenon_solve", in[0], in[1].shape[in[1].rank() - 1].value(),
+      return library_form("tenon_solve", in[0], in[1].shape[in[1].rank() - 1],
                           {false, params.as<SolveParams>().transpose, false}, solve_workspace);
     }}),
     .alias = Absent{"each element reads many"},

@@ -309,20 +309,22 @@ const OpInfo extent_info{
     }),
     .eval = EvalRule([](const Params&, std::span<const Value> in, const EvalContext&) {
       const std::int64_t n = family::contiguous(in[0]).as<std::int64_t>()[0];
-      Buffer out = Buffer::allocate(DType::bool_, {std::max<std::int64_t>(n, 0)});
+      if (n < 0) throw ShapeError(fmt::format("extent: a size is {}, which is negative.", n), "Sizes are at least 0.");
+      Buffer out = Buffer::allocate(DType::bool_, {n});
       std::fill_n(out.as<bool>(), out.elements(), true);
       return std::vector<Value>{out};
     }),
     .jvp = Absent{"its result is a bool"},
     .transpose = Absent{"its result is a bool"},
     .batch = BatchRule([](const BatchArgs&) -> BatchResult {
-      throw ShapeError("vmap: lanes have lists of lengths of their own, and so arrays of different sizes.",
-                       "Stack a number of elements that is the same for all lanes, list.stack(n): zeros stand behind "
-                       "the end.");
+      throw ShapeError(
+          "vmap: a size differs from lane to lane, and so lanes would have arrays of different sizes.",
+          "Take a size that is the same for all lanes, and mask with where() what a lane does not need; of "
+          "a list, stack(n), where zeros stand behind the end.");
     }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
-    .lower = Absent{"sizes that data decide are evaluated by the reference evaluator"},
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::extent}),
     .alias = Absent{"the result is larger"},
     .effect = Absent{"pure"},
     .sample = Absent{"tested with stacked lists"}};

@@ -522,4 +522,6 @@ std::optional<SplitResult> checkpointed_split(const SplitArgs& args) {
   return split;
 }
 
+const OpInfo& loop_again_op() { return loop_again_info; }
+
 }  // namespace tenon

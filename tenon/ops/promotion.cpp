@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "tenon/ir/bind.h"
+#include "tenon/ir/literal.h"
+#include "tenon/ir/origins.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/shape.h"
 
@@ -20,12 +23,16 @@ Shape broadcast_shapes(std::string_view op, std::span<const Array> operands) {
         met = d;
         continue;
       }
-      if (!met.known() || !d.known()) continue;  // a guard is recorded where the op is bound
       std::string types;
       for (const Array& a : operands) types += (types.empty() ? "" : " and ") + a.type().text();
-      throw ShapeError(
-          fmt::format("{}: operands {} do not broadcast: sizes {} and {} differ.", op, types, met.text(), d.text()),
-          "Sizes must be equal or 1, counted from the last axis; reshape or index one of them.");
+      if (!met.known() || !d.known()) {  // asked when it runs
+        const std::string what = fmt::format("{}: operands {} do not broadcast.{}", op, types, lines_of(operands));
+        static_cast<void>(bind_op(require_equal_op(), require_equal_params(met, d, what), {}));
+        continue;
+      }
+      throw ShapeError(fmt::format("{}: operands {} do not broadcast: sizes {} and {} differ.{}", op, types, met.text(),
+                                   d.text(), lines_of(operands)),
+                       "Sizes must be equal or 1, counted from the last axis; reshape or index one of them.");
     }
   }
   return Shape(std::move(dims));

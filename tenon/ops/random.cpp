@@ -117,10 +117,10 @@ Array key(std::int64_t seed, const Where& where) {
   return stack(words);
 }
 
-Array split(const Operand& key, std::int64_t n) {
+Array split(const Operand& key, const Dim& n) {
   const SourceScope place(key.where(), "random::split");
   require_key("split", key);
-  const Array words[] = {block(key, {Dim(n)}, ThreefryOutput::first), block(key, {Dim(n)}, ThreefryOutput::second)};
+  const Array words[] = {block(key, {n}, ThreefryOutput::first), block(key, {n}, ThreefryOutput::second)};
   return stack(words, 1);
 }
 

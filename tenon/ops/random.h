@@ -13,7 +13,7 @@ using Where = Source;
 // The key of a seed: its upper and lower 32 bits.
 Array key(std::int64_t seed, const Where& where = std::source_location::current());
 // n new keys, u32[n,2].
-Array split(const Operand& key, std::int64_t n = 2);
+Array split(const Operand& key, const Dim& n = 2);
 // A new key for each number: fold_in(key, step). `data` is one integer, taken modulo 2^32.
 Array fold_in(const Operand& key, const Operand& data);
 

@@ -18,12 +18,12 @@ Array transpose(const Operand& x);                       // axes reversed
 Array move_axis(const Operand& x, std::int64_t from, std::int64_t to);
 Array expand_dims(const Operand& x, std::int64_t axis);
 Array squeeze(const Operand& x, std::int64_t axis);  // an axis of size 1
-// Elements start, start + stride, … below limit, on every axis.
 // The run is refused, with this error, where a size is larger than another; nothing is done where it never is.
 void require_at_most(const Dim& size, const Dim& most, FunctionRef<std::string()> what);
+// Elements start, start + stride, … below limit, on every axis.
+Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride = {});
 // The same where start and limit are known to lie inside, whatever the sizes are.
 Array slice_inside(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride);
-Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride = {});
 Array slice_in_dim(const Operand& x, const Dim& start, const Dim& limit, std::int64_t axis, std::int64_t stride = 1);
 Array reverse(const Operand& x, std::vector<std::int64_t> axes);
 Array concatenate(std::span<const Array> parts, std::int64_t axis,
@@ -48,6 +48,17 @@ Array iota(DType dtype, const Shape& shape, std::int64_t axis, const Source& whe
 Array arange(const Dim& n, DType dtype = DType::i32, const Source& where = std::source_location::current());
 // A size as a number, i64[]; of a symbolic size it is known when the program runs.
 Array size_as_array(const Dim& size, const Source& where = std::source_location::current());
+// The other way round: a whole number, of what data say too, as a size. Under jit, arrays of that size are as large as
+// the number is when the program runs; ShapeError where that is negative, or where it differs among the lanes of vmap.
+// DTypeError for what is no single integer.
+//
+//   const Dim n = tn::array_as_size(tn::count_nonzero(x > 0));
+//   const Array head = x(tn::slice(n));
+Dim array_as_size(const Operand& number);
+// The same of a number that may be negative, for slice(): there it counts from the end of the axis then.
+//
+//   const Array tail = x(tn::slice(tn::array_as_bound(-n), {}));
+Dim array_as_bound(const Operand& number);
 Array full(const Shape& shape, const Operand& value);
 Array zeros(const Shape& shape, DType dtype = DType::f32, const Source& where = std::source_location::current());
 Array ones(const Shape& shape, DType dtype = DType::f32, const Source& where = std::source_location::current());

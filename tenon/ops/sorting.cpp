@@ -9,11 +9,12 @@
 #include <numeric>
 
 #include "tenon/ir/describe_params.h"
+#include "tenon/kernel/function.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/gather.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/shape.h"
-#include "tenon/runtime/sorting.h"
+#include "tenon/runtime/sorting/sorting.h"
 
 namespace tenon {
 
@@ -22,7 +23,7 @@ struct SortParams {
 };
 BOOST_DESCRIBE_STRUCT(SortParams, (), (descending))
 struct TopKParams {
-  std::int64_t k;
+  Dim k;
 };
 BOOST_DESCRIBE_STRUCT(TopKParams, (), (k))
 
@@ -47,19 +48,17 @@ const Type& rows(std::string_view op, std::span<const Type> in) {
 
 std::vector<Type> top_k_type(const Params& params, std::span<const Type> in, TypeContext&) {
   const Type& x = rows("top_k", in);
-  const std::int64_t k = params.as<TopKParams>().k;
+  const Dim& k = params.as<TopKParams>().k;
   if (is_complex(x.dtype))
     throw DTypeError(fmt::format("top_k: {}: complex numbers have no largest.", x.text()),
                      "Take top_k of abs(x) or real(x); or sort(x), which orders them by their parts.");
-  if (k < 0) throw ShapeError(fmt::format("top_k: {} elements of {} are asked for.", k, x.text()), "k is 0 or more.");
+  if (k.try_value().value_or(0) < 0)
+    throw ShapeError(fmt::format("top_k: {} elements of {} are asked for.", k.text(), x.text()), "k is 0 or more.");
   const Dim& n = x.shape[x.rank() - 1];
-  if (n.known() && k > n.value())
+  if ((n - k).try_value().value_or(0) < 0)
     throw ShapeError(
-        fmt::format("top_k: {} elements of {} are asked for, its last axis has {}.", k, x.text(), n.text()),
+        fmt::format("top_k: {} elements of {} are asked for, its last axis has {}.", k.text(), x.text(), n.text()),
         "Take at most as many as there are; move_axis() brings another axis to the end.");
-  if (!n.known())
-    throw ShapeError(fmt::format("top_k: {}: the size of the last axis is not known.", x.text()),
-                     "Use sort(x, -1, {.descending = true}), whose result has the size of x.");
   Shape shape = x.shape;
   shape[x.rank() - 1] = k;
   return {Type::array(x.dtype, shape), Type::array(DType::i32, shape)};
@@ -117,14 +116,20 @@ std::pair<Buffer, Buffer> in_order(const Buffer& x, bool descending, std::int64_
 }
 
 // --- lowering ---
-LibraryForm library_form(std::string_view function, const Type& x, bool descending, std::int64_t first,
+LibraryForm library_form(std::string_view function, const Type& x, bool descending, const Dim& first,
                          std::int64_t (*workspace)(const TenonSort&)) {
-  const std::int64_t size = x.shape[x.rank() - 1].value(), all = x.shape.elements().value(),
-                     count = size == 0 ? 0 : all / size;
-  const TenonSort sort{static_cast<std::int64_t>(x.dtype), count, size, descending, first, sort_parts(count, size)};
-  std::vector<std::int64_t> description(sizeof sort / sizeof(std::int64_t));
-  std::memcpy(description.data(), &sort, sizeof sort);
-  return {function, std::move(description), workspace(sort), 20 + 10 * static_cast<double>(all)};
+  const Dim& size = x.shape[x.rank() - 1];
+  Dim rows = size == Dim(0) ? 0 : 1;
+  for (std::size_t i = 0; i + 1 < x.rank(); ++i) rows = rows * x.shape[i];
+  const auto dtype = static_cast<std::int64_t>(x.dtype);
+  LibraryForm form{function, {dtype, rows, size, descending, first, TenonSort::any_parts}};
+  form.nanoseconds = 20 + 10 * kernel::estimate(x.shape.elements());
+  if (rows.known() && size.known() && first.known()) {
+    const std::int64_t parts = sort_parts(rows.value(), size.value());
+    form.workspace = workspace({dtype, rows.value(), size.value(), descending, first.value(), parts});
+    form.description.back() = parts;
+  }
+  return form;
 }
 
 // --- derivatives: elements move, and their tangents with them ---
@@ -215,7 +220,7 @@ const OpInfo top_k_info{.name = "top_k",
                         .type = TypeRule(top_k_type),
                         .eval = EvalRule([](const Params& params, std::span<const Value> in, const EvalContext&) {
                           const auto [values, places] =
-                              in_order(family::contiguous(in[0]), true, params.as<TopKParams>().k);
+                              in_order(family::contiguous(in[0]), true, params.as<TopKParams>().k.value());
                           return std::vector<Value>{values, places};
                         }),
                         .jvp = JvpRule([](const JvpArgs& args) {
@@ -286,8 +291,13 @@ std::vector<Array> sort_together(std::span<const Array> operands, std::int64_t k
   return sorted;
 }
 
-TopK top_k(const Operand& x, std::int64_t k) {
+TopK top_k(const Operand& x, const Dim& k) {
   const SourceScope place(x.where(), "top_k");
+  if (const Type type = x->type(); type.is_array() && type.rank() > 0 && !(k.known() && x->dim(-1).known())) {
+    const auto what = [&] { return fmt::format("top_k: {} elements of {} are asked for.", k.text(), type.text()); };
+    require_at_most(Dim(0), k, what);
+    require_at_most(k, x->dim(-1), what);
+  }
   const Arrays out = bind_op(top_k_info, make_params(TopKParams{k}), {x});
   return {out[0].with_weak(x->weak()), out[1]};
 }

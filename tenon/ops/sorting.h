@@ -50,6 +50,6 @@ inline std::vector<Array> sort_together(std::initializer_list<Array> operands, s
 struct TopK {
   Array values, indices;
 };
-TopK top_k(const Operand& x, std::int64_t k);
+TopK top_k(const Operand& x, const Dim& k);
 
 }  // namespace tenon

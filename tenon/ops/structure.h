@@ -12,6 +12,13 @@ namespace tenon {
 // x without its derivative.
 const OpInfo& stop_gradient_op();
 
+// Changes the dtype of each element.
+const OpInfo& convert_op();
+// What of a loop with checkpoints is linear; reverse mode runs the rest again.
+const OpInfo& loop_again_op();
+// How many elements of a mask are true, as a size that is known when it runs.
+Dim size_of_chosen(const Array& mask);
+
 // A product as batch, free and summed axes. Indices of the result are: batch, free of a, free of b.
 struct ProductForm {
   std::vector<std::int64_t> contract_a, contract_b, batch_a, batch_b, free_a, free_b;
@@ -105,6 +112,14 @@ BroadcastForm broadcast_form(const Params& params);
 // Axis i of the result is axis permutation[i] of the operand.
 const OpInfo& transpose_op();
 std::vector<std::int64_t> permutation_of(const Params& params);
+// What stands for each axis of an operand, in the order of the result's axes. Of a permutation: both, one after the
+// other.
+template <class T>
+std::vector<T> permuted(const std::vector<T>& of, const std::vector<std::int64_t>& permutation) {
+  std::vector<T> result;
+  for (const std::int64_t axis : permutation) result.push_back(of[static_cast<std::size_t>(axis)]);
+  return result;
+}
 std::vector<std::int64_t> inverse_permutation(std::span<const std::int64_t> permutation);
 const OpInfo& reshape_op();
 Eqn reshape_eqn(const Shape& shape, Var from, Var to);

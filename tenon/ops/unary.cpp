@@ -37,7 +37,8 @@ const OpInfo neg_op = unary(
                       .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return -dx; }),
                       .lower = Unary::neg,
                       .sample = {-3, 3},
-                      .transpose = transposed_by([](const Array& ct) { return -ct; })});
+                      .transpose = transposed_by([](const Array& ct) { return -ct; }),
+                      .traits = {.involution = true, .determined = true}});
 
 // d|x| = dx where x is at least 0, else -dx, so that at 0 it is the slope on the right; of complex, abs is composed
 // from real parts.
@@ -58,52 +59,53 @@ const OpInfo abs_op = unary(
                   },
               .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return where(x >= 0, dx, -dx); }),
               .lower = Unary::abs,
-              .sample = {-3, 3}});
+              .sample = {-3, 3},
+              .traits = {.idempotent = true, .even = true, .determined = true}});
 
-const OpInfo sign_op =
-    unary(sign_op, UnarySpec{.name = "sign",
-                             .summary = "-1, 0 or 1; NaN and signed zero stay",
-                             .dtypes = dtypes::ordered_numbers,
-                             .eval =
-                                 [](auto x) {
-                                   using T = decltype(x);
-                                   if constexpr (std::is_unsigned_v<T>)
-                                     return static_cast<T>(x != 0);
-                                   else if (x > 0)
-                                     return T(1);
-                                   else if (x < 0)
-                                     return T(-1);
-                                   else
-                                     return x;
-                                 },
-                             .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return dx * 0; }),
-                             .lower = Unary::sign,
-                             .sample = {-3, 3}});
+const OpInfo sign_op = unary(sign_op, UnarySpec{.name = "sign",
+                                                .summary = "-1, 0 or 1; NaN and signed zero stay",
+                                                .dtypes = dtypes::ordered_numbers,
+                                                .eval =
+                                                    [](auto x) {
+                                                      using T = decltype(x);
+                                                      if constexpr (std::is_unsigned_v<T>)
+                                                        return static_cast<T>(x != 0);
+                                                      else if (x > 0)
+                                                        return T(1);
+                                                      else if (x < 0)
+                                                        return T(-1);
+                                                      else
+                                                        return x;
+                                                    },
+                                                .jvp = FlatEverywhere(),
+                                                .lower = Unary::sign,
+                                                .sample = {-3, 3},
+                                                .traits = {.idempotent = true, .determined = true}});
 
-const OpInfo floor_op =
-    unary(floor_op, UnarySpec{.name = "floor",
-                              .summary = "the largest integer not above x",
-                              .dtypes = dtypes::real,
-                              .eval = [](auto x) { return std::floor(x); },
-                              .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return dx * 0; }),
-                              .lower = Unary::floor,
-                              .sample = {-3, 3}});
-const OpInfo ceil_op =
-    unary(ceil_op, UnarySpec{.name = "ceil",
-                             .summary = "the smallest integer not below x",
-                             .dtypes = dtypes::real,
-                             .eval = [](auto x) { return std::ceil(x); },
-                             .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return dx * 0; }),
-                             .lower = Unary::ceil,
-                             .sample = {-3, 3}});
-const OpInfo round_op =
-    unary(round_op, UnarySpec{.name = "round",
-                              .summary = "the nearest integer, halves to even",
-                              .dtypes = dtypes::real,
-                              .eval = [](auto x) { return std::nearbyint(x); },
-                              .jvp = TangentRule([](const Array&, const Array&, const Array& dx) { return dx * 0; }),
-                              .lower = Unary::round,
-                              .sample = {-3, 3}});
+const OpInfo floor_op = unary(floor_op, UnarySpec{.name = "floor",
+                                                  .summary = "the largest integer not above x",
+                                                  .dtypes = dtypes::real,
+                                                  .eval = [](auto x) { return std::floor(x); },
+                                                  .jvp = FlatEverywhere(),
+                                                  .lower = Unary::floor,
+                                                  .sample = {-3, 3},
+                                                  .traits = {.idempotent = true, .determined = true}});
+const OpInfo ceil_op = unary(ceil_op, UnarySpec{.name = "ceil",
+                                                .summary = "the smallest integer not below x",
+                                                .dtypes = dtypes::real,
+                                                .eval = [](auto x) { return std::ceil(x); },
+                                                .jvp = FlatEverywhere(),
+                                                .lower = Unary::ceil,
+                                                .sample = {-3, 3},
+                                                .traits = {.idempotent = true, .determined = true}});
+const OpInfo round_op = unary(round_op, UnarySpec{.name = "round",
+                                                  .summary = "the nearest integer, halves to even",
+                                                  .dtypes = dtypes::real,
+                                                  .eval = [](auto x) { return std::nearbyint(x); },
+                                                  .jvp = FlatEverywhere(),
+                                                  .lower = Unary::round,
+                                                  .sample = {-3, 3},
+                                                  .traits = {.idempotent = true, .determined = true}});
 
 // d√x = dx / (2√x)
 const OpInfo sqrt_op = unary(
@@ -113,7 +115,8 @@ const OpInfo sqrt_op = unary(
                        .eval = [](auto x) { return std::sqrt(x); },
                        .jvp = TangentRule([](const Array&, const Array& y, const Array& dx) { return dx * (0.5 / y); }),
                        .lower = Unary::sqrt,
-                       .sample = {0.1, 4}});
+                       .sample = {0.1, 4},
+                       .traits = {.determined = true}});
 // d x^(-1/2) = -y³/2·dx
 const OpInfo rsqrt_op = unary(
     rsqrt_op,
@@ -171,7 +174,8 @@ const OpInfo cos_op = unary(
                       .eval = [](auto x) { return std::cos(x); },
                       .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * -sin(x); }),
                       .lower = Unary::cos,
-                      .sample = {-3, 3}});
+                      .sample = {-3, 3},
+                      .traits = {.even = true}});
 const OpInfo tan_op =
     unary(tan_op,
           UnarySpec{.name = "tan",
@@ -205,7 +209,8 @@ const OpInfo cosh_op = unary(
                        .eval = [](auto x) { return std::cosh(x); },
                        .jvp = TangentRule([](const Array& x, const Array&, const Array& dx) { return dx * sinh(x); }),
                        .lower = Unary::cosh,
-                       .sample = {-2, 2}});
+                       .sample = {-2, 2},
+                       .traits = {.even = true}});
 const OpInfo asin_op = unary(
     asin_op,
     UnarySpec{.name = "asin",
@@ -274,7 +279,8 @@ const OpInfo is_finite_op = unary(is_finite_op, UnarySpec{.name = "is_finite",
                                                           .jvp = Absent{"its result is a bool"},
                                                           .lower = Unary::is_finite,
                                                           .sample = {-3, 3},
-                                                          .result = family::boolean});
+                                                          .result = family::boolean,
+                                                          .traits = {.even = true, .determined = true}});
 const OpInfo not_op = unary(not_op, UnarySpec{.name = "not",
                                               .summary = "logical of bool, bitwise of integers",
                                               .dtypes = dtypes::logical,
@@ -287,7 +293,8 @@ const OpInfo not_op = unary(not_op, UnarySpec{.name = "not",
                                                   },
                                               .jvp = Absent{"defined for bool and integers"},
                                               .lower = Unary::not_,
-                                              .sample = {0, 5}});
+                                              .sample = {0, 5},
+                                              .traits = {.involution = true, .determined = true}});
 
 Array apply(const OpInfo& op, const Operand& x, bool inexact) {
   const SourceScope place(x.where(), op.name);

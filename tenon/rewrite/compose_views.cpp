@@ -31,13 +31,6 @@ bool has_views_of_views(const Program& program) {
 
 using Permutation = std::vector<std::int64_t>;
 
-// Axis i of the result is axis first[second[i]].
-Permutation composed(const Permutation& first, const Permutation& second) {
-  Permutation both;
-  for (const std::int64_t axis : second) both.push_back(first[static_cast<std::size_t>(axis)]);
-  return both;
-}
-
 // Elements start, start + stride, … of each axis, `size` of them.
 struct Range {
   std::int64_t start, size, stride;
@@ -96,7 +89,7 @@ class Views {
 
   Id broadcast(Id x, const Shape& shape, const std::vector<std::int64_t>& dims) {
     const Node& n = nodes_[x];
-    if (n.broadcast) return broadcast(n.source, shape, composed(dims, *n.broadcast));
+    if (n.broadcast) return broadcast(n.source, shape, permuted(dims, *n.broadcast));
     // Axes of one element that grow are left out, so that a broadcast only repeats.
     Shape kept;
     std::vector<std::int64_t> kept_dims;
@@ -110,7 +103,7 @@ class Views {
   Id transposed(Id x, const Permutation& permutation) {
     if (std::ranges::is_sorted(permutation)) return x;
     const Node& n = nodes_[x];
-    if (!n.permutation.empty()) return transposed(n.source, composed(n.permutation, permutation));
+    if (!n.permutation.empty()) return transposed(n.source, permuted(n.permutation, permutation));
     if (const auto dims = dims_after(n, permutation)) {
       Shape shape;
       for (const std::int64_t axis : permutation) shape.push_back(n.array.shape()[static_cast<std::size_t>(axis)]);
@@ -122,7 +115,7 @@ class Views {
   // Whether its transpose is a value that is there, or as cheap as it is.
   bool is_transposed_freely(Id x, const Permutation& permutation) const {
     const Node& n = nodes_[x];
-    if (!n.permutation.empty()) return std::ranges::is_sorted(composed(n.permutation, permutation));
+    if (!n.permutation.empty()) return std::ranges::is_sorted(permuted(n.permutation, permutation));
     return dims_after(n, permutation).has_value();
   }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t largest_summand = 1 << 16;  // elements added up in place of their sum
 
-bool is_linear_map(const Eqn& e) { return e.op->name == "transpose" || e.op->name == "reshape"; }
+bool is_linear_map(const Eqn& e) { return e.op == &transpose_op() || e.op == &reshape_op(); }
 bool is_numeric(DType d) { return d != DType::bool_; }
 
 std::optional<std::int64_t> elements(const Type& t) {
@@ -64,6 +64,7 @@ class LoopReader {
     const Var before = body_.inputs()[static_cast<std::size_t>(p_.consts) + k], after = body_.outputs()[k];
     const Eqn* add = maker_[after];
     if (add == nullptr || add->op != &add_op() || reads_[before] != 1 || reads_[after] != 1) return {};
+    if (add->numerics == Numerics::strict) return {};
     if (add->in[0] != before && add->in[1] != before) return {};
     if (!is_numeric(body_.type(after).dtype)) return {};
     Delayed d{k, nullptr, {}};
@@ -74,7 +75,7 @@ class LoopReader {
         d.maps.insert(d.maps.begin(), &e);
         continue;
       }
-      if (!is_product(*e.op) && !is_sum(e) && !repeats(e)) return {};
+      if ((!is_product(*e.op) && !is_sum(e) && !repeats(e)) || e.numerics == Numerics::strict) return {};
       if (is_product(*e.op) && (is_const(e.in[0]) || is_const(e.in[1]))) return {};
       d.made = &e;
       return d;

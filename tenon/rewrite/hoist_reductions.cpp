@@ -52,9 +52,9 @@ struct Hoist {
 };
 
 // Finds what can move into the loops of one Program.
-class Search {
+class HoistSearch {
  public:
-  explicit Search(const Program& program)
+  explicit HoistSearch(const Program& program)
       : program_(program), readers_(program.vars()), maker_(program.vars(), nowhere) {
     for (std::size_t e = 0; e < program.eqns().size(); ++e) {
       for (Var v : program.eqns()[e].in) readers_[v].push_back(e);
@@ -464,7 +464,7 @@ ProgramRef hoist_reductions(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("hoist_reductions")(program->hash()).finish(), [&] {
     ProgramRef result = with_regions(*program, hoist_reductions);
-    while (const auto hoist = Search(*result).find()) result = Rebuild(*result, *hoist).run();
+    while (const auto hoist = HoistSearch(*result).find()) result = Rebuild(*result, *hoist).run();
     return result;
   });
 }

@@ -9,6 +9,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
+#include "tenon/ops/element_form.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
@@ -24,7 +25,9 @@ std::int64_t place_of(const Labels& labels, std::int64_t label) {
   return std::ranges::find(labels, label) - labels.begin();
 }
 
-bool is_mul(const OpInfo& op) { return op.name == "mul"; }
+bool multiplies(const Program& program, const Eqn& eqn) {
+  return is_elementwise(eqn) && eqn.in.size() == 2 && element_form(program, eqn).of_two == kernel::Binary::mul;
+}
 
 // A product as an einsum: an operand that was broadcast lacks the labels of the axes that it repeats along.
 struct Contraction {
@@ -40,7 +43,17 @@ struct Contraction {
 
 class Narrow {
  public:
-  explicit Narrow(const Program& program) : program_(program), maker_(makers_of(program)), reads_(reads_of(program)) {}
+  explicit Narrow(const Program& program)
+      : program_(program),
+        maker_(makers_of(program)),
+        reads_(reads_of(program)),
+        in_memory_(program.vars(), false),
+        in_place_(in_memory_) {
+    for (const Eqn& eqn : program.eqns())
+      if (rule_of<LowerElement>(*eqn.op) == nullptr && rule_of<LowerReduction>(*eqn.op) == nullptr)
+        for (const Var v : eqn.in) in_memory_[v] = true, in_place_[v] = in_place_[v] || !is_product(*eqn.op);
+    for (const Var v : program.outputs()) in_memory_[v] = in_place_[v] = true;
+  }
 
   void bind(Replay& replay) const {
     for (const Eqn& eqn : program_.eqns()) {
@@ -57,8 +70,32 @@ class Narrow {
  private:
   std::optional<Contraction> narrowed(const Eqn& eqn) const {
     auto c = is_product(*eqn.op) ? product(eqn) : summed(eqn);
-    if (!c || !c->needs_less(program_)) return {};
+    if (!c || !(c->needs_less(program_) || lies_apart(*c, c->a, c->of_a) || lies_apart(*c, c->b, c->of_b))) return {};
     return c;
+  }
+
+  // The labels of the batch: the axes that both operands and the result have.
+  static Labels batch_of(const Contraction& c) {
+    Labels batch;
+    for (const std::int64_t label : c.of_a)
+      if (contains(c.of_b, label) && contains(c.result, label)) batch.push_back(label);
+    return batch;
+  }
+  // Whether the matrices of an operand that is stored for the product would not lie one behind another.
+  bool lies_apart(const Contraction& c, Var operand, const Labels& of) const {
+    const Labels batch = batch_of(c);
+    return std::ranges::any_of(batch, [&](std::int64_t l) { return place_of(of, l) >= std::ssize(batch); }) &&
+           !in_memory(operand, in_place_);
+  }
+  // The operand with its matrices one behind another, if it does not lie in memory already.
+  Array matrix_by_matrix(const Contraction& c, Var operand, Array x, Labels& of) const {
+    if (!lies_apart(c, operand, of)) return x;
+    Labels order = batch_of(c), permutation;
+    for (const std::int64_t label : of)
+      if (!contains(order, label)) order.push_back(label);
+    for (const std::int64_t label : order) permutation.push_back(place_of(of, label));
+    of = std::move(order);
+    return transpose(std::move(x), permutation);
   }
 
   std::optional<Contraction> product(const Eqn& eqn) const {
@@ -101,7 +138,7 @@ class Narrow {
           if (from[i] != form.shape[static_cast<std::size_t>(form.dims[i])]) return;
           before.push_back(labels[static_cast<std::size_t>(form.dims[i])]);
         }
-      } else if (made->op == &transpose_op() && repeats(made->in[0])) {
+      } else if (made->op == &transpose_op() && (repeats(made->in[0]) || !in_place_[v])) {
         const Labels permutation = permutation_of(made->params);
         before.resize(labels.size());
         for (std::size_t i = 0; i < labels.size(); ++i) before[static_cast<std::size_t>(permutation[i])] = labels[i];
@@ -128,17 +165,12 @@ class Narrow {
     while (maker_[v] != nullptr && maker_[v]->op == &transpose_op() && reads_[v] == 1)
       transposes.push_back(maker_[v]), v = maker_[v]->in[0];
     if (maker_[v] == nullptr || reads_[v] != 1) return {};
-    const bool elementwise = is_mul(*maker_[v]->op);
+    const bool elementwise = multiplies(program_, *maker_[v]);
     if (!elementwise && !is_product(*maker_[v]->op)) return {};
     auto c = elementwise ? elementwise_product(*maker_[v]) : product(*maker_[v]);
     if (!c) return {};
     Labels labels = c->result;
-    for (std::size_t i = transposes.size(); i-- > 0;) {
-      Labels next;
-      for (const std::int64_t axis : permutation_of(transposes[i]->params))
-        next.push_back(labels[static_cast<std::size_t>(axis)]);
-      labels = std::move(next);
-    }
+    for (std::size_t i = transposes.size(); i-- > 0;) labels = permuted(labels, permutation_of(transposes[i]->params));
     c->result.clear();
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (!contains(form.axes, static_cast<std::int64_t>(i))) c->result.push_back(labels[i]);
@@ -160,22 +192,23 @@ class Narrow {
     once(c.a, c.of_a), once(c.b, c.of_b);
     return c;
   }
-  // Whether something is summed that both operands have, and each has an axis of the result for itself; and it takes no
-  // more memory to store the operands than the result, or they are stored anyway.
+  // Whether something is summed that both operands have, and each has an axis of the result for itself; and storing the
+  // operands, where they are not stored anyway, costs less than the library saves.
   bool is_matrix_product(const Contraction& c) const {
     const auto has_own = [&](const Labels& mine, const Labels& other) {
       return std::ranges::any_of(mine, [&](std::int64_t l) { return contains(c.result, l) && !contains(other, l); });
     };
     const auto summed_in_both = [&](std::int64_t l) { return contains(c.of_b, l) && !contains(c.result, l); };
-    Shape result;
-    for (const std::int64_t label : c.result) result.push_back(c.sizes.at(label));
+    Dim products = 1, result = 1;
+    for (const auto& [label, size] : c.sizes) products = products * size;
+    for (const std::int64_t label : c.result) result = result * c.sizes.at(label);
+    // A round trip of an element costs as much as the library saves of four multiplications.
+    constexpr std::int64_t saved = 4, most_stored = std::int64_t(1) << 26;
     const auto fits = [&](Var v) {
-      const Dim mine = program_.type(v).shape.elements(), whole = result.elements();
-      if (mine.known() && whole.known() && mine.value() <= whole.value()) return true;
-      while (maker_[v] != nullptr &&
-             (maker_[v]->op == &transpose_op() || maker_[v]->op == &reshape_op() || maker_[v]->op == &slice_op()))
-        v = maker_[v]->in[0];
-      return maker_[v] == nullptr || rule_of<LowerElement>(*maker_[v]->op) == nullptr;
+      const Dim mine = program_.type(v).shape.elements();
+      if (in_memory(v) || (mine.known() && result.known() && mine.value() <= result.value())) return true;
+      return mine.known() && products.known() && mine.value() <= most_stored &&
+             mine.value() <= products.value() / saved;
     };
     // Of few terms a sum is faster as it is spelled; for integers both are nests.
     constexpr std::int64_t fewest_terms = 4;
@@ -185,6 +218,15 @@ class Narrow {
     const bool enough = !terms.known() || terms.value() >= fewest_terms;
     return has_own(c.of_a, c.of_b) && has_own(c.of_b, c.of_a) && std::ranges::any_of(c.of_a, summed_in_both) &&
            (enough || is_integer(program_.type(c.a).dtype)) && fits(c.a) && fits(c.b);
+  }
+
+  // Whether an array, or what it is a view of, is stored whatever becomes of this sum.
+  bool in_memory(Var v) const { return in_memory(v, in_memory_); }
+  bool in_memory(Var v, const std::vector<bool>& there) const {
+    while (!there[v] && maker_[v] != nullptr &&
+           (maker_[v]->op == &transpose_op() || maker_[v]->op == &reshape_op() || maker_[v]->op == &slice_op()))
+      v = maker_[v]->in[0];
+    return there[v] || maker_[v] == nullptr || rule_of<LowerElement>(*maker_[v]->op) == nullptr;
   }
 
   // Whether what is summed outside of the products is known to have elements: a sum of no products is 0, and a product
@@ -203,8 +245,9 @@ class Narrow {
     const auto own = std::ranges::find_if(c.result, [&](auto l) { return contains(c.of_a, l) != contains(c.of_b, l); });
     if (own != c.result.end() && contains(c.of_b, *own)) std::swap(c.a, c.b), std::swap(c.of_a, c.of_b);
     Labels of_a = c.of_a, of_b = c.of_b;
-    const Array a = without_lonely(replay.get(c.a), of_a, of_b, c.result),
-                b = without_lonely(replay.get(c.b), of_b, of_a, c.result);
+    Array a = without_lonely(replay.get(c.a), of_a, of_b, c.result),
+          b = without_lonely(replay.get(c.b), of_b, of_a, c.result);
+    a = matrix_by_matrix(c, c.a, std::move(a), of_a), b = matrix_by_matrix(c, c.b, std::move(b), of_b);
     DotAxes axes;
     Labels made, contracted;
     for (const std::int64_t label : of_a) {
@@ -267,12 +310,15 @@ class Narrow {
   const Program& program_;
   std::vector<const Eqn*> maker_;
   std::vector<int> reads_;
+  std::vector<bool> in_memory_;  // read by what needs it there
+  std::vector<bool> in_place_;   // by what needs it as it is, and not in any order of its axes, as products do
 };
 
 }  // namespace
 
 ProgramRef narrow_products(const ProgramRef& program) {
-  if (find_eqn(*program, [](const Eqn& e) { return is_product(*e.op) || is_mul(*e.op); }) == nullptr) return program;
+  if (find_eqn(*program, [](const Eqn& e) { return is_product(*e.op) || rule_of<LowerReduction>(*e.op); }) == nullptr)
+    return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("narrow_products")(program->hash()).finish(),
                   [&] { return rewritten(*program, [&](Replay& replay) { Narrow(*program).bind(replay); }); });

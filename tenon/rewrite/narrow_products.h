@@ -10,7 +10,8 @@ namespace tenon {
 // of the result where it does not. So the mean of an einsum, and its cotangents, cost what the shorter spelling costs:
 // an axis of n less in the product. And Σ_k x[a,k]·y[k,b] is a product where it is spelled as a sum of arrays that were
 // broadcast against each other and multiplied, unless it has less than four terms of floats, or what would have to be
-// stored for it is more than the result: a kernel matrix that is computed where it is read stays so. In regions too.
+// stored for it is more than the result and costs more than the library saves: each element stored alone for this wants
+// four multiplications. A kernel matrix that is computed where it is read once or twice stays so. In regions too.
 // Exactness: reassociates floating-point sums, as products do (eqns of Numerics::strict stay, and products of f16 and
 // bf16, whose sums would be rounded between). Linear in the eqns; memoised.
 ProgramRef narrow_products(const ProgramRef& program);

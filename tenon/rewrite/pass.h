@@ -1,27 +1,28 @@
-// Pass: a named rewriting of Programs; and the list of them that every compiled Program goes through.
+// Passes over Programs.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "tenon/base/pass.h"
 #include "tenon/ir/program.h"
 
 namespace tenon {
 
-struct Pass {
-  std::string name;
-  std::string summary;  // one line
-  std::function<ProgramRef(const ProgramRef&)> run;
+using ProgramPass = Pass<ProgramRef>;
+
+// A pass must not change the types of inputs and outputs; everything else of a Program has been verified as it was
+// built. TENON_LOG=rewrite tells what a pass changed and in which time.
+template <>
+struct PassSubject<ProgramRef> {
+  static constexpr std::string_view unit = "eqns", ending = ".tn";
+  static std::size_t size(const ProgramRef& program) { return program->eqns().size(); }
+  static std::string text(const ProgramRef& program);
+  static ProgramRef before(const ProgramRef& program) { return program; }
+  static bool changed(const ProgramRef& before, const ProgramRef& after) { return before->hash() != after->hash(); }
+  static void verify(const std::string& pass, const ProgramRef& before, const ProgramRef& after);
 };
 
-// Runs one pass. Its result has been verified as every Program is, and must have the same types of inputs and outputs;
-// a VerifyError names the pass otherwise. TENON_LOG=rewrite tells what it changed and in which time.
-ProgramRef run_pass(const Pass& pass, const ProgramRef& program);
-ProgramRef run_passes(std::span<const Pass> passes, const ProgramRef& program);
-
-// What stands between a Program and its plan, in order: calls are inlined, then each rewrite runs once.
-std::span<const Pass> compile_passes();
+ProgramRef run_passes(std::span<const ProgramPass> passes, const ProgramRef& program);
 
 }  // namespace tenon

@@ -9,6 +9,7 @@
 #include "tenon/base/fork.h"
 #include "tenon/base/settings.h"
 #include "tenon/base/stack.h"
+#include "tenon/ops/element_form.h"
 #include "tenon/ops/structure.h"
 #include "tenon/transform/transforms.h"
 
@@ -29,18 +30,16 @@ bool has_lists(const Program& program) {
 
 // Why a function cannot be compiled by itself; empty: it can.
 std::string_view why_not_alone(const Program& program) {
-  if (!program.size_params().empty()) return "its sizes are symbolic";
   if (has_lists(program)) return "it has lists";
   if (find_eqn(program, [](const Eqn& eqn) { return !eqn.new_sizes.empty(); }) != nullptr)
     return "its data decide sizes";
   const Eqn* other = find_eqn(program, [](const Eqn& eqn) {
     bool not_alone = false;
-    eqn.params.visit_programs([&](const ProgramRef& inside) {
-      not_alone = not_alone || (inside && (has_lists(*inside) || !inside->size_params().empty()));
-    });
+    eqn.params.visit_programs(
+        [&](const ProgramRef& inside) { not_alone = not_alone || (inside && has_lists(*inside)); });
     return not_alone;
   });
-  return other == nullptr ? "" : "its loops, branches or calls have lists, or symbolic sizes";
+  return other == nullptr ? "" : "its loops, branches or calls have lists";
 }
 
 bool updates(const Program& program) { return find_eqn(program, updates_in_place) != nullptr; }
@@ -48,10 +47,15 @@ bool updates(const Program& program) { return find_eqn(program, updates_in_place
 double elements(const Program& program, std::span<const Var> vars) {
   double sum = 0;
   for (const Var v : vars) {
-    const Dim n = program.type(v).is_array() ? program.type(v).shape.elements() : Dim(0);
-    sum += n.known() ? static_cast<double>(n.value()) : 0;
+    if (program.type(v).is_array()) sum += kernel::estimate(program.type(v).shape.elements());
   }
   return sum;
+}
+
+// What it computes element by element, in simple operations; of others nothing.
+double fused_work_of(const Program& program, const Eqn& eqn) {
+  if (rule_of<LowerElement>(*eqn.op) == nullptr) return 0;
+  return element_form(program, eqn).arithmetic * elements(program, eqn.out);
 }
 
 // Operations of an eqn that calls nothing, to an order of magnitude.
@@ -99,6 +103,8 @@ class Functions {
  private:
   struct Function {
     double eqns = 0, work = 0, times = 0;  // times: that eqns mention it
+    bool element_by_element = true;        // all of it
+    double fused_work = 0;                 // then: simple operations
     bool called = false, stays = false;    // stays: where its price decides
     bool asked_unit = false, asked_inlined = false, asked_stays = false;
     std::string_view why;  // of a priced call
@@ -114,6 +120,8 @@ class Functions {
       const Function& g = add(inside);
       f.eqns += g.eqns;
       f.work += g.work;
+      f.fused_work += g.fused_work;
+      f.element_by_element = f.element_by_element && g.element_by_element;
     };
     for (const Eqn& eqn : program->eqns()) {
       if (const LowerCall* call = call_of(eqn)) {
@@ -128,6 +136,8 @@ class Functions {
       }
       f.eqns += 1;
       f.work += work_of(*program, eqn);
+      f.fused_work += fused_work_of(*program, eqn);
+      f.element_by_element = f.element_by_element && (eqn.in.empty() || rule_of<LowerElement>(*eqn.op) != nullptr);
       eqn.params.visit_programs([&](const ProgramRef& inside) {
         if (inside) within(inside);
       });
@@ -157,7 +167,8 @@ class Functions {
 
   // Why a priced call is inlined; empty: it is not.
   static std::string_view why_inlined(const Program& program, const Function& f) {
-    constexpr double short_function = 8, felt = 10'000, most_eqns = 150, most_of_little = 500;
+    constexpr double short_function = 8, felt = 10'000, most_eqns = 150, most_of_little = 500, most_of_fused = 1500,
+                     round_trip = 12;
     if (f.eqns == 0) return "it computes nothing";
     if (!units_are_small()) {
       if (f.times <= 1) return "called once";
@@ -165,6 +176,10 @@ class Functions {
       const bool little = f.work < felt;
       if (f.eqns * f.times <= (little ? most_of_little : most_eqns))
         return little ? "so small that a call would be felt" : "small: it fuses with what is around it";
+      // Arguments and results go through memory.
+      const double moved = elements(program, program.inputs()) + elements(program, program.outputs());
+      if (f.element_by_element && f.eqns * f.times <= most_of_fused && f.fused_work <= round_trip * moved)
+        return "it computes less than its arguments and results cost: it fuses with what is around it";
     }
     if (updates(program)) return "it updates arrays in place";
     return why_not_alone(program);

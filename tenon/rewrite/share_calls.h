@@ -10,10 +10,11 @@ namespace tenon {
 
 // Replaces calls by what they call, but for those of long functions that the Program calls several times: they stay, as
 // `call`s of Programs of which every output is read. A function stays where its eqns, times its calls, are more than
-// 150, or 500 where it does so little that a call of native code is felt; one that updates arrays in place, or has
-// sizes or lists, never does. With TENON_UNITS=small in the environment all others stay, so that small functions test
+// 150, or 500 where it does so little that a call of native code is felt, or 1,500 where it works element by element
+// and does less than passing its arguments and results through memory; one that updates arrays in place, decides sizes
+// or has lists never does. With TENON_UNITS=small in the environment all others stay, so that small functions test
 // everything. Calls of the ops call_unit and call_inlined are as they say, whatever the price; a unit has no lists and
-// no sizes that are not known. Time: linear in the eqns of what is inlined and of each function that stays.
+// decides no sizes. Time: linear in the eqns of what is inlined and of each function that stays.
 ProgramRef share_calls(const ProgramRef& program);
 
 // What share_calls() does with a function that a Program calls, and why.

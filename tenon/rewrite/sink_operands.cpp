@@ -8,6 +8,7 @@
 #include "tenon/base/settings.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
+#include "tenon/ops/element_form.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/shape.h"
@@ -110,9 +111,11 @@ class Sink {
   }
 
   // Elementwise, and less than a round trip through memory.
-  static bool is_cheap(const Eqn& eqn) {
-    static constexpr std::string_view cheap[]{"add", "sub", "mul", "neg", "abs", "max", "min", "select", "convert"};
-    return std::ranges::find(cheap, eqn.op->name) != std::end(cheap);
+  bool is_cheap(const Eqn& eqn) const {
+    constexpr double cheap = 3;  // operations
+    // Truths are a byte each: stored, they are less to read than what they compare.
+    return is_elementwise(eqn) && !eqn.in.empty() && program_.type(eqn.out[0]).dtype != DType::bool_ &&
+           element_form(program_, eqn).operations <= cheap;
   }
   // What a broadcast repeats along its first axis.
   std::optional<Var> repeated(const Eqn& eqn) const {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tenon/runtime/buffer.h"
+#include "tenon/runtime/memory/buffer.h"
 
 namespace tenon::dlpack {
 

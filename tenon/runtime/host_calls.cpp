@@ -95,19 +95,6 @@ std::vector<Buffer> HostFunction::call(std::span<const Buffer> operands, std::sp
   return made;
 }
 
-std::vector<std::int64_t> host_description(std::int64_t guards, std::span<const HostArray> operands,
-                                           std::span<const HostArray> results) {
-  std::vector<std::int64_t> words{guards, static_cast<std::int64_t>(operands.size()),
-                                  static_cast<std::int64_t>(results.size())};
-  for (const auto& all : {operands, results})
-    for (const HostArray& array : all) {
-      words.push_back(static_cast<std::int64_t>(array.dtype));
-      words.push_back(static_cast<std::int64_t>(array.dims.size()));
-      words.insert(words.end(), array.dims.begin(), array.dims.end());
-    }
-  return words;
-}
-
 void rethrow_host_failure() { std::rethrow_exception(std::exchange(failure, nullptr)); }
 
 }  // namespace tenon

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "tenon/runtime/buffer.h"
+#include "tenon/runtime/memory/buffer.h"
 
 extern "C" {
 
-// Calls a function (the first word of the description is a `const tenon::HostFunction*`, the others are
-// tenon::host_description) with the operands at the first addresses; its results
-// go to the others. Minus tenon::host_call_failed where it throws: what it threw is kept for rethrow_host_failure().
+// Calls a function with the operands at the first addresses; its results go to the others. The description: a
+// `const tenon::HostFunction*`, the numbers of guards, of operands and of results, and of each of these its dtype, rank
+// and sizes. The first operands are guards, single bools: where one is false the function is not called, and results
+// are zeros. Minus tenon::host_call_failed where it throws: what it threw is kept for rethrow_host_failure().
 std::int64_t tenon_host_call(const std::int64_t* description, void* const* addresses);
 }
 
@@ -45,11 +46,6 @@ class HostFunction {
   Body body_;
   std::int64_t id_;
 };
-
-// For tenon_host_call. The first `guards` operands are single bools: where one is false the function is not called, and
-// results are zeros.
-std::vector<std::int64_t> host_description(std::int64_t guards, std::span<const HostArray> operands,
-                                           std::span<const HostArray> results);
 
 inline constexpr std::int32_t host_call_failed = 8;  // a status of generated code
 [[noreturn]] void rethrow_host_failure();            // of this thread

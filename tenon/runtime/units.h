@@ -15,7 +15,9 @@ namespace tenon {
 
 class Unit {
  public:
-  // With contiguous arrays. Returns 0 or what its native code does (tenon/compile/codegen.h); throws nothing.
+  // With contiguous arrays; behind their addresses that of the values of its size parameters, i64, where it has some.
+  // Returns 0 or what its native code does (tenon/compile/native/codegen.h), sizes_differ where sizes are none; throws
+  // nothing.
   virtual std::int32_t call_within(void* const* addresses) const noexcept = 0;
 
  protected:

@@ -5,6 +5,7 @@
 
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
+#include "tenon/ops/element_form.h"
 #include "tenon/ops/shape.h"
 #include "tenon/transform/memo.h"
 
@@ -65,26 +66,28 @@ class Collect {
   }
 
   std::optional<Multiple> link(const Eqn& eqn, const Mask& unknown, const Replay& replay) const {
-    const std::string_view op = eqn.op->name;
-    if (op == "neg") {
+    if (!is_elementwise(eqn)) return std::nullopt;
+    const ElementForm form = element_form(program_, eqn);
+    if (form.of_one == kernel::Unary::neg) {
       Multiple m = multiple(eqn.in[0]);
       m.negated = !m.negated;
       m.links = std::min(m.links + 1, many);
       return m;
     }
-    if (op == "mul" && unknown[0] != unknown[1]) {
+    if (form.of_two == kernel::Binary::mul && unknown[0] != unknown[1]) {
       Multiple m = multiple(eqn.in[unknown[0] ? 0 : 1]);
       const Array& factor = replay.get(eqn.in[unknown[0] ? 1 : 0]);
       m.coefficient = m.coefficient ? *m.coefficient * factor : factor;
       m.links = std::min(m.links + 1, many);
       return m;
     }
-    if ((op == "add" || op == "sub") && unknown[0] && unknown[1]) {
+    const bool adds = form.of_two == kernel::Binary::add, subtracts = form.of_two == kernel::Binary::sub;
+    if ((adds || subtracts) && unknown[0] && unknown[1]) {
       const Multiple x = multiple(eqn.in[0]), y = multiple(eqn.in[1]);
       if (x.base != y.base) return std::nullopt;
       const Array one = ones_like(replay.type(eqn.out[0]));
       const Array a = x.coefficient.value_or(one), b = y.coefficient.value_or(one);
-      const bool minus = (op == "sub") != (x.negated != y.negated);
+      const bool minus = subtracts != (x.negated != y.negated);
       return Multiple{x.base, minus ? a - b : a + b, x.negated, std::min(x.links + y.links + 1, many), nullptr};
     }
     return std::nullopt;

@@ -36,10 +36,10 @@ ProgramRef with_outputs(const ProgramRef& program, const Mask& read) {
 }
 
 // What a function that stays gives; zeros in place of what nothing reads.
-Arrays call_for(const ProgramRef& callee, const Eqn& eqn, const std::vector<int>& reads, const Replay& replay) {
+Arrays call_for(const LowerCall::Callee& callee, const Eqn& eqn, const std::vector<int>& reads, const Replay& replay) {
   Mask read;
   for (const Var v : eqn.out) read.push_back(reads[v] > 0);
-  const Arrays made = call(with_outputs(callee, read), replay.operands(eqn));
+  const Arrays made = call(with_outputs(callee.program, read), callee.sizes, replay.operands(eqn));
   Arrays results;
   for (std::size_t i = 0, k = 0; i < eqn.out.size(); ++i)
     results.push_back(read[i] ? made[k++] : zeros_of(replay.type(eqn.out[i])));
@@ -63,7 +63,7 @@ void inline_into(const Program& program, Replay& replay, FunctionRef<ProgramRef(
     const EqnScope place(eqn);
     const LowerCall::Callee callee = call->rule(replay.params(eqn));
     replay.set_results(eqn, stays(*call, *callee.program)
-                                ? call_for(callee.program, eqn, reads, replay)
+                                ? call_for(callee, eqn, reads, replay)
                                 : inline_program(*inlined(callee.program), callee.sizes, replay.operands(eqn)));
   }
 }

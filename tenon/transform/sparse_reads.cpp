@@ -67,7 +67,7 @@ class Rewriter {
 
   // Another form of a table, row by row.
   static bool keeps_rows(const Eqn& eqn, const Type& before, const Type& after) {
-    if (eqn.op->name == "convert") return has_tangent(after);
+    if (eqn.op == &convert_op()) return has_tangent(after);
     const auto row = [](const Type& t) { return t.shape.without_axis(0).elements(); };
     return eqn.op == &reshape_op() && before.rank() > 0 && after.rank() > 0 && before.shape[0] == after.shape[0] &&
            row(before) == row(after);

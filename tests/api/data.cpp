@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "tenon/eigen.h"
-#include "tenon/runtime/npy.h"
+#include "tenon/runtime/files/npy.h"
 #include "tenon/tenon.h"
 #include "tests/error_message.h"
 

@@ -28,9 +28,10 @@ std::vector<double> of(const Array& a) {
 
 TEST(DataSizes, GradientOfAMaskedProduct) {
   const Array g = tn::grad(masked_product)(x, y, mask);
-  EXPECT_THAT(of(g), ElementsAre(std::sin(5.0), 0, std::sin(3.0), std::sin(2.0), 0));
+  const auto near = [](double value) { return testing::DoubleEq(value); };  // of native code: to a few last places
+  EXPECT_THAT(of(g), ElementsAre(near(std::sin(5.0)), 0, near(std::sin(3.0)), near(std::sin(2.0)), 0));
   EXPECT_THAT(of(tn::grad<1>(masked_product)(x, y, mask)),
-              ElementsAre(std::cos(5.0), 0, 3 * std::cos(3.0), 4 * std::cos(2.0), 0));
+              ElementsAre(near(std::cos(5.0)), 0, near(3 * std::cos(3.0)), near(4 * std::cos(2.0)), 0));
 }
 
 // Only the mask is kept for the second part: the size is found from it again.

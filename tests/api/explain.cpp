@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "tenon/tenon.h"
+#include "tests/island.h"
 
 namespace tn = tenon;
 using testing::ContainsRegex;
@@ -103,9 +104,10 @@ TEST(Explain, LargeValuesOfFewOperationsAreMadeTwice) {
 }
 
 TEST(Explain, WhyTheReferenceEvaluator) {
-  const std::string text = tn::explain([](const Array& x) { return tn::sum(tn::compress(x, x > 0.5f)); })(ramp({3}));
-  EXPECT_THAT(text, HasSubstr("runs 5 eqns by the reference evaluator, one by one"));
-  EXPECT_THAT(text, ContainsRegex("compress at .*explain.cpp:[0-9]+: compress: sizes that data decide"));
+  const std::string text =
+      tn::explain([](const Array& x) { return tn::sum(tn::island(tn::compress(x, x > 0.5f))); })(ramp({3}));
+  EXPECT_THAT(text, HasSubstr("runs 6 eqns by the reference evaluator, one by one"));
+  EXPECT_THAT(text, ContainsRegex("island at .*explain.cpp:[0-9]+: island: a test's op"));
 }
 
 TEST(Explain, TellsOfLists) {

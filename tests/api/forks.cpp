@@ -5,7 +5,7 @@
 #include <cmath>
 #include <thread>
 
-#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
 #include "tests/in_child.h"

@@ -272,6 +272,82 @@ TEST(Host, CancellingEndsTheCall) {
   EXPECT_LT(calls, 100'000);
 }
 
+// The positive elements, as many as there are.
+Array kept(const Array& x, Calls* seen = nullptr) {
+  const auto positive = [](const Array& in) {
+    std::vector<double> made;
+    for (const double v : values(in))
+      if (v > 0) made.push_back(v);
+    return made;
+  };
+  const tn::HostSizes sizes{
+      1, [positive](In in) { return std::vector{static_cast<std::int64_t>(positive(in[0]).size())}; }};
+  return tn::host_call(
+      [positive, seen](In in) {
+        std::vector<double> made = positive(in[0]);
+        if (seen != nullptr) seen->push_back(static_cast<double>(made.size()));
+        return std::vector{tn::array<double>(made, {static_cast<std::int64_t>(made.size())})};
+      },
+      sizes, [](std::span<const tn::Dim> n) { return std::vector{tn::Type::array(tn::DType::f64, {n[0]})}; }, {{x}})[0];
+}
+
+TEST(Host, SizesThatTheHostDecides) {
+  Calls seen;
+  const auto f = [&](const Array& x) { return kept(x, &seen) * 2.0; };
+  const auto compiled = tn::jit(f);
+  const Array x = tn::Array{1.0, -2.0, 3.0, -4.0};
+  for (const Array& in : {x, -x * 2.0, tn::abs(x), -tn::abs(x)}) {
+    const Array want = tn::compress(in, in > 0.0) * 2.0;
+    EXPECT_TRUE(close(f(in), want, 0.0));
+    EXPECT_TRUE(close(compiled(in), want, 0.0));
+  }
+  EXPECT_THAT(seen, ElementsAre(2, 2, 2, 2, 4, 4, 0, 0));
+}
+
+TEST(Host, SizesThatTheHostDecidesInLoopsAndLanes) {
+  const auto sums = [](const Array& rows) {
+    return tn::scan([](const Array& c, const Array& row) { return std::pair(c + tn::sum(kept(row * c)), c); },
+                    Array(1.0), rows)
+        .first;
+  };
+  const Array rows = tn::Array{{1.0, -1.0, 2.0}, {-1.0, -1.0, -1.0}, {0.5, 0.5, 0.5}};
+  double want = 1;
+  for (const std::vector<double>& row : {std::vector{1.0, 2.0}, {}, {0.5, 0.5, 0.5}}) {
+    double sum = 0;
+    for (const double v : row) sum += v * want;
+    want += sum;
+  }
+  EXPECT_TRUE(close(tn::jit(sums)(rows), Array(want), 1e-12));
+  // What no lane differs in has one size.
+  const Array shared = tn::vmap([&](const Array& s) { return kept(rows(0)) * s; })(tn::Array{1.0, 2.0});
+  EXPECT_TRUE(close(shared, tn::Array{{1.0, 2.0}, {2.0, 4.0}}, 0.0));
+  EXPECT_THAT(message_of<tn::ShapeError>([&] { tn::vmap([](const Array& row) { return kept(row); })(rows); }),
+              HasSubstr("differs from lane to lane"));
+}
+
+TEST(Host, SizesThatTheHostDecidesAreHeld) {
+  const auto of = [](std::int64_t said, std::int64_t made) {
+    return tn::jit([=](const Array& x) {
+      const tn::HostSizes sizes{1, [said](In) { return std::vector{said}; }};
+      return tn::host_call(
+          [made](In) { return std::vector{tn::zeros({made}, tn::DType::f64)}; }, sizes,
+          [](std::span<const tn::Dim> n) { return std::vector{tn::Type::array(tn::DType::f64, {n[0]})}; }, {{x}})[0];
+    })(numbers({3}));
+  };
+  EXPECT_EQ(of(5, 5).size(0), 5);
+  EXPECT_THAT(message_of<tn::ShapeError>([&] { of(-2, 2); }), HasSubstr("a size is -2"));
+  EXPECT_THAT(message_of<tn::RuntimeError>([&] { of(2, 3); }), AllOf(HasSubstr("f64[3]"), HasSubstr("f64[2]")));
+  EXPECT_THROW(tn::jit([](const Array& x) {
+                 const tn::HostSizes sizes{2, [](In) { return std::vector<std::int64_t>{1}; }};
+                 return tn::host_call([](In in) { return std::vector{in[0]}; }, sizes,
+                                      [](std::span<const tn::Dim> n) {
+                                        return std::vector{tn::Type::array(tn::DType::f64, {n[0], n[1]})};
+                                      },
+                                      {{x}})[0];
+               })(numbers({3})),
+               tn::RuntimeError);
+}
+
 TEST(Host, TextCannotHoldTheFunction) {
   Squares squares;
   const tn::ProgramRef program = tn::trace([&](Array x) { return squares(x); })(numbers({2}));

@@ -4,6 +4,7 @@
 
 #include "tenon/tenon.h"
 #include "tests/by_oracle.h"
+#include "tests/island.h"
 
 namespace tn = tenon;
 using testing::ContainsRegex;
@@ -13,7 +14,7 @@ using tn::Array;
 
 namespace {
 
-// A loop, the elements of its results that are large, and a loop along those.
+// A loop, the elements of its results that are large, through what has no native form, and a loop along those.
 Array chosen(const Array& x) {
   const auto [end, ys] = tn::scan(
       [](Array c, Array x) {
@@ -21,7 +22,7 @@ Array chosen(const Array& x) {
         return std::pair(next, next);
       },
       Array(0.4), x);
-  const Array large = tn::compress(ys, tn::abs(ys) > 0.3);
+  const Array large = tn::island(tn::compress(ys, tn::abs(ys) > 0.3));
   const auto [sum, zs] = tn::scan([](Array c, Array x) { return std::pair(c * 0.5 + x * x, c); }, end, large);
   return sum + tn::sum(zs * large);
 }
@@ -49,8 +50,9 @@ TEST(Islands, GiveWhatTheOracleGives) {
     EXPECT_TRUE(close(of_two(x), want_of_two)) << of_two(x) << want_of_two;
   }
   EXPECT_THAT(tn::explain(tn::jit(chosen))(inputs(0.7)), HasSubstr("runs in pieces"));
-  const auto plain = [](Array x) { return tn::compress(x, x > 0.3); };
+  const auto plain = [](Array x) { return tn::island(tn::compress(x, x > 0.3)); };
   EXPECT_THAT(tn::explain(tn::jit(plain))(inputs(0.7)), Not(HasSubstr("runs in pieces"))) << "no loop, nothing gained";
+  EXPECT_THAT(tn::explain(tn::jit(plain))(inputs(0.7)), Not(HasSubstr("native code:")));
 }
 
 // Sizes are decided again behind what those before decided, and arrays of them have no operand that would tell so.
@@ -78,23 +80,32 @@ TEST(Islands, FollowEachOther) {
   }
 }
 
-// What decides no size any more but has no native form for any stands between loops as well: rows that go back to where
-// a mask has chosen them from.
+// What has no native form stands between loops: it is given a list's elements, as an array as long as that.
 TEST(Islands, AreCutAtWhatHasNoNativeForm) {
-  const auto back = [](const Array& rows, const Array& mask) {
-    const Array placed = tn::bind1(*tn::find_op("uncompress"), {}, {rows, mask});
-    return tn::scan([](Array c, Array x) { return std::pair(c * 0.5 + x, c); }, Array(0.4), placed).first;
+  const auto listed = [](const Array& x) {
+    const auto [end, kept] = tn::while_loop([](const auto& c) { return c.first < 20.0; },
+                                            [](const auto& c) {
+                                              auto [last, kept] = c;
+                                              kept.push(last);
+                                              return std::pair(last * 1.5 + 1.0, kept);
+                                            },
+                                            std::pair(x, tn::List<Array>()));
+    return tn::scan([](Array c, Array x) { return std::pair(c * 0.5 + x, c); }, end * 0.0 + 0.4,
+                    tn::island(kept.stack()))
+        .first;
   };
-  const Array rows{2.0, 3.0}, mask{true, false, true};
-  EXPECT_THAT(tn::explain(tn::jit(back))(rows, mask), HasSubstr("runs in pieces"));
-  EXPECT_EQ(tn::jit(back)(rows, mask).item<double>(), (0.4 * 0.5 + 2) * 0.25 + 3);
+  EXPECT_THAT(tn::explain(tn::jit(listed))(Array(2.0)), HasSubstr("runs in pieces"));
+  EXPECT_THAT(tn::explain(tn::jit(listed))(Array(2.0)), ContainsRegex("island at .*islands.cpp:[0-9]+: island: "));
+  double sum = 0.4;
+  for (double c = 2; c < 20; c = c * 1.5 + 1) sum = sum * 0.5 + c;
+  EXPECT_DOUBLE_EQ(tn::jit(listed)(Array(2.0)).item<double>(), sum);
 }
 
 // Eqns without native form inside of a loop: code for the rest of its body.
 Array filtered(const Array& x) {
   const auto step = [](Array c, Array x) {
     const Array a = tn::sin(c * x) + tn::cos(x), b = tn::exp(-a * a);
-    const Array large = tn::sum(tn::compress(b, b > 0.5));
+    const Array large = tn::sum(tn::island(tn::compress(b, b > 0.5)));
     return std::pair(tn::tanh(b * 0.3 + large * 0.01), large);
   };
   const auto [end, ys] = tn::scan(step, tn::zeros({30}, tn::DType::f64), x);
@@ -124,7 +135,7 @@ TEST(Islands, LieInLoopsAndBranchesToo) {
     EXPECT_TRUE(tn::allclose(tn::jit(tn::grad(f))(x), slope, 1e-11, 1e-11));
   };
   check(filtered), check(branched), check(lanes);
-  EXPECT_THAT(tn::explain(tn::jit(filtered))(x), ContainsRegex("loop at .*islands.cpp:[0-9]+: compress: "));
+  EXPECT_THAT(tn::explain(tn::jit(filtered))(x), ContainsRegex("loop at .*islands.cpp:[0-9]+: island: a test's op"));
 }
 
 // Pieces follow in the order of what they do outside.
@@ -157,15 +168,14 @@ TEST(Islands, KeepTheOrderOfEffects) {
 TEST(Islands, AreErrorsWhereTheyAreAskedToBe) {
   const auto strictly = [](auto f) { return tn::jit(f, tn::JitOptions{.strict_native = true}); };
   EXPECT_NO_THROW(strictly([](Array x) { return tn::sum(tn::where(x > 0.3, x, 0.0)); })(inputs(0.7)));
-  for (const auto& f : {chosen, decided_twice}) {
-    try {
-      strictly(f)(inputs(0.7));
-      FAIL() << "no error";
-    } catch (const tn::CompileError& e) {
-      EXPECT_THAT(e.what(), HasSubstr("strict_native: the function has no native form as a whole:"));
-      EXPECT_THAT(e.what(), ContainsRegex("compress at .*islands.cpp:[0-9]+: compress: sizes that data decide"));
-      EXPECT_THAT(e.what(), HasSubstr("Leave strict_native out"));
-    }
+  EXPECT_NO_THROW(strictly(decided_twice)(inputs(0.7)));
+  try {
+    strictly(chosen)(inputs(0.7));
+    FAIL() << "no error";
+  } catch (const tn::CompileError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("strict_native: the function has no native form as a whole:"));
+    EXPECT_THAT(e.what(), ContainsRegex("island at .*islands.cpp:[0-9]+: island: a test's op"));
+    EXPECT_THAT(e.what(), HasSubstr("Leave strict_native out"));
   }
 }
 
@@ -173,7 +183,7 @@ TEST(Islands, AreErrorsWhereTheyAreAskedToBe) {
 TEST(Islands, AreAsFewAsFollowEachOther) {
   const auto wide = [](Array x) {
     Array sum(0.0);
-    for (int i = 0; i < 40; ++i) sum = sum + tn::sum(tn::compress(x, x > double(i) * 0.02));
+    for (int i = 0; i < 40; ++i) sum = sum + tn::sum(tn::island(tn::compress(x, x > double(i) * 0.02)));
     return sum;
   };
   EXPECT_THAT(tn::explain(tn::jit(wide))(inputs(0.7)),

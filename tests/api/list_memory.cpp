@@ -5,8 +5,8 @@
 
 #include <functional>
 
-#include "tenon/runtime/allocator.h"
-#include "tenon/runtime/lists.h"
+#include "tenon/runtime/lists/lists.h"
+#include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
 #include "tests/by_oracle.h"
 #include "tests/error_message.h"

@@ -120,6 +120,7 @@ TEST_F(Units, AreTold) {
   })(x, w);
   EXPECT_THAT(told, testing::HasSubstr("functions that are compiled by themselves:\n"));
   EXPECT_THAT(told, testing::HasSubstr(" moved a call, called 13 times\n"));
+  EXPECT_THAT(told, testing::ContainsRegex("\nsteps of [^\n]*:\n  "));
 }
 
 TEST_F(Units, FailuresAndCancellationReachTheCaller) {

@@ -1,6 +1,7 @@
 // Symbolic sizes against plain integers: random expressions, evaluated both ways.
 #include "tenon/base/dim.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -205,6 +206,30 @@ TEST(Dims, ManyThreadsShareThem) {
       }
     });
   for (auto& thread : threads) thread.join();
+}
+
+TEST(Dims, SizesOfSizesEndInAnErrorAndNoDeepRecursion) {
+  const auto repeated = [](auto step) {
+    return [=] {
+      Dim d = Dim::variable(0);
+      for (int i = 0; i < 100'000; ++i) d = step(d);
+    };
+  };
+  const auto message = [](auto f) -> std::string {
+    try {
+      f();
+    } catch (const ShapeError& e) {
+      return e.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(message(repeated([](const Dim& d) { return floor_div(d + 1, 2); })),
+              testing::HasSubstr("more than 500 deep"));
+  EXPECT_THAT(message(repeated([](const Dim& d) { return max(floor_div(d, 2), floor_div(d, 3)); })),
+              testing::HasSubstr("in more than 20000 places"));
+  Dim halved = Dim::variable(0);
+  for (int i = 0; i < 100; ++i) halved = floor_div(halved + 1, 2);
+  EXPECT_EQ(halved.evaluate([](SizeVar) { return std::int64_t(1) << 40; }), 1);
 }
 
 }  // namespace

@@ -187,6 +187,54 @@ TEST(Fork, WhatASectionOwnsGoesBehindIt) {
   EXPECT_EQ(seen.size(), 3);
 }
 
+// A thread in a section waits for another one, which locks, while a third one forks.
+TEST(Fork, ASectionIsSharedWithThoseThatItsOwnerWaitsFor) {
+  ForkMutex mutex;
+  Pair pair;
+  std::atomic<int> forks{0};
+  {
+    const Busy busy(1, [&] {
+      tenon::ForkLoan loan;
+      std::thread([&] {
+        const tenon::ForkLoan::Share share(loan);
+        for (int i = 0; i < 20; ++i) {
+          const std::lock_guard lock(mutex);
+          pair.change();
+        }
+      }).join();
+    });
+    for (int i = 0; i < 50; ++i)
+      forks += in_child([&] {
+        const std::lock_guard lock(mutex);
+        return pair.whole();
+      })
+                   ? 1
+                   : 0;
+  }
+  EXPECT_EQ(forks, 50);
+}
+
+TEST(Fork, WhatASharedSectionOwnsGoesWhereItsOwnerIs) {
+  std::vector<std::thread::id> seen;
+  const auto note = [](void* to) {
+    static_cast<std::vector<std::thread::id>*>(to)->push_back(std::this_thread::get_id());
+  };
+  {
+    tenon::ForkLoan loan;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+      threads.emplace_back([&] {
+        const tenon::ForkLoan::Share share(loan);
+        const ForkSection nested;
+        for (int i = 0; i < 5; ++i) tenon::outside_fork_sections(note, &seen);
+      });
+    for (std::thread& thread : threads) thread.join();
+    tenon::outside_fork_sections(note, &seen);
+    EXPECT_TRUE(seen.empty());
+  }
+  EXPECT_EQ(seen, std::vector(16, std::this_thread::get_id()));
+}
+
 TEST(Fork, LastingThingsAreMadeOnce) {
   static constinit tenon::Lasting<std::atomic<int>> number;
   static std::atomic<int> made;

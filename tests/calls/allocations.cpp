@@ -1,7 +1,7 @@
 // What warmed calls allocate: their results, and into() nothing. This program counts every call of operator new.
 #include <gtest/gtest.h>
 
-#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
 #include "tests/calls/counting_new.h"
 

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "tenon/compile/native_executable.h"
+#include "tenon/compile/native/native_executable.h"
 #include "tenon/ir/scope.h"
 
 namespace tenon {
@@ -19,7 +19,10 @@ NativeParts some_parts() {
   parts.largest = "10 elements of f32";
   parts.shared = {std::nullopt, 1};
   parts.inputs = {Type::array(DType::f32, {3, 4}), Type::array(DType::bool_, {})};
-  parts.outputs = {Type::array(DType::f64, {0}), Type::array(DType::bool_, {})};
+  parts.found = 1;  // the size of a result, of which there may be 9
+  parts.outputs = {Type::array(DType::f64, {Dim::variable(0), 3}), Type::array(DType::bool_, {})};
+  parts.rooms = {9, 1};
+  parts.given = {0, 1};
   parts.units = {Hasher()(7).finish()};
   return parts;
 }
@@ -30,6 +33,9 @@ TEST(NativeParts, AsBytesAndBack) {
   ASSERT_TRUE(read);
   EXPECT_EQ(to_bytes(*read), bytes);
   EXPECT_EQ(read->inputs, some_parts().inputs);
+  EXPECT_EQ(read->outputs, some_parts().outputs);
+  EXPECT_EQ(read->rooms, some_parts().rooms);
+  EXPECT_EQ(read->given, some_parts().given);
   EXPECT_EQ(read->shared, some_parts().shared);
 }
 
@@ -63,6 +69,7 @@ TEST(NativeParts, TypesAgreeWithThoseOfTheProgram) {
   const ProgramRef program = scope.finish(Arrays{x}, "f").program;
   NativeParts parts = some_parts();
   parts.inputs = parts.outputs = {Type::array(DType::f32, {3})};
+  parts.found = 0, parts.rooms.clear();
   parts.shared.clear();
   EXPECT_TRUE(from_bytes(to_bytes(parts), program.get()));
   parts.inputs = {Type::array(DType::f32, {4})};

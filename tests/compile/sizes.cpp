@@ -79,6 +79,37 @@ TEST(Sizes, Elementwise) {
   expect_agreement(f, {{-1, -1}, {-1, -1}}, DType::f32, short_lengths);
 }
 
+// Several registers side by side, the last of them moved back to end with the row; and rows shorter than that.
+TEST(Sizes, LongBodies) {
+  const Function f = [](std::span<const Array> in) {
+    Array x = in[0];
+    for (int i = 0; i < 6; ++i) x = sin(x) + 0.1f * x;
+    return Arrays{x};
+  };
+  constexpr std::int64_t around_registers[]{1,  8,  15,  16,  17,  31,  33,  63,  64,  65,
+                                            79, 80, 127, 128, 129, 200, 255, 257, 1000};
+  expect_agreement(f, {{-1}}, DType::f32, around_registers);
+  expect_agreement(f, {{-1}}, DType::f64, around_registers);
+  expect_agreement(f, {{3, -1}}, DType::f32, around_registers);
+}
+
+// Statistics of rows: what a few rows behind whole blocks hand to each other.
+TEST(Sizes, NormsOfRows) {
+  const Function f = [](std::span<const Array> in) {
+    const Array d = in[0] - mean(in[0], Axes(1).keepdims());
+    return Arrays{d / sqrt(mean(d * d, Axes(1).keepdims()) + 1e-5f)};
+  };
+  constexpr std::int64_t rows[]{1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 100, 1001};
+  expect_agreement(f, {{-1, 64}}, DType::f32, rows);
+  expect_agreement(f, {{-1, 3}}, DType::f64, rows);
+}
+
+// An output that is written past the caches where it is large.
+TEST(Sizes, LargeOutputs) {
+  constexpr std::int64_t rows[]{3, 40'000};
+  expect_agreement([](std::span<const Array> in) { return Arrays{in[0] + 1.0f}; }, {{-1, 256}}, DType::f32, rows);
+}
+
 TEST(Sizes, Reductions) {
   const Function all = [](std::span<const Array> in) { return Arrays{sum(in[0] * in[0]), max(in[0]), mean(in[0])}; };
   expect_agreement(all, {{-1}}, DType::f32, lengths);

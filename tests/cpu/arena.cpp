@@ -1,12 +1,12 @@
 // Temporaries share memory where they do not live at once.
-#include "tenon/compile/arena.h"
+#include "tenon/kernel/passes/arena.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "tenon/compile/plan.h"
-#include "tenon/rewrite/pass.h"
+#include "tenon/compile/plan/plan.h"
+#include "tenon/compile/pipeline.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

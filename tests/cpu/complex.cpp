@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "tenon/compile/executable.h"
-#include "tenon/compile/plan.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"

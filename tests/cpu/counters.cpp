@@ -4,8 +4,8 @@
 #include <numeric>
 #include <sstream>
 
-#include "tenon/compile/plan.h"
-#include "tenon/rewrite/pass.h"
+#include "tenon/compile/plan/plan.h"
+#include "tenon/compile/pipeline.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

@@ -1,8 +1,8 @@
 // Stores that write back what is there already: of lanes that have ended, and of guarded rows; against plain loops.
 #include <gtest/gtest.h>
 
-#include "tenon/compile/plan.h"
-#include "tenon/rewrite/pass.h"
+#include "tenon/compile/pipeline.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -13,7 +13,7 @@ using Numbers = std::vector<float>;
 Numbers numbers_of(const Array& x) { return {x.span<float>().begin(), x.span<float>().end()}; }
 
 template <class F, class... Args>
-std::string planned(F f, const Args&... args) {
+std::string text_of_plan(F f, const Args&... args) {
   return kernel::print(plan(*run_passes(compile_passes(), trace(f)(args...))).function);
 }
 
@@ -47,7 +47,7 @@ TEST(IdleStores, LanesThatHaveEnded) {
 
 // Nothing in the loop reads what it writes.
 TEST(IdleStores, NothingIsReadForThem) {
-  const std::string text = planned(vmap(fill), arange(8), zeros({8}), arange(8));
+  const std::string text = text_of_plan(vmap(fill), arange(8), zeros({8}), arange(8));
   const std::string loop = text.substr(text.find("while "));
   const std::size_t guarded = loop.find(" if and(");
   ASSERT_NE(guarded, std::string::npos) << text;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "../by_oracle.h"
+#include "../fuzzing.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
@@ -64,6 +65,31 @@ INSTANTIATE_TEST_SUITE_P(All, LongBodies,
                            std::ranges::replace(name, ' ', '_');
                            return name + "_" + std::string(tenon::name(std::get<1>(info.param)));
                          });
+
+// A block of rows that is several functions: what they hand to each other lies together, in the whole blocks and in
+// the rest, where all cores work and where one does.
+TEST(LongRows, AreCutAndGiveWhatTheEvaluatorGives) {
+  for (const std::int64_t n : {16, 100, 4099}) {
+    if (fuzzing::is_repetition() && n == 4099) continue;
+    const Array x = sin(arange(n, DType::f32) * 0.37f);
+    const auto long_rows = [](const Array& v) {
+      Array y = v, z = v * 0.5f;
+      for (int i = 0; i < 2500; ++i) {
+        y = y * 0.5f + z * 0.25f + 0.001f * static_cast<float>(i % 7);
+        if (i % 50 == 0) z = cos(z) - y;
+      }
+      return y + z;
+    };
+    const auto f = [&](const Array& v) {
+      return std::pair(long_rows(v), grad([&](const Array& u) { return sum(long_rows(u)); })(v));
+    };
+    const auto [native, slope] = jit(f)(x);
+    const ByOracle oracle;
+    const auto [wanted, wanted_slope] = f(x);
+    EXPECT_TRUE(allclose(native, wanted, 1e-4, 1e-4)) << n;
+    EXPECT_TRUE(allclose(slope, wanted_slope, 1e-4, 1e-4)) << n;
+  }
+}
 
 }  // namespace
 }  // namespace tenon

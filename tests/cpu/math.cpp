@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-#include "tenon/compile/codegen.h"
+#include "tenon/compile/native/codegen.h"
 
 namespace tenon {
 namespace {

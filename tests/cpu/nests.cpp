@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tenon/compile/codegen.h"
+#include "tenon/compile/native/codegen.h"
 
 namespace tenon {
 namespace {

@@ -75,9 +75,11 @@ class Report(unittest.TestCase):
         self.assertEqual(report.disagreements(sums(2.1, case="another"), sums(2)), [])
 
     def test_figures_file(self):
-        figures = json.loads((BENCH / "figures.json").read_text())["figures"]
+        description = json.loads((BENCH / "figures.json").read_text())
+        figures = description["figures"]
         names = {(f["case"], f["figure"]) for f in figures}
         self.assertEqual(len(names), len(figures))
+        names |= {(case, figure) for case, all_of_case in description["baselines"].items() for figure in all_of_case}
         for figure in figures:
             self.assertIn(figure["unit"], report.SCALES)
             self.assertTrue(figure["targets"])

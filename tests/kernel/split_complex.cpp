@@ -1,12 +1,13 @@
 // Complex numbers as pairs of real ones: what the pass makes of each statement, in the text of the loop language.
-#include "tenon/kernel/split_complex.h"
+#include "tenon/kernel/passes/split_complex.h"
 
 #include <gtest/gtest.h>
 
 #include <complex>
 
+#include "tenon/kernel/analysis/affine.h"
+#include "tenon/kernel/analysis/rows.h"
 #include "tenon/kernel/expressions.h"
-#include "tenon/kernel/rows.h"
 
 namespace tenon::kernel {
 namespace {
@@ -64,8 +65,8 @@ TEST(SplitComplex, AStoreBecomesTwoOfOneNest) {
   const Expr i = variable(0);
   EXPECT_EQ(f.split(store(y, i + Expr(1), load(x, DType::c64, i) + number({1, 2}), 4)),
             "  each [i0<4]\n"
-            "    m1[mul(add(i0, 1), 2)] = add(m0[mul(i0, 2)], 1)\n"
-            "    m1[add(mul(add(i0, 1), 2), 1)] = add(m0[add(mul(i0, 2), 1)], 2)\n");
+            "    m1[mul(add(i0, 1), 2)] = add(m0[mul(i0, 2)], f32:1.0)\n"
+            "    m1[add(mul(add(i0, 1), 2), 1)] = add(m0[add(mul(i0, 2), 1)], f32:2.0)\n");
   EXPECT_EQ(f.slots[x].dtype, DType::f32);
   EXPECT_EQ(f.slots[x].elements, 8);
   EXPECT_EQ(f.slots[y].elements, 10);
@@ -98,7 +99,7 @@ TEST(SplitComplex, ConditionsAreOfBothStores) {
   const auto& stores = std::get<Nest>(f.body[0].held()).stores;
   ASSERT_EQ(stores.size(), 2u);
   EXPECT_EQ(stores[0].condition.identity(), stores[1].condition.identity());
-  EXPECT_EQ(print(stores[0].condition), "and(eq(m0[mul(i0, 2)], 1), eq(m0[add(mul(i0, 2), 1)], 0))");
+  EXPECT_EQ(print(stores[0].condition), "and(eq(m0[mul(i0, 2)], f32:1.0), eq(m0[add(mul(i0, 2), 1)], f32:0.0))");
 }
 
 TEST(SplitComplex, ASumBecomesTwo) {
@@ -195,16 +196,16 @@ TEST(SplitComplex, StatementsWithinOthers) {
   EXPECT_EQ(std::get<Nest>(std::get<For>(f.body[0].held()).body[0].held()).stores.size(), 2u);
 }
 
-TEST(Indices, EvenOnes) {
+TEST(Indices, Multiples) {
   const Expr i = variable(0), j = variable(1);
-  EXPECT_TRUE(is_even(i * Expr(2)));
-  EXPECT_TRUE(is_even((i * Expr(3) + j) * Expr(2) + Expr(4)));
-  EXPECT_TRUE(is_even(i * Expr(6) - j * Expr(2)));
-  EXPECT_FALSE(is_even(i));
-  EXPECT_FALSE(is_even(i * Expr(2) + Expr(1)));
+  EXPECT_TRUE(is_multiple(i * Expr(2), 2));
+  EXPECT_TRUE(is_multiple((i * Expr(3) + j) * Expr(2) + Expr(4), 2));
+  EXPECT_TRUE(is_multiple(i * Expr(6) - j * Expr(2), 2));
+  EXPECT_FALSE(is_multiple(i, 2));
+  EXPECT_FALSE(is_multiple(i * Expr(2) + Expr(1), 2));
   const auto [base, constant] = without_constant(i * Expr(2) + Expr(3));
   EXPECT_EQ(constant, 3);
-  EXPECT_TRUE(is_even(base));
+  EXPECT_TRUE(is_multiple(base, 2));
 }
 
 }  // namespace

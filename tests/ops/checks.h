@@ -5,7 +5,7 @@
 #include <bit>
 #include <functional>
 
-#include "tenon/compile/plan.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/ir/print.h"
 #include "tenon/ir/unify.h"
 #include "tests/ops/cases.h"

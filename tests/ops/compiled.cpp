@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/compile/executable.h"
-#include "tenon/compile/plan.h"
+#include "tenon/compile/plan/plan.h"
 #include "tests/ops/checks.h"
 
 namespace tenon::sample {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "tenon/compile/executable.h"
-#include "tenon/compile/plan.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/op.h"
 #include "tenon/ops/arithmetic.h"

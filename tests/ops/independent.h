@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tenon/base/dtype.h"
-#include "tenon/runtime/buffer.h"
+#include "tenon/runtime/memory/buffer.h"
 
 namespace tenon::independent {
 

@@ -9,7 +9,7 @@
 #include "tenon/api/jit.h"
 #include "tenon/api/transforms.h"
 #include "tenon/compile/executable.h"
-#include "tenon/compile/plan.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/reduce.h"

@@ -2,7 +2,7 @@
 // batches of derivatives against loops, derivatives of batches, and native code of each against the reference
 // evaluator.
 #include "tenon/compile/executable.h"
-#include "tenon/compile/plan.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/ir/print.h"
 #include "tests/ops/transformed.h"
 
@@ -89,7 +89,7 @@ class CompiledPairs : public Pair {
   static void compare(const Subject& s) {
     ASSERT_EQ(why_not_native(*inline_calls(s.program)), "");
     const std::vector<Value> in = s.inputs();
-    const auto got = compile(s.program)->run(in), want = run(s.program, in);
+    const auto got = compile(s.program)->run(in, sizes_for(s.program, in)), want = run(s.program, in);
     for (std::size_t i = 0; i < want.size(); ++i) expect_close(got[i], want[i], s.program);
   }
 };

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "tenon/compile/plan.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/tenon.h"
 #include "tests/by_oracle.h"
 #include "tests/error_message.h"

@@ -74,6 +74,24 @@ TEST(ProgramFuzz, SizesThatDataDecide) {
 }
 TEST(ProgramFuzz, SmallDTypes) { expect_properties({.flavor = Flavor::small}, fuzzing::cases(30)); }
 
+TEST(ProgramFuzz, EachPassLeftOut) {
+  SCOPED_TRACE(fuzzing::repeat_with());
+  std::mt19937_64 seeds(fuzzing::seed());
+  const Property property{"", [](const Trial& t) {
+                            for (const std::string& pass : optional_passes())
+                              if (std::string wrong = without_pass(t, pass); !wrong.empty()) return wrong;
+                            return std::string();
+                          }};
+  for (std::int64_t i = 0; i < (fuzzing::cases(8) + 7) / 8; ++i) {
+    const std::uint64_t seed = seeds();
+    const GeneratorOptions options{.flavor = i % 2 == 0 ? Flavor::mixed : Flavor::smooth};
+    Choices choices(seed);
+    const ProgramRef p = random_program(choices, options);
+    if (check(property, {p, seed}).empty()) continue;
+    ADD_FAILURE() << "case " << i << ": " << report(property, options, seed, choices.taken());
+  }
+}
+
 // What fuzzing found: each file's Program, which failed in what its first line says.
 TEST(Programs, ThatFailedOnce) {
   int found = 0;

@@ -4,13 +4,16 @@
 
 #include <set>
 
+#include "tenon/base/caches.h"
 #include "tenon/base/function_ref.h"
 #include "tenon/compile/executable.h"
-#include "tenon/compile/plan.h"
+#include "tenon/compile/pipeline.h"
+#include "tenon/compile/plan/plan.h"
+#include "tenon/compile/target.h"
 #include "tenon/ir/parse.h"
 #include "tenon/ir/print.h"
+#include "tenon/kernel/parse.h"
 #include "tenon/ops/host.h"
-#include "tenon/rewrite/pass.h"
 #include "tests/ops/transformed.h"
 
 namespace tenon::sample {
@@ -371,7 +374,7 @@ std::string passes(const Trial& t) {
   for (const Subject& each : {s, reverse}) {
     const Values in = each.inputs();
     ProgramRef p = inline_calls(each.program);
-    for (const Pass& pass : compile_passes()) {
+    for (const ProgramPass& pass : compile_passes()) {
       const ProgramRef before = p;
       p = run_pass(pass, p);
       if (const std::string wrong = compare(run(p, in), before, in, "after " + pass.name); !wrong.empty())
@@ -381,7 +384,58 @@ std::string passes(const Trial& t) {
   return {};
 }
 
+// The statements of native code, behind each kernel pass: their text is read back as what it is.
+std::string kernels_as_text(const ProgramRef& p) {
+  const ProgramRef flat = flattened(p);
+  if (!why_not_native(*flat).empty()) return {};
+  kernel::Function f = statements_of(*flat, target()).first;
+  std::string before;
+  const auto wrong_behind = [&](const std::string& stage) {
+    const std::string text = print(f);
+    if (std::exchange(before, text) == text) return std::string();
+    const std::string again = print(kernel::parse(text));
+    return again == text ? "" : fmt::format("behind {}, the kernel\n{}is read back as\n{}", stage, text, again);
+  };
+  std::string wrong = wrong_behind("the plan");
+  for (const kernel::Pass& pass : kernel_passes(target())) {
+    if (!wrong.empty()) break;
+    f = run_pass(pass, std::move(f));
+    wrong = wrong_behind(pass.name);
+  }
+  return wrong;
+}
+std::string kernels(const Trial& t) {
+  const Subject s = start(t);
+  const std::string wrong = kernels_as_text(s.program);
+  return wrong.empty() ? kernels_as_text(vjp_of(s).program) : wrong;
+}
+
+std::string without_one(const Trial& t) {
+  const std::vector<std::string> names = optional_passes();
+  return without_pass(t, names[t.seed % names.size()]);
+}
+
 }  // namespace
+
+std::vector<std::string> optional_passes() {
+  std::vector<std::string> names;
+  const auto add = [&](const auto& all) {
+    for (const auto& pass : all)
+      if (pass.needed.empty() && std::ranges::find(names, pass.name) == names.end()) names.push_back(pass.name);
+  };
+  add(compile_passes()), add(kernel_passes({}));
+  return names;
+}
+
+std::string without_pass(const Trial& t, const std::string& pass) {
+  const WithoutPasses without({pass});
+  clear_caches();  // code that the pass has seen
+  std::string wrong;
+  for (const Subject& s : {start(t), vjp_of(start(t))})
+    if (wrong.empty()) wrong = native(s, "without the pass " + pass);
+  clear_caches();
+  return wrong;
+}
 
 std::span<const Property> properties() {
   static constexpr Property all[] = {{"text and back", text_and_back},
@@ -393,6 +447,8 @@ std::span<const Property> properties() {
                                      {"native vjp", native_vjp},
                                      {"native vmap", native_vmap, true},
                                      {"passes", passes},
+                                     {"kernels as text", kernels},
+                                     {"a pass left out", without_one},
                                      {"vjp of vmap", vjp_of_vmap, true},
                                      {"vmap of vjp", vmap_of_vjp_lanes, true},
                                      {"jvp of vmap by differences", vmap_differences, true},

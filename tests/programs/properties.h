@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tenon/ir/program.h"
 #include "tenon/ir/value.h"
@@ -23,6 +24,11 @@ struct Property {
   bool batches = false;                // says nothing of Programs that have no batch
 };
 std::span<const Property> properties();
+
+// Passes that can be left out, of Programs and of kernels; and what is wrong with native code that is made without one,
+// of a Program and of its vjp.
+std::vector<std::string> optional_passes();
+std::string without_pass(const Trial& trial, const std::string& pass);
 
 // What is wrong, exceptions included.
 std::string check(const Property& property, const Trial& trial);

@@ -210,7 +210,7 @@ TEST(NotHoisted, FlatStacksOfNoSteps) {
 }
 
 TEST(Pass, MustKeepTheTypes) {
-  const Pass wrong{"wrong", "gives another type",
+  const ProgramPass wrong{"wrong", "gives another type",
                    [](const ProgramRef& p) { return jvp(p, Mask{true, true}, Mask{true}); }};
   const ProgramRef p = trace([](Array x, Array y) { return x * y; })(1.f, 2.f);
   try {

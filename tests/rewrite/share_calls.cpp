@@ -3,11 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tenon/compile/plan.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/ops/region.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
 #include "tests/by_oracle.h"
+#include "tests/island.h"
 
 namespace tenon {
 namespace {
@@ -86,10 +87,10 @@ TEST(ShareCalls, UpdatesInPlaceAreInlined) {
 // Units run between islands; a function whose data decide sizes is no unit.
 TEST(ShareCalls, StayBesideIslands) {
   const auto inner = jit([](Array x) { return long_function(x, 20); });
-  const auto split = jit([](Array x) { return long_function(x * sum(compress(x, x > 0.25)), 20); });
+  const auto split = jit([](Array x) { return long_function(x * sum(island(compress(x, x > 0.25))), 20); });
   const auto f = [&](Array x) {
     for (int i = 0; i < 10; ++i) x = inner(x) * 0.5;
-    x = x + sum(compress(x, x > 0.25));
+    x = x + sum(island(compress(x, x > 0.25)));
     for (int i = 0; i < 10; ++i) x = split(inner(x));
     return x;
   };

@@ -1,5 +1,5 @@
 // Blocks and the account of memory: what cannot be had is refused before it is touched, and says how much there is.
-#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/memory/allocator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "tenon/base/error.h"
-#include "tenon/runtime/available_memory.h"
-#include "tenon/runtime/buffer.h"
+#include "tenon/runtime/memory/available_memory.h"
+#include "tenon/runtime/memory/buffer.h"
 
 namespace tenon {
 namespace {

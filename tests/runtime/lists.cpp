@@ -1,11 +1,11 @@
 // Lists as generated code drives them: what is freed when.
-#include "tenon/runtime/lists.h"
+#include "tenon/runtime/lists/lists.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "tenon/runtime/allocator.h"
+#include "tenon/runtime/memory/allocator.h"
 
 namespace tenon {
 namespace {

@@ -1,5 +1,5 @@
 // Files of NumPy: what is written reads back, what others wrote is read, and no bytes crash the reader.
-#include "tenon/runtime/npy.h"
+#include "tenon/runtime/files/npy.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The pool: every range once, whatever the sizes, threads, nesting, concurrent callers and forks.
-#include "tenon/runtime/parallel_for.h"
+#include "tenon/runtime/threads/parallel_for.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tenon/base/error.h"
-#include "tenon/runtime/processors.h"
+#include "tenon/runtime/threads/processors.h"
 #include "tests/in_child.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Products against a naive loop, over dtypes, shapes, strides, accumulation, batches and special values.
-#include "tenon/runtime/products.h"
+#include "tenon/runtime/linear_algebra/products.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "tenon/base/dtype.h"
-#include "tenon/runtime/parallel_for.h"
-#include "tenon/runtime/product_kernels.h"
+#include "tenon/runtime/linear_algebra/product_kernels.h"
+#include "tenon/runtime/threads/parallel_for.h"
 
 namespace tenon {
 namespace {

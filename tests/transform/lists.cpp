@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "tenon/compile/executable.h"
-#include "tenon/compile/plan.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -14,8 +14,8 @@
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
-#include "tenon/rewrite/pass.h"
-#include "tenon/runtime/allocator.h"
+#include "tenon/compile/pipeline.h"
+#include "tenon/runtime/memory/allocator.h"
 
 namespace tenon {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tenon/compile/executable.h"
-#include "tenon/compile/plan.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"

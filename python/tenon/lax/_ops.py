@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _sizes
 from tenon import numpy as tnp
 from tenon.errors import ShapeError
 from tenon.numpy._shapes import _axes, _axis, _of_one_dtype
@@ -117,7 +117,7 @@ def unstack(x, axis=0):
 def pad(operand, padding_value, padding_config):
     """`padding_value` before (low), behind (high) and between (interior) the elements of each axis."""
     low, high, interior = ([c[i] for c in padding_config] for i in range(3))
-    return _core.pad(operand, padding_value, low, high, interior)
+    return _sizes.pad(tnp.asarray(operand), padding_value, low, high, interior)
 
 
 def slice(operand, start_indices, limit_indices, strides=None):  # noqa: A001
@@ -176,7 +176,7 @@ def dynamic_slice_in_dim(operand, start_index, slice_size, axis=0):
     shape = list(tnp.shape(operand))
     axis = _axis(axis, len(shape))
     starts = [0] * len(shape)
-    starts[axis], shape[axis] = start_index, operator.index(slice_size)
+    starts[axis], shape[axis] = start_index, _sizes.size(slice_size)
     return dynamic_slice(operand, starts, shape)
 
 
@@ -344,7 +344,7 @@ def sort_key_val(keys, values, dimension=-1, is_stable=True):
 def top_k(operand, k, *, axis=-1):
     """(the k largest elements along an axis, where they are, i32)."""
     moved = tnp.moveaxis(operand, axis, -1)
-    return tuple(tnp.moveaxis(made, -1, axis) for made in _core.top_k(moved, operator.index(k)))
+    return tuple(tnp.moveaxis(made, -1, axis) for made in _core.top_k(moved, k))
 
 
 def _with_axes(name, x):

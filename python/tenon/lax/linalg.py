@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from tenon import _core, tree
+from tenon import _core, _sizes, tree
 from tenon.errors import ShapeError
 from tenon import numpy as tnp
 from tenon.lax._loops import every, fori_loop
@@ -82,7 +82,12 @@ def lu(x):
                 _core.where(_core.equal(_core.iota("int32", (steps,), 0), k), found, pivots),
                 _exchanged(permutation, k, found, rows, -1))
 
-    return fori_loop(0, steps, eliminate, (x, pivots, permutation), checkpoint=every(max(1, math.isqrt(steps))))
+    return fori_loop(0, steps, eliminate, (x, pivots, permutation), checkpoint=every(_steps_between(steps)))
+
+
+def _steps_between(steps):
+    """After how many steps a loop keeps its carry: the root of all; of a size that a trace takes for any, that of 1,000."""
+    return max(1, math.isqrt(steps)) if _sizes.known(steps) else 32
 
 
 def _row(x, k, axis):
@@ -153,7 +158,7 @@ def reflections(x, pivoting=False):
         a = _core.where(here[:, None] & of_column, _core.convert(end, a.dtype)[..., None, None], a)
         return a, _core.where(_core.equal(_core.iota("int32", (steps,), 0), k), tau[..., None], taus), order
 
-    return fori_loop(0, steps, reflect, (x, taus, order), checkpoint=every(max(1, math.isqrt(steps))))
+    return fori_loop(0, steps, reflect, (x, taus, order), checkpoint=every(_steps_between(steps)))
 
 
 def _with_longest_column(a, order, k, rows, columns):
@@ -196,7 +201,7 @@ def householder_product(a, taus):
         seen = _core.sum(_core.conj(v)[..., None] * made, [made.ndim - 2], True)
         return made - (_row(taus, k, -1)[..., None] * v)[..., None] * seen
 
-    return fori_loop(0, steps, reflect, made, checkpoint=every(max(1, math.isqrt(steps)))) if made.size and steps else made
+    return fori_loop(0, steps, reflect, made, checkpoint=every(_steps_between(steps))) if made.size and steps else made
 
 
 @in_single

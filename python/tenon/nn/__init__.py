@@ -5,7 +5,7 @@ import functools
 import math
 import operator
 
-from tenon import _core
+from tenon import _core, _sizes
 from tenon._checks import whole
 from tenon import numpy as tnp
 from tenon._core import logistic as sigmoid, tanh
@@ -231,7 +231,7 @@ def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, 
 
 def one_hot(x, num_classes, *, dtype=None, axis=-1):
     """A last axis (or `axis`) of num_classes elements, 1 at the index and 0 elsewhere."""
-    num_classes = num_classes if isinstance(num_classes, _core.Dim) else operator.index(num_classes)
+    num_classes = _sizes.size(num_classes)
     x, dtype = tnp.asarray(x), tnp.zeros(()).dtype if dtype is None else dtype
     if x.dtype.kind in "iu":
         made = _core.one_hot(x, num_classes, dtype)

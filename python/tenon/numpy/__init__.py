@@ -21,8 +21,8 @@ from tenon.numpy._histograms import *  # noqa: F403
 from tenon.numpy._bits import *  # noqa: F403
 from tenon.numpy._special import *  # noqa: F403
 from tenon.numpy._ufuncs import *  # noqa: F403
+from tenon.numpy._windows import *  # noqa: F403
 from tenon.numpy import fft, linalg  # noqa: F401
-from numpy import bartlett as _bartlett, blackman as _blackman, hamming as _hamming, hanning as _hanning, kaiser as _kaiser
 from numpy import array_repr, array_str, get_printoptions, printoptions, save, savez, set_printoptions  # noqa: F401
 
 __array_api_version__ = "2025.12"
@@ -35,16 +35,3 @@ def __array_namespace_info__():
 
 euler_gamma = 0.5772156649015329
 newaxis = None
-
-
-def _window(function, text):
-    def window(M, *args):
-        return array(function(M, *args))  # noqa: F405
-
-    window.__name__, window.__doc__ = function.__name__, text
-    return window
-
-
-bartlett, blackman = _window(_bartlett, "A triangle."), _window(_blackman, "The window of Blackman.")
-hamming, hanning = _window(_hamming, "The window of Hamming."), _window(_hanning, "The window of von Hann.")
-kaiser = _window(_kaiser, "The window of Kaiser.")

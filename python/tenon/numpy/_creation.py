@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _sizes
 from tenon._core import Array
 from tenon._methods import float0
 from tenon.errors import DTypeError
@@ -148,8 +148,7 @@ def _from_sequence(x, dtype):
     return _core.from_memory(values, True)
 
 
-def _shape(shape):
-    return tuple(shape) if isinstance(shape, (tuple, list)) or np.ndim(shape) else (shape,)
+_shape = _sizes.shape
 
 
 def full(shape, fill_value, dtype=None, *, device=None):
@@ -222,6 +221,8 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None):
     check_device(device)
     step = 1 if step is None else step
     start, stop = (0, start) if stop is None else (start, stop)
+    if isinstance(stop, Array) and _core.is_traced(stop) and stop.ndim == 0 and stop.dtype.kind in "iu":
+        stop = _sizes.size(stop)
     for bound in (start, stop, step):
         if isinstance(bound, Array) and _core.is_traced(bound):
             _asked(bound)
@@ -232,10 +233,12 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None):
     if dtype is None:
         dtype = _dtypes.default("f" if float in map(type, (start, stop, step)) else "i")
     dtype = _core.canonical_dtype(dtype)
-    if isinstance(start, _core.Dim) or isinstance(stop, _core.Dim):
-        step = operator.index(step)
-        reach = stop - start if step > 0 else start - stop
-        n = _core.max_size((reach + builtins.abs(step) - 1) // builtins.abs(step), 0)
+    if not _sizes.known(start, stop, step):
+        start, stop, step = map(_whole_bound, (start, stop, step))
+        reach, step_size = (stop - start, step) if step > 0 else (start - stop, -step)
+        n = _core.max_size(_sizes.ceil_div(reach, step_size), 0)
+        if _core.same_size(start, 0) and _core.same_size(step, 1):
+            return _core.iota(dtype, (n,), 0)
         return _core.convert(_core.iota(dtype, (n,), 0) * step + start, dtype)
     n = max(0, math.ceil((stop - start) / step))
     if start == 0 and step == 1:
@@ -243,6 +246,14 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None):
     if np.issubdtype(dtype, np.integer):
         return _core.add(_core.multiply(_core.iota(dtype, (n,), 0), int(step)), int(start))
     return array(np.arange(start, stop, step, dtype=np.float64)[:n], dtype)
+
+
+def _whole_bound(x):
+    """A bound of arange() beside sizes that a trace takes for any: these are whole."""
+    if isinstance(x, float) and not x.is_integer():
+        raise ValueError(f"arange: {x} beside a size that is not known while tracing: how many elements there are is not decided. "
+                         "Take arange(n) of the size, and compute with that.")
+    return int(x) if isinstance(x, float) else x
 
 
 def _asked(x):
@@ -261,16 +272,21 @@ def _concrete(op, x):
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """`num` numbers from start to stop, in equal steps."""
     check_device(device)
+    num = _sizes.size(num)
     computed = _core.to_inexact(full((), 0, _dtypes.result_type(start, stop) if dtype is None else dtype)).dtype
     dtype = computed if dtype is None else _core.canonical_dtype(dtype)
     start, stop = _core.convert(start, computed), _core.convert(stop, computed)
     parts = num - 1 if endpoint else num
-    step = _core.true_divide(_core.subtract(stop, start), parts) if parts > 0 else full((), math.nan, computed)
-    shape = np.broadcast_shapes(start.shape, stop.shape)
+    more = _core.less_size(0, parts)  # None: it may be that there is one number alone
+    step = _core.true_divide(_core.subtract(stop, start), _core.max_size(parts, 1)) if more is not False else full((), math.nan, computed)
+    step = _core.where(_core.greater(_core.positive(parts), 0), step, math.nan) if more is None else step
+    shape = _sizes.broadcast(start.shape, stop.shape)
     at = _core.reshape(_core.iota(computed, (num,), 0), (num,) + (1,) * len(shape))
-    t = at / parts if parts > 0 else at
+    t = at / _core.max_size(parts, 1)
     made = start * (1 - t) + stop * t
-    if endpoint and num > 1:
+    if endpoint and more is None:
+        made = _core.where(_core.equal(at, parts) & _core.greater(at, 0), stop, made)
+    elif endpoint and more:
         made = _core.concatenate([made[:-1], _core.broadcast_to(stop, (1, *shape))], 0)
     made = _core.broadcast_to(made, (num, *shape))
     made = _core.floor(made) if dtype.kind in "iu" else made
@@ -286,12 +302,17 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     """`num` numbers from start to stop, each the same multiple of the one before."""
-    start, stop = _core.to_inexact(start), _core.to_inexact(stop)
+    start, stop, num = _core.to_inexact(start), _core.to_inexact(stop), _sizes.size(num)
     # From 1 on in the direction of start, so that two negative numbers have real ones between them.
     made = _core.exp(linspace(_core.log(start / start), _core.log(stop / start), num, endpoint, axis=0)) * start
     ends = [_core.broadcast_to(_core.convert(x, made.dtype), (1, *made.shape[1:])) for x in (start, stop)]
-    inner = [made[1:-1], ends[1]] if endpoint and num > 1 else [made[1:]]
-    made = _core.concatenate([ends[0], *inner], 0) if num > 0 else made
+    if not _sizes.known(num):
+        at = _core.reshape(_core.iota("int32", (num,), 0), (num,) + (1,) * (made.ndim - 1))
+        last = _core.equal(at, num - 1) & _core.greater(at, 0) & endpoint
+        made = _core.where(_core.equal(at, 0), ends[0], _core.where(last, ends[1], made))
+    else:
+        inner = [made[1:-1], ends[1]] if endpoint and num > 1 else [made[1:]]
+        made = _core.concatenate([ends[0], *inner], 0) if num > 0 else made
     if dtype is not None and np.issubdtype(_core.canonical_dtype(dtype), np.integer):
         made = _core.where(_core.less(_core.abs(made - _core.rint(made)), 1e-6 * _core.abs(made)), _core.rint(made), made)
     made = _core.move_axis(made, 0, axis)
@@ -302,11 +323,9 @@ def eye(N, M=None, k=0, dtype=None, *, device=None):
     """Ones on the diagonal that lies k above the main one, zeros elsewhere."""
     check_device(device)
     dtype = _dtypes.default("f") if dtype is None else dtype
-    M = N if M is None else M
-    for size in (N, M):
-        if isinstance(size, Array) and _core.is_traced(size):
-            _asked(size)
-    if M == N and isinstance(k, int) and k == 0:
+    N = _sizes.size(N)
+    M = N if M is None else _sizes.size(M)
+    if _core.same_size(M, N) and isinstance(k, int) and k == 0:
         return _core.eye(N, dtype)
     return _core.convert(_core.equal(_rows(N, M) + _diagonal(N, M, k), _columns(N, M)), dtype)
 
@@ -331,7 +350,8 @@ def _columns(n, m):
 
 def tri(N, M=None, k=0, dtype=None):
     """Ones on and below the diagonal that lies k above the main one."""
-    M = N if M is None else M
+    N = _sizes.size(N)
+    M = N if M is None else _sizes.size(M)
     made = _core.greater_equal(_rows(N, M) + k, _columns(N, M))
     return _core.convert(made, "float32" if dtype is None else dtype)
 
@@ -355,7 +375,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
 def indices(dimensions, dtype=None, sparse=False):
     """The indices of a grid: an array for each axis."""
     dtype = _dtypes.default("i") if dtype is None else dtype
-    dimensions = tuple(dimensions)
+    dimensions = tuple(map(_sizes.size, dimensions))
     if sparse:
         return tuple(_core.iota(dtype, tuple(n if k == i else 1 for k in range(len(dimensions))), i)
                      for i, n in enumerate(dimensions))

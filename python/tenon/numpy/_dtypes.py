@@ -88,6 +88,8 @@ def _operand_type(x):
         return x.dtype, x.weak_type
     if x is True or x is False:
         return np.dtype("bool"), False
+    if isinstance(x, _core.Dim):
+        return default("i"), True
     if type(x) in (int, float, complex):
         return default({int: "i", float: "f", complex: "c"}[type(x)]), True
     if _is_python_type(x):

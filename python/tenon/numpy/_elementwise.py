@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _sizes
 from tenon._checks import whole
 from tenon._core import (
     abs, add, bitwise_and, bitwise_or, bitwise_xor, conj, cos, cosh, equal, exp, fmod, greater,  # noqa: A004
@@ -471,7 +471,7 @@ def gcd(x1, x2, /):
 
     met = _integers("gcd", x1, x2)
     a, b = abs(_core.convert(x1, met)), abs(_core.convert(x2, met))
-    shape = np.broadcast_shapes(a.shape, b.shape)
+    shape = _sizes.broadcast(a.shape, b.shape)
     a, b = _core.broadcast_to(a, shape), _core.broadcast_to(b, shape)
 
     def step(state):
@@ -572,7 +572,7 @@ def array_equiv(a1, a2):
 
     a1, a2 = asarray(a1), asarray(a2)
     try:
-        np.broadcast_shapes(np.shape(a1), np.shape(a2))
+        _sizes.broadcast(np.shape(a1), np.shape(a2))
     except ValueError:
         return _core.positive(False)
     return _core.all(equal(a1, a2), None, False)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _sizes
 from tenon._core import Array
 from tenon.errors import ConcretizationError, DTypeError, UnsupportedError
 from tenon.numpy import _dtypes
@@ -187,7 +187,7 @@ def choose(a, choices, out=None, mode="raise"):
     a = asarray(a)
     choices = stack(broadcast_arrays(a, *choices)[1:], 0)
     _need_known("choose", mode, a)
-    met = np.broadcast_shapes(a.shape, choices.shape[1:])
+    met = _sizes.broadcast(a.shape, choices.shape[1:])
     if mode == "raise" and bool(_core.any(_core.less(a, 0) | _core.greater_equal(a, choices.shape[0]), None, False)):
         raise ValueError("invalid entry in choice array")
     a = _core.remainder(a, choices.shape[0]) if mode == "wrap" else _core.clamp(0, a, choices.shape[0] - 1)
@@ -231,7 +231,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     rest = [k for k in range(a.ndim) if k not in (i, j)]
     a = _core.transpose(a, [*rest, i, j])
     n, m = a.shape[-2:]
-    length = builtins.max(0, builtins.min(n + builtins.min(offset, 0), m - builtins.max(offset, 0)))
+    length = _core.max_size(0, _core.min_size(n + builtins.min(offset, 0), m - builtins.max(offset, 0)))
     at = _range(length)
     return a[..., at - builtins.min(offset, 0), at + builtins.max(offset, 0)]
 
@@ -276,18 +276,32 @@ def triu(m, k=0):
     return _core.where(tri(*m.shape[-2:], k=k - 1, dtype="bool"), _core.convert(0, m.dtype), m)
 
 
-def _indices(f, *args):
-    return tuple(array(i, _dtypes.default("i")) for i in f(*args))
+def _below(n, k):
+    """How many elements of a matrix [n, n] lie on or below the diagonal k."""
+    def triangle(rows):
+        return rows * (rows + 1) // 2
+
+    return triangle(_core.max_size(n + k, 0) if k < 0 else n) if k <= 0 else n * n - triangle(_core.max_size(n - k - 1, 0))
+
+
+def _indices(f, mask, count, n, m):
+    n, m = _sizes.size(n), None if m is None else _sizes.size(m)
+    if _sizes.known(n, m):
+        made = f(n, m)
+    else:
+        made = nonzero(mask(n, m), size=count(n) if m is None or _core.same_size(n, m) else None)
+    return tuple(array(i, _dtypes.default("i")) for i in made)
 
 
 def tril_indices(n, k=0, m=None):
     """The indices of the elements on and below a diagonal."""
-    return _indices(np.tril_indices, n, k, m)
+    return _indices(lambda n, m: np.tril_indices(n, k, m), lambda n, m: tri(n, m, k, "bool"), lambda n: _below(n, k), n, m)
 
 
 def triu_indices(n, k=0, m=None):
     """The indices of the elements on and above a diagonal."""
-    return _indices(np.triu_indices, n, k, m)
+    return _indices(lambda n, m: np.triu_indices(n, k, m), lambda n, m: _core.equal(tri(n, m, k - 1, "bool"), False),
+                    lambda n: n * n - _below(n, k - 1), n, m)
 
 
 def _need_matrix(arr):

@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _sizes
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray, full
 from tenon.numpy._elementwise import _inexact_together
@@ -209,8 +209,9 @@ def _spelled_out(subscripts, operands):
 
 def _without_ones(terms, operands):
     """The terms and operands without axes of size 1 whose letter stands for more elsewhere: these broadcast."""
-    larger = {c for term, x in zip(terms, operands) for c, n in zip(term, x.shape) if n != 1}
-    kept = [[i for i, c in enumerate(term) if not (c in larger and all(n == 1 for d, n in zip(term, x.shape) if d == c))]
+    # What may be 1, of a size that a trace takes for any, is taken to be the others'.
+    larger = {c for term, x in zip(terms, operands) for c, n in zip(term, x.shape) if not _core.same_size(n, 1)}
+    kept = [[i for i, c in enumerate(term) if not (c in larger and all(_core.same_size(n, 1) for d, n in zip(term, x.shape) if d == c))]
             for term, x in zip(terms, operands)]
     return (["".join(term[i] for i in at) for term, at in zip(terms, kept)],
             [x if len(at) == x.ndim else _core.reshape(x, [x.shape[i] for i in at]) for x, at in zip(operands, kept)])
@@ -343,9 +344,13 @@ def poly(seq_of_zeros):
 def vander(x, N=None, increasing=False):
     """The powers of x as columns."""
     x = asarray(x)
-    n = x.shape[0] if N is None else N
-    if n == 0:
+    n = x.shape[0] if N is None else _sizes.size(N)
+    if _core.same_size(n, 0):
         return full((x.shape[0], 0), 0, x.dtype)
+    if not _sizes.known(n):
+        powers = _core.iota("int32", (n,), 0)
+        powers = powers if increasing else n - 1 - powers
+        return _core.power(x[:, None], (_core.convert(powers, x.dtype) if x.dtype.kind in "iu" else powers)[None, :])
     powers = np.arange(n) if increasing else np.arange(n - 1, -1, -1)
     return _core.power(x[:, None], _core.convert(powers, x.dtype)[None, :]) if x.dtype.kind in "iu" else _core.stack(
         [_core.power(x, int(p)) for p in powers], 1)
@@ -357,18 +362,19 @@ def vander(x, N=None, increasing=False):
 def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
     """The convolution of two vectors: the sums along the diagonals of the products of each element with each."""
     a, v = map(_core.to_inexact, _of_one_dtype([a, v]))
-    if a.ndim != 1 or v.ndim != 1 or a.shape[0] == 0 or v.shape[0] == 0:
+    if a.ndim != 1 or v.ndim != 1 or _core.same_size(a.shape[0], 0) or _core.same_size(v.shape[0], 0):
         raise ValueError("convolve: both are vectors with elements.")
-    if v.shape[0] > a.shape[0]:
+    if _core.less_size(a.shape[0], v.shape[0]):
         a, v = v, a
     n, m = a.shape[0], v.shape[0]
+    longer, shorter = _core.max_size(n, m), _core.min_size(n, m)
     # Rows that are one element longer than the result moves by: in a row of all, each begins one place later.
     rows = _zeros_behind(v[:, None] * a[None, :], m)
     made = _core.sum(_core.reshape(_core.reshape(rows, (-1,))[:m * (n + m - 1)], (m, n + m - 1)), [0], False)
     if mode == "same":
-        made = made[(m - 1) // 2:(m - 1) // 2 + n]
+        made = made[(shorter - 1) // 2:(shorter - 1) // 2 + longer]
     elif mode == "valid":
-        made = made[m - 1:n]
+        made = made[shorter - 1:longer]
     elif mode != "full":
         raise ValueError("mode must be one of ['full', 'same', 'valid']")
     return _preferred(made, preferred_element_type)
@@ -376,7 +382,7 @@ def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
 
 def correlate(a, v, mode="valid", *, precision=None, preferred_element_type=None):
     """The cross-correlation of two vectors."""
-    if np.shape(a) < np.shape(v):
+    if (mode == "same" or _sizes.known(*np.shape(a), *np.shape(v))) and np.shape(a) < np.shape(v):
         made = correlate(v, a, mode, preferred_element_type=preferred_element_type)
         return _core.conj(_core.rev(made, [0]))
     return convolve(a, _core.conj(_core.rev(asarray(v), [0])), mode, preferred_element_type=preferred_element_type)

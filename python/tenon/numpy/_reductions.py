@@ -77,7 +77,7 @@ def _extreme(f, a, axis, keepdims, initial, where, combine, name):
             raise ValueError(f"{name}: with `where` an initial value is needed.")
         a = _where(a, where, _core.convert(initial, a.dtype))
     axes = list(range(a.ndim)) if axis is None else _axes(axis, a.ndim)
-    if builtins.any(a.shape[i] == 0 for i in axes):
+    if builtins.any(_core.same_size(a.shape[i], 0) for i in axes):
         if initial is None:
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
         kept = [1 if i in axes else n for i, n in enumerate(a.shape) if keepdims or i not in axes]
@@ -455,7 +455,7 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
 
 def _quantile(flat, kept, q, method, keepdims, count, nan_spoils):
     q = _core.convert(asarray(q), flat.dtype)
-    if flat.shape[-1] == 0:  # of no elements there is no value
+    if _core.same_size(flat.shape[-1], 0):  # of no elements there is no value
         flat = full((*flat.shape[:-1], 1), math.nan, flat.dtype)
     ordered = _core.sort(flat, flat.ndim - 1, False)
     if nan_spoils is not None:
@@ -465,7 +465,7 @@ def _quantile(flat, kept, q, method, keepdims, count, nan_spoils):
     below, above, weight = positions(method, parts, count)
 
     def pick(where):
-        last = builtins.max(flat.shape[-1] - 1, 0)
+        last = _core.max_size(flat.shape[-1] - 1, 0)
         where = _core.clamp(0, _core.convert(where, "int32"), last)
         wide = _core.broadcast_to(ordered, q.shape + ordered.shape)
         return _core.squeeze(_core.take_along_axis(wide, _core.expand_dims(where, where.ndim), where.ndim, "clip", None), -1)

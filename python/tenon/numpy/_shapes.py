@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _sizes
 from tenon._core import Array
 from tenon.errors import UnsupportedError
 from tenon.numpy import _dtypes
@@ -139,7 +139,7 @@ def broadcast_to(array, shape, *, out_sharding=None):
 
 def broadcast_shapes(*shapes):
     """The shape in which shapes meet."""
-    return np.broadcast_shapes(*shapes)
+    return _sizes.broadcast(*shapes)
 
 
 def broadcast_arrays(*args):
@@ -269,34 +269,32 @@ def append(arr, values, axis=None):
 
 def _whole(x):
     """The int that a number is, a real one too where it is whole."""
-    return int(x) if getattr(x, "dtype", None) is not None and x.dtype.kind == "f" and x == int(x) else operator.index(x)
-
-
-def _size(n):
-    return n if isinstance(n, _core.Dim) else int(n)
+    return int(x) if getattr(x, "dtype", None) is not None and x.dtype.kind == "f" and x == int(x) else _sizes.size(x)
 
 
 def _bounds(n, indices_or_sections, equal):
-    if isinstance(indices_or_sections, (int, np.integer)) or ndim(indices_or_sections) == 0:
-        parts = _whole(indices_or_sections)
+    if not _sizes.is_shape(indices_or_sections):
+        parts = operator.index(_whole(indices_or_sections))
         if parts <= 0:
             raise ValueError("number sections must be larger than 0.")
-        if equal and n % parts != 0:
+        if equal and _core.same_size(n % parts, 0) is False:
             raise ValueError("array split does not result in an equal division")
-        if equal and isinstance(n, _core.Dim):
-            return [n // parts * i for i in range(parts + 1)]
-        each, more = n // parts, int(n % parts)
-        return list(np.cumsum([0] + [each + 1] * more + [each] * (parts - more)))
-    clipped = [builtins.min(i + n if i < 0 else i, n) for i in map(_whole, indices_or_sections)]
-    return [0, *clipped, n]
+        # The first parts have one element more, as many as are left over.
+        return [n // parts * i + (0 if equal else _core.min_size(n % parts, i)) for i in range(parts + 1)]
+    return [0, *map(_whole, indices_or_sections), n]
 
 
 def _split(ary, indices_or_sections, axis, equal):
     ary = asarray(ary)
     axis = _axis(axis, ary.ndim)
-    bounds = _bounds(ary.shape[axis], indices_or_sections, equal)
+    n = ary.shape[axis]
+    if equal and not _sizes.is_shape(indices_or_sections) and not _sizes.known(n):
+        parts = operator.index(_whole(indices_or_sections))
+        if parts > 0 and _core.same_size(n % parts, 0) is None:  # that none is left over is looked at when it runs
+            return list(_core.split(ary, parts, axis))
+    bounds = _bounds(n, indices_or_sections, equal)
     index = (slice(None),) * axis
-    return [ary[(*index, slice(_size(a), _size(b)))] for a, b in zip(bounds, bounds[1:])]
+    return [ary[(*index, slice(a, b))] for a, b in zip(bounds, bounds[1:])]
 
 
 def split(ary, indices_or_sections, axis=0):
@@ -364,9 +362,9 @@ def roll(a, shift, axis=None):
     for by, at in zip(shifts, axes):
         n = a.shape[at]
         if isinstance(by, Array) and _core.is_traced(by):
-            where = _core.remainder(_core.iota("int32", (n,), 0) - by, builtins.max(n, 1))
+            where = _core.remainder(_core.iota("int32", (n,), 0) - by, _core.max_size(n, 1))
             a = _core.take(a, where, at, "clip", None, False, True)
-        elif n > 0 and (isinstance(by := int(by) % n, _core.Dim) or by != 0):
+        elif _core.less_size(0, n) is not False and (isinstance(by := _sizes.size(by) % _core.max_size(n, 1), _core.Dim) or by != 0):
             before = (slice(None),) * at
             a = _core.concatenate([a[(*before, slice(n - by, None))], a[(*before, slice(0, n - by))]], at)
     return a
@@ -375,7 +373,7 @@ def roll(a, shift, axis=None):
 def tile(A, reps):
     """The array again and again along each axis."""
     A = asarray(A)
-    reps = (reps,) if not isinstance(reps, (tuple, list)) else tuple(reps)
+    reps = _sizes.shape(reps)
     rank = builtins.max(A.ndim, len(reps))
     dims, reps = (1,) * (rank - A.ndim) + A.shape, (1,) * (rank - len(reps)) + reps
     apart = [n for d in dims for n in (1, d)]
@@ -389,12 +387,15 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None):
     a = ravel(a) if axis is None or a.ndim == 0 else a
     axis = 0 if axis is None else _axis(axis, a.ndim)
     repeats = np.asarray(repeats) if isinstance(repeats, (list, tuple)) else repeats
+    if isinstance(repeats, Array) and _core.is_traced(repeats) and repeats.ndim == 0 and total_repeat_length is None:
+        repeats = _sizes.size(repeats)
+    total_repeat_length = None if total_repeat_length is None else _sizes.size(total_repeat_length)
     if total_repeat_length is not None and ndim(repeats) == 1 and repeats.shape[0] == 1:
         repeats = repeats[0]
     if ndim(repeats) == 0 and total_repeat_length is not None and isinstance(repeats, Array):
         repeats = _core.broadcast_to(repeats, (a.shape[axis],))
-    if ndim(repeats) == 0 and not (isinstance(repeats, Array) and _core.is_traced(repeats)):
-        n = int(repeats)
+    if isinstance(repeats, _core.Dim) or ndim(repeats) == 0 and not (isinstance(repeats, Array) and _core.is_traced(repeats)):
+        n = _sizes.size(repeats)
         wide = _core.broadcast_to(expand_dims(a, axis + 1), (*a.shape[:axis + 1], n, *a.shape[axis + 1:]))
         made = _core.reshape(wide, (*a.shape[:axis], a.shape[axis] * n, *a.shape[axis + 1:]))
         return made if total_repeat_length is None else _fit(made, axis, total_repeat_length)
@@ -419,16 +420,24 @@ def _fit(a, axis, n):
 
 def resize(a, new_shape):
     """The elements again and again, as many as the shape has."""
-    new_shape = (new_shape,) if not isinstance(new_shape, (tuple, list)) else tuple(new_shape)
-    a, n = ravel(a), int(np.prod(new_shape))
+    new_shape = _sizes.shape(new_shape)
+    a, n = ravel(a), _sizes.elements(new_shape)
     if n == 0 or a.size == 0:
         return _core.full(new_shape, 0, a.dtype)
-    return reshape(tile(a, -(-n // a.size))[:n], new_shape)
+    return reshape(tile(a, _sizes.ceil_div(n, a.size))[:n], new_shape)
 
 
 def _widths(pad_width, rank):
-    wide = np.broadcast_to(np.asarray(pad_width), (rank, 2))
-    return [(int(a), int(b)) for a, b in wide]
+    """(before, behind) of each axis, of one number, a pair for all axes, or a number or a pair for each."""
+    if not _sizes.is_shape(pad_width):
+        return [(_sizes.size(pad_width),) * 2] * rank
+    rows = list(pad_width)
+    if not builtins.any(map(_sizes.is_shape, rows)):
+        rows = [rows * 2 if len(rows) == 1 else rows]
+    if len(rows) not in (1, rank) or builtins.any(len(row) not in (1, 2) for row in rows):
+        raise ValueError(f"pad: the widths {pad_width!r:.60} are none of {rank} axes: give (before, behind) for each, or for all.")
+    wide = [tuple(map(_sizes.size, row if len(row) == 2 else (row[0], row[0]))) for row in rows]
+    return wide * rank if len(wide) == 1 else wide
 
 
 _OPTIONS = {"constant": "constant_values", "linear_ramp": "end_values", "maximum": "stat_length", "minimum": "stat_length",
@@ -452,18 +461,18 @@ def _padded_along(a, pad_width, mode, options):
         pad_width = [pad_width.get(i, pad_width.get(i - a.ndim, (0, 0))) for i in range(a.ndim)]
         pad_width = [(w, w) if isinstance(w, int) else w for w in pad_width]
     widths = _widths(pad_width, a.ndim)
-    if builtins.any(w < 0 for pair in widths for w in pair):
+    if builtins.any(_core.less_size(w, 0) for pair in widths for w in pair):
         raise ValueError("index can't contain negative values")
     if mode == "constant":
         values = options.get("constant_values", 0)
         if np.ndim(values) == 0:
-            return _core.pad(a, _core.convert(values, a.dtype), [w[0] for w in widths], [w[1] for w in widths], [])
+            return _sizes.pad(a, _core.convert(values, a.dtype), [w[0] for w in widths], [w[1] for w in widths])
         values = np.broadcast_to(np.asarray(values), (a.ndim, 2))
         for axis, (w, v) in enumerate(zip(widths, values)):
             for side in (0, 1):
                 low, high = [0] * a.ndim, [0] * a.ndim
                 (low, high)[side][axis] = w[side]
-                a = _core.pad(a, _core.convert(v[side].item(), a.dtype), low, high, [])
+                a = _sizes.pad(a, _core.convert(v[side].item(), a.dtype), low, high)
         return a
     if callable(mode):
         return _padded_by(a, widths, mode, options)
@@ -474,14 +483,14 @@ def _padded_along(a, pad_width, mode, options):
 
 def _zeros_behind(a, count):
     """The array with so many zeros behind the elements along its last axis."""
-    return _core.pad(a, _core.convert(0, a.dtype), [0] * a.ndim, [0] * (a.ndim - 1) + [count], [])
+    return _sizes.pad(a, _core.convert(0, a.dtype), [0] * a.ndim, [0] * (a.ndim - 1) + [count])
 
 
 def _padded_by(a, widths, function, options):
     """As function(vector, (before, behind), axis, options) says, which returns vectors."""
     from tenon.numpy._functions import apply_along_axis
 
-    a = _core.pad(a, _core.convert(0, a.dtype), [w[0] for w in widths], [w[1] for w in widths], [])
+    a = _sizes.pad(a, _core.convert(0, a.dtype), [w[0] for w in widths], [w[1] for w in widths])
     for axis, pair in enumerate(widths):
         a = apply_along_axis(function, axis, a, pair, axis, options)
     return a
@@ -495,23 +504,35 @@ def _padded(a, axis, before, behind, mode, options):
     if mode == "empty":
         low, high = [0] * a.ndim, [0] * a.ndim
         low[axis], high[axis] = before, behind
-        return _core.pad(a, _core.convert(0, a.dtype), low, high, [])
-    if before + behind == 0:
+        return _sizes.pad(a, _core.convert(0, a.dtype), low, high)
+    if _core.same_size(before + behind, 0):
         return a
     if mode in ("reflect", "symmetric") and options.get("reflect_type", "even") == "odd":
         return _padded_odd(a, axis, before, behind, mode)
     if mode in ("edge", "wrap", "reflect", "symmetric"):
-        where = np.pad(np.arange(n), (before, behind), mode)
-        return _core.take(a, array(where), axis, "clip", None, False, False)
+        where = array(np.pad(np.arange(n), (before, behind), mode)) if _sizes.known(n, before, behind) else _places(n, before, behind, mode)
+        return _core.take(a, where, axis, "clip", None, False, False)
     if mode in _STATISTICS:
         length = _for_axis(options.get("stat_length"), axis, a.ndim)
         edges = [_statistic(_part(a, axis, *part), axis, mode) for part in (
-            (0, n if length[0] is None else length[0]), (0 if length[1] is None else builtins.max(0, n - length[1]), n))]
+            (0, n if length[0] is None else length[0]), (0 if length[1] is None else _core.max_size(0, n - length[1]), n))]
         return _core.concatenate([_repeated(edges[0], axis, before), a, _repeated(edges[1], axis, behind)], axis)
     ends = _for_axis(options.get("end_values", 0), axis, a.ndim)  # linear_ramp
     first = _ramp(ends[0], _part(a, axis, 0, 1), axis, before)
     last = _core.rev(_ramp(ends[1], _part(a, axis, n - 1, n), axis, behind), [axis])
     return _core.concatenate([first, a, last], axis)
+
+
+def _places(n, before, behind, mode):
+    """Which of n elements stands where, with elements before and behind them."""
+    at = _core.iota("int64" if _core.x64() else "int32", (before + n + behind,), 0) - before
+    if mode == "edge":
+        return _core.clamp(0, at, n - 1)
+    if mode == "wrap":
+        return _core.remainder(at, n)
+    ends = 2 if mode == "reflect" else 1  # the ends are there once, or twice
+    at = _core.remainder(at, _core.max_size(2 * n - 2 * (ends - 1), 1))
+    return _core.where(_core.less(at, n), at, 2 * n - ends - at)
 
 
 def _for_axis(values, axis, rank):
@@ -538,7 +559,7 @@ def _ramp(end, edge, axis, n):
     """From the end up to the edge, which it does not reach; integers rounded down."""
     kind = "int64" if edge.dtype.kind in "iu" and _core.x64() else edge.dtype
     at = _core.reshape(_core.iota(kind, (n,), 0), [n if i == axis else 1 for i in range(edge.ndim)])
-    edge, end, dtype, n = _core.convert(edge, kind), _core.convert(end, kind), edge.dtype, builtins.max(n, 1)
+    edge, end, dtype, n = _core.convert(edge, kind), _core.convert(end, kind), edge.dtype, _core.max_size(n, 1)
     if dtype.kind in "iu":
         return _core.convert(end + _core.floor_divide(at * (edge - end), n), dtype)
     return at * ((edge - end) / n) + end

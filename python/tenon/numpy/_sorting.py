@@ -90,7 +90,7 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
 
     met = _dtypes.result_type(a, v)
     a, v = _core.convert(a, met), _core.convert(v, met)
-    kind = "int32" if a.shape[0] < 2**31 else "int64"
+    kind = "int32" if _core.less_size(a.shape[0], 2**31) else "int64"
     before = _core.less if side == "left" else _core.less_equal
     nan_last = met.kind in "fc"
 
@@ -101,7 +101,7 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
         return made
 
     low, high = full(v.shape, 0, kind), full(v.shape, a.shape[0], kind)
-    if a.shape[0] == 0:
+    if _core.same_size(a.shape[0], 0):
         return low
 
     def step(_, state):
@@ -119,7 +119,7 @@ def digitize(x, bins, right=False, *, method=None):
     """The number of the bin that each element lies in."""
     x, bins = asarray(x), asarray(bins)
     side = "right" if not right else "left"
-    if bins.shape[0] == 0:
+    if _core.same_size(bins.shape[0], 0):
         return full(x.shape, 0, "int32")
     rising = searchsorted(bins, x, side)
     falling = bins.shape[0] - searchsorted(_core.rev(bins, [0]), x, side)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tenon import _core
+from tenon import _core, _sizes, lax
 from tenon import numpy as tnp
 from tenon.numpy import _dtypes
 from tenon.numpy._shapes import _axis
@@ -74,10 +74,10 @@ def clone(key):
 
 def split(key, num=2):
     """New keys: as many as `num` says, or in this shape."""
-    if isinstance(num, int) or hasattr(num, "__index__"):
+    if not _sizes.is_shape(num):
         return _random.split(key, num)
-    shape = tuple(num)
-    return _core.reshape(_random.split(key, math.prod(shape)), (*shape, 2))
+    shape = _sizes.shape(num)
+    return _core.reshape(_random.split(key, _sizes.elements(shape)), (*shape, 2))
 
 
 def fold_in(key, data):
@@ -103,7 +103,7 @@ def _together(place):
         @functools.wraps(draw)
         def drawn(*args, **kwargs):
             shape = args[place] if len(args) > place else kwargs.get("shape")
-            if shape is None or _core.tracing() or math.prod(shape := _shape(shape)) < _MANY:
+            if shape is None or _core.tracing() or _sizes.elements(shape := _shape(shape)) < _MANY:
                 return draw(*args, **kwargs)
             args = (*args[:place], shape, *args[place + 1:]) if len(args) > place else args
             kwargs = kwargs if len(args) > place else {**kwargs, "shape": shape}
@@ -114,8 +114,7 @@ def _together(place):
     return decorate
 
 
-def _shape(shape):
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+_shape = _sizes.shape
 
 
 def _real(dtype):
@@ -162,7 +161,7 @@ def _parameters(name, dtype, *parameters):
 
 
 def _met(shape, *parameters):
-    return np.broadcast_shapes(*(np.shape(p) for p in parameters)) if shape is None else _shape(shape)
+    return _sizes.broadcast(*(np.shape(p) for p in parameters)) if shape is None else _shape(shape)
 
 
 @_together(2)
@@ -217,14 +216,14 @@ def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None):
     rest = list(logits.shape)
     del rest[axis]
     shape = tuple(rest) if shape is None else _shape(shape)
-    if len(shape) < len(rest) or np.broadcast_shapes(shape, tuple(rest)) != shape:
+    if len(shape) < len(rest) or not _sizes.agree(_sizes.broadcast(shape, tuple(rest)), shape):
         raise ValueError(f"categorical: the shape {shape} does not hold what the logits' axes give, {tuple(rest)}.")
     more, wide = shape[:len(shape) - len(rest)], list(shape[len(shape) - len(rest):])
     if replace:
         wide.insert(axis % logits.ndim, logits.shape[axis])
         return tnp.argmax(gumbel(key, (*more, *wide), logits.dtype, mode) + logits, axis)
     drawn = gumbel(key, logits.shape, logits.dtype, mode) + logits
-    _, indices = _core.top_k(tnp.moveaxis(drawn, axis, -1), math.prod(more))
+    _, indices = _core.top_k(tnp.moveaxis(drawn, axis, -1), _sizes.elements(more))
     return tnp.reshape(tnp.moveaxis(_core.convert(indices, _dtypes.default("i")), -1, 0), (*more, *rest))
 
 
@@ -280,7 +279,7 @@ def maxwell(key, shape=(), dtype=None):
 
 def double_sided_maxwell(key, loc, scale, shape=(), dtype=None):
     """loc ± scale · maxwell."""
-    keys, met = split(key), np.broadcast_shapes(np.shape(loc), np.shape(scale))
+    keys, met = split(key), _sizes.broadcast(np.shape(loc), np.shape(scale))
     shape = (_shape(shape) or met) + met
     return rademacher(keys[1], shape, _real(dtype)) * maxwell(keys[0], shape, dtype) * scale + loc
 
@@ -333,7 +332,7 @@ def multivariate_normal(key, mean, cov, shape=None, dtype=None, method="cholesky
         raise NotImplementedError(f"multivariate_normal: by {method!r}: only 'cholesky' is there.")
     dtype = _core.to_inexact(_core.full((), 0, _dtypes.result_type(mean, cov))).dtype if dtype is None else _real(dtype)
     mean, cov = _core.convert(mean, dtype), _core.convert(cov, dtype)
-    shape = np.broadcast_shapes(mean.shape[:-1], cov.shape[:-2]) if shape is None else _shape(shape)
+    shape = _sizes.broadcast(mean.shape[:-1], cov.shape[:-2]) if shape is None else _shape(shape)
     drawn = normal(key, (*shape, mean.shape[-1]), dtype)
     return mean + tnp.einsum("...ij,...j->...i", tnp.linalg.cholesky(cov), drawn)
 
@@ -359,9 +358,9 @@ def _phase(x):
 
 def permutation(key, x, axis=0, independent=False):
     """The elements along an axis in another order; of an int, its range."""
-    if np.ndim(x) == 0 and _dtypes._operand_type(x)[0].kind not in "iu":
+    if not isinstance(x, _core.Dim) and np.ndim(x) == 0 and _dtypes._operand_type(x)[0].kind not in "iu":
         raise TypeError(f"permutation: x is an integer, or has an axis at least, not {x!r}.")
-    x = tnp.arange(x) if np.ndim(x) == 0 else tnp.asarray(x)
+    x = tnp.arange(x) if isinstance(x, _core.Dim) or np.ndim(x) == 0 else tnp.asarray(x)
     axis = _axis(axis, x.ndim)
     if independent or x.ndim == 1:
         return _shuffled(key, x, axis)
@@ -370,24 +369,33 @@ def permutation(key, x, axis=0, independent=False):
 
 def _shuffled(key, x, axis):
     # Sorted by random numbers so often that equal ones hardly matter.
-    rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(2 ** 32 - 1))
-    for _ in range(rounds):
+    def sorted_once(state):
+        key, x = state
         key, one = split(key)
-        x = _core.sort_together([bits(one, x.shape, "uint32"), x], 1, axis)[1]
-    return x
+        return key, _core.sort_together([bits(one, x.shape, "uint32"), x], 1, axis)[1]
+
+    if _sizes.known(x.size):
+        for _ in range(math.ceil(3 * math.log(max(1, x.size)) / math.log(2 ** 32 - 1))):
+            key, x = sorted_once((key, x))
+        return x
+    # As often for the size that running tells: once up to 1,625, and no more than three times below 2³¹.
+    rounds = 1 + sum(_core.convert(_core.greater(_core.positive(x.size), int((2 ** 32 - 1) ** (k / 3))), "int32") for k in (1, 2))
+    return lax.while_loop(lambda state: _core.less(state[0], rounds), lambda state: (state[0] + 1, *sorted_once(state[1:])),
+                          (_core.full((), 0, "int32"), key, x))[2]
 
 
 def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
     """Elements along an axis, or of a range, with or without replacement, with probabilities p."""
     shape = _shape(shape)
-    a = a if np.ndim(a) == 0 else tnp.asarray(a)
-    n = int(a) if np.ndim(a) == 0 else a.shape[axis]
-    count = math.prod(shape)
-    if count and n <= 0:
+    of_range = isinstance(a, _core.Dim) or np.ndim(a) == 0
+    a = _sizes.size(a) if of_range else tnp.asarray(a)
+    n = a if of_range else a.shape[axis]
+    count = _sizes.elements(shape)
+    if _core.same_size(count, 0) is not True and _core.less_size(0, n) is False:
         raise ValueError(f"choice: of {n} elements none can be taken: a is greater than 0.")
-    if p is not None and np.shape(p) != (n,):
+    if p is not None and not _sizes.agree(np.shape(p), (n,)):
         raise ValueError(f"choice: p has a probability for each of the {n} elements, so the shape {(n,)}, not {np.shape(p)}.")
-    if not replace and count > n:
+    if not replace and _core.less_size(n, count):
         raise ValueError(f"choice: {count} of {n} elements cannot be taken without replacement.")
     if p is None:
         if replace:
@@ -404,4 +412,4 @@ def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
             at = _core.top_k(drawn, count)[1]
         at = _core.convert(at, _dtypes.default("i"))
     at = tnp.reshape(at, shape)
-    return at if np.ndim(a) == 0 else tnp.take(a, at, axis)
+    return at if of_range else tnp.take(a, at, axis)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from tenon import _core, lax
+from tenon import _core, _sizes, lax
 from tenon._checks import whole
 from tenon import numpy as tnp
 from tenon.numpy import _dtypes
@@ -28,7 +28,7 @@ def _wide(name, shape, *parameters):
     if shape is None:
         return met
     shape = _draws._shape(shape)
-    if np.broadcast_shapes(shape, met) != shape:
+    if not _sizes.agree(_sizes.broadcast(shape, met), shape):
         raise ValueError(f"{name} parameter shapes must be broadcast-compatible with shape argument, and the result of "
                          f"broadcasting the shapes must equal the shape argument, but got {met} and {shape}.")
     return shape

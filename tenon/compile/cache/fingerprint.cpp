@@ -6,8 +6,8 @@
 
 #include "tenon/base/fork.h"
 #include "tenon/base/settings.h"
-#include "tenon/runtime/processors.h"
-#include "tenon/runtime/threads.h"
+#include "tenon/runtime/threads/processors.h"
+#include "tenon/runtime/threads/threads.h"
 
 namespace tenon {
 namespace {
@@ -36,7 +36,7 @@ Hash128 lasting_part() {
   Hasher h;
   h(source_hash())(last_cache_bytes());
   add_processor(h);
-  for (const char* name : {"TENON_CPU", "TENON_UNITS", "TENON_BLOCKS"}) h(setting(name).value_or(""));
+  for (const char* name : {"TENON_CPU", "TENON_UNITS", "TENON_BLOCKS", "TENON_PASSES"}) h(setting(name).value_or(""));
   return h.finish();
 }
 

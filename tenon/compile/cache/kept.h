@@ -1,7 +1,7 @@
 // Compiled Programs on disk, by the keys of executables.
 #pragma once
 
-#include "tenon/compile/native_executable.h"
+#include "tenon/compile/native/native_executable.h"
 
 namespace tenon {
 

@@ -5,11 +5,11 @@
 #include <bit>
 #include <cmath>
 
-#include "tenon/compile/codegen.h"
-#include "tenon/compile/cost.h"
 #include "tenon/compile/cpu/statements.h"
-#include "tenon/kernel/rows.h"
-#include "tenon/runtime/products.h"
+#include "tenon/compile/native/codegen.h"
+#include "tenon/kernel/analysis/cost.h"
+#include "tenon/kernel/analysis/rows.h"
+#include "tenon/runtime/linear_algebra/products.h"
 
 namespace tenon::cpu {
 namespace {
@@ -214,21 +214,28 @@ void FunctionEmitter::tail_of(const kernel::Blocks& blocks) {
 }
 
 void FunctionEmitter::emit(const kernel::Blocks& blocks) {
-  if (blocks.parallel) return fork(blocks);
+  if (blocks.parallel) when_there_are(blocks.count, [&] { fork(blocks); });
+  if (blocks.parallel && !tail_is_here(blocks)) return;
   const bool outside = std::exchange(inside_rows_, true);
-  for (const SlotId slot : blocks.own) place(slot, local(slot));
-  loop(blocks.count, 1, [&](Value* i) { body_of(blocks, i); });
+  place_own(blocks);
+  if (!blocks.parallel) loop(blocks.count, 1, [&](Value* i) { body_of(blocks, i); });
   tail_of(blocks);
   inside_rows_ = outside;
 }
 
-// A function of its own for a range of blocks, called on all threads; the tail is one block more.
+// Whether the tail of parallel blocks runs where they are forked, behind them, and not as one of them: where there may
+// be nothing but the tail, a call is not worth it.
+bool FunctionEmitter::tail_is_here(const kernel::Blocks& blocks) {
+  return !blocks.tail.empty() && !blocks.rest.known();
+}
+
+// A function of its own for a range of blocks, called on all threads; the tail may be one block more.
 void FunctionEmitter::fork(const kernel::Blocks& blocks) {
   llvm::Type *pointer = b_.getPtrTy(), *word = b_.getInt64Ty();
   auto* body = own_function(b_.getVoidTy(), {pointer, word, word, b_.getInt32Ty()}, "_blocks");
   FunctionEmitter inside(module_, f_, target_, body, uses_);
   std::set<SlotId> used;
-  visit_slots(blocks, [&](SlotId slot, bool) {
+  visit_slots(f_, blocks, [&](SlotId slot, bool) {
     if (frame_.locals.contains(slot)) used.insert(slot);
   });
   Value* words = capture(used, inside);
@@ -237,7 +244,7 @@ void FunctionEmitter::fork(const kernel::Blocks& blocks) {
   auto callee = module_.getOrInsertFunction(
       "tenon_parallel_for", llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, word, word}, false));
   llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
-  Value* count = number(blocks.count + (blocks.tail.empty() ? 0 : 1));
+  Value* count = number(blocks.count + (blocks.tail.empty() || tail_is_here(blocks) ? 0 : 1));
   b_.CreateCall(callee, {body, words, count, number(blocks.grain)});
 }
 
@@ -254,14 +261,20 @@ Value* FunctionEmitter::capture(const std::set<SlotId>& locals, FunctionEmitter&
     return inside.b_.CreateLoad(value->getType(), from);
   };
   Frame frame{pass(frame_.arguments), pass(frame_.arena), pass(frame_.cancelled), pass(frame_.failed), {}, {}};
-  for (const SlotId slot : locals) frame.locals.emplace(slot, pass(frame_.locals.at(slot)));
+  const auto is_together = [&](SlotId slot) { return frame_.offsets != nullptr && frame_.offsets->contains(slot); };
+  if (std::ranges::any_of(locals, is_together)) {
+    frame.together = pass(frame_.together);
+    frame.offsets = frame_.offsets;
+  }
+  for (const SlotId slot : locals)
+    frame.locals.emplace(slot, is_together(slot) ? inside.at_offset(frame, slot) : pass(frame_.locals.at(slot)));
   for (const auto& [var, value] : frame_.vars) frame.vars.emplace(var, pass(value));
   inside.enter(std::move(frame));
   return memory;
 }
 
 void FunctionEmitter::run_range(const kernel::Blocks& blocks) {
-  for (const SlotId slot : blocks.own) place(slot, local(slot));
+  place_own(blocks);
   Value *begin = function_->getArg(1), *end = function_->getArg(2);
   Value* limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, number(blocks.count));
   when(b_.CreateICmpSLT(begin, limit), [&] {
@@ -270,7 +283,7 @@ void FunctionEmitter::run_range(const kernel::Blocks& blocks) {
       body_of(blocks, i);
     });
   });
-  if (!blocks.tail.empty()) when(b_.CreateICmpSGT(end, limit), [&] { tail_of(blocks); });
+  if (!blocks.tail.empty() && !tail_is_here(blocks)) when(b_.CreateICmpSGT(end, limit), [&] { tail_of(blocks); });
   end_streams();
   b_.CreateRetVoid();
 }

@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "tenon/kernel/analysis/instructions.h"
+
 namespace tenon::cpu {
 
 using kernel::Binary;
@@ -28,9 +30,10 @@ bool computes(const Expr& e) {
   }
 }
 
-// Arena slots that do not live at once may lie in one place; elements may be of one list.
+// Slots that do not live at once may lie in one place; elements may be of one list.
 bool share_memory(const kernel::Slot& x, const kernel::Slot& y) {
   if (x.place == kernel::Slot::Place::element && y.place == kernel::Slot::Place::element) return true;
+  if (x.place == kernel::Slot::Place::found && y.place == kernel::Slot::Place::found) return true;
   if (x.place != kernel::Slot::Place::arena || y.place != kernel::Slot::Place::arena) return false;
   // Behind what has a size that is known, slots share all of their memory or none.
   if (!x.elements.known() || !y.elements.known()) return x.arena_offset == y.arena_offset;
@@ -137,8 +140,13 @@ llvm::Instruction* ExprEmitter::of_list(llvm::Instruction* access) {
 }
 
 Variation ExprEmitter::variation(const Expr& e, std::uint32_t var) {
-  if (vector_var_ == var)
-    if (const auto found = variations_.find(e.identity()); found != variations_.end()) return found->second;
+  if (vector_var_ == var) return variation(e, var, variations_);
+  Variations once;
+  return variation(e, var, once);
+}
+
+Variation ExprEmitter::variation(const Expr& e, std::uint32_t var, Variations& known) {
+  if (const auto found = known.find(e.identity()); found != known.end()) return found->second;
   Variation v;
   switch (e.kind()) {
     case Expr::Kind::constant:
@@ -148,7 +156,7 @@ Variation ExprEmitter::variation(const Expr& e, std::uint32_t var) {
       v = e.node().id == var ? Variation{true, 1} : Variation{false, 0};
       break;
     case Expr::Kind::binary: {
-      const Variation x = variation(e.operand(0), var), y = variation(e.operand(1), var);
+      const Variation x = variation(e.operand(0), var, known), y = variation(e.operand(1), var, known);
       v.varies = x.varies || y.varies;
       if (!v.varies)
         v.stride = 0;
@@ -165,10 +173,10 @@ Variation ExprEmitter::variation(const Expr& e, std::uint32_t var) {
     }
     default:
       for (const auto& operand : e.node().operands)
-        if (operand && variation(Expr(operand), var).varies) v.varies = true;
+        if (operand && variation(Expr(operand), var, known).varies) v.varies = true;
       if (!v.varies) v.stride = 0;
   }
-  if (vector_var_ == var) variations_.emplace(e.identity(), v);
+  known.emplace(e.identity(), v);
   return v;
 }
 
@@ -198,6 +206,10 @@ llvm::Constant* ExprEmitter::literal(DType dtype, const std::byte* bits) {
   return llvm::ConstantInt::get(type_of(dtype), value);
 }
 
+Value* ExprEmitter::found_size(kernel::SlotId slot) {
+  return of_slot(b_.CreateAlignedLoad(b_.getInt64Ty(), address(slot, b_.getInt64(0)), llvm::Align(8)), slot);
+}
+
 Value* ExprEmitter::emit(const Expr& e, bool vector) {
   if (vector && !variation(e, *vector_var_).varies) return b_.CreateVectorSplat(lanes_, emit(e, false));
   auto& known = vector ? vectors_ : scalars_;
@@ -208,7 +220,9 @@ Value* ExprEmitter::emit(const Expr& e, bool vector) {
       result = literal(e.dtype(), e.node().bits.data());
       break;
     case Expr::Kind::variable: {
-      result = vars_.at(e.node().id);
+      const std::uint32_t id = e.node().id;
+      result = kernel::is_found_size_variable(id) ? found_size(kernel::slot_of_size(id - kernel::first_size_variable))
+                                                  : vars_.at(id);
       if (vector) {
         std::vector<llvm::Constant*> steps;
         for (unsigned i = 0; i < lanes_; ++i) steps.push_back(b_.getInt64(i));
@@ -270,7 +284,7 @@ Value* ExprEmitter::unary(const Expr& e, Value* x, std::unordered_map<const void
         known.emplace(found->second.cosine, cosine);
         return op == Unary::sin ? sine : cosine;
       }
-    if (calls_functions_ && is_function(op)) return call_unary(b_, op, x, ranges_.of(e.operand(0)));
+    if (calls_functions_ && kernel::is_function(op)) return call_unary(b_, op, x, ranges_.of(e.operand(0)));
     return emit_unary(b_, op, x, ranges_.of(e.operand(0)));
   }
   llvm::Type* type = x->getType();
@@ -374,7 +388,7 @@ Value* ExprEmitter::binary(Binary op, DType dtype, Value* x, Value* y) {
   const auto compare = [&](P of_real, P of_signed, P of_unsigned) {
     return real ? b_.CreateFCmp(of_real, x, y) : b_.CreateICmp(is_signed ? of_signed : of_unsigned, x, y);
   };
-  if (real && is_function(op)) return calls_functions_ ? call_binary(b_, op, x, y) : emit_binary(b_, op, x, y);
+  if (real && kernel::is_function(op)) return calls_functions_ ? call_binary(b_, op, x, y) : emit_binary(b_, op, x, y);
   switch (op) {
     case Binary::add:
       return real ? b_.CreateFAdd(x, y) : b_.CreateAdd(x, y);

@@ -23,6 +23,7 @@ class ExprEmitter {
 
   // Where a slot is; before anything reads or writes it. Others are asked for when they are first used.
   void place(kernel::SlotId slot, llvm::Value* address) { slots_.insert_or_assign(slot, address); }
+  void displace(kernel::SlotId slot) { slots_.erase(slot); }
 
   // Values of loop variables from here on; forgets what was computed under other values.
   void set(std::uint32_t var, llvm::Value* value) {
@@ -46,7 +47,7 @@ class ExprEmitter {
     scalars_.clear();
     vectors_.clear();
     variations_.clear();
-    pairs_.clear();
+    runs_.clear();
   }
 
   // What is computed from here on, about so many times in code: angles of which both sine and cosine are wanted, and
@@ -57,8 +58,14 @@ class ExprEmitter {
   }
   // Whether all mathematics is called from here on; and whether it was before.
   bool call_functions(bool all) { return std::exchange(all_functions_called_, all); }
+  bool calls_all_functions() const { return all_functions_called_; }
 
   Variation variation(const kernel::Expr& e, std::uint32_t var);
+  using Variations = std::unordered_map<const void*, Variation>;
+  static Variation variation(const kernel::Expr& e, std::uint32_t var, Variations& known);
+  std::int64_t stride(const kernel::Expr& e) {  // from lane to lane; 0 where there is none
+    return vector_var_ ? variation(e, *vector_var_).stride.value_or(0) : 0;
+  }
   llvm::Value* scalar(const kernel::Expr& e);  // at lane 0
   llvm::Value* lanes(const kernel::Expr& e);   // a vector where there are lanes, the expression varying or not
   // Contiguous from lane 0's offset, or lane by lane where the offset has another stride.
@@ -66,13 +73,15 @@ class ExprEmitter {
   // The lanes as memory holds them, and their store.
   llvm::Value* to_store(const kernel::Expr& e);
   void write(kernel::SlotId slot, const kernel::Expr& offset, llvm::Value* memory);
-  // Two such, of which the lanes of the first lie at every second place and those of the other between them.
-  void write_pairs(kernel::SlotId slot, const kernel::Expr& offset, llvm::Value* first, llvm::Value* second);
-  // Whether a load reads every second place along `var`, so that whole pairs can be read of which it is one half.
-  bool reads_pairs(const kernel::Expr& load, std::uint32_t var);
+  // Several such, of which the first lane of each lies beside that of the one before, then the second ones, and so on.
+  void write_runs(kernel::SlotId slot, const kernel::Expr& offset, std::vector<llvm::Value*> values);
+  // Of how many elements a load reads one, along `var`, where all of them can be read as whole vectors; 1: of others.
+  unsigned run_of(const kernel::Expr& load, std::uint32_t var);
   llvm::Value* address(kernel::SlotId slot, llvm::Value* offset);
-  llvm::Type* type_of(DType dtype);      // of values: bool is i1, f16 and bf16 are f32 that they can hold
-  llvm::Type* memory_type(DType dtype);  // bool is i8, f16 and bf16 are i16
+  llvm::Value* found_size(kernel::SlotId slot);     // as it is here
+  llvm::Value* found_address(kernel::SlotId slot);  // likewise, of memory that is asked for
+  llvm::Type* type_of(DType dtype);                 // of values: bool is i1, f16 and bf16 are f32 that they can hold
+  llvm::Type* memory_type(DType dtype);             // bool is i8, f16 and bf16 are i16
   llvm::Instruction* of_slot(llvm::Instruction* access, kernel::SlotId slot);  // says that slots do not overlap
 
   // Says that no slot overlaps with what describes a list.
@@ -88,9 +97,10 @@ class ExprEmitter {
   llvm::Value* load(const kernel::Expr& e, bool vector);
   void part_loads();
   llvm::Value* read(const kernel::Expr& e, bool vector);
-  llvm::Value* read_row(kernel::SlotId slot, llvm::Value* from, unsigned elements);
-  llvm::Value* read_half(const kernel::Expr& load);
-  llvm::Value* mask_of(unsigned elements);
+  llvm::Value* read_row(kernel::SlotId slot, llvm::Value* from, unsigned run = 1, unsigned k = 0);
+  llvm::Value* read_of_run(const kernel::Expr& load, unsigned run);
+  llvm::Value* mask_of_run(unsigned run, unsigned k);
+  void put(kernel::SlotId slot, llvm::Value* value, llvm::Value* to);
   llvm::Value* in_memory(const kernel::Expr& e, bool vector);
   llvm::Value* bitcast(const kernel::Expr& e, bool vector);
   std::vector<std::pair<int, int>> pieces_of(kernel::SlotId slot) const;
@@ -124,8 +134,9 @@ class ExprEmitter {
   unsigned lanes_ = 1, piece_ = 1;
   llvm::Value* mask_ = nullptr;
   std::unordered_map<const void*, llvm::Value*> scalars_, vectors_;
-  std::unordered_map<const void*, Variation> variations_;
-  std::map<std::tuple<kernel::SlotId, const void*, std::int64_t>, llvm::Value*> pairs_;  // by slot and first place
+  Variations variations_;  // with the variable along which vectors run
+  // Elements of runs, each as lanes: by slot, first place and length.
+  std::map<std::tuple<kernel::SlotId, const void*, std::int64_t, unsigned>, std::vector<llvm::Value*>> runs_;
   Ranges ranges_;
   Angles angles_;
   bool calls_functions_ = false, all_functions_called_ = false;

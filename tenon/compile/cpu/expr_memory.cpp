@@ -1,5 +1,6 @@
 // What expressions read of memory, and what is stored: rows, halves of pairs, registers of small arrays, any lanes.
 #include "tenon/compile/cpu/expr_emitter.h"
+#include "tenon/kernel/analysis/affine.h"
 
 namespace tenon::cpu {
 
@@ -7,9 +8,16 @@ using kernel::Expr;
 using llvm::Value;
 
 Value* ExprEmitter::address(kernel::SlotId slot, Value* offset) {
-  const auto [at, fresh] = slots_.emplace(slot, nullptr);
-  if (fresh) at->second = find_slot_(slot);
-  return b_.CreateInBoundsGEP(memory_type(f_.slots[slot].dtype), at->second, offset);
+  const kernel::Slot& s = f_.slots[slot];
+  const auto known = slots_.find(slot);
+  Value* at = known != slots_.end()                   ? known->second
+              : s.place == kernel::Slot::Place::found ? found_address(slot)
+                                                      : slots_.emplace(slot, find_slot_(slot)).first->second;
+  return b_.CreateInBoundsGEP(memory_type(s.dtype), at, offset);
+}
+
+Value* ExprEmitter::found_address(kernel::SlotId slot) {
+  return b_.CreateIntToPtr(found_size(f_.slots[slot].argument), b_.getPtrTy());
 }
 
 void ExprEmitter::store(kernel::SlotId slot, const Expr& offset, Value* value) {
@@ -29,30 +37,138 @@ void ExprEmitter::write(kernel::SlotId slot, const Expr& offset, Value* value) {
   Value *first = scalar(offset), *to = address(slot, first);
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   if (vector != nullptr && mask_ != nullptr) {
-    of_slot(b_.CreateMaskedStore(value, to, llvm::Align(size_of(dtype)), mask_of(vector->getNumElements())), slot);
+    of_slot(b_.CreateMaskedStore(value, to, llvm::Align(size_of(dtype)), mask_), slot);
     return;
   }
-  const auto put = [&](Value* piece, Value* at) {
-    auto* stored = b_.CreateAlignedStore(piece, at, llvm::Align(stream_stores ? vector_bytes_ : size_of(dtype)));
-    if (stream_stores)
-      stored->setMetadata(llvm::LLVMContext::MD_nontemporal,
-                          llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
-    of_slot(stored, slot);
-  };
-  if (vector == nullptr) return put(value, to);
+  if (vector == nullptr) return put(slot, value, to);
   const unsigned elements = vector->getNumElements();
   for (unsigned at = 0; at < elements; at += piece_) {
     const unsigned count = std::min(piece_, elements - at);
     note_piece(slot, b_.CreateAdd(first, b_.getInt64(at)), count);
-    put(count == elements ? value : part(b_, value, at, count),
+    put(slot, count == elements ? value : part(b_, value, at, count),
         at == 0 ? to : b_.CreateConstInBoundsGEP1_64(vector->getElementType(), to, at));
   }
 }
-void ExprEmitter::write_pairs(kernel::SlotId slot, const Expr& offset, Value* first, Value* second) {
-  const auto lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(first->getType())->getNumElements());
-  std::vector<int> order;
-  for (int i = 0; i < lanes; ++i) order.push_back(i), order.push_back(lanes + i);
-  write(slot, offset, b_.CreateShuffleVector(first, second, order));
+void ExprEmitter::put(kernel::SlotId slot, Value* value, Value* to) {
+  const llvm::Align align(stream_stores ? vector_bytes_ : size_of(f_.slots[slot].dtype));
+  auto* stored = b_.CreateAlignedStore(value, to, align);
+  if (stream_stores)
+    stored->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                        llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+  of_slot(stored, slot);
+}
+namespace {
+
+unsigned least_factor(unsigned n) {
+  for (unsigned q = 2; q * q <= n; ++q)
+    if (n % q == 0) return q;
+  return n;
+}
+
+// One vector of chosen elements of several of equal lengths, numbered one behind the other.
+Value* chosen(Builder& b, std::span<Value* const> from, std::span<const unsigned> elements) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(from[0]->getType())->getNumElements();
+  const auto count = static_cast<int>(elements.size());
+  Value* result = nullptr;
+  std::vector<bool> there(elements.size(), false);
+  for (unsigned k = 0; k < from.size(); ++k) {
+    std::vector<int> here(elements.size(), llvm::PoisonMaskElem), both(elements.size(), llvm::PoisonMaskElem);
+    bool any = false;
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const bool found = elements[at] / lanes == k;
+      if (found) here[at] = static_cast<int>(elements[at] % lanes), any = true;
+      both[at] = found ? i + count : there[at] ? i : llvm::PoisonMaskElem;
+      there[at] = there[at] || found;
+    }
+    if (!any) continue;
+    // Two of one length are one shuffle.
+    if (result == nullptr && k + 1 < from.size() && lanes == elements.size()) {
+      for (int i = 0; i < count; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        if (elements[at] / lanes != k + 1) continue;
+        here[at] = static_cast<int>(elements[at] % lanes + lanes), there[at] = true;
+      }
+      result = b.CreateShuffleVector(from[k], from[k + 1], here);
+      ++k;
+      continue;
+    }
+    if (result != nullptr && lanes == elements.size()) {
+      for (int i = 0; i < count; ++i)
+        if (const auto at = static_cast<std::size_t>(i); elements[at] / lanes == k)
+          both[at] = static_cast<int>(elements[at] % lanes) + count;
+      result = b.CreateShuffleVector(result, from[k], both);
+      continue;
+    }
+    Value* part = b.CreateShuffleVector(from[k], here);
+    result = result == nullptr ? part : b.CreateShuffleVector(result, part, both);
+  }
+  return result;
+}
+
+// Vectors as memory has them, of runs of as many elements as there are vectors: the first element of each run, the
+// second, and so on. By the factors of the number: n·log n shuffles.
+std::vector<Value*> taken_apart(Builder& b, const std::vector<Value*>& memory) {
+  const auto run = static_cast<unsigned>(memory.size());
+  if (run == 1) return memory;
+  const unsigned q = least_factor(run),
+                 lanes = llvm::cast<llvm::FixedVectorType>(memory[0]->getType())->getNumElements();
+  std::vector<Value*> result(run);
+  for (unsigned k = 0; k < q; ++k) {
+    std::vector<unsigned> elements;
+    for (unsigned i = 0; i < lanes; ++i) elements.push_back(i * q + k);
+    std::vector<Value*> part;
+    for (unsigned i = 0; i < run; i += q) part.push_back(chosen(b, std::span(memory).subspan(i, q), elements));
+    part = taken_apart(b, part);
+    for (unsigned i = 0; i < part.size(); ++i) result[i * q + k] = part[i];
+  }
+  return result;
+}
+std::vector<Value*> put_together(Builder& b, const std::vector<Value*>& elements) {
+  const auto run = static_cast<unsigned>(elements.size());
+  if (run == 1) return elements;
+  const unsigned q = least_factor(run),
+                 lanes = llvm::cast<llvm::FixedVectorType>(elements[0]->getType())->getNumElements();
+  std::vector<std::vector<Value*>> parts;
+  for (unsigned k = 0; k < q; ++k) {
+    std::vector<Value*> part;
+    for (unsigned i = k; i < run; i += q) part.push_back(elements[i]);
+    parts.push_back(put_together(b, part));
+  }
+  std::vector<Value*> result;
+  for (unsigned i = 0; i < run / q; ++i) {
+    std::vector<Value*> from;
+    for (const auto& part : parts) from.push_back(part[i]);
+    for (unsigned k = 0; k < q; ++k) {
+      std::vector<unsigned> order;
+      for (unsigned at = k * lanes; at < (k + 1) * lanes; ++at) order.push_back(at % q * lanes + at / q);
+      result.push_back(chosen(b, from, order));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+void ExprEmitter::write_runs(kernel::SlotId slot, const Expr& offset, std::vector<Value*> values) {
+  values = put_together(b_, values);
+  const DType dtype = f_.slots[slot].dtype;
+  Value *first = scalar(offset), *to = address(slot, first);
+  const auto run = static_cast<unsigned>(values.size());
+  for (unsigned k = 0; k < run; ++k) {
+    const auto place = [&](unsigned at) {
+      return b_.CreateConstInBoundsGEP1_64(memory_type(dtype), to, k * lanes_ + at);
+    };
+    if (mask_ != nullptr) {
+      of_slot(b_.CreateMaskedStore(values[k], place(0), llvm::Align(size_of(dtype)), mask_of_run(run, k)), slot);
+      continue;
+    }
+    for (unsigned at = 0; at < lanes_; at += piece_) {
+      const unsigned count = std::min(piece_, lanes_ - at);
+      note_piece(slot, b_.CreateAdd(first, b_.getInt64(k * lanes_ + at)), count);
+      put(slot, count == lanes_ ? values[k] : part(b_, values[k], at, count), place(at));
+    }
+  }
 }
 
 namespace {
@@ -74,9 +190,11 @@ std::vector<int> constant_lanes(Value* index) {
 
 }  // namespace
 
-// Elements of a constant slot at a constant index: constants themselves.
+// Elements of a constant slot at a constant index: constants themselves, but for addresses, which loading the code
+// fills in.
 Value* ExprEmitter::elements_of_constant(kernel::SlotId slot, Value* index) {
   const kernel::Slot& s = f_.slots[slot];
+  if (s.object) return nullptr;
   std::vector<llvm::Constant*> elements;
   for (const int at : constant_lanes(index))
     elements.push_back(literal(s.dtype, s.values.data() + static_cast<std::size_t>(at) * size_of(s.dtype)));
@@ -168,15 +286,17 @@ Value* ExprEmitter::read(const Expr& e, bool vector) {
     const Variation v = variation(e.operand(0), *vector_var_);
     auto* vector_type = llvm::FixedVectorType::get(type, lanes_);
     if (v.stride == 1) {
-      result = read_row(slot, address(slot, scalar(e.operand(0))), lanes_);
+      result = read_row(slot, address(slot, scalar(e.operand(0))));
     } else if (Value* lanes = shuffled(slot, emit(e.operand(0), true))) {
       result = lanes;
-    } else if (reads_pairs(e, *vector_var_)) {
-      result = read_half(e);
+    } else if (v.stride == -1 && mask_ == nullptr) {  // the last lane has the first element
+      Value* first = b_.CreateSub(scalar(e.operand(0)), b_.getInt64(lanes_ - 1));
+      result = b_.CreateVectorReverse(read_row(slot, address(slot, first)));
+    } else if (const unsigned run = run_of(e, *vector_var_); run > 1) {
+      result = read_of_run(e, run);
     } else {
       Value* mask = mask_;
-      if (mask == nullptr)
-        mask = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_));
+      if (mask == nullptr) mask = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_));
       result = of_slot(b_.CreateMaskedGather(vector_type, address(slot, emit(e.operand(0), true)), align, mask), slot);
     }
   }
@@ -185,56 +305,59 @@ Value* ExprEmitter::read(const Expr& e, bool vector) {
 
 void ExprEmitter::set_lanes_below(std::uint32_t var, Value* value, unsigned lanes, Value* end) {
   set_lanes(var, value, lanes);
+  // There are fewer left than lanes: their number fits where a lane of a register does.
+  llvm::IntegerType* number = b_.getIntNTy(vector_bytes_ * 8 / lanes >= 64 ? 64 : 32);
   std::vector<llvm::Constant*> numbers;
-  for (unsigned i = 0; i < lanes; ++i) numbers.push_back(b_.getInt64(i));
-  Value* left = b_.CreateVectorSplat(lanes, b_.CreateSub(end, value));
+  for (unsigned i = 0; i < lanes; ++i) numbers.push_back(llvm::ConstantInt::get(number, i));
+  Value* left = b_.CreateVectorSplat(lanes, b_.CreateTrunc(b_.CreateSub(end, value), number));
   mask_ = b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), left);
 }
 
-// Of a row of as many elements as there are lanes, or of pairs of them.
-Value* ExprEmitter::mask_of(unsigned elements) {
-  if (elements == lanes_) return mask_;
-  std::vector<int> twice;
-  for (int i = 0; i < static_cast<int>(elements); ++i) twice.push_back(i / 2);
-  return b_.CreateShuffleVector(mask_, twice);
+// Of vector k of those that hold a run of so many elements for each lane.
+Value* ExprEmitter::mask_of_run(unsigned run, unsigned k) {
+  std::vector<int> lane;
+  for (unsigned i = 0; i < lanes_; ++i) lane.push_back(static_cast<int>((k * lanes_ + i) / run));
+  return b_.CreateShuffleVector(mask_, lane);
 }
 
-Value* ExprEmitter::read_row(kernel::SlotId slot, Value* from, unsigned elements) {
+Value* ExprEmitter::read_row(kernel::SlotId slot, Value* from, unsigned run, unsigned k) {
   const DType dtype = f_.slots[slot].dtype;
   llvm::Type* type = memory_type(dtype);
+  if (k > 0) from = b_.CreateConstInBoundsGEP1_64(type, from, std::uint64_t(k) * lanes_);
   if (mask_ != nullptr) {
-    auto* row = llvm::FixedVectorType::get(type, elements);
-    return of_slot(b_.CreateMaskedLoad(row, from, llvm::Align(size_of(dtype)), mask_of(elements),
+    auto* row = llvm::FixedVectorType::get(type, lanes_);
+    return of_slot(b_.CreateMaskedLoad(row, from, llvm::Align(size_of(dtype)), run == 1 ? mask_ : mask_of_run(run, k),
                                        llvm::Constant::getNullValue(row)),
                    slot);
   }
   std::vector<Value*> pieces;
-  for (unsigned at = 0; at < elements; at += piece_) {
-    auto* piece = llvm::FixedVectorType::get(type, std::min(piece_, elements - at));
+  for (unsigned at = 0; at < lanes_; at += piece_) {
+    auto* piece = llvm::FixedVectorType::get(type, std::min(piece_, lanes_ - at));
     pieces.push_back(of_slot(
         b_.CreateAlignedLoad(piece, b_.CreateConstInBoundsGEP1_64(type, from, at), llvm::Align(size_of(dtype))), slot));
   }
   return joined(b_, pieces);
 }
 
-bool ExprEmitter::reads_pairs(const Expr& load, std::uint32_t var) {
-  if (modulo(f_.slots[load.node().id].elements, 2) != Dim(0) || variation(load.operand(0), var).stride != 2)
-    return false;
-  return kernel::is_even(kernel::without_constant(load.operand(0)).first);
+// The runs lie within the slot, which holds whole ones: they begin at a multiple of their length.
+unsigned ExprEmitter::run_of(const Expr& load, std::uint32_t var) {
+  constexpr std::int64_t longest = 16;
+  const std::int64_t run = variation(load.operand(0), var).stride.value_or(1);
+  if (run < 2 || run > longest || modulo(f_.slots[load.node().id].elements, run) != Dim(0)) return 1;
+  return kernel::is_multiple(kernel::without_constant(load.operand(0)).first, run) ? static_cast<unsigned>(run) : 1;
 }
-// The whole pairs lie within the slot, which has an even number of elements: they begin at an even one.
-Value* ExprEmitter::read_half(const Expr& load) {
+Value* ExprEmitter::read_of_run(const Expr& load, unsigned run) {
   const auto slot = load.node().id;
   const auto [base, constant] = kernel::without_constant(load.operand(0));
-  const std::int64_t half = constant & 1;
-  Value*& pairs = pairs_[{slot, base.identity(), constant - half}];
-  if (pairs == nullptr) {
-    Value* first = b_.CreateAdd(scalar(base), b_.getInt64(static_cast<std::uint64_t>(constant - half)));
-    pairs = read_row(slot, address(slot, first), 2 * lanes_);
+  const std::int64_t at = constant >= 0 ? constant % run : run - 1 - (-constant - 1) % run;
+  std::vector<Value*>& all = runs_[{slot, base.identity(), constant - at, run}];
+  if (all.empty()) {
+    Value* first = b_.CreateAdd(scalar(base), b_.getInt64(static_cast<std::uint64_t>(constant - at)));
+    Value* from = address(slot, first);
+    for (unsigned k = 0; k < run; ++k) all.push_back(read_row(slot, from, run, k));
+    all = taken_apart(b_, all);
   }
-  std::vector<int> order;
-  for (unsigned i = 0; i < lanes_; ++i) order.push_back(static_cast<int>(2 * i + half));
-  return b_.CreateShuffleVector(pairs, order);
+  return all[static_cast<std::size_t>(at)];
 }
 
 }  // namespace tenon::cpu

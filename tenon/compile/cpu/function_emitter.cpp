@@ -6,11 +6,12 @@
 #include <cstddef>
 #include <cstring>
 
-#include "tenon/compile/code_image.h"
-#include "tenon/compile/cost.h"
+#include "tenon/compile/cpu/size_code.h"
 #include "tenon/compile/cpu/statements.h"
-#include "tenon/kernel/rows.h"
-#include "tenon/runtime/products.h"
+#include "tenon/compile/native/code_image.h"
+#include "tenon/kernel/analysis/cost.h"
+#include "tenon/kernel/analysis/rows.h"
+#include "tenon/runtime/linear_algebra/products.h"
 
 namespace tenon::cpu {
 FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target,
@@ -20,7 +21,9 @@ FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f
   b_.CreateStore(b_.getInt32(0), frame.failed);
   const std::set<SlotId> own = kernel::own_slots(f.body);
   for (SlotId i = 0; i < f.slots.size(); ++i)
-    if (f.slots[i].place == kernel::Slot::Place::local && !own.contains(i)) frame.locals.emplace(i, local(i));
+    if (const auto place = f.slots[i].place;
+        place == kernel::Slot::Place::size || (place == kernel::Slot::Place::local && !own.contains(i)))
+      frame.locals.emplace(i, local(i));
   if (f.sizes > 0) {  // behind the arguments
     Value* sizes =
         b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), frame.arguments, f.arguments));
@@ -54,7 +57,7 @@ FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f
 std::shared_ptr<const FunctionEmitter::Uses> FunctionEmitter::uses_of(const kernel::Function& f) {
   auto uses = std::make_shared<Uses>(Uses{std::vector<int>(f.slots.size(), 0), std::vector<int>(f.slots.size(), 0)});
   for (const kernel::Statement& s : f.body)
-    visit_slots(s, [&](SlotId slot, bool write) {
+    visit_slots(f, s, [&](SlotId slot, bool write) {
       ++uses->all[slot];
       if (!write) ++uses->reads[slot];
     });
@@ -69,42 +72,6 @@ void FunctionEmitter::enter(Frame frame) {
 
 namespace {
 
-// Rounded down, of operands of any sign.
-std::pair<Value*, Value*> floor_division(llvm::IRBuilder<>& b, Value* x, Value* y) {
-  Value *zero = b.getInt64(0), *quotient = b.CreateSDiv(x, y), *rest = b.CreateSRem(x, y);
-  Value* up =
-      b.CreateAnd(b.CreateICmpNE(rest, zero), b.CreateICmpNE(b.CreateICmpSLT(rest, zero), b.CreateICmpSLT(y, zero)));
-  return {b.CreateSub(quotient, b.CreateZExt(up, b.getInt64Ty())), b.CreateAdd(rest, b.CreateSelect(up, y, zero))};
-}
-
-Value* value_of(llvm::IRBuilder<>& b, const Dim& size, const std::map<std::uint32_t, Value*>& variables) {
-  std::vector<Value*> values;
-  size.visit_steps([&](const Dim::Step& step) {
-    using Kind = Dim::Step::Kind;
-    if (step.kind == Kind::number) return values.push_back(b.getInt64(static_cast<std::uint64_t>(step.value)));
-    if (step.kind == Kind::variable)
-      return values.push_back(variables.at(kernel::first_size_variable + static_cast<std::uint32_t>(step.value)));
-    Value* y = values.back();
-    values.pop_back();
-    Value*& x = values.back();
-    switch (step.kind) {
-      case Kind::add:
-        return void(x = b.CreateAdd(x, y));
-      case Kind::mul:
-        return void(x = b.CreateMul(x, y));
-      case Kind::floor_div:
-        return void(x = floor_division(b, x, y).first);
-      case Kind::modulo:
-        return void(x = floor_division(b, x, y).second);
-      case Kind::min:
-        return void(x = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y));
-      default:
-        return void(x = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y));
-    }
-  });
-  return values.back();
-}
-
 // Where what a function finds out as it begins is put.
 class AtEndOfEntry : public llvm::IRBuilder<> {
  public:
@@ -115,12 +82,18 @@ class AtEndOfEntry : public llvm::IRBuilder<> {
 
 }  // namespace
 
+// What follows of given sizes is worked out as the function begins; what follows of found ones, where it is needed.
 Value* FunctionEmitter::number(const Dim& size) {
   if (size.known()) return b_.getInt64(static_cast<std::uint64_t>(size.value()));
+  const auto given = [&](SizeVar v) { return frame_.vars.at(kernel::first_size_variable + v); };
+  if (has_found_size(size))
+    return size_value(b_, size, [&](SizeVar v) -> Value* {
+      return is_found_size(v) ? e_.found_size(kernel::slot_of_size(v)) : given(v);
+    });
   for (const auto& [known, value] : numbers_)
     if (known == size) return value;
   AtEndOfEntry at_entry(*function_);
-  return numbers_.emplace_back(size, value_of(at_entry, size, frame_.vars)).second;
+  return numbers_.emplace_back(size, size_value(at_entry, size, given)).second;
 }
 
 // The address of an argument, of a place in the arena or of constants, found as the function begins.
@@ -185,7 +158,7 @@ void FunctionEmitter::return_if_ended(Value* code) {
 // Those of these statements' slots that others touch too.
 std::set<kernel::SlotId> FunctionEmitter::shared_slots(std::span<const kernel::Statement> statements) const {
   std::map<SlotId, int> uses;
-  for (const kernel::Statement& s : statements) visit_slots(s, [&](SlotId slot, bool) { ++uses[slot]; });
+  for (const kernel::Statement& s : statements) visit_slots(f_, s, [&](SlotId slot, bool) { ++uses[slot]; });
   std::set<SlotId> shared;
   for (const auto& [slot, count] : uses)
     if (count < uses_->all[slot]) shared.insert(slot);

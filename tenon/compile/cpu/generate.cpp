@@ -1,20 +1,27 @@
 // LLVM, from a Function to a code image: targets, passes, objects; and the one symbol that libtenon looks up.
 #include <fmt/format.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/SplitModule.h>
 
 #include "tenon/base/dump.h"
 #include "tenon/base/settings.h"
-#include "tenon/compile/codegen.h"
 #include "tenon/compile/cpu/function_emitter.h"
 #include "tenon/compile/cpu/image.h"
-#include "tenon/runtime/processors.h"
+#include "tenon/compile/cpu/size_code.h"
+#include "tenon/compile/native/codegen.h"
+#include "tenon/runtime/threads/parallel_for.h"
+#include "tenon/runtime/threads/processors.h"
+#include "tenon/runtime/threads/tasks.h"
 
 namespace tenon::cpu {
 namespace {
@@ -63,9 +70,18 @@ llvm::TargetMachine& machine_of_thread(const Target& target) {
   return *machine;
 }
 
+// It moves integers to and from the registers of masks where that pays. What we emit has masks as truths of vectors, so
+// it finds nothing, and looking takes it half the time of generating code for a body of 2,000 integer operations.
+void leave_out_domain_reassignment() {
+  auto& options = llvm::cl::getRegisteredOptions();
+  if (const auto found = options.find("disable-x86-domain-reassignment"); found != options.end())
+    static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+}
+
 const Target& start() {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
+  leave_out_domain_reassignment();
   return *new Target(detect());
 }
 
@@ -111,39 +127,89 @@ std::string assembly_of(const llvm::Module& module, const Target& target) {
   return text.str().str();
 }
 
-llvm::Expected<CodeImage> compile(const kernel::Function& function) {
+using Bytes = llvm::SmallVector<char, 0>;
+
+llvm::MemoryBufferRef buffer(const Bytes& bytes) { return {llvm::StringRef(bytes.data(), bytes.size()), "tenon"}; }
+
+llvm::Error no_objects() { return llvm::createStringError("this target has no objects"); }
+
+// A long module is optimised and compiled in parts of that many instructions or more, on the threads of the pool: 50 to
+// 100 ms each.
+constexpr unsigned long_part = 1500;
+
+unsigned parts_of(const llvm::Module& module) {
+  if (tenon_inside_parallel()) return 1;  // other cores are busy
+  const unsigned least = units_are_small() ? 50 : long_part;
+  return std::min<unsigned>(static_cast<unsigned>(threads()), module.getInstructionCount() / least);
+}
+
+constexpr const char *entry_name = "tenon_entry", *sizes_name = "tenon_sizes";
+
+// Each part in a context of its own, which it comes to as bitcode: what is in one context is one thread's.
+llvm::Expected<CodeImage> compile_in_parts(llvm::Module& module, const Target& target, unsigned count) {
+  std::vector<Bytes> parts;
+  llvm::SplitModule(
+      module, count,
+      [&](std::unique_ptr<llvm::Module> part) {
+        llvm::raw_svector_ostream out(parts.emplace_back());
+        llvm::WriteBitcodeToFile(*part, out);
+      },
+      false, true);
+  std::vector<Bytes> objects(parts.size());
+  std::vector<std::string> errors(parts.size());
+  run_tasks(parts.size(), [&](std::size_t i) {
+    llvm::LLVMContext context;
+    auto part = llvm::parseBitcodeFile(buffer(parts[i]), context);
+    if (!part) {
+      errors[i] = llvm::toString(part.takeError());
+      return;
+    }
+    optimise(**part);
+    if (!generate(**part, machine_of_thread(target), llvm::CodeGenFileType::ObjectFile, objects[i]))
+      errors[i] = llvm::toString(no_objects());
+  });
+  std::vector<llvm::MemoryBufferRef> made;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (!errors[i].empty()) return llvm::createStringError(errors[i]);
+    made.push_back(buffer(objects[i]));
+  }
+  return image_of(made, entry_name, sizes_name);
+}
+
+llvm::Expected<CodeImage> compile(const kernel::Function& function, const CallSizes& sizes) {
   static const Target& target = start();
-  constexpr const char* name = "tenon_entry";
   llvm::LLVMContext context;
   llvm::Module module("tenon", context);
   llvm::TargetMachine& machine = machine_of_thread(target);
   module.setTargetTriple(machine.getTargetTriple().str());
   module.setDataLayout(machine.createDataLayout());
   module.setPICLevel(llvm::PICLevel::BigPIC);
-  emit_function(module, function, target, name);
+  emit_function(module, function, target, entry_name);
+  if (!sizes.limits.empty() || !sizes.values.empty()) emit_sizes(module, sizes, target, sizes_name);
   if (dumping()) dump("emitted.ll", text_of(module));
   std::string wrong;
   llvm::raw_string_ostream report(wrong);
   if (llvm::verifyModule(module, &report))
     return llvm::createStringError("the code generator made a broken module: " + report.str());
+  if (const unsigned parts = parts_of(module); parts > 1 && !dumping()) return compile_in_parts(module, target, parts);
   optimise(module);
   if (dumping()) {
     dump("optimised.ll", text_of(module));
     dump("assembly.s", assembly_of(module, target));
   }
-  llvm::SmallVector<char, 0> object;
-  if (!generate(module, machine, llvm::CodeGenFileType::ObjectFile, object))
-    return llvm::createStringError("this target has no objects");
-  return image_of({llvm::StringRef(object.data(), object.size()), "tenon"}, name);
+  Bytes object;
+  if (!generate(module, machine, llvm::CodeGenFileType::ObjectFile, object)) return no_objects();
+  return image_of(std::array{buffer(object)}, entry_name, sizes_name);
 }
 
 }  // namespace
 }  // namespace tenon::cpu
 
 extern "C" __attribute__((visibility("default"))) bool tenon_codegen_generate(const tenon::kernel::Function& function,
+                                                                              const tenon::CallSizes& sizes,
                                                                               tenon::CodeImage* image,
                                                                               std::string* error) {
-  auto made = tenon::cpu::compile(function);
+  auto made = tenon::cpu::compile(function, sizes);
   if (made) return *image = std::move(*made), true;
   *error = llvm::toString(made.takeError());
   return false;

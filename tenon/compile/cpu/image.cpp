@@ -4,6 +4,8 @@
 #include <llvm/Support/Endian.h>
 
 #include <map>
+#include <memory>
+#include <optional>
 
 namespace tenon::cpu {
 namespace {
@@ -21,18 +23,32 @@ llvm::Error broken(const llvm::Twine& what) {
 // Code lies first, then jumps to functions outside; on the next page begin the addresses of these, then constants.
 class Linker {
  public:
-  explicit Linker(const ELF64LEObjectFile& object) : object_(object) {}
+  explicit Linker(std::span<const std::unique_ptr<ELF64LEObjectFile>> objects) {
+    for (const auto& object : objects) objects_.push_back({.file = object.get()});
+  }
 
-  llvm::Expected<CodeImage> run(llvm::StringRef entry) {
-    lay_out_code();
+  llvm::Expected<CodeImage> run(llvm::StringRef entry, llvm::StringRef sizes) {
+    lay_out(true);
+    if (auto failure = find_defined()) return failure;
     if (auto failure = find_outside()) return failure;
     lay_out_constants();
-    for (const SectionRef& section : object_.sections())
-      if (const auto at = place_.find(section.getIndex()); at != place_.end())
-        if (auto failure = copy(section, at->second)) return failure;
+    for (const Object& object : objects_)
+      for (const SectionRef& section : object.file->sections())
+        if (const auto at = object.place.find(section.getIndex()); at != object.place.end())
+          if (auto failure = copy(section, at->second)) return failure;
     write_jumps();
     if (auto failure = relocate()) return failure;
-    if (auto failure = visit_symbols(entry)) return failure;
+    if (auto failure = fill_words()) return failure;
+    const auto found = defined_.find(entry.str());
+    if (found == defined_.end()) return broken("no entry");
+    auto address = address_of(found->second);
+    if (!address) return address.takeError();
+    image_.entry = *address;
+    if (const auto of_sizes = defined_.find(sizes.str()); of_sizes != defined_.end()) {
+      address = address_of(of_sizes->second);
+      if (!address) return address.takeError();
+      image_.sizes = *address;
+    }
     for (auto& [name, outside] : outside_) {
       outside.at.push_back(outside.word);
       image_.symbols.push_back({name, std::move(outside.at)});
@@ -42,49 +58,61 @@ class Linker {
 
  private:
   static constexpr std::uint64_t jump_bytes = 8;
+  struct Object {
+    const ELF64LEObjectFile* file;
+    std::map<std::uint64_t, std::uint64_t> place = {};  // of a section, by its index
+  };
+  // A symbol where it is defined.
+  struct Place {
+    std::size_t object;
+    SymbolRef symbol;
+    bool operator<(const Place& other) const {
+      return std::pair(object, number_of(symbol)) < std::pair(other.object, number_of(other.symbol));
+    }
+  };
   struct Outside {
     std::uint64_t number;           // of its jump
     std::uint64_t word = 0;         // where its address is kept
     std::vector<std::uint64_t> at;  // other words that hold it
   };
 
-  bool is_needed(const SectionRef& section) const {
+  static bool is_needed(const SectionRef& section) {
     const llvm::object::ELFSectionRef elf(section);
     auto name = section.getName();
     if (!name) return llvm::consumeError(name.takeError()), false;
     return (elf.getFlags() & llvm::ELF::SHF_ALLOC) != 0 && *name != ".eh_frame";
   }
-  static bool is_code(const SectionRef& section) { return section.isText(); }
 
   void lay_out(bool code) {
-    for (const SectionRef& section : object_.sections())
-      if (is_needed(section) && is_code(section) == code) {
-        end_ = rounded_up(end_, section.getAlignment().value());
-        place_.emplace(section.getIndex(), end_);
-        end_ += section.getSize();
-      }
+    for (Object& object : objects_)
+      for (const SectionRef& section : object.file->sections())
+        if (is_needed(section) && section.isText() == code) {
+          end_ = rounded_up(end_, section.getAlignment().value());
+          object.place.emplace(section.getIndex(), end_);
+          end_ += section.getSize();
+        }
   }
-  void lay_out_code() { lay_out(true); }
   void lay_out_constants() {
     jumps_ = end_ = rounded_up(end_, jump_bytes);
     end_ += jump_bytes * outside_.size();
     image_.code_bytes = end_ = rounded_up(end_, CodeImage::page);
     for (auto& [name, outside] : outside_) outside.word = end_, end_ += sizeof(std::uint64_t);
-    for (auto& [index, word] : inside_) word = end_, end_ += sizeof(std::uint64_t);
+    for (auto& [symbol, word] : inside_) word = end_, end_ += sizeof(std::uint64_t);
     lay_out(false);
     image_.bytes.resize(end_);
   }
 
-  // f(relocation, symbol, section) for each word of a needed section that knows another place.
+  // f(relocation, symbol, section, object) for each word of a needed section that knows another place.
   template <class F>
   llvm::Error visit_relocations(F f) {
-    for (const SectionRef& of : object_.sections()) {
-      auto section = of.getRelocatedSection();
-      if (!section) return section.takeError();
-      if (*section == object_.section_end() || !is_needed(**section)) continue;
-      for (const llvm::object::ELFRelocationRef relocation : of.relocations())
-        if (auto failure = f(relocation, *relocation.getSymbol(), **section)) return failure;
-    }
+    for (std::size_t object = 0; object < objects_.size(); ++object)
+      for (const SectionRef& of : objects_[object].file->sections()) {
+        auto section = of.getRelocatedSection();
+        if (!section) return section.takeError();
+        if (*section == objects_[object].file->section_end() || !is_needed(**section)) continue;
+        for (const llvm::object::ELFRelocationRef relocation : of.relocations())
+          if (auto failure = f(relocation, *relocation.getSymbol(), **section, object)) return failure;
+      }
     return llvm::Error::success();
   }
   static bool is_by_word(std::uint64_t type) {
@@ -92,25 +120,45 @@ class Linker {
            type == llvm::ELF::R_X86_64_REX_GOTPCRELX;
   }
   static std::uint32_t number_of(const SymbolRef& symbol) { return symbol.getRawDataRefImpl().d.b; }
-  static llvm::Expected<bool> is_outside(const SymbolRef& symbol) {
+
+  // What other objects may refer to.
+  llvm::Error find_defined() {
+    for (std::size_t object = 0; object < objects_.size(); ++object)
+      for (const SymbolRef& symbol : objects_[object].file->symbols()) {
+        auto flags = symbol.getFlags();
+        if (!flags) return flags.takeError();
+        if ((*flags & SymbolRef::SF_Global) == 0 || (*flags & SymbolRef::SF_Undefined) != 0) continue;
+        auto name = symbol.getName();
+        if (!name) return name.takeError();
+        defined_.try_emplace(name->str(), Place{object, symbol});
+      }
+    return llvm::Error::success();
+  }
+  // Where a symbol that an object refers to is defined; nothing where it lies outside.
+  llvm::Expected<std::optional<Place>> place_of(const SymbolRef& symbol, std::size_t object) {
     auto flags = symbol.getFlags();
     if (!flags) return flags.takeError();
-    return (*flags & SymbolRef::SF_Undefined) != 0;
+    if ((*flags & SymbolRef::SF_Undefined) == 0) return Place{object, symbol};
+    auto name = symbol.getName();
+    if (!name) return name.takeError();
+    const auto found = defined_.find(name->str());
+    return found == defined_.end() ? std::nullopt : std::optional(found->second);
   }
 
   // What the code refers to outside, and what it wants the address of in a word.
   llvm::Error find_outside() {
-    return visit_relocations([&](const auto& relocation, const SymbolRef& symbol, const SectionRef&) -> llvm::Error {
-      auto outside = is_outside(symbol);
-      if (!outside) return outside.takeError();
-      auto name = symbol.getName();
-      if (!name) return name.takeError();
-      if (*outside)
-        outside_.try_emplace(name->str(), Outside{outside_.size()});
-      else if (is_by_word(relocation.getType()))
-        inside_.try_emplace(number_of(symbol), 0);
-      return llvm::Error::success();
-    });
+    return visit_relocations(
+        [&](const auto& relocation, const SymbolRef& symbol, const SectionRef&, std::size_t object) -> llvm::Error {
+          auto place = place_of(symbol, object);
+          if (!place) return place.takeError();
+          auto name = symbol.getName();
+          if (!name) return name.takeError();
+          if (!*place)
+            outside_.try_emplace(name->str(), Outside{outside_.size()});
+          else if (is_by_word(relocation.getType()))
+            inside_.try_emplace(**place, 0);
+          return llvm::Error::success();
+        });
   }
 
   llvm::Error copy(const SectionRef& section, std::uint64_t to) {
@@ -132,33 +180,35 @@ class Linker {
   }
   std::uint64_t jump_of(const Outside& outside) const { return jumps_ + jump_bytes * outside.number; }
 
-  llvm::Expected<std::uint64_t> address_of(const SymbolRef& symbol) {
-    auto section = symbol.getSection();
+  llvm::Expected<std::uint64_t> address_of(const Place& of) {
+    auto section = of.symbol.getSection();
     if (!section) return section.takeError();
-    auto value = symbol.getValue();
+    auto value = of.symbol.getValue();
     if (!value) return value.takeError();
-    const auto at = *section == object_.section_end() ? place_.end() : place_.find((*section)->getIndex());
-    if (at == place_.end()) return broken("a symbol of no section");
+    const Object& object = objects_[of.object];
+    const auto at =
+        *section == object.file->section_end() ? object.place.end() : object.place.find((*section)->getIndex());
+    if (at == object.place.end()) return broken("a symbol of no section");
     return at->second + *value;
   }
 
   llvm::Error relocate() {
-    return visit_relocations(
-        [&](const auto& relocation, const SymbolRef& symbol, const SectionRef& section) -> llvm::Error {
-          auto addend = relocation.getAddend();
-          if (!addend) return addend.takeError();
-          const Fixup fixup{.type = relocation.getType(),
-                            .at = place_.at(section.getIndex()) + relocation.getOffset(),
-                            .addend = static_cast<std::uint64_t>(*addend)};
-          auto outside = is_outside(symbol);
-          if (!outside) return outside.takeError();
-          if (*outside) return relocate(fixup, outside_.at(llvm::cantFail(symbol.getName()).str()));
-          auto to = address_of(symbol);
-          if (!to) return to.takeError();
-          if (!is_by_word(fixup.type)) return relocate(fixup, *to);
-          write32(fixup.at, inside_.at(number_of(symbol)) + fixup.addend - fixup.at);
-          return llvm::Error::success();
-        });
+    return visit_relocations([&](const auto& relocation, const SymbolRef& symbol, const SectionRef& section,
+                                 std::size_t object) -> llvm::Error {
+      auto addend = relocation.getAddend();
+      if (!addend) return addend.takeError();
+      const Fixup fixup{.type = relocation.getType(),
+                        .at = objects_[object].place.at(section.getIndex()) + relocation.getOffset(),
+                        .addend = static_cast<std::uint64_t>(*addend)};
+      auto place = place_of(symbol, object);
+      if (!place) return place.takeError();
+      if (!*place) return relocate(fixup, outside_.at(llvm::cantFail(symbol.getName()).str()));
+      if (is_by_word(fixup.type))
+        return write32(fixup.at, inside_.at(**place) + fixup.addend - fixup.at), llvm::Error::success();
+      auto to = address_of(**place);
+      if (!to) return to.takeError();
+      return relocate(fixup, *to);
+    });
   }
   struct Fixup {
     std::uint64_t type, at, addend;
@@ -186,17 +236,12 @@ class Linker {
     return llvm::Error::success();
   }
 
-  // Finds the entry, and writes down the addresses of symbols that are wanted in words.
-  llvm::Error visit_symbols(llvm::StringRef entry) {
-    for (const SymbolRef& symbol : object_.symbols()) {
-      auto name = symbol.getName();
-      if (!name) return name.takeError();
-      const auto word = inside_.find(number_of(symbol));
-      if (*name != entry && word == inside_.end()) continue;
+  // The addresses of symbols that are wanted in words.
+  llvm::Error fill_words() {
+    for (const auto& [symbol, word] : inside_) {
       auto address = address_of(symbol);
       if (!address) return address.takeError();
-      if (*name == entry) image_.entry = *address;
-      if (word != inside_.end()) write64(word->second, *address), image_.relative.push_back(word->second);
+      write64(word, *address), image_.relative.push_back(word);
     }
     return llvm::Error::success();
   }
@@ -206,20 +251,25 @@ class Linker {
   }
   void write64(std::uint64_t at, std::uint64_t value) { llvm::support::endian::write64le(&image_.bytes[at], value); }
 
-  const ELF64LEObjectFile& object_;
+  std::vector<Object> objects_;
   CodeImage image_;
   std::uint64_t end_ = 0, jumps_ = 0;
-  std::map<std::uint64_t, std::uint64_t> place_;  // of a section, by its index
+  std::map<std::string, Place> defined_;  // in one of the objects, for all
   std::map<std::string, Outside> outside_;
-  std::map<std::uint32_t, std::uint64_t> inside_;  // by symbol: the word that holds its address
+  std::map<Place, std::uint64_t> inside_;  // the word that holds a symbol's address
 };
 
 }  // namespace
 
-llvm::Expected<CodeImage> image_of(llvm::MemoryBufferRef object, llvm::StringRef entry) {
-  auto file = ELF64LEObjectFile::create(object);
-  if (!file) return file.takeError();
-  return Linker(*file).run(entry);
+llvm::Expected<CodeImage> image_of(std::span<const llvm::MemoryBufferRef> objects, llvm::StringRef entry,
+                                   llvm::StringRef sizes) {
+  std::vector<std::unique_ptr<ELF64LEObjectFile>> files;
+  for (const llvm::MemoryBufferRef& object : objects) {
+    auto file = ELF64LEObjectFile::create(object);
+    if (!file) return file.takeError();
+    files.push_back(std::make_unique<ELF64LEObjectFile>(std::move(*file)));
+  }
+  return Linker(files).run(entry, sizes);
 }
 
 }  // namespace tenon::cpu

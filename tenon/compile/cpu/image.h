@@ -1,15 +1,19 @@
-// A compiled object as a code image: its parts are laid out behind each other, and what they know of each other is
-// written down.
+// Compiled objects as one code image: their sections are laid out behind each other, and what they know of each other
+// is written down.
 #pragma once
 
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBufferRef.h>
 
-#include "tenon/compile/code_image.h"
+#include <span>
+
+#include "tenon/compile/native/code_image.h"
 
 namespace tenon::cpu {
 
-// Of an ELF object of position-independent code for x86-64, whose function `entry` is called. Linear in its size.
-llvm::Expected<CodeImage> image_of(llvm::MemoryBufferRef object, llvm::StringRef entry);
+// Of ELF objects of position-independent code for x86-64, one of which defines the function `entry`, which is called,
+// and one maybe `sizes`. What one of them defines under a name the others may refer to. Linear in their sizes.
+llvm::Expected<CodeImage> image_of(std::span<const llvm::MemoryBufferRef> objects, llvm::StringRef entry,
+                                   llvm::StringRef sizes);
 
 }  // namespace tenon::cpu

@@ -3,26 +3,42 @@
 #include <algorithm>
 
 #include "tenon/compile/cpu/statements.h"
-#include "tenon/kernel/rows.h"
+#include "tenon/kernel/analysis/rows.h"
 
 namespace tenon::cpu {
+namespace {
+
+// Whether a statement of a program of sizes that vary names none: a call of the addresses of slots.
+bool names_no_size(const kernel::Statement& s) {
+  const auto* call = std::get_if<kernel::Call>(&s.held());
+  return call != nullptr && !call->result && std::ranges::all_of(call->arguments, [](const auto& a) {
+           return a.address && kernel::is_constant(a.value, 0);
+         });
+}
+
+}  // namespace
+
 // The forms of statements of the outermost block; empty where a statement needs what others found for it.
 std::vector<std::optional<kernel::Form>> FunctionEmitter::forms_of(
     std::span<const kernel::Statement> statements) const {
   std::map<SlotId, Hash128> constants;
   std::vector<std::optional<kernel::Form>> forms;
-  if (f_.sizes > 0) return std::vector<std::optional<kernel::Form>>(statements.size());  // they need these too
   for (const kernel::Statement& s : statements) {
     const std::set<SlotId> shared = shared_slots({&s, 1});
-    if (std::ranges::any_of(shared,
-                            [&](SlotId slot) { return f_.slots[slot].place == kernel::Slot::Place::element; })) {
+    bool finds = false;  // sizes, or where elements are
+    visit_slots(f_, s, [&](SlotId slot, bool) {
+      const kernel::Slot::Place place = f_.slots[slot].place;
+      finds = finds || place == kernel::Slot::Place::size ||
+              (place == kernel::Slot::Place::element && shared.contains(slot));
+    });
+    if (finds || (f_.sizes > 0 && !names_no_size(s))) {
       forms.emplace_back();
       continue;
     }
     forms.push_back(form_of(s, [&](Hasher& hash, SlotId id) {
       const kernel::Slot& slot = f_.slots[id];
       slot.elements.hash(hash);
-      hash(slot.dtype)(slot.place)(shared.contains(id))(uses_->reads[id] == 0);
+      hash(slot.dtype)(slot.place)(shared.contains(id))(uses_->reads[id] == 0)(slot.arena_offset.known());
       if (slot.place == kernel::Slot::Place::constant) {
         const auto [known, is_new] = constants.try_emplace(id);
         if (is_new)
@@ -54,6 +70,7 @@ llvm::Function* FunctionEmitter::shared_function(const kernel::Statement& s, con
                 word(b.getPtrTy(), frame, 3),
                 {},
                 {}});
+  Value* offsets = word(b.getPtrTy(), frame, 5);
   Value* locals = word(b.getPtrTy(), frame, 4);
   for (std::size_t i = 0; i < form.slots.size(); ++i) {
     const SlotId id = form.slots[i].slot;
@@ -69,8 +86,11 @@ llvm::Function* FunctionEmitter::shared_function(const kernel::Statement& s, con
     };
     if (slot.place == kernel::Slot::Place::argument)
       at_base(b.CreateLoad(b.getPtrTy(), from(inside.frame_.arguments, b.getPtrTy())));
-    else if (slot.place == kernel::Slot::Place::arena)
+    else if (slot.place == kernel::Slot::Place::arena && slot.arena_offset.known())
       at_base(from(inside.frame_.arena, b.getInt8Ty()));
+    else if (slot.place == kernel::Slot::Place::arena)
+      at_base(
+          b.CreateGEP(b.getInt8Ty(), inside.frame_.arena, b.CreateLoad(b.getInt64Ty(), from(offsets, b.getInt64Ty()))));
     else if (slot.place == kernel::Slot::Place::numbers)
       inside.place(id, from(launches_.numbers, b.getInt8Ty()));
     else if (launches_.locals.contains(id))
@@ -90,8 +110,13 @@ void FunctionEmitter::prepare_launches(std::span<const kernel::Statement> statem
                                        std::span<const std::size_t> runs) {
   for (std::size_t first = 0; first < runs.size(); ++first)
     for (const kernel::Statement& s : statements.subspan(first, runs[first]))
-      for (const SlotId slot : shared_slots({&s, 1}))
-        if (f_.slots[slot].place == kernel::Slot::Place::local) launches_.locals.try_emplace(slot);
+      for (const SlotId slot : shared_slots({&s, 1})) {
+        const kernel::Slot& of = f_.slots[slot];
+        if (of.place == kernel::Slot::Place::local) launches_.locals.try_emplace(slot);
+        if (of.place == kernel::Slot::Place::arena && !of.arena_offset.known() &&
+            std::ranges::find(launches_.offsets, of.arena_offset) == launches_.offsets.end())
+          launches_.offsets.push_back(of.arena_offset);
+      }
   std::uint64_t bytes = 0;
   for (auto& [slot, offset] : launches_.locals) {
     offset = bytes;
@@ -114,10 +139,21 @@ void FunctionEmitter::prepare_launches(std::span<const kernel::Statement> statem
   memory->setAlignment(llvm::Align(kernel::Slot::line));
   for (const auto& [slot, offset] : launches_.locals)
     place(slot, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, offset));
-  launches_.frame = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 5));
+  Value* offsets = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), launches_.offsets.size()));
+  for (std::size_t i = 0; i < launches_.offsets.size(); ++i)
+    b_.CreateStore(number(launches_.offsets[i]), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), offsets, i));
+  launches_.frame = at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), 6));
   unsigned at = 0;
-  for (Value* word : {frame_.arguments, frame_.arena, frame_.cancelled, frame_.failed, static_cast<Value*>(memory)})
+  for (Value* word :
+       {frame_.arguments, frame_.arena, frame_.cancelled, frame_.failed, static_cast<Value*>(memory), offsets})
     b_.CreateStore(word, b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), launches_.frame, at++));
+}
+
+// In bytes; of sizes that vary, which of their offsets.
+std::uint64_t FunctionEmitter::place_in_arena(const kernel::Slot& slot) const {
+  if (slot.arena_offset.known()) return static_cast<std::uint64_t>(slot.arena_offset.value());
+  return static_cast<std::uint64_t>(std::ranges::find(launches_.offsets, slot.arena_offset) -
+                                    launches_.offsets.begin());
 }
 
 // Calls the functions of these statements one after the other: a loop over a table, however many there are.
@@ -134,10 +170,9 @@ void FunctionEmitter::launch(std::span<const kernel::Statement> statements,
       const auto& others = slot.place == kernel::Slot::Place::numbers ? launches_.of_numbers : launches_.locals;
       const auto found = others.find(id);
       places.push_back(slot.place == kernel::Slot::Place::argument ? slot.argument
-                       : slot.place == kernel::Slot::Place::arena
-                           ? static_cast<std::uint64_t>(slot.arena_offset.value())
-                       : found != others.end() ? found->second
-                                               : 0);
+                       : slot.place == kernel::Slot::Place::arena  ? place_in_arena(slot)
+                       : found != others.end()                     ? found->second
+                                                                   : 0);
       places.push_back(static_cast<std::uint64_t>(base) * size_of(slot.dtype));
     }
   }

@@ -1,5 +1,5 @@
 // Lists: elements are found by arithmetic on the chunks; the runtime is called where a chunk begins.
-#include "tenon/runtime/lists.h"
+#include "tenon/runtime/lists/lists.h"
 
 #include <bit>
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace tenon::cpu {
 void FunctionEmitter::emit(const kernel::Element& e) {
   using Access = kernel::Element::Access;
   Value *handle = e_.scalar(e.list), *list = b_.CreateIntToPtr(handle, b_.getPtrTy());
-  const auto first = static_cast<std::uint64_t>(first_chunk(e.bytes));
-  Value* at = b_.CreateAdd(e_.scalar(e.index), b_.getInt64(first));
+  Value* shift = chunk_shift(e.bytes);
+  Value* at = b_.CreateAdd(e_.scalar(e.index), b_.CreateShl(b_.getInt64(1), shift));
   // Where x and its neighbour share no bit, one of two chunks ends and the other begins.
   const auto between_chunks = [&](std::int64_t neighbour, Code call) {
     Value* shared = b_.CreateAnd(at, b_.CreateAdd(at, b_.getInt64(static_cast<std::uint64_t>(neighbour))));
@@ -29,14 +29,24 @@ void FunctionEmitter::emit(const kernel::Element& e) {
   const auto field = [&](std::size_t offset) { return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), list, offset); };
   Value* chunks = load(b_.getPtrTy(), field(offsetof(TenonList, chunks)));
   Value* leading = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, at, b_.getTrue());
-  Value* chunk =
-      b_.CreateSub(b_.getInt64(63 - static_cast<std::uint64_t>(std::countr_zero(first))), leading, "", true, true);
+  Value* chunk = b_.CreateSub(b_.CreateSub(b_.getInt64(63), shift), leading, "", true, true);
   Value* from = load(b_.getPtrTy(), b_.CreateGEP(b_.getPtrTy(), chunks, chunk));
   Value* stride = e.access == Access::read
                       ? static_cast<Value*>(load(b_.getInt64Ty(), field(offsetof(TenonList, stride))))
-                      : b_.getInt64(static_cast<std::uint64_t>(e.bytes));
+                      : number(e.bytes);
   Value* address = b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateMul(at, stride));
   place(e.element, address);
+}
+
+// The logarithm of first_chunk(bytes) to the base of 2.
+Value* FunctionEmitter::chunk_shift(const Dim& bytes) {
+  if (bytes.known())
+    return b_.getInt64(
+        static_cast<std::uint64_t>(std::countr_zero(static_cast<std::uint64_t>(first_chunk(bytes.value())))));
+  Value *one = b_.getInt64(1), *n = number(bytes);
+  Value* at_once = b_.CreateUDiv(b_.getInt64(first_chunk(1)), b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, n, one));
+  Value* leading = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, b_.CreateOr(at_once, one), b_.getTrue());
+  return b_.CreateSelect(b_.CreateICmpEQ(n, b_.getInt64(0)), b_.getInt64(0), b_.CreateSub(b_.getInt64(63), leading));
 }
 
 void FunctionEmitter::emit(const kernel::Call& c) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tenon/compile/cpu/statements.h"
-#include "tenon/kernel/affine.h"
+#include "tenon/kernel/analysis/affine.h"
 
 namespace tenon::cpu {
 namespace {
@@ -18,12 +18,20 @@ bool reads_elsewhere(const Expr& e, kernel::SlotId slot, const Expr& offset, std
   });
 }
 
-// Whether store i and the next one go to places beside each other, of which the first is even.
-bool begins_pair(std::span<const kernel::Store> stores, std::size_t i) {
-  if (i + 1 >= stores.size() || stores[i].slot != stores[i + 1].slot) return false;
+// How many stores from i on go to places beside each other that are a whole run of so many, of which every lane has
+// one; 1 where these are none.
+std::size_t run_from(std::span<const kernel::Store> stores, std::size_t i, std::int64_t stride) {
+  const auto run = static_cast<std::size_t>(stride);
+  if (stride < 2 || i + run > stores.size()) return 1;
   const auto [first, at] = kernel::without_constant(stores[i].offset);
-  const auto [second, next] = kernel::without_constant(stores[i + 1].offset);
-  return first.identity() == second.identity() && at % 2 == 0 && next == at + 1 && kernel::is_even(first);
+  if (at % stride != 0 || !kernel::is_multiple(first, stride)) return 1;
+  for (std::size_t k = 1; k < run; ++k) {
+    const auto [next, there] = kernel::without_constant(stores[i + k].offset);
+    if (stores[i + k].slot != stores[i].slot || next.identity() != first.identity() ||
+        there != at + static_cast<std::int64_t>(k))
+      return 1;
+  }
+  return run;
 }
 bool under_one_condition(std::span<const kernel::Store> stores) {
   return std::ranges::all_of(stores, [&](const kernel::Store& s) {
@@ -53,9 +61,11 @@ bool FunctionEmitter::has_masks(const Work& work, std::span<const kernel::Store>
 
 // How many registers side by side hide the latency of a body: one where a processor overlaps passes by itself, as
 // many as its registers allow where one pass fills its window.
-std::int64_t FunctionEmitter::registers_at_once(const Work& work, std::int64_t lanes, const Dim& length) const {
+std::int64_t FunctionEmitter::registers_at_once(const Work& work, std::size_t values, std::int64_t lanes,
+                                                const Dim& length) const {
+  constexpr std::size_t most_values = 4;  // computed side by side, they hide it as well
   const auto extent = static_cast<std::int64_t>(estimate(length));
-  std::int64_t most = work.instructions < 100 ? 1 : target_.vector_bytes == 64 ? 4 : 2;
+  std::int64_t most = work.instructions < 100 || values >= most_values ? 1 : target_.vector_bytes == 64 ? 4 : 2;
   const auto passes = [&](std::int64_t n) { return (extent + n * lanes - 1) / (n * lanes) * n; };
   while (most > 1 && (extent < most * lanes || passes(most) * 8 > passes(1) * 9)) most /= 2;
   return most;
@@ -75,10 +85,9 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
     work.element_bytes = std::max(work.element_bytes, size_of(f_.slots[s.slot].dtype));
     add_work(s.value, work);
   }
+  vectors = vectors && !is_short(total, work);
   e_.set(work, copies_of_rows);
-  constexpr std::int64_t most_instructions = 4096;  // of a body that is written out
-  const bool unrolled =
-      at_most(total, unroll_limit) && work.instructions * (vectors ? 4 : total.value()) <= most_instructions;
+  const bool unrolled = at_most(total, unroll_limit) && is_written_out(n, total.value(), work, vectors);
   b_.short_chains = unrolled;
   if (!vectors) {
     loops(n.vars, n.sizes, 0, rank, unrolled, [&] { store_scalars(n.stores); });
@@ -90,12 +99,35 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   vector_nest(n, work, unrolled, overwrites);
 }
 
-// Whether each store goes along a variable to contiguous places, or to every second one with a store beside it.
+// Whether a nest over few elements is written out. Arrays of the function's own are in registers then. A long body that
+// touches none of these would be compiled once for each register of its rows, for nothing.
+bool FunctionEmitter::is_written_out(const kernel::Nest& n, std::int64_t elements, const Work& work, bool vectors) {
+  constexpr std::int64_t most_in_registers = 4096, most_in_memory = 512;  // instructions
+  const auto own = [&](kernel::SlotId slot) { return f_.slots[slot].place == kernel::Slot::Place::local; };
+  if (std::ranges::any_of(n.stores, own, &kernel::Store::slot) || std::ranges::any_of(work.reads, own))
+    return work.instructions * (vectors ? 4 : elements) <= most_in_registers;
+  const std::int64_t lanes = vectors ? lanes_along(work, n.sizes.back()) : 1;
+  const std::int64_t times = (elements + lanes - 1) / lanes;
+  return (work.instructions + std::ssize(n.stores)) * times <= most_in_memory;
+}
+
+// Whether so few elements, of a number that only running tells, go one by one: a register with a mask takes no less,
+// and what one nest writes so another one waits for that reads it otherwise.
+bool FunctionEmitter::is_short(const Dim& elements, const Work& work) const {
+  constexpr std::int64_t most_elements = 8;
+  constexpr int most_instructions = 8;
+  if (elements.known() || work.instructions > most_instructions || work.functions > 0) return false;
+  const std::optional<std::int64_t> most = kernel::bound_of(elements);
+  return most && *most <= most_elements;
+}
+
+// Whether each store goes along a variable to contiguous places, or with those beside it to whole runs.
 bool FunctionEmitter::in_rows(std::span<const kernel::Store> stores, std::uint32_t var) {
-  for (std::size_t i = 0; i < stores.size(); ++i) {
-    const auto stride = e_.variation(stores[i].offset, var).stride;
-    const bool half = stride == 2 && (begins_pair(stores, i) || (i > 0 && begins_pair(stores, i - 1)));
-    if (stride != 1 && !half) return false;
+  for (std::size_t i = 0; i < stores.size();) {
+    const std::int64_t stride = e_.variation(stores[i].offset, var).stride.value_or(0);
+    const std::size_t run = run_from(stores, i, stride);
+    if (stride != 1 && run == 1) return false;
+    i += run;
   }
   return true;
 }
@@ -113,30 +145,21 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
   const std::size_t rank = n.vars.size();
   const Dim& last = n.sizes.back();
   const std::int64_t lanes = lanes_along(work, last),
-                     step = lanes * (unrolled ? 1 : registers_at_once(work, lanes, last));
+                     step = lanes * (unrolled ? 1 : registers_at_once(work, n.stores.size(), lanes, last));
   loops(n.vars, n.sizes, 0, rank - 1, unrolled, [&] {
     const auto body = [&](Value* i, std::int64_t width) {
       e_.set_lanes(n.vars.back(), i, static_cast<unsigned>(width), static_cast<unsigned>(std::min(lanes, width)));
       store_lanes(n.stores);
     };
-    // Of a length that only running tells, what is left behind whole registers is one with a mask.
-    const auto any_row = [&] {
-      const Dim whole = floor_div(last, step) * step, vectors = floor_div(last, lanes) * lanes;
-      loop(whole, step, [&](Value* i) { body(i, step); });
-      if (step != lanes) loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
-      const bool masks = has_masks(work, n.stores);
-      const auto rest = [&](Value* i) {
-        if (!masks) return body(i, 1);
-        e_.set_lanes_below(n.vars.back(), i, static_cast<unsigned>(lanes), number(last));
-        store_lanes(n.stores);
-      };
-      loop(last, masks ? lanes : 1, rest, vectors);
+    const auto masked = [&](Value* i) {
+      e_.set_lanes_below(n.vars.back(), i, static_cast<unsigned>(lanes), number(last));
+      store_lanes(n.stores);
     };
     const auto whole_row = [&] {
       if (last.known())
         row(last.value(), step, lanes, unrolled, !overwrites, body);
       else
-        any_row();
+        any_row(last, step, lanes, !overwrites, body, has_masks(work, n.stores) ? Body(masked) : Body());
       e_.set_lanes(n.vars.back(), b_.getInt64(0), 1);
     };
     if (const Expr& condition = n.stores[0].condition)
@@ -146,31 +169,49 @@ void FunctionEmitter::vector_nest(const kernel::Nest& n, const Work& work, bool 
   });
 }
 
+// Elements of an output that leaves room in the last cache for what it is computed from.
+std::int64_t FunctionEmitter::most_kept(const kernel::Slot& slot) const {
+  return target_.cache_bytes / 2 / static_cast<std::int64_t>(size_of(slot.dtype));
+}
+
+Value* FunctionEmitter::is_large(SlotId slot) {
+  const Dim& elements = f_.slots[slot].elements;
+  return b_.CreateICmpSGT(number(elements), number(most_kept(f_.slots[slot])));
+}
+
 // Whether a nest writes whole, aligned registers of outputs that nothing reads again and that are larger than half the
-// last cache: such an output leaves no room for what it is computed from, and only its end would be found there again.
-bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) const {
+// last cache, as far as is known: such an output leaves no room for what it is computed from, and only its end would be
+// found there again.
+bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) {
   if (width * 4 < static_cast<std::int64_t>(target_.vector_bytes) || modulo(n.sizes.back(), width) != Dim(0))
     return false;
-  std::size_t next = 0;
+  std::size_t next = 0, begins = 0;
   return std::ranges::all_of(n.stores, [&](const kernel::Store& s) {
     const std::size_t i = next++;
-    if (i > 0 && begins_pair(n.stores, i - 1)) return true;
+    if (i < begins) return true;
+    begins = i + run_from(n.stores, i, e_.variation(s.offset, n.vars.back()).stride.value_or(0));
     const kernel::Slot& slot = f_.slots[s.slot];
     const auto bytes = static_cast<std::int64_t>(size_of(slot.dtype));
     const auto at = affine(s.offset);
-    return slot.place == kernel::Slot::Place::argument && !at_most(slot.elements, target_.cache_bytes / 2 / bytes) &&
+    return slot.place == kernel::Slot::Place::argument && !at_most(slot.elements, most_kept(slot)) &&
            width * bytes == target_.vector_bytes && uses_->reads[s.slot] == 0 && at &&
            exact_quotient(at->constant, width) && std::ranges::all_of(at->terms, [&](const auto& term) {
              return term.first == n.vars.back() || exact_quotient(term.second, width);
            });
   });
 }
-// The nest with stores past the caches, where the outputs are aligned; as it is, where they are not.
+// The nest with stores past the caches, where the outputs are aligned, and as large as that; as it is, where they are
+// not.
 void FunctionEmitter::streamed(const kernel::Nest& n, Code emit) {
   Value* low = b_.getInt64(0);
   for (const kernel::Store& s : n.stores)
     low = b_.CreateOr(low, b_.CreatePtrToInt(e_.address(s.slot, b_.getInt64(0)), b_.getInt64Ty()));
   Value* aligned = b_.CreateICmpEQ(b_.CreateAnd(low, b_.getInt64(target_.vector_bytes - 1)), b_.getInt64(0));
+  std::set<SlotId> slots;
+  for (const kernel::Store& s : n.stores)
+    if (slots.insert(s.slot).second && !f_.slots[s.slot].elements.known())
+      aligned = b_.CreateAnd(aligned, is_large(s.slot));
+  streamed_.merge(slots);
   auto* past = llvm::BasicBlock::Create(b_.getContext(), "streamed", function_);
   auto* plain = llvm::BasicBlock::Create(b_.getContext(), "plain", function_);
   auto* after = llvm::BasicBlock::Create(b_.getContext(), "after", function_);
@@ -184,11 +225,15 @@ void FunctionEmitter::streamed(const kernel::Nest& n, Code emit) {
   }
   b_.SetInsertPoint(after);
   e_.forget();
-  streams_ = true;
 }
 // Streamed stores are seen by other threads after this.
 void FunctionEmitter::end_streams() {
-  if (streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  if (streamed_.empty()) return;
+  const auto fence = [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); };
+  if (std::ranges::any_of(streamed_, [&](SlotId slot) { return f_.slots[slot].elements.known(); })) return fence();
+  Value* any = b_.getFalse();
+  for (const SlotId slot : streamed_) any = b_.CreateOr(any, is_large(slot));
+  when(any, fence);
 }
 
 // body(first, width) over [0, extent) in steps of several registers of `lanes`. Where a row may be computed twice,
@@ -210,18 +255,45 @@ void FunctionEmitter::row(std::int64_t extent, std::int64_t step, std::int64_t l
   }
 }
 
+// The same over a length that only running tells. What is left behind whole registers goes by one with a mask, or,
+// where none is given, element by element.
+void FunctionEmitter::any_row(const Dim& extent, std::int64_t step, std::int64_t lanes, bool twice,
+                              llvm::function_ref<void(Value*, std::int64_t)> body, Body masked) {
+  const Dim whole = floor_div(extent, step) * step, vectors = floor_div(extent, lanes) * lanes;
+  const auto left = [&](const Dim& from) {
+    if (step != lanes) loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, from);
+    if (!masked) return loop(extent, 1, [&](Value* i) { body(i, 1); }, vectors);
+    when_there_are(extent - vectors, [&] { masked(number(vectors)); });
+  };
+  if (!twice || extent - whole == Dim(0)) {
+    loop(whole, step, [&](Value* i) { body(i, step); });
+    return left(whole);
+  }
+  Value *end = number(extent), *last_step = number(extent - step);
+  either(
+      b_.CreateICmpSGE(end, b_.getInt64(static_cast<std::uint64_t>(step))),
+      [&] {
+        loop(extent, step,
+             [&](Value* i) { body(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, i, last_step), step); });
+      },
+      [&] { left(0); });
+}
+
 // All values are computed before the first is stored: a store may overwrite what another value reads at this index.
 void FunctionEmitter::store_lanes(std::span<const kernel::Store> stores) {
   std::vector<Value*> values;
   for (const kernel::Store& s : stores) values.push_back(e_.to_store(s.value));
   for (std::size_t i = 0; i < stores.size(); ++i) {
     const kernel::Store& s = stores[i];
-    if (values[i]->getType()->isVectorTy() && begins_pair(stores, i)) {
-      e_.write_pairs(s.slot, s.offset, values[i], values[i + 1]);
-      ++i;
-    } else {
+    const std::size_t run = values[i]->getType()->isVectorTy() ? run_from(stores, i, e_.stride(s.offset)) : 1;
+    if (run == 1) {
       e_.write(s.slot, s.offset, values[i]);
+      continue;
     }
+    e_.write_runs(
+        s.slot, s.offset,
+        {values.begin() + static_cast<std::ptrdiff_t>(i), values.begin() + static_cast<std::ptrdiff_t>(i + run)});
+    i += run - 1;
   }
 }
 void FunctionEmitter::store_scalars(std::span<const kernel::Store> stores) {

@@ -68,7 +68,7 @@ Value* FunctionEmitter::across(Combine op, DType dtype, Value* x) {
   llvm_unreachable("an unknown reduction");
 }
 
-// Whether every load of an expression is contiguous along a variable, one half of pairs that are, or constant.
+// Whether every load of an expression is contiguous along a variable, one element of runs that are, or constant.
 bool FunctionEmitter::streams_along(const Expr& e, std::uint32_t var) {
   std::set<const Expr::Node*> seen;  // nodes are shared: a block cipher has more paths than atoms
   return streams_along(e, var, seen);
@@ -77,7 +77,7 @@ bool FunctionEmitter::streams_along(const Expr& e, std::uint32_t var, std::set<c
   if (!seen.insert(e.identity()).second) return true;
   if (e.kind() == Expr::Kind::load) {
     const Variation v = e_.variation(e.operand(0), var);
-    return v.stride && (*v.stride == 0 || *v.stride == 1 || e_.reads_pairs(e, var));
+    return v.stride && (*v.stride == 0 || *v.stride == 1 || e_.run_of(e, var) > 1);
   }
   for (const auto& operand : e.node().operands)
     if (operand && !streams_along(Expr(operand), var, seen)) return false;
@@ -156,13 +156,27 @@ void FunctionEmitter::emit(const kernel::Reduce& r) {
     return reduce_columns(r, work, unrolled_outer, unrolled_inner);
   loops(r.outer_vars, r.outer_sizes, 0, r.outer_vars.size(), unrolled_outer && unrolled_inner, [&] {
     Value* initial = e_.scalar(r.initial);
-    Value* result = initial;
-    if (inner != Dim(0))
-      result = inner_streams ? reduce_row(r, lanes, accumulators_of(work), initial, unrolled_inner)
-                             : reduce_scalars(r, initial, unrolled_inner);
-    e_.forget();
-    e_.store(r.slot, r.offset, result);
+    const auto store = [&](Value* result) {
+      e_.forget();
+      e_.store(r.slot, r.offset, result);
+    };
+    const auto by_scalars = [&] { store(reduce_scalars(r, initial, unrolled_inner)); };
+    const auto by_registers = [&] { store(reduce_row(r, work, lanes, initial, unrolled_inner)); };
+    if (inner == Dim(0))
+      store(initial);
+    else if (!inner_streams)
+      by_scalars();
+    else if (are_parts(r))
+      either(b_.CreateICmpSLT(number(inner), b_.getInt64(accumulators)), by_scalars, by_registers);
+    else
+      by_registers();
   });
+}
+
+// Whether a row is one of parts, of which there are few where what they are of is small: only running tells how many.
+bool FunctionEmitter::are_parts(const kernel::Reduce& r) const {
+  return r.inner_vars.size() == 1 && !r.inner_sizes[0].known() && r.stores.empty() &&
+         r.value.kind() == Expr::Kind::load && f_.slots[r.value.node().id].temporary();
 }
 
 Value* FunctionEmitter::reduce_scalars(const kernel::Reduce& r, Value* initial, bool unrolled) {
@@ -174,29 +188,44 @@ Value* FunctionEmitter::reduce_scalars(const kernel::Reduce& r, Value* initial, 
   return std::apply([&](Value* value, Value* signs) { return with_sign(value, signs); }, across(result));
 }
 
-// Along the last inner variable: several vector accumulators, then a vector of what is left.
-Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, std::int64_t lanes, int accumulators, Value* initial,
+// Along the last inner variable: several vector accumulators, then a vector of what is left. Of a length that only
+// running tells, what whole steps do not reach goes to the first accumulator: a row that has none pays for one alone.
+Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, const Work& work, std::int64_t lanes, Value* initial,
                                    bool unrolled) {
+  const int accumulators = accumulators_of(work);
   const Dim& last = r.inner_sizes.back();
   const std::int64_t step = lanes * accumulators;
   const Dim whole = floor_div(last, step) * step, vectors = floor_div(last, lanes) * lanes, left = last - vectors;
   const std::uint32_t var = r.inner_vars.back();
   std::vector<Partial> parts;
   std::optional<Partial> rest;
-  if (vectors != Dim(0))
-    for (int i = 0; i < (whole != Dim(0) ? accumulators : 1); ++i) parts.push_back(partial(r, lanes, initial));
-  Work work;
-  add_work(r.value, work);
-  const bool masks = !left.known() && has_masks(work, r.stores);
-  if (left != Dim(0)) rest = partial(r, masks ? lanes : left.try_value().value_or(1), initial);
+  const auto open_parts = [&](int count) {
+    while (static_cast<int>(parts.size()) < count) parts.push_back(partial(r, lanes, initial));
+  };
+  // Pairs first: a tree waits less than a chain.
+  const auto close_parts = [&] {
+    for (std::size_t width = 1; width < parts.size(); width *= 2)
+      for (std::size_t i = 0; i + width < parts.size(); i += 2 * width) combine(parts[i], parts[i + width]);
+  };
+  const bool masks = !last.known() && has_masks(work, r.stores), one_row = r.inner_vars.size() == 1;
+  if (vectors != Dim(0)) open_parts(masks && one_row ? 1 : whole != Dim(0) ? accumulators : 1);
+  if (left != Dim(0) && !masks) rest = partial(r, left.try_value().value_or(1), initial);
   loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size() - 1, unrolled, [&] {
-    loop(whole, step, [&](Value* i) {
+    const auto whole_steps = [&](Value* i) {
       for (std::size_t a = 0; a < parts.size(); ++a) {
         e_.set_lanes(var, b_.CreateAdd(i, b_.getInt64(a * static_cast<std::uint64_t>(lanes))),
                      static_cast<unsigned>(lanes));
         accumulate(r, parts[a]);
       }
-    });
+    };
+    if (masks && one_row)
+      when_there_are(whole, [&] {
+        open_parts(accumulators);
+        loop(whole, step, whole_steps);
+        close_parts();
+      });
+    else
+      loop(whole, step, whole_steps);
     loop(
         vectors, lanes,
         [&](Value* i) {
@@ -207,21 +236,21 @@ Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, std::int64_t lanes, 
     if (rest && left.known()) {
       e_.set_lanes(var, number(vectors), static_cast<unsigned>(left.value()));
       accumulate(r, *rest);
+    } else if (masks) {
+      when_there_are(left, [&] {
+        e_.set_lanes_below(var, number(vectors), static_cast<unsigned>(lanes), number(last));
+        accumulate(r, parts[0], initial);
+      });
     } else if (rest) {
       const auto some = [&](Value* i) {
-        if (masks)
-          e_.set_lanes_below(var, i, static_cast<unsigned>(lanes), number(last));
-        else
-          e_.set_lanes(var, i, 1);
-        accumulate(r, *rest, initial);
+        e_.set_lanes(var, i, 1);
+        accumulate(r, *rest);
       };
-      loop(last, masks ? lanes : 1, some, vectors);
+      loop(last, 1, some, vectors);
     }
     e_.set_lanes(var, b_.getInt64(0), 1);
   });
-  // Pairs first: a tree waits less than a chain.
-  for (std::size_t width = 1; width < parts.size(); width *= 2)
-    for (std::size_t i = 0; i + width < parts.size(); i += 2 * width) combine(parts[i], parts[i + width]);
+  if (!(masks && one_row)) close_parts();
   if (parts.empty()) parts.push_back(*rest), rest.reset();
   auto [value, signs] = across(parts[0]);
   if (rest) {
@@ -271,8 +300,10 @@ void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, 
     loop(vectors, lanes, [&](Value* i) { body(i, lanes); }, whole);
     if (left.known() && left != Dim(0))
       body(number(vectors), left.value());
+    else if (!left.known() && masks)
+      when_there_are(left, [&] { some(number(vectors)); });
     else if (!left.known())
-      loop(last, masks ? lanes : 1, some, vectors);
+      loop(last, 1, some, vectors);
     e_.set_lanes(var, b_.getInt64(0), 1);
   });
 }

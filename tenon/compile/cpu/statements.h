@@ -10,7 +10,8 @@
 #include <span>
 
 #include "tenon/compile/cpu/function_emitter.h"
-#include "tenon/kernel/form.h"
+#include "tenon/kernel/analysis/form.h"
+#include "tenon/kernel/target.h"
 
 namespace tenon::cpu {
 
@@ -21,7 +22,8 @@ using kernel::Expr;
 using kernel::product_of;
 using llvm::Value;
 
-inline constexpr std::int64_t unroll_limit = 64;  // elements of a nest that is written out
+// Elements of a nest that is written out; what is local and no larger becomes registers.
+inline constexpr std::int64_t unroll_limit = kernel::Target().register_elements;
 
 class FunctionEmitter {
  public:
@@ -38,6 +40,9 @@ class FunctionEmitter {
     Value *arguments, *arena, *cancelled, *failed;  // `failed`: not 0 once a call has run out of memory
     std::map<SlotId, Value*> locals;
     std::map<std::uint32_t, Value*> vars;
+    // Locals that lie in one piece of memory, where functions that it is cut into find them by their offsets.
+    Value* together = nullptr;
+    std::shared_ptr<const std::map<SlotId, std::uint64_t>> offsets = nullptr;
   };
 
   // How often the program touches and reads each slot: counted once for all functions that its code has.
@@ -62,10 +67,12 @@ class FunctionEmitter {
   void emit(const kernel::Product& p);
 
   // --- parts.cpp ---
-  bool has_short_rows(std::span<const kernel::Statement> statements) const;
   void block(const kernel::Block& statements);
+  void place_own(const kernel::Blocks& blocks);
+  Value* at_offset(const Frame& frame, SlotId slot);
   void in_one_function(std::span<const kernel::Statement> statements);
   void in_order(std::span<const kernel::Statement> statements);
+  std::set<SlotId> found_before(const kernel::Statement& s);
   void part(std::span<const kernel::Statement> statements, bool once);
 
   // --- launches.cpp ---
@@ -75,11 +82,13 @@ class FunctionEmitter {
     Value* frame = nullptr;
     llvm::GlobalVariable* numbers = nullptr;
     std::map<SlotId, std::uint64_t> locals, of_numbers;
+    kernel::Sizes offsets;  // in the arena, that only running tells
     std::map<Hash128, llvm::Function*> functions;
   };
   std::vector<std::optional<kernel::Form>> forms_of(std::span<const kernel::Statement> statements) const;
   llvm::Function* shared_function(const kernel::Statement& s, const kernel::Form& form);
   void prepare_launches(std::span<const kernel::Statement> statements, std::span<const std::size_t> runs);
+  std::uint64_t place_in_arena(const kernel::Slot& slot) const;
   void launch(std::span<const kernel::Statement> statements, std::span<const std::optional<kernel::Form>> forms);
 
   // --- nests.cpp ---
@@ -88,14 +97,20 @@ class FunctionEmitter {
   unsigned widest(std::size_t element_bytes) const;
   std::int64_t lanes_along(const Work& work, const Dim& length) const;
   bool in_rows(std::span<const kernel::Store> stores, std::uint32_t var);
+  bool is_short(const Dim& elements, const Work& work) const;
   bool rows_independent(const kernel::Nest& n) const;
-  std::int64_t registers_at_once(const Work& work, std::int64_t lanes, const Dim& extent) const;
+  std::int64_t registers_at_once(const Work& work, std::size_t values, std::int64_t lanes, const Dim& extent) const;
+  bool is_written_out(const kernel::Nest& n, std::int64_t elements, const Work& work, bool vectors);
   void vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites);
-  bool streams(const kernel::Nest& n, std::int64_t width) const;
+  std::int64_t most_kept(const kernel::Slot& slot) const;
+  Value* is_large(SlotId slot);
+  bool streams(const kernel::Nest& n, std::int64_t width);
   void streamed(const kernel::Nest& n, Code emit);
   void end_streams();
   void row(std::int64_t extent, std::int64_t step, std::int64_t lanes, bool unrolled, bool twice,
            llvm::function_ref<void(Value* first, std::int64_t width)> body);
+  void any_row(const Dim& extent, std::int64_t step, std::int64_t lanes, bool twice,
+               llvm::function_ref<void(Value* first, std::int64_t width)> body, Body masked);
   bool has_masks(const Work& work, std::span<const kernel::Store> stores) const;
   void store_lanes(std::span<const kernel::Store> stores);
   void store_scalars(std::span<const kernel::Store> stores);
@@ -111,8 +126,9 @@ class FunctionEmitter {
     llvm::AllocaInst *value, *signs = nullptr;
   };
   void emit(const kernel::Reduce& r);
+  bool are_parts(const kernel::Reduce& r) const;
   Value* reduce_scalars(const kernel::Reduce& r, Value* initial, bool unrolled);
-  Value* reduce_row(const kernel::Reduce& r, std::int64_t lanes, int accumulators, Value* initial, bool unrolled);
+  Value* reduce_row(const kernel::Reduce& r, const Work& work, std::int64_t lanes, Value* initial, bool unrolled);
   void reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer, bool unrolled_inner);
   Partial partial(const kernel::Reduce& r, std::int64_t lanes, Value* fill);
   void accumulate(const kernel::Reduce& r, const Partial& into, Value* outside = nullptr);
@@ -129,6 +145,7 @@ class FunctionEmitter {
 
   // --- lists.cpp ---
   void emit(const kernel::Element& e);
+  Value* chunk_shift(const Dim& bytes);
   void emit(const kernel::Call& c);
   Value* checked_call(llvm::StringRef function, llvm::ArrayRef<Value*> arguments);
   Value* table_of(std::span<Value* const> words);
@@ -150,6 +167,7 @@ class FunctionEmitter {
   void loop_from(Value* start, Value* limit, std::int64_t step, Body body);
   void loops(const std::vector<std::uint32_t>& vars, const kernel::Sizes& sizes, std::size_t from, std::size_t to,
              bool unrolled, Code body);
+  static bool tail_is_here(const kernel::Blocks& blocks);
   void fork(const kernel::Blocks& blocks);
   Value* capture(const std::set<SlotId>& locals, FunctionEmitter& inside);
   void run_range(const kernel::Blocks& blocks);
@@ -159,8 +177,9 @@ class FunctionEmitter {
   const Target& target_;
   llvm::Function* function_;
   Frame frame_{};
-  bool parallel_ = false, streams_ = false;
-  bool inside_rows_ = false;  // within a block of rows, which has slots to itself
+  bool parallel_ = false;
+  std::set<SlotId> streamed_;  // what may have been written past the caches
+  bool inside_rows_ = false;   // within a block of rows, which has slots to itself
   std::shared_ptr<const Uses> uses_;
   Launches launches_;
   std::vector<std::pair<Dim, Value*>> numbers_;      // sizes that this function computes as it begins

@@ -25,9 +25,6 @@ struct Work {
 };
 void add_work(const kernel::Expr& e, Work& work);
 void add_work(const std::vector<kernel::Store>& stores, Work& work);  // of what they store
-// exp, sin, pow and their kin: polynomials.
-bool is_function(kernel::Unary op);
-bool is_function(kernel::Binary op);
 // So many are inlined in a function; more are calls. Inlined, LLVM's register allocator takes longer for each the more
 // there are, up to seconds: their coefficients are live all along. A loop along a row writes its body twice.
 inline constexpr int most_inlined_functions = 16, copies_of_rows = 2;

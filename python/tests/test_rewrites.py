@@ -1,0 +1,97 @@
+"""Rules of the user's, and strict numerics."""
+
+import numpy as np
+import pytest
+
+import tenon as tn
+import tenon.numpy as tnp
+
+
+def squares():
+    return tn.rule("exp(x) * exp(x)", "reassociates", lambda x: tnp.exp(x) * tnp.exp(x), lambda x: tnp.exp(x + x))
+
+
+def test_a_rule_is_applied_and_told_by_explain():
+    rule = squares()
+    assert (rule.name, rule.exactness) == ("exp(x) * exp(x)", "reassociates")
+    assert tn.verify(rule) == 100
+    f = lambda x: tnp.exp(x) * tnp.exp(x) + 1
+    x = tnp.float32([0.5, 1.0])
+    with_rule = tn.jit(f, rewrites=[rule])
+    np.testing.assert_allclose(with_rule(x), f(x), rtol=1e-6)
+    assert '"exp(x) * exp(x)" (reassociates)' in tn.explain(with_rule)(x)
+    assert "exp(x) * exp(x)" not in tn.explain(tn.jit(f))(x)
+
+
+def test_a_scope_is_for_derivatives_and_for_what_jit_makes():
+    root = tn.rule("sqrt(x*x)", "assumes_finite", lambda x: tnp.sqrt(x * x), lambda x: tnp.abs(x),
+                   when=lambda x: tnp.issubdtype(x.dtype, tnp.floating), phase="before_differentiation")
+    f = lambda x: tnp.sqrt(x * x)
+    assert np.isnan(tn.grad(f)(0.0))
+    with tn.rewrites(root):
+        assert tn.grad(f)(0.0) == 1
+        made = tn.jit(tn.grad(f))
+    assert made(0.0) == 1
+    assert np.isnan(tn.grad(f)(0.0))
+
+
+@pytest.mark.parametrize("pattern, replacement, text", [
+    (lambda x: x, lambda x: x, "matches everything"),
+    (lambda x, y: tnp.sin(x), lambda x, y: y, "does not read all of its parameters"),
+    (lambda x: tnp.sin(x), lambda x: tnp.sum(x), "where its pattern is"),
+    (lambda x, y: x + y, lambda x, y: y + x, "gives back what it was applied to"),
+    (lambda x: tnp.sin(x), lambda x: 2 * tnp.sin(x + 1), "do not end"),
+])
+def test_what_is_no_rule_is_an_error(pattern, replacement, text):
+    with pytest.raises(tn.RewriteError, match=text):
+        tn.rule("r", "exact", pattern, replacement)
+
+
+def test_rules_that_undo_each_other_are_named():
+    there = tn.rule("there", "exact", lambda x: tnp.sin(x), lambda x: tnp.cos(x))
+    back = tn.rule("back", "exact", lambda x: tnp.cos(x), lambda x: tnp.sin(x))
+    with pytest.raises(tn.RewriteError, match='the rules "there" and "back" undo each other'):
+        tn.jit(tnp.sin, rewrites=[there, back])(tnp.float32(1))
+
+
+def test_verify_tells_where_a_rule_is_wrong():
+    wrong = tn.rule("x + 0", "exact", lambda x: x + 0, lambda x: x)
+    with pytest.raises(tn.RewriteError, match=r"does not hold \(exact\): the pattern at .*-0"):
+        tn.verify(wrong)
+
+
+def test_wrong_arguments_are_errors():
+    with pytest.raises(tn.RewriteError, match="there is no exactness"):
+        tn.rule("r", "nearly", lambda x: x + 1, lambda x: x)
+    with pytest.raises(TypeError, match="the same parameters"):
+        tn.rule("r", "exact", lambda x: x + 1, lambda x, y: x)
+    with pytest.raises(tn.RewriteError, match='there is no rule "r"'):
+        tn.library_rule("r")
+    with pytest.raises(ValueError, match="numerics"):
+        tn.jit(tnp.sum, numerics="loose")
+
+
+def test_the_library_has_rules():
+    text = tn.list_rules()
+    assert "x op e = x (exact)" in text and "where asked for" in text
+    stable = tn.library_rule("log(sum(exp(x))) = logsumexp(x)")
+    f = lambda x: tnp.log(tnp.sum(tnp.exp(x)))
+    x = tnp.float32([1000, 1000])
+    assert np.isinf(tn.jit(f)(x))
+    np.testing.assert_allclose(tn.jit(f, rewrites=[stable])(x), 1000 + np.log(2), rtol=1e-6)
+
+
+def test_strict_sums_are_taken_in_order():
+    x = np.tile(np.float32([1e8, 1, -1e8, 1]), 5000)
+    total = np.float32(0)
+    for value in x:
+        total += value
+    assert tn.jit(tnp.sum, numerics="strict")(x) == total
+    with tn.strict_numerics():
+        made = tn.jit(tnp.sum)
+    assert made(x) == total
+
+
+def test_infinite_tangents_of_what_is_flat_are_zero():
+    for f in (tnp.floor, tnp.ceil, tnp.round, tnp.sign):
+        assert tn.jvp(f, (0.5,), (np.inf,))[1] == 0

@@ -1,0 +1,129 @@
+#include "tenon/compile/pipeline.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tenon/base/fork.h"
+#include "tenon/kernel/passes/arena.h"
+#include "tenon/kernel/passes/forward_copies.h"
+#include "tenon/kernel/passes/induction_variables.h"
+#include "tenon/kernel/passes/mask_stores.h"
+#include "tenon/kernel/passes/merge_reductions.h"
+#include "tenon/kernel/passes/pack_scalars.h"
+#include "tenon/kernel/passes/read_numbers.h"
+#include "tenon/kernel/passes/row_blocks.h"
+#include "tenon/kernel/passes/rows_in_registers.h"
+#include "tenon/kernel/passes/split_complex.h"
+#include "tenon/kernel/passes/split_nests.h"
+#include "tenon/kernel/passes/view_products.h"
+#include "tenon/rewrite/compose_views.h"
+#include "tenon/rewrite/delay_sums.h"
+#include "tenon/rewrite/delta_stacks.h"
+#include "tenon/rewrite/fold_tables.h"
+#include "tenon/rewrite/hoist_invariants.h"
+#include "tenon/rewrite/hoist_reductions.h"
+#include "tenon/rewrite/mask_reductions.h"
+#include "tenon/rewrite/narrow_products.h"
+#include "tenon/rewrite/rules/rules.h"
+#include "tenon/rewrite/share_calls.h"
+#include "tenon/rewrite/simplify.h"
+#include "tenon/rewrite/sink_operands.h"
+
+namespace tenon {
+
+std::span<const ProgramPass> compile_passes() {
+  static constinit Lasting<const std::vector<ProgramPass>> passes;
+  return passes.get([] {
+    return std::vector<ProgramPass>{
+        {"share_calls", "calls replaced by what they call, but for long functions that are called several times",
+         share_calls, "a call that stays is of a function that is compiled by itself"},
+        {"fold_tables", "what follows from arrays whose numbers are known, as such arrays", fold_tables},
+        {"simplify", "what rules say: what costs less in place of what is equal to it", simplify},
+        {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",
+         compose_views},
+        {"mask_reductions", "reductions of what a mask chooses as reductions under the mask", mask_reductions},
+        {"narrow_products", "products of less, where operands repeat or results are summed", narrow_products},
+        {"hoist_invariants", "what each step of a loop would compute alike, computed before it", hoist_invariants},
+        {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
+        {"delta_stacks", "stacks of an array that a loop updates in places kept as what each step changes",
+         delta_stacks},
+        {"delay_sums", "sums of products within loops taken once, behind them", delay_sums},
+        {"sink_operands", "what a loop reads step by step computed in the step that reads it", sink_operands},
+    };
+  });
+}
+
+namespace {
+
+kernel::Pass needed(std::string why, kernel::Pass pass) {
+  pass.needed = std::move(why);
+  return pass;
+}
+kernel::Pass reassociating(kernel::Pass pass) {
+  pass.reassociates = true;
+  return pass;
+}
+
+}  // namespace
+
+std::vector<kernel::Pass> kernel_passes(const kernel::Target& target, const kernel::Donated& donated,
+                                        std::vector<std::optional<std::uint32_t>>* shared) {
+  using kernel::Function;
+  using kernel::pass;
+  const auto share = [=](Function& f) {
+    auto found = share_donated(f, donated);
+    if (shared != nullptr) *shared = std::move(found);
+  };
+  const auto split = pass("split_nests", "nests over axes whose parts come from different places, as one for each part",
+                          kernel::split_nests);
+  return {
+      split,
+      pass("forward_copies", "what is computed beside its place and copied there, computed in its place",
+           kernel::forward_copies),
+      pass("induction_variables", "integers that follow from the counts of loops, computed from those",
+           kernel::recompute_induction_variables),
+      split,  // what is now known of indices folds and divides further
+      reassociating(pass("view_products", "matrices read, written and added to where they lie, not in copies",
+                         kernel::view_products)),
+      pass("mask_stores", "stores of a choice between a new value and the old, as stores where the new one is chosen",
+           kernel::mask_stores),
+      pass("pack_scalars", "scalars that a loop computes alike, as lanes of one array",
+           [=](Function& f) { pack_scalars(f, target); }),
+      // Before statements are divided into rows together, so that a copy of a whole argument is still seen as one.
+      pass("share_donated", "results computed in the memory of donated arguments", share),
+      needed("what is behind it knows no complex numbers",
+             pass("split_complex", "complex numbers as pairs of real ones",
+                  [=](Function& f) { split_complex(f, target); })),
+      reassociating(pass("rows_in_registers", "rows of few elements in registers, one nest over the rows",
+                         kernel::keep_rows_in_registers)),
+      reassociating(pass("row_blocks", "statements that agree row by row, a block of rows at a time and on all cores",
+                         [=](Function& f) { divide_into_blocks(f, target); })),
+      pass("merge_reductions", "reductions of what the nest before stores, taken in that nest",
+           [=](Function& f) { merge_reductions(f, target); }),
+      pass("read_numbers", "constants in which statements differ that are otherwise equal, as data",
+           kernel::read_numbers),
+      needed("code finds temporaries where it puts them", pass("arena", "temporaries laid out in the memory of a call",
+                                                               [=](Function& f) { lay_out_arena(f, target); })),
+  };
+}
+
+void check_passes_left_out() {
+  static constinit Lasting<const bool> checked;
+  checked.get([] {
+    std::vector<std::string> names;
+    std::map<std::string, std::string> needed;
+    const auto add = [&](const auto& passes) {
+      for (const auto& pass : passes)
+        if (needed.emplace(pass.name, pass.needed).second) names.push_back(pass.name);
+    };
+    add(compile_passes()), add(kernel_passes({}));
+    for (const RuleRef& rule : default_rules().rules()) needed.emplace(rule->name, "");
+    check_left_out(names, [&](const std::string& name) {
+      const auto found = needed.find(name);
+      return found == needed.end() ? nullptr : &found->second;
+    });
+    return true;
+  });
+}
+
+}  // namespace tenon

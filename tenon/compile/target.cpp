@@ -1,0 +1,15 @@
+#include "tenon/compile/target.h"
+
+#include "tenon/base/settings.h"
+#include "tenon/runtime/threads/parallel_for.h"
+
+namespace tenon {
+
+kernel::Target target() {
+  kernel::Target cpu{.threads = threads()};
+  if (setting("TENON_BLOCKS") == "small")
+    cpu.worth_forking = 0, cpu.cache_bytes = 1, cpu.shortest_run = 1, cpu.vector_bytes = 1;
+  return cpu;
+}
+
+}  // namespace tenon

@@ -1,0 +1,100 @@
+// Rows: a statement divided along its outermost axis. What each row reads and writes, and the statement for some rows.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "tenon/base/function_ref.h"
+#include "tenon/kernel/analysis/affine.h"
+#include "tenon/kernel/function.h"
+
+namespace tenon::kernel {
+
+// An access by row r: constant + row·r + Σ coefficient·i, for each term 0 <= i < size.
+struct RowAccess {
+  struct Term {
+    Dim coefficient;
+    Dim size;  // 0: not known, the variable of a loop around the statement
+  };
+  SlotId slot;
+  bool write;
+  bool known;  // else it may be anywhere in the slot
+  Dim constant = 0, row = 0;
+  std::vector<Term> terms;
+};
+
+// Elements of a slot that belong to one row, where row r touches none but x with (x / stride) mod rows = r; else 0.
+// `high`: the access moves over several runs of rows, as steps of a stacked output.
+struct RowStride {
+  Dim stride = 0;
+  bool high = false;
+};
+RowStride row_stride(const RowAccess& access, const Dim& rows);
+
+// Whether a reduction's rows are parts of its sum: it is divided along what it sums over.
+bool divides_sum(const Reduce& r, const Dim& rows);
+// Appends what a statement accesses, divided into `rows` rows. False: it cannot be divided so. A sum is divided only
+// where `sums` allows it; products only where `products` does.
+bool row_accesses(const Statement& s, const Dim& rows, bool sums, bool products, std::vector<RowAccess>& to);
+// Numbers of rows that a statement itself suggests, most first.
+std::vector<Dim> row_counts(const Statement& s);
+// How many indices of an axis each of so many rows has, where each has as many and at least one.
+std::optional<Dim> each_row_of(const Dim& size, const Dim& rows);
+
+// A statement for the rows [base, base + count) of `rows`.
+struct RowBlock {
+  Affine base;
+  Dim count, rows;
+};
+class RestrictToRows : private Rewrite {
+ public:
+  // Slots that a block has for itself: only its own rows of them, from 0.
+  struct Own {
+    SlotId slot;
+    Dim stride;
+  };
+  // Sums that are divided: where the block's part goes, row-major over the outer indices from `offset`.
+  struct Part {
+    SlotId slot;
+    Affine offset;
+  };
+  RestrictToRows(RowBlock block, std::map<SlotId, Own> own, std::map<SlotId, Part> parts)
+      : block_(std::move(block)), own_(std::move(own)), parts_(std::move(parts)) {}
+  Statement operator()(const Statement& s);
+
+ private:
+  Expr load(const Expr& old, const Expr& offset) override;
+  Expr rewritten(const Expr& e) { return static_cast<Rewrite&>(*this)(e); }
+  void divide(std::vector<std::uint32_t>& vars, kernel::Sizes& sizes);
+  void place(SlotId& slot, Expr& offset);
+  Expr from_base(const Dim& stride) const;
+
+  RowBlock block_;
+  std::map<SlotId, Own> own_;
+  std::map<SlotId, Part> parts_;
+};
+
+// Every load of an expression, once.
+void visit_loads(const Expr& e, FunctionRef<void(const Expr& load)> visit);
+// The slots that a statement touches, all it contains included.
+void visit_slots(const Statement& s, FunctionRef<void(SlotId, bool write)> visit);
+// And those in which the addresses of these lie.
+void visit_slots(const Function& function, const Statement& s, FunctionRef<void(SlotId, bool write)> visit);
+// And those that say how large these are: memory of a size that the code finds is asked for once it is found, so what
+// touches it stays behind that.
+void visit_slots_and_sizes(const Function& function, const Statement& s, FunctionRef<void(SlotId, bool write)> visit);
+// The slots that blocks of rows have each for itself.
+std::set<SlotId> own_slots(const Block& statements);
+bool touches(const Statement& s, SlotId slot);
+bool writes(const Statement& s, SlotId slot);
+// Whether a statement in [first, last) of a block writes what an expression reads.
+bool changes(const Block& block, std::size_t first, std::size_t last, const Expr& e);
+// How many statements of a function touch each slot, and how many write it: once for each access.
+struct SlotUses {
+  explicit SlotUses(const Function& function);
+  std::vector<int> references, writers;
+};
+
+}  // namespace tenon::kernel

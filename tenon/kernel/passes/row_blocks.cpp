@@ -1,0 +1,392 @@
+#include "tenon/kernel/passes/row_blocks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "tenon/base/error.h"
+#include "tenon/kernel/analysis/cost.h"
+#include "tenon/kernel/analysis/rows.h"
+#include "tenon/kernel/expressions.h"
+
+namespace tenon::kernel {
+namespace {
+
+constexpr std::int64_t parts_limit = 1 << 16;  // elements of all parts of a sum
+constexpr std::size_t longest_group = 64;      // statements
+
+// How a group touches a slot: by rows of one stride, or otherwise.
+struct Use {
+  Dim stride = 0;
+  bool written = false, by_rows = true, high = false;
+};
+using Uses = std::map<SlotId, Use>;
+
+bool agrees(const Uses& uses) {
+  return std::ranges::all_of(uses, [](const auto& use) { return !use.second.written || use.second.by_rows; });
+}
+
+void merge(Uses& uses, std::span<const RowAccess> accesses, const Dim& rows) {
+  for (const RowAccess& a : accesses) {
+    const RowStride s = row_stride(a, rows);
+    Use& use = uses[a.slot];
+    use.by_rows = use.by_rows && s.stride != Dim(0) && (use.stride == Dim(0) || use.stride == s.stride);
+    use.stride = s.stride;
+    use.written = use.written || a.write;
+    use.high = use.high || s.high;
+  }
+}
+
+bool contains_loop(const Statement& s) { return std::holds_alternative<For>(s.held()); }
+
+class Divider {
+ public:
+  Divider(Function& function, const Target& target)
+      : f_(function),
+        target_(target),
+        threads_(std::max(target.threads, 2)),
+        references_(SlotUses(function).references),
+        long_calls_(is_long_calls(function.body)) {}
+
+  void run() { f_.body = block(std::move(f_.body), true); }
+
+ private:
+  struct Group {
+    Dim rows = 0;
+    std::vector<Statement> members;
+    Uses uses;
+    std::set<SlotId> sums;  // results of divided sums: not there before the group ends
+    std::set<SlotId> reads, writes;
+  };
+
+  Block block(Block statements, bool may_fork) {
+    Block result;
+    Group group;
+    for (Statement& s : statements) {
+      if (join(group, s)) continue;
+      // A group that waited behind a unit's call would keep its operands and results, and those of all further calls.
+      const bool ends_group = long_calls_ && std::holds_alternative<Call>(s.held());
+      if (!group.members.empty() && !ends_group && independent(group, s)) {
+        finish_single(std::move(s), may_fork, result);
+        continue;
+      }
+      close(group, may_fork, result);
+      if (!join(group, s)) finish_single(std::move(s), may_fork, result);
+    }
+    close(group, may_fork, result);
+    return result;
+  }
+
+  // --- forming groups ---
+  bool join(Group& group, const Statement& s) {
+    if (group.members.size() >= longest_group) return false;
+    if (group.members.empty()) {
+      for (const Dim& rows : row_counts(s)) {
+        Group fresh{rows};
+        if (extend(fresh, s)) {
+          group = std::move(fresh);
+          return true;
+        }
+      }
+      return false;
+    }
+    if (extend(group, s)) return true;
+    // The group may be divided otherwise: a flat nest has any number of rows.
+    for (const Dim& rows : row_counts(s)) {
+      if (rows == group.rows) continue;
+      Group again{rows};
+      if (std::ranges::all_of(group.members, [&](const Statement& m) { return extend(again, m); }) &&
+          extend(again, s)) {
+        group = std::move(again);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool extend(Group& group, const Statement& s) {
+    bool after_sum = false;
+    visit_slots_and_sizes(f_, s, [&](SlotId slot, bool) { after_sum = after_sum || group.sums.contains(slot); });
+    if (after_sum) return false;
+    std::vector<RowAccess> accesses;
+    if (!row_accesses(s, group.rows, may_divide_sums_, contains_loop(s), accesses)) return false;
+    Uses uses = group.uses;
+    merge(uses, accesses, group.rows);
+    if (!agrees(uses)) return false;
+    group.uses = std::move(uses);
+    if (const auto* r = std::get_if<Reduce>(&s.held()); r != nullptr && divides_sum(*r, group.rows)) {
+      if (group.uses.contains(r->slot) || !product_of(r->outer_sizes).known()) return false;
+      group.sums.insert(r->slot);
+    }
+    group.members.push_back(s);
+    visit_slots_and_sizes(f_, s, [&](SlotId slot, bool write) { (write ? group.writes : group.reads).insert(slot); });
+    return true;
+  }
+
+  bool independent(const Group& group, const Statement& s) const {
+    bool apart = true;
+    visit_slots_and_sizes(f_, s, [&](SlotId slot, bool write) {
+      apart = apart && !group.writes.contains(slot) && (!write || !group.reads.contains(slot));
+    });
+    return apart;
+  }
+
+  // --- what becomes of a group ---
+  void close(Group& group, bool may_fork, Block& result) {
+    if (group.members.empty()) return;
+    Group closed = std::move(group);
+    group = {};
+    double cost = 0;
+    for (const Statement& s : closed.members) cost += nanoseconds(s);
+    const bool fork = may_fork && most_work(closed, cost) >= target_.worth_forking;
+    std::int64_t step = block_rows(closed, fork);
+    if (fork && !closed.rows.known()) step = even(closed, std::min(step, shortest_tail(closed, cost)));
+    if (at_most(closed.rows, step) || !(fork || worth_blocking(closed))) {
+      for (Statement& s : closed.members) finish_single(std::move(s), may_fork, result);
+      return;
+    }
+    std::optional<Dim> of_threads;
+    if (fork) of_threads = grain(closed, step, cost);
+    divide(std::move(closed), step, std::move(of_threads), result);
+  }
+
+  void finish_single(Statement s, bool may_fork, Block& result) {
+    for_each_block(s, [&](Block& inside) { inside = block(std::move(inside), may_fork); });
+    result.push_back(std::move(s));
+  }
+
+  double cache_bytes() const { return static_cast<double>(target_.cache_bytes); }
+  static constexpr double most_bytes = 0x1p62;
+  double estimated_bytes(SlotId slot, const Dim& elements) const {
+    return estimate(elements) * static_cast<double>(size_of(f_.slots[slot].dtype));
+  }
+  // Bytes that one row touches: all that moves with it, or only what stays while a loop runs.
+  std::int64_t row_bytes(const Group& group, bool resident) const {
+    double sum = 0;
+    for (const auto& [slot, use] : group.uses)
+      if (use.by_rows && !(resident && (use.high || !use.written))) sum += estimated_bytes(slot, use.stride);
+    return static_cast<std::int64_t>(std::clamp(sum, 1., most_bytes));
+  }
+
+  static Dim longest_row(const Group& group) {
+    Dim longest = 1;
+    for (const auto& [slot, use] : group.uses)
+      if (estimate(use.stride) > estimate(longest)) longest = use.stride;
+    return longest;
+  }
+  // The largest that a size may be, where something bounds it.
+  std::optional<double> bound(const Dim& size) const {
+    if (!size.known() && !has_found_size(size)) return {};
+    const std::optional<Dim> most = largest(f_, size);
+    return most && most->known() ? std::optional(estimate(*most)) : std::nullopt;
+  }
+  // What a group costs at most, in nanoseconds: `cost` is what it does with sizes as they are estimated.
+  double most_work(const Group& group, double cost) const {
+    for (const Dim& size : {group.rows, longest_row(group)}) {
+      const std::optional<double> most = bound(size);
+      if (!most) return std::numeric_limits<double>::infinity();
+      cost *= std::max(*most / std::max(estimate(size), 1.), 1.);
+    }
+    return cost;
+  }
+  // So many rows that what is left of them behind whole blocks, which one thread does, takes little of what makes a
+  // fork worth it; and no fewer than vectors like.
+  std::int64_t shortest_tail(const Group& group, double cost) const {
+    constexpr double part_of_fork = 16, vectors = 4;
+    const double each = std::max(cost / estimate(group.rows), 1e-3);
+    const double least = vectors * static_cast<double>(target_.vector_bytes) / estimate(longest_row(group));
+    return static_cast<std::int64_t>(
+        std::clamp(target_.worth_forking / part_of_fork / each, std::max(least, 1.), most_bytes));
+  }
+
+  // Members that hand something to each other through more memory than the cache holds.
+  bool worth_blocking(const Group& group) const {
+    const bool loops = std::ranges::any_of(group.members, contains_loop);
+    if (loops) return static_cast<double>(row_bytes(group, true)) * estimate(group.rows) > 2. * cache_bytes();
+    double between = 0;  // a row
+    for (const auto& [slot, use] : group.uses)
+      if (use.written && group.reads.contains(slot)) between += estimated_bytes(slot, use.stride);
+    return between * estimate(group.rows) > cache_bytes();
+  }
+
+  // Bytes of the narrowest run that some rows make together.
+  std::int64_t narrowest_run(const Group& group, std::int64_t rows) const {
+    double least = most_bytes;
+    for (const auto& [slot, use] : group.uses)
+      if (use.by_rows && use.stride != Dim(0))
+        least = std::min(least, static_cast<double>(rows) * estimated_bytes(slot, use.stride));
+    return static_cast<std::int64_t>(least);
+  }
+
+  // A user may ask for as many rows as an int64 holds: `rows + divisor - 1` would overflow.
+  static std::int64_t divide_up(std::int64_t rows, std::int64_t divisor) {
+    return rows / divisor + (rows % divisor != 0 ? 1 : 0);
+  }
+
+  // A thread that has less than a vector to do takes as long as one that has all.
+  std::int64_t block_rows(const Group& group, bool fork) const {
+    const std::int64_t rows = group.rows.try_value().value_or(std::numeric_limits<std::int32_t>::max());
+    std::int64_t share = divide_up(rows, threads_);
+    if (narrowest_run(group, share) < target_.vector_bytes) share = rows;
+    if (std::ranges::any_of(group.members, contains_loop)) {
+      const bool products = std::ranges::any_of(group.members, contains_product);
+      const std::int64_t each = row_bytes(group, true);
+      const std::int64_t in_cache =
+          std::max(target_.cache_bytes / each, std::max<std::int64_t>(target_.shortest_run / each, 1));
+      std::int64_t step = products ? (fork ? share : rows) : std::min(in_cache, fork ? share : rows);
+      while (step < rows && narrowest_run(group, step) < target_.vector_bytes)
+        step *= 2;  // each step of a loop is short
+      return even(group, step);
+    }
+    std::int64_t step = std::max<std::int64_t>(target_.cache_bytes / row_bytes(group, false), 1);
+    for (const Statement& s : group.members)
+      if (const auto* r = std::get_if<Reduce>(&s.held()); r != nullptr && divides_sum(*r, group.rows)) {
+        const auto each = std::max<std::int64_t>(static_cast<std::int64_t>(estimate(r->outer_sizes)), 1);
+        const std::int64_t blocks = std::max<std::int64_t>(parts_limit / each, 2 * threads_);
+        if (group.rows.known()) step = std::max(step, divide_up(rows, blocks));
+      }
+    return even(group, fork ? std::min(step, share) : step);
+  }
+
+  static bool contains_product(const Statement& s) {
+    if (const auto* f = std::get_if<For>(&s.held())) return std::ranges::any_of(f->body, contains_product);
+    return std::holds_alternative<Product>(s.held());
+  }
+
+  // A step near the wished one that leaves no rest, and whole vectors where rows are single elements.
+  static std::int64_t even(const Group& group, std::int64_t step) {
+    std::int64_t narrowest = 0;
+    for (const auto& [slot, use] : group.uses)
+      if (use.by_rows && use.stride != Dim(0)) {
+        const auto stride = static_cast<std::int64_t>(std::min(estimate(use.stride), most_bytes));
+        narrowest = narrowest == 0 ? stride : std::min(narrowest, stride);
+      }
+    const std::int64_t unit =
+        narrowest > 0 && narrowest < 16 && step >= 64 ? 64 / std::max<std::int64_t>(narrowest, 1) : 1;
+    step = std::max<std::int64_t>(step / unit * unit, 1);
+    for (std::int64_t s = step; s > step / 2 && group.rows.known(); s -= unit)
+      if (group.rows.value() % s == 0) return s;
+    return step;
+  }
+
+  // --- writing it anew ---
+  using Own = std::map<SlotId, RestrictToRows::Own>;
+  struct Sum {
+    Reduce whole;
+    SlotId parts;
+    Dim elements;  // of one part
+  };
+
+  // How many blocks a thread has at least. Where only running tells how many there are, or how long their rows, it
+  // shows only then whether a fork is worth it.
+  std::optional<Dim> grain(const Group& group, std::int64_t step, double cost) const {
+    const Dim longest = longest_row(group);
+    if (group.rows.known() && longest.known()) return Dim(1);
+    const double rows = estimate(group.rows), row = longest.known() ? 1 : estimate(longest);
+    const double units =
+        std::ceil(target_.worth_forking / 2 / std::max(cost / rows / row, 1e-3) / static_cast<double>(step));
+    const Dim least(static_cast<std::int64_t>(std::min(units, most_bytes)));
+    return longest.known() ? max(least, 1) : max(floor_div(least, max(longest, 1)), 1);
+  }
+
+  // `grain`: of threads; nothing where one does it all.
+  void divide(Group group, std::int64_t step, std::optional<Dim> grain, Block& result) {
+    const bool fork = grain.has_value();
+    const Dim whole = floor_div(group.rows, step), rest = modulo(group.rows, step);
+    const Dim count = floor_div(group.rows + (step - 1), step);
+    const std::uint32_t var = f_.vars++;
+    Blocks blocks{var, whole, rest, {}, {}, fork, grain.value_or(1), {}};
+    const Own own = own_slots(group, step, blocks.own);
+    const std::vector<Sum> sums = divided_sums(group, count);
+    blocks.body = part(group, {{0, {{var, step}}}, step, group.rows}, own, sums, {0, {{var, 1}}});
+    // In the rest the variable is the number of whole blocks.
+    if (rest != Dim(0)) blocks.tail = part(group, {{0, {{var, step}}}, rest, group.rows}, own, sums, {0, {{var, 1}}});
+    count_references(blocks.own, blocks);
+    if (step == 1) {
+      // The parts of a sum lie in memory that all threads share.
+      const bool before = std::exchange(may_divide_sums_, may_divide_sums_ && !fork);
+      blocks.body = block(std::move(blocks.body), false);
+      may_divide_sums_ = before;
+    }
+    result.push_back(std::move(blocks));
+    for (const Sum& s : sums) result.push_back(sum_of_parts(s, count));
+  }
+
+  // Slots that nothing outside of the group touches: a block needs no more than its own rows of them.
+  Own own_slots(const Group& group, std::int64_t step, std::vector<SlotId>& list) {
+    std::map<SlotId, int> inside;
+    for (const Statement& s : group.members) visit_slots(s, [&](SlotId slot, bool) { ++inside[slot]; });
+    Own own;
+    for (const auto& [slot, use] : group.uses) {
+      const Slot whole = f_.slots[slot];
+      if (!whole.temporary() || !use.written || use.high || inside[slot] != references_[slot]) continue;
+      if (!at_most(use.stride * step, target_.own_bytes / static_cast<std::int64_t>(size_of(whole.dtype)))) continue;
+      f_.slots.push_back({whole.dtype, use.stride * step, Slot::Place::local});
+      list.push_back(static_cast<SlotId>(f_.slots.size() - 1));
+      own.emplace(slot, RestrictToRows::Own{list.back(), use.stride});
+    }
+    return own;
+  }
+
+  std::vector<Sum> divided_sums(const Group& group, const Dim& count) {
+    std::vector<Sum> sums;
+    for (const Statement& s : group.members) {
+      const auto* r = std::get_if<Reduce>(&s.held());
+      if (r == nullptr || !divides_sum(*r, group.rows)) continue;
+      const Dim elements = product_of(r->outer_sizes);
+      f_.slots.push_back({r->value.dtype(), room_for(f_, r->value.dtype(), elements * count), Slot::Place::arena});
+      sums.push_back({*r, static_cast<SlotId>(f_.slots.size() - 1), elements});
+    }
+    return sums;
+  }
+
+  Block part(const Group& group, RowBlock rows, const Own& own, const std::vector<Sum>& sums, const Affine& number) {
+    std::map<SlotId, RestrictToRows::Part> parts;
+    for (const Sum& s : sums) {
+      const std::int64_t elements = s.elements.value();
+      Affine offset{number.constant * elements, {}};
+      for (const auto& [var, coefficient] : number.terms) offset.add(var, coefficient * elements);
+      parts.emplace(s.whole.slot, RestrictToRows::Part{s.parts, std::move(offset)});
+    }
+    RestrictToRows restrict_to_rows(std::move(rows), own, std::move(parts));
+    Block body;
+    for (const Statement& s : group.members) body.push_back(restrict_to_rows(s));
+    return body;
+  }
+
+  Reduce sum_of_parts(const Sum& s, const Dim& count) {
+    Reduce r = s.whole;
+    const std::uint32_t var = f_.vars++;
+    Expr offset = variable(var) * size(s.elements);
+    Dim stride = 1;
+    for (std::size_t i = r.outer_vars.size(); i-- > 0; stride = stride * r.outer_sizes[i])
+      offset = offset + variable(r.outer_vars[i]) * size(stride);
+    r.inner_vars = {var};
+    r.inner_sizes = {count};
+    r.value = load(s.parts, r.value.dtype(), offset);
+    return r;
+  }
+
+  void count_references(const std::vector<SlotId>& slots, const Statement& s) {
+    references_.resize(f_.slots.size());
+    visit_slots(s, [&](SlotId slot, bool) {
+      if (std::ranges::find(slots, slot) != slots.end()) ++references_[slot];
+    });
+  }
+
+  Function& f_;
+  Target target_;
+  std::int64_t threads_;
+  std::vector<int> references_;  // of each slot, by all statements
+  bool long_calls_;
+  bool may_divide_sums_ = true;
+};
+
+}  // namespace
+
+void divide_into_blocks(Function& function, const Target& target) { Divider(function, target).run(); }
+
+}  // namespace tenon::kernel

@@ -1,0 +1,98 @@
+#include "tenon/ops/table.h"
+
+#include <cstring>
+
+#include "tenon/ir/describe_params.h"
+#include "tenon/ops/families.h"
+
+namespace tenon {
+
+struct TableParams {
+  DType dtype = DType::i64;
+  std::vector<std::int64_t> shape, values;  // u64 by its bits
+};
+BOOST_DESCRIBE_STRUCT(TableParams, (), (dtype, shape, values))
+
+namespace {
+
+std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
+  std::int64_t n = 1;
+  for (const std::int64_t size : shape) n *= size;
+  return n;
+}
+
+std::vector<Type> table_type(const Params& params, std::span<const Type> in, TypeContext&) {
+  const auto& p = params.as<TableParams>();
+  if (!in.empty()) throw VerifyError("table: takes no operands.");
+  if (p.dtype != DType::bool_ && !is_integer(p.dtype)) throw VerifyError("table: holds integers or truths.");
+  for (const std::int64_t size : p.shape)
+    if (size < 0 || size > largest_table) throw VerifyError("table: holds few numbers.");
+  if (static_cast<std::int64_t>(p.values.size()) != elements_of(p.shape))
+    throw VerifyError("table: has as many numbers as its shape.");
+  return {Type::array(p.dtype, Shape(std::vector<Dim>(p.shape.begin(), p.shape.end())))};
+}
+
+std::vector<SampleCase> table_samples(DType d) {
+  if (d != DType::bool_ && !is_integer(d)) return {};
+  const std::vector<std::int64_t> values =
+      d == DType::bool_ ? std::vector<std::int64_t>{1, 0, 0, 1, 1, 0} : std::vector<std::int64_t>{3, 1, 2, 0, 7, 5};
+  return {{make_params(TableParams{d, {2, 3}, values}), {}, {}}};
+}
+
+const OpInfo table_info{
+    .name = "table",
+    .summary = "a small array whose numbers are known",
+    .params = &describe::params_ops<TableParams>,
+    .type = TypeRule(table_type),
+    .eval = EvalRule(
+        [](const Params& p, std::span<const Value>, const EvalContext&) { return std::vector<Value>{table_array(p)}; }),
+    .jvp = Absent{"it has no operand"},
+    .transpose = Absent{"it has no operand"},
+    .batch = Absent{"it has no operand"},
+    .split = Absent{"wholly known"},
+    .guard = Absent{"no Programs inside"},
+    .lower = LowerRule(LowerStructure{LowerStructure::Kind::constant}),
+    .alias = Absent{"it has no operand"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule(table_samples),
+};
+const bool table_installed = (install_op(table_info), true);
+
+}  // namespace
+
+const OpInfo& table_op() { return table_info; }
+
+bool fits_table(const Type& type) {
+  if (!type.is_array() || !type.shape.known() || !(type.dtype == DType::bool_ || is_integer(type.dtype))) return false;
+  const std::int64_t elements = type.shape.elements().value();
+  return elements >= 1 && elements <= largest_table;
+}
+
+Params table_params(const Buffer& array) {
+  const Buffer whole = array.contiguous_copy();
+  TableParams p{whole.dtype(), {whole.dims().begin(), whole.dims().end()}, {}};
+  dispatch(p.dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T>)
+      for (std::int64_t i = 0; i < whole.elements(); ++i) {
+        T value;
+        std::memcpy(&value, whole.data() + static_cast<std::size_t>(i) * sizeof value, sizeof value);
+        p.values.push_back(static_cast<std::int64_t>(value));
+      }
+  });
+  return make_params(std::move(p));
+}
+
+Buffer table_array(const Params& params) {
+  const auto& p = params.as<TableParams>();
+  Buffer array = Buffer::allocate(p.dtype, p.shape);
+  dispatch(p.dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T>)
+      for (std::size_t i = 0; i < p.values.size(); ++i) {
+        const T value = static_cast<T>(p.values[i]);
+        std::memcpy(array.data() + i * sizeof value, &value, sizeof value);
+      }
+  });
+  return array;
+}
+
+}  // namespace tenon

@@ -1,0 +1,74 @@
+// Chains of conversions between dtypes.
+#include <limits>
+
+#include "tenon/ops/convert.h"
+#include "tenon/rewrite/rules/rules.h"
+
+namespace tenon {
+namespace {
+
+bool is_conversion(const OpInfo& op) { return op.name == "convert"; }
+
+// Whether each number of a dtype is one of another, so that converting there and on is converting at once.
+bool holds_all(DType wide, DType narrow) {
+  if (wide == narrow || narrow == DType::bool_) return true;
+  struct Range {
+    bool is_signed = false, floats = false;
+    int digits = 0, exponent = 0;
+  };
+  const auto range = [](DType d) {
+    Range r;
+    dispatch(d, [&]<class T>(std::type_identity<T>) {
+      if constexpr (std::is_integral_v<T>) r = {std::is_signed_v<T>, false, std::numeric_limits<T>::digits, 0};
+    });
+    if (d == DType::f16) r = {true, true, 11, 5};
+    if (d == DType::bf16) r = {true, true, 8, 8};
+    if (d == DType::f32) r = {true, true, 24, 8};
+    if (d == DType::f64) r = {true, true, 53, 11};
+    return r;
+  };
+  const Range w = range(wide), n = range(narrow);
+  if (w.digits == 0 || n.digits == 0 || (n.floats && !w.floats)) return false;
+  // Integers of up to that many digits are floats to the bit where their size is within the exponent's reach.
+  const bool reaches = !w.floats || w.exponent >= (n.floats ? n.exponent : 5);
+  return w.digits >= n.digits && reaches && (w.is_signed || !n.is_signed);
+}
+
+// Whether converting through a dtype is converting at once. Floats that are no number of an integer's dtype are the
+// nearest one; integers wrap around.
+bool is_the_same(DType from, DType through, DType to) {
+  const bool saturates = is_integer(from) && is_inexact(through) && is_integer(to);
+  return holds_all(through, from) && (!saturates || holds_all(to, from));
+}
+
+}  // namespace
+
+std::vector<RuleRef> conversion_rules() {
+  return {std::make_shared<const Rule>(
+      Rule{.name = "convert(convert(x))",
+           .replacement = [](const Match& m) -> MaybeArray {
+             const DType to = m.root().dtype();
+             if (m[0].dtype() == to) return m[0];
+             const Eqn *outer = m.maker(m.root()), *inner = m.maker(m[0]);
+             if (inner == nullptr || !is_conversion(*inner->op) || inner->recompute != outer->recompute) return {};
+             const Array x = m.operand(*inner, 0);
+             if (!is_the_same(x.dtype(), m[0].dtype(), to)) return {};
+             return x.dtype() == to ? x : convert(x, to);
+           },
+           .roots = is_conversion,
+           .applies_to =
+               [] {
+                 std::vector<Rule::Example> all;
+                 constexpr DType dtypes[]{DType::bool_, DType::i8,   DType::u8,  DType::i32, DType::u64,
+                                          DType::f16,   DType::bf16, DType::f32, DType::f64};
+                 for (const DType from : dtypes)
+                   for (const DType through : dtypes)
+                     for (const DType to : dtypes)
+                       if (from != through && through != to && is_the_same(from, through, to))
+                         all.push_back({{Type::array(from, {Dim(3)})},
+                                        [=](std::span<const Array> x) { return convert(convert(x[0], through), to); }});
+                 return all;
+               }})};
+}
+
+}  // namespace tenon

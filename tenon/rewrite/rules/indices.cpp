@@ -1,0 +1,151 @@
+// Reads at indices that follow from counting: parts of arrays, whose code knows where they are.
+#include <cstdlib>
+
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/dot.h"
+#include "tenon/ops/index.h"
+#include "tenon/ops/indexing.h"
+#include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
+#include "tenon/rewrite/rules/rules.h"
+
+namespace tenon {
+namespace {
+
+constexpr int deepest = 24;  // ops that an index is computed by
+constexpr std::int64_t largest = std::int64_t(1) << 31;
+
+// start, start + step, … along one axis, and equal along the others.
+struct Progression {
+  std::int64_t start = 0, step = 0;
+  std::size_t axis = 0;
+  std::int64_t count = 1;
+  std::int64_t last() const { return start + (count - 1) * step; }
+  std::int64_t least() const { return std::min(start, last()); }
+  std::int64_t most() const { return std::max(start, last()); }
+  bool is_small() const { return least() > -largest && most() < largest; }
+};
+using Found = std::optional<Progression>;
+
+Found small(Progression p) { return p.is_small() ? Found(p) : std::nullopt; }
+
+class Counting {
+ public:
+  explicit Counting(const Match& m) : m_(m) {}
+
+  Found of(const Array& x, int depth = 0) const {
+    if (depth > deepest || !is_integer(x.dtype()) || !x.shape().known()) return {};
+    if (const auto number = m_.constant(x)) {
+      const double value = number->as_double();
+      return std::abs(value) < static_cast<double>(largest) ? Found(Progression{static_cast<std::int64_t>(value)})
+                                                            : std::nullopt;
+    }
+    const Eqn* eqn = m_.maker(x);
+    if (eqn == nullptr) return {};
+    const auto operand = [&](std::size_t i) { return of(m_.operand(*eqn, i), depth + 1); };
+    if (const auto axis = counted_axis(*eqn)) {
+      const auto at = static_cast<std::size_t>(*axis);
+      return small(Progression{0, 1, at, x.shape()[at].value()});
+    }
+    const std::string_view op = eqn->op->name;
+    if (op == "convert") return is_integer(m_.operand(*eqn, 0).dtype()) ? kept(x.dtype(), operand(0)) : std::nullopt;
+    if (op == "add" || op == "sub") return kept(x.dtype(), sum(operand(0), operand(1), op == "add" ? 1 : -1));
+    if (op == "mul") return kept(x.dtype(), product(operand(0), operand(1)));
+    if (op == "select") return chosen(*eqn, depth);
+    if (op == "reshape") return reshaped(operand(0), m_.operand(*eqn, 0).shape(), x.shape());
+    if (op == "broadcast") return repeated(operand(0), *eqn, x.shape());
+    return {};
+  }
+
+ private:
+  // Where no number of a narrow dtype wraps around.
+  static Found kept(DType dtype, Found p) {
+    if (!p || !p->is_small()) return {};
+    const std::int64_t bits = static_cast<std::int64_t>(size_of(dtype)) * 8;
+    const bool is_signed = is_signed_integer(dtype);
+    if (!is_signed && p->least() < 0) return {};
+    const std::int64_t end = bits >= 32 ? largest : std::int64_t(1) << (is_signed ? bits - 1 : bits);
+    return p->most() < end && p->least() >= -end ? p : std::nullopt;
+  }
+  static Found sum(const Found& a, const Found& b, std::int64_t sign) {
+    if (!a || !b || (a->step != 0 && b->step != 0 && a->axis != b->axis)) return {};
+    const Progression& walks = a->step != 0 ? *a : *b;
+    return small(Progression{a->start + sign * b->start, a->step + sign * b->step, walks.axis, walks.count});
+  }
+  static Found product(const Found& a, const Found& b) {
+    if (!a || !b || (a->step != 0 && b->step != 0)) return {};
+    const Progression &walks = a->step != 0 ? *a : *b, &number = a->step != 0 ? *b : *a;
+    return small(Progression{walks.start * number.start, walks.step * number.start, walks.axis, walks.count});
+  }
+  // Of a choice whose condition is a comparison that holds for all elements, or for none.
+  Found chosen(const Eqn& eqn, int depth) const {
+    const Eqn* compared = m_.maker(m_.operand(eqn, 0));
+    if (compared == nullptr || compared->op->name != "lt") return {};
+    const Found a = of(m_.operand(*compared, 0), depth + 1), b = of(m_.operand(*compared, 1), depth + 1);
+    if (!a || !b) return {};
+    if (a->most() < b->least()) return of(m_.operand(eqn, 1), depth + 1);
+    if (a->least() >= b->most()) return of(m_.operand(eqn, 2), depth + 1);
+    return {};
+  }
+  // Axes of one element come and go.
+  static Found reshaped(Found p, const Shape& from, const Shape& to) {
+    if (!p || p->step == 0) return p;
+    if (from.elements() != Dim(p->count)) return {};
+    for (std::size_t axis = 0; axis < to.rank(); ++axis)
+      if (to[axis] == Dim(p->count)) return Progression{p->start, p->step, axis, p->count};
+    return {};
+  }
+  static Found repeated(Found p, const Eqn& eqn, const Shape& to) {
+    if (!p || p->step == 0) return p;
+    p->axis = static_cast<std::size_t>(broadcast_form(eqn.params).dims[p->axis]);
+    return to[p->axis] == Dim(p->count) ? p : std::nullopt;
+  }
+
+  const Match& m_;
+};
+
+Array rows_from(const Array& x, const Progression& p) {
+  std::vector<Dim> start(x.rank(), Dim(0)), limit;
+  std::vector<std::int64_t> stride(x.rank(), 1);
+  for (const Dim& size : x.shape()) limit.push_back(size);
+  start[0] = p.least(), limit[0] = p.most() + 1, stride[0] = std::max<std::int64_t>(std::abs(p.step), 1);
+  const Array rows = slice(x, start, limit, stride);
+  return p.step < 0 ? reverse(rows, {0}) : rows;
+}
+
+// x[arange(3) + 2] is x[2:5].
+MaybeArray as_slice(const Match& m) {
+  const Eqn& eqn = *m.maker(m.root());
+  const Array &x = m[0], &indices = m[1];
+  if (x.rank() == 0 || !x.shape()[0].known() || indices.rank() != 2 || indices.shape()[1] != Dim(1)) return {};
+  const Found p = Counting(m).of(indices);
+  if (!p || (p->step == 0 && indices.shape()[0] != Dim(1)) || (p->step != 0 && p->axis != 0) || p->least() < 0 ||
+      p->most() >= x.shape()[0].value() || p->count == 0)
+    return {};
+  const auto read = rows_of_gather(eqn.params, x.type(), indices);
+  return read ? MaybeArray(read->result(rows_from(x, *p))) : std::nullopt;
+}
+
+RuleRef counted_rows() {
+  return std::make_shared<const Rule>(Rule{.name = "x[arange] as a slice",
+                                           .replacement = as_slice,
+                                           .roots = [](const OpInfo& op) { return &op == &gather_op(); },
+                                           .applies_to =
+                                               [] {
+                                                 std::vector<Rule::Example> all;
+                                                 const Type x = Type::array(DType::f32, {Dim(8), Dim(3)});
+                                                 using Holes = std::span<const Array>;
+                                                 all.push_back({{x}, [](Holes h) { return h[0](arange(3) + 2); }});
+                                                 all.push_back({{x}, [](Holes h) { return h[0](7 - arange(8)); }});
+                                                 all.push_back(
+                                                     {{x}, [](Holes h) { return take(h[0], arange(4) * 2, 0); }});
+                                                 all.push_back({{x}, [](Holes h) { return h[0](arange(3) - 3); }});
+                                                 return all;
+                                               }});
+}
+
+}  // namespace
+
+std::vector<RuleRef> index_rules() { return {counted_rows()}; }
+
+}  // namespace tenon

@@ -1,0 +1,352 @@
+// Elements become unsigned integers of the same order, which Highway's vector sort takes; where places are asked for,
+// the integer with the place below it, so that equal elements keep their order.
+#include "tenon/runtime/sorting/sorting.h"
+
+#include <hwy/contrib/sort/vqsort.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <numeric>
+
+#include "tenon/base/dtype.h"
+#include "tenon/base/error.h"
+#include "tenon/runtime/linear_algebra/product_kernels.h"
+#include "tenon/runtime/memory/workspace.h"
+#include "tenon/runtime/symbols.h"
+#include "tenon/runtime/threads/parallel_for.h"
+
+namespace tenon {
+namespace {
+
+template <std::size_t Bytes>
+struct UnsignedOf;
+template <>
+struct UnsignedOf<1> : std::type_identity<std::uint8_t> {};
+template <>
+struct UnsignedOf<2> : std::type_identity<std::uint16_t> {};
+template <>
+struct UnsignedOf<4> : std::type_identity<std::uint32_t> {};
+template <>
+struct UnsignedOf<8> : std::type_identity<std::uint64_t> {};
+
+template <class T>
+inline constexpr bool is_complex_number = false;
+template <class T>
+inline constexpr bool is_complex_number<std::complex<T>> = true;
+
+// Elements as integers of the same order. Of real numbers all bits turn where the sign is set, else the sign; zeros are
+// one integer, and NaNs the greatest.
+template <class T>
+struct Order {
+  using Key = typename UnsignedOf<sizeof(T)>::type;
+  static constexpr bool real = std::is_floating_point_v<T> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+  static constexpr Key sign = Key(1) << (8 * sizeof(T) - 1);
+  static constexpr Key nan = std::numeric_limits<Key>::max();
+  static constexpr Key infinity() {
+    if constexpr (std::is_same_v<T, Float16>)
+      return 0x7c00;
+    else if constexpr (std::is_same_v<T, BFloat16>)
+      return 0x7f80;
+    else if constexpr (sizeof(T) == 4)
+      return 0x7f800000u;
+    else
+      return static_cast<Key>(0x7ff0000000000000u);
+  }
+  static Key of(T value) {
+    const Key bits = std::bit_cast<Key>(value);
+    if constexpr (real) {
+      const Key magnitude = static_cast<Key>(bits & ~sign);
+      if (magnitude > infinity()) return nan;
+      if (magnitude == 0) return sign;
+      return static_cast<Key>(bits & sign ? ~bits : bits | sign);
+    } else if constexpr (std::is_signed_v<T>) {
+      return static_cast<Key>(bits ^ sign);
+    } else {
+      return bits;
+    }
+  }
+  static T value(Key key) {
+    Key bits = key;
+    if constexpr (real) {
+      constexpr Key last_of_exponent = static_cast<Key>(infinity() & (~infinity() + 1)),
+                    quiet = static_cast<Key>(infinity() | (last_of_exponent >> 1));
+      bits = key == nan ? quiet : static_cast<Key>(key & sign ? key ^ sign : ~key);
+    } else if constexpr (std::is_signed_v<T>) {
+      bits = static_cast<Key>(key ^ sign);
+    }
+    return std::bit_cast<T>(bits);
+  }
+  static bool negative_zero(T value) { return real && std::bit_cast<Key>(value) == sign; }
+};
+
+template <class T>
+using KeyOf = typename Order<T>::Key;
+
+template <class T>
+KeyOf<T> key_of(T value, bool descending) {
+  const KeyOf<T> key = Order<T>::of(value);
+  return descending ? static_cast<KeyOf<T>>(~key) : key;
+}
+
+// A key with a place, which is below 2³¹: in one word where both fit.
+struct WideEntry {
+  std::uint64_t place, key;
+  friend bool operator<(const WideEntry& a, const WideEntry& b) {
+    return a.key != b.key ? a.key < b.key : a.place < b.place;
+  }
+};
+static_assert(sizeof(WideEntry) == sizeof(hwy::uint128_t));
+template <class Key>
+using Entry = std::conditional_t<sizeof(Key) == 8, WideEntry, std::uint64_t>;
+template <class Key>
+Entry<Key> entry(Key key, std::int64_t place) {
+  if constexpr (sizeof(Key) == 8)
+    return {static_cast<std::uint64_t>(place), key};
+  else
+    return (static_cast<std::uint64_t>(key) << 32) | static_cast<std::uint64_t>(place);
+}
+std::int32_t place_of(std::uint64_t e) { return static_cast<std::int32_t>(e & 0xffffffffu); }
+std::int32_t place_of(const WideEntry& e) { return static_cast<std::int32_t>(e.place); }
+
+// Highway's sort begins with a few microseconds of its own, and ends the process where there is no SSSE3. Its object
+// holds no memory and costs nothing.
+template <class Integer>
+void sort_integers(Integer* x, std::int64_t n) {
+  constexpr std::int64_t few = 200;
+  if (n <= few || vector_unit() < VectorUnit::avx2)
+    std::sort(x, x + n);
+  else if constexpr (std::is_same_v<Integer, WideEntry>)
+    hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(x), static_cast<std::size_t>(n), hwy::SortAscending());
+  else
+    hwy::Sorter()(x, static_cast<std::size_t>(n), hwy::SortAscending());
+}
+
+// Bytes: how often each occurs decides everything.
+template <class T>
+void count_bytes(const T* x, std::int64_t n, bool descending, std::int64_t (&begin)[257]) {
+  std::fill(std::begin(begin), std::end(begin), 0);
+  for (std::int64_t i = 0; i < n; ++i) ++begin[key_of(x[i], descending) + 1];
+  for (int k = 0; k < 256; ++k) begin[k + 1] += begin[k];
+}
+
+template <class T>
+void sort_row(const T* x, T* sorted, std::int64_t n, bool descending, std::byte* workspace) {
+  using Key = KeyOf<T>;
+  const auto value_of = [&](auto key) { return Order<T>::value(static_cast<Key>(descending ? ~key : key)); };
+  if constexpr (sizeof(T) == 1) {
+    std::int64_t begin[257];
+    count_bytes(x, n, descending, begin);
+    for (int k = 0; k < 256; ++k)
+      if (begin[k] < begin[k + 1]) std::fill(sorted + begin[k], sorted + begin[k + 1], value_of(Key(k)));
+  } else {
+    // Highway 1.0 sorts words of 32 bits several times slower than those of 64.
+    using Word = std::conditional_t<sizeof(T) == 4, std::uint64_t, Key>;
+    Word* const words = reinterpret_cast<Word*>(sizeof(T) == 4 ? workspace : reinterpret_cast<std::byte*>(sorted));
+    bool negative_zeros = false;
+    for (std::int64_t i = 0; i < n; ++i) {
+      negative_zeros = negative_zeros || Order<T>::negative_zero(x[i]);
+      words[i] = key_of(x[i], descending);
+    }
+    sort_integers(words, n);
+    for (std::int64_t i = 0; i < n; ++i) sorted[i] = value_of(static_cast<Key>(words[i]));
+    if (!negative_zeros) return;
+    const Key zero = key_of(T(), descending);
+    T* to = sorted + std::count_if(x, x + n, [&](T value) { return key_of(value, descending) < zero; });
+    for (std::int64_t i = 0; i < n; ++i)
+      if (key_of(x[i], descending) == zero) *to++ = x[i];
+  }
+}
+
+template <class T>
+void argsort_row(const T* x, std::int32_t* order, std::int64_t n, bool descending, std::byte* workspace) {
+  if constexpr (sizeof(T) == 1) {
+    std::int64_t begin[257];
+    count_bytes(x, n, descending, begin);
+    for (std::int64_t i = 0; i < n; ++i) order[begin[key_of(x[i], descending)]++] = static_cast<std::int32_t>(i);
+  } else {
+    auto* const entries = reinterpret_cast<Entry<KeyOf<T>>*>(workspace);
+    for (std::int64_t i = 0; i < n; ++i) entries[i] = entry(key_of(x[i], descending), i);
+    sort_integers(entries, n);
+    for (std::int64_t i = 0; i < n; ++i) order[i] = place_of(entries[i]);
+  }
+}
+
+// The entries that a selection of the first k holds before it drops all but k.
+std::int64_t candidates(std::int64_t n, std::int64_t k) { return std::min(n, 2 * k + 128); }
+
+// Entries below the k-th of those seen so far are collected; when there is no room, the first k of them stay.
+template <class T>
+void top_row(const T* x, T* values, std::int32_t* order, std::int64_t n, const TenonSort& sort, std::byte* workspace) {
+  const std::int64_t k = sort.first, room = candidates(n, k);
+  if (k == 0) return;
+  const bool descending = sort.descending != 0;
+  auto* const entries = reinterpret_cast<Entry<KeyOf<T>>*>(workspace);
+  std::int64_t held = 0;
+  KeyOf<T> limit = std::numeric_limits<KeyOf<T>>::max();
+  bool limited = false;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const KeyOf<T> key = key_of(x[i], descending);
+    if (limited && key >= limit) continue;  // an equal one further on comes later
+    if (held == room) {
+      sort_integers(entries, held);
+      held = k;
+      limit = key_of(x[place_of(entries[k - 1])], descending);
+      limited = true;
+      if (key >= limit) continue;
+    }
+    entries[held++] = entry(key, i);
+  }
+  sort_integers(entries, held);
+  for (std::int64_t i = 0; i < k; ++i) {
+    order[i] = place_of(entries[i]);
+    values[i] = x[order[i]];
+  }
+}
+
+std::int64_t line(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// What the parts of a call work in, one behind the other.
+struct Rows {
+  std::byte* workspace;
+  std::int64_t bytes;  // of each
+};
+
+// run(sort, its workspace): a sort whose sizes were not known when the code was made gets parts and memory here.
+template <class Run>
+std::int64_t with_workspace(TenonSort sort, void* given, std::int64_t (*bytes_of)(const TenonSort&), Run run) {
+  try {
+    if (sort.parts == TenonSort::any_parts) sort.parts = sort_parts(sort.rows, sort.size);
+    const std::int64_t bytes = bytes_of(sort);
+    const Workspace workspace(given, static_cast<std::size_t>(bytes));
+    run(sort, Rows{static_cast<std::byte*>(workspace.memory()), bytes / std::max<std::int64_t>(sort.parts, 1)});
+    return 0;
+  } catch (const MemoryError&) {
+    return no_memory;
+  }
+}
+
+// row(number, the memory of its part) for every row, in parts of equal size.
+template <class Row>
+void each_row(const TenonSort& sort, const Rows& rows, Row row) {
+  struct Work {
+    const TenonSort& sort;
+    const Rows& rows;
+    Row& row;
+  } work{sort, rows, row};
+  tenon_parallel_for(
+      [](void* context, std::int64_t begin, std::int64_t end, int) {
+        const Work& w = *static_cast<Work*>(context);
+        for (std::int64_t part = begin; part < end; ++part)
+          for (std::int64_t r = part * w.sort.rows / w.sort.parts; r < (part + 1) * w.sort.rows / w.sort.parts; ++r)
+            w.row(r, w.rows.workspace + part * w.rows.bytes);
+      },
+      &work, sort.parts, 1);
+}
+
+// Of complex numbers those without NaN come first, then with one in the imaginary part, in the real, in both; each by
+// real part, then by imaginary part.
+template <class T>
+bool before(std::complex<T> x, std::complex<T> y) {
+  const auto nans = [](std::complex<T> z) { return 2 * std::isnan(z.real()) + std::isnan(z.imag()); };
+  if (nans(x) != nans(y)) return nans(x) < nans(y);
+  if (x.real() < y.real() || y.real() < x.real()) return x.real() < y.real();
+  return x.imag() < y.imag();
+}
+template <class T>
+void argsort_row(const std::complex<T>* x, std::int32_t* order, std::int64_t n, bool descending, std::byte*) {
+  std::iota(order, order + n, 0);
+  std::sort(order, order + n, [&](std::int32_t i, std::int32_t j) {
+    const bool first = descending ? before(x[j], x[i]) : before(x[i], x[j]);
+    return first || (i < j && !(descending ? before(x[i], x[j]) : before(x[j], x[i])));
+  });
+}
+template <class T>
+void sort_row(const std::complex<T>* x, std::complex<T>* sorted, std::int64_t n, bool descending,
+              std::byte* workspace) {
+  auto* const order = reinterpret_cast<std::int32_t*>(workspace);
+  argsort_row(x, order, n, descending, nullptr);
+  for (std::int64_t i = 0; i < n; ++i) sorted[i] = x[order[i]];
+}
+
+template <class F>
+void of_dtype(const TenonSort& sort, F f) {
+  dispatch(static_cast<DType>(sort.dtype), f);
+}
+bool of_complex(const TenonSort& sort) { return is_complex(static_cast<DType>(sort.dtype)); }
+
+std::int64_t element_bytes(const TenonSort& sort) {
+  return static_cast<std::int64_t>(size_of(static_cast<DType>(sort.dtype)));
+}
+std::int64_t entry_bytes(const TenonSort& sort) { return element_bytes(sort) == 8 ? 16 : 8; }
+
+}  // namespace
+
+std::int64_t sort_parts(std::int64_t rows, std::int64_t size) {
+  constexpr std::int64_t worth_a_fork = 1 << 15, most = 16;
+  if (rows == 0 || size == 0) return 0;
+  return rows * size < worth_a_fork ? 1 : std::min(rows, most);
+}
+std::int64_t sort_workspace(const TenonSort& sort) {
+  if (of_complex(sort)) return sort.parts * line(static_cast<std::int64_t>(sizeof(std::int32_t)) * sort.size);
+  return element_bytes(sort) == 4 ? sort.parts * line(8 * sort.size) : 0;
+}
+std::int64_t argsort_workspace(const TenonSort& sort) {
+  return element_bytes(sort) == 1 || of_complex(sort) ? 0 : sort.parts * line(entry_bytes(sort) * sort.size);
+}
+std::int64_t top_k_workspace(const TenonSort& sort) {
+  return sort.parts * line(entry_bytes(sort) * candidates(sort.size, sort.first));
+}
+
+}  // namespace tenon
+
+std::int64_t tenon_sort(const TenonSort* of, const void* x, void* sorted, void* workspace) {
+  using namespace tenon;
+  return with_workspace(*of, workspace, sort_workspace, [&](const TenonSort& sort, const Rows& rows) {
+    of_dtype(sort, [&]<class T>(std::type_identity<T>) {
+      each_row(sort, rows, [&](std::int64_t r, std::byte* memory) {
+        sort_row(static_cast<const T*>(x) + r * sort.size, static_cast<T*>(sorted) + r * sort.size, sort.size,
+                 sort.descending != 0, memory);
+      });
+    });
+  });
+}
+
+std::int64_t tenon_argsort(const TenonSort* of, const void* x, std::int32_t* order, void* workspace) {
+  using namespace tenon;
+  return with_workspace(*of, workspace, argsort_workspace, [&](const TenonSort& sort, const Rows& rows) {
+    of_dtype(sort, [&]<class T>(std::type_identity<T>) {
+      each_row(sort, rows, [&](std::int64_t r, std::byte* memory) {
+        argsort_row(static_cast<const T*>(x) + r * sort.size, order + r * sort.size, sort.size, sort.descending != 0,
+                    memory);
+      });
+    });
+  });
+}
+
+std::int64_t tenon_top_k(const TenonSort* of, const void* x, void* values, std::int32_t* order, void* workspace) {
+  using namespace tenon;
+  return with_workspace(*of, workspace, top_k_workspace, [&](const TenonSort& sort, const Rows& rows) {
+    of_dtype(sort, [&]<class T>(std::type_identity<T>) {
+      if constexpr (!is_complex_number<T>)
+        each_row(sort, rows, [&](std::int64_t r, std::byte* memory) {
+          top_row(static_cast<const T*>(x) + r * sort.size, static_cast<T*>(values) + r * sort.first,
+                  order + r * sort.first, sort.size, sort, memory);
+        });
+    });
+  });
+}
+
+namespace tenon {
+namespace {
+
+const RuntimeSymbol symbols_of_sorting[] = {
+    {"tenon_sort", &tenon_sort},
+    {"tenon_argsort", &tenon_argsort},
+    {"tenon_top_k", &tenon_top_k},
+};
+
+}  // namespace
+}  // namespace tenon
