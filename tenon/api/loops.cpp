@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "tenon/api/varying.h"
 #include "tenon/ir/adapt.h"
+#include "tenon/ir/decided_sizes.h"
 #include "tenon/ir/origins.h"
 #include "tenon/ir/unify.h"
 #include "tenon/ops/as_size.h"
@@ -18,6 +20,7 @@ ProgramRef captures_first(TracedFunction& traced, std::span<const Type> before, 
 }
 
 std::string leaf_name(const FlatLoop& loop, std::size_t i) {
+  if (i >= loop.carry_paths.size()) return "a size of the carry";
   const std::string& path = loop.carry_paths[i];
   return path.empty() ? "the carry" : "carry leaf " + path;
 }
@@ -50,18 +53,98 @@ struct SettledBody {
   std::optional<std::vector<TakesPart>> parts;  // of carries, then of ys, if they are known better than by what is read
 };
 
-// Converts weak carries until the body keeps every type; an error names the leaf that changes otherwise. A body with
-// rules of the user's is traced until carries take part in what it makes of them.
-SettledBody settle(std::string_view op, const FlatLoop& loop, Arrays& carries, std::span<const Type> elements,
-                   const Arrays& xs) {
+// A function of carries that vary, and of more, as one of their form for all steps.
+Arrays of_packed(const FlatFunction& f, const VaryingSizes& varying, std::span<const Array> in) {
+  if (!varying.any()) return f(in);
+  return f(joined({varying.unpack(in.first(varying.values())), in.subspan(varying.values())}));
+}
+// The first arrays in their form for all.
+Arrays with_packed(const VaryingSizes& varying, std::span<const Array> arrays) {
+  return joined({varying.pack(arrays.first(varying.arrays())), arrays.subspan(varying.arrays())});
+}
+Arrays with_unpacked(const VaryingSizes& varying, Arrays values) {
+  if (!varying.any()) return values;
+  const std::span<const Array> all(values);
+  return joined({varying.unpack(all.first(varying.values())), all.subspan(varying.values())});
+}
+
+// Notes axes of an output of which a Program's data decide how large they are. Says whether there are any.
+bool note_decided(VaryingSizes& varying, std::size_t array, std::size_t rank, const Program& program) {
+  const Type& type = program.type(program.outputs()[array]);
+  const Type& rows = type.is_list() ? *type.element : type;  // without the axes that are known to vary
+  const VaryingSizes before = varying;
+  bool any = false;
+  for (std::size_t axis = 0, left = 0; rows.is_array() && axis < rank; ++axis)
+    if (!before.varies(array, axis) && has_other_sizes(rows.shape[left++], program.size_params()))
+      varying.add(array, rank, axis), any = true;
+  return any;
+}
+
+// The carries of a loop whose sizes change from step to step: what entered the step that was traced last, and what it
+// passed on, as arrays.
+class VaryingCarries {
+ public:
+  VaryingCarries(VaryingSizes& sizes, Arrays& carries) : sizes_(sizes), carries_(carries), initial_(carries) {}
+
+  Arrays step(const FlatFunction& body, std::span<const Array> in) {
+    const std::size_t arrays = sizes_.arrays();
+    const auto noting = [&](std::span<const Array> whole) {
+      entered_ = types_of(whole.first(arrays));
+      Arrays out = body(whole);
+      passed_on_ = types_of(std::span<const Array>(out).first(arrays));
+      return out;
+    };
+    const Arrays out = of_packed(noting, sizes_, in);
+    return sizes_.any() ? with_packed(sizes_, out) : out;
+  }
+  // Whether a carry that entered the traced step with other sizes than the step gives it varies from now on.
+  bool note(std::size_t i, const Program& body) {
+    const Type &before = entered_[i], &after = passed_on_[i];
+    if (!before.is_array() || !after.is_array() || before.dtype != after.dtype || before.rank() != after.rank())
+      return false;
+    const bool more = note_decided(sizes_, i, after.rank(), body);
+    noted_ = noted_ || more;
+    return more;
+  }
+  // Carries in the form that is known by now. Says whether it is another one.
+  bool renew(const VaryingSizes& before) {
+    if (!sizes_.any()) return false;
+    const auto initial = [&](std::size_t i, std::size_t axis) { return initial_[i].shape()[axis]; };
+    const auto passed_on = [&](std::size_t i, std::size_t axis) { return passed_on_[i].shape[axis]; };
+    if (std::exchange(noted_, false))
+      sizes_.split(initial), sizes_.split(passed_on);
+    else if (!sizes_.split(passed_on))
+      return false;
+    for (std::size_t i = 0; i < initial_.size(); ++i)
+      if (!before.varies(i)) initial_[i] = carries_[i];
+    carries_ = sizes_.pack(initial_);
+    return true;
+  }
+
+ private:
+  VaryingSizes& sizes_;
+  Arrays& carries_;
+  Arrays initial_;
+  std::vector<Type> entered_, passed_on_;
+  bool noted_ = false;
+};
+
+// Converts weak carries until the body keeps every type; an error names the leaf that changes otherwise. Carries whose
+// sizes a step decides are packed. A body with rules of the user's is traced until carries take part in what it makes
+// of them.
+SettledBody settle(std::string_view op, const FlatLoop& loop, Arrays& carries, VaryingSizes& varying,
+                   std::span<const Type> elements, const Arrays& xs) {
+  VaryingCarries changing(varying, carries);
+  const auto body = [&](std::span<const Array> in) { return changing.step(loop.body, in); };
   TracedFor what_for = region_of(joined({carries, xs}));
   for (int round = 0, grown = 0;; ++round) {
+    const VaryingSizes packed_so_far = varying;
     const std::uint64_t asked = asked_what_for();
     std::vector<Type> types = types_of(carries);
     types.insert(types.end(), elements.begin(), elements.end());
     std::vector<bool> weak;
     for (std::size_t i = 0; i < types.size(); ++i) weak.push_back(i < carries.size() && carries[i].weak());
-    TracedFunction traced = trace_types(loop.body, types, weak, writes_refs, what_for);
+    TracedFunction traced = trace_types(body, types, weak, writes_refs, what_for);
     const bool asks = asked != asked_what_for(),
                enough = takes_part_enough(what_for, traced, carries.size(), grown > 3);
     bool changed = asks && !enough;
@@ -84,6 +167,7 @@ SettledBody settle(std::string_view op, const FlatLoop& loop, Arrays& carries, s
           continue;
         }
       }
+      if (i < varying.arrays() && changing.note(i, *traced.program)) continue;
       const std::string what = fmt::format("{}: {} enters a step as {} and leaves it as {}.", op, leaf_name(loop, i),
                                            before.text(), after.text());
       if (before.is_array() && after.is_array() && before.shape == after.shape)
@@ -91,6 +175,10 @@ SettledBody settle(std::string_view op, const FlatLoop& loop, Arrays& carries, s
       throw ShapeError(what,
                        "A carry keeps its dtype and shape from step to step: convert or broadcast the initial value, "
                        "or the new one.");
+    }
+    if (changing.renew(packed_so_far)) {
+      what_for = region_of(joined({carries, xs}));
+      continue;
     }
     if (changed) continue;
     if (!enough) return {std::move(traced), std::nullopt};
@@ -106,9 +194,9 @@ struct Settled {
   std::vector<CellRef> refs;
   std::optional<std::vector<TakesPart>> parts;
 };
-Settled settle_with_refs(std::string_view op, const FlatLoop& loop, Arrays& carries, std::span<const Type> elements,
-                         const Arrays& xs) {
-  auto [body, parts] = settle(op, loop, carries, elements, xs);
+Settled settle_with_refs(std::string_view op, const FlatLoop& loop, Arrays& carries, VaryingSizes& varying,
+                         std::span<const Type> elements, const Arrays& xs) {
+  auto [body, parts] = settle(op, loop, carries, varying, elements, xs);
   std::vector<CellRef> refs = body.written();
   if (refs.empty()) return {std::move(body), {}, std::move(parts)};
   TracedFunction discharged = with_refs_as_arguments(body, refs, carries.size(), carries.size());
@@ -151,7 +239,8 @@ Array with_first_axes(const Array& x, std::size_t from, std::initializer_list<Di
 // `unroll` steps a turn: the body calls the step's Program for each. Steps that are left over come last.
 Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs,
                     std::span<const Type> elements) {
-  const auto [step, refs, parts] = settle_with_refs(op, loop, carries, elements, xs);
+  VaryingSizes varying(carries.size());
+  const auto [step, refs, parts] = settle_with_refs(op, loop, carries, varying, elements, xs);
   const auto states = static_cast<std::ptrdiff_t>(carries.size());
   const std::size_t ys = step.program->outputs().size() - carries.size();
   const std::int64_t n = loop.length->value(), width = std::min(loop.unroll, n), turns = n / width, rest = n % width;
@@ -193,7 +282,42 @@ Arrays run_unrolled(std::string_view op, const FlatLoop& loop, Arrays carries, c
     results = std::move(last);
   }
   write_refs(refs, carries.size(), results);
-  return results;
+  return with_unpacked(varying, std::move(results));
+}
+
+// Results of branches whose sizes the data of one of them decide.
+VaryingSizes varying_results(std::string_view op, std::span<const TracedFunction> branches) {
+  VaryingSizes varying(branches[0].results());
+  const auto type = [&](const TracedFunction& branch, std::size_t i) -> const Type& {
+    return branch.program->type(branch.program->outputs()[i]);
+  };
+  for (const TracedFunction& branch : branches)
+    for (std::size_t i = 0; i < std::min(varying.arrays(), branch.results()); ++i)
+      if (type(branch, i).is_array()) note_decided(varying, i, type(branch, i).rank(), *branch.program);
+  if (!varying.any()) return varying;
+  for (std::size_t i = 0; i < varying.arrays(); ++i) {
+    if (!varying.varies(i)) continue;
+    const auto with_sizes_left_out = [&](const TracedFunction& branch) {
+      std::vector<Dim> dims;
+      const Type& t = type(branch, i);
+      SizeBinding sizes;
+      for (std::size_t s = 0; s < branch.sizes.size(); ++s)
+        sizes.emplace(branch.program->size_params()[s], branch.sizes[s]);
+      for (std::size_t axis = 0; t.is_array() && axis < t.rank(); ++axis)
+        dims.push_back(varying.varies(i, axis) ? Dim(0) : substitute(t.shape[axis], sizes));
+      return t.is_array() ? Type::array(t.dtype, Shape(dims)) : t;
+    };
+    for (std::size_t b = 1; b < branches.size(); ++b)
+      if (branches[b].results() == varying.arrays() &&
+          with_sizes_left_out(branches[b]) != with_sizes_left_out(branches[0]))
+        throw ShapeError(fmt::format("{}: branch 0 gives {} as result {}, branch {} gives {}.", op,
+                                     type(branches[0], i).text(), i, b, type(branches[b], i).text()),
+                         "Branches return the same types, but for sizes that data decide; convert or broadcast one of "
+                         "them.");
+  }
+  for (const TracedFunction& branch : branches)
+    varying.split([&](std::size_t i, std::size_t axis) { return type(branch, i).shape[axis]; });
+  return varying;
 }
 
 }  // namespace
@@ -217,7 +341,8 @@ std::vector<Type> types_of_elements(std::string_view op, const FlatLoop& loop, c
 }
 
 void trace_once(std::string_view op, const FlatLoop& loop, Arrays carries, const Arrays& xs) {
-  settle(op, loop, carries, loop.length ? types_of_elements(op, loop, xs) : types_of(xs), xs);
+  VaryingSizes varying(carries.size());
+  settle(op, loop, carries, varying, loop.length ? types_of_elements(op, loop, xs) : types_of(xs), xs);
 }
 
 void throw_list_in_ys() {
@@ -231,8 +356,9 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
   const std::vector<Type> elements = types_of_elements(op, loop, xs);
   if (loop.unroll > 1 && loop.length && loop.length->known() && loop.length->value() > 1)
     return run_unrolled(op, loop, std::move(carries), xs, elements);
-  const std::size_t own = carries.size();
-  auto [body, refs, parts] = settle_with_refs(op, loop, carries, elements, xs);
+  VaryingSizes varying(carries.size());
+  auto [body, refs, parts] = settle_with_refs(op, loop, carries, varying, elements, xs);
+  const std::size_t own = varying.values();
   if (loop.cond && loop.checkpoints && loop.checkpoints->kind == CheckpointKind::every)
     throw ShapeError(fmt::format("{}: every({}) keeps as many carries as there are steps, whose number only data tell.",
                                  op, loop.checkpoints->count),
@@ -251,8 +377,9 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
     params.body = captures_first(body, {}, {});
   } else {
     const std::vector<Type> state = types_of(carries);
+    const auto holds = [&](std::span<const Array> in) { return of_packed(loop.cond, varying, in); };
     TracedFunction cond =
-        with_refs_as_arguments(trace_types(loop.cond, std::span(state).first(own),
+        with_refs_as_arguments(trace_types(holds, std::span(state).first(own),
                                            weak_flags_of(std::span(carries).first(own)), "the condition of while_loop"),
                                refs, own, std::nullopt);
     const Type result = cond.program->type(cond.program->outputs()[0]);
@@ -281,7 +408,7 @@ Arrays run_loop(std::string_view op, const FlatLoop& loop, Arrays carries, const
     if (body.program->outputs()[i] == body.program->inputs()[i]) results[i] = carries[i];
   results = weakly_typed(std::move(results), body.weak);
   write_refs(refs, carries.size(), results);
-  return results;
+  return with_unpacked(varying, std::move(results));
 }
 
 Checkpoints checkpoints(std::string_view function, CheckpointKind kind, std::int64_t count) {
@@ -351,11 +478,18 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
   std::vector<TracedFunction> traced;
   std::vector<CellRef> refs;  // that some branch writes: operands and results of all
   std::vector<Type> captured;
-  do {
+  const auto trace = [&](const VaryingSizes* varying) {
     traced.clear();
-    for (FlatFunction branch : branches)
-      traced.push_back(trace_types(branch, types, weak_flags_of(operands), writes_refs, region_of(operands)));
-  } while (!settled());
+    for (const FlatFunction& branch : branches) {
+      const auto packed = [&](std::span<const Array> in) { return varying ? varying->pack(branch(in)) : branch(in); };
+      traced.push_back(trace_types(packed, types, weak_flags_of(operands), writes_refs, region_of(operands)));
+    }
+    return settled();
+  };
+  while (!trace(nullptr)) {
+  }
+  const VaryingSizes varying = varying_results(op, traced);
+  if (varying.any()) trace(&varying);
   for (const TracedFunction& branch : traced)
     for (const CellRef& ref : branch.written())
       if (std::ranges::find(refs, ref) == refs.end()) refs.push_back(ref);
@@ -394,7 +528,7 @@ Arrays run_cond(std::string_view op, const Array& index, std::span<const FlatFun
     if (passed[i]) results[i] = *passed[i];
   results = weakly_typed(std::move(results), weak);
   write_refs(refs, own + refs.size(), results);
-  return results;
+  return with_unpacked(varying, std::move(results));
 }
 
 }  // namespace tenon::api_detail

@@ -200,7 +200,9 @@ struct WhileOptions {
   std::optional<std::int64_t> checkpoints = {};
 };
 
-// body while cond holds; both take the carry.
+// body while cond holds; both take the carry. An array of the carry keeps its dtype, and its shape but for sizes that
+// data decide in the body, compress(x, x > mean(x)): each step has those of the step before. So do those of scan and
+// fori_loop, and the results of branches.
 template <class Cond, class Body, class Carry>
 Carry while_loop(Cond cond, Body body, const Carry& start, WhileOptions options = {},
                  const Source& where = std::source_location::current()) {

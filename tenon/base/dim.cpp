@@ -517,7 +517,8 @@ bool of_any_sizes(const Dim& d) {
   (a - b).visit_variables([](SizeVar v) { sizes_asked_for().push_back(v); });
   throw ConcretizationError(
       fmt::format("whether {} {} {} was asked, which is not known while tracing.", a.text(), relation, b.text()),
-      "Sizes that a function decides by are numbers where it is jitted with sizes fixed.");
+      "Compare it as an array where the program decides as it runs: size_as_array(n), in Python tnp.asarray(n). Sizes "
+      "that a function decides by are numbers where it is jitted with sizes fixed.");
 }
 
 }  // namespace

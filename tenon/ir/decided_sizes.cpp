@@ -4,11 +4,14 @@
 
 namespace tenon {
 
+bool has_other_sizes(const Dim& dim, std::span<const SizeVar> given) {
+  bool other = false;
+  dim.visit_variables([&](SizeVar s) { other = other || std::ranges::find(given, s) == given.end(); });
+  return other;
+}
 bool has_other_sizes(const Type& type, std::span<const SizeVar> given) {
   bool other = false;
-  type.visit_dims([&](const Dim& d) {
-    d.visit_variables([&](SizeVar s) { other = other || std::ranges::find(given, s) == given.end(); });
-  });
+  type.visit_dims([&](const Dim& d) { other = other || has_other_sizes(d, given); });
   return other;
 }
 

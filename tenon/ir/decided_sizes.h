@@ -11,7 +11,8 @@
 
 namespace tenon {
 
-// Whether a type has other sizes than those given and numbers.
+// Whether a size, or a type, has other sizes than those given and numbers.
+bool has_other_sizes(const Dim& dim, std::span<const SizeVar> given);
 bool has_other_sizes(const Type& type, std::span<const SizeVar> given);
 
 // Whether a type of the Program has a size that its data decide.

@@ -182,8 +182,10 @@ std::vector<Array> nonzero(const Operand& x) {
     throw ShapeError(fmt::format("nonzero: {} has no axes.", x->type().text()), "Give it one with reshape().");
   const Array mask = convert(x, DType::bool_);
   std::vector<Array> indices;
+  const bool none = x->shape().elements() == Dim(0);
   for (std::size_t axis = 0; axis < x->rank(); ++axis)
-    indices.push_back(compress(iota(DType::i32, x->shape(), static_cast<std::int64_t>(axis)), mask));
+    indices.push_back(none ? iota(DType::i32, {0}, 0)
+                           : compress(iota(DType::i32, x->shape(), static_cast<std::int64_t>(axis)), mask));
   return indices;
 }
 std::vector<Array> where(const Operand& condition) { return nonzero(condition); }

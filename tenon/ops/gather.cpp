@@ -53,7 +53,7 @@ std::vector<Type> gather_type(const Params& params, std::span<const Type> in, Ty
   for (std::size_t k = 0; k < g.window_axes.size(); ++k) dims[g.window_axes[k]] = p.slice_sizes[g.slice_axes[k]];
   for (std::size_t k = 0; k < g.lane_axes.size(); ++k) dims[g.lane_axes[k]] = in[1].shape[k];
   const Shape out(std::move(dims));
-  check_slices("gather", g, in[0], in[1], p.slice_sizes, out.elements() == Dim(0), p.mode, context);
+  check_slices("gather", g, in[0], in[1], p.slice_sizes, out.elements(), p.mode, context);
   return {Type::array(in[0].dtype, out)};
 }
 
@@ -102,7 +102,8 @@ BatchResult gather_batch(const BatchArgs& args) {
 Expr gather_lower(const LowerArgs& args) {
   const auto& p = args.params.as<GatherParams>();
   const bool fill = p.mode == IndexMode::fill;
-  if (fill && args.in[0].shape.elements() == Dim(0)) return kernel::constant(args.in[0].dtype, p.fill->data());
+  if (args.in[0].shape.elements() == Dim(0))
+    return kernel::constant(args.in[0].dtype, (fill ? *p.fill : Scalar::zero(args.in[0].dtype)).data());
   const IndexGeometry g = index_geometry("gather", axes_of(p), args.in[0], args.in[1]);
   const IndexTarget from = index_target(g, args.in[0].shape.dims(), args.out[0].shape.dims(), fill, args.index,
                                         [&](std::span<const Expr> index) { return args.load(1, index); });

@@ -78,7 +78,7 @@ IndexGeometry index_geometry(std::string_view op, const IndexAxes& axes, const T
 }
 
 void check_slices(std::string_view op, const IndexGeometry& g, const Type& x, const Type& indices,
-                  std::span<const Dim> slice_sizes, bool empty, IndexMode mode, TypeContext& context) {
+                  std::span<const Dim> slice_sizes, const Dim& elements, IndexMode mode, TypeContext& context) {
   const Dim components = indices.shape[indices.rank() - 1];
   const auto moved = std::ranges::count_if(g.component, [](std::size_t k) { return k != IndexGeometry::none; });
   if (components != Dim(moved))
@@ -89,12 +89,16 @@ void check_slices(std::string_view op, const IndexGeometry& g, const Type& x, co
     const bool kept = std::ranges::binary_search(g.slice_axes, i);
     const Dim left = x.shape[i] - slice_sizes[i];
     // A start outside is never read or written in mode fill, nor does an empty slice need elements.
-    const bool inside = !left.known() || left.value() >= 0 || empty ||
+    const bool inside = !left.known() || left.value() >= 0 || elements == Dim(0) ||
                         (mode == IndexMode::fill && x.shape[i] == Dim(0) && g.component[i] != IndexGeometry::none);
-    if ((!kept && slice_sizes[i] != Dim(1)) || (slice_sizes[i].known() && slice_sizes[i].value() < 0) || !inside)
-      throw ShapeError(fmt::format("{}: slices of size {} along axis {} of {}{}.", op, slice_sizes[i].text(), i,
-                                   x.text(), kept ? "" : ", which is collapsed"),
-                       "A slice fits into its axis, and has size 1 along collapsed and batch axes.");
+    const auto what = [&] {
+      return fmt::format("{}: slices of size {} along axis {} of {}{}.", op, slice_sizes[i].text(), i, x.text(),
+                         kept ? "" : ", which is collapsed");
+    };
+    if ((!kept && slice_sizes[i] != Dim(1)) || (slice_sizes[i].known() && slice_sizes[i].value() < 0) ||
+        (!inside && elements.known()))
+      throw ShapeError(what(), "A slice fits into its axis, and has size 1 along collapsed and batch axes.");
+    if (!inside) context.require_equal(elements, 0, what);
     if (g.lane[i] != IndexGeometry::none)
       context.require_equal(x.shape[i], indices.shape[g.lane[i]], [&] {
         return fmt::format("{}: batch axis {} of {} and {} of {} differ in size.", op, i, x.text(), g.lane[i],

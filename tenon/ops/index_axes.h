@@ -26,9 +26,9 @@ struct IndexGeometry {
 // Checks ranks and axes; sizes are checked by the types' rules. Throws ShapeError naming `op`.
 IndexGeometry index_geometry(std::string_view op, const IndexAxes& axes, const Type& x, const Type& indices);
 
-// What both types' rules ask of x, indices and the sizes of a slice.
+// What both types' rules ask of x, indices and the sizes of a slice; `elements`: of all slices.
 void check_slices(std::string_view op, const IndexGeometry& g, const Type& x, const Type& indices,
-                  std::span<const Dim> slice_sizes, bool empty, IndexMode mode, TypeContext& context);
+                  std::span<const Dim> slice_sizes, const Dim& elements, IndexMode mode, TypeContext& context);
 void require_index_dtype(std::string_view op, const Type& type);
 
 // The same read or write for each lane of a batch, whose axis is axis 0 of the operands that are batched and of

@@ -66,7 +66,7 @@ std::vector<Type> scatter_type(const Params& params, std::span<const Type> in, T
       return fmt::format("scatter: axis {} of the updates {} and axis {} of the indices {} differ.", g.lane_axes[k],
                          updates.text(), k, indices.text());
     });
-  check_slices("scatter", g, x, indices, slice_sizes_of(g, x.rank(), updates.shape), updates.shape.elements() == Dim(0),
+  check_slices("scatter", g, x, indices, slice_sizes_of(g, x.rank(), updates.shape), updates.shape.elements(),
                writing(p.mode), context);
   return {x};
 }
@@ -338,6 +338,8 @@ ScatterForm scatter_form(const Params& params, const Type& x, const Type& indice
 Array scatter(ScatterKind kind, const Operand& x, const Operand& indices, const Operand& updates, const IndexAxes& axes,
               const ScatterOptions& options) {
   const SourceScope place(x.where(), "scatter");
+  // As many as data decide, and so none: no element can be written.
+  if (x->shape().elements() == Dim(0) && !updates->shape().elements().known()) return x;
   return bind1(scatter_info, params_of(kind, axes, options), {x, indices, convert_into("scatter", x, updates)});
 }
 
