@@ -12,6 +12,7 @@
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
+#include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/hoist_search.h"
 #include "tenon/rewrite/streams.h"
 #include "tenon/transform/memo.h"
@@ -32,6 +33,8 @@ class Rebuild {
       done_[end.eqn] = true;
       for (std::size_t e : end.absorbed) done_[e] = true;
     }
+    for (const auto& [v, output] : hoist.unrolled)
+      if (is_read_by_moved(v)) done_[maker_[v]] = true;
   }
 
   ProgramRef run() {
@@ -121,7 +124,7 @@ class Rebuild {
     if (!is_same_at_each(along)) {
       if (xs_.contains(key(along)) || numbered_.contains(key(along))) return;
       if (is_of_all_steps(along.steps))
-        xs_.emplace(key(along), by_step(along, replay));
+        xs_.emplace(key(along), by_turn(by_step(along, replay)));
       else
         numbered_.emplace(key(along), by_step(along, replay));
       return;
@@ -138,7 +141,16 @@ class Rebuild {
     }
   }
   bool is_of_all_steps(const StepsIn& steps) const {
-    return steps.count == *program_.eqns()[hoist_.loop].params.as<LoopParams>().length;
+    return steps.count == *program_.eqns()[hoist_.loop].params.as<LoopParams>().length * hoist_.steps_a_turn;
+  }
+  // Of steps along axis 0, those of a turn one behind the other.
+  Array by_turn(const Array& x) const {
+    if (hoist_.steps_a_turn == 1) return x;
+    const Shape rows = x.shape().without_axis(0).with_axis(0, hoist_.steps_a_turn);
+    return reshape(x, rows.with_axis(0, exact_quotient(x.shape()[0], hoist_.steps_a_turn).value()));
+  }
+  Array of_turn(const Array& x, std::int64_t step) const {
+    return hoist_.steps_a_turn == 1 ? x : squeeze(slice_in_dim(x, step, step + 1, 0), 0);
   }
   // The array with the steps along axis 0, made of what it is a transpose of.
   Array by_step(const Along& along, Replay& replay) {
@@ -191,7 +203,7 @@ class Rebuild {
     // Stacks that are still read.
     std::vector<std::size_t> stacked;
     for (std::size_t i = carries; i < eqn.out.size(); ++i)
-      if (!is_read_by_moved(eqn.out[i])) stacked.push_back(i);
+      if (!is_moved(i)) stacked.push_back(i);
     const TraceResult body = trace_body(p, operands, consts, carries, stacked, replay);
     p.body = body.program;
     p.body_sizes = body.sizes;
@@ -268,6 +280,15 @@ class Rebuild {
     return literal_value(of->params);
   }
 
+  // Whether nothing but what moves reads a stack of the loop.
+  bool is_moved(std::size_t output) const {
+    const Var v = program_.eqns()[hoist_.loop].out[output];
+    if (hoist_.unrolled.empty()) return is_read_by_moved(v);
+    bool any = std::ranges::count(program_.outputs(), v) > 0;
+    for (std::size_t e = hoist_.loop + 1; !any && e < program_.eqns().size(); ++e)
+      any = !done_[e] && std::ranges::count(program_.eqns()[e].in, v) > 0;
+    return !any;
+  }
   bool is_read_by_moved(Var v) const {
     return std::ranges::any_of(hoist_.moved,
                                [&](std::size_t e) { return std::ranges::count(program_.eqns()[e].in, v) > 0; }) ||
@@ -298,44 +319,74 @@ class Rebuild {
     const Arrays own =
         joined({all.first(consts), all.subspan(all_consts, carries), all.subspan(all_consts + all_carries, xs)});
     const Arrays made = inline_program(*p.body, p.body_sizes, own);
-    Step step;
-    for (std::size_t i = carries; i < eqn.out.size(); ++i) step.parts.emplace(Key{eqn.out[i], 0}, made[i]);
-    std::size_t next_const = consts, next_xs = all_consts + all_carries + xs;
-    for (const auto& [v, value] : consts_) step.whole.emplace(v, inputs[next_const++]);
-    for (const auto& [at, value] : numbered_) step.by_number.emplace(at, inputs[next_const++]);
-    for (const auto& [at, value] : xs_) step.parts.emplace(at, inputs[next_xs++]);
-    if (is_numbered()) step.number = inputs[next_xs++];
+    Turn turn{{inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + carries),
+               inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + all_carries)},
+              std::vector<std::optional<StreamStep>>(hoist_.ends.size())};
+    for (std::int64_t k = 0; k < hoist_.steps_a_turn; ++k) {
+      const std::int64_t turn_step = p.reverse ? hoist_.steps_a_turn - 1 - k : k;
+      Step step;
+      if (hoist_.unrolled.empty())
+        for (std::size_t i = carries; i < eqn.out.size(); ++i) step.parts.emplace(Key{eqn.out[i], 0}, made[i]);
+      for (const auto& [v, i] : hoist_.unrolled) step.parts.emplace(Key{v, 0}, of_turn(made[i], turn_step));
+      std::size_t next_const = consts, next_xs = all_consts + all_carries + xs;
+      for (const auto& [v, value] : consts_) step.whole.emplace(v, inputs[next_const++]);
+      for (const auto& [at, value] : numbered_) step.by_number.emplace(at, inputs[next_const++]);
+      for (const auto& [at, value] : xs_) step.parts.emplace(at, of_turn(inputs[next_xs++], turn_step));
+      if (is_numbered()) step.number = inputs[next_xs++] * hoist_.steps_a_turn + turn_step;
+      take_step(turn, step, k + 1 == hoist_.steps_a_turn, p, replay);
+    }
+    Arrays outputs(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(carries));
+    outputs.insert(outputs.end(), turn.state.begin(), turn.state.end());
+    for (std::size_t i : stacked) outputs.push_back(made[i]);
+    return scope.finish(outputs, p.body->name());
+  }
+
+  // What the ends of the turn that is being made have taken in so far, and elements that join those of its next steps.
+  struct Turn {
+    Arrays state;
+    std::vector<std::optional<StreamStep>> joined;
+  };
+  void take_step(Turn& turn, Step& step, bool last, const LoopParams& p, const Replay& replay) const {
     for_each_outside([&](const Along& along) { outside_part(along, step, replay); });
     for (std::size_t e : hoist_.moved) {
       const Eqn& moving = program_.eqns()[e];
       step.parts.emplace(key(along(moving.out[0])), moved(moving, step, replay));
     }
-    Arrays outputs(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(carries));
-    std::size_t state = all_consts + carries;
+    std::size_t at = 0;
     for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
-      const std::size_t parts = streams_[i].initial.size();
-      for (Array& next : taken_in(i, all.subspan(state, parts), step, p)) outputs.push_back(std::move(next));
-      state += parts;
+      const std::span<Array> state = std::span(turn.state).subspan(at, streams_[i].initial.size());
+      at += state.size();
+      const EqnScope place(program_.eqns()[hoist_.ends[i].eqn]);
+      StreamStep now = elements_of(i, step, p);
+      if (streams_[i].join && is_of_all_steps(hoist_.ends[i].of[0].steps)) {
+        auto& joined = turn.joined[i];
+        if (joined) now.elements = streams_[i].join(joined->elements, now.elements);
+        joined = std::move(now);
+        if (last) std::ranges::move(streams_[i].take(state, *joined), state.begin());
+      } else {
+        std::ranges::move(taken_in(i, state, now, step), state.begin());
+      }
     }
-    for (std::size_t i : stacked) outputs.push_back(made[i]);
-    return scope.finish(outputs, p.body->name());
   }
 
-  // The state of an end behind this step; where the step is none of its own, it stays.
-  Arrays taken_in(std::size_t i, std::span<const Array> state, const Step& step, const LoopParams& p) const {
+  StreamStep elements_of(std::size_t i, const Step& step, const LoopParams& p) const {
     const StreamEnd& end = hoist_.ends[i];
-    const EqnScope place(program_.eqns()[end.eqn]);
     const StepsIn& steps = end.of[0].steps;
-    StreamStep now{step.parts.at(key(end.of[0])), step_axes(steps, end.axes), {}, {}};
-    if (end.kind == StreamEnd::Kind::product) now = multiplied(end, step);
+    StreamStep now = end.kind == StreamEnd::Kind::product
+                         ? multiplied(end, step)
+                         : StreamStep{step.parts.at(key(end.of[0])), step_axes(steps, end.axes), {}, {}};
+    if (!streams_[i].numbered) return now;
     const bool all_steps = is_of_all_steps(steps);
-    if (streams_[i].numbered) {
-      now.index = all_steps ? step.number : step.number - size_as_array(steps.first);
-      now.before = p.reverse ? size_as_array(steps.count) - 1 - now.index : now.index;
-      if (!all_steps) now.before = max(now.before, 0);  // of a step that is none of them
-    }
+    now.index = all_steps ? step.number : step.number - size_as_array(steps.first);
+    now.before = p.reverse ? size_as_array(steps.count) - 1 - now.index : now.index;
+    if (!all_steps) now.before = max(now.before, 0);  // of a step that is none of them
+    return now;
+  }
+  // The state of an end behind a step; where that is none of its own, it stays.
+  Arrays taken_in(std::size_t i, std::span<const Array> state, const StreamStep& now, const Step& step) const {
+    const StepsIn& steps = hoist_.ends[i].of[0].steps;
     Arrays next = streams_[i].take(state, now);
-    if (all_steps) return next;
+    if (is_of_all_steps(steps)) return next;
     const Array first = size_as_array(steps.first);
     const Array inside = (step.number >= first) & (step.number < first + size_as_array(steps.count));
     for (std::size_t k = 0; k < next.size(); ++k) next[k] = where(inside, next[k], state[k]);
@@ -449,9 +500,9 @@ ProgramRef hoist_reductions(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("hoist_reductions")(program->hash()).finish(), [&] {
     ProgramRef result = with_regions(*program, hoist_reductions);
-    // A body that has got a reduction may have a loop whose stacks that reduces.
+    // A body that has got a reduction may have a loop whose stacks that reduces, and what it reads views of views.
     while (const auto hoist = find_hoist(*result))
-      result = with_regions(*Rebuild(*result, *hoist).run(), hoist_reductions);
+      result = with_regions(*compose_views(Rebuild(*result, *hoist).run()), hoist_reductions);
     return result;
   });
 }

@@ -48,7 +48,8 @@ class HoistSearch {
   std::optional<Hoist> find() {
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       if (program_.eqns()[e].op != &loop_op()) continue;
-      Hoist hoist{e, {}, {}, {}};
+      Hoist hoist;
+      hoist.loop = e;
       if (fill(hoist)) return hoist;
     }
     return std::nullopt;
@@ -64,8 +65,11 @@ class HoistSearch {
     steps_.assign(program_.vars(), std::nullopt);
     before_.assign(program_.vars(), true);
     for (Var v : loop.out) before_[v] = false;
+    note_unrolled(hoist);
     for (std::size_t i = carries; i < loop.out.size(); ++i)
-      if (program_.type(loop.out[i]).is_array()) steps_[loop.out[i]] = StepsIn{0, {}, 0, *p.length};
+      if (program_.type(loop.out[i]).is_array() && hoist.unrolled.empty())
+        steps_[loop.out[i]] = StepsIn{0, {}, 0, *p.length};
+    for (const auto& [v, i] : hoist.unrolled) steps_[v] = StepsIn{0, {}, 0, program_.type(v).shape[0]};
     std::vector<StreamEnd> ends;
     std::set<std::size_t> cone;
     for (std::size_t e = hoist.loop + 1; e < program_.eqns().size(); ++e) {
@@ -73,6 +77,7 @@ class HoistSearch {
       const bool early = effect_of(eqn) == Effect::none && eqn.new_sizes.empty() &&
                          std::ranges::all_of(eqn.in, [&](Var v) { return before_[v]; });
       for (Var v : eqn.out) before_[v] = early;
+      if (!eqn.out.empty() && hoist.unrolled.contains(eqn.out[0])) continue;
       if (auto end = dependent_end(e)) {
         ends.push_back(std::move(*end));
       } else if (std::ranges::none_of(eqn.in, [&](Var v) { return steps_[v].has_value(); })) {
@@ -115,6 +120,31 @@ class HoistSearch {
       hoist.ends = std::move(ends);
       hoist.steps = std::move(steps_);
       return true;
+    }
+  }
+
+  // Stacks of which each turn makes the rows of several steps, one by one, and which are reshaped to rows of all steps.
+  void note_unrolled(Hoist& hoist) const {
+    constexpr std::int64_t most = 32;  // steps are written out in the body
+    const Eqn& loop = program_.eqns()[hoist.loop];
+    const auto& p = loop.params.as<LoopParams>();
+    const std::vector<const Eqn*> makers = makers_of(*p.body);
+    for (auto i = static_cast<std::size_t>(p.carries); i < loop.out.size(); ++i) {
+      const Type& stack = type(loop.out[i]);
+      const Eqn* made = makers[p.body->outputs()[i]];
+      if (!stack.is_array() || stack.rank() < 2 || !stack.shape[0].known() || !stack.shape[1].known() ||
+          made == nullptr || concatenated_axis(*made) != 0 ||
+          stack.shape[1] != Dim(static_cast<std::int64_t>(made->in.size())))
+        continue;
+      const std::int64_t each = stack.shape[1].value();
+      if (each < 2 || each > most || (hoist.steps_a_turn != 1 && hoist.steps_a_turn != each)) continue;
+      const Shape all = stack.shape.without_axis(0).without_axis(0).with_axis(0, stack.shape[0] * each);
+      for (const std::size_t reader : readers_[loop.out[i]]) {
+        const Eqn& eqn = program_.eqns()[reader];
+        if (eqn.op != &reshape_op() || type(eqn.out[0]).shape != all) continue;
+        hoist.steps_a_turn = each;
+        hoist.unrolled.emplace(eqn.out[0], i);
+      }
     }
   }
 

@@ -2,6 +2,7 @@
 // streams.
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "tenon/ir/program.h"
@@ -36,7 +37,10 @@ struct StreamEnd {
 };
 
 struct Hoist {
-  std::size_t loop;                           // of the Program's eqns
+  std::size_t loop;  // of the Program's eqns
+  // Of a loop that does several steps a turn: how many, and which output each array of all steps is.
+  std::int64_t steps_a_turn = 1;
+  std::map<Var, std::size_t> unrolled;
   std::set<std::size_t> moved;                // eqns that become part of the body
   std::vector<StreamEnd> ends;                // become carries
   std::vector<std::optional<StepsIn>> steps;  // how they lie in each variable that is made of the loop's

@@ -51,13 +51,15 @@ Dim elements_each(const StreamStep& step) {
 Stream monoid_stream(kernel::Combine combine, const Scalar& initial, const Type& result,
                      std::function<Array(const Array&, std::vector<std::int64_t>)> reduce) {
   const DType dtype = computed_in(result.dtype);
-  return {.initial = {full(result.shape, Array(initial.convert(dtype)))},
-          .take =
-              [=](std::span<const Array> state, const StreamStep& step) {
-                const Array part = convert(step.elements, dtype);
-                return Arrays{combined(combine, state[0], step.axes.empty() ? part : reduce(part, step.axes))};
-              },
-          .finish = [=](std::span<const Array> state, const Array&) { return convert(state[0], result.dtype); }};
+  return {
+      .initial = {full(result.shape, Array(initial.convert(dtype)))},
+      .take =
+          [=](std::span<const Array> state, const StreamStep& step) {
+            const Array part = convert(step.elements, dtype);
+            return Arrays{combined(combine, state[0], step.axes.empty() ? part : reduce(part, step.axes))};
+          },
+      .finish = [=](std::span<const Array> state, const Array&) { return convert(state[0], result.dtype); },
+      .join = [=](const Array& a, const Array& b) { return combined(combine, convert(a, dtype), convert(b, dtype)); }};
 }
 
 Stream exponentials_stream(const Type& result) {

@@ -23,6 +23,8 @@ struct Stream {
   // shape.
   std::function<Array(std::span<const Array> state, const Array& reference)> finish;
   bool numbered = false;  // whether it reads where the step lies
+  // Elements of two steps as those of one; empty where the state has to take in each.
+  std::function<Array(const Array&, const Array&)> join = {};
 };
 
 // Sum, prod, max, min, all, any. `reduce` makes one step's part of the result: these axes of it reduced.
