@@ -494,6 +494,7 @@ const OpInfo& max_op() { return max_info; }
 const OpInfo& min_op() { return min_info; }
 const OpInfo& eq_op() { return eq_info; }
 const OpInfo& ne_op() { return ne_info; }
+const OpInfo& and_op() { return and_info; }
 const OpInfo& or_op() { return or_info; }
 
 Array operator+(const Operand& x, const Operand& y) { return apply(add_info, x, y); }

@@ -199,6 +199,8 @@ class Rebuild {
     p.carries = static_cast<std::int64_t>(operands.size()) - p.consts;
     operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts + carries), given.end());
     for (const auto& [along, value] : xs_) operands.push_back(value);
+    for (std::size_t i = 0; i < streams_.size(); ++i)
+      if (streams_[i].beside) operands.push_back(by_turn(streams_[i].beside(steps_before(hoist_.ends[i], p))));
     if (is_numbered()) operands.push_back(arange(*p.length, DType::i64));
     // Stacks that are still read.
     std::vector<std::size_t> stacked;
@@ -219,6 +221,13 @@ class Rebuild {
     for (const std::size_t i : stacked) replay.set(eqn.out[i], results[next++]);
   }
 
+  // Of each element along the steps, how many of an end's come before it: none before those that are not its own.
+  Array steps_before(const StreamEnd& end, const LoopParams& p) const {
+    const StepsIn& steps = end.of[0].steps;
+    const Array index = arange(*p.length * hoist_.steps_a_turn, DType::i64) - size_as_array(steps.first);
+    const Array before = p.reverse ? size_as_array(steps.count) - 1 - index : index;
+    return is_of_all_steps(steps) ? before : max(before, 0);
+  }
   // Where the eqn stood: what the result is compared with may be made behind the loop.
   void finish(std::size_t i, Replay& replay) {
     const StreamEnd& end = hoist_.ends[i];
@@ -303,6 +312,7 @@ class Rebuild {
     std::map<Key, Array> parts;
     std::map<Var, Array> whole;
     std::map<Key, Array> by_number;
+    std::map<std::size_t, Array> beside;  // what streams have asked for
     Array number;
   };
 
@@ -332,8 +342,10 @@ class Rebuild {
       for (const auto& [v, value] : consts_) step.whole.emplace(v, inputs[next_const++]);
       for (const auto& [at, value] : numbered_) step.by_number.emplace(at, inputs[next_const++]);
       for (const auto& [at, value] : xs_) step.parts.emplace(at, of_turn(inputs[next_xs++], turn_step));
+      for (std::size_t i = 0; i < streams_.size(); ++i)
+        if (streams_[i].beside) step.beside.emplace(i, of_turn(inputs[next_xs++], turn_step));
       if (is_numbered()) step.number = inputs[next_xs++] * hoist_.steps_a_turn + turn_step;
-      take_step(turn, step, k + 1 == hoist_.steps_a_turn, p, replay);
+      take_step(turn, step, k + 1 == hoist_.steps_a_turn, replay);
     }
     Arrays outputs(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(carries));
     outputs.insert(outputs.end(), turn.state.begin(), turn.state.end());
@@ -346,7 +358,7 @@ class Rebuild {
     Arrays state;
     std::vector<std::optional<StreamStep>> joined;
   };
-  void take_step(Turn& turn, Step& step, bool last, const LoopParams& p, const Replay& replay) const {
+  void take_step(Turn& turn, Step& step, bool last, const Replay& replay) const {
     for_each_outside([&](const Along& along) { outside_part(along, step, replay); });
     for (std::size_t e : hoist_.moved) {
       const Eqn& moving = program_.eqns()[e];
@@ -357,7 +369,7 @@ class Rebuild {
       const std::span<Array> state = std::span(turn.state).subspan(at, streams_[i].initial.size());
       at += state.size();
       const EqnScope place(program_.eqns()[hoist_.ends[i].eqn]);
-      StreamStep now = elements_of(i, step, p);
+      StreamStep now = elements_of(i, step);
       if (streams_[i].join && is_of_all_steps(hoist_.ends[i].of[0].steps)) {
         auto& joined = turn.joined[i];
         if (joined) now.elements = streams_[i].join(joined->elements, now.elements);
@@ -369,17 +381,15 @@ class Rebuild {
     }
   }
 
-  StreamStep elements_of(std::size_t i, const Step& step, const LoopParams& p) const {
+  StreamStep elements_of(std::size_t i, const Step& step) const {
     const StreamEnd& end = hoist_.ends[i];
     const StepsIn& steps = end.of[0].steps;
     StreamStep now = end.kind == StreamEnd::Kind::product
                          ? multiplied(end, step)
                          : StreamStep{step.parts.at(key(end.of[0])), step_axes(steps, end.axes), {}, {}};
-    if (!streams_[i].numbered) return now;
-    const bool all_steps = is_of_all_steps(steps);
-    now.index = all_steps ? step.number : step.number - size_as_array(steps.first);
-    now.before = p.reverse ? size_as_array(steps.count) - 1 - now.index : now.index;
-    if (!all_steps) now.before = max(now.before, 0);  // of a step that is none of them
+    if (streams_[i].numbered)
+      now.index = is_of_all_steps(steps) ? step.number : step.number - size_as_array(steps.first);
+    if (streams_[i].beside) now.beside = step.beside.at(i);
     return now;
   }
   // The state of an end behind a step; where that is none of its own, it stays.

@@ -91,23 +91,22 @@ Stream squares_stream(const Type& result, const Dim& count) {
           .take =
               [=](std::span<const Array> state, const StreamStep& step) {
                 const Array &mean = state[0], &squares = state[1], x = convert(step.elements, dtype);
-                const Array before = convert(step.before, dtype);
+                const Array& part = step.beside;  // of all steps so far, the last one
                 if (step.axes.empty()) {
-                  const Array off = x - mean, next = mean + off * (1 / (before + 1));
+                  const Array off = x - mean, next = mean + off * part;
                   return Arrays{next, squares + off * (x - next)};
                 }
                 const Array elements = convert(size_as_array(elements_each(step)), dtype);
                 const Array here = tenon::sum(x, Axes(step.axes)) / elements, off = here - mean;
                 const Array own = tenon::sum(square(x - along(here, step)), Axes(step.axes));
-                return Arrays{mean + off * (1 / (before + 1)),
-                              squares + own + square(off) * (elements * (before / (before + 1)))};
+                return Arrays{mean + off * part, squares + own + square(off) * (elements * (1 - part))};
               },
           .finish =
               [=](std::span<const Array> state, const Array& reference) {
                 const Array all = convert(size_as_array(count), dtype);
                 return convert(state[1] + square(state[0] - convert(reference, dtype)) * all, result.dtype);
               },
-          .numbered = true};
+          .beside = [=](const Array& before) { return 1 / (convert(before, dtype) + 1); }};
 }
 
 Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const Type& result, DType of,

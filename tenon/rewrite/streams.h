@@ -13,7 +13,8 @@ namespace tenon {
 struct StreamStep {
   Array elements;
   std::vector<std::int64_t> axes;
-  Array index, before;  // where they lie along the axis of the steps, and how many steps came before; i64[]
+  Array index;   // where they lie along the axis of the steps, i64[]
+  Array beside;  // what the stream has asked for beside each step
 };
 
 struct Stream {
@@ -23,6 +24,8 @@ struct Stream {
   // shape.
   std::function<Array(std::span<const Array> state, const Array& reference)> finish;
   bool numbered = false;  // whether it reads where the step lies
+  // Of how many steps come before each, i64[steps], what it reads beside it: made before the loop.
+  std::function<Array(const Array& before)> beside = {};
   // Elements of two steps as those of one; empty where the state has to take in each.
   std::function<Array(const Array&, const Array&)> join = {};
 };

@@ -212,13 +212,13 @@ class Divider {
     return between * estimate(group.rows) > cache_bytes();
   }
 
-  // Bytes of the narrowest run that some rows make together.
-  std::int64_t narrowest_run(const Group& group, std::int64_t rows) const {
-    double least = most_bytes;
+  // Bytes of the longest run that some rows write together: what is shorter, as a number a row, takes little beside it.
+  std::int64_t longest_run(const Group& group, std::int64_t rows) const {
+    double most = 0;
     for (const auto& [slot, use] : group.uses)
-      if (use.by_rows && use.stride != Dim(0))
-        least = std::min(least, static_cast<double>(rows) * estimated_bytes(slot, use.stride));
-    return static_cast<std::int64_t>(least);
+      if (use.by_rows && use.written)
+        most = std::max(most, static_cast<double>(rows) * estimated_bytes(slot, use.stride));
+    return static_cast<std::int64_t>(std::min(most > 0 ? most : most_bytes, most_bytes));
   }
 
   // A user may ask for as many rows as an int64 holds: `rows + divisor - 1` would overflow.
@@ -230,15 +230,14 @@ class Divider {
   std::int64_t block_rows(const Group& group, bool fork) const {
     const std::int64_t rows = group.rows.try_value().value_or(std::numeric_limits<std::int32_t>::max());
     std::int64_t share = divide_up(rows, threads_);
-    if (narrowest_run(group, share) < target_.vector_bytes) share = rows;
+    if (longest_run(group, share) < target_.vector_bytes) share = rows;
     if (std::ranges::any_of(group.members, contains_loop)) {
       const bool products = std::ranges::any_of(group.members, contains_product);
       const std::int64_t each = row_bytes(group, true);
       const std::int64_t in_cache =
           std::max(target_.cache_bytes / each, std::max<std::int64_t>(target_.shortest_run / each, 1));
       std::int64_t step = products ? (fork ? share : rows) : std::min(in_cache, fork ? share : rows);
-      while (step < rows && narrowest_run(group, step) < target_.vector_bytes)
-        step *= 2;  // each step of a loop is short
+      while (step < rows && longest_run(group, step) < target_.vector_bytes) step *= 2;  // each step of a loop is short
       return even(group, step);
     }
     std::int64_t step = std::max<std::int64_t>(target_.cache_bytes / row_bytes(group, false), 1);
