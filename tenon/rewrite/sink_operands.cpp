@@ -7,6 +7,7 @@
 
 #include "tenon/base/fork.h"
 #include "tenon/base/settings.h"
+#include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/element_form.h"
@@ -83,6 +84,7 @@ class Sink {
       collect(v, loop, able, made);
       made.xs.push_back(i);
     }
+    make_truths(loop, made);
     return made;
   }
 
@@ -125,10 +127,13 @@ class Sink {
   // Elementwise, and less than a round trip through memory.
   bool is_cheap(const Eqn& eqn) const {
     constexpr double cheap = 3;  // operations
-    // Truths are a byte each: stored, they are less to read than what they compare.
-    return is_elementwise(eqn) && !eqn.in.empty() && program_.type(eqn.out[0]).dtype != DType::bool_ &&
-           element_form(program_, eqn).operations <= cheap;
+    return is_elementwise(eqn) && !eqn.in.empty() && element_form(program_, eqn).operations <= cheap;
   }
+  // Truths are a byte each: stored, they are less to read than what they compare, unless that is read anyway.
+  bool compares(const Eqn& eqn) const {
+    return is_elementwise(eqn) && !eqn.in.empty() && program_.type(eqn.out[0]).dtype == DType::bool_;
+  }
+  bool is_number(Var v) const { return maker_[v] != nullptr && maker_[v]->op == &literal_op(); }
   // What a broadcast repeats along its first axis.
   std::optional<Var> repeated(const Eqn& eqn) const {
     if (eqn.op != &broadcast_op()) return {};
@@ -170,8 +175,26 @@ class Sink {
     return eqn.op == &broadcast_op() && can_be_read(eqn.in[0], steps);
   }
 
-  // Decides for all that v is made of, down to what is stored, whether its parts can be made in the steps.
-  void decide(Var v, const Eqn& loop, std::map<Var, bool>& able) const {
+  // Comparisons that were to be stored are made in the steps where all that they read is read there anyway.
+  void make_truths(const Eqn& loop, Made& made) const {
+    const std::set<Var> parts = made.parts;
+    for (const Var v : parts) {
+      if (is_stored(v, loop) || !compares(*maker_[v])) continue;
+      std::map<Var, bool> able;
+      decide(v, loop, able, true);
+      if (!able.at(v)) continue;
+      Made more;
+      collect(v, loop, able, more);
+      if (!std::ranges::includes(parts, more.parts)) continue;
+      made.parts.erase(v);
+      made.eqns.merge(more.eqns), made.whole.merge(more.whole);
+      made.by_number = made.by_number || more.by_number;
+    }
+  }
+
+  // Decides for all that v is made of, down to what is stored, whether its parts can be made in the steps; comparisons
+  // are stored unless `truths_too`.
+  void decide(Var v, const Eqn& loop, std::map<Var, bool>& able, bool truths_too = false) const {
     std::set<const Eqn*> cone;
     std::vector<Var> open{v};
     while (!open.empty()) {
@@ -180,6 +203,8 @@ class Sink {
       if (able.contains(u)) continue;
       if (is_stored(u, loop)) {
         able.emplace(u, can_be_read(u, *loop.params.as<LoopParams>().length));
+      } else if (!truths_too && compares(*maker_[u])) {
+        able.emplace(u, false);
       } else if (cone.insert(maker_[u]).second) {
         for (const Var x : read_by_parts(*maker_[u])) open.push_back(x);
       }
@@ -197,7 +222,10 @@ class Sink {
       return program_.type(eqn.out[0]).shape[0] == steps && readable(shift->first) && readable(shift->second);
     }
     const std::vector<Var> read = read_by_parts(eqn);
-    return !read.empty() && (may_be_stored(eqn, steps) || std::ranges::all_of(read, [&](Var x) { return able.at(x); }));
+    const auto is_able = [&](Var x) {
+      return able.at(x) || (maker_[x] != nullptr && compares(*maker_[x]) && can_be_read(x, steps));
+    };
+    return !read.empty() && (may_be_stored(eqn, steps) || std::ranges::all_of(read, is_able));
   }
 
   // Notes what v, of which parts can be made, is made of.
@@ -206,13 +234,13 @@ class Sink {
     while (!open.empty()) {
       const Var u = open.back();
       open.pop_back();
-      if (is_stored(u, loop) || !able.at(u)) {  // the latter is an operand that is widened
+      if (is_stored(u, loop) || !able.at(u)) {  // the latter is a comparison, or an operand that is widened
         made.parts.insert(u);
         continue;
       }
       const Eqn& eqn = *maker_[u];
       if (!made.eqns.insert(&eqn).second) continue;
-      if (const auto alike = repeated(eqn)) made.whole.insert(*alike);
+      if (const auto alike = repeated(eqn); alike && !is_number(*alike)) made.whole.insert(*alike);
       if (const auto shift = shifted(eqn)) {
         made.whole.insert({shift->first, shift->second});
         made.by_number = true;
@@ -261,7 +289,7 @@ class Sink {
     if (const auto alike = repeated(eqn)) {
       std::vector<std::int64_t> dims = broadcast_form(eqn.params).dims;
       for (std::int64_t& d : dims) d -= rows;
-      const Array& x = step.whole.at(*alike);
+      const Array x = is_number(*alike) ? bind1(literal_op(), maker_[*alike]->params, {}) : step.whole.at(*alike);
       return x.shape() == shape ? x : broadcast_in_dim(x, shape, dims);
     }
     if (const auto shift = shifted(eqn)) {

@@ -53,7 +53,9 @@ Arrays both(const std::pair<Array, Array>& p) { return {p.first, p.second}; }
 const Case cases[]{
     {"Elementwise", [](Array x, Array y, Array) { return both(scanned(x * y - x)); }, 1, 0},
     {"Reversed", [](Array x, Array y, Array) { return both(scanned(x * y, {.reverse = true})); }, 1, 0},
-    {"Chosen", [](Array x, Array y, Array) { return both(scanned(where(x < y, x, y + x))); }, 1, 1},  // compares
+    {"Chosen", [](Array x, Array y, Array) { return both(scanned(where(x < y, x, y + x))); }, 1, 0},
+    // What is compared is read for that alone: truths are less.
+    {"ChosenByOthers", [](Array x, Array y, Array) { return both(scanned(where(x < y, x * 2.0, x + 1.0))); }, 1, 1},
     {"AlikeInAllSteps", [](Array x, Array, Array w) { return both(scanned(x + broadcast_to(w, {steps, width}))); }, 1,
      0},
     {"OneNumber", [](Array x, Array, Array w) { return both(scanned(x * w(0))); }, 1, 0},
