@@ -370,15 +370,26 @@ class Rebuild {
       at += state.size();
       const EqnScope place(program_.eqns()[hoist_.ends[i].eqn]);
       StreamStep now = elements_of(i, step);
-      if (streams_[i].join && is_of_all_steps(hoist_.ends[i].of[0].steps)) {
+      const StepsIn& steps = hoist_.ends[i].of[0].steps;
+      if (streams_[i].join) {
+        if (!is_of_all_steps(steps)) {
+          const Scalar& identity = *streams_[i].identity;
+          now.elements = where(is_among(steps, step), convert(now.elements, identity.dtype()), Array(identity));
+        }
         auto& joined = turn.joined[i];
         if (joined) now.elements = streams_[i].join(joined->elements, now.elements);
         joined = std::move(now);
         if (last) std::ranges::move(streams_[i].take(state, *joined), state.begin());
-      } else {
-        std::ranges::move(taken_in(i, state, now, step), state.begin());
+        continue;
       }
+      Arrays next = streams_[i].take(state, now);
+      for (std::size_t k = 0; k < next.size(); ++k)
+        state[k] = is_of_all_steps(steps) ? next[k] : where(is_among(steps, step), next[k], state[k]);
     }
+  }
+  Array is_among(const StepsIn& steps, const Step& step) const {
+    const Array first = size_as_array(steps.first);
+    return (step.number >= first) & (step.number < first + size_as_array(steps.count));
   }
 
   StreamStep elements_of(std::size_t i, const Step& step) const {
@@ -391,16 +402,6 @@ class Rebuild {
       now.index = is_of_all_steps(steps) ? step.number : step.number - size_as_array(steps.first);
     if (streams_[i].beside) now.beside = step.beside.at(i);
     return now;
-  }
-  // The state of an end behind a step; where that is none of its own, it stays.
-  Arrays taken_in(std::size_t i, std::span<const Array> state, const StreamStep& now, const Step& step) const {
-    const StepsIn& steps = hoist_.ends[i].of[0].steps;
-    Arrays next = streams_[i].take(state, now);
-    if (is_of_all_steps(steps)) return next;
-    const Array first = size_as_array(steps.first);
-    const Array inside = (step.number >= first) & (step.number < first + size_as_array(steps.count));
-    for (std::size_t k = 0; k < next.size(); ++k) next[k] = where(inside, next[k], state[k]);
-    return next;
   }
   // The products of a step's elements that a product of arrays sums: its batch axes, and then those that are summed.
   StreamStep multiplied(const StreamEnd& end, const Step& step) const {

@@ -59,7 +59,8 @@ Stream monoid_stream(kernel::Combine combine, const Scalar& initial, const Type&
             return Arrays{combined(combine, state[0], step.axes.empty() ? part : reduce(part, step.axes))};
           },
       .finish = [=](std::span<const Array> state, const Array&) { return convert(state[0], result.dtype); },
-      .join = [=](const Array& a, const Array& b) { return combined(combine, convert(a, dtype), convert(b, dtype)); }};
+      .join = [=](const Array& a, const Array& b) { return combined(combine, convert(a, dtype), convert(b, dtype)); },
+      .identity = initial.convert(dtype)};
 }
 
 Stream exponentials_stream(const Type& result) {

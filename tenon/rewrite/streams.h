@@ -26,8 +26,10 @@ struct Stream {
   bool numbered = false;  // whether it reads where the step lies
   // Of how many steps come before each, i64[steps], what it reads beside it: made before the loop.
   std::function<Array(const Array& before)> beside = {};
-  // Elements of two steps as those of one; empty where the state has to take in each.
+  // Elements of two steps as those of one, and an element that changes nothing; nothing where the state has to take in
+  // each step's, and no others.
   std::function<Array(const Array&, const Array&)> join = {};
+  std::optional<Scalar> identity = {};
 };
 
 // Sum, prod, max, min, all, any. `reduce` makes one step's part of the result: these axes of it reduced.

@@ -62,21 +62,40 @@ class Divider {
     std::set<SlotId> reads, writes;
   };
 
+  // Groups that are open are independent of each other: what needs some of them and joins none closes these alone.
   Block block(Block statements, bool may_fork) {
+    constexpr std::size_t most_open = 4;
     Block result;
-    Group group;
+    std::vector<Group> open;
+    const auto close_if = [&](auto which) {
+      for (Group& group : open)
+        if (which(group)) close(group, may_fork, result);
+      std::erase_if(open, [](const Group& group) { return group.members.empty(); });
+    };
     for (Statement& s : statements) {
-      if (join(group, s)) continue;
       // A group that waited behind a unit's call would keep its operands and results, and those of all further calls.
-      const bool ends_group = long_calls_ && std::holds_alternative<Call>(s.held());
-      if (!group.members.empty() && !ends_group && independent(group, s)) {
+      if (long_calls_ && std::holds_alternative<Call>(s.held())) close_if([](const Group&) { return true; });
+      std::vector<bool> needed;
+      for (const Group& group : open) needed.push_back(!independent(group, s));
+      std::size_t joined = open.size();
+      for (const bool of_needed : {true, false})  // those that hand something to it first
+        for (std::size_t i = 0; i < open.size() && joined == open.size(); ++i)
+          if (needed[i] == of_needed && join(open[i], s)) joined = i;
+      const bool joins = joined < open.size();
+      const auto is_needed = [&](const Group& group) {
+        const auto i = static_cast<std::size_t>(&group - open.data());
+        return i != joined && needed[i];
+      };
+      close_if(is_needed);
+      if (joins) continue;
+      if (open.size() == most_open) close_if([&](const Group& group) { return &group == open.data(); });
+      Group fresh;
+      if (join(fresh, s))
+        open.push_back(std::move(fresh));
+      else
         finish_single(std::move(s), may_fork, result);
-        continue;
-      }
-      close(group, may_fork, result);
-      if (!join(group, s)) finish_single(std::move(s), may_fork, result);
     }
-    close(group, may_fork, result);
+    close_if([](const Group&) { return true; });
     return result;
   }
 
