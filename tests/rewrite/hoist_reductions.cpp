@@ -161,6 +161,12 @@ const std::vector<std::pair<const char*, Loss>> losses{
                             .second;
        return sum(square(ys - 0.25));
      }},
+    {"InABranch",
+     [](Array h, Array xs) {
+       return cond(
+           sum(h) > 0, [](Array ys, Array xs) { return sum(square(ys - xs)); }, [](Array ys, Array) { return amax(ys); },
+           stacked(h, xs), xs);
+     }},
     {"OfAScanInAScan",
      [](Array h, Array xs) {
        const auto outer = [&](Array c, Array x) {
