@@ -123,9 +123,13 @@ class LoopRebuild {
     return steps;
   }
 
-  // What is read from outside by a step is known by its variable and the axis along which the steps lie in it.
-  using Key = std::pair<Var, std::int64_t>;
-  static Key key(const Along& along) { return {along.var, along.steps.axis}; }
+  // What a step reads is known by its variable, and how the steps lie in it: where they are some of all, their number
+  // is known.
+  using Key = std::tuple<Var, std::int64_t, std::int64_t, std::int64_t>;
+  static Key key(const Along& along) {
+    const auto number = [](const Dim& d) { return d.try_value().value_or(-1); };
+    return {along.var, along.steps.axis, number(along.steps.first), number(along.steps.count)};
+  }
 
   // Whether a value is the same at every step: made by broadcasts over the steps.
   bool is_same_at_each(const Along& along) {
@@ -162,6 +166,8 @@ class LoopRebuild {
       if (xs_.contains(key(along)) || numbered_.contains(key(along))) return;
       if (is_of_all_steps(along.steps))
         xs_.emplace(key(along), by_turn(by_step(along, replay)));
+      else if (const auto whole = with_all_steps(along))
+        xs_.emplace(key(along), by_turn(by_step(*whole, replay)));
       else
         numbered_.emplace(key(along), by_step(along, replay));
       return;
@@ -179,6 +185,19 @@ class LoopRebuild {
   }
   bool is_of_all_steps(const StepsIn& steps) const {
     return steps.count == *program_.eqns()[hoist_.loop].params.as<LoopParams>().length * hoist_.steps_a_turn;
+  }
+  // What has rows for all steps, and those of some of them where a slice took them.
+  std::optional<Along> with_all_steps(const Along& along) const {
+    const Eqn* eqn = maker(along.var);
+    if (eqn == nullptr || eqn->op != &slice_op() || along.steps.chunk) return {};
+    const SliceForm form = slice_form(eqn->params);
+    const Shape &whole = program_.type(eqn->in[0]).shape, &part = program_.type(along.var).shape;
+    const auto axis = static_cast<std::size_t>(along.steps.axis);
+    const StepsIn all{along.steps.axis, {}, 0, whole[axis]};
+    if (!is_of_all_steps(all) || form.start[axis] != along.steps.first || form.stride[axis] != 1 ||
+        whole.without_axis(axis) != part.without_axis(axis))
+      return {};
+    return Along{eqn->in[0], all};
   }
   // Of steps along axis 0, those of a turn one behind the other.
   Array by_turn(const Array& x) const {
@@ -326,8 +345,9 @@ class LoopRebuild {
       const std::int64_t turn_step = p.reverse ? hoist_.steps_a_turn - 1 - k : k;
       Step step;
       if (hoist_.unrolled.empty())
-        for (std::size_t i = carries; i < eqn.out.size(); ++i) step.parts.emplace(Key{eqn.out[i], 0}, made[i]);
-      for (const auto& [v, i] : hoist_.unrolled) step.parts.emplace(Key{v, 0}, of_turn(made[i], turn_step));
+        for (std::size_t i = carries; i < eqn.out.size(); ++i)
+          if (hoist_.steps.contains(eqn.out[i])) step.parts.emplace(key(along(eqn.out[i])), made[i]);
+      for (const auto& [v, i] : hoist_.unrolled) step.parts.emplace(key(along(v)), of_turn(made[i], turn_step));
       std::size_t next_const = consts, next_xs = all_consts + all_carries + xs;
       for (const auto& [v, value] : consts_) step.whole.emplace(v, inputs[next_const++]);
       for (const auto& [at, value] : numbered_) step.by_number.emplace(at, inputs[next_const++]);
@@ -470,7 +490,7 @@ class LoopRebuild {
 
   // A broadcast, transpose or elementwise op on parts of its operands, in which the steps lie along axis `inner`.
   Array part(const Eqn& eqn, const StepsIn& steps, std::int64_t inner, const Step& step, const Replay& replay) const {
-    const auto at = [&](Var v) -> const Array& { return step.parts.at({v, inner}); };
+    const auto at = [&](Var v) -> const Array& { return step.parts.at(key({v, with_axis(steps, inner)})); };
     if (eqn.op == &broadcast_op()) return broadcast_step(eqn, at(eqn.in[0]), steps, replay);
     if (eqn.op == &transpose_op()) {
       return transpose(at(eqn.in[0]), step_axes(with_axis(steps, inner), permutation_of(eqn.params)));
