@@ -449,21 +449,6 @@ TEST(DataSizes, WhatCannotBe) {
   EXPECT_THAT(message_of([&] { tn::jit(stacked)(x); }),
               AllOf(HasSubstr("of a size that the step's data decide"), HasSubstr("f64["),
                     HasSubstr("reduce it inside"), HasSubstr("data_sizes.cpp:")));
-  const auto chosen = [](const Array& a) {
-    return tn::cond(
-        a(0) > 0.0, [](const Array& v) { return tn::compress(v, v > 1.0); },
-        [](const Array& v) { return tn::compress(v, v > 2.0); }, a);
-  };
-  EXPECT_THAT(message_of([&] { tn::jit(chosen)(x); }),
-              AllOf(HasSubstr("of a size that the branch's data decide"), HasSubstr("reduce it inside"),
-                    HasSubstr("data_sizes.cpp:")));
-  const auto growing = [](const Array& a) {
-    return tn::while_loop([](const Array& c) { return tn::sum(c) > 3.0; },
-                          [](const Array& c) { return tn::compress(c, c > 1.0); }, a);
-  };
-  EXPECT_THAT(
-      message_of([&] { tn::jit(growing)(x); }),
-      AllOf(HasSubstr("the carry enters a step as f64[5] and leaves it as f64["), HasSubstr("data_sizes.cpp:")));
 }
 
 TEST(DataSizes, DifferentMasksDoNotAgree) {
