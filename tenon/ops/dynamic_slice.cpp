@@ -232,6 +232,16 @@ std::optional<RowsRead> rows_of_dynamic_slice(const Params& params, const Type& 
                   [](const Array& rows) { return rows; }};
 }
 
+std::optional<RowsSet> rows_set_by_update_slice(const Type& x, const Type& updates) {
+  std::optional<RowsSet> found;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (updates.shape[i] == x.shape[i]) continue;  // its start can only be 0
+    if (found) return {};
+    found = RowsSet{i, 2 + i, 1, updates.shape[i]};
+  }
+  return found;
+}
+
 Array guarded_update_slice(const Params& params, Arrays operands, const Array& running) {
   const std::span<const Array> start = std::span(operands).subspan(2);
   operands[1] = where(running, operands[1], dynamic_slice(operands[0], start, operands[1].shape().dims()));
