@@ -14,6 +14,7 @@
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/shape.h"
 #include "tenon/rewrite/delta_residuals.h"
+#include "tenon/rewrite/stack_updates.h"
 #include "tenon/transform/sparse_reads.h"
 #include "tenon/transform/transforms.h"
 
@@ -38,7 +39,7 @@ Mask active_leaves(std::string_view op, const Arguments& arguments, bool refuse)
 TracedFunction trace_at(FlatFunction f, const Arguments& arguments) {
   TracedFunction traced = trace_flat(f, arguments.leaves, writes_refs, knows_values(),
                                      TracedFor::derivative(arguments.leaves, arguments.chosen));
-  traced.program = before_differentiation(traced.program);
+  traced.program = stack_updates(before_differentiation(traced.program));
   return traced;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "tenon/ir/replay.h"
 #include "tenon/kernel/analysis/index_ranges.h"
@@ -62,7 +63,7 @@ class StepNumbers {
     begin();
     std::vector<Expr> any;
     for (std::size_t i = 0; i < body_.program.type(v).rank(); ++i) any.push_back(unknown(DType::i64));
-    return kernel::truth_of(kernel::FoldIndices(ranges_)(value(body_, v, any)));
+    return kernel::truth_of(kernel::FoldIndices(ranges_, AnySizes::most)(value(body_, v, any)));
   }
 
  private:
@@ -94,7 +95,7 @@ class StepNumbers {
     if (!type.is_array() || !is_integer(type.dtype)) return std::nullopt;
     const std::vector<Expr> only(type.rank(), Expr(std::int64_t(0)));
     const Expr wide = kernel::convert(DType::i64, value(level, v, only));
-    return kernel::affine(kernel::FoldIndices(ranges_)(wide));
+    return kernel::affine(kernel::FoldIndices(ranges_, AnySizes::most)(wide));
   }
 
   void begin() {
@@ -173,18 +174,24 @@ class StepNumbers {
   std::size_t depth_ = 0;
 };
 
-// A carry whose rows are overwritten one after the other.
+// Rows along one axis, as many in each step, one after the other.
+struct Rows {
+  std::size_t axis;
+  std::int64_t count;  // a step
+  Dim first;           // the number of the first of all rows
+  bool backwards;      // the step of element 0 has the last ones
+  bool is_all;         // there are no other rows
+  friend bool operator==(const Rows&, const Rows&) = default;
+};
+// A carry whose rows are overwritten.
 struct Written {
   std::size_t carry;
-  Var rows;  // what a step writes
-  std::size_t axis;
-  std::int64_t count;      // of rows a step
-  Dim first;               // the number of the first of all rows
-  bool backwards = false;  // the step of element 0 writes the last ones
-  bool is_all = false;     // there are no other rows
+  Rows rows;
+  Var update;  // what a step writes
 };
 
-// Finds these carries of one loop.
+// Finds these carries of one loop, and the constants that its steps read nothing else of than one row each, all rows in
+// their order: they are xs.
 class Search {
  public:
   Search(const Level& around, const Eqn& loop, const LoopParams& p) : p_(p), roles_(p), body_(*p.body) {
@@ -192,76 +199,86 @@ class Search {
     try {
       search(around, loop);
     } catch (const ShapeError&) {  // numbers that are no indices
-      found.clear();
+      written.clear(), taken.clear(), left_out.clear();
     }
   }
 
-  std::vector<Written> found;
-  std::vector<const Eqn*> left_out;  // of the body
+  bool changes() const { return !written.empty() || !taken.empty(); }
+  std::vector<Written> written;
+  std::map<Var, std::vector<const Eqn*>> taken;  // constants of the body, with the eqns that read them
+  std::set<const Eqn*> left_out;                 // of the body: those that write
 
  private:
   void search(const Level& around, const Eqn& loop) {
     const std::vector<const Eqn*> makers = makers_of(body_);
+    std::vector<std::size_t> updated;
     for (std::size_t k = 0; k < roles_.carries; ++k) {
       const Eqn* made = makers[body_.outputs()[k]];
-      if (made == nullptr || (!is_update(*made->op) && made->op != &select_op())) continue;
-      if (!numbers_) {
-        numbers_.emplace(around, loop, p_);
-        reads_ = reads_of(body_);
-      }
-      if (auto w = written(k)) {
-        found.push_back(std::move(*w));
-        left_out.insert(left_out.end(), chain_.begin(), chain_.end());
-      }
+      if (made != nullptr && (is_update(*made->op) || made->op == &select_op())) updated.push_back(k);
+    }
+    const std::set<Var> consts(body_.inputs().begin(), body_.inputs().begin() + p_.consts);
+    std::map<Var, std::vector<const Eqn*>> read;
+    for (const Eqn& eqn : body_.eqns())
+      if (eqn.op == &dynamic_slice_op() && consts.contains(eqn.in[0])) read[eqn.in[0]].push_back(&eqn);
+    if (updated.empty() && read.empty()) return;
+    numbers_.emplace(around, loop, p_);
+    reads_ = reads_of(body_);
+    for (const std::size_t k : updated) write(k);
+    for (const auto& [v, eqns] : read) {
+      const auto in_order = [&](const Eqn* eqn) {
+        const auto part = rows_taken(*eqn, body_);
+        const auto rows = part ? rows_of(*eqn, part->axis, part->number, part->count) : std::nullopt;
+        return rows && rows->axis == 0 && rows->count == 1 && rows->is_all && !rows->backwards;
+      };
+      if (reads_[v] == static_cast<int>(eqns.size()) && std::ranges::all_of(eqns, in_order)) taken.emplace(v, eqns);
     }
   }
 
   // From what the carry is after the step back to what it was before.
-  std::optional<Written> written(std::size_t k) {
-    chain_.clear();
+  void write(std::size_t k) {
     const Var before = body_.inputs()[roles_.consts + k];
+    std::vector<const Eqn*> chain;
     std::map<Var, int> reads{{body_.outputs()[k], 1}};  // by the chain
-    std::optional<Written> all;
+    std::optional<Written> found;
     for (Var v = body_.outputs()[k]; v != before;) {
       const Eqn* eqn = numbers_->body().makers[v];
-      if (eqn == nullptr) return std::nullopt;
-      chain_.push_back(eqn);
+      if (eqn == nullptr) return;
+      chain.push_back(eqn);
       if (eqn->op == &select_op()) {
         const auto chosen = numbers_->truth(eqn->in[0]);
-        if (!chosen) return std::nullopt;
+        if (!chosen) return;
         ++reads[eqn->in[1]], ++reads[eqn->in[2]];
         v = eqn->in[*chosen ? 1 : 2];
         continue;
       }
-      const auto one = rows_of(*eqn, k);
-      if (!one || (all && !(all->axis == one->axis && all->count == one->count && all->first == one->first &&
-                            all->backwards == one->backwards)))
-        return std::nullopt;
-      if (!all) all = one;
+      const auto set = rows_set(*eqn, body_);
+      const auto rows = set ? rows_of(*eqn, set->axis, set->number, set->count) : std::nullopt;
+      if (!rows || (found && found->rows != *rows)) return;
+      if (!found) found = Written{k, *rows, eqn->in[set->rows]};
       v = eqn->in[0];
       ++reads[v];
     }
     // Nothing else reads what the carry is on the way.
-    for (const Eqn* eqn : chain_)
-      if (reads_[eqn->out[0]] != reads[eqn->out[0]]) return std::nullopt;
-    return all && reads_[before] == reads[before] ? all : std::nullopt;
+    const auto is_read = [&](Var v) { return reads_[v] != reads[v]; };
+    if (!found || is_read(before) || std::ranges::any_of(chain, [&](const Eqn* e) { return is_read(e->out[0]); }))
+      return;
+    written.push_back(*found);
+    left_out.insert(chain.begin(), chain.end());
   }
 
-  std::optional<Written> rows_of(const Eqn& eqn, std::size_t k) {
-    const auto set = rows_set(eqn, body_);
-    if (!set || !set->count.known() || set->count.value() < 1) return std::nullopt;
-    const auto number = numbers_->number(eqn.in[set->number]);
-    if (!number || number->terms.size() != 1 || !number->terms.contains(element)) return std::nullopt;
-    const Dim by = number->coefficient(element), &n = numbers_->steps();
-    const std::int64_t count = set->count.value();
-    if (by != Dim(count) && by != Dim(-count)) return std::nullopt;
-    Written w{.carry = k, .rows = eqn.in[set->rows], .axis = set->axis, .count = count, .first = number->constant};
-    w.backwards = by != Dim(count);
-    if (w.backwards) w.first = w.first + by * (n - 1);
-    const Dim all = n * count, size = numbers_->body().type(eqn.in[0]).shape[w.axis];
-    if (!at_least(w.first, 0) || !at_least(size - w.first - all, 0)) return std::nullopt;
-    w.is_all = w.first == Dim(0) && size == all;
-    return w;
+  // Of an eqn that reads or writes rows of its first operand. All of them lie inside.
+  std::optional<Rows> rows_of(const Eqn& eqn, std::size_t axis, std::size_t number, const Dim& count) {
+    if (!count.known() || count.value() < 1) return std::nullopt;
+    const auto at = numbers_->number(eqn.in[number]);
+    if (!at || at->terms.size() != 1 || !at->terms.contains(element)) return std::nullopt;
+    const Dim by = at->coefficient(element), &n = numbers_->steps();
+    if (by != count && by != 0 - count) return std::nullopt;
+    Rows rows{.axis = axis, .count = count.value(), .first = at->constant, .backwards = by != count, .is_all = false};
+    if (rows.backwards) rows.first = rows.first + by * (n - 1);
+    const Dim all = n * count, size = numbers_->body().type(eqn.in[0]).shape[axis];
+    if (!at_least(rows.first, 0) || !at_least(size - rows.first - all, 0)) return std::nullopt;
+    rows.is_all = rows.first == Dim(0) && size == all;
+    return rows;
   }
 
   const LoopParams& p_;
@@ -269,62 +286,106 @@ class Search {
   const Program& body_;
   std::optional<StepNumbers> numbers_;
   std::vector<int> reads_;
-  std::vector<const Eqn*> chain_;
 };
 
-// The loop that stacks the rows, and its results as they were.
-Arrays stacked(LoopParams p, const Search& search, const Arrays& operands, const SizeBinding& sizes) {
-  const LoopRoles roles(p);
-  const Program& old = *p.body;
-  std::vector<const Written*> of_carry(roles.carries, nullptr);
-  for (const Written& w : search.found) of_carry[w.carry] = &w;
-  const auto goes = [&](std::size_t operand) {
-    return roles.is_carry(operand) && of_carry[operand - roles.consts] != nullptr;
-  };
-  Arrays given;
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    if (!goes(i)) given.push_back(operands[i]);
-  p.carries -= static_cast<std::int64_t>(search.found.size());
-  const TraceResult body = [&] {
-    Scope scope;
-    Replay replay(old, p.body_sizes);
-    const std::vector<Type> types = body_input_types(p, types_of(given));
-    for (std::size_t i = 0, next = 0; i < operands.size(); ++i)
-      if (!goes(i)) replay.set(old.inputs()[i], scope.input(types[next++]));
-    for (const Eqn& eqn : old.eqns())
-      if (std::ranges::count(search.left_out, &eqn) == 0) replay.bind_eqn(eqn);
-    Arrays outputs;
-    for (std::size_t i = 0; i < old.outputs().size(); ++i)
-      if (i >= roles.carries || of_carry[i] == nullptr) outputs.push_back(replay.get(old.outputs()[i]));
-    for (const Written& w : search.found) {
-      const Shape row = operands[roles.consts + w.carry].shape().without_axis(w.axis);
-      outputs.push_back(reshape(replay.get(w.rows), w.count == 1 ? row : row.with_axis(w.axis, Dim(w.count))));
+// Writes one loop anew: consts, carries and xs that stay, then xs that were consts; carries and stacks that stay, then
+// stacks of rows.
+class Rebuild {
+ public:
+  Rebuild(const Search& search, LoopParams p, Arrays operands)
+      : search_(search), p_(std::move(p)), old_(*p_.body), roles_(p_), operands_(std::move(operands)) {
+    becomes_.assign(operands_.size(), Becomes::itself);
+    is_written_.assign(roles_.results(), false);
+    for (const Written& w : search.written) {
+      becomes_[roles_.consts + w.carry] = Becomes::stack;
+      is_written_[w.carry] = true;
     }
-    return scope.finish(outputs, old.name());
-  }();
-  p.body = body.program;
-  p.body_sizes = body.sizes;
-  const Dim steps = *p.length;
-  const Arrays bound = loop(std::move(p), given);
-  Arrays results(roles.results());
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < results.size(); ++i)
-    if (i >= roles.carries || of_carry[i] == nullptr) results[i] = bound[next++];
-  for (const Written& w : search.found) {
-    const Array& before = operands[roles.consts + w.carry];
-    Array rows = bound[next++];
-    if (w.backwards) rows = reverse(rows, {0});
-    rows = move_axis(rows, 0, static_cast<std::int64_t>(w.axis));
-    if (w.count != 1) rows = reshape(rows, before.shape().without_axis(w.axis).with_axis(w.axis, steps * w.count));
-    if (!w.is_all) {
-      Arrays starts(before.rank(), Array(Scalar(std::int64_t(0))));
-      starts[w.axis] = size_as_array(substitute(w.first, sizes));
-      rows = dynamic_update_slice(before, rows, starts);
-    }
-    results[w.carry] = rows;
+    for (std::size_t i = 0; i < roles_.consts; ++i)
+      if (search.taken.contains(old_.inputs()[i])) becomes_[i] = Becomes::xs;
   }
-  return results;
-}
+
+  Arrays bind(const SizeBinding& sizes) {
+    Arrays given = those(Becomes::itself, operands_);
+    for (const Array& xs : those(Becomes::xs, operands_)) given.push_back(xs);
+    p_.consts -= static_cast<std::int64_t>(search_.taken.size());
+    p_.carries -= static_cast<std::int64_t>(search_.written.size());
+    const std::optional<Dim> steps = p_.length;
+    const TraceResult body = trace(types_of(given));
+    p_.body = body.program;
+    p_.body_sizes = body.sizes;
+    const Arrays bound = loop(std::move(p_), given);
+    Arrays results;
+    std::size_t next = 0;
+    for (const bool written : is_written_) results.push_back(written ? Array() : bound[next++]);
+    for (const Written& w : search_.written)
+      results[w.carry] = whole(w.rows, operands_[roles_.consts + w.carry], bound[next++], *steps, sizes);
+    return results;
+  }
+
+ private:
+  enum class Becomes : std::uint8_t { itself, xs, stack };
+  template <class Items>
+  Items those(Becomes what, const Items& operands) const {
+    Items some;
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (becomes_[i] == what) some.push_back(operands[i]);
+    return some;
+  }
+
+  TraceResult trace(std::span<const Type> given) const {
+    const std::vector<Var> inputs(old_.inputs().begin(), old_.inputs().end());
+    std::vector<Var> order = those(Becomes::itself, inputs);
+    for (const Var v : those(Becomes::xs, inputs)) order.push_back(v);
+    Scope scope;
+    Replay replay(old_, p_.body_sizes);
+    const std::vector<Type> types = body_input_types(p_, given);
+    std::map<const Eqn*, Array> rows;  // by the eqns that read them
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const Array input = scope.input(types[i]);
+      const auto taken = search_.taken.find(order[i]);
+      if (taken == search_.taken.end())
+        replay.set(order[i], input);
+      else
+        for (const Eqn* eqn : taken->second) rows.emplace(eqn, input);
+    }
+    for (const Eqn& eqn : old_.eqns()) {
+      const auto row = rows.find(&eqn);
+      if (row != rows.end())
+        replay.set(eqn.out[0], reshape(row->second, replay.type(eqn.out[0]).shape));
+      else if (!search_.left_out.contains(&eqn))
+        replay.bind_eqn(eqn);
+    }
+    Arrays outputs;
+    for (std::size_t i = 0; i < old_.outputs().size(); ++i)
+      if (!is_written_[i]) outputs.push_back(replay.get(old_.outputs()[i]));
+    for (const Written& w : search_.written) {
+      const Shape row = operands_[roles_.consts + w.carry].shape().without_axis(w.rows.axis);
+      const Array& update = replay.get(w.update);
+      outputs.push_back(reshape(update, w.rows.count == 1 ? row : row.with_axis(w.rows.axis, Dim(w.rows.count))));
+    }
+    return scope.finish(outputs, old_.name());
+  }
+
+  // What the carry is behind the loop.
+  static Array whole(const Rows& rows, const Array& before, Array stack, const Dim& steps, const SizeBinding& sizes) {
+    if (rows.backwards) stack = reverse(stack, {0});
+    stack = move_axis(stack, 0, static_cast<std::int64_t>(rows.axis));
+    if (rows.count != 1)
+      stack = reshape(stack, before.shape().without_axis(rows.axis).with_axis(rows.axis, steps * rows.count));
+    if (rows.is_all) return stack;
+    Arrays starts(before.rank(), Array(Scalar(std::int64_t(0))));
+    starts[rows.axis] = size_as_array(substitute(rows.first, sizes));
+    return dynamic_update_slice(before, stack, starts);
+  }
+
+  const Search& search_;
+  LoopParams p_;
+  const Program& old_;
+  const LoopRoles roles_;
+  const Arrays operands_;
+  std::vector<Becomes> becomes_;  // of each operand
+  std::vector<bool> is_written_;  // of each result
+};
 
 }  // namespace
 
@@ -340,14 +401,12 @@ ProgramRef stack_updates(const ProgramRef& program) {
           continue;
         }
         const EqnScope place(eqn);
-        const auto inside = [](const ProgramRef& p) { return p ? stack_updates(p) : p; };
-        const Params params = eqn.params.map_programs(inside);
+        const Params params = eqn.params.map_programs([](const ProgramRef& p) { return p ? stack_updates(p) : p; });
         const Search search(around, eqn, params.as<LoopParams>());
-        const Params here = replay.params(eqn).map_programs(inside);
+        const Params here = params.map_dims([&](const Dim& d) { return substitute(d, replay.sizes()); });
         const Arrays operands = replay.operands(eqn);
-        replay.set_results(eqn, search.found.empty()
-                                    ? bind_op(*eqn.op, here, operands)
-                                    : stacked(here.as<LoopParams>(), search, operands, replay.sizes()));
+        replay.set_results(eqn, search.changes() ? Rebuild(search, here.as<LoopParams>(), operands).bind(replay.sizes())
+                                                 : bind_op(*eqn.op, here, operands));
       }
     });
   });
