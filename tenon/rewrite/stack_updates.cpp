@@ -191,79 +191,116 @@ struct Written {
 };
 
 // Finds these carries of one loop, and the constants that its steps read nothing else of than one row each, all rows in
-// their order: they are xs.
+// their order: they are xs. `is_read`: of each result of the loop.
 class Search {
  public:
-  Search(const Level& around, const Eqn& loop, const LoopParams& p) : p_(p), roles_(p), body_(*p.body) {
+  Search(const Level& around, const Eqn& loop, const LoopParams& p, std::vector<bool> is_read)
+      : p_(p), roles_(p), body_(*p.body), is_read_(std::move(is_read)) {
     if (p.cond || !p.length || p.lanes || p.checkpoints || *p.length == Dim(0)) return;
     try {
       search(around, loop);
     } catch (const ShapeError&) {  // numbers that are no indices
-      written.clear(), taken.clear(), left_out.clear();
+      written.clear(), taken.clear();
     }
+    if (changes()) find_needed();
   }
 
   bool changes() const { return !written.empty() || !taken.empty(); }
   std::vector<Written> written;
   std::map<Var, std::vector<const Eqn*>> taken;  // constants of the body, with the eqns that read them
-  std::set<const Eqn*> left_out;                 // of the body: those that write
+
+  // What is left: of the body, and of carries and stacks. Other carries are read by nothing but themselves.
+  bool is_needed(const Eqn& eqn) const {
+    return effect_of(eqn) != Effect::none || !eqn.new_sizes.empty() ||
+           std::ranges::any_of(eqn.out, [&](Var v) { return needed_[v]; });
+  }
+  bool is_needed(Var v) const { return needed_[v]; }
+  bool is_needed_result(std::size_t i) const { return result_needed_[i]; }
+  // The variable that a choice is decided for.
+  Var decided(Var v) const {
+    for (auto found = decided_.find(v); found != decided_.end(); found = decided_.find(v)) v = found->second;
+    return v;
+  }
+  bool is_decided(const Eqn& eqn) const { return eqn.out.size() == 1 && decided_.contains(eqn.out[0]); }
 
  private:
   void search(const Level& around, const Eqn& loop) {
-    const std::vector<const Eqn*> makers = makers_of(body_);
-    std::vector<std::size_t> updated;
-    for (std::size_t k = 0; k < roles_.carries; ++k) {
-      const Eqn* made = makers[body_.outputs()[k]];
-      if (made != nullptr && (is_update(*made->op) || made->op == &select_op())) updated.push_back(k);
-    }
+    bool updates = false;
+    std::vector<const Eqn*> reads;
     const std::set<Var> consts(body_.inputs().begin(), body_.inputs().begin() + p_.consts);
-    std::map<Var, std::vector<const Eqn*>> read;
-    for (const Eqn& eqn : body_.eqns())
-      if (eqn.op == &dynamic_slice_op() && consts.contains(eqn.in[0])) read[eqn.in[0]].push_back(&eqn);
-    if (updated.empty() && read.empty()) return;
-    numbers_.emplace(around, loop, p_);
-    reads_ = reads_of(body_);
-    for (const std::size_t k : updated) write(k);
-    for (const auto& [v, eqns] : read) {
-      const auto in_order = [&](const Eqn* eqn) {
-        const auto part = rows_taken(*eqn, body_);
-        const auto rows = part ? rows_of(*eqn, part->axis, part->number, part->count) : std::nullopt;
-        return rows && rows->axis == 0 && rows->count == 1 && rows->is_all && !rows->backwards;
-      };
-      if (reads_[v] == static_cast<int>(eqns.size()) && std::ranges::all_of(eqns, in_order)) taken.emplace(v, eqns);
+    for (const Eqn& eqn : body_.eqns()) {
+      updates = updates || is_update(*eqn.op);
+      if (eqn.op == &dynamic_slice_op() && consts.contains(eqn.in[0])) reads.push_back(&eqn);
     }
+    if (!updates && reads.empty()) return;
+    numbers_.emplace(around, loop, p_);
+    for (const Eqn& eqn : body_.eqns())
+      if (const auto chosen = eqn.op == &select_op() ? numbers_->truth(eqn.in[0]) : std::nullopt)
+        decided_.emplace(eqn.out[0], eqn.in[*chosen ? 1 : 2]);
+    find_needed();
+    count_reads();
+    for (std::size_t k = 0; k < roles_.carries; ++k)
+      if (result_needed_[k]) write(k);
+    for (const Eqn* eqn : reads)
+      if (is_needed(*eqn)) taken[eqn->in[0]].push_back(eqn);
+    std::erase_if(taken, [&](const auto& read) {
+      return reads_[read.first] != static_cast<int>(read.second.size()) ||
+             !std::ranges::all_of(read.second, [&](const Eqn* eqn) { return takes_in_order(*eqn); });
+    });
   }
 
-  // From what the carry is after the step back to what it was before.
+  // From what the carry is after the step back to what it was before, which nothing else reads.
   void write(std::size_t k) {
     const Var before = body_.inputs()[roles_.consts + k];
-    std::vector<const Eqn*> chain;
-    std::map<Var, int> reads{{body_.outputs()[k], 1}};  // by the chain
     std::optional<Written> found;
-    for (Var v = body_.outputs()[k]; v != before;) {
+    Var v = decided(body_.outputs()[k]);
+    for (; v != before; v = decided(v)) {
       const Eqn* eqn = numbers_->body().makers[v];
-      if (eqn == nullptr) return;
-      chain.push_back(eqn);
-      if (eqn->op == &select_op()) {
-        const auto chosen = numbers_->truth(eqn->in[0]);
-        if (!chosen) return;
-        ++reads[eqn->in[1]], ++reads[eqn->in[2]];
-        v = eqn->in[*chosen ? 1 : 2];
-        continue;
-      }
+      if (eqn == nullptr || reads_[v] != 1) return;
       const auto set = rows_set(*eqn, body_);
       const auto rows = set ? rows_of(*eqn, set->axis, set->number, set->count) : std::nullopt;
       if (!rows || (found && found->rows != *rows)) return;
       if (!found) found = Written{k, *rows, eqn->in[set->rows]};
       v = eqn->in[0];
-      ++reads[v];
     }
-    // Nothing else reads what the carry is on the way.
-    const auto is_read = [&](Var v) { return reads_[v] != reads[v]; };
-    if (!found || is_read(before) || std::ranges::any_of(chain, [&](const Eqn* e) { return is_read(e->out[0]); }))
-      return;
-    written.push_back(*found);
-    left_out.insert(chain.begin(), chain.end());
+    if (found && reads_[before] == 1) written.push_back(*found);
+  }
+  bool takes_in_order(const Eqn& eqn) {
+    const auto part = rows_taken(eqn, body_);
+    const auto rows = part ? rows_of(eqn, part->axis, part->number, part->count) : std::nullopt;
+    return rows && rows->axis == 0 && rows->count == 1 && rows->is_all && !rows->backwards;
+  }
+
+  // From the results that are read, and from effects, back; a carry is needed for what it is in the next step too.
+  void find_needed() {
+    result_needed_ = is_read_;
+    std::vector<const Var*> update(roles_.carries, nullptr);
+    for (const Written& w : written) update[w.carry] = &w.update;
+    std::set<const Eqn*> takes;
+    for (const auto& [v, eqns] : taken) takes.insert(eqns.begin(), eqns.end());
+    for (bool grown = true; grown;) {
+      needed_.assign(body_.vars(), false);
+      for (std::size_t i = 0; i < result_needed_.size(); ++i)
+        if (result_needed_[i]) need(i < update.size() && update[i] != nullptr ? *update[i] : body_.outputs()[i]);
+      for (std::size_t e = body_.eqns().size(); e-- > 0;) {
+        const Eqn& eqn = body_.eqns()[e];
+        if (is_decided(eqn) || takes.contains(&eqn) || !is_needed(eqn)) continue;
+        for (const Var v : eqn.in) need(v);
+      }
+      grown = false;
+      for (std::size_t k = 0; k < roles_.carries; ++k)
+        if (needed_[body_.inputs()[roles_.consts + k]] && !result_needed_[k]) result_needed_[k] = grown = true;
+    }
+  }
+  void need(Var v) { needed_[v] = needed_[decided(v)] = true; }
+  // By what is needed.
+  void count_reads() {
+    reads_.assign(body_.vars(), 0);
+    for (const Eqn& eqn : body_.eqns())
+      if (!is_decided(eqn) && is_needed(eqn))
+        for (const Var v : eqn.in) ++reads_[decided(v)];
+    for (std::size_t i = 0; i < result_needed_.size(); ++i)
+      if (result_needed_[i]) ++reads_[decided(body_.outputs()[i])];
   }
 
   // Of an eqn that reads or writes rows of its first operand. All of them lie inside.
@@ -284,7 +321,11 @@ class Search {
   const LoopParams& p_;
   const LoopRoles roles_;
   const Program& body_;
+  const std::vector<bool> is_read_;
   std::optional<StepNumbers> numbers_;
+  std::map<Var, Var> decided_;  // choices of the body whose condition is the same in all steps
+  std::vector<bool> needed_;    // variables of the body
+  std::vector<bool> result_needed_;
   std::vector<int> reads_;
 };
 
@@ -295,20 +336,23 @@ class Rebuild {
   Rebuild(const Search& search, LoopParams p, Arrays operands)
       : search_(search), p_(std::move(p)), old_(*p_.body), roles_(p_), operands_(std::move(operands)) {
     becomes_.assign(operands_.size(), Becomes::itself);
-    is_written_.assign(roles_.results(), false);
-    for (const Written& w : search.written) {
-      becomes_[roles_.consts + w.carry] = Becomes::stack;
-      is_written_[w.carry] = true;
+    for (std::size_t i = 0; i < roles_.results(); ++i) stays_.push_back(search.is_needed_result(i));
+    for (const Written& w : search.written) stays_[w.carry] = false;
+    for (std::size_t k = 0; k < roles_.carries; ++k)
+      if (!stays_[k]) becomes_[roles_.consts + k] = Becomes::nothing;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (search.taken.contains(old_.inputs()[i]))
+        becomes_[i] = Becomes::xs;
+      else if (!roles_.is_carry(i) && !search.is_needed(old_.inputs()[i]))
+        becomes_[i] = Becomes::nothing;
     }
-    for (std::size_t i = 0; i < roles_.consts; ++i)
-      if (search.taken.contains(old_.inputs()[i])) becomes_[i] = Becomes::xs;
   }
 
   Arrays bind(const SizeBinding& sizes) {
     Arrays given = those(Becomes::itself, operands_);
     for (const Array& xs : those(Becomes::xs, operands_)) given.push_back(xs);
-    p_.consts -= static_cast<std::int64_t>(search_.taken.size());
-    p_.carries -= static_cast<std::int64_t>(search_.written.size());
+    p_.consts = std::count(becomes_.begin(), becomes_.begin() + p_.consts, Becomes::itself);
+    p_.carries = std::count(stays_.begin(), stays_.begin() + p_.carries, true);
     const std::optional<Dim> steps = p_.length;
     const TraceResult body = trace(types_of(given));
     p_.body = body.program;
@@ -316,14 +360,14 @@ class Rebuild {
     const Arrays bound = loop(std::move(p_), given);
     Arrays results;
     std::size_t next = 0;
-    for (const bool written : is_written_) results.push_back(written ? Array() : bound[next++]);
+    for (const bool stays : stays_) results.push_back(stays ? bound[next++] : Array());
     for (const Written& w : search_.written)
       results[w.carry] = whole(w.rows, operands_[roles_.consts + w.carry], bound[next++], *steps, sizes);
     return results;
   }
 
  private:
-  enum class Becomes : std::uint8_t { itself, xs, stack };
+  enum class Becomes : std::uint8_t { itself, xs, nothing };
   template <class Items>
   Items those(Becomes what, const Items& operands) const {
     Items some;
@@ -352,12 +396,14 @@ class Rebuild {
       const auto row = rows.find(&eqn);
       if (row != rows.end())
         replay.set(eqn.out[0], reshape(row->second, replay.type(eqn.out[0]).shape));
-      else if (!search_.left_out.contains(&eqn))
+      else if (search_.is_needed(eqn) && search_.is_decided(eqn))
+        replay.set(eqn.out[0], replay.get(search_.decided(eqn.out[0])));
+      else if (search_.is_needed(eqn))
         replay.bind_eqn(eqn);
     }
     Arrays outputs;
     for (std::size_t i = 0; i < old_.outputs().size(); ++i)
-      if (!is_written_[i]) outputs.push_back(replay.get(old_.outputs()[i]));
+      if (stays_[i]) outputs.push_back(replay.get(old_.outputs()[i]));
     for (const Written& w : search_.written) {
       const Shape row = operands_[roles_.consts + w.carry].shape().without_axis(w.rows.axis);
       const Array& update = replay.get(w.update);
@@ -384,7 +430,7 @@ class Rebuild {
   const LoopRoles roles_;
   const Arrays operands_;
   std::vector<Becomes> becomes_;  // of each operand
-  std::vector<bool> is_written_;  // of each result
+  std::vector<bool> stays_;       // each result
 };
 
 }  // namespace
@@ -394,6 +440,7 @@ ProgramRef stack_updates(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("stack_updates")(program->hash()).finish(), [&] {
     const Level around{*program, makers_of(*program), {}};
+    const std::vector<int> reads = reads_of(*program);
     return rewritten(*program, [&](Replay& replay) {
       for (const Eqn& eqn : program->eqns()) {
         if (eqn.op != &loop_op()) {
@@ -402,7 +449,9 @@ ProgramRef stack_updates(const ProgramRef& program) {
         }
         const EqnScope place(eqn);
         const Params params = eqn.params.map_programs([](const ProgramRef& p) { return p ? stack_updates(p) : p; });
-        const Search search(around, eqn, params.as<LoopParams>());
+        std::vector<bool> is_read;
+        for (const Var v : eqn.out) is_read.push_back(reads[v] > 0);
+        const Search search(around, eqn, params.as<LoopParams>(), std::move(is_read));
         const Params here = params.map_dims([&](const Dim& d) { return substitute(d, replay.sizes()); });
         const Arrays operands = replay.operands(eqn);
         replay.set_results(eqn, search.changes() ? Rebuild(search, here.as<LoopParams>(), operands).bind(replay.sizes())
