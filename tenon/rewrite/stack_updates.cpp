@@ -27,12 +27,20 @@ constexpr std::size_t most_depth = 64;
 
 bool is_number(const Type& t) { return t.is_array() && t.rank() == 0 && is_integer(t.dtype); }
 
-// A Program with the sizes that its variables stand for.
+// A Program with the sizes that its variables stand for. Of the body of a loop: its carries are the inputs from
+// `first_carry` on.
 struct Level {
   const Program& program;
   std::vector<const Eqn*> makers;
   SizeBinding sizes;
+  std::size_t first_carry = 0, carries = 0;
   Type type(Var v) const { return substitute(program.type(v), sizes); }
+  // Whether one is a carry, and the other what it becomes.
+  bool is_carried(Var before, Var after) const {
+    const auto inputs = program.inputs().subspan(first_carry, carries);
+    const auto at = std::ranges::find(inputs, before);
+    return at != inputs.end() && program.outputs()[static_cast<std::size_t>(at - inputs.begin())] == after;
+  }
   Params params(const Eqn& eqn) const {
     return sizes.empty() ? eqn.params : eqn.params.map_dims([&](const Dim& d) { return substitute(d, sizes); });
   }
@@ -174,13 +182,11 @@ class StepNumbers {
   std::size_t depth_ = 0;
 };
 
-// Rows along one axis, as many in each step, one after the other.
+// All rows along one axis, as many in each step, one after the other.
 struct Rows {
   std::size_t axis;
   std::int64_t count;  // a step
-  Dim first;           // the number of the first of all rows
   bool backwards;      // the step of element 0 has the last ones
-  bool is_all;         // there are no other rows
   friend bool operator==(const Rows&, const Rows&) = default;
 };
 // A carry whose rows are overwritten.
@@ -207,7 +213,12 @@ class Search {
 
   bool changes() const { return !written.empty() || !taken.empty(); }
   std::vector<Written> written;
-  std::map<Var, std::vector<const Eqn*>> taken;  // constants of the body, with the eqns that read them
+  struct Taken {
+    std::vector<const Eqn*> eqns;  // that read it
+    bool backwards = false;
+  };
+  std::map<Var, Taken> taken;  // constants of the body
+  bool turned = false;         // the loop is to go through its elements the other way round
 
   // What is left: of the body, and of carries and stacks. Other carries are read by nothing but themselves.
   bool is_needed(const Eqn& eqn) const {
@@ -240,13 +251,18 @@ class Search {
     find_needed();
     count_reads();
     for (std::size_t k = 0; k < roles_.carries; ++k)
-      if (result_needed_[k]) write(k);
+      if (result_needed_[k] && !around.is_carried(loop.in[roles_.consts + k], loop.out[k])) write(k);
     for (const Eqn* eqn : reads)
-      if (is_needed(*eqn)) taken[eqn->in[0]].push_back(eqn);
-    std::erase_if(taken, [&](const auto& read) {
-      return reads_[read.first] != static_cast<int>(read.second.size()) ||
-             !std::ranges::all_of(read.second, [&](const Eqn* eqn) { return takes_in_order(*eqn); });
-    });
+      if (is_needed(*eqn)) taken[eqn->in[0]].eqns.push_back(eqn);
+    for (auto read = taken.begin(); read != taken.end();) {
+      auto& [eqns, backwards] = read->second;
+      const auto rows = row_taken(*eqns[0]);
+      const bool alike = rows && reads_[read->first] == static_cast<int>(eqns.size()) &&
+                         std::ranges::all_of(eqns, [&](const Eqn* eqn) { return row_taken(*eqn) == rows; });
+      if (rows) backwards = rows->backwards;
+      read = alike ? std::next(read) : taken.erase(read);
+    }
+    choose_direction();
   }
 
   // From what the carry is after the step back to what it was before, which nothing else reads.
@@ -263,12 +279,19 @@ class Search {
       if (!found) found = Written{k, *rows, eqn->in[set->rows]};
       v = eqn->in[0];
     }
-    if (found && reads_[before] == 1) written.push_back(*found);
+    if (found && reads_[before] == 1 && is_stacked_well(found->rows, body_.type(before).shape))
+      written.push_back(*found);
   }
-  bool takes_in_order(const Eqn& eqn) {
+  // Rows that lie in one piece, but not behind each other, are written best where they belong; a stack would be copied
+  // there. Rows of single elements here and there are not.
+  static bool is_stacked_well(const Rows& rows, const Shape& shape) {
+    return rows.axis == 0 || (rows.count == 1 && std::all_of(shape.begin() + static_cast<std::ptrdiff_t>(rows.axis) + 1,
+                                                             shape.end(), [](const Dim& d) { return d == Dim(1); }));
+  }
+  std::optional<Rows> row_taken(const Eqn& eqn) {
     const auto part = rows_taken(eqn, body_);
     const auto rows = part ? rows_of(eqn, part->axis, part->number, part->count) : std::nullopt;
-    return rows && rows->axis == 0 && rows->count == 1 && rows->is_all && !rows->backwards;
+    return rows && rows->axis == 0 && rows->count == 1 ? rows : std::nullopt;
   }
 
   // From the results that are read, and from effects, back; a carry is needed for what it is in the next step too.
@@ -277,7 +300,7 @@ class Search {
     std::vector<const Var*> update(roles_.carries, nullptr);
     for (const Written& w : written) update[w.carry] = &w.update;
     std::set<const Eqn*> takes;
-    for (const auto& [v, eqns] : taken) takes.insert(eqns.begin(), eqns.end());
+    for (const auto& [v, read] : taken) takes.insert(read.eqns.begin(), read.eqns.end());
     for (bool grown = true; grown;) {
       needed_.assign(body_.vars(), false);
       for (std::size_t i = 0; i < result_needed_.size(); ++i)
@@ -310,12 +333,38 @@ class Search {
     if (!at || at->terms.size() != 1 || !at->terms.contains(element)) return std::nullopt;
     const Dim by = at->coefficient(element), &n = numbers_->steps();
     if (by != count && by != 0 - count) return std::nullopt;
-    Rows rows{.axis = axis, .count = count.value(), .first = at->constant, .backwards = by != count, .is_all = false};
-    if (rows.backwards) rows.first = rows.first + by * (n - 1);
-    const Dim all = n * count, size = numbers_->body().type(eqn.in[0]).shape[axis];
-    if (!at_least(rows.first, 0) || !at_least(size - rows.first - all, 0)) return std::nullopt;
-    rows.is_all = rows.first == Dim(0) && size == all;
-    return rows;
+    const bool backwards = by != count;
+    const Dim first = backwards ? at->constant + by * (n - 1) : at->constant;
+    if (first != Dim(0) || numbers_->body().type(eqn.in[0]).shape[axis] != n * count) return std::nullopt;
+    return Rows{axis, count.value(), backwards};
+  }
+
+  // Steps may go through the rows from the last to the first: where all do so, and elements of other arrays are but
+  // numbers of steps, the loop goes through its elements the other way round.
+  void choose_direction() {
+    const auto all = [&](bool backwards) {
+      return std::ranges::all_of(written, [&](const Written& w) { return w.rows.backwards == backwards; }) &&
+             std::ranges::all_of(taken, [&](const auto& t) { return t.second.backwards == backwards; });
+    };
+    if (all(false)) return;
+    if (all(true) && can_turn()) {
+      turned = true;
+      return;
+    }
+    std::erase_if(written, [](const Written& w) { return w.rows.backwards; });
+    std::erase_if(taken, [](const auto& t) { return t.second.backwards; });
+  }
+  bool can_turn() {
+    find_needed();
+    for (std::size_t i = roles_.carries; i < roles_.results(); ++i)
+      if (result_needed_[i]) return false;
+    for (std::size_t i = roles_.consts + roles_.carries; i < body_.inputs().size(); ++i) {
+      const Var v = body_.inputs()[i];
+      if (!needed_[v]) continue;
+      const auto number = numbers_->number(v);
+      if (body_.type(v).rank() != 0 || !number || number->terms.size() > number->terms.count(element)) return false;
+    }
+    return true;
   }
 
   const LoopParams& p_;
@@ -348,12 +397,16 @@ class Rebuild {
     }
   }
 
-  Arrays bind(const SizeBinding& sizes) {
+  Arrays bind() {
+    if (search_.turned) {
+      p_.reverse = !p_.reverse;
+      for (std::size_t i = roles_.consts + roles_.carries; i < operands_.size(); ++i)
+        if (becomes_[i] == Becomes::itself) operands_[i] = reverse(operands_[i], {0});
+    }
     Arrays given = those(Becomes::itself, operands_);
     for (const Array& xs : those(Becomes::xs, operands_)) given.push_back(xs);
     p_.consts = std::count(becomes_.begin(), becomes_.begin() + p_.consts, Becomes::itself);
     p_.carries = std::count(stays_.begin(), stays_.begin() + p_.carries, true);
-    const std::optional<Dim> steps = p_.length;
     const TraceResult body = trace(types_of(given));
     p_.body = body.program;
     p_.body_sizes = body.sizes;
@@ -362,7 +415,7 @@ class Rebuild {
     std::size_t next = 0;
     for (const bool stays : stays_) results.push_back(stays ? bound[next++] : Array());
     for (const Written& w : search_.written)
-      results[w.carry] = whole(w.rows, operands_[roles_.consts + w.carry], bound[next++], *steps, sizes);
+      results[w.carry] = whole(w.rows, operands_[roles_.consts + w.carry].shape(), bound[next++]);
     return results;
   }
 
@@ -390,7 +443,7 @@ class Rebuild {
       if (taken == search_.taken.end())
         replay.set(order[i], input);
       else
-        for (const Eqn* eqn : taken->second) rows.emplace(eqn, input);
+        for (const Eqn* eqn : taken->second.eqns) rows.emplace(eqn, input);
     }
     for (const Eqn& eqn : old_.eqns()) {
       const auto row = rows.find(&eqn);
@@ -413,33 +466,25 @@ class Rebuild {
   }
 
   // What the carry is behind the loop.
-  static Array whole(const Rows& rows, const Array& before, Array stack, const Dim& steps, const SizeBinding& sizes) {
-    if (rows.backwards) stack = reverse(stack, {0});
+  static Array whole(const Rows& rows, const Shape& shape, Array stack) {
     stack = move_axis(stack, 0, static_cast<std::int64_t>(rows.axis));
-    if (rows.count != 1)
-      stack = reshape(stack, before.shape().without_axis(rows.axis).with_axis(rows.axis, steps * rows.count));
-    if (rows.is_all) return stack;
-    Arrays starts(before.rank(), Array(Scalar(std::int64_t(0))));
-    starts[rows.axis] = size_as_array(substitute(rows.first, sizes));
-    return dynamic_update_slice(before, stack, starts);
+    return rows.count == 1 ? stack : reshape(stack, shape);
   }
 
   const Search& search_;
   LoopParams p_;
   const Program& old_;
   const LoopRoles roles_;
-  const Arrays operands_;
+  Arrays operands_;
   std::vector<Becomes> becomes_;  // of each operand
   std::vector<bool> stays_;       // each result
 };
 
-}  // namespace
-
-ProgramRef stack_updates(const ProgramRef& program) {
+ProgramRef rewritten_in(const ProgramRef& program, std::size_t first_carry, std::size_t carries) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
-  return memo.get(Hasher()("stack_updates")(program->hash()).finish(), [&] {
-    const Level around{*program, makers_of(*program), {}};
+  return memo.get(Hasher()("stack_updates")(program->hash())(first_carry)(carries).finish(), [&] {
+    const Level around{*program, makers_of(*program), {}, first_carry, carries};
     const std::vector<int> reads = reads_of(*program);
     return rewritten(*program, [&](Replay& replay) {
       for (const Eqn& eqn : program->eqns()) {
@@ -448,17 +493,24 @@ ProgramRef stack_updates(const ProgramRef& program) {
           continue;
         }
         const EqnScope place(eqn);
-        const Params params = eqn.params.map_programs([](const ProgramRef& p) { return p ? stack_updates(p) : p; });
+        LoopParams p = eqn.params.as<LoopParams>();
+        const LoopRoles roles(p);
+        p.body = rewritten_in(p.body, roles.consts, roles.carries);
+        if (p.cond) p.cond = stack_updates(p.cond);
         std::vector<bool> is_read;
         for (const Var v : eqn.out) is_read.push_back(reads[v] > 0);
-        const Search search(around, eqn, params.as<LoopParams>(), std::move(is_read));
-        const Params here = params.map_dims([&](const Dim& d) { return substitute(d, replay.sizes()); });
+        const Search search(around, eqn, p, std::move(is_read));
+        const Params here = make_params(p).map_dims([&](const Dim& d) { return substitute(d, replay.sizes()); });
         const Arrays operands = replay.operands(eqn);
-        replay.set_results(eqn, search.changes() ? Rebuild(search, here.as<LoopParams>(), operands).bind(replay.sizes())
+        replay.set_results(eqn, search.changes() ? Rebuild(search, here.as<LoopParams>(), operands).bind()
                                                  : bind_op(*eqn.op, here, operands));
       }
     });
   });
 }
+
+}  // namespace
+
+ProgramRef stack_updates(const ProgramRef& program) { return rewritten_in(program, 0, 0); }
 
 }  // namespace tenon
