@@ -14,7 +14,6 @@
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/shape.h"
 #include "tenon/rewrite/delta_residuals.h"
-#include "tenon/rewrite/stack_updates.h"
 #include "tenon/transform/sparse_reads.h"
 #include "tenon/transform/transforms.h"
 
@@ -39,7 +38,7 @@ Mask active_leaves(std::string_view op, const Arguments& arguments, bool refuse)
 TracedFunction trace_at(FlatFunction f, const Arguments& arguments) {
   TracedFunction traced = trace_flat(f, arguments.leaves, writes_refs, knows_values(),
                                      TracedFor::derivative(arguments.leaves, arguments.chosen));
-  traced.program = stack_updates(before_differentiation(traced.program));
+  traced.program = before_differentiation(traced.program);
   return traced;
 }
 
