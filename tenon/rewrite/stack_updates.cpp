@@ -55,7 +55,9 @@ class StepNumbers {
         roles_(p),
         steps_(*p.length),
         body_{*p.body, makers_of(*p.body), loop_sizes(*p.body, p.body_sizes)},
-        ranges_{{element, kernel::below(steps_)}} {
+        ranges_{{element, kernel::below(steps_)}},
+        input_of_(p.body->vars()) {
+    for (std::size_t i = 0; i < body_.program.inputs().size(); ++i) input_of_[body_.program.inputs()[i]] = i;
     const Expr at = kernel::variable(element);
     const Expr step = p.reverse ? kernel::size(steps_ - 1) - at : at;
     for (std::size_t k = 0; k < roles_.carries; ++k) count(k, step);
@@ -64,6 +66,11 @@ class StepNumbers {
   const Level& body() const { return body_; }
   const Dim& steps() const { return steps_; }
 
+  // Which carry an input of the body is.
+  std::optional<std::size_t> carry(Var input) const {
+    const std::size_t at = input_of_[input];
+    return roles_.is_carry(at) ? std::optional(at - roles_.consts) : std::nullopt;
+  }
   // The single element of an array of the body.
   std::optional<Affine> number(Var v) { return folded(body_, v); }
   // Whether all elements of an array of the body are true, or false.
@@ -175,6 +182,7 @@ class StepNumbers {
   const Dim steps_;
   const Level body_;
   const kernel::IndexRanges ranges_;
+  std::vector<std::size_t> input_of_;
   std::map<Var, Expr> counted_;  // carries of the body
   std::map<std::pair<const Level*, Var>, Expr> known_;
   std::uint32_t unknowns_ = element;
@@ -251,7 +259,10 @@ class Search {
     find_needed();
     count_reads();
     for (std::size_t k = 0; k < roles_.carries; ++k)
-      if (result_needed_[k] && !around.is_carried(loop.in[roles_.consts + k], loop.out[k])) write(k);
+      if (result_needed_[k]) write(k);
+    std::erase_if(written, [&](const Written& w) {
+      return around.is_carried(loop.in[roles_.consts + w.carry], loop.out[w.carry]);
+    });
     for (const Eqn* eqn : reads)
       if (is_needed(*eqn)) taken[eqn->in[0]].eqns.push_back(eqn);
     for (auto read = taken.begin(); read != taken.end();) {
@@ -296,26 +307,39 @@ class Search {
 
   // From the results that are read, and from effects, back; a carry is needed for what it is in the next step too.
   void find_needed() {
-    result_needed_ = is_read_;
-    std::vector<const Var*> update(roles_.carries, nullptr);
-    for (const Written& w : written) update[w.carry] = &w.update;
+    result_needed_.assign(roles_.results(), false);
+    needed_.assign(body_.vars(), false);
+    std::map<std::size_t, Var> updates;
+    for (const Written& w : written) updates.emplace(w.carry, w.update);
     std::set<const Eqn*> takes;
     for (const auto& [v, read] : taken) takes.insert(read.eqns.begin(), read.eqns.end());
-    for (bool grown = true; grown;) {
-      needed_.assign(body_.vars(), false);
-      for (std::size_t i = 0; i < result_needed_.size(); ++i)
-        if (result_needed_[i]) need(i < update.size() && update[i] != nullptr ? *update[i] : body_.outputs()[i]);
-      for (std::size_t e = body_.eqns().size(); e-- > 0;) {
-        const Eqn& eqn = body_.eqns()[e];
-        if (is_decided(eqn) || takes.contains(&eqn) || !is_needed(eqn)) continue;
-        for (const Var v : eqn.in) need(v);
+    std::vector<Var> open;
+    const auto need = [&](Var v) {
+      if (!needed_[v]) open.push_back(v);
+      needed_[v] = true;
+    };
+    const auto need_result = [&](std::size_t i) {
+      const auto update = updates.find(i);
+      if (!result_needed_[i]) need(update == updates.end() ? body_.outputs()[i] : update->second);
+      result_needed_[i] = true;
+    };
+    for (std::size_t i = 0; i < is_read_.size(); ++i)
+      if (is_read_[i]) need_result(i);
+    for (const Eqn& eqn : body_.eqns())
+      if (is_needed(eqn)) std::ranges::for_each(eqn.in, need);
+    while (!open.empty()) {
+      const Var v = open.back();
+      open.pop_back();
+      const Eqn* eqn = numbers_->body().makers[v];
+      if (eqn == nullptr) {
+        if (const auto k = numbers_->carry(v)) need_result(*k);
+      } else if (is_decided(*eqn)) {
+        need(decided(v));
+      } else if (!takes.contains(eqn)) {
+        std::ranges::for_each(eqn->in, need);
       }
-      grown = false;
-      for (std::size_t k = 0; k < roles_.carries; ++k)
-        if (needed_[body_.inputs()[roles_.consts + k]] && !result_needed_[k]) result_needed_[k] = grown = true;
     }
   }
-  void need(Var v) { needed_[v] = needed_[decided(v)] = true; }
   // By what is needed.
   void count_reads() {
     reads_.assign(body_.vars(), 0);
