@@ -85,10 +85,15 @@ Array clamp(const Operand& x, const Operand& low, const Operand& high);
 
 // As bound: operands of one type, no promotion. For rules and transformations.
 const OpInfo& add_op();
+const OpInfo& sub_op();
 const OpInfo& mul_op();
+const OpInfo& exp_op();
 const OpInfo& select_op();
 const OpInfo& max_op();
 const OpInfo& min_op();
 const OpInfo& eq_op();
+const OpInfo& ne_op();
+const OpInfo& and_op();
+const OpInfo& or_op();
 
 }  // namespace tenon

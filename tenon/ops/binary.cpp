@@ -487,11 +487,15 @@ Array apply(const OpInfo& op, const Operand& x, const Operand& y, bool inexact =
 }  // namespace
 
 const OpInfo& add_op() { return add_info; }
+const OpInfo& sub_op() { return sub_info; }
 const OpInfo& mul_op() { return mul_info; }
 const OpInfo& select_op() { return select_info; }
 const OpInfo& max_op() { return max_info; }
 const OpInfo& min_op() { return min_info; }
 const OpInfo& eq_op() { return eq_info; }
+const OpInfo& ne_op() { return ne_info; }
+const OpInfo& and_op() { return and_info; }
+const OpInfo& or_op() { return or_info; }
 
 Array operator+(const Operand& x, const Operand& y) { return apply(add_info, x, y); }
 Array operator-(const Operand& x, const Operand& y) { return apply(sub_info, x, y); }

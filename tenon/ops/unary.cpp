@@ -18,7 +18,7 @@ TransposeRule transposed_by(std::function<Array(const Array&)> rule) {
   };
 }
 
-extern const OpInfo neg_op, abs_op, sign_op, floor_op, ceil_op, round_op, sqrt_op, rsqrt_op, exp_op, expm1_op, log_op,
+extern const OpInfo neg_op, abs_op, sign_op, floor_op, ceil_op, round_op, sqrt_op, rsqrt_op, exp_info, expm1_op, log_op,
     log1p_op, sin_op, cos_op, tan_op, tanh_op, sinh_op, cosh_op, asin_op, acos_op, atan_op, logistic_op, erf_op,
     erfc_op, is_finite_op, not_op;
 
@@ -127,8 +127,8 @@ const OpInfo rsqrt_op = unary(
               .jvp = TangentRule([](const Array& x, const Array& y, const Array& dx) { return dx * (-0.5 * y / x); }),
               .lower = Unary::rsqrt,
               .sample = {0.1, 4}});
-const OpInfo exp_op =
-    unary(exp_op, UnarySpec{.name = "exp",
+const OpInfo exp_info =
+    unary(exp_info, UnarySpec{.name = "exp",
                             .summary = "e^x",
                             .dtypes = dtypes::inexact,
                             .eval = [](auto x) { return std::exp(x); },
@@ -304,7 +304,7 @@ Array apply(const OpInfo& op, const Operand& x, bool inexact) {
 
 const bool unary_installed = [] {
   for (const OpInfo* op :
-       {&neg_op,   &abs_op,  &sign_op,  &floor_op,    &ceil_op, &round_op, &sqrt_op,      &rsqrt_op, &exp_op,
+       {&neg_op,   &abs_op,  &sign_op,  &floor_op,    &ceil_op, &round_op, &sqrt_op,      &rsqrt_op, &exp_info,
         &expm1_op, &log_op,  &log1p_op, &sin_op,      &cos_op,  &tan_op,   &tanh_op,      &sinh_op,  &cosh_op,
         &asin_op,  &acos_op, &atan_op,  &logistic_op, &erf_op,  &erfc_op,  &is_finite_op, &not_op})
     install_op(*op);
@@ -335,7 +335,7 @@ Array ceil(const Operand& x) { return apply(ceil_op, x, true); }
 Array round(const Operand& x) { return apply(round_op, x, true); }
 Array sqrt(const Operand& x) { return apply(sqrt_op, x, true); }
 Array rsqrt(const Operand& x) { return apply(rsqrt_op, x, true); }
-Array exp(const Operand& x) { return apply(exp_op, x, true); }
+Array exp(const Operand& x) { return apply(exp_info, x, true); }
 Array expm1(const Operand& x) { return apply(expm1_op, x, true); }
 Array log(const Operand& x) { return apply(log_op, x, true); }
 Array log1p(const Operand& x) { return apply(log1p_op, x, true); }
@@ -357,6 +357,8 @@ Array logistic(const Operand& x) {
 }
 Array erf(const Operand& x) { return apply(erf_op, x, true); }
 Array erfc(const Operand& x) { return apply(erfc_op, x, true); }
+const OpInfo& exp_op() { return exp_info; }
+
 Array square(const Operand& x) {
   const SourceScope place(x.where(), "square");
   return x.array() * x.array();

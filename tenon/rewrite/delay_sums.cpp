@@ -18,6 +18,16 @@ namespace {
 
 constexpr std::int64_t largest_summand = 1 << 16;  // elements added up in place of their sum
 
+// What a reduction does that is done here with two operands.
+std::optional<kernel::Combine> combine_of(const Eqn& e) {
+  const std::pair<const OpInfo*, kernel::Combine> kinds[]{
+      {&add_op(), kernel::Combine::add}, {&mul_op(), kernel::Combine::mul},  {&max_op(), kernel::Combine::max},
+      {&min_op(), kernel::Combine::min}, {&and_op(), kernel::Combine::and_}, {&or_op(), kernel::Combine::or_}};
+  for (const auto& [op, combine] : kinds)
+    if (e.op == op) return combine;
+  return {};
+}
+
 bool is_linear_map(const Eqn& e) { return e.op == &transpose_op() || e.op == &reshape_op(); }
 bool is_numeric(DType d) { return d != DType::bool_; }
 
@@ -26,10 +36,11 @@ std::optional<std::int64_t> elements(const Type& t) {
   return n.known() ? std::optional(n.value()) : std::nullopt;
 }
 
-// One carry that can be taken out: carry' = carry + map(made).
+// One carry that can be taken out: carry' = carry + map(made), or max(carry, map(made)) and the like.
 struct Delayed {
   std::size_t carry;
-  const Eqn* made;               // a product, a sum or a broadcast
+  const Eqn* combined;           // the sum, product, maximum, …
+  const Eqn* made;               // a product of matrices, a reduction of that kind or a broadcast
   std::vector<const Eqn*> maps;  // applied to its result, first to last
 };
 
@@ -63,11 +74,11 @@ class LoopReader {
   std::optional<Delayed> delayed_carry(std::size_t k) const {
     const Var before = body_.inputs()[static_cast<std::size_t>(p_.consts) + k], after = body_.outputs()[k];
     const Eqn* add = maker_[after];
-    if (add == nullptr || add->op != &add_op() || reads_[before] != 1 || reads_[after] != 1) return {};
+    if (add == nullptr || !combine_of(*add) || reads_[before] != 1 || reads_[after] != 1) return {};
     if (add->numerics == Numerics::strict) return {};
     if (add->in[0] != before && add->in[1] != before) return {};
-    if (!is_numeric(body_.type(after).dtype)) return {};
-    Delayed d{k, nullptr, {}};
+    if (add->op == &add_op() && !is_numeric(body_.type(after).dtype)) return {};
+    Delayed d{k, add, nullptr, {}};
     Var x = add->in[0] == before ? add->in[1] : add->in[0];
     for (; maker_[x] != nullptr && reads_[x] == 1; x = maker_[x]->in[0]) {
       const Eqn& e = *maker_[x];
@@ -75,18 +86,20 @@ class LoopReader {
         d.maps.insert(d.maps.begin(), &e);
         continue;
       }
-      if ((!is_product(*e.op) && !is_sum(e) && !repeats(e)) || e.numerics == Numerics::strict) return {};
+      const bool adds = add->op == &add_op();
+      if (!reduces(e, *combine_of(*add)) && !(adds && (is_product(*e.op) || repeats(e)))) return {};
+      if (e.numerics == Numerics::strict) return {};
       if (is_product(*e.op) && (is_const(e.in[0]) || is_const(e.in[1]))) return {};
       d.made = &e;
       return d;
     }
     return {};
   }
-  bool is_sum(const Eqn& e) const {
+  bool reduces(const Eqn& e, kernel::Combine combine) const {
     const auto* r = rule_of<LowerReduction>(*e.op);
     if (r == nullptr) return false;
     const std::vector<Type> in{body_.type(e.in[0])};
-    return r->rule(e.params, in).combine == kernel::Combine::add && in[0].dtype == body_.type(e.out[0]).dtype;
+    return r->rule(e.params, in).combine == combine && in[0].dtype == body_.type(e.out[0]).dtype;
   }
   bool repeats(const Eqn& e) const {
     if (e.op != &broadcast_op()) return false;
@@ -140,7 +153,7 @@ class LoopWriter {
         for (Var v : d.made->in)
           if (!reader_.is_stack(v)) stacks_.emplace(v, stacks_.size());
       } else {
-        sums_.emplace(d.made->in[0], sums_.size());
+        sums_.emplace(Summed{d.made->in[0], d.combined->op}, sums_.size());
       }
     }
     LoopParams p = p_;
@@ -149,20 +162,32 @@ class LoopWriter {
     Arrays in(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(consts));
     for (std::size_t k = 0; k < carries; ++k)
       if (!is_delayed(k)) in.push_back(operands[consts + k]);
-    for (const Var v : ordered(sums_)) in.push_back(zeros_like(body_type(v)));
+    for (const Summed& summed : ordered(sums_)) in.push_back(identity(summed));
     in.insert(in.end(), operands.begin() + static_cast<std::ptrdiff_t>(consts + carries), operands.end());
     const Arrays out = loop(p, in);
     return results(out, operands);
   }
 
  private:
+  using Summed = std::pair<Var, const OpInfo*>;  // a variable of the body, and by which op it is added up
   bool is_delayed(std::size_t k) const {
     return std::ranges::any_of(delayed_, [&](const Delayed& d) { return d.carry == k; });
   }
-  static std::vector<Var> ordered(const std::map<Var, std::size_t>& numbered) {
-    std::vector<Var> vars(numbered.size());
-    for (const auto& [v, i] : numbered) vars[i] = v;
-    return vars;
+  template <class Key>
+  static std::vector<Key> ordered(const std::map<Key, std::size_t>& numbered) {
+    std::vector<Key> keys(numbered.size());
+    for (const auto& [key, i] : numbered) keys[i] = key;
+    return keys;
+  }
+  // What changes nothing that it is combined with.
+  Array identity(const Summed& summed) const {
+    const auto& made = *std::ranges::find(delayed_, summed, [](const Delayed& d) {
+                          return Summed{d.made->in[0], d.combined->op};
+                        })->made;
+    const Type type = body_type(summed.first);
+    const auto* r = rule_of<LowerReduction>(*made.op);
+    if (r == nullptr) return zeros_like(type);
+    return full(type.shape, Array(r->rule(made.params, std::vector{type}).initial));
   }
   // With the sizes of the loop's own scope.
   Type body_type(Var v) const { return Replay(body_, p_.body_sizes).type(v); }
@@ -176,19 +201,16 @@ class LoopWriter {
       if (i < consts || !is_delayed(i - consts))
         replay.set(body_.inputs()[i], scope.input(replay.type(body_.inputs()[i])));
     Arrays sums;
-    for (const Var v : ordered(sums_)) sums.push_back(scope.input(replay.type(v)));
+    for (const auto& [v, op] : ordered(sums_)) sums.push_back(scope.input(replay.type(v)));
     for (std::size_t i = consts + carries; i < body_.inputs().size(); ++i)
       replay.set(body_.inputs()[i], scope.input(replay.type(body_.inputs()[i])));
     for (const Eqn& e : body_.eqns()) {
-      const bool adds = e.op == &add_op() && std::ranges::any_of(delayed_, [&](const Delayed& d) {
-                          return body_.outputs()[d.carry] == e.out[0];
-                        });
-      if (!adds) replay.bind_eqn(e);
+      if (std::ranges::count(delayed_, &e, &Delayed::combined) == 0) replay.bind_eqn(e);
     }
     Arrays out;
     for (std::size_t k = 0; k < carries; ++k)
       if (!is_delayed(k)) out.push_back(replay.get(body_.outputs()[k]));
-    for (const auto& [v, i] : sums_) sums[i] = bind1(add_op(), {}, {sums[i], replay.get(v)});
+    for (const auto& [summed, i] : sums_) sums[i] = bind1(*summed.second, {}, {sums[i], replay.get(summed.first)});
     out.insert(out.end(), sums.begin(), sums.end());
     for (std::size_t i = carries; i < body_.outputs().size(); ++i) out.push_back(replay.get(body_.outputs()[i]));
     for (const Var v : ordered(stacks_)) out.push_back(replay.get(v));
@@ -218,10 +240,10 @@ class LoopWriter {
         total = dot_general(whole(e.in[0]), whole(e.in[1]), with_steps(e));
       } else {
         const Eqn& e = *d->made;
-        total = bind1(*e.op, replay.params(e), {out[kept + sums_.at(e.in[0])]});
+        total = bind1(*e.op, replay.params(e), {out[kept + sums_.at({e.in[0], d->combined->op})]});
       }
       for (const Eqn* map : d->maps) total = bind1(*map->op, replay.params(*map), {total});
-      results.push_back(bind1(add_op(), {}, {operands[consts + k], total}));
+      results.push_back(bind1(*d->combined->op, {}, {operands[consts + k], total}));
     }
     results.insert(results.end(), out.begin() + static_cast<std::ptrdiff_t>(kept + sums_.size()),
                    out.begin() + static_cast<std::ptrdiff_t>(kept + sums_.size() + ys));
@@ -244,7 +266,8 @@ class LoopWriter {
   const Program& body_;
   LoopReader reader_;
   std::vector<Delayed> delayed_;
-  std::map<Var, std::size_t> stacks_, sums_;  // variables of the body, numbered
+  std::map<Var, std::size_t> stacks_;  // variables of the body, numbered
+  std::map<Summed, std::size_t> sums_;
 };
 
 }  // namespace

@@ -2,193 +2,23 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/indexing.h"
+#include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
-#include "tenon/ops/structure.h"
+#include "tenon/rewrite/compose_views.h"
+#include "tenon/rewrite/hoist_search.h"
+#include "tenon/rewrite/streams.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
 namespace {
-
-constexpr std::size_t nowhere = ~std::size_t(0);
-
-std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {
-  const auto* reduction = rule_of<LowerReduction>(*eqn.op);
-  if (reduction == nullptr || eqn.in.size() != 1) return std::nullopt;
-  const Type in[]{program.type(eqn.in[0])};
-  return reduction->rule(eqn.params, in);
-}
-
-// How many elements the axes of a shape have together that lie before one, and behind it.
-std::pair<Dim, Dim> around(const Shape& shape, std::size_t axis) {
-  std::pair<Dim, Dim> both(1, 1);
-  for (std::size_t i = 0; i < shape.rank(); ++i)
-    if (i != axis) (i < axis ? both.first : both.second) = (i < axis ? both.first : both.second) * shape[i];
-  return both;
-}
-
-// The axis of a reshape's result that is axis `axis` of its operand as it was: as many elements lie before it and
-// behind it, which does not follow where there are none.
-std::optional<std::int64_t> reshaped_axis(const Shape& from, const Shape& to, std::int64_t axis) {
-  const auto at = static_cast<std::size_t>(axis);
-  for (std::size_t i = 0; i < to.rank(); ++i)
-    if (to[i] == from[at] && around(to, i) == around(from, at)) return static_cast<std::int64_t>(i);
-  return std::nullopt;
-}
-
-// What moves into one loop.
-struct Hoist {
-  std::size_t loop;                               // of the Program's eqns
-  std::set<std::size_t> moved;                    // eqns that become part of the body
-  std::vector<std::size_t> reductions;            // eqns that become carries
-  std::vector<std::optional<std::int64_t>> axis;  // of each variable: the one along which the loop's steps lie
-};
-
-// Finds what can move into the loops of one Program.
-class HoistSearch {
- public:
-  explicit HoistSearch(const Program& program)
-      : program_(program), readers_(program.vars()), maker_(program.vars(), nowhere) {
-    for (std::size_t e = 0; e < program.eqns().size(); ++e) {
-      for (Var v : program.eqns()[e].in) readers_[v].push_back(e);
-      for (Var v : program.eqns()[e].out) maker_[v] = e;
-    }
-    is_output_.assign(program.vars(), false);
-    for (Var v : program.outputs()) is_output_[v] = true;
-  }
-
-  std::optional<Hoist> find() {
-    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
-      if (program_.eqns()[e].op != &loop_op()) continue;
-      Hoist hoist{e, {}, {}};
-      if (fill(hoist)) return hoist;
-    }
-    return std::nullopt;
-  }
-
- private:
-  bool fill(Hoist& hoist) {
-    const Eqn& loop = program_.eqns()[hoist.loop];
-    const auto& p = loop.params.as<LoopParams>();
-    if (p.cond || !p.length || p.lanes) return false;
-    const auto carries = static_cast<std::size_t>(p.carries);
-    if (loop.out.size() == carries) return false;
-    steps_ = *p.length;
-    loop_ = hoist.loop;
-    axis_.assign(program_.vars(), std::nullopt);
-    before_.assign(program_.vars(), true);
-    for (Var v : loop.out) before_[v] = false;
-    for (std::size_t i = carries; i < loop.out.size(); ++i)
-      if (program_.type(loop.out[i]).is_array()) axis_[loop.out[i]] = 0;
-    std::vector<std::size_t> ends;
-    std::set<std::size_t> cone;
-    for (std::size_t e = hoist.loop + 1; e < program_.eqns().size(); ++e) {
-      const Eqn& eqn = program_.eqns()[e];
-      const bool early = effect_of(eqn) == Effect::none && eqn.new_sizes.empty() &&
-                         std::ranges::all_of(eqn.in, [&](Var v) { return before_[v]; });
-      for (Var v : eqn.out) before_[v] = early;
-      if (!std::ranges::any_of(eqn.in, [&](Var v) { return axis_[v].has_value(); })) continue;
-      if (ends_steps(eqn)) {
-        ends.push_back(e);
-      } else if (const auto axis = steps_along(eqn)) {
-        cone.insert(e);
-        axis_[eqn.out[0]] = axis;
-      }
-    }
-    // What is read outside of what moves needs its stack, and so does all that it is made of.
-    while (true) {
-      std::set<std::size_t> moved;
-      for (std::size_t e : ends) collect(e, cone, moved);
-      const auto spoiled = [&](std::size_t end) {
-        std::set<std::size_t> own;
-        collect(end, cone, own);
-        own.insert(end);
-        for (std::size_t e : own)
-          for (Var v : program_.eqns()[e].in)
-            if (axis_[v] && read_outside(v, moved, ends)) return true;
-        return false;
-      };
-      std::vector<std::size_t> kept;
-      for (std::size_t e : ends)
-        if (!spoiled(e)) kept.push_back(e);
-      if (kept.size() == ends.size()) {
-        hoist.moved = std::move(moved);
-        hoist.reductions = std::move(ends);
-        hoist.axis = std::move(axis_);
-        return !hoist.reductions.empty();
-      }
-      ends = std::move(kept);
-    }
-  }
-
-  bool read_outside(Var v, const std::set<std::size_t>& moved, const std::vector<std::size_t>& ends) const {
-    return is_output_[v] || std::ranges::any_of(readers_[v], [&](std::size_t e) {
-             return !moved.contains(e) && std::ranges::find(ends, e) == ends.end();
-           });
-  }
-
-  // The eqns of the cone that an eqn is made of.
-  void collect(std::size_t e, const std::set<std::size_t>& cone, std::set<std::size_t>& into) const {
-    std::vector<std::size_t> open{e};
-    while (!open.empty()) {
-      const Eqn& eqn = program_.eqns()[open.back()];
-      open.pop_back();
-      for (Var v : eqn.in)
-        if (maker_[v] != nowhere && cone.contains(maker_[v]) && into.insert(maker_[v]).second)
-          open.push_back(maker_[v]);
-    }
-  }
-
-  // A reduction over the steps.
-  bool ends_steps(const Eqn& eqn) const {
-    const auto form = reduction_of(eqn, program_);
-    return form && eqn.numerics == Numerics::relaxed && std::ranges::binary_search(form->axes, *axis_[eqn.in[0]]);
-  }
-
-  // Where the steps lie in the result of what gives step t of it from step t of its operands.
-  std::optional<std::int64_t> steps_along(const Eqn& eqn) const {
-    if (eqn.out.size() != 1 || !eqn.new_sizes.empty()) return std::nullopt;
-    std::optional<std::int64_t> axis;
-    for (Var v : eqn.in) {
-      if (!axis_[v] && !before_[v]) return std::nullopt;
-      if (axis_[v] && axis && axis_[v] != axis) return std::nullopt;
-      if (axis_[v]) axis = axis_[v];
-    }
-    if (eqn.op == &broadcast_op()) {
-      axis = broadcast_form(eqn.params).dims[static_cast<std::size_t>(*axis)];
-    } else if (eqn.op == &transpose_op()) {
-      const auto permutation = permutation_of(eqn.params);
-      axis = std::ranges::find(permutation, *axis) - permutation.begin();
-    } else if (eqn.op == &reshape_op()) {
-      axis = reshaped_axis(program_.type(eqn.in[0]).shape, program_.type(eqn.out[0]).shape, *axis);
-      if (!axis) return std::nullopt;
-    } else if (const auto form = reduction_of(eqn, program_)) {
-      if (std::ranges::binary_search(form->axes, *axis)) return std::nullopt;
-      axis = *axis - std::ranges::count_if(form->axes, [&](std::int64_t a) { return a < *axis; });
-    } else if (!is_elementwise(eqn)) {
-      return std::nullopt;
-    }
-    const Type& out = program_.type(eqn.out[0]);
-    if (!out.is_array() || out.shape[static_cast<std::size_t>(*axis)] != steps_) return std::nullopt;
-    return axis;
-  }
-
-  const Program& program_;
-  std::vector<std::vector<std::size_t>> readers_;
-  std::vector<std::size_t> maker_;
-  std::vector<bool> is_output_;
-  std::size_t loop_ = 0;
-  Dim steps_;
-  std::vector<std::optional<std::int64_t>> axis_;  // along which the steps of the loop lie
-  std::vector<bool> before_;                       // can be computed before the loop
-};
 
 // Builds the Program in which a Hoist has happened.
 class Rebuild {
@@ -199,23 +29,28 @@ class Rebuild {
       for (Var v : program.eqns()[e].out) maker_[v] = e;
     done_ = std::vector<bool>(program.eqns().size(), false);
     for (std::size_t e : hoist.moved) done_[e] = true;
-    for (std::size_t e : hoist.reductions) done_[e] = true;
+    for (const StreamEnd& end : hoist.ends) {
+      done_[end.eqn] = true;
+      for (std::size_t e : end.absorbed) done_[e] = true;
+    }
+    for (const auto& [v, output] : hoist.unrolled)
+      if (is_read_by_moved(v)) done_[maker_[v]] = true;
   }
 
   ProgramRef run() {
     return rewritten(program_, [&](Replay& replay) {
       for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
-        if (done_[e]) continue;
         if (e == hoist_.loop)
           bind_loop(replay);
-        else
+        else if (const auto end = ends_at_.find(e); end != ends_at_.end())
+          finish(end->second, replay);
+        else if (!done_[e])
           replay.bind_eqn(program_.eqns()[e]);
       }
     });
   }
 
  private:
-  using Along = std::pair<Var, std::int64_t>;  // a variable, and the axis of it along which the steps lie
   // What is made behind the loop and needed by it is bound before it.
   void bind_now(Var v, Replay& replay) {
     std::set<std::size_t> needed;
@@ -246,45 +81,102 @@ class Rebuild {
     if (is_elementwise(eqn)) return axis;
     return std::nullopt;
   }
+  static StepsIn with_axis(StepsIn steps, std::int64_t axis) {
+    steps.axis = axis;
+    return steps;
+  }
+
+  // What is read from outside by a step is known by its variable and the axis along which the steps lie in it.
+  using Key = std::pair<Var, std::int64_t>;
+  static Key key(const Along& along) { return {along.var, along.steps.axis}; }
 
   // Whether a value is the same at every step: made by broadcasts over the steps.
-  bool is_same_at_each(Along along) {
-    if (const auto known = same_.find(along); known != same_.end()) return known->second;
-    const Eqn* eqn = maker(along.first);
-    const auto inner = eqn != nullptr ? operand_axis(*eqn, along.second) : std::nullopt;
-    const bool same =
-        inner && (!*inner || (program_.type(eqn->in[0]).shape[static_cast<std::size_t>(**inner)] ==
-                                  program_.type(along.first).shape[static_cast<std::size_t>(along.second)] &&
-                              std::ranges::all_of(eqn->in, [&](Var v) { return is_same_at_each({v, **inner}); })));
-    same_.emplace(along, same);
+  bool is_same_at_each(const Along& along) {
+    if (const auto known = same_.find(key(along)); known != same_.end()) return known->second;
+    const Eqn* eqn = maker(along.var);
+    const auto inner = eqn != nullptr ? operand_axis(*eqn, along.steps.axis) : std::nullopt;
+    const auto size = [&](Var v, std::int64_t axis) { return program_.type(v).shape[static_cast<std::size_t>(axis)]; };
+    const bool same = inner && (!*inner || (size(eqn->in[0], **inner) == size(along.var, along.steps.axis) &&
+                                            std::ranges::all_of(eqn->in, [&](Var v) {
+                                              return is_same_at_each({v, with_axis(along.steps, **inner)});
+                                            })));
+    same_.emplace(key(along), same);
     return same;
   }
 
   // What the body reads of what it does not make: consts for what is the same at every step, xs for the rest.
   void collect_outside(Replay& replay) {
+    for_each_outside([&](const Along& along) { collect(along, replay); });
+  }
+  template <class Seen>
+  void for_each_outside(Seen seen) const {
     for (std::size_t e : hoist_.moved) {
       const Eqn& eqn = program_.eqns()[e];
       // Only elementwise ops read from outside: the steps lie there as in the result.
       for (Var v : eqn.in)
-        if (!hoist_.axis[v]) collect(Along{v, *hoist_.axis[eqn.out[0]]}, replay);
+        if (!hoist_.steps[v]) seen(Along{v, *hoist_.steps[eqn.out[0]]});
     }
+    for (const StreamEnd& end : hoist_.ends)
+      for (const Along& along : end.of)
+        if (!hoist_.steps[along.var]) seen(along);
   }
-  void collect(Along along, Replay& replay) {
+  void collect(const Along& along, Replay& replay) {
     if (!is_same_at_each(along)) {
-      bind_now(along.first, replay);
-      xs_.emplace(along, move_axis(replay.get(along.first), along.second, 0));
+      if (xs_.contains(key(along)) || numbered_.contains(key(along))) return;
+      if (is_of_all_steps(along.steps))
+        xs_.emplace(key(along), by_turn(by_step(along, replay)));
+      else
+        numbered_.emplace(key(along), by_step(along, replay));
       return;
     }
-    const Eqn& eqn = *maker(along.first);
-    const auto inner = *operand_axis(eqn, along.second);
+    const Eqn& eqn = *maker(along.var);
+    const auto inner = *operand_axis(eqn, along.steps.axis);
     for (Var v : eqn.in) {
       if (inner) {
-        collect({v, *inner}, replay);
+        collect({v, with_axis(along.steps, *inner)}, replay);
       } else if (const Eqn* source = maker(v); source == nullptr || source->op != &literal_op()) {
         bind_now(v, replay);
         consts_.emplace(v, replay.get(v));
       }
     }
+  }
+  bool is_of_all_steps(const StepsIn& steps) const {
+    return steps.count == *program_.eqns()[hoist_.loop].params.as<LoopParams>().length * hoist_.steps_a_turn;
+  }
+  // Of steps along axis 0, those of a turn one behind the other.
+  Array by_turn(const Array& x) const {
+    if (hoist_.steps_a_turn == 1) return x;
+    const Shape rows = x.shape().without_axis(0).with_axis(0, hoist_.steps_a_turn);
+    return reshape(x, rows.with_axis(0, exact_quotient(x.shape()[0], hoist_.steps_a_turn).value()));
+  }
+  Array of_turn(const Array& x, std::int64_t step) const {
+    return hoist_.steps_a_turn == 1 ? x : squeeze(slice_in_dim(x, step, step + 1, 0), 0);
+  }
+  // The array with the steps along axis 0, made of what it is a transpose of.
+  Array by_step(const Along& along, Replay& replay) {
+    if (along.steps.chunk) {
+      bind_now(along.var, replay);
+      const Array& x = replay.get(along.var);
+      const auto axis = static_cast<std::size_t>(along.steps.axis);
+      const Shape divided =
+          x.shape().without_axis(axis).with_axis(axis, *along.steps.chunk).with_axis(axis, along.steps.count);
+      return move_axis(reshape(x, divided), along.steps.axis, 0);
+    }
+    std::vector<std::int64_t> order{along.steps.axis};
+    for (std::size_t axis = 0; axis < program_.type(along.var).rank(); ++axis)
+      if (static_cast<std::int64_t>(axis) != along.steps.axis) order.push_back(static_cast<std::int64_t>(axis));
+    Var v = along.var;
+    for (const Eqn* eqn = maker(v); eqn != nullptr && eqn->op == &transpose_op(); eqn = maker(v)) {
+      order = permuted(permutation_of(eqn->params), order);
+      v = eqn->in[0];
+    }
+    bind_now(v, replay);
+    return std::ranges::is_sorted(order) ? replay.get(v) : transpose(replay.get(v), order);
+  }
+
+  bool is_numbered() const {
+    return !numbered_.empty() || std::ranges::any_of(streams_, &Stream::numbered) ||
+           std::ranges::any_of(hoist_.ends, [&](const StreamEnd& end) { return !is_of_all_steps(end.of[0].steps); });
   }
 
   void bind_loop(Replay& replay) {
@@ -296,41 +188,133 @@ class Rebuild {
     const Arrays given = replay.operands(eqn);
     Arrays operands(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(consts));
     for (const auto& [v, value] : consts_) operands.push_back(value);
+    for (const auto& [at, value] : numbered_) operands.push_back(value);
     p.consts = static_cast<std::int64_t>(operands.size());
     operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts),
                     given.begin() + static_cast<std::ptrdiff_t>(consts + carries));
-    for (std::size_t e : hoist_.reductions) operands.push_back(initial(e, replay));
+    for (const StreamEnd& end : hoist_.ends) {
+      streams_.push_back(stream(end, replay));
+      for (const Array& part : streams_.back().initial) operands.push_back(part);
+    }
     p.carries = static_cast<std::int64_t>(operands.size()) - p.consts;
     operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts + carries), given.end());
     for (const auto& [along, value] : xs_) operands.push_back(value);
+    for (std::size_t i = 0; i < streams_.size(); ++i)
+      if (streams_[i].beside) operands.push_back(by_turn(streams_[i].beside(steps_before(hoist_.ends[i], p))));
+    if (is_numbered()) operands.push_back(arange(*p.length, DType::i64));
     // Stacks that are still read.
     std::vector<std::size_t> stacked;
     for (std::size_t i = carries; i < eqn.out.size(); ++i)
-      if (!read_by_moved(eqn.out[i])) stacked.push_back(i);
+      if (!is_moved(i)) stacked.push_back(i);
     const TraceResult body = trace_body(p, operands, consts, carries, stacked, replay);
     p.body = body.program;
     p.body_sizes = body.sizes;
     const Arrays results = loop(p, operands);
     for (std::size_t i = 0; i < carries; ++i) replay.set(eqn.out[i], results[i]);
-    for (std::size_t i = 0; i < hoist_.reductions.size(); ++i) {
-      const Var v = program_.eqns()[hoist_.reductions[i]].out[0];
-      replay.set(v, convert(results[carries + i], program_.type(v).dtype));
+    std::size_t next = carries;
+    for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
+      const auto first = results.begin() + static_cast<std::ptrdiff_t>(next);
+      ends_.emplace_back(first, first + static_cast<std::ptrdiff_t>(streams_[i].initial.size()));
+      next += streams_[i].initial.size();
+      ends_at_.emplace(hoist_.ends[i].eqn, i);
     }
-    for (std::size_t i = 0; i < stacked.size(); ++i)
-      replay.set(eqn.out[stacked[i]], results[carries + hoist_.reductions.size() + i]);
+    for (const std::size_t i : stacked) replay.set(eqn.out[i], results[next++]);
   }
 
-  bool read_by_moved(Var v) const {
-    const auto reads = [&](std::size_t e) { return std::ranges::count(program_.eqns()[e].in, v) > 0; };
-    return std::ranges::any_of(hoist_.moved, reads) || std::ranges::any_of(hoist_.reductions, reads);
+  // Of each element along the steps, how many of an end's come before it: none before those that are not its own.
+  Array steps_before(const StreamEnd& end, const LoopParams& p) const {
+    const StepsIn& steps = end.of[0].steps;
+    const Array index = arange(*p.length * hoist_.steps_a_turn, DType::i64) - size_as_array(steps.first);
+    const Array before = p.reverse ? size_as_array(steps.count) - 1 - index : index;
+    return is_of_all_steps(steps) ? before : max(before, 0);
+  }
+  // Where the eqn stood: what the result is compared with may be made behind the loop.
+  void finish(std::size_t i, Replay& replay) {
+    const StreamEnd& end = hoist_.ends[i];
+    const Eqn& eqn = program_.eqns()[end.eqn];
+    const EqnScope place(eqn);
+    replay.set(eqn.out[0], streams_[i].finish(ends_[i], reference(end, replay)));
+  }
+  // What the elements were compared with, in the shape of the result.
+  Array reference(const StreamEnd& end, const Replay& replay) const {
+    if (!end.reference || end.kind == StreamEnd::Kind::first_index) return {};
+    const Array& x = replay.get(*end.reference);
+    std::vector<Dim> sizes;
+    std::vector<std::int64_t> dims;
+    for (std::size_t k = 0; k < end.reference_dims.size(); ++k) {
+      const std::int64_t axis = end.reference_dims[k];
+      if (std::ranges::binary_search(end.axes, axis)) continue;
+      sizes.push_back(x.shape()[k]);
+      dims.push_back(axis - std::ranges::count_if(end.axes, [&](std::int64_t a) { return a < axis; }));
+    }
+    return broadcast_in_dim(reshape(x, Shape(sizes)), replay.type(program_.eqns()[end.eqn].out[0]).shape, dims);
   }
 
-  Array initial(std::size_t e, const Replay& replay) const {
-    const Eqn& eqn = program_.eqns()[e];
-    const Type out = replay.type(eqn.out[0]);
-    const Scalar start = reduction_of(eqn, program_)->initial.convert(computed_in(out.dtype));
-    return full(out.shape, Array(start));
+  Stream stream(const StreamEnd& end, const Replay& replay) const {
+    const Eqn& eqn = program_.eqns()[end.eqn];
+    const Type result = replay.type(eqn.out[0]);
+    const Type& of = program_.type(end.of[0].var);
+    switch (end.kind) {
+      case StreamEnd::Kind::monoid: {
+        const ReductionForm form = *reduction_of(eqn, program_);
+        const OpInfo& op = *eqn.op;
+        return monoid_stream(form.combine, form.initial, result, [&op](const Array& x, std::vector<std::int64_t> axes) {
+          return bind1(op, reduction_params(std::move(axes)), {x});
+        });
+      }
+      case StreamEnd::Kind::product:
+        return monoid_stream(
+            kernel::Combine::add, Scalar::zero(result.dtype), result,
+            [](const Array& x, std::vector<std::int64_t> axes) { return sum(x, Axes(std::move(axes))); });
+      case StreamEnd::Kind::exponentials:
+        return exponentials_stream(result);
+      case StreamEnd::Kind::squares: {
+        Dim count = 1;
+        for (std::int64_t axis : end.axes)
+          count = count * replay.type(end.of[0].var).shape[static_cast<std::size_t>(axis)];
+        return squares_stream(result, count);
+      }
+      case StreamEnd::Kind::first_index: {
+        const ReductionForm best = *reduction_of(*maker(*end.reference), program_);
+        return first_index_stream(best.combine, best.initial, result, of.dtype, none_of(eqn),
+                                  program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
+      }
+    }
+    __builtin_unreachable();
   }
+  // The number that argmax() gives where there are no elements.
+  Scalar none_of(const Eqn& eqn) const {
+    const Eqn* of = maker(maker(eqn.in[0])->in[2]);
+    while (of->op == &broadcast_op()) of = maker(of->in[0]);
+    return literal_value(of->params);
+  }
+
+  // Whether nothing but what moves reads a stack of the loop.
+  bool is_moved(std::size_t output) const {
+    const Var v = program_.eqns()[hoist_.loop].out[output];
+    if (hoist_.unrolled.empty()) return is_read_by_moved(v);
+    bool any = std::ranges::count(program_.outputs(), v) > 0;
+    for (std::size_t e = hoist_.loop + 1; !any && e < program_.eqns().size(); ++e)
+      any = !done_[e] && std::ranges::count(program_.eqns()[e].in, v) > 0;
+    return !any;
+  }
+  bool is_read_by_moved(Var v) const {
+    return std::ranges::any_of(hoist_.moved,
+                               [&](std::size_t e) { return std::ranges::count(program_.eqns()[e].in, v) > 0; }) ||
+           std::ranges::any_of(hoist_.ends, [&](const StreamEnd& end) {
+             return std::ranges::any_of(end.of, [&](const Along& along) { return along.var == v; });
+           });
+  }
+
+  // What a step of the body that is being made knows: its parts of what lies outside and of what moves, what is the
+  // same at every step, and its number among the elements.
+  struct Step {
+    std::map<Key, Array> parts;
+    std::map<Var, Array> whole;
+    std::map<Key, Array> by_number;
+    std::map<std::size_t, Array> beside;  // what streams have asked for
+    Array number;
+  };
 
   TraceResult trace_body(const LoopParams& p, const Arrays& operands, std::size_t consts, std::size_t carries,
                          const std::vector<std::size_t>& stacked, const Replay& replay) {
@@ -338,123 +322,186 @@ class Rebuild {
     const auto all_consts = static_cast<std::size_t>(p.consts), all_carries = static_cast<std::size_t>(p.carries);
     Scope scope;
     Arrays inputs;
-    std::vector<Type> types;
-    for (const Array& a : operands) types.push_back(a.type());
-    for (const Type& t : body_input_types(p, types)) inputs.push_back(scope.input(t));
+    for (const Type& t : body_input_types(p, types_of(operands))) inputs.push_back(scope.input(t));
     // The old body's inputs, and the new ones behind each role.
-    Arrays own(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(consts));
-    own.insert(own.end(), inputs.begin() + static_cast<std::ptrdiff_t>(all_consts),
-               inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + carries));
     const std::size_t xs = eqn.in.size() - consts - carries;
-    own.insert(own.end(), inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + all_carries),
-               inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + all_carries + xs));
+    const std::span<const Array> all(inputs);
+    const Arrays own =
+        joined({all.first(consts), all.subspan(all_consts, carries), all.subspan(all_consts + all_carries, xs)});
     const Arrays made = inline_program(*p.body, p.body_sizes, own);
-    std::map<Along, Array> step;  // the value of this step
-    for (std::size_t i = carries; i < eqn.out.size(); ++i) step.emplace(Along{eqn.out[i], 0}, made[i]);
-    std::map<Var, Array> whole;
-    std::size_t next_const = consts, next_xs = all_consts + all_carries + xs;
-    for (const auto& [v, value] : consts_) whole.emplace(v, inputs[next_const++]);
-    for (const auto& [along, value] : xs_) step.emplace(along, inputs[next_xs++]);
-    for (std::size_t e : hoist_.moved)
-      for (Var v : program_.eqns()[e].in)
-        if (!hoist_.axis[v]) same_step({v, *hoist_.axis[program_.eqns()[e].out[0]]}, whole, step, replay);
-    for (std::size_t e : hoist_.moved)
-      step.emplace(along(program_.eqns()[e].out[0]), moved(program_.eqns()[e], step, replay));
-    Arrays outputs(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(carries));
-    for (std::size_t i = 0; i < hoist_.reductions.size(); ++i) {
-      const Eqn& reduction = program_.eqns()[hoist_.reductions[i]];
-      outputs.push_back(combined(reduction, inputs[all_consts + carries + i], step.at(along(reduction.in[0]))));
+    Turn turn{{inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + carries),
+               inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + all_carries)},
+              std::vector<std::optional<StreamStep>>(hoist_.ends.size())};
+    for (std::int64_t k = 0; k < hoist_.steps_a_turn; ++k) {
+      const std::int64_t turn_step = p.reverse ? hoist_.steps_a_turn - 1 - k : k;
+      Step step;
+      if (hoist_.unrolled.empty())
+        for (std::size_t i = carries; i < eqn.out.size(); ++i) step.parts.emplace(Key{eqn.out[i], 0}, made[i]);
+      for (const auto& [v, i] : hoist_.unrolled) step.parts.emplace(Key{v, 0}, of_turn(made[i], turn_step));
+      std::size_t next_const = consts, next_xs = all_consts + all_carries + xs;
+      for (const auto& [v, value] : consts_) step.whole.emplace(v, inputs[next_const++]);
+      for (const auto& [at, value] : numbered_) step.by_number.emplace(at, inputs[next_const++]);
+      for (const auto& [at, value] : xs_) step.parts.emplace(at, of_turn(inputs[next_xs++], turn_step));
+      for (std::size_t i = 0; i < streams_.size(); ++i)
+        if (streams_[i].beside) step.beside.emplace(i, of_turn(inputs[next_xs++], turn_step));
+      if (is_numbered()) step.number = inputs[next_xs++] * hoist_.steps_a_turn + turn_step;
+      take_step(turn, step, k + 1 == hoist_.steps_a_turn, replay);
     }
+    Arrays outputs(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(carries));
+    outputs.insert(outputs.end(), turn.state.begin(), turn.state.end());
     for (std::size_t i : stacked) outputs.push_back(made[i]);
     return scope.finish(outputs, p.body->name());
   }
 
-  // Axes of a whole array as those of one step of it, without axis `axis`.
-  static std::vector<std::int64_t> without(std::int64_t axis, const std::vector<std::int64_t>& axes) {
-    std::vector<std::int64_t> inner;
-    for (std::int64_t a : axes)
-      if (a != axis) inner.push_back(a > axis ? a - 1 : a);
-    return inner;
-  }
-
-  static Array broadcast_step(const Eqn& eqn, const Array& x, std::int64_t axis, const Replay& replay) {
-    const BroadcastForm form = broadcast_form(replay.params(eqn));
-    return broadcast_in_dim(x, form.shape.without_axis(static_cast<std::size_t>(axis)), without(axis, form.dims));
-  }
-
-  // What is the same at every step, made within the body.
-  const Array& same_step(Along at, const std::map<Var, Array>& whole, std::map<Along, Array>& step,
-                         const Replay& replay) const {
-    if (const auto found = step.find(at); found != step.end()) return found->second;
-    const Eqn& eqn = *maker(at.first);
-    const auto inner = *operand_axis(eqn, at.second);
-    if (!inner) {
-      const auto given = whole.find(eqn.in[0]);
-      const Array x = given != whole.end() ? given->second : bind1(literal_op(), maker(eqn.in[0])->params, {});
-      return step.emplace(at, broadcast_step(eqn, x, at.second, replay)).first->second;
+  // What the ends of the turn that is being made have taken in so far, and elements that join those of its next steps.
+  struct Turn {
+    Arrays state;
+    std::vector<std::optional<StreamStep>> joined;
+  };
+  void take_step(Turn& turn, Step& step, bool last, const Replay& replay) const {
+    for_each_outside([&](const Along& along) { outside_part(along, step, replay); });
+    for (std::size_t e : hoist_.moved) {
+      const Eqn& moving = program_.eqns()[e];
+      step.parts.emplace(key(along(moving.out[0])), moved(moving, step, replay));
     }
-    for (Var v : eqn.in) same_step({v, *inner}, whole, step, replay);
-    return step.emplace(at, at_step(eqn, at.second, *inner, step, replay)).first->second;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
+      const std::span<Array> state = std::span(turn.state).subspan(at, streams_[i].initial.size());
+      at += state.size();
+      const EqnScope place(program_.eqns()[hoist_.ends[i].eqn]);
+      StreamStep now = elements_of(i, step);
+      const StepsIn& steps = hoist_.ends[i].of[0].steps;
+      if (streams_[i].join) {
+        if (!is_of_all_steps(steps)) {
+          const Scalar& identity = *streams_[i].identity;
+          now.elements = where(is_among(steps, step), convert(now.elements, identity.dtype()), Array(identity));
+        }
+        auto& joined = turn.joined[i];
+        if (joined) now.elements = streams_[i].join(joined->elements, now.elements);
+        joined = std::move(now);
+        if (last) std::ranges::move(streams_[i].take(state, *joined), state.begin());
+        continue;
+      }
+      Arrays next = streams_[i].take(state, now);
+      for (std::size_t k = 0; k < next.size(); ++k)
+        state[k] = is_of_all_steps(steps) ? next[k] : where(is_among(steps, step), next[k], state[k]);
+    }
+  }
+  Array is_among(const StepsIn& steps, const Step& step) const {
+    const Array first = size_as_array(steps.first);
+    return (step.number >= first) & (step.number < first + size_as_array(steps.count));
   }
 
-  Along along(Var v) const { return {v, *hoist_.axis[v]}; }
+  StreamStep elements_of(std::size_t i, const Step& step) const {
+    const StreamEnd& end = hoist_.ends[i];
+    const StepsIn& steps = end.of[0].steps;
+    StreamStep now = end.kind == StreamEnd::Kind::product
+                         ? multiplied(end, step)
+                         : StreamStep{step.parts.at(key(end.of[0])), step_axes(steps, end.axes), {}, {}};
+    if (streams_[i].numbered)
+      now.index = is_of_all_steps(steps) ? step.number : step.number - size_as_array(steps.first);
+    if (streams_[i].beside) now.beside = step.beside.at(i);
+    return now;
+  }
+  // The products of a step's elements that a product of arrays sums: its batch axes, and then those that are summed.
+  StreamStep multiplied(const StreamEnd& end, const Step& step) const {
+    const Eqn& eqn = program_.eqns()[end.eqn];
+    const ProductForm form = product_form(eqn.params, program_.type(eqn.in[0]), program_.type(eqn.in[1]));
+    const DType dtype = computed_in(program_.type(eqn.out[0]).dtype);
+    const auto ordered = [&](const Along& along, std::vector<std::int64_t> axes,
+                             const std::vector<std::int64_t>& summed) {
+      axes.insert(axes.end(), summed.begin(), summed.end());
+      std::vector<std::int64_t> inner;
+      for (std::int64_t axis : axes)
+        if (along.steps.chunk || axis != along.steps.axis)
+          inner.push_back(axis - (!along.steps.chunk && axis > along.steps.axis));
+      const Array& x = step.parts.at(key(along));
+      return convert(std::ranges::is_sorted(inner) ? x : transpose(x, inner), dtype);
+    };
+    const Array product =
+        ordered(end.of[0], form.batch_a, form.contract_a) * ordered(end.of[1], form.batch_b, form.contract_b);
+    std::vector<std::int64_t> axes;
+    for (std::size_t axis = form.batch_a.size(); axis < product.rank(); ++axis)
+      axes.push_back(static_cast<std::int64_t>(axis));
+    return {product, axes, {}, {}};
+  }
 
-  Array moved(const Eqn& eqn, const std::map<Along, Array>& step, const Replay& replay) const {
+  static Array broadcast_step(const Eqn& eqn, const Array& x, const StepsIn& steps, const Replay& replay) {
+    const BroadcastForm form = broadcast_form(replay.params(eqn));
+    return broadcast_in_dim(x, step_shape(form.shape, steps), step_axes(steps, form.dims));
+  }
+
+  // A step's part of what lies outside: what is the same at every step is made within the body.
+  const Array& outside_part(const Along& along, Step& step, const Replay& replay) const {
+    if (const auto found = step.parts.find(key(along)); found != step.parts.end()) return found->second;
+    if (const auto found = step.by_number.find(key(along)); found != step.by_number.end())
+      return step.parts.emplace(key(along), row_at(found->second, step.number - size_as_array(along.steps.first)))
+          .first->second;
+    const Eqn& eqn = *maker(along.var);
+    const auto inner = *operand_axis(eqn, along.steps.axis);
+    if (!inner) {
+      const auto given = step.whole.find(eqn.in[0]);
+      const Array x = given != step.whole.end() ? given->second : bind1(literal_op(), maker(eqn.in[0])->params, {});
+      return step.parts.emplace(key(along), broadcast_step(eqn, x, along.steps, replay)).first->second;
+    }
+    for (Var v : eqn.in) outside_part({v, with_axis(along.steps, *inner)}, step, replay);
+    return step.parts.emplace(key(along), part(eqn, along.steps, *inner, step, replay)).first->second;
+  }
+
+  Along along(Var v) const { return {v, *hoist_.steps[v]}; }
+
+  Array moved(const Eqn& eqn, const Step& step, const Replay& replay) const {
     const EqnScope place(eqn);
-    const std::int64_t axis = *hoist_.axis[eqn.out[0]];
+    const StepsIn& steps = *hoist_.steps[eqn.out[0]];
+    const auto operand = [&]() -> const Array& { return step.parts.at(key(along(eqn.in[0]))); };
     if (const auto form = reduction_of(eqn, program_))
-      return bind1(*eqn.op, inner_axes(eqn, *form), {step.at(along(eqn.in[0]))});
-    if (eqn.op == &reshape_op())
-      return reshape(step.at(along(eqn.in[0])),
-                     replay.type(eqn.out[0]).shape.without_axis(static_cast<std::size_t>(axis)));
-    return at_step(eqn, axis, **operand_axis(eqn, axis), step, replay);
+      return bind1(*eqn.op, reduction_params(step_axes(*hoist_.steps[eqn.in[0]], form->axes)), {operand()});
+    if (eqn.op == &reshape_op()) return reshape(operand(), step_shape(replay.type(eqn.out[0]).shape, steps));
+    if (eqn.op == &slice_op()) return sliced(eqn, operand(), replay);
+    return part(eqn, steps, **operand_axis(eqn, steps.axis), step, replay);
+  }
+  // A slice along the other axes than that of the steps, whose part has all of them.
+  Array sliced(const Eqn& eqn, const Array& x, const Replay& replay) const {
+    const SliceForm form = slice_form(replay.params(eqn));
+    const StepsIn& from = *hoist_.steps[eqn.in[0]];
+    const Shape size = step_shape(replay.type(eqn.out[0]).shape, *hoist_.steps[eqn.out[0]]);
+    std::vector<Dim> start, limit;
+    std::vector<std::int64_t> stride;
+    for (std::size_t axis = 0; axis < form.start.size(); ++axis) {
+      const bool of_steps = static_cast<std::int64_t>(axis) == from.axis;
+      if (of_steps && !from.chunk) continue;
+      start.push_back(of_steps ? Dim(0) : form.start[axis]);
+      stride.push_back(of_steps ? 1 : form.stride[axis]);
+      const Dim n = size[start.size() - 1];
+      limit.push_back(n == Dim(0) ? start.back() : start.back() + (n - 1) * stride.back() + 1);
+    }
+    return slice_inside(x, start, limit, stride);
   }
 
-  // A broadcast, transpose or elementwise op on operands of one step; the steps lie at `axis` of its result, at `inner`
-  // of its operands.
-  Array at_step(const Eqn& eqn, std::int64_t axis, std::int64_t inner, const std::map<Along, Array>& step,
-                const Replay& replay) const {
-    if (eqn.op == &broadcast_op()) return broadcast_step(eqn, step.at({eqn.in[0], inner}), axis, replay);
-    if (eqn.op == &transpose_op())
-      return transpose(step.at({eqn.in[0], inner}), without(inner, permutation_of(eqn.params)));
+  // A broadcast, transpose or elementwise op on parts of its operands, in which the steps lie along axis `inner`.
+  Array part(const Eqn& eqn, const StepsIn& steps, std::int64_t inner, const Step& step, const Replay& replay) const {
+    const auto at = [&](Var v) -> const Array& { return step.parts.at({v, inner}); };
+    if (eqn.op == &broadcast_op()) return broadcast_step(eqn, at(eqn.in[0]), steps, replay);
+    if (eqn.op == &transpose_op()) {
+      return transpose(at(eqn.in[0]), step_axes(with_axis(steps, inner), permutation_of(eqn.params)));
+    }
     Arrays operands;
-    for (Var v : eqn.in) operands.push_back(step.at({v, inner}));
+    for (Var v : eqn.in) operands.push_back(at(v));
     return bind_op(*eqn.op, replay.params(eqn), operands)[0];
   }
 
-  Params inner_axes(const Eqn& eqn, const ReductionForm& form) const {
-    return reduction_params(without(*hoist_.axis[eqn.in[0]], form.axes));
-  }
-
-  Array combined(const Eqn& eqn, const Array& so_far, const Array& element) const {
-    const EqnScope place(eqn);
-    const auto form = *reduction_of(eqn, program_);
-    Array part = convert(element, so_far.dtype());
-    if (form.axes.size() > 1) part = bind1(*eqn.op, inner_axes(eqn, form), {part});
-    switch (form.combine) {
-      case kernel::Combine::add:
-        return so_far + part;
-      case kernel::Combine::mul:
-        return so_far * part;
-      case kernel::Combine::max:
-        return max(so_far, part);
-      case kernel::Combine::min:
-        return min(so_far, part);
-      case kernel::Combine::and_:
-        return so_far & part;
-      case kernel::Combine::or_:
-        return so_far | part;
-    }
-    __builtin_unreachable();
-  }
-
+  static constexpr std::size_t nowhere = ~std::size_t(0);
   const Program& program_;
   const Hoist& hoist_;
   std::vector<std::size_t> maker_;
   std::vector<bool> done_;
-  std::map<Along, bool> same_;   // at every step
-  std::map<Along, Array> xs_;    // read a step at a time; the steps are axis 0
-  std::map<Var, Array> consts_;  // broadcast over the steps
+  std::map<Key, bool> same_;                    // at every step
+  std::map<Key, Array> xs_;                     // read a step at a time; the steps are axis 0
+  std::map<Key, Array> numbered_;               // of some steps: read by number
+  std::map<Var, Array> consts_;                 // broadcast over the steps
+  std::vector<Stream> streams_;                 // of each end
+  std::vector<Arrays> ends_;                    // their states behind the loop
+  std::map<std::size_t, std::size_t> ends_at_;  // which eqn each of them is the result of
 };
 
 }  // namespace
@@ -464,7 +511,9 @@ ProgramRef hoist_reductions(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("hoist_reductions")(program->hash()).finish(), [&] {
     ProgramRef result = with_regions(*program, hoist_reductions);
-    while (const auto hoist = HoistSearch(*result).find()) result = Rebuild(*result, *hoist).run();
+    // A body that has got a reduction may have a loop whose stacks that reduces, and what it reads views of views.
+    while (const auto hoist = find_hoist(*result))
+      result = with_regions(*compose_views(Rebuild(*result, *hoist).run()), hoist_reductions);
     return result;
   });
 }

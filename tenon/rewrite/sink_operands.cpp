@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "tenon/base/fork.h"
 #include "tenon/base/settings.h"
+#include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/element_form.h"
@@ -24,10 +26,18 @@ std::int64_t shortest_row() {
   return shortest.get([] { return setting("TENON_BLOCKS") == "small" ? 1 : 32; });
 }
 
-// An array of rows, whose sizes are known.
+// One step's part of an array of which equal parts, one behind the other, belong to the steps: a row, or, of a longer
+// first axis, several. Nothing where its sizes are not known, or the first axis has no such parts.
+std::optional<Shape> part_of(const Type& t, const Dim& steps) {
+  if (!t.is_array() || t.rank() == 0 || steps == Dim(0)) return {};
+  Shape row = t.shape.without_axis(0);
+  if (!row.known()) return {};
+  if (t.shape[0] == steps) return row;
+  if (!t.shape[0].known() || !steps.known() || t.shape[0].value() % steps.value() != 0) return {};
+  return row.with_axis(0, t.shape[0].value() / steps.value());
+}
+bool has_rows(const Type& t) { return t.is_array() && t.rank() > 0 && t.shape.without_axis(0).known(); }
 Shape row_shape(const Type& t) { return t.shape.without_axis(0); }
-// Of a known size, however many there are.
-bool has_rows(const Type& t) { return t.is_array() && t.rank() > 0 && row_shape(t).known(); }
 
 // Rows [start, …) of two arrays, one behind the other.
 struct Shift {
@@ -37,13 +47,11 @@ struct Shift {
 
 // What the rows of a loop's operands are made of.
 struct Made {
-  std::vector<std::size_t> xs;   // which of the loop's operands
-  std::vector<Var> rows, whole;  // what is read by row, and as it is
-  bool by_number = false;        // of the step
+  std::vector<std::size_t> xs;  // which of the loop's operands
+  std::set<const Eqn*> eqns;    // that make them, in the order of the Program
+  std::set<Var> parts, whole;   // what is read a step's part at a time, and as it is
+  bool by_number = false;       // of the step
 };
-void add(std::vector<Var>& vars, Var v) {
-  if (std::ranges::count(vars, v) == 0) vars.push_back(v);
-}
 
 class Sink {
  public:
@@ -63,18 +71,20 @@ class Sink {
   Made made_for(const Eqn& loop) const {
     const auto& p = loop.params.as<LoopParams>();
     Made made;
-    if (p.cond || p.lanes) return made;
+    if (p.cond || p.lanes || !p.length) return made;
+    std::map<Var, bool> able;
     for (std::size_t i = LoopRoles(p).consts + LoopRoles(p).carries; i < loop.in.size(); ++i) {
       const Var v = loop.in[i];
       if (stored_for_[v] > 1 || !has_rows(program_.type(v))) continue;
       const Type& type = program_.type(v);
       if (type.shape[0] == Dim(0) || row_shape(type).elements().value() < shortest_row()) continue;
-      Made more = made;
-      if (!is_stored(v, loop) && collect(v, loop, more)) {
-        made = std::move(more);
-        made.xs.push_back(i);
-      }
+      if (is_stored(v, loop)) continue;
+      decide(v, loop, able);
+      if (!able.at(v)) continue;
+      collect(v, loop, able, made);
+      made.xs.push_back(i);
     }
+    make_truths(loop, made);
     return made;
   }
 
@@ -87,7 +97,11 @@ class Sink {
     for (const Var v : made.whole) in.push_back(replay.get(v));
     for (std::size_t i = roles.consts; i < operands.size(); ++i)
       if (std::ranges::count(made.xs, i) == 0) in.push_back(operands[i]);
-    for (const Var v : made.rows) in.push_back(replay.get(v));
+    for (const Var v : made.parts) {
+      const Array& x = replay.get(v);
+      const Shape part = *part_of(program_.type(v), *p.length);
+      in.push_back(x.shape()[0] == *p.length ? x : reshape(x, part.with_axis(0, *p.length)));
+    }
     if (made.by_number) in.push_back(arange(*p.length, DType::i64));
     q.consts += static_cast<std::int64_t>(made.whole.size());
     return loop(std::move(q), in);
@@ -113,15 +127,29 @@ class Sink {
   // Elementwise, and less than a round trip through memory.
   bool is_cheap(const Eqn& eqn) const {
     constexpr double cheap = 3;  // operations
-    // Truths are a byte each: stored, they are less to read than what they compare.
-    return is_elementwise(eqn) && !eqn.in.empty() && program_.type(eqn.out[0]).dtype != DType::bool_ &&
-           element_form(program_, eqn).operations <= cheap;
+    return is_elementwise(eqn) && !eqn.in.empty() && element_form(program_, eqn).operations <= cheap;
   }
+  // Truths are a byte each: stored, they are less to read than what they compare, unless that is read anyway.
+  bool compares(const Eqn& eqn) const {
+    return is_elementwise(eqn) && !eqn.in.empty() && program_.type(eqn.out[0]).dtype == DType::bool_;
+  }
+  bool is_number(Var v) const { return maker_[v] != nullptr && maker_[v]->op == &literal_op(); }
   // What a broadcast repeats along its first axis.
   std::optional<Var> repeated(const Eqn& eqn) const {
     if (eqn.op != &broadcast_op()) return {};
     const BroadcastForm form = broadcast_form(eqn.params);
     return std::ranges::count(form.dims, 0) == 0 ? std::optional(eqn.in[0]) : std::nullopt;
+  }
+  // What has other axes behind the first one: each step's part of the result is made of that step's part of it.
+  bool keeps_parts(const Eqn& eqn) const {
+    if (eqn.in.empty()) return false;
+    const Type &from = program_.type(eqn.in[0]), &to = program_.type(eqn.out[0]);
+    if (eqn.op == &broadcast_op()) {
+      const BroadcastForm form = broadcast_form(eqn.params);
+      return !form.dims.empty() && form.dims[0] == 0 && from.shape[0] == to.shape[0];
+    }
+    if (eqn.op == &transpose_op()) return from.rank() > 0 && permutation_of(eqn.params)[0] == 0;
+    return eqn.op == &reshape_op();
   }
   std::optional<Shift> shifted(const Eqn& eqn) const {
     const Eqn* whole = eqn.op == &slice_op() ? maker_[eqn.in[0]] : nullptr;
@@ -135,33 +163,95 @@ class Sink {
   }
   std::int64_t rows_in(Var v) const { return program_.type(v).shape[0].value(); }
 
-  // Notes what rows of v are made of; false where they cannot be.
-  bool collect(Var v, const Eqn& loop, Made& made) const {
-    const Type& type = program_.type(v);
-    if (!has_rows(type)) return false;
-    if (is_stored(v, loop)) {
-      add(made.rows, v);
-      return !overwritten_[v];
+  // What an eqn reads a step's part of.
+  std::vector<Var> read_by_parts(const Eqn& eqn) const {
+    if (repeated(eqn) || shifted(eqn)) return {};
+    return keeps_parts(eqn) || is_cheap(eqn) ? eqn.in : std::vector<Var>();
+  }
+  // Whether parts of what memory has can be read.
+  bool can_be_read(Var v, const Dim& steps) const { return part_of(program_.type(v), steps) && !overwritten_[v]; }
+  // An operand that an eqn widens is stored, if its parts cannot be made: the result is the larger one.
+  bool may_be_stored(const Eqn& eqn, const Dim& steps) const {
+    return eqn.op == &broadcast_op() && can_be_read(eqn.in[0], steps);
+  }
+
+  // Comparisons that were to be stored are made in the steps where all that they read is read there anyway.
+  void make_truths(const Eqn& loop, Made& made) const {
+    const std::set<Var> parts = made.parts;
+    for (const Var v : parts) {
+      if (is_stored(v, loop) || !compares(*maker_[v])) continue;
+      std::map<Var, bool> able;
+      decide(v, loop, able, true);
+      if (!able.at(v)) continue;
+      Made more;
+      collect(v, loop, able, more);
+      if (!std::ranges::includes(parts, more.parts)) continue;
+      made.parts.erase(v);
+      made.eqns.merge(more.eqns), made.whole.merge(more.whole);
+      made.by_number = made.by_number || more.by_number;
     }
-    const Eqn& eqn = *maker_[v];
-    if (const auto alike = repeated(eqn)) {
-      if (!program_.type(*alike).shape.known()) return false;
-      add(made.whole, *alike);
-      return !overwritten_[*alike];
-    }
-    if (const auto shift = shifted(eqn)) {
-      for (const Var part : {shift->first, shift->second}) {
-        if (overwritten_[part] || (rows_in(part) > 1 && !is_stored(part, loop))) return false;
-        add(made.whole, part);
+  }
+
+  // Decides for all that v is made of, down to what is stored, whether its parts can be made in the steps; comparisons
+  // are stored unless `truths_too`.
+  void decide(Var v, const Eqn& loop, std::map<Var, bool>& able, bool truths_too = false) const {
+    std::set<const Eqn*> cone;
+    std::vector<Var> open{v};
+    while (!open.empty()) {
+      const Var u = open.back();
+      open.pop_back();
+      if (able.contains(u)) continue;
+      if (is_stored(u, loop)) {
+        able.emplace(u, can_be_read(u, *loop.params.as<LoopParams>().length));
+      } else if (!truths_too && compares(*maker_[u])) {
+        able.emplace(u, false);
+      } else if (cone.insert(maker_[u]).second) {
+        for (const Var x : read_by_parts(*maker_[u])) open.push_back(x);
       }
-      return made.by_number = true;
     }
-    return is_cheap(eqn) && std::ranges::all_of(eqn.in, [&](Var x) { return collect(x, loop, made); });
+    for (const Eqn* eqn : cone) able.emplace(eqn->out[0], can_make(*eqn, loop, able));
+  }
+  bool can_make(const Eqn& eqn, const Eqn& loop, const std::map<Var, bool>& able) const {
+    const Dim& steps = *loop.params.as<LoopParams>().length;
+    if (!part_of(program_.type(eqn.out[0]), steps)) return false;
+    if (const auto alike = repeated(eqn)) return program_.type(*alike).shape.known() && !overwritten_[*alike];
+    if (const auto shift = shifted(eqn)) {
+      const auto readable = [&](Var part) {
+        return !overwritten_[part] && (rows_in(part) == 1 || is_stored(part, loop));
+      };
+      return program_.type(eqn.out[0]).shape[0] == steps && readable(shift->first) && readable(shift->second);
+    }
+    const std::vector<Var> read = read_by_parts(eqn);
+    const auto is_able = [&](Var x) {
+      return able.at(x) || (maker_[x] != nullptr && compares(*maker_[x]) && can_be_read(x, steps));
+    };
+    return !read.empty() && (may_be_stored(eqn, steps) || std::ranges::all_of(read, is_able));
+  }
+
+  // Notes what v, of which parts can be made, is made of.
+  void collect(Var v, const Eqn& loop, const std::map<Var, bool>& able, Made& made) const {
+    std::vector<Var> open{v};
+    while (!open.empty()) {
+      const Var u = open.back();
+      open.pop_back();
+      if (is_stored(u, loop) || !able.at(u)) {  // the latter is a comparison, or an operand that is widened
+        made.parts.insert(u);
+        continue;
+      }
+      const Eqn& eqn = *maker_[u];
+      if (!made.eqns.insert(&eqn).second) continue;
+      if (const auto alike = repeated(eqn); alike && !is_number(*alike)) made.whole.insert(*alike);
+      if (const auto shift = shifted(eqn)) {
+        made.whole.insert({shift->first, shift->second});
+        made.by_number = true;
+      }
+      for (const Var x : read_by_parts(eqn)) open.push_back(x);
+    }
   }
 
   // In the body that is being made: the handles of what rows are made of, and the rows that are there.
   struct Step {
-    std::map<Var, Array> whole, rows;
+    std::map<Var, Array> whole, parts;
     Array number;
   };
 
@@ -177,32 +267,29 @@ class Sink {
     for (const Var v : made.whole) step.whole.emplace(v, scope.input(program_.type(v)));
     for (std::size_t i = roles.consts; i < old.inputs().size(); ++i)
       if (std::ranges::count(made.xs, i) == 0) input(i);
-    for (const Var v : made.rows) {
+    for (const Var v : made.parts) {
       const Type& type = program_.type(v);
-      step.rows.emplace(v, scope.input(Type::array(type.dtype, row_shape(type))));
+      step.parts.emplace(v, scope.input(Type::array(type.dtype, *part_of(type, *p.length))));
     }
     if (made.by_number) step.number = scope.input(Type::array(DType::i64, {}));
-    for (const std::size_t i : made.xs) replay.set(old.inputs()[i], row(loop.in[i], step));
+    for (const Eqn* eqn : made.eqns) {
+      const EqnScope place(*eqn);
+      step.parts.emplace(eqn->out[0], made_part(*eqn, *p.length, step));
+    }
+    for (const std::size_t i : made.xs) replay.set(old.inputs()[i], step.parts.at(loop.in[i]));
     for (const Eqn& eqn : old.eqns()) replay.bind_eqn(eqn);
     Arrays out;
     for (const Var v : old.outputs()) out.push_back(replay.get(v));
     return scope.finish(out, old.name()).program;
   }
 
-  Array row(Var v, Step& step) const {
-    if (const auto found = step.rows.find(v); found != step.rows.end()) return found->second;
-    const Eqn& eqn = *maker_[v];
-    const EqnScope place(eqn);
-    const Array made = made_row(eqn, step);
-    step.rows.emplace(v, made);
-    return made;
-  }
-  Array made_row(const Eqn& eqn, Step& step) const {
-    const Shape shape = row_shape(program_.type(eqn.out[0]));
+  Array made_part(const Eqn& eqn, const Dim& steps, const Step& step) const {
+    const Shape shape = *part_of(program_.type(eqn.out[0]), steps);
+    const bool rows = shape.rank() < program_.type(eqn.out[0]).rank();  // one a step: without the first axis
     if (const auto alike = repeated(eqn)) {
       std::vector<std::int64_t> dims = broadcast_form(eqn.params).dims;
-      for (std::int64_t& d : dims) --d;
-      const Array& x = step.whole.at(*alike);
+      for (std::int64_t& d : dims) d -= rows;
+      const Array x = is_number(*alike) ? bind1(literal_op(), maker_[*alike]->params, {}) : step.whole.at(*alike);
       return x.shape() == shape ? x : broadcast_in_dim(x, shape, dims);
     }
     if (const auto shift = shifted(eqn)) {
@@ -210,7 +297,16 @@ class Sink {
       return where(behind < 0, numbered(shift->first, number, step), numbered(shift->second, behind, step));
     }
     Arrays operands;
-    for (const Var x : eqn.in) operands.push_back(row(x, step));
+    for (const Var x : eqn.in) operands.push_back(step.parts.at(x));
+    if (eqn.op == &reshape_op()) return reshape(operands[0], shape);
+    const auto behind_first = [&](std::vector<std::int64_t> axes) {
+      if (rows) axes.erase(axes.begin());
+      for (std::int64_t& axis : axes) axis -= rows;
+      return axes;
+    };
+    if (eqn.op == &broadcast_op())
+      return broadcast_in_dim(operands[0], shape, behind_first(broadcast_form(eqn.params).dims));
+    if (eqn.op == &transpose_op()) return transpose(operands[0], behind_first(permutation_of(eqn.params)));
     return bind_op(*eqn.op, eqn.params, operands)[0];
   }
   Array numbered(Var v, const Array& number, const Step& step) const {

@@ -5,11 +5,13 @@
 
 namespace tenon {
 
-// An array that a loop reads one row a step, and that cheap elementwise ops, broadcasts and shifts by some steps make
-// of arrays in memory, is not stored: each step makes its row of their rows. So a gradient reads the carries before the
-// steps from those after them, and the cotangent of a loss of stacked outputs where it is needed. Rows are of at least
-// 32 elements, since single numbers are made faster all at once; sizes are known. Not of arrays that others may update
-// in place: they would be copied, since the loop reads them later. In regions too. Exact; linear in the eqns; memoised.
+// An array that a loop reads one row a step, and that cheap elementwise ops, broadcasts, reshapes, transposes and
+// shifts by some steps make of arrays in memory, is not stored: each step makes its row of theirs. What a broadcast
+// widens row by row may cost more: it is stored, as the smaller one. So a gradient reads the carries before the steps
+// from those after them, and the cotangent of a loss of stacked outputs where it is needed. Rows are of at least 32
+// elements, since single numbers are made faster all at once; sizes are known. Not of arrays that others may update in
+// place: they would be copied, since the loop reads them later. In regions too. Exact; n log n in the eqns that make a
+// loop's operands; memoised.
 ProgramRef sink_operands(const ProgramRef& program);
 
 }  // namespace tenon

@@ -53,7 +53,9 @@ Arrays both(const std::pair<Array, Array>& p) { return {p.first, p.second}; }
 const Case cases[]{
     {"Elementwise", [](Array x, Array y, Array) { return both(scanned(x * y - x)); }, 1, 0},
     {"Reversed", [](Array x, Array y, Array) { return both(scanned(x * y, {.reverse = true})); }, 1, 0},
-    {"Chosen", [](Array x, Array y, Array) { return both(scanned(where(x < y, x, y + x))); }, 1, 1},  // compares
+    {"Chosen", [](Array x, Array y, Array) { return both(scanned(where(x < y, x, y + x))); }, 1, 0},
+    // What is compared is read for that alone: truths are less.
+    {"ChosenByOthers", [](Array x, Array y, Array) { return both(scanned(where(x < y, x * 2.0, x + 1.0))); }, 1, 1},
     {"AlikeInAllSteps", [](Array x, Array, Array w) { return both(scanned(x + broadcast_to(w, {steps, width}))); }, 1,
      0},
     {"OneNumber", [](Array x, Array, Array w) { return both(scanned(x * w(0))); }, 1, 0},
@@ -61,7 +63,29 @@ const Case cases[]{
      [](Array x, Array, Array w) {
        return both(scanned(x * broadcast_in_dim(w(slice(0, steps)), {steps, width}, {0})));
      },
-     1, 1},
+     1, 0},
+    {"ACostlyNumberAStep",  // is stored, and not what it is broadcast to
+     [](Array x, Array, Array w) {
+       return both(scanned(x * broadcast_in_dim(w(slice(0, steps)) / w(slice(1, steps + 1)), {steps, width}, {0})));
+     },
+     1, 0},
+    {"AMaskAStep",
+     [](Array x, Array y, Array w) {
+       const Array mask = broadcast_in_dim(w(slice(0, steps)) > 0, {steps, width}, {0});
+       return both(scanned(where(mask, x, y)));
+     },
+     1, 0},
+    {"PartsOfALongerAxis",
+     [](Array x, Array y, Array) {
+       return both(scanned(reshape(reshape(x, {steps * width}) * reshape(y, {steps * width}), {steps, width})));
+     },
+     1, 0},
+    {"OtherAxesInAnotherOrder",
+     [](Array x, Array y, Array) {
+       const auto divided = [](Array a) { return transpose(reshape(a, {steps, 8, width / 8}), {0, 2, 1}); };
+       return both(scanned(reshape(divided(x) + divided(y), {steps, width})));
+     },
+     1, 0},
     {"Costly", [](Array x, Array y, Array) { return both(scanned(x / y)); }, 1, 1},
     {"OfWhatIsCostly", [](Array x, Array y, Array) { return both(scanned(y + x / y)); }, 1, 1},
     {"AnOutputToo",

@@ -145,7 +145,10 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
       const auto& [a, b] = sizes_to_be_equal(eqn.params);
       require_not_negative(a - b), require_not_negative(b - a);
     } else if (rule_of<LowerElement>(*eqn.op) != nullptr) {
-      if (fusion_.stored[eqn.out[0]]) await(eqn.out[0]);
+      if (is_view(eqn))
+        places_[eqn.out[0]] = places_[eqn.in[0]];
+      else if (fusion_.stored[eqn.out[0]])
+        await(eqn.out[0]);
       if (fusion_.ends[eqn.out[0]]) expression_ends(eqn.out[0]);
     } else if (eqn.op == &table_op()) {
       places_[eqn.out[0]] = planner_.constant(table_array(eqn.params));
@@ -256,6 +259,14 @@ Place BlockPlanner::stored(Var v) {
   }
   flush(v);
   return *places_[v];
+}
+
+// Whether memory has a value already: the elements of an array that nothing overwrites, in another shape.
+bool BlockPlanner::is_view(const Eqn& eqn) const {
+  if (eqn.op != &reshape_op() || !fusion_.stored[eqn.out[0]] || wanted_.contains(eqn.out[0])) return false;
+  const Var x = eqn.in[0];
+  const bool given = std::ranges::count(program_.inputs(), x) > 0 || (maker_[x] != nullptr && is_view(*maker_[x]));
+  return given && places_[x] && !writable_slots_.contains(places_[x]->slot);
 }
 
 // One number everywhere: writing it anew costs less than copying it.

@@ -110,6 +110,7 @@ class BlockPlanner {
   Place stored(Var v);
   template <class Writer>
   void store_into(Var v, const Place& to, bool last, const Eqn& eqn, Writer&& writer);
+  bool is_view(const Eqn& eqn) const;
   bool is_fill(Var v) const;
   void expression_ends(Var v);
   void store_ends(bool all);

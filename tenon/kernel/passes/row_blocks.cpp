@@ -62,21 +62,40 @@ class Divider {
     std::set<SlotId> reads, writes;
   };
 
+  // Groups that are open are independent of each other: what needs some of them and joins none closes these alone.
   Block block(Block statements, bool may_fork) {
+    constexpr std::size_t most_open = 4;
     Block result;
-    Group group;
+    std::vector<Group> open;
+    const auto close_if = [&](auto which) {
+      for (Group& group : open)
+        if (which(group)) close(group, may_fork, result);
+      std::erase_if(open, [](const Group& group) { return group.members.empty(); });
+    };
     for (Statement& s : statements) {
-      if (join(group, s)) continue;
       // A group that waited behind a unit's call would keep its operands and results, and those of all further calls.
-      const bool ends_group = long_calls_ && std::holds_alternative<Call>(s.held());
-      if (!group.members.empty() && !ends_group && independent(group, s)) {
+      if (long_calls_ && std::holds_alternative<Call>(s.held())) close_if([](const Group&) { return true; });
+      std::vector<bool> needed;
+      for (const Group& group : open) needed.push_back(!independent(group, s));
+      std::size_t joined = open.size();
+      for (const bool of_needed : {true, false})  // those that hand something to it first
+        for (std::size_t i = 0; i < open.size() && joined == open.size(); ++i)
+          if (needed[i] == of_needed && join(open[i], s)) joined = i;
+      const bool joins = joined < open.size();
+      const auto is_needed = [&](const Group& group) {
+        const auto i = static_cast<std::size_t>(&group - open.data());
+        return i != joined && needed[i];
+      };
+      close_if(is_needed);
+      if (joins) continue;
+      if (open.size() == most_open) close_if([&](const Group& group) { return &group == open.data(); });
+      Group fresh;
+      if (join(fresh, s))
+        open.push_back(std::move(fresh));
+      else
         finish_single(std::move(s), may_fork, result);
-        continue;
-      }
-      close(group, may_fork, result);
-      if (!join(group, s)) finish_single(std::move(s), may_fork, result);
     }
-    close(group, may_fork, result);
+    close_if([](const Group&) { return true; });
     return result;
   }
 
@@ -212,13 +231,13 @@ class Divider {
     return between * estimate(group.rows) > cache_bytes();
   }
 
-  // Bytes of the narrowest run that some rows make together.
-  std::int64_t narrowest_run(const Group& group, std::int64_t rows) const {
-    double least = most_bytes;
+  // Bytes of the longest run that some rows write together: what is shorter, as a number a row, takes little beside it.
+  std::int64_t longest_run(const Group& group, std::int64_t rows) const {
+    double most = 0;
     for (const auto& [slot, use] : group.uses)
-      if (use.by_rows && use.stride != Dim(0))
-        least = std::min(least, static_cast<double>(rows) * estimated_bytes(slot, use.stride));
-    return static_cast<std::int64_t>(least);
+      if (use.by_rows && use.written)
+        most = std::max(most, static_cast<double>(rows) * estimated_bytes(slot, use.stride));
+    return static_cast<std::int64_t>(std::min(most > 0 ? most : most_bytes, most_bytes));
   }
 
   // A user may ask for as many rows as an int64 holds: `rows + divisor - 1` would overflow.
@@ -230,15 +249,14 @@ class Divider {
   std::int64_t block_rows(const Group& group, bool fork) const {
     const std::int64_t rows = group.rows.try_value().value_or(std::numeric_limits<std::int32_t>::max());
     std::int64_t share = divide_up(rows, threads_);
-    if (narrowest_run(group, share) < target_.vector_bytes) share = rows;
+    if (longest_run(group, share) < target_.vector_bytes) share = rows;
     if (std::ranges::any_of(group.members, contains_loop)) {
       const bool products = std::ranges::any_of(group.members, contains_product);
       const std::int64_t each = row_bytes(group, true);
       const std::int64_t in_cache =
           std::max(target_.cache_bytes / each, std::max<std::int64_t>(target_.shortest_run / each, 1));
       std::int64_t step = products ? (fork ? share : rows) : std::min(in_cache, fork ? share : rows);
-      while (step < rows && narrowest_run(group, step) < target_.vector_bytes)
-        step *= 2;  // each step of a loop is short
+      while (step < rows && longest_run(group, step) < target_.vector_bytes) step *= 2;  // each step of a loop is short
       return even(group, step);
     }
     std::int64_t step = std::max<std::int64_t>(target_.cache_bytes / row_bytes(group, false), 1);

@@ -3,8 +3,10 @@
 #include <set>
 
 #include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
 #include "tenon/ops/linear_algebra.h"
+#include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
 #include "tenon/rewrite/rules/rules.h"
@@ -188,6 +190,37 @@ MaybeArray other_way_round(const Match& m) {
   return in_order(multiplied({b, lb}, {a, la}, result), result);
 }
 
+// A product of which an operand has no axes of its own multiplies each element of the other with one number: they are
+// multiplied one by one, and summed.
+MaybeArray one_by_one(const Match& m) {
+  const Eqn& root = *m.maker(m.root());
+  const Array a = m[0], b = m[1];
+  const DType dtype = m.root().dtype();
+  const ProductForm form = product_form(root.params, a.type(), b.type());
+  if (dtype == DType::bool_ || a.dtype() != dtype || b.dtype() != dtype) return {};
+  const bool both = form.free_a.empty() && form.free_b.empty();
+  if (!both && (!form.contract_a.empty() || (!form.free_a.empty() && !form.free_b.empty()))) return {};
+  Labels la = counted(0, a.rank()), lb = counted(a.rank(), b.rank());
+  Labels all = of_product(form, la, lb);
+  const Labels result = all;
+  for (const std::int64_t axis : form.contract_a) all.push_back(la[static_cast<std::size_t>(axis)]);
+  std::vector<Dim> sizes;
+  for (const std::size_t label : all)
+    sizes.push_back(has(la, label) ? a.shape()[static_cast<std::size_t>(place(la, label))]
+                                   : b.shape()[static_cast<std::size_t>(place(lb, label))]);
+  const auto spread = [&](const Array& x, const Labels& own) {
+    std::vector<std::int64_t> order, dims;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (has(own, all[i])) order.push_back(place(own, all[i])), dims.push_back(static_cast<std::int64_t>(i));
+    const Array in_order = std::ranges::is_sorted(order) ? x : transpose(x, order);
+    return broadcast_in_dim(convert(in_order, computed_in(dtype)), Shape(sizes), dims);
+  };
+  const Array products = spread(a, la) * spread(b, lb);
+  std::vector<std::int64_t> summed;
+  for (std::size_t i = result.size(); i < all.size(); ++i) summed.push_back(static_cast<std::int64_t>(i));
+  return convert(summed.empty() ? products : sum(products, Axes(summed)), dtype);
+}
+
 Type matrix(std::int64_t rows, std::int64_t columns) { return Type::array(DType::f32, {Dim(rows), Dim(columns)}); }
 
 RuleRef chains() {
@@ -223,6 +256,25 @@ RuleRef orientation() {
                }});
 }
 
+RuleRef elementwise() {
+  return std::make_shared<const Rule>(
+      Rule{.name = "products of elements",
+           .exactness = Exactness::reassociates,
+           .replacement = one_by_one,
+           .roots = is_product,
+           .applies_to = [] {
+             const Type x = matrix(4, 5), v = Type::array(DType::f32, {Dim(5)}), number = Type::array(DType::f32, {});
+             std::vector<Rule::Example> all;
+             using Holes = std::span<const Array>;
+             all.push_back({{v, v}, [](Holes h) { return dot(h[0], h[1]); }});
+             all.push_back({{x, x}, [](Holes h) { return einsum("ij,ij->j", h[0], h[1]); }});
+             all.push_back({{x, x}, [](Holes h) { return einsum("ij,ij->", h[0], h[1]); }});
+             all.push_back({{x, v}, [](Holes h) { return einsum("ij,j->ij", h[0], h[1]); }});
+             all.push_back({{number, x}, [](Holes h) { return dot_general(h[0], h[1], {}); }});
+             return all;
+           }});
+}
+
 // inv(a)·b is the solution of a·x = b, at a third of the work and with less rounding.
 RuleRef solutions() {
   return std::make_shared<const Rule>(
@@ -236,6 +288,6 @@ RuleRef solutions() {
 
 }  // namespace
 
-std::vector<RuleRef> product_rules() { return {chains(), orientation(), solutions()}; }
+std::vector<RuleRef> product_rules() { return {chains(), orientation(), elementwise(), solutions()}; }
 
 }  // namespace tenon

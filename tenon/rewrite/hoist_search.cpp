@@ -1,0 +1,354 @@
+#include "tenon/rewrite/hoist_search.h"
+
+#include <algorithm>
+
+#include "tenon/ir/literal.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/element_form.h"
+#include "tenon/ops/region.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t nowhere = ~std::size_t(0);
+
+std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
+
+Dim elements_before(const Shape& shape, std::size_t axis) {
+  Dim count = 1;
+  for (std::size_t i = 0; i < axis; ++i) count = count * shape[i];
+  return count;
+}
+
+// How so many parts, which lie behind each other where so many elements lie before the axis, lie in a shape.
+std::optional<StepsIn> parts_along(const Shape& shape, const Dim& before, const StepsIn& steps) {
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (elements_before(shape, i) != before) continue;
+    if (shape[i] == steps.count) return StepsIn{static_cast<std::int64_t>(i), {}, steps.first, steps.count};
+    if (!shape[i].known() || !steps.count.known() || steps.count.value() < 2 || shape[i].value() == 0 ||
+        shape[i].value() % steps.count.value() != 0)
+      continue;
+    return StepsIn{static_cast<std::int64_t>(i), Dim(shape[i].value() / steps.count.value()), steps.first, steps.count};
+  }
+  return std::nullopt;
+}
+
+class HoistSearch {
+ public:
+  explicit HoistSearch(const Program& program)
+      : program_(program), readers_(program.vars()), maker_(program.vars(), nowhere) {
+    for (std::size_t e = 0; e < program.eqns().size(); ++e) {
+      for (Var v : program.eqns()[e].in) readers_[v].push_back(e);
+      for (Var v : program.eqns()[e].out) maker_[v] = e;
+    }
+    is_output_.assign(program.vars(), false);
+    for (Var v : program.outputs()) is_output_[v] = true;
+  }
+
+  std::optional<Hoist> find() {
+    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
+      if (program_.eqns()[e].op != &loop_op()) continue;
+      Hoist hoist;
+      hoist.loop = e;
+      if (fill(hoist)) return hoist;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool fill(Hoist& hoist) {
+    const Eqn& loop = program_.eqns()[hoist.loop];
+    const auto& p = loop.params.as<LoopParams>();
+    if (p.cond || !p.length || p.lanes) return false;
+    const auto carries = static_cast<std::size_t>(p.carries);
+    if (loop.out.size() == carries) return false;
+    steps_.assign(program_.vars(), std::nullopt);
+    before_.assign(program_.vars(), true);
+    for (Var v : loop.out) before_[v] = false;
+    note_unrolled(hoist);
+    for (std::size_t i = carries; i < loop.out.size(); ++i)
+      if (program_.type(loop.out[i]).is_array() && hoist.unrolled.empty())
+        steps_[loop.out[i]] = StepsIn{0, {}, 0, *p.length};
+    for (const auto& [v, i] : hoist.unrolled) steps_[v] = StepsIn{0, {}, 0, program_.type(v).shape[0]};
+    std::vector<StreamEnd> ends;
+    std::set<std::size_t> cone;
+    for (std::size_t e = hoist.loop + 1; e < program_.eqns().size(); ++e) {
+      const Eqn& eqn = program_.eqns()[e];
+      const bool early = effect_of(eqn) == Effect::none && eqn.new_sizes.empty() &&
+                         std::ranges::all_of(eqn.in, [&](Var v) { return before_[v]; });
+      for (Var v : eqn.out) before_[v] = early;
+      if (!eqn.out.empty() && hoist.unrolled.contains(eqn.out[0])) continue;
+      if (auto end = dependent_end(e)) {
+        ends.push_back(std::move(*end));
+      } else if (std::ranges::none_of(eqn.in, [&](Var v) { return steps_[v].has_value(); })) {
+        continue;
+      } else if (auto own = end_of_steps(e)) {
+        ends.push_back(std::move(*own));
+      } else if (const auto steps = steps_along(eqn)) {
+        cone.insert(e);
+        steps_[eqn.out[0]] = steps;
+      }
+    }
+    // What is read outside of what moves needs its stack, and so does all that it is made of.
+    while (true) {
+      std::set<std::size_t> moved, taken;
+      for (const StreamEnd& end : ends) {
+        collect(end, cone, moved);
+        taken.insert(end.eqn);
+        taken.insert(end.absorbed.begin(), end.absorbed.end());
+      }
+      taken.insert(moved.begin(), moved.end());
+      const auto spoiled = [&](const StreamEnd& end) {
+        std::set<std::size_t> own;
+        collect(end, cone, own);
+        const auto read_outside = [&](Var v) {
+          return is_output_[v] || std::ranges::any_of(readers_[v], [&](std::size_t e) { return !taken.contains(e); });
+        };
+        for (std::size_t e : own)
+          for (Var v : program_.eqns()[e].in)
+            if (steps_[v] && read_outside(v)) return true;
+        for (std::size_t e : end.absorbed)
+          if (read_outside(program_.eqns()[e].out[0])) return true;
+        return std::ranges::any_of(end.of, [&](const Along& a) { return steps_[a.var] && read_outside(a.var); });
+      };
+      const auto gone = std::ranges::remove_if(ends, spoiled);
+      const bool settled = gone.empty();
+      ends.erase(gone.begin(), gone.end());
+      if (!settled) continue;
+      if (ends.empty()) return false;
+      hoist.moved = std::move(moved);
+      hoist.ends = std::move(ends);
+      hoist.steps = std::move(steps_);
+      return true;
+    }
+  }
+
+  // Stacks of which each turn makes the rows of several steps, one by one, and which are reshaped to rows of all steps.
+  void note_unrolled(Hoist& hoist) const {
+    constexpr std::int64_t most = 32;  // steps are written out in the body
+    const Eqn& loop = program_.eqns()[hoist.loop];
+    const auto& p = loop.params.as<LoopParams>();
+    const std::vector<const Eqn*> makers = makers_of(*p.body);
+    for (auto i = static_cast<std::size_t>(p.carries); i < loop.out.size(); ++i) {
+      const Type& stack = type(loop.out[i]);
+      const Eqn* made = makers[p.body->outputs()[i]];
+      if (!stack.is_array() || stack.rank() < 2 || !stack.shape[0].known() || !stack.shape[1].known() ||
+          made == nullptr || concatenated_axis(*made) != 0 ||
+          stack.shape[1] != Dim(static_cast<std::int64_t>(made->in.size())))
+        continue;
+      const std::int64_t each = stack.shape[1].value();
+      if (each < 2 || each > most || (hoist.steps_a_turn != 1 && hoist.steps_a_turn != each)) continue;
+      const Shape all = stack.shape.without_axis(0).without_axis(0).with_axis(0, stack.shape[0] * each);
+      for (const std::size_t reader : readers_[loop.out[i]]) {
+        const Eqn& eqn = program_.eqns()[reader];
+        if (eqn.op != &reshape_op() || type(eqn.out[0]).shape != all) continue;
+        hoist.steps_a_turn = each;
+        hoist.unrolled.emplace(eqn.out[0], i);
+      }
+    }
+  }
+
+  const Eqn* maker(Var v) const { return maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]]; }
+  const Type& type(Var v) const { return program_.type(v); }
+
+  // The eqns of the cone that an end is made of.
+  void collect(const StreamEnd& end, const std::set<std::size_t>& cone, std::set<std::size_t>& into) const {
+    std::vector<Var> open;
+    for (const Along& a : end.of) open.push_back(a.var);
+    while (!open.empty()) {
+      const std::size_t e = maker_[open.back()];
+      open.pop_back();
+      if (e == nowhere || !cone.contains(e) || !into.insert(e).second) continue;
+      open.insert(open.end(), program_.eqns()[e].in.begin(), program_.eqns()[e].in.end());
+    }
+  }
+
+  // A reduction over the steps, or a product that sums over them and multiplies each element with one other.
+  std::optional<StreamEnd> end_of_steps(std::size_t e) const {
+    const Eqn& eqn = program_.eqns()[e];
+    if (eqn.numerics != Numerics::relaxed) return {};
+    if (const auto form = reduction_of(eqn, program_)) {
+      const auto steps = steps_[eqn.in[0]];
+      if (!steps || !std::ranges::binary_search(form->axes, steps->axis)) return {};
+      return StreamEnd{e, StreamEnd::Kind::monoid, {{eqn.in[0], *steps}}, form->axes, {}, {}, {}};
+    }
+    if (!is_product(*eqn.op) || !is_real(type(eqn.out[0]).dtype)) return {};
+    const Var a = eqn.in[0], b = eqn.in[1];
+    const ProductForm form = product_form(eqn.params, type(a), type(b));
+    if (!form.free_a.empty() || !form.free_b.empty()) return {};
+    for (std::size_t i = 0; i < form.contract_a.size(); ++i) {
+      auto of_a = steps_[a], of_b = steps_[b];
+      if (of_a ? of_a->axis != form.contract_a[i] : !of_b || of_b->axis != form.contract_b[i]) continue;
+      if (!of_a && before_[a]) of_a = of_b, of_a->axis = form.contract_a[i];
+      if (!of_b && before_[b]) of_b = of_a, of_b->axis = form.contract_b[i];
+      if (!of_a || !of_b || of_b->axis != form.contract_b[i] || of_a->chunk != of_b->chunk ||
+          of_a->first != of_b->first || of_a->count != of_b->count)
+        return {};
+      return StreamEnd{e, StreamEnd::Kind::product, {{a, *of_a}, {b, *of_b}}, form.contract_a, {}, {}, {}};
+    }
+    return {};
+  }
+
+  // --- what compares elements with a result of all of them: sum(exp(x - m)), sum((x - m)^2), the index of the largest
+  // --- The operand of a broadcast that repeats it over all of these axes, and its axes in the result.
+  struct Reference {
+    Var of;
+    std::vector<std::int64_t> dims;
+  };
+  std::optional<Reference> reference(Var v, std::span<const std::int64_t> axes) const {
+    const Eqn* eqn = maker(v);
+    if (eqn == nullptr || eqn->op != &broadcast_op() || before_[v] || steps_[v]) return {};
+    const BroadcastForm form = broadcast_form(eqn->params);
+    for (std::size_t k = 0; k < form.dims.size(); ++k)
+      if (std::ranges::count(axes, form.dims[k]) > 0 && type(eqn->in[0]).shape[k] != Dim(1)) return {};
+    return Reference{eqn->in[0], form.dims};
+  }
+  static bool is(const Eqn* eqn, const OpInfo& op) { return eqn != nullptr && eqn->op == &op; }
+
+  std::optional<StreamEnd> dependent_end(std::size_t e) const {
+    const Eqn& eqn = program_.eqns()[e];
+    const auto form = eqn.numerics == Numerics::relaxed ? reduction_of(eqn, program_) : std::nullopt;
+    if (!form || form->axes.empty() || steps_[eqn.in[0]] || before_[eqn.in[0]]) return {};
+    if (form->combine == kernel::Combine::min) return index_end(e, *form);
+    if (!is_real(type(eqn.in[0]).dtype)) return {};
+    const Eqn* of = maker(eqn.in[0]);
+    if (form->combine != kernel::Combine::add || of == nullptr || of->numerics != Numerics::relaxed) return {};
+    StreamEnd end{e, StreamEnd::Kind::exponentials, {}, form->axes, {}, {}, {maker_[eqn.in[0]]}};
+    if (!is(of, exp_op())) {
+      if (!is(of, mul_op()) || of->in[0] != of->in[1]) return {};
+      end.kind = StreamEnd::Kind::squares;
+    }
+    const Eqn* off = maker(of->in[0]);
+    if (!is(off, sub_op()) || !steps_[off->in[0]] || steps_[off->in[0]]->chunk ||
+        std::ranges::count(form->axes, steps_[off->in[0]]->axis) == 0)
+      return {};
+    const auto found = reference(off->in[1], form->axes);
+    if (!found) return {};
+    end.of = {{off->in[0], *steps_[off->in[0]]}};
+    end.reference = found->of, end.reference_dims = found->dims;
+    end.absorbed.insert(maker_[of->in[0]]);
+    return end;
+  }
+
+  // min(where((x == max(x)) | (x != x), 0 1 2 …, none)), as argmax() makes it.
+  std::optional<StreamEnd> index_end(std::size_t e, const ReductionForm& form) const {
+    const Eqn& eqn = program_.eqns()[e];
+    const Eqn* chosen = maker(eqn.in[0]);
+    if (!is(chosen, select_op()) || form.axes.size() != 1) return {};
+    if (!counts_along(chosen->in[1], form.axes[0]) || !constant(chosen->in[2])) return {};
+    StreamEnd end{e, StreamEnd::Kind::first_index, {}, form.axes, {}, {}, {maker_[eqn.in[0]], maker_[chosen->in[0]]}};
+    const Eqn* found = maker(chosen->in[0]);
+    if (is(found, or_op())) {
+      const Eqn* unlike = maker(found->in[1]);
+      if (!is(unlike, ne_op()) || unlike->in[0] != unlike->in[1]) return {};
+      end.absorbed.insert({maker_[found->in[0]], maker_[found->in[1]]});
+      found = maker(found->in[0]);
+      if (found == nullptr || found->in[0] != unlike->in[0]) return {};
+    }
+    if (!is(found, eq_op())) return {};
+    const auto steps = steps_[found->in[0]];
+    if (!steps || steps->chunk || steps->axis != form.axes[0]) return {};
+    // Compared with the largest, or the least, of the same elements, as it is.
+    const auto extremum = reference(found->in[1], form.axes);
+    const Eqn* of = extremum ? maker(extremum->of) : nullptr;
+    while (of != nullptr && of->op == &reshape_op()) of = maker(of->in[0]);
+    const auto best = of == nullptr ? std::nullopt : reduction_of(*of, program_);
+    if (!best || of->in[0] != found->in[0] || best->axes != form.axes ||
+        (best->combine != kernel::Combine::max && best->combine != kernel::Combine::min))
+      return {};
+    end.of = {{found->in[0], *steps}};
+    end.reference = of->out[0];
+    return end;
+  }
+  // 0 1 2 … along an axis, whatever the others are.
+  bool counts_along(Var v, std::int64_t axis) const {
+    const Eqn* eqn = maker(v);
+    while (is(eqn, broadcast_op())) {
+      const auto dims = broadcast_form(eqn->params).dims;
+      axis = std::ranges::find(dims, axis) - dims.begin();
+      eqn = maker(eqn->in[0]);
+    }
+    return eqn != nullptr && counted_axis(*eqn) == axis;
+  }
+  // A number broadcast to a shape.
+  bool constant(Var v) const {
+    const Eqn* eqn = maker(v);
+    while (eqn != nullptr && eqn->op == &broadcast_op()) eqn = maker(eqn->in[0]);
+    return eqn != nullptr && eqn->op == &literal_op();
+  }
+
+  // Where the steps lie in the result of what gives step t of it from step t of its operands.
+  std::optional<StepsIn> steps_along(const Eqn& eqn) const {
+    if (eqn.out.size() != 1 || !eqn.new_sizes.empty()) return std::nullopt;
+    std::optional<StepsIn> steps;
+    for (Var v : eqn.in) {
+      if (!steps_[v] && !before_[v]) return std::nullopt;
+      if (steps_[v] && steps && steps_[v] != steps) return std::nullopt;
+      if (steps_[v]) steps = steps_[v];
+    }
+    const Type &from = type(eqn.in[0]), &out = type(eqn.out[0]);
+    if (!out.is_array()) return std::nullopt;
+    const std::int64_t axis = steps->axis;
+    if (eqn.op == &broadcast_op()) {
+      steps->axis = broadcast_form(eqn.params).dims[at(axis)];
+      if (out.shape[at(steps->axis)] != from.shape[at(axis)]) return std::nullopt;
+    } else if (eqn.op == &transpose_op()) {
+      const auto permutation = permutation_of(eqn.params);
+      steps->axis = std::ranges::find(permutation, axis) - permutation.begin();
+    } else if (eqn.op == &reshape_op()) {
+      const Dim elements = step_shape(from.shape, *steps).elements();
+      steps = parts_along(out.shape, elements_before(from.shape, at(axis)), *steps);
+      if (steps && step_shape(out.shape, *steps).elements() != elements) return std::nullopt;
+    } else if (eqn.op == &slice_op()) {
+      const SliceForm form = slice_form(eqn.params);
+      if (out.shape[at(axis)] != from.shape[at(axis)]) {
+        if (steps->chunk || form.stride[at(axis)] != 1 || !form.start[at(axis)].known() ||
+            !out.shape[at(axis)].known() || !from.shape[at(axis)].known())
+          return std::nullopt;
+        steps->first = steps->first + form.start[at(axis)];
+        steps->count = out.shape[at(axis)];
+      } else if (form.stride[at(axis)] != 1) {
+        return std::nullopt;
+      }
+    } else if (const auto form = reduction_of(eqn, program_)) {
+      if (std::ranges::binary_search(form->axes, axis)) return std::nullopt;
+      steps->axis = axis - std::ranges::count_if(form->axes, [&](std::int64_t a) { return a < axis; });
+    } else if (!is_elementwise(eqn)) {
+      return std::nullopt;
+    }
+    return steps;
+  }
+
+  const Program& program_;
+  std::vector<std::vector<std::size_t>> readers_;
+  std::vector<std::size_t> maker_;
+  std::vector<bool> is_output_;
+  std::vector<std::optional<StepsIn>> steps_;
+  std::vector<bool> before_;  // can be computed before the loop
+};
+
+}  // namespace
+
+std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {
+  const auto* reduction = rule_of<LowerReduction>(*eqn.op);
+  if (reduction == nullptr || eqn.in.size() != 1) return std::nullopt;
+  const Type in[]{program.type(eqn.in[0])};
+  return reduction->rule(eqn.params, in);
+}
+
+Shape step_shape(const Shape& whole, const StepsIn& steps) {
+  const Shape rest = whole.without_axis(at(steps.axis));
+  return steps.chunk ? rest.with_axis(at(steps.axis), *steps.chunk) : rest;
+}
+
+std::vector<std::int64_t> step_axes(const StepsIn& steps, const std::vector<std::int64_t>& axes) {
+  if (steps.chunk) return axes;
+  std::vector<std::int64_t> inner;
+  for (std::int64_t a : axes)
+    if (a != steps.axis) inner.push_back(a > steps.axis ? a - 1 : a);
+  return inner;
+}
+
+std::optional<Hoist> find_hoist(const Program& program) { return HoistSearch(program).find(); }
+
+}  // namespace tenon

@@ -1,0 +1,57 @@
+// What hoist_reductions moves into a loop: which eqns are made step by step there, and which reductions of them end as
+// streams.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "tenon/ir/program.h"
+#include "tenon/ops/structure.h"
+
+namespace tenon {
+
+// Where the steps of a loop lie in a variable: along an axis, which has one element a step, or one of so many equal
+// parts behind each other (`chunk` elements each). Step `first` is the first of `count`.
+struct StepsIn {
+  std::int64_t axis;
+  std::optional<Dim> chunk;
+  Dim first, count;
+  bool operator==(const StepsIn&) const = default;
+};
+// A variable, and how the steps lie in it.
+struct Along {
+  Var var;
+  StepsIn steps;
+};
+
+// A reduction over the steps.
+struct StreamEnd {
+  enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index };
+  std::size_t eqn;  // whose result it is
+  Kind kind;
+  std::vector<Along> of;           // what it takes in: of a product both operands
+  std::vector<std::int64_t> axes;  // of the first, that are reduced; its own one is among them
+  std::optional<Var> reference;    // with what elements are compared, and which axes of `of` its axes are
+  std::vector<std::int64_t> reference_dims;
+  std::set<std::size_t> absorbed;  // eqns between `of` and the result
+};
+
+struct Hoist {
+  std::size_t loop;  // of the Program's eqns
+  // Of a loop that does several steps a turn: how many, and which output each array of all steps is.
+  std::int64_t steps_a_turn = 1;
+  std::map<Var, std::size_t> unrolled;
+  std::set<std::size_t> moved;                // eqns that become part of the body
+  std::vector<StreamEnd> ends;                // become carries
+  std::vector<std::optional<StepsIn>> steps;  // how they lie in each variable that is made of the loop's
+};
+// Of the first loop that has some.
+std::optional<Hoist> find_hoist(const Program& program);
+
+std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program);
+// The shape of one step's part of an array of that shape.
+Shape step_shape(const Shape& whole, const StepsIn& steps);
+// Axes of a whole array as those of one step's part, without the one that a step has not.
+std::vector<std::int64_t> step_axes(const StepsIn& steps, const std::vector<std::int64_t>& axes);
+
+}  // namespace tenon

@@ -1,0 +1,129 @@
+#include "tenon/rewrite/streams.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+Array combined(kernel::Combine combine, const Array& a, const Array& b) {
+  switch (combine) {
+    case kernel::Combine::add:
+      return a + b;
+    case kernel::Combine::mul:
+      return a * b;
+    case kernel::Combine::max:
+      return max(a, b);
+    case kernel::Combine::min:
+      return min(a, b);
+    case kernel::Combine::and_:
+      return a & b;
+    case kernel::Combine::or_:
+      return a | b;
+  }
+  __builtin_unreachable();
+}
+
+// What has one element for each of the result, in the shape of a step's elements.
+Array along(const Array& x, const StreamStep& step) {
+  if (step.axes.empty()) return x;
+  std::vector<std::int64_t> dims;
+  for (std::size_t axis = 0; axis < step.elements.rank(); ++axis)
+    if (!std::ranges::binary_search(step.axes, static_cast<std::int64_t>(axis)))
+      dims.push_back(static_cast<std::int64_t>(axis));
+  return broadcast_in_dim(x, step.elements.shape(), dims);
+}
+
+// How many of a step's elements there are for each of the result.
+Dim elements_each(const StreamStep& step) {
+  Dim count = 1;
+  for (const std::int64_t axis : step.axes) count = count * step.elements.shape()[static_cast<std::size_t>(axis)];
+  return count;
+}
+
+}  // namespace
+
+Stream monoid_stream(kernel::Combine combine, const Scalar& initial, const Type& result,
+                     std::function<Array(const Array&, std::vector<std::int64_t>)> reduce) {
+  const DType dtype = computed_in(result.dtype);
+  return {
+      .initial = {full(result.shape, Array(initial.convert(dtype)))},
+      .take =
+          [=](std::span<const Array> state, const StreamStep& step) {
+            const Array part = convert(step.elements, dtype);
+            return Arrays{combined(combine, state[0], step.axes.empty() ? part : reduce(part, step.axes))};
+          },
+      .finish = [=](std::span<const Array> state, const Array&) { return convert(state[0], result.dtype); },
+      .join = [=](const Array& a, const Array& b) { return combined(combine, convert(a, dtype), convert(b, dtype)); },
+      .identity = initial.convert(dtype)};
+}
+
+Stream exponentials_stream(const Type& result) {
+  const DType dtype = computed_in(result.dtype);
+  const Array nothing = full(result.shape, Array(Scalar(0.0).convert(dtype)));
+  const auto distance = [](const Array& a, const Array& b) { return where(a == b, 0, abs(a - b)); };  // of infinities
+  return {.initial = {nothing - std::numeric_limits<double>::infinity(), nothing},
+          .take =
+              [=](std::span<const Array> state, const StreamStep& step) {
+                const Array &largest = state[0], &sum = state[1], x = convert(step.elements, dtype);
+                if (step.axes.empty()) {
+                  const Array shrunk = exp(-distance(x, largest));
+                  return Arrays{max(largest, x), where(x > largest, sum * shrunk + 1, sum + shrunk)};
+                }
+                const Array here = amax(x, Axes(step.axes)), next = max(largest, here);
+                const Array part = tenon::sum(exp(-distance(x, along(next, step))), Axes(step.axes));
+                return Arrays{next, sum * exp(-distance(next, largest)) + part};
+              },
+          .finish =
+              [=](std::span<const Array> state, const Array& reference) {
+                return convert(state[1] * exp(state[0] - convert(reference, dtype)), result.dtype);
+              }};
+}
+
+Stream squares_stream(const Type& result, const Dim& count) {
+  const DType dtype = computed_in(result.dtype);
+  const Array nothing = full(result.shape, Array(Scalar(0.0).convert(dtype)));
+  return {.initial = {nothing, nothing},
+          .take =
+              [=](std::span<const Array> state, const StreamStep& step) {
+                const Array &mean = state[0], &squares = state[1], x = convert(step.elements, dtype);
+                const Array& part = step.beside;  // of all steps so far, the last one
+                if (step.axes.empty()) {
+                  const Array off = x - mean, next = mean + off * part;
+                  return Arrays{next, squares + off * (x - next)};
+                }
+                const Array elements = convert(size_as_array(elements_each(step)), dtype);
+                const Array here = tenon::sum(x, Axes(step.axes)) / elements, off = here - mean;
+                const Array own = tenon::sum(square(x - along(here, step)), Axes(step.axes));
+                return Arrays{mean + off * part, squares + own + square(off) * (elements * (1 - part))};
+              },
+          .finish =
+              [=](std::span<const Array> state, const Array& reference) {
+                const Array all = convert(size_as_array(count), dtype);
+                return convert(state[1] + square(state[0] - convert(reference, dtype)) * all, result.dtype);
+              },
+          .beside = [=](const Array& before) { return 1 / (convert(before, dtype) + 1); }};
+}
+
+Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const Type& result, DType of,
+                          const Scalar& none, bool backwards) {
+  const DType dtype = computed_in(of);
+  return {.initial = {full(result.shape, Array(initial.convert(dtype))), full(result.shape, Array(none))},
+          .take =
+              [=](std::span<const Array> state, const StreamStep& step) {
+                const Array &best = state[0], &index = state[1], x = convert(step.elements, dtype);
+                Array better = combine == kernel::Combine::max ? x > best : x < best;
+                better = better | ((x == best) & (backwards ? Array(Scalar(true)) : index == Array(none)));
+                if (is_real(dtype)) better = better | ((x != x) & (backwards ? Array(Scalar(true)) : best == best));
+                return Arrays{combined(combine, best, x), where(better, convert(step.index, result.dtype), index)};
+              },
+          .finish = [](std::span<const Array> state, const Array&) { return state[1]; },
+          .numbered = true};
+}
+
+}  // namespace tenon

@@ -1,0 +1,53 @@
+// Reductions as streams: a state that takes in the elements of one step after the other, and gives the result of all.
+#pragma once
+
+#include <functional>
+
+#include "tenon/ir/bind.h"
+#include "tenon/kernel/function.h"
+#include "tenon/ops/structure.h"
+
+namespace tenon {
+
+// One step's elements: their shape is the result's with `axes`, which the stream reduces, besides.
+struct StreamStep {
+  Array elements;
+  std::vector<std::int64_t> axes;
+  Array index;   // where they lie along the axis of the steps, i64[]
+  Array beside;  // what the stream has asked for beside each step
+};
+
+struct Stream {
+  Arrays initial;  // the state
+  std::function<Arrays(std::span<const Array> state, const StreamStep& step)> take;
+  // `reference`: what the elements were compared with, where they were with the same for all steps, in the result's
+  // shape.
+  std::function<Array(std::span<const Array> state, const Array& reference)> finish;
+  bool numbered = false;  // whether it reads where the step lies
+  // Of how many steps come before each, i64[steps], what it reads beside it: made before the loop.
+  std::function<Array(const Array& before)> beside = {};
+  // Elements of two steps as those of one, and an element that changes nothing; nothing where the state has to take in
+  // each step's, and no others.
+  std::function<Array(const Array&, const Array&)> join = {};
+  std::optional<Scalar> identity = {};
+};
+
+// Sum, prod, max, min, all, any. `reduce` makes one step's part of the result: these axes of it reduced.
+Stream monoid_stream(kernel::Combine combine, const Scalar& initial, const Type& result,
+                     std::function<Array(const Array&, std::vector<std::int64_t> axes)> reduce);
+
+// sum(exp(x - reference)). The state is the largest element so far, and the sum of exp(x - that); where it grows, the
+// sum is scaled. One exponential an element.
+Stream exponentials_stream(const Type& result);
+
+// sum((x - reference)^2) of real numbers. The state is the mean so far and the sum of squared distances from it
+// (Welford, 1962; of several elements a step, Chan, Golub and LeVeque, 1979). `count`: how many elements there are in
+// all for each of the result.
+Stream squares_stream(const Type& result, const Dim& count);
+
+// Where the first step lies whose element is the largest of all, or the least: of NaNs, the first one. `none` where
+// there are no steps. `backwards`: the last step comes first.
+Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const Type& result, DType of,
+                          const Scalar& none, bool backwards);
+
+}  // namespace tenon
