@@ -230,8 +230,7 @@ class Search {
 
   // What is left: of the body, and of carries and stacks. Other carries are read by nothing but themselves.
   bool is_needed(const Eqn& eqn) const {
-    return effect_of(eqn) != Effect::none || !eqn.new_sizes.empty() ||
-           std::ranges::any_of(eqn.out, [&](Var v) { return needed_[v]; });
+    return stays(eqn) || std::ranges::any_of(eqn.out, [&](Var v) { return needed_[v]; });
   }
   bool is_needed(Var v) const { return needed_[v]; }
   bool is_needed_result(std::size_t i) const { return result_needed_[i]; }
@@ -305,6 +304,8 @@ class Search {
     return rows && rows->axis == 0 && rows->count == 1 ? rows : std::nullopt;
   }
 
+  static bool stays(const Eqn& eqn) { return effect_of(eqn) != Effect::none || !eqn.new_sizes.empty(); }
+
   // From the results that are read, and from effects, back; a carry is needed for what it is in the next step too.
   void find_needed() {
     result_needed_.assign(roles_.results(), false);
@@ -326,7 +327,7 @@ class Search {
     for (std::size_t i = 0; i < is_read_.size(); ++i)
       if (is_read_[i]) need_result(i);
     for (const Eqn& eqn : body_.eqns())
-      if (is_needed(eqn)) std::ranges::for_each(eqn.in, need);
+      if (stays(eqn)) std::ranges::for_each(eqn.in, need);
     while (!open.empty()) {
       const Var v = open.back();
       open.pop_back();
