@@ -5,13 +5,16 @@
 
 namespace tenon {
 
-// Where a loop of a given number of steps does nothing with a carry but overwrite rows of it, other rows in each step,
-// one behind the other along one axis in either direction, each step gives its rows as a stacked output instead. Behind
-// the loop stands the stack where it is the whole array, else the first state of the carry with the stack written into
-// it. So passes behind see the stack, and reverse mode has no cotangent of an array that each step changes. The numbers
-// of the rows follow from the number of the step, whatever ops compute them, and all of them have to be known to lie
-// inside. In regions and calls too; loops with conditions, checkpoints or lanes of their own stay. Exact. Linear in the
-// eqns; what an index is computed by is looked at as far as some hundred ops. Memoised.
+// Where a loop of a given number of steps does nothing with a carry but overwrite its rows, all of them, one behind the
+// other along an axis, each step gives its rows as a stacked output instead: the carry is no more. A constant of which
+// each step reads one row, all of them in their order, becomes what the loop runs along, and carries go that only
+// count. So passes behind see stacks, rows of different columns do not depend on each other, and reverse mode has no
+// cotangent of a whole array that each step changes. Steps may also go from the last row to the first, where the loop
+// can be turned round. The numbers of the rows follow from the number of the step, whatever ops compute them; choices
+// that they decide are taken.
+// What would be copied to its place behind the loop stays: rows of a part of an array, rows in pieces that lie apart,
+// and a carry of a loop around it. So do loops with conditions, checkpoints or lanes of their own. In regions and calls
+// too. Exact. Linear in the eqns; of what an index is computed by some hundred ops are looked at. Memoised.
 ProgramRef stack_updates(const ProgramRef& program);
 
 }  // namespace tenon
