@@ -90,18 +90,23 @@ class StepNumbers {
     const auto first = folded(around_, given);
     if (!first || !first->terms.empty()) return;
     const auto at_step = [&](const Expr& e) { return kernel::convert(body_.program.type(before).dtype, e); };
-    counted_[before] = at_step(kernel::size(first->constant));
+    assume(before, at_step(kernel::size(first->constant)));
     const auto second = folded(body_, after);
     if (second && second->terms.empty()) {
       const Dim by = second->constant - first->constant;
       const auto number = [&](const Expr& steps_done) {
         return kernel::size(first->constant) + kernel::size(by) * steps_done;
       };
-      counted_[before] = at_step(number(step));
+      assume(before, at_step(number(step)));
       const auto next = folded(body_, after);
       if (next && next == kernel::affine(number(step + Expr(std::int64_t(1))))) return;
     }
     counted_.erase(before);
+    known_.clear();
+  }
+  void assume(Var carry, const Expr& e) {
+    counted_[carry] = e;
+    known_.clear();  // what was made of it
   }
 
   std::optional<Affine> folded(const Level& level, Var v) {
@@ -114,7 +119,6 @@ class StepNumbers {
   }
 
   void begin() {
-    known_.clear();
     ops_ = 0;
     depth_ = 0;
   }
@@ -145,7 +149,8 @@ class StepNumbers {
     return unknown(type.dtype);
   }
   Expr computed(const Level& level, const Eqn& eqn, const Type& type, std::span<const Expr> index) {
-    if (ops_ >= most_ops || depth_ >= most_depth) return unknown(type.dtype);
+    const bool whole = is_integer(type.dtype) || type.dtype == DType::bool_;
+    if (!whole || ops_ >= most_ops || depth_ >= most_depth) return unknown(type.dtype);
     if (eqn.op == &table_op()) return of_table(eqn, type, index);
     const auto* element_of = rule_of<LowerElement>(*eqn.op);
     if (element_of == nullptr || eqn.out.size() != 1) return unknown(type.dtype);
