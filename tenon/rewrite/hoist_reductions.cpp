@@ -14,20 +14,21 @@
 #include "tenon/ops/shape.h"
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/hoist_search.h"
+#include "tenon/rewrite/loops_into_branches.h"
 #include "tenon/rewrite/streams.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
 namespace {
 
-// Builds the Program in which a Hoist has happened.
-class Rebuild {
+// Writes one loop anew, as a Hoist says. `done`: eqns that are bound already, or by this and others that are written
+// anew.
+class LoopRebuild {
  public:
-  Rebuild(const Program& program, const Hoist& hoist)
-      : program_(program), hoist_(hoist), maker_(program.vars(), nowhere) {
-    for (std::size_t e = 0; e < program.eqns().size(); ++e)
-      for (Var v : program.eqns()[e].out) maker_[v] = e;
-    done_ = std::vector<bool>(program.eqns().size(), false);
+  LoopRebuild(const Program& program, const Hoist& hoist, const std::vector<std::size_t>& maker,
+              std::vector<bool>& done)
+      : program_(program), hoist_(hoist), maker_(maker), done_(done) {
+    done_[hoist.loop] = true;
     for (std::size_t e : hoist.moved) done_[e] = true;
     for (const StreamEnd& end : hoist.ends) {
       done_[end.eqn] = true;
@@ -37,17 +38,53 @@ class Rebuild {
       if (is_read_by_moved(v)) done_[maker_[v]] = true;
   }
 
-  ProgramRef run() {
-    return rewritten(program_, [&](Replay& replay) {
-      for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
-        if (e == hoist_.loop)
-          bind_loop(replay);
-        else if (const auto end = ends_at_.find(e); end != ends_at_.end())
-          finish(end->second, replay);
-        else if (!done_[e])
-          replay.bind_eqn(program_.eqns()[e]);
-      }
-    });
+  void bind(Replay& replay) {
+    const Eqn& eqn = program_.eqns()[hoist_.loop];
+    collect_outside(replay);
+    const EqnScope place(eqn);
+    LoopParams p = replay.params(eqn).as<LoopParams>();
+    const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+    const Arrays given = replay.operands(eqn);
+    Arrays operands(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(consts));
+    for (const auto& [v, value] : consts_) operands.push_back(value);
+    for (const auto& [at, value] : numbered_) operands.push_back(value);
+    p.consts = static_cast<std::int64_t>(operands.size());
+    operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts),
+                    given.begin() + static_cast<std::ptrdiff_t>(consts + carries));
+    for (const StreamEnd& end : hoist_.ends) {
+      streams_.push_back(stream(end, replay));
+      for (const Array& part : streams_.back().initial) operands.push_back(part);
+    }
+    p.carries = static_cast<std::int64_t>(operands.size()) - p.consts;
+    operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts + carries), given.end());
+    for (const auto& [along, value] : xs_) operands.push_back(value);
+    for (std::size_t i = 0; i < streams_.size(); ++i)
+      if (streams_[i].beside) operands.push_back(by_turn(streams_[i].beside(steps_before(hoist_.ends[i], p))));
+    if (is_numbered()) operands.push_back(arange(*p.length, DType::i64));
+    // Stacks that are still read.
+    std::vector<std::size_t> stacked;
+    for (std::size_t i = carries; i < eqn.out.size(); ++i)
+      if (!is_moved(i)) stacked.push_back(i);
+    const TraceResult body = trace_body(p, operands, consts, carries, stacked, replay);
+    p.body = body.program;
+    p.body_sizes = body.sizes;
+    const Arrays results = loop(p, operands);
+    for (std::size_t i = 0; i < carries; ++i) replay.set(eqn.out[i], results[i]);
+    std::size_t next = carries;
+    for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
+      const auto first = results.begin() + static_cast<std::ptrdiff_t>(next);
+      ends_.emplace_back(first, first + static_cast<std::ptrdiff_t>(streams_[i].initial.size()));
+      next += streams_[i].initial.size();
+    }
+    for (const std::size_t i : stacked) replay.set(eqn.out[i], results[next++]);
+  }
+
+  // Where the eqn stood: what the result is compared with may be made behind the loop.
+  void finish(std::size_t i, Replay& replay) {
+    const StreamEnd& end = hoist_.ends[i];
+    const Eqn& eqn = program_.eqns()[end.eqn];
+    const EqnScope place(eqn);
+    replay.set(eqn.out[0], streams_[i].finish(ends_[i], reference(end, replay)));
   }
 
  private:
@@ -86,9 +123,13 @@ class Rebuild {
     return steps;
   }
 
-  // What is read from outside by a step is known by its variable and the axis along which the steps lie in it.
-  using Key = std::pair<Var, std::int64_t>;
-  static Key key(const Along& along) { return {along.var, along.steps.axis}; }
+  // What a step reads is known by its variable, and how the steps lie in it: where they are some of all, their number
+  // is known.
+  using Key = std::tuple<Var, std::int64_t, std::int64_t, std::int64_t>;
+  static Key key(const Along& along) {
+    const auto number = [](const Dim& d) { return d.try_value().value_or(-1); };
+    return {along.var, along.steps.axis, number(along.steps.first), number(along.steps.count)};
+  }
 
   // Whether a value is the same at every step: made by broadcasts over the steps.
   bool is_same_at_each(const Along& along) {
@@ -114,17 +155,19 @@ class Rebuild {
       const Eqn& eqn = program_.eqns()[e];
       // Only elementwise ops read from outside: the steps lie there as in the result.
       for (Var v : eqn.in)
-        if (!hoist_.steps[v]) seen(Along{v, *hoist_.steps[eqn.out[0]]});
+        if (!hoist_.steps.contains(v)) seen(Along{v, hoist_.steps.at(eqn.out[0])});
     }
     for (const StreamEnd& end : hoist_.ends)
       for (const Along& along : end.of)
-        if (!hoist_.steps[along.var]) seen(along);
+        if (!hoist_.steps.contains(along.var)) seen(along);
   }
   void collect(const Along& along, Replay& replay) {
     if (!is_same_at_each(along)) {
       if (xs_.contains(key(along)) || numbered_.contains(key(along))) return;
       if (is_of_all_steps(along.steps))
         xs_.emplace(key(along), by_turn(by_step(along, replay)));
+      else if (const auto whole = with_all_steps(along))
+        xs_.emplace(key(along), by_turn(by_step(*whole, replay)));
       else
         numbered_.emplace(key(along), by_step(along, replay));
       return;
@@ -142,6 +185,19 @@ class Rebuild {
   }
   bool is_of_all_steps(const StepsIn& steps) const {
     return steps.count == *program_.eqns()[hoist_.loop].params.as<LoopParams>().length * hoist_.steps_a_turn;
+  }
+  // What has rows for all steps, and those of some of them where a slice took them.
+  std::optional<Along> with_all_steps(const Along& along) const {
+    const Eqn* eqn = maker(along.var);
+    if (eqn == nullptr || eqn->op != &slice_op() || along.steps.chunk) return {};
+    const SliceForm form = slice_form(eqn->params);
+    const Shape &whole = program_.type(eqn->in[0]).shape, &part = program_.type(along.var).shape;
+    const auto axis = static_cast<std::size_t>(along.steps.axis);
+    const StepsIn all{along.steps.axis, {}, 0, whole[axis]};
+    if (!is_of_all_steps(all) || form.start[axis] != along.steps.first || form.stride[axis] != 1 ||
+        whole.without_axis(axis) != part.without_axis(axis))
+      return {};
+    return Along{eqn->in[0], all};
   }
   // Of steps along axis 0, those of a turn one behind the other.
   Array by_turn(const Array& x) const {
@@ -179,47 +235,7 @@ class Rebuild {
            std::ranges::any_of(hoist_.ends, [&](const StreamEnd& end) { return !is_of_all_steps(end.of[0].steps); });
   }
 
-  void bind_loop(Replay& replay) {
-    const Eqn& eqn = program_.eqns()[hoist_.loop];
-    collect_outside(replay);
-    const EqnScope place(eqn);
-    LoopParams p = replay.params(eqn).as<LoopParams>();
-    const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-    const Arrays given = replay.operands(eqn);
-    Arrays operands(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(consts));
-    for (const auto& [v, value] : consts_) operands.push_back(value);
-    for (const auto& [at, value] : numbered_) operands.push_back(value);
-    p.consts = static_cast<std::int64_t>(operands.size());
-    operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts),
-                    given.begin() + static_cast<std::ptrdiff_t>(consts + carries));
-    for (const StreamEnd& end : hoist_.ends) {
-      streams_.push_back(stream(end, replay));
-      for (const Array& part : streams_.back().initial) operands.push_back(part);
-    }
-    p.carries = static_cast<std::int64_t>(operands.size()) - p.consts;
-    operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts + carries), given.end());
-    for (const auto& [along, value] : xs_) operands.push_back(value);
-    for (std::size_t i = 0; i < streams_.size(); ++i)
-      if (streams_[i].beside) operands.push_back(by_turn(streams_[i].beside(steps_before(hoist_.ends[i], p))));
-    if (is_numbered()) operands.push_back(arange(*p.length, DType::i64));
-    // Stacks that are still read.
-    std::vector<std::size_t> stacked;
-    for (std::size_t i = carries; i < eqn.out.size(); ++i)
-      if (!is_moved(i)) stacked.push_back(i);
-    const TraceResult body = trace_body(p, operands, consts, carries, stacked, replay);
-    p.body = body.program;
-    p.body_sizes = body.sizes;
-    const Arrays results = loop(p, operands);
-    for (std::size_t i = 0; i < carries; ++i) replay.set(eqn.out[i], results[i]);
-    std::size_t next = carries;
-    for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
-      const auto first = results.begin() + static_cast<std::ptrdiff_t>(next);
-      ends_.emplace_back(first, first + static_cast<std::ptrdiff_t>(streams_[i].initial.size()));
-      next += streams_[i].initial.size();
-      ends_at_.emplace(hoist_.ends[i].eqn, i);
-    }
-    for (const std::size_t i : stacked) replay.set(eqn.out[i], results[next++]);
-  }
+  static constexpr std::size_t nowhere = ~std::size_t(0);
 
   // Of each element along the steps, how many of an end's come before it: none before those that are not its own.
   Array steps_before(const StreamEnd& end, const LoopParams& p) const {
@@ -227,13 +243,6 @@ class Rebuild {
     const Array index = arange(*p.length * hoist_.steps_a_turn, DType::i64) - size_as_array(steps.first);
     const Array before = p.reverse ? size_as_array(steps.count) - 1 - index : index;
     return is_of_all_steps(steps) ? before : max(before, 0);
-  }
-  // Where the eqn stood: what the result is compared with may be made behind the loop.
-  void finish(std::size_t i, Replay& replay) {
-    const StreamEnd& end = hoist_.ends[i];
-    const Eqn& eqn = program_.eqns()[end.eqn];
-    const EqnScope place(eqn);
-    replay.set(eqn.out[0], streams_[i].finish(ends_[i], reference(end, replay)));
   }
   // What the elements were compared with, in the shape of the result.
   Array reference(const StreamEnd& end, const Replay& replay) const {
@@ -336,8 +345,9 @@ class Rebuild {
       const std::int64_t turn_step = p.reverse ? hoist_.steps_a_turn - 1 - k : k;
       Step step;
       if (hoist_.unrolled.empty())
-        for (std::size_t i = carries; i < eqn.out.size(); ++i) step.parts.emplace(Key{eqn.out[i], 0}, made[i]);
-      for (const auto& [v, i] : hoist_.unrolled) step.parts.emplace(Key{v, 0}, of_turn(made[i], turn_step));
+        for (std::size_t i = carries; i < eqn.out.size(); ++i)
+          if (hoist_.steps.contains(eqn.out[i])) step.parts.emplace(key(along(eqn.out[i])), made[i]);
+      for (const auto& [v, i] : hoist_.unrolled) step.parts.emplace(key(along(v)), of_turn(made[i], turn_step));
       std::size_t next_const = consts, next_xs = all_consts + all_carries + xs;
       for (const auto& [v, value] : consts_) step.whole.emplace(v, inputs[next_const++]);
       for (const auto& [at, value] : numbered_) step.by_number.emplace(at, inputs[next_const++]);
@@ -448,14 +458,14 @@ class Rebuild {
     return step.parts.emplace(key(along), part(eqn, along.steps, *inner, step, replay)).first->second;
   }
 
-  Along along(Var v) const { return {v, *hoist_.steps[v]}; }
+  Along along(Var v) const { return {v, hoist_.steps.at(v)}; }
 
   Array moved(const Eqn& eqn, const Step& step, const Replay& replay) const {
     const EqnScope place(eqn);
-    const StepsIn& steps = *hoist_.steps[eqn.out[0]];
+    const StepsIn& steps = hoist_.steps.at(eqn.out[0]);
     const auto operand = [&]() -> const Array& { return step.parts.at(key(along(eqn.in[0]))); };
     if (const auto form = reduction_of(eqn, program_))
-      return bind1(*eqn.op, reduction_params(step_axes(*hoist_.steps[eqn.in[0]], form->axes)), {operand()});
+      return bind1(*eqn.op, reduction_params(step_axes(hoist_.steps.at(eqn.in[0]), form->axes)), {operand()});
     if (eqn.op == &reshape_op()) return reshape(operand(), step_shape(replay.type(eqn.out[0]).shape, steps));
     if (eqn.op == &slice_op()) return sliced(eqn, operand(), replay);
     return part(eqn, steps, **operand_axis(eqn, steps.axis), step, replay);
@@ -463,8 +473,8 @@ class Rebuild {
   // A slice along the other axes than that of the steps, whose part has all of them.
   Array sliced(const Eqn& eqn, const Array& x, const Replay& replay) const {
     const SliceForm form = slice_form(replay.params(eqn));
-    const StepsIn& from = *hoist_.steps[eqn.in[0]];
-    const Shape size = step_shape(replay.type(eqn.out[0]).shape, *hoist_.steps[eqn.out[0]]);
+    const StepsIn& from = hoist_.steps.at(eqn.in[0]);
+    const Shape size = step_shape(replay.type(eqn.out[0]).shape, hoist_.steps.at(eqn.out[0]));
     std::vector<Dim> start, limit;
     std::vector<std::int64_t> stride;
     for (std::size_t axis = 0; axis < form.start.size(); ++axis) {
@@ -480,7 +490,7 @@ class Rebuild {
 
   // A broadcast, transpose or elementwise op on parts of its operands, in which the steps lie along axis `inner`.
   Array part(const Eqn& eqn, const StepsIn& steps, std::int64_t inner, const Step& step, const Replay& replay) const {
-    const auto at = [&](Var v) -> const Array& { return step.parts.at({v, inner}); };
+    const auto at = [&](Var v) -> const Array& { return step.parts.at(key({v, with_axis(steps, inner)})); };
     if (eqn.op == &broadcast_op()) return broadcast_step(eqn, at(eqn.in[0]), steps, replay);
     if (eqn.op == &transpose_op()) {
       return transpose(at(eqn.in[0]), step_axes(with_axis(steps, inner), permutation_of(eqn.params)));
@@ -490,19 +500,44 @@ class Rebuild {
     return bind_op(*eqn.op, replay.params(eqn), operands)[0];
   }
 
-  static constexpr std::size_t nowhere = ~std::size_t(0);
   const Program& program_;
   const Hoist& hoist_;
-  std::vector<std::size_t> maker_;
-  std::vector<bool> done_;
-  std::map<Key, bool> same_;                    // at every step
-  std::map<Key, Array> xs_;                     // read a step at a time; the steps are axis 0
-  std::map<Key, Array> numbered_;               // of some steps: read by number
-  std::map<Var, Array> consts_;                 // broadcast over the steps
-  std::vector<Stream> streams_;                 // of each end
-  std::vector<Arrays> ends_;                    // their states behind the loop
-  std::map<std::size_t, std::size_t> ends_at_;  // which eqn each of them is the result of
+  const std::vector<std::size_t>& maker_;
+  std::vector<bool>& done_;
+  std::map<Key, bool> same_;       // at every step
+  std::map<Key, Array> xs_;        // read a step at a time; the steps are axis 0
+  std::map<Key, Array> numbered_;  // of some steps: read by number
+  std::map<Var, Array> consts_;    // broadcast over the steps
+  std::vector<Stream> streams_;    // of each end
+  std::vector<Arrays> ends_;       // their states behind the loop
 };
+
+// The Program with all these hoists done.
+ProgramRef rebuilt(const Program& program, const std::vector<Hoist>& hoists) {
+  constexpr std::size_t nowhere = ~std::size_t(0);
+  std::vector<std::size_t> maker(program.vars(), nowhere);
+  for (std::size_t e = 0; e < program.eqns().size(); ++e)
+    for (Var v : program.eqns()[e].out) maker[v] = e;
+  std::vector<bool> done(program.eqns().size(), false);
+  std::vector<LoopRebuild> loops;
+  std::map<std::size_t, std::size_t> loop_at;
+  std::map<std::size_t, std::pair<std::size_t, std::size_t>> end_at;  // of which loop, which of its ends
+  for (const Hoist& hoist : hoists) {
+    loop_at.emplace(hoist.loop, loops.size());
+    for (std::size_t i = 0; i < hoist.ends.size(); ++i) end_at.emplace(hoist.ends[i].eqn, std::pair(loops.size(), i));
+    loops.emplace_back(program, hoist, maker, done);
+  }
+  return rewritten(program, [&](Replay& replay) {
+    for (std::size_t e = 0; e < program.eqns().size(); ++e) {
+      if (const auto loop = loop_at.find(e); loop != loop_at.end())
+        loops[loop->second].bind(replay);
+      else if (const auto end = end_at.find(e); end != end_at.end())
+        loops[end->second.first].finish(end->second.second, replay);
+      else if (!done[e])
+        replay.bind_eqn(program.eqns()[e]);
+    }
+  });
+}
 
 }  // namespace
 
@@ -511,9 +546,16 @@ ProgramRef hoist_reductions(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("hoist_reductions")(program->hash()).finish(), [&] {
     ProgramRef result = with_regions(*program, hoist_reductions);
-    // A body that has got a reduction may have a loop whose stacks that reduces, and what it reads views of views.
-    while (const auto hoist = find_hoist(*result))
-      result = with_regions(*compose_views(Rebuild(*result, *hoist).run()), hoist_reductions);
+    while (true) {
+      ProgramRef next;
+      if (const auto hoists = find_hoists(*result); !hoists.empty())
+        next = compose_views(rebuilt(*result, hoists));  // what they read are views of views
+      else
+        next = move_loop_into_branches(*result);
+      if (next == nullptr) break;
+      // A body that has got a reduction may have a loop whose stacks that reduces, and so may branches.
+      result = with_regions(*next, hoist_reductions);
+    }
     return result;
   });
 }

@@ -5,11 +5,11 @@
 
 namespace tenon {
 
-// Where every reader of a stacked output ends in reductions over the steps (sum, prod, max, min, any, all; other axes
-// may be reduced too), those become carries; elementwise ops, broadcasts and reductions over other axes on the way move
-// into the body, what else they read becomes an operand of the loop. Regions are rewritten too. Run after calls are
-// inlined and before planning. Exactness: reassociates (eqns of Numerics::strict stay). Cost: a few walks over what
-// reads each loop.
+// Where every reader of a stacked output ends in reductions over the steps, these become carries, as streams say
+// (streams.h); what lies on the way moves into the body (hoist_search.h), and what that reads becomes an operand of the
+// loop. A loop that only branches read moves into them. Regions are rewritten too. Run after calls are inlined and
+// before planning. Exactness: reassociates (eqns of Numerics::strict stay). Cost: a few walks over what reads each
+// loop.
 ProgramRef hoist_reductions(const ProgramRef& program);
 
 }  // namespace tenon

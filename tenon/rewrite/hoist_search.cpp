@@ -1,6 +1,7 @@
 #include "tenon/rewrite/hoist_search.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "tenon/ir/literal.h"
 #include "tenon/ops/arithmetic.h"
@@ -45,14 +46,25 @@ class HoistSearch {
     for (Var v : program.outputs()) is_output_[v] = true;
   }
 
-  std::optional<Hoist> find() {
+  std::vector<Hoist> find() {
+    std::vector<Hoist> found;
+    std::vector<bool> taken(program_.eqns().size(), false), early(program_.eqns().size(), false);
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       if (program_.eqns()[e].op != &loop_op()) continue;
       Hoist hoist;
       hoist.loop = e;
-      if (fill(hoist)) return hoist;
+      if (!fill(hoist)) continue;
+      const std::set<std::size_t> own = eqns_of(hoist), needed = needed_early(hoist);
+      const auto is_early = [&](std::size_t x) { return early[x]; };
+      const auto is_taken = [&](std::size_t x) { return taken[x]; };
+      if (std::ranges::any_of(own, is_early) || std::ranges::any_of(own, is_taken) ||
+          std::ranges::any_of(needed, is_taken))
+        continue;
+      for (const std::size_t x : own) taken[x] = true;
+      for (const std::size_t x : needed) early[x] = true;
+      found.push_back(std::move(hoist));
     }
-    return std::nullopt;
+    return found;
   }
 
  private:
@@ -62,9 +74,9 @@ class HoistSearch {
     if (p.cond || !p.length || p.lanes) return false;
     const auto carries = static_cast<std::size_t>(p.carries);
     if (loop.out.size() == carries) return false;
-    steps_.assign(program_.vars(), std::nullopt);
-    before_.assign(program_.vars(), true);
-    for (Var v : loop.out) before_[v] = false;
+    steps_.clear();
+    behind_.clear();
+    behind_.insert(loop.out.begin(), loop.out.end());
     note_unrolled(hoist);
     for (std::size_t i = carries; i < loop.out.size(); ++i)
       if (program_.type(loop.out[i]).is_array() && hoist.unrolled.empty())
@@ -75,18 +87,18 @@ class HoistSearch {
     for (std::size_t e = hoist.loop + 1; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
       const bool early = effect_of(eqn) == Effect::none && eqn.new_sizes.empty() &&
-                         std::ranges::all_of(eqn.in, [&](Var v) { return before_[v]; });
-      for (Var v : eqn.out) before_[v] = early;
+                         std::ranges::all_of(eqn.in, [&](Var v) { return is_before(v); });
+      if (!early) behind_.insert(eqn.out.begin(), eqn.out.end());
       if (!eqn.out.empty() && hoist.unrolled.contains(eqn.out[0])) continue;
       if (auto end = dependent_end(e)) {
         ends.push_back(std::move(*end));
-      } else if (std::ranges::none_of(eqn.in, [&](Var v) { return steps_[v].has_value(); })) {
+      } else if (std::ranges::none_of(eqn.in, [&](Var v) { return steps_.contains(v); })) {
         continue;
       } else if (auto own = end_of_steps(e)) {
         ends.push_back(std::move(*own));
       } else if (const auto steps = steps_along(eqn)) {
         cone.insert(e);
-        steps_[eqn.out[0]] = steps;
+        steps_.emplace(eqn.out[0], *steps);
       }
     }
     // What is read outside of what moves needs its stack, and so does all that it is made of.
@@ -106,10 +118,11 @@ class HoistSearch {
         };
         for (std::size_t e : own)
           for (Var v : program_.eqns()[e].in)
-            if (steps_[v] && read_outside(v)) return true;
+            if (steps_.contains(v) && read_outside(v)) return true;
         for (std::size_t e : end.absorbed)
           if (read_outside(program_.eqns()[e].out[0])) return true;
-        return std::ranges::any_of(end.of, [&](const Along& a) { return steps_[a.var] && read_outside(a.var); });
+        return std::ranges::any_of(end.of,
+                                   [&](const Along& a) { return steps_.contains(a.var) && read_outside(a.var); });
       };
       const auto gone = std::ranges::remove_if(ends, spoiled);
       const bool settled = gone.empty();
@@ -148,8 +161,44 @@ class HoistSearch {
     }
   }
 
+  // The eqns that a hoist takes away, or makes anew.
+  std::set<std::size_t> eqns_of(const Hoist& hoist) const {
+    std::set<std::size_t> all = hoist.moved;
+    all.insert(hoist.loop);
+    for (const StreamEnd& end : hoist.ends) {
+      all.insert(end.eqn);
+      all.insert(end.absorbed.begin(), end.absorbed.end());
+    }
+    for (const auto& [v, output] : hoist.unrolled) all.insert(maker_[v]);
+    return all;
+  }
+  // The eqns behind the loop that make what it will read.
+  std::set<std::size_t> needed_early(const Hoist& hoist) const {
+    std::vector<Var> open;
+    const auto read = [&](Var v) {
+      if (!hoist.steps.contains(v)) open.push_back(v);
+    };
+    for (const std::size_t e : hoist.moved) std::ranges::for_each(program_.eqns()[e].in, read);
+    for (const StreamEnd& end : hoist.ends)
+      for (const Along& a : end.of) read(a.var);
+    std::set<std::size_t> needed;
+    while (!open.empty()) {
+      const std::size_t e = maker_[open.back()];
+      open.pop_back();
+      if (e == nowhere || e < hoist.loop || !needed.insert(e).second) continue;
+      open.insert(open.end(), program_.eqns()[e].in.begin(), program_.eqns()[e].in.end());
+    }
+    return needed;
+  }
+
   const Eqn* maker(Var v) const { return maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]]; }
   const Type& type(Var v) const { return program_.type(v); }
+  std::optional<StepsIn> steps(Var v) const {
+    const auto found = steps_.find(v);
+    return found == steps_.end() ? std::nullopt : std::optional(found->second);
+  }
+  // Whether it can be computed before the loop.
+  bool is_before(Var v) const { return !behind_.contains(v); }
 
   // The eqns of the cone that an end is made of.
   void collect(const StreamEnd& end, const std::set<std::size_t>& cone, std::set<std::size_t>& into) const {
@@ -168,7 +217,7 @@ class HoistSearch {
     const Eqn& eqn = program_.eqns()[e];
     if (eqn.numerics != Numerics::relaxed) return {};
     if (const auto form = reduction_of(eqn, program_)) {
-      const auto steps = steps_[eqn.in[0]];
+      const auto steps = this->steps(eqn.in[0]);
       if (!steps || !std::ranges::binary_search(form->axes, steps->axis)) return {};
       return StreamEnd{e, StreamEnd::Kind::monoid, {{eqn.in[0], *steps}}, form->axes, {}, {}, {}};
     }
@@ -177,10 +226,10 @@ class HoistSearch {
     const ProductForm form = product_form(eqn.params, type(a), type(b));
     if (!form.free_a.empty() || !form.free_b.empty()) return {};
     for (std::size_t i = 0; i < form.contract_a.size(); ++i) {
-      auto of_a = steps_[a], of_b = steps_[b];
+      auto of_a = steps(a), of_b = steps(b);
       if (of_a ? of_a->axis != form.contract_a[i] : !of_b || of_b->axis != form.contract_b[i]) continue;
-      if (!of_a && before_[a]) of_a = of_b, of_a->axis = form.contract_a[i];
-      if (!of_b && before_[b]) of_b = of_a, of_b->axis = form.contract_b[i];
+      if (!of_a && is_before(a)) of_a = of_b, of_a->axis = form.contract_a[i];
+      if (!of_b && is_before(b)) of_b = of_a, of_b->axis = form.contract_b[i];
       if (!of_a || !of_b || of_b->axis != form.contract_b[i] || of_a->chunk != of_b->chunk ||
           of_a->first != of_b->first || of_a->count != of_b->count)
         return {};
@@ -197,7 +246,7 @@ class HoistSearch {
   };
   std::optional<Reference> reference(Var v, std::span<const std::int64_t> axes) const {
     const Eqn* eqn = maker(v);
-    if (eqn == nullptr || eqn->op != &broadcast_op() || before_[v] || steps_[v]) return {};
+    if (eqn == nullptr || eqn->op != &broadcast_op() || is_before(v) || steps_.contains(v)) return {};
     const BroadcastForm form = broadcast_form(eqn->params);
     for (std::size_t k = 0; k < form.dims.size(); ++k)
       if (std::ranges::count(axes, form.dims[k]) > 0 && type(eqn->in[0]).shape[k] != Dim(1)) return {};
@@ -208,7 +257,7 @@ class HoistSearch {
   std::optional<StreamEnd> dependent_end(std::size_t e) const {
     const Eqn& eqn = program_.eqns()[e];
     const auto form = eqn.numerics == Numerics::relaxed ? reduction_of(eqn, program_) : std::nullopt;
-    if (!form || form->axes.empty() || steps_[eqn.in[0]] || before_[eqn.in[0]]) return {};
+    if (!form || form->axes.empty() || steps_.contains(eqn.in[0]) || is_before(eqn.in[0])) return {};
     if (form->combine == kernel::Combine::min) return index_end(e, *form);
     if (!is_real(type(eqn.in[0]).dtype)) return {};
     const Eqn* of = maker(eqn.in[0]);
@@ -219,12 +268,11 @@ class HoistSearch {
       end.kind = StreamEnd::Kind::squares;
     }
     const Eqn* off = maker(of->in[0]);
-    if (!is(off, sub_op()) || !steps_[off->in[0]] || steps_[off->in[0]]->chunk ||
-        std::ranges::count(form->axes, steps_[off->in[0]]->axis) == 0)
-      return {};
+    const auto steps = is(off, sub_op()) ? this->steps(off->in[0]) : std::nullopt;
+    if (!steps || steps->chunk || std::ranges::count(form->axes, steps->axis) == 0) return {};
     const auto found = reference(off->in[1], form->axes);
     if (!found) return {};
-    end.of = {{off->in[0], *steps_[off->in[0]]}};
+    end.of = {{off->in[0], *steps}};
     end.reference = found->of, end.reference_dims = found->dims;
     end.absorbed.insert(maker_[of->in[0]]);
     return end;
@@ -246,7 +294,7 @@ class HoistSearch {
       if (found == nullptr || found->in[0] != unlike->in[0]) return {};
     }
     if (!is(found, eq_op())) return {};
-    const auto steps = steps_[found->in[0]];
+    const auto steps = this->steps(found->in[0]);
     if (!steps || steps->chunk || steps->axis != form.axes[0]) return {};
     // Compared with the largest, or the least, of the same elements, as it is.
     const auto extremum = reference(found->in[1], form.axes);
@@ -282,9 +330,10 @@ class HoistSearch {
     if (eqn.out.size() != 1 || !eqn.new_sizes.empty()) return std::nullopt;
     std::optional<StepsIn> steps;
     for (Var v : eqn.in) {
-      if (!steps_[v] && !before_[v]) return std::nullopt;
-      if (steps_[v] && steps && steps_[v] != steps) return std::nullopt;
-      if (steps_[v]) steps = steps_[v];
+      const auto own = this->steps(v);
+      if (!own && !is_before(v)) return std::nullopt;
+      if (own && steps && own != steps) return std::nullopt;
+      if (own) steps = own;
     }
     const Type &from = type(eqn.in[0]), &out = type(eqn.out[0]);
     if (!out.is_array()) return std::nullopt;
@@ -323,8 +372,8 @@ class HoistSearch {
   std::vector<std::vector<std::size_t>> readers_;
   std::vector<std::size_t> maker_;
   std::vector<bool> is_output_;
-  std::vector<std::optional<StepsIn>> steps_;
-  std::vector<bool> before_;  // can be computed before the loop
+  std::unordered_map<Var, StepsIn> steps_;
+  std::unordered_set<Var> behind_;  // of a loop: what cannot be computed before it
 };
 
 }  // namespace
@@ -349,6 +398,6 @@ std::vector<std::int64_t> step_axes(const StepsIn& steps, const std::vector<std:
   return inner;
 }
 
-std::optional<Hoist> find_hoist(const Program& program) { return HoistSearch(program).find(); }
+std::vector<Hoist> find_hoists(const Program& program) { return HoistSearch(program).find(); }
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "tenon/ir/program.h"
 #include "tenon/ops/structure.h"
@@ -41,12 +42,13 @@ struct Hoist {
   // Of a loop that does several steps a turn: how many, and which output each array of all steps is.
   std::int64_t steps_a_turn = 1;
   std::map<Var, std::size_t> unrolled;
-  std::set<std::size_t> moved;                // eqns that become part of the body
-  std::vector<StreamEnd> ends;                // become carries
-  std::vector<std::optional<StepsIn>> steps;  // how they lie in each variable that is made of the loop's
+  std::set<std::size_t> moved;             // eqns that become part of the body
+  std::vector<StreamEnd> ends;             // become carries
+  std::unordered_map<Var, StepsIn> steps;  // how they lie in each variable that is made of the loop's
 };
-// Of the first loop that has some.
-std::optional<Hoist> find_hoist(const Program& program);
+// Of all loops that have some and can be written anew together: none needs early what another one makes. They come in
+// the order of the loops.
+std::vector<Hoist> find_hoists(const Program& program);
 
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program);
 // The shape of one step's part of an array of that shape.

@@ -119,6 +119,11 @@ const std::vector<std::pair<const char*, Loss>> losses{
     {"LaterSteps",
      [](Array h, Array xs) { return sum(square(stacked(h, xs)(slice(2, steps)) - xs(slice(2, steps)))); }},
     {"EarlierSteps", [](Array h, Array xs) { return prod(stacked(h, xs)(slice(0, 3)) + xs(slice(4, steps)), {{0}}); }},
+    {"OneArrayBesideDifferentSteps",
+     [](Array h, Array xs) {
+       const Array ys = stacked(h, xs), some = cos(xs(slice(0, 5)));
+       return sum(ys(slice(2, 7)) * some) - sum(ys(slice(1, 6)) * some * some) + sum(ys(slice(0, 5)) * some);
+     }},
     {"SomeColumns", [](Array h, Array xs) { return sum(square(stacked(h, xs)(all, slice(1, 3)))); }},
     {"LaterStepsInReverse",
      [](Array h, Array xs) { return amax(stacked(h, xs, true)(slice(2, 6)) * xs(slice(1, 5)), {{0}}); }},
@@ -160,6 +165,12 @@ const std::vector<std::pair<const char*, Loss>> losses{
                              concatenate({xs, xs}, 0), {.unroll = 2})
                             .second;
        return sum(square(ys - 0.25));
+     }},
+    {"InABranch",
+     [](Array h, Array xs) {
+       return cond(
+           sum(h) > 0, [](Array ys, Array xs) { return sum(square(ys - xs)); },
+           [](Array ys, Array) { return amax(ys); }, stacked(h, xs), xs);
      }},
     {"OfAScanInAScan",
      [](Array h, Array xs) {

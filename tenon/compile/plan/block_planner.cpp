@@ -124,6 +124,8 @@ BlockPlanner::BlockPlanner(Planner& planner, const Program& program, const std::
   for (std::size_t e = 0; e < program.eqns().size(); ++e)
     for (Var v : program.eqns()[e].in) last_use_[v] = e + 1;
   for (Var v : program.outputs()) last_use_[v] = program.eqns().size() + 1;
+  overwritten_.assign(program.vars(), false);
+  for (const Eqn& eqn : program.eqns()) note_overwritten(eqn);
   for (Var v = 0; v < program.vars(); ++v) ends_left_[fusion_.group[v]] += fusion_.ends[v] ? 1 : 0;
   if (planner.report_ != nullptr) report_cuts(*planner.report_);
 }
@@ -261,9 +263,21 @@ Place BlockPlanner::stored(Var v) {
   return *places_[v];
 }
 
+// What an eqn may update where it is, if nothing reads it later.
+void BlockPlanner::note_overwritten(const Eqn& eqn) {
+  const auto* s = rule_of<LowerStructure>(*eqn.op);
+  if (s == nullptr || s->kind == LowerStructure::Kind::product) return;
+  const auto* loop = eqn.op == &loop_op() ? &eqn.params.as<LoopParams>() : nullptr;
+  for (std::size_t i = 0; i < eqn.in.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    if (loop == nullptr || (at >= loop->consts && at < loop->consts + loop->carries)) overwritten_[eqn.in[i]] = true;
+  }
+}
+
 // Whether memory has a value already: the elements of an array that nothing overwrites, in another shape.
 bool BlockPlanner::is_view(const Eqn& eqn) const {
-  if (eqn.op != &reshape_op() || !fusion_.stored[eqn.out[0]] || wanted_.contains(eqn.out[0])) return false;
+  const Var v = eqn.out.empty() ? 0 : eqn.out[0];
+  if (eqn.op != &reshape_op() || !fusion_.stored[v] || wanted_.contains(v) || overwritten_[v]) return false;
   const Var x = eqn.in[0];
   const bool given = std::ranges::count(program_.inputs(), x) > 0 || (maker_[x] != nullptr && is_view(*maker_[x]));
   return given && places_[x] && !writable_slots_.contains(places_[x]->slot);
