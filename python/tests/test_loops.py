@@ -122,3 +122,107 @@ def test_updates_in_loops():
     n = 50
     fill = tn.jit(lambda: lax.fori_loop(0, n, lambda i, a: a.at[i].set(i * i), tnp.zeros(n, tnp.int64)))
     assert fill().tolist() == [i * i for i in range(n)]
+
+
+def updates(body, steps, shape, init, start=0):
+    """A function of xs and c whose loop writes what c becomes: body(i) says where."""
+    def f(xs, c):
+        xs = tnp.asarray(xs)
+
+        def step(i, s):
+            c = tnp.tanh(s[0] + xs[i])
+            return c, s[1].at[body(i)].set(c)
+        return lax.fori_loop(start, start + steps, step, (c, init(shape)))
+    return f
+
+
+def updates_by_numpy(body, steps, shape, init, start, xs, c):
+    ys = np.array(init(shape))
+    for i in range(start, start + steps):
+        c = np.tanh(c + xs[i])
+        ys[body(i)] = c
+    return c, ys
+
+
+UPDATES = {
+    "all": (lambda i: i, 6, (6, 3), tnp.zeros),
+    "backwards": (lambda i: 5 - i, 6, (6, 3), tnp.zeros),
+    "from the end": (lambda i: i - 6, 6, (6, 3), tnp.ones),
+    "with an offset": (lambda i: i + 2, 6, (9, 3), tnp.ones),
+    "some": (lambda i: i, 4, (6, 3), tnp.ones, 1),
+    "columns": (lambda i: (slice(None), i), 6, (3, 6), tnp.zeros),
+    "every second": (lambda i: 2 * i, 6, (12, 3), tnp.ones),
+}
+
+
+@pytest.mark.parametrize("case", UPDATES)
+def test_rows_written_one_after_the_other(case):
+    body, steps, shape, init, *start = UPDATES[case]
+    f = updates(body, steps, shape, init, *start)
+    random = np.random.default_rng(3)
+    xs, c, weights = random.normal(size=(6, 3)), random.normal(size=3), random.normal(size=shape)
+
+    def by_numpy(xs, c):
+        return updates_by_numpy(body, steps, shape, init, *(start or [0]), xs, c)
+
+    expected = by_numpy(xs, c)
+    for g in (f, tn.jit(f), tn.jit(f, sizes="symbolic") if case == "all" else f):
+        for got, want in zip(g(xs, c), expected):
+            np.testing.assert_allclose(got, want, rtol=1e-13)
+    lanes = np.stack([xs, -xs])
+    for got, *want in zip(tn.jit(tn.vmap(f, in_axes=(0, None)))(lanes, c), expected, by_numpy(-xs, c)):
+        np.testing.assert_allclose(got, want, rtol=1e-13)
+
+    def loss(xs, c):
+        end, ys = f(xs, c)
+        return tnp.sum(ys * weights) + tnp.sum(end * end)
+
+    def loss_by_numpy(xs, c):
+        end, ys = by_numpy(xs, c)
+        return (ys * weights).sum() + (end * end).sum()
+
+    step = 1e-6
+    slopes = np.zeros_like(xs)
+    for at in np.ndindex(xs.shape):
+        moved = np.zeros_like(xs)
+        moved[at] = step
+        slopes[at] = (loss_by_numpy(xs + moved, c) - loss_by_numpy(xs - moved, c)) / (2 * step)
+    for g in (tn.grad(loss), tn.jit(tn.grad(loss)), tn.grad(tn.jit(loss))):
+        np.testing.assert_allclose(g(xs, c), slopes, atol=1e-8)
+    both = tn.jit(tn.vmap(tn.grad(loss), in_axes=(0, None)))(lanes, c)
+    np.testing.assert_allclose(both[0], slopes, atol=1e-8)
+    np.testing.assert_allclose(both[1], tn.grad(loss)(-xs, c), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(tn.jacrev(loss)(xs, c), slopes, atol=1e-8)
+    np.testing.assert_allclose(tn.jacfwd(loss)(xs, c), slopes, atol=1e-8)
+
+
+def test_rows_written_into_two_arrays_that_are_summed_too():
+    def f(xs, c):
+        xs = tnp.asarray(xs)
+
+        def step(i, s):
+            c, a, b = s
+            new = tnp.sin(c * xs[i])
+            return new, a.at[i].set(new), b.at[5 - i].set(c)
+        c, a, b = lax.fori_loop(0, 6, step, (c, tnp.zeros((6, 3)), tnp.full((6, 3), 7.0)))
+        return a, tnp.sum(a * b), tnp.max(b)
+
+    xs, c = np.linspace(0.1, 2, 18).reshape(6, 3), np.ones(3)
+    a, b, x = np.zeros((6, 3)), np.zeros((6, 3)), c
+    for i in range(6):
+        a[i], b[5 - i], x = np.sin(x * xs[i]), x, np.sin(x * xs[i])
+    for g in (f, tn.jit(f)):
+        for got, want in zip(g(xs, c), (a, (a * b).sum(), b.max())):
+            np.testing.assert_allclose(got, want, rtol=1e-13)
+
+
+def test_rows_written_into_a_donated_array():
+    def f(ys, xs):
+        return lax.fori_loop(0, 6, lambda i, ys: ys.at[i].set(2 * xs[i]), ys)
+
+    xs = np.arange(18.0).reshape(6, 3)
+    g = tn.jit(f, donate_argnums=0)
+    ys = tnp.ones((6, 3))
+    for _ in range(3):
+        ys = g(ys, xs)
+        assert ys.tolist() == (2 * xs).tolist()

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 
+#include "tenon/base/pass.h"
 #include "tenon/ir/scope.h"
 #include "tenon/rewrite/rules/rules.h"
+#include "tenon/rewrite/stack_updates.h"
 
 namespace tenon {
 namespace {
@@ -51,8 +53,10 @@ RuleSetRef with_rules_here(const std::vector<RuleRef>& rules) {
 }
 
 ProgramRef before_differentiation(const ProgramRef& program) {
-  return in_force == nullptr ? program
-                             : rewrite(program, *in_force, Phase::before_differentiation, Calls::short_ones_inlined);
+  const ProgramRef ruled = in_force == nullptr
+                               ? program
+                               : rewrite(program, *in_force, Phase::before_differentiation, Calls::short_ones_inlined);
+  return is_left_out("stack_updates") ? ruled : stack_updates(ruled);
 }
 
 }  // namespace api_detail

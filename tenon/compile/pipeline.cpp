@@ -28,6 +28,7 @@
 #include "tenon/rewrite/share_calls.h"
 #include "tenon/rewrite/simplify.h"
 #include "tenon/rewrite/sink_operands.h"
+#include "tenon/rewrite/stack_updates.h"
 
 namespace tenon {
 
@@ -41,6 +42,8 @@ std::span<const ProgramPass> compile_passes() {
         {"simplify", "what rules say: what costs less in place of what is equal to it", simplify},
         {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",
          compose_views},
+        {"stack_updates", "rows that a loop writes one after the other as a stack of what its steps give",
+         stack_updates},
         {"mask_reductions", "reductions of what a mask chooses as reductions under the mask", mask_reductions},
         {"narrow_products", "products of less, where operands repeat or results are summed", narrow_products},
         {"hoist_invariants", "what each step of a loop would compute alike, computed before it", hoist_invariants},

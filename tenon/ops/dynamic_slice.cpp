@@ -232,6 +232,33 @@ std::optional<RowsRead> rows_of_dynamic_slice(const Params& params, const Type& 
                   [](const Array& rows) { return rows; }};
 }
 
+namespace {
+
+// The only axis along which a part is not the whole: starts along the others can only be 0.
+std::optional<std::size_t> partial_axis(const Type& x, const Type& part) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (part.shape[i] == x.shape[i]) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<RowsSet> rows_set_by_update_slice(const Type& x, const Type& updates) {
+  const auto axis = partial_axis(x, updates);
+  return axis ? std::optional(RowsSet{*axis, 2 + *axis, 1, updates.shape[*axis]}) : std::nullopt;
+}
+
+std::optional<RowsTaken> rows_taken(const Eqn& eqn, const Program& program) {
+  if (eqn.op != &dynamic_slice_info) return std::nullopt;
+  const Type& part = program.type(eqn.out[0]);
+  const auto axis = partial_axis(program.type(eqn.in[0]), part);
+  return axis ? std::optional(RowsTaken{*axis, 1 + *axis, part.shape[*axis]}) : std::nullopt;
+}
+
 Array guarded_update_slice(const Params& params, Arrays operands, const Array& running) {
   const std::span<const Array> start = std::span(operands).subspan(2);
   operands[1] = where(running, operands[1], dynamic_slice(operands[0], start, operands[1].shape().dims()));

@@ -324,6 +324,19 @@ Array with_rows_of_scatter(const Params& params, const Array& x, const Array& in
   return bind1(scatter_info, params_of(ScatterKind::set, axes_of(p), options_of(p)), {x, indices, rows});
 }
 
+std::optional<RowsSet> rows_set_by_scatter(const Params& params, const Type& x, const Type& indices,
+                                           const Type& updates) {
+  const auto& p = params.as<ScatterParams>();
+  if (p.kind != ScatterKind::set || p.map.size() != 1 || !p.batch.empty() || indices.shape.elements() != Dim(1))
+    return {};
+  const IndexGeometry g = index_geometry("scatter", axes_of(p), x, indices);
+  const std::vector<Dim> part = slice_sizes_of(g, x.rank(), updates.shape);
+  const auto axis = static_cast<std::size_t>(p.map[0]);
+  for (std::size_t i = 0; i < part.size(); ++i)
+    if (i != axis && part[i] != x.shape[i]) return {};
+  return RowsSet{axis, 1, 2, part[axis]};
+}
+
 ScatterForm scatter_form(const Params& params, const Type& x, const Type& indices, const Type& updates) {
   const auto& p = params.as<ScatterParams>();
   const IndexGeometry g = index_geometry("scatter", axes_of(p), x, indices);

@@ -75,6 +75,24 @@ Array guarded_update(const OpInfo& op, const Params& params, Arrays operands, co
 Array rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Shape& updates);
 Array with_rows_of_scatter(const Params& params, const Array& x, const Array& indices, const Array& rows);
 
+// An update that overwrites whole rows of x, of some axis, with others: `count` rows from the one whose number is the
+// single element of operand `number`, moved inside or left out where they reach out. Operand `rows` holds their
+// elements in the order of x's axes. Nothing of updates that combine, or that write elsewhere.
+struct RowsSet {
+  std::size_t axis, number, rows;
+  Dim count;
+};
+std::optional<RowsSet> rows_set(const Eqn& eqn, const Program& program);
+std::optional<RowsSet> rows_set_by_scatter(const Params& params, const Type& x, const Type& indices,
+                                           const Type& updates);
+std::optional<RowsSet> rows_set_by_update_slice(const Type& x, const Type& updates);
+// A dynamic_slice that takes whole rows of x, of some axis, in the same form.
+struct RowsTaken {
+  std::size_t axis, number;
+  Dim count;
+};
+std::optional<RowsTaken> rows_taken(const Eqn& eqn, const Program& program);
+
 // A read that takes whole rows of x, along its first axis: which rows, i64[n], and what they become of [n, a row's
 // axes…]. Rows that a read with a fill value finds outside are numbered as many as there are. Nothing of other reads.
 struct RowsRead {

@@ -235,6 +235,12 @@ bool is_product(const OpInfo& op) { return is(op, LowerStructure::Kind::product)
 bool is_scatter(const OpInfo& op) { return is(op, LowerStructure::Kind::scatter); }
 bool is_update(const OpInfo& op) { return is_scatter(op) || is(op, LowerStructure::Kind::update_slice); }
 
+std::optional<RowsSet> rows_set(const Eqn& eqn, const Program& program) {
+  const auto type = [&](std::size_t operand) { return program.type(eqn.in[operand]); };
+  if (is_scatter(*eqn.op)) return rows_set_by_scatter(eqn.params, type(0), type(1), type(2));
+  return is_update(*eqn.op) ? rows_set_by_update_slice(type(0), type(1)) : std::nullopt;
+}
+
 Array guarded_update(const OpInfo& op, const Params& params, Arrays operands, const Array& running) {
   return (is_scatter(op) ? guarded_scatter : guarded_update_slice)(params, std::move(operands), running);
 }

@@ -173,6 +173,15 @@ std::optional<IndexRange> FoldIndices::range_of(const Expr& e) {
   }
 }
 
+// Whether what is left of a range is not negative: where the sizes are as small as they can be, or as large.
+bool FoldIndices::is_held(const Dim& left) const {
+  if (at_least(left, 0)) return true;
+  return most_ && at_least(left.substitute([&](SizeVar v) {
+           return is_found_size(v) ? Dim::variable(v) : Dim(*most_ + 1) - Dim::variable(v);
+         }),
+                           0);
+}
+
 // The i64 expression that always has the value of this integer; empty where none is known.
 Expr FoldIndices::index(const Expr& e) {
   if (e.dtype() == DType::i64) return e;
@@ -182,7 +191,7 @@ Expr FoldIndices::index(const Expr& e) {
   if (wide) {  // it may not wrap around
     const auto r = range(wide);
     const IndexRange held = held_by(e.dtype());
-    if (!r || !at_least(r->low - held.low, 0) || !at_least(held.high - r->high, 0)) wide = {};
+    if (!r || !is_held(r->low - held.low) || !is_held(held.high - r->high)) wide = {};
   }
   indices_.emplace(e.identity(), std::pair(e, wide));
   return wide;

@@ -22,10 +22,11 @@ bool lead_apart(std::vector<std::pair<std::int64_t, std::int64_t>> strides, std:
 
 // Rewrites expressions: comparisons, extrema, quotients and remainders that the ranges decide are decided, and integers
 // of other widths become indices where they hold what the index holds. Linear in the nodes; `ranges` are to stay as
-// they are while it is used.
+// they are while it is used. `most`: no size that varies from call to call is more than that.
 class FoldIndices : public Rewrite {
  public:
-  explicit FoldIndices(const IndexRanges& ranges) : ranges_(ranges) {}
+  explicit FoldIndices(const IndexRanges& ranges, std::optional<std::int64_t> most = {})
+      : ranges_(ranges), most_(most) {}
   std::optional<IndexRange> range(const Expr& e);  // of an i64 expression
 
  protected:
@@ -38,7 +39,10 @@ class FoldIndices : public Rewrite {
   Expr binary(const Expr& e);
   std::optional<Expr> divided(Binary op, const Expr& x, const Expr& y);
 
+  bool is_held(const Dim& left) const;
+
   const IndexRanges& ranges_;
+  const std::optional<std::int64_t> most_;
   // Expressions are kept alive: they are the keys.
   std::unordered_map<const void*, std::pair<Expr, std::optional<IndexRange>>> known_;
   std::unordered_map<const void*, std::pair<Expr, Expr>> indices_;

@@ -1,0 +1,546 @@
+#include "tenon/rewrite/stack_updates.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tenon/ir/replay.h"
+#include "tenon/kernel/analysis/index_ranges.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/indexing.h"
+#include "tenon/ops/loop_roles.h"
+#include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
+#include "tenon/ops/table.h"
+#include "tenon/transform/memo.h"
+
+namespace tenon {
+namespace {
+
+using kernel::Affine;
+using kernel::Expr;
+
+constexpr std::uint32_t element = 0;  // the variable: which element of xs and stacks a step reads and writes
+constexpr int most_ops = 400;         // that are looked at for one number
+constexpr std::size_t most_depth = 64;
+
+bool is_number(const Type& t) { return t.is_array() && t.rank() == 0 && is_integer(t.dtype); }
+
+// A Program with the sizes that its variables stand for. Of the body of a loop: its carries are the inputs from
+// `first_carry` on.
+struct Level {
+  const Program& program;
+  std::vector<const Eqn*> makers;
+  SizeBinding sizes;
+  std::size_t first_carry = 0, carries = 0;
+  Type type(Var v) const { return substitute(program.type(v), sizes); }
+  // Whether one is a carry, and the other what it becomes.
+  bool is_carried(Var before, Var after) const {
+    const auto inputs = program.inputs().subspan(first_carry, carries);
+    const auto at = std::ranges::find(inputs, before);
+    return at != inputs.end() && program.outputs()[static_cast<std::size_t>(at - inputs.begin())] == after;
+  }
+  Params params(const Eqn& eqn) const {
+    return sizes.empty() ? eqn.params : eqn.params.map_dims([&](const Dim& d) { return substitute(d, sizes); });
+  }
+};
+
+// Numbers in the body of a loop as expressions of the element of its step.
+class StepNumbers {
+ public:
+  StepNumbers(const Level& around, const Eqn& loop, const LoopParams& p)
+      : around_(around),
+        loop_(loop),
+        roles_(p),
+        steps_(*p.length),
+        body_{*p.body, makers_of(*p.body), loop_sizes(*p.body, p.body_sizes)},
+        ranges_{{element, kernel::below(steps_)}},
+        input_of_(p.body->vars()) {
+    for (std::size_t i = 0; i < body_.program.inputs().size(); ++i) input_of_[body_.program.inputs()[i]] = i;
+    const Expr at = kernel::variable(element);
+    const Expr step = p.reverse ? kernel::size(steps_ - 1) - at : at;
+    for (std::size_t k = 0; k < roles_.carries; ++k) count(k, step);
+  }
+
+  const Level& body() const { return body_; }
+  const Dim& steps() const { return steps_; }
+
+  // Which carry an input of the body is.
+  std::optional<std::size_t> carry(Var input) const {
+    const std::size_t at = input_of_[input];
+    return roles_.is_carry(at) ? std::optional(at - roles_.consts) : std::nullopt;
+  }
+  // The single element of an array of the body.
+  std::optional<Affine> number(Var v) { return folded(body_, v); }
+  // Whether all elements of an array of the body are true, or false.
+  std::optional<bool> truth(Var v) {
+    begin();
+    std::vector<Expr> any;
+    for (std::size_t i = 0; i < body_.program.type(v).rank(); ++i) any.push_back(unknown(DType::i64));
+    return kernel::truth_of(kernel::FoldIndices(ranges_, AnySizes::most)(value(body_, v, any)));
+  }
+
+ private:
+  // A carry that grows by the same number in each step: by induction, if it does so in the first.
+  void count(std::size_t k, const Expr& step) {
+    const Var given = loop_.in[roles_.consts + k], before = body_.program.inputs()[roles_.consts + k];
+    const Var after = body_.program.outputs()[k];
+    if (!is_number(body_.program.type(before))) return;
+    const auto first = folded(around_, given);
+    if (!first || !first->terms.empty()) return;
+    const auto at_step = [&](const Expr& e) { return kernel::convert(body_.program.type(before).dtype, e); };
+    assume(before, at_step(kernel::size(first->constant)));
+    const auto second = folded(body_, after);
+    if (second && second->terms.empty()) {
+      const Dim by = second->constant - first->constant;
+      const auto number = [&](const Expr& steps_done) {
+        return kernel::size(first->constant) + kernel::size(by) * steps_done;
+      };
+      assume(before, at_step(number(step)));
+      const auto next = folded(body_, after);
+      if (next && next == kernel::affine(number(step + Expr(std::int64_t(1))))) return;
+    }
+    counted_.erase(before);
+    known_.clear();
+  }
+  void assume(Var carry, const Expr& e) {
+    counted_[carry] = e;
+    known_.clear();  // what was made of it
+  }
+
+  std::optional<Affine> folded(const Level& level, Var v) {
+    begin();
+    const Type type = level.type(v);
+    if (!type.is_array() || !is_integer(type.dtype)) return std::nullopt;
+    const std::vector<Expr> only(type.rank(), Expr(std::int64_t(0)));
+    const Expr wide = kernel::convert(DType::i64, value(level, v, only));
+    return kernel::affine(kernel::FoldIndices(ranges_, AnySizes::most)(wide));
+  }
+
+  void begin() {
+    ops_ = 0;
+    depth_ = 0;
+  }
+  Expr unknown(DType dtype) { return kernel::variable(++unknowns_, dtype); }
+
+  Expr value(const Level& level, Var v, std::span<const Expr> index) {
+    const Type type = level.type(v);
+    if (!index.empty()) return made(level, v, type, index);
+    const auto key = std::pair(&level, v);
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    const Expr e = made(level, v, type, index);
+    known_.emplace(key, e);
+    return e;
+  }
+  Expr made(const Level& level, Var v, const Type& type, std::span<const Expr> index) {
+    if (const Eqn* eqn = level.makers[v]) return computed(level, *eqn, type, index);
+    if (&level == &body_) {
+      if (const auto found = counted_.find(v); found != counted_.end()) return found->second;
+      const auto at =
+          static_cast<std::size_t>(std::ranges::find(body_.program.inputs(), v) - body_.program.inputs().begin());
+      if (roles_.is_const(at)) return value(around_, loop_.in[at], index);
+      if (roles_.is_xs(at) && around_.program.type(loop_.in[at]).is_array()) {
+        std::vector<Expr> row{kernel::variable(element)};
+        row.insert(row.end(), index.begin(), index.end());
+        return value(around_, loop_.in[at], row);
+      }
+    }
+    return unknown(type.dtype);
+  }
+  Expr computed(const Level& level, const Eqn& eqn, const Type& type, std::span<const Expr> index) {
+    const bool whole = is_integer(type.dtype) || type.dtype == DType::bool_;
+    if (!whole || ops_ >= most_ops || depth_ >= most_depth) return unknown(type.dtype);
+    if (eqn.op == &table_op()) return of_table(eqn, type, index);
+    const auto* element_of = rule_of<LowerElement>(*eqn.op);
+    if (element_of == nullptr || eqn.out.size() != 1) return unknown(type.dtype);
+    ++ops_, ++depth_;
+    std::vector<Type> in;
+    for (const Var x : eqn.in) in.push_back(level.type(x));
+    const Params params = level.params(eqn);
+    const std::vector<Type> out{type};
+    const Expr e = element_of->rule(
+        {params, in, out, index,
+         [&](std::size_t operand, std::span<const Expr> at) { return value(level, eqn.in[operand], at); },
+         [](const Dim&) {}});
+    --depth_;
+    return e;
+  }
+  // Numbers that go up or down by as much each.
+  Expr of_table(const Eqn& eqn, const Type& type, std::span<const Expr> index) {
+    if (index.size() != 1 || !is_integer(type.dtype)) return unknown(type.dtype);
+    const Buffer numbers = convert(Array(table_array(eqn.params)), DType::i64).to_buffer();
+    const std::int64_t n = numbers.elements(), *values = numbers.as<std::int64_t>();
+    if (n == 0) return unknown(type.dtype);
+    const auto apart = [&](std::int64_t i) {
+      return static_cast<std::uint64_t>(values[i]) - static_cast<std::uint64_t>(values[i - 1]);
+    };
+    for (std::int64_t i = 2; i < n; ++i)
+      if (apart(i) != apart(1)) return unknown(type.dtype);
+    const Expr by(n > 1 ? static_cast<std::int64_t>(apart(1)) : 0);
+    return kernel::convert(type.dtype, Expr(values[0]) + by * index[0]);
+  }
+
+  const Level& around_;
+  const Eqn& loop_;
+  const LoopRoles roles_;
+  const Dim steps_;
+  const Level body_;
+  const kernel::IndexRanges ranges_;
+  std::vector<std::size_t> input_of_;
+  std::map<Var, Expr> counted_;  // carries of the body
+  std::map<std::pair<const Level*, Var>, Expr> known_;
+  std::uint32_t unknowns_ = element;
+  int ops_ = 0;
+  std::size_t depth_ = 0;
+};
+
+// All rows along one axis, as many in each step, one after the other.
+struct Rows {
+  std::size_t axis;
+  std::int64_t count;  // a step
+  bool backwards;      // the step of element 0 has the last ones
+  friend bool operator==(const Rows&, const Rows&) = default;
+};
+// A carry whose rows are overwritten.
+struct Written {
+  std::size_t carry;
+  Rows rows;
+  Var update;  // what a step writes
+};
+
+// Finds these carries of one loop, and the constants that its steps read nothing else of than one row each, all rows in
+// their order: they are xs. `is_read`: of each result of the loop.
+class Search {
+ public:
+  Search(const Level& around, const Eqn& loop, const LoopParams& p, std::vector<bool> is_read)
+      : p_(p), roles_(p), body_(*p.body), is_read_(std::move(is_read)) {
+    if (p.cond || !p.length || p.lanes || p.checkpoints || *p.length == Dim(0)) return;
+    try {
+      search(around, loop);
+    } catch (const ShapeError&) {  // numbers that are no indices
+      written.clear(), taken.clear();
+    }
+    if (changes()) find_needed();
+  }
+
+  bool changes() const { return !written.empty() || !taken.empty(); }
+  std::vector<Written> written;
+  struct Taken {
+    std::vector<const Eqn*> eqns;  // that read it
+    bool backwards = false;
+  };
+  std::map<Var, Taken> taken;  // constants of the body
+  bool turned = false;         // the loop is to go through its elements the other way round
+
+  // What is left: of the body, and of carries and stacks. Other carries are read by nothing but themselves.
+  bool is_needed(const Eqn& eqn) const {
+    return stays(eqn) || std::ranges::any_of(eqn.out, [&](Var v) { return needed_[v]; });
+  }
+  bool is_needed(Var v) const { return needed_[v]; }
+  bool is_needed_result(std::size_t i) const { return result_needed_[i]; }
+  // The variable that a choice is decided for.
+  Var decided(Var v) const {
+    for (auto found = decided_.find(v); found != decided_.end(); found = decided_.find(v)) v = found->second;
+    return v;
+  }
+  bool is_decided(const Eqn& eqn) const { return eqn.out.size() == 1 && decided_.contains(eqn.out[0]); }
+
+ private:
+  void search(const Level& around, const Eqn& loop) {
+    bool updates = false;
+    std::vector<const Eqn*> reads;
+    const std::set<Var> consts(body_.inputs().begin(), body_.inputs().begin() + p_.consts);
+    for (const Eqn& eqn : body_.eqns()) {
+      updates = updates || is_update(*eqn.op);
+      if (eqn.op == &dynamic_slice_op() && consts.contains(eqn.in[0])) reads.push_back(&eqn);
+    }
+    if (!updates && reads.empty()) return;
+    numbers_.emplace(around, loop, p_);
+    for (const Eqn& eqn : body_.eqns())
+      if (const auto chosen = eqn.op == &select_op() ? numbers_->truth(eqn.in[0]) : std::nullopt)
+        decided_.emplace(eqn.out[0], eqn.in[*chosen ? 1 : 2]);
+    find_needed();
+    count_reads();
+    for (std::size_t k = 0; k < roles_.carries; ++k)
+      if (result_needed_[k]) write(k);
+    std::erase_if(written, [&](const Written& w) {
+      return around.is_carried(loop.in[roles_.consts + w.carry], loop.out[w.carry]);
+    });
+    for (const Eqn* eqn : reads)
+      if (is_needed(*eqn)) taken[eqn->in[0]].eqns.push_back(eqn);
+    for (auto read = taken.begin(); read != taken.end();) {
+      auto& [eqns, backwards] = read->second;
+      const auto rows = row_taken(*eqns[0]);
+      const bool alike = rows && reads_[read->first] == static_cast<int>(eqns.size()) &&
+                         std::ranges::all_of(eqns, [&](const Eqn* eqn) { return row_taken(*eqn) == rows; });
+      if (rows) backwards = rows->backwards;
+      read = alike ? std::next(read) : taken.erase(read);
+    }
+    choose_direction();
+  }
+
+  // From what the carry is after the step back to what it was before, which nothing else reads.
+  void write(std::size_t k) {
+    const Var before = body_.inputs()[roles_.consts + k];
+    std::optional<Written> found;
+    Var v = decided(body_.outputs()[k]);
+    for (; v != before; v = decided(v)) {
+      const Eqn* eqn = numbers_->body().makers[v];
+      if (eqn == nullptr || reads_[v] != 1) return;
+      const auto set = rows_set(*eqn, body_);
+      const auto rows = set ? rows_of(*eqn, set->axis, set->number, set->count) : std::nullopt;
+      if (!rows || (found && found->rows != *rows)) return;
+      if (!found) found = Written{k, *rows, eqn->in[set->rows]};
+      v = eqn->in[0];
+    }
+    if (found && reads_[before] == 1 && is_stacked_well(found->rows, body_.type(before).shape))
+      written.push_back(*found);
+  }
+  // Rows that lie in one piece, but not behind each other, are written best where they belong; a stack would be copied
+  // there. Rows of single elements here and there are not.
+  static bool is_stacked_well(const Rows& rows, const Shape& shape) {
+    return rows.axis == 0 || (rows.count == 1 && std::all_of(shape.begin() + static_cast<std::ptrdiff_t>(rows.axis) + 1,
+                                                             shape.end(), [](const Dim& d) { return d == Dim(1); }));
+  }
+  std::optional<Rows> row_taken(const Eqn& eqn) {
+    const auto part = rows_taken(eqn, body_);
+    const auto rows = part ? rows_of(eqn, part->axis, part->number, part->count) : std::nullopt;
+    return rows && rows->axis == 0 && rows->count == 1 ? rows : std::nullopt;
+  }
+
+  static bool stays(const Eqn& eqn) { return effect_of(eqn) != Effect::none || !eqn.new_sizes.empty(); }
+
+  // From the results that are read, and from effects, back; a carry is needed for what it is in the next step too.
+  void find_needed() {
+    result_needed_.assign(roles_.results(), false);
+    needed_.assign(body_.vars(), false);
+    std::map<std::size_t, Var> updates;
+    for (const Written& w : written) updates.emplace(w.carry, w.update);
+    std::set<const Eqn*> takes;
+    for (const auto& [v, read] : taken) takes.insert(read.eqns.begin(), read.eqns.end());
+    std::vector<Var> open;
+    const auto need = [&](Var v) {
+      if (!needed_[v]) open.push_back(v);
+      needed_[v] = true;
+    };
+    const auto need_result = [&](std::size_t i) {
+      const auto update = updates.find(i);
+      if (!result_needed_[i]) need(update == updates.end() ? body_.outputs()[i] : update->second);
+      result_needed_[i] = true;
+    };
+    for (std::size_t i = 0; i < is_read_.size(); ++i)
+      if (is_read_[i]) need_result(i);
+    for (const Eqn& eqn : body_.eqns())
+      if (stays(eqn)) std::ranges::for_each(eqn.in, need);
+    while (!open.empty()) {
+      const Var v = open.back();
+      open.pop_back();
+      const Eqn* eqn = numbers_->body().makers[v];
+      if (eqn == nullptr) {
+        if (const auto k = numbers_->carry(v)) need_result(*k);
+      } else if (is_decided(*eqn)) {
+        need(decided(v));
+      } else if (!takes.contains(eqn)) {
+        std::ranges::for_each(eqn->in, need);
+      }
+    }
+  }
+  // By what is needed.
+  void count_reads() {
+    reads_.assign(body_.vars(), 0);
+    for (const Eqn& eqn : body_.eqns())
+      if (!is_decided(eqn) && is_needed(eqn))
+        for (const Var v : eqn.in) ++reads_[decided(v)];
+    for (std::size_t i = 0; i < result_needed_.size(); ++i)
+      if (result_needed_[i]) ++reads_[decided(body_.outputs()[i])];
+  }
+
+  // Of an eqn that reads or writes rows of its first operand. All of them lie inside.
+  std::optional<Rows> rows_of(const Eqn& eqn, std::size_t axis, std::size_t number, const Dim& count) {
+    if (!count.known() || count.value() < 1) return std::nullopt;
+    const auto at = numbers_->number(eqn.in[number]);
+    if (!at || at->terms.size() != 1 || !at->terms.contains(element)) return std::nullopt;
+    const Dim by = at->coefficient(element), &n = numbers_->steps();
+    if (by != count && by != 0 - count) return std::nullopt;
+    const bool backwards = by != count;
+    const Dim first = backwards ? at->constant + by * (n - 1) : at->constant;
+    if (first != Dim(0) || numbers_->body().type(eqn.in[0]).shape[axis] != n * count) return std::nullopt;
+    return Rows{axis, count.value(), backwards};
+  }
+
+  // Steps may go through the rows from the last to the first: where all do so, and elements of other arrays are but
+  // numbers of steps, the loop goes through its elements the other way round.
+  void choose_direction() {
+    const auto all = [&](bool backwards) {
+      return std::ranges::all_of(written, [&](const Written& w) { return w.rows.backwards == backwards; }) &&
+             std::ranges::all_of(taken, [&](const auto& t) { return t.second.backwards == backwards; });
+    };
+    if (all(false)) return;
+    if (all(true) && can_turn()) {
+      turned = true;
+      return;
+    }
+    std::erase_if(written, [](const Written& w) { return w.rows.backwards; });
+    std::erase_if(taken, [](const auto& t) { return t.second.backwards; });
+  }
+  bool can_turn() {
+    find_needed();
+    for (std::size_t i = roles_.carries; i < roles_.results(); ++i)
+      if (result_needed_[i]) return false;
+    for (std::size_t i = roles_.consts + roles_.carries; i < body_.inputs().size(); ++i) {
+      const Var v = body_.inputs()[i];
+      if (!needed_[v]) continue;
+      const auto number = numbers_->number(v);
+      if (body_.type(v).rank() != 0 || !number || number->terms.size() > number->terms.count(element)) return false;
+    }
+    return true;
+  }
+
+  const LoopParams& p_;
+  const LoopRoles roles_;
+  const Program& body_;
+  const std::vector<bool> is_read_;
+  std::optional<StepNumbers> numbers_;
+  std::map<Var, Var> decided_;  // choices of the body whose condition is the same in all steps
+  std::vector<bool> needed_;    // variables of the body
+  std::vector<bool> result_needed_;
+  std::vector<int> reads_;
+};
+
+// Writes one loop anew: consts, carries and xs that stay, then xs that were consts; carries and stacks that stay, then
+// stacks of rows.
+class Rebuild {
+ public:
+  Rebuild(const Search& search, LoopParams p, Arrays operands)
+      : search_(search), p_(std::move(p)), old_(*p_.body), roles_(p_), operands_(std::move(operands)) {
+    becomes_.assign(operands_.size(), Becomes::itself);
+    for (std::size_t i = 0; i < roles_.results(); ++i) stays_.push_back(search.is_needed_result(i));
+    for (const Written& w : search.written) stays_[w.carry] = false;
+    for (std::size_t k = 0; k < roles_.carries; ++k)
+      if (!stays_[k]) becomes_[roles_.consts + k] = Becomes::nothing;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      if (search.taken.contains(old_.inputs()[i]))
+        becomes_[i] = Becomes::xs;
+      else if (!roles_.is_carry(i) && !search.is_needed(old_.inputs()[i]))
+        becomes_[i] = Becomes::nothing;
+    }
+  }
+
+  Arrays bind() {
+    if (search_.turned) {
+      p_.reverse = !p_.reverse;
+      for (std::size_t i = roles_.consts + roles_.carries; i < operands_.size(); ++i)
+        if (becomes_[i] == Becomes::itself) operands_[i] = reverse(operands_[i], {0});
+    }
+    Arrays given = those(Becomes::itself, operands_);
+    for (const Array& xs : those(Becomes::xs, operands_)) given.push_back(xs);
+    p_.consts = std::count(becomes_.begin(), becomes_.begin() + p_.consts, Becomes::itself);
+    p_.carries = std::count(stays_.begin(), stays_.begin() + p_.carries, true);
+    const TraceResult body = trace(types_of(given));
+    p_.body = body.program;
+    p_.body_sizes = body.sizes;
+    const Arrays bound = loop(std::move(p_), given);
+    Arrays results;
+    std::size_t next = 0;
+    for (const bool stays : stays_) results.push_back(stays ? bound[next++] : Array());
+    for (const Written& w : search_.written)
+      results[w.carry] = whole(w.rows, operands_[roles_.consts + w.carry].shape(), bound[next++]);
+    return results;
+  }
+
+ private:
+  enum class Becomes : std::uint8_t { itself, xs, nothing };
+  template <class Items>
+  Items those(Becomes what, const Items& operands) const {
+    Items some;
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (becomes_[i] == what) some.push_back(operands[i]);
+    return some;
+  }
+
+  TraceResult trace(std::span<const Type> given) const {
+    const std::vector<Var> inputs(old_.inputs().begin(), old_.inputs().end());
+    std::vector<Var> order = those(Becomes::itself, inputs);
+    for (const Var v : those(Becomes::xs, inputs)) order.push_back(v);
+    Scope scope;
+    Replay replay(old_, p_.body_sizes);
+    const std::vector<Type> types = body_input_types(p_, given);
+    std::map<const Eqn*, Array> rows;  // by the eqns that read them
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const Array input = scope.input(types[i]);
+      const auto taken = search_.taken.find(order[i]);
+      if (taken == search_.taken.end())
+        replay.set(order[i], input);
+      else
+        for (const Eqn* eqn : taken->second.eqns) rows.emplace(eqn, input);
+    }
+    for (const Eqn& eqn : old_.eqns()) {
+      const auto row = rows.find(&eqn);
+      if (row != rows.end())
+        replay.set(eqn.out[0], reshape(row->second, replay.type(eqn.out[0]).shape));
+      else if (search_.is_needed(eqn) && search_.is_decided(eqn))
+        replay.set(eqn.out[0], replay.get(search_.decided(eqn.out[0])));
+      else if (search_.is_needed(eqn))
+        replay.bind_eqn(eqn);
+    }
+    Arrays outputs;
+    for (std::size_t i = 0; i < old_.outputs().size(); ++i)
+      if (stays_[i]) outputs.push_back(replay.get(old_.outputs()[i]));
+    for (const Written& w : search_.written) {
+      const Shape row = operands_[roles_.consts + w.carry].shape().without_axis(w.rows.axis);
+      const Array& update = replay.get(w.update);
+      outputs.push_back(reshape(update, w.rows.count == 1 ? row : row.with_axis(w.rows.axis, Dim(w.rows.count))));
+    }
+    return scope.finish(outputs, old_.name());
+  }
+
+  // What the carry is behind the loop.
+  static Array whole(const Rows& rows, const Shape& shape, Array stack) {
+    stack = move_axis(stack, 0, static_cast<std::int64_t>(rows.axis));
+    return rows.count == 1 ? stack : reshape(stack, shape);
+  }
+
+  const Search& search_;
+  LoopParams p_;
+  const Program& old_;
+  const LoopRoles roles_;
+  Arrays operands_;
+  std::vector<Becomes> becomes_;  // of each operand
+  std::vector<bool> stays_;       // each result
+};
+
+ProgramRef rewritten_in(const ProgramRef& program, std::size_t first_carry, std::size_t carries) {
+  if (!has_loops(*program)) return program;
+  static constinit Memo<ProgramRef> memo;
+  return memo.get(Hasher()("stack_updates")(program->hash())(first_carry)(carries).finish(), [&] {
+    const Level around{*program, makers_of(*program), {}, first_carry, carries};
+    const std::vector<int> reads = reads_of(*program);
+    return rewritten(*program, [&](Replay& replay) {
+      for (const Eqn& eqn : program->eqns()) {
+        if (eqn.op != &loop_op()) {
+          replay.bind_eqn(eqn, stack_updates);
+          continue;
+        }
+        const EqnScope place(eqn);
+        LoopParams p = eqn.params.as<LoopParams>();
+        const LoopRoles roles(p);
+        p.body = rewritten_in(p.body, roles.consts, roles.carries);
+        if (p.cond) p.cond = stack_updates(p.cond);
+        std::vector<bool> is_read;
+        for (const Var v : eqn.out) is_read.push_back(reads[v] > 0);
+        const Search search(around, eqn, p, std::move(is_read));
+        const Params here = make_params(p).map_dims([&](const Dim& d) { return substitute(d, replay.sizes()); });
+        const Arrays operands = replay.operands(eqn);
+        replay.set_results(eqn, search.changes() ? Rebuild(search, here.as<LoopParams>(), operands).bind()
+                                                 : bind_op(*eqn.op, here, operands));
+      }
+    });
+  });
+}
+
+}  // namespace
+
+ProgramRef stack_updates(const ProgramRef& program) { return rewritten_in(program, 0, 0); }
+
+}  // namespace tenon
