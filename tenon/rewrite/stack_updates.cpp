@@ -169,6 +169,7 @@ class StepNumbers {
   // Numbers that go up or down by as much each.
   Expr of_table(const Eqn& eqn, const Type& type, std::span<const Expr> index) {
     if (index.size() != 1 || !is_integer(type.dtype)) return unknown(type.dtype);
+    const CompileTime no_trace;  // the numbers are wanted now
     const Buffer numbers = convert(Array(table_array(eqn.params)), DType::i64).to_buffer();
     const std::int64_t n = numbers.elements(), *values = numbers.as<std::int64_t>();
     if (n == 0) return unknown(type.dtype);
