@@ -142,6 +142,19 @@ Array nested(const Array& x, int depth, double salt) {
   return tn::fori_loop(0, 3, [&](const Array&, const Array& c) { return step(c); }, x);
 }
 
+// Mean squares of what scans stack, each of which moves into its scan.
+Array reduced_scans(const Array& x, int scans, double salt) {
+  Array sum = tn::zeros({}, x.dtype());
+  for (int i = 0; i < scans; ++i) {
+    const auto step = [&](const Array& c, const Array& x) {
+      const Array next = tn::sin(c + x) * (salt + 0.01 * i);
+      return std::pair(next, next);
+    };
+    sum = sum + tn::mean(tn::square(tn::scan(step, x(0) * 0.0f, x).second));
+  }
+  return sum;
+}
+
 void programs() {
   const Array x = tn::full({1000}, 0.3f);
   {
@@ -170,6 +183,11 @@ void programs() {
       if (!stages(sweep, n, [n](const Array& v, double salt) { return called(v, n, salt); }, x)) break;
   }
   {
+    Sweep sweep("Scans whose outputs are reduced", "scans", "ms");
+    for (int n : {4, 16, 64, 256})
+      if (!stages(sweep, n, [n](const Array& v, double salt) { return reduced_scans(v, n, salt); }, x)) break;
+  }
+  {
     Sweep sweep("Loops in loops", "depth", "ms");
     for (int n : {1, 2, 3, 4, 6, 8})
       if (!stages(sweep, n, [n](const Array& v, double salt) { return nested(v, n, salt); }, x)) break;
@@ -190,6 +208,15 @@ Array until(const Array& x, const Array& length) {
       [&](const std::tuple<Array, Array>& s) { return std::get<1>(s) < length; },
       [](const std::tuple<Array, Array>& s) { return std::tuple(tn::sin(std::get<0>(s) * 1.1f), std::get<1>(s) + 1); },
       std::tuple(x, Array(0)))));
+}
+
+// What a scan over so many rows stacks, of which only reductions are wanted.
+Array waves_of(const Array& x, int length) {
+  const auto step = [](const Array& c, std::tuple<>) {
+    const Array next = tn::sin(c * 1.1f);
+    return std::pair(next, next);
+  };
+  return tn::scan(step, x, std::tuple<>(), {.length = length}).second;
 }
 
 // "memory: at most 1,024 bytes" of what explain tells.
@@ -214,10 +241,28 @@ void lengths() {
     measure("scan", tn::jit(scan), x);
     measure("its gradient", tn::jit(tn::grad(scan)), x);
     measure("with steps computed again", tn::jit(tn::grad(tn::checkpoint(scan))), x);
+    measure("mean square of stacked outputs",
+            tn::jit([n](const Array& v) { return tn::mean(tn::square(waves_of(v, n))); }), x);
+    measure("logsumexp over the steps",
+            tn::jit([n](const Array& v) { return tn::sum(tn::logsumexp(waves_of(v, n), 0)); }), x);
+    measure("variance over the steps", tn::jit([n](const Array& v) { return tn::sum(tn::var(waves_of(v, n), 0)); }), x);
     const Array length(n);
     measure("while", tn::jit(until), x, length);
     const auto gradient = tn::jit(tn::grad(until));  // keeps lists, which explain does not count
     times.add(n, "gradient of while", bench::median_seconds([&] { gradient(x, length); }) * 1e6);
+  }
+}
+
+// A carry that keeps about half of its elements in each step, until one is left: two copies a step, and the reductions.
+void varying() {
+  Sweep sweep("A carry that halves in each step", "elements", "µs");
+  for (int n : {1000, 10000, 100000, 1000000}) {
+    const auto halved = tn::jit([](const Array& x) {
+      return tn::while_loop([](const Array& c) { return tn::size_as_array(c.shape()[0]) > 1; },
+                            [](const Array& c) { return tn::compress(c, c >= tn::mean(c)); }, x);
+    });
+    const Array x = tn::sin(tn::arange(n, tn::DType::f64) * 0.7);
+    sweep.add(n, "run", bench::median_seconds([&] { halved(x); }) * 1e6);
   }
 }
 
@@ -338,6 +383,7 @@ int main(int argc, char** argv) {
   const auto wanted = [&](std::string_view name) { return argc < 2 || name == argv[1]; };
   if (wanted("programs")) programs();
   if (wanted("lengths")) lengths();
+  if (wanted("varying")) varying();
   if (wanted("tables")) tables();
   if (wanted("checkpoints")) checkpoints();
   if (wanted("lists")) lists();

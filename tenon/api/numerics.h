@@ -6,8 +6,8 @@
 namespace tenon {
 
 // While it lives, on this thread, what is traced is strict: sums are taken in the order in which they are written, and
-// only exact rules are applied. Functions that jit is called for meanwhile are strict as a whole. What runs at once, op by
-// op, stays as it is.
+// only exact rules are applied. Functions that jit is called for meanwhile are strict as a whole. What runs at once, op
+// by op, stays as it is.
 class StrictNumerics {
  public:
   StrictNumerics();

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <sstream>
 
-#include "tenon/compile/plan/plan.h"
 #include "tenon/compile/pipeline.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

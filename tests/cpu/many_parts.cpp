@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "../by_oracle.h"
-#include "tenon/compile/plan/plan.h"
 #include "tenon/compile/pipeline.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

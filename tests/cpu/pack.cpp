@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "tenon/compile/plan/plan.h"
 #include "tenon/compile/pipeline.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

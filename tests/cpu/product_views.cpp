@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "tenon/compile/plan/plan.h"
 #include "tenon/compile/pipeline.h"
+#include "tenon/compile/plan/plan.h"
 #include "tenon/tenon.h"
 
 namespace tenon {

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "tenon/compile/executable.h"
+#include "tenon/compile/pipeline.h"
 #include "tenon/compile/plan/plan.h"
 #include "tenon/eval/evaluate.h"
 #include "tenon/ops/arithmetic.h"
@@ -14,7 +15,6 @@
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
-#include "tenon/compile/pipeline.h"
 #include "tenon/runtime/memory/allocator.h"
 
 namespace tenon {

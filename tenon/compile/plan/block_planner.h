@@ -244,7 +244,7 @@ class BlockPlanner {
   std::unordered_map<std::size_t, std::vector<Var>> pending_of_;  // each group, ascending; some are stored by now
   std::unordered_map<std::size_t, int> ends_left_;  // of each group, ends of expressions that are still to come
   std::vector<Var> open_ends_;                      // of each group with some pending, the first
-  std::vector<bool> overwritten_;  // what some eqn may update where it is
+  std::vector<bool> overwritten_;                   // what some eqn may update where it is
   std::vector<std::size_t> last_use_;
   std::map<Var, Place> wanted_, group_places_;
   std::set<Var> building_;

@@ -209,8 +209,7 @@ void BlockPlanner::reduce(const Eqn& eqn, kernel::Reduce r) {
     sum.offset = sum.offset + kernel_offset(type, index);
   }
   kernel::Nest in_order{r.outer_vars, r.outer_sizes, {}, false, eqn.where};
-  block_.push_back(
-      kernel::Nest{r.outer_vars, r.outer_sizes, {{sum.slot, sum.offset, r.initial, {}}}, true, eqn.where});
+  block_.push_back(kernel::Nest{r.outer_vars, r.outer_sizes, {{sum.slot, sum.offset, r.initial, {}}}, true, eqn.where});
   in_order.vars.insert(in_order.vars.end(), r.inner_vars.begin(), r.inner_vars.end());
   in_order.sizes.insert(in_order.sizes.end(), r.inner_sizes.begin(), r.inner_sizes.end());
   const Expr before = load_of({sum.slot, Expr(std::int64_t(0))}, dtype, sum.offset);
@@ -280,7 +279,8 @@ void BlockPlanner::product(const Eqn& eqn) {
       planner_.target_.in_registers(elements_of(type)) && kernel::at_most(kernel::product_of(form.sum_sizes), 16);
   auto strided = form.strides(program_.type(eqn.in[0]).shape.dims(), program_.type(eqn.in[1]).shape.dims());
   if (strided) strided->dtype = type.dtype;
-  if (strided && (is_one_sum(*strided) || (eqn.numerics == Numerics::strict && is_inexact(type.dtype)))) strided.reset();
+  if (strided && (is_one_sum(*strided) || (eqn.numerics == Numerics::strict && is_inexact(type.dtype))))
+    strided.reset();
   const bool integer = is_integer(type.dtype) && !tiny && strided, by_columns = integer && pays_to_lay_out(*strided);
   if (!tiny && strided && type.dtype != DType::bool_ && !by_columns && !(integer && streams(*strided))) {
     const Place a = stored(eqn.in[0]), b = stored(eqn.in[1]);

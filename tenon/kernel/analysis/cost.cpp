@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "tenon/kernel/analysis/seen.h"
-
 #include "tenon/kernel/analysis/instructions.h"
+#include "tenon/kernel/analysis/seen.h"
 
 namespace tenon::kernel {
 namespace {

@@ -171,9 +171,7 @@ __attribute__((target("avx2,popcnt"))) Reached compress_eights(const std::uint8_
   return at;
 }
 
-bool has_small_compress() {
-  return vector_unit() == VectorUnit::avx512 && __builtin_cpu_supports("avx512vbmi2") != 0;
-}
+bool has_small_compress() { return vector_unit() == VectorUnit::avx512 && __builtin_cpu_supports("avx512vbmi2") != 0; }
 
 // The vectors of a part of the mask, as far as the processor has some for such elements.
 template <class T, class From>
