@@ -72,12 +72,13 @@ Arrays with_unpacked(const VaryingSizes& varying, Arrays values) {
 bool note_decided(VaryingSizes& varying, std::size_t array, std::size_t rank, const Program& program) {
   const Type& type = program.type(program.outputs()[array]);
   const Type& rows = type.is_list() ? *type.element : type;  // without the axes that are known to vary
-  const VaryingSizes before = varying;
-  bool any = false;
-  for (std::size_t axis = 0, left = 0; rows.is_array() && axis < rank; ++axis)
-    if (!before.varies(array, axis) && has_other_sizes(rows.shape[left++], program.size_params()))
-      varying.add(array, rank, axis), any = true;
-  return any;
+  if (!rows.is_array() || !has_other_sizes(rows, program.size_params())) return false;
+  std::vector<std::size_t> decided;
+  for (std::size_t axis = 0, left = 0; axis < rank; ++axis)
+    if (!(type.is_list() && varying.varies(array, axis)) && has_other_sizes(rows.shape[left++], program.size_params()))
+      decided.push_back(axis);
+  for (const std::size_t axis : decided) varying.add(array, rank, axis);
+  return !decided.empty();
 }
 
 // The carries of a loop whose sizes change from step to step: what entered the step that was traced last, and what it

@@ -46,7 +46,7 @@ Array divided(const Array& x, std::vector<Dim> sizes) {
 }  // namespace
 
 void VaryingSizes::add(std::size_t array, std::size_t rank, std::size_t axis) {
-  numbers_[array].resize(rank);
+  numbers_[array].resize(std::max(rank, numbers_[array].size()));
   numbers_[array][axis] = 0;
   count_ = 1;
   for (Numbers& numbers : numbers_)

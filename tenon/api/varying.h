@@ -13,7 +13,9 @@ class VaryingSizes {
 
   bool any() const { return count_ > 0; }
   bool varies(std::size_t array) const { return !numbers_[array].empty(); }
-  bool varies(std::size_t array, std::size_t axis) const { return varies(array) && numbers_[array][axis].has_value(); }
+  bool varies(std::size_t array, std::size_t axis) const {
+    return axis < numbers_[array].size() && numbers_[array][axis].has_value();
+  }
   std::size_t arrays() const { return numbers_.size(); }
   std::size_t values() const { return numbers_.size() + count_; }  // of their form for all: then the numbers
 

@@ -264,6 +264,13 @@ TEST(Varying, Refused) {
     return tn::cond(p, positive, [](const Array& a) { return tn::sum(a); }, a);
   };
   EXPECT_THAT(message_of<tn::ShapeError>([&] { ranks(yes, x); }), HasSubstr("as result 0"));
+  const auto fewer = [](const Array& p, const Array& m) {
+    return tn::cond(
+        p, [](const Array& m) { return columns(m, tn::sum(m, {0}) > 1.0); },
+        [](const Array& m) { return positive(tn::sum(m, 1)); }, m);
+  };
+  EXPECT_THAT(message_of<tn::ShapeError>([&] { fewer(yes, tn::ones({2, 3}, tn::DType::f64)); }),
+              HasSubstr("as result 0"));
   const auto grows = [](const Array& a) {
     return tn::fori_loop(0, 3, [](const Array&, const Array& a) { return tn::concatenate({a, a}, 0); }, a);
   };
