@@ -93,7 +93,6 @@ const OpInfo& max_op();
 const OpInfo& min_op();
 const OpInfo& eq_op();
 const OpInfo& ne_op();
-const OpInfo& and_op();
 const OpInfo& or_op();
 
 }  // namespace tenon

@@ -8,6 +8,7 @@
 #include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
 
 namespace tenon {
 namespace {
@@ -494,8 +495,25 @@ const OpInfo& max_op() { return max_info; }
 const OpInfo& min_op() { return min_info; }
 const OpInfo& eq_op() { return eq_info; }
 const OpInfo& ne_op() { return ne_info; }
-const OpInfo& and_op() { return and_info; }
 const OpInfo& or_op() { return or_info; }
+
+const OpInfo& combining_op(kernel::Combine combine) {
+  switch (combine) {
+    case kernel::Combine::add:
+      return add_info;
+    case kernel::Combine::mul:
+      return mul_info;
+    case kernel::Combine::max:
+      return max_info;
+    case kernel::Combine::min:
+      return min_info;
+    case kernel::Combine::and_:
+      return and_info;
+    case kernel::Combine::or_:
+      return or_info;
+  }
+  __builtin_unreachable();
+}
 
 Array operator+(const Operand& x, const Operand& y) { return apply(add_info, x, y); }
 Array operator-(const Operand& x, const Operand& y) { return apply(sub_info, x, y); }

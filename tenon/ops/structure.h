@@ -9,6 +9,11 @@
 
 namespace tenon {
 
+// The op of two operands that does what a reduction of that kind does.
+const OpInfo& combining_op(kernel::Combine combine);
+// What an eqn may update where it is, if nothing reads it later: which of its operands.
+bool may_overwrite(const Eqn& eqn, std::size_t operand);
+
 // x without its derivative.
 const OpInfo& stop_gradient_op();
 

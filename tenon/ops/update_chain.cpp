@@ -233,6 +233,11 @@ Array pass_loop(const Link& link, const Array& x, std::span<const Array> kept, R
 
 bool is_product(const OpInfo& op) { return is(op, LowerStructure::Kind::product); }
 bool is_scatter(const OpInfo& op) { return is(op, LowerStructure::Kind::scatter); }
+bool may_overwrite(const Eqn& eqn, std::size_t operand) {
+  const auto* s = rule_of<LowerStructure>(*eqn.op);
+  if (s == nullptr || s->kind == LowerStructure::Kind::product) return false;
+  return eqn.op != &loop_op() || LoopRoles(eqn.params.as<LoopParams>()).is_carry(operand);
+}
 bool is_update(const OpInfo& op) { return is_scatter(op) || is(op, LowerStructure::Kind::update_slice); }
 
 std::optional<RowsSet> rows_set(const Eqn& eqn, const Program& program) {

@@ -20,11 +20,9 @@ constexpr std::int64_t largest_summand = 1 << 16;  // elements added up in place
 
 // What a reduction does that is done here with two operands.
 std::optional<kernel::Combine> combine_of(const Eqn& e) {
-  const std::pair<const OpInfo*, kernel::Combine> kinds[]{
-      {&add_op(), kernel::Combine::add}, {&mul_op(), kernel::Combine::mul},  {&max_op(), kernel::Combine::max},
-      {&min_op(), kernel::Combine::min}, {&and_op(), kernel::Combine::and_}, {&or_op(), kernel::Combine::or_}};
-  for (const auto& [op, combine] : kinds)
-    if (e.op == op) return combine;
+  using enum kernel::Combine;
+  for (const kernel::Combine combine : {add, mul, max, min, and_, or_})
+    if (e.op == &combining_op(combine)) return combine;
   return {};
 }
 

@@ -28,14 +28,7 @@ class LoopRebuild {
   LoopRebuild(const Program& program, const Hoist& hoist, const std::vector<std::size_t>& maker,
               std::vector<bool>& done)
       : program_(program), hoist_(hoist), maker_(maker), done_(done) {
-    done_[hoist.loop] = true;
-    for (std::size_t e : hoist.moved) done_[e] = true;
-    for (const StreamEnd& end : hoist.ends) {
-      done_[end.eqn] = true;
-      for (std::size_t e : end.absorbed) done_[e] = true;
-    }
-    for (const auto& [v, output] : hoist.unrolled)
-      if (is_read_by_moved(v)) done_[maker_[v]] = true;
+    for (std::size_t e : hoist.taken) done_[e] = true;
   }
 
   void bind(Replay& replay) {
@@ -64,7 +57,7 @@ class LoopRebuild {
     // Stacks that are still read.
     std::vector<std::size_t> stacked;
     for (std::size_t i = carries; i < eqn.out.size(); ++i)
-      if (!is_moved(i)) stacked.push_back(i);
+      if (!hoist_.gone[i]) stacked.push_back(i);
     const TraceResult body = trace_body(p, operands, consts, carries, stacked, replay);
     p.body = body.program;
     p.body_sizes = body.sizes;
@@ -90,15 +83,8 @@ class LoopRebuild {
  private:
   // What is made behind the loop and needed by it is bound before it.
   void bind_now(Var v, Replay& replay) {
-    std::set<std::size_t> needed;
-    std::vector<Var> open{v};
-    while (!open.empty()) {
-      const std::size_t e = maker_[open.back()];
-      open.pop_back();
-      if (e == nowhere || e < hoist_.loop || done_[e] || !needed.insert(e).second) continue;
-      open.insert(open.end(), program_.eqns()[e].in.begin(), program_.eqns()[e].in.end());
-    }
-    for (std::size_t e : needed) {
+    for (std::size_t e :
+         makers_behind(program_, maker_, hoist_.loop, {v}, [&](std::size_t e) { return bool(done_[e]); })) {
       done_[e] = true;
       replay.bind_eqn(program_.eqns()[e]);
     }
@@ -235,8 +221,6 @@ class LoopRebuild {
            std::ranges::any_of(hoist_.ends, [&](const StreamEnd& end) { return !is_of_all_steps(end.of[0].steps); });
   }
 
-  static constexpr std::size_t nowhere = ~std::size_t(0);
-
   // Of each element along the steps, how many of an end's come before it: none before those that are not its own.
   Array steps_before(const StreamEnd& end, const LoopParams& p) const {
     const StepsIn& steps = end.of[0].steps;
@@ -296,23 +280,6 @@ class LoopRebuild {
     const Eqn* of = maker(maker(eqn.in[0])->in[2]);
     while (of->op == &broadcast_op()) of = maker(of->in[0]);
     return literal_value(of->params);
-  }
-
-  // Whether nothing but what moves reads a stack of the loop.
-  bool is_moved(std::size_t output) const {
-    const Var v = program_.eqns()[hoist_.loop].out[output];
-    if (hoist_.unrolled.empty()) return is_read_by_moved(v);
-    bool any = std::ranges::count(program_.outputs(), v) > 0;
-    for (std::size_t e = hoist_.loop + 1; !any && e < program_.eqns().size(); ++e)
-      any = !done_[e] && std::ranges::count(program_.eqns()[e].in, v) > 0;
-    return !any;
-  }
-  bool is_read_by_moved(Var v) const {
-    return std::ranges::any_of(hoist_.moved,
-                               [&](std::size_t e) { return std::ranges::count(program_.eqns()[e].in, v) > 0; }) ||
-           std::ranges::any_of(hoist_.ends, [&](const StreamEnd& end) {
-             return std::ranges::any_of(end.of, [&](const Along& along) { return along.var == v; });
-           });
   }
 
   // What a step of the body that is being made knows: its parts of what lies outside and of what moves, what is the
@@ -514,10 +481,7 @@ class LoopRebuild {
 
 // The Program with all these hoists done.
 ProgramRef rebuilt(const Program& program, const std::vector<Hoist>& hoists) {
-  constexpr std::size_t nowhere = ~std::size_t(0);
-  std::vector<std::size_t> maker(program.vars(), nowhere);
-  for (std::size_t e = 0; e < program.eqns().size(); ++e)
-    for (Var v : program.eqns()[e].out) maker[v] = e;
+  const std::vector<std::size_t> maker = maker_numbers(program);
   std::vector<bool> done(program.eqns().size(), false);
   std::vector<LoopRebuild> loops;
   std::map<std::size_t, std::size_t> loop_at;

@@ -11,8 +11,6 @@
 namespace tenon {
 namespace {
 
-constexpr std::size_t nowhere = ~std::size_t(0);
-
 std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 Dim elements_before(const Shape& shape, std::size_t axis) {
@@ -37,11 +35,9 @@ std::optional<StepsIn> parts_along(const Shape& shape, const Dim& before, const 
 class HoistSearch {
  public:
   explicit HoistSearch(const Program& program)
-      : program_(program), readers_(program.vars()), maker_(program.vars(), nowhere) {
-    for (std::size_t e = 0; e < program.eqns().size(); ++e) {
+      : program_(program), readers_(program.vars()), maker_(maker_numbers(program)) {
+    for (std::size_t e = 0; e < program.eqns().size(); ++e)
       for (Var v : program.eqns()[e].in) readers_[v].push_back(e);
-      for (Var v : program.eqns()[e].out) maker_[v] = e;
-    }
     is_output_.assign(program.vars(), false);
     for (Var v : program.outputs()) is_output_[v] = true;
   }
@@ -54,13 +50,13 @@ class HoistSearch {
       Hoist hoist;
       hoist.loop = e;
       if (!fill(hoist)) continue;
-      const std::set<std::size_t> own = eqns_of(hoist), needed = needed_early(hoist);
+      const std::set<std::size_t> needed = needed_early(hoist);
       const auto is_early = [&](std::size_t x) { return early[x]; };
       const auto is_taken = [&](std::size_t x) { return taken[x]; };
-      if (std::ranges::any_of(own, is_early) || std::ranges::any_of(own, is_taken) ||
+      if (std::ranges::any_of(hoist.taken, is_early) || std::ranges::any_of(hoist.taken, is_taken) ||
           std::ranges::any_of(needed, is_taken))
         continue;
-      for (const std::size_t x : own) taken[x] = true;
+      for (const std::size_t x : hoist.taken) taken[x] = true;
       for (const std::size_t x : needed) early[x] = true;
       found.push_back(std::move(hoist));
     }
@@ -129,6 +125,13 @@ class HoistSearch {
       ends.erase(gone.begin(), gone.end());
       if (!settled) continue;
       if (ends.empty()) return false;
+      const auto is_taken = [&](std::size_t e) { return taken.contains(e); };
+      for (const auto& [v, output] : hoist.unrolled)
+        if (std::ranges::any_of(readers_[v], is_taken)) taken.insert(maker_[v]);
+      for (const Var v : loop.out)
+        hoist.gone.push_back(!is_output_[v] && !readers_[v].empty() && std::ranges::all_of(readers_[v], is_taken));
+      taken.insert(hoist.loop);
+      hoist.taken = std::move(taken);
       hoist.moved = std::move(moved);
       hoist.ends = std::move(ends);
       hoist.steps = std::move(steps_);
@@ -161,17 +164,6 @@ class HoistSearch {
     }
   }
 
-  // The eqns that a hoist takes away, or makes anew.
-  std::set<std::size_t> eqns_of(const Hoist& hoist) const {
-    std::set<std::size_t> all = hoist.moved;
-    all.insert(hoist.loop);
-    for (const StreamEnd& end : hoist.ends) {
-      all.insert(end.eqn);
-      all.insert(end.absorbed.begin(), end.absorbed.end());
-    }
-    for (const auto& [v, output] : hoist.unrolled) all.insert(maker_[v]);
-    return all;
-  }
   // The eqns behind the loop that make what it will read.
   std::set<std::size_t> needed_early(const Hoist& hoist) const {
     std::vector<Var> open;
@@ -181,14 +173,7 @@ class HoistSearch {
     for (const std::size_t e : hoist.moved) std::ranges::for_each(program_.eqns()[e].in, read);
     for (const StreamEnd& end : hoist.ends)
       for (const Along& a : end.of) read(a.var);
-    std::set<std::size_t> needed;
-    while (!open.empty()) {
-      const std::size_t e = maker_[open.back()];
-      open.pop_back();
-      if (e == nowhere || e < hoist.loop || !needed.insert(e).second) continue;
-      open.insert(open.end(), program_.eqns()[e].in.begin(), program_.eqns()[e].in.end());
-    }
-    return needed;
+    return makers_behind(program_, maker_, hoist.loop, std::move(open), [](std::size_t) { return false; });
   }
 
   const Eqn* maker(Var v) const { return maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]]; }
@@ -377,6 +362,25 @@ class HoistSearch {
 };
 
 }  // namespace
+
+std::vector<std::size_t> maker_numbers(const Program& program) {
+  std::vector<std::size_t> maker(program.vars(), nowhere);
+  for (std::size_t e = 0; e < program.eqns().size(); ++e)
+    for (Var v : program.eqns()[e].out) maker[v] = e;
+  return maker;
+}
+
+std::set<std::size_t> makers_behind(const Program& program, std::span<const std::size_t> maker, std::size_t loop,
+                                    std::vector<Var> vars, FunctionRef<bool(std::size_t)> is_made) {
+  std::set<std::size_t> found;
+  while (!vars.empty()) {
+    const std::size_t e = maker[vars.back()];
+    vars.pop_back();
+    if (e == nowhere || e < loop || is_made(e) || !found.insert(e).second) continue;
+    vars.insert(vars.end(), program.eqns()[e].in.begin(), program.eqns()[e].in.end());
+  }
+  return found;
+}
 
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {
   const auto* reduction = rule_of<LowerReduction>(*eqn.op);

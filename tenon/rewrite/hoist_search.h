@@ -44,11 +44,20 @@ struct Hoist {
   std::map<Var, std::size_t> unrolled;
   std::set<std::size_t> moved;             // eqns that become part of the body
   std::vector<StreamEnd> ends;             // become carries
+  std::set<std::size_t> taken;             // all eqns that are written anew or go, the loop among them
+  std::vector<bool> gone;                  // of the loop's outputs: stacks that nothing else reads
   std::unordered_map<Var, StepsIn> steps;  // how they lie in each variable that is made of the loop's
 };
 // Of all loops that have some and can be written anew together: none needs early what another one makes. They come in
 // the order of the loops.
 std::vector<Hoist> find_hoists(const Program& program);
+
+// Of each variable the number of the eqn that makes it; nowhere of inputs.
+inline constexpr std::size_t nowhere = ~std::size_t(0);
+std::vector<std::size_t> maker_numbers(const Program& program);
+// The eqns behind a loop that make these variables, in order. What `is_made` is not looked into.
+std::set<std::size_t> makers_behind(const Program& program, std::span<const std::size_t> maker, std::size_t loop,
+                                    std::vector<Var> vars, FunctionRef<bool(std::size_t eqn)> is_made);
 
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program);
 // The shape of one step's part of an array of that shape.

@@ -61,7 +61,8 @@ class Sink {
         stored_for_(program.vars(), 0),
         overwritten_(program.vars(), false) {
     for (const Eqn& eqn : program.eqns()) {
-      note_overwritten(eqn);
+      for (std::size_t i = 0; i < eqn.in.size(); ++i)
+        if (may_overwrite(eqn, i)) overwritten_[eqn.in[i]] = true;
       if (rule_of<LowerElement>(*eqn.op) != nullptr || rule_of<LowerReduction>(*eqn.op) != nullptr) continue;
       for (const Var v : eqn.in) ++stored_for_[v];
     }
@@ -108,15 +109,6 @@ class Sink {
   }
 
  private:
-  // What an eqn may update in place, if nothing reads it later.
-  void note_overwritten(const Eqn& eqn) {
-    const auto* s = rule_of<LowerStructure>(*eqn.op);
-    if (s == nullptr || s->kind == LowerStructure::Kind::product) return;
-    const bool loops = eqn.op == &loop_op();
-    for (std::size_t i = 0; i < eqn.in.size(); ++i)
-      if (!loops || LoopRoles(eqn.params.as<LoopParams>()).is_carry(i)) overwritten_[eqn.in[i]] = true;
-  }
-
   // Whether memory has it anyway, without this loop.
   bool is_stored(Var v, const Eqn& loop) const {
     const Eqn* made = maker_[v];

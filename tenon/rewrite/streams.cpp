@@ -12,21 +12,7 @@ namespace tenon {
 namespace {
 
 Array combined(kernel::Combine combine, const Array& a, const Array& b) {
-  switch (combine) {
-    case kernel::Combine::add:
-      return a + b;
-    case kernel::Combine::mul:
-      return a * b;
-    case kernel::Combine::max:
-      return max(a, b);
-    case kernel::Combine::min:
-      return min(a, b);
-    case kernel::Combine::and_:
-      return a & b;
-    case kernel::Combine::or_:
-      return a | b;
-  }
-  __builtin_unreachable();
+  return bind1(combining_op(combine), {}, {a, b});
 }
 
 // What has one element for each of the result, in the shape of a step's elements.

@@ -10,6 +10,7 @@
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/tenon.h"
+#include "tests/compile/numbers.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;
@@ -54,16 +55,6 @@ void expect_native(const Function& f, const Arrays& in, const std::string& what 
   EXPECT_THAT(explained(f, in), HasSubstr("native code:")) << what;
   EXPECT_THAT(explained(f, in), Not(HasSubstr("without native form"))) << what;
   expect_agreement(f, in, what);
-}
-
-// Numbers of a dtype, among them zeros and both signs.
-Array numbers(DType dtype, const tn::Shape& shape) {
-  const Array at = tn::reshape(tn::arange(shape.elements().value()), shape);
-  const Array value = tn::convert((at * 37 % 23) - 7, DType::f64) * 0.37;
-  if (dtype == DType::bool_) return at % 3 == 1;
-  if (tn::is_complex(dtype)) return tn::convert(tn::complex(value, value * 0.5 - 1.0), dtype);
-  if (!tn::is_inexact(dtype)) return tn::convert((at * 37 % 23) - (tn::is_signed_integer(dtype) ? 7 : 0), dtype);
-  return tn::convert(value, dtype);
 }
 
 // Masks of a shape: none, all, some, the last one alone.

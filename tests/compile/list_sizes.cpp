@@ -9,6 +9,7 @@
 #include "tenon/eval/evaluate.h"
 #include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
+#include "tests/compile/numbers.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;
@@ -55,15 +56,6 @@ void expect_native(const Function& f, const Arrays& in, const std::string& what 
   EXPECT_THAT(text, Not(HasSubstr("without native form"))) << what;
   EXPECT_THAT(text, Not(HasSubstr("runs in pieces"))) << what;
   expect_agreement(f, in, what);
-}
-
-Array numbers(DType dtype, const tn::Shape& shape) {
-  const Array at = tn::reshape(tn::arange(shape.elements().value()), shape);
-  const Array value = tn::convert((at * 37 % 23) - 7, DType::f64) * 0.37;
-  if (dtype == DType::bool_) return at % 3 == 1;
-  if (tn::is_complex(dtype)) return tn::convert(tn::complex(value, value * 0.5 - 1.0), dtype);
-  if (!tn::is_inexact(dtype)) return tn::convert((at * 37 % 23) - (tn::is_signed_integer(dtype) ? 7 : 0), dtype);
-  return tn::convert(value, dtype);
 }
 
 constexpr DType all_dtypes[] = {DType::bool_, DType::i8,  DType::i16, DType::i32, DType::i64,

@@ -12,6 +12,7 @@
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
+#include "tests/rewrite/same.h"
 
 namespace tenon {
 namespace {
@@ -22,11 +23,6 @@ Array wave(std::vector<std::int64_t> shape, double by = 1.3) {
   Buffer b = Buffer::allocate(DType::f64, shape);
   for (std::int64_t i = 0; i < b.elements(); ++i) b.as<double>()[i] = std::sin(by * static_cast<double>(i) + 0.4);
   return Array(b);
-}
-std::vector<Value> inputs_of(const Program& p) {
-  std::vector<Value> in;
-  for (const Type& t : p.input_types()) in.push_back(convert(wave(t.shape.sizes()), t.dtype).value());
-  return in;
 }
 
 // Elements of what the loops of a Program stack of whole arrays: of n elements, every step; in regions too.
@@ -46,7 +42,7 @@ int whole_stacks(const Program& p) {
 }
 
 void expect_same(const Program& a, const Program& b) {
-  const std::vector<Value> in = inputs_of(a), x = evaluate(a, {}, in), y = evaluate(b, {}, in);
+  const std::vector<Value> in = waves_for(a), x = evaluate(a, {}, in), y = evaluate(b, {}, in);
   ASSERT_EQ(x.size(), y.size());
   for (std::size_t i = 0; i < x.size(); ++i)
     EXPECT_TRUE(array_equal(Array(std::get<Buffer>(x[i])), Array(std::get<Buffer>(y[i])))) << i << "\n" << print(b);

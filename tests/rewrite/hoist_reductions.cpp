@@ -12,23 +12,12 @@
 #include "tenon/rewrite/pass.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/gradient.h"
+#include "tests/rewrite/same.h"
 
 namespace tenon {
 namespace {
 
 constexpr std::int64_t steps = 7;  // no other size is 7 or a multiple of it
-
-Buffer waves(const Type& type) {
-  Buffer b = Buffer::allocate(DType::f64, type.shape.sizes());
-  for (std::int64_t i = 0; i < b.elements(); ++i) b.as<double>()[i] = std::sin(1.3 * static_cast<double>(i) + 0.4);
-  return std::get<Buffer>(convert(Array(b), type.dtype).value());
-}
-
-std::vector<Value> inputs_of(const Program& p) {
-  std::vector<Value> in;
-  for (const Type& t : p.input_types()) in.push_back(waves(t));
-  return in;
-}
 
 // Arrays with an axis of all steps that depend on a loop.
 int stacks(const Program& p) {
@@ -64,7 +53,7 @@ void expect_equal(const std::vector<Value>& got, const std::vector<Value>& want)
 void expect_hoisted(const ProgramRef& program) {
   const ProgramRef p = inline_calls(program), q = hoist_reductions(p);
   EXPECT_EQ(stacks(*q), 0) << q;
-  const std::vector<Value> in = inputs_of(*p);
+  const std::vector<Value> in = waves_for(*p);
   expect_equal(evaluate(*q, {}, in), evaluate(*p, {}, in));
   EXPECT_EQ(hoist_reductions(q)->hash(), q->hash());  // nothing is left to do
 }
@@ -192,7 +181,7 @@ TEST_P(Hoisted, NoStackIsLeftOfItsLanes) {
   const ProgramRef lanes = inline_calls(vmap(p, {false, true}, {true}, Dim(4)));
   const ProgramRef q = hoist_reductions(lanes);
   EXPECT_EQ(stacks(*q), 0) << q;
-  const std::vector<Value> in = inputs_of(*lanes);
+  const std::vector<Value> in = waves_for(*lanes);
   expect_equal(evaluate(*q, {}, in), evaluate(*lanes, {}, in));
 }
 // Its derivatives are those of what it was, before the derivative is taken as after it.
@@ -201,17 +190,17 @@ TEST_P(Hoisted, ItsDerivativesAreTheSame) {
   if (!has_tangent(p->output_types()[0])) return;
   const std::string name = GetParam().first;
   const Mask in{true, true}, out{true};
-  const std::vector<Value> x = inputs_of(*jvp(p, in, out));
+  const std::vector<Value> x = waves_for(*jvp(p, in, out));
   expect_equal(evaluate(*hoist_reductions(jvp(p, in, out)), {}, x), evaluate(*jvp(p, in, out), {}, x));
   expect_equal(evaluate(*jvp(hoist_reductions(p), in, out), {}, x), evaluate(*jvp(p, in, out), {}, x));
   const ProgramRef back = inline_calls(pullback(p, in, out)), of_hoisted = pullback(hoist_reductions(p), in, out);
-  const std::vector<Value> y = inputs_of(*back);
+  const std::vector<Value> y = waves_for(*back);
   expect_equal(evaluate(*hoist_reductions(back), {}, y), evaluate(*back, {}, y));
   expect_equal(evaluate(*of_hoisted, {}, y), evaluate(*back, {}, y));
 }
 TEST_P(Hoisted, CompiledIsTheReference) {
   const ProgramRef p = program();
-  const std::vector<Value> in = inputs_of(*p);
+  const std::vector<Value> in = waves_for(*p);
   expect_equal(executor().run(p, {}, in), evaluate(*p, {}, in));
 }
 INSTANTIATE_TEST_SUITE_P(Losses, Hoisted, testing::ValuesIn(losses),

@@ -1,13 +1,27 @@
-// A Program and what a pass made of it: the same results, to the bit.
+// A Program and what a pass made of it, on the same inputs: the same results, to the bit.
 #pragma once
 
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "tenon/eval/evaluate.h"
 #include "tenon/ir/print.h"
 #include "tenon/tenon.h"
 
 namespace tenon {
+
+// Numbers of both signs for all inputs of a Program.
+inline Buffer waves(const Type& type) {
+  Buffer b = Buffer::allocate(DType::f64, type.shape.sizes());
+  for (std::int64_t i = 0; i < b.elements(); ++i) b.as<double>()[i] = std::sin(1.3 * static_cast<double>(i) + 0.4);
+  return std::get<Buffer>(convert(Array(b), type.dtype).value());
+}
+inline std::vector<Value> waves_for(const Program& p) {
+  std::vector<Value> in;
+  for (const Type& t : p.input_types()) in.push_back(waves(t));
+  return in;
+}
 
 inline void expect_same(const ProgramRef& p, const ProgramRef& q, const std::vector<Value>& in) {
   const auto want = evaluate(*p, {}, in), got = evaluate(*q, {}, in);

@@ -4,28 +4,18 @@
 #include <cmath>
 #include <random>
 
-#include "../fuzzing.h"
-#include "same.h"
 #include "tenon/ir/parse.h"
 #include "tenon/ir/recurse.h"
 #include "tenon/ops/structure.h"
 #include "tenon/transform/gradient.h"
+#include "tests/fuzzing.h"
+#include "tests/rewrite/same.h"
 
 namespace tenon {
 namespace {
 
 constexpr std::int64_t T = 5, D = 3;
 
-Buffer waves(const Type& type) {
-  Buffer b = Buffer::allocate(DType::f64, type.shape.sizes());
-  for (std::int64_t i = 0; i < b.elements(); ++i) b.as<double>()[i] = std::sin(1.3 * static_cast<double>(i) + 0.4);
-  return std::get<Buffer>(convert(Array(b), type.dtype).value());
-}
-std::vector<Value> inputs_of(const Program& p) {
-  std::vector<Value> in;
-  for (const Type& t : p.input_types()) in.push_back(waves(t));
-  return in;
-}
 bool has_updates(const ProgramRef& p) {
   return find_eqn(*p, [](const Eqn& eqn) { return is_update(*eqn.op); }) != nullptr;
 }
@@ -277,16 +267,16 @@ TEST_P(Stacked, NoArrayIsUpdated) {
   const ProgramRef p = program_of(GetParam()), q = stack_updates(p);
   EXPECT_TRUE(has_updates(p)) << p;
   EXPECT_FALSE(has_updates(q)) << q;
-  expect_same(p, q, inputs_of(*p));
+  expect_same(p, q, waves_for(*p));
   EXPECT_EQ(stack_updates(q)->hash(), q->hash()) << q;  // nothing is left to do
 }
 TEST_P(Stacked, DerivativesAreTheSame) {
   const ProgramRef p = program_of(GetParam()), q = stack_updates(p);
   const Mask in{true, true, true}, out{true};
   const ProgramRef forward = jvp(p, in, out), back = pullback(p, in, out);
-  expect_same(forward, jvp(q, in, out), inputs_of(*forward));
-  expect_same(forward, stack_updates(inline_calls(forward)), inputs_of(*forward));
-  expect_same(back, pullback(q, in, out), inputs_of(*back));
+  expect_same(forward, jvp(q, in, out), waves_for(*forward));
+  expect_same(forward, stack_updates(inline_calls(forward)), waves_for(*forward));
+  expect_same(back, pullback(q, in, out), waves_for(*back));
 }
 INSTANTIATE_TEST_SUITE_P(Rows, Stacked, testing::ValuesIn(stacked), name_of);
 
@@ -294,7 +284,7 @@ class Left : public testing::TestWithParam<Case> {};
 TEST_P(Left, AsTheyAre) {
   const ProgramRef p = program_of(GetParam()), q = stack_updates(p);
   EXPECT_TRUE(has_updates(q)) << q;
-  expect_same(p, q, inputs_of(*p));
+  expect_same(p, q, waves_for(*p));
 }
 INSTANTIATE_TEST_SUITE_P(Rows, Left, testing::ValuesIn(left), name_of);
 
@@ -305,7 +295,7 @@ TEST(StackUpdates, RowsThatAreReadInOrderAreXs) {
   const ProgramRef p = trace(read)(empty(), zeros({D}, DType::f64));
   EXPECT_TRUE(has_slices(p)) << p;
   EXPECT_FALSE(has_slices(stack_updates(p))) << stack_updates(p);
-  expect_same(p, stack_updates(p), inputs_of(*p));
+  expect_same(p, stack_updates(p), waves_for(*p));
   const auto neighbours = [](const Array& xs, const Array& c) {
     return fori_loop(1, T, [&](const Array& i, const Array& c) { return tanh(c + xs(i) * xs(i - 1)); }, c);
   };
@@ -394,12 +384,12 @@ TEST(StackUpdates, FuzzedLoopsStayWhatTheyWere) {
   for (std::int64_t i = 0; i < cases && !testing::Test::HasFailure(); ++i) {
     const ProgramRef p = Recipe(random).program(), q = stack_updates(p);
     changed += has_updates(p) && !has_updates(q) ? 1 : 0;
-    expect_same(p, q, inputs_of(*p));
+    expect_same(p, q, waves_for(*p));
     const Mask in{true, true, true}, out{true, true, true};
     const ProgramRef back = pullback(p, in, out);
-    expect_same(back, pullback(q, in, out), inputs_of(*back));
+    expect_same(back, pullback(q, in, out), waves_for(*back));
     const ProgramRef lanes = inline_calls(vmap(p, {true, true, true}, out, Dim(2)));
-    expect_same(lanes, stack_updates(lanes), inputs_of(*lanes));
+    expect_same(lanes, stack_updates(lanes), waves_for(*lanes));
   }
   EXPECT_GT(4 * changed, cases);
 }

@@ -124,8 +124,11 @@ BlockPlanner::BlockPlanner(Planner& planner, const Program& program, const std::
   for (std::size_t e = 0; e < program.eqns().size(); ++e)
     for (Var v : program.eqns()[e].in) last_use_[v] = e + 1;
   for (Var v : program.outputs()) last_use_[v] = program.eqns().size() + 1;
+  given_.assign(program.vars(), false);
   overwritten_.assign(program.vars(), false);
-  for (const Eqn& eqn : program.eqns()) note_overwritten(eqn);
+  for (const Eqn& eqn : program.eqns())
+    for (std::size_t i = 0; i < eqn.in.size(); ++i)
+      if (may_overwrite(eqn, i)) overwritten_[eqn.in[i]] = true;
   for (Var v = 0; v < program.vars(); ++v) ends_left_[fusion_.group[v]] += fusion_.ends[v] ? 1 : 0;
   if (planner.report_ != nullptr) report_cuts(*planner.report_);
 }
@@ -135,6 +138,7 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Var v = program_.inputs()[i];
     places_[v] = inputs[i];
+    given_[v] = true;
     const bool own = (i < given.size() && given[i]) || std::ranges::find(carries, inputs[i]) != carries.end();
     if (own && program_.type(v).is_list()) owned_.insert(v);
   }
@@ -148,7 +152,7 @@ Block BlockPlanner::run(const std::vector<Place>& inputs, const std::vector<Plac
       require_not_negative(a - b), require_not_negative(b - a);
     } else if (rule_of<LowerElement>(*eqn.op) != nullptr) {
       if (is_view(eqn))
-        places_[eqn.out[0]] = places_[eqn.in[0]];
+        places_[eqn.out[0]] = places_[eqn.in[0]], given_[eqn.out[0]] = true;
       else if (fusion_.stored[eqn.out[0]])
         await(eqn.out[0]);
       if (fusion_.ends[eqn.out[0]]) expression_ends(eqn.out[0]);
@@ -263,24 +267,12 @@ Place BlockPlanner::stored(Var v) {
   return *places_[v];
 }
 
-// What an eqn may update where it is, if nothing reads it later.
-void BlockPlanner::note_overwritten(const Eqn& eqn) {
-  const auto* s = rule_of<LowerStructure>(*eqn.op);
-  if (s == nullptr || s->kind == LowerStructure::Kind::product) return;
-  const auto* loop = eqn.op == &loop_op() ? &eqn.params.as<LoopParams>() : nullptr;
-  for (std::size_t i = 0; i < eqn.in.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    if (loop == nullptr || (at >= loop->consts && at < loop->consts + loop->carries)) overwritten_[eqn.in[i]] = true;
-  }
-}
-
 // Whether memory has a value already: the elements of an array that nothing overwrites, in another shape.
 bool BlockPlanner::is_view(const Eqn& eqn) const {
   const Var v = eqn.out.empty() ? 0 : eqn.out[0];
   if (eqn.op != &reshape_op() || !fusion_.stored[v] || wanted_.contains(v) || overwritten_[v]) return false;
   const Var x = eqn.in[0];
-  const bool given = std::ranges::count(program_.inputs(), x) > 0 || (maker_[x] != nullptr && is_view(*maker_[x]));
-  return given && places_[x] && !writable_slots_.contains(places_[x]->slot);
+  return given_[x] && !writable_slots_.contains(places_[x]->slot);
 }
 
 // One number everywhere: writing it anew costs less than copying it.

@@ -110,7 +110,6 @@ class BlockPlanner {
   Place stored(Var v);
   template <class Writer>
   void store_into(Var v, const Place& to, bool last, const Eqn& eqn, Writer&& writer);
-  void note_overwritten(const Eqn& eqn);
   bool is_view(const Eqn& eqn) const;
   bool is_fill(Var v) const;
   void expression_ends(Var v);
@@ -244,6 +243,7 @@ class BlockPlanner {
   std::unordered_map<std::size_t, std::vector<Var>> pending_of_;  // each group, ascending; some are stored by now
   std::unordered_map<std::size_t, int> ends_left_;  // of each group, ends of expressions that are still to come
   std::vector<Var> open_ends_;                      // of each group with some pending, the first
+  std::vector<bool> given_;                         // inputs, and views of them
   std::vector<bool> overwritten_;                   // what some eqn may update where it is
   std::vector<std::size_t> last_use_;
   std::map<Var, Place> wanted_, group_places_;
