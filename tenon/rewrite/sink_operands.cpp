@@ -78,7 +78,7 @@ class Sink {
       const Var v = loop.in[i];
       if (stored_for_[v] > 1 || !has_rows(program_.type(v))) continue;
       const Type& type = program_.type(v);
-      if (type.shape[0] == Dim(0) || row_shape(type).elements().value() < shortest_row()) continue;
+      if (type.shape[0] == Dim(0) || (row_shape(type).elements().value() < shortest_row() && !is_fill(v))) continue;
       if (is_stored(v, loop)) continue;
       decide(v, loop, able);
       if (!able.at(v)) continue;
@@ -94,13 +94,14 @@ class Sink {
     const Arrays operands = replay.operands(eqn);
     LoopParams q = p;
     q.body = body_of(eqn, p, made);
+    const Dim& steps = *eqn.params.as<LoopParams>().length;  // in the sizes of the Program, as its types
     Arrays in(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(roles.consts));
     for (const Var v : made.whole) in.push_back(replay.get(v));
     for (std::size_t i = roles.consts; i < operands.size(); ++i)
       if (std::ranges::count(made.xs, i) == 0) in.push_back(operands[i]);
     for (const Var v : made.parts) {
       const Array& x = replay.get(v);
-      const Shape part = *part_of(program_.type(v), *p.length);
+      const Shape part = *part_of(program_.type(v), steps);
       in.push_back(x.shape()[0] == *p.length ? x : reshape(x, part.with_axis(0, *p.length)));
     }
     if (made.by_number) in.push_back(arange(*p.length, DType::i64));
@@ -126,6 +127,10 @@ class Sink {
     return is_elementwise(eqn) && !eqn.in.empty() && program_.type(eqn.out[0]).dtype == DType::bool_;
   }
   bool is_number(Var v) const { return maker_[v] != nullptr && maker_[v]->op == &literal_op(); }
+  // One number everywhere: no step reads anything for it.
+  bool is_fill(Var v) const {
+    return maker_[v] != nullptr && maker_[v]->op == &broadcast_op() && is_number(maker_[v]->in[0]);
+  }
   // What a broadcast repeats along its first axis.
   std::optional<Var> repeated(const Eqn& eqn) const {
     if (eqn.op != &broadcast_op()) return {};
@@ -250,6 +255,7 @@ class Sink {
   ProgramRef body_of(const Eqn& loop, const LoopParams& p, const Made& made) const {
     const Program& old = *p.body;
     const LoopRoles roles(p);
+    const Dim& steps = *loop.params.as<LoopParams>().length;
     Scope scope;
     const std::vector<Dim> sizes = scope.size_params_of(old);
     Replay replay(old, sizes);
@@ -261,12 +267,12 @@ class Sink {
       if (std::ranges::count(made.xs, i) == 0) input(i);
     for (const Var v : made.parts) {
       const Type& type = program_.type(v);
-      step.parts.emplace(v, scope.input(Type::array(type.dtype, *part_of(type, *p.length))));
+      step.parts.emplace(v, scope.input(Type::array(type.dtype, *part_of(type, steps))));
     }
     if (made.by_number) step.number = scope.input(Type::array(DType::i64, {}));
     for (const Eqn* eqn : made.eqns) {
       const EqnScope place(*eqn);
-      step.parts.emplace(eqn->out[0], made_part(*eqn, *p.length, step));
+      step.parts.emplace(eqn->out[0], made_part(*eqn, steps, step));
     }
     for (const std::size_t i : made.xs) replay.set(old.inputs()[i], step.parts.at(loop.in[i]));
     for (const Eqn& eqn : old.eqns()) replay.bind_eqn(eqn);

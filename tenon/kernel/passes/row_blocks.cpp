@@ -232,10 +232,17 @@ class Divider {
   }
 
   // Bytes of the longest run that some rows write together: what is shorter, as a number a row, takes little beside it.
+  // Where there are loops, each of their steps counts, and not what is beside them.
   std::int64_t longest_run(const Group& group, std::int64_t rows) const {
+    std::set<SlotId> of_loops;
+    for (const Statement& s : group.members)
+      if (contains_loop(s))
+        visit_slots(s, [&](SlotId slot, bool write) {
+          if (write) of_loops.insert(slot);
+        });
     double most = 0;
     for (const auto& [slot, use] : group.uses)
-      if (use.by_rows && use.written)
+      if (use.by_rows && use.written && (of_loops.empty() || of_loops.contains(slot)))
         most = std::max(most, static_cast<double>(rows) * estimated_bytes(slot, use.stride));
     return static_cast<std::int64_t>(std::min(most > 0 ? most : most_bytes, most_bytes));
   }
