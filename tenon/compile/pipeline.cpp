@@ -29,6 +29,7 @@
 #include "tenon/rewrite/simplify.h"
 #include "tenon/rewrite/sink_operands.h"
 #include "tenon/rewrite/stack_updates.h"
+#include "tenon/rewrite/stream_pairs.h"
 
 namespace tenon {
 
@@ -47,6 +48,7 @@ std::span<const ProgramPass> compile_passes() {
         {"mask_reductions", "reductions of what a mask chooses as reductions under the mask", mask_reductions},
         {"narrow_products", "products of less, where operands repeat or results are summed", narrow_products},
         {"hoist_invariants", "what each step of a loop would compute alike, computed before it", hoist_invariants},
+        {"stream_pairs", "reductions of what pairs of rows give, as loops over one of them", stream_pairs},
         {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
         {"delta_stacks", "stacks of an array that a loop updates in places kept as what each step changes",
          delta_stacks},

@@ -37,6 +37,14 @@ struct StreamEnd {
   std::set<std::size_t> absorbed;  // eqns between `of` and the result
 };
 
+// A reduction that compares elements with a result of all of them, which `against` repeats; how the steps lie in the
+// elements is for the caller to say.
+struct ComparedEnd {
+  StreamEnd end;
+  Var against;
+};
+std::optional<ComparedEnd> compared_end(const Program& program, std::span<const std::size_t> maker, std::size_t e);
+
 struct Hoist {
   std::size_t loop;  // of the Program's eqns
   // Of a loop that does several steps a turn: how many, and which output each array of all steps is.

@@ -250,6 +250,23 @@ TEST(Sizes, UnderTransformations) {
   EXPECT_EQ(nested, 2);
 }
 
+TEST(Sizes, OfLoopsOverWideRows) {
+  // What the reverse loop reads a row at a time is made in its steps, however many there are.
+  const auto loss = [](const Array& xs, const Array& c) {
+    const auto step = [](const Array& c, const Array& x) { return std::pair(tn::sin(c + x), c * x); };
+    return tn::sum(tn::square(tn::scan(step, c, xs).second) + xs);
+  };
+  const auto gradient = tn::jit(tn::value_and_grad<0, 1>(loss));
+  for (const std::int64_t n : {5, 7, 12, 6}) {
+    const Array xs = tn::reshape(line(n * 40), {n, 40}) / 100.0, c = line(40) / 40.0;
+    const auto [value, slopes] = gradient(xs, c);
+    EXPECT_TRUE(tn::allclose(value, loss(xs, c))) << n;
+    const auto each = tn::jit(tn::grad<0, 1>(loss), {.sizes = tn::Sizes::fixed})(xs, c);
+    EXPECT_TRUE(tn::allclose(std::get<0>(slopes), std::get<0>(each))) << n;
+    EXPECT_TRUE(tn::allclose(std::get<1>(slopes), std::get<1>(each))) << n;
+  }
+}
+
 TEST(Sizes, InsideOfOtherTraces) {
   int inner_traces = 0;
   const auto inner = counted(inner_traces, [](const Array& x) { return x * x; });
