@@ -57,15 +57,6 @@ struct Part {
   std::int64_t loop = none, lane = none;
   friend auto operator<=>(const Part&, const Part&) = default;
 };
-// The axes of a whole array that its part has, in their order there: the lanes come last.
-Axes64 axes_of(std::size_t rank, const Part& part) {
-  Axes64 axes;
-  for (std::int64_t axis = 0; at(axis) < rank; ++axis)
-    if (axis != part.loop && axis != part.lane) axes.push_back(axis);
-  if (part.lane != none) axes.push_back(part.lane);
-  return axes;
-}
-
 // A product with an axis for each of the result's, and behind them those that it sums: which axis of either operand it
 // is, or none.
 struct ProductAxes {
@@ -91,7 +82,10 @@ struct ProductAxes {
     const auto here = [&](std::int64_t axis) { return axis == none ? none : axes[at(axis)]; };
     return {eqn.in[at(k)], here(of.loop), here(of.lane)};
   }
-  double terms() const { return kernel::estimate(std::vector<Dim>(sizes.begin() + static_cast<std::ptrdiff_t>(summed), sizes.end())); }
+  double terms() const {
+    const auto first = sizes.begin() + static_cast<std::ptrdiff_t>(summed);
+    return kernel::estimate(std::vector<Dim>(first, sizes.end()));
+  }
 };
 
 // A reduction over pairs: of a step's part, or of the products of two.
@@ -107,6 +101,7 @@ struct PairEnd {
 };
 struct PairLoop {
   Dim steps;
+  std::int64_t together;  // steps that a turn of the loop takes
   std::vector<PairEnd> ends;
   std::set<Part> stacked = {};  // arrays that others compare with a result
   std::uint64_t needs = 0;      // of other loops, a bit each
@@ -128,6 +123,7 @@ class PairSearch {
       if (const auto end = ends.find(e); end != ends.end()) needs |= place(std::move(end->second));
       for (const Var v : eqn.out) needs_[v] = needs;
     }
+    for (PairLoop& loop : loops_) loop.together = steps_together(loop);
     return std::move(loops_);
   }
 
@@ -313,9 +309,30 @@ class PairSearch {
       return own;
     }
     if (loops_.size() == most_loops) return 0;
-    loops_.push_back({steps, {}, {}, needs});
+    loops_.push_back({steps, 1, {}, {}, needs});
     loops_.back().ends.push_back(std::move(end));
     return std::uint64_t(1) << (loops_.size() - 1);
+  }
+  // Several steps a turn read and write the rows of a result once. What is compared with a result is taken in step by
+  // step.
+  std::int64_t steps_together(const PairLoop& loop) const {
+    constexpr double most = 64;  // elements of a row: they are written out
+    if (!loop.steps.known() || !loop.stacked.empty()) return 1;
+    double widest = 1;
+    for (const PairEnd& end : loop.ends) {
+      for (const Part& part : end.parts) widest = std::max(widest, beside_lanes(type(part.v).shape.dims(), part));
+      if (end.product)
+        widest = std::max(widest, beside_lanes(ProductAxes(program_.eqns()[end.eqn], program_).sizes, end.of));
+    }
+    for (const std::int64_t count : {4, 3, 2})
+      if (loop.steps.value() % count == 0 && static_cast<double>(count) * widest <= most) return count;
+    return 1;
+  }
+  static double beside_lanes(const std::vector<Dim>& sizes, const Part& part) {
+    double count = 1;
+    for (std::int64_t axis = 0; at(axis) < sizes.size(); ++axis)
+      if (axis != part.loop && axis != part.lane) count *= kernel::estimate(sizes[at(axis)]);
+    return count;
   }
   // Whether what it reduces is compared with a result of the same elements, as hoist_reductions takes it in together
   // with that: the elements are stacked then.
@@ -367,6 +384,7 @@ class PairsRebuild {
     const PairEnd& reduction = loops_[i].ends[k];
     if (reduction.as_it_is) return replay_.bind_eqn(program_.eqns()[e]);
     const EqnScope place(program_.eqns()[e]);
+    together_ = loops_[i].together;
     replay_.set(program_.eqns()[e].out[0], finished(reduction, results_[i][k]));
   }
   // What a loop reads is bound before it: loops that it needs, too, none of which needs it.
@@ -395,9 +413,11 @@ class PairsRebuild {
     }
     std::erase_if(leaves, [&](const Part& leaf) { return parts.contains(leaf); });
     for (const Part& leaf : leaves) bind_now(leaf.v);
+    together_ = pairs.together;
     const EqnScope place(program_.eqns()[pairs.ends[0].eqn]);
     LoopParams p;
-    p.length = substitute(pairs.steps, replay_.sizes());
+    const Dim steps = substitute(pairs.steps, replay_.sizes());
+    p.length = exact_quotient(steps, together_);
     Arrays operands;
     std::vector<Part> order;
     for (const bool by_step : {false, true}) {
@@ -409,7 +429,7 @@ class PairsRebuild {
       return part.loop != none && counted_axis(program_.eqns()[maker_[part.v]]) == part.loop;
     };
     const bool numbered = std::ranges::any_of(parts, counts_steps);
-    if (numbered) operands.push_back(arange(*p.length, DType::i64));
+    if (numbered) operands.push_back(by_turn(arange(steps, DType::i64)));
     const TraceResult body = body_of(pairs, parts, order, numbered, body_input_types(p, types_of(operands)));
     p.body = body.program;
     p.body_sizes = body.sizes;
@@ -440,12 +460,37 @@ class PairsRebuild {
     return scope.finish(outputs, "pairs");
   }
 
+  // The axes of a whole array that its part has, in their order there: the steps of a turn first, where it has several,
+  // and the lanes last.
+  Axes64 axes_of(std::size_t rank, const Part& part) const {
+    Axes64 axes;
+    if (part.loop != none && together_ > 1) axes.push_back(part.loop);
+    for (std::int64_t axis = 0; at(axis) < rank; ++axis)
+      if (axis != part.loop && axis != part.lane) axes.push_back(axis);
+    if (part.lane != none) axes.push_back(part.lane);
+    return axes;
+  }
+  // The shape of a part, of an array of such sizes.
+  Shape shape_of(const std::vector<Dim>& sizes, const Part& part) const {
+    std::vector<Dim> own;
+    for (const std::int64_t axis : axes_of(sizes.size(), part))
+      own.push_back(axis == part.loop ? Dim(together_) : substitute(sizes[at(axis)], replay_.sizes()));
+    return Shape(own);
+  }
+  // Of steps along axis 0, those of a turn one behind the other.
+  Array by_turn(const Array& x) const {
+    if (together_ == 1) return x;
+    const Dim turns = *exact_quotient(x.shape()[0], together_);
+    return reshape(x, x.shape().without_axis(0).with_axis(0, together_).with_axis(0, turns));
+  }
+
   // What a loop reads, with the steps along the first axis and the lanes along the last one.
   Array laid_out(const Part& leaf) const {
     const Array& x = replay_.get(leaf.v);
     Axes64 axes = axes_of(x.rank(), leaf);
-    if (leaf.loop != none) axes.insert(axes.begin(), leaf.loop);
-    return std::ranges::is_sorted(axes) ? x : transpose(x, axes);
+    if (leaf.loop == none) return std::ranges::is_sorted(axes) ? x : transpose(x, axes);
+    if (together_ == 1) axes.insert(axes.begin(), leaf.loop);
+    return by_turn(std::ranges::is_sorted(axes) ? x : transpose(x, axes));
   }
   // A stack as the array that it is.
   Array in_order(const Array& stack, const Part& part) const {
@@ -459,12 +504,11 @@ class PairsRebuild {
   Array computed(const Eqn& eqn, const Part& part, const std::map<Part, Array>& made, const Array& number) const {
     const Type of = type(part.v);
     const Axes64 axes = axes_of(of.rank(), part);
-    std::vector<Dim> sizes;
-    for (const std::int64_t axis : axes) sizes.push_back(of.shape[at(axis)]);
-    const Shape shape(sizes);
+    const Shape shape = shape_of(program_.type(part.v).shape.dims(), part);
     if (eqn.op == &literal_op()) return bind1(literal_op(), eqn.params, {});
     if (const auto counted = counted_axis(eqn)) {
-      if (*counted == part.loop) return broadcast_in_dim(convert(number, of.dtype), shape, {});
+      if (*counted == part.loop)
+        return broadcast_in_dim(convert(number, of.dtype), shape, together_ > 1 ? Axes64{0} : Axes64());
       return broadcast_in_dim(arange(of.shape[at(*counted)], of.dtype), shape, {place_of(axes, *counted)});
     }
     if (eqn.op == &broadcast_op()) {
@@ -516,8 +560,7 @@ class PairsRebuild {
     const ProductAxes product(eqn, program_);
     const DType dtype = computed_in(program_.type(eqn.out[0]).dtype);
     const Axes64 axes = axes_of(product.sizes.size(), part);
-    std::vector<Dim> sizes;
-    for (const std::int64_t axis : axes) sizes.push_back(substitute(product.sizes[at(axis)], replay_.sizes()));
+    const Shape shape = shape_of(product.sizes, part);
     const auto operand = [&](int k) {
       const Part from = product.operand(eqn, k, part);
       const Axes64 given = axes_of(program_.type(from.v).rank(), from);
@@ -529,7 +572,7 @@ class PairsRebuild {
           order.push_back(place_of(given, axis)), dims.push_back(static_cast<std::int64_t>(i));
       Array x = convert(made.at(from), dtype);
       if (!std::ranges::is_sorted(order)) x = transpose(x, order);
-      return x.shape() == Shape(sizes) ? x : broadcast_in_dim(x, Shape(sizes), dims);
+      return x.shape() == shape ? x : broadcast_in_dim(x, shape, dims);
     };
     return operand(0) * operand(1);
   }
@@ -569,6 +612,7 @@ class PairsRebuild {
   const std::vector<PairLoop> loops_;
   Replay& replay_;
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> end_at_;
+  std::int64_t together_ = 1;    // of the loop that is being made
   std::vector<Arrays> results_;  // of each loop, the stack of each end
   std::vector<bool> done_;
 };

@@ -22,6 +22,12 @@ constexpr std::size_t longest_group = 64;      // statements
 struct Use {
   Dim stride = 0;
   bool written = false, by_rows = true, high = false;
+  std::set<std::pair<std::int64_t, double>> again = {};  // runs of a row that each step of a loop reads: where, how long
+  double read_again() const {
+    double elements = 0;
+    for (const auto& [at, length] : again) elements += length;
+    return elements;
+  }
 };
 using Uses = std::map<SlotId, Use>;
 
@@ -29,7 +35,19 @@ bool agrees(const Uses& uses) {
   return std::ranges::all_of(uses, [](const auto& use) { return !use.second.written || use.second.by_rows; });
 }
 
-void merge(Uses& uses, std::span<const RowAccess> accesses, const Dim& rows) {
+bool contains_loop(const Statement& s) { return std::holds_alternative<For>(s.held()); }
+
+// Elements of a row that a read within a loop finds at the same places in each step.
+std::optional<double> read_again(const RowAccess& a) {
+  double elements = estimate(a.row);
+  for (const RowAccess::Term& term : a.terms) {
+    if (term.size == Dim(0)) return {};
+    if (estimate(term.coefficient) > estimate(a.row)) elements *= estimate(term.size);
+  }
+  return a.write || !a.known || !a.constant.known() ? std::nullopt : std::optional(elements);
+}
+
+void merge(Uses& uses, std::span<const RowAccess> accesses, const Dim& rows, bool of_loop) {
   for (const RowAccess& a : accesses) {
     const RowStride s = row_stride(a, rows);
     Use& use = uses[a.slot];
@@ -37,10 +55,10 @@ void merge(Uses& uses, std::span<const RowAccess> accesses, const Dim& rows) {
     use.stride = s.stride;
     use.written = use.written || a.write;
     use.high = use.high || s.high;
+    if (const auto elements = of_loop && s.stride != Dim(0) ? read_again(a) : std::nullopt)
+      use.again.emplace(a.constant.value(), *elements);
   }
 }
-
-bool contains_loop(const Statement& s) { return std::holds_alternative<For>(s.held()); }
 
 class Divider {
  public:
@@ -133,7 +151,7 @@ class Divider {
     std::vector<RowAccess> accesses;
     if (!row_accesses(s, group.rows, may_divide_sums_, contains_loop(s), accesses)) return false;
     Uses uses = group.uses;
-    merge(uses, accesses, group.rows);
+    merge(uses, accesses, group.rows, contains_loop(s));
     if (!agrees(uses)) return false;
     group.uses = std::move(uses);
     if (const auto* r = std::get_if<Reduce>(&s.held()); r != nullptr && divides_sum(*r, group.rows)) {
@@ -162,7 +180,7 @@ class Divider {
     for (const Statement& s : closed.members) cost += nanoseconds(s);
     const bool fork = may_fork && most_work(closed, cost) >= target_.worth_forking;
     std::int64_t step = block_rows(closed, fork);
-    if (fork && !closed.rows.known()) step = even(closed, std::min(step, shortest_tail(closed, cost)));
+    if (fork && !closed.rows.known()) step = even(closed, std::min(step, shortest_tail(closed, cost)), fork);
     if (at_most(closed.rows, step) || !(fork || worth_blocking(closed))) {
       for (Statement& s : closed.members) finish_single(std::move(s), may_fork, result);
       return;
@@ -182,11 +200,14 @@ class Divider {
   double estimated_bytes(SlotId slot, const Dim& elements) const {
     return estimate(elements) * static_cast<double>(size_of(f_.slots[slot].dtype));
   }
-  // Bytes that one row touches: all that moves with it, or only what stays while a loop runs.
+  // Bytes that one row touches: all that moves with it, or only what stays while a loop runs, of what it reads too.
   std::int64_t row_bytes(const Group& group, bool resident) const {
     double sum = 0;
-    for (const auto& [slot, use] : group.uses)
-      if (use.by_rows && !(resident && (use.high || !use.written))) sum += estimated_bytes(slot, use.stride);
+    for (const auto& [slot, use] : group.uses) {
+      if (!use.by_rows) continue;
+      const double stays = !use.high && use.written ? estimate(use.stride) : use.read_again();
+      sum += resident ? stays * static_cast<double>(size_of(f_.slots[slot].dtype)) : estimated_bytes(slot, use.stride);
+    }
     return static_cast<std::int64_t>(std::clamp(sum, 1., most_bytes));
   }
 
@@ -264,7 +285,7 @@ class Divider {
           std::max(target_.cache_bytes / each, std::max<std::int64_t>(target_.shortest_run / each, 1));
       std::int64_t step = products ? (fork ? share : rows) : std::min(in_cache, fork ? share : rows);
       while (step < rows && longest_run(group, step) < target_.vector_bytes) step *= 2;  // each step of a loop is short
-      return even(group, step);
+      return even(group, step, fork);
     }
     std::int64_t step = std::max<std::int64_t>(target_.cache_bytes / row_bytes(group, false), 1);
     for (const Statement& s : group.members)
@@ -273,7 +294,7 @@ class Divider {
         const std::int64_t blocks = std::max<std::int64_t>(parts_limit / each, 2 * threads_);
         if (group.rows.known()) step = std::max(step, divide_up(rows, blocks));
       }
-    return even(group, fork ? std::min(step, share) : step);
+    return even(group, fork ? std::min(step, share) : step, fork);
   }
 
   static bool contains_product(const Statement& s) {
@@ -281,8 +302,9 @@ class Divider {
     return std::holds_alternative<Product>(s.held());
   }
 
-  // A step near the wished one that leaves no rest, and whole vectors where rows are single elements.
-  static std::int64_t even(const Group& group, std::int64_t step) {
+  // A step near the wished one that leaves no rest, and whole vectors where rows are single elements. Of few blocks that
+  // threads share, each thread has as many.
+  std::int64_t even(const Group& group, std::int64_t step, bool fork) const {
     std::int64_t narrowest = 0;
     for (const auto& [slot, use] : group.uses)
       if (use.by_rows && use.stride != Dim(0)) {
@@ -292,9 +314,15 @@ class Divider {
     const std::int64_t unit =
         narrowest > 0 && narrowest < 16 && step >= 64 ? 64 / std::max<std::int64_t>(narrowest, 1) : 1;
     step = std::max<std::int64_t>(step / unit * unit, 1);
-    for (std::int64_t s = step; s > step / 2 && group.rows.known(); s -= unit)
-      if (group.rows.value() % s == 0) return s;
-    return step;
+    if (!group.rows.known()) return step;
+    const std::int64_t rows = group.rows.value(), few = 8 * threads_;
+    const auto is_shared = [&](std::int64_t blocks) { return !fork || blocks >= few || blocks % threads_ == 0; };
+    for (std::int64_t s = step; s > step / 2; s -= unit)
+      if (rows % s == 0 && is_shared(rows / s)) return s;
+    std::int64_t blocks = divide_up(rows, step);
+    if (is_shared(blocks)) return step;
+    blocks = divide_up(blocks, threads_) * threads_;
+    return std::min(divide_up(divide_up(rows, blocks), unit) * unit, step);
   }
 
   // --- writing it anew ---

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <ranges>
 #include <set>
 #include <unordered_set>
 
@@ -134,15 +135,18 @@ class RowGroup {
       if (const auto found = uses_.find(slot); found != uses_.end()) before.insert(*found);
     const std::size_t instructions = shared_.instructions();
     const double cost = cost_;
-    const bool joined = std::visit([&](const auto& held) { return walk(held); }, s.held()) &&
-                        shared_.instructions() <= most_instructions && apart(touched);
-    if (!joined) {
+    const auto walked = [&](bool by_columns) {
+      by_columns_ = by_columns;
+      if (std::visit([&](const auto& held) { return walk(held); }, s.held()) &&
+          shared_.instructions() <= most_instructions && apart(touched))
+        return true;
       for (const SlotId slot : touched) uses_.erase(slot);
-      uses_.merge(before);
+      uses_.insert(before.begin(), before.end());
       shared_.forget_after(instructions);
       cost_ = cost;
       return false;
-    }
+    };
+    if (!walked(false) && !(is_flat(s) && walked(true))) return false;
     note(s);
     members_.push_back(s);
     gains_ = gains_ || gains;
@@ -247,7 +251,8 @@ class RowGroup {
     std::vector<std::uint32_t> own;
     std::vector<std::int64_t> sizes;
     std::uint32_t flat = 0;  // the variable of which a row has several
-    Expr flat_base;          // empty: there is none
+    Expr flat_base;          // of them the first; empty: there is none
+    Expr flat_step;          // from one to the next
   };
   // The number of the row.
   Expr number() const {
@@ -267,7 +272,9 @@ class RowGroup {
     } else {
       const auto each = sizes.empty() ? std::nullopt : each_row_of(sizes[0], product_of(rows_));
       if (!each || !each->known()) return {};
-      axes.flat = vars[0], axes.flat_base = number() * Expr(each->value());
+      axes.flat = vars[0];
+      axes.flat_base = by_columns_ ? number() : number() * Expr(each->value());
+      axes.flat_step = by_columns_ ? size(product_of(rows_)) : Expr(std::int64_t(1));
       axes.own.push_back(vars[0]), axes.sizes.push_back(each->value());
       next = 1;
     }
@@ -293,7 +300,7 @@ class RowGroup {
       value.vars = axes.vars;
       for (std::size_t i = 0; i < index.size(); ++i) {
         const Expr at(index[i]);
-        value.vars[axes.own[i]] = axes.flat_base && axes.own[i] == axes.flat ? axes.flat_base + at : at;
+        value.vars[axes.own[i]] = axes.flat_base && axes.own[i] == axes.flat ? axes.flat_base + axes.flat_step * at : at;
       }
       if (!f(value) || value.failed()) return false;
       for (std::size_t i = index.size(); i-- > 0;) {
@@ -465,6 +472,11 @@ class RowGroup {
     }
     return false;
   }
+  // Whether it has one axis of which a row has several elements: beside each other, or as columns of all rows.
+  bool is_flat(const Statement& s) const {
+    const auto* n = std::get_if<Nest>(&s.held());
+    return n != nullptr && n->sizes.size() == 1 && rows_.size() == 1 && n->sizes != rows_;
+  }
   // Whether a row has several elements of it.
   bool has_several(const Statement& s) const {
     const auto* n = std::get_if<Nest>(&s.held());
@@ -480,7 +492,8 @@ class RowGroup {
   std::set<SlotId> reads_, writes_;
   SlotsOfRows uses_;
   SharedValues shared_;
-  double cost_ = 0;  // of the statements as they are: instructions of a row
+  bool by_columns_ = false;  // how a flat statement is walked
+  double cost_ = 0;          // of the statements as they are: instructions of a row
 };
 
 class Keeper {
@@ -554,16 +567,22 @@ class Keeper {
     RowGroup fresh = rows ? group_of(*rows) : alone;
     groups.push_back(fresh.join(s) ? std::move(fresh) : alone);
   }
-  // Few statements that could be divided into other rows, too: those of this one.
+  // Few statements that could be divided into other rows, too: those of this one, or those along the last axes that both
+  // have.
   bool join_anew(RowGroup& group, const Statement& s) {
     constexpr std::size_t few = 4;
     const auto rows = rows_of(s);
     if (!rows || group.is_opaque() || group.members().size() > few || *rows == group.rows()) return false;
-    RowGroup again = group_of(*rows);
-    const auto joins = [&](const Statement& m) { return again.join(m); };
-    if (!std::ranges::all_of(group.members(), joins) || !again.join(s)) return false;
-    group = std::move(again);
-    return true;
+    const auto both = std::ranges::mismatch(std::views::reverse(*rows), std::views::reverse(group.rows()));
+    for (const Rows& each : {*rows, Rows(both.in1.base(), rows->end())}) {
+      if (each.empty() || each == group.rows() || estimate(each) < fewest_rows) continue;
+      RowGroup again = group_of(each);
+      const auto joins = [&](const Statement& m) { return again.join(m); };
+      if (!std::ranges::all_of(group.members(), joins) || !again.join(s)) continue;
+      group = std::move(again);
+      return true;
+    }
+    return false;
   }
   RowGroup group_of(const Rows& rows) {
     std::vector<std::uint32_t> vars;
