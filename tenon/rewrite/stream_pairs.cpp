@@ -92,9 +92,9 @@ struct ProductAxes {
 struct PairEnd {
   std::size_t eqn;
   bool product;
-  Part of;      // of a product: of the result, with the axes that it sums behind it
-  Axes64 axes;  // of the whole that are reduced, the loop's among them
-  double pairs;  // elements of the whole
+  Part of;                            // of a product: of the result, with the axes that it sums behind it
+  Axes64 axes;                        // of the whole that are reduced, the loop's among them
+  double pairs;                       // elements of the whole
   std::set<Part> parts, leaves = {};  // what is computed, and what is read
   bool as_it_is = false;              // it reduces an array that the loop stacks
   bool forms_pairs = false;           // it has a product or a reduction below
@@ -161,13 +161,15 @@ class PairSearch {
     if (dtype == DType::bool_) return {};
     const ProductAxes product(eqn, program_);
     PairEnd end{e, true, {eqn.out[0]}, {}, kernel::estimate(product.sizes), {}};
-    for (std::size_t i = product.summed; i < product.sizes.size(); ++i) end.axes.push_back(static_cast<std::int64_t>(i));
+    for (std::size_t i = product.summed; i < product.sizes.size(); ++i)
+      end.axes.push_back(static_cast<std::int64_t>(i));
     // Of a computed operand; what the other one's columns repeat of it are few.
     const double whole = std::max(elements(eqn.in[0]), elements(eqn.in[1]));
     if (end.axes.empty() || end.pairs > most_columns * whole || whole < limits().pairs) return {};
     if (!choose_axes(end, product.sizes)) return {};
     const double pairs = std::exchange(end.pairs, whole);
-    if (!collect({product.operand(eqn, 0, end.of), product.operand(eqn, 1, end.of)}, end) || end.parts.empty()) return {};
+    if (!collect({product.operand(eqn, 0, end.of), product.operand(eqn, 1, end.of)}, end) || end.parts.empty())
+      return {};
     if (pairs < limits().leaf * elements(eqn.out[0])) return {};
     end.forms_pairs = true;
     return end;
@@ -203,7 +205,8 @@ class PairSearch {
       const auto operands = eqn == nullptr ? std::nullopt : operands_of(*eqn, part);
       if (!operands || end.parts.size() >= most_parts) return false;
       end.parts.insert(part);
-      end.forms_pairs = end.forms_pairs || reduction_of(*eqn, program_) || (is_product(*eqn->op) && operands->size() == 2);
+      end.forms_pairs =
+          end.forms_pairs || reduction_of(*eqn, program_) || (is_product(*eqn->op) && operands->size() == 2);
       open.insert(open.end(), operands->begin(), operands->end());
     }
     return true;
@@ -294,7 +297,8 @@ class PairSearch {
   // The loop that has it, as a bit.
   std::uint64_t place(PairEnd end) {
     const Eqn& eqn = program_.eqns()[end.eqn];
-    const Dim steps = end.product ? ProductAxes(eqn, program_).sizes[at(end.of.loop)] : type(end.of.v).shape[at(end.of.loop)];
+    const Dim steps =
+        end.product ? ProductAxes(eqn, program_).sizes[at(end.of.loop)] : type(end.of.v).shape[at(end.of.loop)];
     const std::uint64_t needs = needs_of(end.leaves);
     for (std::size_t i = 0; i < loops_.size(); ++i) {
       PairLoop& loop = loops_[i];
@@ -439,8 +443,8 @@ class PairsRebuild {
     for (const Part& part : pairs.stacked) replay_.set(part.v, in_order(results[next++], part));
   }
   // A step: `leaves` are its inputs, and its number where that is asked for.
-  TraceResult body_of(const PairLoop& pairs, const std::set<Part>& parts, const std::vector<Part>& leaves, bool numbered,
-                      const std::vector<Type>& inputs) const {
+  TraceResult body_of(const PairLoop& pairs, const std::set<Part>& parts, const std::vector<Part>& leaves,
+                      bool numbered, const std::vector<Type>& inputs) const {
     Scope scope;
     std::map<Part, Array> made;
     for (std::size_t k = 0; k < leaves.size(); ++k) made.emplace(leaves[k], scope.input(inputs[k]));

@@ -22,7 +22,8 @@ constexpr std::size_t longest_group = 64;      // statements
 struct Use {
   Dim stride = 0;
   bool written = false, by_rows = true, high = false;
-  std::set<std::pair<std::int64_t, double>> again = {};  // runs of a row that each step of a loop reads: where, how long
+  std::set<std::pair<std::int64_t, double>> again =
+      {};  // runs of a row that each step of a loop reads: where, how long
   double read_again() const {
     double elements = 0;
     for (const auto& [at, length] : again) elements += length;
@@ -302,8 +303,8 @@ class Divider {
     return std::holds_alternative<Product>(s.held());
   }
 
-  // A step near the wished one that leaves no rest, and whole vectors where rows are single elements. Of few blocks that
-  // threads share, each thread has as many.
+  // A step near the wished one that leaves no rest, and whole vectors where rows are single elements. Of few blocks
+  // that threads share, each thread has as many.
   std::int64_t even(const Group& group, std::int64_t step, bool fork) const {
     std::int64_t narrowest = 0;
     for (const auto& [slot, use] : group.uses)
@@ -314,7 +315,7 @@ class Divider {
     const std::int64_t unit =
         narrowest > 0 && narrowest < 16 && step >= 64 ? 64 / std::max<std::int64_t>(narrowest, 1) : 1;
     step = std::max<std::int64_t>(step / unit * unit, 1);
-    if (!group.rows.known()) return step;
+    if (!group.rows.known() || at_most(group.rows, step)) return step;
     const std::int64_t rows = group.rows.value(), few = 8 * threads_;
     const auto is_shared = [&](std::int64_t blocks) { return !fork || blocks >= few || blocks % threads_ == 0; };
     for (std::int64_t s = step; s > step / 2; s -= unit)

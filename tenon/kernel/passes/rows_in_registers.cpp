@@ -300,7 +300,8 @@ class RowGroup {
       value.vars = axes.vars;
       for (std::size_t i = 0; i < index.size(); ++i) {
         const Expr at(index[i]);
-        value.vars[axes.own[i]] = axes.flat_base && axes.own[i] == axes.flat ? axes.flat_base + axes.flat_step * at : at;
+        value.vars[axes.own[i]] =
+            axes.flat_base && axes.own[i] == axes.flat ? axes.flat_base + axes.flat_step * at : at;
       }
       if (!f(value) || value.failed()) return false;
       for (std::size_t i = index.size(); i-- > 0;) {
@@ -567,8 +568,8 @@ class Keeper {
     RowGroup fresh = rows ? group_of(*rows) : alone;
     groups.push_back(fresh.join(s) ? std::move(fresh) : alone);
   }
-  // Few statements that could be divided into other rows, too: those of this one, or those along the last axes that both
-  // have.
+  // Few statements that could be divided into other rows, too: those of this one, or those along the last axes that
+  // both have.
   bool join_anew(RowGroup& group, const Statement& s) {
     constexpr std::size_t few = 4;
     const auto rows = rows_of(s);

@@ -1,0 +1,221 @@
+// Reductions over pairs: nothing as large as all pairs is left, and results stay what they were.
+#include "tenon/rewrite/stream_pairs.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tenon/eval/evaluate.h"
+#include "tenon/ir/print.h"
+#include "tenon/ir/recurse.h"
+#include "tenon/kernel/function.h"
+#include "tenon/ops/region.h"
+#include "tenon/rewrite/compose_views.h"
+#include "tenon/rewrite/hoist_reductions.h"
+#include "tenon/tenon.h"
+#include "tenon/transform/gradient.h"
+#include "tests/rewrite/same.h"
+
+namespace tenon {
+namespace {
+
+// Rows of x and of y: enough pairs for a loop, along either of them.
+constexpr std::int64_t M = 520, N = 516, D = 2;
+
+Array x0() { return zeros({M, D}, DType::f64); }
+Array y0() { return zeros({N, D}, DType::f64); }
+Array b0() { return zeros({N}, DType::f64); }
+
+// Arrays with an element for each pair, in bodies of loops too.
+int of_all_pairs(const Program& p, double pairs = M * N) {
+  int count = 0;
+  for (Var v = 0; v < p.vars(); ++v)
+    if (p.type(v).is_array()) count += kernel::estimate(p.type(v).shape.elements()) >= pairs;
+  for (const Eqn& eqn : p.eqns())
+    if (eqn.op == &loop_op()) count += of_all_pairs(*eqn.params.as<LoopParams>().body, pairs);
+  return count;
+}
+
+// What the order of a sum moves, in the dtypes that a Program computes in.
+double tolerance_of(const Program& p) {
+  double most = 1e-10;
+  for (Var v = 0; v < p.vars(); ++v)
+    most = std::max(most, is_half(p.type(v).dtype) ? 3e-2 : p.type(v).dtype == DType::f32 ? 1e-4 : 0);
+  return most;
+}
+void expect_same_results(const ProgramRef& p, const std::vector<Value>& got, const std::vector<Value>& in) {
+  const std::vector<Value> want = evaluate(*p, {}, in);
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    ASSERT_EQ(type_of(got[i]), type_of(want[i]));
+    const auto wide = [](const Value& v) { return convert(Array(std::get<Buffer>(v)), DType::f64).to_buffer(); };
+    const Buffer g = wide(got[i]), w = wide(want[i]);
+    double largest = 1;
+    for (std::int64_t k = 0; k < w.elements(); ++k)
+      if (std::isfinite(w.as<double>()[k])) largest = std::max(largest, std::abs(w.as<double>()[k]));
+    for (std::int64_t k = 0; k < w.elements(); ++k)
+      ASSERT_NEAR(g.as<double>()[k], w.as<double>()[k], tolerance_of(*p) * largest) << k;
+  }
+}
+
+ProgramRef streamed(const ProgramRef& p) { return hoist_reductions(stream_pairs(p)); }
+
+Array squared_distances(const Array& x, const Array& y) {
+  const Shape all{x.shape()[0], y.shape()[0], x.shape()[1]};
+  return sum(square(broadcast_in_dim(x, all, {0, 2}) - broadcast_in_dim(y, all, {1, 2})), 2);
+}
+Array gaussian(const Array& x, const Array& y) { return exp(-squared_distances(x, y)); }
+
+using Reduction = Array (*)(Array x, Array y, Array b);
+const std::vector<std::pair<const char*, Reduction>> reductions{
+    {"Product", [](Array x, Array y, Array b) { return dot(gaussian(x, y), b); }},
+    {"ProductOfTheOtherSide", [](Array x, Array y, Array b) { return dot(b, transpose(gaussian(x, y))); }},
+    {"AlongTheRows", [](Array x, Array y, Array b) { return dot(x(all, 0), gaussian(x, y)) + b; }},
+    {"Sum", [](Array x, Array y, Array b) { return sum(gaussian(x, y) * b, 1); }},
+    {"SumOfAll", [](Array x, Array y, Array) { return sum(gaussian(x, y)); }},
+    {"SumOverTheFirstAxis", [](Array x, Array y, Array) { return sum(sqrt(squared_distances(x, y) + 0.1), {{0}}); }},
+    {"Columns", [](Array x, Array y, Array b) { return dot(gaussian(x, y), stack({b, b * b, cos(b)}, 1)); }},
+    {"ColumnsInFront",
+     [](Array x, Array y, Array b) { return einsum("ij,cj->ci", gaussian(x, y), stack({b, b * b})); }},
+    {"Sums",
+     [](Array x, Array y, Array b) {
+       const Array k = gaussian(x, y);
+       return sum(dot(k, b)) + sum(cos(sum(k, {{0}})));
+     }},
+    {"Vectors",
+     [](Array x, Array y, Array) {
+       const Shape all{M, N, D};
+       const Array off = broadcast_in_dim(x, all, {0, 2}) - broadcast_in_dim(y, all, {1, 2});
+       return sum(off / broadcast_in_dim(squared_distances(x, y) + 0.1, all, {0, 1}), 1);
+     }},
+    {"Max", [](Array x, Array y, Array b) { return amax(b - squared_distances(x, y), 1); }},
+    {"Min", [](Array x, Array y, Array) { return amin(squared_distances(x, y), {{0}}); }},
+    {"Prod", [](Array x, Array y, Array) { return prod(1.0 - 0.001 * gaussian(x, y), 1); }},
+    {"Any", [](Array x, Array y, Array) { return convert(any(squared_distances(x, y) < 0.01, 1), DType::f64); }},
+    {"LogSumExp", [](Array x, Array y, Array b) { return logsumexp(b - squared_distances(x, y), 1); }},
+    {"LogSumExpTwice",
+     [](Array x, Array y, Array b) {
+       const Array f = logsumexp(b - squared_distances(x, y), 1);
+       return logsumexp(broadcast_in_dim(f, {M, N}, {0}) - squared_distances(x, y), {{0}});
+     }},
+    {"Variance", [](Array x, Array y, Array) { return var(sqrt(squared_distances(x, y) + 0.1), 1); }},
+    {"ArgMin", [](Array x, Array y, Array) { return convert(argmin(squared_distances(x, y), 1), DType::f64); }},
+    {"ArgMax", [](Array x, Array y, Array) { return convert(argmax(squared_distances(x, y), {{0}}), DType::f64); }},
+    {"WithoutTheDiagonal",
+     [](Array x, Array, Array) {
+       const Array others = broadcast_in_dim(arange(M), {M, M}, {0}) != broadcast_in_dim(arange(M), {M, M}, {1});
+       return sum(where(others, rsqrt(squared_distances(x, x) + 0.1), 0.0), 1);
+     }},
+    {"InnerProducts", [](Array x, Array y, Array b) { return dot(exp(0.1 * dot(x, transpose(y))), b); }},
+    {"OfProductsOfTwo",
+     [](Array x, Array y, Array) { return einsum("ij,ij->i", gaussian(x, y), sqrt(squared_distances(x, y) + 0.1)); }},
+    {"InF32",
+     [](Array x, Array y, Array b) {
+       return dot(gaussian(convert(x, DType::f32), convert(y, DType::f32)), convert(b, DType::f32));
+     }},
+    {"InF16",
+     [](Array x, Array y, Array b) {
+       return sum(gaussian(convert(x, DType::f16), convert(y, DType::f16)) * convert(b, DType::f16), 1);
+     }},
+    {"OfIntegers",
+     [](Array x, Array y, Array) {
+       return sum(squared_distances(convert(x * 9.0, DType::i32), convert(y * 9.0, DType::i32)), 1);
+     }},
+    {"OfComplexNumbers",
+     [](Array x, Array y, Array b) {
+       const Array z = exp(complex(zeros({M, N}, DType::f64), -squared_distances(x, y)));
+       return real(dot(z, complex(b, b)));
+     }},
+    {"OfTransposes", [](Array x, Array y, Array b) { return sum(transpose(gaussian(x, y)), {{0}}) * sum(b); }},
+    {"ATenthLaterInALoop",
+     [](Array x, Array y, Array b) {
+       const auto step = [&](Array x, std::tuple<>) {
+         return std::pair(x + 0.1 * broadcast_in_dim(dot(gaussian(x, y), b), {M, D}, {0}), std::tuple<>());
+       };
+       return scan(step, x, std::tuple<>(), {.length = 2}).first;
+     }},
+};
+
+class Pairs : public testing::TestWithParam<std::pair<const char*, Reduction>> {
+ protected:
+  ProgramRef program() const { return compose_views(inline_calls(trace(GetParam().second)(x0(), y0(), b0()))); }
+};
+TEST_P(Pairs, AreNotStored) {
+  const ProgramRef p = program(), q = streamed(p);
+  EXPECT_EQ(of_all_pairs(*q), 0) << q;
+  const std::vector<Value> in = waves_for(*p);
+  expect_same_results(p, evaluate(*q, {}, in), in);
+  EXPECT_EQ(stream_pairs(q)->hash(), q->hash());  // nothing is left to do
+}
+TEST_P(Pairs, TheirDerivativesAreTheSame) {
+  const ProgramRef p = program();
+  if (!has_tangent(p->output_types()[0])) return;
+  const Mask in{true, true, true}, out{true};
+  const ProgramRef forward = compose_views(inline_calls(jvp(p, in, out)));
+  const std::vector<Value> x = waves_for(*forward);
+  expect_same_results(forward, evaluate(*streamed(forward), {}, x), x);
+  const ProgramRef back = compose_views(inline_calls(pullback(p, in, out)));
+  const std::vector<Value> y = waves_for(*back);
+  expect_same_results(back, evaluate(*streamed(back), {}, y), y);
+}
+TEST_P(Pairs, CompiledAreTheReference) {
+  const ProgramRef p = program();
+  const std::vector<Value> in = waves_for(*p);
+  expect_same_results(p, executor().run(p, {}, in), in);
+}
+INSTANTIATE_TEST_SUITE_P(Reductions, Pairs, testing::ValuesIn(reductions),
+                         [](const auto& info) { return std::string(info.param.first); });
+
+TEST(Pairs, OfGradientsAreNotStored) {
+  const auto loss = [](Array x, Array y, Array b) { return sum(square(dot(gaussian(x, y), b))); };
+  const ProgramRef p = compose_views(inline_calls(trace(value_and_grad<0, 1, 2>(loss))(x0(), y0(), b0())));
+  const ProgramRef q = streamed(p);
+  EXPECT_EQ(of_all_pairs(*q), 0) << q;
+  const std::vector<Value> in = waves_for(*p);
+  expect_same_results(p, evaluate(*q, {}, in), in);
+}
+TEST(Pairs, OfBatches) {
+  const auto f = [](Array x, Array y, Array b) { return dot(gaussian(x, y), b); };
+  const auto three = [](const Array& x) {
+    return broadcast_in_dim(x, x.shape().with_axis(0, 3),
+                            x.rank() == 1 ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, 2});
+  };
+  const ProgramRef p = compose_views(inline_calls(trace(vmap(f))(three(x0()), three(y0()), three(b0()))));
+  const ProgramRef q = streamed(p);
+  EXPECT_EQ(of_all_pairs(*q), 0) << q;
+  const std::vector<Value> in = waves_for(*p);
+  expect_same_results(p, evaluate(*q, {}, in), in);
+}
+
+// --- what stays as it is ---
+void expect_unchanged(const ProgramRef& program) {
+  const ProgramRef p = compose_views(inline_calls(program));
+  EXPECT_EQ(stream_pairs(p)->hash(), p->hash()) << stream_pairs(p);
+}
+TEST(NotPairs, WhatIsAnOutputToo) {
+  expect_unchanged(trace([](Array x, Array y, Array b) {
+    const Array k = gaussian(x, y);
+    return std::pair(k, dot(k, b));
+  })(x0(), y0(), b0()));
+}
+TEST(NotPairs, WhatOneNestComputes) {
+  expect_unchanged(trace([](Array x, Array b) {
+    return sum(exp(-square(broadcast_in_dim(x, {M, N}, {0}) - broadcast_in_dim(b, {M, N}, {1}))), 1);
+  })(zeros({M}, DType::f64), b0()));
+}
+TEST(NotPairs, FewOfThem) {
+  expect_unchanged(trace([](Array x, Array y, Array b) { return dot(gaussian(x, y), b); })(
+      zeros({100, D}, DType::f64), zeros({90, D}, DType::f64), zeros({90}, DType::f64)));
+}
+TEST(NotPairs, StrictNumerics) {
+  const ProgramRef p = trace([](Array x, Array y, Array b) { return dot(gaussian(x, y), b); })(x0(), y0(), b0());
+  ProgramParts parts = p->parts();
+  for (Eqn& eqn : parts.eqns) eqn.numerics = Numerics::strict;
+  expect_unchanged(Program::finish(std::move(parts)));
+}
+TEST(NotPairs, MatricesThatAreGiven) {
+  expect_unchanged(trace([](Array k, Array b) { return dot(k, b); })(zeros({M, N}, DType::f64), b0()));
+}
+
+}  // namespace
+}  // namespace tenon
