@@ -1,0 +1,51 @@
+// Reductions over pairs of points in three dimensions, beside bench/limits/map_reduce.cpp: a Gaussian kernel's product,
+// its gradients, log-sum-exp and the nearest point; and a product of 16 columns.
+#include "bench/measure.h"
+#include "tenon/tenon.h"
+
+namespace tn = tenon;
+using tn::Array;
+
+namespace {
+
+Array drawn(std::uint64_t seed, const tn::Shape& shape) { return tn::random::uniform(tn::random::key(seed), shape); }
+
+Array squared_distances(const Array& x, const Array& y) {
+  const tn::Shape all{x.shape()[0], y.shape()[0], x.shape()[1]};
+  return tn::sum(tn::square(tn::broadcast_in_dim(x, all, {0, 2}) - tn::broadcast_in_dim(y, all, {1, 2})), 2);
+}
+Array product(const Array& x, const Array& y, const Array& b) {
+  return tn::matmul(tn::exp(-squared_distances(x, y)), b);
+}
+Array total(const Array& x, const Array& y, const Array& b) { return tn::sum(product(x, y, b)); }
+
+template <class F>
+void measure(std::int64_t n, const char* figure, F f) {
+  const std::string name = "Gaussian kernel, " + std::to_string(n) + " points";
+  bench::emit(name, figure, bench::median_seconds([&] {
+                              auto result = f();
+                              bench::keep(result);
+                            }) * 1e3,
+              "ms");
+}
+
+}  // namespace
+
+int main() {
+  for (const std::int64_t n : {1'000, 10'000, 30'000}) {
+    const Array x = drawn(1, {n, 3}), y = drawn(2, {n, 3}), b = drawn(3, {n}), columns = drawn(4, {n, 16});
+    const auto forward = tn::jit(product);
+    const auto by_x = tn::jit(tn::grad(total));
+    const auto by_all = tn::jit(tn::grad<0, 1, 2>(total));
+    const auto logsumexp =
+        tn::jit([](const Array& x, const Array& y) { return tn::logsumexp(-squared_distances(x, y), 1); });
+    const auto nearest = tn::jit([](const Array& x, const Array& y) { return tn::argmin(squared_distances(x, y), 1); });
+    measure(n, "forward", [&] { return forward(x, y, b); });
+    measure(n, "gradient in x", [&] { return by_x(x, y, b); });
+    measure(n, "gradient in x, y and b", [&] { return by_all(x, y, b); });
+    measure(n, "log-sum-exp", [&] { return logsumexp(x, y); });
+    measure(n, "nearest", [&] { return nearest(x, y); });
+    measure(n, "16 columns", [&] { return forward(x, y, columns); });
+  }
+  return 0;
+}
