@@ -23,6 +23,11 @@ bool units_are_small() {
   return small.get([] { return setting("TENON_UNITS") == "small"; });
 }
 
+bool blocks_are_small() {
+  static constinit Lasting<const bool> small;
+  return small.get([] { return setting("TENON_BLOCKS") == "small"; });
+}
+
 void warn_of_setting(const char* name, std::string_view what) {
   {
     static constinit ForkMutex mutex;

@@ -391,6 +391,11 @@ const OpInfo& transpose_op() { return transpose_info; }
 std::vector<std::int64_t> permutation_of(const Params& params) { return params.as<TransposeParams>().permutation; }
 
 const OpInfo& broadcast_op() { return broadcast_info; }
+std::int64_t place_of(std::span<const std::int64_t> axes, std::int64_t axis) {
+  const auto found = std::ranges::find(axes, axis);
+  return found == axes.end() ? no_axis : found - axes.begin();
+}
+
 std::vector<std::int64_t> inverse_permutation(std::span<const std::int64_t> permutation) {
   std::vector<std::int64_t> inverse(permutation.size());
   for (std::size_t i = 0; i < permutation.size(); ++i)

@@ -143,6 +143,9 @@ std::vector<T> permuted(const std::vector<T>& of, const std::vector<std::int64_t
   for (const std::int64_t axis : permutation) result.push_back(of[static_cast<std::size_t>(axis)]);
   return result;
 }
+// Where an axis stands among others; no_axis where it does not.
+inline constexpr std::int64_t no_axis = -1;
+std::int64_t place_of(std::span<const std::int64_t> axes, std::int64_t axis);
 std::vector<std::int64_t> inverse_permutation(std::span<const std::int64_t> permutation);
 const OpInfo& reshape_op();
 Eqn reshape_eqn(const Shape& shape, Var from, Var to);

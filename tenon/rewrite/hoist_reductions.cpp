@@ -185,12 +185,7 @@ class LoopRebuild {
       return {};
     return Along{eqn->in[0], all};
   }
-  // Of steps along axis 0, those of a turn one behind the other.
-  Array by_turn(const Array& x) const {
-    if (hoist_.steps_a_turn == 1) return x;
-    const Shape rows = x.shape().without_axis(0).with_axis(0, hoist_.steps_a_turn);
-    return reshape(x, rows.with_axis(0, exact_quotient(x.shape()[0], hoist_.steps_a_turn).value()));
-  }
+  Array by_turn(const Array& x) const { return tenon::by_turn(x, hoist_.steps_a_turn); }
   Array of_turn(const Array& x, std::int64_t step) const {
     return hoist_.steps_a_turn == 1 ? x : squeeze(slice_in_dim(x, step, step + 1, 0), 0);
   }

@@ -45,7 +45,7 @@ double price(const Program& program, const Eqn& eqn) {
 }
 
 // A value whose first axis has one row for each element that a mask chooses. Without a mask: each row is the same.
-struct Along {
+struct ChosenRows {
   std::optional<Var> mask;
   double price = 0;
   int depth = 0;  // of the expression, which what rewrites it recurs along
@@ -106,17 +106,17 @@ class MaskReductions {
   std::size_t rank_of_mask(Var mask) const { return program_.type(mask).rank(); }
   Dim rows(Var v) const { return program_.type(v).shape[0]; }
 
-  std::optional<Along> found(const Eqn& eqn) const {
+  std::optional<ChosenRows> found(const Eqn& eqn) const {
     if (is(eqn, LowerStructure::Kind::compress)) {
       const Shape& mask = program_.type(eqn.in[1]).shape;
       if (std::ranges::any_of(mask.dims(), [](const Dim& d) { return d == Dim(0); })) return {};
-      return Along{eqn.in[1], 0};
+      return ChosenRows{eqn.in[1], 0};
     }
     if (eqn.op == &broadcast_op()) return found_broadcast(eqn);
     if (!is_elementwise(eqn) || effect_of(eqn) != Effect::none || mentions_sizes(eqn.params)) return {};
-    Along all{std::nullopt, price(program_, eqn)};
+    ChosenRows all{std::nullopt, price(program_, eqn)};
     for (const Var v : eqn.in) {
-      const std::optional<Along>& one = along_[v];
+      const std::optional<ChosenRows>& one = along_[v];
       if (!one || rows(v) != rows(eqn.out[0]) || (all.mask && one->mask && *all.mask != *one->mask)) return {};
       if (one->mask) all.mask = one->mask;
       all.price += one->price;
@@ -125,14 +125,14 @@ class MaskReductions {
     return all.depth <= deepest ? std::optional(all) : std::nullopt;
   }
   // Of what has no such axis, or of what has it in front as well.
-  std::optional<Along> found_broadcast(const Eqn& eqn) const {
+  std::optional<ChosenRows> found_broadcast(const Eqn& eqn) const {
     const BroadcastForm form = broadcast_form(eqn.params);
     if (form.shape.rank() == 0 || form.shape[0].known()) return {};
     for (std::size_t i = 1; i < form.shape.rank(); ++i)
       if (!form.shape[i].known()) return {};
-    if (std::ranges::find(form.dims, 0) == form.dims.end()) return Along{};
+    if (std::ranges::find(form.dims, 0) == form.dims.end()) return ChosenRows{};
     if (form.dims[0] != 0 || !along_[eqn.in[0]] || rows(eqn.in[0]) != form.shape[0]) return {};
-    Along more = *along_[eqn.in[0]];
+    ChosenRows more = *along_[eqn.in[0]];
     return ++more.depth <= deepest ? std::optional(more) : std::nullopt;
   }
 
@@ -236,7 +236,7 @@ class MaskReductions {
 
   const Program& program_;
   std::vector<const Eqn*> maker_;
-  std::vector<std::optional<Along>> along_;
+  std::vector<std::optional<ChosenRows>> along_;
   std::vector<bool> needed_;  // as it is
   std::set<Var> kept_;        // products
   std::set<SizeVar> mentioned_;

@@ -21,9 +21,6 @@ namespace {
 using Labels = std::vector<std::int64_t>;  // one an axis: axes of one label go in step
 
 bool contains(const Labels& labels, std::int64_t label) { return std::ranges::find(labels, label) != labels.end(); }
-std::int64_t place_of(const Labels& labels, std::int64_t label) {
-  return std::ranges::find(labels, label) - labels.begin();
-}
 
 bool multiplies(const Program& program, const Eqn& eqn) {
   return is_elementwise(eqn) && eqn.in.size() == 2 && element_form(program, eqn).of_two == kernel::Binary::mul;

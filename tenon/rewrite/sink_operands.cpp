@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 
-#include "tenon/base/fork.h"
 #include "tenon/base/settings.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ir/replay.h"
@@ -20,11 +19,8 @@
 namespace tenon {
 namespace {
 
-// Elements. With TENON_BLOCKS=small in the environment rows of one are taken too, so that small arrays test everything.
-std::int64_t shortest_row() {
-  static constinit Lasting<const std::int64_t> shortest;
-  return shortest.get([] { return setting("TENON_BLOCKS") == "small" ? 1 : 32; });
-}
+// Elements. Where blocks are small (settings.h) rows of one are taken too, so that small arrays test everything.
+std::int64_t shortest_row() { return blocks_are_small() ? 1 : 32; }
 
 // One step's part of an array of which equal parts, one behind the other, belong to the steps: a row, or, of a longer
 // first axis, several. Nothing where its sizes are not known, or the first axis has no such parts.

@@ -34,6 +34,12 @@ Dim elements_each(const StreamStep& step) {
 
 }  // namespace
 
+Array by_turn(const Array& x, std::int64_t steps_a_turn) {
+  if (steps_a_turn == 1) return x;
+  const Shape rows = x.shape().without_axis(0).with_axis(0, steps_a_turn);
+  return reshape(x, rows.with_axis(0, exact_quotient(x.shape()[0], steps_a_turn).value()));
+}
+
 Stream monoid_stream(kernel::Combine combine, const Scalar& initial, const Type& result,
                      std::function<Array(const Array&, std::vector<std::int64_t>)> reduce) {
   const DType dtype = computed_in(result.dtype);

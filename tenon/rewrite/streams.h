@@ -9,6 +9,9 @@
 
 namespace tenon {
 
+// Of steps along axis 0, those of a turn one behind the other: [turns, steps of a turn, …], or as it is for one a turn.
+Array by_turn(const Array& x, std::int64_t steps_a_turn);
+
 // One step's elements: their shape is the result's with `axes`, which the stream reduces, besides.
 struct StreamStep {
   Array elements;

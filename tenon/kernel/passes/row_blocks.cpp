@@ -22,9 +22,9 @@ constexpr std::size_t longest_group = 64;      // statements
 struct Use {
   Dim stride = 0;
   bool written = false, by_rows = true, high = false;
-  std::set<std::pair<std::int64_t, double>> again =
-      {};  // runs of a row that each step of a loop reads: where, how long
-  double read_again() const {
+  // Runs of a row that each step of a loop reads: where, and how many elements.
+  std::set<std::pair<std::int64_t, double>> again = {};
+  double elements_again() const {
     double elements = 0;
     for (const auto& [at, length] : again) elements += length;
     return elements;
@@ -206,7 +206,7 @@ class Divider {
     double sum = 0;
     for (const auto& [slot, use] : group.uses) {
       if (!use.by_rows) continue;
-      const double stays = !use.high && use.written ? estimate(use.stride) : use.read_again();
+      const double stays = !use.high && use.written ? estimate(use.stride) : use.elements_again();
       sum += resident ? stays * static_cast<double>(size_of(f_.slots[slot].dtype)) : estimated_bytes(slot, use.stride);
     }
     return static_cast<std::int64_t>(std::clamp(sum, 1., most_bytes));
@@ -253,9 +253,9 @@ class Divider {
     return between * estimate(group.rows) > cache_bytes();
   }
 
-  // Bytes of the longest run that some rows write together: what is shorter, as a number a row, takes little beside it.
-  // Where there are loops, each of their steps counts, and not what is beside them.
-  std::int64_t longest_run(const Group& group, std::int64_t rows) const {
+  // Bytes of the longest run that a row writes: what is shorter, as a number a row, takes little beside it. Where there
+  // are loops, each of their steps counts, and not what is beside them.
+  double longest_run(const Group& group) const {
     std::set<SlotId> of_loops;
     for (const Statement& s : group.members)
       if (contains_loop(s))
@@ -265,8 +265,8 @@ class Divider {
     double most = 0;
     for (const auto& [slot, use] : group.uses)
       if (use.by_rows && use.written && (of_loops.empty() || of_loops.contains(slot)))
-        most = std::max(most, static_cast<double>(rows) * estimated_bytes(slot, use.stride));
-    return static_cast<std::int64_t>(std::min(most > 0 ? most : most_bytes, most_bytes));
+        most = std::max(most, estimated_bytes(slot, use.stride));
+    return most > 0 ? most : most_bytes;
   }
 
   // A user may ask for as many rows as an int64 holds: `rows + divisor - 1` would overflow.
@@ -278,14 +278,17 @@ class Divider {
   std::int64_t block_rows(const Group& group, bool fork) const {
     const std::int64_t rows = group.rows.try_value().value_or(std::numeric_limits<std::int32_t>::max());
     std::int64_t share = divide_up(rows, threads_);
-    if (longest_run(group, share) < target_.vector_bytes) share = rows;
+    const auto fills_no_vector = [&, run = longest_run(group)](std::int64_t some) {
+      return static_cast<double>(some) * run < static_cast<double>(target_.vector_bytes);
+    };
+    if (fills_no_vector(share)) share = rows;
     if (std::ranges::any_of(group.members, contains_loop)) {
       const bool products = std::ranges::any_of(group.members, contains_product);
       const std::int64_t each = row_bytes(group, true);
       const std::int64_t in_cache =
           std::max(target_.cache_bytes / each, std::max<std::int64_t>(target_.shortest_run / each, 1));
       std::int64_t step = products ? (fork ? share : rows) : std::min(in_cache, fork ? share : rows);
-      while (step < rows && longest_run(group, step) < target_.vector_bytes) step *= 2;  // each step of a loop is short
+      while (step < rows && fills_no_vector(step)) step *= 2;  // each step of a loop is short
       return even(group, step, fork);
     }
     std::int64_t step = std::max<std::int64_t>(target_.cache_bytes / row_bytes(group, false), 1);

@@ -8,10 +8,9 @@
 #include <unordered_set>
 
 #include "tenon/kernel/analysis/cost.h"
-#include "tenon/kernel/analysis/index_ranges.h"
 #include "tenon/kernel/analysis/instructions.h"
+#include "tenon/kernel/analysis/row_values.h"
 #include "tenon/kernel/analysis/rows.h"
-#include "tenon/kernel/analysis/shared_values.h"
 #include "tenon/kernel/expressions.h"
 
 namespace tenon::kernel {
@@ -26,75 +25,6 @@ constexpr std::int64_t vector_bytes = 64;        // what prices are for
 constexpr double worth_it = 1.25, numbers_at_once = 4, most_lanes = 16, fewest_rows = 16;
 
 using Rows = Sizes;
-
-// What is known of a slot's elements in a row: those at constants from where the row begins, which `terms` say.
-struct RowElement {
-  std::map<std::uint32_t, Dim> terms;
-  std::int64_t at = 0;
-};
-// A base that is one node for all elements of a slot, and the element.
-Expr offset_of(SharedValues& shared, const Affine& at) {
-  return shared(shared(to_expr(Affine{0, at.terms})) + size(at.constant));
-}
-std::optional<RowElement> element_of(const Affine& offset) {
-  if (!offset.constant.known()) return {};
-  return RowElement{offset.terms, offset.constant.value()};
-}
-
-// How the rows of a nest touch a slot.
-struct SlotOfRows {
-  std::optional<std::map<std::uint32_t, Dim>> terms;  // of each access, where all agree
-  bool agree = true, written = false, old_read = false;
-  std::set<std::int64_t> touched;       // elements
-  std::map<std::int64_t, Expr> values;  // of those that have been written
-
-  void touch(const std::optional<RowElement>& e) {
-    if (!e || (terms && *terms != e->terms)) agree = false;
-    if (!agree) return;
-    touched.insert(e->at);
-    terms = e->terms;
-  }
-};
-using SlotsOfRows = std::map<SlotId, SlotOfRows>;
-
-// The value of an expression in a row.
-class RowValue : public FoldIndices {
- public:
-  RowValue(const Function& f, const IndexRanges& ranges, SharedValues& shared, SlotsOfRows& uses)
-      : FoldIndices(ranges), f_(f), shared_(shared), uses_(uses) {}
-  bool failed() const { return failed_; }  // a slot is read where it cannot be told what stands there
-
- protected:
-  Expr load(const Expr& old, const Expr& offset) override {
-    const SlotId slot = old.node().id;
-    const auto at = affine(offset);
-    const auto e = at ? element_of(*at) : std::nullopt;
-    const Slot& s = f_.slots[slot];
-    if (s.place == Slot::Place::constant && !s.object) {
-      if (e && e->terms.empty() && e->at >= 0 && Dim(e->at) != s.elements && s.dtype == old.dtype())
-        return shared_(constant(s.dtype, s.values.data() + static_cast<std::size_t>(e->at) * size_of(s.dtype)));
-      return shared_(Rewrite::load(old, offset));
-    }
-    SlotOfRows& use = uses_[slot];
-    use.touch(e);
-    if (use.written) {
-      if (!use.agree) return failed_ = true, old;
-      if (const auto found = use.values.find(e->at); found != use.values.end()) {
-        if (found->second.dtype() != old.dtype()) failed_ = true;
-        return found->second;
-      }
-    }
-    use.old_read = true;
-    return shared_(kernel::load(slot, old.dtype(), at ? offset_of(shared_, *at) : offset));
-  }
-  Expr finish(const Expr& e) override { return shared_(folded(FoldIndices::finish(e))); }
-
- private:
-  const Function& f_;
-  SharedValues& shared_;
-  SlotsOfRows& uses_;
-  bool failed_ = false;
-};
 
 double lanes_of(DType dtype) {
   return static_cast<double>(vector_bytes / static_cast<std::int64_t>(std::max<std::size_t>(size_of(dtype), 4)));
@@ -135,18 +65,18 @@ class RowGroup {
       if (const auto found = uses_.find(slot); found != uses_.end()) before.insert(*found);
     const std::size_t instructions = shared_.instructions();
     const double cost = cost_;
-    const auto walked = [&](bool by_columns) {
-      by_columns_ = by_columns;
-      if (std::visit([&](const auto& held) { return walk(held); }, s.held()) &&
-          shared_.instructions() <= most_instructions && apart(touched))
-        return true;
+    const auto joined = [&](bool walked) {
+      if (walked && shared_.instructions() <= most_instructions && apart(touched)) return true;
       for (const SlotId slot : touched) uses_.erase(slot);
       uses_.insert(before.begin(), before.end());
       shared_.forget_after(instructions);
       cost_ = cost;
       return false;
     };
-    if (!walked(false) && !(is_flat(s) && walked(true))) return false;
+    const Nest* flat = flat_nest(s);
+    if (!joined(std::visit([&](const auto& held) { return walk(held); }, s.held())) &&
+        !(flat != nullptr && joined(walk(*flat, most_elements, Flat::columns))))
+      return false;
     note(s);
     members_.push_back(s);
     gains_ = gains_ || gains;
@@ -260,7 +190,10 @@ class RowGroup {
     for (std::size_t i = 0; i < rows_.size(); ++i) n = n * size(rows_[i]) + variable(vars_[i]);
     return n;
   }
-  std::optional<Axes> axes_of(const std::vector<std::uint32_t>& vars, const Sizes& sizes) const {
+  // How the elements of a row lie in an axis of all: beside each other, or a column of all rows for each.
+  enum class Flat : std::uint8_t { rows, columns };
+  std::optional<Axes> axes_of(const std::vector<std::uint32_t>& vars, const Sizes& sizes,
+                              Flat flat = Flat::rows) const {
     Axes axes;
     std::size_t next = rows_.size(), end = sizes.size();
     const bool fits = sizes.size() >= rows_.size();
@@ -273,8 +206,8 @@ class RowGroup {
       const auto each = sizes.empty() ? std::nullopt : each_row_of(sizes[0], product_of(rows_));
       if (!each || !each->known()) return {};
       axes.flat = vars[0];
-      axes.flat_base = by_columns_ ? number() : number() * Expr(each->value());
-      axes.flat_step = by_columns_ ? size(product_of(rows_)) : Expr(std::int64_t(1));
+      axes.flat_base = flat == Flat::columns ? number() : number() * Expr(each->value());
+      axes.flat_step = flat == Flat::columns ? size(product_of(rows_)) : Expr(std::int64_t(1));
       axes.own.push_back(vars[0]), axes.sizes.push_back(each->value());
       next = 1;
     }
@@ -323,8 +256,8 @@ class RowGroup {
     return true;
   }
 
-  bool walk(const Nest& n, std::int64_t most = most_elements) {
-    const auto axes = axes_of(n.vars, n.sizes);
+  bool walk(const Nest& n, std::int64_t most = most_elements, Flat flat = Flat::rows) {
+    const auto axes = axes_of(n.vars, n.sizes, flat);
     if (!axes || count(*axes) > most) return false;
     // A nest that runs in order is walked in that order.
     if (!n.independent && !std::equal(rows_.begin(), rows_.end(), n.sizes.begin())) return false;
@@ -473,10 +406,10 @@ class RowGroup {
     }
     return false;
   }
-  // Whether it has one axis of which a row has several elements: beside each other, or as columns of all rows.
-  bool is_flat(const Statement& s) const {
+  // A nest with one axis, of which a row has several elements.
+  const Nest* flat_nest(const Statement& s) const {
     const auto* n = std::get_if<Nest>(&s.held());
-    return n != nullptr && n->sizes.size() == 1 && rows_.size() == 1 && n->sizes != rows_;
+    return n != nullptr && n->sizes.size() == 1 && rows_.size() == 1 && n->sizes != rows_ ? n : nullptr;
   }
   // Whether a row has several elements of it.
   bool has_several(const Statement& s) const {
@@ -493,8 +426,7 @@ class RowGroup {
   std::set<SlotId> reads_, writes_;
   SlotsOfRows uses_;
   SharedValues shared_;
-  bool by_columns_ = false;  // how a flat statement is walked
-  double cost_ = 0;          // of the statements as they are: instructions of a row
+  double cost_ = 0;  // of the statements as they are: instructions of a row
 };
 
 class Keeper {

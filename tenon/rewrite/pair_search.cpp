@@ -1,0 +1,292 @@
+#include "tenon/rewrite/pair_search.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "tenon/base/settings.h"
+#include "tenon/ir/literal.h"
+#include "tenon/kernel/function.h"
+#include "tenon/ops/element_form.h"
+#include "tenon/rewrite/hoist_search.h"
+
+namespace tenon {
+namespace {
+
+// When a loop pays. Where blocks are small (settings.h) it always does, so that small arrays test everything.
+struct Limits {
+  double pairs = 1 << 18;  // elements of all steps
+  double row = 256;        // of a step
+  double lanes = 32;       // of its longest axis
+  double steps = 16;
+  double leaf = 8;  // what is read has so many times fewer elements
+};
+Limits limits() { return blocks_are_small() ? Limits{4, 2, 2, 2, 1.5} : Limits(); }
+constexpr std::size_t most_parts = 400;  // of one reduction, eqns
+constexpr double most_columns = 64;      // of a product, and terms of one that is computed again
+constexpr double costly = 16;            // operations
+constexpr std::size_t most_loops = 64;   // of a Program
+
+std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
+
+class PairSearch {
+ public:
+  explicit PairSearch(const Program& program)
+      : program_(program), maker_(maker_numbers(program)), needs_(program.vars(), 0) {}
+
+  std::vector<PairLoop> find() {
+    find_ends();
+    if (ends_.empty()) return {};
+    keep_those_that_pay();
+    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
+      const Eqn& eqn = program_.eqns()[e];
+      std::uint64_t needs = 0;
+      for (const Var v : eqn.in) needs |= needs_[v];
+      if (const auto end = ends_.find(e); end != ends_.end()) needs |= place(std::move(end->second));
+      for (const Var v : eqn.out) needs_[v] = needs;
+    }
+    for (PairLoop& loop : loops_) loop.together = steps_together(loop);
+    return std::move(loops_);
+  }
+
+ private:
+  const Eqn* maker(Var v) const { return maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]]; }
+  const Type& type(Var v) const { return program_.type(v); }
+  double elements(Var v) const { return type(v).is_array() ? kernel::estimate(type(v).shape.elements()) : 0; }
+
+  // --- what may be one ---
+  void find_ends() {
+    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
+      const Eqn& eqn = program_.eqns()[e];
+      if (eqn.numerics != Numerics::relaxed || eqn.out.size() != 1 || !eqn.new_sizes.empty()) continue;
+      std::optional<PairEnd> end;
+      if (const auto form = reduction_of(eqn, program_))
+        end = reduction_end(e, form->axes);
+      else if (is_product(*eqn.op) && type(eqn.out[0]).dtype != DType::bool_)
+        end = product_end(e);
+      if (end) ends_.emplace(e, std::move(*end));
+    }
+  }
+  std::optional<PairEnd> reduction_end(std::size_t e, std::vector<std::int64_t> axes) const {
+    const Var v = program_.eqns()[e].in[0];
+    PairEnd end{e, false, {v}, type(v).shape.dims(), std::move(axes)};
+    if (!choose_axes(end) || !collect({end.of}, elements(v), end)) return {};
+    return end;
+  }
+  std::optional<PairEnd> product_end(std::size_t e) const {
+    const Eqn& eqn = program_.eqns()[e];
+    const ProductAxes product(program_, eqn);
+    PairEnd end{e, true, {eqn.out[0]}, product.sizes, std::vector<std::int64_t>(product.sizes.size() - product.summed)};
+    std::iota(end.axes.begin(), end.axes.end(), static_cast<std::int64_t>(product.summed));
+    // Of a computed operand; what the other one's columns repeat of it are few.
+    const double pairs = std::max(elements(eqn.in[0]), elements(eqn.in[1]));
+    if (end.axes.empty() || kernel::estimate(end.sizes) > most_columns * pairs || pairs < limits().pairs ||
+        !choose_axes(end))
+      return {};
+    if (!collect({product.operand(eqn, 0, end.of), product.operand(eqn, 1, end.of)}, pairs, end) || end.parts.empty())
+      return {};
+    end.forms_pairs = true;
+    return end;
+  }
+  // The longest axis that is reduced is the loop's; the lanes are the longest one that stays, or else that is there.
+  bool choose_axes(PairEnd& end) const {
+    const auto size = [&](std::int64_t axis) { return axis == no_axis ? 0 : kernel::estimate(end.sizes[at(axis)]); };
+    for (const std::int64_t axis : end.axes)
+      if (size(axis) > size(end.of.loop)) end.of.loop = axis;
+    for (const bool reduced : {false, true}) {
+      if (reduced && size(end.of.lane) >= limits().lanes) break;
+      for (std::int64_t axis = 0; at(axis) < end.sizes.size(); ++axis)
+        if (axis != end.of.loop && std::ranges::count(end.axes, axis) == reduced && size(axis) >= size(end.of.lane))
+          end.of.lane = axis;
+    }
+    const double all = kernel::estimate(end.sizes);
+    return all >= limits().pairs && size(end.of.loop) >= limits().steps && size(end.of.lane) >= limits().lanes &&
+           all >= limits().row * size(end.of.loop) && all >= limits().leaf * elements(program_.eqns()[end.eqn].out[0]);
+  }
+
+  // Notes what a step computes for these parts and what it reads, if it can: that has far fewer elements than pairs.
+  bool collect(std::vector<PairPart> open, double pairs, PairEnd& end) const {
+    while (!open.empty()) {
+      const PairPart part = open.back();
+      open.pop_back();
+      if (end.parts.contains(part) || end.leaves.contains(part)) continue;
+      if (!type(part.v).is_array()) return false;
+      const Eqn* eqn = maker(part.v);
+      const bool number = eqn != nullptr && eqn->op == &literal_op();
+      if (!number && elements(part.v) * limits().leaf <= pairs) {
+        end.leaves.insert(part);
+        continue;
+      }
+      const auto operands = eqn == nullptr ? std::nullopt : parts_read(program_, *eqn, part);
+      if (!operands || end.parts.size() >= most_parts) return false;
+      end.parts.insert(part);
+      end.forms_pairs = end.forms_pairs || reduction_of(*eqn, program_) || is_product(*eqn->op);
+      open.insert(open.end(), operands->begin(), operands->end());
+    }
+    return true;
+  }
+
+  // --- which of them pay ---
+  // Something as large as all pairs would be stored else: by a product or a reduction below, or since several read it.
+  // Where it is stored anyway, nothing is saved.
+  void keep_those_that_pay() {
+    std::vector<std::vector<std::size_t>> of(program_.vars());  // of each variable, the ends of its parts
+    for (const auto& [e, end] : ends_)
+      for (const PairPart& part : end.parts) of[part.v].push_back(e);
+    std::set<std::size_t> pay;
+    for (Var v = 0; v < program_.vars(); ++v)
+      if (of[v].size() > 1 && element_form(program_, *maker(v)).operations >= costly)
+        pay.insert(of[v].begin(), of[v].end());
+    std::erase_if(ends_, [&](const auto& end) { return !end.second.forms_pairs && !pay.contains(end.first); });
+    std::vector<Var> in_memory(program_.outputs().begin(), program_.outputs().end());
+    const auto reads = [&](const Eqn& eqn) {
+      if (!is_computed_in_nests(eqn)) in_memory.insert(in_memory.end(), eqn.in.begin(), eqn.in.end());
+    };
+    for (std::size_t e = 0; e < program_.eqns().size(); ++e)
+      if (!ends_.contains(e)) reads(program_.eqns()[e]);
+    while (!in_memory.empty()) {
+      const std::vector<std::size_t> stored = std::exchange(of[in_memory.back()], {});
+      in_memory.pop_back();
+      for (const std::size_t e : stored)
+        if (ends_.erase(e) > 0) reads(program_.eqns()[e]);
+    }
+  }
+  // Whether it reads elements of its operands, wherever these are made.
+  bool is_computed_in_nests(const Eqn& eqn) const {
+    return rule_of<LowerElement>(*eqn.op) != nullptr || reduction_of(eqn, program_) ||
+           (is_product(*eqn.op) && parts_read(program_, eqn, {eqn.out[0]}));
+  }
+
+  // --- which share a loop ---
+  std::uint64_t all_needs(std::uint64_t needs) const {
+    for (std::uint64_t before = 0; before != needs;) {
+      before = needs;
+      for (std::size_t i = 0; i < loops_.size(); ++i)
+        if (needs >> i & 1) needs |= loops_[i].needs;
+    }
+    return needs;
+  }
+  // The loop that has it, as a bit.
+  std::uint64_t place(PairEnd end) {
+    const Dim steps = end.sizes[at(end.of.loop)];
+    std::uint64_t needs = 0;
+    for (const PairPart& leaf : end.leaves) needs |= needs_[leaf.v];
+    needs = all_needs(needs);
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+      PairLoop& loop = loops_[i];
+      if (loop.steps != steps) continue;
+      const std::uint64_t own = std::uint64_t(1) << i;
+      if (needs & own) {
+        if (compares(loop, end)) return own;
+        continue;
+      }
+      loop.needs |= needs;
+      loop.ends.push_back(std::move(end));
+      return own;
+    }
+    if (loops_.size() == most_loops) return 0;
+    loops_.push_back({.steps = steps, .needs = needs});
+    loops_.back().ends.push_back(std::move(end));
+    return std::uint64_t(1) << (loops_.size() - 1);
+  }
+  // Whether what it reduces is compared with a result of the same elements, as hoist_reductions takes it in together
+  // with that: the elements are stacked then.
+  bool compares(PairLoop& loop, const PairEnd& end) const {
+    const auto compared = compared_end(program_, maker_, end.eqn);
+    if (!compared) return false;
+    const PairPart of{compared->end.of[0].var, end.of.loop, end.of.lane};
+    const auto is_of_it = [&](const PairEnd& other) { return !other.product && other.of == of; };
+    if (std::ranges::none_of(loop.ends, is_of_it)) return false;
+    for (PairEnd& other : loop.ends) other.as_it_is = other.as_it_is || is_of_it(other);
+    loop.stacked.insert(of);
+    return true;
+  }
+
+  // Several steps a turn read and write the rows of a result once. What is compared with a result is taken in step by
+  // step.
+  std::int64_t steps_together(const PairLoop& loop) const {
+    constexpr double most = 64;  // elements of a row: they are written out
+    if (!loop.steps.known() || !loop.stacked.empty()) return 1;
+    double widest = 1;
+    for (const PairEnd& end : loop.ends) {
+      widest = std::max(widest, beside_lanes(end.sizes, end.of));
+      for (const PairPart& part : end.parts) widest = std::max(widest, beside_lanes(type(part.v).shape.dims(), part));
+    }
+    for (const std::int64_t count : {4, 3, 2})
+      if (loop.steps.value() % count == 0 && static_cast<double>(count) * widest <= most) return count;
+    return 1;
+  }
+  static double beside_lanes(const std::vector<Dim>& sizes, const PairPart& part) {
+    double count = 1;
+    for (std::int64_t axis = 0; at(axis) < sizes.size(); ++axis)
+      if (axis != part.loop && axis != part.lane) count *= kernel::estimate(sizes[at(axis)]);
+    return count;
+  }
+
+  const Program& program_;
+  const std::vector<std::size_t> maker_;
+  std::map<std::size_t, PairEnd> ends_;  // by their eqns
+  std::vector<PairLoop> loops_;
+  std::vector<std::uint64_t> needs_;  // of which loops each variable is made
+};
+
+}  // namespace
+
+ProductAxes::ProductAxes(const Program& program, const Eqn& eqn) {
+  const Type &a = program.type(eqn.in[0]), &b = program.type(eqn.in[1]);
+  const ProductForm form = product_form(eqn.params, a, b);
+  sizes = program.type(eqn.out[0]).shape.dims();
+  summed = sizes.size();
+  sizes.insert(sizes.end(), form.sum_sizes.begin(), form.sum_sizes.end());
+  std::vector<std::int64_t> axes(sizes.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  const std::span<const std::int64_t> all(axes);
+  of[0] = form.index_a<std::int64_t>(all.first(summed), all.subspan(summed));
+  of[1] = form.index_b<std::int64_t>(all.first(summed), all.subspan(summed));
+}
+PairPart ProductAxes::operand(const Eqn& eqn, std::size_t k, const PairPart& part) const {
+  return {eqn.in[k], place_of(of[k], part.loop), place_of(of[k], part.lane)};
+}
+
+std::optional<std::vector<PairPart>> parts_read(const Program& program, const Eqn& eqn, const PairPart& part) {
+  if (eqn.out.size() != 1 || !eqn.new_sizes.empty() || effect_of(eqn) != Effect::none) return {};
+  const Type& out = program.type(eqn.out[0]);
+  if (eqn.op == &literal_op() || counted_axis(eqn)) return std::vector<PairPart>();
+  const auto by_axes = [&](auto before) {
+    const auto axis = [&](std::int64_t a) { return a == no_axis ? no_axis : before(a); };
+    return std::vector{PairPart{eqn.in[0], axis(part.loop), axis(part.lane)}};
+  };
+  if (eqn.op == &broadcast_op()) {
+    const BroadcastForm form = broadcast_form(eqn.params);
+    const Shape& from = program.type(eqn.in[0]).shape;
+    auto read = by_axes([&](std::int64_t axis) { return place_of(form.dims, axis); });
+    for (const std::int64_t axis : {read[0].loop, read[0].lane})
+      if (axis != no_axis && from[at(axis)] != out.shape[at(form.dims[at(axis)])]) return {};
+    return std::ranges::is_sorted(form.dims) ? std::optional(std::move(read)) : std::nullopt;
+  }
+  if (eqn.op == &transpose_op())
+    return by_axes([&](std::int64_t axis) { return permutation_of(eqn.params)[at(axis)]; });
+  if (const auto form = reduction_of(eqn, program))
+    return by_axes([&](std::int64_t axis) {
+      for (const std::int64_t reduced : form->axes) axis += reduced <= axis;
+      return axis;
+    });
+  if (is_product(*eqn.op)) {
+    const ProductAxes product(program, eqn);
+    const std::vector<Dim> terms(product.sizes.begin() + static_cast<std::ptrdiff_t>(product.summed),
+                                 product.sizes.end());
+    if (out.dtype == DType::bool_ || kernel::estimate(terms) > most_columns) return {};
+    return std::vector{product.operand(eqn, 0, part), product.operand(eqn, 1, part)};
+  }
+  if (!is_elementwise(eqn)) return {};
+  std::vector<PairPart> parts;
+  for (const Var v : eqn.in) {
+    if (!program.type(v).is_array()) return {};
+    parts.push_back(program.type(v).rank() == out.rank() ? PairPart{v, part.loop, part.lane} : PairPart{v});
+  }
+  return parts;
+}
+
+std::vector<PairLoop> find_pairs(const Program& program) { return PairSearch(program).find(); }
+
+}  // namespace tenon

@@ -1,0 +1,53 @@
+// Which reductions over pairs become loops (stream_pairs.h), and what a step of each computes and reads.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <set>
+
+#include "tenon/ir/program.h"
+#include "tenon/ops/structure.h"
+
+namespace tenon {
+
+// One step's part of a variable: that of the axis along which the steps lie, if it has it; its vectors go along `lane`.
+struct PairPart {
+  Var v;
+  std::int64_t loop = no_axis, lane = no_axis;
+  friend auto operator<=>(const PairPart&, const PairPart&) = default;
+};
+// Of which parts of its operands a part of an eqn's result is made, in their order; nothing where no step makes it.
+std::optional<std::vector<PairPart>> parts_read(const Program& program, const Eqn& eqn, const PairPart& part);
+
+// A product with an axis for each of the result's, and behind them those that it sums.
+struct ProductAxes {
+  ProductAxes(const Program& program, const Eqn& eqn);
+  // The part of operand 0 or 1 that a part of the product reads.
+  PairPart operand(const Eqn& eqn, std::size_t k, const PairPart& of) const;
+  std::vector<std::int64_t> of[2];  // which of them each axis of either operand is
+  std::vector<Dim> sizes;
+  std::size_t summed;  // the first that is summed
+};
+
+// A reduction over pairs: of a step's part, or of the products of two.
+struct PairEnd {
+  std::size_t eqn;
+  bool product;
+  PairPart of;                                 // of a product: of the result, with the axes that it sums behind it
+  std::vector<Dim> sizes;                      // of the whole that is reduced
+  std::vector<std::int64_t> axes;              // of the whole that are reduced, the loop's among them
+  std::set<PairPart> parts = {}, leaves = {};  // what is computed, and what is read
+  bool as_it_is = false;                       // it reduces an array that the loop stacks
+  bool forms_pairs = false;                    // it has a product or a reduction below
+};
+struct PairLoop {
+  Dim steps;
+  std::int64_t together = 1;  // steps that a turn of the loop takes
+  std::vector<PairEnd> ends = {};
+  std::set<PairPart> stacked = {};  // arrays that others compare with a result
+  std::uint64_t needs = 0;          // of other loops, a bit each
+};
+// None needs, through others, what it makes itself.
+std::vector<PairLoop> find_pairs(const Program& program);
+
+}  // namespace tenon
