@@ -113,7 +113,8 @@ class PairSearch {
       if (!type(part.v).is_array()) return false;
       const Eqn* eqn = maker(part.v);
       const bool number = eqn != nullptr && eqn->op == &literal_op();
-      if (!number && elements(part.v) * limits().leaf <= pairs) {
+      const bool of_pairs = part.loop != no_axis && part.lane != no_axis;  // however few of them the whole has for each
+      if (!number && !of_pairs && elements(part.v) * limits().leaf <= pairs) {
         end.leaves.insert(part);
         continue;
       }

@@ -166,13 +166,17 @@ TEST_P(Pairs, CompiledAreTheReference) {
 INSTANTIATE_TEST_SUITE_P(Reductions, Pairs, testing::ValuesIn(reductions),
                          [](const auto& info) { return std::string(info.param.first); });
 
+// In any number of dimensions: what has one element for each pair is far less than what has one for each of them.
 TEST(Pairs, OfGradientsAreNotStored) {
   const auto loss = [](Array x, Array y, Array b) { return sum(square(dot(gaussian(x, y), b))); };
-  const ProgramRef p = compose_views(inline_calls(trace(value_and_grad<0, 1, 2>(loss))(x0(), y0(), b0())));
-  const ProgramRef q = streamed(p);
-  EXPECT_EQ(of_all_pairs(*q), 0) << q;
-  const std::vector<Value> in = waves_for(*p);
-  expect_same_results(p, evaluate(*q, {}, in), in);
+  for (const std::int64_t dimensions : {D, std::int64_t(10)}) {
+    const Array x = zeros({M, dimensions}, DType::f64), y = zeros({N, dimensions}, DType::f64);
+    const ProgramRef p = compose_views(inline_calls(trace(value_and_grad<0, 1, 2>(loss))(x, y, b0())));
+    const ProgramRef q = streamed(p);
+    EXPECT_EQ(of_all_pairs(*q), 0) << q;
+    const std::vector<Value> in = waves_for(*p);
+    expect_same_results(p, evaluate(*q, {}, in), in);
+  }
 }
 TEST(Pairs, OfBatches) {
   const auto f = [](Array x, Array y, Array b) { return dot(gaussian(x, y), b); };
