@@ -59,6 +59,8 @@ class PairSearch {
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
       if (eqn.numerics != Numerics::relaxed || eqn.out.size() != 1 || !eqn.new_sizes.empty()) continue;
+      const auto is_large = [&](Var v) { return elements(v) >= limits().pairs; };
+      if (std::ranges::none_of(eqn.in, is_large)) continue;
       std::optional<PairEnd> end;
       if (const auto form = reduction_of(eqn, program_))
         end = reduction_end(e, form->axes);
@@ -80,9 +82,7 @@ class PairSearch {
     std::iota(end.axes.begin(), end.axes.end(), static_cast<std::int64_t>(product.summed));
     // Of a computed operand; what the other one's columns repeat of it are few.
     const double pairs = std::max(elements(eqn.in[0]), elements(eqn.in[1]));
-    if (end.axes.empty() || kernel::estimate(end.sizes) > most_columns * pairs || pairs < limits().pairs ||
-        !choose_axes(end))
-      return {};
+    if (end.axes.empty() || kernel::estimate(end.sizes) > most_columns * pairs || !choose_axes(end)) return {};
     if (!collect({product.operand(eqn, 0, end.of), product.operand(eqn, 1, end.of)}, pairs, end) || end.parts.empty())
       return {};
     end.forms_pairs = true;

@@ -263,11 +263,10 @@ class PairsRebuild {
 }  // namespace
 
 ProgramRef stream_pairs(const ProgramRef& program) {
-  if (find_eqn(*program, [](const Eqn& e) { return is_product(*e.op) || rule_of<LowerReduction>(*e.op); }) == nullptr)
-    return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("stream_pairs")(program->hash()).finish(), [&] {
-    const ProgramRef inner = with_regions(*program, stream_pairs);
+    const bool regions = std::ranges::any_of(program->eqns(), [](const Eqn& e) { return e.params.hold_programs(); });
+    const ProgramRef inner = regions ? with_regions(*program, stream_pairs) : program;
     std::vector<PairLoop> loops = find_pairs(*inner);
     if (loops.empty()) return inner;
     return rewritten(*inner, [&](Replay& replay) { PairsRebuild(*inner, std::move(loops), replay).run(); });
