@@ -24,6 +24,7 @@
 #include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/rewrite/mask_reductions.h"
 #include "tenon/rewrite/narrow_products.h"
+#include "tenon/rewrite/roll_calls.h"
 #include "tenon/rewrite/rules/rules.h"
 #include "tenon/rewrite/share_calls.h"
 #include "tenon/rewrite/simplify.h"
@@ -39,6 +40,7 @@ std::span<const ProgramPass> compile_passes() {
     return std::vector<ProgramPass>{
         {"share_calls", "calls replaced by what they call, but for long functions that are called several times",
          share_calls, "a call that stays is of a function that is compiled by itself"},
+        {"roll_calls", "calls of one function that repeat, with what lies between them, as loops", roll_calls},
         {"fold_tables", "what follows from arrays whose numbers are known, as such arrays", fold_tables},
         {"simplify", "what rules say: what costs less in place of what is equal to it", simplify},
         {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",
