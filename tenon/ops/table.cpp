@@ -18,8 +18,7 @@ namespace {
 std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
   std::int64_t n = 1;
   for (const std::int64_t size : shape) {
-    if (size < 0 || size > longest_table || (n *= size) > longest_table)
-      throw VerifyError("table: holds few numbers.");
+    if (size < 0 || size > longest_table || (n *= size) > longest_table) throw VerifyError("table: holds few numbers.");
   }
   return n;
 }

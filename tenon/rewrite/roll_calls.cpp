@@ -56,10 +56,10 @@ class Rebuild {
   // What one loop is given, in order.
   struct Operands {
     std::map<Var, std::size_t> consts;
-    std::map<std::tuple<std::size_t, std::size_t, Var>, std::size_t> carries;       // eqn, result, before the first step
-    std::map<std::pair<std::size_t, std::size_t>, std::size_t> last;                // eqn, result: carries of the last step
-    std::map<std::pair<std::size_t, std::size_t>, std::size_t> numbers;             // eqn, operand
-    std::map<std::tuple<Result, std::size_t, bool>, std::size_t> stacks;            // which, first, backwards
+    std::map<std::tuple<std::size_t, std::size_t, Var>, std::size_t> carries;  // eqn, result, before the first step
+    std::map<std::pair<std::size_t, std::size_t>, std::size_t> last;           // eqn, result: carries of the last step
+    std::map<std::pair<std::size_t, std::size_t>, std::size_t> numbers;        // eqn, operand
+    std::map<std::tuple<Result, std::size_t, bool>, std::size_t> stacks;       // which, first, backwards
     Arrays const_arrays, carry_arrays, xs;
   };
 
@@ -78,7 +78,7 @@ class Rebuild {
 
   void note(std::size_t r, std::size_t k) {
     const RollEqn& each = rolls_[r].body[k];
-    for (std::size_t step = 0; step < each.at.size(); ++step)
+    for (std::size_t step = 0; step < each.at.size() && !each.of_numbers; ++step)
       for (std::size_t out = 0; out < eqn_of(r, k, step).out.size(); ++out)
         made_.emplace(eqn_of(r, k, step).out[out], Made{{r, k, out}, step});
     for (const RollOperand& operand : each.operands)
@@ -132,7 +132,7 @@ class Rebuild {
   void set_read_apart(std::size_t r) {
     const std::size_t steps = rolls_[r].steps();
     for (std::size_t k = 0; k < rolls_[r].body.size(); ++k)
-      for (std::size_t step = 0; step < steps; ++step)
+      for (std::size_t step = 0; step < steps && !rolls_[r].body[k].of_numbers; ++step)
         for (std::size_t out = 0; out < eqn_of(r, k, step).out.size(); ++out) {
           const Var v = eqn_of(r, k, step).out[out];
           const auto stack = stacks_.find({r, k, out});

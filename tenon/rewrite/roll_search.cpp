@@ -22,10 +22,12 @@ constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 constexpr std::size_t most_eqns = 64;     // of a body
 constexpr std::size_t most_calls = 4;     // of the function in a step
 constexpr std::size_t most_readers = 16;  // of a result that are tried
-constexpr std::size_t few_steps = 8;      // whose results may be read by themselves
+constexpr std::size_t few_results = 8;    // that may be read by themselves, besides one of four steps
 constexpr int most_rounds = 8;            // of leaving rolls out
 
 std::size_t least_steps() { return units_are_small() ? 3 : 16; }
+
+bool is_call(const Eqn& eqn) { return rule_of<LowerCall>(*eqn.op) != nullptr; }
 
 // Where an eqn of the Program stands in a roll.
 struct Place {
@@ -40,13 +42,16 @@ struct Facts {
         result(p.vars()),
         last_call(p.vars()),
         first_reader(p.vars() + 1),
+        of_numbers(p.eqns().size()),
         places(p.eqns().size()) {
     for (std::size_t e = 0; e < p.eqns().size(); ++e) {
       const Eqn& eqn = p.eqns()[e];
-      std::size_t last = rule_of<LowerCall>(*eqn.op) != nullptr ? e + 1 : 0;
+      std::size_t last = is_call(eqn) ? e + 1 : 0;
+      of_numbers[e] = last == 0 && may_move(eqn);
       for (const Var v : eqn.in) {
         ++first_reader[v + 1];
         last = std::max(last, last_call[v]);
+        of_numbers[e] = of_numbers[e] && maker[v] != nowhere && of_numbers[maker[v]];
       }
       for (std::size_t i = 0; i < eqn.out.size(); ++i) {
         maker[eqn.out[i]] = e;
@@ -82,11 +87,12 @@ struct Facts {
   std::vector<std::size_t> maker, result;  // the eqn that makes a variable, and which of its results it is
   std::vector<std::size_t> last_call;      // of those that a variable depends on: their place, from 1 on
   std::vector<std::size_t> first_reader, all_readers;
-  std::vector<Place> places;  // in the rolls that have been found
+  std::vector<bool> of_numbers;  // eqns that follow from literals alone
+  std::vector<Place> places;     // in the rolls that have been found
 };
 
-// One roll in the making. What a step is follows from how two calls differ; other calls are taken while they differ from
-// the one before in the same way.
+// One roll in the making. What a step is follows from how two calls differ; other calls are taken while they differ
+// from the one before in the same way.
 class Trial {
  public:
   explicit Trial(const Facts& facts) : facts_(facts) {}
@@ -94,7 +100,7 @@ class Trial {
   // Whether the second call may be the step behind the first.
   bool begin(std::size_t first, std::size_t second) {
     end_ = 2;
-    return lifted(first, second, 1).has_value();
+    return lift(first, second, 1);
   }
   // Takes every `apart`-th call while it is a step.
   void extend(std::span<const std::size_t> calls, std::size_t apart) {
@@ -105,9 +111,11 @@ class Trial {
     }
     for (RollEqn& each : body_) each.at.resize(end_);
   }
-  // Takes eqns that read results of the steps, each that of its own step, and what they need besides. The first step
-  // and the last one stay outside where they have no such eqn.
+  // Takes eqns that read results of the steps, each that of its own step, and what they need besides; calls may go
+  // through the steps in another order, and are looked at by themselves. The first step and the last one stay outside
+  // where they have no such eqn.
   void take_readers() {
+    with_calls_ = false;
     for (std::size_t k = 0; k < body_.size(); ++k)
       for (std::size_t out = 0; out < facts_.eqn(body_[k].at[begin_]).out.size(); ++out)
         while (take_reader_of(k, out)) {
@@ -142,27 +150,48 @@ class Trial {
 
   void place(std::size_t k, std::size_t step, std::size_t e) {
     body_[k].at[step] = e;
-    at_.emplace(e, std::pair(k, step));
+    if (!body_[k].of_numbers) at_.emplace(e, std::pair(k, step));
   }
   void leave_out(std::size_t k, std::size_t step) {
-    if (body_[k].at[step] != nowhere) at_.erase(body_[k].at[step]);
+    if (body_[k].at[step] != nowhere && !body_[k].of_numbers) at_.erase(body_[k].at[step]);
     body_[k].at[step] = nowhere;
   }
   bool is_taken(std::size_t e) const { return facts_.places[e].roll != nowhere || at_.contains(e); }
 
-  // Two eqns as one of the body, in the step before `step` and in it.
+  // Two eqns as one of the body, in the step before `step` and in it; with what they need, the nearest first: what is
+  // a result of the step before is known as such where it is met further away.
+  bool lift(std::size_t before, std::size_t here, std::size_t step) {
+    open_.clear();
+    if (!lifted(before, here, step)) return false;
+    for (std::vector<std::pair<std::size_t, std::size_t>> now, waiting; !open_.empty(); open_ = std::move(waiting)) {
+      bool any = false;
+      waiting.clear();
+      while (!open_.empty()) {
+        now = std::exchange(open_, {});
+        for (const auto& [k, i] : now) {
+          const auto operand = related(in(k, step - 1, i), in(k, step, i), step);
+          if (operand)
+            body_[k].operands[i] = *operand, any = true;
+          else
+            waiting.emplace_back(k, i);
+        }
+      }
+      if (!any) return false;
+    }
+    return true;
+  }
+  Var in(std::size_t k, std::size_t step, std::size_t i) const { return facts_.eqn(body_[k].at[step]).in[i]; }
   std::optional<std::size_t> lifted(std::size_t before, std::size_t here, std::size_t step) {
-    if (body_.size() >= most_eqns || is_taken(before) || is_taken(here) || !facts_.alike(before, here))
+    if (!with_calls_ && is_call(facts_.eqn(here))) return std::nullopt;
+    if (body_.size() >= most_eqns || is_taken(before) || is_taken(here) || !facts_.alike(before, here) ||
+        facts_.of_numbers[before] != facts_.of_numbers[here])
       return std::nullopt;
-    const std::size_t k = body_.size();
-    body_.push_back({{}, std::vector<std::size_t>(end_, nowhere)});
+    const std::size_t k = body_.size(), operands = facts_.eqn(here).in.size();
+    body_.push_back(
+        {facts_.of_numbers[here], std::vector<RollOperand>(operands), std::vector<std::size_t>(end_, nowhere)});
     place(k, step - 1, before);
     place(k, step, here);
-    for (std::size_t i = 0; i < facts_.eqn(here).in.size(); ++i) {
-      const auto operand = related(facts_.eqn(before).in[i], facts_.eqn(here).in[i], step);
-      if (!operand) return std::nullopt;
-      body_[k].operands.push_back(*operand);
-    }
+    for (std::size_t i = 0; i < operands; ++i) open_.emplace_back(k, i);
     return k;
   }
   // What an operand is, from what it is in two steps.
@@ -171,8 +200,7 @@ class Trial {
     RollOperand is;
     if (before == here) {
       is.same = here;
-      const bool may_wait = e == nowhere || (!at_.contains(e) && facts_.last_call[here] <= body_[the_call].at[begin_]);
-      return may_wait ? std::optional(is) : std::nullopt;
+      return is_early(here) && !(e != nowhere && at_.contains(e)) ? std::optional(is) : std::nullopt;
     }
     if (e == nowhere || !(facts_.program.type(before) == facts_.program.type(here))) return std::nullopt;
     is.out = facts_.result[here];
@@ -217,7 +245,8 @@ class Trial {
       const auto [k, e] = open.back();
       open.pop_back();
       if (body_[k].at[step] == e) continue;
-      fits = body_[k].at[step] == nowhere && !is_taken(e) && facts_.alike(first_placed(k), e);
+      fits = body_[k].at[step] == nowhere && !is_taken(e) && facts_.of_numbers[e] == body_[k].of_numbers &&
+             facts_.alike(first_placed(k), e);
       if (!fits) break;
       place(k, step, e);
       filled.push_back(k);
@@ -259,7 +288,7 @@ class Trial {
       for (const std::size_t d : facts_.readers(result(k, out, begin_ + 1))) {
         if (is_taken(e) || is_taken(d) || !facts_.alike(d, e)) continue;
         const std::size_t known = body_.size();
-        if (lifted(d, e, begin_ + 2) && fill_all(k, out, known)) return true;
+        if (lift(d, e, begin_ + 2) && fill_all(k, out, known)) return true;
         forget(known);
       }
     return false;
@@ -276,18 +305,23 @@ class Trial {
       if (step + 1 != end_) return false;
       leave_out_step(--end_);
     }
-    if (begin_ > 0) return true;
-    if (fill_one(0) && begins_well(reader)) return true;
-    leave_out_step(begin_++);
+    if (!fill_one(begin_) || !begins_well(reader)) leave_out_step(begin_++);
+    return begins_early(reader);
+  }
+  // Whether what was taken from `first` on begins with nothing that other calls may have to compute first.
+  bool begins_early(std::size_t first) const {
+    for (std::size_t k = first; k < body_.size(); ++k)
+      for (std::size_t i = 0; i < body_[k].operands.size(); ++i)
+        if (body_[k].operands[i].from == From::before && !is_early(in(k, begin_, i))) return false;
     return true;
   }
+  bool is_early(Var v) const { return facts_.last_call[v] <= body_[the_call].at[begin_]; }
   // Whether what was taken from `first` on reads in the second step what the first one computed.
   bool begins_well(std::size_t first) const {
     for (std::size_t k = first; k < body_.size(); ++k) {
-      if (body_[k].at[0] == nowhere) return false;
       for (std::size_t i = 0; i < body_[k].operands.size(); ++i) {
         const RollOperand& is = body_[k].operands[i];
-        if (is.from == From::before && !is_result(facts_.eqn(body_[k].at[1]).in[i], is.eqn, is.out, 0)) return false;
+        if (is.from == From::before && !is_result(in(k, begin_ + 1, i), is.eqn, is.out, begin_)) return false;
       }
     }
     return true;
@@ -304,8 +338,11 @@ class Trial {
   const Facts& facts_;
   static constexpr std::size_t the_call = 0;
   std::vector<RollEqn> body_;  // the call, then what has been found from it
-  std::unordered_map<std::size_t, std::pair<std::size_t, std::size_t>> at_;  // eqns of the Program: which, in which step
-  std::size_t begin_ = 0, end_ = 0;  // the steps that are in
+  std::unordered_map<std::size_t, std::pair<std::size_t, std::size_t>>
+      at_;                                                 // eqns of the Program: which, in which step
+  std::size_t begin_ = 0, end_ = 0;                        // the steps that are in
+  bool with_calls_ = true;                                 // whether other calls are taken
+  std::vector<std::pair<std::size_t, std::size_t>> open_;  // eqns and operands to be related
 };
 
 class Search {
@@ -317,7 +354,7 @@ class Search {
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
       if (!eqn.new_sizes.empty()) return {};  // types may need what no operand shows
-      if (rule_of<LowerCall>(*eqn.op) == nullptr || !Facts::may_move(eqn)) continue;
+      if (!is_call(eqn) || !Facts::may_move(eqn)) continue;
       Hasher hasher;
       eqn.params.hash(hasher);
       calls[{eqn.op, hasher.finish()}].push_back(e);
@@ -354,7 +391,7 @@ class Search {
       if (trial.steps() < least_steps() || trial.steps() > static_cast<std::size_t>(longest_table)) continue;
       Roll roll = trial.roll();
       for (std::size_t k = 0; k < roll.body.size(); ++k)
-        for (std::size_t step = 0; step < roll.steps(); ++step)
+        for (std::size_t step = 0; step < roll.steps() && !roll.body[k].of_numbers; ++step)
           facts_.places[roll.body[k].at[step]] = {rolls_.size(), k, step};
       rolls_.push_back(std::move(roll));
       return;
@@ -391,7 +428,7 @@ class Search {
       apart[p.roll] += p.step + 1 != rolls_[p.roll].steps();
     });
     std::vector<bool> stays(rolls_.size());
-    for (std::size_t r = 0; r < rolls_.size(); ++r) stays[r] = apart[r] <= few_steps;
+    for (std::size_t r = 0; r < rolls_.size(); ++r) stays[r] = apart[r] <= few_results + rolls_[r].steps() / 4;
     if (std::ranges::count(stays, false) == 0) return false;
     leave_out(stays);
     return true;
@@ -418,8 +455,8 @@ class Search {
     return facts_.places[e].roll == nowhere ? e : program_.eqns().size() + facts_.places[e].roll;
   }
   std::size_t nodes() const {
-    return rolls_.size() + static_cast<std::size_t>(
-                               std::ranges::count(facts_.places, nowhere, [](const Place& p) { return p.roll; }));
+    return rolls_.size() +
+           static_cast<std::size_t>(std::ranges::count(facts_.places, nowhere, [](const Place& p) { return p.roll; }));
   }
   // Eqns where they stand, each roll with the last of its own. Where rolls need each other, the last of them is left
   // out, and there is no order yet.

@@ -19,14 +19,16 @@ struct RollOperand {
   };
   From from = From::same;
   Var same = 0;
-  std::size_t roll = 0;              // stacked: which
-  std::size_t eqn = 0, out = 0;      // before, here, stacked: which result of which eqn of that roll
-  std::size_t first = 0;             // stacked: the other roll's step that the first step reads
-  bool backwards = false;            // stacked: whether the next one reads the step before that
+  std::size_t roll = 0;          // stacked: which
+  std::size_t eqn = 0, out = 0;  // before, here, stacked: which result of which eqn of that roll
+  std::size_t first = 0;         // stacked: the other roll's step that the first step reads
+  bool backwards = false;        // stacked: whether the next one reads the step before that
 };
 
-// One eqn of the body: in each step, an eqn of the Program that has its op and params.
+// One eqn of the body: in each step, an eqn of the Program that has its op and params. One that follows from numbers
+// alone may be that of several steps, and stays outside for others too.
 struct RollEqn {
+  bool of_numbers = false;
   std::vector<RollOperand> operands;
   std::vector<std::size_t> at;  // the Program's eqn in each step
 };
