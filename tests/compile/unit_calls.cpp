@@ -33,11 +33,13 @@ std::size_t calls(const kernel::Function& function) {
 }
 
 TEST(UnitCalls, HaveTheirOperandsBeforeThemAndTheirSumBehindThem) {
-  const auto f = noinline(unit_of);
   constexpr int times = 50;
   const kernel::Function function = planned([&](const Array& x) {
     Array total = x;
-    for (int i = 0; i < times; ++i) total = total + f(x * (1.5f + 0.1f * static_cast<float>(i)));
+    for (int i = 0; i < times; ++i) {  // several functions: calls of one would be a loop
+      const auto f = noinline([i](Array x) { return unit_of(x) * static_cast<float>(i % 5); });
+      total = total + f(x * (1.5f + 0.1f * static_cast<float>(i)));
+    }
     return total;
   });
   ASSERT_EQ(calls(function), static_cast<std::size_t>(times));
