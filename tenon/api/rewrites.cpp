@@ -7,6 +7,7 @@
 
 #include "tenon/base/pass.h"
 #include "tenon/ir/scope.h"
+#include "tenon/rewrite/roll_calls.h"
 #include "tenon/rewrite/rules/rules.h"
 #include "tenon/rewrite/stack_updates.h"
 
@@ -56,7 +57,8 @@ ProgramRef before_differentiation(const ProgramRef& program) {
   const ProgramRef ruled = in_force == nullptr
                                ? program
                                : rewrite(program, *in_force, Phase::before_differentiation, Calls::short_ones_inlined);
-  return is_left_out("stack_updates") ? ruled : stack_updates(ruled);
+  const ProgramRef rolled = is_left_out("roll_calls") ? ruled : roll_shared_calls(ruled);
+  return is_left_out("stack_updates") ? rolled : stack_updates(rolled);
 }
 
 }  // namespace api_detail

@@ -1,9 +1,11 @@
 #include "tenon/rewrite/roll_calls.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/literal.h"
@@ -12,6 +14,7 @@
 #include "tenon/ops/shape.h"
 #include "tenon/ops/table.h"
 #include "tenon/rewrite/roll_search.h"
+#include "tenon/rewrite/share_calls.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -241,7 +244,9 @@ class Rebuild {
         }
       }
       const EqnScope place(eqn);
-      made.push_back(bind_op(*eqn.op, replay_.params(eqn), in));
+      // One call in a loop would be priced as one: a unit is compiled once, whoever else calls it.
+      const OpInfo& op = eqn.op == &call_op() ? call_op(Placement::unit) : *eqn.op;
+      made.push_back(bind_op(op, replay_.params(eqn), in));
     }
     Arrays outputs(operands.carry_arrays.size());
     for (const auto& [carry, at] : operands.carries) outputs[at] = made[std::get<0>(carry)][std::get<1>(carry)];
@@ -261,17 +266,47 @@ class Rebuild {
   std::map<Result, Array> stacks_;
 };
 
+// Rolls the calls of a Program and of those in it, each of these once.
+class Roller {
+ public:
+  explicit Roller(const SharedFunctions* shared = nullptr) : shared_(shared) {}
+  ProgramRef roll(const ProgramRef& program) {
+    if (std::ranges::none_of(program->eqns(), [](const Eqn& eqn) { return eqn.params.hold_programs(); }))
+      return program;
+    if (const auto found = rolled_.find(program->hash()); found != rolled_.end()) return found->second;
+    require_stack();
+    const ProgramRef inner = with_regions(*program, [this](const ProgramRef& region) { return roll(region); });
+    return rolled_.emplace(program->hash(), own(inner)).first->second;
+  }
+  static bool calls(const Program& program) {
+    return find_eqn(program, [](const Eqn& eqn) { return rule_of<LowerCall>(*eqn.op) != nullptr; }) != nullptr;
+  }
+
+ private:
+  ProgramRef own(const ProgramRef& program) const {
+    const Rolls found =
+        find_rolls(*program, [this](const Eqn& call) { return shared_ == nullptr || shared_->stays(call); });
+    if (found.rolls.empty()) return program;
+    return rewritten(*program, [&](Replay& replay) { Rebuild(*program, found, replay).bind(found.order); });
+  }
+  const SharedFunctions* shared_;
+  std::unordered_map<Hash128, ProgramRef> rolled_;
+};
+
 }  // namespace
 
 ProgramRef roll_calls(const ProgramRef& program) {
-  if (find_eqn(*program, [](const Eqn& eqn) { return rule_of<LowerCall>(*eqn.op) != nullptr; }) == nullptr)
-    return program;
+  if (!Roller::calls(*program)) return program;
   static constinit Memo<ProgramRef> memo;
-  return memo.get(Hasher()("roll_calls")(program->hash()).finish(), [&] {
-    const ProgramRef inner = with_regions(*program, roll_calls);
-    const Rolls found = find_rolls(*inner);
-    if (found.rolls.empty()) return inner;
-    return rewritten(*inner, [&](Replay& replay) { Rebuild(*inner, found, replay).bind(found.order); });
+  return memo.get(Hasher()("roll_calls")(program->hash()).finish(), [&] { return Roller().roll(program); });
+}
+
+ProgramRef roll_shared_calls(const ProgramRef& program) {
+  if (!Roller::calls(*program)) return program;
+  static constinit Memo<ProgramRef> memo;
+  return memo.get(Hasher()("roll_shared_calls")(program->hash()).finish(), [&] {
+    const SharedFunctions shared(program);
+    return Roller(&shared).roll(program);
   });
 }
 

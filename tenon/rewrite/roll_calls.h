@@ -9,8 +9,11 @@ namespace tenon {
 // loop took while it was traced: where the calls, with what lies between them, differ in numbers alone, they become one
 // loop whose body calls the function once. Numbers become a table that the steps read; what each step computes for
 // others is stacked. So planning and code do not grow with the calls. From 16 steps on (3 with TENON_UNITS=small in the
-// environment), and only of calls that stay calls (share_calls); in regions too. Exact: each step computes what it did,
-// in its order. Time: n log n in eqns.
+// environment), in regions and functions too. Exact: each step computes what it did, in its order. Time: n log n in
+// eqns.
 ProgramRef roll_calls(const ProgramRef& program);
+// The same of those calls alone that share_calls() leaves calls: before differentiation, which then has one step to go
+// through, whatever it is compiled with.
+ProgramRef roll_shared_calls(const ProgramRef& program);
 
 }  // namespace tenon

@@ -349,12 +349,12 @@ class Search {
  public:
   explicit Search(const Program& program) : program_(program), facts_(program) {}
 
-  Rolls find() {
+  Rolls find(FunctionRef<bool(const Eqn&)> is_wanted) {
     std::map<std::pair<const OpInfo*, Hash128>, std::vector<std::size_t>> calls;
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
       if (!eqn.new_sizes.empty()) return {};  // types may need what no operand shows
-      if (!is_call(eqn) || !Facts::may_move(eqn)) continue;
+      if (!is_call(eqn) || !Facts::may_move(eqn) || !is_wanted(eqn)) continue;
       Hasher hasher;
       eqn.params.hash(hasher);
       calls[{eqn.op, hasher.finish()}].push_back(e);
@@ -511,6 +511,8 @@ class Search {
 
 }  // namespace
 
-Rolls find_rolls(const Program& program) { return Search(program).find(); }
+Rolls find_rolls(const Program& program, FunctionRef<bool(const Eqn&)> is_wanted) {
+  return Search(program).find(is_wanted);
+}
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/program.h"
 
 namespace tenon {
@@ -39,7 +40,7 @@ struct Roll {
   std::size_t steps() const { return body[0].at.size(); }
 };
 
-// Of calls that stay calls, from least_steps() on. What else a step computes for the call or makes of its result alone
+// Of these calls. What else a step computes for the call or makes of its result alone
 // belongs to it. No two rolls share an eqn, and nothing that a roll reads needs what it computes: `order` says in which
 // order eqns and rolls can be bound, a roll as the number of eqns and its own. A result is read from outside by other
 // rolls, in the last step, or in few steps. Time: operands of eqns, times a bounded number of tries; n log n to order.
@@ -47,6 +48,6 @@ struct Rolls {
   std::vector<Roll> rolls;
   std::vector<std::size_t> order;
 };
-Rolls find_rolls(const Program& program);
+Rolls find_rolls(const Program& program, FunctionRef<bool(const Eqn& call)> is_wanted);
 
 }  // namespace tenon

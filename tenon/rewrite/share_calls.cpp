@@ -67,6 +67,8 @@ double work_of(const Program& program, const Eqn& eqn) {
   return std::max(in, out);
 }
 
+}  // namespace
+
 // The functions that a Program calls, and the bodies of its loops and branches: what they are once all is inlined.
 class Functions {
  public:
@@ -90,7 +92,7 @@ class Functions {
       case Placement::priced:
         break;
     }
-    return found->second.stays;
+    return found->second.stays || found->second.asked_stays;  // its code is there anyway
   }
   // Of what is called, in the order of the calls.
   std::vector<CalledFunction> called() const {
@@ -206,13 +208,18 @@ class Functions {
   std::vector<const Program*> order_;
 };
 
-}  // namespace
-
 ProgramRef share_calls(const ProgramRef& program) {
   const Functions functions(program);
   if (!functions.any_stays()) return inline_calls(program);
   return inline_calls(program,
                       [&](const LowerCall& call, const Program& callee) { return functions.stays(call, callee); });
+}
+
+SharedFunctions::SharedFunctions(const ProgramRef& program) : functions_(std::make_unique<const Functions>(program)) {}
+SharedFunctions::~SharedFunctions() = default;
+bool SharedFunctions::stays(const Eqn& call) const {
+  const LowerCall* rule = call_of(call);
+  return rule != nullptr && functions_->stays(*rule, *rule->rule(call.params).program);
 }
 
 std::vector<CalledFunction> called_functions(const ProgramRef& program) { return Functions(program).called(); }

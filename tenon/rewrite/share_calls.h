@@ -1,6 +1,7 @@
 // Calls: which become part of their caller, and which stay calls of functions that are compiled once.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,17 @@ namespace tenon {
 // everything. Calls of the ops call_unit and call_inlined are as they say, whatever the price; a unit has no lists and
 // decides no sizes. Time: linear in the eqns of what is inlined and of each function that stays.
 ProgramRef share_calls(const ProgramRef& program);
+
+// Which calls of a Program, and of the Programs in it, share_calls() leaves calls.
+class SharedFunctions {
+ public:
+  explicit SharedFunctions(const ProgramRef& program);
+  ~SharedFunctions();
+  bool stays(const Eqn& call) const;
+
+ private:
+  std::unique_ptr<const class Functions> functions_;
+};
 
 // What share_calls() does with a function that a Program calls, and why.
 struct CalledFunction {
