@@ -21,8 +21,11 @@ Array filled(std::vector<std::int64_t> shape, std::uint32_t seed, float lo, floa
   return tn::array<float>(values, shape);
 }
 
+std::string only;  // measured are cases whose name has this in it
+
 template <class F, class... Args>
 void measure(const std::string& name, F f, const Args&... args) {
+  if (name.find(only) == std::string::npos) return;
   const auto forward = tn::jit(f);
   bench::emit(name, "forward", bench::median_seconds([&] {
                                  auto r = forward(args...);
@@ -39,7 +42,8 @@ void measure(const std::string& name, F f, const Args&... args) {
               "ms");
 }
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) only = argv[1];
   for (const auto& [n, size] : {std::pair{5000000L, "5 M"}, {100000L, "100 k"}}) {
     const Array x = filled({n}, 1, -2, 2), y = filled({n}, 2, -2, 2), z = filled({n}, 3, -2, 2);
     measure(

@@ -200,8 +200,11 @@ static void lse_grad(const Args& a) {
   });
 }
 
+static std::string only;  // measured are cases whose name has this in it
+
 using Fn = void (*)(const Args&);
 static void measure(const std::string& c, const char* what, Fn plain, Fn streamed, Args a, int outs, long out_n) {
+  if (c.find(only) == std::string::npos) return;
   std::vector<Buffer*> cache;
   for (int i = 0; i < 4 * outs; i++) cache.push_back(new Buffer(out_n));
   std::string w = what;
@@ -228,7 +231,8 @@ static void measure(const std::string& c, const char* what, Fn plain, Fn streame
   for (auto* b : cache) delete b;
 }
 #define BOTH(f) f<false>, f<true>
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) only = argv[1];
   for (long n : {5000000L, 100000L}) {
     long m = (n + 127) / 128 * 128;
     Buffer x(m), y(m), z(m);

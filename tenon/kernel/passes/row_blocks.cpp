@@ -243,13 +243,19 @@ class Divider {
         std::clamp(target_.worth_forking / part_of_fork / each, std::max(least, 1.), most_bytes));
   }
 
-  // Members that hand something to each other through more memory than the cache holds.
+  // Members that hand something to each other, or read the same, through more memory than the cache holds.
   bool worth_blocking(const Group& group) const {
     const bool loops = std::ranges::any_of(group.members, contains_loop);
     if (loops) return static_cast<double>(row_bytes(group, true)) * estimate(group.rows) > 2. * cache_bytes();
+    std::map<SlotId, int> members;  // that touch a slot
+    for (const Statement& s : group.members) {
+      std::set<SlotId> touched;
+      visit_slots(s, [&](SlotId slot, bool) { touched.insert(slot); });
+      for (const SlotId slot : touched) ++members[slot];
+    }
     double between = 0;  // a row
     for (const auto& [slot, use] : group.uses)
-      if (use.written && group.reads.contains(slot)) between += estimated_bytes(slot, use.stride);
+      if (use.by_rows && members[slot] > 1) between += estimated_bytes(slot, use.stride);
     return between * estimate(group.rows) > cache_bytes();
   }
 
