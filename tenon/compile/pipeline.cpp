@@ -24,6 +24,7 @@
 #include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/rewrite/mask_reductions.h"
 #include "tenon/rewrite/narrow_products.h"
+#include "tenon/rewrite/one_pass.h"
 #include "tenon/rewrite/roll_calls.h"
 #include "tenon/rewrite/rules/rules.h"
 #include "tenon/rewrite/share_calls.h"
@@ -52,6 +53,7 @@ std::span<const ProgramPass> compile_passes() {
         {"hoist_invariants", "what each step of a loop would compute alike, computed before it", hoist_invariants},
         {"stream_pairs", "reductions of what pairs of rows give, as loops over one of them", stream_pairs},
         {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
+        {"one_pass", "reductions that wait for each other, in one pass over rows that fit no cache", one_pass},
         {"delta_stacks", "stacks of an array that a loop updates in places kept as what each step changes",
          delta_stacks},
         {"delay_sums", "sums of products within loops taken once, behind them", delay_sums},

@@ -258,7 +258,16 @@ void RestrictToRows::place(SlotId& slot, Expr& offset) {
   const Dim back = 0 - found->second.stride;
   at.affine.constant = at.affine.constant + block_.base.constant * back;
   for (const auto& [var, coefficient] : block_.base.terms) at.affine.add(var, coefficient * back);
-  offset = to_expr(at);
+  if (!at.bounded.empty() || !at.affine.constant.known()) {
+    offset = to_expr(at);
+    return;
+  }
+  // Offsets that differ by a constant stay so for who looks: one node, and the constant added to it.
+  const std::int64_t constant = at.affine.constant.value();
+  at.affine.constant = 0;
+  auto placed = std::ranges::find(placed_, at.affine, &std::pair<Affine, Expr>::first);
+  if (placed == placed_.end()) placed = placed_.insert(placed_.end(), {at.affine, to_expr(at.affine)});
+  offset = placed->second + Expr(constant);
 }
 
 Expr RestrictToRows::load(const Expr& old, const Expr& offset) {

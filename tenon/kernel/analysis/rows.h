@@ -74,6 +74,7 @@ class RestrictToRows : private Rewrite {
   RowBlock block_;
   std::map<SlotId, Own> own_;
   std::map<SlotId, Part> parts_;
+  std::vector<std::pair<Affine, Expr>> placed_;  // offsets in own slots, without their constants
 };
 
 // Every load of an expression, once.

@@ -1,0 +1,301 @@
+#include "tenon/rewrite/one_pass.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "tenon/ir/adapt.h"
+#include "tenon/ir/replay.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/shape.h"
+#include "tenon/ops/structure.h"
+#include "tenon/rewrite/compose_views.h"
+#include "tenon/rewrite/hoist_search.h"
+#include "tenon/rewrite/one_pass_search.h"
+#include "tenon/transform/memo.h"
+
+namespace tenon {
+namespace {
+
+std::size_t nth(std::int64_t axis) { return static_cast<std::size_t>(axis); }
+
+// PartsOfRows of arrays of one shape: the divided axis is two there, one of parts, and behind it one of a part's
+// elements.
+class PartsOfRows {
+ public:
+  PartsOfRows(const OnePass& pass, const Shape& whole, bool left)
+      : pass_(pass), whole_(whole), left_(left), shape_(whole) {
+    const DividedAxis& d = pass.divided;
+    shape_ = whole.without_axis(nth(d.axis)).with_axis(nth(d.axis), left ? d.left : d.each);
+    shape_ = shape_.with_axis(nth(d.axis), left ? 1 : d.parts);
+    for (std::int64_t axis = 0; nth(axis) < whole.rank(); ++axis) {
+      const bool reduced = std::ranges::count(pass.axes, axis) > 0;
+      if (axis < d.axis || !reduced) kept_.push_back(axis <= d.axis ? axis : axis + 1);
+      if (axis == d.axis) kept_.push_back(axis), within_.push_back(axis + 1);
+      if (axis > d.axis && reduced) within_.push_back(axis + 1);
+      if (!reduced) rows_.push_back(static_cast<std::int64_t>(kept_.size()) - 1);
+      if (reduced && axis <= d.axis) among_.push_back(static_cast<std::int64_t>(kept_.size()) - 1);
+    }
+  }
+
+  Array of(const Array& x) const {
+    const DividedAxis& d = pass_.divided;
+    if (d.left == 0) return reshape(x, shape_);
+    const std::int64_t whole = d.parts * d.each;
+    return reshape(slice_in_dim(x, left_ ? whole : 0, left_ ? whole + d.left : whole, d.axis), shape_);
+  }
+  // A part's results for all of its elements, and a row's for all of its parts.
+  Array along(const Array& x) const { return broadcast_in_dim(x, shape_, kept_); }
+  Array of_row(const Array& x) const {
+    std::vector<Dim> sizes;
+    for (const std::int64_t axis : kept_) sizes.push_back(shape_[nth(axis)]);
+    return broadcast_in_dim(x, Shape(sizes), rows_);
+  }
+  const Shape& shape() const { return shape_; }
+  double elements() const {
+    double count = 1;
+    for (const std::int64_t axis : within_) count *= static_cast<double>(shape_[nth(axis)].value());
+    return count;
+  }
+  const std::vector<std::int64_t>& within() const { return within_; }  // of an array of parts, reduced in each
+  const std::vector<std::int64_t>& among() const { return among_; }    // of their results, reduced then
+
+ private:
+  const OnePass& pass_;
+  const Shape& whole_;
+  bool left_;
+  Shape shape_;
+  std::vector<std::int64_t> kept_, within_, rows_, among_;
+};
+
+// What some parts have of their own, in the dtype of a sum.
+struct AroundCentre {
+  Array x, own;  // elements, and what each part has: its maximum, or its mean
+  Array centre;  // the same, of parts that have no finite maximum 0
+  Array off;     // the elements' distances from it
+};
+
+// Writes one pass anew.
+class OnePassRebuild {
+ public:
+  OnePassRebuild(const Program& program, const OnePass& pass, const std::vector<std::size_t>& maker,
+                 std::vector<bool>& done)
+      : program_(program), pass_(pass), maker_(maker), done_(done) {}
+
+  // Where the first reduction stood: what parts have, and its own result.
+  void bind(Replay& replay) {
+    const Eqn& first = program_.eqns()[pass_.first];
+    bind_what_is_read(replay);
+    const EqnScope place(first);
+    const Array& x = replay.get(pass_.x);
+    const Type result = replay.type(first.out[0]);
+    for (const bool left : {false, true})
+      if (!left || pass_.divided.left > 0) parts_.emplace_back(pass_, program_.type(pass_.x).shape, left);
+    around_.resize(parts_.size());
+    Arrays own;
+    for (const PartsOfRows& parts : parts_) {
+      const Array elements = parts.of(x);
+      own.push_back(pass_.largest ? reduced(first, elements, parts.within())
+                                  : tenon::sum(convert(elements, computed_in(result.dtype)), Axes(parts.within())));
+      own_.push_back(own.back());
+    }
+    for (const WaitingSum& sum : pass_.sums) {
+      const EqnScope of_sum(program_.eqns()[sum.eqn]);
+      of_parts_.push_back(sums_of_parts(sum, replay));
+    }
+    Array all;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const Array part = reduced(first, own[i], parts_[i].among());
+      all = i == 0 ? part : pass_.largest ? max(all, part) : all + part;
+    }
+    replay.set(first.out[0], convert(all, result.dtype));
+  }
+
+  // Where a sum stood.
+  void finish(std::size_t k, Replay& replay) {
+    const WaitingSum& sum = pass_.sums[k];
+    const Eqn& eqn = program_.eqns()[sum.eqn];
+    const EqnScope place(eqn);
+    const Type result = replay.type(eqn.out[0]);
+    const DType dtype = computed_in(result.dtype);
+    Array all;
+    for (std::size_t t = 0; t < sum.terms.size(); ++t) {
+      Array of_term;
+      for (std::size_t i = 0; i < parts_.size(); ++i) {
+        const Array part =
+            tenon::sum(moved(sum.terms[t], i, of_parts_[k][t][i], dtype, replay), Axes(parts_[i].among()));
+        of_term = i == 0 ? part : of_term + part;
+      }
+      if (sum.terms[t].coefficient != 1) of_term = of_term * sum.terms[t].coefficient;
+      for (const auto& row : sum.terms[t].rows) {
+        const Array factor = convert(of_rows(row.of, replay), dtype);
+        of_term = row.divides ? of_term / factor : of_term * factor;
+      }
+      all = t == 0 ? of_term : all + of_term;
+    }
+    replay.set(eqn.out[0], convert(all, result.dtype));
+  }
+
+ private:
+  // Of each term and each of its parts: sums with no distance, with one, and so on; nothing for what needs none.
+  using SumsOfParts = std::vector<std::vector<Arrays>>;
+
+  void bind_what_is_read(Replay& replay) {
+    std::vector<Var> read;
+    for (const WaitingSum& sum : pass_.sums)
+      for (const SummedTerm& term : sum.terms) {
+        for (const auto& factor : term.elements) read.push_back(factor.of);
+        for (const auto& choice : term.choices) read.push_back(choice.condition);
+      }
+    for (const std::size_t e :
+         makers_behind(program_, maker_, pass_.first, std::move(read), [&](std::size_t e) { return bool(done_[e]); })) {
+      done_[e] = true;
+      replay.bind_eqn(program_.eqns()[e]);
+    }
+  }
+  static Array reduced(const Eqn& eqn, const Array& x, const std::vector<std::int64_t>& axes) {
+    return bind1(*eqn.op, reduction_params(axes), {x});
+  }
+
+  const AroundCentre& around(std::size_t i, DType dtype, const Replay& replay) {
+    if (const auto found = around_[i].find(dtype); found != around_[i].end()) return found->second;
+    AroundCentre a;
+    a.x = convert(parts_[i].of(replay.get(pass_.x)), dtype);
+    a.own = convert(own_[i], dtype);
+    if (!pass_.largest) a.own = a.own / parts_[i].elements();
+    a.centre = pass_.largest ? where(is_finite(a.own), a.own, 0) : a.own;
+    a.off = a.x - parts_[i].along(a.centre);
+    return around_[i].emplace(dtype, std::move(a)).first->second;
+  }
+
+  static bool is_plain(const SummedTerm& term) {
+    return term.elements.empty() && term.choices.empty() && term.exponents.empty();
+  }
+  SumsOfParts sums_of_parts(const WaitingSum& sum, const Replay& replay) {
+    const DType dtype = computed_in(program_.type(program_.eqns()[sum.eqn].out[0]).dtype);
+    SumsOfParts all;
+    for (const SummedTerm& term : sum.terms) {
+      all.emplace_back();
+      for (std::size_t i = 0; i < parts_.size(); ++i) {
+        all.back().emplace_back();
+        for (std::size_t distances = 0; distances <= term.distances.size(); ++distances)
+          all.back().back().push_back(sum_of_part(term, i, distances, dtype, replay));
+      }
+    }
+    return all;
+  }
+  // Of the distances from a mean nothing is left, and of nothing but ones their number.
+  Array sum_of_part(const SummedTerm& term, std::size_t i, std::size_t distances, DType dtype, const Replay& replay) {
+    if (is_plain(term) && (distances == 0 || (distances == 1 && !pass_.largest))) return {};
+    const PartsOfRows& parts = parts_[i];
+    Array value;
+    const auto times = [&](const Array& x) { value = !value.empty() ? value * x : x; };
+    if (!term.exponents.empty()) {
+      const Array e = exp(around(i, dtype, replay).off);
+      for (std::size_t k = 0; k < term.exponents.size(); ++k) times(e);
+    }
+    for (std::size_t k = 0; k < distances; ++k) times(around(i, dtype, replay).off);
+    const auto part_of = [&](Var v) { return convert(parts.of(replay.get(v)), dtype); };
+    for (const auto& factor : term.elements)
+      if (!factor.divides) times(part_of(factor.of));
+    for (const auto& factor : term.elements)
+      if (factor.divides) value = (!value.empty() ? value : Array(Scalar(1.0).convert(dtype))) / part_of(factor.of);
+    if (value.empty()) value = full(parts.shape(), Array(Scalar(1.0).convert(dtype)));
+    for (const auto& [condition, met] : term.choices) {
+      const Array mask = parts.of(replay.get(condition));
+      value = met ? where(mask, value, 0) : where(mask, 0, value);
+    }
+    return tenon::sum(value, Axes(parts.within()));
+  }
+
+  // A part's sums as those of a term around what the whole has.
+  Array moved(const SummedTerm& term, std::size_t i, const Arrays& sums, DType dtype, const Replay& replay) {
+    const PartsOfRows& parts = parts_[i];
+    const auto reference = [&](Var r) { return parts.of_row(convert(of_rows(r, replay), dtype)); };
+    Array value = sums[term.distances.size()];
+    const auto plus = [&](const Array& sum, const Array& factor) {
+      if (sum.empty() && !is_plain(term)) return;
+      const Array more = !sum.empty() ? sum * factor : factor * parts.elements();
+      value = !value.empty() ? value + more : more;
+    };
+    if (term.distances.empty()) {
+      if (value.empty()) value = parts.of_row(full(row_shape(), Array(Scalar(parts.elements()).convert(dtype))));
+    } else {
+      const Array& centre = around(i, dtype, replay).centre;
+      const Array first = centre - reference(term.distances[0]);
+      if (term.distances.size() == 1) {
+        plus(sums[0], first);
+      } else {
+        const Array second = centre - reference(term.distances[1]);
+        if (!sums[1].empty()) plus(sums[1], first + second);
+        plus(sums[0], first * second);
+      }
+    }
+    for (const Var r : term.exponents) value = value * exp(around(i, dtype, replay).own - reference(r));
+    return value;
+  }
+
+  Shape row_shape() const { return program_.type(program_.eqns()[pass_.first].out[0]).shape; }
+  // What is broadcast along the reduced axes, in the shape of their results.
+  Array of_rows(Var v, const Replay& replay) const {
+    const Eqn& eqn = program_.eqns()[maker_[v]];
+    const Array& x = replay.get(eqn.in[0]);
+    const std::vector<std::int64_t> all = broadcast_form(eqn.params).dims;
+    std::vector<Dim> sizes;
+    std::vector<std::int64_t> dims;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      if (std::ranges::count(pass_.axes, all[k]) > 0) continue;
+      sizes.push_back(x.shape()[k]);
+      dims.push_back(all[k] - std::ranges::count_if(pass_.axes, [&](std::int64_t a) { return a < all[k]; }));
+    }
+    return broadcast_in_dim(reshape(x, Shape(sizes)), row_shape(), dims);
+  }
+
+  const Program& program_;
+  const OnePass& pass_;
+  const std::vector<std::size_t>& maker_;
+  std::vector<bool>& done_;
+  std::vector<PartsOfRows> parts_;  // those that are equal, and what is left
+  Arrays own_;                      // of each, its maxima or sums
+  std::vector<std::map<DType, AroundCentre>> around_;
+  std::vector<SumsOfParts> of_parts_;  // of each waiting sum
+};
+
+ProgramRef rebuilt(const Program& program, const std::vector<OnePass>& passes) {
+  const std::vector<std::size_t> maker = maker_numbers(program);
+  std::vector<bool> done(program.eqns().size(), false);
+  std::vector<OnePassRebuild> rebuilds;
+  std::map<std::size_t, std::size_t> first_at;
+  std::map<std::size_t, std::pair<std::size_t, std::size_t>> sum_at;  // of which pass, which of its sums
+  for (const OnePass& pass : passes) {
+    first_at.emplace(pass.first, rebuilds.size());
+    for (std::size_t k = 0; k < pass.sums.size(); ++k) sum_at.emplace(pass.sums[k].eqn, std::pair(rebuilds.size(), k));
+    rebuilds.emplace_back(program, pass, maker, done);
+  }
+  return rewritten(program, [&](Replay& replay) {
+    for (std::size_t e = 0; e < program.eqns().size(); ++e) {
+      if (const auto first = first_at.find(e); first != first_at.end())
+        rebuilds[first->second].bind(replay);
+      else if (const auto sum = sum_at.find(e); sum != sum_at.end())
+        rebuilds[sum->second.first].finish(sum->second.second, replay);
+      else if (!done[e])
+        replay.bind_eqn(program.eqns()[e]);
+    }
+  });
+}
+
+}  // namespace
+
+ProgramRef one_pass(const ProgramRef& program) {
+  static constinit Memo<ProgramRef> memo;
+  return memo.get(Hasher()("one_pass")(program->hash()).finish(), [&] {
+    const bool regions = std::ranges::any_of(program->eqns(), [](const Eqn& e) { return e.params.hold_programs(); });
+    const ProgramRef inner = regions ? with_regions(*program, one_pass) : program;
+    const std::vector<OnePass> passes = find_one_passes(*inner);
+    return passes.empty() ? inner : compose_views(rebuilt(*inner, passes));
+  });
+}
+
+}  // namespace tenon
