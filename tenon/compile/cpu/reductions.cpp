@@ -23,24 +23,21 @@ Value* FunctionEmitter::combined(Combine op, DType dtype, Value* x, Value* y) {
     case Combine::mul:
       return real ? b_.CreateFMul(x, y) : b_.CreateMul(x, y);
     case Combine::max:
-      if (real) return extremum_ignoring_signs(llvm::Intrinsic::maximum, x, y);
-      return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, x, y);
-    case Combine::min:
-      if (real) return extremum_ignoring_signs(llvm::Intrinsic::minimum, x, y);
-      return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, x, y);
+    case Combine::min: {
+      const bool largest = op == Combine::max;
+      // As the processor's instruction has it: of a number and NaN the second.
+      if (real) return b_.CreateSelect(largest ? b_.CreateFCmpOGT(y, x) : b_.CreateFCmpOLT(y, x), y, x);
+      return b_.CreateBinaryIntrinsic(largest     ? is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax
+                                      : is_signed ? llvm::Intrinsic::smin
+                                                  : llvm::Intrinsic::umin,
+                                      x, y);
+    }
     case Combine::and_:
       return b_.CreateAnd(x, y);
     case Combine::or_:
       return b_.CreateOr(x, y);
   }
   llvm_unreachable("an unknown reduction");
-}
-Value* FunctionEmitter::extremum_ignoring_signs(llvm::Intrinsic::ID id, Value* x, Value* y) {
-  llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
-  llvm::FastMathFlags flags = b_.getFastMathFlags();
-  flags.setNoSignedZeros(true);
-  b_.setFastMathFlags(flags);
-  return b_.CreateBinaryIntrinsic(id, x, y);
 }
 Value* FunctionEmitter::across(Combine op, DType dtype, Value* x) {
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
@@ -49,7 +46,8 @@ Value* FunctionEmitter::across(Combine op, DType dtype, Value* x) {
   llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
   llvm::FastMathFlags flags = b_.getFastMathFlags();
   flags.setAllowReassoc(true);
-  flags.setNoSignedZeros(op == Combine::max || op == Combine::min);
+  const bool extremum = op == Combine::max || op == Combine::min;
+  flags.setNoSignedZeros(extremum), flags.setNoNaNs(extremum);
   b_.setFastMathFlags(flags);
   switch (op) {
     case Combine::add:
@@ -57,9 +55,9 @@ Value* FunctionEmitter::across(Combine op, DType dtype, Value* x) {
     case Combine::mul:
       return real ? b_.CreateFMulReduce(llvm::ConstantFP::get(type->getElementType(), 1.0), x) : b_.CreateMulReduce(x);
     case Combine::max:
-      return real ? b_.CreateFPMaximumReduce(x) : b_.CreateIntMaxReduce(x, is_signed);
+      return real ? b_.CreateFPMaxReduce(x) : b_.CreateIntMaxReduce(x, is_signed);
     case Combine::min:
-      return real ? b_.CreateFPMinimumReduce(x) : b_.CreateIntMinReduce(x, is_signed);
+      return real ? b_.CreateFPMinReduce(x) : b_.CreateIntMinReduce(x, is_signed);
     case Combine::and_:
       return b_.CreateAndReduce(x);
     case Combine::or_:
@@ -96,33 +94,69 @@ FunctionEmitter::Partial FunctionEmitter::partial(const kernel::Reduce& r, std::
   Value* signs = sign_bits(fill);
   p.signs = at_entry.CreateAlloca(signs->getType());
   b_.CreateStore(signs, p.signs);
+  p.unordered = at_entry.CreateAlloca(fill->getType());
+  b_.CreateStore(unordered(fill, fill, llvm::Constant::getNullValue(fill->getType())), p.unordered);
   return p;
 }
-void FunctionEmitter::combine(const Partial& into, Value* value, Value* signs) {
+// NaN where one of two is, else what was found before.
+Value* FunctionEmitter::unordered(Value* x, Value* y, Value* before) {
+  return b_.CreateSelect(b_.CreateFCmpUNO(x, y), llvm::ConstantFP::getNaN(before->getType()), before);
+}
+void FunctionEmitter::combine(const Partial& into, Value* value) {
   b_.CreateStore(combined(into.op, into.dtype, held(b_, into.value), value), into.value);
+}
+// Notes of two values of an extremum their signs, and whether one is NaN.
+void FunctionEmitter::note(const Partial& into, Value* x, Value* y) {
   if (into.signs == nullptr) return;
+  b_.CreateStore(unordered(x, y, held(b_, into.unordered)), into.unordered);
+  note_signs(into, sign_bits(x));
+  if (y != x) note_signs(into, sign_bits(y));
+}
+void FunctionEmitter::note_signs(const Partial& into, Value* signs) {
   Value* before = held(b_, into.signs);
   b_.CreateStore(into.op == Combine::max ? b_.CreateAnd(before, signs) : b_.CreateOr(before, signs), into.signs);
 }
-void FunctionEmitter::accumulate(const kernel::Reduce& r, const Partial& into, Value* outside) {
+Value* FunctionEmitter::accumulate(const kernel::Reduce& r, const Partial& into, Value* outside) {
   Value* value = e_.lanes(r.value);
   if (e_.mask() != nullptr && outside != nullptr)
     value = b_.CreateSelect(
         e_.mask(), value,
         b_.CreateVectorSplat(llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements(), outside));
   store_lanes(r.stores);
-  combine(into, value, into.signs == nullptr ? nullptr : sign_bits(value));
+  combine(into, value);
+  return value;
+}
+void FunctionEmitter::accumulate_one(const kernel::Reduce& r, const Partial& into, Value* outside) {
+  Value* value = accumulate(r, into, outside);
+  note(into, value, value);
 }
 // Adds a partial result of as many lanes.
 void FunctionEmitter::combine(const Partial& into, const Partial& from) {
-  combine(into, held(b_, from.value), from.signs == nullptr ? nullptr : held(b_, from.signs));
+  combine(into, held(b_, from.value));
+  if (from.signs == nullptr) return;
+  note_signs(into, held(b_, from.signs));
+  Value* found = held(b_, from.unordered);
+  b_.CreateStore(unordered(found, found, held(b_, into.unordered)), into.unordered);
 }
 // Of all lanes of a partial result: the scalar, and the signs of its zero.
 std::pair<Value*, Value*> FunctionEmitter::across(const Partial& p) {
-  Value* signs = p.signs == nullptr ? nullptr : held(b_, p.signs);
-  if (signs != nullptr && signs->getType()->isVectorTy())
-    signs = p.op == Combine::max ? b_.CreateAndReduce(signs) : b_.CreateOrReduce(signs);
-  return {across(p.op, p.dtype, held(b_, p.value)), signs};
+  Value *value = across(p.op, p.dtype, held(b_, p.value)), *signs = p.signs == nullptr ? nullptr : held(b_, p.signs);
+  if (signs == nullptr) return {value, signs};
+  Value* found = held(b_, p.unordered);
+  Value* some = b_.CreateFCmpUNO(found, found);
+  if (!signs->getType()->isVectorTy()) return {with_unordered(value, some), signs};
+  signs = p.op == Combine::max ? b_.CreateAndReduce(signs) : b_.CreateOrReduce(signs);
+  return {with_unordered(value, b_.CreateOrReduce(some)), signs};
+}
+Value* FunctionEmitter::with_unordered(Value* value, Value* some) {
+  return b_.CreateSelect(some, llvm::ConstantFP::getNaN(value->getType()), value);
+}
+// Of each lane.
+Value* FunctionEmitter::result_of(const Partial& p) {
+  Value* value = held(b_, p.value);
+  if (p.signs == nullptr) return value;
+  Value* found = held(b_, p.unordered);
+  return with_sign(with_unordered(value, b_.CreateFCmpUNO(found, found)), held(b_, p.signs));
 }
 // The extremum with the sign that its zero has.
 Value* FunctionEmitter::with_sign(Value* value, Value* signs) {
@@ -183,7 +217,7 @@ Value* FunctionEmitter::reduce_scalars(const kernel::Reduce& r, Value* initial, 
   const Partial result = partial(r, 1, initial);
   loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled, [&] {
     e_.forget();
-    accumulate(r, result);
+    accumulate_one(r, result);
   });
   return std::apply([&](Value* value, Value* signs) { return with_sign(value, signs); }, across(result));
 }
@@ -212,10 +246,16 @@ Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, const Work& work, st
   if (left != Dim(0) && !masks) rest = partial(r, left.try_value().value_or(1), initial);
   loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size() - 1, unrolled, [&] {
     const auto whole_steps = [&](Value* i) {
+      Value* before = nullptr;  // what is noted of two values at once costs half
       for (std::size_t a = 0; a < parts.size(); ++a) {
         e_.set_lanes(var, b_.CreateAdd(i, b_.getInt64(a * static_cast<std::uint64_t>(lanes))),
                      static_cast<unsigned>(lanes));
-        accumulate(r, parts[a]);
+        Value* value = accumulate(r, parts[a]);
+        if (a % 2 == 1)
+          note(parts[a - 1], before, value);
+        else if (a + 1 == parts.size())
+          note(parts[a], value, value);
+        before = value;
       }
     };
     if (masks && one_row)
@@ -230,21 +270,21 @@ Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, const Work& work, st
         vectors, lanes,
         [&](Value* i) {
           e_.set_lanes(var, i, static_cast<unsigned>(lanes));
-          accumulate(r, parts[0]);
+          accumulate_one(r, parts[0]);
         },
         whole);
     if (rest && left.known()) {
       e_.set_lanes(var, number(vectors), static_cast<unsigned>(left.value()));
-      accumulate(r, *rest);
+      accumulate_one(r, *rest);
     } else if (masks) {
       when_there_are(left, [&] {
         e_.set_lanes_below(var, number(vectors), static_cast<unsigned>(lanes), number(last));
-        accumulate(r, parts[0], initial);
+        accumulate_one(r, parts[0], initial);
       });
     } else if (rest) {
       const auto some = [&](Value* i) {
         e_.set_lanes(var, i, 1);
-        accumulate(r, *rest);
+        accumulate_one(r, *rest);
       };
       loop(last, 1, some, vectors);
     }
@@ -257,7 +297,11 @@ Value* FunctionEmitter::reduce_row(const kernel::Reduce& r, const Work& work, st
     const auto [value_of_rest, signs_of_rest] = across(*rest);
     const Partial both = partial(r, 1, value);
     if (signs != nullptr) b_.CreateStore(signs, both.signs);
-    combine(both, value_of_rest, signs_of_rest);
+    combine(both, value_of_rest);
+    if (signs != nullptr) {
+      note(both, value_of_rest, value_of_rest);
+      note_signs(both, signs_of_rest);
+    }
     std::tie(value, signs) = across(both);
   }
   return with_sign(value, signs);
@@ -279,11 +323,10 @@ void FunctionEmitter::reduce_columns(const kernel::Reduce& r, const Work& work, 
       set_lanes();
       loops(r.inner_vars, r.inner_sizes, 0, r.inner_vars.size(), unrolled_inner, [&] {
         e_.forget();
-        accumulate(r, result);
+        accumulate_one(r, result);
       });
       e_.forget();
-      e_.store(r.slot, r.offset,
-               with_sign(held(b_, result.value), result.signs == nullptr ? nullptr : held(b_, result.signs)));
+      e_.store(r.slot, r.offset, result_of(result));
     };
     const auto body = [&](Value* i, std::int64_t width) {
       result_at(i, width, [&] {

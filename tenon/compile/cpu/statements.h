@@ -123,7 +123,7 @@ class FunctionEmitter {
   struct Partial {
     Combine op;
     DType dtype;
-    llvm::AllocaInst *value, *signs = nullptr;
+    llvm::AllocaInst *value, *signs = nullptr, *unordered = nullptr;  // the latter of extrema of real numbers
   };
   void emit(const kernel::Reduce& r);
   bool are_parts(const kernel::Reduce& r) const;
@@ -131,11 +131,16 @@ class FunctionEmitter {
   Value* reduce_row(const kernel::Reduce& r, const Work& work, std::int64_t lanes, Value* initial, bool unrolled);
   void reduce_columns(const kernel::Reduce& r, const Work& work, bool unrolled_outer, bool unrolled_inner);
   Partial partial(const kernel::Reduce& r, std::int64_t lanes, Value* fill);
-  void accumulate(const kernel::Reduce& r, const Partial& into, Value* outside = nullptr);
-  void combine(const Partial& into, Value* value, Value* signs);
+  Value* accumulate(const kernel::Reduce& r, const Partial& into, Value* outside = nullptr);
+  void accumulate_one(const kernel::Reduce& r, const Partial& into, Value* outside = nullptr);
+  void combine(const Partial& into, Value* value);
+  void note(const Partial& into, Value* x, Value* y);
+  void note_signs(const Partial& into, Value* signs);
+  Value* unordered(Value* x, Value* y, Value* before);
+  Value* with_unordered(Value* value, Value* some);
+  Value* result_of(const Partial& p);
   void combine(const Partial& into, const Partial& from);
   Value* combined(Combine op, DType dtype, Value* x, Value* y);
-  Value* extremum_ignoring_signs(llvm::Intrinsic::ID id, Value* x, Value* y);
   Value* across(Combine op, DType dtype, Value* x);
   std::pair<Value*, Value*> across(const Partial& p);
   Value* sign_bits(Value* x);
