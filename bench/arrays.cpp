@@ -65,17 +65,21 @@ int main(int argc, char** argv) {
     measure(
         std::string("sum of squared differences, ") + size, [](Array x, Array y) { return tn::sum(tn::square(x - y)); },
         filled(shape, 1, 0, .01f), filled(shape, 2, 0, .01f));
-  for (const std::int64_t rows : {4096, 98}) {
-    const std::string size = ", [" + std::to_string(rows) + ",1024]";
-    const Array x = filled({rows, 1024}, 1, -2, 2);
-    measure("row softmax" + size, [](Array x) { return tn::softmax(x); }, x);
+  // Along rows that stay in the first-level cache, along rows that fit none, and down columns.
+  for (const auto& [rows, columns, axis, size] : {std::tuple{4096L, 1024L, 1L, "[4096,1024]"},
+                                                  {98L, 1024L, 1L, "[98,1024]"},
+                                                  {16L, 1L << 20, 1L, "[16,2^20]"},
+                                                  {1024L, 4096L, 0L, "down [1024,4096]"}}) {
+    const Array x = filled({rows, columns}, 1, -2, 2);
+    const tn::Axes along(axis);
+    measure(std::string("row softmax, ") + size, [=](Array x) { return tn::softmax(x, along); }, x);
     measure(
-        "layer norm" + size,
-        [](Array x) {
-          const Array centred = x - tn::mean(x, tn::Axes(-1).keepdims());
-          return centred * tn::rsqrt(tn::mean(tn::square(centred), tn::Axes(-1).keepdims()) + 1e-5);
+        std::string("layer norm, ") + size,
+        [=](Array x) {
+          const Array centred = x - tn::mean(x, along.keepdims());
+          return centred * tn::rsqrt(tn::mean(tn::square(centred), along.keepdims()) + 1e-5);
         },
         x);
-    measure("logsumexp" + size, [](Array x) { return tn::logsumexp(x, -1); }, x);
+    measure(std::string("logsumexp, ") + size, [=](Array x) { return tn::logsumexp(x, along); }, x);
   }
 }

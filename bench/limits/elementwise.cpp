@@ -118,19 +118,23 @@ static INLINE float exp_row(const float* p, float* e, float& m) {
     }
   return sum(fold(s));
 }
+// Where a row's exponentials wait: in its output, or beside it where that is written past the caches.
+template <bool NT>
+static INLINE float* waiting(const Args& a, long i) {
+  alignas(64) static thread_local float beside[C];
+  return NT ? beside : a.out[0] + i * C;
+}
 template <bool NT>
 static void softmax(const Args& a) {
   rows(a, [&](long i) {
-    alignas(64) float e[C];
-    float m, s = 1 / exp_row(a.x + i * C, e, m);
+    float *e = waiting<NT>(a, i), m, s = 1 / exp_row(a.x + i * C, e, m);
     for (long j = 0; j < C; j += 16) put<NT>(a.out[0] + i * C + j, load(e + j) * s);
   });
 }
 template <bool NT>
 static void softmax_grad(const Args& a) {
   rows(a, [&](long i) {
-    alignas(64) float e[C];
-    float m, k = 1 / exp_row(a.x + i * C, e, m);
+    float *e = waiting<NT>(a, i), m, k = 1 / exp_row(a.x + i * C, e, m);
     V s[4] = {};
     for (long j = 0; j < C; j += 64)
       for (int v = 0; v < 4; v++) s[v] += load(e + j + 16 * v) * load(e + j + 16 * v);
@@ -194,8 +198,7 @@ static void lse(const Args& a) {
 template <bool NT>
 static void lse_grad(const Args& a) {
   rows(a, [&](long i) {
-    alignas(64) float e[C];
-    float m, s = exp_row(a.x + i * C, e, m), k = 2 * (m + logf(s)) / s;
+    float *e = waiting<NT>(a, i), m, s = exp_row(a.x + i * C, e, m), k = 2 * (m + logf(s)) / s;
     for (long j = 0; j < C; j += 16) put<NT>(a.out[0] + i * C + j, k * load(e + j));
   });
 }

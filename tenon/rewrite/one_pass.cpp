@@ -21,53 +21,65 @@ namespace {
 
 std::size_t nth(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
-// PartsOfRows of arrays of one shape: the divided axis is two there, one of parts, and behind it one of a part's
-// elements.
+// Parts of arrays of one shape, all in one axis: with those axes that lie before the divided one, so that there are
+// many rows of them. Behind it lie a part's elements, and the axes that lie behind the divided one.
 class PartsOfRows {
  public:
   PartsOfRows(const OnePass& pass, const Shape& whole, bool left)
-      : pass_(pass), whole_(whole), left_(left), shape_(whole) {
-    const DividedAxis& d = pass.divided;
-    shape_ = whole.without_axis(nth(d.axis)).with_axis(nth(d.axis), left ? d.left : d.each);
-    shape_ = shape_.with_axis(nth(d.axis), left ? 1 : d.parts);
+      : divided_(pass.divided), left_(left), parts_(left ? 1 : pass.divided.parts) {
+    const auto is_reduced = [&](std::int64_t axis) { return std::ranges::count(pass.axes, axis) > 0; };
+    const std::int64_t a = divided_.axis, each = left ? divided_.left : divided_.each;
+    Dim before = parts_;
+    std::vector<Dim> sizes{0, each}, results;
     for (std::int64_t axis = 0; nth(axis) < whole.rank(); ++axis) {
-      const bool reduced = std::ranges::count(pass.axes, axis) > 0;
-      if (axis < d.axis || !reduced) kept_.push_back(axis <= d.axis ? axis : axis + 1);
-      if (axis == d.axis) kept_.push_back(axis), within_.push_back(axis + 1);
-      if (axis > d.axis && reduced) within_.push_back(axis + 1);
-      if (!reduced) rows_.push_back(static_cast<std::int64_t>(kept_.size()) - 1);
-      if (reduced && axis <= d.axis) among_.push_back(static_cast<std::int64_t>(kept_.size()) - 1);
+      const Dim size = whole[nth(axis)];
+      const auto place = static_cast<std::int64_t>(results.size());
+      if (axis < a) before = before * size;
+      if (axis > a) sizes.push_back(size);
+      if (axis > a && is_reduced(axis))
+        within_.push_back(axis - a + 1), elements_ *= static_cast<double>(size.value());
+      else
+        results.push_back(axis == a ? Dim(parts_) : size);
+      if (axis > a && !is_reduced(axis)) behind_.push_back(axis - a + 1);
+      if (axis <= a && is_reduced(axis)) among_.push_back(place);
+      if (!is_reduced(axis)) rows_.push_back(place);
     }
+    elements_ *= static_cast<double>(each);
+    sizes[0] = before;
+    within_.insert(within_.begin(), 1);
+    behind_.insert(behind_.begin(), 0);
+    shape_ = Shape(sizes), results_ = Shape(results);
   }
 
+  const Shape& shape() const { return shape_; }
+  double elements() const { return elements_; }  // of each part
   Array of(const Array& x) const {
-    const DividedAxis& d = pass_.divided;
+    const DividedAxis& d = divided_;
     if (d.left == 0) return reshape(x, shape_);
     const std::int64_t whole = d.parts * d.each;
     return reshape(slice_in_dim(x, left_ ? whole : 0, left_ ? whole + d.left : whole, d.axis), shape_);
   }
-  // A part's results for all of its elements, and a row's for all of its parts.
-  Array along(const Array& x) const { return broadcast_in_dim(x, shape_, kept_); }
-  Array of_row(const Array& x) const {
+  // A result for each part, in the shape of the whole but for what is reduced in them: by an op, of all parts.
+  template <class Reduce>
+  Array reduced(Reduce reduce) const {
+    return reshape(reduce(within_), results_);
+  }
+  // These results for all of their parts' elements, and what each row has for its parts.
+  Array along(const Array& x) const {
     std::vector<Dim> sizes;
-    for (const std::int64_t axis : kept_) sizes.push_back(shape_[nth(axis)]);
-    return broadcast_in_dim(x, Shape(sizes), rows_);
+    for (const std::int64_t axis : behind_) sizes.push_back(shape_[nth(axis)]);
+    return broadcast_in_dim(reshape(x, Shape(sizes)), shape_, behind_);
   }
-  const Shape& shape() const { return shape_; }
-  double elements() const {
-    double count = 1;
-    for (const std::int64_t axis : within_) count *= static_cast<double>(shape_[nth(axis)].value());
-    return count;
-  }
-  const std::vector<std::int64_t>& within() const { return within_; }  // of an array of parts, reduced in each
-  const std::vector<std::int64_t>& among() const { return among_; }    // of their results, reduced then
+  Array of_row(const Array& x) const { return broadcast_in_dim(x, results_, rows_); }
+  const std::vector<std::int64_t>& among() const { return among_; }  // axes of results, that are reduced in the end
 
  private:
-  const OnePass& pass_;
-  const Shape& whole_;
+  const DividedAxis divided_;
   bool left_;
-  Shape shape_;
-  std::vector<std::int64_t> kept_, within_, rows_, among_;
+  std::int64_t parts_;
+  double elements_ = 1;
+  Shape shape_, results_;
+  std::vector<std::int64_t> within_, behind_, among_, rows_;
 };
 
 // What some parts have of their own, in the dtype of a sum.
@@ -94,12 +106,10 @@ class OnePassRebuild {
     for (const bool left : {false, true})
       if (!left || pass_.divided.left > 0) parts_.emplace_back(pass_, program_.type(pass_.x).shape, left);
     around_.resize(parts_.size());
-    Arrays own;
     for (const PartsOfRows& parts : parts_) {
       const Array elements = parts.of(x);
-      own.push_back(pass_.largest ? reduced(first, elements, parts.within())
-                                  : tenon::sum(convert(elements, computed_in(result.dtype)), Axes(parts.within())));
-      own_.push_back(own.back());
+      const Array wide = pass_.largest ? elements : convert(elements, computed_in(result.dtype));
+      own_.push_back(parts.reduced([&](const auto& axes) { return reduced(first, wide, axes); }));
     }
     for (const WaitingSum& sum : pass_.sums) {
       const EqnScope of_sum(program_.eqns()[sum.eqn]);
@@ -107,7 +117,7 @@ class OnePassRebuild {
     }
     Array all;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const Array part = reduced(first, own[i], parts_[i].among());
+      const Array part = reduced(first, own_[i], parts_[i].among());
       all = i == 0 ? part : pass_.largest ? max(all, part) : all + part;
     }
     replay.set(first.out[0], convert(all, result.dtype));
@@ -207,7 +217,7 @@ class OnePassRebuild {
       const Array mask = parts.of(replay.get(condition));
       value = met ? where(mask, value, 0) : where(mask, 0, value);
     }
-    return tenon::sum(value, Axes(parts.within()));
+    return parts.reduced([&](const auto& axes) { return tenon::sum(value, Axes(axes)); });
   }
 
   // A part's sums as those of a term around what the whole has.
