@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <utility>
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/replay.h"
@@ -196,6 +196,18 @@ class OnePassRebuild {
     }
     return all;
   }
+  // Computed again in each sum where a part's rows, which lie side by side, are more than a block has room for.
+  Array exponential(std::size_t i, DType dtype, const Replay& replay) {
+    constexpr std::int64_t most_kept = 64 << 10;  // bytes
+    const Array& off = around(i, dtype, replay).off;
+    const std::int64_t together = parts_[i].shape().without_axis(0).elements().value();
+    if (together * static_cast<std::int64_t>(size_of(dtype)) <= most_kept) return exp(off);
+    Scope& scope = *Scope::top();
+    const RecomputeScope before = std::exchange(scope.recompute, scope.recompute + ++exponentials_);
+    const Array e = exp(off);
+    scope.recompute = before;
+    return e;
+  }
   // Of the distances from a mean nothing is left, and of nothing but ones their number.
   Array sum_of_part(const SummedTerm& term, std::size_t i, std::size_t distances, DType dtype, const Replay& replay) {
     if (is_plain(term) && (distances == 0 || (distances == 1 && !pass_.largest))) return {};
@@ -203,7 +215,7 @@ class OnePassRebuild {
     Array value;
     const auto times = [&](const Array& x) { value = !value.empty() ? value * x : x; };
     if (!term.exponents.empty()) {
-      const Array e = exp(around(i, dtype, replay).off);
+      const Array e = exponential(i, dtype, replay);
       for (std::size_t k = 0; k < term.exponents.size(); ++k) times(e);
     }
     for (std::size_t k = 0; k < distances; ++k) times(around(i, dtype, replay).off);
@@ -271,6 +283,7 @@ class OnePassRebuild {
   Arrays own_;                      // of each, its maxima or sums
   std::vector<std::map<DType, AroundCentre>> around_;
   std::vector<SumsOfParts> of_parts_;  // of each waiting sum
+  RecomputeScope exponentials_ = 0;    // that are computed apart
 };
 
 ProgramRef rebuilt(const Program& program, const std::vector<OnePass>& passes) {
