@@ -81,6 +81,11 @@ ln = lambda x: (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=Tr
 for rows in (4096, 98):
   x = X(1, rows, 1024, r=2.0)
   for nm, f in (("softmax", jax.nn.softmax), ("layernorm", ln), ("logsumexp", ls)): want(f"P9 {nm} [{rows},1024]", [("forward sum", S(f(x))), ("gradient sum", S(jax.grad(sq(f))(x)))])
+for shape, axis, named in (((16, 1 << 20), -1, "[16,2^20]"), ((1024, 4096), 0, "down [1024,4096]")):                     # 12 one_pass
+  x = jnp.asarray(fill(shape[0] * shape[1], 1, -2, 2).reshape(shape), f8)
+  norm = lambda x: (x - x.mean(axis, keepdims=True)) * lax.rsqrt(x.var(axis, keepdims=True) + 1e-5)
+  for nm, f in (("softmax", lambda x: jax.nn.softmax(x, axis)), ("layernorm", norm), ("logsumexp", lambda x: jax.nn.logsumexp(x, axis))):
+    want(f"{nm} {named}", [("forward sum", S(f(x))), ("gradient sum", S(jax.grad(sq(f))(x)))])
 # 5 scan_reduce
 for T, B, D in ((1000, 32, 128), (200, 64, 256)):
     xs, y = (jnp.asarray(X(i, T, B, D, r=1.7), jnp.float32) for i in (1, 2)); a = 1.7 / np.sqrt(D); p = tuple(jnp.asarray(fill(D * D, s, -a, a).reshape(D, D)) for s in (3, 4)) + (jnp.zeros(D, jnp.float32),); z = jnp.zeros((B, D), jnp.float32); sz = f" T{T} B{B} D{D}"
