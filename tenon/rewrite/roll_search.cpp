@@ -345,9 +345,9 @@ class Trial {
   std::vector<std::pair<std::size_t, std::size_t>> open_;  // eqns and operands to be related
 };
 
-class Search {
+class RollSearch {
  public:
-  explicit Search(const Program& program) : program_(program), facts_(program) {}
+  explicit RollSearch(const Program& program) : program_(program), facts_(program) {}
 
   Rolls find(FunctionRef<bool(const Eqn&)> is_wanted) {
     std::map<std::pair<const OpInfo*, Hash128>, std::vector<std::size_t>> calls;
@@ -512,7 +512,7 @@ class Search {
 }  // namespace
 
 Rolls find_rolls(const Program& program, FunctionRef<bool(const Eqn&)> is_wanted) {
-  return Search(program).find(is_wanted);
+  return RollSearch(program).find(is_wanted);
 }
 
 }  // namespace tenon
