@@ -17,6 +17,7 @@ namespace tenon {
 namespace {
 
 constexpr std::int64_t largest_summand = 1 << 16;  // elements added up in place of their sum
+constexpr std::int64_t few_rows = 8, long_row = 256;
 
 // What a reduction does that is done here with two operands.
 std::optional<kernel::Combine> combine_of(const Eqn& e) {
@@ -106,7 +107,16 @@ class LoopReader {
   }
   bool small_sum(const Eqn& e) const {
     const auto n = elements(body_.type(e.in[0]));
-    return n && (*n <= largest_summand || repeats(e));
+    return n && (repeats(e) || (*n <= largest_summand && !adds_few_rows(e)));
+  }
+  // Vectors go along the rows of such a sum, and it writes far less than what it sums.
+  bool adds_few_rows(const Eqn& e) const {
+    const auto before = elements(body_.type(e.in[0])), after = elements(body_.type(e.out[0]));
+    const Type& sum = body_.type(e.out[0]);
+    if (!before || !after || sum.rank() == 0) return false;
+    const Dim& row = sum.shape[sum.rank() - 1];
+    return *before <= few_rows * *after && row.known() && row.value() >= long_row &&
+           row == body_.type(e.in[0]).shape[body_.type(e.in[0]).rank() - 1];
   }
 
   // Elements a step: of new stacks, and of the carries that go.

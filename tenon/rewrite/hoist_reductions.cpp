@@ -45,7 +45,7 @@ class LoopRebuild {
     operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts),
                     given.begin() + static_cast<std::ptrdiff_t>(consts + carries));
     for (const StreamEnd& end : hoist_.ends) {
-      streams_.push_back(stream(end, replay));
+      streams_.push_back(holder_of(end) ? Stream() : stream(end, replay));
       for (const Array& part : streams_.back().initial) operands.push_back(part);
     }
     p.carries = static_cast<std::int64_t>(operands.size()) - p.consts;
@@ -77,10 +77,29 @@ class LoopRebuild {
     const StreamEnd& end = hoist_.ends[i];
     const Eqn& eqn = program_.eqns()[end.eqn];
     const EqnScope place(eqn);
-    replay.set(eqn.out[0], streams_[i].finish(ends_[i], reference(end, replay)));
+    const auto holder = holder_of(end);
+    replay.set(eqn.out[0], holder ? convert(ends_[*holder][0], replay.type(eqn.out[0]).dtype)
+                                  : streams_[i].finish(ends_[i], reference(end, replay)));
   }
 
  private:
+  // The end that holds an extremum in its state, as what it compares the same elements with.
+  std::optional<std::size_t> holder_of(const StreamEnd& end) const {
+    const auto combine = end.kind == StreamEnd::Kind::monoid ? reduction_of(program_.eqns()[end.eqn], program_)->combine
+                                                             : kernel::Combine::add;
+    if (combine != kernel::Combine::max && combine != kernel::Combine::min) return {};
+    for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
+      const StreamEnd& other = hoist_.ends[i];
+      if (other.kind != StreamEnd::Kind::exponentials && other.kind != StreamEnd::Kind::first_index) continue;
+      const auto held = other.kind == StreamEnd::Kind::exponentials
+                            ? kernel::Combine::max
+                            : reduction_of(*maker(*other.reference), program_)->combine;
+      if (held == combine && other.of[0].var == end.of[0].var && other.of[0].steps == end.of[0].steps &&
+          other.axes == end.axes)
+        return i;
+    }
+    return {};
+  }
   // What is made behind the loop and needed by it is bound before it.
   void bind_now(Var v, Replay& replay) {
     for (std::size_t e :
@@ -338,6 +357,7 @@ class LoopRebuild {
     }
     std::size_t at = 0;
     for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
+      if (streams_[i].initial.empty()) continue;  // another one holds it
       const std::span<Array> state = std::span(turn.state).subspan(at, streams_[i].initial.size());
       at += state.size();
       const EqnScope place(program_.eqns()[hoist_.ends[i].eqn]);

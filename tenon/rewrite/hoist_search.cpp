@@ -324,7 +324,7 @@ class HoistSearch {
     auto found = compared_end(program_, maker_, e);
     if (!found || is_before(found->against) || steps_.contains(found->against)) return {};
     const auto steps = this->steps(found->end.of[0].var);
-    if (!steps || steps->chunk || std::ranges::count(found->end.axes, steps->axis) == 0) return {};
+    if (!steps || std::ranges::count(found->end.axes, steps->axis) == 0) return {};
     found->end.of[0].steps = *steps;
     return std::move(found->end);
   }

@@ -45,6 +45,7 @@ class PairSearch {
       if (const auto end = ends_.find(e); end != ends_.end()) needs |= place(std::move(end->second));
       for (const Var v : eqn.out) needs_[v] = needs;
     }
+    drop_what_nobody_reads();
     for (PairLoop& loop : loops_) loop.together = steps_together(loop);
     return std::move(loops_);
   }
@@ -196,25 +197,64 @@ class PairSearch {
     const auto compared = compared_end(program_, maker_, end.eqn);
     if (!compared) return false;
     const PairPart of{compared->end.of[0].var, end.of.loop, end.of.lane};
-    const auto is_of_it = [&](const PairEnd& other) { return !other.product && other.of == of; };
-    if (std::ranges::none_of(loop.ends, is_of_it)) return false;
+    const auto is_of_it = [&](const PairEnd& other) { return !other.product && !other.compared && other.of == of; };
+    const auto found = std::ranges::find_if(loop.ends, is_of_it);
+    if (found == loop.ends.end()) return false;
+    const StreamEnd::Kind kind = compared->end.kind;
+    const bool own =
+        kind == StreamEnd::Kind::exponentials ||
+        (kind == StreamEnd::Kind::first_index && loop.steps.known() && beside_lanes(found->sizes, of) == 1);
+    if (own) {
+      PairEnd one = *found;
+      one.eqn = end.eqn;
+      one.compared = compared->end;
+      loop.ends.push_back(std::move(one));
+      return true;
+    }
     for (PairEnd& other : loop.ends) other.as_it_is = other.as_it_is || is_of_it(other);
     loop.stacked.insert(of);
     return true;
   }
 
-  // Several steps a turn read and write the rows of a result once. What is compared with a result is taken in step by
-  // step.
+  // An index needs nothing of the extremum that it was found by.
+  void drop_what_nobody_reads() {
+    std::map<std::size_t, const PairEnd*> ends;
+    for (const PairLoop& loop : loops_)
+      for (const PairEnd& end : loop.ends) ends.emplace(end.eqn, &end);
+    std::vector<bool> read(program_.vars(), false);
+    for (const Var v : program_.outputs()) read[v] = true;
+    for (std::size_t e = program_.eqns().size(); e-- > 0;) {
+      const Eqn& eqn = program_.eqns()[e];
+      if (effect_of(eqn) == Effect::none && std::ranges::none_of(eqn.out, [&](Var v) { return bool(read[v]); }))
+        continue;
+      const auto end = ends.find(e);
+      if (end == ends.end() || end->second->as_it_is) {
+        for (const Var v : eqn.in) read[v] = true;
+        continue;
+      }
+      for (const PairPart& leaf : end->second->leaves) read[leaf.v] = true;
+      if (const auto& compared = end->second->compared; compared && compared->kind == StreamEnd::Kind::exponentials)
+        read[*compared->reference] = true;
+    }
+    for (PairLoop& loop : loops_)
+      std::erase_if(loop.ends,
+                    [&](const PairEnd& end) { return !end.as_it_is && !read[program_.eqns()[end.eqn].out[0]]; });
+  }
+
+  // Several steps a turn read and write the rows of a result once, and compare once. What is stacked has all steps, and
+  // no others.
   std::int64_t steps_together(const PairLoop& loop) const {
     constexpr double most = 64;  // elements of a row: they are written out
-    if (!loop.steps.known() || !loop.stacked.empty()) return 1;
+    if (!loop.steps.known()) return 1;
+    const bool compares = std::ranges::any_of(loop.ends, [](const PairEnd& end) { return end.compared.has_value(); });
     double widest = 1;
     for (const PairEnd& end : loop.ends) {
       widest = std::max(widest, beside_lanes(end.sizes, end.of));
       for (const PairPart& part : end.parts) widest = std::max(widest, beside_lanes(type(part.v).shape.dims(), part));
     }
-    for (const std::int64_t count : {4, 3, 2})
-      if (loop.steps.value() % count == 0 && static_cast<double>(count) * widest <= most) return count;
+    for (const std::int64_t count : {compares ? 8 : 4, 4, 3, 2})
+      if ((loop.stacked.empty() || loop.steps.value() % count == 0) && static_cast<double>(count) * widest <= most)
+        return count;
     return 1;
   }
   static double beside_lanes(const std::vector<Dim>& sizes, const PairPart& part) {

@@ -7,6 +7,7 @@
 
 #include "tenon/ir/program.h"
 #include "tenon/ops/structure.h"
+#include "tenon/rewrite/hoist_search.h"
 
 namespace tenon {
 
@@ -39,10 +40,12 @@ struct PairEnd {
   std::set<PairPart> parts = {}, leaves = {};  // what is computed, and what is read
   bool as_it_is = false;                       // it reduces an array that the loop stacks
   bool forms_pairs = false;                    // it has a product or a reduction below
+  // What compares the elements with a result of all of them: sum(exp(x - m)), or the index of the extremum.
+  std::optional<StreamEnd> compared = {};
 };
 struct PairLoop {
   Dim steps;
-  std::int64_t together = 1;  // steps that a turn of the loop takes
+  std::int64_t together = 1;  // steps that a turn of the loop takes; the last turn may have fewer
   std::vector<PairEnd> ends = {};
   std::set<PairPart> stacked = {};  // arrays that others compare with a result
   std::uint64_t needs = 0;          // of other loops, a bit each

@@ -1,6 +1,7 @@
 #include "tenon/rewrite/stream_pairs.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -9,6 +10,7 @@
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/indexing.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
@@ -17,6 +19,7 @@
 #include "tenon/rewrite/pair_search.h"
 #include "tenon/rewrite/streams.h"
 #include "tenon/transform/memo.h"
+#include "tenon/transform/transforms.h"
 
 namespace tenon {
 namespace {
@@ -52,8 +55,12 @@ class PairsRebuild {
     const PairEnd& reduction = loops_[i].ends[k];
     if (reduction.as_it_is) return replay_.bind_eqn(program_.eqns()[e]);
     const EqnScope place(program_.eqns()[e]);
-    together_ = loops_[i].together;
-    replay_.set(program_.eqns()[e].out[0], finished(reduction, results_[i][k]));
+    enter(loops_[i]);
+    const Array& stack = results_[i][k];
+    const Array result = !reduction.compared                                         ? finished(reduction, stack)
+                         : reduction.compared->kind == StreamEnd::Kind::exponentials ? exponentials(reduction, stack)
+                                                                                     : index(reduction, stack);
+    replay_.set(program_.eqns()[e].out[0], result);
   }
   // What a loop reads is bound before it: loops that it needs, too, none of which needs it.
   void bind_now(Var v) {
@@ -72,64 +79,200 @@ class PairsRebuild {
     return loops_[i].ends[k].as_it_is;
   }
 
-  void bind_loop(std::size_t i) {
-    const PairLoop& pairs = loops_[i];
-    std::set<PairPart> parts, leaves;
-    for (const PairEnd& end : pairs.ends) {
-      parts.insert(end.parts.begin(), end.parts.end());
+  // What it computes, and what it reads: that of all steps behind what is the same at each.
+  struct Body {
+    std::set<PairPart> parts;
+    std::vector<PairPart> leaves;
+    bool numbered = false;  // whether it reads the numbers of its steps
+  };
+  Body body_of(std::span<const PairEnd> ends) const {
+    Body body;
+    std::set<PairPart> leaves;
+    for (const PairEnd& end : ends) {
+      body.parts.insert(end.parts.begin(), end.parts.end());
       leaves.insert(end.leaves.begin(), end.leaves.end());
     }
-    std::erase_if(leaves, [&](const PairPart& leaf) { return parts.contains(leaf); });
-    for (const PairPart& leaf : leaves) bind_now(leaf.v);
-    together_ = pairs.together;
-    const EqnScope place(program_.eqns()[pairs.ends[0].eqn]);
-    LoopParams p;
-    const Dim steps = substitute(pairs.steps, replay_.sizes());
-    p.length = exact_quotient(steps, together_);
-    Arrays operands;
-    std::vector<PairPart> order;
-    for (const bool by_step : {false, true}) {
+    for (const bool by_step : {false, true})
       for (const PairPart& leaf : leaves)
-        if ((leaf.loop != no_axis) == by_step) operands.push_back(laid_out(leaf)), order.push_back(leaf);
-      if (!by_step) p.consts = static_cast<std::int64_t>(operands.size());
-    }
+        if (!body.parts.contains(leaf) && (leaf.loop != no_axis) == by_step) body.leaves.push_back(leaf);
     const auto counts_steps = [&](const PairPart& part) {
       return part.loop != no_axis && counted_axis(program_.eqns()[maker_[part.v]]) == part.loop;
     };
-    const bool numbered = std::ranges::any_of(parts, counts_steps);
-    if (numbered) operands.push_back(by_turn(arange(steps, DType::i64), together_));
-    const TraceResult body = body_of(pairs, parts, order, numbered, body_input_types(p, types_of(operands)));
-    p.body = body.program;
-    p.body_sizes = body.sizes;
+    body.numbered = has_rest_ || std::ranges::any_of(body.parts, counts_steps);
+    return body;
+  }
+  // The loop that is being made.
+  void enter(const PairLoop& pairs) {
+    together_ = pairs.together;
+    steps_ = substitute(pairs.steps, replay_.sizes());
+    has_rest_ = together_ > 1 && steps_.value() % together_ != 0;
+  }
+  Dim all_turns() const { return together_ == 1 ? steps_ : Dim((steps_.value() + together_ - 1) / together_); }
+
+  void bind_loop(std::size_t i) {
+    const PairLoop& pairs = loops_[i];
+    enter(pairs);
+    const Body body = body_of(pairs.ends);
+    for (const PairPart& leaf : body.leaves) bind_now(leaf.v);
+    enter(pairs);
+    const EqnScope place(program_.eqns()[pairs.ends[0].eqn]);
+    LoopParams p;
+    p.length = all_turns();
+    Arrays operands;
+    for (const PairPart& leaf : body.leaves) {
+      p.consts += leaf.loop == no_axis;
+      operands.push_back(laid_out(leaf));
+    }
+    if (body.numbered) operands.push_back(numbers());
+    const TraceResult made = traced(pairs.ends, pairs.stacked, body, body_input_types(p, types_of(operands)));
+    p.body = made.program;
+    p.body_sizes = made.sizes;
     const Arrays results = loop(p, operands);
     std::size_t next = 0;
-    for (const PairEnd& end : pairs.ends) results_[i].push_back(end.as_it_is ? Array() : results[next++]);
+    results_[i].resize(pairs.ends.size());
+    for (std::size_t k = 0; k < pairs.ends.size(); ++k)
+      if (has_output(pairs.ends, k))
+        results_[i][k] = is_index(pairs.ends[k]) ? results[next++] : by_step(results[next++]);
+    for (std::size_t k = 0; k < pairs.ends.size(); ++k) results_[i][k] = results_[i][output_of(pairs.ends, k)];
     for (const PairPart& part : pairs.stacked) {  // the steps lie along the first axis
-      std::vector<std::int64_t> axes = axes_of(program_.type(part.v).rank(), part);
-      axes.insert(axes.begin(), part.loop);
-      replay_.set(part.v, in_order(results[next++], inverse_permutation(axes)));
+      const std::vector<std::int64_t> axes = axes_of_steps(program_.type(part.v).rank(), part);
+      replay_.set(part.v, in_order(by_step(results[next++]), inverse_permutation(axes)));
     }
   }
-  // A step: `leaves` are its inputs, and its number where that is asked for.
-  TraceResult body_of(const PairLoop& pairs, const std::set<PairPart>& parts, const std::vector<PairPart>& leaves,
-                      bool numbered, const std::vector<Type>& inputs) const {
+  static bool is_index(const PairEnd& end) {
+    return end.compared && end.compared->kind == StreamEnd::Kind::first_index;
+  }
+  kernel::Combine combine(const PairEnd& end) const {
+    if (end.product) return kernel::Combine::add;
+    if (end.compared && !is_index(end)) return kernel::Combine::max;
+    const Eqn& eqn = program_.eqns()[is_index(end) ? maker_[*end.compared->reference] : end.eqn];
+    return reduction_of(eqn, program_)->combine;
+  }
+  // The end whose elements it reduces: an extremum those of what compares them with it.
+  std::size_t output_of(std::span<const PairEnd> ends, std::size_t k) const {
+    if (ends[k].product || ends[k].compared) return k;
+    for (std::size_t j = 0; j < ends.size(); ++j)
+      if (ends[j].compared && ends[j].of == ends[k].of && combine(ends[j]) == combine(ends[k])) return j;
+    return k;
+  }
+  bool has_output(std::span<const PairEnd> ends, std::size_t k) const {
+    return !ends[k].as_it_is && output_of(ends, k) == k;
+  }
+  // The numbers of the steps of each turn.
+  Array numbers() const { return by_turn(arange(all_turns() * together_, DType::i64), together_); }
+  // The rows of all turns behind each other.
+  Array by_step(const Array& stack) const {
+    if (together_ == 1) return stack;
+    const Shape rows = stack.shape().without_axis(0).without_axis(0);
+    return reshape(stack, rows.with_axis(0, all_turns() * together_));
+  }
+  // A turn's elements for each end that the loop reduces, and what it stacks besides. `inputs`: the leaves, and the
+  // numbers of the turn's steps where these are asked for; of one lane its number behind them.
+  TraceResult traced(std::span<const PairEnd> ends, const std::set<PairPart>& stacked, const Body& body,
+                     const std::vector<Type>& inputs) {
     Scope scope;
     std::map<PairPart, Array> made;
-    for (std::size_t k = 0; k < leaves.size(); ++k) made.emplace(leaves[k], scope.input(inputs[k]));
-    const Array number = numbered ? scope.input(inputs.back()) : Array();
-    for (const PairPart& part : parts) {
+    Arrays given;
+    for (const Type& type : inputs) given.push_back(scope.input(type));
+    for (std::size_t k = 0; k < body.leaves.size(); ++k) made.emplace(body.leaves[k], given[k]);
+    const std::span<const Array> numbers = std::span(given).subspan(body.leaves.size());
+    for (const PairPart& part : body.parts) {
       const Eqn& eqn = program_.eqns()[maker_[part.v]];
       const EqnScope place(eqn);
-      made.emplace(part, computed(eqn, part, made, number));
+      made.emplace(part, computed(eqn, part, made, numbers));
     }
     Arrays outputs;
-    for (const PairEnd& end : pairs.ends) {
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+      const PairEnd& end = ends[k];
+      if (!has_output(ends, k)) continue;
       const Eqn& eqn = program_.eqns()[end.eqn];
       const EqnScope place(eqn);
-      if (!end.as_it_is) outputs.push_back(end.product ? multiplied(eqn, end.of, made) : made.at(end.of));
+      Array x = end.product ? multiplied(eqn, end.of, made) : made.at(end.of);
+      if (has_rest_) {
+        const Array there = numbers[0] < size_as_array(steps_);
+        x = where(broadcast(there, x.shape(), {0}), x, Array(identity(end, x.dtype())));
+      }
+      outputs.push_back(is_index(end) && !one_lane_ && together_ > 1 ? extremum(end, x, {0}) : x);
     }
-    for (const PairPart& part : pairs.stacked) outputs.push_back(made.at(part));
+    for (const PairPart& part : stacked) outputs.push_back(made.at(part));
     return scope.finish(outputs, "pairs");
+  }
+  // What changes no result.
+  Scalar identity(const PairEnd& end, DType dtype) const {
+    if (end.product) return Scalar::zero(dtype);
+    if (end.compared && !is_index(end)) return Scalar(-std::numeric_limits<double>::infinity()).convert(dtype);
+    const Eqn& eqn = program_.eqns()[end.compared ? maker_[*end.compared->reference] : end.eqn];
+    return reduction_of(eqn, program_)->initial.convert(dtype);
+  }
+  // The extremum by which an index is found.
+  Array extremum(const PairEnd& end, const Array& x, const std::vector<std::int64_t>& axes) const {
+    return bind1(*program_.eqns()[maker_[*end.compared->reference]].op, reduction_params(axes), {x});
+  }
+  // Where the extremum lies: the first turn that has it, and its place among those of that turn, which are computed
+  // again.
+  Array index(const PairEnd& end, const Array& stack) {
+    const Eqn& eqn = program_.eqns()[end.eqn];
+    const auto first = [&](const Array& x, std::int64_t axis) {
+      return combine(end) == kernel::Combine::max ? argmax(x, axis) : argmin(x, axis);
+    };
+    const DType dtype = program_.type(eqn.out[0]).dtype;
+    const Array turn = first(stack, 0);  // of each lane
+    if (together_ == 1) return convert(turn, dtype);
+    const std::vector<PairEnd> ends{end};
+    const Body body = body_of(ends);
+    Arrays operands;
+    Mask batched;
+    std::vector<Type> inputs;
+    for (const PairPart& leaf : body.leaves) {
+      Array x = laid_out(leaf);
+      if (leaf.loop != no_axis)
+        x = take(x, turn);
+      else if (leaf.lane != no_axis)
+        x = expand_dims(move_axis(x, static_cast<std::int64_t>(x.rank()) - 1, 0), -1);
+      operands.push_back(x);
+      batched.push_back(leaf.loop != no_axis || leaf.lane != no_axis);
+    }
+    if (body.numbered) operands.push_back(take(numbers(), turn)), batched.push_back(true);
+    const Dim lanes = turn.shape()[0];
+    operands.push_back(expand_dims(arange(lanes, DType::i64), -1)), batched.push_back(true);
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      inputs.push_back(batched[k] ? type_of_one(operands[k].type()) : operands[k].type());
+    one_lane_ = true;
+    const TraceResult made = traced(ends, {}, body, inputs);
+    one_lane_ = false;
+    const ProgramRef all = vmap(made.program, batched, {true}, lanes);
+    const Array elements = inline_program(*all, made.sizes, operands)[0];  // [lanes, steps of a turn, 1]
+    return convert(turn, dtype) * Array(Scalar(together_).convert(dtype)) +
+           convert(squeeze(first(elements, 1), 1), dtype);
+  }
+  // sum(exp(x - reference)).
+  Array exponentials(const PairEnd& end, const Array& stack) const {
+    const std::vector<std::int64_t> axes = axes_of_steps(end.sizes.size(), end.of);
+    const StreamEnd& compared = *end.compared;
+    const Array& whole = replay_.get(*compared.reference);
+    std::vector<std::int64_t> reduced, dims, order;
+    std::vector<Dim> sizes;  // of the reference, without the axes that are reduced
+    std::vector<std::int64_t> own;
+    for (std::size_t k = 0; k < compared.reference_dims.size(); ++k) {
+      if (std::ranges::count(end.axes, compared.reference_dims[k]) > 0) continue;
+      sizes.push_back(whole.shape()[k]);
+      own.push_back(compared.reference_dims[k]);
+    }
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (std::ranges::count(end.axes, axes[i]) > 0) reduced.push_back(static_cast<std::int64_t>(i));
+      if (const std::int64_t k = place_of(own, axes[i]); k != no_axis)
+        order.push_back(k), dims.push_back(static_cast<std::int64_t>(i));
+    }
+    const Array reference = broadcast(in_order(reshape(whole, Shape(sizes)), order), stack.shape(), dims);
+    return in_order(sum(exp(stack - reference), Axes(reduced)), to_whole(end, axes));
+  }
+  // The order in which the axes that stay are those of the whole.
+  static std::vector<std::int64_t> to_whole(const PairEnd& end, std::vector<std::int64_t> axes) {
+    std::erase_if(axes, [&](std::int64_t axis) { return std::ranges::count(end.axes, axis) > 0; });
+    std::vector<std::int64_t> sorted = axes, order;
+    std::ranges::sort(sorted);
+    for (const std::int64_t axis : sorted) order.push_back(place_of(axes, axis));
+    return order;
   }
 
   // The axes of a whole array that its part has, in their order there: the steps of a turn first, where it has several,
@@ -142,20 +285,30 @@ class PairsRebuild {
     if (part.lane != no_axis) axes.push_back(part.lane);
     return axes;
   }
+  // Of all steps: these along the first axis.
+  std::vector<std::int64_t> axes_of_steps(std::size_t rank, const PairPart& part) const {
+    std::vector<std::int64_t> axes = axes_of(rank, part);
+    if (together_ == 1 && part.loop != no_axis) axes.insert(axes.begin(), part.loop);
+    return axes;
+  }
   // The shape of a part, of an array of such sizes.
   Shape shape_of(const std::vector<Dim>& sizes, const PairPart& part) const {
     std::vector<Dim> own;
     for (const std::int64_t axis : axes_of(sizes.size(), part))
-      own.push_back(axis == part.loop ? Dim(together_) : substitute(sizes[at(axis)], replay_.sizes()));
+      own.push_back(axis == part.loop                ? Dim(together_)
+                    : one_lane_ && axis == part.lane ? Dim(1)
+                                                     : substitute(sizes[at(axis)], replay_.sizes()));
     return Shape(own);
   }
   // What a loop reads, with the steps along the first axis and the lanes along the last one.
   Array laid_out(const PairPart& leaf) const {
     const Array& x = replay_.get(leaf.v);
-    std::vector<std::int64_t> axes = axes_of(x.rank(), leaf);
-    if (leaf.loop != no_axis && together_ == 1) axes.insert(axes.begin(), leaf.loop);
-    const Array ordered = in_order(x, axes);
-    return leaf.loop == no_axis ? ordered : by_turn(ordered, together_);
+    const Array ordered = in_order(x, axes_of_steps(x.rank(), leaf));
+    if (leaf.loop == no_axis) return ordered;
+    if (!has_rest_) return by_turn(ordered, together_);
+    std::vector<std::int64_t> none(ordered.rank(), 0), high = none;
+    high[0] = all_turns().value() * together_ - steps_.value();
+    return by_turn(pad(ordered, Array(Scalar::zero(ordered.dtype())), none, high), together_);
   }
   static Array in_order(const Array& x, const std::vector<std::int64_t>& axes) {
     return std::ranges::is_sorted(axes) ? x : transpose(x, axes);
@@ -166,15 +319,17 @@ class PairsRebuild {
 
   // A step's part, of parts that are there.
   Array computed(const Eqn& eqn, const PairPart& part, const std::map<PairPart, Array>& made,
-                 const Array& number) const {
+                 std::span<const Array> numbers) const {
     const Type& of = program_.type(part.v);
     const std::vector<std::int64_t> axes = axes_of(of.rank(), part);
     const auto shape = [&] { return shape_of(of.shape.dims(), part); };
     if (eqn.op == &literal_op()) return bind1(literal_op(), eqn.params, {});
     if (const auto counted = counted_axis(eqn)) {
       const std::int64_t axis = place_of(axes, *counted);
-      const Array numbers = *counted == part.loop ? convert(number, of.dtype) : arange(shape()[at(axis)], of.dtype);
-      return broadcast_in_dim(numbers, shape(), numbers.rank() == 0 ? std::vector<std::int64_t>() : std::vector{axis});
+      const Array count = *counted == part.loop                ? convert(numbers.front(), of.dtype)
+                          : *counted == part.lane && one_lane_ ? convert(numbers.back(), of.dtype)
+                                                               : arange(shape()[at(axis)], of.dtype);
+      return broadcast_in_dim(count, shape(), count.rank() == 0 ? std::vector<std::int64_t>() : std::vector{axis});
     }
     if (is_product(*eqn.op)) {
       const Array products = multiplied(eqn, part, made);
@@ -230,24 +385,19 @@ class PairsRebuild {
     const auto reduced = [&](const Array& x, std::vector<std::int64_t> axes) {
       return end.product ? sum(x, Axes(axes)) : bind1(*eqn.op, reduction_params(axes), {x});
     };
-    std::vector<std::int64_t> first{0}, rest;
-    const std::vector<std::int64_t> axes = axes_of(end.sizes.size(), end.of);
+    const std::vector<std::int64_t> axes = axes_of_steps(end.sizes.size(), end.of);
+    std::vector<std::int64_t> first;
     bool lanes_too = false;
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      const bool goes = std::ranges::count(end.axes, axes[i]) > 0;
-      if (goes && axes[i] == end.of.lane)
+      if (std::ranges::count(end.axes, axes[i]) == 0) continue;
+      if (axes[i] == end.of.lane)
         lanes_too = true;
-      else if (goes)
-        first.push_back(static_cast<std::int64_t>(i) + 1);
       else
-        rest.push_back(axes[i]);
+        first.push_back(static_cast<std::int64_t>(i));
     }
     Array x = reduced(stack, first);
     if (lanes_too) x = reduced(x, {static_cast<std::int64_t>(x.rank()) - 1});
-    std::vector<std::int64_t> sorted = rest, order;
-    std::ranges::sort(sorted);
-    for (const std::int64_t axis : sorted) order.push_back(place_of(rest, axis));
-    return convert(in_order(x, order), program_.type(eqn.out[0]).dtype);
+    return convert(in_order(x, to_whole(end, axes)), program_.type(eqn.out[0]).dtype);
   }
 
   const Program& program_;
@@ -255,7 +405,11 @@ class PairsRebuild {
   const std::vector<PairLoop> loops_;
   Replay& replay_;
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> end_at_;
-  std::int64_t together_ = 1;    // of the loop that is being made
+  // Of the loop that is being made: its steps, how many a turn takes, and whether the last turn has fewer.
+  Dim steps_;
+  std::int64_t together_ = 1;
+  bool has_rest_ = false;
+  bool one_lane_ = false;        // whether parts have one lane, whose number is known
   std::vector<Arrays> results_;  // of each loop, the stack of each end
   std::vector<bool> done_;
 };

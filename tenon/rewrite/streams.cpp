@@ -67,8 +67,10 @@ Stream exponentials_stream(const Type& result) {
                   const Array shrunk = exp(-distance(x, largest));
                   return Arrays{max(largest, x), where(x > largest, sum * shrunk + 1, sum + shrunk)};
                 }
-                const Array here = amax(x, Axes(step.axes)), next = max(largest, here);
-                const Array part = tenon::sum(exp(-distance(x, along(next, step))), Axes(step.axes));
+                // What is infinite is shifted by nothing: it stays what it is, and nothing else is left beside it.
+                const Array next = max(largest, amax(x, Axes(step.axes)));
+                const Array shift = where(abs(next) == std::numeric_limits<double>::infinity(), 0, next);
+                const Array part = tenon::sum(exp(x - along(shift, step)), Axes(step.axes));
                 return Arrays{next, sum * exp(-distance(next, largest)) + part};
               },
           .finish =
@@ -109,10 +111,22 @@ Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const 
           .take =
               [=](std::span<const Array> state, const StreamStep& step) {
                 const Array &best = state[0], &index = state[1], x = convert(step.elements, dtype);
-                Array better = combine == kernel::Combine::max ? x > best : x < best;
-                better = better | ((x == best) & (backwards ? Array(Scalar(true)) : index == Array(none)));
-                if (is_real(dtype)) better = better | ((x != x) & (backwards ? Array(Scalar(true)) : best == best));
-                return Arrays{combined(combine, best, x), where(better, convert(step.index, result.dtype), index)};
+                Array here = x, place = convert(step.index, result.dtype);
+                if (!step.axes.empty()) {
+                  const std::int64_t axis = step.axes[0];
+                  here = combine == kernel::Combine::max ? amax(x, axis) : amin(x, axis);
+                  Array first = x == along(here, step);
+                  if (is_real(dtype)) first = first | (x != x);
+                  const Dim count = x.shape()[static_cast<std::size_t>(axis)];
+                  const Array places = iota(result.dtype, x.shape(), axis);
+                  place = place * convert(size_as_array(count), result.dtype) +
+                          amin(where(first, places, Array(none)), axis);
+                }
+                Array better = combine == kernel::Combine::max ? here > best : here < best;
+                better = better | ((here == best) & (backwards ? Array(Scalar(true)) : index == Array(none)));
+                if (is_real(dtype))
+                  better = better | ((here != here) & (backwards ? Array(Scalar(true)) : best == best));
+                return Arrays{combined(combine, best, here), where(better, place, index)};
               },
           .finish = [](std::span<const Array> state, const Array&) { return state[1]; },
           .numbered = true};

@@ -359,6 +359,26 @@ Value* ExprEmitter::integer_power(bool is_signed, Value* x, Value* y) {
   return b_.CreateSelect(b_.CreateICmpSLT(y, zero), inverse, product);
 }
 
+// The extremum of two numbers with the sign that its zero has, by one instruction where the processor has it for
+// vectors of this width: NaN beside a number gives the number.
+static Value* ranged_extremum(Builder& b, bool max, Value* x, Value* y) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (vector == nullptr) return nullptr;
+  const bool f32 = vector->getElementType()->isFloatTy();
+  const unsigned bits = vector->getNumElements() * vector->getScalarSizeInBits();
+  if ((!f32 && !vector->getElementType()->isDoubleTy()) || (bits != 128 && bits != 256 && bits != 512) ||
+      !has_feature(b, "+avx512vl") || !has_feature(b, "+avx512dq"))
+    return nullptr;
+  using namespace llvm::Intrinsic;
+  const ID id = bits == 512   ? (f32 ? x86_avx512_mask_range_ps_512 : x86_avx512_mask_range_pd_512)
+                : bits == 256 ? (f32 ? x86_avx512_mask_range_ps_256 : x86_avx512_mask_range_pd_256)
+                              : (f32 ? x86_avx512_mask_range_ps_128 : x86_avx512_mask_range_pd_128);
+  Value* all = llvm::Constant::getAllOnesValue(b.getIntNTy(std::max(8u, vector->getNumElements())));
+  llvm::SmallVector<Value*> operands{x, y, b.getInt32(max ? 0b0101 : 0b0100), x, all};
+  if (bits == 512) operands.push_back(b.getInt32(4));  // the rounding that is set
+  return b.CreateIntrinsic(id, {}, operands);
+}
+
 // Of reals as one comparison beside the processor's own extremum, which gives y where they are equal or not comparable:
 // there the bits of both tell the sign of a zero, and that any of them is NaN. Of all bits but the sign "or"; of the
 // sign "or" where it is a minimum, else "and".
@@ -367,6 +387,8 @@ Value* ExprEmitter::extremum(bool max, DType dtype, Value* x, Value* y) {
     return b_.CreateBinaryIntrinsic(max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, x, y);
   if (is_real(dtype)) {
     using P = llvm::CmpInst::Predicate;
+    if (Value* of_numbers = ranged_extremum(b_, max, x, y))
+      return b_.CreateSelect(b_.CreateFCmp(P::FCMP_UNO, x, y), b_.CreateFAdd(x, y), of_numbers);
     auto* bits = x->getType()->getWithNewType(b_.getIntNTy(x->getType()->getScalarSizeInBits()));
     Value *of_x = b_.CreateBitCast(x, bits), *of_y = b_.CreateBitCast(y, bits), *both = b_.CreateOr(of_x, of_y);
     if (max) {

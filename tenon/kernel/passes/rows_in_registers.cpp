@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <ranges>
 #include <set>
 #include <unordered_set>
@@ -15,6 +16,15 @@
 
 namespace tenon::kernel {
 namespace {
+
+// Whether a reduction begins with an infinity that no number, and no NaN, is beyond.
+bool begins_with_nothing(const Reduce& r) {
+  if (!is_real(r.initial.dtype()) || (r.combine != Combine::max && r.combine != Combine::min)) return false;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return r.initial.kind() == Expr::Kind::constant &&
+         r.initial.node().bits ==
+             constant_like(r.initial, r.combine == Combine::max ? -infinity : infinity).node().bits;
+}
 
 constexpr std::int64_t most_elements = 64;       // of a row, in one statement
 constexpr std::int64_t most_terms = 256;         // of all sums of a row, in one statement
@@ -298,7 +308,8 @@ class RowGroup {
     cost_ +=
         static_cast<double>(count(*axes)) * (std::ceil(terms / lanes) * (each_index.number() + 1) + std::log2(lanes));
     return each(*axes, [&](RowValue& outer) {
-      std::vector<Expr> terms{outer(r.initial)};
+      std::vector<Expr> terms;
+      if (count(inner) == 0 || !begins_with_nothing(r)) terms.push_back(outer(r.initial));
       inner.vars = outer.vars;
       const auto add = [&](RowValue& value) { return terms.push_back(value(r.value)), true; };
       if (!each(inner, add)) return false;
