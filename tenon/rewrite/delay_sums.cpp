@@ -17,7 +17,7 @@ namespace tenon {
 namespace {
 
 constexpr std::int64_t largest_summand = 1 << 16;  // elements added up in place of their sum
-constexpr std::int64_t few_rows = 8, long_row = 256;
+constexpr std::int64_t few_rows = 8, vector_row = 16, large_sum = 256;
 
 // What a reduction does that is done here with two operands.
 std::optional<kernel::Combine> combine_of(const Eqn& e) {
@@ -115,7 +115,7 @@ class LoopReader {
     const Type& sum = body_.type(e.out[0]);
     if (!before || !after || sum.rank() == 0) return false;
     const Dim& row = sum.shape[sum.rank() - 1];
-    return *before <= few_rows * *after && row.known() && row.value() >= long_row &&
+    return *before <= few_rows * *after && *after >= large_sum && row.known() && row.value() >= vector_row &&
            row == body_.type(e.in[0]).shape[body_.type(e.in[0]).rank() - 1];
   }
 

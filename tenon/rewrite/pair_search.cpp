@@ -26,6 +26,8 @@ constexpr std::size_t most_parts = 400;  // of one reduction, eqns
 constexpr double most_columns = 64;      // of a product, and terms of one that is computed again
 constexpr double costly = 16;            // operations
 constexpr std::size_t most_loops = 64;   // of a Program
+constexpr double block_bytes = 1 << 14;  // of a long row's lanes, a part of the first-level cache
+constexpr std::size_t vector_bytes = 64;
 
 std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
@@ -46,7 +48,7 @@ class PairSearch {
       for (const Var v : eqn.out) needs_[v] = needs;
     }
     drop_what_nobody_reads();
-    for (PairLoop& loop : loops_) loop.together = steps_together(loop);
+    for (PairLoop& loop : loops_) divide(loop);
     return std::move(loops_);
   }
 
@@ -243,19 +245,41 @@ class PairSearch {
 
   // Several steps a turn read and write the rows of a result once, and compare once. What is stacked has all steps, and
   // no others.
-  std::int64_t steps_together(const PairLoop& loop) const {
-    constexpr double most = 64;  // elements of a row: they are written out
-    if (!loop.steps.known()) return 1;
-    const bool compares = std::ranges::any_of(loop.ends, [](const PairEnd& end) { return end.compared.has_value(); });
+  // Rows that are too long to be written out stay in the first-level cache, for a block of the lanes.
+  void divide(PairLoop& loop) const {
+    constexpr double most = 64;  // elements of a row that are written out
+    if (!loop.steps.known()) return;
     double widest = 1;
+    std::size_t bytes = 1;
     for (const PairEnd& end : loop.ends) {
       widest = std::max(widest, beside_lanes(end.sizes, end.of));
-      for (const PairPart& part : end.parts) widest = std::max(widest, beside_lanes(type(part.v).shape.dims(), part));
+      for (const PairPart& part : end.parts) {
+        widest = std::max(widest, beside_lanes(type(part.v).shape.dims(), part));
+        bytes = std::max(bytes, size_of(type(part.v).dtype));
+      }
     }
+    if (4 * widest > most && loop.stacked.empty()) {
+      const auto lanes = static_cast<std::int64_t>(block_bytes / widest / static_cast<double>(bytes));
+      const auto vector = static_cast<std::int64_t>(vector_bytes / bytes);
+      const std::int64_t block = std::max(lanes / vector * vector, vector);
+      if (std::ranges::all_of(loop.ends, [&](const PairEnd& end) { return goes_by_blocks(end, block); })) {
+        loop.block = block;
+        loop.together = 4;
+        return;
+      }
+    }
+    const bool compares = std::ranges::any_of(loop.ends, [](const PairEnd& end) { return end.compared.has_value(); });
     for (const std::int64_t count : {compares ? 8 : 4, 4, 3, 2})
-      if ((loop.stacked.empty() || loop.steps.value() % count == 0) && static_cast<double>(count) * widest <= most)
-        return count;
-    return 1;
+      if ((loop.stacked.empty() || loop.steps.value() % count == 0) && static_cast<double>(count) * widest <= most) {
+        loop.together = count;
+        return;
+      }
+  }
+  // The last block may have lanes that are not there: none that is reduced.
+  static bool goes_by_blocks(const PairEnd& end, std::int64_t block) {
+    const Dim& lanes = end.sizes[at(end.of.lane)];
+    return lanes.known() && lanes.value() >= 2 * block &&
+           (std::ranges::count(end.axes, end.of.lane) == 0 || lanes.value() % block == 0);
   }
   static double beside_lanes(const std::vector<Dim>& sizes, const PairPart& part) {
     double count = 1;

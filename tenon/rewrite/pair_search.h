@@ -46,6 +46,7 @@ struct PairEnd {
 struct PairLoop {
   Dim steps;
   std::int64_t together = 1;  // steps that a turn of the loop takes; the last turn may have fewer
+  std::int64_t block = 0;     // lanes of a block, where the loop runs for so many of them at a time; else none
   std::vector<PairEnd> ends = {};
   std::set<PairPart> stacked = {};  // arrays that others compare with a result
   std::uint64_t needs = 0;          // of other loops, a bit each

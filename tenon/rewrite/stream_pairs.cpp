@@ -26,6 +26,16 @@ namespace {
 
 std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
+constexpr std::int64_t block_axis = -2;  // of a part whose lanes come in blocks
+
+// Axes as others number them: blocks stay what they are.
+template <class Renumber>
+std::vector<std::int64_t> renumbered(std::vector<std::int64_t> axes, Renumber renumber) {
+  for (std::int64_t& axis : axes)
+    if (axis != block_axis) axis = renumber(axis);
+  return axes;
+}
+
 // Writes a Program anew with these loops.
 class PairsRebuild {
  public:
@@ -104,6 +114,7 @@ class PairsRebuild {
   // The loop that is being made.
   void enter(const PairLoop& pairs) {
     together_ = pairs.together;
+    block_ = pairs.block;
     steps_ = substitute(pairs.steps, replay_.sizes());
     has_rest_ = together_ > 1 && steps_.value() % together_ != 0;
   }
@@ -161,8 +172,9 @@ class PairsRebuild {
   // The numbers of the steps of each turn.
   Array numbers() const { return by_turn(arange(all_turns() * together_, DType::i64), together_); }
   // The rows of all turns behind each other.
-  Array by_step(const Array& stack) const {
+  Array by_step(Array stack) const {
     if (together_ == 1) return stack;
+    if (block_ > 0) stack = move_axis(stack, 2, 1);
     const Shape rows = stack.shape().without_axis(0).without_axis(0);
     return reshape(stack, rows.with_axis(0, all_turns() * together_));
   }
@@ -190,13 +202,15 @@ class PairsRebuild {
       Array x = end.product ? multiplied(eqn, end.of, made) : made.at(end.of);
       if (has_rest_) {
         const Array there = numbers[0] < size_as_array(steps_);
-        x = where(broadcast(there, x.shape(), {0}), x, Array(identity(end, x.dtype())));
+        x = where(broadcast(there, x.shape(), {turn_axis()}), x, Array(identity(end, x.dtype())));
       }
-      outputs.push_back(is_index(end) && !one_lane_ && together_ > 1 ? extremum(end, x, {0}) : x);
+      outputs.push_back(is_index(end) && !one_lane_ && together_ > 1 ? extremum(end, x, {turn_axis()}) : x);
     }
     for (const PairPart& part : stacked) outputs.push_back(made.at(part));
     return scope.finish(outputs, "pairs");
   }
+  // Of what is reduced, the steps of a turn.
+  std::int64_t turn_axis() const { return block_ > 0 ? 1 : 0; }
   // What changes no result.
   Scalar identity(const PairEnd& end, DType dtype) const {
     if (end.product) return Scalar::zero(dtype);
@@ -216,7 +230,8 @@ class PairsRebuild {
       return combine(end) == kernel::Combine::max ? argmax(x, axis) : argmin(x, axis);
     };
     const DType dtype = program_.type(eqn.out[0]).dtype;
-    const Array turn = first(stack, 0);  // of each lane
+    const Array turn = out_of_blocks(first(stack, 0), lanes_of(end));  // of each lane
+    block_ = 0;
     if (together_ == 1) return convert(turn, dtype);
     const std::vector<PairEnd> ends{end};
     const Body body = body_of(ends);
@@ -258,16 +273,29 @@ class PairsRebuild {
       sizes.push_back(whole.shape()[k]);
       own.push_back(compared.reference_dims[k]);
     }
+    bool lanes_too = false;
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      if (std::ranges::count(end.axes, axes[i]) > 0) reduced.push_back(static_cast<std::int64_t>(i));
-      if (const std::int64_t k = place_of(own, axes[i]); k != no_axis)
-        order.push_back(k), dims.push_back(static_cast<std::int64_t>(i));
+      const bool goes = std::ranges::count(end.axes, axes[i]) > 0;
+      lanes_too = lanes_too || (goes && axes[i] == end.of.lane);
+      if (goes) reduced.push_back(static_cast<std::int64_t>(i));
+      const std::int64_t k = axes[i] == block_axis ? no_axis : place_of(own, axes[i]);
+      if (k != no_axis) order.push_back(k);
+      if (k != no_axis || (axes[i] == block_axis && place_of(own, end.of.lane) != no_axis))
+        dims.push_back(static_cast<std::int64_t>(i));
     }
-    const Array reference = broadcast(in_order(reshape(whole, Shape(sizes)), order), stack.shape(), dims);
-    return in_order(sum(exp(stack - reference), Axes(reduced)), to_whole(end, axes));
+    if (lanes_too && block_ > 0) reduced.push_back(place_of(axes, block_axis));
+    std::ranges::sort(reduced);
+    Array reference = in_order(reshape(whole, Shape(sizes)), order);
+    if (place_of(own, end.of.lane) != no_axis) reference = in_blocks(reference);
+    const Array x = sum(exp(stack - broadcast(reference, stack.shape(), dims)), Axes(reduced));
+    return in_order(lanes_too ? x : out_of_blocks(x, lanes_of(end)), to_whole(end, axes));
   }
-  // The order in which the axes that stay are those of the whole.
+  std::int64_t lanes_of(const PairEnd& end) const {
+    return block_ == 0 ? 0 : substitute(end.sizes[at(end.of.lane)], replay_.sizes()).value();
+  }
+  // The order in which the axes that stay, all lanes among them, are those of the whole.
   static std::vector<std::int64_t> to_whole(const PairEnd& end, std::vector<std::int64_t> axes) {
+    std::erase(axes, block_axis);
     std::erase_if(axes, [&](std::int64_t axis) { return std::ranges::count(end.axes, axis) > 0; });
     std::vector<std::int64_t> sorted = axes, order;
     std::ranges::sort(sorted);
@@ -275,10 +303,11 @@ class PairsRebuild {
     return order;
   }
 
-  // The axes of a whole array that its part has, in their order there: the steps of a turn first, where it has several,
-  // and the lanes last.
+  // The axes of a whole array that its part has, in their order there: blocks of lanes first, then the steps of a turn,
+  // where it has several, and the lanes last.
   std::vector<std::int64_t> axes_of(std::size_t rank, const PairPart& part) const {
     std::vector<std::int64_t> axes;
+    if (part.lane != no_axis && block_ > 0) axes.push_back(block_axis);
     if (part.loop != no_axis && together_ > 1) axes.push_back(part.loop);
     for (std::int64_t axis = 0; at(axis) < rank; ++axis)
       if (axis != part.loop && axis != part.lane) axes.push_back(axis);
@@ -288,27 +317,55 @@ class PairsRebuild {
   // Of all steps: these along the first axis.
   std::vector<std::int64_t> axes_of_steps(std::size_t rank, const PairPart& part) const {
     std::vector<std::int64_t> axes = axes_of(rank, part);
-    if (together_ == 1 && part.loop != no_axis) axes.insert(axes.begin(), part.loop);
+    if (part.loop == no_axis) return axes;
+    std::erase(axes, part.loop);
+    axes.insert(axes.begin(), part.loop);
     return axes;
   }
   // The shape of a part, of an array of such sizes.
   Shape shape_of(const std::vector<Dim>& sizes, const PairPart& part) const {
     std::vector<Dim> own;
     for (const std::int64_t axis : axes_of(sizes.size(), part))
-      own.push_back(axis == part.loop                ? Dim(together_)
-                    : one_lane_ && axis == part.lane ? Dim(1)
-                                                     : substitute(sizes[at(axis)], replay_.sizes()));
+      own.push_back(axis == part.loop                 ? Dim(together_)
+                    : one_lane_ && axis == part.lane  ? Dim(1)
+                    : axis == block_axis              ? Dim(blocks_of(sizes[at(part.lane)].value()))
+                    : block_ > 0 && axis == part.lane ? Dim(block_)
+                                                      : substitute(sizes[at(axis)], replay_.sizes()));
     return Shape(own);
+  }
+  std::int64_t blocks_of(std::int64_t lanes) const { return (lanes + block_ - 1) / block_; }
+  // What has all lanes along the last axis, with blocks of them along the first; the last block has some more.
+  Array in_blocks(Array x) const {
+    if (block_ == 0) return x;
+    const auto last = static_cast<std::int64_t>(x.rank()) - 1;
+    const std::int64_t lanes = x.shape()[at(last)].value(), blocks = blocks_of(lanes);
+    if (blocks * block_ != lanes) x = padded(x, last, blocks * block_ - lanes);
+    return move_axis(
+        reshape(x, x.shape().without_axis(at(last)).with_axis(at(last), block_).with_axis(at(last), blocks)), last, 0);
+  }
+  // All lanes again along the last axis of what has blocks of them along the first.
+  Array out_of_blocks(const Array& x, std::int64_t lanes) const {
+    if (block_ == 0) return x;
+    const auto last = static_cast<std::int64_t>(x.rank()) - 1;
+    const Array together = move_axis(x, 0, last - 1);
+    const Shape rows = x.shape().without_axis(at(last)).without_axis(0);
+    const Array all = reshape(together, rows.with_axis(at(last) - 1, x.shape()[0] * block_));
+    return slice_in_dim(all, 0, lanes, last - 1);
+  }
+  static Array padded(const Array& x, std::int64_t axis, std::int64_t more) {
+    std::vector<std::int64_t> none(x.rank(), 0), high = none;
+    high[at(axis)] = more;
+    return pad(x, Array(Scalar::zero(x.dtype())), none, high);
   }
   // What a loop reads, with the steps along the first axis and the lanes along the last one.
   Array laid_out(const PairPart& leaf) const {
     const Array& x = replay_.get(leaf.v);
-    const Array ordered = in_order(x, axes_of_steps(x.rank(), leaf));
-    if (leaf.loop == no_axis) return ordered;
-    if (!has_rest_) return by_turn(ordered, together_);
-    std::vector<std::int64_t> none(ordered.rank(), 0), high = none;
-    high[0] = all_turns().value() * together_ - steps_.value();
-    return by_turn(pad(ordered, Array(Scalar::zero(ordered.dtype())), none, high), together_);
+    std::vector<std::int64_t> axes = axes_of_steps(x.rank(), leaf);
+    std::erase(axes, block_axis);
+    const Array ordered = in_order(x, axes);
+    if (leaf.loop == no_axis) return leaf.lane == no_axis ? ordered : in_blocks(ordered);
+    const std::int64_t more = has_rest_ ? all_turns().value() * together_ - steps_.value() : 0;
+    return by_turn(has_rest_ ? padded(ordered, 0, more) : ordered, together_);
   }
   static Array in_order(const Array& x, const std::vector<std::int64_t>& axes) {
     return std::ranges::is_sorted(axes) ? x : transpose(x, axes);
@@ -326,6 +383,10 @@ class PairsRebuild {
     if (eqn.op == &literal_op()) return bind1(literal_op(), eqn.params, {});
     if (const auto counted = counted_axis(eqn)) {
       const std::int64_t axis = place_of(axes, *counted);
+      if (*counted == part.lane && block_ > 0) {
+        const Array all = in_blocks(arange(of.shape[at(part.lane)], of.dtype));
+        return broadcast_in_dim(all, shape(), {place_of(axes, block_axis), axis});
+      }
       const Array count = *counted == part.loop                ? convert(numbers.front(), of.dtype)
                           : *counted == part.lane && one_lane_ ? convert(numbers.back(), of.dtype)
                                                                : arange(shape()[at(axis)], of.dtype);
@@ -344,11 +405,13 @@ class PairsRebuild {
     std::vector<std::int64_t> places;
     if (eqn.op == &broadcast_op()) {
       const auto dims = broadcast_form(eqn.params).dims;
-      for (const std::int64_t axis : given()) places.push_back(place_of(axes, dims[at(axis)]));
+      for (const std::int64_t axis : renumbered(given(), [&](std::int64_t axis) { return dims[at(axis)]; }))
+        places.push_back(place_of(axes, axis));
       return broadcast(operands[0], shape(), places);
     }
     if (eqn.op == &transpose_op()) {
-      for (const std::int64_t axis : permuted(permutation_of(eqn.params), axes))
+      const auto permutation = permutation_of(eqn.params);
+      for (const std::int64_t axis : renumbered(axes, [&](std::int64_t axis) { return permutation[at(axis)]; }))
         places.push_back(place_of(given(), axis));
       return in_order(operands[0], places);
     }
@@ -366,8 +429,9 @@ class PairsRebuild {
     const Shape shape = shape_of(product.sizes, part);
     const auto operand = [&](std::size_t k) {
       const PairPart from = product.operand(eqn, k, part);
-      const std::vector<std::int64_t> given =
-          permuted(product.of[k], axes_of(program_.type(from.v).rank(), from));  // as axes of the product
+      const std::vector<std::int64_t> given =  // as axes of the product
+          renumbered(axes_of(program_.type(from.v).rank(), from),
+                     [&](std::int64_t axis) { return product.of[k][at(axis)]; });
       // Its axes in the order of the result's, and which of these they are.
       std::vector<std::int64_t> order, dims;
       for (std::size_t i = 0; i < axes.size(); ++i)
@@ -396,7 +460,11 @@ class PairsRebuild {
         first.push_back(static_cast<std::int64_t>(i));
     }
     Array x = reduced(stack, first);
-    if (lanes_too) x = reduced(x, {static_cast<std::int64_t>(x.rank()) - 1});
+    const auto last = static_cast<std::int64_t>(x.rank()) - 1;
+    if (lanes_too)
+      x = reduced(x, block_ > 0 ? std::vector<std::int64_t>{0, last} : std::vector{last});
+    else
+      x = out_of_blocks(x, lanes_of(end));
     return convert(in_order(x, to_whole(end, axes)), program_.type(eqn.out[0]).dtype);
   }
 
@@ -408,6 +476,7 @@ class PairsRebuild {
   // Of the loop that is being made: its steps, how many a turn takes, and whether the last turn has fewer.
   Dim steps_;
   std::int64_t together_ = 1;
+  std::int64_t block_ = 0;  // lanes of a block
   bool has_rest_ = false;
   bool one_lane_ = false;        // whether parts have one lane, whose number is known
   std::vector<Arrays> results_;  // of each loop, the stack of each end

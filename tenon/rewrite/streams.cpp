@@ -32,6 +32,26 @@ Dim elements_each(const StreamStep& step) {
   return count;
 }
 
+// Whether it reduces few rows to one: these are combined where they are computed.
+bool has_few_rows(const StreamStep& step) {
+  constexpr std::int64_t few = 8;
+  if (step.axes.size() != 1 || step.elements.rank() < 2) return false;
+  const auto axis = static_cast<std::size_t>(step.axes[0]);
+  const Dim rows = step.elements.shape()[axis];
+  return axis + 1 < step.elements.rank() && rows.known() && rows.value() >= 1 && rows.value() <= few;
+}
+Array rows_combined(kernel::Combine combine, const Array& x, std::int64_t axis) {
+  Arrays rows;
+  for (std::int64_t k = 0; k < x.shape()[static_cast<std::size_t>(axis)].value(); ++k)
+    rows.push_back(squeeze(slice_in_dim(x, k, k + 1, axis), axis));
+  while (rows.size() > 1) {  // pair by pair
+    for (std::size_t k = 0; k < rows.size() / 2; ++k) rows[k] = combined(combine, rows[2 * k], rows[2 * k + 1]);
+    if (rows.size() % 2 != 0) rows[rows.size() / 2] = rows.back();
+    rows.resize((rows.size() + 1) / 2);
+  }
+  return rows[0];
+}
+
 }  // namespace
 
 Array by_turn(const Array& x, std::int64_t steps_a_turn) {
@@ -48,6 +68,8 @@ Stream monoid_stream(kernel::Combine combine, const Scalar& initial, const Type&
       .take =
           [=](std::span<const Array> state, const StreamStep& step) {
             const Array part = convert(step.elements, dtype);
+            if (has_few_rows(step))
+              return Arrays{combined(combine, state[0], rows_combined(combine, part, step.axes[0]))};
             return Arrays{combined(combine, state[0], step.axes.empty() ? part : reduce(part, step.axes))};
           },
       .finish = [=](std::span<const Array> state, const Array&) { return convert(state[0], result.dtype); },

@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(Reductions, Pairs, testing::ValuesIn(reductions),
 // In any number of dimensions: what has one element for each pair is far less than what has one for each of them.
 TEST(Pairs, OfGradientsAreNotStored) {
   const auto loss = [](Array x, Array y, Array b) { return sum(square(dot(gaussian(x, y), b))); };
-  for (const std::int64_t dimensions : {D, std::int64_t(10)}) {
+  for (const std::int64_t dimensions : {D, std::int64_t(17)}) {
     const Array x = zeros({M, dimensions}, DType::f64), y = zeros({N, dimensions}, DType::f64);
     const ProgramRef p = compose_views(inline_calls(trace(value_and_grad<0, 1, 2>(loss))(x, y, b0())));
     const ProgramRef q = streamed(p);
@@ -203,6 +203,21 @@ TEST(Pairs, OfGradientsAreNotStored) {
     const std::vector<Value> in = waves_for(*p);
     expect_same_results(p, evaluate(*q, {}, in), in);
   }
+}
+// Rows that are too long for registers: blocks of lanes, the last of which has fewer.
+TEST(Pairs, OfLongRows) {
+  const auto f = [](Array x, Array y, Array b) {
+    const Array d = squared_distances(x, y), k = exp(-d);
+    return std::tuple(dot(k, b), amin(d, 1), argmin(d, 1), logsumexp(b - d, 1), sum(sum(k, {{0}})),
+                      dot(b, transpose(k)));
+  };
+  const ProgramRef p = compose_views(
+      inline_calls(trace(f)(zeros({M, 17}, DType::f64), zeros({N, 17}, DType::f64), zeros({N}, DType::f64))));
+  const ProgramRef q = streamed(p);
+  EXPECT_EQ(of_all_pairs(*q), 0) << q;
+  const std::vector<Value> in = waves_for(*p), want = evaluate(*p, {}, in);
+  expect_close(p, evaluate(*q, {}, in), want);
+  expect_close(p, executor().run(p, {}, in), want);
 }
 TEST(Pairs, OfBatches) {
   const auto f = [](Array x, Array y, Array b) { return dot(gaussian(x, y), b); };
