@@ -17,7 +17,7 @@ namespace tenon {
 namespace {
 
 constexpr std::int64_t largest_summand = 1 << 16;  // elements added up in place of their sum
-constexpr std::int64_t few_rows = 8, vector_row = 16, large_sum = 256;
+constexpr std::int64_t many_rows = 8, few_rows = 8, vector_row = 16, large_sum = 256;
 
 // What a reduction does that is done here with two operands.
 std::optional<kernel::Combine> combine_of(const Eqn& e) {
@@ -88,11 +88,19 @@ class LoopReader {
       const bool adds = add->op == &add_op();
       if (!reduces(e, *combine_of(*add)) && !(adds && (is_product(*e.op) || repeats(e)))) return {};
       if (e.numerics == Numerics::strict) return {};
-      if (is_product(*e.op) && (is_const(e.in[0]) || is_const(e.in[1]))) return {};
+      if (is_product(*e.op) && (is_const(e.in[0]) || is_const(e.in[1]) || has_many_rows(e))) return {};
       d.made = &e;
       return d;
     }
     return {};
+  }
+  // Whether steps run row by row as it is: each matrix of a batch adds to its own.
+  bool has_many_rows(const Eqn& e) const {
+    Dim rows = 1;
+    const Type& a = body_.type(e.in[0]);
+    for (const std::int64_t axis : product_form(e.params, a, body_.type(e.in[1])).batch_a)
+      rows = rows * a.shape[static_cast<std::size_t>(axis)];
+    return rows.known() && rows.value() >= many_rows;
   }
   bool reduces(const Eqn& e, kernel::Combine combine) const {
     const auto* r = rule_of<LowerReduction>(*e.op);

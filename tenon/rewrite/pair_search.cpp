@@ -243,31 +243,14 @@ class PairSearch {
                     [&](const PairEnd& end) { return !end.as_it_is && !read[program_.eqns()[end.eqn].out[0]]; });
   }
 
-  // Several steps a turn read and write the rows of a result once, and compare once. What is stacked has all steps, and
-  // no others.
-  // Rows that are too long to be written out stay in the first-level cache, for a block of the lanes.
+  // --- how a loop goes ---
+  // Several steps a turn read and write the rows of a result once, and compare once: written out where rows are short.
+  // Longer ones stay in the first-level cache, for a block of the lanes. What is stacked has all steps, and no others.
   void divide(PairLoop& loop) const {
-    constexpr double most = 64;  // elements of a row that are written out
+    constexpr double longest = 8, most = 64;  // of a row, and of all rows that are written out
     if (!loop.steps.known()) return;
-    double widest = 1;
-    std::size_t bytes = 1;
-    for (const PairEnd& end : loop.ends) {
-      widest = std::max(widest, beside_lanes(end.sizes, end.of));
-      for (const PairPart& part : end.parts) {
-        widest = std::max(widest, beside_lanes(type(part.v).shape.dims(), part));
-        bytes = std::max(bytes, size_of(type(part.v).dtype));
-      }
-    }
-    if (4 * widest > most && loop.stacked.empty()) {
-      const auto lanes = static_cast<std::int64_t>(block_bytes / widest / static_cast<double>(bytes));
-      const auto vector = static_cast<std::int64_t>(vector_bytes / bytes);
-      const std::int64_t block = std::max(lanes / vector * vector, vector);
-      if (std::ranges::all_of(loop.ends, [&](const PairEnd& end) { return goes_by_blocks(end, block); })) {
-        loop.block = block;
-        loop.together = 4;
-        return;
-      }
-    }
+    const auto [widest, bytes] = widest_row(loop);
+    if (widest >= longest && loop.stacked.empty() && go_by_blocks(loop, widest, bytes)) return;
     const bool compares = std::ranges::any_of(loop.ends, [](const PairEnd& end) { return end.compared.has_value(); });
     for (const std::int64_t count : {compares ? 8 : 4, 4, 3, 2})
       if ((loop.stacked.empty() || loop.steps.value() % count == 0) && static_cast<double>(count) * widest <= most) {
@@ -275,11 +258,46 @@ class PairSearch {
         return;
       }
   }
-  // The last block may have lanes that are not there: none that is reduced.
-  static bool goes_by_blocks(const PairEnd& end, std::int64_t block) {
-    const Dim& lanes = end.sizes[at(end.of.lane)];
-    return lanes.known() && lanes.value() >= 2 * block &&
-           (std::ranges::count(end.axes, end.of.lane) == 0 || lanes.value() % block == 0);
+  // The most elements that a step has for a lane, and the bytes of the widest.
+  std::pair<double, std::size_t> widest_row(const PairLoop& loop) const {
+    double widest = 1;
+    std::size_t bytes = 1;
+    for (const PairEnd& end : loop.ends) {
+      widest = std::max(widest, beside_lanes(end.sizes, end.of));
+      for (const PairPart& part : end.parts) {
+        widest = std::max(widest, beside_lanes(type(part.v).shape.dims(), part));
+        if (is_product(*maker(part.v)->op))
+          widest = std::max(widest, beside_lanes(ProductAxes(program_, *maker(part.v)).sizes, part));
+        bytes = std::max(bytes, size_of(type(part.v).dtype));
+      }
+    }
+    return {widest, bytes};
+  }
+  bool go_by_blocks(PairLoop& loop, double widest, std::size_t bytes) const {
+    constexpr std::int64_t fewest = 16, fewest_of_tiles = 8;  // blocks; delay_sums leaves so many matrices in the loop
+    const auto vector = static_cast<std::int64_t>(vector_bytes / bytes);
+    auto block = static_cast<std::int64_t>(block_bytes / widest / static_cast<double>(bytes));
+    for (const PairEnd& end : loop.ends) {
+      const Dim& lanes = end.sizes[at(end.of.lane)];
+      if (!lanes.known() || lanes.value() < fewest_of_tiles * vector) return false;
+      block = std::min(block, lanes.value() / fewest);
+    }
+    block = std::max(block / vector * vector, vector);
+    // The last block may have lanes that are not there: none that is reduced.
+    const auto has_all = [&](const PairEnd& end) {
+      return std::ranges::count(end.axes, end.of.lane) == 0 || end.sizes[at(end.of.lane)].value() % block == 0;
+    };
+    if (!std::ranges::all_of(loop.ends, has_all)) return false;
+    loop.block = block;
+    loop.tiles = std::ranges::any_of(loop.ends, [&](const PairEnd& end) { return has_tiles(end); });
+    loop.together = loop.tiles ? 32 : 4;
+    return true;
+  }
+  bool has_tiles(const PairEnd& end) const {
+    return (end.product && is_tile(program_, program_.eqns()[end.eqn], &end)) ||
+           std::ranges::any_of(end.parts, [&](const PairPart& part) {
+             return is_product(*maker(part.v)->op) && is_tile(program_, *maker(part.v), nullptr);
+           });
   }
   static double beside_lanes(const std::vector<Dim>& sizes, const PairPart& part) {
     double count = 1;
@@ -350,6 +368,19 @@ std::optional<std::vector<PairPart>> parts_read(const Program& program, const Eq
     parts.push_back(program.type(v).rank() == out.rank() ? PairPart{v, part.loop, part.lane} : PairPart{v});
   }
   return parts;
+}
+
+bool is_tile(const Program& program, const Eqn& eqn, const PairEnd* end) {
+  constexpr double many = 16;
+  const DType dtype = program.type(eqn.out[0]).dtype;
+  if (dtype != DType::f32 && dtype != DType::f64) return false;
+  const ProductAxes product(program, eqn);
+  double terms = 1, columns = 1;
+  for (std::int64_t axis = 0; at(axis) < product.sizes.size(); ++axis) {
+    if (end != nullptr && axis == end->of.lane) continue;
+    (at(axis) < product.summed ? columns : terms) *= kernel::estimate(product.sizes[at(axis)]);
+  }
+  return end == nullptr ? terms >= many : at(end->of.lane) < product.summed && columns >= many;
 }
 
 std::vector<PairLoop> find_pairs(const Program& program) { return PairSearch(program).find(); }

@@ -47,10 +47,14 @@ struct PairLoop {
   Dim steps;
   std::int64_t together = 1;  // steps that a turn of the loop takes; the last turn may have fewer
   std::int64_t block = 0;     // lanes of a block, where the loop runs for so many of them at a time; else none
+  bool tiles = false;         // whether a block's products are ones of matrices
   std::vector<PairEnd> ends = {};
   std::set<PairPart> stacked = {};  // arrays that others compare with a result
   std::uint64_t needs = 0;          // of other loops, a bit each
 };
+// Whether a block of lanes of such a product, over the steps of a turn, is a product of matrices that is worth it: it
+// sums many terms, or of what is reduced has many columns.
+bool is_tile(const Program& program, const Eqn& eqn, const PairEnd* end);
 // None needs, through others, what it makes itself.
 std::vector<PairLoop> find_pairs(const Program& program);
 

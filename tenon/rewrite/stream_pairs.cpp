@@ -1,6 +1,7 @@
 #include "tenon/rewrite/stream_pairs.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/dot.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
@@ -115,6 +117,7 @@ class PairsRebuild {
   void enter(const PairLoop& pairs) {
     together_ = pairs.together;
     block_ = pairs.block;
+    tiles_ = pairs.tiles;
     steps_ = substitute(pairs.steps, replay_.sizes());
     has_rest_ = together_ > 1 && steps_.value() % together_ != 0;
   }
@@ -143,7 +146,7 @@ class PairsRebuild {
     results_[i].resize(pairs.ends.size());
     for (std::size_t k = 0; k < pairs.ends.size(); ++k)
       if (has_output(pairs.ends, k))
-        results_[i][k] = is_index(pairs.ends[k]) ? results[next++] : by_step(results[next++]);
+        results_[i][k] = reduces_turns(pairs.ends[k]) ? results[next++] : by_step(results[next++]);
     for (std::size_t k = 0; k < pairs.ends.size(); ++k) results_[i][k] = results_[i][output_of(pairs.ends, k)];
     for (const PairPart& part : pairs.stacked) {  // the steps lie along the first axis
       const std::vector<std::int64_t> axes = axes_of_steps(program_.type(part.v).rank(), part);
@@ -199,6 +202,10 @@ class PairsRebuild {
       if (!has_output(ends, k)) continue;
       const Eqn& eqn = program_.eqns()[end.eqn];
       const EqnScope place(eqn);
+      if (end.product && is_tile(eqn, &end)) {
+        outputs.push_back(tile(eqn, end.of, has_rest_ ? without_rest(eqn, end.of, body, made, numbers) : made, true));
+        continue;
+      }
       Array x = end.product ? multiplied(eqn, end.of, made) : made.at(end.of);
       if (has_rest_) {
         const Array there = numbers[0] < size_as_array(steps_);
@@ -208,6 +215,20 @@ class PairsRebuild {
     }
     for (const PairPart& part : stacked) outputs.push_back(made.at(part));
     return scope.finish(outputs, "pairs");
+  }
+  // Of a product's operands that are computed, zeros for steps that are not there: what is read has them already.
+  std::map<PairPart, Array> without_rest(const Eqn& eqn, const PairPart& part, const Body& body,
+                                         std::map<PairPart, Array> made, std::span<const Array> numbers) const {
+    const ProductAxes product(program_, eqn);
+    for (const std::size_t k : {0, 1}) {
+      const PairPart from = product.operand(eqn, k, part);
+      const std::int64_t turn = place_of(axes_of(program_.type(from.v).rank(), from), from.loop);
+      if (from.loop == no_axis || std::ranges::count(body.leaves, from) > 0) continue;
+      Array& x = made.at(from);
+      const Array there = numbers[0] < size_as_array(steps_);
+      x = where(broadcast(there, x.shape(), {turn}), x, Array(Scalar::zero(x.dtype())));
+    }
+    return made;
   }
   // Of what is reduced, the steps of a turn.
   std::int64_t turn_axis() const { return block_ > 0 ? 1 : 0; }
@@ -392,6 +413,7 @@ class PairsRebuild {
                                                                : arange(shape()[at(axis)], of.dtype);
       return broadcast_in_dim(count, shape(), count.rank() == 0 ? std::vector<std::int64_t>() : std::vector{axis});
     }
+    if (is_product(*eqn.op) && is_tile(eqn, nullptr)) return tile(eqn, part, made, false);
     if (is_product(*eqn.op)) {
       const Array products = multiplied(eqn, part, made);
       std::vector<std::int64_t> summed(products.rank() - axes.size());
@@ -422,6 +444,61 @@ class PairsRebuild {
     }
     return bind_op(*eqn.op, replay_.params(eqn), operands)[0];
   }
+  // Whether blocks of it are products of matrices.
+  bool is_tile(const Eqn& eqn, const PairEnd* end) const {
+    return tiles_ && block_ > 0 && tenon::is_tile(program_, eqn, end);
+  }
+  // Whether a turn's elements are reduced to those of one step where they are made.
+  bool reduces_turns(const PairEnd& end) const {
+    return is_index(end) || (end.product && is_tile(program_.eqns()[end.eqn], &end));
+  }
+  // A block of a product of arrays as a product of matrices for each; of all steps of the turn their sum where asked.
+  Array tile(const Eqn& eqn, const PairPart& part, const std::map<PairPart, Array>& made, bool summed) const {
+    const ProductAxes product(program_, eqn);
+    const auto is_summed = [&](std::int64_t axis) {
+      return axis != block_axis && (at(axis) >= product.summed ? axis != part.loop || summed : false);
+    };
+    std::vector<std::int64_t> axes = axes_of(product.sizes.size(), part);
+    std::erase_if(axes, is_summed);
+    std::array<Array, 2> operands;
+    std::array<std::vector<std::int64_t>, 2> labels;
+    for (const std::size_t k : {0, 1}) {
+      const PairPart from = product.operand(eqn, k, part);
+      operands[k] = made.at(from);
+      labels[k] = renumbered(axes_of(program_.type(from.v).rank(), from),
+                             [&](std::int64_t axis) { return product.of[k][at(axis)]; });
+    }
+    const Dim blocks = blocks_of(product.sizes[at(part.lane)].value());
+    for (const std::size_t k : {0, 1}) {
+      if (place_of(labels[k], block_axis) != no_axis) continue;
+      std::vector<std::int64_t> dims(labels[k].size());
+      std::iota(dims.begin(), dims.end(), 1);
+      operands[k] = broadcast_in_dim(operands[k], operands[k].shape().with_axis(0, blocks), dims);
+      labels[k].insert(labels[k].begin(), block_axis);
+    }
+    // Lanes come last.
+    const std::size_t last = place_of(labels[0], part.lane) != no_axis ? 0 : 1;
+    const auto &a = labels[1 - last], &b = labels[last];
+    DotAxes dot;
+    std::vector<std::int64_t> made_of, free_a, free_b;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const std::int64_t other = place_of(b, a[i]);
+      if (other == no_axis) {
+        free_a.push_back(a[i]);
+      } else {
+        (is_summed(a[i]) ? dot.contract_a : dot.batch_a).push_back(static_cast<std::int64_t>(i));
+        (is_summed(a[i]) ? dot.contract_b : dot.batch_b).push_back(other);
+        if (!is_summed(a[i])) made_of.push_back(a[i]);
+      }
+    }
+    for (const std::int64_t axis : b)
+      if (place_of(a, axis) == no_axis) free_b.push_back(axis);
+    made_of.insert(made_of.end(), free_a.begin(), free_a.end());
+    made_of.insert(made_of.end(), free_b.begin(), free_b.end());
+    std::vector<std::int64_t> order;
+    for (const std::int64_t axis : axes) order.push_back(place_of(made_of, axis));
+    return in_order(dot_general(operands[1 - last], operands[last], dot), order);
+  }
   // The products that a product of arrays sums, with an axis for each of those.
   Array multiplied(const Eqn& eqn, const PairPart& part, const std::map<PairPart, Array>& made) const {
     const ProductAxes product(program_, eqn);
@@ -449,7 +526,11 @@ class PairsRebuild {
     const auto reduced = [&](const Array& x, std::vector<std::int64_t> axes) {
       return end.product ? sum(x, Axes(axes)) : bind1(*eqn.op, reduction_params(axes), {x});
     };
-    const std::vector<std::int64_t> axes = axes_of_steps(end.sizes.size(), end.of);
+    std::vector<std::int64_t> axes = axes_of_steps(end.sizes.size(), end.of);
+    if (end.product && reduces_turns(end))  // other axes that it sums are gone
+      std::erase_if(axes, [&](std::int64_t axis) {
+        return axis != end.of.loop && axis != block_axis && std::ranges::count(end.axes, axis) > 0;
+      });
     std::vector<std::int64_t> first;
     bool lanes_too = false;
     for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -477,6 +558,7 @@ class PairsRebuild {
   Dim steps_;
   std::int64_t together_ = 1;
   std::int64_t block_ = 0;  // lanes of a block
+  bool tiles_ = false;      // whether products are ones of matrices
   bool has_rest_ = false;
   bool one_lane_ = false;        // whether parts have one lane, whose number is known
   std::vector<Arrays> results_;  // of each loop, the stack of each end

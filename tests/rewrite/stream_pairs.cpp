@@ -219,6 +219,21 @@ TEST(Pairs, OfLongRows) {
   expect_close(p, evaluate(*q, {}, in), want);
   expect_close(p, executor().run(p, {}, in), want);
 }
+// Blocks of products of matrices.
+TEST(Pairs, OfProductsOfLongRows) {
+  const auto loss = [](Array x, Array y, Array v) {
+    const Array near = exp(0.1 * dot(x, transpose(y)) - 0.05 * sum(square(y), 1));
+    return sum(square(dot(near, v))) + sum(near);
+  };
+  const auto dtype = DType::f64;
+  const ProgramRef p = compose_views(
+      inline_calls(trace(grad<0, 2>(loss))(zeros({M, 32}, dtype), zeros({N, 32}, dtype), zeros({N, 16}, dtype))));
+  const ProgramRef q = streamed(p);
+  EXPECT_EQ(of_all_pairs(*q), 0) << q;
+  const std::vector<Value> in = waves_for(*p), want = evaluate(*p, {}, in);
+  expect_close(p, evaluate(*q, {}, in), want);
+  expect_close(p, executor().run(p, {}, in), want);
+}
 TEST(Pairs, OfBatches) {
   const auto f = [](Array x, Array y, Array b) { return dot(gaussian(x, y), b); };
   const auto three = [](const Array& x) {

@@ -289,7 +289,8 @@ class Divider {
     };
     if (fills_no_vector(share)) share = rows;
     if (std::ranges::any_of(group.members, contains_loop)) {
-      const bool products = std::ranges::any_of(group.members, contains_product);
+      const bool products =
+          std::ranges::any_of(group.members, [&](const Statement& s) { return has_product_of_rows(s, group.rows); });
       const std::int64_t each = row_bytes(group, true);
       const std::int64_t in_cache =
           std::max(target_.cache_bytes / each, std::max<std::int64_t>(target_.shortest_run / each, 1));
@@ -307,9 +308,13 @@ class Divider {
     return even(group, fork ? std::min(step, share) : step, fork);
   }
 
-  static bool contains_product(const Statement& s) {
-    if (const auto* f = std::get_if<For>(&s.held())) return std::ranges::any_of(f->body, contains_product);
-    return std::holds_alternative<Product>(s.held());
+  // Whether it has a product that is better the more rows it has: one whose rows are those of a matrix, and no
+  // matrices.
+  static bool has_product_of_rows(const Statement& s, const Dim& rows) {
+    if (const auto* f = std::get_if<For>(&s.held()))
+      return std::ranges::any_of(f->body, [&](const Statement& inner) { return has_product_of_rows(inner, rows); });
+    const auto* product = std::get_if<Product>(&s.held());
+    return product != nullptr && (product->batch != rows || rows == Dim(1));
   }
 
   // A step near the wished one that leaves no rest, and whole vectors where rows are single elements. Of few blocks
