@@ -1,5 +1,6 @@
 // Reductions over pairs of points in three dimensions, beside bench/limits/map_reduce.cpp: a Gaussian kernel's product,
-// its gradients, log-sum-exp and the nearest point; and a product of 16 columns.
+// its gradients, log-sum-exp and the nearest point; and a product of 16 columns. In 10 and 64 dimensions, beside
+// bench/limits/long_rows.cpp.
 #include "bench/measure.h"
 #include "tenon/tenon.h"
 
@@ -20,8 +21,8 @@ Array product(const Array& x, const Array& y, const Array& b) {
 Array total(const Array& x, const Array& y, const Array& b) { return tn::sum(product(x, y, b)); }
 
 template <class F>
-void measure(std::int64_t n, const char* figure, F f) {
-  const std::string name = "Gaussian kernel, " + std::to_string(n) + " points";
+void measure(std::int64_t n, const char* figure, F f, const std::string& of = "") {
+  const std::string name = "Gaussian kernel, " + std::to_string(n) + " points" + of;
   bench::emit(name, figure, bench::median_seconds([&] {
                               auto result = f();
                               bench::keep(result);
@@ -46,6 +47,16 @@ int main() {
     measure(n, "log-sum-exp", [&] { return logsumexp(x, y); });
     measure(n, "nearest", [&] { return nearest(x, y); });
     measure(n, "16 columns", [&] { return forward(x, y, columns); });
+  }
+  for (const std::int64_t dimensions : {10, 64}) {
+    const std::int64_t n = 5'000;
+    const std::string of = " of " + std::to_string(dimensions) + " dimensions";
+    const auto scale = 2 / std::sqrt(static_cast<double>(dimensions));
+    const Array x = scale * drawn(1, {n, dimensions}), y = scale * drawn(2, {n, dimensions}), b = drawn(3, {n});
+    const auto forward = tn::jit(product);
+    const auto by_all = tn::jit(tn::grad<0, 1, 2>(total));
+    measure(n, "forward", [&] { return forward(x, y, b); }, of);
+    measure(n, "gradient in x, y and b", [&] { return by_all(x, y, b); }, of);
   }
   return 0;
 }

@@ -1,6 +1,6 @@
 // Reductions over pairs of points in D dimensions: out_i = sum_j exp(-|x_i - y_j|²)·b_j and the gradient of its sum
 // with respect to x, y and b, for D = 10 and 64. Nothing N by N is stored; the pairs are computed once for all
-// gradients, with sums over i of each worker added up behind.
+// gradients, with sums over i of each worker added up behind. N is even.
 #include "limits.h"
 
 template <int D>
@@ -66,9 +66,48 @@ struct Problem {
       }
     });
   }
+  // Short rows: two rows of x at a time, lanes along y, sums over i in memory.
+  void gradient_of_short_rows() {
+    for (int d = 0; d < D; d++)
+      for (long j = 0; j < H; j++) yt[d * H + j] = y[j * D + d];
+    pool.run([&](int w) {
+      float *ys = dy_part[w], *bs = db_part[w];
+      memset(ys, 0, H * D * 4);
+      memset(bs, 0, H * 4);
+      for (long i = w * (N / 2) / 2; i < (w + 1) * (N / 2) / 2; i++) {
+        V q[2][D], s[2][D] = {};
+        for (int r = 0; r < 2; r++)
+          for (int d = 0; d < D; d++) q[r][d] = all(x[(2 * i + r) * D + d]);
+        for (long j = 0; j < H; j += 16) {
+          V near[2] = {};
+          for (int d = 0; d < D; d++) {
+            const V p = load(yt + d * H + j), d0 = q[0][d] - p, d1 = q[1][d] - p;
+            near[0] += d0 * d0;
+            near[1] += d1 * d1;
+          }
+          const V e0 = exp(0.0f - near[0]), e1 = exp(0.0f - near[1]), bj = load(b + j);
+          store(bs + j, load(bs + j) + (e0 + e1));
+          const V w0 = e0 * bj, w1 = e1 * bj;
+          for (int d = 0; d < D; d++) {
+            const V p = load(yt + d * H + j), f0 = w0 * (q[0][d] - p), f1 = w1 * (q[1][d] - p);
+            s[0][d] += f0;
+            s[1][d] += f1;
+            store(ys + d * H + j, load(ys + d * H + j) + (f0 + f1));
+          }
+        }
+        for (int r = 0; r < 2; r++)
+          for (int d = 0; d < D; d++) dx[(2 * i + r) * D + d] = -2 * sum(s[r][d]);
+      }
+    });
+    for (long j = 0; j < N; j++) {
+      for (int d = 0; d < D; d++) dy[j * D + d] = 2 * (dy_part[0][d * H + j] + dy_part[1][d * H + j]);
+      db[j] = db_part[0][j] + db_part[1][j];
+    }
+  }
   // Differences along the dimensions again, one register of them for both sums: of x for rows that stay in the
   // first-level cache, of y for four rows in registers.
   void gradient() {
+    if (D <= 16) return gradient_of_short_rows();
     pool.run([&](int w) {
       alignas(64) float t[D * 64], e[4][64];
       float *ys = dy_part[w], *bs = db_part[w];

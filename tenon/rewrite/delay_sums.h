@@ -10,8 +10,8 @@ namespace tenon {
 // there already), and one product sums over steps and all; where it is a sum, its operand is added up and the sum taken
 // after the loop, and so are products, maxima, minima, all and any; where it is a broadcast, what is broadcast is added
 // up. Σ_t T(x_t) = T(Σ_t x_t) moves transposes and reshapes out as well. Reassociates floating-point sums, as
-// reductions do. Stacks no more elements a step than the carries it removes have. Linear in the eqns; nested loops
-// first. Memoised.
+// reductions do. Stacks no more elements a step than the carries it removes have. Sums of few long rows stay, and so do
+// products of many matrices, each of which adds to its own. Linear in the eqns; nested loops first. Memoised.
 ProgramRef delay_sums(const ProgramRef& program);
 
 }  // namespace tenon

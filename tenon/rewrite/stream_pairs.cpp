@@ -1,7 +1,6 @@
 #include "tenon/rewrite/stream_pairs.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -11,13 +10,13 @@
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
-#include "tenon/ops/dot.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
 #include "tenon/rewrite/hoist_search.h"
+#include "tenon/rewrite/pair_parts.h"
 #include "tenon/rewrite/pair_search.h"
 #include "tenon/rewrite/streams.h"
 #include "tenon/transform/memo.h"
@@ -28,25 +27,11 @@ namespace {
 
 std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
-constexpr std::int64_t block_axis = -2;  // of a part whose lanes come in blocks
-
-// Axes as others number them: blocks stay what they are.
-template <class Renumber>
-std::vector<std::int64_t> renumbered(std::vector<std::int64_t> axes, Renumber renumber) {
-  for (std::int64_t& axis : axes)
-    if (axis != block_axis) axis = renumber(axis);
-  return axes;
-}
-
 // Writes a Program anew with these loops.
-class PairsRebuild {
+class PairsRebuild : PairParts {
  public:
   PairsRebuild(const Program& program, std::vector<PairLoop> loops, Replay& replay)
-      : program_(program),
-        maker_(maker_numbers(program)),
-        loops_(std::move(loops)),
-        replay_(replay),
-        done_(program.eqns().size(), false) {
+      : PairParts(program, replay), loops_(std::move(loops)), done_(program.eqns().size(), false) {
     for (std::size_t i = 0; i < loops_.size(); ++i)
       for (std::size_t k = 0; k < loops_[i].ends.size(); ++k) end_at_.emplace(loops_[i].ends[k].eqn, std::pair(i, k));
     results_.resize(loops_.size());
@@ -113,15 +98,6 @@ class PairsRebuild {
     body.numbered = has_rest_ || std::ranges::any_of(body.parts, counts_steps);
     return body;
   }
-  // The loop that is being made.
-  void enter(const PairLoop& pairs) {
-    together_ = pairs.together;
-    block_ = pairs.block;
-    tiles_ = pairs.tiles;
-    steps_ = substitute(pairs.steps, replay_.sizes());
-    has_rest_ = together_ > 1 && steps_.value() % together_ != 0;
-  }
-  Dim all_turns() const { return together_ == 1 ? steps_ : Dim((steps_.value() + together_ - 1) / together_); }
 
   void bind_loop(std::size_t i) {
     const PairLoop& pairs = loops_[i];
@@ -172,15 +148,6 @@ class PairsRebuild {
   bool has_output(std::span<const PairEnd> ends, std::size_t k) const {
     return !ends[k].as_it_is && output_of(ends, k) == k;
   }
-  // The numbers of the steps of each turn.
-  Array numbers() const { return by_turn(arange(all_turns() * together_, DType::i64), together_); }
-  // The rows of all turns behind each other.
-  Array by_step(Array stack) const {
-    if (together_ == 1) return stack;
-    if (block_ > 0) stack = move_axis(stack, 2, 1);
-    const Shape rows = stack.shape().without_axis(0).without_axis(0);
-    return reshape(stack, rows.with_axis(0, all_turns() * together_));
-  }
   // A turn's elements for each end that the loop reduces, and what it stacks besides. `inputs`: the leaves, and the
   // numbers of the turn's steps where these are asked for; of one lane its number behind them.
   TraceResult traced(std::span<const PairEnd> ends, const std::set<PairPart>& stacked, const Body& body,
@@ -230,8 +197,6 @@ class PairsRebuild {
     }
     return made;
   }
-  // Of what is reduced, the steps of a turn.
-  std::int64_t turn_axis() const { return block_ > 0 ? 1 : 0; }
   // What changes no result.
   Scalar identity(const PairEnd& end, DType dtype) const {
     if (end.product) return Scalar::zero(dtype);
@@ -324,200 +289,9 @@ class PairsRebuild {
     return order;
   }
 
-  // The axes of a whole array that its part has, in their order there: blocks of lanes first, then the steps of a turn,
-  // where it has several, and the lanes last.
-  std::vector<std::int64_t> axes_of(std::size_t rank, const PairPart& part) const {
-    std::vector<std::int64_t> axes;
-    if (part.lane != no_axis && block_ > 0) axes.push_back(block_axis);
-    if (part.loop != no_axis && together_ > 1) axes.push_back(part.loop);
-    for (std::int64_t axis = 0; at(axis) < rank; ++axis)
-      if (axis != part.loop && axis != part.lane) axes.push_back(axis);
-    if (part.lane != no_axis) axes.push_back(part.lane);
-    return axes;
-  }
-  // Of all steps: these along the first axis.
-  std::vector<std::int64_t> axes_of_steps(std::size_t rank, const PairPart& part) const {
-    std::vector<std::int64_t> axes = axes_of(rank, part);
-    if (part.loop == no_axis) return axes;
-    std::erase(axes, part.loop);
-    axes.insert(axes.begin(), part.loop);
-    return axes;
-  }
-  // The shape of a part, of an array of such sizes.
-  Shape shape_of(const std::vector<Dim>& sizes, const PairPart& part) const {
-    std::vector<Dim> own;
-    for (const std::int64_t axis : axes_of(sizes.size(), part))
-      own.push_back(axis == part.loop                 ? Dim(together_)
-                    : one_lane_ && axis == part.lane  ? Dim(1)
-                    : axis == block_axis              ? Dim(blocks_of(sizes[at(part.lane)].value()))
-                    : block_ > 0 && axis == part.lane ? Dim(block_)
-                                                      : substitute(sizes[at(axis)], replay_.sizes()));
-    return Shape(own);
-  }
-  std::int64_t blocks_of(std::int64_t lanes) const { return (lanes + block_ - 1) / block_; }
-  // What has all lanes along the last axis, with blocks of them along the first; the last block has some more.
-  Array in_blocks(Array x) const {
-    if (block_ == 0) return x;
-    const auto last = static_cast<std::int64_t>(x.rank()) - 1;
-    const std::int64_t lanes = x.shape()[at(last)].value(), blocks = blocks_of(lanes);
-    if (blocks * block_ != lanes) x = padded(x, last, blocks * block_ - lanes);
-    return move_axis(
-        reshape(x, x.shape().without_axis(at(last)).with_axis(at(last), block_).with_axis(at(last), blocks)), last, 0);
-  }
-  // All lanes again along the last axis of what has blocks of them along the first.
-  Array out_of_blocks(const Array& x, std::int64_t lanes) const {
-    if (block_ == 0) return x;
-    const auto last = static_cast<std::int64_t>(x.rank()) - 1;
-    const Array together = move_axis(x, 0, last - 1);
-    const Shape rows = x.shape().without_axis(at(last)).without_axis(0);
-    const Array all = reshape(together, rows.with_axis(at(last) - 1, x.shape()[0] * block_));
-    return slice_in_dim(all, 0, lanes, last - 1);
-  }
-  static Array padded(const Array& x, std::int64_t axis, std::int64_t more) {
-    std::vector<std::int64_t> none(x.rank(), 0), high = none;
-    high[at(axis)] = more;
-    return pad(x, Array(Scalar::zero(x.dtype())), none, high);
-  }
-  // What a loop reads, with the steps along the first axis and the lanes along the last one.
-  Array laid_out(const PairPart& leaf) const {
-    const Array& x = replay_.get(leaf.v);
-    std::vector<std::int64_t> axes = axes_of_steps(x.rank(), leaf);
-    std::erase(axes, block_axis);
-    const Array ordered = in_order(x, axes);
-    if (leaf.loop == no_axis) return leaf.lane == no_axis ? ordered : in_blocks(ordered);
-    const std::int64_t more = has_rest_ ? all_turns().value() * together_ - steps_.value() : 0;
-    return by_turn(has_rest_ ? padded(ordered, 0, more) : ordered, together_);
-  }
-  static Array in_order(const Array& x, const std::vector<std::int64_t>& axes) {
-    return std::ranges::is_sorted(axes) ? x : transpose(x, axes);
-  }
-  static Array broadcast(const Array& x, const Shape& shape, const std::vector<std::int64_t>& dims) {
-    return x.shape() == shape ? x : broadcast_in_dim(x, shape, dims);
-  }
-
-  // A step's part, of parts that are there.
-  Array computed(const Eqn& eqn, const PairPart& part, const std::map<PairPart, Array>& made,
-                 std::span<const Array> numbers) const {
-    const Type& of = program_.type(part.v);
-    const std::vector<std::int64_t> axes = axes_of(of.rank(), part);
-    const auto shape = [&] { return shape_of(of.shape.dims(), part); };
-    if (eqn.op == &literal_op()) return bind1(literal_op(), eqn.params, {});
-    if (const auto counted = counted_axis(eqn)) {
-      const std::int64_t axis = place_of(axes, *counted);
-      if (*counted == part.lane && block_ > 0) {
-        const Array all = in_blocks(arange(of.shape[at(part.lane)], of.dtype));
-        return broadcast_in_dim(all, shape(), {place_of(axes, block_axis), axis});
-      }
-      const Array count = *counted == part.loop                ? convert(numbers.front(), of.dtype)
-                          : *counted == part.lane && one_lane_ ? convert(numbers.back(), of.dtype)
-                                                               : arange(shape()[at(axis)], of.dtype);
-      return broadcast_in_dim(count, shape(), count.rank() == 0 ? std::vector<std::int64_t>() : std::vector{axis});
-    }
-    if (is_product(*eqn.op) && is_tile(eqn, nullptr)) return tile(eqn, part, made, false);
-    if (is_product(*eqn.op)) {
-      const Array products = multiplied(eqn, part, made);
-      std::vector<std::int64_t> summed(products.rank() - axes.size());
-      std::iota(summed.begin(), summed.end(), static_cast<std::int64_t>(axes.size()) - (part.lane != no_axis));
-      return convert(summed.empty() ? products : sum(products, Axes(summed)), of.dtype);
-    }
-    const std::vector<PairPart> read = *parts_read(program_, eqn, part);
-    Arrays operands;
-    for (const PairPart& from : read) operands.push_back(made.at(from));
-    const auto given = [&] { return axes_of(program_.type(read[0].v).rank(), read[0]); };
-    std::vector<std::int64_t> places;
-    if (eqn.op == &broadcast_op()) {
-      const auto dims = broadcast_form(eqn.params).dims;
-      for (const std::int64_t axis : renumbered(given(), [&](std::int64_t axis) { return dims[at(axis)]; }))
-        places.push_back(place_of(axes, axis));
-      return broadcast(operands[0], shape(), places);
-    }
-    if (eqn.op == &transpose_op()) {
-      const auto permutation = permutation_of(eqn.params);
-      for (const std::int64_t axis : renumbered(axes, [&](std::int64_t axis) { return permutation[at(axis)]; }))
-        places.push_back(place_of(given(), axis));
-      return in_order(operands[0], places);
-    }
-    if (const auto form = reduction_of(eqn, program_)) {
-      for (const std::int64_t axis : form->axes) places.push_back(place_of(given(), axis));
-      std::ranges::sort(places);
-      return bind1(*eqn.op, reduction_params(places), {operands[0]});
-    }
-    return bind_op(*eqn.op, replay_.params(eqn), operands)[0];
-  }
-  // Whether blocks of it are products of matrices.
-  bool is_tile(const Eqn& eqn, const PairEnd* end) const {
-    return tiles_ && block_ > 0 && tenon::is_tile(program_, eqn, end);
-  }
   // Whether a turn's elements are reduced to those of one step where they are made.
   bool reduces_turns(const PairEnd& end) const {
     return is_index(end) || (end.product && is_tile(program_.eqns()[end.eqn], &end));
-  }
-  // A block of a product of arrays as a product of matrices for each; of all steps of the turn their sum where asked.
-  Array tile(const Eqn& eqn, const PairPart& part, const std::map<PairPart, Array>& made, bool summed) const {
-    const ProductAxes product(program_, eqn);
-    const auto is_summed = [&](std::int64_t axis) {
-      return axis != block_axis && (at(axis) >= product.summed ? axis != part.loop || summed : false);
-    };
-    std::vector<std::int64_t> axes = axes_of(product.sizes.size(), part);
-    std::erase_if(axes, is_summed);
-    std::array<Array, 2> operands;
-    std::array<std::vector<std::int64_t>, 2> labels;
-    for (const std::size_t k : {0, 1}) {
-      const PairPart from = product.operand(eqn, k, part);
-      operands[k] = made.at(from);
-      labels[k] = renumbered(axes_of(program_.type(from.v).rank(), from),
-                             [&](std::int64_t axis) { return product.of[k][at(axis)]; });
-    }
-    const Dim blocks = blocks_of(product.sizes[at(part.lane)].value());
-    for (const std::size_t k : {0, 1}) {
-      if (place_of(labels[k], block_axis) != no_axis) continue;
-      std::vector<std::int64_t> dims(labels[k].size());
-      std::iota(dims.begin(), dims.end(), 1);
-      operands[k] = broadcast_in_dim(operands[k], operands[k].shape().with_axis(0, blocks), dims);
-      labels[k].insert(labels[k].begin(), block_axis);
-    }
-    // Lanes come last.
-    const std::size_t last = place_of(labels[0], part.lane) != no_axis ? 0 : 1;
-    const auto &a = labels[1 - last], &b = labels[last];
-    DotAxes dot;
-    std::vector<std::int64_t> made_of, free_a, free_b;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const std::int64_t other = place_of(b, a[i]);
-      if (other == no_axis) {
-        free_a.push_back(a[i]);
-      } else {
-        (is_summed(a[i]) ? dot.contract_a : dot.batch_a).push_back(static_cast<std::int64_t>(i));
-        (is_summed(a[i]) ? dot.contract_b : dot.batch_b).push_back(other);
-        if (!is_summed(a[i])) made_of.push_back(a[i]);
-      }
-    }
-    for (const std::int64_t axis : b)
-      if (place_of(a, axis) == no_axis) free_b.push_back(axis);
-    made_of.insert(made_of.end(), free_a.begin(), free_a.end());
-    made_of.insert(made_of.end(), free_b.begin(), free_b.end());
-    std::vector<std::int64_t> order;
-    for (const std::int64_t axis : axes) order.push_back(place_of(made_of, axis));
-    return in_order(dot_general(operands[1 - last], operands[last], dot), order);
-  }
-  // The products that a product of arrays sums, with an axis for each of those.
-  Array multiplied(const Eqn& eqn, const PairPart& part, const std::map<PairPart, Array>& made) const {
-    const ProductAxes product(program_, eqn);
-    const std::vector<std::int64_t> axes = axes_of(product.sizes.size(), part);
-    const Shape shape = shape_of(product.sizes, part);
-    const auto operand = [&](std::size_t k) {
-      const PairPart from = product.operand(eqn, k, part);
-      const std::vector<std::int64_t> given =  // as axes of the product
-          renumbered(axes_of(program_.type(from.v).rank(), from),
-                     [&](std::int64_t axis) { return product.of[k][at(axis)]; });
-      // Its axes in the order of the result's, and which of these they are.
-      std::vector<std::int64_t> order, dims;
-      for (std::size_t i = 0; i < axes.size(); ++i)
-        if (const std::int64_t place = place_of(given, axes[i]); place != no_axis)
-          order.push_back(place), dims.push_back(static_cast<std::int64_t>(i));
-      const Array x = convert(made.at(from), computed_in(program_.type(eqn.out[0]).dtype));
-      return broadcast(in_order(x, order), shape, dims);
-    };
-    return operand(0) * operand(1);
   }
 
   // The reduction of a stack: over the steps and short axes first, so that a step adds rows to rows.
@@ -549,19 +323,9 @@ class PairsRebuild {
     return convert(in_order(x, to_whole(end, axes)), program_.type(eqn.out[0]).dtype);
   }
 
-  const Program& program_;
-  const std::vector<std::size_t> maker_;
   const std::vector<PairLoop> loops_;
-  Replay& replay_;
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> end_at_;
-  // Of the loop that is being made: its steps, how many a turn takes, and whether the last turn has fewer.
-  Dim steps_;
-  std::int64_t together_ = 1;
-  std::int64_t block_ = 0;  // lanes of a block
-  bool tiles_ = false;      // whether products are ones of matrices
-  bool has_rest_ = false;
-  bool one_lane_ = false;        // whether parts have one lane, whose number is known
-  std::vector<Arrays> results_;  // of each loop, the stack of each end
+  std::vector<Arrays> results_;  // of each loop, what each end reduces
   std::vector<bool> done_;
 };
 
