@@ -5,6 +5,7 @@
 
 #include "tenon/base/fork.h"
 #include "tenon/kernel/passes/arena.h"
+#include "tenon/kernel/passes/divide_updates.h"
 #include "tenon/kernel/passes/forward_copies.h"
 #include "tenon/kernel/passes/induction_variables.h"
 #include "tenon/kernel/passes/mask_stores.h"
@@ -107,6 +108,8 @@ std::vector<kernel::Pass> kernel_passes(const kernel::Target& target, const kern
                          kernel::keep_rows_in_registers)),
       reassociating(pass("row_blocks", "statements that agree row by row, a block of rows at a time and on all cores",
                          [=](Function& f) { divide_into_blocks(f, target); })),
+      reassociating(pass("divide_updates", "updates at places that data choose, on all cores",
+                         [=](Function& f) { divide_updates(f, target); })),
       pass("merge_reductions", "reductions of what the nest before stores, taken in that nest",
            [=](Function& f) { merge_reductions(f, target); }),
       pass("read_numbers", "constants in which statements differ that are otherwise equal, as data",

@@ -72,13 +72,15 @@ struct Store {
 };
 
 // For every index of `sizes`: the stores, whose values may share nodes. `independent`: in any order, or several at
-// once; else in row-major order.
+// once; else in row-major order. `combines`: in that order, but what the stores combine with what is there already may
+// be combined in parts first, as a sum may be taken in any order.
 struct Nest {
   std::vector<std::uint32_t> vars;
   Sizes sizes;
   std::vector<Store> stores;
   bool independent = true;
   Source where;  // the user's line that asked for it; outside of everything but reports
+  bool combines = false;
 };
 
 // For every outer index: slot[offset] = initial combined with `value` at every inner index, in unspecified order and in

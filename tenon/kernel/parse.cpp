@@ -202,10 +202,11 @@ class Parser {
       word = scan_.word("a statement");
     }
     if (word == "each") return each(at, column);
-    if (word == "in") {
-      scan_.expect("order");
+    if (word == "in" || word == "combine") {
       Nest n;
       n.independent = false;
+      n.combines = word == "combine";
+      if (!n.combines) scan_.expect("order");
       loops(n.vars, n.sizes);
       n.stores = stores(column);
       return n;

@@ -70,10 +70,14 @@ void BlockPlanner::update(const Eqn& eqn) {
   places_[eqn.out[0]] = to;
 }
 
+// Updates and indices are computed where they are combined, unless they read what is overwritten.
 void BlockPlanner::scatter(const Eqn& eqn) {
   const Type& type = program_.type(eqn.in[0]);
   const ScatterForm form = scatter_form(eqn.params, type, program_.type(eqn.in[1]), program_.type(eqn.in[2]));
-  stored(eqn.in[1]), stored(eqn.in[2]);
+  for (const Var v : {eqn.in[1], eqn.in[2]}) {
+    if (pending_[v]) flush(v);
+    if (reads(v, eqn.in[0])) stored(v);
+  }
   const Place to = overwritten(eqn);
   const Sizes& extent = sizes(eqn.in[2]);
   begin_nest(extent, false);
@@ -83,7 +87,10 @@ void BlockPlanner::scatter(const Eqn& eqn) {
   const Expr offset = to.offset + row_major<Expr>(type.shape.dims(), target.index);
   Expr value = element(eqn.in[2], nest_.index);
   if (form.combine) value = kernel::binary(*form.combine, kernel::load(to.slot, type.dtype, offset), value);
-  block_.push_back(kernel::Nest{nest_.vars, extent, {{to.slot, offset, value, target.inside}}, false});
+  kernel::Nest nest{nest_.vars, extent, {{to.slot, offset, value, target.inside}}, false};
+  const bool rounds = form.combine == kernel::Binary::add || form.combine == kernel::Binary::mul;
+  nest.combines = form.combine && !(rounds && is_inexact(type.dtype) && eqn.numerics == Numerics::strict);
+  block_.push_back(std::move(nest));
   places_[eqn.out[0]] = to;
 }
 

@@ -103,7 +103,7 @@ class FormReader {
   }
 
   void of(const Nest& n) {
-    hash_(n.independent);
+    hash_(n.independent)(n.combines);
     loops(n.vars, n.sizes);
     of(n.stores);
   }
