@@ -5,6 +5,7 @@
 
 #include "tenon/base/fork.h"
 #include "tenon/kernel/passes/arena.h"
+#include "tenon/kernel/passes/compute_updates.h"
 #include "tenon/kernel/passes/divide_updates.h"
 #include "tenon/kernel/passes/forward_copies.h"
 #include "tenon/kernel/passes/induction_variables.h"
@@ -106,10 +107,12 @@ std::vector<kernel::Pass> kernel_passes(const kernel::Target& target, const kern
                   [=](Function& f) { split_complex(f, target); })),
       reassociating(pass("rows_in_registers", "rows of few elements in registers, one nest over the rows",
                          kernel::keep_rows_in_registers)),
-      reassociating(pass("row_blocks", "statements that agree row by row, a block of rows at a time and on all cores",
-                         [=](Function& f) { divide_into_blocks(f, target); })),
       reassociating(pass("divide_updates", "updates at places that data choose, on all cores",
                          [=](Function& f) { divide_updates(f, target); })),
+      reassociating(pass("row_blocks", "statements that agree row by row, a block of rows at a time and on all cores",
+                         [=](Function& f) { divide_into_blocks(f, target); })),
+      pass("compute_updates", "costly updates that go one by one, computed by vectors before",
+           kernel::compute_updates),
       pass("merge_reductions", "reductions of what the nest before stores, taken in that nest",
            [=](Function& f) { merge_reductions(f, target); }),
       pass("read_numbers", "constants in which statements differ that are otherwise equal, as data",

@@ -90,6 +90,7 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   const bool unrolled = at_most(total, unroll_limit) && is_written_out(n, total.value(), work, vectors);
   b_.short_chains = unrolled;
   if (!vectors) {
+    if (!n.independent && !unrolled && rank > 0) return one_by_one(n, work);
     loops(n.vars, n.sizes, 0, rank, unrolled, [&] { store_scalars(n.stores); });
     return;
   }
@@ -97,6 +98,25 @@ void FunctionEmitter::emit(const kernel::Nest& n) {
   const std::int64_t width = lanes_along(work, n.sizes.back());
   if (!unrolled && streams(n, width)) return streamed(n, [&] { vector_nest(n, work, unrolled, overwrites); });
   vector_nest(n, work, unrolled, overwrites);
+}
+
+// In order. Several of a short body a turn: counting would take as long as they do.
+void FunctionEmitter::one_by_one(const kernel::Nest& n, const Work& work) {
+  constexpr std::int64_t short_body = 24, at_once = 4;  // instructions
+  const std::size_t last = n.vars.size() - 1;
+  const Dim& length = n.sizes[last];
+  const std::int64_t step = work.instructions > short_body || work.functions > 0 || at_most(length, 2 * at_once) ? 1 : at_once;
+  const auto turn = [&](Value* i, std::int64_t many) {
+    for (std::int64_t k = 0; k < many; ++k) {
+      e_.set(n.vars[last], k == 0 ? i : b_.CreateAdd(i, b_.getInt64(static_cast<std::uint64_t>(k)), "", true, true));
+      store_scalars(n.stores);
+    }
+  };
+  loops(n.vars, n.sizes, 0, last, false, [&] {
+    const Dim whole = floor_div(length, step) * step;
+    loop(whole, step, [&](Value* i) { turn(i, step); });
+    loop(length, 1, [&](Value* i) { turn(i, 1); }, whole);
+  });
 }
 
 // Whether a nest over few elements is written out. Arrays of the function's own are in registers then. A long body that

@@ -101,6 +101,7 @@ class FunctionEmitter {
   bool rows_independent(const kernel::Nest& n) const;
   std::int64_t registers_at_once(const Work& work, std::size_t values, std::int64_t lanes, const Dim& extent) const;
   bool is_written_out(const kernel::Nest& n, std::int64_t elements, const Work& work, bool vectors);
+  void one_by_one(const kernel::Nest& n, const Work& work);
   void vector_nest(const kernel::Nest& n, const Work& work, bool unrolled, bool overwrites);
   std::int64_t most_kept(const kernel::Slot& slot) const;
   Value* is_large(SlotId slot);

@@ -331,7 +331,7 @@ class Decisions {
     const std::size_t own = fusion_.fresh_group();
     for (std::size_t i = 0; i < eqn.in.size(); ++i) {
       const Var v = eqn.in[i];
-      if (needs_array(eqn, i, makers_[v]) || (i == 1 && is_scatter(eqn) && all_.weight[v] > simple))
+      if (needs_array(eqn, i, makers_[v]) || (i == 1 && is_scatter(eqn) && all_.weight[v] > simple_beside_memory))
         require(v, "an operand of", eqn.op->name);
       readers_[v].add(own, size(v), false);
       if (many_calls_ && rule_of<LowerCall>(*eqn.op) != nullptr) call_[v] = number;

@@ -72,6 +72,25 @@ std::optional<Places> places_of(const std::vector<Store>& stores) {
   return p;
 }
 
+// What all parts of an offset are multiples of; 1 where there is nothing that shows.
+Dim unit_of(const BoundedAffine& offset) {
+  std::vector<Dim> all;
+  for (const auto& [var, coefficient] : offset.affine.terms) all.push_back(coefficient);
+  for (const BoundedAffine::Term& t : offset.bounded) all.push_back(t.coefficient);
+  const auto divides_all = [&](const Dim& unit) {
+    return unit != Dim(0) && exact_quotient(offset.affine.constant, unit) &&
+           std::ranges::all_of(all, [&](const Dim& x) { return exact_quotient(x, unit).has_value(); });
+  };
+  const auto found = std::ranges::find_if(all, divides_all);
+  return found == all.end() ? Dim(1) : *found;
+}
+BoundedAffine divided(BoundedAffine offset, const Dim& unit) {
+  offset.affine.constant = *exact_quotient(offset.affine.constant, unit);
+  for (auto& [var, coefficient] : offset.affine.terms) coefficient = *exact_quotient(coefficient, unit);
+  for (BoundedAffine::Term& t : offset.bounded) t.coefficient = *exact_quotient(t.coefficient, unit);
+  return offset;
+}
+
 }  // namespace
 
 Dim Updates::updates() const {
@@ -117,7 +136,9 @@ std::optional<Updates> updates_of(const Nest& nest) {
     reach = reach + t.coefficient * t.most;
   }
   u.first = low, u.elements = reach + 1 + (places->greatest - places->least);
-  Rewrite at_zero;
+  BoundedAffine row{{}, form->bounded};
+  Dim in_row = places->greatest - places->least;  // the last element of what the free loops reach
+  for (BoundedAffine::Term& t : row.bounded) row.affine.constant = row.affine.constant - t.coefficient * t.range.low;
   for (std::size_t i = 0; i < nest.vars.size(); ++i) {
     std::vector<Term> others;
     for (std::size_t k = 0; k < terms.size(); ++k)
@@ -127,13 +148,16 @@ std::optional<Updates> updates_of(const Nest& nest) {
     const bool is_free = !chooses && terms[i].coefficient != Dim(0) &&
                          is_digit(terms[i], others, places->greatest - places->least);
     (is_free ? u.free : u.ordered).push_back({nest.vars[i], nest.sizes[i], terms[i].coefficient});
-    if (!is_free) continue;
-    at_zero.vars.emplace(nest.vars[i], Expr(0));
-    reach = reach - terms[i].coefficient * terms[i].most;
+    if (is_free)
+      in_row = in_row + terms[i].coefficient * terms[i].most, reach = reach - terms[i].coefficient * terms[i].most;
+    else
+      row.affine.add(nest.vars[i], terms[i].coefficient);
   }
   if (u.ordered.empty()) return {};
-  u.row = at_zero(places->base) - size(low - places->least);
-  u.reach = reach;
+  u.unit = unit_of(row);
+  u.row = to_expr(divided(std::move(row), u.unit));
+  u.rows = *exact_quotient(reach, u.unit) + 1;
+  u.whole_rows = at_least(u.unit - in_row, 1);
   u.in_any_order = nest.combines || !rounds(u.combine, nest.stores[0].value.dtype());
   return u;
 }

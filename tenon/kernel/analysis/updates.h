@@ -20,9 +20,11 @@ struct Updates {
   // lanes that have rows of their own. The others' order is that in which a place takes its updates. Both in the nest's
   // order.
   std::vector<Loop> free, ordered;
-  // The first store's offset where all free indices are 0, without a constant; between 0 and `reach`.
+  // The offset of the first of the stores from `first` on, where all free indices are 0, is `unit` times this, which is
+  // at least 0 and less than `rows`. Where each row is a run of `unit` elements: `whole_rows`.
   Expr row;
-  Dim reach;
+  Dim unit, rows;
+  bool whole_rows;
   // Elements of the slot from `first` on that the stores may touch.
   Dim first, elements;
   // Whether any order gives the same, but for rounding where the nest says that it may.

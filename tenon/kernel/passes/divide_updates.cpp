@@ -7,9 +7,10 @@
 
 #include "tenon/kernel/analysis/affine.h"
 #include "tenon/kernel/analysis/cost.h"
-#include "tenon/kernel/analysis/instructions.h"
+#include "tenon/kernel/analysis/rows.h"
 #include "tenon/kernel/analysis/updates.h"
 #include "tenon/kernel/expressions.h"
+#include "tenon/kernel/passes/compute_updates.h"
 
 namespace tenon::kernel {
 namespace {
@@ -18,225 +19,230 @@ using Loop = Updates::Loop;
 
 Dim divide_up(const Dim& n, std::int64_t by) { return floor_div(n + (by - 1), by); }
 
-// A nest that goes over these loops, in this order, with other variables for some.
-Nest nest_over(const Nest& n, const std::vector<Loop>& loops, const std::map<std::uint32_t, Expr>& vars, bool independent) {
-  Rewrite rewrite;
-  rewrite.vars = vars;
-  Nest result{{}, {}, {}, independent, n.where, n.combines && !independent};
-  for (const Loop& l : loops) result.vars.push_back(l.var), result.sizes.push_back(l.size);
-  for (const Store& s : n.stores)
-    result.stores.push_back({s.slot, rewrite(s.offset), rewrite(s.value), rewrite(s.condition)});
-  return result;
+Updates renamed(Updates u, std::uint32_t from, const Loop& to) {
+  for (std::vector<Loop>* loops : {&u.free, &u.ordered})
+    for (Loop& l : *loops)
+      if (l.var == from) l = to;
+  return u;
 }
+void append(Block some, Block& to) { std::ranges::move(some, std::back_inserter(to)); }
+Nest set(SlotId slot, const Expr& value) { return Nest{{}, {}, {{slot, Expr(0), value, {}}}}; }
 
-// Those that lie beside each other last.
-std::vector<Loop> by_stride(std::vector<Loop> loops) {
-  std::ranges::stable_sort(loops, [](const Loop& x, const Loop& y) { return estimate(x.stride) > estimate(y.stride); });
-  return loops;
-}
-std::vector<Loop> all_loops(const Updates& u) {
-  std::vector<Loop> loops = u.ordered;
-  for (const Loop& l : by_stride(u.free)) loops.push_back(l);
-  return loops;
-}
-
-// What a store combines with what is there.
-Expr update_of(const Store& s) { return s.value.operand(1); }
-
-// One number goes at a time where no columns lie beside each other, and vectors would compute it faster.
-bool goes_by_vectors(const Updates& u) {
-  return !u.free.empty() && by_stride(u.free).back().stride == Dim(1) && !at_most(by_stride(u.free).back().size, 3);
-}
-bool is_costly(const Nest& n) {
-  constexpr double most = 8;  // instructions
-  Instructions all;
-  for (const Store& s : n.stores) all.add(update_of(s));
-  return all.in_functions() > 0 || all.number() > most;
+// What a slot holds before the updates: from one place on an element for each index of one loop.
+struct Start {
+  std::uint32_t var;
+  Dim elements;
+  Expr value;
+};
+// Takes out of a block what stores all of that, if a statement does that which may as well happen at the block's end.
+std::optional<Start> taken_start(const Updates& u, DType dtype, std::uint32_t& vars, Block& block) {
+  std::size_t at = block.size();
+  while (at > 0 && !touches(block[at - 1], u.slot)) --at;
+  if (at-- == 0) return {};
+  std::optional<Start> start;
+  Expr offset;
+  if (const auto* n = std::get_if<Nest>(&block[at].held())) {
+    if (!n->independent || n->vars.size() != 1 || n->stores.size() != 1 || n->stores[0].condition) return {};
+    start = {n->vars[0], n->sizes[0], n->stores[0].value};
+    offset = n->stores[0].offset;
+  } else if (const auto* c = std::get_if<Copy>(&block[at].held())) {
+    const std::uint32_t var = vars++;
+    start = {var, c->elements, load(c->from, dtype, c->from_offset + variable(var))};
+    offset = c->to_offset + variable(var);
+  } else {
+    return {};
+  }
+  Affine there{u.first, {}};
+  there.add(start->var, 1);
+  const auto form = affine(offset);
+  if (!form || *form != there) return {};
+  bool moves = !changes(block, at + 1, block.size(), start->value);
+  visit_loads(start->value, [&](const Expr& e) { moves = moves && e.node().id != u.slot; });
+  if (!moves) return {};
+  block.erase(block.begin() + static_cast<std::ptrdiff_t>(at));
+  const std::uint32_t var = vars++;
+  Rewrite rename;
+  rename.vars.emplace(start->var, variable(var));
+  return Start{var, start->elements, rename(start->value)};
 }
 
 // What the ways cost, in nanoseconds; infinite where one is not to be had.
 struct Prices {
-  double serial = 0, columns = 0, owners = 0, parts = 0;
+  double serial, columns, owners, parts;
 };
 
 class Divider {
  public:
-  Divider(Function& function, const Target& target) : f_(function), target_(target), threads_(std::max(target.threads, 2)) {}
-  void run() { block(f_.body, true); }
+  Divider(Function& function, const Target& target)
+      : f_(function), target_(target), threads_(std::max(target.threads, 2)) {}
+  void run() { block(f_.body); }
 
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
   static constexpr std::int64_t chunk = 1024;  // updates
 
-  void block(Block& statements, bool may_fork) {
+  void block(Block& statements) {
     Block result;
     for (Statement& s : statements) {
-      const bool divided = std::holds_alternative<Blocks>(s.held()), choice = std::holds_alternative<Switch>(s.held());
-      for_each_block(s, [&](Block& inside) { block(inside, may_fork && !divided && choice); });
+      if (auto* choice = std::get_if<Switch>(&s.held()))
+        for (Block& branch : choice->branches) block(branch);
       const auto* n = std::get_if<Nest>(&s.held());
-      if (n == nullptr || !divide(*n, may_fork, result)) result.push_back(std::move(s));
+      if (n == nullptr || !divide(*n, result)) result.push_back(std::move(s));
     }
     statements = std::move(result);
   }
 
-  bool divide(const Nest& n, bool may_fork, Block& to) {
+  bool divide(const Nest& n, Block& to) {
     const std::optional<Updates> found = updates_of(n);
     if (!found) return false;
     const Updates& u = *found;
+    // Lanes that have rows of their own are divided with what makes and reads these.
+    if (!u.free.empty() && u.free[0].var == n.vars[0] && !at_most(n.sizes[0], threads_ - 1)) return false;
     const Prices p = prices(n, u);
     const double least = std::min({p.columns, p.owners, p.parts});
-    if (may_fork && p.serial >= target_.worth_forking && least < 0.8 * p.serial) {
-      if (p.columns == least)
-        by_columns(n, u, to);
-      else if (p.owners == least)
-        by_owners(n, u, to);
-      else
-        in_parts(n, u, to);
-      return true;
-    }
-    const bool moves = n.vars.back() != all_loops(u).back().var && goes_by_vectors(u);
-    if (!moves && !computes_first(n, u)) return false;
-    append(updates(n, u, all_loops(u)), to);
+    constexpr double worthwhile = 0.8;
+    if (p.serial < target_.worth_forking || least > worthwhile * p.serial) return false;
+    if (p.columns == least)
+      by_columns(n, u, to);
+    else if (p.owners == least)
+      by_owners(n, u, to);
+    else
+      in_parts(n, u, to);
     return true;
   }
 
   // --- prices ---
-  double each(const Nest& n, const Updates& u) const {
+  static double each(const Nest& n, const Updates& u) {
     double value = 0;
     for (const Store& s : n.stores) value += nanoseconds(update_of(s)) + 0.1;
     const double columns = estimate(u.columns());
-    return goes_by_vectors(u) ? 2 + columns * value : columns * (1 + value);
+    return go_by_vectors(u) ? 2 + columns * value : columns * (1 + value);
   }
   double bytes(const Updates& u) const { return static_cast<double>(size_of(f_.slots[u.slot].dtype)); }
 
   Prices prices(const Nest& n, const Updates& u) const {
-    constexpr double looked_at = 0.8, cleared_and_combined = 0.3, lines = 256, most_bytes = 64 << 20;
+    // Nanoseconds of an update that is looked at, and of an element of a part.
+    constexpr double looked_at = 0.8, found = 0.3, of_part = 0.2, of_part_in_memory = 0.8;
+    constexpr double run = 256, cached = 1 << 20, most_bytes = 256 << 20;
     const double count = estimate(u.updates()), threads = static_cast<double>(threads_), all = count * each(n, u);
     Prices p{all, never, never, never};
-    if (const auto l = column(u); l && estimate(l->size) * run_bytes(u, *l) >= threads * lines)
-      p.columns = all / threads + count * 0.3;
+    if (const auto l = column(u); l && estimate(l->size) * estimate(l->stride) * bytes(u) >= threads * run)
+      p.columns = all / threads + count * found;
     if (has_owners(u)) p.owners = all / threads + count * looked_at;
-    const double elements = estimate(u.elements), parts = estimate(part_count(longest(u).size, elements));
-    if (u.in_any_order && parts * elements * bytes(u) <= most_bytes)
-      p.parts = all / threads + parts * elements * cleared_and_combined / 1.5;
+    const double elements = estimate(part_stride(u)), parts = estimate(part_count(longest(u).size, u));
+    const double part_bytes = parts * elements * bytes(u);
+    if (u.in_any_order && part_bytes <= most_bytes)
+      p.parts = all / threads + parts * elements * (part_bytes > cached ? of_part_in_memory : of_part);
     return p;
   }
-  // The loop that is divided by columns: the one of most bytes.
-  std::optional<Loop> column(const Updates& u) const {
+  // The loop that is divided by columns: the one of most elements.
+  static std::optional<Loop> column(const Updates& u) {
     std::optional<Loop> best;
     for (const Loop& l : u.free)
       if (!best || estimate(l.size) * estimate(l.stride) > estimate(best->size) * estimate(best->stride)) best = l;
     return best;
   }
-  double run_bytes(const Updates& u, const Loop& l) const { return estimate(l.stride) * bytes(u); }
-  const Loop& longest(const Updates& u) const {
+  static const Loop& longest(const Updates& u) {
     return *std::ranges::max_element(u.ordered, {}, [](const Loop& l) { return estimate(l.size); });
-  }
-
-  // --- the nest for some of its indices ---
-  static void append(Block some, Block& to) { std::ranges::move(some, std::back_inserter(to)); }
-
-  bool computes_first(const Nest& n, const Updates& u) const {
-    constexpr std::int64_t few = 4;
-    return !goes_by_vectors(u) && is_costly(n) && !at_most(n.sizes.back(), few) && !n.vars.empty();
-  }
-
-  // With updates that are costly computed first, a chunk at a time.
-  Block updates(const Nest& n, const Updates& u, const std::vector<Loop>& loops) {
-    if (!computes_first(n, u)) return {nest_over(n, loops, {}, false)};
-    const Loop last = loops.back();
-    const std::int64_t step = last.size.known() ? std::min(last.size.value(), chunk) : chunk;
-    Blocks chunks{f_.vars++, floor_div(last.size, step), modulo(last.size, step), {}, {}, false, 1, {}};
-    for (const Store& s : n.stores) {
-      f_.slots.push_back({s.value.dtype(), step, Slot::Place::local});
-      chunks.own.push_back(static_cast<SlotId>(f_.slots.size() - 1));
-    }
-    const auto part = [&](const Dim& size) {
-      const Loop within{f_.vars++, size, last.stride};
-      Nest now = nest_over(n, {within}, {{last.var, variable(chunks.var) * Expr(step) + variable(within.var)}}, false);
-      Nest values{now.vars, now.sizes, {}, true, n.where};
-      for (std::size_t k = 0; k < now.stores.size(); ++k) {
-        Store& s = now.stores[k];
-        values.stores.push_back({chunks.own[k], variable(within.var), update_of(s), {}});
-        s.value = binary(u.combine, s.value.operand(0), load(chunks.own[k], s.value.dtype(), variable(within.var)));
-      }
-      return Block{std::move(values), std::move(now)};
-    };
-    chunks.body = part(step);
-    if (chunks.rest != Dim(0)) chunks.tail = part(chunks.rest);
-    Statement all = std::move(chunks);
-    for (std::size_t i = loops.size() - 1; i-- > 0;) all = For{loops[i].var, loops[i].size, {std::move(all)}};
-    return {std::move(all)};
   }
 
   // How many blocks a thread takes at least: where only running tells how many updates there are, all of them if these
   // are few.
   Dim grain(const Nest& n, const Updates& u, std::int64_t blocks) const {
     if (u.updates().known() && u.columns().known()) return 1;
-    const double each_update = each(n, u);
-    const auto few = static_cast<std::int64_t>(std::max(target_.worth_forking / std::max(each_update, 1.), 1.));
+    const auto few = static_cast<std::int64_t>(std::max(target_.worth_forking / std::max(each(n, u), 1.), 1.));
     return max(Dim(blocks) - floor_div(u.updates(), few), 1);
+  }
+  // Blocks of `length` of a loop; `part` makes the statements for some of its indices, as a loop of its own.
+  template <class Part>
+  Blocks divided(const Loop& whole, const Dim& length, Dim least, Part&& part) {
+    Blocks blocks{f_.vars++, floor_div(whole.size, length), modulo(whole.size, length), {}, {}, true, std::move(least), {}};
+    const auto some = [&](const Dim& count) {
+      const Loop within{f_.vars++, count, whole.stride};
+      return part(variable(blocks.var), within,
+                  std::map<std::uint32_t, Expr>{
+                      {whole.var, variable(blocks.var) * size(length) + variable(within.var)}});
+    };
+    blocks.body = some(length);
+    if (blocks.rest != Dim(0)) blocks.tail = some(blocks.rest);
+    return blocks;
   }
 
   // --- by columns ---
   void by_columns(const Nest& n, const Updates& u, Block& to) {
     const Loop whole = *column(u);
     constexpr std::int64_t line = 64;
-    const std::int64_t unit = at_most(whole.stride, line) ? line : 1;
-    const Dim width = whole.size.known() ? divide_up(divide_up(whole.size, threads_), unit) * unit
-                                         : max(divide_up(divide_up(whole.size, threads_), unit) * unit, 1);
-    Blocks blocks{f_.vars++, floor_div(whole.size, width), modulo(whole.size, width), {}, {}, true, 1, {}};
-    blocks.grain = grain(n, u, threads_);
-    const auto part = [&](const Dim& size) {
-      const Loop within{f_.vars++, size, whole.stride};
-      std::vector<Loop> loops = all_loops(u);
-      for (Loop& l : loops)
-        if (l.var == whole.var) l = within;
-      const Nest now =
-          nest_over(n, loops, {{whole.var, variable(blocks.var) * kernel::size(width) + variable(within.var)}}, false);
-      return updates(now, renamed(u, whole.var, within), loops);
-    };
-    blocks.body = part(width);
-    if (blocks.rest != Dim(0)) blocks.tail = part(blocks.rest);
-    to.push_back(std::move(blocks));
-  }
-  static Updates renamed(Updates u, std::uint32_t from, const Loop& to) {
-    for (std::vector<Loop>* loops : {&u.free, &u.ordered})
-      for (Loop& l : *loops)
-        if (l.var == from) l = to;
-    return u;
+    const std::int64_t unit = whole.stride == Dim(1) ? line : 1;
+    const Dim width = divide_up(divide_up(whole.size, threads_), unit) * unit;
+    to.push_back(divided(whole, width, grain(n, u, threads_), [&](const Expr&, const Loop& within, const auto& vars) {
+      const Updates part = renamed(u, whole.var, within);
+      return combined_updates(f_, nest_over(n, loops_of(part), vars, false), part, loops_of(part));
+    }));
   }
 
   // --- by owners ---
-  // A block of rows that one thread owns: whole pages, or what leaves each thread several.
-  std::int64_t owned_elements(const Updates& u) const {
+  // A power of two of rows that one thread owns: whole pages, or so many that each thread has several such blocks.
+  std::int64_t owned_shift(const Updates& u) const {
     constexpr double page = 4096, line = 64, blocks_each = 8;
-    const double most = estimate(u.reach) * bytes(u) / (blocks_each * static_cast<double>(threads_));
-    const double wanted = std::clamp(std::min(page, most), line, page) / bytes(u);
-    return std::int64_t(1) << static_cast<int>(std::floor(std::log2(wanted)));
+    const double row = estimate(u.unit) * bytes(u);
+    const double most = estimate(u.rows) / (blocks_each * static_cast<double>(threads_)) * row;
+    const double wanted = std::clamp(std::min(page, most), line, page) / row;
+    return static_cast<std::int64_t>(std::max(std::floor(std::log2(wanted)), 0.));
   }
   bool has_owners(const Updates& u) const {
-    return estimate(u.reach) >= 4. * static_cast<double>(owned_elements(u) * threads_);
+    return estimate(u.rows) >= 4. * static_cast<double>((std::int64_t(1) << owned_shift(u)) * threads_);
   }
 
+  // Of a chunk of updates: the row of each, 1 for those that are the owner's and else 0, the numbers of these within
+  // the chunk, how many they are, and how many have been taken.
+  struct List {
+    SlotId rows, owned, numbers, count, at;
+    static Expr number(SlotId slot, const Expr& at) { return load(slot, DType::i64, at); }
+  };
+
   void by_owners(Nest n, const Updates& u, Block& to) {
-    if (computes_first(n, u)) store_first(n, u, to);
     const std::uint32_t owner = f_.vars++;
+    const std::optional<Start> start = u.whole_rows ? taken_start(u, f_.slots[u.slot].dtype, f_.vars, to) : std::nullopt;
+    if (are_computed_first(n, u)) store_first(n, u, to);
     const auto local = [&](std::int64_t elements) {
       f_.slots.push_back({DType::i64, elements, Slot::Place::local});
       return static_cast<SlotId>(f_.slots.size() - 1);
     };
-    const SlotId list = local(chunk), count = local(1), at = local(1);
+    const List list{local(chunk), local(chunk), local(chunk), local(1), local(1)};
     const Dim all = u.updates();
     Blocks chunks{f_.vars++, floor_div(all, chunk), modulo(all, chunk), {}, {}, false, 1, {}};
     const auto part = [&](const Dim& size) {
-      Block body = collect(n, u, owner, variable(chunks.var) * Expr(chunk), size, {list, count});
-      append(take(n, u, {list, count}, at), body);
+      const Expr first = variable(chunks.var) * Expr(chunk);
+      Block body = collect(n, u, owner, first, size, list);
+      append(take(n, u, first, list), body);
       return body;
     };
     chunks.body = part(chunk);
     if (chunks.rest != Dim(0)) chunks.tail = part(chunks.rest);
-    to.push_back(Blocks{owner, threads_, 0, {std::move(chunks)}, {}, true, grain(n, u, threads_), {list, count, at}});
+    Blocks owners{owner, threads_, 0, {}, {}, true, grain(n, u, threads_),
+                  {list.rows, list.owned, list.numbers, list.count, list.at}};
+    if (start) append(started(n, u, owner, *start), owners.body);
+    owners.body.push_back(std::move(chunks));
+    to.push_back(std::move(owners));
+  }
+
+  // What an owner's rows hold before the updates, in the memory near it.
+  Block started(const Nest& n, const Updates& u, std::uint32_t owner, const Start& start) {
+    const Dim run = u.unit * (std::int64_t(1) << owned_shift(u)), round = run * threads_;
+    const Dim rounds = floor_div(start.elements, round);
+    const auto nest = [&](const Expr& number, bool whole) {
+      const std::uint32_t var = f_.vars++;
+      const Expr at = (number * Expr(threads_) + variable(owner)) * size(run) + variable(var);
+      Rewrite here;
+      here.vars.emplace(start.var, at);
+      const Expr exists = whole ? Expr() : binary(Binary::lt, at, size(start.elements));
+      return Nest{{var}, {run}, {{u.slot, size(u.first) + at, here(start.value), exists}}, true, n.where};
+    };
+    const std::uint32_t number = f_.vars++;
+    Block all;
+    if (rounds != Dim(0)) all.push_back(For{number, rounds, {nest(variable(number), true)}});
+    if (modulo(start.elements, round) != Dim(0)) all.push_back(nest(size(rounds), false));
+    return all;
   }
 
   // Updates that are costly and go one by one, in memory first.
@@ -247,7 +253,6 @@ class Divider {
       elements = elements * n.sizes[i];
       index = index * size(n.sizes[i]) + variable(n.vars[i]);
     }
-    const Loop& divided = longest(u);
     Nest values{n.vars, n.sizes, {}, true, n.where};
     for (Store& s : n.stores) {
       const DType dtype = s.value.dtype();
@@ -256,28 +261,8 @@ class Divider {
       values.stores.push_back({slot, index, update_of(s), {}});
       s.value = binary(u.combine, s.value.operand(0), load(slot, dtype, index));
     }
-    const std::int64_t blocks = 4 * threads_;
-    const Dim length = divide_up(divided.size, blocks);
-    Blocks all{f_.vars++, floor_div(divided.size, length), modulo(divided.size, length), {}, {}, true, 1, {}};
-    all.grain = grain(n, u, blocks);
-    const auto part = [&](const Dim& some) {
-      const Loop within{f_.vars++, some, 0};
-      std::vector<Loop> loops;
-      for (std::size_t i = 0; i < n.vars.size(); ++i)
-        loops.push_back(n.vars[i] == divided.var ? within : Loop{n.vars[i], n.sizes[i], 0});
-      return Block{nest_over(values, loops,
-                             {{divided.var, variable(all.var) * size(length) + variable(within.var)}}, true)};
-    };
-    all.body = part(length);
-    if (all.rest != Dim(0)) all.tail = part(all.rest);
-    to.push_back(std::move(all));
+    to.push_back(std::move(values));
   }
-
-  // A list of numbers, and how many there are.
-  struct List {
-    SlotId numbers, count;
-    Expr counted() const { return load(count, DType::i64, Expr(0)); }
-  };
 
   // The indices of an update by its number.
   static std::map<std::uint32_t, Expr> by_number(const Updates& u, Expr number) {
@@ -298,101 +283,105 @@ class Divider {
     return std::ranges::none_of(u.free, [&](const Loop& l) { return depends_on(condition, l.var); });
   }
 
-  Block collect(const Nest& n, const Updates& u, std::uint32_t owner, const Expr& first, const Dim& some, const List& to) {
-    const std::uint32_t var = f_.vars++;
-    const Expr number = first + variable(var);
+  Block collect(const Nest& n, const Updates& u, std::uint32_t owner, const Expr& first, const Dim& some,
+                const List& to) {
+    const std::uint32_t var = f_.vars++, next = f_.vars++;
     Rewrite here;
-    here.vars = by_number(u, number);
-    const std::int64_t owned = owned_elements(u);
-    const Expr group = binary(Binary::shift_right, here(u.row), Expr(static_cast<std::int64_t>(std::log2(owned))));
+    here.vars = by_number(u, first + variable(var));
+    const Expr row = here(u.row), group = binary(Binary::shift_right, row, Expr(owned_shift(u)));
     const bool power = (threads_ & (threads_ - 1)) == 0;
     const Expr turn = power ? binary(Binary::and_, group, Expr(threads_ - 1)) : group % Expr(threads_);
     Expr mine = binary(Binary::eq, turn, variable(owner));
     if (of_update(n, u)) mine = binary(Binary::and_, mine, here(n.stores[0].condition));
-    Nest found{{var}, {some}, {}, false, n.where};
-    found.stores.push_back({to.numbers, to.counted(), number, {}});
-    found.stores.push_back({to.count, Expr(0), to.counted() + convert(DType::i64, mine), {}});
-    return {Nest{{}, {}, {{to.count, Expr(0), Expr(std::int64_t(0)), {}}}}, std::move(found)};
+    Nest found{{var}, {some}, {}, true, n.where};
+    found.stores.push_back({to.rows, variable(var), row, {}});
+    found.stores.push_back({to.owned, variable(var), convert(DType::i64, mine), {}});
+    const Expr count = List::number(to.count, Expr(0));
+    Nest listed{{next}, {some}, {}, false, n.where};
+    listed.stores.push_back({to.numbers, count, variable(next), {}});
+    listed.stores.push_back({to.count, Expr(0), count + List::number(to.owned, variable(next)), {}});
+    return {std::move(found), set(to.count, Expr(std::int64_t(0))), std::move(listed)};
   }
 
-  Block take(const Nest& n, const Updates& u, const List& from, SlotId at) {
-    const Expr now = load(at, DType::i64, Expr(0));
-    Nest each = nest_over(n, by_stride(u.free), by_number(u, load(from.numbers, DType::i64, now)), true);
-    if (of_update(n, u))
-      for (Store& s : each.stores) s.condition = {};
-    While all{{}, binary(Binary::lt, now, from.counted()), {}};
-    all.body = {std::move(each), Nest{{}, {}, {{at, Expr(0), now + Expr(1), {}}}}};
-    return {Nest{{}, {}, {{at, Expr(0), Expr(std::int64_t(0)), {}}}}, std::move(all)};
+  Block take(const Nest& n, const Updates& u, const Expr& first, const List& from) {
+    const Expr at = List::number(from.at, Expr(0)), number = List::number(from.numbers, at);
+    Nest each = nest_over(n, by_stride(u.free), by_number(u, first + number), true);
+    Expr place = List::number(from.rows, number) * size(u.unit) + size(u.first);
+    for (const Loop& l : u.free) place = place + variable(l.var) * size(l.stride);
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const Store& s : n.stores) least = std::min(least, without_constant(s.offset).second);
+    for (std::size_t k = 0; k < each.stores.size(); ++k) {
+      Store& s = each.stores[k];
+      s.offset = place + Expr(without_constant(n.stores[k].offset).second - least);
+      s.value = binary(u.combine, load(s.slot, s.value.dtype(), s.offset), update_of(s));
+      if (of_update(n, u)) s.condition = {};
+    }
+    While all{{}, binary(Binary::lt, at, List::number(from.count, Expr(0))), {}};
+    all.body = {std::move(each), set(from.at, at + Expr(1))};
+    return {set(from.at, Expr(std::int64_t(0))), std::move(all)};
   }
 
   // --- in parts ---
-  std::int64_t most_parts(double elements) const {
-    constexpr double few = 4096;
-    return elements > few ? threads_ : 4 * threads_;
+  // From one part to the next: its elements and a spare one, in whole lines.
+  Dim part_stride(const Updates& u) const {
+    const std::int64_t line = Slot::line / static_cast<std::int64_t>(bytes(u));
+    return divide_up(u.elements + 1, line) * line;
   }
-  Dim part_count(const Dim& updates, double elements) const {
-    const Dim length = divide_up(updates, most_parts(elements));
+  std::int64_t most_parts(const Updates& u) const {
+    constexpr std::int64_t few = 4096;
+    return at_most(u.elements, few) ? 4 * threads_ : threads_;
+  }
+  Dim part_count(const Dim& updates, const Updates& u) const {
+    const Dim length = divide_up(updates, most_parts(u));
     return floor_div(updates + length - 1, length);
   }
 
   void in_parts(const Nest& n, const Updates& u, Block& to) {
     const Loop whole = longest(u);
-    const std::int64_t most = most_parts(estimate(u.elements));
-    const Dim length = divide_up(whole.size, most), count = floor_div(whole.size + length - 1, length);
     const DType dtype = f_.slots[u.slot].dtype;
-    f_.slots.push_back({dtype, room_for(f_, dtype, u.elements * most), Slot::Place::arena});
+    f_.slots.push_back({dtype, room_for(f_, dtype, part_stride(u) * most_parts(u)), Slot::Place::arena});
     const auto parts = static_cast<SlotId>(f_.slots.size() - 1);
-    Blocks blocks{f_.vars++, floor_div(whole.size, length), modulo(whole.size, length), {}, {}, true, 1, {}};
-    blocks.grain = grain(n, u, most);
-    const Expr begin = variable(blocks.var) * size(u.elements);
-    const auto part = [&](const Dim& some) {
+    const auto part = [&](const Expr& number, const Loop& within, const auto& vars) {
+      const Expr begin = number * size(part_stride(u));
       const std::uint32_t cleared = f_.vars++;
-      Block body{Nest{{cleared},
-                      {u.elements},
-                      {{parts, begin + variable(cleared), identity_of(u.combine, dtype), {}}},
-                      true,
-                      n.where}};
-      const Loop within{f_.vars++, some, whole.stride};
-      std::vector<Loop> loops = all_loops(u);
-      for (Loop& l : loops)
-        if (l.var == whole.var) l = within;
-      Nest now = nest_over(n, loops, {{whole.var, variable(blocks.var) * size(length) + variable(within.var)}}, false);
-      for (Store& s : now.stores) {
+      const Expr place = begin + variable(cleared);
+      Block body{Nest{{cleared}, {u.elements}, {{parts, place, identity_of(u.combine, dtype), {}}}, true, n.where}};
+      const Updates now = renamed(u, whole.var, within);
+      Nest nest = nest_over(n, loops_of(now), vars, false);
+      for (Store& s : nest.stores) {
         s.slot = parts;
         s.offset = begin + (s.offset - size(u.first));
         s.value = binary(u.combine, load(parts, dtype, s.offset), update_of(s));
       }
-      append(updates(now, renamed(u, whole.var, within), loops), body);
+      append(combined_updates(f_, nest, now, loops_of(now), begin + size(u.elements)), body);
       return body;
     };
-    blocks.body = part(length);
-    if (blocks.rest != Dim(0)) blocks.tail = part(blocks.rest);
-    to.push_back(std::move(blocks));
-    combine(n, u, parts, count, to);
+    to.push_back(divided(whole, divide_up(whole.size, most_parts(u)), grain(n, u, most_parts(u)), part));
+    combine(n, u, parts, part_count(whole.size, u), to);
   }
 
   void combine(const Nest& n, const Updates& u, SlotId parts, const Dim& count, Block& to) {
     const DType dtype = f_.slots[u.slot].dtype;
-    const auto range = [&](const Expr& first, const Dim& some) {
-      const std::uint32_t p = f_.vars++, i = f_.vars++;
-      const Expr index = first + variable(i), place = size(u.first) + index;
-      const Expr value = load(parts, dtype, variable(p) * size(u.elements) + index);
-      return Nest{{p, i},
-                  {count, some},
-                  {{u.slot, place, binary(u.combine, load(u.slot, dtype, place), value), {}}},
+    const auto range = [&](const Expr& index, const Loop& elements) {
+      const std::uint32_t p = f_.vars++;
+      const Expr place = size(u.first) + index;
+      const Expr value = load(parts, dtype, variable(p) * size(part_stride(u)) + index);
+      const Expr so_far = load(u.slot, dtype, place);
+      return Nest{{p, elements.var},
+                  {count, elements.size},
+                  {{u.slot, place, binary(u.combine, so_far, value), {}}},
                   false,
                   n.where};
     };
+    const Loop all{f_.vars++, u.elements, 1};
     constexpr double each = 0.1;
-    if (estimate(u.elements) * estimate(count) * each < 2 * target_.worth_forking || !u.elements.known())
-      return to.push_back(range(Expr(std::int64_t(0)), u.elements));
+    if (estimate(u.elements) * estimate(count) * each < target_.worth_forking || !u.elements.known())
+      return to.push_back(range(variable(all.var), all));
     constexpr std::int64_t unit = 1024;
     const Dim length = divide_up(divide_up(u.elements, threads_), unit) * unit;
-    Blocks blocks{f_.vars++, floor_div(u.elements, length), modulo(u.elements, length), {}, {}, true, 1, {}};
-    const Expr first = variable(blocks.var) * size(length);
-    blocks.body = {range(first, length)};
-    if (blocks.rest != Dim(0)) blocks.tail = {range(first, blocks.rest)};
-    to.push_back(std::move(blocks));
+    to.push_back(divided(all, length, 1, [&](const Expr&, const Loop& within, const auto& vars) {
+      return Block{range(vars.at(all.var), within)};
+    }));
   }
 
   Function& f_;

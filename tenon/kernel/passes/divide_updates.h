@@ -15,7 +15,7 @@ namespace tenon::kernel {
 //   in the end. Only where the nest says that updates may be combined in any order; how many parts there are does not
 //   depend on the threads that run.
 // By columns and by owners each place takes its updates in the nest's order.
-// Where updates are costly and go one by one, a chunk of them is computed by vectors first, also within loops.
+// Nests whose outermost loop has rows of its own for each index are left to divide_into_blocks.
 // Linear in the expressions.
 void divide_updates(Function& function, const Target& target = {});
 

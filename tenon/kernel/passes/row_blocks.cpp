@@ -192,6 +192,7 @@ class Divider {
   }
 
   void finish_single(Statement s, bool may_fork, Block& result) {
+    if (std::holds_alternative<Blocks>(s.held())) return result.push_back(std::move(s));  // divided before
     for_each_block(s, [&](Block& inside) { inside = block(std::move(inside), may_fork); });
     result.push_back(std::move(s));
   }
