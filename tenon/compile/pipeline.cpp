@@ -112,7 +112,7 @@ std::vector<kernel::Pass> kernel_passes(const kernel::Target& target, const kern
       reassociating(pass("row_blocks", "statements that agree row by row, a block of rows at a time and on all cores",
                          [=](Function& f) { divide_into_blocks(f, target); })),
       pass("compute_updates", "costly updates that go one by one, computed by vectors before",
-           kernel::compute_updates),
+           [=](Function& f) { compute_updates(f, target); }),
       pass("merge_reductions", "reductions of what the nest before stores, taken in that nest",
            [=](Function& f) { merge_reductions(f, target); }),
       pass("read_numbers", "constants in which statements differ that are otherwise equal, as data",

@@ -103,6 +103,31 @@ class Generator : RandomValues {
     written_.push_back(to);
     return r;
   }
+  // Rows of one array combined with what data say, at places that data choose.
+  void combined(Block& to) {
+    static const std::vector<DType> dtypes{DType::f32, DType::f32, DType::f64, DType::i32, DType::i64, DType::bf16};
+    const std::int64_t rows = 1 + below(30), columns = chance(50) ? 1 : 1 + below(20);
+    const Array all = temporary(pick(dtypes), {rows, columns});
+    to.push_back(nest_into(all));
+    for (std::int64_t left = 1 + below(2); left > 0; --left) {
+      loops_ = loops_over(chance(70) ? Sizes{Dim(1 + below(60))} : Sizes{1 + below(8), 1 + below(8)});
+      Expr row = binary(Binary::max, binary(Binary::min, value(DType::i64, 2), Expr(rows - 1)), Expr(0));
+      const Expr condition = chance(50) ? this->condition(1) : Expr();
+      Nest n;
+      n.independent = false, n.combines = chance(70);
+      Expr offset = row * Expr(columns);
+      loops_.push_back({f_.vars++, columns});
+      offset = offset + variable(loops_.back().var);
+      forbidden_.push_back(all.slot);
+      static const std::vector<Binary> ways{Binary::add, Binary::max, Binary::min};
+      const Expr old = load(all.slot, all.dtype, offset);
+      n.stores.push_back({all.slot, offset, binary(pick(ways), old, value(all.dtype, 2)), condition});
+      if (chance(30)) std::ranges::rotate(loops_, loops_.end() - 1);
+      for (const Loop& l : loops_) n.vars.push_back(l.var), n.sizes.push_back(l.size);
+      loops_.clear(), forbidden_.clear();
+      to.push_back(std::move(n));
+    }
+  }
   // A nest, and a reduction of what it stores.
   void reduced(Block& to) {
     static const std::vector<DType> dtypes{DType::f32, DType::f64, DType::i32};
@@ -408,8 +433,10 @@ class Generator : RandomValues {
       if (mixture_.found && chance(10)) chance(50) ? find(to) : beside(to);
       if (!found_.empty() && chance(20)) shown(to);
       const std::int64_t way = below(20);
-      if (way < 8) {
+      if (way < 6) {
         to.push_back(nest_into(target()));
+      } else if (way < 8) {
+        combined(to);
       } else if (way < 12) {
         to.push_back(reduction());
       } else if (way < 14) {

@@ -17,19 +17,14 @@
 namespace tenon {
 namespace {
 
-// Whether an eqn that is no element reads the array that `maker` makes, its operand of this number: a reduction and a
-// scatter read its elements, and what a mask chooses of indices along an axis are the numbers of places.
-bool needs_array(const Eqn& eqn, std::size_t operand, const Eqn* maker) {
+// Whether an eqn that is no element reads the array that `maker` makes: a reduction reads its elements, and what a mask
+// chooses of indices along an axis are the numbers of places.
+bool needs_array(const Eqn& eqn, const Eqn* maker) {
   using Kind = LowerStructure::Kind;
   const auto* structure = rule_of<LowerStructure>(*eqn.op);
   if (rule_of<LowerReduction>(*eqn.op) != nullptr) return false;
-  if (structure != nullptr && structure->kind == Kind::scatter) return operand == 0;
   if (structure != nullptr && structure->kind == Kind::compress) return maker == nullptr || !counted_axis(*maker);
   return structure == nullptr || structure->kind != Kind::count;
-}
-bool is_scatter(const Eqn& eqn) {
-  const auto* structure = rule_of<LowerStructure>(*eqn.op);
-  return structure != nullptr && structure->kind == LowerStructure::Kind::scatter;
 }
 bool is_element(const Eqn& eqn) { return rule_of<LowerElement>(*eqn.op) != nullptr; }
 
@@ -331,8 +326,9 @@ class Decisions {
     const std::size_t own = fusion_.fresh_group();
     for (std::size_t i = 0; i < eqn.in.size(); ++i) {
       const Var v = eqn.in[i];
-      if (needs_array(eqn, i, makers_[v]) || (i == 1 && is_scatter(eqn) && all_.weight[v] > simple_beside_memory))
-        require(v, "an operand of", eqn.op->name);
+      const bool where_combined =
+          i > 0 && combines_updates(program_, eqn) && (i == 2 || all_.weight[v] <= simple_beside_memory);
+      if (!where_combined && needs_array(eqn, makers_[v])) require(v, "an operand of", eqn.op->name);
       readers_[v].add(own, size(v), false);
       if (many_calls_ && rule_of<LowerCall>(*eqn.op) != nullptr) call_[v] = number;
     }

@@ -29,4 +29,8 @@ Fusion fuse(const Program& program);
 // A concatenation of so many arrays that choosing among them costs more than a copy: it is stored part by part.
 bool has_many_parts(const Eqn& eqn);
 
+// Whether an eqn combines updates with what is there: they and, where that is cheap, the places are then computed where
+// they are combined.
+bool combines_updates(const Program& program, const Eqn& eqn);
+
 }  // namespace tenon

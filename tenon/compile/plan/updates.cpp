@@ -70,13 +70,19 @@ void BlockPlanner::update(const Eqn& eqn) {
   places_[eqn.out[0]] = to;
 }
 
-// Updates and indices are computed where they are combined, unless they read what is overwritten.
+bool combines_updates(const Program& program, const Eqn& eqn) {
+  const auto* structure = rule_of<LowerStructure>(*eqn.op);
+  return structure != nullptr && structure->kind == LowerStructure::Kind::scatter &&
+         scatter_form(eqn.params, program.type(eqn.in[0]), program.type(eqn.in[1]), program.type(eqn.in[2])).combine;
+}
+
+// What updates are combined with is computed there, and so are they, unless they read what is overwritten.
 void BlockPlanner::scatter(const Eqn& eqn) {
   const Type& type = program_.type(eqn.in[0]);
   const ScatterForm form = scatter_form(eqn.params, type, program_.type(eqn.in[1]), program_.type(eqn.in[2]));
   for (const Var v : {eqn.in[1], eqn.in[2]}) {
     if (pending_[v]) flush(v);
-    if (reads(v, eqn.in[0])) stored(v);
+    if (!form.combine || reads(v, eqn.in[0])) stored(v);
   }
   const Place to = overwritten(eqn);
   const Sizes& extent = sizes(eqn.in[2]);

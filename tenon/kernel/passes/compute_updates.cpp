@@ -33,15 +33,15 @@ void compute_first(Nest& first, Store& s, const Updates& u, const Computed& slot
   if (s.condition) s.condition = spare ? Expr() : binary(Binary::ge, s.offset, Expr(std::int64_t(0)));
 }
 
-void compute(Function& function, Block& statements) {
+void compute(Function& function, const Target& target, Block& statements) {
   Block result;
   for (Statement& s : statements) {
-    for_each_block(s, [&](Block& inside) { compute(function, inside); });
+    for_each_block(s, [&](Block& inside) { compute(function, target, inside); });
     const auto* n = std::get_if<Nest>(&s.held());
     const std::optional<Updates> u = n == nullptr ? std::nullopt : updates_of(*n);
     const auto moves = [&] { return n->vars.back() != loops_of(*u).back().var && go_by_vectors(*u); };
     if (u && (moves() || are_computed_first(*n, *u)))
-      std::ranges::move(combined_updates(function, *n, *u, loops_of(*u)), std::back_inserter(result));
+      std::ranges::move(combined_updates(function, target, *n, *u, loops_of(*u)), std::back_inserter(result));
     else
       result.push_back(std::move(s));
   }
@@ -82,9 +82,10 @@ bool are_computed_first(const Nest& n, const Updates& u) {
   return !go_by_vectors(u) && !at_most(loops_of(u).back().size, few) && are_costly(n);
 }
 
-Block combined_updates(Function& function, const Nest& n, const Updates& u, const std::vector<Loop>& loops,
-                       const Expr& spare) {
-  constexpr std::int64_t few = 16, chunk = 1024;
+Block combined_updates(Function& function, const Target& target, const Nest& n, const Updates& u,
+                       const std::vector<Loop>& loops, const Expr& spare) {
+  constexpr std::int64_t few = 4;
+  const std::int64_t chunk = chunk_of(target);
   const Loop last = loops.back();
   const bool pays = are_computed_first(n, u) || (spare && !go_by_vectors(u));
   if (!pays || at_most(last.size, few)) return {nest_over(n, loops, {}, false)};
@@ -111,6 +112,6 @@ Block combined_updates(Function& function, const Nest& n, const Updates& u, cons
   return {std::move(all)};
 }
 
-void compute_updates(Function& function) { compute(function, function.body); }
+void compute_updates(Function& function, const Target& target) { compute(function, target, function.body); }
 
 }  // namespace tenon::kernel

@@ -3,13 +3,14 @@
 
 #include "tenon/kernel/analysis/updates.h"
 #include "tenon/kernel/function.h"
+#include "tenon/kernel/target.h"
 
 namespace tenon::kernel {
 
 // Rewrites nests that combine updates with what is there: columns that lie beside each other become the innermost loop,
 // and where there are none, costly updates are computed a chunk at a time before they are combined. Linear in the
 // expressions.
-void compute_updates(Function& function);
+void compute_updates(Function& function, const Target& target = {});
 
 // The loops of a nest in an order that is as good as its own: free ones last, the shortest steps last among them.
 std::vector<Updates::Loop> loops_of(const Updates& u);
@@ -25,8 +26,11 @@ bool are_computed_first(const Nest& n, const Updates& u);
 
 // A nest over these loops, its costly updates computed first. `spare`: a place that nobody reads, for updates that are
 // not to be made: nothing is asked of each then.
-Block combined_updates(Function& function, const Nest& n, const Updates& u, const std::vector<Updates::Loop>& loops,
-                       const Expr& spare = {});
+Block combined_updates(Function& function, const Target& target, const Nest& n, const Updates& u,
+                       const std::vector<Updates::Loop>& loops, const Expr& spare = {});
+
+// How many updates are looked at before they are combined.
+inline std::int64_t chunk_of(const Target& target) { return 16 * target.vector_bytes; }
 
 // What a store combines with what is there.
 inline Expr update_of(const Store& s) { return s.value.operand(1); }

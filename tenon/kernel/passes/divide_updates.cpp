@@ -79,7 +79,6 @@ class Divider {
 
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
-  static constexpr std::int64_t chunk = 1024;  // updates
 
   void block(Block& statements) {
     Block result;
@@ -123,7 +122,8 @@ class Divider {
   Prices prices(const Nest& n, const Updates& u) const {
     // Nanoseconds of an update that is looked at, and of an element of a part.
     constexpr double looked_at = 0.8, found = 0.3, of_part = 0.2, of_part_in_memory = 0.8;
-    constexpr double run = 256, cached = 1 << 20, most_bytes = 256 << 20;
+    constexpr double cached = 1 << 20, most_bytes = 256 << 20;
+    const double run = 4. * static_cast<double>(target_.vector_bytes);
     const double count = estimate(u.updates()), threads = static_cast<double>(threads_), all = count * each(n, u);
     Prices p{all, never, never, never};
     if (const auto l = column(u); l && estimate(l->size) * estimate(l->stride) * bytes(u) >= threads * run)
@@ -171,19 +171,19 @@ class Divider {
   // --- by columns ---
   void by_columns(const Nest& n, const Updates& u, Block& to) {
     const Loop whole = *column(u);
-    constexpr std::int64_t line = 64;
-    const std::int64_t unit = whole.stride == Dim(1) ? line : 1;
+    const std::int64_t unit = whole.stride == Dim(1) ? target_.vector_bytes : 1;  // a line at least
     const Dim width = divide_up(divide_up(whole.size, threads_), unit) * unit;
     to.push_back(divided(whole, width, grain(n, u, threads_), [&](const Expr&, const Loop& within, const auto& vars) {
       const Updates part = renamed(u, whole.var, within);
-      return combined_updates(f_, nest_over(n, loops_of(part), vars, false), part, loops_of(part));
+      return combined_updates(f_, target_, nest_over(n, loops_of(part), vars, false), part, loops_of(part));
     }));
   }
 
   // --- by owners ---
   // A power of two of rows that one thread owns: whole pages, or so many that each thread has several such blocks.
   std::int64_t owned_shift(const Updates& u) const {
-    constexpr double page = 4096, line = 64, blocks_each = 8;
+    constexpr double blocks_each = 8;
+    const auto line = static_cast<double>(target_.vector_bytes), page = 64 * line;
     const double row = estimate(u.unit) * bytes(u);
     const double most = estimate(u.rows) / (blocks_each * static_cast<double>(threads_)) * row;
     const double wanted = std::clamp(std::min(page, most), line, page) / row;
@@ -204,6 +204,7 @@ class Divider {
     const std::uint32_t owner = f_.vars++;
     const std::optional<Start> start = u.whole_rows ? taken_start(u, f_.slots[u.slot].dtype, f_.vars, to) : std::nullopt;
     if (are_computed_first(n, u)) store_first(n, u, to);
+    const std::int64_t chunk = chunk_of(target_);
     const auto local = [&](std::int64_t elements) {
       f_.slots.push_back({DType::i64, elements, Slot::Place::local});
       return static_cast<SlotId>(f_.slots.size() - 1);
@@ -353,7 +354,7 @@ class Divider {
         s.offset = begin + (s.offset - size(u.first));
         s.value = binary(u.combine, load(parts, dtype, s.offset), update_of(s));
       }
-      append(combined_updates(f_, nest, now, loops_of(now), begin + size(u.elements)), body);
+      append(combined_updates(f_, target_, nest, now, loops_of(now), begin + size(u.elements)), body);
       return body;
     };
     to.push_back(divided(whole, divide_up(whole.size, most_parts(u)), grain(n, u, most_parts(u)), part));
