@@ -1,5 +1,5 @@
-// Reductions by indices, beside bench/limits/segments.cpp: the gradient of an embedding, sums, maxima and a softmax of a
-// graph's edges by node, and a histogram.
+// Reductions by indices, beside bench/limits/segments.cpp: the gradient of an embedding, sums, maxima and a softmax of
+// a graph's edges by node, and a histogram.
 #include <algorithm>
 
 #include "bench/measure.h"
@@ -34,8 +34,8 @@ double weighted(const Array& x) {
   const auto all = tn::elements<float>(flat);
   double sum = 0;
   for (std::int64_t i = 0; i < all.dims()[0]; ++i)
-    sum += double(all(i)) *
-           (static_cast<float>(mixed(static_cast<std::uint32_t>(i) + 99 * 0x9E3779B9u) >> 8) * 0x1p-24f);
+    sum +=
+        double(all(i)) * (static_cast<float>(mixed(static_cast<std::uint32_t>(i) + 99 * 0x9E3779B9u) >> 8) * 0x1p-24f);
   return sum;
 }
 
@@ -61,7 +61,9 @@ void embedding() {
   constexpr std::int64_t vocabulary = 50'000;
   const Array ids = tn::reshape(tn::from(drawn(32 * 512, 1, vocabulary / 4)), {32, 512});
   const Array w = values(32 * 512 * 64, 2, {32, 512, 64}), table = values(vocabulary * 64, 3, {vocabulary, 64});
-  const auto loss = [](const Array& table, const Array& ids, const Array& w) { return tn::sum(tn::take(table, ids) * w); };
+  const auto loss = [](const Array& table, const Array& ids, const Array& w) {
+    return tn::sum(tn::take(table, ids) * w);
+  };
   const auto gradient = tn::jit(tn::grad(loss));
   measure("embedding gradient, 50,000 x 64, 32 x 512 tokens", "gradient", [&] { return gradient(table, ids, w); });
 }

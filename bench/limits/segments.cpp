@@ -34,7 +34,8 @@ INLINE void owned(const int32_t* ids, long n, int shift, int worker, F&& f) {
       const __mmask16 there = end - i < 16 ? __mmask16((1 << (end - i)) - 1) : 0xffff;
       const __m512i id = _mm512_maskz_loadu_epi32(there, ids + i);
       const __mmask16 own = _mm512_mask_cmpeq_epi32_mask(there, _mm512_and_si512(id, bit), mine);
-      _mm512_storeu_si512(list + count, _mm512_maskz_compress_epi32(own, _mm512_add_epi32(lanes, _mm512_set1_epi32(int(i)))));
+      _mm512_storeu_si512(list + count,
+                          _mm512_maskz_compress_epi32(own, _mm512_add_epi32(lanes, _mm512_set1_epi32(int(i)))));
       count += __builtin_popcount(own);
     }
     for (long k = 0; k < count; k++) f(long(list[k]));

@@ -105,7 +105,8 @@ void FunctionEmitter::one_by_one(const kernel::Nest& n, const Work& work) {
   constexpr std::int64_t short_body = 24, at_once = 4;  // instructions
   const std::size_t last = n.vars.size() - 1;
   const Dim& length = n.sizes[last];
-  const std::int64_t step = work.instructions > short_body || work.functions > 0 || at_most(length, 2 * at_once) ? 1 : at_once;
+  const std::int64_t step =
+      work.instructions > short_body || work.functions > 0 || at_most(length, 2 * at_once) ? 1 : at_once;
   const auto turn = [&](Value* i, std::int64_t many) {
     for (std::int64_t k = 0; k < many; ++k) {
       e_.set(n.vars[last], k == 0 ? i : b_.CreateAdd(i, b_.getInt64(static_cast<std::uint64_t>(k)), "", true, true));

@@ -20,8 +20,7 @@ bool combines(Binary op) {
 std::optional<Binary> combined_by(const Store& s) {
   if (s.value.kind() != Expr::Kind::binary || !combines(s.value.node().binary)) return {};
   const Expr old = s.value.operand(0), update = s.value.operand(1);
-  if (old.kind() != Expr::Kind::load || old.node().id != s.slot ||
-      old.operand(0).identity() != s.offset.identity())
+  if (old.kind() != Expr::Kind::load || old.node().id != s.slot || old.operand(0).identity() != s.offset.identity())
     return {};
   bool apart = true;
   for (const Expr& e : {update, s.offset, s.condition})
@@ -105,7 +104,7 @@ Dim Updates::columns() const {
 }
 
 std::optional<Updates> updates_of(const Nest& nest) {
-  if (nest.independent || nest.vars.empty() || nest.stores.empty()) return {};
+  if (nest.independent || nest.vars.empty() || nest.stores.empty() || product_of(nest.sizes) == Dim(0)) return {};
   Updates u{};
   u.slot = nest.stores[0].slot;
   for (const Store& s : nest.stores) {
@@ -125,7 +124,8 @@ std::optional<Updates> updates_of(const Nest& nest) {
   for (std::size_t i = 0; i < nest.vars.size(); ++i)
     terms.push_back({form->affine.coefficient(nest.vars[i]), nest.sizes[i] - 1});
   if (form->affine.terms.size() !=
-      static_cast<std::size_t>(std::count_if(terms.begin(), terms.end(), [](const Term& t) { return t.coefficient != Dim(0); })))
+      static_cast<std::size_t>(
+          std::count_if(terms.begin(), terms.end(), [](const Term& t) { return t.coefficient != Dim(0); })))
     return {};  // loops around it
   for (const auto& t : form->bounded) {
     terms.push_back({t.coefficient, t.range.high - t.range.low});
@@ -145,8 +145,8 @@ std::optional<Updates> updates_of(const Nest& nest) {
       if (k != i && terms[k].coefficient != Dim(0)) others.push_back(terms[k]);
     const bool chooses =
         std::ranges::any_of(form->bounded, [&](const auto& t) { return depends_on(t.index, nest.vars[i]); });
-    const bool is_free = !chooses && terms[i].coefficient != Dim(0) &&
-                         is_digit(terms[i], others, places->greatest - places->least);
+    const bool is_free =
+        !chooses && terms[i].coefficient != Dim(0) && is_digit(terms[i], others, places->greatest - places->least);
     (is_free ? u.free : u.ordered).push_back({nest.vars[i], nest.sizes[i], terms[i].coefficient});
     if (is_free)
       in_row = in_row + terms[i].coefficient * terms[i].most, reach = reach - terms[i].coefficient * terms[i].most;

@@ -156,12 +156,13 @@ class Divider {
   // Blocks of `length` of a loop; `part` makes the statements for some of its indices, as a loop of its own.
   template <class Part>
   Blocks divided(const Loop& whole, const Dim& length, Dim least, Part&& part) {
-    Blocks blocks{f_.vars++, floor_div(whole.size, length), modulo(whole.size, length), {}, {}, true, std::move(least), {}};
+    Blocks blocks{f_.vars++, floor_div(whole.size, length), modulo(whole.size, length), {}, {}, true, std::move(least),
+                  {}};
     const auto some = [&](const Dim& count) {
       const Loop within{f_.vars++, count, whole.stride};
-      return part(variable(blocks.var), within,
-                  std::map<std::uint32_t, Expr>{
-                      {whole.var, variable(blocks.var) * size(length) + variable(within.var)}});
+      return part(
+          variable(blocks.var), within,
+          std::map<std::uint32_t, Expr>{{whole.var, variable(blocks.var) * size(length) + variable(within.var)}});
     };
     blocks.body = some(length);
     if (blocks.rest != Dim(0)) blocks.tail = some(blocks.rest);
@@ -202,7 +203,8 @@ class Divider {
 
   void by_owners(Nest n, const Updates& u, Block& to) {
     const std::uint32_t owner = f_.vars++;
-    const std::optional<Start> start = u.whole_rows ? taken_start(u, f_.slots[u.slot].dtype, f_.vars, to) : std::nullopt;
+    const std::optional<Start> start =
+        u.whole_rows ? taken_start(u, f_.slots[u.slot].dtype, f_.vars, to) : std::nullopt;
     if (are_computed_first(n, u)) store_first(n, u, to);
     const std::int64_t chunk = chunk_of(target_);
     const auto local = [&](std::int64_t elements) {
@@ -220,7 +222,13 @@ class Divider {
     };
     chunks.body = part(chunk);
     if (chunks.rest != Dim(0)) chunks.tail = part(chunks.rest);
-    Blocks owners{owner, threads_, 0, {}, {}, true, grain(n, u, threads_),
+    Blocks owners{owner,
+                  threads_,
+                  0,
+                  {},
+                  {},
+                  true,
+                  grain(n, u, threads_),
                   {list.rows, list.owned, list.numbers, list.count, list.at}};
     if (start) append(started(n, u, owner, *start), owners.body);
     owners.body.push_back(std::move(chunks));
