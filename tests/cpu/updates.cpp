@@ -36,6 +36,7 @@ Array start_of(const Way& w, DType dtype) {
   return convert(drawn(1, w.columns == 1 ? Shape{w.rows} : Shape{w.rows, w.columns}, 2), dtype);
 }
 Array numbers_of(const Way& w) { return drawn(2, {w.updates}, w.rows + 4) - 2; }
+Array sorted_numbers_of(const Way& w) { return clamp(arange(w.updates) * w.rows / (w.updates - 7) - 3, -1, w.rows); }
 // Sums and products of these are exact, whatever their order.
 Array updates_of(const Way& w, ScatterKind kind, DType dtype) {
   const Array u = drawn(3, w.columns == 1 ? Shape{w.updates} : Shape{w.updates, w.columns}, 3) - 1;
@@ -107,6 +108,24 @@ TEST(Updates, StrictSumsKeepTheirOrder) {
     EXPECT_TRUE(array_equal(strict, expected)) << w.name;
     EXPECT_TRUE(allclose(free, expected, 1e-4, 1e-3)) << w.name;
   }
+}
+
+// Of sorted indices, and of one row alone, which one thread takes.
+TEST(Updates, OfSortedIndices) {
+  for (const Way& w : ways)
+    for (const ScatterKind kind : {ScatterKind::add, ScatterKind::max})
+      for (const Array& at : {sorted_numbers_of(w), full({w.updates}, Array(w.rows / 2)), arange(w.updates) * 0}) {
+        const Array x = start_of(w, DType::i32), u = updates_of(w, kind, DType::i32);
+        const auto f = [&](const Array& x, const Array& at, const Array& u) {
+          const Array none = zeros(x.shape(), x.dtype());
+          return std::pair(combined(kind, x, at, u * 3, IndexMode::clip), combined(kind, none, at, u, IndexMode::fill));
+        };
+        const auto got = jit(f)(x, at, u);
+        const ByOracle reference;
+        const auto expected = f(x, at, u);
+        EXPECT_TRUE(array_equal(got.first, expected.first)) << w.name;
+        EXPECT_TRUE(array_equal(got.second, expected.second)) << w.name;
+      }
 }
 
 // Pairs of indices; slices that overlap, which stay in order; lanes; a gradient; nothing at all.
