@@ -15,7 +15,8 @@ namespace tenon::kernel {
 // - a size has a parameter that the Function lacks, or is negative, or lies in a slot that is of none;
 // - an access with known sizes that no condition guards is outside of its slot, as the ranges of indices show;
 // - a slot that blocks have each for itself is touched elsewhere;
-// - a size that is found as the code runs, or memory of such a size, is not there yet (verify_found.h).
+// - a size that is found as the code runs, memory of such a size, or an element of a list is not there yet
+//   (verify_found.h).
 // Linear in the statements and the nodes of their expressions.
 void verify(const Function& function, std::string_view pass = {});
 

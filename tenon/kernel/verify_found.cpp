@@ -21,11 +21,13 @@ class Finder {
  public:
   Finder(const Function& f, FunctionRef<void(const Statement&, const std::string&)> wrong)
       : f_(f), wrong_(wrong), found_(f.slots.size(), false), holds_address_(f.slots.size(), false) {
-    for (const Slot& s : f.slots) {
-      if (s.place != Place::found) continue;
-      holds_address_[s.argument] = true;
+    for (SlotId i = 0; i < f.slots.size(); ++i) {
+      const Slot& s = f.slots[i];
+      if (s.place != Place::found && s.place != Place::element) continue;
+      const SlotId address = s.place == Place::found ? s.argument : i;
+      if (s.place == Place::found) holds_address_[address] = true;
       s.elements.visit_variables([&](SizeVar v) {
-        if (is_found_size(v)) of_size_.emplace(slot_of_size(v), s.argument);
+        if (is_found_size(v)) of_size_.emplace(slot_of_size(v), address);
       });
     }
   }
@@ -94,6 +96,8 @@ class Finder {
     if (s.place == Place::found && !found_[s.argument])
       fail(fmt::format("m{} is touched, and its memory has not been asked for since its size {} was found.", slot,
                        s.elements.text()));
+    if (s.place == Place::element && !found_[slot])
+      fail(fmt::format("m{} is touched, and no statement before has found this element of a list.", slot));
   }
 
   // --- and what it finds, whatever data say ---
@@ -104,6 +108,8 @@ class Finder {
       if (!is_never_empty(r->outer_sizes)) return;
       finds(r->slot);
       if (is_never_empty(r->inner_sizes)) finds(r->stores);
+    } else if (const auto* e = std::get_if<Element>(&s.held())) {
+      found(e->element);
     } else if (!std::holds_alternative<Copy>(s.held()) || is_never_empty({std::get<Copy>(s.held()).elements})) {
       for_each_place(s, [&](SlotId slot, const Expr&, bool written) {
         if (written) finds(slot);
@@ -121,10 +127,13 @@ class Finder {
     if (at_once_) fail(fmt::format("blocks that run at once all find m{}.", slot));
     if (holds_address_[slot] && !std::holds_alternative<Call>(at_->held()))
       fail(fmt::format("m{} holds an address, which only a call gives.", slot));
-    if (!found_[slot]) order_.push_back(slot);
-    found_[slot] = true;
+    found(slot);
     // Memory that was asked for may be too small now.
     for (auto [each, end] = of_size_.equal_range(slot); each != end; ++each) found_[each->second] = false;
+  }
+  void found(SlotId slot) {
+    if (!found_[slot]) order_.push_back(slot);
+    found_[slot] = true;
   }
   static bool is_never_empty(const Sizes& sizes) {
     return std::ranges::all_of(sizes, [](const Dim& d) { return at_least(d, 1); });
@@ -141,17 +150,18 @@ class Finder {
   const Function& f_;
   FunctionRef<void(const Statement&, const std::string&)> wrong_;
   const Statement* at_ = nullptr;          // at hand
-  std::vector<bool> found_;                // of slots of sizes: statements before have written them
+  std::vector<bool> found_;                // of slots of sizes and elements: statements before have found them
   std::vector<SlotId> order_;              // in which they were found
   std::vector<bool> holds_address_;        // what lies there is an address
-  std::multimap<SlotId, SlotId> of_size_;  // addresses of memory, by each size that it has
+  std::multimap<SlotId, SlotId> of_size_;  // addresses of memory, and elements, by each size that they have
   bool at_once_ = false;                   // within blocks that run in parallel
 };
 
 }  // namespace
 
 void verify_found(const Function& function, FunctionRef<void(const Statement&, const std::string&)> wrong) {
-  if (std::ranges::any_of(function.slots, [](const Slot& s) { return s.place == Place::size; }))
+  if (std::ranges::any_of(function.slots,
+                          [](const Slot& s) { return s.place == Place::size || s.place == Place::element; }))
     Finder(function, wrong).block(function.body);
 }
 

@@ -1,4 +1,4 @@
-// What holds of sizes and memory that a Function finds as it runs.
+// What holds of sizes, memory and elements of lists that a Function finds as it runs.
 #pragma once
 
 #include <string>
@@ -12,6 +12,7 @@ namespace tenon::kernel {
 // - a size or an address is read, or named by a size, that no statement before has found: a statement finds it for
 //   those behind it in its block and for the blocks that these hold;
 // - memory is touched of which no statement before has found the size, or which has not been asked for since;
+// - an element of a list is touched that no statement before has found, or whose size has been found since;
 // - a slot of an address is named as a size, or written by what is no call;
 // - blocks that run at once all find one size, or a number is found that is no size, or larger than the slot's most.
 // Slots themselves are sound (verify.h). Linear in the statements and the nodes of their expressions.
