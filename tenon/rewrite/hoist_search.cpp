@@ -7,11 +7,11 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/ops/region.h"
+#include "tenon/rewrite/streams.h"
 
 namespace tenon {
 namespace {
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 Dim elements_before(const Shape& shape, std::size_t axis) {
   Dim count = 1;

@@ -16,7 +16,6 @@
 namespace tenon {
 namespace {
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "tenon/kernel/function.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/rewrite/hoist_search.h"
+#include "tenon/rewrite/streams.h"
 
 namespace tenon {
 namespace {
@@ -29,7 +30,6 @@ constexpr std::size_t most_loops = 64;   // of a Program
 constexpr double block_bytes = 1 << 14;  // of a long row's lanes, a part of the first-level cache
 constexpr std::size_t vector_bytes = 64;
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 class PairSearch {
  public:

@@ -25,7 +25,6 @@
 namespace tenon {
 namespace {
 
-std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 // Writes a Program anew with these loops.
 class PairsRebuild : PairParts {

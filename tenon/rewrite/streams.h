@@ -9,6 +9,8 @@
 
 namespace tenon {
 
+inline std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
+
 // Of steps along axis 0, those of a turn one behind the other: [turns, steps of a turn, …], or as it is for one a turn.
 Array by_turn(const Array& x, std::int64_t steps_a_turn);
 
