@@ -54,9 +54,11 @@ Code code_of(nb::object f) {
   const bool is_method = PyMethod_Check(f.ptr());
   nb::object code = attribute(f, "__code__");
   if (is_method) ++found.given;
-  if (!code)
-    if (const nb::object call = attribute(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(f.ptr()))), "__call__"))
-      if ((code = attribute(call, "__code__"))) ++found.given;
+  if (!code) {
+    const nb::object call = attribute(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(f.ptr()))), "__call__");
+    if (call) code = attribute(call, "__code__");
+    if (code) ++found.given;
+  }
   if (code && PyCode_Check(code.ptr())) found.code = std::move(code);
   return found;
 }

@@ -83,7 +83,7 @@ bool in_fork_section() noexcept { return depth > 0; }
 
 void outside_fork_sections(void (*act)(void*), void* what) noexcept {
   if (depth == 0) return act(what);
-  acts = new Act{act, what, acts};
+  acts = new Act{act, what, acts};  // NOLINT(bugprone-unhandled-exception-at-new): no memory ends the process
 }
 
 namespace {

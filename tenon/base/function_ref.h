@@ -23,7 +23,7 @@ class FunctionRef<Result(Args...)> {
       : f_(reinterpret_cast<const void*>(std::addressof(f))), call_([](const void* f, Args... args) -> Result {
           using Called = std::remove_reference_t<F>;
           if constexpr (std::is_function_v<Called>)
-            return static_cast<Result>(reinterpret_cast<Called*>(f)(static_cast<Args&&>(args)...));
+            return static_cast<Result>(reinterpret_cast<Called*>(const_cast<void*>(f))(static_cast<Args&&>(args)...));
           else
             return static_cast<Result>((*static_cast<Called*>(const_cast<void*>(f)))(static_cast<Args&&>(args)...));
         }) {}

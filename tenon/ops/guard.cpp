@@ -186,7 +186,7 @@ class Guard {
     }
     const bool is_array_update = is_update(*eqn.op);
     if (any_kept && (is_array_update || is_list_update(*eqn.op))) {
-      const Array target = replay.get(eqn.in[0]);
+      const Array& target = replay.get(eqn.in[0]);
       const bool open = flow.open[eqn.in[0]];
       Arrays operands = flow.operands(eqn, replay, running);
       operands[0] = target;

@@ -110,7 +110,7 @@ Value* chosen(Builder& b, std::span<Value* const> from, std::span<const unsigned
 // second, and so on. By the factors of the number: n·log n shuffles.
 std::vector<Value*> taken_apart(Builder& b, const std::vector<Value*>& memory) {
   const auto run = static_cast<unsigned>(memory.size());
-  if (run == 1) return memory;
+  if (run <= 1) return memory;
   const unsigned q = least_factor(run),
                  lanes = llvm::cast<llvm::FixedVectorType>(memory[0]->getType())->getNumElements();
   std::vector<Value*> result(run);
@@ -126,7 +126,7 @@ std::vector<Value*> taken_apart(Builder& b, const std::vector<Value*>& memory) {
 }
 std::vector<Value*> put_together(Builder& b, const std::vector<Value*>& elements) {
   const auto run = static_cast<unsigned>(elements.size());
-  if (run == 1) return elements;
+  if (run <= 1) return elements;
   const unsigned q = least_factor(run),
                  lanes = llvm::cast<llvm::FixedVectorType>(elements[0]->getType())->getNumElements();
   std::vector<std::vector<Value*>> parts;

@@ -52,7 +52,7 @@ class Reader {
   template <class T>
     requires std::is_arithmetic_v<T>
   void operator()(T& value) {
-    if (take(sizeof value)) std::memcpy(&value, taken_.data(), sizeof value);
+    if (take(sizeof value)) taken_.copy(reinterpret_cast<char*>(&value), sizeof value);
   }
   void operator()(bool& value) {
     std::uint8_t byte = 0;

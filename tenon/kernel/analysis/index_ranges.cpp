@@ -121,7 +121,8 @@ std::optional<IndexRange> FoldIndices::range(const Expr& e) {
   std::optional<IndexRange> r;
   try {
     r = range_of(e);
-  } catch (const ShapeError&) {  // numbers that are no indices
+  } catch (const ShapeError&) {
+    r.reset();  // numbers that are no indices
   }
   known_.emplace(e.identity(), std::pair(e, r));
   return r;
