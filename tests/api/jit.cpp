@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <latch>
 #include <thread>
 
@@ -350,23 +351,23 @@ Array forever(const Array& x) {
   return tn::while_loop([](const Array& c) { return c < 2.f; }, [](const Array& c) { return tn::abs(tn::sin(c)); }, x);
 }
 
-// Seconds from the request to the error.
+// Seconds of processor time from the request to the error, whatever else the machine has to do.
 template <class F>
 double seconds_to_stop(F f) {
   tn::Context context;
-  std::chrono::steady_clock::time_point asked;
+  std::clock_t asked = 0;
   std::latch started(1);
   std::thread other([&] {
     started.wait();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that the loop runs
-    asked = std::chrono::steady_clock::now();
+    asked = std::clock();
     context.cancel();
   });
   started.count_down();
   EXPECT_THAT(message_of<tn::CancelledError>([&] { f(context); }), HasSubstr("cancelled by Context::cancel()"));
-  const auto ended = std::chrono::steady_clock::now();
+  const std::clock_t ended = std::clock();
   other.join();
-  return std::chrono::duration<double>(ended - asked).count();
+  return static_cast<double>(ended - asked) / CLOCKS_PER_SEC;
 }
 
 }  // namespace
@@ -437,7 +438,6 @@ TEST(Context, AttendsAndGoesOn) {
   };
   const auto same = [&](const auto& f, const Array& x) {
     const Array calm = f(x);
-    times_attended = 0;
     std::atomic<bool> done{false};
     std::thread other([&] {
       while (!done) {
@@ -445,11 +445,13 @@ TEST(Context, AttendsAndGoesOn) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
     });
-    const Array made = f.with(disturbed)(x);
+    do {  // until one call has attended more than once, however late the other thread begins
+      times_attended = 0;
+      const Array made = f.with(disturbed)(x);
+      EXPECT_TRUE(tn::all(made == calm).item<bool>());
+    } while (times_attended < 2);
     done = true;
     other.join();
-    EXPECT_GT(times_attended, 1);
-    EXPECT_TRUE(tn::all(made == calm).item<bool>());
   };
   same(tn::jit(steps(3000000)), tn::sum(Array{0.5f}));
   same(tn::jit(steps(300)), tn::full({512, 512}, 0.5f) + 0.f);  // on several threads
