@@ -95,8 +95,8 @@ class Divider {
     const std::optional<Updates> found = updates_of(n);
     if (!found) return false;
     const Updates& u = *found;
-    // Lists of updates and parts have a size before the function runs.
-    if (std::ranges::any_of(n.sizes, has_found_size)) return false;
+    // Shares of the threads, lists of updates and parts are of sizes that are known here.
+    if (!std::ranges::all_of(n.sizes, [](const Dim& size) { return size.known(); })) return false;
     // Lanes that have rows of their own are divided with what makes and reads these.
     if (!u.free.empty() && u.free[0].var == n.vars[0] && !at_most(n.sizes[0], threads_ - 1)) return false;
     const Prices p = prices(n, u);
