@@ -2,13 +2,6 @@
 // Outputs: reused; reused with non-temporal stores; fresh from malloc; from a caching allocator of 2 MiB-aligned
 // huge-page blocks (4 in rotation).
 #include "limits.h"
-template <bool NT>
-static INLINE void put(float* p, V v) {
-  if constexpr (NT)
-    _mm512_stream_ps(p, v);
-  else
-    store(p, v);
-}
 constexpr float kA = 0.7978845608f, kB = 0.044715f;
 struct Args {
   const float *x, *y, *z;

@@ -26,6 +26,13 @@ INLINE V load(const float* p) { return _mm512_loadu_ps(p); }
 INLINE void store(float* p, V v) { _mm512_storeu_ps(p, v); }
 INLINE V load(const float* p, __mmask16 m) { return _mm512_maskz_loadu_ps(m, p); }
 INLINE void store(float* p, V v, __mmask16 m) { _mm512_mask_storeu_ps(p, m, v); }
+template <bool NT>
+INLINE void put(float* p, V v) {  // NT: past the caches
+  if constexpr (NT)
+    _mm512_stream_ps(p, v);
+  else
+    store(p, v);
+}
 INLINE float sum(V v) { return _mm512_reduce_add_ps(v); }
 INLINE float largest(V v) { return _mm512_reduce_max_ps(v); }
 INLINE VI bits(V v) { return (VI)_mm512_castps_si512(v); }

@@ -8,13 +8,6 @@ struct Args {
   float* out;
   long rows, columns;
 };
-template <bool NT>
-static INLINE void put(float* p, V v) {
-  if constexpr (NT)
-    _mm512_stream_ps(p, v);
-  else
-    store(p, v);
-}
 template <bool NT, class F>
 static void each(const float* x, float* out, long n, F f) {
   for (long j = 0; j < n; j += 16) put<NT>(out + j, f(load(x + j)));

@@ -53,8 +53,13 @@ ProgramRef adapt(const Program& program, std::span<const std::optional<std::size
   return rearrange(std::move(parts), program, from, own, outputs);
 }
 
-ProgramRef with_regions(const Program& program, FunctionRef<ProgramRef(const ProgramRef&)> region) {
-  ProgramParts parts = program.parts();
+bool holds_programs(const Program& program) {
+  return std::ranges::any_of(program.eqns(), [](const Eqn& eqn) { return eqn.params.hold_programs(); });
+}
+
+ProgramRef with_regions(const ProgramRef& program, FunctionRef<ProgramRef(const ProgramRef&)> region) {
+  if (!holds_programs(*program)) return program;
+  ProgramParts parts = program->parts();
   for (Eqn& eqn : parts.eqns)
     eqn.params = eqn.params.map_programs([&](const ProgramRef& p) { return p ? region(p) : p; });
   return Program::finish(std::move(parts));

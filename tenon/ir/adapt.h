@@ -18,7 +18,9 @@ ProgramRef adapt(const Program& program, std::span<const std::optional<std::size
 ProgramRef adapt(const Program& program, std::span<const std::optional<std::size_t>> from, std::span<const Type> types,
                  std::span<const std::size_t> outputs, std::vector<Dim>& sizes);
 
-// The Program with `region` of each Program in its eqns' params.
-ProgramRef with_regions(const Program& program, FunctionRef<ProgramRef(const ProgramRef&)> region);
+// Whether eqns of the Program have Programs in their params.
+bool holds_programs(const Program& program);
+// The Program with `region` of each of these; itself where it has none.
+ProgramRef with_regions(const ProgramRef& program, FunctionRef<ProgramRef(const ProgramRef&)> region);
 
 }  // namespace tenon

@@ -255,7 +255,7 @@ ProgramRef delta_stacks(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("delta_stacks")(program->hash()).finish(), [&] {
-    ProgramRef result = with_regions(*program, delta_stacks);
+    ProgramRef result = with_regions(program, delta_stacks);
     while (const auto delta = find_delta(*result)) result = Rebuild(delta->rows).run(*result, *delta);
     return result;
   });

@@ -496,26 +496,9 @@ class LoopRebuild {
 
 // The Program with all these hoists done.
 ProgramRef rebuilt(const Program& program, const std::vector<Hoist>& hoists) {
-  const std::vector<std::size_t> maker = maker_numbers(program);
-  std::vector<bool> done(program.eqns().size(), false);
-  std::vector<LoopRebuild> loops;
-  std::map<std::size_t, std::size_t> loop_at;
-  std::map<std::size_t, std::pair<std::size_t, std::size_t>> end_at;  // of which loop, which of its ends
-  for (const Hoist& hoist : hoists) {
-    loop_at.emplace(hoist.loop, loops.size());
-    for (std::size_t i = 0; i < hoist.ends.size(); ++i) end_at.emplace(hoist.ends[i].eqn, std::pair(loops.size(), i));
-    loops.emplace_back(program, hoist, maker, done);
-  }
-  return rewritten(program, [&](Replay& replay) {
-    for (std::size_t e = 0; e < program.eqns().size(); ++e) {
-      if (const auto loop = loop_at.find(e); loop != loop_at.end())
-        loops[loop->second].bind(replay);
-      else if (const auto end = end_at.find(e); end != end_at.end())
-        loops[end->second.first].finish(end->second.second, replay);
-      else if (!done[e])
-        replay.bind_eqn(program.eqns()[e]);
-    }
-  });
+  return rewritten_together<LoopRebuild>(
+      program, hoists, [](const Hoist& hoist) { return hoist.loop; },
+      [](const Hoist& hoist) -> const auto& { return hoist.ends; });
 }
 
 }  // namespace
@@ -524,7 +507,7 @@ ProgramRef hoist_reductions(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("hoist_reductions")(program->hash()).finish(), [&] {
-    ProgramRef result = with_regions(*program, hoist_reductions);
+    ProgramRef result = with_regions(program, hoist_reductions);
     while (true) {
       ProgramRef next;
       if (const auto hoists = find_hoists(*result); !hoists.empty())
@@ -533,7 +516,7 @@ ProgramRef hoist_reductions(const ProgramRef& program) {
         next = move_loop_into_branches(*result);
       if (next == nullptr) break;
       // A body that has got a reduction may have a loop whose stacks that reduces, and so may branches.
-      result = with_regions(*next, hoist_reductions);
+      result = with_regions(next, hoist_reductions);
     }
     return result;
   });

@@ -12,7 +12,6 @@
 namespace tenon {
 namespace {
 
-
 Dim elements_before(const Shape& shape, std::size_t axis) {
   Dim count = 1;
   for (std::size_t i = 0; i < axis; ++i) count = count * shape[i];
@@ -131,9 +130,7 @@ class Comparisons {
 class HoistSearch {
  public:
   explicit HoistSearch(const Program& program)
-      : program_(program), readers_(program.vars()), maker_(maker_numbers(program)) {
-    for (std::size_t e = 0; e < program.eqns().size(); ++e)
-      for (Var v : program.eqns()[e].in) readers_[v].push_back(e);
+      : program_(program), readers_(reader_numbers(program)), maker_(maker_numbers(program)) {
     is_output_.assign(program.vars(), false);
     for (Var v : program.outputs()) is_output_[v] = true;
   }
@@ -381,25 +378,6 @@ class HoistSearch {
 };
 
 }  // namespace
-
-std::vector<std::size_t> maker_numbers(const Program& program) {
-  std::vector<std::size_t> maker(program.vars(), nowhere);
-  for (std::size_t e = 0; e < program.eqns().size(); ++e)
-    for (Var v : program.eqns()[e].out) maker[v] = e;
-  return maker;
-}
-
-std::set<std::size_t> makers_behind(const Program& program, std::span<const std::size_t> maker, std::size_t loop,
-                                    std::vector<Var> vars, FunctionRef<bool(std::size_t)> is_made) {
-  std::set<std::size_t> found;
-  while (!vars.empty()) {
-    const std::size_t e = maker[vars.back()];
-    vars.pop_back();
-    if (e == nowhere || e < loop || is_made(e) || !found.insert(e).second) continue;
-    vars.insert(vars.end(), program.eqns()[e].in.begin(), program.eqns()[e].in.end());
-  }
-  return found;
-}
 
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {
   const auto* reduction = rule_of<LowerReduction>(*eqn.op);

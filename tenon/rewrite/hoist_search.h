@@ -8,6 +8,7 @@
 
 #include "tenon/ir/program.h"
 #include "tenon/ops/structure.h"
+#include "tenon/rewrite/eqn_numbers.h"
 
 namespace tenon {
 
@@ -59,13 +60,6 @@ struct Hoist {
 // Of all loops that have some and can be written anew together: none needs early what another one makes. They come in
 // the order of the loops.
 std::vector<Hoist> find_hoists(const Program& program);
-
-// Of each variable the number of the eqn that makes it; nowhere of inputs.
-inline constexpr std::size_t nowhere = ~std::size_t(0);
-std::vector<std::size_t> maker_numbers(const Program& program);
-// The eqns behind a loop that make these variables, in order. What `is_made` is not looked into.
-std::set<std::size_t> makers_behind(const Program& program, std::span<const std::size_t> maker, std::size_t loop,
-                                    std::vector<Var> vars, FunctionRef<bool(std::size_t eqn)> is_made);
 
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program);
 // The shape of one step's part of an array of that shape.

@@ -14,12 +14,11 @@
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/hoist_search.h"
 #include "tenon/rewrite/one_pass_search.h"
+#include "tenon/rewrite/streams.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
 namespace {
-
-std::size_t nth(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 // Parts of arrays of one shape, all in one axis: with those axes that lie before the divided one, so that there are
 // many rows of them. Behind it lie a part's elements, and the axes that lie behind the divided one.
@@ -31,8 +30,8 @@ class PartsOfRows {
     const std::int64_t a = divided_.axis, each = left ? divided_.left : divided_.each;
     Dim before = parts_;
     std::vector<Dim> sizes{0, each}, results;
-    for (std::int64_t axis = 0; nth(axis) < whole.rank(); ++axis) {
-      const Dim size = whole[nth(axis)];
+    for (std::int64_t axis = 0; at(axis) < whole.rank(); ++axis) {
+      const Dim size = whole[at(axis)];
       const auto place = static_cast<std::int64_t>(results.size());
       if (axis < a) before = before * size;
       if (axis > a) sizes.push_back(size);
@@ -67,7 +66,7 @@ class PartsOfRows {
   // These results for all of their parts' elements, and what each row has for its parts.
   Array along(const Array& x) const {
     std::vector<Dim> sizes;
-    for (const std::int64_t axis : behind_) sizes.push_back(shape_[nth(axis)]);
+    for (const std::int64_t axis : behind_) sizes.push_back(shape_[at(axis)]);
     return broadcast_in_dim(reshape(x, Shape(sizes)), shape_, behind_);
   }
   Array of_row(const Array& x) const { return broadcast_in_dim(x, results_, rows_); }
@@ -287,26 +286,9 @@ class OnePassRebuild {
 };
 
 ProgramRef rebuilt(const Program& program, const std::vector<OnePass>& passes) {
-  const std::vector<std::size_t> maker = maker_numbers(program);
-  std::vector<bool> done(program.eqns().size(), false);
-  std::vector<OnePassRebuild> rebuilds;
-  std::map<std::size_t, std::size_t> first_at;
-  std::map<std::size_t, std::pair<std::size_t, std::size_t>> sum_at;  // of which pass, which of its sums
-  for (const OnePass& pass : passes) {
-    first_at.emplace(pass.first, rebuilds.size());
-    for (std::size_t k = 0; k < pass.sums.size(); ++k) sum_at.emplace(pass.sums[k].eqn, std::pair(rebuilds.size(), k));
-    rebuilds.emplace_back(program, pass, maker, done);
-  }
-  return rewritten(program, [&](Replay& replay) {
-    for (std::size_t e = 0; e < program.eqns().size(); ++e) {
-      if (const auto first = first_at.find(e); first != first_at.end())
-        rebuilds[first->second].bind(replay);
-      else if (const auto sum = sum_at.find(e); sum != sum_at.end())
-        rebuilds[sum->second.first].finish(sum->second.second, replay);
-      else if (!done[e])
-        replay.bind_eqn(program.eqns()[e]);
-    }
-  });
+  return rewritten_together<OnePassRebuild>(
+      program, passes, [](const OnePass& pass) { return pass.first; },
+      [](const OnePass& pass) -> const auto& { return pass.sums; });
 }
 
 }  // namespace
@@ -314,8 +296,7 @@ ProgramRef rebuilt(const Program& program, const std::vector<OnePass>& passes) {
 ProgramRef one_pass(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("one_pass")(program->hash()).finish(), [&] {
-    const bool regions = std::ranges::any_of(program->eqns(), [](const Eqn& e) { return e.params.hold_programs(); });
-    const ProgramRef inner = regions ? with_regions(*program, one_pass) : program;
+    const ProgramRef inner = with_regions(program, one_pass);
     const std::vector<OnePass> passes = find_one_passes(*inner);
     return passes.empty() ? inner : compose_views(rebuilt(*inner, passes));
   });

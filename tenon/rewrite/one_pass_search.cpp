@@ -9,14 +9,13 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/rewrite/hoist_search.h"
+#include "tenon/rewrite/streams.h"
 
 namespace tenon {
 namespace {
 
 constexpr std::size_t most_followed = 400;  // eqns that wait for one reduction
 constexpr std::size_t most_terms = 4, most_distances = 2, most_factors = 6;
-
-std::size_t nth(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 // Where to divide: rows of less stay in the cache while they are read again. A part fits the first level, or, of rows
 // that lie side by side, has so many of each that its results are few beside what it reads.
@@ -27,7 +26,7 @@ std::optional<DividedAxis> divided_axis(const Type& x, std::span<const std::int6
   const auto bytes = static_cast<std::int64_t>(size_of(x.dtype));
   std::int64_t inner = 1, reduced = 1;  // of elements inside the axis, and of those that are reduced with it
   for (auto axis = static_cast<std::int64_t>(x.rank()) - 1; axis >= 0; --axis) {
-    const std::int64_t n = x.shape[nth(axis)].value();
+    const std::int64_t n = x.shape[at(axis)].value();
     if (std::ranges::count(axes, axis) > 0) {
       const std::int64_t each = std::max({part_bytes / bytes / inner, side_by_side / reduced, std::int64_t(1)});
       if (n / each >= fewest_parts && inner * n >= least_bytes / bytes) {
@@ -237,13 +236,9 @@ class OnePassSearch {
   explicit OnePassSearch(const Program& program)
       : program_(program),
         maker_(maker_numbers(program)),
-        readers_(program.vars()),
+        readers_(reader_numbers(program)),
         taken_(program.eqns().size(), false),
-        early_(program.eqns().size(), false) {
-    for (std::size_t e = 0; e < program.eqns().size(); ++e)
-      for (const Var v : program.eqns()[e].in)
-        if (readers_[v].empty() || readers_[v].back() != e) readers_[v].push_back(e);
-  }
+        early_(program.eqns().size(), false) {}
 
   std::vector<OnePass> find() {
     std::vector<OnePass> found;

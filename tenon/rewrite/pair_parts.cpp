@@ -14,10 +14,7 @@
 #include "tenon/rewrite/streams.h"
 
 namespace tenon {
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 void PairParts::enter(const PairLoop& pairs) {
   together_ = pairs.together;

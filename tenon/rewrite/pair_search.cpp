@@ -30,7 +30,6 @@ constexpr std::size_t most_loops = 64;   // of a Program
 constexpr double block_bytes = 1 << 14;  // of a long row's lanes, a part of the first-level cache
 constexpr std::size_t vector_bytes = 64;
 
-
 class PairSearch {
  public:
   explicit PairSearch(const Program& program)

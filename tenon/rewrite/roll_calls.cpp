@@ -1,6 +1,5 @@
 #include "tenon/rewrite/roll_calls.h"
 
-#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
@@ -31,19 +30,22 @@ struct Result {
 class Rebuild {
  public:
   Rebuild(const Program& program, const Rolls& found, Replay& replay)
-      : program_(program), rolls_(found.rolls), replay_(replay), maker_(program.vars(), nullptr) {
-    for (const Eqn& eqn : program.eqns())
-      for (const Var v : eqn.out) maker_[v] = &eqn;
-    for (std::size_t r = 0; r < rolls_.size(); ++r) {
-      reversed_.push_back(reads_backwards(rolls_[r]));
-      for (std::size_t k = 0; k < rolls_[r].body.size(); ++k) note(r, k);
+      : program_(program), found_(found), rolls_(found.rolls), replay_(replay), maker_(makers_of(program)) {
+    for (const Roll& roll : rolls_) {
+      reversed_.push_back(reads_backwards(roll));
+      for (const RollEqn& each : roll.body)
+        for (const RollOperand& operand : each.operands)
+          if (operand.from == From::stacked) stacked_.insert({operand.roll, operand.eqn, operand.out});
     }
-    find_read();
+    for (const ReadApart& read : found.read) {
+      const bool last = read.step + 1 == rolls_[read.roll].steps();
+      (last ? read_last_ : stacked_).insert({read.roll, read.eqn, read.out});
+    }
   }
 
-  void bind(std::span<const std::size_t> order) {
+  void bind() {
     const std::size_t eqns = program_.eqns().size();
-    for (const std::size_t n : order) {
+    for (const std::size_t n : found_.order) {
       if (n < eqns)
         replay_.bind_eqn(program_.eqns()[n]);
       else
@@ -52,10 +54,6 @@ class Rebuild {
   }
 
  private:
-  struct Made {
-    Result result;
-    std::size_t step;
-  };
   // What one loop is given, in order.
   struct Operands {
     std::map<Var, std::size_t> consts;
@@ -79,35 +77,6 @@ class Rebuild {
     return backwards > 0;
   }
 
-  void note(std::size_t r, std::size_t k) {
-    const RollEqn& each = rolls_[r].body[k];
-    for (std::size_t step = 0; step < each.at.size() && !each.of_numbers; ++step)
-      for (std::size_t out = 0; out < eqn_of(r, k, step).out.size(); ++out)
-        made_.emplace(eqn_of(r, k, step).out[out], Made{{r, k, out}, step});
-    for (const RollOperand& operand : each.operands)
-      if (operand.from == From::stacked) stacked_.insert({operand.roll, operand.eqn, operand.out});
-  }
-  // Which results are read outside of their roll by themselves: of the last step, or of others.
-  void find_read() {
-    const auto read = [&](Var v) {
-      const auto made = made_.find(v);
-      if (made == made_.end() || !read_.insert(v).second) return;
-      const auto& [result, step] = made->second;
-      if (step + 1 == rolls_[result.roll].steps())
-        read_last_.insert(result);
-      else
-        stacked_.insert(result);
-    };
-    for (const Eqn& eqn : program_.eqns())
-      if (eqn.out.empty() || !made_.contains(eqn.out[0])) std::ranges::for_each(eqn.in, read);
-    for (const Roll& roll : rolls_)
-      for (const RollEqn& each : roll.body)
-        for (std::size_t i = 0; i < each.operands.size(); ++i)
-          if (each.operands[i].from == From::same || each.operands[i].from == From::before)
-            read(program_.eqns()[each.at[0]].in[i]);
-    std::ranges::for_each(program_.outputs(), read);
-  }
-
   void bind_roll(std::size_t r) {
     const Roll& roll = rolls_[r];
     const EqnScope place(eqn_of(r, 0, 0));
@@ -129,19 +98,9 @@ class Rebuild {
       stacks_.emplace(stacks[i], results[operands.carry_arrays.size() + i]);
     for (const auto& [result, carry] : operands.last)
       replay_.set(var_of({r, result.first, result.second}, roll.steps() - 1), results[carry]);
-    set_read_apart(r);
-  }
-  // What is read by itself out of a stack.
-  void set_read_apart(std::size_t r) {
-    const std::size_t steps = rolls_[r].steps();
-    for (std::size_t k = 0; k < rolls_[r].body.size(); ++k)
-      for (std::size_t step = 0; step < steps && !rolls_[r].body[k].of_numbers; ++step)
-        for (std::size_t out = 0; out < eqn_of(r, k, step).out.size(); ++out) {
-          const Var v = eqn_of(r, k, step).out[out];
-          const auto stack = stacks_.find({r, k, out});
-          if (read_.contains(v) && stack != stacks_.end())
-            replay_.set(v, squeeze(rows(stack->second, element(r, step), 1), 0));
-        }
+    for (const ReadApart& read : found_.read)
+      if (const auto stack = stacks_.find({r, read.eqn, read.out}); read.roll == r && stack != stacks_.end())
+        replay_.set(read.var, squeeze(rows(stack->second, element(r, read.step), 1), 0));
   }
   // Which element of a stack a step writes.
   std::size_t element(std::size_t r, std::size_t step) const {
@@ -256,13 +215,12 @@ class Rebuild {
   }
 
   const Program& program_;
+  const Rolls& found_;
   const std::vector<Roll>& rolls_;
   Replay& replay_;
-  std::vector<const Eqn*> maker_;
+  const std::vector<const Eqn*> maker_;
   std::vector<bool> reversed_;  // whether a roll's loop goes through its elements the other way round
-  std::map<Var, Made> made_;
   std::set<Result> stacked_, read_last_;
-  std::set<Var> read_;  // by themselves
   std::map<Result, Array> stacks_;
 };
 
@@ -271,11 +229,10 @@ class Roller {
  public:
   explicit Roller(const SharedFunctions* shared = nullptr) : shared_(shared) {}
   ProgramRef roll(const ProgramRef& program) {
-    if (std::ranges::none_of(program->eqns(), [](const Eqn& eqn) { return eqn.params.hold_programs(); }))
-      return program;
+    if (!holds_programs(*program)) return program;
     if (const auto found = rolled_.find(program->hash()); found != rolled_.end()) return found->second;
     require_stack();
-    const ProgramRef inner = with_regions(*program, [this](const ProgramRef& region) { return roll(region); });
+    const ProgramRef inner = with_regions(program, [this](const ProgramRef& region) { return roll(region); });
     return rolled_.emplace(program->hash(), own(inner)).first->second;
   }
   static bool calls(const Program& program) {
@@ -287,7 +244,7 @@ class Roller {
     const Rolls found =
         find_rolls(*program, [this](const Eqn& call) { return shared_ == nullptr || shared_->stays(call); });
     if (found.rolls.empty()) return program;
-    return rewritten(*program, [&](Replay& replay) { Rebuild(*program, found, replay).bind(found.order); });
+    return rewritten(*program, [&](Replay& replay) { Rebuild(*program, found, replay).bind(); });
   }
   const SharedFunctions* shared_;
   std::unordered_map<Hash128, ProgramRef> rolled_;

@@ -12,13 +12,13 @@
 #include "tenon/ir/literal.h"
 #include "tenon/ir/op.h"
 #include "tenon/ops/table.h"
+#include "tenon/rewrite/eqn_numbers.h"
 
 namespace tenon {
 namespace {
 
 using From = RollOperand::From;
 
-constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 constexpr std::size_t most_eqns = 64;     // of a body
 constexpr std::size_t most_calls = 4;     // of the function in a step
 constexpr std::size_t most_readers = 16;  // of a result that are tried
@@ -38,10 +38,10 @@ struct Place {
 struct Facts {
   explicit Facts(const Program& p)
       : program(p),
-        maker(p.vars(), nowhere),
+        maker(maker_numbers(p)),
+        all_readers(reader_numbers(p)),
         result(p.vars()),
         last_call(p.vars()),
-        first_reader(p.vars() + 1),
         of_numbers(p.eqns().size()),
         places(p.eqns().size()) {
     for (std::size_t e = 0; e < p.eqns().size(); ++e) {
@@ -49,27 +49,16 @@ struct Facts {
       std::size_t last = is_call(eqn) ? e + 1 : 0;
       of_numbers[e] = last == 0 && may_move(eqn);
       for (const Var v : eqn.in) {
-        ++first_reader[v + 1];
         last = std::max(last, last_call[v]);
         of_numbers[e] = of_numbers[e] && maker[v] != nowhere && of_numbers[maker[v]];
       }
-      for (std::size_t i = 0; i < eqn.out.size(); ++i) {
-        maker[eqn.out[i]] = e;
-        result[eqn.out[i]] = i;
-        last_call[eqn.out[i]] = last;
-      }
+      for (std::size_t i = 0; i < eqn.out.size(); ++i) result[eqn.out[i]] = i, last_call[eqn.out[i]] = last;
     }
-    for (std::size_t v = 0; v < p.vars(); ++v) first_reader[v + 1] += first_reader[v];
-    all_readers.resize(first_reader.back());
-    std::vector<std::size_t> next(first_reader.begin(), first_reader.end() - 1);
-    for (std::size_t e = 0; e < p.eqns().size(); ++e)
-      for (const Var v : p.eqns()[e].in) all_readers[next[v]++] = e;
   }
   const Eqn& eqn(std::size_t e) const { return program.eqns()[e]; }
-  // The first ones; one that reads it twice stands there twice.
+  // The first ones.
   std::span<const std::size_t> readers(Var v) const {
-    const std::size_t n = std::min(most_readers, first_reader[v + 1] - first_reader[v]);
-    return {all_readers.data() + first_reader[v], n};
+    return std::span(all_readers[v]).first(std::min(most_readers, all_readers[v].size()));
   }
   bool is_literal(std::size_t e) const { return eqn(e).op == &literal_op(); }
   // Whether two eqns do the same, of operands of the same types.
@@ -84,11 +73,12 @@ struct Facts {
   static bool may_move(const Eqn& eqn) { return eqn.recompute == 0 && effect_of(eqn) == Effect::none; }
 
   const Program& program;
-  std::vector<std::size_t> maker, result;  // the eqn that makes a variable, and which of its results it is
-  std::vector<std::size_t> last_call;      // of those that a variable depends on: their place, from 1 on
-  std::vector<std::size_t> first_reader, all_readers;
-  std::vector<bool> of_numbers;  // eqns that follow from literals alone
-  std::vector<Place> places;     // in the rolls that have been found
+  const std::vector<std::size_t> maker;
+  const std::vector<std::vector<std::size_t>> all_readers;
+  std::vector<std::size_t> result;     // which result of its eqn a variable is
+  std::vector<std::size_t> last_call;  // of those that a variable depends on: their place, from 1 on
+  std::vector<bool> of_numbers;        // eqns that follow from literals alone
+  std::vector<Place> places;           // in the rolls that have been found
 };
 
 // One roll in the making. What a step is follows from how two calls differ; other calls are taken while they differ
@@ -367,7 +357,8 @@ class RollSearch {
     Rolls found;
     for (int round = 0; !rolls_.empty(); ++round) {
       if (round == most_rounds) leave_out(std::vector<bool>(rolls_.size(), false));
-      if (leave_out_read_apart()) continue;
+      found.read = read_apart();
+      if (leave_out_read_by_many(found.read)) continue;
       found.order = in_order();
       if (found.order.size() == nodes()) break;
     }
@@ -416,17 +407,22 @@ class RollSearch {
     for (const Var v : program_.outputs()) see(v, nowhere);
   }
 
-  // Rolls of whose steps many are read by themselves; whether there were any.
-  bool leave_out_read_apart() {
-    std::vector<std::size_t> apart(rolls_.size());
+  std::vector<ReadApart> read_apart() const {
+    std::vector<ReadApart> read;
     std::vector<bool> seen(program_.vars());
     visit_reads([&](Var v, std::size_t) {
       const std::size_t e = facts_.maker[v];
       if (e == nowhere || facts_.places[e].roll == nowhere || seen[v]) return;
       seen[v] = true;
       const Place& p = facts_.places[e];
-      apart[p.roll] += p.step + 1 != rolls_[p.roll].steps();
+      read.push_back({v, p.roll, p.eqn, facts_.result[v], p.step});
     });
+    return read;
+  }
+  // Leaves out rolls of whose steps many are read by themselves; whether there were any.
+  bool leave_out_read_by_many(const std::vector<ReadApart>& read) {
+    std::vector<std::size_t> apart(rolls_.size());
+    for (const ReadApart& each : read) apart[each.roll] += each.step + 1 != rolls_[each.roll].steps();
     std::vector<bool> stays(rolls_.size());
     for (std::size_t r = 0; r < rolls_.size(); ++r) stays[r] = apart[r] <= few_results + rolls_[r].steps() / 4;
     if (std::ranges::count(stays, false) == 0) return false;

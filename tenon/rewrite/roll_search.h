@@ -40,6 +40,12 @@ struct Roll {
   std::size_t steps() const { return body[0].at.size(); }
 };
 
+// A result that is read by itself: outside of its roll, or in the first step of one as what was before.
+struct ReadApart {
+  Var var;
+  std::size_t roll, eqn, out, step;
+};
+
 // Of these calls. What else a step computes for the call or makes of its result alone
 // belongs to it. No two rolls share an eqn, and nothing that a roll reads needs what it computes: `order` says in which
 // order eqns and rolls can be bound, a roll as the number of eqns and its own. A result is read from outside by other
@@ -47,6 +53,7 @@ struct Roll {
 struct Rolls {
   std::vector<Roll> rolls;
   std::vector<std::size_t> order;
+  std::vector<ReadApart> read;
 };
 Rolls find_rolls(const Program& program, FunctionRef<bool(const Eqn& call)> is_wanted);
 

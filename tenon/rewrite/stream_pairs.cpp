@@ -25,7 +25,6 @@
 namespace tenon {
 namespace {
 
-
 // Writes a Program anew with these loops.
 class PairsRebuild : PairParts {
  public:
@@ -333,8 +332,7 @@ class PairsRebuild : PairParts {
 ProgramRef stream_pairs(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("stream_pairs")(program->hash()).finish(), [&] {
-    const bool regions = std::ranges::any_of(program->eqns(), [](const Eqn& e) { return e.params.hold_programs(); });
-    const ProgramRef inner = regions ? with_regions(*program, stream_pairs) : program;
+    const ProgramRef inner = with_regions(program, stream_pairs);
     std::vector<PairLoop> loops = find_pairs(*inner);
     if (loops.empty()) return inner;
     return rewritten(*inner, [&](Replay& replay) { PairsRebuild(*inner, std::move(loops), replay).run(); });

@@ -178,12 +178,17 @@ void expect_same_evaluated(const ProgramRef& p, const ProgramRef& q) {
   const std::vector<Value> in = waves_for(*p);
   expect_same_results(p, evaluate(*q, {}, in), in);
 }
-TEST_P(Pairs, AreNotStored) {
-  const ProgramRef p = program(), q = streamed(p);
+// No array of all pairs is left, and results are the same, evaluated and compiled.
+void expect_streamed(const ProgramRef& p, bool evaluated = true) {
+  const ProgramRef q = streamed(p);
   EXPECT_EQ(of_all_pairs(*q), 0) << q;
   const std::vector<Value> in = waves_for(*p), want = evaluate(*p, {}, in);
-  if (!fuzzing::is_repetition()) expect_close(p, evaluate(*q, {}, in), want);
+  if (evaluated) expect_close(p, evaluate(*q, {}, in), want);
   expect_close(p, executor().run(p, {}, in), want);
+}
+TEST_P(Pairs, AreNotStored) {
+  const ProgramRef p = program(), q = streamed(p);
+  expect_streamed(p, !fuzzing::is_repetition());
   EXPECT_EQ(stream_pairs(q)->hash(), q->hash());  // nothing is left to do
 }
 TEST_P(Pairs, TheirDerivativesAreTheSame) {
@@ -218,11 +223,7 @@ TEST(Pairs, OfLongRows) {
   };
   const ProgramRef p = compose_views(
       inline_calls(trace(f)(zeros({M, 17}, DType::f64), zeros({N, 17}, DType::f64), zeros({N}, DType::f64))));
-  const ProgramRef q = streamed(p);
-  EXPECT_EQ(of_all_pairs(*q), 0) << q;
-  const std::vector<Value> in = waves_for(*p), want = evaluate(*p, {}, in);
-  expect_close(p, evaluate(*q, {}, in), want);
-  expect_close(p, executor().run(p, {}, in), want);
+  expect_streamed(p);
 }
 // Blocks of products of matrices.
 TEST(Pairs, OfProductsOfLongRows) {
@@ -233,11 +234,7 @@ TEST(Pairs, OfProductsOfLongRows) {
   const auto dtype = DType::f64;
   const ProgramRef p = compose_views(
       inline_calls(trace(grad<0, 2>(loss))(zeros({M, 32}, dtype), zeros({N, 32}, dtype), zeros({N, 16}, dtype))));
-  const ProgramRef q = streamed(p);
-  EXPECT_EQ(of_all_pairs(*q), 0) << q;
-  const std::vector<Value> in = waves_for(*p), want = evaluate(*p, {}, in);
-  expect_close(p, evaluate(*q, {}, in), want);
-  expect_close(p, executor().run(p, {}, in), want);
+  expect_streamed(p);
 }
 TEST(Pairs, OfBatches) {
   const auto f = [](Array x, Array y, Array b) { return dot(gaussian(x, y), b); };

@@ -148,18 +148,10 @@ class Divider {
     return *std::ranges::max_element(u.ordered, {}, [](const Loop& l) { return estimate(l.size); });
   }
 
-  // How many blocks a thread takes at least: where only running tells how many updates there are, all of them if these
-  // are few.
-  Dim grain(const Nest& n, const Updates& u, std::int64_t blocks) const {
-    if (u.updates().known() && u.columns().known()) return 1;
-    const auto few = static_cast<std::int64_t>(std::max(target_.worth_forking / std::max(each(n, u), 1.), 1.));
-    return max(Dim(blocks) - floor_div(u.updates(), few), 1);
-  }
   // Blocks of `length` of a loop; `part` makes the statements for some of its indices, as a loop of its own.
   template <class Part>
-  Blocks divided(const Loop& whole, const Dim& length, Dim least, Part&& part) {
-    Blocks blocks{f_.vars++, floor_div(whole.size, length), modulo(whole.size, length), {}, {}, true, std::move(least),
-                  {}};
+  Blocks divided(const Loop& whole, const Dim& length, Part&& part) {
+    Blocks blocks{f_.vars++, floor_div(whole.size, length), modulo(whole.size, length), {}, {}, true, 1, {}};
     const auto some = [&](const Dim& count) {
       const Loop within{f_.vars++, count, whole.stride};
       return part(
@@ -176,7 +168,7 @@ class Divider {
     const Loop whole = *column(u);
     const std::int64_t unit = whole.stride == Dim(1) ? target_.vector_bytes : 1;  // a line at least
     const Dim width = divide_up(divide_up(whole.size, threads_), unit) * unit;
-    to.push_back(divided(whole, width, grain(n, u, threads_), [&](const Expr&, const Loop& within, const auto& vars) {
+    to.push_back(divided(whole, width, [&](const Expr&, const Loop& within, const auto& vars) {
       const Updates part = renamed(u, whole.var, within);
       return combined_updates(f_, target_, nest_over(n, loops_of(part), vars, false), part, loops_of(part));
     }));
@@ -224,14 +216,7 @@ class Divider {
     };
     chunks.body = part(chunk);
     if (chunks.rest != Dim(0)) chunks.tail = part(chunks.rest);
-    Blocks owners{owner,
-                  threads_,
-                  0,
-                  {},
-                  {},
-                  true,
-                  grain(n, u, threads_),
-                  {list.rows, list.owned, list.numbers, list.count, list.at}};
+    Blocks owners{owner, threads_, 0, {}, {}, true, 1, {list.rows, list.owned, list.numbers, list.count, list.at}};
     if (start) append(started(n, u, owner, *start), owners.body);
     owners.body.push_back(std::move(chunks));
     to.push_back(std::move(owners));
@@ -367,7 +352,7 @@ class Divider {
       append(combined_updates(f_, target_, nest, now, loops_of(now), begin + size(u.elements)), body);
       return body;
     };
-    to.push_back(divided(whole, divide_up(whole.size, most_parts(u)), grain(n, u, most_parts(u)), part));
+    to.push_back(divided(whole, divide_up(whole.size, most_parts(u)), part));
     combine(n, u, parts, part_count(whole.size, u), to);
   }
 
@@ -390,7 +375,7 @@ class Divider {
       return to.push_back(range(variable(all.var), all));
     constexpr std::int64_t unit = 1024;
     const Dim length = divide_up(divide_up(u.elements, threads_), unit) * unit;
-    to.push_back(divided(all, length, 1, [&](const Expr&, const Loop& within, const auto& vars) {
+    to.push_back(divided(all, length, [&](const Expr&, const Loop& within, const auto& vars) {
       return Block{range(vars.at(all.var), within)};
     }));
   }

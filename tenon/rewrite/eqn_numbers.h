@@ -1,0 +1,53 @@
+// Eqns of a Program by their numbers: who makes each variable and who reads it; and Programs in which some are written
+// anew together.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tenon/base/function_ref.h"
+#include "tenon/ir/replay.h"
+
+namespace tenon {
+
+// Of each variable the number of the eqn that makes it; nowhere of inputs.
+inline constexpr std::size_t nowhere = ~std::size_t(0);
+std::vector<std::size_t> maker_numbers(const Program& program);
+// Of each variable those that read it, in order, each once.
+std::vector<std::vector<std::size_t>> reader_numbers(const Program& program);
+// The eqns behind the eqn `first` that make these variables, in order. What `is_made` is not looked into.
+std::set<std::size_t> makers_behind(const Program& program, std::span<const std::size_t> maker, std::size_t first,
+                                    std::vector<Var> vars, FunctionRef<bool(std::size_t eqn)> is_made);
+
+// The Program with each of `found` written anew, by a Rebuild of its own: it binds where the eqn begin_of() stood, and
+// finishes its k-th end where the k-th of ends_of() stood. What it has bound before its turn it notes in `done`.
+template <class Rebuild, class Found, class BeginOf, class EndsOf>
+ProgramRef rewritten_together(const Program& program, const std::vector<Found>& found, BeginOf begin_of,
+                              EndsOf ends_of) {
+  const std::vector<std::size_t> maker = maker_numbers(program);
+  std::vector<bool> done(program.eqns().size(), false);
+  std::vector<Rebuild> rebuilds;
+  std::map<std::size_t, std::size_t> begins;
+  std::map<std::size_t, std::pair<std::size_t, std::size_t>> ends;  // of which one, which of its ends
+  for (const Found& each : found) {
+    begins.emplace(begin_of(each), rebuilds.size());
+    for (std::size_t k = 0; k < ends_of(each).size(); ++k)
+      ends.emplace(ends_of(each)[k].eqn, std::pair(rebuilds.size(), k));
+    rebuilds.emplace_back(program, each, maker, done);
+  }
+  return rewritten(program, [&](Replay& replay) {
+    for (std::size_t e = 0; e < program.eqns().size(); ++e) {
+      if (const auto begin = begins.find(e); begin != begins.end())
+        rebuilds[begin->second].bind(replay);
+      else if (const auto end = ends.find(e); end != ends.end())
+        rebuilds[end->second.first].finish(end->second.second, replay);
+      else if (!done[e])
+        replay.bind_eqn(program.eqns()[e]);
+    }
+  });
+}
+
+}  // namespace tenon
