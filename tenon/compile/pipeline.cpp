@@ -41,6 +41,8 @@ std::span<const ProgramPass> compile_passes() {
   static constinit Lasting<const std::vector<ProgramPass>> passes;
   return passes.get([] {
     return std::vector<ProgramPass>{
+        // Before the functions around them are inlined eqn by eqn, and again for what these had apart.
+        {"roll_calls", "calls of functions that are units, where they repeat, as loops", roll_shared_calls},
         {"share_calls", "calls replaced by what they call, but for long functions that are called several times",
          share_calls, "a call that stays is of a function that is compiled by itself"},
         {"roll_calls", "calls of one function that repeat, with what lies between them, as loops", roll_calls},
