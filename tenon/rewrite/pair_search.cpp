@@ -60,6 +60,7 @@ class PairSearch {
   void find_ends() {
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
+      note_comparison(eqn);
       if (eqn.numerics != Numerics::relaxed || eqn.out.size() != 1 || !eqn.new_sizes.empty()) continue;
       const auto is_large = [&](Var v) { return elements(v) >= limits().pairs; };
       if (std::ranges::none_of(eqn.in, is_large)) continue;
@@ -129,6 +130,67 @@ class PairSearch {
     return true;
   }
 
+  // --- what has to be the same to the bit ---
+  // A comparison of numbers with what was made of the same numbers, as a gradient has that finds an extremum by its
+  // value: computed twice, in different orders, they would differ in their last bits.
+  struct Comparison {
+    Var result, of;
+  };
+  void note_comparison(const Eqn& eqn) {
+    if (eqn.out.size() != 1 || type(eqn.out[0]).dtype != DType::bool_ || eqn.in.size() != 2 ||
+        !is_inexact(type(eqn.in[0]).dtype) || elements(eqn.in[0]) < 2)
+      return;
+    for (const auto& [of, with] : {std::pair(eqn.in[0], eqn.in[1]), std::pair(eqn.in[1], eqn.in[0])})
+      if (is_made_of(with, of)) comparisons_.push_back({eqn.out[0], of});
+  }
+  // Where too many eqns lie in between: yes. What is an input is never computed again.
+  bool is_made_of(Var made, Var of) const {
+    if (maker_[of] == nowhere) return false;
+    std::vector<Var> open{made};
+    std::set<Var> seen;
+    while (!open.empty()) {
+      const Var v = open.back();
+      open.pop_back();
+      if (v == of) return true;
+      if (maker_[v] == nowhere || maker_[v] < maker_[of] || !seen.insert(v).second) continue;
+      if (seen.size() > most_parts) return true;
+      const Eqn& eqn = program_.eqns()[maker_[v]];
+      open.insert(open.end(), eqn.in.begin(), eqn.in.end());
+    }
+    return false;
+  }
+  bool has_comparison(const PairEnd& end) const {
+    return std::ranges::any_of(comparisons_, [&](const Comparison& c) { return has(end, c.result); });
+  }
+  static bool has(const PairEnd& end, Var v) {
+    return std::ranges::any_of(end.parts, [&](const PairPart& part) { return part.v == v; });
+  }
+  // The comparisons of which one side would be of a loop, and the other one not of the same loop.
+  std::vector<Comparison> apart() const {
+    if (comparisons_.empty()) return {};
+    std::vector<bool> outside(program_.vars(), false);  // what is read outside of loops
+    for (const Var v : program_.outputs()) outside[v] = true;
+    for (std::size_t e = program_.eqns().size(); e-- > 0;) {
+      const Eqn& eqn = program_.eqns()[e];
+      if (!ends_.contains(e) && (effect_of(eqn) != Effect::none ||
+                                 std::ranges::any_of(eqn.out, [&](Var v) { return bool(outside[v]); })))
+        for (const Var v : eqn.in) outside[v] = true;
+    }
+    std::vector<Comparison> found;
+    std::ranges::copy_if(comparisons_, std::back_inserter(found), [&](const Comparison& c) {
+      return outside[c.result] || std::ranges::any_of(ends_, [&](const auto& end) {
+               return has(end.second, c.result) && !is_beside_its_extremum(end.second);
+             });
+    });
+    return found;
+  }
+  bool is_beside_its_extremum(const PairEnd& end) const {
+    const auto compared = compared_end(program_, maker_, end.eqn);
+    return compared && std::ranges::any_of(ends_, [&](const auto& other) {
+             return !other.second.product && other.second.of == PairPart{compared->end.of[0].var, end.of.loop, end.of.lane};
+           });
+  }
+
   // --- which of them pay ---
   // Something as large as all pairs would be stored else: by a product or a reduction below, or since several read it.
   // Where it is stored anyway, nothing is saved.
@@ -147,11 +209,22 @@ class PairSearch {
     };
     for (std::size_t e = 0; e < program_.eqns().size(); ++e)
       if (!ends_.contains(e)) reads(program_.eqns()[e]);
-    while (!in_memory.empty()) {
-      const std::vector<std::size_t> stored = std::exchange(of[in_memory.back()], {});
-      in_memory.pop_back();
-      for (const std::size_t e : stored)
-        if (ends_.erase(e) > 0) reads(program_.eqns()[e]);
+    const auto drop_stored = [&] {
+      const std::size_t before = ends_.size();
+      while (!in_memory.empty()) {
+        const std::vector<std::size_t> stored = std::exchange(of[in_memory.back()], {});
+        in_memory.pop_back();
+        for (const std::size_t e : stored)
+          if (ends_.erase(e) > 0) reads(program_.eqns()[e]);
+      }
+      return ends_.size() != before;
+    };
+    drop_stored();
+    // What is dropped computes its comparisons elsewhere.
+    constexpr int most_rounds = 8;
+    for (int round = 1; round <= most_rounds; ++round) {
+      for (const Comparison& c : round < most_rounds ? apart() : comparisons_) in_memory.push_back(c.of);
+      if (!drop_stored()) return;
     }
   }
   // Whether it reads elements of its operands, wherever these are made.
@@ -175,6 +248,7 @@ class PairSearch {
     std::uint64_t needs = 0;
     for (const PairPart& leaf : end.leaves) needs |= needs_[leaf.v];
     needs = all_needs(needs);
+    const bool only_beside = has_comparison(end);
     for (std::size_t i = 0; i < loops_.size(); ++i) {
       PairLoop& loop = loops_[i];
       if (loop.steps != steps) continue;
@@ -183,11 +257,12 @@ class PairSearch {
         if (compares(loop, end)) return own;
         continue;
       }
+      if (only_beside) continue;
       loop.needs |= needs;
       loop.ends.push_back(std::move(end));
       return own;
     }
-    if (loops_.size() == most_loops) return 0;
+    if (only_beside || loops_.size() == most_loops) return 0;
     loops_.push_back({.steps = steps, .needs = needs});
     loops_.back().ends.push_back(std::move(end));
     return std::uint64_t(1) << (loops_.size() - 1);
@@ -308,6 +383,7 @@ class PairSearch {
   const Program& program_;
   const std::vector<std::size_t> maker_;
   std::map<std::size_t, PairEnd> ends_;  // by their eqns
+  std::vector<Comparison> comparisons_;
   std::vector<PairLoop> loops_;
   std::vector<std::uint64_t> needs_;  // of which loops each variable is made
 };

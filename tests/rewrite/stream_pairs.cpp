@@ -264,6 +264,26 @@ TEST(NotPairs, WhatOneNestComputes) {
     return sum(exp(-square(broadcast_in_dim(x, {M, N}, {0}) - broadcast_in_dim(b, {M, N}, {1}))), 1);
   })(zeros({M}, DType::f64), b0()));
 }
+// The distances that a gradient compares with the least of them are those that it was the least of: sums in another order
+// would differ from it.
+TEST(NotPairs, WhatIsComparedWithItsExtremum) {
+  const auto least = [](Array x, Array y) { return sum(amin(squared_distances(x, y), 1)); };
+  const auto mask = [](Array x, Array y) {
+    const Array d = squared_distances(x, y);
+    return std::tuple(d >= expand_dims(amax(d, 1), 1), amin(d, 0));
+  };
+  constexpr std::int64_t points = 1000, centres = 50, dimensions = 16;
+  const auto drawn = [](std::int64_t rows, double by) {
+    return sin(by * reshape(square(arange(rows * dimensions, DType::f64)), {rows, dimensions}));
+  };
+  const Array x = drawn(points, 0.37), y = drawn(centres, 0.11);
+  const auto one_of = [](Array a, Array b) { return one_hot(argmin(squared_distances(a, b), 1), centres, DType::f64); };
+  const Array nearest = jit(one_of)(x, y);
+  const Array slope = 2. * (expand_dims(sum(nearest, 0), 1) * y - dot(transpose(nearest), x));
+  const Array got = jit(grad<1>(least))(x, y);
+  EXPECT_LT(amax(abs(got - slope)).item<double>(), 1e-10);
+  EXPECT_EQ(sum(convert(std::get<0>(jit(mask)(x, y)), DType::i64)).item<std::int64_t>(), points);
+}
 TEST(NotPairs, FewOfThem) {
   expect_unchanged(trace([](Array x, Array y, Array b) { return dot(gaussian(x, y), b); })(
       zeros({100, D}, DType::f64), zeros({90, D}, DType::f64), zeros({90}, DType::f64)));
