@@ -86,14 +86,15 @@ class AtEndOfEntry : public llvm::IRBuilder<> {
 Value* FunctionEmitter::number(const Dim& size) {
   if (size.known()) return b_.getInt64(static_cast<std::uint64_t>(size.value()));
   const auto given = [&](SizeVar v) { return frame_.vars.at(kernel::first_size_variable + v); };
-  if (has_found_size(size))
-    return size_value(b_, size, [&](SizeVar v) -> Value* {
+  if (has_found_size(size)) {
+    const auto any = [&](SizeVar v) -> Value* {
       return is_found_size(v) ? e_.found_size(kernel::slot_of_size(v)) : given(v);
-    });
-  for (const auto& [known, value] : numbers_)
-    if (known == size) return value;
+    };
+    SizeSteps steps;
+    return size_value(b_, size, any, steps);
+  }
   AtEndOfEntry at_entry(*function_);
-  return numbers_.emplace_back(size, size_value(at_entry, size, given)).second;
+  return size_value(at_entry, size, given, size_steps_);
 }
 
 // The address of an argument, of a place in the arena or of constants, found as the function begins.
@@ -102,7 +103,11 @@ Value* FunctionEmitter::find_slot(SlotId slot) {
   if (s.place == kernel::Slot::Place::constant || s.place == kernel::Slot::Place::numbers) return constant(s);
   if (s.place == kernel::Slot::Place::arena) {
     Value* offset = number(s.arena_offset);
-    return AtEndOfEntry(*function_).CreateInBoundsGEP(b_.getInt8Ty(), frame_.arena, offset);
+    AtEndOfEntry at_entry(*function_);
+    Value* place = at_entry.CreateInBoundsGEP(b_.getInt8Ty(), frame_.arena, offset);
+    // An offset that sums the sizes of all that lies before it is nobody's business: LLVM's analysis of loops would
+    // sort those terms at every address, and take the cube of the number of sizes.
+    return s.arena_offset.known() ? place : at_entry.CreateLaunderInvariantGroup(place);
   }
   AtEndOfEntry at_entry(*function_);
   Value* at = at_entry.CreateConstInBoundsGEP1_64(b_.getPtrTy(), frame_.arguments, s.argument);

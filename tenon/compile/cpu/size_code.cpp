@@ -1,7 +1,5 @@
 #include "tenon/compile/cpu/size_code.h"
 
-#include <map>
-
 namespace tenon::cpu {
 namespace {
 
@@ -10,7 +8,8 @@ using llvm::Value;
 // The steps of a Dim on a stack of values, and whether each is known not to be negative.
 class SizeCode {
  public:
-  SizeCode(llvm::IRBuilderBase& b, Value** overflow) : b_(b), overflow_(overflow) {}
+  SizeCode(llvm::IRBuilderBase& b, SizeSteps& steps, Value** overflow)
+      : b_(b), steps_(steps), overflow_(overflow) {}
 
   void push(Value* value, bool not_negative) { stack_.push_back({value, not_negative}); }
   void combine(Dim::Step::Kind kind) {
@@ -19,25 +18,10 @@ class SizeCode {
     stack_.pop_back();
     Entry& x = stack_.back();
     const bool both = x.not_negative && y.not_negative;
-    switch (kind) {
-      case Kind::add:
-        x = {checked(llvm::Intrinsic::sadd_with_overflow, x.value, y.value), both};
-        break;
-      case Kind::mul:
-        x = {checked(llvm::Intrinsic::smul_with_overflow, x.value, y.value), both};
-        break;
-      case Kind::floor_div:
-        x = {divided(x, y).first, both};
-        break;
-      case Kind::modulo:
-        x = {divided(x, y).second, y.not_negative};
-        break;
-      case Kind::min:
-        x = {b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x.value, y.value), both};
-        break;
-      default:
-        x = {b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x.value, y.value), x.not_negative || y.not_negative};
-    }
+    const auto [found, fresh] = steps_.try_emplace({kind, x.value, y.value}, nullptr);
+    if (fresh) found->second = combined(kind, x, y);
+    x.value = found->second;
+    x.not_negative = kind == Kind::modulo ? y.not_negative : kind == Kind::max ? x.not_negative || y.not_negative : both;
   }
   Value* result() const { return stack_.back().value; }
 
@@ -46,6 +30,24 @@ class SizeCode {
     Value* value;
     bool not_negative;
   };
+
+  Value* combined(Dim::Step::Kind kind, const Entry& x, const Entry& y) {
+    using Kind = Dim::Step::Kind;
+    switch (kind) {
+      case Kind::add:
+        return checked(llvm::Intrinsic::sadd_with_overflow, x.value, y.value);
+      case Kind::mul:
+        return checked(llvm::Intrinsic::smul_with_overflow, x.value, y.value);
+      case Kind::floor_div:
+        return divided(x, y).first;
+      case Kind::modulo:
+        return divided(x, y).second;
+      case Kind::min:
+        return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x.value, y.value);
+      default:
+        return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x.value, y.value);
+    }
+  }
 
   Value* checked(llvm::Intrinsic::ID id, Value* x, Value* y) {
     if (overflow_ == nullptr)
@@ -67,6 +69,7 @@ class SizeCode {
   }
 
   llvm::IRBuilderBase& b_;
+  SizeSteps& steps_;
   Value** overflow_;
   std::vector<Entry> stack_;
 };
@@ -74,9 +77,9 @@ class SizeCode {
 }  // namespace
 
 Value* size_value(llvm::IRBuilderBase& b, const Dim& size, llvm::function_ref<Value*(SizeVar)> variable,
-                  Value** overflow) {
+                  SizeSteps& steps, Value** overflow) {
   if (size.known()) return b.getInt64(static_cast<std::uint64_t>(size.value()));
-  SizeCode code(b, overflow);
+  SizeCode code(b, steps, overflow);
   size.visit_steps([&](const Dim::Step& step) {
     using Kind = Dim::Step::Kind;
     if (step.kind == Kind::number)
@@ -108,10 +111,11 @@ void emit_sizes(llvm::Module& module, const CallSizes& sizes, const Target& targ
   };
   // All values before the first is stored: what they have in common is computed once.
   Value* wrong = b.getFalse();
+  SizeSteps steps;
   std::vector<Value*> values;
-  for (const Dim& size : sizes.values) values.push_back(size_value(b, size, variable, &wrong));
+  for (const Dim& size : sizes.values) values.push_back(size_value(b, size, variable, steps, &wrong));
   for (const CallSizes::AtLeast& limit : sizes.limits)
-    wrong = b.CreateOr(wrong, b.CreateICmpSLT(size_value(b, limit.size, variable, &wrong),
+    wrong = b.CreateOr(wrong, b.CreateICmpSLT(size_value(b, limit.size, variable, steps, &wrong),
                                               b.getInt64(static_cast<std::uint64_t>(limit.least))));
   for (std::size_t i = 0; i < values.size(); ++i)
     b.CreateStore(values[i], b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), function->getArg(1), i));

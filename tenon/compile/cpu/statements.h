@@ -10,6 +10,7 @@
 #include <span>
 
 #include "tenon/compile/cpu/function_emitter.h"
+#include "tenon/compile/cpu/size_code.h"
 #include "tenon/kernel/analysis/form.h"
 #include "tenon/kernel/target.h"
 
@@ -188,7 +189,7 @@ class FunctionEmitter {
   bool inside_rows_ = false;   // within a block of rows, which has slots to itself
   std::shared_ptr<const Uses> uses_;
   Launches launches_;
-  std::vector<std::pair<Dim, Value*>> numbers_;      // sizes that this function computes as it begins
+  SizeSteps size_steps_;                             // of sizes that this function computes as it begins
   std::map<std::size_t, llvm::AllocaInst*> tables_;  // of calls, by their length: one serves all
   double unpolled_ = 0;  // estimated nanoseconds of what is being emitted, and does not poll yet
   Builder b_;
