@@ -1,6 +1,7 @@
 // How many cases a fuzz test runs, and from which seed. Name such tests ...Fuzz...: `./run fuzz N` finds them by that.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -14,6 +15,9 @@ inline bool is_repetition() {
   const char* wanted = std::getenv("TENON_TEST_CASES");
   return wanted != nullptr && std::string_view(wanted) == "diagonal";
 }
+
+// Whether a run takes the k-th of `checks` checks of the n-th case: a repetition takes one of each case.
+inline bool takes(std::size_t n, std::size_t k, std::size_t checks) { return !is_repetition() || n % checks == k; }
 
 // Cases to run: TENON_FUZZ_CASES, or what the test does by itself. A slow test may take a fraction of it.
 inline std::int64_t cases(std::int64_t otherwise) {

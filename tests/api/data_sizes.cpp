@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "tenon/tenon.h"
+#include "tests/fuzzing.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;
@@ -397,11 +398,12 @@ void expect_batches(const Function& f) {
 }
 
 void expect_all(const std::vector<NamedFunction>& programs) {
-  for (const auto& [name, f] : programs) {
+  for (std::size_t n = 0; n < programs.size(); ++n) {
+    const auto& [name, f] = programs[n];
     SCOPED_TRACE(name);
-    expect_first_derivatives(f);
-    expect_second_derivatives(f);
-    expect_batches(f);
+    if (fuzzing::takes(n, 0, 3)) expect_first_derivatives(f);
+    if (fuzzing::takes(n, 1, 3)) expect_second_derivatives(f);
+    if (fuzzing::takes(n, 2, 3)) expect_batches(f);
   }
 }
 TEST(DataSizes, AcrossLoopsAndBranches) { expect_all(chosen_outside()); }
