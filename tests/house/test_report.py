@@ -81,6 +81,7 @@ class Report(unittest.TestCase):
         self.assertEqual(len(names), len(figures))
         names |= {(case, figure) for case, all_of_case in description["baselines"].items() for figure in all_of_case}
         for figure in figures:
+            self.assertLessEqual({"case", "figure", "unit", "limits", "rivals", "targets"}, set(figure), figure)
             self.assertIn(figure["unit"], report.SCALES)
             self.assertTrue(figure["targets"])
             for target in figure["targets"]:
