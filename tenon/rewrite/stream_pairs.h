@@ -13,7 +13,9 @@ namespace tenon {
 // stay products of matrices, of a block and a turn. Only where something of that size would be stored else: a reduction
 // below (a distance in a space of several dimensions), a product, or costly values that several reductions read; and
 // where steps have long rows. What lies in between may be elementwise, broadcasts, transposes, reductions of other
-// axes, and products that sum few terms. In regions too. Exactness: reassociates (reductions of Numerics::strict stay).
+// axes, and products that sum few terms. Numbers that are compared with what was made of the same numbers, as by a
+// gradient that finds a minimum by its value, are of one loop with that, or stored: sums in another order would differ
+// from it. In regions too. Exactness: reassociates (reductions of Numerics::strict stay).
 // Time: eqns, and for each such reduction what it is made of, which is bounded.
 ProgramRef stream_pairs(const ProgramRef& program);
 
