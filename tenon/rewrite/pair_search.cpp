@@ -172,8 +172,8 @@ class PairSearch {
     for (const Var v : program_.outputs()) outside[v] = true;
     for (std::size_t e = program_.eqns().size(); e-- > 0;) {
       const Eqn& eqn = program_.eqns()[e];
-      if (!ends_.contains(e) && (effect_of(eqn) != Effect::none ||
-                                 std::ranges::any_of(eqn.out, [&](Var v) { return bool(outside[v]); })))
+      if (!ends_.contains(e) &&
+          (effect_of(eqn) != Effect::none || std::ranges::any_of(eqn.out, [&](Var v) { return bool(outside[v]); })))
         for (const Var v : eqn.in) outside[v] = true;
     }
     std::vector<Comparison> found;
@@ -187,7 +187,8 @@ class PairSearch {
   bool is_beside_its_extremum(const PairEnd& end) const {
     const auto compared = compared_end(program_, maker_, end.eqn);
     return compared && std::ranges::any_of(ends_, [&](const auto& other) {
-             return !other.second.product && other.second.of == PairPart{compared->end.of[0].var, end.of.loop, end.of.lane};
+             return !other.second.product &&
+                    other.second.of == PairPart{compared->end.of[0].var, end.of.loop, end.of.lane};
            });
   }
 

@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "tenon/tenon.h"
-#include "tests/fuzzing.h"
 #include "tests/error_message.h"
+#include "tests/fuzzing.h"
 
 namespace tn = tenon;
 using testing::ElementsAre;

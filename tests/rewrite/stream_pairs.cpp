@@ -264,8 +264,8 @@ TEST(NotPairs, WhatOneNestComputes) {
     return sum(exp(-square(broadcast_in_dim(x, {M, N}, {0}) - broadcast_in_dim(b, {M, N}, {1}))), 1);
   })(zeros({M}, DType::f64), b0()));
 }
-// The distances that a gradient compares with the least of them are those that it was the least of: sums in another order
-// would differ from it.
+// The distances that a gradient compares with the least of them are those that it was the least of: sums in another
+// order would differ from it.
 TEST(NotPairs, WhatIsComparedWithItsExtremum) {
   const auto least = [](Array x, Array y) { return sum(amin(squared_distances(x, y), 1)); };
   const auto mask = [](Array x, Array y) {

@@ -8,8 +8,7 @@ using llvm::Value;
 // The steps of a Dim on a stack of values, and whether each is known not to be negative.
 class SizeCode {
  public:
-  SizeCode(llvm::IRBuilderBase& b, SizeSteps& steps, Value** overflow)
-      : b_(b), steps_(steps), overflow_(overflow) {}
+  SizeCode(llvm::IRBuilderBase& b, SizeSteps& steps, Value** overflow) : b_(b), steps_(steps), overflow_(overflow) {}
 
   void push(Value* value, bool not_negative) { stack_.push_back({value, not_negative}); }
   void combine(Dim::Step::Kind kind) {
@@ -21,7 +20,9 @@ class SizeCode {
     const auto [found, fresh] = steps_.try_emplace({kind, x.value, y.value}, nullptr);
     if (fresh) found->second = combined(kind, x, y);
     x.value = found->second;
-    x.not_negative = kind == Kind::modulo ? y.not_negative : kind == Kind::max ? x.not_negative || y.not_negative : both;
+    x.not_negative = kind == Kind::modulo ? y.not_negative
+                     : kind == Kind::max  ? x.not_negative || y.not_negative
+                                          : both;
   }
   Value* result() const { return stack_.back().value; }
 
