@@ -9,6 +9,7 @@
 
 #include "array.h"
 #include "errors.h"
+#include "executor.h"
 #include "rooms.h"
 #include "source_lines.h"
 #include "tenon/eval/evaluate.h"
@@ -129,6 +130,7 @@ OriginRef origin_within(const ProgramRef& program, std::span<const std::int64_t>
   const auto is_own = [&](const Eqn& eqn) {
     return &eqn >= program->eqns().data() && &eqn < program->eqns().data() + program->eqns().size();
   };
+  const NativeRun beside;  // one around all of them: each for itself would be too short for signals to be attended to
   evaluate(*program, sizes, inputs, executor(),
            [&](const Eqn& eqn, std::span<const Value> operands, std::span<const Value> results) {
              const char* found = first_found(results);
