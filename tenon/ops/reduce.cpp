@@ -146,6 +146,8 @@ OpInfo reduction(const OpInfo& self, ReductionSpec spec) {
   };
 }
 
+}  // namespace
+
 Scalar lowest(DType d) {
   if (is_real(d)) return Scalar(-std::numeric_limits<double>::infinity()).convert(d);
   return dispatch(d, []<class T>(std::type_identity<T>) -> Scalar {
@@ -155,6 +157,9 @@ Scalar lowest(DType d) {
       return {};
   });
 }
+
+namespace {
+
 Scalar highest(DType d) {
   if (is_real(d)) return Scalar(std::numeric_limits<double>::infinity()).convert(d);
   return dispatch(d, []<class T>(std::type_identity<T>) -> Scalar {

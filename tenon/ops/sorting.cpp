@@ -291,6 +291,11 @@ std::vector<Array> sort_together(std::span<const Array> operands, std::int64_t k
   return sorted;
 }
 
+std::optional<Dim> largest_of(const Eqn& eqn) {
+  if (eqn.op != &top_k_info) return std::nullopt;
+  return eqn.params.as<TopKParams>().k;
+}
+
 TopK top_k(const Operand& x, const Dim& k) {
   const SourceScope place(x.where(), "top_k");
   if (const Type type = x->type(); type.is_array() && type.rank() > 0 && !(k.known() && x->dim(-1).known())) {

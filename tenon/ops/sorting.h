@@ -6,10 +6,12 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "tenon/ir/array.h"
+#include "tenon/ir/program.h"
 
 namespace tenon {
 
@@ -51,5 +53,8 @@ struct TopK {
   Array values, indices;
 };
 TopK top_k(const Operand& x, const Dim& k);
+
+// How many elements an eqn of top_k asks for; nothing for other ops.
+std::optional<Dim> largest_of(const Eqn& eqn);
 
 }  // namespace tenon

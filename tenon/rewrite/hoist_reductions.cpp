@@ -78,8 +78,9 @@ class LoopRebuild {
     const Eqn& eqn = program_.eqns()[end.eqn];
     const EqnScope place(eqn);
     const auto holder = holder_of(end);
-    replay.set(eqn.out[0], holder ? convert(ends_[*holder][0], replay.type(eqn.out[0]).dtype)
-                                  : streams_[i].finish(ends_[i], reference(end, replay)));
+    if (holder) return replay.set(eqn.out[0], convert(ends_[*holder][0], replay.type(eqn.out[0]).dtype));
+    const Arrays results = streams_[i].finish(ends_[i], reference(end, replay));
+    for (std::size_t k = 0; k < results.size(); ++k) replay.set(eqn.out[k], results[k]);
   }
 
  private:
@@ -286,6 +287,9 @@ class LoopRebuild {
         return first_index_stream(best.combine, best.initial, result, of.dtype, none_of(eqn),
                                   program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
       }
+      case StreamEnd::Kind::largest:
+        return largest_stream(result, replay.type(eqn.out[1]),
+                              program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
     }
     __builtin_unreachable();
   }

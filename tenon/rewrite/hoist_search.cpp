@@ -7,6 +7,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/ops/region.h"
+#include "tenon/ops/sorting.h"
 #include "tenon/rewrite/streams.h"
 
 namespace tenon {
@@ -299,6 +300,14 @@ class HoistSearch {
       if (!steps || !std::ranges::binary_search(form->axes, steps->axis)) return {};
       return StreamEnd{e, StreamEnd::Kind::monoid, {{eqn.in[0], *steps}}, form->axes, {}, {}, {}};
     }
+    if (few_largest(eqn)) {
+      const auto steps = this->steps(eqn.in[0]);
+      const auto last = static_cast<std::int64_t>(type(eqn.in[0]).rank()) - 1;
+      if (!steps || steps->axis != last ||
+          (steps->chunk && steps->chunk->try_value().value_or(most_largest) >= most_largest))
+        return {};
+      return StreamEnd{e, StreamEnd::Kind::largest, {{eqn.in[0], *steps}}, {last}, {}, {}, {}};
+    }
     if (!is_product(*eqn.op) || !is_real(type(eqn.out[0]).dtype)) return {};
     const Var a = eqn.in[0], b = eqn.in[1];
     const ProductForm form = product_form(eqn.params, type(a), type(b));
@@ -378,6 +387,12 @@ class HoistSearch {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> few_largest(const Eqn& eqn) {
+  const auto asked = largest_of(eqn);
+  const auto k = asked ? asked->try_value() : std::nullopt;
+  return k && *k > 0 && *k <= most_largest ? k : std::nullopt;
+}
 
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {
   const auto* reduction = rule_of<LowerReduction>(*eqn.op);

@@ -28,8 +28,8 @@ struct Along {
 
 // A reduction over the steps.
 struct StreamEnd {
-  enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index };
-  std::size_t eqn;  // whose result it is
+  enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index, largest };
+  std::size_t eqn;  // whose results it is
   Kind kind;
   std::vector<Along> of;           // what it takes in: of a product both operands
   std::vector<std::int64_t> axes;  // of the first, that are reduced; its own one is among them
@@ -61,6 +61,8 @@ struct Hoist {
 // the order of the loops.
 std::vector<Hoist> find_hoists(const Program& program);
 
+// How many elements of a stream it asks for, as a top_k of few along the last axis.
+std::optional<std::int64_t> few_largest(const Eqn& eqn);
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program);
 // The shape of one step's part of an array of that shape.
 Shape step_shape(const Shape& whole, const StepsIn& steps);

@@ -61,12 +61,14 @@ class PairSearch {
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
       note_comparison(eqn);
-      if (eqn.numerics != Numerics::relaxed || eqn.out.size() != 1 || !eqn.new_sizes.empty()) continue;
+      if (eqn.numerics != Numerics::relaxed || !eqn.new_sizes.empty()) continue;
       const auto is_large = [&](Var v) { return elements(v) >= limits().pairs; };
       if (std::ranges::none_of(eqn.in, is_large)) continue;
       std::optional<PairEnd> end;
       if (const auto form = reduction_of(eqn, program_))
         end = reduction_end(e, form->axes);
+      else if (few_largest(eqn))
+        end = reduction_end(e, {static_cast<std::int64_t>(type(eqn.in[0]).rank()) - 1});
       else if (is_product(*eqn.op) && type(eqn.out[0]).dtype != DType::bool_)
         end = product_end(e);
       if (end) ends_.emplace(e, std::move(*end));
@@ -314,8 +316,10 @@ class PairSearch {
         read[*compared->reference] = true;
     }
     for (PairLoop& loop : loops_)
-      std::erase_if(loop.ends,
-                    [&](const PairEnd& end) { return !end.as_it_is && !read[program_.eqns()[end.eqn].out[0]]; });
+      std::erase_if(loop.ends, [&](const PairEnd& end) {
+        return !end.as_it_is &&
+               std::ranges::none_of(program_.eqns()[end.eqn].out, [&](Var v) { return bool(read[v]); });
+      });
   }
 
   // --- how a loop goes ---
@@ -339,6 +343,8 @@ class PairSearch {
     std::size_t bytes = 1;
     for (const PairEnd& end : loop.ends) {
       widest = std::max(widest, beside_lanes(end.sizes, end.of));
+      if (const auto k = few_largest(program_.eqns()[end.eqn]))
+        widest = std::max(widest, 2.0 * static_cast<double>(*k));
       for (const PairPart& part : end.parts) {
         widest = std::max(widest, beside_lanes(type(part.v).shape.dims(), part));
         if (is_product(*maker(part.v)->op))

@@ -14,6 +14,7 @@
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/sorting.h"
 #include "tenon/ops/structure.h"
 #include "tenon/rewrite/hoist_search.h"
 #include "tenon/rewrite/pair_parts.h"
@@ -52,6 +53,11 @@ class PairsRebuild : PairParts {
     const EqnScope place(program_.eqns()[e]);
     enter(loops_[i]);
     const Array& stack = results_[i][k];
+    if (const auto count = few_largest(program_.eqns()[e])) {
+      const TopK found = largest(reduction, stack, *count);
+      replay_.set(program_.eqns()[e].out[0], found.values);
+      return replay_.set(program_.eqns()[e].out[1], found.indices);
+    }
     const Array result = !reduction.compared                                         ? finished(reduction, stack)
                          : reduction.compared->kind == StreamEnd::Kind::exponentials ? exponentials(reduction, stack)
                                                                                      : index(reduction, stack);
@@ -138,7 +144,7 @@ class PairsRebuild : PairParts {
   }
   // The end whose elements it reduces: an extremum those of what compares them with it.
   std::size_t output_of(std::span<const PairEnd> ends, std::size_t k) const {
-    if (ends[k].product || ends[k].compared) return k;
+    if (ends[k].product || ends[k].compared || few_largest(program_.eqns()[ends[k].eqn])) return k;
     for (std::size_t j = 0; j < ends.size(); ++j)
       if (ends[j].compared && ends[j].of == ends[k].of && combine(ends[j]) == combine(ends[k])) return j;
     return k;
@@ -200,6 +206,7 @@ class PairsRebuild : PairParts {
     if (end.product) return Scalar::zero(dtype);
     if (end.compared && !is_index(end)) return Scalar(-std::numeric_limits<double>::infinity()).convert(dtype);
     const Eqn& eqn = program_.eqns()[end.compared ? maker_[*end.compared->reference] : end.eqn];
+    if (few_largest(eqn)) return lowest(dtype);  // of equal elements the first ones are there
     return reduction_of(eqn, program_)->initial.convert(dtype);
   }
   // The extremum by which an index is found.
@@ -292,6 +299,20 @@ class PairsRebuild : PairParts {
     return is_index(end) || (end.product && is_tile(program_.eqns()[end.eqn], &end));
   }
 
+  // The largest elements of all steps, and which steps these are.
+  TopK largest(const PairEnd& end, const Array& stack, std::int64_t k) const {
+    const std::vector<std::int64_t> axes = axes_of_steps(end.sizes.size(), end.of);
+    const auto last = static_cast<std::int64_t>(stack.rank()) - 1;
+    const TopK found = top_k(move_axis(stack, 0, last), k);
+    std::vector<std::int64_t> order = to_whole(end, axes);
+    order.push_back(static_cast<std::int64_t>(order.size()));
+    const auto whole = [&](const Array& x) {
+      // Blocks of lanes come first and lanes last, with the axis of those that were found behind the blocks.
+      return in_order(block_ == 0 ? x : move_axis(out_of_blocks(move_axis(x, last, 1), lanes_of(end)), 0, last - 1),
+                      order);
+    };
+    return {whole(found.values), whole(found.indices)};
+  }
   // The reduction of a stack: over the steps and short axes first, so that a step adds rows to rows.
   Array finished(const PairEnd& end, Array stack) const {
     const Eqn& eqn = program_.eqns()[end.eqn];

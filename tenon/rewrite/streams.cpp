@@ -72,7 +72,7 @@ Stream monoid_stream(kernel::Combine combine, const Scalar& initial, const Type&
               return Arrays{combined(combine, state[0], rows_combined(combine, part, step.axes[0]))};
             return Arrays{combined(combine, state[0], step.axes.empty() ? part : reduce(part, step.axes))};
           },
-      .finish = [=](std::span<const Array> state, const Array&) { return convert(state[0], result.dtype); },
+      .finish = [=](std::span<const Array> state, const Array&) { return Arrays{convert(state[0], result.dtype)}; },
       .join = [=](const Array& a, const Array& b) { return combined(combine, convert(a, dtype), convert(b, dtype)); },
       .identity = initial.convert(dtype)};
 }
@@ -97,7 +97,7 @@ Stream exponentials_stream(const Type& result) {
               },
           .finish =
               [=](std::span<const Array> state, const Array& reference) {
-                return convert(state[1] * exp(state[0] - convert(reference, dtype)), result.dtype);
+                return Arrays{convert(state[1] * exp(state[0] - convert(reference, dtype)), result.dtype)};
               }};
 }
 
@@ -121,7 +121,7 @@ Stream squares_stream(const Type& result, const Dim& count) {
           .finish =
               [=](std::span<const Array> state, const Array& reference) {
                 const Array all = convert(size_as_array(count), dtype);
-                return convert(state[1] + square(state[0] - convert(reference, dtype)) * all, result.dtype);
+                return Arrays{convert(state[1] + square(state[0] - convert(reference, dtype)) * all, result.dtype)};
               },
           .beside = [=](const Array& before) { return 1 / (convert(before, dtype) + 1); }};
 }
@@ -150,7 +150,52 @@ Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const 
                   better = better | ((here != here) & (backwards ? Array(Scalar(true)) : best == best));
                 return Arrays{combined(combine, best, here), where(better, place, index)};
               },
-          .finish = [](std::span<const Array> state, const Array&) { return state[1]; },
+          .finish = [](std::span<const Array> state, const Array&) { return Arrays{state[1]}; },
+          .numbered = true};
+}
+
+Stream largest_stream(const Type& values, const Type& places, bool backwards) {
+  const DType dtype = computed_in(values.dtype);
+  const auto last = values.rank() - 1;
+  const auto k = static_cast<std::size_t>(values.shape[last].value());
+  const Shape shape = values.shape.without_axis(last);
+  Arrays initial(k, full(shape, Array(lowest(values.dtype).convert(dtype))));
+  initial.insert(initial.end(), k, full(shape, Array(Scalar(-1).convert(places.dtype))));
+  const auto put = [=](Arrays& state, const Array& x, const Array& place) {
+    Array before;  // whether x precedes the one before
+    Array largest, where_it_is;
+    for (std::size_t i = 0; i < k; ++i) {
+      const Array own = std::exchange(largest, state[i]), own_place = std::exchange(where_it_is, state[k + i]);
+      Array precedes = backwards ? largest <= x : largest < x;
+      if (is_real(dtype)) precedes = precedes | ((x != x) & (backwards ? Array(Scalar(true)) : largest == largest));
+      precedes = precedes | (where_it_is < 0);
+      state[i] = where(precedes, i == 0 ? x : where(before, own, x), largest);
+      state[k + i] = where(precedes, i == 0 ? place : where(before, own_place, place), where_it_is);
+      before = precedes;
+    }
+  };
+  return {.initial = std::move(initial),
+          .take =
+              [=](std::span<const Array> state, const StreamStep& step) {
+                Arrays next(state.begin(), state.end());
+                const Array x = convert(step.elements, dtype), place = convert(step.index, places.dtype);
+                if (step.axes.empty()) {
+                  put(next, x, broadcast_in_dim(place, shape, {}));
+                  return next;
+                }
+                const std::int64_t axis = step.axes[0], rows = x.shape()[static_cast<std::size_t>(axis)].value();
+                for (std::int64_t i = 0; i < rows; ++i) {
+                  const std::int64_t row = backwards ? rows - 1 - i : i;
+                  put(next, squeeze(slice_in_dim(x, row, row + 1, axis), axis),
+                      broadcast_in_dim(place * rows + row, shape, {}));
+                }
+                return next;
+              },
+          .finish =
+              [=](std::span<const Array> state, const Array&) {
+                const auto axis = static_cast<std::int64_t>(last);
+                return Arrays{convert(stack(state.first(k), axis), values.dtype), stack(state.subspan(k), axis)};
+              },
           .numbered = true};
 }
 

@@ -25,9 +25,9 @@ struct StreamStep {
 struct Stream {
   Arrays initial;  // the state
   std::function<Arrays(std::span<const Array> state, const StreamStep& step)> take;
-  // `reference`: what the elements were compared with, where they were with the same for all steps, in the result's
-  // shape.
-  std::function<Array(std::span<const Array> state, const Array& reference)> finish;
+  // The results. `reference`: what the elements were compared with, where they were with the same for all steps, in the
+  // result's shape.
+  std::function<Arrays(std::span<const Array> state, const Array& reference)> finish;
   bool numbered = false;  // whether it reads where the step lies
   // Of how many steps come before each, i64[steps], what it reads beside it: made before the loop.
   std::function<Array(const Array& before)> beside = {};
@@ -54,5 +54,11 @@ Stream squares_stream(const Type& result, const Dim& count);
 // there are no steps. `backwards`: the last step comes first.
 Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const Type& result, DType of,
                           const Scalar& none, bool backwards);
+
+// The k largest elements, largest first, as the last axis of both results: they, and where they lie; of equal ones the
+// first. NaN counts as the largest. The state is k elements and their k places, -1 where there have not been so many:
+// each element that comes moves those that it precedes by one, 9 k operations. `values`: the first result's type.
+constexpr std::int64_t most_largest = 16;  // so many are written out
+Stream largest_stream(const Type& values, const Type& places, bool backwards);
 
 }  // namespace tenon

@@ -150,6 +150,20 @@ const std::vector<std::pair<const char*, Loss>> losses{
     {"ArgMax", [](Array h, Array xs) { return convert(argmax(stacked(h, xs), {{0}}), DType::f64); }},
     {"ArgMinInReverse", [](Array h, Array xs) { return convert(argmin(stacked(h, xs, true), {{0}}), DType::f64); }},
     {"ArgMaxOfEqualOnes", [](Array h, Array xs) { return convert(argmax(floor(stacked(h, xs)), {{0}}), DType::f64); }},
+    {"TopK", [](Array h, Array xs) { return sum(top_k(transpose(stacked(h, xs)), 3).values, 1); }},
+    {"PlacesOfTopKOfEqualOnes",
+     [](Array h, Array xs) {
+       return convert(transpose(top_k(transpose(floor(stacked(h, xs))), 4).indices), DType::f64)(0);
+     }},
+    {"PlacesOfTopKOfEqualOnesInReverse",
+     [](Array h, Array xs) {
+       return convert(transpose(top_k(transpose(floor(stacked(h, xs, true))), 4).indices), DType::f64)(3);
+     }},
+    {"TopKOfSomeSteps",
+     [](Array h, Array xs) {
+       const Array some = slice_in_dim(stacked(h, xs), 1, xs.shape()[0], 0);
+       return convert(transpose(top_k(transpose(some), 2).indices), DType::f64)(1);
+     }},
     {"ArgMaxOfEqualOnesInReverse",
      [](Array h, Array xs) { return convert(argmax(floor(stacked(h, xs, true)), {{0}}), DType::f64); }},
     {"ArgMinOfLaterSteps",

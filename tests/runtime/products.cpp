@@ -142,13 +142,15 @@ void check(Size batch, Size m, Size n, Size k, Layout la, Layout lb, Layout lc, 
       (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16> ? double(k) + 2
                                                                  : (double(k) + 2) * (std::sqrt(double(k)) + 2));
   const auto wide_a = widened(a), wide_b = widened(b);
+  const auto next_a = a.place(0, 0, 1) - a.place(0, 0, 0), next_b = b.place(0, 1, 0) - b.place(0, 0, 0);
   for (Size p = 0; p < batch; ++p)
     for (Size i = 0; i < m; ++i)
       for (Size j = 0; j < n; ++j) {
         T& to = expected.data()[expected.at(p, i, j)];
         const T got = c.data()[c.at(p, i, j)];
         auto sum = accumulate ? wide(to) : decltype(wide(to))(0);
-        for (Size l = 0; l < k; ++l) sum += wide_a[a.place(p, i, l)] * wide_b[b.place(p, l, j)];
+        const auto *row = wide_a.data() + a.place(p, i, 0), *column = wide_b.data() + b.place(p, 0, j);
+        for (Size l = 0; l < k; ++l) sum += row[l * next_a] * column[l * next_b];
         const auto where = [&] {
           return fmt::format("{} {}x{}x{}x{} [{},{},{}]", name(*dtype_of<T>), batch, m, n, k, p, i, j);
         };
