@@ -1,6 +1,7 @@
 // Reductions over pairs of points in three dimensions, beside bench/limits/map_reduce.cpp: a Gaussian kernel's product,
 // its gradients, log-sum-exp and the nearest point; and a product of 16 columns. In 10 and 64 dimensions, beside
-// bench/limits/long_rows.cpp.
+// bench/limits/long_rows.cpp. And the nearest of few points for many, and a step of k-means, beside
+// bench/limits/nearest.cpp.
 #include "bench/measure.h"
 #include "tenon/tenon.h"
 
@@ -19,6 +20,16 @@ Array product(const Array& x, const Array& y, const Array& b) {
   return tn::matmul(tn::exp(-squared_distances(x, y)), b);
 }
 Array total(const Array& x, const Array& y, const Array& b) { return tn::sum(product(x, y, b)); }
+
+// The means of the points that are nearest to each centre, 0 where there are none.
+Array k_means_step(const Array& x, const Array& centres) {
+  const Array label = tn::argmin(squared_distances(x, centres), 1);
+  const auto sums = [&](const Array& start, const Array& of) {
+    return tn::scatter_at(tn::ScatterKind::add, start, std::vector{label}, {0}, of);
+  };
+  const Array count = sums(tn::zeros({centres.dim(0)}, x.dtype()), tn::full({x.dim(0)}, Array(1.0F)));
+  return sums(tn::zeros(centres.shape(), x.dtype()), x) / tn::expand_dims(tn::max(count, 1.0F), -1);
+}
 
 template <class F>
 void measure(std::int64_t n, const char* figure, F f, const std::string& of = "") {
@@ -57,6 +68,24 @@ int main() {
     const auto by_all = tn::jit(tn::grad<0, 1, 2>(total));
     measure(n, "forward", [&] { return forward(x, y, b); }, of);
     measure(n, "gradient in x, y and b", [&] { return by_all(x, y, b); }, of);
+  }
+  {
+    const std::string name = "nearest of 1000, 100000 points";
+    const auto emit = [&](const char* figure, auto f) {
+      bench::emit(name, figure, bench::median_seconds([&] {
+                                  auto result = f();
+                                  bench::keep(result);
+                                }) * 1e3,
+                  "ms");
+    };
+    const Array x = drawn(1, {100'000, 3}), y = drawn(2, {1'000, 3});
+    const auto ten = tn::jit([](const Array& x, const Array& y) {
+      const tn::TopK found = tn::top_k(-squared_distances(x, y), 10);
+      return std::pair(found.values, found.indices);
+    });
+    const auto step = tn::jit(k_means_step);
+    emit("ten nearest", [&] { return ten(x, y); });
+    emit("k-means step", [&] { return step(x, y); });
   }
   return 0;
 }

@@ -97,6 +97,12 @@ for N in (1000, 10000, 30000):
     for i in range(0, N, 500):
         d = x[i:i+500, None].astype(np.float64) - y[None]; q = (d * d).sum(-1); e = np.exp(-q); out.append(e @ b); w = (e * b)[..., None] * d; dx.append(-2 * w.sum(1)); dy += 2 * w.sum(0); db += e.sum(0); lse.append(np.log(e.sum(1))); am.append(q.argmin(1))
     want(f"P8 gaussian N=M={N}", [(k, S(np.concatenate(v))) for k, v in (("sum", out), ("d x", dx), ("d y", [dy]), ("d b", [db]), ("logsumexp", lse), ("argmin sum", am))])
+# 6 nearest
+x, y = fill(300000, 1, 0, 1).reshape(-1, 3), fill(3000, 2, 0, 1).reshape(-1, 3); of, at, label = [], [], []
+for i in range(0, 100000, 5000):
+    d = np.square(x[i:i+5000, None].astype(np.float64) - y[None]).sum(-1); p = np.argsort(d, 1, kind="stable")[:, :10]; at.append(p); of.append(np.take_along_axis(d, p, 1)); label.append(p[:, 0])
+count = np.bincount(np.concatenate(label), minlength=1000); means = np.stack([np.bincount(np.concatenate(label), x[:, k], 1000) for k in range(3)], 1) / np.maximum(count, 1)[:, None]
+want("nearest of 1000, 100000 points", [("distances", S(np.concatenate(of))), ("places", S(np.concatenate(at))), ("centres", S(means))])
 # 7 diagonals
 DM = np.array([0, 1, 2, 3, 5, 6, 7, 4, 10, 11, 8, 9, 15, 12, 13, 14])
 def cha(m, cx):

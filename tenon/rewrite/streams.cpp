@@ -160,19 +160,21 @@ Stream largest_stream(const Type& values, const Type& places, bool backwards) {
   const auto k = static_cast<std::size_t>(values.shape[last].value());
   const Shape shape = values.shape.without_axis(last);
   Arrays initial(k, full(shape, Array(lowest(values.dtype).convert(dtype))));
-  initial.insert(initial.end(), k, full(shape, Array(Scalar(-1).convert(places.dtype))));
+  initial.insert(initial.end(), k, full(shape, Array(Scalar(0).convert(places.dtype))));
+  initial.push_back(Array(Scalar(std::int32_t(0))));  // how many elements there were
   const auto put = [=](Arrays& state, const Array& x, const Array& place) {
     Array before;  // whether x precedes the one before
     Array largest, where_it_is;
     for (std::size_t i = 0; i < k; ++i) {
       const Array own = std::exchange(largest, state[i]), own_place = std::exchange(where_it_is, state[k + i]);
       Array precedes = backwards ? largest <= x : largest < x;
-      if (is_real(dtype)) precedes = precedes | ((x != x) & (backwards ? Array(Scalar(true)) : largest == largest));
-      precedes = precedes | (where_it_is < 0);
+      if (is_real(dtype)) precedes = backwards ? precedes | (x != x) : (!(x <= largest)) & (largest == largest);
+      precedes = precedes | (state[2 * k] <= static_cast<std::int32_t>(i));
       state[i] = where(precedes, i == 0 ? x : where(before, own, x), largest);
       state[k + i] = where(precedes, i == 0 ? place : where(before, own_place, place), where_it_is);
       before = precedes;
     }
+    state[2 * k] = state[2 * k] + 1;
   };
   return {.initial = std::move(initial),
           .take =
@@ -194,7 +196,7 @@ Stream largest_stream(const Type& values, const Type& places, bool backwards) {
           .finish =
               [=](std::span<const Array> state, const Array&) {
                 const auto axis = static_cast<std::int64_t>(last);
-                return Arrays{convert(stack(state.first(k), axis), values.dtype), stack(state.subspan(k), axis)};
+                return Arrays{convert(stack(state.first(k), axis), values.dtype), stack(state.subspan(k, k), axis)};
               },
           .numbered = true};
 }

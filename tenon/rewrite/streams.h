@@ -56,8 +56,8 @@ Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const 
                           const Scalar& none, bool backwards);
 
 // The k largest elements, largest first, as the last axis of both results: they, and where they lie; of equal ones the
-// first. NaN counts as the largest. The state is k elements and their k places, -1 where there have not been so many:
-// each element that comes moves those that it precedes by one, 9 k operations. `values`: the first result's type.
+// first. NaN counts as the largest. The state is k elements, their k places, and how many elements there were: each
+// that comes moves those that it precedes by one, 8 k operations. `values`: the first result's type.
 constexpr std::int64_t most_largest = 16;  // so many are written out
 Stream largest_stream(const Type& values, const Type& places, bool backwards);
 
