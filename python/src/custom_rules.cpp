@@ -11,6 +11,7 @@
 #include "rooms.h"
 #include "shapes.h"
 #include "tenon/api/custom.h"
+#include "tenon/api/hoisting.h"
 #include "tenon/api/placement.h"
 #include "tenon/ir/scope.h"
 #include "tenon/ops/convert.h"
@@ -245,6 +246,14 @@ nb::object placed(nb::object f, std::string name, bool unit, nb::tuple args, nb:
   });
 }
 
+nb::object hoisted(nb::object f, nb::tuple args, nb::dict kwargs) {
+  return call_transformation("hoist_reductions", [&] {
+    FlatCall call("hoist_reductions", std::move(f), args, kwargs, every_argument(args), true);
+    const Arrays results = api_detail::hoisted_flat(call, call.leaves());
+    return unflatten_arrays(*call.result(), results);
+  });
+}
+
 nb::object checkpoint_name(ArrayLike x, std::string name) {
   const Array a = x.array("checkpoint_name");
   return array_object(call_op("checkpoint_name", [&] { return tenon::checkpoint_name(op(a), std::move(name)); }));
@@ -262,6 +271,7 @@ void add_custom_rules(nb::module_& module) {
   module.def("closure_convert", closure_convert);
   module.def("checkpoint", checkpoint);
   module.def("placed", placed);
+  module.def("hoisted", hoisted);
   module.def("checkpoint_name", checkpoint_name);
 }
 

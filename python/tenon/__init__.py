@@ -11,6 +11,7 @@ from tenon._transforms import *  # noqa: F403
 from tenon._custom_rules import *  # noqa: F403
 from tenon._linear import *  # noqa: F403
 from tenon._policies import *  # noqa: F403
+from tenon._hoisting import *  # noqa: F403
 from tenon._placement import *  # noqa: F403
 from tenon._rewrites import *  # noqa: F403
 from tenon._surroundings import *  # noqa: F403

@@ -60,6 +60,32 @@ def test_threads():
     assert len(differences) == 45 and all(d < 1e-13 for d in differences.values())
 
 
+def test_pairs():
+    module = example("pairs")
+    found = module.main(n=600, steps=150)
+    assert found["interpolation"] < 0.1 and found["clusters"] < 0.01 and found["vote"] > 0.95 and found["mixture"] < 2.2
+    assert found["energy distance"][1] < 0.1 * found["energy distance"][0]
+    assert found["divergence"][1] < 0.1 * found["divergence"][0] and found["drift of energy"] < 0.02
+
+
+def test_pairs_against_numpy():
+    module = example("pairs")
+    rng = np.random.default_rng(3)
+    x, y, b = rng.normal(size=(700, 3)), rng.normal(size=(600, 3)), rng.normal(size=600)
+    square = ((x[:, None] - y) ** 2).sum(-1)
+    kernels = {"Gaussian": np.exp(-square), "Laplacian": np.exp(-square ** 0.5), "energy": -square ** 0.5,
+               "inverse multiquadric": 1 / np.sqrt(1 + square)}
+    assert kernels.keys() == module.KERNELS.keys()
+    for name, kernel in kernels.items():
+        f = tn.jit(lambda x, y, b: module.product(name, x, y, b))
+        assert np.allclose(f(x, y, b), kernel @ b)
+        assert "reductions taken into loops" in tn.explain(f)(x, y, b)   # nothing of all pairs is stored
+    labels = rng.integers(3, size=600)
+    nearest = np.argsort(square, 1, kind="stable")[:, :5]
+    votes = np.stack([(labels[nearest] == k).sum(1) for k in range(3)], 1).argmax(1)
+    assert np.array_equal(tn.jit(lambda *a: module.vote(*a, 5, 3))(y, labels, x), votes)
+
+
 DIFFERENCES = {("loops", "stacked"): 1e-16, ("sizes", "roll"): 0.0}
 
 
@@ -67,6 +93,7 @@ DIFFERENCES = {("loops", "stacked"): 1e-16, ("sizes", "roll"): 0.0}
     ("hmc", lambda m, path: m.main(path), ["step, units of x", "probability of acceptance", "sample", "exact"]),
     ("kalman", lambda m, path: m.main(path, 2), ["time, s", "position, m", "error of the position, m", "log-likelihood, nats"]),
     ("ode_fit", lambda m, path: m.main(path, 2), ["time, years", "thousands of animals", "rate / true rate", "step of Adam"]),
+    ("pairs", lambda m, path: m.main(path, 300, 2), ["place", "value", "centre", "log density", "orbits of 12 bodies"]),
     ("threads_picture", lambda m, path: m.draw(path, DIFFERENCES, (4, 8)),
      ["sizes", "difference from NumPy / largest element", "one index twice", "value and gradient, µs a step"]),
 ])

@@ -45,9 +45,9 @@ struct Explained {
 
 // std::cout << tn::explain(step)(params, xs, ys): the kernels with their ops, operations and bytes; the matrix
 // products; the memory needed at most; what is kept for reverse mode; what is stored instead of being fused, and why;
-// copies that in-place semantics could not avoid; and why a function runs by the reference evaluator, if it does; each
-// with the user's line. f is a function, or what jit() made of it; it is traced once more, and not run. Throws what
-// tracing throws.
+// which reductions loops take in, and why others stay behind them; copies that in-place semantics could not avoid; and
+// why a function runs by the reference evaluator, if it does; each with the user's line. f is a function, or what jit()
+// made of it; it is traced once more, and not run. Throws what tracing throws.
 template <class F>
 auto explain(F f) {
   return api_detail::Explained<F>{std::move(f), {}, api_detail::rules_here(), numerics_here()};

@@ -11,7 +11,9 @@
 #include "tenon/compile/compilation.h"
 #include "tenon/compile/in_place.h"
 #include "tenon/compile/islands.h"
+#include "tenon/compile/pipeline.h"
 #include "tenon/kernel/analysis/rows.h"
+#include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/rewrite/share_calls.h"
 
 namespace tenon {
@@ -299,6 +301,26 @@ std::string applied_text(const Report& report) {
   return section("rewritten by rules", lines);
 }
 
+// Of what loops stack: the reductions that they take in, and why others stay behind them.
+std::string hoists_text(ProgramRef program) {
+  constexpr std::string_view hoists = "hoist_reductions";
+  if (is_left_out(hoists)) return {};
+  for (const ProgramPass& pass : compile_passes()) {
+    if (pass.name == hoists) break;
+    program = run_pass(pass, program);
+  }
+  std::string moved, others;
+  for (const HoistNote& note : hoist_notes(program)) {
+    const std::string line =
+        fmt::format("  {}{}, of the loop{}", note.value, note.where.at_text(), note.loop.at_text());
+    if (note.stays.empty())
+      moved += line + "\n";
+    else
+      others += fmt::format("{}: {}\n", line, note.stays);
+  }
+  return section("reductions taken into loops", moved) + section("reductions that stay behind loops", others);
+}
+
 // Of a Program that has no native form as a whole.
 std::string pieces_text(const Program& flat) {
   int native = 0, others = 0;
@@ -326,7 +348,8 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   const Report& report = c.report;
   if (c.for_each_size()) return fmt::format("{}compiled for each of its sizes: {}\n", head, c.not_native);
   if (!c.native())
-    return head + pieces_text(*c.flat) + applied_text(report) + calls_text(program, false) + kept_text(report);
+    return head + pieces_text(*c.flat) + applied_text(report) + hoists_text(program) + calls_text(program, false) +
+           kept_text(report);
   const auto& [function, shared, units, found] = *c.planned;
   Explanation explanation(function, units);
   explanation.run();
@@ -354,9 +377,9 @@ std::string explain(const ProgramRef& program, const std::vector<bool>& donated,
   for (const Report::Cut& cut : report.cuts)
     cuts += fmt::format("  {}, {}: {}{}\n", cut.value, bytes_text(static_cast<double>(cut.bytes)), cut.reason,
                         cut.where.at_text());
-  return text + section("steps", explanation.steps) + applied_text(report) + calls_text(program, true) + called +
-         section("library calls (matrix products)", explanation.products) + kept_text(report) +
-         section("stored instead of being computed in what reads it", cuts) +
+  return text + section("steps", explanation.steps) + applied_text(report) + hoists_text(program) +
+         calls_text(program, true) + called + section("library calls (matrix products)", explanation.products) +
+         kept_text(report) + section("stored instead of being computed in what reads it", cuts) +
          section("copies that could not be avoided", copies);
 }
 

@@ -157,9 +157,6 @@ Scalar lowest(DType d) {
       return {};
   });
 }
-
-namespace {
-
 Scalar highest(DType d) {
   if (is_real(d)) return Scalar(std::numeric_limits<double>::infinity()).convert(d);
   return dispatch(d, []<class T>(std::type_identity<T>) -> Scalar {
@@ -169,6 +166,8 @@ Scalar highest(DType d) {
       return {};
   });
 }
+
+namespace {
 
 // Linear: the cotangent is spread over what was summed.
 const OpInfo sum_info = reduction(

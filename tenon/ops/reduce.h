@@ -36,8 +36,9 @@ class Axes {
   std::vector<std::int64_t> axes_;
 };
 
-// What no element is less than: -inf, the least integer, false.
+// What no element is less than: -inf, the least integer, false. What none is more than.
 Scalar lowest(DType dtype);
+Scalar highest(DType dtype);
 
 // The order of summation is unspecified; f16 and bf16 accumulate in f32. Of bool: counts are i32.
 Array sum(const Operand& x, const Axes& axes = {});

@@ -24,8 +24,9 @@ struct SortParams {
 BOOST_DESCRIBE_STRUCT(SortParams, (), (descending))
 struct TopKParams {
   Dim k;
+  bool smallest = false;
 };
-BOOST_DESCRIBE_STRUCT(TopKParams, (), (k))
+BOOST_DESCRIBE_STRUCT(TopKParams, (), (k, smallest))
 
 namespace {
 
@@ -214,35 +215,38 @@ const OpInfo argsort_info{
     .effect = Absent{"pure"},
     .sample = SampleRule(samples)};
 
-const OpInfo top_k_info{.name = "top_k",
-                        .summary = "the `k` largest elements of each row of the last axis, and where they are",
-                        .params = &describe::params_ops<TopKParams>,
-                        .type = TypeRule(top_k_type),
-                        .eval = EvalRule([](const Params& params, std::span<const Value> in, const EvalContext&) {
-                          const auto [values, places] =
-                              in_order(family::contiguous(in[0]), true, params.as<TopKParams>().k.value());
-                          return std::vector<Value>{values, places};
-                        }),
-                        .jvp = JvpRule([](const JvpArgs& args) {
-                          const Arrays out = bind_op(top_k_info, args.params, args.primals);
-                          return JvpResult{out, {along_rows(*args.tangents[0], out[1]), std::nullopt}};
-                        }),
-                        .transpose = Absent{"not linear"},
-                        .batch = BatchRule(batch_rows(top_k_info)),
-                        .split = Absent{"wholly known or not"},
-                        .guard = Absent{"no Programs inside"},
-                        .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
-                          return library_form("tenon_top_k", in[0], true, params.as<TopKParams>().k, top_k_workspace);
-                        }}),
-                        .alias = Absent{"elements change places"},
-                        .effect = Absent{"pure"},
-                        .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
-                          if (is_complex(d)) return {};
-                          return {{make_params(TopKParams{3}), {Type::array(d, {Dim(6)})}, {{-3, 3}}},
-                                  {make_params(TopKParams{2}), {Type::array(d, {Dim(2), Dim(4)})}, {{-3, 3}}},
-                                  {make_params(TopKParams{1}), {Type::array(d, {Dim(1)})}, {{-3, 3}}},
-                                  {make_params(TopKParams{0}), {Type::array(d, {Dim(3)})}, {{-3, 3}}}};
-                        })};
+const OpInfo top_k_info{
+    .name = "top_k",
+    .summary = "the `k` largest elements of each row of the last axis, or the smallest, and where they are",
+    .params = &describe::params_ops<TopKParams>,
+    .type = TypeRule(top_k_type),
+    .eval = EvalRule([](const Params& params, std::span<const Value> in, const EvalContext&) {
+      const auto& p = params.as<TopKParams>();
+      const auto [values, places] = in_order(family::contiguous(in[0]), !p.smallest, p.k.value());
+      return std::vector<Value>{values, places};
+    }),
+    .jvp = JvpRule([](const JvpArgs& args) {
+      const Arrays out = bind_op(top_k_info, args.params, args.primals);
+      return JvpResult{out, {along_rows(*args.tangents[0], out[1]), std::nullopt}};
+    }),
+    .transpose = Absent{"not linear"},
+    .batch = BatchRule(batch_rows(top_k_info)),
+    .split = Absent{"wholly known or not"},
+    .guard = Absent{"no Programs inside"},
+    .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
+      const auto& p = params.as<TopKParams>();
+      return library_form("tenon_top_k", in[0], !p.smallest, p.k, top_k_workspace);
+    }}),
+    .alias = Absent{"elements change places"},
+    .effect = Absent{"pure"},
+    .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+      if (is_complex(d)) return {};
+      return {{make_params(TopKParams{3}), {Type::array(d, {Dim(6)})}, {{-3, 3}}},
+              {make_params(TopKParams{2}), {Type::array(d, {Dim(2), Dim(4)})}, {{-3, 3}}},
+              {make_params(TopKParams{2, true}), {Type::array(d, {Dim(2), Dim(5)})}, {{-3, 3}}},
+              {make_params(TopKParams{1}), {Type::array(d, {Dim(1)})}, {{-3, 3}}},
+              {make_params(TopKParams{0}), {Type::array(d, {Dim(3)})}, {{-3, 3}}}};
+    })};
 const bool sorting_installed = (install_op(sort_info), install_op(argsort_info), install_op(top_k_info), true);
 
 // op along `axis`, which is its last for the op.
@@ -291,19 +295,24 @@ std::vector<Array> sort_together(std::span<const Array> operands, std::int64_t k
   return sorted;
 }
 
-std::optional<Dim> largest_of(const Eqn& eqn) {
+std::optional<FirstInOrder> first_in_order(const Eqn& eqn) {
   if (eqn.op != &top_k_info) return std::nullopt;
-  return eqn.params.as<TopKParams>().k;
+  const auto& p = eqn.params.as<TopKParams>();
+  return FirstInOrder{p.k, p.smallest};
+}
+std::optional<InOrder> in_order(const Eqn& eqn) {
+  if (eqn.op != &sort_info && eqn.op != &argsort_info) return std::nullopt;
+  return InOrder{eqn.op == &argsort_info, eqn.params.as<SortParams>().descending};
 }
 
-TopK top_k(const Operand& x, const Dim& k) {
+TopK top_k(const Operand& x, const Dim& k, const TopKOptions& options) {
   const SourceScope place(x.where(), "top_k");
   if (const Type type = x->type(); type.is_array() && type.rank() > 0 && !(k.known() && x->dim(-1).known())) {
     const auto what = [&] { return fmt::format("top_k: {} elements of {} are asked for.", k.text(), type.text()); };
     require_at_most(Dim(0), k, what);
     require_at_most(k, x->dim(-1), what);
   }
-  const Arrays out = bind_op(top_k_info, make_params(TopKParams{k}), {x});
+  const Arrays out = bind_op(top_k_info, make_params(TopKParams{k, options.smallest}), {x});
   return {out[0].with_weak(x->weak()), out[1]};
 }
 

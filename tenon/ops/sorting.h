@@ -45,16 +45,29 @@ inline std::vector<Array> sort_together(std::initializer_list<Array> operands, s
 }
 
 // The k largest elements along the last axis, largest first, and where they are (i32); of equal ones the first. NaN
-// counts as the largest. Costs less than a sort where k is small. Not of complex numbers (DTypeError: sort them).
-// Throws ShapeError where k is negative or more than there are. Derivatives as those of sort.
+// counts as the largest. `smallest`: the k smallest, smallest first. Costs less than a sort where k is small. Not of
+// complex numbers (DTypeError: sort them). Throws ShapeError where k is negative or more than there are. Derivatives as
+// those of sort.
 //
 //   auto [values, indices] = top_k(Array{3.f, 1.f, 2.f}, 2);   // 3 2 at 0 2
 struct TopK {
   Array values, indices;
 };
-TopK top_k(const Operand& x, const Dim& k);
+struct TopKOptions {
+  bool smallest = false;
+};
+TopK top_k(const Operand& x, const Dim& k, const TopKOptions& options = {});
 
-// How many elements an eqn of top_k asks for; nothing for other ops.
-std::optional<Dim> largest_of(const Eqn& eqn);
+// What an eqn of top_k asks for; nothing for other ops.
+struct FirstInOrder {
+  Dim count;
+  bool smallest;
+};
+std::optional<FirstInOrder> first_in_order(const Eqn& eqn);
+// What an eqn of sort or argsort gives: elements, or their places.
+struct InOrder {
+  bool places, descending;
+};
+std::optional<InOrder> in_order(const Eqn& eqn);
 
 }  // namespace tenon

@@ -1,6 +1,7 @@
 #include "tenon/rewrite/hoist_reductions.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "tenon/ir/adapt.h"
@@ -287,9 +288,9 @@ class LoopRebuild {
         return first_index_stream(best.combine, best.initial, result, of.dtype, none_of(eqn),
                                   program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
       }
-      case StreamEnd::Kind::largest:
-        return largest_stream(result, replay.type(eqn.out[1]),
-                              program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
+      case StreamEnd::Kind::first_in_order:
+        return first_in_order_stream(result, replay.type(eqn.out[1]), few_in_order(eqn)->smallest,
+                                     program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
     }
     __builtin_unreachable();
   }
@@ -505,25 +506,51 @@ ProgramRef rebuilt(const Program& program, const std::vector<Hoist>& hoists) {
       [](const Hoist& hoist) -> const auto& { return hoist.ends; });
 }
 
+// Told of the hoists that are done, in the program as it is then.
+using Seen = std::function<void(const Program&, const std::vector<Hoist>&)>;
+
+ProgramRef hoisted(const ProgramRef& program, const Seen& seen) {
+  const auto region = [&](const ProgramRef& inner) { return seen ? hoisted(inner, seen) : hoist_reductions(inner); };
+  ProgramRef result = with_regions(program, region);
+  while (true) {
+    ProgramRef next;
+    if (const auto hoists = find_hoists(*result); !hoists.empty()) {
+      if (seen) seen(*result, hoists);
+      next = compose_views(rebuilt(*result, hoists));  // what they read are views of views
+    } else {
+      next = move_loop_into_branches(*result);
+    }
+    if (next == nullptr) break;
+    // A body that has got a reduction may have a loop whose stacks that reduces, and so may branches.
+    result = with_regions(next, region);
+  }
+  return result;
+}
+
+void add_notes_of_what_stays(const ProgramRef& program, std::vector<HoistNote>& notes) {
+  for (HoistNote& note : notes_of_what_stays(*program)) notes.push_back(std::move(note));
+  with_regions(program, [&](const ProgramRef& inner) {
+    add_notes_of_what_stays(inner, notes);
+    return inner;
+  });
+}
+
 }  // namespace
 
 ProgramRef hoist_reductions(const ProgramRef& program) {
   if (!has_loops(*program)) return program;
   static constinit Memo<ProgramRef> memo;
-  return memo.get(Hasher()("hoist_reductions")(program->hash()).finish(), [&] {
-    ProgramRef result = with_regions(program, hoist_reductions);
-    while (true) {
-      ProgramRef next;
-      if (const auto hoists = find_hoists(*result); !hoists.empty())
-        next = compose_views(rebuilt(*result, hoists));  // what they read are views of views
-      else
-        next = move_loop_into_branches(*result);
-      if (next == nullptr) break;
-      // A body that has got a reduction may have a loop whose stacks that reduces, and so may branches.
-      result = with_regions(next, hoist_reductions);
-    }
-    return result;
+  return memo.get(Hasher()("hoist_reductions")(program->hash()).finish(), [&] { return hoisted(program, {}); });
+}
+
+std::vector<HoistNote> hoist_notes(const ProgramRef& program) {
+  std::vector<HoistNote> notes;
+  const ProgramRef result = hoisted(program, [&](const Program& now, const std::vector<Hoist>& hoists) {
+    for (const Hoist& hoist : hoists)
+      for (const StreamEnd& end : hoist.ends) notes.push_back(note_of(now, end.eqn, hoist.loop));
   });
+  add_notes_of_what_stays(result, notes);
+  return notes;
 }
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/ir/program.h"
+#include "tenon/rewrite/hoist_search.h"
 
 namespace tenon {
 
@@ -11,5 +12,9 @@ namespace tenon {
 // before planning. Exactness: reassociates (eqns of Numerics::strict stay). Cost: a few walks over what reads each
 // loop.
 ProgramRef hoist_reductions(const ProgramRef& program);
+
+// What it does to the reductions of what loops stack, in regions too: those that move into a loop, and those that stay
+// behind, with the reason.
+std::vector<HoistNote> hoist_notes(const ProgramRef& program);
 
 }  // namespace tenon

@@ -1,5 +1,7 @@
 #include "tenon/rewrite/hoist_search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -157,8 +159,55 @@ class HoistSearch {
     return found;
   }
 
+  std::vector<HoistNote> notes_of_what_stays() {
+    std::vector<HoistNote> notes;
+    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
+      Hoist hoist;
+      hoist.loop = e;
+      if (program_.eqns()[e].op != &loop_op() || !enter(hoist)) continue;
+      std::vector<StreamEnd> ends;
+      std::set<std::size_t> cone, moved;
+      look_behind(hoist, ends, cone);
+      const auto note = [&](std::size_t end, std::string why) {
+        notes.push_back(note_of(program_, end, e));
+        notes.back().stays = std::move(why);
+      };
+      const std::set<std::size_t> taken = taken_by(ends, cone, moved);
+      for (const StreamEnd& end : ends) note(end.eqn, text(spoiler(end, cone, taken)));
+      for (std::size_t end = e + 1; end < program_.eqns().size(); ++end)
+        if (const auto why = why_no_end(program_.eqns()[end])) note(end, *why);
+    }
+    return notes;
+  }
+
  private:
-  bool fill(Hoist& hoist) {
+  // What an end reads that is a result, or that others read which stay.
+  struct Spoiler {
+    Var of;
+    std::optional<std::size_t> reader;
+  };
+  std::string text(const std::optional<Spoiler>& found) const {
+    if (!found) return "what it reads is made of what another one that stays reads";
+    const Eqn& made = *maker(found->of);
+    const std::string what = fmt::format("{} {}{} is ", made.op == &loop_op() ? "the stack" : made.op->name,
+                                         type(found->of).text(), made.where.at_text());
+    if (!found->reader) return what + "a result";
+    const Eqn& reader = program_.eqns()[*found->reader];
+    return fmt::format("{}also read by {}{}", what, reader.op->name, reader.where.at_text());
+  }
+  // Of a reduction over the steps that is none which a loop takes in.
+  std::optional<std::string> why_no_end(const Eqn& eqn) const {
+    const auto steps = eqn.in.empty() ? std::nullopt : this->steps(eqn.in[0]);
+    if (!steps) return {};
+    if (const auto form = reduction_of(eqn, program_)) {
+      if (eqn.numerics == Numerics::relaxed || !std::ranges::binary_search(form->axes, steps->axis)) return {};
+      return "under Numerics::strict sums keep their order";
+    }
+    if (!first_in_order(eqn) || few_in_order(eqn)) return {};
+    return fmt::format("no more than {} are kept in order", most_in_order);
+  }
+  // Where the steps of a loop lie in its stacks, if it has some.
+  bool enter(Hoist& hoist) {
     const Eqn& loop = program_.eqns()[hoist.loop];
     const auto& p = loop.params.as<LoopParams>();
     if (p.cond || !p.length || p.lanes) return false;
@@ -172,8 +221,39 @@ class HoistSearch {
       if (program_.type(loop.out[i]).is_array() && hoist.unrolled.empty())
         steps_[loop.out[i]] = StepsIn{0, {}, 0, *p.length};
     for (const auto& [v, i] : hoist.unrolled) steps_[v] = StepsIn{0, {}, 0, program_.type(v).shape[0]};
+    return true;
+  }
+  bool fill(Hoist& hoist) {
+    if (!enter(hoist)) return false;
+    const Eqn& loop = program_.eqns()[hoist.loop];
     std::vector<StreamEnd> ends;
     std::set<std::size_t> cone;
+    look_behind(hoist, ends, cone);
+    // What is read outside of what moves needs its stack, and so does all that it is made of.
+    while (true) {
+      std::set<std::size_t> moved, taken = taken_by(ends, cone, moved);
+      const auto gone =
+          std::ranges::remove_if(ends, [&](const StreamEnd& end) { return spoiler(end, cone, taken).has_value(); });
+      const bool settled = gone.empty();
+      ends.erase(gone.begin(), gone.end());
+      if (!settled) continue;
+      if (ends.empty()) return false;
+      const auto is_taken = [&](std::size_t e) { return taken.contains(e); };
+      for (const auto& [v, output] : hoist.unrolled)
+        if (std::ranges::any_of(readers_[v], is_taken)) taken.insert(maker_[v]);
+      for (const Var v : loop.out)
+        hoist.gone.push_back(!is_output_[v] && !readers_[v].empty() && std::ranges::all_of(readers_[v], is_taken));
+      taken.insert(hoist.loop);
+      hoist.taken = std::move(taken);
+      hoist.moved = std::move(moved);
+      hoist.ends = std::move(ends);
+      hoist.steps = std::move(steps_);
+      return true;
+    }
+  }
+
+  // The reductions behind a loop that could be its own, and what lies in between.
+  void look_behind(const Hoist& hoist, std::vector<StreamEnd>& ends, std::set<std::size_t>& cone) {
     for (std::size_t e = hoist.loop + 1; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];
       const bool early = effect_of(eqn) == Effect::none && eqn.new_sizes.empty() &&
@@ -191,46 +271,39 @@ class HoistSearch {
         steps_.emplace(eqn.out[0], *steps);
       }
     }
-    // What is read outside of what moves needs its stack, and so does all that it is made of.
-    while (true) {
-      std::set<std::size_t> moved, taken;
-      for (const StreamEnd& end : ends) {
-        collect(end, cone, moved);
-        taken.insert(end.eqn);
-        taken.insert(end.absorbed.begin(), end.absorbed.end());
-      }
-      taken.insert(moved.begin(), moved.end());
-      const auto spoiled = [&](const StreamEnd& end) {
-        std::set<std::size_t> own;
-        collect(end, cone, own);
-        const auto read_outside = [&](Var v) {
-          return is_output_[v] || std::ranges::any_of(readers_[v], [&](std::size_t e) { return !taken.contains(e); });
-        };
-        for (std::size_t e : own)
-          for (Var v : program_.eqns()[e].in)
-            if (steps_.contains(v) && read_outside(v)) return true;
-        for (std::size_t e : end.absorbed)
-          if (read_outside(program_.eqns()[e].out[0])) return true;
-        return std::ranges::any_of(end.of,
-                                   [&](const Along& a) { return steps_.contains(a.var) && read_outside(a.var); });
-      };
-      const auto gone = std::ranges::remove_if(ends, spoiled);
-      const bool settled = gone.empty();
-      ends.erase(gone.begin(), gone.end());
-      if (!settled) continue;
-      if (ends.empty()) return false;
-      const auto is_taken = [&](std::size_t e) { return taken.contains(e); };
-      for (const auto& [v, output] : hoist.unrolled)
-        if (std::ranges::any_of(readers_[v], is_taken)) taken.insert(maker_[v]);
-      for (const Var v : loop.out)
-        hoist.gone.push_back(!is_output_[v] && !readers_[v].empty() && std::ranges::all_of(readers_[v], is_taken));
-      taken.insert(hoist.loop);
-      hoist.taken = std::move(taken);
-      hoist.moved = std::move(moved);
-      hoist.ends = std::move(ends);
-      hoist.steps = std::move(steps_);
-      return true;
+  }
+  // The eqns that are written anew with these, of which `moved` become part of the body.
+  std::set<std::size_t> taken_by(std::span<const StreamEnd> ends, const std::set<std::size_t>& cone,
+                                 std::set<std::size_t>& moved) const {
+    std::set<std::size_t> taken;
+    for (const StreamEnd& end : ends) {
+      collect(end, cone, moved);
+      taken.insert(end.eqn);
+      taken.insert(end.absorbed.begin(), end.absorbed.end());
     }
+    taken.insert(moved.begin(), moved.end());
+    return taken;
+  }
+  std::optional<Spoiler> spoiler(const StreamEnd& end, const std::set<std::size_t>& cone,
+                                 const std::set<std::size_t>& taken) const {
+    std::set<std::size_t> own;
+    collect(end, cone, own);
+    const auto read_outside = [&](Var v) -> std::optional<Spoiler> {
+      if (is_output_[v]) return Spoiler{v, {}};
+      for (const std::size_t e : readers_[v])
+        if (!taken.contains(e)) return Spoiler{v, e};
+      return {};
+    };
+    for (const std::size_t e : own)
+      for (const Var v : program_.eqns()[e].in)
+        if (steps_.contains(v))
+          if (const auto found = read_outside(v)) return found;
+    for (const std::size_t e : end.absorbed)
+      if (const auto found = read_outside(program_.eqns()[e].out[0])) return found;
+    for (const Along& a : end.of)
+      if (steps_.contains(a.var))
+        if (const auto found = read_outside(a.var)) return found;
+    return {};
   }
 
   // Stacks of which each turn makes the rows of several steps, one by one, and which are reshaped to rows of all steps.
@@ -300,13 +373,13 @@ class HoistSearch {
       if (!steps || !std::ranges::binary_search(form->axes, steps->axis)) return {};
       return StreamEnd{e, StreamEnd::Kind::monoid, {{eqn.in[0], *steps}}, form->axes, {}, {}, {}};
     }
-    if (few_largest(eqn)) {
+    if (few_in_order(eqn)) {
       const auto steps = this->steps(eqn.in[0]);
       const auto last = static_cast<std::int64_t>(type(eqn.in[0]).rank()) - 1;
       if (!steps || steps->axis != last ||
-          (steps->chunk && steps->chunk->try_value().value_or(most_largest) >= most_largest))
+          (steps->chunk && steps->chunk->try_value().value_or(most_in_order) >= most_in_order))
         return {};
-      return StreamEnd{e, StreamEnd::Kind::largest, {{eqn.in[0], *steps}}, {last}, {}, {}, {}};
+      return StreamEnd{e, StreamEnd::Kind::first_in_order, {{eqn.in[0], *steps}}, {last}, {}, {}, {}};
     }
     if (!is_product(*eqn.op) || !is_real(type(eqn.out[0]).dtype)) return {};
     const Var a = eqn.in[0], b = eqn.in[1];
@@ -388,10 +461,10 @@ class HoistSearch {
 
 }  // namespace
 
-std::optional<std::int64_t> few_largest(const Eqn& eqn) {
-  const auto asked = largest_of(eqn);
-  const auto k = asked ? asked->try_value() : std::nullopt;
-  return k && *k > 0 && *k <= most_largest ? k : std::nullopt;
+std::optional<FewInOrder> few_in_order(const Eqn& eqn) {
+  const auto asked = first_in_order(eqn);
+  const auto k = asked ? asked->count.try_value() : std::nullopt;
+  return k && *k > 0 && *k <= most_in_order ? std::optional(FewInOrder{*k, asked->smallest}) : std::nullopt;
 }
 
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {
@@ -419,5 +492,13 @@ std::optional<ComparedEnd> compared_end(const Program& program, std::span<const 
 }
 
 std::vector<Hoist> find_hoists(const Program& program) { return HoistSearch(program).find(); }
+
+HoistNote note_of(const Program& program, std::size_t eqn, std::size_t loop) {
+  const Eqn& e = program.eqns()[eqn];
+  return {fmt::format("{} {}", e.op->name, program.type(e.out[0]).text()), e.where, program.eqns()[loop].where};
+}
+std::vector<HoistNote> notes_of_what_stays(const Program& program) {
+  return HoistSearch(program).notes_of_what_stays();
+}
 
 }  // namespace tenon

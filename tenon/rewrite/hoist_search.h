@@ -28,7 +28,7 @@ struct Along {
 
 // A reduction over the steps.
 struct StreamEnd {
-  enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index, largest };
+  enum class Kind : std::uint8_t { monoid, product, exponentials, squares, first_index, first_in_order };
   std::size_t eqn;  // whose results it is
   Kind kind;
   std::vector<Along> of;           // what it takes in: of a product both operands
@@ -61,8 +61,22 @@ struct Hoist {
 // the order of the loops.
 std::vector<Hoist> find_hoists(const Program& program);
 
+// A reduction of what the steps of a loop give, as explain() tells of it.
+struct HoistNote {
+  std::string value;  // "sum f32[32,128]"
+  Source where, loop;
+  std::string stays = {};  // why it is no part of the loop; empty where it is
+};
+// Of the reductions that no Hoist moves: why.
+std::vector<HoistNote> notes_of_what_stays(const Program& program);
+HoistNote note_of(const Program& program, std::size_t eqn, std::size_t loop);
+
 // How many elements of a stream it asks for, as a top_k of few along the last axis.
-std::optional<std::int64_t> few_largest(const Eqn& eqn);
+struct FewInOrder {
+  std::int64_t count;
+  bool smallest;
+};
+std::optional<FewInOrder> few_in_order(const Eqn& eqn);
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program);
 // The shape of one step's part of an array of that shape.
 Shape step_shape(const Shape& whole, const StepsIn& steps);

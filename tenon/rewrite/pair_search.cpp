@@ -67,7 +67,7 @@ class PairSearch {
       std::optional<PairEnd> end;
       if (const auto form = reduction_of(eqn, program_))
         end = reduction_end(e, form->axes);
-      else if (few_largest(eqn))
+      else if (few_in_order(eqn))
         end = reduction_end(e, {static_cast<std::int64_t>(type(eqn.in[0]).rank()) - 1});
       else if (is_product(*eqn.op) && type(eqn.out[0]).dtype != DType::bool_)
         end = product_end(e);
@@ -343,8 +343,8 @@ class PairSearch {
     std::size_t bytes = 1;
     for (const PairEnd& end : loop.ends) {
       widest = std::max(widest, beside_lanes(end.sizes, end.of));
-      if (const auto k = few_largest(program_.eqns()[end.eqn]))
-        widest = std::max(widest, 2.0 * static_cast<double>(*k));
+      if (const auto few = few_in_order(program_.eqns()[end.eqn]))  // of the state
+        widest = std::max(widest, 2.0 * static_cast<double>(few->count));
       for (const PairPart& part : end.parts) {
         widest = std::max(widest, beside_lanes(type(part.v).shape.dims(), part));
         if (is_product(*maker(part.v)->op))

@@ -53,8 +53,8 @@ class PairsRebuild : PairParts {
     const EqnScope place(program_.eqns()[e]);
     enter(loops_[i]);
     const Array& stack = results_[i][k];
-    if (const auto count = few_largest(program_.eqns()[e])) {
-      const TopK found = largest(reduction, stack, *count);
+    if (const auto few = few_in_order(program_.eqns()[e])) {
+      const TopK found = first_in_order(reduction, stack, *few);
       replay_.set(program_.eqns()[e].out[0], found.values);
       return replay_.set(program_.eqns()[e].out[1], found.indices);
     }
@@ -144,7 +144,7 @@ class PairsRebuild : PairParts {
   }
   // The end whose elements it reduces: an extremum those of what compares them with it.
   std::size_t output_of(std::span<const PairEnd> ends, std::size_t k) const {
-    if (ends[k].product || ends[k].compared || few_largest(program_.eqns()[ends[k].eqn])) return k;
+    if (ends[k].product || ends[k].compared || few_in_order(program_.eqns()[ends[k].eqn])) return k;
     for (std::size_t j = 0; j < ends.size(); ++j)
       if (ends[j].compared && ends[j].of == ends[k].of && combine(ends[j]) == combine(ends[k])) return j;
     return k;
@@ -206,7 +206,8 @@ class PairsRebuild : PairParts {
     if (end.product) return Scalar::zero(dtype);
     if (end.compared && !is_index(end)) return Scalar(-std::numeric_limits<double>::infinity()).convert(dtype);
     const Eqn& eqn = program_.eqns()[end.compared ? maker_[*end.compared->reference] : end.eqn];
-    if (few_largest(eqn)) return lowest(dtype);  // of equal elements the first ones are there
+    if (const auto few = few_in_order(eqn))  // of equal elements the first ones are there
+      return few->smallest ? highest(dtype) : lowest(dtype);
     return reduction_of(eqn, program_)->initial.convert(dtype);
   }
   // The extremum by which an index is found.
@@ -299,11 +300,11 @@ class PairsRebuild : PairParts {
     return is_index(end) || (end.product && is_tile(program_.eqns()[end.eqn], &end));
   }
 
-  // The largest elements of all steps, and which steps these are.
-  TopK largest(const PairEnd& end, const Array& stack, std::int64_t k) const {
+  // The first elements in order of all steps, and which steps these are.
+  TopK first_in_order(const PairEnd& end, const Array& stack, const FewInOrder& few) const {
     const std::vector<std::int64_t> axes = axes_of_steps(end.sizes.size(), end.of);
     const auto last = static_cast<std::int64_t>(stack.rank()) - 1;
-    const TopK found = top_k(move_axis(stack, 0, last), k);
+    const TopK found = top_k(move_axis(stack, 0, last), few.count, {.smallest = few.smallest});
     std::vector<std::int64_t> order = to_whole(end, axes);
     order.push_back(static_cast<std::int64_t>(order.size()));
     const auto whole = [&](const Array& x) {

@@ -154,25 +154,29 @@ Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const 
           .numbered = true};
 }
 
-Stream largest_stream(const Type& values, const Type& places, bool backwards) {
+Stream first_in_order_stream(const Type& values, const Type& places, bool smallest, bool backwards) {
   const DType dtype = computed_in(values.dtype);
   const auto last = values.rank() - 1;
   const auto k = static_cast<std::size_t>(values.shape[last].value());
   const Shape shape = values.shape.without_axis(last);
-  Arrays initial(k, full(shape, Array(lowest(values.dtype).convert(dtype))));
+  Arrays initial(k, full(shape, Array((smallest ? highest(values.dtype) : lowest(values.dtype)).convert(dtype))));
   initial.insert(initial.end(), k, full(shape, Array(Scalar(0).convert(places.dtype))));
   initial.push_back(Array(Scalar(std::int32_t(0))));  // how many elements there were
+  // Whether x, which comes after y, precedes it. NaN is the largest.
+  const auto precedes = [=](const Array& x, const Array& y) {
+    const Array &low = smallest ? x : y, &high = smallest ? y : x;
+    if (!is_real(dtype)) return backwards ? low <= high : low < high;
+    return backwards ? (low <= high) | (high != high) : (!(high <= low)) & (low == low);
+  };
   const auto put = [=](Arrays& state, const Array& x, const Array& place) {
     Array before;  // whether x precedes the one before
-    Array largest, where_it_is;
+    Array other, place_of_other;
     for (std::size_t i = 0; i < k; ++i) {
-      const Array own = std::exchange(largest, state[i]), own_place = std::exchange(where_it_is, state[k + i]);
-      Array precedes = backwards ? largest <= x : largest < x;
-      if (is_real(dtype)) precedes = backwards ? precedes | (x != x) : (!(x <= largest)) & (largest == largest);
-      precedes = precedes | (state[2 * k] <= static_cast<std::int32_t>(i));
-      state[i] = where(precedes, i == 0 ? x : where(before, own, x), largest);
-      state[k + i] = where(precedes, i == 0 ? place : where(before, own_place, place), where_it_is);
-      before = precedes;
+      const Array last = std::exchange(other, state[i]), place_of_last = std::exchange(place_of_other, state[k + i]);
+      const Array here = precedes(x, other) | (state[2 * k] <= static_cast<std::int32_t>(i));
+      state[i] = where(here, i == 0 ? x : where(before, last, x), other);
+      state[k + i] = where(here, i == 0 ? place : where(before, place_of_last, place), place_of_other);
+      before = here;
     }
     state[2 * k] = state[2 * k] + 1;
   };

@@ -55,10 +55,10 @@ Stream squares_stream(const Type& result, const Dim& count);
 Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const Type& result, DType of,
                           const Scalar& none, bool backwards);
 
-// The k largest elements, largest first, as the last axis of both results: they, and where they lie; of equal ones the
-// first. NaN counts as the largest. The state is k elements, their k places, and how many elements there were: each
-// that comes moves those that it precedes by one, 8 k operations. `values`: the first result's type.
-constexpr std::int64_t most_largest = 16;  // so many are written out
-Stream largest_stream(const Type& values, const Type& places, bool backwards);
+// The k largest elements, largest first, or the k smallest, as the last axis of both results: they, and where they lie;
+// of equal ones the first. NaN counts as the largest. The state is k elements, their k places, and how many elements
+// there were: each that comes moves those that it precedes by one, 8 k operations. `values`: the first result's type.
+constexpr std::int64_t most_in_order = 16;  // so many are written out
+Stream first_in_order_stream(const Type& values, const Type& places, bool smallest, bool backwards);
 
 }  // namespace tenon

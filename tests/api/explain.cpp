@@ -125,3 +125,38 @@ TEST(Explain, DoesNotRunTheFunction) {
   });
   EXPECT_THAT(tn::explain(f)(tn::sum(ramp({1}))), HasSubstr("loop while a condition holds"));
 }
+
+// What loops take in, and what prevents it.
+TEST(Explain, ReductionsOfLoops) {
+  const auto scan = [](const Array& c, const Array& xs) {
+    return tn::scan([](const Array& c, const Array& x) { return std::pair(tn::sin(c + x), tn::cos(c)); }, c, xs).second;
+  };
+  const auto told = [&](auto f) { return tn::explain(f)(ramp({4}), ramp({100, 4})); };
+  const std::string moved = told([&](const Array& c, const Array& xs) { return tn::sum(tn::square(scan(c, xs))); });
+  EXPECT_TRUE(
+      std::regex_search(moved, std::regex("reductions taken into loops:\n  sum f32\\[\\] at .*explain.cpp:[0-9]+"
+                                          ", of the loop at .*explain.cpp:[0-9]+\n")))
+      << moved;
+  EXPECT_THAT(moved, Not(HasSubstr("stay behind")));
+  const std::string read = told([&](const Array& c, const Array& xs) {
+    const Array ys = scan(c, xs);
+    return std::pair(tn::sum(ys), tn::sort(ys, 0));
+  });
+  EXPECT_TRUE(std::regex_search(
+      read, std::regex("reductions that stay behind loops:\n  sum f32\\[\\] at .*: the stack f32\\[100,4\\] at "
+                       ".*explain.cpp:[0-9]+ is also read by [a-z]+ at .*explain.cpp:[0-9]+\n")))
+      << read;
+  const std::string result = told([&](const Array& c, const Array& xs) {
+    const Array ys = scan(c, xs);
+    return std::pair(tn::amax(ys, 0), ys);
+  });
+  EXPECT_TRUE(std::regex_search(result, std::regex("max f32\\[4\\] at .*: the stack .* is a result\n"))) << result;
+  const std::string strict = told([&](const Array& c, const Array& xs) {
+    const tn::StrictNumerics exactly;
+    return tn::sum(scan(c, xs), 0);
+  });
+  EXPECT_THAT(strict, HasSubstr("under Numerics::strict sums keep their order"));
+  const std::string many =
+      told([&](const Array& c, const Array& xs) { return tn::top_k(tn::transpose(scan(c, xs)), 50).indices; });
+  EXPECT_THAT(many, HasSubstr("no more than 16 are kept in order"));
+}

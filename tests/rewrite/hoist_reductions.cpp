@@ -159,6 +159,16 @@ const std::vector<std::pair<const char*, Loss>> losses{
      [](Array h, Array xs) {
        return convert(transpose(top_k(transpose(floor(stacked(h, xs, true))), 4).indices), DType::f64)(3);
      }},
+    {"TheLeastOfEqualOnes",
+     [](Array h, Array xs) {
+       const TopK least = top_k(log(floor(3.0 * transpose(stacked(h, xs)))), 5, {.smallest = true});
+       return convert(transpose(least.indices), DType::f64)(4) + 0.0 * sum(h);
+     }},
+    {"TheLeastOfEqualOnesInReverse",
+     [](Array h, Array xs) {
+       const TopK least = top_k(floor(3.0 * transpose(stacked(h, xs, true))), 5, {.smallest = true});
+       return sum(convert(transpose(least.indices), DType::f64) * expand_dims(arange(5, DType::f64), -1), 0);
+     }},
     {"TopKOfSomeSteps",
      [](Array h, Array xs) {
        const Array some = slice_in_dim(stacked(h, xs), 1, xs.shape()[0], 0);
