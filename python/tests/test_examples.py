@@ -64,8 +64,8 @@ def test_pairs():
     module = example("pairs")
     found = module.main(n=600, steps=150)
     assert found["interpolation"] < 0.1 and found["clusters"] < 0.01 and found["vote"] > 0.95 and found["mixture"] < 2.2
-    assert found["energy distance"][1] < 0.1 * found["energy distance"][0]
-    assert found["divergence"][1] < 0.1 * found["divergence"][0] and found["drift of energy"] < 0.02
+    assert found["energy distance"][1] < 0.5 * found["energy distance"][0]
+    assert found["divergence"][1] < 0.2 * found["divergence"][0] and found["drift of energy"] < 0.02
 
 
 def test_pairs_against_numpy():
