@@ -373,12 +373,12 @@ class HoistSearch {
       if (!steps || !std::ranges::binary_search(form->axes, steps->axis)) return {};
       return StreamEnd{e, StreamEnd::Kind::monoid, {{eqn.in[0], *steps}}, form->axes, {}, {}, {}};
     }
-    if (few_in_order(eqn)) {
+    if (const auto few = few_in_order(eqn)) {
+      constexpr std::int64_t most = 64;  // places times rows of a step, which are written out
       const auto steps = this->steps(eqn.in[0]);
       const auto last = static_cast<std::int64_t>(type(eqn.in[0]).rank()) - 1;
-      if (!steps || steps->axis != last ||
-          (steps->chunk && steps->chunk->try_value().value_or(most_in_order) >= most_in_order))
-        return {};
+      if (!steps || steps->axis != last) return {};
+      if (steps->chunk && steps->chunk->try_value().value_or(most + 1) * few->count > most) return {};
       return StreamEnd{e, StreamEnd::Kind::first_in_order, {{eqn.in[0], *steps}}, {last}, {}, {}, {}};
     }
     if (!is_product(*eqn.op) || !is_real(type(eqn.out[0]).dtype)) return {};

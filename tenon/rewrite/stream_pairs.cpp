@@ -206,8 +206,10 @@ class PairsRebuild : PairParts {
     if (end.product) return Scalar::zero(dtype);
     if (end.compared && !is_index(end)) return Scalar(-std::numeric_limits<double>::infinity()).convert(dtype);
     const Eqn& eqn = program_.eqns()[end.compared ? maker_[*end.compared->reference] : end.eqn];
-    if (const auto few = few_in_order(eqn))  // of equal elements the first ones are there
-      return few->smallest ? highest(dtype) : lowest(dtype);
+    if (const auto few = few_in_order(eqn))  // the last in order; of equal elements the first ones are there
+      return !few->smallest   ? lowest(dtype)
+             : is_real(dtype) ? Scalar(std::numeric_limits<double>::quiet_NaN()).convert(dtype)
+                              : highest(dtype);
     return reduction_of(eqn, program_)->initial.convert(dtype);
   }
   // The extremum by which an index is found.

@@ -175,6 +175,12 @@ const std::vector<std::pair<const char*, Reduction>> reductions{
        const Array d = log(floor(3.0 * squared_distances(x, y)) - 1.0) * floor(b + 1.5);
        return convert(slice_in_dim(argsort(d), 0, 7, -1), DType::f64);
      }},
+    {"TheLeastAmongFewNumbers",  // the others are infinite or NaN
+     [](Array x, Array y, Array b) {
+       const Array j = broadcast_in_dim(arange(N), {M, N}, {1}), d = squared_distances(x, y) + b;
+       const Array few = where(j < 3, d, where(j < 5, INFINITY, NAN));
+       return convert(top_k(few, 9, {.smallest = true}).indices, DType::f64);
+     }},
     {"TheThreeLargestIntegers",
      [](Array x, Array y, Array) {
        return top_k(squared_distances(convert(x * 9.0, DType::i32), convert(y * 9.0, DType::i32)), 3).values;
