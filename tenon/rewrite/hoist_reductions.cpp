@@ -289,8 +289,9 @@ class LoopRebuild {
                                   program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
       }
       case StreamEnd::Kind::first_in_order:
-        return first_in_order_stream(result, replay.type(eqn.out[1]), few_in_order(eqn)->smallest,
-                                     program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
+        return first_in_order_stream(
+            result, replay.type(eqn.out[1]), replay.type(end.of[0].var).shape[static_cast<std::size_t>(end.axes[0])],
+            few_in_order(eqn)->smallest, program_.eqns()[hoist_.loop].params.as<LoopParams>().reverse);
     }
     __builtin_unreachable();
   }

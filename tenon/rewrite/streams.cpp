@@ -154,31 +154,31 @@ Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const 
           .numbered = true};
 }
 
-Stream first_in_order_stream(const Type& values, const Type& places, bool smallest, bool backwards) {
+Stream first_in_order_stream(const Type& values, const Type& places, const Dim& count, bool smallest, bool backwards) {
   const DType dtype = computed_in(values.dtype);
   const auto last = values.rank() - 1;
   const auto k = static_cast<std::size_t>(values.shape[last].value());
   const Shape shape = values.shape.without_axis(last);
   Arrays initial(k, full(shape, Array((smallest ? highest(values.dtype) : lowest(values.dtype)).convert(dtype))));
   initial.insert(initial.end(), k, full(shape, Array(Scalar(0).convert(places.dtype))));
-  initial.push_back(Array(Scalar(std::int32_t(0))));  // how many elements there were
   // Whether x, which comes after y, precedes it. NaN is the largest.
   const auto precedes = [=](const Array& x, const Array& y) {
     const Array &low = smallest ? x : y, &high = smallest ? y : x;
     if (!is_real(dtype)) return backwards ? low <= high : low < high;
     return backwards ? (low <= high) | (high != high) : (!(high <= low)) & (low == low);
   };
-  const auto put = [=](Arrays& state, const Array& x, const Array& place) {
+  const auto put = [=](Arrays& state, const Array& x, const Array& number) {
+    const Array place = broadcast_in_dim(number, shape, {});
+    const Array held = backwards ? convert(size_as_array(count), places.dtype) - 1 - number : number;
     Array before;  // whether x precedes the one before
     Array other, place_of_other;
     for (std::size_t i = 0; i < k; ++i) {
       const Array last = std::exchange(other, state[i]), place_of_last = std::exchange(place_of_other, state[k + i]);
-      const Array here = precedes(x, other) | (state[2 * k] <= static_cast<std::int32_t>(i));
+      const Array here = precedes(x, other) | (held <= static_cast<std::int32_t>(i));
       state[i] = where(here, i == 0 ? x : where(before, last, x), other);
       state[k + i] = where(here, i == 0 ? place : where(before, place_of_last, place), place_of_other);
       before = here;
     }
-    state[2 * k] = state[2 * k] + 1;
   };
   return {.initial = std::move(initial),
           .take =
@@ -186,21 +186,20 @@ Stream first_in_order_stream(const Type& values, const Type& places, bool smalle
                 Arrays next(state.begin(), state.end());
                 const Array x = convert(step.elements, dtype), place = convert(step.index, places.dtype);
                 if (step.axes.empty()) {
-                  put(next, x, broadcast_in_dim(place, shape, {}));
+                  put(next, x, place);
                   return next;
                 }
                 const std::int64_t axis = step.axes[0], rows = x.shape()[static_cast<std::size_t>(axis)].value();
                 for (std::int64_t i = 0; i < rows; ++i) {
                   const std::int64_t row = backwards ? rows - 1 - i : i;
-                  put(next, squeeze(slice_in_dim(x, row, row + 1, axis), axis),
-                      broadcast_in_dim(place * rows + row, shape, {}));
+                  put(next, squeeze(slice_in_dim(x, row, row + 1, axis), axis), place * rows + row);
                 }
                 return next;
               },
           .finish =
               [=](std::span<const Array> state, const Array&) {
                 const auto axis = static_cast<std::int64_t>(last);
-                return Arrays{convert(stack(state.first(k), axis), values.dtype), stack(state.subspan(k, k), axis)};
+                return Arrays{convert(stack(state.first(k), axis), values.dtype), stack(state.subspan(k), axis)};
               },
           .numbered = true};
 }

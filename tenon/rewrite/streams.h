@@ -56,9 +56,10 @@ Stream first_index_stream(kernel::Combine combine, const Scalar& initial, const 
                           const Scalar& none, bool backwards);
 
 // The k largest elements, largest first, or the k smallest, as the last axis of both results: they, and where they lie;
-// of equal ones the first. NaN counts as the largest. The state is k elements, their k places, and how many elements
-// there were: each that comes moves those that it precedes by one, 8 k operations. `values`: the first result's type.
+// of equal ones the first. NaN counts as the largest. The state is k elements and their k places: each that comes moves
+// those that it precedes by one, 8 k operations. `values`: the first result's type; `count`: how many elements there
+// are in all.
 constexpr std::int64_t most_in_order = 16;  // so many are written out
-Stream first_in_order_stream(const Type& values, const Type& places, bool smallest, bool backwards);
+Stream first_in_order_stream(const Type& values, const Type& places, const Dim& count, bool smallest, bool backwards);
 
 }  // namespace tenon
