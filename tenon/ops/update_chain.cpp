@@ -100,7 +100,7 @@ std::span<const Array> places_of(const Eqn& eqn, std::span<const Array> operands
   return is_scatter(*eqn.op) ? operands.subspan(1, 1) : operands.subspan(2);
 }
 
-Arrays update_keeping(const Eqn& eqn, Replay& replay, Rows rows) {
+Arrays update_keeping(const Eqn& eqn, Replay& replay, KeptRows rows) {
   const Arrays operands = replay.operands(eqn);
   const Params params = replay.params(eqn);
   const auto rows_in = [&](const Array& x) {
@@ -108,16 +108,16 @@ Arrays update_keeping(const Eqn& eqn, Replay& replay, Rows rows) {
                                : dynamic_slice(x, std::span(operands).subspan(2), operands[1].shape().dims());
   };
   Arrays kept(1);
-  if (rows == Rows::before) kept[0] = rows_in(operands[0]);
+  if (rows == KeptRows::before) kept[0] = rows_in(operands[0]);
   replay.bind_eqn(eqn);
-  if (rows == Rows::after) kept[0] = rows_in(replay.get(eqn.out[0]));
+  if (rows == KeptRows::after) kept[0] = rows_in(replay.get(eqn.out[0]));
   for (const Array& place : places_of(eqn, operands)) kept.push_back(place);
   return kept;
 }
 
 // The Program of a region with its links bound keeping; what is kept follows its outputs.
 TraceResult trace_keeping(const Program& program, std::span<const Dim> sizes, std::span<const Type> inputs,
-                          const UpdateChain& chain, Rows rows) {
+                          const UpdateChain& chain, KeptRows rows) {
   Scope scope;
   Replay replay(program, sizes);
   for (std::size_t i = 0; i < inputs.size(); ++i) replay.set(program.inputs()[i], scope.input(inputs[i]));
@@ -138,7 +138,7 @@ TraceResult trace_keeping(const Program& program, std::span<const Dim> sizes, st
 }
 
 // Every branch keeps what all of them keep: zeros for the others.
-Arrays cond_keeping(const Link& link, Replay& replay, Rows rows) {
+Arrays cond_keeping(const Link& link, Replay& replay, KeptRows rows) {
   const Eqn& eqn = *link.eqn;
   const Arrays operands = replay.operands(eqn);
   CondParams p = replay.params(eqn).as<CondParams>();
@@ -174,7 +174,7 @@ Arrays cond_keeping(const Link& link, Replay& replay, Rows rows) {
   return kept;
 }
 
-Arrays loop_keeping(const Link& link, Replay& replay, Rows rows) {
+Arrays loop_keeping(const Link& link, Replay& replay, KeptRows rows) {
   const Eqn& eqn = *link.eqn;
   const Arrays operands = replay.operands(eqn);
   LoopParams p = replay.params(eqn).as<LoopParams>();
@@ -187,7 +187,7 @@ Arrays loop_keeping(const Link& link, Replay& replay, Rows rows) {
   return {all.begin() + static_cast<std::ptrdiff_t>(eqn.out.size()), all.end()};
 }
 
-Array pass_cond(const Link& link, const Array& x, std::span<const Array> kept, Rows rows) {
+Array pass_cond(const Link& link, const Array& x, std::span<const Array> kept, KeptRows rows) {
   CondParams p;
   Arrays operands{x};
   operands.insert(operands.end(), kept.begin() + 1, kept.end());
@@ -207,11 +207,11 @@ Array pass_cond(const Link& link, const Array& x, std::span<const Array> kept, R
   return cond(std::move(p), kept[0], operands)[0];
 }
 
-Array pass_loop(const Link& link, const Array& x, std::span<const Array> kept, Rows rows) {
+Array pass_loop(const Link& link, const Array& x, std::span<const Array> kept, KeptRows rows) {
   if (kept.empty()) return x;  // its steps change nothing
   const auto& of = link.eqn->params.as<LoopParams>();
   LoopParams p;
-  p.reverse = of.reverse != (rows == Rows::before);
+  p.reverse = of.reverse != (rows == KeptRows::before);
   p.carries = 1;
   if (!stacks_lists(of)) p.length = of.length;
   Arrays operands{x};
@@ -280,7 +280,7 @@ std::vector<UpdatedCarry> updated_carries(const Program& body, std::size_t first
   return all;
 }
 
-Arrays bind_keeping(const Link& link, Replay& replay, Rows rows) {
+Arrays bind_keeping(const Link& link, Replay& replay, KeptRows rows) {
   const EqnScope place(*link.eqn);
   if (link.eqn->op == &cond_op()) return cond_keeping(link, replay, rows);
   if (link.eqn->op == &loop_op()) return loop_keeping(link, replay, rows);
@@ -294,7 +294,7 @@ std::size_t kept_arrays(const Link& link) {
   return n;
 }
 
-Array pass_link(const Link& link, const Array& x, std::span<const Array> kept, Rows rows) {
+Array pass_link(const Link& link, const Array& x, std::span<const Array> kept, KeptRows rows) {
   const EqnScope place(*link.eqn);
   if (link.eqn->op == &cond_op()) return pass_cond(link, x, kept, rows);
   if (link.eqn->op == &loop_op()) return pass_loop(link, x, kept, rows);
@@ -303,11 +303,11 @@ Array pass_link(const Link& link, const Array& x, std::span<const Array> kept, R
 }
 
 Array pass_links(const UpdateChain& chain, std::size_t first, std::size_t last, Array x, std::span<const Array> kept,
-                 Rows rows) {
+                 KeptRows rows) {
   std::vector<std::size_t> from{0};
   for (const Link& link : chain.links) from.push_back(from.back() + kept_arrays(link));
   for (std::size_t i = first; i < last; ++i) {
-    const std::size_t at = rows == Rows::before ? last - 1 - (i - first) : i;
+    const std::size_t at = rows == KeptRows::before ? last - 1 - (i - first) : i;
     x = pass_link(chain.links[at], x, kept.subspan(from[at], from[at + 1] - from[at]), rows);
   }
   return x;

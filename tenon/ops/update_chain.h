@@ -36,19 +36,19 @@ std::vector<UpdatedCarry> updated_carries(const Program& body, std::size_t first
 
 // Which rows are kept of each update: those that it overwrites, so that a pass can be taken back, or those that it
 // leaves, so that it can be done again.
-enum class Rows : std::uint8_t { before, after };
+enum class KeptRows : std::uint8_t { before, after };
 
 // Binds the eqn of a link as Replay::bind_eqn does; gives what must be kept of it.
-Arrays bind_keeping(const UpdateChain::Link& link, Replay& replay, Rows rows);
+Arrays bind_keeping(const UpdateChain::Link& link, Replay& replay, KeptRows rows);
 // How many arrays these are.
 std::size_t kept_arrays(const UpdateChain::Link& link);
 
-// The array before a link, given what it was after it and Rows::before; or after it, given what it was before and
-// Rows::after. The link's sizes are known.
-Array pass_link(const UpdateChain::Link& link, const Array& x, std::span<const Array> kept, Rows rows);
+// The array before a link, given what it was after it and KeptRows::before; or after it, given what it was before and
+// KeptRows::after. The link's sizes are known.
+Array pass_link(const UpdateChain::Link& link, const Array& x, std::span<const Array> kept, KeptRows rows);
 
 // The same for the links first…last-1 of a chain; `kept` are those of all links, in the order of the links.
 Array pass_links(const UpdateChain& chain, std::size_t first, std::size_t last, Array x, std::span<const Array> kept,
-                 Rows rows);
+                 KeptRows rows);
 
 }  // namespace tenon

@@ -72,7 +72,7 @@ std::optional<std::size_t> xs_at(const Eqn& eqn, Var v) {
 }
 
 // Adds what the readers of a stack need; false where one of them needs the stack itself.
-bool readers_need(const Program& program, Var v, const Stack& stack, std::vector<Rows>& rows) {
+bool readers_need(const Program& program, Var v, const Stack& stack, std::vector<KeptRows>& rows) {
   if (std::ranges::count(program.outputs(), v) > 0) return false;
   return std::ranges::all_of(program.eqns(), [&](const Eqn& eqn) {
     if (std::ranges::count(eqn.in, v) == 0) return true;
@@ -80,7 +80,7 @@ bool readers_need(const Program& program, Var v, const Stack& stack, std::vector
     if (!at) return false;
     const auto& p = loop_of(eqn);
     if (!stack.inner.empty()) return readers_need(*p.body, p.body->inputs()[*at], stack.inner[0], rows);
-    rows.push_back(p.reverse == loop_of(*stack.loop).reverse ? Rows::after : Rows::before);
+    rows.push_back(p.reverse == loop_of(*stack.loop).reverse ? KeptRows::after : KeptRows::before);
     return true;
   });
 }
@@ -88,7 +88,7 @@ bool readers_need(const Program& program, Var v, const Stack& stack, std::vector
 struct Delta {
   Stack stack;
   Var var = 0;  // the stack itself
-  Rows rows = Rows::before;
+  KeptRows rows = KeptRows::before;
 };
 
 std::optional<Delta> find_delta(const Program& program) {
@@ -98,7 +98,7 @@ std::optional<Delta> find_delta(const Program& program) {
     for (std::size_t i = static_cast<std::size_t>(loop_of(eqn).carries); i < eqn.out.size(); ++i) {
       auto stack = stack_of(eqn, i, carries);
       if (!stack) continue;
-      std::vector<Rows> rows;
+      std::vector<KeptRows> rows;
       if (!readers_need(program, eqn.out[i], *stack, rows) || rows.empty() ||
           std::ranges::count(rows, rows[0]) != static_cast<Ptr>(rows.size()))
         continue;
@@ -111,7 +111,7 @@ std::optional<Delta> find_delta(const Program& program) {
 // Writes the loops of one Delta anew.
 class Rebuild {
  public:
-  explicit Rebuild(Rows rows) : rows_(rows) {}
+  explicit Rebuild(KeptRows rows) : rows_(rows) {}
 
   ProgramRef run(const Program& program, const Delta& delta) {
     return rewritten(program,
@@ -185,7 +185,7 @@ class Rebuild {
     set_results(eqn, replay, results, stack.result);
     Arrays parts;
     if (stack.inner.empty())
-      parts.push_back(rows_ == Rows::before ? results[stack.carry()] : operands[stack.chain().input]);
+      parts.push_back(rows_ == KeptRows::before ? results[stack.carry()] : operands[stack.chain().input]);
     parts.insert(parts.end(), results.begin() + static_cast<Ptr>(eqn.out.size()) - 1, results.end());
     return parts;
   }
@@ -209,7 +209,7 @@ class Rebuild {
     Arrays outputs;
     if (passes) {
       const std::size_t split = stack.position, all = stack.chain().links.size();
-      const bool back = rows_ == Rows::before;
+      const bool back = rows_ == KeptRows::before;
       const Array here = pass_links(stack.chain(), back ? split : 0, back ? all : split, inputs[first_xs], own, rows_);
       body.set(read, here);
       for (const Eqn& e : old.eqns()) body.bind_eqn(e);
