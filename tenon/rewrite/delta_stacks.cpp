@@ -246,7 +246,7 @@ class Rebuild {
     set_results(eqn, replay, results, eqn.out.size());
   }
 
-  const Rows rows_;
+  const KeptRows rows_;
 };
 
 }  // namespace
