@@ -80,6 +80,31 @@ def lock_errors(path, text):
                    "locked for ever; use ForkMutex (tenon/base/fork.h)")
 
 
+# Types as headers define them at the left edge, and the namespaces around; specialisations have an argument list behind the name.
+SCOPE = re.compile(r"^namespace (?P<opened>[\w:]+) \{|^(?P<closed>\})  // namespace|"
+                   r"^(?:struct|class|enum class|union) (?P<type>\w+)(?: final)?(?: : [^;{]*)? \{", re.M)
+
+
+def types_defined_twice(texts):
+    """Of each type that two headers of the library define by one name: code that both make is linked as if it were one's."""
+    defined = {}
+    for path, text in texts.items():
+        if not (path.startswith("tenon/") and path.endswith(".h")):
+            continue
+        scope = []
+        for match in SCOPE.finditer(text):
+            if match["opened"]:
+                scope.append(match["opened"])
+            elif match["closed"]:
+                del scope[-1:]
+            else:
+                defined.setdefault("::".join([*scope, match["type"]]), []).append(
+                    f"{path}:{text.count(chr(10), 0, match.start()) + 1}")
+    for name, places in defined.items():
+        if len(places) > 1:
+            yield f"{name} is defined twice: {', '.join(places)}"
+
+
 def ops_by_name(texts):
     """(path, line number, name) where a floor above ops compares with the name of an op, or looks one up by its name."""
     names = {name for path, text in texts.items() if path.startswith("tenon/ops/")
@@ -146,6 +171,7 @@ def main(root):
             warnings.append(f"{path}: {count} lines; look for the seam (limit {FILE_LINES})")
         warnings += [f"{path}:{first}: a function of {count} lines (limit {FUNCTION_LINES})"
                      for first, count in functions(text) if count > FUNCTION_LINES]
+    errors += types_defined_twice(texts)
     by_name = list(ops_by_name(texts))
     if len(by_name) > OPS_BY_NAME:
         errors.append(f"{len(by_name)} decisions by the names of ops, at most {OPS_BY_NAME} were there: a fact of an op stands on "

@@ -74,6 +74,15 @@ class CheckFloors(unittest.TestCase):
         status, out = self.check({"tenon/base/fork.h": "std::mutex m;\n", "tests/a.cpp": "std::mutex m;\n"})
         self.assertEqual(status, 0, out)
 
+    def test_types_of_one_name(self):
+        one = "namespace tenon {\nnamespace inner {\nstruct Row;\n}  // namespace inner\nstruct Row {\n  int x;\n};\n}  // namespace tenon\n"
+        other = "namespace tenon {\nenum class Row : int { first };\n}  // namespace tenon\n"
+        self.assert_error({"tenon/ir/a.h": one, "tenon/api/b.h": other}, "tenon::Row is defined twice: ", "tenon/ir/a.h:5", "tenon/api/b.h:2")
+        apart = one.replace("inner {\nstruct Row;", "inner {\nstruct Row {};")
+        special = "namespace tenon {\ntemplate <>\nstruct Row<int> {};\n}  // namespace tenon\n"
+        status, out = self.check({"tenon/ir/a.h": apart, "tenon/api/b.h": special, "tenon/api/c.cpp": other})
+        self.assertEqual(status, 0, out)
+
     def test_sizes_warn(self):
         body = "  f();\n" * 90
         text = f'namespace tenon {{\nstruct S {{\n  int x;\n}};\nvoid g(int x) {{\n{body}}}\nint small() {{ return 1; }}\n}}\n'
