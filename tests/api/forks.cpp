@@ -97,7 +97,7 @@ TEST(Forks, BesideThreadsThatCompile) {
 TEST(Forks, AChildOfAChild) {
   if (!tn::knows_threads_of_children) GTEST_SKIP() << "ThreadSanitizer confuses threads of the child with the parent's";
   const Workers workers;
-  for (int i = 0; i < forks / 5; ++i)
+  for (int i = 0; i < forks * 2 / 5; ++i)
     ASSERT_TRUE(in_child([] {
       const Workers more;
       for (int k = 0; k < 5; ++k)

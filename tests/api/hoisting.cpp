@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tenon/kernel/function.h"
+#include "tenon/ops/region.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/transforms.h"
 
@@ -27,11 +28,11 @@ bool close(const Array& x, const Array& y) {
   return x.shape() == y.shape() && tn::all(tn::abs(x - y) <= 1e-12 * (1.0 + tn::abs(y))).item<bool>();
 }
 
-// The most elements that a loop gives for one result.
+// The most elements that a loop of a Program without calls gives for one result.
 double largest_made(const tn::ProgramRef& program) {
   double most = 0;
-  for (const tn::Eqn& eqn : tn::inline_calls(program)->eqns())
-    if (eqn.op->name == "loop")
+  for (const tn::Eqn& eqn : program->eqns())
+    if (eqn.op == &tn::loop_op())
       for (const tn::Var v : eqn.out) most = std::max(most, tn::kernel::estimate(program->type(v).shape.elements()));
   return most;
 }

@@ -322,7 +322,7 @@ TEST(Nestings, FuzzOfTwo) {
 TEST(Nestings, FuzzOfThree) {
   SCOPED_TRACE(fuzzing::repeat_with());
   std::mt19937_64 random(fuzzing::seed());
-  for (std::int64_t i = 0; i < (cases() + 1) / 2; ++i)
+  for (std::int64_t i = 0; i < cases(); ++i)
     for (const Named& program : programs()) expect_nesting(program, drawn(random, 3));
 }
 TEST(Nestings, FuzzOfFour) {
