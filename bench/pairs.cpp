@@ -32,14 +32,14 @@ Array k_means_step(const Array& x, const Array& centres) {
 }
 
 template <class F>
-void measure(std::int64_t n, const char* figure, F f, const std::string& of = "") {
-  const std::string name = "Gaussian kernel, " + std::to_string(n) + " points" + of;
+void measure(const std::string& name, const char* figure, F f) {
   bench::emit(name, figure, bench::median_seconds([&] {
                               auto result = f();
                               bench::keep(result);
                             }) * 1e3,
               "ms");
 }
+std::string kernel(std::int64_t n) { return "Gaussian kernel, " + std::to_string(n) + " points"; }
 
 }  // namespace
 
@@ -52,40 +52,33 @@ int main() {
     const auto logsumexp =
         tn::jit([](const Array& x, const Array& y) { return tn::logsumexp(-squared_distances(x, y), 1); });
     const auto nearest = tn::jit([](const Array& x, const Array& y) { return tn::argmin(squared_distances(x, y), 1); });
-    measure(n, "forward", [&] { return forward(x, y, b); });
-    measure(n, "gradient in x", [&] { return by_x(x, y, b); });
-    measure(n, "gradient in x, y and b", [&] { return by_all(x, y, b); });
-    measure(n, "log-sum-exp", [&] { return logsumexp(x, y); });
-    measure(n, "nearest", [&] { return nearest(x, y); });
-    measure(n, "16 columns", [&] { return forward(x, y, columns); });
+    measure(kernel(n), "forward", [&] { return forward(x, y, b); });
+    measure(kernel(n), "gradient in x", [&] { return by_x(x, y, b); });
+    measure(kernel(n), "gradient in x, y and b", [&] { return by_all(x, y, b); });
+    measure(kernel(n), "log-sum-exp", [&] { return logsumexp(x, y); });
+    measure(kernel(n), "nearest", [&] { return nearest(x, y); });
+    measure(kernel(n), "16 columns", [&] { return forward(x, y, columns); });
   }
   for (const std::int64_t dimensions : {10, 64}) {
     const std::int64_t n = 5'000;
-    const std::string of = " of " + std::to_string(dimensions) + " dimensions";
+    const std::string name = kernel(n) + " of " + std::to_string(dimensions) + " dimensions";
     const auto scale = 2 / std::sqrt(static_cast<double>(dimensions));
     const Array x = scale * drawn(1, {n, dimensions}), y = scale * drawn(2, {n, dimensions}), b = drawn(3, {n});
     const auto forward = tn::jit(product);
     const auto by_all = tn::jit(tn::grad<0, 1, 2>(total));
-    measure(n, "forward", [&] { return forward(x, y, b); }, of);
-    measure(n, "gradient in x, y and b", [&] { return by_all(x, y, b); }, of);
+    measure(name, "forward", [&] { return forward(x, y, b); });
+    measure(name, "gradient in x, y and b", [&] { return by_all(x, y, b); });
   }
   {
     const std::string name = "nearest of 1000, 100000 points";
-    const auto emit = [&](const char* figure, auto f) {
-      bench::emit(name, figure, bench::median_seconds([&] {
-                                  auto result = f();
-                                  bench::keep(result);
-                                }) * 1e3,
-                  "ms");
-    };
     const Array x = drawn(1, {100'000, 3}), y = drawn(2, {1'000, 3});
     const auto ten = tn::jit([](const Array& x, const Array& y) {
       const tn::TopK found = tn::top_k(-squared_distances(x, y), 10);
       return std::pair(found.values, found.indices);
     });
     const auto step = tn::jit(k_means_step);
-    emit("ten nearest", [&] { return ten(x, y); });
-    emit("k-means step", [&] { return step(x, y); });
+    measure(name, "ten nearest", [&] { return ten(x, y); });
+    measure(name, "k-means step", [&] { return step(x, y); });
   }
   return 0;
 }

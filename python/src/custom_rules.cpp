@@ -213,10 +213,19 @@ class ParamsAsDict final : public ParamsWriter {
   std::vector<nb::list> open_;
 };
 
+// The results, as a tree, of what run(call) makes of a call of f.
+template <class Run>
+nb::object transformed(const char* name, nb::object f, nb::tuple args, nb::dict kwargs, Run&& run) {
+  return call_transformation(name, [&] {
+    FlatCall call(name, std::move(f), args, kwargs, every_argument(args), true);
+    const Arrays results = run(call);
+    return unflatten_arrays(*call.result(), results);
+  });
+}
+
 // policy(name of the op, (shape, dtype) of each operand, params), or None.
 nb::object checkpoint(nb::object f, nb::tuple args, nb::dict kwargs, nb::handle policy) {
-  return call_transformation("checkpoint", [&] {
-    FlatCall call("checkpoint", std::move(f), args, kwargs, every_argument(args), true);
+  return transformed("checkpoint", std::move(f), args, kwargs, [&](FlatCall& call) {
     const auto keeps = [&](const Program& program, const Eqn& eqn) {
       nb::list operands;
       for (const Var v : eqn.in) {
@@ -229,29 +238,20 @@ nb::object checkpoint(nb::object f, nb::tuple args, nb::dict kwargs, nb::handle 
       return nb::cast<bool>(policy(nb::str(eqn.op->name.data(), eqn.op->name.size()), operands, params.dict));
     };
     const api_detail::Keeps asked = keeps;
-    const Arrays results =
-        api_detail::checkpoint_flat(call, call.leaves(), policy.is_none() ? api_detail::Keeps() : asked);
-    return unflatten_arrays(*call.result(), results);
+    return api_detail::checkpoint_flat(call, call.leaves(), policy.is_none() ? api_detail::Keeps() : asked);
   });
 }
 
 // A call of a unit, or one that is inlined.
 nb::object placed(nb::object f, std::string name, bool unit, nb::tuple args, nb::dict kwargs) {
-  const char* const op = unit ? "noinline" : "inline_";
-  return call_transformation(op, [&] {
-    FlatCall call(op, std::move(f), args, kwargs, every_argument(args), true);
-    const Arrays results =
-        api_detail::placed_flat(call, call.leaves(), unit ? Placement::unit : Placement::inlined, name);
-    return unflatten_arrays(*call.result(), results);
+  return transformed(unit ? "noinline" : "inline_", std::move(f), args, kwargs, [&](FlatCall& call) {
+    return api_detail::placed_flat(call, call.leaves(), unit ? Placement::unit : Placement::inlined, name);
   });
 }
 
 nb::object hoisted(nb::object f, nb::tuple args, nb::dict kwargs) {
-  return call_transformation("hoist_reductions", [&] {
-    FlatCall call("hoist_reductions", std::move(f), args, kwargs, every_argument(args), true);
-    const Arrays results = api_detail::hoisted_flat(call, call.leaves());
-    return unflatten_arrays(*call.result(), results);
-  });
+  return transformed("hoist_reductions", std::move(f), args, kwargs,
+                     [](FlatCall& call) { return api_detail::hoisted_flat(call, call.leaves()); });
 }
 
 nb::object checkpoint_name(ArrayLike x, std::string name) {

@@ -302,15 +302,12 @@ std::string applied_text(const Report& report) {
 }
 
 // Of what loops stack: the reductions that they take in, and why others stay behind them.
-std::string hoists_text(ProgramRef program) {
-  constexpr std::string_view hoists = "hoist_reductions";
-  if (is_left_out(hoists)) return {};
-  for (const ProgramPass& pass : compile_passes()) {
-    if (pass.name == hoists) break;
-    program = run_pass(pass, program);
-  }
+std::string hoists_text(const ProgramRef& program) {
+  const std::span<const ProgramPass> passes = compile_passes();
+  const auto hoists = std::ranges::find(passes, "hoist_reductions", &ProgramPass::name);
+  if (is_left_out(hoists->name)) return {};
   std::string moved, others;
-  for (const HoistNote& note : hoist_notes(program)) {
+  for (const HoistNote& note : hoist_notes(run_passes({passes.begin(), hoists}, program))) {
     const std::string line =
         fmt::format("  {}{}, of the loop{}", note.value, note.where.at_text(), note.loop.at_text());
     if (note.stays.empty())

@@ -9,7 +9,6 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/ops/region.h"
-#include "tenon/ops/sorting.h"
 #include "tenon/rewrite/streams.h"
 
 namespace tenon {
@@ -203,7 +202,7 @@ class HoistSearch {
       if (eqn.numerics == Numerics::relaxed || !std::ranges::binary_search(form->axes, steps->axis)) return {};
       return "under Numerics::strict sums keep their order";
     }
-    if (!first_in_order(eqn) || few_in_order(eqn)) return {};
+    if (!first_in_order(eqn) || few_in_order(eqn) || steps->axis != last_axis(eqn.in[0])) return {};
     return fmt::format("no more than {} are kept in order", most_in_order);
   }
   // Where the steps of a loop lie in its stacks, if it has some.
@@ -345,6 +344,7 @@ class HoistSearch {
 
   const Eqn* maker(Var v) const { return maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]]; }
   const Type& type(Var v) const { return program_.type(v); }
+  std::int64_t last_axis(Var v) const { return static_cast<std::int64_t>(type(v).rank()) - 1; }
   std::optional<StepsIn> steps(Var v) const {
     const auto found = steps_.find(v);
     return found == steps_.end() ? std::nullopt : std::optional(found->second);
@@ -376,10 +376,9 @@ class HoistSearch {
     if (const auto few = few_in_order(eqn)) {
       constexpr std::int64_t most = 64;  // places times rows of a step, which are written out
       const auto steps = this->steps(eqn.in[0]);
-      const auto last = static_cast<std::int64_t>(type(eqn.in[0]).rank()) - 1;
-      if (!steps || steps->axis != last) return {};
-      if (steps->chunk && steps->chunk->try_value().value_or(most + 1) * few->count > most) return {};
-      return StreamEnd{e, StreamEnd::Kind::first_in_order, {{eqn.in[0], *steps}}, {last}, {}, {}, {}};
+      if (!steps || steps->axis != last_axis(eqn.in[0])) return {};
+      if (steps->chunk && steps->chunk->try_value().value_or(most + 1) * few->count.value() > most) return {};
+      return StreamEnd{e, StreamEnd::Kind::first_in_order, {{eqn.in[0], *steps}}, {steps->axis}, {}, {}, {}};
     }
     if (!is_product(*eqn.op) || !is_real(type(eqn.out[0]).dtype)) return {};
     const Var a = eqn.in[0], b = eqn.in[1];
@@ -461,10 +460,10 @@ class HoistSearch {
 
 }  // namespace
 
-std::optional<FewInOrder> few_in_order(const Eqn& eqn) {
+std::optional<FirstInOrder> few_in_order(const Eqn& eqn) {
   const auto asked = first_in_order(eqn);
-  const auto k = asked ? asked->count.try_value() : std::nullopt;
-  return k && *k > 0 && *k <= most_in_order ? std::optional(FewInOrder{*k, asked->smallest}) : std::nullopt;
+  const std::int64_t k = asked ? asked->count.try_value().value_or(0) : 0;
+  return k > 0 && k <= most_in_order ? asked : std::nullopt;
 }
 
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "tenon/ir/program.h"
+#include "tenon/ops/sorting.h"
 #include "tenon/ops/structure.h"
 #include "tenon/rewrite/eqn_numbers.h"
 
@@ -71,12 +72,8 @@ struct HoistNote {
 std::vector<HoistNote> notes_of_what_stays(const Program& program);
 HoistNote note_of(const Program& program, std::size_t eqn, std::size_t loop);
 
-// How many elements of a stream it asks for, as a top_k of few along the last axis.
-struct FewInOrder {
-  std::int64_t count;
-  bool smallest;
-};
-std::optional<FewInOrder> few_in_order(const Eqn& eqn);
+// What a top_k asks for of a stream, where these are a known number, and few.
+std::optional<FirstInOrder> few_in_order(const Eqn& eqn);
 std::optional<ReductionForm> reduction_of(const Eqn& eqn, const Program& program);
 // The shape of one step's part of an array of that shape.
 Shape step_shape(const Shape& whole, const StepsIn& steps);

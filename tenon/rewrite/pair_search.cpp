@@ -344,7 +344,7 @@ class PairSearch {
     for (const PairEnd& end : loop.ends) {
       widest = std::max(widest, beside_lanes(end.sizes, end.of));
       if (const auto few = few_in_order(program_.eqns()[end.eqn]))  // of the state
-        widest = std::max(widest, 2.0 * static_cast<double>(few->count));
+        widest = std::max(widest, 2.0 * static_cast<double>(few->count.value()));
       for (const PairPart& part : end.parts) {
         widest = std::max(widest, beside_lanes(type(part.v).shape.dims(), part));
         if (is_product(*maker(part.v)->op))

@@ -14,7 +14,6 @@
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
-#include "tenon/ops/sorting.h"
 #include "tenon/ops/structure.h"
 #include "tenon/rewrite/hoist_search.h"
 #include "tenon/rewrite/pair_parts.h"
@@ -303,7 +302,7 @@ class PairsRebuild : PairParts {
   }
 
   // The first elements in order of all steps, and which steps these are.
-  TopK first_in_order(const PairEnd& end, const Array& stack, const FewInOrder& few) const {
+  TopK first_in_order(const PairEnd& end, const Array& stack, const FirstInOrder& few) const {
     const std::vector<std::int64_t> axes = axes_of_steps(end.sizes.size(), end.of);
     const auto last = static_cast<std::int64_t>(stack.rank()) - 1;
     const TopK found = top_k(move_axis(stack, 0, last), few.count, {.smallest = few.smallest});

@@ -159,4 +159,7 @@ TEST(Explain, ReductionsOfLoops) {
   const std::string many =
       told([&](const Array& c, const Array& xs) { return tn::top_k(tn::transpose(scan(c, xs)), 50).indices; });
   EXPECT_THAT(many, HasSubstr("no more than 16 are kept in order"));
+  const std::string along_another = tn::explain(
+      [&](const Array& c, const Array& xs) { return tn::top_k(scan(c, xs), 20).indices; })(ramp({30}), ramp({100, 30}));
+  EXPECT_THAT(along_another, Not(HasSubstr("stay behind")));
 }
