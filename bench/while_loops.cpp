@@ -1,5 +1,5 @@
 // Loops that a condition ends, whose reverse pass reads what each step kept in a list, or runs steps again from
-// checkpoints; the bodies of limits/loops.cpp.
+// checkpoints; the bodies of limits/loops.cpp. And loops under vmap that end apart, as limits/lanes.cpp.
 #include "bench/measure.h"
 #include "tenon/tenon.h"
 
@@ -36,7 +36,38 @@ auto steps(int count, Body body) {
   };
 }
 
+// Of each c the steps of z² + c until |z| > 2, at most 256.
+Array escape_time(const Array& a, const Array& b) {
+  using State = std::tuple<Array, Array, Array>;
+  const auto goes_on = [](State s) {
+    const auto& [x, y, n] = s;
+    return (x * x + y * y <= 4.0F) & (n < 256);
+  };
+  const auto step = [=](State s) {
+    const auto& [x, y, n] = s;
+    return State(x * x - y * y + a, 2.0F * x * y + b, n + 1);
+  };
+  const Array zero = tn::full({}, Array(0.0F));
+  return std::get<2>(tn::while_loop(goes_on, step, State(zero, zero, Array(0))));
+}
+
+void measure_lanes() {
+  const std::int64_t n = 1000;
+  const auto axis = [&](float begin) { return begin + 2.5F / (n - 1) * tn::arange(n, tn::DType::f32); };
+  const Array a = tn::reshape(tn::broadcast_in_dim(axis(-2), {n, n}, {1}), {n * n});
+  const Array b = tn::reshape(tn::broadcast_in_dim(axis(-1.25F), {n, n}, {0}), {n * n});
+  const auto times = tn::jit(tn::vmap(escape_time));
+  const std::string name = "escape times of 10^6 points";
+  bench::emit(name, "forward", bench::median_seconds([&] {
+                                 auto r = times(a, b);
+                                 bench::keep(r);
+                               }) * 1e3,
+              "ms");
+  bench::emit(name, "steps", tn::sum(tn::convert(times(a, b), tn::DType::f64)).item<double>(), "");
+}
+
 int main() {
+  measure_lanes();
   measure("while of logistic, f32, 2^22 steps", steps(1 << 22, [](Array x) { return 3.7 * x * (1 - x); }), 32,
           tn::convert(Array(0.4), tn::DType::f32));
   measure("while of sin and cos, f32[64], 1e4 steps",

@@ -32,7 +32,7 @@ void note_kept(const Partitioned& parts, std::size_t outputs) {
                      changes           ? ", as what each step changes"
                      : origin.booleans ? ", as bits"
                                        : ""),
-         changes.value_or(first.type(v).known_bytes()), origin.where});
+         changes ? static_cast<std::int64_t>(*changes) : first.type(v).known_bytes(), origin.where});
   }
 }
 

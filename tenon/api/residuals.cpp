@@ -247,7 +247,7 @@ SavedResiduals saved_residuals_flat(FlatFunction f, const Arguments& arguments) 
         if (origin.booleans && r.type.is_array()) residual.encoding = SavedResidual::Encoding::bits;
         if (const auto less = delta_bytes(*first, first->outputs()[index])) {
           residual.encoding = SavedResidual::Encoding::changes;
-          residual.bytes = *less;
+          residual.bytes = static_cast<std::int64_t>(*less);
         }
         if (const Eqn* loop = stacking_loop(origin); loop != nullptr && r.type.is_array() && r.type.shape[0].known())
           residual.steps = r.type.shape[0].value();

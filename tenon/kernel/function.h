@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "tenon/base/estimate.h"
 #include "tenon/base/source.h"
 #include "tenon/kernel/expr.h"
 
@@ -25,9 +26,7 @@ inline Dim product_of(const Sizes& sizes) {
   for (const Dim& s : sizes) n = n * s;
   return n;
 }
-// For estimates: what a size may be that is known only when the code runs. As a double, since products may be more than
-// an integer holds.
-double estimate(const Dim& size);
+using tenon::estimate;
 double estimate(const Sizes& sizes);  // of the product
 
 // A piece of memory, read and written by offset in elements.
@@ -162,10 +161,12 @@ struct For {
   Dim count;
   Block body;
 };
+// `apart`: the condition is whether any row goes on, and a row that does not keeps what it has while others do.
 struct While {
   Block before;    // computes what the condition reads, before each step
   Expr condition;  // bool
   Block body;
+  bool apart = false;
 };
 struct Switch {
   Expr index;  // i64, within the branches

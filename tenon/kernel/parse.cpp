@@ -348,6 +348,7 @@ class Parser {
   }
   Statement while_loop(unsigned column) {
     While w;
+    w.apart = scan_.accept("apart");
     w.condition = expression();
     w.before = block(column);
     scan_.expect("do");

@@ -225,7 +225,7 @@ class Printer {
     block(f.body, depth + 1);
   }
   void write(const While& w, int depth) {
-    line(depth, "while " + text(w.condition));
+    line(depth, (w.apart ? "while apart " : "while ") + text(w.condition));
     block(w.before, depth + 2);
     line(depth, "do");
     block(w.body, depth + 1);

@@ -102,7 +102,7 @@ const OpInfo mul_info =
            BinarySpec{.name = "mul",
                       .summary = "x * y",
                       .dtypes = dtypes::numbers,
-                      .eval = [](auto x, auto y) { return wrap(std::multiplies<>(), x, y); },
+                      .eval = [](auto x, auto y) { return wrap(Times(), x, y); },
                       .jvp = Partials([](const Array&, const Array& y, const Array&, const Array& d) { return d * y; },
                                       [](const Array& x, const Array&, const Array&, const Array& d) { return x * d; }),
                       .lower = Binary::mul,
@@ -181,8 +181,8 @@ T integer_power(T x, T y) {
     if (y < 0) return x == 1 || (x == -1 && y % 2 == 0) ? T(1) : x == -1 ? T(-1) : T(0);
   T result = 1;
   for (auto left = static_cast<std::make_unsigned_t<T>>(y); left != 0; left >>= 1) {
-    if (left & 1) result = wrap(std::multiplies<>(), result, x);
-    x = wrap(std::multiplies<>(), x, x);
+    if (left & 1) result = wrap(Times(), result, x);
+    x = wrap(Times(), x, x);
   }
   return result;
 }

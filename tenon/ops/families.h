@@ -54,6 +54,17 @@ T wrap(auto op, T x, T y) {
   }
 }
 
+// x·y. Of complex numbers by its formula, as native code has it; std::complex makes infinities of some NaN after it.
+struct Times {
+  template <class T>
+  auto operator()(T x, T y) const {
+    if constexpr (requires { x.imag(); })
+      return T(x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real());
+    else
+      return x * y;
+  }
+};
+
 using TangentRule = std::function<Array(const Array& x, const Array& y, const Array& dx)>;  // y = op(x)
 using PartialRule =
     std::function<Array(const Array& x, const Array& y, const Array& z, const Array& d)>;  // z = op(x, y)

@@ -87,7 +87,7 @@ T combined(ScatterKind kind, T old, T update) {
     const auto a = widen(old), b = widen(update);
     if (kind == ScatterKind::set) return update;
     if (kind == ScatterKind::add) return narrow<T>(a + b);
-    if (kind == ScatterKind::mul) return narrow<T>(a * b);
+    if (kind == ScatterKind::mul) return narrow<T>(Times()(a, b));
     if constexpr (!std::is_same_v<T, std::complex<float>> && !std::is_same_v<T, std::complex<double>>) {
       if (a != a || b != b) return a != a ? old : update;  // NaN stays
       return (kind == ScatterKind::max) == (b > a) && a != b ? update : old;

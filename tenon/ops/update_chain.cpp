@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tenon/base/estimate.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/structure.h"
@@ -9,23 +10,30 @@
 namespace tenon {
 namespace {
 
-constexpr std::int64_t many_steps = 16;
+constexpr double many_steps = 16;
 
 bool is(const OpInfo& op, LowerStructure::Kind kind) {
   const auto* structure = rule_of<LowerStructure>(op);
   return structure != nullptr && structure->kind == kind;
 }
 
-// Sizes of other scopes are not followed.
-bool closed(const Program& program) { return program.size_params().empty(); }
+// Whether a size is what a Program is given, not one that it finds: such sizes are known where the Program is read.
+bool is_given(const Program& program, const Dim& size) {
+  bool given = true;
+  size.visit_variables(
+      [&](SizeVar v) { given = given && std::ranges::count(program.size_params(), v) > 0; });
+  return given;
+}
 
 using Link = UpdateChain::Link;
 
 // The operand that every branch carries on to this result.
-std::optional<Link> cond_link(const Eqn& eqn, std::size_t result) {
+std::optional<Link> cond_link(const Program& program, const Eqn& eqn, std::size_t result) {
   Link link{&eqn, 0, result, {}, {}};
-  for (const ProgramRef& branch : eqn.params.as<CondParams>().branches) {
-    auto chain = closed(*branch) ? update_chain(*branch, branch->outputs()[result]) : std::nullopt;
+  const auto& p = eqn.params.as<CondParams>();
+  for (std::size_t b = 0; b < p.branches.size(); ++b) {
+    const ProgramRef& branch = p.branches[b];
+    auto chain = are_given(program, p.sizes[b]) ? update_chain(*branch, branch->outputs()[result]) : std::nullopt;
     if (!chain || (!link.inner.empty() && chain->input + 1 != link.operand)) return std::nullopt;
     link.operand = chain->input + 1;
     link.inner.push_back(std::move(*chain));
@@ -34,53 +42,57 @@ std::optional<Link> cond_link(const Eqn& eqn, std::size_t result) {
   return link;
 }
 
-std::optional<Link> loop_link(const Eqn& eqn, std::size_t result) {
+std::optional<Link> loop_link(const Program& program, const Eqn& eqn, std::size_t result) {
   const auto& p = eqn.params.as<LoopParams>();
-  if (p.lanes || result >= static_cast<std::size_t>(p.carries) || !closed(*p.body)) return std::nullopt;
+  if (p.lanes || result >= static_cast<std::size_t>(p.carries) || !are_given(program, p.body_sizes) ||
+      (p.length && !is_given(program, *p.length)))
+    return std::nullopt;
   auto chain = update_chain(*p.body, p.body->outputs()[result]);
   const std::size_t operand = static_cast<std::size_t>(p.consts) + result;
   if (!chain || chain->input != operand) return std::nullopt;
   return Link{&eqn, operand, result, {std::move(*chain)}, {p.body.get()}};
 }
 
-std::optional<Link> link_of(const Eqn& eqn, std::size_t result) {
+std::optional<Link> link_of(const Program& program, const Eqn& eqn, std::size_t result) {
   if (!eqn.new_sizes.empty()) return std::nullopt;
   if (is_update(*eqn.op)) return Link{&eqn, 0, 0, {}, {}};
-  if (eqn.op == &cond_op()) return cond_link(eqn, result);
-  if (eqn.op == &loop_op()) return loop_link(eqn, result);
+  if (eqn.op == &cond_op()) return cond_link(program, eqn, result);
+  if (eqn.op == &loop_op()) return loop_link(program, eqn, result);
   return std::nullopt;
 }
 
-std::optional<std::int64_t> bytes_of(const Type& type) {
-  return type.is_array() && type.shape.known() ? std::optional(type.known_bytes()) : std::nullopt;
+std::optional<double> bytes_of(const Program& program, Var v) {
+  const Type& type = program.type(v);
+  if (!type.is_array() || !are_given(program, type.shape.dims())) return std::nullopt;
+  return estimated_bytes(type);
 }
 
-// Bytes that taking back one pass over a chain, or a link of it, needs; nothing where sizes are not known. Loops whose
-// number of steps data decide count as many steps.
-std::optional<std::int64_t> kept_bytes(const Program& program, const UpdateChain& chain);
-std::optional<std::int64_t> kept_bytes(const Program& program, const Link& link) {
-  std::int64_t bytes = 0;
-  const auto add = [&](std::optional<std::int64_t> more, std::int64_t times) {
+// Bytes that taking back one pass over a chain, or a link of it, needs; nothing where the Program finds sizes of it.
+// Loops whose number of steps data decide count as many steps.
+std::optional<double> kept_bytes(const Program& program, const UpdateChain& chain);
+std::optional<double> kept_bytes(const Program& program, const Link& link) {
+  double bytes = 0;
+  const auto add = [&](std::optional<double> more, double times) {
     if (more) bytes += *more * times;
     return more.has_value();
   };
   if (link.inner.empty()) {
     for (Var v : std::span(link.eqn->in).subspan(1))
-      if (!add(bytes_of(program.type(v)), 1)) return std::nullopt;
+      if (!add(bytes_of(program, v), 1)) return std::nullopt;
     return bytes;
   }
-  std::int64_t times = 1;
+  double times = 1;
   if (link.eqn->op == &loop_op()) {
     const auto& p = link.eqn->params.as<LoopParams>();
-    times = p.length && p.length->known() ? p.length->value() : many_steps;
+    times = p.length ? estimate(*p.length) : many_steps;
   }
   for (std::size_t i = 0; i < link.inner.size(); ++i)
     if (!add(kept_bytes(*link.inner_of[i], link.inner[i]), times)) return std::nullopt;
   return bytes;
 }
 
-std::optional<std::int64_t> kept_bytes(const Program& program, const UpdateChain& chain) {
-  std::int64_t bytes = 0;
+std::optional<double> kept_bytes(const Program& program, const UpdateChain& chain) {
+  double bytes = 0;
   for (const Link& link : chain.links) {
     const auto more = kept_bytes(program, link);
     if (!more) return std::nullopt;
@@ -187,18 +199,22 @@ Arrays loop_keeping(const Link& link, Replay& replay, KeptRows rows) {
   return {all.begin() + static_cast<std::ptrdiff_t>(eqn.out.size()), all.end()};
 }
 
-Array pass_cond(const Link& link, const Array& x, std::span<const Array> kept, KeptRows rows) {
+Array pass_cond(const Link& link, const Replay& sizes, const Array& x, std::span<const Array> kept, KeptRows rows) {
+  const Params of_here = sizes.params(*link.eqn);
+  const auto& of = of_here.as<CondParams>();
   CondParams p;
   Arrays operands{x};
   operands.insert(operands.end(), kept.begin() + 1, kept.end());
   std::size_t from = 1;
-  for (const UpdateChain& chain : link.inner) {
+  for (std::size_t b = 0; b < link.inner.size(); ++b) {
+    const UpdateChain& chain = link.inner[b];
+    const Replay inner(*link.inner_of[b], of.sizes[b]);
     Scope scope;
     Arrays inputs;
     for (const Array& a : operands) inputs.push_back(scope.input(a.type()));
     const std::size_t own = kept_arrays(chain);
     const Array passed =
-        pass_links(chain, 0, chain.links.size(), inputs[0], std::span(inputs).subspan(from, own), rows);
+        pass_links(chain, inner, 0, chain.links.size(), inputs[0], std::span(inputs).subspan(from, own), rows);
     from += own;
     const TraceResult branch = scope.finish(Arrays{passed});
     p.branches.push_back(branch.program);
@@ -207,9 +223,11 @@ Array pass_cond(const Link& link, const Array& x, std::span<const Array> kept, K
   return cond(std::move(p), kept[0], operands)[0];
 }
 
-Array pass_loop(const Link& link, const Array& x, std::span<const Array> kept, KeptRows rows) {
+Array pass_loop(const Link& link, const Replay& sizes, const Array& x, std::span<const Array> kept, KeptRows rows) {
   if (kept.empty()) return x;  // its steps change nothing
-  const auto& of = link.eqn->params.as<LoopParams>();
+  const Params of_here = sizes.params(*link.eqn);
+  const auto& of = of_here.as<LoopParams>();
+  const Replay inner(*link.inner_of[0], of.body_sizes);
   LoopParams p;
   p.reverse = of.reverse != (rows == KeptRows::before);
   p.carries = 1;
@@ -222,7 +240,7 @@ Array pass_loop(const Link& link, const Array& x, std::span<const Array> kept, K
     for (const Type& t : body_input_types(p, types_of(operands))) inputs.push_back(scope.input(t));
     const UpdateChain& chain = link.inner[0];
     return scope.finish(
-        Arrays{pass_links(chain, 0, chain.links.size(), inputs[0], std::span(inputs).subspan(1), rows)});
+        Arrays{pass_links(chain, inner, 0, chain.links.size(), inputs[0], std::span(inputs).subspan(1), rows)});
   }();
   p.body = body.program;
   p.body_sizes = body.sizes;
@@ -230,6 +248,16 @@ Array pass_loop(const Link& link, const Array& x, std::span<const Array> kept, K
 }
 
 }  // namespace
+
+bool are_given(const Program& program, std::span<const Dim> sizes) {
+  return std::ranges::all_of(sizes, [&](const Dim& d) { return is_given(program, d); });
+}
+
+double estimated_bytes(const Type& array) {
+  auto bytes = static_cast<double>(size_of(array.dtype));
+  for (const Dim& d : array.shape) bytes *= estimate(d);
+  return bytes;
+}
 
 bool is_product(const OpInfo& op) { return is(op, LowerStructure::Kind::product); }
 bool is_scatter(const OpInfo& op) { return is(op, LowerStructure::Kind::scatter); }
@@ -255,7 +283,7 @@ std::optional<UpdateChain> update_chain(const Program& program, Var to) {
   for (auto eqn = program.eqns().rbegin(); eqn != program.eqns().rend(); ++eqn) {
     const auto made = std::ranges::find(eqn->out, to);
     if (made == eqn->out.end()) continue;
-    auto link = link_of(*eqn, static_cast<std::size_t>(made - eqn->out.begin()));
+    auto link = link_of(program, *eqn, static_cast<std::size_t>(made - eqn->out.begin()));
     if (!link) return std::nullopt;
     to = eqn->in[link->operand];
     chain.links.push_back(std::move(*link));
@@ -274,7 +302,7 @@ std::vector<UpdatedCarry> updated_carries(const Program& body, std::size_t first
   for (std::size_t k = 0; k < carries; ++k) {
     auto chain = update_chain(body, body.outputs()[k]);
     if (!chain || chain->links.empty() || chain->input != first_carry + k) continue;
-    const auto kept = kept_bytes(body, *chain), whole = bytes_of(body.type(body.outputs()[k]));
+    const auto kept = kept_bytes(body, *chain), whole = bytes_of(body, body.outputs()[k]);
     if (kept && whole && 2 * *kept < *whole) all.push_back({std::move(*chain), *kept});
   }
   return all;
@@ -294,21 +322,21 @@ std::size_t kept_arrays(const Link& link) {
   return n;
 }
 
-Array pass_link(const Link& link, const Array& x, std::span<const Array> kept, KeptRows rows) {
+Array pass_link(const Link& link, const Replay& sizes, const Array& x, std::span<const Array> kept, KeptRows rows) {
   const EqnScope place(*link.eqn);
-  if (link.eqn->op == &cond_op()) return pass_cond(link, x, kept, rows);
-  if (link.eqn->op == &loop_op()) return pass_loop(link, x, kept, rows);
-  if (is_scatter(*link.eqn->op)) return with_rows_of_scatter(link.eqn->params, x, kept[1], kept[0]);
+  if (link.eqn->op == &cond_op()) return pass_cond(link, sizes, x, kept, rows);
+  if (link.eqn->op == &loop_op()) return pass_loop(link, sizes, x, kept, rows);
+  if (is_scatter(*link.eqn->op)) return with_rows_of_scatter(sizes.params(*link.eqn), x, kept[1], kept[0]);
   return dynamic_update_slice(x, kept[0], kept.subspan(1));
 }
 
-Array pass_links(const UpdateChain& chain, std::size_t first, std::size_t last, Array x, std::span<const Array> kept,
-                 KeptRows rows) {
+Array pass_links(const UpdateChain& chain, const Replay& sizes, std::size_t first, std::size_t last, Array x,
+                 std::span<const Array> kept, KeptRows rows) {
   std::vector<std::size_t> from{0};
   for (const Link& link : chain.links) from.push_back(from.back() + kept_arrays(link));
   for (std::size_t i = first; i < last; ++i) {
     const std::size_t at = rows == KeptRows::before ? last - 1 - (i - first) : i;
-    x = pass_link(chain.links[at], x, kept.subspan(from[at], from[at + 1] - from[at]), rows);
+    x = pass_link(chain.links[at], sizes, x, kept.subspan(from[at], from[at + 1] - from[at]), rows);
   }
   return x;
 }

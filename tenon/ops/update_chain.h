@@ -21,6 +21,11 @@ struct UpdateChain {
   std::vector<Link> links;
 };
 
+// Whether sizes are numbers, or what a Program is given: those that it finds are known within it alone.
+bool are_given(const Program& program, std::span<const Dim> sizes);
+// With sizes that vary as they are estimated.
+double estimated_bytes(const Type& array);
+
 // The chain that ends at a variable; nothing where it is changed otherwise on the way. The Program must outlive it.
 std::optional<UpdateChain> update_chain(const Program& program, Var to);
 
@@ -28,7 +33,7 @@ std::optional<UpdateChain> update_chain(const Program& program, Var to);
 // place: less than half of its bytes. Inner loops whose number of steps data decide count as a few steps.
 struct UpdatedCarry {
   UpdateChain chain;  // from the carry to what it is after the step
-  std::int64_t kept;  // bytes a step
+  double kept;        // bytes a step, with sizes that vary as they are estimated
 };
 // In the order of the carries, which are the body's first outputs and its inputs from `first_carry` on. The body must
 // outlive them.
@@ -44,11 +49,12 @@ Arrays bind_keeping(const UpdateChain::Link& link, Replay& replay, KeptRows rows
 std::size_t kept_arrays(const UpdateChain::Link& link);
 
 // The array before a link, given what it was after it and KeptRows::before; or after it, given what it was before and
-// KeptRows::after. The link's sizes are known.
-Array pass_link(const UpdateChain::Link& link, const Array& x, std::span<const Array> kept, KeptRows rows);
+// KeptRows::after. `sizes`: what the sizes of the link's Program are here.
+Array pass_link(const UpdateChain::Link& link, const Replay& sizes, const Array& x, std::span<const Array> kept,
+                KeptRows rows);
 
 // The same for the links first…last-1 of a chain; `kept` are those of all links, in the order of the links.
-Array pass_links(const UpdateChain& chain, std::size_t first, std::size_t last, Array x, std::span<const Array> kept,
-                 KeptRows rows);
+Array pass_links(const UpdateChain& chain, const Replay& sizes, std::size_t first, std::size_t last, Array x,
+                 std::span<const Array> kept, KeptRows rows);
 
 }  // namespace tenon

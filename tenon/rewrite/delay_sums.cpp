@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tenon/base/estimate.h"
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
@@ -11,6 +12,7 @@
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
+#include "tenon/ops/update_chain.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
@@ -30,10 +32,7 @@ std::optional<kernel::Combine> combine_of(const Eqn& e) {
 bool is_linear_map(const Eqn& e) { return e.op == &transpose_op() || e.op == &reshape_op(); }
 bool is_numeric(DType d) { return d != DType::bool_; }
 
-std::optional<std::int64_t> elements(const Type& t) {
-  const Dim n = t.shape.elements();
-  return n.known() ? std::optional(n.value()) : std::nullopt;
-}
+double elements(const Type& t) { return estimate(t.shape.elements()); }
 
 // One carry that can be taken out: carry' = carry + map(made), or max(carry, map(made)) and the like.
 struct Delayed {
@@ -88,6 +87,8 @@ class LoopReader {
       const bool adds = add->op == &add_op();
       if (!reduces(e, *combine_of(*add)) && !(adds && (is_product(*e.op) || repeats(e)))) return {};
       if (e.numerics == Numerics::strict) return {};
+      // What sizes that the body finds have is stacked by nobody.
+      if (!std::ranges::all_of(e.in, [&](Var v) { return are_given(body_, body_.type(v).shape.dims()); })) return {};
       if (is_product(*e.op) && (is_const(e.in[0]) || is_const(e.in[1]) || has_many_rows(e))) return {};
       d.made = &e;
       return d;
@@ -100,7 +101,7 @@ class LoopReader {
     const Type& a = body_.type(e.in[0]);
     for (const std::int64_t axis : product_form(e.params, a, body_.type(e.in[1])).batch_a)
       rows = rows * a.shape[static_cast<std::size_t>(axis)];
-    return rows.known() && rows.value() >= many_rows;
+    return estimate(rows) >= many_rows;
   }
   bool reduces(const Eqn& e, kernel::Combine combine) const {
     const auto* r = rule_of<LowerReduction>(*e.op);
@@ -110,42 +111,38 @@ class LoopReader {
   }
   bool repeats(const Eqn& e) const {
     if (e.op != &broadcast_op()) return false;
-    const auto before = elements(body_.type(e.in[0])), after = elements(body_.type(e.out[0]));
-    return before && after && *before < *after;
+    return elements(body_.type(e.in[0])) < elements(body_.type(e.out[0]));
   }
   bool small_sum(const Eqn& e) const {
-    const auto n = elements(body_.type(e.in[0]));
-    return n && (repeats(e) || (*n <= largest_summand && !adds_few_rows(e)));
+    return repeats(e) || (elements(body_.type(e.in[0])) <= largest_summand && !adds_few_rows(e));
   }
   // Vectors go along the rows of such a sum, and it writes far less than what it sums.
   bool adds_few_rows(const Eqn& e) const {
-    const auto before = elements(body_.type(e.in[0])), after = elements(body_.type(e.out[0]));
+    const double before = elements(body_.type(e.in[0])), after = elements(body_.type(e.out[0]));
     const Type& sum = body_.type(e.out[0]);
-    if (!before || !after || sum.rank() == 0) return false;
+    if (sum.rank() == 0) return false;
     const Dim& row = sum.shape[sum.rank() - 1];
-    return *before <= few_rows * *after && *after >= large_sum && row.known() && row.value() >= vector_row &&
+    return before <= few_rows * after && after >= large_sum && estimate(row) >= vector_row &&
            row == body_.type(e.in[0]).shape[body_.type(e.in[0]).rank() - 1];
   }
 
   // Elements a step: of new stacks, and of the carries that go.
-  std::int64_t stacked(const std::vector<Delayed>& all) const {
-    std::int64_t sum = 0;
+  double stacked(const std::vector<Delayed>& all) const {
+    double sum = 0;
     std::vector<Var> seen;
     for (const Delayed& d : all)
       if (is_product(*d.made->op))
         for (Var v : d.made->in)
           if (!is_stack(v) && std::ranges::find(seen, v) == seen.end()) {
             seen.push_back(v);
-            const auto n = elements(body_.type(v));
-            if (!n) return std::numeric_limits<std::int64_t>::max();
-            sum += *n;
+            sum += elements(body_.type(v));
           }
     return sum;
   }
-  std::int64_t removed(const std::vector<Delayed>& all) const {
-    std::int64_t sum = 0;
+  double removed(const std::vector<Delayed>& all) const {
+    double sum = 0;
     for (const Delayed& d : all)
-      if (is_product(*d.made->op)) sum += elements(body_.type(body_.outputs()[d.carry])).value_or(0);
+      if (is_product(*d.made->op)) sum += elements(body_.type(body_.outputs()[d.carry]));
     return sum;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tenon/base/estimate.h"
 #include "tenon/ir/adapt.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/region.h"
@@ -16,8 +17,6 @@ using Ptr = std::ptrdiff_t;
 
 const LoopParams& loop_of(const Eqn& eqn) { return eqn.params.as<LoopParams>(); }
 bool is_loop(const Eqn& eqn) { return eqn.op == &loop_op(); }
-// Loops whose bodies can be told anew here: their sizes are known.
-bool is_plain(const LoopParams& p) { return !p.lanes && p.body->size_params().empty(); }
 
 // A result of a loop that stacks a value of an update chain in its body, or stacks such stacks.
 struct Stack {
@@ -32,13 +31,13 @@ struct Stack {
 
 std::vector<UpdatedCarry> updated_carries(const Eqn& eqn) {
   const auto& p = loop_of(eqn);
-  if (!is_plain(p)) return {};
+  if (p.lanes) return {};
   return updated_carries(*p.body, static_cast<std::size_t>(p.consts), static_cast<std::size_t>(p.carries));
 }
 
 std::optional<Stack> stack_of(const Eqn& eqn, std::size_t result, std::span<const UpdatedCarry> carries) {
   const auto& p = loop_of(eqn);
-  if (!is_plain(p) || result < static_cast<std::size_t>(p.carries)) return std::nullopt;
+  if (p.lanes || result < static_cast<std::size_t>(p.carries)) return std::nullopt;
   const Program& body = *p.body;
   const Var value = body.outputs()[result];
   for (const UpdatedCarry& carry : carries) {
@@ -47,7 +46,7 @@ std::optional<Stack> stack_of(const Eqn& eqn, std::size_t result, std::span<cons
       return Stack{&eqn, result, {}, carry, static_cast<std::size_t>(at - carry.chain.values.begin())};
   }
   const Eqn* made = makers_of(body)[value];
-  if (made == nullptr || !is_loop(*made)) return std::nullopt;
+  if (made == nullptr || !is_loop(*made) || !are_given(body, loop_of(*made).body_sizes)) return std::nullopt;
   const auto at = static_cast<std::size_t>(std::ranges::find(made->out, value) - made->out.begin());
   auto inner = stack_of(*made, at, updated_carries(*made));
   if (!inner) return std::nullopt;
@@ -55,11 +54,11 @@ std::optional<Stack> stack_of(const Eqn& eqn, std::size_t result, std::span<cons
 }
 
 // Bytes of what is kept of a stack: a step's, where data decide how many there are.
-std::int64_t kept_bytes(const Stack& stack) {
+double kept_bytes(const Stack& stack) {
   const auto& p = loop_of(*stack.loop);
-  const std::int64_t steps = p.length && p.length->known() ? p.length->value() : 1;
+  const double steps = p.length ? estimate(*p.length) : 1;
   if (!stack.inner.empty()) return steps * kept_bytes(stack.inner[0]);
-  return steps * stack.carried.kept + p.body->type(p.body->inputs()[stack.chain().input]).known_bytes();
+  return steps * stack.carried.kept + estimated_bytes(p.body->type(p.body->inputs()[stack.chain().input]));
 }
 
 // Which of a loop's xs a variable is, where it is one of them and nothing else.
@@ -67,8 +66,7 @@ std::optional<std::size_t> xs_at(const Eqn& eqn, Var v) {
   if (!is_loop(eqn) || std::ranges::count(eqn.in, v) != 1) return std::nullopt;
   const auto& p = loop_of(eqn);
   const auto at = static_cast<std::size_t>(std::ranges::find(eqn.in, v) - eqn.in.begin());
-  return at >= static_cast<std::size_t>(p.consts + p.carries) && !p.cond && is_plain(p) ? std::optional(at)
-                                                                                        : std::nullopt;
+  return at >= static_cast<std::size_t>(p.consts + p.carries) && !p.cond && !p.lanes ? std::optional(at) : std::nullopt;
 }
 
 // Adds what the readers of a stack need; false where one of them needs the stack itself.
@@ -177,6 +175,7 @@ class Rebuild {
     const Eqn& eqn = *stack.loop;
     const EqnScope place(eqn);
     LoopParams p = replay.params(eqn).as<LoopParams>();
+    if (stack.inner.empty()) sizes_ = p.body_sizes;
     const Arrays operands = replay.operands(eqn);
     const TraceResult traced = trace_maker(stack, p, types_of(operands));
     p.body = traced.program;
@@ -210,12 +209,14 @@ class Rebuild {
     if (passes) {
       const std::size_t split = stack.position, all = stack.chain().links.size();
       const bool back = rows_ == KeptRows::before;
-      const Array here = pass_links(stack.chain(), back ? split : 0, back ? all : split, inputs[first_xs], own, rows_);
+      const Replay sizes(*loop_of(*stack.loop).body, sizes_);
+      const Array here =
+          pass_links(stack.chain(), sizes, back ? split : 0, back ? all : split, inputs[first_xs], own, rows_);
       body.set(read, here);
       for (const Eqn& e : old.eqns()) body.bind_eqn(e);
       outputs = outputs_of(old, body);
       outputs.insert(outputs.begin() + p.carries - 1,
-                     pass_links(stack.chain(), back ? 0 : split, back ? split : all, here, own, rows_));
+                     pass_links(stack.chain(), sizes, back ? 0 : split, back ? split : all, here, own, rows_));
     } else {
       bind_all(old, body, nullptr, read, own, stack.inner[0]);
       outputs = outputs_of(old, body);
@@ -247,6 +248,7 @@ class Rebuild {
   }
 
   const KeptRows rows_;
+  std::vector<Dim> sizes_;  // those of the body whose value is stacked
 };
 
 }  // namespace
@@ -261,7 +263,7 @@ ProgramRef delta_stacks(const ProgramRef& program) {
   });
 }
 
-std::optional<std::int64_t> delta_bytes(const Program& program, Var stack) {
+std::optional<double> delta_bytes(const Program& program, Var stack) {
   const Eqn* made = makers_of(program)[stack];
   if (made == nullptr || !is_loop(*made)) return std::nullopt;
   const auto at = static_cast<std::size_t>(std::ranges::find(made->out, stack) - made->out.begin());

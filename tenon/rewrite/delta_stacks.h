@@ -18,6 +18,6 @@ ProgramRef delta_stacks(const ProgramRef& program);
 
 // Bytes that it leaves of a stack which a Program without calls makes, if all that reads it goes backwards; of one that
 // it leaves as it is, nothing. Where data decide the number of steps, bytes of one step and of the array.
-std::optional<std::int64_t> delta_bytes(const Program& program, Var stack);
+std::optional<double> delta_bytes(const Program& program, Var stack);
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tenon/base/estimate.h"
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/region.h"
@@ -12,12 +13,9 @@
 namespace tenon {
 namespace {
 
-std::int64_t elements(const Program& program, const std::vector<Var>& vars) {
-  std::int64_t sum = 0;
-  for (const Var v : vars) {
-    const Dim n = program.type(v).is_array() ? program.type(v).shape.elements() : Dim(0);
-    sum += n.known() ? n.value() : 0;
-  }
+double elements(const Program& program, const std::vector<Var>& vars) {
+  double sum = 0;
+  for (const Var v : vars) sum += program.type(v).is_array() ? estimate(program.type(v).shape.elements()) : 0;
   return sum;
 }
 

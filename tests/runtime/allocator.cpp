@@ -1,7 +1,6 @@
 // Blocks and the account of memory: what cannot be had is refused before it is touched, and says how much there is.
 #include "tenon/runtime/memory/allocator.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +12,7 @@
 #include "tenon/base/error.h"
 #include "tenon/runtime/memory/available_memory.h"
 #include "tenon/runtime/memory/buffer.h"
+#include "tests/sanitizers.h"
 
 namespace tenon {
 namespace {
@@ -38,8 +38,7 @@ TEST(Memory, ARequestBeyondItSaysBothNumbers) {
 
 // Fresh memory is taken when it is written: requests that fit one by one but not together are refused together.
 TEST(Memory, PromisesAddUp) {
-  // The library may have it where this program does not.
-  if (dlsym(RTLD_DEFAULT, "__asan_init") != nullptr)
+  if (under_address_sanitizer())
     GTEST_SKIP() << "AddressSanitizer writes its shadow of a block at once, which counts as the block being written";
   trim_memory();
   std::this_thread::sleep_for(std::chrono::milliseconds(60));  // past an earlier reading of the files

@@ -38,7 +38,7 @@ void BlockPlanner::loop(const Eqn& eqn) {
       const Expr below = kernel::binary(kernel::Binary::lt, number_at(*l.counter), l.limit);
       condition = condition ? kernel::binary(kernel::Binary::and_, below, condition) : below;
     }
-    block_.push_back(kernel::While{std::move(before), condition, std::move(body)});
+    block_.push_back(kernel::While{std::move(before), condition, std::move(body), p.lanes});
   } else {
     block_.push_back(kernel::For{l.var, *p.length, std::move(body)});
   }

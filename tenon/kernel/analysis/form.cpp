@@ -142,7 +142,7 @@ class FormReader {
     if (c.result) access(*c.result, c.result_offset);
   }
   void of(const For& f) { var(f.var), f.count.hash(hash_); }
-  void of(const While& w) { expr(w.condition); }
+  void of(const While& w) { expr(w.condition), hash_(w.apart); }
   void of(const Switch& s) { expr(s.index), hash_(s.branches.size()); }
   void of(const Blocks& b) {
     var(b.var), b.count.hash(hash_), b.rest.hash(hash_), b.grain.hash(hash_), hash_(b.parallel)(b.own.size());

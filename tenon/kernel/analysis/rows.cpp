@@ -38,7 +38,7 @@ std::optional<BoundedAffine> form_of(const Expr& offset) {
 // Collects the accesses of one division into rows.
 class Collector {
  public:
-  Collector(Dim rows, bool sums, bool products, std::vector<RowAccess>& to)
+  Collector(Dim rows, bool sums, ProductParts products, std::vector<RowAccess>& to)
       : rows_(std::move(rows)), sums_(sums), products_(products), to_(to) {}
 
   bool statement(const Statement& s) {
@@ -78,8 +78,14 @@ class Collector {
     return true;
   }
   bool divided(const Product& p) {
-    if (!products_ || is_complex(p.dtype)) return false;
+    if (products_ == ProductParts::none || is_complex(p.dtype)) return false;
     row_var_.reset();
+    if (products_ == ProductParts::terms) {
+      if (p.batch != Dim(1) || p.accumulate || !rows_of(p.k)) return false;
+      strided(p.a, false, p.a_offset, p.a_k, {{p.a_m, p.m}, {p.a_k, per_row_}});
+      strided(p.b, false, p.b_offset, p.b_k, {{p.b_k, per_row_}, {p.b_n, p.n}});
+      return true;
+    }
     const bool by_batch = p.batch != Dim(1) && rows_of(p.batch);
     if (!by_batch && !rows_of(p.m)) return false;
     const Dim batch = by_batch ? per_row_ : p.batch, m = by_batch ? p.m : per_row_;
@@ -91,14 +97,25 @@ class Collector {
   }
   bool divided(const For& f) {
     sizes_[f.var] = f.count;
+    return without_sums(f.body);
+  }
+  // A block of rows goes on while any of its own does.
+  bool divided(const While& w) {
+    const Reduce* any = any_goes_on(w, rows_);
+    if (any == nullptr || !rows_of(any->inner_sizes[0])) return false;
+    enter(any->inner_vars, any->inner_sizes);
+    loads(any->value);
+    to_.push_back({.slot = any->slot, .write = true, .known = true, .own = true});
+    return without_sums(std::span(w.before).first(w.before.size() - 1)) && without_sums(w.body);
+  }
+  bool without_sums(std::span<const Statement> body) {
     const bool sums = std::exchange(sums_, false);
-    const bool all = std::ranges::all_of(f.body, [&](const Statement& s) { return statement(s); });
+    const bool all = std::ranges::all_of(body, [&](const Statement& s) { return statement(s); });
     sums_ = sums;
     return all;
   }
   bool divided(const Element&) { return false; }
   bool divided(const Call&) { return false; }
-  bool divided(const While&) { return false; }
   bool divided(const Switch&) { return false; }
   bool divided(const Blocks&) { return false; }
 
@@ -122,7 +139,8 @@ class Collector {
     const auto at = form_of(offset);
     // What data choose may be written twice.
     const bool known = at && !(write && !at->bounded.empty());
-    RowAccess a{slot, write, known, known ? at->affine.constant : 0, row * per_row_, {}};
+    RowAccess a{.slot = slot, .write = write, .known = known, .constant = known ? at->affine.constant : 0,
+                .row = row * per_row_};
     if (known) {
       for (const auto& [stride, size] : terms) a.terms.push_back({stride, size});
       for (const auto& [var, coefficient] : at->affine.terms) {
@@ -131,7 +149,10 @@ class Collector {
           if (per_row_ != Dim(1)) a.terms.push_back({coefficient, per_row_});
         } else {
           const auto size = sizes_.find(var);
-          a.terms.push_back({coefficient, size == sizes_.end() ? Dim(0) : size->second});
+          if (size == sizes_.end())
+            a.terms.push_back({coefficient, 0, var});
+          else
+            a.terms.push_back({coefficient, size->second});
         }
       }
       for (const BoundedAffine::Term& t : at->bounded) {
@@ -143,7 +164,8 @@ class Collector {
   }
 
   Dim rows_;
-  bool sums_, products_;
+  bool sums_;
+  ProductParts products_;
   std::vector<RowAccess>& to_;
   SizesOf sizes_;
   std::optional<std::uint32_t> row_var_;
@@ -161,10 +183,14 @@ RowStride row_stride(const RowAccess& a, const Dim& rows) {
   else if (run.known() && low.known())
     low = modulo(low, run);
   Dim high = low;
+  Affine begins{0, {}};
   bool several = a.constant != low;
-  for (const auto& [coefficient, size] : a.terms) {
+  for (const auto& [coefficient, size, around] : a.terms) {
     if (exact_quotient(coefficient, run)) {
-      several = several || (coefficient != Dim(0) && size != Dim(1));
+      if (around)
+        begins.add(*around, coefficient);
+      else
+        several = several || (coefficient != Dim(0) && size != Dim(1));
       continue;
     }
     if (size == Dim(0)) return {};
@@ -174,7 +200,7 @@ RowStride row_stride(const RowAccess& a, const Dim& rows) {
     end = end + coefficient * (size - 1);
   }
   if (!at_least(low, 0) || !at_least(a.row - high, 1)) return {};
-  return {a.row, several};
+  return {a.row, several, std::move(begins)};
 }
 
 bool divides_sum(const Reduce& r, const Dim& rows) {
@@ -187,7 +213,15 @@ std::optional<Dim> each_row_of(const Dim& size, const Dim& rows) {
   return each;
 }
 
-bool row_accesses(const Statement& s, const Dim& rows, bool sums, bool products, std::vector<RowAccess>& to) {
+const Reduce* any_goes_on(const While& w, const Dim& rows) {
+  if (!w.apart || w.before.empty()) return nullptr;
+  const auto* any = std::get_if<Reduce>(&w.before.back().held());
+  const bool is_read = any != nullptr && w.condition.kind() == Expr::Kind::load && w.condition.node().id == any->slot;
+  if (!is_read || !any->stores.empty() || !any->outer_sizes.empty() || any->inner_sizes.empty()) return nullptr;
+  return each_row_of(any->inner_sizes[0], rows) ? any : nullptr;
+}
+
+bool row_accesses(const Statement& s, const Dim& rows, bool sums, ProductParts products, std::vector<RowAccess>& to) {
   return Collector(rows, sums, products, to).statement(s);
 }
 
@@ -225,6 +259,9 @@ std::vector<Dim> row_counts(const Statement& s) {
   } else if (const auto* f = std::get_if<For>(&s.held())) {
     for (const Statement& inner : f->body)
       for (const Dim& n : row_counts(inner)) add(n);
+  } else if (const auto* w = std::get_if<While>(&s.held()); w != nullptr && w->apart) {
+    for (const Statement& inner : w->before)
+      for (const Dim& n : row_counts(inner)) add(n);
   }
   std::ranges::stable_sort(counts, std::greater(), [](const Dim& n) { return estimate(n); });
   return counts;
@@ -258,6 +295,8 @@ void RestrictToRows::place(SlotId& slot, Expr& offset) {
   const Dim back = 0 - found->second.stride;
   at.affine.constant = at.affine.constant + block_.base.constant * back;
   for (const auto& [var, coefficient] : block_.base.terms) at.affine.add(var, coefficient * back);
+  at.affine.constant = at.affine.constant + found->second.begin.constant;
+  for (const auto& [var, coefficient] : found->second.begin.terms) at.affine.add(var, coefficient);
   if (!at.bounded.empty() || !at.affine.constant.known()) {
     offset = to_expr(at);
     return;
@@ -291,7 +330,10 @@ Statement RestrictToRows::operator()(const Statement& s) {
   }
   if (const auto* reduce = std::get_if<Reduce>(&s.held())) {
     Reduce r = *reduce;
-    if (divides_sum(r, block_.rows)) {
+    if (own_.contains(r.slot) && own_.at(r.slot).stride == Dim(0)) {
+      divide(r.inner_vars, r.inner_sizes);
+      place(r.slot, r.offset);
+    } else if (divides_sum(r, block_.rows)) {
       const Part& part = parts_.at(r.slot);
       divide(r.inner_vars, r.inner_sizes);
       r.slot = part.slot;
@@ -318,6 +360,14 @@ Statement RestrictToRows::operator()(const Statement& s) {
   }
   if (const auto* product = std::get_if<Product>(&s.held())) {
     Product p = *product;
+    if (added_.contains(p.c)) {
+      const Dim each = each_row_of(p.k, block_.rows).value();
+      p.k = block_.count * each;
+      p.accumulate = true;
+      p.a_offset = moved(p.a_offset, each * p.a_k), p.b_offset = moved(p.b_offset, each * p.b_k);
+      place(p.a, p.a_offset), place(p.b, p.b_offset);
+      return p;
+    }
     const bool by_batch = p.batch != Dim(1) && each_row_of(p.batch, block_.rows);
     Dim& divided = by_batch ? p.batch : p.m;
     const Dim each = each_row_of(divided, block_.rows).value();
@@ -328,6 +378,13 @@ Statement RestrictToRows::operator()(const Statement& s) {
     p.c_offset = moved(p.c_offset, step(p.c_batch, p.c_m));
     place(p.a, p.a_offset), place(p.b, p.b_offset), place(p.c, p.c_offset);
     return p;
+  }
+  if (const auto* loop = std::get_if<While>(&s.held())) {
+    While w = *loop;
+    for (Statement& inner : w.before) inner = (*this)(inner);
+    for (Statement& inner : w.body) inner = (*this)(inner);
+    w.condition = rewritten(w.condition);
+    return w;
   }
   For f = std::get<For>(s.held());
   for (Statement& inner : f.body) inner = (*this)(inner);

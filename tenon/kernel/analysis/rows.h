@@ -16,11 +16,13 @@ namespace tenon::kernel {
 struct RowAccess {
   struct Term {
     Dim coefficient;
-    Dim size;  // 0: not known, the variable of a loop around the statement
+    Dim size;                                 // 0: not known, the variable of a loop around the statement
+    std::optional<std::uint32_t> around = {};  // this variable
   };
   SlotId slot;
   bool write;
-  bool known;  // else it may be anywhere in the slot
+  bool known;        // else it may be anywhere in the slot
+  bool own = false;  // each block of rows has its own in place of the slot: whether any of the block's rows goes on
   Dim constant = 0, row = 0;
   std::vector<Term> terms;
 };
@@ -30,14 +32,20 @@ struct RowAccess {
 struct RowStride {
   Dim stride = 0;
   bool high = false;
+  Affine around = {};  // where the rows begin, by loops around the statement
 };
 RowStride row_stride(const RowAccess& access, const Dim& rows);
 
 // Whether a reduction's rows are parts of its sum: it is divided along what it sums over.
 bool divides_sum(const Reduce& r, const Dim& rows);
+// How a product is divided: into rows of its result, or into parts of its sum, which are added up.
+enum class ProductParts : std::uint8_t { none, rows, terms };
 // Appends what a statement accesses, divided into `rows` rows. False: it cannot be divided so. A sum is divided only
-// where `sums` allows it; products only where `products` does.
-bool row_accesses(const Statement& s, const Dim& rows, bool sums, bool products, std::vector<RowAccess>& to);
+// where `sums` allows it.
+bool row_accesses(const Statement& s, const Dim& rows, bool sums, ProductParts products, std::vector<RowAccess>& to);
+// What says whether any row of a loop goes on whose rows end apart, the last before its condition; nullptr where it is
+// no reduction of so many rows.
+const Reduce* any_goes_on(const While& w, const Dim& rows);
 // Numbers of rows that a statement itself suggests, most first.
 std::vector<Dim> row_counts(const Statement& s);
 // How many indices of an axis each of so many rows has, where each has as many and at least one.
@@ -50,18 +58,20 @@ struct RowBlock {
 };
 class RestrictToRows : private Rewrite {
  public:
-  // Slots that a block has for itself: only its own rows of them, from 0.
+  // Slots that a block has for itself: only its own rows of them, from `begin`; where the stride is 0, as many elements.
   struct Own {
     SlotId slot;
     Dim stride;
+    Affine begin = {};
   };
   // Sums that are divided: where the block's part goes, row-major over the outer indices from `offset`.
   struct Part {
     SlotId slot;
     Affine offset;
   };
-  RestrictToRows(RowBlock block, std::map<SlotId, Own> own, std::map<SlotId, Part> parts)
-      : block_(std::move(block)), own_(std::move(own)), parts_(std::move(parts)) {}
+  // `added`: the results of products that are divided into terms.
+  RestrictToRows(RowBlock block, std::map<SlotId, Own> own, std::map<SlotId, Part> parts, std::set<SlotId> added)
+      : block_(std::move(block)), own_(std::move(own)), parts_(std::move(parts)), added_(std::move(added)) {}
   Statement operator()(const Statement& s);
 
  private:
@@ -74,6 +84,7 @@ class RestrictToRows : private Rewrite {
   RowBlock block_;
   std::map<SlotId, Own> own_;
   std::map<SlotId, Part> parts_;
+  std::set<SlotId> added_;
   std::vector<std::pair<Affine, Expr>> placed_;  // offsets in own slots, without their constants
 };
 

@@ -1,6 +1,7 @@
 #include "tenon/kernel/passes/row_blocks.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -22,6 +23,8 @@ constexpr std::size_t longest_group = 64;      // statements
 struct Use {
   Dim stride = 0;
   bool written = false, by_rows = true, high = false;
+  bool own = false;              // each block has its own in place of it
+  std::optional<Affine> around;  // where its rows begin, by loops around the group
   // Runs of a row that each step of a loop reads: where, and how many elements.
   std::set<std::pair<std::int64_t, double>> again = {};
   double elements_again() const {
@@ -36,7 +39,8 @@ bool agrees(const Uses& uses) {
   return std::ranges::all_of(uses, [](const auto& use) { return !use.second.written || use.second.by_rows; });
 }
 
-bool contains_loop(const Statement& s) { return std::holds_alternative<For>(s.held()); }
+bool ends_apart(const Statement& s) { return std::holds_alternative<While>(s.held()); }
+bool contains_loop(const Statement& s) { return std::holds_alternative<For>(s.held()) || ends_apart(s); }
 
 // Elements of a row that a read within a loop finds at the same places in each step.
 std::optional<double> read_again(const RowAccess& a) {
@@ -50,12 +54,18 @@ std::optional<double> read_again(const RowAccess& a) {
 
 void merge(Uses& uses, std::span<const RowAccess> accesses, const Dim& rows, bool of_loop) {
   for (const RowAccess& a : accesses) {
-    const RowStride s = row_stride(a, rows);
     Use& use = uses[a.slot];
+    if (a.own) {
+      use.by_rows = use.by_rows && !use.written;
+      use.own = use.written = true;
+      continue;
+    }
+    const RowStride s = row_stride(a, rows);
     use.by_rows = use.by_rows && s.stride != Dim(0) && (use.stride == Dim(0) || use.stride == s.stride);
     use.stride = s.stride;
     use.written = use.written || a.write;
-    use.high = use.high || s.high;
+    use.high = use.high || s.high || (use.around && *use.around != s.around);
+    use.around = s.around;
     if (const auto elements = of_loop && s.stride != Dim(0) ? read_again(a) : std::nullopt)
       use.again.emplace(a.constant.value(), *elements);
   }
@@ -77,7 +87,9 @@ class Divider {
     Dim rows = 0;
     std::vector<Statement> members;
     Uses uses;
-    std::set<SlotId> sums;  // results of divided sums: not there before the group ends
+    std::set<SlotId> sums;    // results of divided sums: not there before the group ends
+    std::set<SlotId> scores;  // the largest matrices of products outside of loops
+    std::set<SlotId> added;   // results of such products that are divided into terms
     std::set<SlotId> reads, writes;
   };
 
@@ -149,18 +161,65 @@ class Divider {
     bool after_sum = false;
     visit_slots_and_sizes(f_, s, [&](SlotId slot, bool) { after_sum = after_sum || group.sums.contains(slot); });
     if (after_sum) return false;
-    std::vector<RowAccess> accesses;
-    if (!row_accesses(s, group.rows, may_divide_sums_, contains_loop(s), accesses)) return false;
-    Uses uses = group.uses;
-    merge(uses, accesses, group.rows, contains_loop(s));
-    if (!agrees(uses)) return false;
-    group.uses = std::move(uses);
+    const auto* product = std::get_if<Product>(&s.held());
+    const std::optional<SlotId> scores = product != nullptr ? scores_of(*product, group.rows) : std::nullopt;
+    const bool by_rows = extend(group, s, contains_loop(s) || scores ? ProductParts::rows : ProductParts::none);
+    if (!by_rows) {
+      if (!scores || !may_add_terms_ || group.uses.contains(product->c) || !extend(group, s, ProductParts::terms))
+        return false;
+      group.sums.insert(product->c), group.added.insert(product->c);
+    }
     if (const auto* r = std::get_if<Reduce>(&s.held()); r != nullptr && divides_sum(*r, group.rows)) {
       if (group.uses.contains(r->slot) || !product_of(r->outer_sizes).known()) return false;
       group.sums.insert(r->slot);
     }
     group.members.push_back(s);
+    if (scores) group.scores.insert(*scores);
     visit_slots_and_sizes(f_, s, [&](SlotId slot, bool write) { (write ? group.writes : group.reads).insert(slot); });
+    return true;
+  }
+
+  // Outside of loops a product is divided along its batch, or the rows of its one matrix, where one of its matrices is
+  // larger than the others together and temporary: others of the group make it or take it, as the scores of attention.
+  std::optional<SlotId> scores_of(const Product& p, const Dim& rows) const {
+    const bool one = p.batch == Dim(1);
+    const bool fits = one ? rows == p.m || (may_add_terms_ && rows == p.k) : rows == p.batch;
+    if (!may_join_products_ || !rows.known() || !fits) return {};
+    const auto matrix = [&](const Dim& stride, const Dim& m, const Dim& n) {
+      return estimate(stride == Dim(0) ? Dim(1) : p.batch) * estimate(m) * estimate(n);
+    };
+    struct Matrix {
+      SlotId slot;
+      double elements;
+    };
+    std::array<Matrix, 3> all{{{p.a, matrix(p.a_batch, p.m, p.k)},
+                               {p.b, matrix(p.b_batch, p.k, p.n)},
+                               {p.c, matrix(p.c_batch, p.m, p.n)}}};
+    std::ranges::sort(all, std::greater(), &Matrix::elements);
+    // Each block of rows packs all of the other matrix, which one matrix alone has to pay for.
+    const double least = (one ? 8 : 1.5) * (all[1].elements + all[2].elements);
+    const Slot& slot = f_.slots[all[0].slot];
+    if (!slot.temporary() || all[0].elements < least) return {};
+    if (all[0].elements * static_cast<double>(size_of(slot.dtype)) < 2. * static_cast<double>(target_.product_bytes))
+      return {};
+    return all[0].slot;
+  }
+
+  bool is_known_to_none_but(const Statement& s, SlotId slot) const {
+    int inside = 0;
+    visit_slots(s, [&](SlotId at, bool) { inside += at == slot ? 1 : 0; });
+    return f_.slots[slot].temporary() && inside == references_[slot];
+  }
+
+  bool extend(Group& group, const Statement& s, ProductParts products) {
+    std::vector<RowAccess> accesses;
+    if (!row_accesses(s, group.rows, may_divide_sums_, products, accesses)) return false;
+    if (!std::ranges::all_of(accesses, [&](const RowAccess& a) { return !a.own || is_known_to_none_but(s, a.slot); }))
+      return false;
+    Uses uses = group.uses;
+    merge(uses, accesses, group.rows, contains_loop(s));
+    if (!agrees(uses)) return false;
+    group.uses = std::move(uses);
     return true;
   }
 
@@ -177,6 +236,7 @@ class Divider {
     if (group.members.empty()) return;
     Group closed = std::move(group);
     group = {};
+    if (!closed.scores.empty()) return close_products(std::move(closed), may_fork, result);
     double cost = 0;
     for (const Statement& s : closed.members) cost += nanoseconds(s);
     const bool fork = may_fork && most_work(closed, cost) >= target_.worth_forking;
@@ -190,6 +250,39 @@ class Divider {
     if (fork) of_threads = grain(closed, step, cost);
     divide(std::move(closed), step, std::move(of_threads), result);
   }
+
+  // Where the matrices stay in the caches for a block of rows, blocks of each thread take turns with the same memory.
+  // Else its products are no members.
+  void close_products(Group group, bool may_fork, Block& result) {
+    const std::optional<std::int64_t> step = product_rows(group);
+    if (step) return divide_in_shares(std::move(group), *step, may_fork, result);
+    const bool before = std::exchange(may_join_products_, false);
+    for (Statement& s : block(std::move(group.members), may_fork)) result.push_back(std::move(s));
+    may_join_products_ = before;
+  }
+
+  std::optional<std::int64_t> product_rows(const Group& group) const {
+    constexpr std::int64_t wanted = 128, fewest = 32;  // rows of a matrix that are worth packing the other
+    if (!may_have_copies_) return {};
+    const std::map<SlotId, int> inside = touched_by(group);
+    double each = 0;  // bytes of a row
+    for (const auto& [slot, use] : group.uses)
+      if (is_own(slot, use, inside)) each += estimated_bytes(slot, use.stride);
+    const bool own = std::ranges::all_of(group.scores, [&](SlotId slot) {
+      const auto use = group.uses.find(slot);
+      return use != group.uses.end() && is_own(slot, use->second, inside);
+    });
+    if (!own) return {};
+    const bool of_matrix = std::ranges::any_of(
+        group.members, [&](const Statement& s) { return has_product_of_rows(s, group.rows); });
+    const auto in_cache =
+        static_cast<std::int64_t>(std::max(static_cast<double>(target_.product_bytes) / std::max(each, 1.), 1.));
+    if (!of_matrix) return std::min(in_cache, group.rows.value());  // matrices too large are divided in their turn
+    const auto in_copy = static_cast<std::int64_t>(largest_copy() / std::max(each, 1.)) / 16 * 16;
+    const std::int64_t step = std::min(std::max(in_cache, std::min(wanted, in_copy)), group.rows.value());
+    return step >= std::min(fewest, group.rows.value()) ? std::optional(step) : std::nullopt;
+  }
+  double largest_copy() const { return 32. * static_cast<double>(target_.product_bytes); }
 
   void finish_single(Statement s, bool may_fork, Block& result) {
     if (std::holds_alternative<Blocks>(s.held())) return result.push_back(std::move(s));  // divided before
@@ -285,10 +378,10 @@ class Divider {
   std::int64_t block_rows(const Group& group, bool fork) const {
     const std::int64_t rows = group.rows.try_value().value_or(std::numeric_limits<std::int32_t>::max());
     std::int64_t share = divide_up(rows, threads_);
-    const auto fills_no_vector = [&, run = longest_run(group)](std::int64_t some) {
-      return static_cast<double>(some) * run < static_cast<double>(target_.vector_bytes);
+    const auto is_short = [&, run = longest_run(group)](std::int64_t some, double vectors) {
+      return static_cast<double>(some) * run < vectors * static_cast<double>(target_.vector_bytes);
     };
-    if (fills_no_vector(share)) share = rows;
+    if (is_short(share, 1)) share = rows;
     if (std::ranges::any_of(group.members, contains_loop)) {
       const bool products =
           std::ranges::any_of(group.members, [&](const Statement& s) { return has_product_of_rows(s, group.rows); });
@@ -296,8 +389,21 @@ class Divider {
       const std::int64_t in_cache =
           std::max(target_.cache_bytes / each, std::max<std::int64_t>(target_.shortest_run / each, 1));
       std::int64_t step = products ? (fork ? share : rows) : std::min(in_cache, fork ? share : rows);
-      while (step < rows && fills_no_vector(step)) step *= 2;  // each step of a loop is short
-      return even(group, step, fork);
+      double vectors = 1;  // at least: each step of a loop is short
+      // Where rows end apart, a block takes as many steps as any of its rows: of short steps a block is what registers
+      // hold, and of long ones some vectors, so that no thread has to wait for another whose rows take more steps.
+      if (!products && std::ranges::any_of(group.members, ends_apart)) {
+        constexpr std::int64_t blocks_of_thread = 8;
+        constexpr double short_step = 2;  // ns a row
+        double of_step = 0;
+        for (const Statement& s : group.members)
+          if (ends_apart(s)) of_step += nanoseconds(s) / guessed_steps / estimate(group.rows);
+        const bool in_registers = of_step < short_step && target_.register_elements < rows;
+        step = std::min(step, in_registers ? target_.register_elements : divide_up(rows, blocks_of_thread * threads_));
+        vectors = in_registers ? 1 : 8;
+      }
+      while (step < rows && is_short(step, vectors)) step *= 2;
+      return even(group, std::min(step, rows), fork);
     }
     std::int64_t step = std::max<std::int64_t>(target_.cache_bytes / row_bytes(group, false), 1);
     for (const Statement& s : group.members)
@@ -347,6 +453,7 @@ class Divider {
     Reduce whole;
     SlotId parts;
     Dim elements;  // of one part
+    Affine begin;  // of the parts, in the copy of a thread
   };
 
   // How many blocks a thread has at least. Where only running tells how many there are, or how long their rows, it
@@ -368,36 +475,123 @@ class Divider {
     const Dim count = floor_div(group.rows + (step - 1), step);
     const std::uint32_t var = f_.vars++;
     Blocks blocks{var, whole, rest, {}, {}, fork, grain.value_or(1), {}};
-    const Own own = own_slots(group, step, blocks.own);
+    const Own own = own_slots(group, step, {}, blocks.own);
     const std::vector<Sum> sums = divided_sums(group, count);
     blocks.body = part(group, {{0, {{var, step}}}, step, group.rows}, own, sums, {0, {{var, 1}}});
     // In the rest the variable is the number of whole blocks.
     if (rest != Dim(0)) blocks.tail = part(group, {{0, {{var, step}}}, rest, group.rows}, own, sums, {0, {{var, 1}}});
-    count_references(blocks.own, blocks);
+    count_references(own, blocks);
     if (step == 1) {
       // The parts of a sum lie in memory that all threads share.
-      const bool before = std::exchange(may_divide_sums_, may_divide_sums_ && !fork);
+      const bool sums = std::exchange(may_divide_sums_, may_divide_sums_ && !fork);
+      const bool copies = std::exchange(may_have_copies_, may_have_copies_ && !fork);
       blocks.body = block(std::move(blocks.body), false);
-      may_divide_sums_ = before;
+      may_divide_sums_ = sums, may_have_copies_ = copies;
     }
     result.push_back(std::move(blocks));
     for (const Sum& s : sums) result.push_back(sum_of_parts(s, count));
   }
 
-  // Slots that nothing outside of the group touches: a block needs no more than its own rows of them.
-  Own own_slots(const Group& group, std::int64_t step, std::vector<SlotId>& list) {
-    std::map<SlotId, int> inside;
-    for (const Statement& s : group.members) visit_slots(s, [&](SlotId slot, bool) { ++inside[slot]; });
+  // The memory of a thread's blocks, where that is no local: copy number `thread` of so many.
+  struct Copies {
+    std::optional<std::uint32_t> thread;
+    std::int64_t count = 1;
+  };
+
+  // A share of the rows for each thread, one after another in blocks of `step` rows; what is left is a share of its own.
+  void divide_in_shares(Group group, std::int64_t step, bool fork, Block& result) {
+    const std::int64_t rows = group.rows.value(), threads = fork ? std::min(threads_, rows) : 1;
+    const std::int64_t share = rows / threads, left = rows % threads;
+    step = std::min(step, share);
+    const std::int64_t blocks = divide_up(share, step);
+    const Dim parts(threads * blocks + divide_up(left, step));
+    const std::vector<Sum> sums = divided_sums(group, parts);
+    for (const Statement& s : group.members)
+      if (const auto* p = std::get_if<Product>(&s.held()); p != nullptr && group.added.contains(p->c))
+        result.push_back(zeros_of(*p));
+    const Copies before = copies_;
+    if (fork) copies_ = {f_.vars++, threads + 1};
+    const auto share_of = [&](std::int64_t some) {
+      const std::uint32_t var = f_.vars++;
+      Affine base{0, {{var, step}}}, number{0, {{var, 1}}};
+      if (fork) base.add(*copies_.thread, share), number.add(*copies_.thread, blocks);
+      Blocks b{var, some / step, some % step, {}, {}, false, 1, {}};
+      const Own own = own_slots(group, step, copies_, b.own);
+      b.body = part(group, {base, step, group.rows}, own, sums, number);
+      if (b.rest != Dim(0)) b.tail = part(group, {base, b.rest, group.rows}, own, sums, number);
+      count_references(own, b);
+      const bool products_before = std::exchange(may_join_products_, may_join_products_ && step == 1);
+      const bool terms_before = std::exchange(may_add_terms_, true);
+      b.body = block(std::move(b.body), false);
+      may_join_products_ = products_before, may_add_terms_ = terms_before;
+      return b;
+    };
+    if (fork) {
+      Blocks all{*copies_.thread, threads, left, {share_of(share)}, {}, true, 1, {}};
+      if (left != 0) all.tail = {share_of(left)};
+      result.push_back(std::move(all));
+    } else {
+      result.push_back(share_of(share));
+    }
+    copies_ = before;
+    for (const Sum& s : sums) result.push_back(sum_of_parts(s, parts));
+  }
+
+  Nest zeros_of(const Product& p) {
+    const std::uint32_t row = f_.vars++, column = f_.vars++;
+    const Expr at = p.c_offset + variable(row) * size(p.c_m) + variable(column) * size(p.c_n);
+    return Nest{.vars = {row, column}, .sizes = {p.m, p.n}, .stores = {{p.c, at, convert(p.dtype, Expr(std::int64_t(0))), {}}},
+                .where = p.where};
+  }
+
+  std::map<SlotId, int> touched_by(const Group& group) const {
+    std::map<SlotId, int> times;
+    for (const Statement& s : group.members) visit_slots(s, [&](SlotId slot, bool) { ++times[slot]; });
+    return times;
+  }
+  // Whether nothing outside of the group touches a slot, and each row has its part of it.
+  bool is_own(SlotId slot, const Use& use, const std::map<SlotId, int>& inside) const {
+    const auto times = inside.find(slot);
+    return f_.slots[slot].temporary() && use.written && use.by_rows && !use.high && !use.own && times != inside.end() &&
+           times->second == references_[slot];
+  }
+
+  // Slots that nothing outside of the group touches: a block needs no more than its own rows of them. Those too large
+  // for locals are copies, where there are any.
+  Own own_slots(const Group& group, std::int64_t step, const std::optional<Copies>& copies, std::vector<SlotId>& list) {
+    const std::map<SlotId, int> inside = touched_by(group);
     Own own;
     for (const auto& [slot, use] : group.uses) {
       const Slot whole = f_.slots[slot];
-      if (!whole.temporary() || !use.written || use.high || inside[slot] != references_[slot]) continue;
-      if (!at_most(use.stride * step, target_.own_bytes / static_cast<std::int64_t>(size_of(whole.dtype)))) continue;
-      f_.slots.push_back({whole.dtype, use.stride * step, Slot::Place::local});
-      list.push_back(static_cast<SlotId>(f_.slots.size() - 1));
-      own.emplace(slot, RestrictToRows::Own{list.back(), use.stride});
+      if (use.own) {
+        f_.slots.push_back({whole.dtype, whole.elements, Slot::Place::local});
+        list.push_back(static_cast<SlotId>(f_.slots.size() - 1));
+        own.emplace(slot, RestrictToRows::Own{list.back(), 0});
+        continue;
+      }
+      if (!is_own(slot, use, inside)) continue;
+      const Dim elements = use.stride * step;
+      const auto added = static_cast<SlotId>(f_.slots.size());
+      if (at_most(elements, target_.own_bytes / static_cast<std::int64_t>(size_of(whole.dtype)))) {
+        f_.slots.push_back({whole.dtype, elements, Slot::Place::local});
+        list.push_back(added);
+        own.emplace(slot, RestrictToRows::Own{added, use.stride, from_around(use)});
+      } else if (copies && estimated_bytes(slot, elements) <= largest_copy()) {
+        f_.slots.push_back({whole.dtype, elements * copies->count, Slot::Place::arena});
+        RestrictToRows::Own copy{added, use.stride, from_around(use)};
+        if (copies->thread) copy.begin.add(*copies->thread, elements);
+        own.emplace(slot, std::move(copy));
+      }
     }
     return own;
+  }
+
+  // Of own memory the rows begin at 0.
+  static Affine from_around(const Use& use) {
+    Affine begin{0, {}};
+    if (use.around)
+      for (const auto& [var, coefficient] : use.around->terms) begin.add(var, 0 - coefficient);
+    return begin;
   }
 
   std::vector<Sum> divided_sums(const Group& group, const Dim& count) {
@@ -406,8 +600,11 @@ class Divider {
       const auto* r = std::get_if<Reduce>(&s.held());
       if (r == nullptr || !divides_sum(*r, group.rows)) continue;
       const Dim elements = product_of(r->outer_sizes);
-      f_.slots.push_back({r->value.dtype(), room_for(f_, r->value.dtype(), elements * count), Slot::Place::arena});
-      sums.push_back({*r, static_cast<SlotId>(f_.slots.size() - 1), elements});
+      f_.slots.push_back(
+          {r->value.dtype(), room_for(f_, r->value.dtype(), elements * count * copies_.count), Slot::Place::arena});
+      Affine begin{0, {}};
+      if (copies_.thread) begin.add(*copies_.thread, elements * count);
+      sums.push_back({*r, static_cast<SlotId>(f_.slots.size() - 1), elements, std::move(begin)});
     }
     return sums;
   }
@@ -416,11 +613,12 @@ class Divider {
     std::map<SlotId, RestrictToRows::Part> parts;
     for (const Sum& s : sums) {
       const std::int64_t elements = s.elements.value();
-      Affine offset{number.constant * elements, {}};
+      Affine offset = s.begin;
+      offset.constant = offset.constant + number.constant * elements;
       for (const auto& [var, coefficient] : number.terms) offset.add(var, coefficient * elements);
       parts.emplace(s.whole.slot, RestrictToRows::Part{s.parts, std::move(offset)});
     }
-    RestrictToRows restrict_to_rows(std::move(rows), own, std::move(parts));
+    RestrictToRows restrict_to_rows(std::move(rows), own, std::move(parts), group.added);
     Block body;
     for (const Statement& s : group.members) body.push_back(restrict_to_rows(s));
     return body;
@@ -429,7 +627,7 @@ class Divider {
   Reduce sum_of_parts(const Sum& s, const Dim& count) {
     Reduce r = s.whole;
     const std::uint32_t var = f_.vars++;
-    Expr offset = variable(var) * size(s.elements);
+    Expr offset = to_expr(s.begin) + variable(var) * size(s.elements);
     Dim stride = 1;
     for (std::size_t i = r.outer_vars.size(); i-- > 0; stride = stride * r.outer_sizes[i])
       offset = offset + variable(r.outer_vars[i]) * size(stride);
@@ -439,10 +637,12 @@ class Divider {
     return r;
   }
 
-  void count_references(const std::vector<SlotId>& slots, const Statement& s) {
+  void count_references(const Own& own, const Statement& s) {
+    std::set<SlotId> slots;
+    for (const auto& [whole, part] : own) slots.insert(part.slot);
     references_.resize(f_.slots.size());
     visit_slots(s, [&](SlotId slot, bool) {
-      if (std::ranges::find(slots, slot) != slots.end()) ++references_[slot];
+      if (slots.contains(slot)) ++references_[slot];
     });
   }
 
@@ -451,7 +651,10 @@ class Divider {
   std::int64_t threads_;
   std::vector<int> references_;  // of each slot, by all statements
   bool long_calls_;
-  bool may_divide_sums_ = true;
+  bool may_divide_sums_ = true, may_join_products_ = true;
+  bool may_have_copies_ = true;  // else parallel blocks would share them
+  bool may_add_terms_ = false;   // blocks run one after another
+  Copies copies_;
 };
 
 }  // namespace

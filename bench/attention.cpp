@@ -1,0 +1,62 @@
+// softmax(q·kᵀ/√d)·v in its spelling by hand, and the gradient of the sum of its squares in q, k and v: 64 heads of 256
+// x 64, beside bench/limits/attention.cpp; with a causal mask, and with lengths; and 8 long heads.
+#include "bench/measure.h"
+#include "tenon/tenon.h"
+
+namespace tn = tenon;
+using tn::Array;
+
+namespace {
+
+Array drawn(std::uint64_t seed, const tn::Shape& shape) {
+  return 1.7F * (2.0F * tn::random::uniform(tn::random::key(seed), shape) - 1.0F);
+}
+
+enum class Masked { none, causal, padding };
+
+// lengths: of the keys that each head has.
+Array attention(const Array& q, const Array& k, const Array& v, const Array& lengths, Masked masked) {
+  const tn::Shape shape{q.dim(0), q.dim(1), k.dim(1)};
+  Array scores = tn::einsum("hid,hjd->hij", q, k) * 0.125F;
+  const Array column = tn::broadcast_in_dim(tn::arange(shape[2], tn::DType::i32), shape, {2});
+  if (masked == Masked::causal)
+    scores = tn::where(column <= tn::broadcast_in_dim(tn::arange(shape[1], tn::DType::i32), shape, {1}), scores, -1e30F);
+  if (masked == Masked::padding)
+    scores = tn::where(column < tn::broadcast_in_dim(lengths, shape, {0}), scores, -1e30F);
+  const auto of_rows = [&](const Array& x) { return tn::broadcast_in_dim(x, shape, {0, 1}); };
+  const Array p = tn::exp(scores - of_rows(tn::amax(scores, 2)));
+  return tn::einsum("hij,hjd->hid", p / of_rows(tn::sum(p, 2)), v);
+}
+
+void measure(const std::string& name, std::int64_t heads, std::int64_t length, Masked masked) {
+  const tn::Shape shape{heads, length, 64};
+  const Array q = drawn(1, shape), k = drawn(2, shape), v = drawn(3, shape);
+  const Array lengths = length - tn::arange(heads, tn::DType::i32);
+  const auto forward = tn::jit([=](const Array& a, const Array& b, const Array& c, const Array& n) {
+    return attention(a, b, c, n, masked);
+  });
+  const auto squares = [=](const Array& a, const Array& b, const Array& c, const Array& n) {
+    return tn::sum(tn::square(attention(a, b, c, n, masked)));
+  };
+  const auto both = tn::jit([=](const Array& a, const Array& b, const Array& c, const Array& n) {
+    return tn::value_and_grad<0, 1, 2>(squares)(a, b, c, n);
+  });
+  const auto timed = [&](const char* figure, auto f) {
+    bench::emit(name, figure, bench::median_seconds([&] {
+                                auto r = f(q, k, v, lengths);
+                                bench::keep(r);
+                              }) * 1e3,
+                "ms");
+  };
+  timed("forward", forward);
+  timed("value and gradient", both);
+}
+
+}  // namespace
+
+int main() {
+  measure("attention 64 heads x 256 x 64", 64, 256, Masked::none);
+  measure("attention 64 heads x 256 x 64, causal", 64, 256, Masked::causal);
+  measure("attention 64 heads x 256 x 64, padding", 64, 256, Masked::padding);
+  measure("attention 8 heads x 8192 x 64", 8, 8192, Masked::none);
+}

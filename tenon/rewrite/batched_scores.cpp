@@ -1,0 +1,97 @@
+#include "tenon/rewrite/batched_scores.h"
+
+#include <algorithm>
+
+#include "tenon/base/estimate.h"
+#include "tenon/ir/literal.h"
+#include "tenon/ops/element_form.h"
+#include "tenon/ops/structure.h"
+#include "tenon/rewrite/hoist_search.h"
+
+namespace tenon {
+namespace {
+
+class ScoresSearch {
+ public:
+  explicit ScoresSearch(const Program& program) : program_(program) {}
+
+  bool run() {
+    find_largest();
+    if (rows_ < fewest || columns_ < fewest || elements_ / rows_ / columns_ < 2) return false;
+    constexpr std::size_t most = 48;  // eqns of a block of rows
+    std::size_t large = 0;
+    for (const Eqn& eqn : program_.eqns()) {
+      const auto is_large = [&](Var v) { return this->is_large(v); };
+      if (std::ranges::none_of(eqn.in, is_large) && std::ranges::none_of(eqn.out, is_large)) continue;
+      if (++large > most || !fits(eqn)) return false;
+    }
+    return makes_ && takes_ && std::ranges::none_of(program_.outputs(), [&](Var v) { return is_large(v); });
+  }
+
+ private:
+  static constexpr double fewest = 128, wide = 16;  // of rows and columns; of terms and columns of a product
+  static constexpr double resident = 1 << 24;       // bytes of a matrix that need no division
+  static constexpr double longest_row = 1 << 17;    // bytes
+
+  const Type& type(Var v) const { return program_.type(v); }
+  double elements(Var v) const { return type(v).is_array() ? estimate(type(v).shape.elements()) : 0; }
+  bool is_large(Var v) const { return !type(v).is_array() || elements(v) >= elements_ / 4; }
+  bool is_matrix(Var v) const { return type(v).is_array() && type(v).shape == shape_; }
+
+  void find_largest() {
+    for (const Eqn& eqn : program_.eqns()) {
+      if (!is_product(*eqn.op) || elements(eqn.out[0]) <= elements_) continue;
+      const Type& t = type(eqn.out[0]);
+      if (t.rank() != 3 || !t.shape.known() || (t.dtype != DType::f32 && t.dtype != DType::f64)) continue;
+      shape_ = t.shape, dtype_ = t.dtype;
+      rows_ = estimate(t.shape[1]), columns_ = estimate(t.shape[2]);
+      elements_ = elements(eqn.out[0]);
+    }
+  }
+
+  bool fits(const Eqn& eqn) {
+    if (!eqn.new_sizes.empty() || effect_of(eqn) != Effect::none) return false;
+    for (const auto& vars : {eqn.in, eqn.out})
+      for (const Var v : vars)
+        if (is_large(v) && !is_matrix(v)) return false;
+    if (eqn.op == &literal_op() || counted_axis(eqn) || eqn.op == &broadcast_op() || is_elementwise(eqn)) return true;
+    if (const auto form = reduction_of(eqn, program_)) return form->axes == std::vector<std::int64_t>{2};
+    return is_product(*eqn.op) && fits_product(eqn);
+  }
+
+  bool fits_product(const Eqn& eqn) {
+    const ProductForm form = product_form(eqn.params, type(eqn.in[0]), type(eqn.in[1]));
+    const std::vector<std::int64_t> first{0};
+    if (form.batch_a != first || form.batch_b != first || type(eqn.out[0]).dtype != dtype_) return false;
+    const std::array all{eqn.in[0], eqn.in[1], eqn.out[0]};
+    const auto large = std::ranges::count_if(all, [&](Var v) { return is_large(v); });
+    if (large != 1) return false;
+    double others = 0;
+    for (const Var v : all) others += is_large(v) ? 0 : elements(v);
+    const double bytes = rows_ * columns_ * static_cast<double>(size_of(dtype_));
+    const bool divides = elements_ >= 8 * others && columns_ * static_cast<double>(size_of(dtype_)) <= longest_row;
+    if (elements_ < 1.5 * others || (bytes > resident && !divides)) return false;
+    const bool makes = is_large(eqn.out[0]);
+    (makes ? makes_ : takes_) = true;
+    return (makes ? estimate(form.sum_sizes) : elements(eqn.out[0]) / (elements_ / rows_ / columns_) / std::max(rows_, columns_)) >=
+           wide;
+  }
+  static double estimate(const Dim& d) { return tenon::estimate(d); }
+  static double estimate(const std::vector<Dim>& sizes) {
+    double product = 1;
+    for (const Dim& d : sizes) product *= tenon::estimate(d);
+    return product;
+  }
+
+  const Program& program_;
+  Shape shape_;
+  DType dtype_ = DType::f32;
+  double rows_ = 0, columns_ = 0, elements_ = 0;
+  bool makes_ = false, takes_ = false;
+};
+
+}  // namespace
+
+bool has_batched_scores(const Program& program) { return ScoresSearch(program).run(); }
+
+}  // namespace tenon
