@@ -20,9 +20,9 @@ Array attention(const Array& q, const Array& k, const Array& v, const Array& len
   Array scores = tn::einsum("hid,hjd->hij", q, k) * 0.125F;
   const Array column = tn::broadcast_in_dim(tn::arange(shape[2], tn::DType::i32), shape, {2});
   if (masked == Masked::causal)
-    scores = tn::where(column <= tn::broadcast_in_dim(tn::arange(shape[1], tn::DType::i32), shape, {1}), scores, -1e30F);
-  if (masked == Masked::padding)
-    scores = tn::where(column < tn::broadcast_in_dim(lengths, shape, {0}), scores, -1e30F);
+    scores =
+        tn::where(column <= tn::broadcast_in_dim(tn::arange(shape[1], tn::DType::i32), shape, {1}), scores, -1e30F);
+  if (masked == Masked::padding) scores = tn::where(column < tn::broadcast_in_dim(lengths, shape, {0}), scores, -1e30F);
   const auto of_rows = [&](const Array& x) { return tn::broadcast_in_dim(x, shape, {0, 1}); };
   const Array p = tn::exp(scores - of_rows(tn::amax(scores, 2)));
   return tn::einsum("hij,hjd->hid", p / of_rows(tn::sum(p, 2)), v);
@@ -32,9 +32,8 @@ void measure(const std::string& name, std::int64_t heads, std::int64_t length, M
   const tn::Shape shape{heads, length, 64};
   const Array q = drawn(1, shape), k = drawn(2, shape), v = drawn(3, shape);
   const Array lengths = length - tn::arange(heads, tn::DType::i32);
-  const auto forward = tn::jit([=](const Array& a, const Array& b, const Array& c, const Array& n) {
-    return attention(a, b, c, n, masked);
-  });
+  const auto forward = tn::jit(
+      [=](const Array& a, const Array& b, const Array& c, const Array& n) { return attention(a, b, c, n, masked); });
   const auto squares = [=](const Array& a, const Array& b, const Array& c, const Array& n) {
     return tn::sum(tn::square(attention(a, b, c, n, masked)));
   };

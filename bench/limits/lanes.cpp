@@ -1,5 +1,5 @@
-// Loops that end apart: of each of 10^6 points c the steps of z² + c until |z| > 2, at most 256. Rows of the picture are
-// split over two workers; 64 points go on together until all have ended.
+// Loops that end apart: of each of 10^6 points c the steps of z² + c until |z| > 2, at most 256. Rows of the picture
+// are split over two workers; 64 points go on together until all have ended.
 #include "limits.h"
 constexpr long N = 1000;
 constexpr int kSteps = 256;
@@ -30,8 +30,8 @@ static void escape(int* steps) {
           if (!any) break;
         }
         for (int k = 0; k < kVectors && at + 16 * k < N; k++)
-          _mm512_mask_storeu_epi32(steps + row * N + at + 16 * k, at + 16 * k + 16 <= N ? 0xffff : (1 << (N - at - 16 * k)) - 1,
-                                   n[k]);
+          _mm512_mask_storeu_epi32(steps + row * N + at + 16 * k,
+                                   at + 16 * k + 16 <= N ? 0xffff : (1 << (N - at - 16 * k)) - 1, n[k]);
       }
     }
   });

@@ -183,7 +183,11 @@ class Printer {
                        s.condition ? " if " + text(s.condition) : "");
   }
   void write(const Nest& n, int depth) {
-    line(depth, fmt::format("{} [{}]", n.independent ? "each" : n.combines ? "combine" : "in order", loops(n.vars, n.sizes)));
+    line(depth, fmt::format("{} [{}]",
+                            n.independent ? "each"
+                            : n.combines  ? "combine"
+                                          : "in order",
+                            loops(n.vars, n.sizes)));
     for (const Store& s : n.stores) line(depth + 1, text_of(s));
   }
   void write(const Reduce& r, int depth) {

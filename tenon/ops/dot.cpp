@@ -117,9 +117,9 @@ std::vector<Value> dot_eval(const Params& params, std::span<const Value> in, con
           } else {
             decltype(widen(T())) total{};
             for (std::size_t k = 0; k < sum_a.size(); ++k)
-              total = wrap(std::plus<>(), total,
-                           wrap(Times(), widen(x[batch_a[n] + row + sum_a[k]]),
-                                widen(y[batch_b[n] + column + sum_b[k]])));
+              total =
+                  wrap(std::plus<>(), total,
+                       wrap(Times(), widen(x[batch_a[n] + row + sum_a[k]]), widen(y[batch_b[n] + column + sum_b[k]])));
             to[at++] = narrow<T>(total);
           }
         }

@@ -248,17 +248,16 @@ JvpResult prod_jvp(const JvpArgs& args) {
   return {{y}, {product.tangent}};
 }
 const OpInfo prod_info = reduction(
-    prod_info,
-    {.name = "prod",
-     .summary = "product over axes",
-     .has = dtypes::numbers.has,
-     .needs_elements = false,
-     .eval = eval_reduce(dtypes::numbers, Scalar::one, [](auto a, auto b) { return wrap(Times(), a, b); }),
-     .jvp = JvpRule(prod_jvp),
-     .transpose = Absent{"not linear"},
-     .combine = Combine::mul,
-     .initial = Scalar::one,
-     .domain = {-2, 2}});
+    prod_info, {.name = "prod",
+                .summary = "product over axes",
+                .has = dtypes::numbers.has,
+                .needs_elements = false,
+                .eval = eval_reduce(dtypes::numbers, Scalar::one, [](auto a, auto b) { return wrap(Times(), a, b); }),
+                .jvp = JvpRule(prod_jvp),
+                .transpose = Absent{"not linear"},
+                .combine = Combine::mul,
+                .initial = Scalar::one,
+                .domain = {-2, 2}});
 
 // The tangents of the largest (smallest) elements, averaged over ties.
 JvpRule extremum_jvp(const OpInfo& op) {

@@ -20,8 +20,7 @@ bool is(const OpInfo& op, LowerStructure::Kind kind) {
 // Whether a size is what a Program is given, not one that it finds: such sizes are known where the Program is read.
 bool is_given(const Program& program, const Dim& size) {
   bool given = true;
-  size.visit_variables(
-      [&](SizeVar v) { given = given && std::ranges::count(program.size_params(), v) > 0; });
+  size.visit_variables([&](SizeVar v) { given = given && std::ranges::count(program.size_params(), v) > 0; });
   return given;
 }
 

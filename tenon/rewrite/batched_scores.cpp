@@ -5,6 +5,7 @@
 #include "tenon/base/estimate.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ops/element_form.h"
+#include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
 #include "tenon/rewrite/hoist_search.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 class ScoresSearch {
  public:
-  explicit ScoresSearch(const Program& program) : program_(program) {}
+  explicit ScoresSearch(const Program& program) : program_(program), result_(program.vars(), false) {}
 
   bool run() {
     find_largest();
@@ -22,6 +23,7 @@ class ScoresSearch {
     std::size_t large = 0;
     for (const Eqn& eqn : program_.eqns()) {
       const auto is_large = [&](Var v) { return this->is_large(v); };
+      if (!leaves_results_alone(eqn)) return false;
       if (std::ranges::none_of(eqn.in, is_large) && std::ranges::none_of(eqn.out, is_large)) continue;
       if (++large > most || !fits(eqn)) return false;
     }
@@ -35,7 +37,10 @@ class ScoresSearch {
 
   const Type& type(Var v) const { return program_.type(v); }
   double elements(Var v) const { return type(v).is_array() ? estimate(type(v).shape.elements()) : 0; }
-  bool is_large(Var v) const { return !type(v).is_array() || elements(v) >= elements_ / 4; }
+  // A mask may be one for all matrices.
+  bool is_large(Var v) const {
+    return !type(v).is_array() || elements(v) > std::max(rows_ * columns_, elements_ / 2 - 1);
+  }
   bool is_matrix(Var v) const { return type(v).is_array() && type(v).shape == shape_; }
 
   void find_largest() {
@@ -47,6 +52,17 @@ class ScoresSearch {
       rows_ = estimate(t.shape[1]), columns_ = estimate(t.shape[2]);
       elements_ = elements(eqn.out[0]);
     }
+  }
+
+  bool is_combined(const Eqn& eqn) const {
+    return eqn.op == &broadcast_op() || is_elementwise(eqn) || is_product(*eqn.op) || reduction_of(eqn, program_);
+  }
+  // What products of matrices give has memory of its own: it is not put beside others, in a concatenation or an update.
+  bool leaves_results_alone(const Eqn& eqn) {
+    if (std::ranges::none_of(eqn.in, [&](Var v) { return bool(result_[v]); }) || is_combined(eqn)) return true;
+    if (eqn.op != &reshape_op() && eqn.op != &transpose_op()) return false;
+    result_[eqn.out[0]] = true;
+    return true;
   }
 
   bool fits(const Eqn& eqn) {
@@ -62,7 +78,9 @@ class ScoresSearch {
   bool fits_product(const Eqn& eqn) {
     const ProductForm form = product_form(eqn.params, type(eqn.in[0]), type(eqn.in[1]));
     const std::vector<std::int64_t> first{0};
-    if (form.batch_a != first || form.batch_b != first || type(eqn.out[0]).dtype != dtype_) return false;
+    if (form.batch_a != first || form.batch_b != first || form.contract_a.size() != 1 ||
+        type(eqn.out[0]).dtype != dtype_)
+      return false;
     const std::array all{eqn.in[0], eqn.in[1], eqn.out[0]};
     const auto large = std::ranges::count_if(all, [&](Var v) { return is_large(v); });
     if (large != 1) return false;
@@ -73,8 +91,11 @@ class ScoresSearch {
     if (elements_ < 1.5 * others || (bytes > resident && !divides)) return false;
     const bool makes = is_large(eqn.out[0]);
     (makes ? makes_ : takes_) = true;
-    return (makes ? estimate(form.sum_sizes) : elements(eqn.out[0]) / (elements_ / rows_ / columns_) / std::max(rows_, columns_)) >=
-           wide;
+    if (makes) return estimate(form.sum_sizes) >= wide;
+    result_[eqn.out[0]] = true;
+    const bool sums_rows = is_large(eqn.in[0]) ? form.contract_a[0] == 1 : form.contract_b[0] == 1;
+    const double batch = elements_ / rows_ / columns_;
+    return elements(eqn.out[0]) / batch / (sums_rows ? columns_ : rows_) >= wide;
   }
   static double estimate(const Dim& d) { return tenon::estimate(d); }
   static double estimate(const std::vector<Dim>& sizes) {
@@ -84,6 +105,7 @@ class ScoresSearch {
   }
 
   const Program& program_;
+  std::vector<bool> result_;  // of a product that takes matrices, or a view of it
   Shape shape_;
   DType dtype_ = DType::f32;
   double rows_ = 0, columns_ = 0, elements_ = 0;

@@ -7,7 +7,8 @@ namespace tenon {
 
 // Whether all that is large in a Program is matrices of one shape, of a batch of at least two, as the scores of
 // attention: products make and take them, elementwise ops and reductions along their rows lie between. The rows that a
-// thread works on stay in its caches then (kernel/passes/row_blocks.h), products of matrices as they are. Linear in eqns.
+// thread works on stay in its caches then (kernel/passes/row_blocks.h), products of matrices as they are. Linear in
+// eqns.
 bool has_batched_scores(const Program& program);
 
 }  // namespace tenon

@@ -60,7 +60,8 @@ void move_memory() {
 // Its children have the tables of ASan's shadow memory to copy.
 const int forks = tn::under_address_sanitizer() ? 5 : 25;
 
-// ASan of g++ 12 does not take its allocator's locks for a fork: a child waits for ever for one that another thread had.
+// ASan of g++ 12 does not take its allocator's locks for a fork: a child waits for ever for one that another thread
+// had.
 const int threads_beside = tn::under_address_sanitizer() ? 0 : 2;
 
 class Workers {

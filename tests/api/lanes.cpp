@@ -183,4 +183,56 @@ TEST(Lanes, EmptyListsBesideOthers) {
   }
 }
 
+// Thousands of lanes: blocks of them go on until their own have ended, on all cores. Against lanes one by one.
+TEST(Lanes, BlocksOfLanesEndApart) {
+  const std::int64_t most = 60;
+  // Newton's method for a root, in three loops: alone, beside a vector for each lane, and with a loop in the loop.
+  const auto is_far = [](const Array& x, const Array& a) { return tn::abs(x * x - a) > 1e-9 * a; };
+  const auto step = [](const Array& x, const Array& a) { return 0.5 * (x + a / x); };
+  const Function alone = [&](const Array& a) {
+    using State = std::pair<Array, Array>;
+    const auto [x, n] =
+        tn::while_loop([&](State s) { return is_far(s.first, a) & (s.second < most); },
+                       [&](State s) { return State(step(s.first, a), s.second + 1); }, State(a, Array(0)));
+    return x + 0.001 * tn::convert(n, tn::DType::f64);
+  };
+  const Function with_vectors = [&](const Array& a) {
+    using State = std::pair<Array, Array>;
+    const auto [x, v] = tn::while_loop(
+        [&](State s) { return is_far(s.first, a); },
+        [&](State s) {
+          return State(step(s.first, a), 0.5 * tn::sin(s.second + 0.001 * s.first) + tn::sum(s.second) * 0.05);
+        },
+        State(a, tn::arange(5, tn::DType::f64)));
+    return x + tn::sum(v);
+  };
+  const Function nested = [&](const Array& a) {
+    return tn::while_loop([&](const Array& x) { return x < 3.0; },
+                          [&](const Array& x) {
+                            return 1.0 + tn::while_loop([&](const Array& y) { return is_far(y, x); },
+                                                        [&](const Array& y) { return step(y, x); }, x) *
+                                             1.5;
+                          },
+                          a);
+  };
+  for (const std::int64_t lanes : {1, 63, 64, 65, 5003}) {
+    const Array xs = 0.01 + 1000.0 * tn::square(tn::sin(tn::arange(lanes, tn::DType::f64)));
+    for (const auto& [name, f] : {std::pair("alone", alone), {"with vectors", with_vectors}, {"nested", nested}}) {
+      SCOPED_TRACE(name);
+      const Array got = tn::jit(tn::vmap(f))(xs), any = tn::jit(tn::vmap(f), {.sizes = tn::Sizes::symbolic})(xs);
+      const auto one = tn::jit(f);
+      std::vector<double> want;
+      for (std::int64_t i = 0; i < lanes; i += lanes > 100 ? 37 : 1) want.push_back(one(xs(i)).item<double>());
+      const std::vector<double> g = numbers(got), h = numbers(any);
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        const std::size_t at = i * (lanes > 100 ? 37 : 1);
+        EXPECT_NEAR(g[at], want[i], 1e-9 * (1 + std::abs(want[i]))) << lanes << " lanes, " << at;
+        EXPECT_NEAR(h[at], want[i], 1e-9 * (1 + std::abs(want[i]))) << lanes << " lanes of any number, " << at;
+      }
+    }
+  }
+  const Array xs = 0.01 + 1000.0 * tn::square(tn::sin(tn::arange(5003, tn::DType::f64)));
+  EXPECT_TRUE(tn::explain(tn::vmap(alone))(xs).find("blocks of rows, divided among the threads") != std::string::npos);
+}
+
 }  // namespace

@@ -10,7 +10,8 @@ namespace tenon {
 namespace {
 
 Array ramp(std::int64_t rows, std::int64_t columns) {
-  return reshape(0.1 + arange(rows * columns, DType::f64) * (0.9 / static_cast<double>(rows * columns)), {rows, columns});
+  return reshape(0.1 + arange(rows * columns, DType::f64) * (0.9 / static_cast<double>(rows * columns)),
+                 {rows, columns});
 }
 
 std::size_t peak_bytes_of(const std::function<void()>& call) {

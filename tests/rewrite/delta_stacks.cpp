@@ -189,14 +189,16 @@ TEST_P(Deltas, OfTheGradientOfALoopInReverse) {
 TEST_P(Deltas, OfTheGradientForAnyLength) {
   if (std::string_view(GetParam().name) == "AllElements") GTEST_SKIP() << "it updates a number of elements";
   const auto f = grad([](Array x) { return run_steps(GetParam().step, x); });
-  Scope scope;
-  const Array x = scope.input(Type::array(DType::f64, {scope.size_param()}));
-  const ProgramRef p = compose_views(inline_calls(scope.finish(Arrays{f(x)}).program));
+  const ProgramRef p = [&] {
+    Scope scope;
+    const Array x = scope.input(Type::array(DType::f64, {scope.size_param()}));
+    return compose_views(inline_calls(scope.finish(Arrays{f(x)}).program));
+  }();
   const ProgramRef q = delta_stacks(p);
   EXPECT_GT(whole_stacks(*p), 0);
   EXPECT_EQ(whole_stacks(*q), GetParam().left) << print(*q);
   for (const std::int64_t length : {n, n - 7}) {
-    const std::vector<Dim> sizes{length};
+    const std::vector<std::int64_t> sizes{length};
     const std::vector<Value> in{wave({length}).value()};
     const auto want = evaluate(*p, sizes, in), got = evaluate(*q, sizes, in);
     EXPECT_TRUE(array_equal(Array(std::get<Buffer>(got[0])), Array(std::get<Buffer>(want[0])))) << print(*q);

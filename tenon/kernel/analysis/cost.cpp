@@ -40,9 +40,7 @@ double cost(const Product& p) { return 0.02 * estimate({p.batch, p.m, p.n, p.k})
 double cost(const Element&) { return 1; }
 double cost(const Call& c) { return c.nanoseconds; }
 double cost(const For& f) { return estimate(f.count) * of_block(f.body); }
-double cost(const While& w) {
-  return guessed_steps * (of_block(w.before) + of_block(w.body));
-}
+double cost(const While& w) { return guessed_steps * (of_block(w.before) + of_block(w.body)); }
 double cost(const Switch& s) {
   double most = 0;
   for (const Block& b : s.branches) most = std::max(most, of_block(b));

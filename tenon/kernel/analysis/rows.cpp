@@ -139,7 +139,10 @@ class Collector {
     const auto at = form_of(offset);
     // What data choose may be written twice.
     const bool known = at && !(write && !at->bounded.empty());
-    RowAccess a{.slot = slot, .write = write, .known = known, .constant = known ? at->affine.constant : 0,
+    RowAccess a{.slot = slot,
+                .write = write,
+                .known = known,
+                .constant = known ? at->affine.constant : 0,
                 .row = row * per_row_};
     if (known) {
       for (const auto& [stride, size] : terms) a.terms.push_back({stride, size});

@@ -16,7 +16,7 @@ namespace tenon::kernel {
 struct RowAccess {
   struct Term {
     Dim coefficient;
-    Dim size;                                 // 0: not known, the variable of a loop around the statement
+    Dim size;                                  // 0: not known, the variable of a loop around the statement
     std::optional<std::uint32_t> around = {};  // this variable
   };
   SlotId slot;
@@ -58,7 +58,8 @@ struct RowBlock {
 };
 class RestrictToRows : private Rewrite {
  public:
-  // Slots that a block has for itself: only its own rows of them, from `begin`; where the stride is 0, as many elements.
+  // Slots that a block has for itself: only its own rows of them, from `begin`; where the stride is 0, as many
+  // elements.
   struct Own {
     SlotId slot;
     Dim stride;

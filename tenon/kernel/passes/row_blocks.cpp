@@ -10,7 +10,7 @@
 
 #include "tenon/base/error.h"
 #include "tenon/kernel/analysis/cost.h"
-#include "tenon/kernel/analysis/rows.h"
+#include "tenon/kernel/analysis/row_uses.h"
 #include "tenon/kernel/expressions.h"
 
 namespace tenon::kernel {
@@ -19,57 +19,8 @@ namespace {
 constexpr std::int64_t parts_limit = 1 << 16;  // elements of all parts of a sum
 constexpr std::size_t longest_group = 64;      // statements
 
-// How a group touches a slot: by rows of one stride, or otherwise.
-struct Use {
-  Dim stride = 0;
-  bool written = false, by_rows = true, high = false;
-  bool own = false;              // each block has its own in place of it
-  std::optional<Affine> around;  // where its rows begin, by loops around the group
-  // Runs of a row that each step of a loop reads: where, and how many elements.
-  std::set<std::pair<std::int64_t, double>> again = {};
-  double elements_again() const {
-    double elements = 0;
-    for (const auto& [at, length] : again) elements += length;
-    return elements;
-  }
-};
-using Uses = std::map<SlotId, Use>;
-
-bool agrees(const Uses& uses) {
-  return std::ranges::all_of(uses, [](const auto& use) { return !use.second.written || use.second.by_rows; });
-}
-
 bool ends_apart(const Statement& s) { return std::holds_alternative<While>(s.held()); }
 bool contains_loop(const Statement& s) { return std::holds_alternative<For>(s.held()) || ends_apart(s); }
-
-// Elements of a row that a read within a loop finds at the same places in each step.
-std::optional<double> read_again(const RowAccess& a) {
-  double elements = estimate(a.row);
-  for (const RowAccess::Term& term : a.terms) {
-    if (term.size == Dim(0)) return {};
-    if (estimate(term.coefficient) > estimate(a.row)) elements *= estimate(term.size);
-  }
-  return a.write || !a.known || !a.constant.known() ? std::nullopt : std::optional(elements);
-}
-
-void merge(Uses& uses, std::span<const RowAccess> accesses, const Dim& rows, bool of_loop) {
-  for (const RowAccess& a : accesses) {
-    Use& use = uses[a.slot];
-    if (a.own) {
-      use.by_rows = use.by_rows && !use.written;
-      use.own = use.written = true;
-      continue;
-    }
-    const RowStride s = row_stride(a, rows);
-    use.by_rows = use.by_rows && s.stride != Dim(0) && (use.stride == Dim(0) || use.stride == s.stride);
-    use.stride = s.stride;
-    use.written = use.written || a.write;
-    use.high = use.high || s.high || (use.around && *use.around != s.around);
-    use.around = s.around;
-    if (const auto elements = of_loop && s.stride != Dim(0) ? read_again(a) : std::nullopt)
-      use.again.emplace(a.constant.value(), *elements);
-  }
-}
 
 class Divider {
  public:
@@ -192,9 +143,8 @@ class Divider {
       SlotId slot;
       double elements;
     };
-    std::array<Matrix, 3> all{{{p.a, matrix(p.a_batch, p.m, p.k)},
-                               {p.b, matrix(p.b_batch, p.k, p.n)},
-                               {p.c, matrix(p.c_batch, p.m, p.n)}}};
+    std::array<Matrix, 3> all{
+        {{p.a, matrix(p.a_batch, p.m, p.k)}, {p.b, matrix(p.b_batch, p.k, p.n)}, {p.c, matrix(p.c_batch, p.m, p.n)}}};
     std::ranges::sort(all, std::greater(), &Matrix::elements);
     // Each block of rows packs all of the other matrix, which one matrix alone has to pay for.
     const double least = (one ? 8 : 1.5) * (all[1].elements + all[2].elements);
@@ -273,8 +223,8 @@ class Divider {
       return use != group.uses.end() && is_own(slot, use->second, inside);
     });
     if (!own) return {};
-    const bool of_matrix = std::ranges::any_of(
-        group.members, [&](const Statement& s) { return has_product_of_rows(s, group.rows); });
+    const bool of_matrix =
+        std::ranges::any_of(group.members, [&](const Statement& s) { return has_product_of_rows(s, group.rows); });
     const auto in_cache =
         static_cast<std::int64_t>(std::max(static_cast<double>(target_.product_bytes) / std::max(each, 1.), 1.));
     if (!of_matrix) return std::min(in_cache, group.rows.value());  // matrices too large are divided in their turn
@@ -498,7 +448,8 @@ class Divider {
     std::int64_t count = 1;
   };
 
-  // A share of the rows for each thread, one after another in blocks of `step` rows; what is left is a share of its own.
+  // A share of the rows for each thread, one after another in blocks of `step` rows; what is left is a share of its
+  // own.
   void divide_in_shares(Group group, std::int64_t step, bool fork, Block& result) {
     const std::int64_t rows = group.rows.value(), threads = fork ? std::min(threads_, rows) : 1;
     const std::int64_t share = rows / threads, left = rows % threads;
@@ -511,12 +462,13 @@ class Divider {
         result.push_back(zeros_of(*p));
     const Copies before = copies_;
     if (fork) copies_ = {f_.vars++, threads + 1};
+    Own own;
     const auto share_of = [&](std::int64_t some) {
       const std::uint32_t var = f_.vars++;
       Affine base{0, {{var, step}}}, number{0, {{var, 1}}};
       if (fork) base.add(*copies_.thread, share), number.add(*copies_.thread, blocks);
       Blocks b{var, some / step, some % step, {}, {}, false, 1, {}};
-      const Own own = own_slots(group, step, copies_, b.own);
+      own = own_slots(group, step, copies_, b.own, own);
       b.body = part(group, {base, step, group.rows}, own, sums, number);
       if (b.rest != Dim(0)) b.tail = part(group, {base, b.rest, group.rows}, own, sums, number);
       count_references(own, b);
@@ -540,7 +492,9 @@ class Divider {
   Nest zeros_of(const Product& p) {
     const std::uint32_t row = f_.vars++, column = f_.vars++;
     const Expr at = p.c_offset + variable(row) * size(p.c_m) + variable(column) * size(p.c_n);
-    return Nest{.vars = {row, column}, .sizes = {p.m, p.n}, .stores = {{p.c, at, convert(p.dtype, Expr(std::int64_t(0))), {}}},
+    return Nest{.vars = {row, column},
+                .sizes = {p.m, p.n},
+                .stores = {{p.c, at, convert(p.dtype, Expr(std::int64_t(0))), {}}},
                 .where = p.where};
   }
 
@@ -557,8 +511,9 @@ class Divider {
   }
 
   // Slots that nothing outside of the group touches: a block needs no more than its own rows of them. Those too large
-  // for locals are copies, where there are any.
-  Own own_slots(const Group& group, std::int64_t step, const std::optional<Copies>& copies, std::vector<SlotId>& list) {
+  // for locals are copies, where there are any, and those that there are `already`.
+  Own own_slots(const Group& group, std::int64_t step, const std::optional<Copies>& copies, std::vector<SlotId>& list,
+                const Own& already = {}) {
     const std::map<SlotId, int> inside = touched_by(group);
     Own own;
     for (const auto& [slot, use] : group.uses) {
@@ -576,6 +531,8 @@ class Divider {
         f_.slots.push_back({whole.dtype, elements, Slot::Place::local});
         list.push_back(added);
         own.emplace(slot, RestrictToRows::Own{added, use.stride, from_around(use)});
+      } else if (copies && already.contains(slot)) {
+        own.emplace(slot, already.at(slot));
       } else if (copies && estimated_bytes(slot, elements) <= largest_copy()) {
         f_.slots.push_back({whole.dtype, elements * copies->count, Slot::Place::arena});
         RestrictToRows::Own copy{added, use.stride, from_around(use)};

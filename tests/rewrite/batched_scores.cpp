@@ -1,0 +1,118 @@
+// Attention of many heads, whose scores stay in the caches: as the evaluator has it, in the memory of a few rows.
+#include "tenon/rewrite/batched_scores.h"
+
+#include <gtest/gtest.h>
+
+#include "tenon/eval/evaluate.h"
+#include "tenon/rewrite/compose_views.h"
+#include "tenon/rewrite/simplify.h"
+#include "tenon/runtime/memory/allocator.h"
+#include "tenon/tenon.h"
+#include "tenon/transform/transforms.h"
+
+namespace tenon {
+namespace {
+
+struct Size {
+  std::int64_t heads, rows, columns, features;
+};
+enum class Spelling { plain, divided_last, causal, lengths };
+
+Array drawn(std::uint64_t seed, const Shape& shape, DType dtype) {
+  return convert(random::uniform(random::key(seed), shape) * 3.4F - 1.7F, dtype);
+}
+
+Array attention(Spelling spelling, const Array& q, const Array& k, const Array& v) {
+  const Shape shape{q.dim(0), q.dim(1), k.dim(1)};
+  const auto of_rows = [&](const Array& x) { return broadcast_in_dim(x, shape, {0, 1}); };
+  const Array column = broadcast_in_dim(arange(shape[2], DType::i32), shape, {2});
+  Array scores = einsum("hid,hjd->hij", q, k) * 0.25F;
+  if (spelling == Spelling::causal)
+    scores = where(column <= broadcast_in_dim(arange(shape[1], DType::i32), shape, {1}), scores, -1e30F);
+  if (spelling == Spelling::lengths)
+    scores = where(column < 100 + broadcast_in_dim(arange(shape[0], DType::i32), shape, {0}), scores, -1e30F);
+  const Array p = exp(scores - of_rows(amax(scores, 2)));
+  if (spelling == Spelling::divided_last)
+    return einsum("hij,hjd->hid", p, v) / broadcast_in_dim(sum(p, 2), {q.dim(0), q.dim(1), v.dim(2)}, {0, 1});
+  return einsum("hij,hjd->hid", p / of_rows(sum(p, 2)), v);
+}
+
+ProgramRef simplified(const ProgramRef& program) { return compose_views(simplify(inline_calls(program))); }
+std::vector<Array> as_vector(const Array& a) { return {a}; }
+std::vector<Array> as_vector(const std::tuple<Array, Array, Array>& t) {
+  return {std::get<0>(t), std::get<1>(t), std::get<2>(t)};
+}
+
+class Scores : public testing::TestWithParam<std::tuple<Size, DType>> {
+ protected:
+  // Native code as the evaluator, and less memory than half of the scores take.
+  template <class F>
+  static void expect_as_evaluated(const F& f) {
+    const auto& [size, dtype] = GetParam();
+    const Array q = drawn(1, {size.heads, size.rows, size.features}, dtype);
+    const Array k = drawn(2, {size.heads, size.columns, size.features}, dtype);
+    const Array v = drawn(3, {size.heads, size.columns, size.features}, dtype);
+    const ProgramRef program = trace(f)(q, k, v);
+    EXPECT_TRUE(has_batched_scores(*simplified(program))) << print(*simplified(program));
+    const std::vector<Value> want = evaluate(*program, {}, std::vector{q.value(), k.value(), v.value()});
+    const auto compiled = jit(f);
+    compiled(q, k, v);
+    reset_peak_memory();
+    const std::size_t before = memory_statistics().live_bytes;
+    const std::vector<Array> got = as_vector(compiled(q, k, v));
+    const double scores =
+        static_cast<double>(size.heads * size.rows * size.columns) * static_cast<double>(size_of(dtype));
+    EXPECT_LT(static_cast<double>(memory_statistics().peak_bytes - before), 0.7 * scores);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const Array right(std::get<Buffer>(want[i]));
+      const double scale = amax(abs(right)).template item<double>();
+      EXPECT_LT(amax(abs(got[i] - right)).template item<double>(), (dtype == DType::f32 ? 1e-5 : 1e-13) * (1 + scale));
+    }
+  }
+};
+
+TEST_P(Scores, OfEachSpelling) {
+  for (const Spelling spelling : {Spelling::plain, Spelling::divided_last, Spelling::causal, Spelling::lengths}) {
+    SCOPED_TRACE(static_cast<int>(spelling));
+    expect_as_evaluated([=](const Array& q, const Array& k, const Array& v) { return attention(spelling, q, k, v); });
+  }
+}
+TEST_P(Scores, OfGradients) {
+  for (const Spelling spelling : {Spelling::plain, Spelling::causal}) {
+    SCOPED_TRACE(static_cast<int>(spelling));
+    const auto squares = [=](const Array& q, const Array& k, const Array& v) {
+      return sum(square(attention(spelling, q, k, v)));
+    };
+    expect_as_evaluated(grad<0, 1, 2>(squares));
+  }
+}
+
+// 5 heads are two for each of two threads and one that is left; rows of a head that is too large come 128 at a time,
+// and fewer at the end.
+INSTANTIATE_TEST_SUITE_P(Sizes, Scores,
+                         testing::Values(std::tuple(Size{5, 256, 250, 16}, DType::f32),
+                                         std::tuple(Size{5, 200, 150, 17}, DType::f64),
+                                         std::tuple(Size{3, 700, 690, 16}, DType::f32)));
+
+TEST(Scores, WhatIsNone) {
+  const auto is = [](const auto& f, const Shape& shape) {
+    const Array x = zeros(shape, DType::f32);
+    return has_batched_scores(*simplified(trace(f)(x)));
+  };
+  const auto take = [](const auto& between) {
+    return [=](const Array& x) { return einsum("hij,hjd->hid", between(einsum("hid,hjd->hij", x, x)), x); };
+  };
+  EXPECT_TRUE(is(take([](const Array& s) { return exp(s); }), {4, 256, 32}));
+  EXPECT_FALSE(is(take([](const Array& s) { return exp(s); }), {1, 256, 32})) << "one matrix";
+  EXPECT_FALSE(is(take([](const Array& s) { return exp(s); }), {4, 64, 32})) << "small";
+  EXPECT_FALSE(is(take([](const Array& s) { return exp(s); }), {4, 256, 8})) << "few terms";
+  EXPECT_FALSE(is(take([](const Array& s) { return s / sum(s, Axes(1).keepdims()); }), {4, 256, 32}))
+      << "down the columns";
+  EXPECT_FALSE(is([&](const Array& x) { return concatenate({take([](const Array& s) { return exp(s); })(x), x}, 1); },
+                  {4, 256, 32}))
+      << "beside another";
+  EXPECT_FALSE(is([](const Array& x) { return exp(einsum("hid,hjd->hij", x, x)); }, {4, 256, 32})) << "a result";
+}
+
+}  // namespace
+}  // namespace tenon
