@@ -86,6 +86,25 @@ def test_pairs_against_numpy():
     assert np.array_equal(tn.jit(lambda *a: module.vote(*a, 5, 3))(y, labels, x), votes)
 
 
+def test_sequences():
+    module = example("sequences")
+    found = module.main(steps=120, lengths=(1500,))
+    assert found["right"] > 0.9   # 1 / 24 by chance
+    assert found["losses"]["error"][1] < 0.1 * found["losses"]["error"][0]
+    scores, between = found["bytes of scores and of intermediate values"]
+    assert between < 0.5 * scores
+
+
+def test_attention_against_numpy():
+    module = example("sequences")
+    rng = np.random.default_rng(4)
+    q, k, v = rng.normal(size=(3, 5, 300, 16))
+    weights = np.where(np.tri(300, dtype=bool), np.einsum("hid,hjd->hij", q, k) / 4, -np.inf)
+    weights = np.exp(weights - weights.max(-1, keepdims=True))
+    expected = np.einsum("hij,hjd->hid", weights / weights.sum(-1, keepdims=True), v)
+    assert np.allclose(tn.jit(module.attention)(q, k, v), expected)
+
+
 DIFFERENCES = {("loops", "stacked"): 1e-16, ("sizes", "roll"): 0.0}
 
 
@@ -94,6 +113,8 @@ DIFFERENCES = {("loops", "stacked"): 1e-16, ("sizes", "roll"): 0.0}
     ("kalman", lambda m, path: m.main(path, 2), ["time, s", "position, m", "error of the position, m", "log-likelihood, nats"]),
     ("ode_fit", lambda m, path: m.main(path, 2), ["time, years", "thousands of animals", "rate / true rate", "step of Adam"]),
     ("pairs", lambda m, path: m.main(path, 300, 2), ["place", "value", "centre", "log density", "orbits of 12 bodies"]),
+    ("sequences", lambda m, path: m.main(path, 3, (64, 128)),
+     ["step of Adam", "place of the key", "said one step before", "roughness", "length of the sequence"]),
     ("threads_picture", lambda m, path: m.draw(path, DIFFERENCES, (4, 8)),
      ["sizes", "difference from NumPy / largest element", "one index twice", "value and gradient, µs a step"]),
 ])

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "tenon/runtime/subnormals.h"
 #include "tenon/runtime/symbols.h"
@@ -16,6 +17,7 @@ namespace tenon {
 namespace {
 
 thread_local std::exception_ptr failure;
+thread_local GivenArrays* given = nullptr;
 
 std::string text_of(DType dtype, std::span<const std::int64_t> dims) {
   return fmt::format("{}[{}]", name(dtype), fmt::join(dims, ","));
@@ -58,9 +60,13 @@ void call_at(const Description& d, void* const* addresses) {
     }
     return;
   }
-  // In memory of their own: the function may keep its operands.
+  // The function may keep its operands: they are arrays that the program was given, or copies.
   std::vector<Buffer> operands;
   for (std::size_t i = d.guards(); i < d.operands.size(); ++i) {
+    if (const Buffer* array = GivenArrays::find(addresses[i], d.operands[i])) {
+      operands.push_back(*array);
+      continue;
+    }
     Buffer& copy = operands.emplace_back(Buffer::allocate(d.operands[i].dtype, d.operands[i].dims));
     if (copy.bytes() > 0) std::memcpy(copy.data(), addresses[i], copy.bytes());
   }
@@ -70,6 +76,17 @@ void call_at(const Description& d, void* const* addresses) {
 }
 
 }  // namespace
+
+GivenArrays::GivenArrays(std::vector<const Buffer*> arrays)
+    : arrays_(std::move(arrays)), before_(std::exchange(given, this)) {}
+GivenArrays::~GivenArrays() { given = before_; }
+const Buffer* GivenArrays::find(const void* address, const HostArray& type) {
+  for (const GivenArrays* all = given; all != nullptr; all = all->before_)
+    for (const Buffer* array : all->arrays_)
+      if (array->data() == address && array->dtype() == type.dtype && std::ranges::equal(array->dims(), type.dims))
+        return array;
+  return nullptr;
+}
 
 HostFunction::HostFunction(std::string name, Body body) : name_(std::move(name)), body_(std::move(body)) {
   static std::atomic<std::int64_t> last{0};

@@ -47,6 +47,22 @@ class HostFunction {
   std::int64_t id_;
 };
 
+// While it lives, functions that programs call on this thread get these arrays as they are where they are operands:
+// they are immutable and may be kept, as memory of the program's own may not. Contiguous; they outlive it.
+class GivenArrays {
+ public:
+  explicit GivenArrays(std::vector<const Buffer*> arrays);
+  ~GivenArrays();
+  GivenArrays(const GivenArrays&) = delete;
+  GivenArrays& operator=(const GivenArrays&) = delete;
+  // The one at an address, where there is one of this type; else nullptr.
+  static const Buffer* find(const void* address, const HostArray& type);
+
+ private:
+  std::vector<const Buffer*> arrays_;
+  GivenArrays* before_;  // of a program around this one
+};
+
 inline constexpr std::int32_t host_call_failed = 8;  // a status of generated code
 [[noreturn]] void rethrow_host_failure();            // of this thread
 

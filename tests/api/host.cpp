@@ -241,6 +241,52 @@ TEST(Host, OperandsMayBeKeptAndTheLibraryCalled) {
   EXPECT_THAT(values(kept[0]), ElementsAre(2, 4));
 }
 
+// What the program was called with is handed on as it is; what it computes, and what it may overwrite, is copied.
+TEST(Host, ArgumentsAreNotCopied) {
+  std::vector<Array> kept;
+  const auto keep = [&](const Array& x) {
+    return tn::host_call(
+        [&](In in) {
+          kept.push_back(in[0]);
+          return std::vector<Array>{in[0]};
+        },
+        {x.type()}, {{x}})[0];
+  };
+  const auto data_of = [](const Array& a) { return a.to_buffer().data(); };
+  for (const tn::Sizes sizes : {tn::Sizes::automatic, tn::Sizes::symbolic}) {
+    const auto f = tn::jit(
+        [&](const Array& x, const Array& y) {
+          const Array first = keep(x), computed = keep(y * 2.0), last = keep(y);
+          return first + computed + last;
+        },
+        {.sizes = sizes});
+    for (const std::int64_t n : {3, 1000}) {
+      kept.clear();
+      const Array x = tn::arange(n, tn::DType::f64), y = x + 1.0;
+      EXPECT_TRUE(close(f(x, y), x + y * 3.0, 1e-12));
+      ASSERT_EQ(kept.size(), 3u);
+      EXPECT_EQ(data_of(kept[0]), data_of(x)) << n;
+      EXPECT_EQ(data_of(kept[2]), data_of(y)) << n;
+      EXPECT_TRUE(close(kept[1], y * 2.0, 0));
+    }
+  }
+  // In a function that calls another compiled one, in a loop, and of columns, which are copied for the program.
+  kept.clear();
+  const Array x = numbers({1, 2, 3});
+  const auto inner = tn::jit([&](const Array& v) { return keep(v) * 2.0; });
+  const auto outer = tn::jit([&](const Array& v) {
+    return tn::fori_loop(0, 2, [&](const Array&, const Array& c) { return c + keep(v); }, inner(v));
+  });
+  EXPECT_TRUE(close(outer(x), x * 4.0, 1e-12));
+  ASSERT_EQ(kept.size(), 3u);
+  for (const Array& a : kept) EXPECT_EQ(data_of(a), data_of(x));
+  const auto donating = tn::jit([&](const Array& v) { return keep(v) + 1.0; }, {.donate = {0}});
+  kept.clear();
+  Array given = x + 0.0;
+  EXPECT_TRUE(close(donating(std::move(given)), x + 1.0, 1e-12));
+  EXPECT_TRUE(close(kept[0], x, 0)) << "what it was called with, whatever becomes of the memory";
+}
+
 TEST(Host, ThreadsAndSubnormals) {
   const double tiny = 1e-310;
   const auto f = tn::jit([&](Array x) {

@@ -16,7 +16,7 @@ namespace {
 struct Size {
   std::int64_t heads, rows, columns, features;
 };
-enum class Spelling { plain, divided_last, causal, lengths };
+enum class Spelling { plain, divided_last, causal, one_mask, lengths };
 
 Array drawn(std::uint64_t seed, const Shape& shape, DType dtype) {
   return convert(random::uniform(random::key(seed), shape) * 3.4F - 1.7F, dtype);
@@ -29,6 +29,13 @@ Array attention(Spelling spelling, const Array& q, const Array& k, const Array& 
   Array scores = einsum("hid,hjd->hij", q, k) * 0.25F;
   if (spelling == Spelling::causal)
     scores = where(column <= broadcast_in_dim(arange(shape[1], DType::i32), shape, {1}), scores, -1e30F);
+  if (spelling == Spelling::one_mask) {
+    const Shape matrix{shape[1], shape[2]};
+    const auto along = [&](std::size_t axis) {
+      return broadcast_in_dim(arange(matrix[axis], DType::i32), matrix, {static_cast<std::int64_t>(axis)});
+    };
+    scores = where(broadcast_in_dim(along(1) * along(1) <= along(0) * along(0), shape, {1, 2}), scores, -1e30F);
+  }
   if (spelling == Spelling::lengths)
     scores = where(column < 100 + broadcast_in_dim(arange(shape[0], DType::i32), shape, {0}), scores, -1e30F);
   const Array p = exp(scores - of_rows(amax(scores, 2)));
@@ -72,13 +79,14 @@ class Scores : public testing::TestWithParam<std::tuple<Size, DType>> {
 };
 
 TEST_P(Scores, OfEachSpelling) {
-  for (const Spelling spelling : {Spelling::plain, Spelling::divided_last, Spelling::causal, Spelling::lengths}) {
+  for (const Spelling spelling :
+       {Spelling::plain, Spelling::divided_last, Spelling::causal, Spelling::one_mask, Spelling::lengths}) {
     SCOPED_TRACE(static_cast<int>(spelling));
     expect_as_evaluated([=](const Array& q, const Array& k, const Array& v) { return attention(spelling, q, k, v); });
   }
 }
 TEST_P(Scores, OfGradients) {
-  for (const Spelling spelling : {Spelling::plain, Spelling::causal}) {
+  for (const Spelling spelling : {Spelling::plain, Spelling::one_mask}) {
     SCOPED_TRACE(static_cast<int>(spelling));
     const auto squares = [=](const Array& q, const Array& k, const Array& v) {
       return sum(square(attention(spelling, q, k, v)));

@@ -133,7 +133,8 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
         largest_(parts.largest),
         largest_at_(largest),
         makes_lists_(parts.makes_lists),
-        finds_memory_(parts.finds_memory) {
+        finds_memory_(parts.finds_memory),
+        calls_host_(objects.size() > units_.size()) {
     const auto operands = [&](const std::vector<Type>& types, std::vector<Operand>& to) {
       for (const Type& type : types) {
         to.push_back({type.dtype, type.shape.dims()});
@@ -158,7 +159,10 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
     }
   }
 
-  const NativeForm* native() const override { return takes_lists_ || found_ > 0 ? nullptr : this; }
+  const NativeForm* native() const override {
+    const bool donated = std::ranges::any_of(shared, [](const auto& input) { return input.has_value(); });
+    return takes_lists_ || found_ > 0 || (calls_host_ && !donated) ? nullptr : this;
+  }
 
   const Unit* unit() const override { return makes_lists_ || takes_lists_ || found_ > 0 ? nullptr : this; }
 
@@ -223,6 +227,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
     results.reserve(outputs.size());
     std::vector<Buffer> copies;
     copies.reserve(given.size());  // once: what is in it stays where it is
+    std::vector<const Buffer*> arrays;
     std::vector<std::int64_t> handles(takes_lists_ ? lists_.size() : 0);
     std::vector<void*> addresses;
     addresses.reserve(lists_.size() + 2);  // those of sizes behind them
@@ -235,6 +240,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
       }
       const auto* b = std::get_if<Buffer>(&value);
       if (!b->contiguous()) b = &copies.emplace_back(b->contiguous_copy());
+      if (calls_host_) arrays.push_back(b);
       addresses.push_back(const_cast<std::byte*>(b->data()));
     }
     const std::int64_t* dims = values + 1;
@@ -266,6 +272,8 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
     if (sizes > 0) addresses.push_back(const_cast<std::int64_t*>(of_sizes.data()));
     std::optional<FoundMemory> memory;
     if (finds_memory_) memory.emplace();
+    std::optional<GivenArrays> for_host_calls;
+    if (calls_host_) for_host_calls.emplace(std::move(arrays));
     if (!enter(addresses.data(), values[0], lists ? &*lists : nullptr)) [[unlikely]]
       return by_evaluator_(given, of_sizes);
     if (found_ > 0) keep_what_was_found(results, all);
@@ -420,6 +428,7 @@ class NativeExecutable final : public Executable, public NativeForm, public Unit
   std::string largest_;
   Source largest_at_;
   bool makes_lists_, takes_lists_ = false, finds_memory_;
+  bool calls_host_;                                 // functions of the user's: they are given arrays, not addresses
   std::vector<std::shared_ptr<const Type>> lists_;  // the element of each input and output that is a list
 };
 

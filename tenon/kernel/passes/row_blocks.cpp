@@ -62,7 +62,7 @@ class Divider {
       std::size_t joined = open.size();
       for (const bool of_needed : {true, false})  // those that hand something to it first
         for (std::size_t i = 0; i < open.size() && joined == open.size(); ++i)
-          if (needed[i] == of_needed && join(open[i], s)) joined = i;
+          if (needed[i] == of_needed && (of_needed || is_free(open[i], s)) && join(open[i], s)) joined = i;
       const bool joins = joined < open.size();
       const auto is_needed = [&](const Group& group) {
         const auto i = static_cast<std::size_t>(&group - open.data());
@@ -82,6 +82,10 @@ class Divider {
   }
 
   // --- forming groups ---
+  // Whether what a group has no part in may join it, to share its fork: not beside products, whose rows are theirs.
+  static bool is_free(const Group& group, const Statement& s) {
+    return group.scores.empty() && !std::holds_alternative<Product>(s.held());
+  }
   bool join(Group& group, const Statement& s) {
     if (group.members.size() >= longest_group) return false;
     if (group.members.empty()) {
