@@ -1,6 +1,8 @@
 #include "tenon/rewrite/batched_scores.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 #include "tenon/base/estimate.h"
 #include "tenon/ir/literal.h"
@@ -43,13 +45,20 @@ class ScoresSearch {
   }
   bool is_matrix(Var v) const { return type(v).is_array() && type(v).shape == shape_; }
 
+  std::int64_t row_axis() const { return static_cast<std::int64_t>(shape_.rank()) - 2; }
+  static std::vector<std::int64_t> counted_to(std::int64_t n) {
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(n));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return numbers;
+  }
+
   void find_largest() {
     for (const Eqn& eqn : program_.eqns()) {
       if (!is_product(*eqn.op) || elements(eqn.out[0]) <= elements_) continue;
       const Type& t = type(eqn.out[0]);
-      if (t.rank() != 3 || !t.shape.known() || (t.dtype != DType::f32 && t.dtype != DType::f64)) continue;
+      if (t.rank() < 3 || !t.shape.known() || (t.dtype != DType::f32 && t.dtype != DType::f64)) continue;
       shape_ = t.shape, dtype_ = t.dtype;
-      rows_ = estimate(t.shape[1]), columns_ = estimate(t.shape[2]);
+      rows_ = estimate(t.shape[t.rank() - 2]), columns_ = estimate(t.shape[t.rank() - 1]);
       elements_ = elements(eqn.out[0]);
     }
   }
@@ -66,21 +75,24 @@ class ScoresSearch {
   }
 
   bool fits(const Eqn& eqn) {
-    if (!eqn.new_sizes.empty() || effect_of(eqn) != Effect::none) return false;
+    if (!eqn.new_sizes.empty() || effect_of(eqn) != Effect::none || eqn.numerics == Numerics::strict) return false;
     for (const auto& vars : {eqn.in, eqn.out})
       for (const Var v : vars)
         if (is_large(v) && !is_matrix(v)) return false;
     if (eqn.op == &literal_op() || counted_axis(eqn) || eqn.op == &broadcast_op() || is_elementwise(eqn)) return true;
-    if (const auto form = reduction_of(eqn, program_)) return form->axes == std::vector<std::int64_t>{2};
+    if (const auto form = reduction_of(eqn, program_)) return form->axes == std::vector{row_axis() + 1};
     return is_product(*eqn.op) && fits_product(eqn);
   }
 
   bool fits_product(const Eqn& eqn) {
     const ProductForm form = product_form(eqn.params, type(eqn.in[0]), type(eqn.in[1]));
-    const std::vector<std::int64_t> first{0};
-    if (form.batch_a != first || form.batch_b != first || form.contract_a.size() != 1 ||
-        type(eqn.out[0]).dtype != dtype_)
+    if (form.batch_a.size() != static_cast<std::size_t>(row_axis()) || form.contract_a.size() != 1 ||
+        form.free_a.size() != 1 || form.free_b.size() != 1 || type(eqn.out[0]).dtype != dtype_)
       return false;
+    for (std::size_t i = 0; i < 2; ++i) {  // matrices lie behind each other
+      const auto& batch = i == 0 ? form.batch_a : form.batch_b;
+      if (is_large(eqn.in[i]) && batch != counted_to(row_axis())) return false;
+    }
     const std::array all{eqn.in[0], eqn.in[1], eqn.out[0]};
     const auto large = std::ranges::count_if(all, [&](Var v) { return is_large(v); });
     if (large != 1) return false;
@@ -93,7 +105,7 @@ class ScoresSearch {
     (makes ? makes_ : takes_) = true;
     if (makes) return estimate(form.sum_sizes) >= wide;
     result_[eqn.out[0]] = true;
-    const bool sums_rows = is_large(eqn.in[0]) ? form.contract_a[0] == 1 : form.contract_b[0] == 1;
+    const bool sums_rows = (is_large(eqn.in[0]) ? form.contract_a[0] : form.contract_b[0]) == row_axis();
     const double batch = elements_ / rows_ / columns_;
     return elements(eqn.out[0]) / batch / (sums_rows ? columns_ : rows_) >= wide;
   }

@@ -102,6 +102,30 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Scores,
                                          std::tuple(Size{5, 200, 150, 17}, DType::f64),
                                          std::tuple(Size{3, 700, 690, 16}, DType::f32)));
 
+// Heads behind the batch or behind the rows, whose matrices do not lie behind each other.
+TEST(Scores, OfHeadsInEveryLayout) {
+  for (const auto& [make, take, shape] : {std::tuple("bhid,bhjd->bhij", "bhij,bhjd->bhid", Shape{2, 3, 260, 16}),
+                                          {"bihd,bjhd->bhij", "bhij,bjhd->bihd", {2, 260, 3, 16}},
+                                          {"ibhd,jbhd->bhij", "bhij,jbhd->ibhd", {260, 2, 3, 16}}}) {
+    SCOPED_TRACE(make);
+    const auto squares = [make = make, take = take](const Array& q, const Array& k, const Array& v) {
+      const Array scores = einsum(make, q, k) * 0.25F;
+      const Array p = exp(scores - amax(scores, Axes(3).keepdims()));
+      return sum(square(einsum(take, p / sum(p, Axes(3).keepdims()), v)));
+    };
+    const auto f = grad<0, 1, 2>(squares);
+    const Array q = drawn(1, shape, DType::f32), k = drawn(2, shape, DType::f32), v = drawn(3, shape, DType::f32);
+    const ProgramRef program = trace(f)(q, k, v);
+    EXPECT_TRUE(has_batched_scores(*simplified(program))) << print(*simplified(program));
+    const std::vector<Value> want = evaluate(*program, {}, std::vector{q.value(), k.value(), v.value()});
+    const std::vector<Array> got = as_vector(jit(f)(q, k, v));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const Array right(std::get<Buffer>(want[i]));
+      EXPECT_LT(amax(abs(got[i] - right)).item<double>(), 1e-5 * (1 + amax(abs(right)).item<double>())) << i;
+    }
+  }
+}
+
 TEST(Scores, WhatIsNone) {
   const auto is = [](const auto& f, const Shape& shape) {
     const Array x = zeros(shape, DType::f32);

@@ -139,7 +139,7 @@ class BlockPlanner {
   struct Split {
     Var first;
   };
-  struct Columns {  // an operand of a product as [batch…, summed…, columns…]
+  struct LaidOut {  // an operand of a product with its axes in another order
     Place place;
     Type type;
   };
@@ -159,9 +159,11 @@ class BlockPlanner {
   void reduction(const Eqn& eqn);
   void reduce(const Eqn& eqn, kernel::Reduce r);
   void product(const Eqn& eqn);
-  Columns laid_out(Var b, const ProductForm& form);
+  LaidOut laid_out(Var v, std::initializer_list<std::span<const std::int64_t>> axes);
+  bool merged_product(const Eqn& eqn, const ProductForm& form, const Place& to);
+  // `columns`: the second operand as [batch…, summed…, columns…].
   void inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled,
-                      const std::optional<Columns>& columns);
+                      const std::optional<LaidOut>& columns);
 
   // --- plan_updates.cpp ---
   bool reads(Var v, Var x) const;

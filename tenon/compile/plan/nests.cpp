@@ -291,16 +291,63 @@ void BlockPlanner::product(const Eqn& eqn) {
     block_.push_back(p);
     return;
   }
-  std::optional<Columns> columns;
-  if (by_columns) columns = laid_out(eqn.in[1], form);
+  if (!tiny && !strided && is_inexact(type.dtype) && eqn.numerics != Numerics::strict && merged_product(eqn, form, to))
+    return;
+  std::optional<LaidOut> columns;
+  if (by_columns) columns = laid_out(eqn.in[1], {form.batch_b, form.contract_b, form.free_b});
   inline_product(eqn, form, to, tiny, columns);
 }
 
-BlockPlanner::Columns BlockPlanner::laid_out(Var b, const ProductForm& form) {
+// Axes that are batch, free or summed and do not lie behind each other in an operand are laid out so, where that is
+// little beside the product: a product of matrices then.
+bool BlockPlanner::merged_product(const Eqn& eqn, const ProductForm& form, const Place& to) {
+  constexpr double fewest = 1 << 16, times = 16;  // multiplications, and as many for each element that moves
+  const Type &a = program_.type(eqn.in[0]), &b = program_.type(eqn.in[1]);
+  const double work = kernel::estimate(program_.type(eqn.out[0]).shape.elements()) * kernel::estimate(form.sum_sizes);
+  const auto numbered = [next = std::int64_t(0)](std::vector<std::int64_t>& axes) mutable {
+    for (std::int64_t& axis : axes) axis = next++;
+  };
+  const auto in_order = [](const Type& type, std::initializer_list<std::span<const std::int64_t>> axes) {
+    std::vector<Dim> dims;
+    for (const auto& some : axes)
+      for (const std::int64_t axis : some) dims.push_back(type.shape[static_cast<std::size_t>(axis)]);
+    return dims;
+  };
+  for (const auto& [lays_a, lays_b] : {std::pair(true, false), {false, true}, {true, true}}) {
+    ProductForm merged = form;
+    if (lays_a) {
+      auto number = numbered;
+      number(merged.batch_a), number(merged.free_a), number(merged.contract_a);
+    }
+    if (lays_b) {
+      auto number = numbered;
+      number(merged.batch_b), number(merged.contract_b), number(merged.free_b);
+    }
+    const auto strided =
+        merged.strides(lays_a ? in_order(a, {form.batch_a, form.free_a, form.contract_a}) : a.shape.dims(),
+                       lays_b ? in_order(b, {form.batch_b, form.contract_b, form.free_b}) : b.shape.dims());
+    const double moved =
+        (lays_a ? kernel::estimate(a.shape.elements()) : 0) + (lays_b ? kernel::estimate(b.shape.elements()) : 0);
+    if (!strided || work < fewest || work < times * moved) continue;
+    kernel::Product p = *strided;
+    const Place left =
+        lays_a ? laid_out(eqn.in[0], {form.batch_a, form.free_a, form.contract_a}).place : stored(eqn.in[0]);
+    const Place right =
+        lays_b ? laid_out(eqn.in[1], {form.batch_b, form.contract_b, form.free_b}).place : stored(eqn.in[1]);
+    p.dtype = program_.type(eqn.out[0]).dtype;
+    p.a = left.slot, p.b = right.slot, p.c = to.slot;
+    p.a_offset = left.offset, p.b_offset = right.offset, p.c_offset = to.offset;
+    places_[eqn.out[0]] = to;
+    block_.push_back(p);
+    return true;
+  }
+  return false;
+}
+
+BlockPlanner::LaidOut BlockPlanner::laid_out(Var b, std::initializer_list<std::span<const std::int64_t>> orders) {
   stored(b);
   std::vector<std::int64_t> axes;
-  for (const auto* of : {&form.batch_b, &form.contract_b, &form.free_b})
-    axes.insert(axes.end(), of->begin(), of->end());
+  for (const auto& of : orders) axes.insert(axes.end(), of.begin(), of.end());
   Type type = Type::array(program_.type(b).dtype, {});
   for (const std::int64_t axis : axes) type.shape.push_back(program_.type(b).shape[static_cast<std::size_t>(axis)]);
   const Place to = planner_.temporary(type);
@@ -316,7 +363,7 @@ BlockPlanner::Columns BlockPlanner::laid_out(Var b, const ProductForm& form) {
 // Small (or oddly laid out) products as a nest of sums; every step of a small sum is written out, starting with its
 // first product.
 void BlockPlanner::inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled,
-                                  const std::optional<Columns>& columns) {
+                                  const std::optional<LaidOut>& columns) {
   stored(eqn.in[0]), stored(eqn.in[1]);
   const Type& type = program_.type(eqn.out[0]);
   const bool logical = type.dtype == DType::bool_;

@@ -138,7 +138,8 @@ class Divider {
   // larger than the others together and temporary: others of the group make it or take it, as the scores of attention.
   std::optional<SlotId> scores_of(const Product& p, const Dim& rows) const {
     const bool one = p.batch == Dim(1);
-    const bool fits = one ? rows == p.m || (may_add_terms_ && rows == p.k) : rows == p.batch;
+    const bool fits =
+        one ? rows == p.m || (may_add_terms_ && rows == p.k) : rows != Dim(1) && each_row_of(p.batch, rows);
     if (!may_join_products_ || !rows.known() || !fits) return {};
     const auto matrix = [&](const Dim& stride, const Dim& m, const Dim& n) {
       return estimate(stride == Dim(0) ? Dim(1) : p.batch) * estimate(m) * estimate(n);
@@ -227,8 +228,10 @@ class Divider {
       return use != group.uses.end() && is_own(slot, use->second, inside);
     });
     if (!own) return {};
-    const bool of_matrix =
-        std::ranges::any_of(group.members, [&](const Statement& s) { return has_product_of_rows(s, group.rows); });
+    const bool of_matrix = std::ranges::any_of(group.members, [](const Statement& s) {
+      const auto* product = std::get_if<Product>(&s.held());
+      return product != nullptr && product->batch == Dim(1);
+    });
     const auto in_cache =
         static_cast<std::int64_t>(std::max(static_cast<double>(target_.product_bytes) / std::max(each, 1.), 1.));
     if (!of_matrix) return std::min(in_cache, group.rows.value());  // matrices too large are divided in their turn
