@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace bench {
@@ -35,18 +36,26 @@ struct Times {
   double median = 0, p99 = 0;  // seconds a call
 };
 
-// Median over batches of about 20 ms, as the limits take it.
-template <class F>
-double median_seconds(F&& f) {
-  f();
+// Median over batches of about 20 ms, as the limits take it. What the function gives is kept.
+template <class F, class... Args>
+double median_seconds(F&& f, const Args&... args) {
+  const auto call = [&] {
+    if constexpr (std::is_void_v<std::invoke_result_t<F, const Args&...>>) {
+      f(args...);
+    } else {
+      auto result = f(args...);
+      keep(result);
+    }
+  };
+  call();
   double start = now();
-  f();
+  call();
   const double one = std::max(now() - start, 1e-9);
   const long calls = std::clamp(static_cast<long>(0.02 / one), 1L, 100000L);
   std::vector<double> times;
   for (int repeat = 0; repeat < (one * calls > 0.5 ? 7 : 11); ++repeat) {
     start = now();
-    for (long i = 0; i < calls; ++i) f();
+    for (long i = 0; i < calls; ++i) call();
     times.push_back((now() - start) / calls);
   }
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());

@@ -23,11 +23,7 @@ void measure(std::int64_t n) {
   const std::string which = std::string(tn::name(*tn::dtype_of<T>)) + "[" + std::to_string(n) + "]";
   const auto row = [&](const std::string& what, auto function, auto standard) {
     const auto f = tn::jit(function);
-    bench::emit(what + " of " + which, "tenon", bench::median_seconds([&] {
-                                                  auto r = f(x);
-                                                  bench::keep(r);
-                                                }) * 1e6,
-                "us");
+    bench::emit(what + " of " + which, "tenon", bench::median_seconds(f, x) * 1e6, "us");
     bench::emit(what + " of " + which, "standard library", bench::median_seconds(standard) * 1e6, "us");
   };
   std::vector<T> sorted;

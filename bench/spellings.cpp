@@ -42,10 +42,7 @@ double measure(const std::string& name, const std::string& spelling, F f, const 
   const auto compiled = tn::jit(f).prepare(args...);
   const double compile = bench::now() - start;
   auto result = compiled(args...);
-  const double time = bench::median_seconds([&] {
-    auto r = compiled(args...);
-    bench::keep(r);
-  });
+  const double time = bench::median_seconds(compiled, args...);
   bench::emit(name, spelling, time * 1e3, "ms");
   bench::emit(name, spelling + ", compile", compile * 1e3, "ms");
   double sum = 0;
@@ -86,10 +83,9 @@ void k_means() {
   measure(name, "diagonal", diagonal, centres, points);
   measure(name, "by argmin", by_hand, centres, points);
   bench::emit(name, "one after the other", bench::median_seconds([&] {
-                                             auto r = std::tuple(std::get<0>(apart)(centres, points),
-                                                                 std::get<1>(apart)(centres, points),
-                                                                 std::get<2>(apart)(centres, points));
-                                             bench::keep(r);
+                                             return std::tuple(std::get<0>(apart)(centres, points),
+                                                               std::get<1>(apart)(centres, points),
+                                                               std::get<2>(apart)(centres, points));
                                            }) * 1e3,
               "ms");
 }

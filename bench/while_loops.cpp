@@ -12,13 +12,7 @@ void measure(const std::string& name, Steps steps, std::int64_t checkpoints, con
   const auto forward = tn::jit(steps(std::nullopt));
   const auto both = tn::jit(tn::value_and_grad(steps(std::nullopt)));
   const auto frugal = tn::jit(tn::value_and_grad(steps(checkpoints)));
-  const auto milliseconds = [&](const auto& f) {
-    return bench::median_seconds([&] {
-             auto r = f(start);
-             bench::keep(r);
-           }) *
-           1e3;
-  };
+  const auto milliseconds = [&](const auto& f) { return bench::median_seconds(f, start) * 1e3; };
   bench::emit(name, "forward", milliseconds(forward), "ms");
   bench::emit(name, "value and gradient, tape", milliseconds(both), "ms");
   bench::emit(name, "value and gradient, " + std::to_string(checkpoints) + " checkpoints", milliseconds(frugal), "ms");
@@ -58,11 +52,7 @@ void measure_lanes() {
   const Array b = tn::reshape(tn::broadcast_in_dim(axis(-1.25F), {n, n}, {0}), {n * n});
   const auto times = tn::jit(tn::vmap(escape_time));
   const std::string name = "escape times of 10^6 points";
-  bench::emit(name, "forward", bench::median_seconds([&] {
-                                 auto r = times(a, b);
-                                 bench::keep(r);
-                               }) * 1e3,
-              "ms");
+  bench::emit(name, "forward", bench::median_seconds(times, a, b) * 1e3, "ms");
   bench::emit(name, "steps", tn::sum(tn::convert(times(a, b), tn::DType::f64)).item<double>(), "");
 }
 
