@@ -11,7 +11,7 @@ import tenon.numpy as tnp
 from tenon import lax, optim, random
 from tenon.scipy.special import logsumexp
 
-from pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, panels
+from pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, panels, tell
 
 
 def squared_distances(x, y):
@@ -213,10 +213,7 @@ def main(picture=None, n=3000, steps=300):
         "divergence": [ways[0], ways[-1]],
         "drift of energy": float(tnp.max(tnp.abs(energy / energy[0] - 1))),
     }
-    print("\n".join(f"{name}: {value}" for name, value in results.items()))
-    if picture:
-        draw(picture, {name: tn.tree.map(np.asarray, value) for name, value in found.items()})
-    return results
+    return tell(results, picture, draw, found)
 
 
 if __name__ == "__main__":

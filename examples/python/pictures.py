@@ -1,6 +1,11 @@
-"""How the other programs draw, if they are given the name of a picture. This needs matplotlib, and nothing else does."""
+"""How the other programs tell what they found, and draw it, if they are given the name of a picture. This needs matplotlib,
+and nothing else does."""
 
 import contextlib
+
+import numpy as np
+
+import tenon as tn
 
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072b2", "#d55e00", "#009e73", "#aa4499", "#80868c"  # told apart by all eyes
 STYLE = {"font.size": 11, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True,
@@ -25,3 +30,11 @@ def panels(path, mosaic, height, columns=6):
         figure.savefig(path)
     if str(path).endswith(".png"):  # so many colours are enough, at a third of the bytes
         Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
+
+
+def tell(results, picture, draw, found):
+    """Prints results by name, and draws what was found, as arrays of NumPy, where a picture is wanted."""
+    print("\n".join(f"{name}: {value}" for name, value in results.items()))
+    if picture:
+        draw(picture, {name: tn.tree.map(np.asarray, value) for name, value in found.items()})
+    return results

@@ -11,7 +11,21 @@ import tenon as tn
 import tenon.numpy as tnp
 from tenon import lax, nn, optim, random
 
-from pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, panels
+from pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, panels, tell
+
+
+def trained(loss, params, of_steps):
+    """What Adam makes of params, and what `loss(params, of_step)`, a number and more, was at each step."""
+    opt = optim.adam(1e-2)
+
+    def step(carry, of_step):
+        params, state = carry
+        told, slope = tn.value_and_grad(loss, has_aux=True)(params, of_step)
+        updates, state = opt.update(slope, state, params)
+        return (optim.apply_updates(params, updates), state), told
+
+    (params, _), history = lax.scan(step, (params, opt.init(params)), of_steps)
+    return params, history
 
 
 # --- attention that recalls: a random order of tokens comes twice; behind a token of the second time comes what came then.
@@ -64,16 +78,7 @@ def trained_recall(key, steps, batch=32):
               "out": (WIDTH, TOKENS)}
     params = {name: 0.3 * random.normal(k, shape) for k, (name, shape) in zip(keys, shapes.items())}
     params |= {"query": tnp.eye(WIDTH), "key": tnp.eye(WIDTH)}  # a token looks for itself
-    opt = optim.adam(1e-2)
-
-    def step(carry, key):
-        params, state = carry
-        (loss, right), slope = tn.value_and_grad(recall_loss, has_aux=True)(params, twice(key, batch))
-        updates, state = opt.update(slope, state, params)
-        return (optim.apply_updates(params, updates), state), (loss, right)
-
-    (params, _), history = lax.scan(step, (params, opt.init(params)), random.split(keys[5], steps))
-    return params, history
+    return trained(lambda params, key: recall_loss(params, twice(key, batch)), params, random.split(keys[5], steps))
 
 
 # --- a recurrent network that says what comes next, with states that are small and change little.
@@ -107,15 +112,8 @@ def trained_network(key, signal, steps):
     keys = random.split(key, 3)
     params = {"recurrent": random.normal(keys[0], (UNITS, UNITS)) * 0.9 / np.sqrt(UNITS), "input": random.normal(keys[1], (UNITS,)),
               "bias": tnp.zeros(UNITS), "output": random.normal(keys[2], (UNITS,)) / UNITS}
-    opt = optim.adam(1e-2)
-
-    def step(carry, _):
-        params, state = carry
-        (_, parts), slope = tn.value_and_grad(total, has_aux=True)(params, signal)
-        updates, state = opt.update(slope, state, params)
-        return (optim.apply_updates(params, updates), state), parts
-
-    return lax.scan(step, (params, opt.init(params)), None, length=steps)
+    params, (_, parts) = trained(lambda params, _: total(params, signal), params, tnp.arange(steps))
+    return params, parts
 
 
 def beats(key, n):
@@ -172,7 +170,7 @@ def main(picture=None, steps=400, lengths=(256, 512, 1024, 2048, 4096, 8192)):
     found = {"entropy": entropy, "right": right, "weights": nn.softmax(scores(q, k)).max(0)}
 
     signal = beats(keys[2], 2000)
-    (network, _), parts = tn.jit(lambda key, signal: trained_network(key, signal, steps))(keys[3], signal)
+    network, parts = tn.jit(lambda key, signal: trained_network(key, signal, steps))(keys[3], signal)
     found |= {"signal": signal, "parts": parts, "said": states(network, signal[:-1]) @ network["output"]}
     found["memory"] = np.array(lengths), sizes_of_attention(lengths)
     results = {
@@ -180,10 +178,7 @@ def main(picture=None, steps=400, lengths=(256, 512, 1024, 2048, 4096, 8192)):
         "losses": {name: [float(part[0]), float(part[-1])] for name, part in parts.items()},
         "bytes of scores and of intermediate values": found["memory"][1][-1].tolist(),
     }
-    print("\n".join(f"{name}: {value}" for name, value in results.items()))
-    if picture:
-        draw(picture, {name: tn.tree.map(np.asarray, value) for name, value in found.items()})
-    return results
+    return tell(results, picture, draw, found)
 
 
 if __name__ == "__main__":
