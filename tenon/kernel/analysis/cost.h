@@ -7,9 +7,9 @@ namespace tenon::kernel {
 
 // Nanoseconds on one core with vectors of 32 to 64 bytes. A walk over the expressions.
 double nanoseconds(const Statement& s);
-constexpr double guessed_steps = 8;  // of a loop that a condition ends
 // Of one element of an expression, where neighbours share vectors.
 double nanoseconds(const Expr& e);
+constexpr double guessed_steps = 8;  // of a loop that a condition ends
 // Whether a block is calls of functions that take long, such as units, and what lies between them: a few nanoseconds
 // more for each statement are nothing then.
 bool is_long_calls(const Block& block);

@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "tenon/base/dim_fold.h"
 #include "tenon/kernel/analysis/rows.h"
 #include "tenon/kernel/expressions.h"
 
@@ -154,32 +155,28 @@ void place_sized(Function& function, std::vector<Life> open) {
 
 // A size in f64, which does not wrap around, as an i64: the largest there is stands for what is more.
 Expr about(const Dim& size) {
-  std::vector<Expr> values;
-  const auto real = [](const Expr& e) { return convert(DType::f64, e); };
-  size.visit_steps([&](const Dim::Step& step) {
-    using Kind = Dim::Step::Kind;
-    if (step.kind == Kind::number) return values.push_back(real(Expr(step.value)));
-    if (step.kind == Kind::variable)
-      return values.push_back(real(kernel::size(Dim::variable(static_cast<SizeVar>(step.value)))));
-    const Expr y = values.back();
-    values.pop_back();
-    Expr& x = values.back();
-    switch (step.kind) {
+  using Kind = Dim::Step::Kind;
+  const auto of_leaf = [](const Dim::Step& step) {
+    const Dim leaf = step.kind == Kind::number ? Dim(step.value) : Dim::variable(static_cast<SizeVar>(step.value));
+    return convert(DType::f64, kernel::size(leaf));
+  };
+  const Expr real = folded<Expr>(size, of_leaf, [](Kind kind, const Expr& x, const Expr& y) {
+    switch (kind) {
       case Kind::add:
-        return void(x = x + y);
+        return x + y;
       case Kind::mul:
-        return void(x = x * y);
+        return x * y;
       case Kind::floor_div:
-        return void(x = x / binary(Binary::max, y, constant_like(y, 1)));
+        return x / binary(Binary::max, y, constant_like(y, 1));
       case Kind::modulo:
-        return void(x = y);
+        return y;
       case Kind::min:
-        return void(x = binary(Binary::min, x, y));
+        return binary(Binary::min, x, y);
       default:
-        return void(x = binary(Binary::max, x, y));
+        return binary(Binary::max, x, y);
     }
   });
-  return convert(DType::i64, values.back());
+  return convert(DType::i64, real);
 }
 
 // Memory for what has as many elements as running tells is asked for once their sizes are found, in front of the first

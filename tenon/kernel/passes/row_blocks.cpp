@@ -10,8 +10,8 @@
 
 #include "tenon/base/error.h"
 #include "tenon/kernel/analysis/cost.h"
-#include "tenon/kernel/analysis/row_uses.h"
 #include "tenon/kernel/expressions.h"
+#include "tenon/kernel/passes/row_groups.h"
 
 namespace tenon::kernel {
 namespace {
@@ -28,69 +28,73 @@ class Divider {
       : f_(function),
         target_(target),
         threads_(std::max(target.threads, 2)),
-        references_(SlotUses(function).references),
+        writer_(function, target),
         long_calls_(is_long_calls(function.body)) {}
 
   void run() { f_.body = block(std::move(f_.body), true); }
 
  private:
-  struct Group {
-    Dim rows = 0;
-    std::vector<Statement> members;
-    Uses uses;
-    std::set<SlotId> sums;    // results of divided sums: not there before the group ends
-    std::set<SlotId> scores;  // the largest matrices of products outside of loops
-    std::set<SlotId> added;   // results of such products that are divided into terms
-    std::set<SlotId> reads, writes;
+  // What groups may do, by what is around them.
+  struct May {
+    // Parts of sums, and copies of matrices, lie in memory that threads of parallel blocks share.
+    bool divide_sums = true, have_copies = true;
+    bool join_products = true;
+    bool add_terms = false;  // where blocks run one after another
   };
+  Block within(Block statements, const May& may, bool may_fork) {
+    const May before = std::exchange(may_, may);
+    Block result = block(std::move(statements), may_fork);
+    may_ = before;
+    return result;
+  }
 
   // Groups that are open are independent of each other: what needs some of them and joins none closes these alone.
   Block block(Block statements, bool may_fork) {
     constexpr std::size_t most_open = 4;
     Block result;
-    std::vector<Group> open;
+    std::vector<RowGroup> open;
     const auto close_if = [&](auto which) {
-      for (Group& group : open)
+      for (RowGroup& group : open)
         if (which(group)) close(group, may_fork, result);
-      std::erase_if(open, [](const Group& group) { return group.members.empty(); });
+      std::erase_if(open, [](const RowGroup& group) { return group.members.empty(); });
     };
     for (Statement& s : statements) {
       // A group that waited behind a unit's call would keep its operands and results, and those of all further calls.
-      if (long_calls_ && std::holds_alternative<Call>(s.held())) close_if([](const Group&) { return true; });
+      if (long_calls_ && std::holds_alternative<Call>(s.held())) close_if([](const RowGroup&) { return true; });
       std::vector<bool> needed;
-      for (const Group& group : open) needed.push_back(!independent(group, s));
+      for (const RowGroup& group : open) needed.push_back(!independent(group, s));
       std::size_t joined = open.size();
       for (const bool of_needed : {true, false})  // those that hand something to it first
         for (std::size_t i = 0; i < open.size() && joined == open.size(); ++i)
           if (needed[i] == of_needed && (of_needed || is_free(open[i], s)) && join(open[i], s)) joined = i;
       const bool joins = joined < open.size();
-      const auto is_needed = [&](const Group& group) {
+      const auto is_needed = [&](const RowGroup& group) {
         const auto i = static_cast<std::size_t>(&group - open.data());
         return i != joined && needed[i];
       };
       close_if(is_needed);
       if (joins) continue;
-      if (open.size() == most_open) close_if([&](const Group& group) { return &group == open.data(); });
-      Group fresh;
+      if (open.size() == most_open) close_if([&](const RowGroup& group) { return &group == open.data(); });
+      RowGroup fresh;
       if (join(fresh, s))
         open.push_back(std::move(fresh));
       else
         finish_single(std::move(s), may_fork, result);
     }
-    close_if([](const Group&) { return true; });
+    close_if([](const RowGroup&) { return true; });
     return result;
   }
 
   // --- forming groups ---
   // Whether what a group has no part in may join it, to share its fork: not beside products, whose rows are theirs.
-  static bool is_free(const Group& group, const Statement& s) {
+  static bool is_free(const RowGroup& group, const Statement& s) {
     return group.scores.empty() && !std::holds_alternative<Product>(s.held());
   }
-  bool join(Group& group, const Statement& s) {
+  bool join(RowGroup& group, const Statement& s) {
     if (group.members.size() >= longest_group) return false;
     if (group.members.empty()) {
       for (const Dim& rows : row_counts(s)) {
-        Group fresh{rows};
+        RowGroup fresh{rows};
         if (extend(fresh, s)) {
           group = std::move(fresh);
           return true;
@@ -102,7 +106,7 @@ class Divider {
     // The group may be divided otherwise: a flat nest has any number of rows.
     for (const Dim& rows : row_counts(s)) {
       if (rows == group.rows) continue;
-      Group again{rows};
+      RowGroup again{rows};
       if (std::ranges::all_of(group.members, [&](const Statement& m) { return extend(again, m); }) &&
           extend(again, s)) {
         group = std::move(again);
@@ -112,7 +116,7 @@ class Divider {
     return false;
   }
 
-  bool extend(Group& group, const Statement& s) {
+  bool extend(RowGroup& group, const Statement& s) {
     bool after_sum = false;
     visit_slots_and_sizes(f_, s, [&](SlotId slot, bool) { after_sum = after_sum || group.sums.contains(slot); });
     if (after_sum) return false;
@@ -120,7 +124,7 @@ class Divider {
     const std::optional<SlotId> scores = product != nullptr ? scores_of(*product, group.rows) : std::nullopt;
     const bool by_rows = extend(group, s, contains_loop(s) || scores ? ProductParts::rows : ProductParts::none);
     if (!by_rows) {
-      if (!scores || !may_add_terms_ || group.uses.contains(product->c) || !extend(group, s, ProductParts::terms))
+      if (!scores || !may_.add_terms || group.uses.contains(product->c) || !extend(group, s, ProductParts::terms))
         return false;
       group.sums.insert(product->c), group.added.insert(product->c);
     }
@@ -139,8 +143,8 @@ class Divider {
   std::optional<SlotId> scores_of(const Product& p, const Dim& rows) const {
     const bool one = p.batch == Dim(1);
     const bool fits =
-        one ? rows == p.m || (may_add_terms_ && rows == p.k) : rows != Dim(1) && each_row_of(p.batch, rows);
-    if (!may_join_products_ || !rows.known() || !fits) return {};
+        one ? rows == p.m || (may_.add_terms && rows == p.k) : rows != Dim(1) && each_row_of(p.batch, rows);
+    if (!may_.join_products || !rows.known() || !fits) return {};
     const auto matrix = [&](const Dim& stride, const Dim& m, const Dim& n) {
       return estimate(stride == Dim(0) ? Dim(1) : p.batch) * estimate(m) * estimate(n);
     };
@@ -160,16 +164,11 @@ class Divider {
     return all[0].slot;
   }
 
-  bool is_known_to_none_but(const Statement& s, SlotId slot) const {
-    int inside = 0;
-    visit_slots(s, [&](SlotId at, bool) { inside += at == slot ? 1 : 0; });
-    return f_.slots[slot].temporary() && inside == references_[slot];
-  }
-
-  bool extend(Group& group, const Statement& s, ProductParts products) {
+  bool extend(RowGroup& group, const Statement& s, ProductParts products) {
     std::vector<RowAccess> accesses;
-    if (!row_accesses(s, group.rows, may_divide_sums_, products, accesses)) return false;
-    if (!std::ranges::all_of(accesses, [&](const RowAccess& a) { return !a.own || is_known_to_none_but(s, a.slot); }))
+    if (!row_accesses(s, group.rows, may_.divide_sums, products, accesses)) return false;
+    if (!std::ranges::all_of(accesses,
+                             [&](const RowAccess& a) { return !a.own || writer_.is_known_to_none_but(s, a.slot); }))
       return false;
     Uses uses = group.uses;
     merge(uses, accesses, group.rows, contains_loop(s));
@@ -178,7 +177,7 @@ class Divider {
     return true;
   }
 
-  bool independent(const Group& group, const Statement& s) const {
+  bool independent(const RowGroup& group, const Statement& s) const {
     bool apart = true;
     visit_slots_and_sizes(f_, s, [&](SlotId slot, bool write) {
       apart = apart && !group.writes.contains(slot) && (!write || !group.reads.contains(slot));
@@ -187,9 +186,9 @@ class Divider {
   }
 
   // --- what becomes of a group ---
-  void close(Group& group, bool may_fork, Block& result) {
+  void close(RowGroup& group, bool may_fork, Block& result) {
     if (group.members.empty()) return;
-    Group closed = std::move(group);
+    RowGroup closed = std::move(group);
     group = {};
     if (!closed.scores.empty()) return close_products(std::move(closed), may_fork, result);
     double cost = 0;
@@ -208,24 +207,24 @@ class Divider {
 
   // Where the matrices stay in the caches for a block of rows, blocks of each thread take turns with the same memory.
   // Else its products are no members.
-  void close_products(Group group, bool may_fork, Block& result) {
+  void close_products(RowGroup group, bool may_fork, Block& result) {
     const std::optional<std::int64_t> step = product_rows(group);
     if (step) return divide_in_shares(std::move(group), *step, may_fork, result);
-    const bool before = std::exchange(may_join_products_, false);
-    for (Statement& s : block(std::move(group.members), may_fork)) result.push_back(std::move(s));
-    may_join_products_ = before;
+    May may = may_;
+    may.join_products = false;
+    for (Statement& s : within(std::move(group.members), may, may_fork)) result.push_back(std::move(s));
   }
 
-  std::optional<std::int64_t> product_rows(const Group& group) const {
+  std::optional<std::int64_t> product_rows(const RowGroup& group) const {
     constexpr std::int64_t wanted = 128, fewest = 32;  // rows of a matrix that are worth packing the other
-    if (!may_have_copies_) return {};
-    const std::map<SlotId, int> inside = touched_by(group);
+    if (!may_.have_copies) return {};
+    const std::map<SlotId, int> inside = writer_.touched_by(group);
     double each = 0;  // bytes of a row
     for (const auto& [slot, use] : group.uses)
-      if (is_own(slot, use, inside)) each += estimated_bytes(slot, use.stride);
+      if (writer_.is_own(slot, use, inside)) each += writer_.bytes_of(slot, use.stride);
     const bool own = std::ranges::all_of(group.scores, [&](SlotId slot) {
       const auto use = group.uses.find(slot);
-      return use != group.uses.end() && is_own(slot, use->second, inside);
+      return use != group.uses.end() && writer_.is_own(slot, use->second, inside);
     });
     if (!own) return {};
     const bool of_matrix = std::ranges::any_of(group.members, [](const Statement& s) {
@@ -235,11 +234,10 @@ class Divider {
     const auto in_cache =
         static_cast<std::int64_t>(std::max(static_cast<double>(target_.product_bytes) / std::max(each, 1.), 1.));
     if (!of_matrix) return std::min(in_cache, group.rows.value());  // matrices too large are divided in their turn
-    const auto in_copy = static_cast<std::int64_t>(largest_copy() / std::max(each, 1.)) / 16 * 16;
+    const auto in_copy = static_cast<std::int64_t>(writer_.largest_copy() / std::max(each, 1.)) / 16 * 16;
     const std::int64_t step = std::min(std::max(in_cache, std::min(wanted, in_copy)), group.rows.value());
     return step >= std::min(fewest, group.rows.value()) ? std::optional(step) : std::nullopt;
   }
-  double largest_copy() const { return 32. * static_cast<double>(target_.product_bytes); }
 
   void finish_single(Statement s, bool may_fork, Block& result) {
     if (std::holds_alternative<Blocks>(s.held())) return result.push_back(std::move(s));  // divided before
@@ -249,21 +247,18 @@ class Divider {
 
   double cache_bytes() const { return static_cast<double>(target_.cache_bytes); }
   static constexpr double most_bytes = 0x1p62;
-  double estimated_bytes(SlotId slot, const Dim& elements) const {
-    return estimate(elements) * static_cast<double>(size_of(f_.slots[slot].dtype));
-  }
   // Bytes that one row touches: all that moves with it, or only what stays while a loop runs, of what it reads too.
-  std::int64_t row_bytes(const Group& group, bool resident) const {
+  std::int64_t row_bytes(const RowGroup& group, bool resident) const {
     double sum = 0;
     for (const auto& [slot, use] : group.uses) {
       if (!use.by_rows) continue;
       const double stays = !use.high && use.written ? estimate(use.stride) : use.elements_again();
-      sum += resident ? stays * static_cast<double>(size_of(f_.slots[slot].dtype)) : estimated_bytes(slot, use.stride);
+      sum += resident ? stays * static_cast<double>(size_of(f_.slots[slot].dtype)) : writer_.bytes_of(slot, use.stride);
     }
     return static_cast<std::int64_t>(std::clamp(sum, 1., most_bytes));
   }
 
-  static Dim longest_row(const Group& group) {
+  static Dim longest_row(const RowGroup& group) {
     Dim longest = 1;
     for (const auto& [slot, use] : group.uses)
       if (estimate(use.stride) > estimate(longest)) longest = use.stride;
@@ -276,7 +271,7 @@ class Divider {
     return most && most->known() ? std::optional(estimate(*most)) : std::nullopt;
   }
   // What a group costs at most, in nanoseconds: `cost` is what it does with sizes as they are estimated.
-  double most_work(const Group& group, double cost) const {
+  double most_work(const RowGroup& group, double cost) const {
     for (const Dim& size : {group.rows, longest_row(group)}) {
       const std::optional<double> most = bound(size);
       if (!most) return std::numeric_limits<double>::infinity();
@@ -286,7 +281,7 @@ class Divider {
   }
   // So many rows that what is left of them behind whole blocks, which one thread does, takes little of what makes a
   // fork worth it; and no fewer than vectors like.
-  std::int64_t shortest_tail(const Group& group, double cost) const {
+  std::int64_t shortest_tail(const RowGroup& group, double cost) const {
     constexpr double part_of_fork = 16, vectors = 4;
     const double each = std::max(cost / estimate(group.rows), 1e-3);
     const double least = vectors * static_cast<double>(target_.vector_bytes) / estimate(longest_row(group));
@@ -295,7 +290,7 @@ class Divider {
   }
 
   // Members that hand something to each other, or read the same, through more memory than the cache holds.
-  bool worth_blocking(const Group& group) const {
+  bool worth_blocking(const RowGroup& group) const {
     const bool loops = std::ranges::any_of(group.members, contains_loop);
     if (loops) return static_cast<double>(row_bytes(group, true)) * estimate(group.rows) > 2. * cache_bytes();
     std::map<SlotId, int> members;  // that touch a slot
@@ -306,13 +301,13 @@ class Divider {
     }
     double between = 0;  // a row
     for (const auto& [slot, use] : group.uses)
-      if (use.by_rows && members[slot] > 1) between += estimated_bytes(slot, use.stride);
+      if (use.by_rows && members[slot] > 1) between += writer_.bytes_of(slot, use.stride);
     return between * estimate(group.rows) > cache_bytes();
   }
 
   // Bytes of the longest run that a row writes: what is shorter, as a number a row, takes little beside it. Where there
   // are loops, each of their steps counts, and not what is beside them.
-  double longest_run(const Group& group) const {
+  double longest_run(const RowGroup& group) const {
     std::set<SlotId> of_loops;
     for (const Statement& s : group.members)
       if (contains_loop(s))
@@ -322,7 +317,7 @@ class Divider {
     double most = 0;
     for (const auto& [slot, use] : group.uses)
       if (use.by_rows && use.written && (of_loops.empty() || of_loops.contains(slot)))
-        most = std::max(most, estimated_bytes(slot, use.stride));
+        most = std::max(most, writer_.bytes_of(slot, use.stride));
     return most > 0 ? most : most_bytes;
   }
 
@@ -332,7 +327,7 @@ class Divider {
   }
 
   // A thread that has less than a vector to do takes as long as one that has all.
-  std::int64_t block_rows(const Group& group, bool fork) const {
+  std::int64_t block_rows(const RowGroup& group, bool fork) const {
     const std::int64_t rows = group.rows.try_value().value_or(std::numeric_limits<std::int32_t>::max());
     std::int64_t share = divide_up(rows, threads_);
     const auto is_short = [&, run = longest_run(group)](std::int64_t some, double vectors) {
@@ -383,7 +378,7 @@ class Divider {
 
   // A step near the wished one that leaves no rest, and whole vectors where rows are single elements. Of few blocks
   // that threads share, each thread has as many.
-  std::int64_t even(const Group& group, std::int64_t step, bool fork) const {
+  std::int64_t even(const RowGroup& group, std::int64_t step, bool fork) const {
     std::int64_t narrowest = 0;
     for (const auto& [slot, use] : group.uses)
       if (use.by_rows && use.stride != Dim(0)) {
@@ -405,17 +400,9 @@ class Divider {
   }
 
   // --- writing it anew ---
-  using Own = std::map<SlotId, RestrictToRows::Own>;
-  struct Sum {
-    Reduce whole;
-    SlotId parts;
-    Dim elements;  // of one part
-    Affine begin;  // of the parts, in the copy of a thread
-  };
-
   // How many blocks a thread has at least. Where only running tells how many there are, or how long their rows, it
   // shows only then whether a fork is worth it.
-  std::optional<Dim> grain(const Group& group, std::int64_t step, double cost) const {
+  std::optional<Dim> grain(const RowGroup& group, std::int64_t step, double cost) const {
     const Dim longest = longest_row(group);
     if (group.rows.known() && longest.known()) return Dim(1);
     const double rows = estimate(group.rows), row = longest.known() ? 1 : estimate(longest);
@@ -426,199 +413,75 @@ class Divider {
   }
 
   // `grain`: of threads; nothing where one does it all.
-  void divide(Group group, std::int64_t step, std::optional<Dim> grain, Block& result) {
+  void divide(RowGroup group, std::int64_t step, std::optional<Dim> grain, Block& result) {
     const bool fork = grain.has_value();
     const Dim whole = floor_div(group.rows, step), rest = modulo(group.rows, step);
     const Dim count = floor_div(group.rows + (step - 1), step);
     const std::uint32_t var = f_.vars++;
     Blocks blocks{var, whole, rest, {}, {}, fork, grain.value_or(1), {}};
-    const Own own = own_slots(group, step, {}, blocks.own);
-    const std::vector<Sum> sums = divided_sums(group, count);
-    blocks.body = part(group, {{0, {{var, step}}}, step, group.rows}, own, sums, {0, {{var, 1}}});
+    const RowGroupWriter::Own own = writer_.own_slots(group, step, false, blocks.own);
+    const std::vector<RowGroupWriter::Sum> sums = writer_.divided_sums(group, count);
+    blocks.body = RowGroupWriter::part(group, {{0, {{var, step}}}, step, group.rows}, own, sums, {0, {{var, 1}}});
     // In the rest the variable is the number of whole blocks.
-    if (rest != Dim(0)) blocks.tail = part(group, {{0, {{var, step}}}, rest, group.rows}, own, sums, {0, {{var, 1}}});
-    count_references(own, blocks);
+    if (rest != Dim(0))
+      blocks.tail = RowGroupWriter::part(group, {{0, {{var, step}}}, rest, group.rows}, own, sums, {0, {{var, 1}}});
+    writer_.count_references(own, blocks);
     if (step == 1) {
-      // The parts of a sum lie in memory that all threads share.
-      const bool sums = std::exchange(may_divide_sums_, may_divide_sums_ && !fork);
-      const bool copies = std::exchange(may_have_copies_, may_have_copies_ && !fork);
-      blocks.body = block(std::move(blocks.body), false);
-      may_divide_sums_ = sums, may_have_copies_ = copies;
+      May may = may_;
+      if (fork) may.divide_sums = may.have_copies = false;
+      blocks.body = within(std::move(blocks.body), may, false);
     }
     result.push_back(std::move(blocks));
-    for (const Sum& s : sums) result.push_back(sum_of_parts(s, count));
+    for (const RowGroupWriter::Sum& s : sums) result.push_back(writer_.sum_of_parts(s, count));
   }
-
-  // The memory of a thread's blocks, where that is no local: copy number `thread` of so many.
-  struct Copies {
-    std::optional<std::uint32_t> thread;
-    std::int64_t count = 1;
-  };
 
   // A share of the rows for each thread, one after another in blocks of `step` rows; what is left is a share of its
   // own.
-  void divide_in_shares(Group group, std::int64_t step, bool fork, Block& result) {
+  void divide_in_shares(RowGroup group, std::int64_t step, bool fork, Block& result) {
     const std::int64_t rows = group.rows.value(), threads = fork ? std::min(threads_, rows) : 1;
     const std::int64_t share = rows / threads, left = rows % threads;
     step = std::min(step, share);
     const std::int64_t blocks = divide_up(share, step);
     const Dim parts(threads * blocks + divide_up(left, step));
-    const std::vector<Sum> sums = divided_sums(group, parts);
+    const std::vector<RowGroupWriter::Sum> sums = writer_.divided_sums(group, parts);
     for (const Statement& s : group.members)
       if (const auto* p = std::get_if<Product>(&s.held()); p != nullptr && group.added.contains(p->c))
-        result.push_back(zeros_of(*p));
-    const Copies before = copies_;
-    if (fork) copies_ = {f_.vars++, threads + 1};
-    Own own;
+        result.push_back(writer_.zeros_of(*p));
+    const RowGroupWriter::Copies before = writer_.copies;
+    if (fork) writer_.copies = {f_.vars++, threads + 1};
+    RowGroupWriter::Own own;
     const auto share_of = [&](std::int64_t some) {
       const std::uint32_t var = f_.vars++;
       Affine base{0, {{var, step}}}, number{0, {{var, 1}}};
-      if (fork) base.add(*copies_.thread, share), number.add(*copies_.thread, blocks);
+      if (fork) base.add(*writer_.copies.thread, share), number.add(*writer_.copies.thread, blocks);
       Blocks b{var, some / step, some % step, {}, {}, false, 1, {}};
-      own = own_slots(group, step, copies_, b.own, own);
-      b.body = part(group, {base, step, group.rows}, own, sums, number);
-      if (b.rest != Dim(0)) b.tail = part(group, {base, b.rest, group.rows}, own, sums, number);
-      count_references(own, b);
-      const bool products_before = std::exchange(may_join_products_, may_join_products_ && step == 1);
-      const bool terms_before = std::exchange(may_add_terms_, true);
-      b.body = block(std::move(b.body), false);
-      may_join_products_ = products_before, may_add_terms_ = terms_before;
+      own = writer_.own_slots(group, step, true, b.own, own);
+      b.body = RowGroupWriter::part(group, {base, step, group.rows}, own, sums, number);
+      if (b.rest != Dim(0)) b.tail = RowGroupWriter::part(group, {base, b.rest, group.rows}, own, sums, number);
+      writer_.count_references(own, b);
+      May may = may_;
+      may.join_products = may.join_products && step == 1;
+      may.add_terms = true;
+      b.body = within(std::move(b.body), may, false);
       return b;
     };
     if (fork) {
-      Blocks all{*copies_.thread, threads, left, {share_of(share)}, {}, true, 1, {}};
+      Blocks all{*writer_.copies.thread, threads, left, {share_of(share)}, {}, true, 1, {}};
       if (left != 0) all.tail = {share_of(left)};
       result.push_back(std::move(all));
     } else {
       result.push_back(share_of(share));
     }
-    copies_ = before;
-    for (const Sum& s : sums) result.push_back(sum_of_parts(s, parts));
-  }
-
-  Nest zeros_of(const Product& p) {
-    const std::uint32_t row = f_.vars++, column = f_.vars++;
-    const Expr at = p.c_offset + variable(row) * size(p.c_m) + variable(column) * size(p.c_n);
-    return Nest{.vars = {row, column},
-                .sizes = {p.m, p.n},
-                .stores = {{p.c, at, convert(p.dtype, Expr(std::int64_t(0))), {}}},
-                .where = p.where};
-  }
-
-  std::map<SlotId, int> touched_by(const Group& group) const {
-    std::map<SlotId, int> times;
-    for (const Statement& s : group.members) visit_slots(s, [&](SlotId slot, bool) { ++times[slot]; });
-    return times;
-  }
-  // Whether nothing outside of the group touches a slot, and each row has its part of it.
-  bool is_own(SlotId slot, const Use& use, const std::map<SlotId, int>& inside) const {
-    const auto times = inside.find(slot);
-    return f_.slots[slot].temporary() && use.written && use.by_rows && !use.high && !use.own && times != inside.end() &&
-           times->second == references_[slot];
-  }
-
-  // Slots that nothing outside of the group touches: a block needs no more than its own rows of them. Those too large
-  // for locals are copies, where there are any, and those that there are `already`.
-  Own own_slots(const Group& group, std::int64_t step, const std::optional<Copies>& copies, std::vector<SlotId>& list,
-                const Own& already = {}) {
-    const std::map<SlotId, int> inside = touched_by(group);
-    Own own;
-    for (const auto& [slot, use] : group.uses) {
-      const Slot whole = f_.slots[slot];
-      if (use.own) {
-        f_.slots.push_back({whole.dtype, whole.elements, Slot::Place::local});
-        list.push_back(static_cast<SlotId>(f_.slots.size() - 1));
-        own.emplace(slot, RestrictToRows::Own{list.back(), 0});
-        continue;
-      }
-      if (!is_own(slot, use, inside)) continue;
-      const Dim elements = use.stride * step;
-      const auto added = static_cast<SlotId>(f_.slots.size());
-      if (at_most(elements, target_.own_bytes / static_cast<std::int64_t>(size_of(whole.dtype)))) {
-        f_.slots.push_back({whole.dtype, elements, Slot::Place::local});
-        list.push_back(added);
-        own.emplace(slot, RestrictToRows::Own{added, use.stride, from_around(use)});
-      } else if (copies && already.contains(slot)) {
-        own.emplace(slot, already.at(slot));
-      } else if (copies && estimated_bytes(slot, elements) <= largest_copy()) {
-        f_.slots.push_back({whole.dtype, elements * copies->count, Slot::Place::arena});
-        RestrictToRows::Own copy{added, use.stride, from_around(use)};
-        if (copies->thread) copy.begin.add(*copies->thread, elements);
-        own.emplace(slot, std::move(copy));
-      }
-    }
-    return own;
-  }
-
-  // Of own memory the rows begin at 0.
-  static Affine from_around(const Use& use) {
-    Affine begin{0, {}};
-    if (use.around)
-      for (const auto& [var, coefficient] : use.around->terms) begin.add(var, 0 - coefficient);
-    return begin;
-  }
-
-  std::vector<Sum> divided_sums(const Group& group, const Dim& count) {
-    std::vector<Sum> sums;
-    for (const Statement& s : group.members) {
-      const auto* r = std::get_if<Reduce>(&s.held());
-      if (r == nullptr || !divides_sum(*r, group.rows)) continue;
-      const Dim elements = product_of(r->outer_sizes);
-      f_.slots.push_back(
-          {r->value.dtype(), room_for(f_, r->value.dtype(), elements * count * copies_.count), Slot::Place::arena});
-      Affine begin{0, {}};
-      if (copies_.thread) begin.add(*copies_.thread, elements * count);
-      sums.push_back({*r, static_cast<SlotId>(f_.slots.size() - 1), elements, std::move(begin)});
-    }
-    return sums;
-  }
-
-  Block part(const Group& group, RowBlock rows, const Own& own, const std::vector<Sum>& sums, const Affine& number) {
-    std::map<SlotId, RestrictToRows::Part> parts;
-    for (const Sum& s : sums) {
-      const std::int64_t elements = s.elements.value();
-      Affine offset = s.begin;
-      offset.constant = offset.constant + number.constant * elements;
-      for (const auto& [var, coefficient] : number.terms) offset.add(var, coefficient * elements);
-      parts.emplace(s.whole.slot, RestrictToRows::Part{s.parts, std::move(offset)});
-    }
-    RestrictToRows restrict_to_rows(std::move(rows), own, std::move(parts), group.added);
-    Block body;
-    for (const Statement& s : group.members) body.push_back(restrict_to_rows(s));
-    return body;
-  }
-
-  Reduce sum_of_parts(const Sum& s, const Dim& count) {
-    Reduce r = s.whole;
-    const std::uint32_t var = f_.vars++;
-    Expr offset = to_expr(s.begin) + variable(var) * size(s.elements);
-    Dim stride = 1;
-    for (std::size_t i = r.outer_vars.size(); i-- > 0; stride = stride * r.outer_sizes[i])
-      offset = offset + variable(r.outer_vars[i]) * size(stride);
-    r.inner_vars = {var};
-    r.inner_sizes = {count};
-    r.value = load(s.parts, r.value.dtype(), offset);
-    return r;
-  }
-
-  void count_references(const Own& own, const Statement& s) {
-    std::set<SlotId> slots;
-    for (const auto& [whole, part] : own) slots.insert(part.slot);
-    references_.resize(f_.slots.size());
-    visit_slots(s, [&](SlotId slot, bool) {
-      if (slots.contains(slot)) ++references_[slot];
-    });
+    writer_.copies = before;
+    for (const RowGroupWriter::Sum& s : sums) result.push_back(writer_.sum_of_parts(s, parts));
   }
 
   Function& f_;
   Target target_;
   std::int64_t threads_;
-  std::vector<int> references_;  // of each slot, by all statements
+  RowGroupWriter writer_;
   bool long_calls_;
-  bool may_divide_sums_ = true, may_join_products_ = true;
-  bool may_have_copies_ = true;  // else parallel blocks would share them
-  bool may_add_terms_ = false;   // blocks run one after another
-  Copies copies_;
+  May may_;
 };
 
 }  // namespace

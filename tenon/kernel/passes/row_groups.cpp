@@ -1,0 +1,136 @@
+#include "tenon/kernel/passes/row_groups.h"
+
+#include "tenon/kernel/expressions.h"
+
+namespace tenon::kernel {
+namespace {
+
+// Of own memory the rows begin at 0.
+Affine from_around(const Use& use) {
+  Affine begin{0, {}};
+  if (use.around)
+    for (const auto& [var, coefficient] : use.around->terms) begin.add(var, 0 - coefficient);
+  return begin;
+}
+
+}  // namespace
+
+RowGroupWriter::RowGroupWriter(Function& function, const Target& target)
+    : f_(function), target_(target), references_(SlotUses(function).references) {}
+
+bool RowGroupWriter::is_known_to_none_but(const Statement& s, SlotId slot) const {
+  int inside = 0;
+  visit_slots(s, [&](SlotId at, bool) { inside += at == slot ? 1 : 0; });
+  return f_.slots[slot].temporary() && inside == references_[slot];
+}
+
+double RowGroupWriter::bytes_of(SlotId slot, const Dim& elements) const {
+  return estimate(elements) * static_cast<double>(size_of(f_.slots[slot].dtype));
+}
+
+Nest RowGroupWriter::zeros_of(const Product& p) {
+  const std::uint32_t row = f_.vars++, column = f_.vars++;
+  const Expr at = p.c_offset + variable(row) * size(p.c_m) + variable(column) * size(p.c_n);
+  return Nest{.vars = {row, column},
+              .sizes = {p.m, p.n},
+              .stores = {{p.c, at, convert(p.dtype, Expr(std::int64_t(0))), {}}},
+              .where = p.where};
+}
+
+std::map<SlotId, int> RowGroupWriter::touched_by(const RowGroup& group) const {
+  std::map<SlotId, int> times;
+  for (const Statement& s : group.members) visit_slots(s, [&](SlotId slot, bool) { ++times[slot]; });
+  return times;
+}
+
+bool RowGroupWriter::is_own(SlotId slot, const Use& use, const std::map<SlotId, int>& inside) const {
+  const auto times = inside.find(slot);
+  return f_.slots[slot].temporary() && use.written && use.by_rows && !use.high && !use.own && times != inside.end() &&
+         times->second == references_[slot];
+}
+
+RowGroupWriter::Own RowGroupWriter::own_slots(const RowGroup& group, std::int64_t step, bool may_copy,
+                                              std::vector<SlotId>& locals, const Own& already) {
+  const std::map<SlotId, int> inside = touched_by(group);
+  Own own;
+  for (const auto& [slot, use] : group.uses) {
+    const Slot whole = f_.slots[slot];
+    if (use.own) {
+      f_.slots.push_back({whole.dtype, whole.elements, Slot::Place::local});
+      locals.push_back(static_cast<SlotId>(f_.slots.size() - 1));
+      own.emplace(slot, RestrictToRows::Own{locals.back(), 0});
+      continue;
+    }
+    if (!is_own(slot, use, inside)) continue;
+    const Dim elements = use.stride * step;
+    const auto added = static_cast<SlotId>(f_.slots.size());
+    if (at_most(elements, target_.own_bytes / static_cast<std::int64_t>(size_of(whole.dtype)))) {
+      f_.slots.push_back({whole.dtype, elements, Slot::Place::local});
+      locals.push_back(added);
+      own.emplace(slot, RestrictToRows::Own{added, use.stride, from_around(use)});
+    } else if (may_copy && already.contains(slot)) {
+      own.emplace(slot, already.at(slot));
+    } else if (may_copy && bytes_of(slot, elements) <= largest_copy()) {
+      f_.slots.push_back({whole.dtype, elements * copies.count, Slot::Place::arena});
+      RestrictToRows::Own copy{added, use.stride, from_around(use)};
+      if (copies.thread) copy.begin.add(*copies.thread, elements);
+      own.emplace(slot, std::move(copy));
+    }
+  }
+  return own;
+}
+
+std::vector<RowGroupWriter::Sum> RowGroupWriter::divided_sums(const RowGroup& group, const Dim& count) {
+  std::vector<Sum> sums;
+  for (const Statement& s : group.members) {
+    const auto* r = std::get_if<Reduce>(&s.held());
+    if (r == nullptr || !divides_sum(*r, group.rows)) continue;
+    const Dim elements = product_of(r->outer_sizes);
+    f_.slots.push_back(
+        {r->value.dtype(), room_for(f_, r->value.dtype(), elements * count * copies.count), Slot::Place::arena});
+    Affine begin{0, {}};
+    if (copies.thread) begin.add(*copies.thread, elements * count);
+    sums.push_back({*r, static_cast<SlotId>(f_.slots.size() - 1), elements, std::move(begin)});
+  }
+  return sums;
+}
+
+Block RowGroupWriter::part(const RowGroup& group, RowBlock rows, const Own& own, const std::vector<Sum>& sums,
+                           const Affine& number) {
+  std::map<SlotId, RestrictToRows::Part> parts;
+  for (const Sum& s : sums) {
+    const std::int64_t elements = s.elements.value();
+    Affine offset = s.begin;
+    offset.constant = offset.constant + number.constant * elements;
+    for (const auto& [var, coefficient] : number.terms) offset.add(var, coefficient * elements);
+    parts.emplace(s.whole.slot, RestrictToRows::Part{s.parts, std::move(offset)});
+  }
+  RestrictToRows restrict_to_rows(std::move(rows), own, std::move(parts), group.added);
+  Block body;
+  for (const Statement& s : group.members) body.push_back(restrict_to_rows(s));
+  return body;
+}
+
+Reduce RowGroupWriter::sum_of_parts(const Sum& s, const Dim& count) {
+  Reduce r = s.whole;
+  const std::uint32_t var = f_.vars++;
+  Expr offset = to_expr(s.begin) + variable(var) * size(s.elements);
+  Dim stride = 1;
+  for (std::size_t i = r.outer_vars.size(); i-- > 0; stride = stride * r.outer_sizes[i])
+    offset = offset + variable(r.outer_vars[i]) * size(stride);
+  r.inner_vars = {var};
+  r.inner_sizes = {count};
+  r.value = load(s.parts, r.value.dtype(), offset);
+  return r;
+}
+
+void RowGroupWriter::count_references(const Own& own, const Statement& s) {
+  std::set<SlotId> slots;
+  for (const auto& [whole, part] : own) slots.insert(part.slot);
+  references_.resize(f_.slots.size());
+  visit_slots(s, [&](SlotId slot, bool) {
+    if (slots.contains(slot)) ++references_[slot];
+  });
+}
+
+}  // namespace tenon::kernel
