@@ -2,42 +2,34 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+
+#include "tenon/base/dim_fold.h"
 
 namespace tenon {
 
 double estimate(const Dim& size) {
+  using Kind = Dim::Step::Kind;
   constexpr double assumed = 1 << 14;  // of a size parameter
   if (size.known()) return static_cast<double>(size.value());
-  std::vector<double> values;
-  size.visit_steps([&](const Dim::Step& step) {
-    using Kind = Dim::Step::Kind;
-    if (step.kind == Kind::number) return values.push_back(static_cast<double>(step.value));
-    if (step.kind == Kind::variable) return values.push_back(assumed);
-    const double y = values.back();
-    values.pop_back();
-    double& x = values.back();
-    switch (step.kind) {
-      case Kind::add:
-        x += y;
-        break;
-      case Kind::mul:
-        x *= y;
-        break;
-      case Kind::floor_div:
-        x = y == 0 ? 0 : std::floor(x / y);
-        break;
-      case Kind::modulo:
-        x = std::min(x, (y - 1) / 2);  // any rest is as likely as any other
-        break;
-      case Kind::min:
-        x = std::min(x, y);
-        break;
-      default:
-        x = std::max(x, y);
-    }
-  });
-  return std::max(values.back(), 0.);
+  const double estimated = folded<double>(
+      size, [](const Dim::Step& step) { return step.kind == Kind::number ? static_cast<double>(step.value) : assumed; },
+      [](Kind kind, double x, double y) {
+        switch (kind) {
+          case Kind::add:
+            return x + y;
+          case Kind::mul:
+            return x * y;
+          case Kind::floor_div:
+            return y == 0 ? 0 : std::floor(x / y);
+          case Kind::modulo:
+            return std::min(x, (y - 1) / 2);  // any rest is as likely as any other
+          case Kind::min:
+            return std::min(x, y);
+          default:
+            return std::max(x, y);
+        }
+      });
+  return std::max(estimated, 0.);
 }
 
 }  // namespace tenon

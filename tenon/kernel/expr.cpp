@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tenon/base/dim_fold.h"
 #include "tenon/base/error.h"
 
 namespace tenon::kernel {
@@ -117,31 +118,27 @@ std::pair<Expr, Expr> floor_division(const Expr& x, const Expr& y) {
 
 Expr size(const Dim& dim) {
   if (dim.known()) return Expr(dim.value());
-  std::vector<Expr> values;
-  dim.visit_steps([&](const Dim::Step& step) {
-    using Kind = Dim::Step::Kind;
-    if (step.kind == Kind::number) return values.push_back(Expr(step.value));
-    if (step.kind == Kind::variable)
-      return values.push_back(variable(first_size_variable + static_cast<std::uint32_t>(step.value)));
-    const Expr y = std::move(values.back());
-    values.pop_back();
-    const Expr x = std::move(values.back());
-    switch (step.kind) {
+  using Kind = Dim::Step::Kind;
+  const auto of_leaf = [](const Dim::Step& step) {
+    return step.kind == Kind::number ? Expr(step.value)
+                                     : variable(first_size_variable + static_cast<std::uint32_t>(step.value));
+  };
+  return folded<Expr>(dim, of_leaf, [](Kind kind, const Expr& x, const Expr& y) {
+    switch (kind) {
       case Kind::add:
-        return void(values.back() = x + y);
+        return x + y;
       case Kind::mul:
-        return void(values.back() = x * y);
+        return x * y;
       case Kind::floor_div:
-        return void(values.back() = floor_division(x, y).first);
+        return floor_division(x, y).first;
       case Kind::modulo:
-        return void(values.back() = floor_division(x, y).second);
+        return floor_division(x, y).second;
       case Kind::min:
-        return void(values.back() = binary(Binary::min, x, y));
+        return binary(Binary::min, x, y);
       default:
-        return void(values.back() = binary(Binary::max, x, y));
+        return binary(Binary::max, x, y);
     }
   });
-  return values.back();
 }
 
 Expr load(std::uint32_t buffer, DType dtype, const Expr& offset) {

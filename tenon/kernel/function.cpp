@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tenon/base/dim_fold.h"
 #include "tenon/base/error.h"
 
 namespace tenon::kernel {
@@ -18,21 +19,13 @@ double estimate(const Sizes& sizes) {
 std::optional<std::int64_t> bound_of(const Dim& size) {
   if (size.known()) return size.value();
   using Kind = Dim::Step::Kind;
-  std::vector<std::optional<std::int64_t>> values;
-  size.visit_steps([&](const Dim::Step& step) {
-    if (step.kind == Kind::number) return values.push_back(step.value);
-    if (step.kind == Kind::variable) return values.push_back(std::nullopt);
-    const std::optional<std::int64_t> y = values.back();
-    values.pop_back();
-    std::optional<std::int64_t>& x = values.back();
-    if (step.kind == Kind::modulo)
-      x = y && *y > 0 ? std::optional(*y - 1) : std::nullopt;
-    else if (step.kind == Kind::min && (x || y))
-      x = std::min(x.value_or(*y), y.value_or(*x));
-    else
-      x.reset();
-  });
-  return values.back();
+  using Most = std::optional<std::int64_t>;
+  return folded<Most>(
+      size, [](const Dim::Step& step) { return step.kind == Kind::number ? Most(step.value) : Most(); },
+      [](Kind kind, const Most& x, const Most& y) {
+        if (kind == Kind::modulo) return y && *y > 0 ? Most(*y - 1) : Most();
+        return kind == Kind::min && (x || y) ? Most(std::min(x ? *x : *y, y ? *y : *x)) : Most();
+      });
 }
 
 namespace {
@@ -101,20 +94,13 @@ Between combined(Dim::Step::Kind kind, const Between& x, const Between& y) {
 
 std::optional<Dim> largest(const Function& function, const Dim& size) {
   if (!has_found_size(size)) return size;
-  std::vector<Between> values;
-  size.visit_steps([&](const Dim::Step& step) {
-    using Kind = Dim::Step::Kind;
-    if (step.kind == Kind::number) return values.push_back({Dim(step.value), Dim(step.value)});
-    if (step.kind == Kind::variable) {
-      const auto v = static_cast<SizeVar>(step.value);
-      return values.push_back(is_found_size(v) ? Between{0, function.slots[slot_of_size(v)].most}
-                                               : Between{Dim::variable(v), Dim::variable(v)});
-    }
-    const Between y = values.back();
-    values.pop_back();
-    values.back() = combined(step.kind, values.back(), y);
-  });
-  return values.back().high;
+  const auto of_leaf = [&](const Dim::Step& step) {
+    if (step.kind == Dim::Step::Kind::number) return Between{Dim(step.value), Dim(step.value)};
+    const auto v = static_cast<SizeVar>(step.value);
+    return is_found_size(v) ? Between{0, function.slots[slot_of_size(v)].most}
+                            : Between{Dim::variable(v), Dim::variable(v)};
+  };
+  return folded<Between>(size, of_leaf, combined).high;
 }
 
 Dim room_for(const Function& function, DType dtype, const Dim& elements) {

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "tenon/runtime/subnormals.h"
@@ -18,6 +19,8 @@ namespace {
 
 thread_local std::exception_ptr failure;
 thread_local GivenArrays* given = nullptr;
+
+const void* address_of(const Buffer* array) { return array->data(); }
 
 std::string text_of(DType dtype, std::span<const std::int64_t> dims) {
   return fmt::format("{}[{}]", name(dtype), fmt::join(dims, ","));
@@ -78,13 +81,14 @@ void call_at(const Description& d, void* const* addresses) {
 }  // namespace
 
 GivenArrays::GivenArrays(std::vector<const Buffer*> arrays)
-    : arrays_(std::move(arrays)), before_(std::exchange(given, this)) {}
+    : arrays_(std::move(arrays)), before_(std::exchange(given, this)) {
+  std::ranges::sort(arrays_, std::less<const void*>(), address_of);
+}
 GivenArrays::~GivenArrays() { given = before_; }
 const Buffer* GivenArrays::find(const void* address, const HostArray& type) {
-  for (const GivenArrays* all = given; all != nullptr; all = all->before_)
-    for (const Buffer* array : all->arrays_)
-      if (array->data() == address && array->dtype() == type.dtype && std::ranges::equal(array->dims(), type.dims))
-        return array;
+  if (given == nullptr) return nullptr;
+  for (const Buffer* array : std::ranges::equal_range(given->arrays_, address, std::less<const void*>(), address_of))
+    if (array->dtype() == type.dtype && std::ranges::equal(array->dims(), type.dims)) return array;
   return nullptr;
 }
 

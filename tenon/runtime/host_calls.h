@@ -47,8 +47,9 @@ class HostFunction {
   std::int64_t id_;
 };
 
-// While it lives, functions that programs call on this thread get these arrays as they are where they are operands:
-// they are immutable and may be kept, as memory of the program's own may not. Contiguous; they outlive it.
+// While it lives, functions that a program calls on this thread get these arrays as they are where they are operands:
+// they are immutable and may be kept, as memory of the program's own may not. Contiguous; they outlive it. To find one
+// takes the logarithm of their number.
 class GivenArrays {
  public:
   explicit GivenArrays(std::vector<const Buffer*> arrays);
@@ -59,8 +60,8 @@ class GivenArrays {
   static const Buffer* find(const void* address, const HostArray& type);
 
  private:
-  std::vector<const Buffer*> arrays_;
-  GivenArrays* before_;  // of a program around this one
+  std::vector<const Buffer*> arrays_;  // by address
+  GivenArrays* before_;                // of a program around this one
 };
 
 inline constexpr std::int32_t host_call_failed = 8;  // a status of generated code
