@@ -8,6 +8,7 @@
 
 #include "tenon/base/error.h"
 #include "tenon/compile/compilation.h"
+#include "tenon/ir/estimate.h"
 #include "tenon/ir/replay.h"
 
 namespace tenon {
@@ -115,8 +116,7 @@ class Cut {
     for (const std::size_t e : eqns) {
       const Eqn& eqn = program_.eqns()[e];
       regions = regions || eqn.params.hold_programs();
-      for (Var v : eqn.out)
-        if (const Type& type = program_.type(v); type.is_array()) elements += kernel::estimate(type.shape.elements());
+      elements += estimated_elements(program_, eqn.out);
     }
     return regions || eqns.size() >= many || elements >= many_elements;
   }

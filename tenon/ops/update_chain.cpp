@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tenon/base/estimate.h"
+#include "tenon/ir/estimate.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/structure.h"
@@ -250,12 +250,6 @@ Array pass_loop(const Link& link, const Replay& sizes, const Array& x, std::span
 
 bool are_given(const Program& program, std::span<const Dim> sizes) {
   return std::ranges::all_of(sizes, [&](const Dim& d) { return is_given(program, d); });
-}
-
-double estimated_bytes(const Type& array) {
-  auto bytes = static_cast<double>(size_of(array.dtype));
-  for (const Dim& d : array.shape) bytes *= estimate(d);
-  return bytes;
 }
 
 bool is_product(const OpInfo& op) { return is(op, LowerStructure::Kind::product); }

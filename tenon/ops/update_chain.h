@@ -23,8 +23,6 @@ struct UpdateChain {
 
 // Whether sizes are numbers, or what a Program is given: those that it finds are known within it alone.
 bool are_given(const Program& program, std::span<const Dim> sizes);
-// With sizes that vary as they are estimated.
-double estimated_bytes(const Type& array);
 
 // The chain that ends at a variable; nothing where it is changed otherwise on the way. The Program must outlive it.
 std::optional<UpdateChain> update_chain(const Program& program, Var to);

@@ -4,8 +4,9 @@
 #include <array>
 #include <numeric>
 
-#include "tenon/base/estimate.h"
+#include "tenon/ir/estimate.h"
 #include "tenon/ir/literal.h"
+#include "tenon/kernel/function.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
@@ -38,7 +39,7 @@ class ScoresSearch {
   static constexpr double longest_row = 1 << 17;    // bytes
 
   const Type& type(Var v) const { return program_.type(v); }
-  double elements(Var v) const { return type(v).is_array() ? estimate(type(v).shape.elements()) : 0; }
+  double elements(Var v) const { return estimated_elements(type(v)); }
   // A mask may be one for all matrices.
   bool is_large(Var v) const {
     return !type(v).is_array() || elements(v) > std::max(rows_ * columns_, elements_ / 2 - 1);
@@ -103,17 +104,11 @@ class ScoresSearch {
     if (elements_ < 1.5 * others || (bytes > resident && !divides)) return false;
     const bool makes = is_large(eqn.out[0]);
     (makes ? makes_ : takes_) = true;
-    if (makes) return estimate(form.sum_sizes) >= wide;
+    if (makes) return kernel::estimate(form.sum_sizes) >= wide;
     result_[eqn.out[0]] = true;
     const bool sums_rows = (is_large(eqn.in[0]) ? form.contract_a[0] : form.contract_b[0]) == row_axis();
     const double batch = elements_ / rows_ / columns_;
     return elements(eqn.out[0]) / batch / (sums_rows ? columns_ : rows_) >= wide;
-  }
-  static double estimate(const Dim& d) { return tenon::estimate(d); }
-  static double estimate(const std::vector<Dim>& sizes) {
-    double product = 1;
-    for (const Dim& d : sizes) product *= tenon::estimate(d);
-    return product;
   }
 
   const Program& program_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "tenon/base/estimate.h"
 #include "tenon/ir/adapt.h"
+#include "tenon/ir/estimate.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/dot.h"
@@ -31,8 +31,6 @@ std::optional<kernel::Combine> combine_of(const Eqn& e) {
 
 bool is_linear_map(const Eqn& e) { return e.op == &transpose_op() || e.op == &reshape_op(); }
 bool is_numeric(DType d) { return d != DType::bool_; }
-
-double elements(const Type& t) { return estimate(t.shape.elements()); }
 
 // One carry that can be taken out: carry' = carry + map(made), or max(carry, map(made)) and the like.
 struct Delayed {
@@ -111,14 +109,14 @@ class LoopReader {
   }
   bool repeats(const Eqn& e) const {
     if (e.op != &broadcast_op()) return false;
-    return elements(body_.type(e.in[0])) < elements(body_.type(e.out[0]));
+    return estimated_elements(body_.type(e.in[0])) < estimated_elements(body_.type(e.out[0]));
   }
   bool small_sum(const Eqn& e) const {
-    return repeats(e) || (elements(body_.type(e.in[0])) <= largest_summand && !adds_few_rows(e));
+    return repeats(e) || (estimated_elements(body_.type(e.in[0])) <= largest_summand && !adds_few_rows(e));
   }
   // Vectors go along the rows of such a sum, and it writes far less than what it sums.
   bool adds_few_rows(const Eqn& e) const {
-    const double before = elements(body_.type(e.in[0])), after = elements(body_.type(e.out[0]));
+    const double before = estimated_elements(body_.type(e.in[0])), after = estimated_elements(body_.type(e.out[0]));
     const Type& sum = body_.type(e.out[0]);
     if (sum.rank() == 0) return false;
     const Dim& row = sum.shape[sum.rank() - 1];
@@ -135,14 +133,14 @@ class LoopReader {
         for (Var v : d.made->in)
           if (!is_stack(v) && std::ranges::find(seen, v) == seen.end()) {
             seen.push_back(v);
-            sum += elements(body_.type(v));
+            sum += estimated_elements(body_.type(v));
           }
     return sum;
   }
   double removed(const std::vector<Delayed>& all) const {
     double sum = 0;
     for (const Delayed& d : all)
-      if (is_product(*d.made->op)) sum += elements(body_.type(body_.outputs()[d.carry]));
+      if (is_product(*d.made->op)) sum += estimated_elements(body_.type(body_.outputs()[d.carry]));
     return sum;
   }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "tenon/base/estimate.h"
 #include "tenon/ir/adapt.h"
+#include "tenon/ir/estimate.h"
 #include "tenon/ops/loop_roles.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/update_chain.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "tenon/base/estimate.h"
 #include "tenon/ir/adapt.h"
+#include "tenon/ir/estimate.h"
 #include "tenon/ir/replay.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/structure.h"
@@ -13,16 +13,11 @@
 namespace tenon {
 namespace {
 
-double elements(const Program& program, const std::vector<Var>& vars) {
-  double sum = 0;
-  for (const Var v : vars) sum += program.type(v).is_array() ? estimate(program.type(v).shape.elements()) : 0;
-  return sum;
-}
-
 // Whether its results take less room than what it computes takes time: reductions and products.
 bool condenses(const Program& program, const Eqn& eqn) {
   if (is_product(*eqn.op)) return true;
-  return rule_of<LowerReduction>(*eqn.op) != nullptr && elements(program, eqn.out) < elements(program, eqn.in);
+  return rule_of<LowerReduction>(*eqn.op) != nullptr &&
+         estimated_elements(program, eqn.out) < estimated_elements(program, eqn.in);
 }
 
 // Whether an eqn tells a size of these, in its params or the types of its results.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tenon/base/settings.h"
+#include "tenon/ir/estimate.h"
 #include "tenon/ir/literal.h"
 #include "tenon/kernel/function.h"
 #include "tenon/ops/element_form.h"
@@ -55,7 +56,7 @@ class PairSearch {
  private:
   const Eqn* maker(Var v) const { return maker_[v] == nowhere ? nullptr : &program_.eqns()[maker_[v]]; }
   const Type& type(Var v) const { return program_.type(v); }
-  double elements(Var v) const { return type(v).is_array() ? kernel::estimate(type(v).shape.elements()) : 0; }
+  double elements(Var v) const { return estimated_elements(type(v)); }
 
   // --- what may be one ---
   void find_ends() {

@@ -9,6 +9,7 @@
 #include "tenon/base/fork.h"
 #include "tenon/base/settings.h"
 #include "tenon/base/stack.h"
+#include "tenon/ir/estimate.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/ops/structure.h"
 #include "tenon/transform/transforms.h"
@@ -44,26 +45,19 @@ std::string_view why_not_alone(const Program& program) {
 
 bool updates(const Program& program) { return find_eqn(program, updates_in_place) != nullptr; }
 
-double elements(const Program& program, std::span<const Var> vars) {
-  double sum = 0;
-  for (const Var v : vars) {
-    if (program.type(v).is_array()) sum += kernel::estimate(program.type(v).shape.elements());
-  }
-  return sum;
-}
-
 // What it computes element by element, in simple operations; of others nothing.
 double fused_work_of(const Program& program, const Eqn& eqn) {
   if (rule_of<LowerElement>(*eqn.op) == nullptr) return 0;
-  return element_form(program, eqn).arithmetic * elements(program, eqn.out);
+  return element_form(program, eqn).arithmetic * estimated_elements(program, eqn.out);
 }
 
 // Operations of an eqn that calls nothing, to an order of magnitude.
 double work_of(const Program& program, const Eqn& eqn) {
-  const double in = elements(program, eqn.in), out = elements(program, eqn.out);
+  const double in = estimated_elements(program, eqn.in), out = estimated_elements(program, eqn.out);
   const auto* structure = rule_of<LowerStructure>(*eqn.op);
   if (structure != nullptr && structure->kind == LowerStructure::Kind::product && eqn.in.size() == 2)
-    return std::sqrt(elements(program, {&eqn.in[0], 1}) * elements(program, {&eqn.in[1], 1}) * out);  // m·n·k
+    return std::sqrt(estimated_elements(program, {&eqn.in[0], 1}) * estimated_elements(program, {&eqn.in[1], 1}) *
+                     out);  // m·n·k
   return std::max(in, out);
 }
 
@@ -179,7 +173,8 @@ class Functions {
       if (f.eqns * f.times <= (little ? most_of_little : most_eqns))
         return little ? "so small that a call would be felt" : "small: it fuses with what is around it";
       // Arguments and results go through memory.
-      const double moved = elements(program, program.inputs()) + elements(program, program.outputs());
+      const double moved =
+          estimated_elements(program, program.inputs()) + estimated_elements(program, program.outputs());
       if (f.element_by_element && f.eqns * f.times <= most_of_fused && f.fused_work <= round_trip * moved)
         return "it computes less than its arguments and results cost: it fuses with what is around it";
     }

@@ -159,7 +159,8 @@ class BlockPlanner {
   void reduction(const Eqn& eqn);
   void reduce(const Eqn& eqn, kernel::Reduce r);
   void product(const Eqn& eqn);
-  LaidOut laid_out(Var v, std::initializer_list<std::span<const std::int64_t>> axes);
+  LaidOut laid_out(Var v, std::span<const std::int64_t> axes);
+  void matrix_product(const Eqn& eqn, kernel::Product p, const Place& a, const Place& b, const Place& to);
   bool merged_product(const Eqn& eqn, const ProductForm& form, const Place& to);
   // `columns`: the second operand as [batch…, summed…, columns…].
   void inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled,

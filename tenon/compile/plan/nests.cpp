@@ -1,7 +1,9 @@
 // Values as nests: what an element is at an index, which values share a nest, reductions, small products.
 #include <algorithm>
+#include <functional>
 
 #include "tenon/compile/plan/block_planner.h"
+#include "tenon/ir/estimate.h"
 #include "tenon/ops/index_map.h"
 
 namespace tenon {
@@ -266,6 +268,24 @@ bool streams(const kernel::Product& p) {
   return p.c_n == Dim(1) && (p.b_n == Dim(1) || (p.a_k == Dim(1) && p.b_k == Dim(1)));
 }
 
+using Axes64 = std::vector<std::int64_t>;
+Axes64 joined(std::initializer_list<std::reference_wrapper<const Axes64>> groups) {
+  Axes64 all;
+  for (const Axes64& group : groups) all.insert(all.end(), group.begin(), group.end());
+  return all;
+}
+// The axes of these groups are 0, 1, … in their order.
+void number(std::initializer_list<Axes64*> groups) {
+  std::int64_t next = 0;
+  for (Axes64* group : groups)
+    for (std::int64_t& axis : *group) axis = next++;
+}
+Type in_order(const Type& type, std::span<const std::int64_t> axes) {
+  Type ordered = Type::array(type.dtype, {});
+  for (const std::int64_t axis : axes) ordered.shape.push_back(type.shape[static_cast<std::size_t>(axis)]);
+  return ordered;
+}
+
 // The library makes a matrix of complex numbers ready for each product: one sum is less than that.
 bool is_one_sum(const kernel::Product& p) { return is_complex(p.dtype) && p.m == Dim(1) && p.n == Dim(1); }
 
@@ -284,17 +304,12 @@ void BlockPlanner::product(const Eqn& eqn) {
   const bool integer = is_integer(type.dtype) && !tiny && strided, by_columns = integer && pays_to_lay_out(*strided);
   if (!tiny && strided && type.dtype != DType::bool_ && !by_columns && !(integer && streams(*strided))) {
     const Place a = stored(eqn.in[0]), b = stored(eqn.in[1]);
-    kernel::Product p = *strided;
-    p.a = a.slot, p.b = b.slot, p.c = to.slot;
-    p.a_offset = a.offset, p.b_offset = b.offset, p.c_offset = to.offset;
-    places_[eqn.out[0]] = to;
-    block_.push_back(p);
-    return;
+    return matrix_product(eqn, *strided, a, b, to);
   }
   if (!tiny && !strided && is_inexact(type.dtype) && eqn.numerics != Numerics::strict && merged_product(eqn, form, to))
     return;
   std::optional<LaidOut> columns;
-  if (by_columns) columns = laid_out(eqn.in[1], {form.batch_b, form.contract_b, form.free_b});
+  if (by_columns) columns = laid_out(eqn.in[1], joined({form.batch_b, form.contract_b, form.free_b}));
   inline_product(eqn, form, to, tiny, columns);
 }
 
@@ -303,53 +318,36 @@ void BlockPlanner::product(const Eqn& eqn) {
 bool BlockPlanner::merged_product(const Eqn& eqn, const ProductForm& form, const Place& to) {
   constexpr double fewest = 1 << 16, times = 16;  // multiplications, and as many for each element that moves
   const Type &a = program_.type(eqn.in[0]), &b = program_.type(eqn.in[1]);
-  const double work = kernel::estimate(program_.type(eqn.out[0]).shape.elements()) * kernel::estimate(form.sum_sizes);
-  const auto numbered = [next = std::int64_t(0)](std::vector<std::int64_t>& axes) mutable {
-    for (std::int64_t& axis : axes) axis = next++;
-  };
-  const auto in_order = [](const Type& type, std::initializer_list<std::span<const std::int64_t>> axes) {
-    std::vector<Dim> dims;
-    for (const auto& some : axes)
-      for (const std::int64_t axis : some) dims.push_back(type.shape[static_cast<std::size_t>(axis)]);
-    return dims;
-  };
+  const auto axes_a = joined({form.batch_a, form.free_a, form.contract_a});
+  const auto axes_b = joined({form.batch_b, form.contract_b, form.free_b});
+  const Type laid_a = in_order(a, axes_a), laid_b = in_order(b, axes_b);
+  const double work = estimated_elements(program_.type(eqn.out[0])) * kernel::estimate(form.sum_sizes);
   for (const auto& [lays_a, lays_b] : {std::pair(true, false), {false, true}, {true, true}}) {
     ProductForm merged = form;
-    if (lays_a) {
-      auto number = numbered;
-      number(merged.batch_a), number(merged.free_a), number(merged.contract_a);
-    }
-    if (lays_b) {
-      auto number = numbered;
-      number(merged.batch_b), number(merged.contract_b), number(merged.free_b);
-    }
-    const auto strided =
-        merged.strides(lays_a ? in_order(a, {form.batch_a, form.free_a, form.contract_a}) : a.shape.dims(),
-                       lays_b ? in_order(b, {form.batch_b, form.contract_b, form.free_b}) : b.shape.dims());
-    const double moved =
-        (lays_a ? kernel::estimate(a.shape.elements()) : 0) + (lays_b ? kernel::estimate(b.shape.elements()) : 0);
+    if (lays_a) number({&merged.batch_a, &merged.free_a, &merged.contract_a});
+    if (lays_b) number({&merged.batch_b, &merged.contract_b, &merged.free_b});
+    const auto strided = merged.strides((lays_a ? laid_a : a).shape.dims(), (lays_b ? laid_b : b).shape.dims());
+    const double moved = (lays_a ? estimated_elements(a) : 0) + (lays_b ? estimated_elements(b) : 0);
     if (!strided || work < fewest || work < times * moved) continue;
-    kernel::Product p = *strided;
-    const Place left =
-        lays_a ? laid_out(eqn.in[0], {form.batch_a, form.free_a, form.contract_a}).place : stored(eqn.in[0]);
-    const Place right =
-        lays_b ? laid_out(eqn.in[1], {form.batch_b, form.contract_b, form.free_b}).place : stored(eqn.in[1]);
-    p.dtype = program_.type(eqn.out[0]).dtype;
-    p.a = left.slot, p.b = right.slot, p.c = to.slot;
-    p.a_offset = left.offset, p.b_offset = right.offset, p.c_offset = to.offset;
-    places_[eqn.out[0]] = to;
-    block_.push_back(p);
+    const Place left = lays_a ? laid_out(eqn.in[0], axes_a).place : stored(eqn.in[0]);
+    const Place right = lays_b ? laid_out(eqn.in[1], axes_b).place : stored(eqn.in[1]);
+    matrix_product(eqn, *strided, left, right, to);
     return true;
   }
   return false;
 }
 
-BlockPlanner::LaidOut BlockPlanner::laid_out(Var b, std::initializer_list<std::span<const std::int64_t>> orders) {
+void BlockPlanner::matrix_product(const Eqn& eqn, kernel::Product p, const Place& a, const Place& b, const Place& to) {
+  p.dtype = program_.type(eqn.out[0]).dtype;
+  p.a = a.slot, p.b = b.slot, p.c = to.slot;
+  p.a_offset = a.offset, p.b_offset = b.offset, p.c_offset = to.offset;
+  places_[eqn.out[0]] = to;
+  block_.push_back(std::move(p));
+}
+
+BlockPlanner::LaidOut BlockPlanner::laid_out(Var b, std::span<const std::int64_t> axes) {
   stored(b);
-  std::vector<std::int64_t> axes;
-  for (const auto& of : orders) axes.insert(axes.end(), of.begin(), of.end());
-  Type type = Type::array(program_.type(b).dtype, {});
-  for (const std::int64_t axis : axes) type.shape.push_back(program_.type(b).shape[static_cast<std::size_t>(axis)]);
+  const Type type = in_order(program_.type(b), axes);
   const Place to = planner_.temporary(type);
   begin_nest(type.shape.dims(), false);
   std::vector<Expr> index(axes.size());
