@@ -63,13 +63,6 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
                                                                          llvm::CodeGenOptLevel::Default));
 }
 
-// Each thread has one, since threads compile at once: making it, and what it finds out of the processor's features,
-// would be a fifth of the time that a short function takes.
-llvm::TargetMachine& machine_of_thread(const Target& target) {
-  static thread_local const std::unique_ptr<llvm::TargetMachine> machine = make_machine(target);
-  return *machine;
-}
-
 // It moves integers to and from the registers of masks where that pays. What we emit has masks as truths of vectors, so
 // it finds nothing, and looking takes it half the time of generating code for a body of 2,000 integer operations.
 void leave_out_domain_reassignment() {
@@ -86,22 +79,70 @@ const Target& start() {
 }
 
 // A short list: what the emitter leaves to do is registers for locals, common loads, and what does not change in loops.
-void optimise(llvm::Module& module) {
-  llvm::PassBuilder passes;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(graphs);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, graphs, modules);
-  llvm::ModulePassManager pipeline;
-  if (auto failure = passes.parsePassPipeline(pipeline, "function(sroa,early-cse<memssa>,loop-mssa(licm),simplifycfg)"))
-    llvm::report_fatal_error(std::move(failure));
-  pipeline.run(module, modules);
-}
+class Optimiser {
+ public:
+  Optimiser() {
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(graphs_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, graphs_, modules_);
+    if (auto failure =
+            builder_.parsePassPipeline(passes_, "function(sroa,early-cse<memssa>,loop-mssa(licm),simplifycfg)"))
+      llvm::report_fatal_error(std::move(failure));
+  }
+  void run(llvm::Module& module) {
+    passes_.run(module, modules_);
+    loops_.clear(), functions_.clear(), graphs_.clear(), modules_.clear();
+  }
+
+ private:
+  llvm::PassBuilder builder_;
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager graphs_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::ModulePassManager passes_;
+};
+
+using Bytes = llvm::SmallVector<char, 0>;
+
+// Writes modules as files of one type. Doing so changes a module: whoever needs it afterwards gives a copy.
+class Writer {
+ public:
+  Writer(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+    if (machine.addPassesToEmitFile(passes_, out_, nullptr, type))
+      llvm::report_fatal_error("this target writes no such files");
+  }
+  Bytes write(llvm::Module& module) {
+    passes_.run(module);
+    return std::exchange(bytes_, {});
+  }
+
+ private:
+  Bytes bytes_;
+  llvm::raw_svector_ostream out_{bytes_};
+  llvm::legacy::PassManager passes_;
+};
+
+// What compiles modules, one after the other. Each thread has one, since threads compile at once: making the hundred
+// passes, the target machine, and what it finds out of the processor's features, would be half of the time that a short
+// function takes.
+struct Compiler {
+  explicit Compiler(const Target& target) : machine(make_machine(target)) {}
+  static Compiler& of_thread(const Target& target) {
+    static thread_local Compiler compiler(target);
+    return compiler;
+  }
+  Bytes object_of(llvm::Module& module) {
+    optimiser.run(module);
+    return objects.write(module);
+  }
+
+  const std::unique_ptr<llvm::TargetMachine> machine;
+  Optimiser optimiser;
+  Writer objects{*machine, llvm::CodeGenFileType::ObjectFile};
+};
 
 std::string text_of(const llvm::Module& module) {
   std::string text;
@@ -110,28 +151,12 @@ std::string text_of(const llvm::Module& module) {
   return out.str();
 }
 
-// Generating code changes a module: whoever needs it afterwards gives a copy.
-template <class Text>
-bool generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type, Text& text) {
-  llvm::raw_svector_ostream out(text);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, out, nullptr, type)) return false;
-  passes.run(module);
-  return true;
+std::string assembly_of(const llvm::Module& module, llvm::TargetMachine& machine) {
+  const Bytes text = Writer(machine, llvm::CodeGenFileType::AssemblyFile).write(*llvm::CloneModule(module));
+  return {text.begin(), text.end()};
 }
-
-std::string assembly_of(const llvm::Module& module, const Target& target) {
-  llvm::SmallString<0> text;
-  if (!generate(*llvm::CloneModule(module), machine_of_thread(target), llvm::CodeGenFileType::AssemblyFile, text))
-    return "this target has no assembly\n";
-  return text.str().str();
-}
-
-using Bytes = llvm::SmallVector<char, 0>;
 
 llvm::MemoryBufferRef buffer(const Bytes& bytes) { return {llvm::StringRef(bytes.data(), bytes.size()), "tenon"}; }
-
-llvm::Error no_objects() { return llvm::createStringError("this target has no objects"); }
 
 // A long module is optimised and compiled in parts of that many instructions or more, on the threads of the pool: 50 to
 // 100 ms each.
@@ -164,9 +189,7 @@ llvm::Expected<CodeImage> compile_in_parts(llvm::Module& module, const Target& t
       errors[i] = llvm::toString(part.takeError());
       return;
     }
-    optimise(**part);
-    if (!generate(**part, machine_of_thread(target), llvm::CodeGenFileType::ObjectFile, objects[i]))
-      errors[i] = llvm::toString(no_objects());
+    objects[i] = Compiler::of_thread(target).object_of(**part);
   });
   std::vector<llvm::MemoryBufferRef> made;
   for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -180,9 +203,9 @@ llvm::Expected<CodeImage> compile(const kernel::Function& function, const CallSi
   static const Target& target = start();
   llvm::LLVMContext context;
   llvm::Module module("tenon", context);
-  llvm::TargetMachine& machine = machine_of_thread(target);
-  module.setTargetTriple(machine.getTargetTriple().str());
-  module.setDataLayout(machine.createDataLayout());
+  Compiler& compiler = Compiler::of_thread(target);
+  module.setTargetTriple(compiler.machine->getTargetTriple().str());
+  module.setDataLayout(compiler.machine->createDataLayout());
   module.setPICLevel(llvm::PICLevel::BigPIC);
   emit_function(module, function, target, entry_name);
   if (!sizes.limits.empty() || !sizes.values.empty()) emit_sizes(module, sizes, target, sizes_name);
@@ -192,13 +215,12 @@ llvm::Expected<CodeImage> compile(const kernel::Function& function, const CallSi
   if (llvm::verifyModule(module, &report))
     return llvm::createStringError("the code generator made a broken module: " + report.str());
   if (const unsigned parts = parts_of(module); parts > 1 && !dumping()) return compile_in_parts(module, target, parts);
-  optimise(module);
+  compiler.optimiser.run(module);
   if (dumping()) {
     dump("optimised.ll", text_of(module));
-    dump("assembly.s", assembly_of(module, target));
+    dump("assembly.s", assembly_of(module, *compiler.machine));
   }
-  Bytes object;
-  if (!generate(module, machine, llvm::CodeGenFileType::ObjectFile, object)) return no_objects();
+  const Bytes object = compiler.objects.write(module);
   return image_of(std::array{buffer(object)}, entry_name, sizes_name);
 }
 
