@@ -129,8 +129,9 @@ def cache_info():
     """What the caches of the process hold: a dict of (entries, bound, hits, misses, bytes).
 
     "traces": of functions made by jit, each at most as many as its part of the bound; "transformations": derivatives,
-    batches and passes of Programs; "executables": what was compiled; "ops": those that ran outside of jit. Where a cache
-    is full, what was asked for least recently goes. Bytes are an estimate, and 0 where nobody counts them.
+    batches and passes of Programs; "executables": what was compiled; "ops": those that ran outside of jit; "code": of
+    functions that may differ in numbers. Where a cache is full, what was asked for least recently goes. Bytes are an
+    estimate, and 0 where nobody counts them.
 
     >>> cache_info()["executables"].bound
     4096

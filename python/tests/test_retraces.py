@@ -8,6 +8,7 @@ import sys
 import textwrap
 import warnings
 
+import numpy as np
 import pytest
 
 import tenon as tn
@@ -319,10 +320,23 @@ def test_what_is_used_stays_and_what_runs_is_not_freed():
     assert traced.count(0) == 1
 
 
+def test_functions_that_differ_in_numbers_share_code():
+    x = np.linspace(-3, 3, 1_000)
+
+    def step(rate):
+        return tn.jit(lambda x: x - rate * tnp.cos(x) + tnp.sum(x * rate))
+
+    step(0.3)(x)
+    before = tn.cache_info()["code"].hits
+    for rate in (0.1, 0.01, -7.3):
+        np.testing.assert_allclose(step(rate)(x), x - rate * np.cos(x) + np.sum(x * rate), rtol=1e-12, atol=1e-12)
+    assert tn.cache_info()["code"].hits == before + 3
+
+
 def test_cache_info_counts():
     tn.clear_caches()
     info = tn.cache_info()
-    assert set(info) == {"traces", "transformations", "executables", "ops"}
+    assert set(info) == {"traces", "transformations", "executables", "ops", "code"}
     assert all(i.entries == 0 for i in info.values()), info
     f = tn.jit(lambda x: tnp.sin(x) + 12.5)
     tn.grad(f)(1.0), f(2.0), f(3.0), tnp.cos(tnp.ones(17))

@@ -8,9 +8,13 @@
 #include <complex>
 #include <cstring>
 
+#include "tenon/base/caches.h"
 #include "tenon/base/number_text.h"
 #include "tenon/compile/native/codegen.h"
 #include "tenon/compile/pipeline.h"
+#include "tenon/kernel/analysis/affine.h"
+#include "tenon/kernel/analysis/open_numbers.h"
+#include "tenon/kernel/expressions.h"
 #include "tenon/kernel/parse.h"
 #include "tenon/kernel/verify.h"
 #include "tenon/runtime/memory/found_memory.h"
@@ -227,6 +231,57 @@ TEST(KernelCode, FuzzComputesWhatTheInterpreterFinds) {
              << print(run_passes(kernel_passes(target), less.function));
     }
   }
+}
+
+// Open numbers, each somewhat larger.
+class OtherNumbers : public Rewrite {
+ public:
+  explicit OtherNumbers(const Function& f) : numbers_(f) {}
+  void block(Block& statements) {
+    for (Statement& s : statements) {
+      for_each_expression(s, [&](Expr& e) { e = (*this)(e); });
+      for_each_block(s, [&](Block& inside) { block(inside); });
+    }
+  }
+
+ protected:
+  Expr finish(const Expr& e) override {
+    if (e.kind() != Expr::Kind::constant || !numbers_.place(e)) return e;
+    return dispatch(e.dtype(), [&]<class T>(std::type_identity<T>) -> Expr {
+      if constexpr (std::is_floating_point_v<T>) {
+        T old;
+        std::memcpy(&old, e.node().bits.data(), sizeof old);
+        return constant_like(e, 1.0625 * static_cast<double>(old));
+      }
+      return e;
+    });
+  }
+
+ private:
+  OpenNumbers numbers_;
+};
+
+std::size_t code_shared() {
+  for (const CacheInfo& cache : cache_info())
+    if (cache.name == "code") return cache.hits;
+  return 0;
+}
+
+// Code that was generated for a kernel with other numbers.
+TEST(KernelCode, FuzzIsCodeForOtherNumbers) {
+  SCOPED_TRACE(fuzzing::repeat_with());
+  const std::size_t before = code_shared();
+  for (std::int64_t i = 0; i < fuzzing::cases(20); ++i) {
+    const std::uint64_t seed = fuzzing::seed() * 1'000'003 + static_cast<std::uint64_t>(i);
+    const RandomKernel k = random_kernel(seed);
+    const Target target = targets()[static_cast<std::size_t>(i) % 3];
+    Function f = run_passes(kernel_passes(target), k.function);
+    compile_native(f);
+    OtherNumbers(f).block(f.body);
+    const std::string wrong = difference(f, interpreted(k, f), native(k, f), rounding);
+    ASSERT_EQ(wrong, "") << "seed " << seed << "\n" << print(f);
+  }
+  EXPECT_GT(code_shared(), before);
 }
 
 }  // namespace

@@ -233,7 +233,7 @@ bool FunctionEmitter::tail_is_here(const kernel::Blocks& blocks) {
 void FunctionEmitter::fork(const kernel::Blocks& blocks) {
   llvm::Type *pointer = b_.getPtrTy(), *word = b_.getInt64Ty();
   auto* body = own_function(b_.getVoidTy(), {pointer, word, word, b_.getInt32Ty()}, "_blocks");
-  FunctionEmitter inside(module_, f_, target_, body, uses_);
+  FunctionEmitter inside(module_, f_, target_, body, common_);
   std::set<SlotId> used;
   visit_slots(f_, blocks, [&](SlotId slot, bool) {
     if (frame_.locals.contains(slot)) used.insert(slot);

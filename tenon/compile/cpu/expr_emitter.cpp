@@ -44,8 +44,9 @@ bool share_memory(const kernel::Slot& x, const kernel::Slot& y) {
 
 }  // namespace
 
-ExprEmitter::ExprEmitter(Builder& builder, const kernel::Function& function, unsigned vector_bytes, FindSlot find_slot)
-    : b_(builder), f_(function), vector_bytes_(vector_bytes), find_slot_(std::move(find_slot)) {
+ExprEmitter::ExprEmitter(Builder& builder, const kernel::Function& function, const kernel::OpenNumbers& numbers,
+                         unsigned vector_bytes, FindSlot find_slot)
+    : b_(builder), f_(function), numbers_(numbers), vector_bytes_(vector_bytes), find_slot_(std::move(find_slot)) {
   // Pairwise statements that slots do not overlap grow with the square of their number: only for few.
   const std::size_t slots = f_.slots.size();
   if (slots > 48) return;
@@ -206,6 +207,16 @@ llvm::Constant* ExprEmitter::literal(DType dtype, const std::byte* bits) {
   return llvm::ConstantInt::get(type_of(dtype), value);
 }
 
+Value* ExprEmitter::constant(const Expr& e) {
+  const auto place = numbers_.place(e);
+  if (!place) return literal(e.dtype(), e.node().bits.data());
+  llvm::Constant* numbers = b_.GetInsertBlock()->getModule()->getNamedGlobal(numbers_name);
+  auto* number = b_.CreateAlignedLoad(type_of(e.dtype()), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), numbers, *place),
+                                      llvm::Align(size_of(e.dtype())));
+  number->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+  return number;
+}
+
 Value* ExprEmitter::found_size(kernel::SlotId slot) {
   return of_slot(b_.CreateAlignedLoad(b_.getInt64Ty(), address(slot, b_.getInt64(0)), llvm::Align(8)), slot);
 }
@@ -217,7 +228,7 @@ Value* ExprEmitter::emit(const Expr& e, bool vector) {
   Value* result = nullptr;
   switch (e.kind()) {
     case Expr::Kind::constant:
-      result = literal(e.dtype(), e.node().bits.data());
+      result = constant(e);
       break;
     case Expr::Kind::variable: {
       const std::uint32_t id = e.node().id;

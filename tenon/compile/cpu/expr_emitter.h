@@ -6,9 +6,14 @@
 
 #include "tenon/compile/cpu/math.h"
 #include "tenon/compile/cpu/work.h"
+#include "tenon/kernel/analysis/open_numbers.h"
+#include "tenon/kernel/analysis/ranges.h"
 #include "tenon/kernel/function.h"
 
 namespace tenon::cpu {
+
+// The symbol of the open numbers of a module.
+inline constexpr const char* numbers_name = "tenon_numbers";
 
 // How an expression changes from lane to lane along the vector variable.
 struct Variation {
@@ -19,7 +24,8 @@ struct Variation {
 class ExprEmitter {
  public:
   using FindSlot = std::function<llvm::Value*(kernel::SlotId)>;
-  ExprEmitter(Builder& builder, const kernel::Function& function, unsigned vector_bytes, FindSlot find_slot);
+  ExprEmitter(Builder& builder, const kernel::Function& function, const kernel::OpenNumbers& numbers,
+              unsigned vector_bytes, FindSlot find_slot);
 
   // Where a slot is; before anything reads or writes it. Others are asked for when they are first used.
   void place(kernel::SlotId slot, llvm::Value* address) { slots_.insert_or_assign(slot, address); }
@@ -105,6 +111,7 @@ class ExprEmitter {
   llvm::Value* bitcast(const kernel::Expr& e, bool vector);
   std::vector<std::pair<int, int>> pieces_of(kernel::SlotId slot) const;
   llvm::Constant* literal(DType dtype, const std::byte* bits);
+  llvm::Value* constant(const kernel::Expr& e);
   llvm::Value* elements_of_constant(kernel::SlotId slot, llvm::Value* index);
   llvm::Value* shuffled(kernel::SlotId slot, llvm::Value* index);
   llvm::Value* decoded(DType dtype, llvm::Value* memory);
@@ -122,6 +129,7 @@ class ExprEmitter {
 
   Builder& b_;
   const kernel::Function& f_;
+  const kernel::OpenNumbers& numbers_;
   const unsigned vector_bytes_;
   FindSlot find_slot_;
   std::unordered_map<kernel::SlotId, llvm::Value*> slots_;
@@ -137,7 +145,7 @@ class ExprEmitter {
   Variations variations_;  // with the variable along which vectors run
   // Elements of runs, each as lanes: by slot, first place and length.
   std::map<std::tuple<kernel::SlotId, const void*, std::int64_t, unsigned>, std::vector<llvm::Value*>> runs_;
-  Ranges ranges_;
+  kernel::Ranges ranges_;
   Angles angles_;
   bool calls_functions_ = false, all_functions_called_ = false;
   llvm::BasicBlock* block_of_loads_ = nullptr;

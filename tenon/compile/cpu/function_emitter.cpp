@@ -14,9 +14,9 @@
 #include "tenon/runtime/linear_algebra/products.h"
 
 namespace tenon::cpu {
-FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target,
-                                 llvm::Function* function)
-    : FunctionEmitter(module, f, target, function, uses_of(f)) {
+FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f, const kernel::OpenNumbers& numbers,
+                                 const Target& target, llvm::Function* function)
+    : FunctionEmitter(module, f, target, function, common_of(f, numbers)) {
   Frame frame{function->getArg(0), function->getArg(1), function->getArg(2), b_.CreateAlloca(b_.getInt32Ty()), {}, {}};
   b_.CreateStore(b_.getInt32(0), frame.failed);
   const std::set<SlotId> own = kernel::own_slots(f.body);
@@ -41,27 +41,29 @@ void FunctionEmitter::run() {
 }
 
 FunctionEmitter::FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target,
-                                 llvm::Function* function, std::shared_ptr<const Uses> uses)
+                                 llvm::Function* function, std::shared_ptr<const Common> common)
     : module_(module),
       f_(f),
       target_(target),
       function_(function),
-      uses_(std::move(uses)),
+      common_(std::move(common)),
       b_(llvm::BasicBlock::Create(module.getContext(), "entry", function)),
-      e_(b_, f, target.vector_bytes, [this](SlotId slot) { return find_slot(slot); }) {
+      e_(b_, f, common_->numbers, target.vector_bytes, [this](SlotId slot) { return find_slot(slot); }) {
   llvm::FastMathFlags flags;
   flags.setAllowContract(true);
   b_.setFastMathFlags(flags);
 }
 
-std::shared_ptr<const FunctionEmitter::Uses> FunctionEmitter::uses_of(const kernel::Function& f) {
-  auto uses = std::make_shared<Uses>(Uses{std::vector<int>(f.slots.size(), 0), std::vector<int>(f.slots.size(), 0)});
+std::shared_ptr<const FunctionEmitter::Common> FunctionEmitter::common_of(const kernel::Function& f,
+                                                                          const kernel::OpenNumbers& numbers) {
+  const std::vector<int> none(f.slots.size(), 0);
+  auto common = std::make_shared<Common>(Common{none, none, numbers});
   for (const kernel::Statement& s : f.body)
     visit_slots(f, s, [&](SlotId slot, bool write) {
-      ++uses->all[slot];
-      if (!write) ++uses->reads[slot];
+      ++common->touched[slot];
+      if (!write) ++common->read[slot];
     });
-  return uses;
+  return common;
 }
 
 void FunctionEmitter::enter(Frame frame) {
@@ -166,7 +168,7 @@ std::set<kernel::SlotId> FunctionEmitter::shared_slots(std::span<const kernel::S
   for (const kernel::Statement& s : statements) visit_slots(f_, s, [&](SlotId slot, bool) { ++uses[slot]; });
   std::set<SlotId> shared;
   for (const auto& [slot, count] : uses)
-    if (count < uses_->all[slot]) shared.insert(slot);
+    if (count < common_->touched[slot]) shared.insert(slot);
   return shared;
 }
 
@@ -212,7 +214,24 @@ void FunctionEmitter::emit(const kernel::Product& p) {
     b_.CreateStore(b_.CreateOr(b_.CreateLoad(b_.getInt32Ty(), frame_.failed), failed), frame_.failed);
 }
 
-void emit_function(llvm::Module& module, const kernel::Function& f, const Target& target, const std::string& name) {
+namespace {
+
+// What code reads its open numbers from. LLVM does not look into it: they may be others once the code is there.
+void add_numbers(llvm::Module& module, const kernel::OpenNumbers& numbers) {
+  if (numbers.bytes().empty()) return;
+  auto* values = llvm::ConstantDataArray::getString(module.getContext(), numbers.bytes(), false);
+  auto* global =
+      new llvm::GlobalVariable(module, values->getType(), true, llvm::GlobalValue::ExternalLinkage, values, numbers_name);
+  global->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  global->setExternallyInitialized(true);
+  global->setAlignment(llvm::Align(kernel::OpenNumbers::alignment));
+}
+
+}  // namespace
+
+void emit_function(llvm::Module& module, const kernel::Function& f, const kernel::OpenNumbers& numbers,
+                   const Target& target, const std::string& name) {
+  add_numbers(module, numbers);
   auto& context = module.getContext();
   auto* pointer = llvm::PointerType::getUnqual(context);
   auto* function = llvm::Function::Create(
@@ -222,7 +241,7 @@ void emit_function(llvm::Module& module, const kernel::Function& f, const Target
   function->addFnAttr("target-cpu", target.cpu);
   function->addFnAttr("target-features", target.features);
   function->addFnAttr("prefer-vector-width", std::to_string(8 * target.vector_bytes));
-  FunctionEmitter(module, f, target, function).run();
+  FunctionEmitter(module, f, numbers, target, function).run();
 }
 
 }  // namespace tenon::cpu

@@ -169,6 +169,7 @@ unsigned parts_of(const llvm::Module& module) {
 }
 
 constexpr const char *entry_name = "tenon_entry", *sizes_name = "tenon_sizes";
+constexpr Symbols symbols{entry_name, sizes_name, numbers_name};
 
 // Each part in a context of its own, which it comes to as bitcode: what is in one context is one thread's.
 llvm::Expected<CodeImage> compile_in_parts(llvm::Module& module, const Target& target, unsigned count) {
@@ -196,10 +197,11 @@ llvm::Expected<CodeImage> compile_in_parts(llvm::Module& module, const Target& t
     if (!errors[i].empty()) return llvm::createStringError(errors[i]);
     made.push_back(buffer(objects[i]));
   }
-  return image_of(made, entry_name, sizes_name);
+  return image_of(made, symbols);
 }
 
-llvm::Expected<CodeImage> compile(const kernel::Function& function, const CallSizes& sizes) {
+llvm::Expected<CodeImage> compile(const kernel::Function& function, const kernel::OpenNumbers& numbers,
+                                  const CallSizes& sizes) {
   static const Target& target = start();
   llvm::LLVMContext context;
   llvm::Module module("tenon", context);
@@ -207,7 +209,7 @@ llvm::Expected<CodeImage> compile(const kernel::Function& function, const CallSi
   module.setTargetTriple(compiler.machine->getTargetTriple().str());
   module.setDataLayout(compiler.machine->createDataLayout());
   module.setPICLevel(llvm::PICLevel::BigPIC);
-  emit_function(module, function, target, entry_name);
+  emit_function(module, function, numbers, target, entry_name);
   if (!sizes.limits.empty() || !sizes.values.empty()) emit_sizes(module, sizes, target, sizes_name);
   if (dumping()) dump("emitted.ll", text_of(module));
   std::string wrong;
@@ -221,17 +223,18 @@ llvm::Expected<CodeImage> compile(const kernel::Function& function, const CallSi
     dump("assembly.s", assembly_of(module, *compiler.machine));
   }
   const Bytes object = compiler.objects.write(module);
-  return image_of(std::array{buffer(object)}, entry_name, sizes_name);
+  return image_of(std::array{buffer(object)}, symbols);
 }
 
 }  // namespace
 }  // namespace tenon::cpu
 
 extern "C" __attribute__((visibility("default"))) bool tenon_codegen_generate(const tenon::kernel::Function& function,
+                                                                              const tenon::kernel::OpenNumbers& numbers,
                                                                               const tenon::CallSizes& sizes,
                                                                               tenon::CodeImage* image,
                                                                               std::string* error) {
-  auto made = tenon::cpu::compile(function, sizes);
+  auto made = tenon::cpu::compile(function, numbers, sizes);
   if (made) return *image = std::move(*made), true;
   *error = llvm::toString(made.takeError());
   return false;

@@ -27,7 +27,7 @@ class Linker {
     for (const auto& object : objects) objects_.push_back({.file = object.get()});
   }
 
-  llvm::Expected<CodeImage> run(llvm::StringRef entry, llvm::StringRef sizes) {
+  llvm::Expected<CodeImage> run(const Symbols& symbols) {
     lay_out(true);
     if (auto failure = find_defined()) return failure;
     if (auto failure = find_outside()) return failure;
@@ -39,16 +39,16 @@ class Linker {
     write_jumps();
     if (auto failure = relocate()) return failure;
     if (auto failure = fill_words()) return failure;
-    const auto found = defined_.find(entry.str());
-    if (found == defined_.end()) return broken("no entry");
-    auto address = address_of(found->second);
-    if (!address) return address.takeError();
-    image_.entry = *address;
-    if (const auto of_sizes = defined_.find(sizes.str()); of_sizes != defined_.end()) {
-      address = address_of(of_sizes->second);
-      if (!address) return address.takeError();
-      image_.sizes = *address;
-    }
+    std::optional<std::uint64_t> entry;
+    for (const auto& [name, place] : {std::pair(symbols.entry, &entry), std::pair(symbols.sizes, &image_.sizes),
+                                      std::pair(symbols.numbers, &image_.numbers)})
+      if (const auto found = defined_.find(name); found != defined_.end()) {
+        auto address = address_of(found->second);
+        if (!address) return address.takeError();
+        *place = *address;
+      }
+    if (!entry) return broken("no entry");
+    image_.entry = *entry;
     for (auto& [name, outside] : outside_) {
       outside.at.push_back(outside.word);
       image_.symbols.push_back({name, std::move(outside.at)});
@@ -261,15 +261,14 @@ class Linker {
 
 }  // namespace
 
-llvm::Expected<CodeImage> image_of(std::span<const llvm::MemoryBufferRef> objects, llvm::StringRef entry,
-                                   llvm::StringRef sizes) {
+llvm::Expected<CodeImage> image_of(std::span<const llvm::MemoryBufferRef> objects, const Symbols& symbols) {
   std::vector<std::unique_ptr<ELF64LEObjectFile>> files;
   for (const llvm::MemoryBufferRef& object : objects) {
     auto file = ELF64LEObjectFile::create(object);
     if (!file) return file.takeError();
     files.push_back(std::make_unique<ELF64LEObjectFile>(std::move(*file)));
   }
-  return Linker(files).run(entry, sizes);
+  return Linker(files).run(symbols);
 }
 
 }  // namespace tenon::cpu

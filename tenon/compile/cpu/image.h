@@ -11,9 +11,13 @@
 
 namespace tenon::cpu {
 
-// Of ELF objects of position-independent code for x86-64, one of which defines the function `entry`, which is called,
-// and one maybe `sizes`. What one of them defines under a name the others may refer to. Linear in their sizes.
-llvm::Expected<CodeImage> image_of(std::span<const llvm::MemoryBufferRef> objects, llvm::StringRef entry,
-                                   llvm::StringRef sizes);
+// What a CodeImage says where it is; the last two are defined where there are such.
+struct Symbols {
+  const char *entry, *sizes, *numbers;
+};
+
+// Of ELF objects of position-independent code for x86-64. What one of them defines under a name the others may refer to.
+// Linear in their sizes.
+llvm::Expected<CodeImage> image_of(std::span<const llvm::MemoryBufferRef> objects, const Symbols& symbols);
 
 }  // namespace tenon::cpu

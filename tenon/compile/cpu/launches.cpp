@@ -38,7 +38,7 @@ std::vector<std::optional<kernel::Form>> FunctionEmitter::forms_of(
     forms.push_back(form_of(s, [&](Hasher& hash, SlotId id) {
       const kernel::Slot& slot = f_.slots[id];
       slot.elements.hash(hash);
-      hash(slot.dtype)(slot.place)(shared.contains(id))(uses_->reads[id] == 0)(slot.arena_offset.known());
+      hash(slot.dtype)(slot.place)(shared.contains(id))(common_->read[id] == 0)(slot.arena_offset.known());
       if (slot.place == kernel::Slot::Place::constant) {
         const auto [known, is_new] = constants.try_emplace(id);
         if (is_new)
@@ -58,7 +58,7 @@ llvm::Function* FunctionEmitter::shared_function(const kernel::Statement& s, con
   llvm::Function*& function = launches_.functions[form.hash];
   if (function != nullptr) return function;
   function = own_function(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy()}, "_shared");
-  FunctionEmitter inside(module_, f_, target_, function, uses_);
+  FunctionEmitter inside(module_, f_, target_, function, common_);
   Builder& b = inside.b_;
   const auto word = [&](llvm::Type* of, unsigned from, std::size_t at) {
     return b.CreateLoad(of, b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), function->getArg(from), at));

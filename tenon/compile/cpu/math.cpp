@@ -272,8 +272,7 @@ std::pair<Value*, Value*> emit_sin_cos(Builder& b, Value* value, const Range& ra
 
 Value* call_unary(Builder& b, Unary op, Value* x, const Range& range) {
   llvm::Type* type = x->getType();
-  const bool by_range = op == Unary::sin || op == Unary::cos || op == Unary::tan;
-  const Range usual = by_range ? usual_range(range, type->getScalarType()->isFloatTy()) : Range();
+  const Range usual = kernel::depends_on_range(op) ? usual_range(range, type->getScalarType()->isFloatTy()) : Range();
   const auto body = [&](Builder& inner, llvm::Function& f) { return emit_unary(inner, op, f.getArg(0), usual); };
   return call_own_function(b, std::string(kernel::name(op)) + text_of(usual), type, {x}, body);
 }

@@ -5,9 +5,11 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-#include "tenon/compile/cpu/ranges.h"
+#include "tenon/kernel/analysis/ranges.h"
 
 namespace tenon::cpu {
+
+using kernel::Range;
 
 struct Builder : llvm::IRBuilder<> {
   using IRBuilder::IRBuilder;

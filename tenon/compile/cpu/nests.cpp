@@ -215,7 +215,7 @@ bool FunctionEmitter::streams(const kernel::Nest& n, std::int64_t width) {
     const auto bytes = static_cast<std::int64_t>(size_of(slot.dtype));
     const auto at = affine(s.offset);
     return slot.place == kernel::Slot::Place::argument && !at_most(slot.elements, most_kept(slot)) &&
-           width * bytes == target_.vector_bytes && uses_->reads[s.slot] == 0 && at &&
+           width * bytes == target_.vector_bytes && common_->read[s.slot] == 0 && at &&
            exact_quotient(at->constant, width) && std::ranges::all_of(at->terms, [&](const auto& term) {
              return term.first == n.vars.back() || exact_quotient(term.second, width);
            });

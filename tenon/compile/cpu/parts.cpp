@@ -249,7 +249,7 @@ void FunctionEmitter::part(std::span<const kernel::Statement> statements, bool o
       if (frame_.locals.contains(slot)) (once && !shared.contains(slot) ? own : passed).insert(slot);
     });
   auto* function = own_function(b_.getInt32Ty(), {b_.getPtrTy()}, "_part");
-  FunctionEmitter inside(module_, f_, target_, function, uses_);
+  FunctionEmitter inside(module_, f_, target_, function, common_);
   Value* words = capture(passed, inside);
   for (const SlotId slot : own) inside.place(slot, inside.local(slot));
   inside.parallel_ = parallel_;

@@ -28,7 +28,8 @@ inline constexpr std::int64_t unroll_limit = kernel::Target().register_elements;
 
 class FunctionEmitter {
  public:
-  FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target, llvm::Function* function);
+  FunctionEmitter(llvm::Module& module, const kernel::Function& f, const kernel::OpenNumbers& numbers,
+                  const Target& target, llvm::Function* function);
 
   void run();
 
@@ -46,15 +47,16 @@ class FunctionEmitter {
     std::shared_ptr<const std::map<SlotId, std::uint64_t>> offsets = nullptr;
   };
 
-  // How often the program touches and reads each slot: counted once for all functions that its code has.
-  struct Uses {
-    std::vector<int> all, reads;
+  // What all functions of the code share.
+  struct Common {
+    std::vector<int> touched, read;  // how often the program touches and reads each slot
+    const kernel::OpenNumbers& numbers;
   };
 
   // --- function_emitter.cpp: the frame, and calls of the runtime ---
   FunctionEmitter(llvm::Module& module, const kernel::Function& f, const Target& target, llvm::Function* function,
-                  std::shared_ptr<const Uses> uses);
-  static std::shared_ptr<const Uses> uses_of(const kernel::Function& f);
+                  std::shared_ptr<const Common> common);
+  static std::shared_ptr<const Common> common_of(const kernel::Function& f, const kernel::OpenNumbers& numbers);
   void enter(Frame frame);
   Value* find_slot(SlotId slot);
   Value* number(const Dim& size);
@@ -187,7 +189,7 @@ class FunctionEmitter {
   bool parallel_ = false;
   std::set<SlotId> streamed_;  // what may have been written past the caches
   bool inside_rows_ = false;   // within a block of rows, which has slots to itself
-  std::shared_ptr<const Uses> uses_;
+  std::shared_ptr<const Common> common_;
   Launches launches_;
   SizeSteps size_steps_;                             // of sizes that this function computes as it begins
   std::map<std::size_t, llvm::AllocaInst*> tables_;  // of calls, by their length: one serves all

@@ -20,6 +20,9 @@ struct CodeImage {
   std::uint64_t code_bytes = 0;  // whole pages
   std::uint64_t entry = 0;
   std::optional<std::uint64_t> sizes;   // NativeCode::Sizes
+  // Where the open numbers of the Function lie (tenon/kernel/analysis/open_numbers.h), if it has some: others may be
+  // written there.
+  std::optional<std::uint64_t> numbers;
   std::vector<std::uint64_t> relative;  // words that hold offsets within the image, to which its address is added
   std::vector<Symbol> symbols;
 };

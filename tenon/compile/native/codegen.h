@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tenon/compile/native/code_image.h"
+#include "tenon/kernel/analysis/open_numbers.h"
 #include "tenon/kernel/function.h"
 
 namespace tenon {
@@ -51,13 +52,13 @@ struct CallSizes {
   std::vector<Dim> values;
 };
 
-// Throw CompileError.
+// Throw CompileError. Functions that differ in their open numbers alone share what was generated for the first of them.
 CodeImage generate_code(const kernel::Function& function, const CallSizes& sizes = {});
 std::shared_ptr<const NativeCode> compile_native(const kernel::Function& function);
 
 // The one symbol of libtenon_codegen. False and a message where it fails.
-using CodegenEntry = bool (*)(const kernel::Function& function, const CallSizes& sizes, CodeImage* image,
-                              std::string* error);
+using CodegenEntry = bool (*)(const kernel::Function& function, const kernel::OpenNumbers& numbers,
+                              const CallSizes& sizes, CodeImage* image, std::string* error);
 inline constexpr const char* codegen_symbol = "tenon_codegen_generate";
 
 }  // namespace tenon

@@ -6,7 +6,7 @@
 
 #include "tenon/kernel/expr.h"
 
-namespace tenon::cpu {
+namespace tenon::kernel {
 
 // Of every value that is not NaN.
 struct Range {
@@ -15,16 +15,23 @@ struct Range {
 
   bool within(double limit) const { return low >= -limit && high <= limit; }
   bool positive() const { return low > 0; }
+  bool operator==(const Range&) const = default;
 };
 
-// Remembers nodes by identity: they outlive it.
+// Functions that are computed otherwise where their argument is known to be small.
+inline bool depends_on_range(Unary op) { return op == Unary::sin || op == Unary::cos || op == Unary::tan; }
+
+// Remembers nodes by identity: they outlive it. Where constants of floating dtypes are unknown, a range holds whatever
+// they are.
 class Ranges {
  public:
-  Range of(const kernel::Expr& e);
+  explicit Ranges(bool constants_known = true) : constants_known_(constants_known) {}
+  Range of(const Expr& e);
 
  private:
-  Range compute(const kernel::Expr& e);
+  Range compute(const Expr& e);
+  bool constants_known_;
   std::unordered_map<const void*, Range> known_;
 };
 
-}  // namespace tenon::cpu
+}  // namespace tenon::kernel

@@ -1,14 +1,10 @@
-#include "tenon/compile/cpu/ranges.h"
+#include "tenon/kernel/analysis/ranges.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-namespace tenon::cpu {
-
-using kernel::Binary;
-using kernel::Expr;
-using kernel::Unary;
+namespace tenon::kernel {
 
 namespace {
 
@@ -31,7 +27,7 @@ Range constant(const Expr& e) {
   } else if (e.dtype() == DType::f64) {
     std::memcpy(&v, e.node().bits.data(), sizeof v);
   } else if (e.dtype() == DType::i64) {
-    v = static_cast<double>(kernel::constant_value(e));
+    v = static_cast<double>(constant_value(e));
   } else {
     return {};
   }
@@ -132,7 +128,7 @@ Range Ranges::compute(const Expr& e) {
   if (e.dtype() != DType::f32 && e.dtype() != DType::f64 && e.kind() != Expr::Kind::constant) return {};
   switch (e.kind()) {
     case Expr::Kind::constant:
-      return constant(e);
+      return constants_known_ || !is_inexact(e.dtype()) ? constant(e) : Range();
     case Expr::Kind::unary:
       return unary(e.node().unary, of(e.operand(0)));
     case Expr::Kind::binary:
@@ -153,4 +149,4 @@ Range Ranges::compute(const Expr& e) {
   }
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::kernel
