@@ -6,6 +6,7 @@
 #include "tenon/base/fork.h"
 #include "tenon/kernel/passes/arena.h"
 #include "tenon/kernel/passes/compute_updates.h"
+#include "tenon/kernel/passes/divide_prefixes.h"
 #include "tenon/kernel/passes/divide_updates.h"
 #include "tenon/kernel/passes/forward_copies.h"
 #include "tenon/kernel/passes/induction_variables.h"
@@ -113,6 +114,8 @@ std::vector<kernel::Pass> kernel_passes(const kernel::Target& target, const kern
                          [=](Function& f) { divide_updates(f, target); })),
       reassociating(pass("row_blocks", "statements that agree row by row, a block of rows at a time and on all cores",
                          [=](Function& f) { divide_into_blocks(f, target); })),
+      reassociating(pass("divide_prefixes", "long loops whose carries are sums and the like, on all cores",
+                         [=](Function& f) { divide_prefixes(f, target); })),
       pass("compute_updates", "costly updates that go one by one, computed by vectors before",
            [=](Function& f) { compute_updates(f, target); }),
       pass("merge_reductions", "reductions of what the nest before stores, taken in that nest",

@@ -1,0 +1,357 @@
+#include "tenon/kernel/passes/divide_prefixes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "tenon/kernel/analysis/cost.h"
+#include "tenon/kernel/analysis/rows.h"
+#include "tenon/kernel/analysis/updates.h"
+#include "tenon/kernel/expressions.h"
+#include "tenon/kernel/move_slots.h"
+
+namespace tenon::kernel {
+namespace {
+
+std::optional<Combine> combine_of(Binary op) {
+  switch (op) {
+    case Binary::add:
+      return Combine::add;
+    case Binary::mul:
+      return Combine::mul;
+    case Binary::max:
+      return Combine::max;
+    case Binary::min:
+      return Combine::min;
+    default:
+      return {};
+  }
+}
+
+// A carry: each step combines `term` with the elements of `slot` that the nest goes over.
+struct Carry {
+  SlotId slot;
+  const Nest* nest;
+  Expr offset, term;
+  Binary op;
+};
+
+bool loads_from(const Expr& e, const std::set<SlotId>& slots) {
+  bool found = false;
+  visit_loads(e, [&](const Expr& load) { found = found || slots.contains(load.node().id); });
+  return found;
+}
+
+// How many indices an access has behind its first, without those of a loop; nothing where it is not affine.
+struct Reach {
+  Dim first, by_step, last = 0;
+};
+std::optional<Reach> reach_of(const Expr& offset, std::uint32_t step, const std::map<std::uint32_t, Dim>& sizes,
+                              const Dim& run) {
+  const auto at = affine(offset);
+  if (!at) return {};
+  Reach reach{at->constant, at->coefficient(step), run - 1};
+  for (const auto& [var, coefficient] : at->terms) {
+    if (var == step) continue;
+    const auto size = sizes.find(var);
+    if (size == sizes.end() || !at_least(coefficient, 0)) return {};
+    reach.last = reach.last + coefficient * (size->second - 1);
+  }
+  return reach;
+}
+
+class LoopOfCarries {
+ public:
+  LoopOfCarries(const Function& f, const SlotUses& uses, const For& loop) : f_(f), uses_(uses), loop_(loop) {}
+
+  // Whether nothing goes from step to step but carries.
+  bool run() {
+    for (const Statement& s : loop_.body) {
+      if (!std::holds_alternative<Nest>(s.held()) && !std::holds_alternative<Copy>(s.held())) return false;
+      visit_slots(s, [&](SlotId slot, bool write) {
+        ++touched_[slot];
+        if (write) written_.insert(slot);
+      });
+    }
+    for (const Statement& s : loop_.body)
+      if (const auto* nest = std::get_if<Nest>(&s.held())) find_carries(*nest);
+    if (carries.empty()) return false;
+    for (const SlotId slot : written_) {
+      if (is_carry(slot) || is_own(slot)) continue;
+      if (!has_rows(slot)) return false;
+      stacks = true;
+    }
+    return true;
+  }
+
+  std::vector<Carry> carries;
+  std::vector<SlotId> own;  // what a step has for itself
+  bool stacks = false;      // whether steps give anything else
+
+ private:
+  bool is_carry(SlotId slot) const {
+    return std::ranges::any_of(carries, [&](const Carry& c) { return c.slot == slot; });
+  }
+
+  void find_carries(const Nest& nest) {
+    if (!nest.independent || nest.combines) return;
+    for (const Store& s : nest.stores) {
+      if (s.condition || s.value.kind() != Expr::Kind::binary || !combine_of(s.value.node().binary)) continue;
+      const DType dtype = s.value.dtype();
+      if (is_half(dtype) || is_complex(dtype) || dtype == DType::bool_ || f_.slots[s.slot].dtype != dtype) continue;
+      const auto at = affine(s.offset);
+      if (!at || at->terms.contains(loop_.var) || writers(s.slot) != 1) continue;
+      for (const std::size_t i : {0u, 1u}) {
+        const Expr old = s.value.operand(i), term = s.value.operand(1 - i);
+        if (old.kind() != Expr::Kind::load || old.node().id != s.slot || affine(old.operand(0)) != at ||
+            loads_from(term, written_))
+          continue;
+        carries.push_back({s.slot, &nest, s.offset, term, s.value.node().binary});
+        break;
+      }
+    }
+  }
+  int writers(SlotId slot) const {
+    int count = 0;
+    for (const Statement& s : loop_.body)
+      visit_slots(s, [&](SlotId at, bool write) { count += at == slot && write ? 1 : 0; });
+    return count;
+  }
+
+  // Whether it is written as a whole before it is read, in each step, and nothing outside of the loop touches it.
+  bool is_own(SlotId slot) {
+    const Slot& of = f_.slots[slot];
+    if (of.place != Slot::Place::local || touched_.at(slot) != uses_.references[slot]) return false;
+    for (const Statement& s : loop_.body) {
+      if (!touches(s, slot)) continue;
+      if (!writes_all_of(s, slot)) return false;
+      own.push_back(slot);
+      return true;
+    }
+    return false;
+  }
+  bool writes_all_of(const Statement& s, SlotId slot) const {
+    int times = 0;
+    visit_slots(s, [&](SlotId at, bool) { times += at == slot ? 1 : 0; });
+    if (times != 1) return false;
+    if (const auto* copy = std::get_if<Copy>(&s.held()))
+      return copy->to == slot && copy->elements == f_.slots[slot].elements && is_constant(copy->to_offset, 0);
+    const Nest& nest = std::get<Nest>(s.held());
+    const auto store = std::ranges::find_if(nest.stores, [&](const Store& st) { return st.slot == slot; });
+    if (store == nest.stores.end() || store->condition || product_of(nest.sizes) != f_.slots[slot].elements) return false;
+    Expr row_major(0);
+    for (std::size_t i = 0; i < nest.vars.size(); ++i) row_major = row_major * size(nest.sizes[i]) + variable(nest.vars[i]);
+    const auto at = affine(store->offset);
+    return at && at == affine(row_major);
+  }
+
+  // Whether each step writes a row of its own, and none reads one.
+  bool has_rows(SlotId slot) const {
+    std::optional<Reach> row;
+    bool fits = true;
+    for (const Statement& s : loop_.body) {
+      std::map<std::uint32_t, Dim> sizes;
+      Dim run = 1;
+      if (const auto* nest = std::get_if<Nest>(&s.held()))
+        for (std::size_t i = 0; i < nest->vars.size(); ++i) sizes.emplace(nest->vars[i], nest->sizes[i]);
+      if (const auto* copy = std::get_if<Copy>(&s.held())) run = copy->elements;
+      for_each_expression(s, [&](const Expr& e) { fits = fits && !loads_from(e, {slot}); });
+      for_each_place(s, [&](SlotId at, const Expr& offset, bool written) {
+        if (at != slot) return;
+        const auto reach = reach_of(offset, loop_.var, sizes, run);
+        fits = fits && written && reach && reach->by_step != Dim(0) && (!row || row->first == reach->first) &&
+               (!row || row->by_step == reach->by_step) &&
+               (at_least(reach->by_step - reach->last, 1) || at_least(0 - reach->by_step - reach->last, 1));
+        if (!row) row = reach;
+      });
+    }
+    return fits;
+  }
+
+  const Function& f_;
+  const SlotUses& uses_;
+  const For& loop_;
+  std::map<SlotId, int> touched_;
+  std::set<SlotId> written_;
+};
+
+class Divider {
+ public:
+  Divider(Function& f, const Target& target) : f_(f), target_(target), uses_(f) {}
+
+  void run() {
+    Block result;
+    for (Statement& s : f_.body) {
+      const auto* loop = std::get_if<For>(&s.held());
+      if (loop != nullptr && is_long(s, *loop))
+        if (LoopOfCarries of(f_, uses_, *loop); of.run() && fits(of)) {
+          divide(*loop, of, result);
+          continue;
+        }
+      result.push_back(std::move(s));
+    }
+    f_.body = std::move(result);
+  }
+
+ private:
+  static constexpr std::int64_t shortest_block = 4096;  // steps
+  static constexpr std::int64_t blocks_of_thread = 8;
+
+  bool is_long(const Statement& s, const For& loop) const {
+    if (has_found_size(loop.count) || target_.threads < 2) return false;
+    const bool always = target_.worth_forking <= 0;  // for tests
+    if (loop.count.known() && loop.count.value() < (always ? 2 : 2 * shortest_block)) return false;
+    return always || nanoseconds(s) > 4 * target_.worth_forking;
+  }
+  bool fits(const LoopOfCarries& of) const {
+    std::int64_t bytes = 0;
+    const auto add = [&](SlotId slot) {
+      const Slot& s = f_.slots[slot];
+      if (!s.elements.known() || s.elements.value() > target_.register_elements) return false;
+      bytes += s.bytes().value();
+      return bytes <= target_.own_bytes;
+    };
+    return std::ranges::all_of(of.carries, [&](const Carry& c) { return add(c.slot); }) &&
+           std::ranges::all_of(of.own, add);
+  }
+
+  Dim steps_of_block(const Dim& count) const {
+    if (target_.worth_forking <= 0) return 2;
+    if (!count.known()) return shortest_block;
+    const std::int64_t blocks = blocks_of_thread * target_.threads;
+    return std::max(shortest_block, count.value() / blocks);
+  }
+  SlotId new_slot(DType dtype, const Dim& elements, Slot::Place place) {
+    f_.slots.push_back({dtype, elements, place});
+    return static_cast<SlotId>(f_.slots.size() - 1);
+  }
+
+  // Of a carry: what each block of steps has in all, and begins and then ends with; and the block's own carry.
+  struct Parts {
+    SlotId terms, begin, own;
+    Dim elements;
+    Copy to(SlotId slot, const Expr& block) const {
+      return {slot, begin, Expr(0), block * size(elements), elements};
+    }
+    Copy from(SlotId slot, std::uint32_t block) const {
+      return {begin, slot, variable(block) * size(elements), Expr(0), elements};
+    }
+  };
+  // A thread has so many, where only running tells how many there are.
+  Dim blocks_at_least(double of_step, const Dim& steps) const {
+    const double least = std::ceil(target_.worth_forking / 2 / std::max(of_step * estimate(steps), 1.));
+    return static_cast<std::int64_t>(std::clamp(least, 1., 1e6));
+  }
+
+  void divide(const For& loop, const LoopOfCarries& of, Block& result) {
+    const Dim steps = steps_of_block(loop.count), blocks = floor_div(loop.count, steps);
+    const Dim grain = blocks_at_least(nanoseconds(Statement(For(loop))) / std::max(estimate(loop.count), 1.), steps);
+    std::vector<Parts> parts;
+    for (const Carry& c : of.carries) {
+      const Slot carry = f_.slots[c.slot];
+      Parts p{new_slot(carry.dtype, blocks * product_of(c.nest->sizes), Slot::Place::arena), 0, 0, carry.elements};
+      if (of.stacks) p.begin = new_slot(carry.dtype, blocks * carry.elements, Slot::Place::arena);
+      if (of.stacks) p.own = new_slot(carry.dtype, carry.elements, Slot::Place::local);
+      parts.push_back(p);
+    }
+
+    Blocks in_all{f_.vars++, blocks, 0, {}, {}, true, grain, {}};
+    For begin{f_.vars++, blocks, {}};
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Carry& c = of.carries[i];
+      in_all.body.push_back(terms_of(c, parts[i].terms, loop.var, in_all.var, steps));
+      if (of.stacks) begin.body.push_back(parts[i].from(c.slot, begin.var));
+      begin.body.push_back(with_terms(c, parts[i].terms, begin.var));
+    }
+    result.push_back(std::move(in_all));
+    result.push_back(std::move(begin));
+    if (of.stacks) run_blocks(loop, of, parts, steps, grain, result);
+
+    For rest{f_.vars++, modulo(loop.count, steps), loop.body};
+    if (rest.count == Dim(0)) return;
+    MoveSlots behind({});
+    behind.vars.emplace(loop.var, size(blocks * steps) + variable(rest.var));
+    behind.block(rest.body);
+    result.push_back(std::move(rest));
+  }
+
+  // The steps of each block, from what it begins with; carries are what the last of them ends with.
+  void run_blocks(const For& loop, const LoopOfCarries& of, const std::vector<Parts>& parts, const Dim& steps,
+                  const Dim& grain, Block& result) {
+    const Dim blocks = floor_div(loop.count, steps);
+    Blocks run{f_.vars++, blocks, 0, {}, {}, true, grain, {}};
+    std::map<SlotId, MoveSlots::Target> moved;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      moved.emplace(of.carries[i].slot, MoveSlots::Target{parts[i].own, Expr(0)});
+      run.own.push_back(parts[i].own);
+      run.body.push_back(parts[i].to(parts[i].own, variable(run.var)));
+    }
+    for (const SlotId slot : of.own) {
+      const Slot whole = f_.slots[slot];
+      run.own.push_back(new_slot(whole.dtype, whole.elements, Slot::Place::local));
+      moved.emplace(slot, MoveSlots::Target{run.own.back(), Expr(0)});
+    }
+    For inside{f_.vars++, steps, loop.body};
+    MoveSlots move(std::move(moved));
+    move.vars.emplace(loop.var, variable(run.var) * size(steps) + variable(inside.var));
+    move.block(inside.body);
+    run.body.push_back(std::move(inside));
+    for (const Parts& p : parts) run.body.push_back(p.from(p.own, run.var));
+    result.push_back(std::move(run));
+
+    For end{f_.vars++, min(blocks, 1), {}};  // of no blocks there is no last one
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      end.body.push_back(parts[i].to(of.carries[i].slot, size(blocks - 1)));
+    if (!blocks.known()) return result.push_back(std::move(end));
+    for (Statement& s : end.body) result.push_back(std::move(s));
+  }
+
+  // Row-major over the lanes of a carry, of block `block`.
+  static Expr place_of(const Carry& c, const std::vector<std::uint32_t>& vars, std::uint32_t block) {
+    Expr at = variable(block);
+    for (std::size_t i = 0; i < vars.size(); ++i) at = at * size(c.nest->sizes[i]) + variable(vars[i]);
+    return at;
+  }
+  Reduce terms_of(const Carry& c, SlotId to, std::uint32_t step, std::uint32_t block, const Dim& steps) {
+    Reduce r{.combine = *combine_of(c.op),
+             .initial = identity_of(c.op, c.term.dtype()),
+             .slot = to,
+             .stores = {},
+             .where = c.nest->where};
+    MoveSlots renamed({});
+    for (const std::uint32_t var : c.nest->vars) {
+      r.outer_vars.push_back(f_.vars++);
+      renamed.vars.emplace(var, variable(r.outer_vars.back()));
+    }
+    r.outer_sizes = c.nest->sizes;
+    r.inner_vars = {f_.vars++};
+    r.inner_sizes = {steps};
+    renamed.vars.emplace(step, variable(block) * size(steps) + variable(r.inner_vars[0]));
+    r.value = renamed(c.term);
+    r.offset = place_of(c, r.outer_vars, block);
+    return r;
+  }
+  Nest with_terms(const Carry& c, SlotId terms, std::uint32_t block) {
+    Nest nest{.vars = {}, .sizes = c.nest->sizes, .stores = {}, .where = c.nest->where};
+    MoveSlots renamed({});
+    for (const std::uint32_t var : c.nest->vars) {
+      nest.vars.push_back(f_.vars++);
+      renamed.vars.emplace(var, variable(nest.vars.back()));
+    }
+    const Expr at = renamed(c.offset);
+    const Expr term = load(terms, c.term.dtype(), place_of(c, nest.vars, block));
+    nest.stores.push_back({c.slot, at, binary(c.op, load(c.slot, c.term.dtype(), at), term), {}});
+    return nest;
+  }
+
+  Function& f_;
+  const Target& target_;
+  SlotUses uses_;
+};
+
+}  // namespace
+
+void divide_prefixes(Function& function, const Target& target) { Divider(function, target).run(); }
+
+}  // namespace tenon::kernel
