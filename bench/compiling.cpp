@@ -117,10 +117,10 @@ struct Inner {
 // What calls it n times, and differs from others in an op.
 Array outer(const Inner& inner, const Array& x, int n, std::size_t number) {
   constexpr std::array<Array (*)(const Array&), 10> others{
-      [](const Array& y) { return tn::cos(y); },  [](const Array& y) { return tn::sin(y); },
-      [](const Array& y) { return tn::tanh(y); }, [](const Array& y) { return tn::atan(y); },
-      [](const Array& y) { return tn::erf(y); },  [](const Array& y) { return tn::abs(y); },
-      [](const Array& y) { return y * y; },       [](const Array& y) { return tn::exp(-y); },
+      [](const Array& y) { return tn::cos(y); },    [](const Array& y) { return tn::sin(y); },
+      [](const Array& y) { return tn::tanh(y); },   [](const Array& y) { return tn::atan(y); },
+      [](const Array& y) { return tn::erf(y); },    [](const Array& y) { return tn::abs(y); },
+      [](const Array& y) { return y * y; },         [](const Array& y) { return tn::exp(-y); },
       [](const Array& y) { return y / (y + 3.f); }, [](const Array& y) { return tn::log1p(y * y); }};
   const auto f = tn::jit([&inner](Array v) { return inner.of(v); });
   if (inner.sums) {

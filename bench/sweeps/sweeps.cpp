@@ -252,6 +252,21 @@ void lengths() {
   }
 }
 
+// Cumulative sums, whose steps are divided among the threads where they are many; of a row, and down columns.
+void cumulative() {
+  Sweep sweep("Cumulative sums of f32[n], run", "elements", "µs");
+  for (int n : {1000, 10000, 100000, 1000000, 10000000}) {
+    const Array x = tn::sin(tn::arange(n) * 0.7f), columns = tn::reshape(x, {n / 100, 100});
+    const auto measure = [&](const std::string& name, auto f, const Array& of) {
+      sweep.add(n, name, bench::median_seconds([&] { f(of); }) * 1e6);
+    };
+    measure("of a row", tn::jit([](const Array& x) { return tn::cumsum(x); }), x);
+    measure("in order", tn::jit([](const Array& x) { return tn::cumsum(x); }, {.numerics = tn::Numerics::strict}), x);
+    measure("its gradient", tn::jit(tn::grad([](const Array& x) { return tn::sum(tn::square(tn::cumsum(x))); })), x);
+    measure("down 100 columns", tn::jit([](const Array& x) { return tn::cumsum(x, 0); }), columns);
+  }
+}
+
 // A carry that keeps about half of its elements in each step, until one is left: two copies a step, and the reductions.
 void varying() {
   Sweep sweep("A carry that halves in each step", "elements", "µs");
@@ -382,6 +397,7 @@ int main(int argc, char** argv) {
   const auto wanted = [&](std::string_view name) { return argc < 2 || name == argv[1]; };
   if (wanted("programs")) programs();
   if (wanted("lengths")) lengths();
+  if (wanted("cumulative")) cumulative();
   if (wanted("varying")) varying();
   if (wanted("tables")) tables();
   if (wanted("checkpoints")) checkpoints();

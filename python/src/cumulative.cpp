@@ -1,4 +1,6 @@
 // Cumulative sums and their kin.
+#include "tenon/api/cumulative.h"
+
 #include <complex>
 #include <limits>
 
@@ -7,7 +9,6 @@
 #include "operands.h"
 #include "order.h"
 #include "rooms.h"
-#include "tenon/api/cumulative.h"
 
 namespace tenon::python {
 namespace {

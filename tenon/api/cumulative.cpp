@@ -9,8 +9,9 @@
 
 namespace tenon {
 
-Array api_detail::accumulated(std::string_view op, Array (*combine)(const Operand&, const Operand&), const Scalar& start,
-                              const Operand& x, std::int64_t axis, const CumulativeOptions& options) {
+Array api_detail::accumulated(std::string_view op, Array (*combine)(const Operand&, const Operand&),
+                              const Scalar& start, const Operand& x, std::int64_t axis,
+                              const CumulativeOptions& options) {
   const SourceScope place(x.where(), op);
   const Array rows = move_axis(x, normalize_axis(axis, x.array().type(), op), 0).with_weak(false);
   const auto lanes = std::span(rows.shape().dims()).subspan(1);
@@ -52,7 +53,8 @@ Array cummin(const Operand& x, std::int64_t axis, const CumulativeOptions& optio
 }
 Array cumlogsumexp(const Operand& x, std::int64_t axis, const CumulativeOptions& options) {
   const Array values = to_inexact(x);
-  return api_detail::accumulated("cumlogsumexp", logaddexp, lowest(values.dtype()), Operand(values, x.where()), axis, options);
+  return api_detail::accumulated("cumlogsumexp", logaddexp, lowest(values.dtype()), Operand(values, x.where()), axis,
+                                 options);
 }
 
 }  // namespace tenon

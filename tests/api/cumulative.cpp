@@ -48,7 +48,8 @@ Array numbers(const std::vector<std::int64_t>& shape, DType dtype, double spread
   std::int64_t n = 1;
   for (const std::int64_t d : shape) n *= d;
   const Array x = tn::sin(tn::arange(n, DType::f64) * 0.7) * spread + 1.0;
-  return tn::reshape(tn::convert(tn::is_inexact(dtype) ? x : x * 3.0, dtype), tn::Shape(std::vector<tn::Dim>(shape.begin(), shape.end())));
+  return tn::reshape(tn::convert(tn::is_inexact(dtype) ? x : x * 3.0, dtype),
+                     tn::Shape(std::vector<tn::Dim>(shape.begin(), shape.end())));
 }
 
 template <class T>
@@ -64,9 +65,17 @@ TEST_P(Cumulative, AlongEveryAxisOfEveryDType) {
     std::vector<std::int64_t> shape;
     std::int64_t axis, outer, n, inner;
   };
-  const std::vector<Case> cases{{{7}, 0, 1, 7, 1},        {{1}, -1, 1, 1, 1},       {{0}, 0, 1, 0, 1},      {{3, 5, 4}, 0, 1, 3, 20},
-                                {{3, 5, 4}, 1, 3, 5, 4},  {{3, 5, 4}, -1, 15, 4, 1}, {{4, 0}, 1, 4, 0, 1}, {{0, 4}, 1, 0, 4, 1},
-                                {{30'011}, 0, 1, 30'011, 1}, {{2, 20'000}, -1, 2, 20'000, 1}, {{20'000, 3}, 0, 1, 20'000, 3}};
+  const std::vector<Case> cases{{{7}, 0, 1, 7, 1},
+                                {{1}, -1, 1, 1, 1},
+                                {{0}, 0, 1, 0, 1},
+                                {{3, 5, 4}, 0, 1, 3, 20},
+                                {{3, 5, 4}, 1, 3, 5, 4},
+                                {{3, 5, 4}, -1, 15, 4, 1},
+                                {{4, 0}, 1, 4, 0, 1},
+                                {{0, 4}, 1, 0, 4, 1},
+                                {{30'011}, 0, 1, 30'011, 1},
+                                {{2, 20'000}, -1, 2, 20'000, 1},
+                                {{20'000, 3}, 0, 1, 20'000, 3}};
   for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::u8, DType::bf16})
     for (const Case& c : cases) {
       if (c.n > 100 && dtype != DType::f32 && dtype != DType::f64) continue;
@@ -78,7 +87,10 @@ TEST_P(Cumulative, AlongEveryAxisOfEveryDType) {
         const Array got = tn::convert(tn::jit(of)(x), DType::f64);
         const std::vector<double> expected =
             by_hand(GetParam(), to_vector<double>(tn::convert(x, DType::f64)), c.outer, c.n, c.inner, reverse);
-        const double tolerance = dtype == DType::f64 ? 1e-11 : dtype == DType::bf16 ? 0.05 : dtype == DType::f32 ? 2e-3 : 0;
+        const double tolerance = dtype == DType::f64    ? 1e-11
+                                 : dtype == DType::bf16 ? 0.05
+                                 : dtype == DType::f32  ? 2e-3
+                                                        : 0;
         const std::vector<double> values = to_vector<double>(got);
         ASSERT_EQ(values.size(), expected.size());
         for (std::size_t i = 0; i < values.size(); ++i)
@@ -121,14 +133,15 @@ TEST(CumulativeSums, AreInOrderWhereThatIsAskedFor) {
   const Array x = numbers({50'000}, DType::f32, 0.5);
   const std::vector<float> values = to_vector<float>(x),
                            sums = to_vector<float>(tn::jit([](const Array& x) { return tn::cumsum(x); },
-                                                               {.numerics = tn::Numerics::strict})(x));
+                                                           {.numerics = tn::Numerics::strict})(x));
   float sum = 0;
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(sums[i], sum += values[i]) << i;
 }
 
 TEST(CumulativeSums, SayWhatIsWrong) {
   EXPECT_THAT(tn::message_of([] { tn::cumsum(Array{1.f}, 1); }), testing::HasSubstr("cumsum"));
-  EXPECT_THAT(tn::message_of([] { tn::cummax(tn::complex(Array{0.f}, Array{1.f})); }), testing::AllOf(testing::HasSubstr("cummax"), testing::HasSubstr("tests/api/cumulative.cpp")));
+  EXPECT_THAT(tn::message_of([] { tn::cummax(tn::complex(Array{0.f}, Array{1.f})); }),
+              testing::AllOf(testing::HasSubstr("cummax"), testing::HasSubstr("tests/api/cumulative.cpp")));
 }
 
 // Loops that users write: several carries, the values before each step, lanes, what is stacked beside the carries, and

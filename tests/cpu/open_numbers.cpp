@@ -1,4 +1,5 @@
-// Functions that differ in numbers alone: they share code, each with its own, but where a number decides about the code.
+// Functions that differ in numbers alone: they share code, each with its own, but where a number decides about the
+// code.
 #include <gtest/gtest.h>
 
 #include "../by_oracle.h"
@@ -35,8 +36,7 @@ const std::vector<Case> cases{
      }},
     {"branches",
      [](const Array& x, double c) {
-       return cond(
-           sum(x) > c, [&](const Array& x) { return x * c; }, [&](const Array& x) { return x - c; }, x);
+       return cond(sum(x) > c, [&](const Array& x) { return x * c; }, [&](const Array& x) { return x - c; }, x);
      }},
 };
 

@@ -211,8 +211,9 @@ Value* ExprEmitter::constant(const Expr& e) {
   const auto place = numbers_.place(e);
   if (!place) return literal(e.dtype(), e.node().bits.data());
   llvm::Constant* numbers = b_.GetInsertBlock()->getModule()->getNamedGlobal(numbers_name);
-  auto* number = b_.CreateAlignedLoad(type_of(e.dtype()), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), numbers, *place),
-                                      llvm::Align(size_of(e.dtype())));
+  auto* number =
+      b_.CreateAlignedLoad(type_of(e.dtype()), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), numbers, *place),
+                           llvm::Align(size_of(e.dtype())));
   number->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
   return number;
 }

@@ -220,8 +220,8 @@ namespace {
 void add_numbers(llvm::Module& module, const kernel::OpenNumbers& numbers) {
   if (numbers.bytes().empty()) return;
   auto* values = llvm::ConstantDataArray::getString(module.getContext(), numbers.bytes(), false);
-  auto* global =
-      new llvm::GlobalVariable(module, values->getType(), true, llvm::GlobalValue::ExternalLinkage, values, numbers_name);
+  auto* global = new llvm::GlobalVariable(module, values->getType(), true, llvm::GlobalValue::ExternalLinkage, values,
+                                          numbers_name);
   global->setVisibility(llvm::GlobalValue::HiddenVisibility);
   global->setExternallyInitialized(true);
   global->setAlignment(llvm::Align(kernel::OpenNumbers::alignment));

@@ -13,7 +13,8 @@ struct Target {
   std::string cpu, features;
 };
 
-// Adds `i32 name(ptr arguments, ptr arena)` to the module, and its open numbers as `numbers_name`, where there are some.
+// Adds `i32 name(ptr arguments, ptr arena)` to the module, and its open numbers as `numbers_name`, where there are
+// some.
 void emit_function(llvm::Module& module, const kernel::Function& function, const kernel::OpenNumbers& numbers,
                    const Target& target, const std::string& name);
 

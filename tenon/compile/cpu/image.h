@@ -16,8 +16,8 @@ struct Symbols {
   const char *entry, *sizes, *numbers;
 };
 
-// Of ELF objects of position-independent code for x86-64. What one of them defines under a name the others may refer to.
-// Linear in their sizes.
+// Of ELF objects of position-independent code for x86-64. What one of them defines under a name the others may refer
+// to. Linear in their sizes.
 llvm::Expected<CodeImage> image_of(std::span<const llvm::MemoryBufferRef> objects, const Symbols& symbols);
 
 }  // namespace tenon::cpu

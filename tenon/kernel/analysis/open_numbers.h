@@ -14,11 +14,12 @@
 namespace tenon::kernel {
 
 // The open numbers of a Function: constants of f32 and f64 that are operands of arithmetic, comparisons and choices, or
-// stored. Not open are numbers that make code another: 0, powers of two, infinities and NaN; those that mathematics, by the
-// range that they give its argument, is written for; and those that are found elsewhere, too.
+// stored. Not open are numbers that make code another: 0, powers of two, infinities and NaN; those that bound the
+// argument of a function which is written otherwise for small ones; and those that another op reads too, as an
+// exponent.
 class OpenNumbers {
  public:
-  OpenNumbers() = default;                          // none
+  OpenNumbers() = default;                         // none
   explicit OpenNumbers(const Function& function);  // linear in the nodes
 
   static constexpr std::size_t alignment = 8;

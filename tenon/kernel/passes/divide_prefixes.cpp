@@ -139,9 +139,11 @@ class LoopOfCarries {
       return copy->to == slot && copy->elements == f_.slots[slot].elements && is_constant(copy->to_offset, 0);
     const Nest& nest = std::get<Nest>(s.held());
     const auto store = std::ranges::find_if(nest.stores, [&](const Store& st) { return st.slot == slot; });
-    if (store == nest.stores.end() || store->condition || product_of(nest.sizes) != f_.slots[slot].elements) return false;
+    if (store == nest.stores.end() || store->condition || product_of(nest.sizes) != f_.slots[slot].elements)
+      return false;
     Expr row_major(0);
-    for (std::size_t i = 0; i < nest.vars.size(); ++i) row_major = row_major * size(nest.sizes[i]) + variable(nest.vars[i]);
+    for (std::size_t i = 0; i < nest.vars.size(); ++i)
+      row_major = row_major * size(nest.sizes[i]) + variable(nest.vars[i]);
     const auto at = affine(store->offset);
     return at && at == affine(row_major);
   }
@@ -196,7 +198,7 @@ class Divider {
 
  private:
   static constexpr std::int64_t shortest_block = 4096;  // steps
-  static constexpr std::int64_t blocks_of_thread = 8;
+  static constexpr std::int64_t most_blocks = 64;       // whatever the threads, so that results are the same
 
   bool is_long(const Statement& s, const For& loop) const {
     if (has_found_size(loop.count) || target_.threads < 2) return false;
@@ -219,8 +221,7 @@ class Divider {
   Dim steps_of_block(const Dim& count) const {
     if (target_.worth_forking <= 0) return 2;
     if (!count.known()) return shortest_block;
-    const std::int64_t blocks = blocks_of_thread * target_.threads;
-    return std::max(shortest_block, count.value() / blocks);
+    return std::max(shortest_block, count.value() / most_blocks);
   }
   SlotId new_slot(DType dtype, const Dim& elements, Slot::Place place) {
     f_.slots.push_back({dtype, elements, place});
@@ -231,9 +232,7 @@ class Divider {
   struct Parts {
     SlotId terms, begin, own;
     Dim elements;
-    Copy to(SlotId slot, const Expr& block) const {
-      return {slot, begin, Expr(0), block * size(elements), elements};
-    }
+    Copy to(SlotId slot, const Expr& block) const { return {slot, begin, Expr(0), block * size(elements), elements}; }
     Copy from(SlotId slot, std::uint32_t block) const {
       return {begin, slot, variable(block) * size(elements), Expr(0), elements};
     }
