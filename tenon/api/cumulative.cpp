@@ -14,7 +14,6 @@ Array api_detail::accumulated(std::string_view op, Array (*combine)(const Operan
                               const CumulativeOptions& options) {
   const SourceScope place(x.where(), op);
   const Array rows = move_axis(x, normalize_axis(axis, x.array().type(), op), 0).with_weak(false);
-  const auto lanes = std::span(rows.shape().dims()).subspan(1);
   FlatLoop loop;
   loop.length = rows.shape()[0];
   loop.reverse = options.reverse;
@@ -25,7 +24,7 @@ Array api_detail::accumulated(std::string_view op, Array (*combine)(const Operan
     return Arrays{next, next};
   };
   loop.body = FlatFunction(body);
-  const Array first = full(Shape(std::vector(lanes.begin(), lanes.end())), Array(start.convert(rows.dtype())));
+  const Array first = full(rows.shape().without_axis(0), Array(start.convert(rows.dtype())));
   return move_axis(run_loop(op, loop, {first}, {rows})[1], 0, axis);
 }
 
