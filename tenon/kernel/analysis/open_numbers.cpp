@@ -1,10 +1,12 @@
 #include "tenon/kernel/analysis/open_numbers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <unordered_map>
+#include <vector>
 
-#include "tenon/kernel/analysis/affine.h"
 #include "tenon/kernel/analysis/ranges.h"
 #include "tenon/kernel/analysis/seen.h"
 #include "tenon/kernel/expressions.h"
@@ -50,90 +52,108 @@ bool is_arithmetic(const Expr::Node& n) {
   }
 }
 
-// Which constants there are, in the order in which they are met, and which of them decide about code.
-class Finder {
- public:
-  void statement(const Statement& s) {
-    for_each_expression(s, [&](const Expr& e) {
-      if (!e) return;
-      if (e.kind() == Expr::Kind::constant) note(e);
-      visit(e);
-    });
-    for_each_block(s, [&](const Block& inside) {
-      for (const Statement& each : inside) statement(each);
-    });
-  }
-  // f(constant) for those that are open.
-  template <class F>
-  void each_open(F f) const {
-    for (const Expr& e : found_)
-      if (!deciding_.contains(e.node().bits)) f(e);
-  }
-
- private:
-  void note(const Expr& e) {
-    if (is_usual(e)) found_.push_back(e);
-  }
-  void decide(const Expr& e) {
-    if (!decided_.insert(e.identity())) return;
-    if (e.kind() == Expr::Kind::constant) deciding_.insert(e.node().bits);
-    for (const auto& operand : e.node().operands)
-      if (operand) decide(Expr(operand));
-  }
-  void visit(const Expr& e) {
-    if (!visited_.insert(e.identity())) return;
-    const Expr::Node& n = e.node();
-    const bool open = is_arithmetic(n);
-    for (const auto& operand : n.operands) {
-      if (!operand) continue;
-      if (operand->kind == Expr::Kind::constant) open ? note(Expr(operand)) : decide(Expr(operand));
-      visit(Expr(operand));
+// The nodes of expressions, each once, behind its operands. Without recursion: graphs may be deep.
+std::vector<Expr> operands_first(const Block& statements) {
+  std::vector<Expr> order, open;
+  Seen seen, done;
+  const auto from = [&](const Expr& root) {
+    open.push_back(root);
+    while (!open.empty()) {
+      const Expr e = open.back();
+      if (!seen.insert(e.identity())) {
+        if (done.insert(e.identity())) order.push_back(e);
+        open.pop_back();
+        continue;
+      }
+      for (const auto& operand : e.node().operands)
+        if (operand) open.emplace_back(operand);
     }
-    if (n.kind == Expr::Kind::unary && depends_on_range(n.unary))
-      if (const Expr x = e.operand(0); known_.of(x) != any_.of(x)) decide(x);
+  };
+  std::vector<const Block*> blocks{&statements};
+  while (!blocks.empty()) {
+    const Block* block = blocks.back();
+    blocks.pop_back();
+    for (const Statement& s : *block) {
+      for_each_expression(s, from);
+      for_each_block(s, [&](const Block& inside) { blocks.push_back(&inside); });
+    }
   }
+  return order;
+}
 
-  std::vector<Expr> found_;
-  std::set<std::array<std::byte, 16>> deciding_;
-  Seen visited_, decided_;
-  Ranges known_{true}, any_{false};
-};
+// The bits of constants that decide about code.
+std::set<std::array<std::byte, 16>> deciding(const std::vector<Expr>& order) {
+  std::vector<Expr> open;
+  for (const Expr& e : order)
+    if (!is_arithmetic(e.node()))
+      for (const auto& operand : e.node().operands)
+        if (operand && operand->kind == Expr::Kind::constant) open.emplace_back(operand);
+  const auto asks = [](const Expr& e) { return e.kind() == Expr::Kind::unary && depends_on_range(e.node().unary); };
+  if (std::ranges::any_of(order, asks)) {
+    Ranges known(true), any(false);
+    for (const Expr& e : order) {
+      if (asks(e) && known.of(e.operand(0)) != any.of(e.operand(0))) open.push_back(e.operand(0));
+      known.of(e), any.of(e);  // behind those of its operands
+    }
+  }
+  std::set<std::array<std::byte, 16>> bits;
+  Seen seen;
+  while (!open.empty()) {
+    const Expr e = open.back();
+    open.pop_back();
+    if (!seen.insert(e.identity())) continue;
+    if (e.kind() == Expr::Kind::constant) bits.insert(e.node().bits);
+    for (const auto& operand : e.node().operands)
+      if (operand) open.emplace_back(operand);
+  }
+  return bits;
+}
 
 // Open numbers as elements of slots that there are not.
-class AsElements : public Rewrite {
+class AsElements {
  public:
-  AsElements(const Function& function, const OpenNumbers& numbers)
-      : first_(static_cast<SlotId>(function.slots.size())), numbers_(numbers) {}
-  void block(Block& statements) {
+  AsElements(const Function& function, const OpenNumbers& numbers) {
+    const auto first = static_cast<SlotId>(function.slots.size());
+    for (const Expr& e : operands_first(function.body)) {
+      if (const auto place = e.kind() == Expr::Kind::constant ? numbers.place(e) : std::nullopt) {
+        others_.emplace(e.identity(), load(first + (e.dtype() == DType::f64 ? 1 : 0), e.dtype(), size(*place)));
+        continue;
+      }
+      Expr::Node node = e.node();
+      bool changed = false;
+      for (auto& operand : node.operands)
+        if (const auto found = operand ? others_.find(operand.get()) : others_.end(); found != others_.end())
+          operand = found->second.shared(), changed = true;
+      if (changed) others_.emplace(e.identity(), expr_of(std::move(node)));
+    }
+  }
+  void block(Block& statements) const {
     for (Statement& s : statements) {
-      for_each_expression(s, [&](Expr& e) { e = (*this)(e); });
+      for_each_expression(s, [&](Expr& e) {
+        if (const auto found = others_.find(e.identity()); found != others_.end()) e = found->second;
+      });
       for_each_block(s, [&](Block& inside) { block(inside); });
     }
   }
 
- protected:
-  Expr finish(const Expr& e) override {
-    if (e.kind() != Expr::Kind::constant) return e;
-    const auto place = numbers_.place(e);
-    return place ? kernel::load(first_ + (e.dtype() == DType::f64 ? 1 : 0), e.dtype(), size(*place)) : e;
-  }
-
  private:
-  SlotId first_;
-  const OpenNumbers& numbers_;
+  std::unordered_map<const Expr::Node*, Expr> others_;
 };
 
 }  // namespace
 
 OpenNumbers::OpenNumbers(const Function& function) {
-  Finder finder;
-  for (const Statement& s : function.body) finder.statement(s);
-  finder.each_open([&](const Expr& e) {
+  const std::vector<Expr> order = operands_first(function.body);
+  if (std::ranges::none_of(order, [](const Expr& e) { return e.kind() == Expr::Kind::constant && is_usual(e); }))
+    return;
+  const std::set<std::array<std::byte, 16>> closed = deciding(order);
+  for (const Expr& e : order) {
+    if (e.kind() != Expr::Kind::constant || !is_usual(e) || closed.contains(e.node().bits)) continue;
     const std::size_t bytes = size_of(e.dtype()), at = (bytes_.size() + bytes - 1) / bytes * bytes;
-    if (!places_.try_emplace({e.dtype(), e.node().bits}, static_cast<std::uint32_t>(at)).second) return;
+    if (!places_.try_emplace({e.dtype(), e.node().bits}, static_cast<std::uint32_t>(at)).second) continue;
     bytes_.resize(at);
     bytes_.append(reinterpret_cast<const char*>(e.node().bits.data()), bytes);
-  });
+  }
 }
 
 std::optional<std::uint32_t> OpenNumbers::place(const Expr& constant) const {
