@@ -87,6 +87,16 @@ Expr constant(DType dtype, const void* bits) {
   return expr_of(std::move(node));
 }
 
+std::optional<double> real_constant(const Expr::Node& node) {
+  const auto number = [&]<class T>(T value) {
+    std::memcpy(&value, node.bits.data(), sizeof value);
+    return static_cast<double>(value);
+  };
+  if (node.kind != Expr::Kind::constant) return {};
+  if (node.dtype == DType::f32) return number(float());
+  return node.dtype == DType::f64 ? std::optional(number(double())) : std::nullopt;
+}
+
 Expr constant_like(const Expr& like, double value) {
   return dispatch(like.dtype(), [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -127,6 +128,8 @@ Expr bitcast(DType dtype, const Expr& x);  // the bits of a number as one of ano
 // constant, made by adding it, the first is the same node.
 std::pair<Expr, std::int64_t> without_constant(const Expr& index);
 
+// The value of a constant of f32 or f64; nothing of other expressions.
+std::optional<double> real_constant(const Expr::Node& node);
 // The value of an i64 constant.
 bool is_constant(const Expr& x, std::int64_t value);
 std::int64_t constant_value(const Expr& x);

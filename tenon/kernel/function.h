@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tenon/base/estimate.h"
+#include "tenon/base/function_ref.h"
 #include "tenon/base/source.h"
 #include "tenon/kernel/expr.h"
 
@@ -156,10 +157,12 @@ struct Call {
   Source where = {};
 };
 
+// `in_order`: what its steps combine is rounded as they come, one after another.
 struct For {
   std::uint32_t var;
   Dim count;
   Block body;
+  bool in_order = false;
 };
 // `apart`: the condition is whether any row goes on, and a row that does not keeps what it has while others do.
 struct While {
@@ -219,6 +222,7 @@ Dim room_for(const Function& function, DType dtype, const Dim& elements);
 // graphs are large, which parse.h reads back; of an expression as a tree.
 std::string print(const Expr& expr);
 std::string print(const Statement& statement);
-std::string print(const Function& function);
+// `apart` gives the text of constants that are to have another; of the rest, none.
+std::string print(const Function& function, FunctionRef<std::string(const Expr::Node& constant)> apart = {});
 
 }  // namespace tenon::kernel

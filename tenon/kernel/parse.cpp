@@ -342,6 +342,7 @@ class Parser {
   }
   Statement loop(unsigned column) {
     For f;
+    if (scan_.accept("in")) scan_.expect("order"), f.in_order = true;
     variable_below(f.var, f.count);
     f.body = block(column);
     return f;

@@ -13,6 +13,8 @@
 namespace tenon::kernel {
 namespace {
 
+using TextOfConstant = FunctionRef<std::string(const Expr::Node& constant)>;
+
 // A constant; of an i64, the number alone, and of a bool, true or false.
 std::string constant_text(const Expr::Node& n) {
   const std::string number = number_text(n.dtype, n.bits.data());
@@ -49,10 +51,10 @@ std::string node_text(const Expr::Node& n, F&& operand) {
 class Expressions {
  public:
   Expressions() = default;
-  explicit Expressions(const Statement& s) {
+  Expressions(const Statement& s, TextOfConstant apart) {
     std::vector<const Expr::Node*> order;  // operands first
     for_each_expression(s, [&](const Expr& e) { visit(e.identity(), order); });
-    for (const Expr::Node* n : order) write(*n);
+    for (const Expr::Node* n : order) write(*n, apart);
   }
   const std::vector<std::string>& named() const { return named_; }  // a line each
   const std::string& text(const Expr& e) const { return parts_.at(e.identity()).text; }
@@ -79,7 +81,7 @@ class Expressions {
       if (parts_[operand].readers++ == 0) open.push_back({operand, 0});
     }
   }
-  void write(const Expr::Node& n) {
+  void write(const Expr::Node& n, TextOfConstant apart) {
     constexpr std::int64_t many = 1 << 20;
     Part part = parts_.at(&n);
     for (const auto& operand : n.operands) {
@@ -88,7 +90,10 @@ class Expressions {
       part.nodes = std::min(part.nodes + of.nodes, many);
       part.depth = std::max(part.depth, of.depth + 1);
     }
-    part.text = node_text(n, [&](std::size_t i) -> const std::string& { return parts_.at(n.operands[i].get()).text; });
+    if (apart && n.kind == Expr::Kind::constant) part.text = apart(n);
+    if (part.text.empty())
+      part.text =
+          node_text(n, [&](std::size_t i) -> const std::string& { return parts_.at(n.operands[i].get()).text; });
     if ((part.readers > 1 && part.nodes > largest_repeated) || part.depth > deepest_text) {
       named_.push_back(fmt::format("t{} = {}", named_.size(), part.text));
       part.text = fmt::format("t{}", named_.size() - 1);
@@ -103,6 +108,7 @@ class Expressions {
 
 class Printer {
  public:
+  explicit Printer(TextOfConstant apart = {}) : apart_(apart) {}
   std::string run(const Function& f) {
     out_ = fmt::format("function @{} arena={}", name_text(f.name), f.arena_bytes.text());
     if (f.arguments > 0) out_ += fmt::format(" arguments={}", f.arguments);
@@ -174,7 +180,7 @@ class Printer {
     for (const Statement& s : b) statement(s, depth);
   }
   void statement(const Statement& s, int depth) {
-    expressions_ = Expressions(s);
+    expressions_ = Expressions(s, apart_);
     for (const std::string& each : expressions_.named()) line(depth, each);
     std::visit([&](const auto& held) { write(held, depth); }, s.held());
   }
@@ -225,7 +231,7 @@ class Printer {
                             arguments, c.table ? " by table" : "", c.nanoseconds));
   }
   void write(const For& f, int depth) {
-    line(depth, fmt::format("for i{}<{}", f.var, f.count.text()));
+    line(depth, fmt::format("for {}i{}<{}", f.in_order ? "in order " : "", f.var, f.count.text()));
     block(f.body, depth + 1);
   }
   void write(const While& w, int depth) {
@@ -256,6 +262,7 @@ class Printer {
   const std::string& text(const Expr& e) const { return expressions_.text(e); }
   std::string place(SlotId slot, const Expr& offset) const { return fmt::format("m{}[{}]", slot, text(offset)); }
 
+  TextOfConstant apart_;
   Expressions expressions_;
   std::string out_;
 };
@@ -275,6 +282,6 @@ std::string print(const Expr& e) {
 
 std::string print(const Statement& statement) { return Printer().run(statement); }
 
-std::string print(const Function& function) { return Printer().run(function); }
+std::string print(const Function& function, TextOfConstant apart) { return Printer(apart).run(function); }
 
 }  // namespace tenon::kernel

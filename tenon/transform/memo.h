@@ -1,4 +1,5 @@
-// Memo: results of transformations by (Program hash, transformation, arguments), process-wide.
+// Memo: results by the hash of what they are of, process-wide: those of transformations by (Program hash,
+// transformation, arguments).
 #pragma once
 
 #include <list>
@@ -28,6 +29,9 @@ template <class Result>
 class Memo final : public Cache {
  public:
   constexpr Memo() = default;
+  // Told as `name` (cache_info), with so many results and bytes at most.
+  constexpr Memo(const char* name, std::size_t results, std::size_t bytes)
+      : name_(name), most_results_(results), most_bytes_(bytes) {}
   template <class Compute>
   Result get(const Hash128& key, Compute&& compute) {
     {
@@ -52,7 +56,7 @@ class Memo final : public Cache {
     kept_->order.push_front({key, std::move(result), bytes});
     kept_->at.emplace(key, kept_->order.begin());
     kept_->bytes += bytes;
-    while (kept_->order.size() > 1 && (kept_->order.size() > most_results || kept_->bytes > most_bytes)) {
+    while (kept_->order.size() > 1 && (kept_->order.size() > most_results_ || kept_->bytes > most_bytes_)) {
       kept_->bytes -= kept_->order.back().bytes;
       kept_->at.erase(kept_->order.back().key);
       gone.splice(gone.begin(), kept_->order, std::prev(kept_->order.end()));
@@ -62,7 +66,7 @@ class Memo final : public Cache {
 
   CacheInfo info() override {
     const std::lock_guard lock(mutex_);
-    return {"transformations", kept_->order.size(), most_results, kept_->hits, kept_->misses, kept_->bytes};
+    return {name_, kept_->order.size(), most_results_, kept_->hits, kept_->misses, kept_->bytes};
   }
   void clear() override {
     std::list<Entry> gone;
@@ -73,7 +77,6 @@ class Memo final : public Cache {
   }
 
  private:
-  static constexpr std::size_t most_results = 4096, most_bytes = std::size_t(16) << 20;
   struct Entry {
     Hash128 key;
     Result result;
@@ -84,6 +87,8 @@ class Memo final : public Cache {
     std::unordered_map<Hash128, typename std::list<Entry>::iterator> at;
     std::size_t bytes = 0, hits = 0, misses = 0;
   };
+  const char* name_ = "transformations";
+  std::size_t most_results_ = 4096, most_bytes_ = std::size_t(16) << 20;
   ForkMutex mutex_;
   Kept* kept_ = nullptr;
 };

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tenon/tenon.h"
+#include "tests/caches.h"
 #include "tests/error_message.h"
 
 namespace tn = tenon;
@@ -14,6 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using tn::Array;
+using tn::cache_named;
 using tn::message_of;
 
 namespace {
@@ -24,13 +26,6 @@ std::string told_by(const auto& f) {
   testing::internal::CaptureStderr();
   f();
   return testing::internal::GetCapturedStderr();
-}
-
-tn::CacheInfo cache_named(const std::string& name) {
-  for (const tn::CacheInfo& info : tn::cache_info())
-    if (info.name == name) return info;
-  ADD_FAILURE() << "no cache is named " << name;
-  return {};
 }
 
 struct TracedTree {

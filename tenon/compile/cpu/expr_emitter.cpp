@@ -208,7 +208,7 @@ llvm::Constant* ExprEmitter::literal(DType dtype, const std::byte* bits) {
 }
 
 Value* ExprEmitter::constant(const Expr& e) {
-  const auto place = numbers_.place(e);
+  const auto place = numbers_.place(e.node());
   if (!place) return literal(e.dtype(), e.node().bits.data());
   llvm::Constant* numbers = b_.GetInsertBlock()->getModule()->getNamedGlobal(numbers_name);
   auto* number =

@@ -40,7 +40,9 @@ void BlockPlanner::loop(const Eqn& eqn) {
     }
     block_.push_back(kernel::While{std::move(before), condition, std::move(body), p.lanes});
   } else {
-    block_.push_back(kernel::For{l.var, *p.length, std::move(body)});
+    const auto is_strict = [](const Eqn& e) { return e.numerics == Numerics::strict; };
+    block_.push_back(kernel::For{l.var, *p.length, std::move(body),
+                                 is_strict(eqn) || std::ranges::any_of(p.body->eqns(), is_strict)});
   }
   std::ranges::move(l.after, std::back_inserter(block_));
   for (std::size_t i = 0; i < static_cast<std::size_t>(p.carries); ++i) {

@@ -143,11 +143,7 @@ Planned plan(const Program& program, const std::vector<bool>& donated, Report* r
   std::vector<std::optional<std::uint32_t>> taken;
   // Where sizes do not go with each other, the evaluator has to find the inputs as they were.
   const kernel::Donated may_take = function.checks_sizes ? kernel::Donated() : donated_arguments(program, donated);
-  std::vector<kernel::Pass> passes = kernel_passes(machine, may_take, &taken);
-  // Kernels do not tell which of their loops have to stay in order: where some eqn has to, all do.
-  if (find_eqn(program, [](const Eqn& eqn) { return eqn.numerics == Numerics::strict; }) != nullptr)
-    std::erase_if(passes, [](const kernel::Pass& pass) { return pass.name == "divide_prefixes"; });
-  function = kernel::run_passes(passes, std::move(function));
+  function = kernel::run_passes(kernel_passes(machine, may_take, &taken), std::move(function));
   std::vector<std::optional<std::size_t>> shared;
   if (!donated.empty()) shared.resize(program.outputs().size());
   for (std::size_t o = 0; o < shared.size() && !taken.empty(); ++o) shared[o] = taken[program.inputs().size() + o];

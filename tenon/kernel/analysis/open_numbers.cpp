@@ -1,10 +1,10 @@
 #include "tenon/kernel/analysis/open_numbers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <set>
-#include <unordered_map>
 #include <vector>
 
 #include "tenon/kernel/analysis/ranges.h"
@@ -14,20 +14,11 @@
 namespace tenon::kernel {
 namespace {
 
-// Whether code for one such number is code for all.
+// Whether it is a number of which code for one is code for all.
 bool is_usual(const Expr& e) {
-  double value = 0;
-  if (e.dtype() == DType::f32) {
-    float narrow;
-    std::memcpy(&narrow, e.node().bits.data(), sizeof narrow);
-    value = narrow;
-  } else if (e.dtype() == DType::f64) {
-    std::memcpy(&value, e.node().bits.data(), sizeof value);
-  } else {
-    return false;
-  }
+  const std::optional<double> value = real_constant(e.node());
   int exponent;
-  return std::isnormal(value) && std::fabs(std::frexp(value, &exponent)) != 0.5;
+  return value && std::isnormal(*value) && std::fabs(std::frexp(*value, &exponent)) != 0.5;
 }
 
 bool is_arithmetic(const Expr::Node& n) {
@@ -109,46 +100,14 @@ std::set<std::array<std::byte, 16>> deciding(const std::vector<Expr>& order) {
   return bits;
 }
 
-// Open numbers as elements of slots that there are not.
-class AsElements {
- public:
-  AsElements(const Function& function, const OpenNumbers& numbers) {
-    const auto first = static_cast<SlotId>(function.slots.size());
-    for (const Expr& e : operands_first(function.body)) {
-      if (const auto place = e.kind() == Expr::Kind::constant ? numbers.place(e) : std::nullopt) {
-        others_.emplace(e.identity(), load(first + (e.dtype() == DType::f64 ? 1 : 0), e.dtype(), size(*place)));
-        continue;
-      }
-      Expr::Node node = e.node();
-      bool changed = false;
-      for (auto& operand : node.operands)
-        if (const auto found = operand ? others_.find(operand.get()) : others_.end(); found != others_.end())
-          operand = found->second.shared(), changed = true;
-      if (changed) others_.emplace(e.identity(), expr_of(std::move(node)));
-    }
-  }
-  void block(Block& statements) const {
-    for (Statement& s : statements) {
-      for_each_expression(s, [&](Expr& e) {
-        if (const auto found = others_.find(e.identity()); found != others_.end()) e = found->second;
-      });
-      for_each_block(s, [&](Block& inside) { block(inside); });
-    }
-  }
-
- private:
-  std::unordered_map<const Expr::Node*, Expr> others_;
-};
-
 }  // namespace
 
 OpenNumbers::OpenNumbers(const Function& function) {
   const std::vector<Expr> order = operands_first(function.body);
-  if (std::ranges::none_of(order, [](const Expr& e) { return e.kind() == Expr::Kind::constant && is_usual(e); }))
-    return;
+  if (std::ranges::none_of(order, is_usual)) return;
   const std::set<std::array<std::byte, 16>> closed = deciding(order);
   for (const Expr& e : order) {
-    if (e.kind() != Expr::Kind::constant || !is_usual(e) || closed.contains(e.node().bits)) continue;
+    if (!is_usual(e) || closed.contains(e.node().bits)) continue;
     const std::size_t bytes = size_of(e.dtype()), at = (bytes_.size() + bytes - 1) / bytes * bytes;
     if (!places_.try_emplace({e.dtype(), e.node().bits}, static_cast<std::uint32_t>(at)).second) continue;
     bytes_.resize(at);
@@ -156,9 +115,9 @@ OpenNumbers::OpenNumbers(const Function& function) {
   }
 }
 
-std::optional<std::uint32_t> OpenNumbers::place(const Expr& constant) const {
+std::optional<std::uint32_t> OpenNumbers::place(const Expr::Node& constant) const {
   if (places_.empty()) return std::nullopt;
-  const auto found = places_.find({constant.dtype(), constant.node().bits});
+  const auto found = places_.find({constant.dtype, constant.bits});
   return found == places_.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -170,9 +129,11 @@ Hash128 hash_but_for(const Function& function, const OpenNumbers& numbers) {
     hash.bytes(slot.values.data(), slot.values.size());
     slot.values.clear();
   }
-  AsElements(function, numbers).block(rest.body);
-  const std::string text = print(rest);
-  return hash.bytes(text.data(), text.size()).finish();
+  const auto by_place = [&](const Expr::Node& constant) {
+    const auto place = numbers.place(constant);
+    return place ? fmt::format("{} at {}", name(constant.dtype), *place) : "";
+  };
+  return hash(print(rest, by_place)).finish();
 }
 
 }  // namespace tenon::kernel

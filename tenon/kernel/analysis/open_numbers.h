@@ -24,7 +24,7 @@ class OpenNumbers {
 
   static constexpr std::size_t alignment = 8;
   // Where a constant lies among the bytes; nothing where it is not open.
-  std::optional<std::uint32_t> place(const Expr& constant) const;
+  std::optional<std::uint32_t> place(const Expr::Node& constant) const;
   const std::string& bytes() const { return bytes_; }  // of all, in their order
 
  private:

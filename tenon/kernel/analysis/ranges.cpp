@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace tenon::kernel {
 
@@ -19,18 +18,11 @@ Range outward(double low, double high, bool negative_zero = true) {
 }
 
 Range constant(const Expr& e) {
-  double v = 0;
-  if (e.dtype() == DType::f32) {
-    float narrow;
-    std::memcpy(&narrow, e.node().bits.data(), sizeof narrow);
-    v = narrow;
-  } else if (e.dtype() == DType::f64) {
-    std::memcpy(&v, e.node().bits.data(), sizeof v);
-  } else if (e.dtype() == DType::i64) {
-    v = static_cast<double>(constant_value(e));
-  } else {
-    return {};
+  if (e.dtype() == DType::i64) {
+    const auto number = static_cast<double>(constant_value(e));
+    return {number, number, false};
   }
+  const double v = real_constant(e.node()).value_or(std::numeric_limits<double>::quiet_NaN());
   if (std::isnan(v)) return {};
   return {v, v, v == 0 && std::signbit(v)};
 }

@@ -145,6 +145,12 @@ Binary binary_of(Combine combine) {
   }
 }
 
+std::optional<Combine> combine_of(Binary op) {
+  for (const Combine c : {Combine::add, Combine::mul, Combine::max, Combine::min, Combine::and_, Combine::or_})
+    if (binary_of(c) == op) return c;
+  return {};
+}
+
 std::size_t SharedValues::KeyHash::operator()(const Key& key) const {
   Hasher h;
   h(key.kind)(key.dtype)(key.unary)(key.binary)(key.id);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace tenon::kernel {
 Expr folded(const Expr& e);
 // What combines two terms of a reduction.
 Binary binary_of(Combine combine);
+// The other way round; nothing where there is no such reduction.
+std::optional<Combine> combine_of(Binary op);
 
 // Gives equal expressions as one node. Linear in the nodes that are new to it.
 class SharedValues {

@@ -7,27 +7,13 @@
 
 #include "tenon/kernel/analysis/cost.h"
 #include "tenon/kernel/analysis/rows.h"
+#include "tenon/kernel/analysis/shared_values.h"
 #include "tenon/kernel/analysis/updates.h"
 #include "tenon/kernel/expressions.h"
 #include "tenon/kernel/move_slots.h"
 
 namespace tenon::kernel {
 namespace {
-
-std::optional<Combine> combine_of(Binary op) {
-  switch (op) {
-    case Binary::add:
-      return Combine::add;
-    case Binary::mul:
-      return Combine::mul;
-    case Binary::max:
-      return Combine::max;
-    case Binary::min:
-      return Combine::min;
-    default:
-      return {};
-  }
-}
 
 // A carry: each step combines `term` with the elements of `slot` that the nest goes over.
 struct Carry {
@@ -37,29 +23,21 @@ struct Carry {
   Binary op;
 };
 
-bool loads_from(const Expr& e, const std::set<SlotId>& slots) {
-  bool found = false;
-  visit_loads(e, [&](const Expr& load) { found = found || slots.contains(load.node().id); });
-  return found;
-}
-
-// How many indices an access has behind its first, without those of a loop; nothing where it is not affine.
+// The places of an access in one step: `first`, moved by `by_step` from step to step, and `last` more at most.
 struct Reach {
   Dim first, by_step, last = 0;
+  // Whether those of different steps are apart.
+  bool apart() const { return at_least(by_step - last, 1) || at_least(0 - by_step - last, 1); }
 };
-std::optional<Reach> reach_of(const Expr& offset, std::uint32_t step, const std::map<std::uint32_t, Dim>& sizes,
-                              const Dim& run) {
-  const auto at = affine(offset);
-  if (!at) return {};
-  Reach reach{at->constant, at->coefficient(step), run - 1};
-  for (const auto& [var, coefficient] : at->terms) {
-    if (var == step) continue;
-    const auto size = sizes.find(var);
-    if (size == sizes.end() || !at_least(coefficient, 0)) return {};
-    reach.last = reach.last + coefficient * (size->second - 1);
-  }
-  return reach;
-}
+
+// What the statements of a step do to a slot.
+struct Touched {
+  int times = 0, writes = 0;
+  bool read = false;
+  bool whole = false;        // the first of them writes all of it, and does nothing else to it
+  bool in_rows = true;       // each step writes places of its own
+  std::optional<Reach> row;  // which
+};
 
 class LoopOfCarries {
  public:
@@ -67,19 +45,19 @@ class LoopOfCarries {
 
   // Whether nothing goes from step to step but carries.
   bool run() {
-    for (const Statement& s : loop_.body) {
-      if (!std::holds_alternative<Nest>(s.held()) && !std::holds_alternative<Copy>(s.held())) return false;
-      visit_slots(s, [&](SlotId slot, bool write) {
-        ++touched_[slot];
-        if (write) written_.insert(slot);
-      });
-    }
     for (const Statement& s : loop_.body)
-      if (const auto* nest = std::get_if<Nest>(&s.held())) find_carries(*nest);
+      if (!note(s)) return false;
+    std::set<SlotId> found;
+    for (const Statement& s : loop_.body)
+      if (const auto* nest = std::get_if<Nest>(&s.held())) find_carries(*nest, found);
     if (carries.empty()) return false;
-    for (const SlotId slot : written_) {
-      if (is_carry(slot) || is_own(slot)) continue;
-      if (!has_rows(slot)) return false;
+    for (const auto& [slot, touched] : touched_) {
+      if (touched.writes == 0 || found.contains(slot)) continue;
+      if (is_own(slot, touched)) {
+        own.push_back(slot);
+        continue;
+      }
+      if (touched.read || !touched.in_rows) return false;
       stacks = true;
     }
     return true;
@@ -90,109 +68,109 @@ class LoopOfCarries {
   bool stacks = false;      // whether steps give anything else
 
  private:
-  bool is_carry(SlotId slot) const {
-    return std::ranges::any_of(carries, [&](const Carry& c) { return c.slot == slot; });
+  bool note(const Statement& s) {
+    const auto* nest = std::get_if<Nest>(&s.held());
+    const auto* copy = std::get_if<Copy>(&s.held());
+    if (nest == nullptr && copy == nullptr) return false;
+    std::set<SlotId> before;
+    std::map<SlotId, int> here;
+    visit_slots(s, [&](SlotId slot, bool write) {
+      Touched& touched = touched_[slot];
+      if (touched.times++ > 0 && here[slot] == 0) before.insert(slot);
+      ++here[slot];
+      if (write) ++touched.writes;
+      touched.read = touched.read || !write;
+    });
+    std::map<std::uint32_t, Dim> sizes;
+    Expr row_major(0);
+    if (nest != nullptr)
+      for (std::size_t i = 0; i < nest->vars.size(); ++i) {
+        sizes.emplace(nest->vars[i], nest->sizes[i]);
+        row_major = row_major * size(nest->sizes[i]) + variable(nest->vars[i]);
+      }
+    const Dim elements = nest != nullptr ? product_of(nest->sizes) : copy->elements;
+    const auto all = affine(row_major);
+    const auto write = [&](SlotId slot, const Expr& offset, bool always) {
+      const auto at = affine(offset);
+      Touched& touched = touched_[slot];
+      touched.whole = touched.whole || (always && at && at == all && here[slot] == 1 && !before.contains(slot) &&
+                                        elements == f_.slots[slot].elements);
+      note_row(touched, at ? reach_of(*at, sizes, copy != nullptr ? elements : Dim(1)) : std::nullopt);
+    };
+    if (copy != nullptr) write(copy->to, copy->to_offset, true);
+    if (nest != nullptr)
+      for (const Store& store : nest->stores) write(store.slot, store.offset, !store.condition);
+    return true;
+  }
+  std::optional<Reach> reach_of(const Affine& at, const std::map<std::uint32_t, Dim>& sizes, const Dim& run) const {
+    Reach reach{at.constant, at.coefficient(loop_.var), run - 1};
+    for (const auto& [var, coefficient] : at.terms) {
+      if (var == loop_.var) continue;
+      const auto size = sizes.find(var);
+      if (size == sizes.end() || !at_least(coefficient, 0)) return {};
+      reach.last = reach.last + coefficient * (size->second - 1);
+    }
+    return reach;
+  }
+  static void note_row(Touched& touched, const std::optional<Reach>& reach) {
+    const auto& row = touched.row;
+    touched.in_rows = touched.in_rows && reach && reach->by_step != Dim(0) && reach->apart() &&
+                      (!row || (row->first == reach->first && row->by_step == reach->by_step));
+    touched.row = reach;
   }
 
-  void find_carries(const Nest& nest) {
+  void find_carries(const Nest& nest, std::set<SlotId>& found) {
     if (!nest.independent || nest.combines) return;
     for (const Store& s : nest.stores) {
       if (s.condition || s.value.kind() != Expr::Kind::binary || !combine_of(s.value.node().binary)) continue;
       const DType dtype = s.value.dtype();
       if (is_half(dtype) || is_complex(dtype) || dtype == DType::bool_ || f_.slots[s.slot].dtype != dtype) continue;
       const auto at = affine(s.offset);
-      if (!at || at->terms.contains(loop_.var) || writers(s.slot) != 1) continue;
+      if (!at || at->terms.contains(loop_.var) || touched_.at(s.slot).writes != 1) continue;
       for (const std::size_t i : {0u, 1u}) {
         const Expr old = s.value.operand(i), term = s.value.operand(1 - i);
         if (old.kind() != Expr::Kind::load || old.node().id != s.slot || affine(old.operand(0)) != at ||
-            loads_from(term, written_))
+            loads_what_is_written(term))
           continue;
         carries.push_back({s.slot, &nest, s.offset, term, s.value.node().binary});
+        found.insert(s.slot);
         break;
       }
     }
   }
-  int writers(SlotId slot) const {
-    int count = 0;
-    for (const Statement& s : loop_.body)
-      visit_slots(s, [&](SlotId at, bool write) { count += at == slot && write ? 1 : 0; });
-    return count;
+  bool loads_what_is_written(const Expr& e) const {
+    bool found = false;
+    visit_loads(e, [&](const Expr& load) {
+      const auto touched = touched_.find(load.node().id);
+      found = found || (touched != touched_.end() && touched->second.writes > 0);
+    });
+    return found;
   }
 
-  // Whether it is written as a whole before it is read, in each step, and nothing outside of the loop touches it.
-  bool is_own(SlotId slot) {
-    const Slot& of = f_.slots[slot];
-    if (of.place != Slot::Place::local || touched_.at(slot) != uses_.references[slot]) return false;
-    for (const Statement& s : loop_.body) {
-      if (!touches(s, slot)) continue;
-      if (!writes_all_of(s, slot)) return false;
-      own.push_back(slot);
-      return true;
-    }
-    return false;
-  }
-  bool writes_all_of(const Statement& s, SlotId slot) const {
-    int times = 0;
-    visit_slots(s, [&](SlotId at, bool) { times += at == slot ? 1 : 0; });
-    if (times != 1) return false;
-    if (const auto* copy = std::get_if<Copy>(&s.held()))
-      return copy->to == slot && copy->elements == f_.slots[slot].elements && is_constant(copy->to_offset, 0);
-    const Nest& nest = std::get<Nest>(s.held());
-    const auto store = std::ranges::find_if(nest.stores, [&](const Store& st) { return st.slot == slot; });
-    if (store == nest.stores.end() || store->condition || product_of(nest.sizes) != f_.slots[slot].elements)
-      return false;
-    Expr row_major(0);
-    for (std::size_t i = 0; i < nest.vars.size(); ++i)
-      row_major = row_major * size(nest.sizes[i]) + variable(nest.vars[i]);
-    const auto at = affine(store->offset);
-    return at && at == affine(row_major);
-  }
-
-  // Whether each step writes a row of its own, and none reads one.
-  bool has_rows(SlotId slot) const {
-    std::optional<Reach> row;
-    bool fits = true;
-    for (const Statement& s : loop_.body) {
-      std::map<std::uint32_t, Dim> sizes;
-      Dim run = 1;
-      if (const auto* nest = std::get_if<Nest>(&s.held()))
-        for (std::size_t i = 0; i < nest->vars.size(); ++i) sizes.emplace(nest->vars[i], nest->sizes[i]);
-      if (const auto* copy = std::get_if<Copy>(&s.held())) run = copy->elements;
-      for_each_expression(s, [&](const Expr& e) { fits = fits && !loads_from(e, {slot}); });
-      for_each_place(s, [&](SlotId at, const Expr& offset, bool written) {
-        if (at != slot) return;
-        const auto reach = reach_of(offset, loop_.var, sizes, run);
-        fits = fits && written && reach && reach->by_step != Dim(0) && (!row || row->first == reach->first) &&
-               (!row || row->by_step == reach->by_step) &&
-               (at_least(reach->by_step - reach->last, 1) || at_least(0 - reach->by_step - reach->last, 1));
-        if (!row) row = reach;
-      });
-    }
-    return fits;
+  // Whether nothing outside of the loop touches it, and each step writes it before it reads it.
+  bool is_own(SlotId slot, const Touched& touched) const {
+    return f_.slots[slot].place == Slot::Place::local && touched.times == uses_.references[slot] && touched.whole;
   }
 
   const Function& f_;
   const SlotUses& uses_;
   const For& loop_;
-  std::map<SlotId, int> touched_;
-  std::set<SlotId> written_;
+  std::map<SlotId, Touched> touched_;
 };
 
 class Divider {
  public:
-  Divider(Function& f, const Target& target) : f_(f), target_(target), uses_(f) {}
+  Divider(Function& f, const Target& target) : f_(f), target_(target) {}
 
   void run() {
+    std::vector<std::optional<double>> steps;
+    for (const Statement& s : f_.body) steps.push_back(step_of_long_loop(s));
+    if (std::ranges::none_of(steps, [](const auto& step) { return step.has_value(); })) return;
+    const SlotUses uses(f_);
     Block result;
-    for (Statement& s : f_.body) {
-      const auto* loop = std::get_if<For>(&s.held());
-      if (loop != nullptr && is_long(s, *loop))
-        if (LoopOfCarries of(f_, uses_, *loop); of.run() && fits(of)) {
-          divide(*loop, of, result);
-          continue;
-        }
-      result.push_back(std::move(s));
-    }
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      if (Statement& s = f_.body[i]; !steps[i] || !divide(std::get<For>(s.held()), uses, *steps[i], result))
+        result.push_back(std::move(s));
     f_.body = std::move(result);
   }
 
@@ -200,11 +178,15 @@ class Divider {
   static constexpr std::int64_t shortest_block = 4096;  // steps
   static constexpr std::int64_t most_blocks = 64;       // whatever the threads, so that results are the same
 
-  bool is_long(const Statement& s, const For& loop) const {
-    if (has_found_size(loop.count) || target_.threads < 2) return false;
+  // Nanoseconds of a step of a loop that is worth dividing.
+  std::optional<double> step_of_long_loop(const Statement& s) const {
+    const auto* loop = std::get_if<For>(&s.held());
+    if (loop == nullptr || loop->in_order || has_found_size(loop->count) || target_.threads < 2) return {};
     const bool always = target_.worth_forking <= 0;  // for tests
-    if (loop.count.known() && loop.count.value() < (always ? 2 : 2 * shortest_block)) return false;
-    return always || nanoseconds(s) > 4 * target_.worth_forking;
+    if (loop->count.known() && loop->count.value() < (always ? 2 : 2 * shortest_block)) return {};
+    const double cost = nanoseconds(s);
+    if (!always && cost <= 4 * target_.worth_forking) return {};
+    return cost / std::max(estimate(loop->count), 1.);
   }
   bool fits(const LoopOfCarries& of) const {
     std::int64_t bytes = 0;
@@ -243,9 +225,11 @@ class Divider {
     return static_cast<std::int64_t>(std::clamp(least, 1., 1e6));
   }
 
-  void divide(const For& loop, const LoopOfCarries& of, Block& result) {
+  bool divide(const For& loop, const SlotUses& uses, double of_step, Block& result) {
+    LoopOfCarries of(f_, uses, loop);
+    if (!of.run() || !fits(of)) return false;
     const Dim steps = steps_of_block(loop.count), blocks = floor_div(loop.count, steps);
-    const Dim grain = blocks_at_least(nanoseconds(Statement(For(loop))) / std::max(estimate(loop.count), 1.), steps);
+    const Dim grain = blocks_at_least(of_step, steps);
     std::vector<Parts> parts;
     for (const Carry& c : of.carries) {
       const Slot carry = f_.slots[c.slot];
@@ -268,11 +252,12 @@ class Divider {
     if (of.stacks) run_blocks(loop, of, parts, steps, grain, result);
 
     For rest{f_.vars++, modulo(loop.count, steps), loop.body};
-    if (rest.count == Dim(0)) return;
+    if (rest.count == Dim(0)) return true;
     MoveSlots behind({});
     behind.vars.emplace(loop.var, size(blocks * steps) + variable(rest.var));
     behind.block(rest.body);
     result.push_back(std::move(rest));
+    return true;
   }
 
   // The steps of each block, from what it begins with; carries are what the last of them ends with.
@@ -346,7 +331,6 @@ class Divider {
 
   Function& f_;
   const Target& target_;
-  SlotUses uses_;
 };
 
 }  // namespace
