@@ -58,10 +58,17 @@ bool holds_programs(const Program& program) {
 }
 
 ProgramRef with_regions(const ProgramRef& program, FunctionRef<ProgramRef(const ProgramRef&)> region) {
-  if (!holds_programs(*program)) return program;
+  std::vector<ProgramRef> made;
+  bool any_differs = false;
+  for (const Eqn& eqn : program->eqns())
+    eqn.params.visit_programs([&](const ProgramRef& p) {
+      made.push_back(p ? region(p) : p);
+      any_differs = any_differs || made.back() != p;
+    });
+  if (!any_differs) return program;
   ProgramParts parts = program->parts();
-  for (Eqn& eqn : parts.eqns)
-    eqn.params = eqn.params.map_programs([&](const ProgramRef& p) { return p ? region(p) : p; });
+  auto next = made.begin();
+  for (Eqn& eqn : parts.eqns) eqn.params = eqn.params.map_programs([&](const ProgramRef&) { return *next++; });
   return Program::finish(std::move(parts));
 }
 

@@ -20,7 +20,7 @@ ProgramRef adapt(const Program& program, std::span<const std::optional<std::size
 
 // Whether eqns of the Program have Programs in their params.
 bool holds_programs(const Program& program);
-// The Program with `region` of each of these; itself where it has none.
+// The Program with `region` of each of these; itself where none of them changes.
 ProgramRef with_regions(const ProgramRef& program, FunctionRef<ProgramRef(const ProgramRef&)> region);
 
 }  // namespace tenon

@@ -1,5 +1,8 @@
 #include "tenon/rewrite/eqn_numbers.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace tenon {
 
 std::vector<std::size_t> maker_numbers(const Program& program) {
@@ -9,12 +12,19 @@ std::vector<std::size_t> maker_numbers(const Program& program) {
   return maker;
 }
 
-std::vector<std::vector<std::size_t>> reader_numbers(const Program& program) {
-  std::vector<std::vector<std::size_t>> readers(program.vars());
-  for (std::size_t e = 0; e < program.eqns().size(); ++e)
-    for (Var v : program.eqns()[e].in)
-      if (readers[v].empty() || readers[v].back() != e) readers[v].push_back(e);
-  return readers;
+Readers::Readers(const Program& program) : begin_(program.vars() + 1, 0) {
+  std::vector<std::size_t> last(program.vars(), nowhere);
+  const auto visit = [&](const auto& see) {
+    std::ranges::fill(last, nowhere);
+    for (std::size_t e = 0; e < program.eqns().size(); ++e)
+      for (const Var v : program.eqns()[e].in)
+        if (std::exchange(last[v], e) != e) see(v, e);
+  };
+  visit([&](Var v, std::size_t) { ++begin_[v + 1]; });
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  all_.resize(begin_.back());
+  std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
+  visit([&](Var v, std::size_t e) { all_[next[v]++] = e; });
 }
 
 std::set<std::size_t> makers_behind(const Program& program, std::span<const std::size_t> maker, std::size_t first,

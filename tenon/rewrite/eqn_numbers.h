@@ -16,8 +16,17 @@ namespace tenon {
 // Of each variable the number of the eqn that makes it; nowhere of inputs.
 inline constexpr std::size_t nowhere = ~std::size_t(0);
 std::vector<std::size_t> maker_numbers(const Program& program);
-// Of each variable those that read it, in order, each once.
-std::vector<std::vector<std::size_t>> reader_numbers(const Program& program);
+// Of each variable the numbers of the eqns that read it, in order, each once.
+class Readers {
+ public:
+  explicit Readers(const Program& program);
+  std::span<const std::size_t> operator[](Var v) const {
+    return std::span(all_).subspan(begin_[v], begin_[v + 1] - begin_[v]);
+  }
+
+ private:
+  std::vector<std::size_t> all_, begin_;  // of all variables, one after another; where each one's begin
+};
 // The eqns behind the eqn `first` that make these variables, in order. What `is_made` is not looked into.
 std::set<std::size_t> makers_behind(const Program& program, std::span<const std::size_t> maker, std::size_t first,
                                     std::vector<Var> vars, FunctionRef<bool(std::size_t eqn)> is_made);

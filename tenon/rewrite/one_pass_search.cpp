@@ -47,7 +47,6 @@ std::optional<DividedAxis> divided_axis(const Type& x, std::span<const std::int6
 // Follows what waits for one reduction.
 class WaitFollower {
  public:
-  using Readers = std::vector<std::vector<std::size_t>>;
   WaitFollower(const Program& program, std::span<const std::size_t> maker, const Readers& readers, OnePass& pass)
       : program_(program), maker_(maker), readers_(readers), pass_(pass), whole_(program.type(pass.x).shape) {}
 
@@ -236,7 +235,7 @@ class OnePassSearch {
   explicit OnePassSearch(const Program& program)
       : program_(program),
         maker_(maker_numbers(program)),
-        readers_(reader_numbers(program)),
+        readers_(program),
         taken_(program.eqns().size(), false),
         early_(program.eqns().size(), false) {}
 
@@ -304,7 +303,7 @@ class OnePassSearch {
 
   const Program& program_;
   const std::vector<std::size_t> maker_;
-  WaitFollower::Readers readers_;
+  const Readers readers_;
   std::vector<bool> taken_, early_;  // eqns that are written anew, and those that are bound before their turn
 };
 

@@ -25,7 +25,7 @@ constexpr std::size_t most_readers = 16;  // of a result that are tried
 constexpr std::size_t few_results = 8;    // that may be read by themselves, besides one of four steps
 constexpr int most_rounds = 8;            // of leaving rolls out
 
-std::size_t least_steps() { return units_are_small() ? 3 : 16; }
+std::size_t least_steps() { return units_are_small() ? 3 : 8; }
 
 bool is_call(const Eqn& eqn) { return rule_of<LowerCall>(*eqn.op) != nullptr; }
 
@@ -39,7 +39,7 @@ struct Facts {
   explicit Facts(const Program& p)
       : program(p),
         maker(maker_numbers(p)),
-        all_readers(reader_numbers(p)),
+        all_readers(p),
         result(p.vars()),
         last_call(p.vars()),
         of_numbers(p.eqns().size()),
@@ -58,7 +58,7 @@ struct Facts {
   const Eqn& eqn(std::size_t e) const { return program.eqns()[e]; }
   // The first ones.
   std::span<const std::size_t> readers(Var v) const {
-    return std::span(all_readers[v]).first(std::min(most_readers, all_readers[v].size()));
+    return all_readers[v].first(std::min(most_readers, all_readers[v].size()));
   }
   bool is_literal(std::size_t e) const { return eqn(e).op == &literal_op(); }
   // Whether two eqns do the same, of operands of the same types.
@@ -74,7 +74,7 @@ struct Facts {
 
   const Program& program;
   const std::vector<std::size_t> maker;
-  const std::vector<std::vector<std::size_t>> all_readers;
+  const Readers all_readers;
   std::vector<std::size_t> result;     // which result of its eqn a variable is
   std::vector<std::size_t> last_call;  // of those that a variable depends on: their place, from 1 on
   std::vector<bool> of_numbers;        // eqns that follow from literals alone

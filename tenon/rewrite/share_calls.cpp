@@ -66,7 +66,7 @@ double work_of(const Program& program, const Eqn& eqn) {
 // The functions that a Program calls, and the bodies of its loops and branches: what they are once all is inlined.
 class Functions {
  public:
-  explicit Functions(const ProgramRef& program) {
+  explicit Functions(const ProgramRef& program) : whole_(*program) {
     add(program);
     of_.at(program->hash()).times = 1;
     for (auto each = order_.rbegin(); each != order_.rend(); ++each) count_calls(**each);
@@ -130,16 +130,20 @@ class Functions {
         g.asked_inlined = g.asked_inlined || call->placement == Placement::inlined;
         continue;
       }
-      f.eqns += 1;
-      f.work += work_of(*program, eqn);
-      f.fused_work += fused_work_of(*program, eqn);
-      f.element_by_element = f.element_by_element && (eqn.in.empty() || rule_of<LowerElement>(*eqn.op) != nullptr);
+      if (program.get() != &whole_) price(*program, eqn, f);
       eqn.params.visit_programs([&](const ProgramRef& inside) {
         if (inside) within(inside);
       });
     }
     order_.push_back(program.get());
     return of_.emplace(program->hash(), f).first->second;
+  }
+
+  static void price(const Program& program, const Eqn& eqn, Function& f) {
+    f.eqns += 1;
+    f.work += work_of(program, eqn);
+    f.fused_work += fused_work_of(program, eqn);
+    f.element_by_element = f.element_by_element && (eqn.in.empty() || rule_of<LowerElement>(*eqn.op) != nullptr);
   }
 
   void count_calls(const Program& program) {
@@ -199,6 +203,7 @@ class Functions {
     return all;
   }
 
+  const Program& whole_;  // which nobody calls: it has no price
   std::unordered_map<Hash128, Function> of_;
   std::vector<const Program*> order_;
 };

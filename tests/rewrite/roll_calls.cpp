@@ -236,7 +236,7 @@ const std::vector<Case> left{
     {"FewCalls",
      [](Array x) {
        const auto f = noinline(layer);
-       for (int i = 0; i < 15; ++i) x = f(x);
+       for (int i = 0; i < 7; ++i) x = f(x);
        return x;
      }},
     {"WithEffects",
