@@ -37,7 +37,7 @@ TEST(UnitCalls, HaveTheirOperandsBeforeThemAndTheirSumBehindThem) {
   const kernel::Function function = planned([&](const Array& x) {
     Array total = x;
     for (int i = 0; i < times; ++i) {  // several functions: calls of one would be a loop
-      const auto f = noinline([i](Array x) { return unit_of(x) * static_cast<float>(i % 5); });
+      const auto f = noinline([i](Array x) { return unit_of(x) * static_cast<float>(i % 10); });
       total = total + f(x * (1.5f + 0.1f * static_cast<float>(i)));
     }
     return total;
