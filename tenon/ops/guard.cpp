@@ -35,17 +35,7 @@ class Guard {
   }
 
   // Whether anything inside has to know where it runs: a loop with a condition, a function of the user's.
-  bool may_run_on(const ProgramRef& program) {
-    const auto found = may_run_on_.find(program);
-    if (found != may_run_on_.end()) return found->second;
-    const bool may = std::ranges::any_of(program->eqns(), [&](const Eqn& eqn) { return may_run_on(eqn); });
-    return may_run_on_.emplace(program, may).first->second;
-  }
-  bool may_run_on(const Eqn& eqn) {
-    bool may = is_host_call(*eqn.op) || (eqn.op == &loop_op() && eqn.params.as<LoopParams>().cond);
-    eqn.params.visit_programs([&](const ProgramRef& inside) { may = may || (inside && may_run_on(inside)); });
-    return may;
-  }
+  bool may_run_on(const Eqn& eqn) { return inside(eqn).may_run_on; }
 
   // `running` is input `at`. Inputs of the mask `shared` are the same wherever the Program runs.
   ProgramRef operator()(const Program& program, const Mask& kept, std::size_t at, const Mask& shared = {}) {
@@ -124,6 +114,39 @@ class Guard {
     std::vector<MaybeArray> stopped;  // of open variables that something has read
   };
 
+  struct Inside {
+    bool may_run_on = false, reads_at_indices = false;
+    Inside& operator|=(const Inside& other) {
+      may_run_on = may_run_on || other.may_run_on;
+      reads_at_indices = reads_at_indices || other.reads_at_indices;
+      return *this;
+    }
+  };
+  Inside inside(const ProgramRef& program) {
+    if (const auto found = inside_.find(program); found != inside_.end()) return found->second;
+    Inside all;
+    for (const Eqn& eqn : program->eqns()) all |= inside(eqn);
+    return inside_.emplace(program, all).first->second;
+  }
+  // Of an eqn with the Programs in it.
+  Inside inside(const Eqn& eqn) {
+    Inside all{is_host_call(*eqn.op) || (eqn.op == &loop_op() && eqn.params.as<LoopParams>().cond),
+               reads_at_indices(eqn)};
+    eqn.params.visit_programs([&](const ProgramRef& within) {
+      if (within) all |= inside(within);
+    });
+    return all;
+  }
+  // Whether nothing in a branch or callee has to know where it runs, once derivatives flow through the eqn's operands
+  // only there: these are stopped before it, however deep what reads them lies. What is shared by all lanes is stopped
+  // inside, and so is a table of which a few elements are read there.
+  bool stops_before(const Eqn& eqn, const Flow& flow) {
+    if (eqn.op != &cond_op() && !is_call(*eqn.op)) return false;
+    if (std::ranges::any_of(eqn.in, [&](Var v) { return flow.open[v] && flow.shared[v]; })) return false;
+    const Inside all = inside(eqn);
+    return !all.may_run_on && !all.reads_at_indices;
+  }
+
   static bool reads_at_indices(const Eqn& eqn) {
     const auto* element = rule_of<LowerElement>(*eqn.op);
     return element != nullptr && !element->elementwise && !element->identity;
@@ -195,7 +218,8 @@ class Guard {
       operands[1] = where(running, operands[1], Array(Scalar(std::int64_t(-1))));  // nowhere
       return bind_op(*eqn.op, params, operands);
     }
-    if (!eqn.op->guard || !(any_kept || may_run_on(eqn) || flow.any_open(eqn)))
+    if (!eqn.op->guard || !(any_kept || may_run_on(eqn) || flow.any_open(eqn)) ||
+        (!any_kept && stops_before(eqn, flow)))
       return bind_op(*eqn.op, params, flow.operands(eqn, replay, running));
     const auto guarded = [&](const Mask& outputs) {
       return [&, outputs](const ProgramRef& program, std::size_t at) {
@@ -237,7 +261,7 @@ class Guard {
 
   // By Programs that live as long as this does: those inside of params may be made anew, where others were.
   std::map<ProgramRef, Origins> origins_;
-  std::map<ProgramRef, bool> may_run_on_;
+  std::map<ProgramRef, Inside> inside_;
 };
 
 }  // namespace

@@ -52,25 +52,6 @@ Uses& uses() {
   return all.get();
 }
 
-// What is computed from numbers alone, where evaluation and code give the same. Of complex numbers they round apart,
-// which NaN it is depends on the processor, and code flushes what is smaller than normal.
-std::optional<Scalar> computed(const Eqn& eqn, std::span<const Scalar> in, const Type& out) {
-  std::vector<Value> values;
-  for (const Scalar& number : in) {
-    Buffer one = Buffer::allocate(number.dtype(), {});
-    std::memcpy(one.data(), number.data(), size_of(number.dtype()));
-    values.emplace_back(std::move(one));
-  }
-  const Type scalar[]{Type::array(out.dtype, {})};
-  const std::vector<Value> results = (*eqn.op->eval)(eqn.params, values, {{}, scalar});
-  const Scalar result = Array(std::get<Buffer>(results[0])).item_scalar({});
-  if (!is_inexact(result.dtype())) return result;
-  const double size = std::abs(result.as_double());
-  const double least = result.dtype() == DType::f64 ? std::numeric_limits<double>::min()
-                                                    : static_cast<double>(std::numeric_limits<float>::min());
-  return size == 0 || size >= least ? std::optional(result) : std::nullopt;
-}
-
 // How many eqns a Program has with all that it calls, at most `most`.
 std::size_t inlined_eqns(const Program& program, std::size_t most) {
   std::size_t count = program.eqns().size();
@@ -223,7 +204,7 @@ class Rewriter final : public Graph, public Match {
       std::vector<Scalar> in;
       for (const Var operand : eqn->in)
         if (number(operand)) in.push_back(*number(operand));
-      if (in.size() == eqn->in.size()) numbers_[v] = computed(*eqn, in, scope_->type(v));
+      if (in.size() == eqn->in.size()) numbers_[v] = computed_from(*eqn, in, scope_->type(v));
     }
   }
 
@@ -495,6 +476,23 @@ void try_rule(const RuleRef& rule) {
     throw RewriteError(fmt::format("rule \"{}\": {}", rule->name, why),
                        "Both have one dtype and one shape: convert, reshape or broadcast the replacement.",
                        rule->where);
+}
+
+std::optional<Scalar> computed_from(const Eqn& eqn, std::span<const Scalar> in, const Type& out) {
+  std::vector<Value> values;
+  for (const Scalar& number : in) {
+    Buffer one = Buffer::allocate(number.dtype(), {});
+    std::memcpy(one.data(), number.data(), size_of(number.dtype()));
+    values.emplace_back(std::move(one));
+  }
+  const Type scalar[]{Type::array(out.dtype, {})};
+  const std::vector<Value> results = (*eqn.op->eval)(eqn.params, values, {{}, scalar});
+  const Scalar result = Array(std::get<Buffer>(results[0])).item_scalar({});
+  if (!is_inexact(result.dtype())) return result;
+  const double size = std::abs(result.as_double());
+  const double least = result.dtype() == DType::f64 ? std::numeric_limits<double>::min()
+                                                    : static_cast<double>(std::numeric_limits<float>::min());
+  return size == 0 || size >= least ? std::optional(result) : std::nullopt;
 }
 
 ProgramRef rewrite(const ProgramRef& program, const RuleSet& rules, Phase phase, Calls calls) {

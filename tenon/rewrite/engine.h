@@ -48,6 +48,11 @@ class NotesApplied {
   NotesApplied* outer_;
 };
 
+// What an eqn of one result computes from these numbers, where evaluation and code give the same; else nothing: of
+// complex numbers they round apart, which NaN it is depends on the processor, and code flushes what is smaller than
+// normal.
+std::optional<Scalar> computed_from(const Eqn& eqn, std::span<const Scalar> in, const Type& out);
+
 // What becomes of plain calls: they stay, or those of short functions become part of the caller, so that patterns are
 // found across them.
 enum class Calls : std::uint8_t { stay, short_ones_inlined };

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "tenon/tenon.h"
+#include "tenon/transform/transforms.h"
 
 namespace tn = tenon;
 using testing::HasSubstr;
@@ -178,6 +179,47 @@ TEST(Guard, InfiniteDerivativesOfDeadBranchesDoNotCount) {
                          [](Array x, Array) { return x; }, x, w);
                    }),
                    x, w, "in a branch of a branch");
+  // Operands of one lane are stopped before the inner branch or call; tables inside.
+  expect_gradients(where_positive([](Array x, Array w) {
+                     return tn::cond(
+                         x > 1.0, [](Array x) { return tn::sqrt(x) * x; }, [](Array x) { return tn::log(x); }, x) *
+                            tn::sum(w);
+                   }),
+                   x, w, "in a branch of a branch, of a lane's");
+  expect_gradients(where_positive([](Array x, Array w) {
+                     const auto f = tn::jit([](Array x) { return tn::sqrt(x) + 1.0 / x; });
+                     return tn::cond(
+                         x > 1.0, [&](Array x) { return f(x) * x; }, [&](Array x) { return tn::sqrt(f(x)); }, x) *
+                            w(1);
+                   }),
+                   x, w, "in a call in a branch of a branch");
+  expect_gradients(where_positive([](Array x, Array w) {
+                     const Array v = tn::sqrt(x * w);
+                     return tn::cond(
+                         x > 1.0, [](Array v, Array x) { return tn::log(v(2)) * x; },
+                         [](Array v, Array x) { return tn::sqrt(v(0) * x); }, v, x);
+                   }),
+                   x, w, "elements read in a branch of a branch");
+}
+
+// Branches in branches, under vmap: programs grow with the depth, not with its square.
+TEST(Guard, NestedBranchesGrowLinearly) {
+  const auto eqns_of = [](int depth) {
+    const std::function<Array(Array, int)> deep = [&](const Array& x, int level) {
+      if (level == 0) return tn::sin(x);
+      return tn::cond(
+          x > 0.1 * level, [&, level](Array x) { return deep(x, level - 1) + 1.0; },
+          [level](Array x) { return x * level; }, x);
+    };
+    const auto f = tn::vmap([&](Array x) { return deep(x, depth); });
+    const auto total = [&](Array x) { return tn::sum(tn::square(f(x))); };
+    const auto eqns = [](const tn::ProgramRef& program) { return tn::inline_calls(program)->eqns().size(); };
+    return std::pair(eqns(tn::trace(f)(ramp({5}))), eqns(tn::trace(tn::grad(total))(ramp({5}))));
+  };
+  const auto [few, few_of_gradient] = eqns_of(8);
+  const auto [many, many_of_gradient] = eqns_of(32);
+  EXPECT_LT(many, 5 * few);
+  EXPECT_LT(many_of_gradient, 5 * few_of_gradient);
 }
 
 TEST(Guard, InfiniteDerivativesOfLanesThatHaveEndedDoNotCount) {

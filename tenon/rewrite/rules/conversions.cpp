@@ -1,6 +1,9 @@
-// Chains of conversions between dtypes.
+// Chains of conversions between dtypes, and truths that have become numbers.
+#include <array>
 #include <limits>
 
+#include "tenon/ir/bind.h"
+#include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/rewrite/rules/rules.h"
 
@@ -41,10 +44,8 @@ bool is_the_same(DType from, DType through, DType to) {
   return holds_all(through, from) && (!saturates || holds_all(to, from));
 }
 
-}  // namespace
-
-std::vector<RuleRef> conversion_rules() {
-  return {std::make_shared<const Rule>(
+RuleRef chains() {
+  return std::make_shared<const Rule>(
       Rule{.name = "convert(convert(x))",
            .replacement = [](const Match& m) -> MaybeArray {
              const DType to = m.root().dtype();
@@ -68,7 +69,72 @@ std::vector<RuleRef> conversion_rules() {
                          all.push_back({{Type::array(from, {Dim(3)})},
                                         [=](std::span<const Array> x) { return convert(convert(x[0], through), to); }});
                  return all;
-               }})};
+               }});
 }
+
+// What an op of two operands makes of truths that have become numbers and a number: one number, the truths or their
+// opposites, or again these numbers. `truths` says which operand they are.
+MaybeArray of_truths(const Match& m, std::size_t truths) {
+  const Eqn &eqn = *m.maker(m.root()), *conversion = m.maker(m[truths]);
+  const auto number = m.constant(m[1 - truths]);
+  if (!number || conversion == nullptr || !is_conversion(*conversion->op) || conversion->recompute != eqn.recompute)
+    return {};
+  const Array p = m.operand(*conversion, 0);
+  const Type& type = m.root().type();
+  if (p.dtype() != DType::bool_ || p.shape() != type.shape) return {};
+  std::array<std::optional<Scalar>, 2> made;
+  for (const bool truth : {false, true}) {
+    std::array<Scalar, 2> in{*number, *number};
+    in[truths] = Scalar(truth).convert(m[truths].dtype());
+    made[truth] = computed_from(eqn, in, type);
+    if (!made[truth]) return {};
+  }
+  const auto are = [&](bool of_false, bool of_true) {
+    return *made[0] == Scalar(of_false).convert(type.dtype) && *made[1] == Scalar(of_true).convert(type.dtype);
+  };
+  if (*made[0] == *made[1]) return filled(*made[0], type);
+  if (are(false, true)) return convert(p, type.dtype);
+  if (are(true, false) && type.dtype == DType::bool_) return !p;
+  return {};
+}
+
+RuleRef truths_as_numbers() {
+  return std::make_shared<const Rule>(
+      Rule{.name = "f(convert(p), number)",
+           .replacement = [](const Match& m) -> MaybeArray {
+             if (m.size() != 2) return {};
+             const MaybeArray left = of_truths(m, 0);
+             return left ? left : of_truths(m, 1);
+           },
+           .roots =
+               [](const OpInfo& op) {
+                 const auto* element = rule_of<LowerElement>(op);
+                 return op.traits.determined && !op.traits.rearranges && element != nullptr && element->elementwise;
+               },
+           .applies_to =
+               [] {
+                 std::vector<Rule::Example> all;
+                 const auto number = [](double n, const Array& like) {
+                   return filled(Scalar(n).convert(like.dtype()), like.type());
+                 };
+                 const auto add = [&](DType dtype, auto f) {
+                   all.push_back({{Type::array(DType::bool_, {Dim(3)})},
+                                  [=](std::span<const Array> p) { return f(convert(p[0], dtype)); }});
+                 };
+                 for (const DType dtype : {DType::i8, DType::i32, DType::u64, DType::f32, DType::f64}) {
+                   add(dtype, [=](const Array& x) { return min(x, number(1, x)); });
+                   add(dtype, [=](const Array& x) { return max(number(0, x), x); });
+                   add(dtype, [=](const Array& x) { return x == number(1, x); });
+                   add(dtype, [=](const Array& x) { return number(0, x) == x; });
+                   add(dtype, [=](const Array& x) { return x > number(5, x); });
+                   add(dtype, [=](const Array& x) { return number(1, x) <= x; });
+                 }
+                 return all;
+               }});
+}
+
+}  // namespace
+
+std::vector<RuleRef> conversion_rules() { return {chains(), truths_as_numbers()}; }
 
 }  // namespace tenon
