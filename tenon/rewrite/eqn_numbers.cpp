@@ -12,7 +12,7 @@ std::vector<std::size_t> maker_numbers(const Program& program) {
   return maker;
 }
 
-Readers::Readers(const Program& program) : begin_(program.vars() + 1, 0) {
+EqnReaders::EqnReaders(const Program& program) : begin_(program.vars() + 1, 0) {
   std::vector<std::size_t> last(program.vars(), nowhere);
   const auto visit = [&](const auto& see) {
     std::ranges::fill(last, nowhere);

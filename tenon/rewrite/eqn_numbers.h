@@ -17,9 +17,9 @@ namespace tenon {
 inline constexpr std::size_t nowhere = ~std::size_t(0);
 std::vector<std::size_t> maker_numbers(const Program& program);
 // Of each variable the numbers of the eqns that read it, in order, each once.
-class Readers {
+class EqnReaders {
  public:
-  explicit Readers(const Program& program);
+  explicit EqnReaders(const Program& program);
   std::span<const std::size_t> operator[](Var v) const {
     return std::span(all_).subspan(begin_[v], begin_[v + 1] - begin_[v]);
   }

@@ -131,8 +131,7 @@ class Comparisons {
 
 class HoistSearch {
  public:
-  explicit HoistSearch(const Program& program)
-      : program_(program), readers_(program), maker_(maker_numbers(program)) {
+  explicit HoistSearch(const Program& program) : program_(program), readers_(program), maker_(maker_numbers(program)) {
     is_output_.assign(program.vars(), false);
     for (Var v : program.outputs()) is_output_[v] = true;
   }
@@ -451,7 +450,7 @@ class HoistSearch {
   }
 
   const Program& program_;
-  const Readers readers_;
+  const EqnReaders readers_;
   std::vector<std::size_t> maker_;
   std::vector<bool> is_output_;
   std::unordered_map<Var, StepsIn> steps_;

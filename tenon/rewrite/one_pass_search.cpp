@@ -47,7 +47,7 @@ std::optional<DividedAxis> divided_axis(const Type& x, std::span<const std::int6
 // Follows what waits for one reduction.
 class WaitFollower {
  public:
-  WaitFollower(const Program& program, std::span<const std::size_t> maker, const Readers& readers, OnePass& pass)
+  WaitFollower(const Program& program, std::span<const std::size_t> maker, const EqnReaders& readers, OnePass& pass)
       : program_(program), maker_(maker), readers_(readers), pass_(pass), whole_(program.type(pass.x).shape) {}
 
   void run() {
@@ -222,7 +222,7 @@ class WaitFollower {
 
   const Program& program_;
   std::span<const std::size_t> maker_;
-  const Readers& readers_;
+  const EqnReaders& readers_;
   OnePass& pass_;
   const Shape whole_;
   std::set<Var> waits_;         // all that the reduction's result decides
@@ -303,7 +303,7 @@ class OnePassSearch {
 
   const Program& program_;
   const std::vector<std::size_t> maker_;
-  const Readers readers_;
+  const EqnReaders readers_;
   std::vector<bool> taken_, early_;  // eqns that are written anew, and those that are bound before their turn
 };
 

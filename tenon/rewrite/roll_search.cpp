@@ -74,7 +74,7 @@ struct Facts {
 
   const Program& program;
   const std::vector<std::size_t> maker;
-  const Readers all_readers;
+  const EqnReaders all_readers;
   std::vector<std::size_t> result;     // which result of its eqn a variable is
   std::vector<std::size_t> last_call;  // of those that a variable depends on: their place, from 1 on
   std::vector<bool> of_numbers;        // eqns that follow from literals alone

@@ -182,17 +182,17 @@ TEST(Guard, InfiniteDerivativesOfDeadBranchesDoNotCount) {
   // Operands of one lane are stopped before the inner branch or call; tables inside.
   expect_gradients(where_positive([](Array x, Array w) {
                      return tn::cond(
-                         x > 1.0, [](Array x) { return tn::sqrt(x) * x; }, [](Array x) { return tn::log(x); }, x) *
+                                x > 1.0, [](Array x) { return tn::sqrt(x) * x; }, [](Array x) { return tn::log(x); },
+                                x) *
                             tn::sum(w);
                    }),
                    x, w, "in a branch of a branch, of a lane's");
-  expect_gradients(where_positive([](Array x, Array w) {
-                     const auto f = tn::jit([](Array x) { return tn::sqrt(x) + 1.0 / x; });
-                     return tn::cond(
-                         x > 1.0, [&](Array x) { return f(x) * x; }, [&](Array x) { return tn::sqrt(f(x)); }, x) *
-                            w(1);
-                   }),
-                   x, w, "in a call in a branch of a branch");
+  expect_gradients(
+      where_positive([](Array x, Array w) {
+        const auto f = tn::jit([](Array x) { return tn::sqrt(x) + 1.0 / x; });
+        return tn::cond(x > 1.0, [&](Array x) { return f(x) * x; }, [&](Array x) { return tn::sqrt(f(x)); }, x) * w(1);
+      }),
+      x, w, "in a call in a branch of a branch");
   expect_gradients(where_positive([](Array x, Array w) {
                      const Array v = tn::sqrt(x * w);
                      return tn::cond(
