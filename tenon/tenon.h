@@ -14,6 +14,7 @@
 #include "tenon/api/numerics.h"
 #include "tenon/api/ref.h"
 #include "tenon/api/rewrites.h"
+#include "tenon/api/special.h"
 #include "tenon/api/std_functions.h"
 #include "tenon/api/tables.h"
 #include "tenon/api/transforms.h"

@@ -16,7 +16,6 @@ from tenon._core import (
     sqrt, square, subtract, tan, tanh, true_divide, floor_divide)
 from tenon.errors import DTypeError
 from tenon.numpy import _dtypes, _inverses
-from tenon.numpy._special import _with_slopes
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh",
@@ -148,26 +147,10 @@ def _real_only(x, name):
     return x
 
 
-def _cbrt(x):
-    size = abs(x)
-    safe = _core.where(greater(size, 0) & isfinite(size), size, 1)
-    root = exp(true_divide(log(safe), 3))
-    root = root - (root - safe / (root * root)) / 3  # a step of Newton's
-    return _core.where(greater(size, 0) & isfinite(size), sign(x) * root, x)
-
-
+@whole
 def cbrt(x, /):
     """The cube root. Its derivative at 0 is infinite."""
-    return _cube_root()(_real_only(_core.to_inexact(x), "cbrt"))
-
-
-@functools.cache
-def _cube_root():
-    def slope(x):
-        root = cbrt(x)
-        return 1 / (3 * root * root)
-
-    return _with_slopes(_cbrt, slope)
+    return _core.cbrt(_real_only(_core.to_inexact(x), "cbrt"))
 
 
 def _of_real_or_complex(name, of_real, text):

@@ -1,0 +1,102 @@
+#include "tenon/api/special/function.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tenon/api/custom.h"
+#include "tenon/base/error.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/promotion.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon::api_detail {
+namespace {
+
+Array real(std::string_view name, const Operand& x) {
+  const Array made = to_inexact(x);
+  if (is_complex(made.dtype()))
+    throw DTypeError(fmt::format("{}: {} is complex.", name, made.type().text()), "It takes real numbers.");
+  return made;
+}
+
+Met met(std::string_view name, std::initializer_list<Operand> operands) {
+  const std::vector<Operand> all(operands);
+  if (all.size() == 1) return {{real(name, all[0])}, all[0]->weak()};
+  if (all.size() == 2) return meet(name, {real(name, all[0]), real(name, all[1])});
+  return meet(name, {real(name, all[0]), real(name, all[1]), real(name, all[2])});
+}
+
+}  // namespace
+
+Array SpecialFunction::operator()(std::initializer_list<Operand> operands) const {
+  const SourceScope place(operands.begin()->where(), name_);
+  Met with = met(name_, operands);
+  const DType dtype = with.operands[0].dtype();
+  const bool is_half = size_of(dtype) < sizeof(float);
+  for (Array& x : with.operands) x = (is_half ? convert(x, DType::f32) : x).with_weak(false);
+  const Array made = tracing() ? traced(with.operands) : alone(with.operands);
+  return (is_half ? convert(made, dtype) : made).with_weak(with.weak);
+}
+
+Array SpecialFunction::traced(std::span<const Array> x) const {
+  if (!has_slopes_) return value_(x);
+  const auto value = [this](std::span<const Array> in) { return Arrays{value_(in)}; };
+  const auto rule = [this](std::span<const Array> in) {
+    const std::size_t n = in.size() / 2;
+    const std::span<const Array> primals = in.first(n), tangents = in.subspan(n);
+    MaybeArray total;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (tangents[i].empty()) continue;
+      const Array part = slopes_[i](primals) * tangents[i];
+      total = total ? *total + part : part;
+    }
+    return Arrays{traced(primals), total ? *total : Array()};  // which has these slopes again
+  };
+  return custom_jvp_flat(FlatFunction(value), FlatFunction(rule), x)[0];
+}
+
+// Of all elements in a row, so that arrays of any rank share code.
+Array SpecialFunction::alone(const Arrays& x) const {
+  const Jitted<Compiled>& compiled = compiled_.get([this] { return jit(Compiled{this}, {.sizes = Sizes::symbolic}); });
+  Arrays rows;
+  for (const Array& each : x) rows.push_back(reshape(each, {x[0].shape().elements()}));
+  return reshape(compiled(rows), x[0].shape());
+}
+
+Array chebyshev(const Array& t, std::span<const double> terms) {
+  const double least = epsilon_of(t.dtype()) / 64;
+  std::size_t count = terms.size();
+  while (count > 1 && std::abs(terms[count - 1]) < least) --count;
+  Array later = zeros_like(t), last = later;
+  for (std::size_t k = count - 1; k > 0; --k) {
+    const Array next = 2.0 * t * later - last + terms[k];
+    last = later;
+    later = next;
+  }
+  return t * later - last + terms[0];
+}
+
+namespace {
+
+// f(T()) of the C++ type of f32 or f64.
+template <class F>
+double of_real(DType dtype, F f) {
+  return dtype == DType::f64 ? f(double()) : static_cast<double>(f(float()));
+}
+
+}  // namespace
+
+double epsilon_of(DType dtype) {
+  return of_real(dtype, [](auto x) { return std::numeric_limits<decltype(x)>::epsilon(); });
+}
+double least_normal_of(DType dtype) {
+  return of_real(dtype, [](auto x) { return std::numeric_limits<decltype(x)>::min(); });
+}
+double largest_finite_of(DType dtype) {
+  return of_real(dtype, [](auto x) { return std::numeric_limits<decltype(x)>::max(); });
+}
+
+}  // namespace tenon::api_detail

@@ -1,0 +1,257 @@
+// The incomplete gamma and beta functions, and the derivative of gamma variates.
+//
+// Each is a factor that has no cancellation, by Stirling's formula and what it leaves, times a series or a continued
+// fraction, which end where a term is less than rounding.
+#include <cmath>
+#include <functional>
+#include <numbers>
+
+#include "tenon/api/loops.h"
+#include "tenon/api/special.h"
+#include "tenon/api/special/function.h"
+#include "tenon/api/special/gamma.h"
+#include "tenon/api/tangents.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/indexing.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+using api_detail::epsilon_of;
+using api_detail::infinity;
+using api_detail::nan;
+using api_detail::SpecialFunction;
+using api_detail::stirling_rest;
+using std::numbers::pi;
+using In = std::span<const Array>;
+
+constexpr double most_terms = 100'000;
+
+// The carry of a loop whose elements take part as long as `going` holds of them, at first and by step(carry, count),
+// which returns the next carry and what goes on.
+struct Step {
+  Arrays carry;
+  Array going;
+};
+template <class F>
+Arrays until_done(const Array& going, F step, Arrays first) {
+  using State = std::tuple<Array, Array, Arrays>;  // the count, what goes on, the carry
+  const auto body = [&](const State& state) {
+    const auto& [count, going, carry] = state;
+    const Step next = step(carry, count + 1.0);
+    Arrays kept;
+    for (std::size_t i = 0; i < carry.size(); ++i) kept.push_back(where(going, next.carry[i], carry[i]));
+    return State(count + 1.0, going & next.going, std::move(kept));
+  };
+  const auto holds = [](const State& state) { return any(std::get<1>(state)) & (std::get<0>(state) < most_terms); };
+  const Array none = zeros({}, first[0].dtype());
+  return std::get<2>(while_loop(holds, body, State(none, going, std::move(first))));
+}
+
+// Σ xⁿ / ((a + 1) … (a + n)), where `going`.
+Array gamma_series(const Array& going, const Array& a, const Array& x) {
+  const double rounding = epsilon_of(x.dtype());
+  const auto step = [&](const Arrays& carry, const Array& count) {
+    const Array term = carry[0] * (x / (a + count)), &total = carry[1];
+    // Derivatives, whose terms are larger, shall end in rounding too.
+    return Step{{term, total + term}, term > total * (rounding / 64)};
+  };
+  return until_done(going, step, {ones_like(a), ones_like(a)})[1];
+}
+
+// A continued fraction first + n₁ / (d₁ + n₂ / (d₂ + …)).
+struct Fraction {
+  Array first;
+  std::function<Array(const Array& k)> numerator, denominator;
+};
+// Its value by Lentz's and Thompson's recurrences, of terms(p, others) where `going`. Of a natural number p a numerator
+// is 0, and the fraction ends before its derivative in p does: `with_slope` it goes on as long as that of a number
+// which is none.
+Array value_of_fraction(Array going, const std::function<Fraction(const Array& p, In others)>& terms, Array p,
+                        Arrays others, bool with_slope) {
+  if (with_slope) {
+    const Array apart = floor(stop_gradient(p)) + 0.5;
+    going = stack({going, going}), p = stack({p, apart});
+    for (Array& x : others) x = stack({x, x});
+  }
+  const Fraction fraction = terms(p, others);
+  const double tiny = api_detail::least_normal_of(p.dtype()) * (1 << 20), rounding = epsilon_of(p.dtype());
+  const auto off_zero = [&](const Array& x) { return where(abs(x) < tiny, tiny, x); };
+  const auto step = [&](const Arrays& carry, const Array& count) {
+    const Array n = fraction.numerator(count), b = fraction.denominator(count);
+    const Array d = 1.0 / off_zero(b + n * carry[1]), c = off_zero(b + n / carry[0]);
+    const Array more = abs(c * d - 1.0) > 4 * rounding;
+    return Step{{c, d, carry[2] * (c * d)}, with_slope ? broadcast_to(any(more, 0), more.shape()) : more};
+  };
+  const Array first = off_zero(fraction.first);
+  const Array made = until_done(going, step, {first, zeros_like(first), first})[2];
+  return with_slope ? made(0) : made;
+}
+
+// log(ratio) of ratio = 1 + away, which is exact near 0.
+Array log_of(const Array& ratio, const Array& away) {
+  const Array near = abs(away) < 0.5;
+  return where(near, log1p(where(near, away, 0.0)), log(where(near, 1.0, ratio)));
+}
+
+// --- gamma ---
+// What the incomplete gamma functions have in common at a and x.
+class Gamma {
+ public:
+  Gamma(const Array& a, const Array& x)
+      : wrong_((x < 0.0) | (a <= 0.0) | is_nan(a) | is_nan(x)),
+        nothing_(x == 0.0),
+        // Beyond the last the fraction's terms leave the dtype, and nothing is left of the upper part.
+        everything_((x == infinity) | ((x > api_detail::largest_finite_of(x.dtype()) / 64) & (x > a))),
+        usable_(!(wrong_ | nothing_ | everything_ | (a == infinity))),
+        limit((a == 0.0) & (x > 0.0)),
+        a(where(usable_, a, 1.0)),
+        x(where(usable_, x, 1.0)),
+        upper((this->x > 1.0) & (this->x > this->a)) {}
+
+  // x^a exp(-x) / Γ(a + 1).
+  Array factor() const {
+    const Array near = a > 1.0;
+    const Array by_stirling =
+        a * log_of(x / a, (x - a) / a) - (x - a) - stirling_rest(where(near, a, 2.0)) - 0.5 * log(2 * pi * a);
+    return exp(where(near, by_stirling, a * log(x) - x - special::lgamma(where(near, 1.0, a) + 1.0)));
+  }
+  // P(a, x) / factor below, Q(a, x) / (a · factor) above, as a function of a.
+  Array inner(const Array& a, bool with_slope) const {
+    const Array below = usable_ & !upper, above = usable_ & upper;
+    const Array of_series = gamma_series(below, where(below, a, 1.0), where(below, x, 0.5));
+    const auto terms = [](const Array& p, In others) {
+      const Array y = others[0];
+      return Fraction{y + 1.0 - p, [=](const Array& n) { return n * (p - n); },
+                      [=](const Array& n) { return y + (1.0 - p) + 2.0 * n; }};
+    };
+    const Array of_fraction =
+        1.0 / value_of_fraction(above, terms, where(above, a, 1.0), {where(above, x, 2.0)}, with_slope);
+    return where(upper, of_fraction, of_series);
+  }
+  // The derivative of log(factor) + log(inner) in a, times inner: of `a · factor` above.
+  Array slope() const {
+    const auto [value, moved] = jvp([&](Array a) { return inner(a, true); }, std::tuple(a), std::tuple(ones_like(a)));
+    return moved + value * (log(x) - special::digamma(where(upper, a, a + 1.0)));
+  }
+  Array finished(const Array& made, const Operand& at_zero, double at_infinity) const {
+    return where(wrong_, nan, where(nothing_, at_zero, where(everything_, at_infinity, made)));
+  }
+
+ private:
+  Array wrong_, nothing_, everything_, usable_;
+
+ public:
+  const Array limit, a, x, upper;
+};
+
+// P(a, x), or Q(a, x).
+Array part(const Array& a, const Array& x, bool above) {
+  const Gamma g(a, x);
+  const Array size = g.inner(g.a, false) * g.factor() * where(g.upper, g.a, 1.0);
+  const Array made =
+      g.finished(where(above ? g.upper : !g.upper, size, 1.0 - size), above ? 1.0 : 0.0, above ? 0.0 : 1.0);
+  const Array at_infinity = where((a == infinity) & is_finite(x) & !(x < 0.0), above ? 1.0 : 0.0, made);
+  return where(g.limit, above ? 0.0 : 1.0, at_infinity);
+}
+Array lower_part(In in) { return part(in[0], in[1], false); }
+Array upper_part(In in) { return part(in[0], in[1], true); }
+
+Array slope_in_a(In in) {
+  const Gamma g(in[0], in[1]);
+  return g.finished(g.slope() * g.factor() * where(g.upper, -g.a, 1.0), 0.0, 0.0);
+}
+Array slope_of_variate(In in) {
+  const Gamma g(in[0], in[1]);
+  return g.finished(g.slope() * g.x * where(g.upper, 1.0, -1.0 / g.a), 0.0, nan);
+}
+// exp(-x) x^(a - 1) / Γ(a).
+Array gamma_density(In in) {
+  const Gamma g(in[0], in[1]);
+  const Array at_zero = where(in[0] < 1.0, infinity, where(in[0] == 1.0, 1.0, 0.0));
+  return where(g.limit, 0.0, g.finished(g.factor() * g.a / g.x, at_zero, 0.0));
+}
+
+// --- beta ---
+// x^a y^b / B(a, b), of x + y = 1.
+Array beta_factor(const Array& a, const Array& b, const Array& x, const Array& y) {
+  const Array away = a * y - b * x, whole = a + b;
+  const Array rest = stirling_rest(a) + stirling_rest(b) - stirling_rest(whole);
+  const Array exponent = a * log_of(x * (whole / a), -away / a) + b * log_of(y * (whole / b), away / b) - rest;
+  return exp(exponent) * sqrt(a / whole * b / (2 * pi));
+}
+
+// Of I(a, b, x) = factor / a · fraction.
+Array beta_fraction(const Array& going, const Array& a, const Array& b, const Array& x, bool with_slope) {
+  const auto terms = [](const Array& b, In others) {
+    const Array a = others[0], x = others[1], one = ones_like(x);
+    const auto numerator = [=](const Array& n) {
+      const Array m = floor(n / 2.0), high = (a + (n - 1.0)) * (a + n);
+      return where(n % 2.0 == 0.0, m * (b - m) * x / high, -(a + m) * (a + b + m) * x / high);
+    };
+    return Fraction{one, numerator, [=](const Array&) { return one; }};
+  };
+  return 1.0 / value_of_fraction(going, terms, b, {a, x}, with_slope);
+}
+
+// Where the value follows from the edges of what a, b and x may be.
+struct BetaEdges {
+  BetaEdges(const Array& a, const Array& b, const Array& x) {
+    const Array wrong = !((a >= 0.0) & (b >= 0.0) & (x >= 0.0) & (x <= 1.0));
+    const Array low = (a == 0.0) | (b == infinity), high = (b == 0.0) | (a == infinity);  // low: all is at 0
+    is_nan = wrong | (low & high);
+    is_zero = ((x == 0.0) & !low) | (high & (x < 1.0)) | (low & (x == 0.0));
+    is_one = (low & (x > 0.0)) | (x == 1.0);
+  }
+  Array none() const { return !(is_nan | is_zero | is_one); }
+  Array is_nan, is_zero, is_one;
+};
+
+Array beta_part(const Array& a, const Array& b, const Array& x, bool with_slope) {
+  const BetaEdges edges(a, b, x);
+  const Array going = edges.none(), p = where(going, a, 1.0), q = where(going, b, 1.0), u = where(going, x, 0.25);
+  const Array direct = u <= (p + 1.0) / (p + q + 2.0);  // there the fraction converges fast
+  const Array first = where(direct, p, q), second = where(direct, q, p);
+  const Array near = where(direct, u, 1.0 - u), far = where(direct, 1.0 - u, u);
+  const Array made =
+      beta_factor(first, second, near, far) / first * beta_fraction(going, first, second, near, with_slope);
+  return where(edges.is_nan, nan, where(edges.is_zero, 0.0, where(edges.is_one, 1.0, where(direct, made, 1.0 - made))));
+}
+Array beta_of(In in) { return beta_part(in[0], in[1], in[2], false); }
+template <bool in_a>
+Array beta_slope(In in) {
+  const Array& x = in[2];
+  const Array one = ones_like(x), zero = zeros_like(x);
+  return jvp([&](Array a, Array b) { return beta_part(a, b, x, true); }, std::tuple(in[0], in[1]),
+             in_a ? std::tuple(one, zero) : std::tuple(zero, one))
+      .second;
+}
+Array beta_density(In in) {
+  const Array &a = in[0], &b = in[1], &x = in[2];
+  const BetaEdges edges(a, b, x);
+  const Array inside = (x > 0.0) & (x < 1.0) & edges.none();
+  const Array p = where(inside, a, 1.0), q = where(inside, b, 1.0), u = where(inside, x, 0.25);
+  const Array made = beta_factor(p, q, u, 1.0 - u) / (u * (1.0 - u));
+  const Array near = where(x == 0.0, a, b), far = where(x == 0.0, b, a);
+  const Array edge = where(near < 1.0, infinity, where(near == 1.0, far, 0.0));
+  return where(edges.is_nan, nan, where(inside, made, edge));
+}
+
+constinit const SpecialFunction gammainc_function("gammainc", lower_part, slope_in_a, gamma_density);
+constinit const SpecialFunction gammaincc_function(
+    "gammaincc", upper_part, [](In in) { return -slope_in_a(in); }, [](In in) { return -gamma_density(in); });
+constinit const SpecialFunction gammainc_grad_a_function("gammainc_grad_a", slope_in_a);
+constinit const SpecialFunction gamma_variate_grad_function("gamma_variate_grad", slope_of_variate);
+constinit const SpecialFunction betainc_function("betainc", beta_of, beta_slope<true>, beta_slope<false>, beta_density);
+
+}  // namespace
+
+Array special::gammainc(const Operand& a, const Operand& x) { return gammainc_function({a, x}); }
+Array special::gammaincc(const Operand& a, const Operand& x) { return gammaincc_function({a, x}); }
+Array special::gammainc_grad_a(const Operand& a, const Operand& x) { return gammainc_grad_a_function({a, x}); }
+Array special::gamma_variate_grad(const Operand& a, const Operand& x) { return gamma_variate_grad_function({a, x}); }
+Array special::betainc(const Operand& a, const Operand& b, const Operand& x) { return betainc_function({a, b, x}); }
+
+}  // namespace tenon
