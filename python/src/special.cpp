@@ -14,8 +14,12 @@ struct OfOne {
   Array (*f)(const Operand& x);
 };
 constexpr OfOne of_one[] = {
-    {"cbrt", tenon::cbrt}, {"lgamma", special::lgamma}, {"digamma", special::digamma}, {"i0", special::i0},
-    {"i1", special::i1},   {"i0e", special::i0e},       {"i1e", special::i1e},
+    {"cbrt", tenon::cbrt},         {"lgamma", special::lgamma},
+    {"digamma", special::digamma}, {"gammasgn", special::gammasgn},
+    {"gamma", special::gamma},     {"factorial", special::factorial},
+    {"entr", special::entr},       {"logit", special::logit},
+    {"i0", special::i0},           {"i1", special::i1},
+    {"i0e", special::i0e},         {"i1e", special::i1e},
 };
 struct OfTwo {
   const char* name;
@@ -24,6 +28,13 @@ struct OfTwo {
 constexpr OfTwo of_two[] = {
     {"polygamma", special::polygamma},
     {"zeta", special::zeta},
+    {"poch", special::poch},
+    {"beta", special::beta},
+    {"betaln", special::betaln},
+    {"xlogy", special::xlogy},
+    {"xlog1py", special::xlog1py},
+    {"rel_entr", special::rel_entr},
+    {"kl_div", special::kl_div},
     {"gammainc", special::gammainc},
     {"gammaincc", special::gammaincc},
     {"gammainc_grad_a", special::gammainc_grad_a},
@@ -43,6 +54,10 @@ void add_special(nb::module_& module) {
       const Array a = x.array(f.name), b = y.array(f.name);
       return call_transformation(f.name, [&] { return f.f(op(a), op(b)); });
     });
+  module.def("multigammaln", [](ArrayLike a, std::int64_t d) {
+    const Array x = a.array("multigammaln");
+    return call_transformation("multigammaln", [&] { return special::multigammaln(op(x), d); });
+  });
   module.def("betainc", [](ArrayLike a, ArrayLike b, ArrayLike x) {
     const Array p = a.array("betainc"), q = b.array("betainc"), u = x.array("betainc");
     return call_transformation("betainc", [&] { return special::betainc(op(p), op(q), op(u)); });

@@ -25,6 +25,23 @@ Array digamma(const Operand& x);
 // The derivative of digamma of order m = 1, 2, …, and digamma itself of m = 0. Infinite at x = 0, -1, -2, …
 //   polygamma(1, 1.0)   // π² / 6 = 1.644934
 Array polygamma(const Operand& m, const Operand& x);
+// The sign of Γ(x), NaN at -1, -2, …; Γ(x) itself, beyond 10 by its logarithm; n! = Γ(n + 1), 0 of negative numbers;
+// and Γ(z + m) / Γ(z), Pochhammer's symbol.
+//   gamma(5.0)       // 24
+//   factorial(4)     // 24
+//   poch(3.0, 2.0)   // 12
+Array gammasgn(const Operand& x);
+Array gamma(const Operand& x);
+Array factorial(const Operand& n);
+Array poch(const Operand& z, const Operand& m);
+// The multivariate log-gamma function of d dimensions: Σ log Γ(a - j/2) over j < d, and d (d - 1) / 4 · log π. Throws
+// ShapeError for d < 1. Time grows with d.
+//   multigammaln(3.0, 2)   // log Γ(3) + log Γ(2.5) + log(π) / 2 = 1.550195
+Array multigammaln(const Operand& a, std::int64_t d);
+// B(a, b) = Γ(a) Γ(b) / Γ(a + b), and log |B(a, b)|: of positive numbers without cancellation, however large.
+//   beta(2.0, 3.0)   // 1/12
+Array beta(const Operand& a, const Operand& b);
+Array betaln(const Operand& a, const Operand& b);
 // Hurwitz's Σ 1 / (q + k)^s over k = 0, 1, 2, …, for s > 1 and q > 0, and for q < 0 where s is an integer: by Euler's
 // and Maclaurin's formula. Infinite at s = 1, and where a term is: at q = 0, -1, -2, …; NaN elsewhere. Derivatives in
 // q, and for q > 0 in s.
@@ -46,6 +63,21 @@ Array gamma_variate_grad(const Operand& a, const Operand& x);
 // elsewhere. In double precision, for a and b between 1e-4 and 1e4, within 2e-11 of 1, and commonly within 1e-13.
 //   betainc(2.0, 1.0, 0.5)   // 0.25
 Array betainc(const Operand& a, const Operand& b, const Operand& x);
+
+// x log y and x log(1 + y), which are 0 where x is, whatever y is but NaN.
+//   xlogy(0.0, 0.0)   // 0
+Array xlogy(const Operand& x, const Operand& y);
+Array xlog1py(const Operand& x, const Operand& y);
+// -x log x, -∞ below 0; x log(x / y), and x log(x / y) - x + y: infinite where x or y is negative, or y alone is 0.
+//   entr(0.5)            // 0.3465736
+//   rel_entr(2.0, 1.0)   // 2 log 2 = 1.386294
+//   kl_div(2.0, 1.0)     // 0.3862944
+Array entr(const Operand& x);
+Array rel_entr(const Operand& x, const Operand& y);
+Array kl_div(const Operand& x, const Operand& y);
+// log(x / (1 - x)), NaN outside of [0, 1].
+//   logit(0.75)   // log 3 = 1.098612
+Array logit(const Operand& x);
 
 // Bessel's functions of imaginary argument I₀ and I₁, and those times exp(-|x|).
 //   i0(1.0)   // 1.266066

@@ -153,6 +153,77 @@ const std::vector<Special> all{
       {1.5, 2.5, 0.9, 0.9937926042795521},
       {3.0, 2.0, 0.0, 0.0},
       {3.0, 2.0, 1.0, 1.0}}},
+    {"gamma",
+     1,
+     0,
+     [](In x) { return tn::special::gamma(x[0]); },
+     {{0.1, 9.513507698668732},
+      {0.5, 1.7724538509055159},
+      {3.7, 4.170651783796604},
+      {12.3, 83385367.89996998},
+      {-0.4, -3.722980622032043},
+      {-3.7, 0.2516439959024227}}},
+    {"gammasgn",
+     1,
+     0,
+     [](In x) { return tn::special::gammasgn(x[0]); },
+     {{0.5, 1.0}, {-0.5, -1.0}, {-1.5, 1.0}, {4.0, 1.0}}},
+    {"factorial",
+     1,
+     0,
+     [](In x) { return tn::special::factorial(x[0]); },
+     {{0.0, 1.0}, {4.0, 24.0}, {2.5, 3.323350970447843}, {7.25, 8376.512350919924}}},
+    {"entr",
+     1,
+     0,
+     [](In x) { return tn::special::entr(x[0]); },
+     {{0.3, 0.3611918412977808}, {1.0, -0.0}, {2.5, -2.2907268296853878}, {0.0, 0.0}}},
+    {"logit",
+     1,
+     0,
+     [](In x) { return tn::special::logit(x[0]); },
+     {{0.1, -2.197224577336219}, {0.5, 0.0}, {0.93, 2.5866893440979433}, {1e-05, -11.512915464920228}}},
+    {"poch",
+     2,
+     0,
+     [](In x) { return tn::special::poch(x[0], x[1]); },
+     {{3.2, 2.0, 13.440000000000001}, {0.7, 1.3, 0.770383183866566}, {5.5, 0.4, 1.9347500361929308}, {2.0, 3.0, 24.0}}},
+    {"beta",
+     2,
+     0,
+     [](In x) { return tn::special::beta(x[0], x[1]); },
+     {{2.0, 3.0, 0.08333333333333333},
+      {0.3, 0.6, 4.16891417890789},
+      {7.5, 1.25, 0.07157146347025727},
+      {20.3, 11.2, 1.175929935595907e-09}}},
+    {"betaln",
+     2,
+     0,
+     [](In x) { return tn::special::betaln(x[0], x[1]); },
+     {{2.0, 3.0, -2.4849066497880004},
+      {0.3, 0.6, 1.4276556131525677},
+      {1200.5, 3.5, -23.619394635353274},
+      {20.3, 400.2, -81.88515493237742}}},
+    {"xlogy",
+     2,
+     0,
+     [](In x) { return tn::special::xlogy(x[0], x[1]); },
+     {{0.0, 0.0, 0.0}, {0.4, 2.5, 0.3665162927496621}, {3.2, 0.01, -14.736544595161892}}},
+    {"xlog1py",
+     2,
+     0,
+     [](In x) { return tn::special::xlog1py(x[0], x[1]); },
+     {{0.0, -1.0, 0.0}, {0.4, 2.5, 0.5011051873981472}, {3.2, 0.01, 0.031841058730137865}}},
+    {"rel_entr",
+     2,
+     0,
+     [](In x) { return tn::special::rel_entr(x[0], x[1]); },
+     {{0.4, 2.5, -0.7330325854993242}, {3.2, 0.31, 7.469868132187604}, {0.0, 2.0, 0.0}}},
+    {"kl_div",
+     2,
+     0,
+     [](In x) { return tn::special::kl_div(x[0], x[1]); },
+     {{0.4, 2.5, 1.3669674145006758}, {3.2, 0.31, 4.579868132187603}, {0.0, 2.0, 2.0}}},
 };
 void PrintTo(const Special& f, std::ostream* to) { *to << f.name; }
 
@@ -211,7 +282,7 @@ TEST_P(SpecialFunctions, OfEveryShape) {
   Arrays crossed = x;
   crossed[0] = tn::reshape(x[0], {x[0].shape()[0], 1});
   const Array table = GetParam().of(crossed), alone = GetParam().of(x);
-  for (const std::int64_t k : {0, 1, 3}) EXPECT_TRUE(tn::allclose(table(k, k), alone(k), 1e-14));
+  for (const std::int64_t k : {0, 1, 2}) EXPECT_TRUE(tn::allclose(table(k, k), alone(k), 1e-14));
 }
 
 TEST_P(SpecialFunctions, HaveDerivativesToSecondOrder) {
@@ -276,6 +347,16 @@ TEST(Special, Edges) {
   EXPECT_TRUE(std::isnan(value(sp::gammainc(-1.0, 2.0))));
   EXPECT_TRUE(std::isnan(value(sp::betainc(1.0, 1.0, 1.5))));
   EXPECT_EQ(value(tn::cbrt(-inf)), -inf);
+  EXPECT_TRUE(std::isnan(value(sp::gamma(-2.0))));
+  EXPECT_EQ(value(sp::gamma(-0.0)), -inf);
+  EXPECT_EQ(value(sp::factorial(-3.0)), 0);
+  EXPECT_EQ(value(sp::entr(-1.0)), -inf);
+  EXPECT_EQ(value(sp::rel_entr(1.0, 0.0)), inf);
+  EXPECT_EQ(value(sp::kl_div(-1.0, 2.0)), inf);
+  EXPECT_TRUE(std::isnan(value(sp::xlogy(0.0, std::nan("")))));
+  EXPECT_NEAR(value(sp::betaln(3.0, 1e15)), std::log(2.0) - 3 * std::log(1e15), 1e-13);
+  EXPECT_NEAR(value(sp::multigammaln(3.0, 2)), 1.5501949939575645, 1e-14);
+  EXPECT_THAT(tn::message_of<tn::ShapeError>([] { sp::multigammaln(3.0, 0); }), HasSubstr("dimensions"));
   EXPECT_EQ(sp::lgamma(3).dtype(), DType::f32);  // as log of an integer
 }
 

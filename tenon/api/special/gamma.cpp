@@ -22,7 +22,6 @@ using api_detail::SpecialFunction;
 using std::numbers::pi;
 using In = std::span<const Array>;
 
-
 // For 1 ≤ x ≤ 3 in Chebyshev's polynomials of x - 2: log Γ(x) / ((x - 1)(x - 2)), and ψ(x) / (x - its zero); the terms
 // above 2e-18, from values at the polynomials' zeros to 40 digits.
 constexpr double terms_of_log_gamma[] = {
@@ -95,25 +94,49 @@ Array of_kinds(const Array& x, const Array& positive, Near near, Beyond beyond) 
 // π times the distance to the nearest integer.
 Array angle(const Array& x) { return pi * (x - round(x)); }
 
+// log Γ(x) of 0 < x < 10: that of y in [1, 3), and the product of the numbers between.
+struct NearGamma {
+  explicit NearGamma(const Array& x) : small(x < 1.0) {
+    const BroughtNear brought(x);
+    const Array& y = brought.y;
+    product = brought.passed[0].number;
+    for (std::size_t i = 1; i < brought.passed.size(); ++i) product = product * brought.passed[i].number;
+    const Array zeros = where(small, x * (x - 1.0), (y - 1.0) * (y - 2.0));  // where x is small y - 1 is x, exactly
+    log_of_y = zeros * chebyshev(y - 2.0, terms_of_log_gamma);
+  }
+  Array small, product, log_of_y;
+};
+Array stirling(const Array& x) {
+  return (x - 0.5) * log(x) - x + 0.5 * std::log(2 * pi) + series(x, 1, weights_of_log_gamma());
+}
+
 Array log_gamma(In in) {
   const Array& x = in[0];
   const auto near = [](const Array& x) {
-    const BroughtNear brought(x);
-    const Array& y = brought.y;
-    Array product = brought.passed[0].number;
-    for (std::size_t i = 1; i < brought.passed.size(); ++i) product = product * brought.passed[i].number;
-    const Array small = x < 1.0;  // there y - 1 is x, exactly
-    const Array zeros = where(small, x * (x - 1.0), (y - 1.0) * (y - 2.0));
-    return zeros * chebyshev(y - 2.0, terms_of_log_gamma) + where(small, -log(where(small, x, 1.0)), log(product));
+    const NearGamma g(x);
+    return g.log_of_y + where(g.small, -log(where(g.small, x, 1.0)), log(g.product));
   };
-  const auto beyond = [](const Array& x) {
-    return (x - 0.5) * log(x) - x + 0.5 * std::log(2 * pi) + series(x, 1, weights_of_log_gamma());
-  };
-  const Array positive = x > 0.0, made = of_kinds(x, positive, near, beyond);
+  const Array positive = x > 0.0, made = of_kinds(x, positive, near, stirling);
   // log Γ(x) = log(π / |sin πx|) - log Γ(1 - x)
   const Array sine = abs(sin(angle(x)));
   const Array pole = (sine == 0.0) & !positive;  // as all large negative numbers, which are integers
   return where(pole | (abs(x) == infinity), infinity, where(positive, made, std::log(pi) - log(sine) - made));
+}
+
+Array gamma_value(In in) {
+  const Array& x = in[0];
+  const auto near = [](const Array& x) {
+    const NearGamma g(x);
+    return exp(g.log_of_y) * where(g.small, 1.0 / where(g.small, x, 1.0), g.product);
+  };
+  const auto beyond = [](const Array& x) { return exp(stirling(x)); };
+  const Array usual = where(is_finite(x), x, 1.0), positive = usual > 0.0;
+  const Array made = of_kinds(usual, positive, near, beyond);
+  // Γ(x) = π / (sin πx · Γ(1 - x))
+  const Array sine = sin(angle(usual)) * where(round(usual) % 2.0 == 0.0, 1.0, -1.0);
+  const Array pole = (sine == 0.0) & !positive;
+  const Array reflected = where(pole, where(x == 0.0, 1.0 / x, nan), pi / (where(pole, 1.0, sine) * made));
+  return where(is_finite(x), where(positive, made, reflected), where(x == -infinity, nan, x));
 }
 
 Array log_gamma_slope(In in) {
@@ -202,6 +225,8 @@ constinit const SpecialFunction trigamma_function("trigamma", trigamma,
 constinit const SpecialFunction digamma_function("digamma", log_gamma_slope,
                                                  [](In x) { return trigamma_function({x[0]}); });
 constinit const SpecialFunction lgamma_function("lgamma", log_gamma, [](In x) { return special::digamma(x[0]); });
+constinit const SpecialFunction gamma_function("gamma", gamma_value,
+                                               [](In x) { return special::gamma(x[0]) * special::digamma(x[0]); });
 constinit const SpecialFunction zeta_function("zeta", zeta_of);
 constinit const SpecialFunction polygamma_function("polygamma", polygamma_of);
 
@@ -215,6 +240,7 @@ Array api_detail::stirling_rest(const Array& x) {
 }
 
 Array special::lgamma(const Operand& x) { return lgamma_function({x}); }
+Array special::gamma(const Operand& x) { return gamma_function({x}); }
 Array special::digamma(const Operand& x) { return digamma_function({x}); }
 Array special::polygamma(const Operand& m, const Operand& x) { return polygamma_function({m, x}); }
 Array special::zeta(const Operand& s, const Operand& q) { return zeta_function({s, q}); }

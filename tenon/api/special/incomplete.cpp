@@ -219,7 +219,7 @@ Array beta_part(const Array& a, const Array& b, const Array& x, bool with_slope)
       beta_factor(first, second, near, far) / first * beta_fraction(going, first, second, near, with_slope);
   return where(edges.is_nan, nan, where(edges.is_zero, 0.0, where(edges.is_one, 1.0, where(direct, made, 1.0 - made))));
 }
-Array beta_of(In in) { return beta_part(in[0], in[1], in[2], false); }
+Array lower_beta(In in) { return beta_part(in[0], in[1], in[2], false); }
 template <bool in_a>
 Array beta_slope(In in) {
   const Array& x = in[2];
@@ -244,7 +244,8 @@ constinit const SpecialFunction gammaincc_function(
     "gammaincc", upper_part, [](In in) { return -slope_in_a(in); }, [](In in) { return -gamma_density(in); });
 constinit const SpecialFunction gammainc_grad_a_function("gammainc_grad_a", slope_in_a);
 constinit const SpecialFunction gamma_variate_grad_function("gamma_variate_grad", slope_of_variate);
-constinit const SpecialFunction betainc_function("betainc", beta_of, beta_slope<true>, beta_slope<false>, beta_density);
+constinit const SpecialFunction betainc_function("betainc", lower_beta, beta_slope<true>, beta_slope<false>,
+                                                 beta_density);
 
 }  // namespace
 

@@ -1,0 +1,139 @@
+// What the gamma function and logarithms make: factorials, the beta function, entropies.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "tenon/api/special.h"
+#include "tenon/api/special/function.h"
+#include "tenon/api/special/gamma.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+using api_detail::infinity;
+using api_detail::nan;
+using api_detail::SpecialFunction;
+using api_detail::stirling_rest;
+using std::numbers::pi;
+using In = std::span<const Array>;
+
+// --- of the gamma function ---
+Array sign_of_gamma(In in) {
+  const Array& x = in[0];
+  const Array whole = floor(x), below = x < 0.0, odd = whole % 2.0 != 0.0;
+  const Array negative = (below & odd) | ((x == 0.0) & (1.0 / x < 0.0));
+  const Array made = where((below & (x == whole)) | (x == -infinity), nan, where(negative, -1.0, 1.0));
+  return where(is_nan(x), x, made);
+}
+Array factorial_of(In in) { return where(in[0] < 0.0, 0.0, special::gamma(in[0] + 1.0)); }
+
+// Γ(z + m) / Γ(z).
+Array poch_of(In in) {
+  const Array &z = in[0], &m = in[1];
+  const Array signs = special::gammasgn(z + m) * special::gammasgn(z);
+  return where(m == 0.0, 1.0, signs * exp(special::lgamma(z + m) - special::lgamma(z)));
+}
+Array poch_in_z(In in) {
+  return special::poch(in[0], in[1]) * (special::digamma(in[0] + in[1]) - special::digamma(in[0]));
+}
+Array poch_in_m(In in) { return special::poch(in[0], in[1]) * special::digamma(in[0] + in[1]); }
+
+// log |B(a, b)|: of positive numbers by Stirling's formula and what it leaves, without cancellation where they are
+// large.
+Array log_beta(In in) {
+  const Array &a = in[0], &b = in[1];
+  const Array usual = (a > 0.0) & (b > 0.0) & is_finite(a + b);
+  const Array p = where(usual, min(a, b), 1.0), q = where(usual, max(a, b), 1.0), whole = p + q;
+  const Array by_stirling = 0.5 * std::log(2 * pi) + (p - 0.5) * log(p / whole) - q * log1p(p / q) - 0.5 * log(q) +
+                            stirling_rest(p) + stirling_rest(q) - stirling_rest(whole);
+  const Array elsewhere = special::lgamma(a) + special::lgamma(b) - special::lgamma(a + b);
+  return where(usual, by_stirling, elsewhere);
+}
+Array beta_of(In in) {
+  const Array &a = in[0], &b = in[1];
+  const Array signs = special::gammasgn(a) * special::gammasgn(b) * special::gammasgn(a + b);
+  return signs * exp(special::betaln(a, b));
+}
+template <std::size_t argument>
+Array log_beta_slope(In in) {
+  return special::digamma(in[argument]) - special::digamma(in[0] + in[1]);
+}
+template <std::size_t argument>
+Array beta_slope_in(In in) {
+  return special::beta(in[0], in[1]) * log_beta_slope<argument>(in);
+}
+
+// --- of logarithms ---
+Array x_log_y(In in) {
+  const Array &x = in[0], &y = in[1];
+  const Array zero = (x == 0.0) & !is_nan(y);
+  return where(zero, 0.0, x * log(where(zero, 1.0, y)));
+}
+Array x_log1p_y(In in) {
+  const Array &x = in[0], &y = in[1];
+  const Array zero = (x == 0.0) & !is_nan(y);
+  return where(zero, 0.0, x * log1p(where(zero, 1.0, y)));
+}
+Array entropy(In in) {
+  const Array& x = in[0];
+  return where(x < 0.0, -infinity, -special::xlogy(where(x < 0.0, 1.0, x), where(x < 0.0, 1.0, x)));
+}
+Array relative_entropy(In in) {
+  const Array &x = in[0], &y = in[1];
+  const Array both = (x > 0.0) & (y > 0.0), p = where(both, x, 1.0), q = where(both, y, 1.0);
+  const Array elsewhere = where(is_nan(x) | is_nan(y), nan, where((x == 0.0) & (y >= 0.0), 0.0, infinity));
+  return where(both, p * log(p / q), elsewhere);
+}
+// x log(x / y) - x + y.
+Array divergence(In in) {
+  const Array &x = in[0], &y = in[1];
+  const Array both = (x > 0.0) & (y > 0.0), p = where(both, x, 1.0), q = where(both, y, 1.0);
+  const Array made = p * log(p / q) - p + q;
+  const Array elsewhere = where(is_nan(x) | is_nan(y), nan, where((x == 0.0) & (y >= 0.0), y, infinity));
+  return where(both, made, elsewhere);
+}
+Array logit_of(In in) { return log(in[0]) - log1p(-in[0]); }
+
+constinit const SpecialFunction gammasgn_function("gammasgn", sign_of_gamma);
+constinit const SpecialFunction factorial_function("factorial", factorial_of);
+constinit const SpecialFunction poch_function("poch", poch_of, poch_in_z, poch_in_m);
+constinit const SpecialFunction betaln_function("betaln", log_beta, log_beta_slope<0>, log_beta_slope<1>);
+constinit const SpecialFunction beta_function("beta", beta_of, beta_slope_in<0>, beta_slope_in<1>);
+constinit const SpecialFunction xlogy_function(
+    "xlogy", x_log_y, [](In x) { return log(x[1]); }, [](In x) { return x[0] / x[1]; });
+constinit const SpecialFunction xlog1py_function(
+    "xlog1py", x_log1p_y, [](In x) { return log1p(x[1]); }, [](In x) { return x[0] / (1.0 + x[1]); });
+constinit const SpecialFunction entr_function("entr", entropy, [](In x) { return -log(x[0]) - 1.0; });
+constinit const SpecialFunction rel_entr_function(
+    "rel_entr", relative_entropy, [](In x) { return log(x[0] / x[1]) + 1.0; }, [](In x) { return -x[0] / x[1]; });
+constinit const SpecialFunction kl_div_function(
+    "kl_div", divergence, [](In x) { return log(x[0] / x[1]); }, [](In x) { return 1.0 - x[0] / x[1]; });
+constinit const SpecialFunction logit_function("logit", logit_of, [](In x) { return 1.0 / (x[0] * (1.0 - x[0])); });
+
+}  // namespace
+
+Array special::gammasgn(const Operand& x) { return gammasgn_function({x}); }
+Array special::factorial(const Operand& n) { return factorial_function({n}); }
+Array special::poch(const Operand& z, const Operand& m) { return poch_function({z, m}); }
+Array special::betaln(const Operand& a, const Operand& b) { return betaln_function({a, b}); }
+Array special::beta(const Operand& a, const Operand& b) { return beta_function({a, b}); }
+Array special::xlogy(const Operand& x, const Operand& y) { return xlogy_function({x, y}); }
+Array special::xlog1py(const Operand& x, const Operand& y) { return xlog1py_function({x, y}); }
+Array special::entr(const Operand& x) { return entr_function({x}); }
+Array special::rel_entr(const Operand& x, const Operand& y) { return rel_entr_function({x, y}); }
+Array special::kl_div(const Operand& x, const Operand& y) { return kl_div_function({x, y}); }
+Array special::logit(const Operand& x) { return logit_function({x}); }
+
+// Σ log Γ(a - j/2) over j < d, and the power of π.
+Array special::multigammaln(const Operand& a, std::int64_t d) {
+  if (d < 1) throw ShapeError(fmt::format("multigammaln: of {} dimensions.", d), "There is one at least.");
+  const SourceScope place(a.where(), "multigammaln");
+  Array made = special::lgamma(a);
+  for (std::int64_t j = 1; j < d; ++j) made = made + special::lgamma(a - 0.5 * static_cast<double>(j));
+  return made + 0.25 * static_cast<double>(d * (d - 1)) * std::log(pi);
+}
+
+}  // namespace tenon
