@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <deque>
+#include <unordered_set>
 
 #include "array.h"
 #include "errors.h"
@@ -126,27 +128,34 @@ void suspect(std::span<const Value> results, const std::function<OriginRef()>& o
 // Runs a Program op by op, and says in which one the first of its results that holds what is looked for began.
 OriginRef origin_within(const ProgramRef& program, std::span<const std::int64_t> sizes, std::span<const Value> inputs) {
   std::unordered_map<Var, OriginRef> origins;
-  OriginRef inside;  // of what runs in a region, the first
+  OriginRef inside;                      // of what runs in a region, the first
+  std::unordered_set<Var> written_down;  // what follows from numbers alone: something begins where it is taken
   const auto is_own = [&](const Eqn& eqn) {
     return &eqn >= program->eqns().data() && &eqn < program->eqns().data() + program->eqns().size();
   };
   const NativeRun beside;  // one around all of them: each for itself would be too short for signals to be attended to
-  evaluate(*program, sizes, inputs, executor(),
-           [&](const Eqn& eqn, std::span<const Value> operands, std::span<const Value> results) {
-             const char* found = first_found(results);
-             if (!is_own(eqn)) {
-               if (found != nullptr && inside == nullptr && first_found(operands) == nullptr)
-                 inside = origin_of(found, *eqn.op, operands, eqn.where);
-               return;
-             }
-             OriginRef within = std::exchange(inside, nullptr);
-             if (found == nullptr) return;
-             for (const Var v : eqn.in)
-               if (const auto before = origins.find(v); before != origins.end()) within = before->second;
-             if (within == nullptr) within = origin_of(found, *eqn.op, operands, eqn.where);
-             for (std::size_t i = 0; i < results.size(); ++i)
-               if (found_in(results[i]) != nullptr) origins.emplace(eqn.out[i], within);
-           });
+  evaluate(
+      *program, sizes, inputs, executor(),
+      [&](const Eqn& eqn, std::span<const Value> operands, std::span<const Value> results) {
+        const bool own = is_own(eqn);  // those of a region have variables of their own
+        if (eqn.in.empty() || (own && std::ranges::all_of(eqn.in, [&](Var v) { return written_down.contains(v); }))) {
+          if (own) written_down.insert(eqn.out.begin(), eqn.out.end());
+          return;
+        }
+        const char* found = first_found(results);
+        if (!own) {
+          if (found != nullptr && inside == nullptr && first_found(operands) == nullptr)
+            inside = origin_of(found, *eqn.op, operands, eqn.where);
+          return;
+        }
+        OriginRef within = std::exchange(inside, nullptr);
+        if (found == nullptr) return;
+        for (const Var v : eqn.in)
+          if (const auto before = origins.find(v); before != origins.end()) within = before->second;
+        if (within == nullptr) within = origin_of(found, *eqn.op, operands, eqn.where);
+        for (std::size_t i = 0; i < results.size(); ++i)
+          if (found_in(results[i]) != nullptr) origins.emplace(eqn.out[i], within);
+      });
   for (const Var v : program->outputs())
     if (const auto at = origins.find(v); at != origins.end()) return at->second;
   return std::make_shared<Origin>(

@@ -2,9 +2,11 @@
 #include "tenon/api/special.h"
 
 #include "call.h"
+#include "finite.h"
 #include "op.h"
 #include "operands.h"
 #include "rooms.h"
+#include "tenon/api/jit.h"
 
 namespace tenon::python {
 namespace {
@@ -41,26 +43,44 @@ constexpr OfTwo of_two[] = {
     {"gamma_variate_grad", special::gamma_variate_grad},
 };
 
+// The function at these arguments. Beside tn.debug_nans it is noted as one Program, in which the eqn is found that made
+// a NaN first: it runs compiled.
+template <class F>
+Array called(const char* name, const F& f, const Arrays& arguments) {
+  return call_transformation(name, [&] {
+    const Array made = f(arguments);
+    if (watching() && !tracing()) {
+      const auto of = [&f, name, line = SourceScope::current()](const Arrays& x) {
+        const SourceScope place(line, name);
+        return f(x);
+      };
+      std::vector<Value> inputs;
+      for (const Array& x : arguments) inputs.push_back(x.value());
+      note_program(trace(of)(arguments), {}, inputs, std::vector<Value>{made.value()});
+    }
+    return made;
+  });
+}
+
 }  // namespace
 
 void add_special(nb::module_& module) {
   for (const OfOne& f : of_one)
     module.def(f.name, [&f](ArrayLike x) {
-      const Array a = x.array(f.name);
-      return call_transformation(f.name, [&] { return f.f(op(a)); });
+      return called(f.name, [&](const Arrays& in) { return f.f(op(in[0])); }, {x.array(f.name)});
     });
   for (const OfTwo& f : of_two)
     module.def(f.name, [&f](ArrayLike x, ArrayLike y) {
-      const Array a = x.array(f.name), b = y.array(f.name);
-      return call_transformation(f.name, [&] { return f.f(op(a), op(b)); });
+      return called(f.name, [&](const Arrays& in) { return f.f(op(in[0]), op(in[1])); },
+                    {x.array(f.name), y.array(f.name)});
     });
   module.def("multigammaln", [](ArrayLike a, std::int64_t d) {
-    const Array x = a.array("multigammaln");
-    return call_transformation("multigammaln", [&] { return special::multigammaln(op(x), d); });
+    return called("multigammaln", [&](const Arrays& in) { return special::multigammaln(op(in[0]), d); },
+                  {a.array("multigammaln")});
   });
   module.def("betainc", [](ArrayLike a, ArrayLike b, ArrayLike x) {
-    const Array p = a.array("betainc"), q = b.array("betainc"), u = x.array("betainc");
-    return call_transformation("betainc", [&] { return special::betainc(op(p), op(q), op(u)); });
+    return called("betainc", [](const Arrays& in) { return special::betainc(op(in[0]), op(in[1]), op(in[2])); },
+                  {a.array("betainc"), b.array("betainc"), x.array("betainc")});
   });
 }
 

@@ -43,8 +43,13 @@ Array SpecialFunction::operator()(std::initializer_list<Operand> operands) const
 
 Array SpecialFunction::traced(std::span<const Array> x) const {
   if (!has_slopes_) return value_(x);
-  const auto value = [this](std::span<const Array> in) { return Arrays{value_(in)}; };
-  const auto rule = [this](std::span<const Array> in) {
+  const Source where = SourceScope::current();
+  const auto value = [&](std::span<const Array> in) {
+    const SourceScope place(where, name_);
+    return Arrays{value_(in)};
+  };
+  const auto rule = [&](std::span<const Array> in) {
+    const SourceScope place(where, name_);
     const std::size_t n = in.size() / 2;
     const std::span<const Array> primals = in.first(n), tangents = in.subspan(n);
     MaybeArray total;
