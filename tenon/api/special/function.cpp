@@ -84,6 +84,11 @@ Array chebyshev(const Array& t, std::span<const double> terms) {
   return t * later - last + terms[0];
 }
 
+Array is_odd(const Array& whole) {
+  const Array half = whole * 0.5;
+  return half != floor(half);
+}
+
 namespace {
 
 // f(T()) of the C++ type of f32 or f64.

@@ -51,6 +51,9 @@ Array chebyshev(const Array& t, std::span<const double> terms);
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
+// Whether whole numbers are odd: of vectors, where a remainder takes a call a lane.
+Array is_odd(const Array& whole);
+
 // Facts of f32 and f64.
 double epsilon_of(DType dtype);       // the distance of 1 to the next number
 double least_normal_of(DType dtype);  // the smallest positive number that is not subnormal

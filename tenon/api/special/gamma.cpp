@@ -17,6 +17,7 @@ namespace {
 
 using api_detail::chebyshev;
 using api_detail::infinity;
+using api_detail::is_odd;
 using api_detail::nan;
 using api_detail::SpecialFunction;
 using std::numbers::pi;
@@ -133,7 +134,7 @@ Array gamma_value(In in) {
   const Array usual = where(is_finite(x), x, 1.0), positive = usual > 0.0;
   const Array made = of_kinds(usual, positive, near, beyond);
   // Γ(x) = π / (sin πx · Γ(1 - x))
-  const Array sine = sin(angle(usual)) * where(round(usual) % 2.0 == 0.0, 1.0, -1.0);
+  const Array sine = sin(angle(usual)) * where(is_odd(round(usual)), -1.0, 1.0);
   const Array pole = (sine == 0.0) & !positive;
   const Array reflected = where(pole, where(x == 0.0, 1.0 / x, nan), pi / (where(pole, 1.0, sine) * made));
   return where(is_finite(x), where(positive, made, reflected), where(x == -infinity, nan, x));
@@ -194,7 +195,7 @@ Array trigamma(In in) {
 // 2 + r, … and, up to their sign, of 1 - r, 2 - r, … -q.
 Array below_zero(const Array& s, const Array& q) {
   const auto of_negative = [](Array s, Array q) {
-    const Array r = q - round(q), turned = where(s % 2.0 == 0.0, 1.0, -1.0);
+    const Array r = q - round(q), turned = where(is_odd(s), -1.0, 1.0);
     const Array nearest = pow(abs(r), -s) * where(r < 0.0, turned, 1.0);
     return nearest + hurwitz(s, 1.0 + r) + turned * (hurwitz(s, 1.0 - r) - hurwitz(s, 1.0 - q));
   };
@@ -215,7 +216,7 @@ Array zeta_of(In in) {
 Array polygamma_of(In in) {
   const Array &m = in[0], &x = in[1];
   const Array first = m == 0.0, order = where(first, 1.0, m);
-  const Array sign = where(order % 2.0 == 0.0, -1.0, 1.0);
+  const Array sign = where(is_odd(order), 1.0, -1.0);
   const Array made = sign * exp(special::lgamma(order + 1.0)) * special::zeta(order + 1.0, x);
   return where(first, special::digamma(x), made);
 }

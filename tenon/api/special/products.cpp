@@ -23,7 +23,7 @@ using In = std::span<const Array>;
 // --- of the gamma function ---
 Array sign_of_gamma(In in) {
   const Array& x = in[0];
-  const Array whole = floor(x), below = x < 0.0, odd = whole % 2.0 != 0.0;
+  const Array whole = floor(x), below = x < 0.0, odd = api_detail::is_odd(whole);
   const Array negative = (below & odd) | ((x == 0.0) & (1.0 / x < 0.0));
   const Array made = where((below & (x == whole)) | (x == -infinity), nan, where(negative, -1.0, 1.0));
   return where(is_nan(x), x, made);
