@@ -1,5 +1,7 @@
 """The gamma function and its kin: lgamma, digamma, polygamma, and Hurwitz's zeta."""
 
+import math  # noqa: F401, of the examples
+
 from tenon import _core
 from tenon._checks import whole
 

@@ -1,5 +1,7 @@
 """The incomplete gamma and beta functions, their derivatives in every argument, and the derivative of gamma variates."""
 
+import math  # noqa: F401, of the examples
+
 from tenon import _core
 from tenon._checks import whole
 
