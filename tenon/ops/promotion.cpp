@@ -38,16 +38,16 @@ Shape broadcast_shapes(std::string_view op, std::span<const Array> operands) {
   return Shape(std::move(dims));
 }
 
-Met meet(std::string_view op, std::initializer_list<Array> operands) {
-  Promoted promoted{operands.begin()->dtype(), operands.begin()->weak()};
+Met meet(std::string_view op, std::span<const Array> operands) {
+  Promoted promoted{operands[0].dtype(), operands[0].weak()};
   bool same_shape = true;
-  const Shape first = operands.begin()->shape();
+  const Shape first = operands[0].shape();
   for (const Array& operand : operands) {
     promoted = promote(promoted.dtype, promoted.weak, operand.dtype(), operand.weak());
     same_shape = same_shape && operand.shape() == first;
   }
   Met met{{}, promoted.weak};
-  const Shape shape = same_shape ? first : broadcast_shapes(op, {operands.begin(), operands.size()});
+  const Shape shape = same_shape ? first : broadcast_shapes(op, operands);
   for (const Array& operand : operands) {
     Array converted = convert(operand, promoted.dtype);
     met.operands.push_back(same_shape ? converted : broadcast_to(converted, shape));

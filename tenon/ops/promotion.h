@@ -13,7 +13,10 @@ struct Met {
   Arrays operands;
   bool weak;
 };
-Met meet(std::string_view op, std::initializer_list<Array> operands);
+Met meet(std::string_view op, std::span<const Array> operands);
+inline Met meet(std::string_view op, std::initializer_list<Array> operands) {
+  return meet(op, std::span(operands.begin(), operands.size()));
+}
 
 // `value` in the dtype of `into`, of which it becomes a part. Throws DTypeError, naming `op`, where that would lose
 // what meeting it would not: numbers with fractions in integers, f64 in f32. A number that is written down goes into

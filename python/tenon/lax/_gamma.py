@@ -3,12 +3,10 @@
 import math  # noqa: F401, of the examples
 
 from tenon import _core
-from tenon._checks import whole
 
 __all__ = ["digamma", "lgamma", "polygamma", "zeta"]
 
 
-@whole
 def lgamma(x):
     """log |Γ(x)|. Infinite at 0, -1, -2, …
 
@@ -18,7 +16,6 @@ def lgamma(x):
     return _core.lgamma(x)
 
 
-@whole
 def digamma(x):
     """The derivative of lgamma. NaN at 0, -1, -2, …
 
@@ -28,7 +25,6 @@ def digamma(x):
     return _core.digamma(x)
 
 
-@whole
 def zeta(x, q):
     """Hurwitz's Σ 1 / (q + k)^x over k = 0, 1, 2, …, for x > 1 and q > 0, and for q < 0 where x is an integer: by Euler's
     and Maclaurin's formula. Infinite at x = 1, and where a term is: at q = 0, -1, -2, …; NaN elsewhere. Derivatives of any
@@ -42,7 +38,6 @@ def zeta(x, q):
     return _core.zeta(x, q)
 
 
-@whole
 def polygamma(m, x):
     """The derivative of digamma of order m = 1, 2, …, and digamma itself of m = 0. Infinite at x = 0, -1, -2, …
 

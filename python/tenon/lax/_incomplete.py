@@ -3,12 +3,10 @@
 import math  # noqa: F401, of the examples
 
 from tenon import _core
-from tenon._checks import whole
 
 __all__ = ["betainc", "igamma", "igamma_grad_a", "igammac", "random_gamma_grad"]
 
 
-@whole
 def igamma(a, x):
     """The regularised lower incomplete gamma function P(a, x) = ∫₀ˣ exp(-t) t^(a-1) dt / Γ(a) of a > 0 and x ≥ 0; NaN
     elsewhere. In double precision, for a up to 1e4: within 3e-14 of the value where x ≤ a or x ≤ 1, and of 1 elsewhere.
@@ -20,7 +18,6 @@ def igamma(a, x):
     return _core.gammainc(a, x)
 
 
-@whole
 def igammac(a, x):
     """The regularised upper incomplete gamma function, 1 - igamma(a, x). In double precision, for a up to 1e4: within 1e-13
     of the value where x > a and x > 1, and of 1 elsewhere.
@@ -31,7 +28,6 @@ def igammac(a, x):
     return _core.gammaincc(a, x)
 
 
-@whole
 def igamma_grad_a(a, x):
     """The derivative of igamma(a, x) in a.
 
@@ -41,7 +37,6 @@ def igamma_grad_a(a, x):
     return _core.gammainc_grad_a(a, x)
 
 
-@whole
 def random_gamma_grad(a, x, *, dtype=None):
     """The derivative in a of a variate x of the gamma distribution of shape a, whose P(a, x) stays what it is.
 
@@ -52,7 +47,6 @@ def random_gamma_grad(a, x, *, dtype=None):
     return made if dtype is None else _core.convert(made, dtype)
 
 
-@whole
 def betainc(a, b, x):
     """The regularised incomplete beta function ∫₀ˣ t^(a-1) (1-t)^(b-1) dt / B(a, b) of a, b > 0 and 0 ≤ x ≤ 1; NaN
     elsewhere. In double precision, for a and b between 1e-4 and 1e4, within 2e-11 of 1, and commonly within 1e-13.

@@ -147,7 +147,6 @@ def _real_only(x, name):
     return x
 
 
-@whole
 def cbrt(x, /):
     """The cube root. Its derivative at 0 is infinite."""
     return _core.cbrt(_real_only(_core.to_inexact(x), "cbrt"))

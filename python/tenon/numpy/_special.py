@@ -1,12 +1,10 @@
 """Functions of Bessel's of imaginary argument."""
 
 from tenon import _core
-from tenon._checks import whole
 
 __all__ = ["i0"]
 
 
-@whole
 def bessel_i0e(x):
     """exp(-|x|)·I₀(x).
 
@@ -16,7 +14,6 @@ def bessel_i0e(x):
     return _core.i0e(x)
 
 
-@whole
 def bessel_i1e(x):
     """exp(-|x|)·I₁(x).
 
@@ -26,7 +23,6 @@ def bessel_i1e(x):
     return _core.i1e(x)
 
 
-@whole
 def i0(x):
     """I₀(x), the function of Bessel's of imaginary argument and order 0.
 
@@ -36,7 +32,6 @@ def i0(x):
     return _core.i0(x)
 
 
-@whole
 def i1(x):
     """I₁(x), the function of Bessel's of imaginary argument and order 1.
 

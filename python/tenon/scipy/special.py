@@ -4,7 +4,6 @@ import math  # noqa: F401, of the examples
 import operator
 
 from tenon import _core
-from tenon._checks import whole
 from tenon.lax import (  # noqa: F401
     bessel_i0e as i0e, bessel_i1e as i1e, betainc, digamma, erf, erf_inv as erfinv, erfc, igamma as gammainc,
     igammac as gammaincc, lgamma as gammaln, logistic as expit, polygamma, zeta)
@@ -16,7 +15,6 @@ from tenon.scipy._normal import log_ndtr, ndtr, ndtri  # noqa: F401
 psi = digamma
 
 
-@whole
 def gamma(x):
     """Γ(x): infinite at 0, NaN at -1, -2, …
 
@@ -26,7 +24,6 @@ def gamma(x):
     return _core.gamma(x)
 
 
-@whole
 def gammasgn(x):
     """The sign of Γ(x), NaN at -1, -2, …
 
@@ -36,7 +33,6 @@ def gammasgn(x):
     return _core.gammasgn(x)
 
 
-@whole
 def factorial(n, exact=False):
     """n! = Γ(n + 1), 0 of negative numbers.
 
@@ -48,7 +44,6 @@ def factorial(n, exact=False):
     return _core.factorial(n)
 
 
-@whole
 def poch(z, m):
     """Γ(z + m) / Γ(z), Pochhammer's symbol.
 
@@ -58,7 +53,6 @@ def poch(z, m):
     return _core.poch(z, m)
 
 
-@whole
 def multigammaln(a, d):
     """Σ log Γ(a - j/2) over j < d, and d (d - 1) / 4 · log π: the multivariate log-gamma function of d dimensions.
 
@@ -68,7 +62,6 @@ def multigammaln(a, d):
     return _core.multigammaln(a, operator.index(d))
 
 
-@whole
 def beta(a, b):
     """Γ(a) Γ(b) / Γ(a + b).
 
@@ -78,7 +71,6 @@ def beta(a, b):
     return _core.beta(a, b)
 
 
-@whole
 def betaln(a, b):
     """log |B(a, b)|: of positive numbers without cancellation, however large.
 
@@ -88,7 +80,6 @@ def betaln(a, b):
     return _core.betaln(a, b)
 
 
-@whole
 def xlogy(x, y):
     """x log y, and 0 where x is 0, whatever y is but NaN.
 
@@ -98,7 +89,6 @@ def xlogy(x, y):
     return _core.xlogy(x, y)
 
 
-@whole
 def xlog1py(x, y):
     """x log(1 + y), and 0 where x is 0, whatever y is but NaN.
 
@@ -108,7 +98,6 @@ def xlog1py(x, y):
     return _core.xlog1py(x, y)
 
 
-@whole
 def entr(x):
     """-x log x, and -∞ below 0.
 
@@ -118,7 +107,6 @@ def entr(x):
     return _core.entr(x)
 
 
-@whole
 def rel_entr(p, q):
     """p log(p / q): 0 where p alone is 0, infinite where either is negative, or q alone is 0.
 
@@ -128,7 +116,6 @@ def rel_entr(p, q):
     return _core.rel_entr(p, q)
 
 
-@whole
 def kl_div(p, q):
     """rel_entr(p, q) - p + q.
 
@@ -138,7 +125,6 @@ def kl_div(p, q):
     return _core.kl_div(p, q)
 
 
-@whole
 def logit(x):
     """log(x / (1 - x)), NaN outside of [0, 1].
 

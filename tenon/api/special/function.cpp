@@ -15,18 +15,14 @@
 namespace tenon::api_detail {
 namespace {
 
-Array real(std::string_view name, const Operand& x) {
-  const Array made = to_inexact(x);
-  if (is_complex(made.dtype()))
-    throw DTypeError(fmt::format("{}: {} is complex.", name, made.type().text()), "It takes real numbers.");
-  return made;
-}
-
 Met met(std::string_view name, std::initializer_list<Operand> operands) {
-  const std::vector<Operand> all(operands);
-  if (all.size() == 1) return {{real(name, all[0])}, all[0]->weak()};
-  if (all.size() == 2) return meet(name, {real(name, all[0]), real(name, all[1])});
-  return meet(name, {real(name, all[0]), real(name, all[1]), real(name, all[2])});
+  Arrays real;
+  for (const Operand& x : operands) {
+    real.push_back(to_inexact(x));
+    if (is_complex(real.back().dtype()))
+      throw DTypeError(fmt::format("{}: {} is complex.", name, real.back().type().text()), "It takes real numbers.");
+  }
+  return meet(name, real);
 }
 
 }  // namespace

@@ -107,9 +107,10 @@ struct NearGamma {
   }
   Array small, product, log_of_y;
 };
-Array stirling(const Array& x) {
-  return (x - 0.5) * log(x) - x + 0.5 * std::log(2 * pi) + series(x, 1, weights_of_log_gamma());
-}
+// Stirling's formula, and what it leaves of log Γ(x) for x ≥ 10.
+Array stirling(const Array& x) { return (x - 0.5) * log(x) - x + 0.5 * std::log(2 * pi); }
+Array rest_beyond(const Array& x) { return series(x, 1, weights_of_log_gamma()); }
+Array log_gamma_beyond(const Array& x) { return stirling(x) + rest_beyond(x); }
 
 Array log_gamma(In in) {
   const Array& x = in[0];
@@ -117,7 +118,7 @@ Array log_gamma(In in) {
     const NearGamma g(x);
     return g.log_of_y + where(g.small, -log(where(g.small, x, 1.0)), log(g.product));
   };
-  const Array positive = x > 0.0, made = of_kinds(x, positive, near, stirling);
+  const Array positive = x > 0.0, made = of_kinds(x, positive, near, log_gamma_beyond);
   // log Γ(x) = log(π / |sin πx|) - log Γ(1 - x)
   const Array sine = abs(sin(angle(x)));
   const Array pole = (sine == 0.0) & !positive;  // as all large negative numbers, which are integers
@@ -130,7 +131,7 @@ Array gamma_value(In in) {
     const NearGamma g(x);
     return exp(g.log_of_y) * where(g.small, 1.0 / where(g.small, x, 1.0), g.product);
   };
-  const auto beyond = [](const Array& x) { return exp(stirling(x)); };
+  const auto beyond = [](const Array& x) { return exp(log_gamma_beyond(x)); };
   const Array usual = where(is_finite(x), x, 1.0), positive = usual > 0.0;
   const Array made = of_kinds(usual, positive, near, beyond);
   // Γ(x) = π / (sin πx · Γ(1 - x))
@@ -233,11 +234,9 @@ constinit const SpecialFunction polygamma_function("polygamma", polygamma_of);
 
 }  // namespace
 
-// log Γ(x) less ((x - 1/2) log x - x + log(2π) / 2).
 Array api_detail::stirling_rest(const Array& x) {
   const Array far = x >= large, near = where(far, 1.0, x);
-  return where(far, series(where(far, x, large), 1, weights_of_log_gamma()),
-               special::lgamma(near) - ((near - 0.5) * log(near) - near + 0.5 * std::log(2 * pi)));
+  return where(far, rest_beyond(where(far, x, large)), special::lgamma(near) - stirling(near));
 }
 
 Array special::lgamma(const Operand& x) { return lgamma_function({x}); }

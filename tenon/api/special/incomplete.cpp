@@ -189,7 +189,7 @@ Array beta_fraction(const Array& going, const Array& a, const Array& b, const Ar
     const Array a = others[0], x = others[1], one = ones_like(x);
     const auto numerator = [=](const Array& n) {
       const Array m = floor(n / 2.0), high = (a + (n - 1.0)) * (a + n);
-      return where(n % 2.0 == 0.0, m * (b - m) * x / high, -(a + m) * (a + b + m) * x / high);
+      return where(api_detail::is_odd(n), -(a + m) * (a + b + m) * x / high, m * (b - m) * x / high);
     };
     return Fraction{one, numerator, [=](const Array&) { return one; }};
   };

@@ -67,33 +67,40 @@ Array beta_slope_in(In in) {
 }
 
 // --- of logarithms ---
-Array x_log_y(In in) {
+// x times a logarithm of y, log or log1p.
+template <Array (*logarithm)(const Operand& y)>
+Array times_log(In in) {
   const Array &x = in[0], &y = in[1];
   const Array zero = (x == 0.0) & !is_nan(y);
-  return where(zero, 0.0, x * log(where(zero, 1.0, y)));
-}
-Array x_log1p_y(In in) {
-  const Array &x = in[0], &y = in[1];
-  const Array zero = (x == 0.0) & !is_nan(y);
-  return where(zero, 0.0, x * log1p(where(zero, 1.0, y)));
+  return where(zero, 0.0, x * logarithm(where(zero, 1.0, y)));
 }
 Array entropy(In in) {
   const Array& x = in[0];
-  return where(x < 0.0, -infinity, -special::xlogy(where(x < 0.0, 1.0, x), where(x < 0.0, 1.0, x)));
+  const Array below = x < 0.0, usual = where(below, 1.0, x);
+  return where(below, -infinity, -special::xlogy(usual, usual));
 }
+// x log(x / y) where x and y are positive, and what stands in its place elsewhere.
+struct Relative {
+  explicit Relative(In in)
+      : x(in[0]),
+        y(in[1]),
+        both((x > 0.0) & (y > 0.0)),
+        p(where(both, x, 1.0)),
+        q(where(both, y, 1.0)),
+        entropy(p * log(p / q)) {}
+  Array or_elsewhere(const Array& made, const Operand& at_zero) const {
+    const Array elsewhere = where(is_nan(x) | is_nan(y), nan, where((x == 0.0) & (y >= 0.0), at_zero, infinity));
+    return where(both, made, elsewhere);
+  }
+  const Array x, y, both, p, q, entropy;
+};
 Array relative_entropy(In in) {
-  const Array &x = in[0], &y = in[1];
-  const Array both = (x > 0.0) & (y > 0.0), p = where(both, x, 1.0), q = where(both, y, 1.0);
-  const Array elsewhere = where(is_nan(x) | is_nan(y), nan, where((x == 0.0) & (y >= 0.0), 0.0, infinity));
-  return where(both, p * log(p / q), elsewhere);
+  const Relative r(in);
+  return r.or_elsewhere(r.entropy, 0.0);
 }
-// x log(x / y) - x + y.
 Array divergence(In in) {
-  const Array &x = in[0], &y = in[1];
-  const Array both = (x > 0.0) & (y > 0.0), p = where(both, x, 1.0), q = where(both, y, 1.0);
-  const Array made = p * log(p / q) - p + q;
-  const Array elsewhere = where(is_nan(x) | is_nan(y), nan, where((x == 0.0) & (y >= 0.0), y, infinity));
-  return where(both, made, elsewhere);
+  const Relative r(in);
+  return r.or_elsewhere(r.entropy - r.p + r.q, r.y);
 }
 Array logit_of(In in) { return log(in[0]) - log1p(-in[0]); }
 
@@ -103,9 +110,9 @@ constinit const SpecialFunction poch_function("poch", poch_of, poch_in_z, poch_i
 constinit const SpecialFunction betaln_function("betaln", log_beta, log_beta_slope<0>, log_beta_slope<1>);
 constinit const SpecialFunction beta_function("beta", beta_of, beta_slope_in<0>, beta_slope_in<1>);
 constinit const SpecialFunction xlogy_function(
-    "xlogy", x_log_y, [](In x) { return log(x[1]); }, [](In x) { return x[0] / x[1]; });
+    "xlogy", times_log<log>, [](In x) { return log(x[1]); }, [](In x) { return x[0] / x[1]; });
 constinit const SpecialFunction xlog1py_function(
-    "xlog1py", x_log1p_y, [](In x) { return log1p(x[1]); }, [](In x) { return x[0] / (1.0 + x[1]); });
+    "xlog1py", times_log<log1p>, [](In x) { return log1p(x[1]); }, [](In x) { return x[0] / (1.0 + x[1]); });
 constinit const SpecialFunction entr_function("entr", entropy, [](In x) { return -log(x[0]) - 1.0; });
 constinit const SpecialFunction rel_entr_function(
     "rel_entr", relative_entropy, [](In x) { return log(x[0] / x[1]) + 1.0; }, [](In x) { return -x[0] / x[1]; });
@@ -127,7 +134,6 @@ Array special::rel_entr(const Operand& x, const Operand& y) { return rel_entr_fu
 Array special::kl_div(const Operand& x, const Operand& y) { return kl_div_function({x, y}); }
 Array special::logit(const Operand& x) { return logit_function({x}); }
 
-// Σ log Γ(a - j/2) over j < d, and the power of π.
 Array special::multigammaln(const Operand& a, std::int64_t d) {
   if (d < 1) throw ShapeError(fmt::format("multigammaln: of {} dimensions.", d), "There is one at least.");
   const SourceScope place(a.where(), "multigammaln");

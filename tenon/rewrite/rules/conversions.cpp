@@ -106,11 +106,7 @@ RuleRef truths_as_numbers() {
              const MaybeArray left = of_truths(m, 0);
              return left ? left : of_truths(m, 1);
            },
-           .roots =
-               [](const OpInfo& op) {
-                 const auto* element = rule_of<LowerElement>(op);
-                 return op.traits.determined && !op.traits.rearranges && element != nullptr && element->elementwise;
-               },
+           .roots = is_exact_elementwise,
            .applies_to =
                [] {
                  std::vector<Rule::Example> all;

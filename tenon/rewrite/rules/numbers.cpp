@@ -9,7 +9,7 @@ namespace {
 
 Type three_of(DType dtype) { return Type::array(dtype, {Dim(3)}); }
 
-// 2 * 3 is 6. Of ops whose results are the same to the bit wherever they are computed.
+// 2 * 3 is 6.
 RuleRef numbers_alone() {
   return std::make_shared<const Rule>(
       Rule{.name = "f(numbers)",
@@ -17,11 +17,7 @@ RuleRef numbers_alone() {
              const auto number = m.constant(m.root());
              return number ? MaybeArray(filled(*number, m.root().type())) : std::nullopt;
            },
-           .roots =
-               [](const OpInfo& op) {
-                 const auto* element = rule_of<LowerElement>(op);
-                 return op.traits.determined && !op.traits.rearranges && element != nullptr && element->elementwise;
-               },
+           .roots = is_exact_elementwise,
            .applies_to =
                [] {
                  std::vector<Rule::Example> all;

@@ -16,6 +16,11 @@ std::vector<RuleRef> joined(std::initializer_list<std::vector<RuleRef>> families
 
 }  // namespace
 
+bool is_exact_elementwise(const OpInfo& op) {
+  const auto* element = rule_of<LowerElement>(op);
+  return op.traits.determined && !op.traits.rearranges && element != nullptr && element->elementwise;
+}
+
 Array filled(const Scalar& number, const Type& type) {
   return broadcast_to(bind1(literal_op(), literal_params(number), {}), type.shape);
 }

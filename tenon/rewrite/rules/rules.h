@@ -21,6 +21,9 @@ const RuleSet& default_rules();
 RuleRef find_rule(std::string_view name);
 std::vector<RuleRef> all_rules();
 
+// Ops that compute each element by itself, to the same bits wherever they run.
+bool is_exact_elementwise(const OpInfo& op);
+
 // An array of this type, each of whose elements is the number.
 Array filled(const Scalar& number, const Type& type);
 
