@@ -1,4 +1,4 @@
-# What `cmake --install` puts into a prefix: headers, both libraries, the tool, and the files find_package(Tenon) reads.
+# What `cmake --install` puts into a prefix: headers, the libraries, the tool, and the files find_package(Tenon) reads.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(TENON_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)
@@ -6,9 +6,8 @@ set(TENON_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)
 install(TARGETS tenon EXPORT TenonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY tenon DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
         PATTERN "compile/cpu" EXCLUDE PATTERN "python" EXCLUDE)
-if(TARGET tenon_codegen)   # opened at run time beside libtenon, never linked: not part of the export
-  install(TARGETS tenon_codegen LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endif()
+# Opened at run time beside libtenon, never linked: not part of the export.
+install(TARGETS tenon_codegen tenon_fft LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tenon_cli)
   install(TARGETS tenon_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -5,6 +5,7 @@
 #include "tenon/api/data.h"
 #include "tenon/api/debug.h"
 #include "tenon/api/explain.h"
+#include "tenon/api/fft.h"
 #include "tenon/api/files.h"
 #include "tenon/api/hoisting.h"
 #include "tenon/api/implicit.h"

@@ -130,8 +130,8 @@ def cache_info():
 
     "traces": of functions made by jit, each at most as many as its part of the bound; "transformations": derivatives,
     batches and passes of Programs; "executables": what was compiled; "ops": those that ran outside of jit; "code": of
-    functions that may differ in numbers. Where a cache is full, what was asked for least recently goes. Bytes are an
-    estimate, and 0 where nobody counts them.
+    functions that may differ in numbers; "fourier": plans of Fourier transforms, once there was one. Where a cache is full,
+    what was asked for least recently goes. Bytes are an estimate, and 0 where nobody counts them.
 
     >>> cache_info()["executables"].bound
     4096

@@ -33,7 +33,7 @@ class Cache {
 
 // The caches by name: "traces", of jitted functions; "transformations", derivatives, batches and passes of Programs;
 // "executables", what was compiled; "ops", those that run outside of jitted functions; "code", of functions that may
-// differ in numbers. Thread-safe.
+// differ in numbers; "fourier", plans of Fourier transforms, once there was one. Thread-safe.
 std::vector<CacheInfo> cache_info();
 
 // Forgets all that caches hold: it is traced and compiled again when it is asked for. What runs goes on.

@@ -40,6 +40,11 @@ for _name in "cumsum cumprod cummax cummin cumlogsumexp".split():
     rules[_name] = _along(getattr(lax, _name))
 
 
+@rule("fft")
+def _fft(equation, x):
+    return lax.fft(x, equation.params["fft_type"].name, equation.params["fft_lengths"])
+
+
 @rule("argmax", "argmin")
 def _argument(equation, x):
     p = equation.params

@@ -1,34 +1,21 @@
 #include "tenon/compile/native/codegen.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 
 #include "tenon/base/dump.h"
 #include "tenon/base/error.h"
 #include "tenon/base/fork.h"
+#include "tenon/base/library.h"
 #include "tenon/base/log.h"
 #include "tenon/transform/memo.h"
 
 namespace tenon {
 namespace {
 
-// libtenon_codegen stands beside libtenon.
 CodegenEntry open_codegen() {
-  Dl_info self{};
-  ::dladdr(reinterpret_cast<void*>(&open_codegen), &self);
-  const auto path =
-      std::filesystem::path(self.dli_fname == nullptr ? "" : self.dli_fname).parent_path() / "libtenon_codegen.so";
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) library = ::dlopen("libtenon_codegen.so", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr)
-    throw CompileError(fmt::format("the code generator cannot be opened: {}.", ::dlerror()),
-                       "Keep libtenon_codegen.so beside libtenon.so.");
-  void* symbol = ::dlsym(library, codegen_symbol);
-  if (symbol == nullptr) throw CompileError("the code generator beside libtenon is of another version.");
-  return reinterpret_cast<CodegenEntry>(symbol);
+  return reinterpret_cast<CodegenEntry>(symbol_beside("libtenon_codegen.so", codegen_symbol, "the code generator"));
 }
 
 Hash128 key_of(const kernel::Function& function, const kernel::OpenNumbers& numbers, const CallSizes& sizes) {

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Functions of the library beside those of NumPy, SciPy and JAX, where these are installed: milliseconds of each, and the ratio of
+tenon's to the least of the others'.
+
+    functions.py [--only WORD] [--seconds LIMIT]
+
+All run in one process, in turns, on arrays that are there already; a figure is the least of LIMIT seconds (1 unless told).
+JAX's results are waited for, and its functions are compiled before, as tenon's are where they are called in jit.
+"""
+import argparse
+import importlib
+import time
+
+import numpy as np
+
+import tenon as tn
+import tenon.fft
+import tenon.scipy.special
+
+
+def optional(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+scipy_fft, scipy_special = optional("scipy.fft"), optional("scipy.special")
+jax = optional("jax")
+if jax is not None:
+    jax.config.update("jax_enable_x64", True)
+
+
+def least(call, seconds):
+    call(), call()
+    best, end = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best * 1e3
+
+
+def normal(shape, dtype):
+    rng = np.random.default_rng(0)
+    made = rng.normal(size=shape)
+    return (made + 1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else made).astype(dtype)
+
+
+def in_jax(f, *args):
+    """f of jax arrays, waited for."""
+    arrays = [jax.numpy.asarray(x) for x in args]
+    compiled = jax.jit(f)
+    return lambda: jax.block_until_ready(compiled(*arrays))
+
+
+def in_tenon(f, *args):
+    arrays = [tn.numpy.asarray(x) for x in args]
+    compiled = tn.jit(f)
+    return lambda: compiled(*arrays)
+
+
+def transforms():
+    """(name, tenon's call, calls of others)"""
+    for dtype in ("complex64", "complex128"):
+        shapes = [(2**k,) for k in (10, 12, 14, 16, 18, 20)] + [(1009,), (100003,), (10000, 256), (1024, 1024)]
+        for shape in shapes:
+            name = "fft2" if shape == (1024, 1024) else "fft"
+            yield transform(name, normal(shape, dtype))
+    for dtype in ("float32", "float64"):
+        for shape in [(2**10,), (2**16,), (2**20,), (10000, 256), (1024, 1024)]:
+            yield transform("rfft2" if shape == (1024, 1024) else "rfft", normal(shape, dtype))
+
+
+def transform(name, x):
+    others = {"numpy": lambda: getattr(np.fft, name)(x)}
+    if scipy_fft is not None:
+        others["scipy"] = lambda: getattr(scipy_fft, name)(x)
+        others["scipy, all cores"] = lambda: getattr(scipy_fft, name)(x, workers=-1)
+    if jax is not None:
+        others["jax"] = in_jax(getattr(jax.numpy.fft, name), x)
+    shape = "x".join(map(str, x.shape))
+    return f"{name} {shape} {x.dtype}", in_tenon(getattr(tn.fft, name), x), others
+
+
+ONE = ["gammaln", "gamma", "digamma", "i0e", "i1e", "entr", "factorial"]
+TWO = ["betaln", "gammainc", "gammaincc", "xlogy", "rel_entr", "poch"]
+
+
+def special_functions():
+    for dtype in ("float32", "float64"):
+        x, y = (np.abs(normal(10**6, dtype)) * 5 + 0.1 for _ in range(2))
+        y = y[::-1].copy()
+        for name, args in [(name, [x]) for name in ONE] + [(name, [x, y]) for name in TWO]:
+            others = {}
+            if scipy_special is not None:
+                others["scipy"] = lambda name=name, args=args: getattr(scipy_special, name)(*args)
+            if jax is not None:
+                others["jax"] = in_jax(getattr(jax.scipy.special, name), *args)
+            yield f"{name} 10^6 {dtype}", in_tenon(getattr(tn.scipy.special, name), *args), others
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", metavar="WORD", default="")
+    parser.add_argument("--seconds", type=float, default=1.0, metavar="LIMIT")
+    options = parser.parse_args()
+    for name, ours, others in [*transforms(), *special_functions()]:
+        if options.only not in name:
+            continue
+        mine = least(ours, options.seconds)
+        theirs = {library: least(call, options.seconds) for library, call in others.items()}
+        ratio = f"{mine / min(theirs.values()):6.2f}" if theirs else ""
+        print(f"{name:28} {ratio}  tenon {mine:.4g}", *(f"{library} {ms:.4g}" for library, ms in theirs.items()), sep="  ", flush=True)
+
+
+if __name__ == "__main__":
+    main()
