@@ -174,7 +174,9 @@ BlockedProduct<T>::BlockedProduct(const ProductShape& shape) : p_(shape) {
   // earlier.
   const Size few = wide ? 64 : 16;
   if (!pack_b_ && (p_.m <= few || p_.k * p_.b_row * size <= 256 * 1024)) {
-    kb_ = p_.m <= 2 ? 8 : p_.m <= few ? most_k : p_.k;  // for one or two rows memory decides: b is read as it lies
+    // For one or two rows memory decides: b is read as it lies, as many of its rows at a time as are worth a call.
+    constexpr Size worth_a_call = 32 * 1024 / size;
+    kb_ = p_.m <= 2 ? std::clamp<Size>(worth_a_call / p_.n, 8, most_k) : p_.m <= few ? most_k : p_.k;
     nb_ = p_.m <= few ? longest_row : p_.n;
   } else {
     pack_b_ = true;
