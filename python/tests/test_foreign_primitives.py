@@ -123,6 +123,7 @@ cases = {
     "reduce_xor": (lambda a: lax.reduce_xor(a, (1,)), (whole,)),
     **{name: (lambda a, name=name: getattr(lax, name)(a, 1, reverse=True), (x,))
        for name in "cumsum cumprod cummax cummin cumlogsumexp".split()},
+    "fft": (lambda a: jnp.abs(lax.fft(a, jax.lax.FftType.RFFT, (a.shape[1],))), (x,)),
     "argmax": (lambda a: lax.argmax(a, 1, np.int32), (x,)), "argmin": (lambda a: lax.argmin(a, 1, np.int32), (x,)),
     "reduce": (lambda a: lax.reduce(a, total, lambda a, b: a * b + a + b, (0,)), (x,)),
     "dot_general": (lambda a, b: lax.dot_general(a, b, (((1,), (1,)), ((0,), (0,)))), (x, y)),

@@ -54,6 +54,7 @@ Array transformed(std::string_view name, const Operand& given, FourierKind kind,
                   Norm norm) {
   const SourceScope place(given.where(), name);
   Array x = taken(name, given.array(), kind);
+  const auto text = [&] { return given->type().text(); };
   if (lengths && lengths->size() != axes.size())
     throw ShapeError(fmt::format("{}: {} lengths of {} axes.", name, lengths->size(), axes.size()),
                      "Give each axis its length.");
@@ -61,12 +62,11 @@ Array transformed(std::string_view name, const Operand& given, FourierKind kind,
   for (std::size_t i = 0; i < axes.size(); ++i)
     if (std::find(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(i), axes[i]) !=
         axes.begin() + static_cast<std::ptrdiff_t>(i))
-      throw ShapeError(fmt::format("{}: axis {} of {} is given twice.", name, axes[i], x.type().text()),
+      throw ShapeError(fmt::format("{}: axis {} of {} is given twice.", name, axes[i], text()),
                        "Give each axis once; transform the result once more for the second time.");
   if (axes.empty()) {
     if (kind == forward || kind == inverse) return x;
-    throw ShapeError(fmt::format("{}: {} has no axis to transform.", name, x.type().text()),
-                     "Give an array of rank 1.");
+    throw ShapeError(fmt::format("{}: {} has no axis to transform.", name, text()), "Give an array of rank 1.");
   }
   Dim size = 0;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -74,7 +74,7 @@ Array transformed(std::string_view name, const Operand& given, FourierKind kind,
     const Dim have = x.shape()[static_cast<std::size_t>(axes[i])];
     const Dim n = lengths ? (*lengths)[i] : to_real ? 2 * (have - 1) : have;
     if (n.try_value().value_or(1) < 1)
-      throw ShapeError(fmt::format("{}: {} elements of axis {} of {}.", name, n.text(), axes[i], x.type().text()),
+      throw ShapeError(fmt::format("{}: {} elements of axis {} of {}.", name, n.text(), axes[i], text()),
                        "A transform takes 1 or more.");
     if (to_real) size = n;
     x = resized(x, axes[i], to_real ? floor_div(n, 2) + 1 : n);
