@@ -4,6 +4,7 @@ from tenon.lax._loops import *  # noqa: F403
 from tenon.lax._elementwise import *  # noqa: F403
 from tenon.lax._ops import *  # noqa: F403
 from tenon.lax._bits import *  # noqa: F403
+from tenon.lax._convolution import *  # noqa: F403
 from tenon.lax._fourier import *  # noqa: F403
 from tenon.lax._gamma import *  # noqa: F403
 from tenon.lax._incomplete import *  # noqa: F403

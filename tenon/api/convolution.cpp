@@ -1,0 +1,379 @@
+#include "tenon/api/convolution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tenon/base/error.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/convolution.h"
+#include "tenon/ops/promotion.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon {
+namespace {
+
+using Axes = std::vector<std::int64_t>;
+using Pads = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+// Options with all that was left out, of operands in the layout of code: [batch, places…, channels].
+struct Convolution {
+  std::string_view name;
+  Array x, w;
+  Axes strides, input_dilation, window_dilation;
+  std::int64_t groups = 1;
+  Pads pads;
+  Axes output;  // of the result
+
+  std::size_t axes() const { return strides.size(); }
+  Dim window(std::size_t i) const { return w.shape()[i]; }
+  // Places that a window spans, but for the first.
+  Dim span(std::size_t i) const { return (window(i) - 1) * window_dilation[i]; }
+};
+
+Axes or_ones(std::string_view name, const Axes& given, std::size_t axes, std::string_view what) {
+  if (given.empty()) return Axes(axes, 1);
+  if (given.size() != axes)
+    throw ShapeError(fmt::format("{}: {} {} of {} axes.", name, given.size(), what, axes),
+                     "Give one an axis of places.");
+  for (const std::int64_t each : given)
+    if (each < 1) throw ShapeError(fmt::format("{}: {} is among the {}.", name, each, what), "Each is 1 or more.");
+  return given;
+}
+
+ConvolutionAxes channels_first(std::size_t rank) {
+  Axes axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  return {axes, axes, axes};
+}
+Axes places_between(const Axes& axes) {  // batch, places…, channels
+  Axes order{axes[0]};
+  order.insert(order.end(), axes.begin() + 2, axes.end());
+  order.push_back(axes[1]);
+  return order;
+}
+Axes places_before(const Axes& axes) {  // places…, channels, features
+  Axes order(axes.begin() + 2, axes.end());
+  order.push_back(axes[1]);
+  order.push_back(axes[0]);
+  return order;
+}
+Array in_order(const Array& x, const Axes& order) { return std::ranges::is_sorted(order) ? x : transpose(x, order); }
+
+void require_axes(std::string_view name, const Axes& axes, const Array& of) {
+  Axes sorted = axes;
+  std::ranges::sort(sorted);
+  Axes all(of.rank());
+  std::iota(all.begin(), all.end(), 0);
+  if (sorted != all)
+    throw ShapeError(
+        fmt::format("{}: the axes [{}] are not those of {}.", name, fmt::join(axes, ", "), of.type().text()),
+        "Each axis stands once.");
+}
+
+Pads pads_of(const Convolution& c, const decltype(ConvolutionOptions::padding)& padding) {
+  if (const auto* given = std::get_if<Pads>(&padding)) {
+    if (given->size() != c.axes())
+      throw ShapeError(fmt::format("{}: {} pairs of padding for {} axes.", c.name, given->size(), c.axes()),
+                       "Give one pair an axis of places.");
+    return *given;
+  }
+  const auto kind = std::get<Padding>(padding);
+  Pads pads(c.axes());
+  for (std::size_t i = 0; i < c.axes() && kind != Padding::valid; ++i) {
+    const std::int64_t n = c.x.size(static_cast<std::int64_t>(i) + 1), stride = c.strides[i];
+    const std::int64_t there = n == 0 ? 0 : (n - 1) * c.input_dilation[i] + 1, outputs = (there + stride - 1) / stride;
+    const std::int64_t total = std::max<std::int64_t>((outputs - 1) * stride + c.span(i).value() + 1 - there, 0);
+    pads[i] = kind == Padding::same ? std::pair(total / 2, total - total / 2) : std::pair(total - total / 2, total / 2);
+  }
+  return pads;
+}
+
+// Groups of the batch beside each other, as channels.
+Array batch_as_channels(const Array& x, std::int64_t groups, std::string_view name) {
+  std::vector<Dim> apart = x.shape().dims();
+  if (modulo(apart[0], groups).try_value().value_or(0) != 0)
+    throw ShapeError(fmt::format("{}: {} in {} groups of the batch.", name, x.type().text(), groups),
+                     "Groups have one size.");
+  apart[0] = floor_div(apart[0], groups);
+  apart.insert(apart.begin(), groups);
+  const auto last = static_cast<std::int64_t>(apart.size()) - 1;
+  std::vector<Dim> whole(apart.begin() + 1, apart.end());
+  whole.back() = whole.back() * groups;
+  return reshape(move_axis(reshape(x, Shape(apart)), 0, last - 1), Shape(whole));
+}
+
+Array padded(const Array& x, const Pads& pads, const Axes& dilation) {
+  Axes low{0}, high{0}, between{0};
+  for (std::size_t i = 0; i < pads.size(); ++i)
+    low.push_back(pads[i].first), high.push_back(pads[i].second), between.push_back(dilation[i] - 1);
+  for (Axes* each : {&low, &high, &between}) each->push_back(0);
+  const auto nothing = [](const Axes& all) { return std::ranges::all_of(all, [](std::int64_t n) { return n == 0; }); };
+  if (nothing(low) && nothing(high) && nothing(between)) return x;
+  return pad(x, convert(0, x.dtype()), low, high, between);
+}
+
+// Of the last two axes the channels of a group and the features, of which channels become features: [.., f/g,
+// channels].
+Array exchanged(const Array& w, std::int64_t groups) {
+  std::vector<Dim> apart = w.shape().dims();
+  const std::size_t rank = apart.size();
+  const Dim channels = apart[rank - 2], features = floor_div(apart[rank - 1], groups);
+  apart[rank - 1] = groups;
+  apart.push_back(features);
+  Axes order(rank + 1);
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[rank - 2], order[rank]);  // features, group, channels
+  std::vector<Dim> whole = w.shape().dims();
+  whole[rank - 2] = features, whole[rank - 1] = channels * groups;
+  return reshape(transpose(reshape(w, Shape(apart)), order), Shape(whole));
+}
+
+// A convolution of a spread input, which is the other way through one with these strides.
+Array through_spread_input(const Convolution& c) {
+  Axes turned;
+  std::vector<Dim> inputs;
+  Pads pads = c.pads;
+  for (std::size_t i = 0; i < c.axes(); ++i) {
+    turned.push_back(static_cast<std::int64_t>(i));
+    const std::int64_t span = c.span(i).value();
+    inputs.push_back(max((c.x.shape()[i + 1] - 1) * c.input_dilation[i] + 1, 0) + span);
+    pads[i].first -= span, pads[i].second -= span;
+  }
+  const Array w = exchanged(reverse(c.w, turned), c.groups);
+  const Array full = convolve_to_input(w, c.x, {c.input_dilation, c.window_dilation, c.groups}, inputs);
+  return padded(full, pads, Axes(c.axes(), 1));
+}
+
+// Channels that each make features of their own: products of x moved by each place of the window, added up.
+constexpr std::int64_t most_places = 64;
+bool has_lonely_channels(const Convolution& c) {
+  std::int64_t places = 1;
+  for (std::size_t i = 0; i < c.axes(); ++i) {
+    if (!c.window(i).known() || !c.x.shape()[i + 1].known()) return false;
+    places *= c.window(i).value();
+  }
+  const Dim channels = c.w.shape()[c.axes()];
+  return c.groups > 1 && channels.known() && channels.value() == 1 && places > 0 && places <= most_places;
+}
+Array through_moved_inputs(const Convolution& c) {
+  const Array x = padded(c.x, c.pads, c.input_dilation);
+  const Shape all = c.w.shape();
+  const Dim features = floor_div(all[c.axes() + 1], c.groups);
+  std::vector<std::int64_t> place(c.axes(), 0);
+  MaybeArray sum;
+  for (;;) {
+    std::vector<Dim> start{0}, limit{x.shape()[0]}, window_start, window_limit;
+    Axes step{1};
+    for (std::size_t i = 0; i < c.axes(); ++i) {
+      const Dim outputs = max(floor_div(x.shape()[i + 1] - c.span(i) - 1, c.strides[i]) + 1, 0);
+      const std::int64_t from = place[i] * c.window_dilation[i];
+      const bool some = outputs.value() > 0;
+      start.push_back(some ? from : 0);
+      limit.push_back(some ? Dim(from + (outputs.value() - 1) * c.strides[i] + 1) : Dim(0));
+      step.push_back(c.strides[i]);
+      window_start.push_back(place[i]), window_limit.push_back(place[i] + 1);
+    }
+    start.push_back(0), limit.push_back(x.shape()[c.axes() + 1]), step.push_back(1);
+    window_start.insert(window_start.end(), {0, 0});
+    window_limit.insert(window_limit.end(), {all[c.axes()], all[c.axes() + 1]});
+    const Array part = expand_dims(slice(x, start, limit, step), -1);
+    const Array weights = reshape(slice(c.w, window_start, window_limit), {Dim(c.groups), features});
+    const Array product = part * weights;
+    sum = sum ? *sum + product : product;
+    std::size_t i = place.size();
+    for (; i-- > 0; place[i] = 0)
+      if (++place[i] < c.window(i).value()) break;
+    if (i == static_cast<std::size_t>(-1)) break;
+  }
+  std::vector<Dim> whole = sum->shape().dims();
+  whole.pop_back();
+  whole.back() = whole.back() * features;
+  return reshape(*sum, Shape(whole));
+}
+
+Array computed(const Convolution& c) {
+  if (is_complex(c.x.dtype())) {
+    const auto of = [&](const Array& x, const Array& w) {
+      Convolution part = c;
+      part.x = x, part.w = w;
+      return computed(part);
+    };
+    const Array a = real(c.x), b = imag(c.x), s = real(c.w), t = imag(c.w);
+    return complex(of(a, s) - of(b, t), of(a, t) + of(b, s));
+  }
+  if (has_lonely_channels(c)) return through_moved_inputs(c);
+  const auto ones = [](const Axes& all) { return std::ranges::all_of(all, [](std::int64_t n) { return n == 1; }); };
+  const auto known = [&] {
+    for (std::size_t i = 0; i < c.axes(); ++i)
+      if (!c.window(i).known()) return false;
+    return true;
+  };
+  if (!ones(c.input_dilation) && ones(c.strides) && known()) return through_spread_input(c);
+  return convolve(padded(c.x, c.pads, c.input_dilation), c.w, {c.strides, c.window_dilation, c.groups});
+}
+
+Convolution prepared(std::string_view name, const Array& x, const Array& w, const ConvolutionOptions& options) {
+  const std::size_t rank = x.rank();
+  if (rank < 2 || w.rank() != rank)
+    throw ShapeError(fmt::format("{}: {} and weights {} have not both a batch or features, channels and places.", name,
+                                 x.type().text(), w.type().text()),
+                     "They have one rank, 2 or more.");
+  if (x.dtype() == DType::bool_)
+    throw DTypeError(fmt::format("{}: {} has no sums.", name, x.type().text()),
+                     "Convert it, with convert(x, DType::i32).");
+  const ConvolutionAxes axes = options.axes.value_or(channels_first(rank));
+  require_axes(name, axes.input, x), require_axes(name, axes.weights, w), require_axes(name, axes.output, x);
+  if (options.feature_groups < 1 || options.batch_groups < 1 ||
+      (options.feature_groups > 1 && options.batch_groups > 1))
+    throw ShapeError(fmt::format("{}: {} groups of features and {} of the batch.", name, options.feature_groups,
+                                 options.batch_groups),
+                     "Give 1 or more of one kind.");
+  const std::size_t places = rank - 2;
+  Convolution c{name,
+                in_order(x, places_between(axes.input)),
+                in_order(w, places_before(axes.weights)),
+                or_ones(name, options.strides, places, "strides"),
+                or_ones(name, options.input_dilation, places, "dilations of the input"),
+                or_ones(name, options.window_dilation, places, "dilations of the window"),
+                options.feature_groups,
+                {},
+                axes.output};
+  if (options.batch_groups > 1) {
+    c.x = batch_as_channels(c.x, options.batch_groups, name);
+    c.groups = options.batch_groups;
+  }
+  const Dim channels = c.x.shape()[rank - 1], taken = c.w.shape()[rank - 2] * c.groups,
+            features = c.w.shape()[rank - 1];
+  if (decided_equal(channels, taken) == false || modulo(features, c.groups).try_value().value_or(0) != 0)
+    throw ShapeError(
+        fmt::format("{}: {} has {} channels, the weights {} take {} in {} groups and make {} features.", name,
+                    x.type().text(), channels.text(), w.type().text(), taken.text(), c.groups, features.text()),
+        "Channels of a group times groups are those of the input, and groups divide the features.");
+  c.pads = pads_of(c, options.padding);
+  return c;
+}
+
+// The axes of the result from [batch, places…, features] to those that were asked for.
+Array with_axes(const Array& y, const Axes& output) {
+  const Axes order = places_between(output);
+  Axes inverse(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  return in_order(y, inverse);
+}
+
+// Both in one dtype, those of 16 bits in f32.
+struct Widened {
+  Array x, w;
+  DType stored;
+  bool weak;
+};
+Widened widened(const Array& x, const Array& w) {
+  const Promoted to = promote(x.dtype(), x.weak(), w.dtype(), w.weak());
+  const DType computed = is_half(to.dtype) ? DType::f32 : to.dtype;
+  return {convert(x, computed), convert(w, computed), to.dtype, to.weak};
+}
+
+}  // namespace
+
+ConvolutionAxes convolution_axes(std::string_view input, std::string_view weights, std::string_view output) {
+  const auto place = [](std::string_view letters, char letter) {
+    const std::size_t at = letters.find(letter);
+    if (at == std::string_view::npos || letters.find(letter, at + 1) != std::string_view::npos)
+      throw ShapeError(fmt::format("convolution_axes: \"{}\" has not one {}.", letters, letter),
+                       "Letters are N and C of input and output, O and I of weights, and the same others in all.");
+    return static_cast<std::int64_t>(at);
+  };
+  ConvolutionAxes axes{{place(input, 'N'), place(input, 'C')},
+                       {place(weights, 'O'), place(weights, 'I')},
+                       {place(output, 'N'), place(output, 'C')}};
+  if (input.size() != weights.size() || output.size() != weights.size())
+    throw ShapeError(
+        fmt::format("convolution_axes: \"{}\", \"{}\" and \"{}\" differ in length.", input, weights, output),
+        "Each has a letter for each axis.");
+  for (const char letter : weights) {
+    if (letter == 'O' || letter == 'I') continue;
+    axes.input.push_back(place(input, letter));
+    axes.weights.push_back(place(weights, letter));
+    axes.output.push_back(place(output, letter));
+  }
+  return axes;
+}
+
+Array conv_general_dilated(const Operand& x, const Operand& w, const ConvolutionOptions& options) {
+  constexpr std::string_view name = "conv_general_dilated";
+  const SourceScope where(x.where(), name);
+  const Widened both = widened(x.array(), w.array());
+  const Convolution c = prepared(name, both.x, both.w, options);
+  return convert(with_axes(computed(c), c.output), both.stored).with_weak(both.weak);
+}
+
+Array conv_transpose(const Operand& x, const Operand& w, const ConvolutionOptions& options, bool transpose_weights) {
+  constexpr std::string_view name = "conv_transpose";
+  const SourceScope where(x.where(), name);
+  if (!options.input_dilation.empty() || options.feature_groups != 1 || options.batch_groups != 1)
+    throw ShapeError("conv_transpose: it takes no groups and no dilation of the input but its strides.",
+                     "Call conv_general_dilated with input_dilation.");
+  const Widened both = widened(x.array(), w.array());
+  const std::size_t rank = both.w.rank();
+  ConvolutionOptions spread = options;
+  spread.axes = options.axes.value_or(channels_first(rank));
+  if (transpose_weights && rank >= 2) std::swap(spread.axes->weights[0], spread.axes->weights[1]);
+  spread.strides = {};
+  spread.input_dilation = or_ones(name, options.strides, rank < 2 ? 0 : rank - 2, "strides");
+  spread.padding = Padding::valid;
+  Convolution c = prepared(name, both.x, both.w, spread);
+  if (transpose_weights) {
+    std::vector<std::int64_t> turned(c.axes());
+    std::iota(turned.begin(), turned.end(), 0);
+    c.w = reverse(c.w, turned);
+  }
+  if (const auto* kind = std::get_if<Padding>(&options.padding)) {
+    for (std::size_t i = 0; i < c.axes(); ++i) {
+      const std::int64_t window = c.span(i).value() + 1, stride = c.input_dilation[i];
+      const std::int64_t total = *kind == Padding::valid
+                                     ? window + std::max<std::int64_t>(window - stride, 0) + stride - 2
+                                     : window + stride - 2;
+      const std::int64_t before = *kind == Padding::valid ? window - 1
+                                  : stride > window - 1   ? window - 1
+                                                          : (total + 1) / 2;
+      c.pads[i] = {before, total - before};
+    }
+  } else {
+    c.pads = pads_of(c, options.padding);
+  }
+  return convert(with_axes(computed(c), c.output), both.stored).with_weak(both.weak);
+}
+
+Array conv_general_dilated_patches(const Operand& x, const std::vector<std::int64_t>& window,
+                                   const ConvolutionOptions& options) {
+  constexpr std::string_view name = "conv_general_dilated_patches";
+  const SourceScope where(x.where(), name);
+  // A window of one place a feature, for each channel by itself.
+  const ConvolutionAxes axes = options.axes.value_or(channels_first(x->rank()));
+  if (window.size() + 2 != x->rank() || axes.input.size() != x->rank() || options.feature_groups != 1 ||
+      options.batch_groups != 1)
+    throw ShapeError(fmt::format("{}: a window of {} axes over {}.", name, window.size(), x->type().text()),
+                     "It has one an axis of places, and no groups.");
+  const std::int64_t channels = x->size(axes.input[1]);
+  std::int64_t places = 1;
+  for (const std::int64_t n : window) places *= n;
+  const Array chosen = convert(eye(places, DType::i8), x->dtype());  // [feature, place]
+  std::vector<Dim> shape{places};
+  shape.insert(shape.end(), window.begin(), window.end());
+  std::vector<Dim> all{channels * places, 1};
+  all.insert(all.end(), window.begin(), window.end());
+  const Array one = reshape(chosen, Shape(shape));
+  std::vector<Dim> repeated{channels};
+  repeated.insert(repeated.end(), shape.begin(), shape.end());
+  ConvolutionOptions grouped = options;
+  grouped.feature_groups = channels;
+  grouped.axes = ConvolutionAxes{axes.input, channels_first(x->rank()).weights, axes.output};
+  return conv_general_dilated(Operand(x.array(), x.where()),
+                              Operand(reshape(broadcast_to(one, Shape(repeated)), Shape(all)), x.where()), grouped);
+}
+
+}  // namespace tenon

@@ -1,0 +1,60 @@
+// Convolutions of images, signals and volumes with windows of weights: as neural networks have them, without turning
+// the window around.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tenon/ir/array.h"
+
+namespace tenon {
+
+// Which axis is what: of the input the batch, the channels, then the places; of the weights the features that they
+// make, the channels, then the places of the window; of the output the batch, the features, then the places.
+struct ConvolutionAxes {
+  std::vector<std::int64_t> input, weights, output;
+};
+// From letters, one an axis: N and C of input and output, O and I of the weights; those of places are any, and stand in
+// the order that they have in the weights. Throws ShapeError where letters are missing, or one stands twice.
+//   convolution_axes("NHWC", "HWIO", "NHWC")
+ConvolutionAxes convolution_axes(std::string_view input, std::string_view weights, std::string_view output);
+
+// Zeros around the input: none; so many that there are ⌈n / stride⌉ outputs of n places, the odd one behind (`same`) or
+// before (`same_lower`).
+enum class Padding { valid, same, same_lower };
+// What is not given is 1 for each axis of places; axes stand as in NCHW and OIHW.
+struct ConvolutionOptions {
+  std::vector<std::int64_t> strides = {};
+  std::variant<Padding, std::vector<std::pair<std::int64_t, std::int64_t>>> padding = Padding::valid;  // before, behind
+  std::vector<std::int64_t> input_dilation = {}, window_dilation = {};  // places apart, with zeros between
+  std::int64_t feature_groups = 1;  // each of the channels of its own, makes as large a part of the features
+  std::int64_t batch_groups = 1;    // parts of the batch, each of which makes a part of the features
+  std::optional<ConvolutionAxes> axes = {};
+};
+
+// y[n, o, p] = Σ x[n, c, p·stride + k·dilation] w[o, c, k] over channels c and places k of the window. Any number of
+// axes of places, any layout; negative padding cuts. Operands promote to one dtype; f16 and bf16 are computed in f32,
+// integers wrap around. Derivatives of any order in both. As products of matrices on all cores, nothing of the size of
+// all windows is stored; with one channel a group, as sums of products. Time grows with the outputs times the window
+// times the channels of a group. Throws ShapeError where channels, groups or numbers of axes do not fit, DTypeError of
+// booleans.
+//   conv_general_dilated(images, weights, {.strides = {2, 2}, .padding = Padding::same})
+Array conv_general_dilated(const Operand& x, const Operand& w, const ConvolutionOptions& options = {});
+
+// The convolution whose strides lie between the places of its input, for images that grow: with `valid` of (n - 1)
+// stride
+// + k outputs at least, with `same` of n · stride. `transpose_weights`: the gradient of the convolution with these
+// strides and weights, whose window is turned around, and channels and features exchanged. `strides` stand for
+// input_dilation, which has to be left out, as groups have.
+Array conv_transpose(const Operand& x, const Operand& w, const ConvolutionOptions& options = {},
+                     bool transpose_weights = false);
+
+// The windows themselves: y[n, c · places + k, p] = x[n, c, p·stride + k·dilation], of a window of these sizes.
+Array conv_general_dilated_patches(const Operand& x, const std::vector<std::int64_t>& window,
+                                   const ConvolutionOptions& options = {});
+
+}  // namespace tenon
