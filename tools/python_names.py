@@ -94,7 +94,7 @@ RULES = [  # (words in the name, why it is absent)
     ("pcast precv psend "
      "ragged_all_to_all with_sharding_constraint after_all create_token axis_name shard mesh device process host pmap smap reshard "
      "distributed transfer_guard Sharding Shard P backend memory", SHARDED),
-    ("conv Conv reduce_window", "no convolution yet"),
+    ("conv_general_dilated_local", "no weights of their own for each place yet"), ("reduce_window", "no windows of any reduction yet"),
     ("svd Svd eig Eig eigh eigvals lstsq pinv matrix_rank polyfit roots schur hessenberg tridiagonal ormqr qdwh qr_multiply rsf2csf polar sqrtm funm "
      "sylvester expm_frechet",
      "no such factorisation yet"),

@@ -123,6 +123,8 @@ cases = {
     "reduce_xor": (lambda a: lax.reduce_xor(a, (1,)), (whole,)),
     **{name: (lambda a, name=name: getattr(lax, name)(a, 1, reverse=True), (x,))
        for name in "cumsum cumprod cummax cummin cumlogsumexp".split()},
+    "conv_general_dilated": (lambda a, b: lax.conv_general_dilated(a[None], b[None, :, :2], (1,), "SAME", None, (2,),
+                                                                   ("NCW", "OIW", "NWC")), (x, y)),
     "fft": (lambda a: jnp.abs(lax.fft(a, jax.lax.FftType.RFFT, (a.shape[1],))), (x,)),
     "argmax": (lambda a: lax.argmax(a, 1, np.int32), (x,)), "argmin": (lambda a: lax.argmin(a, 1, np.int32), (x,)),
     "reduce": (lambda a: lax.reduce(a, total, lambda a, b: a * b + a + b, (0,)), (x,)),

@@ -151,7 +151,7 @@ def _lacking(equation, *_):
     raise unsupported(equation, missing[equation.primitive.name])
 
 
-lack("there are no convolutions yet.", "conv_general_dilated", "reduce_window", "reduce_window_max", "reduce_window_min",
+lack("there are no windows of any reduction yet.", "reduce_window", "reduce_window_max", "reduce_window_min",
      "reduce_window_sum", "select_and_gather_add", "select_and_scatter", "select_and_scatter_add")
 lack("there is no such factorisation yet.", "eig", "eigh", "geqp3", "hessenberg", "schur", "svd",
      "tridiagonal")

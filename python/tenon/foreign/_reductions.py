@@ -40,6 +40,15 @@ for _name in "cumsum cumprod cummax cummin cumlogsumexp".split():
     rules[_name] = _along(getattr(lax, _name))
 
 
+@rule("conv_general_dilated")
+def _convolution(equation, x, w):
+    p = equation.params
+    axes = lax.ConvDimensionNumbers(*(tuple(spec) for spec in p["dimension_numbers"]))
+    return lax.conv_general_dilated(x, w, p["window_strides"], p["padding"], p["lhs_dilation"], p["rhs_dilation"], axes,
+                                    p["feature_group_count"], p["batch_group_count"],
+                                    preferred_element_type=p["preferred_element_type"])
+
+
 @rule("fft")
 def _fft(equation, x):
     return lax.fft(x, equation.params["fft_type"].name, equation.params["fft_lengths"])
