@@ -83,6 +83,33 @@ def transform(name, x):
     return f"{name} {shape} {x.dtype}", in_tenon(getattr(tn.fft, name), x), others
 
 
+CONVOLUTIONS = [  # name, x, w, strides, padding, groups, layout
+    ("conv 3x3", (32, 64, 56, 56), (64, 64, 3, 3), (1, 1), [(1, 1)] * 2, 1, None),
+    ("conv 3x3, channels last", (32, 56, 56, 64), (3, 3, 64, 64), (1, 1), [(1, 1)] * 2, 1, ("NHWC", "HWIO", "NHWC")),
+    ("conv 3x3, stride 2", (32, 56, 56, 64), (3, 3, 64, 128), (2, 2), [(1, 1)] * 2, 1, ("NHWC", "HWIO", "NHWC")),
+    ("conv 1-D", (32, 64, 1000), (64, 64, 5), (1,), [(2, 2)], 1, None),
+    ("conv depthwise", (32, 56, 56, 64), (3, 3, 1, 64), (1, 1), [(1, 1)] * 2, 64, ("NHWC", "HWIO", "NHWC")),
+]
+
+
+def convolutions():
+    for case in CONVOLUTIONS:
+        yield from convolution(*case)
+
+
+def convolution(name, x, w, strides, padding, groups, layout):
+    args = normal(x, "float32"), normal(w, "float32")
+
+    def forward(jx):
+        return lambda x, w: jx.lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=layout, feature_group_count=groups)
+
+    def both(jx):
+        return jx.grad(lambda x, w: jx.numpy.sum(jx.numpy.square(forward(jx)(x, w))), (0, 1))
+
+    for what, f in (("", forward), (", gradients", both)):
+        yield name + what, in_tenon(f(tn), *args), {} if jax is None else {"jax": in_jax(f(jax), *args)}
+
+
 ONE = ["gammaln", "gamma", "digamma", "i0e", "i1e", "entr", "factorial"]
 TWO = ["betaln", "gammainc", "gammaincc", "xlogy", "rel_entr", "poch"]
 
@@ -105,7 +132,7 @@ def main():
     parser.add_argument("--only", metavar="WORD", default="")
     parser.add_argument("--seconds", type=float, default=1.0, metavar="LIMIT")
     options = parser.parse_args()
-    for name, ours, others in [*transforms(), *special_functions()]:
+    for name, ours, others in [*transforms(), *convolutions(), *special_functions()]:
         if options.only not in name:
             continue
         mine = least(ours, options.seconds)
