@@ -21,8 +21,8 @@ struct TenonSpectrum {
   std::int64_t vectors, full;
 };
 
-// `arrays`: the matrices, then the results. Results of a matrix with an element that is not finite, and where iterations
-// do not converge, are NaN. Less than 0 where there is no memory, or no library.
+// `arrays`: the matrices, then the results. Results of a matrix with an element that is not finite, and where
+// iterations do not converge, are NaN. Less than 0 where there is no memory, or no library.
 std::int64_t tenon_spectrum(const TenonSpectrum* of, void* const* arrays);
 }
 

@@ -12,8 +12,8 @@ namespace {
 // Multiplications that are worth a worker.
 constexpr Count worth_a_fork = 1 << 18;
 
-// Factor(of)(i, arrays) for every matrix: a worker has a Factor of its own. A few large matrices come one after another;
-// their products are shared.
+// Factor(of)(i, arrays) for every matrix: a worker has a Factor of its own. A few large matrices come one after
+// another; their products are shared.
 template <class Factor>
 void each_matrix(const TenonSpectrum& of, void* const* arrays) {
   struct Loop {
@@ -45,10 +45,14 @@ void each_matrix(const TenonSpectrum& of, void* const* arrays) {
 template <class T>
 void factor(const TenonSpectrum& of, void* const* arrays) {
   switch (of.kind) {
-    case TenonSpectrum::hermitian: return each_matrix<Hermitian<T>>(of, arrays);
-    case TenonSpectrum::singular: return each_matrix<Singular<T>>(of, arrays);
-    case TenonSpectrum::general: return each_matrix<General<T>>(of, arrays);
-    case TenonSpectrum::schur: return each_matrix<Schur<T>>(of, arrays);
+    case TenonSpectrum::hermitian:
+      return each_matrix<Hermitian<T>>(of, arrays);
+    case TenonSpectrum::singular:
+      return each_matrix<Singular<T>>(of, arrays);
+    case TenonSpectrum::general:
+      return each_matrix<General<T>>(of, arrays);
+    case TenonSpectrum::schur:
+      return each_matrix<Schur<T>>(of, arrays);
   }
 }
 

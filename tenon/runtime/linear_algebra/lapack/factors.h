@@ -56,13 +56,16 @@ class Singular {
         values_(std::min(rows_, columns_)),
         u_columns_(of.full != 0 ? rows_ : values_),
         vh_rows_(of.full != 0 ? columns_ : values_),
-        job_(of.vectors == 0 ? "N" : of.full != 0 ? "A" : "S"),
+        job_(of.vectors == 0 ? "N"
+             : of.full != 0  ? "A"
+                             : "S"),
         vectors_(of.vectors != 0),
         a_(of.rows * of.columns),
         u_(vectors_ ? of.rows * u_columns_ : 0),
         vh_(vectors_ ? of.columns * vh_rows_ : 0),
-        working_([&](const Work<T>& m) { gesdd(job_, rows_, columns_, nullptr, nullptr, nullptr, nullptr, vh_rows_, m); },
-                 rwork(), 8 * Count(values_)) {}
+        working_(
+            [&](const Work<T>& m) { gesdd(job_, rows_, columns_, nullptr, nullptr, nullptr, nullptr, vh_rows_, m); },
+            rwork(), 8 * Count(values_)) {}
 
   void operator()(Count i, void* const* arrays) const {
     const Count matrix = Count(rows_) * columns_;

@@ -16,8 +16,7 @@ using Count = std::int64_t;
 template <class T>
 class Block {
  public:
-  explicit Block(Count count)
-      : memory_(nullptr, static_cast<std::size_t>(std::max<Count>(count, 1)) * sizeof(T)) {}
+  explicit Block(Count count) : memory_(nullptr, static_cast<std::size_t>(std::max<Count>(count, 1)) * sizeof(T)) {}
   T* get() const { return static_cast<T*>(memory_.memory()); }
 
  private:
@@ -27,7 +26,8 @@ class Block {
 // Of so many elements as a routine asks for by a number of its own dtype, which may be rounded.
 template <class T>
 Size asked(T number) {
-  const double count = std::ceil(static_cast<double>(std::real(number)) * (1 + std::numeric_limits<Part<T>>::epsilon()));
+  const double count =
+      std::ceil(static_cast<double>(std::real(number)) * (1 + std::numeric_limits<Part<T>>::epsilon()));
   if (count > std::numeric_limits<Size>::max()) throw MemoryError("linear algebra: a matrix is too large for LAPACK.");
   return std::max(static_cast<Size>(count), 1);
 }
@@ -53,7 +53,8 @@ class Working {
     Size of_iwork = 0;
     call(Work<T>{&work, -1, &of_rwork, -1, &of_iwork, -1});
     const auto at_least = [](Size said, Count given) {
-      if (given > std::numeric_limits<Size>::max()) throw MemoryError("linear algebra: a matrix is too large for LAPACK.");
+      if (given > std::numeric_limits<Size>::max())
+        throw MemoryError("linear algebra: a matrix is too large for LAPACK.");
       return std::max(said, static_cast<Size>(given));
     };
     return {asked(work), at_least(asked(of_rwork), rwork), at_least(std::max(of_iwork, 1), iwork)};
@@ -66,8 +67,8 @@ class Working {
   Block<Size> iwork_;
 };
 
-// rows × columns, row-major, to column-major; the other way with the two exchanged. A square at a time, so that lines of
-// the cache are used whole.
+// rows × columns, row-major, to column-major; the other way with the two exchanged. A square at a time, so that lines
+// of the cache are used whole.
 template <class T>
 void transpose(const T* from, Count rows, Count columns, T* to) {
   constexpr Count side = 16;

@@ -1,5 +1,5 @@
-// What OpenBLAS and LAPACK ask of their surroundings, in place of OpenBLAS's own memory, which all threads share under a
-// lock, and of Fortran's runtime library.
+// What OpenBLAS and LAPACK ask of their surroundings, in place of OpenBLAS's own memory, which all threads share under
+// a lock, and of Fortran's runtime library.
 #include "tenon/runtime/linear_algebra/lapack/surroundings.h"
 
 #include <sys/mman.h>
@@ -14,7 +14,8 @@
 namespace tenon {
 namespace {
 
-// Address space that a product packs its operands in: BUFFER_SIZE of OpenBLAS on x86-64. Pages come as they are written.
+// Address space that a product packs its operands in: BUFFER_SIZE of OpenBLAS on x86-64. Pages come as they are
+// written.
 constexpr std::size_t buffer_bytes = std::size_t(128) << 20;
 
 void* map_buffer() noexcept {
