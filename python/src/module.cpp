@@ -34,6 +34,7 @@ NB_MODULE(_core, module) {
   add_contractions(module);
   add_cumulative(module);
   add_fourier(module);
+  add_linalg(module);
   add_special(module);
   add_random(module);
   add_custom_rules(module);

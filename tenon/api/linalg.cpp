@@ -82,7 +82,7 @@ struct Factors {
 };
 Factors factors_of(const Array& a, bool hermitian) {
   if (hermitian) {
-    const Arrays made = hermitian_spectrum(matrices::symmetrized(a), true);
+    const Arrays made = hermitian_spectrum(a, true);
     return {made[1], made[0], adjoint(made[1])};
   }
   const Arrays made = singular_spectrum(a, true, false);
@@ -155,7 +155,7 @@ Schur schur(const Operand& a, const SchurOptions& options) {
 Array pinv(const Operand& a, const PinvOptions& options) {
   const SourceScope place(a.where(), "pinv");
   const bool hermitian = options.hermitian;
-  const Taken x = hermitian ? square_of("pinv", a) : matrix_of("pinv", a);
+  const Taken x = hermitian ? hermitian_of("pinv", a, {}) : matrix_of("pinv", a);
   if (without_elements(x.a))
     return zeros(matrices::batch_of(x.a.type(), {columns_of(x.a.type()), rows_of(x.a.type())}), x.stored);
   const Array rtol = options.rtol ? *options.rtol : rounding_of(x, 10);
@@ -175,10 +175,9 @@ Array pinv(const Operand& a, const PinvOptions& options) {
 
 Array matrix_rank(const Operand& a, const RankOptions& options) {
   const SourceScope place(a.where(), "matrix_rank");
-  const Taken x = options.hermitian ? square_of("matrix_rank", a) : matrix_of("matrix_rank", a);
+  const Taken x = options.hermitian ? hermitian_of("matrix_rank", a, {}) : matrix_of("matrix_rank", a);
   if (without_elements(x.a)) return zeros(matrices::batch_of(x.a.type()), DType::i32);
-  const Array s = options.hermitian ? abs(hermitian_spectrum(matrices::symmetrized(x.a), false)[0])
-                                    : singular_spectrum(x.a, false, false)[0];
+  const Array s = options.hermitian ? abs(hermitian_spectrum(x.a, false)[0]) : singular_spectrum(x.a, false, false)[0];
   const Array bound =
       options.tol ? beside_values(*options.tol, s)
                   : beside_values(options.rtol ? *options.rtol : rounding_of(x, 1), s) * amax(s, Axes(-1).keepdims());
