@@ -185,7 +185,7 @@ def eigh(a, UPLO=None, symmetrize_input=True):
     >>> eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.tolist()
     [1.0, 3.0]
     """
-    return EighResult(*_core.eigh(a, _lower(UPLO), bool(symmetrize_input)))
+    return EighResult(*_core.eigh(asarray(a), _lower(UPLO), bool(symmetrize_input)))
 
 
 def eigvalsh(a, UPLO="L", *, symmetrize_input=True):
@@ -194,7 +194,7 @@ def eigvalsh(a, UPLO="L", *, symmetrize_input=True):
     >>> eigvalsh([[2.0, 1.0], [1.0, 2.0]]).tolist()
     [1.0, 3.0]
     """
-    return _core.eigvalsh(a, _lower(UPLO), bool(symmetrize_input))
+    return _core.eigvalsh(asarray(a), _lower(UPLO), bool(symmetrize_input))
 
 
 class EigResult(NamedTuple):
@@ -210,7 +210,7 @@ def eig(a):
     >>> eig([[0.0, 1.0], [-1.0, 0.0]]).eigenvalues.tolist()
     [1j, -1j]
     """
-    return EigResult(*_core.eig(a))
+    return EigResult(*_core.eig(asarray(a)))
 
 
 def eigvals(a):
@@ -219,7 +219,7 @@ def eigvals(a):
     >>> eigvals([[0.0, 1.0], [-1.0, 0.0]]).tolist()
     [1j, -1j]
     """
-    return _core.eigvals(a)
+    return _core.eigvals(asarray(a))
 
 
 class SVDResult(NamedTuple):
@@ -257,16 +257,16 @@ def _subset(x, bounds, axis):
 def _sizes_of_hermitian(a):
     from tenon.numpy._sorting import sort
 
-    return -sort(-_core.abs(_core.eigvalsh(a, True, True)), -1)
+    return sort(_core.abs(_core.eigvalsh(asarray(a), True, True)), -1, descending=True)
 
 
 def _svd_of_hermitian(a):
     """By eigenvalues: the largest in size first, and a sign of u's columns."""
     from tenon.numpy._sorting import argsort
 
-    w, v = _core.eigh(a, True, True)
+    w, v = _core.eigh(asarray(a), True, True)
     size = _core.abs(w)
-    order = argsort(-size, -1)
+    order = argsort(size, -1, descending=True)
     s = _core.take_along_axis(size, order, size.ndim - 1, "clip", None)
     turned = _core.convert(_core.where(_core.less(w, 0), -1, 1), v.dtype)
 
@@ -283,7 +283,7 @@ def svdvals(x, /):
     >>> svdvals([[3.0, 0.0], [0.0, -4.0]]).tolist()
     [4.0, 3.0]
     """
-    return _core.svdvals(x)
+    return _core.svdvals(asarray(x))
 
 
 def pinv(a, rtol=None, hermitian=False, *, rcond=None):
@@ -297,7 +297,7 @@ def pinv(a, rtol=None, hermitian=False, *, rcond=None):
         if rtol is not None:
             raise ValueError("pinv: only one of rtol and rcond may be specified.")
         rtol = rcond
-    return _core.pinv(a, rtol, bool(hermitian))
+    return _core.pinv(asarray(a), rtol, bool(hermitian))
 
 
 def matrix_rank(M, rtol=None, *, hermitian=False, tol=None):
@@ -346,7 +346,7 @@ def cond(x, p=None):
     if 0 in x.shape[-2:]:
         raise ValueError(f"cond: input array must not be empty; got {x.shape}")
     if p in (None, 2, -2):
-        s = _core.svdvals(x)
+        s = _core.svdvals(asarray(x))
         largest, least = s[..., 0], s[..., -1]
         if p != -2:
             return largest / least
