@@ -7,11 +7,23 @@ from typing import Any
 import numpy as np
 
 from tenon._core import Array as Array, ArrayLike, Axis, DTypeLike, ShapeLike
+from tenon.numpy.fft import fft as fft
+from tenon.numpy.fft import fft2 as fft2
 from tenon.numpy.fft import fftfreq as fftfreq
+from tenon.numpy.fft import fftn as fftn
 from tenon.numpy.fft import fftshift as fftshift
+from tenon.numpy.fft import hfft as hfft
+from tenon.numpy.fft import ifft as ifft
+from tenon.numpy.fft import ifft2 as ifft2
+from tenon.numpy.fft import ifftn as ifftn
 from tenon.numpy.fft import ifftshift as ifftshift
+from tenon.numpy.fft import ihfft as ihfft
+from tenon.numpy.fft import irfft as irfft
+from tenon.numpy.fft import irfft2 as irfft2
+from tenon.numpy.fft import irfftn as irfftn
+from tenon.numpy.fft import rfft as rfft
+from tenon.numpy.fft import rfft2 as rfft2
 from tenon.numpy.fft import rfftfreq as rfftfreq
+from tenon.numpy.fft import rfftn as rfftn
 
 
-
-def __getattr__(name: str) -> Any: ...

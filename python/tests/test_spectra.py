@@ -191,7 +191,7 @@ def test_lstsq(shape, dtype):
             near(x, wanted[0], 10), near(s, wanted[3], 10)
             assert rank == wanted[2]
             off = b - a @ wanted[0]
-            near(residuals, (np.abs(off) ** 2).sum(0), 10)
+            near(residuals, np.atleast_1d((np.abs(off) ** 2).sum(0)), 10)
         near(linalg.lstsq(a, b, numpy_resid=True)[1], wanted[1].astype(s.dtype), 10)
     with pytest.raises(ValueError, match="Leading dimensions"):
         linalg.lstsq(a, np.ones(shape[0] + 1))

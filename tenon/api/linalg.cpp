@@ -297,7 +297,12 @@ Array sqrtm(const Operand& a) {
   const auto rank = static_cast<std::int64_t>(t.rank());
   const Dim n = rows_of(t.type());
   const Array row = iota(DType::i32, t.shape(), rank - 2), column = iota(DType::i32, t.shape(), rank - 1);
-  const Array roots = sqrt(matrices::diagonal(t)), none = zeros_like(t);
+  Array values = matrices::diagonal(t);
+  if (!is_complex(to_inexact(a.array()).dtype())) {  // what is real of a real matrix: i√x of -x, not -i√x
+    const Array size = amax(abs(values), Axes(-1).keepdims()) * (100 * unit_of_rounding(t.dtype()));
+    values = complex(real(values), where(abs(imag(values)) <= size, zeros_like(size), imag(values)));
+  }
+  const Array roots = sqrt(values), none = zeros_like(t);
   // Column j above the diagonal: (r + r[j, j])·x = t of the rows before j, r as far as it is known.
   const Array r = fori_loop(
       0, size_as_array(n),

@@ -98,4 +98,4 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         if x.shape[0] <= deg + 1:
             raise ValueError("the number of data points must exceed order to scale the covariance matrix")
         factor = residuals / (x.shape[0] - deg - 1)
-    return c, base * factor if y.ndim == 1 or cov == "unscaled" else base[:, :, None] * factor
+    return c, base * factor if y.ndim == 1 else base[:, :, None] * factor
