@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "tenon/base/error.h"
+#include "tenon/runtime/linear_algebra/product_kernels.h"
 
 namespace tenon {
 namespace {
@@ -49,6 +50,18 @@ void gotoblas_dynamic_init();
 void* gotoblas = nullptr;  // the kernels for this processor, once that was called
 
 __attribute__((constructor)) void tenon_choose_kernels() { gotoblas_dynamic_init(); }
+
+// OpenBLAS knows processors by their models, and takes old kernels for those that came after it, unless the environment
+// names others: it asks here (--wrap=getenv) and is told what the processor has. Nothing else of the environment counts.
+char* __wrap_getenv(const char* name) {
+  static char avx512[] = "SkylakeX", avx2[] = "Haswell", other[] = "Prescott";
+  if (std::strcmp(name, "OPENBLAS_CORETYPE") != 0) return nullptr;
+  switch (tenon::vector_unit()) {
+    case tenon::VectorUnit::avx512: return avx512;
+    case tenon::VectorUnit::avx2: return avx2;
+    default: return other;
+  }
+}
 
 void* blas_memory_alloc(int) {
   using tenon::own;
