@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace tenon::textbook {
 namespace {
@@ -328,9 +329,9 @@ Schur real_schur(const Matrix& a) {
     if (!pair) {
       reflect(t, made.z, part(false), at);
     } else {  // the real part, then the imaginary one as that reflection leaves it
-      Matrix y{n - at, 1}, turn = unit(n - at), none{n - at, 0};
+      Matrix y{n - at, 1}, turn = unit(n - at), aside{n - at, n - at};
       y.elements = part(true);
-      reflect(none, turn, part(false), 0);
+      reflect(aside, turn, part(false), 0);
       reflect(t, made.z, part(false), at);
       std::vector<Number> below = product(adjoint(turn), y).elements;
       below.erase(below.begin());
