@@ -115,7 +115,9 @@ TEST_P(Textbook, General) {
       for (std::int64_t i = 0; i < n; ++i) square += std::norm(v(i, j));
       EXPECT_NEAR(square, 1, near);
       const Number value = w[static_cast<std::size_t>(j)];
-      if (real && value.imag() > 0) EXPECT_EQ(w[static_cast<std::size_t>(j + 1)], std::conj(value));
+      if (real && value.imag() > 0) {
+        EXPECT_EQ(w[static_cast<std::size_t>(j + 1)], std::conj(value));
+      }
     }
   }
 }

@@ -61,6 +61,7 @@ std::vector<Value> eig_eval(const Params& params, std::span<const Value> in, con
 // How eigenvectors v of `a` with eigenvalues w move with a: a·v = v·w gives v⁻¹·da·v = dw on the diagonal, and beside
 // it what v turns by times w[j] - w[i]. They keep length 1, and their largest element real.
 Array turning(const Array& w, const Array& v, const Array& inner) {
+  if (matrices::rows_of(v.type()).try_value() == 0) return zeros_like(v);
   const Array apart = expand_dims(w, -2) - expand_dims(w, -1), same = matrices::on_diagonal(inner);
   const Array f = where(same, zeros_like(apart), 1.f / where(same, ones_like(apart), apart));
   const Array dv = matmul(v, f * inner);

@@ -77,7 +77,7 @@ void reflect(Matrix& t, Matrix& z, std::vector<Number> x, std::int64_t at) {
   double length = 0;
   for (const Number value : x) length += std::norm(value);
   length = std::sqrt(length);
-  if (length == 0) return;
+  if (length == 0 || x.size() == 1) return;
   x[0] += (std::abs(x[0]) == 0 ? Number(1) : x[0] / std::abs(x[0])) * length;
   double square = 0;
   for (const Number value : x) square += std::norm(value);
