@@ -52,14 +52,18 @@ void* gotoblas = nullptr;  // the kernels for this processor, once that was call
 __attribute__((constructor)) void tenon_choose_kernels() { gotoblas_dynamic_init(); }
 
 // OpenBLAS knows processors by their models, and takes old kernels for those that came after it, unless the environment
-// names others: it asks here (--wrap=getenv) and is told what the processor has. Nothing else of the environment counts.
+// names others: it asks here (--wrap=getenv) and is told what the processor has. Nothing else of the environment
+// counts.
 char* __wrap_getenv(const char* name) {
   static char avx512[] = "SkylakeX", avx2[] = "Haswell", other[] = "Prescott";
   if (std::strcmp(name, "OPENBLAS_CORETYPE") != 0) return nullptr;
   switch (tenon::vector_unit()) {
-    case tenon::VectorUnit::avx512: return avx512;
-    case tenon::VectorUnit::avx2: return avx2;
-    default: return other;
+    case tenon::VectorUnit::avx512:
+      return avx512;
+    case tenon::VectorUnit::avx2:
+      return avx2;
+    default:
+      return other;
   }
 }
 
