@@ -11,6 +11,7 @@
 #include "tenon/api/hoisting.h"
 #include "tenon/api/implicit.h"
 #include "tenon/api/jit.h"
+#include "tenon/api/linalg.h"
 #include "tenon/api/list.h"
 #include "tenon/api/loops.h"
 #include "tenon/api/numerics.h"

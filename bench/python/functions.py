@@ -15,6 +15,7 @@ import numpy as np
 
 import tenon as tn
 import tenon.fft
+import tenon.linalg
 import tenon.scipy.special
 
 
@@ -25,7 +26,7 @@ def optional(name):
         return None
 
 
-scipy_fft, scipy_special = optional("scipy.fft"), optional("scipy.special")
+scipy_fft, scipy_special, scipy_linalg = (optional(f"scipy.{name}") for name in ("fft", "special", "linalg"))
 jax = optional("jax")
 if jax is not None:
     jax.config.update("jax_enable_x64", True)
@@ -127,12 +128,29 @@ def special_functions():
             yield f"{name} 10^6 {dtype}", in_tenon(getattr(tn.scipy.special, name), *args), others
 
 
+def factors():
+    for shape in [(64, 64), (512, 512), (1024, 1024), (10000, 3, 3), (10000, 8, 8)]:
+        a = normal(shape, "float64")
+        for name in ("eigh", "svd", "eig", "qr", "lstsq"):
+            if name == "lstsq" and len(shape) > 2:
+                continue
+            x = a + a.swapaxes(-1, -2) if name == "eigh" else a
+            arguments = (x, x[:, :8].copy()) if name == "lstsq" else (x,)
+            more = (None,) if name == "lstsq" else ()
+            others = {"numpy": lambda f=getattr(np.linalg, name), args=arguments + more: f(*args)}
+            if scipy_linalg is not None and len(shape) == 2:
+                others["scipy"] = lambda f=getattr(scipy_linalg, name), args=arguments: f(*args)
+            if jax is not None:
+                others["jax"] = in_jax(getattr(jax.numpy.linalg, name), *arguments)
+            yield f"{name} {'x'.join(map(str, shape))}", in_tenon(getattr(tn.linalg, name), *arguments), others
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", metavar="WORD", default="")
     parser.add_argument("--seconds", type=float, default=1.0, metavar="LIMIT")
     options = parser.parse_args()
-    for name, ours, others in [*transforms(), *convolutions(), *special_functions()]:
+    for name, ours, others in [*transforms(), *convolutions(), *special_functions(), *factors()]:
         if options.only not in name:
             continue
         mine = least(ours, options.seconds)

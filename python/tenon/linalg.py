@@ -11,6 +11,8 @@ import numpy as np
 
 from tenon import _core
 from tenon import numpy as tnp
+from tenon._matrix_functions import *  # noqa: F403
+from tenon._matrix_functions import __all__ as _matrix_functions
 from tenon.lax import fori_loop
 from tenon.lax import linalg as _factors
 from tenon.numpy import _dtypes
@@ -19,7 +21,7 @@ from tenon.numpy._shapes import _of_one_dtype
 from tenon.numpy.linalg import *  # noqa: F403
 from tenon.numpy.linalg import _square
 
-__all__ = _numpy.__all__ + [
+__all__ = _numpy.__all__ + _matrix_functions + [
     "block_diag", "cho_factor", "cho_solve", "circulant", "companion", "convolution_matrix", "dft", "expm", "fiedler",
     "hadamard", "hankel", "helmert", "hilbert", "invhilbert", "invpascal", "leslie", "lu", "lu_factor", "lu_solve",
     "pascal", "solve_triangular", "toeplitz",

@@ -135,6 +135,11 @@ cases = {
     "cholesky": (lambda a: lax.linalg.cholesky(a + a.T, symmetrize_input=False), (square,)),
     "triangular_solve": (lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True), (square, tall[:3])),
     "lu": (lambda a: lax.linalg.lu(a)[0], (square,)),
+    # Vectors by what does not depend on their signs.
+    "eigh": (lambda a: (lambda v, w: (v * jnp.exp(w)) @ v.T)(*lax.linalg.eigh(a)), (square,)),
+    "eig": (lambda a: (lambda w, left, right: (w, jnp.abs(left), jnp.abs(right)))(*lax.linalg.eig(a)), (square,)),
+    "svd": (lambda a: (lambda u, s, v: (u[:, :3] * jnp.exp(s)) @ v)(*lax.linalg.svd(a)), (tall,)),
+    "schur": (lambda a: [jnp.abs(part) for part in lax.linalg.schur(a)], (square,)),
     "lu_pivots_to_permutation": (lambda p: lax.linalg.lu_pivots_to_permutation(p, 3), (np.array([1, 2, 2], np.int32),)),
     "qr": (lambda a: [jnp.abs(m) for m in lax.linalg.qr(a, full_matrices=False)], (tall,)),
     "householder_product": (lambda a, t: lax.linalg.householder_product(a, t), (tall, vector)),

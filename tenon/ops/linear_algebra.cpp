@@ -11,6 +11,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
+#include "tenon/ops/factors/matrices.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
@@ -31,27 +32,10 @@ namespace {
 
 extern const OpInfo cholesky_info, triangular_solve_info, solve_info;
 
-// --- types ---
-Type square(std::string_view op, const Type& a) {
-  if (!a.is_array()) throw DTypeError(fmt::format("{}: {} is not an array.", op, a.text()), "Stack the list first.");
-  if (a.dtype != DType::f32 && a.dtype != DType::f64 && !is_complex(a.dtype))
-    throw DTypeError(fmt::format("{}: {}: matrices are f32, f64, c64 or c128.", op, a.text()),
-                     "Convert it, with convert(a, DType::f32).");
-  if (a.rank() < 2)
-    throw ShapeError(fmt::format("{}: {} is no matrix.", op, a.text()), "Its last two axes are rows and columns.");
-  const Dim &rows = a.shape[a.rank() - 2], &columns = a.shape[a.rank() - 1];
-  if (rows != columns && rows.known() && columns.known())
-    throw ShapeError(fmt::format("{}: the matrices of {} are not square.", op, a.text()),
-                     "Its last two axes have one size.");
-  return a;
-}
-Type square(std::string_view op, const Type& a, TypeContext& context) {
-  square(op, a);
-  context.require_equal(a.shape[a.rank() - 2], a.shape[a.rank() - 1],
-                        [&] { return fmt::format("{}: the matrices of {} are not square.", op, a.text()); });
-  return a;
-}
+using matrices::adjoint, matrices::hermitian, matrices::narrowed, matrices::square, matrices::transposed,
+    matrices::triangle, matrices::widened;
 
+// --- types ---
 const Type& right_sides(std::string_view op, std::span<const Type> in, TypeContext& context) {
   if (in.size() != 2) throw VerifyError(fmt::format("{}: takes a matrix and right sides.", op));
   const Type &a = square(op, in[0], context), &b = in[1];
@@ -72,14 +56,6 @@ T conjugate(T x) {
     return x;
   else
     return std::conj(x);
-}
-
-// f(T(), …) for the dtypes of matrices.
-template <class F>
-void of_matrices(DType dtype, F f) {
-  dispatch(dtype, [&]<class T>(std::type_identity<T>) {
-    if constexpr (dtypes::inexact.has(*dtype_of<T>) && sizeof(T) >= 4) f(T());
-  });
 }
 
 template <class T>
@@ -147,7 +123,7 @@ Buffer each_system(std::span<const Value> in, One one) {
   copy_into(x, b);
   const std::int64_t n = a.dims().back(), m = b.dims().back();
   if (b.elements() > 0)
-    of_matrices(a.dtype(), [&]<class T>(T) {
+    matrices::of_dtype(a.dtype(), [&]<class T>(T) {
       for (std::int64_t i = 0; i < b.elements() / (n * m); ++i) one(a.as<T>() + i * n * n, x.as<T>() + i * n * m, n, m);
     });
   return x;
@@ -157,7 +133,7 @@ std::vector<Value> cholesky_eval(const Params&, std::span<const Value> in, const
   const Buffer a = family::contiguous(in[0]);
   Buffer l = Buffer::allocate(a.dtype(), a.dims());
   const std::int64_t n = a.dims().back();
-  of_matrices(a.dtype(), [&]<class T>(T) {
+  matrices::of_dtype(a.dtype(), [&]<class T>(T) {
     for (std::int64_t first = 0; first < a.elements(); first += n * n) factor(a.as<T>() + first, l.as<T>() + first, n);
   });
   return {l};
@@ -166,9 +142,7 @@ std::vector<Value> cholesky_eval(const Params&, std::span<const Value> in, const
 // --- lowering ---
 LibraryForm library_form(std::string_view function, const Type& a, const Dim& columns, TriangularParams p,
                          std::int64_t (*workspace)(const TenonMatrices&)) {
-  const Dim& n = a.shape[a.rank() - 1];
-  Dim batch = 1;
-  for (std::size_t i = 0; i + 2 < a.rank(); ++i) batch = batch * a.shape[i];
+  const Dim &n = a.shape[a.rank() - 1], batch = matrices::count_of(a);
   const auto dtype = static_cast<std::int64_t>(a.dtype);
   LibraryForm form{function,
                    {dtype, batch, n, columns, p.lower, p.transpose, p.unit_diagonal, TenonMatrices::any_parts}};
@@ -184,28 +158,8 @@ LibraryForm library_form(std::string_view function, const Type& a, const Dim& co
 }
 
 // --- derivatives ---
-Array transposed(const Array& a) {
-  const auto rank = static_cast<std::int64_t>(a.rank());
-  return move_axis(a, rank - 1, rank - 2);
-}
-Array adjoint(const Array& a) { return transposed(is_complex(a.dtype()) ? conj(a) : a); }
-
-// a where row - column >= `from` (or <= -from, of the upper triangle), else 0.
-Array triangle(const Array& a, bool lower, std::int32_t from = 0) {
-  const auto rank = static_cast<std::int64_t>(a.rank());
-  const Array row = iota(DType::i32, a.shape(), rank - 2), column = iota(DType::i32, a.shape(), rank - 1);
-  return where(lower ? row - column >= from : column - row >= from, a, zeros_like(a));
-}
-
 Array triangular_of(const Array& a, const Array& b, TriangularParams p) {
   return bind1(triangular_solve_info, make_params(p), {a, b});
-}
-
-// The Hermitian matrix that a lower triangle stands for: of the diagonal the real part counts.
-Array hermitian(const Array& a) {
-  const Array below = triangle(a, true, 1), diagonal = triangle(triangle(a, true), false);
-  const Array real_diagonal = is_complex(a.dtype()) ? complex(real(diagonal), zeros_like(real(diagonal))) : diagonal;
-  return below + adjoint(below) + real_diagonal;
 }
 
 // dL = L·Φ(L⁻¹·da·L⁻ᴴ), where Φ halves the diagonal of a lower triangle (Smith 1995, Murray 2016).
@@ -254,11 +208,10 @@ BatchResult linear_batch(const OpInfo& op, const BatchArgs& args) {
 
 // --- samples ---
 Type matrix(DType d, std::initializer_list<Dim> shape) { return Type::array(d, shape); }
-bool of_linear_algebra(DType d) { return is_complex(d) || d == DType::f32 || d == DType::f64; }
 
 std::vector<SampleCase> cholesky_samples(DType d) {
   std::vector<SampleCase> cases;
-  if (!of_linear_algebra(d)) return cases;
+  if (!matrices::has_dtype_of_matrices(d)) return cases;
   for (const Shape& shape : {Shape{Dim(3), Dim(3)}, Shape{Dim(2), Dim(2), Dim(2)}, Shape{Dim(1), Dim(1)},
                              Shape{Dim(0), Dim(0)}, Shape{Dim(0), Dim(2), Dim(2)}})
     cases.push_back({{}, {Type::array(d, shape)}, {{-1, 1}}});
@@ -267,7 +220,7 @@ std::vector<SampleCase> cholesky_samples(DType d) {
 
 std::vector<SampleCase> system_samples(DType d, const std::vector<Params>& all) {
   std::vector<SampleCase> cases;
-  if (!of_linear_algebra(d)) return cases;
+  if (!matrices::has_dtype_of_matrices(d)) return cases;
   const std::vector<Domain> domains{{-1, 1}, {-2, 2}};
   for (const Params& p : all) cases.push_back({p, {matrix(d, {3, 3}), matrix(d, {3, 2})}, domains});
   cases.push_back({all[0], {matrix(d, {2, 2, 2}), matrix(d, {2, 2, 1})}, domains});
@@ -387,20 +340,12 @@ Array with_batch(const Array& x, const Shape& batch) {
   whole.push_back(x.shape()[x.rank() - 1]);
   return broadcast_to(x, whole);
 }
-Shape batch_of(const Array& x) {
-  const Shape whole = x.shape();
-  return Shape(std::vector<Dim>(whole.begin(), whole.end() - 2));
-}
 void broadcast_batches(std::string_view op, Array& a, Array& b) {
-  const Arrays batches{zeros_like(Type::array(DType::bool_, batch_of(a))),
-                       zeros_like(Type::array(DType::bool_, batch_of(b)))};
+  const Arrays batches{zeros_like(Type::array(DType::bool_, matrices::batch_of(a.type()))),
+                       zeros_like(Type::array(DType::bool_, matrices::batch_of(b.type())))};
   const Shape batch = broadcast_shapes(op, batches);
   a = with_batch(a, batch), b = with_batch(b, batch);
 }
-
-// The dtype that matrices are factored in, and back: f16 and bf16 in f32.
-Array widened(const Array& x) { return convert(x, computed_in(x.dtype())); }
-Array narrowed(const Array& x, DType stored, bool weak) { return convert(x, stored).with_weak(weak); }
 
 }  // namespace
 
@@ -408,7 +353,7 @@ Array cholesky(const Operand& a, const CholeskyOptions& options) {
   const SourceScope place(a.where(), "cholesky");
   const Array given = to_inexact(a), x = widened(given);
   square("cholesky", x.type());
-  const Array made = bind1(cholesky_info, {}, {options.symmetrize ? (x + adjoint(x)) * 0.5f : x});
+  const Array made = bind1(cholesky_info, {}, {options.symmetrize ? matrices::symmetrized(x) : x});
   return narrowed(made, given.dtype(), given.weak());
 }
 
@@ -461,9 +406,7 @@ Array inv(const Operand& a) {
   const SourceScope place(a.where(), "inv");
   const Array given = to_inexact(a), m = widened(given);
   square("inv", m.type());
-  const auto rank = static_cast<std::int64_t>(m.rank());
-  const Array row = iota(DType::i32, m.shape(), rank - 2), column = iota(DType::i32, m.shape(), rank - 1);
-  const Array one = convert(row == column, m.dtype());
+  const Array one = convert(matrices::on_diagonal(m), m.dtype());
   return narrowed(bind1(solve_info, make_params(SolveParams{false}), {m, one}), given.dtype(), given.weak());
 }
 

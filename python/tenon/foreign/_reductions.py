@@ -194,6 +194,35 @@ def _tridiagonal_solve(equation, lower, diagonal, upper, b):
     return tnp.moveaxis(lax.scan(substituted, (0 * v, 0 * v), rows, reverse=True)[1], 0, -2)
 
 
+@rule("eigh")
+def _eigh(equation, x):
+    p = equation.params
+    return list(lax.linalg.eigh(x, lower=p["lower"], symmetrize_input=False, subset_by_index=p["subset_by_index"]))
+
+
+@rule("eig")
+def _eig(equation, x):
+    p = equation.params
+    return lax.linalg.eig(x, compute_left_eigenvectors=p["compute_left_eigenvectors"],
+                          compute_right_eigenvectors=p["compute_right_eigenvectors"])
+
+
+@rule("svd")
+def _svd(equation, x):
+    p = equation.params
+    made = lax.linalg.svd(x, full_matrices=p["full_matrices"], compute_uv=p["compute_uv"],
+                          subset_by_index=p["subset_by_index"])
+    return [made[1], made[0], made[2]] if p["compute_uv"] else [made]
+
+
+@rule("schur")
+def _schur(equation, x):
+    p = equation.params
+    made = lax.linalg.schur(x, compute_schur_vectors=p["compute_schur_vectors"], sort_eig_vals=p["sort_eig_vals"],
+                            select_callable=p["select_callable"])
+    return list(made) if p["compute_schur_vectors"] else [made]
+
+
 @rule("symmetric_product")
 def _symmetric_product(equation, a, c):
     p = equation.params

@@ -11,8 +11,8 @@ from tenon import numpy as tnp
 from tenon.lax._loops import every, fori_loop
 from tenon.numpy._shapes import _zeros_behind
 
-__all__ = ["cholesky", "cholesky_update", "householder_product", "lu", "lu_pivots_to_permutation", "qr",
-           "symmetric_product", "triangular_solve"]
+__all__ = ["cholesky", "cholesky_update", "eig", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "qr",
+           "schur", "svd", "symmetric_product", "triangular_solve"]
 
 
 def cholesky(x, *, symmetrize_input=True):
@@ -259,6 +259,62 @@ def _qr_with_slope(pivoting):
         return (q, r, order), (dq, dr, np.zeros(order.shape, float0))
 
     return factors
+
+
+def eigh(x, *, lower=True, symmetrize_input=True, sort_eigenvalues=True, subset_by_index=None, implementation=None):
+    """(eigenvectors, the columns of [..., n, n]; eigenvalues [..., n]) of Hermitian matrices: of the mean of x and xᴴ, or
+    without `symmetrize_input` of its lower or upper triangle. Values ascend, whatever `sort_eigenvalues` says;
+    `subset_by_index` (first, end): those alone. LAPACK does it, whatever `implementation` says.
+
+    >>> eigh(tnp.array([[2.0, 1.0], [1.0, 2.0]]))[1].tolist()
+    [1.0, 3.0]
+    """
+    w, v = _core.eigh(tnp.asarray(x), bool(lower), bool(symmetrize_input))
+    if subset_by_index is not None:
+        first, end = subset_by_index
+        w, v = w[..., first:end], v[..., first:end]
+    return v, w
+
+
+def eig(x, *, compute_left_eigenvectors=True, compute_right_eigenvectors=True, enable_eigvec_derivs=False,
+        implementation=None, use_magma=None):
+    """[eigenvalues [..., n], left and right eigenvectors [..., n, n], those that are asked for] of any matrices, complex:
+    xᴴ·left = left·conj(w), x·right = right·w. Vectors have derivatives, whatever `enable_eigvec_derivs` says; LAPACK does
+    it, whatever the other arguments say.
+
+    >>> eig(tnp.array([[0.0, 1.0], [-1.0, 0.0]]))[0].tolist()
+    [1j, -1j]
+    """
+    if compute_left_eigenvectors:
+        w, left, right = _core.eig_of_both_sides(tnp.asarray(x))
+        return [w, left, right] if compute_right_eigenvectors else [w, left]
+    return list(_core.eig(tnp.asarray(x))) if compute_right_eigenvectors else [_core.eigvals(tnp.asarray(x))]
+
+
+def svd(x, *, full_matrices=True, compute_uv=True, subset_by_index=None, algorithm=None):
+    """(u, s, vh) with x = u·diag(s)·vh of matrices [..., m, n], s descending, or s alone; as numpy.linalg.svd. LAPACK does
+    it, whatever `algorithm` says.
+
+    >>> svd(tnp.array([[3.0, 0.0], [0.0, -4.0]]), compute_uv=False).tolist()
+    [4.0, 3.0]
+    """
+    from tenon.numpy import linalg
+
+    made = linalg.svd(x, full_matrices, compute_uv, subset_by_index=subset_by_index)
+    return tuple(made) if compute_uv else made
+
+
+def schur(x, *, compute_schur_vectors=True, sort_eig_vals=False, select_callable=None):
+    """(t, z) with x = z·t·zᴴ of matrices [..., n, n], t upper triangular, of real matrices with blocks of two rows for
+    conjugate pairs; t alone without `compute_schur_vectors`. The order is LAPACK's. No derivatives.
+
+    >>> schur(tnp.array([[2.0, 1.0], [0.0, 3.0]]))[0].tolist()
+    [[2.0, 1.0], [0.0, 3.0]]
+    """
+    if sort_eig_vals or select_callable is not None:
+        raise NotImplementedError("schur: eigenvalues are not sorted.")
+    t, z = _core.schur(tnp.asarray(x), False)
+    return (t, z) if compute_schur_vectors else t
 
 
 def symmetric_product(a_matrix, c_matrix, *, alpha=1.0, beta=0.0, symmetrize_output=False):

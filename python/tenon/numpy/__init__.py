@@ -23,6 +23,7 @@ from tenon.numpy._special import *  # noqa: F403
 from tenon.numpy._ufuncs import *  # noqa: F403
 from tenon.numpy._windows import *  # noqa: F403
 from tenon.numpy import fft, linalg  # noqa: F401
+from tenon.numpy._fits import *  # noqa: F403
 from numpy import array_repr, array_str, get_printoptions, printoptions, save, savez, set_printoptions  # noqa: F401
 
 __array_api_version__ = "2025.12"

@@ -328,10 +328,12 @@ def polyint(p, m=1, k=None):
 
 
 def poly(seq_of_zeros):
-    """The polynomial with these zeros."""
+    """The polynomial with these zeros, or of a square matrix with its eigenvalues as zeros."""
     zeros = asarray(seq_of_zeros)
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] > 0:
+        zeros = _core.eigvals(zeros)
     if zeros.ndim > 1:
-        raise NotImplementedError("poly: of a matrix, by its eigenvalues, which are not there.")
+        raise ValueError(f"poly: input must be a vector or a square matrix that is not empty, not of shape {zeros.shape}.")
     zeros = zeros if zeros.ndim else _core.reshape(zeros, (1,))
     if zeros.size == 0:
         return full((), 1, _core.to_inexact(zeros).dtype)

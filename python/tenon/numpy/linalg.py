@@ -11,9 +11,9 @@ from tenon.numpy import _dtypes, _indexing, _products
 from tenon.numpy._products import cross, matmul, outer, tensordot, vecdot  # noqa: F401
 from tenon.numpy._shapes import _axes, matrix_transpose  # noqa: F401
 
-__all__ = ["cholesky", "cond", "cross", "det", "diagonal", "inv", "matmul", "matrix_norm", "matrix_power",
-           "matrix_transpose", "multi_dot", "norm", "outer", "qr", "slogdet", "solve", "tensordot", "tensorinv",
-           "tensorsolve", "trace", "vecdot", "vector_norm"]
+__all__ = ["cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul",
+           "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr",
+           "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm"]
 
 
 def cholesky(a, *, upper=False, symmetrize_input=True):
@@ -165,17 +165,197 @@ def qr(a, mode="reduced"):
     return r if mode == "r" else QRResult(q, r)
 
 
+class EighResult(NamedTuple):
+    """What eigh() returns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+def _lower(uplo):
+    if uplo not in (None, "L", "U"):
+        raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {uplo}")
+    return uplo != "U"
+
+
+def eigh(a, UPLO=None, symmetrize_input=True):
+    """(eigenvalues [..., n], ascending; eigenvectors, the columns of [..., n, n]) of Hermitian matrices [..., n, n]: of the
+    mean of a and aᴴ, or without `symmetrize_input` of the lower triangle (UPLO "L") or the upper one ("U").
+
+    >>> eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.tolist()
+    [1.0, 3.0]
+    """
+    return EighResult(*_core.eigh(asarray(a), _lower(UPLO), bool(symmetrize_input)))
+
+
+def eigvalsh(a, UPLO="L", *, symmetrize_input=True):
+    """The eigenvalues of Hermitian matrices, ascending. Their derivatives are finite where some are equal, too.
+
+    >>> eigvalsh([[2.0, 1.0], [1.0, 2.0]]).tolist()
+    [1.0, 3.0]
+    """
+    return _core.eigvalsh(asarray(a), _lower(UPLO), bool(symmetrize_input))
+
+
+class EigResult(NamedTuple):
+    """What eig() returns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+def eig(a):
+    """(eigenvalues [..., n], eigenvectors, the columns of [..., n, n]) of any matrices [..., n, n], complex.
+
+    >>> eig([[0.0, 1.0], [-1.0, 0.0]]).eigenvalues.tolist()
+    [1j, -1j]
+    """
+    return EigResult(*_core.eig(asarray(a)))
+
+
+def eigvals(a):
+    """The eigenvalues of any matrices [..., n, n], complex.
+
+    >>> eigvals([[0.0, 1.0], [-1.0, 0.0]]).tolist()
+    [1j, -1j]
+    """
+    return _core.eigvals(asarray(a))
+
+
+class SVDResult(NamedTuple):
+    """What svd() returns."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def svd(a, full_matrices=True, compute_uv=True, hermitian=False, subset_by_index=None):
+    """(U, S, Vh) with a = U·diag(S)·Vh of matrices [..., m, n], S descending: U [..., m, m] and Vh [..., n, n], or without
+    `full_matrices` [..., m, k] and [..., k, n] of k = min(m, n). S alone without `compute_uv`. `hermitian`: by eigenvalues.
+    `subset_by_index` (first, end): those values alone, of the factors without `full_matrices`.
+
+    >>> svd([[3.0, 0.0], [0.0, -4.0]]).S.tolist()
+    [4.0, 3.0]
+    """
+    a = asarray(a)
+    if subset_by_index is not None and full_matrices and compute_uv:
+        raise ValueError("svd: subset_by_index goes with full_matrices=False.")
+    if not compute_uv:
+        return _subset(_sizes_of_hermitian(a) if hermitian else _core.svdvals(a), subset_by_index, -1)
+    u, s, vh = _svd_of_hermitian(a) if hermitian else _core.svd(a, bool(full_matrices))
+    return SVDResult(_subset(u, subset_by_index, -1), _subset(s, subset_by_index, -1), _subset(vh, subset_by_index, -2))
+
+
+def _subset(x, bounds, axis):
+    if bounds is None:
+        return x
+    first, end = bounds
+    return x[..., first:end] if axis == -1 else x[..., first:end, :]
+
+
+def _sizes_of_hermitian(a):
+    from tenon.numpy._sorting import sort
+
+    return sort(_core.abs(_core.eigvalsh(asarray(a), True, True)), -1, descending=True)
+
+
+def _svd_of_hermitian(a):
+    """By eigenvalues: the largest in size first, and a sign of u's columns."""
+    from tenon.numpy._sorting import argsort
+
+    w, v = _core.eigh(asarray(a), True, True)
+    size = _core.abs(w)
+    order = argsort(size, -1, descending=True)
+    s = _core.take_along_axis(size, order, size.ndim - 1, "clip", None)
+    turned = _core.convert(_core.where(_core.less(w, 0), -1, 1), v.dtype)
+
+    def ordered(x):
+        return _core.take_along_axis(x, _core.broadcast_to(order[..., None, :], x.shape), x.ndim - 1, "clip", None)
+
+    return ordered(v * turned[..., None, :]), s, _core.conj(matrix_transpose(ordered(v)))
+
+
+def svdvals(x, /):
+    """The singular values of matrices [..., m, n], descending: [..., min(m, n)]. Their derivatives are finite where some are
+    equal, too.
+
+    >>> svdvals([[3.0, 0.0], [0.0, -4.0]]).tolist()
+    [4.0, 3.0]
+    """
+    return _core.svdvals(asarray(x))
+
+
+def pinv(a, rtol=None, hermitian=False, *, rcond=None):
+    """The pseudoinverse [..., n, m] of matrices [..., m, n]: singular values up to `rtol` (or `rcond`, its other name) times
+    the largest count as 0. Derivatives where the rank stays as it is.
+
+    >>> pinv([[2.0, 0.0], [0.0, 0.0]]).tolist()
+    [[0.5, 0.0], [0.0, 0.0]]
+    """
+    if rcond is not None:
+        if rtol is not None:
+            raise ValueError("pinv: only one of rtol and rcond may be specified.")
+        rtol = rcond
+    return _core.pinv(asarray(a), rtol, bool(hermitian))
+
+
+def matrix_rank(M, rtol=None, *, hermitian=False, tol=None):
+    """How many singular values of matrices [..., m, n] are more than `rtol` times the largest, or than `tol`.
+
+    >>> matrix_rank([[1.0, 2.0], [2.0, 4.0]])
+    Array(1, dtype=int64)
+    """
+    M = asarray(M)
+    if M.ndim < 2:
+        return _core.convert(_core.any(_core.not_equal(M, 0), None, False), _dtypes.default("i"))
+    return _core.convert(_core.matrix_rank(M, rtol, tol, bool(hermitian)), _dtypes.default("i"))
+
+
+def lstsq(a, b, rcond=None, *, numpy_resid=False):
+    """(x, residuals, rank, s): the shortest x with the least |a·x - b|, the squares of those lengths, the rank and the singular
+    values of a: [m, n]; b: [m] or [m, k]. Singular values less than `rcond` times the largest count as 0. With `numpy_resid`
+    no residuals where a has not more rows than columns, or not full rank.
+
+    >>> [round(float(v), 12) for v in lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0])[0]]
+    [1.0, 2.0]
+    """
+    a, b = asarray(a), asarray(b)
+    if a.ndim != 2:
+        raise TypeError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+    if b.ndim not in (1, 2):
+        raise TypeError(f"{b.ndim}-dimensional array given. Array must be one or two-dimensional")
+    if a.shape[0] != b.shape[0]:
+        raise ValueError("Leading dimensions of input arrays must match")
+    x, residuals, rank, s = _core.lstsq(a, b, rcond)
+    if numpy_resid and (a.shape[0] <= a.shape[1] or int(rank) < a.shape[1]):
+        residuals = residuals[:0]
+    return x, residuals, _core.convert(rank, _dtypes.default("i")), s
+
+
 def cond(x, p=None):
-    """How far a matrix [..., n, n] is from a singular one: norm(x, p) · norm(inv(x), p), of the orders "fro", 1, -1, inf
-    and -inf. The others, and None, need singular values, which are not there.
+    """How far a matrix is from a singular one: of [..., m, n] the largest singular value by the least (p None or 2), or the
+    other way (-2); of [..., n, n] norm(x, p) · norm(inv(x), p), of the other orders of norm().
 
     >>> cond([[2.0, 0.0], [0.0, 0.5]], 1)
     Array(4., dtype=float64)
     """
-    x = _square(x, "cond")
-    if p in (None, 2, -2, "nuc"):
-        raise NotImplementedError(f"cond: of order {p!r}: singular values are not there.")
-    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+    x = _core.to_inexact(asarray(x))
+    if x.ndim < 2:
+        raise ValueError(f"cond: input array must be at least 2D; got {x.shape}")
+    if 0 in x.shape[-2:]:
+        raise ValueError(f"cond: input array must not be empty; got {x.shape}")
+    if p in (None, 2, -2):
+        s = _core.svdvals(asarray(x))
+        largest, least = s[..., 0], s[..., -1]
+        if p != -2:
+            return largest / least
+        made = least / largest
+    else:
+        x = _square(x, "cond")
+        made = norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+    unknown = _core.isnan(made) & ~_core.any(_core.isnan(x), [x.ndim - 2, x.ndim - 1], False)
+    return _core.where(unknown, math.inf, made)
 
 
 def tensorsolve(a, b, axes=None):
@@ -280,12 +460,13 @@ def _largest(sizes, axes, keepdims):
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):  # noqa: A002
-    """The norm of matrices: "fro", 1, -1, inf, -inf."""
+    """The norm of matrices: "fro", 1, -1, inf, -inf, and of singular values 2, -2 (the largest, the least), "nuc" (their sum)."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
 def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
-    """The norm of vectors, or with two axes of matrices: "fro", 1, -1, inf, -inf."""
+    """The norm of vectors, or with two axes of matrices: "fro", 1, -1, inf, -inf, and of singular values 2, -2 (the largest,
+    the least), "nuc" (their sum)."""
     x = _core.to_inexact(asarray(x))
     if axis is None:
         if ord is None:
@@ -301,8 +482,19 @@ def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
     if ord not in (1, -1, math.inf, -math.inf):
         if ord not in (2, -2, "nuc"):
             raise ValueError(f"norm: {ord!r} is no order of norms of matrices.")
-        raise NotImplementedError(f"norm: of order {ord!r}: singular values are not there.")
+        return _norm_of_singular_values(x, ord, axes, keepdims)
     along, over = axes if abs(ord) == 1 else axes[::-1]
     sums = _core.sum(_core.abs(_core.to_inexact(x)), along, True)
     made = _largest(sums, [over], True) if ord > 0 else _core.min(sums, over, True)
     return made if keepdims else _core.reshape(made, [n for i, n in enumerate(made.shape) if i not in axes])
+
+
+def _norm_of_singular_values(x, ord, axes, keepdims):  # noqa: A002
+    rest = [i for i in range(x.ndim) if i not in axes]
+    s = _core.svdvals(_core.transpose(x, rest + axes))
+    along = [s.ndim - 1]
+    if ord == "nuc":
+        made = _core.sum(s, along, False)
+    else:
+        made = _largest(s, along, False) if ord == 2 else _core.min(s, along, False)
+    return _core.reshape(made, [1 if i in axes else n for i, n in enumerate(x.shape)]) if keepdims else made

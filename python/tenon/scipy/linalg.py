@@ -7,6 +7,8 @@ and `lwork` are taken and have no effect.
 from tenon import _core
 from tenon import linalg as _both
 from tenon import numpy as tnp
+from tenon._matrix_functions import (  # noqa: F401
+    eigh_tridiagonal, expm_frechet, funm, polar, rsf2csf, schur, solve_sylvester, sqrtm)
 from tenon.lax import linalg as _factors
 from tenon.linalg import (  # noqa: F401
     block_diag, cho_factor, cho_solve, circulant, companion, convolution_matrix, dft, expm, fiedler, hadamard, hankel,
@@ -14,8 +16,9 @@ from tenon.linalg import (  # noqa: F401
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "companion", "convolution_matrix", "det", "dft",
-    "expm", "fiedler", "hadamard", "hankel", "helmert", "hilbert", "inv", "invhilbert", "invpascal", "leslie", "lu",
-    "lu_factor", "lu_solve", "pascal", "qr", "solve", "solve_triangular", "toeplitz",
+    "eigh", "eigh_tridiagonal", "expm", "expm_frechet", "fiedler", "funm", "hadamard", "hankel", "helmert", "hilbert",
+    "inv", "invhilbert", "invpascal", "leslie", "lu", "lu_factor", "lu_solve", "pascal", "polar", "qr", "rsf2csf",
+    "schur", "solve", "solve_sylvester", "solve_triangular", "sqrtm", "svd", "toeplitz",
 ]
 
 
@@ -74,3 +77,49 @@ def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, debug=False, 
     a, b = tnp.asarray(a), tnp.asarray(b)
     met = _core.to_inexact(tnp.zeros((), tnp.result_type(a, b))).dtype
     return cho_solve(cho_factor(_core.convert(a, met), lower), _core.convert(b, met))
+
+
+def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, turbo=True, eigvals=None, type=1,  # noqa: A002
+         check_finite=True):
+    """(eigenvalues, ascending; eigenvectors, columns) of Hermitian matrices [..., n, n], or the values alone: of the mean of a
+    and aᴴ. With b, positive definite, of a·v = b·v·w, a·b·v = v·w or b·a·v = v·w, as `type` 1, 2 or 3 says.
+
+    >>> eigh([[2.0, 1.0], [1.0, 2.0]], eigvals_only=True).tolist()
+    [1.0, 3.0]
+    """
+    if eigvals is not None:
+        raise NotImplementedError("eigh: `eigvals`: all are found.")
+    if type not in (1, 2, 3):
+        raise ValueError(f"eigh: type is 1, 2 or 3, not {type!r}.")
+    a = tnp.asarray(a)
+    if b is None:
+        if type != 1:
+            raise NotImplementedError("eigh: of one matrix type is 1.")
+        return _core.eigvalsh(a, bool(lower), True) if eigvals_only else _core.eigh(a, bool(lower), True)
+    # b = l·lᴴ makes it a problem of one matrix.
+    kind = _core.to_inexact(tnp.zeros((), tnp.result_type(a, tnp.asarray(b)))).dtype
+    a, b = (_core.convert(tnp.asarray(x), kind) for x in (a, b))
+    root = _core.cholesky(b, True)
+    other = tnp.conj(tnp.matrix_transpose(root))
+    if type == 1:
+        half = solve_triangular(root, a, lower=True)
+        inner = tnp.conj(tnp.matrix_transpose(solve_triangular(root, tnp.conj(tnp.matrix_transpose(half)), lower=True)))
+    else:
+        inner = _core.matmul(_core.matmul(other, a), root)
+    if eigvals_only:
+        return _core.eigvalsh(inner, True, True)
+    w, y = _core.eigh(inner, True, True)
+    return w, _core.matmul(root, y) if type == 3 else solve_triangular(other, y)
+
+
+def svd(a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
+    """(U, s, Vh) with a = U·diag(s)·Vh of matrices [..., m, n], s descending: U [..., m, m] and Vh [..., n, n], or without
+    `full_matrices` [..., m, k] and [..., k, n] of k = min(m, n); s alone without `compute_uv`.
+
+    >>> svd([[3.0, 0.0], [0.0, -4.0]], compute_uv=False).tolist()
+    [4.0, 3.0]
+    """
+    if lapack_driver not in ("gesdd", "gesvd"):
+        raise ValueError(f"svd: lapack_driver is 'gesdd' or 'gesvd', not {lapack_driver!r}.")
+    a = tnp.asarray(a)
+    return _core.svd(a, bool(full_matrices)) if compute_uv else _core.svdvals(a)

@@ -1,0 +1,196 @@
+"""Functions of matrices by their spectral factors: what jax.scipy.linalg has beside factors."""
+
+from tenon import _core
+from tenon import numpy as tnp
+from tenon.lax import fori_loop
+from tenon.lax import linalg as _factors
+from tenon.numpy.linalg import _square
+
+__all__ = ["eigh_tridiagonal", "expm_frechet", "funm", "polar", "rsf2csf", "schur", "solve_sylvester", "sqrtm"]
+
+
+def schur(a, output="real"):
+    """(T, Z) with a = Z·T·Zᴴ of matrices [..., n, n], T upper triangular; of real matrices with blocks of two rows for
+    conjugate pairs, unless `output` is "complex". No derivatives.
+
+    >>> schur([[2.0, 1.0], [0.0, 3.0]])[0].tolist()
+    [[2.0, 1.0], [0.0, 3.0]]
+    """
+    if output not in ("real", "complex"):
+        raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
+    return _core.schur(tnp.asarray(a), output == "complex")
+
+
+def rsf2csf(T, Z, check_finite=True):
+    """(T, Z) of the complex Schur form, of those of the real one.
+
+    >>> [part.dtype.name for part in rsf2csf(*schur([[0.0, 1.0], [-1.0, 0.0]]))]
+    ['complex128', 'complex128']
+    """
+    T, turned = _core.schur(tnp.asarray(T), True)
+    return T, _core.matmul(_core.convert(tnp.asarray(Z), turned.dtype), turned)
+
+
+def polar(a, side="right", *, method="qdwh", eps=None, max_iterations=None):
+    """(u, p) with a = u·p, or p·u of `side` "left", of matrices [..., m, n]: p Hermitian without negative eigenvalues, rows or
+    columns of u orthonormal. By singular values, whatever the other arguments say.
+
+    >>> polar([[0.0, -2.0], [3.0, 0.0]])[1].round(12).tolist()
+    [[3.0, 0.0], [0.0, 2.0]]
+    """
+    if side not in ("right", "left"):
+        raise ValueError("The argument `side` must be either 'right' or 'left'.")
+    if method not in ("qdwh", "svd"):
+        raise ValueError(f"Unknown polar decomposition method {method}.")
+    return _core.polar(tnp.asarray(a), side == "left")
+
+
+def sqrtm(A, blocksize=1):
+    """The x with x·x = A, complex, whose eigenvalues have no negative real parts, of matrices [..., n, n]. No derivatives.
+
+    >>> sqrtm([[4.0, 0.0], [0.0, 9.0]]).real.tolist()
+    [[2.0, 0.0], [0.0, 3.0]]
+    """
+    if blocksize > 1:
+        raise NotImplementedError("sqrtm: blocks of more than one row are not there.")
+    return _core.sqrtm(tnp.asarray(A))
+
+
+def funm(A, func, disp=True):
+    """The function of a matrix [n, n] that is `func` of its eigenvalues: by Schur's form and Parlett's recurrence, which wants
+    eigenvalues that differ. Without `disp` (the matrix, about how large its error may be).
+
+    >>> import math
+    >>> made = funm([[1.0, 1.0], [0.0, 2.0]], tnp.exp).real
+    >>> [round(float(v), 9) for v in made[0]] == [round(math.e, 9), round(math.e**2 - math.e, 9)]
+    True
+    """
+    a = _square(A, "funm")
+    if a.ndim != 2:
+        raise ValueError("expected square array_like input")
+    t, z = _core.schur(a, True)
+    n = t.shape[0]
+    values = tnp.diagonal(t)
+    start = tnp.diag(_core.convert(func(values), t.dtype))
+    apart = values[:, None] - values
+    rows = _core.iota("int32", (n,), 0)
+    beside = rows - rows[:, None]
+
+    def diagonal_above(k, made):
+        # f(t)·t = t·f(t), of which all terms but this diagonal's are known.
+        numerator = _core.matmul(made, t) - _core.matmul(t, made)
+        here = _core.equal(beside, _core.convert(k, "int32"))
+        return _core.where(here, numerator / _core.where(_core.equal(apart, 0), -1, apart), made)
+
+    made = fori_loop(1, n, diagonal_above, start) if n > 1 else start
+    made = _core.matmul(_core.matmul(z, made), tnp.conj(z.T))
+    if disp:
+        return made
+    eps = float(tnp.finfo(made.dtype).eps)
+    least = _core.min(_core.where(_core.equal(beside, 0), tnp.inf, _core.abs(apart)), None, False) if n > 1 else 1.0
+    error = tnp.minimum(1, tnp.maximum(eps, eps / least * tnp.linalg.norm(tnp.triu(t, 1), 1)))
+    return made, error
+
+
+def expm_frechet(A, E, *, method=None, compute_expm=True):
+    """(expm(A), its derivative along E), or the derivative alone, of matrices [..., n, n].
+
+    >>> expm_frechet([[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [2.0, 0.0]], compute_expm=False).tolist()
+    [[0.0, 1.0], [2.0, 0.0]]
+    """
+    from tenon import jvp
+    from tenon.linalg import expm
+
+    a, e = tnp.asarray(A), tnp.asarray(E)
+    for name, x in (("A", a), ("E", e)):
+        if x.ndim < 2 or x.shape[-2] != x.shape[-1]:
+            raise ValueError(f"expected {name} to be a (batched) square matrix, got {name}.shape={x.shape}")
+    if a.shape != e.shape:
+        raise ValueError(f"expected A and E to be the same shape, got A.shape={a.shape} E.shape={e.shape}")
+    kind = _core.to_inexact(tnp.zeros((), tnp.result_type(a, e))).dtype
+    value, along = jvp(expm, (_core.convert(a, kind),), (_core.convert(e, kind),))
+    return (value, along) if compute_expm else along
+
+
+def solve_sylvester(A, B, C, *, method="schur", tol=1e-8):
+    """X with A·X + X·B = C, of matrices [..., m, m], [..., n, n] and [..., m, n]: by Schur's forms (Bartels and Stewart), or of
+    `method` "eigen" by eigenvectors, which has derivatives. NaN where eigenvalues of A and -B come nearer than `tol`.
+
+    >>> solve_sylvester([[1.0]], [[2.0]], [[6.0]]).tolist()
+    [[2.0]]
+    """
+    kind = _core.to_inexact(tnp.zeros((), tnp.result_type(*(tnp.asarray(x) for x in (A, B, C))))).dtype
+    a, b, c = (_core.convert(tnp.asarray(x), kind) for x in (A, B, C))
+    m, n = c.shape[-2:]
+    if a.shape[-2:] != (m, m) or b.shape[-2:] != (n, n):
+        raise ValueError(f"Incompatible shapes for Sylvester equation:\nA: {a.shape}\nB: {b.shape}\nC: {c.shape}")
+    if method not in ("schur", "eigen"):
+        raise ValueError(f"solve_sylvester: method is 'schur' or 'eigen', not {method!r}.")
+    batch = tnp.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
+    a, b, c = (_core.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b, c))
+    if c.size == 0:
+        return c
+    if method == "eigen":
+        (v, left), (w, right) = _core.eig(a), _core.eig(b)
+        inner = _core.matmul(_core.solve(left, _core.convert(c, left.dtype)), right)
+        made = _of_right(_core.matmul(left, inner / (v[..., :, None] + w[..., None, :])), right)
+    else:
+        (r, left), (s, right) = _core.schur(a, True), _core.schur(b, True)
+        v, w = tnp.linalg.diagonal(r), tnp.linalg.diagonal(s)
+        inner = _core.matmul(tnp.conj(tnp.matrix_transpose(left)), _core.matmul(_core.convert(c, left.dtype), right))
+        made = _core.matmul(_core.matmul(left, _triangular_sylvester(r, s, inner)), tnp.conj(tnp.matrix_transpose(right)))
+    nearest = _core.min(_core.abs(v[..., :, None] + w[..., None, :]), [v.ndim - 1, v.ndim], True)
+    made = made if kind.kind == "c" else _core.real(made)
+    return _core.convert(_core.where(_core.less(nearest, tol), tnp.nan, made), kind)
+
+
+def _of_right(x, right):
+    """x·right⁻¹."""
+    return tnp.matrix_transpose(_core.solve(tnp.matrix_transpose(right), tnp.matrix_transpose(x)))
+
+
+def _triangular_sylvester(r, s, c):
+    """x with r·x + x·s = c of upper triangular r and s: column by column, each a triangular system."""
+    n = s.shape[-1]
+    unit = tnp.eye(r.shape[-1], dtype=r.dtype)
+    columns = _core.iota("int32", (n,), 0)
+
+    def column(k, x):
+        k = _core.convert(k, "int32")
+        here = _core.equal(columns, k)
+        of_s = _core.sum(_core.where(here, s, 0), [s.ndim - 1], True)  # column k of s, whose rows below k are 0
+        rest = _core.sum(_core.where(here, c, 0), [c.ndim - 1], True) - _core.matmul(x, of_s)
+        shift = _core.sum(_core.where(here[:, None], of_s, 0), [s.ndim - 2], True)
+        made = _factors.triangular_solve(r + shift * unit, rest, left_side=True)
+        return _core.where(here, made, x)
+
+    return fori_loop(0, n, column, tnp.zeros_like(c))
+
+
+def eigh_tridiagonal(d, e, *, eigvals_only=False, select="a", select_range=None, tol=None, key=None):
+    """Eigenvalues of the Hermitian matrix with diagonal d: [n] and e: [n - 1] below it, ascending, or (values, vectors); of
+    `select` "i" those with indices from select_range[0] to select_range[1]. By the whole matrix: `tol` and `key` have no
+    effect.
+
+    >>> eigh_tridiagonal(tnp.array([2.0, 2.0]), tnp.array([1.0]), eigvals_only=True).tolist()
+    [1.0, 3.0]
+    """
+    d, e = tnp.asarray(d), tnp.asarray(e)
+    if d.dtype != e.dtype:
+        raise TypeError(f"diagonal and off-diagonal values must have same dtype, got {d.dtype} and {e.dtype}")
+    if d.dtype.name not in ("float32", "float64", "complex64", "complex128"):
+        raise TypeError(f"eigh_tridiagonal: of float32, float64, complex64 and complex128, not {d.dtype}.")
+    if select not in ("a", "i", "v"):
+        raise ValueError("'select must have a value in {'a', 'i', 'v'}.")
+    if select == "v":
+        raise NotImplementedError("eigh_tridiagonal: select='v': data would decide a size.")
+    if select == "i" and select_range is None:
+        raise ValueError("for select='i', select_range must be specified.")
+    if select == "i" and select_range[0] > select_range[1]:
+        raise ValueError("Got empty index range in select_range.")
+    a = tnp.diag(d) + (tnp.diag(e, -1) if e.size else 0)
+    part = slice(None) if select == "a" else slice(select_range[0], select_range[1] + 1)
+    if eigvals_only:
+        return _core.eigvalsh(a, True, False)[part]
+    w, v = _core.eigh(a, True, False)
+    return w[part], v[:, part]

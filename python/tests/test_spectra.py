@@ -1,0 +1,278 @@
+"""Eigenvalues, singular values and what follows from them: against NumPy and SciPy; compiled, in batches, with derivatives."""
+
+import numpy as np
+import pytest
+from test_linalg import KINDS, difference, forms, matrices, near, positive
+
+import tenon as tn
+import tenon.numpy as tnp
+from tenon import lax, linalg
+from tenon.scipy import linalg as slinalg
+
+SHAPES = [(1, 1), (3, 3), (6, 6), (2, 3, 4, 4), (0, 3, 3), (0, 0)]
+
+
+def turned(a):
+    return np.asarray(a).conj().swapaxes(-1, -2)
+
+
+def hermitian(*shape, dtype="float64", seed=0):
+    a = matrices(*shape, dtype=dtype, seed=seed)
+    return a + turned(a)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_eigh(shape, dtype):
+    a = hermitian(*shape, dtype=dtype)
+    wanted = np.linalg.eigh(a)
+    for w, v in forms(linalg.eigh, a):
+        near(w, wanted.eigenvalues, 10)
+        near(a @ np.asarray(v), np.asarray(v) * np.asarray(w)[..., None, :], 10)
+        near(turned(v) @ np.asarray(v), np.broadcast_to(np.eye(shape[-1], dtype=dtype), shape))
+    for w in forms(linalg.eigvalsh, a):
+        near(w, wanted.eigenvalues, 10)
+    v, w = lax.linalg.eigh(a)
+    near(w, wanted.eigenvalues, 10), near(np.abs(v), np.abs(linalg.eigh(a).eigenvectors))
+    if shape == (6, 6):
+        v, w = lax.linalg.eigh(a, subset_by_index=(1, 3))
+        near(w, wanted.eigenvalues[1:3], 10)
+        assert v.shape == (6, 2)
+
+
+def test_triangles_of_eigh():
+    a = matrices(4, 4)
+    for uplo in ("L", "U"):
+        near(linalg.eigvalsh(a, uplo, symmetrize_input=False), np.linalg.eigvalsh(a, uplo))
+        near(linalg.eigh(a, uplo, symmetrize_input=False)[0], np.linalg.eigvalsh(a, uplo))
+        near(linalg.eigvalsh(a, uplo), np.linalg.eigvalsh((a + a.T) / 2))
+    with pytest.raises(ValueError, match="UPLO must be one of"):
+        linalg.eigh(a, "X")
+    with pytest.raises(ValueError, match="not square"):
+        linalg.eigh(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("shape", [*SHAPES, (5, 2), (2, 5), (3, 0), (0, 3), (2, 4, 3)])
+def test_svd(shape, dtype):
+    a = matrices(*shape, dtype=dtype)
+    for full in (False, True):
+        wanted = np.linalg.svd(a, full_matrices=full)
+        for u, s, vh in forms(lambda a, full=full: linalg.svd(a, full), a):
+            assert u.shape == wanted.U.shape and vh.shape == wanted.Vh.shape
+            near(s, wanted.S, 10)
+            k = min(shape[-2:])
+            near((np.asarray(u)[..., :k] * np.asarray(s)[..., None, :]) @ np.asarray(vh)[..., :k, :], a, 10)
+            near(turned(u) @ np.asarray(u), np.broadcast_to(np.eye(u.shape[-1], dtype=dtype), (*shape[:-2], *[u.shape[-1]] * 2)))
+            near(np.asarray(vh) @ turned(vh), np.broadcast_to(np.eye(vh.shape[-2], dtype=dtype), (*shape[:-2], *[vh.shape[-2]] * 2)))
+    for s in forms(linalg.svdvals, a):
+        near(s, wanted.S, 10)
+    near(linalg.svd(a, compute_uv=False), wanted.S, 10)
+    near(lax.linalg.svd(a, compute_uv=False), wanted.S, 10)
+    near(slinalg.svd(a, compute_uv=False), wanted.S, 10)
+
+
+def test_svd_of_parts_and_of_hermitian_matrices():
+    a = matrices(5, 4)
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    got = linalg.svd(a, False, subset_by_index=(0, 2))
+    near(got.S, s[:2]), near((got.U * got.S) @ got.Vh, (u[:, :2] * s[:2]) @ vh[:2])
+    for dtype in KINDS:
+        h = hermitian(3, 4, 4, dtype=dtype)
+        u, s, vh = linalg.svd(h, hermitian=True)
+        near(s, np.linalg.svd(h, compute_uv=False, hermitian=True), 10)
+        near((np.asarray(u) * np.asarray(s)[:, None, :]) @ np.asarray(vh), h, 10)
+        near(linalg.svd(h, compute_uv=False, hermitian=True), s, 10)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_eig(shape, dtype):
+    a = matrices(*shape, dtype=dtype)
+    kind = np.result_type(dtype, np.complex64)
+    for w, v in forms(linalg.eig, a):
+        assert w.dtype == v.dtype == kind
+        near((a @ np.asarray(v)).astype(kind), np.asarray(v) * np.asarray(w)[..., None, :], 10)
+        near(np.linalg.norm(np.asarray(v), axis=-2), np.ones(w.shape, w.real.dtype))
+    if len(shape) == 2:
+        near(np.sort_complex(np.asarray(linalg.eigvals(a))), np.sort_complex(np.linalg.eigvals(a).astype(kind)), 10)
+    w, left, right = lax.linalg.eig(a)
+    near((turned(a) @ np.asarray(left)).astype(kind), np.asarray(left) * np.asarray(w).conj()[..., None, :], 10)
+    assert len(lax.linalg.eig(a, compute_left_eigenvectors=False)) == 2
+    assert len(lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)) == 1
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("shape", [s for s in SHAPES if 0 not in s])
+def test_schur_and_functions_of_matrices(shape, dtype):
+    a = matrices(*shape, dtype=dtype)
+    kind = np.result_type(dtype, np.complex64)
+    for output in ("real", "complex"):
+        for t, z in forms(lambda a, output=output: linalg.schur(a, output), a):
+            near(np.asarray(z) @ np.asarray(t) @ turned(z), a.astype(t.dtype), 10)
+            assert not np.tril(np.asarray(t), -1 if output == "complex" else -2).any()
+    t, z = slinalg.rsf2csf(*linalg.schur(a))
+    near(np.asarray(z) @ np.asarray(t) @ turned(z), a.astype(kind), 10)
+    assert not np.tril(np.asarray(t), -1).any() and t.dtype == kind
+    for got in forms(linalg.sqrtm, a):
+        near(np.asarray(got) @ np.asarray(got), a.astype(kind), 100)
+    for side in ("right", "left"):
+        for u, p in forms(lambda a, side=side: linalg.polar(a, side), a):
+            u, p = np.asarray(u), np.asarray(p)
+            near(u @ p if side == "right" else p @ u, a, 10), near(turned(u) @ u, np.broadcast_to(np.eye(shape[-1], dtype=dtype), shape))
+            assert (np.linalg.eigvalsh(p) > -1e-4).all()
+    if len(shape) == 2:
+        near(linalg.funm(a, tnp.exp), np.asarray(linalg.expm(a)).astype(kind), 100)
+        assert linalg.funm(a, tnp.exp, disp=False)[1] < 1e-2
+
+
+def test_matrix_functions_beside_scipy():
+    scipy = pytest.importorskip("scipy.linalg")
+    a, b, c = matrices(4, 4), matrices(3, 3, seed=1), matrices(4, 3, seed=2)
+    near(linalg.sqrtm(a), scipy.sqrtm(a).astype(complex))
+    near(linalg.polar(matrices(5, 3))[1], scipy.polar(matrices(5, 3))[1])
+    for dtype in KINDS:
+        args = [matrices(*x.shape, dtype=dtype, seed=i) for i, x in enumerate((a, b, c))]
+        for method in ("schur", "eigen"):
+            near(slinalg.solve_sylvester(*args, method=method), scipy.solve_sylvester(*args), 100)
+    assert np.isnan(slinalg.solve_sylvester(a, -a, a)).all()
+    h, k = hermitian(4, 4, dtype="complex128"), positive(4, "complex128")
+    for kind in (1, 2, 3):
+        w, v = slinalg.eigh(h, k, type=kind)
+        near(w, scipy.eigh(h, k, type=kind)[0], 100)
+        near(slinalg.eigh(h, k, type=kind, eigvals_only=True), w)
+        v, w = np.asarray(v), np.asarray(w)
+        left, right = {1: (h @ v, k @ v), 2: (h @ k @ v, v), 3: (k @ h @ v, v)}[kind]
+        near(left, right * w, 100)
+    d, e = matrices(5), matrices(4, seed=1)
+    near(slinalg.eigh_tridiagonal(d, e)[0], scipy.eigh_tridiagonal(d, e)[0])
+    near(slinalg.eigh_tridiagonal(d, e, eigvals_only=True, select="i", select_range=(1, 3)),
+         scipy.eigh_tridiagonal(d, e, True, "i", (1, 3)))
+    near(slinalg.expm_frechet(a, matrices(4, 4, seed=3))[1], scipy.expm_frechet(a, matrices(4, 4, seed=3))[1], 10)
+    with pytest.raises(ValueError, match="Incompatible shapes"):
+        slinalg.solve_sylvester(a, b, a)
+    with pytest.raises(ValueError, match="'real' or 'complex'"):
+        linalg.schur(a, "half")
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 3), (0, 3), (3, 0), (2, 0, 3)])
+def test_pinv_and_rank(shape, dtype):
+    a = matrices(*shape, dtype=dtype)
+    for got in forms(linalg.pinv, a):
+        near(got, np.linalg.pinv(a), 10)
+    flat = a[..., :1] * np.ones_like(a[..., :1, :]) if a.size else a
+    near(linalg.pinv(flat, rtol=1e-3), np.linalg.pinv(flat, 1e-3), 10)
+    for m in (a, flat):
+        if 0 not in shape:
+            for got in forms(linalg.matrix_rank, m):
+                assert np.array_equal(got, np.linalg.matrix_rank(m)) and got.dtype == np.int64
+    h = hermitian(3, 4, 4, dtype=dtype)
+    near(linalg.pinv(h, hermitian=True), np.linalg.pinv(h, hermitian=True), 10)
+    assert np.array_equal(linalg.matrix_rank(h, hermitian=True), [4, 4, 4])
+
+
+def test_bounds_of_rank():
+    a = np.diag([1.0, 1e-3, 1e-20])
+    assert linalg.matrix_rank(a) == 2 and linalg.matrix_rank(a, tol=1e-2) == 1 and linalg.matrix_rank(a, 1e-30) == 3
+    assert linalg.matrix_rank(np.zeros(3)) == 0 and linalg.matrix_rank(np.ones(3)) == 1
+    near(linalg.pinv(np.stack([a, a]), np.array([1e-2, 1e-30]))[0], np.linalg.pinv(a, 1e-2))
+    with pytest.raises(ValueError, match="only one of rtol and rcond"):
+        linalg.pinv(a, 1e-3, rcond=1e-3)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("shape", [(4, 4), (6, 3), (3, 6), (1, 1), (3, 0), (0, 3)])
+def test_lstsq(shape, dtype):
+    a = matrices(*shape, dtype=dtype)
+    for b in (matrices(shape[0], dtype=dtype, seed=1), matrices(shape[0], 2, dtype=dtype, seed=1)):
+        for x, residuals, rank, s in forms(lambda a, b=b: linalg.lstsq(a, b), a):
+            wanted = np.linalg.lstsq(a, b, None)
+            near(x, wanted[0], 10), near(s, wanted[3], 10)
+            assert rank == wanted[2]
+            off = b - a @ wanted[0]
+            near(residuals, np.atleast_1d((np.abs(off) ** 2).sum(0)), 10)
+        near(linalg.lstsq(a, b, numpy_resid=True)[1], wanted[1].astype(s.dtype), 10)
+    with pytest.raises(ValueError, match="Leading dimensions"):
+        linalg.lstsq(a, np.ones(shape[0] + 1))
+    with pytest.raises(TypeError, match="must be two-dimensional"):
+        linalg.lstsq(np.ones((2, 2, 2)), np.ones(2))
+
+
+def test_norms_and_condition():
+    for dtype in KINDS:
+        for a in (matrices(4, 4, dtype=dtype), matrices(2, 3, 5, dtype=dtype)):
+            for order in (2, -2, "nuc"):
+                near(linalg.norm(a, order, (-2, -1)), np.linalg.norm(a, order, (-2, -1)), 10)
+                near(linalg.norm(a, order, (0, 1), keepdims=True), np.linalg.norm(a, order, (0, 1), keepdims=True), 10)
+                near(linalg.matrix_norm(a, ord=order), np.linalg.matrix_norm(a, ord=order), 10)
+            for p in (None, 2, -2):
+                near(linalg.cond(a, p), np.linalg.cond(a, p), 100)
+    near(linalg.cond(matrices(3, 3), "nuc"), np.linalg.cond(matrices(3, 3), "nuc"))
+    assert linalg.cond(np.diag([1.0, 0.0])) == np.inf and linalg.cond(np.diag([1.0, 0.0]), -2) == 0
+    near(linalg.norm(np.zeros((0, 3)), 2), 0.0)
+    with pytest.raises(ValueError, match="must not be empty"):
+        linalg.cond(np.zeros((0, 0)))
+
+
+def test_polynomials():
+    for p in ([1.0, -6, 11, -6], [2.0, 0, 1], [0, 0, 1.0, -3, 2], [1.0, 2, 0, 0], [3.0], [0.0, 0.0], [1j, 2.0, 1.0]):
+        got = np.asarray(tnp.roots(np.array(p)))
+        near(np.sort_complex(got), np.sort_complex(np.roots(p).astype(complex)), 100)
+    got = np.asarray(tn.jit(lambda p: tnp.roots(p, strip_zeros=False))(np.array([0, 0, 1.0, -3, 2])))
+    assert np.allclose(np.sort(got[:2].real), [1, 2]) and np.isnan(got[2:]).all()
+    x, y, w = matrices(9), matrices(9, 2, seed=1), np.abs(matrices(9, seed=2)) + 0.5
+    for of in (y, y[:, 0]):
+        near(tnp.polyfit(x, of, 3), np.polyfit(x, of, 3), 100)
+        near(tnp.polyfit(x, of, 3, w=w), np.polyfit(x, of, 3, w=w), 100)
+        for cov in (True, "unscaled"):
+            for got, wanted in zip(tnp.polyfit(x, of, 2, cov=cov), np.polyfit(x, of, 2, cov=cov)):
+                near(got, wanted, 100)
+        for got, wanted in zip(tnp.polyfit(x, of, 2, full=True)[:4], np.polyfit(x, of, 2, full=True)):
+            assert np.allclose(got, wanted)
+    near(tn.grad(lambda y: tnp.sum(tnp.polyfit(x, y, 2)))(y[:, 0]), difference(lambda y: np.polyfit(x, y, 2).sum(), y[:, 0]), 1e5)
+    near(np.sort(np.asarray(tnp.poly(np.diag([1.0, 2.0])).real)), np.sort(np.poly(np.diag([1.0, 2.0]))))
+
+
+def numbers(part, seed):
+    """Weights that are the same each time."""
+    return matrices(*part.shape, seed=seed)
+
+
+@pytest.mark.parametrize("f", [
+    lambda a: tnp.sum(tnp.sin(linalg.eigvalsh(a))), lambda a: tnp.sum(linalg.svdvals(a) ** 3),
+    lambda a: tnp.sum(tnp.sin(linalg.eigvals(a).real)), lambda a: tnp.sum(numbers(a, 1) * linalg.pinv(a)),
+    lambda a: tnp.sum(linalg.lstsq(a, numbers(a, 2))[0] * numbers(a, 3)), lambda a: tnp.sum(linalg.polar(a)[0] * numbers(a, 4)),
+    lambda a: linalg.norm(a, 2) + linalg.norm(a, "nuc"), linalg.cond,
+    lambda a: tnp.sum(tnp.abs(linalg.eigh(a)[1] * numbers(a, 5))), lambda a: tnp.sum(tnp.abs(linalg.svd(a)[0] * numbers(a, 6))),
+    lambda a: tnp.sum(slinalg.solve_sylvester(a, a.T @ a, numbers(a, 7), method="eigen")),
+])
+def test_derivatives(f):
+    a = matrices(4, 4)
+    wanted = difference(f, a)
+    for got in forms(tn.grad(f), a):
+        near(got, wanted, 1e5)
+    near(tn.jacfwd(f)(a), wanted, 1e5)
+
+
+def test_equal_values():
+    unit = np.eye(3)
+    for f in (linalg.eigvalsh, linalg.svdvals, linalg.pinv, lambda a: linalg.polar(a)[0], lambda a: linalg.lstsq(a, unit)[0]):
+        assert np.isfinite(tn.grad(lambda a, f=f: tnp.sum(f(a)))(unit)).all()
+    assert not np.isfinite(tn.grad(lambda a: tnp.sum(linalg.eigh(a)[1]))(unit)).all()
+
+
+def test_what_is_not_finite():
+    a = np.stack([np.eye(3), np.full((3, 3), np.nan), np.full((3, 3), np.inf)])
+    for f in (linalg.eigh, linalg.eig, linalg.svd, linalg.schur, linalg.pinv, linalg.eigvals, linalg.svdvals):
+        for part in tn.tree.leaves(f(a)):
+            assert np.isfinite(part[0]).all() and np.isnan(part[1:]).all()
+
+
+def test_small_floats():
+    a = matrices(4, 3).astype("float16")
+    u, s, vh = linalg.svd(tnp.asarray(a), False)
+    assert u.dtype == s.dtype == vh.dtype == np.float16
+    assert np.allclose(np.asarray((u * s) @ vh), a, atol=2e-2)
+    assert linalg.eigvals(tnp.asarray(a[:3])).dtype == np.complex64
+    assert linalg.svdvals(np.ones((2, 2), int)).dtype == np.float64

@@ -1,0 +1,79 @@
+#include "tenon/ops/factors/matrices.h"
+
+#include <fmt/format.h>
+
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/promotion.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon::matrices {
+
+bool has_dtype_of_matrices(DType d) { return is_complex(d) || d == DType::f32 || d == DType::f64; }
+
+const Type& matrix(std::string_view op, const Type& a) {
+  if (!a.is_array()) throw DTypeError(fmt::format("{}: {} is not an array.", op, a.text()), "Stack the list first.");
+  if (!has_dtype_of_matrices(a.dtype))
+    throw DTypeError(fmt::format("{}: {}: matrices are f32, f64, c64 or c128.", op, a.text()),
+                     "Convert it, with convert(a, DType::f32).");
+  if (a.rank() < 2)
+    throw ShapeError(fmt::format("{}: {} is no matrix.", op, a.text()), "Its last two axes are rows and columns.");
+  return a;
+}
+const Type& square(std::string_view op, const Type& a) {
+  matrix(op, a);
+  const Dim &rows = rows_of(a), &columns = columns_of(a);
+  if (rows != columns && rows.known() && columns.known())
+    throw ShapeError(fmt::format("{}: the matrices of {} are not square.", op, a.text()),
+                     "Its last two axes have one size.");
+  return a;
+}
+const Type& square(std::string_view op, const Type& a, TypeContext& context) {
+  square(op, a);
+  context.require_equal(rows_of(a), columns_of(a),
+                        [&] { return fmt::format("{}: the matrices of {} are not square.", op, a.text()); });
+  return a;
+}
+
+const Dim& rows_of(const Type& a) { return a.shape[a.rank() - 2]; }
+const Dim& columns_of(const Type& a) { return a.shape[a.rank() - 1]; }
+Shape batch_of(const Type& a, std::initializer_list<Dim> behind) {
+  std::vector<Dim> dims(a.shape.begin(), a.shape.end() - 2);
+  dims.insert(dims.end(), behind);
+  return Shape(std::move(dims));
+}
+Dim count_of(const Type& a) {
+  Dim count = 1;
+  for (std::size_t i = 0; i + 2 < a.rank(); ++i) count = count * a.shape[i];
+  return count;
+}
+
+Array transposed(const Array& a) {
+  const auto rank = static_cast<std::int64_t>(a.rank());
+  return move_axis(a, rank - 1, rank - 2);
+}
+Array adjoint(const Array& a) { return transposed(is_complex(a.dtype()) ? conj(a) : a); }
+
+Array triangle(const Array& a, bool lower, std::int32_t from) {
+  const auto rank = static_cast<std::int64_t>(a.rank());
+  const Array row = iota(DType::i32, a.shape(), rank - 2), column = iota(DType::i32, a.shape(), rank - 1);
+  return where(lower ? row - column >= from : column - row >= from, a, zeros_like(a));
+}
+Array on_diagonal(const Array& a) {
+  const auto rank = static_cast<std::int64_t>(a.rank());
+  return iota(DType::i32, a.shape(), rank - 2) == iota(DType::i32, a.shape(), rank - 1);
+}
+Array diagonal(const Array& a) { return sum(where(on_diagonal(a), a, zeros_like(a)), -1); }
+
+Array hermitian(const Array& a) {
+  const Array below = triangle(a, true, 1), along = where(on_diagonal(a), a, zeros_like(a));
+  const Array real_diagonal = is_complex(a.dtype()) ? complex(real(along), zeros_like(real(along))) : along;
+  return below + adjoint(below) + real_diagonal;
+}
+Array symmetrized(const Array& a) { return (a + adjoint(a)) * 0.5f; }
+
+Array widened(const Array& x) { return convert(x, computed_in(x.dtype())); }
+Array narrowed(const Array& x, DType stored, bool weak) { return convert(x, stored).with_weak(weak); }
+
+}  // namespace tenon::matrices

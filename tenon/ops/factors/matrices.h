@@ -1,0 +1,49 @@
+// What ops of matrices in the last two axes share: types, turned matrices, triangles.
+#pragma once
+
+#include <string_view>
+
+#include "tenon/ir/op.h"
+#include "tenon/ops/families.h"
+
+namespace tenon::matrices {
+
+// An array of matrices of f32, f64, c64 or c128; `square` ones have as many rows as columns. Throws DTypeError or
+// ShapeError.
+const Type& matrix(std::string_view op, const Type& a);
+const Type& square(std::string_view op, const Type& a);
+const Type& square(std::string_view op, const Type& a, TypeContext& context);
+const Dim& rows_of(const Type& a);
+const Dim& columns_of(const Type& a);
+// The axes before the last two, and behind them those given.
+Shape batch_of(const Type& a, std::initializer_list<Dim> behind = {});
+// How many matrices there are.
+Dim count_of(const Type& a);
+bool has_dtype_of_matrices(DType d);
+
+// f(T(), …) for the dtypes of matrices.
+template <class F>
+void of_dtype(DType dtype, F f) {
+  dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (dtypes::inexact.has(*dtype_of<T>) && sizeof(T) >= 4) f(T());
+  });
+}
+
+Array transposed(const Array& a);
+Array adjoint(const Array& a);
+// a where row - column >= `from` (or <= -from, of the upper triangle), else 0.
+Array triangle(const Array& a, bool lower, std::int32_t from = 0);
+// Where row = column, in the shape of a.
+Array on_diagonal(const Array& a);
+// The diagonal as vectors along the last axis.
+Array diagonal(const Array& a);
+// The Hermitian matrix that a lower triangle stands for: of the diagonal the real part counts.
+Array hermitian(const Array& a);
+// (a + aᴴ) / 2
+Array symmetrized(const Array& a);
+
+// The dtype that matrices are computed in, and back: f16 and bf16 in f32.
+Array widened(const Array& x);
+Array narrowed(const Array& x, DType stored, bool weak);
+
+}  // namespace tenon::matrices

@@ -1,0 +1,38 @@
+// Eigenvalues, singular values and Schur's form for generated code, hence the C names: one description, then calls.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+
+// `batch` matrices of rows × columns, row-major and one behind the other.
+struct TenonSpectrum {
+  // Results, one behind the other in each array; those in brackets only where `vectors` (of `general` the bits `left`
+  // and `right`) says so:
+  // hermitian: of the matrix that a lower triangle stands for, the eigenvalues, ascending [and eigenvectors].
+  // singular: the singular values, descending [and U, Vᴴ, of min(rows, columns) columns and rows unless `full`].
+  // general: complex eigenvalues [left eigenvectors] [right eigenvectors], complex too.
+  // schur: the triangular form, of real matrices with blocks of 2 rows for conjugate pairs [and its vectors].
+  enum Kind : std::int64_t { hermitian, singular, general, schur };
+  enum Vectors : std::int64_t { none = 0, left = 1, right = 2 };
+  std::int64_t kind;
+  std::int64_t dtype;  // the number of a tenon::DType: f32, f64, c64 or c128
+  std::int64_t batch, rows, columns;
+  std::int64_t vectors, full;
+};
+
+// `arrays`: the matrices, then the results. Results of a matrix with an element that is not finite, and where
+// iterations do not converge, are NaN. Less than 0 where there is no memory, or no library.
+std::int64_t tenon_spectrum(const TenonSpectrum* of, void* const* arrays);
+}
+
+namespace tenon {
+
+// Throws CompileError where libtenon_lapack cannot be opened, which does it.
+void require_lapack_library();
+
+// What that library gives.
+using LapackLibrary = std::int64_t (*)(const TenonSpectrum& of, void* const* arrays) noexcept;
+inline constexpr const char* lapack_library_symbol = "tenon_lapack_library_1";
+
+}  // namespace tenon
