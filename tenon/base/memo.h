@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "tenon/base/caches.h"
 #include "tenon/base/fork.h"
@@ -13,6 +14,8 @@
 #include "tenon/base/stack.h"
 
 namespace tenon {
+
+inline std::size_t held_bytes(const std::vector<bool>& bits) { return sizeof(bits) + bits.size() / 8; }
 
 // For static storage; never destroyed. Thread-safe, and safe beside forks. Two threads that miss at once both compute;
 // the first result stays, so results are shared afterwards. What was asked for least recently goes, where there are too

@@ -12,7 +12,6 @@ namespace tenon {
 // About how many bytes a result holds, Programs inside of Programs left out: they have been results by themselves.
 std::size_t held_bytes(const ProgramRef& program);
 std::size_t held_bytes(const Partitioned& parts);
-inline std::size_t held_bytes(const Mask& mask) { return sizeof(Mask) + mask.size() / 8; }
 
 inline void hash_mask(Hasher& h, const std::vector<bool>& mask) {
   h(mask.size());
