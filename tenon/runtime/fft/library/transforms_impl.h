@@ -10,11 +10,13 @@
 #include "tenon/runtime/fft/library/transforms.h"
 
 namespace DUCC0_NAMESPACE::detail_fft {
-
 template <class Plan>
 std::size_t held_bytes(const shared_ptr<Plan>& plan) {
   return plan->footprint();
 }
+
+namespace {  // where ducc0 has its own
+
 // Plans of all lengths are kept, in place of ducc0's own few short ones: a long line takes as long to plan as to
 // transform. Both its kinds of plans come by here.
 template <class Plan>
@@ -23,14 +25,15 @@ shared_ptr<Plan> kept_plan(size_t length, bool vectorize) {
   return plans.get(tenon::Hasher()(length)(vectorize).finish(), [&] { return make_shared<Plan>(length, vectorize); });
 }
 template <>
-inline shared_ptr<pocketfft_c<TENON_FFT_REAL>> get_plan(size_t length, bool vectorize) {
+shared_ptr<pocketfft_c<TENON_FFT_REAL>> get_plan(size_t length, bool vectorize) {
   return kept_plan<pocketfft_c<TENON_FFT_REAL>>(length, vectorize);
 }
 template <>
-inline shared_ptr<pocketfft_r<TENON_FFT_REAL>> get_plan(size_t length, bool vectorize) {
+shared_ptr<pocketfft_r<TENON_FFT_REAL>> get_plan(size_t length, bool vectorize) {
   return kept_plan<pocketfft_r<TENON_FFT_REAL>>(length, vectorize);
 }
 
+}  // namespace
 }  // namespace DUCC0_NAMESPACE::detail_fft
 
 namespace tenon {
