@@ -344,7 +344,7 @@ def sph_harm_y(n, m, theta, phi, diff_n=None, n_max=None):
     if diff_n is not None:
         raise NotImplementedError("sph_harm_y: diff_n is not here; take the derivative with tenon.jvp or tenon.jacfwd.")
     if n_max is None:
-        if isinstance(n, _core.Array) and _core.is_tracer(n):
+        if isinstance(n, _core.Array) and _core.is_traced(n):
             raise TypeError("sph_harm_y: n is traced and its largest value not known; give n_max, the largest degree.")
         n_max = max(int(np.max(np.asarray(n), initial=0)), 0)
     return _core.sph_harm_y(n, m, theta, phi, operator.index(n_max))

@@ -186,7 +186,8 @@ Array gauss(const Array& a, const Array& b, const Array& c, const Array& x, bool
   const Array factor = exp(where(low, first * log(rest), 0.0));
   const Array d = c - a - b, at_1 = (x == 1.0) & (d > 0.0) & !undefined, safe_c = where(at_1, c, 1.0);
   const Array of_1 = gamma(safe_c) * gamma(where(at_1, d, 1.0)) * one_over_gamma(c - a) * one_over_gamma(c - b);
-  return where(wrong, nan, where(usual, factor * made, where(at_1, of_1, where(undefined | is_finite(x), infinity, nan))));
+  return where(wrong, nan,
+               where(usual, factor * made, where(at_1, of_1, where(undefined | is_finite(x), infinity, nan))));
 }
 Array gauss_of(In in) { return gauss(in[0], in[1], in[2], in[3], false); }
 template <std::size_t which>

@@ -255,7 +255,7 @@ Array spence_slope(In in) {
 
 constinit const SpecialFunction exp1_function("exp1", exp1_of, [](In x) { return -exp(-x[0]) / x[0]; });
 constinit const SpecialFunction expi_function("expi", expi_of, [](In x) { return exp(x[0]) / x[0]; });
-constinit const SpecialFunction expn_function("expn", expn_of, [](In x) { return x[0] * nan; }, expn_slope);
+constinit const SpecialFunction expn_function("expn", expn_of, [](In x) { return zeros_like(x[0]); }, expn_slope);
 constinit const SpecialFunction sici_function("sici", sici_of,
                                               [](In x) { return Arrays{sine_ratio(x[0]), cos(x[0]) / x[0]}; });
 constinit const SpecialFunction fresnel_function("fresnel", fresnel_of, fresnel_slope);
