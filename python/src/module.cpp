@@ -35,6 +35,7 @@ NB_MODULE(_core, module) {
   add_cumulative(module);
   add_fourier(module);
   add_special(module);
+  add_stats(module);
   add_random(module);
   add_custom_rules(module);
   add_transforms(module);

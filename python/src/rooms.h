@@ -19,6 +19,7 @@ void add_contractions(nb::module_& module);  // contractions.cpp
 void add_cumulative(nb::module_& module);    // cumulative.cpp
 void add_fourier(nb::module_& module);       // fourier.cpp
 void add_special(nb::module_& module);       // special.cpp
+void add_stats(nb::module_& module);         // stats.cpp
 void add_random(nb::module_& module);        // random.cpp
 void add_custom_rules(nb::module_& module);
 void add_transforms(nb::module_& module);   // transforms.cpp

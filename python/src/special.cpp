@@ -1,35 +1,13 @@
 // Special functions: a line a function.
 #include "tenon/api/special.h"
 
-#include "call.h"
-#include "finite.h"
+#include "compiled_call.h"
 #include "op.h"
 #include "operands.h"
 #include "rooms.h"
-#include "tenon/api/jit.h"
 
 namespace tenon::python {
 namespace {
-
-// The function at these arguments. Beside tn.debug_nans it is noted as one Program, in which the eqn is found that made
-// a NaN first: it runs compiled.
-template <class F>
-auto called(const char* name, const F& f, const Arrays& arguments) {
-  return call_transformation(name, [&] {
-    const auto made = f(arguments);
-    if (watching() && !tracing()) {
-      const auto of = [&f, name, line = SourceScope::current()](const Arrays& x) {
-        const SourceScope place(line, name);
-        return f(x);
-      };
-      std::vector<Value> inputs, outputs;
-      for (const Array& x : arguments) inputs.push_back(x.value());
-      for (const Array& x : tree::leaves(made)) outputs.push_back(x.value());
-      note_program(trace(of)(arguments), {}, inputs, outputs);
-    }
-    return made;
-  });
-}
 
 template <class>
 using Given = ArrayLike;

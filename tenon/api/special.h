@@ -132,7 +132,7 @@ Array owens_t(const Operand& h, const Operand& a);
 
 // The exponential integrals E₁(x) = ∫ exp(-t) / t dt from x on, NaN below 0; Ei(x), Cauchy's principal value of
 // ∫ exp(t) / t dt up to x; and E_n(x) = ∫ exp(-xt) / t^n dt from 1 on, of n = 0, 1, 2, … and x ≥ 0, NaN elsewhere,
-// whose derivatives are in x. Within a few 1e-15 of the value, Ei near its zero too.
+// where n is held constant in derivatives. Within a few 1e-15 of the value, Ei near its zero too.
 //   exp1(1.0)      // 0.2193839
 //   expi(1.0)      // 1.895118
 //   expn(2, 1.0)   // 0.1484955

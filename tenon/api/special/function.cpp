@@ -15,7 +15,7 @@
 namespace tenon::special {
 namespace {
 
-Met met(std::string_view name, std::initializer_list<Operand> operands) {
+Met met(std::string_view name, std::span<const Operand> operands) {
   Arrays real;
   for (const Operand& x : operands) {
     real.push_back(to_inexact(x));
@@ -27,8 +27,8 @@ Met met(std::string_view name, std::initializer_list<Operand> operands) {
 
 }  // namespace
 
-Arrays SpecialFunction::results(std::initializer_list<Operand> operands) const {
-  const SourceScope place(operands.begin()->where(), name_);
+Arrays SpecialFunction::results(std::span<const Operand> operands) const {
+  const SourceScope place(operands[0].where(), name_);
   Met with = met(name_, operands);
   const DType dtype = with.operands[0].dtype();
   const bool is_half = size_of(dtype) < sizeof(float);

@@ -52,7 +52,10 @@ class SpecialFunction {
       : name_(name), value_(value), slopes_{slope, slopes...}, has_slopes_(true) {}
 
   Array operator()(std::initializer_list<Operand> operands) const { return results(operands)[0]; }
-  Arrays results(std::initializer_list<Operand> operands) const;
+  Arrays results(std::span<const Operand> operands) const;
+  Arrays results(std::initializer_list<Operand> operands) const {
+    return results(std::span(operands.begin(), operands.size()));
+  }
 
  private:
   struct Compiled {
