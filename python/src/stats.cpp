@@ -1,6 +1,8 @@
 // Distributions of probability: those of numbers by their names, and those of vectors.
 #include "tenon/api/stats.h"
 
+#include <nanobind/stl/string.h>
+
 #include "compiled_call.h"
 #include "op.h"
 #include "operands.h"

@@ -47,6 +47,7 @@ template <class D>
 struct Placed : Given<D> {
   Placed(In in, bool has_scale) : Given<D>(in, has_scale) {
     const Array standard = (this->variate - this->loc) / this->scale;
+    if (!has_scale) this->valid = this->valid & !is_nan(standard);
     const auto never = [&] { return zeros_like(standard) > 1.0; };
     if constexpr (requires { D::below(standard, in); })
       below = D::below(standard, this->s);
@@ -129,7 +130,7 @@ struct DiscreteForms {
   static Array logpdf(In in) {
     const Placed<D> at(in, false);
     const Array between = floor(at.z) != at.z;
-    return where(between & at.valid & !is_nan(at.z), -infinity,
+    return where(between & at.valid, -infinity,
                  at.choose(D::logpdf(where(between, D::inner(at.s), at.z), at.s), -infinity, -infinity));
   }
   static Array pdf(In in) { return exp(logpdf(in)); }

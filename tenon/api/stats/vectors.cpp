@@ -91,11 +91,11 @@ Array MultivariateNormal::logpdf(const Operand& x, const Operand& mean, const Op
   const double log_two_pi = std::log(2 * std::numbers::pi);
   const Array away = point - center;
   if (center.rank() == 0) return convert(-0.5 * (away * away / spread + log(spread) + log_two_pi), given.dtype);
-  const Dim size = center.shape()[-1];
+  const Dim size = center.shape()[center.rank() - 1];
   const Array n = convert(size_as_array(size), away.dtype());
   if (spread.rank() == 0)
     return convert(-0.5 * (sum(away * away, -1) / spread + n * (log(spread) + log_two_pi)), given.dtype);
-  if (spread.rank() < 2 || spread.shape()[-1] != size || spread.shape()[-2] != size)
+  if (spread.rank() < 2 || spread.shape()[spread.rank() - 1] != size || spread.shape()[spread.rank() - 2] != size)
     throw ShapeError(
         fmt::format("multivariate_normal.logpdf: {} beside {}.", mean.array().type().text(), cov.array().type().text()),
         "cov is a number, or has a square matrix of the mean's last axis in its last two.");
@@ -103,8 +103,8 @@ Array MultivariateNormal::logpdf(const Operand& x, const Operand& mean, const Op
   const Array half_log = sum(log(sum(factor * eye(size, factor.dtype()), -1)), -1);
   // The factor's batch and the vectors' meet.
   const Array columns = expand_dims(away, -1);
-  const Array batch = sum(columns, {-2, -1}) * 0.0 + half_log * 0.0;
-  std::vector<Dim> of_factor(batch.shape().begin(), batch.shape().end()), of_column = of_factor;
+  const Shape batch = broadcast_shapes("multivariate_normal.logpdf", Arrays{sum(away, -1), half_log});
+  std::vector<Dim> of_factor(batch.begin(), batch.end()), of_column = of_factor;
   of_factor.insert(of_factor.end(), {size, size}), of_column.insert(of_column.end(), {size, Dim(1)});
   const Array solved = triangular_solve(broadcast_to(factor, Shape(of_factor)), broadcast_to(columns, Shape(of_column)),
                                         {.left_side = true, .lower = true});
