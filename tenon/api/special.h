@@ -127,7 +127,7 @@ Array ndtr(const Operand& x);
 Array log_ndtr(const Operand& x);
 Array ndtri(const Operand& p);
 // Owen's T: the probability of x > h and 0 < y < ax, of standard normal numbers x and y.
-//   owens_t(1.0, 1.0)   // 0.06674189
+//   owens_t(1.0, 1.0)   // 0.06674188
 Array owens_t(const Operand& h, const Operand& a);
 
 // The exponential integrals E₁(x) = ∫ exp(-t) / t dt from x on, NaN below 0; Ei(x), Cauchy's principal value of

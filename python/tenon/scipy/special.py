@@ -230,7 +230,7 @@ def owens_t(h, a):
     """Owen's T: the probability of x > h and 0 < y < ax, of standard normal numbers x and y.
 
     >>> round(float(owens_t(1.0, 1.0)), 8)
-    0.06674189
+    0.06674188
     """
     return _core.owens_t(h, a)
 

@@ -68,7 +68,9 @@ Arrays SpecialFunction::traced(In x) const {
 
 // Of all elements in a row, so that arrays of any rank share code.
 Arrays SpecialFunction::alone(const Arrays& x) const {
-  const Jitted<Compiled>& compiled = compiled_.get([this] { return jit(Compiled{this}, {.sizes = Sizes::symbolic}); });
+  // Of no place: many functions are compiled here, which is no loop.
+  const Jitted<Compiled>& compiled =
+      compiled_.get([this] { return jit(Compiled{this}, {.sizes = Sizes::symbolic}, Source()); });
   Arrays rows;
   for (const Array& each : x) rows.push_back(reshape(each, {x[0].shape().elements()}));
   Arrays made = compiled(rows);

@@ -1,6 +1,7 @@
 """The normal distribution of vectors, of mean `mean` and covariance `cov`; by the names of jax.scipy.stats.multivariate_normal."""
 
 from tenon import _core
+from tenon import numpy as tnp  # noqa: F401, of the examples
 
 __all__ = ["logpdf", "pdf"]
 
@@ -8,7 +9,7 @@ __all__ = ["logpdf", "pdf"]
 def logpdf(x, mean, cov, allow_singular=None):
     """The logarithm of the density at x: x and mean have the components along the last axis, cov is (…, n, n) or one variance; batches broadcast.
 
-    >>> round(float(logpdf([0.5, 1.0], [0.0, 0.0], [[2.0, 0.5], [0.5, 1.0]])), 6)
+    >>> round(float(logpdf(tnp.array([0.5, 1.0]), tnp.array([0.0, 0.0]), tnp.array([[2.0, 0.5], [0.5, 1.0]]))), 6)
     -2.617685
     """
     if allow_singular is not None:
@@ -19,7 +20,7 @@ def logpdf(x, mean, cov, allow_singular=None):
 def pdf(x, mean, cov):
     """The density at x.
 
-    >>> round(float(pdf([0.5, 1.0], [0.0, 0.0], [[2.0, 0.5], [0.5, 1.0]])), 6)
+    >>> round(float(pdf(tnp.array([0.5, 1.0]), tnp.array([0.0, 0.0]), tnp.array([[2.0, 0.5], [0.5, 1.0]]))), 6)
     0.072972
     """
     return _core.exp(logpdf(x, mean, cov))
