@@ -18,6 +18,7 @@
 #include "tenon/api/ref.h"
 #include "tenon/api/rewrites.h"
 #include "tenon/api/special.h"
+#include "tenon/api/stats.h"
 #include "tenon/api/std_functions.h"
 #include "tenon/api/tables.h"
 #include "tenon/api/transforms.h"

@@ -111,15 +111,18 @@ def convolution(name, x, w, strides, padding, groups, layout):
         yield name + what, in_tenon(f(tn), *args), {} if jax is None else {"jax": in_jax(f(jax), *args)}
 
 
-ONE = ["gammaln", "gamma", "digamma", "i0e", "i1e", "entr", "factorial"]
-TWO = ["betaln", "gammainc", "gammaincc", "xlogy", "rel_entr", "poch"]
+ONE = ["gammaln", "gamma", "digamma", "i0e", "i1e", "entr", "factorial", "erfcx", "dawsn", "ndtr", "log_ndtr", "ndtri", "exp1", "expi",
+       "sici", "fresnel", "spence", "loggamma"]
+TWO = ["betaln", "gammainc", "gammaincc", "xlogy", "rel_entr", "poch", "owens_t", "boxcox", "boxcox1p", "comb", "expn"]
 
 
 def special_functions():
     for dtype in ("float32", "float64"):
         x, y = (np.abs(normal(10**6, dtype)) * 5 + 0.1 for _ in range(2))
         y = y[::-1].copy()
+        own = {"ndtri": [np.exp(-x)], "expn": [np.full_like(x, 3), x], "comb": [x + y, y]}
         for name, args in [(name, [x]) for name in ONE] + [(name, [x, y]) for name in TWO]:
+            args = own.get(name, args)
             others = {}
             if scipy_special is not None:
                 others["scipy"] = lambda name=name, args=args: getattr(scipy_special, name)(*args)

@@ -6,6 +6,8 @@
 // numbers, ShapeError where shapes do not broadcast.
 #pragma once
 
+#include <utility>
+
 #include "tenon/ir/array.h"
 
 namespace tenon {
@@ -75,6 +77,14 @@ Array xlog1py(const Operand& x, const Operand& y);
 Array entr(const Operand& x);
 Array rel_entr(const Operand& x, const Operand& y);
 Array kl_div(const Operand& x, const Operand& y);
+// (x^λ - 1) / λ, and log x of λ = 0: Box's and Cox's transformation, NaN below 0; and that of 1 + x.
+//   boxcox(4.0, 0.5)   // 2
+Array boxcox(const Operand& x, const Operand& power);
+Array boxcox1p(const Operand& x, const Operand& power);
+// n! / (k! (n - k)!), the ways to choose k of n, and 0 where k or n - k is negative; with repetition those of n + k
+// - 1.
+//   comb(5.0, 2.0)   // 10
+Array comb(const Operand& n, const Operand& k, bool repetition = false);
 // log(x / (1 - x)), NaN outside of [0, 1].
 //   logit(0.75)   // log 3 = 1.098612
 Array logit(const Operand& x);
@@ -85,6 +95,72 @@ Array i0(const Operand& x);
 Array i1(const Operand& x);
 Array i0e(const Operand& x);
 Array i1e(const Operand& x);
+// Bessel's functions of the first kind J₀(z) … J_v(z), along a new first axis: by Miller's recurrence from the order
+// n_iter down (v where that is more), which is to be beyond |z| by some 25. Throws ShapeError for v < 0 and n_iter < 1.
+//   bessel_jn(2.0, 1)   // {0.2238908, 0.5767248}
+Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter = 50);
+// The spherical harmonic of degree n and order m at the colatitude θ and the longitude φ, complex, with the sign
+// (-1)^m of Condon and Shortley; 0 where |m| > n. n and m are integers, n at most n_max: it is that where it is larger.
+// Time grows with n_max.
+//   sph_harm_y(1, 0, 0.0, 0.0, 1)   // √(3 / 4π) = 0.4886025
+Array sph_harm_y(const Operand& n, const Operand& m, const Operand& theta, const Operand& phi, std::int64_t n_max);
+
+// exp(x²) erfc(x), and Dawson's integral exp(-x²) ∫₀ˣ exp(t²) dt: within 1e-15 of the value (4e-7 in single precision).
+//   erfcx(10.0)   // 0.05614099
+//   dawsn(1.0)    // 0.5380795
+Array erfcx(const Operand& x);
+Array dawsn(const Operand& x);
+// Faddeeva's function exp(-z²) erfc(-iz), of real or complex numbers; complex. In double precision within 1e-14 of the
+// value but near its zeros, which lie below the real axis.
+//   wofz(1.0)   // 0.3678794 + 0.6071577i
+Array wofz(const Operand& z);
+// The principal branch of log Γ(z) of complex numbers, with its cut along the negative numbers; of real ones NaN below
+// 0. Of complex numbers within 1e-14 of the value, or of 1.
+//   loggamma(5.0)   // log 24 = 3.178054
+Array loggamma(const Operand& z);
+// The probability that a standard normal number is at most x, its logarithm, and the x of a probability: within 2e-15
+// of the value in both tails.
+//   ndtr(0.0)          // 0.5
+//   log_ndtr(-100.0)   // -5005.524
+//   ndtri(1e-10)       // -6.361341
+Array ndtr(const Operand& x);
+Array log_ndtr(const Operand& x);
+Array ndtri(const Operand& p);
+// Owen's T: the probability of x > h and 0 < y < ax, of standard normal numbers x and y.
+//   owens_t(1.0, 1.0)   // 0.06674188
+Array owens_t(const Operand& h, const Operand& a);
+
+// The exponential integrals E₁(x) = ∫ exp(-t) / t dt from x on, NaN below 0; Ei(x), Cauchy's principal value of
+// ∫ exp(t) / t dt up to x; and E_n(x) = ∫ exp(-xt) / t^n dt from 1 on, of n = 0, 1, 2, … and x ≥ 0, NaN elsewhere,
+// where n is held constant in derivatives. Within a few 1e-15 of the value, Ei near its zero too.
+//   exp1(1.0)      // 0.2193839
+//   expi(1.0)      // 1.895118
+//   expn(2, 1.0)   // 0.1484955
+Array exp1(const Operand& x);
+Array expi(const Operand& x);
+Array expn(const Operand& n, const Operand& x);
+// The sine and cosine integrals Si(x) = ∫ sin(t) / t dt from 0 on, and Ci(x) = -∫ cos(t) / t dt from |x| on; and
+// Fresnel's S(x) = ∫ sin(πt²/2) dt and C(x) = ∫ cos(πt²/2) dt from 0 on. Within a few 1e-16 of 1, S and C of the value.
+//   sici(1.0)      // 0.9460831, 0.3374039
+//   fresnel(1.0)   // 0.4382591, 0.7798934
+std::pair<Array, Array> sici(const Operand& x);
+std::pair<Array, Array> fresnel(const Operand& x);
+// Spence's function ∫ log(t) / (1 - t) dt from 1 to x, the dilogarithm of 1 - x: NaN below 0.
+//   spence(0.0)   // π² / 6 = 1.644934
+Array spence(const Operand& x);
+
+// Kummer's function ₁F₁(a; b; x) and Gauss's ₂F₁(a, b; c; x), of x < 1; infinite where a lower parameter is 0, -1, …
+// before an upper one ends the sum, and of x > 1. Derivatives in every argument. In double precision within 1e-13 of
+// the value where parameters are positive and below 20; digits are lost by cancellation where upper ones are large and
+// negative, and ₂F₁'s near x = 1 where c - a - b is near to an integer and is none.
+//   hyp1f1(1.0, 2.0, 1.0)        // e - 1 = 1.718282
+//   hyp2f1(1.0, 1.0, 2.0, 0.5)   // 2 log 2 = 1.386294
+Array hyp1f1(const Operand& a, const Operand& b, const Operand& x);
+Array hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand& x);
+
+// Bernoulli's numbers B₀, …, B_n, in double precision. Throws ShapeError for n < 0.
+//   bernoulli(2)   // {1, -0.5, 0.1666667}
+Array bernoulli(std::int64_t n);
 
 }  // namespace special
 

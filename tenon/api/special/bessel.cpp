@@ -3,12 +3,8 @@
 #include "tenon/api/special/function.h"
 #include "tenon/ops/arithmetic.h"
 
-namespace tenon {
+namespace tenon::special {
 namespace {
-
-using api_detail::chebyshev;
-using api_detail::SpecialFunction;
-using In = std::span<const Array>;
 
 // exp(-x)·I₀(x) and exp(-x)·I₁(x)/x for 0 ≤ x ≤ 8 in polynomials of x/4 - 1, and √x·exp(-x)·I(x) beyond in those of
 // 16/x - 1; the terms above 2e-18, from values at the polynomials' zeros to 40 digits.
@@ -87,9 +83,9 @@ constinit const SpecialFunction i1_function("i1", [](In x) { return size_of_expo
 
 }  // namespace
 
-Array special::i0e(const Operand& x) { return i0e_function({x}); }
-Array special::i1e(const Operand& x) { return i1e_function({x}); }
-Array special::i0(const Operand& x) { return i0_function({x}); }
-Array special::i1(const Operand& x) { return i1_function({x}); }
+Array i0e(const Operand& x) { return i0e_function({x}); }
+Array i1e(const Operand& x) { return i1e_function({x}); }
+Array i0(const Operand& x) { return i0_function({x}); }
+Array i1(const Operand& x) { return i1_function({x}); }
 
-}  // namespace tenon
+}  // namespace tenon::special

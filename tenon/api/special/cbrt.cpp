@@ -3,9 +3,8 @@
 #include "tenon/ops/arithmetic.h"
 
 namespace tenon {
+namespace special {
 namespace {
-
-using In = std::span<const Array>;
 
 Array cbrt_of(In in) {
   const Array& x = in[0];
@@ -18,10 +17,12 @@ Array slope(In in) {
   const Array root = cbrt(in[0]);
   return 1.0 / (3.0 * root * root);
 }
-constinit const api_detail::SpecialFunction cbrt_function("cbrt", cbrt_of, slope);
+constinit const SpecialFunction cbrt_function("cbrt", cbrt_of, slope);
 
 }  // namespace
 
-Array cbrt(const Operand& x) { return cbrt_function({x}); }
+}  // namespace special
+
+Array cbrt(const Operand& x) { return special::cbrt_function({x}); }
 
 }  // namespace tenon

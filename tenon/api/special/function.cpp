@@ -12,10 +12,10 @@
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
 
-namespace tenon::api_detail {
+namespace tenon::special {
 namespace {
 
-Met met(std::string_view name, std::initializer_list<Operand> operands) {
+Met met(std::string_view name, std::span<const Operand> operands) {
   Arrays real;
   for (const Operand& x : operands) {
     real.push_back(to_inexact(x));
@@ -27,44 +27,55 @@ Met met(std::string_view name, std::initializer_list<Operand> operands) {
 
 }  // namespace
 
-Array SpecialFunction::operator()(std::initializer_list<Operand> operands) const {
-  const SourceScope place(operands.begin()->where(), name_);
+Arrays SpecialFunction::results(std::span<const Operand> operands) const {
+  const SourceScope place(operands[0].where(), name_);
   Met with = met(name_, operands);
   const DType dtype = with.operands[0].dtype();
   const bool is_half = size_of(dtype) < sizeof(float);
   for (Array& x : with.operands) x = (is_half ? convert(x, DType::f32) : x).with_weak(false);
-  const Array made = tracing() ? traced(with.operands) : alone(with.operands);
-  return (is_half ? convert(made, dtype) : made).with_weak(with.weak);
+  Arrays made = tracing() ? traced(with.operands) : alone(with.operands);
+  for (Array& x : made) x = (is_half ? convert(x, dtype) : x).with_weak(with.weak);
+  return made;
 }
 
-Array SpecialFunction::traced(std::span<const Array> x) const {
+Arrays SpecialFunction::traced(In x) const {
   if (!has_slopes_) return value_(x);
   const Source where = SourceScope::current();
-  const auto value = [&](std::span<const Array> in) {
+  const auto value = [&](In in) {
     const SourceScope place(where, name_);
-    return Arrays{value_(in)};
+    return value_(in);
   };
-  const auto rule = [&](std::span<const Array> in) {
+  const auto rule = [&](In in) {
     const SourceScope place(where, name_);
     const std::size_t n = in.size() / 2;
-    const std::span<const Array> primals = in.first(n), tangents = in.subspan(n);
-    MaybeArray total;
+    const In primals = in.first(n), tangents = in.subspan(n);
+    Arrays made = traced(primals);  // which have these slopes again
+    const std::size_t results = made.size();
+    made.resize(2 * results);
     for (std::size_t i = 0; i < n; ++i) {
       if (tangents[i].empty()) continue;
-      const Array part = slopes_[i](primals) * tangents[i];
-      total = total ? *total + part : part;
+      const Arrays slopes = slopes_[i](primals);
+      for (std::size_t k = 0; k < results; ++k) {
+        Array& total = made[results + k];
+        const Array part = slopes[k] * tangents[i];
+        total = total.empty() ? part : total + part;
+      }
     }
-    return Arrays{traced(primals), total ? *total : Array()};  // which has these slopes again
+    return made;
   };
-  return custom_jvp_flat(FlatFunction(value), FlatFunction(rule), x)[0];
+  return api_detail::custom_jvp_flat(FlatFunction(value), FlatFunction(rule), x);
 }
 
 // Of all elements in a row, so that arrays of any rank share code.
-Array SpecialFunction::alone(const Arrays& x) const {
-  const Jitted<Compiled>& compiled = compiled_.get([this] { return jit(Compiled{this}, {.sizes = Sizes::symbolic}); });
+Arrays SpecialFunction::alone(const Arrays& x) const {
+  // Of no place: many functions are compiled here, which is no loop.
+  const Jitted<Compiled>& compiled =
+      compiled_.get([this] { return jit(Compiled{this}, {.sizes = Sizes::symbolic}, Source()); });
   Arrays rows;
   for (const Array& each : x) rows.push_back(reshape(each, {x[0].shape().elements()}));
-  return reshape(compiled(rows), x[0].shape());
+  Arrays made = compiled(rows);
+  for (Array& each : made) each = reshape(each, x[0].shape());
+  return made;
 }
 
 Array chebyshev(const Array& t, std::span<const double> terms) {
@@ -80,9 +91,24 @@ Array chebyshev(const Array& t, std::span<const double> terms) {
   return t * later - last + terms[0];
 }
 
+Array polynomial(const Array& t, std::span<const double> terms) {
+  Array made = zeros_like(t) + terms.back();
+  for (std::size_t k = terms.size() - 1; k-- > 0;) made = made * t + terms[k];
+  return made;
+}
+
 Array is_odd(const Array& whole) {
   const Array half = whole * 0.5;
   return half != floor(half);
+}
+
+Array rounded_to_half(const Array& x) {
+  return convert(convert(x, x.dtype() == DType::f64 ? DType::f32 : DType::bf16), x.dtype());
+}
+
+Array exp_of_square(double c, const Array& x) {
+  const Array high = rounded_to_half(x);
+  return exp(c * high * high) * exp(c * (x - high) * (x + high));
 }
 
 namespace {
@@ -105,4 +131,4 @@ double largest_finite_of(DType dtype) {
   return of_real(dtype, [](auto x) { return std::numeric_limits<decltype(x)>::max(); });
 }
 
-}  // namespace tenon::api_detail
+}  // namespace tenon::special

@@ -1,45 +1,73 @@
-// Special functions of real arrays: formulas, element by element, with derivatives of their own.
+// Special functions of real arrays: formulas, element by element, with derivatives of their own; and what formulas have
+// in common.
+//
+// The rooms of this folder are in namespace special, as the functions are that they define.
 #pragma once
 
 #include <array>
 #include <initializer_list>
 #include <limits>
+#include <numbers>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "tenon/api/jit.h"
 #include "tenon/base/fork.h"
 #include "tenon/ir/array.h"
+#include "tenon/ops/arithmetic.h"
 
-namespace tenon::api_detail {
+namespace tenon::special {
+
+using In = std::span<const Array>;
+
+// Of arrays of one shape, all f32 or all f64: the result, or several.
+class Formula {
+ public:
+  constexpr Formula() = default;
+  template <class F>
+    requires std::is_invocable_v<F, In>
+  constexpr Formula(F f) {
+    if constexpr (std::is_same_v<std::invoke_result_t<F, In>, Array>)
+      one_ = f;
+    else
+      several_ = f;
+  }
+  Arrays operator()(In x) const { return one_ != nullptr ? Arrays{one_(x)} : several_(x); }
+
+ private:
+  Array (*one_)(In x) = nullptr;
+  Arrays (*several_)(In x) = nullptr;
+};
 
 // A function that a formula gives. Its operands promote to real numbers of one dtype and broadcast; f16 and bf16 are
 // computed in f32 and rounded at the end. In a trace the formula becomes part of it; outside of traces it is compiled,
 // once a dtype for all sizes. For static storage.
 class SpecialFunction {
  public:
-  // Of arrays of one shape, all f32 or all f64.
-  using Formula = Array (*)(std::span<const Array> x);
-
   constexpr SpecialFunction(const char* name, Formula value) : name_(name), value_(value) {}
-  // With its derivative in each argument.
+  // With its derivative in each argument: of each result.
   template <class... Slopes>
   constexpr SpecialFunction(const char* name, Formula value, Formula slope, Slopes... slopes)
       : name_(name), value_(value), slopes_{slope, slopes...}, has_slopes_(true) {}
 
-  Array operator()(std::initializer_list<Operand> operands) const;
+  Array operator()(std::initializer_list<Operand> operands) const { return results(operands)[0]; }
+  Arrays results(std::span<const Operand> operands) const;
+  Arrays results(std::initializer_list<Operand> operands) const {
+    return results(std::span(operands.begin(), operands.size()));
+  }
 
  private:
   struct Compiled {
     const SpecialFunction* of;
-    Array operator()(const Arrays& x) const { return of->traced(x); }
+    Arrays operator()(const Arrays& x) const { return of->traced(x); }
   };
-  Array traced(std::span<const Array> x) const;
-  Array alone(const Arrays& x) const;
+  Arrays traced(In x) const;
+  Arrays alone(const Arrays& x) const;
 
   const char* name_;
   Formula value_;
-  std::array<Formula, 3> slopes_{};
+  std::array<Formula, 4> slopes_{};
   bool has_slopes_ = false;
   mutable Lasting<Jitted<Compiled>> compiled_;
 };
@@ -47,16 +75,23 @@ class SpecialFunction {
 // Σ terms[k]·T_k(t) of Chebyshev's polynomials T_k, by Clenshaw's recurrence; terms that do not count in t's dtype are
 // left out.
 Array chebyshev(const Array& t, std::span<const double> terms);
+// Σ terms[k]·tᵏ, by Horner's rule.
+Array polynomial(const Array& t, std::span<const double> terms);
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double pi = std::numbers::pi;
 
 // Whether whole numbers are odd: of vectors, where a remainder takes a call a lane.
 Array is_odd(const Array& whole);
+// x with half of its digits, so that its square is exact and so is what it leaves of x.
+Array rounded_to_half(const Array& x);
+// exp(c·x²) of |x| up to where it overflows, exact to rounding.
+Array exp_of_square(double c, const Array& x);
 
 // Facts of f32 and f64.
 double epsilon_of(DType dtype);       // the distance of 1 to the next number
 double least_normal_of(DType dtype);  // the smallest positive number that is not subnormal
 double largest_finite_of(DType dtype);
 
-}  // namespace tenon::api_detail
+}  // namespace tenon::special

@@ -12,16 +12,8 @@
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 
-namespace tenon {
+namespace tenon::special {
 namespace {
-
-using api_detail::chebyshev;
-using api_detail::infinity;
-using api_detail::is_odd;
-using api_detail::nan;
-using api_detail::SpecialFunction;
-using std::numbers::pi;
-using In = std::span<const Array>;
 
 // For 1 ≤ x ≤ 3 in Chebyshev's polynomials of x - 2: log Γ(x) / ((x - 1)(x - 2)), and ψ(x) / (x - its zero); the terms
 // above 2e-18, from values at the polynomials' zeros to 40 digits.
@@ -48,8 +40,9 @@ constexpr double terms_of_digamma[] = {
 constexpr double zero_of_digamma[] = {1.4616321449683622, 9.549995429965697e-17};  // their sum
 
 // Bernoulli's numbers B₂, B₄, …: of the series for large x.
-constexpr double bernoulli[] = {1. / 6, -1. / 30, 1. / 42, -1. / 30, 5. / 66, -691. / 2730, 7. / 6, -3617. / 510};
-constexpr std::size_t count = std::size(bernoulli);
+constexpr double bernoulli_numbers[] = {1. / 6,  -1. / 30,     1. / 42, -1. / 30,
+                                        5. / 66, -691. / 2730, 7. / 6,  -3617. / 510};
+constexpr std::size_t count = std::size(bernoulli_numbers);
 constexpr double large = 10;
 
 // For 0 < x < 10: y in [1, 3), x itself or 1 more where it is smaller; and the numbers y, y + 1, … below x. Those that
@@ -76,15 +69,6 @@ Array series(const Array& x, int power, std::span<const double> weights) {
   for (std::size_t k = weights.size(); k-- > 0;) made = made * inverse + weights[k];
   return made * (power == 2 ? inverse : 1.0 / x);
 }
-std::array<double, count> weights_of_log_gamma() {
-  std::array<double, count> weights;
-  for (std::size_t k = 0; k < count; ++k) {
-    const auto n = static_cast<double>(2 * k + 2);
-    weights[k] = bernoulli[k] / (n * (n - 1));
-  }
-  return weights;
-}
-
 // By two formulas, for positive numbers below 10 and beyond, at x, or at 1 - x where x is negative.
 template <class Near, class Beyond>
 Array of_kinds(const Array& x, const Array& positive, Near near, Beyond beyond) {
@@ -109,7 +93,7 @@ struct NearGamma {
 };
 // Stirling's formula, and what it leaves of log Γ(x) for x ≥ 10.
 Array stirling(const Array& x) { return (x - 0.5) * log(x) - x + 0.5 * std::log(2 * pi); }
-Array rest_beyond(const Array& x) { return series(x, 1, weights_of_log_gamma()); }
+Array rest_beyond(const Array& x) { return series(x, 1, stirling_weights()); }
 Array log_gamma_beyond(const Array& x) { return stirling(x) + rest_beyond(x); }
 
 Array log_gamma(In in) {
@@ -155,7 +139,7 @@ Array log_gamma_slope(In in) {
   };
   const auto beyond = [](const Array& x) {
     std::array<double, count> weights;
-    for (std::size_t k = 0; k < count; ++k) weights[k] = bernoulli[k] / static_cast<double>(2 * k + 2);
+    for (std::size_t k = 0; k < count; ++k) weights[k] = bernoulli_numbers[k] / static_cast<double>(2 * k + 2);
     return log(x) - 0.5 / x - series(x, 2, weights);
   };
   const Array positive = x > 0.0, made = of_kinds(x, positive, near, beyond);
@@ -178,7 +162,7 @@ Array hurwitz(const Array& s, const Array& q) {
   for (std::size_t k = 0; k < count; ++k) {
     const auto n = static_cast<double>(2 * k + 2);
     factorial *= n * (n - 1);
-    made = made + bernoulli[k] / factorial * rising * last;
+    made = made + bernoulli_numbers[k] / factorial * rising * last;
     rising = rising * ((s + (n - 1)) / b) * ((s + n) / b);
   }
   return made;
@@ -234,15 +218,27 @@ constinit const SpecialFunction polygamma_function("polygamma", polygamma_of);
 
 }  // namespace
 
-Array api_detail::stirling_rest(const Array& x) {
+std::span<const double> stirling_weights() {
+  static constexpr std::array<double, count> weights = [] {
+    std::array<double, count> made{};
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto n = static_cast<double>(2 * k + 2);
+      made[k] = bernoulli_numbers[k] / (n * (n - 1));
+    }
+    return made;
+  }();
+  return weights;
+}
+
+Array stirling_rest(const Array& x) {
   const Array far = x >= large, near = where(far, 1.0, x);
   return where(far, rest_beyond(where(far, x, large)), special::lgamma(near) - stirling(near));
 }
 
-Array special::lgamma(const Operand& x) { return lgamma_function({x}); }
-Array special::gamma(const Operand& x) { return gamma_function({x}); }
-Array special::digamma(const Operand& x) { return digamma_function({x}); }
-Array special::polygamma(const Operand& m, const Operand& x) { return polygamma_function({m, x}); }
-Array special::zeta(const Operand& s, const Operand& q) { return zeta_function({s, q}); }
+Array lgamma(const Operand& x) { return lgamma_function({x}); }
+Array gamma(const Operand& x) { return gamma_function({x}); }
+Array digamma(const Operand& x) { return digamma_function({x}); }
+Array polygamma(const Operand& m, const Operand& x) { return polygamma_function({m, x}); }
+Array zeta(const Operand& s, const Operand& q) { return zeta_function({s, q}); }
 
-}  // namespace tenon
+}  // namespace tenon::special

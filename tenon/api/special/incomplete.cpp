@@ -6,49 +6,18 @@
 #include <functional>
 #include <numbers>
 
-#include "tenon/api/loops.h"
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
 #include "tenon/api/special/gamma.h"
+#include "tenon/api/special/iteration.h"
 #include "tenon/api/tangents.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 
-namespace tenon {
+namespace tenon::special {
 namespace {
-
-using api_detail::epsilon_of;
-using api_detail::infinity;
-using api_detail::nan;
-using api_detail::SpecialFunction;
-using api_detail::stirling_rest;
-using std::numbers::pi;
-using In = std::span<const Array>;
-
-constexpr double most_terms = 100'000;
-
-// The carry of a loop whose elements take part as long as `going` holds of them, at first and by step(carry, count),
-// which returns the next carry and what goes on.
-struct Step {
-  Arrays carry;
-  Array going;
-};
-template <class F>
-Arrays until_done(const Array& going, F step, Arrays first) {
-  using State = std::tuple<Array, Array, Arrays>;  // the count, what goes on, the carry
-  const auto body = [&](const State& state) {
-    const auto& [count, going, carry] = state;
-    const Step next = step(carry, count + 1.0);
-    Arrays kept;
-    for (std::size_t i = 0; i < carry.size(); ++i) kept.push_back(where(going, next.carry[i], carry[i]));
-    return State(count + 1.0, going & next.going, std::move(kept));
-  };
-  const auto holds = [](const State& state) { return any(std::get<1>(state)) & (std::get<0>(state) < most_terms); };
-  const Array none = zeros({}, first[0].dtype());
-  return std::get<2>(while_loop(holds, body, State(none, going, std::move(first))));
-}
 
 // Σ xⁿ / ((a + 1) … (a + n)), where `going`.
 Array gamma_series(const Array& going, const Array& a, const Array& x) {
@@ -59,35 +28,6 @@ Array gamma_series(const Array& going, const Array& a, const Array& x) {
     return Step{{term, total + term}, term > total * (rounding / 64)};
   };
   return until_done(going, step, {ones_like(a), ones_like(a)})[1];
-}
-
-// A continued fraction first + n₁ / (d₁ + n₂ / (d₂ + …)).
-struct Fraction {
-  Array first;
-  std::function<Array(const Array& k)> numerator, denominator;
-};
-// Its value by Lentz's and Thompson's recurrences, of terms(p, others) where `going`. Of a natural number p a numerator
-// is 0, and the fraction ends before its derivative in p does: `with_slope` it goes on as long as that of a number
-// which is none.
-Array value_of_fraction(Array going, const std::function<Fraction(const Array& p, In others)>& terms, Array p,
-                        Arrays others, bool with_slope) {
-  if (with_slope) {
-    const Array apart = floor(stop_gradient(p)) + 0.5;
-    going = stack({going, going}), p = stack({p, apart});
-    for (Array& x : others) x = stack({x, x});
-  }
-  const Fraction fraction = terms(p, others);
-  const double tiny = api_detail::least_normal_of(p.dtype()) * (1 << 20), rounding = epsilon_of(p.dtype());
-  const auto off_zero = [&](const Array& x) { return where(abs(x) < tiny, tiny, x); };
-  const auto step = [&](const Arrays& carry, const Array& count) {
-    const Array n = fraction.numerator(count), b = fraction.denominator(count);
-    const Array d = 1.0 / off_zero(b + n * carry[1]), c = off_zero(b + n / carry[0]);
-    const Array more = abs(c * d - 1.0) > 4 * rounding;
-    return Step{{c, d, carry[2] * (c * d)}, with_slope ? broadcast_to(any(more, 0), more.shape()) : more};
-  };
-  const Array first = off_zero(fraction.first);
-  const Array made = until_done(going, step, {first, zeros_like(first), first})[2];
-  return with_slope ? made(0) : made;
 }
 
 // log(ratio) of ratio = 1 + away, which is exact near 0.
@@ -104,7 +44,7 @@ class Gamma {
       : wrong_((x < 0.0) | (a <= 0.0) | is_nan(a) | is_nan(x)),
         nothing_(x == 0.0),
         // Beyond the last the fraction's terms leave the dtype, and nothing is left of the upper part.
-        everything_((x == infinity) | ((x > api_detail::largest_finite_of(x.dtype()) / 64) & (x > a))),
+        everything_((x == infinity) | ((x > largest_finite_of(x.dtype()) / 64) & (x > a))),
         usable_(!(wrong_ | nothing_ | everything_ | (a == infinity))),
         limit((a == 0.0) & (x > 0.0)),
         a(where(usable_, a, 1.0)),
@@ -189,7 +129,7 @@ Array beta_fraction(const Array& going, const Array& a, const Array& b, const Ar
     const Array a = others[0], x = others[1], one = ones_like(x);
     const auto numerator = [=](const Array& n) {
       const Array m = floor(n / 2.0), high = (a + (n - 1.0)) * (a + n);
-      return where(api_detail::is_odd(n), -(a + m) * (a + b + m) * x / high, m * (b - m) * x / high);
+      return where(is_odd(n), -(a + m) * (a + b + m) * x / high, m * (b - m) * x / high);
     };
     return Fraction{one, numerator, [=](const Array&) { return one; }};
   };
@@ -249,10 +189,10 @@ constinit const SpecialFunction betainc_function("betainc", lower_beta, beta_slo
 
 }  // namespace
 
-Array special::gammainc(const Operand& a, const Operand& x) { return gammainc_function({a, x}); }
-Array special::gammaincc(const Operand& a, const Operand& x) { return gammaincc_function({a, x}); }
-Array special::gammainc_grad_a(const Operand& a, const Operand& x) { return gammainc_grad_a_function({a, x}); }
-Array special::gamma_variate_grad(const Operand& a, const Operand& x) { return gamma_variate_grad_function({a, x}); }
-Array special::betainc(const Operand& a, const Operand& b, const Operand& x) { return betainc_function({a, b, x}); }
+Array gammainc(const Operand& a, const Operand& x) { return gammainc_function({a, x}); }
+Array gammaincc(const Operand& a, const Operand& x) { return gammaincc_function({a, x}); }
+Array gammainc_grad_a(const Operand& a, const Operand& x) { return gammainc_grad_a_function({a, x}); }
+Array gamma_variate_grad(const Operand& a, const Operand& x) { return gamma_variate_grad_function({a, x}); }
+Array betainc(const Operand& a, const Operand& b, const Operand& x) { return betainc_function({a, b, x}); }
 
-}  // namespace tenon
+}  // namespace tenon::special

@@ -10,20 +10,13 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/shape.h"
 
-namespace tenon {
+namespace tenon::special {
 namespace {
-
-using api_detail::infinity;
-using api_detail::nan;
-using api_detail::SpecialFunction;
-using api_detail::stirling_rest;
-using std::numbers::pi;
-using In = std::span<const Array>;
 
 // --- of the gamma function ---
 Array sign_of_gamma(In in) {
   const Array& x = in[0];
-  const Array whole = floor(x), below = x < 0.0, odd = api_detail::is_odd(whole);
+  const Array whole = floor(x), below = x < 0.0, odd = is_odd(whole);
   const Array negative = (below & odd) | ((x == 0.0) & (1.0 / x < 0.0));
   const Array made = where((below & (x == whole)) | (x == -infinity), nan, where(negative, -1.0, 1.0));
   return where(is_nan(x), x, made);
@@ -104,6 +97,51 @@ Array divergence(In in) {
 }
 Array logit_of(In in) { return log(in[0]) - log1p(-in[0]); }
 
+// (exp(u) - 1) / u and its derivative, by their series near 0.
+Array near_exprel(const Array& u, bool slope) {
+  std::array<double, 20> terms;
+  double factorial = slope ? 2 : 1;
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    terms[k] = (slope ? static_cast<double>(k + 1) : 1.0) / factorial;
+    factorial *= static_cast<double>(k + (slope ? 3 : 2));
+  }
+  return polynomial(u, terms);
+}
+// (y^λ - 1) / λ, and log y of λ = 0: y is x, or 1 + x.
+template <Array (*logarithm)(const Operand& x)>
+Array boxcox_of(In in) {
+  const Array &power = in[1], along = logarithm(in[0]);
+  const Array zero = power == 0.0, u = where(zero, 0.0, power) * where(zero, 0.0, along), near = abs(u) < 1.0;
+  const Array far = expm1(where(near, 1.0, u)) / where(zero, 1.0, power);
+  return where(zero, along, where(near, where(near, along, 0.0) * near_exprel(where(near, u, 0.0), false), far));
+}
+template <Array (*logarithm)(const Operand& x)>
+Array boxcox_in_x(In in) {
+  return exp((in[1] - 1.0) * logarithm(in[0]));
+}
+template <Array (*logarithm)(const Operand& x)>
+Array boxcox_in_power(In in) {
+  const Array along = logarithm(in[0]), u = in[1] * along, near = abs(u) < 1.0, far = where(near, 1.0, u);
+  const Array rest = where(near, near_exprel(where(near, u, 0.0), true), ((far - 1.0) * exp(far) + 1.0) / (far * far));
+  return along * along * rest;
+}
+
+// n! / (k! (n - k)!), rounded where it is an integer that the dtype has.
+Array comb_of(In in) {
+  const Array &n = in[0], &k = in[1];
+  const Array there = (k <= n) & (n >= 0.0) & (k >= 0.0);
+  const Array from = where(there, n, 0.0), chosen = where(there, k, 0.0);
+  const Array made = exp(-log1p(from) - special::betaln(from - chosen + 1.0, chosen + 1.0));
+  const Array whole = (floor(from) == from) & (floor(chosen) == chosen) & (made < 0.05 / epsilon_of(n.dtype()));
+  return where(there, where(whole, round(made), made), 0.0);
+}
+Array comb_in_n(In in) {
+  return special::comb(in[0], in[1]) * (special::digamma(in[0] + 1.0) - special::digamma(in[0] - in[1] + 1.0));
+}
+Array comb_in_k(In in) {
+  return special::comb(in[0], in[1]) * (special::digamma(in[0] - in[1] + 1.0) - special::digamma(in[1] + 1.0));
+}
+
 constinit const SpecialFunction gammasgn_function("gammasgn", sign_of_gamma);
 constinit const SpecialFunction factorial_function("factorial", factorial_of);
 constinit const SpecialFunction poch_function("poch", poch_of, poch_in_z, poch_in_m);
@@ -119,22 +157,35 @@ constinit const SpecialFunction rel_entr_function(
 constinit const SpecialFunction kl_div_function(
     "kl_div", divergence, [](In x) { return log(x[0] / x[1]); }, [](In x) { return 1.0 - x[0] / x[1]; });
 constinit const SpecialFunction logit_function("logit", logit_of, [](In x) { return 1.0 / (x[0] * (1.0 - x[0])); });
+constinit const SpecialFunction boxcox_function("boxcox", boxcox_of<log>, boxcox_in_x<log>, boxcox_in_power<log>);
+constinit const SpecialFunction boxcox1p_function("boxcox1p", boxcox_of<log1p>, boxcox_in_x<log1p>,
+                                                  boxcox_in_power<log1p>);
+constinit const SpecialFunction comb_function("comb", comb_of, comb_in_n, comb_in_k);
 
 }  // namespace
 
-Array special::gammasgn(const Operand& x) { return gammasgn_function({x}); }
-Array special::factorial(const Operand& n) { return factorial_function({n}); }
-Array special::poch(const Operand& z, const Operand& m) { return poch_function({z, m}); }
-Array special::betaln(const Operand& a, const Operand& b) { return betaln_function({a, b}); }
-Array special::beta(const Operand& a, const Operand& b) { return beta_function({a, b}); }
-Array special::xlogy(const Operand& x, const Operand& y) { return xlogy_function({x, y}); }
-Array special::xlog1py(const Operand& x, const Operand& y) { return xlog1py_function({x, y}); }
-Array special::entr(const Operand& x) { return entr_function({x}); }
-Array special::rel_entr(const Operand& x, const Operand& y) { return rel_entr_function({x, y}); }
-Array special::kl_div(const Operand& x, const Operand& y) { return kl_div_function({x, y}); }
-Array special::logit(const Operand& x) { return logit_function({x}); }
+Array gammasgn(const Operand& x) { return gammasgn_function({x}); }
+Array factorial(const Operand& n) { return factorial_function({n}); }
+Array poch(const Operand& z, const Operand& m) { return poch_function({z, m}); }
+Array betaln(const Operand& a, const Operand& b) { return betaln_function({a, b}); }
+Array beta(const Operand& a, const Operand& b) { return beta_function({a, b}); }
+Array xlogy(const Operand& x, const Operand& y) { return xlogy_function({x, y}); }
+Array xlog1py(const Operand& x, const Operand& y) { return xlog1py_function({x, y}); }
+Array entr(const Operand& x) { return entr_function({x}); }
+Array rel_entr(const Operand& x, const Operand& y) { return rel_entr_function({x, y}); }
+Array kl_div(const Operand& x, const Operand& y) { return kl_div_function({x, y}); }
+Array logit(const Operand& x) { return logit_function({x}); }
 
-Array special::multigammaln(const Operand& a, std::int64_t d) {
+Array boxcox(const Operand& x, const Operand& power) { return boxcox_function({x, power}); }
+Array boxcox1p(const Operand& x, const Operand& power) { return boxcox1p_function({x, power}); }
+Array comb(const Operand& n, const Operand& k, bool repetition) {
+  if (!repetition) return comb_function({n, k});
+  const SourceScope place(n.where(), "comb");
+  const Array none = (k == 0) & (n >= 0);
+  return where(none, 1.0, comb_function({where(none, 1, n + k - 1), where(none, 0, k)}));
+}
+
+Array multigammaln(const Operand& a, std::int64_t d) {
   if (d < 1) throw ShapeError(fmt::format("multigammaln: of {} dimensions.", d), "There is one at least.");
   const SourceScope place(a.where(), "multigammaln");
   Array made = special::lgamma(a);
@@ -142,4 +193,4 @@ Array special::multigammaln(const Operand& a, std::int64_t d) {
   return made + 0.25 * static_cast<double>(d * (d - 1)) * std::log(pi);
 }
 
-}  // namespace tenon
+}  // namespace tenon::special

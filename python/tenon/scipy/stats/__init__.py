@@ -1,5 +1,14 @@
-"""Distributions by the names of jax.scipy.stats: the normal one."""
+"""Distributions of probability, each a module, and statistics of samples, by the names of jax.scipy.stats."""
 
-from tenon.scipy.stats import norm  # noqa: F401
+from tenon.scipy.stats import (  # noqa: F401
+    bernoulli, beta, betabinom, binom, cauchy, chi2, dirichlet, expon, gamma, gennorm, geom, gumbel_l,
+    gumbel_r, laplace, logistic, multinomial, multivariate_normal, nbinom, norm, pareto, poisson, t,
+    truncnorm, uniform, vonmises, wrapcauchy)
+from tenon.scipy.stats._samples import mode, rankdata, sem  # noqa: F401
 
-__all__ = ["norm"]
+__all__ = [
+    "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma", "gennorm",
+    "geom", "gumbel_l", "gumbel_r", "laplace", "logistic", "mode", "multinomial", "multivariate_normal",
+    "nbinom", "norm", "pareto", "poisson", "rankdata", "sem", "t", "truncnorm", "uniform", "vonmises",
+    "wrapcauchy",
+]

@@ -1,0 +1,68 @@
+"""The exponential distribution: from `loc` on, of mean `scale` above it; by the names of jax.scipy.stats.expon."""
+
+from tenon import _core
+
+__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+
+
+def logpdf(x, loc=0, scale=1):
+    """The logarithm of the density at x: -∞ outside of the support, NaN where a parameter is not one.
+
+    >>> round(float(logpdf(0.5)), 6)
+    -0.5
+    """
+    return _core.distribution("expon", "logpdf", x, loc, scale)
+
+
+def pdf(x, loc=0, scale=1):
+    """The density at x.
+
+    >>> round(float(pdf(0.5)), 6)
+    0.606531
+    """
+    return _core.distribution("expon", "pdf", x, loc, scale)
+
+
+def cdf(x, loc=0, scale=1):
+    """The probability of numbers up to x.
+
+    >>> round(float(cdf(0.5)), 6)
+    0.393469
+    """
+    return _core.distribution("expon", "cdf", x, loc, scale)
+
+
+def logcdf(x, loc=0, scale=1):
+    """log(cdf(…)), without underflow where the distribution allows.
+
+    >>> round(float(logcdf(0.5)), 6)
+    -0.932752
+    """
+    return _core.distribution("expon", "logcdf", x, loc, scale)
+
+
+def sf(x, loc=0, scale=1):
+    """The probability of numbers above x.
+
+    >>> round(float(sf(0.5)), 6)
+    0.606531
+    """
+    return _core.distribution("expon", "sf", x, loc, scale)
+
+
+def logsf(x, loc=0, scale=1):
+    """log(sf(…)), without underflow where the distribution allows.
+
+    >>> round(float(logsf(0.5)), 6)
+    -0.5
+    """
+    return _core.distribution("expon", "logsf", x, loc, scale)
+
+
+def ppf(q, loc=0, scale=1):
+    """The x of which the cdf is q; NaN outside of [0, 1].
+
+    >>> round(float(ppf(0.25)), 6)
+    0.287682
+    """
+    return _core.distribution("expon", "ppf", q, loc, scale)

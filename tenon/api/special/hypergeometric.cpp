@@ -1,0 +1,214 @@
+// The hypergeometric functions ₁F₁ and ₂F₁ of real numbers: by their series, where these converge fast and without
+// cancellation after Kummer's, Pfaff's or Euler's transformation, and by those about infinity and 1.
+#include <cmath>
+
+#include "tenon/api/special.h"
+#include "tenon/api/special/function.h"
+#include "tenon/api/special/iteration.h"
+#include "tenon/api/tangents.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon::special {
+namespace {
+
+Array is_pole(const Array& x) { return (x <= 0.0) & (floor(x) == x); }
+// 1 / Γ(x), which is 0 at Γ's poles.
+Array one_over_gamma(const Array& x) {
+  const Array pole = is_pole(x), y = where(pole, 1.0, x);
+  return where(pole, 0.0, gammasgn(y) * exp(-lgamma(y)));
+}
+
+// Σ (p)_k … / (q)_k … x^k, where `going`: the ratio of a term to the one before it is ratio(k). A derivative of a term
+// may be there where the term is not: `with_slope` terms go on as far as those of parameters halfway between integers
+// do.
+Array hypergeometric_series(const Array& going, const std::vector<Array>& above, const std::vector<Array>& below,
+                            const Array& x, bool with_slope) {
+  const double rounding = epsilon_of(x.dtype()) / 64;
+  std::vector<Array> apart;
+  for (const Array& p : above) apart.push_back(floor(stop_gradient(p)) + 0.5);
+  const auto step = [&](const Arrays& carry, const Array& count) {
+    Array ratio = x / count, bound = stop_gradient(ratio), rises = zeros_like(x) > 1.0;
+    for (std::size_t i = 0; i < above.size(); ++i) {
+      ratio = ratio * (above[i] + (count - 1.0));
+      bound = bound * (apart[i] + (count - 1.0));
+      rises = rises | (above[i] + count < 0.0);  // the factor shall be past its least
+    }
+    for (const Array& q : below) {
+      const Array factor = 1.0 / (q + (count - 1.0));
+      ratio = ratio * factor;
+      bound = bound * stop_gradient(factor);
+      rises = rises | (q + count < 0.0);
+    }
+    const Array term = carry[0] * ratio, total = carry[1] + term, limit = carry[2] * bound;
+    const Array size = with_slope ? abs(limit) : abs(term), tolerance = abs(total) * rounding;
+    return Step{{term, total, limit}, (size > tolerance) | (rises & (size > 0.0))};
+  };
+  const Array one = ones_like(x);
+  return until_done(going, step, {one, one, one})[1];
+}
+
+// --- ₁F₁ ---
+// Γ(b) / Γ(b - a) (-x)^-a Σ (a)_k (a - b + 1)_k / k! (-x)^-k of large negative x, as far as terms fall.
+Array kummer_far(const Array& going, const Array& a, const Array& b, const Array& x) {
+  const double rounding = epsilon_of(x.dtype()) / 64;
+  const Array y = -1.0 / x;
+  const auto step = [&](const Arrays& carry, const Array& count) {
+    const Array term = carry[0] * ((a + (count - 1.0)) * (a - b + count) * y / count);
+    const Array total = carry[1] + term;
+    return Step{{term, total}, (abs(term) < abs(carry[0])) & (abs(term) > abs(total) * rounding)};
+  };
+  const Array sum = until_done(going, step, {ones_like(x), ones_like(x)})[1];
+  const Array rest = b - a, sign = gammasgn(b) * gammasgn(rest);
+  return sign * exp(lgamma(b) - lgamma(rest) - a * log(-x)) * sum;
+}
+
+Array kummer(const Array& a, const Array& b, const Array& x, bool with_slope) {
+  const Array polynomial = is_pole(a), ended = polynomial & (a >= b), undefined = is_pole(b) & !ended;
+  const Array wrong = is_nan(a) | is_nan(b) | is_nan(x), usual = is_finite(x) & !(undefined | wrong);
+  const Array rest = b - a, turned = usual & (x < 0.0) & !polynomial;
+  const Array slow = 4.0 * (1.0 + abs(a)) * (1.0 + abs(a - b + 1.0));
+  const Array far = turned & (x < -50.0) & (-x > slow) & !is_pole(rest), near = usual & !far;
+  const Array turns = near & turned;
+  const Array p = where(near, where(turns, rest, a), 0.5), q = where(near, b, 1.0), y = where(near, abs(x), 0.5);
+  const Array signed_y = where(near & !turned, x, y);
+  const Array direct = hypergeometric_series(near, {p}, {q}, signed_y, with_slope);
+  const Array beyond = kummer_far(far, where(far, a, 0.5), where(far, b, 1.0), where(far, x, -100.0));
+  const Array made = where(far, beyond, where(turns, exp(where(turns, x, 0.0)) * direct, direct));
+  return where(usual, made, where(wrong, nan, where(undefined | (x > 0.0), infinity, where(a > 0.0, 0.0, nan))));
+}
+Array kummer_of(In in) { return kummer(in[0], in[1], in[2], false); }
+
+// The derivative of f(…, true) in the argument numbered `which`.
+template <std::size_t which, class F>
+Array slope_of_argument(F f, In in) {
+  std::vector<Array> x(in.begin(), in.end());
+  return jvp(
+             [&](Array t) {
+               x[which] = t;
+               return f(x);
+             },
+             std::tuple(in[which]), std::tuple(ones_like(in[which])))
+      .second;
+}
+template <std::size_t which>
+Array kummer_slope(In in) {
+  return slope_of_argument<which>([](const Arrays& x) { return kummer(x[0], x[1], x[2], true); }, in);
+}
+
+// --- ₂F₁ ---
+// Of x near 1, where d = c - a - b is no integer: Abramowitz and Stegun 15.3.6.
+Array gauss_about_1(const Array& going, const Array& a, const Array& b, const Array& c, const Array& rest,
+                    bool with_slope) {
+  const Array d = c - a - b;
+  const Array first = hypergeometric_series(going, {a, b}, {1.0 - d}, rest, with_slope);
+  const Array second = hypergeometric_series(going, {c - a, c - b}, {1.0 + d}, rest, with_slope);
+  const Array gamma_c = gamma(c);
+  return gamma_c * (gamma(d) * one_over_gamma(c - a) * one_over_gamma(c - b) * first +
+                    exp(d * log(rest)) * gamma(-d) * one_over_gamma(a) * one_over_gamma(b) * second);
+}
+// Where d is an integer m ≥ 0: Abramowitz and Stegun 15.3.10 and 15.3.11. All factors after the first m terms have a
+// logarithm.
+Array gauss_with_logarithm(const Array& going, const Array& a, const Array& b, const Array& m, const Array& rest) {
+  const double rounding = epsilon_of(rest.dtype()) / 64;
+  const Array c = a + b + m, one = ones_like(rest);
+  // Σ (a)_n (b)_n / (n! (1 - m)_n) (1 - x)^n of n < m
+  const auto finite = [&](const Arrays& carry, const Array& count) {
+    const Array n = count - 1.0, factor = where(n + 1.0 < m, n + 1.0 - m, 1.0);
+    const Array term = carry[0] * ((a + n) * (b + n) / ((n + 1.0) * factor)) * rest;
+    return Step{{term, carry[1] + term}, count + 1.0 < m};
+  };
+  const Array head = until_done(going & (m > 1.0), finite, {one, one})[1];
+  // Σ (a + m)_n (b + m)_n / (n! (n + m)!) (1 - x)^n (log(1 - x) - ψ(n + 1) - ψ(n + m + 1) + ψ(a + m + n) + ψ(b + m +
+  // n))
+  const auto endless = [&](const Arrays& carry, const Array& count) {
+    const Array n = count - 1.0, p = a + m + n, q = b + m + n;
+    const Array inner = carry[2] + (1.0 / p + 1.0 / q - 1.0 / count - 1.0 / (count + m));
+    const Array term = carry[0] * (p * q / (count * (count + m))) * rest, part = term * inner;
+    const Array total = carry[1] + part;
+    return Step{{term, total, inner}, abs(part) + abs(term) > abs(total) * rounding};
+  };
+  const Array inner = log(rest) + std::numbers::egamma - digamma(m + 1.0) + digamma(a + m) + digamma(b + m);
+  const Array tail = until_done(going, endless, {one, inner, inner})[1];
+  const Array gamma_c = gamma(c), some = m > 0.0, order = where(some, m, 1.0);
+  const Array of_head = where(some, gamma(order) * one_over_gamma(a + m) * one_over_gamma(b + m) * head, 0.0);
+  const Array power = exp(m * log(rest)) * where(is_odd(m), 1.0, -1.0);  // -(x - 1)^m
+  return gamma_c * (of_head + power * one_over_gamma(m + 1.0) * one_over_gamma(a) * one_over_gamma(b) * tail);
+}
+
+// Of 0 ≤ x < 1, where the parameters are none of Γ's poles.
+Array gauss_inside(const Array& going, const Array& a, const Array& b, const Array& c, const Array& x,
+                   const Array& rest, bool with_slope) {
+  const Array d = c - a - b, whole = round(d), near = going & (x <= 0.75);
+  const Array integer = abs(d - whole) < 16.0 * epsilon_of(x.dtype()) * max(abs(c), 1.0);
+  // With a or b near one of Γ's poles but for rounding, or d < 0, Euler's transformation comes first.
+  const Array euler = going & !near & integer & (whole < 0.0);
+  const Array p = where(euler, c - a, a), q = where(euler, c - b, b);
+  const Array logs = going & !near & integer & !(is_pole(p) | is_pole(q)), split = going & !near & !integer;
+  const Array safe_rest = where(near, 0.25, where(going, rest, 0.25));
+  const Array series_going = near | (going & !logs & !split);
+  const auto pick = [](const Array& on, const Array& value, double other) { return where(on, value, other); };
+  const Array direct = hypergeometric_series(series_going, {pick(series_going, p, 0.5), pick(series_going, q, 0.5)},
+                                             {pick(series_going, c, 1.5)}, pick(series_going, x, 0.25), with_slope);
+  const Array with_logs = gauss_with_logarithm(logs, pick(logs, p, 0.5), pick(logs, q, 0.5),
+                                               pick(logs, abs(whole), 1.0), pick(logs, rest, 0.25));
+  const Array about_1 = gauss_about_1(split, pick(split, a, 0.5), pick(split, b, 0.5), pick(split, c, 1.3),
+                                      pick(split, rest, 0.25), with_slope);
+  const Array made = where(split, about_1, where(logs, with_logs, direct));
+  return where(euler, exp(where(euler, d, 0.0) * log(safe_rest)) * made, made);
+}
+
+Array gauss(const Array& a, const Array& b, const Array& c, const Array& x, bool with_slope) {
+  const Array pole = is_pole(c), late_a = pole & (a < c), late_b = pole & (b < c);
+  const Array finite_a = is_pole(a) & !late_a, finite_b = is_pole(b) & !late_b;
+  const Array polynomial = finite_a | finite_b, wrong = is_nan(a) | is_nan(b) | is_nan(c) | is_nan(x);
+  const Array undefined = pole & !polynomial & (x != 0.0);
+  const Array usual = ((x < 1.0) | polynomial) & is_finite(x) & !(wrong | undefined);
+  const Array low = usual & !polynomial & (x < 0.0);  // Pfaff: (1 - x)^-a F(a, c - b; c; x / (x - 1))
+  // By the smaller of a and b, which grows the least.
+  const Array swapped = low & (b < a), first = where(swapped, b, a), second = where(swapped, a, b);
+  const Array q = where(low, c - second, second), safe = where(usual, x, 0.25);
+  const Array inside = where(low, safe / (safe - 1.0), safe);
+  const Array rest = where(low, 1.0 / (1.0 - where(low, safe, 0.0)), 1.0 - safe);
+  const Array short_sum = usual & (polynomial | is_pole(q) | is_pole(c - first) | is_pole(c - q));
+  const Array long_sum = usual & !short_sum;
+  const auto pick = [](const Array& on, const Array& value, double other) { return where(on, value, other); };
+  // A polynomial, or one times a power after Euler's transformation.
+  const Array euler = short_sum & !polynomial & !is_pole(q) & (is_pole(c - first) | is_pole(c - q));
+  const Array p_short = where(euler, c - first, first), q_short = where(euler, c - q, q);
+  const Array made_short =
+      hypergeometric_series(short_sum, {pick(short_sum, p_short, 0.5), pick(short_sum, q_short, 0.5)},
+                            {pick(short_sum, c, 1.5)}, pick(short_sum, inside, 0.25), false);
+  const Array power = exp(where(euler, c - first - q, 0.0) * log(where(euler, rest, 1.0)));
+  const Array made_long =
+      gauss_inside(long_sum, pick(long_sum, first, 0.5), pick(long_sum, q, 0.5), pick(long_sum, c, 1.3),
+                   pick(long_sum, inside, 0.25), pick(long_sum, rest, 0.75), with_slope);
+  const Array made = where(short_sum, where(euler, power * made_short, made_short), made_long);
+  const Array factor = exp(where(low, first * log(rest), 0.0));
+  const Array d = c - a - b, at_1 = (x == 1.0) & (d > 0.0) & !undefined, safe_c = where(at_1, c, 1.0);
+  const Array of_1 = gamma(safe_c) * gamma(where(at_1, d, 1.0)) * one_over_gamma(c - a) * one_over_gamma(c - b);
+  return where(wrong, nan,
+               where(usual, factor * made, where(at_1, of_1, where(undefined | is_finite(x), infinity, nan))));
+}
+Array gauss_of(In in) { return gauss(in[0], in[1], in[2], in[3], false); }
+template <std::size_t which>
+Array gauss_slope(In in) {
+  return slope_of_argument<which>([](const Arrays& x) { return gauss(x[0], x[1], x[2], x[3], true); }, in);
+}
+
+constinit const SpecialFunction hyp1f1_function("hyp1f1", kummer_of, kummer_slope<0>, kummer_slope<1>, [](In in) {
+  return in[0] / in[1] * hyp1f1(in[0] + 1.0, in[1] + 1.0, in[2]);
+});
+constinit const SpecialFunction hyp2f1_function("hyp2f1", gauss_of, gauss_slope<0>, gauss_slope<1>, gauss_slope<2>,
+                                                [](In in) {
+                                                  return in[0] * in[1] / in[2] *
+                                                         hyp2f1(in[0] + 1.0, in[1] + 1.0, in[2] + 1.0, in[3]);
+                                                });
+
+}  // namespace
+
+Array hyp1f1(const Operand& a, const Operand& b, const Operand& x) { return hyp1f1_function({a, b, x}); }
+Array hyp2f1(const Operand& a, const Operand& b, const Operand& c, const Operand& x) {
+  return hyp2f1_function({a, b, c, x});
+}
+
+}  // namespace tenon::special
