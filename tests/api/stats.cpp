@@ -23,7 +23,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 double value(const Array& x) { return x.item<double>(); }
 void near(const Array& got, double expected) { EXPECT_NEAR(value(got), expected, 1e-13 * (1 + std::abs(expected))); }
 
-TEST(Stats, AreSciPys) {
+TEST(Stats, WithoutShapesAreSciPys) {
   near(stats::norm.logpdf(0.7, 0.1, 1.5), -1.404403641312837);
   near(stats::norm.pdf(0.7, 0.1, 1.5), 0.24551342686888222);
   near(stats::norm.cdf(0.7, 0.1, 1.5), 0.6554217416103242);
@@ -64,6 +64,9 @@ TEST(Stats, AreSciPys) {
   near(stats::logistic.logsf(0.7, 0.1, 1.5), -0.9130152523999526);
   near(stats::logistic.ppf(0.3, 0.1, 1.5), -1.1709467905808055);
   near(stats::logistic.isf(0.3, 0.1, 1.5), 1.3709467905808057);
+}
+
+TEST(Stats, OfShapesAreSciPys) {
   near(stats::uniform.logpdf(0.7, 0.1, 1.5), -0.4054651081081644);
   near(stats::uniform.pdf(0.7, 0.1, 1.5), 0.6666666666666666);
   near(stats::uniform.cdf(0.7, 0.1, 1.5), 0.39999999999999997);
@@ -132,6 +135,9 @@ TEST(Stats, AreSciPys) {
   near(stats::truncnorm.logcdf(0.7, -1.0, 2.0, 0.1, 1.5), -0.49946891267667703);
   near(stats::truncnorm.sf(0.7, -1.0, 2.0, 0.1, 1.5), 0.39314713399052);
   near(stats::truncnorm.logsf(0.7, -1.0, 2.0, 0.1, 1.5), -0.9335713504337801);
+}
+
+TEST(Stats, OfAnglesAndIntegersAreSciPys) {
   near(stats::vonmises.logpdf(0.7, 2.5), -1.1166102693941522);
   near(stats::wrapcauchy.pdf(0.7, 0.25), 0.21939771657931864);
   near(stats::bernoulli.logpmf(1.0, 0.3), -1.2039728043259361);
@@ -163,7 +169,7 @@ TEST(Stats, AreSciPys) {
 TEST(Stats, OfDtypesAndShapes) {
   const Array x = tn::reshape(tn::arange(6, DType::f32), {2, 3}) / 2.f, a{1.0f, 2.0f, 3.0f};
   const Array made = stats::gamma.logpdf(x, a);
-  EXPECT_EQ(made.type().text(), "f32[2, 3]");
+  EXPECT_EQ(made.type().text(), "f32[2,3]");
   EXPECT_TRUE(tn::allclose(tn::exp(made), stats::gamma.pdf(x, a), 1e-5));
   EXPECT_EQ(stats::norm.cdf(tn::convert(x, DType::bf16)).dtype(), DType::bf16);
   EXPECT_EQ(stats::beta.pdf(tn::zeros({0, 2}, DType::f32), 1.f, 2.f).shape(), (tn::Shape{0, 2}));
