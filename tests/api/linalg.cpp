@@ -86,8 +86,9 @@ TEST_P(Factors, Hermitian) {
     EXPECT_LE(unit_distance(v), tolerance(dtype));
     EXPECT_LE(distance(linalg::eigvalsh(a), w), 50 * tolerance(dtype));
     const auto n = w.shape()[w.rank() - 1];
-    if (n.value() > 1)
+    if (n.value() > 1) {
       EXPECT_TRUE(tn::all(tn::slice_in_dim(w, 1, n, -1) >= tn::slice_in_dim(w, 0, n - 1, -1)).item<bool>());
+    }
   }
 }
 
