@@ -44,7 +44,8 @@ TEST(AnySizes, TheGradientOfAFilledBufferKeepsWhatStepsChange) {
     const auto [value, slopes] = compiled(xs, c0);
     const auto [plain, plain_slopes] = jit(f, {.sizes = Sizes::fixed})(xs, c0);
     EXPECT_NEAR(value.item<double>(), plain.item<double>(), 1e-9);
-    EXPECT_LT(amax(abs(std::get<0>(slopes) - std::get<0>(plain_slopes))).item<double>(), 1e-11);
+    EXPECT_LT(amax(abs(std::get<0>(slopes) - std::get<0>(plain_slopes))).item<double>(),
+              1e-9);  // steps amplify last bits
   }
 }
 
