@@ -4,7 +4,7 @@ from tenon import _core
 from tenon import numpy as tnp
 from tenon.lax import fori_loop
 from tenon.lax import linalg as _factors
-from tenon.numpy.linalg import _square
+from tenon.numpy.linalg import _square  # type: ignore
 
 __all__ = ["eigh_tridiagonal", "expm_frechet", "funm", "polar", "rsf2csf", "schur", "solve_sylvester", "sqrtm"]
 

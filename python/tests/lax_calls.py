@@ -213,7 +213,7 @@ in_nn("glu", reference=lambda x: np.split(x, 2, -1)[0] * sigmoid(np.split(x, 2, 
 in_nn("one_hot", reference=lambda x, n: (x[..., None] == np.arange(n)).astype(float))(lambda d: call(d.array("i", "tame"), d.number(0, 5)))
 
 ELSEWHERE = {  # tested by tests of their own
-    "jax.numpy": "frompyfunc histogram2d histogramdd i0 iterable packbits polydiv ufunc unique_all unique_counts unique_inverse unpackbits".split(),
+    "jax.numpy": "frompyfunc histogram2d histogramdd i0 iterable packbits polydiv polyfit roots ufunc unique_all unique_counts unique_inverse unpackbits".split(),
     "jax.lax": """bitcast_convert_type mulhi nextafter reduce_precision betainc igamma igamma_grad_a igammac random_gamma_grad DotDimensionNumbers GatherDimensionNumbers GatherScatterMode Precision PrecisionLike RaggedDotDimensionNumbers RoundingMethod ScatterDimensionNumbers
         approx_max_k approx_min_k associative_scan bessel_i0e bessel_i1e broadcast_like clz composite cond custom_linear_solve
         custom_root dce_sink digamma fori_loop gather lgamma map optimization_barrier padtype_to_pads platform_dependent polygamma

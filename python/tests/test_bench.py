@@ -1,4 +1,4 @@
-"""The programs that bench/python measures run, at small sizes; what is not there yet is named."""
+"""The programs that bench/python measures run, at small sizes."""
 
 import json
 import math
@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 PEERS = pathlib.Path(__file__).resolve().parents[2] / "bench" / "python" / "peers.py"
-ABSENT = {"fft", "svd", "eigh", "convolution"}
 
 
 def test_programs(tmp_path):
@@ -15,5 +14,5 @@ def test_programs(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(rows) > 100
-    assert {row["case"] for row in rows if "error" in row} == ABSENT
-    assert all(row["seconds"] > 0 and math.isfinite(row["sum"]) for row in rows if "error" not in row)
+    assert [row for row in rows if "error" in row] == []
+    assert all(row["seconds"] > 0 and math.isfinite(row["sum"]) for row in rows)

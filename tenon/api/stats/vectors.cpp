@@ -1,8 +1,8 @@
 // Distributions of vectors: Dirichlet's, the multinomial and the normal one; and those of numbers by their names.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <map>
 #include <numbers>
 #include <stdexcept>
 
@@ -115,38 +115,39 @@ Array MultivariateNormal::pdf(const Operand& x, const Operand& mean, const Opera
 }
 
 Array distribution(std::string_view name, std::string_view quantity, std::span<const Operand> operands) {
-  static const std::map<std::string_view, const Distribution*> distributions{{"norm", &norm},
-                                                                             {"expon", &expon},
-                                                                             {"cauchy", &cauchy},
-                                                                             {"laplace", &laplace},
-                                                                             {"logistic", &logistic},
-                                                                             {"uniform", &uniform},
-                                                                             {"gumbel_l", &gumbel_l},
-                                                                             {"gumbel_r", &gumbel_r},
-                                                                             {"pareto", &pareto},
-                                                                             {"gamma", &gamma},
-                                                                             {"chi2", &chi2},
-                                                                             {"t", &t},
-                                                                             {"gennorm", &gennorm},
-                                                                             {"beta", &beta},
-                                                                             {"truncnorm", &truncnorm},
-                                                                             {"vonmises", &vonmises},
-                                                                             {"wrapcauchy", &wrapcauchy},
-                                                                             {"bernoulli", &bernoulli},
-                                                                             {"poisson", &poisson},
-                                                                             {"geom", &geom},
-                                                                             {"binom", &binom},
-                                                                             {"nbinom", &nbinom},
-                                                                             {"betabinom", &betabinom}};
-  static const std::map<std::string_view, Quantity> of_name{
+  static constexpr std::pair<std::string_view, const Distribution*> distributions[]{{"norm", &norm},
+                                                                                    {"expon", &expon},
+                                                                                    {"cauchy", &cauchy},
+                                                                                    {"laplace", &laplace},
+                                                                                    {"logistic", &logistic},
+                                                                                    {"uniform", &uniform},
+                                                                                    {"gumbel_l", &gumbel_l},
+                                                                                    {"gumbel_r", &gumbel_r},
+                                                                                    {"pareto", &pareto},
+                                                                                    {"gamma", &gamma},
+                                                                                    {"chi2", &chi2},
+                                                                                    {"t", &t},
+                                                                                    {"gennorm", &gennorm},
+                                                                                    {"beta", &beta},
+                                                                                    {"truncnorm", &truncnorm},
+                                                                                    {"vonmises", &vonmises},
+                                                                                    {"wrapcauchy", &wrapcauchy},
+                                                                                    {"bernoulli", &bernoulli},
+                                                                                    {"poisson", &poisson},
+                                                                                    {"geom", &geom},
+                                                                                    {"binom", &binom},
+                                                                                    {"nbinom", &nbinom},
+                                                                                    {"betabinom", &betabinom}};
+  static constexpr std::pair<std::string_view, Quantity> of_name[]{
       {"logpdf", Quantity::logpdf}, {"pdf", Quantity::pdf},        {"logpmf", Quantity::logpdf},
       {"pmf", Quantity::pdf},       {"cdf", Quantity::cdf},        {"logcdf", Quantity::logcdf},
       {"sf", Quantity::sf},         {"logsf", Quantity::logsf},    {"ppf", Quantity::ppf},
       {"isf", Quantity::isf},       {"entropy", Quantity::entropy}};
-  const auto found = distributions.find(name);
-  const auto wanted = of_name.find(quantity);
+  const auto* const found =
+      std::ranges::find(distributions, name, &std::pair<std::string_view, const Distribution*>::first);
+  const auto* const wanted = std::ranges::find(of_name, quantity, &std::pair<std::string_view, Quantity>::first);
   const special::SpecialFunction* f = nullptr;
-  if (found != distributions.end() && wanted != of_name.end())
+  if (found != std::end(distributions) && wanted != std::end(of_name))
     f = (*found->second->functions_)[static_cast<std::size_t>(wanted->second)];
   if (f == nullptr) throw std::out_of_range(fmt::format("There is no {}.{}.", name, quantity));
   return f->results(operands)[0];

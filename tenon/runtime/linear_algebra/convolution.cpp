@@ -3,7 +3,9 @@
 #include "tenon/runtime/linear_algebra/convolution.h"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
+#include <span>
 #include <type_traits>
 #include <vector>
 
