@@ -1,6 +1,4 @@
 // Fourier transforms.
-#include "tenon/api/fft.h"
-
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -12,6 +10,7 @@
 #include "operands.h"
 #include "rooms.h"
 #include "shapes.h"
+#include "tenon/api/fft.h"
 
 namespace tenon::python {
 namespace {
