@@ -9,7 +9,6 @@ JAX's results are waited for, and its functions are compiled before, as tenon's 
 """
 import argparse
 import importlib
-import time
 
 import numpy as np
 
@@ -17,6 +16,7 @@ import tenon as tn
 import tenon.fft
 import tenon.linalg
 import tenon.scipy.special
+from peers import least
 
 
 def optional(name):
@@ -30,16 +30,6 @@ scipy_fft, scipy_special, scipy_linalg = (optional(f"scipy.{name}") for name in 
 jax = optional("jax")
 if jax is not None:
     jax.config.update("jax_enable_x64", True)
-
-
-def least(call, seconds):
-    call(), call()
-    best, end = float("inf"), time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
-    return best * 1e3
 
 
 def normal(shape, dtype):
@@ -156,10 +146,9 @@ def main():
     for name, ours, others in [*transforms(), *convolutions(), *special_functions(), *factors()]:
         if options.only not in name:
             continue
-        mine = least(ours, options.seconds)
-        theirs = {library: least(call, options.seconds) for library, call in others.items()}
-        ratio = f"{mine / min(theirs.values()):6.2f}" if theirs else ""
-        print(f"{name:28} {ratio}  tenon {mine:.4g}", *(f"{library} {ms:.4g}" for library, ms in theirs.items()), sep="  ", flush=True)
+        mine, *theirs = (least(call, options.seconds)[0] * 1e3 for call in (ours, *others.values()))
+        ratio = f"{mine / min(theirs):6.2f}" if theirs else ""
+        print(f"{name:28} {ratio}  tenon {mine:.4g}", *(f"{library} {ms:.4g}" for library, ms in zip(others, theirs)), sep="  ", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from tenon import _core
 from tenon import numpy as tnp
 from tenon.lax import fori_loop
 from tenon.lax import linalg as _factors
+from tenon.numpy._elementwise import _inexact_together
+from tenon.numpy._shapes import _adjoint
 from tenon.numpy.linalg import _square  # type: ignore
 
 __all__ = ["eigh_tridiagonal", "expm_frechet", "funm", "polar", "rsf2csf", "schur", "solve_sylvester", "sqrtm"]
@@ -17,7 +19,7 @@ def schur(a, output="real"):
     [[2.0, 1.0], [0.0, 3.0]]
     """
     if output not in ("real", "complex"):
-        raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
+        raise ValueError(f"schur: output is 'real' or 'complex', not {output!r}.")
     return _core.schur(tnp.asarray(a), output == "complex")
 
 
@@ -39,9 +41,9 @@ def polar(a, side="right", *, method="qdwh", eps=None, max_iterations=None):
     [[3.0, 0.0], [0.0, 2.0]]
     """
     if side not in ("right", "left"):
-        raise ValueError("The argument `side` must be either 'right' or 'left'.")
+        raise ValueError(f"polar: side is 'right' or 'left', not {side!r}.")
     if method not in ("qdwh", "svd"):
-        raise ValueError(f"Unknown polar decomposition method {method}.")
+        raise ValueError(f"polar: method is 'qdwh' or 'svd', not {method!r}.")
     return _core.polar(tnp.asarray(a), side == "left")
 
 
@@ -67,7 +69,7 @@ def funm(A, func, disp=True):
     """
     a = _square(A, "funm")
     if a.ndim != 2:
-        raise ValueError("expected square array_like input")
+        raise ValueError(f"funm: one square matrix, not of shape {a.shape}.")
     t, z = _core.schur(a, True)
     n = t.shape[0]
     values = tnp.diagonal(t)
@@ -83,7 +85,7 @@ def funm(A, func, disp=True):
         return _core.where(here, numerator / _core.where(_core.equal(apart, 0), -1, apart), made)
 
     made = fori_loop(1, n, diagonal_above, start) if n > 1 else start
-    made = _core.matmul(_core.matmul(z, made), tnp.conj(z.T))
+    made = _core.matmul(_core.matmul(z, made), _adjoint(z))
     if disp:
         return made
     eps = float(tnp.finfo(made.dtype).eps)
@@ -104,11 +106,11 @@ def expm_frechet(A, E, *, method=None, compute_expm=True):
     a, e = tnp.asarray(A), tnp.asarray(E)
     for name, x in (("A", a), ("E", e)):
         if x.ndim < 2 or x.shape[-2] != x.shape[-1]:
-            raise ValueError(f"expected {name} to be a (batched) square matrix, got {name}.shape={x.shape}")
+            raise ValueError(f"expm_frechet: {name} of shape {x.shape} has no square matrices.")
     if a.shape != e.shape:
-        raise ValueError(f"expected A and E to be the same shape, got A.shape={a.shape} E.shape={e.shape}")
-    kind = _core.to_inexact(tnp.zeros((), tnp.result_type(a, e))).dtype
-    value, along = jvp(expm, (_core.convert(a, kind),), (_core.convert(e, kind),))
+        raise ValueError(f"expm_frechet: A and E differ in shape, {a.shape} and {e.shape}.")
+    a, e = _inexact_together(a, e)
+    value, along = jvp(expm, (a,), (e,))
     return (value, along) if compute_expm else along
 
 
@@ -119,11 +121,11 @@ def solve_sylvester(A, B, C, *, method="schur", tol=1e-8):
     >>> solve_sylvester([[1.0]], [[2.0]], [[6.0]]).tolist()
     [[2.0]]
     """
-    kind = _core.to_inexact(tnp.zeros((), tnp.result_type(*(tnp.asarray(x) for x in (A, B, C))))).dtype
-    a, b, c = (_core.convert(tnp.asarray(x), kind) for x in (A, B, C))
+    a, b, c = _inexact_together(*(tnp.asarray(x) for x in (A, B, C)))
+    kind = c.dtype
     m, n = c.shape[-2:]
     if a.shape[-2:] != (m, m) or b.shape[-2:] != (n, n):
-        raise ValueError(f"Incompatible shapes for Sylvester equation:\nA: {a.shape}\nB: {b.shape}\nC: {c.shape}")
+        raise ValueError(f"solve_sylvester: Incompatible shapes {a.shape}, {b.shape} and {c.shape} of A, B and C.")
     if method not in ("schur", "eigen"):
         raise ValueError(f"solve_sylvester: method is 'schur' or 'eigen', not {method!r}.")
     batch = tnp.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
@@ -137,8 +139,8 @@ def solve_sylvester(A, B, C, *, method="schur", tol=1e-8):
     else:
         (r, left), (s, right) = _core.schur(a, True), _core.schur(b, True)
         v, w = tnp.linalg.diagonal(r), tnp.linalg.diagonal(s)
-        inner = _core.matmul(tnp.conj(tnp.matrix_transpose(left)), _core.matmul(_core.convert(c, left.dtype), right))
-        made = _core.matmul(_core.matmul(left, _triangular_sylvester(r, s, inner)), tnp.conj(tnp.matrix_transpose(right)))
+        inner = _core.matmul(_adjoint(left), _core.matmul(_core.convert(c, left.dtype), right))
+        made = _core.matmul(_core.matmul(left, _triangular_sylvester(r, s, inner)), _adjoint(right))
     nearest = _core.min(_core.abs(v[..., :, None] + w[..., None, :]), [v.ndim - 1, v.ndim], True)
     made = made if kind.kind == "c" else _core.real(made)
     return _core.convert(_core.where(_core.less(nearest, tol), tnp.nan, made), kind)
@@ -177,17 +179,17 @@ def eigh_tridiagonal(d, e, *, eigvals_only=False, select="a", select_range=None,
     """
     d, e = tnp.asarray(d), tnp.asarray(e)
     if d.dtype != e.dtype:
-        raise TypeError(f"diagonal and off-diagonal values must have same dtype, got {d.dtype} and {e.dtype}")
+        raise TypeError(f"eigh_tridiagonal: d and e differ in dtype, {d.dtype} and {e.dtype}.")
     if d.dtype.name not in ("float32", "float64", "complex64", "complex128"):
         raise TypeError(f"eigh_tridiagonal: of float32, float64, complex64 and complex128, not {d.dtype}.")
     if select not in ("a", "i", "v"):
-        raise ValueError("'select must have a value in {'a', 'i', 'v'}.")
+        raise ValueError(f"eigh_tridiagonal: select is 'a', 'i' or 'v', not {select!r}.")
     if select == "v":
         raise NotImplementedError("eigh_tridiagonal: select='v': data would decide a size.")
     if select == "i" and select_range is None:
-        raise ValueError("for select='i', select_range must be specified.")
+        raise ValueError("eigh_tridiagonal: select='i' wants a select_range.")
     if select == "i" and select_range[0] > select_range[1]:
-        raise ValueError("Got empty index range in select_range.")
+        raise ValueError(f"eigh_tridiagonal: select_range {tuple(select_range)} is empty.")
     a = tnp.diag(d) + (tnp.diag(e, -1) if e.size else 0)
     part = slice(None) if select == "a" else slice(select_range[0], select_range[1] + 1)
     if eigvals_only:

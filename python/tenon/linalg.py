@@ -17,7 +17,7 @@ from tenon.lax import fori_loop
 from tenon.lax import linalg as _factors
 from tenon.numpy import _dtypes
 from tenon.numpy import linalg as _numpy
-from tenon.numpy._shapes import _of_one_dtype
+from tenon.numpy._shapes import _adjoint, _of_one_dtype
 from tenon.numpy.linalg import *  # noqa: F403
 from tenon.numpy.linalg import _square
 
@@ -64,8 +64,8 @@ def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):
 def triangular_factor(a, lower):
     """The factor of Cholesky, lower or upper triangular, of which that triangle of a is read."""
     a = tnp.asarray(a)
-    made = _core.cholesky(a if lower else _core.conj(tnp.matrix_transpose(a)), False)
-    return made if lower else _core.conj(tnp.matrix_transpose(made))
+    made = _core.cholesky(a if lower else _adjoint(a), False)
+    return made if lower else _adjoint(made)
 
 
 def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):

@@ -31,6 +31,12 @@ struct Convolution {
   Dim window(std::size_t i) const { return w.shape()[i]; }
   // Places that a window spans, but for the first.
   Dim span(std::size_t i) const { return (window(i) - 1) * window_dilation[i]; }
+  // How many places a window has, where that is known.
+  std::optional<std::int64_t> places() const {
+    Dim count = 1;
+    for (std::size_t i = 0; i < axes(); ++i) count = count * window(i);
+    return count.try_value();
+  }
 };
 
 Axes or_ones(std::string_view name, const Axes& given, std::size_t axes, std::string_view what) {
@@ -150,31 +156,30 @@ Array through_spread_input(const Convolution& c) {
 // Channels that each make features of their own: products of x moved by each place of the window, added up.
 constexpr std::int64_t most_places = 64;
 bool has_lonely_channels(const Convolution& c) {
-  std::int64_t places = 1;
-  for (std::size_t i = 0; i < c.axes(); ++i) {
-    if (!c.window(i).known() || !c.x.shape()[i + 1].known()) return false;
-    places *= c.window(i).value();
-  }
-  const Dim channels = c.w.shape()[c.axes()];
-  return c.groups > 1 && channels.known() && channels.value() == 1 && places > 0 && places <= most_places;
+  for (std::size_t i = 0; i < c.axes(); ++i)
+    if (!c.x.shape()[i + 1].known()) return false;
+  const std::int64_t places = c.places().value_or(0);
+  return c.groups > 1 && c.w.shape()[c.axes()] == Dim(1) && places > 0 && places <= most_places;
 }
 Array through_moved_inputs(const Convolution& c) {
   const Array x = padded(c.x, c.pads, c.input_dilation);
   const Shape all = c.w.shape();
   const Dim features = floor_div(all[c.axes() + 1], c.groups);
-  std::vector<std::int64_t> place(c.axes(), 0);
   MaybeArray sum;
-  for (;;) {
+  for (std::int64_t number = 0; number < *c.places(); ++number) {
     std::vector<Dim> start{0}, limit{x.shape()[0]}, window_start, window_limit;
     Axes step{1};
+    std::int64_t behind = *c.places();  // places of the axes that are still to come
     for (std::size_t i = 0; i < c.axes(); ++i) {
+      behind /= c.window(i).value();
+      const std::int64_t place = number / behind % c.window(i).value();
       const Dim outputs = max(floor_div(x.shape()[i + 1] - c.span(i) - 1, c.strides[i]) + 1, 0);
-      const std::int64_t from = place[i] * c.window_dilation[i];
+      const std::int64_t from = place * c.window_dilation[i];
       const bool some = outputs.value() > 0;
       start.push_back(some ? from : 0);
       limit.push_back(some ? Dim(from + (outputs.value() - 1) * c.strides[i] + 1) : Dim(0));
       step.push_back(c.strides[i]);
-      window_start.push_back(place[i]), window_limit.push_back(place[i] + 1);
+      window_start.push_back(place), window_limit.push_back(place + 1);
     }
     start.push_back(0), limit.push_back(x.shape()[c.axes() + 1]), step.push_back(1);
     window_start.insert(window_start.end(), {0, 0});
@@ -183,10 +188,6 @@ Array through_moved_inputs(const Convolution& c) {
     const Array weights = reshape(slice(c.w, window_start, window_limit), {Dim(c.groups), features});
     const Array product = part * weights;
     sum = sum ? *sum + product : product;
-    std::size_t i = place.size();
-    for (; i-- > 0; place[i] = 0)
-      if (++place[i] < c.window(i).value()) break;
-    if (i == static_cast<std::size_t>(-1)) break;
   }
   std::vector<Dim> whole = sum->shape().dims();
   whole.pop_back();
@@ -206,12 +207,7 @@ Array computed(const Convolution& c) {
   }
   if (has_lonely_channels(c)) return through_moved_inputs(c);
   const auto ones = [](const Axes& all) { return std::ranges::all_of(all, [](std::int64_t n) { return n == 1; }); };
-  const auto known = [&] {
-    for (std::size_t i = 0; i < c.axes(); ++i)
-      if (!c.window(i).known()) return false;
-    return true;
-  };
-  if (!ones(c.input_dilation) && ones(c.strides) && known()) return through_spread_input(c);
+  if (!ones(c.input_dilation) && ones(c.strides) && c.places()) return through_spread_input(c);
   return convolve(padded(c.x, c.pads, c.input_dilation), c.w, {c.strides, c.window_dilation, c.groups});
 }
 
@@ -267,15 +263,15 @@ Array with_axes(const Array& y, const Axes& output) {
 
 // Both in one dtype, those of 16 bits in f32.
 struct Widened {
+  Widened(const Array& given, const Array& weights) {
+    const Met met = in_one_dtype(Arrays{given, weights});
+    stored = met.operands[0].dtype(), weak = met.weak;
+    x = widened(met.operands[0]), w = widened(met.operands[1]);
+  }
   Array x, w;
   DType stored;
   bool weak;
 };
-Widened widened(const Array& x, const Array& w) {
-  const Promoted to = promote(x.dtype(), x.weak(), w.dtype(), w.weak());
-  const DType computed = is_half(to.dtype) ? DType::f32 : to.dtype;
-  return {convert(x, computed), convert(w, computed), to.dtype, to.weak};
-}
 
 }  // namespace
 
@@ -306,7 +302,7 @@ ConvolutionAxes convolution_axes(std::string_view input, std::string_view weight
 Array conv_general_dilated(const Operand& x, const Operand& w, const ConvolutionOptions& options) {
   constexpr std::string_view name = "conv_general_dilated";
   const SourceScope where(x.where(), name);
-  const Widened both = widened(x.array(), w.array());
+  const Widened both(x.array(), w.array());
   const Convolution c = prepared(name, both.x, both.w, options);
   return convert(with_axes(computed(c), c.output), both.stored).with_weak(both.weak);
 }
@@ -317,7 +313,7 @@ Array conv_transpose(const Operand& x, const Operand& w, const ConvolutionOption
   if (!options.input_dilation.empty() || options.feature_groups != 1 || options.batch_groups != 1)
     throw ShapeError("conv_transpose: it takes no groups and no dilation of the input but its strides.",
                      "Call conv_general_dilated with input_dilation.");
-  const Widened both = widened(x.array(), w.array());
+  const Widened both(x.array(), w.array());
   const std::size_t rank = both.w.rank();
   ConvolutionOptions spread = options;
   spread.axes = options.axes.value_or(channels_first(rank));

@@ -39,15 +39,14 @@ Array resized(const Array& x, std::int64_t axis, const Dim& n) {
 
 // Numbers of the kind that a transform takes.
 Array taken(std::string_view name, const Array& given, FourierKind kind) {
-  Array x = to_inexact(given);
-  if (size_of(real_part_of(x.dtype())) < sizeof(float)) x = convert(x, DType::f32);
+  const Array x = widened(to_inexact(given));
   if (kind == real_forward) {
     if (is_complex(x.dtype()))
       throw DTypeError(fmt::format("{}: {} is complex.", name, x.type().text()),
                        "It takes real numbers: give real(x), or transform it by fft.");
     return x;
   }
-  return is_complex(x.dtype()) ? x : convert(x, x.dtype() == DType::f64 ? DType::c128 : DType::c64);
+  return is_complex(x.dtype()) ? x : convert(x, complex_of(x.dtype()));
 }
 
 Array transformed(std::string_view name, const Operand& given, FourierKind kind, const Lengths& lengths, Axes axes,

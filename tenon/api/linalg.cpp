@@ -16,7 +16,7 @@
 namespace tenon {
 namespace {
 
-using matrices::adjoint, matrices::columns_of, matrices::narrowed, matrices::rows_of, matrices::widened;
+using matrices::adjoint, matrices::columns_of, matrices::narrowed, matrices::rows_of;
 
 // A matrix in the dtype that it is computed in, and what results become.
 struct Taken {
@@ -88,10 +88,12 @@ Factors factors_of(const Array& a, bool hermitian) {
   const Arrays made = singular_spectrum(a, true, false);
   return {made[1], made[0], made[2]};
 }
+// 1 / values of those that are kept, beside rows.
+Array inverse_values(const Factors& of, const Array& kept) {
+  return convert(expand_dims(matrices::reciprocal_where(kept, of.values), -1), of.u.dtype());
+}
 Array pseudoinverse(const Factors& of, const Array& kept) {
-  const Array inverse = where(kept, 1.f / where(kept, of.values, ones_like(of.values)), zeros_like(of.values));
-  const Array scale = convert(expand_dims(inverse, -1), of.u.dtype());
-  return matmul(adjoint(of.vh), scale * adjoint(of.u));
+  return matmul(adjoint(of.vh), inverse_values(of, kept) * adjoint(of.u));
 }
 Array more_than(const Factors& of, const Array& rtol) {
   const Array size = abs(of.values);
@@ -195,9 +197,7 @@ Array kept_of(const Array& s, const Array& rcond) {
 }
 Solved solved(const Array& a, const Array& b, const Array& rcond) {
   const Factors f = factors_of(a, false);
-  const Array kept = kept_of(f.values, rcond);
-  const Array inverse = where(kept, 1.f / where(kept, f.values, ones_like(f.values)), zeros_like(f.values));
-  const Array along = convert(expand_dims(inverse, -1), a.dtype()) * matmul(adjoint(f.u), b);
+  const Array along = inverse_values(f, kept_of(f.values, rcond)) * matmul(adjoint(f.u), b);
   return {matmul(adjoint(f.vh), along), f.values};
 }
 // With p = pinv(a): dx = p·(db - da·x) + p·pᴴ·daᴴ·(b - a·x) + (1 - p·a)·daᴴ·pᴴ·x.
@@ -208,8 +208,7 @@ std::pair<Solved, Solved> solved_rule(const Array& a, const Array& b, const Arra
   const Array x = matmul(p, b), rest = b - matmul(a, x), turned = matmul(dah, matmul(ph, x));
   const Array dx =
       matmul(p, db - matmul(da, x)) + matmul(p, matmul(ph, matmul(dah, rest))) + turned - matmul(p, matmul(a, turned));
-  const Array along = conj(f.u) * matmul(da, adjoint(f.vh));
-  return {{x, f.values}, {dx, real(sum(along, -2))}};
+  return {{x, f.values}, {dx, matrices::real_along_columns(f.u, matmul(da, adjoint(f.vh)))}};
 }
 
 }  // namespace
@@ -218,12 +217,11 @@ namespace linalg {
 
 LeastSquares lstsq(const Operand& a, const Operand& b, const LeastSquaresOptions& options) {
   const SourceScope place(a.where(), "lstsq");
-  const Array left = to_inexact(a.array()), right = to_inexact(b.array());
-  const Promoted met = promote(left.dtype(), left.weak(), right.dtype(), right.weak());
-  const Array m = widened(convert(left, met.dtype));
-  Array y = widened(convert(right, met.dtype));
+  const Met met = in_one_dtype(Arrays{to_inexact(a.array()), to_inexact(b.array())});
+  const Taken x{widened(met.operands[0]), met.operands[0].dtype(), met.weak};
+  const Array& m = x.a;
+  Array y = widened(met.operands[1]);
   matrices::matrix("lstsq", m.type());
-  const Taken x{m, met.dtype, met.weak};
   const bool vector = y.rank() == 1;
   if (y.rank() == 0)
     throw ShapeError(fmt::format("lstsq: the right side {} is a number.", y.type().text()),
@@ -236,8 +234,7 @@ LeastSquares lstsq(const Operand& a, const Operand& b, const LeastSquaresOptions
   const DType part = real_part_of(m.dtype());
   if (without_elements(m)) {
     const Array none = matmul(adjoint(m), y);  // zeros, of its shape
-    const Array squares = abs(y) * abs(y);
-    return {x.narrow(vector ? squeeze(none, -1) : none), x.narrow(sum(squares, -2)),
+    return {x.narrow(vector ? squeeze(none, -1) : none), x.narrow(matrices::real_along_columns(y, y)),
             zeros(matrices::batch_of(m.type()), DType::i32),
             zeros(matrices::batch_of(m.type(), {0}), real_part_of(x.stored))};
   }
@@ -245,15 +242,12 @@ LeastSquares lstsq(const Operand& a, const Operand& b, const LeastSquaresOptions
   const Array rcond =
       options.rcond ? where(convert(*options.rcond, part) < 0.f, convert(one, part), convert(*options.rcond, part))
                     : rounding_of(x, 1);
-  const auto batch = [](const Array& of) {
-    return zeros_like(Type::array(DType::bool_, matrices::batch_of(of.type())));
-  };
-  broadcast_shapes("lstsq", Arrays{batch(m), batch(y)});  // throws where they do not go together
+  matrices::broadcast_batches("lstsq", m, y);  // throws where they do not go together
   const auto [found, s] = custom_jvp(solved, solved_rule, a.where())(m, y, rcond);
   const Array off = y - matmul(m, found);
-  const Array squares = is_complex(off.dtype()) ? real(off) * real(off) + imag(off) * imag(off) : off * off;
   const Array rank = sum(convert(kept_of(s, rcond), DType::i32), -1);
-  return {x.narrow(vector ? squeeze(found, -1) : found), x.narrow(sum(squares, -2)), rank, x.narrow(s)};
+  return {x.narrow(vector ? squeeze(found, -1) : found), x.narrow(matrices::real_along_columns(off, off)), rank,
+          x.narrow(s)};
 }
 
 Polar polar(const Operand& a, const PolarOptions& options) {

@@ -185,6 +185,8 @@ Array convert(const Operand& x, DType dtype) {
   return bind1(convert_info, make_params(ConvertParams{dtype}), {x});
 }
 
+Array widened(const Array& x) { return convert(x, computed_in(x.dtype())); }
+
 Array real(const Operand& x) {
   if (!is_complex(x->dtype())) return x;
   const SourceScope place(x.where(), "real");

@@ -42,16 +42,41 @@ Dim outputs_of(const Dim& inputs, const Dim& window, std::int64_t stride, std::i
   return max(floor_div(inputs - (window - 1) * dilation - 1, stride) + 1, 0);
 }
 
-struct ConvolutionTypes {
-  const Type* of[3] = {};
-  const Type& operator[](Part part) const { return *of[static_cast<std::size_t>(part)]; }
-};
 const Dim& last_of(const Type& type) { return type.shape[type.rank() - 1]; }
 std::vector<Dim> places_of(const Type& type, Part part) {
   const std::vector<Dim> dims = type.shape.dims();
   return part == Part::w ? std::vector<Dim>(dims.begin(), dims.end() - 2)
                          : std::vector<Dim>(dims.begin() + 1, dims.end() - 1);
 }
+
+// All sizes, as the operands say them.
+struct ConvolutionSizes {
+  ConvolutionSizes(Part made, const ConvolutionParams& p, std::span<const Type> in) {
+    const Type *of[3] = {}, *&x = of[0], *&w = of[1], *&y = of[2];
+    const auto given = given_to_make(made);
+    for (std::size_t i = 0; i < 2; ++i) of[static_cast<std::size_t>(given[i])] = &in[i];
+    const std::size_t axes = p.strides.size();
+    batch = (x != nullptr ? x : y)->shape[0];
+    channels = x != nullptr ? last_of(*x) : w->shape[axes] * p.groups;
+    features = last_of(w != nullptr ? *w : *y);
+    inputs = x != nullptr ? places_of(*x, Part::x) : p.sizes;
+    window = w != nullptr ? places_of(*w, Part::w) : p.sizes;
+    for (std::size_t i = 0; i < axes; ++i)
+      outputs.push_back(outputs_of(inputs[i], window[i], p.strides[i], p.dilations[i]));
+  }
+  // Of a part, in the order of its axes.
+  Shape shape_of(Part part, const Dim& groups) const {
+    std::vector<Dim> dims = part == Part::w ? window : part == Part::x ? inputs : outputs;
+    if (part == Part::w)
+      dims.push_back(floor_div(channels, groups));
+    else
+      dims.insert(dims.begin(), batch);
+    dims.push_back(part == Part::x ? channels : features);
+    return Shape(std::move(dims));
+  }
+  Dim batch, channels, features;
+  std::vector<Dim> inputs, window, outputs;
+};
 
 void require_numbers(std::string_view op, const Type& type) {
   if (!type.is_array())
@@ -78,10 +103,6 @@ std::vector<Type> convolution_type(Part made, const Params& params, std::span<co
     if (p.strides[i] < 1 || p.dilations[i] < 1)
       throw ShapeError(fmt::format("{}: stride {}, dilation {}.", both, p.strides[i], p.dilations[i]),
                        "Both are 1 or more.");
-  const auto given = given_to_make(made);
-  ConvolutionTypes types;
-  for (std::size_t i = 0; i < 2; ++i) types.of[static_cast<std::size_t>(given[i])] = &in[i];
-  const auto places = [&](Part part) { return part == made ? p.sizes : places_of(types[part], part); };
   const auto equal = [&](const Dim& a, const Dim& b, std::string_view what) {
     context.require_equal(a, b,
                           [&] { return fmt::format("{}: {} {} where there are {}.", both, a.text(), what, b.text()); });
@@ -91,40 +112,27 @@ std::vector<Type> convolution_type(Part made, const Params& params, std::span<co
       throw ShapeError(fmt::format("{}: {} {} in {} groups.", both, n.text(), what, p.groups.text()),
                        "Groups have the same size.");
   };
-  const std::vector<Dim> window = places(Part::w);
-  std::vector<Dim> outputs;
-  const std::vector<Dim> inputs = places(Part::x);
-  for (std::size_t i = 0; i < axes; ++i) {
-    if (window[i].try_value().value_or(1) < 1)
+  const ConvolutionSizes sizes(made, p, in);
+  for (const Dim& n : sizes.window)
+    if (n.try_value().value_or(1) < 1)
       throw ShapeError(both + ": a window without places.", "Each axis of the window has 1 or more.");
-    outputs.push_back(outputs_of(inputs[i], window[i], p.strides[i], p.dilations[i]));
-    if (made != Part::y) equal(places(Part::y)[i], outputs[i], "outputs");
-  }
-  std::vector<Dim> shape;
+  divisible(sizes.channels, "channels"), divisible(sizes.features, "features");
+  // What both operands say.
   if (made == Part::y) {
-    equal(last_of(types[Part::x]), types[Part::w].shape[axes] * p.groups, "channels");
-    divisible(last_of(types[Part::w]), "features");
-    shape = {types[Part::x].shape[0]};
-    shape.insert(shape.end(), outputs.begin(), outputs.end());
-    shape.push_back(last_of(types[Part::w]));
-  } else if (made == Part::x) {
-    equal(last_of(types[Part::y]), last_of(types[Part::w]), "features");
-    divisible(last_of(types[Part::w]), "features");
-    shape = {types[Part::y].shape[0]};
-    shape.insert(shape.end(), inputs.begin(), inputs.end());
-    shape.push_back(types[Part::w].shape[axes] * p.groups);
+    equal(sizes.channels, in[1].shape[axes] * p.groups, "channels");
   } else {
-    equal(types[Part::x].shape[0], types[Part::y].shape[0], "images");
-    divisible(last_of(types[Part::x]), "channels"), divisible(last_of(types[Part::y]), "features");
-    shape = window;
-    shape.push_back(floor_div(last_of(types[Part::x]), p.groups));
-    shape.push_back(last_of(types[Part::y]));
+    const std::vector<Dim> outputs = places_of(in[1], Part::y);
+    for (std::size_t i = 0; i < axes; ++i) equal(outputs[i], sizes.outputs[i], "outputs");
+    if (made == Part::x)
+      equal(last_of(in[1]), sizes.features, "features");
+    else
+      equal(sizes.batch, in[1].shape[0], "images");
   }
-  return {Type::array(in[0].dtype, Shape(shape))};
+  return {Type::array(in[0].dtype, sizes.shape_of(made, p.groups))};
 }
 
 // --- evaluation: the sum as it is written ---
-template <class T, class Visit>
+template <class Visit>
 void each_term(std::span<const std::int64_t> x, std::span<const std::int64_t> w, std::span<const std::int64_t> y,
                const ConvolutionParams& p, Visit visit) {
   const std::size_t axes = p.strides.size();
@@ -133,10 +141,8 @@ void each_term(std::span<const std::int64_t> x, std::span<const std::int64_t> w,
       if (++at[i] < sizes[i]) return true;
     return false;
   };
-  const auto any = [](std::span<const std::int64_t> sizes) {
-    return std::ranges::none_of(sizes, [](std::int64_t n) { return n == 0; });
-  };
-  if (!any(x) || !any(w) || !any(y)) return;
+  for (const auto& sizes : {x, w, y})
+    if (std::ranges::find(sizes, 0) != sizes.end()) return;
   std::vector<std::int64_t> of_y(y.size()), of_w(w.size());
   do {  // of y: image, outputs, feature; of w: places, channel and feature
     do {
@@ -167,15 +173,15 @@ std::vector<Value> convolution_eval(Part made, const Params& params, std::span<c
       T* const sums = out.as<T>();
       const T *a = first.as<T>(), *b = second.as<T>();
       std::fill_n(sums, out.elements(), T(0));
-      each_term<T>(of[0]->dims(), of[1]->dims(), of[2]->dims(), params.as<ConvolutionParams>(),
-                   [&](std::int64_t x, std::int64_t w, std::int64_t y) {
-                     const std::int64_t at[3]{x, w, y};
-                     T& sum = sums[at[static_cast<std::size_t>(made)]];
-                     const T product =
-                         wrap([](auto s, auto t) { return s * t; }, a[at[static_cast<std::size_t>(given[0])]],
-                              b[at[static_cast<std::size_t>(given[1])]]);
-                     sum = wrap([](auto s, auto t) { return s + t; }, sum, product);
-                   });
+      each_term(of[0]->dims(), of[1]->dims(), of[2]->dims(), params.as<ConvolutionParams>(),
+                [&](std::int64_t x, std::int64_t w, std::int64_t y) {
+                  const std::int64_t at[3]{x, w, y};
+                  T& sum = sums[at[static_cast<std::size_t>(made)]];
+                  const T product =
+                      wrap([](auto s, auto t) { return s * t; }, a[at[static_cast<std::size_t>(given[0])]],
+                           b[at[static_cast<std::size_t>(given[1])]]);
+                  sum = wrap([](auto s, auto t) { return s + t; }, sum, product);
+                });
     }
   });
   return {out};
@@ -281,32 +287,19 @@ BatchResult convolution_batch(Part made, const BatchArgs& args) {
 // --- lowering ---
 LibraryForm convolution_form(Part made, const Params& params, std::span<const Type> in) {
   const auto& p = params.as<ConvolutionParams>();
-  const auto given = given_to_make(made);
-  ConvolutionTypes types;
-  for (std::size_t i = 0; i < 2; ++i) types.of[static_cast<std::size_t>(given[i])] = &in[i];
-  const std::size_t axes = p.strides.size();
-  const auto places = [&](Part part) { return part == made ? p.sizes : places_of(types[part], part); };
-  const Dim batch = made == Part::x ? types[Part::y].shape[0] : types[Part::x].shape[0];
-  const Dim channels = made == Part::x ? types[Part::w].shape[axes] * p.groups : last_of(types[Part::x]);
-  const Dim features = made == Part::y ? last_of(types[Part::w]) : last_of(types[Part::y]);
-  const std::vector<Dim> inputs = places(Part::x), window = places(Part::w);
-  std::vector<Dim> outputs;
-  for (std::size_t i = 0; i < axes; ++i)
-    outputs.push_back(outputs_of(inputs[i], window[i], p.strides[i], p.dilations[i]));
+  const ConvolutionSizes sizes(made, p, in);
   static_assert(sizeof(TenonConvolution) == 7 * sizeof(std::int64_t));
   LibraryForm form{"tenon_convolution",
                    {static_cast<std::int64_t>(in[0].dtype), static_cast<std::int64_t>(made), p.groups,
-                    static_cast<std::int64_t>(axes), batch, channels, features}};
-  double work =
-      kernel::estimate(batch) * kernel::estimate(channels) * kernel::estimate(features) / kernel::estimate(p.groups);
-  const std::vector<Dim>* const all[]{&inputs, &window, &outputs};
-  for (const std::vector<Dim>* each : all) {
-    form.description.insert(form.description.end(), each->begin(), each->end());
-    if (each != &inputs)
-      for (const Dim& n : *each) work *= kernel::estimate(n);
-  }
-  form.description.insert(form.description.end(), p.strides.begin(), p.strides.end());
-  form.description.insert(form.description.end(), p.dilations.begin(), p.dilations.end());
+                    static_cast<std::int64_t>(p.strides.size()), sizes.batch, sizes.channels, sizes.features}};
+  double work = kernel::estimate(sizes.batch) * kernel::estimate(sizes.channels) * kernel::estimate(sizes.features) /
+                kernel::estimate(p.groups);
+  const auto add = [&](const auto& words) {
+    form.description.insert(form.description.end(), words.begin(), words.end());
+  };
+  for (const std::vector<Dim>& each : {sizes.window, sizes.outputs})
+    for (const Dim& n : each) work *= kernel::estimate(n);
+  add(sizes.inputs), add(sizes.window), add(sizes.outputs), add(p.strides), add(p.dilations);
   form.nanoseconds = 500 + 0.02 * work;
   return form;
 }

@@ -64,8 +64,7 @@ std::vector<Type> fft_type(const Params& params, std::span<const Type> in, TypeC
     last = p.size;
   }
   const DType real = real_part_of(x.dtype);
-  const DType numbers = real == DType::f64 ? DType::c128 : DType::c64;
-  return {Type::array(gives_real(p) ? real : numbers, shape)};
+  return {Type::array(gives_real(p) ? real : complex_of(real), shape)};
 }
 
 // --- evaluation: lines in two, or p, by the smallest prime factor p of their size ---

@@ -33,7 +33,7 @@ namespace {
 extern const OpInfo cholesky_info, triangular_solve_info, solve_info;
 
 using matrices::adjoint, matrices::hermitian, matrices::narrowed, matrices::square, matrices::transposed,
-    matrices::triangle, matrices::widened;
+    matrices::triangle;
 
 // --- types ---
 const Type& right_sides(std::string_view op, std::span<const Type> in, TypeContext& context) {
@@ -326,13 +326,6 @@ const OpInfo solve_info{
 const bool linear_algebra_installed =
     (install_op(cholesky_info), install_op(triangular_solve_info), install_op(solve_info), true);
 
-// Operands in one dtype.
-Met in_one_dtype(const Array& a, const Array& b) {
-  const Array x = to_inexact(a), y = to_inexact(b);
-  const Promoted both = promote(x.dtype(), x.weak(), y.dtype(), y.weak());
-  return {{convert(x, both.dtype), convert(y, both.dtype)}, both.weak};
-}
-
 // The axes before the last two, broadcast.
 Array with_batch(const Array& x, const Shape& batch) {
   Shape whole = batch;
@@ -340,10 +333,8 @@ Array with_batch(const Array& x, const Shape& batch) {
   whole.push_back(x.shape()[x.rank() - 1]);
   return broadcast_to(x, whole);
 }
-void broadcast_batches(std::string_view op, Array& a, Array& b) {
-  const Arrays batches{zeros_like(Type::array(DType::bool_, matrices::batch_of(a.type()))),
-                       zeros_like(Type::array(DType::bool_, matrices::batch_of(b.type())))};
-  const Shape batch = broadcast_shapes(op, batches);
+void share_batch(std::string_view op, Array& a, Array& b) {
+  const Shape batch = matrices::broadcast_batches(op, a, b);
   a = with_batch(a, batch), b = with_batch(b, batch);
 }
 
@@ -359,7 +350,7 @@ Array cholesky(const Operand& a, const CholeskyOptions& options) {
 
 Array triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options) {
   const SourceScope place(a.where(), "triangular_solve");
-  const Met met = in_one_dtype(a, b);
+  const Met met = in_one_dtype(Arrays{to_inexact(a), to_inexact(b)});
   const DType stored = met.operands[0].dtype();
   Array m = widened(met.operands[0]), right = widened(met.operands[1]);
   square("triangular_solve", m.type());
@@ -375,7 +366,7 @@ Array triangular_solve(const Operand& a, const Operand& b, const TriangularOptio
                                  m.shape()[m.rank() - 1].text(), right.shape()[right.rank() - 2].text()),
                      options.left_side ? "b has as many rows as the matrix."
                                        : "b has as many columns as the matrix; .left_side = true solves op(a)·x = b.");
-  broadcast_batches("triangular_solve", m, right);
+  share_batch("triangular_solve", m, right);
   const Array x =
       triangular_of(m, right, {options.lower, options.transpose_a != !options.left_side, options.unit_diagonal});
   return narrowed(options.left_side ? x : transposed(x), stored, met.weak);
@@ -383,7 +374,7 @@ Array triangular_solve(const Operand& a, const Operand& b, const TriangularOptio
 
 Array solve(const Operand& a, const Operand& b) {
   const SourceScope place(a.where(), "solve");
-  const Met met = in_one_dtype(a, b);
+  const Met met = in_one_dtype(Arrays{to_inexact(a), to_inexact(b)});
   const DType stored = met.operands[0].dtype();
   Array m = widened(met.operands[0]), right = widened(met.operands[1]);
   square("solve", m.type());
@@ -397,7 +388,7 @@ Array solve(const Operand& a, const Operand& b) {
         fmt::format("solve: {} and right sides {}: sizes {} and {} differ.", a->type().text(), b->type().text(),
                     m.shape()[m.rank() - 1].text(), right.shape()[right.rank() - 2].text()),
         "The right sides have as many rows as the matrix.");
-  broadcast_batches("solve", m, right);
+  share_batch("solve", m, right);
   const Array x = bind1(solve_info, make_params(SolveParams{false}), {m, right});
   return narrowed(vector ? squeeze(x, -1) : x, stored, met.weak);
 }

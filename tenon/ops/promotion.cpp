@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tenon/ir/bind.h"
 #include "tenon/ir/literal.h"
 #include "tenon/ir/origins.h"
@@ -38,20 +40,22 @@ Shape broadcast_shapes(std::string_view op, std::span<const Array> operands) {
   return Shape(std::move(dims));
 }
 
-Met meet(std::string_view op, std::span<const Array> operands) {
+Met in_one_dtype(std::span<const Array> operands) {
   Promoted promoted{operands[0].dtype(), operands[0].weak()};
-  bool same_shape = true;
-  const Shape first = operands[0].shape();
-  for (const Array& operand : operands) {
+  for (const Array& operand : operands)
     promoted = promote(promoted.dtype, promoted.weak, operand.dtype(), operand.weak());
-    same_shape = same_shape && operand.shape() == first;
-  }
   Met met{{}, promoted.weak};
+  for (const Array& operand : operands) met.operands.push_back(convert(operand, promoted.dtype));
+  return met;
+}
+
+Met meet(std::string_view op, std::span<const Array> operands) {
+  const Shape first = operands[0].shape();
+  const bool same_shape = std::ranges::all_of(operands, [&](const Array& x) { return x.shape() == first; });
   const Shape shape = same_shape ? first : broadcast_shapes(op, operands);
-  for (const Array& operand : operands) {
-    Array converted = convert(operand, promoted.dtype);
-    met.operands.push_back(same_shape ? converted : broadcast_to(converted, shape));
-  }
+  Met met = in_one_dtype(operands);
+  if (!same_shape)
+    for (Array& operand : met.operands) operand = broadcast_to(operand, shape);
   return met;
 }
 

@@ -14,6 +14,8 @@ struct Met {
   bool weak;
 };
 Met meet(std::string_view op, std::span<const Array> operands);
+// The same in shapes of their own.
+Met in_one_dtype(std::span<const Array> operands);
 inline Met meet(std::string_view op, std::initializer_list<Array> operands) {
   return meet(op, std::span(operands.begin(), operands.size()));
 }

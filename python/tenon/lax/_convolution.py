@@ -33,12 +33,12 @@ def conv_general_permutations(dimension_numbers):
     lhs, rhs, out = dimension_numbers
     for spec, letters in ((lhs, "NC"), (rhs, "OI"), (out, "NC")):
         if any(spec.count(letter) != 1 for letter in letters):
-            raise ValueError(f"convolution dimension_numbers must contain the characters {' and '.join(letters)} once, got {spec}.")
+            raise ValueError(f"dimension_numbers: {spec!r} has not {' and '.join(letters)} once each.")
         if len(set(spec)) != len(spec):
-            raise ValueError(f"convolution dimension_numbers cannot have duplicate characters, got {spec}.")
+            raise ValueError(f"dimension_numbers: {spec!r} has duplicate characters.")
     places = [letter for letter in rhs if letter not in "OI"]
     if not set(lhs) - set("NC") == set(places) == set(out) - set("NC"):
-        raise ValueError(f"convolution dimension_numbers must each have the same set of spatial characters, got {dimension_numbers}.")
+        raise ValueError(f"dimension_numbers: all three have the same set of spatial characters, unlike {dimension_numbers}.")
 
     def axes(spec, first, second):
         return tuple(spec.index(letter) for letter in (first, second, *places))
@@ -56,15 +56,14 @@ def conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers):
         return dimension_numbers
     rank = len(lhs_shape)
     if rank != len(rhs_shape):
-        raise TypeError(f"convolution requires lhs and rhs ndim to be equal, got {rank} and {len(rhs_shape)}.")
+        raise TypeError(f"A convolution's lhs and rhs have one ndim, not {rank} and {len(rhs_shape)}.")
     if dimension_numbers is None:
         return ConvDimensionNumbers(*[tuple(range(rank))] * 3)
     if len(dimension_numbers) != 3:
-        raise TypeError(f"convolution dimension_numbers list/tuple must be length 3, got {len(dimension_numbers)}.")
+        raise TypeError(f"dimension_numbers: of lhs, rhs and the result, not {len(dimension_numbers)} of them.")
     for spec in dimension_numbers:
         if isinstance(spec, str) and len(spec) != rank:
-            raise TypeError(f"convolution dimension_numbers[.] must have len equal to the ndim of lhs and rhs, got {len(spec)} for "
-                            f"lhs and rhs shapes {lhs_shape} and {rhs_shape}.")
+            raise TypeError(f"dimension_numbers: {spec!r} has not a letter for each axis of {lhs_shape} and {rhs_shape}.")
     if all(isinstance(spec, str) for spec in dimension_numbers):
         return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
     return ConvDimensionNumbers(*(tuple(spec) for spec in dimension_numbers))
@@ -93,8 +92,7 @@ def conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, r
     lhs, rhs = tnp.asarray(lhs), tnp.asarray(rhs)
     axes = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     if isinstance(padding, str) and any(dilation != 1 for dilation in _integers(lhs_dilation)):
-        raise ValueError("String padding is not implemented for transposed convolution using this op. Please either exactly specify "
-                         "the required padding or use conv_transpose.")
+        raise ValueError("String padding does not say where zeros between places belong: give pairs, or call conv_transpose.")
     return _made(_core.conv_general_dilated(lhs, rhs, _integers(window_strides), _padding(padding), _integers(lhs_dilation),
                                             _integers(rhs_dilation), axes, operator.index(feature_group_count),
                                             operator.index(batch_group_count)), preferred_element_type)
@@ -134,7 +132,7 @@ def conv_transpose(lhs, rhs, strides, padding, rhs_dilation=None, dimension_numb
     lhs, rhs = tnp.asarray(lhs), tnp.asarray(rhs)
     if dimension_numbers is None:
         if lhs.ndim not in _CHANNELS_LAST:
-            raise ValueError("No 4+ dimensional dimension_number defaults.")
+            raise ValueError(f"conv_transpose: give dimension_numbers for {lhs.ndim - 2} axes of places.")
         dimension_numbers = _CHANNELS_LAST[lhs.ndim]
     axes = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     pads, dilations = _padding(padding), _integers(rhs_dilation)

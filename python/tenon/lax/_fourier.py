@@ -36,13 +36,13 @@ def fft(x, fft_type, fft_lengths):
     if kind is None:
         raise ValueError(f"Unknown FFT type '{fft_type}'")
     if kind == FftType.RFFT and x.dtype.kind == "c":
-        raise ValueError("only real valued inputs supported for rfft")
+        raise ValueError(f"RFFT: {x.dtype} is not real.")
     lengths = tuple(fft_lengths)
     if len(lengths) > x.ndim:
-        raise ValueError(f"FFT input shape {x.shape} must have at least as many input dimensions as fft_lengths {lengths}.")
+        raise ValueError(f"FFT input shape {x.shape} has not at least as many input dimensions as fft_lengths {lengths}.")
     if not lengths:
         return x
     last = lengths[-1] // 2 + 1 if kind == FftType.IRFFT else lengths[-1]
     if x.shape[x.ndim - len(lengths):] != (*lengths[:-1], last):
-        raise ValueError(f"{kind.name} input shape {x.shape} minor dimensions must be equal to fft_lengths {lengths}")
+        raise ValueError(f"{kind.name} input shape {x.shape} does not end in fft_lengths {lengths}.")
     return getattr(_core, _TRANSFORMS[kind])(x, lengths, list(range(-len(lengths), 0)), None)

@@ -9,7 +9,7 @@ from tenon import _core, _sizes, tree
 from tenon.errors import ShapeError
 from tenon import numpy as tnp
 from tenon.lax._loops import every, fori_loop
-from tenon.numpy._shapes import _zeros_behind
+from tenon.numpy._shapes import _adjoint, _zeros_behind
 
 __all__ = ["cholesky", "cholesky_update", "eig", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "qr",
            "schur", "svd", "symmetric_product", "triangular_solve"]
@@ -247,11 +247,11 @@ def _qr_with_slope(pivoting):
         q, r, order = factors(x)
         if pivoting:
             dx = _core.take_along_axis(dx, _core.broadcast_to(order[..., None, :], dx.shape), dx.ndim - 1, "clip", None)
-        columns, back = q.shape[-1], tnp.conj(tnp.matrix_transpose(q))
+        columns, back = q.shape[-1], _adjoint(q)
         of_q = triangular_solve(r[..., :columns], dx[..., :columns])  # dQ + Q·dR·R⁻¹ of these columns
         inner = _core.matmul(back, of_q)
         below = tnp.tril(inner, -1)
-        turn = below - tnp.conj(tnp.matrix_transpose(below))  # Qᴴ·dQ, whose Hermitian part is 0
+        turn = below - _adjoint(below)  # Qᴴ·dQ, whose Hermitian part is 0
         if q.dtype.kind == "c":
             turn = turn + tnp.eye(columns, dtype=q.dtype) * (1j * _core.imag(inner))  # the diagonal of R stays real
         dq = of_q + _core.matmul(q, turn - inner)

@@ -86,6 +86,11 @@ def matrix_transpose(x, /):
     return swapaxes(x, -1, -2)
 
 
+def _adjoint(x):
+    """Matrices transposed, of the conjugate numbers."""
+    return _core.conj(matrix_transpose(x))
+
+
 def swapaxes(a, axis1, axis2):
     """Two axes exchanged."""
     a = asarray(a)

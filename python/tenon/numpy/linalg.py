@@ -9,7 +9,7 @@ from tenon import _core, _sizes
 from tenon.numpy._creation import asarray, eye
 from tenon.numpy import _dtypes, _indexing, _products
 from tenon.numpy._products import cross, matmul, outer, tensordot, vecdot  # noqa: F401
-from tenon.numpy._shapes import _axes, matrix_transpose  # noqa: F401
+from tenon.numpy._shapes import _adjoint, _axes, matrix_transpose  # noqa: F401
 
 __all__ = ["cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matmul",
            "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr",
@@ -19,7 +19,7 @@ __all__ = ["cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigva
 def cholesky(a, *, upper=False, symmetrize_input=True):
     """The triangular L with L·Lᴴ = a, or with `upper` the U with Uᴴ·U = a. NaN where a is not positive definite."""
     made = _core.cholesky(a, symmetrize_input)
-    return _core.conj(matrix_transpose(made)) if upper else made
+    return _adjoint(made) if upper else made
 
 
 def solve(a, b):
@@ -273,7 +273,7 @@ def _svd_of_hermitian(a):
     def ordered(x):
         return _core.take_along_axis(x, _core.broadcast_to(order[..., None, :], x.shape), x.ndim - 1, "clip", None)
 
-    return ordered(v * turned[..., None, :]), s, _core.conj(matrix_transpose(ordered(v)))
+    return ordered(v * turned[..., None, :]), s, _adjoint(ordered(v))
 
 
 def svdvals(x, /):

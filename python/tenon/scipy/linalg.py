@@ -10,6 +10,8 @@ from tenon import numpy as tnp
 from tenon._matrix_functions import (  # noqa: F401
     eigh_tridiagonal, expm_frechet, funm, polar, rsf2csf, schur, solve_sylvester, sqrtm)
 from tenon.lax import linalg as _factors
+from tenon.numpy._elementwise import _inexact_together
+from tenon.numpy._shapes import _adjoint
 from tenon.linalg import (  # noqa: F401
     block_diag, cho_factor, cho_solve, circulant, companion, convolution_matrix, dft, expm, fiedler, hadamard, hankel,
     helmert, hilbert, invhilbert, invpascal, leslie, lu, lu_factor, lu_solve, pascal, solve_triangular, toeplitz)
@@ -97,13 +99,12 @@ def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite
             raise NotImplementedError("eigh: of one matrix type is 1.")
         return _core.eigvalsh(a, bool(lower), True) if eigvals_only else _core.eigh(a, bool(lower), True)
     # b = l·lᴴ makes it a problem of one matrix.
-    kind = _core.to_inexact(tnp.zeros((), tnp.result_type(a, tnp.asarray(b)))).dtype
-    a, b = (_core.convert(tnp.asarray(x), kind) for x in (a, b))
+    a, b = _inexact_together(a, tnp.asarray(b))
     root = _core.cholesky(b, True)
-    other = tnp.conj(tnp.matrix_transpose(root))
+    other = _adjoint(root)
     if type == 1:
         half = solve_triangular(root, a, lower=True)
-        inner = tnp.conj(tnp.matrix_transpose(solve_triangular(root, tnp.conj(tnp.matrix_transpose(half)), lower=True)))
+        inner = _adjoint(solve_triangular(root, _adjoint(half), lower=True))
     else:
         inner = _core.matmul(_core.matmul(other, a), root)
     if eigvals_only:

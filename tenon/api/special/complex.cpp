@@ -148,7 +148,7 @@ Array by_parts(const SpecialFunction& f, const Array& x, const Array& y) {
 Array wofz(const Operand& z) {
   const Array x = to_inexact(z);
   if (is_complex(x.dtype())) return by_parts(faddeeva_function, real(x), imag(x));
-  const Array wide = size_of(x.dtype()) < sizeof(float) ? convert(x, DType::f32) : x;
+  const Array wide = widened(x);
   return by_parts(faddeeva_function, wide, zeros_like(wide));
 }
 Array loggamma(const Operand& z) {

@@ -13,28 +13,22 @@
 #include "tenon/ops/shape.h"
 
 namespace tenon::special {
-namespace {
-
-Met met(std::string_view name, std::span<const Operand> operands) {
-  Arrays real;
-  for (const Operand& x : operands) {
-    real.push_back(to_inexact(x));
-    if (is_complex(real.back().dtype()))
-      throw DTypeError(fmt::format("{}: {} is complex.", name, real.back().type().text()), "It takes real numbers.");
-  }
-  return meet(name, real);
+Array real_operand(std::string_view name, const Operand& x) {
+  const Array real = to_inexact(x);
+  if (is_complex(real.dtype()))
+    throw DTypeError(fmt::format("{}: {} is complex.", name, real.type().text()), "It takes real numbers.");
+  return real;
 }
-
-}  // namespace
 
 Arrays SpecialFunction::results(std::span<const Operand> operands) const {
   const SourceScope place(operands[0].where(), name_);
-  Met with = met(name_, operands);
+  Arrays real;
+  for (const Operand& x : operands) real.push_back(real_operand(name_, x));
+  Met with = meet(name_, real);
   const DType dtype = with.operands[0].dtype();
-  const bool is_half = size_of(dtype) < sizeof(float);
-  for (Array& x : with.operands) x = (is_half ? convert(x, DType::f32) : x).with_weak(false);
+  for (Array& x : with.operands) x = widened(x);
   Arrays made = tracing() ? traced(with.operands) : alone(with.operands);
-  for (Array& x : made) x = (is_half ? convert(x, dtype) : x).with_weak(with.weak);
+  for (Array& x : made) x = convert(x, dtype).with_weak(with.weak);
   return made;
 }
 

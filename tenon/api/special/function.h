@@ -9,6 +9,7 @@
 #include <limits>
 #include <numbers>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -71,6 +72,9 @@ class SpecialFunction {
   bool has_slopes_ = false;
   mutable Lasting<Jitted<Compiled>> compiled_;
 };
+
+// A real array of an operand: integers become real. Throws DTypeError, naming the function, of complex numbers.
+Array real_operand(std::string_view name, const Operand& x);
 
 // Σ terms[k]·T_k(t) of Chebyshev's polynomials T_k, by Clenshaw's recurrence; terms that do not count in t's dtype are
 // left out.

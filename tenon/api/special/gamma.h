@@ -12,4 +12,7 @@ Array stirling_rest(const Array& x);
 // Which is Σ weights[k] / x^(2k + 1) of large x, complex ones too.
 std::span<const double> stirling_weights();
 
+// log (n! / (k! (n - k)!)), without cancellation.
+Array log_of_choices(const Array& n, const Array& k);
+
 }  // namespace tenon::special

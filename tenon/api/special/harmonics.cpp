@@ -17,14 +17,6 @@
 namespace tenon::special {
 namespace {
 
-// A real array to compute with: f32 in place of 16 bits.
-Array real_operand(const char* name, const Operand& x) {
-  const Array real = to_inexact(x);
-  if (is_complex(real.dtype()))
-    throw DTypeError(fmt::format("{}: {} is complex.", name, real.type().text()), "It takes real numbers.");
-  return size_of(real.dtype()) < sizeof(float) ? convert(real, DType::f32) : real;
-}
-
 // Numbers in the ratio of J_k, J_(k + 1), and of what 1 is the sum of: J₀ + 2 Σ J_2k.
 struct Miller {
   Array here, above, sum;
@@ -46,7 +38,7 @@ Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter) {
     throw ShapeError(fmt::format("bessel_jn: of the orders 0 … {} from the order {} down.", v, n_iter),
                      "The order v is 0 at least, and n_iter 1.");
   const SourceScope place(z.where(), "bessel_jn");
-  const Array given = real_operand("bessel_jn", z);
+  const Array real = real_operand("bessel_jn", z), given = widened(real);
   const Array zero = given == 0.0, x = where(zero, 1.0, given);
   const Array one = ones_like(x), none = zeros_like(x);
   using Carry = std::tuple<Array, Array, Array>;
@@ -69,7 +61,7 @@ Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter) {
     values[k] = where(zero, k == 0 ? 1.0 : 0.0, values[k] * scale);
     scale = scale * scales[k];
   }
-  return convert(stack(values), to_inexact(z).dtype());
+  return convert(stack(values), real.dtype());
 }
 
 Array sph_harm_y(const Operand& n, const Operand& m, const Operand& theta, const Operand& phi, std::int64_t n_max) {
@@ -81,7 +73,8 @@ Array sph_harm_y(const Operand& n, const Operand& m, const Operand& theta, const
       throw DTypeError(fmt::format("sph_harm_y: {} is {}.", what, x.array().type().text()), "It is of integers.");
   };
   whole("the degree n", n), whole("the order m", m);
-  const Met angles = meet("sph_harm_y", Arrays{real_operand("sph_harm_y", theta), real_operand("sph_harm_y", phi)});
+  const Met angles =
+      meet("sph_harm_y", Arrays{widened(real_operand("sph_harm_y", theta)), widened(real_operand("sph_harm_y", phi))});
   const DType dtype = angles.operands[0].dtype();
   const Met met =
       meet("sph_harm_y", Arrays{convert(n, dtype), convert(m, dtype), angles.operands[0], angles.operands[1]});

@@ -146,13 +146,12 @@ Array gauss_inside(const Array& going, const Array& a, const Array& b, const Arr
   const Array logs = going & !near & integer & !(is_pole(p) | is_pole(q)), split = going & !near & !integer;
   const Array safe_rest = where(near, 0.25, where(going, rest, 0.25));
   const Array series_going = near | (going & !logs & !split);
-  const auto pick = [](const Array& on, const Array& value, double other) { return where(on, value, other); };
-  const Array direct = hypergeometric_series(series_going, {pick(series_going, p, 0.5), pick(series_going, q, 0.5)},
-                                             {pick(series_going, c, 1.5)}, pick(series_going, x, 0.25), with_slope);
-  const Array with_logs = gauss_with_logarithm(logs, pick(logs, p, 0.5), pick(logs, q, 0.5),
-                                               pick(logs, abs(whole), 1.0), pick(logs, rest, 0.25));
-  const Array about_1 = gauss_about_1(split, pick(split, a, 0.5), pick(split, b, 0.5), pick(split, c, 1.3),
-                                      pick(split, rest, 0.25), with_slope);
+  const Array direct = hypergeometric_series(series_going, {where(series_going, p, 0.5), where(series_going, q, 0.5)},
+                                             {where(series_going, c, 1.5)}, where(series_going, x, 0.25), with_slope);
+  const Array with_logs = gauss_with_logarithm(logs, where(logs, p, 0.5), where(logs, q, 0.5),
+                                               where(logs, abs(whole), 1.0), where(logs, rest, 0.25));
+  const Array about_1 = gauss_about_1(split, where(split, a, 0.5), where(split, b, 0.5), where(split, c, 1.3),
+                                      where(split, rest, 0.25), with_slope);
   const Array made = where(split, about_1, where(logs, with_logs, direct));
   return where(euler, exp(where(euler, d, 0.0) * log(safe_rest)) * made, made);
 }
@@ -171,17 +170,16 @@ Array gauss(const Array& a, const Array& b, const Array& c, const Array& x, bool
   const Array rest = where(low, 1.0 / (1.0 - where(low, safe, 0.0)), 1.0 - safe);
   const Array short_sum = usual & (polynomial | is_pole(q) | is_pole(c - first) | is_pole(c - q));
   const Array long_sum = usual & !short_sum;
-  const auto pick = [](const Array& on, const Array& value, double other) { return where(on, value, other); };
   // A polynomial, or one times a power after Euler's transformation.
   const Array euler = short_sum & !polynomial & !is_pole(q) & (is_pole(c - first) | is_pole(c - q));
   const Array p_short = where(euler, c - first, first), q_short = where(euler, c - q, q);
   const Array made_short =
-      hypergeometric_series(short_sum, {pick(short_sum, p_short, 0.5), pick(short_sum, q_short, 0.5)},
-                            {pick(short_sum, c, 1.5)}, pick(short_sum, inside, 0.25), false);
+      hypergeometric_series(short_sum, {where(short_sum, p_short, 0.5), where(short_sum, q_short, 0.5)},
+                            {where(short_sum, c, 1.5)}, where(short_sum, inside, 0.25), false);
   const Array power = exp(where(euler, c - first - q, 0.0) * log(where(euler, rest, 1.0)));
   const Array made_long =
-      gauss_inside(long_sum, pick(long_sum, first, 0.5), pick(long_sum, q, 0.5), pick(long_sum, c, 1.3),
-                   pick(long_sum, inside, 0.25), pick(long_sum, rest, 0.75), with_slope);
+      gauss_inside(long_sum, where(long_sum, first, 0.5), where(long_sum, q, 0.5), where(long_sum, c, 1.3),
+                   where(long_sum, inside, 0.25), where(long_sum, rest, 0.75), with_slope);
   const Array made = where(short_sum, where(euler, power * made_short, made_short), made_long);
   const Array factor = exp(where(low, first * log(rest), 0.0));
   const Array d = c - a - b, at_1 = (x == 1.0) & (d > 0.0) & !undefined, safe_c = where(at_1, c, 1.0);

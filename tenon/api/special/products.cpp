@@ -131,7 +131,7 @@ Array comb_of(In in) {
   const Array &n = in[0], &k = in[1];
   const Array there = (k <= n) & (n >= 0.0) & (k >= 0.0);
   const Array from = where(there, n, 0.0), chosen = where(there, k, 0.0);
-  const Array made = exp(-log1p(from) - special::betaln(from - chosen + 1.0, chosen + 1.0));
+  const Array made = exp(log_of_choices(from, chosen));
   const Array whole = (floor(from) == from) & (floor(chosen) == chosen) & (made < 0.05 / epsilon_of(n.dtype()));
   return where(there, where(whole, round(made), made), 0.0);
 }
@@ -163,6 +163,8 @@ constinit const SpecialFunction boxcox1p_function("boxcox1p", boxcox_of<log1p>, 
 constinit const SpecialFunction comb_function("comb", comb_of, comb_in_n, comb_in_k);
 
 }  // namespace
+
+Array log_of_choices(const Array& n, const Array& k) { return -log1p(n) - betaln(n - k + 1.0, k + 1.0); }
 
 Array gammasgn(const Operand& x) { return gammasgn_function({x}); }
 Array factorial(const Operand& n) { return factorial_function({n}); }

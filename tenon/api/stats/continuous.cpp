@@ -185,8 +185,8 @@ struct BetaDistribution {
   static Array sf(const Array& z, In s) { return special::betainc(s[1], s[0], 1.0 - z); }
 };
 
-// A distribution function of a standard variate and one parameter whose formula has no derivative at 0, where the
-// density is that.
+// A distribution symmetric about 0, of one parameter, by its tail(z, s) of z ≥ 0: the probability of numbers above z,
+// whose formula has no derivative at 0, where the density is that.
 template <class D>
 struct SymmetricTail {
   static Array value(In in) { return D::tail(in[0], in[1]); }
@@ -198,9 +198,15 @@ struct SymmetricTail {
     return where(zero, 0.0, slope);
   }
   static constinit inline const SpecialFunction function{D::name, value, in_z, in_shape};
+
+  static Array cdf(const Array& z, In s) {
+    const Array low = z < 0.0, above = function({where(low, -z, z), s[0]});
+    return where(low, above, 1.0 - above);
+  }
+  static Array sf(const Array& z, In s) { return cdf(-z, s); }
 };
 
-struct StudentDistribution {
+struct StudentDistribution : SymmetricTail<StudentDistribution> {
   static constexpr const char* name = "t";
   static constexpr std::size_t shapes = 1;
   static constexpr double usual[] = {1};
@@ -215,14 +221,9 @@ struct StudentDistribution {
     const Array inner = 0.5 - 0.5 * special::betainc(0.5, 0.5 * df, where(near, square / (df + square), 0.5));
     return where(near, inner, 0.5 * special::betainc(0.5 * df, 0.5, where(near, 0.5, df / (df + square))));
   }
-  static Array cdf(const Array& z, In s) {
-    const Array low = z < 0.0, above = SymmetricTail<StudentDistribution>::function({where(low, -z, z), s[0]});
-    return where(low, above, 1.0 - above);
-  }
-  static Array sf(const Array& z, In s) { return cdf(-z, s); }
 };
 
-struct GeneralNormDistribution {
+struct GeneralNormDistribution : SymmetricTail<GeneralNormDistribution> {
   static constexpr const char* name = "gennorm";
   static constexpr std::size_t shapes = 1;
   static constexpr double usual[] = {1};
@@ -233,11 +234,6 @@ struct GeneralNormDistribution {
   }
   static Array logpdf(const Array& z, In s) { return log(0.5 * s[0]) - special::lgamma(1.0 / s[0]) - power(z, s[0]); }
   static Array tail(const Array& z, const Array& beta) { return 0.5 * special::gammaincc(1.0 / beta, power(z, beta)); }
-  static Array cdf(const Array& z, In s) {
-    const Array low = z < 0.0, above = SymmetricTail<GeneralNormDistribution>::function({where(low, -z, z), s[0]});
-    return where(low, above, 1.0 - above);
-  }
-  static Array sf(const Array& z, In s) { return cdf(-z, s); }
 };
 
 // log(Φ(b) - Φ(a)) of a < b, in the tail that has the smaller numbers.

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "tenon/api/special.h"
+#include "tenon/api/special/gamma.h"
 #include "tenon/api/special/iteration.h"
 #include "tenon/api/stats/forms.h"
 
@@ -10,8 +11,6 @@ namespace tenon::stats {
 namespace {
 
 Array is_probability(const Array& p) { return (p >= 0.0) & (p <= 1.0); }
-// log (n! / (k! (n - k)!)), without cancellation.
-Array log_of_choices(const Array& n, const Array& k) { return -log1p(n) - special::betaln(n - k + 1.0, k + 1.0); }
 
 struct BernoulliDistribution {
   static constexpr const char* name = "bernoulli";
@@ -41,7 +40,7 @@ struct BinomialDistribution {
   static Array above(const Array& y, In s) { return y > s[0]; }
   static double inner(In) { return 0; }
   static Array logpdf(const Array& y, In s) {
-    return log_of_choices(s[0], y) + special::xlogy(y, s[1]) + special::xlog1py(s[0] - y, -s[1]);
+    return special::log_of_choices(s[0], y) + special::xlogy(y, s[1]) + special::xlog1py(s[0] - y, -s[1]);
   }
   static Array cdf(const Array& y, In s) {
     const Array last = y >= s[0], k = where(last, 0.0, y), n = where(last, 1.0, s[0]);
@@ -116,7 +115,7 @@ struct BetaBinomialDistribution {
   static Array above(const Array& y, In s) { return y > s[0]; }
   static double inner(In) { return 0; }
   static Array logpdf(const Array& y, In s) {
-    return log_of_choices(s[0], y) + special::betaln(y + s[1], s[0] - y + s[2]) - special::betaln(s[1], s[2]);
+    return special::log_of_choices(s[0], y) + special::betaln(y + s[1], s[0] - y + s[2]) - special::betaln(s[1], s[2]);
   }
 };
 

@@ -23,17 +23,10 @@ namespace {
 // Real operands of one dtype, to compute with: f32 in place of 16 bits. `dtype` is that of the result.
 struct RealOperands {
   RealOperands(const char* name, std::initializer_list<Operand> operands) {
-    for (const Operand& x : operands) {
-      arrays.push_back(to_inexact(x));
-      if (is_complex(arrays.back().dtype()))
-        throw DTypeError(fmt::format("{}: {} is complex.", name, arrays.back().type().text()),
-                         "It takes real numbers.");
-    }
-    Arrays numbers;
-    for (const Array& x : arrays) numbers.push_back(zeros({}, x.dtype()).with_weak(x.weak()));
-    dtype = meet(name, numbers).operands[0].dtype();
-    const DType wide = size_of(dtype) < sizeof(float) ? DType::f32 : dtype;
-    for (Array& x : arrays) x = convert(x, wide);
+    for (const Operand& x : operands) arrays.push_back(special::real_operand(name, x));
+    arrays = in_one_dtype(arrays).operands;
+    dtype = arrays[0].dtype();
+    for (Array& x : arrays) x = widened(x);
   }
   Arrays arrays;
   DType dtype;

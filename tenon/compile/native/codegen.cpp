@@ -14,9 +14,7 @@
 namespace tenon {
 namespace {
 
-CodegenEntry open_codegen() {
-  return reinterpret_cast<CodegenEntry>(symbol_beside("libtenon_codegen.so", codegen_symbol, "the code generator"));
-}
+constinit LibraryFunction<CodegenEntry> codegen("libtenon_codegen.so", codegen_symbol, "the code generator");
 
 Hash128 key_of(const kernel::Function& function, const kernel::OpenNumbers& numbers, const CallSizes& sizes) {
   Hasher hash;
@@ -32,7 +30,6 @@ static std::size_t held_bytes(const std::shared_ptr<const CodeImage>& image) { r
 
 CodeImage generate_code(const kernel::Function& function, const CallSizes& sizes) {
   const ForkSection at_once;  // LLVM's locks are held there only
-  static constinit Lasting<const CodegenEntry> codegen;
   // By all that code depends on but open numbers.
   static constinit Memo<std::shared_ptr<const CodeImage>> generated("code", 512, std::size_t(32) << 20);
   const auto start = std::chrono::steady_clock::now();
@@ -42,7 +39,7 @@ CodeImage generate_code(const kernel::Function& function, const CallSizes& sizes
     known = false;
     CodeImage image;
     std::string error;
-    if (!codegen.get(open_codegen)(function, numbers, sizes, &image, &error)) throw CompileError(error);
+    if (!codegen.get()(function, numbers, sizes, &image, &error)) throw CompileError(error);
     return std::make_shared<const CodeImage>(std::move(image));
   };
   // What is dumped is of this Function.

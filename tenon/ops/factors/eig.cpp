@@ -62,15 +62,13 @@ std::vector<Value> eig_eval(const Params& params, std::span<const Value> in, con
 // it what v turns by times w[j] - w[i]. They keep length 1, and their largest element real.
 Array turning(const Array& w, const Array& v, const Array& inner) {
   if (matrices::rows_of(v.type()).try_value() == 0) return zeros_like(v);
-  const Array apart = expand_dims(w, -2) - expand_dims(w, -1), same = matrices::on_diagonal(inner);
-  const Array f = where(same, zeros_like(apart), 1.f / where(same, ones_like(apart), apart));
-  const Array dv = matmul(v, f * inner);
+  const Array dv = matmul(v, matrices::reciprocal_differences(w) * inner);
   const Array sizes = real(v) * real(v) + imag(v) * imag(v);
   const Array largest = expand_dims(argmax(sizes, -2), -2);
   const Array here =
       iota(DType::i32, v.shape(), static_cast<std::int64_t>(v.rank()) - 2) == convert(largest, DType::i32);
   const auto of_largest = [&](const Array& x) { return sum(where(here, x, zeros_like(x)), Axes(-2).keepdims()); };
-  const Array along = sum(real(v) * real(dv) + imag(v) * imag(dv), Axes(-2).keepdims());
+  const Array along = expand_dims(matrices::real_along_columns(v, dv), -2);
   const Array around = of_largest(imag(dv)) / of_largest(real(v));
   return dv - v * complex(along, around);
 }

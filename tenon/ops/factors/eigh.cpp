@@ -46,13 +46,9 @@ JvpResult eigh_jvp(const JvpArgs& args) {
   const Arrays made = hermitian_spectrum(args.primals[0], true);
   const Array &w = made[0], &v = made[1];
   const Array moved = matmul(matrices::hermitian(*args.tangents[0]), v);
-  if (!vectors) {
-    const Array along = is_complex(v.dtype()) ? real(conj(v) * moved) : v * moved;
-    return {{w}, {sum(along, -2)}};
-  }
+  if (!vectors) return {{w}, {matrices::real_along_columns(v, moved)}};
   const Array inner = matmul(matrices::adjoint(v), moved);
-  const Array apart = expand_dims(w, -2) - expand_dims(w, -1), same = matrices::on_diagonal(inner);
-  const Array f = where(same, zeros_like(apart), 1.f / where(same, ones_like(apart), apart));
+  const Array f = matrices::reciprocal_differences(w);
   return {{w, v}, {real(matrices::diagonal(inner)), matmul(v, convert(f, v.dtype()) * inner)}};
 }
 

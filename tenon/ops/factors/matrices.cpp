@@ -73,7 +73,21 @@ Array hermitian(const Array& a) {
 }
 Array symmetrized(const Array& a) { return (a + adjoint(a)) * 0.5f; }
 
-Array widened(const Array& x) { return convert(x, computed_in(x.dtype())); }
+Array reciprocal_where(const Array& there, const Array& x) {
+  return where(there, 1.f / where(there, x, ones_like(x)), zeros_like(x));
+}
+Array reciprocal_differences(const Array& w) {
+  const Array apart = expand_dims(w, -2) - expand_dims(w, -1);
+  return reciprocal_where(!on_diagonal(apart), apart);
+}
+Array real_along_columns(const Array& u, const Array& x) {
+  return sum(is_complex(u.dtype()) ? real(conj(u) * x) : u * x, -2);
+}
+Shape broadcast_batches(std::string_view op, const Array& a, const Array& b) {
+  const auto batch = [](const Array& x) { return zeros_like(Type::array(DType::bool_, batch_of(x.type()))); };
+  return broadcast_shapes(op, Arrays{batch(a), batch(b)});
+}
+
 Array narrowed(const Array& x, DType stored, bool weak) { return convert(x, stored).with_weak(weak); }
 
 }  // namespace tenon::matrices

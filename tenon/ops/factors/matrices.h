@@ -41,9 +41,16 @@ Array diagonal(const Array& a);
 Array hermitian(const Array& a);
 // (a + aᴴ) / 2
 Array symmetrized(const Array& a);
+// 1 / x where `there`, else 0.
+Array reciprocal_where(const Array& there, const Array& x);
+// 1 / (w[j] - w[i]) beside the diagonal, and 0 on it.
+Array reciprocal_differences(const Array& w);
+// Re Σ conj(u)·x of each column.
+Array real_along_columns(const Array& u, const Array& x);
+// The axes before the last two of both, as they broadcast. Throws ShapeError.
+Shape broadcast_batches(std::string_view op, const Array& a, const Array& b);
 
-// The dtype that matrices are computed in, and back: f16 and bf16 in f32.
-Array widened(const Array& x);
+// What was computed in another dtype, as it is to be.
 Array narrowed(const Array& x, DType stored, bool weak);
 
 }  // namespace tenon::matrices

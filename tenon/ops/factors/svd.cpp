@@ -60,15 +60,11 @@ JvpResult svd_jvp(const JvpArgs& args) {
   const Dim k = s.shape()[s.rank() - 1];
   const Array u = slice_in_dim(made[1], 0, k, -1), v = matrices::adjoint(slice_in_dim(made[2], 0, k, -2));
   const Array da_v = matmul(da, v);
-  if (!p.vectors) {
-    const Array along = is_complex(u.dtype()) ? real(conj(u) * da_v) : u * da_v;
-    return {{s}, {sum(along, -2)}};
-  }
+  if (!p.vectors) return {{s}, {matrices::real_along_columns(u, da_v)}};
   const DType dtype = u.dtype();
   const Array inner = matmul(matrices::adjoint(u), da_v), back = matrices::adjoint(inner);
   const Array row = expand_dims(s, -2), column = expand_dims(s, -1), same = matrices::on_diagonal(inner);
-  const Array apart = (row + column) * (row - column), none = zeros_like(apart);
-  const Array f = convert(where(same, none, 1.f / where(same, ones_like(apart), apart)), dtype);
+  const Array f = convert(matrices::reciprocal_where(!same, (row + column) * (row - column)), dtype);
   const Array by_row = convert(row, dtype), by_column = convert(column, dtype);
   Array of_u = f * (inner * by_row + by_column * back), of_v = f * (by_column * inner + back * by_row);
   if (is_complex(dtype))

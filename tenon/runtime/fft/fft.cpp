@@ -1,24 +1,19 @@
 #include "tenon/runtime/fft/fft.h"
 
 #include "tenon/base/error.h"
-#include "tenon/base/fork.h"
 #include "tenon/base/library.h"
 #include "tenon/runtime/symbols.h"
 
 namespace tenon {
 namespace {
 
-FftLibrary open_library() {
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-    throw CompileError("fft: this processor has no AVX2, which Fourier transforms use.");
-  return reinterpret_cast<FftLibrary>(
-      symbol_beside("libtenon_fft.so", fft_library_symbol, "the library of Fourier transforms"));
-}
+constinit LibraryFunction<FftLibrary> library("libtenon_fft.so", fft_library_symbol,
+                                              "the library of Fourier transforms");
 
 FftLibrary fft_library() {
-  const ForkSection at_once;  // the loader's lock is held there only
-  static constinit Lasting<const FftLibrary> library;
-  return library.get(open_library);
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    throw CompileError("fft: this processor has no AVX2, which Fourier transforms use.");
+  return library.get();
 }
 
 const RuntimeSymbol fft_symbol("tenon_fft", &tenon_fft);

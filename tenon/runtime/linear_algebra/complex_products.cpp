@@ -49,11 +49,9 @@ class Memory {
 template <class Row>
 void each_row(Size rows, Size columns, Row row) {
   constexpr Size worth_a_fork = 1 << 15;
-  tenon_parallel_for(
-      [](void* context, Size begin, Size end, int) {
-        for (Size i = begin; i < end; ++i) (*static_cast<Row*>(context))(i);
-      },
-      &row, rows, std::max<Size>(1, worth_a_fork / std::max<Size>(columns, 1)));
+  each_range(rows, std::max<Size>(1, worth_a_fork / std::max<Size>(columns, 1)), [&](Size begin, Size end) {
+    for (Size i = begin; i < end; ++i) row(i);
+  });
 }
 
 // A matrix of numbers, by strides in real elements.

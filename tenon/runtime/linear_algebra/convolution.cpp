@@ -63,20 +63,16 @@ struct Windows {
   Count group_channels, group_features;
 };
 
+ProductShape accumulating(ProductShape shape) {
+  shape.accumulate = true;
+  return shape;
+}
 // Of one part of the rows: the product as it begins, and as it goes on.
 template <class T>
 struct Sums {
-  explicit Sums(ProductShape shape) : first(without_sum(shape)), next(with_sum(shape)) {}
-  static ProductShape without_sum(ProductShape s) { return s.accumulate = false, s; }
-  static ProductShape with_sum(ProductShape s) { return s.accumulate = true, s; }
+  explicit Sums(const ProductShape& shape) : first(shape), next(accumulating(shape)) {}
   BlockedProduct<T> first, next;
 };
-
-template <class Body>
-void each_range(Count n, Count grain, Body body) {
-  tenon_parallel_for([](void* context, Count begin, Count end, int) { (*static_cast<Body*>(context))(begin, end); },
-                     &body, n, grain);
-}
 
 // Products of matrices that convolutions of f32 and f64 come to.
 template <class T>

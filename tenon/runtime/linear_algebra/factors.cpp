@@ -37,19 +37,13 @@ constexpr Size worth_a_fork = 1 << 18;
 template <class T, class Strip>
 void each_strip(Size begin, Size end, Size work, Strip strip) {
   const Size width = strip_kernels<T>().width;
-  struct Work {
-    Size begin, end, width;
-    Strip& strip;
-  } all{begin, end, width, strip};
-  tenon_parallel_for(
-      [](void* context, Size first, Size last, int) {
-        const Work& w = *static_cast<Work*>(context);
-        for (Size i = first; i < last; ++i) {
-          const Size column = w.begin + i * w.width;
-          w.strip(column, std::min(w.width, w.end - column));
-        }
-      },
-      &all, (end - begin + width - 1) / width, std::max<Size>(1, worth_a_fork / std::max<Size>(work, 1)));
+  each_range((end - begin + width - 1) / width, std::max<Size>(1, worth_a_fork / std::max<Size>(work, 1)),
+             [&](Size first, Size last) {
+               for (Size i = first; i < last; ++i) {
+                 const Size column = begin + i * width;
+                 strip(column, std::min(width, end - column));
+               }
+             });
 }
 
 }  // namespace
@@ -203,22 +197,15 @@ void solve(const TenonMatrices& m, const T* a, T* x, T* factors, std::int32_t* e
 // each shared by all workers.
 template <class One>
 void each_matrix(const TenonMatrices& m, One one) {
-  struct Work {
-    const TenonMatrices& m;
-    One& one;
-  } work{m, one};
   constexpr Size large = 256;
   if (m.parts > 0 && m.n >= large && m.batch < threads()) {
     for (Size i = 0; i < m.batch; ++i) one(i, 0);
     return;
   }
-  tenon_parallel_for(
-      [](void* context, Size begin, Size end, int) {
-        const Work& w = *static_cast<Work*>(context);
-        for (Size part = begin; part < end; ++part)
-          for (Size i = part * w.m.batch / w.m.parts; i < (part + 1) * w.m.batch / w.m.parts; ++i) w.one(i, part);
-      },
-      &work, m.parts, 1);
+  each_range(m.parts, 1, [&](Size begin, Size end) {
+    for (Size part = begin; part < end; ++part)
+      for (Size i = part * m.batch / m.parts; i < (part + 1) * m.batch / m.parts; ++i) one(i, part);
+  });
 }
 
 template <class F>

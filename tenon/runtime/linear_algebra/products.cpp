@@ -138,10 +138,7 @@ bool multiply_batch(const TenonGemm& g, const T* a, const T* b, T* c) {
   }
   const int workers = threads();
   if (g.batch < std::int64_t{4} * workers) call.parts = workers;
-  const auto body = [](void* context, std::int64_t begin, std::int64_t end, int) {
-    static_cast<Call*>(context)->run(begin, end);
-  };
-  tenon_parallel_for(body, &call, g.batch * call.parts, 1);
+  each_range(g.batch * call.parts, 1, [&](std::int64_t begin, std::int64_t end) { call.run(begin, end); });
   return !call.failed;
 }
 

@@ -227,31 +227,19 @@ Size in_parts(const std::uint8_t* mask, Size n, Size bytes, Size room, Part&& pa
       std::max({part_bytes / std::max<Size>(bytes, 1) / 64 * 64, (n / most_parts + 64) / 64 * 64, Size(64)});
   const Size parts = (n + each - 1) / each;
   if (parts < worth_sharing || threads() == 1 || tenon_inside_parallel()) return part(0, n, 0, room);
-  struct Work {
-    const std::uint8_t* mask;
-    Size n, each;
-    std::array<Size, most_parts + 1> before;  // how many are chosen before each part
-    Part& part;
-  } work{mask, n, each, {}, part};
-  tenon_parallel_for(
-      [](void* context, Size begin, Size end, int) {
-        Work& w = *static_cast<Work*>(context);
-        for (Size k = begin; k < end; ++k)
-          w.before[static_cast<std::size_t>(k) + 1] = count(w.mask + k * w.each, std::min(w.each, w.n - k * w.each));
-      },
-      &work, parts, 1);
-  for (std::size_t k = 1; k <= static_cast<std::size_t>(parts); ++k) work.before[k] += work.before[k - 1];
-  tenon_parallel_for(
-      [](void* context, Size begin, Size end, int) {
-        Work& w = *static_cast<Work*>(context);
-        for (Size k = begin; k < end; ++k) {
-          const Size before = w.before[static_cast<std::size_t>(k)];
-          w.part(k * w.each, std::min((k + 1) * w.each, w.n), before,
-                 w.before[static_cast<std::size_t>(k) + 1] - before);
-        }
-      },
-      &work, parts, 1);
-  return work.before[static_cast<std::size_t>(parts)];
+  std::array<Size, most_parts + 1> before{};  // how many are chosen before each part
+  each_range(parts, 1, [&](Size begin, Size end) {
+    for (Size k = begin; k < end; ++k)
+      before[static_cast<std::size_t>(k) + 1] = count(mask + k * each, std::min(each, n - k * each));
+  });
+  for (std::size_t k = 1; k <= static_cast<std::size_t>(parts); ++k) before[k] += before[k - 1];
+  each_range(parts, 1, [&](Size begin, Size end) {
+    for (Size k = begin; k < end; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      part(k * each, std::min((k + 1) * each, n), before[at], before[at + 1] - before[at]);
+    }
+  });
+  return before[static_cast<std::size_t>(parts)];
 }
 
 template <class T, class From>

@@ -231,19 +231,11 @@ std::int64_t with_workspace(TenonSort sort, void* given, std::int64_t (*bytes_of
 // row(number, the memory of its part) for every row, in parts of equal size.
 template <class Row>
 void each_row(const TenonSort& sort, const Rows& rows, Row row) {
-  struct Work {
-    const TenonSort& sort;
-    const Rows& rows;
-    Row& row;
-  } work{sort, rows, row};
-  tenon_parallel_for(
-      [](void* context, std::int64_t begin, std::int64_t end, int) {
-        const Work& w = *static_cast<Work*>(context);
-        for (std::int64_t part = begin; part < end; ++part)
-          for (std::int64_t r = part * w.sort.rows / w.sort.parts; r < (part + 1) * w.sort.rows / w.sort.parts; ++r)
-            w.row(r, w.rows.workspace + part * w.rows.bytes);
-      },
-      &work, sort.parts, 1);
+  each_range(sort.parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t part = begin; part < end; ++part)
+      for (std::int64_t r = part * sort.rows / sort.parts; r < (part + 1) * sort.rows / sort.parts; ++r)
+        row(r, rows.workspace + part * rows.bytes);
+  });
 }
 
 // Of complex numbers those without NaN come first, then with one in the imaginary part, in the real, in both; each by

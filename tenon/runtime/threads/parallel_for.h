@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 
 #include "tenon/runtime/threads/threads.h"
 
@@ -24,3 +26,15 @@ bool tenon_parallel_run(void (*body)(void* context, int worker), void* context, 
 // Whether this thread is inside a body, where more parallelism has no use.
 bool tenon_inside_parallel();
 }
+
+namespace tenon {
+
+// The same of a lambda: body(begin, end) for each range.
+template <class Body>
+void each_range(std::int64_t n, std::int64_t grain, Body&& body) {
+  tenon_parallel_for([](void* context, std::int64_t begin, std::int64_t end,
+                        int) { (*static_cast<std::remove_reference_t<Body>*>(context))(begin, end); },
+                     std::addressof(body), n, grain);
+}
+
+}  // namespace tenon

@@ -15,12 +15,9 @@ class Pool : public thread_pool {
   }
   void submit(std::function<void()> work) override { work(); }
   void parallel_for(size_t count, std::function<void(size_t)> work) override {
-    tenon_parallel_for(
-        [](void* context, std::int64_t begin, std::int64_t end, int) {
-          for (std::int64_t i = begin; i < end; ++i)
-            (*static_cast<std::function<void(size_t)>*>(context))(static_cast<size_t>(i));
-        },
-        &work, static_cast<std::int64_t>(count), 1);
+    tenon::each_range(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) work(static_cast<size_t>(i));
+    });
   }
 };
 

@@ -16,30 +16,25 @@ constexpr Count worth_a_fork = 1 << 18;
 // another; their products are shared.
 template <class Factor>
 void each_matrix(const TenonSpectrum& of, void* const* arrays) {
-  struct Loop {
-    const TenonSpectrum& of;
-    void* const* arrays;
-    std::atomic<bool> failed{false};
-  } loop{of, arrays};
-  const auto body = [](void* context, Count begin, Count end, int) {
-    auto& l = *static_cast<Loop*>(context);
+  std::atomic<bool> failed{false};
+  const auto factor_all = [&](Count begin, Count end) {
     try {
       reserve_product_memory();
-      const Factor factor(l.of);
-      for (Count i = begin; i < end; ++i) factor(i, l.arrays);
+      const Factor factor(of);
+      for (Count i = begin; i < end; ++i) factor(i, arrays);
     } catch (const std::exception&) {
-      l.failed.store(true);
+      failed.store(true);
     }
   };
   constexpr Count large = 256;
   const Count k = std::min(of.rows, of.columns);
   if (of.batch == 1 || (k >= large && of.batch < threads())) {
-    body(&loop, 0, of.batch, 0);
+    factor_all(0, of.batch);
   } else {
     const Count work = 20 * of.rows * of.columns * k + 2000;
-    tenon_parallel_for(body, &loop, of.batch, std::max<Count>(1, worth_a_fork / work));
+    each_range(of.batch, std::max<Count>(1, worth_a_fork / work), factor_all);
   }
-  if (loop.failed.load()) throw MemoryError("linear algebra: no memory is left to work in.");
+  if (failed.load()) throw MemoryError("linear algebra: no memory is left to work in.");
 }
 
 template <class T>

@@ -14,13 +14,6 @@ constexpr Count worth_of_product = Count(1) << 20, worth_of_reading = Count(1) <
 
 bool alone(Count work, Count worth) { return work < worth || threads() == 1 || tenon_inside_parallel(); }
 
-// part(begin, end) of [0, n), in parts whose bounds are multiples of `grain`.
-template <class Part>
-void in_parts(Count n, Count grain, Part part) {
-  tenon_parallel_for([](void* context, Count begin, Count end, int) { (*static_cast<Part*>(context))(begin, end); },
-                     &part, n, grain);
-}
-
 template <class T>
 struct Product {
   char op_a, op_b;
@@ -57,9 +50,9 @@ void multiply(const Product<T>& p) {
   constexpr Count grain = 16;
   if (alone(Count(p.m) * p.n * p.k, worth_of_product)) return p.run();
   if (p.n >= p.m)
-    in_parts(p.n, grain, [&](Count begin, Count end) { p.columns(begin, end).run(); });
+    each_range(p.n, grain, [&](Count begin, Count end) { p.columns(begin, end).run(); });
   else
-    in_parts(p.m, grain, [&](Count begin, Count end) { p.rows(begin, end).run(); });
+    each_range(p.m, grain, [&](Count begin, Count end) { p.rows(begin, end).run(); });
 }
 
 template <class T>
@@ -70,12 +63,12 @@ void multiply_vector(char op, Size m, Size n, T alpha, const T* a, Size a_column
     return gemv(letter, m, n, alpha, a, a_column, x, x_step, beta, y, y_step);
   constexpr Count grain = 32;
   if (letter == transposition('N'))
-    in_parts(m, grain, [&](Count begin, Count end) {
+    each_range(m, grain, [&](Count begin, Count end) {
       gemv(letter, static_cast<Size>(end - begin), n, alpha, a + begin, a_column, x, x_step, beta, y + begin * y_step,
            y_step);
     });
   else
-    in_parts(n, grain, [&](Count begin, Count end) {
+    each_range(n, grain, [&](Count begin, Count end) {
       gemv(letter, m, static_cast<Size>(end - begin), alpha, a + begin * a_column, a_column, x, x_step, beta,
            y + begin * y_step, y_step);
     });
@@ -108,7 +101,7 @@ void multiply_hermitian(char triangle, Size n, T alpha, const T* a, Size a_colum
   const Block<T> sums(workers * n);
   std::fill_n(sums.get(), workers * n, T());
   // A worker takes panels from both ends, so that all have as much.
-  in_parts(workers, 1, [&](Count first, Count last) {
+  each_range(workers, 1, [&](Count first, Count last) {
     for (Count worker = first; worker < last; ++worker)
       for (Count i = 0; i < panels; ++i) {
         if (std::min(i % (2 * workers), 2 * workers - 1 - i % (2 * workers)) != worker) continue;
@@ -148,7 +141,7 @@ void add_products(char triangle, char op, Size n, Size k, T alpha, const T* a, S
          to, c_column);
   };
   // The first panel, which is the longest, beside the last.
-  in_parts((panels + 1) / 2, 1, [&](Count begin, Count end) {
+  each_range((panels + 1) / 2, 1, [&](Count begin, Count end) {
     for (Count i = begin; i < end; ++i) {
       run(i);
       if (panels - 1 - i != i) run(panels - 1 - i);
@@ -166,7 +159,7 @@ void multiply_triangle(char side, char triangle, char op, char diagonal, Size m,
          b + (columns ? begin * b_column : begin), b_column);
   };
   if (alone(Count(m) * n * (left ? m : n) / 2, worth_of_product)) return run(0, n, true);
-  in_parts(left ? n : m, 16, [&](Count begin, Count end) { run(begin, end, left); });
+  each_range(left ? n : m, 16, [&](Count begin, Count end) { run(begin, end, left); });
 }
 
 }  // namespace
