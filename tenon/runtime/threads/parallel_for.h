@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 
 #include "tenon/runtime/threads/threads.h"
 
@@ -31,10 +30,10 @@ namespace tenon {
 
 // The same of a lambda: body(begin, end) for each range.
 template <class Body>
-void each_range(std::int64_t n, std::int64_t grain, Body&& body) {
+void each_range(std::int64_t n, std::int64_t grain, const Body& body) {
   tenon_parallel_for([](void* context, std::int64_t begin, std::int64_t end,
-                        int) { (*static_cast<std::remove_reference_t<Body>*>(context))(begin, end); },
-                     std::addressof(body), n, grain);
+                        int) { (*static_cast<const Body*>(context))(begin, end); },
+                     const_cast<Body*>(std::addressof(body)), n, grain);
 }
 
 }  // namespace tenon
