@@ -1,10 +1,11 @@
-// Eigenvalues, singular values and what follows from them.
+// Factors of matrices and what follows from them.
 #include "tenon/api/linalg.h"
 
 #include "call.h"
 #include "op.h"
 #include "operands.h"
 #include "rooms.h"
+#include "shapes.h"
 
 namespace tenon::python {
 namespace {
@@ -13,7 +14,8 @@ struct OfOne {
   const char* name;
   Array (*f)(const Operand& a);
 };
-constexpr OfOne of_one[] = {{"eigvals", linalg::eigvals}, {"svdvals", linalg::svdvals}, {"sqrtm", linalg::sqrtm}};
+constexpr OfOne of_one[] = {
+    {"det", linalg::det}, {"eigvals", linalg::eigvals}, {"svdvals", linalg::svdvals}, {"sqrtm", linalg::sqrtm}};
 
 std::optional<Array> given(const char* name, nb::handle x) {
   return x.is_none() ? std::nullopt : std::optional(operand(name, x));
@@ -46,6 +48,106 @@ void add_eigenvalues(nb::module_& module) {
   });
 }
 
+// The parts of a result as a tuple.
+template <class F>
+nb::tuple parts_of(const char* name, F f) {
+  return std::apply([](const auto&... part) { return nb::make_tuple(part...); }, call_op(name, f));
+}
+
+void add_triangles(nb::module_& module) {
+  module.def("lu_factor", [](ArrayLike x) {
+    const Array a = x.array("lu");
+    return parts_of("lu", [&] {
+      const auto [factors, pivots, permutation] = linalg::lu_factor(op(a));
+      return std::tuple(factors, pivots, permutation);
+    });
+  });
+  module.def("lu", [](ArrayLike x) {
+    const Array a = x.array("lu");
+    return parts_of("lu", [&] {
+      const auto [p, l, u] = linalg::lu(op(a));
+      return std::tuple(p, l, u);
+    });
+  });
+  module.def("lu_solve", [](ArrayLike factors, ArrayLike pivots, ArrayLike b, bool transpose, bool conjugate) {
+    const Array lu = factors.array("lu_solve"), exchanged = pivots.array("lu_solve"), y = b.array("lu_solve");
+    return call_op("lu_solve", [&] { return linalg::lu_solve(op(lu), op(exchanged), op(y), {transpose, conjugate}); });
+  });
+  module.def("lu_pivots_to_permutation", [](ArrayLike x, SizeLike rows) {
+    const Array pivots = x.array("lu_pivots_to_permutation");
+    return call_op("lu_pivots_to_permutation", [&] { return linalg::lu_pivots_to_permutation(op(pivots), rows.size); });
+  });
+  module.def("slogdet", [](ArrayLike x) {
+    const Array a = x.array("slogdet");
+    return parts_of("slogdet", [&] {
+      const auto [sign, logabsdet] = linalg::slogdet(op(a));
+      return std::tuple(sign, logabsdet);
+    });
+  });
+  module.def("qr", [](ArrayLike x, bool full_matrices) {
+    const Array a = x.array("qr");
+    return parts_of("qr", [&] {
+      const auto [q, r] = linalg::qr(op(a), {full_matrices});
+      return std::tuple(q, r);
+    });
+  });
+  module.def("pivoted_qr", [](ArrayLike x, bool full_matrices) {
+    const Array a = x.array("qr");
+    return parts_of("qr", [&] {
+      const auto [q, r, permutation] = linalg::pivoted_qr(op(a), {full_matrices});
+      return std::tuple(q, r, permutation);
+    });
+  });
+  for (const auto& [name, f] : {std::pair{"geqrf", &linalg::geqrf}, std::pair{"gehrd", &linalg::gehrd}})
+    module.def(name, [name, f](ArrayLike x) {
+      const Array a = x.array(name);
+      return parts_of(name, [&] {
+        const auto [h, taus] = f(op(a));
+        return std::tuple(h, taus);
+      });
+    });
+  module.def("householder_product", [](ArrayLike x, ArrayLike y) {
+    const Array a = x.array("householder_product"), taus = y.array("householder_product");
+    return call_op("householder_product", [&] { return linalg::householder_product(op(a), op(taus)); });
+  });
+  module.def("ormqr", [](ArrayLike x, ArrayLike y, ArrayLike z, bool left, bool transpose) {
+    const Array a = x.array("ormqr"), taus = y.array("ormqr"), c = z.array("ormqr");
+    return call_op("ormqr", [&] { return linalg::ormqr(op(a), op(taus), op(c), {left, transpose}); });
+  });
+  module.def("tridiagonal_solve", [](ArrayLike l, ArrayLike d, ArrayLike u, ArrayLike b) {
+    const char* const name = "tridiagonal_solve";
+    const Array below = l.array(name), diagonal = d.array(name), above = u.array(name), y = b.array(name);
+    return call_op(name, [&] { return linalg::tridiagonal_solve(op(below), op(diagonal), op(above), op(y)); });
+  });
+  module.def("cholesky_update", [](ArrayLike x, ArrayLike y) {
+    const Array r = x.array("cholesky_update"), w = y.array("cholesky_update");
+    return call_op("cholesky_update", [&] { return linalg::cholesky_update(op(r), op(w)); });
+  });
+  module.def("expm", [](ArrayLike x, std::int64_t max_squarings) {
+    const Array a = x.array("expm");
+    return call_op("expm", [&] { return linalg::expm(op(a), {max_squarings}); });
+  });
+  module.def("solve_sylvester", [](ArrayLike x, ArrayLike y, ArrayLike z, bool by_eigenvectors, double tolerance) {
+    const Array a = x.array("solve_sylvester"), b = y.array("solve_sylvester"), c = z.array("solve_sylvester");
+    return call_op("solve_sylvester",
+                   [&] { return linalg::solve_sylvester(op(a), op(b), op(c), {by_eigenvectors, tolerance}); });
+  });
+  module.def("hessenberg", [](ArrayLike x) {
+    const Array a = x.array("hessenberg");
+    return parts_of("hessenberg", [&] {
+      const auto [h, q] = linalg::hessenberg(op(a));
+      return std::tuple(h, q);
+    });
+  });
+  module.def("tridiagonal", [](ArrayLike x, bool lower) {
+    const Array a = x.array("tridiagonal");
+    return parts_of("tridiagonal", [&] {
+      const auto [h, diagonal, beside, taus] = linalg::tridiagonal(op(a), {lower});
+      return std::tuple(h, diagonal, beside, taus);
+    });
+  });
+}
+
 }  // namespace
 
 void add_linalg(nb::module_& module) {
@@ -55,6 +157,7 @@ void add_linalg(nb::module_& module) {
       return call_op(f.name, [&] { return f.f(op(a)); });
     });
   add_eigenvalues(module);
+  add_triangles(module);
   module.def("svd", [](ArrayLike x, bool full_matrices) {
     const Array a = x.array("svd");
     const auto [u, s, vh] = call_op("svd", [&] { return linalg::svd(op(a), {full_matrices}); });

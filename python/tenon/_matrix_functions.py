@@ -3,7 +3,6 @@
 from tenon import _core
 from tenon import numpy as tnp
 from tenon.lax import fori_loop
-from tenon.lax import linalg as _factors
 from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _adjoint
 from tenon.numpy.linalg import _square  # type: ignore
@@ -121,52 +120,9 @@ def solve_sylvester(A, B, C, *, method="schur", tol=1e-8):
     >>> solve_sylvester([[1.0]], [[2.0]], [[6.0]]).tolist()
     [[2.0]]
     """
-    a, b, c = _inexact_together(*(tnp.asarray(x) for x in (A, B, C)))
-    kind = c.dtype
-    m, n = c.shape[-2:]
-    if a.shape[-2:] != (m, m) or b.shape[-2:] != (n, n):
-        raise ValueError(f"solve_sylvester: Incompatible shapes {a.shape}, {b.shape} and {c.shape} of A, B and C.")
     if method not in ("schur", "eigen"):
         raise ValueError(f"solve_sylvester: method is 'schur' or 'eigen', not {method!r}.")
-    batch = tnp.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
-    a, b, c = (_core.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b, c))
-    if c.size == 0:
-        return c
-    if method == "eigen":
-        (v, left), (w, right) = _core.eig(a), _core.eig(b)
-        inner = _core.matmul(_core.solve(left, _core.convert(c, left.dtype)), right)
-        made = _of_right(_core.matmul(left, inner / (v[..., :, None] + w[..., None, :])), right)
-    else:
-        (r, left), (s, right) = _core.schur(a, True), _core.schur(b, True)
-        v, w = tnp.linalg.diagonal(r), tnp.linalg.diagonal(s)
-        inner = _core.matmul(_adjoint(left), _core.matmul(_core.convert(c, left.dtype), right))
-        made = _core.matmul(_core.matmul(left, _triangular_sylvester(r, s, inner)), _adjoint(right))
-    nearest = _core.min(_core.abs(v[..., :, None] + w[..., None, :]), [v.ndim - 1, v.ndim], True)
-    made = made if kind.kind == "c" else _core.real(made)
-    return _core.convert(_core.where(_core.less(nearest, tol), tnp.nan, made), kind)
-
-
-def _of_right(x, right):
-    """x·right⁻¹."""
-    return tnp.matrix_transpose(_core.solve(tnp.matrix_transpose(right), tnp.matrix_transpose(x)))
-
-
-def _triangular_sylvester(r, s, c):
-    """x with r·x + x·s = c of upper triangular r and s: column by column, each a triangular system."""
-    n = s.shape[-1]
-    unit = tnp.eye(r.shape[-1], dtype=r.dtype)
-    columns = _core.iota("int32", (n,), 0)
-
-    def column(k, x):
-        k = _core.convert(k, "int32")
-        here = _core.equal(columns, k)
-        of_s = _core.sum(_core.where(here, s, 0), [s.ndim - 1], True)  # column k of s, whose rows below k are 0
-        rest = _core.sum(_core.where(here, c, 0), [c.ndim - 1], True) - _core.matmul(x, of_s)
-        shift = _core.sum(_core.where(here[:, None], of_s, 0), [s.ndim - 2], True)
-        made = _factors.triangular_solve(r + shift * unit, rest, left_side=True)
-        return _core.where(here, made, x)
-
-    return fori_loop(0, n, column, tnp.zeros_like(c))
+    return _core.solve_sylvester(A, B, C, method == "eigen", float(tol))
 
 
 def eigh_tridiagonal(d, e, *, eigvals_only=False, select="a", select_range=None, tol=None, key=None):

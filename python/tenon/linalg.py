@@ -13,8 +13,6 @@ from tenon import _core
 from tenon import numpy as tnp
 from tenon._matrix_functions import *  # noqa: F403
 from tenon._matrix_functions import __all__ as _matrix_functions
-from tenon.lax import fori_loop
-from tenon.lax import linalg as _factors
 from tenon.numpy import _dtypes
 from tenon.numpy import linalg as _numpy
 from tenon.numpy._shapes import _adjoint, _of_one_dtype
@@ -23,8 +21,8 @@ from tenon.numpy.linalg import _square
 
 __all__ = _numpy.__all__ + _matrix_functions + [
     "block_diag", "cho_factor", "cho_solve", "circulant", "companion", "convolution_matrix", "dft", "expm", "fiedler",
-    "hadamard", "hankel", "helmert", "hilbert", "invhilbert", "invpascal", "leslie", "lu", "lu_factor", "lu_solve",
-    "pascal", "solve_triangular", "toeplitz",
+    "fiedler_companion", "hadamard", "hankel", "helmert", "hessenberg", "hilbert", "invhilbert", "invpascal", "leslie", "lu",
+    "lu_factor", "lu_solve", "pascal", "qr_multiply", "solve_triangular", "toeplitz",
 ]
 
 # --- systems by their factors ---
@@ -85,7 +83,7 @@ def lu_factor(a, overwrite_a=False, check_finite=True):
     >>> lu_factor([[1.0, 2.0], [4.0, 4.0]])[1].tolist()
     [1, 1]
     """
-    return _factors.lu(a)[:2]
+    return _core.lu_factor(a)[:2]
 
 
 def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
@@ -99,16 +97,7 @@ def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
     if trans not in (0, 1, 2):
         raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
     b, shaped = _columns(factors, b)
-    batch = tnp.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
-    b = tnp.broadcast_to(b, batch + b.shape[-2:])
-    order = tnp.broadcast_to(_factors.lu_pivots_to_permutation(pivots, factors.shape[-1]), batch + factors.shape[-1:])
-    if trans == 0:
-        x = tnp.take_along_axis(b, order[..., None], -2)
-        x = solve_triangular(factors, x, 0, True, True)
-        return shaped(solve_triangular(factors, x))
-    x = solve_triangular(factors, b, trans)
-    x = solve_triangular(factors, x, trans, True, True)
-    return shaped(tnp.take_along_axis(x, tnp.argsort(order, -1)[..., None], -2))
+    return shaped(_core.lu_solve(factors, pivots, b, trans != 0, trans == 2))
 
 
 def lu(a, permute_l=False, overwrite_a=False, check_finite=True):
@@ -118,29 +107,38 @@ def lu(a, permute_l=False, overwrite_a=False, check_finite=True):
     >>> p.tolist(), u.tolist()
     ([[0.0, 1.0], [1.0, 0.0]], [[4.0, 4.0], [0.0, 1.0]])
     """
-    factors, _, order = _factors.lu(a)
-    m, n = factors.shape[-2:]
-    k = min(m, n)
-    lower = tnp.tril(factors, -1)[..., :k] + tnp.eye(m, k, dtype=factors.dtype)
-    upper = tnp.triu(factors)[..., :k, :]
-    if permute_l:
-        return tnp.take_along_axis(lower, tnp.argsort(order, -1)[..., None], -2), upper
-    rows = _core.iota("int32", (m,), 0)
-    return _core.convert(_core.equal(rows[:, None], order[..., None, :]), factors.dtype), lower, upper
+    p, lower, upper = _core.lu(a)
+    return (_core.matmul(p, lower), upper) if permute_l else (p, lower, upper)
+
+
+def qr_multiply(a, c, mode="right", pivoting=False, conjugate=False, overwrite_a=False, overwrite_c=False):
+    """(c·Q, R) of a = Q·R, or with `mode` "left" (Q·c, R), Q: [..., m, k], R: [..., k, n] of k = min(m, n); c may be a vector.
+    With `conjugate` the conjugate of Q is taken, with `pivoting` (…, R, permutation): a[..., permutation] = Q·R.
+
+    >>> qr_multiply([[0.0], [2.0]], [[1.0, 3.0]])[0].tolist()
+    [[-3.0]]
+    """
+    if mode not in ("right", "left"):
+        raise ValueError(f"qr_multiply: mode is 'right' or 'left', not {mode!r}.")
+    q, *others = (_core.pivoted_qr if pivoting else _core.qr)(a, False)
+    c = tnp.asarray(c)
+    q = _core.conj(q) if conjugate else q
+    return (_core.matmul(c, q) if mode == "right" else _core.matmul(q, c), *others)
+
+
+def hessenberg(a, *, calc_q=False, overwrite_a=False, check_finite=True):
+    """Hessenberg's form H of matrices [..., n, n], 0 below the diagonal under the main one; with `calc_q` (H, Q): a = Q·H·Qᴴ.
+    No derivatives.
+
+    >>> hessenberg([[1.0, 2.0], [3.0, 4.0]]).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    h, q = _core.hessenberg(a)
+    return (h, q) if calc_q else h
 
 
 # --- the exponential ---
 
-# The numerators of Padé's approximants of exp (the denominators have every other sign changed), and up to which norm
-# they are exact to rounding: N. J. Higham, The scaling and squaring method for the matrix exponential revisited, 2005.
-_PADE = {
-    13: ((64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
-          670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1), 5.371920351148152),
-    7: ((17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1), 3.925724783138660),
-}
-
-
-@_factors.in_single
 def expm(A, *, upper_triangular=False, max_squarings=16):
     """The exponential of matrices [..., n, n], by scaling and squaring. NaN where more than `max_squarings` squarings
     would be needed. `upper_triangular` is taken and has no effect.
@@ -148,31 +146,7 @@ def expm(A, *, upper_triangular=False, max_squarings=16):
     >>> expm([[0.0, 1.0], [0.0, 0.0]]).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """
-    a = _square(A, "expm")
-    double = _core.real(a).dtype == np.float64
-    terms, bound = _PADE[13 if double else 7]
-    size = _numpy.norm(a, 1, (-2, -1)) if a.shape[-1] else tnp.zeros(a.shape[:-2], _core.real(a).dtype)
-    needed = tnp.ceil(tnp.log2(_core.stop_gradient(_core.maximum(size, bound)) / bound))
-    squarings = _core.convert(_core.clamp(0, needed, max_squarings), "int32")
-    a = a / _core.convert(tnp.exp2(_core.convert(squarings, size.dtype)), a.dtype)[..., None, None]
-    odd, even = _odd_and_even(a, terms)
-    made = _core.solve(even - odd, even + odd)
-
-    def square(i, x):
-        return _core.where(_core.less(i, squarings[..., None, None]), _core.matmul(x, x), x)
-
-    made = fori_loop(0, max_squarings, square, made) if made.size else made
-    return _core.where(_core.less_equal(needed, max_squarings)[..., None, None], made, math.nan)
-
-
-def _odd_and_even(a, terms):
-    """The odd and the even part of the polynomial with these coefficients, the lowest first."""
-    square = _core.matmul(a, a)
-    unit = tnp.eye(a.shape[-1], dtype=a.dtype)
-    odd, even = terms[-1] * unit, terms[-2] * unit
-    for high, low in zip(terms[-3::-2], terms[-4::-2]):
-        odd, even = _core.matmul(square, odd) + high * unit, _core.matmul(square, even) + low * unit
-    return _core.matmul(a, odd), even
+    return _core.expm(_square(A, "expm"), int(max_squarings))
 
 
 # --- matrices of one form ---
@@ -306,6 +280,33 @@ def fiedler(a):
     """
     a = _vectors(a)
     return _core.abs(a[..., :, None] - a[..., None, :])
+
+
+def fiedler_companion(a):
+    """A companion matrix of five diagonals: its characteristic polynomial has these coefficients, the highest first.
+
+    >>> fiedler_companion([1.0, -3.0, 2.0]).tolist()
+    [[3.0, -2.0], [1.0, 0.0]]
+    """
+    a = _core.to_inexact(tnp.asarray(a))
+    if a.ndim != 1 or a.shape[0] == 0:
+        raise ValueError("fiedler_companion: a vector of coefficients, the highest first.")
+    a = a / a[0]
+    n = a.shape[0] - 1
+    if n == 0:
+        return tnp.zeros((0,), a.dtype)
+    if n == 1:
+        return -a[1:, None]
+    # Coefficients beside the diagonal in every second row, and each 1 two places from it (Fiedler 2003).
+    rows, columns, of, ones = [0], [0], [1], [(1, 0)]
+    for i in range(0, n, 2):
+        for column, k in ((i - 1, i + 1), (i + 1, i + 2)):
+            if 0 < column < n:
+                rows.append(i), columns.append(column), of.append(k)
+    ones += [(i, i + 2) for i in range(0, n - 2, 2)] + [(i, i - 2) for i in range(3, n, 2)]
+    made = tnp.zeros((n, n), a.dtype)
+    made = made.at[np.array(rows), np.array(columns)].set(-a[np.array(of)])
+    return made.at[tuple(np.array(ones).T)].set(1)
 
 
 def hilbert(n):

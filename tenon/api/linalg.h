@@ -1,11 +1,11 @@
-// Eigenvalues, singular values and what follows from them, of matrices in the last two axes; the axes before them are a
-// batch. What NumPy, SciPy and JAX have under these names.
+// Factors of matrices in the last two axes, and what follows from them; the axes before them are a batch. What NumPy,
+// SciPy and JAX have under these names.
 //
 // Of f32, f64, c64 and c128; integers become f32 (64-bit ones f64); f16 and bf16 are computed in f32. By LAPACK, each
 // matrix by one thread's calls and a batch on all threads; products of large matrices are shared too. Vectors have
 // length 1 and otherwise the signs (of complex numbers the phases) that LAPACK gives them. Of a matrix with an element
 // that is not finite, and where iterations do not converge, results are NaN: nothing is thrown. ShapeError where an
-// operand is no matrix, or not square where it has to be.
+// operand is no matrix, or not square where it has to be. Of n rows, factors take time that grows as n³.
 //
 // Derivatives of any order, forward and reverse. Those of eigenvalues and singular values alone are finite wherever
 // values differ; those of vectors divide by the differences of values, and are not finite where two are equal. Those of
@@ -71,6 +71,97 @@ struct Schur {
 };
 Schur schur(const Operand& a, const SchurOptions& options = {});
 
+// a[permutation] = l·u of a: [..., m, n], l with ones on its diagonal, by elimination with the largest element of each
+// column first. factors: [..., m, n], l below the diagonal and u; pivots: [..., min(m, n)], i32, the row that each row
+// changed places with; permutation: [..., m], i32. Derivatives where a has full rank.
+//   linalg::lu_factor(Array{{1.f, 2.f}, {4.f, 4.f}}).pivots   // 1 1
+struct LuFactors {
+  Array factors, pivots, permutation;
+};
+LuFactors lu_factor(const Operand& a);
+// a = p·l·u, l: [..., m, k], u: [..., k, n], k = min(m, n), p a matrix of zeros and ones.
+struct Lu {
+  Array p, l, u;
+};
+Lu lu(const Operand& a);
+// x with a·x = b by the factors and pivots of a, or aᵀ·x = b (transpose), aᴴ·x = b (and conjugate). b: [n], or [..., n,
+// k]; the axes before broadcast.
+struct LuSolveOptions {
+  bool transpose = false, conjugate = false;
+};
+Array lu_solve(const Operand& factors, const Operand& pivots, const Operand& b, const LuSolveOptions& options = {});
+// The order of so many rows after pivots: [..., k] exchanged them, one after the other: [..., rows], i32.
+Array lu_pivots_to_permutation(const Operand& pivots, const Dim& rows);
+
+// The determinant [...] of a: [..., n, n]. Its first derivatives are right for any matrix, those of higher order where
+// the rank is n - 1 or n.
+//   linalg::det(Array{{1.f, 2.f}, {3.f, 4.f}})   // -2
+Array det(const Operand& a);
+// Its sign (of complex numbers on the unit circle), and the logarithm of its absolute value, real: nothing overflows.
+// Of a singular matrix 0 and -inf, whose derivatives are not finite.
+struct Slogdet {
+  Array sign, logabsdet;
+};
+Slogdet slogdet(const Operand& a);
+
+// a = q·r of a: [..., m, n], columns of q orthonormal, r upper triangular with a real diagonal: [..., m, k] and [...,
+// k, n] of k = min(m, n), or with `full_matrices` [..., m, m] and [..., m, n]. pivoted_qr: a[..., permutation] = q·r,
+// with a diagonal of r that falls in size. Derivatives where the first k columns (by pivoting those taken first) are
+// independent; of full matrices with m > n also where each of them has something to reflect.
+//   linalg::qr(Array{{3.f}, {4.f}}).r   // -5
+struct QrOptions {
+  bool full_matrices = false;
+};
+struct Qr {
+  Array q, r;
+};
+struct PivotedQr {
+  Array q, r, permutation;
+};
+Qr qr(const Operand& a, const QrOptions& options = {});
+PivotedQr pivoted_qr(const Operand& a, const QrOptions& options = {});
+
+// LAPACK's own results: r and below its diagonal vectors v (whose first element is 1) of reflections 1 - τ·v·vᴴ, whose
+// product is q. h: [..., m, n]; taus: [..., min(m, n)].
+struct Reflections {
+  Array h, taus;
+};
+Reflections geqrf(const Operand& a);
+// The first n columns of the product of reflections a: [..., m, n] with taus: [..., k], k <= n; and the whole product,
+// or its adjoint (transpose), times c from the left or the right. Their products of k vectors are matrices: time as of
+// four products of m × k and k × n. Derivatives by a and by taus.
+//   linalg::householder_product(Array{{1.f}, {0.f}}, Array{2.f})   // {{-1}, {0}}
+struct OrmqrOptions {
+  bool left = true, transpose = false;
+};
+Array householder_product(const Operand& a, const Operand& taus);
+Array ormqr(const Operand& a, const Operand& taus, const Operand& c, const OrmqrOptions& options = {});
+
+// a = q·h·qᴴ of a: [..., n, n], h zero below the diagonal under the main one; gehrd: LAPACK's own results, taus: [...,
+// n - 1]. No derivatives: a DifferentiationError.
+struct Hessenberg {
+  Array h, q;
+};
+Hessenberg hessenberg(const Operand& a);
+Reflections gehrd(const Operand& a);
+// The real tridiagonal form of the Hermitian matrix that a triangle of a: [..., n, n] stands for: its diagonal [..., n]
+// and the one beside it [..., n - 1]; h and taus as LAPACK gives them. No derivatives.
+struct TridiagonalOptions {
+  bool lower = true;
+};
+struct Tridiagonal {
+  Array h, diagonal, beside, taus;
+};
+Tridiagonal tridiagonal(const Operand& a, const TridiagonalOptions& options = {});
+
+// x with a·x = b, a tridiagonal: below[..., 0] and above[..., n - 1] are not read. Diagonals: [..., n]; b: [..., n, k];
+// the axes before broadcast. By rotations, in time that grows as n·k. Derivatives by all four.
+//   linalg::tridiagonal_solve(Array{0.f, 1.f}, Array{2.f, 2.f}, Array{1.f, 0.f}, Array{{3.f}, {3.f}})   // {{1}, {1}}
+Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Operand& above, const Operand& b);
+// The upper triangular R' with R'ᵀ·R' = Rᵀ·R + w·wᵀ, real. r: [n, n]; w: [n]. Time that grows as n².
+//   linalg::cholesky_update(eye(2), Array{0.f, 0.75f})   // {{1, 0}, {0, 1.25}}
+Array cholesky_update(const Operand& r, const Operand& w);
+
 // The pseudoinverse [..., n, m] of a: [..., m, n] (Moore, Penrose). Singular values up to `rtol` times the largest
 // count as 0; where it is not given, 10·max(m, n) units of rounding. `hermitian`: by eigenvalues, of the mean of a and
 // aᴴ. Derivatives where the rank stays as it is.
@@ -91,7 +182,7 @@ struct RankOptions {
 Array matrix_rank(const Operand& a, const RankOptions& options = {});
 
 // The shortest x with the least |a·x - b|. a: [..., m, n]; b: [m], or [..., m, k]; the axes before broadcast. Singular
-// values less than `rcond` times the largest count as 0; where it is not given, max(m, n) units of rounding; where it
+// values up to `rcond` times the largest count as 0; where it is not given, max(m, n) units of rounding; where it
 // is negative, one unit. `residuals`: the squares of |a·x - b|, of columns; `rank`: i32.
 //   linalg::lstsq(Array{{1.f, 0.f}, {1.f, 1.f}, {1.f, 2.f}}, Array{1.f, 3.f, 5.f}).x   // 1 2
 struct LeastSquaresOptions {
@@ -117,5 +208,23 @@ Polar polar(const Operand& a, const PolarOptions& options = {});
 // 1983). a: [..., n, n]. Not finite where a is singular beyond its simple zeros. No derivatives.
 //   linalg::sqrtm(Array{{4.f, 0.f}, {0.f, 9.f}})   // {{2, 0}, {0, 3}}
 Array sqrtm(const Operand& a);
+
+// The exponential of a: [..., n, n], by Padé's approximants and squarings (Higham 2005). NaN where more than
+// `max_squarings` squarings would be needed.
+//   linalg::expm(Array{{0.f, 1.f}, {0.f, 0.f}})   // {{1, 1}, {0, 1}}
+struct ExpmOptions {
+  std::int64_t max_squarings = 16;
+};
+Array expm(const Operand& a, const ExpmOptions& options = {});
+
+// x with a·x + x·b = c, a: [..., m, m], b: [..., n, n], c: [..., m, n]; the axes before broadcast. By Schur's forms
+// (Bartels and Stewart 1972), which has no derivatives, or `by_eigenvectors`, which has. NaN where eigenvalues of a and
+// -b come nearer than `tolerance`.
+//   linalg::solve_sylvester(Array{{1.f}}, Array{{2.f}}, Array{{6.f}})   // {{2}}
+struct SylvesterOptions {
+  bool by_eigenvectors = false;
+  double tolerance = 1e-8;
+};
+Array solve_sylvester(const Operand& a, const Operand& b, const Operand& c, const SylvesterOptions& options = {});
 
 }  // namespace tenon::linalg

@@ -9,53 +9,18 @@
 #include <cmath>
 #include <complex>
 #include <limits>
-#include <random>
 #include <thread>
 
 #include "../error_message.h"
+#include "drawn_matrices.h"
 #include "tenon/tenon.h"
 
 namespace {
 
-namespace tn = tenon;
-namespace linalg = tenon::linalg;
+using namespace tenon::drawn_matrices;
 using testing::AllOf;
 using testing::HasSubstr;
-using tn::Array;
-using tn::Dim;
-using tn::DType;
-using tn::Shape;
-using Number = std::complex<double>;
 
-Array drawn(const Shape& shape, DType dtype = DType::f64, int seed = 7) {
-  std::mt19937 generator(static_cast<unsigned>(seed));
-  std::normal_distribution<double> normal;
-  tn::Buffer buffer = tn::Buffer::allocate(DType::c128, shape.sizes());
-  for (std::int64_t i = 0; i < buffer.elements(); ++i) {
-    const double re = normal(generator), im = normal(generator);
-    buffer.as<Number>()[i] = {re, im};
-  }
-  const Array whole(buffer);
-  return tn::convert(tn::is_complex(dtype) ? whole : tn::real(whole), dtype);
-}
-Array turned(const Array& a) {
-  const auto rank = static_cast<std::int64_t>(a.rank());
-  return tn::move_axis(tn::is_complex(a.dtype()) ? tn::conj(a) : a, rank - 1, rank - 2);
-}
-Array hermitian(const Array& a) { return a + turned(a); }
-Array along_columns(const Array& v, const Array& w) { return v * tn::convert(tn::expand_dims(w, -2), v.dtype()); }
-// The largest |x - y|, and the same in proportion to y.
-double distance(const Array& x, const Array& y) {
-  EXPECT_EQ(x.shape(), y.shape());
-  if (tn::convert(x, DType::c128).to_buffer().elements() == 0) return 0;
-  return tn::convert(tn::max(tn::abs(tn::convert(x, DType::c128) - tn::convert(y, DType::c128))), DType::f64)
-      .item<double>();
-}
-double unit_distance(const Array& v) {
-  const Array product = tn::matmul(turned(v), v);
-  return distance(product, tn::broadcast_to(tn::eye(product.shape()[product.rank() - 1], DType::f64), product.shape()));
-}
-double tolerance(DType dtype) { return tn::real_part_of(dtype) == DType::f64 ? 2e-12 : 1e-3; }
 bool all_nan(const Array& x) { return tn::all(tn::is_nan(tn::real(x))).item<bool>(); }
 
 struct Case {
@@ -231,16 +196,6 @@ TEST(Linalg, LeastSquaresOfMoreRowsAndOfFewer) {
 }
 
 // --- derivatives ---
-// Numbers that do not depend on signs and phases of vectors.
-Array weights(const Array& of) {
-  return tn::cos(tn::convert(tn::iota(DType::f64, of.shape(), 0) * 1.7 +
-                                 tn::iota(DType::f64, of.shape(), static_cast<std::int64_t>(of.rank()) - 1),
-                             DType::f64));
-}
-Array weighed(const Array& x) {
-  const Array w = weights(x);
-  return tn::is_complex(x.dtype()) ? tn::sum(tn::real(x) * w + tn::imag(x) * tn::sin(w)) : tn::sum(x * w);
-}
 Array of_eigh(const Array& a) {
   const auto [w, v] = linalg::eigh(a);
   return weighed(tn::matmul(along_columns(v, tn::sin(w)), turned(v))) + weighed(tn::exp(w / 4));
@@ -281,26 +236,6 @@ Array of_lstsq(const Array& a) {
 Array of_polar(const Array& a) {
   const auto [u, p] = linalg::polar(a);
   return weighed(u) + weighed(p);
-}
-
-using Scalar = Array (*)(const Array&);
-// Along a direction, beside a difference: of jvp and of the gradient.
-void expect_slope(Scalar f, const Array& a, double near = 2e-6) {
-  const Array da = drawn(a.shape(), a.dtype(), 5);
-  const double h = 1e-6;
-  const double wanted = (f(a + h * da) - f(a - h * da)).item<double>() / (2 * h);
-  const double scale = near * (1 + std::abs(wanted));
-  EXPECT_NEAR(tn::jvp(f, std::tuple(a), std::tuple(da)).second.item<double>(), wanted, scale);
-  EXPECT_NEAR(tn::sum(tn::real(tn::grad(f)(a) * da)).item<double>(), wanted, scale);
-}
-// The same compiled, and in a batch.
-void expect_slope_in_all_forms(Scalar f, const Array& a) {
-  expect_slope(f, a);
-  const Array g = tn::grad(f)(a);
-  const double near = 1e-8 * (1 + distance(g, tn::zeros_like(g)));
-  EXPECT_LE(distance(tn::jit(tn::grad(f))(a), g), near);
-  const Array lanes = tn::vmap(tn::grad(f))(tn::stack(std::vector{a, a + 0.25}));
-  EXPECT_LE(distance(lanes(0), g), near);
 }
 
 TEST(Linalg, DerivativesOfSquareMatrices) {

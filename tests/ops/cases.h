@@ -33,18 +33,22 @@ inline Buffer random_buffer(const Type& type, std::pair<double, double> domain) 
   return b;
 }
 
-// Ops whose first operand is a square matrix that must have an inverse.
+// Ops whose first operands are matrices: what is drawn is far from singular ones.
 inline bool of_matrices(const OpInfo& op) {
-  static const std::set<std::string_view> names{"cholesky", "triangular_solve", "solve"};
+  static const std::set<std::string_view> names{
+      "cholesky", "triangular_solve", "solve",       "lu",           "qr", "eigh", "eig",
+      "svd",      "hessenberg",       "tridiagonal", "least_squares"};
   return names.contains(op.name);
 }
-// 4 more on the diagonals of matrices.
+// 4, 8, … more on the diagonals of matrices: eigenvalues and singular values differ, and none is near 0.
 inline Buffer far_from_singular(Buffer a) {
-  const std::int64_t n = a.dims().back();
+  const std::int64_t n = a.dims().back(), m = a.dims()[a.rank() - 2];
   dispatch(a.dtype(), [&]<class T>(std::type_identity<T>) {
     for (std::int64_t i = 0; i < a.elements(); ++i)
-      if (i % (n * n) / n == i % n)
-        a.as<T>()[i] = Scalar(Scalar(a.as<T>()[i]).as_complex() + 4.).convert(a.dtype()).template as<T>();
+      if (i / n % m == i % n)
+        a.as<T>()[i] = Scalar(Scalar(a.as<T>()[i]).as_complex() + 4. * static_cast<double>(1 + i % n))
+                           .convert(a.dtype())
+                           .template as<T>();
   });
   return a;
 }

@@ -137,7 +137,7 @@ def _qr(equation, x):
 
 @rule("geqrf")
 def _geqrf(equation, x):
-    return list(lax.linalg.reflections(x))
+    return list(_core.geqrf(x))
 
 
 @rule("householder_product")
@@ -145,53 +145,24 @@ def _householder_product(equation, a, taus):
     return lax.linalg.householder_product(a, taus)
 
 
-def _reflected(a, taus, c, left, adjoint):
-    """Q c or c Q, or of Qᴴ, for Q = H₀ H₁ …, Hᵢ = I - τᵢ vᵢ vᵢᴴ, the vᵢ below the diagonal of a."""
-    if not left:
-        return tnp.conj(_reflected(a, taus, tnp.conj(c).T, True, not adjoint)).T
-    v = tnp.tril(a, -1) + tnp.eye(*a.shape, dtype=a.dtype)
-
-    def step(c, of_one):
-        v, tau = of_one
-        return c - (tnp.conj(tau) if adjoint else tau) * v[:, None] * (tnp.conj(v) @ c)[None, :], ()
-
-    return lax.scan(step, c, (v[:, :taus.shape[0]].T, taus), reverse=not adjoint)[0]
-
-
 @rule("ormqr")
 def _ormqr(equation, a, taus, c):
-    p = equation.params
-    reflected = functools.partial(_reflected, left=p["left"], adjoint=p["transpose"])
-    for _ in range(a.ndim - 2):
-        reflected = _transforms.vmap(reflected)
-    return reflected(a, taus, c)
+    return lax.linalg.ormqr(a, taus, c, left=equation.params["left"], transpose=equation.params["transpose"])
+
+
+@rule("hessenberg")
+def _hessenberg(equation, x):
+    return list(lax.linalg.hessenberg(x))
+
+
+@rule("tridiagonal")
+def _tridiagonal(equation, x):
+    return list(lax.linalg.tridiagonal(x, lower=equation.params["lower"]))
 
 
 @rule("tridiagonal_solve")
 def _tridiagonal_solve(equation, lower, diagonal, upper, b):
-    """By rotations of neighbouring rows, which leave two diagonals above the main one, and need no exchange of rows."""
-    lower, diagonal, upper = (tnp.moveaxis(part, -1, 0)[..., None] for part in (lower, diagonal, upper))
-    b = tnp.moveaxis(b, -2, 0)
-    zero = tnp.zeros_like(diagonal[:1])
-    upper = tnp.concatenate([upper[:-1], zero])
-
-    def rotated(row, below):
-        (d, u, v), (l_below, d_below, u_below, b_below) = row, below
-        length = tnp.sqrt(tnp.abs(d) ** 2 + tnp.abs(l_below) ** 2)
-        c, s = d / length, l_below / length
-        kept = length.astype(b.dtype), tnp.conj(c) * u + tnp.conj(s) * d_below, tnp.conj(s) * u_below, tnp.conj(c) * v + tnp.conj(
-            s) * b_below
-        return (c * d_below - s * u, c * u_below, c * b_below - s * v), kept
-
-    (d, _, v), rows = lax.scan(rotated, (diagonal[0], upper[0], b[0]), (lower[1:], diagonal[1:], upper[1:], b[1:]))
-    rows = tuple(tnp.concatenate([part, last[None]]) for part, last in zip(rows, (d, 0 * d, 0 * d, v)))
-
-    def substituted(behind, row):
-        d, u, w, v = row
-        x = (v - u * behind[0] - w * behind[1]) / d
-        return (x, behind[0]), x
-
-    return tnp.moveaxis(lax.scan(substituted, (0 * v, 0 * v), rows, reverse=True)[1], 0, -2)
+    return lax.linalg.tridiagonal_solve(lower, diagonal, upper, b)
 
 
 @rule("eigh")

@@ -1,11 +1,10 @@
 """Linear algebra of matrices in the last two axes; the axes before them are a batch."""
 
 import builtins
-import functools
 import math
 from typing import Any, NamedTuple
 
-from tenon import _core, _sizes
+from tenon import _core
 from tenon.numpy._creation import asarray, eye
 from tenon.numpy import _dtypes, _indexing, _products
 from tenon.numpy._products import cross, matmul, outer, tensordot, vecdot  # noqa: F401
@@ -63,33 +62,7 @@ def det(a):
     >>> det([[1.0, 2.0], [3.0, 4.0]])
     Array(-2., dtype=float64)
     """
-    a = _square(a, "det")
-    n = a.shape[-1]
-    if _sizes.known(n) and 0 < n <= 3:
-        return _det_written_out(a, n)
-    pivots, sign = _pivots(a)
-    return sign * _core.prod(pivots, [a.ndim - 2], False)
-
-
-def _det_written_out(a, n):
-    rows = [[a[..., i, j] for j in range(n)] for i in range(n)]
-    if n == 1:
-        return rows[0][0]
-    if n == 2:
-        (a, b), (c, d) = rows
-        return a * d - b * c
-    (a, b, c), (d, e, f), (g, h, i) = rows
-    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
-
-
-def _pivots(a):
-    """(the pivots of elimination, the sign of its permutation)."""
-    from tenon.lax import linalg
-
-    factors, exchanged, _ = linalg.lu(a)
-    moved = _core.not_equal(exchanged, _core.iota("int32", (a.shape[-1],), 0))
-    odd = _core.remainder(_core.sum(_core.convert(moved, "int32"), [a.ndim - 2], False), 2)
-    return diagonal(factors), _core.convert(1 - 2 * odd, a.dtype)
+    return _core.det(_square(a, "det"))
 
 
 class SlogdetResult(NamedTuple):
@@ -97,32 +70,6 @@ class SlogdetResult(NamedTuple):
 
     sign: Any
     logabsdet: Any
-
-
-def _slogdet(a):
-    pivots, sign = _pivots(a)
-    size = _core.abs(pivots)
-    along = [a.ndim - 2]
-    unit = _core.where(_core.equal(size, 0), 0, pivots / _core.where(_core.equal(size, 0), 1, size))
-    return sign * _core.prod(unit, along, False), _core.sum(_core.log(size), along, False)
-
-
-def _slogdet_tangent(primals, tangents):
-    # d log det a = tr(a⁻¹ · da); its imaginary part turns the sign.
-    sign, size = _slogdet(*primals)
-    turn = trace(_core.solve(primals[0], tangents[0]))
-    if sign.dtype.kind != "c":
-        return (sign, size), (_core.multiply(sign, 0), turn)
-    return (sign, size), ((turn - _core.real(turn)) * sign, _core.real(turn))
-
-
-@functools.cache
-def _slogdet_with_rule():
-    from tenon import custom_jvp
-
-    rule = custom_jvp(_slogdet)
-    rule.defjvp(_slogdet_tangent)
-    return rule
 
 
 def slogdet(a, *, method=None):
@@ -136,7 +83,7 @@ def slogdet(a, *, method=None):
         raise NotImplementedError("slogdet: by 'qr': only 'lu' is there.")
     if method not in (None, "lu"):
         raise ValueError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (default), and 'qr'.")
-    return SlogdetResult(*_slogdet_with_rule()(_square(a, "slogdet")))
+    return SlogdetResult(*_core.slogdet(_square(a, "slogdet")))
 
 
 class QRResult(NamedTuple):
@@ -153,15 +100,12 @@ def qr(a, mode="reduced"):
     >>> [part.shape for part in qr(eye(4, 2))]
     [(4, 2), (2, 2)]
     """
-    from tenon.lax import linalg
-
-    a = _core.to_inexact(asarray(a))
     if mode == "raw":
-        h, taus, _ = linalg.reflections(a)
+        h, taus = _core.geqrf(a)
         return QRResult(matrix_transpose(h), taus)
     if mode not in ("reduced", "r", "full", "complete"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
-    q, r = linalg.qr(a, full_matrices=mode == "complete")
+    q, r = _core.qr(a, mode == "complete")
     return r if mode == "r" else QRResult(q, r)
 
 

@@ -13,14 +13,15 @@ from tenon.lax import linalg as _factors
 from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _adjoint
 from tenon.linalg import (  # noqa: F401
-    block_diag, cho_factor, cho_solve, circulant, companion, convolution_matrix, dft, expm, fiedler, hadamard, hankel,
-    helmert, hilbert, invhilbert, invpascal, leslie, lu, lu_factor, lu_solve, pascal, solve_triangular, toeplitz)
+    block_diag, cho_factor, cho_solve, circulant, companion, convolution_matrix, dft, expm, fiedler,
+    fiedler_companion, hadamard, hankel, helmert, hessenberg, hilbert, invhilbert, invpascal, leslie, lu, lu_factor, lu_solve,
+    pascal, qr_multiply, solve_triangular, toeplitz)
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "companion", "convolution_matrix", "det", "dft",
-    "eigh", "eigh_tridiagonal", "expm", "expm_frechet", "fiedler", "funm", "hadamard", "hankel", "helmert", "hilbert",
-    "inv", "invhilbert", "invpascal", "leslie", "lu", "lu_factor", "lu_solve", "pascal", "polar", "qr", "rsf2csf",
-    "schur", "solve", "solve_sylvester", "solve_triangular", "sqrtm", "svd", "toeplitz",
+    "eigh", "eigh_tridiagonal", "expm", "expm_frechet", "fiedler", "fiedler_companion", "funm", "hadamard", "hankel", "helmert",
+    "hessenberg", "hilbert", "inv", "invhilbert", "invpascal", "leslie", "lu", "lu_factor", "lu_solve", "pascal", "polar", "qr",
+    "qr_multiply", "rsf2csf", "schur", "solve", "solve_sylvester", "solve_triangular", "sqrtm", "svd", "toeplitz",
 ]
 
 

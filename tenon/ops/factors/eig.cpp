@@ -6,8 +6,8 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
+#include "tenon/ops/factors/factors.h"
 #include "tenon/ops/factors/matrices.h"
-#include "tenon/ops/factors/spectra.h"
 #include "tenon/ops/linear_algebra.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
@@ -37,7 +37,8 @@ std::vector<Type> eig_type(const Params& params, std::span<const Type> in, TypeC
 std::vector<Value> eig_eval(const Params& params, std::span<const Value> in, const EvalContext& context) {
   const auto& p = params.as<EigParams>();
   const bool is_real = !is_complex(std::get<Buffer>(in[0]).dtype());
-  return matrices::evaluate_each(in[0], context.out, [&](const textbook::Matrix& a) {
+  return matrices::evaluate_each(in, context.out, [&](std::span<const textbook::Matrix> given) {
+    const textbook::Matrix& a = given[0];
     const textbook::General made = textbook::general(a, is_real);
     std::vector<std::vector<textbook::Number>> parts{made.w};
     if (p.left) {  // those of aᴴ, each with the nearest of the conjugate values
@@ -118,8 +119,8 @@ const OpInfo eig_info{.name = "eig",
                       .guard = Absent{"no Programs inside"},
                       .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
                         const auto& p = params.as<EigParams>();
-                        const std::int64_t vectors = p.left * TenonSpectrum::left + p.right * TenonSpectrum::right;
-                        return matrices::spectrum_form(TenonSpectrum::general, in[0], vectors);
+                        const std::int64_t vectors = p.left * TenonLapack::left + p.right * TenonLapack::right;
+                        return matrices::lapack_form(TenonLapack::general, in[0], {vectors});
                       }}),
                       .alias = Absent{"each element reads many"},
                       .effect = Absent{"pure"},

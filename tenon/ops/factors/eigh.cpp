@@ -3,8 +3,8 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
+#include "tenon/ops/factors/factors.h"
 #include "tenon/ops/factors/matrices.h"
-#include "tenon/ops/factors/spectra.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 
@@ -28,7 +28,8 @@ std::vector<Type> eigh_type(const Params& params, std::span<const Type> in, Type
 }
 
 std::vector<Value> eigh_eval(const Params&, std::span<const Value> in, const EvalContext& context) {
-  return matrices::evaluate_each(in[0], context.out, [](const textbook::Matrix& a) {
+  return matrices::evaluate_each(in, context.out, [](std::span<const textbook::Matrix> given) {
+    const textbook::Matrix& a = given[0];
     textbook::Matrix whole{a.rows, a.rows};
     for (std::int64_t i = 0; i < a.rows; ++i) {
       for (std::int64_t j = 0; j < i; ++j) whole(i, j) = a(i, j), whole(j, i) = std::conj(a(i, j));
@@ -81,7 +82,7 @@ const OpInfo eigh_info{
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
-      return matrices::spectrum_form(TenonSpectrum::hermitian, in[0], params.as<EighParams>().vectors);
+      return matrices::lapack_form(TenonLapack::hermitian, in[0], {params.as<EighParams>().vectors});
     }}),
     .alias = Absent{"each element reads many"},
     .effect = Absent{"pure"},

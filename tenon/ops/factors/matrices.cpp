@@ -36,8 +36,8 @@ const Type& square(std::string_view op, const Type& a, TypeContext& context) {
   return a;
 }
 
-const Dim& rows_of(const Type& a) { return a.shape[a.rank() - 2]; }
-const Dim& columns_of(const Type& a) { return a.shape[a.rank() - 1]; }
+Dim rows_of(const Type& a) { return a.shape[a.rank() - 2]; }
+Dim columns_of(const Type& a) { return a.shape[a.rank() - 1]; }
 Shape batch_of(const Type& a, std::initializer_list<Dim> behind) {
   std::vector<Dim> dims(a.shape.begin(), a.shape.end() - 2);
   dims.insert(dims.end(), behind);

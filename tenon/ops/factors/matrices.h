@@ -13,8 +13,8 @@ namespace tenon::matrices {
 const Type& matrix(std::string_view op, const Type& a);
 const Type& square(std::string_view op, const Type& a);
 const Type& square(std::string_view op, const Type& a, TypeContext& context);
-const Dim& rows_of(const Type& a);
-const Dim& columns_of(const Type& a);
+Dim rows_of(const Type& a);
+Dim columns_of(const Type& a);
 // The axes before the last two, and behind them those given.
 Shape batch_of(const Type& a, std::initializer_list<Dim> behind = {});
 // How many matrices there are.

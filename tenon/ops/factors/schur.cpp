@@ -1,7 +1,7 @@
 // Schur's form of square matrices.
 #include "tenon/ir/describe_params.h"
+#include "tenon/ops/factors/factors.h"
 #include "tenon/ops/factors/matrices.h"
-#include "tenon/ops/factors/spectra.h"
 
 namespace tenon {
 
@@ -16,7 +16,8 @@ extern const OpInfo schur_info;
 
 std::vector<Value> schur_eval(const Params&, std::span<const Value> in, const EvalContext& context) {
   const bool is_real = !is_complex(std::get<Buffer>(in[0]).dtype());
-  return matrices::evaluate_each(in[0], context.out, [&](const textbook::Matrix& a) {
+  return matrices::evaluate_each(in, context.out, [&](std::span<const textbook::Matrix> given) {
+    const textbook::Matrix& a = given[0];
     const textbook::Schur made = is_real ? textbook::real_schur(a) : textbook::schur(a);
     return std::vector{made.t.elements, made.z.elements};
   });
@@ -41,7 +42,7 @@ const OpInfo schur_info{
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
-      return matrices::spectrum_form(TenonSpectrum::schur, in[0], params.as<SchurParams>().vectors);
+      return matrices::lapack_form(TenonLapack::schur, in[0], {params.as<SchurParams>().vectors});
     }}),
     .alias = Absent{"each element reads many"},
     .effect = Absent{"pure"},

@@ -3,8 +3,8 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
+#include "tenon/ops/factors/factors.h"
 #include "tenon/ops/factors/matrices.h"
-#include "tenon/ops/factors/spectra.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 
@@ -34,7 +34,8 @@ std::vector<Type> svd_type(const Params& params, std::span<const Type> in, TypeC
 
 std::vector<Value> svd_eval(const Params& params, std::span<const Value> in, const EvalContext& context) {
   const bool full = params.as<SvdParams>().full;
-  return matrices::evaluate_each(in[0], context.out, [&](const textbook::Matrix& a) {
+  return matrices::evaluate_each(in, context.out, [&](std::span<const textbook::Matrix> given) {
+    const textbook::Matrix& a = given[0];
     const textbook::Singular made = textbook::singular(a, full);
     return std::vector{matrices::numbers(made.s), made.u.elements, made.vh.elements};
   });
@@ -113,7 +114,7 @@ const OpInfo svd_info{.name = "svd",
                       .guard = Absent{"no Programs inside"},
                       .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
                         const auto& p = params.as<SvdParams>();
-                        return matrices::spectrum_form(TenonSpectrum::singular, in[0], p.vectors, p.full);
+                        return matrices::lapack_form(TenonLapack::singular, in[0], {p.vectors, p.full});
                       }}),
                       .alias = Absent{"each element reads many"},
                       .effect = Absent{"pure"},

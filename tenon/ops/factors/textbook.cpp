@@ -12,9 +12,6 @@ namespace {
 constexpr double tiny = std::numeric_limits<double>::epsilon();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-bool is_finite_matrix(const Matrix& a) {
-  return std::ranges::all_of(a.elements, [](Number x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); });
-}
 Matrix filled_with_nan(std::int64_t rows, std::int64_t columns) {
   Matrix made{rows, columns};
   std::ranges::fill(made.elements, Number(not_a_number, not_a_number));
@@ -131,6 +128,9 @@ Number shift_of(const Matrix& t, std::int64_t last) {
 
 }  // namespace
 
+bool is_finite_matrix(const Matrix& a) {
+  return std::ranges::all_of(a.elements, [](Number x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); });
+}
 Matrix unit(std::int64_t n) {
   Matrix made{n, n};
   for (std::int64_t i = 0; i < n; ++i) made(i, i) = 1;

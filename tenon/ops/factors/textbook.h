@@ -1,4 +1,4 @@
-// Spectral factors of one matrix as textbooks have them, in complex numbers of double precision: what ops are evaluated
+// Factors of one matrix as textbooks have them, in complex numbers of double precision: what ops are evaluated
 // by. Of an element that is not finite everything is NaN.
 #pragma once
 
@@ -20,6 +20,7 @@ struct Matrix {
 Matrix unit(std::int64_t n);
 Matrix adjoint(const Matrix& a);
 Matrix product(const Matrix& a, const Matrix& b);
+bool is_finite_matrix(const Matrix& a);
 
 // a = v·diag(w)·vᴴ of Hermitian a, w ascending: by Jacobi's rotations (Golub and Van Loan, 8.5).
 struct Hermitian {
@@ -52,5 +53,34 @@ struct General {
   Matrix v;
 };
 General general(const Matrix& a, bool is_real);
+
+// l·u = a of rows in another order, l below the diagonal: by elimination, the row with the largest |re| + |im| first.
+struct Lu {
+  Matrix factors;
+  std::vector<double> pivots, order;  // row k and row pivots[k] changed places; row k of l·u is row order[k] of a
+};
+Lu lu(const Matrix& a);
+
+// What reflections 1 - τ·v·vᴴ (v[0] = 1, the rest below the diagonal of h) make of a matrix: the diagonal of what they
+// leave is real (Golub and Van Loan, 5.2 and 5.4).
+struct Reflections {
+  Matrix h;
+  std::vector<Number> taus;
+  std::vector<double> order;  // of columns
+};
+Reflections qr(const Matrix& a, bool pivoting);
+Reflections hessenberg(const Matrix& a);
+struct Tridiagonal {
+  Reflections of;  // what stands above the diagonal is a's
+  std::vector<double> d, e;
+};
+Tridiagonal tridiagonal(const Matrix& a);
+
+// The shortest x with the least |a·x - b|: singular values up to the bound times the largest count as 0.
+struct LeastSquares {
+  Matrix x;
+  std::vector<double> s;
+};
+LeastSquares least_squares(const Matrix& a, const Matrix& b, double bound);
 
 }  // namespace tenon::textbook

@@ -2,8 +2,8 @@
 // itself, by columns, so that signs of vectors are those that others get from it.
 #pragma once
 
+#include "tenon/runtime/linear_algebra/lapack.h"
 #include "tenon/runtime/linear_algebra/lapack/memory.h"
-#include "tenon/runtime/linear_algebra/spectra.h"
 
 namespace tenon::lapack {
 
@@ -11,7 +11,7 @@ namespace tenon::lapack {
 template <class T>
 class Hermitian {
  public:
-  explicit Hermitian(const TenonSpectrum& of)
+  explicit Hermitian(const TenonLapack& of)
       : n_(static_cast<Size>(of.rows)),
         vectors_(of.vectors != 0),
         copy_(vectors_ ? 0 : of.rows * of.rows),
@@ -50,7 +50,7 @@ class Hermitian {
 template <class T>
 class Singular {
  public:
-  explicit Singular(const TenonSpectrum& of)
+  explicit Singular(const TenonLapack& of)
       : rows_(static_cast<Size>(of.rows)),
         columns_(static_cast<Size>(of.columns)),
         values_(std::min(rows_, columns_)),
@@ -113,10 +113,10 @@ template <class T>
 class General {
  public:
   using Number = std::complex<Part<T>>;
-  explicit General(const TenonSpectrum& of)
+  explicit General(const TenonLapack& of)
       : n_(static_cast<Size>(of.rows)),
-        left_((of.vectors & TenonSpectrum::left) != 0),
-        right_((of.vectors & TenonSpectrum::right) != 0),
+        left_((of.vectors & TenonLapack::left) != 0),
+        right_((of.vectors & TenonLapack::right) != 0),
         a_(of.rows * of.rows),
         w_(2 * of.rows),
         l_(left_ ? of.rows * of.rows : 0),
@@ -182,7 +182,7 @@ class General {
 template <class T>
 class Schur {
  public:
-  explicit Schur(const TenonSpectrum& of)
+  explicit Schur(const TenonLapack& of)
       : n_(static_cast<Size>(of.rows)),
         vectors_(of.vectors != 0),
         w_(2 * of.rows),

@@ -122,4 +122,77 @@ TENON_LAPACK_COMPLEX(std::complex<double>, zheevd_, zgesdd_, zgesvd_, zgeev_, zg
 #undef TENON_LAPACK_REAL
 #undef TENON_LAPACK_COMPLEX
 
+// Those whose arguments are alike for all dtypes but for real memory of complex numbers to work in.
+#define TENON_LAPACK_TRIANGLES(T, lu, qr, form, band)                                                             \
+  extern "C" void lu(const Size*, const Size*, T*, const Size*, Size*, Size*);                                    \
+  extern "C" void qr(const Size*, const Size*, T*, const Size*, T*, T*, const Size*, Size*);                      \
+  extern "C" void form(const Size*, const Size*, const Size*, T*, const Size*, T*, T*, const Size*, Size*);       \
+  extern "C" void band(const char*, const Size*, T*, const Size*, Part<T>*, Part<T>*, T*, T*, const Size*, Size*, \
+                       Length);                                                                                   \
+  inline Size getrf(Size rows, Size columns, T* a, Size* pivots) {                                                \
+    Size info = 0;                                                                                                \
+    lu(&rows, &columns, a, &rows, pivots, &info);                                                                 \
+    return info;                                                                                                  \
+  }                                                                                                               \
+  inline Size geqrf(Size rows, Size columns, T* a, T* taus, const Work<T>& m) {                                   \
+    Size info = 0;                                                                                                \
+    qr(&rows, &columns, a, &rows, taus, m.work, &m.lwork, &info);                                                 \
+    return info;                                                                                                  \
+  }                                                                                                               \
+  inline Size gehrd(Size n, T* a, T* taus, const Work<T>& m) {                                                    \
+    Size info = 0;                                                                                                \
+    const Size first = 1;                                                                                         \
+    form(&n, &first, &n, a, &n, taus, m.work, &m.lwork, &info);                                                   \
+    return info;                                                                                                  \
+  }                                                                                                               \
+  inline Size hetrd(Size n, T* a, Part<T>* d, Part<T>* e, T* taus, const Work<T>& m) {                            \
+    Size info = 0;                                                                                                \
+    band("L", &n, a, &n, d, e, taus, m.work, &m.lwork, &info, 1);                                                 \
+    return info;                                                                                                  \
+  }
+#define TENON_LAPACK_REAL(T, pivoted, squares)                                                                       \
+  extern "C" void pivoted(const Size*, const Size*, T*, const Size*, Size*, T*, T*, const Size*, Size*);             \
+  extern "C" void squares(const Size*, const Size*, const Size*, T*, const Size*, T*, const Size*, T*, const T*,     \
+                          Size*, T*, const Size*, Size*, Size*);                                                     \
+  inline Size geqp3(Size rows, Size columns, T* a, Size* order, T* taus, const Work<T>& m) {                         \
+    Size info = 0;                                                                                                   \
+    pivoted(&rows, &columns, a, &rows, order, taus, m.work, &m.lwork, &info);                                        \
+    return info;                                                                                                     \
+  }                                                                                                                  \
+  inline Size gelsd(Size rows, Size columns, Size right_sides, T* a, T* b, Size b_rows, T* s, T bound, Size* rank,   \
+                    const Work<T>& m) {                                                                              \
+    Size info = 0;                                                                                                   \
+    squares(&rows, &columns, &right_sides, a, &rows, b, &b_rows, s, &bound, rank, m.work, &m.lwork, m.iwork, &info); \
+    return info;                                                                                                     \
+  }
+#define TENON_LAPACK_COMPLEX(T, pivoted, squares)                                                                     \
+  extern "C" void pivoted(const Size*, const Size*, T*, const Size*, Size*, T*, T*, const Size*, Part<T>*, Size*);    \
+  extern "C" void squares(const Size*, const Size*, const Size*, T*, const Size*, T*, const Size*, Part<T>*,          \
+                          const Part<T>*, Size*, T*, const Size*, Part<T>*, Size*, Size*);                            \
+  inline Size geqp3(Size rows, Size columns, T* a, Size* order, T* taus, const Work<T>& m) {                          \
+    Size info = 0;                                                                                                    \
+    pivoted(&rows, &columns, a, &rows, order, taus, m.work, &m.lwork, m.rwork, &info);                                \
+    return info;                                                                                                      \
+  }                                                                                                                   \
+  inline Size gelsd(Size rows, Size columns, Size right_sides, T* a, T* b, Size b_rows, Part<T>* s, Part<T> bound,    \
+                    Size* rank, const Work<T>& m) {                                                                   \
+    Size info = 0;                                                                                                    \
+    squares(&rows, &columns, &right_sides, a, &rows, b, &b_rows, s, &bound, rank, m.work, &m.lwork, m.rwork, m.iwork, \
+            &info);                                                                                                   \
+    return info;                                                                                                      \
+  }
+
+TENON_LAPACK_TRIANGLES(float, sgetrf_, sgeqrf_, sgehrd_, ssytrd_)
+TENON_LAPACK_TRIANGLES(double, dgetrf_, dgeqrf_, dgehrd_, dsytrd_)
+TENON_LAPACK_TRIANGLES(std::complex<float>, cgetrf_, cgeqrf_, cgehrd_, chetrd_)
+TENON_LAPACK_TRIANGLES(std::complex<double>, zgetrf_, zgeqrf_, zgehrd_, zhetrd_)
+TENON_LAPACK_REAL(float, sgeqp3_, sgelsd_)
+TENON_LAPACK_REAL(double, dgeqp3_, dgelsd_)
+TENON_LAPACK_COMPLEX(std::complex<float>, cgeqp3_, cgelsd_)
+TENON_LAPACK_COMPLEX(std::complex<double>, zgeqp3_, zgelsd_)
+
+#undef TENON_LAPACK_TRIANGLES
+#undef TENON_LAPACK_REAL
+#undef TENON_LAPACK_COMPLEX
+
 }  // namespace tenon::lapack

@@ -1,4 +1,4 @@
-#include "tenon/runtime/linear_algebra/spectra.h"
+#include "tenon/runtime/linear_algebra/lapack.h"
 
 #include "tenon/base/error.h"
 #include "tenon/base/library.h"
@@ -8,9 +8,9 @@ namespace tenon {
 namespace {
 
 constinit LibraryFunction<LapackLibrary> lapack("libtenon_lapack.so", lapack_library_symbol,
-                                                "the library of eigenvalues and singular values");
+                                                "the library of factors of matrices");
 
-const RuntimeSymbol spectrum_symbol("tenon_spectrum", &tenon_spectrum);
+const RuntimeSymbol lapack_symbol("tenon_lapack", &tenon_lapack);
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void require_lapack_library() { lapack.get(); }
 
 }  // namespace tenon
 
-std::int64_t tenon_spectrum(const TenonSpectrum* of, void* const* arrays) {
+std::int64_t tenon_lapack(const TenonLapack* of, void* const* arrays) {
   try {
     return tenon::lapack.get()(*of, arrays);
   } catch (const tenon::Error&) {

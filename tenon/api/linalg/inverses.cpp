@@ -1,0 +1,162 @@
+// Pseudoinverses, least squares and polar factors, by singular values.
+#include <fmt/format.h>
+
+#include "tenon/api/custom.h"
+#include "tenon/api/linalg.h"
+#include "tenon/api/linalg/operands.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/dot.h"
+#include "tenon/ops/factors/factors.h"
+#include "tenon/ops/promotion.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon::linalg {
+namespace {
+
+using matrices::adjoint, matrices::columns_of, matrices::rows_of;
+
+Taken symmetrized_of(std::string_view name, const Operand& given) {
+  Taken made = square_of(name, given);
+  made.a = matrices::symmetrized(made.a);
+  return made;
+}
+
+// As many units of rounding as the larger side of a matrix has elements.
+Array rounding_of(const Taken& of, double times) {
+  const Dim most = max(rows_of(of.a.type()), columns_of(of.a.type()));
+  return convert(size_as_array(most), real_part_of(of.a.dtype())) * (times * unit_of_rounding(of.stored));
+}
+// A bound for each matrix, beside its values.
+Array beside_values(const Array& bound, const Array& values) { return expand_dims(convert(bound, values.dtype()), -1); }
+
+// Values and vectors of a = u·diag(values)·vh, for pseudoinverses.
+struct Factors {
+  Array u, values, vh;
+};
+Factors factors_of(const Array& a, bool hermitian) {
+  if (hermitian) {
+    const Arrays made = hermitian_spectrum(a, true);
+    return {made[1], made[0], adjoint(made[1])};
+  }
+  const Arrays made = singular_spectrum(a, true, false);
+  return {made[1], made[0], made[2]};
+}
+// 1 / values of those that are kept, beside rows.
+Array inverse_values(const Factors& of, const Array& kept) {
+  return convert(expand_dims(matrices::reciprocal_where(kept, of.values), -1), of.u.dtype());
+}
+Array pseudoinverse(const Factors& of, const Array& kept) {
+  return matmul(adjoint(of.vh), inverse_values(of, kept) * adjoint(of.u));
+}
+Array more_than(const Factors& of, const Array& rtol) {
+  const Array size = abs(of.values);
+  return size > beside_values(rtol, size) * amax(size, Axes(-1).keepdims());
+}
+
+}  // namespace
+
+Array pinv(const Operand& a, const PinvOptions& options) {
+  const SourceScope place(a.where(), "pinv");
+  const bool hermitian = options.hermitian;
+  const Taken x = hermitian ? symmetrized_of("pinv", a) : matrix_of("pinv", a);
+  if (without_elements(x.a))
+    return zeros(matrices::batch_of(x.a.type(), {columns_of(x.a.type()), rows_of(x.a.type())}), x.stored);
+  const Array rtol = options.rtol ? *options.rtol : rounding_of(x, 10);
+  const auto value = [hermitian](const Array& of, const Array& bound) {
+    const Factors factors = factors_of(of, hermitian);
+    return pseudoinverse(factors, more_than(factors, bound));
+  };
+  // dp = -p·da·p + p·pᴴ·daᴴ·(1 - a·p) + (1 - p·a)·daᴴ·pᴴ·p (Golub and Pereyra 1973).
+  const auto rule = [value](const Array& of, const Array& bound, const Array& da, const Array&) {
+    const Array p = value(of, bound), ph = adjoint(p), dah = adjoint(da);
+    const Array first = matmul(matmul(p, ph), dah), last = matmul(matmul(dah, ph), p);
+    const Array moved = first - matmul(matmul(first, of), p) + last - matmul(p, matmul(of, last));
+    return std::pair(p, moved - matmul(p, matmul(da, p)));
+  };
+  return x.narrow(custom_jvp(value, rule, a.where())(x.a, rtol));
+}
+
+Array matrix_rank(const Operand& a, const RankOptions& options) {
+  const SourceScope place(a.where(), "matrix_rank");
+  const Taken x = options.hermitian ? symmetrized_of("matrix_rank", a) : matrix_of("matrix_rank", a);
+  if (without_elements(x.a)) return zeros(matrices::batch_of(x.a.type()), DType::i32);
+  const Array s = options.hermitian ? abs(hermitian_spectrum(x.a, false)[0]) : singular_spectrum(x.a, false, false)[0];
+  const Array bound =
+      options.tol ? beside_values(*options.tol, s)
+                  : beside_values(options.rtol ? *options.rtol : rounding_of(x, 1), s) * amax(s, Axes(-1).keepdims());
+  return sum(convert(s > bound, DType::i32), -1);
+}
+
+LeastSquares lstsq(const Operand& a, const Operand& b, const LeastSquaresOptions& options) {
+  const SourceScope place(a.where(), "lstsq");
+  const Met met = in_one_dtype(Arrays{to_inexact(a.array()), to_inexact(b.array())});
+  const Taken x{widened(met.operands[0]), met.operands[0].dtype(), met.weak};
+  Array m = x.a, y = widened(met.operands[1]);
+  matrices::matrix("lstsq", m.type());
+  const bool vector = y.rank() == 1;
+  if (y.rank() == 0)
+    throw ShapeError(fmt::format("lstsq: the right side {} is a number.", y.type().text()),
+                     "Give a vector, or columns side by side.");
+  if (vector) y = expand_dims(y, 1);
+  if (rows_of(y.type()) != rows_of(m.type()) && y.shape().known() && m.shape().known())
+    throw ShapeError(fmt::format("lstsq: {} and right sides {}: sizes {} and {} differ.", a->type().text(),
+                                 b->type().text(), rows_of(m.type()).text(), rows_of(y.type()).text()),
+                     "The right sides have as many rows as the matrix.");
+  const Shape batch = matrices::broadcast_batches("lstsq", m, y);
+  const auto in_batch = [&](const Array& one) {
+    return broadcast_to(one, with_axes(batch, {rows_of(one.type()), columns_of(one.type())}));
+  };
+  m = in_batch(m), y = in_batch(y);
+  const DType part = real_part_of(m.dtype());
+  Array bound = rounding_of(x, 1);
+  if (options.rcond) {
+    bound = convert(*options.rcond, part);
+    bound = where(bound < 0.f, convert(unit_of_rounding(x.stored), part), bound);
+  }
+  const Array apart = expand_dims(expand_dims(bound, -1), -1);  // LAPACK takes bounds between 0 and 1
+  const Array inside = clamp(apart, part == DType::f64 ? 0x1p-1022 : 0x1p-126, 1 - unit_of_rounding(part));
+  const Arrays made = least_squares(m, y, broadcast_to(inside, with_axes(batch, {1, 1})));
+  const Array& s = made[1];
+  const Array found = where(apart < 1.f, made[0], zeros_like(made[0])), off = y - matmul(m, found);
+  const Array largest = without_elements(m) ? sum(s, Axes(-1).keepdims()) : slice_in_dim(s, 0, 1, -1);
+  const Array rank = sum(convert(s > beside_values(bound, s) * largest, DType::i32), -1);
+  return {x.narrow(vector ? squeeze(found, -1) : found), x.narrow(matrices::real_along_columns(off, off)), rank,
+          x.narrow(s)};
+}
+
+Polar polar(const Operand& a, const PolarOptions& options) {
+  const SourceScope place(a.where(), "polar");
+  const Taken x = matrix_of("polar", a);
+  const Array given = options.left ? adjoint(x.a) : x.a;
+  const auto value = [](const Array& of) {
+    const Factors f = factors_of(of, false);
+    const Array scaled = convert(expand_dims(f.values, -1), of.dtype()) * f.vh;
+    return std::tuple(matmul(f.u, f.vh), matmul(adjoint(f.vh), scaled));
+  };
+  // With c = uᴴ·da·v in singular vectors: what u turns by is (c - cᴴ) / (s[i] + s[j]); dp is what is left of da.
+  // Columns that are more than rows, or rows more than columns, move at right angles to the others too (Higham
+  // 2008, 8.2).
+  const auto rule = [value](const Array& of, const Array& da) {
+    const Factors f = factors_of(of, false);
+    const Array v = adjoint(f.vh), inner = matmul(matmul(adjoint(f.u), da), v);
+    const Array sums = convert(expand_dims(f.values, -1) + expand_dims(f.values, -2), of.dtype());
+    const Array by_row = convert(expand_dims(f.values, -2), of.dtype());
+    Array turn = matmul(matmul(f.u, (inner - adjoint(inner)) / sums), f.vh);
+    const Array da_v = matmul(da, v), back = matmul(adjoint(da), f.u);
+    const Dim k = f.values.shape()[f.values.rank() - 1];
+    if (!decided_equal(rows_of(of.type()), k).value_or(false))
+      turn = turn + matmul((da_v - matmul(f.u, inner)) / by_row, f.vh);
+    if (!decided_equal(columns_of(of.type()), k).value_or(false))
+      turn = turn + matmul(f.u, adjoint((back - matmul(v, adjoint(inner))) / by_row));
+    const Array u = matmul(f.u, f.vh);
+    const Array p = matmul(v, convert(expand_dims(f.values, -1), of.dtype()) * f.vh);
+    const Array dp = matmul(adjoint(u), da) + matmul(adjoint(turn), of);
+    return std::pair(std::tuple(u, p), std::tuple(turn, dp));
+  };
+  const auto [u, p] = custom_jvp(value, rule, a.where())(given);
+  return {x.narrow(options.left ? adjoint(u) : u), x.narrow(p)};
+}
+
+}  // namespace tenon::linalg

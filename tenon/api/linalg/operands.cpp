@@ -1,0 +1,53 @@
+#include "tenon/api/linalg/operands.h"
+
+#include "tenon/ops/convert.h"
+#include "tenon/ops/promotion.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon::linalg {
+
+Array Taken::narrow(const Array& x) const {
+  const bool alike = is_complex(x.dtype()) == is_complex(stored);
+  return matrices::narrowed(x, alike ? stored : is_complex(x.dtype()) ? x.dtype() : real_part_of(stored), weak);
+}
+
+Taken matrix_of(std::string_view name, const Operand& given) {
+  const Array x = to_inexact(given.array());
+  Taken made{widened(x), x.dtype(), x.weak()};
+  matrices::matrix(name, made.a.type());
+  return made;
+}
+Taken square_of(std::string_view name, const Operand& given) {
+  Taken made = matrix_of(name, given);
+  matrices::square(name, made.a.type());
+  return made;
+}
+
+bool without_elements(const Array& x) {
+  const auto none = [](const Dim& n) { return n.try_value() == 0; };
+  return none(matrices::rows_of(x.type())) || none(matrices::columns_of(x.type()));
+}
+
+double unit_of_rounding(DType dtype) {
+  switch (real_part_of(dtype)) {
+    case DType::f64:
+      return 0x1p-52;
+    case DType::f16:
+      return 0x1p-10;
+    case DType::bf16:
+      return 0x1p-7;
+    default:
+      return 0x1p-23;
+  }
+}
+
+Shape with_axes(const Shape& batch, std::initializer_list<Dim> behind) {
+  std::vector<Dim> dims(batch.begin(), batch.end());
+  dims.insert(dims.end(), behind);
+  return Shape(std::move(dims));
+}
+
+Array row_of(const Array& a) { return iota(DType::i32, a.shape(), static_cast<std::int64_t>(a.rank()) - 2); }
+Array column_of(const Array& a) { return iota(DType::i32, a.shape(), static_cast<std::int64_t>(a.rank()) - 1); }
+
+}  // namespace tenon::linalg

@@ -1,0 +1,31 @@
+// Matrices as functions of linear algebra take them.
+#pragma once
+
+#include <string_view>
+
+#include "tenon/ops/factors/matrices.h"
+
+namespace tenon::linalg {
+
+// A matrix in the dtype that it is computed in, and what results become.
+struct Taken {
+  Array a;
+  DType stored;
+  bool weak;
+  // Real numbers of complex matrices are stored in parts of that size.
+  Array narrow(const Array& x) const;
+};
+// ShapeError where there is no matrix, or none that is square.
+Taken matrix_of(std::string_view name, const Operand& given);
+Taken square_of(std::string_view name, const Operand& given);
+
+bool without_elements(const Array& x);
+// The distance of 1 from the next number.
+double unit_of_rounding(DType dtype);
+// The axes of a batch, and behind them those given.
+Shape with_axes(const Shape& batch, std::initializer_list<Dim> behind);
+// The index of the row of each element, and of its column.
+Array row_of(const Array& a);
+Array column_of(const Array& a);
+
+}  // namespace tenon::linalg

@@ -1,0 +1,367 @@
+// L·U, Q·R and forms by reflections.
+#include <fmt/format.h>
+
+#include "tenon/api/custom.h"
+#include "tenon/api/linalg.h"
+#include "tenon/api/linalg/operands.h"
+#include "tenon/api/loops.h"
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/dot.h"
+#include "tenon/ops/factors/factors.h"
+#include "tenon/ops/factors/reflections.h"
+#include "tenon/ops/indexing.h"
+#include "tenon/ops/promotion.h"
+#include "tenon/ops/reduce.h"
+#include "tenon/ops/shape.h"
+#include "tenon/ops/sorting.h"
+
+namespace tenon::linalg {
+namespace {
+
+using matrices::adjoint, matrices::columns_of, matrices::rows_of;
+
+Array unit_like(const Array& a) { return convert(matrices::on_diagonal(a), a.dtype()); }
+
+// The rows of x in this order.
+Array rows_in_order(const Array& x, const Array& order) {
+  return take_along_axis(x, broadcast_to(expand_dims(order, -1), x.shape()), -2);
+}
+
+}  // namespace
+
+LuFactors lu_factor(const Operand& a) {
+  const SourceScope place(a.where(), "lu_factor");
+  const Taken x = matrix_of("lu_factor", a);
+  const Arrays made = lu_factors(x.a);
+  return {x.narrow(made[0]), made[1], made[2]};
+}
+
+Lu lu(const Operand& a) {
+  const SourceScope place(a.where(), "lu");
+  const Taken x = matrix_of("lu", a);
+  const Arrays made = lu_factors(x.a);
+  const Array& factors = made[0];
+  const Dim m = rows_of(factors.type()), k = min(m, columns_of(factors.type()));
+  const Array lower = matrices::reflection_vectors(factors, k);
+  const Array upper = matrices::triangle(slice_in_dim(factors, 0, k, -2), false);
+  const Array rows = expand_dims(arange(m, DType::i32), 1);
+  return {x.narrow(convert(rows == expand_dims(made[2], -2), factors.dtype())), x.narrow(lower), x.narrow(upper)};
+}
+
+Array lu_pivots_to_permutation(const Operand& pivots, const Dim& rows) {
+  const SourceScope place(pivots.where(), "lu_pivots_to_permutation");
+  const Array given = pivots.array();
+  if (!is_integer(given.dtype()) || given.rank() == 0)
+    throw DTypeError(fmt::format("lu_pivots_to_permutation: {} are no pivots.", given.type().text()),
+                     "Give vectors of integers, as lu_factor() makes them.");
+  const Dim steps = given.shape()[given.rank() - 1];
+  if (steps.known() && rows.known() && steps.value() > rows.value())
+    throw ShapeError(fmt::format("lu_pivots_to_permutation: {} pivots of {} rows.", steps.text(), rows.text()),
+                     "There are not more pivots than rows.");
+  Shape shape = given.shape();
+  const auto last = static_cast<std::int64_t>(shape.rank()) - 1;
+  const Array exchanged = convert(given, DType::i32), place_of = iota(DType::i32, shape, last);
+  shape[shape.rank() - 1] = rows;
+  const Array start = iota(DType::i32, shape, last);
+  if (steps.try_value() == 0) return start;
+  return fori_loop(
+      0, size_as_array(steps),
+      [&](const Array& step, const Array& order) {
+        const Array k = convert(step, DType::i32);
+        const Array other = sum(where(place_of == k, exchanged, zeros_like(exchanged)), Axes(-1).keepdims());
+        const auto at = [&](const Array& index) {
+          return sum(where(start == index, order, zeros_like(order)), Axes(-1).keepdims());
+        };
+        const Array here = at(k), there = at(other);
+        return where(start == k, there, where(start == other, here, order));
+      },
+      start);
+}
+
+Array lu_solve(const Operand& factors, const Operand& pivots, const Operand& b, const LuSolveOptions& options) {
+  const SourceScope place(factors.where(), "lu_solve");
+  const Met met = in_one_dtype(Arrays{to_inexact(factors.array()), to_inexact(b.array())});
+  const Array lu = widened(met.operands[0]);
+  Array y = widened(met.operands[1]);
+  matrices::square("lu_solve", lu.type());
+  const bool vector = y.rank() == 1;
+  if (y.rank() == 0)
+    throw ShapeError(fmt::format("lu_solve: the right side {} is a number.", y.type().text()),
+                     "Give a vector, or columns side by side.");
+  if (vector) y = expand_dims(y, 1);
+  const Shape batch = matrices::broadcast_batches("lu_solve", lu, y);
+  const auto in_batch = [&](const Array& x) {
+    return broadcast_to(x, with_axes(batch, {rows_of(x.type()), columns_of(x.type())}));
+  };
+  const Array order = lu_pivots_to_permutation(pivots, rows_of(lu.type()));
+  const Array all = in_batch(lu), sides = in_batch(y),
+              turns = broadcast_to(order, with_axes(batch, {rows_of(lu.type())}));
+  const TriangularOptions lower{.left_side = true,
+                                .lower = true,
+                                .transpose_a = options.transpose,
+                                .conjugate_a = options.conjugate,
+                                .unit_diagonal = true};
+  const TriangularOptions upper{.left_side = true, .transpose_a = options.transpose, .conjugate_a = options.conjugate};
+  Array made = options.transpose
+                   ? rows_in_order(triangular_solve(all, triangular_solve(all, sides, upper), lower), argsort(turns))
+                   : triangular_solve(all, triangular_solve(all, rows_in_order(sides, turns), lower), upper);
+  if (vector) made = squeeze(made, -1);
+  return matrices::narrowed(made, met.operands[0].dtype(), met.weak);
+}
+
+namespace {
+
+// The sign of the order of rows that elimination made.
+Array sign_of(const Array& pivots, DType dtype) {
+  const Array places = iota(DType::i32, pivots.shape(), static_cast<std::int64_t>(pivots.rank()) - 1);
+  const Array exchanges = sum(convert(pivots != places, DType::i32), -1);
+  return convert(1 - 2 * (exchanges % 2), dtype);
+}
+
+Array written_out(const Array& a, std::int64_t n) {
+  const auto batch = matrices::batch_of(a.type());
+  const auto at = [&](std::int64_t i, std::int64_t j) {
+    return reshape(slice_in_dim(slice_in_dim(a, i, i + 1, -2), j, j + 1, -1), batch);
+  };
+  if (n == 1) return at(0, 0);
+  if (n == 2) return at(0, 0) * at(1, 1) - at(0, 1) * at(1, 0);
+  const auto minor = [&](std::int64_t i, std::int64_t j) { return at(1, i) * at(2, j) - at(1, j) * at(2, i); };
+  return at(0, 0) * minor(1, 2) - at(0, 1) * minor(0, 2) + at(0, 2) * minor(0, 1);
+}
+
+// What solves a·x = det(a), and is finite where a has no inverse: of a = p⁻¹·l·u it is ± adj(u)·l⁻¹·p, and of u with
+// a last pivot ρ, det(u₁)·[[ρ·u₁⁻¹, -u₁⁻¹·r], [0, 1]]. Where an earlier pivot is 0 it is 0 as long as the columns are
+// in such an order that no other follows.
+Array adjugate_in_order(const Array& a) {
+  const Arrays made = lu_factors(a);
+  const Array &lu = made[0], unit = unit_like(a);
+  const Dim n = rows_of(a.type());
+  const Array turned = rows_in_order(unit, made[2]) * expand_dims(expand_dims(sign_of(made[1], a.dtype()), -1), -1);
+  const Array m = triangular_solve(lu, turned, {.left_side = true, .lower = true, .unit_diagonal = true});
+  const auto part = [&](const Array& x, const Dim& from, const Dim& to, std::int64_t axis) {
+    return slice_in_dim(x, from, to, axis);
+  };
+  const Array head = part(lu, 0, n - 1, -2), u1 = part(head, 0, n - 1, -1), r = part(head, n - 1, n, -1);
+  const Array last = part(part(lu, n - 1, n, -2), n - 1, n, -1), top = part(m, 0, n - 1, -2),
+              bottom = part(m, n - 1, n, -2);
+  const Array size = expand_dims(expand_dims(prod(matrices::diagonal(u1), -1), -1), -1), none = size == 0;
+  const Array divisible = where(none, unit_like(u1), u1);
+  const Array above = triangular_solve(divisible, last * top - matmul(r, bottom), {.left_side = true});
+  return concatenate({size * where(none, zeros_like(above), above), size * bottom}, -2);
+}
+
+Array adjugate(const Array& a) {
+  const Arrays made = lu_factors(stop_gradient(a));
+  const Array diagonal = matrices::diagonal(made[0]);
+  const Array early = slice_in_dim(diagonal, 0, rows_of(a.type()) - 1, -1) == 0;
+  return cond(
+      any(early),
+      [](const Array& x) {
+        // Columns in the order of what is left of them: pivots of 0 come last. adj(a) is det(q)·q·adj(a·q).
+        const Array order = qr_reflections(stop_gradient(x), true)[2];
+        const Array q =
+            convert(expand_dims(arange(rows_of(x.type()), DType::i32), 1) == expand_dims(order, -2), x.dtype());
+        const Arrays of_q = lu_factors(q);
+        const Array sign = sign_of(of_q[1], x.dtype());
+        return expand_dims(expand_dims(sign, -1), -1) * matmul(q, adjugate_in_order(in_order(x, order)));
+      },
+      [](const Array& x) { return adjugate_in_order(x); }, a);
+}
+
+}  // namespace
+
+Array det(const Operand& a) {
+  const SourceScope place(a.where(), "det");
+  const Taken x = square_of("det", a);
+  const Dim n = rows_of(x.a.type());
+  if (n.known() && n.value() == 0) return x.narrow(ones(matrices::batch_of(x.a.type()), x.a.dtype()));
+  if (n.known() && n.value() <= 3) return x.narrow(written_out(x.a, n.value()));
+  const auto value = [](const Array& of) {
+    const Arrays made = lu_factors(of);
+    return sign_of(made[1], of.dtype()) * prod(matrices::diagonal(made[0]), -1);
+  };
+  const auto rule = [value](const Array& of, const Array& da) {
+    return std::pair(value(of), sum(matrices::transposed(adjugate(of)) * da, Axes{-2, -1}));
+  };
+  return x.narrow(custom_jvp(value, rule, a.where())(x.a));
+}
+
+Slogdet slogdet(const Operand& a) {
+  const SourceScope place(a.where(), "slogdet");
+  const Taken x = square_of("slogdet", a);
+  using Pair = std::tuple<Array, Array>;
+  const auto value = [](const Array& of) -> Pair {
+    const Arrays made = lu_factors(of);
+    const Array pivots = matrices::diagonal(made[0]), size = abs(pivots), none = size == 0;
+    const Array units =
+        where(none, zeros_like(pivots), pivots / convert(where(none, ones_like(size), size), of.dtype()));
+    return {sign_of(made[1], of.dtype()) * prod(units, -1), sum(log(size), -1)};
+  };
+  // d log det a = tr(a⁻¹·da), whose imaginary part turns the sign.
+  const auto rule = [value](const Array& of, const Array& da) {
+    const Pair made = value(of);
+    const Array turn = sum(matrices::diagonal(solve(of, da)), -1);
+    const Array& sign = std::get<0>(made);
+    if (!is_complex(of.dtype())) return std::pair(made, Pair(zeros_like(sign), turn));
+    return std::pair(made, Pair(complex(zeros_like(imag(turn)), imag(turn)) * sign, real(turn)));
+  };
+  const auto [sign, size] = custom_jvp(value, rule, a.where())(x.a);
+  return {x.narrow(sign), x.narrow(size)};
+}
+
+namespace {
+
+// q with k columns, r, and the order of columns where there is one.
+Arrays reduced_qr(const Array& a, bool pivoting) {
+  const Arrays made = qr_reflections(a, pivoting);
+  const Array& h = made[0];
+  const Dim k = min(rows_of(h.type()), columns_of(h.type()));
+  const Array v = matrices::reflection_vectors(h, k);
+  Arrays out{matrices::reflected_axes(v, made[1], k), matrices::triangle(slice_in_dim(h, 0, k, -2), false)};
+  if (pivoting) out.push_back(made[2]);
+  return out;
+}
+Arrays whole_qr(const Array& a, bool pivoting) {
+  const Arrays made = qr_reflections(a, pivoting);
+  const Array& h = made[0];
+  const Dim m = rows_of(h.type());
+  const Array v = matrices::reflection_vectors(h, min(m, columns_of(h.type())));
+  const Array q = matrices::reflected_axes(v, made[1], m);
+  Arrays out{q, matrices::triangle(h, false)};
+  if (pivoting) out.push_back(made[2]);
+  return out;
+}
+
+// No reflection changes a column that is 0 below its diagonal, and one beside it turns around: the derivative is that
+// of q and r, not of the reflections, where these two say what it is.
+Arrays qr_of(const Array& a, bool pivoting, bool full, const Source& where) {
+  const Dim m = rows_of(a.type()), n = columns_of(a.type());
+  if (full && !decided_equal(min(m, n), m).value_or(false)) return whole_qr(a, pivoting);
+  const auto value = [pivoting](const Array& of) { return reduced_qr(of, pivoting); };
+  const auto rule = [pivoting](const Array& of, const Array& da) {
+    const Arrays made = reduced_qr(of, pivoting);
+    const FactorsOfQr slope = slope_of_qr(made[0], made[1], pivoting ? in_order(da, made[2]) : da);
+    Arrays tangents{slope.q, slope.r};
+    if (pivoting) tangents.push_back(zeros_like(made[2]));
+    return std::pair(made, tangents);
+  };
+  return custom_jvp(value, rule, where)(a);
+}
+
+}  // namespace
+
+Qr qr(const Operand& a, const QrOptions& options) {
+  const SourceScope place(a.where(), "qr");
+  const Taken x = matrix_of("qr", a);
+  const Arrays made = qr_of(x.a, false, options.full_matrices, a.where());
+  return {x.narrow(made[0]), x.narrow(made[1])};
+}
+PivotedQr pivoted_qr(const Operand& a, const QrOptions& options) {
+  const SourceScope place(a.where(), "pivoted_qr");
+  const Taken x = matrix_of("pivoted_qr", a);
+  const Arrays made = qr_of(x.a, true, options.full_matrices, a.where());
+  return {x.narrow(made[0]), x.narrow(made[1]), made[2]};
+}
+Reflections geqrf(const Operand& a) {
+  const SourceScope place(a.where(), "geqrf");
+  const Taken x = matrix_of("geqrf", a);
+  const Arrays made = qr_reflections(x.a, false);
+  return {x.narrow(made[0]), x.narrow(made[1])};
+}
+
+namespace {
+
+// The reflections of a: [..., m, n] with taus: [..., k], in one dtype.
+struct TakenReflections {
+  Array h, taus;
+  DType stored;
+  bool weak;
+};
+TakenReflections reflections_of(std::string_view name, const Operand& a, const Operand& taus) {
+  const Met met = in_one_dtype(Arrays{to_inexact(a.array()), to_inexact(taus.array())});
+  const Array h = widened(met.operands[0]), factors = widened(met.operands[1]);
+  matrices::matrix(name, h.type());
+  const Dim n = columns_of(h.type()), m = rows_of(h.type());
+  const auto fits = [&] {
+    if (factors.rank() + 1 != h.rank()) return false;
+    const Dim k = factors.shape()[factors.rank() - 1];
+    return !k.known() || !min(m, n).known() || k.value() <= min(m, n).value();
+  };
+  if (!fits())
+    throw ShapeError(fmt::format("{}: reflections {} and their factors {} do not go together.", name, a->type().text(),
+                                 taus->type().text()),
+                     "There is a factor for each of the first columns.");
+  return {h, factors, met.operands[0].dtype(), met.weak};
+}
+
+}  // namespace
+
+Array householder_product(const Operand& a, const Operand& taus) {
+  const SourceScope place(a.where(), "householder_product");
+  const TakenReflections x = reflections_of("householder_product", a, taus);
+  const Dim m = rows_of(x.h.type()), n = columns_of(x.h.type());
+  if (m.known() && n.known() && n.value() > m.value())
+    throw ShapeError(fmt::format("householder_product: {} asks for {} columns: the product has {} columns.",
+                                 a->type().text(), n.text(), m.text()),
+                     "Leave out the columns behind those.");
+  const Array v = matrices::reflection_vectors(x.h, x.taus.shape()[x.taus.rank() - 1]);
+  return matrices::narrowed(matrices::reflected_axes(v, x.taus, n), x.stored, x.weak);
+}
+
+Array ormqr(const Operand& a, const Operand& taus, const Operand& c, const OrmqrOptions& options) {
+  const SourceScope place(a.where(), "ormqr");
+  const TakenReflections x = reflections_of("ormqr", a, taus);
+  const Met met = in_one_dtype(Arrays{x.h, to_inexact(c.array())});
+  const Array y = widened(met.operands[1]);
+  matrices::matrix("ormqr", y.type());
+  const Dim rows = rows_of(x.h.type()), along = options.left ? rows_of(y.type()) : columns_of(y.type());
+  if (along.known() && rows.known() && along.value() != rows.value())
+    throw ShapeError(fmt::format("ormqr: reflections {} and {} {} do not go together.", a->type().text(),
+                                 options.left ? "rows of" : "columns of", c->type().text()),
+                     "The product of reflections is a square matrix of as many rows as they have.");
+  const Array h = widened(met.operands[0]), factors = convert(x.taus, h.dtype());
+  const Array v = matrices::reflection_vectors(h, factors.shape()[factors.rank() - 1]);
+  // c·q is the adjoint of qᴴ·cᴴ.
+  const Array made = options.left ? matrices::reflected(v, factors, y, options.transpose)
+                                  : adjoint(matrices::reflected(v, factors, adjoint(y), !options.transpose));
+  return matrices::narrowed(made, promote(x.stored, false, to_inexact(c.array()).dtype(), false).dtype, false);
+}
+
+Reflections gehrd(const Operand& a) {
+  const SourceScope place(a.where(), "gehrd");
+  const Taken x = square_of("gehrd", a);
+  const Arrays made = hessenberg_reflections(x.a);
+  return {x.narrow(made[0]), x.narrow(made[1])};
+}
+
+Hessenberg hessenberg(const Operand& a) {
+  const SourceScope place(a.where(), "hessenberg");
+  const Taken x = square_of("hessenberg", a);
+  const Arrays made = hessenberg_reflections(x.a);
+  const Array& h = made[0];
+  const Dim n = rows_of(h.type());
+  if (n.known() && n.value() < 2) return {x.narrow(h), x.narrow(unit_like(h))};
+  const Array below = slice_in_dim(slice_in_dim(h, 1, n, -2), 0, n - 1, -1);  // the first row and column stay
+  const Array v = matrices::reflection_vectors(below, n - 1), q = matrices::reflected_axes(v, made[1], n - 1);
+  const Array column = zeros(matrices::batch_of(h.type(), {n - 1, 1}), h.dtype());
+  const Array row = convert(
+      iota(DType::i32, matrices::batch_of(h.type(), {1, n}), static_cast<std::int64_t>(h.rank()) - 1) == 0, h.dtype());
+  return {x.narrow(where(row_of(h) - column_of(h) <= 1, h, zeros_like(h))),
+          x.narrow(concatenate({row, concatenate({column, q}, -1)}, -2))};
+}
+
+Tridiagonal tridiagonal(const Operand& a, const TridiagonalOptions& options) {
+  const SourceScope place(a.where(), "tridiagonal");
+  const Taken x = square_of("tridiagonal", a);
+  const auto turned = [&](const Array& of, bool both) {
+    if (options.lower) return of;
+    const auto last = static_cast<std::int64_t>(of.rank()) - 1;
+    return both ? reverse(of, {last - 1, last}) : reverse(of, {last});
+  };
+  const Arrays made = tridiagonal_reflections(turned(x.a, true));
+  return {x.narrow(turned(made[0], true)), x.narrow(turned(made[1], false)), x.narrow(turned(made[2], false)),
+          x.narrow(turned(made[3], false))};
+}
+
+}  // namespace tenon::linalg
