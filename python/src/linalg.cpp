@@ -1,6 +1,12 @@
 // Factors of matrices and what follows from them.
 #include "tenon/api/linalg.h"
 
+#include <fmt/format.h>
+
+#include <string_view>
+#include <unordered_map>
+
+#include "axes.h"
 #include "call.h"
 #include "op.h"
 #include "operands.h"
@@ -148,6 +154,45 @@ void add_triangles(nb::module_& module) {
   });
 }
 
+linalg::MatrixNorm norm_named(std::string_view name) {
+  using enum linalg::MatrixNorm;
+  static const std::unordered_map<std::string_view, linalg::MatrixNorm> names{
+      {"fro", frobenius}, {"nuc", nuclear},  {"1", one},        {"-1", minus_one},
+      {"2", two},         {"-2", minus_two}, {"inf", infinity}, {"-inf", minus_infinity}};
+  const auto found = names.find(name);
+  if (found == names.end())
+    throw nb::value_error(fmt::format("norm: {} is no order of norms of matrices.", name).c_str());
+  return found->second;
+}
+
+void add_norms(nb::module_& module) {
+  module.def("vector_norm", [](ArrayLike x, double ord, nb::handle axis, bool keepdims) {
+    const Array a = x.array("norm");
+    const Axes axes = axes_from(axis, keepdims);
+    return call_op("norm", [&] { return linalg::vector_norm(op(a), ord, axes); });
+  });
+  module.def("matrix_norm",
+             [](ArrayLike x, const char* kind, std::int64_t rows, std::int64_t columns, bool keepdims) {
+               const Array a = x.array("norm");
+               const linalg::MatrixNorm which = norm_named(kind);
+               return call_op("norm", [&] { return linalg::matrix_norm(op(a), which, {rows, columns, keepdims}); });
+             });
+  module.def("condition_number", [](ArrayLike x, const char* kind) {
+    const Array a = x.array("cond");
+    const linalg::MatrixNorm which = norm_named(kind);
+    return call_op("cond", [&] { return linalg::cond(op(a), which); });
+  });
+  module.def("matrix_power", [](ArrayLike x, std::int64_t n) {
+    const Array a = x.array("matrix_power");
+    return call_op("matrix_power", [&] { return linalg::matrix_power(op(a), n); });
+  });
+  module.def("multi_dot", [](nb::sequence given) {
+    Arrays factors;
+    for (const nb::handle x : given) factors.push_back(operand("multi_dot", x));
+    return call_op("multi_dot", [&] { return linalg::multi_dot(factors); });
+  });
+}
+
 }  // namespace
 
 void add_linalg(nb::module_& module) {
@@ -158,6 +203,7 @@ void add_linalg(nb::module_& module) {
     });
   add_eigenvalues(module);
   add_triangles(module);
+  add_norms(module);
   module.def("svd", [](ArrayLike x, bool full_matrices) {
     const Array a = x.array("svd");
     const auto [u, s, vh] = call_op("svd", [&] { return linalg::svd(op(a), {full_matrices}); });

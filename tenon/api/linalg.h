@@ -16,6 +16,7 @@
 
 #include "tenon/ir/array.h"
 #include "tenon/ops/linear_algebra.h"
+#include "tenon/ops/reduce.h"
 
 namespace tenon::linalg {
 
@@ -192,6 +193,31 @@ struct LeastSquares {
   Array x, residuals, rank, s;
 };
 LeastSquares lstsq(const Operand& a, const Operand& b, const LeastSquaresOptions& options = {});
+
+// Of vectors along axes: (Σ|x|^ord)^(1/ord); of `ord` infinity and -infinity the largest and the least |x|, of 0 how
+// many are not 0. Derivatives at 0 of the norm of order 2: 0.
+//   linalg::vector_norm(Array{3.f, -4.f})   // 5
+Array vector_norm(const Operand& x, double ord = 2, const Axes& axes = {});
+// Of matrices in two axes: the root of the sum of squares; the greatest or least sum of a column (one) or row
+// (infinity); the greatest or least singular value (two); their sum (nuclear).
+//   linalg::matrix_norm(Array{{1.f, -2.f}, {3.f, 4.f}}, linalg::MatrixNorm::one)   // 6
+enum class MatrixNorm { frobenius, nuclear, one, minus_one, two, minus_two, infinity, minus_infinity };
+struct MatrixNormOptions {
+  std::int64_t rows = -2, columns = -1;  // axes
+  bool keepdims = false;
+};
+Array matrix_norm(const Operand& x, MatrixNorm kind = MatrixNorm::frobenius, const MatrixNormOptions& options = {});
+// The norm of a times that of its inverse: [...], infinity of a singular matrix; of `two` and `minus_two` matrices need
+// not be square.
+//   linalg::cond(Array{{2.f, 0.f}, {0.f, 0.5f}})   // 4
+Array cond(const Operand& a, MatrixNorm kind = MatrixNorm::two);
+
+// a times itself, n times, a: [..., m, m]; of negative n the powers of its inverse. About 2·log2(n) products.
+//   linalg::matrix_power(Array{{1, 1}, {1, 0}}, 10)   // {{89, 55}, {55, 34}}
+Array matrix_power(const Operand& a, std::int64_t n);
+// The product of several matrices, in the order that takes the fewest multiplications; the first may be a row, the last
+// a column. Finding it takes time that grows as the cube of their number.
+Array multi_dot(const Arrays& factors, const Source& where = std::source_location::current());
 
 // a = u·p, or p·u where `left`: columns or rows of u orthonormal, p Hermitian without negative eigenvalues. a: [..., m,
 // n]. Derivatives where a has full rank.

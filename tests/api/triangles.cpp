@@ -138,7 +138,7 @@ TEST(Linalg, SlopesOfTriangles) {
     for (const Shape& shape : {Shape{Dim(4), Dim(4)}, Shape{Dim(5), Dim(3)}, Shape{Dim(2), Dim(4)}}) {
       const Array a = drawn(shape, dtype);
       for (const Scalar f : {Scalar(of_lu), Scalar(of_qr), Scalar(of_full_qr)})
-        dtype == DType::f64 ? expect_slope_in_all_forms(f, a) : expect_slope(f, a);
+        dtype == DType::f64&& shape[1] == Dim(3) ? expect_slope_in_all_forms(f, a) : expect_slope(f, a);
       if (shape[0].value() >= shape[1].value()) expect_slope(of_geqrf, a);
     }
     const Array a = drawn({Dim(4), Dim(4)}, dtype);

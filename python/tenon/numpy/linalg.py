@@ -1,7 +1,7 @@
 """Linear algebra of matrices in the last two axes; the axes before them are a batch."""
 
-import builtins
 import math
+import operator
 from typing import Any, NamedTuple
 
 from tenon import _core
@@ -289,17 +289,7 @@ def cond(x, p=None):
         raise ValueError(f"cond: input array must be at least 2D; got {x.shape}")
     if 0 in x.shape[-2:]:
         raise ValueError(f"cond: input array must not be empty; got {x.shape}")
-    if p in (None, 2, -2):
-        s = _core.svdvals(asarray(x))
-        largest, least = s[..., 0], s[..., -1]
-        if p != -2:
-            return largest / least
-        made = least / largest
-    else:
-        x = _square(x, "cond")
-        made = norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
-    unknown = _core.isnan(made) & ~_core.any(_core.isnan(x), [x.ndim - 2, x.ndim - 1], False)
-    return _core.where(unknown, math.inf, made)
+    return _core.condition_number(x if p in (None, 2, -2) else _square(x, "cond"), _order_of_matrices(2 if p is None else p))
 
 
 def tensorsolve(a, b, axes=None):
@@ -338,42 +328,12 @@ def tensorinv(a, ind=2):
 
 def matrix_power(a, n):
     """The matrix times itself, n times; of negative n its inverse."""
-    a = asarray(a)
-    if n < 0:
-        a, n = inv(a), -n
-    made = None
-    while n:
-        if n & 1:
-            made = a if made is None else _core.matmul(made, a)
-        n >>= 1
-        if n:
-            a = _core.matmul(a, a)
-    return _core.broadcast_to(eye(a.shape[-1], dtype=a.dtype), a.shape) if made is None else made
+    return _core.matrix_power(a, operator.index(n))
 
 
 def multi_dot(arrays, *, precision=None):
     """The product of several matrices, in the order that takes the fewest multiplications."""
-    arrays = [asarray(a) for a in arrays]
-    row, column = arrays[0].ndim == 1, arrays[-1].ndim == 1
-    arrays[0] = arrays[0][None, :] if row else arrays[0]
-    arrays[-1] = arrays[-1][:, None] if column else arrays[-1]
-    sizes = [a.shape[0] for a in arrays] + [arrays[-1].shape[1]]
-    n = len(arrays)
-    cost, cut = {}, {}
-    for i in range(n):
-        cost[i, i] = 0
-    for width in range(1, n):
-        for i in range(n - width):
-            j = i + width
-            cost[i, j], cut[i, j] = builtins.min(
-                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
-
-    def product(i, j):
-        return arrays[i] if i == j else _core.matmul(product(i, cut[i, j]), product(cut[i, j] + 1, j))
-
-    made = product(0, n - 1)
-    made = made[0] if row else made
-    return made[..., 0] if column else made
+    return _core.multi_dot(list(arrays))
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):  # noqa: A002
@@ -381,26 +341,9 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):  # noqa: A002
     x = asarray(x)
     axes = list(range(x.ndim)) if axis is None else _axes(axis, x.ndim)
     x = _core.convert(x, _dtypes.default("f")) if x.dtype.kind in "biu" else x
-    size = _core.abs(_core.to_inexact(x))
-    if ord is None or ord == 2:
-        return _core.norm(_core.to_inexact(x), axes, keepdims)
-    if ord == math.inf:
-        return _largest(size, axes, keepdims)
-    if ord == -math.inf:
-        return _core.min(size, axes, keepdims)
-    if ord == 0:
-        return _core.sum(_core.convert(_core.not_equal(size, 0), size.dtype), axes, keepdims)
-    if ord == 1:
-        return _core.sum(size, axes, keepdims)
     if isinstance(ord, str):
         raise ValueError(f"Invalid order '{ord}' for vector norm.")
-    return _core.power(_core.sum(_core.power(size, ord), axes, keepdims), 1.0 / ord)
-
-
-def _largest(sizes, axes, keepdims):
-    """The largest of numbers that are not negative: of none 0."""
-    empty = any(sizes.shape[axis] == 0 for axis in axes)
-    return (_core.sum if empty else _core.max)(sizes, axes, keepdims)
+    return _core.vector_norm(x, 2.0 if ord is None else float(ord), axes, bool(keepdims))
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):  # noqa: A002
@@ -421,24 +364,14 @@ def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002
         return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
         raise ValueError(f"Improper number of axes for norm: {axes}")
-    if ord in (None, "fro", "f"):
-        return vector_norm(x, axis=axes, keepdims=keepdims)
-    if ord not in (1, -1, math.inf, -math.inf):
-        if ord not in (2, -2, "nuc"):
-            raise ValueError(f"norm: {ord!r} is no order of norms of matrices.")
-        return _norm_of_singular_values(x, ord, axes, keepdims)
-    along, over = axes if abs(ord) == 1 else axes[::-1]
-    sums = _core.sum(_core.abs(_core.to_inexact(x)), along, True)
-    made = _largest(sums, [over], True) if ord > 0 else _core.min(sums, over, True)
-    return made if keepdims else _core.reshape(made, [n for i, n in enumerate(made.shape) if i not in axes])
+    return _core.matrix_norm(x, _order_of_matrices(ord), *axes, bool(keepdims))
 
 
-def _norm_of_singular_values(x, ord, axes, keepdims):  # noqa: A002
-    rest = [i for i in range(x.ndim) if i not in axes]
-    s = _core.svdvals(_core.transpose(x, rest + axes))
-    along = [s.ndim - 1]
-    if ord == "nuc":
-        made = _core.sum(s, along, False)
-    else:
-        made = _largest(s, along, False) if ord == 2 else _core.min(s, along, False)
-    return _core.reshape(made, [1 if i in axes else n for i, n in enumerate(x.shape)]) if keepdims else made
+def _order_of_matrices(order):
+    if order in (None, "fro", "f"):
+        return "fro"
+    if order == "nuc":
+        return order
+    if order not in (1, -1, 2, -2, math.inf, -math.inf):
+        raise ValueError(f"norm: {order!r} is no order of norms of matrices.")
+    return str(order) if math.isinf(order) else str(int(order))
