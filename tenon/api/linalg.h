@@ -128,9 +128,9 @@ struct Reflections {
   Array h, taus;
 };
 Reflections geqrf(const Operand& a);
-// The first n columns of the product of reflections a: [..., m, n] with taus: [..., k], k <= n; and the whole product,
-// or its adjoint (transpose), times c from the left or the right. Their products of k vectors are matrices: time as of
-// four products of m × k and k × n. Derivatives by a and by taus.
+// The first n columns of the product of reflections a: [..., m, n], n <= m, with taus: [..., k], k <= n; and the whole
+// product, or its adjoint (transpose), times c from the left or the right, by products of matrices (Puglisi 1992).
+// Derivatives by a and by taus.
 //   linalg::householder_product(Array{{1.f}, {0.f}}, Array{2.f})   // {{-1}, {0}}
 struct OrmqrOptions {
   bool left = true, transpose = false;

@@ -212,23 +212,15 @@ Slogdet slogdet(const Operand& a) {
 
 namespace {
 
-// q with k columns, r, and the order of columns where there is one.
-Arrays reduced_qr(const Array& a, bool pivoting) {
+// q with k columns or all, r, and the order of columns where there is one.
+Arrays made_by_reflections(const Array& a, bool pivoting, bool full) {
   const Arrays made = qr_reflections(a, pivoting);
   const Array& h = made[0];
-  const Dim k = min(rows_of(h.type()), columns_of(h.type()));
-  const Array v = matrices::reflection_vectors(h, k);
-  Arrays out{matrices::reflected_axes(v, made[1], k), matrices::triangle(slice_in_dim(h, 0, k, -2), false)};
-  if (pivoting) out.push_back(made[2]);
-  return out;
-}
-Arrays whole_qr(const Array& a, bool pivoting) {
-  const Arrays made = qr_reflections(a, pivoting);
-  const Array& h = made[0];
-  const Dim m = rows_of(h.type());
-  const Array v = matrices::reflection_vectors(h, min(m, columns_of(h.type())));
-  const Array q = matrices::reflected_axes(v, made[1], m);
-  Arrays out{q, matrices::triangle(h, false)};
+  const Dim m = rows_of(h.type()), n = columns_of(h.type()), k = min(m, n), wide = full ? m : k;
+  Array vectors = slice_in_dim(h, 0, k, -1);
+  if (!decided_equal(wide, k).value_or(false))
+    vectors = concatenate({vectors, zeros(matrices::batch_of(h.type(), {m, wide - k}), h.dtype())}, -1);
+  Arrays out{reflections_product(vectors, made[1]), matrices::triangle(slice_in_dim(h, 0, wide, -2), false)};
   if (pivoting) out.push_back(made[2]);
   return out;
 }
@@ -237,10 +229,10 @@ Arrays whole_qr(const Array& a, bool pivoting) {
 // of q and r, not of the reflections, where these two say what it is.
 Arrays qr_of(const Array& a, bool pivoting, bool full, const Source& where) {
   const Dim m = rows_of(a.type()), n = columns_of(a.type());
-  if (full && !decided_equal(min(m, n), m).value_or(false)) return whole_qr(a, pivoting);
-  const auto value = [pivoting](const Array& of) { return reduced_qr(of, pivoting); };
+  if (full && !decided_equal(min(m, n), m).value_or(false)) return made_by_reflections(a, pivoting, true);
+  const auto value = [pivoting](const Array& of) { return made_by_reflections(of, pivoting, false); };
   const auto rule = [pivoting](const Array& of, const Array& da) {
-    const Arrays made = reduced_qr(of, pivoting);
+    const Arrays made = made_by_reflections(of, pivoting, false);
     const FactorsOfQr slope = slope_of_qr(made[0], made[1], pivoting ? in_order(da, made[2]) : da);
     Arrays tangents{slope.q, slope.r};
     if (pivoting) tangents.push_back(zeros_like(made[2]));
@@ -305,8 +297,7 @@ Array householder_product(const Operand& a, const Operand& taus) {
     throw ShapeError(fmt::format("householder_product: {} asks for {} columns: the product has {} columns.",
                                  a->type().text(), n.text(), m.text()),
                      "Leave out the columns behind those.");
-  const Array v = matrices::reflection_vectors(x.h, x.taus.shape()[x.taus.rank() - 1]);
-  return matrices::narrowed(matrices::reflected_axes(v, x.taus, n), x.stored, x.weak);
+  return matrices::narrowed(reflections_product(x.h, x.taus), x.stored, x.weak);
 }
 
 Array ormqr(const Operand& a, const Operand& taus, const Operand& c, const OrmqrOptions& options) {
@@ -343,7 +334,7 @@ Hessenberg hessenberg(const Operand& a) {
   const Dim n = rows_of(h.type());
   if (n.known() && n.value() < 2) return {x.narrow(h), x.narrow(unit_like(h))};
   const Array below = slice_in_dim(slice_in_dim(h, 1, n, -2), 0, n - 1, -1);  // the first row and column stay
-  const Array v = matrices::reflection_vectors(below, n - 1), q = matrices::reflected_axes(v, made[1], n - 1);
+  const Array q = reflections_product(below, made[1]);
   const Array column = zeros(matrices::batch_of(h.type(), {n - 1, 1}), h.dtype());
   const Array row = convert(
       iota(DType::i32, matrices::batch_of(h.type(), {1, n}), static_cast<std::int64_t>(h.rank()) - 1) == 0, h.dtype());

@@ -11,7 +11,7 @@ LibraryForm lapack_form(TenonLapack::Kind kind, const Type& a, const LapackChoic
   const Dim &rows = rows_of(a), &columns = columns_of(a);
   LibraryForm form{"tenon_lapack",
                    {static_cast<std::int64_t>(kind), static_cast<std::int64_t>(a.dtype), count_of(a), rows, columns,
-                    choice.vectors, choice.full, choice.right_sides}};
+                    choice.vectors, choice.full, choice.others}};
   form.any_number = true;
   const double least = std::min(kernel::estimate(rows), kernel::estimate(columns));
   form.nanoseconds = 500 + kernel::estimate(count_of(a)) * 1500 + 2 * kernel::estimate(a.shape.elements()) * least;

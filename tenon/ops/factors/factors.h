@@ -20,6 +20,9 @@ Arrays schur_form(const Array& a, bool vectors);
 Arrays lu_factors(const Array& a);
 // {R and below it the vectors of reflections, their factors}, and with `pivoting` the order of columns.
 Arrays qr_reflections(const Array& a, bool pivoting);
+// The first columns of the product of reflections 1 - τ·v·vᴴ, v below the diagonal of h: [..., m, n], n <= m; taus:
+// [..., k], k <= n.
+Array reflections_product(const Array& h, const Array& taus);
 // dq and dr of a = q·r, q: [..., m, k], along da: finite where the first k columns of a are independent.
 struct FactorsOfQr {
   Array q, r;
@@ -40,7 +43,7 @@ namespace matrices {
 struct LapackChoice {
   std::int64_t vectors = 0;
   bool full = false;
-  Dim right_sides = 0;
+  Dim others = 0;
 };
 LibraryForm lapack_form(TenonLapack::Kind kind, const Type& a, const LapackChoice& choice = {});
 

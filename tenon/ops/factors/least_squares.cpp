@@ -118,7 +118,7 @@ const OpInfo least_squares_info{
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params&, std::span<const Type> in) {
-      return matrices::lapack_form(TenonLapack::least_squares, in[0], {.right_sides = matrices::columns_of(in[1])});
+      return matrices::lapack_form(TenonLapack::least_squares, in[0], {.others = matrices::columns_of(in[1])});
     }}),
     .alias = Absent{"each element reads many"},
     .effect = Absent{"pure"},

@@ -69,7 +69,7 @@ JvpResult qr_jvp(const JvpArgs& args) {
   const Dim &m = matrices::rows_of(h.type()), &n = matrices::columns_of(h.type()), k = min(m, n);
   const Array da = pivoting ? in_order(*args.tangents[0], made[2]) : *args.tangents[0];
   const Array v = matrices::reflection_vectors(h, k), r = matrices::triangle(slice_in_dim(h, 0, k, -2), false);
-  const Array q = matrices::reflected_axes(v, taus, k);
+  const Array q = reflections_product(slice_in_dim(h, 0, k, -1), taus);
   const FactorsOfQr slope = slope_of_qr(q, r, da);
   const Moved moved = moved_reflections(v, taus, q, slope.q);
   const Array of_v = matrices::triangle(moved.dv, true, 1);

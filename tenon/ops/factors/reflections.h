@@ -10,10 +10,9 @@ namespace tenon::matrices {
 
 // The first k columns of h: [..., m, n] below their diagonal, which is 1.
 Array reflection_vectors(const Array& h, const Dim& k);
+// What t⁻¹ times τ has: 1 on the diagonal, and this above.
+Array reflection_system(const Array& v, const Array& taus);
 // The product of the reflections times x: [..., m, n], or `backwards` its adjoint times x. v: [..., m, k]; taus: [...,
 // k].
 Array reflected(const Array& v, const Array& taus, const Array& x, bool backwards = false);
-// The first n columns of the product.
-Array reflected_axes(const Array& v, const Array& taus, const Dim& n);
-
 }  // namespace tenon::matrices

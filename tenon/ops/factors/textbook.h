@@ -69,6 +69,7 @@ struct Reflections {
   std::vector<double> order;  // of columns
 };
 Reflections qr(const Matrix& a, bool pivoting);
+Matrix reflections_product(const Matrix& h, const std::vector<Number>& taus);  // as many columns as h has
 Reflections hessenberg(const Matrix& a);
 struct Tridiagonal {
   Reflections of;  // what stands above the diagonal is a's

@@ -104,6 +104,16 @@ Reflections qr(const Matrix& a, bool pivoting) {
   return made;
 }
 
+Matrix reflections_product(const Matrix& h, const std::vector<Number>& taus) {
+  Matrix q{h.rows, h.columns};
+  for (std::int64_t i = 0; i < h.columns; ++i) q(i, i) = 1;
+  if (!is_finite_matrix(h) || !is_finite_matrix({1, static_cast<std::int64_t>(taus.size()), taus}))
+    std::ranges::fill(q.elements, unknown);
+  for (auto k = static_cast<std::int64_t>(taus.size()); k-- > 0;)
+    reflect_rows(q, vector_of(h, k, k), taus[static_cast<std::size_t>(k)], 0);
+  return q;
+}
+
 Reflections hessenberg(const Matrix& a) {
   const std::int64_t steps = std::max<std::int64_t>(a.rows, 1) - 1;
   Reflections made{a, std::vector<Number>(static_cast<std::size_t>(steps), unknown), {}};

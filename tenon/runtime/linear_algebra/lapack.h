@@ -15,17 +15,30 @@ struct TenonLapack {
   // schur: the triangular form, of real matrices with blocks of 2 rows for conjugate pairs [and its vectors].
   // lu: L below the diagonal and U, the row that each row changed places with, and the order of rows that this makes.
   // qr: R and below it the reflections, and their factors [and the order of columns, the one that has most left first].
+  // reflections: behind the matrices stand the factors of reflections, `others` of them, whose vectors are the first
+  // columns below their diagonal: the first columns of their product, in place of the matrix.
   // hessenberg: the form and below it the reflections, and their factors.
   // tridiagonal: of the matrix that a lower triangle stands for, the same, and the form's diagonal and the one below
   // it. least_squares: behind the matrices stand right sides of rows × right_sides, and a bound each: the shortest
   // solutions, columns × right_sides, and the singular values, of which those up to the bound times the largest count
   // as 0.
-  enum Kind : std::int64_t { hermitian, singular, general, schur, lu, qr, hessenberg, tridiagonal, least_squares };
+  enum Kind : std::int64_t {
+    hermitian,
+    singular,
+    general,
+    schur,
+    lu,
+    qr,
+    reflections,
+    hessenberg,
+    tridiagonal,
+    least_squares
+  };
   enum Vectors : std::int64_t { none = 0, left = 1, right = 2 };
   std::int64_t kind;
   std::int64_t dtype;  // the number of a tenon::DType: f32, f64, c64 or c128
   std::int64_t batch, rows, columns;
-  std::int64_t vectors, full, right_sides;
+  std::int64_t vectors, full, others;
 };
 
 // `arrays`: the operands, then the results. Results of a matrix with an element that is not finite, and where
@@ -41,6 +54,6 @@ void require_lapack_library();
 
 // What that library gives.
 using LapackLibrary = std::int64_t (*)(const TenonLapack& of, void* const* arrays) noexcept;
-inline constexpr const char* lapack_library_symbol = "tenon_lapack_library_2";
+inline constexpr const char* lapack_library_symbol = "tenon_lapack_library_3";
 
 }  // namespace tenon

@@ -53,6 +53,8 @@ void factor(const TenonLapack& of, void* const* arrays) {
       return each_matrix<Lu<T>>(of, arrays);
     case TenonLapack::qr:
       return each_matrix<Qr<T>>(of, arrays);
+    case TenonLapack::reflections:
+      return each_matrix<Reflections<T>>(of, arrays);
     case TenonLapack::hessenberg:
       return each_matrix<Hessenberg<T>>(of, arrays);
     case TenonLapack::tridiagonal:
@@ -88,7 +90,7 @@ void of_no_elements(const TenonLapack& of, void* const* arrays) {
     case TenonLapack::qr:
       return of.vectors != 0 ? set_order(arrays[3], of.batch, of.columns) : void();
     case TenonLapack::least_squares:
-      std::fill_n(static_cast<T*>(arrays[3]), of.batch * of.columns * of.right_sides, T());
+      std::fill_n(static_cast<T*>(arrays[3]), of.batch * of.columns * of.others, T());
       return;
     default:
       return;
@@ -99,7 +101,7 @@ void of_no_elements(const TenonLapack& of, void* const* arrays) {
 }  // namespace tenon::lapack
 
 // What libtenon finds by lapack_library_symbol.
-extern "C" __attribute__((visibility("default"))) std::int64_t tenon_lapack_library_2(const TenonLapack& of,
+extern "C" __attribute__((visibility("default"))) std::int64_t tenon_lapack_library_3(const TenonLapack& of,
                                                                                       void* const* arrays) noexcept {
   using namespace tenon;
   try {

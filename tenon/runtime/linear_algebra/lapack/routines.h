@@ -123,32 +123,38 @@ TENON_LAPACK_COMPLEX(std::complex<double>, zheevd_, zgesdd_, zgesvd_, zgeev_, zg
 #undef TENON_LAPACK_COMPLEX
 
 // Those whose arguments are alike for all dtypes but for real memory of complex numbers to work in.
-#define TENON_LAPACK_TRIANGLES(T, lu, qr, form, band)                                                             \
-  extern "C" void lu(const Size*, const Size*, T*, const Size*, Size*, Size*);                                    \
-  extern "C" void qr(const Size*, const Size*, T*, const Size*, T*, T*, const Size*, Size*);                      \
-  extern "C" void form(const Size*, const Size*, const Size*, T*, const Size*, T*, T*, const Size*, Size*);       \
-  extern "C" void band(const char*, const Size*, T*, const Size*, Part<T>*, Part<T>*, T*, T*, const Size*, Size*, \
-                       Length);                                                                                   \
-  inline Size getrf(Size rows, Size columns, T* a, Size* pivots) {                                                \
-    Size info = 0;                                                                                                \
-    lu(&rows, &columns, a, &rows, pivots, &info);                                                                 \
-    return info;                                                                                                  \
-  }                                                                                                               \
-  inline Size geqrf(Size rows, Size columns, T* a, T* taus, const Work<T>& m) {                                   \
-    Size info = 0;                                                                                                \
-    qr(&rows, &columns, a, &rows, taus, m.work, &m.lwork, &info);                                                 \
-    return info;                                                                                                  \
-  }                                                                                                               \
-  inline Size gehrd(Size n, T* a, T* taus, const Work<T>& m) {                                                    \
-    Size info = 0;                                                                                                \
-    const Size first = 1;                                                                                         \
-    form(&n, &first, &n, a, &n, taus, m.work, &m.lwork, &info);                                                   \
-    return info;                                                                                                  \
-  }                                                                                                               \
-  inline Size hetrd(Size n, T* a, Part<T>* d, Part<T>* e, T* taus, const Work<T>& m) {                            \
-    Size info = 0;                                                                                                \
-    band("L", &n, a, &n, d, e, taus, m.work, &m.lwork, &info, 1);                                                 \
-    return info;                                                                                                  \
+#define TENON_LAPACK_TRIANGLES(T, lu, qr, product, form, band)                                                       \
+  extern "C" void lu(const Size*, const Size*, T*, const Size*, Size*, Size*);                                       \
+  extern "C" void qr(const Size*, const Size*, T*, const Size*, T*, T*, const Size*, Size*);                         \
+  extern "C" void product(const Size*, const Size*, const Size*, T*, const Size*, const T*, T*, const Size*, Size*); \
+  extern "C" void form(const Size*, const Size*, const Size*, T*, const Size*, T*, T*, const Size*, Size*);          \
+  extern "C" void band(const char*, const Size*, T*, const Size*, Part<T>*, Part<T>*, T*, T*, const Size*, Size*,    \
+                       Length);                                                                                      \
+  inline Size getrf(Size rows, Size columns, T* a, Size* pivots) {                                                   \
+    Size info = 0;                                                                                                   \
+    lu(&rows, &columns, a, &rows, pivots, &info);                                                                    \
+    return info;                                                                                                     \
+  }                                                                                                                  \
+  inline Size geqrf(Size rows, Size columns, T* a, T* taus, const Work<T>& m) {                                      \
+    Size info = 0;                                                                                                   \
+    qr(&rows, &columns, a, &rows, taus, m.work, &m.lwork, &info);                                                    \
+    return info;                                                                                                     \
+  }                                                                                                                  \
+  inline Size orgqr(Size rows, Size columns, Size count, T* a, const T* taus, const Work<T>& m) {                    \
+    Size info = 0;                                                                                                   \
+    product(&rows, &columns, &count, a, &rows, taus, m.work, &m.lwork, &info);                                       \
+    return info;                                                                                                     \
+  }                                                                                                                  \
+  inline Size gehrd(Size n, T* a, T* taus, const Work<T>& m) {                                                       \
+    Size info = 0;                                                                                                   \
+    const Size first = 1;                                                                                            \
+    form(&n, &first, &n, a, &n, taus, m.work, &m.lwork, &info);                                                      \
+    return info;                                                                                                     \
+  }                                                                                                                  \
+  inline Size hetrd(Size n, T* a, Part<T>* d, Part<T>* e, T* taus, const Work<T>& m) {                               \
+    Size info = 0;                                                                                                   \
+    band("L", &n, a, &n, d, e, taus, m.work, &m.lwork, &info, 1);                                                    \
+    return info;                                                                                                     \
   }
 #define TENON_LAPACK_REAL(T, pivoted, squares)                                                                       \
   extern "C" void pivoted(const Size*, const Size*, T*, const Size*, Size*, T*, T*, const Size*, Size*);             \
@@ -182,10 +188,10 @@ TENON_LAPACK_COMPLEX(std::complex<double>, zheevd_, zgesdd_, zgesvd_, zgeev_, zg
     return info;                                                                                                      \
   }
 
-TENON_LAPACK_TRIANGLES(float, sgetrf_, sgeqrf_, sgehrd_, ssytrd_)
-TENON_LAPACK_TRIANGLES(double, dgetrf_, dgeqrf_, dgehrd_, dsytrd_)
-TENON_LAPACK_TRIANGLES(std::complex<float>, cgetrf_, cgeqrf_, cgehrd_, chetrd_)
-TENON_LAPACK_TRIANGLES(std::complex<double>, zgetrf_, zgeqrf_, zgehrd_, zhetrd_)
+TENON_LAPACK_TRIANGLES(float, sgetrf_, sgeqrf_, sorgqr_, sgehrd_, ssytrd_)
+TENON_LAPACK_TRIANGLES(double, dgetrf_, dgeqrf_, dorgqr_, dgehrd_, dsytrd_)
+TENON_LAPACK_TRIANGLES(std::complex<float>, cgetrf_, cgeqrf_, cungqr_, cgehrd_, chetrd_)
+TENON_LAPACK_TRIANGLES(std::complex<double>, zgetrf_, zgeqrf_, zungqr_, zgehrd_, zhetrd_)
 TENON_LAPACK_REAL(float, sgeqp3_, sgelsd_)
 TENON_LAPACK_REAL(double, dgeqp3_, dgelsd_)
 TENON_LAPACK_COMPLEX(std::complex<float>, cgeqp3_, cgelsd_)

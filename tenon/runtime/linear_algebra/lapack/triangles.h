@@ -87,6 +87,34 @@ class Qr {
   Working<T> working_;
 };
 
+// The first columns of a product of reflections.
+template <class T>
+class Reflections {
+ public:
+  explicit Reflections(const TenonLapack& of)
+      : rows_(static_cast<Size>(of.rows)),
+        columns_(static_cast<Size>(of.columns)),
+        count_(static_cast<Size>(of.others)),
+        q_(of.rows * of.columns),
+        working_([&](const Work<T>& m) { orgqr(rows_, columns_, count_, nullptr, nullptr, m); }, 0, 0) {}
+
+  void operator()(Count i, void* const* arrays) const {
+    const Count matrix = Count(rows_) * columns_;
+    const T* const h = part<const T>(arrays, 0, i, matrix);
+    const T* const taus = part<const T>(arrays, 1, i, count_);
+    T* const q = part<T>(arrays, 2, i, matrix);
+    if (!all_finite(h, matrix) || !all_finite(taus, count_)) return fill_nan(q, matrix);
+    transpose(h, rows_, columns_, q_.get());
+    orgqr(rows_, columns_, count_, q_.get(), taus, working_());
+    transpose(q_.get(), columns_, rows_, q);
+  }
+
+ private:
+  Size rows_, columns_, count_;
+  Block<T> q_;
+  Working<T> working_;
+};
+
 // qᴴ·a·q, which is 0 below the diagonal under the main one.
 template <class T>
 class Hessenberg {
@@ -145,8 +173,8 @@ class LeastSquares {
   explicit LeastSquares(const TenonLapack& of)
       : rows_(static_cast<Size>(of.rows)),
         columns_(static_cast<Size>(of.columns)),
-        right_sides_(static_cast<Size>(std::max<Count>(1, of.right_sides))),  // LAPACK wants one
-        sides_(of.right_sides),
+        right_sides_(static_cast<Size>(std::max<Count>(1, of.others))),  // LAPACK wants one
+        sides_(of.others),
         longest_(std::max(rows_, columns_)),
         a_(of.rows * of.columns),
         x_(Count(longest_) * right_sides_),
