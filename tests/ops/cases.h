@@ -33,12 +33,14 @@ inline Buffer random_buffer(const Type& type, std::pair<double, double> domain) 
   return b;
 }
 
+inline bool made_by_lapack(const OpInfo& op) {
+  static const std::set<std::string_view> names{"lu",  "qr",         "reflections", "eigh",         "eig",
+                                                "svd", "hessenberg", "tridiagonal", "least_squares"};
+  return names.contains(op.name);
+}
 // Ops whose first operands are matrices: what is drawn is far from singular ones.
 inline bool of_matrices(const OpInfo& op) {
-  static const std::set<std::string_view> names{"cholesky", "triangular_solve", "solve",       "lu",
-                                                "qr",       "reflections",      "eigh",        "eig",
-                                                "svd",      "hessenberg",       "tridiagonal", "least_squares"};
-  return names.contains(op.name);
+  return op.name == "cholesky" || op.name == "triangular_solve" || op.name == "solve" || made_by_lapack(op);
 }
 // Those of which it does not matter how near they are, and whose elements a large diagonal would make less exact.
 inline bool of_any_matrices(const OpInfo& op) { return op.name == "hessenberg" || op.name == "tridiagonal"; }
