@@ -256,7 +256,6 @@ def test_batch(name):
 gone = {
     "fft": (lambda a: jnp.fft.fft(a), (vector,)),
     "conv_general_dilated": (lambda a: jnp.convolve(a, a), (vector,)),
-    "reduce_window_max": (lambda a: lax.reduce_window(a, -np.inf, lax.max, (2,), (1,), "VALID"), (vector,)),
     "svd": (lambda a: jnp.linalg.svd(a)[1], (square,)), "eigh": (lambda a: jnp.linalg.eigh(a)[0], (square,)),
     "eig": (lambda a: jnp.linalg.eig(a)[0], (square,)), "schur": (lambda a: lax.linalg.schur(a)[0], (square,)),
     "rng_bit_generator": (lambda k: lax.rng_bit_generator(k, (3,))[1], (np.array([1, 2, 3, 4], np.uint32),)),

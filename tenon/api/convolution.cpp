@@ -13,6 +13,16 @@
 #include "tenon/ops/shape.h"
 
 namespace tenon {
+
+std::pair<std::int64_t, std::int64_t> api_detail::padding_of(Padding kind, FunctionRef<std::int64_t()> size,
+                                                             std::int64_t dilation, std::int64_t stride,
+                                                             std::int64_t span) {
+  if (kind == Padding::valid) return {0, 0};
+  const std::int64_t n = size(), there = n == 0 ? 0 : (n - 1) * dilation + 1, outputs = (there + stride - 1) / stride;
+  const std::int64_t total = std::max<std::int64_t>((outputs - 1) * stride + span + 1 - there, 0);
+  return kind == Padding::same ? std::pair(total / 2, total - total / 2) : std::pair(total - total / 2, total / 2);
+}
+
 namespace {
 
 using Axes = std::vector<std::int64_t>;
@@ -88,12 +98,9 @@ Pads pads_of(const Convolution& c, const decltype(ConvolutionOptions::padding)& 
   }
   const auto kind = std::get<Padding>(padding);
   Pads pads(c.axes());
-  for (std::size_t i = 0; i < c.axes() && kind != Padding::valid; ++i) {
-    const std::int64_t n = c.x.size(static_cast<std::int64_t>(i) + 1), stride = c.strides[i];
-    const std::int64_t there = n == 0 ? 0 : (n - 1) * c.input_dilation[i] + 1, outputs = (there + stride - 1) / stride;
-    const std::int64_t total = std::max<std::int64_t>((outputs - 1) * stride + c.span(i).value() + 1 - there, 0);
-    pads[i] = kind == Padding::same ? std::pair(total / 2, total - total / 2) : std::pair(total - total / 2, total / 2);
-  }
+  for (std::size_t i = 0; i < c.axes(); ++i)
+    pads[i] = api_detail::padding_of(kind, [&] { return c.x.size(static_cast<std::int64_t>(i) + 1); },
+                                     c.input_dilation[i], c.strides[i], kind == Padding::valid ? 0 : c.span(i).value());
   return pads;
 }
 
