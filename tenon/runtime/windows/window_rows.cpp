@@ -1,4 +1,4 @@
-// Rows whose elements stand side by side go by vectors of floats, for each of the processors that there are.
+// Plain loops, of which the compiler makes vectors for each of the processors that there are.
 #include "tenon/runtime/windows/window_rows.h"
 
 #include "tenon/runtime/linear_algebra/product_kernels.h"
@@ -13,90 +13,64 @@ namespace {
 using Length = std::int64_t;
 
 template <class T>
-T wrapped_sum(T a, T b) {
+TENON_WINDOW_INLINE T wrapped_sum(T a, T b) {
   if constexpr (std::is_integral_v<T>)
     return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
   else
     return a + b;
 }
 
-template <class T, int Bytes>
-struct WindowVectors {
-  typedef T Of __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));
-};
-// Elements of a vector, 0 where the loops go one by one.
-template <class T, int Bytes>
-constexpr Length lanes_of = std::is_floating_point_v<T> ? Bytes / static_cast<Length>(sizeof(T)) : 0;
-
-template <class T, int Bytes>
-using VectorsOf = typename WindowVectors<std::conditional_t<std::is_floating_point_v<T>, T, float>, Bytes>::Of;
-template <class T, int Bytes>
-using PlaceVectorsOf = typename WindowVectors<WindowPlaceOf<T>, Bytes>::Of;
-
 struct AddRow {
-  template <int Bytes, class T>
-  static TENON_WINDOW_INLINE void run(Length stride, Length count, const T* y, T* made) {
-    Length i = 0;
-    if constexpr (constexpr Length lanes = lanes_of<T, Bytes>; lanes > 0) {
-      using V = VectorsOf<T, Bytes>;
-      for (; stride == 1 && i + lanes <= count; i += lanes)
-        *reinterpret_cast<V*>(made + i) += *reinterpret_cast<const V*>(y + i);
-    }
-    for (; i < count; ++i) made[i * stride] = wrapped_sum(made[i * stride], y[i]);
+  template <class T>
+  static TENON_WINDOW_INLINE void run(Length stride, Length count, const T* __restrict y, T* __restrict made) {
+    for (Length i = 0; i < count; ++i) made[i * stride] = wrapped_sum(made[i * stride], y[i]);
   }
 };
 
 template <bool largest>
 struct SelectRow {
-  template <int Bytes, class T>
-  static TENON_WINDOW_INLINE void run(Length stride, Length count, const T* x, WindowPlaceOf<T> number, T* best,
-                                      WindowPlaceOf<T>* which) {
-    Length i = 0;
-    if constexpr (constexpr Length lanes = lanes_of<T, Bytes>; lanes > 0) {
-      using V = VectorsOf<T, Bytes>;
-      using P = PlaceVectorsOf<T, Bytes>;
-      for (; stride == 1 && i + lanes <= count; i += lanes) {
-        const V value = *reinterpret_cast<const V*>(x + i), before = *reinterpret_cast<const V*>(best + i);
-        const P at = *reinterpret_cast<const P*>(which + i);
-        const auto keep = (at >= 0) & (largest ? before >= value : before <= value);
-        *reinterpret_cast<V*>(best + i) = keep ? before : value;
-        *reinterpret_cast<P*>(which + i) = keep ? at : P{} + number;
-      }
-    }
-    for (; i < count; ++i) {
-      const T value = x[i * stride];
-      const bool keep = (which[i] >= 0) & (largest ? best[i] >= value : best[i] <= value);
-      best[i] = keep ? best[i] : value;
-      which[i] = keep ? which[i] : number;
+  template <class T>
+  static TENON_WINDOW_INLINE void run(Length stride, Length count, const T* __restrict x, WindowPlaceOf<T> number,
+                                      T* __restrict best, WindowPlaceOf<T>* __restrict which) {
+    for (Length i = 0; i < count; ++i) {
+      const T value = x[i * stride], before = best[i];
+      const WindowPlaceOf<T> at = which[i];
+      const bool keep = (at >= 0) & (largest ? before >= value : before <= value);
+      best[i] = keep ? before : value;
+      which[i] = keep ? at : number;
     }
   }
 };
 
 struct AddSelectedRow {
-  template <int Bytes, class T>
-  static TENON_WINDOW_INLINE void run(Length stride, Length count, const T* y, const WindowPlaceOf<T>* which,
-                                      WindowPlaceOf<T> number, T* made) {
-    Length i = 0;
-    if constexpr (constexpr Length lanes = lanes_of<T, Bytes>; lanes > 0) {
-      using V = VectorsOf<T, Bytes>;
-      using P = PlaceVectorsOf<T, Bytes>;
-      for (; stride == 1 && i + lanes <= count; i += lanes) {
-        const V value = *reinterpret_cast<const V*>(y + i);
-        *reinterpret_cast<V*>(made + i) += *reinterpret_cast<const P*>(which + i) == P{} + number ? value : V{};
-      }
+  template <class T>
+  static TENON_WINDOW_INLINE void run(Length stride, Length count, const T* __restrict y,
+                                      const WindowPlaceOf<T>* __restrict which, WindowPlaceOf<T> number,
+                                      T* __restrict made) {
+    for (Length i = 0; i < count; ++i) {
+      const T value = y[i];
+      made[i * stride] = wrapped_sum(made[i * stride], which[i] == number ? value : T(0));
     }
-    for (; i < count; ++i)
-      made[i * stride] = wrapped_sum(made[i * stride], which[i] == number ? y[i] : T(0));
   }
 };
 
+// The strides that there mostly are have loops of their own.
 template <class Row, class... Args>
-__attribute__((TENON_WINDOW_AVX512)) void row_with_avx512(Length stride, Length count, Args... args) {
-  Row::template run<64>(stride, count, args...);
+TENON_WINDOW_INLINE void row_of_stride(Length stride, Length count, Args... args) {
+  if (stride == 1)
+    Row::run(1, count, args...);
+  else if (stride == 2)
+    Row::run(2, count, args...);
+  else
+    Row::run(stride, count, args...);
 }
 template <class Row, class... Args>
-__attribute__((TENON_WINDOW_AVX2)) void row_with_avx2(Length stride, Length count, Args... args) {
-  Row::template run<32>(stride, count, args...);
+__attribute__((TENON_WINDOW_AVX512, optimize("O3"))) void row_with_avx512(Length stride, Length count, Args... args) {
+  row_of_stride<Row>(stride, count, args...);
+}
+template <class Row, class... Args>
+__attribute__((TENON_WINDOW_AVX2, optimize("O3"))) void row_with_avx2(Length stride, Length count, Args... args) {
+  row_of_stride<Row>(stride, count, args...);
 }
 template <class Row, class... Args>
 void row_with_vectors(Length stride, Length count, Args... args) {
@@ -106,7 +80,7 @@ void row_with_vectors(Length stride, Length count, Args... args) {
     case VectorUnit::avx2:
       return row_with_avx2<Row>(stride, count, args...);
     default:
-      return Row::template run<16>(stride, count, args...);
+      return row_of_stride<Row>(stride, count, args...);
   }
 }
 

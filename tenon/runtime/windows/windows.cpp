@@ -86,7 +86,9 @@ class WindowGiver {
     const Size bands = std::clamp<Size>(std::min(tasks / lead_, elements_ / lead_ / least_work), 1, n);
     scratch_.resize(static_cast<std::size_t>(std::max(threads(), 1)));
     for (Scratch& each : scratch_)
-      each.taps.reserve(static_cast<std::size_t>(taps_)), each.window.resize(axes_.size()), each.place.resize(axes_.size());
+      each.taps.reserve(static_cast<std::size_t>(taps_)), each.window.resize(axes_.size()),
+          each.place.resize(axes_.size()), each.given.resize(static_cast<std::size_t>(axes_.back().window));
+    for (Size k = 0; k < axes_.back().window; ++k) inside_.push_back(axes_.back().reading(k, 0, axes_.back().n));
     bands_ = bands;
     const Size work_of_task = std::max<Size>(windows_ / (lead_ * bands) * taps_ * axes_.back().window, 1);
     const Size grain = std::clamp<Size>((1 << 17) / work_of_task, 1, lead_ * bands);
@@ -104,9 +106,11 @@ class WindowGiver {
   }
 
  private:
+  using Readings = std::vector<std::pair<Size, Size>>;  // a place of a row's windows: those that have it
   struct Scratch {
     std::vector<WindowTap> taps;
     std::vector<Size> window, place;
+    Readings given;  // in this part
   };
   bool running() const { return stop_.load(std::memory_order_relaxed) != Context::stopped; }
 
@@ -114,11 +118,15 @@ class WindowGiver {
   void give_band(Scratch& scratch, Size lead, Size from, Size to) {
     const WindowAxis& axis = axes_[first_];
     T* const made = made_ + lead * axis.n * slab_;
-    if (first_ + 1 == axes_.size()) {  // which is the row itself
+    const bool is_row = first_ + 1 == axes_.size();
+    for (Size k = 0; k < axes_.back().window; ++k)
+      scratch.given[static_cast<std::size_t>(k)] =
+          is_row ? axis.reading(k, from, to) : inside_[static_cast<std::size_t>(k)];
+    if (is_row) {
       std::fill(made + from, made + to, T(0));
       scratch.taps.assign(1, {lead * axis.n, 0, true});
       const Size first = axis.reading(axis.window - 1, from, to).first, end = axis.reading(0, from, to).second;
-      return give_row(scratch, y_ + lead * axis.windows, first, end, from, to);
+      return give_row(scratch, y_ + lead * axis.windows, first, end);
     }
     const auto [first, unused] = axis.reading(axis.window - 1, from, to);
     const auto [unused_too, end] = axis.reading(0, from, to);
@@ -133,7 +141,7 @@ class WindowGiver {
       const T* y = y_ + (lead * axis.windows + p) * windows_of_slab_;
       for (Size r = 0; r < rows; ++r, y += row) {
         find_taps(scratch, lead, p, r, from, to);
-        give_row(scratch, y, 0, row, 0, axes_.back().n);
+        give_row(scratch, y, 0, row);
       }
     }
     clear_to(to);
@@ -165,8 +173,8 @@ class WindowGiver {
     }
   }
 
-  // A row of windows, first to end, whose elements are given where they lie in [from, to) of the row.
-  void give_row(const Scratch& scratch, const T* y, Size first, Size end, Size from, Size to) const {
+  // Windows of a row, first to end.
+  void give_row(const Scratch& scratch, const T* y, Size first, Size end) const {
     const WindowAxis& axis = axes_.back();
     constexpr Size piece = 512;
     WindowPlaceOf<T> which[piece];
@@ -174,26 +182,26 @@ class WindowGiver {
     for (Size begin = first; begin < end; begin += piece) {
       const Size stop = std::min(end, begin + piece);
       // `visit` of each place: the windows of this piece that have it, where they lie and its number.
-      const auto each_place = [&](Size low, Size high, bool only_given, auto visit) {
+      const auto each_place = [&](const Readings& readings, bool only_given, auto visit) {
         for (const WindowTap& tap : scratch.taps)
           for (Size k = 0; k < axis.window && (tap.given || !only_given); ++k) {
-            const auto [p, p_end] = axis.reading(k, low, high);
+            const auto [p, p_end] = readings[static_cast<std::size_t>(k)];
             const Size a = std::max(p, begin), b = std::min(p_end, stop);
             if (a < b) visit(a, b - a, tap.row + axis.at(a, k), static_cast<WindowPlaceOf<T>>(tap.number + k));
           }
       };
       if (x_ == nullptr) {
-        each_place(from, to, true, [&](Size a, Size count, Size at, WindowPlaceOf<T>) {
+        each_place(scratch.given, true, [&](Size a, Size count, Size at, WindowPlaceOf<T>) {
           add_row(y + a, made_ + at, axis.stride, count);
         });
         continue;
       }
       std::fill_n(which, stop - begin, WindowPlaceOf<T>(-1));
       std::fill_n(best, stop - begin, T(0));
-      each_place(0, axis.n, false, [&](Size a, Size count, Size at, WindowPlaceOf<T> number) {
+      each_place(inside_, false, [&](Size a, Size count, Size at, WindowPlaceOf<T> number) {
         select_row(largest_, x_ + at, axis.stride, number, best + (a - begin), which + (a - begin), count);
       });
-      each_place(from, to, true, [&](Size a, Size count, Size at, WindowPlaceOf<T> number) {
+      each_place(scratch.given, true, [&](Size a, Size count, Size at, WindowPlaceOf<T> number) {
         add_selected_row(y + a, which + (a - begin), number, made_ + at, axis.stride, count);
       });
     }
@@ -206,6 +214,7 @@ class WindowGiver {
   T* made_;
   const std::atomic<std::uint32_t>& stop_;
   Size elements_ = 1, windows_ = 1, lead_ = 1, slab_ = 1, windows_of_slab_ = 1, taps_ = 1, bands_ = 1;
+  Readings inside_;
   std::vector<Scratch> scratch_;
 };
 
