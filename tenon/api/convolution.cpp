@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tenon/api/custom.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -202,6 +203,28 @@ Array through_moved_inputs(const Convolution& c) {
   return reshape(*sum, Shape(whole));
 }
 
+// The same, whose derivatives are ops: sums over all images, one for each place and channel, are no business of slices.
+Array by_lonely_channels(const Convolution& c) {
+  if (!is_inexact(c.x.dtype())) return through_moved_inputs(c);
+  Convolution rest = c;
+  rest.x = rest.w = Array();
+  rest.pads = Pads(c.axes()), rest.input_dilation = Axes(c.axes(), 1);
+  const WindowSteps steps{c.strides, c.window_dilation, c.groups};
+  const auto value = [rest](const Array& x, const Array& w) {
+    Convolution whole = rest;
+    whole.x = x, whole.w = w;
+    return through_moved_inputs(whole);
+  };
+  return custom_vjp(
+      value, [value](const Array& x, const Array& w) { return std::pair(value(x, w), std::pair(x, w)); },
+      [steps](const std::pair<Array, Array>& both, const Array& ct) {
+        const auto& [x, w] = both;
+        const std::vector<Dim> of_x = x.shape().dims(), of_w = w.shape().dims();
+        return std::tuple(convolve_to_input(w, ct, steps, {of_x.begin() + 1, of_x.end() - 1}),
+                          convolve_to_weights(x, ct, steps, {of_w.begin(), of_w.end() - 2}));
+      })(padded(c.x, c.pads, c.input_dilation), c.w);
+}
+
 Array computed(const Convolution& c) {
   if (is_complex(c.x.dtype())) {
     const auto of = [&](const Array& x, const Array& w) {
@@ -212,7 +235,7 @@ Array computed(const Convolution& c) {
     const Array a = real(c.x), b = imag(c.x), s = real(c.w), t = imag(c.w);
     return complex(of(a, s) - of(b, t), of(a, t) + of(b, s));
   }
-  if (has_lonely_channels(c)) return through_moved_inputs(c);
+  if (has_lonely_channels(c)) return by_lonely_channels(c);
   const auto ones = [](const Axes& all) { return std::ranges::all_of(all, [](std::int64_t n) { return n == 1; }); };
   if (!ones(c.input_dilation) && ones(c.strides) && c.places()) return through_spread_input(c);
   return convolve(padded(c.x, c.pads, c.input_dilation), c.w, {c.strides, c.window_dilation, c.groups});
