@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "tenon/api/custom.h"
 #include "tenon/base/error.h"
@@ -12,6 +13,8 @@
 #include "tenon/ops/convolution.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/window_fold.h"
+#include "tenon/ops/windows.h"
 
 namespace tenon {
 
@@ -161,68 +164,67 @@ Array through_spread_input(const Convolution& c) {
   return padded(full, pads, Axes(c.axes(), 1));
 }
 
-// Channels that each make features of their own: products of x moved by each place of the window, added up.
+// Channels that each make a feature of their own: products of x moved by each place of the window, added up.
 constexpr std::int64_t most_places = 64;
 bool has_lonely_channels(const Convolution& c) {
   for (std::size_t i = 0; i < c.axes(); ++i)
     if (!c.x.shape()[i + 1].known()) return false;
   const std::int64_t places = c.places().value_or(0);
-  return c.groups > 1 && c.w.shape()[c.axes()] == Dim(1) && places > 0 && places <= most_places;
+  return c.groups > 1 && c.w.shape()[c.axes()] == Dim(1) && c.w.shape()[c.axes() + 1] == Dim(c.groups) && places > 0 &&
+         places <= most_places;
 }
+// Of an input between whose places there is nothing.
 Array through_moved_inputs(const Convolution& c) {
-  const Array x = padded(c.x, c.pads, c.input_dilation);
-  const Shape all = c.w.shape();
-  const Dim features = floor_div(all[c.axes() + 1], c.groups);
+  const std::size_t axes = c.axes();
+  WindowPlaces places{{1}, {1}, {1}, {0}, {0}};
+  for (std::size_t i = 0; i < axes; ++i) {
+    places.window.push_back(c.window(i).value()), places.strides.push_back(c.strides[i]);
+    places.dilations.push_back(c.window_dilation[i]);
+    places.low.push_back(c.pads[i].first), places.high.push_back(c.pads[i].second);
+  }
+  for (Axes* each : {&places.window, &places.strides, &places.dilations}) each->push_back(1);
+  for (Axes* each : {&places.low, &places.high}) each->push_back(0);
+  const Array weights = reshape(c.w, Shape({Dim(*c.places()), Dim(c.groups)}));
+  const Array zero(Scalar::zero(c.x.dtype()));
   MaybeArray sum;
-  for (std::int64_t number = 0; number < *c.places(); ++number) {
-    std::vector<Dim> start{0}, limit{x.shape()[0]}, window_start, window_limit;
-    Axes step{1};
-    std::int64_t behind = *c.places();  // places of the axes that are still to come
-    for (std::size_t i = 0; i < c.axes(); ++i) {
-      behind /= c.window(i).value();
-      const std::int64_t place = number / behind % c.window(i).value();
-      const Dim outputs = max(floor_div(x.shape()[i + 1] - c.span(i) - 1, c.strides[i]) + 1, 0);
-      const std::int64_t from = place * c.window_dilation[i];
-      const bool some = outputs.value() > 0;
-      start.push_back(some ? from : 0);
-      limit.push_back(some ? Dim(from + (outputs.value() - 1) * c.strides[i] + 1) : Dim(0));
-      step.push_back(c.strides[i]);
-      window_start.push_back(place), window_limit.push_back(place + 1);
-    }
-    start.push_back(0), limit.push_back(x.shape()[c.axes() + 1]), step.push_back(1);
-    window_start.insert(window_start.end(), {0, 0});
-    window_limit.insert(window_limit.end(), {all[c.axes()], all[c.axes() + 1]});
-    const Array part = expand_dims(slice(x, start, limit, step), -1);
-    const Array weights = reshape(slice(c.w, window_start, window_limit), {Dim(c.groups), features});
-    const Array product = part * weights;
+  std::int64_t number = 0;
+  for (const MaybeArray& part : slices_of_windows(c.x, places, zero)) {
+    const std::int64_t place = number++;
+    if (!part) continue;
+    const Array product = *part * squeeze(slice_in_dim(weights, place, place + 1, 0), 0);
     sum = sum ? *sum + product : product;
   }
-  std::vector<Dim> whole = sum->shape().dims();
-  whole.pop_back();
-  whole.back() = whole.back() * features;
-  return reshape(*sum, Shape(whole));
+  if (sum) return *sum;
+  Shape whole = c.x.shape();
+  for (std::size_t i = 1; i <= axes; ++i) whole[i] = windows_of(whole[i], places, i);
+  return full(whole, zero);
 }
 
 // The same, whose derivatives are ops: sums over all images, one for each place and channel, are no business of slices.
-Array by_lonely_channels(const Convolution& c) {
+Array by_lonely_channels(const Convolution& given) {
+  Convolution c = given;
+  c.x = padded(c.x, Pads(c.axes()), c.input_dilation);
   if (!is_inexact(c.x.dtype())) return through_moved_inputs(c);
-  Convolution rest = c;
-  rest.x = rest.w = Array();
-  rest.pads = Pads(c.axes()), rest.input_dilation = Axes(c.axes(), 1);
+  const Array x = std::exchange(c.x, Array()), w = std::exchange(c.w, Array());
   const WindowSteps steps{c.strides, c.window_dilation, c.groups};
-  const auto value = [rest](const Array& x, const Array& w) {
-    Convolution whole = rest;
+  const auto value = [c](const Array& x, const Array& w) {
+    Convolution whole = c;
     whole.x = x, whole.w = w;
     return through_moved_inputs(whole);
   };
+  const auto backward = [c, steps](const std::pair<Array, Array>& both, const Array& ct) {
+    const Axes ones(c.axes(), 1);
+    const Array x = padded(both.first, c.pads, ones);
+    const std::vector<Dim> of_x = x.shape().dims(), of_w = both.second.shape().dims();
+    Pads back = c.pads;
+    for (auto& [low, high] : back) low = -low, high = -high;
+    return std::tuple(
+        padded(convolve_to_input(both.second, ct, steps, {of_x.begin() + 1, of_x.end() - 1}), back, ones),
+        convolve_to_weights(x, ct, steps, {of_w.begin(), of_w.end() - 2}));
+  };
   return custom_vjp(
       value, [value](const Array& x, const Array& w) { return std::pair(value(x, w), std::pair(x, w)); },
-      [steps](const std::pair<Array, Array>& both, const Array& ct) {
-        const auto& [x, w] = both;
-        const std::vector<Dim> of_x = x.shape().dims(), of_w = w.shape().dims();
-        return std::tuple(convolve_to_input(w, ct, steps, {of_x.begin() + 1, of_x.end() - 1}),
-                          convolve_to_weights(x, ct, steps, {of_w.begin(), of_w.end() - 2}));
-      })(padded(c.x, c.pads, c.input_dilation), c.w);
+      backward)(x, w);
 }
 
 Array computed(const Convolution& c) {

@@ -37,6 +37,16 @@ class WindowFolder {
     return std::move(xs_);
   }
 
+  std::vector<MaybeArray> slices() {
+    for (std::size_t axis = 0; axis < p_.window.size(); ++axis)
+      if (!is_left_alone(axis)) waiting_.push_back(axis);
+    std::vector<MaybeArray> all;
+    each_place([&](const std::vector<const Part*>* place) {
+      all.push_back(place == nullptr ? MaybeArray() : MaybeArray(slices_at(*place)[0]));
+    });
+    return all;
+  }
+
  private:
   struct Part {  // of an axis: slices and, of known sizes, how many outputs they leave out before and behind
     Dim start, limit;
@@ -88,17 +98,32 @@ class WindowFolder {
   // A slice an array for each place of the window over the axes that wait.
   void take_slices() {
     if (waiting_.empty()) return;
-    std::int64_t count = 1;
-    std::vector<std::vector<Part>> parts(p_.window.size());
     Shape shape = xs_[0].shape();
     for (const std::size_t axis : waiting_) {
       if (!size(axis).known()) pad_axis(axis);
-      const Dim all = outputs(axis);
-      for (std::int64_t k = 0; k < p_.window[axis]; ++k) parts[axis].push_back(part_of(axis, k, all));
-      shape[axis] = all;
-      count *= p_.window[axis];
+      shape[axis] = outputs(axis);
     }
     Arrays sum;
+    each_place([&](const std::vector<const Part*>* place) {
+      if (place == nullptr) return;
+      const Arrays next = slices_at(*place);
+      sum = sum.empty() ? next : fold_.combine(sum, next);
+    });
+    if (sum.empty())
+      for (const Array& fill : fold_.fills) sum.push_back(full(shape, fill));
+    xs_ = std::move(sum);
+    waiting_.clear();
+  }
+  // Of the axes that wait; nothing of places where no window has an element.
+  template <class Visit>
+  void each_place(const Visit& visit) const {
+    std::int64_t count = 1;
+    std::vector<std::vector<Part>> parts(p_.window.size());
+    for (const std::size_t axis : waiting_) {
+      const Dim all = outputs(axis);
+      for (std::int64_t k = 0; k < p_.window[axis]; ++k) parts[axis].push_back(part_of(axis, k, all));
+      count *= p_.window[axis];
+    }
     for (std::int64_t number = 0; number < count; ++number) {
       std::vector<const Part*> place(p_.window.size(), nullptr);
       std::int64_t rest = number;
@@ -109,14 +134,8 @@ class WindowFolder {
         rest /= p_.window[axis];
         empty = empty || place[axis]->empty;
       }
-      if (empty) continue;
-      const Arrays next = slices_at(place);
-      sum = sum.empty() ? next : fold_.combine(sum, next);
+      visit(empty ? nullptr : &place);
     }
-    if (sum.empty())
-      for (const Array& fill : fold_.fills) sum.push_back(full(shape, fill));
-    xs_ = std::move(sum);
-    waiting_.clear();
   }
   Arrays slices_at(const std::vector<const Part*>& place) const {
     std::vector<Dim> start, limit;
@@ -215,7 +234,7 @@ class WindowFolder {
 
   Arrays xs_;
   WindowPlaces p_;
-  const WindowFold& fold_;
+  const WindowFold fold_;
   std::vector<std::size_t> waiting_;  // axes whose slices are taken together
 };
 
@@ -223,6 +242,10 @@ class WindowFolder {
 
 Arrays fold_windows(Arrays xs, const WindowPlaces& places, const WindowFold& fold) {
   return WindowFolder(std::move(xs), places, fold).run();
+}
+
+std::vector<MaybeArray> slices_of_windows(const Array& x, const WindowPlaces& places, const Array& fill) {
+  return WindowFolder({x}, places, {{}, {fill}}).slices();
 }
 
 }  // namespace tenon

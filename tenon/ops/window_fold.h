@@ -19,4 +19,8 @@ struct WindowFold {
 // a reduction where its windows do not overlap, else made of windows of twice the length: log2(places) passes.
 Arrays fold_windows(Arrays xs, const WindowPlaces& places, const WindowFold& fold);
 
+// A slice for each place of a window, in row-major order: the element that each window of x, whose sizes are known, has
+// there, or `fill`. None at places where no window has one.
+std::vector<MaybeArray> slices_of_windows(const Array& x, const WindowPlaces& places, const Array& fill);
+
 }  // namespace tenon
