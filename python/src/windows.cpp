@@ -17,8 +17,8 @@ using Integers = std::vector<std::int64_t>;
 
 WindowReduction reduction_from(const std::string& name) {
   static const std::map<std::string, WindowReduction> all{
-      {"add", WindowReduction::sum},         {"mul", WindowReduction::prod},      {"max", WindowReduction::max},
-      {"min", WindowReduction::min},         {"and", WindowReduction::bit_and}, {"or", WindowReduction::bit_or},
+      {"add", WindowReduction::sum},    {"mul", WindowReduction::prod},    {"max", WindowReduction::max},
+      {"min", WindowReduction::min},    {"and", WindowReduction::bit_and}, {"or", WindowReduction::bit_or},
       {"xor", WindowReduction::bit_xor}};
   return all.at(name);
 }
@@ -45,8 +45,8 @@ nb::object reduce_window_by(nb::handle f, nb::handle xs, nb::handle inits, const
   return call_transformation(name, [&] {
     const FlatTree tree = flat_arrays(name, "the operands", xs), first = flat_arrays(name, "the initial values", inits);
     require_same_tree(name, "the operands and the initial values", *tree.tree, *first.tree);
-    const WindowOptions options = window_options(name, std::move(strides), padding, std::move(base_dilation),
-                                                 std::move(window_dilation));
+    const WindowOptions options =
+        window_options(name, std::move(strides), padding, std::move(base_dilation), std::move(window_dilation));
     const auto combine = of_leaves(name, f, tree);
     return unflatten_arrays(*tree.tree,
                             api_detail::reduce_windows(combine, tree.leaves, first.leaves, window, options));
@@ -70,20 +70,20 @@ void add_windows(nb::module_& module) {
                                  PaddingLike padding, Integers base_dilation, Integers window_dilation) {
     constexpr const char* name = "reduce_window";
     const Array a = x.array(name);
-    const WindowOptions options = window_options(name, std::move(strides), padding, std::move(base_dilation),
-                                                 std::move(window_dilation));
+    const WindowOptions options =
+        window_options(name, std::move(strides), padding, std::move(base_dilation), std::move(window_dilation));
     return call_op(name, [&] { return reduce_window(reduction_from(reduction), op(a), window, options); });
   });
   module.def("reduce_window_by", reduce_window_by);
   const auto add_selection = [&]<class Select>(const char* name, Select select) {
-    module.def(name, [name, select](const std::string& reduction, ArrayLike x, ArrayLike y, Integers window,
-                                    Integers strides, PaddingLike padding, Integers base_dilation,
-                                    Integers window_dilation) {
-      const Array a = x.array(name), b = y.array(name);
-      const WindowOptions options = window_options(name, std::move(strides), padding, std::move(base_dilation),
-                                                   std::move(window_dilation));
-      return call_op(name, [&] { return select(reduction_from(reduction), op(a), op(b), window, options); });
-    });
+    module.def(
+        name, [name, select](const std::string& reduction, ArrayLike x, ArrayLike y, Integers window, Integers strides,
+                             PaddingLike padding, Integers base_dilation, Integers window_dilation) {
+          const Array a = x.array(name), b = y.array(name);
+          const WindowOptions options =
+              window_options(name, std::move(strides), padding, std::move(base_dilation), std::move(window_dilation));
+          return call_op(name, [&] { return select(reduction_from(reduction), op(a), op(b), window, options); });
+        });
   };
   add_selection("select_and_scatter_add", [](auto&&... all) { return select_and_scatter_add(all...); });
   add_selection("select_and_gather_add", [](auto&&... all) { return select_and_gather_add(all...); });

@@ -103,8 +103,9 @@ Pads pads_of(const Convolution& c, const decltype(ConvolutionOptions::padding)& 
   const auto kind = std::get<Padding>(padding);
   Pads pads(c.axes());
   for (std::size_t i = 0; i < c.axes(); ++i)
-    pads[i] = api_detail::padding_of(kind, [&] { return c.x.size(static_cast<std::int64_t>(i) + 1); },
-                                     c.input_dilation[i], c.strides[i], kind == Padding::valid ? 0 : c.span(i).value());
+    pads[i] = api_detail::padding_of(
+        kind, [&] { return c.x.size(static_cast<std::int64_t>(i) + 1); }, c.input_dilation[i], c.strides[i],
+        kind == Padding::valid ? 0 : c.span(i).value());
   return pads;
 }
 
@@ -218,13 +219,12 @@ Array by_lonely_channels(const Convolution& given) {
     const std::vector<Dim> of_x = x.shape().dims(), of_w = both.second.shape().dims();
     Pads back = c.pads;
     for (auto& [low, high] : back) low = -low, high = -high;
-    return std::tuple(
-        padded(convolve_to_input(both.second, ct, steps, {of_x.begin() + 1, of_x.end() - 1}), back, ones),
-        convolve_to_weights(x, ct, steps, {of_w.begin(), of_w.end() - 2}));
+    return std::tuple(padded(convolve_to_input(both.second, ct, steps, {of_x.begin() + 1, of_x.end() - 1}), back, ones),
+                      convolve_to_weights(x, ct, steps, {of_w.begin(), of_w.end() - 2}));
   };
   return custom_vjp(
-      value, [value](const Array& x, const Array& w) { return std::pair(value(x, w), std::pair(x, w)); },
-      backward)(x, w);
+      value, [value](const Array& x, const Array& w) { return std::pair(value(x, w), std::pair(x, w)); }, backward)(x,
+                                                                                                                    w);
 }
 
 Array computed(const Convolution& c) {

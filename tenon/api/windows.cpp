@@ -77,8 +77,9 @@ PreparedWindows prepared_windows(std::string_view name, const Array& x, const Nu
   } else {
     const Padding kind = std::get<Padding>(options.padding);
     for (std::size_t i = 0; i < x.rank(); ++i)
-      pads.push_back(api_detail::padding_of(kind, [&] { return x.size(static_cast<std::int64_t>(i)); }, w.between[i],
-                                            p.strides[i], (p.window[i] - 1) * p.dilations[i]));
+      pads.push_back(api_detail::padding_of(
+          kind, [&] { return x.size(static_cast<std::int64_t>(i)); }, 1, p.strides[i],
+          (p.window[i] - 1) * p.dilations[i]));
   }
   for (const auto& [low, high] : pads) p.low.push_back(low), p.high.push_back(high);
   for (std::int64_t& n : w.between) --n;
@@ -120,7 +121,9 @@ void require_reduction(WindowReduction reduction, const Array& x) {
   if (!x.type().is_array() || (bits && is_inexact(d)) || (order && is_complex(d)) ||
       (!bits && !order && d == DType::bool_))
     throw DTypeError(fmt::format("reduce_window: {} has no {}.", x.type().text(),
-                                 bits ? "bits" : order ? "order" : "sums and products"),
+                                 bits    ? "bits"
+                                 : order ? "order"
+                                         : "sums and products"),
                      d == DType::bool_ ? "Convert it, with convert(x, DType::i32)."
                      : order           ? "Take the windows of its parts, real(x) and imag(x)."
                                        : "Convert it.");
@@ -137,8 +140,7 @@ Array folded(WindowReduction reduction, const Array& x, const WindowPlaces& plac
 
 // What sums over windows give back. Windows at each element are such sums again; large ones go axis by axis.
 Array sums_given_back(const Array& ct, const PreparedWindows& w, const Shape& shape) {
-  if (is_complex(ct.dtype()))
-    return complex(sums_given_back(real(ct), w, shape), sums_given_back(imag(ct), w, shape));
+  if (is_complex(ct.dtype())) return complex(sums_given_back(real(ct), w, shape), sums_given_back(imag(ct), w, shape));
   const WindowPlaces& p = w.places;
   const std::size_t rank = shape.rank();
   if (!w.has_strides()) {
@@ -146,7 +148,8 @@ Array sums_given_back(const Array& ct, const PreparedWindows& w, const Shape& sh
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t span = (p.window[i] - 1) * p.dilations[i];
       const Dim missing = shape[i] - ct.shape()[i];  // fewer than the span where there is no window
-      back.low[i] = span - p.low[i], back.high[i] = missing.try_value().value_or(span - p.low[i] - p.high[i]) + p.low[i];
+      back.low[i] = span - p.low[i],
+      back.high[i] = missing.try_value().value_or(span - p.low[i] - p.high[i]) + p.low[i];
     }
     return folded(WindowReduction::sum, ct, back);
   }
@@ -276,8 +279,9 @@ Arrays reduce_windows(FlatFunction f, const Arrays& xs, const Arrays& inits, con
                       "It returns as many as it is given of each element.");
     for (std::size_t i = 0; i < made.size(); ++i)
       if (made[i].dtype() != a[i].dtype())
-        throw DTypeError(fmt::format("{}: the function makes {} of {}.", name, made[i].type().text(), a[i].type().text()),
-                         "It keeps the dtype of its operands.");
+        throw DTypeError(
+            fmt::format("{}: the function makes {} of {}.", name, made[i].type().text(), a[i].type().text()),
+            "It keeps the dtype of its operands.");
     return made;
   };
   Arrays made = fold_present(all, w, starts, combine);
@@ -308,9 +312,9 @@ Array select_and_scatter_by(FlatFunction f, FlatFunction combine, const Array& x
   const Arrays selected = fold_present({x, numbers}, w, fills, select);
   for (std::size_t i = 0; i < x.rank(); ++i)
     if (source.rank() != x.rank() || decided_equal(source.shape()[i], selected[0].shape()[i]) == false)
-      throw ShapeError(fmt::format("{}: a source {} for windows {}.", name, source.type().text(),
-                                   selected[0].shape().text()),
-                       "It has an element a window.");
+      throw ShapeError(
+          fmt::format("{}: a source {} for windows {}.", name, source.type().text(), selected[0].shape().text()),
+          "It has an element a window.");
   const Array at = selected.size() == 3 ? where(selected[2], selected[1], std::int64_t(-1)) : selected[1];
   const DType d = source.dtype();
   Array made = broadcast_to(convert(init, d), x.shape());
@@ -341,7 +345,7 @@ namespace {
 bool takes_largest(std::string_view name, WindowReduction reduction) {
   if (reduction != WindowReduction::max && reduction != WindowReduction::min)
     throw UnsupportedError(fmt::format("{}: windows select their largest or least elements.", name),
-                     "Give WindowReduction::max or min.");
+                           "Give WindowReduction::max or min.");
   return reduction == WindowReduction::max;
 }
 
@@ -431,8 +435,8 @@ Array avg_pool(const Operand& x, const Numbers& window, const WindowOptions& opt
   const Array values = to_inexact(Operand(x.array(), x.where()));
   const Pooling all = over_places(name, values, window, options);
   const DType wide = computed_in(values.dtype());
-  const Array sums = reduce_window(WindowReduction::sum, Operand(convert(values, wide), x.where()), all.window,
-                                   all.options);
+  const Array sums =
+      reduce_window(WindowReduction::sum, Operand(convert(values, wide), x.where()), all.window, all.options);
   if (count_padding) {
     std::int64_t count = 1;
     for (const std::int64_t n : window) count *= n;

@@ -11,7 +11,8 @@
 
 namespace tenon {
 
-// What is not given is 1, and no padding, for each axis of the array.
+// What is not given is 1, and no padding, for each axis of the array. Padding by name counts x's places as they are
+// without base_dilation.
 struct WindowOptions {
   std::vector<std::int64_t> strides = {};
   std::variant<Padding, std::vector<std::pair<std::int64_t, std::int64_t>>> padding = Padding::valid;  // before, behind

@@ -14,9 +14,10 @@ struct WindowFold {
 };
 
 // Of arrays of one shape, of which each becomes one of as many elements as there are windows, combined in row-major
-// order. A window of up to 32 places is as many slices, which fuse with what makes and reads them; a larger one is taken
-// axis by axis, the last one first, where each costs its sum instead of the product. An axis of more than 16 places is
-// a reduction where its windows do not overlap, else made of windows of twice the length: log2(places) passes.
+// order. A window of up to 32 places is as many slices, which fuse with what makes and reads them; a larger one is
+// taken axis by axis, the last one first, where each costs its sum instead of the product. An axis of more than 16
+// places is a reduction where its windows do not overlap, else made of windows of twice the length: log2(places)
+// passes.
 Arrays fold_windows(Arrays xs, const WindowPlaces& places, const WindowFold& fold);
 
 // A slice for each place of a window, in row-major order: the element that each window of x, whose sizes are known, has

@@ -33,25 +33,29 @@ namespace {
 extern const OpInfo window_spread_info, select_and_scatter_add_info;
 
 WindowPlaces window_places_of(const WindowParams& p) { return {p.window, p.strides, p.dilations, p.low, p.high}; }
-WindowParams window_params_of(const WindowPlaces& p) { return {p.window, p.strides, p.dilations, p.low, p.high, true, {}}; }
+WindowParams window_params_of(const WindowPlaces& p) {
+  return {p.window, p.strides, p.dilations, p.low, p.high, true, {}};
+}
 
 // --- types ---
 void require_windows(std::string_view op, const WindowParams& p, const Type& y, const std::vector<Dim>& made,
                      TypeContext& context) {
   if (!y.is_array()) throw DTypeError(fmt::format("{}: {} is not an array.", op, y.text()), "Stack the list first.");
   if (y.dtype == DType::bool_ || is_complex(y.dtype) || is_half(y.dtype))
-    throw DTypeError(fmt::format("{}: {} is not of real numbers or integers that are summed as they are.", op, y.text()),
-                     "Convert it, with convert(x, DType::f32).");
+    throw DTypeError(
+        fmt::format("{}: {} is not of real numbers or integers that are summed as they are.", op, y.text()),
+        "Convert it, with convert(x, DType::f32).");
   const std::size_t rank = y.rank();
-  for (const std::size_t n : {p.window.size(), p.strides.size(), p.dilations.size(), p.low.size(), p.high.size(), made.size()})
+  for (const std::size_t n :
+       {p.window.size(), p.strides.size(), p.dilations.size(), p.low.size(), p.high.size(), made.size()})
     if (n != rank)
       throw ShapeError(fmt::format("{}: {} and windows of {} axes, over {}.", op, y.text(), n, made.size()),
                        "All have one number of axes.");
   for (std::size_t i = 0; i < rank; ++i) {
     if (p.window[i] < 1 || p.strides[i] < 1 || p.dilations[i] < 1)
-      throw ShapeError(fmt::format("{}: a window of {}, stride {}, dilation {}.", op, p.window[i], p.strides[i],
-                                   p.dilations[i]),
-                       "Each is 1 or more.");
+      throw ShapeError(
+          fmt::format("{}: a window of {}, stride {}, dilation {}.", op, p.window[i], p.strides[i], p.dilations[i]),
+          "Each is 1 or more.");
     context.require_equal(y.shape[i], windows_of(made[i], window_places_of(p), i), [&] {
       return fmt::format("{}: {} has not as many elements along axis {} as there are windows.", op, y.text(), i);
     });
@@ -96,7 +100,7 @@ void each_window_index(std::span<const std::int64_t> sizes, Visit visit) {
 // x may be absent: every place of a window is meant then.
 template <class T>
 void give_back(const WindowParams& p, const T* x, const Buffer& y, Buffer& made) {
-  T *to = made.as<T>();
+  T* to = made.as<T>();
   const T* from = y.as<T>();
   std::fill_n(to, made.elements(), T(0));
   each_window_index(y.dims(), [&](const std::vector<std::int64_t>& window) {
@@ -175,9 +179,9 @@ LibraryForm windows_form(bool selects, const Params& params, std::span<const Typ
   static_assert(sizeof(TenonWindows) == 3 * sizeof(std::int64_t));
   const auto which = !selects ? TenonWindows::all : p.largest ? TenonWindows::largest : TenonWindows::least;
   const Type& y = in.back();
-  LibraryForm form{selects ? "tenon_window_scatter" : "tenon_window_spread",
-                   {static_cast<std::int64_t>(y.dtype), static_cast<std::int64_t>(which),
-                    static_cast<std::int64_t>(y.rank())}};
+  LibraryForm form{
+      selects ? "tenon_window_scatter" : "tenon_window_spread",
+      {static_cast<std::int64_t>(y.dtype), static_cast<std::int64_t>(which), static_cast<std::int64_t>(y.rank())}};
   const auto add = [&](const auto& words) {
     form.description.insert(form.description.end(), words.begin(), words.end());
   };
@@ -200,7 +204,8 @@ std::vector<SampleCase> windows_samples(bool selects, DType d) {
       p.sizes = sizes;
       cases.push_back({make_params(p), {Type::array(d, Shape(windows))}, {{-2, 2}}});
     } else {
-      cases.push_back({make_params(p), {Type::array(d, Shape(sizes)), Type::array(d, Shape(windows))}, {{-9, 9}, {-2, 2}}});
+      cases.push_back(
+          {make_params(p), {Type::array(d, Shape(sizes)), Type::array(d, Shape(windows))}, {{-9, 9}, {-2, 2}}});
     }
   };
   add({2, 5, 3}, {{1, 3, 1}, {1, 2, 1}, {1, 1, 1}, {0, 1, 0}, {0, 1, 0}, true, {}});
@@ -212,8 +217,8 @@ std::vector<SampleCase> windows_samples(bool selects, DType d) {
   return cases;
 }
 
-OpInfo windows_info(std::string_view name, std::string_view summary, bool selects, const OpInfo& op,
-                    TypeRule type, JvpRule jvp, TransposeRule transpose) {
+OpInfo windows_info(std::string_view name, std::string_view summary, bool selects, const OpInfo& op, TypeRule type,
+                    JvpRule jvp, TransposeRule transpose) {
   return {.name = name,
           .summary = summary,
           .params = &describe::params_ops<WindowParams>,
@@ -224,9 +229,8 @@ OpInfo windows_info(std::string_view name, std::string_view summary, bool select
           .batch = BatchRule([&op](const BatchArgs& args) { return windows_batch(op, args); }),
           .split = Absent{"wholly known or not"},
           .guard = Absent{"no Programs inside"},
-          .lower = LowerRule(LowerLibrary{[selects](const Params& params, std::span<const Type> in) {
-            return windows_form(selects, params, in);
-          }}),
+          .lower = LowerRule(LowerLibrary{
+              [selects](const Params& params, std::span<const Type> in) { return windows_form(selects, params, in); }}),
           .alias = Absent{"each element reads many"},
           .effect = Absent{"pure"},
           .sample = SampleRule([selects](DType d) { return windows_samples(selects, d); })};
@@ -234,9 +238,9 @@ OpInfo windows_info(std::string_view name, std::string_view summary, bool select
 const OpInfo window_spread_info =
     windows_info("window_spread", "of each element the sum over the windows that it lies in", false, window_spread_info,
                  window_spread_type, jvp_by_itself(window_spread_info), window_spread_transpose);
-const OpInfo select_and_scatter_add_info = windows_info(
-    "select_and_scatter_add", "y added up where the largest or least element of each window of x is", true,
-    select_and_scatter_add_info, window_scatter_type, window_scatter_jvp, window_scatter_transpose);
+const OpInfo select_and_scatter_add_info =
+    windows_info("select_and_scatter_add", "y added up where the largest or least element of each window of x is", true,
+                 select_and_scatter_add_info, window_scatter_type, window_scatter_jvp, window_scatter_transpose);
 const bool windows_installed = (install_op(window_spread_info), install_op(select_and_scatter_add_info), true);
 
 }  // namespace

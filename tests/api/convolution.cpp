@@ -96,8 +96,8 @@ TEST(Convolution, GroupsOfFewChannels) {
     const auto in_one = [&](const Array& x, const Array& w) {
       const Array own = tn::reshape(w, {groups, features, 1, channels, 3, 2});
       const Array of_all = own * tn::reshape(tn::eye(groups), {groups, 1, groups, 1, 1, 1});
-      return tn::sum(tn::square(tn::conv_general_dilated(
-          x, tn::reshape(of_all, {groups * features, groups * channels, 3, 2}), options(1))));
+      return tn::sum(tn::square(
+          tn::conv_general_dilated(x, tn::reshape(of_all, {groups * features, groups * channels, 3, 2}), options(1))));
     };
     std::vector<std::vector<float>> made;
     for (const int threads : {1, 3}) {

@@ -50,9 +50,8 @@ TEST(Windows, LongOnesAreMadeOfShorterOnes) {
   const Array x = numbers({100, 3});
   for (const auto reduction : {WindowReduction::max, WindowReduction::sum})
     for (const std::int64_t stride : {1, 4, 40}) {
-      const auto made = tn::jit([&](const Array& x) {
-        return tn::reduce_window(reduction, x, {37, 1}, {.strides = {stride, 1}});
-      })(x);
+      const auto made = tn::jit(
+          [&](const Array& x) { return tn::reduce_window(reduction, x, {37, 1}, {.strides = {stride, 1}}); })(x);
       std::vector<Array> rows;
       for (std::int64_t i = 0; i + 37 <= 100; i += stride) {
         const Array part = tn::slice_in_dim(x, i, i + 37, 0);
@@ -73,14 +72,19 @@ TEST(Windows, SelectionOfLargeArraysIsThatOfTheGeneralForm) {
       {{2, 300, 301}, {1, 3, 2}, {.strides = {1, 2, 1}, .padding = tn::Padding::same}},
       {{200000}, {3}, {.strides = {2}, .window_dilation = {2}}},
       {{1, 90, 90, 20}, {1, 2, 3, 1}, {.strides = {1, 2, 2, 1}, .padding = tn::Padding::same_lower}},
-      {{120, 700}, {3, 4}, {.strides = {3, 3}, .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 1}, {-1, 3}}}}};
+      {{120, 700},
+       {3, 4},
+       {.strides = {3, 3}, .padding = std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 1}, {-1, 3}}}}};
   const int before = tn::threads();
   for (const Case& c : cases) {
     const Array x = numbers(c.shape);
-    const auto windows = [&](const Array& x) { return tn::reduce_window(WindowReduction::max, x, c.window, c.options); };
+    const auto windows = [&](const Array& x) {
+      return tn::reduce_window(WindowReduction::max, x, c.window, c.options);
+    };
     const Array ct = numbers(windows(x).shape());
-    const Array wanted = tn::select_and_scatter([](Array a, Array b) { return a >= b; },
-                                                [](Array a, Array b) { return a + b; }, x, ct, 0.f, c.window, c.options);
+    const Array wanted =
+        tn::select_and_scatter([](Array a, Array b) { return a >= b; }, [](Array a, Array b) { return a + b; }, x, ct,
+                               0.f, c.window, c.options);
     const auto sums = [&](const Array& x) { return tn::reduce_window(WindowReduction::sum, x, c.window, c.options); };
     std::vector<std::vector<float>> bits;
     for (const int threads : {1, 3}) {

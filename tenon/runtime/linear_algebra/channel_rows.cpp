@@ -83,8 +83,7 @@ TENON_CHANNELS_INLINE void multiply_row(Length places, Length width, Length x_pl
   Length i = 0;
   for (; i + 4 * lanes <= width; i += 4 * lanes)
     multiply_channels<T, Bytes, 4>(places, width, x_place, x + i, y + i, made + i);
-  for (; i + lanes <= width; i += lanes)
-    multiply_channels<T, Bytes, 1>(places, width, x_place, x + i, y + i, made + i);
+  for (; i + lanes <= width; i += lanes) multiply_channels<T, Bytes, 1>(places, width, x_place, x + i, y + i, made + i);
   for (; i < width; ++i) multiply_channels<T, 0, 1>(places, width, x_place, x + i, y + i, made + i);
 }
 

@@ -31,9 +31,8 @@ class ChannelConvolution {
         inner_.push_back({at * weights_of_place_ + c * w_.features, k * weights_of_place_ + c * w_.features});
     });
     const Count row = w_.outputs.back() * w_.features;
-    each_row(w_.outputs, w_.inputs.back() * weights_of_place_, false, [&](const ChannelRow& taps, Count r) {
-      sum_channel_row(taps, spread, w, y + r * row);
-    });
+    each_row(w_.outputs, w_.inputs.back() * weights_of_place_, false,
+             [&](const ChannelRow& taps, Count r) { sum_channel_row(taps, spread, w, y + r * row); });
   }
 
   // Each channel of the groups by itself, then the features of each group together.
@@ -79,9 +78,10 @@ class ChannelConvolution {
         for (Count r = rows * part / parts; r < rows * (part + 1) / parts && running(); ++r)
           for (Count k = 0; k < last; ++k)
             for (Count c = 0; c < w_.group_channels; ++c)
-              add_product_row(w_.outputs.back(), w_.features, w_.strides.back() * weights_of_place_,
-                              spread + input_row(r, tap) + k * w_.dilations.back() * weights_of_place_ + c * w_.features,
-                              y + r * w_.outputs.back() * w_.features, to + k * weights_of_place_ + c * w_.features);
+              add_product_row(
+                  w_.outputs.back(), w_.features, w_.strides.back() * weights_of_place_,
+                  spread + input_row(r, tap) + k * w_.dilations.back() * weights_of_place_ + c * w_.features,
+                  y + r * w_.outputs.back() * w_.features, to + k * weights_of_place_ + c * w_.features);
       }
     });
     each_range(size, 1 << 14, [&](Count begin, Count end) {
@@ -109,13 +109,15 @@ class ChannelConvolution {
   const T* by_features(const T* x, T* spread) const {
     if (weights_of_place_ == w_.groups) return x;
     const Count places = w_.channels == 0 ? 0 : w_.of_x() / w_.channels;
-    each_range(places, std::max<Count>((1 << 14) / std::max<Count>(weights_of_place_, 1), 1), [&](Count begin, Count end) {
-      T* to = spread + begin * weights_of_place_;
-      for (Count p = begin; p < end; ++p)
-        for (Count c = 0; c < w_.group_channels; ++c)
-          for (Count g = 0; g < w_.groups; ++g)
-            for (Count o = 0; o < w_.group_features; ++o) *to++ = x[p * w_.channels + g * w_.group_channels + c];
-    });
+    each_range(places, std::max<Count>((1 << 14) / std::max<Count>(weights_of_place_, 1), 1),
+               [&](Count begin, Count end) {
+                 T* to = spread + begin * weights_of_place_;
+                 for (Count p = begin; p < end; ++p)
+                   for (Count c = 0; c < w_.group_channels; ++c)
+                     for (Count g = 0; g < w_.groups; ++g)
+                       for (Count o = 0; o < w_.group_features; ++o)
+                         *to++ = x[p * w_.channels + g * w_.group_channels + c];
+               });
     return spread;
   }
 
@@ -128,7 +130,8 @@ class ChannelConvolution {
     }
   }
 
-  // Of what is made each row of the last axis, with the rows that its outer places of the window take, `from_row` apart.
+  // Of what is made each row of the last axis, with the rows that its outer places of the window take, `from_row`
+  // apart.
   template <class MakeRow>
   void each_row(const Places& made, Count from_row, bool input, const MakeRow& make_row) const {
     const std::span<const Count> outer_made = w_.outer_of(made), outer_window = w_.outer_of(w_.window);
@@ -148,8 +151,8 @@ class ChannelConvolution {
           place_at(tap, outer_window, of_window);
           Count row = r / rows_of_image;
           for (std::size_t i = 0; i < w_.outer && row >= 0; ++i) {
-            const Count p = input ? window_at(at[i], of_window[i], i)
-                                  : at[i] * w_.strides[i] + of_window[i] * w_.dilations[i];
+            const Count p =
+                input ? window_at(at[i], of_window[i], i) : at[i] * w_.strides[i] + of_window[i] * w_.dilations[i];
             row = p < 0 ? -1 : row * (input ? w_.outputs : w_.inputs)[i] + p;
           }
           if (row >= 0) outer.push_back({row * from_row, tap * w_.window.back() * weights_of_place_});

@@ -8,8 +8,8 @@ namespace tenon {
 
 bool has_few_channels(const ConvolutionWindows& windows);
 
-// As tenon_convolution(), of f32 and f64. Rows of what is made are shared by the threads; sums that make weights come in
-// parts that do not depend on how many threads there are.
+// As tenon_convolution(), of f32 and f64. Rows of what is made are shared by the threads; sums that make weights come
+// in parts that do not depend on how many threads there are.
 template <class T>
 void convolve_channels(const TenonConvolution& c, const ConvolutionWindows& windows, const T* first, const T* second,
                        T* made);
