@@ -201,6 +201,30 @@ Array through_moved_inputs(const Convolution& c) {
   return full(whole, zero);
 }
 
+// What that gives back to its input: of windows at each element the same with the window turned around.
+Array lonely_input(const Convolution& c, const Shape& input, const Array& w, const Array& ct) {
+  Convolution back = c;
+  const bool at_each = std::ranges::count(c.strides, 1) == std::ssize(c.strides);
+  Axes turned;
+  std::vector<Dim> inputs;
+  for (std::size_t i = 0; i < c.axes(); ++i) {
+    const auto& [low, high] = c.pads[i];
+    const std::int64_t n = input[i + 1].value(), span = (w.shape()[i].value() - 1) * c.window_dilation[i];
+    turned.push_back(static_cast<std::int64_t>(i));
+    inputs.push_back(n + low + high);
+    if (at_each)
+      back.pads[i] = {span - low, n - ct.size(static_cast<std::int64_t>(i) + 1) + low};
+    else
+      back.pads[i] = {-low, -high};
+  }
+  if (at_each) {
+    back.x = ct, back.w = reverse(w, turned);
+    return through_moved_inputs(back);
+  }
+  const WindowSteps steps{c.strides, c.window_dilation, c.groups};
+  return padded(convolve_to_input(w, ct, steps, inputs), back.pads, Axes(c.axes(), 1));
+}
+
 // The same, whose derivatives are ops: sums over all images, one for each place and channel, are no business of slices.
 Array by_lonely_channels(const Convolution& given) {
   Convolution c = given;
@@ -214,13 +238,11 @@ Array by_lonely_channels(const Convolution& given) {
     return through_moved_inputs(whole);
   };
   const auto backward = [c, steps](const std::pair<Array, Array>& both, const Array& ct) {
-    const Axes ones(c.axes(), 1);
-    const Array x = padded(both.first, c.pads, ones);
-    const std::vector<Dim> of_x = x.shape().dims(), of_w = both.second.shape().dims();
-    Pads back = c.pads;
-    for (auto& [low, high] : back) low = -low, high = -high;
-    return std::tuple(padded(convolve_to_input(both.second, ct, steps, {of_x.begin() + 1, of_x.end() - 1}), back, ones),
-                      convolve_to_weights(x, ct, steps, {of_w.begin(), of_w.end() - 2}));
+    const auto& [x, w] = both;
+    const std::vector<Dim> of_w = w.shape().dims();
+    const Array there = padded(x, c.pads, Axes(c.axes(), 1));
+    return std::tuple(lonely_input(c, x.shape(), w, ct),
+                      convolve_to_weights(there, ct, steps, {of_w.begin(), of_w.end() - 2}));
   };
   return custom_vjp(
       value, [value](const Array& x, const Array& w) { return std::pair(value(x, w), std::pair(x, w)); }, backward)(x,

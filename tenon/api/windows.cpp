@@ -138,6 +138,15 @@ Array folded(WindowReduction reduction, const Array& x, const WindowPlaces& plac
   return fold_windows({x}, places, {combine, fills, of_axis})[0];
 }
 
+// The largest or least elements, chosen so that the derivative of this, too, goes to the first of those that are equal.
+Array first_chosen(bool largest, const Array& x, const WindowPlaces& places) {
+  const auto choose = [&](const Arrays& a, const Arrays& b) {
+    const Array keep = (largest ? a[0] >= b[0] : a[0] <= b[0]) | (a[0] != a[0]);
+    return Arrays{where(keep, a[0], b[0])};
+  };
+  return fold_windows({x}, places, {choose, {Array(largest ? lowest(x.dtype()) : highest(x.dtype()))}})[0];
+}
+
 // What sums over windows give back. Windows at each element are such sums again; large ones go axis by axis.
 Array sums_given_back(const Array& ct, const PreparedWindows& w, const Shape& shape) {
   if (is_complex(ct.dtype())) return complex(sums_given_back(real(ct), w, shape), sums_given_back(imag(ct), w, shape));
@@ -180,11 +189,11 @@ Array sum_of_windows(const Array& x, const PreparedWindows& w) {
 Array extremum_of_windows(WindowReduction reduction, const Array& x, const PreparedWindows& w) {
   const auto value = [w, reduction](const Array& a) { return folded(reduction, a, w.places); };
   if (!is_inexact(x.dtype())) return value(x);
+  const bool largest = reduction == WindowReduction::max;
   return custom_vjp(
-      value, [value](const Array& a) { return std::pair(value(a), a); },
-      [w, reduction](const Array& a, const Array& ct) {
-        return convert(select_and_scatter_add(reduction == WindowReduction::max, widened(a), widened(ct), w.places),
-                       a.dtype());
+      value, [w, largest](const Array& a) { return std::pair(first_chosen(largest, a, w.places), a); },
+      [w, largest](const Array& a, const Array& ct) {
+        return convert(select_and_scatter_add(largest, widened(a), widened(ct), w.places), a.dtype());
       })(x);
 }
 
