@@ -155,6 +155,21 @@ def test_functions_of_the_users():
     near(np.stack(made, 1).reshape(-1, 2, 2), wanted)
 
 
+def test_shapes():
+    for (shape, window, strides, pads, spread, dilation) in CASES:
+        made = lax.reduce_window(np.zeros(shape), 0.0, lax.add, window, strides, pads, spread, dilation).shape
+        assert lax.reduce_window_shape_tuple(shape, window, strides, pads, spread, dilation) == made
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+def test_gradients_keep_the_dtype(dtype):
+    x = tnp.asarray(numbers((6, 5), True)).astype(dtype)
+    for combine, init in ((lax.add, 0), *([] if dtype == "complex64" else [(lax.max, -np.inf)])):
+        f = lambda x: tnp.real(lax.reduce_window(x, init, combine, (3, 2), (2, 1)))  # noqa: B023, E731
+        gradient = tn.jit(tn.grad(lambda x: tnp.sum(f(x))))(x)  # noqa: B023
+        assert gradient.dtype == x.dtype and float(tnp.sum(tnp.real(gradient))) == (8 if combine is lax.max else 48)
+
+
 def test_special_values():
     x = np.array([np.nan, 1.0, -np.inf, -np.inf, np.inf, 2.0])
     np.testing.assert_array_equal(lax.reduce_window(x, -np.inf, lax.max, (2,)), [np.nan, 1, -np.inf, np.inf, np.inf])

@@ -22,7 +22,7 @@ namespace tenon {
 std::pair<std::int64_t, std::int64_t> api_detail::padding_of(Padding kind, FunctionRef<std::int64_t()> size,
                                                              std::int64_t dilation, std::int64_t stride,
                                                              std::int64_t span) {
-  if (kind == Padding::valid) return {0, 0};
+  if (kind == Padding::valid || (span == 0 && stride == 1)) return {0, 0};
   const std::int64_t n = size(), there = n == 0 ? 0 : (n - 1) * dilation + 1, outputs = (there + stride - 1) / stride;
   const std::int64_t total = std::max<std::int64_t>((outputs - 1) * stride + span + 1 - there, 0);
   return kind == Padding::same ? std::pair(total / 2, total - total / 2) : std::pair(total - total / 2, total / 2);
@@ -268,7 +268,8 @@ Array lonely_input(const Convolution& c, const Shape& input, const Array& w, con
 Array by_lonely_channels(const Convolution& given) {
   Convolution c = given;
   c.x = padded_places(c, c.x, Pads(c.axes()), c.input_dilation);
-  if (!is_inexact(c.x.dtype())) return through_moved_inputs(c);
+  const bool is_known = std::ranges::all_of(c.x.shape().dims(), [](const Dim& n) { return n.known(); });
+  if (!is_inexact(c.x.dtype()) || !is_known) return through_moved_inputs(c);  // custom_vjp() takes no sizes that vary
   const Array x = std::exchange(c.x, Array()), w = std::exchange(c.w, Array());
   const auto value = [c](const Array& x, const Array& w) {
     Convolution whole = c;

@@ -178,18 +178,24 @@ Array sums_given_back(const Array& ct, const PreparedWindows& w, const Shape& sh
   return given;
 }
 
+// custom_vjp() does not take functions whose sizes vary: their derivatives are those of slices.
+bool has_known_sizes(const Array& x) {
+  return std::ranges::all_of(x.shape().dims(), [](const Dim& n) { return n.known(); });
+}
+
 // Of x whose places are all there.
 Array sum_of_windows(const Array& x, const PreparedWindows& w) {
   const auto value = [w](const Array& a) { return folded(WindowReduction::sum, a, w.places); };
-  if (!is_inexact(x.dtype())) return value(x);
+  if (!is_inexact(x.dtype()) || !has_known_sizes(x)) return value(x);
   return custom_vjp(
       value, [value](const Array& a) { return std::pair(value(a), std::tuple<>()); },
       [w, shape = x.shape()](const std::tuple<>&, const Array& ct) { return sums_given_back(ct, w, shape); })(x);
 }
 Array extremum_of_windows(WindowReduction reduction, const Array& x, const PreparedWindows& w) {
   const auto value = [w, reduction](const Array& a) { return folded(reduction, a, w.places); };
-  if (!is_inexact(x.dtype())) return value(x);
   const bool largest = reduction == WindowReduction::max;
+  if (!is_inexact(x.dtype())) return value(x);
+  if (!has_known_sizes(x)) return first_chosen(largest, x, w.places);
   return custom_vjp(
       value, [w, largest](const Array& a) { return std::pair(first_chosen(largest, a, w.places), a); },
       [w, largest](const Array& a, const Array& ct) {

@@ -24,6 +24,7 @@ struct WindowParams {
 BOOST_DESCRIBE_STRUCT(WindowParams, (), (window, strides, dilations, low, high, largest, sizes))
 
 Dim windows_of(const Dim& n, const WindowPlaces& p, std::size_t axis) {
+  if (p.window[axis] == 1 && p.strides[axis] == 1 && p.low[axis] == 0 && p.high[axis] == 0) return n;
   const std::int64_t span = (p.window[axis] - 1) * p.dilations[axis] + 1;
   return max(floor_div(n + (p.low[axis] + p.high[axis] - span), p.strides[axis]) + 1, 0);
 }
