@@ -22,6 +22,7 @@
 #include "tenon/api/std_functions.h"
 #include "tenon/api/tables.h"
 #include "tenon/api/transforms.h"
+#include "tenon/api/windows.h"
 #include "tenon/base/caches.h"
 #include "tenon/ir/parse.h"
 #include "tenon/ir/print.h"

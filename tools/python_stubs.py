@@ -77,12 +77,12 @@ RESULTS = {
     "linalg": {"Any": ["cho_factor", "lu", "lu_factor"]},
     "lax": {
         "list[Array]": ["split"],
-        "tuple[int, ...]": ["broadcast_shapes"],
+        "tuple[int, ...]": ["broadcast_shapes", "reduce_window_shape_tuple"],
         "tuple[Array, ...]": ["unstack"],
         "tuple[Array, Array]": ["approx_max_k", "approx_min_k", "sort_key_val", "top_k"],
         "list[tuple[int, int]]": ["padtype_to_pads"],
         "Any": ["associative_scan", "composite", "custom_linear_solve", "custom_root", "dce_sink", "full_like",
-                "optimization_barrier", "reduce", "sort"],
+                "optimization_barrier", "reduce", "reduce_window", "sort"],
     },
     "lax.linalg": {"Any": ["lu", "qr"]},
     "scipy.linalg": {"Any": ["qr"]},
@@ -106,6 +106,11 @@ OWN = {
     ("numpy", "correlate", "mode"): "str",
     ("scipy.special", "comb", "N"): "ArrayLike",
     ("scipy.special", "comb", "k"): "ArrayLike",
+    ("lax", "reduce_window", "operand"): "Any",
+    ("lax", "reduce_window", "init_value"): "Any",
+    ("lax", "reduce_window", "window_dimensions"): "Sequence[int]",
+    ("lax", "reduce_window_shape_tuple", "operand_shape"): "Sequence[int]",
+    ("lax", "reduce_window_shape_tuple", "window_dimensions"): "Sequence[int]",
 }
 
 

@@ -27,6 +27,7 @@ def optional(name):
 
 
 scipy_fft, scipy_special, scipy_linalg = (optional(f"scipy.{name}") for name in ("fft", "special", "linalg"))
+torch = optional("torch")
 jax = optional("jax")
 if jax is not None:
     jax.config.update("jax_enable_x64", True)
@@ -79,8 +80,59 @@ CONVOLUTIONS = [  # name, x, w, strides, padding, groups, layout
     ("conv 3x3, channels last", (32, 56, 56, 64), (3, 3, 64, 64), (1, 1), [(1, 1)] * 2, 1, ("NHWC", "HWIO", "NHWC")),
     ("conv 3x3, stride 2", (32, 56, 56, 64), (3, 3, 64, 128), (2, 2), [(1, 1)] * 2, 1, ("NHWC", "HWIO", "NHWC")),
     ("conv 1-D", (32, 64, 1000), (64, 64, 5), (1,), [(2, 2)], 1, None),
+    ("conv depthwise, channels first", (32, 64, 56, 56), (64, 1, 3, 3), (1, 1), [(1, 1)] * 2, 64, None),
+    ("conv depthwise, stride 2", (32, 56, 56, 64), (3, 3, 1, 64), (2, 2), [(1, 1)] * 2, 64, ("NHWC", "HWIO", "NHWC")),
+    ("conv depthwise, 2 features each", (32, 56, 56, 64), (3, 3, 1, 128), (1, 1), [(1, 1)] * 2, 64, ("NHWC", "HWIO", "NHWC")),
     ("conv depthwise", (32, 56, 56, 64), (3, 3, 1, 64), (1, 1), [(1, 1)] * 2, 64, ("NHWC", "HWIO", "NHWC")),
 ]
+
+POOLINGS = [  # name, x, window, strides
+    ("pooling 3x3, stride 2", (32, 64, 112, 112), (1, 1, 3, 3), (1, 1, 2, 2)),
+    ("pooling 2x2, stride 2", (32, 64, 112, 112), (1, 1, 2, 2), (1, 1, 2, 2)),
+    ("pooling 3x3, stride 2, channels last", (32, 112, 112, 64), (1, 3, 3, 1), (1, 2, 2, 1)),
+    ("pooling 2x2, stride 2, channels last", (32, 112, 112, 64), (1, 2, 2, 1), (1, 2, 2, 1)),
+]
+
+
+def poolings():
+    for name, shape, window, strides in POOLINGS:
+        x = normal(shape, "float32")
+        for kind, start in (("max", -np.inf), ("add", 0.0)):
+            yield from pooling(f"{name}, {kind}", x, kind, start, window, strides)
+
+
+def pooling(name, x, kind, start, window, strides):
+    def forward(jx):
+        return lambda x: jx.lax.reduce_window(x, start, getattr(jx.lax, kind), window, strides, "SAME")
+
+    def gradient(jx):
+        return jx.grad(lambda x: jx.numpy.sum(jx.numpy.square(forward(jx)(x))))
+
+    in_torch = torch_pooling(x, kind, window, strides)
+    for what, f, other in (("", forward, in_torch[0]), (", gradient", gradient, in_torch[1])):
+        others = {} if jax is None else {"jax": in_jax(f(jax), x)}
+        yield name + what, in_tenon(f(tn), x), others if other is None else {**others, "torch": other}
+
+
+def torch_pooling(x, kind, window, strides):
+    """Torch's call and that with the gradient, of the same layout; its padding stands on both sides, so that it has as many
+    windows and reads them elsewhere. What it has no words for is None."""
+    if torch is None:
+        return None, None
+    last = window[-1] == 1
+    z = torch.from_numpy(x.transpose(0, 3, 1, 2) if last else x)  # channels last by their strides
+    size, step = (window[1:3], strides[1:3]) if last else (window[2:], strides[2:])
+    pool = torch.nn.functional.max_pool2d if kind == "max" else torch.nn.functional.avg_pool2d
+    leaf = z.clone().requires_grad_()
+
+    def call(z):
+        return pool(z, size, step, size[0] // 2 if size[0] > 2 else 0)
+
+    def gradient():
+        leaf.grad = None
+        call(leaf).square().sum().backward()
+
+    return lambda: call(z), gradient
 
 
 def convolutions():
@@ -143,7 +195,7 @@ def main():
     parser.add_argument("--only", metavar="WORD", default="")
     parser.add_argument("--seconds", type=float, default=1.0, metavar="LIMIT")
     options = parser.parse_args()
-    for name, ours, others in [*transforms(), *convolutions(), *special_functions(), *factors()]:
+    for name, ours, others in [*transforms(), *convolutions(), *poolings(), *special_functions(), *factors()]:
         if options.only not in name:
             continue
         mine, *theirs = (least(call, options.seconds)[0] * 1e3 for call in (ours, *others.values()))

@@ -1,39 +1,24 @@
 // Convolutions.
 #include "tenon/api/convolution.h"
 
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/variant.h>
-#include <nanobind/stl/vector.h>
 
 #include "call.h"
 #include "op.h"
 #include "operands.h"
+#include "padding.h"
 #include "rooms.h"
 
 namespace tenon::python {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-using Pads = std::vector<std::pair<std::int64_t, std::int64_t>>;
 using AxesOfAll = std::tuple<Integers, Integers, Integers>;
 
-ConvolutionOptions options_of(const char* name, Integers strides, const std::variant<std::string, Pads>& padding,
-                              Integers input_dilation, Integers window_dilation, AxesOfAll axes) {
+ConvolutionOptions options_of(const char* name, Integers strides, const PaddingLike& padding, Integers input_dilation,
+                              Integers window_dilation, AxesOfAll axes) {
   ConvolutionOptions options{std::move(strides), Padding::valid, std::move(input_dilation), std::move(window_dilation)};
-  if (const auto* pads = std::get_if<Pads>(&padding)) {
-    options.padding = *pads;
-  } else {
-    const auto& kind = std::get<std::string>(padding);
-    if (kind == "SAME")
-      options.padding = Padding::same;
-    else if (kind == "SAME_LOWER")
-      options.padding = Padding::same_lower;
-    else if (kind != "VALID")
-      throw nb::value_error(
-          (std::string(name) + ": padding is SAME, SAME_LOWER, VALID or pairs, not " + kind + ".").c_str());
-  }
+  options.padding = padding_from(name, padding);
   options.axes = ConvolutionAxes{std::get<0>(axes), std::get<1>(axes), std::get<2>(axes)};
   return options;
 }
@@ -41,18 +26,17 @@ ConvolutionOptions options_of(const char* name, Integers strides, const std::var
 }  // namespace
 
 void add_convolutions(nb::module_& module) {
-  module.def(
-      "conv_general_dilated",
-      [](ArrayLike x, ArrayLike w, Integers strides, std::variant<std::string, Pads> padding, Integers input_dilation,
-         Integers window_dilation, AxesOfAll axes, std::int64_t feature_groups, std::int64_t batch_groups) {
-        constexpr const char* name = "conv_general_dilated";
-        const Array a = x.array(name), b = w.array(name);
-        ConvolutionOptions options = options_of(name, std::move(strides), padding, std::move(input_dilation),
-                                                std::move(window_dilation), std::move(axes));
-        options.feature_groups = feature_groups, options.batch_groups = batch_groups;
-        return call_op(name, [&] { return conv_general_dilated(op(a), op(b), options); });
-      });
-  module.def("conv_transpose", [](ArrayLike x, ArrayLike w, Integers strides, std::variant<std::string, Pads> padding,
+  module.def("conv_general_dilated",
+             [](ArrayLike x, ArrayLike w, Integers strides, PaddingLike padding, Integers input_dilation,
+                Integers window_dilation, AxesOfAll axes, std::int64_t feature_groups, std::int64_t batch_groups) {
+               constexpr const char* name = "conv_general_dilated";
+               const Array a = x.array(name), b = w.array(name);
+               ConvolutionOptions options = options_of(name, std::move(strides), padding, std::move(input_dilation),
+                                                       std::move(window_dilation), std::move(axes));
+               options.feature_groups = feature_groups, options.batch_groups = batch_groups;
+               return call_op(name, [&] { return conv_general_dilated(op(a), op(b), options); });
+             });
+  module.def("conv_transpose", [](ArrayLike x, ArrayLike w, Integers strides, PaddingLike padding,
                                   Integers window_dilation, AxesOfAll axes, bool transpose_weights) {
     constexpr const char* name = "conv_transpose";
     const Array a = x.array(name), b = w.array(name);
@@ -60,7 +44,7 @@ void add_convolutions(nb::module_& module) {
         options_of(name, std::move(strides), padding, {}, std::move(window_dilation), std::move(axes));
     return call_op(name, [&] { return conv_transpose(op(a), op(b), options, transpose_weights); });
   });
-  module.def("conv_patches", [](ArrayLike x, Integers window, Integers strides, std::variant<std::string, Pads> padding,
+  module.def("conv_patches", [](ArrayLike x, Integers window, Integers strides, PaddingLike padding,
                                 Integers input_dilation, Integers window_dilation, AxesOfAll axes) {
     constexpr const char* name = "conv_general_dilated_patches";
     const Array a = x.array(name);

@@ -34,6 +34,7 @@ NB_MODULE(_core, module) {
   add_contractions(module);
   add_cumulative(module);
   add_convolutions(module);
+  add_windows(module);
   add_fourier(module);
   add_linalg(module);
   add_special(module);

@@ -20,6 +20,7 @@ void add_convolutions(nb::module_& module);  // convolution.cpp
 void add_cumulative(nb::module_& module);    // cumulative.cpp
 void add_fourier(nb::module_& module);       // fourier.cpp
 void add_linalg(nb::module_& module);        // linalg.cpp
+void add_windows(nb::module_& module);       // windows.cpp
 void add_special(nb::module_& module);       // special.cpp
 void add_stats(nb::module_& module);         // stats.cpp
 void add_random(nb::module_& module);        // random.cpp

@@ -12,6 +12,7 @@ import jax.ad_checkpoint  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
 from jax.experimental.pallas import run_state  # noqa: E402
+from jax._src.lax import windowed_reductions  # noqa: E402
 from jax.extend.core import Primitive, primitives  # noqa: E402
 
 from tenon.foreign import rules  # noqa: E402
@@ -148,6 +149,18 @@ cases = {
     "tridiagonal_solve": (lambda d, b: lax.linalg.tridiagonal_solve(d + 1, d * d, 1 - d, b), (vector, tall[:3])),
     "ragged_dot_general": (lambda a, b: lax.ragged_dot(a, jnp.stack([b, b * b]), np.array([1, 3], np.int32)), (tall, square)),
     "cholesky_update": (lambda r, w: lax.linalg.cholesky_update(r, w), (np.triu(square), vector)),
+    # windows
+    "reduce_window_sum": (lambda a: lax.reduce_window(a, 0.0, lax.add, (2, 3), (1, 2), "SAME"), (x,)),
+    "reduce_window_max": (lambda a: lax.reduce_window(a, -np.inf, lax.max, (2,), (1,), "VALID", base_dilation=(2,)), (vector,)),
+    "reduce_window_min": (lambda a: lax.reduce_window(a, np.inf, lax.min, (2, 2), (1, 1), "SAME"), (x,)),
+    "reduce_window": (lambda a: lax.reduce_window(a, 1, lax.mul, (2, 2), (1, 1), "SAME"), (np.arange(6).reshape(2, 3),)),
+    "select_and_scatter_add": (lambda s, a: lax.select_and_scatter_add_p.bind(
+        s, a, select_prim=lax.ge_p, window_dimensions=(2, 2), window_strides=(1, 1), padding=((0, 0), (0, 0))), (x[1:, 1:], x)),
+    "select_and_gather_add": (lambda t, a: lax.select_and_gather_add_p.bind(
+        t, a, select_prim=lax.le_p, window_dimensions=(2, 2), window_strides=(1, 2), padding=((0, 0), (0, 1)),
+        base_dilation=(1, 1), window_dilation=(1, 1)), (x, x * x)),
+    "select_and_scatter": (lambda a, s: windowed_reductions._select_and_scatter(
+        a, lambda p, q: p >= q, (2,), (1,), ((0, 1),), s, np.int32(5), lambda p, q: p + q), (np.int32([3, 1, 4]), np.int32([7, 8, 9]))),
     # what holds jaxprs
     "jit": (lambda a: jax.jit(jnp.sin)(a), (x,)),
     "get": (lambda a: jax.new_ref(a)[0], (x,)),
@@ -256,7 +269,6 @@ def test_batch(name):
 gone = {
     "fft": (lambda a: jnp.fft.fft(a), (vector,)),
     "conv_general_dilated": (lambda a: jnp.convolve(a, a), (vector,)),
-    "reduce_window_max": (lambda a: lax.reduce_window(a, -np.inf, lax.max, (2,), (1,), "VALID"), (vector,)),
     "svd": (lambda a: jnp.linalg.svd(a)[1], (square,)), "eigh": (lambda a: jnp.linalg.eigh(a)[0], (square,)),
     "eig": (lambda a: jnp.linalg.eig(a)[0], (square,)), "schur": (lambda a: lax.linalg.schur(a)[0], (square,)),
     "rng_bit_generator": (lambda k: lax.rng_bit_generator(k, (3,))[1], (np.array([1, 2, 3, 4], np.uint32),)),

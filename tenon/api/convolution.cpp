@@ -4,29 +4,50 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
+#include <utility>
 
+#include "tenon/api/custom.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/convolution.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
+#include "tenon/ops/window_fold.h"
+#include "tenon/ops/windows.h"
 
 namespace tenon {
+
+std::pair<std::int64_t, std::int64_t> api_detail::padding_of(Padding kind, FunctionRef<std::int64_t()> size,
+                                                             std::int64_t dilation, std::int64_t stride,
+                                                             std::int64_t span) {
+  if (kind == Padding::valid || (span == 0 && stride == 1)) return {0, 0};
+  const std::int64_t n = size(), there = n == 0 ? 0 : (n - 1) * dilation + 1, outputs = (there + stride - 1) / stride;
+  const std::int64_t total = std::max<std::int64_t>((outputs - 1) * stride + span + 1 - there, 0);
+  return kind == Padding::same ? std::pair(total / 2, total - total / 2) : std::pair(total - total / 2, total / 2);
+}
+
 namespace {
 
 using Axes = std::vector<std::int64_t>;
 using Pads = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-// Options with all that was left out, of operands in the layout of code: [batch, places…, channels].
+// Options with all that was left out, of operands in the layout of code: [batch, places…, channels], but for x where
+// `layout` says otherwise.
 struct Convolution {
   std::string_view name;
   Array x, w;
   Axes strides, input_dilation, window_dilation;
   std::int64_t groups = 1;
   Pads pads;
-  Axes output;  // of the result
+  Axes output;       // of the result
+  Axes layout = {};  // of x: the axes of the batch, of the channels, of the places
 
+  std::size_t place_axis(std::size_t i) const {
+    return layout.empty() ? i + 1 : static_cast<std::size_t>(layout[i + 2]);
+  }
+  std::size_t channel_axis() const { return layout.empty() ? axes() + 1 : static_cast<std::size_t>(layout[1]); }
   std::size_t axes() const { return strides.size(); }
   Dim window(std::size_t i) const { return w.shape()[i]; }
   // Places that a window spans, but for the first.
@@ -88,12 +109,10 @@ Pads pads_of(const Convolution& c, const decltype(ConvolutionOptions::padding)& 
   }
   const auto kind = std::get<Padding>(padding);
   Pads pads(c.axes());
-  for (std::size_t i = 0; i < c.axes() && kind != Padding::valid; ++i) {
-    const std::int64_t n = c.x.size(static_cast<std::int64_t>(i) + 1), stride = c.strides[i];
-    const std::int64_t there = n == 0 ? 0 : (n - 1) * c.input_dilation[i] + 1, outputs = (there + stride - 1) / stride;
-    const std::int64_t total = std::max<std::int64_t>((outputs - 1) * stride + c.span(i).value() + 1 - there, 0);
-    pads[i] = kind == Padding::same ? std::pair(total / 2, total - total / 2) : std::pair(total - total / 2, total / 2);
-  }
+  for (std::size_t i = 0; i < c.axes(); ++i)
+    pads[i] = api_detail::padding_of(
+        kind, [&] { return c.x.size(static_cast<std::int64_t>(c.place_axis(i))); }, c.input_dilation[i], c.strides[i],
+        kind == Padding::valid ? 0 : c.span(i).value());
   return pads;
 }
 
@@ -111,14 +130,33 @@ Array batch_as_channels(const Array& x, std::int64_t groups, std::string_view na
   return reshape(move_axis(reshape(x, Shape(apart)), 0, last - 1), Shape(whole));
 }
 
-Array padded(const Array& x, const Pads& pads, const Axes& dilation) {
-  Axes low{0}, high{0}, between{0};
+// Of all axes: zeros before, behind and between the elements.
+Array padded_axes(const Array& x, const Pads& pads, const Axes& dilation) {
+  Axes low, high, between;
   for (std::size_t i = 0; i < pads.size(); ++i)
     low.push_back(pads[i].first), high.push_back(pads[i].second), between.push_back(dilation[i] - 1);
-  for (Axes* each : {&low, &high, &between}) each->push_back(0);
   const auto nothing = [](const Axes& all) { return std::ranges::all_of(all, [](std::int64_t n) { return n == 0; }); };
   if (nothing(low) && nothing(high) && nothing(between)) return x;
   return pad(x, convert(0, x.dtype()), low, high, between);
+}
+Array padded(const Array& x, const Pads& pads, const Axes& dilation) {
+  Pads all(1);
+  Axes spread(1, 1);
+  all.insert(all.end(), pads.begin(), pads.end()), spread.insert(spread.end(), dilation.begin(), dilation.end());
+  all.emplace_back(), spread.push_back(1);
+  return padded_axes(x, all, spread);
+}
+
+// The axes of [batch, places…, features] as others have them, and x from its own layout to that.
+Array with_axes(const Array& y, const Axes& output) {
+  const Axes order = places_between(output);
+  Axes inverse(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  return in_order(y, inverse);
+}
+Array channels_behind(const Convolution& c, const Array& x) {
+  return c.layout.empty() ? x : in_order(x, places_between(c.layout));
 }
 
 // Of the last two axes the channels of a group and the features, of which channels become features: [.., f/g,
@@ -153,46 +191,102 @@ Array through_spread_input(const Convolution& c) {
   return padded(full, pads, Axes(c.axes(), 1));
 }
 
-// Channels that each make features of their own: products of x moved by each place of the window, added up.
+// Channels that each make a feature of their own: products of x moved by each place of the window, added up. As slices
+// have any layout, x stays in its own.
 constexpr std::int64_t most_places = 64;
 bool has_lonely_channels(const Convolution& c) {
   for (std::size_t i = 0; i < c.axes(); ++i)
-    if (!c.x.shape()[i + 1].known()) return false;
+    if (!c.x.shape()[c.place_axis(i)].known()) return false;
   const std::int64_t places = c.places().value_or(0);
-  return c.groups > 1 && c.w.shape()[c.axes()] == Dim(1) && places > 0 && places <= most_places;
+  return c.groups > 1 && c.w.shape()[c.axes()] == Dim(1) && c.w.shape()[c.axes() + 1] == Dim(c.groups) && places > 0 &&
+         places <= most_places;
 }
+
+// `x` with places before, behind and between those that there are, in its own layout.
+Array padded_places(const Convolution& c, const Array& x, const Pads& pads, const Axes& dilation) {
+  Pads all(x.rank());
+  Axes spread(x.rank(), 1);
+  for (std::size_t i = 0; i < c.axes(); ++i) all[c.place_axis(i)] = pads[i], spread[c.place_axis(i)] = dilation[i];
+  return padded_axes(x, all, spread);
+}
+
+// Of an input between whose places there is nothing.
 Array through_moved_inputs(const Convolution& c) {
-  const Array x = padded(c.x, c.pads, c.input_dilation);
-  const Shape all = c.w.shape();
-  const Dim features = floor_div(all[c.axes() + 1], c.groups);
+  const std::size_t rank = c.axes() + 2;
+  const Axes ones(rank, 1), none(rank, 0);
+  WindowPlaces places{ones, ones, ones, none, none};
+  for (std::size_t i = 0; i < c.axes(); ++i) {
+    const std::size_t axis = c.place_axis(i);
+    places.window[axis] = c.window(i).value();
+    places.strides[axis] = c.strides[i], places.dilations[axis] = c.window_dilation[i];
+    places.low[axis] = c.pads[i].first, places.high[axis] = c.pads[i].second;
+  }
+  const Array weights = reshape(c.w, Shape({Dim(*c.places()), Dim(c.groups)}));
+  std::vector<Dim> of_place(rank - c.channel_axis(), Dim(1));  // broadcast over what stands behind the channels
+  of_place[0] = c.groups;
+  const Array zero(Scalar::zero(c.x.dtype()));
   MaybeArray sum;
-  for (std::int64_t number = 0; number < *c.places(); ++number) {
-    std::vector<Dim> start{0}, limit{x.shape()[0]}, window_start, window_limit;
-    Axes step{1};
-    std::int64_t behind = *c.places();  // places of the axes that are still to come
-    for (std::size_t i = 0; i < c.axes(); ++i) {
-      behind /= c.window(i).value();
-      const std::int64_t place = number / behind % c.window(i).value();
-      const Dim outputs = max(floor_div(x.shape()[i + 1] - c.span(i) - 1, c.strides[i]) + 1, 0);
-      const std::int64_t from = place * c.window_dilation[i];
-      const bool some = outputs.value() > 0;
-      start.push_back(some ? from : 0);
-      limit.push_back(some ? Dim(from + (outputs.value() - 1) * c.strides[i] + 1) : Dim(0));
-      step.push_back(c.strides[i]);
-      window_start.push_back(place), window_limit.push_back(place + 1);
-    }
-    start.push_back(0), limit.push_back(x.shape()[c.axes() + 1]), step.push_back(1);
-    window_start.insert(window_start.end(), {0, 0});
-    window_limit.insert(window_limit.end(), {all[c.axes()], all[c.axes() + 1]});
-    const Array part = expand_dims(slice(x, start, limit, step), -1);
-    const Array weights = reshape(slice(c.w, window_start, window_limit), {Dim(c.groups), features});
-    const Array product = part * weights;
+  std::int64_t number = 0;
+  for (const MaybeArray& part : slices_of_windows(c.x, places, zero)) {
+    const std::int64_t place = number++;
+    if (!part) continue;
+    const Array product = *part * reshape(slice_in_dim(weights, place, place + 1, 0), Shape(of_place));
     sum = sum ? *sum + product : product;
   }
-  std::vector<Dim> whole = sum->shape().dims();
-  whole.pop_back();
-  whole.back() = whole.back() * features;
-  return reshape(*sum, Shape(whole));
+  if (sum) return *sum;
+  Shape whole = c.x.shape();
+  for (std::size_t i = 0; i < rank; ++i) whole[i] = windows_of(whole[i], places, i);
+  return full(whole, zero);
+}
+
+// What that gives back to its input: of windows at each element the same with the window turned around.
+Array lonely_input(const Convolution& c, const Shape& input, const Array& w, const Array& ct) {
+  Convolution back = c;
+  const bool at_each = std::ranges::count(c.strides, 1) == std::ssize(c.strides);
+  Axes turned;
+  std::vector<Dim> inputs;
+  for (std::size_t i = 0; i < c.axes(); ++i) {
+    const auto& [low, high] = c.pads[i];
+    const std::int64_t n = input[c.place_axis(i)].value(), span = (w.shape()[i].value() - 1) * c.window_dilation[i];
+    turned.push_back(static_cast<std::int64_t>(i));
+    inputs.push_back(n + low + high);
+    if (at_each)
+      back.pads[i] = {span - low, n - ct.size(static_cast<std::int64_t>(c.place_axis(i))) + low};
+    else
+      back.pads[i] = {-low, -high};
+  }
+  if (at_each) {
+    back.x = ct, back.w = reverse(w, turned);
+    return through_moved_inputs(back);
+  }
+  const WindowSteps steps{c.strides, c.window_dilation, c.groups};
+  const Array given = convolve_to_input(w, channels_behind(c, ct), steps, inputs);
+  return padded_places(c, c.layout.empty() ? given : with_axes(given, c.layout), back.pads, Axes(c.axes(), 1));
+}
+
+// The same, whose derivatives are ops: sums over all images, one for each place and channel, are no business of slices.
+Array by_lonely_channels(const Convolution& given) {
+  Convolution c = given;
+  c.x = padded_places(c, c.x, Pads(c.axes()), c.input_dilation);
+  const bool is_known = std::ranges::all_of(c.x.shape().dims(), [](const Dim& n) { return n.known(); });
+  if (!is_inexact(c.x.dtype()) || !is_known) return through_moved_inputs(c);  // custom_vjp() takes no sizes that vary
+  const Array x = std::exchange(c.x, Array()), w = std::exchange(c.w, Array());
+  const auto value = [c](const Array& x, const Array& w) {
+    Convolution whole = c;
+    whole.x = x, whole.w = w;
+    return through_moved_inputs(whole);
+  };
+  const auto forward = [value](const Array& x, const Array& w) { return std::pair(value(x, w), std::pair(x, w)); };
+  const auto backward = [c](const std::pair<Array, Array>& both, const Array& ct) {
+    const auto& [x, w] = both;
+    const std::vector<Dim> of_w = w.shape().dims();
+    const Array there = padded_places(c, x, c.pads, Axes(c.axes(), 1));
+    const WindowSteps steps{c.strides, c.window_dilation, c.groups};
+    return std::tuple(
+        lonely_input(c, x.shape(), w, ct),
+        convolve_to_weights(channels_behind(c, there), channels_behind(c, ct), steps, {of_w.begin(), of_w.end() - 2}));
+  };
+  return custom_vjp(value, forward, backward)(x, w);
 }
 
 Array computed(const Convolution& c) {
@@ -205,7 +299,7 @@ Array computed(const Convolution& c) {
     const Array a = real(c.x), b = imag(c.x), s = real(c.w), t = imag(c.w);
     return complex(of(a, s) - of(b, t), of(a, t) + of(b, s));
   }
-  if (has_lonely_channels(c)) return through_moved_inputs(c);
+  if (has_lonely_channels(c)) return by_lonely_channels(c);
   const auto ones = [](const Axes& all) { return std::ranges::all_of(all, [](std::int64_t n) { return n == 1; }); };
   if (!ones(c.input_dilation) && ones(c.strides) && c.places()) return through_spread_input(c);
   return convolve(padded(c.x, c.pads, c.input_dilation), c.w, {c.strides, c.window_dilation, c.groups});
@@ -229,19 +323,20 @@ Convolution prepared(std::string_view name, const Array& x, const Array& w, cons
                      "Give 1 or more of one kind.");
   const std::size_t places = rank - 2;
   Convolution c{name,
-                in_order(x, places_between(axes.input)),
+                x,
                 in_order(w, places_before(axes.weights)),
                 or_ones(name, options.strides, places, "strides"),
                 or_ones(name, options.input_dilation, places, "dilations of the input"),
                 or_ones(name, options.window_dilation, places, "dilations of the window"),
                 options.feature_groups,
                 {},
-                axes.output};
+                axes.output,
+                axes.input};
   if (options.batch_groups > 1) {
-    c.x = batch_as_channels(c.x, options.batch_groups, name);
-    c.groups = options.batch_groups;
+    c.x = batch_as_channels(in_order(x, places_between(axes.input)), options.batch_groups, name);
+    c.groups = options.batch_groups, c.layout = {};
   }
-  const Dim channels = c.x.shape()[rank - 1], taken = c.w.shape()[rank - 2] * c.groups,
+  const Dim channels = c.x.shape()[c.channel_axis()], taken = c.w.shape()[rank - 2] * c.groups,
             features = c.w.shape()[rank - 1];
   if (decided_equal(channels, taken) == false || modulo(features, c.groups).try_value().value_or(0) != 0)
     throw ShapeError(
@@ -249,16 +344,13 @@ Convolution prepared(std::string_view name, const Array& x, const Array& w, cons
                     x.type().text(), channels.text(), w.type().text(), taken.text(), c.groups, features.text()),
         "Channels of a group times groups are those of the input, and groups divide the features.");
   c.pads = pads_of(c, options.padding);
+  const bool stays = axes.input == axes.output && std::ranges::is_sorted(std::span(axes.input).subspan(2));
+  if (!c.layout.empty() && !(stays && has_lonely_channels(c))) c.x = channels_behind(c, x), c.layout = {};
   return c;
 }
-
-// The axes of the result from [batch, places…, features] to those that were asked for.
-Array with_axes(const Array& y, const Axes& output) {
-  const Axes order = places_between(output);
-  Axes inverse(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return in_order(y, inverse);
+Array with_asked_axes(const Convolution& c) {
+  const Array y = computed(c);
+  return c.layout.empty() ? with_axes(y, c.output) : y;
 }
 
 // Both in one dtype, those of 16 bits in f32.
@@ -304,7 +396,7 @@ Array conv_general_dilated(const Operand& x, const Operand& w, const Convolution
   const SourceScope where(x.where(), name);
   const Widened both(x.array(), w.array());
   const Convolution c = prepared(name, both.x, both.w, options);
-  return convert(with_axes(computed(c), c.output), both.stored).with_weak(both.weak);
+  return convert(with_asked_axes(c), both.stored).with_weak(both.weak);
 }
 
 Array conv_transpose(const Operand& x, const Operand& w, const ConvolutionOptions& options, bool transpose_weights) {
@@ -341,7 +433,7 @@ Array conv_transpose(const Operand& x, const Operand& w, const ConvolutionOption
   } else {
     c.pads = pads_of(c, options.padding);
   }
-  return convert(with_axes(computed(c), c.output), both.stored).with_weak(both.weak);
+  return convert(with_asked_axes(c), both.stored).with_weak(both.weak);
 }
 
 Array conv_general_dilated_patches(const Operand& x, const std::vector<std::int64_t>& window,

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "tenon/base/function_ref.h"
 #include "tenon/ir/array.h"
 
 namespace tenon {
@@ -56,5 +57,14 @@ Array conv_transpose(const Operand& x, const Operand& w, const ConvolutionOption
 // The windows themselves: y[n, c · places + k, p] = x[n, c, p·stride + k·dilation], of a window of these sizes.
 Array conv_general_dilated_patches(const Operand& x, const std::vector<std::int64_t>& window,
                                    const ConvolutionOptions& options = {});
+
+namespace api_detail {
+
+// Places before and behind those of an axis, which are `dilation` apart, for windows that reach `span` places beyond
+// their first one. The size is asked for where it matters.
+std::pair<std::int64_t, std::int64_t> padding_of(Padding kind, FunctionRef<std::int64_t()> size, std::int64_t dilation,
+                                                 std::int64_t stride, std::int64_t span);
+
+}  // namespace api_detail
 
 }  // namespace tenon

@@ -80,6 +80,41 @@ TEST(Convolution, GradientsRunOnAllThreadsWithTheSameBits) {
   EXPECT_EQ(made[1], made[3]);
 }
 
+// Of few channels a group, beside one group whose weights are mostly zeros.
+TEST(Convolution, GroupsOfFewChannels) {
+  const int before = tn::threads();
+  for (const auto& [channels, features] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {1, 2}, {2, 2}}) {
+    constexpr std::int64_t groups = 70;
+    const Array x = numbers({3, groups * channels, 9, 8}), w = numbers({groups * features, channels, 3, 2});
+    const auto options = [](std::int64_t groups) {
+      return tn::ConvolutionOptions{
+          .strides = {2, 1}, .padding = tn::Padding::same, .window_dilation = {1, 2}, .feature_groups = groups};
+    };
+    const auto whole = [&](const Array& x, const Array& w) {
+      return tn::sum(tn::square(tn::conv_general_dilated(x, w, options(groups))));
+    };
+    const auto in_one = [&](const Array& x, const Array& w) {
+      const Array own = tn::reshape(w, {groups, features, 1, channels, 3, 2});
+      const Array of_all = own * tn::reshape(tn::eye(groups), {groups, 1, groups, 1, 1, 1});
+      return tn::sum(tn::square(
+          tn::conv_general_dilated(x, tn::reshape(of_all, {groups * features, groups * channels, 3, 2}), options(1))));
+    };
+    std::vector<std::vector<float>> made;
+    for (const int threads : {1, 3}) {
+      tn::set_threads(threads);
+      const auto [dx, dw] = tn::jit(tn::grad<0, 1>(whole))(x, w);
+      made.push_back(values(dx)), made.push_back(values(dw));
+    }
+    EXPECT_EQ(made[0], made[2]);
+    EXPECT_EQ(made[1], made[3]);
+    const auto [dx, dw] = tn::jit(tn::grad<0, 1>(in_one))(x, w);
+    const std::vector<float> wanted_x = values(dx), wanted_w = values(dw);
+    for (std::size_t i = 0; i < wanted_x.size(); ++i) ASSERT_NEAR(made[0][i], wanted_x[i], 1e-3) << i;
+    for (std::size_t i = 0; i < wanted_w.size(); ++i) ASSERT_NEAR(made[1][i], wanted_w[i], 1e-3) << i;
+  }
+  tn::set_threads(before);
+}
+
 TEST(Convolution, WrongCallsSayWhatToDo) {
   const Array x = tn::ones({1, 2, 5}), w = tn::ones({3, 2, 2});
   const auto said = [](auto f) { return tn::message_of(f); };

@@ -18,6 +18,7 @@ from tenon.foreign import (  # noqa: F401
     _movement,
     _random,
     _reductions,
+    _windows,
 )
 from tenon.foreign._function import from_jax as from_jax
 from tenon.foreign._jaxprs import rules as rules

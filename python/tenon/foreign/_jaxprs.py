@@ -151,8 +151,6 @@ def _lacking(equation, *_):
     raise unsupported(equation, missing[equation.primitive.name])
 
 
-lack("there are no windows of any reduction yet.", "reduce_window", "reduce_window_max", "reduce_window_min",
-     "reduce_window_sum", "select_and_gather_add", "select_and_scatter", "select_and_scatter_add")
 lack("columns that come first are not chosen.", "geqp3")
 lack("this generator is none of tenon's, which has threefry.", "philox2x32", "philox4x32", "threefry4x32",
      "rng_bit_generator", "rng_uniform")

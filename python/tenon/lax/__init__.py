@@ -10,6 +10,7 @@ from tenon.lax._gamma import *  # noqa: F403
 from tenon.lax._incomplete import *  # noqa: F403
 from tenon.lax._slices import *  # noqa: F403
 from tenon.lax._reduce import *  # noqa: F403
+from tenon.lax._windows import *  # noqa: F403
 from tenon.lax._staging import *  # noqa: F403
 from tenon.lax._ragged import *  # noqa: F403
 from tenon.lax._parallel import *  # noqa: F403

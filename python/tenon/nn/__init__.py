@@ -10,13 +10,14 @@ from tenon._checks import whole
 from tenon import numpy as tnp
 from tenon._core import logistic as sigmoid, tanh
 from tenon.nn import _complex, initializers
+from tenon.nn._pooling import avg_pool, max_pool, min_pool
 from tenon.numpy._creation import asarray
 from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _axis
 
 __all__ = [
-    "celu", "dot_product_attention", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh",
-    "identity", "initializers", "leaky_relu", "log1mexp", "log_sigmoid", "log_softmax", "logmeanexp", "logsumexp", "mish", "one_hot",
+    "avg_pool", "celu", "dot_product_attention", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh",
+    "identity", "initializers", "leaky_relu", "log1mexp", "log_sigmoid", "log_softmax", "logmeanexp", "logsumexp", "max_pool", "min_pool", "mish", "one_hot",
     "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "sparse_plus", "sparse_sigmoid",
     "squareplus", "standardize", "swish", "tanh",
 ]

@@ -12,6 +12,8 @@
 #include "tenon/base/dtype.h"
 #include "tenon/base/error.h"
 #include "tenon/runtime/context.h"
+#include "tenon/runtime/linear_algebra/channelwise.h"
+#include "tenon/runtime/linear_algebra/convolution_windows.h"
 #include "tenon/runtime/linear_algebra/product_blocks.h"
 #include "tenon/runtime/memory/workspace.h"
 #include "tenon/runtime/symbols.h"
@@ -22,46 +24,6 @@ namespace {
 
 using Count = std::int64_t;
 using Places = std::vector<Count>;
-
-Count product_of(std::span<const Count> sizes) {
-  Count count = 1;
-  for (const Count n : sizes) count *= n;
-  return count;
-}
-// The place with this number among `sizes`, the last one counting first.
-void place_at(Count number, std::span<const Count> sizes, Places& place) {
-  place.resize(sizes.size());
-  for (std::size_t i = sizes.size(); i-- > 0;) place[i] = number % sizes[i], number /= sizes[i];
-}
-
-// Sizes, with one axis at least.
-struct Windows {
-  explicit Windows(const TenonConvolution& c)
-      : batch(c.batch),
-        channels(c.channels),
-        features(c.features),
-        groups(c.groups),
-        inputs(c.inputs(), c.inputs() + c.axes),
-        window(c.window(), c.window() + c.axes),
-        outputs(c.outputs(), c.outputs() + c.axes),
-        strides(c.strides(), c.strides() + c.axes),
-        dilations(c.dilations(), c.dilations() + c.axes) {
-    if (c.axes == 0)
-      for (Places* each : {&inputs, &window, &outputs, &strides, &dilations}) each->push_back(1);
-    outer = inputs.size() - 1;
-    group_channels = groups == 0 ? 0 : channels / groups;
-    group_features = groups == 0 ? 0 : features / groups;
-  }
-  std::span<const Count> outer_of(const Places& sizes) const { return {sizes.data(), outer}; }
-  Count of_x() const { return batch * product_of(inputs) * channels; }
-  Count of_w() const { return product_of(window) * group_channels * features; }
-  Count of_y() const { return batch * product_of(outputs) * features; }
-
-  Count batch, channels, features, groups;
-  Places inputs, window, outputs, strides, dilations;
-  std::size_t outer;  // axes but the last
-  Count group_channels, group_features;
-};
 
 ProductShape accumulating(ProductShape shape) {
   shape.accumulate = true;
@@ -83,7 +45,7 @@ class Convolution {
 
   // y, row by row of its last axis: one product an outer place of the window, or one a place and group.
   bool make_output(const T* x, const T* w, T* y) {
-    const Count rows = w_.batch * product_of(w_.outer_of(w_.outputs)), taps = product_of(w_.outer_of(w_.window));
+    const Count rows = w_.batch * places_in(w_.outer_of(w_.outputs)), taps = places_in(w_.outer_of(w_.window));
     const Count last = w_.window.back(), row = w_.outputs.back() * w_.features;
     const Count depth = merged_ ? last * w_.channels : w_.group_channels;
     if (taps * depth * last == 0) return std::fill_n(y, w_.of_y(), T(0)), true;
@@ -116,7 +78,7 @@ class Convolution {
 
   // x, row by row of its last axis: what each window that reads of the row gives it.
   bool make_input(const T* w, const T* y, T* x) {
-    const Count rows = w_.batch * product_of(w_.outer_of(w_.inputs)), taps = product_of(w_.outer_of(w_.window));
+    const Count rows = w_.batch * places_in(w_.outer_of(w_.inputs)), taps = places_in(w_.outer_of(w_.window));
     const Count last = w_.window.back(), row = w_.inputs.back() * w_.channels;
     const Count cells = w_.group_features * w_.group_channels;
     const Workspace memory(nullptr, static_cast<std::size_t>(std::max<Count>(w_.of_w(), 1)) * sizeof(T));
@@ -155,7 +117,7 @@ class Convolution {
 
   // w, by outer places of the window and parts of the rows of y, each of which has sums of its own.
   bool make_weights(const T* x, const T* y, T* w) {
-    const Count rows = w_.batch * product_of(w_.outer_of(w_.outputs)), taps = product_of(w_.outer_of(w_.window));
+    const Count rows = w_.batch * places_in(w_.outer_of(w_.outputs)), taps = places_in(w_.outer_of(w_.window));
     const Count last = w_.window.back(), size = w_.of_w(), of_tap = last * w_.group_channels * w_.features;
     if (size == 0) return true;
     if (rows * w_.outputs.back() == 0) return std::fill_n(w, size, T(0)), true;
@@ -222,7 +184,7 @@ class Convolution {
   Count output_row(Count r, Count tap, Places& at, Places& of_window) const {
     place_at(tap, w_.outer_of(w_.window), of_window);
     place_at(r, w_.outer_of(w_.inputs), at);
-    Count row = r / std::max<Count>(product_of(w_.outer_of(w_.inputs)), 1);
+    Count row = r / std::max<Count>(places_in(w_.outer_of(w_.inputs)), 1);
     for (std::size_t i = 0; i < w_.outer; ++i) {
       const Count from = at[i] - of_window[i] * w_.dilations[i];
       if (from < 0 || from % w_.strides[i] != 0 || from / w_.strides[i] >= w_.outputs[i]) return -1;
@@ -232,7 +194,7 @@ class Convolution {
   }
   // The matrices of w, by place and group, transposed.
   void turn(const T* w, T* to) const {
-    const Count places = product_of(w_.window);
+    const Count places = places_in(w_.window);
     for (Count k = 0; k < places; ++k)
       for (Count g = 0; g < w_.groups; ++g)
         for (Count c = 0; c < w_.group_channels; ++c) {
@@ -242,7 +204,7 @@ class Convolution {
         }
   }
 
-  Windows w_;
+  ConvolutionWindows w_;
   bool merged_;  // the last axis of the window is part of the products' depth
   const std::atomic<std::uint32_t>& stop_;
   std::atomic<bool> failed_{false};
@@ -251,11 +213,11 @@ class Convolution {
 // The sum as it is written, for integers, which wrap around.
 template <class T>
 void add_up(const TenonConvolution& of, const T* first, const T* second, T* made) {
-  const Windows c(of);
+  const ConvolutionWindows c(of);
   const bool to_x = of.makes == TenonConvolution::input, to_w = of.makes == TenonConvolution::weights;
   using Sum = std::uint64_t;  // wide enough that the smaller types are not promoted to a signed one
   std::fill_n(made, to_x ? c.of_x() : to_w ? c.of_w() : c.of_y(), T(0));
-  const Count outputs = product_of(c.outputs), places = product_of(c.window);
+  const Count outputs = places_in(c.outputs), places = places_in(c.window);
   Places p, k;
   for (Count row = 0; row < c.batch * outputs; ++row)
     for (Count place = 0; place < places; ++place) {
@@ -282,6 +244,10 @@ void add_up(const TenonConvolution& of, const T* first, const T* second, T* made
 template <class T>
 bool convolve_numbers(const TenonConvolution& c, const T* first, const T* second, T* made) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    if (const ConvolutionWindows windows(c); has_few_channels(windows)) {
+      convolve_channels(c, windows, first, second, made);
+      return true;
+    }
     Convolution<T> convolution(c);
     return c.makes == TenonConvolution::input     ? convolution.make_input(first, second, made)
            : c.makes == TenonConvolution::weights ? convolution.make_weights(first, second, made)

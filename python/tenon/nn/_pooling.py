@@ -1,0 +1,45 @@
+"""Pooling of images [batch…, places…, channels], as flax.linen has it."""
+
+import operator
+
+from tenon import _core
+
+__all__ = ["avg_pool", "max_pool", "min_pool"]
+
+
+def _options(window_shape, strides, padding):
+    pads = padding.upper() if isinstance(padding, str) else [(operator.index(low), operator.index(high)) for low, high in padding]
+    return [operator.index(n) for n in window_shape], [operator.index(n) for n in strides or ()], pads
+
+
+def max_pool(inputs, window_shape, strides=None, padding="VALID"):
+    """The largest element of each window of window_shape over the axes before the last one; strides are 1 unless given. Padding is
+    "VALID", "SAME" or a pair for each axis. The gradient goes to the first element that is the largest.
+
+    >>> import tenon as tn
+    >>> tn.nn.max_pool(tn.numpy.arange(6.0).reshape(1, 6, 1), (2,), (2,))[0, :, 0].tolist()
+    [1.0, 3.0, 5.0]
+    """
+    return _core.max_pool(inputs, *_options(window_shape, strides, padding))
+
+
+def min_pool(inputs, window_shape, strides=None, padding="VALID"):
+    """The smallest element of each window: as max_pool.
+
+    >>> import tenon as tn
+    >>> tn.nn.min_pool(tn.numpy.arange(6.0).reshape(1, 6, 1), (2,), (2,))[0, :, 0].tolist()
+    [0.0, 2.0, 4.0]
+    """
+    return _core.min_pool(inputs, *_options(window_shape, strides, padding))
+
+
+def avg_pool(inputs, window_shape, strides=None, padding="VALID", count_include_pad=True):
+    """The mean of each window, as max_pool; without count_include_pad that of the elements that are there.
+
+    >>> import tenon as tn
+    >>> tn.nn.avg_pool(tn.numpy.ones((1, 3, 1)), (2,), padding="SAME")[0, :, 0].tolist()
+    [1.0, 1.0, 0.5]
+    >>> tn.nn.avg_pool(tn.numpy.ones((1, 3, 1)), (2,), padding="SAME", count_include_pad=False)[0, :, 0].tolist()
+    [1.0, 1.0, 1.0]
+    """
+    return _core.avg_pool(inputs, *_options(window_shape, strides, padding), bool(count_include_pad))
