@@ -35,6 +35,9 @@ NB_MODULE(_core, module) {
   add_cumulative(module);
   add_convolutions(module);
   add_fourier(module);
+  add_signal(module);
+  add_fields(module);
+  add_rotations(module);
   add_linalg(module);
   add_special(module);
   add_stats(module);
