@@ -2,16 +2,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "tenon/api/convolution.h"
 #include "tenon/api/fft.h"
+#include "tenon/api/loops.h"
 #include "tenon/api/signal.h"
 #include "tenon/api/signal/segments.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/indexing.h"
 #include "tenon/ops/promotion.h"
+#include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 
 namespace tenon::signal {
@@ -92,22 +96,68 @@ std::vector<std::int64_t> all_axes(const Array& x) {
   return axes;
 }
 
-// The smaller operand is the window, turned around: places before and behind the other are zeros.
+// Of an operand with zeros around it: what the part needs where sizes are known, else all of it, cut behind the sums.
+struct Around {
+  Dims before, behind;
+  bool whole;  // to be cut
+};
+Around zeros_around(const Dims& n, const Dims& m, const Part& part) {
+  Around around{{}, {}, !is_known(n) || !is_known(m)};
+  for (std::size_t i = 0; i < n.size(); ++i) {
+    around.before.push_back(around.whole ? m[i] - 1 : m[i] - 1 - part.from[i]);
+    around.behind.push_back(around.whole ? m[i] - 1 : part.from[i] + part.count[i] - n[i]);
+  }
+  return around;
+}
+
+// Σ over channels of x [channels, places…] and places of the window w [features, channels, places…], which is not turned
+// around: [features, places…].
+Array sums_over_windows(Array x, const Array& w, const Around& around) {
+  for (std::size_t i = 0; i < around.before.size(); ++i)
+    x = with_zeros(x, static_cast<std::int64_t>(i + 1), around.before[i], around.behind[i]);
+  return squeeze(conv_general_dilated(expand_dims(x, 0), w), 0);
+}
+
+// What elements of the window that are infinite or NaN make of the elements of x they meet: infinite or NaN, and 0 where
+// they meet none. How many there are of each kind is counted by a convolution; the zeros around x are none of them.
+Array of_infinite(const Array& x, const Array& w, const Around& around) {
+  const DType d = x.dtype();
+  const auto counted = [&](const Array& mask) { return convert(mask, d); };
+  const Array inf = convert(std::numeric_limits<double>::infinity(), d), zero = zeros_like(w);
+  const Array channels = stack({counted(x > 0), counted(x < 0), ones_like(x), counted((x == 0) | is_nan(x))});
+  const Array up = counted(w == inf), down = counted(w == -inf), undefined = counted(is_nan(w));
+  const Array windows = stack({stack({up, down, zero, zero}), stack({down, up, zero, zero}),
+                               stack({zero, zero, undefined, up + down})});
+  const Array counts = sums_over_windows(channels, windows, around);
+  const auto some = [&](std::int64_t i) { return squeeze(slice_in_dim(counts, i, i + 1, 0), 0) > convert(0.5, d); };
+  const Array rises = some(0), falls = some(1), none = zeros_like(squeeze(slice_in_dim(counts, 0, 1, 0), 0));
+  const Array value = where(rises, inf, where(falls, -inf, none));
+  return stop_gradient(where(some(2) | (rises & falls), convert(std::numeric_limits<double>::quiet_NaN(), d), value));
+}
+
+// The smaller operand is the window, turned around: places before and behind the other are zeros, with which an infinite
+// element of the window has no product.
 Array by_sums(const Array& a, const Array& b, const Part& part) {
+  if (is_complex(a.dtype())) {
+    const auto of = [&](const Array& x, const Array& y) { return by_sums(x, y, part); };
+    const Array p = real(a), q = imag(a), s = real(b), t = imag(b);
+    return complex(of(p, s) - of(q, t), of(p, t) + of(q, s));
+  }
   Array x = a, w = b;
   if (is_known(a.shape().dims()) && is_known(b.shape().dims()) && product(a.shape().dims()) < product(b.shape().dims()))
     std::swap(x, w);
-  const Dims n = x.shape().dims(), m = w.shape().dims();
-  const bool known = is_known(n) && is_known(m);
-  for (std::size_t i = 0; i < x.rank(); ++i) {
-    const auto axis = static_cast<std::int64_t>(i);
-    x = known ? with_zeros(x, axis, m[i] - 1 - part.from[i], part.from[i] + part.count[i] - n[i])
-              : with_zeros(x, axis, m[i] - 1, m[i] - 1);
-  }
-  const auto alone = [](const Array& y) { return expand_dims(expand_dims(y, 0), 0); };
-  const Array y = conv_general_dilated(alone(x), alone(reverse(w, all_axes(w))));
-  const Array places = squeeze(squeeze(y, 0), 0);
-  return known ? places : cut(places, 0, part);
+  w = reverse(w, all_axes(w));
+  const Around around = zeros_around(x.shape().dims(), w.shape().dims(), part);
+  const auto sums = [&around](const Array& of, const Array& window) {
+    return squeeze(sums_over_windows(expand_dims(of, 0), expand_dims(expand_dims(window, 0), 0), around), 0);
+  };
+  const Array y = cond(
+      all(is_finite(w)), sums,
+      [&](const Array& of, const Array& window) {
+        return sums(of, where(is_finite(window), window, zeros_like(window))) + of_infinite(of, window, around);
+      },
+      x, w);
+  return around.whole ? cut(y, 0, part) : y;
 }
 
 // Lengths that transforms are fast of: with the factors 2, 3 and 5 alone.
@@ -189,7 +239,14 @@ Array correlate2d(const Operand& a, const Operand& b, Extent extent) {
     for (std::size_t i = 0; i < 2; ++i) part.from[i] = floor_div(pair.b.shape()[i], 2);
     return made(pair, by_sums(pair.a, pair.b, part));
   }
-  return convolved("correlate2d", pair, {extent});
+  const Array values = convolved("correlate2d", pair, {extent});
+  // Of the larger second operand SciPy conjugates the first one.
+  bool larger = extent == Extent::valid, equal = true;
+  for (std::size_t i = 0; i < 2; ++i) {
+    larger = larger && decided_less(pair.b.shape()[i], pair.a.shape()[i]) != true;
+    equal = equal && decided_equal(pair.a.shape()[i], pair.b.shape()[i]) == true;
+  }
+  return larger && !equal ? conj(values) : values;
 }
 
 Array fftconvolve(const Operand& a, const Operand& b, const FftConvolveOptions& options) {
