@@ -4,6 +4,7 @@ import enum
 import operator
 
 from tenon import _core
+from tenon.numpy import asarray
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 
@@ -49,7 +50,7 @@ def resize(image, shape, method, antialias=True, precision=None):
     >>> resize([0.0, 1.0], (4,), "linear").tolist()
     [0.0, 0.25, 0.75, 1.0]
     """
-    return _core.resize_image(image, shape, _name(method), bool(antialias))
+    return _core.resize_image(asarray(image), shape, _name(method), bool(antialias))
 
 
 def scale_and_translate(image, shape, spatial_dims, scale, translation, method, antialias=True, precision=None):
@@ -59,5 +60,5 @@ def scale_and_translate(image, shape, spatial_dims, scale, translation, method, 
     >>> scale_and_translate([1.0, 2.0, 3.0], (3,), (0,), [1.0], [1.0], "linear").tolist()
     [0.0, 1.0, 2.0]
     """
-    return _core.scale_and_translate(image, shape, [operator.index(d) for d in spatial_dims], scale, translation, _name(method),
-                                     bool(antialias))
+    return _core.scale_and_translate(asarray(image), shape, [operator.index(d) for d in spatial_dims], asarray(scale),
+                                     asarray(translation), _name(method), bool(antialias))

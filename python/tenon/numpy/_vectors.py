@@ -82,7 +82,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     for side, given in (("left", left), ("right", right)):
         if isinstance(given, str) and given != "extrapolate":
             raise ValueError(f"the only valid string value of `{side}` is 'extrapolate', but got: {given!r}")
-    return _core.interp(x, xp, fp, left, right, period)
+    return _core.interp(asarray(x), asarray(xp), asarray(fp), left, right, period)
 
 
 def delete(arr, obj, axis=None, *, assume_unique_indices=False):

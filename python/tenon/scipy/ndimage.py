@@ -3,6 +3,7 @@
 import operator
 
 from tenon import _core
+from tenon.numpy import asarray
 
 __all__ = ["map_coordinates"]
 
@@ -18,4 +19,4 @@ def map_coordinates(input, coordinates, order, mode="constant", cval=0.0):
     order = operator.index(order)
     if order not in (0, 1):
         raise NotImplementedError(f"map_coordinates: splines of order {order} are not here; orders 0 and 1 are.")
-    return _core.map_coordinates(input, list(coordinates), order, mode, cval)
+    return _core.map_coordinates(asarray(input), [asarray(c) for c in coordinates], order, mode, cval)

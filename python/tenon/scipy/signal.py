@@ -19,7 +19,7 @@ def convolve(in1, in2, mode="full", method="auto", precision=None):
     >>> convolve(asarray([1.0, 2.0, 3.0]), asarray([1.0, 1.0])).tolist()
     [1.0, 3.0, 5.0, 3.0]
     """
-    return _core.convolve(in1, in2, mode, method)
+    return _core.convolve(asarray(in1), asarray(in2), mode, method)
 
 
 def correlate(in1, in2, mode="full", method="auto", precision=None):
@@ -28,7 +28,7 @@ def correlate(in1, in2, mode="full", method="auto", precision=None):
     >>> correlate(asarray([1.0, 2.0, 3.0]), asarray([0.0, 1.0])).tolist()
     [1.0, 2.0, 3.0, 0.0]
     """
-    return _core.correlate(in1, in2, mode, method)
+    return _core.correlate(asarray(in1), asarray(in2), mode, method)
 
 
 def _require_zeros(name, boundary, fillvalue):
@@ -43,7 +43,7 @@ def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0, precision=No
     [[1.0, 2.0], [1.0, 2.0]]
     """
     _require_zeros("convolve2d", boundary, fillvalue)
-    return _core.convolve2d(in1, in2, mode)
+    return _core.convolve2d(asarray(in1), asarray(in2), mode)
 
 
 def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0, precision=None):
@@ -53,7 +53,7 @@ def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0, precision=N
     [[1.0, 2.0], [0.0, 0.0]]
     """
     _require_zeros("correlate2d", boundary, fillvalue)
-    return _core.correlate2d(in1, in2, mode)
+    return _core.correlate2d(asarray(in1), asarray(in2), mode)
 
 
 def fftconvolve(in1, in2, mode="full", axes=None):
@@ -64,7 +64,7 @@ def fftconvolve(in1, in2, mode="full", axes=None):
     """
     if axes is not None:
         axes = [operator.index(a) for a in (axes if isinstance(axes, (tuple, list)) else [axes])]
-    return _core.fftconvolve(in1, in2, mode, axes)
+    return _core.fftconvolve(asarray(in1), asarray(in2), mode, axes)
 
 
 def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=None):
@@ -77,7 +77,7 @@ def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=None):
     if overwrite_data is not None:
         raise NotImplementedError("detrend: overwrite_data is not here; the result is an array of its own.")
     breaks = [int(b) for b in np.ravel(bp) if b != 0]
-    return _core.detrend(data, operator.index(axis), type, breaks)
+    return _core.detrend(asarray(data), operator.index(axis), type, breaks)
 
 
 def _window(name, window, length):
@@ -119,7 +119,8 @@ def _two_sided(x, y, onesided):
 def csd(x, y, fs=1.0, window="hann", nperseg=None, noverlap=None, nfft=None, detrend="constant", return_onesided=True,
         scaling="density", axis=-1, average="mean"):
     """Frequencies, and the cross spectrum of x and y there: the average over segments (Welch). Segments have `nperseg` samples
-    (None: as many as there are), of which `noverlap` lie in the one before (None: half of them).
+    (None: as many as there are), of which `noverlap` lie in the one before (None: half of them). `detrend` says what is taken
+    from each: "constant", "linear", nothing (False), or what a function leaves of segments along the last axis.
 
     >>> f, values = csd(asarray([1.0, -1.0, 1.0, -1.0]), asarray([1.0, 0.0, 1.0, 0.0]), window="boxcar")
     >>> f.tolist(), values.shape

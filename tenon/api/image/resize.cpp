@@ -33,7 +33,7 @@ bool is_same(const Dim& a, const Dim& b) { return decided_equal(a, b).value_or(f
 
 // Σ x[…, i, …] w[i, j]
 Array contracted(const Array& x, const Array& w, std::int64_t axis) {
-  return move_axis(dot_general(x, convert(w, x.dtype()), {.contract_a = {axis}, .contract_b = {0}}), -1, axis);
+  return move_axis(dot_general(x, convert(w, x.dtype()), {{axis}, {0}, {}, {}}), -1, axis);
 }
 
 Array nearest(const Array& given, const Shape& shape) {
@@ -49,23 +49,27 @@ Array nearest(const Array& given, const Shape& shape) {
   return x;
 }
 
-Array known_matrix(const Resampling& how, std::int64_t from, std::int64_t to) {
-  const Weights weights = weights_between(how, from, to);
-  Buffer buffer = Buffer::allocate(DType::f64, std::vector{from, to});
-  double* values = buffer.as<double>();
-  std::fill_n(values, from * to, 0.0);
+// Σ x[…, first[j] + k, …] w[j, k] over the taps k.
+Array banded(const Array& x, const Weights& weights, std::int64_t to, std::int64_t axis) {
+  Buffer indices = Buffer::allocate(DType::i32, std::vector{to, weights.taps});
+  Buffer values = Buffer::allocate(DType::f64, std::vector{to, weights.taps});
   for (std::int64_t j = 0; j < to; ++j)
     for (std::int64_t k = 0; k < weights.taps; ++k)
-      values[(weights.first[static_cast<std::size_t>(j)] + k) * to + j] =
-          weights.values[static_cast<std::size_t>(j * weights.taps + k)];
-  return Array(buffer);
+      indices.as<std::int32_t>()[j * weights.taps + k] =
+          static_cast<std::int32_t>(weights.first[static_cast<std::size_t>(j)] + k);
+  std::ranges::copy(weights.values, values.as<double>());
+  std::vector<Dim> shape(x.rank() + 1, Dim(1));
+  shape[static_cast<std::size_t>(axis)] = to, shape[static_cast<std::size_t>(axis) + 1] = weights.taps;
+  const Array elements = take(x, Array(indices), axis, {.mode = IndexMode::promise_in_bounds});
+  return sum(elements * reshape(convert(Array(values), x.dtype()), Shape(shape)), axis + 1);
 }
 
 Array resized(const Array& x, const Resampling& how, std::size_t axis, const Dim& to) {
   const Dim from = x.shape()[axis];
   const auto at = static_cast<std::int64_t>(axis);
   if (to.try_value() == 0) return slice_in_dim(x, 0, 0, at);
-  if (from.known() && to.known()) return contracted(x, known_matrix(how, from.value(), to.value()), at);
+  if (from.known() && to.known())
+    return banded(x, weights_between(how, from.value(), to.value()), to.value(), at);
   const DType d = real_dtype(x.dtype());
   const auto number = [&](const Dim& n) { return convert(size_as_array(n), d); };
   return contracted(x, weight_matrix(how, from, to, number(to) / number(from), zeros({}, d)), at);
@@ -117,6 +121,9 @@ Array scale_and_translate(const Operand& given, const Shape& shape, std::vector<
                                    translation->type().text(), axes.size()),
                        "Each has an element for each axis.");
   for (std::int64_t& axis : axes) axis = static_cast<std::int64_t>(normalize_axis(axis, x.rank(), name));
+  for (const std::int64_t axis : axes)
+    if (std::ranges::count(axes, axis) > 1)
+      throw ShapeError(fmt::format("{}: axis {} is named twice.", name, axis), "Name each axis once.");
   for (std::size_t i = 0; i < x.rank(); ++i) {
     const bool named = std::ranges::find(axes, static_cast<std::int64_t>(i)) != axes.end();
     if (!named && decided_equal(x.shape()[i], shape[i]) == false)

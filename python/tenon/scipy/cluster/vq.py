@@ -1,6 +1,7 @@
 """Codes of observations, with the names of jax.scipy.cluster.vq."""
 
 from tenon import _core
+from tenon.numpy import asarray
 
 __all__ = ["vq"]
 
@@ -11,4 +12,4 @@ def vq(obs, code_book, check_finite=True):
     >>> [a.tolist() for a in vq([[0.0, 1.0]], [[5.0, 5.0], [0.0, 0.0]])]
     [[1], [1.0]]
     """
-    return _core.vq(obs, code_book)
+    return _core.vq(asarray(obs), asarray(code_book))

@@ -31,22 +31,22 @@ class Rotation(typing.NamedTuple):
     @classmethod
     def from_matrix(cls, matrix):
         """Of orthogonal matrices [..., 3, 3]."""
-        return cls(_core.rotation_from_matrix(matrix))
+        return cls(_core.rotation_from_matrix(asarray(matrix)))
 
     @classmethod
     def from_mrp(cls, mrp):
         """Of vectors along the axis, as long as the tangent of a quarter of the angle."""
-        return cls(_core.rotation_from_mrp(mrp))
+        return cls(_core.rotation_from_mrp(asarray(mrp)))
 
     @classmethod
     def from_quat(cls, quat):
         """Of quaternions of any length but 0."""
-        return cls(_core.rotation_from_quat(quat))
+        return cls(_core.rotation_from_quat(asarray(quat)))
 
     @classmethod
     def from_rotvec(cls, rotvec, degrees=False):
         """Of vectors along the axis, as long as the angle."""
-        return cls(_core.rotation_from_rotvec(rotvec, degrees))
+        return cls(_core.rotation_from_rotvec(asarray(rotvec), degrees))
 
     @classmethod
     def identity(cls, num=None, dtype=float):
@@ -74,7 +74,7 @@ class Rotation(typing.NamedTuple):
 
     def apply(self, vectors, inverse=False):
         """Vectors [..., 3] rotated, or rotated back."""
-        return _core.rotation_apply(self.quat, vectors, inverse)
+        return _core.rotation_apply(self.quat, asarray(vectors), inverse)
 
     def as_euler(self, seq, degrees=False):
         """Three angles about the axes of `seq`; see from_euler()."""
