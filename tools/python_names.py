@@ -84,7 +84,6 @@ DIFFERS = {
     "jax.scipy.signal.correlate": "as convolve", "jax.scipy.signal.convolve2d": "as convolve", "jax.scipy.signal.correlate2d": "as convolve",
     "jax.scipy.cluster.vq.vq": "i32",
     "jax.scipy.spatial.transform.Rotation": "derivatives at no rotation too", "jax.scipy.spatial.transform.Slerp": "behind the last time the motion goes on",
-    "jax.image.resize": "infinite elements change only those elements of the result that they weigh in",
     "jax.nn.one_hot": "", "jax.scipy": "`cluster`, `fft`, `integrate`, `interpolate`, `linalg`, `ndimage`, `signal`, `spatial`, `special`, `stats`", "jax.tree_util.KeyEntry": "any type",
 }
 for name in "numpy.max numpy.min numpy.amax numpy.amin numpy.ptp numpy.maximum numpy.minimum lax.max lax.min lax.reduce_max lax.reduce_min".split():

@@ -77,7 +77,7 @@ def test_nearest_and_dtypes():
         assert image.resize(tnp.ones((4, 4), dtype), (2, 3), "bilinear").dtype == made
     x = matrices(4, 4)
     x[1, 1] = np.inf
-    assert np.isfinite(image.resize(x, (8, 8), "linear")).sum() > 40 and image.resize(np.ones((3, 2)), (0, 5), "linear").shape == (0, 5)
+    assert np.isfinite(image.resize(x, (8, 8), "linear")).sum() >= 32 and image.resize(np.ones((3, 2)), (0, 5), "linear").shape == (0, 5)
     assert image.resize(x, (4, 4), "cubic").tolist() == x.tolist()
 
 

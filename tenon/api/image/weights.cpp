@@ -99,24 +99,35 @@ Weights weights_between(const Resampling& how, std::int64_t from, std::int64_t t
   const Axis<double> axis(how, scale, 0);
   const double reach = how.kind() == ResizeMethod::area ? axis.step / 2 + 1 : radius_of(axis.method) * axis.width;
   const bool to_ends = axis.method == ResizeMethod::cubic_pytorch;
-  Weights weights;
-  weights.taps = std::min(from, 2 * static_cast<std::int64_t>(std::ceil(reach)) + 1);
+  Weights weights{1, {}, {}};
+  std::vector<std::vector<double>> rows;  // from the first to the last weight that is not 0
   for (std::int64_t j = 0; j < to; ++j) {
     const double place = static_cast<double>(j), centre = axis.centre(place);
     const auto low = static_cast<std::int64_t>(std::ceil(centre - reach)),
                high = static_cast<std::int64_t>(std::floor(centre + reach));
-    const std::int64_t first = std::clamp<std::int64_t>(low, 0, from - weights.taps);
-    std::vector<double> row(static_cast<std::size_t>(weights.taps));
+    const auto inside = [&](std::int64_t i) { return std::clamp<std::int64_t>(i, 0, from - 1); };
+    std::vector<double> row(static_cast<std::size_t>(inside(high) - inside(low) + 1));
     double sum = 0;
     for (std::int64_t i = low; i <= high; ++i) {
-      const std::int64_t at = to_ends ? std::clamp<std::int64_t>(i, 0, from - 1) : i;
-      if (at < first || at >= first + weights.taps) continue;
+      if (!to_ends && i != inside(i)) continue;
       const double weight = axis.weight(static_cast<double>(i), place);
-      row[static_cast<std::size_t>(at - first)] += weight;
+      row[static_cast<std::size_t>(inside(i) - inside(low))] += weight;
       sum += weight;
     }
     for (double& weight : row) weight = std::abs(sum) > least_sum ? weight / sum : 0;
-    weights.first.push_back(first);
+    const auto counts = [](double weight) { return weight != 0; };
+    const auto begin = std::ranges::find_if(row, counts);
+    weights.first.push_back(begin == row.end() ? 0 : inside(low) + (begin - row.begin()));
+    row.erase(row.begin(), begin);
+    while (!row.empty() && row.back() == 0) row.pop_back();
+    weights.taps = std::max(weights.taps, static_cast<std::int64_t>(row.size()));
+    rows.push_back(std::move(row));
+  }
+  for (std::size_t j = 0; j < rows.size(); ++j) {  // one number of taps for all: zeros before those at the end
+    const std::int64_t first = std::min(weights.first[j], from - weights.taps), before = weights.first[j] - first;
+    std::vector<double> row(static_cast<std::size_t>(weights.taps));
+    std::ranges::copy(rows[j], row.begin() + before);
+    weights.first[j] = first;
     weights.values.insert(weights.values.end(), row.begin(), row.end());
   }
   return weights;

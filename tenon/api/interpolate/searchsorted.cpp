@@ -41,16 +41,11 @@ Array searchsorted(const Operand& ordered, const Operand& values, Side side) {
     const Array x = take(a, min(next, count) - 1);
     return where((next <= count) & comes_before(x, v, side), next, found);
   };
-  if (n.known()) {
-    Array found = none;
-    for (auto step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n.value()))); step > 0; step /= 2)
-      found = tried(found, convert(step, d));
-    return found;
-  }
+  const std::int64_t steps = n.known() ? std::bit_width(static_cast<std::uint64_t>(n.value())) : 31;
   const auto next = [&](const Array& i, const Array& found) {
-    return tried(found, shift_left(convert(1, d), convert(30 - i, d)));
+    return tried(found, shift_left(convert(1, d), convert(steps - 1 - i, d)));
   };
-  return fori_loop(0, 31, next, none);
+  return fori_loop(0, steps, next, none);
 }
 
 }  // namespace tenon
