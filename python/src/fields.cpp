@@ -4,7 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "call.h"
+#include "compiled_call.h"
 #include "named.h"
 #include "op.h"
 #include "operands.h"
@@ -20,8 +20,8 @@ namespace tenon::python {
 namespace {
 
 using image::ResizeMethod;
-using ndimage::Beyond;
 using interpolate::Between;
+using ndimage::Beyond;
 
 constexpr Named<ResizeMethod> resize_methods[] = {
     {"nearest", ResizeMethod::nearest},   {"linear", ResizeMethod::linear},
@@ -50,7 +50,7 @@ void add_images(nb::module_& module) {
     const image::ResizeOptions options{by_name(name, "method", resize_methods, method), antialias};
     const Array a = x.array(name);
     const Shape to = shape_from(shape);
-    return call_op(name, [&] { return image::resize(op(a), to, options); });
+    return called(name, [&](const Arrays& in) { return image::resize(op(in[0]), to, options); }, {a});
   });
   module.def("scale_and_translate", [](ArrayLike x, nb::handle shape, std::vector<std::int64_t> axes, ArrayLike scale,
                                        ArrayLike translation, const std::string& method, bool antialias) {
@@ -72,7 +72,11 @@ void add_fields(nb::module_& module) {
     const Array a = x.array(name);
     const Arrays at = arrays_of(name, coordinates);
     const ndimage::MapOptions options{order, by_name(name, "mode", beyonds, mode), cval.array(name)};
-    return call_op(name, [&] { return ndimage::map_coordinates(op(a), std::span(at), options); });
+    Arrays all{a};
+    all.insert(all.end(), at.begin(), at.end());
+    return called(
+        name, [&](const Arrays& in) { return ndimage::map_coordinates(op(in[0]), std::span(in).subspan(1), options); },
+        all);
   });
   module.def("interpolate_grid", [](const std::vector<nb::object>& points, ArrayLike values, ArrayLike at,
                                     const std::string& method, nb::handle fill) {
@@ -82,17 +86,18 @@ void add_fields(nb::module_& module) {
     const Array x = at.array(name);
     return call_op(name, [&] { return f(op(x)); });
   });
-  module.def("interp", [](ArrayLike x, ArrayLike xp, ArrayLike fp, nb::handle left, nb::handle right, nb::handle period) {
-    const char* name = "interp";
-    interpolate::InterpOptions options{.period = maybe(name, period)};
-    const auto set = [&](nb::handle given, std::optional<Array>& value, bool& extrapolates) {
-      extrapolates = nb::isinstance<nb::str>(given);
-      if (!extrapolates) value = maybe(name, given);
-    };
-    set(left, options.left, options.extrapolate_left), set(right, options.right, options.extrapolate_right);
-    const Array a = x.array(name), b = xp.array(name), c = fp.array(name);
-    return call_op(name, [&] { return interpolate::interp(op(a), op(b), op(c), options); });
-  });
+  module.def("interp",
+             [](ArrayLike x, ArrayLike xp, ArrayLike fp, nb::handle left, nb::handle right, nb::handle period) {
+               const char* name = "interp";
+               interpolate::InterpOptions options{.period = maybe(name, period)};
+               const auto set = [&](nb::handle given, std::optional<Array>& value, bool& extrapolates) {
+                 extrapolates = nb::isinstance<nb::str>(given);
+                 if (!extrapolates) value = maybe(name, given);
+               };
+               set(left, options.left, options.extrapolate_left), set(right, options.right, options.extrapolate_right);
+               const Array a = x.array(name), b = xp.array(name), c = fp.array(name);
+               return call_op(name, [&] { return interpolate::interp(op(a), op(b), op(c), options); });
+             });
   module.def("searchsorted", [](ArrayLike ordered, ArrayLike values, bool right) {
     const char* name = "searchsorted";
     const Array a = ordered.array(name), v = values.array(name);

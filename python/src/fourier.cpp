@@ -28,9 +28,8 @@ struct AlongMany {
   const char* name;
   Array (*f)(const Operand& x, const fft::ManyOptions& options);
 };
-constexpr AlongMany along_many[] = {
-    {"fftn", fft::fftn}, {"ifftn", fft::ifftn}, {"rfftn", fft::rfftn}, {"irfftn", fft::irfftn},
-    {"dctn", fft::dctn}, {"idctn", fft::idctn}};
+constexpr AlongMany along_many[] = {{"fftn", fft::fftn},     {"ifftn", fft::ifftn}, {"rfftn", fft::rfftn},
+                                    {"irfftn", fft::irfftn}, {"dctn", fft::dctn},   {"idctn", fft::idctn}};
 struct Shift {
   const char* name;
   Array (*f)(const Operand& x, const std::optional<Integers>& axes);

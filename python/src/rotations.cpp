@@ -50,9 +50,8 @@ void add_rotations(nb::module_& module) {
   add_of_array(module, "rotation_as_mrp", [](const Array& x) { return Rotation{x}.as_mrp(); });
   add_of_angle(module, "rotation_as_rotvec",
                [](const Array& x, bool degrees) { return Rotation{x}.as_rotvec(degrees); });
-  add_of_axes(module, "rotation_as_euler", [](const std::string& seq, const Array& x, bool degrees) {
-    return Rotation{x}.as_euler(seq, degrees);
-  });
+  add_of_axes(module, "rotation_as_euler",
+              [](const std::string& seq, const Array& x, bool degrees) { return Rotation{x}.as_euler(seq, degrees); });
   module.def("rotation_as_quat", [](ArrayLike x, bool canonical, bool scalar_first) {
     const Array a = x.array("as_quat");
     return call_op("as_quat", [&] { return Rotation{a}.as_quat({canonical, scalar_first}); });

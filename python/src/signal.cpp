@@ -20,9 +20,8 @@ using Integer = std::optional<std::int64_t>;
 
 constexpr Named<Extent> extents[] = {
     {"full", Extent::full}, {"same", Extent::same}, {"valid", Extent::valid}, {"largest", Extent::largest}};
-constexpr Named<ConvolutionMethod> methods[] = {{"auto", ConvolutionMethod::automatic},
-                                                {"direct", ConvolutionMethod::direct},
-                                                {"fft", ConvolutionMethod::fft}};
+constexpr Named<ConvolutionMethod> methods[] = {
+    {"auto", ConvolutionMethod::automatic}, {"direct", ConvolutionMethod::direct}, {"fft", ConvolutionMethod::fft}};
 constexpr Named<Trend> trends[] = {{"constant", Trend::constant}, {"linear", Trend::linear}};
 constexpr Named<Scaling> scalings[] = {{"density", Scaling::density}, {"spectrum", Scaling::spectrum}};
 constexpr Named<Average> averages[] = {{"mean", Average::mean}, {"median", Average::median}};
@@ -80,8 +79,8 @@ void add_of_matrices(nb::module_& module, const char* name, OfMatrices f) {
 
 void add_spectra(nb::module_& module) {
   module.def("csd", [](ArrayLike x, nb::handle y, nb::handle rate, nb::handle window, Integer segment, Integer overlap,
-                       Integer length, nb::object detrend, bool onesided, const std::string& scaling,
-                       std::int64_t axis, const std::string& average) {
+                       Integer length, nb::object detrend, bool onesided, const std::string& scaling, std::int64_t axis,
+                       const std::string& average) {
     const char* name = y.is_none() ? "welch" : "csd";
     SpectrumOptions options;
     SegmentArguments{rate, window, segment, overlap, length, detrend, onesided, axis}.set(name, options);
@@ -89,8 +88,8 @@ void add_spectra(nb::module_& module) {
     options.average = by_name(name, "average", averages, average);
     const Array a = x.array(name);
     const auto b = given_array(name, y);
-    const Spectrum made = call_transformation(
-        name, [&] { return b ? csd(op(a), op(*b), options) : welch(op(a), options); });
+    const Spectrum made =
+        call_transformation(name, [&] { return b ? csd(op(a), op(*b), options) : welch(op(a), options); });
     return nb::make_tuple(made.frequencies, made.values);
   });
   module.def("stft", [](ArrayLike x, nb::handle rate, nb::handle window, Integer segment, Integer overlap,
@@ -105,17 +104,17 @@ void add_spectra(nb::module_& module) {
     const Stft made = call_transformation(name, [&] { return stft(op(a), options); });
     return nb::make_tuple(made.frequencies, made.times, made.values);
   });
-  module.def("istft", [](ArrayLike x, nb::handle rate, nb::handle window, Integer segment, Integer overlap,
-                         Integer length, bool onesided, bool edge, std::int64_t time_axis,
-                         std::int64_t frequency_axis) {
-    const char* name = "istft";
-    const IstftOptions options{operand(name, rate), given_array(name, window), segment,   overlap,
-                               length,              onesided,                  edge,      time_axis,
-                               frequency_axis};
-    const Array a = x.array(name);
-    const Signal made = call_op(name, [&] { return istft(op(a), options); });
-    return nb::make_tuple(made.times, made.values);
-  });
+  module.def("istft",
+             [](ArrayLike x, nb::handle rate, nb::handle window, Integer segment, Integer overlap, Integer length,
+                bool onesided, bool edge, std::int64_t time_axis, std::int64_t frequency_axis) {
+               const char* name = "istft";
+               const IstftOptions options{
+                   operand(name, rate), given_array(name, window), segment, overlap, length, onesided, edge, time_axis,
+                   frequency_axis};
+               const Array a = x.array(name);
+               const Signal made = call_op(name, [&] { return istft(op(a), options); });
+               return nb::make_tuple(made.times, made.values);
+             });
 }
 
 }  // namespace

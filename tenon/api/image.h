@@ -25,9 +25,9 @@ struct ResizeOptions {
 //   image::resize(Array{0.f, 1.f}, {4})   // 0 0.25 0.75 1
 Array resize(const Operand& x, const Shape& shape, const ResizeOptions& options = {});
 
-// x in another shape, where what lies at p along an axis lies at p · scale + translation; zeros where no part of x does.
-// `scale` and `translation` have an element for each of `axes`, and may be traced: derivatives in them too. Time grows
-// with the products of old and new sizes. Not of the nearest elements: UnsupportedError.
+// x in another shape, where what lies at p along an axis lies at p · scale + translation; zeros where no part of x
+// does. `scale` and `translation` have an element for each of `axes`, and may be traced: derivatives in them too. Time
+// grows with the products of old and new sizes. Not of the nearest elements: UnsupportedError.
 //   image::scale_and_translate(Array{1.f, 2.f, 3.f}, {3}, {0}, Array{1.f}, Array{1.f})   // 0 1 2
 Array scale_and_translate(const Operand& x, const Shape& shape, std::vector<std::int64_t> axes, const Operand& scale,
                           const Operand& translation, const ResizeOptions& options = {});

@@ -18,8 +18,8 @@ struct InterpOptions {
 };
 // The values at x of the straight lines between the points (xp, fp), vectors of one size, xp ascending: x's shape. Of
 // real or complex fp; integers become f32 (64-bit ones f64), and xp meets x. Where two points coincide, the latter.
-// Derivatives in all of them. Time grows with the elements of x and the logarithm of the points. Throws ShapeError where
-// xp and fp are not vectors of one size with elements, DTypeError of complex x or xp.
+// Derivatives in all of them. Time grows with the elements of x and the logarithm of the points. Throws ShapeError
+// where xp and fp are not vectors of one size with elements, DTypeError of complex x or xp.
 //   interpolate::interp(1.5f, Array{1.f, 2.f}, Array{0.f, 10.f})   // 5
 Array interp(const Operand& x, const Operand& xp, const Operand& fp, const InterpOptions& options = {});
 

@@ -24,8 +24,8 @@ struct SignalOptions {
   ConvolutionMethod method = ConvolutionMethod::automatic;
 };
 
-// y[k] = Σ a[j] b[k - j] over all axes of a and b, which have one rank and elements; of rank 0 the product. `valid`: one
-// of them is at least as large as the other along every axis.
+// y[k] = Σ a[j] b[k - j] over all axes of a and b, which have one rank and elements; of rank 0 the product. `valid`:
+// one of them is at least as large as the other along every axis.
 //   signal::convolve(Array{1.f, 2.f, 3.f}, Array{1.f, 1.f})   // 1 3 5 3
 Array convolve(const Operand& a, const Operand& b, const SignalOptions& options = {});
 // y[k] = Σ a[j + k - m + 1] conj(b[j]), m elements of b: `convolve` of a and b's conjugate turned around.
@@ -57,8 +57,8 @@ Array detrend(const Operand& x, const DetrendOptions& options = {});
 // sin²(πi/n) of i < n, one period: Hann's window. 1 of n = 1.
 Array hann(std::int64_t n, DType dtype = DType::f32);
 
-// Segments of `segment` samples (256, or as many as the window has; no more than there are), each `overlap` samples into
-// the one before (half of them), times the window (Hann's), with zeros behind up to `length` of a transform.
+// Segments of `segment` samples (256, or as many as the window has; no more than there are), each `overlap` samples
+// into the one before (half of them), times the window (Hann's), with zeros behind up to `length` of a transform.
 // Frequencies are those of `rate` samples a unit of time: the ones that are not negative, unless `onesided` is false or
 // the samples are complex.
 struct SegmentOptions {
@@ -116,8 +116,8 @@ struct IstftOptions {
 struct Signal {
   Array times, values;
 };
-// The signal whose `stft` is nearest to `values` in least squares (Griffin and Lim 1984): stft undone, where the squares
-// of the windows on no sample add up to 0.
+// The signal whose `stft` is nearest to `values` in least squares (Griffin and Lim 1984): stft undone, where the
+// squares of the windows on no sample add up to 0.
 Signal istft(const Operand& values, const IstftOptions& options = {});
 
 }  // namespace tenon::signal

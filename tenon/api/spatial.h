@@ -1,7 +1,7 @@
 // Rotations of space, as unit quaternions, with SciPy's names.
 //
-// Quaternions are (x, y, z, w), w the real part, along the last axis; the axes before it are a batch, and batches of two
-// rotations broadcast. Of real numbers; integers become f32 (64-bit ones f64), f16 and bf16 are computed in f32.
+// Quaternions are (x, y, z, w), w the real part, along the last axis; the axes before it are a batch, and batches of
+// two rotations broadcast. Of real numbers; integers become f32 (64-bit ones f64), f16 and bf16 are computed in f32.
 // Derivatives of any order, at no rotation too. Throws ShapeError where a last axis has not the size that is asked for.
 #pragma once
 
@@ -30,8 +30,8 @@ struct Rotation {
   static Rotation from_rotvec(const Operand& rotvec, bool degrees = false);
   // [..., 3], modified Rodrigues parameters: along the axis, as long as the tangent of a quarter of the angle.
   static Rotation from_mrp(const Operand& mrp);
-  // One after another, angles [..., n] about n axes of `seq`, one to three of x, y and z, or of X, Y and Z for axes that
-  // turn with what was rotated before. Throws ShapeError for other letters, and where one follows itself.
+  // One after another, angles [..., n] about n axes of `seq`, one to three of x, y and z, or of X, Y and Z for axes
+  // that turn with what was rotated before. Throws ShapeError for other letters, and where one follows itself.
   static Rotation from_euler(std::string_view seq, const Operand& angles, bool degrees = false);
   static Rotation identity(DType dtype = DType::f32);
 
@@ -53,9 +53,9 @@ struct Rotation {
 // The rotation q, then p.
 Rotation operator*(const Rotation& p, const Rotation& q);
 
-// Rotations between ones at known times, about a fixed axis with constant speed each. A tree, which `init` makes of times
-// [n], ascending, and as many rotations [n, 4], two or more: else a ShapeError. Before the first and behind the last
-// time the motion goes on as it is there.
+// Rotations between ones at known times, about a fixed axis with constant speed each. A tree, which `init` makes of
+// times [n], ascending, and as many rotations [n, 4], two or more: else a ShapeError. Before the first and behind the
+// last time the motion goes on as it is there.
 //   const Slerp path = spatial::Slerp::init(times, rotations);
 //   path(0.5).as_matrix()
 struct Slerp {

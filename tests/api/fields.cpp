@@ -1,5 +1,5 @@
-// Images, values between points, codes and rotations: small cases with known values, derivatives, sizes that vary, errors.
-// Drawn ones are compared with SciPy's in python/tests.
+// Images, values between points, codes and rotations: small cases with known values, derivatives, sizes that vary,
+// errors. Drawn ones are compared with SciPy's in python/tests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,9 +47,7 @@ TEST(Fields, Resize) {
       expect_near(of(tn::ones({5, 4}, DType::f64)), tn::ones({3, 7}, DType::f64));
       // What is known beside what is computed of sizes that vary.
       const auto varying = tn::jit(
-          [&](const Array& x) {
-            return tn::image::resize(x, {x.dim(0) - 2, x.dim(1) + 3}, {method, antialias});
-          },
+          [&](const Array& x) { return tn::image::resize(x, {x.dim(0) - 2, x.dim(1) + 3}, {method, antialias}); },
           {.sizes = tn::Sizes::symbolic});
       expect_near(varying(x), of(x), 1e-9);
       const Array weights = tn::grad([&](const Array& x) { return tn::sum(of(x) * wave({3, 7})); })(x);
@@ -77,9 +75,8 @@ TEST(Fields, MapCoordinates) {
   EXPECT_THAT(made(mirror), ElementsAre(1, 2, 0.5, 2, 1, 3));
   EXPECT_THAT(made(reflect), ElementsAre(0, 1, 0.5, 3, 2, 1));
   const Array image = wave({4, 5}), places{{0.3, 1.7}, {2.2, 0.1}};
-  const auto slopes = tn::grad([&](const Array& at) {
-    return tn::sum(tn::ndimage::map_coordinates(image, {at(0), at(1)}));
-  })(places);
+  const auto slopes =
+      tn::grad([&](const Array& at) { return tn::sum(tn::ndimage::map_coordinates(image, {at(0), at(1)})); })(places);
   const Array cell = image(0, 2) * 0.8 + image(0, 3) * 0.2, below = image(1, 2) * 0.8 + image(1, 3) * 0.2;
   EXPECT_NEAR(slopes(0, 0).item<double>(), (below - cell).item<double>(), 1e-12);
 }
@@ -108,8 +105,7 @@ TEST(Fields, Interpolation) {
 }
 
 TEST(Fields, Codes) {
-  const auto [codes, distances] =
-      tn::cluster::vq(Array{{0.0, 1.0}, {5.0, 5.0}}, Array{{5.0, 5.0}, {0.0, 0.0}});
+  const auto [codes, distances] = tn::cluster::vq(Array{{0.0, 1.0}, {5.0, 5.0}}, Array{{5.0, 5.0}, {0.0, 0.0}});
   EXPECT_THAT(numbers_of(codes), ElementsAre(1, 0));
   EXPECT_THAT(numbers_of(distances), ElementsAre(1, 0));
 }
@@ -142,11 +138,11 @@ TEST(Fields, Errors) {
               HasSubstr("resize: f64[3,4] in the shape"));
   EXPECT_THAT(tn::message_of<tn::ShapeError>([&] { tn::ndimage::map_coordinates(x, {Array(1.0)}); }),
               HasSubstr("map_coordinates: 1 coordinates for the axes of f64[3,4]"));
-  EXPECT_THAT(tn::message_of<tn::UnsupportedError>([&] {
-                tn::ndimage::map_coordinates(x, {Array(1.0), Array(1.0)}, {.order = 3});
-              }),
+  EXPECT_THAT(tn::message_of<tn::UnsupportedError>(
+                  [&] { tn::ndimage::map_coordinates(x, {Array(1.0), Array(1.0)}, {.order = 3}); }),
               HasSubstr("splines of order 3"));
-  EXPECT_THAT(tn::message_of<tn::ShapeError>([&] { tn::interpolate::interp(x, x, x); }), HasSubstr("interp: the points"));
+  EXPECT_THAT(tn::message_of<tn::ShapeError>([&] { tn::interpolate::interp(x, x, x); }),
+              HasSubstr("interp: the points"));
   EXPECT_THAT(tn::message_of<tn::ShapeError>([&] { tn::searchsorted(x, x); }), HasSubstr("is no vector"));
   EXPECT_THAT(tn::message_of<tn::ShapeError>([&] { tn::cluster::vq(x, wave({2, 3})); }), HasSubstr("a code book"));
   EXPECT_THAT(tn::message_of<tn::ShapeError>([&] { tn::spatial::Rotation::from_quat(wave({3})); }),

@@ -55,8 +55,8 @@ TEST(Signal, ConvolutionsAreSumsOfProducts) {
 
 TEST(Signal, InfiniteElementsOfTheWindowMeetNoZerosAround) {
   const double inf = std::numeric_limits<double>::infinity();
-  const auto made = numbers_of(tn::jit([](const Array& a, const Array& b) { return signal::convolve(a, b); })(
-      Array{1.0, 2.0}, Array{inf, 1.0}));
+  const auto made = numbers_of(
+      tn::jit([](const Array& a, const Array& b) { return signal::convolve(a, b); })(Array{1.0, 2.0}, Array{inf, 1.0}));
   EXPECT_EQ(made, (std::vector<double>{inf, inf, 2}));
 }
 
@@ -86,7 +86,9 @@ TEST(Signal, TheInverseOfStftUndoesIt) {
     signal::StftOptions options;
     options.segment = 32, options.overlap = overlap;
     signal::IstftOptions back{.overlap = overlap};
-    const auto there_and_back = [&](const Array& x) { return signal::istft(signal::stft(x, options).values, back).values; };
+    const auto there_and_back = [&](const Array& x) {
+      return signal::istft(signal::stft(x, options).values, back).values;
+    };
     expect_near(there_and_back(x)(tn::slice(100)), x);
     expect_near(tn::grad([&](const Array& x) { return tn::sum(tn::square(there_and_back(x))); })(x), 2 * x, 1e-10);
   }

@@ -5,6 +5,7 @@
 
 #include "tenon/api/image.h"
 #include "tenon/api/image/weights.h"
+#include "tenon/api/jit.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -68,12 +69,26 @@ Array resized(const Array& x, const Resampling& how, std::size_t axis, const Dim
   const Dim from = x.shape()[axis];
   const auto at = static_cast<std::int64_t>(axis);
   if (to.try_value() == 0) return slice_in_dim(x, 0, 0, at);
-  if (from.known() && to.known())
-    return banded(x, weights_between(how, from.value(), to.value()), to.value(), at);
+  if (from.known() && to.known()) return banded(x, weights_between(how, from.value(), to.value()), to.value(), at);
   const DType d = real_dtype(x.dtype());
   const auto number = [&](const Dim& n) { return convert(size_as_array(n), d); };
   return contracted(x, weight_matrix(how, from, to, number(to) / number(from), zeros({}, d)), at);
 }
+
+// What happens outside of traces, compiled as one program for each kind of image.
+struct ResizeSteps {
+  ResizeMethod method;
+  bool antialias;
+  std::vector<std::pair<std::size_t, std::int64_t>> sizes;  // of axes
+  Resampling how() const { return {method, antialias}; }
+};
+struct OfSteps {
+  Array operator()(Array x, const ResizeSteps& steps) const {
+    for (const auto& [axis, size] : steps.sizes) x = resized(x, steps.how(), axis, size);
+    return x;
+  }
+};
+Lasting<Jitted<OfSteps>> compiled_steps;
 
 // How much larger an axis becomes: those that shrink the most come first.
 double growth(const Dim& from, const Dim& to) {
@@ -97,10 +112,17 @@ Array resize(const Operand& given, const Shape& shape, const ResizeOptions& opti
     require_elements(name, x, i, shape[i]);
     axes.push_back(i);
   }
+  if (axes.empty()) return numbers;
   std::ranges::stable_sort(axes, [&](std::size_t a, std::size_t b) {
     return growth(x.shape()[a], shape[a]) < growth(x.shape()[b], shape[b]);
   });
-  for (const std::size_t axis : axes) x = resized(x, {options.method, options.antialias}, axis, shape[axis]);
+  ResizeSteps steps{options.method, options.antialias, {}};
+  if (tracing()) {
+    for (const std::size_t axis : axes) x = resized(x, steps.how(), axis, shape[axis]);
+  } else {
+    for (const std::size_t axis : axes) steps.sizes.emplace_back(axis, shape[axis].value());
+    x = compiled_steps.get([] { return jit(OfSteps(), {.sizes = Sizes::fixed}, Source()); })(x, steps);
+  }
   return convert(x, numbers.dtype()).with_weak(numbers.weak());
 }
 
@@ -138,8 +160,9 @@ Array scale_and_translate(const Operand& given, const Shape& shape, std::vector<
     const auto of = [&](const Array& numbers_of_axes) {
       return squeeze(slice_in_dim(numbers_of_axes, number, number + 1, 0), 0);
     };
-    x = contracted(x, weight_matrix({options.method, options.antialias}, x.shape()[axis], shape[axis], of(met.operands[0]),
-                                    of(met.operands[1])),
+    x = contracted(x,
+                   weight_matrix({options.method, options.antialias}, x.shape()[axis], shape[axis], of(met.operands[0]),
+                                 of(met.operands[1])),
                    axes[k]);
   }
   return convert(x, numbers.dtype()).with_weak(numbers.weak());

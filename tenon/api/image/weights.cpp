@@ -143,7 +143,8 @@ Array weight_matrix(const Resampling& how, const Dim& from, const Dim& to, const
   Array weights = axis.weight(i, j);
   if (to_ends) {  // those beyond an end are those of its element
     const auto rows = [&](const Dim& first, const Dim& last) { return slice_in_dim(weights, first, last, 0); };
-    const Array before = sum(rows(0, more), Axes(0).keepdims()), behind = sum(rows(from + more, from + 2 * more), Axes(0).keepdims());
+    const Array before = sum(rows(0, more), Axes(0).keepdims()),
+                behind = sum(rows(from + more, from + 2 * more), Axes(0).keepdims());
     const Array number = expand_dims(arange(from), 1), none = zeros_like(before);
     weights = rows(more, from + more) + where(number == 0, before, none) +
               where(number == convert(size_as_array(from - 1), DType::i32), behind, none);

@@ -16,8 +16,7 @@ Array rows_at(const Array& rows, const Array& index) {
   std::vector<Dim> slice = rows.shape().dims();
   slice[0] = 1;
   IndexAxes axes;
-  for (std::size_t i = 1; i < rows.rank(); ++i)
-    axes.window.push_back(static_cast<std::int64_t>(index.rank() + i) - 1);
+  for (std::size_t i = 1; i < rows.rank(); ++i) axes.window.push_back(static_cast<std::int64_t>(index.rank() + i) - 1);
   axes.collapsed = axes.map = {0};
   return gather(rows, expand_dims(index, -1), axes, slice);
 }

@@ -14,8 +14,8 @@ struct Place {
   MaybeArray weight = {}, there = {};
 };
 
-// Σ weights · x[places] over one place of each of the first axes of x, as many as `axes` has. Shape: that of the points,
-// then the rest of x's. `fill` stands for elements that are not there.
+// Σ weights · x[places] over one place of each of the first axes of x, as many as `axes` has. Shape: that of the
+// points, then the rest of x's. `fill` stands for elements that are not there.
 Array sum_over_corners(const Array& x, const std::vector<std::vector<Place>>& axes, const Array& fill);
 
 // The dtype of indices of x, whose elements are all counted by it.

@@ -109,9 +109,9 @@ Array RegularGridInterpolator::operator()(const Operand& at) const {
     const Met met = in_one_dtype(Arrays{widened(to_inexact(points[i])), widened(to_inexact(coordinate))});
     const Array &g = met.operands[0], &x = met.operands[1];
     if (g.rank() != 1 || decided_equal(g.shape()[0], grid.shape()[i]) == false || g.shape()[0].try_value() == 0)
-      throw ShapeError(fmt::format("{}: points {} of axis {} of values {}.", name, points[i].type().text(), i,
-                                   values.type().text()),
-                       "They are a vector of as many points as the axis has, and not empty.");
+      throw ShapeError(
+          fmt::format("{}: points {} of axis {} of values {}.", name, points[i].type().text(), i, values.type().text()),
+          "They are a vector of as many points as the axis has, and not empty.");
     const Cell cell = cell_of(g, x, index);
     if (between == Between::linear)
       axes.push_back({{cell.below, 1 - cell.part}, {cell.above, cell.part}});

@@ -1,10 +1,10 @@
-#include "tenon/api/ndimage.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "tenon/api/interpolate/corners.h"
+#include "tenon/api/jit.h"
+#include "tenon/api/ndimage.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -61,6 +61,20 @@ std::vector<Place> places_of(const Array& at, const Dim& n, DType index, const n
   return {place_of(first, 1 - above_by, size, options.beyond), place_of(first + 1, above_by, size, options.beyond)};
 }
 
+// Outside of traces it is compiled.
+struct Mapped {
+  Array operator()(const Array& x, const Arrays& at, const ndimage::MapOptions& options) const {
+    std::vector<std::vector<Place>> axes;
+    for (std::size_t i = 0; i < x.rank(); ++i)
+      axes.push_back(places_of(widened(at[i]), x.shape()[i], interpolate::index_dtype(x), options));
+    const Array elements = x.dtype() == DType::bool_ ? convert(x, DType::i32) : widened(x);
+    Array made = sum_over_corners(elements, axes, convert(options.fill, elements.dtype()));
+    if (!is_inexact(x.dtype()) && is_inexact(made.dtype())) made = rounded_away(made);
+    return convert(made, x.dtype());
+  }
+};
+Lasting<Jitted<Mapped>> compiled_map;
+
 }  // namespace
 
 Array ndimage::map_coordinates(const Operand& given, std::span<const Array> coordinates, const MapOptions& options) {
@@ -78,18 +92,14 @@ Array ndimage::map_coordinates(const Operand& given, std::span<const Array> coor
                        "They are real numbers or integers.");
   const bool without = std::ranges::any_of(x.shape().dims(), [](const Dim& n) { return n.try_value() == 0; });
   const Array fill = convert(options.fill, x.dtype());
-  if (without && options.beyond == Beyond::constant)
-    return broadcast_to(fill, broadcast_shapes(name, coordinates));
+  if (without && options.beyond == Beyond::constant) return broadcast_to(fill, broadcast_shapes(name, coordinates));
   if (without)
     throw ShapeError(fmt::format("{}: {} has no elements.", name, x.type().text()),
                      "Give at least one along every axis, or a constant outside.");
-  std::vector<std::vector<Place>> axes;
-  for (std::size_t i = 0; i < x.rank(); ++i)
-    axes.push_back(places_of(widened(coordinates[i]), x.shape()[i], interpolate::index_dtype(x), options));
-  const Array elements = x.dtype() == DType::bool_ ? convert(x, DType::i32) : widened(x);
-  Array made = sum_over_corners(elements, axes, convert(fill, elements.dtype()));
-  if (!is_inexact(x.dtype()) && is_inexact(made.dtype())) made = rounded_away(made);
-  return convert(made, x.dtype());
+  const Arrays at(coordinates.begin(), coordinates.end());
+  const ndimage::MapOptions known{options.order, options.beyond, fill};
+  if (tracing()) return Mapped()(x, at, known);
+  return compiled_map.get([] { return jit(Mapped(), {}, Source()); })(x, at, known);
 }
 
 }  // namespace tenon

@@ -1,11 +1,12 @@
 // Convolutions of signals: by sums of products, or by Fourier transforms.
+#include "tenon/api/convolution.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
-#include "tenon/api/convolution.h"
 #include "tenon/api/fft.h"
 #include "tenon/api/loops.h"
 #include "tenon/api/signal.h"
@@ -73,9 +74,9 @@ Part part_of(std::string_view name, const Dims& a, const Dims& b, Extent extent)
     }
   }
   if (extent == Extent::valid && !larger && !smaller)
-    throw ShapeError(fmt::format("{}: of [{}] and [{}] neither lies inside of the other.", name, Shape(a).text(),
-                                 Shape(b).text()),
-                     "The valid part needs one that is at least as large along every axis.");
+    throw ShapeError(
+        fmt::format("{}: of [{}] and [{}] neither lies inside of the other.", name, Shape(a).text(), Shape(b).text()),
+        "The valid part needs one that is at least as large along every axis.");
   return part;
 }
 Array cut(Array x, std::size_t first_axis, const Part& part) {
@@ -110,24 +111,25 @@ Around zeros_around(const Dims& n, const Dims& m, const Part& part) {
   return around;
 }
 
-// Σ over channels of x [channels, places…] and places of the window w [features, channels, places…], which is not turned
-// around: [features, places…].
+// Σ over channels of x [channels, places…] and places of the window w [features, channels, places…], which is not
+// turned around: [features, places…].
 Array sums_over_windows(Array x, const Array& w, const Around& around) {
   for (std::size_t i = 0; i < around.before.size(); ++i)
     x = with_zeros(x, static_cast<std::int64_t>(i + 1), around.before[i], around.behind[i]);
   return squeeze(conv_general_dilated(expand_dims(x, 0), w), 0);
 }
 
-// What elements of the window that are infinite or NaN make of the elements of x they meet: infinite or NaN, and 0 where
-// they meet none. How many there are of each kind is counted by a convolution; the zeros around x are none of them.
+// What elements of the window that are infinite or NaN make of the elements of x they meet: infinite or NaN, and 0
+// where they meet none. How many there are of each kind is counted by a convolution; the zeros around x are none of
+// them.
 Array of_infinite(const Array& x, const Array& w, const Around& around) {
   const DType d = x.dtype();
   const auto counted = [&](const Array& mask) { return convert(mask, d); };
   const Array inf = convert(std::numeric_limits<double>::infinity(), d), zero = zeros_like(w);
   const Array channels = stack({counted(x > 0), counted(x < 0), ones_like(x), counted((x == 0) | is_nan(x))});
   const Array up = counted(w == inf), down = counted(w == -inf), undefined = counted(is_nan(w));
-  const Array windows = stack({stack({up, down, zero, zero}), stack({down, up, zero, zero}),
-                               stack({zero, zero, undefined, up + down})});
+  const Array windows =
+      stack({stack({up, down, zero, zero}), stack({down, up, zero, zero}), stack({zero, zero, undefined, up + down})});
   const Array counts = sums_over_windows(channels, windows, around);
   const auto some = [&](std::int64_t i) { return squeeze(slice_in_dim(counts, i, i + 1, 0), 0) > convert(0.5, d); };
   const Array rises = some(0), falls = some(1), none = zeros_like(squeeze(slice_in_dim(counts, 0, 1, 0), 0));
@@ -135,8 +137,8 @@ Array of_infinite(const Array& x, const Array& w, const Around& around) {
   return stop_gradient(where(some(2) | (rises & falls), convert(std::numeric_limits<double>::quiet_NaN(), d), value));
 }
 
-// The smaller operand is the window, turned around: places before and behind the other are zeros, with which an infinite
-// element of the window has no product.
+// The smaller operand is the window, turned around: places before and behind the other are zeros, with which an
+// infinite element of the window has no product.
 Array by_sums(const Array& a, const Array& b, const Part& part) {
   if (is_complex(a.dtype())) {
     const auto of = [&](const Array& x, const Array& y) { return by_sums(x, y, part); };
@@ -189,7 +191,8 @@ Array by_transforms(const Array& a, const Array& b, const Part& part) {
   }
   if (!lengthens) return cut(a * b, first, part);
   const fft::ManyOptions options{lengths, axes};
-  if (is_complex(a.dtype())) return cut(fft::ifftn(fft::fftn(a, options) * fft::fftn(b, options), options), first, part);
+  if (is_complex(a.dtype()))
+    return cut(fft::ifftn(fft::fftn(a, options) * fft::fftn(b, options), options), first, part);
   return cut(fft::irfftn(fft::rfftn(a, options) * fft::rfftn(b, options), options), first, part);
 }
 

@@ -45,8 +45,7 @@ Array cosines_of(const Array& x, fft::Norm norm) {
   const Turn turn(n, x.dtype());
   const Array re = real(z), im = imag(z);
   const Array first = 2 * (re * turn.c + im * turn.s), second = 2 * (re * turn.s - im * turn.c);
-  const Array y =
-      concatenate({first, turned_around(part_of_last(second, 1, floor_div(n - 1, 2) + 1))}, -1);
+  const Array y = concatenate({first, turned_around(part_of_last(second, 1, floor_div(n - 1, 2) + 1))}, -1);
   return norm == fft::Norm::backward ? y : y * factors(n, x.dtype(), norm);
 }
 Array of_cosines(const Array& given, fft::Norm norm) {
@@ -78,8 +77,7 @@ Array along(std::string_view name, CosineTransform f, const Array& x, std::int64
 }
 
 Array cosine_transform(std::string_view name, CosineTransform f, const Operand& given,
-                       const std::optional<std::vector<Dim>>& lengths, std::vector<std::int64_t> axes,
-                       fft::Norm norm) {
+                       const std::optional<std::vector<Dim>>& lengths, std::vector<std::int64_t> axes, fft::Norm norm) {
   const SourceScope place(given.where(), name);
   const Array x = widened(to_inexact(given));
   if (lengths && lengths->size() != axes.size())
@@ -99,8 +97,8 @@ Array cosine_transform(std::string_view name, CosineTransform f, const Operand& 
   return is_complex(x.dtype()) ? complex(of(real(x)), of(imag(x))) : of(x);
 }
 Array cosine_transform(std::string_view name, CosineTransform f, const Operand& x, const fft::Options& options) {
-  return cosine_transform(name, f, x, options.n ? std::optional(std::vector{*options.n}) : std::nullopt,
-                          {options.axis}, options.norm);
+  return cosine_transform(name, f, x, options.n ? std::optional(std::vector{*options.n}) : std::nullopt, {options.axis},
+                          options.norm);
 }
 Array cosine_transform(std::string_view name, CosineTransform f, const Operand& x, const fft::ManyOptions& options) {
   std::vector<std::int64_t> axes = options.axes.value_or(std::vector<std::int64_t>());

@@ -18,7 +18,9 @@ Shape with_last(const Shape& shape, std::initializer_list<Dim> last, std::size_t
   dims.insert(dims.end(), last);
   return Shape(dims);
 }
-Array part(const Array& x, const Dim& from, const Dim& to, std::int64_t axis) { return slice_in_dim(x, from, to, axis); }
+Array part(const Array& x, const Dim& from, const Dim& to, std::int64_t axis) {
+  return slice_in_dim(x, from, to, axis);
+}
 
 }  // namespace
 
@@ -38,9 +40,9 @@ Array with_zeros(const Array& x, std::int64_t axis, const Dim& before, const Dim
     return zeros(shape, x.dtype());
   };
   const Dim n = x.shape()[at], from = max(0 - before, 0), to = n - max(0 - behind, 0);
-  return concatenate({zeros_of(before), slice_in_dim(x, from, max(from, to), static_cast<std::int64_t>(at)),
-                      zeros_of(behind)},
-                     static_cast<std::int64_t>(at));
+  return concatenate(
+      {zeros_of(before), slice_in_dim(x, from, max(from, to), static_cast<std::int64_t>(at)), zeros_of(behind)},
+      static_cast<std::int64_t>(at));
 }
 
 // A segment is `pieces` rows of `step` elements, the last of them cut; the next one begins one row later.

@@ -46,8 +46,7 @@ struct Segments {
 };
 
 void require_segments(std::string_view name, std::int64_t length, std::int64_t overlap, std::int64_t transform) {
-  if (length < 1)
-    throw ShapeError(fmt::format("{}: segments of {} samples.", name, length), "Give 1 or more.");
+  if (length < 1) throw ShapeError(fmt::format("{}: segments of {} samples.", name, length), "Give 1 or more.");
   if (overlap >= length || overlap < 0)
     throw ShapeError(fmt::format("{}: segments of {} samples overlap in {}.", name, length, overlap),
                      "Give fewer than a segment has, and no less than 0.");
@@ -134,10 +133,10 @@ Spectrum spectrum_of(std::string_view name, const Array& given, const MaybeArray
   const Segments s = prepared_segments(name, options, n, x.dtype(), n.try_value().value_or(256));
   const Array of_x = transformed_segments(x, s, options, halved);
   const Array rate = convert(options.rate, d);
-  const Array total = options.scaling == Scaling::density ? rate * sum(square(abs(s.window)))
-                                                          : square(abs(sum(s.window)));
-  Array density = other ? conj(of_x) * transformed_segments(y, s, options, halved)
-                        : square(real(of_x)) + square(imag(of_x));
+  const Array total =
+      options.scaling == Scaling::density ? rate * sum(square(abs(s.window))) : square(abs(sum(s.window)));
+  Array density =
+      other ? conj(of_x) * transformed_segments(y, s, options, halved) : square(real(of_x)) + square(imag(of_x));
   Array scale = broadcast_to(1 / total, {last_size(of_x)});
   if (halved) {  // the others stand for the negative ones too
     const Array k = arange(last_size(of_x));
@@ -253,9 +252,9 @@ Signal istft(const Operand& given, const IstftOptions& options) {
   auto times = static_cast<std::int64_t>(normalize_axis(options.time_axis, rank, name));
   const auto frequencies = static_cast<std::int64_t>(normalize_axis(options.frequency_axis, rank, name));
   if (times == frequencies)
-    throw ShapeError(fmt::format("{}: axis {} of {} holds both frequencies and times.", name, times,
-                                 given->type().text()),
-                     "Name two axes.");
+    throw ShapeError(
+        fmt::format("{}: axis {} of {} holds both frequencies and times.", name, times, given->type().text()),
+        "Name two axes.");
   const std::int64_t whole = options.onesided ? 2 * (values.size(frequencies) - 1) : values.size(frequencies);
   const std::int64_t length = options.segment.value_or(whole), overlap = options.overlap.value_or(length / 2);
   const std::int64_t transform = options.length.value_or(options.onesided && length == whole + 1 ? length : whole);
@@ -266,7 +265,8 @@ Signal istft(const Operand& given, const IstftOptions& options) {
   order.push_back(times), order.push_back(frequencies);
   values = transpose(values, order);
   const fft::Options along{.n = Dim(transform)};
-  const Array segments = slice_in_dim(options.onesided ? fft::irfft(values, along) : fft::ifft(values, along), 0, length, -1);
+  const Array segments =
+      slice_in_dim(options.onesided ? fft::irfft(values, along) : fft::ifft(values, along), 0, length, -1);
   const Array window = window_of(name, options.window, length, segments.dtype());
   const Dim count = segments.shape()[rank - 2];
   const std::int64_t step = length - overlap;

@@ -1,7 +1,6 @@
-#include "tenon/api/cluster.h"
-
 #include <fmt/format.h>
 
+#include "tenon/api/cluster.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"

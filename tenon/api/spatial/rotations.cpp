@@ -241,9 +241,9 @@ Array Rotation::magnitude() const {
 Rotation Rotation::mean(const std::optional<Array>& weights) const {
   const Array q = numbers_of("mean", quat, 4);
   if (q.rank() != 2 || (weights && (weights->rank() != 1 || decided_equal(weights->shape()[0], q.shape()[0]) == false)))
-    throw ShapeError(fmt::format("mean: rotations {} with weights {}.", q.type().text(),
-                                 weights ? weights->type().text() : "1"),
-                     "Rotations are rows of four, with a weight each.");
+    throw ShapeError(
+        fmt::format("mean: rotations {} with weights {}.", q.type().text(), weights ? weights->type().text() : "1"),
+        "Rotations are rows of four, with a weight each.");
   const Array weighted = weights ? q * along(convert(*weights, q.dtype())) : q;
   const Array vectors = linalg::eigh(matmul(transpose(weighted), q)).eigenvectors;
   return {component(vectors, 3)};
