@@ -31,6 +31,8 @@ scipy_fft, scipy_special, scipy_linalg, scipy_signal, scipy_ndimage = (
 jax = optional("jax")
 if jax is not None:
     jax.config.update("jax_enable_x64", True)
+    for name in ("image", "scipy.ndimage", "scipy.signal"):
+        importlib.import_module(f"jax.{name}")
 
 
 def normal(shape, dtype):
