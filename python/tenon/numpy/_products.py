@@ -9,7 +9,7 @@ from tenon import _core, _sizes
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray, full
 from tenon.numpy._elementwise import _inexact_together
-from tenon.numpy._shapes import _axes, _of_one_dtype, _zeros_behind, concatenate, moveaxis, ravel
+from tenon.numpy._shapes import _axes, _of_one_dtype, concatenate, moveaxis, ravel
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul",

@@ -6,7 +6,6 @@ from tenon import _core
 from tenon._checks import whole
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray, full
-from tenon.numpy._elementwise import isnan, logical_not
 from tenon.numpy._shapes import _axis, ravel
 
 __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex"]

@@ -11,7 +11,6 @@ from tenon._core import Array
 from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full
-from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _axis, concatenate, ravel
 
 __all__ = [
