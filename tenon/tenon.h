@@ -1,6 +1,7 @@
 // Tenon: composable transformations of array programs. The only header a user includes.
 #pragma once
 
+#include "tenon/api/cluster.h"
 #include "tenon/api/convolution.h"
 #include "tenon/api/cumulative.h"
 #include "tenon/api/data.h"
@@ -9,14 +10,20 @@
 #include "tenon/api/fft.h"
 #include "tenon/api/files.h"
 #include "tenon/api/hoisting.h"
+#include "tenon/api/image.h"
 #include "tenon/api/implicit.h"
+#include "tenon/api/interpolate.h"
 #include "tenon/api/jit.h"
 #include "tenon/api/linalg.h"
 #include "tenon/api/list.h"
 #include "tenon/api/loops.h"
+#include "tenon/api/ndimage.h"
 #include "tenon/api/numerics.h"
 #include "tenon/api/ref.h"
 #include "tenon/api/rewrites.h"
+#include "tenon/api/searchsorted.h"
+#include "tenon/api/signal.h"
+#include "tenon/api/spatial.h"
 #include "tenon/api/special.h"
 #include "tenon/api/stats.h"
 #include "tenon/api/std_functions.h"

@@ -15,7 +15,10 @@ DISTRIBUTIONS = ("bernoulli beta betabinom binom cauchy chi2 dirichlet expon gam
                  "logistic multinomial multivariate_normal nbinom norm pareto poisson t truncnorm uniform vonmises wrapcauchy").split()
 MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "tenon.linalg", "jax.numpy.fft": "tenon.fft",
            "jax.scipy.linalg": "tenon.scipy.linalg", "jax.scipy.special": "tenon.scipy.special",
-           "jax.scipy.stats": "tenon.scipy.stats",
+           "jax.scipy.fft": "tenon.scipy.fft", "jax.scipy.signal": "tenon.scipy.signal", "jax.scipy.ndimage": "tenon.scipy.ndimage",
+           "jax.scipy.interpolate": "tenon.scipy.interpolate", "jax.scipy.integrate": "tenon.scipy.integrate",
+           "jax.scipy.cluster.vq": "tenon.scipy.cluster.vq", "jax.scipy.spatial.transform": "tenon.scipy.spatial.transform",
+           "jax.image": "tenon.image", "jax.scipy.stats": "tenon.scipy.stats",
            **{f"jax.scipy.stats.{name}": f"tenon.scipy.stats.{name}" for name in DISTRIBUTIONS}, "jax.lax": "tenon.lax", "jax.lax.linalg": "tenon.lax.linalg",
            "jax.dtypes": "tenon.dtypes", "jax.ops": "tenon.ops", "jax.random": "tenon.random",
            "jax.nn": "tenon.nn", "jax.nn.initializers": "tenon.nn.initializers",
@@ -75,7 +78,13 @@ DIFFERS = {
     "jax.lax.betainc": "more: derivatives in a and b", "jax.lax.igamma_grad_a": "more: derivatives of its own",
     "jax.lax.random_gamma_grad": "more: derivatives of its own",
     "jax.random.normal": "within 2 units in the last place",
-    "jax.nn.one_hot": "", "jax.scipy": "`linalg`, `special`, `stats`", "jax.tree_util.KeyEntry": "any type",
+    "jax.scipy.fft.dct": "more: `norm` forward", "jax.scipy.fft.dctn": "as dct", "jax.scipy.fft.idct": "as dct", "jax.scipy.fft.idctn": "as dct",
+    "jax.scipy.signal.istft": "as SciPy where `noverlap` is 0 and `nperseg` odd; the times are those of the signal, whatever axes it has",
+    "jax.scipy.signal.convolve": "more: of sizes of which neither is the larger along every axis; infinite elements meet no zeros around",
+    "jax.scipy.signal.correlate": "as convolve", "jax.scipy.signal.convolve2d": "as convolve", "jax.scipy.signal.correlate2d": "as convolve",
+    "jax.scipy.cluster.vq.vq": "i32",
+    "jax.scipy.spatial.transform.Rotation": "derivatives at no rotation too", "jax.scipy.spatial.transform.Slerp": "behind the last time the motion goes on",
+    "jax.nn.one_hot": "", "jax.scipy": "`cluster`, `fft`, `integrate`, `interpolate`, `linalg`, `ndimage`, `signal`, `spatial`, `special`, `stats`", "jax.tree_util.KeyEntry": "any type",
 }
 for name in "numpy.max numpy.min numpy.amax numpy.amin numpy.ptp numpy.maximum numpy.minimum lax.max lax.min lax.reduce_max lax.reduce_min".split():
     DIFFERS[f"jax.{name}"] = "of complex numbers NaN where any is, as in NumPy"
@@ -85,7 +94,7 @@ SHARDED = "one device, one process"
 RULES = [  # (words in the name, why it is absent)
     ("live_arrays array_garbage_collection_guard", "the library does not tell of its arrays"),
     ("log_compiles explain_cache_misses", "`TENON_LOG` and `explain` tell of compilation"),
-    ("image softmax_custom_jvp", "not part of this module"),
+    ("softmax_custom_jvp", "not part of this module"),
     ("allow_f16_reductions numpy_dtype_promotion numpy_rank_promotion enable_checks no_execution no_tracing thread_guard make_user_context "
      "threefry_partitionable jax2tf_associative_scan_reductions", "settings of JAX's"),
     ("symbolic_ is_symbolic_dim SymbolicScope", "exported functions have sizes that are numbers"),

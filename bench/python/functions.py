@@ -26,11 +26,14 @@ def optional(name):
         return None
 
 
-scipy_fft, scipy_special, scipy_linalg = (optional(f"scipy.{name}") for name in ("fft", "special", "linalg"))
+scipy_fft, scipy_special, scipy_linalg, scipy_signal, scipy_ndimage = (
+    optional(f"scipy.{name}") for name in ("fft", "special", "linalg", "signal", "ndimage"))
 torch = optional("torch")
 jax = optional("jax")
 if jax is not None:
     jax.config.update("jax_enable_x64", True)
+    for name in ("image", "scipy.ndimage", "scipy.signal"):
+        importlib.import_module(f"jax.{name}")
 
 
 def normal(shape, dtype):
@@ -190,12 +193,34 @@ def factors():
             yield f"{name} {'x'.join(map(str, shape))}", in_tenon(getattr(tn.linalg, name), *arguments), others
 
 
+def fields():
+    """Signals and images: of JAX, and where SciPy has them, of SciPy."""
+    image, points = normal((32, 224, 224, 3), "float32"), np.random.default_rng(0).uniform(0, 255, (2, 10**6)).astype("float32")
+    plane, long, window, signal = (normal(shape, "float32") for shape in ((256, 256), 10**5, 10**4, 10**6))
+    cases = [
+        ("resize linear 32x224x224x3", lambda jx: lambda x: jx.image.resize(x, (32, 112, 112, 3), "linear"), [image], None),
+        ("resize cubic 32x224x224x3", lambda jx: lambda x: jx.image.resize(x, (32, 112, 112, 3), "cubic"), [image], None),
+        ("map_coordinates 10^6", lambda jx: lambda x, at: jx.scipy.ndimage.map_coordinates(x, [at[0], at[1]], 1), [plane, points],
+         scipy_ndimage and (lambda: scipy_ndimage.map_coordinates(plane, points, order=1, mode="grid-constant"))),
+        ("fftconvolve 10^5 10^4", lambda jx: jx.scipy.signal.fftconvolve, [long, window],
+         scipy_signal and (lambda: scipy_signal.fftconvolve(long, window))),
+        ("convolve 10^5 10^4", lambda jx: jx.scipy.signal.convolve, [long, window], lambda: np.convolve(long, window)),
+        ("stft 10^6", lambda jx: lambda x: jx.scipy.signal.stft(x, nperseg=256)[2], [signal],
+         scipy_signal and (lambda: scipy_signal.stft(signal, nperseg=256)[2])),
+    ]
+    for name, f, args, theirs in cases:
+        others = {"scipy": theirs} if theirs else {}
+        if jax is not None:
+            others["jax"] = in_jax(f(jax), *args)
+        yield name, in_tenon(f(tn), *args), others
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", metavar="WORD", default="")
     parser.add_argument("--seconds", type=float, default=1.0, metavar="LIMIT")
     options = parser.parse_args()
-    for name, ours, others in [*transforms(), *convolutions(), *poolings(), *special_functions(), *factors()]:
+    for name, ours, others in [*transforms(), *convolutions(), *poolings(), *special_functions(), *factors(), *fields()]:
         if options.only not in name:
             continue
         mine, *theirs = (least(call, options.seconds)[0] * 1e3 for call in (ours, *others.values()))

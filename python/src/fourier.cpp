@@ -22,13 +22,14 @@ struct AlongOne {
   Array (*f)(const Operand& x, const fft::Options& options);
 };
 constexpr AlongOne along_one[] = {{"fft", fft::fft},     {"ifft", fft::ifft}, {"rfft", fft::rfft},
-                                  {"irfft", fft::irfft}, {"hfft", fft::hfft}, {"ihfft", fft::ihfft}};
+                                  {"irfft", fft::irfft}, {"hfft", fft::hfft}, {"ihfft", fft::ihfft},
+                                  {"dct", fft::dct},     {"idct", fft::idct}};
 struct AlongMany {
   const char* name;
   Array (*f)(const Operand& x, const fft::ManyOptions& options);
 };
-constexpr AlongMany along_many[] = {
-    {"fftn", fft::fftn}, {"ifftn", fft::ifftn}, {"rfftn", fft::rfftn}, {"irfftn", fft::irfftn}};
+constexpr AlongMany along_many[] = {{"fftn", fft::fftn},     {"ifftn", fft::ifftn}, {"rfftn", fft::rfftn},
+                                    {"irfftn", fft::irfftn}, {"dctn", fft::dctn},   {"idctn", fft::idctn}};
 struct Shift {
   const char* name;
   Array (*f)(const Operand& x, const std::optional<Integers>& axes);

@@ -36,6 +36,9 @@ NB_MODULE(_core, module) {
   add_convolutions(module);
   add_windows(module);
   add_fourier(module);
+  add_signal(module);
+  add_fields(module);
+  add_rotations(module);
   add_linalg(module);
   add_special(module);
   add_stats(module);

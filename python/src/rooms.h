@@ -19,6 +19,9 @@ void add_contractions(nb::module_& module);  // contractions.cpp
 void add_convolutions(nb::module_& module);  // convolution.cpp
 void add_cumulative(nb::module_& module);    // cumulative.cpp
 void add_fourier(nb::module_& module);       // fourier.cpp
+void add_signal(nb::module_& module);        // signal.cpp
+void add_fields(nb::module_& module);        // fields.cpp
+void add_rotations(nb::module_& module);     // rotations.cpp
 void add_linalg(nb::module_& module);        // linalg.cpp
 void add_windows(nb::module_& module);       // windows.cpp
 void add_special(nb::module_& module);       // special.cpp

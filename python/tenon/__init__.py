@@ -22,7 +22,7 @@ _methods.add_to_array()
 
 from tenon._config import config as config  # noqa: E402
 from tenon import lax as lax, nn as nn, numpy as numpy, optim as optim, random as random, scipy as scipy  # noqa: E402
-from tenon import dtypes as dtypes, fft as fft, linalg as linalg, ops as ops, typing as typing  # noqa: E402
+from tenon import dtypes as dtypes, fft as fft, image as image, linalg as linalg, ops as ops, typing as typing  # noqa: E402
 from tenon import ad as ad, ad_checkpoint as ad_checkpoint, custom_batching as custom_batching  # noqa: E402
 from tenon import custom_derivatives as custom_derivatives  # noqa: E402
 from tenon import tree as tree, tree_util as tree_util  # noqa: E402

@@ -25,7 +25,9 @@ _modules = {
     "jax.custom_derivatives": "tenon.custom_derivatives", "jax.custom_batching": "tenon.custom_batching",
     "jax.ad_checkpoint": "tenon.ad_checkpoint", "jax.ad": "tenon.ad", "jax.ref": "tenon.ref",
     "jax.scipy": "tenon.scipy", "jax.scipy.special": "tenon.scipy.special", "jax.scipy.linalg": "tenon.scipy.linalg",
-    "jax.scipy.stats": "tenon.scipy.stats", "jax.scipy.stats.norm": "tenon.scipy.stats.norm",
+    **{f"jax.scipy.{name}": f"tenon.scipy.{name}" for name in (
+        "cluster", "cluster.vq", "fft", "integrate", "interpolate", "ndimage", "signal", "spatial", "spatial.transform")},
+    "jax.image": "tenon.image", "jax.scipy.stats": "tenon.scipy.stats", "jax.scipy.stats.norm": "tenon.scipy.stats.norm",
     "jax.custom_batching": "tenon.custom_batching", "jax.ref": "tenon.ref", "jax.experimental": None,
 }
 

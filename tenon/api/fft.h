@@ -62,6 +62,16 @@ Array ifft2(const Operand& x, const PlaneOptions& options = {});
 Array rfft2(const Operand& x, const PlaneOptions& options = {});
 Array irfft2(const Operand& x, const PlaneOptions& options = {});
 
+// Discrete cosine transforms of type 2, y[k] = 2 Σ x[j] cos(πk(2j + 1) / 2n), and back: idct undoes dct, and divides by
+// 2n where dct multiplies by nothing (Norm::backward). Norm::ortho makes them orthogonal: by 1/√(2n), and 1/√(4n) of k
+// = 0. Real numbers stay real; of complex ones both parts are transformed. By one transform of real numbers of n
+// elements (Makhoul 1980).
+//   fft::dct(Array{1.f, 2.f, 3.f})   // 12 -3.4641 0
+Array dct(const Operand& x, const Options& options = {});
+Array idct(const Operand& x, const Options& options = {});
+Array dctn(const Operand& x, const ManyOptions& options = {});
+Array idctn(const Operand& x, const ManyOptions& options = {});
+
 // The frequencies of n samples at distance d, in cycles a unit of d: 0, the positive ones, the negative ones; of real
 // samples those that are not negative.
 //   fft::fftfreq(4, 0.5)   // 0 0.5 -1 -0.5

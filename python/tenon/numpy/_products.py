@@ -9,7 +9,7 @@ from tenon import _core, _sizes
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray, full
 from tenon.numpy._elementwise import _inexact_together
-from tenon.numpy._shapes import _axes, _of_one_dtype, _zeros_behind, concatenate, moveaxis, ravel
+from tenon.numpy._shapes import _axes, _of_one_dtype, concatenate, moveaxis, ravel
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul",
@@ -366,19 +366,9 @@ def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
     a, v = map(_core.to_inexact, _of_one_dtype([a, v]))
     if a.ndim != 1 or v.ndim != 1 or _core.same_size(a.shape[0], 0) or _core.same_size(v.shape[0], 0):
         raise ValueError("convolve: both are vectors with elements.")
-    if _core.less_size(a.shape[0], v.shape[0]):
-        a, v = v, a
-    n, m = a.shape[0], v.shape[0]
-    longer, shorter = _core.max_size(n, m), _core.min_size(n, m)
-    # Rows that are one element longer than the result moves by: in a row of all, each begins one place later.
-    rows = _zeros_behind(v[:, None] * a[None, :], m)
-    made = _core.sum(_core.reshape(_core.reshape(rows, (-1,))[:m * (n + m - 1)], (m, n + m - 1)), [0], False)
-    if mode == "same":
-        made = made[(shorter - 1) // 2:(shorter - 1) // 2 + longer]
-    elif mode == "valid":
-        made = made[shorter - 1:longer]
-    elif mode != "full":
+    if mode not in ("full", "same", "valid"):
         raise ValueError("mode must be one of ['full', 'same', 'valid']")
+    made = _core.convolve(a, v, "largest" if mode == "same" else mode, "direct")
     return _preferred(made, preferred_element_type)
 
 

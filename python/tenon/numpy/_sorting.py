@@ -6,7 +6,6 @@ from tenon import _core
 from tenon._checks import whole
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray, full
-from tenon.numpy._elementwise import isnan, logical_not
 from tenon.numpy._shapes import _axis, ravel
 
 __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex"]
@@ -86,32 +85,7 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
         raise ValueError(f"{side!r} is an invalid value for keyword 'side'")
     if sorter is not None:
         a = _core.take(a, sorter, 0, "clip", None, False, False)
-    from tenon import lax
-
-    met = _dtypes.result_type(a, v)
-    a, v = _core.convert(a, met), _core.convert(v, met)
-    kind = "int32" if _core.less_size(a.shape[0], 2**31) else "int64"
-    before = _core.less if side == "left" else _core.less_equal
-    nan_last = met.kind in "fc"
-
-    def lies_before(x):
-        made = before(x, v)
-        if nan_last:
-            made = made | (isnan(v) & (logical_not(isnan(x)) if side == "left" else True))
-        return made
-
-    low, high = full(v.shape, 0, kind), full(v.shape, a.shape[0], kind)
-    if _core.same_size(a.shape[0], 0):
-        return low
-
-    def step(_, state):
-        low, high = state
-        middle = (low + high) // 2
-        right = lies_before(_core.take(a, middle, 0, "clip", None, False, False)) & _core.less(low, high)
-        return _core.where(right, middle + 1, low), _core.where(right, high, middle)
-
-    steps = 31 if isinstance(a.shape[0], _core.Dim) else a.shape[0].bit_length()  # more change nothing
-    return lax.fori_loop(0, steps, step, (low, high))[1]
+    return _core.searchsorted(a, v, side == "right")
 
 
 @whole

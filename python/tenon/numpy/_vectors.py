@@ -11,7 +11,6 @@ from tenon._core import Array
 from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full
-from tenon.numpy._elementwise import _inexact_together
 from tenon.numpy._shapes import _axis, concatenate, ravel
 
 __all__ = [
@@ -79,36 +78,10 @@ def _slope(f, axis, h):
 
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Values between those at the points xp, by straight lines."""
-    from tenon.numpy._sorting import argsort, searchsorted
-
-    x, xp = _inexact_together(asarray(x), asarray(xp))
-    fp = _inexact_together(x, _core.to_inexact(asarray(fp)))[1]
     for side, given in (("left", left), ("right", right)):
         if isinstance(given, str) and given != "extrapolate":
             raise ValueError(f"the only valid string value of `{side}` is 'extrapolate', but got: {given!r}")
-    if "c" in (x.dtype.kind, xp.dtype.kind):
-        raise ValueError("interp: complex numbers have no order: x and xp are real.")
-    if period is not None and np.ndim(period):
-        raise ValueError(f"period must be a scalar; got {period!r}.")
-    if xp.ndim != 1 or xp.shape != fp.shape or xp.shape[0] == 0:
-        raise ValueError("xp and fp must be one-dimensional arrays of equal size, and not empty")
-    if period is not None:
-        x, xp = _core.remainder(x, period), _core.remainder(xp, period)
-        order = argsort(xp)
-        xp, fp = xp[order], fp[order]
-        xp = concatenate([xp[-1:] - period, xp, xp[:1] + period])
-        fp = concatenate([fp[-1:], fp, fp[:1]])
-    i = _core.clamp(1, searchsorted(xp, x, "right"), builtins.max(xp.shape[0] - 1, 1))
-    low, high = xp[i - 1], xp[i]
-    width = high - low
-    flat = _core.equal(width, 0)
-    slope = (fp[i] - fp[i - 1]) / _core.where(flat, 1, width)
-    made = _core.where(flat, fp[i - 1], fp[i - 1] + (x - low) * slope)
-    if period is None:
-        for outside, edge, given in ((_core.less(x, xp[0]), fp[0], left), (_core.greater(x, xp[-1]), fp[-1], right)):
-            if not (isinstance(given, str) and given == "extrapolate"):
-                made = _core.where(outside, edge if given is None else given, made)
-    return made
+    return _core.interp(asarray(x), asarray(xp), asarray(fp), left, right, period)
 
 
 def delete(arr, obj, axis=None, *, assume_unique_indices=False):

@@ -1,5 +1,6 @@
-"""The rooms of jax.scipy that are here: `linalg`, `special` and of `stats` the normal distribution."""
+"""The rooms of jax.scipy that are here."""
 
-from tenon.scipy import linalg, special, stats  # noqa: F401
+from tenon.scipy import (  # noqa: F401
+    cluster, fft, integrate, interpolate, linalg, ndimage, signal, spatial, special, stats)
 
-__all__ = ["linalg", "special", "stats"]
+__all__ = ["cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "spatial", "special", "stats"]

@@ -1,0 +1,31 @@
+// Choices that Python names by strings.
+#pragma once
+
+#include <fmt/format.h>
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tenon::python {
+
+template <class Choice>
+struct Named {
+  const char* name;
+  Choice choice;
+};
+
+// The choice of this name. Throws ValueError that says what the function's argument may be.
+template <class Choice, std::size_t n>
+Choice by_name(std::string_view function, std::string_view argument, const Named<Choice> (&choices)[n],
+               std::string_view name) {
+  std::string all;
+  for (const Named<Choice>& each : choices) {
+    if (name == each.name) return each.choice;
+    all += fmt::format("{}'{}'", all.empty() ? "" : ", ", each.name);
+  }
+  throw nanobind::value_error(fmt::format("{}: {} is '{}'; it is one of {}.", function, argument, name, all).c_str());
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,5 @@
+"""Integrals of samples, with the names of jax.scipy.integrate."""
+
+from tenon.numpy import trapezoid  # noqa: F401
+
+__all__ = ["trapezoid"]
