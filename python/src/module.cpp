@@ -46,6 +46,7 @@ NB_MODULE(_core, module) {
   add_lists(module);
   add_refs(module);
   add_implicit(module);
+  add_solvers(module);
   add_host(module);
   add_collectives(module);
   add_programs(module);

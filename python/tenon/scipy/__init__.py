@@ -1,5 +1,5 @@
-"""The rooms of jax.scipy that are here: `linalg`, `special` and of `stats` the normal distribution."""
+"""The rooms of jax.scipy that are here: `linalg`, `optimize`, `sparse.linalg`, `special` and `stats`."""
 
-from tenon.scipy import linalg, special, stats  # noqa: F401
+from tenon.scipy import linalg, optimize, sparse, special, stats  # noqa: F401
 
-__all__ = ["linalg", "special", "stats"]
+__all__ = ["linalg", "optimize", "sparse", "special", "stats"]

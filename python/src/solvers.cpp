@@ -1,0 +1,129 @@
+// Iterations over functions of the user's: linear systems, minima, differential equations.
+#include <fmt/format.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "call.h"
+#include "functions.h"
+#include "op.h"
+#include "rooms.h"
+#include "tenon/api/linear_solvers.h"
+#include "tenon/api/minimize.h"
+#include "tenon/api/odeint.h"
+
+namespace tenon::python {
+namespace {
+
+nb::object as_object(const Array& a) { return array_object(a); }
+
+// A function of a tree that gives such a tree, as one of flat arrays.
+KeptFlatFunction of_tree(const char* op, const char* what, nb::handle f, const TreeRef& tree) {
+  return [=](std::span<const Array> in) {
+    FlatTree made = flat_arrays(op, what, f(unflatten_arrays(*tree, in)));
+    require_same_tree(op, what, *tree, *made.tree);
+    return std::move(made.leaves);
+  };
+}
+
+std::optional<std::int64_t> number_or_none(nb::handle given) {
+  return given.is_none() ? std::nullopt : std::optional(nb::cast<std::int64_t>(given));
+}
+
+api_detail::IterativeMethod method_named(const std::string& name) {
+  return name == "cg"         ? api_detail::IterativeMethod::cg
+         : name == "bicgstab" ? api_detail::IterativeMethod::bicgstab
+                              : api_detail::IterativeMethod::gmres;
+}
+
+// a: a function, or a matrix.
+nb::object iterative_solve(const std::string& name, nb::handle a, nb::handle b, nb::handle x0, ArrayLike tol,
+                           ArrayLike atol, nb::handle maxiter, nb::handle m, std::int64_t restart, bool incremental) {
+  const char* const op_name = name.c_str();
+  return call_transformation(op_name, [&] {
+    const FlatTree right = flat_arrays(op_name, "b", b);
+    const TreeRef& tree = right.tree;
+    api_detail::IterativeOptions options{
+        tol.array(op_name), atol.array(op_name), number_or_none(maxiter), {}, {}, restart, incremental};
+    if (!x0.is_none()) {
+      FlatTree start = flat_arrays(op_name, "x0", x0);
+      require_same_tree(op_name, "x0 and b", *tree, *start.tree);
+      options.x0 = std::move(start.leaves);
+    }
+    if (!m.is_none()) options.preconditioner = of_tree(op_name, "b and what the preconditioner returns", m, tree);
+    const auto names = [&] { return tree->names(); };
+    const api_detail::IterativeMethod method = method_named(name);
+    const Arrays x = PyCallable_Check(a.ptr()) != 0
+                         ? api_detail::iterative_solve_flat(method, of_tree(op_name, "b and what A returns", a, tree),
+                                                            right.leaves, options, names)
+                         : api_detail::iterative_solve_flat(method, flat_arrays(op_name, "A", a).leaves.at(0),
+                                                            right.leaves, options, names);
+    return unflatten_arrays(*tree, x);
+  });
+}
+
+nb::object minimize(nb::handle f, nb::handle x0, bool bfgs, ArrayLike gtol, double norm, nb::handle maxiter,
+                    nb::handle line_search_maxiter, std::int64_t history, ArrayLike ftol, nb::handle maxfun,
+                    nb::handle maxgrad) {
+  return call_transformation("minimize", [&] {
+    const FlatTree start = flat_arrays("minimize", "x0", x0);
+    const TreeRef& tree = start.tree;
+    const KeptFlatFunction flat = [&](std::span<const Array> in) {
+      return flat_arrays("minimize", "what the function returns", f(unflatten_arrays(*tree, in))).leaves;
+    };
+    const optim::MinimizeOptions options{bfgs ? optim::MinimizeMethod::bfgs : optim::MinimizeMethod::lbfgs,
+                                         gtol.array("minimize"),
+                                         norm,
+                                         number_or_none(maxiter),
+                                         number_or_none(line_search_maxiter),
+                                         history,
+                                         ftol.array("minimize"),
+                                         number_or_none(maxfun),
+                                         number_or_none(maxgrad)};
+    const api_detail::FlatMinimum m =
+        api_detail::minimize_flat(flat, start.leaves, options, [&] { return tree->names(); });
+    return nb::object(nb::make_tuple(unflatten_arrays(*tree, m.x), as_object(m.success), as_object(m.status),
+                                     as_object(m.fun), unflatten_arrays(*tree, m.jac),
+                                     m.hess_inv.empty() ? nb::none() : as_object(m.hess_inv), as_object(m.nfev),
+                                     as_object(m.njev), as_object(m.nit)));
+  });
+}
+
+// f(y, t, *args), args a tuple.
+nb::object odeint(nb::handle f, nb::handle y0, ArrayLike t, nb::handle args, double rtol, double atol,
+                  nb::handle mxstep, double hmax) {
+  const Array times = t.array("odeint");
+  return call_transformation("odeint", [&] {
+    const FlatTree start = flat_arrays("odeint", "y0", y0), more = flat_arrays("odeint", "an argument", args);
+    const TreeRef& tree = start.tree;
+    const std::size_t n = start.leaves.size();
+    const KeptFlatFunction flat = [&](std::span<const Array> in) {
+      nb::list given;
+      given.append(unflatten_arrays(*tree, in.first(n)));
+      given.append(array_object(in[n]));
+      given.extend(unflatten_arrays(*more.tree, in.subspan(n + 1)));
+      const nb::object slope = nb::steal(PyObject_CallObject(f.ptr(), nb::tuple(given).ptr()));
+      if (!slope) throw nb::python_error();
+      FlatTree made = flat_arrays("odeint", "what f returns", slope);
+      require_same_tree("odeint", "y0 and what f returns", *tree, *made.tree);
+      return std::move(made.leaves);
+    };
+    return unflatten_arrays(
+        *tree, api_detail::odeint_flat(flat, start.leaves, times, more.leaves,
+                                       {rtol, atol, number_or_none(mxstep), hmax}, [&] { return tree->names(); }));
+  });
+}
+
+}  // namespace
+
+void add_solvers(nb::module_& module) {
+  module.def("iterative_solve", iterative_solve, nb::arg("name"), nb::arg("a"), nb::arg("b"), nb::arg("x0").none(),
+             nb::arg("tol"), nb::arg("atol"), nb::arg("maxiter").none(), nb::arg("m").none(), nb::arg("restart"),
+             nb::arg("incremental"));
+  module.def("odeint", odeint, nb::arg("f"), nb::arg("y0").none(), nb::arg("t"), nb::arg("args"), nb::arg("rtol"),
+             nb::arg("atol"), nb::arg("mxstep").none(), nb::arg("hmax"));
+  module.def("minimize", minimize, nb::arg("f"), nb::arg("x0"), nb::arg("bfgs"), nb::arg("gtol"), nb::arg("norm"),
+             nb::arg("maxiter").none(), nb::arg("line_search_maxiter").none(), nb::arg("history"), nb::arg("ftol"),
+             nb::arg("maxfun").none(), nb::arg("maxgrad").none());
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,79 @@
+"""Systems of linear equations solved by iterations, by the names of jax.scipy.sparse.linalg.
+
+A is a function of a tree like b, or a square matrix; b a tree of arrays, one vector together. Derivatives are those of the
+system, in b and in what A holds, of any order: each solves one system more by the same method. What is not found in
+`maxiter` steps is what was reached by then.
+"""
+
+import operator
+
+from tenon import _core
+from tenon.numpy._creation import asarray
+
+__all__ = ["bicgstab", "cg", "gmres"]
+
+
+def _operator(name, what, given):
+    """A linear operator as a function; a matrix of A is left to the library, which says what is wrong with it."""
+    if callable(given):
+        return given
+    if not hasattr(given, "shape") and not isinstance(given, (list, tuple)):
+        raise TypeError(f"{name}: {what} is a {type(given).__name__}, neither a function nor a matrix.")
+    return asarray(given)
+
+
+def _steps(name, what, given):
+    if given is None:
+        return None
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise TypeError(f"{name}: `{what}` is an int, not {given!r}.") from None
+
+
+def _solved(name, A, b, x0, tol, atol, maxiter, M, restart=0, incremental=False):
+    A = _operator(name, "A", A)
+    if M is not None and not callable(M):
+        matrix = _operator(name, "M", M)
+        M = lambda v: _core.matmul(matrix, v)  # noqa: E731
+    return _core.iterative_solve(name, A, b, x0, tol, atol, _steps(name, "maxiter", maxiter), M, restart, incremental)
+
+
+def cg(A, b, x0=None, *, tol=1e-5, atol=0.0, maxiter=None, M=None):
+    """(x, None) with A·x = b, of an A that is symmetric (of complex numbers Hermitian) and positive definite, by conjugate
+    gradients. It ends where |b - A·x| <= max(tol·|b|, atol), or after `maxiter` steps, 10 for each number in b. M: about
+    the inverse of A, a function or a matrix as A is.
+
+    >>> import tenon.numpy as tnp
+    >>> cg(tnp.array([[4.0, 1.0], [1.0, 3.0]]), tnp.array([6.0, 7.0]))[0].tolist()
+    [1.0, 2.0]
+    """
+    return _solved("cg", A, b, x0, tol, atol, maxiter, M), None
+
+
+def bicgstab(A, b, x0=None, *, tol=1e-5, atol=0.0, maxiter=None, M=None):
+    """(x, None) with A·x = b, by stabilized biconjugate gradients; arguments are those of cg().
+
+    >>> import tenon.numpy as tnp
+    >>> bicgstab(tnp.array([[2.0, 1.0], [0.0, 3.0]]), tnp.array([4.0, 6.0]))[0].round(6).tolist()
+    [1.0, 2.0]
+    """
+    return _solved("bicgstab", A, b, x0, tol, atol, maxiter, M), None
+
+
+def gmres(A, b, x0=None, *, tol=1e-5, atol=0.0, restart=20, maxiter=None, M=None, solve_method="batched"):
+    """(x, info) with A·x = b, by generalized minimal residuals: the best x among combinations of `restart` vectors, then
+    again from there, `maxiter` times at most. With `solve_method` "incremental" it looks after each vector whether it has
+    come near enough, else once a restart. M is applied before A. info: -1 where x has a NaN, else 0.
+
+    >>> import tenon.numpy as tnp
+    >>> gmres(tnp.array([[2.0, 1.0], [0.0, 3.0]]), tnp.array([4.0, 6.0]))[0].round(6).tolist()
+    [1.0, 2.0]
+    """
+    if solve_method not in ("batched", "incremental"):
+        raise ValueError(f"gmres: `solve_method` is 'batched' or 'incremental', not {solve_method!r}.")
+    x = _solved("gmres", A, b, x0, tol, atol, maxiter, M, _steps("gmres", "restart", restart), solve_method == "incremental")
+    from tenon import numpy as tnp, tree
+
+    failed = [tnp.any(tnp.isnan(leaf)) for leaf in tree.leaves(x)]
+    return x, tnp.where(tnp.any(tnp.stack(failed)), -1, 0) if failed else tnp.asarray(0)
