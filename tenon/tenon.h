@@ -18,6 +18,7 @@
 #include "tenon/api/minimize.h"
 #include "tenon/api/numerics.h"
 #include "tenon/api/odeint.h"
+#include "tenon/api/optim.h"
 #include "tenon/api/ref.h"
 #include "tenon/api/rewrites.h"
 #include "tenon/api/special.h"

@@ -90,7 +90,7 @@ nb::object minimize(nb::handle f, nb::handle x0, bool bfgs, ArrayLike gtol, doub
 
 // f(y, t, *args), args a tuple.
 nb::object odeint(nb::handle f, nb::handle y0, ArrayLike t, nb::handle args, double rtol, double atol,
-                  nb::handle mxstep, double hmax) {
+                  nb::handle mxstep, double hmax, bool adjoint) {
   const Array times = t.array("odeint");
   return call_transformation("odeint", [&] {
     const FlatTree start = flat_arrays("odeint", "y0", y0), more = flat_arrays("odeint", "an argument", args);
@@ -107,9 +107,9 @@ nb::object odeint(nb::handle f, nb::handle y0, ArrayLike t, nb::handle args, dou
       require_same_tree("odeint", "y0 and what f returns", *tree, *made.tree);
       return std::move(made.leaves);
     };
-    return unflatten_arrays(
-        *tree, api_detail::odeint_flat(flat, start.leaves, times, more.leaves,
-                                       {rtol, atol, number_or_none(mxstep), hmax}, [&] { return tree->names(); }));
+    return unflatten_arrays(*tree, api_detail::odeint_flat(flat, start.leaves, times, more.leaves,
+                                                           {rtol, atol, number_or_none(mxstep), hmax, adjoint},
+                                                           [&] { return tree->names(); }));
   });
 }
 
@@ -120,7 +120,7 @@ void add_solvers(nb::module_& module) {
              nb::arg("tol"), nb::arg("atol"), nb::arg("maxiter").none(), nb::arg("m").none(), nb::arg("restart"),
              nb::arg("incremental"));
   module.def("odeint", odeint, nb::arg("f"), nb::arg("y0").none(), nb::arg("t"), nb::arg("args"), nb::arg("rtol"),
-             nb::arg("atol"), nb::arg("mxstep").none(), nb::arg("hmax"));
+             nb::arg("atol"), nb::arg("mxstep").none(), nb::arg("hmax"), nb::arg("adjoint"));
   module.def("minimize", minimize, nb::arg("f"), nb::arg("x0"), nb::arg("bfgs"), nb::arg("gtol"), nb::arg("norm"),
              nb::arg("maxiter").none(), nb::arg("line_search_maxiter").none(), nb::arg("history"), nb::arg("ftol"),
              nb::arg("maxfun").none(), nb::arg("maxgrad").none());

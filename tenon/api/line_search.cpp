@@ -22,7 +22,7 @@ Point either(const Array& condition, const Point& a, const Point& b) {
 
 // `low`: the best point with enough decrease, to which `gradient` belongs; while nothing is bracketed the last one. An
 // interval from low to high holds the step once `zooms` is not negative; `other`: the end that was given up last.
-struct Search {
+struct WolfeSearch {
   Point low, high, other;
   Array gradient, next, tries, zooms, status, done;
 };
@@ -53,10 +53,10 @@ Array inside(const Point& low, const Point& high, const Point& other, const Arra
 
 }  // namespace
 
-LineSearch line_search(const Slope& f, const Line& line, const Array& first, std::int64_t most_tries) {
+LineSearch line_search(const Slope& f, const DescentLine& line, const Array& first, std::int64_t most_tries) {
   const DType dtype = line.value.dtype();
   const double too_small = dtype == DType::f64 ? 1e-10 : 1e-5;
-  const auto step = [&](const Search& s) {
+  const auto step = [&](const WolfeSearch& s) {
     const ValueAndSlope here = f(line.x + s.next * line.direction);
     const Point at{s.next, here.value, dot(here.gradient, line.direction)};
     const Array zooming = s.zooms >= 0;
@@ -67,29 +67,29 @@ LineSearch line_search(const Slope& f, const Line& line, const Array& first, std
     // Behind the minimum: the interval goes back to what was low.
     const Array back = at.slope * where(zooming, s.high.length - s.low.length, ones_like(at.length)) >= 0;
     const Array goes = (!high) & (!done), turns = goes & back, onwards = goes & (!back);
-    const Search next{.low = either(high, s.low, at),
-                      .high = either(high, at, either(turns, s.low, s.high)),
-                      .other = either(high | turns, s.high, s.low),
-                      .gradient = where(high, s.gradient, here.gradient),
-                      .next = s.next,
-                      .tries = s.tries + 1,
-                      .zooms = where(zooming, s.zooms + 1, where(high | turns, whole(0), s.zooms)),
-                      .status = s.status,
-                      .done = done};
+    const WolfeSearch next{.low = either(high, s.low, at),
+                           .high = either(high, at, either(turns, s.low, s.high)),
+                           .other = either(high | turns, s.high, s.low),
+                           .gradient = where(high, s.gradient, here.gradient),
+                           .next = s.next,
+                           .tries = s.tries + 1,
+                           .zooms = where(zooming, s.zooms + 1, where(high | turns, whole(0), s.zooms)),
+                           .status = s.status,
+                           .done = done};
     const Array brackets = (!zooming) & onwards, width = abs(next.high.length - next.low.length);
     const Array narrow = (!brackets) & (width <= too_small * max(ones_like(width), abs(next.low.length)));
     const Array lost = (!done) & (narrow | (next.zooms >= most_zooms));
     const Array never = (!done) & brackets & (next.tries >= whole(static_cast<std::int32_t>(most_tries)));
-    Search result = next;
+    WolfeSearch result = next;
     result.next = where(brackets, 2 * at.length, inside(next.low, next.high, next.other, next.zooms > 0));
     result.status = where(lost, whole(3), where(never, whole(5), whole(0)));
     result.done = done | lost | never;
     return result;
   };
   const Point start{zeros_like(line.value), line.value, line.slope};
-  const Search begin{start,    start,     start,    line.gradient,       convert(first, dtype),
-                     whole(0), whole(-1), whole(0), Array(Scalar(false))};
-  const Search end = while_loop([](const Search& s) { return !s.done; }, step, begin);
+  const WolfeSearch begin{start,    start,     start,    line.gradient,       convert(first, dtype),
+                          whole(0), whole(-1), whole(0), Array(Scalar(false))};
+  const WolfeSearch end = while_loop([](const WolfeSearch& s) { return !s.done; }, step, begin);
   return {end.low.length, end.low.value, end.gradient, end.tries, end.status};
 }
 

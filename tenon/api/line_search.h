@@ -13,7 +13,7 @@ struct ValueAndSlope {
 using Slope = std::function<ValueAndSlope(const Array& x)>;
 
 // A place, a direction in which the function decreases, and its slope along it.
-struct Line {
+struct DescentLine {
   Array x, value, gradient, direction, slope;
 };
 // status: 0 where the conditions hold; 3 where the interval that brackets such a step has become too small, or was made
@@ -23,6 +23,6 @@ struct LineSearch {
 };
 // `first`: the length that is tried first. One loop, of one value with its gradient a turn (Nocedal and Wright 2006,
 // algorithms 3.5 and 3.6).
-LineSearch line_search(const Slope& f, const Line& line, const Array& first, std::int64_t most_tries);
+LineSearch line_search(const Slope& f, const DescentLine& line, const Array& first, std::int64_t most_tries);
 
 }  // namespace tenon::api_detail

@@ -178,7 +178,7 @@ Array generalized_minimal_residuals(const KrylovSystem& s) {
   return while_loop(unfinished, step, State{s.x0, r, sqrt(s.square(r)), steps_from(0), Array(Scalar(true))}).x;
 }
 
-Array solved(IterativeMethod method, const KrylovSystem& s) {
+Array solved_by(IterativeMethod method, const KrylovSystem& s) {
   switch (method) {
     case IterativeMethod::cg:
       return conjugate_gradients(s);
@@ -190,7 +190,7 @@ Array solved(IterativeMethod method, const KrylovSystem& s) {
   return generalized_minimal_residuals(s);
 }
 
-std::string_view name_of(IterativeMethod method) {
+std::string_view name_of_method(IterativeMethod method) {
   return method == IterativeMethod::cg ? "cg" : method == IterativeMethod::bicgstab ? "bicgstab" : "gmres";
 }
 
@@ -240,7 +240,7 @@ Map transposed(IterativeMethod method, const Map& m, const Raveling& ravel) {
 
 Arrays iterative_solve_flat(IterativeMethod method, const KeptFlatFunction& a, std::span<const Array> given,
                             const IterativeOptions& options, LeafPaths paths) {
-  const std::string_view op = name_of(method);
+  const std::string_view op = name_of_method(method);
   const Arrays b = inexact(given);
   const Raveling ravel(op, "b", b, paths);
   if (options.maxiter) require_number_of_steps(op, "maxiter", *options.maxiter, 0);
@@ -272,7 +272,7 @@ Arrays iterative_solve_flat(IterativeMethod method, const KeptFlatFunction& a, s
                           restart,
                           options.incremental};
       system.bound = max(tol * sqrt(system.square(system.b)), atol);
-      return ravel.leaves(solved(method, system));
+      return ravel.leaves(solved_by(method, system));
     };
   };
   const bool symmetric = method == IterativeMethod::cg && !is_complex(ravel.dtype());
@@ -287,7 +287,7 @@ Arrays iterative_solve_flat(IterativeMethod method, const KeptFlatFunction& a, s
 
 Arrays iterative_solve_flat(IterativeMethod method, const Array& a, std::span<const Array> b,
                             const IterativeOptions& options, LeafPaths paths) {
-  const std::string_view op = name_of(method);
+  const std::string_view op = name_of_method(method);
   const Type t = a.type();
   if (!t.is_array() || t.rank() != 2 || t.shape[0] != t.shape[1])
     throw ShapeError(fmt::format("{}: the matrix is {}, not square.", op, t.text()),

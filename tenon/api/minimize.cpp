@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tenon/api/line_search.h"
+#include "tenon/api/linear_solvers.h"
 #include "tenon/api/loops.h"
 #include "tenon/api/raveling.h"
 #include "tenon/api/tangents.h"
@@ -164,17 +165,43 @@ FlatMinimum by_lbfgs(const Problem& problem, const Array& x0) {
           end.at.steps};
 }
 
-void require_option(bool holds, std::string_view what, std::string_view advice) {
+FlatMinimum by_method(const Problem& problem, const Array& x0) {
+  return problem.options.method == MinimizeMethod::bfgs ? by_bfgs(problem, x0) : by_lbfgs(problem, x0);
+}
+
+// With the derivatives of the place where the gradient is zero, if any are taken here: what is searched is not
+// differentiated. Each solves a system with the Hessian there, which is symmetric.
+FlatMinimum found_from(const Problem& problem, const KeptFlatFunction& f, const Array& x0) {
+  if (!tracing() || Scope::ahead_here().derivatives == 0) return by_method(problem, x0);
+  const bool f64 = problem.dtype == DType::f64;
+  const auto names = [] { return std::vector<std::string>{""}; };
+  const auto equation = [&](std::span<const Array> x) { return Arrays{problem.f(x[0]).gradient}; };
+  const auto solve = [&](const KeptFlatFunction&, std::span<const Array> start) {
+    const FlatMinimum m = by_method(problem, start[0]);
+    Arrays all{m.x[0], m.jac[0], m.success, m.status, m.nfev, m.njev, m.nit};
+    if (!m.hess_inv.empty()) all.push_back(m.hess_inv);
+    return all;
+  };
+  const auto along = [&](const KeptFlatFunction& hessian, std::span<const Array> right) {
+    return iterative_solve_flat(IterativeMethod::cg, hessian, right, {.tol = f64 ? 1e-12 : 1e-6}, names);
+  };
+  const Arrays m = custom_root_flat(equation, Arrays{stop_gradient(x0)}, solve, along, names);
+  const Array fun = convert(f(m)[0], problem.dtype).with_weak(false);
+  return {{m[0]}, {m[1]}, m[2], m[3], fun, m.size() > 7 ? m[7] : Array(), m[4], m[5], m[6]};
+}
+
+void require_minimize_option(bool holds, std::string_view what, std::string_view advice) {
   if (!holds) throw ShapeError(fmt::format("minimize: {}.", what), advice);
 }
 void check_options(const MinimizeOptions& o) {
-  require_option(!o.maxiter || *o.maxiter >= 0, "`maxiter` is negative", "Give a number of steps from 0 on.");
-  require_option(!o.line_search_maxiter || *o.line_search_maxiter >= 1, "`line_search_maxiter` is less than 1",
-                 "Give a number of values from 1 on.");
-  require_option(o.history >= 1, "`history` is less than 1", "Keep at least one step.");
-  require_option(o.norm >= 1, "`norm` is less than 1", "Give an order from 1 on, or infinity.");
+  require_minimize_option(!o.maxiter || *o.maxiter >= 0, "`maxiter` is negative", "Give a number of steps from 0 on.");
+  require_minimize_option(!o.line_search_maxiter || *o.line_search_maxiter >= 1, "`line_search_maxiter` is less than 1",
+                          "Give a number of values from 1 on.");
+  require_minimize_option(o.history >= 1, "`history` is less than 1", "Keep at least one step.");
+  require_minimize_option(o.norm >= 1, "`norm` is less than 1", "Give an order from 1 on, or infinity.");
   for (const Array* a : {&o.gtol, &o.ftol})
-    require_option(a->type().is_array() && a->rank() == 0, "a tolerance is not one number", "Give one real number.");
+    require_minimize_option(a->type().is_array() && a->rank() == 0, "a tolerance is not one number",
+                            "Give one real number.");
 }
 
 }  // namespace
@@ -217,8 +244,7 @@ FlatMinimum minimize_flat(const KeptFlatFunction& f, std::span<const Array> star
       convert(options.ftol, dtype).with_weak(false),
       convert(min(most, Array(Scalar(std::int64_t(std::numeric_limits<std::int32_t>::max())))), DType::i32),
       options.line_search_maxiter.value_or(bfgs ? 10 : 20)};
-  const Array x0 = ravel.vector(begin);
-  FlatMinimum found = bfgs ? by_bfgs(problem, x0) : by_lbfgs(problem, x0);
+  FlatMinimum found = found_from(problem, of_vector, ravel.vector(begin));
   found.x = ravel.leaves(found.x[0]), found.jac = ravel.leaves(found.jac[0]);
   return found;
 }

@@ -42,7 +42,7 @@ struct Solver {
 Array of_dtype(const Array& number, const Array& like) { return convert(number, like.dtype()); }
 
 // A first step, from how fast y and its slope change (Hairer, Norsett and Wanner, II.4).
-Array first_step(const Solver& s, const Slopes& f, const Array& t, const Array& y, const Array& slope) {
+Array starting_step(const Solver& s, const Slopes& f, const Array& t, const Array& y, const Array& slope) {
   const Array scale = s.scale(y, y);
   const auto size = [&](const Array& x) { return sqrt(s.square_mean(x / scale)); };
   const Array of_y = size(y), of_slope = size(slope);
@@ -119,7 +119,7 @@ struct Stepping {
 
 Array solve_forwards(const Solver& s, const Slopes& f, const Array& y0, const Array& ts) {
   const auto advance = [&](const Stepping& at) {
-    const Array least = s.shortest(at.t), h = max(at.step, least);
+    const Array least = s.shortest(at.t), h = stop_gradient(max(at.step, least));
     const Tried tried = runge_kutta(s, f, at.t, at.y, at.slope, h);
     const Array good = tried.error <= 1;
     const auto if_good = [&](const Array& next, const Array& old) { return where(good, next, old); };
@@ -130,7 +130,7 @@ Array solve_forwards(const Solver& s, const Slopes& f, const Array& y0, const Ar
                     if_good(at.t + h, at.t),
                     if_good(tried.y, at.y),
                     if_good(tried.slope, at.slope),
-                    s.limited(h * growth(s, tried.error)),
+                    stop_gradient(s.limited(h * growth(s, tried.error))),
                     at.steps + 1,
                     good | (h > least)};
   };
@@ -144,17 +144,18 @@ Array solve_forwards(const Solver& s, const Slopes& f, const Array& y0, const Ar
     const Array y = read_off(end.y_before, end.y, end.middle, by * end.slope_before, by * end.slope, x);
     return std::pair(end, where(end.t >= target, y, Array(Scalar(std::nan("")).convert(y.dtype()))));
   };
+  // Derivatives of the steps do not flow through the choice of their lengths: they are those of the solution.
   const Array t0 = ts(0), slope = f(y0, t0);
-  const Stepping start{t0,
-                       y0,
-                       slope,
-                       y0,
-                       t0,
-                       y0,
-                       slope,
-                       first_step(s, f, t0, y0, slope),
-                       Array(Scalar(std::int64_t(0))),
-                       Array(Scalar(true))};
+  const Stepping start{.before = t0,
+                       .y_before = y0,
+                       .slope_before = slope,
+                       .middle = y0,
+                       .t = t0,
+                       .y = y0,
+                       .slope = slope,
+                       .step = stop_gradient(starting_step(s, f, t0, y0, slope)),
+                       .steps = Array(Scalar(std::int64_t(0))),
+                       .found = Array(Scalar(true))};
   const Array later = scan(until, start, ts(slice(1, {}))).second;
   return concatenate(Arrays{expand_dims(y0, 0), later}, 0);
 }
@@ -183,7 +184,7 @@ Interval solve_interval(const Solver& s, const Slopes& f, const Array& y0, const
                  good | (h > least)};
   };
   const Array slope = f(y0, from);
-  const Array step = where(first > 0, first, first_step(s, f, from, y0, slope));
+  const Array step = where(first > 0, first, starting_step(s, f, from, y0, slope));
   const State end = while_loop([&](const State& at) { return (at.t < to) & at.found & s.within(at.steps); }, advance,
                                State{from, y0, slope, step, Array(Scalar(std::int64_t(0))), Array(Scalar(true))});
   return {where(end.t >= to, end.y, Array(Scalar(std::nan("")).convert(end.y.dtype()))), end.step};
@@ -237,14 +238,14 @@ Interval interval_with_adjoint(const Solver& s, const Field& f, const Array& y0,
                                const Array& first, std::span<const Array> args);
 
 // Cotangents of y0, from, to and the arguments, of an interval that ended at y with the cotangent λ.
-struct Pulled {
+struct PulledBack {
   Array y, from, step;
   Arrays args;
 };
 // `so_far`: the arguments' cotangents of what came behind.
-Pulled pull_back(const Solver& s, const Field& f, const Adjoint& adjoint, const Array& y, const Array& lambda,
-                 const Array& so_far, const Array& from, const Array& to, const Array& first,
-                 std::span<const Array> args) {
+PulledBack pull_back(const Solver& s, const Field& f, const Adjoint& adjoint, const Array& y, const Array& lambda,
+                     const Array& so_far, const Array& from, const Array& to, const Array& first,
+                     std::span<const Array> args) {
   const Array state = adjoint.parts.vector(Arrays{y, lambda, so_far});
   const Interval end = interval_with_adjoint(s, adjoint.field, state, -to, -from, first, args);
   const Arrays at = adjoint.parts.leaves(end.y);
@@ -278,7 +279,7 @@ Interval interval_with_adjoint(const Solver& s, const Field& f, const Array& y0,
     const std::span<const Array> given = in.subspan(4, in.size() - 6);
     const Adjoint adjoint = adjoint_of(f, y, given);
     const Array none = zeros({adjoint.of_args.size()}, adjoint.of_args.dtype());
-    const Pulled at = pull_back(s, f, adjoint, y, lambda, none, begin, end, zeros_like(begin), given);
+    const PulledBack at = pull_back(s, f, adjoint, y, lambda, none, begin, end, zeros_like(begin), given);
     Arrays out{at.y, at.from, product(lambda, f(y, end, given), s.time), zeros_like(begin)};
     for (const Array& a : all_cotangents(adjoint, at.args[0])) out.push_back(a);
     return out;
@@ -302,7 +303,7 @@ Arrays pull_back_all(const Solver& s, const Field& f, const Array& ys, const Arr
   const auto back = [&](const State& at, const std::array<Array, 5>& here) {
     const auto& [y, ct, from, to, before] = here;
     const Array of_end = product(ct, f(y, to, args), s.time);
-    const Pulled pulled = pull_back(s, f, adjoint, y, at.lambda, at.of_args, from, to, at.step, args);
+    const PulledBack pulled = pull_back(s, f, adjoint, y, at.lambda, at.of_args, from, to, at.step, args);
     return std::pair(State{pulled.y + before, pulled.args[0], pulled.from, stop_gradient(pulled.step)}, of_end);
   };
   const State start{cotangents(-1), zeros({adjoint.of_args.size()}, adjoint.of_args.dtype()), zeros_like(ts(0)),
@@ -335,11 +336,11 @@ Array solve_with_adjoint(const Solver& s, const Field& f, const Array& y0, const
   };
   Arrays arguments{y0, ts};
   arguments.insert(arguments.end(), args.begin(), args.end());
-  if (!tracing()) return run(arguments)[0];
+  if (!tracing() || !s.options.adjoint) return run(arguments)[0];
   return custom_vjp_flat(run, forward, backward, arguments, [&] { return names_of_arguments(arguments.size()); })[0];
 }
 
-void require_option(bool holds, std::string_view what, std::string_view advice) {
+void require_ode_option(bool holds, std::string_view what, std::string_view advice) {
   if (!holds) throw ShapeError(fmt::format("odeint: {}.", what), advice);
 }
 
@@ -347,10 +348,10 @@ void require_option(bool holds, std::string_view what, std::string_view advice) 
 
 Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> given, const Array& t, std::span<const Array> args,
                    const OdeOptions& options, LeafPaths paths) {
-  require_option(options.rtol >= 0 && options.atol >= 0 && options.rtol + options.atol > 0,
-                 "tolerances are negative, or both are 0", "Give positive ones.");
-  require_option(options.hmax > 0, "`hmax` is not positive", "Give the longest step, or infinity.");
-  require_option(!options.mxstep || *options.mxstep >= 1, "`mxstep` is less than 1", "Give a number of steps.");
+  require_ode_option(options.rtol >= 0 && options.atol >= 0 && options.rtol + options.atol > 0,
+                     "tolerances are negative, or both are 0", "Give positive ones.");
+  require_ode_option(options.hmax > 0, "`hmax` is not positive", "Give the longest step, or infinity.");
+  require_ode_option(!options.mxstep || *options.mxstep >= 1, "`mxstep` is less than 1", "Give a number of steps.");
   const Type type = t.type();
   if (!type.is_array() || type.rank() != 1 || type.shape[0] == Dim(0))
     throw ShapeError(fmt::format("odeint: t is {}, not a vector of times.", type.text()),

@@ -12,6 +12,7 @@ struct OdeOptions {
   double rtol = 1.4e-8, atol = 1.4e-8;
   std::optional<std::int64_t> mxstep = {};                // steps for each time, tried ones too; absent: any number
   double hmax = std::numeric_limits<double>::infinity();  // the longest step
+  bool adjoint = true;
 };
 
 namespace api_detail {
@@ -28,7 +29,8 @@ Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> y0, const A
 //
 // Reverse mode solves the adjoint equation backwards from time to time (Pontryagin; Chen et al. 2018): it keeps y at
 // the times t alone, and is as exact as the tolerances say. Derivatives are in y0, t and what f captures, of any order
-// in reverse mode; forward mode is a DifferentiationError. f16 and bf16 are computed in f32.
+// in reverse mode; forward mode is a DifferentiationError. Without `adjoint` they are those of the steps that were
+// taken, in both modes, and reverse mode keeps what each step computes. f16 and bf16 are computed in f32.
 //
 // NaN at a time that is not reached in mxstep steps, or past which no step is short enough. Throws ShapeError where t
 // is no vector or empty, an option is out of its range, TreeError, ShapeError or DTypeError where f does not return a

@@ -10,13 +10,13 @@ __all__ = ["odeint"]
 
 
 def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 1.4e-8, atol: float = 1.4e-8,
-           mxstep: float = float("inf"), hmax: float = float("inf")) -> Any:
+           mxstep: float = float("inf"), hmax: float = float("inf"), adjoint: bool = True) -> Any:
     """y at the times t, where dy/dt = func(y, t, *args) and y(t[0]) = y0: a tree like y0, with an axis of t's length in front.
     t ascends. By Dormand and Prince's pair of orders 5 and 4, with steps that adapt themselves: of each the errors over
     atol + rtol·|y| are at most 1 in the mean of squares.
 
     Reverse mode, of any order, solves the adjoint equation backwards: derivatives are in y0, t, the arguments and what func
-    captures. There is no forward mode. NaN at a time that is not reached in `mxstep` steps, or past which no step is short
+    captures. There is no forward mode. Without `adjoint` derivatives are those of the steps, in both modes. NaN at a time that is not reached in `mxstep` steps, or past which no step is short
     enough.
 
     >>> import tenon.numpy as tnp
@@ -27,4 +27,4 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
     if t.dtype.kind not in "fV":
         raise TypeError(f"odeint: t is an array of floats, not {t.dtype}.")
     return _core.odeint(func, y0, t, args, float(rtol), float(atol), None if mxstep == float("inf") else int(mxstep),
-                        float(hmax))
+                        float(hmax), adjoint)

@@ -36,7 +36,8 @@ _OPTIONS = {True: {"maxiter", "norm", "gtol", "line_search_maxiter"},
 
 def minimize(fun: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), *, method: str, tol: Any = None,
              options: Mapping[str, Any] | None = None) -> OptimizeResults:
-    """A local minimum of fun(x, *args), one real number, near x0, a tree of real arrays: one loop, compiled.
+    """A local minimum of fun(x, *args), one real number, near x0, a tree of real arrays: one loop, compiled. Derivatives of x and
+    fun, in args and what fun captures, are those of the equation that the gradient is zero.
 
     `method`: "BFGS", or "L-BFGS" (also by JAX's name "l-bfgs-experimental-do-not-rely-on-this"). `tol` stands for the option
     `gtol`, how small the gradient's norm is to be. Options of both: `maxiter`, `gtol` and `norm`, its order; of BFGS
