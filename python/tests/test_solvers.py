@@ -131,7 +131,7 @@ def test_wrong_systems():
         linalg.cg(np.eye(3), b, (b,))
     with pytest.raises(tn.TreeError, match="a matrix is given, and b has 2 arrays"):
         linalg.cg(np.eye(3), (b, b))
-    with pytest.raises(tn.ShapeError, match=r"what matvec returns for b is f64\[2\], not f64\[3\]"):
+    with pytest.raises(tn.ShapeError, match=r"cg: what a returns is f64\[2\], not f64\[3\]"):
         linalg.cg(lambda v: v[:2], b)
     with pytest.raises(tn.ShapeError, match=r"what the preconditioner returns is f64\[\], not f64\[3\]"):
         linalg.cg(np.eye(3), b, M=tnp.sum)

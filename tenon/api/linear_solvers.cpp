@@ -282,7 +282,10 @@ Arrays iterative_solve_flat(IterativeMethod method, const KeptFlatFunction& a, s
     for (const Array& each : b) zero.push_back(zeros_like(each));
     back = solver(transposed(method, precondition, ravel), zero);
   }
-  return linear_solve_flat(a, b, solver(precondition, x0), back, symmetric, paths);
+  const KeptFlatFunction product = [&](std::span<const Array> v) {
+    return ravel.leaves_of_result(op, "what a returns", a(v), paths);
+  };
+  return linear_solve_flat(product, b, solver(precondition, x0), back, symmetric, paths);
 }
 
 Arrays iterative_solve_flat(IterativeMethod method, const Array& a, std::span<const Array> b,

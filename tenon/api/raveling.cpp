@@ -57,8 +57,8 @@ Arrays Raveling::leaves(const Array& vector) const {
   return all;
 }
 
-Array Raveling::vector_of_result(std::string_view op, std::string_view what, const Arrays& given,
-                                 NamesOfLeaves names) const {
+Arrays Raveling::leaves_of_result(std::string_view op, std::string_view what, const Arrays& given,
+                                  NamesOfLeaves names) const {
   if (given.size() != types_.size())
     throw TreeError(fmt::format("{}: {} has {} arrays, not {}.", op, what, given.size(), types_.size()),
                     "Return a tree with the same containers.");
@@ -66,7 +66,7 @@ Array Raveling::vector_of_result(std::string_view op, std::string_view what, con
   for (std::size_t i = 0; i < given.size(); ++i) {
     all.push_back(fitted(given[i], types_[i], op, [&] { return name_of_leaf(what, names()[i]); }));
   }
-  return vector(all);
+  return all;
 }
 
 }  // namespace tenon::api_detail

@@ -24,9 +24,12 @@ class Raveling {
 
   Array vector(std::span<const Array> leaves) const;  // [size]
   Arrays leaves(const Array& vector) const;           // of the types that they had
-  // The vector of what a function returned. Throws TreeError, ShapeError or DTypeError, naming the leaf, where that is
-  // not of the leaves' types.
-  Array vector_of_result(std::string_view op, std::string_view what, const Arrays& given, NamesOfLeaves names) const;
+  // What a function returned, of the leaves' types, and its vector. Throws TreeError, ShapeError or DTypeError, naming
+  // the leaf, where it is not.
+  Arrays leaves_of_result(std::string_view op, std::string_view what, const Arrays& given, NamesOfLeaves names) const;
+  Array vector_of_result(std::string_view op, std::string_view what, const Arrays& given, NamesOfLeaves names) const {
+    return vector(leaves_of_result(op, what, given, names));
+  }
 
  private:
   std::vector<Type> types_;
