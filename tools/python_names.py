@@ -15,7 +15,8 @@ DISTRIBUTIONS = ("bernoulli beta betabinom binom cauchy chi2 dirichlet expon gam
                  "logistic multinomial multivariate_normal nbinom norm pareto poisson t truncnorm uniform vonmises wrapcauchy").split()
 MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "tenon.linalg", "jax.numpy.fft": "tenon.fft",
            "jax.scipy.linalg": "tenon.scipy.linalg", "jax.scipy.special": "tenon.scipy.special",
-           "jax.scipy.stats": "tenon.scipy.stats",
+           "jax.scipy.stats": "tenon.scipy.stats", "jax.scipy.optimize": "tenon.scipy.optimize",
+           "jax.scipy.sparse.linalg": "tenon.scipy.sparse.linalg",
            **{f"jax.scipy.stats.{name}": f"tenon.scipy.stats.{name}" for name in DISTRIBUTIONS}, "jax.lax": "tenon.lax", "jax.lax.linalg": "tenon.lax.linalg",
            "jax.dtypes": "tenon.dtypes", "jax.ops": "tenon.ops", "jax.random": "tenon.random",
            "jax.nn": "tenon.nn", "jax.nn.initializers": "tenon.nn.initializers",
@@ -61,6 +62,7 @@ DIFFERS = {
     "jax.scipy.linalg.eigh": "more: `b`, and `type` 2 and 3 with it", "jax.scipy.linalg.polar": "by singular values, of any shape and side",
     "jax.scipy.linalg.eigh_tridiagonal": "by the whole matrix; `tol` has no effect",
     "jax.scipy.linalg.solve_sylvester": "of `method` schur no derivatives",
+    "jax.scipy.optimize.minimize": "more: trees, derivatives, L-BFGS by that name, `tol`", "jax.scipy.sparse.linalg.gmres": "`M` is applied before `A`",
     "jax.lax.GatherScatterMode": "no ONE_HOT", "jax.lax.Precision": "no effect: products are as exact as their operands' dtype",
     "jax.lax.PrecisionLike": "as Precision", "jax.lax.approx_max_k": "all are found", "jax.lax.approx_min_k": "all are found",
     "jax.lax.composite": "the decomposition", "jax.lax.dce_sink": "no effect", "jax.lax.optimization_barrier": "no effect",
@@ -75,7 +77,7 @@ DIFFERS = {
     "jax.lax.betainc": "more: derivatives in a and b", "jax.lax.igamma_grad_a": "more: derivatives of its own",
     "jax.lax.random_gamma_grad": "more: derivatives of its own",
     "jax.random.normal": "within 2 units in the last place",
-    "jax.nn.one_hot": "", "jax.scipy": "`linalg`, `special`, `stats`", "jax.tree_util.KeyEntry": "any type",
+    "jax.nn.one_hot": "", "jax.scipy": "`linalg`, `optimize`, `sparse.linalg`, `special`, `stats`", "jax.tree_util.KeyEntry": "any type",
 }
 for name in "numpy.max numpy.min numpy.amax numpy.amin numpy.ptp numpy.maximum numpy.minimum lax.max lax.min lax.reduce_max lax.reduce_min".split():
     DIFFERS[f"jax.{name}"] = "of complex numbers NaN where any is, as in NumPy"

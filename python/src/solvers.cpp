@@ -1,6 +1,4 @@
 // Iterations over functions of the user's: linear systems, minima, differential equations.
-#include <fmt/format.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include "call.h"
@@ -116,14 +114,9 @@ nb::object odeint(nb::handle f, nb::handle y0, ArrayLike t, nb::handle args, dou
 }  // namespace
 
 void add_solvers(nb::module_& module) {
-  module.def("iterative_solve", iterative_solve, nb::arg("name"), nb::arg("a"), nb::arg("b"), nb::arg("x0").none(),
-             nb::arg("tol"), nb::arg("atol"), nb::arg("maxiter").none(), nb::arg("m").none(), nb::arg("restart"),
-             nb::arg("incremental"));
-  module.def("odeint", odeint, nb::arg("f"), nb::arg("y0").none(), nb::arg("t"), nb::arg("args"), nb::arg("rtol"),
-             nb::arg("atol"), nb::arg("mxstep").none(), nb::arg("hmax"), nb::arg("adjoint"));
-  module.def("minimize", minimize, nb::arg("f"), nb::arg("x0"), nb::arg("bfgs"), nb::arg("gtol"), nb::arg("norm"),
-             nb::arg("maxiter").none(), nb::arg("line_search_maxiter").none(), nb::arg("history"), nb::arg("ftol"),
-             nb::arg("maxfun").none(), nb::arg("maxgrad").none());
+  module.def("iterative_solve", iterative_solve);
+  module.def("minimize", minimize);
+  module.def("odeint", odeint);
 }
 
 }  // namespace tenon::python

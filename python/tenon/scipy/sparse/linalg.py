@@ -6,9 +6,14 @@ system, in b and in what A holds, of any order: each solves one system more by t
 """
 
 import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from tenon import _core
 from tenon.numpy._creation import asarray
+
+if TYPE_CHECKING:
+    from tenon._core import Array, ArrayLike
 
 __all__ = ["bicgstab", "cg", "gmres"]
 
@@ -39,19 +44,21 @@ def _solved(name, A, b, x0, tol, atol, maxiter, M, restart=0, incremental=False)
     return _core.iterative_solve(name, A, b, x0, tol, atol, _steps(name, "maxiter", maxiter), M, restart, incremental)
 
 
-def cg(A, b, x0=None, *, tol=1e-5, atol=0.0, maxiter=None, M=None):
+def cg(A: "Callable[[Any], Any] | ArrayLike", b: Any, x0: Any = None, *, tol: "ArrayLike" = 1e-5, atol: "ArrayLike" = 0.0,
+       maxiter: int | None = None, M: "Callable[[Any], Any] | ArrayLike | None" = None) -> tuple[Any, None]:
     """(x, None) with A·x = b, of an A that is symmetric (of complex numbers Hermitian) and positive definite, by conjugate
     gradients. It ends where |b - A·x| <= max(tol·|b|, atol), or after `maxiter` steps, 10 for each number in b. M: about
     the inverse of A, a function or a matrix as A is.
 
     >>> import tenon.numpy as tnp
-    >>> cg(tnp.array([[4.0, 1.0], [1.0, 3.0]]), tnp.array([6.0, 7.0]))[0].tolist()
+    >>> cg(tnp.array([[4.0, 1.0], [1.0, 3.0]]), tnp.array([6.0, 7.0]))[0].round(6).tolist()
     [1.0, 2.0]
     """
     return _solved("cg", A, b, x0, tol, atol, maxiter, M), None
 
 
-def bicgstab(A, b, x0=None, *, tol=1e-5, atol=0.0, maxiter=None, M=None):
+def bicgstab(A: "Callable[[Any], Any] | ArrayLike", b: Any, x0: Any = None, *, tol: "ArrayLike" = 1e-5, atol: "ArrayLike" = 0.0,
+             maxiter: int | None = None, M: "Callable[[Any], Any] | ArrayLike | None" = None) -> tuple[Any, None]:
     """(x, None) with A·x = b, by stabilized biconjugate gradients; arguments are those of cg().
 
     >>> import tenon.numpy as tnp
@@ -61,7 +68,9 @@ def bicgstab(A, b, x0=None, *, tol=1e-5, atol=0.0, maxiter=None, M=None):
     return _solved("bicgstab", A, b, x0, tol, atol, maxiter, M), None
 
 
-def gmres(A, b, x0=None, *, tol=1e-5, atol=0.0, restart=20, maxiter=None, M=None, solve_method="batched"):
+def gmres(A: "Callable[[Any], Any] | ArrayLike", b: Any, x0: Any = None, *, tol: "ArrayLike" = 1e-5, atol: "ArrayLike" = 0.0,
+          restart: int = 20, maxiter: int | None = None, M: "Callable[[Any], Any] | ArrayLike | None" = None,
+          solve_method: str = "batched") -> "tuple[Any, Array]":
     """(x, info) with A·x = b, by generalized minimal residuals: the best x among combinations of `restart` vectors, then
     again from there, `maxiter` times at most. With `solve_method` "incremental" it looks after each vector whether it has
     come near enough, else once a restart. M is applied before A. info: -1 where x has a NaN, else 0.
