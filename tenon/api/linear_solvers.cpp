@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tenon/api/loops.h"
 #include "tenon/api/raveling.h"
@@ -43,6 +44,11 @@ struct KrylovSystem {
   }
 };
 
+// NaN where the residual is: where a or b are, all comparisons with it have ended the steps.
+Array unless_nan(const Array& x, const Array& residual) {
+  return where(is_nan(residual), Array(Scalar(std::nan("")).convert(x.dtype())), x);
+}
+
 Array steps_from(std::int64_t n) { return Array(Scalar(n)); }
 
 Array conjugate_gradients(const KrylovSystem& s) {
@@ -59,7 +65,8 @@ Array conjugate_gradients(const KrylovSystem& s) {
     return State{at.x + along * at.p, r, z + gamma / at.gamma * at.p, gamma, at.steps + 1};
   };
   const Array r = s.b - s.a(s.x0), z = s.apply_preconditioner(r);
-  return while_loop(unfinished, step, State{s.x0, r, z, real(s.inner(r, z)), steps_from(0)}).x;
+  const State end = while_loop(unfinished, step, State{s.x0, r, z, real(s.inner(r, z)), steps_from(0)});
+  return unless_nan(end.x, end.gamma);
 }
 
 Array stabilized_biconjugate_gradients(const KrylovSystem& s) {
@@ -92,7 +99,8 @@ Array stabilized_biconjugate_gradients(const KrylovSystem& s) {
   const Array one = ones_like(s.inner(start, start));
   const State begin{s.x0, start, zeros_like(start), zeros_like(start),  one,
                     one,  one,   steps_from(0),     Array(Scalar(true))};
-  return while_loop(unfinished, step, begin).x;
+  const State end = while_loop(unfinished, step, begin);
+  return unless_nan(end.x, s.square(end.r));
 }
 
 // The orthonormal basis that gmres builds: rows of `vectors`; the matrix in it, [restart + 1, restart], made triangular
@@ -175,7 +183,8 @@ Array generalized_minimal_residuals(const KrylovSystem& s) {
                  nearer};
   };
   const Array r = s.b - s.a(s.x0);
-  return while_loop(unfinished, step, State{s.x0, r, sqrt(s.square(r)), steps_from(0), Array(Scalar(true))}).x;
+  const State end = while_loop(unfinished, step, State{s.x0, r, sqrt(s.square(r)), steps_from(0), Array(Scalar(true))});
+  return unless_nan(end.x, end.length);
 }
 
 Array solved_by(IterativeMethod method, const KrylovSystem& s) {

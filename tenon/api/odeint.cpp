@@ -137,12 +137,14 @@ Array solve_forwards(const Solver& s, const Slopes& f, const Array& y0, const Ar
   const auto until = [&](const Stepping& start, const Array& target) {
     Stepping begin = start;
     begin.steps = Array(Scalar(std::int64_t(0)));
-    const Stepping end =
-        while_loop([&](const Stepping& at) { return (at.t < target) & at.found & s.within(at.steps); }, advance, begin);
+    const Stepping end = while_loop(
+        [&](const Stepping& at) { return (at.t < target) & at.found & s.within(at.steps) & is_finite(target); },
+        advance, begin);
     const Array h = end.t - end.before, by = of_dtype(h, end.y);
     const Array x = of_dtype(where(h == 0, h, (target - end.before) / where(h == 0, ones_like(h), h)), end.y);
     const Array y = read_off(end.y_before, end.y, end.middle, by * end.slope_before, by * end.slope, x);
-    return std::pair(end, where(end.t >= target, y, Array(Scalar(std::nan("")).convert(y.dtype()))));
+    const Array reached = (end.t >= target) & (target >= end.before);
+    return std::pair(end, where(reached, y, Array(Scalar(std::nan("")).convert(y.dtype()))));
   };
   // Derivatives of the steps do not flow through the choice of their lengths: they are those of the solution.
   const Array t0 = ts(0), slope = f(y0, t0);

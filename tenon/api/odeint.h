@@ -32,7 +32,7 @@ Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> y0, const A
 // in reverse mode; forward mode is a DifferentiationError. Without `adjoint` they are those of the steps that were
 // taken, in both modes, and reverse mode keeps what each step computes. f16 and bf16 are computed in f32.
 //
-// NaN at a time that is not reached in mxstep steps, or past which no step is short enough. Throws ShapeError where t
+// NaN at a time that is not reached in mxstep steps, past which no step is short enough, or that does not ascend. Throws ShapeError where t
 // is no vector or empty, an option is out of its range, TreeError, ShapeError or DTypeError where f does not return a
 // tree like y0.
 //   Array y = tn::odeint([&](Array y, Array) { return -k * y; }, y0, Array{0.0, 0.5, 1.0});   // y0·exp(-k·t)

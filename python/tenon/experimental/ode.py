@@ -17,7 +17,7 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
 
     Reverse mode, of any order, solves the adjoint equation backwards: derivatives are in y0, t, the arguments and what func
     captures. There is no forward mode. Without `adjoint` derivatives are those of the steps, in both modes. NaN at a time
-    that is not reached in `mxstep` steps, or past which no step is short enough.
+    that is not reached in `mxstep` steps, past which no step is short enough, or that does not ascend.
 
     >>> import tenon.numpy as tnp
     >>> odeint(lambda y, t: -y, tnp.array([1.0]), tnp.array([0.0, 1.0, 2.0]))[:, 0].round(6).tolist()

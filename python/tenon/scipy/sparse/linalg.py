@@ -30,6 +30,8 @@ def _operator(name, what, given):
 def _steps(name, what, given):
     if given is None:
         return None
+    if given == float("inf"):
+        return 2 ** 62
     try:
         return operator.index(given)
     except TypeError:
