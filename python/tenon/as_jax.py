@@ -26,6 +26,8 @@ _modules = {
     "jax.ad_checkpoint": "tenon.ad_checkpoint", "jax.ad": "tenon.ad", "jax.ref": "tenon.ref",
     "jax.scipy": "tenon.scipy", "jax.scipy.special": "tenon.scipy.special", "jax.scipy.linalg": "tenon.scipy.linalg",
     "jax.scipy.stats": "tenon.scipy.stats", "jax.scipy.stats.norm": "tenon.scipy.stats.norm",
+    "jax.scipy.optimize": "tenon.scipy.optimize", "jax.scipy.sparse": "tenon.scipy.sparse",
+    "jax.scipy.sparse.linalg": "tenon.scipy.sparse.linalg", "jax.experimental.ode": "tenon.experimental.ode",
     "jax.custom_batching": "tenon.custom_batching", "jax.ref": "tenon.ref", "jax.experimental": None,
 }
 
