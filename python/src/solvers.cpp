@@ -8,6 +8,9 @@
 #include "tenon/api/linear_solvers.h"
 #include "tenon/api/minimize.h"
 #include "tenon/api/odeint.h"
+#include "tenon/ops/convert.h"
+#include "tenon/ops/promotion.h"
+#include "tenon/ops/shape.h"
 
 namespace tenon::python {
 namespace {
@@ -86,6 +89,27 @@ nb::object minimize(nb::handle f, nb::handle x0, bool bfgs, ArrayLike gtol, doub
   });
 }
 
+Dim elements(const Arrays& leaves) {
+  Dim all = 0;
+  for (const Array& a : leaves) all = all + (a.type().is_array() ? a.shape().elements() : Dim(0));
+  return all;
+}
+// As many elements in the order of another tree's leaves, as JAX takes them.
+Arrays in_shapes_of(const Arrays& like, const Arrays& leaves) {
+  Arrays parts;
+  for (const Array& a : leaves) parts.push_back(reshape(op(a), {a.shape().elements()}));
+  const Array all = concatenate(in_one_dtype(parts).operands, 0);
+  parts.clear();
+  Dim at = 0;
+  for (const Array& a : like) {
+    const Dim end = at + a.shape().elements();
+    const Array part = reshape(op(slice_in_dim(op(all), at, end, 0)), a.shape());
+    parts.push_back(is_inexact(a.dtype()) ? convert(op(part), a.dtype()) : part);
+    at = end;
+  }
+  return parts;
+}
+
 // f(y, t, *args), args a tuple.
 nb::object odeint(nb::handle f, nb::handle y0, ArrayLike t, nb::handle args, double rtol, double atol,
                   nb::handle mxstep, double hmax, bool adjoint) {
@@ -102,7 +126,11 @@ nb::object odeint(nb::handle f, nb::handle y0, ArrayLike t, nb::handle args, dou
       const nb::object slope = nb::steal(PyObject_CallObject(f.ptr(), nb::tuple(given).ptr()));
       if (!slope) throw nb::python_error();
       FlatTree made = flat_arrays("odeint", "what f returns", slope);
-      require_same_tree("odeint", "y0 and what f returns", *tree, *made.tree);
+      if (!(*tree == *made.tree)) {
+        if (elements(made.leaves) != elements(start.leaves))
+          require_same_tree("odeint", "y0 and what f returns", *tree, *made.tree);
+        return in_shapes_of(start.leaves, made.leaves);
+      }
       return std::move(made.leaves);
     };
     return unflatten_arrays(*tree, api_detail::odeint_flat(flat, start.leaves, times, more.leaves,

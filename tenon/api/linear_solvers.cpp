@@ -294,7 +294,9 @@ Arrays iterative_solve_flat(IterativeMethod method, const KeptFlatFunction& a, s
   const KeptFlatFunction product = [&](std::span<const Array> v) {
     return ravel.leaves_of_result(op, "what a returns", a(v), paths);
   };
-  return linear_solve_flat(product, b, solver(precondition, x0), back, symmetric, paths);
+  Arrays x = linear_solve_flat(product, b, solver(precondition, x0), back, symmetric, paths);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = x[i].with_weak(given[i].weak() && given[i].dtype() == x[i].dtype());
+  return x;
 }
 
 Arrays iterative_solve_flat(IterativeMethod method, const Array& a, std::span<const Array> b,

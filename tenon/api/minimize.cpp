@@ -58,12 +58,13 @@ struct Bfgs {
   Array before, inverse;
 };
 
-// H with one step s more, along which the gradient has changed by y: (I - ρsyᵀ)·H·(I - ρysᵀ) + ρssᵀ with ρ = 1/yᵀs.
+// H with one step s more, along which the gradient has changed by y: (I - ρsyᵀ)·H·(I - ρysᵀ) + ρssᵀ with ρ = 1/yᵀs. One
+// factor after the other: what cancels in both is as small as the product of the two then, as multiplied out it is not.
 Array updated_inverse(const Array& h, const Array& s, const Array& y) {
-  const Array rho = 1 / dot(y, s), hy = matmul(h, y), c = rho * (1 + rho * dot(y, hy));
+  const Array rho = 1 / dot(y, s);
   const auto column = [](const Array& v) { return expand_dims(v, 1); };
-  const Array next = h + column(c * s - rho * hy) * s - column(rho * s) * hy;
-  return where(is_finite(rho), next, h);
+  const Array left = h - column(rho * s) * matmul(h, y);
+  return where(is_finite(rho), left + column(rho * (s - matmul(left, y))) * s, h);
 }
 
 FlatMinimum by_bfgs(const Problem& problem, const Array& x0) {
@@ -211,11 +212,20 @@ FlatMinimum minimize_flat(const KeptFlatFunction& f, std::span<const Array> star
   check_options(options);
   const Arrays begin = inexact(start);
   const Raveling ravel("minimize", "x0", begin, paths);
-  if (is_complex(ravel.dtype()))
-    throw DTypeError("minimize: x0 has complex numbers.", "Minimise over their real and imaginary parts.");
-  const DType dtype = ravel.dtype();
+  const bool complex = is_complex(ravel.dtype());
+  const DType dtype = real(Array(Scalar::zero(ravel.dtype()))).dtype();
+  // Of complex numbers the variables are the real parts, then the imaginary ones; gradients are as grad() has them.
+  const auto variables = [&](const Arrays& leaves) {
+    const Array v = ravel.vector(leaves);
+    return complex ? concatenate(Arrays{real(v), imag(v)}, 0) : v;
+  };
+  const auto leaves_of = [&](const Array& v, bool conjugate) {
+    if (!complex) return ravel.leaves(v);
+    const Array im = slice_in_dim(v, ravel.size(), 2 * ravel.size(), 0);
+    return ravel.leaves(tenon::complex(slice_in_dim(v, 0, ravel.size(), 0), conjugate ? -im : im));
+  };
   const auto of_vector = [&](std::span<const Array> v) {
-    const Arrays made = f(ravel.leaves(v[0]));
+    const Arrays made = f(leaves_of(v[0], false));
     const Type t = made.size() == 1 ? made[0].type() : Type();
     if (made.size() != 1)
       throw TreeError(fmt::format("minimize: the function returns {} arrays, not one number.", made.size()),
@@ -244,8 +254,8 @@ FlatMinimum minimize_flat(const KeptFlatFunction& f, std::span<const Array> star
       convert(options.ftol, dtype).with_weak(false),
       convert(min(most, Array(Scalar(std::int64_t(std::numeric_limits<std::int32_t>::max())))), DType::i32),
       options.line_search_maxiter.value_or(bfgs ? 10 : 20)};
-  FlatMinimum found = found_from(problem, of_vector, ravel.vector(begin));
-  found.x = ravel.leaves(found.x[0]), found.jac = ravel.leaves(found.jac[0]);
+  FlatMinimum found = found_from(problem, of_vector, variables(begin));
+  found.x = leaves_of(found.x[0], false), found.jac = leaves_of(found.jac[0], true);
   return found;
 }
 

@@ -52,14 +52,14 @@ FlatMinimum minimize_flat(const KeptFlatFunction& f, std::span<const Array> star
 
 namespace optim {
 
-// A local minimum of f, which takes a tree like x0 and returns one real number, near x0: a tree of real arrays
-// (integers become f32, 64-bit ones f64; f16 and bf16 are computed in f32). By Broyden, Fletcher, Goldfarb and Shanno's
-// updates (Nocedal and Wright 2006, algorithms 6.1 and 7.5), each step along a line to a place where Wolfe's strong
-// conditions hold (3.5 and 3.6). One loop, each of whose turns takes one value with its gradient. Derivatives of x and
-// fun, at any order and in both modes, are those of the equation that the gradient is zero there, in what f captures:
-// each solves a system with the Hessian, by conjugate gradients. Throws TreeError, ShapeError or DTypeError where f
-// does not return one real number, or x0 has other numbers than real ones; ShapeError where an option is out of its
-// range.
+// A local minimum of f, which takes a tree like x0 and returns one real number, near x0: a tree of real or complex
+// arrays (integers become f32, 64-bit ones f64; f16 and bf16 are computed in f32; of complex numbers both parts are
+// variables, in norms and in hess_inv too, the imaginary ones behind all real ones). By Broyden, Fletcher, Goldfarb and
+// Shanno's updates (Nocedal and Wright 2006, algorithms 6.1 and 7.5), each step along a line to a place where Wolfe's
+// strong conditions hold (3.5 and 3.6). One loop, each of whose turns takes one value with its gradient. Derivatives of
+// x and fun, at any order and in both modes, are those of the equation that the gradient is zero there, in what f
+// captures: each solves a system with the Hessian, by conjugate gradients. Throws TreeError, ShapeError or DTypeError
+// where f does not return one real number; ShapeError where an option is out of its range.
 //   auto best = optim::minimize([](Array x) { return tn::sum(tn::square(x - 3.0)); }, tn::zeros({2}));
 //   best.x   // 3 3
 template <class F, class T>

@@ -36,7 +36,7 @@ _OPTIONS = {True: {"maxiter", "norm", "gtol", "line_search_maxiter"},
 
 def minimize(fun: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), *, method: str, tol: Any = None,
              options: Mapping[str, Any] | None = None) -> OptimizeResults:
-    """A local minimum of fun(x, *args), one real number, near x0, a tree of real arrays: one loop, compiled. Derivatives of x and
+    """A local minimum of fun(x, *args), one real number, near x0, a tree of real or complex arrays: one loop, compiled. Derivatives of x and
     fun, in args and what fun captures, are those of the equation that the gradient is zero.
 
     `method`: "BFGS", or "L-BFGS" (also by JAX's name "l-bfgs-experimental-do-not-rely-on-this"). `tol` stands for the option
@@ -49,7 +49,7 @@ def minimize(fun: Callable[..., Any], x0: Any, args: tuple[Any, ...] = (), *, me
     (True, [3.0, 3.0])
     """
     if not isinstance(args, tuple):
-        raise TypeError(f"minimize: `args` is a tuple of further arguments, not {type(args).__name__}.")
+        raise TypeError(f"minimize: `args` of further arguments must be a tuple, not {type(args).__name__}.")
     bfgs = _METHODS.get(method.lower()) if isinstance(method, str) else None
     if bfgs is None:
         raise ValueError(f"minimize: there is no method {method!r}; there are BFGS and L-BFGS.")

@@ -253,4 +253,3 @@ def install():
     Alias("jax.test_util", dict(check_grads=gradients.check_grads, check_jvp=gradients.check_jvp, check_vjp=gradients.check_vjp))
     from_checkout("jax._src.lax_reference", "jax/_src/lax_reference.py")
     from_checkout("jax._src.internal_test_util.lax_test_util", "jax/_src/internal_test_util/lax_test_util.py")
-    from_checkout("jax.experimental.ode", "jax/experimental/ode.py")

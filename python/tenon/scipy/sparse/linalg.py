@@ -5,9 +5,12 @@ system, in b and in what A holds, of any order: each solves one system more by t
 `maxiter` steps is what was reached by then.
 """
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tenon import _core
 from tenon.numpy._creation import asarray
@@ -22,9 +25,11 @@ def _operator(name, what, given):
     """A linear operator as a function; a matrix of A is left to the library, which says what is wrong with it."""
     if callable(given):
         return given
-    if not hasattr(given, "shape") and not isinstance(given, (list, tuple)):
-        raise TypeError(f"{name}: {what} is a {type(given).__name__}, neither a function nor a matrix.")
-    return asarray(given)
+    if isinstance(given, (_core.Array, np.ndarray)):
+        return asarray(given)
+    if not hasattr(given, "__matmul__"):
+        raise TypeError(f"{name}: {what}, a linear operator must be either a function or ndarray, not a {type(given).__name__}.")
+    return functools.partial(operator.matmul, given)
 
 
 def _steps(name, what, given):
