@@ -77,7 +77,7 @@ LineSearch line_search(const Slope& f, const DescentLine& line, const Array& fir
                            .status = s.status,
                            .done = done};
     const Array brackets = (!zooming) & onwards, width = abs(next.high.length - next.low.length);
-    const Array narrow = (!brackets) & (width <= too_small * max(ones_like(width), abs(next.low.length)));
+    const Array narrow = (!brackets) & (width <= too_small * max(abs(next.low.length), abs(next.high.length)));
     const Array lost = (!done) & (narrow | (next.zooms >= most_zooms));
     const Array never = (!done) & brackets & (next.tries >= whole(static_cast<std::int32_t>(most_tries)));
     WolfeSearch result = next;

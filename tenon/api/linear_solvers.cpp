@@ -222,8 +222,9 @@ Arrays start_of(std::string_view op, const Arrays& x0, const Arrays& b, LeafPath
   for (std::size_t i = 0; i < b.size(); ++i) {
     const Array x = x0.empty() ? zeros_like(b[i]) : x0[i];
     if (!x.type().is_array() || x.shape() != b[i].shape())
-      throw ShapeError(fmt::format("{}: leaf {} of x0 is {}, and b has {} there.", op, paths()[i], x.type().text(),
-                                   b[i].type().text()),
+      throw ShapeError(fmt::format("{}: {} is {}, and b has {} there.", op,
+                                   paths()[i].empty() ? "x0" : fmt::format("leaf {} of x0", paths()[i]),
+                                   x.type().text(), b[i].type().text()),
                        "Start from a tree of the shapes of b.");
     start.push_back(convert(x, b[i].dtype()));
   }

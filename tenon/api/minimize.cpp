@@ -137,8 +137,10 @@ FlatMinimum by_lbfgs(const Problem& problem, const Array& x0) {
   };
   const auto step = [&](const Lbfgs& l) {
     const Array p = two_loops(l.history, l.at.jac, l.at.steps, size), slope = dot(l.at.jac, p);
+    // The first direction is as long as the gradient, which tells no length.
+    const Array first = where((l.at.steps == 0) & (slope < -1), 1 / sqrt(-slope), 1);
     const LineSearch found =
-        line_search(problem.f, {l.at.x, l.at.fun, l.at.jac, p, slope}, ones_like(slope), problem.line_search_maxiter);
+        line_search(problem.f, {l.at.x, l.at.fun, l.at.jac, p, slope}, first, problem.line_search_maxiter);
     const Array s = found.length * p, y = found.gradient - l.at.jac, ys = dot(y, s), steps = l.at.steps + 1;
     const Array inverse = where(ys == 0, zeros_like(ys), 1 / ys), yy = dot(y, y);
     const Array evaluations = l.at.evaluations + found.evaluations, converged = problem.small(found.gradient);
