@@ -19,6 +19,7 @@ MODULES = {"jax": "tenon", "jax.numpy": "tenon.numpy", "jax.numpy.linalg": "teno
            "jax.scipy.interpolate": "tenon.scipy.interpolate", "jax.scipy.integrate": "tenon.scipy.integrate",
            "jax.scipy.cluster.vq": "tenon.scipy.cluster.vq", "jax.scipy.spatial.transform": "tenon.scipy.spatial.transform",
            "jax.image": "tenon.image", "jax.scipy.stats": "tenon.scipy.stats",
+           "jax.scipy.optimize": "tenon.scipy.optimize", "jax.scipy.sparse.linalg": "tenon.scipy.sparse.linalg",
            **{f"jax.scipy.stats.{name}": f"tenon.scipy.stats.{name}" for name in DISTRIBUTIONS}, "jax.lax": "tenon.lax", "jax.lax.linalg": "tenon.lax.linalg",
            "jax.dtypes": "tenon.dtypes", "jax.ops": "tenon.ops", "jax.random": "tenon.random",
            "jax.nn": "tenon.nn", "jax.nn.initializers": "tenon.nn.initializers",
@@ -64,6 +65,7 @@ DIFFERS = {
     "jax.scipy.linalg.eigh": "more: `b`, and `type` 2 and 3 with it", "jax.scipy.linalg.polar": "by singular values, of any shape and side",
     "jax.scipy.linalg.eigh_tridiagonal": "by the whole matrix; `tol` has no effect",
     "jax.scipy.linalg.solve_sylvester": "of `method` schur no derivatives",
+    "jax.scipy.optimize.minimize": "more: trees, derivatives, L-BFGS by that name, `tol`", "jax.scipy.sparse.linalg.gmres": "`M` is applied before `A`",
     "jax.lax.GatherScatterMode": "no ONE_HOT", "jax.lax.Precision": "no effect: products are as exact as their operands' dtype",
     "jax.lax.PrecisionLike": "as Precision", "jax.lax.approx_max_k": "all are found", "jax.lax.approx_min_k": "all are found",
     "jax.lax.composite": "the decomposition", "jax.lax.dce_sink": "no effect", "jax.lax.optimization_barrier": "no effect",
@@ -84,7 +86,7 @@ DIFFERS = {
     "jax.scipy.signal.correlate": "as convolve", "jax.scipy.signal.convolve2d": "as convolve", "jax.scipy.signal.correlate2d": "as convolve",
     "jax.scipy.cluster.vq.vq": "i32",
     "jax.scipy.spatial.transform.Rotation": "derivatives at no rotation too", "jax.scipy.spatial.transform.Slerp": "behind the last time the motion goes on",
-    "jax.nn.one_hot": "", "jax.scipy": "`cluster`, `fft`, `integrate`, `interpolate`, `linalg`, `ndimage`, `signal`, `spatial`, `special`, `stats`", "jax.tree_util.KeyEntry": "any type",
+    "jax.nn.one_hot": "", "jax.scipy": "`cluster`, `fft`, `integrate`, `interpolate`, `linalg`, `ndimage`, `optimize`, `signal`, `sparse.linalg`, `spatial`, `special`, `stats`", "jax.tree_util.KeyEntry": "any type",
 }
 for name in "numpy.max numpy.min numpy.amax numpy.amin numpy.ptp numpy.maximum numpy.minimum lax.max lax.min lax.reduce_max lax.reduce_min".split():
     DIFFERS[f"jax.{name}"] = "of complex numbers NaN where any is, as in NumPy"

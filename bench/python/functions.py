@@ -9,10 +9,12 @@ JAX's results are waited for, and its functions are compiled before, as tenon's 
 """
 import argparse
 import importlib
+import time
 
 import numpy as np
 
 import tenon as tn
+import tenon.experimental.ode
 import tenon.fft
 import tenon.linalg
 import tenon.scipy.special
@@ -32,7 +34,7 @@ torch = optional("torch")
 jax = optional("jax")
 if jax is not None:
     jax.config.update("jax_enable_x64", True)
-    for name in ("image", "scipy.ndimage", "scipy.signal"):
+    for name in ("image", "scipy.ndimage", "scipy.signal", "scipy.sparse.linalg", "scipy.optimize", "experimental.ode"):
         importlib.import_module(f"jax.{name}")
 
 
@@ -215,15 +217,66 @@ def fields():
         yield name, in_tenon(f(tn), *args), others
 
 
+def solvers():
+    """Iterations over functions; of `first call` tracing and compilation are part."""
+    x = normal((1000, 1000), "float64")
+    y0, times, rates = np.array([10.0, 5.0]), np.linspace(0, 10, 1000), np.array([1.5, 1.0, 3.0, 1.0])
+
+    def rosenbrock(x):
+        return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+    def lotka_volterra(jx):
+        return lambda y, t, p: jx.numpy.stack([p[0] * y[0] - p[1] * y[0] * y[1], -p[2] * y[1] + p[3] * y[0] * y[1]])
+
+    def populations(jx):
+        return lambda y0, p: jx.experimental.ode.odeint(lotka_volterra(jx), y0, times if jx is tn else jx.numpy.asarray(times), p)
+
+    def gradient(jx):
+        return jx.grad(lambda y0, p: jx.numpy.sin(populations(jx)(y0, p)).sum(), (0, 1))
+
+    def minimum(jx):
+        return lambda x: jx.scipy.optimize.minimize(rosenbrock, x, method="BFGS")
+
+    cases = [
+        ("cg 1000x1000", lambda jx: lambda a, b: jx.scipy.sparse.linalg.cg(lambda v: a @ v, b, tol=1e-8)[0],
+         (x @ x.T / 1000 + 0.05 * np.eye(1000), normal((1000,), "float64"))),
+        ("minimize BFGS, Rosenbrock 100", minimum, (np.full(100, -1.0),)),
+        ("odeint Lotka-Volterra 1000", populations, (y0, rates)),
+        ("odeint Lotka-Volterra 1000, gradient", gradient, (y0, rates)),
+    ]
+    for name, f, args in cases:
+        yield name + ", first call", FirstCall(in_tenon, f(tn), args), {} if jax is None else {"jax": FirstCall(in_jax, f(jax), args)}
+        yield name, in_tenon(f(tn), *args), {} if jax is None else {"jax": in_jax(f(jax), *args)}
+
+
+class FirstCall:
+    """A call that is timed by itself: each is of a function compiled anew."""
+
+    def __init__(self, compiled, f, args):
+        self.compiled, self.f, self.args = compiled, f, args
+
+    def milliseconds(self):
+        f = self.f
+        call = self.compiled(lambda *args: f(*args), *self.args)
+        start = time.perf_counter()
+        call()
+        return (time.perf_counter() - start) * 1e3
+
+
+def milliseconds(call, seconds):
+    return call.milliseconds() if isinstance(call, FirstCall) else least(call, seconds)[0] * 1e3
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", metavar="WORD", default="")
     parser.add_argument("--seconds", type=float, default=1.0, metavar="LIMIT")
     options = parser.parse_args()
-    for name, ours, others in [*transforms(), *convolutions(), *poolings(), *special_functions(), *factors(), *fields()]:
+    cases = [*transforms(), *convolutions(), *poolings(), *special_functions(), *factors(), *fields(), *solvers()]
+    for name, ours, others in cases:
         if options.only not in name:
             continue
-        mine, *theirs = (least(call, options.seconds)[0] * 1e3 for call in (ours, *others.values()))
+        mine, *theirs = (milliseconds(call, options.seconds) for call in (ours, *others.values()))
         ratio = f"{mine / min(theirs):6.2f}" if theirs else ""
         print(f"{name:28} {ratio}  tenon {mine:.4g}", *(f"{library} {ms:.4g}" for library, ms in zip(others, theirs)), sep="  ", flush=True)
 

@@ -50,6 +50,8 @@ NB_MODULE(_core, module) {
   add_lists(module);
   add_refs(module);
   add_implicit(module);
+  add_solvers(module);
+  add_optim(module);
   add_host(module);
   add_collectives(module);
   add_programs(module);

@@ -1,7 +1,9 @@
 // Random numbers that are functions of a key, bit for bit as JAX's threefry.
-#include "tenon/ops/random.h"
+#include "tenon/api/random.h"
 
 #include <nanobind/stl/optional.h>
+
+#include <array>
 
 #include "call.h"
 #include "dtypes.h"
@@ -11,6 +13,51 @@
 #include "shapes.h"
 
 namespace tenon::python {
+namespace {
+
+// f(key, parameters…, shape, dtype) of as many parameters; the package has checked shapes and dtypes.
+template <std::size_t... I, class F>
+void add_draw(nb::module_& module, const char* name, std::index_sequence<I...>, F f) {
+  module.def(name, [name, f](ArrayLike key, std::conditional_t<I == I, ArrayLike, void>... given, ShapeLike shape,
+                             DTypeArgument dtype) {
+    const Array k = key.array(name);
+    const std::array<Array, sizeof...(I)> parameters{given.array(name)...};
+    return call_op(name, [&] { return f(op(k), op(parameters[I])..., shape.shape, dtype); });
+  });
+}
+template <std::size_t Parameters, class F>
+void add_draw(nb::module_& module, const char* name, F f) {
+  add_draw(module, name, std::make_index_sequence<Parameters>(), f);
+}
+
+void add_distributions(nb::module_& module) {
+  add_draw<0>(module, "laplace", random::laplace);
+  add_draw<0>(module, "cauchy", random::cauchy);
+  add_draw<0>(module, "logistic", random::logistic);
+  add_draw<0>(module, "maxwell", random::maxwell);
+  add_draw<1>(module, "pareto", random::pareto);
+  add_draw<1>(module, "rayleigh", random::rayleigh);
+  add_draw<1>(module, "lognormal", random::lognormal);
+  add_draw<1>(module, "wald", random::wald);
+  add_draw<1>(module, "geometric", random::geometric);
+  add_draw<3>(module, "triangular", random::triangular);
+  add_draw<2>(module, "truncated_normal", random::truncated_normal);
+  add_draw<1>(module, "gamma", random::gamma);
+  add_draw<1>(module, "loggamma", random::loggamma);
+  add_draw<2>(module, "beta", random::beta);
+  add_draw<1>(module, "chisquare", random::chisquare);
+  add_draw<2>(module, "f", random::f);
+  add_draw<1>(module, "t", random::t);
+  add_draw<1>(module, "poisson", random::poisson);
+  add_draw<2>(module, "binomial", random::binomial);
+  module.def("rademacher", [](ArrayLike key, ShapeLike shape, DTypeArgument dtype, DTypeArgument drawn) {
+    const Array k = key.array("random.rademacher");
+    return call_op("random.rademacher", [&] { return random::rademacher(op(k), shape.shape, dtype, drawn); });
+  });
+}
+
+}  // namespace
+
 void add_random(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("random");
   module.def("key",
@@ -47,6 +94,7 @@ void add_random(nb::module_& parent) {
     const Array k = key.array("random.gumbel");
     return call_op("random.gumbel", [&] { return random::gumbel(op(k), shape.shape, dtype); });
   });
+  add_distributions(module);
 }
 
 }  // namespace tenon::python

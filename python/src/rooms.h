@@ -34,6 +34,8 @@ void add_loops(nb::module_& module);        // loops.cpp
 void add_lists(nb::module_& module);        // lists.cpp
 void add_refs(nb::module_& module);         // refs.cpp
 void add_implicit(nb::module_& module);     // implicit.cpp
+void add_solvers(nb::module_& module);      // solvers.cpp
+void add_optim(nb::module_& module);        // optim.cpp
 void add_host(nb::module_& module);         // host.cpp
 void add_collectives(nb::module_& module);  // collectives.cpp
 void add_programs(nb::module_& module);     // programs.cpp

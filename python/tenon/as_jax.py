@@ -28,6 +28,8 @@ _modules = {
     **{f"jax.scipy.{name}": f"tenon.scipy.{name}" for name in (
         "cluster", "cluster.vq", "fft", "integrate", "interpolate", "ndimage", "signal", "spatial", "spatial.transform")},
     "jax.image": "tenon.image", "jax.scipy.stats": "tenon.scipy.stats", "jax.scipy.stats.norm": "tenon.scipy.stats.norm",
+    "jax.scipy.optimize": "tenon.scipy.optimize", "jax.scipy.sparse": "tenon.scipy.sparse",
+    "jax.scipy.sparse.linalg": "tenon.scipy.sparse.linalg", "jax.experimental.ode": "tenon.experimental.ode",
     "jax.custom_batching": "tenon.custom_batching", "jax.ref": "tenon.ref", "jax.experimental": None,
 }
 

@@ -9,16 +9,17 @@
 True
 """
 
-import math
 from typing import Callable, NamedTuple
 
+from tenon import _core, tree
 from tenon import numpy as tnp
-from tenon import tree
+
+_rules = _core.optim  # of leaves: the library's, which optimisers of C++ are made of too
 
 __all__ = [
-    "Optimizer", "adam", "adamw", "add_decayed_weights", "apply_updates", "chain", "clip", "clip_by_global_norm",
+    "Optimizer", "adagrad", "adam", "adamw", "add_decayed_weights", "apply_updates", "chain", "clip", "clip_by_global_norm",
     "constant_schedule", "cosine_decay_schedule", "exponential_decay", "global_norm", "linear_schedule", "lion",
-    "momentum", "scale", "sgd", "warmup_cosine_decay_schedule",
+    "momentum", "rmsprop", "scale", "sgd", "warmup_cosine_decay_schedule",
 ]
 
 
@@ -36,7 +37,7 @@ def apply_updates(params, updates):
 
 def global_norm(updates):
     """The Euclidean norm of all leaves together."""
-    return tnp.sqrt(sum(tnp.sum(tnp.square(tnp.abs(x))) for x in tree.leaves(updates)))
+    return _rules.norm(tree.leaves(updates))
 
 
 def _zeros(params):
@@ -49,7 +50,7 @@ def _stateless(update):
 
 def scale(factor):
     """The updates times a number."""
-    return _stateless(lambda grads, params: tree.map(lambda g: g * factor, grads))
+    return _stateless(lambda grads, params: tree.map(lambda g: _rules.scaled(g, factor), grads))
 
 
 def clip(max_delta):
@@ -61,16 +62,15 @@ def clip_by_global_norm(max_norm):
     """The updates made shorter where they are longer than max_norm together."""
 
     def update(grads, params):
-        norm = global_norm(grads)
-        factor = tnp.where(norm > max_norm, max_norm / tnp.where(norm > max_norm, norm, 1), 1)
-        return tree.map(lambda g: tnp.asarray(g * factor, tnp.result_type(g)), grads)
+        factor = _rules.clipping_factor(global_norm(grads), max_norm)
+        return tree.map(lambda g: _rules.scaled(g, factor), grads)
 
     return _stateless(update)
 
 
 def add_decayed_weights(weight_decay):
     """The updates plus the parameters times a number."""
-    return _stateless(lambda grads, params: tree.map(lambda g, p: g + weight_decay * p, grads, params))
+    return _stateless(lambda grads, params: tree.map(lambda g, p: _rules.decaying_sum(g, p, weight_decay), grads, params))
 
 
 def chain(*parts):
@@ -92,7 +92,8 @@ def _stepped(learning_rate):
         return scale(-learning_rate)
 
     def update(grads, count, params=None):
-        return tree.map(lambda g: tnp.asarray(-learning_rate(count) * g, tnp.result_type(g)), grads), count + 1
+        rate = -learning_rate(count)
+        return tree.map(lambda g: _rules.scaled(g, rate), grads), count + 1
 
     return Optimizer(lambda params: tnp.zeros((), tnp.int32), update)
 
@@ -111,8 +112,8 @@ def momentum(learning_rate, decay=0.9, nesterov=False):
 
 def _trace(decay, nesterov):
     def update(grads, trace, params=None):
-        trace = tree.map(lambda g, t: g + decay * t, grads, trace)
-        return (tree.map(lambda g, t: g + decay * t, grads, trace) if nesterov else trace), trace
+        trace = tree.map(lambda g, t: _rules.decaying_sum(g, t, decay), grads, trace)
+        return (tree.map(lambda g, t: _rules.decaying_sum(g, t, decay), grads, trace) if nesterov else trace), trace
 
     return Optimizer(_zeros, update)
 
@@ -129,16 +130,10 @@ def _by_adam(b1, b2, eps, eps_root):
 
     def update(grads, state, params=None):
         count = state.count + 1
-        mu = tree.map(lambda g, m: b1 * m + (1 - b1) * g, grads, state.mu)
-        nu = tree.map(lambda g, v: b2 * v + (1 - b2) * tnp.square(tnp.abs(g)), grads, state.nu)
-
-        def step(m, v):
-            t = tnp.asarray(count, v.dtype)
-            first = m / (1 - b1 ** t)
-            second = v / (1 - b2 ** t)
-            return tnp.asarray(first / (tnp.sqrt(second + eps_root) + eps), m.dtype)
-
-        return tree.map(step, mu, nu), AdamState(count, mu, nu)
+        mu = tree.map(lambda g, m: _rules.decaying_mean(g, m, b1), grads, state.mu)
+        nu = tree.map(lambda g, v: _rules.decaying_mean_of_squares(g, v, b2), grads, state.nu)
+        steps = tree.map(lambda m, v: _rules.adam_step(m, v, count, b1, b2, eps, eps_root), mu, nu)
+        return steps, AdamState(count, mu, nu)
 
     return Optimizer(init, update)
 
@@ -157,10 +152,35 @@ def lion(learning_rate, b1=0.9, b2=0.99, weight_decay=1e-3):
     """Lion: the sign of a mean of gradients (Chen et al., 2023)."""
 
     def update(grads, mu, params=None):
-        steps = tree.map(lambda g, m: tnp.sign(b1 * m + (1 - b1) * g), grads, mu)
-        return steps, tree.map(lambda g, m: b2 * m + (1 - b2) * g, grads, mu)
+        steps = tree.map(lambda g, m: _rules.lion_step(g, m, b1), grads, mu)
+        return steps, tree.map(lambda g, m: _rules.decaying_mean(g, m, b2), grads, mu)
 
     return chain(Optimizer(_zeros, update), add_decayed_weights(weight_decay), _stepped(learning_rate))
+
+
+def _by_root(init, eps, squares):
+    """The updates over the root of what `squares` makes of them and of what it made before."""
+
+    def update(grads, before, params=None):
+        now = tree.map(squares, grads, before)
+        return tree.map(lambda g, v: _rules.over_root(g, v, eps), grads, now), now
+
+    return Optimizer(init, update)
+
+
+def rmsprop(learning_rate, decay=0.9, eps=1e-8, momentum=None, nesterov=False):
+    """Gradients over the root of a decaying mean of their squares (Tieleman and Hinton, 2012)."""
+    by_root = _by_root(lambda params: tree.map(lambda p: tnp.abs(tnp.zeros_like(p)), params), eps,
+                       lambda g, v: _rules.decaying_mean_of_squares(g, v, decay))
+    parts = [by_root, _stepped(learning_rate)]
+    return chain(*parts) if momentum is None else chain(*parts, _trace(momentum, nesterov))
+
+
+def adagrad(learning_rate, initial_accumulator_value=0.1, eps=1e-7):
+    """Gradients over the root of the sum of their squares so far (Duchi, Hazan and Singer, 2011)."""
+    by_root = _by_root(lambda params: tree.map(lambda p: tnp.abs(tnp.full_like(p, initial_accumulator_value)), params), eps,
+                       lambda g, v: v + tnp.square(tnp.abs(g)))
+    return chain(by_root, _stepped(learning_rate))
 
 
 # --- schedules: learning rates as functions of the number of steps before ---
@@ -173,31 +193,20 @@ def constant_schedule(value):
 
 def linear_schedule(init_value, end_value, transition_steps):
     """A line from one value to another."""
-
-    def schedule(count):
-        part = tnp.clip(count / max(transition_steps, 1), 0, 1)
-        return init_value + (end_value - init_value) * part
-
-    return schedule
+    return lambda count: _rules.linear_schedule(init_value, end_value, transition_steps, count)
 
 
 def exponential_decay(init_value, transition_steps, decay_rate):
     """init_value · decay_rate^(count / transition_steps)."""
-    return lambda count: init_value * decay_rate ** (count / transition_steps)
+    return lambda count: _rules.exponential_decay(init_value, transition_steps, decay_rate, count)
 
 
 def cosine_decay_schedule(init_value, decay_steps, alpha=0.0):
     """Half a cosine from init_value to alpha · init_value."""
-
-    def schedule(count):
-        part = tnp.clip(count / max(decay_steps, 1), 0, 1)
-        return init_value * ((1 - alpha) * 0.5 * (1 + tnp.cos(math.pi * part)) + alpha)
-
-    return schedule
+    return lambda count: _rules.cosine_decay_schedule(init_value, decay_steps, alpha, count)
 
 
 def warmup_cosine_decay_schedule(init_value, peak_value, warmup_steps, decay_steps, end_value=0.0):
     """A line up to the peak, then half a cosine down."""
-    up = linear_schedule(init_value, peak_value, warmup_steps)
-    down = cosine_decay_schedule(peak_value, decay_steps - warmup_steps, end_value / peak_value)
-    return lambda count: tnp.where(count < warmup_steps, up(count), down(count - warmup_steps))
+    return lambda count: _rules.warmup_cosine_decay_schedule(init_value, peak_value, warmup_steps, decay_steps, end_value,
+                                                             count)

@@ -42,15 +42,9 @@ Arrays like(std::string_view op, std::string_view what, std::string_view tree, c
   return all;
 }
 
-// A traced function of values behind the same captures, given anew.
-KeptFlatFunction at(const TracedFunction& f, Arrays captures) {
-  return [&f, captures = std::move(captures)](std::span<const Array> in) {
-    return run_or_call(f.program, f.sizes, joined({in, captures}));
-  };
-}
+}  // namespace
 
-TracedFunction traced(const KeptFlatFunction& f, const std::vector<Type>& types) {
-  // Its derivative is taken by the op's own rule, whether one is taken around it or not.
+TracedFunction traced_for_rule(const KeptFlatFunction& f, const std::vector<Type>& types) {
   Ahead ahead = Scope::ahead_here();
   ++ahead.derivatives;
   const TracedFor what_for{ahead, std::vector<TakesPart>(types.size(), TakesPart::in(ahead))};
@@ -58,7 +52,11 @@ TracedFunction traced(const KeptFlatFunction& f, const std::vector<Type>& types)
                      what_for);
 }
 
-}  // namespace
+KeptFlatFunction with_captures(const TracedFunction& f, Arrays captures) {
+  return [&f, captures = std::move(captures)](std::span<const Array> in) {
+    return run_or_call(f.program, f.sizes, joined({in, captures}));
+  };
+}
 
 Arrays custom_root_flat(const KeptFlatFunction& f, std::span<const Array> guess, const FlatSolver& solve,
                         const FlatSolver& tangent_solve, LeafPaths paths) {
@@ -69,18 +67,20 @@ Arrays custom_root_flat(const KeptFlatFunction& f, std::span<const Array> guess,
   const auto fit = [&](std::string_view what, const Arrays& given) {
     return like("custom_root", what, "the guess", given, types, paths);
   };
-  const TracedFunction equation = traced([&](std::span<const Array> x) { return fit("f", f(x)); }, types);
+  const TracedFunction equation = traced_for_rule([&](std::span<const Array> x) { return fit("f", f(x)); }, types);
   // The root, and what solve returns beside it.
   const auto solved = [&](const Arrays& given) {
     const std::span<const Array> all(given);
     return joined({fit("solve", joined({all.first(n)})), strong(all.subspan(n))});
   };
-  if (!tracing()) return solved(solve(at(equation, equation.captures), start));
+  if (!tracing()) return solved(solve(with_captures(equation, equation.captures), start));
   const Arrays parameters = strong(equation.captures);
   const std::size_t m = parameters.size();
   const std::vector<Type> both = types_of(joined({start, parameters}));
-  TracedFunction root = traced(
-      [&](std::span<const Array> in) { return solved(solve(at(equation, joined({in.subspan(n)})), in.first(n))); },
+  TracedFunction root = traced_for_rule(
+      [&](std::span<const Array> in) {
+        return solved(solve(with_captures(equation, joined({in.subspan(n)})), in.first(n)));
+      },
       both);
   // (root, parameters, tangents of those that have any) -> tangents of the root
   std::vector<bool> active;
@@ -89,10 +89,10 @@ Arrays custom_root_flat(const KeptFlatFunction& f, std::span<const Array> guess,
     active.push_back(has_tangent(p.type()));
     if (active.back()) given.push_back(p.type());
   }
-  TracedFunction moved = traced(
+  TracedFunction moved = traced_for_rule(
       [&](std::span<const Array> in) {
         const std::span<const Array> x = in.first(n), p = in.subspan(n, m), dp = in.subspan(n + m);
-        const auto in_parameters = [&](std::span<const Array> q) { return at(equation, joined({q}))(x); };
+        const auto in_parameters = [&](std::span<const Array> q) { return with_captures(equation, joined({q}))(x); };
         Arrays tangents(m);
         for (std::size_t i = 0, k = 0; i < m; ++i)
           if (active[i]) tangents[i] = dp[k++];
@@ -101,7 +101,7 @@ Arrays custom_root_flat(const KeptFlatFunction& f, std::span<const Array> guess,
         Arrays right;
         for (std::size_t i = 0; i < n; ++i) right.push_back(any ? -moves[n + i] : zeros_of(types[i]));
         const FlatLinear linear =
-            linearize_flat(at(equation, joined({p})), {joined({x}), std::vector<bool>(n, true), paths});
+            linearize_flat(with_captures(equation, joined({p})), {joined({x}), std::vector<bool>(n, true), paths});
         return fit("tangent_solve", tangent_solve(linear.apply, right));
       },
       given);
@@ -130,15 +130,17 @@ Arrays linear_solve_flat(const KeptFlatFunction& matvec, std::span<const Array> 
   const std::vector<Type> types = types_of(right);
   const std::size_t n = types.size();
   const auto fit = [&](std::string_view what, const Arrays& given) { return like(op, what, "b", given, types, paths); };
-  TracedFunction product = traced([&](std::span<const Array> x) { return fit("matvec", matvec(x)); }, types);
-  if (!tracing()) return fit("solve", solve(at(product, product.captures), right));
+  TracedFunction product = traced_for_rule([&](std::span<const Array> x) { return fit("matvec", matvec(x)); }, types);
+  if (!tracing()) return fit("solve", solve(with_captures(product, product.captures), right));
   const Arrays parameters = strong(product.captures);
   const std::size_t m = parameters.size();
   const std::vector<Type> both = types_of(joined({right, parameters}));
   // (b, parameters) -> x, with a product of values and parameters
   const auto solution = [&](std::string_view what, const TracedFunction& with, const FlatSolver& solver) {
-    return traced(
-        [&](std::span<const Array> in) { return fit(what, solver(at(with, joined({in.subspan(n)})), in.first(n))); },
+    return traced_for_rule(
+        [&](std::span<const Array> in) {
+          return fit(what, solver(with_captures(with, joined({in.subspan(n)})), in.first(n)));
+        },
         both);
   };
   TracedFunction solved = solution("solve", product, solve), transposed = product, back;

@@ -14,6 +14,11 @@ using FlatSolver = std::function<Arrays(const KeptFlatFunction&, std::span<const
 // Names of the leaves, asked for by errors alone.
 using LeafPaths = FunctionRef<std::vector<std::string>()>;
 
+// A function of the user's that a rule of ours differentiates, whether a derivative is taken around it or not; and such
+// a function with other arrays in place of its captures.
+TracedFunction traced_for_rule(const KeptFlatFunction& f, const std::vector<Type>& types);
+KeptFlatFunction with_captures(const TracedFunction& f, Arrays captures);
+
 // solve may give more than the root: what is auxiliary, behind it.
 Arrays custom_root_flat(const KeptFlatFunction& f, std::span<const Array> guess, const FlatSolver& solve,
                         const FlatSolver& tangent_solve, LeafPaths paths);

@@ -1,4 +1,4 @@
-// Newton and conjugate gradients of examples/solvers.h beside solutions in closed form.
+// Newton's method of examples/solvers.h beside solutions in closed form.
 #include "examples/solvers.h"
 
 #include <gtest/gtest.h>
@@ -9,28 +9,6 @@ namespace tn = tenon;
 using tn::Array;
 
 namespace {
-
-const Array matrix{{4.0, 1.0, 0.5}, {1.0, 3.0, -0.25}, {0.5, -0.25, 2.0}}, right{1.0, -2.0, 0.5};
-
-Array solved(const Array& a, const Array& b) {
-  return examples::conjugate_gradients([&](const Array& v) { return tn::matmul(a, v); }, b);
-}
-
-TEST(ConjugateGradients, Solve) {
-  for (const Array& x : {solved(matrix, right), tn::jit(solved)(matrix, right)})
-    EXPECT_TRUE(tn::allclose(tn::matmul(matrix, x), right, 0, 1e-9));
-  EXPECT_TRUE(tn::array_equal(solved(matrix, 0 * right), 0 * right));  // no step, so no division by zero
-}
-
-// d(w·x)/db = A^-1 w, and d(w·x)/dA = -(A^-1 w) x^T where A is taken as symmetric or not alike.
-TEST(ConjugateGradients, GradientsAreThoseOfTheSolution) {
-  const Array w{1.0, 2.0, -1.0}, x = solved(matrix, right), adjoint = solved(matrix, w);
-  const auto weighted = [&](const Array& a, const Array& b) { return tn::dot(w, solved(a + tn::transpose(a), b)); };
-  const auto [of_a, of_b] = tn::jit(tn::grad<0, 1>(weighted))(0.5 * matrix, right);
-  const Array outer = adjoint(tn::all, tn::newaxis) * x;
-  EXPECT_TRUE(tn::allclose(of_b, adjoint, 1e-7, 1e-9));
-  EXPECT_TRUE(tn::allclose(of_a, -(outer + tn::transpose(outer)), 1e-6, 1e-8));
-}
 
 // The equation of Kepler, E - e sin E = M: dE/dM = 1 / (1 - e cos E), dE/de = sin E / (1 - e cos E).
 Array anomaly(const Array& eccentricity, const Array& mean) {

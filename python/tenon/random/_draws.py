@@ -117,6 +117,21 @@ def _together(place):
 _shape = _sizes.shape
 
 
+@functools.cache
+def _compiled(name):
+    from tenon import jit
+
+    return jit(lambda key, *parameters, shape, dtype: getattr(_random, name)(key, *parameters, shape, dtype),
+               static_argnames=("shape", "dtype"))
+
+
+def _drawn(name, key, *parameters, shape, dtype, loops=False):
+    """Numbers of the library's function of this name; many, and those that loops make, by one compiled program."""
+    if _core.tracing() or not (loops or _sizes.elements(shape) >= _MANY):
+        return getattr(_random, name)(key, *parameters, shape, dtype)
+    return _compiled(name)(key, *parameters, shape=shape, dtype=dtype)
+
+
 def _real(dtype):
     return _dtypes.default("f") if dtype in (None, float) else _core.canonical_dtype(dtype)
 
@@ -190,9 +205,7 @@ def geometric(key, p, shape=None, dtype=None):
     1
     """
     p = _core.to_inexact(tnp.asarray(p))
-    u = uniform(key, _met(shape, p), p.dtype)
-    made = tnp.floor(tnp.log(tnp.where(u == 0, 1, u)) / tnp.log1p(-p)) + 1
-    return _core.convert(made, _dtypes.default("i") if dtype in (None, int) else dtype)
+    return _drawn("geometric", key, p, shape=_met(shape, p), dtype=_dtypes.default("i") if dtype in (None, int) else dtype)
 
 
 @_together(1)
@@ -229,35 +242,29 @@ def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None):
 
 def laplace(key, shape=(), dtype=None):
     """Numbers of density exp(-|x|) / 2."""
-    dtype = _real(dtype)
-    u = uniform(key, shape, dtype, -1.0 + float(_dtypes.finfo(dtype).eps) / 2, 1.0)
-    return tnp.sign(u) * tnp.log1p(-abs(u))
+    return _drawn("laplace", key, shape=_shape(shape), dtype=_real(dtype))
 
 
 def cauchy(key, shape=(), dtype=None):
     """Numbers of density 1 / (π (1 + x²))."""
-    dtype = _real(dtype)
-    u = uniform(key, shape, dtype, float(_dtypes.finfo(dtype).eps), 1.0)
-    return tnp.tan(math.pi * (u - 0.5))
+    return _drawn("cauchy", key, shape=_shape(shape), dtype=_real(dtype))
 
 
 def logistic(key, shape=(), dtype=None):
     """Numbers whose distribution is 1 / (1 + exp(-x))."""
-    dtype = _real(dtype)
-    u = uniform(key, shape, dtype, float(_dtypes.finfo(dtype).tiny), 1.0)
-    return tnp.log(u / (1 - u))
+    return _drawn("logistic", key, shape=_shape(shape), dtype=_real(dtype))
 
 
 def pareto(key, b, shape=None, dtype=None):
     """Numbers of density b x^(-b-1), from 1 on."""
     (b,) = _parameters("pareto", dtype, b)
-    return tnp.exp(exponential(key, _met(shape, b), b.dtype) / b)
+    return _drawn("pareto", key, b, shape=_met(shape, b), dtype=b.dtype)
 
 
 def rayleigh(key, scale, shape=None, dtype=None):
     """Lengths of normal vectors in the plane."""
     (scale,) = _parameters("rayleigh", dtype, scale)
-    return scale * tnp.sqrt(-2 * tnp.log(uniform(key, _met(shape, scale), scale.dtype)))
+    return _drawn("rayleigh", key, scale, shape=_met(shape, scale), dtype=scale.dtype)
 
 
 def weibull_min(key, scale, concentration, shape=(), dtype=None):
@@ -269,12 +276,12 @@ def weibull_min(key, scale, concentration, shape=(), dtype=None):
 def lognormal(key, sigma=1.0, shape=None, dtype=None):
     """exp(sigma · normal)."""
     (sigma,) = _parameters("lognormal", dtype, sigma)
-    return tnp.exp(normal(key, _met(shape, sigma), sigma.dtype) * sigma)
+    return _drawn("lognormal", key, sigma, shape=_met(shape, sigma), dtype=sigma.dtype)
 
 
 def maxwell(key, shape=(), dtype=None):
     """Lengths of normal vectors in space."""
-    return tnp.sqrt(tnp.sum(normal(key, (*_shape(shape), 3), dtype) ** 2, -1))
+    return _drawn("maxwell", key, shape=_shape(shape), dtype=_real(dtype))
 
 
 def double_sided_maxwell(key, loc, scale, shape=(), dtype=None):
@@ -287,43 +294,25 @@ def double_sided_maxwell(key, loc, scale, shape=(), dtype=None):
 def wald(key, mean, shape=None, dtype=None):
     """The time at which a Brownian motion with drift reaches 1, scaled to a mean."""
     (mean,) = _parameters("wald", dtype, mean)
-    keys = split(key)
-    shape = _met(shape, mean)
-    v, z = normal(keys[0], shape, mean.dtype), uniform(keys[1], shape, mean.dtype)
-    y = v * v
-    x = mean + mean ** 2 * y / 2 - mean / 2 * tnp.sqrt(4 * mean * y + mean ** 2 * y ** 2)
-    return tnp.where(z <= mean / (mean + x), x, mean ** 2 / x)
+    return _drawn("wald", key, mean, shape=_met(shape, mean), dtype=mean.dtype)
 
 
 def triangular(key, left, mode, right, shape=None, dtype=None):
     """Numbers whose density is a triangle."""
     left, mode, right = _parameters("triangular", dtype, left, mode, right)
-    u = uniform(key, _met(shape, left, mode, right), left.dtype)
-    part = (mode - left) / (right - left)
-    return tnp.where(u < part, left + tnp.sqrt(u * (right - left) * (mode - left)),
-                     right - tnp.sqrt((1 - u) * (right - left) * (right - mode)))
+    return _drawn("triangular", key, left, mode, right, shape=_met(shape, left, mode, right), dtype=left.dtype)
 
 
 def rademacher(key, shape=(), dtype=None):
     """-1 or 1."""
-    drawn = bernoulli(key, 0.5 if not _core.x64() else np.float64(0.5), _shape(shape))
-    return _core.convert(2 * _core.convert(drawn, "int32") - 1, _dtypes.default("i") if dtype in (None, int) else dtype)
+    return _random.rademacher(key, _shape(shape), _dtypes.default("i") if dtype in (None, int) else dtype, _dtypes.default("f"))
 
 
 def truncated_normal(key, lower, upper, shape=None, dtype=None):
     """Normal numbers, given that they lie in (lower, upper)."""
     dtype = _real(dtype)
     lower, upper = _core.convert(lower, dtype), _core.convert(upper, dtype)
-    root = _core.convert(math.sqrt(2), dtype)
-    u = uniform(key, _met(shape, lower, upper), dtype, _core.erf(lower / root), _core.erf(upper / root))
-    drawn = root * _core.erf_inv(u)
-    return _core.clamp(_toward(lower, 1), drawn, _toward(upper, -1))
-
-
-def _toward(x, direction):
-    """The next number, or one that is as good: the interval is open."""
-    limits = _dtypes.finfo(x.dtype)
-    return x + direction * tnp.maximum(abs(x) * float(limits.eps), float(limits.tiny))
+    return _drawn("truncated_normal", key, lower, upper, shape=_met(shape, lower, upper), dtype=dtype)
 
 
 def multivariate_normal(key, mean, cov, shape=None, dtype=None, method="cholesky"):

@@ -1,7 +1,5 @@
 """Random numbers of the gamma distribution and of those that are made of it, and counts: the algorithms of jax.random."""
 
-import functools
-import math
 
 import numpy as np
 
@@ -44,74 +42,10 @@ def _spread(name, shape, dtype, *parameters, safe=False):
 # --- gamma ---
 
 
-def _trial(dtype, d, c, key):
-    """(x², (1 + c·x)³, a uniform number) of a normal x that makes the second positive: of Marsaglia's and Tsang's method."""
-    key, of_normal, of_uniform = _draws.split(key, 3)
-
-    def draw(state):
-        key, one = _draws.split(state[0])
-        x = _draws.normal(one, (), dtype)
-        return key, x, x * c + 1
-
-    zero = _core.full((), 0, dtype)
-    _, x, v = lax.while_loop(lambda state: _core.less_equal(state[2], 0), draw, (of_normal, zero, zero - 1))
-    return key, x * x, v * v * v, _draws.uniform(of_uniform, (), dtype)
-
-
-def _one(log_space, key, alpha):
-    """A variate: of alpha + 1 where alpha < 1, and then times a uniform number to the power 1 / alpha."""
-    dtype, enough = alpha.dtype, _core.greater_equal(alpha, 1)
-    d = _core.where(enough, alpha, alpha + 1) - 1 / 3
-    c = 1 / 3 / _core.sqrt(d)
-    key, last = _draws.split(key)
-
-    def again(state):
-        _, x, v, u = state
-        return (_core.greater_equal(u, 1 - 0.0331 * (x * x))
-                & _core.greater_equal(_core.log(u), x * 0.5 + d * ((1 - v) + _core.log(v))))
-
-    first = [_core.full((), value, dtype) for value in (0, 1, 2)]
-    v = lax.while_loop(again, lambda state: _trial(dtype, d, c, state[0]), (key, *first))[2]
-    if log_space:
-        log_uniform = -_draws.exponential(last, (), dtype)
-        boost = _core.where(enough | _core.equal(log_uniform, 0), 0, log_uniform * (1 / alpha))
-        return _core.log(d) + _core.log(v) + boost
-    return d * v * _core.where(enough, 1, _core.power(1 - _draws.uniform(last, (), dtype), 1 / alpha))
-
-
-def _slope(log_space, made, alpha):
-    if not log_space:
-        return lax.random_gamma_grad(alpha, made)
-    size = _core.maximum(_core.exp(made), float(np.finfo(made.dtype).tiny))
-    return lax.random_gamma_grad(alpha, size) / size
-
-
-@functools.cache
-def _sampler(log_space):
-    """Variates of keys [n, 2] and shapes alpha [n], with the derivative in alpha of the variate whose probability stays."""
-    from tenon import custom_jvp, jit, vmap
-
-    drawn = jit(vmap(functools.partial(_one, log_space)))
-
-    @custom_jvp
-    def sample(alpha, keys):
-        return drawn(keys, alpha)
-
-    @sample.defjvp
-    def rule(primals, tangents):
-        made = sample(*primals)
-        return made, _slope(log_space, made, primals[0]) * tangents[0]
-
-    return sample
-
-
-def _gamma(name, key, a, shape, dtype, log_space):
-    (a,) = _spread(name, shape, _real(name, dtype), a)
-    if a.size == 0:
-        return a
-    wide = "float32" if a.dtype.itemsize < 4 else a.dtype
-    made = _sampler(log_space)(_core.convert(a.reshape(-1), wide), _draws.split(key, a.size))
-    return _core.convert(made.reshape(a.shape), a.dtype)
+def _drawn(name, key, *parameters):
+    """Numbers of the library's function of this name, in the shape and the dtype of the parameters."""
+    like = parameters[0]
+    return _draws._drawn(name, key, *parameters, shape=like.shape, dtype=like.dtype, loops=True)
 
 
 def gamma(key, a, shape=None, dtype=None):
@@ -121,22 +55,17 @@ def gamma(key, a, shape=None, dtype=None):
     >>> random.gamma(random.key(0), 2.0, (3,)).shape
     (3,)
     """
-    return _gamma("gamma", key, a, shape, dtype, False)
+    return _drawn("gamma", key, *_spread("gamma", shape, _real("gamma", dtype), a))
 
 
 def loggamma(key, a, shape=None, dtype=None):
     """Logarithms of gamma(), which do not underflow where a is small."""
-    return _gamma("loggamma", key, a, shape, dtype, True)
+    return _drawn("loggamma", key, *_spread("loggamma", shape, _real("loggamma", dtype), a))
 
 
 def beta(key, a, b, shape=None, dtype=None):
     """Numbers of density x^(a-1) (1-x)^(b-1) / B(a, b)."""
-    a, b = _spread("beta", shape, _real("beta", dtype), a, b, safe=True)
-    of_a, of_b = _draws.split(key)
-    log_a, log_b = loggamma(of_a, a, a.shape, a.dtype), loggamma(of_b, b, b.shape, b.dtype)
-    larger = _core.maximum(log_a, log_b)
-    size_a, size_b = _core.exp(log_a - larger), _core.exp(log_b - larger)
-    return size_a / (size_a + size_b)
+    return _drawn("beta", key, *_spread("beta", shape, _real("beta", dtype), a, b, safe=True))
 
 
 def dirichlet(key, alpha, shape=None, dtype=None):
@@ -150,24 +79,17 @@ def dirichlet(key, alpha, shape=None, dtype=None):
 
 def chisquare(key, df, shape=None, dtype=None):
     """Sums of the squares of df normal numbers."""
-    (df,) = _spread("chisquare", shape, _real("chisquare", dtype), df, safe=True)
-    return _core.exp(loggamma(key, df / 2, df.shape, df.dtype)) * 2
+    return _drawn("chisquare", key, *_spread("chisquare", shape, _real("chisquare", dtype), df, safe=True))
 
 
 def f(key, dfnum, dfden, shape=None, dtype=None):
     """Quotients of the means of dfnum and of dfden squares of normal numbers."""
-    dfnum, dfden = _spread("f", shape, _real("f", dtype), dfnum, dfden, safe=True)
-    of_den, of_num = _draws.split(key)
-    return (chisquare(of_num, dfnum, dfnum.shape, dfnum.dtype) / dfnum) / (
-        chisquare(of_den, dfden, dfden.shape, dfden.dtype) / dfden)
+    return _drawn("f", key, *_spread("f", shape, _real("f", dtype), dfnum, dfden, safe=True))
 
 
 def t(key, df, shape=None, dtype=None):
     """Numbers of Student's distribution, of density (1 + x² / df)^(-(df + 1) / 2) up to a factor."""
-    (df,) = _spread("t", shape, _real("t", dtype), df, safe=True)
-    of_normal, of_gamma = _draws.split(key)
-    half = df / 2
-    return _draws.normal(of_normal, df.shape, df.dtype) * _core.sqrt(half / gamma(of_gamma, half, df.shape, df.dtype))
+    return _drawn("t", key, *_spread("t", shape, _real("t", dtype), df, safe=True))
 
 
 def generalized_normal(key, p, shape=(), dtype=None):
@@ -194,62 +116,6 @@ def ball(key, d, p=2, shape=(), dtype=None):
 # --- counts ---
 
 
-def _until_all(accepted, draw, first, key, most):
-    """What `draw`, of a key, makes where it is accepted first: draw(key) -> (key, value, accepted)."""
-    def step(state):
-        count, made, there, key = state
-        key, value, accept = draw(key)
-        return count + 1, _core.where(accept, value, made), there | accept, key
-
-    def unfinished(state):
-        return _core.any(~state[2], None, False) & _core.less(state[0], most)
-
-    return lax.while_loop(unfinished, step, (_core.full((), 0, "int32"), first, accepted, key))[1]
-
-
-def _hat(key, like, b):
-    """Of Hörmann's transformed rejection: (key, u - 1/2, v, 1/2 - |u - 1/2|) of uniform u, v."""
-    key, first, second = _draws.split(key, 3)
-    u = _draws.uniform(first, like.shape, like.dtype) - 0.5
-    return key, u, _draws.uniform(second, like.shape, like.dtype), 0.5 - _core.abs(u)
-
-
-_MOST = 2 ** 31 - 1
-
-
-def _poisson_few(key, rate, dtype):
-    """How many uniform numbers there are before their product falls below exp(-rate)."""
-    def step(state):
-        count, k, key, logs = state
-        key, one = _draws.split(key)
-        k = k + _core.convert(_core.greater(logs, -rate), dtype)
-        return count + 1, k, key, logs + _core.log(_draws.uniform(one, rate.shape, "float32"))
-
-    def unfinished(state):
-        return _core.any(_core.greater(state[3], -rate), None, False) & _core.less(state[0], _MOST)
-
-    start = (_core.full((), 0, "int32"), _core.full(rate.shape, 0, dtype), key, tnp.zeros_like(rate))
-    return lax.while_loop(unfinished, step, start)[1] - 1
-
-
-def _poisson_many(key, rate):
-    log_rate = _core.log(rate)
-    b = 0.931 + 2.53 * _core.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-    inverse, enough = 1.1239 + 1.1328 / (b - 3.4), 0.9277 - 3.6224 / (b - 2)
-
-    def draw(key):
-        key, u, v, away = _hat(key, rate, b)
-        k = _core.floor((2 * a / away + b) * u + rate + 0.43)
-        s = _core.log(v * inverse / (a / (away * away) + b))
-        density = -rate + k * log_rate - lax.lgamma(k + 1)
-        at_once = _core.greater_equal(away, 0.07) & _core.less_equal(v, enough)
-        never = _core.less(k, 0) | (_core.less(away, 0.013) & _core.greater(v, away))
-        return key, k, at_once | (~never & _core.less_equal(s, density))
-
-    return _until_all(_core.full(rate.shape, False, "bool"), draw, tnp.full_like(rate, -1), key, _MOST)
-
-
 def poisson(key, lam, shape=None, dtype=None):
     """How many events there are where lam are expected.
 
@@ -261,64 +127,7 @@ def poisson(key, lam, shape=None, dtype=None):
     if not _dtypes.issubdtype(dtype, np.integer):
         raise ValueError(f"dtype argument to `poisson` must be an integer dtype, got {dtype}")
     rate = _core.broadcast_to(_core.convert(lam, "float32"), _wide("poisson", shape, lam))
-    few = _core.isnan(rate) | _core.less(rate, 10)
-    made = _core.where(few, _poisson_few(key, _core.where(few, rate, 0), dtype),
-                       _core.convert(_poisson_many(key, _core.where(few, 1e5, rate)), dtype))
-    return _core.where(_core.equal(rate, 0), 0, made)
-
-
-# What Stirling's formula leaves of log k!, for k = 0 … 9.
-_RESTS = [0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
-          0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287]
-
-
-def _rest(k):
-    small = _core.clamp(0.0, k, 9.0)
-    square = (small + 1) * (small + 1)
-    series = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (small + 1)
-    known = tnp.take(_core.convert(tnp.asarray(_RESTS), k.dtype), _core.convert(_core.floor(small), "int32"))
-    return _core.where(_core.less_equal(k, 9), known, series)
-
-
-def _binomial_few(key, count, q):
-    """How many geometric numbers there are before their sum exceeds the count."""
-    slope = _core.convert(tnp.log1p(-q), q.dtype)
-
-    def step(state):
-        steps, k, total, key = state
-        one, key = _draws.split(key)
-        k = _core.where(_core.less_equal(total, count), k + 1, k)
-        return steps + 1, k, total + _core.ceil(_core.log(_draws.uniform(one, q.shape, q.dtype)) / slope), key
-
-    def unfinished(state):
-        return _core.any(_core.less_equal(state[2], count), None, False) & _core.less(state[0], _MOST)
-
-    start = (_core.full((), 0, "int32"), tnp.zeros_like(q), tnp.zeros_like(q), key)
-    return lax.while_loop(unfinished, step, start)[1] - 1
-
-
-def _binomial_many(key, count, q):
-    spread = _core.sqrt(count * q * (1 - q))
-    b = 1.15 + 2.53 * spread
-    a, middle = -0.0873 + 0.0248 * b + 0.01 * q, count * q + 0.5
-    enough, odds, alpha = 0.92 - 4.2 / b, q / (1 - q), (2.83 + 5.1 / b) * spread
-    mode = _core.floor((count + 1) * q)
-
-    def log_density(k):
-        return ((mode + 0.5) * _core.log((mode + 1) / (odds * (count - mode + 1)))
-                + (count + 1) * _core.log((count - mode + 1) / (count - k + 1))
-                + (k + 0.5) * _core.log(odds * (count - k + 1) / (k + 1))
-                + _rest(mode) + _rest(count - mode) - _rest(k) - _rest(count - k))
-
-    def draw(key):
-        key, u, v, away = _hat(key, q, b)
-        k = _core.floor((2 * a / away + b) * u + middle)
-        at_once = _core.greater_equal(away, 0.07) & _core.less_equal(v, enough)
-        outside = _core.less(k, 0) | _core.greater(k, count)
-        v = _core.log(v * alpha / (a / (away * away) + b))
-        return key, k, at_once | (~outside & _core.less_equal(v, log_density(k)))
-
-    return _until_all(_core.full(q.shape, False, "bool"), draw, tnp.full_like(q, -1), key, _MOST)
+    return _draws._drawn("poisson", key, rate, shape=rate.shape, dtype=dtype, loops=True)
 
 
 @whole
@@ -332,17 +141,7 @@ def binomial(key, n, p, shape=None, dtype=None):
     dtype = _real("binomial", dtype)
     p = _core.to_inexact(tnp.asarray(p))
     n, p = _spread("binomial", shape, p.dtype, n, p)
-    seldom = _core.less(p, 0.5)
-    q = _core.where(seldom, p, 1 - p)
-    no_count, no_part, endless = _core.isnan(n) | _core.less(n, 0), _core.isnan(q) | _core.less(q, 0), tnp.isinf(n)
-    q = _core.where(no_part, 0.01, q)
-    few = no_count | _core.less_equal(n * q, 10)
-    whole = _core.floor(n)
-    made = _core.where(few, _binomial_few(key, _core.where(few, whole, 0), q),
-                       _binomial_many(key, _core.where(few | endless, 1e4, whole), _core.where(few, 0.5, q)))
-    made = _core.where(no_part | no_count, math.nan, _core.where(endless, math.inf, made))
-    kept = seldom | no_count | _core.isnan(p) | endless
-    return _core.convert(_core.where(kept, made, whole - made), dtype)
+    return _draws._drawn("binomial", key, n, p, shape=n.shape, dtype=dtype, loops=True)
 
 
 def multinomial(key, n, p, *, shape=None, dtype=None, unroll=1):

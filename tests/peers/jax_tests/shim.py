@@ -184,7 +184,7 @@ def public_modules():
     Alias("jax.nn.initializers", {}, module("nn.initializers"), scope=False)
     Alias("jax.tree_util", {}, module("tree_util"), scope=False, out=["default_registry"])
     for name in ("random", "tree", "ops", "debug", "typing", "image", "flatten_util", "scipy", "scipy.linalg",
-                 "scipy.special", "scipy.stats", "scipy.signal", "export"):
+                 "scipy.special", "scipy.stats", "scipy.signal", "scipy.optimize", "scipy.sparse", "scipy.sparse.linalg", "export"):
         Alias("jax." + name, {}, module(name), scope=name == "export")
     Alias("jax.ad_checkpoint", dict(checkpoint=tn.checkpoint, checkpoint_policies=policies, remat=tn.remat,
                                     print_saved_residuals=tn.print_saved_residuals), module("ad_checkpoint") + [tn], scope=False)
@@ -194,6 +194,7 @@ def public_modules():
     Alias("jax.lib", dict(__version__=VERSION))
     Alias("jax.experimental", dict(io_callback=tn.io_callback, enable_x64=config.enable_x64,
                                    disable_x64=lambda: config.enable_x64(False)))
+    Alias("jax.experimental.ode", {}, module("experimental.ode"), scope=False)
     Alias("jax.interpreters")
     Alias("jax.core", dict(Tracer=Tracer))
 
@@ -252,4 +253,3 @@ def install():
     Alias("jax.test_util", dict(check_grads=gradients.check_grads, check_jvp=gradients.check_jvp, check_vjp=gradients.check_vjp))
     from_checkout("jax._src.lax_reference", "jax/_src/lax_reference.py")
     from_checkout("jax._src.internal_test_util.lax_test_util", "jax/_src/internal_test_util/lax_test_util.py")
-    from_checkout("jax.experimental.ode", "jax/experimental/ode.py")

@@ -1,0 +1,30 @@
+"""Ordinary differential equations, by the names of jax.experimental.ode."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tenon import _core
+from tenon.numpy._creation import asarray
+
+__all__ = ["odeint"]
+
+
+def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 1.4e-8, atol: float = 1.4e-8,
+           mxstep: float = float("inf"), hmax: float = float("inf"), adjoint: bool = True) -> Any:
+    """y at the times t, where dy/dt = func(y, t, *args) and y(t[0]) = y0: a tree like y0, with an axis of t's length in front.
+    t ascends. By Dormand and Prince's pair of orders 5 and 4, with steps that adapt themselves: of each the errors over
+    atol + rtol·|y| are at most 1 in the mean of squares.
+
+    Reverse mode, of any order, solves the adjoint equation backwards: derivatives are in y0, t, the arguments and what func
+    captures. There is no forward mode. Without `adjoint` derivatives are those of the steps, in both modes. NaN at a time
+    that is not reached in `mxstep` steps, past which no step is short enough, or that does not ascend.
+
+    >>> import tenon.numpy as tnp
+    >>> odeint(lambda y, t: -y, tnp.array([1.0]), tnp.array([0.0, 1.0, 2.0]))[:, 0].round(6).tolist()
+    [1.0, 0.367879, 0.135335]
+    """
+    t = asarray(t)
+    if t.dtype.kind not in "fV":
+        raise TypeError(f"odeint: t is an array of floats, not {t.dtype}.")
+    return _core.odeint(func, y0, t, args, float(rtol), float(atol), None if mxstep == float("inf") else int(mxstep),
+                        float(hmax), adjoint)

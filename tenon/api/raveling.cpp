@@ -1,0 +1,72 @@
+#include "tenon/api/raveling.h"
+
+#include <fmt/format.h>
+
+#include "tenon/ops/convert.h"
+#include "tenon/ops/promotion.h"
+#include "tenon/ops/shape.h"
+
+namespace tenon::api_detail {
+namespace {
+
+std::string name_of_leaf(std::string_view tree, const std::string& path) {
+  return path.empty() ? std::string(tree) : fmt::format("leaf {} of {}", path, tree);
+}
+
+}  // namespace
+
+Arrays inexact(std::span<const Array> leaves) {
+  Arrays all;
+  for (const Array& a : leaves) all.push_back((a.type().is_array() ? to_inexact(a) : a).with_weak(false));
+  return all;
+}
+
+Raveling::Raveling(std::string_view op, std::string_view what, std::span<const Array> leaves, NamesOfLeaves names) {
+  Arrays zeros;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const Type t = leaves[i].type();
+    if (!t.is_array() || !is_inexact(t.dtype))
+      throw DTypeError(
+          fmt::format("{}: {} is {}, not real or complex numbers.", op, name_of_leaf(what, names()[i]), t.text()),
+          "Convert it to a floating dtype, or let the function capture it.");
+    types_.push_back(t);
+    size_ = size_ + t.shape.elements();
+    all_complex_ = all_complex_ && is_complex(t.dtype);
+    zeros.push_back(Array(Scalar::zero(t.dtype)));
+  }
+  all_complex_ = all_complex_ && !types_.empty();
+  if (!zeros.empty()) dtype_ = widened(in_one_dtype(zeros).operands[0]).dtype();
+}
+
+Array Raveling::vector(std::span<const Array> leaves) const {
+  Arrays parts;
+  for (const Array& a : leaves) parts.push_back(convert(reshape(a, {a.shape().elements()}), dtype_));
+  if (parts.empty()) return zeros({0}, dtype_);
+  return parts.size() == 1 ? parts[0] : concatenate(parts, 0);
+}
+
+Arrays Raveling::leaves(const Array& vector) const {
+  Arrays all;
+  Dim at = 0;
+  for (const Type& t : types_) {
+    const Dim end = at + t.shape.elements();
+    const Array part = types_.size() == 1 ? vector : slice_in_dim(vector, at, end, 0);
+    all.push_back(convert(reshape(part, t.shape), t.dtype));
+    at = end;
+  }
+  return all;
+}
+
+Arrays Raveling::leaves_of_result(std::string_view op, std::string_view what, const Arrays& given,
+                                  NamesOfLeaves names) const {
+  if (given.size() != types_.size())
+    throw TreeError(fmt::format("{}: {} has {} arrays, not {}.", op, what, given.size(), types_.size()),
+                    "Return a tree with the same containers.");
+  Arrays all;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    all.push_back(fitted(given[i], types_[i], op, [&] { return name_of_leaf(what, names()[i]); }));
+  }
+  return all;
+}
+
+}  // namespace tenon::api_detail
