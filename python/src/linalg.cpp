@@ -171,12 +171,11 @@ void add_norms(nb::module_& module) {
     const Axes axes = axes_from(axis, keepdims);
     return call_op("norm", [&] { return linalg::vector_norm(op(a), ord, axes); });
   });
-  module.def("matrix_norm",
-             [](ArrayLike x, const char* kind, std::int64_t rows, std::int64_t columns, bool keepdims) {
-               const Array a = x.array("norm");
-               const linalg::MatrixNorm which = norm_named(kind);
-               return call_op("norm", [&] { return linalg::matrix_norm(op(a), which, {rows, columns, keepdims}); });
-             });
+  module.def("matrix_norm", [](ArrayLike x, const char* kind, std::int64_t rows, std::int64_t columns, bool keepdims) {
+    const Array a = x.array("norm");
+    const linalg::MatrixNorm which = norm_named(kind);
+    return call_op("norm", [&] { return linalg::matrix_norm(op(a), which, {rows, columns, keepdims}); });
+  });
   module.def("condition_number", [](ArrayLike x, const char* kind) {
     const Array a = x.array("cond");
     const linalg::MatrixNorm which = norm_named(kind);

@@ -32,9 +32,9 @@ Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> y0, const A
 // in reverse mode; forward mode is a DifferentiationError. Without `adjoint` they are those of the steps that were
 // taken, in both modes, and reverse mode keeps what each step computes. f16 and bf16 are computed in f32.
 //
-// NaN at a time that is not reached in mxstep steps, past which no step is short enough, or that does not ascend. Throws ShapeError where t
-// is no vector or empty, an option is out of its range, TreeError, ShapeError or DTypeError where f does not return a
-// tree like y0.
+// NaN at a time that is not reached in mxstep steps, past which no step is short enough, or that does not ascend.
+// Throws ShapeError where t is no vector or empty, an option is out of its range, TreeError, ShapeError or DTypeError
+// where f does not return a tree like y0.
 //   Array y = tn::odeint([&](Array y, Array) { return -k * y; }, y0, Array{0.0, 0.5, 1.0});   // y0·exp(-k·t)
 template <class F, class Y>
 Y odeint(F f, const Y& y0, const Operand& t, const OdeOptions& options = {}) {

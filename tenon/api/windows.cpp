@@ -17,24 +17,26 @@
 namespace tenon {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using WindowNumbers = std::vector<std::int64_t>;
 using Pads = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 // --- options ---
 struct PreparedWindows {
   WindowPlaces places;
-  Numbers between;  // places that are not there, behind each element
+  WindowNumbers between;  // places that are not there, behind each element
 
   bool is_spread() const {
     return std::ranges::any_of(between, [](std::int64_t n) { return n != 0; });
   }
   // Whether windows have places without an element.
   bool has_gaps() const {
-    const auto some = [](const Numbers& all) { return std::ranges::any_of(all, [](std::int64_t n) { return n > 0; }); };
+    const auto some = [](const WindowNumbers& all) {
+      return std::ranges::any_of(all, [](std::int64_t n) { return n > 0; });
+    };
     return is_spread() || some(places.low) || some(places.high);
   }
   Array spread(const Array& x, const Scalar& fill) const {
-    const Numbers none(between.size(), 0);
+    const WindowNumbers none(between.size(), 0);
     return is_spread() ? pad(x, Array(fill), none, none, between) : x;
   }
   std::int64_t count() const {
@@ -47,8 +49,8 @@ struct PreparedWindows {
   }
 };
 
-Numbers one_an_axis(std::string_view name, const Numbers& given, const Array& x, std::string_view what) {
-  if (given.empty()) return Numbers(x.rank(), 1);
+WindowNumbers one_an_axis(std::string_view name, const WindowNumbers& given, const Array& x, std::string_view what) {
+  if (given.empty()) return WindowNumbers(x.rank(), 1);
   if (given.size() != x.rank())
     throw ShapeError(fmt::format("{}: {} {} for {}.", name, given.size(), what, x.type().text()),
                      "Give one for each axis.");
@@ -57,7 +59,7 @@ Numbers one_an_axis(std::string_view name, const Numbers& given, const Array& x,
   return given;
 }
 
-PreparedWindows prepared_windows(std::string_view name, const Array& x, const Numbers& window,
+PreparedWindows prepared_windows(std::string_view name, const Array& x, const WindowNumbers& window,
                                  const WindowOptions& options) {
   if (window.size() != x.rank())
     throw ShapeError(fmt::format("{}: a window of {} sizes over {}.", name, window.size(), x.type().text()),
@@ -168,7 +170,7 @@ Array sums_given_back(const Array& ct, const PreparedWindows& w, const Shape& sh
   std::vector<Dim> sizes = ct.shape().dims();
   for (std::size_t i = 0; i < rank; ++i) {
     if (p.window[i] == 1 && p.strides[i] == 1 && p.low[i] == 0 && p.high[i] == 0) continue;
-    const Numbers ones(rank, 1), zeros(rank, 0);
+    const WindowNumbers ones(rank, 1), zeros(rank, 0);
     WindowPlaces one{ones, ones, ones, zeros, zeros};
     one.window[i] = p.window[i], one.strides[i] = p.strides[i], one.dilations[i] = p.dilations[i];
     one.low[i] = p.low[i], one.high[i] = p.high[i];
@@ -205,7 +207,8 @@ Array extremum_of_windows(WindowReduction reduction, const Array& x, const Prepa
 
 }  // namespace
 
-Array reduce_window(WindowReduction reduction, const Operand& x, const Numbers& window, const WindowOptions& options) {
+Array reduce_window(WindowReduction reduction, const Operand& x, const WindowNumbers& window,
+                    const WindowOptions& options) {
   const SourceScope place(x.where(), "reduce_window");
   require_reduction(reduction, x.array());
   const PreparedWindows w = prepared_windows("reduce_window", x.array(), window, options);
@@ -224,7 +227,7 @@ namespace {
 Arrays with_presence(const Arrays& xs, const PreparedWindows& w, const Arrays& fills) {
   Arrays all;
   for (std::size_t i = 0; i < xs.size(); ++i) {
-    const Numbers none(w.between.size(), 0);
+    const WindowNumbers none(w.between.size(), 0);
     all.push_back(w.is_spread() ? pad(xs[i], fills[i], none, none, w.between) : xs[i]);
   }
   if (w.has_gaps()) {
@@ -275,7 +278,7 @@ void require_numbers_alike(std::string_view name, const Arrays& xs, const Arrays
 
 namespace api_detail {
 
-Arrays reduce_windows(FlatFunction f, const Arrays& xs, const Arrays& inits, const Numbers& window,
+Arrays reduce_windows(FlatFunction f, const Arrays& xs, const Arrays& inits, const WindowNumbers& window,
                       const WindowOptions& options) {
   constexpr std::string_view name = "reduce_window";
   require_numbers_alike(name, xs, inits);
@@ -311,7 +314,7 @@ Arrays reduce_windows(FlatFunction f, const Arrays& xs, const Arrays& inits, con
 }
 
 Array select_and_scatter_by(FlatFunction f, FlatFunction combine, const Array& x, const Array& source,
-                            const Array& init, const Numbers& window, const WindowOptions& options) {
+                            const Array& init, const WindowNumbers& window, const WindowOptions& options) {
   constexpr std::string_view name = "select_and_scatter";
   require_numbers_alike(name, {x}, {init});
   const PreparedWindows w = prepared_windows(name, x, window, options);
@@ -336,7 +339,7 @@ Array select_and_scatter_by(FlatFunction f, FlatFunction combine, const Array& x
   // Later places of a window belong to earlier windows.
   for (std::int64_t number = w.count(); number-- > 0;) {
     std::int64_t rest = number;
-    Numbers low, high, between;
+    WindowNumbers low, high, between;
     for (std::size_t i = x.rank(); i-- > 0; rest /= w.places.window[i]) {
       const std::int64_t before = rest % w.places.window[i] * w.places.dilations[i] - w.places.low[i];
       const std::int64_t windows = source.size(static_cast<std::int64_t>(i)), stride = w.places.strides[i];
@@ -366,8 +369,8 @@ bool takes_largest(std::string_view name, WindowReduction reduction) {
 
 }  // namespace
 
-Array select_and_scatter_add(WindowReduction reduction, const Operand& x, const Operand& source, const Numbers& window,
-                             const WindowOptions& options) {
+Array select_and_scatter_add(WindowReduction reduction, const Operand& x, const Operand& source,
+                             const WindowNumbers& window, const WindowOptions& options) {
   constexpr std::string_view name = "select_and_scatter_add";
   const SourceScope place(x.where(), name);
   const bool largest = takes_largest(name, reduction);
@@ -378,13 +381,13 @@ Array select_and_scatter_add(WindowReduction reduction, const Operand& x, const 
   const Array made = select_and_scatter_add(largest, all, convert(widened(source.array()), compared.dtype()), w.places);
   if (!w.is_spread()) return convert(made, d);
   std::vector<Dim> start, limit;
-  Numbers step;
+  WindowNumbers step;
   for (std::size_t i = 0; i < made.rank(); ++i)
     start.push_back(0), limit.push_back(made.shape()[i]), step.push_back(w.between[i] + 1);
   return convert(slice(made, start, limit, step), d);
 }
 
-Array select_and_gather_add(WindowReduction reduction, const Operand& x, const Operand& t, const Numbers& window,
+Array select_and_gather_add(WindowReduction reduction, const Operand& x, const Operand& t, const WindowNumbers& window,
                             const WindowOptions& options) {
   constexpr std::string_view name = "select_and_gather_add";
   const SourceScope place(x.where(), name);
@@ -400,24 +403,24 @@ Array select_and_gather_add(WindowReduction reduction, const Operand& x, const O
 namespace {
 
 struct Pooling {
-  Numbers window;
+  WindowNumbers window;
   WindowOptions options;
 };
 // With the axes of the batch and the channels.
-Pooling over_places(std::string_view name, const Array& x, const Numbers& window, const WindowOptions& options) {
+Pooling over_places(std::string_view name, const Array& x, const WindowNumbers& window, const WindowOptions& options) {
   const std::size_t rank = x.rank(), places = window.size();
   if (rank < places + 1)
     throw ShapeError(fmt::format("{}: a window of {} sizes over {}.", name, places, x.type().text()),
                      "It has one for each axis of places, which stand before that of the channels.");
-  const auto widened_to = [&](const Numbers& given) {
+  const auto widened_to = [&](const WindowNumbers& given) {
     if (given.empty()) return given;
-    Numbers all(rank - 1 - places, 1);
+    WindowNumbers all(rank - 1 - places, 1);
     all.insert(all.end(), given.begin(), given.end());
     all.push_back(1);
     return all;
   };
   Pooling all{widened_to(window), options};
-  if (window.empty()) all.window = Numbers(rank, 1);
+  if (window.empty()) all.window = WindowNumbers(rank, 1);
   all.options.strides = widened_to(options.strides);
   all.options.base_dilation = widened_to(options.base_dilation);
   all.options.window_dilation = widened_to(options.window_dilation);
@@ -429,7 +432,7 @@ Pooling over_places(std::string_view name, const Array& x, const Numbers& window
   }
   return all;
 }
-Array extremum_pool(std::string_view name, WindowReduction reduction, const Operand& x, const Numbers& window,
+Array extremum_pool(std::string_view name, WindowReduction reduction, const Operand& x, const WindowNumbers& window,
                     const WindowOptions& options) {
   const SourceScope place(x.where(), name);
   const Pooling all = over_places(name, x.array(), window, options);
@@ -438,13 +441,13 @@ Array extremum_pool(std::string_view name, WindowReduction reduction, const Oper
 
 }  // namespace
 
-Array max_pool(const Operand& x, const Numbers& window, const WindowOptions& options) {
+Array max_pool(const Operand& x, const WindowNumbers& window, const WindowOptions& options) {
   return extremum_pool("max_pool", WindowReduction::max, x, window, options);
 }
-Array min_pool(const Operand& x, const Numbers& window, const WindowOptions& options) {
+Array min_pool(const Operand& x, const WindowNumbers& window, const WindowOptions& options) {
   return extremum_pool("min_pool", WindowReduction::min, x, window, options);
 }
-Array avg_pool(const Operand& x, const Numbers& window, const WindowOptions& options, bool count_padding) {
+Array avg_pool(const Operand& x, const WindowNumbers& window, const WindowOptions& options, bool count_padding) {
   constexpr std::string_view name = "avg_pool";
   const SourceScope place(x.where(), name);
   const Array values = to_inexact(Operand(x.array(), x.where()));
