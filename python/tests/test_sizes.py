@@ -418,3 +418,28 @@ def test_sizes_as_numbers_of_either_sign():
     g = tn.jit(lambda x: tnp.nonzero(x > 1, size=3, fill_value=-1)[0], sizes="symbolic")
     for n in (4, 6):
         assert g(line(n)).tolist() == (np.nonzero(line(n) > 1)[0].tolist() + [-1] * 3)[:3]
+
+
+def test_rules_of_derivatives_for_all_sizes():
+    """Functions with derivatives of their own are traced once for all sizes too."""
+    by_vjp = tn.custom_vjp(lambda x: tnp.sin(x))
+    by_vjp.defvjp(lambda x: (tnp.sin(x), x), lambda x, g: (g * tnp.cos(x),))
+    by_jvp = tn.custom_jvp(lambda x: tnp.sin(x))
+    by_jvp.defjvp(lambda primals, tangents: (tnp.sin(primals[0]), tnp.cos(primals[0]) * tangents[0]))
+    for f in (by_vjp, by_jvp):
+        def first(x, f=f):
+            return tn.grad(lambda x: tnp.sum(f(x)))(x)
+
+        def second(x, f=f):
+            return tn.grad(lambda x: tnp.sum(tn.grad(lambda y: tnp.sum(f(y) * y))(x)))(x)
+
+        def of_lanes(x, f=f):
+            return tn.vmap(tn.grad(f))(x) + tn.grad(lambda x: tnp.sum(tn.vmap(f)(x) ** 2))(x)
+
+        for g in (first, second, of_lanes):
+            traced = []
+            compiled = tn.jit(lambda x, g=g: (traced.append(1), g(x))[1], sizes="symbolic")
+            for n in (5, 6, 40):
+                x = np.linspace(0.0, 3.0, n)
+                np.testing.assert_allclose(compiled(x), g(x), rtol=1e-12)
+            assert len(traced) == 1

@@ -155,7 +155,7 @@ Arrays custom_jvp_flat(FlatFunction f, FlatFunction rule, std::span<const Array>
   if (derivative == 0) return call_itself(f, arguments, "custom_jvp");
   TracedFunction traced = trace_function(f, arguments, "custom_jvp");
   const std::size_t n = arguments.size();
-  const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
+  const std::vector<Type> in = types_of(arguments), out = traced.output_types();
   const std::vector<std::size_t> in_places = tangible(in), out_places = tangible(out);
   if (out_places.empty()) return tenon::apply(traced, arguments);  // nothing has a derivative
   std::vector<InputOf> takes = inputs_of(arguments);
@@ -201,7 +201,7 @@ Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backwa
   if (derivative == 0) return call_itself(f, arguments, "custom_vjp");
   TracedFunction traced = trace_function(f, arguments, "custom_vjp");
   const std::size_t n = arguments.size();
-  const std::vector<Type> in = types_of(arguments), out = traced.program->output_types();
+  const std::vector<Type> in = types_of(arguments), out = traced.output_types();
   const std::vector<std::size_t> in_places = tangible(in), out_places = tangible(out);
   if (out_places.empty()) return tenon::apply(traced, arguments);  // nothing has a derivative
   const auto go = [&](std::span<const Array> inputs) {
@@ -213,7 +213,7 @@ Arrays custom_vjp_flat(FlatFunction f, FlatFunction forward, FlatFunction backwa
   };
   TracedFunction forwarded =
       trace_inputs(go, inputs_of(arguments), "the forward of custom_vjp", around(derivative, arguments, 0));
-  const std::vector<Type> gives = forwarded.program->output_types();
+  const std::vector<Type> gives = forwarded.output_types();
   LaterValues values(forwarded, arguments);
   std::vector<InputOf> takes;
   for (std::size_t i = out.size(); i < gives.size(); ++i) {

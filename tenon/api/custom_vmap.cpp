@@ -26,7 +26,7 @@ Arrays custom_vmap_flat(FlatFunction f, BatchByRule rule, std::span<const Array>
   const std::size_t batch = batch_of_rule(arguments), n = arguments.size();
   if (batch == 0 || !Scope::ahead_here().lanes[batch - 1].known()) return f(arguments);
   TracedFunction traced = trace_flat(f, arguments, "custom_vmap");
-  const std::vector<Type> out = traced.program->output_types();
+  const std::vector<Type> out = traced.output_types();
   // The rule is traced for what is around its batch.
   TracedFor what_for = TracedFor::call(arguments);
   CustomVmapParams params{.lanes = what_for.ahead.lanes[batch - 1]};

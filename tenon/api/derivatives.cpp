@@ -492,10 +492,9 @@ FlatJacobian jacobian_flat(Mode mode, std::string_view op, FlatFunction f, const
     weak_in.push_back(arguments.leaves[i].weak());
   }
   for (const Type& type : in) require_array(op, type);
-  SizeBinding own;
-  for (std::size_t i = 0; i < traced.sizes.size(); ++i) own.emplace(traced.program->size_params()[i], traced.sizes[i]);
+  const std::vector<Type> all = traced.output_types();
   for (std::size_t i = 0; i < count(); ++i) {
-    out.push_back(substitute(traced.program->type(traced.program->outputs()[i]), own));
+    out.push_back(all[i]);
     if (out.back().is_list()) require_array(op, out.back());
     if (!differentiated[i])
       throw DifferentiationError(

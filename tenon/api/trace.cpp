@@ -10,6 +10,7 @@
 #include "tenon/base/log.h"
 #include "tenon/base/stack.h"
 #include "tenon/ir/adapt.h"
+#include "tenon/ir/unify.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
@@ -115,6 +116,14 @@ std::vector<api_detail::CellRef> TracedFunction::written() const {
   for (const api_detail::RefUse& use : refs)
     if (use.written) cells.push_back(use.cell);
   return cells;
+}
+
+std::vector<Type> TracedFunction::output_types() const {
+  SizeBinding own;
+  for (std::size_t i = 0; i < sizes.size(); ++i) own.emplace(program->size_params()[i], sizes[i]);
+  std::vector<Type> types = program->output_types();
+  for (Type& type : types) type = substitute(type, own);
+  return types;
 }
 
 std::size_t TracedFunction::results() const { return weak.size() - written().size(); }

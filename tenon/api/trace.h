@@ -31,7 +31,8 @@ struct TracedFunction {
   std::vector<Applied> applied = {};        // rules of the user's, of a jitted function
 
   std::vector<api_detail::CellRef> written() const;
-  std::size_t results() const;  // outputs of the function itself
+  std::size_t results() const;             // outputs of the function itself
+  std::vector<Type> output_types() const;  // in the sizes of the trace that it is in
 };
 
 // Where mutable references from outside may be written; else by whom that is refused.
