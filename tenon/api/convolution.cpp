@@ -268,8 +268,7 @@ Array lonely_input(const Convolution& c, const Shape& input, const Array& w, con
 Array by_lonely_channels(const Convolution& given) {
   Convolution c = given;
   c.x = padded_places(c, c.x, Pads(c.axes()), c.input_dilation);
-  const bool is_known = std::ranges::all_of(c.x.shape().dims(), [](const Dim& n) { return n.known(); });
-  if (!is_inexact(c.x.dtype()) || !is_known) return through_moved_inputs(c);  // custom_vjp() takes no sizes that vary
+  if (!is_inexact(c.x.dtype())) return through_moved_inputs(c);
   const Array x = std::exchange(c.x, Array()), w = std::exchange(c.w, Array());
   const auto value = [c](const Array& x, const Array& w) {
     Convolution whole = c;

@@ -154,13 +154,13 @@ Array sums_given_back(const Array& ct, const PreparedWindows& w, const Shape& sh
   if (is_complex(ct.dtype())) return complex(sums_given_back(real(ct), w, shape), sums_given_back(imag(ct), w, shape));
   const WindowPlaces& p = w.places;
   const std::size_t rank = shape.rank();
-  if (!w.has_strides()) {
+  // How many elements that gives is known to be what is wanted only where sizes are.
+  if (!w.has_strides() && shape.known()) {
     WindowPlaces back = p;
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t span = (p.window[i] - 1) * p.dilations[i];
       const Dim missing = shape[i] - ct.shape()[i];  // fewer than the span where there is no window
-      back.low[i] = span - p.low[i],
-      back.high[i] = missing.try_value().value_or(span - p.low[i] - p.high[i]) + p.low[i];
+      back.low[i] = span - p.low[i], back.high[i] = missing.value() + p.low[i];
     }
     return folded(WindowReduction::sum, ct, back);
   }
@@ -180,15 +180,10 @@ Array sums_given_back(const Array& ct, const PreparedWindows& w, const Shape& sh
   return given;
 }
 
-// custom_vjp() does not take functions whose sizes vary: their derivatives are those of slices.
-bool has_known_sizes(const Array& x) {
-  return std::ranges::all_of(x.shape().dims(), [](const Dim& n) { return n.known(); });
-}
-
 // Of x whose places are all there.
 Array sum_of_windows(const Array& x, const PreparedWindows& w) {
   const auto value = [w](const Array& a) { return folded(WindowReduction::sum, a, w.places); };
-  if (!is_inexact(x.dtype()) || !has_known_sizes(x)) return value(x);
+  if (!is_inexact(x.dtype())) return value(x);
   return custom_vjp(
       value, [value](const Array& a) { return std::pair(value(a), std::tuple<>()); },
       [w, shape = x.shape()](const std::tuple<>&, const Array& ct) { return sums_given_back(ct, w, shape); })(x);
@@ -197,7 +192,6 @@ Array extremum_of_windows(WindowReduction reduction, const Array& x, const Prepa
   const auto value = [w, reduction](const Array& a) { return folded(reduction, a, w.places); };
   const bool largest = reduction == WindowReduction::max;
   if (!is_inexact(x.dtype())) return value(x);
-  if (!has_known_sizes(x)) return first_chosen(largest, x, w.places);
   return custom_vjp(
       value, [w, largest](const Array& a) { return std::pair(first_chosen(largest, a, w.places), a); },
       [w, largest](const Array& a, const Array& ct) {
