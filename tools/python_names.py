@@ -70,7 +70,7 @@ DIFFERS = {
     "jax.lax.PrecisionLike": "as Precision", "jax.lax.approx_max_k": "all are found", "jax.lax.approx_min_k": "all are found",
     "jax.lax.composite": "the decomposition", "jax.lax.dce_sink": "no effect", "jax.lax.optimization_barrier": "no effect",
     "jax.lax.platform_dependent": "the branch `cpu` alone is traced", "jax.lax.padtype_to_pads": "not of `PaddingType`",
-    "jax.lax.linalg.symmetric_product": "the whole product is made",
+    "jax.lax.linalg.symmetric_product": "the whole product is made", "jax.lax.linalg.tridiagonal_solve": "no `perturb_singular`",
     "jax.lax.scan": "more: `checkpoint`; no `_split_transpose`", "jax.lax.while_loop": "more: `checkpoints`",
     "jax.lax.fori_loop": "more: `checkpoint`; `unroll` has no effect; reverse mode also where bounds are traced",
     "jax.lax.cond": "no `linear`", "jax.lax.all_gather": "along axes of vmap; groups of one size too", "jax.lax.psum": "along axes of vmap; groups of one size too",

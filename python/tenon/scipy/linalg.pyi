@@ -16,9 +16,11 @@ from tenon.linalg import convolution_matrix as convolution_matrix
 from tenon.linalg import dft as dft
 from tenon.linalg import expm as expm
 from tenon.linalg import fiedler as fiedler
+from tenon.linalg import fiedler_companion as fiedler_companion
 from tenon.linalg import hadamard as hadamard
 from tenon.linalg import hankel as hankel
 from tenon.linalg import helmert as helmert
+from tenon.linalg import hessenberg as hessenberg
 from tenon.linalg import hilbert as hilbert
 from tenon.linalg import invhilbert as invhilbert
 from tenon.linalg import invpascal as invpascal
@@ -27,6 +29,7 @@ from tenon.linalg import lu as lu
 from tenon.linalg import lu_factor as lu_factor
 from tenon.linalg import lu_solve as lu_solve
 from tenon.linalg import pascal as pascal
+from tenon.linalg import qr_multiply as qr_multiply
 from tenon.linalg import solve_triangular as solve_triangular
 from tenon.linalg import toeplitz as toeplitz
 
