@@ -111,7 +111,7 @@ RULES = [  # (words in the name, why it is absent)
      "ragged_all_to_all with_sharding_constraint after_all create_token axis_name shard mesh device process host pmap smap reshard "
      "distributed transfer_guard Sharding Shard P backend memory", SHARDED),
     ("conv_general_dilated_local", "no weights of their own for each place yet"),
-    ("hessenberg tridiagonal ormqr qdwh qr_multiply", "no such factorisation yet"),
+    ("qdwh", "no such factorisation yet: polar() is by singular values"),
     ("default_registry callback debug monitoring profiler stages experimental ffi interpreters lib core api_util extend", "JAX's own machinery"),
     ("random_ rng_ prng", "one generator, threefry"),
 ]
