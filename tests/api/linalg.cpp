@@ -15,9 +15,9 @@
 #include "drawn_matrices.h"
 #include "tenon/tenon.h"
 
+namespace tenon::drawn_matrices {
 namespace {
 
-using namespace tenon::drawn_matrices;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -371,3 +371,4 @@ TEST(Linalg, WrongCallsSayWhatToDo) {
 }
 
 }  // namespace
+}  // namespace tenon::drawn_matrices

@@ -9,9 +9,9 @@
 #include "drawn_matrices.h"
 #include "tenon/tenon.h"
 
+namespace tenon::drawn_matrices {
 namespace {
 
-using namespace tenon::drawn_matrices;
 using linalg::MatrixNorm;
 using testing::HasSubstr;
 
@@ -110,3 +110,4 @@ TEST(Norms, WrongCallsSayWhatToDo) {
 }
 
 }  // namespace
+}  // namespace tenon::drawn_matrices

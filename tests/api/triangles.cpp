@@ -9,9 +9,9 @@
 #include "drawn_matrices.h"
 #include "tenon/tenon.h"
 
+namespace tenon::drawn_matrices {
 namespace {
 
-using namespace tenon::drawn_matrices;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -37,7 +37,7 @@ Dim columns(const Array& a) { return a.shape()[a.rank() - 1]; }
 bool is_upper(const Array& r) {
   const auto rank = static_cast<std::int64_t>(r.rank());
   const Array below = tn::iota(DType::i32, r.shape(), rank - 2) > tn::iota(DType::i32, r.shape(), rank - 1);
-  return tn::all(!below | (r == 0)).item<bool>();
+  return tn::all((r == 0) | !below).item<bool>();
 }
 
 TEST_P(Triangles, LuIsTheMatrix) {
@@ -269,3 +269,4 @@ TEST(Linalg, WrongTrianglesSayWhatToDo) {
 }
 
 }  // namespace
+}  // namespace tenon::drawn_matrices
