@@ -1,10 +1,8 @@
 """Primitives that combine elements along axes: sums and their kin, products of matrices, orders, factorisations."""
 
-import functools
-
 import numpy as np
 
-from tenon import _core, _transforms, lax, numpy as tnp
+from tenon import _core, lax, numpy as tnp
 from tenon.foreign._jaxprs import call, dtype_of, needs_devices, rule, rules
 
 
