@@ -122,7 +122,7 @@ def solve_sylvester(A, B, C, *, method="schur", tol=1e-8):
     """
     if method not in ("schur", "eigen"):
         raise ValueError(f"solve_sylvester: method is 'schur' or 'eigen', not {method!r}.")
-    return _core.solve_sylvester(A, B, C, method == "eigen", float(tol))
+    return _core.solve_sylvester(*(tnp.asarray(x) for x in (A, B, C)), method == "eigen", float(tol))
 
 
 def eigh_tridiagonal(d, e, *, eigvals_only=False, select="a", select_range=None, tol=None, key=None):

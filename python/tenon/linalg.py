@@ -83,7 +83,7 @@ def lu_factor(a, overwrite_a=False, check_finite=True):
     >>> lu_factor([[1.0, 2.0], [4.0, 4.0]])[1].tolist()
     [1, 1]
     """
-    return _core.lu_factor(a)[:2]
+    return _core.lu_factor(tnp.asarray(a))[:2]
 
 
 def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
@@ -97,7 +97,7 @@ def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
     if trans not in (0, 1, 2):
         raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
     b, shaped = _columns(factors, b)
-    return shaped(_core.lu_solve(factors, pivots, b, trans != 0, trans == 2))
+    return shaped(_core.lu_solve(factors, tnp.asarray(pivots), b, trans != 0, trans == 2))
 
 
 def lu(a, permute_l=False, overwrite_a=False, check_finite=True):
@@ -107,7 +107,7 @@ def lu(a, permute_l=False, overwrite_a=False, check_finite=True):
     >>> p.tolist(), u.tolist()
     ([[0.0, 1.0], [1.0, 0.0]], [[4.0, 4.0], [0.0, 1.0]])
     """
-    p, lower, upper = _core.lu(a)
+    p, lower, upper = _core.lu(tnp.asarray(a))
     return (_core.matmul(p, lower), upper) if permute_l else (p, lower, upper)
 
 
@@ -120,7 +120,7 @@ def qr_multiply(a, c, mode="right", pivoting=False, conjugate=False, overwrite_a
     """
     if mode not in ("right", "left"):
         raise ValueError(f"qr_multiply: mode is 'right' or 'left', not {mode!r}.")
-    q, *others = (_core.pivoted_qr if pivoting else _core.qr)(a, False)
+    q, *others = (_core.pivoted_qr if pivoting else _core.qr)(tnp.asarray(a), False)
     c = tnp.asarray(c)
     q = _core.conj(q) if conjugate else q
     return (_core.matmul(c, q) if mode == "right" else _core.matmul(q, c), *others)
@@ -133,7 +133,7 @@ def hessenberg(a, *, calc_q=False, overwrite_a=False, check_finite=True):
     >>> hessenberg([[1.0, 2.0], [3.0, 4.0]]).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
-    h, q = _core.hessenberg(a)
+    h, q = _core.hessenberg(tnp.asarray(a))
     return (h, q) if calc_q else h
 
 

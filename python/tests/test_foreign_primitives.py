@@ -143,6 +143,8 @@ cases = {
     "schur": (lambda a: [jnp.abs(part) for part in lax.linalg.schur(a)], (square,)),
     "lu_pivots_to_permutation": (lambda p: lax.linalg.lu_pivots_to_permutation(p, 3), (np.array([1, 2, 2], np.int32),)),
     "qr": (lambda a: [jnp.abs(m) for m in lax.linalg.qr(a, full_matrices=False)], (tall,)),
+    "hessenberg": (lambda a: lax.linalg.hessenberg(a), (square,)),
+    "tridiagonal": (lambda a: lax.linalg.tridiagonal(a @ a.T), (square,)),
     "householder_product": (lambda a, t: lax.linalg.householder_product(a, t), (tall, vector)),
     "ormqr": (lambda a, t, c: lax.linalg.ormqr(a, t, c), (tall, vector, tall.copy())),
     "symmetric_product": (lambda a, c: lax.linalg.symmetric_product(a, c, alpha=2.0, beta=0.5), (tall[:3], square)),

@@ -185,6 +185,11 @@ TEST(Linalg, SlopesOfDeterminantsOfSingularMatrices) {
     EXPECT_LE(distance(tn::grad(det)(a), of_cofactors(a)), 1e-11) << a;
     EXPECT_LE(distance(tn::jit(tn::grad(det))(a), of_cofactors(a)), 1e-11) << a;
   }
+  // Second derivatives beside differences of the first, where the rank is one less than full.
+  const auto slopes = [](const Array& x) {
+    return weighed(tn::grad([](const Array& y) { return linalg::det(y); })(x));
+  };
+  for (const Array& a : {equal_columns, last_row}) expect_slope(slopes, a, 1e-5);
   const Array all = tn::stack(std::vector{equal_columns, rank_two, last_row, drawn({Dim(4), Dim(4)})});
   const Array lanes = tn::vmap(tn::grad([](const Array& x) { return linalg::det(x); }))(all);
   for (std::int64_t i = 0; i < 4; ++i) EXPECT_LE(distance(lanes(i), of_cofactors(all(i))), 1e-11) << i;

@@ -32,7 +32,7 @@ def lu(x):
     >>> factors.tolist(), permutation.tolist()
     ([[4.0, 4.0], [0.25, 1.0]], [1, 0])
     """
-    return _core.lu_factor(x)
+    return _core.lu_factor(tnp.asarray(x))
 
 
 def lu_pivots_to_permutation(pivots, permutation_size):
@@ -41,25 +41,25 @@ def lu_pivots_to_permutation(pivots, permutation_size):
     >>> lu_pivots_to_permutation(tnp.array([2, 2]), 3).tolist()
     [2, 0, 1]
     """
-    return _core.lu_pivots_to_permutation(pivots, permutation_size)
+    return _core.lu_pivots_to_permutation(tnp.asarray(pivots), permutation_size)
 
 
 def householder_product(a, taus):
     """The first n columns of the product of the reflections I - tau·v·vᴴ, v below the diagonals of a: [..., m, n].
 
-    >>> householder_product(tnp.array([[1.0], [0.0]]), tnp.array([2.0])).tolist()
-    [[-1.0], [0.0]]
+    >>> householder_product(tnp.array([[1.0], [1.0]]), tnp.array([1.0])).tolist()
+    [[0.0], [-1.0]]
     """
-    return _core.householder_product(a, taus)
+    return _core.householder_product(tnp.asarray(a), tnp.asarray(taus))
 
 
 def ormqr(a, taus, c, *, left=True, transpose=False):
     """Q·c of the product Q of those reflections, or c·Q where not `left`; with `transpose` of Qᴴ.
 
-    >>> ormqr(tnp.array([[1.0], [0.0]]), tnp.array([2.0]), tnp.eye(2)).tolist()
-    [[-1.0, 0.0], [0.0, 1.0]]
+    >>> ormqr(tnp.array([[1.0], [1.0]]), tnp.array([1.0]), tnp.eye(2)).tolist()
+    [[0.0, -1.0], [-1.0, 0.0]]
     """
-    return _core.ormqr(a, taus, c, bool(left), bool(transpose))
+    return _core.ormqr(tnp.asarray(a), tnp.asarray(taus), tnp.asarray(c), bool(left), bool(transpose))
 
 
 def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
@@ -73,7 +73,7 @@ def qr(x, *, pivoting=False, full_matrices=True, use_magma=None):
     >>> [round(float(v), 12) for v in q[:, 0]], r.tolist()
     ([-0.6, -0.8], [[-5.0]])
     """
-    return (_core.pivoted_qr if pivoting else _core.qr)(x, bool(full_matrices))
+    return (_core.pivoted_qr if pivoting else _core.qr)(tnp.asarray(x), bool(full_matrices))
 
 
 def hessenberg(a):
@@ -83,7 +83,7 @@ def hessenberg(a):
     >>> [part.shape for part in hessenberg(tnp.eye(3))]
     [(3, 3), (2,)]
     """
-    return _core.gehrd(a)
+    return _core.gehrd(tnp.asarray(a))
 
 
 def tridiagonal(a, *, lower=True):
@@ -93,19 +93,19 @@ def tridiagonal(a, *, lower=True):
     >>> tridiagonal(tnp.array([[2.0, 1.0], [1.0, 3.0]]))[1].tolist()
     [2.0, 3.0]
     """
-    return _core.tridiagonal(a, bool(lower))
+    return _core.tridiagonal(tnp.asarray(a), bool(lower))
 
 
 def tridiagonal_solve(dl, d, du, b, *, perturb_singular=False):
     """x with a·x = b of tridiagonal matrices a: [..., n] below the diagonal (the first is not read), on it, above it (the last
     is not read); b: [..., n, k].
 
-    >>> tridiagonal_solve(tnp.array([0.0, 1.0]), tnp.array([2.0, 2.0]), tnp.array([1.0, 0.0]), tnp.full((2, 1), 3.0)).tolist()
+    >>> tridiagonal_solve(tnp.array([0.0, 1.0]), tnp.array([2.0, 2.0]), tnp.array([1.0, 0.0]), tnp.full((2, 1), 3.0)).round(12).tolist()
     [[1.0], [1.0]]
     """
     if perturb_singular:
         raise NotImplementedError("tridiagonal_solve: `perturb_singular`: a singular matrix gives Inf or NaN.")
-    return _core.tridiagonal_solve(dl, d, du, b)
+    return _core.tridiagonal_solve(*(tnp.asarray(x) for x in (dl, d, du, b)))
 
 
 def eigh(x, *, lower=True, symmetrize_input=True, sort_eigenvalues=True, subset_by_index=None, implementation=None):
@@ -180,4 +180,4 @@ def cholesky_update(r_matrix, w_vector):
     >>> cholesky_update(tnp.eye(2), tnp.array([0.0, 0.75])).tolist()
     [[1.0, 0.0], [0.0, 1.25]]
     """
-    return _core.cholesky_update(r_matrix, w_vector)
+    return _core.cholesky_update(tnp.asarray(r_matrix), tnp.asarray(w_vector))

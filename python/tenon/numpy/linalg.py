@@ -100,6 +100,7 @@ def qr(a, mode="reduced"):
     >>> [part.shape for part in qr(eye(4, 2))]
     [(4, 2), (2, 2)]
     """
+    a = asarray(a)
     if mode == "raw":
         h, taus = _core.geqrf(a)
         return QRResult(matrix_transpose(h), taus)
@@ -328,12 +329,12 @@ def tensorinv(a, ind=2):
 
 def matrix_power(a, n):
     """The matrix times itself, n times; of negative n its inverse."""
-    return _core.matrix_power(a, operator.index(n))
+    return _core.matrix_power(asarray(a), operator.index(n))
 
 
 def multi_dot(arrays, *, precision=None):
     """The product of several matrices, in the order that takes the fewest multiplications."""
-    return _core.multi_dot(list(arrays))
+    return _core.multi_dot([asarray(a) for a in arrays])
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):  # noqa: A002

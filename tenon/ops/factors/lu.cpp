@@ -30,17 +30,23 @@ Array square_of_upper(const Array& lu, const Dim& k) {
   return square + convert(matrices::on_diagonal(square) & (row >= convert(size_as_array(k), DType::i32)), lu.dtype());
 }
 
-// p·da = dl·u + l·du: with w = l⁻¹·p·da·u⁻¹, dl is l times what w has below the diagonal, du the rest of w times u.
+// p·da = dl·u + l·du: with w = l⁻¹·p·da·u⁻¹, dl is l times what w has below the diagonal, s, and du = l⁻¹·p·da - s·u.
+// Of a matrix with no more rows than columns the last pivot divides nothing of s: it may be 0.
 JvpResult lu_jvp(const JvpArgs& args) {
   const Arrays made = lu_factors(args.primals[0]);
   const Array &lu = made[0], &order = made[2], &da = *args.tangents[0];
-  const Dim k = min(matrices::rows_of(lu.type()), matrices::columns_of(lu.type()));
+  const Dim m = matrices::rows_of(lu.type()), n = matrices::columns_of(lu.type()), k = min(m, n);
   const Array moved = take_along_axis(da, broadcast_to(expand_dims(order, -1), da.shape()), -2);
   const Array l = square_of_lower(lu, k), u = square_of_upper(lu, k);
+  Array divisible = u;
+  if (decided_equal(m, k).value_or(false)) {
+    const Array row = iota(DType::i32, u.shape(), static_cast<std::int64_t>(u.rank()) - 2);
+    const Array is_last = matrices::on_diagonal(u) & (row == convert(size_as_array(k), DType::i32) - 1);
+    divisible = where(is_last, ones_like(u), u);
+  }
   const Array half = triangular_solve(l, moved, {.left_side = true, .lower = true, .unit_diagonal = true});
-  const Array w = triangular_solve(u, half);
-  const Array dl = matmul(l, matrices::triangle(w, true, 1)), du = matmul(matrices::triangle(w, false), u);
-  return {made, {dl + du, {}, {}}};
+  const Array below = matrices::triangle(triangular_solve(divisible, half), true, 1);
+  return {made, {matmul(l, below) + matrices::triangle(half - matmul(below, u), false), {}, {}}};
 }
 
 std::vector<SampleCase> lu_samples(DType d) {
