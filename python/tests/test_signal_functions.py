@@ -1,5 +1,6 @@
 """scipy.signal and scipy.fft: beside SciPy's, of every dtype and way of calling; derivatives, sizes that vary, errors."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -127,6 +128,21 @@ def test_spectra_of_other_numbers():
     for shapes in [((2, 60), (2, 50)), ((2, 60), (1, 60)), ((40,), (60,))]:
         a, b = matrices(*shapes[0]), matrices(*shapes[1], seed=1)
         near(signal.csd(a, b, nperseg=16)[1], theirs.csd(a, b, nperseg=16)[1])
+
+
+@pytest.mark.parametrize("window", ["boxcar", "hamming", "blackman", "bartlett", ("kaiser", 3.5), "nuttall"])
+@pytest.mark.parametrize("length", [1, 2, 7, 8])
+def test_windows_by_their_names(window, length):
+    x = np.random.default_rng(5).normal(size=20)
+    got, wanted = (module.welch(x, window=window, nperseg=length, noverlap=0, detrend=False)[1] for module in (signal, theirs))
+    np.testing.assert_allclose(got, wanted, atol=1e-13)
+
+
+def test_windows_where_scipy_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.signal", None)
+    assert signal.welch(np.ones(8), window="boxcar", detrend=False)[1].tolist() == [8.0, 0, 0, 0, 0]
+    with pytest.raises(ImportError, match="always there are boxcar, hann, .*Install SciPy, or give an array"):
+        signal.welch(np.ones(8), window="nuttall")
 
 
 @pytest.mark.parametrize("options", [dict(), dict(nperseg=33), dict(noverlap=5), dict(noverlap=0), dict(boundary=False, window="hamming"),

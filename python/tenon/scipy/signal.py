@@ -80,16 +80,25 @@ def detrend(data, axis=-1, type="linear", bp=0, overwrite_data=None):
     return _core.detrend(asarray(data), operator.index(axis), type, breaks)
 
 
+# Windows of n samples, with SciPy's names, that NumPy has: symmetric ones, of which the periodic ones are all but the last.
+_WINDOWS = {"boxcar": np.ones, "hann": np.hanning, "hamming": np.hamming, "blackman": np.blackman, "bartlett": np.bartlett,
+            "kaiser": np.kaiser}
+
+
 def _window(name, window, length):
     """A window by its name as an array of as many elements (None: Hann's, which the functions know); an array itself."""
     if isinstance(window, str) and window == "hann":
         return None
     if not isinstance(window, (str, tuple)):
         return asarray(window)
+    kind, *parameters = (window,) if isinstance(window, str) else window
+    if kind in _WINDOWS and len(parameters) == (kind == "kaiser"):
+        return _WINDOWS[kind](length + 1, *parameters)[:-1] if length > 1 else np.ones(length)
     try:
         from scipy.signal import get_window
     except ImportError:
-        raise ImportError(f"{name}: the window {window!r} is SciPy's, which is not installed; give an array.") from None
+        raise ImportError(f"{name}: of the windows that SciPy names, {window!r} is there where SciPy is installed; those that are "
+                          f"always there are {', '.join(_WINDOWS)}. Install SciPy, or give an array.") from None
     return get_window(window, length)
 
 
