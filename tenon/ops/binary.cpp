@@ -450,7 +450,7 @@ const OpInfo select_info{
       if (args.operands[1].linear()) args.sink.add(1, bind1(select_info, {}, {p, ct, zero}));
       if (args.operands[2].linear()) args.sink.add(2, bind1(select_info, {}, {p, zero, ct}));
     }),
-    .batch = BatchRule([](const BatchArgs& args) { return family::batch_elementwise(select_info, args); }),
+    .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(select_info, args); }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{[](const LowerArgs& args) {

@@ -122,7 +122,7 @@ OpInfo of_bits(const OpInfo& self, std::string_view name, std::string_view summa
                 .eval = EvalRule(eval_bits),
                 .jvp = without_tangent(self),
                 .transpose = Absent{"it has no tangent"},
-                .batch = BatchRule([&self](const BatchArgs& args) { return family::batch_elementwise(self, args); }),
+                .batch = BatchRule([&self](const BatchArgs& args) { return family::batch_in_front(self, args); }),
                 .split = Absent{"wholly known or not"},
                 .guard = Absent{"no Programs inside"},
                 .lower = LowerRule(std::move(lower)),

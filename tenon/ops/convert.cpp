@@ -57,7 +57,7 @@ const OpInfo convert_info{
     .transpose = TransposeRule([](const TransposeArgs& args) {
       if (args.cotangents[0]) args.sink.add(0, convert(*args.cotangents[0], args.operands[0].type.dtype));
     }),
-    .batch = BatchRule([](const BatchArgs& args) { return family::batch_elementwise(convert_info, args); }),
+    .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(convert_info, args); }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{[](const LowerArgs& args) {
@@ -105,7 +105,7 @@ OpInfo part(const OpInfo& self, std::string_view name, std::string_view summary,
         const Array zero = zeros_like(ct.type());
         args.sink.add(0, imaginary ? complex(zero, -ct) : complex(ct, zero));
       }),
-      .batch = BatchRule([&self](const BatchArgs& args) { return family::batch_elementwise(self, args); }),
+      .batch = BatchRule([&self](const BatchArgs& args) { return family::batch_in_front(self, args); }),
       .split = Absent{"wholly known or not"},
       .guard = Absent{"no Programs inside"},
       .lower = LowerRule(LowerElement{[imaginary](const LowerArgs& args) {
@@ -154,7 +154,7 @@ const OpInfo complex_info{
       if (args.operands[0].linear()) args.sink.add(0, real(*args.cotangents[0]));
       if (args.operands[1].linear()) args.sink.add(1, -imag(*args.cotangents[0]));
     }),
-    .batch = BatchRule([](const BatchArgs& args) { return family::batch_elementwise(complex_info, args); }),
+    .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(complex_info, args); }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{[](const LowerArgs& args) {

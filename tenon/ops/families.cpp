@@ -53,11 +53,13 @@ std::vector<Type> elementwise_type(std::string_view name, std::size_t operands, 
 
 }  // namespace
 
-BatchResult batch_elementwise(const OpInfo& op, const BatchArgs& args) {
+BatchResult batch_in_front(const OpInfo& op, const BatchArgs& args) {
   Arrays operands;
   for (std::size_t i = 0; i < args.operands.size(); ++i)
     operands.push_back(args.batched[i] ? args.operands[i] : add_batch_axis(args.operands[i], args.size));
-  return {bind_op(op, args.params, operands), {true}};
+  Arrays made = bind_op(op, args.params, operands);
+  std::vector<bool> batched(made.size(), true);
+  return {std::move(made), std::move(batched)};
 }
 
 EvalRule first_operand() {
@@ -83,7 +85,7 @@ OpInfo elementwise(std::string_view name, std::string_view summary, std::size_t 
       .eval = std::move(eval),
       .jvp = std::move(jvp),
       .transpose = std::move(transpose),
-      .batch = BatchRule([name](const BatchArgs& args) { return batch_elementwise(*find_op(name), args); }),
+      .batch = BatchRule([name](const BatchArgs& args) { return batch_in_front(*find_op(name), args); }),
       .split = Absent{"wholly known or not"},
       .guard = Absent{"no Programs inside"},
       .lower = LowerRule(LowerElement{[operands, lower](const LowerArgs& args) {

@@ -95,7 +95,8 @@ JvpRule binary_jvp(const OpInfo& op, PartialRule first, PartialRule second);
 Buffer contiguous(const Value& value);
 inline DType same(DType d) { return d; }
 inline DType boolean(DType) { return DType::bool_; }
-BatchResult batch_elementwise(const OpInfo& op, const BatchArgs& args);
+// Of ops that work along their last axes or element by element: the lanes are one axis more in front.
+BatchResult batch_in_front(const OpInfo& op, const BatchArgs& args);
 
 }  // namespace family
 

@@ -193,8 +193,8 @@ void linear_transpose(const OpInfo& op, const TransposeArgs& args, const Params&
 
 // One matrix for all lanes has the lanes' right sides beside each other.
 BatchResult linear_batch(const OpInfo& op, const BatchArgs& args) {
-  Array a = args.operands[0], b = args.operands[1];
   if (!args.batched[0]) {
+    const Array &a = args.operands[0], &b = args.operands[1];
     const auto rank = static_cast<std::int64_t>(b.rank());
     const Array last = move_axis(b, 0, rank - 1);  // [..., n, m, lanes]
     Shape wide = a.shape(), apart = last.shape();
@@ -202,8 +202,7 @@ BatchResult linear_batch(const OpInfo& op, const BatchArgs& args) {
     const Array x = bind1(op, args.params, {a, reshape(last, wide)});
     return {{move_axis(reshape(x, apart), rank - 1, 0)}, {true}};
   }
-  if (!args.batched[1]) b = add_batch_axis(b, args.size);
-  return {{bind1(op, args.params, {a, b})}, {true}};
+  return family::batch_in_front(op, args);
 }
 
 // --- samples ---
@@ -241,9 +240,7 @@ const OpInfo cholesky_info{
     .eval = EvalRule(cholesky_eval),
     .jvp = JvpRule(cholesky_jvp),
     .transpose = Absent{"not linear"},
-    .batch = BatchRule([](const BatchArgs& args) {
-      return BatchResult{{bind1(cholesky_info, args.params, {args.operands[0]})}, {true}};
-    }),
+    .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(cholesky_info, args); }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params&, std::span<const Type> in) {
@@ -326,16 +323,9 @@ const OpInfo solve_info{
 const bool linear_algebra_installed =
     (install_op(cholesky_info), install_op(triangular_solve_info), install_op(solve_info), true);
 
-// The axes before the last two, broadcast.
-Array with_batch(const Array& x, const Shape& batch) {
-  Shape whole = batch;
-  whole.push_back(x.shape()[x.rank() - 2]);
-  whole.push_back(x.shape()[x.rank() - 1]);
-  return broadcast_to(x, whole);
-}
 void share_batch(std::string_view op, Array& a, Array& b) {
   const Shape batch = matrices::broadcast_batches(op, a, b);
-  a = with_batch(a, batch), b = with_batch(b, batch);
+  a = matrices::with_batch(a, batch), b = matrices::with_batch(b, batch);
 }
 
 }  // namespace
@@ -350,14 +340,13 @@ Array cholesky(const Operand& a, const CholeskyOptions& options) {
 
 Array triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options) {
   const SourceScope place(a.where(), "triangular_solve");
-  const Met met = in_one_dtype(Arrays{to_inexact(a), to_inexact(b)});
-  const DType stored = met.operands[0].dtype();
-  Array m = widened(met.operands[0]), right = widened(met.operands[1]);
+  const matrices::Together x = matrices::together({a, b});
+  Array m = x.all[0], right = x.all[1];
   square("triangular_solve", m.type());
   if (right.rank() < 2)
     throw ShapeError(fmt::format("triangular_solve: right sides {} are no matrix.", right.type().text()),
                      "Give a vector an axis of size 1, with expand_dims(b, -1).");
-  if (options.conjugate_a && is_complex(m.dtype())) m = conj(m);
+  if (options.conjugate_a) m = conj(m);
   // x·op(a) = b is op(a)ᵀ·xᵀ = bᵀ.
   if (!options.left_side) right = transposed(right);
   if (right.shape()[right.rank() - 2] != m.shape()[m.rank() - 1] && right.shape().known() && m.shape().known())
@@ -367,30 +356,20 @@ Array triangular_solve(const Operand& a, const Operand& b, const TriangularOptio
                      options.left_side ? "b has as many rows as the matrix."
                                        : "b has as many columns as the matrix; .left_side = true solves op(a)·x = b.");
   share_batch("triangular_solve", m, right);
-  const Array x =
+  const Array made =
       triangular_of(m, right, {options.lower, options.transpose_a != !options.left_side, options.unit_diagonal});
-  return narrowed(options.left_side ? x : transposed(x), stored, met.weak);
+  return x.narrow(options.left_side ? made : transposed(made));
 }
 
 Array solve(const Operand& a, const Operand& b) {
   const SourceScope place(a.where(), "solve");
-  const Met met = in_one_dtype(Arrays{to_inexact(a), to_inexact(b)});
-  const DType stored = met.operands[0].dtype();
-  Array m = widened(met.operands[0]), right = widened(met.operands[1]);
+  const matrices::Together x = matrices::together({a, b});
+  Array m = x.all[0];
   square("solve", m.type());
-  const bool vector = right.rank() == 1;
-  if (right.rank() == 0)
-    throw ShapeError(fmt::format("solve: the right side {} is a number.", right.type().text()),
-                     "Give a vector, or columns side by side.");
-  if (vector) right = expand_dims(right, 1);
-  if (right.shape()[right.rank() - 2] != m.shape()[m.rank() - 1] && right.shape().known() && m.shape().known())
-    throw ShapeError(
-        fmt::format("solve: {} and right sides {}: sizes {} and {} differ.", a->type().text(), b->type().text(),
-                    m.shape()[m.rank() - 1].text(), right.shape()[right.rank() - 2].text()),
-        "The right sides have as many rows as the matrix.");
+  const matrices::RightSides sides = matrices::right_sides("solve", a, b, x);
+  Array right = sides.columns;
   share_batch("solve", m, right);
-  const Array x = bind1(solve_info, make_params(SolveParams{false}), {m, right});
-  return narrowed(vector ? squeeze(x, -1) : x, stored, met.weak);
+  return x.narrow(sides.shaped(bind1(solve_info, make_params(SolveParams{false}), {m, right})));
 }
 
 Array inv(const Operand& a) {

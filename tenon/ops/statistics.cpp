@@ -5,6 +5,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/indexing.h"
+#include "tenon/ops/modulus.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
 
@@ -28,9 +29,9 @@ Array divided(const Array& total, const Dim& count) {
   return total / convert(size_as_array(count), real_part_of(total.dtype()));
 }
 
-Array squared_modulus(const Array& x) { return is_complex(x.dtype()) ? square(real(x)) + square(imag(x)) : square(x); }
-
 }  // namespace
+
+Array squared_modulus(const Array& x) { return is_complex(x.dtype()) ? square(real(x)) + square(imag(x)) : square(x); }
 
 Array mean(const Operand& x, const Axes& axes) {
   const SourceScope place(x.where(), "mean");

@@ -116,7 +116,7 @@ const OpInfo threefry_info{
     .eval = EvalRule(threefry_eval),
     .jvp = Absent{"defined for integers"},
     .transpose = Absent{"defined for integers"},
-    .batch = BatchRule([](const BatchArgs& args) { return family::batch_elementwise(threefry_info, args); }),
+    .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(threefry_info, args); }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerElement{threefry_lower, true}),

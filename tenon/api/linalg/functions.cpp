@@ -7,6 +7,7 @@
 #include "tenon/api/linalg.h"
 #include "tenon/api/linalg/operands.h"
 #include "tenon/api/loops.h"
+#include "tenon/api/special/function.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
@@ -26,7 +27,7 @@ Array sqrtm(const Operand& a) {
   const Array row = iota(DType::i32, t.shape(), rank - 2), column = iota(DType::i32, t.shape(), rank - 1);
   Array values = matrices::diagonal(t);
   if (!is_complex(to_inexact(a.array()).dtype())) {  // what is real of a real matrix: i√x of -x, not -i√x
-    const Array size = amax(abs(values), Axes(-1).keepdims()) * (100 * unit_of_rounding(t.dtype()));
+    const Array size = amax(abs(values), Axes(-1).keepdims()) * (100 * special::epsilon_of(t.dtype()));
     values = complex(real(values), where(abs(imag(values)) <= size, zeros_like(size), imag(values)));
   }
   const Array roots = sqrt(values), none = zeros_like(t);
@@ -66,7 +67,7 @@ struct OddAndEven {
   Array odd, even;
 };
 OddAndEven polynomial(const Array& a, const std::vector<double>& terms) {
-  const Array square = matmul(a, a), unit = convert(matrices::on_diagonal(a), a.dtype());
+  const Array square = matmul(a, a), unit = matrices::unit_like(a);
   const auto of = [&](std::size_t first) {
     Array made = terms[first] * unit;
     for (std::size_t i = first; i >= 2; i -= 2) made = matmul(square, made) + terms[i - 2] * unit;
@@ -102,12 +103,13 @@ namespace {
 
 // x with r·x + x·s = c of upper triangular r and s: column by column, each a triangular system.
 Array triangular_sylvester(const Array& r, const Array& s, const Array& c) {
-  const Array unit = convert(matrices::on_diagonal(r), r.dtype()), columns = column_of(c), rows_of_s = row_of(s);
+  const Array unit = matrices::unit_like(r), columns = matrices::column_index(c), rows_of_s = matrices::row_index(s);
   return fori_loop(
       0, size_as_array(matrices::columns_of(c.type())),
       [&](const Array& step, const Array& x) {
         const Array k = convert(step, DType::i32), here = columns == k;
-        const Array of_s = sum(where(column_of(s) == k, s, zeros_like(s)), Axes(-1).keepdims());  // its column k
+        const Array of_s =
+            sum(where(matrices::column_index(s) == k, s, zeros_like(s)), Axes(-1).keepdims());  // its column k
         const Array rest = sum(where(here, c, zeros_like(c)), Axes(-1).keepdims()) - matmul(x, of_s);
         const Array at = slice_in_dim(rows_of_s, 0, 1, -1) == k;
         const Array shift = sum(where(at, of_s, zeros_like(of_s)), Axes(-2).keepdims());
@@ -126,9 +128,8 @@ Array right_solve(const Array& a, const Array& x) {
 
 Array solve_sylvester(const Operand& a, const Operand& b, const Operand& c, const SylvesterOptions& options) {
   const SourceScope place(a.where(), "solve_sylvester");
-  const Met met = in_one_dtype(Arrays{to_inexact(a.array()), to_inexact(b.array()), to_inexact(c.array())});
-  Arrays all;
-  for (const Array& x : met.operands) all.push_back(widened(x));
+  const matrices::Together given = matrices::together({a, b, c});
+  Arrays all = given.all;
   matrices::square("solve_sylvester", all[0].type()), matrices::square("solve_sylvester", all[1].type());
   matrices::matrix("solve_sylvester", all[2].type());
   const Dim m = matrices::rows_of(all[2].type()), n = matrices::columns_of(all[2].type());
@@ -139,10 +140,8 @@ Array solve_sylvester(const Operand& a, const Operand& b, const Operand& c, cons
                      "c has the rows of a and the columns of b.");
   const Shape both = matrices::broadcast_batches("solve_sylvester", all[0], all[1]);
   const Shape batch = matrices::broadcast_batches("solve_sylvester", zeros(with_axes(both, {1, 1})), all[2]);
-  for (Array& x : all)
-    x = broadcast_to(x, with_axes(batch, {matrices::rows_of(x.type()), matrices::columns_of(x.type())}));
-  const DType stored = met.operands[2].dtype();
-  if (without_elements(all[2])) return matrices::narrowed(all[2], stored, met.weak);
+  for (Array& x : all) x = matrices::with_batch(x, batch);
+  if (without_elements(all[2])) return given.narrow(all[2]);
   const DType number = is_complex(all[2].dtype()) ? all[2].dtype() : complex_of(all[2].dtype());
   Array made = all[2], v = made, w = made;
   if (options.by_eigenvectors) {
@@ -158,10 +157,9 @@ Array solve_sylvester(const Operand& a, const Operand& b, const Operand& c, cons
     made = matmul(matmul(left.z, triangular_sylvester(left.t, right.t, inner)), matrices::adjoint(right.z));
   }
   const Array nearest = amin(abs(expand_dims(v, -1) + expand_dims(w, -2)), Axes{-2, -1}.keepdims());
-  if (!is_complex(stored)) made = real(made);
-  return matrices::narrowed(
-      where(nearest < options.tolerance, convert(std::numeric_limits<double>::quiet_NaN(), made.dtype()), made), stored,
-      met.weak);
+  if (!is_complex(given.stored)) made = real(made);
+  const Array unknown = convert(std::numeric_limits<double>::quiet_NaN(), made.dtype());
+  return given.narrow(where(nearest < options.tolerance, unknown, made));
 }
 
 }  // namespace tenon::linalg

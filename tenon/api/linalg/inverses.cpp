@@ -1,9 +1,8 @@
 // Pseudoinverses, least squares and polar factors, by singular values.
-#include <fmt/format.h>
-
 #include "tenon/api/custom.h"
 #include "tenon/api/linalg.h"
 #include "tenon/api/linalg/operands.h"
+#include "tenon/api/special/function.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
@@ -26,7 +25,7 @@ Taken symmetrized_of(std::string_view name, const Operand& given) {
 // As many units of rounding as the larger side of a matrix has elements.
 Array rounding_of(const Taken& of, double times) {
   const Dim most = max(rows_of(of.a.type()), columns_of(of.a.type()));
-  return convert(size_as_array(most), real_part_of(of.a.dtype())) * (times * unit_of_rounding(of.stored));
+  return convert(size_as_array(most), real_part_of(of.a.dtype())) * (times * special::epsilon_of(of.stored));
 }
 // A bound for each matrix, beside its values.
 Array beside_values(const Array& bound, const Array& values) { return expand_dims(convert(bound, values.dtype()), -1); }
@@ -91,39 +90,26 @@ Array matrix_rank(const Operand& a, const RankOptions& options) {
 
 LeastSquares lstsq(const Operand& a, const Operand& b, const LeastSquaresOptions& options) {
   const SourceScope place(a.where(), "lstsq");
-  const Met met = in_one_dtype(Arrays{to_inexact(a.array()), to_inexact(b.array())});
-  const Taken x{widened(met.operands[0]), met.operands[0].dtype(), met.weak};
-  Array m = x.a, y = widened(met.operands[1]);
-  matrices::matrix("lstsq", m.type());
-  const bool vector = y.rank() == 1;
-  if (y.rank() == 0)
-    throw ShapeError(fmt::format("lstsq: the right side {} is a number.", y.type().text()),
-                     "Give a vector, or columns side by side.");
-  if (vector) y = expand_dims(y, 1);
-  if (rows_of(y.type()) != rows_of(m.type()) && y.shape().known() && m.shape().known())
-    throw ShapeError(fmt::format("lstsq: {} and right sides {}: sizes {} and {} differ.", a->type().text(),
-                                 b->type().text(), rows_of(m.type()).text(), rows_of(y.type()).text()),
-                     "The right sides have as many rows as the matrix.");
-  const Shape batch = matrices::broadcast_batches("lstsq", m, y);
-  const auto in_batch = [&](const Array& one) {
-    return broadcast_to(one, with_axes(batch, {rows_of(one.type()), columns_of(one.type())}));
-  };
-  m = in_batch(m), y = in_batch(y);
+  const matrices::Together given = matrices::together({a, b});
+  const Taken x{given.all[0], given.stored, given.weak};
+  matrices::matrix("lstsq", x.a.type());
+  const matrices::RightSides sides = matrices::right_sides("lstsq", a, b, given);
+  const Shape batch = matrices::broadcast_batches("lstsq", x.a, sides.columns);
+  const Array m = matrices::with_batch(x.a, batch), y = matrices::with_batch(sides.columns, batch);
   const DType part = real_part_of(m.dtype());
   Array bound = rounding_of(x, 1);
   if (options.rcond) {
     bound = convert(*options.rcond, part);
-    bound = where(bound < 0.f, convert(unit_of_rounding(x.stored), part), bound);
+    bound = where(bound < 0.f, convert(special::epsilon_of(x.stored), part), bound);
   }
   const Array apart = expand_dims(expand_dims(bound, -1), -1);  // LAPACK takes bounds between 0 and 1
-  const Array inside = clamp(apart, part == DType::f64 ? 0x1p-1022 : 0x1p-126, 1 - unit_of_rounding(part));
+  const Array inside = clamp(apart, special::least_normal_of(part), 1 - special::epsilon_of(part));
   const Arrays made = least_squares(m, y, broadcast_to(inside, with_axes(batch, {1, 1})));
   const Array& s = made[1];
   const Array found = where(apart < 1.f, made[0], zeros_like(made[0])), off = y - matmul(m, found);
   const Array largest = without_elements(m) ? sum(s, Axes(-1).keepdims()) : slice_in_dim(s, 0, 1, -1);
   const Array rank = sum(convert(s > beside_values(bound, s) * largest, DType::i32), -1);
-  return {x.narrow(vector ? squeeze(found, -1) : found), x.narrow(matrices::real_along_columns(off, off)), rank,
-          x.narrow(s)};
+  return {x.narrow(sides.shaped(found)), x.narrow(matrices::real_along_columns(off, off)), rank, x.narrow(s)};
 }
 
 Polar polar(const Operand& a, const PolarOptions& options) {

@@ -120,7 +120,7 @@ Array matrix_power(const Operand& a, std::int64_t n) {
     if (left & 1) made = made ? matmul(*made, power) : power;
     if (left > 1) power = matmul(power, power);
   }
-  return made ? *made : convert(matrices::on_diagonal(power), power.dtype());
+  return made ? *made : matrices::unit_like(power);
 }
 
 Array multi_dot(const Arrays& factors, const Source& where) {

@@ -28,26 +28,10 @@ bool without_elements(const Array& x) {
   return none(matrices::rows_of(x.type())) || none(matrices::columns_of(x.type()));
 }
 
-double unit_of_rounding(DType dtype) {
-  switch (real_part_of(dtype)) {
-    case DType::f64:
-      return 0x1p-52;
-    case DType::f16:
-      return 0x1p-10;
-    case DType::bf16:
-      return 0x1p-7;
-    default:
-      return 0x1p-23;
-  }
-}
-
 Shape with_axes(const Shape& batch, std::initializer_list<Dim> behind) {
   std::vector<Dim> dims(batch.begin(), batch.end());
   dims.insert(dims.end(), behind);
   return Shape(std::move(dims));
 }
-
-Array row_of(const Array& a) { return iota(DType::i32, a.shape(), static_cast<std::int64_t>(a.rank()) - 2); }
-Array column_of(const Array& a) { return iota(DType::i32, a.shape(), static_cast<std::int64_t>(a.rank()) - 1); }
 
 }  // namespace tenon::linalg

@@ -20,12 +20,6 @@ Taken matrix_of(std::string_view name, const Operand& given);
 Taken square_of(std::string_view name, const Operand& given);
 
 bool without_elements(const Array& x);
-// The distance of 1 from the next number.
-double unit_of_rounding(DType dtype);
 // The axes of a batch, and behind them those given.
 Shape with_axes(const Shape& batch, std::initializer_list<Dim> behind);
-// The index of the row of each element, and of its column.
-Array row_of(const Array& a);
-Array column_of(const Array& a);
-
 }  // namespace tenon::linalg

@@ -6,6 +6,7 @@
 #include "tenon/api/loops.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/modulus.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
@@ -15,51 +16,42 @@ namespace tenon::linalg {
 // By rotations of neighbouring rows, which leave two diagonals above the main one and want no exchange of rows.
 Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Operand& above, const Operand& b) {
   const SourceScope place(diagonal.where(), "tridiagonal_solve");
-  Met met = in_one_dtype(Arrays{to_inexact(below.array()), to_inexact(diagonal.array()), to_inexact(above.array()),
-                                to_inexact(b.array())});
-  const DType stored = met.operands[0].dtype();
-  for (Array& x : met.operands) x = widened(x);
+  const matrices::Together given = matrices::together({below, diagonal, above, b});
   const auto fits = [&] {
-    const Array& d = met.operands[1];
+    const Array& d = given.all[1];
     const std::size_t rank = d.rank();
-    if (rank == 0 || met.operands[3].rank() < 2) return false;
+    if (rank == 0 || given.all[3].rank() < 2) return false;
     for (const std::size_t i : {std::size_t{0}, std::size_t{2}})
-      if (met.operands[i].rank() != rank ||
-          !decided_equal(met.operands[i].shape()[rank - 1], d.shape()[rank - 1]).value_or(true))
+      if (given.all[i].rank() != rank ||
+          !decided_equal(given.all[i].shape()[rank - 1], d.shape()[rank - 1]).value_or(true))
         return false;
-    return decided_equal(matrices::rows_of(met.operands[3].type()), d.shape()[rank - 1]).value_or(true);
+    return decided_equal(matrices::rows_of(given.all[3].type()), d.shape()[rank - 1]).value_or(true);
   };
   if (!fits())
     throw ShapeError(fmt::format("tridiagonal_solve: diagonals {}, {} and {} and right sides {} do not go together.",
                                  below->type().text(), diagonal->type().text(), above->type().text(), b->type().text()),
                      "Each diagonal is [..., n], the right sides [..., n, k].");
-  const auto columns = [&](std::size_t i) { return expand_dims(met.operands[i], -1); };
-  const Shape batch = matrices::broadcast_batches("tridiagonal_solve", columns(1), met.operands[3]);
+  const auto columns = [&](std::size_t i) { return expand_dims(given.all[i], -1); };
+  const Shape batch = matrices::broadcast_batches("tridiagonal_solve", columns(1), given.all[3]);
   // A row of the loops is a row of all systems.
   const auto rows = [&](const Array& x) {
-    return move_axis(broadcast_to(x, with_axes(batch, {matrices::rows_of(x.type()), matrices::columns_of(x.type())})),
-                     static_cast<std::int64_t>(batch.rank()), 0);
+    return move_axis(matrices::with_batch(x, batch), static_cast<std::int64_t>(batch.rank()), 0);
   };
-  const Array l = rows(columns(0)), d = rows(columns(1)), right = rows(met.operands[3]);
+  const Array l = rows(columns(0)), d = rows(columns(1)), right = rows(given.all[3]);
   const Dim n = d.shape()[0];
-  if (n.try_value() == 0)
-    return matrices::narrowed(
-        broadcast_to(met.operands[3], with_axes(batch, {0, matrices::columns_of(met.operands[3].type())})), stored,
-        met.weak);
+  if (n.try_value() == 0) return given.narrow(matrices::with_batch(given.all[3], batch));
   const Array zero = zeros_like(slice_in_dim(d, 0, 1, 0));
   const Array u = concatenate({slice_in_dim(rows(columns(2)), 0, n - 1, 0), zero}, 0);
   const auto first = [](const Array& x) { return squeeze(slice_in_dim(x, 0, 1, 0), 0); };
   const auto rest = [&](const Array& x) { return slice_in_dim(x, 1, n, 0); };
   using Row = std::tuple<Array, Array, Array>;          // the diagonal, the one above, the right sides
   using Kept = std::tuple<Array, Array, Array, Array>;  // and between them the second one above
-  const bool is_number = is_complex(d.dtype());
-  const auto conjugate = [&](const Array& x) { return is_number ? conj(x) : x; };
-  const auto square = [&](const Array& x) { return is_number ? real(x) * real(x) + imag(x) * imag(x) : x * x; };
   const auto rotated = [&](const Row& row, const Kept& next) {
     const auto& [d0, u0, v0] = row;
     const auto& [l1, d1, u1, v1] = next;
-    const Array length = convert(sqrt(square(d0) + square(l1)), d0.dtype()), c = d0 / length, s = l1 / length;
-    const Array cc = conjugate(c), sc = conjugate(s);
+    const Array length = convert(sqrt(squared_modulus(d0) + squared_modulus(l1)), d0.dtype()), c = d0 / length,
+                s = l1 / length;
+    const Array cc = conj(c), sc = conj(s);
     return std::pair(Row(c * d1 - s * u0, c * u1, c * v1 - s * v0),
                      Kept(length, cc * u0 + sc * d1, sc * u1, cc * v0 + sc * v1));
   };
@@ -79,7 +71,7 @@ Array tridiagonal_solve(const Operand& below, const Operand& diagonal, const Ope
   };
   const auto [end, xs] = scan(substituted, Behind(zeros_like(v_last), zeros_like(v_last)), all, {.reverse = true});
   static_cast<void>(end);
-  return matrices::narrowed(move_axis(xs, 0, static_cast<std::int64_t>(batch.rank())), stored, met.weak);
+  return given.narrow(move_axis(xs, 0, static_cast<std::int64_t>(batch.rank())));
 }
 
 namespace {
@@ -96,8 +88,8 @@ Array length_of(const Array& a, const Array& b) {
 // By rotations of the row of R with what is left of w, a column each.
 Array cholesky_update(const Operand& r, const Operand& w) {
   const SourceScope place(r.where(), "cholesky_update");
-  const Met met = in_one_dtype(Arrays{to_inexact(r.array()), to_inexact(w.array())});
-  const Array upper = widened(met.operands[0]), vector = widened(met.operands[1]);
+  const matrices::Together given = matrices::together({r, w});
+  const Array &upper = given.all[0], &vector = given.all[1];
   matrices::square("cholesky_update", upper.type());
   const Dim n = matrices::rows_of(upper.type());
   if (upper.rank() != 2 || vector.rank() != 1 || !decided_equal(vector.shape()[0], n).value_or(true))
@@ -106,7 +98,7 @@ Array cholesky_update(const Operand& r, const Operand& w) {
   if (is_complex(upper.dtype()))
     throw DTypeError(fmt::format("cholesky_update: {}: of real numbers.", upper.type().text()),
                      "Update the factors of a·aᴴ by cholesky().");
-  if (n.try_value() == 0) return met.operands[0];
+  if (n.try_value() == 0) return given.narrow(upper);
   using Step = std::tuple<Array, Array>;  // the number of the column, the row of R
   const auto rotate = [](const Array& left, const Step& step) {
     const auto& [k, row] = step;
@@ -118,7 +110,7 @@ Array cholesky_update(const Operand& r, const Operand& w) {
   };
   const auto [left, rows] = scan(rotate, vector, Step(arange(n, DType::i32), upper));
   static_cast<void>(left);
-  return matrices::narrowed(matrices::triangle(rows, false), met.operands[0].dtype(), met.weak);
+  return given.narrow(matrices::triangle(rows, false));
 }
 
 }  // namespace tenon::linalg

@@ -19,9 +19,7 @@
 namespace tenon::linalg {
 namespace {
 
-using matrices::adjoint, matrices::columns_of, matrices::rows_of;
-
-Array unit_like(const Array& a) { return convert(matrices::on_diagonal(a), a.dtype()); }
+using matrices::adjoint, matrices::columns_of, matrices::rows_of, matrices::unit_like;
 
 // The rows of x in this order.
 Array rows_in_order(const Array& x, const Array& order) {
@@ -81,33 +79,26 @@ Array lu_pivots_to_permutation(const Operand& pivots, const Dim& rows) {
 
 Array lu_solve(const Operand& factors, const Operand& pivots, const Operand& b, const LuSolveOptions& options) {
   const SourceScope place(factors.where(), "lu_solve");
-  const Met met = in_one_dtype(Arrays{to_inexact(factors.array()), to_inexact(b.array())});
-  const Array lu = widened(met.operands[0]);
-  Array y = widened(met.operands[1]);
+  const matrices::Together given = matrices::together({factors, b});
+  const Array& lu = given.all[0];
   matrices::square("lu_solve", lu.type());
-  const bool vector = y.rank() == 1;
-  if (y.rank() == 0)
-    throw ShapeError(fmt::format("lu_solve: the right side {} is a number.", y.type().text()),
-                     "Give a vector, or columns side by side.");
-  if (vector) y = expand_dims(y, 1);
-  const Shape batch = matrices::broadcast_batches("lu_solve", lu, y);
-  const auto in_batch = [&](const Array& x) {
-    return broadcast_to(x, with_axes(batch, {rows_of(x.type()), columns_of(x.type())}));
-  };
+  const matrices::RightSides right = matrices::right_sides("lu_solve", factors, b, given);
+  const Shape batch = matrices::broadcast_batches("lu_solve", lu, right.columns);
+  const Array all = matrices::with_batch(lu, batch), sides = matrices::with_batch(right.columns, batch);
   const Array order = lu_pivots_to_permutation(pivots, rows_of(lu.type()));
-  const Array all = in_batch(lu), sides = in_batch(y),
-              turns = broadcast_to(order, with_axes(batch, {rows_of(lu.type())}));
+  const Array turns = broadcast_to(order, with_axes(batch, {rows_of(lu.type())}));
   const TriangularOptions lower{.left_side = true,
                                 .lower = true,
                                 .transpose_a = options.transpose,
                                 .conjugate_a = options.conjugate,
                                 .unit_diagonal = true};
   const TriangularOptions upper{.left_side = true, .transpose_a = options.transpose, .conjugate_a = options.conjugate};
-  Array made = options.transpose
-                   ? rows_in_order(triangular_solve(all, triangular_solve(all, sides, upper), lower), argsort(turns))
-                   : triangular_solve(all, triangular_solve(all, rows_in_order(sides, turns), lower), upper);
-  if (vector) made = squeeze(made, -1);
-  return matrices::narrowed(made, met.operands[0].dtype(), met.weak);
+  if (options.transpose) {
+    const Array x = triangular_solve(all, triangular_solve(all, sides, upper), lower);
+    return given.narrow(right.shaped(rows_in_order(x, argsort(turns))));
+  }
+  const Array x = triangular_solve(all, triangular_solve(all, rows_in_order(sides, turns), lower), upper);
+  return given.narrow(right.shaped(x));
 }
 
 namespace {
@@ -130,43 +121,48 @@ Array written_out(const Array& a, std::int64_t n) {
   return at(0, 0) * minor(1, 2) - at(0, 1) * minor(0, 2) + at(0, 2) * minor(0, 1);
 }
 
-// What solves a·x = det(a), and is finite where a has no inverse: of a = p⁻¹·l·u it is ± adj(u)·l⁻¹·p, and of u with
-// a last pivot ρ, det(u₁)·[[ρ·u₁⁻¹, -u₁⁻¹·r], [0, 1]]. Where an earlier pivot is 0 it is 0 as long as the columns are
-// in such an order that no other follows.
-Array adjugate_in_order(const Array& a) {
-  const Arrays made = lu_factors(a);
-  const Array &lu = made[0], unit = unit_like(a);
-  const Dim n = rows_of(a.type());
-  const Array turned = rows_in_order(unit, made[2]) * expand_dims(expand_dims(sign_of(made[1], a.dtype()), -1), -1);
+// A number for each matrix, beside its elements.
+Array beside_elements(const Array& each) { return expand_dims(expand_dims(each, -1), -1); }
+
+// What solves a·x = det(a), and is finite where a has no inverse, of what lu_factors() gives of a = p⁻¹·l·u: ±
+// adj(u)·l⁻¹ ·p, and of u with a last pivot ρ, det(u₁)·[[ρ·u₁⁻¹, -u₁⁻¹·r], [0, 1]]. Where an earlier pivot is 0 it is 0
+// as long as the columns are in such an order that no other follows.
+Array adjugate_in_order(const Array& lu, const Array& pivots, const Array& order) {
+  const Dim n = rows_of(lu.type());
+  const Array turned = rows_in_order(unit_like(lu), order) * beside_elements(sign_of(pivots, lu.dtype()));
   const Array m = triangular_solve(lu, turned, {.left_side = true, .lower = true, .unit_diagonal = true});
-  const auto part = [&](const Array& x, const Dim& from, const Dim& to, std::int64_t axis) {
-    return slice_in_dim(x, from, to, axis);
-  };
-  const Array head = part(lu, 0, n - 1, -2), u1 = part(head, 0, n - 1, -1), r = part(head, n - 1, n, -1);
-  const Array last = part(part(lu, n - 1, n, -2), n - 1, n, -1), top = part(m, 0, n - 1, -2),
-              bottom = part(m, n - 1, n, -2);
-  const Array size = expand_dims(expand_dims(prod(matrices::diagonal(u1), -1), -1), -1), none = size == 0;
+  const auto rows = [&](const Array& x, const Dim& from, const Dim& to) { return slice_in_dim(x, from, to, -2); };
+  const auto columns = [&](const Array& x, const Dim& from, const Dim& to) { return slice_in_dim(x, from, to, -1); };
+  const Array head = rows(lu, 0, n - 1), u1 = columns(head, 0, n - 1), r = columns(head, n - 1, n);
+  const Array last = columns(rows(lu, n - 1, n), n - 1, n), top = rows(m, 0, n - 1), bottom = rows(m, n - 1, n);
+  const Array size = beside_elements(prod(matrices::diagonal(u1), -1)), none = size == 0;
   const Array divisible = where(none, unit_like(u1), u1);
   const Array above = triangular_solve(divisible, last * top - matmul(r, bottom), {.left_side = true});
   return concatenate({size * where(none, zeros_like(above), above), size * bottom}, -2);
 }
 
-Array adjugate(const Array& a) {
-  const Arrays made = lu_factors(stop_gradient(a));
-  const Array diagonal = matrices::diagonal(made[0]);
-  const Array early = slice_in_dim(diagonal, 0, rows_of(a.type()) - 1, -1) == 0;
+// Of a, whose factors these are.
+Array adjugate(const Array& a, const Arrays& factors) {
+  const Array early = slice_in_dim(matrices::diagonal(factors[0]), 0, rows_of(a.type()) - 1, -1) == 0;
   return cond(
       any(early),
-      [](const Array& x) {
+      [](const Array& x, const Array&, const Array&, const Array&) {
         // Columns in the order of what is left of them: pivots of 0 come last. adj(a) is det(q)·q·adj(a·q).
         const Array order = qr_reflections(stop_gradient(x), true)[2];
         const Array q =
             convert(expand_dims(arange(rows_of(x.type()), DType::i32), 1) == expand_dims(order, -2), x.dtype());
-        const Arrays of_q = lu_factors(q);
-        const Array sign = sign_of(of_q[1], x.dtype());
-        return expand_dims(expand_dims(sign, -1), -1) * matmul(q, adjugate_in_order(in_order(x, order)));
+        const Array sign = sign_of(lu_factors(q)[1], x.dtype());
+        const Arrays in_turn = lu_factors(in_order(x, order));
+        return beside_elements(sign) * matmul(q, adjugate_in_order(in_turn[0], in_turn[1], in_turn[2]));
       },
-      [](const Array& x) { return adjugate_in_order(x); }, a);
+      [](const Array&, const Array& lu, const Array& pivots, const Array& order) {
+        return adjugate_in_order(lu, pivots, order);
+      },
+      a, factors[0], factors[1], factors[2]);
+}
+
+Array determinant(const Arrays& factors) {
+  return sign_of(factors[1], factors[0].dtype()) * prod(matrices::diagonal(factors[0]), -1);
 }
 
 }  // namespace
@@ -177,12 +173,10 @@ Array det(const Operand& a) {
   const Dim n = rows_of(x.a.type());
   if (n.known() && n.value() == 0) return x.narrow(ones(matrices::batch_of(x.a.type()), x.a.dtype()));
   if (n.known() && n.value() <= 3) return x.narrow(written_out(x.a, n.value()));
-  const auto value = [](const Array& of) {
-    const Arrays made = lu_factors(of);
-    return sign_of(made[1], of.dtype()) * prod(matrices::diagonal(made[0]), -1);
-  };
-  const auto rule = [value](const Array& of, const Array& da) {
-    return std::pair(value(of), sum(matrices::transposed(adjugate(of)) * da, Axes{-2, -1}));
+  const auto value = [](const Array& of) { return determinant(lu_factors(of)); };
+  const auto rule = [](const Array& of, const Array& da) {
+    const Arrays factors = lu_factors(of);
+    return std::pair(determinant(factors), sum(matrices::transposed(adjugate(of, factors)) * da, Axes{-2, -1}));
   };
   return x.narrow(custom_jvp(value, rule, a.where())(x.a));
 }
@@ -264,59 +258,52 @@ Reflections geqrf(const Operand& a) {
 
 namespace {
 
-// The reflections of a: [..., m, n] with taus: [..., k], in one dtype.
-struct TakenReflections {
-  Array h, taus;
-  DType stored;
-  bool weak;
-};
-TakenReflections reflections_of(std::string_view name, const Operand& a, const Operand& taus) {
-  const Met met = in_one_dtype(Arrays{to_inexact(a.array()), to_inexact(taus.array())});
-  const Array h = widened(met.operands[0]), factors = widened(met.operands[1]);
-  matrices::matrix(name, h.type());
-  const Dim n = columns_of(h.type()), m = rows_of(h.type());
+// The first two: a: [..., m, n] with taus: [..., k].
+void require_reflections(std::string_view name, const Operand& a, const Operand& taus, const matrices::Together& of) {
+  const Type h = of.all[0].type(), factors = of.all[1].type();
+  matrices::matrix(name, h);
+  const Dim most = min(rows_of(h), columns_of(h));
   const auto fits = [&] {
     if (factors.rank() + 1 != h.rank()) return false;
-    const Dim k = factors.shape()[factors.rank() - 1];
-    return !k.known() || !min(m, n).known() || k.value() <= min(m, n).value();
+    const Dim k = factors.shape[factors.rank() - 1];
+    return !k.known() || !most.known() || k.value() <= most.value();
   };
   if (!fits())
     throw ShapeError(fmt::format("{}: reflections {} and their factors {} do not go together.", name, a->type().text(),
                                  taus->type().text()),
                      "There is a factor for each of the first columns.");
-  return {h, factors, met.operands[0].dtype(), met.weak};
 }
 
 }  // namespace
 
 Array householder_product(const Operand& a, const Operand& taus) {
   const SourceScope place(a.where(), "householder_product");
-  const TakenReflections x = reflections_of("householder_product", a, taus);
-  const Dim m = rows_of(x.h.type()), n = columns_of(x.h.type());
+  const matrices::Together x = matrices::together({a, taus});
+  require_reflections("householder_product", a, taus, x);
+  const Dim m = rows_of(x.all[0].type()), n = columns_of(x.all[0].type());
   if (m.known() && n.known() && n.value() > m.value())
     throw ShapeError(fmt::format("householder_product: {} asks for {} columns: the product has {} columns.",
                                  a->type().text(), n.text(), m.text()),
                      "Leave out the columns behind those.");
-  return matrices::narrowed(reflections_product(x.h, x.taus), x.stored, x.weak);
+  return x.narrow(reflections_product(x.all[0], x.all[1]));
 }
 
 Array ormqr(const Operand& a, const Operand& taus, const Operand& c, const OrmqrOptions& options) {
   const SourceScope place(a.where(), "ormqr");
-  const TakenReflections x = reflections_of("ormqr", a, taus);
-  const Met met = in_one_dtype(Arrays{x.h, to_inexact(c.array())});
-  const Array y = widened(met.operands[1]);
+  const matrices::Together x = matrices::together({a, taus, c});
+  require_reflections("ormqr", a, taus, x);
+  const Array &h = x.all[0], &factors = x.all[1], &y = x.all[2];
   matrices::matrix("ormqr", y.type());
-  const Dim rows = rows_of(x.h.type()), along = options.left ? rows_of(y.type()) : columns_of(y.type());
+  const Dim rows = rows_of(h.type()), along = options.left ? rows_of(y.type()) : columns_of(y.type());
   if (along.known() && rows.known() && along.value() != rows.value())
     throw ShapeError(fmt::format("ormqr: reflections {} and {} {} do not go together.", a->type().text(),
                                  options.left ? "rows of" : "columns of", c->type().text()),
                      "The product of reflections is a square matrix of as many rows as they have.");
-  const Array h = widened(met.operands[0]), factors = convert(x.taus, h.dtype());
   const Array v = matrices::reflection_vectors(h, factors.shape()[factors.rank() - 1]);
   // c·q is the adjoint of qᴴ·cᴴ.
   const Array made = options.left ? matrices::reflected(v, factors, y, options.transpose)
                                   : adjoint(matrices::reflected(v, factors, adjoint(y), !options.transpose));
-  return matrices::narrowed(made, promote(x.stored, false, to_inexact(c.array()).dtype(), false).dtype, false);
+  return x.narrow(made).with_weak(false);
 }
 
 Reflections gehrd(const Operand& a) {
@@ -338,7 +325,7 @@ Hessenberg hessenberg(const Operand& a) {
   const Array column = zeros(matrices::batch_of(h.type(), {n - 1, 1}), h.dtype());
   const Array row = convert(
       iota(DType::i32, matrices::batch_of(h.type(), {1, n}), static_cast<std::int64_t>(h.rank()) - 1) == 0, h.dtype());
-  return {x.narrow(where(row_of(h) - column_of(h) <= 1, h, zeros_like(h))),
+  return {x.narrow(where(matrices::row_index(h) - matrices::column_index(h) <= 1, h, zeros_like(h))),
           x.narrow(concatenate({row, concatenate({column, q}, -1)}, -2))};
 }
 

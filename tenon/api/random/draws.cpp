@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "tenon/api/random/parameters.h"
+#include "tenon/api/special/function.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/index.h"
@@ -14,18 +15,18 @@ namespace tenon::random {
 
 Array laplace(const Operand& key, const Shape& shape, DType dtype) {
   const SourceScope place(key.where(), "random::laplace");
-  const Array u = uniform(key, shape, dtype, -1.0 + epsilon_of_any(dtype) / 2, 1.0);
+  const Array u = uniform(key, shape, dtype, -1.0 + special::epsilon_of(dtype) / 2, 1.0);
   return sign(u) * log1p(-abs(u));
 }
 
 Array cauchy(const Operand& key, const Shape& shape, DType dtype) {
   const SourceScope place(key.where(), "random::cauchy");
-  return tan(std::numbers::pi * (uniform(key, shape, dtype, epsilon_of_any(dtype), 1.0) - 0.5));
+  return tan(std::numbers::pi * (uniform(key, shape, dtype, special::epsilon_of(dtype), 1.0) - 0.5));
 }
 
 Array logistic(const Operand& key, const Shape& shape, DType dtype) {
   const SourceScope place(key.where(), "random::logistic");
-  const Array u = uniform(key, shape, dtype, tiny_of(dtype), 1.0);
+  const Array u = uniform(key, shape, dtype, special::least_normal_of(dtype), 1.0);
   return log(u / (1 - u));
 }
 
@@ -97,7 +98,7 @@ Array truncated_normal(const Operand& key, const Operand& lower, const Operand& 
       uniform(key, shape_of("truncated_normal", shape, given), dtype, erf(given[0] / root), erf(given[1] / root));
   // The next number, or one that is as good: the interval is open.
   const auto toward = [&](const Array& x, int direction) {
-    return x + direction * max(abs(x) * epsilon_of_any(dtype), tiny_of(dtype));
+    return x + direction * max(abs(x) * special::epsilon_of(dtype), special::least_normal_of(dtype));
   };
   return clamp(root * erf_inv(u), toward(given[0], 1), toward(given[1], -1));
 }

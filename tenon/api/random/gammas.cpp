@@ -5,6 +5,7 @@
 #include "tenon/api/loops.h"
 #include "tenon/api/random/parameters.h"
 #include "tenon/api/special.h"
+#include "tenon/api/special/function.h"
 #include "tenon/api/vmap.h"
 #include "tenon/ops/activations.h"
 #include "tenon/ops/index.h"
@@ -61,7 +62,7 @@ Array variates(bool logarithm, const Array& alpha, const Array& keys) {
   const auto rule = [logarithm](Array alpha, Array keys, Array by, Array) {
     const Array made = variates(logarithm, alpha, keys);
     if (!logarithm) return std::pair(made, special::gamma_variate_grad(alpha, made) * by);
-    const Array size = max(exp(made), tiny_of(made.dtype()));
+    const Array size = max(exp(made), special::least_normal_of(made.dtype()));
     return std::pair(made, special::gamma_variate_grad(alpha, size) / size * by);
   };
   return custom_jvp(draw, rule)(alpha, keys);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "tenon/ops/convert.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
@@ -37,10 +35,5 @@ Arrays spread(std::string_view name, const MaybeShape& asked, DType dtype, std::
   for (Array& a : all) a = broadcast_to(a, shape);
   return all;
 }
-
-double epsilon_of_any(DType dtype) {
-  return std::ldexp(1.0, dtype == DType::f64 ? -52 : dtype == DType::f16 ? -10 : dtype == DType::bf16 ? -7 : -23);
-}
-double tiny_of(DType dtype) { return std::ldexp(1.0, dtype == DType::f64 ? -1022 : dtype == DType::f16 ? -14 : -126); }
 
 }  // namespace tenon::random

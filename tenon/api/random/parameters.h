@@ -16,8 +16,4 @@ Shape shape_of(std::string_view name, const MaybeShape& asked, std::span<const A
 // Both: parameters in a dtype, broadcast to the result's shape.
 Arrays spread(std::string_view name, const MaybeShape& asked, DType dtype, std::initializer_list<Operand> parameters);
 
-// The distance of 1 to the next number, and the least positive number that is not subnormal.
-double epsilon_of_any(DType dtype);
-double tiny_of(DType dtype);
-
 }  // namespace tenon::random

@@ -10,6 +10,7 @@
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/modulus.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
@@ -19,7 +20,6 @@
 namespace tenon::signal {
 namespace {
 
-DType real_of(DType d) { return is_complex(d) ? (d == DType::c128 ? DType::f64 : DType::f32) : d; }
 Dim last_size(const Array& x) { return x.shape()[x.rank() - 1]; }
 bool lacks_elements(const Array& x) {
   return std::ranges::any_of(x.shape().dims(), [](const Dim& n) { return n.try_value() == 0; });
@@ -28,7 +28,7 @@ bool lacks_elements(const Array& x) {
 // The last axis without its straight line: the mean is taken, and then what goes with the distance from the middle.
 Array without_line(const Array& x) {
   const Dim n = last_size(x);
-  const DType d = real_of(x.dtype());
+  const DType d = real_part_of(x.dtype());
   const Array middle = convert(size_as_array(n - 1), d) / convert(2, d), t = arange(n, d) - middle;
   const Array rest = x - mean(x, Axes(-1).keepdims());
   const Array squares = sum(t * t);  // 0 of one element
@@ -106,7 +106,7 @@ Array bias_of_median(const Dim& n, DType d) {
 }
 Array averaged(const Array& x, Average how) {  // along the last axis
   if (how == Average::mean) return mean(x, -1);
-  const DType d = real_of(x.dtype());
+  const DType d = real_part_of(x.dtype());
   const Array of = is_complex(x.dtype()) ? complex(median(real(x)), median(imag(x))) : median(x);
   return of / bias_of_median(last_size(x), d);
 }
@@ -121,7 +121,7 @@ Spectrum spectrum_of(std::string_view name, const Array& given, const MaybeArray
     throw ShapeError(fmt::format("{}: {} and {} differ in rank.", name, x.type().text(), y.type().text()),
                      "Give both the same axes, with expand_dims.");
   const auto axis = static_cast<std::int64_t>(normalize_axis(options.axis, x.rank(), name));
-  const DType d = real_of(x.dtype());
+  const DType d = real_part_of(x.dtype());
   x = move_axis(x, axis, -1), y = move_axis(y, axis, -1);
   const Dim n = max(last_size(x), last_size(y));
   if (lacks_elements(x) || lacks_elements(y)) {
@@ -135,8 +135,7 @@ Spectrum spectrum_of(std::string_view name, const Array& given, const MaybeArray
   const Array rate = convert(options.rate, d);
   const Array total =
       options.scaling == Scaling::density ? rate * sum(square(abs(s.window))) : square(abs(sum(s.window)));
-  Array density =
-      other ? conj(of_x) * transformed_segments(y, s, options, halved) : square(real(of_x)) + square(imag(of_x));
+  Array density = other ? conj(of_x) * transformed_segments(y, s, options, halved) : squared_modulus(of_x);
   Array scale = broadcast_to(1 / total, {last_size(of_x)});
   if (halved) {  // the others stand for the negative ones too
     const Array k = arange(last_size(of_x));
@@ -199,7 +198,7 @@ Array detrend(const Operand& given, const DetrendOptions& options) {
 Array hann(std::int64_t n, DType dtype) {
   if (n < 1) throw ShapeError(fmt::format("hann: a window of {} elements.", n), "Give 1 or more.");
   if (n == 1) return ones({Dim(1)}, dtype);
-  const DType d = real_of(dtype);
+  const DType d = real_part_of(dtype);
   const Array angle = arange(n, d) * convert(std::numbers::pi / static_cast<double>(n), d);
   return convert(square(sin(angle)), dtype);
 }
@@ -219,7 +218,7 @@ Stft stft(const Operand& given, const StftOptions& options) {
   const SourceScope place(given.where(), name);
   Array x = as_samples(given);
   const auto axis = static_cast<std::int64_t>(normalize_axis(options.axis, x.rank(), name));
-  const DType d = real_of(x.dtype());
+  const DType d = real_part_of(x.dtype());
   x = move_axis(x, axis, -1);
   if (lacks_elements(x)) {
     const Array none = move_axis(zeros_like(x), -1, axis);
@@ -275,7 +274,7 @@ Signal istft(const Operand& given, const IstftOptions& options) {
   const std::int64_t cut = options.edge ? length / 2 : 0;
   const auto inside = [&](const Array& x) { return slice_in_dim(x, cut, max(last_size(x) - cut, cut), -1); };
   sums = inside(sums), weights = inside(weights);
-  const DType d = real_of(sums.dtype());
+  const DType d = real_part_of(sums.dtype());
   const Array x = sums / where(weights > convert(1e-10, d), weights, ones_like(weights));
   if (frequencies < times) --times;
   return {arange(last_size(x), d) / convert(options.rate, d), move_axis(x, -1, times)};

@@ -4,6 +4,7 @@
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/modulus.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
@@ -22,7 +23,7 @@ cluster::Codes cluster::vq(const Operand& observations, const Operand& code_book
                                  code_book->type().text()),
                      "Both are vectors, or matrices with rows of one length; the book has a row or more.");
   const Array apart = expand_dims(rows, 1) - expand_dims(book, 0);
-  const Array squares = sum(is_complex(apart.dtype()) ? square(real(apart)) + square(imag(apart)) : square(apart), 2);
+  const Array squares = sum(squared_modulus(apart), 2);
   const Array least = amin(squares, 1), none = least == 0;
   const Array distances = where(none, zeros_like(least), sqrt(where(none, ones_like(least), least)));
   const DType stored = met.operands[0].dtype();

@@ -105,24 +105,24 @@ Array exp_of_square(double c, const Array& x) {
   return exp(c * high * high) * exp(c * (x - high) * (x + high));
 }
 
-namespace {
-
-// f(T()) of the C++ type of f32 or f64.
-template <class F>
-double of_real(DType dtype, F f) {
-  return dtype == DType::f64 ? f(double()) : static_cast<double>(f(float()));
-}
-
-}  // namespace
-
 double epsilon_of(DType dtype) {
-  return of_real(dtype, [](auto x) { return std::numeric_limits<decltype(x)>::epsilon(); });
+  switch (real_part_of(dtype)) {
+    case DType::f64:
+      return 0x1p-52;
+    case DType::f16:
+      return 0x1p-10;
+    case DType::bf16:
+      return 0x1p-7;
+    default:
+      return 0x1p-23;
+  }
 }
 double least_normal_of(DType dtype) {
-  return of_real(dtype, [](auto x) { return std::numeric_limits<decltype(x)>::min(); });
+  const DType d = real_part_of(dtype);
+  return d == DType::f64 ? 0x1p-1022 : d == DType::f16 ? 0x1p-14 : 0x1p-126;
 }
 double largest_finite_of(DType dtype) {
-  return of_real(dtype, [](auto x) { return std::numeric_limits<decltype(x)>::max(); });
+  return dtype == DType::f64 ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()};
 }
 
 }  // namespace tenon::special

@@ -93,9 +93,9 @@ Array rounded_to_half(const Array& x);
 // exp(c·x²) of |x| up to where it overflows, exact to rounding.
 Array exp_of_square(double c, const Array& x);
 
-// Facts of f32 and f64.
-double epsilon_of(DType dtype);       // the distance of 1 to the next number
-double least_normal_of(DType dtype);  // the smallest positive number that is not subnormal
-double largest_finite_of(DType dtype);
+// Facts of real dtypes, and of the parts of complex ones.
+double epsilon_of(DType dtype);         // the distance of 1 to the next number
+double least_normal_of(DType dtype);    // the smallest positive number that is not subnormal
+double largest_finite_of(DType dtype);  // of f32 and f64
 
 }  // namespace tenon::special

@@ -9,6 +9,7 @@
 #include "tenon/ops/factors/factors.h"
 #include "tenon/ops/factors/matrices.h"
 #include "tenon/ops/linear_algebra.h"
+#include "tenon/ops/modulus.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
 
@@ -64,7 +65,7 @@ std::vector<Value> eig_eval(const Params& params, std::span<const Value> in, con
 Array turning(const Array& w, const Array& v, const Array& inner) {
   if (matrices::rows_of(v.type()).try_value() == 0) return zeros_like(v);
   const Array dv = matmul(v, matrices::reciprocal_differences(w) * inner);
-  const Array sizes = real(v) * real(v) + imag(v) * imag(v);
+  const Array sizes = squared_modulus(v);
   const Array largest = expand_dims(argmax(sizes, -2), -2);
   const Array here =
       iota(DType::i32, v.shape(), static_cast<std::int64_t>(v.rank()) - 2) == convert(largest, DType::i32);
@@ -111,10 +112,7 @@ const OpInfo eig_info{.name = "eig",
                       .eval = EvalRule(eig_eval),
                       .jvp = JvpRule(eig_jvp),
                       .transpose = Absent{"not linear"},
-                      .batch = BatchRule([](const BatchArgs& args) {
-                        Arrays made = bind_op(eig_info, args.params, {args.operands[0]});
-                        return BatchResult{made, std::vector<bool>(made.size(), true)};
-                      }),
+                      .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(eig_info, args); }),
                       .split = Absent{"wholly known or not"},
                       .guard = Absent{"no Programs inside"},
                       .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {

@@ -75,10 +75,7 @@ const OpInfo eigh_info{
     .eval = EvalRule(eigh_eval),
     .jvp = JvpRule(eigh_jvp),
     .transpose = Absent{"not linear"},
-    .batch = BatchRule([](const BatchArgs& args) {
-      Arrays made = bind_op(eigh_info, args.params, {args.operands[0]});
-      return BatchResult{made, std::vector<bool>(made.size(), true)};
-    }),
+    .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(eigh_info, args); }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {

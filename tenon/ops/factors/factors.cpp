@@ -8,7 +8,7 @@ namespace tenon::matrices {
 LibraryForm lapack_form(TenonLapack::Kind kind, const Type& a, const LapackChoice& choice) {
   static_assert(sizeof(TenonLapack) == 8 * sizeof(std::int64_t));
   require_lapack_library();
-  const Dim &rows = rows_of(a), &columns = columns_of(a);
+  const Dim rows = rows_of(a), columns = columns_of(a);
   LibraryForm form{"tenon_lapack",
                    {static_cast<std::int64_t>(kind), static_cast<std::int64_t>(a.dtype), count_of(a), rows, columns,
                     choice.vectors, choice.full, choice.others}};

@@ -8,7 +8,7 @@ namespace {
 extern const OpInfo hessenberg_info, tridiagonal_info;
 
 Dim reflections_of(const Type& a) {
-  const Dim& n = matrices::rows_of(a);
+  const Dim n = matrices::rows_of(a);
   return max(n, 1) - 1;
 }
 
@@ -36,10 +36,7 @@ OpInfo form_of_both_sides(const OpInfo& self, std::string_view name, std::string
           }),
           .jvp = Absent{"what it is for, eigenvalues, has derivatives of its own"},
           .transpose = Absent{"not linear"},
-          .batch = BatchRule([&self](const BatchArgs& args) {
-            Arrays made = bind_op(self, {}, {args.operands[0]});
-            return BatchResult{made, std::vector<bool>(made.size(), true)};
-          }),
+          .batch = BatchRule([&self](const BatchArgs& args) { return family::batch_in_front(self, args); }),
           .split = Absent{"wholly known or not"},
           .guard = Absent{"no Programs inside"},
           .lower = LowerRule(LowerLibrary{

@@ -29,7 +29,7 @@ std::vector<Type> least_squares_type(const Params&, std::span<const Type> in, Ty
   };
   for (std::size_t i = 0; i + 1 < a.rank(); ++i) equal(a.shape[i], b.shape[i]);
   for (std::size_t i = 0; i < a.rank(); ++i) equal(i + 2 < a.rank() ? a.shape[i] : Dim(1), bound.shape[i]);
-  const Dim &rows = matrices::rows_of(a), &columns = matrices::columns_of(a);
+  const Dim rows = matrices::rows_of(a), columns = matrices::columns_of(a);
   return {Type::array(a.dtype, matrices::batch_of(a, {columns, matrices::columns_of(b)})),
           Type::array(real_part_of(a.dtype), matrices::batch_of(a, {min(rows, columns)}))};
 }
@@ -77,10 +77,7 @@ BatchResult least_squares_batch(const BatchArgs& args) {
     const Array apart = reshape(made[0], matrices::batch_of(a.type(), {matrices::columns_of(a.type()), k, lanes}));
     return {{move_axis(apart, rank - 1, 0), made[1]}, {true, false}};
   }
-  const auto all = [&](std::size_t i) {
-    return args.batched[i] ? args.operands[i] : add_batch_axis(args.operands[i], args.size);
-  };
-  return {least_squares(all(0), all(1), all(2)), {true, true}};
+  return family::batch_in_front(least_squares_info, args);
 }
 
 std::vector<SampleCase> least_squares_samples(DType d) {

@@ -15,19 +15,19 @@ extern const OpInfo lu_info;
 
 // Squares around L and U: where those have fewer columns, or rows, axes stand beside them.
 Array square_of_lower(const Array& lu, const Dim& k) {
-  const Dim& m = matrices::rows_of(lu.type());
+  const Dim m = matrices::rows_of(lu.type());
   Array l = matrices::triangle(slice_in_dim(lu, 0, k, -1), true, 1);
   if (!decided_equal(m, k).value_or(false))
     l = concatenate({l, zeros(matrices::batch_of(lu.type(), {m, m - k}), lu.dtype())}, -1);
-  return l + convert(matrices::on_diagonal(l), lu.dtype());
+  return l + matrices::unit_like(l);
 }
 Array square_of_upper(const Array& lu, const Dim& k) {
-  const Dim& n = matrices::columns_of(lu.type());
+  const Dim n = matrices::columns_of(lu.type());
   const Array u = matrices::triangle(slice_in_dim(lu, 0, k, -2), false);
   if (decided_equal(n, k).value_or(false)) return u;
   const Array square = concatenate({u, zeros(matrices::batch_of(lu.type(), {n - k, n}), lu.dtype())}, -2);
-  const Array row = iota(DType::i32, square.shape(), static_cast<std::int64_t>(square.rank()) - 2);
-  return square + convert(matrices::on_diagonal(square) & (row >= convert(size_as_array(k), DType::i32)), lu.dtype());
+  const Array behind = matrices::row_index(square) >= convert(size_as_array(k), DType::i32);
+  return square + convert(matrices::on_diagonal(square) & behind, lu.dtype());
 }
 
 // p·da = dl·u + l·du: with w = l⁻¹·p·da·u⁻¹, dl is l times what w has below the diagonal, s, and du = l⁻¹·p·da - s·u.
@@ -40,9 +40,8 @@ JvpResult lu_jvp(const JvpArgs& args) {
   const Array l = square_of_lower(lu, k), u = square_of_upper(lu, k);
   Array divisible = u;
   if (decided_equal(m, k).value_or(false)) {
-    const Array row = iota(DType::i32, u.shape(), static_cast<std::int64_t>(u.rank()) - 2);
-    const Array is_last = matrices::on_diagonal(u) & (row == convert(size_as_array(k), DType::i32) - 1);
-    divisible = where(is_last, ones_like(u), u);
+    const Array last = matrices::row_index(u) == convert(size_as_array(k), DType::i32) - 1;
+    divisible = where(matrices::on_diagonal(u) & last, ones_like(u), u);
   }
   const Array half = triangular_solve(l, moved, {.left_side = true, .lower = true, .unit_diagonal = true});
   const Array below = matrices::triangle(triangular_solve(divisible, half), true, 1);
@@ -66,7 +65,7 @@ const OpInfo lu_info{
     .type = TypeRule([](const Params&, std::span<const Type> in, TypeContext&) {
       if (in.size() != 1) throw VerifyError("lu: takes one operand.");
       const Type& a = matrices::matrix("lu", in[0]);
-      const Dim &m = matrices::rows_of(a), &n = matrices::columns_of(a);
+      const Dim m = matrices::rows_of(a), n = matrices::columns_of(a);
       return std::vector{a, Type::array(DType::i32, matrices::batch_of(a, {min(m, n)})),
                          Type::array(DType::i32, matrices::batch_of(a, {m}))};
     }),
@@ -78,8 +77,7 @@ const OpInfo lu_info{
     }),
     .jvp = JvpRule(lu_jvp),
     .transpose = Absent{"not linear"},
-    .batch = BatchRule(
-        [](const BatchArgs& args) { return BatchResult{lu_factors(args.operands[0]), std::vector<bool>(3, true)}; }),
+    .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(lu_info, args); }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{

@@ -33,8 +33,12 @@ Array transposed(const Array& a);
 Array adjoint(const Array& a);
 // a where row - column >= `from` (or <= -from, of the upper triangle), else 0.
 Array triangle(const Array& a, bool lower, std::int32_t from = 0);
-// Where row = column, in the shape of a.
+// The row of each element, and its column, i32.
+Array row_index(const Array& a);
+Array column_index(const Array& a);
+// Where row = column, in the shape of a, and ones there.
 Array on_diagonal(const Array& a);
+Array unit_like(const Array& a);
 // The diagonal as vectors along the last axis.
 Array diagonal(const Array& a);
 // The Hermitian matrix that a lower triangle stands for: of the diagonal the real part counts.
@@ -49,8 +53,26 @@ Array reciprocal_differences(const Array& w);
 Array real_along_columns(const Array& u, const Array& x);
 // The axes before the last two of both, as they broadcast. Throws ShapeError.
 Shape broadcast_batches(std::string_view op, const Array& a, const Array& b);
+Array with_batch(const Array& x, const Shape& batch);
 
 // What was computed in another dtype, as it is to be.
 Array narrowed(const Array& x, DType stored, bool weak);
+// Operands in one dtype, and that in which they are computed: f16 and bf16 in f32.
+struct Together {
+  Arrays all;
+  DType stored;
+  bool weak;
+  Array narrow(const Array& x) const { return narrowed(x, stored, weak); }
+};
+Together together(std::initializer_list<Operand> operands);
+
+// The right sides b of systems with the matrices a, both as `of` has them, side by side; a vector is one of them.
+// Throws ShapeError where they are a number, or have not as many rows as a.
+struct RightSides {
+  Array columns;
+  bool vector;
+  Array shaped(const Array& x) const;  // as they were given
+};
+RightSides right_sides(std::string_view op, const Operand& a, const Operand& b, const Together& of);
 
 }  // namespace tenon::matrices

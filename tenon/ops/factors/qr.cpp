@@ -27,12 +27,12 @@ struct Moved {
   Array dv, dtaus;
 };
 Moved moved_reflections(const Array& v, const Array& taus, const Array& q, const Array& dq) {
-  const Dim &m = matrices::rows_of(v.type()), &k = matrices::columns_of(v.type());
+  const Dim m = matrices::rows_of(v.type()), k = matrices::columns_of(v.type());
   const TriangularOptions lower{.left_side = true, .lower = true, .unit_diagonal = true};
   const auto rows = [&](const Array& x, const Dim& from, const Dim& to) { return slice_in_dim(x, from, to, -2); };
   const Array v1 = rows(v, 0, k), v2 = rows(v, k, m), q1 = rows(q, 0, k);
   const Array same = matrices::on_diagonal(q1), none = expand_dims(taus == 0, -2);
-  const Array u = matrices::triangle(triangular_solve(v1, convert(same, v.dtype()) - q1, lower), false);
+  const Array u = matrices::triangle(triangular_solve(v1, matrices::unit_like(q1) - q1, lower), false);
   const Array divisible = where(same & none, ones_like(u), u);  // a column that is not reflected stays so
   const Array w1 = triangular_solve(divisible, triangular_solve(v1, -rows(dq, 0, k), lower));
   const Array below = matrices::triangle(w1, true, 1);
@@ -43,7 +43,7 @@ Moved moved_reflections(const Array& v, const Array& taus, const Array& q, const
 }  // namespace
 
 FactorsOfQr slope_of_qr(const Array& q, const Array& r, const Array& da) {
-  const Dim& k = matrices::columns_of(q.type());
+  const Dim k = matrices::columns_of(q.type());
   const Array back = matrices::adjoint(q);
   // dq + q·dr·r⁻¹ of the first k columns
   const Array of_q = triangular_solve(slice_in_dim(r, 0, k, -1), slice_in_dim(da, 0, k, -1));
@@ -66,7 +66,7 @@ JvpResult qr_jvp(const JvpArgs& args) {
   const bool pivoting = args.params.as<QrParams>().pivoting;
   const Arrays made = qr_reflections(args.primals[0], pivoting);
   const Array &h = made[0], &taus = made[1];
-  const Dim &m = matrices::rows_of(h.type()), &n = matrices::columns_of(h.type()), k = min(m, n);
+  const Dim m = matrices::rows_of(h.type()), n = matrices::columns_of(h.type()), k = min(m, n);
   const Array da = pivoting ? in_order(*args.tangents[0], made[2]) : *args.tangents[0];
   const Array v = matrices::reflection_vectors(h, k), r = matrices::triangle(slice_in_dim(h, 0, k, -2), false);
   const Array q = reflections_product(slice_in_dim(h, 0, k, -1), taus);
@@ -101,7 +101,7 @@ const OpInfo qr_info{
     .type = TypeRule([](const Params& params, std::span<const Type> in, TypeContext&) {
       if (in.size() != 1) throw VerifyError("qr: takes one operand.");
       const Type& a = matrices::matrix("qr", in[0]);
-      const Dim &m = matrices::rows_of(a), &n = matrices::columns_of(a);
+      const Dim m = matrices::rows_of(a), n = matrices::columns_of(a);
       std::vector<Type> out{a, Type::array(a.dtype, matrices::batch_of(a, {min(m, n)}))};
       if (params.as<QrParams>().pivoting) out.push_back(Type::array(DType::i32, matrices::batch_of(a, {n})));
       return out;
@@ -117,10 +117,7 @@ const OpInfo qr_info{
     }),
     .jvp = JvpRule(qr_jvp),
     .transpose = Absent{"not linear"},
-    .batch = BatchRule([](const BatchArgs& args) {
-      Arrays made = bind_op(qr_info, args.params, {args.operands[0]});
-      return BatchResult{made, std::vector<bool>(made.size(), true)};
-    }),
+    .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(qr_info, args); }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {

@@ -16,7 +16,7 @@ namespace matrices {
 
 Array reflection_vectors(const Array& h, const Dim& k) {
   const Array part = slice_in_dim(h, 0, k, -1);
-  return triangle(part, true, 1) + convert(on_diagonal(part), h.dtype());
+  return triangle(part, true, 1) + unit_like(part);
 }
 
 Array reflection_system(const Array& v, const Array& taus) {
@@ -29,7 +29,7 @@ Array reflected(const Array& v, const Array& taus, const Array& x, bool backward
   if (!backwards) return x - matmul(v, triangular_solve(system, factors * along, unit));
   unit.transpose_a = unit.conjugate_a = true;
   const Array turned = triangular_solve(system, along, unit);
-  return x - matmul(v, (is_complex(taus.dtype()) ? conj(factors) : factors) * turned);
+  return x - matmul(v, conj(factors) * turned);
 }
 
 }  // namespace matrices
@@ -86,13 +86,6 @@ JvpResult reflections_jvp(const JvpArgs& args) {
   return {{q}, {dq}};
 }
 
-BatchResult reflections_batch(const BatchArgs& args) {
-  const auto all = [&](std::size_t i) {
-    return args.batched[i] ? args.operands[i] : add_batch_axis(args.operands[i], args.size);
-  };
-  return {{reflections_product(all(0), all(1))}, {true}};
-}
-
 std::vector<SampleCase> reflections_samples(DType d) {
   std::vector<SampleCase> cases;
   if (!matrices::has_dtype_of_matrices(d)) return cases;
@@ -122,7 +115,7 @@ const OpInfo reflections_info{
     }),
     .jvp = JvpRule(reflections_jvp),
     .transpose = Absent{"not linear"},
-    .batch = BatchRule(reflections_batch),
+    .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(reflections_info, args); }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params&, std::span<const Type> in) {

@@ -35,10 +35,7 @@ const OpInfo schur_info{
     .eval = EvalRule(schur_eval),
     .jvp = Absent{"its vectors may be chosen in many ways, in another one beside a"},
     .transpose = Absent{"not linear"},
-    .batch = BatchRule([](const BatchArgs& args) {
-      Arrays made = bind_op(schur_info, args.params, {args.operands[0]});
-      return BatchResult{made, std::vector<bool>(made.size(), true)};
-    }),
+    .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(schur_info, args); }),
     .split = Absent{"wholly known or not"},
     .guard = Absent{"no Programs inside"},
     .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {

@@ -23,7 +23,7 @@ std::vector<Type> svd_type(const Params& params, std::span<const Type> in, TypeC
   if (in.size() != 1) throw VerifyError("svd: takes one operand.");
   const auto& p = params.as<SvdParams>();
   const Type& a = matrices::matrix("svd", in[0]);
-  const Dim &m = matrices::rows_of(a), &n = matrices::columns_of(a), k = min(m, n);
+  const Dim m = matrices::rows_of(a), n = matrices::columns_of(a), k = min(m, n);
   std::vector<Type> out{Type::array(real_part_of(a.dtype), matrices::batch_of(a, {k}))};
   if (p.vectors) {
     out.push_back(Type::array(a.dtype, matrices::batch_of(a, {m, p.full ? m : k})));
@@ -72,7 +72,7 @@ JvpResult svd_jvp(const JvpArgs& args) {
     of_u = of_u +
            where(same, (inner - back) * 0.5f / where(column == 0, ones_like(by_column), by_column), zeros_like(inner));
   Array du = matmul(u, of_u), dv = matmul(v, of_v);
-  const Dim &m = matrices::rows_of(a.type()), &n = matrices::columns_of(a.type());
+  const Dim m = matrices::rows_of(a.type()), n = matrices::columns_of(a.type());
   if (!decided_equal(m, k).value_or(false)) du = du + (da_v - matmul(u, inner)) / by_row;
   if (!decided_equal(n, k).value_or(false)) {
     const Array da_u = matmul(matrices::adjoint(da), u);
@@ -106,10 +106,7 @@ const OpInfo svd_info{.name = "svd",
                       .eval = EvalRule(svd_eval),
                       .jvp = JvpRule(svd_jvp),
                       .transpose = Absent{"not linear"},
-                      .batch = BatchRule([](const BatchArgs& args) {
-                        Arrays made = bind_op(svd_info, args.params, {args.operands[0]});
-                        return BatchResult{made, std::vector<bool>(made.size(), true)};
-                      }),
+                      .batch = BatchRule([](const BatchArgs& args) { return family::batch_in_front(svd_info, args); }),
                       .split = Absent{"wholly known or not"},
                       .guard = Absent{"no Programs inside"},
                       .lower = LowerRule(LowerLibrary{[](const Params& params, std::span<const Type> in) {
