@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tenon/api/inputs.h"
+#include "tenon/api/raveling.h"
 #include "tenon/api/tangents.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/implicit.h"
@@ -21,15 +22,12 @@ Arrays strong(std::span<const Array> arrays) {
   return all;
 }
 
-std::string leaf_name(std::string_view tree, const std::string& path) {
-  return path.empty() ? std::string(tree) : fmt::format("leaf {} of {}", path, tree);
-}
-
 void require_real(std::string_view op, std::string_view tree, std::span<const Array> leaves, LeafPaths paths) {
   for (std::size_t i = 0; i < leaves.size(); ++i)
     if (const Type t = leaves[i].type(); !has_tangent(t) || !t.is_array())
-      throw DTypeError(fmt::format("{}: {} is {}, which has no derivative.", op, leaf_name(tree, paths()[i]), t.text()),
-                       "Convert it to a floating dtype, or let the functions capture it.");
+      throw DTypeError(
+          fmt::format("{}: {} is {}, which has no derivative.", op, name_of_leaf(tree, paths()[i]), t.text()),
+          "Convert it to a floating dtype, or let the functions capture it.");
 }
 
 // What a function gave, of the types that it took.
@@ -38,7 +36,7 @@ Arrays like(std::string_view op, std::string_view what, std::string_view tree, c
   Arrays all;
   for (std::size_t i = 0; i < types.size(); ++i)
     all.push_back(fitted(given[i], types[i], op,
-                         [&] { return fmt::format("what {} returns for {}", what, leaf_name(tree, paths()[i])); }));
+                         [&] { return fmt::format("what {} returns for {}", what, name_of_leaf(tree, paths()[i])); }));
   return all;
 }
 

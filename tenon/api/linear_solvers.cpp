@@ -13,6 +13,7 @@
 #include "tenon/ops/dot.h"
 #include "tenon/ops/index.h"
 #include "tenon/ops/linear_algebra.h"
+#include "tenon/ops/modulus.h"
 #include "tenon/ops/promotion.h"
 
 namespace tenon::api_detail {
@@ -32,16 +33,10 @@ struct KrylovSystem {
 
   Array apply_preconditioner(const Array& v) const { return preconditioner ? preconditioner(v) : v; }
   Array inner(const Array& x, const Array& y) const {
-    if (!is_complex(x.dtype())) return sum(x * y);
     const Array products = conj(x) * y;
     return sum(complex ? products : real(products));
   }
-  Array square(const Array& x) const { return real(sum(real(x) * real(x) + imag_square(x))); }
-
- private:
-  static Array imag_square(const Array& x) {
-    return is_complex(x.dtype()) ? imag(x) * imag(x) : Array(Scalar::zero(x.dtype()));
-  }
+  Array square(const Array& x) const { return sum(squared_modulus(x)); }
 };
 
 // NaN where the residual is: where a or b are, all comparisons with it have ended the steps.
@@ -222,8 +217,7 @@ Arrays start_of(std::string_view op, const Arrays& x0, const Arrays& b, LeafPath
   for (std::size_t i = 0; i < b.size(); ++i) {
     const Array x = x0.empty() ? zeros_like(b[i]) : x0[i];
     if (!x.type().is_array() || x.shape() != b[i].shape())
-      throw ShapeError(fmt::format("{}: {} is {}, and b has {} there.", op,
-                                   paths()[i].empty() ? "x0" : fmt::format("leaf {} of x0", paths()[i]),
+      throw ShapeError(fmt::format("{}: {} is {}, and b has {} there.", op, name_of_leaf("x0", paths()[i]),
                                    x.type().text(), b[i].type().text()),
                        "Start from a tree of the shapes of b.");
     start.push_back(convert(x, b[i].dtype()));
@@ -256,7 +250,7 @@ Arrays iterative_solve_flat(IterativeMethod method, const KeptFlatFunction& a, s
   if (options.maxiter) require_number_of_steps(op, "maxiter", *options.maxiter, 0);
   if (method == IterativeMethod::gmres) require_number_of_steps(op, "restart", options.restart, 1);
   const Arrays x0 = start_of(op, options.x0, b, paths);
-  const DType numbers = real(Array(Scalar::zero(ravel.dtype()))).dtype();
+  const DType numbers = real_part_of(ravel.dtype());
   const Array tol = real_number(op, "tol", options.tol, numbers), atol = real_number(op, "atol", options.atol, numbers);
   const Array most =
       options.maxiter ? steps_from(*options.maxiter) : convert(size_as_array(10 * ravel.size()), DType::i64);

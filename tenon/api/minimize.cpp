@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "tenon/api/linalg.h"
 #include "tenon/api/line_search.h"
 #include "tenon/api/linear_solvers.h"
 #include "tenon/api/loops.h"
@@ -25,6 +24,12 @@ Array holds(bool b) { return Array(Scalar(b)); }
 // What both methods have of a place, and what has happened on the way to it.
 struct Progress {
   Array x, fun, jac, evaluations, steps, converged, failed, status;
+
+  Array goes_on(const Array& maxiter) const { return (!converged) & (!failed) & (steps < maxiter); }
+  FlatMinimum minimum(const Array& hess_inv) const {
+    const Array none = (steps == 0) & (!converged);  // maxiter is 0
+    return {{x}, {jac}, converged, where(none, count(1), status), fun, hess_inv, evaluations, evaluations, steps};
+  }
 };
 
 struct Problem {
@@ -35,11 +40,8 @@ struct Problem {
   std::int64_t line_search_maxiter;
 
   Array small(const Array& gradient) const {
-    const Array sizes = abs(gradient);
-    if (gradient.dim(0).known() && gradient.dim(0).value() == 0) return holds(true);
-    if (std::isinf(options.norm)) return amax(sizes) < gtol;
-    if (options.norm == 2) return sqrt(sum(sizes * sizes)) < gtol;
-    return pow(sum(pow(sizes, options.norm)), 1 / options.norm) < gtol;
+    if (gradient.dim(0).try_value() == 0) return holds(true);
+    return linalg::vector_norm(gradient, options.norm) < gtol;
   }
   Progress start(const Array& x) const {
     const ValueAndSlope at = f(x);
@@ -81,16 +83,11 @@ FlatMinimum by_bfgs(const Problem& problem, const Array& x0) {
                 b.at.fun,
                 updated_inverse(b.inverse, s, found.gradient - b.at.jac)};
   };
-  const auto unfinished = [&](const Bfgs& b) {
-    return (!b.at.converged) & (!b.at.failed) & (b.at.steps < problem.maxiter);
-  };
+  const auto unfinished = [&](const Bfgs& b) { return b.at.goes_on(problem.maxiter); };
   const Progress start = problem.start(x0);
   const Bfgs end = while_loop(
       unfinished, step, Bfgs{start, start.fun + sqrt(sum(start.jac * start.jac)) / 2, eye(x0.dim(0), problem.dtype)});
-  const Array none = (end.at.steps == 0) & (!end.at.converged);  // maxiter is 0
-  return {{end.at.x},  {end.at.jac}, end.at.converged,   where(none, count(1), end.at.status),
-          end.at.fun,  end.inverse,  end.at.evaluations, end.at.evaluations,
-          end.at.steps};
+  return end.at.minimum(end.inverse);
 }
 
 // The last steps and changes of the gradient, [history, n] each, in a ring; 1/yᵀs of each, 0 where there is none yet.
@@ -155,17 +152,12 @@ FlatMinimum by_lbfgs(const Problem& problem, const Array& x0) {
                  {with_entry(l.history.steps, i, s), with_entry(l.history.changes, i, y),
                   with_entry(l.history.inverses, i, inverse), where((ys > 0) & (yy > 0), ys / yy, l.history.scale)}};
   };
-  const auto unfinished = [&](const Lbfgs& l) {
-    return (!l.at.converged) & (!l.at.failed) & (l.at.steps < problem.maxiter);
-  };
+  const auto unfinished = [&](const Lbfgs& l) { return l.at.goes_on(problem.maxiter); };
   const Array ring = zeros({size, x0.dim(0)}, problem.dtype);
   const Progress start = problem.start(x0);
   const Lbfgs end =
       while_loop(unfinished, step, Lbfgs{start, {ring, ring, zeros({size}, problem.dtype), ones_like(start.fun)}});
-  const Array none = (end.at.steps == 0) & (!end.at.converged);
-  return {{end.at.x},  {end.at.jac}, end.at.converged,   where(none, count(1), end.at.status),
-          end.at.fun,  {},           end.at.evaluations, end.at.evaluations,
-          end.at.steps};
+  return end.at.minimum({});
 }
 
 FlatMinimum by_method(const Problem& problem, const Array& x0) {
@@ -215,7 +207,7 @@ FlatMinimum minimize_flat(const KeptFlatFunction& f, std::span<const Array> star
   const Arrays begin = inexact(start);
   const Raveling ravel("minimize", "x0", begin, paths);
   const bool complex = is_complex(ravel.dtype());
-  const DType dtype = real(Array(Scalar::zero(ravel.dtype()))).dtype();
+  const DType dtype = real_part_of(ravel.dtype());
   // Of complex numbers the variables are the real parts, then the imaginary ones; gradients are as grad() has them.
   const auto variables = [&](const Arrays& leaves) {
     const Array v = ravel.vector(leaves);

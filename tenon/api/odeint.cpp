@@ -12,6 +12,7 @@
 #include "tenon/api/special/function.h"
 #include "tenon/api/tangents.h"
 #include "tenon/ops/index.h"
+#include "tenon/ops/modulus.h"
 
 namespace tenon::api_detail {
 namespace {
@@ -33,8 +34,7 @@ struct Solver {
   }
   // In the real dtype of time.
   Array square_mean(const Array& x) const {
-    const Array squares = is_complex(x.dtype()) ? real(x) * real(x) + imag(x) * imag(x) : x * x;
-    return convert(sum(squares), time) / convert(max(size_as_array(x.dim(0)), 1), time);
+    return convert(sum(squared_modulus(x)), time) / convert(max(size_as_array(x.dim(0)), 1), time);
   }
   Array scale(const Array& a, const Array& b) const { return options.atol + options.rtol * max(abs(a), abs(b)); }
 };
@@ -209,23 +209,21 @@ Arrays chosen(std::span<const Array> all, const std::vector<bool>& mask) {
   return some;
 }
 
-std::vector<std::string> no_names() { return std::vector<std::string>(64); }
-
 // d/d(-t) of y, of λ and of the arguments' cotangents: -f, λ·∂f/∂y, λ·∂f/∂a.
 Adjoint adjoint_of(const Field& f, const Array& y, std::span<const Array> args) {
   std::vector<bool> active;
   for (const Array& a : args) active.push_back(a.type().is_array() && is_inexact(a.dtype()));
-  const Raveling of_args("odeint", "an argument", chosen(args, active), no_names);
+  const auto no_paths = [&] { return std::vector<std::string>(args.size() + 3); };  // all have derivatives
+  const Raveling of_args("odeint", "an argument", chosen(args, active), no_paths);
   const Array none = zeros({of_args.size()}, of_args.dtype());
-  const Raveling parts("odeint", "y0", Arrays{y, y, none}, no_names);
+  const Raveling parts("odeint", "y0", Arrays{y, y, none}, no_paths);
   const Field field = [=](const Array& state, const Array& s, std::span<const Array> given) {
     const Arrays at = parts.leaves(state);
     std::vector<bool> mask(1, true);
     mask.insert(mask.end(), active.begin(), active.end());
     const auto slope = [&](std::span<const Array> in) { return Arrays{f(in[0], -s, in.subspan(1))}; };
     std::vector<std::string> names(mask.size());
-    Arrays operands{at[0]};
-    operands.insert(operands.end(), given.begin(), given.end());
+    const Arrays operands = joined({Arrays{at[0]}, given});
     const FlatLinear pulled = vjp_flat(slope, {operands, mask, [&] { return names; }});
     const Arrays back = pulled.apply(Arrays{at[1]});
     return parts.vector(
@@ -261,7 +259,19 @@ Arrays all_cotangents(const Adjoint& adjoint, const Array& vector) {
   return all;
 }
 
-std::vector<std::string> names_of_arguments(std::size_t n) { return std::vector<std::string>(n, "<0>"); }
+// run(arguments), whose derivative is `backward` of its first result, of the arguments but the first, and of
+// cotangents.
+Arrays with_backward(FlatFunction run, FlatFunction backward, const Arrays& arguments) {
+  if (!tracing()) return run(arguments);
+  const auto forward = [&](std::span<const Array> in) {
+    Arrays out = run(in);
+    out.push_back(out[0]);
+    out.insert(out.end(), in.begin() + 1, in.end());
+    return out;
+  };
+  return custom_vjp_flat(run, forward, backward, arguments,
+                         [&] { return std::vector<std::string>(arguments.size(), "<0>"); });
+}
 
 Interval interval_with_adjoint(const Solver& s, const Field& f, const Array& y0, const Array& from, const Array& to,
                                const Array& first, std::span<const Array> args) {
@@ -269,12 +279,6 @@ Interval interval_with_adjoint(const Solver& s, const Field& f, const Array& y0,
     const auto slope = [&](const Array& y, const Array& t) { return f(y, t, in.subspan(4)); };
     const Interval end = solve_interval(s, slope, in[0], in[1], in[2], in[3]);
     return Arrays{end.y, end.step};
-  };
-  const auto forward = [&](std::span<const Array> in) {
-    Arrays out = run(in);
-    out.push_back(out[0]);
-    out.insert(out.end(), in.begin() + 1, in.end());
-    return out;
   };
   const auto backward = [&](std::span<const Array> in) {
     const Array y = in[0], begin = in[1], end = in[2], lambda = in[in.size() - 2];
@@ -286,11 +290,7 @@ Interval interval_with_adjoint(const Solver& s, const Field& f, const Array& y0,
     for (const Array& a : all_cotangents(adjoint, at.args[0])) out.push_back(a);
     return out;
   };
-  Arrays arguments{y0, from, to, first};
-  arguments.insert(arguments.end(), args.begin(), args.end());
-  const Arrays made = tracing() ? custom_vjp_flat(run, forward, backward, arguments,
-                                                  [&] { return names_of_arguments(arguments.size()); })
-                                : run(arguments);
+  const Arrays made = with_backward(run, backward, joined({Arrays{y0, from, to, first}, args}));
   return {made[0], made[1]};
 }
 
@@ -327,19 +327,11 @@ Array solve_with_adjoint(const Solver& s, const Field& f, const Array& y0, const
     const auto slope = [&](const Array& y, const Array& t) { return f(y, t, in.subspan(2)); };
     return Arrays{solve_forwards(s, slope, in[0], in[1])};
   };
-  const auto forward = [&](std::span<const Array> in) {
-    Arrays out = run(in);
-    out.push_back(out[0]);
-    out.insert(out.end(), in.begin() + 1, in.end());
-    return out;
-  };
   const auto backward = [&](std::span<const Array> in) {
     return pull_back_all(s, f, in[0], in[1], in.back(), in.subspan(2, in.size() - 3));
   };
-  Arrays arguments{y0, ts};
-  arguments.insert(arguments.end(), args.begin(), args.end());
-  if (!tracing() || !s.options.adjoint) return run(arguments)[0];
-  return custom_vjp_flat(run, forward, backward, arguments, [&] { return names_of_arguments(arguments.size()); })[0];
+  const Arrays arguments = joined({Arrays{y0, ts}, args});
+  return s.options.adjoint ? with_backward(run, backward, arguments)[0] : run(arguments)[0];
 }
 
 void require_ode_option(bool holds, std::string_view what, std::string_view advice) {
@@ -363,7 +355,6 @@ Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> given, cons
   const Arrays y0 = inexact(given);
   const Raveling ravel("odeint", "y0", y0, paths);
   const Array ts = widened(t).with_weak(false);
-  const std::size_t n = y0.size();
   std::vector<Type> types = ravel.types();
   types.push_back(Type::array(ts.dtype(), {}));
   for (const Array& a : args) types.push_back(a.type());
@@ -385,16 +376,7 @@ Arrays odeint_flat(const KeptFlatFunction& f, std::span<const Array> given, cons
   const Solver solver{options, ts.dtype()};
   Arrays moved = chosen(all, moves);
   for (Array& a : moved) a = a.with_weak(false);
-  const Array ys = solve_with_adjoint(solver, field, ravel.vector(y0), ts, moved);
-  Arrays results;
-  Dim at = 0;
-  for (const Type& leaf : ravel.types()) {
-    const Dim end = at + leaf.shape.elements();
-    const Array part = n == 1 ? ys : slice_in_dim(ys, at, end, 1);
-    results.push_back(convert(reshape(part, leaf.shape.with_axis(0, ts.dim(0))), leaf.dtype));
-    at = end;
-  }
-  return results;
+  return ravel.leaves(solve_with_adjoint(solver, field, ravel.vector(y0), ts, moved));
 }
 
 }  // namespace tenon::api_detail

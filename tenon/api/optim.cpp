@@ -85,8 +85,14 @@ Optimizer by_root(std::function<Arrays(std::span<const Array>)> init, const Arra
 
 LearningRate::LearningRate(const Array& value) : at_([value](const Array&) { return value; }), constant_(true) {}
 
+std::size_t Optimizer::state_size(std::span<const Array> params) const {
+  Arrays empty;
+  for (const Array& p : params) empty.push_back(zeros({0}, p.dtype()));
+  return init_(empty).size();
+}
+
 void Optimizer::update_flat(Arrays& updates, Arrays& state, std::span<const Array> params) const {
-  if (const std::size_t wanted = init_(params).size(); wanted != state.size())
+  if (const std::size_t wanted = state_size(params); wanted != state.size())
     throw TreeError(fmt::format("Optimizer::update: the state has {} arrays, not {}.", state.size(), wanted),
                     "Give the state that init() or the last update() returned, of the same parameters.");
   update_(updates, state, params);
@@ -112,7 +118,7 @@ Optimizer chain(std::vector<Optimizer> parts) {
   const auto update = [all](Arrays& updates, Arrays& state, std::span<const Array> params) {
     auto at = state.begin();
     for (const Optimizer& part : *all) {
-      const auto end = at + static_cast<std::ptrdiff_t>(part.init_flat(params).size());
+      const auto end = at + static_cast<std::ptrdiff_t>(part.state_size(params));
       Arrays own(at, end);
       part.update_flat(updates, own, params);
       at = std::move(own.begin(), own.end(), at);

@@ -41,7 +41,8 @@ class LearningRate {
 
 class Optimizer {
  public:
-  // Of leaves: the state that params begin with; the updates, changed in place, and the state, made the next one.
+  // Of leaves: the state that params begin with, as many arrays whatever their shapes; the updates, changed in place,
+  // and the state, made the next one.
   using Init = std::function<Arrays(std::span<const Array> params)>;
   using Update = std::function<void(Arrays& updates, Arrays& state, std::span<const Array> params)>;
   Optimizer(Init init, Update update) : init_(std::move(init)), update_(std::move(update)) {}
@@ -60,6 +61,8 @@ class Optimizer {
     return {tree::with_leaves(gradients, updates), std::move(state)};
   }
   Arrays init_flat(std::span<const Array> params) const { return init_(params); }
+  // How many arrays that makes, found of parameters without elements.
+  std::size_t state_size(std::span<const Array> params) const;
   void update_flat(Arrays& updates, Arrays& state, std::span<const Array> params) const;
 
  private:

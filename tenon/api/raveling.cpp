@@ -7,13 +7,10 @@
 #include "tenon/ops/shape.h"
 
 namespace tenon::api_detail {
-namespace {
 
 std::string name_of_leaf(std::string_view tree, const std::string& path) {
   return path.empty() ? std::string(tree) : fmt::format("leaf {} of {}", path, tree);
 }
-
-}  // namespace
 
 Arrays inexact(std::span<const Array> leaves) {
   Arrays all;
@@ -21,13 +18,13 @@ Arrays inexact(std::span<const Array> leaves) {
   return all;
 }
 
-Raveling::Raveling(std::string_view op, std::string_view what, std::span<const Array> leaves, NamesOfLeaves names) {
+Raveling::Raveling(std::string_view op, std::string_view what, std::span<const Array> leaves, LeafPaths paths) {
   Arrays zeros;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const Type t = leaves[i].type();
     if (!t.is_array() || !is_inexact(t.dtype))
       throw DTypeError(
-          fmt::format("{}: {} is {}, not real or complex numbers.", op, name_of_leaf(what, names()[i]), t.text()),
+          fmt::format("{}: {} is {}, not real or complex numbers.", op, name_of_leaf(what, paths()[i]), t.text()),
           "Convert it to a floating dtype, or let the function capture it.");
     types_.push_back(t);
     size_ = size_ + t.shape.elements();
@@ -45,27 +42,29 @@ Array Raveling::vector(std::span<const Array> leaves) const {
   return parts.size() == 1 ? parts[0] : concatenate(parts, 0);
 }
 
-Arrays Raveling::leaves(const Array& vector) const {
+Arrays Raveling::leaves(const Array& vectors) const {
+  const std::vector<Dim> before = vectors.shape().dims();
   Arrays all;
   Dim at = 0;
   for (const Type& t : types_) {
     const Dim end = at + t.shape.elements();
-    const Array part = types_.size() == 1 ? vector : slice_in_dim(vector, at, end, 0);
-    all.push_back(convert(reshape(part, t.shape), t.dtype));
+    const Array part = types_.size() == 1 ? vectors : slice_in_dim(vectors, at, end, -1);
+    std::vector<Dim> dims(before.begin(), before.end() - 1);
+    dims.insert(dims.end(), t.shape.begin(), t.shape.end());
+    all.push_back(convert(reshape(part, Shape(std::move(dims))), t.dtype));
     at = end;
   }
   return all;
 }
 
 Arrays Raveling::leaves_of_result(std::string_view op, std::string_view what, const Arrays& given,
-                                  NamesOfLeaves names) const {
+                                  LeafPaths paths) const {
   if (given.size() != types_.size())
     throw TreeError(fmt::format("{}: {} has {} arrays, not {}.", op, what, given.size(), types_.size()),
                     "Return a tree with the same containers.");
   Arrays all;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    all.push_back(fitted(given[i], types_[i], op, [&] { return name_of_leaf(what, names()[i]); }));
-  }
+  for (std::size_t i = 0; i < given.size(); ++i)
+    all.push_back(fitted(given[i], types_[i], op, [&] { return name_of_leaf(what, paths()[i]); }));
   return all;
 }
 

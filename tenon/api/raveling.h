@@ -4,18 +4,18 @@
 #include <functional>
 #include <span>
 
-#include "tenon/api/trace.h"
+#include "tenon/api/implicit.h"
 
 namespace tenon::api_detail {
 
-// Names of the leaves, asked for by errors alone.
-using NamesOfLeaves = FunctionRef<std::vector<std::string>()>;
+// What errors call a leaf of a tree: "leaf a.b of x0", or "x0" where it is the tree.
+std::string name_of_leaf(std::string_view tree, const std::string& path);
 
 // The leaves one behind the other, in the dtype in which they meet and in which is computed: at least f32.
 class Raveling {
  public:
   // Throws DTypeError, naming the leaf, where one has no derivative or is a list.
-  Raveling(std::string_view op, std::string_view what, std::span<const Array> leaves, NamesOfLeaves names);
+  Raveling(std::string_view op, std::string_view what, std::span<const Array> leaves, LeafPaths paths);
 
   DType dtype() const { return dtype_; }
   const Dim& size() const { return size_; }
@@ -23,12 +23,12 @@ class Raveling {
   bool all_complex() const { return all_complex_; }
 
   Array vector(std::span<const Array> leaves) const;  // [size]
-  Arrays leaves(const Array& vector) const;           // of the types that they had
+  Arrays leaves(const Array& vectors) const;  // [..., size] -> of the types that they had, behind the axes before
   // What a function returned, of the leaves' types, and its vector. Throws TreeError, ShapeError or DTypeError, naming
   // the leaf, where it is not.
-  Arrays leaves_of_result(std::string_view op, std::string_view what, const Arrays& given, NamesOfLeaves names) const;
-  Array vector_of_result(std::string_view op, std::string_view what, const Arrays& given, NamesOfLeaves names) const {
-    return vector(leaves_of_result(op, what, given, names));
+  Arrays leaves_of_result(std::string_view op, std::string_view what, const Arrays& given, LeafPaths paths) const;
+  Array vector_of_result(std::string_view op, std::string_view what, const Arrays& given, LeafPaths paths) const {
+    return vector(leaves_of_result(op, what, given, paths));
   }
 
  private:
