@@ -35,9 +35,9 @@ struct PreparedWindows {
     };
     return is_spread() || some(places.low) || some(places.high);
   }
-  Array spread(const Array& x, const Scalar& fill) const {
+  Array spread(const Array& x, const Array& fill) const {
     const WindowNumbers none(between.size(), 0);
-    return is_spread() ? pad(x, Array(fill), none, none, between) : x;
+    return is_spread() ? pad(x, fill, none, none, between) : x;
   }
   std::int64_t count() const {
     std::int64_t count = 1;
@@ -140,13 +140,16 @@ Array folded(WindowReduction reduction, const Array& x, const WindowPlaces& plac
   return fold_windows({x}, places, {combine, fills, of_axis})[0];
 }
 
+// What comes behind every element.
+Array no_choice(bool largest, DType d) { return Array(largest ? lowest(d) : highest(d)); }
+
 // The largest or least elements, chosen so that the derivative of this, too, goes to the first of those that are equal.
 Array first_chosen(bool largest, const Array& x, const WindowPlaces& places) {
   const auto choose = [&](const Arrays& a, const Arrays& b) {
     const Array keep = (largest ? a[0] >= b[0] : a[0] <= b[0]) | (a[0] != a[0]);
     return Arrays{where(keep, a[0], b[0])};
   };
-  return fold_windows({x}, places, {choose, {Array(largest ? lowest(x.dtype()) : highest(x.dtype()))}})[0];
+  return fold_windows({x}, places, {choose, {no_choice(largest, x.dtype())}})[0];
 }
 
 // What sums over windows give back. Windows at each element are such sums again; large ones go axis by axis.
@@ -209,7 +212,7 @@ Array reduce_window(WindowReduction reduction, const Operand& x, const WindowNum
   const bool extremum = reduction == WindowReduction::max || reduction == WindowReduction::min;
   const DType d = x.array().dtype();
   const Array wide = extremum ? x.array() : widened(x.array());
-  const Array all = w.spread(wide.with_weak(false), known_reduction(reduction).start(wide.dtype()));
+  const Array all = w.spread(wide.with_weak(false), Array(known_reduction(reduction).start(wide.dtype())));
   if (extremum) return extremum_of_windows(reduction, all, w);
   if (reduction == WindowReduction::sum) return convert(sum_of_windows(all, w), d);
   return convert(folded(reduction, all, w.places), d);
@@ -220,13 +223,10 @@ namespace {
 // The flag of all operands that says where an element is, if places lack some; it stands behind the others.
 Arrays with_presence(const Arrays& xs, const PreparedWindows& w, const Arrays& fills) {
   Arrays all;
-  for (std::size_t i = 0; i < xs.size(); ++i) {
-    const WindowNumbers none(w.between.size(), 0);
-    all.push_back(w.is_spread() ? pad(xs[i], fills[i], none, none, w.between) : xs[i]);
-  }
+  for (std::size_t i = 0; i < xs.size(); ++i) all.push_back(w.spread(xs[i], fills[i]));
   if (w.has_gaps()) {
     const Array there = full(xs[0].shape(), Array(Scalar(true)));
-    all.push_back(w.spread(there, Scalar(false)));
+    all.push_back(w.spread(there, Array(Scalar(false))));
   }
   return all;
 }
@@ -371,7 +371,7 @@ Array select_and_scatter_add(WindowReduction reduction, const Operand& x, const 
   const PreparedWindows w = prepared_windows(name, x.array(), window, options);
   const DType d = source.array().dtype();
   const Array compared = widened(x.array());
-  const Array all = w.spread(compared, largest ? lowest(compared.dtype()) : highest(compared.dtype()));
+  const Array all = w.spread(compared, no_choice(largest, compared.dtype()));
   const Array made = select_and_scatter_add(largest, all, convert(widened(source.array()), compared.dtype()), w.places);
   if (!w.is_spread()) return convert(made, d);
   std::vector<Dim> start, limit;
@@ -389,8 +389,8 @@ Array select_and_gather_add(WindowReduction reduction, const Operand& x, const O
   const PreparedWindows w = prepared_windows(name, x.array(), window, options);
   const DType d = x.array().dtype();
   require_numbers_alike(name, {x.array(), t.array()}, {Array(Scalar::zero(d)), Array(Scalar::zero(d))});
-  return select_and_gather_add(largest, w.spread(x.array(), largest ? lowest(d) : highest(d)),
-                               w.spread(t.array(), Scalar::zero(t.array().dtype())), w.places);
+  return select_and_gather_add(largest, w.spread(x.array(), no_choice(largest, d)),
+                               w.spread(t.array(), Array(Scalar::zero(t.array().dtype()))), w.places);
 }
 
 // --- pooling ---

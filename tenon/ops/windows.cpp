@@ -81,33 +81,16 @@ std::vector<Type> window_scatter_type(const Params& params, std::span<const Type
 }
 
 // --- evaluation: as it is written ---
-std::vector<std::int64_t> known_sizes_of(const Shape& shape) {
-  std::vector<std::int64_t> dims;
-  for (const Dim& n : shape) dims.push_back(n.value());
-  return dims;
-}
-template <class Visit>
-void each_window_index(std::span<const std::int64_t> sizes, Visit visit) {
-  if (std::ranges::find(sizes, 0) != sizes.end()) return;
-  std::vector<std::int64_t> at(sizes.size());
-  for (;;) {
-    visit(at);
-    std::size_t i = at.size();
-    while (i > 0 && ++at[i - 1] == sizes[i - 1]) at[--i] = 0;
-    if (i == 0) return;
-  }
-}
-
 // x may be absent: every place of a window is meant then.
 template <class T>
 void give_back(const WindowParams& p, const T* x, const Buffer& y, Buffer& made) {
   T* to = made.as<T>();
   const T* from = y.as<T>();
   std::fill_n(to, made.elements(), T(0));
-  each_window_index(y.dims(), [&](const std::vector<std::int64_t>& window) {
+  for_each_index(y.dims(), [&](std::span<const std::int64_t> window) {
     const T value = *from++;
     std::int64_t selected = -1;
-    each_window_index(p.window, [&](const std::vector<std::int64_t>& place) {
+    for_each_index(p.window, [&](std::span<const std::int64_t> place) {
       std::int64_t at = 0;
       for (std::size_t i = 0; i < place.size(); ++i) {
         const std::int64_t index = window[i] * p.strides[i] + place[i] * p.dilations[i] - p.low[i];
@@ -125,7 +108,7 @@ void give_back(const WindowParams& p, const T* x, const Buffer& y, Buffer& made)
 
 std::vector<Value> windows_eval(const Params& params, std::span<const Value> in, const EvalContext& context) {
   const Buffer y = family::contiguous(in.back());
-  Buffer made = Buffer::allocate(y.dtype(), known_sizes_of(context.out[0].shape));
+  Buffer made = Buffer::allocate(y.dtype(), context.out[0].shape.sizes());
   dispatch(y.dtype(), [&]<class T>(std::type_identity<T>) {
     if constexpr ((std::is_integral_v<T> && !std::is_same_v<T, bool>) || std::is_floating_point_v<T>) {
       if (in.size() == 1) return give_back<T>(params.as<WindowParams>(), nullptr, y, made);
@@ -160,18 +143,13 @@ void window_scatter_transpose(const TransposeArgs& args) {
   args.sink.add(1, select_and_gather_add(p.largest, *args.operands[0].value, *args.cotangents[0], window_places_of(p)));
 }
 
-Array windows_op(const OpInfo& op, WindowParams p, const Arrays& operands) {
-  return bind_op(op, make_params(std::move(p)), operands)[0];
-}
 BatchResult windows_batch(const OpInfo& op, const BatchArgs& args) {
   auto p = args.params.as<WindowParams>();
   for (auto* each : {&p.window, &p.strides, &p.dilations}) each->insert(each->begin(), 1);
   for (auto* each : {&p.low, &p.high}) each->insert(each->begin(), 0);
   if (args.operands.size() == 1) p.sizes.insert(p.sizes.begin(), args.size);
-  Arrays operands;
-  for (std::size_t i = 0; i < args.operands.size(); ++i)
-    operands.push_back(args.batched[i] ? args.operands[i] : add_batch_axis(args.operands[i], args.size));
-  return {{windows_op(op, std::move(p), operands)}, {true}};
+  const Params params = make_params(std::move(p));
+  return family::batch_in_front(op, {params, args.operands, args.batched, args.size, args.recurse});
 }
 
 // --- lowering ---

@@ -2,10 +2,7 @@
 #include "tenon/runtime/linear_algebra/channel_rows.h"
 
 #include "tenon/runtime/linear_algebra/product_kernels.h"
-
-#define TENON_CHANNELS_INLINE __attribute__((always_inline)) inline
-#define TENON_CHANNELS_AVX512 target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512")
-#define TENON_CHANNELS_AVX2 target("avx2,fma")
+#include "tenon/runtime/vector_targets.h"
 
 namespace tenon {
 namespace {
@@ -28,8 +25,8 @@ struct ChannelVectors<T, 0> {
 
 // N vectors from element i on.
 template <class T, int Bytes, int N>
-TENON_CHANNELS_INLINE void sum_channels(const ChannelRow& row, Length p, Length i, const T* from, const T* weights,
-                                        T* made) {
+TENON_VECTOR_INLINE void sum_channels(const ChannelRow& row, Length p, Length i, const T* from, const T* weights,
+                                      T* made) {
   using Lanes = ChannelVectors<T, Bytes>;
   using InMemory = typename Lanes::InMemory;
   typename Lanes::V sum[N] = {};
@@ -49,7 +46,7 @@ TENON_CHANNELS_INLINE void sum_channels(const ChannelRow& row, Length p, Length 
 }
 
 template <class T, int Bytes>
-TENON_CHANNELS_INLINE void sum_row(const ChannelRow& row, const T* from, const T* weights, T* made) {
+TENON_VECTOR_INLINE void sum_row(const ChannelRow& row, const T* from, const T* weights, T* made) {
   constexpr Length lanes = ChannelVectors<T, Bytes>::lanes;
   for (Length p = 0; p < row.places; ++p, made += row.width) {
     Length i = 0;
@@ -60,8 +57,8 @@ TENON_CHANNELS_INLINE void sum_row(const ChannelRow& row, const T* from, const T
 }
 
 template <class T, int Bytes, int N>
-TENON_CHANNELS_INLINE void multiply_channels(Length places, Length width, Length x_place, const T* x, const T* y,
-                                             T* made) {
+TENON_VECTOR_INLINE void multiply_channels(Length places, Length width, Length x_place, const T* x, const T* y,
+                                           T* made) {
   using Lanes = ChannelVectors<T, Bytes>;
   using InMemory = typename Lanes::InMemory;
   typename Lanes::V sum[N] = {};
@@ -78,7 +75,7 @@ TENON_CHANNELS_INLINE void multiply_channels(Length places, Length width, Length
 }
 
 template <class T, int Bytes>
-TENON_CHANNELS_INLINE void multiply_row(Length places, Length width, Length x_place, const T* x, const T* y, T* made) {
+TENON_VECTOR_INLINE void multiply_row(Length places, Length width, Length x_place, const T* x, const T* y, T* made) {
   constexpr Length lanes = ChannelVectors<T, Bytes>::lanes;
   Length i = 0;
   for (; i + 4 * lanes <= width; i += 4 * lanes)
@@ -88,21 +85,21 @@ TENON_CHANNELS_INLINE void multiply_row(Length places, Length width, Length x_pl
 }
 
 template <class T>
-__attribute__((TENON_CHANNELS_AVX512)) void sum_with_avx512(const ChannelRow& row, const T* a, const T* b, T* c) {
+__attribute__((TENON_AVX512_TARGET)) void sum_with_avx512(const ChannelRow& row, const T* a, const T* b, T* c) {
   sum_row<T, 64>(row, a, b, c);
 }
 template <class T>
-__attribute__((TENON_CHANNELS_AVX2)) void sum_with_avx2(const ChannelRow& row, const T* a, const T* b, T* c) {
+__attribute__((TENON_AVX2_TARGET)) void sum_with_avx2(const ChannelRow& row, const T* a, const T* b, T* c) {
   sum_row<T, 32>(row, a, b, c);
 }
 template <class T>
-__attribute__((TENON_CHANNELS_AVX512)) void multiply_with_avx512(Length places, Length width, Length x_place,
-                                                                 const T* x, const T* y, T* made) {
+__attribute__((TENON_AVX512_TARGET)) void multiply_with_avx512(Length places, Length width, Length x_place, const T* x,
+                                                               const T* y, T* made) {
   multiply_row<T, 64>(places, width, x_place, x, y, made);
 }
 template <class T>
-__attribute__((TENON_CHANNELS_AVX2)) void multiply_with_avx2(Length places, Length width, Length x_place, const T* x,
-                                                             const T* y, T* made) {
+__attribute__((TENON_AVX2_TARGET)) void multiply_with_avx2(Length places, Length width, Length x_place, const T* x,
+                                                           const T* y, T* made) {
   multiply_row<T, 32>(places, width, x_place, x, y, made);
 }
 

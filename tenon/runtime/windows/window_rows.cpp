@@ -2,10 +2,7 @@
 #include "tenon/runtime/windows/window_rows.h"
 
 #include "tenon/runtime/linear_algebra/product_kernels.h"
-
-#define TENON_WINDOW_INLINE __attribute__((always_inline)) inline
-#define TENON_WINDOW_AVX512 target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512")
-#define TENON_WINDOW_AVX2 target("avx2,fma")
+#include "tenon/runtime/vector_targets.h"
 
 namespace tenon {
 namespace {
@@ -13,7 +10,7 @@ namespace {
 using Length = std::int64_t;
 
 template <class T>
-TENON_WINDOW_INLINE T wrapped_sum(T a, T b) {
+TENON_VECTOR_INLINE T wrapped_sum(T a, T b) {
   if constexpr (std::is_integral_v<T>)
     return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
   else
@@ -22,7 +19,7 @@ TENON_WINDOW_INLINE T wrapped_sum(T a, T b) {
 
 struct AddRow {
   template <class T>
-  static TENON_WINDOW_INLINE void run(Length stride, Length count, const T* __restrict y, T* __restrict made) {
+  static TENON_VECTOR_INLINE void run(Length stride, Length count, const T* __restrict y, T* __restrict made) {
     for (Length i = 0; i < count; ++i) made[i * stride] = wrapped_sum(made[i * stride], y[i]);
   }
 };
@@ -30,7 +27,7 @@ struct AddRow {
 template <bool largest>
 struct SelectRow {
   template <class T>
-  static TENON_WINDOW_INLINE void run(Length stride, Length count, const T* __restrict x, WindowPlaceOf<T> number,
+  static TENON_VECTOR_INLINE void run(Length stride, Length count, const T* __restrict x, WindowPlaceOf<T> number,
                                       T* __restrict best, WindowPlaceOf<T>* __restrict which) {
     for (Length i = 0; i < count; ++i) {
       const T value = x[i * stride], before = best[i];
@@ -44,7 +41,7 @@ struct SelectRow {
 
 struct AddSelectedRow {
   template <class T>
-  static TENON_WINDOW_INLINE void run(Length stride, Length count, const T* __restrict y,
+  static TENON_VECTOR_INLINE void run(Length stride, Length count, const T* __restrict y,
                                       const WindowPlaceOf<T>* __restrict which, WindowPlaceOf<T> number,
                                       T* __restrict made) {
     for (Length i = 0; i < count; ++i) {
@@ -56,7 +53,7 @@ struct AddSelectedRow {
 
 // The strides that there mostly are have loops of their own.
 template <class Row, class... Args>
-TENON_WINDOW_INLINE void row_of_stride(Length stride, Length count, Args... args) {
+TENON_VECTOR_INLINE void row_of_stride(Length stride, Length count, Args... args) {
   if (stride == 1)
     Row::run(1, count, args...);
   else if (stride == 2)
@@ -65,11 +62,11 @@ TENON_WINDOW_INLINE void row_of_stride(Length stride, Length count, Args... args
     Row::run(stride, count, args...);
 }
 template <class Row, class... Args>
-__attribute__((TENON_WINDOW_AVX512, optimize("O3"))) void row_with_avx512(Length stride, Length count, Args... args) {
+__attribute__((TENON_AVX512_TARGET, optimize("O3"))) void row_with_avx512(Length stride, Length count, Args... args) {
   row_of_stride<Row>(stride, count, args...);
 }
 template <class Row, class... Args>
-__attribute__((TENON_WINDOW_AVX2, optimize("O3"))) void row_with_avx2(Length stride, Length count, Args... args) {
+__attribute__((TENON_AVX2_TARGET, optimize("O3"))) void row_with_avx2(Length stride, Length count, Args... args) {
   row_of_stride<Row>(stride, count, args...);
 }
 template <class Row, class... Args>

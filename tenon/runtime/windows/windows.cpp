@@ -122,15 +122,12 @@ class WindowGiver {
     for (Size k = 0; k < axes_.back().window; ++k)
       scratch.given[static_cast<std::size_t>(k)] =
           is_row ? axis.reading(k, from, to) : inside_[static_cast<std::size_t>(k)];
+    const Size first = axis.reading(axis.window - 1, from, to).first, end = axis.reading(0, from, to).second;
     if (is_row) {
       std::fill(made + from, made + to, T(0));
       scratch.taps.assign(1, {lead * axis.n, 0, true});
-      const Size first = axis.reading(axis.window - 1, from, to).first, end = axis.reading(0, from, to).second;
       return give_row(scratch, y_ + lead * axis.windows, first, end);
     }
-    const auto [first, unused] = axis.reading(axis.window - 1, from, to);
-    const auto [unused_too, end] = axis.reading(0, from, to);
-    static_cast<void>(unused), static_cast<void>(unused_too);
     Size cleared = from;
     const auto clear_to = [&](Size at) {
       if (at > cleared) std::fill(made + cleared * slab_, made + at * slab_, T(0)), cleared = at;
