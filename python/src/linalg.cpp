@@ -1,13 +1,9 @@
 // Factors of matrices and what follows from them.
 #include "tenon/api/linalg.h"
 
-#include <fmt/format.h>
-
-#include <string_view>
-#include <unordered_map>
-
 #include "axes.h"
 #include "call.h"
+#include "named.h"
 #include "op.h"
 #include "operands.h"
 #include "rooms.h"
@@ -27,54 +23,58 @@ std::optional<Array> given(const char* name, nb::handle x) {
   return x.is_none() ? std::nullopt : std::optional(operand(name, x));
 }
 
-void add_eigenvalues(nb::module_& module) {
-  module.def("eigh", [](ArrayLike x, bool lower, bool symmetrize) {
-    const Array a = x.array("eigh");
-    const auto [w, v] = call_op("eigh", [&] { return linalg::eigh(op(a), {lower, symmetrize}); });
-    return nb::make_tuple(w, v);
+// The arrays of a result, which has nothing else.
+template <class Parts>
+nb::tuple as_tuple(const Parts& made) {
+  constexpr std::size_t count = sizeof(Parts) / sizeof(Array);
+  static_assert(sizeof(Parts) == count * sizeof(Array) && count >= 2 && count <= 4);
+  if constexpr (count == 2) {
+    const auto& [a, b] = made;
+    return nb::make_tuple(a, b);
+  } else if constexpr (count == 3) {
+    const auto& [a, b, c] = made;
+    return nb::make_tuple(a, b, c);
+  } else {
+    const auto& [a, b, c, d] = made;
+    return nb::make_tuple(a, b, c, d);
+  }
+}
+// A function of one matrix and choices that has several results; errors call it `called`.
+template <class... Choices, class F>
+void def_parts(nb::module_& module, const char* name, const char* called, F f) {
+  module.def(name, [called, f](ArrayLike x, Choices... choices) {
+    const Array a = x.array(called);
+    return as_tuple(call_op(called, [&] { return f(op(a), choices...); }));
+  });
+}
+
+void add_spectra(nb::module_& module) {
+  def_parts<bool, bool>(module, "eigh", "eigh", [](const Operand& a, bool lower, bool symmetrize) {
+    return linalg::eigh(a, {lower, symmetrize});
   });
   module.def("eigvalsh", [](ArrayLike x, bool lower, bool symmetrize) {
     const Array a = x.array("eigvalsh");
     return call_op("eigvalsh", [&] { return linalg::eigvalsh(op(a), {lower, symmetrize}); });
   });
-  module.def("eig", [](ArrayLike x) {
-    const Array a = x.array("eig");
-    const auto [w, v] = call_op("eig", [&] { return linalg::eig(op(a)); });
-    return nb::make_tuple(w, v);
-  });
-  module.def("eig_of_both_sides", [](ArrayLike x) {
-    const Array a = x.array("eig");
-    const auto [w, left, right] = call_op("eig", [&] { return linalg::eig_of_both_sides(op(a)); });
-    return nb::make_tuple(w, left, right);
-  });
-  module.def("schur", [](ArrayLike x, bool complex) {
-    const Array a = x.array("schur");
-    const auto [t, z] = call_op("schur", [&] { return linalg::schur(op(a), {complex}); });
-    return nb::make_tuple(t, z);
-  });
-}
-
-// The parts of a result as a tuple.
-template <class F>
-nb::tuple parts_of(const char* name, F f) {
-  return std::apply([](const auto&... part) { return nb::make_tuple(part...); }, call_op(name, f));
+  def_parts(module, "eig", "eig", linalg::eig);
+  def_parts(module, "eig_of_both_sides", "eig", linalg::eig_of_both_sides);
+  def_parts<bool>(module, "schur", "schur", [](const Operand& a, bool complex) { return linalg::schur(a, {complex}); });
+  def_parts<bool>(module, "svd", "svd", [](const Operand& a, bool full) { return linalg::svd(a, {full}); });
+  def_parts<bool>(module, "polar", "polar", [](const Operand& a, bool left) { return linalg::polar(a, {left}); });
 }
 
 void add_triangles(nb::module_& module) {
-  module.def("lu_factor", [](ArrayLike x) {
-    const Array a = x.array("lu");
-    return parts_of("lu", [&] {
-      const auto [factors, pivots, permutation] = linalg::lu_factor(op(a));
-      return std::tuple(factors, pivots, permutation);
-    });
-  });
-  module.def("lu", [](ArrayLike x) {
-    const Array a = x.array("lu");
-    return parts_of("lu", [&] {
-      const auto [p, l, u] = linalg::lu(op(a));
-      return std::tuple(p, l, u);
-    });
-  });
+  def_parts(module, "lu_factor", "lu", linalg::lu_factor);
+  def_parts(module, "lu", "lu", linalg::lu);
+  def_parts(module, "slogdet", "slogdet", linalg::slogdet);
+  def_parts<bool>(module, "qr", "qr", [](const Operand& a, bool full) { return linalg::qr(a, {full}); });
+  def_parts<bool>(module, "pivoted_qr", "qr",
+                  [](const Operand& a, bool full) { return linalg::pivoted_qr(a, {full}); });
+  def_parts(module, "geqrf", "geqrf", linalg::geqrf);
+  def_parts(module, "gehrd", "gehrd", linalg::gehrd);
+  def_parts(module, "hessenberg", "hessenberg", linalg::hessenberg);
+  def_parts<bool>(module, "tridiagonal", "tridiagonal",
+                  [](const Operand& a, bool lower) { return linalg::tridiagonal(a, {lower}); });
   module.def("lu_solve", [](ArrayLike factors, ArrayLike pivots, ArrayLike b, bool transpose, bool conjugate) {
     const Array lu = factors.array("lu_solve"), exchanged = pivots.array("lu_solve"), y = b.array("lu_solve");
     return call_op("lu_solve", [&] { return linalg::lu_solve(op(lu), op(exchanged), op(y), {transpose, conjugate}); });
@@ -83,35 +83,6 @@ void add_triangles(nb::module_& module) {
     const Array pivots = x.array("lu_pivots_to_permutation");
     return call_op("lu_pivots_to_permutation", [&] { return linalg::lu_pivots_to_permutation(op(pivots), rows.size); });
   });
-  module.def("slogdet", [](ArrayLike x) {
-    const Array a = x.array("slogdet");
-    return parts_of("slogdet", [&] {
-      const auto [sign, logabsdet] = linalg::slogdet(op(a));
-      return std::tuple(sign, logabsdet);
-    });
-  });
-  module.def("qr", [](ArrayLike x, bool full_matrices) {
-    const Array a = x.array("qr");
-    return parts_of("qr", [&] {
-      const auto [q, r] = linalg::qr(op(a), {full_matrices});
-      return std::tuple(q, r);
-    });
-  });
-  module.def("pivoted_qr", [](ArrayLike x, bool full_matrices) {
-    const Array a = x.array("qr");
-    return parts_of("qr", [&] {
-      const auto [q, r, permutation] = linalg::pivoted_qr(op(a), {full_matrices});
-      return std::tuple(q, r, permutation);
-    });
-  });
-  for (const auto& [name, f] : {std::pair{"geqrf", &linalg::geqrf}, std::pair{"gehrd", &linalg::gehrd}})
-    module.def(name, [name, f](ArrayLike x) {
-      const Array a = x.array(name);
-      return parts_of(name, [&] {
-        const auto [h, taus] = f(op(a));
-        return std::tuple(h, taus);
-      });
-    });
   module.def("householder_product", [](ArrayLike x, ArrayLike y) {
     const Array a = x.array("householder_product"), taus = y.array("householder_product");
     return call_op("householder_product", [&] { return linalg::householder_product(op(a), op(taus)); });
@@ -138,32 +109,13 @@ void add_triangles(nb::module_& module) {
     return call_op("solve_sylvester",
                    [&] { return linalg::solve_sylvester(op(a), op(b), op(c), {by_eigenvectors, tolerance}); });
   });
-  module.def("hessenberg", [](ArrayLike x) {
-    const Array a = x.array("hessenberg");
-    return parts_of("hessenberg", [&] {
-      const auto [h, q] = linalg::hessenberg(op(a));
-      return std::tuple(h, q);
-    });
-  });
-  module.def("tridiagonal", [](ArrayLike x, bool lower) {
-    const Array a = x.array("tridiagonal");
-    return parts_of("tridiagonal", [&] {
-      const auto [h, diagonal, beside, taus] = linalg::tridiagonal(op(a), {lower});
-      return std::tuple(h, diagonal, beside, taus);
-    });
-  });
 }
 
-linalg::MatrixNorm norm_named(std::string_view name) {
-  using enum linalg::MatrixNorm;
-  static const std::unordered_map<std::string_view, linalg::MatrixNorm> names{
-      {"fro", frobenius}, {"nuc", nuclear},  {"1", one},        {"-1", minus_one},
-      {"2", two},         {"-2", minus_two}, {"inf", infinity}, {"-inf", minus_infinity}};
-  const auto found = names.find(name);
-  if (found == names.end())
-    throw nb::value_error(fmt::format("norm: {} is no order of norms of matrices.", name).c_str());
-  return found->second;
-}
+constexpr Named<linalg::MatrixNorm> norms[] = {
+    {"fro", linalg::MatrixNorm::frobenius}, {"nuc", linalg::MatrixNorm::nuclear},
+    {"1", linalg::MatrixNorm::one},         {"-1", linalg::MatrixNorm::minus_one},
+    {"2", linalg::MatrixNorm::two},         {"-2", linalg::MatrixNorm::minus_two},
+    {"inf", linalg::MatrixNorm::infinity},  {"-inf", linalg::MatrixNorm::minus_infinity}};
 
 void add_norms(nb::module_& module) {
   module.def("vector_norm", [](ArrayLike x, double ord, nb::handle axis, bool keepdims) {
@@ -173,12 +125,12 @@ void add_norms(nb::module_& module) {
   });
   module.def("matrix_norm", [](ArrayLike x, const char* kind, std::int64_t rows, std::int64_t columns, bool keepdims) {
     const Array a = x.array("norm");
-    const linalg::MatrixNorm which = norm_named(kind);
+    const linalg::MatrixNorm which = by_name("norm", "ord", norms, kind);
     return call_op("norm", [&] { return linalg::matrix_norm(op(a), which, {rows, columns, keepdims}); });
   });
   module.def("condition_number", [](ArrayLike x, const char* kind) {
     const Array a = x.array("cond");
-    const linalg::MatrixNorm which = norm_named(kind);
+    const linalg::MatrixNorm which = by_name("norm", "ord", norms, kind);
     return call_op("cond", [&] { return linalg::cond(op(a), which); });
   });
   module.def("matrix_power", [](ArrayLike x, std::int64_t n) {
@@ -200,14 +152,9 @@ void add_linalg(nb::module_& module) {
       const Array a = x.array(f.name);
       return call_op(f.name, [&] { return f.f(op(a)); });
     });
-  add_eigenvalues(module);
+  add_spectra(module);
   add_triangles(module);
   add_norms(module);
-  module.def("svd", [](ArrayLike x, bool full_matrices) {
-    const Array a = x.array("svd");
-    const auto [u, s, vh] = call_op("svd", [&] { return linalg::svd(op(a), {full_matrices}); });
-    return nb::make_tuple(u, s, vh);
-  });
   module.def("pinv", [](ArrayLike x, nb::handle rtol, bool hermitian) {
     const Array a = x.array("pinv");
     const linalg::PinvOptions options{given("pinv", rtol), hermitian};
@@ -221,13 +168,7 @@ void add_linalg(nb::module_& module) {
   module.def("lstsq", [](ArrayLike x, ArrayLike y, nb::handle rcond) {
     const Array a = x.array("lstsq"), b = y.array("lstsq");
     const linalg::LeastSquaresOptions options{given("lstsq", rcond)};
-    const auto [made, residuals, rank, s] = call_op("lstsq", [&] { return linalg::lstsq(op(a), op(b), options); });
-    return nb::make_tuple(made, residuals, rank, s);
-  });
-  module.def("polar", [](ArrayLike x, bool left) {
-    const Array a = x.array("polar");
-    const auto [u, p] = call_op("polar", [&] { return linalg::polar(op(a), {left}); });
-    return nb::make_tuple(u, p);
+    return as_tuple(call_op("lstsq", [&] { return linalg::lstsq(op(a), op(b), options); }));
   });
 }
 

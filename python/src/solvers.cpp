@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "functions.h"
+#include "named.h"
 #include "op.h"
 #include "rooms.h"
 #include "tenon/api/linear_solvers.h"
@@ -14,8 +15,6 @@
 
 namespace tenon::python {
 namespace {
-
-nb::object as_object(const Array& a) { return array_object(a); }
 
 // A function of a tree that gives such a tree, as one of flat arrays.
 KeptFlatFunction of_tree(const char* op, const char* what, nb::handle f, const TreeRef& tree) {
@@ -30,11 +29,9 @@ std::optional<std::int64_t> number_or_none(nb::handle given) {
   return given.is_none() ? std::nullopt : std::optional(nb::cast<std::int64_t>(given));
 }
 
-api_detail::IterativeMethod method_named(const std::string& name) {
-  return name == "cg"         ? api_detail::IterativeMethod::cg
-         : name == "bicgstab" ? api_detail::IterativeMethod::bicgstab
-                              : api_detail::IterativeMethod::gmres;
-}
+constexpr Named<api_detail::IterativeMethod> methods[] = {{"cg", api_detail::IterativeMethod::cg},
+                                                          {"bicgstab", api_detail::IterativeMethod::bicgstab},
+                                                          {"gmres", api_detail::IterativeMethod::gmres}};
 
 // a: a function, or a matrix.
 nb::object iterative_solve(const std::string& name, nb::handle a, nb::handle b, nb::handle x0, ArrayLike tol,
@@ -52,7 +49,7 @@ nb::object iterative_solve(const std::string& name, nb::handle a, nb::handle b, 
     }
     if (!m.is_none()) options.preconditioner = of_tree(op_name, "b and what the preconditioner returns", m, tree);
     const auto names = [&] { return tree->names(); };
-    const api_detail::IterativeMethod method = method_named(name);
+    const api_detail::IterativeMethod method = by_name("iterative_solve", "name", methods, name);
     const Arrays x = PyCallable_Check(a.ptr()) != 0
                          ? api_detail::iterative_solve_flat(method, of_tree(op_name, "b and what A returns", a, tree),
                                                             right.leaves, options, names)
@@ -82,10 +79,10 @@ nb::object minimize(nb::handle f, nb::handle x0, bool bfgs, ArrayLike gtol, doub
                                          number_or_none(maxgrad)};
     const api_detail::FlatMinimum m =
         api_detail::minimize_flat(flat, start.leaves, options, [&] { return tree->names(); });
-    return nb::object(nb::make_tuple(unflatten_arrays(*tree, m.x), as_object(m.success), as_object(m.status),
-                                     as_object(m.fun), unflatten_arrays(*tree, m.jac),
-                                     m.hess_inv.empty() ? nb::none() : as_object(m.hess_inv), as_object(m.nfev),
-                                     as_object(m.njev), as_object(m.nit)));
+    return nb::object(nb::make_tuple(unflatten_arrays(*tree, m.x), array_object(m.success), array_object(m.status),
+                                     array_object(m.fun), unflatten_arrays(*tree, m.jac),
+                                     m.hess_inv.empty() ? nb::none() : array_object(m.hess_inv), array_object(m.nfev),
+                                     array_object(m.njev), array_object(m.nit)));
   });
 }
 

@@ -1,10 +1,9 @@
 // Reductions over windows, and pooling.
 #include "tenon/api/windows.h"
 
-#include <map>
-
 #include "call.h"
 #include "functions.h"
+#include "named.h"
 #include "op.h"
 #include "operands.h"
 #include "padding.h"
@@ -15,12 +14,12 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-WindowReduction reduction_from(const std::string& name) {
-  static const std::map<std::string, WindowReduction> all{
-      {"add", WindowReduction::sum},    {"mul", WindowReduction::prod},    {"max", WindowReduction::max},
-      {"min", WindowReduction::min},    {"and", WindowReduction::bit_and}, {"or", WindowReduction::bit_or},
-      {"xor", WindowReduction::bit_xor}};
-  return all.at(name);
+constexpr Named<WindowReduction> reductions[] = {{"add", WindowReduction::sum},     {"mul", WindowReduction::prod},
+                                                 {"max", WindowReduction::max},     {"min", WindowReduction::min},
+                                                 {"and", WindowReduction::bit_and}, {"or", WindowReduction::bit_or},
+                                                 {"xor", WindowReduction::bit_xor}};
+WindowReduction reduction_from(std::string_view name) {
+  return by_name("reduce_window", "reduction", reductions, name);
 }
 
 WindowOptions window_options(const char* name, Integers strides, const PaddingLike& padding,

@@ -1,13 +1,13 @@
 """Reductions over windows, by the names of jax.lax."""
 
 import functools
-import operator
 
 import numpy as np
 
 from tenon import _core, tree
 from tenon import numpy as tnp
 from tenon.lax import _elementwise as elementwise
+from tenon.lax._convolution import _integers, _padding
 from tenon.lax._reduce import _of_elements
 
 __all__ = ["reduce_window", "reduce_window_shape_tuple"]
@@ -20,14 +20,6 @@ for _name, _functions in {
         "and": ("bitwise_and",) * 2, "or": ("bitwise_or",) * 2, "xor": ("bitwise_xor",) * 2}.items():
     for _function in (getattr(elementwise, _functions[0]), getattr(tnp, _functions[1]), getattr(_core, _functions[1])):
         _KNOWN[_function] = _name
-
-
-def _integers(values):
-    return [] if values is None else [operator.index(value) for value in values]
-
-
-def _padding(padding):
-    return padding.upper() if isinstance(padding, str) else [(operator.index(low), operator.index(high)) for low, high in padding]
 
 
 def _known(computation, array):

@@ -1,15 +1,13 @@
 """Pooling of images [batch…, places…, channels], as flax.linen has it."""
 
-import operator
-
 from tenon import _core
+from tenon.lax._convolution import _integers, _padding
 
 __all__ = ["avg_pool", "max_pool", "min_pool"]
 
 
 def _options(window_shape, strides, padding):
-    pads = padding.upper() if isinstance(padding, str) else [(operator.index(low), operator.index(high)) for low, high in padding]
-    return [operator.index(n) for n in window_shape], [operator.index(n) for n in strides or ()], pads
+    return _integers(window_shape), _integers(strides), _padding(padding)
 
 
 def max_pool(inputs, window_shape, strides=None, padding="VALID"):
