@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the measured figures of `./run bench --peers --json FILE` into README.md, between its two marks.
+"""Writes the measured figures of `./run bench --peers --json FILE` into a document, between its two marks: into the one that is
+given, or into docs/speed.md, and those of the cases that figures.json lists as shown into README.md.
 
-    python3 bench/table.py FILE "the kind of machine" [README.md]
+    python3 bench/table.py FILE "the kind of machine" [DOCUMENT]
 
 Figures of one case share a row where they are forward and reverse mode. Exponents, by which costs grow, are summed up in one
 sentence. What misses its target is said below the table.
@@ -10,6 +11,7 @@ import json
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).parent.parent
 BEGIN, END = "<!-- measured -->\n", "<!-- /measured -->\n"
 PAIRED = ("value and gradient", "gradient", "derivative")
 
@@ -50,18 +52,32 @@ def miss(row):
     return f"- {row['case']}, {row['figure']}: {', '.join(over)}; wanted: {row['target'].replace('<=', '≤').replace(' x ', ' × ')}."
 
 
-def markdown(rows, machine):
-    missed = [row for row in rows if row["holds"] is False]
+def table(rows, machine):
+    return [f"Measured on {machine}, by `./run bench --peers`; less is better; forward / with gradient. The",
+            "limit is C++ written by hand for the case; the rival is the best of the other libraries that have the case.", "",
+            "| case | unit | Tenon | limit | best rival |", "|---|---|---|---|---|",
+            *(line(g) for g in groups([row for row in rows if row["unit"] != "exponent"])), ""]
+
+
+def count(rows):
     unmeasured = sum(row["holds"] is None for row in rows)
+    return (f"of {len(rows)} targets {sum(row['holds'] is True for row in rows)} hold"
+            + (f", {unmeasured} are unmeasured" if unmeasured else ""))
+
+
+def whole(rows, machine):
+    missed = [row for row in rows if row["holds"] is False]
     exponents = [row for row in rows if row["unit"] == "exponent"]
-    text = [f"Measured on {machine}, by `./run bench --peers`; less is better; forward / with gradient. The limit is C++ written by",
-            "hand for the case; the rival is the best of the other libraries that have the case.", "",
-            "| case | unit | Tenon | limit | best rival |", "|---|---|---|---|---|", *(line(g) for g in groups([row for row in rows if row not in exponents])), "",
+    text = [*table(rows, machine),
             *([f"{len(exponents)} exponents say how time and memory grow with the steps of loops (`docs/cost.md`): "
                f"{sum(row['holds'] is True for row in exponents)} of them are at most what is wanted.", ""] if exponents else []),
-            f"Of {len(rows)} targets {sum(row['holds'] is True for row in rows)} hold"
-            + (f", {unmeasured} are unmeasured" if unmeasured else "")
-            + (f". Those that do not:" if missed else "."), *([""] if missed else []), *map(miss, missed)]
+            count(rows).capitalize() + (". Those that do not:" if missed else "."), *([""] if missed else []), *map(miss, missed)]
+    return "\n".join(text) + "\n"
+
+
+def summary(rows, machine, shown):
+    of_cases = [row for case in shown for row in rows if row["case"] == case]
+    text = [*table(of_cases, machine), f"[Speed](docs/speed.md) has the other cases, and says what misses its target: {count(rows)}."]
     return "\n".join(text) + "\n"
 
 
@@ -73,13 +89,20 @@ def replaced(document, text):
     return before + begin + text + end + after
 
 
-def main(file, machine, readme):
+def write(path, text):
+    path.write_text(replaced(path.read_text(), text))
+
+
+def main(file, machine, document=None):
     rows = json.loads(Path(file).read_text())["rows"]
-    path = Path(readme)
-    path.write_text(replaced(path.read_text(), markdown(rows, machine)))
+    if document:
+        return write(Path(document), whole(rows, machine))
+    shown = json.loads((ROOT / "bench/figures.json").read_text())["shown"]
+    write(ROOT / "docs/speed.md", whole(rows, machine))
+    write(ROOT / "README.md", summary(rows, machine, shown))
 
 
 if __name__ == "__main__":
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    main(*sys.argv[1:3], sys.argv[3] if len(sys.argv) == 4 else Path(__file__).parent.parent / "README.md")
+    main(*sys.argv[1:])
