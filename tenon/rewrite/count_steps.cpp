@@ -4,10 +4,9 @@
 #include <map>
 #include <set>
 
-#include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
-#include "tenon/ops/loop_roles.h"
+#include "tenon/ops/loop_edit.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
 #include "tenon/transform/memo.h"
@@ -36,25 +35,23 @@ class Counter {
   }
 
   Arrays bind(const Eqn& eqn, const LoopParams& p, const std::vector<std::size_t>& xs, const Replay& replay) const {
-    const LoopRoles roles(p);
+    LoopEdit edit(p, replay.operands(eqn));
+    for (const std::size_t i : xs) edit.drop(i);
     const std::set<Var> made = all_made(eqn, xs);
-    std::map<Var, Array> outside;  // the single numbers, which become constants of the loop
+    std::map<Var, LoopEdit::Added> outside;  // the single numbers, which become constants of the loop
     for (const Var v : made)
-      if (repeats_a_number(*maker_[v])) outside.emplace(maker_[v]->in[0], replay.get(maker_[v]->in[0]));
-    const Arrays operands = replay.operands(eqn);
-    Arrays in(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(roles.consts));
-    for (const auto& [v, number] : outside) in.push_back(number);
-    for (std::size_t i = roles.consts; i < operands.size(); ++i) {
-      if (i == roles.consts + roles.carries) in.emplace_back(p.reverse ? p.length->value() - 1 : std::int64_t(0));
-      if (std::ranges::count(xs, i) == 0) in.push_back(operands[i]);
-    }
-    LoopParams q = p;
-    q.consts += static_cast<std::int64_t>(outside.size());
-    q.carries += 1;
-    q.body = body_of(eqn, p, xs, made, outside);
-    Arrays out = loop(std::move(q), in);
-    out.erase(out.begin() + static_cast<std::ptrdiff_t>(roles.carries));
-    return out;
+      if (repeats_a_number(*maker_[v]) && !outside.contains(maker_[v]->in[0]))
+        outside.emplace(maker_[v]->in[0], edit.add_const(replay.get(maker_[v]->in[0])));
+    const auto count = edit.add_carry(Array(p.reverse ? p.length->value() - 1 : std::int64_t(0)));
+    const auto write = [&](LoopEdit::Step& step) {
+      std::map<Var, Array> values;
+      for (const auto& [v, added] : outside) values.emplace(v, step.at(added));
+      for (const Var v : made) values.insert_or_assign(v, at_step(v, step.at(count), values));
+      for (const std::size_t i : xs) step.old.set(p.body->inputs()[i], values.at(eqn.in[i]));
+      for (const Eqn& old : p.body->eqns()) step.old.bind_eqn(old, count_steps);
+      step.carry_on(count, step.at(count) + (p.reverse ? std::int64_t(-1) : std::int64_t(1)));
+    };
+    return edit.build(write).results;
   }
 
  private:
@@ -76,29 +73,6 @@ class Counter {
     return found;
   }
 
-  ProgramRef body_of(const Eqn& loop, const LoopParams& p, const std::vector<std::size_t>& xs, const std::set<Var>& all,
-                     const std::map<Var, Array>& outside) const {
-    const Program& old = *p.body;
-    const LoopRoles roles(p);
-    Scope scope;
-    Replay replay(old, scope.size_params_of(old));
-    const auto input = [&](std::size_t i) { replay.set(old.inputs()[i], scope.input(replay.type(old.inputs()[i]))); };
-    std::map<Var, Array> made;
-    for (std::size_t i = 0; i < roles.consts; ++i) input(i);
-    for (const auto& [v, number] : outside) made.emplace(v, scope.input(program_.type(v)));
-    for (std::size_t i = roles.consts; i < roles.consts + roles.carries; ++i) input(i);
-    const Array step = scope.input(Type::array(DType::i64, {}));
-    for (std::size_t i = roles.consts + roles.carries; i < old.inputs().size(); ++i)
-      if (std::ranges::count(xs, i) == 0) input(i);
-    for (const Var v : all) made.insert_or_assign(v, at_step(v, step, made));
-    for (const std::size_t i : xs) replay.set(old.inputs()[i], made.at(loop.in[i]));
-    for (const Eqn& eqn : old.eqns()) replay.bind_eqn(eqn, count_steps);
-    Arrays out;
-    for (const Var v : old.outputs()) out.push_back(replay.get(v));
-    out.insert(out.begin() + static_cast<std::ptrdiff_t>(roles.carries),
-               step + (p.reverse ? std::int64_t(-1) : std::int64_t(1)));
-    return scope.finish(out, old.name()).program;
-  }
   // An element at the number of the step, by the eqn that makes all of them.
   Array at_step(Var v, const Array& step, const std::map<Var, Array>& made) const {
     const Eqn& eqn = *maker_[v];

@@ -5,11 +5,10 @@
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/estimate.h"
-#include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/dot.h"
+#include "tenon/ops/loop_edit.h"
 #include "tenon/ops/reduce.h"
-#include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
 #include "tenon/ops/update_chain.h"
@@ -158,7 +157,6 @@ class LoopWriter {
       : eqn_(eqn), p_(p), body_(*p.body), reader_(eqn, p), delayed_(std::move(delayed)) {}
 
   Arrays write(std::span<const Array> operands) {
-    const auto consts = static_cast<std::size_t>(p_.consts), carries = static_cast<std::size_t>(p_.carries);
     for (const Delayed& d : delayed_) {
       if (is_product(*d.made->op)) {
         for (Var v : d.made->in)
@@ -167,23 +165,23 @@ class LoopWriter {
         sums_.emplace(Summed{d.made->in[0], d.combined->op}, sums_.size());
       }
     }
-    LoopParams p = p_;
-    p.body = new_body();
-    p.carries = static_cast<std::int64_t>(carries - delayed_.size() + sums_.size());
-    Arrays in(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(consts));
-    for (std::size_t k = 0; k < carries; ++k)
-      if (!is_delayed(k)) in.push_back(operands[consts + k]);
-    for (const Summed& summed : ordered(sums_)) in.push_back(identity(summed));
-    in.insert(in.end(), operands.begin() + static_cast<std::ptrdiff_t>(consts + carries), operands.end());
-    const Arrays out = loop(p, in);
-    return results(out, operands);
+    LoopEdit edit(p_, {operands.begin(), operands.end()});
+    for (const Delayed& d : delayed_) edit.drop(static_cast<std::size_t>(p_.consts) + d.carry);
+    const std::vector<Summed> sums = ordered(sums_);
+    std::vector<LoopEdit::Added> added;
+    for (const Summed& summed : sums) added.push_back(edit.add_carry(identity(summed)));
+    const LoopEdit::Built built = edit.build([&](LoopEdit::Step& step) {
+      for (const Eqn& e : body_.eqns())
+        if (std::ranges::count(delayed_, &e, &Delayed::combined) == 0) step.old.bind_eqn(e);
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        step.carry_on(added[i], bind1(*sums[i].second, {}, {step.at(added[i]), step.old.get(sums[i].first)}));
+      for (const Var v : ordered(stacks_)) step.stack(step.old.get(v));
+    });
+    return results(built, operands);
   }
 
  private:
   using Summed = std::pair<Var, const OpInfo*>;  // a variable of the body, and by which op it is added up
-  bool is_delayed(std::size_t k) const {
-    return std::ranges::any_of(delayed_, [&](const Delayed& d) { return d.carry == k; });
-  }
   template <class Key>
   static std::vector<Key> ordered(const std::map<Key, std::size_t>& numbered) {
     std::vector<Key> keys(numbered.size());
@@ -203,61 +201,22 @@ class LoopWriter {
   // With the sizes of the loop's own scope.
   Type body_type(Var v) const { return Replay(body_, p_.body_sizes).type(v); }
 
-  ProgramRef new_body() const {
-    const auto consts = static_cast<std::size_t>(p_.consts), carries = static_cast<std::size_t>(p_.carries);
-    Scope scope;
-    const std::vector<Dim> sizes = scope.size_params_of(body_);
-    Replay replay(body_, sizes);
-    for (std::size_t i = 0; i < consts + carries; ++i)
-      if (i < consts || !is_delayed(i - consts))
-        replay.set(body_.inputs()[i], scope.input(replay.type(body_.inputs()[i])));
-    Arrays sums;
-    for (const auto& [v, op] : ordered(sums_)) sums.push_back(scope.input(replay.type(v)));
-    for (std::size_t i = consts + carries; i < body_.inputs().size(); ++i)
-      replay.set(body_.inputs()[i], scope.input(replay.type(body_.inputs()[i])));
-    for (const Eqn& e : body_.eqns()) {
-      if (std::ranges::count(delayed_, &e, &Delayed::combined) == 0) replay.bind_eqn(e);
-    }
-    Arrays out;
-    for (std::size_t k = 0; k < carries; ++k)
-      if (!is_delayed(k)) out.push_back(replay.get(body_.outputs()[k]));
-    for (const auto& [summed, i] : sums_) sums[i] = bind1(*summed.second, {}, {sums[i], replay.get(summed.first)});
-    out.insert(out.end(), sums.begin(), sums.end());
-    for (std::size_t i = carries; i < body_.outputs().size(); ++i) out.push_back(replay.get(body_.outputs()[i]));
-    for (const Var v : ordered(stacks_)) out.push_back(replay.get(v));
-    return scope.finish(out, body_.name()).program;
-  }
-
-  Arrays results(const Arrays& out, std::span<const Array> operands) const {
-    const auto consts = static_cast<std::size_t>(p_.consts), carries = static_cast<std::size_t>(p_.carries);
-    const std::size_t kept = carries - delayed_.size(), ys = body_.outputs().size() - carries;
+  Arrays results(const LoopEdit::Built& built, std::span<const Array> operands) const {
     const auto whole = [&](Var v) {  // all steps of a variable
-      if (reader_.is_stack(v)) return operands[reader_.input_index(v)];
-      return out[kept + sums_.size() + ys + stacks_.at(v)];
+      return reader_.is_stack(v) ? operands[reader_.input_index(v)] : built.stacks[stacks_.at(v)];
     };
-    Arrays results;
-    std::size_t next = 0;
-    for (std::size_t k = 0; k < carries; ++k) {
-      const auto d = std::ranges::find(delayed_, k, &Delayed::carry);
-      if (d == delayed_.end()) {
-        results.push_back(out[next++]);
-        continue;
-      }
-      const EqnScope place(*d->made);
-      Replay replay(body_, p_.body_sizes);
-      Array total;
-      if (is_product(*d->made->op)) {
-        const Eqn& e = *d->made;
-        total = dot_general(whole(e.in[0]), whole(e.in[1]), with_steps(e));
-      } else {
-        const Eqn& e = *d->made;
-        total = bind1(*e.op, replay.params(e), {out[kept + sums_.at({e.in[0], d->combined->op})]});
-      }
-      for (const Eqn* map : d->maps) total = bind1(*map->op, replay.params(*map), {total});
-      results.push_back(bind1(*d->combined->op, {}, {operands[consts + k], total}));
+    Arrays results = built.results;
+    for (const Delayed& d : delayed_) {
+      const Eqn& e = *d.made;
+      const EqnScope place(e);
+      const Replay replay(body_, p_.body_sizes);
+      Array total = is_product(*e.op)
+                        ? dot_general(whole(e.in[0]), whole(e.in[1]), with_steps(e))
+                        : bind1(*e.op, replay.params(e), {built.carries[sums_.at({e.in[0], d.combined->op})]});
+      for (const Eqn* map : d.maps) total = bind1(*map->op, replay.params(*map), {total});
+      const Array& before = operands[static_cast<std::size_t>(p_.consts) + d.carry];
+      results[d.carry] = bind1(*d.combined->op, {}, {before, total});
     }
-    results.insert(results.end(), out.begin() + static_cast<std::ptrdiff_t>(kept + sums_.size()),
-                   out.begin() + static_cast<std::ptrdiff_t>(kept + sums_.size() + ys));
     return results;
   }
 

@@ -5,8 +5,7 @@
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/estimate.h"
-#include "tenon/ops/loop_roles.h"
-#include "tenon/ops/region.h"
+#include "tenon/ops/loop_edit.h"
 #include "tenon/ops/update_chain.h"
 #include "tenon/transform/memo.h"
 
@@ -117,12 +116,6 @@ class Rebuild {
   }
 
  private:
-  static Arrays outputs_of(const Program& program, const Replay& replay) {
-    Arrays outputs;
-    for (Var v : program.outputs()) outputs.push_back(replay.get(v));
-    return outputs;
-  }
-
   // All eqns of a Program: of the loop that makes `stack`, where it is given, what stands for its stack; of the loops
   // that read `var`, these parts in its place.
   void bind_all(const Program& program, Replay& replay, const Stack* made, Var var, Arrays parts, const Stack& stack) {
@@ -136,115 +129,73 @@ class Rebuild {
     }
   }
 
-  static void set_results(const Eqn& eqn, Replay& replay, const Arrays& results, std::size_t but) {
-    for (std::size_t i = 0, k = 0; i < eqn.out.size(); ++i) {
-      if (i == but) continue;
-      replay.bind_sizes(eqn.out[i], results[k]);
-      replay.set(eqn.out[i], results[k++]);
+  static void set_results(const Eqn& eqn, Replay& replay, const Arrays& results) {
+    for (std::size_t i = 0; i < eqn.out.size(); ++i) {
+      if (results[i].empty()) continue;
+      replay.bind_sizes(eqn.out[i], results[i]);
+      replay.set(eqn.out[i], results[i]);
     }
   }
 
-  // Its body, without the stack and with what is kept.
-  TraceResult trace_maker(const Stack& stack, const LoopParams& p, std::span<const Type> operands) {
-    const Program& old = *p.body;
-    Scope scope;
-    Replay body(old, p.body_sizes);
-    const std::vector<Type> types = body_input_types(p, operands);
-    for (std::size_t i = 0; i < types.size(); ++i) body.set(old.inputs()[i], scope.input(types[i]));
-    Arrays kept;
-    for (const Eqn& e : old.eqns()) {
-      const auto link = std::ranges::find(stack.chain().links, &e, &UpdateChain::Link::eqn);
-      Arrays more;
-      if (!stack.inner.empty() && &e == stack.inner[0].loop)
-        more = bind_maker(stack.inner[0], body);
-      else if (link != stack.chain().links.end())
-        more = bind_keeping(*link, body, rows_);
-      else
-        body.bind_eqn(e);
-      kept.insert(kept.end(), more.begin(), more.end());
-    }
-    Arrays outputs;
-    for (std::size_t i = 0; i < old.outputs().size(); ++i)
-      if (i != stack.result) outputs.push_back(body.get(old.outputs()[i]));
-    outputs.insert(outputs.end(), kept.begin(), kept.end());
-    return scope.finish(outputs, old.name());
-  }
-
-  // The state where readers begin, then what is kept of each step.
+  // The loop without the stack and with what is kept: the state where readers begin, then what is kept of each step.
   Arrays bind_maker(const Stack& stack, Replay& replay) {
     const Eqn& eqn = *stack.loop;
     const EqnScope place(eqn);
-    LoopParams p = replay.params(eqn).as<LoopParams>();
+    const LoopParams p = replay.params(eqn).as<LoopParams>();
     if (stack.inner.empty()) sizes_ = p.body_sizes;
     const Arrays operands = replay.operands(eqn);
-    const TraceResult traced = trace_maker(stack, p, types_of(operands));
-    p.body = traced.program;
-    p.body_sizes = traced.sizes;
-    const Arrays results = loop(std::move(p), operands);
-    set_results(eqn, replay, results, stack.result);
+    LoopEdit edit(p, operands);
+    edit.drop_result(stack.result);
+    const LoopEdit::Built built = edit.build([&](LoopEdit::Step& step) {
+      for (const Eqn& e : p.body->eqns()) {
+        const auto link = std::ranges::find(stack.chain().links, &e, &UpdateChain::Link::eqn);
+        Arrays kept;
+        if (!stack.inner.empty() && &e == stack.inner[0].loop)
+          kept = bind_maker(stack.inner[0], step.old);
+        else if (link != stack.chain().links.end())
+          kept = bind_keeping(*link, step.old, rows_);
+        else
+          step.old.bind_eqn(e);
+        for (const Array& x : kept) step.stack(x);
+      }
+    });
+    set_results(eqn, replay, built.results);
     Arrays parts;
     if (stack.inner.empty())
-      parts.push_back(rows_ == KeptRows::before ? results[stack.carry()] : operands[stack.chain().input]);
-    parts.insert(parts.end(), results.begin() + static_cast<Ptr>(eqn.out.size()) - 1, results.end());
+      parts.push_back(rows_ == KeptRows::before ? built.results[stack.carry()] : operands[stack.chain().input]);
+    parts.insert(parts.end(), built.stacks.begin(), built.stacks.end());
     return parts;
-  }
-
-  // Its body, with what was `at` made of the parts.
-  TraceResult trace_reader(std::size_t at, const Stack& stack, const LoopParams& p, std::span<const Type> operands) {
-    const Program& old = *p.body;
-    const bool passes = stack.inner.empty();
-    const auto first_xs = static_cast<std::size_t>(p.consts + p.carries) - (passes ? 1 : 0);
-    Scope scope;
-    Arrays inputs;
-    for (const Type& t : body_input_types(p, operands)) inputs.push_back(scope.input(t));
-    Replay body(old, p.body_sizes);
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < old.inputs().size(); ++i) {
-      if (passes && i == first_xs) ++next;
-      if (i != at) body.set(old.inputs()[i], inputs[next++]);
-    }
-    const Arrays own(inputs.begin() + static_cast<Ptr>(next), inputs.end());
-    const Var read = old.inputs()[at];
-    Arrays outputs;
-    if (passes) {
-      const std::size_t split = stack.position, all = stack.chain().links.size();
-      const bool back = rows_ == KeptRows::before;
-      const Replay sizes(*loop_of(*stack.loop).body, sizes_);
-      const Array here =
-          pass_links(stack.chain(), sizes, back ? split : 0, back ? all : split, inputs[first_xs], own, rows_);
-      body.set(read, here);
-      for (const Eqn& e : old.eqns()) body.bind_eqn(e);
-      outputs = outputs_of(old, body);
-      outputs.insert(outputs.begin() + p.carries - 1,
-                     pass_links(stack.chain(), sizes, back ? 0 : split, back ? split : all, here, own, rows_));
-    } else {
-      bind_all(old, body, nullptr, read, own, stack.inner[0]);
-      outputs = outputs_of(old, body);
-    }
-    return scope.finish(outputs, old.name());
   }
 
   // A loop that takes the parts for its operand `at`, and passes over the chain once a step.
   void bind_reader(const Eqn& eqn, std::size_t at, const Arrays& parts, const Stack& stack, Replay& replay) {
     const EqnScope place(eqn);
-    LoopParams p = replay.params(eqn).as<LoopParams>();
-    const auto first_xs = static_cast<std::size_t>(p.consts + p.carries);
-    const bool passes = stack.inner.empty();
-    const Arrays given = replay.operands(eqn);
-    Arrays operands(given.begin(), given.begin() + static_cast<Ptr>(first_xs));
-    if (passes) operands.push_back(parts[0]);
-    for (std::size_t i = first_xs; i < given.size(); ++i)
-      if (i != at) operands.push_back(given[i]);
-    operands.insert(operands.end(), parts.begin() + (passes ? 1 : 0), parts.end());
-    if (passes) ++p.carries;
-
-    const TraceResult traced = trace_reader(at, stack, p, types_of(operands));
-    p.body = traced.program;
-    p.body_sizes = traced.sizes;
-    const auto carries = p.carries;
-    Arrays results = loop(std::move(p), operands);
-    if (passes) results.erase(results.begin() + carries - 1);
-    set_results(eqn, replay, results, eqn.out.size());
+    const LoopParams p = replay.params(eqn).as<LoopParams>();
+    LoopEdit edit(p, replay.operands(eqn));
+    edit.drop(at);
+    std::optional<LoopEdit::Added> state;
+    std::vector<LoopEdit::Added> rest;
+    for (const Array& part : parts) {
+      if (stack.inner.empty() && !state)
+        state = edit.add_carry(part);
+      else
+        rest.push_back(edit.add_xs(part));
+    }
+    const Var read = p.body->inputs()[at];
+    const LoopEdit::Built built = edit.build([&](LoopEdit::Step& step) {
+      Arrays own;
+      for (const LoopEdit::Added added : rest) own.push_back(step.at(added));
+      if (!state) return bind_all(*p.body, step.old, nullptr, read, own, stack.inner[0]);
+      const std::size_t split = stack.position, all = stack.chain().links.size();
+      const bool back = rows_ == KeptRows::before;
+      const Replay sizes(*loop_of(*stack.loop).body, sizes_);
+      const Array here =
+          pass_links(stack.chain(), sizes, back ? split : 0, back ? all : split, step.at(*state), own, rows_);
+      step.old.set(read, here);
+      step.bind_all();
+      step.carry_on(*state, pass_links(stack.chain(), sizes, back ? 0 : split, back ? split : all, here, own, rows_));
+    });
+    set_results(eqn, replay, built.results);
   }
 
   const KeptRows rows_;

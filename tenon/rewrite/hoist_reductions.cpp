@@ -6,12 +6,11 @@
 
 #include "tenon/ir/adapt.h"
 #include "tenon/ir/literal.h"
-#include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/indexing.h"
+#include "tenon/ops/loop_edit.h"
 #include "tenon/ops/reduce.h"
-#include "tenon/ops/region.h"
 #include "tenon/ops/shape.h"
 #include "tenon/rewrite/compose_views.h"
 #include "tenon/rewrite/hoist_search.h"
@@ -36,41 +35,30 @@ class LoopRebuild {
     const Eqn& eqn = program_.eqns()[hoist_.loop];
     collect_outside(replay);
     const EqnScope place(eqn);
-    LoopParams p = replay.params(eqn).as<LoopParams>();
-    const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-    const Arrays given = replay.operands(eqn);
-    Arrays operands(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(consts));
-    for (const auto& [v, value] : consts_) operands.push_back(value);
-    for (const auto& [at, value] : numbered_) operands.push_back(value);
-    p.consts = static_cast<std::int64_t>(operands.size());
-    operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts),
-                    given.begin() + static_cast<std::ptrdiff_t>(consts + carries));
-    for (const StreamEnd& end : hoist_.ends) {
-      streams_.push_back(holder_of(end) ? Stream() : stream(end, replay));
-      for (const Array& part : streams_.back().initial) operands.push_back(part);
-    }
-    p.carries = static_cast<std::int64_t>(operands.size()) - p.consts;
-    operands.insert(operands.end(), given.begin() + static_cast<std::ptrdiff_t>(consts + carries), given.end());
-    for (const auto& [along, value] : xs_) operands.push_back(value);
-    for (std::size_t i = 0; i < streams_.size(); ++i)
-      if (streams_[i].beside) operands.push_back(by_turn(streams_[i].beside(steps_before(hoist_.ends[i], p))));
-    if (is_numbered()) operands.push_back(arange(*p.length, DType::i64));
-    // Stacks that are still read.
-    std::vector<std::size_t> stacked;
-    for (std::size_t i = carries; i < eqn.out.size(); ++i)
-      if (!hoist_.gone[i]) stacked.push_back(i);
-    const TraceResult body = trace_body(p, operands, consts, carries, stacked, replay);
-    p.body = body.program;
-    p.body_sizes = body.sizes;
-    const Arrays results = loop(p, operands);
-    for (std::size_t i = 0; i < carries; ++i) replay.set(eqn.out[i], results[i]);
-    std::size_t next = carries;
+    const LoopParams p = replay.params(eqn).as<LoopParams>();
+    const auto carries = static_cast<std::size_t>(p.carries);
+    LoopEdit edit(p, replay.operands(eqn));
+    for (const auto& [v, value] : consts_) added_.whole.emplace(v, edit.add_const(value));
+    for (const auto& [at, value] : numbered_) added_.by_number.emplace(at, edit.add_const(value));
+    for (const auto& [along, value] : xs_) added_.parts.emplace(along, edit.add_xs(value));
     for (std::size_t i = 0; i < hoist_.ends.size(); ++i) {
-      const auto first = results.begin() + static_cast<std::ptrdiff_t>(next);
-      ends_.emplace_back(first, first + static_cast<std::ptrdiff_t>(streams_[i].initial.size()));
-      next += streams_[i].initial.size();
+      const StreamEnd& end = hoist_.ends[i];
+      streams_.push_back(holder_of(end) ? Stream() : stream(end, replay));
+      for (const Array& part : streams_[i].initial) added_.state.push_back(edit.add_carry(part));
+      if (streams_[i].beside) added_.beside.emplace(i, edit.add_xs(by_turn(streams_[i].beside(steps_before(end, p)))));
     }
-    for (const std::size_t i : stacked) replay.set(eqn.out[i], results[next++]);
+    if (is_numbered()) added_.number = edit.add_xs(arange(*p.length, DType::i64));
+    for (std::size_t i = carries; i < eqn.out.size(); ++i)
+      if (hoist_.gone[i]) edit.drop_result(i);
+    const LoopEdit::Built built = edit.build([&](LoopEdit::Step& body) { write_body(p, body, replay); });
+    for (std::size_t i = 0; i < eqn.out.size(); ++i)
+      if (!built.results[i].empty()) replay.set(eqn.out[i], built.results[i]);
+    auto next = built.carries.begin();
+    for (const Stream& stream : streams_) {
+      const auto first = next;
+      next += static_cast<std::ptrdiff_t>(stream.initial.size());
+      ends_.emplace_back(first, next);
+    }
   }
 
   // Where the eqn stood: what the result is compared with may be made behind the loop.
@@ -312,42 +300,27 @@ class LoopRebuild {
     Array number;
   };
 
-  TraceResult trace_body(const LoopParams& p, const Arrays& operands, std::size_t consts, std::size_t carries,
-                         const std::vector<std::size_t>& stacked, const Replay& replay) {
+  void write_body(const LoopParams& p, LoopEdit::Step& body, const Replay& replay) {
     const Eqn& eqn = program_.eqns()[hoist_.loop];
-    const auto all_consts = static_cast<std::size_t>(p.consts), all_carries = static_cast<std::size_t>(p.carries);
-    Scope scope;
-    Arrays inputs;
-    for (const Type& t : body_input_types(p, types_of(operands))) inputs.push_back(scope.input(t));
-    // The old body's inputs, and the new ones behind each role.
-    const std::size_t xs = eqn.in.size() - consts - carries;
-    const std::span<const Array> all(inputs);
-    const Arrays own =
-        joined({all.first(consts), all.subspan(all_consts, carries), all.subspan(all_consts + all_carries, xs)});
-    const Arrays made = inline_program(*p.body, p.body_sizes, own);
-    Turn turn{{inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + carries),
-               inputs.begin() + static_cast<std::ptrdiff_t>(all_consts + all_carries)},
-              std::vector<std::optional<StreamStep>>(hoist_.ends.size())};
+    body.bind_all();
+    const auto made = [&](std::size_t result) { return body.old.get(p.body->outputs()[result]); };
+    Turn turn{{}, std::vector<std::optional<StreamStep>>(hoist_.ends.size())};
+    for (const LoopEdit::Added part : added_.state) turn.state.push_back(body.at(part));
     for (std::int64_t k = 0; k < hoist_.steps_a_turn; ++k) {
       const std::int64_t turn_step = p.reverse ? hoist_.steps_a_turn - 1 - k : k;
       Step step;
       if (hoist_.unrolled.empty())
-        for (std::size_t i = carries; i < eqn.out.size(); ++i)
-          if (hoist_.steps.contains(eqn.out[i])) step.parts.emplace(key(along(eqn.out[i])), made[i]);
-      for (const auto& [v, i] : hoist_.unrolled) step.parts.emplace(key(along(v)), of_turn(made[i], turn_step));
-      std::size_t next_const = consts, next_xs = all_consts + all_carries + xs;
-      for (const auto& [v, value] : consts_) step.whole.emplace(v, inputs[next_const++]);
-      for (const auto& [at, value] : numbered_) step.by_number.emplace(at, inputs[next_const++]);
-      for (const auto& [at, value] : xs_) step.parts.emplace(at, of_turn(inputs[next_xs++], turn_step));
-      for (std::size_t i = 0; i < streams_.size(); ++i)
-        if (streams_[i].beside) step.beside.emplace(i, of_turn(inputs[next_xs++], turn_step));
-      if (is_numbered()) step.number = inputs[next_xs++] * hoist_.steps_a_turn + turn_step;
+        for (std::size_t i = static_cast<std::size_t>(p.carries); i < eqn.out.size(); ++i)
+          if (hoist_.steps.contains(eqn.out[i])) step.parts.emplace(key(along(eqn.out[i])), made(i));
+      for (const auto& [v, i] : hoist_.unrolled) step.parts.emplace(key(along(v)), of_turn(made(i), turn_step));
+      for (const auto& [v, at] : added_.whole) step.whole.emplace(v, body.at(at));
+      for (const auto& [along, at] : added_.by_number) step.by_number.emplace(along, body.at(at));
+      for (const auto& [along, at] : added_.parts) step.parts.emplace(along, of_turn(body.at(at), turn_step));
+      for (const auto& [i, at] : added_.beside) step.beside.emplace(i, of_turn(body.at(at), turn_step));
+      if (added_.number) step.number = body.at(*added_.number) * hoist_.steps_a_turn + turn_step;
       take_step(turn, step, k + 1 == hoist_.steps_a_turn, replay);
     }
-    Arrays outputs(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(carries));
-    outputs.insert(outputs.end(), turn.state.begin(), turn.state.end());
-    for (std::size_t i : stacked) outputs.push_back(made[i]);
-    return scope.finish(outputs, p.body->name());
+    for (std::size_t i = 0; i < turn.state.size(); ++i) body.carry_on(added_.state[i], turn.state[i]);
   }
 
   // What the ends of the turn that is being made have taken in so far, and elements that join those of its next steps.
@@ -497,7 +470,14 @@ class LoopRebuild {
   std::map<Key, Array> numbered_;  // of some steps: read by number
   std::map<Var, Array> consts_;    // broadcast over the steps
   std::vector<Stream> streams_;    // of each end
-  std::vector<Arrays> ends_;       // their states behind the loop
+  struct {                         // what the loop is given for these, and for streams
+    std::map<Key, LoopEdit::Added> parts, by_number;
+    std::map<Var, LoopEdit::Added> whole;
+    std::map<std::size_t, LoopEdit::Added> beside;
+    std::vector<LoopEdit::Added> state;
+    std::optional<LoopEdit::Added> number;
+  } added_;
+  std::vector<Arrays> ends_;  // their states behind the loop
 };
 
 // The Program with all these hoists done.

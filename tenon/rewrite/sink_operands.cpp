@@ -7,11 +7,10 @@
 
 #include "tenon/base/settings.h"
 #include "tenon/ir/literal.h"
-#include "tenon/ir/replay.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/element_form.h"
 #include "tenon/ops/indexing.h"
-#include "tenon/ops/loop_roles.h"
+#include "tenon/ops/loop_edit.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
 #include "tenon/transform/memo.h"
@@ -86,23 +85,31 @@ class Sink {
   }
 
   Arrays bind(const Eqn& eqn, const LoopParams& p, const Made& made, const Replay& replay) const {
-    const LoopRoles roles(p);
-    const Arrays operands = replay.operands(eqn);
-    LoopParams q = p;
-    q.body = body_of(eqn, p, made);
     const Dim& steps = *eqn.params.as<LoopParams>().length;  // in the sizes of the Program, as its types
-    Arrays in(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(roles.consts));
-    for (const Var v : made.whole) in.push_back(replay.get(v));
-    for (std::size_t i = roles.consts; i < operands.size(); ++i)
-      if (std::ranges::count(made.xs, i) == 0) in.push_back(operands[i]);
+    LoopEdit edit(p, replay.operands(eqn));
+    for (const std::size_t i : made.xs) edit.drop(i);
+    std::map<Var, LoopEdit::Added> whole, parts;
+    for (const Var v : made.whole) whole.emplace(v, edit.add_const(replay.get(v)));
     for (const Var v : made.parts) {
       const Array& x = replay.get(v);
       const Shape part = *part_of(program_.type(v), steps);
-      in.push_back(x.shape()[0] == *p.length ? x : reshape(x, part.with_axis(0, *p.length)));
+      parts.emplace(v, edit.add_xs(x.shape()[0] == *p.length ? x : reshape(x, part.with_axis(0, *p.length))));
     }
-    if (made.by_number) in.push_back(arange(*p.length, DType::i64));
-    q.consts += static_cast<std::int64_t>(made.whole.size());
-    return loop(std::move(q), in);
+    std::optional<LoopEdit::Added> number;
+    if (made.by_number) number = edit.add_xs(arange(*p.length, DType::i64));
+    const auto write = [&](LoopEdit::Step& body) {
+      Step step;
+      for (const auto& [v, added] : whole) step.whole.emplace(v, body.at(added));
+      for (const auto& [v, added] : parts) step.parts.emplace(v, body.at(added));
+      if (number) step.number = body.at(*number);
+      for (const Eqn* maker : made.eqns) {
+        const EqnScope place(*maker);
+        step.parts.emplace(maker->out[0], made_part(*maker, steps, step));
+      }
+      for (const std::size_t i : made.xs) body.old.set(p.body->inputs()[i], step.parts.at(eqn.in[i]));
+      body.bind_all();
+    };
+    return edit.build(write).results;
   }
 
  private:
@@ -247,35 +254,6 @@ class Sink {
     std::map<Var, Array> whole, parts;
     Array number;
   };
-
-  ProgramRef body_of(const Eqn& loop, const LoopParams& p, const Made& made) const {
-    const Program& old = *p.body;
-    const LoopRoles roles(p);
-    const Dim& steps = *loop.params.as<LoopParams>().length;
-    Scope scope;
-    const std::vector<Dim> sizes = scope.size_params_of(old);
-    Replay replay(old, sizes);
-    Step step;
-    const auto input = [&](std::size_t i) { replay.set(old.inputs()[i], scope.input(replay.type(old.inputs()[i]))); };
-    for (std::size_t i = 0; i < roles.consts; ++i) input(i);
-    for (const Var v : made.whole) step.whole.emplace(v, scope.input(program_.type(v)));
-    for (std::size_t i = roles.consts; i < old.inputs().size(); ++i)
-      if (std::ranges::count(made.xs, i) == 0) input(i);
-    for (const Var v : made.parts) {
-      const Type& type = program_.type(v);
-      step.parts.emplace(v, scope.input(Type::array(type.dtype, *part_of(type, steps))));
-    }
-    if (made.by_number) step.number = scope.input(Type::array(DType::i64, {}));
-    for (const Eqn* eqn : made.eqns) {
-      const EqnScope place(*eqn);
-      step.parts.emplace(eqn->out[0], made_part(*eqn, steps, step));
-    }
-    for (const std::size_t i : made.xs) replay.set(old.inputs()[i], step.parts.at(loop.in[i]));
-    for (const Eqn& eqn : old.eqns()) replay.bind_eqn(eqn);
-    Arrays out;
-    for (const Var v : old.outputs()) out.push_back(replay.get(v));
-    return scope.finish(out, old.name()).program;
-  }
 
   Array made_part(const Eqn& eqn, const Dim& steps, const Step& step) const {
     const Shape shape = *part_of(program_.type(eqn.out[0]), steps);

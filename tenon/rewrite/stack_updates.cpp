@@ -4,12 +4,11 @@
 #include <map>
 #include <set>
 
-#include "tenon/ir/replay.h"
 #include "tenon/kernel/analysis/index_ranges.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/indexing.h"
-#include "tenon/ops/loop_roles.h"
+#include "tenon/ops/loop_edit.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/structure.h"
 #include "tenon/ops/table.h"
@@ -409,107 +408,62 @@ class Search {
   std::vector<int> reads_;
 };
 
-// Writes one loop anew: consts, carries and xs that stay, then xs that were consts; carries and stacks that stay, then
-// stacks of rows.
-class Rebuild {
- public:
-  Rebuild(const Search& search, LoopParams p, Arrays operands)
-      : search_(search), p_(std::move(p)), old_(*p_.body), roles_(p_), operands_(std::move(operands)) {
-    becomes_.assign(operands_.size(), Becomes::itself);
-    for (std::size_t i = 0; i < roles_.results(); ++i) stays_.push_back(search.is_needed_result(i));
-    for (const Written& w : search.written) stays_[w.carry] = false;
-    for (std::size_t k = 0; k < roles_.carries; ++k)
-      if (!stays_[k]) becomes_[roles_.consts + k] = Becomes::nothing;
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      if (search.taken.contains(old_.inputs()[i]))
-        becomes_[i] = Becomes::xs;
-      else if (!roles_.is_carry(i) && !search.is_needed(old_.inputs()[i]))
-        becomes_[i] = Becomes::nothing;
-    }
-  }
+// What the carry is behind the loop.
+Array whole(const Rows& rows, const Shape& shape, Array stack) {
+  stack = move_axis(stack, 0, static_cast<std::int64_t>(rows.axis));
+  return rows.count == 1 ? stack : reshape(stack, shape);
+}
 
-  Arrays bind() {
-    if (search_.turned) {
-      p_.reverse = !p_.reverse;
-      for (std::size_t i = roles_.consts + roles_.carries; i < operands_.size(); ++i)
-        if (becomes_[i] == Becomes::itself) operands_[i] = reverse(operands_[i], {0});
-    }
-    Arrays given = those(Becomes::itself, operands_);
-    for (const Array& xs : those(Becomes::xs, operands_)) given.push_back(xs);
-    p_.consts = std::count(becomes_.begin(), becomes_.begin() + p_.consts, Becomes::itself);
-    p_.carries = std::count(stays_.begin(), stays_.begin() + p_.carries, true);
-    const TraceResult body = trace(types_of(given));
-    p_.body = body.program;
-    p_.body_sizes = body.sizes;
-    const Arrays bound = loop(std::move(p_), given);
-    Arrays results;
-    std::size_t next = 0;
-    for (const bool stays : stays_) results.push_back(stays ? bound[next++] : Array());
-    for (const Written& w : search_.written)
-      results[w.carry] = whole(w.rows, operands_[roles_.consts + w.carry].shape(), bound[next++]);
-    return results;
+// The loop with carries whose rows are written as stacks, with constants whose rows are taken as xs, and without what
+// nobody needs.
+Arrays rebuilt(const Search& search, LoopParams p, Arrays operands) {
+  const ProgramRef body = p.body;
+  const LoopRoles roles(p);
+  std::vector<bool> stays;  // each result
+  for (std::size_t i = 0; i < roles.results(); ++i) stays.push_back(search.is_needed_result(i));
+  for (const Written& w : search.written) stays[w.carry] = false;
+  const auto is_dropped = [&](std::size_t i) {
+    return roles.is_carry(i) ? !stays[i - roles.consts] : !search.is_needed(body->inputs()[i]);
+  };
+  if (search.turned) {
+    p.reverse = !p.reverse;
+    for (std::size_t i = roles.consts + roles.carries; i < operands.size(); ++i)
+      if (!is_dropped(i)) operands[i] = reverse(operands[i], {0});
   }
-
- private:
-  enum class Becomes : std::uint8_t { itself, xs, nothing };
-  template <class Items>
-  Items those(Becomes what, const Items& operands) const {
-    Items some;
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      if (becomes_[i] == what) some.push_back(operands[i]);
-    return some;
+  LoopEdit edit(p, operands);
+  std::map<Var, LoopEdit::Added> rows;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Var v = body->inputs()[i];
+    if (search.taken.contains(v)) rows.emplace(v, edit.add_xs(operands[i]));
+    if (rows.contains(v) || is_dropped(i)) edit.drop(i);
   }
-
-  TraceResult trace(std::span<const Type> given) const {
-    const std::vector<Var> inputs(old_.inputs().begin(), old_.inputs().end());
-    std::vector<Var> order = those(Becomes::itself, inputs);
-    for (const Var v : those(Becomes::xs, inputs)) order.push_back(v);
-    Scope scope;
-    Replay replay(old_, p_.body_sizes);
-    const std::vector<Type> types = body_input_types(p_, given);
-    std::map<const Eqn*, Array> rows;  // by the eqns that read them
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const Array input = scope.input(types[i]);
-      const auto taken = search_.taken.find(order[i]);
-      if (taken == search_.taken.end())
-        replay.set(order[i], input);
-      else
-        for (const Eqn* eqn : taken->second.eqns) rows.emplace(eqn, input);
+  for (std::size_t i = roles.carries; i < roles.results(); ++i)
+    if (!stays[i]) edit.drop_result(i);
+  const auto write = [&](LoopEdit::Step& step) {
+    std::map<const Eqn*, Array> taken;  // by the eqns that read them
+    for (const auto& [v, added] : rows)
+      for (const Eqn* eqn : search.taken.at(v).eqns) taken.emplace(eqn, step.at(added));
+    for (const Eqn& eqn : body->eqns()) {
+      if (const auto row = taken.find(&eqn); row != taken.end())
+        step.old.set(eqn.out[0], reshape(row->second, step.old.type(eqn.out[0]).shape));
+      else if (search.is_needed(eqn) && search.is_decided(eqn))
+        step.old.set(eqn.out[0], step.old.get(search.decided(eqn.out[0])));
+      else if (search.is_needed(eqn))
+        step.old.bind_eqn(eqn);
     }
-    for (const Eqn& eqn : old_.eqns()) {
-      const auto row = rows.find(&eqn);
-      if (row != rows.end())
-        replay.set(eqn.out[0], reshape(row->second, replay.type(eqn.out[0]).shape));
-      else if (search_.is_needed(eqn) && search_.is_decided(eqn))
-        replay.set(eqn.out[0], replay.get(search_.decided(eqn.out[0])));
-      else if (search_.is_needed(eqn))
-        replay.bind_eqn(eqn);
+    for (const Written& w : search.written) {
+      const Shape row = operands[roles.consts + w.carry].shape().without_axis(w.rows.axis);
+      const Array& update = step.old.get(w.update);
+      step.stack(reshape(update, w.rows.count == 1 ? row : row.with_axis(w.rows.axis, Dim(w.rows.count))));
     }
-    Arrays outputs;
-    for (std::size_t i = 0; i < old_.outputs().size(); ++i)
-      if (stays_[i]) outputs.push_back(replay.get(old_.outputs()[i]));
-    for (const Written& w : search_.written) {
-      const Shape row = operands_[roles_.consts + w.carry].shape().without_axis(w.rows.axis);
-      const Array& update = replay.get(w.update);
-      outputs.push_back(reshape(update, w.rows.count == 1 ? row : row.with_axis(w.rows.axis, Dim(w.rows.count))));
-    }
-    return scope.finish(outputs, old_.name());
+  };
+  LoopEdit::Built built = edit.build(write);
+  for (std::size_t k = 0; k < search.written.size(); ++k) {
+    const Written& w = search.written[k];
+    built.results[w.carry] = whole(w.rows, operands[roles.consts + w.carry].shape(), built.stacks[k]);
   }
-
-  // What the carry is behind the loop.
-  static Array whole(const Rows& rows, const Shape& shape, Array stack) {
-    stack = move_axis(stack, 0, static_cast<std::int64_t>(rows.axis));
-    return rows.count == 1 ? stack : reshape(stack, shape);
-  }
-
-  const Search& search_;
-  LoopParams p_;
-  const Program& old_;
-  const LoopRoles roles_;
-  Arrays operands_;
-  std::vector<Becomes> becomes_;  // of each operand
-  std::vector<bool> stays_;       // each result
-};
+  return built.results;
+}
 
 ProgramRef rewritten_in(const ProgramRef& program, std::size_t first_carry, std::size_t carries) {
   if (!has_loops(*program)) return program;
@@ -533,7 +487,7 @@ ProgramRef rewritten_in(const ProgramRef& program, std::size_t first_carry, std:
         const Search search(around, eqn, p, std::move(is_read));
         const Params here = make_params(p).map_dims([&](const Dim& d) { return substitute(d, replay.sizes()); });
         const Arrays operands = replay.operands(eqn);
-        replay.set_results(eqn, search.changes() ? Rebuild(search, here.as<LoopParams>(), operands).bind()
+        replay.set_results(eqn, search.changes() ? rebuilt(search, here.as<LoopParams>(), operands)
                                                  : bind_op(*eqn.op, here, operands));
       }
     });
