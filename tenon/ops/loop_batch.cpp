@@ -52,82 +52,114 @@ void read_zeros(Arrays& inputs, const Marks& marks, std::size_t first_mark) {
   }
 }
 
-// Lanes that have ended keep their carries; `active` says which have not.
-BatchResult guarded_batch(const BatchArgs& args, const LoopParams& p, const LoopRoles& roles, const Mask& in,
-                          Arrays operands) {
+// A loop whose lanes end apart: those that have ended keep their carries. Where a condition of each lane says so, it is
+// computed once a step, behind the body: which lanes go on is a carry more, the last.
+class LanesApart {
+ public:
+  LanesApart(const BatchArgs& args, const LoopParams& p, const LoopRoles& roles, const Mask& in, Arrays operands)
+      : args_(args), p_(p), roles_(roles), state_(roles.consts + roles.carries), operands_(std::move(operands)) {
+    if (p.cond) {
+      const Mask cond_in(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(state_));
+      of_each_lane_ = args.recurse.reach(p.cond, cond_in)[0];
+      cond_ = args.recurse.vmap(p.cond, cond_in, {of_each_lane_}, args.size);
+    }
+    marks_ = marks_along(operands_, in, state_, args.size);
+    // Carries that the body updates stay updates.
+    const auto from = origins(p.body);
+    updated_.assign(p.body->outputs().size(), false);
+    Mask body_in = in, shared = in;
+    shared.flip();
+    for (std::size_t i = 0; i < roles.carries; ++i) updated_[i] = end_apart() && from[i] == roles.consts + i;
+    if (end_apart()) body_in.insert(body_in.begin(), true);
+    body_ = args.recurse.vmap(end_apart() ? guard(p.body, updated_, shared) : p.body, body_in,
+                              Mask(p.body->outputs().size(), true), args.size);
+  }
+
+  BatchResult bound() {
+    LoopParams q = p_;
+    if (of_each_lane_) {
+      const Array go_on = condition({operands_.data(), state_});
+      operands_.insert(operands_.begin() + static_cast<std::ptrdiff_t>(state_), go_on);
+      ++q.carries;
+    }
+    operands_.insert(operands_.end(), marks_.xs.begin(), marks_.xs.end());
+    const std::vector<Type> types = body_input_types(q, types_of(operands_));
+    TraceResult body = traced_body(types);
+    q.body = body.program;
+    q.body_sizes = body.sizes;
+    q.lanes = p_.lanes || end_apart();
+    if (of_each_lane_) {
+      TraceResult cond = any_goes_on(std::span(types).first(state_ + 1));
+      q.cond = cond.program;
+      q.cond_sizes = cond.sizes;
+    } else if (p_.cond) {
+      q.cond = cond_;
+      q.cond_sizes = with_lanes(p_.cond_sizes);
+    }
+    Arrays outputs = bind_op(loop_op(), make_params(std::move(q)), operands_);
+    if (of_each_lane_) outputs.erase(outputs.begin() + static_cast<std::ptrdiff_t>(roles_.carries));
+    return {outputs, std::vector<bool>(roles_.results(), true)};
+  }
+
+ private:
+  bool end_apart() const { return of_each_lane_ || !marks_.xs.empty(); }
   // A number of lanes that is not known is one size parameter more, the last.
-  const auto with_lanes = [&](std::vector<Dim> sizes) {
-    if (!args.size.known()) sizes.push_back(args.size);
+  std::vector<Dim> with_lanes(std::vector<Dim> sizes) const {
+    if (!args_.size.known()) sizes.push_back(args_.size);
     return sizes;
-  };
-  const std::size_t state = roles.consts + roles.carries;
-  ProgramRef lane_cond;
-  bool batched_cond = false;
-  if (p.cond) {
-    const Mask cond_in(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(state));
-    batched_cond = args.recurse.reach(p.cond, cond_in)[0];
-    lane_cond = args.recurse.vmap(p.cond, cond_in, {batched_cond}, args.size);
   }
-  const Marks marks = marks_along(operands, in, state, args.size);
-  // Carries that the body updates stay updates.
-  const bool ends_apart = batched_cond || !marks.xs.empty();
-  const auto from = origins(p.body);
-  Mask updated(p.body->outputs().size(), false), body_in = in, shared = in;
-  shared.flip();
-  for (std::size_t i = 0; i < roles.carries; ++i) updated[i] = ends_apart && from[i] == roles.consts + i;
-  if (ends_apart) body_in.insert(body_in.begin(), true);
-  const ProgramRef body = args.recurse.vmap(ends_apart ? guard(p.body, updated, shared) : p.body, body_in,
-                                            Mask(p.body->outputs().size(), true), args.size);
-  operands.insert(operands.end(), marks.xs.begin(), marks.xs.end());
-  LoopParams q = p;
-  std::vector<Type> types;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    Type t = operands[i].type();
-    if (i >= state) t = t.is_list() ? *t.element : Type::array(t.dtype, t.shape.without_axis(0));
-    types.push_back(t);
+  Array condition(std::span<const Array> state) const {
+    return inline_program(*cond_, with_lanes(p_.cond_sizes), state)[0];
   }
-  {
+
+  TraceResult traced_body(std::span<const Type> types) const {
     Scope scope;
     Arrays inputs;
     for (const Type& t : types) inputs.push_back(scope.input(t));
-    const std::span<const Array> own(inputs.data(), roles.operands());
     MaybeArray active;
-    if (!marks.xs.empty()) {
-      active = inputs[roles.operands()];
-      read_zeros(inputs, marks, roles.operands());
+    if (of_each_lane_) {
+      active = inputs[state_];
+      inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(state_));
     }
-    if (batched_cond) {
-      const Array running = inline_program(*lane_cond, with_lanes(p.cond_sizes), own.subspan(0, state))[0];
-      active = active ? *active & running : running;
+    if (!marks_.xs.empty()) {
+      const Array& there = inputs[roles_.operands()];
+      active = active ? there & *active : there;
+      read_zeros(inputs, marks_, roles_.operands());
     }
-    Arrays body_inputs(own.begin(), own.end());
-    if (active) body_inputs.insert(body_inputs.begin(), *active);
-    Arrays outputs = inline_program(*body, with_lanes(p.body_sizes), body_inputs);
-    for (std::size_t i = 0; i < roles.carries; ++i)
-      if (active && !updated[i]) outputs[i] = choose(*active, outputs[i], inputs[roles.consts + i]);
-    if (p.lanes)
-      outputs.back() = active ? outputs.back() & lanes_of(*active, outputs.back()) : outputs.back();
+    Arrays given(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(roles_.operands()));
+    if (active) given.insert(given.begin(), *active);
+    Arrays outputs = inline_program(*body_, with_lanes(p_.body_sizes), given);
+    for (std::size_t i = 0; i < roles_.carries; ++i)
+      if (active && !updated_[i]) outputs[i] = choose(*active, outputs[i], inputs[roles_.consts + i]);
+    if (p_.lanes && active)
+      outputs.back() = outputs.back() & lanes_of(*active, outputs.back());
     else if (active)
       outputs.push_back(*active);
-    q.lanes = p.lanes || active.has_value();
-    TraceResult traced = scope.finish(outputs, p.body->name() + "_lanes");
-    q.body = traced.program;
-    q.body_sizes = traced.sizes;
+    if (of_each_lane_) {
+      Arrays state(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(roles_.consts));
+      const auto behind_carries = outputs.begin() + static_cast<std::ptrdiff_t>(roles_.carries);
+      state.insert(state.end(), outputs.begin(), behind_carries);
+      outputs.insert(behind_carries, condition(state));
+    }
+    return scope.finish(outputs, p_.body->name() + "_lanes");
   }
-  if (batched_cond) {
+  TraceResult any_goes_on(std::span<const Type> state) const {
     Scope scope;
     Arrays inputs;
-    for (std::size_t i = 0; i < state; ++i) inputs.push_back(scope.input(types[i]));
-    const Array running = inline_program(*lane_cond, with_lanes(p.cond_sizes), inputs)[0];
-    TraceResult traced = scope.finish(Arrays{any(running)}, p.cond->name() + "_any");
-    q.cond = traced.program;
-    q.cond_sizes = traced.sizes;
-  } else if (p.cond) {
-    q.cond = lane_cond;
-    q.cond_sizes = with_lanes(p.cond_sizes);
+    for (const Type& t : state) inputs.push_back(scope.input(t));
+    return scope.finish(Arrays{any(inputs.back())}, p_.cond->name() + "_any");
   }
-  return {bind_op(loop_op(), make_params(q), operands), std::vector<bool>(roles.results(), true)};
-}
+
+  const BatchArgs& args_;
+  const LoopParams& p_;
+  const LoopRoles& roles_;
+  const std::size_t state_;  // operands that the condition reads
+  Arrays operands_;
+  ProgramRef cond_, body_;
+  bool of_each_lane_ = false;
+  Marks marks_;
+  Mask updated_;  // outputs of the body
+};
 
 }  // namespace
 
@@ -151,7 +183,7 @@ BatchResult loop_batch(const BatchArgs& args) {
   }
   BatchResult result;
   if (by_list || by_cond) {
-    result = guarded_batch(args, p, roles, in, operands);
+    result = LanesApart(args, p, roles, in, operands).bound();
   } else {
     Mask out = args.recurse.reach(p.body, in);
     for (std::size_t i = 0; i < roles.carries; ++i) out[i] = in[roles.consts + i];
