@@ -56,6 +56,8 @@ std::span<const ProgramPass> compile_passes() {
         {"mask_reductions", "reductions of what a mask chooses as reductions under the mask", mask_reductions},
         {"narrow_products", "products of less, where operands repeat or results are summed", narrow_products},
         {"hoist_invariants", "what each step of a loop would compute alike, computed before it", hoist_invariants},
+        {"hoist_maps", "products that the steps of a loop make of what they read, as one product of all steps",
+         hoist_maps},
         {"stream_pairs", "reductions of what pairs of rows give, as loops over one of them", stream_pairs},
         {"hoist_reductions", "reductions of stacked outputs moved into their loops", hoist_reductions},
         {"one_pass", "reductions that wait for each other, in one pass over rows that fit no cache", one_pass},

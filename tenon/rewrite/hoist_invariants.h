@@ -1,4 +1,4 @@
-// What each step of a loop would compute alike, computed before it.
+// What a loop need not compute step by step, computed before it.
 #pragma once
 
 #include "tenon/ir/program.h"
@@ -11,5 +11,11 @@ namespace tenon {
 // regions too; nested loops first, so that one run takes an eqn out of all loops that it does not depend on. Exact;
 // linear in the eqns times the depth of loops; memoised.
 ProgramRef hoist_invariants(const ProgramRef& program);
+
+// Products of few rows that a step makes of its elements and of constants alone (the input of a recurrent cell, by its
+// weights) become one product of all steps, whose rows the steps read: a matrix is read once then, not once a step. It
+// takes memory for the rows of all steps. Where a step has many rows, or the matrix stays in the first-level cache,
+// products stay in the steps. In regions too; linear as above; memoised. Sums may be taken in another order.
+ProgramRef hoist_maps(const ProgramRef& program);
 
 }  // namespace tenon

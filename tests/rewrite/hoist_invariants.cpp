@@ -113,5 +113,119 @@ TEST(HoistInvariants, InDerivativesAndLanes) {
   EXPECT_LT(inside(*q, "sum"), inside(*p, "sum"));
 }
 
+// --- maps: what steps make of what they read ---
+
+// A recurrent cell: hidden and input weights; h, then what each step gives.
+Arrays cell(const Array& x, const Array& h, const Array& w, const Array& u, bool reverse = false) {
+  const auto step = [&](const Array& h, const Array& x) {
+    const Array next = tanh(matmul(h, w) + matmul(sin(x), u));
+    return std::pair(next, next);
+  };
+  const auto [last, all] = scan(step, h, x, {.reverse = reverse});
+  return {last, all};
+}
+
+struct Sample {
+  Array x = wave({5, 2, 48}, 0.3), h = wave({2, 48}, 0.9), w = wave({48, 48}, 0.17) / 7, u = wave({48, 48}, 0.13) / 7;
+  std::vector<Value> values() const { return {x.value(), h.value(), w.value(), u.value()}; }
+};
+
+ProgramRef expect_maps(const ProgramRef& p, int before, int after, const std::vector<Value>& in) {
+  const ProgramRef q = hoist_maps(p);
+  EXPECT_EQ(inside(*p, "dot"), before) << p;
+  EXPECT_EQ(inside(*q, "dot"), after) << q;
+  EXPECT_EQ(hoist_maps(q)->hash(), q->hash());  // nothing is left to do
+  const auto want = evaluate(*p, {}, in), got = evaluate(*q, {}, in);
+  for (std::size_t i = 0; i < want.size(); ++i)
+    EXPECT_TRUE(allclose(Array(std::get<Buffer>(got[i])), Array(std::get<Buffer>(want[i])), 1e-12, 1e-12)) << q;
+  return q;
+}
+
+TEST(HoistMaps, InputsOfARecurrentCell) {
+  const Sample s;
+  for (const bool reverse : {false, true}) {
+    const auto f = [=](const Array& x, const Array& h, const Array& w, const Array& u) {
+      return cell(x, h, w, u, reverse);
+    };
+    expect_maps(inline_calls(trace(f)(s.x, s.h, s.w, s.u)), 2, 1, s.values());
+  }
+}
+
+TEST(HoistMaps, OfMappedElementsToo) {  // vmap, and then what has been a batch is a row more of each step
+  const Sample s;
+  const auto f = [](const Array& x, const Array& h, const Array& w, const Array& u) {
+    return vmap([&](const Array& x, const Array& h) { return cell(x, h, w, u); }, {.in_axes = {1, 0}})(x, h);
+  };
+  expect_maps(inline_calls(trace(f)(s.x, s.h, s.w, s.u)), 2, 1, s.values());
+}
+
+TEST(HoistMaps, Gradients) {
+  const Sample s;
+  const auto loss = [](const Array& x, const Array& h, const Array& w, const Array& u) {
+    return sum(square(cell(x, h, w, u)[1]));
+  };
+  const auto f = [=](const Array& x, const Array& h, const Array& w, const Array& u) {
+    const auto [dx, dw, du] = grad<0, 2, 3>(loss)(x, h, w, u);
+    return Arrays{dx, dw, du};
+  };
+  const ProgramRef p = inline_calls(trace(f)(s.x, s.h, s.w, s.u));
+  expect_maps(p, inside(*p, "dot"), inside(*p, "dot") - 1, s.values());
+}
+
+TEST(HoistMaps, StayWhereThatIsNoLess) {
+  const Sample s;
+  const auto stays = [&](auto f, int dots, const Array& x) {
+    const ProgramRef p = inline_calls(trace(f)(x, s.u));
+    expect_maps(p, dots, dots, {x.value(), s.u.value()});
+  };
+  stays(
+      [](const Array& x, const Array& u) {  // many rows
+        return scan([&](const Array& c, const Array& x) { return std::pair(c + matmul(x, u), c); },
+                    zeros({9, 48}, DType::f64), x)
+            .first;
+      },
+      1, wave({5, 9, 48}, 0.3));
+  stays(
+      [](const Array& x, const Array& u) {  // a small matrix
+        const Array small = slice_in_dim(slice_in_dim(u, 0, 8, 0), 0, 8, 1);
+        return scan([&](const Array& c, const Array& x) { return std::pair(c + matmul(x, small), c); },
+                    zeros({8}, DType::f64), x)
+            .first;
+      },
+      1, wave({5, 8}, 0.3));
+  stays(
+      [](const Array& x, const Array& u) {  // of what the step carries
+        return scan([&](const Array& c, const Array& x) { return std::pair(matmul(c + x, u), c); },
+                    zeros({48}, DType::f64), x)
+            .first;
+      },
+      1, wave({5, 48}, 0.3));
+}
+
+TEST(HoistMaps, NoSteps) {
+  const Sample s;
+  const auto f = [](const Array& x, const Array& h, const Array& w, const Array& u) { return cell(x, h, w, u); };
+  const Array none = zeros({0, 2, 48}, DType::f64);
+  const ProgramRef p = inline_calls(trace(f)(none, s.h, s.w, s.u));
+  expect_maps(p, 2, 2, {none.value(), s.h.value(), s.w.value(), s.u.value()});
+}
+
+TEST(HoistMaps, SizesThatVary) {
+  const Sample s;
+  const auto f = jit([&](const Array& x) { return cell(x, s.h, s.w, s.u); }, {.sizes = Sizes::symbolic});
+  const auto one_by_one = [&](const Array& x) { return cell(x, s.h, s.w, s.u); };
+  for (const std::int64_t steps : {1, 3, 5}) {
+    const Array x = slice_in_dim(s.x, 0, steps, 0);
+    EXPECT_TRUE(allclose(f(x)[1], one_by_one(x)[1], 1e-12, 1e-12));
+  }
+}
+
+TEST(HoistMaps, StrictProductsStay) {
+  const Sample s;
+  const StrictNumerics strict;
+  const auto f = [](const Array& x, const Array& h, const Array& w, const Array& u) { return cell(x, h, w, u); };
+  expect_maps(inline_calls(trace(f)(s.x, s.h, s.w, s.u)), 2, 2, s.values());
+}
+
 }  // namespace
 }  // namespace tenon
