@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <sstream>
 
 #include "tenon/tenon.h"
 
@@ -62,6 +63,16 @@ Array branching(const Array& x, const Array& threshold) {
   return tn::cond(
       x > threshold, [](const Array& v) { return newton_root(v + 1.0); }, [](const Array& v) { return grown(v) * v; },
       x);
+}
+
+TEST(Lanes, ConditionsAreComputedOnceAStep) {
+  const auto f = [](const Array& x) { return tn::vmap(newton_root)(x); };
+  std::ostringstream text;
+  text << tn::trace(f)(starts);
+  const std::string program = text.str();
+  int count = 0;
+  for (std::size_t at = program.find("abs"); at != std::string::npos; at = program.find("abs", at + 1)) ++count;
+  EXPECT_EQ(count, 2) << program;  // before the loop, and behind its body
 }
 
 // The lists of the inner batch are the same for all outer lanes; only the choice among them differs.
