@@ -63,6 +63,7 @@ std::span<const ProgramPass> compile_passes() {
         {"one_pass", "reductions that wait for each other, in one pass over rows that fit no cache", one_pass},
         {"delta_stacks", "stacks of an array that a loop updates in places kept as what each step changes",
          delta_stacks},
+        {"delay_maps", "products that the steps of a loop only stack, as one product of the stack", delay_maps},
         {"delay_sums", "sums of products within loops taken once, behind them", delay_sums},
         {"sink_operands", "what a loop reads step by step computed in the step that reads it", sink_operands},
     };

@@ -1,6 +1,7 @@
 #include "tenon/ops/loop_edit.h"
 
 #include <algorithm>
+#include <map>
 
 #include "tenon/ir/adapt.h"
 
@@ -53,10 +54,10 @@ std::vector<std::optional<std::size_t>> LoopEdit::old_of_new() const {
   return from;
 }
 
-// The body, from inputs of these types to its outputs in the order of their kinds; `stacks` becomes the number of
-// values that are stacked beside the old ones.
+// The body, from inputs of these types to its outputs in the order of their kinds. `stacks` become the places among
+// these of the values that are stacked: a value that is there already is not stacked twice.
 TraceResult LoopEdit::traced_body(std::span<const std::optional<std::size_t>> from, std::span<const Type> types,
-                                  FunctionRef<void(Step&)> write, std::size_t& stacks) const {
+                                  FunctionRef<void(Step&)> write, std::vector<std::size_t>& stacks) const {
   const Program& body = *params_.body;
   Scope scope;
   Step step(body, params_.body_sizes);
@@ -76,11 +77,20 @@ TraceResult LoopEdit::traced_body(std::span<const std::optional<std::size_t>> fr
   for (std::size_t i = 0; i < roles_.carries; ++i)
     if (has_result(i)) outputs.push_back(step.old.get(body.outputs()[i]));
   outputs.insert(outputs.end(), step.next_.begin(), step.next_.end());
-  for (std::size_t i = roles_.carries; i < roles_.results(); ++i)
-    if (has_result(i)) outputs.push_back(step.old.get(body.outputs()[i]));
-  outputs.insert(outputs.end(), step.stacked_.begin(), step.stacked_.end());
+  std::map<Var, std::size_t> places;  // of what is stacked
+  const auto place_of = [&](const Array& x) {
+    return x.traced() ? places.emplace(x.traced()->var, outputs.size()).first->second : outputs.size();
+  };
+  for (std::size_t i = roles_.carries; i < roles_.results(); ++i) {
+    if (!has_result(i)) continue;
+    place_of(step.old.get(body.outputs()[i]));
+    outputs.push_back(step.old.get(body.outputs()[i]));
+  }
+  for (const Array& x : step.stacked_) {
+    stacks.push_back(place_of(x));
+    if (stacks.back() == outputs.size()) outputs.push_back(x);
+  }
   if (params_.lanes) outputs.push_back(step.old.get(body.outputs().back()));
-  stacks = step.stacked_.size();
   return scope.finish(outputs, body.name());
 }
 
@@ -99,7 +109,7 @@ LoopEdit::Built LoopEdit::build(FunctionRef<void(Step&)> write) const {
   auto next = more.begin();
   for (const auto& i : from) operands.push_back(i ? operands_[*i] : *next++);
   const std::vector<Type> types = body_input_types(p, types_of(operands));
-  std::size_t stacks = 0;
+  std::vector<std::size_t> stacks;
   TraceResult traced = traced_body(from, types, write, stacks);
   p.body = std::move(traced.program);
   p.body_sizes = std::move(traced.sizes);
@@ -117,7 +127,7 @@ LoopEdit::Built LoopEdit::build(FunctionRef<void(Step&)> write) const {
   results(0, roles_.carries);
   for (std::size_t i = 0; i < carries; ++i) built.carries.push_back(*made++);
   results(roles_.carries, roles_.results());
-  for (std::size_t i = 0; i < stacks; ++i) built.stacks.push_back(*made++);
+  for (const std::size_t place : stacks) built.stacks.push_back(bound[place]);
   return built;
 }
 

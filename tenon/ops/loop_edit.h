@@ -66,7 +66,7 @@ class LoopEdit {
   bool has_result(std::size_t i) const { return result_stays_[i]; }
   std::vector<std::optional<std::size_t>> old_of_new() const;
   TraceResult traced_body(std::span<const std::optional<std::size_t>> from, std::span<const Type> types,
-                          FunctionRef<void(Step&)> write, std::size_t& stacks) const;
+                          FunctionRef<void(Step&)> write, std::vector<std::size_t>& stacks) const;
 
   const LoopParams params_;
   const LoopRoles roles_;

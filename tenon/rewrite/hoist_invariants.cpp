@@ -35,6 +35,7 @@ bool tells(const Program& body, const Eqn& eqn, const std::set<SizeVar>& sizes) 
 struct Going {
   std::vector<const Eqn*> eqns;
   std::vector<Var> given;  // what the body reads of them
+  bool empty() const { return given.empty(); }
 };
 
 // Of eqns that depend on the body's inputs `of` alone: those for which it pays, and what these read.
@@ -147,7 +148,10 @@ Going maps_of(const LoopParams& p) {
     for (const Var v : eqn.out) of_step[v] = std::ranges::any_of(eqn.in, [&](Var x) { return of_step[x]; });
   return going(p, of, [&](const Eqn& eqn) { return pays_for_all_steps(body, eqn, of_step); });
 }
-Arrays with_maps(const LoopParams& p, const Going& going, const Arrays& operands) {
+// Variables of the body in all steps at once, along axis 0: by these eqns, of constants, of what the loop runs along,
+// and of stacks of values of the step.
+Arrays of_all_steps(const LoopParams& p, const std::set<const Eqn*>& eqns, const std::vector<Var>& wanted,
+                    const Arrays& operands, const std::map<Var, Array>& stacks) {
   const Program& body = *p.body;
   const LoopRoles roles(p);
   Arrays given;
@@ -156,26 +160,133 @@ Arrays with_maps(const LoopParams& p, const Going& going, const Arrays& operands
   {
     Scope scope;
     Replay step(body, p.body_sizes);
-    const std::vector<Type> types = body_input_types(p, types_of(operands));
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (roles.is_carry(i) || !types[i].is_array()) continue;
-      step.set(body.inputs()[i], scope.input(types[i]));
-      given.push_back(operands[i]);
-      batched.push_back(roles.is_xs(i));
-    }
-    for (const Eqn* moved : going.eqns) step.bind_eqn(*moved);
+    const auto input = [&](Var v, const Array& of, bool of_step) {
+      const Type t = of.type();
+      step.set(v, scope.input(of_step ? Type::array(t.dtype, t.shape.without_axis(0)) : t));
+      given.push_back(of);
+      batched.push_back(of_step);
+    };
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (!roles.is_carry(i) && operands[i].type().is_array()) input(body.inputs()[i], operands[i], roles.is_xs(i));
+    for (const auto& [v, stack] : stacks) input(v, stack, true);
+    for (const Eqn& eqn : body.eqns())
+      if (eqns.contains(&eqn)) step.bind_eqn(eqn);
     Arrays outputs;
-    for (const Var v : going.given) outputs.push_back(step.get(v));
+    for (const Var v : wanted) outputs.push_back(step.get(v));
     one = scope.finish(outputs, body.name() + "_maps");
   }
-  const ProgramRef all = vmap(one.program, batched, Mask(going.given.size(), true), *p.length);
+  const ProgramRef all = vmap(one.program, batched, Mask(wanted.size(), true), *p.length);
   std::vector<Dim> sizes = one.sizes;
   if (!p.length->known()) sizes.push_back(*p.length);
-  const Arrays made = inline_program(*all, sizes, given);
+  return inline_program(*all, sizes, given);
+}
+Arrays with_maps(const LoopParams& p, const Going& going, const Arrays& operands) {
+  const Arrays made = of_all_steps(p, {going.eqns.begin(), going.eqns.end()}, going.given, operands, {});
   return without(p, operands, going, [&](LoopEdit& edit, std::size_t i) { return edit.add_xs(made[i]); });
 }
 
-// The Program with what goes from each loop before it, inner loops first.
+// --- behind the loop ---
+
+// Results that a step makes, by products with matrices that are the same in all steps and by elementwise ops, and that
+// it only stacks. They are made of `stacked`, values of the step, and of what it reads.
+struct LateMaps {
+  std::vector<std::size_t> results;
+  std::set<Var> stacked;
+  std::set<const Eqn*> eqns, gone;  // that make them; of these, those that the step has no more
+  bool empty() const { return results.empty(); }
+};
+
+class LateMapSearch {
+ public:
+  explicit LateMapSearch(const LoopParams& p)
+      : p_(p),
+        roles_(p),
+        body_(*p.body),
+        makers_(makers_of(body_)),
+        reads_(reads_of(body_)),
+        of_step_(body_.vars(), true),
+        of_state_(body_.vars(), true) {
+    for (std::size_t i = 0; i < roles_.operands(); ++i) {
+      of_step_[body_.inputs()[i]] = !roles_.is_const(i);
+      of_state_[body_.inputs()[i]] = roles_.is_carry(i) || !body_.type(body_.inputs()[i]).is_array();
+    }
+    for (const Eqn& eqn : body_.eqns()) {
+      const bool moves = effect_of(eqn) == Effect::none && eqn.new_sizes.empty();
+      const auto any = [&](const std::vector<bool>& of) {
+        return !moves || std::ranges::any_of(eqn.in, [&](Var v) { return of[v]; });
+      };
+      for (const Var v : eqn.out) of_step_[v] = any(of_step_), of_state_[v] = any(of_state_);
+    }
+  }
+
+  LateMaps found() const {
+    LateMaps all;
+    if (p_.cond || p_.lanes || !p_.length || *p_.length == Dim(0)) return all;
+    for (std::size_t i = roles_.carries; i < roles_.results(); ++i) {
+      LateMaps one;
+      const Var v = body_.outputs()[i];
+      if (!collect(v, one) || one.stacked.empty()) continue;
+      double elements = 0;
+      for (const Var u : one.stacked) elements += estimated_elements(body_.type(u));
+      if (elements > widened_at_most * estimated_elements(body_.type(v))) continue;
+      all.results.push_back(i);
+      all.stacked.merge(one.stacked);
+      all.eqns.merge(one.eqns), all.gone.merge(one.gone);
+    }
+    return all;
+  }
+
+ private:
+  // Notes what makes a result; false where something else of the state takes part, or others read it.
+  bool collect(Var result, LateMaps& maps) const {
+    std::vector<Var> open{result};
+    while (!open.empty()) {
+      const Var v = open.back();
+      open.pop_back();
+      const Eqn* made = makers_[v];
+      if (made == nullptr && of_state_[v]) return false;
+      if (made == nullptr || maps.eqns.contains(made)) continue;
+      maps.eqns.insert(made);
+      if (of_state_[v]) maps.gone.insert(made);
+      const bool product = of_state_[v] && pays_for_all_steps(body_, *made, of_step_);
+      if (of_state_[v] && (reads_[v] != 1 || !(product || is_elementwise(*made)))) return false;
+      for (const Var x : made->in) {
+        if (product && of_step_[x])
+          maps.stacked.insert(x);
+        else
+          open.push_back(x);
+      }
+    }
+    return true;
+  }
+
+  const LoopParams& p_;
+  const LoopRoles roles_;
+  const Program& body_;
+  const std::vector<const Eqn*> makers_;
+  const std::vector<int> reads_;
+  std::vector<bool> of_step_, of_state_;  // what depends on the number of the step; on what the loop carries
+};
+
+Arrays with_late_maps(const LoopParams& p, const LateMaps& maps, const Arrays& operands) {
+  std::vector<Var> results;
+  for (const std::size_t i : maps.results) results.push_back(p.body->outputs()[i]);
+  LoopEdit edit(p, operands);
+  for (const std::size_t i : maps.results) edit.drop_result(i);
+  LoopEdit::Built built = edit.build([&](LoopEdit::Step& step) {
+    for (const Eqn& eqn : p.body->eqns())
+      if (!maps.gone.contains(&eqn)) step.old.bind_eqn(eqn);
+    for (const Var v : maps.stacked) step.stack(step.old.get(v));
+  });
+  std::map<Var, Array> stacks;
+  std::size_t next = 0;
+  for (const Var v : maps.stacked) stacks.emplace(v, built.stacks[next++]);
+  const Arrays made = of_all_steps(p, maps.eqns, results, operands, stacks);
+  for (std::size_t k = 0; k < made.size(); ++k) built.results[maps.results[k]] = made[k];
+  return built.results;
+}
+
+// The Program with what `of` finds in each loop taken out of it by `with`, inner loops first.
 template <class Of, class With>
 ProgramRef hoisted(const ProgramRef& program, ProgramRef pass(const ProgramRef&), Of of, With with) {
   return rewritten(*program, [&](Replay& replay) {
@@ -187,9 +298,9 @@ ProgramRef hoisted(const ProgramRef& program, ProgramRef pass(const ProgramRef&)
       const EqnScope place(eqn);
       const Params params = replay.params(eqn).map_programs([&](const ProgramRef& p) { return p ? pass(p) : p; });
       const auto& p = params.as<LoopParams>();
-      const Going going = of(p);
+      const auto found = of(p);
       const Arrays operands = replay.operands(eqn);
-      replay.set_results(eqn, going.given.empty() ? bind_op(*eqn.op, params, operands) : with(p, going, operands));
+      replay.set_results(eqn, found.empty() ? bind_op(*eqn.op, params, operands) : with(p, found, operands));
     }
   });
 }
@@ -208,6 +319,14 @@ ProgramRef hoist_maps(const ProgramRef& program) {
   static constinit Memo<ProgramRef> memo;
   return memo.get(Hasher()("hoist_maps")(program->hash()).finish(),
                   [&] { return hoisted(program, hoist_maps, maps_of, with_maps); });
+}
+
+ProgramRef delay_maps(const ProgramRef& program) {
+  if (!has_loops(*program)) return program;
+  static constinit Memo<ProgramRef> memo;
+  return memo.get(Hasher()("delay_maps")(program->hash()).finish(), [&] {
+    return hoisted(program, delay_maps, [](const LoopParams& p) { return LateMapSearch(p).found(); }, with_late_maps);
+  });
 }
 
 }  // namespace tenon

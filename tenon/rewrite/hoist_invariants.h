@@ -1,4 +1,4 @@
-// What a loop need not compute step by step, computed before it.
+// What a loop need not compute step by step, computed before it or behind it.
 #pragma once
 
 #include "tenon/ir/program.h"
@@ -17,5 +17,10 @@ ProgramRef hoist_invariants(const ProgramRef& program);
 // takes memory for the rows of all steps. Where a step has many rows, or the matrix stays in the first-level cache,
 // products stay in the steps. In regions too; linear as above; memoised. Sums may be taken in another order.
 ProgramRef hoist_maps(const ProgramRef& program);
+
+// The same of what steps only stack, behind the loop: products of a constant matrix with few rows (the outputs of a
+// recurrent cell by its weights, the cotangents of its inputs) become one of the stacked rows. What a reduction takes
+// in is not stacked, and stays: this runs after hoist_reductions.
+ProgramRef delay_maps(const ProgramRef& program);
 
 }  // namespace tenon

@@ -130,11 +130,12 @@ struct Sample {
   std::vector<Value> values() const { return {x.value(), h.value(), w.value(), u.value()}; }
 };
 
-ProgramRef expect_maps(const ProgramRef& p, int before, int after, const std::vector<Value>& in) {
-  const ProgramRef q = hoist_maps(p);
+ProgramRef expect_maps(const ProgramRef& p, int before, int after, const std::vector<Value>& in,
+                       ProgramRef pass(const ProgramRef&) = hoist_maps) {
+  const ProgramRef q = pass(p);
   EXPECT_EQ(inside(*p, "dot"), before) << p;
   EXPECT_EQ(inside(*q, "dot"), after) << q;
-  EXPECT_EQ(hoist_maps(q)->hash(), q->hash());  // nothing is left to do
+  EXPECT_EQ(pass(q)->hash(), q->hash());  // nothing is left to do
   const auto want = evaluate(*p, {}, in), got = evaluate(*q, {}, in);
   for (std::size_t i = 0; i < want.size(); ++i)
     EXPECT_TRUE(allclose(Array(std::get<Buffer>(got[i])), Array(std::get<Buffer>(want[i])), 1e-12, 1e-12)) << q;
@@ -225,6 +226,70 @@ TEST(HoistMaps, StrictProductsStay) {
   const StrictNumerics strict;
   const auto f = [](const Array& x, const Array& h, const Array& w, const Array& u) { return cell(x, h, w, u); };
   expect_maps(inline_calls(trace(f)(s.x, s.h, s.w, s.u)), 2, 2, s.values());
+}
+
+// A recurrent cell whose outputs are its state by further weights.
+Arrays outputs(const Array& x, const Array& h, const Array& w, const Array& u) {
+  const auto step = [&](const Array& h, const Array& x) {
+    const Array next = tanh(matmul(h, w) + x);
+    return std::pair(next, matmul(next, transpose(u)));
+  };
+  const auto [last, all] = scan(step, h, x);
+  return {last, all};
+}
+
+TEST(DelayMaps, OutputsOfARecurrentCell) {
+  const Sample s;
+  expect_maps(inline_calls(trace(outputs)(s.x, s.h, s.w, s.u)), 2, 1, s.values(), delay_maps);
+}
+
+TEST(DelayMaps, CotangentsOfInputs) {
+  const Sample s;
+  const auto loss = [](const Array& x, const Array& h, const Array& w, const Array& u) {
+    return sum(square(cell(x, h, w, u)[1]));
+  };
+  const auto f = [=](const Array& x, const Array& h, const Array& w, const Array& u) {
+    return grad<0>(loss)(x, h, w, u);
+  };
+  const ProgramRef p = inline_calls(trace(f)(s.x, s.h, s.w, s.u));
+  expect_maps(p, inside(*p, "dot"), inside(*p, "dot") - 1, s.values(), delay_maps);
+}
+
+TEST(DelayMaps, WhatTheStepReadsToo) {  // stays
+  const Sample s;
+  const auto f = [](const Array& x, const Array& h, const Array& w, const Array&) {
+    const auto step = [&](const Array& h, const Array& x) {
+      const Array made = matmul(h, w);
+      return std::pair(tanh(made + x), made);
+    };
+    const auto [last, all] = scan(step, h, x);
+    return Arrays{last, all};
+  };
+  expect_maps(inline_calls(trace(f)(s.x, s.h, s.w, s.u)), 1, 1, s.values(), delay_maps);
+}
+
+TEST(DelayMaps, WhatIsStackedIsStackedOnce) {
+  const Sample s;
+  const auto f = [](const Array& x, const Array& h, const Array& w, const Array& u) {
+    const auto step = [&](const Array& h, const Array& x) {
+      const Array next = tanh(matmul(h, w) + x);
+      return std::pair(next, Arrays{next, matmul(next, u), matmul(next, w)});
+    };
+    return scan(step, h, x).second;
+  };
+  const ProgramRef p = inline_calls(trace(f)(s.x, s.h, s.w, s.u));
+  const ProgramRef q = expect_maps(p, 3, 1, s.values(), delay_maps);
+  for (const Eqn& eqn : q->eqns())
+    if (eqn.op == &loop_op()) EXPECT_EQ(eqn.out.size(), 2U) << q;  // the state behind the last step, and that of all
+}
+
+TEST(DelayMaps, SizesThatVary) {
+  const Sample s;
+  const auto f = jit([&](const Array& x) { return outputs(x, s.h, s.w, s.u); }, {.sizes = Sizes::symbolic});
+  for (const std::int64_t steps : {1, 3, 5}) {
+    const Array x = slice_in_dim(s.x, 0, steps, 0);
+    EXPECT_TRUE(allclose(f(x)[1], outputs(x, s.h, s.w, s.u)[1], 1e-12, 1e-12));
+  }
 }
 
 }  // namespace
