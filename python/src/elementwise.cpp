@@ -6,7 +6,7 @@
 #include "numeric.h"
 #include "op.h"
 #include "operands.h"
-#include "order.h"
+#include "tenon/ops/order.h"
 #include "rooms.h"
 #include "tenon/ops/activations.h"
 #include "tenon/ops/arithmetic.h"
@@ -75,9 +75,9 @@ constexpr OfTwo of_two[] = {
     {"subtract", tenon::operator-, "x1 - x2."},
     {"multiply", numeric::multiply, "x1 * x2."},
     {"true_divide", numeric::true_divide, "x1 / x2, of integers real."},
-    {"floor_divide", numeric::floor_divide, "x1 / x2 rounded down."},
-    {"remainder", numeric::remainder, "What floor_divide leaves, with the sign of x2."},
-    {"fmod", numeric::truncated_remainder, "What division toward zero leaves, with the sign of x1."},
+    {"floor_divide", tenon::floor_divide, "x1 / x2 rounded down."},
+    {"remainder", tenon::remainder, "What floor_divide leaves, with the sign of x2."},
+    {"fmod", tenon::fmod, "What division toward zero leaves, with the sign of x1."},
     {"truncated_divide", tenon::operator/, "x1 / x2; of integers rounded toward zero, and -1 where x2 is 0."},
     {"power", numeric::power, "x1 to the power x2."},
     {"float_power", tenon::pow, "x1 to the power x2, of real or complex numbers."},
