@@ -9,6 +9,7 @@
 #include "tenon/api/debug.h"
 #include "tenon/api/diagonals.h"
 #include "tenon/api/differences.h"
+#include "tenon/api/elementwise.h"
 #include "tenon/api/explain.h"
 #include "tenon/api/fft.h"
 #include "tenon/api/files.h"

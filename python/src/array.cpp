@@ -12,6 +12,7 @@
 #include "interchange.h"
 #include "numeric.h"
 #include "operands.h"
+#include "tenon/ops/division.h"
 #include "tenon/ops/order.h"
 #include "shapes.h"
 #include "tenon/ops/arithmetic.h"

@@ -8,9 +8,11 @@
 #include "operands.h"
 #include "tenon/ops/order.h"
 #include "rooms.h"
+#include "tenon/api/elementwise.h"
 #include "tenon/ops/activations.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/division.h"
 #include "tenon/ops/float_bits.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/promotion.h"
@@ -52,6 +54,18 @@ constexpr OfOne of_one[] = {
     {"erf_inv", tenon::erf_inv, "The inverse of the error function."},
     {"isfinite", tenon::is_finite, "Whether x is neither infinite nor NaN."},
     {"isnan", tenon::is_nan, "Whether x is NaN."},
+    {"isinf", tenon::is_inf, "Whether x is infinite."},
+    {"signbit", tenon::sign_bit, "Whether the sign is minus."},
+    {"trunc", tenon::trunc, "x rounded toward zero."},
+    {"log2", tenon::log2, "The logarithm to base 2."},
+    {"log10", tenon::log10, "The logarithm to base 10."},
+    {"exp2", tenon::exp2, "2 to the power x."},
+    {"arcsinh", tenon::asinh, "The inverse hyperbolic sine."},
+    {"arccosh", tenon::acosh, "The inverse hyperbolic cosine."},
+    {"arctanh", tenon::atanh, "The inverse hyperbolic tangent."},
+    {"sinc", tenon::sinc, "sin(πx) / (πx)."},
+    {"deg2rad", tenon::radians, "Degrees as radians."},
+    {"rad2deg", tenon::degrees, "Radians as degrees."},
     {"negative", tenon::operator-, "-x."},
     {"positive", numeric::positive, "x."},
     {"invert", tenon::operator!, "Not x of bools; the bits of integers turned round."},
@@ -96,6 +110,14 @@ constexpr OfTwo of_two[] = {
     {"greater", order::greater, "x1 > x2, element by element."},
     {"greater_equal", order::greater_equal, "x1 >= x2, element by element."},
     {"logaddexp", tenon::logaddexp, "log(exp(x1) + exp(x2))."},
+    {"logaddexp2", tenon::logaddexp2, "log2(2^x1 + 2^x2)."},
+    {"hypot", tenon::hypot, "sqrt(x1² + x2²)."},
+    {"copysign", tenon::copysign, "x1 with the sign of x2."},
+    {"heaviside", tenon::heaviside, "0 below 0, 1 above, x2 at 0."},
+    {"fmax", tenon::fmax, "The larger of both; where one is NaN the other."},
+    {"fmin", tenon::fmin, "The smaller of both; where one is NaN the other."},
+    {"gcd", tenon::gcd, "The greatest common divisor."},
+    {"lcm", tenon::lcm, "The least common multiple."},
     {"complex", tenon::complex, "x1 + x2·i."},
     {"leaky_relu", tenon::leaky_relu, "x1 where it is not negative, else x2 * x1."},
     {"elu", tenon::elu, "x1 where it is positive, else x2 * (exp(x1) - 1)."},
@@ -168,6 +190,24 @@ void add_elementwise(nb::module_& module) {
         return call_op("astype", [&] { return to_inexact(a); });
       },
       "Real or complex numbers as they are; integers become real.");
+  module.def("round", [](ArrayLike x, std::int64_t decimals) {
+    const Array a = x.array("round");
+    return call_op("round", [&] { return round(op(a), decimals); });
+  });
+  module.def("nan_to_num", [](ArrayLike x, ArrayLike nan, nb::handle above, nb::handle below) {
+    const char* name = "nan_to_num";
+    const Array a = x.array(name);
+    NanToNumOptions options{nan.array(name), {}, {}};
+    if (!above.is_none()) options.above = operand(name, above);
+    if (!below.is_none()) options.below = operand(name, below);
+    return call_op(name, [&] { return nan_to_num(op(a), options); });
+  });
+  module.def("isclose", [](ArrayLike x, ArrayLike y, ArrayLike rtol, ArrayLike atol, bool equal_nan) {
+    const char* name = "isclose";
+    const Array a = x.array(name), b = y.array(name);
+    const CloseOptions options{rtol.array(name), atol.array(name), equal_nan};
+    return call_op(name, [&] { return is_close(op(a), op(b), options); });
+  });
   module.def("gelu", [](ArrayLike x, bool approximate) {
     const Array a = x.array("gelu");
     return call_op("gelu", [&] { return gelu(op(a), approximate ? Gelu::by_tanh : Gelu::exact); });

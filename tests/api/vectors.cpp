@@ -244,6 +244,39 @@ TEST(Order, OfComplexNumbers) {
   EXPECT_EQ(tn::order::smallest(z).item<C>(), C(0, 9));
 }
 
+TEST(Elementwise, Examples) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(of(tn::log2(Array{8.f, 1.f})), are(3, 0));
+  EXPECT_THAT(of(tn::log10(1000)), are(3));
+  EXPECT_THAT(of(tn::exp2(Array{3, -1})), are(8, 0.5));
+  EXPECT_THAT(of(tn::logaddexp2(Array{1.f, -infinity}, Array{1.f, -infinity})), are(2, -std::numeric_limits<double>::infinity()));
+  EXPECT_THAT(of(tn::asinh(Array{1., 1e300, -0.})), are(0.881373587, 691.468675, 0));
+  EXPECT_THAT(of(tn::acosh(Array{2., 0.})), are(1.316957897, nan));
+  EXPECT_THAT(of(tn::atanh(Array{0.5})), are(0.549306144));
+  EXPECT_THAT(of(tn::hypot(Array{3.f, 3e38f}, Array{4.f, 0.f})), are(5, 3e38));
+  EXPECT_THAT(of(tn::sinc(Array{0., 0.5, 1.})), are(1, 2 / M_PI, 0));
+  EXPECT_THAT(of(tn::trunc(Array{1.7f, -1.7f})), are(1, -1));
+  EXPECT_THAT(of(tn::round(Array{1.25f, -2.75f}, 1)), are(1.2, -2.8));
+  EXPECT_THAT(of(tn::round(Array{125, 135, -125, 4}, -1)), are(120, 140, -120, 0));
+  EXPECT_THAT(of(tn::sign_bit(Array{-0.f, 0.f, -nan})), are(1, 0, 1));
+  EXPECT_THAT(of(tn::copysign(3.f, Array{-0.f, 2.f})), are(-3, 3));
+  EXPECT_THAT(of(tn::heaviside(Array{-1.f, 0.f, 2.f}, 0.25f)), are(0, 0.25, 1));
+  EXPECT_THAT(of(tn::fmax(Array{nan, 2.f}, 1.f)), are(1, 2));
+  EXPECT_THAT(of(tn::fmin(Array{nan, 2.f}, 1.f)), are(1, 1));
+  EXPECT_THAT(of(tn::is_inf(Array{infinity, nan, 1.f})), are(1, 0, 0));
+  EXPECT_THAT(of(tn::nan_to_num(Array{nan, 1.f, infinity}, {.above = Array(9)})), are(0, 1, 9));
+  EXPECT_THAT(of(tn::nan_to_num(Array{-infinity})), are(-std::numeric_limits<float>::max()));
+  EXPECT_THAT(of(tn::is_close(Array{1.f, infinity, nan}, Array{1.000001f, infinity, nan})), are(1, 1, 0));
+  EXPECT_THAT(of(tn::is_close(Array{nan}, Array{nan}, {.equal_nan = true})), are(1));
+  EXPECT_THAT(of(tn::radians(180.)), are(M_PI));
+  EXPECT_THAT(of(tn::degrees(M_PI)), are(180));
+  EXPECT_THAT(of(tn::gcd(Array{12, -4, 0, 0}, Array{18, 6, 5, 0})), are(6, 2, 5, 0));
+  EXPECT_THAT(of(tn::lcm(Array{4, 0}, Array{6, 5})), are(12, 0));
+  tn::expect_agreement([](const Array& x) { return tn::asinh(x) + tn::sinc(x) + tn::log2(2 + x * x) + tn::atanh(x / 2); },
+                       tn::numbers({5}, 0.15));
+  tn::expect_agreement([](const Array& x) { return tn::logaddexp2(x, x * x) + tn::hypot(x, 1 + x); }, tn::numbers({4}, 0.17));
+}
+
 TEST(Vectors, Errors) {
   const auto said = [](auto f) { return tn::message_of(f); };
   const Array x = {1.f, 2.f};
@@ -266,6 +299,9 @@ TEST(Vectors, Errors) {
   EXPECT_THAT(said([&] { tn::repeat(x, -1); }), HasSubstr("repeat: -1 times"));
   EXPECT_THAT(said([&] { tn::hanning(3, DType::i32); }), HasSubstr("hanning: a window of i32"));
   EXPECT_THAT(said([&] { tn::packbits(x); }), HasSubstr("integer or boolean data type: f32[2]"));
+  EXPECT_THAT(said([&] { tn::asinh(tn::complex(x, x)); }), HasSubstr("asinh does not accept complex numbers: c64[2]"));
+  EXPECT_THAT(said([&] { tn::gcd(x, x); }), HasSubstr("Arguments to gcd must be integers: f32[2] and f32[2]"));
+  EXPECT_THAT(said([&] { tn::round(x > 0, 1); }), HasSubstr("of bools there is nothing to round"));
   EXPECT_THAT(said([&] { tn::remainder(tn::complex(x, x), x); }), HasSubstr("remainder: of complex numbers there is none"));
 }
 
