@@ -13,6 +13,7 @@
 #include "tenon/api/explain.h"
 #include "tenon/api/fft.h"
 #include "tenon/api/files.h"
+#include "tenon/api/float_parts.h"
 #include "tenon/api/grids.h"
 #include "tenon/api/histograms.h"
 #include "tenon/api/hoisting.h"

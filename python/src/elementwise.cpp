@@ -9,6 +9,7 @@
 #include "tenon/ops/order.h"
 #include "rooms.h"
 #include "tenon/api/elementwise.h"
+#include "tenon/api/float_parts.h"
 #include "tenon/ops/activations.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -64,6 +65,9 @@ constexpr OfOne of_one[] = {
     {"arccosh", tenon::acosh, "The inverse hyperbolic cosine."},
     {"arctanh", tenon::atanh, "The inverse hyperbolic tangent."},
     {"sinc", tenon::sinc, "sin(πx) / (πx)."},
+    {"spacing", tenon::spacing, "How far the next float is."},
+    {"popcount", tenon::popcount, "How many bits are set."},
+    {"countl_zero", tenon::countl_zero, "How many bits before the first one that is set are not."},
     {"deg2rad", tenon::radians, "Degrees as radians."},
     {"rad2deg", tenon::degrees, "Radians as degrees."},
     {"negative", tenon::operator-, "-x."},
@@ -111,6 +115,7 @@ constexpr OfTwo of_two[] = {
     {"greater_equal", order::greater_equal, "x1 >= x2, element by element."},
     {"logaddexp", tenon::logaddexp, "log(exp(x1) + exp(x2))."},
     {"logaddexp2", tenon::logaddexp2, "log2(2^x1 + 2^x2)."},
+    {"ldexp", tenon::ldexp, "x1 * 2^x2."},
     {"hypot", tenon::hypot, "sqrt(x1² + x2²)."},
     {"copysign", tenon::copysign, "x1 with the sign of x2."},
     {"heaviside", tenon::heaviside, "0 below 0, 1 above, x2 at 0."},
@@ -190,6 +195,11 @@ void add_elementwise(nb::module_& module) {
         return call_op("astype", [&] { return to_inexact(a); });
       },
       "Real or complex numbers as they are; integers become real.");
+  module.def("frexp", [](ArrayLike x) {
+    const Array a = x.array("frexp");
+    const FloatParts made = call_op("frexp", [&] { return frexp(op(a)); });
+    return nb::make_tuple(made.fraction, made.exponent);
+  });
   module.def("round", [](ArrayLike x, std::int64_t decimals) {
     const Array a = x.array("round");
     return call_op("round", [&] { return round(op(a), decimals); });

@@ -277,6 +277,18 @@ TEST(Elementwise, Examples) {
   tn::expect_agreement([](const Array& x) { return tn::logaddexp2(x, x * x) + tn::hypot(x, 1 + x); }, tn::numbers({4}, 0.17));
 }
 
+TEST(FloatParts, Examples) {
+  const auto [fraction, exponent] = tn::frexp(Array{-6.f, 0.f, 1e-40f, 8.f});
+  EXPECT_THAT(of(fraction), are(-0.75, 0, std::ldexp(1e-40f, 132), 0.5));
+  EXPECT_THAT(of(exponent), are(3, 0, -132, 4));
+  EXPECT_THAT(of(tn::ldexp(0.75f, Array{3, -1, 5000})), are(6, 0.375, std::numeric_limits<double>::infinity()));
+  EXPECT_EQ(tn::spacing(1.f).item<float>(), 0x1p-23f);
+  EXPECT_EQ(tn::spacing(Array(-1.0)).item<double>(), -0x1p-52);
+  EXPECT_THAT(of(tn::popcount(Array{3, -1})), are(2, 32));
+  EXPECT_THAT(of(tn::countl_zero(Array{1, 0})), are(31, 32));
+  tn::expect_agreement([](const Array& x) { return tn::frexp(x).fraction; }, tn::numbers({2}, 0.3));
+}
+
 TEST(Vectors, Errors) {
   const auto said = [](auto f) { return tn::message_of(f); };
   const Array x = {1.f, 2.f};

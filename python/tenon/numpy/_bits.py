@@ -3,10 +3,7 @@
 import numpy as np
 
 from tenon import _core
-from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray
-from tenon.numpy._elementwise import _falses
-from tenon.numpy._inverses import minus
 from tenon.numpy._shapes import _axis
 
 __all__ = ["nextafter", "packbits", "spacing", "unpackbits"]
@@ -64,11 +61,4 @@ def spacing(x, /):
     x = _core.to_inexact(x)
     if x.dtype.kind == "c":
         raise ValueError(f"spacing is not defined for complex numbers, {x.dtype}{list(x.shape)}.")
-    # Not by comparison: subnormal numbers may be taken for 0.
-    below = _falses(x) if x.dtype == np.float16 else minus(x) & _core.not_equal(_core.bitcast(x, f"uint{8 * x.dtype.itemsize}") * 2, 0)
-    outward = _core.where(below, asarray(-np.inf, x.dtype), asarray(np.inf, x.dtype))
-    # The difference of subnormal numbers may be taken for 0.
-    near = _core.less(_core.abs(x), asarray(2 * float(_dtypes.finfo(x.dtype).tiny), x.dtype))
-    step = _core.subtract(_core.nextafter(x, outward), x)
-    step = _core.where(near, _core.nextafter(asarray(0, x.dtype), outward), step)
-    return _core.where(_core.isfinite(x), step, asarray(np.nan, x.dtype))
+    return _core.spacing(x)

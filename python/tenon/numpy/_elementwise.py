@@ -293,16 +293,7 @@ def ldexp(x1, x2, /):
     kind = _dtypes._operand_type(x2)[0]
     if x1.dtype.kind == "c" or kind.kind not in "biu":
         raise ValueError(f"ldexp: of real numbers and integers, not of {x1.dtype} and {kind}.")
-    # In three steps, as 2^x2 may be too large where x1 * 2^x2 is not; so many places lead from any number to 0 or infinity.
-    most = {"float16": 43, "float64": 2200}.get(x1.dtype.name, 300)
-    if kind.itemsize >= 4:  # before they are cut to 32 bits
-        x2 = _core.minimum(x2, most) if kind.kind == "u" else _core.clamp(-most, x2, most)
-    x1, places = frexp(x1)  # of subnormal numbers too, which are zeros to arithmetic
-    x2 = _core.clamp(-most, _core.add(_core.convert(x2, "int32"), places), most)
-    step = floor_divide(x2, 3)
-    for places in (step, step, x2 - 2 * step):
-        x1 = multiply(x1, exp2(_core.convert(places, x1.dtype)))
-    return x1
+    return _core.ldexp(x1, x2)
 
 
 def frexp(x, /):
@@ -311,27 +302,7 @@ def frexp(x, /):
     >>> frexp(np.float32(-6.0))
     (Array(-0.75, dtype=float32), Array(3, dtype=int32))
     """
-    from tenon.lax import bitcast_convert_type, clz, stop_gradient
-
-    x = _real_only(_core.to_inexact(x), "frexp")
-    wide = _core.convert(x, "float32") if x.dtype.itemsize < 4 else x
-    size, places = (64, 52) if wide.dtype.itemsize == 8 else (32, 23)
-    word, half = np.dtype(f"uint{size}").type, 2 ** (size - 2 - places) - 2  # the exponent's bits of numbers from 0.5 to 1
-    # By their bits: arithmetic takes subnormal numbers for zeros.
-    bits = bitcast_convert_type(stop_gradient(wide), word)
-    fraction, sign = bits & word(2 ** places - 1), bits & word(2 ** (size - 1))
-    exponent = _core.convert((bits >> word(places)) & word(2 * half + 3), "int32")
-    ordinary = not_equal(bits ^ sign, 0) & not_equal(exponent, 2 * half + 3)
-    missing = _core.where(_core.equal(exponent, 0), clz(fraction) - word(size - 1 - places), word(0))
-    fraction = (fraction << missing) & word(2 ** places - 1)
-    n = _core.where(_core.equal(exponent, 0), 1 - _core.convert(missing, "int32"), exponent) - half
-    n = _core.where(ordinary, n, 0)
-    m = bitcast_convert_type(_core.where(ordinary, sign | word(half << places) | fraction, bits), wide.dtype)
-    # The derivative of m is 2^-n, a product of two as that alone may be infinite.
-    part = n // 2
-    slope = _core.where(ordinary, wide, 0) - stop_gradient(_core.where(ordinary, wide, 0))
-    m = _core.where(ordinary, m + slope * exp2(_core.convert(-part, wide.dtype)) * exp2(_core.convert(part - n, wide.dtype)), m)
-    return _core.convert(m, x.dtype), _core.convert(n, "int32")
+    return _core.frexp(_real_only(x, "frexp"))
 
 
 def right_shift(x1, x2, /):
@@ -350,13 +321,7 @@ def bitwise_count(x, /):
     if kind.kind not in "iu":
         raise TypeError(f"bitwise_count does not accept dtype {kind}.")
     # As unsigned numbers of the same width: the least number has no |x| of its own.
-    bits, count = _core.convert(_core.convert(abs(x), f"uint{8 * kind.itemsize}"), "uint64"), 0
-    for width, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
-        mask = _core.full((), np.uint64(mask), np.uint64)
-        bits = (bits & mask) + (_core.right_shift(bits, np.uint64(width)) & mask)
-    for byte in range(8):
-        count = count + (_core.right_shift(bits, np.uint64(8 * byte)) & np.uint64(255))
-    return _core.convert(count, "uint8") if kind.itemsize <= 8 else count
+    return _core.convert(_core.popcount(_core.convert(abs(x), f"uint{8 * kind.itemsize}")), "uint8")
 
 
 def _integers(name, *operands):
