@@ -1,4 +1,6 @@
 // Functions of each element by itself: a line a function.
+#include "tenon/api/elementwise.h"
+
 #include <nanobind/stl/string.h>
 
 #include "call.h"
@@ -6,9 +8,7 @@
 #include "numeric.h"
 #include "op.h"
 #include "operands.h"
-#include "tenon/ops/order.h"
 #include "rooms.h"
-#include "tenon/api/elementwise.h"
 #include "tenon/api/float_parts.h"
 #include "tenon/ops/activations.h"
 #include "tenon/ops/arithmetic.h"
@@ -16,6 +16,7 @@
 #include "tenon/ops/division.h"
 #include "tenon/ops/float_bits.h"
 #include "tenon/ops/indexing.h"
+#include "tenon/ops/order.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/statistics.h"
 

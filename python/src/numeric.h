@@ -6,10 +6,10 @@
 namespace tenon::python::numeric {
 
 Array positive(const Operand& x);
-Array add(const Operand& x, const Operand& y);                  // of two bools: or
-Array multiply(const Operand& x, const Operand& y);             // of two bools: and
-Array true_divide(const Operand& x, const Operand& y);          // of integers and bools: real numbers
-Array absolute(const Operand& x);                               // bools as they are
+Array add(const Operand& x, const Operand& y);          // of two bools: or
+Array multiply(const Operand& x, const Operand& y);     // of two bools: and
+Array true_divide(const Operand& x, const Operand& y);  // of integers and bools: real numbers
+Array absolute(const Operand& x);                       // bools as they are
 Array square(const Operand& x);
 Array shift_left(const Operand& x, const Operand& y);
 Array shift_right(const Operand& x, const Operand& y);

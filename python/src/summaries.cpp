@@ -29,10 +29,9 @@ struct Masked {
   const char* name;
   Array (*f)(const Operand& x, const Axes& axes, const ReduceOptions& options);
 };
-constexpr Masked masked[] = {{"masked_sum", sum},   {"masked_prod", prod}, {"masked_any", any},
-                             {"masked_max", amax},  {"masked_min", amin},  {"masked_mean", mean},
-                             {"nansum", nansum},    {"nanprod", nanprod},  {"nanmax", nanmax},
-                             {"nanmin", nanmin},    {"nanmean", nanmean}};
+constexpr Masked masked[] = {{"masked_sum", sum},  {"masked_prod", prod}, {"masked_any", any}, {"masked_max", amax},
+                             {"masked_min", amin}, {"masked_mean", mean}, {"nansum", nansum},  {"nanprod", nanprod},
+                             {"nanmax", nanmax},   {"nanmin", nanmin},    {"nanmean", nanmean}};
 struct Spread {
   const char* name;
   Array (*f)(const Operand& x, const Axes& axes, const VarOptions& options);
@@ -42,12 +41,8 @@ struct AlongAxes {
   const char* name;
   Array (*f)(const Operand& x, const Axes& axes);
 };
-constexpr AlongAxes along_axes[] = {{"ptp", ptp},
-                                    {"nanargmax", nanargmax},
-                                    {"nanargmin", nanargmin},
-                                    {"median", median},
-                                    {"nanmedian", nanmedian},
-                                    {"count_nonzero", count_nonzero}};
+constexpr AlongAxes along_axes[] = {{"ptp", ptp},       {"nanargmax", nanargmax}, {"nanargmin", nanargmin},
+                                    {"median", median}, {"nanmedian", nanmedian}, {"count_nonzero", count_nonzero}};
 
 void add_masked(nb::module_& module) {
   for (const Masked& r : masked)
@@ -84,27 +79,26 @@ void add_masked(nb::module_& module) {
 
 // --- quantiles ---
 
-constexpr Named<QuantileMethod> quantile_methods[] = {{"linear", QuantileMethod::linear},
-                                             {"lower", QuantileMethod::lower},
-                                             {"higher", QuantileMethod::higher},
-                                             {"nearest", QuantileMethod::nearest},
-                                             {"midpoint", QuantileMethod::midpoint},
-                                             {"inverted_cdf", QuantileMethod::inverted_cdf},
-                                             {"averaged_inverted_cdf", QuantileMethod::averaged_inverted_cdf},
-                                             {"closest_observation", QuantileMethod::closest_observation},
-                                             {"interpolated_inverted_cdf", QuantileMethod::interpolated_inverted_cdf},
-                                             {"hazen", QuantileMethod::hazen},
-                                             {"weibull", QuantileMethod::weibull},
-                                             {"median_unbiased", QuantileMethod::median_unbiased},
-                                             {"normal_unbiased", QuantileMethod::normal_unbiased}};
+constexpr Named<QuantileMethod> quantile_methods[] = {
+    {"linear", QuantileMethod::linear},
+    {"lower", QuantileMethod::lower},
+    {"higher", QuantileMethod::higher},
+    {"nearest", QuantileMethod::nearest},
+    {"midpoint", QuantileMethod::midpoint},
+    {"inverted_cdf", QuantileMethod::inverted_cdf},
+    {"averaged_inverted_cdf", QuantileMethod::averaged_inverted_cdf},
+    {"closest_observation", QuantileMethod::closest_observation},
+    {"interpolated_inverted_cdf", QuantileMethod::interpolated_inverted_cdf},
+    {"hazen", QuantileMethod::hazen},
+    {"weibull", QuantileMethod::weibull},
+    {"median_unbiased", QuantileMethod::median_unbiased},
+    {"normal_unbiased", QuantileMethod::normal_unbiased}};
 struct OfParts {
   const char* name;
   Array (*f)(const Operand& x, const Operand& q, const Axes& axes, const QuantileOptions& options);
 };
-constexpr OfParts of_parts[] = {{"quantile", quantile},
-                                {"percentile", percentile},
-                                {"nanquantile", nanquantile},
-                                {"nanpercentile", nanpercentile}};
+constexpr OfParts of_parts[] = {
+    {"quantile", quantile}, {"percentile", percentile}, {"nanquantile", nanquantile}, {"nanpercentile", nanpercentile}};
 
 void add_quantiles(nb::module_& module) {
   for (const OfParts& r : of_parts)
@@ -198,11 +192,12 @@ void add_sets(nb::module_& module) {
     return call_op("isin", [&] { return isin(op(a), op(b)); });
   });
   for (const OfTwoSets& r : of_two_sets)
-    module.def(r.name, [name = r.name, f = r.f](ArrayLike x, ArrayLike y, bool unique, nb::handle size, nb::handle fill) {
-      const Array a = x.array(name), b = y.array(name);
-      const TwoSetsOptions options{{size_or_none(size), given_or_none(name, fill)}, unique};
-      return call_op(name, [&] { return f(op(a), op(b), options); });
-    });
+    module.def(r.name,
+               [name = r.name, f = r.f](ArrayLike x, ArrayLike y, bool unique, nb::handle size, nb::handle fill) {
+                 const Array a = x.array(name), b = y.array(name);
+                 const TwoSetsOptions options{{size_or_none(size), given_or_none(name, fill)}, unique};
+                 return call_op(name, [&] { return f(op(a), op(b), options); });
+               });
   module.def("intersection_and_places", [](ArrayLike x, ArrayLike y, nb::handle size, nb::handle fill) {
     const char* name = "intersect1d";
     const Array a = x.array(name), b = y.array(name);
@@ -210,13 +205,14 @@ void add_sets(nb::module_& module) {
     const Intersection made = call_op(name, [&] { return intersection_and_places(op(a), op(b), options); });
     return nb::make_tuple(made.values, made.of_x, made.of_y);
   });
-  module.def("nonzero_of_size", [](ArrayLike x, SizeLike size, const std::vector<nb::object>& fill, DTypeArgument dtype) {
-    const char* name = "nonzero";
-    const Array a = x.array(name);
-    Arrays fills;
-    for (const nb::object& f : fill) fills.push_back(operand(name, f));
-    return call_op(name, [&] { return nonzero(op(a), size.size, fills, dtype); });
-  });
+  module.def("nonzero_of_size",
+             [](ArrayLike x, SizeLike size, const std::vector<nb::object>& fill, DTypeArgument dtype) {
+               const char* name = "nonzero";
+               const Array a = x.array(name);
+               Arrays fills;
+               for (const nb::object& f : fill) fills.push_back(operand(name, f));
+               return call_op(name, [&] { return nonzero(op(a), size.size, fills, dtype); });
+             });
   module.def("compress_of_size", [](ArrayLike x, ArrayLike mask, SizeLike size, ArrayLike fill) {
     const char* name = "compress";
     const Array a = x.array(name), m = mask.array(name), f = fill.array(name);

@@ -1,4 +1,7 @@
-// Numbers in equal steps, neighbours, polynomials, covariances, products of vectors, diagonals, elements in other places.
+// Numbers in equal steps, neighbours, polynomials, covariances, products of vectors, diagonals, elements in other
+// places.
+#include "tenon/api/vectors.h"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -20,7 +23,6 @@
 #include "tenon/api/polynomials.h"
 #include "tenon/api/rearrange.h"
 #include "tenon/api/tapers.h"
-#include "tenon/api/vectors.h"
 
 namespace tenon::python {
 namespace {
@@ -39,16 +41,16 @@ void add_grids(nb::module_& module) {
                             std::optional<DTypeArgument> dtype, std::int64_t axis) {
     const char* name = "linspace";
     const Array a = start.array(name), b = stop.array(name);
-    const SpacedNumbers made = call_op(
-        name, [&] { return linspace_and_step(op(a), op(b), num.size, spaced_options(endpoint, dtype, axis)); });
+    const SpacedNumbers made =
+        call_op(name, [&] { return linspace_and_step(op(a), op(b), num.size, spaced_options(endpoint, dtype, axis)); });
     return nb::make_tuple(made.numbers, made.step);
   });
   module.def("logspace", [](ArrayLike start, ArrayLike stop, SizeLike num, bool endpoint, ArrayLike base,
                             std::optional<DTypeArgument> dtype, std::int64_t axis) {
     const char* name = "logspace";
     const Array a = start.array(name), b = stop.array(name), c = base.array(name);
-    return call_op(
-        name, [&] { return logspace(op(a), op(b), num.size, op(c), spaced_options(endpoint, dtype, axis)); });
+    return call_op(name,
+                   [&] { return logspace(op(a), op(b), num.size, op(c), spaced_options(endpoint, dtype, axis)); });
   });
   module.def("geomspace", [](ArrayLike start, ArrayLike stop, SizeLike num, bool endpoint,
                              std::optional<DTypeArgument> dtype, std::int64_t axis) {
@@ -136,15 +138,15 @@ void add_polynomials(nb::module_& module) {
     const std::optional<Dim> columns = n.is_none() ? std::optional<Dim>() : dim_from(n);
     return call_op("vander", [&] { return vander(op(a), columns, {increasing}); });
   });
-  module.def("polyfit", [](ArrayLike x, ArrayLike y, std::int64_t degree, nb::handle weights, nb::handle rcond,
-                           bool covariance) {
-    const char* name = "polyfit";
-    const Array a = x.array(name), b = y.array(name);
-    const PolyfitOptions options{array_or_none(name, weights), array_or_none(name, rcond), covariance};
-    const PolynomialFit made = call_op(name, [&] { return polyfit(op(a), op(b), degree, options); });
-    const nb::object of = covariance ? array_object(made.unscaled_covariance) : nb::none();
-    return nb::make_tuple(made.coefficients, made.residuals, made.rank, made.singular_values, of);
-  });
+  module.def("polyfit",
+             [](ArrayLike x, ArrayLike y, std::int64_t degree, nb::handle weights, nb::handle rcond, bool covariance) {
+               const char* name = "polyfit";
+               const Array a = x.array(name), b = y.array(name);
+               const PolyfitOptions options{array_or_none(name, weights), array_or_none(name, rcond), covariance};
+               const PolynomialFit made = call_op(name, [&] { return polyfit(op(a), op(b), degree, options); });
+               const nb::object of = covariance ? array_object(made.unscaled_covariance) : nb::none();
+               return nb::make_tuple(made.coefficients, made.residuals, made.rank, made.singular_values, of);
+             });
 }
 
 void add_variables(nb::module_& module) {
@@ -187,10 +189,8 @@ void add_diagonals(nb::module_& module) {
   });
 }
 
-constexpr Named<PadMode> pad_modes[] = {{"edge", PadMode::edge},
-                                        {"wrap", PadMode::wrap},
-                                        {"reflect", PadMode::reflect},
-                                        {"symmetric", PadMode::symmetric}};
+constexpr Named<PadMode> pad_modes[] = {
+    {"edge", PadMode::edge}, {"wrap", PadMode::wrap}, {"reflect", PadMode::reflect}, {"symmetric", PadMode::symmetric}};
 
 void add_rearranged(nb::module_& module) {
   module.def("rot90", [](ArrayLike x, std::int64_t k, std::int64_t axis1, std::int64_t axis2) {
@@ -216,22 +216,21 @@ void add_rearranged(nb::module_& module) {
     const Array a = x.array("repeat"), each = times.array("repeat");
     return call_op("repeat", [&] { return repeat(op(a), each, total.size, axis); });
   });
-  module.def("pad_by", [](ArrayLike x, const std::vector<std::pair<nb::object, nb::object>>& widths,
-                          const std::string& mode) {
-    const Array a = x.array("pad");
-    std::vector<PadWidth> each;
-    for (const auto& [before, behind] : widths) each.push_back({dim_from(before), dim_from(behind)});
-    const PadMode how = by_name("pad", "mode", pad_modes, mode);
-    return call_op("pad", [&] { return pad(op(a), each, how); });
-  });
+  module.def("pad_by",
+             [](ArrayLike x, const std::vector<std::pair<nb::object, nb::object>>& widths, const std::string& mode) {
+               const Array a = x.array("pad");
+               std::vector<PadWidth> each;
+               for (const auto& [before, behind] : widths) each.push_back({dim_from(before), dim_from(behind)});
+               const PadMode how = by_name("pad", "mode", pad_modes, mode);
+               return call_op("pad", [&] { return pad(op(a), each, how); });
+             });
 }
 
 struct Taper {
   const char* name;
   Array (*f)(const Dim& n, DType dtype);
 };
-constexpr Taper tapers[] = {
-    {"bartlett", bartlett}, {"hanning", hanning}, {"hamming", hamming}, {"blackman", blackman}};
+constexpr Taper tapers[] = {{"bartlett", bartlett}, {"hanning", hanning}, {"hamming", hamming}, {"blackman", blackman}};
 constexpr Named<BitOrder> bit_orders[] = {{"big", BitOrder::big}, {"little", BitOrder::little}};
 
 void add_tapers_and_bits(nb::module_& module) {

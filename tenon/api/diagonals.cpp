@@ -15,9 +15,7 @@ namespace tenon {
 namespace {
 
 // Column less row of each element, i32[n, m].
-Array above_diagonal(const Dim& n, const Dim& m) {
-  return iota(DType::i32, {n, m}, 1) - iota(DType::i32, {n, m}, 0);
-}
+Array above_diagonal(const Dim& n, const Dim& m) { return iota(DType::i32, {n, m}, 1) - iota(DType::i32, {n, m}, 0); }
 // As numbers of diagonals that i32 holds: of those that lie outside one that does.
 std::int32_t number_of_diagonal(std::int64_t k) {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(k, -(std::int64_t(1) << 30), std::int64_t(1) << 30));

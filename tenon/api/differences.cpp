@@ -85,9 +85,11 @@ Array gradient(const Operand& given, std::int64_t given_axis, const Operand& spa
   const std::int64_t axis = checked_axis(given_axis, f, name);
   const Dim n = size_along(f, axis);
   if (n.try_value().value_or(2) < 2)
-    throw ShapeError(fmt::format("{}: Shape of array too small to calculate a numerical gradient, at least two elements "
-                                 "are required: axis {} of {}.", name, axis, f.type().text()),
-                     "Take the gradient along another axis.");
+    throw ShapeError(
+        fmt::format("{}: Shape of array too small to calculate a numerical gradient, at least two elements "
+                    "are required: axis {} of {}.",
+                    name, axis, f.type().text()),
+        "Take the gradient along another axis.");
   const auto part = [axis](const Array& x, const Dim& from, const Dim& to) { return slice_in_dim(x, from, to, axis); };
   if (spacing->rank() == 0) {
     const Array inside = (part(f, 2, n) - part(f, 0, n - 2)) * 0.5;
@@ -95,9 +97,9 @@ Array gradient(const Operand& given, std::int64_t given_axis, const Operand& spa
     return concatenate({first, inside, last}, axis) / spacing;
   }
   if (spacing->rank() != 1 || decided_equal(spacing->shape()[0], n) == false)
-    throw ShapeError(fmt::format("{}: coordinates {} of axis {} of {}.", name, spacing->type().text(), axis,
-                                 f.type().text()),
-                     "Give one distance, or a coordinate for each element along the axis.");
+    throw ShapeError(
+        fmt::format("{}: coordinates {} of axis {} of {}.", name, spacing->type().text(), axis, f.type().text()),
+        "Give one distance, or a coordinate for each element along the axis.");
   const Array h = along(differences_of(spacing, 0), axis, f.rank());
   const Array steps = differences_of(f, axis) / h;
   const Array low = part(h, 0, n - 2), high = part(h, 1, n - 1);

@@ -239,9 +239,9 @@ Array gcd(const Operand& x, const Operand& y) {
   const SourceScope place(x.where(), name);
   const Met met = meet(name, {x, y});
   if (!is_integer(met.operands[0].dtype()))
-    throw DTypeError(fmt::format("{}: Arguments to {} must be integers: {} and {}.", name, name, x->type().text(),
-                                 y->type().text()),
-                     "Convert them to an integer dtype.");
+    throw DTypeError(
+        fmt::format("{}: Arguments to {} must be integers: {} and {}.", name, name, x->type().text(), y->type().text()),
+        "Convert them to an integer dtype.");
   const Array zero(Scalar::zero(met.operands[0].dtype())), one(Scalar::one(zero.dtype()));
   using State = std::pair<Array, Array>;
   const auto more = [&](const State& s) { return any(s.second != zero); };

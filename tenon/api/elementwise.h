@@ -72,8 +72,8 @@ Array is_close(const Operand& x, const Operand& y, const CloseOptions& options =
 Array radians(const Operand& x);
 Array degrees(const Operand& x);
 
-// The greatest common divisor and the least common multiple of integers, not negative, by Euclid's algorithm; of 0 and 0
-// both are 0. Others are a DTypeError.
+// The greatest common divisor and the least common multiple of integers, not negative, by Euclid's algorithm; of 0 and
+// 0 both are 0. Others are a DTypeError.
 //   gcd(12, 18)   // 6
 Array gcd(const Operand& x, const Operand& y);
 Array lcm(const Operand& x, const Operand& y);

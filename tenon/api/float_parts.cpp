@@ -76,9 +76,11 @@ FloatParts frexp(const Operand& given) {
   const Array bits = bitcast(fixed, d), below = word((std::uint64_t(1) << places) - 1);
   const Array minus = bits & word(std::uint64_t(1) << (size - 1));
   const auto most = static_cast<std::int32_t>(2 * half + 3), middle = static_cast<std::int32_t>(half);
-  const Array biased = convert(shift_right(bits, word(static_cast<std::uint64_t>(places))) & word(static_cast<std::uint64_t>(most)), DType::i32);
+  const Array biased = convert(
+      shift_right(bits, word(static_cast<std::uint64_t>(places))) & word(static_cast<std::uint64_t>(most)), DType::i32);
   const Array ordinary = ((bits ^ minus) != word(0)) & (biased != most), subnormal = biased == 0;
-  const Array missing = where(subnormal, zeros_in_front(bits & below) - static_cast<std::int32_t>(size - 1 - places), 0);
+  const Array missing =
+      where(subnormal, zeros_in_front(bits & below) - static_cast<std::int32_t>(size - 1 - places), 0);
   const Array fraction = shift_left(bits & below, convert(missing, d)) & below;
   const Array exponent = where(ordinary, where(subnormal, 1 - missing, biased) - middle, 0);
   const Array in_front = word(static_cast<std::uint64_t>(half) << places);
@@ -113,7 +115,8 @@ Array spacing(const Operand& given) {
   const Array x = real_float(name, given);
   const DType d = x.dtype();
   const auto number = [d](double value) { return Array(Scalar(value).convert(d)); };
-  const Array above = number(std::numeric_limits<double>::infinity()), none = number(std::numeric_limits<double>::quiet_NaN());
+  const Array above = number(std::numeric_limits<double>::infinity()),
+              none = number(std::numeric_limits<double>::quiet_NaN());
   // Not by comparison: subnormal numbers may be taken for 0.
   const Array bits = bitcast(x, unsigned_of(d)), zero = Array(Scalar::zero(bits.dtype()));
   const Array one = Array(Scalar::one(bits.dtype()));

@@ -7,15 +7,15 @@
 namespace tenon {
 
 // x = fraction · 2^exponent with 0.5 ≤ |fraction| < 1; x and 0 of zeros, infinities and NaN. Subnormal numbers too.
-// Integers become f32 (64-bit ones f64); complex numbers are a DTypeError. exponent: i32. The derivative of the fraction
-// is 2^-exponent.
+// Integers become f32 (64-bit ones f64); complex numbers are a DTypeError. exponent: i32. The derivative of the
+// fraction is 2^-exponent.
 //   frexp(-6.f).fraction   // -0.75, and the exponent 3
 struct FloatParts {
   Array fraction, exponent;
 };
 FloatParts frexp(const Operand& x);
-// x · 2^exponent without overflow on the way. Subnormal results are zeros where programs are compiled. Throws DTypeError
-// of complex x, and where exponents are not of integers or bool.
+// x · 2^exponent without overflow on the way. Subnormal results are zeros where programs are compiled. Throws
+// DTypeError of complex x, and where exponents are not of integers or bool.
 //   ldexp(0.75f, 3)   // 6
 Array ldexp(const Operand& x, const Operand& exponent);
 

@@ -40,7 +40,8 @@ SpacedNumbers spaced(std::string_view name, const Array& start, const Array& sto
   Array step = more == false ? nan : convert((stop - start) / count, d);
   if (!more) step = where(number_of(parts, real_dtype) > 0, step, nan);
   const Shape shape = broadcast_shapes(name, Arrays{start, stop});
-  Shape column(std::vector<Dim>(shape.rank() + 1, Dim(1))), whole = shape.with_axis(0, num), row = shape.with_axis(0, 1);
+  Shape column(std::vector<Dim>(shape.rank() + 1, Dim(1))), whole = shape.with_axis(0, num),
+                                                            row = shape.with_axis(0, 1);
   column[0] = num;
   const Array at = reshape(iota(real_dtype, {num}, 0), column), part = at / count;
   Array made = convert(start * (1 - part) + stop * part, d);

@@ -11,9 +11,9 @@
 namespace tenon {
 
 struct SpacedOptions {
-  bool endpoint = true;              // whether the last number is `stop`, or would be the next
-  std::optional<DType> dtype = {};   // of integers: rounded down
-  std::int64_t axis = 0;             // of the result, along which the numbers stand
+  bool endpoint = true;             // whether the last number is `stop`, or would be the next
+  std::optional<DType> dtype = {};  // of integers: rounded down
+  std::int64_t axis = 0;            // of the result, along which the numbers stand
 };
 // `num` numbers from start to stop in equal steps, of f32, or of f64 where start or stop are or are 64-bit integers.
 // Both broadcast: [num, axes…]. The last one is exactly `stop`. Derivatives in both. Throws ShapeError where num is
@@ -34,9 +34,9 @@ Array logspace(const Operand& start, const Operand& stop, const Dim& num = 50, c
                const SpacedOptions& options = {});
 Array geomspace(const Operand& start, const Operand& stop, const Dim& num = 50, const SpacedOptions& options = {});
 
-// Of vectors (or numbers) the arrays of their elements at all points of the grid that they span: of x and y two of shape
-// [y, x], as pictures have them, or [x, y] with `matrix_order`; of further vectors further axes. `sparse`: of size 1
-// along the other axes, to which they broadcast. Throws ShapeError where one has more axes.
+// Of vectors (or numbers) the arrays of their elements at all points of the grid that they span: of x and y two of
+// shape [y, x], as pictures have them, or [x, y] with `matrix_order`; of further vectors further axes. `sparse`: of
+// size 1 along the other axes, to which they broadcast. Throws ShapeError where one has more axes.
 //   const auto grid = meshgrid({linspace(0.f, 1.f, 3), linspace(0.f, 1.f, 2)});   // grid[0]: 0 0.5 1, twice
 struct MeshgridOptions {
   bool matrix_order = false, sparse = false;

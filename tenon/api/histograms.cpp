@@ -81,7 +81,8 @@ Array histogram_bin_edges(const Operand& given, const Bins& bins, const BinRange
   if (is_complex(d))
     throw DTypeError(fmt::format("{}: complex numbers, {}, have no order.", name, given->type().text()),
                      "Take that of real(x) and imag(x).");
-  const Array low = convert(range ? range->first : amin(given), d), high = convert(range ? range->second : amax(given), d);
+  const Array low = convert(range ? range->first : amin(given), d),
+              high = convert(range ? range->second : amax(given), d);
   const Array same = low == high;
   return linspace(where(same, low - 0.5, low), where(same, high + 0.5, high), *bins.count() + 1);
 }
@@ -114,8 +115,9 @@ HistogramOfAxes histogramdd(const Operand& points, std::span<const Bins> bins, c
                      "Stack the coordinates: stack({x, y}, 1).");
   const auto axes = static_cast<std::size_t>(x.size(1));
   if (bins.size() != axes || (!options.ranges.empty() && options.ranges.size() != axes))
-    throw ShapeError(fmt::format("{}: {} bins and {} ranges for {} axes.", name, bins.size(), options.ranges.size(), axes),
-                     "Give one for each axis.");
+    throw ShapeError(
+        fmt::format("{}: {} bins and {} ranges for {} axes.", name, bins.size(), options.ranges.size(), axes),
+        "Give one for each axis.");
   const Dim n = x.shape()[0];
   if (options.weights && (options.weights->rank() != 1 || decided_equal(options.weights->shape()[0], n) == false))
     throw ShapeError(fmt::format("{}: weights {} of points {}.", name, options.weights->type().text(), x.type().text()),

@@ -14,9 +14,9 @@
 namespace tenon {
 
 struct BincountOptions {
-  MaybeArray weights = {};          // what each element counts: of x's size; 1 where they are not given
-  std::optional<Dim> length = {};   // of the result; elements from there on are not counted
-  std::int64_t minlength = 0;       // of the result, where its length is not given
+  MaybeArray weights = {};         // what each element counts: of x's size; 1 where they are not given
+  std::optional<Dim> length = {};  // of the result; elements from there on are not counted
+  std::int64_t minlength = 0;      // of the result, where its length is not given
 };
 // How often 0, 1, 2, … are among the elements of a vector of integers, or the sum of their weights: [length], i32, or
 // the weights' dtype. The length is one more than the largest element, which data decide under jit, unless it is given.
@@ -78,9 +78,9 @@ HistogramOfAxes histogramdd(const Operand& points, const Bins& bins = 10, const 
 HistogramOfAxes histogram2d(const Operand& x, const Operand& y, const Bins& bins = 10,
                             const HistogramddOptions& options = {});
 
-// The number of the bin that each element lies in, i32 of x's shape: 0 below the first of the borders, their number from
-// the last one on. Borders are a vector in ascending or descending order; `right`: a bin has its upper border and not
-// its lower one. Throws ShapeError where borders are no vector.
+// The number of the bin that each element lies in, i32 of x's shape: 0 below the first of the borders, their number
+// from the last one on. Borders are a vector in ascending or descending order; `right`: a bin has its upper border and
+// not its lower one. Throws ShapeError where borders are no vector.
 //   digitize(Array{0.5f, 2.f, 9.f}, Array{1.f, 2.f, 3.f})   // 0 2 3
 Array digitize(const Operand& x, const Operand& bins, bool right = false);
 

@@ -15,8 +15,8 @@ struct PackOptions {
   std::optional<std::int64_t> axis = {};
   BitOrder order = BitOrder::big;
 };
-// Eight elements along the axis as one byte, u8, a bit each: whether it is not 0. Bits behind the last element are 0. Of
-// bool and integers: else a DTypeError.
+// Eight elements along the axis as one byte, u8, a bit each: whether it is not 0. Bits behind the last element are 0.
+// Of bool and integers: else a DTypeError.
 //   packbits(Array{1, 0, 1})   // 160
 Array packbits(const Operand& x, const PackOptions& options = {});
 

@@ -50,9 +50,7 @@ Met of_one_order(std::string_view name, const Array& p, const Array& q) {
 }
 
 // The exponents n, n - 1, …, 1.
-Array exponents_down_to_1(const Dim& n, DType dtype) {
-  return number_of(n, dtype) - iota(dtype, {n}, 0);
-}
+Array exponents_down_to_1(const Dim& n, DType dtype) { return number_of(n, dtype) - iota(dtype, {n}, 0); }
 
 std::int64_t checked_order(std::string_view name, std::int64_t m) {
   if (m < 0)
@@ -175,8 +173,9 @@ Array companion(const Operand& given) {
   rows[last] = n - 1;
   rows.push_back(n);
   const Array below = iota(DType::i32, {n - 1, n}, 0) == iota(DType::i32, {n - 1, n}, 1);
-  return concatenate({expand_dims(first, static_cast<std::int64_t>(last)), broadcast_to(convert(below, p.dtype()), rows)},
-                     static_cast<std::int64_t>(last));
+  return concatenate(
+      {expand_dims(first, static_cast<std::int64_t>(last)), broadcast_to(convert(below, p.dtype()), rows)},
+      static_cast<std::int64_t>(last));
 }
 
 Array roots(const Operand& given) {
@@ -184,8 +183,7 @@ Array roots(const Operand& given) {
   const SourceScope place(given.where(), name);
   const Array p = coefficients_of(name, to_inexact(given));
   const Dim n = p.shape()[0];
-  if (n.try_value().value_or(2) < 2)
-    return zeros({0}, linalg::eigvals(ones({1, 1}, p.dtype())).dtype());
+  if (n.try_value().value_or(2) < 2) return zeros({0}, linalg::eigvals(ones({1, 1}, p.dtype())).dtype());
   const Array places = iota(DType::i32, {n}, 0), count = number_of(n, DType::i32), zero = p == 0;
   const Array first = amin(where(zero, count, places));  // n: all are 0
   // Turned around, so that the zeros stand behind: each of them is one more zero of the polynomial, at 0.
@@ -201,8 +199,7 @@ Array vander(const Operand& given, const std::optional<Dim>& columns, const Vand
   constexpr std::string_view name = "vander";
   const SourceScope place(given.where(), name);
   const Array x = given->dtype() == DType::bool_ ? convert(given, DType::i32) : Array(given);
-  if (x.rank() != 1)
-    throw ShapeError(fmt::format("{}: {} is no vector.", name, x.type().text()), "Give one axis.");
+  if (x.rank() != 1) throw ShapeError(fmt::format("{}: {} is no vector.", name, x.type().text()), "Give one axis.");
   const Dim m = x.shape()[0], n = columns.value_or(m);
   if (n.try_value() == 0) return zeros({m, 0}, x.dtype());
   const Array column = reshape(x, {m, 1});
@@ -225,8 +222,9 @@ PolynomialFit polyfit(const Operand& given_x, const Operand& given_y, std::int64
   if (degree < 0) throw ShapeError(fmt::format("{}: of degree {}.", name, degree), "Give 0 or more.");
   const auto require = [&](bool holds, const char* what) {
     if (!holds)
-      throw ShapeError(fmt::format("{}: x {} and y {}: {}.", name, given_x->type().text(), given_y->type().text(), what),
-                       "x is a vector with elements, y has as many along its first axis, and two axes at most.");
+      throw ShapeError(
+          fmt::format("{}: x {} and y {}: {}.", name, given_x->type().text(), given_y->type().text(), what),
+          "x is a vector with elements, y has as many along its first axis, and two axes at most.");
   };
   require(given_x->rank() == 1, "expected 1D vector for x");
   require(given_x->shape()[0].try_value() != 0, "expected non-empty vector for x");

@@ -21,8 +21,8 @@ Array polyval(const Operand& p, const Operand& x);
 Array polyadd(const Operand& p, const Operand& q);
 Array polysub(const Operand& p, const Operand& q);
 Array polymul(const Operand& p, const Operand& q);
-// u = quotient·v + remainder, of max(n - m + 1, 1) and n coefficients. Integers become f32 (64-bit ones f64). Not finite
-// where v begins with 0. Throws ShapeError where v is empty.
+// u = quotient·v + remainder, of max(n - m + 1, 1) and n coefficients. Integers become f32 (64-bit ones f64). Not
+// finite where v begins with 0. Throws ShapeError where v is empty.
 //   polydiv(Array{1.f, 2.f, 3.f, 4.f}, Array{1.f, 2.f}).quotient   // 1 0 3
 struct PolynomialDivision {
   Array quotient, remainder;

@@ -150,11 +150,13 @@ std::optional<std::vector<double>> known_values(const Array& q) {
 // Of rows in order at places that are known: [axes of q…, axes of rows but the last…].
 Array at_known_places(QuantileMethod method, const Array& ordered, const Array& q, const std::vector<double>& values,
                       std::int64_t count) {
-  Buffer below = Buffer::allocate(DType::i32, q.shape().sizes()), above = Buffer::allocate(DType::i32, q.shape().sizes());
+  Buffer below = Buffer::allocate(DType::i32, q.shape().sizes()),
+         above = Buffer::allocate(DType::i32, q.shape().sizes());
   Buffer weights = Buffer::allocate(DType::f64, q.shape().sizes());
   bool between = false;
   const auto index = [count](double place) {  // of q outside of [0, 1] and NaN too
-    return static_cast<std::int32_t>(std::isnan(place) ? 0 : std::clamp<double>(place, 0, static_cast<double>(count - 1)));
+    return static_cast<std::int32_t>(std::isnan(place) ? 0
+                                                       : std::clamp<double>(place, 0, static_cast<double>(count - 1)));
   };
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto place = place_of<double>(method, values[i], static_cast<double>(count));
@@ -168,7 +170,8 @@ Array at_known_places(QuantileMethod method, const Array& ordered, const Array& 
     const Array picked =
         take(ordered, Array(places), static_cast<std::int64_t>(rank), {.mode = IndexMode::promise_in_bounds});
     std::vector<std::int64_t> order;
-    for (std::size_t i = 0; i < picked.rank(); ++i) order.push_back(static_cast<std::int64_t>((i + rank) % picked.rank()));
+    for (std::size_t i = 0; i < picked.rank(); ++i)
+      order.push_back(static_cast<std::int64_t>((i + rank) % picked.rank()));
     return transpose(picked, order);
   };
   const Array low = pick(below);
@@ -259,8 +262,8 @@ Array quantile_of(std::string_view name, const Operand& given, const Operand& q,
     const Array of_each = api_detail::weights_of_elements(name, x, *options.weights, axes);
     const Array each = convert(broadcast_to(of_each, x.shape()), x.dtype());
     const Array counting = of_numbers ? where(is_nan(x), 0, each) : each;
-    const Array weights = rows.shape().elements() == x.shape().elements() ? with_last_axis(name, counting, axes).rows
-                                                                           : ones_like(rows);
+    const Array weights =
+        rows.shape().elements() == x.shape().elements() ? with_last_axis(name, counting, axes).rows : ones_like(rows);
     const Array made = by_weights(rows, weights, q);
     return shaped(of_numbers ? made : where(any(is_nan(rows), along), no_quantile, made));
   }
@@ -271,8 +274,9 @@ Array quantile_of(std::string_view name, const Operand& given, const Operand& q,
     return shaped(at_places(options.method, ordered, q, count));
   }
   const auto parts = n.known() ? known_values(q) : std::nullopt;
-  const Array made = parts ? at_known_places(options.method, ordered, q, *parts, n.value())
-                           : at_places(options.method, ordered, q, convert(size_as_array(n), computed_in(rows.dtype())));
+  const Array made = parts
+                         ? at_known_places(options.method, ordered, q, *parts, n.value())
+                         : at_places(options.method, ordered, q, convert(size_as_array(n), computed_in(rows.dtype())));
   const Array greatest = last_elements(ordered, n - 1);  // NaN stands behind all
   return shaped(where(is_nan(greatest), no_quantile, made));
 }

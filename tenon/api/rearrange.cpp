@@ -137,7 +137,8 @@ Array pad(const Operand& given, std::span<const PadWidth> widths, PadMode mode) 
   const SourceScope place(given.where(), name);
   Array x = given;
   if (widths.size() != x.rank())
-    throw ShapeError(fmt::format("{}: {} widths of {}.", name, widths.size(), x.type().text()), "Give one for each axis.");
+    throw ShapeError(fmt::format("{}: {} widths of {}.", name, widths.size(), x.type().text()),
+                     "Give one for each axis.");
   for (std::size_t i = 0; i < widths.size(); ++i) {
     const auto& [before, behind] = widths[i];
     if (before.try_value().value_or(0) < 0 || behind.try_value().value_or(0) < 0)

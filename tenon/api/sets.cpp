@@ -77,9 +77,11 @@ Unique unique_parts(const Array& x, const UniqueOptions& options, const UniquePa
 Unique unique_of_none(const Array& x, const UniqueOptions& options, const UniqueParts& wanted) {
   const Dim size = options.size.value_or(0);
   if (size.try_value() != 0 && !options.fill)
-    throw ShapeError(fmt::format("unique: for zero-sized input with nonzero size argument, fill_value must be specified: "
-                                 "{} of {}.", size.text(), x.type().text()),
-                     "Give .fill.");
+    throw ShapeError(
+        fmt::format("unique: for zero-sized input with nonzero size argument, fill_value must be specified: "
+                    "{} of {}.",
+                    size.text(), x.type().text()),
+        "Give .fill.");
   Shape shape = x.shape();
   shape[0] = size;
   const Array none = zeros({0}, DType::i32);
@@ -134,7 +136,9 @@ Unique unique_all(const Operand& given, const UniqueOptions& options, const Uniq
     made.inverse = reshape(made.inverse, given->shape());
   return made;
 }
-Array unique(const Operand& x, const UniqueOptions& options) { return unique_all(x, options, {false, false, false}).values; }
+Array unique(const Operand& x, const UniqueOptions& options) {
+  return unique_all(x, options, {false, false, false}).values;
+}
 
 Array isin(const Operand& given, const Operand& of) {
   constexpr std::string_view name = "isin";

@@ -31,7 +31,8 @@ Array taper(std::string_view name, const Dim& n, DType dtype, OfNumber of_number
   const std::int64_t count = std::max<std::int64_t>(n.value(), 0);
   Buffer samples = Buffer::allocate(DType::f64, std::vector{count});
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto odd = static_cast<double>(2 * i + 1 - count), most = static_cast<double>(std::max<std::int64_t>(count - 1, 1));
+    const auto odd = static_cast<double>(2 * i + 1 - count),
+               most = static_cast<double>(std::max<std::int64_t>(count - 1, 1));
     samples.as<double>()[i] = of_number(odd / most, std::numbers::pi * odd / most);
   }
   return convert(Array(samples), dtype);
@@ -48,7 +49,8 @@ Array cosines(std::string_view name, const Dim& n, DType dtype, double a, double
 
 Array bartlett(const Dim& n, DType dtype) {
   return taper(
-      "bartlett", n, dtype, [](double x, double) { return 1 - std::abs(x); }, [](const Array& x) { return 1 - abs(x); });
+      "bartlett", n, dtype, [](double x, double) { return 1 - std::abs(x); },
+      [](const Array& x) { return 1 - abs(x); });
 }
 Array hanning(const Dim& n, DType dtype) { return cosines("hanning", n, dtype, 0.5, 0.5, 0); }
 Array hamming(const Dim& n, DType dtype) { return cosines("hamming", n, dtype, 0.54, 0.46, 0); }
@@ -58,8 +60,9 @@ Array kaiser(const Dim& n, const Operand& beta, DType dtype) {
   constexpr std::string_view name = "kaiser";
   const SourceScope place(beta.where(), name);
   if (beta->rank() != 0 || !is_real(dtype))
-    throw ShapeError(fmt::format("{}: beta is {}, and the window of {}.", name, beta->type().text(), tenon::name(dtype)),
-                     "Give one number, and a real dtype.");
+    throw ShapeError(
+        fmt::format("{}: beta is {}, and the window of {}.", name, beta->type().text(), tenon::name(dtype)),
+        "Give one number, and a real dtype.");
   const DType d = taper_dtype(dtype);
   const Array x = taper_places(n.known() ? max(n, 0) : n, d), b = convert(beta, d);
   return convert(special::i0(b * sqrt(1 - x * x)) / special::i0(b), dtype);

@@ -17,8 +17,8 @@ struct CrossAxes {
 };
 Array cross(const Operand& a, const Operand& b, const CrossAxes& axes);
 
-// The product of Kronecker: a block b times a[i, j, …] in the place of each element of a. Of the one that has fewer axes
-// those in front are of size 1.
+// The product of Kronecker: a block b times a[i, j, …] in the place of each element of a. Of the one that has fewer
+// axes those in front are of size 1.
 //   kron(Array{1, 2}, Array{1, 1})   // 1 1 2 2
 Array kron(const Operand& a, const Operand& b);
 

@@ -19,8 +19,9 @@ Divided divided_by(std::string_view name, const Array& x, const Array& y) {
   const Met met = meet(name, {x, y});
   Array a = met.operands[0], b = met.operands[1];
   if (is_complex(a.dtype()))
-    throw DTypeError(fmt::format("{}: of complex numbers there is none: {} and {}.", name, x.type().text(), y.type().text()),
-                     "Divide them, or take their parts.");
+    throw DTypeError(
+        fmt::format("{}: of complex numbers there is none: {} and {}.", name, x.type().text(), y.type().text()),
+        "Divide them, or take their parts.");
   if (a.dtype() == DType::bool_) a = convert(a, DType::i32), b = convert(b, DType::i32);
   return {a, b, Array(Scalar::zero(a.dtype()))};
 }

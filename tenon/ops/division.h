@@ -9,8 +9,8 @@ namespace tenon {
 // x / y rounded down, of real numbers too; integers divided by 0 have no meaning. Its derivative is 0.
 //   floor_divide(Array{7, -7}, 2)   // 3 -4
 Array floor_divide(const Operand& x, const Operand& y);
-// What that leaves, x - y floor_divide(x, y), exactly: it has the sign of y. Of integers 0 where y is 0, of real numbers
-// NaN there.
+// What that leaves, x - y floor_divide(x, y), exactly: it has the sign of y. Of integers 0 where y is 0, of real
+// numbers NaN there.
 //   remainder(Array{7, -7}, 3)   // 1 2
 Array remainder(const Operand& x, const Operand& y);
 // What division toward zero leaves, as x % y: it has the sign of x. Of integers 0 where y is 0.

@@ -43,7 +43,9 @@ Array extreme(const char* name, const Operand& x, const Operand& y) {
   const Array &a = met.operands[0], &b = met.operands[1];
   const ComplexParts p(a), q(b);
   const Array first = of_parts<Compare>(p, q) | is_nan(a), same = a == b;
-  const auto chosen = [&](const Array& u, const Array& v) { return where(same, half_of_each(u, v), where(first, u, v)); };
+  const auto chosen = [&](const Array& u, const Array& v) {
+    return where(same, half_of_each(u, v), where(first, u, v));
+  };
   return complex(chosen(p.re, q.re), chosen(p.im, q.im));
 }
 

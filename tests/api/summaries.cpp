@@ -1,5 +1,5 @@
-// Reductions of some elements, quantiles, histograms, sets: the examples of their headers, values beside sums as they are
-// written, derivatives, batches, native code, sizes that data decide, errors.
+// Reductions of some elements, quantiles, histograms, sets: the examples of their headers, values beside sums as they
+// are written, derivatives, batches, native code, sizes that data decide, errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -266,7 +266,8 @@ TEST(Summaries, Errors) {
   EXPECT_THAT(said([&] { tn::sum(x, 0, {.initial = x}); }), HasSubstr("initial value must be a scalar, not f32[2]"));
   EXPECT_THAT(said([&] { tn::amax(x, 0, {.where = x > 0}); }), HasSubstr("an initial value is needed"));
   EXPECT_THAT(said([&] { tn::average(x, Array{{1.f, 2.f}}); }), HasSubstr("average: weights f32[1,2] of f32[2]"));
-  EXPECT_THAT(said([&] { tn::median(tn::complex(x, x)); }), HasSubstr("median: complex numbers, c64[2], have no order"));
+  EXPECT_THAT(said([&] { tn::median(tn::complex(x, x)); }),
+              HasSubstr("median: complex numbers, c64[2], have no order"));
   EXPECT_THAT(said([&] { tn::quantile(x, 0.5f, {}, {.weights = x}); }), HasSubstr("inverted_cdf"));
   EXPECT_THAT(said([&] { tn::quantile(x, 0.5f, 1); }), HasSubstr("quantile: axis 1 of f32[2]"));
   EXPECT_THAT(said([&] { tn::bincount(x); }), HasSubstr("bincount: f32[2] is not of integers"));

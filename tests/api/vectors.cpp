@@ -53,7 +53,8 @@ TEST(Grids, EqualSteps) {
   EXPECT_THAT(of(tn::logspace(0.f, 2.f, 3)), are(1, 10, 100));
   EXPECT_THAT(of(tn::geomspace(1.f, 100.f, 3)), are(1, 10, 100));
   EXPECT_THAT(of(tn::geomspace(-1.f, -8.f, 4)), are(-1, -2, -4, -8));
-  EXPECT_THAT(of(varying([](const Array& x) { return tn::linspace(0.f, 1.f, x.dim(0)); })(tn::zeros({3}))), are(0, 0.5, 1));
+  EXPECT_THAT(of(varying([](const Array& x) { return tn::linspace(0.f, 1.f, x.dim(0)); })(tn::zeros({3}))),
+              are(0, 0.5, 1));
   tn::expect_agreement([](const Array& x) { return tn::linspace(x * x, tn::sin(x), 4); }, tn::numbers({2}));
 }
 
@@ -83,7 +84,8 @@ TEST(Differences, Examples) {
   EXPECT_EQ(tn::trapezoid(Array{1.f}).item<float>(), 0);
   EXPECT_THAT(of(tn::unwrap(Array{0.f, 3.f, -3.f})), are(0, 3, -3 + 2 * M_PI));
   EXPECT_THAT(of(tn::unwrap(Array{0, 3, 1}, {.period = Array(4)})), are(0, -1, 1));
-  tn::expect_agreement([](const Array& x) { return tn::gradient(x * x, 0, Array{0.0, 1.0, 3.0}); }, tn::numbers({3, 2}));
+  tn::expect_agreement([](const Array& x) { return tn::gradient(x * x, 0, Array{0.0, 1.0, 3.0}); },
+                       tn::numbers({3, 2}));
   tn::expect_agreement([](const Array& x) { return tn::unwrap(4 * x * x); }, tn::numbers({5}));
 }
 
@@ -125,7 +127,8 @@ TEST(Polynomials, Roots) {
 TEST(Polynomials, Fits) {
   const Array x = {0.0, 1.0, 2.0, 3.0}, y = 2.0 * x * x - x + 0.5;
   EXPECT_THAT(of(tn::polyfit(x, y, 2).coefficients), are(2, -1, 0.5));
-  const tn::PolynomialFit fit = tn::polyfit(x, tn::stack({y, -y}, 1), 1, {.weights = tn::ones({4}), .covariance = true});
+  const tn::PolynomialFit fit =
+      tn::polyfit(x, tn::stack({y, -y}, 1), 1, {.weights = tn::ones({4}), .covariance = true});
   EXPECT_EQ(fit.coefficients.shape(), Shape({2, 2}));
   EXPECT_THAT(of(fit.unscaled_covariance), are(0.2, -0.3, -0.3, 0.7));
   EXPECT_THAT(of(tn::polyfit(Array{0.f, 1.f, 2.f}, Array{1.f, 3.f, 5.f}, 1).coefficients), are(2, 1));
@@ -188,7 +191,8 @@ TEST(Rearranged, Examples) {
   EXPECT_THAT(of(tn::rot90(m, -1)), are(3, 1, 4, 2));
   EXPECT_THAT(of(tn::roll(x, 1, 0)), are(3, 1, 2));
   EXPECT_THAT(of(tn::roll(m, -1)), are(2, 3, 4, 1));
-  EXPECT_THAT(of(tn::jit([](const Array& v, const Array& by) { return tn::roll(v, by, 0); })(x, Array(-4))), are(2, 3, 1));
+  EXPECT_THAT(of(tn::jit([](const Array& v, const Array& by) { return tn::roll(v, by, 0); })(x, Array(-4))),
+              are(2, 3, 1));
   EXPECT_THAT(of(varying([](const Array& v) { return tn::roll(v, v.dim(0) - 1, 0); })(x)), are(2, 3, 1));
   EXPECT_THAT(of(tn::tile(Array{1, 2}, {2})), are(1, 2, 1, 2));
   EXPECT_EQ(tn::tile(m, {3, 1, 2}).shape(), Shape({3, 2, 4}));
@@ -220,7 +224,8 @@ TEST(Bits, Packed) {
   EXPECT_THAT(of(tn::packbits(Array{1, 0, 1}, {.order = tn::BitOrder::little})), are(5));
   const Array bytes = tn::convert(Array{5}, DType::u8);
   EXPECT_THAT(of(tn::unpackbits(bytes)), are(0, 0, 0, 0, 0, 1, 0, 1));
-  EXPECT_THAT(of(tn::unpackbits(bytes, {.count = 10, .order = tn::BitOrder::little})), are(1, 0, 1, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(of(tn::unpackbits(bytes, {.count = 10, .order = tn::BitOrder::little})),
+              are(1, 0, 1, 0, 0, 0, 0, 0, 0, 0));
   EXPECT_THAT(of(tn::unpackbits(bytes, {.count = -6})), are(0, 0));
   const Array many = tn::convert(tn::arange(24) * 11, DType::u8);
   EXPECT_TRUE(tn::all(tn::packbits(tn::unpackbits(tn::reshape(many, {4, 6}), {.axis = 0}), {.axis = 0}) ==
@@ -249,7 +254,8 @@ TEST(Elementwise, Examples) {
   EXPECT_THAT(of(tn::log2(Array{8.f, 1.f})), are(3, 0));
   EXPECT_THAT(of(tn::log10(1000)), are(3));
   EXPECT_THAT(of(tn::exp2(Array{3, -1})), are(8, 0.5));
-  EXPECT_THAT(of(tn::logaddexp2(Array{1.f, -infinity}, Array{1.f, -infinity})), are(2, -std::numeric_limits<double>::infinity()));
+  EXPECT_THAT(of(tn::logaddexp2(Array{1.f, -infinity}, Array{1.f, -infinity})),
+              are(2, -std::numeric_limits<double>::infinity()));
   EXPECT_THAT(of(tn::asinh(Array{1., 1e300, -0.})), are(0.881373587, 691.468675, 0));
   EXPECT_THAT(of(tn::acosh(Array{2., 0.})), are(1.316957897, nan));
   EXPECT_THAT(of(tn::atanh(Array{0.5})), are(0.549306144));
@@ -272,9 +278,11 @@ TEST(Elementwise, Examples) {
   EXPECT_THAT(of(tn::degrees(M_PI)), are(180));
   EXPECT_THAT(of(tn::gcd(Array{12, -4, 0, 0}, Array{18, 6, 5, 0})), are(6, 2, 5, 0));
   EXPECT_THAT(of(tn::lcm(Array{4, 0}, Array{6, 5})), are(12, 0));
-  tn::expect_agreement([](const Array& x) { return tn::asinh(x) + tn::sinc(x) + tn::log2(2 + x * x) + tn::atanh(x / 2); },
-                       tn::numbers({5}, 0.15));
-  tn::expect_agreement([](const Array& x) { return tn::logaddexp2(x, x * x) + tn::hypot(x, 1 + x); }, tn::numbers({4}, 0.17));
+  tn::expect_agreement(
+      [](const Array& x) { return tn::asinh(x) + tn::sinc(x) + tn::log2(2 + x * x) + tn::atanh(x / 2); },
+      tn::numbers({5}, 0.15));
+  tn::expect_agreement([](const Array& x) { return tn::logaddexp2(x, x * x) + tn::hypot(x, 1 + x); },
+                       tn::numbers({4}, 0.17));
 }
 
 TEST(FloatParts, Examples) {
@@ -314,7 +322,8 @@ TEST(Vectors, Errors) {
   EXPECT_THAT(said([&] { tn::asinh(tn::complex(x, x)); }), HasSubstr("asinh does not accept complex numbers: c64[2]"));
   EXPECT_THAT(said([&] { tn::gcd(x, x); }), HasSubstr("Arguments to gcd must be integers: f32[2] and f32[2]"));
   EXPECT_THAT(said([&] { tn::round(x > 0, 1); }), HasSubstr("of bools there is nothing to round"));
-  EXPECT_THAT(said([&] { tn::remainder(tn::complex(x, x), x); }), HasSubstr("remainder: of complex numbers there is none"));
+  EXPECT_THAT(said([&] { tn::remainder(tn::complex(x, x), x); }),
+              HasSubstr("remainder: of complex numbers there is none"));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 """Functions of each element by itself: those of the library by their names in NumPy, and what is made of them."""
 
-import builtins
-import functools
 import math
 import operator
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from tenon import _core, _sizes
 from tenon.numpy import _dtypes
-from tenon.numpy._creation import asarray, full
-from tenon.numpy._elementwise import _inexact_together
+from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import _axes, _axis, _of_one_dtype, moveaxis, ravel
 
 __all__ = [

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from tenon import _core
 from tenon._checks import whole
 from tenon.numpy import _dtypes
-from tenon.numpy._creation import array, asarray
+from tenon.numpy._creation import array, asarray  # noqa: F401
 from tenon.numpy._shapes import _axis
 
 __all__ = [

@@ -11,7 +11,7 @@ from tenon._core import Array
 from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full
-from tenon.numpy._shapes import _axis, concatenate, ravel
+from tenon.numpy._shapes import _axis, ravel
 
 __all__ = [
     "delete", "diff", "ediff1d", "gradient", "insert", "interp", "trim_zeros", "unwrap",

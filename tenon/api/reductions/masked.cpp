@@ -1,11 +1,10 @@
 // Reductions under a mask, with initial values and weights.
-#include "tenon/api/reductions.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "tenon/api/reductions.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
