@@ -68,6 +68,14 @@ void add_masked(nb::module_& module) {
       const Axes axes = axes_from(axis, keepdims);
       return call_op(name, [&] { return f(op(a), axes); });
     });
+  module.def("nancumsum", [](ArrayLike x, std::int64_t axis) {
+    const Array a = x.array("nancumsum");
+    return call_transformation("nancumsum", [&] { return nancumsum(op(a), axis); });
+  });
+  module.def("nancumprod", [](ArrayLike x, std::int64_t axis) {
+    const Array a = x.array("nancumprod");
+    return call_transformation("nancumprod", [&] { return nancumprod(op(a), axis); });
+  });
   module.def("weighted_mean", [](ArrayLike x, ArrayLike weights, nb::handle axis, bool keepdims) {
     const char* name = "average";
     const Array a = x.array(name), w = weights.array(name);

@@ -196,7 +196,8 @@ Array at_places(QuantileMethod method, const Array& ordered, const Array& q, con
   lead.resize(lead.size() + rank, Dim(1));
   std::vector<Dim> wide = q.shape().dims(), once(q.rank(), Dim(1));
   wide.insert(wide.end(), rows.begin(), rows.end());
-  once.insert(once.end(), ordered.shape().begin(), ordered.shape().end());
+  const Shape whole = ordered.shape();
+  once.insert(once.end(), whole.begin(), whole.end());
   const DType d = ordered.dtype();
   const Array parts = broadcast_to(reshape(convert(q, computed_in(d)), Shape(lead)), Shape(wide));
   const auto place = place_of<Array>(method, parts, count);
@@ -225,7 +226,8 @@ Array by_weights(const Array& rows, const Array& weights, const Array& q) {
   const Array wanted = reshape(convert(q, rows.dtype()), Shape(wide)) * slice_in_dim(sums, n - 1, n, axis);
   // Elements that weigh nothing are not found, so that the part 0 is the first that weighs something.
   const Array found = (sums >= wanted) & (sums > 0);
-  once.insert(once.end(), rows.shape().begin(), rows.shape().end());
+  const Shape whole = rows.shape();
+  once.insert(once.end(), whole.begin(), whole.end());
   const auto last = static_cast<std::int64_t>(found.rank()) - 1;
   const Array at = argmax(found, Axes(last).keepdims());
   return squeeze(take_along_axis(reshape(sorted[0], Shape(once)), at, last), last);

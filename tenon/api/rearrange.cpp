@@ -83,10 +83,11 @@ Array roll(const Operand& given, const Dim& shift, std::optional<std::int64_t> a
   if (by.try_value() == 0) return x;
   return concatenate({slice_in_dim(x, n - by, n, axis), slice_in_dim(x, 0, n - by, axis)}, axis);
 }
-Array roll(const Operand& x, const Array& shift, std::int64_t along) {
+Array roll(const Operand& x, const Array& shift, std::optional<std::int64_t> along) {
   constexpr std::string_view name = "roll";
   const SourceScope place(x.where(), name);
-  const std::int64_t axis = axis_of(name, x, along);
+  if (!along) return reshape(roll(all_in_a_row(x), shift, 0), x->shape());
+  const std::int64_t axis = axis_of(name, x, *along);
   const Dim n = elements_along(x, axis);
   if (shift.rank() != 0 || !is_integer(shift.dtype()))
     throw ShapeError(fmt::format("{}: a shift of {}.", name, shift.type().text()), "Give one integer for each axis.");

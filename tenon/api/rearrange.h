@@ -27,7 +27,7 @@ Array rot90(const Operand& x, std::int64_t k = 1, std::int64_t axis1 = 0, std::i
 // the beginning. A shift may be an array of one integer too, whose value is not known yet.
 //   roll(Array{1, 2, 3}, 1, 0)   // 3 1 2
 Array roll(const Operand& x, const Dim& shift, std::optional<std::int64_t> axis = {});
-Array roll(const Operand& x, const Array& shift, std::int64_t axis);
+Array roll(const Operand& x, const Array& shift, std::optional<std::int64_t> axis = {});
 template <std::integral T>
 Array roll(const Operand& x, T shift, std::optional<std::int64_t> axis = {}) {
   return roll(x, Dim(static_cast<std::int64_t>(shift)), axis);

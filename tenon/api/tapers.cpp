@@ -33,7 +33,7 @@ Array taper(std::string_view name, const Dim& n, DType dtype, OfNumber of_number
   for (std::int64_t i = 0; i < count; ++i) {
     const auto odd = static_cast<double>(2 * i + 1 - count),
                most = static_cast<double>(std::max<std::int64_t>(count - 1, 1));
-    samples.as<double>()[i] = of_number(odd / most, std::numbers::pi * odd / most);
+    samples.as<double>()[i] = count == 1 ? 1 : of_number(odd / most, std::numbers::pi * odd / most);
   }
   return convert(Array(samples), dtype);
 }

@@ -1,7 +1,10 @@
 """Windows: weights that fall off towards both ends of a vector."""
 
+import numpy as np
+
 from tenon import _core, _sizes
 from tenon.numpy import _dtypes
+from tenon.numpy._creation import array
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
@@ -28,4 +31,7 @@ def hanning(M):
 
 def kaiser(M, beta):
     """The window of Kaiser."""
-    return _core.kaiser(_sizes.size(M), beta, _dtypes.default("f"))
+    M = _sizes.size(M)
+    if _sizes.known(M) and isinstance(beta, (int, float)):  # NumPy's own digits
+        return array(np.kaiser(M, beta))
+    return _core.kaiser(M, beta, _dtypes.default("f"))

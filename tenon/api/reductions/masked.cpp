@@ -49,7 +49,7 @@ Array summed(std::string_view op, OfAll f, OfBoth combine, int unit, const Opera
   const Array x = in_dtype(given, options.dtype);
   const Array made = f(counting(op, x, options.where, Array(Scalar(unit).convert(x.dtype()))), axes);
   const Array whole = options.initial ? combine(made, convert(*options.initial, made.dtype())) : made;
-  return options.dtype ? whole.with_weak(false) : whole;
+  return in_dtype(whole, options.dtype);
 }
 
 Array largest_or_smallest(std::string_view op, OfAll f, OfBoth combine, const Operand& given, const Axes& axes,
