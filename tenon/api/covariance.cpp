@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tenon/api/grids.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
@@ -62,8 +64,11 @@ Array covariances(std::string_view name, const Operand& given, const Operand* mo
     made = matmul(x * *weights, adjoint_of(x)) / (total - convert(lost, real_dtype));
   } else {
     x = x - mean(x, Axes(1).keepdims());
-    const Array count = api_detail::number_of(x.shape()[1], real_dtype) - convert(ddof, real_dtype);
-    made = matmul(x, adjoint_of(x)) / max(count, 0);
+    const Dim n = x.shape()[1];
+    const Array left = n.known() && ddof.number() != nullptr
+                           ? Array(std::max(static_cast<double>(n.value()) - ddof.number()->as_double(), 0.0))
+                           : max(api_detail::number_of(n, real_dtype) - convert(ddof, real_dtype), 0);
+    made = matmul(x, adjoint_of(x)) / left;
   }
   return made.shape().elements().try_value() == 1 ? reshape(made, {}) : made;
 }
