@@ -109,6 +109,9 @@ constexpr OfParts of_parts[] = {
     {"quantile", quantile}, {"percentile", percentile}, {"nanquantile", nanquantile}, {"nanpercentile", nanpercentile}};
 
 void add_quantiles(nb::module_& module) {
+  nb::list names;
+  for (const Named<QuantileMethod>& method : quantile_methods) names.append(method.name);
+  module.attr("quantile_methods") = names;
   for (const OfParts& r : of_parts)
     module.def(r.name, [name = r.name, f = r.f](ArrayLike x, ArrayLike q, nb::handle axis, bool keepdims,
                                                 const std::string& method, nb::handle weights) {

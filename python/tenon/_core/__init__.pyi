@@ -21,6 +21,7 @@ ShapeLike: TypeAlias = int | Sequence[SupportsIndex] | np.ndarray[Any, Any]
 Axis: TypeAlias = int | Sequence[int] | None
 
 version: str
+quantile_methods: list[str]
 
 @final
 class Array:

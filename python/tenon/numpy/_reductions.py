@@ -376,6 +376,8 @@ def _quantile(f, a, q, axis, method, keepdims, weights):
         if method != "inverted_cdf":
             raise NotImplementedError(f"{method} doesn't support weights. Only method 'inverted_cdf' supports weights.")
         weights = _of_elements(asarray(weights), a, axis)
+    if method not in _core.quantile_methods:
+        raise ValueError(f"quantile: method {method!r} is none of {', '.join(map(repr, _core.quantile_methods))}.")
     return f(a, asarray(q), _axis_of(axis, a.ndim), keepdims, method, weights)
 
 
