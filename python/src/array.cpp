@@ -12,7 +12,8 @@
 #include "interchange.h"
 #include "numeric.h"
 #include "operands.h"
-#include "order.h"
+#include "tenon/ops/division.h"
+#include "tenon/ops/order.h"
 #include "shapes.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -84,10 +85,10 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
 
 PyObject* divmod(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
-    const nb::object quotient = nb::steal(binary<numeric::floor_divide>("floor_divide", a, b));
+    const nb::object quotient = nb::steal(binary<tenon::floor_divide>("floor_divide", a, b));
     if (!quotient) throw nb::python_error();
     if (quotient.ptr() == Py_NotImplemented) Py_RETURN_NOTIMPLEMENTED;
-    const nb::object rest = nb::steal(binary<numeric::remainder>("remainder", a, b));
+    const nb::object rest = nb::steal(binary<tenon::remainder>("remainder", a, b));
     if (!rest) throw nb::python_error();
     return nb::make_tuple(quotient, rest).release().ptr();
   });
@@ -318,8 +319,8 @@ PyType_Slot slots[] = {
     TENON_BINARY(Py_nb_subtract, "subtract", tenon::operator-),
     TENON_BINARY(Py_nb_multiply, "multiply", numeric::multiply),
     TENON_BINARY(Py_nb_true_divide, "true_divide", numeric::true_divide),
-    TENON_BINARY(Py_nb_floor_divide, "floor_divide", numeric::floor_divide),
-    TENON_BINARY(Py_nb_remainder, "remainder", numeric::remainder),
+    TENON_BINARY(Py_nb_floor_divide, "floor_divide", tenon::floor_divide),
+    TENON_BINARY(Py_nb_remainder, "remainder", tenon::remainder),
     TENON_BINARY(Py_nb_matrix_multiply, "matmul", tenon::matmul),
     TENON_BINARY(Py_nb_and, "bitwise_and", tenon::operator&),
     TENON_BINARY(Py_nb_or, "bitwise_or", tenon::operator|),

@@ -1,4 +1,6 @@
 // Functions of each element by itself: a line a function.
+#include "tenon/api/elementwise.h"
+
 #include <nanobind/stl/string.h>
 
 #include "call.h"
@@ -6,13 +8,15 @@
 #include "numeric.h"
 #include "op.h"
 #include "operands.h"
-#include "order.h"
 #include "rooms.h"
+#include "tenon/api/float_parts.h"
 #include "tenon/ops/activations.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/division.h"
 #include "tenon/ops/float_bits.h"
 #include "tenon/ops/indexing.h"
+#include "tenon/ops/order.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/statistics.h"
 
@@ -52,6 +56,21 @@ constexpr OfOne of_one[] = {
     {"erf_inv", tenon::erf_inv, "The inverse of the error function."},
     {"isfinite", tenon::is_finite, "Whether x is neither infinite nor NaN."},
     {"isnan", tenon::is_nan, "Whether x is NaN."},
+    {"isinf", tenon::is_inf, "Whether x is infinite."},
+    {"signbit", tenon::sign_bit, "Whether the sign is minus."},
+    {"trunc", tenon::trunc, "x rounded toward zero."},
+    {"log2", tenon::log2, "The logarithm to base 2."},
+    {"log10", tenon::log10, "The logarithm to base 10."},
+    {"exp2", tenon::exp2, "2 to the power x."},
+    {"arcsinh", tenon::asinh, "The inverse hyperbolic sine."},
+    {"arccosh", tenon::acosh, "The inverse hyperbolic cosine."},
+    {"arctanh", tenon::atanh, "The inverse hyperbolic tangent."},
+    {"sinc", tenon::sinc, "sin(πx) / (πx)."},
+    {"spacing", tenon::spacing, "How far the next float is."},
+    {"popcount", tenon::popcount, "How many bits are set."},
+    {"countl_zero", tenon::countl_zero, "How many bits before the first one that is set are not."},
+    {"deg2rad", tenon::radians, "Degrees as radians."},
+    {"rad2deg", tenon::degrees, "Radians as degrees."},
     {"negative", tenon::operator-, "-x."},
     {"positive", numeric::positive, "x."},
     {"invert", tenon::operator!, "Not x of bools; the bits of integers turned round."},
@@ -75,9 +94,9 @@ constexpr OfTwo of_two[] = {
     {"subtract", tenon::operator-, "x1 - x2."},
     {"multiply", numeric::multiply, "x1 * x2."},
     {"true_divide", numeric::true_divide, "x1 / x2, of integers real."},
-    {"floor_divide", numeric::floor_divide, "x1 / x2 rounded down."},
-    {"remainder", numeric::remainder, "What floor_divide leaves, with the sign of x2."},
-    {"fmod", numeric::truncated_remainder, "What division toward zero leaves, with the sign of x1."},
+    {"floor_divide", tenon::floor_divide, "x1 / x2 rounded down."},
+    {"remainder", tenon::remainder, "What floor_divide leaves, with the sign of x2."},
+    {"fmod", tenon::fmod, "What division toward zero leaves, with the sign of x1."},
     {"truncated_divide", tenon::operator/, "x1 / x2; of integers rounded toward zero, and -1 where x2 is 0."},
     {"power", numeric::power, "x1 to the power x2."},
     {"float_power", tenon::pow, "x1 to the power x2, of real or complex numbers."},
@@ -96,6 +115,15 @@ constexpr OfTwo of_two[] = {
     {"greater", order::greater, "x1 > x2, element by element."},
     {"greater_equal", order::greater_equal, "x1 >= x2, element by element."},
     {"logaddexp", tenon::logaddexp, "log(exp(x1) + exp(x2))."},
+    {"logaddexp2", tenon::logaddexp2, "log2(2^x1 + 2^x2)."},
+    {"ldexp", tenon::ldexp, "x1 * 2^x2."},
+    {"hypot", tenon::hypot, "sqrt(x1² + x2²)."},
+    {"copysign", tenon::copysign, "x1 with the sign of x2."},
+    {"heaviside", tenon::heaviside, "0 below 0, 1 above, x2 at 0."},
+    {"fmax", tenon::fmax, "The larger of both; where one is NaN the other."},
+    {"fmin", tenon::fmin, "The smaller of both; where one is NaN the other."},
+    {"gcd", tenon::gcd, "The greatest common divisor."},
+    {"lcm", tenon::lcm, "The least common multiple."},
     {"complex", tenon::complex, "x1 + x2·i."},
     {"leaky_relu", tenon::leaky_relu, "x1 where it is not negative, else x2 * x1."},
     {"elu", tenon::elu, "x1 where it is positive, else x2 * (exp(x1) - 1)."},
@@ -168,6 +196,29 @@ void add_elementwise(nb::module_& module) {
         return call_op("astype", [&] { return to_inexact(a); });
       },
       "Real or complex numbers as they are; integers become real.");
+  module.def("frexp", [](ArrayLike x) {
+    const Array a = x.array("frexp");
+    const FloatParts made = call_op("frexp", [&] { return frexp(op(a)); });
+    return nb::make_tuple(made.fraction, made.exponent);
+  });
+  module.def("round", [](ArrayLike x, std::int64_t decimals) {
+    const Array a = x.array("round");
+    return call_op("round", [&] { return round(op(a), decimals); });
+  });
+  module.def("nan_to_num", [](ArrayLike x, ArrayLike nan, nb::handle above, nb::handle below) {
+    const char* name = "nan_to_num";
+    const Array a = x.array(name);
+    NanToNumOptions options{nan.array(name), {}, {}};
+    if (!above.is_none()) options.above = operand(name, above);
+    if (!below.is_none()) options.below = operand(name, below);
+    return call_op(name, [&] { return nan_to_num(op(a), options); });
+  });
+  module.def("isclose", [](ArrayLike x, ArrayLike y, ArrayLike rtol, ArrayLike atol, bool equal_nan) {
+    const char* name = "isclose";
+    const Array a = x.array(name), b = y.array(name);
+    const CloseOptions options{rtol.array(name), atol.array(name), equal_nan};
+    return call_op(name, [&] { return is_close(op(a), op(b), options); });
+  });
   module.def("gelu", [](ArrayLike x, bool approximate) {
     const Array a = x.array("gelu");
     return call_op("gelu", [&] { return gelu(op(a), approximate ? Gelu::by_tanh : Gelu::exact); });

@@ -29,6 +29,8 @@ NB_MODULE(_core, module) {
   add_finite(module);
   add_elementwise(module);
   add_reductions(module);
+  add_summaries(module);
+  add_vectors(module);
   add_movement(module);
   add_gathers(module);
   add_contractions(module);

@@ -6,7 +6,6 @@
 #include "op.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
-#include "tenon/ops/indexing.h"
 #include "tenon/ops/promotion.h"
 
 namespace tenon::python::numeric {
@@ -32,44 +31,6 @@ Array true_divide(const Operand& x, const Operand& y) {
   if (is_inexact(both.dtype)) return x / y;
   const auto [a, b] = met("true_divide", x, y);
   return op(to_inexact(a).with_weak(both.weak)) / op(to_inexact(b).with_weak(both.weak));
-}
-
-Array floor_divide(const Operand& x, const Operand& y) {
-  auto [a, b] = met("floor_divide", x, y);
-  if (is_complex(a.dtype())) throw DTypeError("floor_divide: of complex numbers there is none.", "");
-  if (is_inexact(a.dtype())) {
-    a = stop_gradient(op(a));  // steps have the derivative 0, at the pole too
-    b = stop_gradient(op(b));
-    const Array rest = op(a) % op(b), zero = number(0, a);
-    // By zero: infinities, as the division has them.
-    const Array quotient = where(op(op(b) == op(zero)), op(op(a) / op(b)), op(op(op(a) - op(rest)) / op(b)));
-    const Array below = op(op(rest) != op(zero)) & op(op(sign(op(b))) != op(sign(op(rest))));
-    const Array made = round(op(where(op(below), op(op(quotient) - op(number(1, a))), op(quotient))));
-    // A zero has the sign of the division's result.
-    return where(op(op(made) == op(zero)), op(op(op(a) / op(b)) * op(zero)), op(made));
-  }
-  Array quotient = op(a) / op(b);
-  if (!is_signed_integer(a.dtype())) return quotient;
-  const Array below = op(op(sign(op(a))) != op(sign(op(b)))) & op(op(op(a) % op(b)) != op(number(0, a)));
-  return where(op(below), op(op(quotient) - op(number(1, a))), op(quotient));
-}
-
-Array remainder(const Operand& x, const Operand& y) {
-  const auto [a, b] = met("remainder", x, y);
-  if (is_complex(a.dtype())) throw DTypeError("remainder: of complex numbers there is none.", "");
-  const Array rest = op(a) % op(b), zero = number(0, a);
-  const Array other = op(op(op(rest) < op(zero)) != op(op(b) < op(zero))) & op(op(rest) != op(zero));
-  const Array made = where(op(other), op(op(rest) + op(b)), op(rest));
-  if (!is_inexact(a.dtype())) return where(op(op(b) == op(zero)), op(zero), op(made));
-  // A zero gets the sign of the divisor; what is no zero stays as it is, and so does the derivative.
-  return where(op(op(b) < op(zero)), op(-op(op(zero) - op(made))), op(op(zero) + op(made)));
-}
-
-Array truncated_remainder(const Operand& x, const Operand& y) {
-  const auto [a, b] = met("fmod", x, y);
-  const Array rest = op(a) % op(b);
-  const Array zero = number(0, a);
-  return is_inexact(a.dtype()) ? rest : where(op(op(b) == op(zero)), op(zero), op(rest));
 }
 
 Array absolute(const Operand& x) { return x->dtype() == DType::bool_ ? Array(x) : abs(x); }

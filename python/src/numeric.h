@@ -1,4 +1,4 @@
-// NumPy's arithmetic where it differs from the library's ops: of bools, division of integers, remainders, powers.
+// NumPy's arithmetic where it differs from the library's ops: of bools, division of integers, powers.
 #pragma once
 
 #include "tenon/ir/array.h"
@@ -6,13 +6,10 @@
 namespace tenon::python::numeric {
 
 Array positive(const Operand& x);
-Array add(const Operand& x, const Operand& y);                  // of two bools: or
-Array multiply(const Operand& x, const Operand& y);             // of two bools: and
-Array true_divide(const Operand& x, const Operand& y);          // of integers and bools: real numbers
-Array floor_divide(const Operand& x, const Operand& y);         // rounded down
-Array remainder(const Operand& x, const Operand& y);            // with the sign of y
-Array truncated_remainder(const Operand& x, const Operand& y);  // with the sign of x; 0 where y is 0 of integers
-Array absolute(const Operand& x);                               // bools as they are
+Array add(const Operand& x, const Operand& y);          // of two bools: or
+Array multiply(const Operand& x, const Operand& y);     // of two bools: and
+Array true_divide(const Operand& x, const Operand& y);  // of integers and bools: real numbers
+Array absolute(const Operand& x);                       // bools as they are
 Array square(const Operand& x);
 Array shift_left(const Operand& x, const Operand& y);
 Array shift_right(const Operand& x, const Operand& y);

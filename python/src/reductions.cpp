@@ -7,7 +7,7 @@
 #include "call.h"
 #include "op.h"
 #include "operands.h"
-#include "order.h"
+#include "tenon/ops/order.h"
 #include "rooms.h"
 #include "tenon/ops/sorting.h"
 #include "tenon/ops/statistics.h"

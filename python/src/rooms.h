@@ -13,6 +13,8 @@ void add_executor(nb::module_& module);      // executor.cpp
 void add_finite(nb::module_& module);        // finite.cpp
 void add_elementwise(nb::module_& module);   // elementwise.cpp
 void add_reductions(nb::module_& module);    // reductions.cpp
+void add_summaries(nb::module_& module);     // summaries.cpp
+void add_vectors(nb::module_& module);       // vectors.cpp
 void add_movement(nb::module_& module);      // movement.cpp
 void add_gathers(nb::module_& module);       // gathers.cpp
 void add_contractions(nb::module_& module);  // contractions.cpp

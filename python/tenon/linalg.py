@@ -224,13 +224,7 @@ def companion(a):
     >>> companion([1.0, -3.0, 2.0]).tolist()
     [[3.0, -2.0], [1.0, 0.0]]
     """
-    a = _core.to_inexact(tnp.asarray(a))
-    n = a.shape[-1] - 1
-    if n < 1:
-        raise ValueError("companion: a polynomial has two coefficients or more.")
-    first = -a[..., 1:] / a[..., :1]
-    below = _core.broadcast_to(tnp.eye(n - 1, n, dtype=a.dtype), (*a.shape[:-1], n - 1, n))
-    return tnp.concatenate([first[..., None, :], below], -2)
+    return _core.companion(tnp.asarray(a))
 
 
 def convolution_matrix(a, n, mode="full"):

@@ -1,12 +1,12 @@
 """Reductions of segments: elements along the first axis combined where they have the same number."""
 
 import functools
+import math
 
 import numpy as np
 
 from tenon import _core, _sizes
 from tenon import numpy as tnp
-from tenon.numpy._reductions import _end
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
@@ -40,7 +40,11 @@ def _segments(name, update, start, text):
 
 def _start(dtype, above):
     """What no element is beyond; of complex numbers, whose order is that of their real parts first, a real number."""
-    return _end(np.dtype("float64") if dtype.kind == "c" else dtype, above)
+    if dtype.kind == "b":
+        return above
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).max if above else np.iinfo(dtype).min)
+    return math.inf if above else -math.inf
 
 
 _EXAMPLES = {"segment_sum": [6, 0, 3], "segment_prod": [8, 1, 3], "segment_max": [4, -2 ** 63, 3],

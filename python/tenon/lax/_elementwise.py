@@ -166,7 +166,7 @@ def population_count(x):
     given, x = x, tnp.asarray(x)
     if x.dtype.kind not in "iu":
         raise TypeError(f"population_count does not accept dtype {x.dtype}.")
-    return _as_weak_as([given], _core.convert(tnp.bitwise_count(_core.convert(x, f"uint{8 * x.dtype.itemsize}")), x.dtype))
+    return _as_weak_as([given], _core.popcount(x))
 
 
 class RoundingMethod:
@@ -225,11 +225,7 @@ def clz(x):
     given, x = x, tnp.asarray(x)
     if x.dtype.kind not in "iu":
         raise TypeError(f"clz does not accept dtype {x.dtype}.")
-    width = 8 * x.dtype.itemsize
-    bits, shift = _core.convert(x, f"uint{width}"), 1
-    while shift < width:  # every bit behind the first one set
-        bits, shift = bits | _core.right_shift(bits, np.dtype(f"uint{width}").type(shift)), 2 * shift
-    return _as_weak_as([given], _core.convert(width - _core.convert(population_count(bits), "int32"), x.dtype))
+    return _as_weak_as([given], _core.countl_zero(x))
 
 
 def integer_pow(x, y):

@@ -3,28 +3,16 @@
 import numpy as np
 
 from tenon import _core
-from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray
-from tenon.numpy._elementwise import _falses
-from tenon.numpy._inverses import minus
-from tenon.numpy._shapes import _axis, _zeros_behind, moveaxis, ravel
+from tenon.numpy._shapes import _axis
 
 __all__ = ["nextafter", "packbits", "spacing", "unpackbits"]
 
 
-def _places(bitorder):
+def _order(bitorder):
     if bitorder not in ("big", "little"):
         raise ValueError("'order' must be either 'little' or 'big'")
-    places = np.arange(8, dtype=np.uint8)
-    return asarray(places[::-1].copy() if bitorder == "big" else places)
-
-
-def _last(a, axis):
-    """(the array with the axis that is meant behind all others, where it was)."""
-    if axis is None:
-        return ravel(a), 0
-    axis = _axis(axis, a.ndim)
-    return moveaxis(a, axis, -1), axis
+    return bitorder
 
 
 def packbits(a, axis=None, bitorder="big"):
@@ -37,13 +25,7 @@ def packbits(a, axis=None, bitorder="big"):
     a = asarray(a)
     if a.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
-    places = _places(bitorder)
-    a, axis = _last(a, axis)
-    n = -(-a.shape[-1] // 8)
-    bits = _core.convert(_core.not_equal(a, 0), "uint8")
-    bits = _zeros_behind(bits, 8 * n - a.shape[-1])
-    made = _core.left_shift(_core.reshape(bits, (*a.shape[:-1], n, 8)), places)
-    return moveaxis(_core.convert(_core.sum(made, [bits.ndim], False), "uint8"), -1, axis)
+    return _core.packbits(a, None if axis is None else _axis(axis, a.ndim), _order(bitorder))
 
 
 def unpackbits(a, axis=None, count=None, bitorder="big"):
@@ -56,15 +38,7 @@ def unpackbits(a, axis=None, count=None, bitorder="big"):
     a = asarray(a)
     if a.dtype != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
-    places = _places(bitorder)
-    a, axis = _last(a, axis)
-    bits = _core.bitwise_and(_core.right_shift(a[..., None], places), asarray(np.uint8(1)))
-    n = 8 * a.shape[-1]
-    bits = _core.reshape(bits, (*a.shape[:-1], n))
-    if count is not None:
-        wanted = count if count >= 0 else n + count
-        bits = _zeros_behind(bits[..., :max(0, wanted)], max(0, wanted - n))
-    return moveaxis(bits, -1, axis)
+    return _core.unpackbits(a, None if axis is None else _axis(axis, a.ndim), count, _order(bitorder))
 
 
 def nextafter(x, y, /):
@@ -87,11 +61,4 @@ def spacing(x, /):
     x = _core.to_inexact(x)
     if x.dtype.kind == "c":
         raise ValueError(f"spacing is not defined for complex numbers, {x.dtype}{list(x.shape)}.")
-    # Not by comparison: subnormal numbers may be taken for 0.
-    below = _falses(x) if x.dtype == np.float16 else minus(x) & _core.not_equal(_core.bitcast(x, f"uint{8 * x.dtype.itemsize}") * 2, 0)
-    outward = _core.where(below, asarray(-np.inf, x.dtype), asarray(np.inf, x.dtype))
-    # The difference of subnormal numbers may be taken for 0.
-    near = _core.less(_core.abs(x), asarray(2 * float(_dtypes.finfo(x.dtype).tiny), x.dtype))
-    step = _core.subtract(_core.nextafter(x, outward), x)
-    step = _core.where(near, _core.nextafter(asarray(0, x.dtype), outward), step)
-    return _core.where(_core.isfinite(x), step, asarray(np.nan, x.dtype))
+    return _core.spacing(x)

@@ -272,51 +272,26 @@ def _concrete(op, x):
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """`num` numbers from start to stop, in equal steps."""
     check_device(device)
-    num = _sizes.size(num)
-    computed = _core.to_inexact(full((), 0, _dtypes.result_type(start, stop) if dtype is None else dtype)).dtype
-    dtype = computed if dtype is None else _core.canonical_dtype(dtype)
-    start, stop = _core.convert(start, computed), _core.convert(stop, computed)
-    parts = num - 1 if endpoint else num
-    more = _core.less_size(0, parts)  # None: it may be that there is one number alone
-    step = _core.true_divide(_core.subtract(stop, start), _core.max_size(parts, 1)) if more is not False else full((), math.nan, computed)
-    step = _core.where(_core.greater(_core.positive(parts), 0), step, math.nan) if more is None else step
-    shape = _sizes.broadcast(start.shape, stop.shape)
-    at = _core.reshape(_core.iota(computed, (num,), 0), (num,) + (1,) * len(shape))
-    t = at / _core.max_size(parts, 1)
-    made = start * (1 - t) + stop * t
-    if endpoint and more is None:
-        made = _core.where(_core.equal(at, parts) & _core.greater(at, 0), stop, made)
-    elif endpoint and more:
-        made = _core.concatenate([made[:-1], _core.broadcast_to(stop, (1, *shape))], 0)
-    made = _core.broadcast_to(made, (num, *shape))
-    made = _core.floor(made) if dtype.kind in "iu" else made
-    made = _core.move_axis(_core.convert(made, dtype), 0, axis)
+    met = _dtypes.result_type(start, stop) if dtype is None else dtype
+    start, stop = _core.convert(start, _inexact(met)), _core.convert(stop, _inexact(met))
+    made, step = _core.linspace(start, stop, _sizes.size(num), bool(endpoint), dtype, axis)
     return (made, step) if retstep else made
+
+
+def _inexact(dtype):
+    return _core.to_inexact(full((), 0, dtype)).dtype
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     """base ** linspace(start, stop)."""
-    made = _core.power(_core.convert(base, _dtypes.default("f")), linspace(start, stop, num, endpoint, axis=axis))
-    return made if dtype is None else _core.convert(made, dtype)
+    met = _inexact(_dtypes.result_type(start, stop))
+    return _core.logspace(_core.convert(start, met), _core.convert(stop, met), _sizes.size(num), bool(endpoint),
+                          _core.convert(base, _dtypes.default("f")), dtype, axis)
 
 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     """`num` numbers from start to stop, each the same multiple of the one before."""
-    start, stop, num = _core.to_inexact(start), _core.to_inexact(stop), _sizes.size(num)
-    # From 1 on in the direction of start, so that two negative numbers have real ones between them.
-    made = _core.exp(linspace(_core.log(start / start), _core.log(stop / start), num, endpoint, axis=0)) * start
-    ends = [_core.broadcast_to(_core.convert(x, made.dtype), (1, *made.shape[1:])) for x in (start, stop)]
-    if not _sizes.known(num):
-        at = _core.reshape(_core.iota("int32", (num,), 0), (num,) + (1,) * (made.ndim - 1))
-        last = _core.equal(at, num - 1) & _core.greater(at, 0) & endpoint
-        made = _core.where(_core.equal(at, 0), ends[0], _core.where(last, ends[1], made))
-    else:
-        inner = [made[1:-1], ends[1]] if endpoint and num > 1 else [made[1:]]
-        made = _core.concatenate([ends[0], *inner], 0) if num > 0 else made
-    if dtype is not None and np.issubdtype(_core.canonical_dtype(dtype), np.integer):
-        made = _core.where(_core.less(_core.abs(made - _core.rint(made)), 1e-6 * _core.abs(made)), _core.rint(made), made)
-    made = _core.move_axis(made, 0, axis)
-    return made if dtype is None else _core.convert(made, dtype)
+    return _core.geomspace(start, stop, _sizes.size(num), bool(endpoint), dtype, axis)
 
 
 def eye(N, M=None, k=0, dtype=None, *, device=None):
@@ -363,13 +338,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     xi = [asarray(x) for x in xi]
     if builtins.any(x.ndim > 1 for x in xi):
         raise ValueError(f"meshgrid: of vectors, not of shapes {[x.shape for x in xi]}.")
-    xi = [_core.reshape(x, (-1,)) for x in xi]
-    axes = list(range(len(xi)))
-    if indexing == "xy" and len(xi) >= 2:
-        axes[:2] = 1, 0
-    shape = tuple(xi[i].shape[0] for i in axes)
-    made = [_core.reshape(x, tuple(x.shape[0] if k == axis else 1 for k in range(len(xi)))) for axis, x in zip(axes, xi)]
-    return tuple(made if sparse else (_core.broadcast_to(m, shape) for m in made))
+    return tuple(_core.meshgrid(xi, indexing == "ij", bool(sparse)))
 
 
 def indices(dimensions, dtype=None, sparse=False):

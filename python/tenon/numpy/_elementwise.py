@@ -1,7 +1,5 @@
 """Functions of each element by itself: those of the library by their names in NumPy, and what is made of them."""
 
-import builtins
-import functools
 import math
 import operator
 
@@ -71,7 +69,7 @@ def ceil(x, /):
 
 def trunc(x, /):
     """x rounded toward zero."""
-    return positive(x) if _is_integer(x) else _core.where(less(x, 0), _core.ceil(x), _core.floor(x))
+    return positive(x) if _is_integer(x) else _core.trunc(x)
 
 
 fix = trunc
@@ -82,29 +80,7 @@ def round(a, decimals=0, out=None):  # noqa: A001
     decimals = operator.index(decimals)
     if _dtypes._operand_type(a)[0].kind == "b":
         raise ValueError("round: of bools there is nothing to round.")
-    if _is_integer(a):
-        return positive(a) if decimals >= 0 else _round_integers(positive(a), 10 ** -decimals)
-    if _is_complex(a):
-        return _core.complex(round(real(a), decimals), round(imag(a), decimals))
-    if decimals == 0:
-        return rint(a)
-    a = positive(a)
-    if a.dtype.itemsize < 4:  # in which the factor may be infinite
-        return _core.convert(round(_core.convert(a, "float32"), decimals), a.dtype)
-    if builtins.abs(decimals) > (300 if a.dtype.itemsize == 8 else 37):
-        return a if decimals > 0 else multiply(a, 0)
-    factor = 10.0 ** decimals
-    return true_divide(rint(multiply(a, factor)), factor)
-
-
-def _round_integers(a, unit):
-    """The nearest multiple of the unit, of two as near the even one."""
-    if unit > np.iinfo(a.dtype).max:
-        return multiply(a, 0)
-    count = floor_divide(a, unit)
-    twice, rest = unit - unit // 2, a - count * unit
-    nearer = greater(rest, unit // 2) if unit % 2 else greater(rest, twice) | (equal(rest, twice) & not_equal(remainder(count, 2), 0))
-    return multiply(count + _core.convert(nearer, a.dtype), unit)
+    return rint(a) if decimals == 0 and not _is_integer(a) else _core.round(positive(a), decimals)
 
 
 around = round
@@ -112,21 +88,17 @@ around = round
 
 def log2(x, /):
     """The logarithm to base 2."""
-    return true_divide(log(x), math.log(2))
+    return _core.log2(x)
 
 
 def log10(x, /):
     """The logarithm to base 10."""
-    return true_divide(log(x), math.log(10))
+    return _core.log10(x)
 
 
 def exp2(x, /):
     """2 to the power x."""
-    return _core.float_power(_like_inexact(2, x), _core.to_inexact(x))
-
-
-def _like_inexact(value, x):
-    return _core.convert(value, _core.to_inexact(x).dtype)
+    return _core.exp2(x)
 
 
 def reciprocal(x, /):
@@ -161,35 +133,14 @@ def _of_real_or_complex(name, of_real, text):
     return function
 
 
-def _arcsinh(x):
-    x = _core.to_inexact(x)
-    size = abs(x)
-    large = _inverses.is_far(size)
-    safe = _core.where(large, 1, size)
-    small = log1p(safe + safe * safe / (1 + sqrt(safe * safe + 1)))
-    return _core.where(equal(x, 0), x, sign(x) * _core.where(large, log(_core.where(large, size, 1)) + math.log(2), small))
-
-
-def _arccosh(x):
-    x = _core.to_inexact(x)
-    large = _inverses.is_far(abs(x))
-    t = _core.where(large, 2, x) - 1
-    return _core.where(large, log(_core.where(large, x, 1)) + math.log(2), log1p(t + sqrt(t) * sqrt(t + 2)))
-
-
-def _arctanh(x):
-    x = _core.to_inexact(x)
-    return 0.5 * (log1p(x) - log1p(-x))
-
-
 expm1 = _of_real_or_complex("expm1", _core.expm1, "exp(x) - 1, exact near 0.")
 log1p = _of_real_or_complex("log1p", _core.log1p, "log(1 + x), exact near 0.")
 arcsin = _of_real_or_complex("arcsin", _core.arcsin, "The inverse sine.")
 arccos = _of_real_or_complex("arccos", _core.arccos, "The inverse cosine.")
 arctan = _of_real_or_complex("arctan", _core.arctan, "The inverse tangent.")
-arcsinh = _of_real_or_complex("arcsinh", _arcsinh, "The inverse hyperbolic sine.")
-arccosh = _of_real_or_complex("arccosh", _arccosh, "The inverse hyperbolic cosine.")
-arctanh = _of_real_or_complex("arctanh", _arctanh, "The inverse hyperbolic tangent.")
+arcsinh = _of_real_or_complex("arcsinh", _core.arcsinh, "The inverse hyperbolic sine.")
+arccosh = _of_real_or_complex("arccosh", _core.arccosh, "The inverse hyperbolic cosine.")
+arctanh = _of_real_or_complex("arctanh", _core.arctanh, "The inverse hyperbolic tangent.")
 acos, asin, atan, acosh, asinh, atanh = arccos, arcsin, arctan, arccosh, arcsinh, arctanh
 
 
@@ -208,7 +159,7 @@ def hypot(x1, x2, /):
     x1, x2 = _inexact_together(x1, x2)
     if _is_complex(x1):
         raise ValueError("hypot is not defined of complex numbers: take their abs().")
-    return _inverses.length(x1, x2)
+    return _core.hypot(x1, x2)
 
 
 def _inexact_together(*operands):
@@ -228,38 +179,13 @@ def logaddexp2(x1, x2, /):
     x1, x2 = _inexact_together(x1, x2)
     if _is_complex(x1):
         return logaddexp(x1 * math.log(2), x2 * math.log(2)) / math.log(2)
-    return _real_logaddexp2()(x1, x2)
-
-
-@functools.cache
-def _real_logaddexp2():
-    from tenon import custom_jvp, jvp
-
-    @custom_jvp
-    def by_larger(x1, x2):
-        larger = maximum(x1, x2)
-        # Of equal infinities the difference is NaN, and the sum is what they are.
-        apart = _core.where(equal(x1, x2), 0, negative(abs(subtract(x1, x2))))
-        return larger + log1p(exp2(apart)) / math.log(2)
-
-    @by_larger.defjvp
-    def rule(primals, tangents):  # which does not turn where both are equal
-        def natural(x1, x2):
-            return logaddexp(x1 * math.log(2), x2 * math.log(2)) / math.log(2)
-
-        return by_larger(*primals), jvp(natural, primals, tangents)[1]
-
-    return by_larger
+    return _core.logaddexp2(x1, x2)
 
 
 @whole
 def isinf(x, /):
     """Whether x is infinite."""
-    if _is_integer(x):
-        return _falses(x)
-    if _is_complex(x):
-        return isinf(real(x)) | isinf(imag(x))
-    return equal(abs(x), math.inf)
+    return _core.isinf(x)
 
 
 def _falses(x):
@@ -294,31 +220,29 @@ def isreal(x):
 
 def signbit(x, /):
     """Whether the sign is minus, also that of -0 and NaN."""
-    if _is_integer(x):
-        return less(x, 0)
-    return _inverses.minus(_core.positive(_real_only(x, "signbit")))
+    return _core.signbit(_real_only(x, "signbit"))
 
 
 def copysign(x1, x2, /):
     """x1 with the sign of x2."""
     x1, x2 = _inexact_together(x1, x2)
-    return _inverses.with_sign(abs(_real_only(x1, "copysign")), x2)
+    return _core.copysign(_real_only(x1, "copysign"), x2)
 
 
 def heaviside(x1, x2, /):
     """0 below 0, 1 above, x2 at 0."""
     x1, x2 = (_real_only(x, "heaviside") for x in _inexact_together(x1, x2))
-    return _core.where(isnan(x1), x1, _core.where(equal(x1, 0), x2, _core.convert(greater(x1, 0), x1.dtype)))
+    return _core.heaviside(x1, x2)
 
 
 def deg2rad(x, /):
     """Degrees as radians."""
-    return multiply(_core.to_inexact(x), math.pi / 180)
+    return _core.deg2rad(x)
 
 
 def rad2deg(x, /):
     """Radians as degrees."""
-    return multiply(_core.to_inexact(x), 180 / math.pi)
+    return _core.rad2deg(x)
 
 
 radians, degrees = deg2rad, rad2deg
@@ -326,14 +250,7 @@ radians, degrees = deg2rad, rad2deg
 
 def sinc(x, /):
     """sin(πx) / (πx), and 1 at 0."""
-    x = _core.to_inexact(x)
-    at_zero = equal(x, 0)
-    scaled = math.pi * _core.where(at_zero, 1, x)
-    # At 0 the first terms of the series, of which the derivatives are right to the fifteenth.
-    square, series = (math.pi * _core.where(at_zero, x, 0)) ** 2, 1.0
-    for k in range(7, 0, -1):
-        series = 1 - square * series / (2 * k * (2 * k + 1))
-    return _core.where(at_zero, series, sin(scaled) / scaled)
+    return _core.sinc(x)
 
 
 def fabs(x, /):
@@ -343,12 +260,12 @@ def fabs(x, /):
 
 def fmax(x1, x2, /):
     """The larger of both; where one is NaN the other. The derivative in equal ones is half in each, as that of maximum."""
-    return _core.where(isnan(x1), x2, _core.where(isnan(x2), x1, maximum(x1, x2)))
+    return _core.fmax(x1, x2)
 
 
 def fmin(x1, x2, /):
     """The smaller of both; where one is NaN the other. The derivative in equal ones is half in each, as that of minimum."""
-    return _core.where(isnan(x1), x2, _core.where(isnan(x2), x1, minimum(x1, x2)))
+    return _core.fmin(x1, x2)
 
 
 def modf(x, /, out=None):
@@ -374,16 +291,7 @@ def ldexp(x1, x2, /):
     kind = _dtypes._operand_type(x2)[0]
     if x1.dtype.kind == "c" or kind.kind not in "biu":
         raise ValueError(f"ldexp: of real numbers and integers, not of {x1.dtype} and {kind}.")
-    # In three steps, as 2^x2 may be too large where x1 * 2^x2 is not; so many places lead from any number to 0 or infinity.
-    most = {"float16": 43, "float64": 2200}.get(x1.dtype.name, 300)
-    if kind.itemsize >= 4:  # before they are cut to 32 bits
-        x2 = _core.minimum(x2, most) if kind.kind == "u" else _core.clamp(-most, x2, most)
-    x1, places = frexp(x1)  # of subnormal numbers too, which are zeros to arithmetic
-    x2 = _core.clamp(-most, _core.add(_core.convert(x2, "int32"), places), most)
-    step = floor_divide(x2, 3)
-    for places in (step, step, x2 - 2 * step):
-        x1 = multiply(x1, exp2(_core.convert(places, x1.dtype)))
-    return x1
+    return _core.ldexp(x1, x2)
 
 
 def frexp(x, /):
@@ -392,27 +300,7 @@ def frexp(x, /):
     >>> frexp(np.float32(-6.0))
     (Array(-0.75, dtype=float32), Array(3, dtype=int32))
     """
-    from tenon.lax import bitcast_convert_type, clz, stop_gradient
-
-    x = _real_only(_core.to_inexact(x), "frexp")
-    wide = _core.convert(x, "float32") if x.dtype.itemsize < 4 else x
-    size, places = (64, 52) if wide.dtype.itemsize == 8 else (32, 23)
-    word, half = np.dtype(f"uint{size}").type, 2 ** (size - 2 - places) - 2  # the exponent's bits of numbers from 0.5 to 1
-    # By their bits: arithmetic takes subnormal numbers for zeros.
-    bits = bitcast_convert_type(stop_gradient(wide), word)
-    fraction, sign = bits & word(2 ** places - 1), bits & word(2 ** (size - 1))
-    exponent = _core.convert((bits >> word(places)) & word(2 * half + 3), "int32")
-    ordinary = not_equal(bits ^ sign, 0) & not_equal(exponent, 2 * half + 3)
-    missing = _core.where(_core.equal(exponent, 0), clz(fraction) - word(size - 1 - places), word(0))
-    fraction = (fraction << missing) & word(2 ** places - 1)
-    n = _core.where(_core.equal(exponent, 0), 1 - _core.convert(missing, "int32"), exponent) - half
-    n = _core.where(ordinary, n, 0)
-    m = bitcast_convert_type(_core.where(ordinary, sign | word(half << places) | fraction, bits), wide.dtype)
-    # The derivative of m is 2^-n, a product of two as that alone may be infinite.
-    part = n // 2
-    slope = _core.where(ordinary, wide, 0) - stop_gradient(_core.where(ordinary, wide, 0))
-    m = _core.where(ordinary, m + slope * exp2(_core.convert(-part, wide.dtype)) * exp2(_core.convert(part - n, wide.dtype)), m)
-    return _core.convert(m, x.dtype), _core.convert(n, "int32")
+    return _core.frexp(_real_only(x, "frexp"))
 
 
 def right_shift(x1, x2, /):
@@ -431,13 +319,7 @@ def bitwise_count(x, /):
     if kind.kind not in "iu":
         raise TypeError(f"bitwise_count does not accept dtype {kind}.")
     # As unsigned numbers of the same width: the least number has no |x| of its own.
-    bits, count = _core.convert(_core.convert(abs(x), f"uint{8 * kind.itemsize}"), "uint64"), 0
-    for width, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
-        mask = _core.full((), np.uint64(mask), np.uint64)
-        bits = (bits & mask) + (_core.right_shift(bits, np.uint64(width)) & mask)
-    for byte in range(8):
-        count = count + (_core.right_shift(bits, np.uint64(8 * byte)) & np.uint64(255))
-    return _core.convert(count, "uint8") if kind.itemsize <= 8 else count
+    return _core.convert(_core.popcount(_core.convert(abs(x), f"uint{8 * kind.itemsize}")), "uint8")
 
 
 def _integers(name, *operands):
@@ -449,27 +331,14 @@ def _integers(name, *operands):
 
 def gcd(x1, x2, /):
     """The greatest common divisor, by Euclid."""
-    from tenon import lax
-
     met = _integers("gcd", x1, x2)
-    a, b = abs(_core.convert(x1, met)), abs(_core.convert(x2, met))
-    shape = _sizes.broadcast(a.shape, b.shape)
-    a, b = _core.broadcast_to(a, shape), _core.broadcast_to(b, shape)
-
-    def step(state):
-        a, b = state
-        safe = _core.where(equal(b, 0), 1, b)
-        return _core.where(equal(b, 0), a, b), _core.where(equal(b, 0), 0, fmod(a, safe))
-
-    return lax.while_loop(lambda state: _core.any(not_equal(state[1], 0), None, False), step, (a, b))[0]
+    return _core.gcd(_core.convert(x1, met), _core.convert(x2, met))
 
 
 def lcm(x1, x2, /):
     """The least common multiple."""
     met = _integers("lcm", x1, x2)
-    a, b = abs(_core.convert(x1, met)), abs(_core.convert(x2, met))
-    divisor = gcd(a, b)
-    return _core.where(equal(divisor, 0), 0, a * floor_divide(b, _core.where(equal(divisor, 0), 1, divisor)))
+    return _core.lcm(_core.convert(x1, met), _core.convert(x2, met))
 
 
 def _truth(x):
@@ -513,23 +382,12 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """Numbers in place of NaN and the infinities: the largest ones where none are given."""
     if _is_integer(x):
         return _core.positive(x)
-    if _is_complex(x):
-        return _core.complex(nan_to_num(real(x), copy, nan, posinf, neginf), nan_to_num(imag(x), copy, nan, posinf, neginf))
-    limits = _dtypes.finfo(_dtypes._operand_type(x)[0])
-    posinf = float(limits.max) if posinf is None else posinf
-    neginf = float(limits.min) if neginf is None else neginf
-    x = _core.positive(x)
-    nan, posinf, neginf = (_core.convert(value, x.dtype) for value in (nan, posinf, neginf))
-    return _core.where(isnan(x), nan, _core.where(isposinf(x), posinf, _core.where(isneginf(x), neginf, x)))
+    return _core.nan_to_num(x, nan, posinf, neginf)
 
 
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """|a - b| <= atol + rtol * |b|."""
-    if _is_integer(a) and _is_integer(b):
-        a, b = _core.to_inexact(a), _core.to_inexact(b)
-    near = less_equal(abs(subtract(a, b)), add(atol, multiply(rtol, abs(b))))
-    close = _core.where(isfinite(a) & isfinite(b), near, equal(a, b))
-    return close | (isnan(a) & isnan(b)) if equal_nan else close
+    return _core.isclose(a, b, rtol, atol, bool(equal_nan))
 
 
 def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):

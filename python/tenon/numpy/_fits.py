@@ -5,11 +5,8 @@ import operator
 import numpy as np
 
 from tenon import _core
-from tenon.numpy import _dtypes, linalg
+from tenon.numpy import _dtypes
 from tenon.numpy._creation import asarray
-from tenon.numpy._elementwise import _inexact_together
-from tenon.numpy._products import vander
-from tenon.numpy._sorting import argsort
 
 __all__ = ["polyfit", "roots"]
 
@@ -32,23 +29,12 @@ def roots(p, *, strip_zeros=True):
         return _core.convert(p[:0], _core.eigvals(_core.reshape(_core.convert(0, p.dtype), (1, 1))).dtype)
     if strip_zeros:
         return _of_leading(p)
-    n = p.shape[0]
-    places = _core.iota("int32", (n,), 0)
-    zero = _core.equal(p, 0)
-    first = _core.min(_core.where(zero, n, places), [0], False)  # n: all are 0
-    # Turned around, so that the zeros stand behind: each of them is one more zero of the polynomial, at 0.
-    order = _core.remainder(places + first, n)
-    turned = _core.take(_core.where(_core.equal(first, n), 1, p), order, 0, "clip", None, False, False)
-    made = _of_leading(turned)
-    made = _core.take(made, argsort(_core.equal(made, 0)), 0, "clip", None, False, False)
-    return _core.where(_core.less(places[:-1], n - 1 - first), made, complex(np.nan, np.nan))
+    return _core.roots(p)
 
 
 def _of_leading(p):
     """Of a polynomial whose first coefficient is not 0."""
-    from tenon.linalg import companion
-
-    return _core.eigvals(companion(p))
+    return _core.eigvals(_core.companion(p))
 
 
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
@@ -71,31 +57,20 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         raise TypeError("expected 1D or 2D array for y")
     if x.shape[0] != y.shape[0]:
         raise TypeError("expected x and y to have same length")
-    x, y = _inexact_together(x, y)
-    if rcond is None:
-        rcond = x.shape[0] * float(_dtypes.finfo(x.dtype).eps)
-    powers = vander(x, deg + 1)
     if w is not None:
         w = asarray(w)
         if w.ndim != 1:
             raise TypeError("expected a 1-d array for weights")
         if w.shape[0] != y.shape[0]:
             raise TypeError("expected w and y to have the same length")
-        w = _core.convert(w, x.dtype)
-        powers, y = powers * w[:, None], y * (w if y.ndim == 1 else w[:, None])
-    scale = _core.norm(powers, [0], False)  # columns of one length: the system is better conditioned
-    powers = powers / scale
-    c, residuals, rank, s = linalg.lstsq(powers, y, rcond)
-    c = c / (scale if y.ndim == 1 else scale[:, None])
+    if cov and not full and cov != "unscaled" and x.shape[0] <= deg + 1:
+        raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+    c, residuals, rank, s, base = _core.polyfit(x, y, deg, w, rcond, bool(cov) and not full)
     if full:
+        if rcond is None:
+            rcond = x.shape[0] * float(_dtypes.finfo(_core.real(c).dtype).eps)
         return c, residuals, rank, s, rcond
     if not cov:
         return c
-    base = linalg.inv(_core.matmul(linalg.matrix_transpose(powers), powers)) / (scale[:, None] * scale)
-    if cov == "unscaled":
-        factor = 1.0
-    else:
-        if x.shape[0] <= deg + 1:
-            raise ValueError("the number of data points must exceed order to scale the covariance matrix")
-        factor = residuals / (x.shape[0] - deg - 1)
+    factor = 1.0 if cov == "unscaled" else residuals / (x.shape[0] - deg - 1)
     return c, base * factor if y.ndim == 1 else base[:, :, None] * factor

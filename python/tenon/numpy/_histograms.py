@@ -1,47 +1,29 @@
 """Histograms along one axis and several."""
 
-import math
 import operator
 
 import numpy as np
 
 from tenon import _core
-from tenon.numpy._creation import asarray, full, linspace
-from tenon.numpy._elementwise import _inexact_together
-from tenon.numpy._reductions import bincount, max, min, sum  # noqa: A004
-from tenon.numpy._sorting import searchsorted
+from tenon.numpy import _dtypes
+from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import ndim, ravel
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
 
+def _bins(bins):
+    return asarray(bins) if ndim(bins) == 1 else bins
+
+
 def histogram_bin_edges(a, bins=10, range=None, weights=None):  # noqa: A002
     """The borders of the bins of a histogram."""
-    if ndim(bins) == 1:
-        return _core.to_inexact(asarray(bins))
-    a = ravel(asarray(a))
-    low, high = (min(a), max(a)) if range is None else (asarray(range[0]), asarray(range[1]))
-    kind = _core.to_inexact(a).dtype
-    low, high = _core.convert(low, kind), _core.convert(high, kind)
-    same = _core.equal(low, high)
-    return linspace(_core.where(same, low - 0.5, low), _core.where(same, high + 0.5, high), bins + 1)
+    return _core.histogram_bin_edges(asarray(a), _bins(bins), range)
 
 
 def histogram(a, bins=10, range=None, weights=None, density=None):  # noqa: A002
     """(how many elements lie in each bin, the bins' borders)."""
-    a = ravel(asarray(a))
-    if weights is not None:
-        a, weights = _inexact_together(a, ravel(asarray(weights)))
-    edges = histogram_bin_edges(a, bins, range)
-    weights = full(a.shape, 1, _core.to_inexact(a).dtype) if weights is None else weights
-    at = searchsorted(edges, a, "right")
-    at = _core.where(_core.equal(a, edges[-1]), edges.shape[0] - 1, at)
-    inside = _core.greater(at, 0) & _core.less(at, edges.shape[0])
-    counts = bincount(_core.where(inside, at - 1, 0), _core.where(inside, weights, 0), length=edges.shape[0] - 1)
-    if density:
-        widths = edges[1:] - edges[:-1]
-        counts = counts / widths / sum(counts)
-    return counts, edges
+    return _core.histogram(asarray(a), _bins(bins), range, None if weights is None else asarray(weights), bool(density))
 
 
 def _bins_along_each(bins, count):
@@ -52,7 +34,7 @@ def _bins_along_each(bins, count):
     bins = list(bins)
     if len(bins) != count:
         raise ValueError("should be a bin for each dimension.")
-    return bins
+    return [_bins(b) for b in bins]
 
 
 def histogramdd(sample, bins=10, range=None, weights=None, density=None):  # noqa: A002
@@ -72,24 +54,9 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=None):  # noq
         raise ValueError(f"Expected len(range) = {axes}, got {len(ranges)}")
     if weights is not None and np.shape(weights) != (n,):
         raise ValueError("should have one weight for each sample.")
-    edges = [histogram_bin_edges(sample[:, i], b, r) for i, (b, r) in enumerate(zip(_bins_along_each(bins, axes), ranges))]
-    sizes = [e.shape[0] - 1 for e in edges]
-    number, inside = 0, True
-    for i, (e, size) in enumerate(zip(edges, sizes)):
-        x = sample[:, i]
-        at = searchsorted(e, x, "right") - 1
-        at = _core.where(_core.equal(x, e[-1]), size - 1, at)  # the last border belongs to the last bin
-        inside = _core.greater_equal(at, 0) & _core.less(at, size) & inside
-        number = number * size + at
-    # What lies outside is counted behind all bins.
-    counts = bincount(_core.where(inside, number, math.prod(sizes)), weights, length=math.prod(sizes) + 1)[:-1]
-    counts = _core.reshape(counts, sizes)
-    if density:
-        counts = _core.convert(counts, _core.to_inexact(sample).dtype)
-        counts = counts / _core.sum(counts, None, False)
-        for i, e in enumerate(edges):
-            counts = counts / _core.reshape(e[1:] - e[:-1], [-1 if k == i else 1 for k in np.arange(axes)])
-    return counts, edges
+    counts, edges = _core.histogramdd(sample, _bins_along_each(bins, axes), ranges, None if weights is None else asarray(weights),
+                                      bool(density))
+    return _core.convert(counts, _dtypes.default("i")) if weights is None and not density else counts, edges
 
 
 def histogram2d(x, y, bins=10, range=None, weights=None, density=None):  # noqa: A002

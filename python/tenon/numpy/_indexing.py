@@ -39,13 +39,8 @@ def nonzero(a, *, size=None, fill_value=None):
     kind = _dtypes.default("i")
     if size is None:
         return tuple(_core.convert(i, kind) for i in _core.nonzero(_bools(a)))
-    flat = ravel(_bools(a))
-    before = _core.cumsum(_core.convert(flat, kind), 0, False) if flat.size else full((0,), 0, kind)
-    at = full((size,), 0, kind).at[_core.where(flat, before - 1, size)].set(_core.iota(kind, flat.shape, 0), mode="drop")
-    count = before[-1] if flat.size else 0
-    valid = _core.less(_core.iota(kind, (size,), 0), count)
     fills = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * a.ndim
-    return tuple(_core.where(valid, i, _core.convert(f, kind)) for i, f in zip(unravel_index(at, a.shape), fills))
+    return tuple(_core.nonzero_of_size(_bools(a), size, list(fills), kind))
 
 
 def flatnonzero(a, *, size=None, fill_value=None):
@@ -165,10 +160,8 @@ def compress(condition, a, axis=None, *, size=None, fill_value=0, out=None):
         condition = condition[:a.shape[axis]]
     a = a[(slice(None),) * axis + (slice(0, condition.shape[0]),)]
     if size is None:
-        moved = _core.move_axis(a, _axis(axis, a.ndim), 0)
-        return _core.move_axis(_core.compress(moved, condition), 0, _axis(axis, a.ndim))
-    at = nonzero(condition, size=size, fill_value=condition.shape[0])[0]
-    return _core.take(a, at, _axis(axis, a.ndim), "fill", fill_value, False, False)
+        return _core.move_axis(_core.compress(_core.move_axis(a, axis, 0), condition), 0, axis)
+    return _core.move_axis(_core.compress_of_size(_core.move_axis(a, axis, 0), condition, size, fill_value), 0, axis)
 
 
 def extract(condition, arr, *, size=None, fill_value=0):
@@ -227,29 +220,15 @@ def piecewise(x, condlist, funclist, *args, **kw):
 def diagonal(a, offset=0, axis1=0, axis2=1):
     """A diagonal of the matrices in two axes, along the last axis."""
     a = asarray(a)
-    i, j = _axis(axis1, a.ndim), _axis(axis2, a.ndim)
-    rest = [k for k in range(a.ndim) if k not in (i, j)]
-    a = _core.transpose(a, [*rest, i, j])
-    n, m = a.shape[-2:]
-    length = _core.max_size(0, _core.min_size(n + builtins.min(offset, 0), m - builtins.max(offset, 0)))
-    at = _range(length)
-    return a[..., at - builtins.min(offset, 0), at + builtins.max(offset, 0)]
-
-
-def _range(n):
-    return _core.iota("int64", (n,), 0) if isinstance(n, _core.Dim) else np.arange(n)
+    return _core.diagonal(a, offset, _axis(axis1, a.ndim), _axis(axis2, a.ndim))
 
 
 def diag(v, k=0):
     """The diagonal of a matrix; of a vector, the matrix with that diagonal."""
     v = asarray(v)
-    if v.ndim == 2:
-        return diagonal(v, k)
-    if v.ndim != 1:
+    if v.ndim not in (1, 2):
         raise ValueError("diag input must be 1d or 2d")
-    n = v.shape[0] + builtins.abs(k)
-    at = _range(v.shape[0])
-    return full((n, n), 0, v.dtype).at[at - builtins.min(k, 0), at + builtins.max(k, 0)].set(v)
+    return _core.diag(v, k)
 
 
 def diagflat(v, k=0):
@@ -267,13 +246,13 @@ def _matrices(m, name):
 def tril(m, k=0):
     """The matrices with zeros above a diagonal."""
     m = _matrices(m, "tril")
-    return _core.where(tri(*m.shape[-2:], k=k, dtype="bool"), m, _core.convert(0, m.dtype))
+    return _core.tril(m, k)
 
 
 def triu(m, k=0):
     """The matrices with zeros below a diagonal."""
     m = _matrices(m, "triu")
-    return _core.where(tri(*m.shape[-2:], k=k - 1, dtype="bool"), _core.convert(0, m.dtype), m)
+    return _core.triu(m, k)
 
 
 def _below(n, k):

@@ -7,9 +7,8 @@ import numpy as np
 
 from tenon import _core, _sizes
 from tenon.numpy import _dtypes
-from tenon.numpy._creation import asarray, full
-from tenon.numpy._elementwise import _inexact_together
-from tenon.numpy._shapes import _axes, _of_one_dtype, concatenate, moveaxis, ravel
+from tenon.numpy._creation import asarray
+from tenon.numpy._shapes import _axes, _axis, _of_one_dtype, moveaxis, ravel
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul",
@@ -107,24 +106,16 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """The vector product."""
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
-    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+    a, b = asarray(a), asarray(b)
+    axisa, axisb = _axis(axisa, a.ndim), _axis(axisb, b.ndim)
+    if a.shape[axisa] not in (2, 3) or b.shape[axisb] not in (2, 3):
         raise ValueError("Dimension must be either 2 or 3 for cross product")
-    if a.shape[-1] == 2 and b.shape[-1] == 2:
-        return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
-    a, b = (x if x.shape[-1] == 3 else concatenate([x, full((*x.shape[:-1], 1), 0, x.dtype)], -1) for x in (a, b))
-    made = [a[..., i] * b[..., j] - a[..., j] * b[..., i] for i, j in ((1, 2), (2, 0), (0, 1))]
-    return moveaxis(_core.stack(made, made[0].ndim), -1, axisc)
+    return _core.cross(a, b, axisa, axisb, axisc)
 
 
 def kron(a, b):
     """The product of Kronecker."""
-    a, b = asarray(a), asarray(b)
-    rank = builtins.max(a.ndim, b.ndim)
-    a, b = (_core.reshape(x, (1,) * (rank - x.ndim) + x.shape) for x in (a, b))
-    wide = [n for i in range(rank) for n in (a.shape[i], 1)], [n for i in range(rank) for n in (1, b.shape[i])]
-    made = _core.multiply(_core.reshape(a, wide[0]), _core.reshape(b, wide[1]))
-    return _core.reshape(made, [m * n for m, n in zip(a.shape, b.shape)])
+    return _core.kron(asarray(a), asarray(b))
 
 
 def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, preferred_element_type=None):
@@ -235,30 +226,17 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
 
 def polyval(p, x, *, unroll=16):
     """The polynomial with these coefficients, the highest first, at x."""
-    p, x = asarray(p), asarray(x)
-    met = _dtypes.result_type(p, x)
-    made = full(x.shape, 0, met)
-    for i in range(p.shape[0]):
-        made = made * x + p[i]
-    return made
-
-
-def _of_one_order(a1, a2):
-    a1, a2 = _of_one_dtype([a1, a2])
-    n = builtins.max(a1.shape[0], a2.shape[0])
-    return [_core.pad(a, _core.convert(0, a.dtype), [n - a.shape[0]], [0], []) for a in (a1, a2)]
+    return _core.polyval(asarray(p), asarray(x))
 
 
 def polyadd(a1, a2):
     """The sum of two polynomials."""
-    a1, a2 = _of_one_order(a1, a2)
-    return a1 + a2
+    return _core.polyadd(asarray(a1), asarray(a2))
 
 
 def polysub(a1, a2):
     """The difference of two polynomials."""
-    a1, a2 = _of_one_order(a1, a2)
-    return a1 - a2
+    return _core.polysub(asarray(a1), asarray(a2))
 
 
 def polymul(a1, a2, *, trim_leading_zeros=False):
@@ -266,7 +244,7 @@ def polymul(a1, a2, *, trim_leading_zeros=False):
     values are known."""
     if trim_leading_zeros:
         a1, a2 = _without_leading_zeros(a1), _without_leading_zeros(a2)
-    return convolve(*(x if x.ndim else x[None] for x in (asarray(a1), asarray(a2))))
+    return _core.polymul(asarray(a1), asarray(a2))
 
 
 def _without_leading_zeros(p):
@@ -284,21 +262,12 @@ def polydiv(u, v, *, trim_leading_zeros=False):
     >>> [p.tolist() for p in polydiv(asarray([1.0, 2, 3, 4]), asarray([1.0, 2]))]
     [[1.0, 0.0, 3.0], [0.0, 0.0, 0.0, -2.0]]
     """
-    u, v = _inexact_together(asarray(u), asarray(v))
-    n, steps = v.shape[0], u.shape[0] - v.shape[0] + 1
-    quotient, rest = [], u
-    for k in range(steps):
-        factor = rest[k] / v[0]
-        quotient.append(factor)
-        # Exactly 0 where the factor takes the first one away, which none does where v begins with 0.
-        first = _core.where(_core.isfinite(factor), rest[k:k + 1], factor * v[:1])
-        taken = _core.concatenate([first, factor * v[1:]], 0)
-        rest = _core.concatenate([rest[:k], rest[k:k + n] - taken, rest[k + n:]], 0)
+    quotient, rest = _core.polydiv(asarray(u), asarray(v))
     if trim_leading_zeros:
         from tenon.numpy._vectors import trim_zeros
 
         rest = trim_zeros(rest, "f")
-    return _core.stack(quotient, 0) if quotient else full((1,), 0, u.dtype), rest
+    return quotient, rest
 
 
 def _order(m):
@@ -310,52 +279,22 @@ def _order(m):
 
 def polyder(p, m=1):
     """The derivative of a polynomial."""
-    p = _core.to_inexact(asarray(p))
-    for _ in range(_order(m)):
-        n = p.shape[0] - 1
-        p = p[:-1] * _core.convert(np.arange(n, 0, -1), p.dtype) if n > 0 else p[:0]
-    return p
+    return _core.polyder(asarray(p), _order(m))
 
 
 def polyint(p, m=1, k=None):
     """The integral of a polynomial."""
-    p = _core.to_inexact(asarray(p))
-    m = _order(m)
-    constants = [0] * m if k is None else list(np.broadcast_to(np.asarray(k), (m,)))
-    for c in constants:
-        p = concatenate([p / _core.convert(np.arange(p.shape[0], 0, -1), p.dtype), full((1,), float(c), p.dtype)])
-    return p
+    return _core.polyint(asarray(p), _order(m), None if k is None else asarray(k))
 
 
 def poly(seq_of_zeros):
     """The polynomial with these zeros, or of a square matrix with its eigenvalues as zeros."""
-    zeros = asarray(seq_of_zeros)
-    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] > 0:
-        zeros = _core.eigvals(zeros)
-    if zeros.ndim > 1:
-        raise ValueError(f"poly: input must be a vector or a square matrix that is not empty, not of shape {zeros.shape}.")
-    zeros = zeros if zeros.ndim else _core.reshape(zeros, (1,))
-    if zeros.size == 0:
-        return full((), 1, _core.to_inexact(zeros).dtype)
-    made = full((1,), 1, _core.to_inexact(zeros).dtype)
-    for i in range(zeros.shape[0]):
-        made = convolve(made, _core.stack([full((), 1, made.dtype), -_core.convert(zeros[i], made.dtype)], 0))
-    return made
+    return _core.poly(asarray(seq_of_zeros))
 
 
 def vander(x, N=None, increasing=False):
     """The powers of x as columns."""
-    x = asarray(x)
-    n = x.shape[0] if N is None else _sizes.size(N)
-    if _core.same_size(n, 0):
-        return full((x.shape[0], 0), 0, x.dtype)
-    if not _sizes.known(n):
-        powers = _core.iota("int32", (n,), 0)
-        powers = powers if increasing else n - 1 - powers
-        return _core.power(x[:, None], (_core.convert(powers, x.dtype) if x.dtype.kind in "iu" else powers)[None, :])
-    powers = np.arange(n) if increasing else np.arange(n - 1, -1, -1)
-    return _core.power(x[:, None], _core.convert(powers, x.dtype)[None, :]) if x.dtype.kind in "iu" else _core.stack(
-        [_core.power(x, int(p)) for p in powers], 1)
+    return _core.vander(asarray(x), None if N is None else _sizes.size(N), bool(increasing))
 
 
 # --- convolution of vectors ---
@@ -394,24 +333,11 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     x = asarray(m, dtype)
     if x.ndim > 2 or np.ndim(y) > 2:
         raise ValueError(f"cov: of arrays of two axes at most, not of shapes {x.shape} and {np.shape(y)}.")
-    x = _core.to_inexact(x) if y is None else x
-    x = x if rowvar or x.ndim != 2 else x.T
-    x = x if x.ndim == 2 else _core.reshape(x, (1, -1))
-    if y is not None:
-        x, y = _inexact_together(x, asarray(y, dtype))
-        y = y if y.ndim == 2 else _core.reshape(y, (1, -1))
-        x = concatenate([x, y if rowvar or y.shape[0] == 1 else y.T], 0)
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        _need_weights(x if rowvar or x.ndim != 2 else x.T, name, given)
     ddof = (0 if bias else 1) if ddof is None else ddof
-    weights = _weights_of_observations(x, fweights, aweights)
-    if weights is None:
-        x = x - _core.mean(x, 1, True)
-        made = _core.true_divide(_core.matmul(x, _core.conj(x.T)), float(builtins.max(x.shape[1] - ddof, 0)))
-    else:
-        total = _core.sum(weights, None, False)
-        x = x - _core.sum(x * weights, [1], True) / total
-        lost = ddof if aweights is None or ddof == 0 else ddof * _core.sum(weights * asarray(aweights), None, False) / total
-        made = _core.matmul(x * weights, _core.conj(x.T)) / (total - lost)
-    return _core.reshape(made, ()) if made.shape == (1, 1) else made
+    fweights, aweights = (None if w is None else asarray(w) for w in (fweights, aweights))
+    return _core.cov(x, None if y is None else asarray(y, dtype), not rowvar, ddof, fweights, aweights)
 
 
 def _need_inexact(name, dtype):
@@ -419,40 +345,28 @@ def _need_inexact(name, dtype):
         raise ValueError(f"{name}: dtype must be a subclass of float or complex, not {_core.canonical_dtype(dtype)}.")
 
 
-def _weights_of_observations(x, fweights, aweights):
-    made = None
-    for name, given in (("fweights", fweights), ("aweights", aweights)):
-        if given is None:
-            continue
-        given = asarray(given)
-        if given.ndim != 1:
-            raise RuntimeError("cannot handle multidimensional " + name)
-        if given.shape[0] != x.shape[1]:
-            raise RuntimeError("incompatible numbers of samples and " + name)
-        if name == "fweights" and given.dtype.kind not in "iu":
-            raise TypeError("fweights must be integer.")
-        given = _core.convert(given, _core.real(x).dtype)
-        made = given if made is None else made * given
-    return made
+def _need_weights(x, name, given):
+    if given is None:
+        return
+    given = asarray(given)
+    if given.ndim != 1:
+        raise RuntimeError("cannot handle multidimensional " + name)
+    if given.shape[0] != x.shape[-1]:
+        raise RuntimeError("incompatible numbers of samples and " + name)
+    if name == "fweights" and given.dtype.kind not in "iu":
+        raise TypeError("fweights must be integer.")
 
 
 def corrcoef(x, y=None, rowvar=True, dtype=None):
     """The correlations of variables, a row each, in a real or complex dtype."""
     _need_inexact("corrcoef", dtype)
-    c = cov(x, y, rowvar, dtype=dtype)
-    if c.ndim == 0:
-        return c / c
-    d = _core.sqrt(_core.real(c[np.arange(c.shape[0]), np.arange(c.shape[0])]))
-    return c / d[:, None] / d[None, :]
+    x, y = asarray(x, dtype), None if y is None else asarray(y, dtype)
+    if x.ndim > 2 or (y is not None and y.ndim > 2):
+        raise ValueError(f"corrcoef: of arrays of two axes at most, not of shapes {x.shape} and {np.shape(y)}.")
+    return _core.corrcoef(x, y, not rowvar, None, None, None)
 
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     """The integral by the trapezoidal rule."""
-    y = moveaxis(_core.to_inexact(asarray(y)), axis, -1)
-    if x is not None:
-        x = asarray(x)
-        dx = (x[1:] - x[:-1]) if x.ndim == 1 else (lambda m: m[..., 1:] - m[..., :-1])(moveaxis(x, axis, -1))
-    elif np.ndim(dx) > 1:
-        dx = moveaxis(dx, axis, -1)
-    return _core.sum(dx * (y[..., 1:] + y[..., :-1]), -1, False) * 0.5
-
+    y = asarray(y)
+    return _core.trapezoid(y, None if x is None else asarray(x), asarray(dx), _axis(axis, y.ndim))

@@ -347,12 +347,7 @@ def rot90(m, k=1, axes=(0, 1)):
     """The array turned k times by a right angle."""
     m = asarray(m)
     a, b = _axes(axes, m.ndim)
-    k = k % 4
-    if k == 0:
-        return m
-    if k == 2:
-        return flip(flip(m, a), b)
-    return swapaxes(flip(m, b), a, b) if k == 1 else flip(swapaxes(m, a, b), b)
+    return _core.rot90(m, k, a, b)
 
 
 def roll(a, shift, axis=None):
@@ -365,25 +360,13 @@ def roll(a, shift, axis=None):
     shifts = [s for s in shift] if several else [shift] * len(axes)
     axes = axes * len(shifts) if len(axes) == 1 else axes
     for by, at in zip(shifts, axes):
-        n = a.shape[at]
-        if isinstance(by, Array) and _core.is_traced(by):
-            where = _core.remainder(_core.iota("int32", (n,), 0) - by, _core.max_size(n, 1))
-            a = _core.take(a, where, at, "clip", None, False, True)
-        elif _core.less_size(0, n) is not False and (isinstance(by := _sizes.size(by) % _core.max_size(n, 1), _core.Dim) or by != 0):
-            before = (slice(None),) * at
-            a = _core.concatenate([a[(*before, slice(n - by, None))], a[(*before, slice(0, n - by))]], at)
+        a = _core.roll(a, by if isinstance(by, Array) and _core.is_traced(by) else _sizes.size(by), at)
     return a
 
 
 def tile(A, reps):
     """The array again and again along each axis."""
-    A = asarray(A)
-    reps = _sizes.shape(reps)
-    rank = builtins.max(A.ndim, len(reps))
-    dims, reps = (1,) * (rank - A.ndim) + A.shape, (1,) * (rank - len(reps)) + reps
-    apart = [n for d in dims for n in (1, d)]
-    wide = [n for r, d in zip(reps, dims) for n in (r, d)]
-    return _core.reshape(_core.broadcast_to(_core.reshape(A, apart), wide), [r * d for r, d in zip(reps, dims)])
+    return _core.tile(asarray(A), _sizes.shape(reps))
 
 
 def repeat(a, repeats, axis=None, *, total_repeat_length=None):
@@ -400,20 +383,13 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None):
     if ndim(repeats) == 0 and total_repeat_length is not None and isinstance(repeats, Array):
         repeats = _core.broadcast_to(repeats, (a.shape[axis],))
     if isinstance(repeats, _core.Dim) or ndim(repeats) == 0 and not (isinstance(repeats, Array) and _core.is_traced(repeats)):
-        n = _sizes.size(repeats)
-        wide = _core.broadcast_to(expand_dims(a, axis + 1), (*a.shape[:axis + 1], n, *a.shape[axis + 1:]))
-        made = _core.reshape(wide, (*a.shape[:axis], a.shape[axis] * n, *a.shape[axis + 1:]))
+        made = _core.repeat(a, _sizes.size(repeats), axis)
         return made if total_repeat_length is None else _fit(made, axis, total_repeat_length)
     if total_repeat_length is None:
         repeats = np.asarray(repeats) if np.size(repeats) else np.zeros(0, int)
         where = np.repeat(np.arange(a.shape[axis]), repeats)
         return _core.take(a, array(where), axis, "clip", None, True, False)
-    if a.shape[axis] == 0:
-        return a
-    ends = _core.cumsum(asarray(repeats), 0, False)
-    at = _core.iota("int32", (total_repeat_length,), 0)
-    where = _core.sum(_core.convert(_core.greater_equal(at[:, None], ends[None, :]), "int32"), 1, False)
-    return _core.take(a, where, axis, "clip", None, True, False)
+    return _core.repeat_each(a, asarray(repeats), total_repeat_length, axis)
 
 
 def _fit(a, axis, n):
@@ -481,14 +457,11 @@ def _padded_along(a, pad_width, mode, options):
         return a
     if callable(mode):
         return _padded_by(a, widths, mode, options)
+    if mode in ("edge", "wrap", "reflect", "symmetric") and options.get("reflect_type", "even") != "odd":
+        return _core.pad_by(a, widths, mode)
     for axis, (before, behind) in enumerate(widths):
         a = _padded(a, axis, before, behind, mode, options)
     return a
-
-
-def _zeros_behind(a, count):
-    """The array with so many zeros behind the elements along its last axis."""
-    return _sizes.pad(a, _core.convert(0, a.dtype), [0] * a.ndim, [0] * (a.ndim - 1) + [count])
 
 
 def _padded_by(a, widths, function, options):
@@ -514,9 +487,6 @@ def _padded(a, axis, before, behind, mode, options):
         return a
     if mode in ("reflect", "symmetric") and options.get("reflect_type", "even") == "odd":
         return _padded_odd(a, axis, before, behind, mode)
-    if mode in ("edge", "wrap", "reflect", "symmetric"):
-        where = array(np.pad(np.arange(n), (before, behind), mode)) if _sizes.known(n, before, behind) else _places(n, before, behind, mode)
-        return _core.take(a, where, axis, "clip", None, False, False)
     if mode in _STATISTICS:
         length = _for_axis(options.get("stat_length"), axis, a.ndim)
         edges = [_statistic(_part(a, axis, *part), axis, mode) for part in (
@@ -526,18 +496,6 @@ def _padded(a, axis, before, behind, mode, options):
     first = _ramp(ends[0], _part(a, axis, 0, 1), axis, before)
     last = _core.rev(_ramp(ends[1], _part(a, axis, n - 1, n), axis, behind), [axis])
     return _core.concatenate([first, a, last], axis)
-
-
-def _places(n, before, behind, mode):
-    """Which of n elements stands where, with elements before and behind them."""
-    at = _core.iota("int64" if _core.x64() else "int32", (before + n + behind,), 0) - before
-    if mode == "edge":
-        return _core.clamp(0, at, n - 1)
-    if mode == "wrap":
-        return _core.remainder(at, n)
-    ends = 2 if mode == "reflect" else 1  # the ends are there once, or twice
-    at = _core.remainder(at, _core.max_size(2 * n - 2 * (ends - 1), 1))
-    return _core.where(_core.less(at, n), at, 2 * n - ends - at)
 
 
 def _for_axis(values, axis, rank):
@@ -574,7 +532,7 @@ def _padded_odd(a, axis, before, behind, mode):
     """Reflected at the ends, the values there too: with `symmetric` the ends are there twice."""
     n, skip = a.shape[axis], mode == "reflect"
     if n == 1 and skip:
-        return _padded(a, axis, before, behind, "edge", {})
+        return _core.pad_by(a, [(before, behind) if i == axis else (0, 0) for i in range(a.ndim)], "edge")
     while before or behind:
         first, last = _part(a, axis, 0, 1), _part(a, axis, n - 1, n)
         low, high = builtins.min(before, n - skip), builtins.min(behind, n - skip)

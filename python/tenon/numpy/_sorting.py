@@ -5,7 +5,7 @@ import numpy as np
 from tenon import _core
 from tenon._checks import whole
 from tenon.numpy import _dtypes
-from tenon.numpy._creation import asarray, full
+from tenon.numpy._creation import asarray
 from tenon.numpy._shapes import _axis, ravel
 
 __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex"]
@@ -91,10 +91,4 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
 @whole
 def digitize(x, bins, right=False, *, method=None):
     """The number of the bin that each element lies in."""
-    x, bins = asarray(x), asarray(bins)
-    side = "right" if not right else "left"
-    if _core.same_size(bins.shape[0], 0):
-        return full(x.shape, 0, "int32")
-    rising = searchsorted(bins, x, side)
-    falling = bins.shape[0] - searchsorted(_core.rev(bins, [0]), x, side)
-    return _core.where(_core.greater_equal(bins[-1], bins[0]), rising, falling)
+    return _core.digitize(asarray(x), asarray(bins), bool(right))

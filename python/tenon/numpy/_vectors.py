@@ -11,7 +11,7 @@ from tenon._core import Array
 from tenon.errors import ShapeError
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array, asarray, full
-from tenon.numpy._shapes import _axis, concatenate, ravel
+from tenon.numpy._shapes import _axis, ravel
 
 __all__ = [
     "delete", "diff", "ediff1d", "gradient", "insert", "interp", "trim_zeros", "unwrap",
@@ -24,56 +24,24 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     axis, n = _axis(axis, a.ndim), operator.index(n)
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
-    if n == 0:
-        return a
-    parts = []
-    for edge in (prepend, a, append):
-        if edge is None:
-            continue
-        edge = asarray(edge)
-        parts.append(edge if edge.ndim else _core.broadcast_to(edge, [1 if i == axis else s for i, s in enumerate(a.shape)]))
-    a = concatenate(parts, axis) if len(parts) > 1 else a
-    before = (slice(None),) * axis
-    for _ in range(n):
-        high, low = a[(*before, slice(1, None))], a[(*before, slice(None, -1))]
-        a = _core.not_equal(high, low) if a.dtype.kind == "b" else high - low
-    return a
+    prepend, append = (None if edge is None else asarray(edge) for edge in (prepend, append))
+    return a if n == 0 else _core.diff(a, n, axis, prepend, append)
 
 
 def ediff1d(ary, to_end=None, to_begin=None):
     """The differences of neighbours of all elements in a row."""
-    made = diff(ravel(ary))
-    parts = [made if part is made else _core.convert(ravel(part), made.dtype) for part in (to_begin, made, to_end) if part is not None]
-    return concatenate(parts) if len(parts) > 1 else made
+    return _core.ediff1d(asarray(ary), *(None if edge is None else asarray(edge) for edge in (to_begin, to_end)))
 
 
 def gradient(f, *varargs, axis=None, edge_order=None):
     """The slopes along axes, by central differences inside and one-sided ones at the ends."""
-    f = _core.to_inexact(asarray(f))
+    f = asarray(f)
     axes = list(range(f.ndim)) if axis is None else [_axis(a, f.ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
     spacing = [1.0] * len(axes) if not varargs else list(varargs) * (len(axes) if len(varargs) == 1 else 1)
     if len(spacing) != len(axes):
         raise TypeError("gradient: a distance for all axes, or one for each.")
-    made = [_slope(f, a, h) for a, h in zip(axes, spacing)]
+    made = [_core.gradient(f, a, h if np.ndim(h) == 0 else asarray(h)) for a, h in zip(axes, spacing)]
     return made[0] if len(made) == 1 else made
-
-
-def _slope(f, axis, h):
-    if f.shape[axis] < 2:
-        raise ValueError("Shape of array too small to calculate a numerical gradient, at least two elements are required.")
-
-    def part(x, start, stop):
-        return x[(slice(None),) * axis + (slice(start, stop),)]
-
-    if np.ndim(h) == 0:
-        inside = (part(f, 2, None) - part(f, None, -2)) * 0.5
-        ends = part(f, 1, 2) - part(f, 0, 1), part(f, -1, None) - part(f, -2, -1)
-        return concatenate([ends[0], inside, ends[1]], axis) / h
-    h = _core.reshape(diff(asarray(h)), [-1 if i == axis else 1 for i in range(f.ndim)])
-    steps = (part(f, 1, None) - part(f, None, -1)) / h
-    low, high = part(h, None, -1), part(h, 1, None)
-    inside = (part(steps, None, -1) * high + part(steps, 1, None) * low) / (low + high)
-    return concatenate([part(steps, 0, 1), inside, part(steps, -1, None)], axis)
 
 
 def interp(x, xp, fp, left=None, right=None, period=None):
@@ -179,18 +147,4 @@ def trim_zeros(filt, trim="fb", axis=None):
 def unwrap(p, discont=None, axis=-1, period=2 * math.pi):
     """Angles without jumps: multiples of the period are added. Integers stay so with a period that is an integer."""
     p = asarray(p)
-    axis = _axis(axis, p.ndim)
-    met = _dtypes.result_type(p, period)
-    p = p if p.dtype == met else _core.convert(p, met)
-    if p.shape[axis] == 0:
-        return p
-    steps = diff(p, axis=axis)
-    whole = met.kind in "iu"
-    half = period // 2 if whole else period / 2
-    moved = _core.remainder(steps + half, period) - half
-    if not whole or period % 2 == 0:  # a step of half a period goes the way that it came
-        moved = _core.where(_core.equal(moved, -half) & _core.greater(steps, 0), half, moved)
-    fix = _core.where(_core.less(_core.abs(steps), half if discont is None else builtins.max(discont, half)), 0, moved - steps)
-    fix = _core.cumsum(_core.convert(fix, _dtypes.result_type(p, fix)), axis, False)
-    before = (slice(None),) * axis
-    return concatenate([p[(*before, slice(0, 1))], p[(*before, slice(1, None))] + fix], axis)
+    return _core.unwrap(p, discont, _axis(axis, p.ndim), period)

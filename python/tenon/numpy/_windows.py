@@ -1,38 +1,37 @@
 """Windows: weights that fall off towards both ends of a vector."""
 
-import math
-
 import numpy as np
 
 from tenon import _core, _sizes
 from tenon.numpy import _dtypes
 from tenon.numpy._creation import array
-from tenon.numpy._special import i0
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
 
-def _window(name, formula, text):
-    """NumPy's function of that name; of a size that a trace takes for any, formula(x) of x from -1 to 1."""
-
-    def window(M, *args):
-        M = _sizes.size(M)
-        if _sizes.known(M):
-            return array(getattr(np, name)(M, *args))
-        odd = 2 * _core.iota(_dtypes.default("f"), (M,), 0) - (M - 1)
-        return formula(odd / _core.max_size(M - 1, 1), *args)
-
-    window.__name__ = window.__qualname__ = name
-    window.__doc__ = text
-    return window
+def bartlett(M):
+    """A triangle."""
+    return _core.bartlett(_sizes.size(M), _dtypes.default("f"))
 
 
-def _cosines(*factors):
-    return lambda x: sum(f * _core.cos(x * (k * math.pi)) for k, f in enumerate(factors))
+def blackman(M):
+    """The window of Blackman."""
+    return _core.blackman(_sizes.size(M), _dtypes.default("f"))
 
 
-bartlett = _window("bartlett", lambda x: 1 - _core.abs(x), "A triangle.")
-blackman = _window("blackman", _cosines(0.42, 0.5, 0.08), "The window of Blackman.")
-hamming = _window("hamming", _cosines(0.54, 0.46), "The window of Hamming.")
-hanning = _window("hanning", _cosines(0.5, 0.5), "The window of von Hann.")
-kaiser = _window("kaiser", lambda x, beta: i0(beta * _core.sqrt(1 - x * x)) / i0(_core.convert(beta, x.dtype)), "The window of Kaiser.")
+def hamming(M):
+    """The window of Hamming."""
+    return _core.hamming(_sizes.size(M), _dtypes.default("f"))
+
+
+def hanning(M):
+    """The window of von Hann."""
+    return _core.hanning(_sizes.size(M), _dtypes.default("f"))
+
+
+def kaiser(M, beta):
+    """The window of Kaiser."""
+    M = _sizes.size(M)
+    if _sizes.known(M) and isinstance(beta, (int, float)):  # NumPy's own digits
+        return array(np.kaiser(M, beta))
+    return _core.kaiser(M, beta, _dtypes.default("f"))

@@ -1,0 +1,81 @@
+// More functions of each element by itself, as NumPy and <cmath> name them. Operands broadcast and meet in one dtype;
+// integers become f32 (64-bit ones f64) where the result is real; f16 and bf16 are computed as they are. Derivatives of
+// any order.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/ir/array.h"
+
+namespace tenon {
+
+// Logarithms to base 2 and 10, and 2 to the power x. Of complex numbers too.
+//   log2(8.f)   // 3
+Array log2(const Operand& x);
+Array log10(const Operand& x);
+Array exp2(const Operand& x);
+// log2(2^x + 2^y), without overflow. Real.
+Array logaddexp2(const Operand& x, const Operand& y);
+
+// Of real numbers, exact to a few units of rounding where results are near 0, without overflow; NaN where acosh (x < 1)
+// and atanh (|x| > 1) have no value. Complex ones are a DTypeError.
+//   asinh(1.f)   // 0.8814
+Array asinh(const Operand& x);
+Array acosh(const Operand& x);
+Array atanh(const Operand& x);
+
+// √(x² + y²), without overflow: infinite where either is, else NaN where either is. Real.
+//   hypot(3.f, 4.f)   // 5
+Array hypot(const Operand& x, const Operand& y);
+// sin(πx) / (πx), and 1 at 0, where derivatives are exact too.
+Array sinc(const Operand& x);
+
+// Rounded toward zero; integers as they are.
+//   trunc(Array{1.7f, -1.7f})   // 1 -1
+Array trunc(const Operand& x);
+// Rounded to so many decimals, halves to even: integers to multiples of powers of ten where `decimals` is negative, of
+// complex numbers both parts. Bool is a DTypeError.
+//   round(1.25f, 1)   // 1.2
+//   round(125, -1)    // 120
+Array round(const Operand& x, std::int64_t decimals);
+
+// Whether the sign is minus, of -0 and NaN too; |x| with the sign of y. Complex numbers are a DTypeError.
+//   copysign(3.f, -0.f)   // -3
+Array sign_bit(const Operand& x);
+Array copysign(const Operand& x, const Operand& y);
+// 0 below 0, 1 above, y at 0, NaN of NaN. Real.
+Array heaviside(const Operand& x, const Operand& y);
+
+// The larger, and the smaller: of a number and NaN the number. Complex numbers by their real parts first.
+//   fmax(NAN, 1.f)   // 1
+Array fmax(const Operand& x, const Operand& y);
+Array fmin(const Operand& x, const Operand& y);
+
+// Whether x is infinite (of complex numbers in either part); false of integers.
+Array is_inf(const Operand& x);
+// Numbers in the place of NaN and infinities: those here, the largest of the dtype where they are not given; of complex
+// numbers in each part. Integers as they are.
+//   nan_to_num(Array{NAN, 1.f})   // 0 1
+struct NanToNumOptions {
+  Array nan = 0.0;
+  MaybeArray above = {}, below = {};  // of infinity, and of -infinity
+};
+Array nan_to_num(const Operand& x, const NanToNumOptions& options = {});
+// |x - y| ≤ atol + rtol |y|; of infinities equality, and of two NaN `equal_nan`.
+struct CloseOptions {
+  Array rtol = 1e-5, atol = 1e-8;
+  bool equal_nan = false;
+};
+Array is_close(const Operand& x, const Operand& y, const CloseOptions& options = {});
+
+// Degrees as radians, and back.
+Array radians(const Operand& x);
+Array degrees(const Operand& x);
+
+// The greatest common divisor and the least common multiple of integers, not negative, by Euclid's algorithm; of 0 and
+// 0 both are 0. Others are a DTypeError.
+//   gcd(12, 18)   // 6
+Array gcd(const Operand& x, const Operand& y);
+Array lcm(const Operand& x, const Operand& y);
+
+}  // namespace tenon

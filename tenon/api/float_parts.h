@@ -1,0 +1,34 @@
+// Numbers by their bits, as <cmath> and <bit> name what these tell: fractions and exponents, distances to the next
+// number, bits that are set. Operands broadcast.
+#pragma once
+
+#include "tenon/ir/array.h"
+
+namespace tenon {
+
+// x = fraction · 2^exponent with 0.5 ≤ |fraction| < 1; x and 0 of zeros, infinities and NaN. Subnormal numbers too.
+// Integers become f32 (64-bit ones f64); complex numbers are a DTypeError. exponent: i32. The derivative of the
+// fraction is 2^-exponent.
+//   frexp(-6.f).fraction   // -0.75, and the exponent 3
+struct FloatParts {
+  Array fraction, exponent;
+};
+FloatParts frexp(const Operand& x);
+// x · 2^exponent without overflow on the way. Subnormal results are zeros where programs are compiled. Throws
+// DTypeError of complex x, and where exponents are not of integers or bool.
+//   ldexp(0.75f, 3)   // 6
+Array ldexp(const Operand& x, const Operand& exponent);
+
+// How far the next float is from x, away from 0, with the sign of x (of f16 the next one above, as NumPy has it); NaN
+// where x is infinite or NaN. Integers become f32 (64-bit ones f64); complex numbers are a DTypeError.
+//   spacing(1.f)   // 2^-23
+Array spacing(const Operand& x);
+
+// How many bits of integers are set (of negative ones those of their two's complement), and how many stand before the
+// first one that is: in x's dtype. Others are a DTypeError.
+//   popcount(Array{3, -1})   // 2 32
+//   countl_zero(Array{1})    // 31
+Array popcount(const Operand& x);
+Array countl_zero(const Operand& x);
+
+}  // namespace tenon
