@@ -34,6 +34,13 @@ void add(nb::module_& module, const char* name, Result (*f)(const X&...)) {
 
 void add_special(nb::module_& module) {
   add(module, "cbrt", tenon::cbrt);
+  add(module, "exp2", tenon::exp2);
+  add(module, "log2", tenon::log2);
+  add(module, "log10", tenon::log10);
+  add(module, "asinh", tenon::asinh);
+  add(module, "acosh", tenon::acosh);
+  add(module, "atanh", tenon::atanh);
+  add(module, "hypot", tenon::hypot);
   add(module, "lgamma", special::lgamma);
   add(module, "loggamma", special::loggamma);
   add(module, "digamma", special::digamma);

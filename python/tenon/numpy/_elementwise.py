@@ -112,21 +112,18 @@ around = round
 
 def log2(x, /):
     """The logarithm to base 2."""
-    return true_divide(log(x), math.log(2))
+    return true_divide(log(x), math.log(2)) if _is_complex(x) else _core.log2(x)
 
 
 def log10(x, /):
     """The logarithm to base 10."""
-    return true_divide(log(x), math.log(10))
+    return true_divide(log(x), math.log(10)) if _is_complex(x) else _core.log10(x)
 
 
 def exp2(x, /):
     """2 to the power x."""
-    return _core.float_power(_like_inexact(2, x), _core.to_inexact(x))
-
-
-def _like_inexact(value, x):
-    return _core.convert(value, _core.to_inexact(x).dtype)
+    x = _core.to_inexact(x)
+    return _core.float_power(_core.convert(2, x.dtype), x) if _is_complex(x) else _core.exp2(x)
 
 
 def reciprocal(x, /):
@@ -161,35 +158,14 @@ def _of_real_or_complex(name, of_real, text):
     return function
 
 
-def _arcsinh(x):
-    x = _core.to_inexact(x)
-    size = abs(x)
-    large = _inverses.is_far(size)
-    safe = _core.where(large, 1, size)
-    small = log1p(safe + safe * safe / (1 + sqrt(safe * safe + 1)))
-    return _core.where(equal(x, 0), x, sign(x) * _core.where(large, log(_core.where(large, size, 1)) + math.log(2), small))
-
-
-def _arccosh(x):
-    x = _core.to_inexact(x)
-    large = _inverses.is_far(abs(x))
-    t = _core.where(large, 2, x) - 1
-    return _core.where(large, log(_core.where(large, x, 1)) + math.log(2), log1p(t + sqrt(t) * sqrt(t + 2)))
-
-
-def _arctanh(x):
-    x = _core.to_inexact(x)
-    return 0.5 * (log1p(x) - log1p(-x))
-
-
 expm1 = _of_real_or_complex("expm1", _core.expm1, "exp(x) - 1, exact near 0.")
 log1p = _of_real_or_complex("log1p", _core.log1p, "log(1 + x), exact near 0.")
 arcsin = _of_real_or_complex("arcsin", _core.arcsin, "The inverse sine.")
 arccos = _of_real_or_complex("arccos", _core.arccos, "The inverse cosine.")
 arctan = _of_real_or_complex("arctan", _core.arctan, "The inverse tangent.")
-arcsinh = _of_real_or_complex("arcsinh", _arcsinh, "The inverse hyperbolic sine.")
-arccosh = _of_real_or_complex("arccosh", _arccosh, "The inverse hyperbolic cosine.")
-arctanh = _of_real_or_complex("arctanh", _arctanh, "The inverse hyperbolic tangent.")
+arcsinh = _of_real_or_complex("arcsinh", _core.asinh, "The inverse hyperbolic sine.")
+arccosh = _of_real_or_complex("arccosh", _core.acosh, "The inverse hyperbolic cosine.")
+arctanh = _of_real_or_complex("arctanh", _core.atanh, "The inverse hyperbolic tangent.")
 acos, asin, atan, acosh, asinh, atanh = arccos, arcsin, arctan, arccosh, arcsinh, arctanh
 
 
@@ -208,7 +184,7 @@ def hypot(x1, x2, /):
     x1, x2 = _inexact_together(x1, x2)
     if _is_complex(x1):
         raise ValueError("hypot is not defined of complex numbers: take their abs().")
-    return _inverses.length(x1, x2)
+    return _core.hypot(x1, x2)
 
 
 def _inexact_together(*operands):

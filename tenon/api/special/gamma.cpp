@@ -115,7 +115,11 @@ Array gamma_value(In in) {
     const NearGamma g(x);
     return exp(g.log_of_y) * where(g.small, 1.0 / where(g.small, x, 1.0), g.product);
   };
-  const auto beyond = [](const Array& x) { return exp(log_gamma_beyond(x)); };
+  // Stirling's formula with the power in two, which are finite; of its logarithm the digits before the point would be lost.
+  const auto beyond = [](const Array& x) {
+    const Array size = min(x, x.dtype() == DType::f64 ? 200.0 : 40.0), root = pow(size, 0.5 * size - 0.25);
+    return root * exp(-size) * root * (std::sqrt(2 * pi) * exp(rest_beyond(size)));
+  };
   const Array usual = where(is_finite(x), x, 1.0), positive = usual > 0.0;
   const Array made = of_kinds(usual, positive, near, beyond);
   // Γ(x) = π / (sin πx · Γ(1 - x))

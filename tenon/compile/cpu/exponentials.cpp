@@ -78,8 +78,8 @@ Real half_expm1(Real x) {
   return fma(power, e.expm1, power - 0.25) * 2.0;
 }
 
-// log of a positive normal or subnormal x; anything for the rest.
-Real log_of_positive(Real x) {
+// log of a positive normal or subnormal x; anything for the rest. With `low` added before the last roundings.
+Real log_of_positive(Real x, std::optional<Real> low = {}) {
   Builder& b = *x.b;
   const bool f32 = x.f32();
   llvm::Value* subnormal = x < (f32 ? 0x1p-126 : 0x1p-1022);
@@ -102,7 +102,8 @@ Real log_of_positive(Real x) {
                               {0x1.5555a4p-2, -0x1.000040p-2, 0x1.9969b0p-3, -0x1.54efdcp-3, 0x1.28847cp-3,
                                -0x1.0d8a90p-3, 0x1.ac90bep-4, -0x1.7140b6p-5},
                               {});
-    const Real tail = fma(t2 * t, p, t2 * -0.5);
+    Real tail = fma(t2 * t, p, t2 * -0.5);
+    if (low) tail = tail + *low;
     return fma(k, ln2_high_f32, t + fma(k, ln2_low_f32, tail));
   }
   // log (1 + t) = 2 atanh s, s = t / (2 + t), written as t - (t²/2 - s·(t²/2 + s²·p(s²))).
@@ -110,7 +111,8 @@ Real log_of_positive(Real x) {
   const Real p = polynomial(z, {},
                             {0x1.555555555558bp-1, 0x1.9999999981a64p-2, 0x1.24924940a4015p-2, 0x1.c71c52f0ac01bp-3,
                              0x1.7466155296eafp-3, 0x1.39a5773fda576p-3, 0x1.2ee369f40b674p-3});
-  const Real tail = fma(s, fma(z, p, half_square), k * ln2_low_f64);
+  Real tail = fma(s, fma(z, p, half_square), k * ln2_low_f64);
+  if (low) tail = tail + *low;
   return fma(k, ln2_high_f64, t - (half_square - tail));
 }
 
@@ -147,15 +149,16 @@ Real log_of(Real x) {
 // log u + (x - (u - 1)) / u, u = 1 + x: the second term is what rounding u lost.
 Real log1p_of(Real x) {
   const Real u = x + 1.0;
-  const Real y = choose(x < infinity, log_of_positive(u) + (x - (u - 1.0)) / u, x);
+  const Real y = choose(x < infinity, log_of_positive(u, (x - (u - 1.0)) / u), x);
   return copysign(
       choose(x.b->CreateFCmpUGT(x.v, x.like(-1).v), y, choose(equal(x, -1.0), x.like(-infinity), x.like(nan))), x);
 }
 
-// h / (h + 1), h = (e^{2|x|} - 1) / 2, clamped where the quotient rounds to 1.
+// -t / (t + 2), t = e^{-2|x|} - 1, clamped where the quotient rounds to 1. Of e^{2|x|} the sum would round by more.
 Real tanh_of(Real x) {
-  const Real h = half_expm1(at_most(abs(x + x), x.f32() ? 20.0 : 44.0));
-  return copysign(h / (h + 1.0), x);
+  const Reduced e = reduce(at_least(-abs(x + x), x.f32() ? -20.0 : -44.0));
+  const Real power = power_of_two(e.n), t = fma(power, e.expm1, power - 1.0);
+  return copysign(t / (t + 2.0), x);
 }
 
 // (t + t / (t + 1)) / 2, t = e^{|x|} - 1.

@@ -1,4 +1,6 @@
 // Trigonometric functions and their inverses for lanes of f32 and f64. Coefficients: tools/minimax.py.
+#include <optional>
+
 #include "tenon/compile/cpu/real.h"
 
 namespace tenon::cpu {
@@ -18,6 +20,15 @@ constexpr double half_pi_high = 0x1.921fb54442d18p0, half_pi_low = 0x1.1a6263314
 Real reduce(Real x, Real k, double unit) {
   const Parts& pi = x.f32() ? pi_f32 : pi_f64;
   return fma(k, -unit * pi.third, fma(k, -unit * pi.second, fma(k, -unit * pi.first, x)));
+}
+// The same and what its rounding left out.
+struct Angle {
+  Real high, low;
+};
+Angle reduce_with_rest(Real x, Real k, double unit) {
+  const Parts& pi = x.f32() ? pi_f32 : pi_f64;
+  const Real first = fma(k, -unit * pi.first, x), high = fma(k, -unit * pi.second, first);
+  return {high, fma(k, -unit * pi.third, fma(k, -unit * pi.second, first - high))};
 }
 // high + low = unit·π/2 in x's type.
 double high_of(Real x, double unit) { return unit * (x.f32() ? 0x1.921fb6p0 : half_pi_high); }
@@ -40,11 +51,11 @@ Real sin_of_reduced(Real r, bool negative_zero) {
   const Real y = fma(r * z, p, r);
   return negative_zero ? copysign(y, r) : y;
 }
-// Of |r| <= π/4, both with short polynomials.
+// Of |r| <= π/4, both with short polynomials; with `low` of r + low.
 struct SinCos {
   Real sine, cosine;
 };
-SinCos sin_cos_of_reduced(Real r, bool negative_zero) {
+SinCos sin_cos_of_reduced(Real r, bool negative_zero, std::optional<Real> low = {}) {
   const Real z = r * r;
   const Real p = polynomial(z, {-0x1.555546p-3, 0x1.11073ap-7, -0x1.9943bep-13},
                             {-0x1.5555555555548p-3, 0x1.111111110f7d3p-7, -0x1.a01a019bfe1bap-13, 0x1.71de3567dc147p-19,
@@ -52,6 +63,7 @@ SinCos sin_cos_of_reduced(Real r, bool negative_zero) {
   const Real q = polynomial(z, {0x1.55554ap-5, -0x1.6c0c8cp-10, 0x1.9a029cp-16},
                             {0x1.555555555554cp-5, -0x1.6c16c16c151b6p-10, 0x1.a01a019cb6811p-16,
                              -0x1.27e4f80cfdc4dp-22, 0x1.1ee9edc883cffp-29, -0x1.8faf7f94b4d54p-37});
+  if (low) return {r + fma(r * z, p, *low), fma(z, -0.5, 1.0) + fma(z * z, q, -(r * *low))};
   const Real sine = fma(r * z, p, r);
   return {negative_zero ? copysign(sine, r) : sine, fma(z * z, q, fma(z, -0.5, 1.0))};
 }
@@ -88,10 +100,14 @@ SinCos near_sin_cos(Real x, bool negative_zero) {
   return {flipped(choose(q.odd, q.at.cosine, q.at.sine), flip(q.number)),
           flipped(choose(q.odd, q.at.sine, q.at.cosine), flip(b.CreateAdd(q.number, x.integer(1))))};
 }
-// tan r, or -1 / tan r where the multiple is odd.
+// tan r, or -1 / tan r where the multiple is odd. By both parts of r, whose rounding would count twice.
 Real near_tan(Real x) {
-  const Quadrant q = quadrant(x, true);
-  return choose(q.odd, -q.at.cosine, q.at.sine) / choose(q.odd, q.at.sine, q.at.cosine);
+  const Real shifted = fma(x, 2 * inverse_pi, magic(x));
+  llvm::Value* odd = x.b->CreateICmpNE(x.b->CreateAnd(shifted.bits(), x.integer(1)), x.integer(0));
+  const Angle r = reduce_with_rest(x, shifted - magic(x), 0.5);
+  const SinCos at = sin_cos_of_reduced(r.high, false, r.low);
+  const Real tangent = choose(odd, -at.cosine, at.sine) / choose(odd, at.sine, at.cosine);
+  return choose(equal(x, 0.0), x, tangent);
 }
 // cos x for |x| <= 1.2, where its error is small beside it.
 Real small_cos(Real x) {
@@ -130,9 +146,6 @@ Real asin_tail(Real s, Real z) {
                      0x1.ac491571da28cp-8, 0x1.3fa704946a91bp-6, -0x1.0960ccfa70563p-6, 0x1.05486e97d87cfp-5});
 }
 // atan (n / d) for 0 <= n <= d, d > 0: beyond tan π/8, π/4 + atan ((n - d) / (n + d)).
-struct Angle {
-  Real high, low;
-};
 Angle atan_of_quotient(Real n, Real d) {
   llvm::Value* far = n > d * 0x1.a827999fcef32p-2;
   const Real t = choose(far, n - d, n) / choose(far, n + d, d), z = t * t;
