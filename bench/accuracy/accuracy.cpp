@@ -3,13 +3,13 @@
 // accuracy [--quick FIGURES] [--only NAME] [--dtype f32|f64] [--step N] [--draws N] [--exact-draws N]
 //
 // --quick looks at few arguments and fails where an error is above the bound that FIGURES (docs/accuracy.json) records.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "bench/accuracy/measure.h"
 

@@ -39,8 +39,7 @@ template <class T>
 Draws<T>::Draws(const Function& function) : function_(function), random_(2024) {
   for (const Home& home : function.homes) {
     hard_.push_back(hard_arguments<T>());
-    if (!function.everywhere)
-      std::erase_if(hard_.back(), [&](T x) { return !(x >= home.low && x <= home.high); });
+    if (!function.everywhere) std::erase_if(hard_.back(), [&](T x) { return !(x >= home.low && x <= home.high); });
   }
 }
 

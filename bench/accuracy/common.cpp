@@ -66,21 +66,32 @@ Lanes sqrt_lanes(Lanes x) {
   return x;
 }
 
-#define OF_ONE(name, bound, low, high)                                                                        \
-  Function {                                                                                                  \
-    #name, bound, {{low, high}}, [](const Arrays& x) { return tn::name(x[0]); }, exact_of<mpfr_##name>,       \
-        _ZGVdN4v_##name, nullptr, wide_of<name##l>                                                            \
+#define OF_ONE(name, bound, low, high)                                                                  \
+  Function {                                                                                            \
+    #name, bound, {{low, high}}, [](const Arrays& x) { return tn::name(x[0]); }, exact_of<mpfr_##name>, \
+        _ZGVdN4v_##name, nullptr, wide_of<name##l>                                                      \
   }
 
 }  // namespace
 
 std::vector<Function> common_functions() {
   return {
-      {"sqrt", 0.5, {{0, 100}}, [](const Arrays& x) { return tn::sqrt(x[0]); }, exact_of<mpfr_sqrt>, sqrt_lanes,
-       nullptr, wide_of<sqrtl>},
-      {"rsqrt", 2, {{0, 100}}, [](const Arrays& x) { return tn::rsqrt(x[0]); },
+      {"sqrt",
+       0.5,
+       {{0, 100}},
+       [](const Arrays& x) { return tn::sqrt(x[0]); },
+       exact_of<mpfr_sqrt>,
+       sqrt_lanes,
+       nullptr,
+       wide_of<sqrtl>},
+      {"rsqrt",
+       2,
+       {{0, 100}},
+       [](const Arrays& x) { return tn::rsqrt(x[0]); },
        [](const Exact* x) { return Exact(*x == 0 ? 1 / *x : 1 / exact_of<mpfr_sqrt>(x)); },
-       [](Lanes x) { return 1 / sqrt_lanes(x); }, nullptr, [](const long double* x) { return 1 / sqrtl(*x); }},
+       [](Lanes x) { return 1 / sqrt_lanes(x); },
+       nullptr,
+       [](const long double* x) { return 1 / sqrtl(*x); }},
       OF_ONE(cbrt, 2, -100, 100),
       OF_ONE(exp, 2, -104, 89),
       OF_ONE(exp2, 2, -150, 128),
@@ -101,18 +112,40 @@ std::vector<Function> common_functions() {
       OF_ONE(asinh, 2, -30, 30),
       OF_ONE(acosh, 2, 1, 100),
       OF_ONE(atanh, 2, -1, 1),
-      {"logistic", 2, {{-90, 40}}, [](const Arrays& x) { return tn::logistic(x[0]); },
+      {"logistic",
+       2,
+       {{-90, 40}},
+       [](const Arrays& x) { return tn::logistic(x[0]); },
        [](const Exact* x) { return Exact(1 / (1 + boost::multiprecision::exp(-*x))); },
-       [](Lanes x) { return 1 / (1 + _ZGVdN4v_exp(-x)); }, nullptr,
+       [](Lanes x) { return 1 / (1 + _ZGVdN4v_exp(-x)); },
+       nullptr,
        [](const long double* x) { return 1 / (1 + expl(-*x)); }},
       OF_ONE(erf, 2, -6, 6),
       OF_ONE(erfc, 2, -6, 28),
-      {"pow", 2, {{0, 10}, {-30, 30}}, [](const Arrays& x) { return tn::pow(x[0], x[1]); }, exact_of_two<mpfr_pow>,
-       nullptr, quick_of_two<pow>, wide_of_two<powl>},
-      {"atan2", 2, {{-10, 10}, {-10, 10}}, [](const Arrays& x) { return tn::atan2(x[0], x[1]); },
-       exact_of_two<mpfr_atan2>, nullptr, quick_of_two<atan2>, wide_of_two<atan2l>},
-      {"hypot", 2, {{-10, 10}, {-10, 10}}, [](const Arrays& x) { return tn::hypot(x[0], x[1]); },
-       exact_of_two<mpfr_hypot>, nullptr, quick_of_two<hypot>, wide_of_two<hypotl>},
+      {"pow",
+       2,
+       {{0, 10}, {-30, 30}},
+       [](const Arrays& x) { return tn::pow(x[0], x[1]); },
+       exact_of_two<mpfr_pow>,
+       nullptr,
+       quick_of_two<pow>,
+       wide_of_two<powl>},
+      {"atan2",
+       2,
+       {{-10, 10}, {-10, 10}},
+       [](const Arrays& x) { return tn::atan2(x[0], x[1]); },
+       exact_of_two<mpfr_atan2>,
+       nullptr,
+       quick_of_two<atan2>,
+       wide_of_two<atan2l>},
+      {"hypot",
+       2,
+       {{-10, 10}, {-10, 10}},
+       [](const Arrays& x) { return tn::hypot(x[0], x[1]); },
+       exact_of_two<mpfr_hypot>,
+       nullptr,
+       quick_of_two<hypot>,
+       wide_of_two<hypotl>},
   };
 }
 

@@ -1,13 +1,13 @@
-// Every argument is looked at by a quick reference. Only where its error is within `margin` of the largest so far is the
-// value taken exactly, by MPFR. So the largest error is the true one as long as the quick reference itself is off by less
-// than the margin, which Result::reference watches at those arguments and at one drawn from each block.
+// Every argument is looked at by a quick reference. Only where its error is within `margin` of the largest so far is
+// the value taken exactly, by MPFR. So the largest error is the true one as long as the quick reference itself is off
+// by less than the margin, which Result::reference watches at those arguments and at one drawn from each block.
 #include "bench/accuracy/measure.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <numeric>
 
 #include "bench/accuracy/arguments.h"
 
@@ -25,7 +25,8 @@ double error_of(T got, V value) {
   const V limit = ldexp(V(1), L::max_exponent);
   if (value > limit) value = limit;
   if (value < -limit) value = -limit;
-  const V given = std::isinf(got) ? (got > 0 ? limit : V(-limit)) : V(got), size = abs(value), off = abs(V(given - value));
+  const V given = std::isinf(got) ? (got > 0 ? limit : V(-limit)) : V(got), size = abs(value),
+          off = abs(V(given - value));
   if (size < V(L::min())) return off <= V(L::min()) ? 0 : infinity;
   const int exponent = std::min<int>(static_cast<int>(ilogb(size)), L::max_exponent - 1);
   const double made = static_cast<double>(V(ldexp(off, L::digits - 1 - exponent)));
@@ -51,13 +52,14 @@ class Compiled {
       : run_(tn::jit([of = function.ours](const Arrays& x) { return of(x); })) {}
   void operator()(const Columns<T>& x, std::vector<T>& y) const {
     Arrays operands;
-    for (const std::vector<T>& each : x) operands.push_back(tn::borrow(each.data(), {static_cast<std::int64_t>(each.size())}));
+    for (const std::vector<T>& each : x)
+      operands.push_back(tn::borrow(each.data(), {static_cast<std::int64_t>(each.size())}));
     const Array made = run_(operands);
     std::ranges::copy(made.span<T>(), y.begin());
   }
 
  private:
-  tn::Jitted<std::function<Array(const Arrays&)>> run_;
+  std::function<Array(const Arrays&)> run_;
 };
 
 // What finds the arguments worth the exact value: their values in f64, or in long double.
@@ -154,7 +156,8 @@ class Measured {
     quick_(flushed, values);
     for (std::size_t j = 0; j < which.size(); ++j) {
       const std::size_t i = which[j];
-      if (const double error = quick_error_of(got_[i], values[j]); error < errors_[i]) errors_[i] = error, values_[i] = values[j];
+      if (const double error = quick_error_of(got_[i], values[j]); error < errors_[i])
+        errors_[i] = error, values_[i] = values[j];
     }
   }
 

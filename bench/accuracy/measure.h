@@ -10,8 +10,8 @@
 namespace accuracy {
 
 struct Options {
-  std::uint64_t step = 1;                // of one argument of f32, every so many of the 2^32
-  std::uint64_t draws = 10'000'000;      // elsewhere, where a reference in long double finds the candidates
+  std::uint64_t step = 1;                 // of one argument of f32, every so many of the 2^32
+  std::uint64_t draws = 10'000'000;       // elsewhere, where a reference in long double finds the candidates
   std::uint64_t exact_draws = 1'000'000;  // where every value is taken exactly
 };
 
@@ -24,8 +24,8 @@ struct Result {
   double reference = 0;         // how far the quick reference was off where the exact value was taken too, in ulp
 };
 
-// |got - value| in units of the last place of T at the value. Values below the normal numbers may be given as any number
-// down to 0, since programs flush subnormal ones; beyond the largest, infinity stands for the next power of two.
+// |got - value| in units of the last place of T at the value. Values below the normal numbers may be given as any
+// number down to 0, since programs flush subnormal ones; beyond the largest, infinity stands for the next power of two.
 template <class T>
 double error_in_ulp(T got, const Exact& value);
 

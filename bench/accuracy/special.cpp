@@ -1,5 +1,5 @@
-// Special functions: their exact values by MPFR where it has them, else by series whose terms do not cancel beyond what 60
-// digits bear, and Newton's steps.
+// Special functions: their exact values by MPFR where it has them, else by series whose terms do not cancel beyond what
+// 60 digits bear, and Newton's steps.
 #include <cmath>
 #include <limits>
 
@@ -91,7 +91,7 @@ Exact gamma_part(const Exact& a, const Exact& x, bool upper) {
   if (x > a + 1) {
     Exact q;
     mpfr_gamma_inc(q.backend().data(), a.backend().data(), x.backend().data(), MPFR_RNDN);
-    q /= gamma(a);
+    q /= by(mpfr_gamma, a);
     return upper ? q : Exact(1 - q);
   }
   Exact term = 1, sum = 1;
@@ -235,16 +235,12 @@ std::vector<Function> of_one_argument() {
   add({.name = "i1", .bound = 4, .homes = {{-30, 30}}, .ours = OURS_1(sp::i1), .exact = [](const Exact* x) -> Exact {
          return abs(x[0]) > 1e4 ? Exact(x[0] * infinity) : Exact(scaled_bessel(1, x[0]) * exp(abs(x[0])));
        }});
-  add({.name = "i0e",
-       .bound = 4,
-       .homes = {{-30, 30}},
-       .ours = OURS_1(sp::i0e),
-       .exact = [](const Exact* x) -> Exact { return scaled_bessel(0, x[0]); }});
-  add({.name = "i1e",
-       .bound = 4,
-       .homes = {{-30, 30}},
-       .ours = OURS_1(sp::i1e),
-       .exact = [](const Exact* x) -> Exact { return scaled_bessel(1, x[0]); }});
+  add({.name = "i0e", .bound = 4, .homes = {{-30, 30}}, .ours = OURS_1(sp::i0e), .exact = [](const Exact* x) -> Exact {
+         return scaled_bessel(0, x[0]);
+       }});
+  add({.name = "i1e", .bound = 4, .homes = {{-30, 30}}, .ours = OURS_1(sp::i1e), .exact = [](const Exact* x) -> Exact {
+         return scaled_bessel(1, x[0]);
+       }});
   add({.name = "entr", .bound = 4, .homes = {{0, 10}}, .ours = OURS_1(sp::entr), .exact = [](const Exact* x) -> Exact {
          return x[0] < 0 ? Exact(-infinity) : Exact(-times_log(x[0], x[0]));
        }});
@@ -253,20 +249,28 @@ std::vector<Function> of_one_argument() {
        }});
   add({.name = "erfcx", .bound = 4, .homes = {{-9, 30}}, .ours = OURS_1(sp::erfcx), .exact = EXACT_1(erfcx)});
   add({.name = "dawsn", .bound = 4, .homes = {{-30, 30}}, .ours = OURS_1(sp::dawsn), .exact = EXACT_1(dawsn)});
-  add({.name = "ndtr", .bound = 4, .homes = {{-38, 10}}, .ours = OURS_1(sp::ndtr), .exact = [](const Exact* x) -> Exact {
-         return erfc(-x[0] / sqrt(Exact(2))) / 2;
-       }});
+  add({.name = "ndtr",
+       .bound = 4,
+       .homes = {{-38, 10}},
+       .ours = OURS_1(sp::ndtr),
+       .exact = [](const Exact* x) -> Exact { return erfc(-x[0] / sqrt(Exact(2))) / 2; }});
   add({.name = "log_ndtr", .bound = 4, .homes = {{-40, 10}}, .ours = OURS_1(sp::log_ndtr), .exact = EXACT_1(log_ndtr)});
   add({.name = "ndtri", .bound = 4, .homes = {{0, 1}}, .ours = OURS_1(sp::ndtri), .exact = EXACT_1(ndtri)});
   add({.name = "exp1", .bound = 4, .homes = {{0, 100}}, .ours = OURS_1(sp::exp1), .exact = [](const Exact* x) -> Exact {
          return x[0] == 0 ? infinity : x[0] > 1e4 ? Exact(0) : x[0] > 0 ? Exact(-by(mpfr_eint, -x[0])) : nan;
        }});
-  add({.name = "expi", .bound = 4, .homes = {{-50, 90}}, .ours = OURS_1(sp::expi), .exact = [](const Exact* x) -> Exact {
+  add({.name = "expi",
+       .bound = 4,
+       .homes = {{-50, 90}},
+       .ours = OURS_1(sp::expi),
+       .exact = [](const Exact* x) -> Exact {
          return x[0] > 1e4 ? infinity : x[0] < -1e4 ? Exact(0) : by(mpfr_eint, x[0]);
        }});
-  add({.name = "spence", .bound = 4, .homes = {{0, 10}}, .ours = OURS_1(sp::spence), .exact = [](const Exact* x) -> Exact {
-         return x[0] < 0 ? nan : by(mpfr_li2, 1 - x[0]);
-       }});
+  add({.name = "spence",
+       .bound = 4,
+       .homes = {{0, 10}},
+       .ours = OURS_1(sp::spence),
+       .exact = [](const Exact* x) -> Exact { return x[0] < 0 ? nan : by(mpfr_li2, 1 - x[0]); }});
   return all;
 }
 
@@ -283,7 +287,9 @@ std::vector<Function> of_several_arguments() {
        .bound = 4,
        .homes = {{-10, 10}, {-1, 10}},
        .ours = OURS_2(sp::xlog1py),
-       .exact = [](const Exact* x) -> Exact { return times_log(x[0], x[1] + 1); }});
+       .exact = [](const Exact* x) -> Exact {
+         return x[0] == 0 && !isnan(x[1]) ? Exact(0) : Exact(x[0] * log1p(x[1]));
+       }});
   add({.name = "rel_entr",
        .bound = 4,
        .homes = {{0, 10}, {0, 10}},
@@ -294,9 +300,7 @@ std::vector<Function> of_several_arguments() {
        .bound = 4,
        .homes = {{0, 10}, {0, 10}},
        .ours = OURS_2(sp::kl_div),
-       .exact = [](const Exact* x) -> Exact {
-         return x[0] == 0 ? x[1] : Exact(x[0] * log(x[0] / x[1]) - x[0] + x[1]);
-       },
+       .exact = [](const Exact* x) -> Exact { return x[0] == 0 ? x[1] : Exact(x[0] * log(x[0] / x[1]) - x[0] + x[1]); },
        .everywhere = false});
   add({.name = "boxcox",
        .bound = 4,

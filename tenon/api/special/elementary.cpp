@@ -115,15 +115,12 @@ Array hypot_of(In in) {
   return where(infinite, infinity, where(usable, sqrt(p * p + q * q) * back, high));
 }
 
-constinit const SpecialFunction exp2_function("exp2", exp2_of,
-                                              [](In x) { return std::numbers::ln2 * exp2(x[0]); });
+constinit const SpecialFunction exp2_function("exp2", exp2_of, [](In x) { return std::numbers::ln2 * exp2(x[0]); });
 constinit const SpecialFunction log2_function("log2", log2_of, [](In x) { return std::numbers::log2e / x[0]; });
 constinit const SpecialFunction log10_function("log10", log10_of, [](In x) { return std::numbers::log10e / x[0]; });
-constinit const SpecialFunction asinh_function("asinh", asinh_of,
-                                               [](In x) { return 1.0 / hypot(1.0, x[0]); });
-constinit const SpecialFunction acosh_function("acosh", acosh_of, [](In x) {
-  return 1.0 / (sqrt(x[0] - 1.0) * sqrt(x[0] + 1.0));
-});
+constinit const SpecialFunction asinh_function("asinh", asinh_of, [](In x) { return 1.0 / hypot(1.0, x[0]); });
+constinit const SpecialFunction acosh_function("acosh", acosh_of,
+                                               [](In x) { return 1.0 / (sqrt(x[0] - 1.0) * sqrt(x[0] + 1.0)); });
 constinit const SpecialFunction atanh_function("atanh", atanh_of,
                                                [](In x) { return 1.0 / ((1.0 - x[0]) * (1.0 + x[0])); });
 constinit const SpecialFunction hypot_function("hypot", hypot_of);

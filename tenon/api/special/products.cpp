@@ -79,8 +79,9 @@ Array entropy(In in) {
 }
 // log(x / y), exact near 1.
 Array log_of_ratio(const Array& x, const Array& y) {
-  const Array away = (x - y) / y, near = abs(away) < 0.5;
-  return where(near, log1p(where(near, away, 0.0)), log(where(near, 1.0, x / y)));
+  const Array away = (x - y) / y, near = abs(away) < 0.5, ratio = x / y, small = ratio < least_normal_of(x.dtype());
+  return where(near, log1p(where(near, away, 0.0)),
+               where(small, log(x) - log(y), log(where(near | small, 1.0, ratio))));
 }
 // x log(x / y) where x and y are positive, and what stands in its place elsewhere.
 struct Relative {
@@ -104,7 +105,8 @@ Array relative_entropy(In in) {
 Array divergence(In in) {
   const Relative r(in);
   // (x - y) s + 2x (atanh s - s) of s = (x - y) / (x + y), where the terms would cancel (Loader 2000).
-  const Array apart = r.p - r.q, ratio = apart / (r.p + r.q), near = abs(ratio) < 0.5, s = where(near, ratio, 0.0);
+  const Array apart = r.p - r.q, ratio = 0.5 * apart / (0.5 * r.p + 0.5 * r.q), near = abs(ratio) < 0.5,
+              s = where(near, ratio, 0.0);
   std::vector<double> terms;
   for (int k = 0; k < (r.x.dtype() == DType::f64 ? 26 : 12); ++k) terms.push_back(2.0 / (2 * k + 3));
   const Array square = s * s, series = apart * s + r.p * (s * square * polynomial(square, terms));
@@ -134,7 +136,11 @@ template <Array (*logarithm)(const Operand& x)>
 Array boxcox_of(In in) {
   const Array &power = in[1], along = logarithm(in[0]);
   const Array zero = power == 0.0, u = where(zero, 0.0, power) * where(zero, 0.0, along), near = abs(u) < 1.0;
-  const Array far = expm1(where(near, 1.0, u)) / where(zero, 1.0, power);
+  // y^λ does not lose the digits before the point of λ log y, but 1 + x rounds.
+  const Array beyond = logarithm == static_cast<Array (*)(const Operand&)>(log)
+                           ? pow(where(near, 2.0, in[0]), power) - 1.0
+                           : expm1(where(near, 1.0, u));
+  const Array far = beyond / where(zero, 1.0, power);
   return where(zero, along, where(near, where(near, along, 0.0) * near_exprel(where(near, u, 0.0), false), far));
 }
 template <Array (*logarithm)(const Operand& x)>
