@@ -37,8 +37,7 @@ json figure_of(const Function& f, const char* kind, const Options& options) {
           {"arguments", all ? json("all") : json(r.arguments)},
           {"wrong", r.wrong},
           {"reference", r.reference},
-          {"promised", f.bound},
-          {"reason", sizeof(T) == 4 ? f.f32 : f.f64}};
+          {"promised", f.bound}};
 }
 
 // Whether a figure is above what is recorded of the same function and dtype.

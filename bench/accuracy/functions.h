@@ -37,9 +37,8 @@ struct Function {
   Lanes (*lanes)(Lanes x) = nullptr;
   double (*quick)(const double* x) = nullptr;
   long double (*wide)(const long double* x) = nullptr;
-  bool everywhere = true;          // a third of the draws is even in the bits of all numbers
-  double draws = 1;                // of the draws of a run, as a part: less where the exact value takes long
-  std::string f32 = {}, f64 = {};  // why the error is above the bound
+  bool everywhere = true;  // a third of the draws is even in the bits of all numbers
+  double draws = 1;        // of the draws of a run, as a part: less where the exact value takes long
 };
 
 std::vector<Function> common_functions();

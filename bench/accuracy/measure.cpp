@@ -109,6 +109,8 @@ class Measured {
   // A reference of double has 29 digits more than f32, one of long double 11 more than f64.
   static constexpr double margin = sizeof(T) == 4 ? 1e-4 : 0.05;
 
+  static constexpr double least = 0.1;
+
   explicit Measured(const Function& function) : function_(function), ours_(function), quick_(function) {}
 
   void block(const Columns<T>& x) {
@@ -127,8 +129,9 @@ class Measured {
     const auto worst = static_cast<std::size_t>(std::ranges::max_element(errors_) - errors_.begin());
     look(x, worst);
     look(x, static_cast<std::size_t>(result_.arguments * 0x9e3779b97f4a7c15u % n));
+    // Of less than the least error of interest none is looked at, or all were where a function is its argument.
     for (std::size_t i = 0; i < n; ++i)
-      if (i != worst && errors_[i] > std::min(result_.ulp - margin, 1e300)) look(x, i);
+      if (i != worst && errors_[i] > std::clamp(result_.ulp - margin, least, 1e300)) look(x, i);
   }
   Result result() const { return result_; }
 
