@@ -5,7 +5,7 @@ tools/minimax.py [NAME]   prints coefficients, lowest first, with the largest we
 """
 import sys
 
-from mpmath import asin, atan, erf, erfc, exp, expm1, log, lu_solve, matrix, mp, mpf, pi, sin, cos, sqrt
+from mpmath import asin, atan, erf, erfc, exp, expm1, log, lu_solve, matrix, mp, mpf, pi, sin, sinh, cos, sqrt
 
 mp.dps = 120
 
@@ -87,6 +87,7 @@ FITS = {
     "log": (log_tail, 0, log_reach, lambda z: z / 2, 2, 6),
     "asin": (of_square(asin), 0, mpf("0.25"), relative(asin), 4, 11),
     "atan": (of_square(atan), 0, (sqrt(mpf(2)) - 1) ** 2 * mpf("1.001"), relative(atan), 4, 9),
+    "sinh": (of_square(sinh), 0, mpf("1.0001"), relative(sinh), 3, 6),
     "erf": (erf_head, 0, 1, lambda z: 1 / erf_head(z), 6, 12),
     "log_erfc": (erfc_log, 1, None, lambda u: erfc(u), 6, 22),
     "erfc_f32": (erfc_scaled(2), -1, mpf("8.6") / mpf("12.6"), lambda q: 1 / erfc_scaled(2)(q), 10, None),

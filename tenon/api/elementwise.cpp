@@ -9,6 +9,7 @@
 #include "tenon/api/custom.h"
 #include "tenon/api/grad.h"
 #include "tenon/api/loops.h"
+#include "tenon/api/special.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -44,11 +45,6 @@ RealPair real_of_both(std::string_view name, const Array& x, const Array& y) {
   return {real_only(name, both.x), real_only(name, both.y)};
 }
 
-// Where numbers are so large that 1 beside their squares is less than rounding.
-Array is_far(const Array& size) {
-  const DType d = size.dtype();
-  return size > (d == DType::f64 ? 1e8 : d == DType::f32 ? 1e4 : 64);
-}
 Array is_minus(const Array& x) {
   const std::size_t bytes = size_of(x.dtype());
   return bitcast(x, bytes == 8 ? DType::i64 : bytes == 4 ? DType::i32 : DType::i16) < 0;
@@ -76,19 +72,6 @@ Array nearest_multiple(const Array& x, std::uint64_t unit) {
 
 }  // namespace
 
-Array log2(const Operand& x) {
-  const SourceScope place(x.where(), "log2");
-  return log(to_inexact(x)) / ln2;
-}
-Array log10(const Operand& x) {
-  const SourceScope place(x.where(), "log10");
-  return log(to_inexact(x)) / std::numbers::ln10;
-}
-Array exp2(const Operand& x) {
-  const SourceScope place(x.where(), "exp2");
-  const Array values = to_inexact(x);
-  return pow(Array(Scalar(2.0).convert(values.dtype())), values);
-}
 Array logaddexp2(const Operand& x, const Operand& y) {
   constexpr std::string_view name = "logaddexp2";
   const SourceScope place(x.where(), name);
@@ -101,37 +84,6 @@ Array logaddexp2(const Operand& x, const Operand& y) {
   return custom_jvp(logaddexp2_of, rule)(both.x, both.y);
 }
 
-Array asinh(const Operand& given) {
-  constexpr std::string_view name = "asinh";
-  const SourceScope place(given.where(), name);
-  const Array x = real_only(name, to_inexact(given)), size = abs(x), large = is_far(size);
-  const Array safe = where(large, 1, size);
-  const Array small = log1p(safe + safe * safe / (1 + sqrt(safe * safe + 1)));
-  return where(x == 0, x, sign(x) * where(large, log(where(large, size, 1)) + ln2, small));
-}
-Array acosh(const Operand& given) {
-  constexpr std::string_view name = "acosh";
-  const SourceScope place(given.where(), name);
-  const Array x = real_only(name, to_inexact(given)), large = is_far(abs(x));
-  const Array t = where(large, 2, x) - 1;
-  return where(large, log(where(large, x, 1)) + ln2, log1p(t + sqrt(t) * sqrt(t + 2)));
-}
-Array atanh(const Operand& given) {
-  constexpr std::string_view name = "atanh";
-  const SourceScope place(given.where(), name);
-  const Array x = real_only(name, to_inexact(given));
-  return 0.5 * (log1p(x) - log1p(-x));
-}
-
-Array hypot(const Operand& x, const Operand& y) {
-  constexpr std::string_view name = "hypot";
-  const SourceScope place(x.where(), name);
-  const RealPair both = real_of_both(name, x, y);
-  const Array a = abs(both.x), b = abs(both.y), high = max(a, b), low = min(a, b);
-  const Array usable = (high > 0) & is_finite(high), ratio = low / where(usable, high, 1);
-  const Array infinite = (a == endless) | (b == endless);
-  return where(infinite, endless, where(usable, high * sqrt(1 + ratio * ratio), high));
-}
 Array sinc(const Operand& given) {
   const SourceScope place(given.where(), "sinc");
   const Array x = to_inexact(given), at_zero = x == 0, scaled = std::numbers::pi * where(at_zero, 1, x);

@@ -9,24 +9,9 @@
 
 namespace tenon {
 
-// Logarithms to base 2 and 10, and 2 to the power x. Of complex numbers too.
-//   log2(8.f)   // 3
-Array log2(const Operand& x);
-Array log10(const Operand& x);
-Array exp2(const Operand& x);
 // log2(2^x + 2^y), without overflow. Real.
 Array logaddexp2(const Operand& x, const Operand& y);
 
-// Of real numbers, exact to a few units of rounding where results are near 0, without overflow; NaN where acosh (x < 1)
-// and atanh (|x| > 1) have no value. Complex ones are a DTypeError.
-//   asinh(1.f)   // 0.8814
-Array asinh(const Operand& x);
-Array acosh(const Operand& x);
-Array atanh(const Operand& x);
-
-// √(x² + y²), without overflow: infinite where either is, else NaN where either is. Real.
-//   hypot(3.f, 4.f)   // 5
-Array hypot(const Operand& x, const Operand& y);
 // sin(πx) / (πx), and 1 at 0, where derivatives are exact too.
 Array sinc(const Operand& x);
 

@@ -15,6 +15,24 @@ namespace tenon {
 // The cube root. Its derivative at 0 is infinite.
 //   cbrt(-8.0)   // -2
 Array cbrt(const Operand& x);
+// 2^x, and the logarithms to the bases 2 and 10, which are exact of powers of two, and -∞ at 0, NaN below. Of complex
+// numbers too.
+//   exp2(3.0)    // 8
+//   log2(8.0)    // 3
+//   log10(1e3)   // 3
+Array exp2(const Operand& x);
+Array log2(const Operand& x);
+Array log10(const Operand& x);
+// The inverse hyperbolic functions: acosh is NaN below 1, atanh infinite at ±1 and NaN beyond.
+//   asinh(1.0)   // 0.8813736
+//   acosh(2.0)   // 1.316958
+//   atanh(0.5)   // 0.5493061
+Array asinh(const Operand& x);
+Array acosh(const Operand& x);
+Array atanh(const Operand& x);
+// sqrt(x² + y²), without overflow; infinite where either is, though the other is NaN.
+//   hypot(3.0, 4.0)   // 5
+Array hypot(const Operand& x, const Operand& y);
 
 namespace special {
 

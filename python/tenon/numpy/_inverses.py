@@ -32,22 +32,12 @@ def with_sign(size, x):
     return _core.where(minus(x), -size, size)
 
 
-def length(a, b):
-    """sqrt(a² + b²) of real numbers, without overflow."""
-    a, b = _core.abs(a), _core.abs(b)
-    high, low = _core.maximum(a, b), _core.minimum(a, b)
-    usable = _core.greater(high, 0) & _core.isfinite(high)
-    ratio = low / _core.where(usable, high, 1)
-    infinite = _core.equal(a, math.inf) | _core.equal(b, math.inf)
-    return _core.where(infinite, math.inf, _core.where(usable, high * _core.sqrt(1 + ratio * ratio), high))
-
-
 def _arcsine(x, y):
     """Of asin(x + iy): (what the real part is the arctangent of, as two sides of a triangle, |imaginary part|)."""
     a, b = _core.abs(x), _core.abs(y)
     far = is_far(_core.maximum(a, b)) | _core.isnan(a + b)
     a, b = _core.where(far, 1, a), _core.where(far, 1, b)
-    r, s = length(a + 1, b), length(a - 1, b)
+    r, s = _core.hypot(a + 1, b), _core.hypot(a - 1, b)
     middle = (r + s) / 2  # the half axis of the ellipse through the point, with the foci 1 and -1
     inside = _core.less(a, 1)
     to_focus = _core.where(inside, s + (1 - a), s + (a - 1))
@@ -59,7 +49,7 @@ def _arcsine(x, y):
     slope = (rest + gap) / 2
     above = _core.where(inside, b * slope, (b * rest + to_focus) / 2)
     root = _core.where(inside, _core.sqrt(b) * _core.sqrt(slope * (middle + 1)), _core.sqrt(above * (middle + 1)))
-    half = length(x / 2, y / 2)
+    half = _core.hypot(x / 2, y / 2)
     large = _core.log(_core.where(far, half, 1)) + 2 * math.log(2)
     return _core.where(far, _core.abs(y), other), _core.where(far, large, _core.log1p(above + root))
 
@@ -104,10 +94,10 @@ def _artanh(x, y):
     infinite, nan = _core.equal(a, math.inf) | _core.equal(b, math.inf), _core.isnan(a + b)
     no_size, no_angle = nan & _core.not_equal(a, 0) & ~infinite, nan & _core.not_equal(b, math.inf)
     far = is_far(_core.maximum(a, b)) | infinite
-    size = _core.where(far, length(a, b), 1)
+    size = _core.where(far, _core.hypot(a, b), 1)
     small, turn = (_core.where(_core.isfinite(size), part / size / size, 0) for part in (a, b))  # 1/z
     a, b = _core.where(far, 0, a), _core.where(far, 0, b)
-    distance = length(a - 1, b)
+    distance = _core.hypot(a - 1, b)
     least = math.sqrt(float(np.finfo(a.dtype).tiny)) * 4
     close = _core.less(distance, least)
     usable = _core.where(close, 1, distance)

@@ -1,4 +1,6 @@
 // Bessel's functions of imaginary argument, by their series in Chebyshev's polynomials.
+#include <cmath>
+
 #include "tenon/api/special.h"
 #include "tenon/api/special/function.h"
 #include "tenon/ops/arithmetic.h"
@@ -73,13 +75,19 @@ Array i1e_slope(In in) {
   const Array zero = x == 0.0;
   return where(zero, 0.5, special::i0e(x) - special::i1e(x) * (sign(x) + 1.0 / where(zero, 1.0, x)));
 }
-// |x| with the slope 0 at 0.
-Array size_of_exponent(const Array& x) { return exp(x * sign(x)); }
+// exp(|x|)·scaled(x), where the first may overflow; |x| with the slope 0 at 0.
+template <Array (*scaled)(const Operand& x)>
+Array unscaled(In in) {
+  const Array &x = in[0], size = x * sign(x), endless = size == infinity, large = size > 80.0;
+  const Array usual = where(endless, 1.0, size), value = scaled(where(endless, 1.0, x));
+  const Array made = exp(where(large, usual - 8.0, usual)) * (value * where(large, std::exp(8.0), 1.0));
+  return where(endless, scaled == special::i0e ? size : x, made);
+}
 
 constinit const SpecialFunction i0e_function("i0e", i0e_of, i0e_slope);
 constinit const SpecialFunction i1e_function("i1e", i1e_of, i1e_slope);
-constinit const SpecialFunction i0_function("i0", [](In x) { return size_of_exponent(x[0]) * special::i0e(x[0]); });
-constinit const SpecialFunction i1_function("i1", [](In x) { return size_of_exponent(x[0]) * special::i1e(x[0]); });
+constinit const SpecialFunction i0_function("i0", unscaled<special::i0e>);
+constinit const SpecialFunction i1_function("i1", unscaled<special::i1e>);
 
 }  // namespace
 

@@ -69,10 +69,12 @@ Array series(const Array& x, int power, std::span<const double> weights) {
   for (std::size_t k = weights.size(); k-- > 0;) made = made * inverse + weights[k];
   return made * (power == 2 ? inverse : 1.0 / x);
 }
-// By two formulas, for positive numbers below 10 and beyond, at x, or at 1 - x where x is negative.
+// Where x itself is not positive, a formula's argument: 1 - x, but from -1 down -x, which does not round.
+Array reflected_near(const Array& x) { return (x <= 0.0) & (x > -1.0); }
+// By two formulas, for positive numbers below 10 and beyond.
 template <class Near, class Beyond>
-Array of_kinds(const Array& x, const Array& positive, Near near, Beyond beyond) {
-  const Array size = where(positive, x, 1.0 - x), far = size >= large;
+Array of_kinds(const Array& x, Near near, Beyond beyond) {
+  const Array size = where(reflected_near(x), 1.0 - x, abs(x)), far = size >= large;
   return where(far, beyond(where(far, size, large)), near(where(far, 1.0, size)));
 }
 
@@ -102,27 +104,32 @@ Array log_gamma(In in) {
     const NearGamma g(x);
     return g.log_of_y + where(g.small, -log(where(g.small, x, 1.0)), log(g.product));
   };
-  const Array positive = x > 0.0, made = of_kinds(x, positive, near, log_gamma_beyond);
-  // log Γ(x) = log(π / |sin πx|) - log Γ(1 - x)
+  const Array positive = x > 0.0, made = of_kinds(x, near, log_gamma_beyond);
+  // log Γ(x) = log(π / |sin πx|) - log Γ(1 - x), Γ(1 - x) = -x Γ(-x)
   const Array sine = abs(sin(angle(x)));
   const Array pole = (sine == 0.0) & !positive;  // as all large negative numbers, which are integers
-  return where(pole | (abs(x) == infinity), infinity, where(positive, made, std::log(pi) - log(sine) - made));
+  return where(
+      pole | (abs(x) == infinity), infinity,
+      where(positive, made, std::log(pi) - log(where(pole, 1.0, sine * where(reflected_near(x), 1.0, abs(x)))) - made));
 }
 
+// In two factors, each of which is finite where their inverse is a normal number. Beyond, by Stirling's formula with
+// the power in two: of its logarithm the digits before the point would be lost.
 Array gamma_value(In in) {
   const Array& x = in[0];
-  const auto near = [](const Array& x) {
-    const NearGamma g(x);
-    return exp(g.log_of_y) * where(g.small, 1.0 / where(g.small, x, 1.0), g.product);
-  };
-  const auto beyond = [](const Array& x) { return exp(log_gamma_beyond(x)); };
-  const Array usual = where(is_finite(x), x, 1.0), positive = usual > 0.0;
-  const Array made = of_kinds(usual, positive, near, beyond);
-  // Γ(x) = π / (sin πx · Γ(1 - x))
+  const Array usual = where(is_finite(x), x, 1.0), positive = usual > 0.0, size = abs(usual), far = size >= large;
+  const NearGamma g(where(far | (size == 0.0), 1.0, size));
+  const Array near = exp(g.log_of_y) * where(g.small, 1.0 / where(g.small, size, 1.0), g.product);
+  const Array most = min(where(far, size, large), x.dtype() == DType::f64 ? 200.0 : 40.0);
+  const Array root = pow(most, 0.5 * most - 0.25);
+  const Array rest = root * exp(-most) * (std::sqrt(2 * pi) * exp(rest_beyond(most)));
+  const Array first = where(far, rest, near), second = where(far, root, 1.0);
+  // Γ(x) = -π / (x sin πx · Γ(-x))
   const Array sine = sin(angle(usual)) * where(is_odd(round(usual)), -1.0, 1.0);
   const Array pole = (sine == 0.0) & !positive;
-  const Array reflected = where(pole, where(x == 0.0, 1.0 / x, nan), pi / (where(pole, 1.0, sine) * made));
-  return where(is_finite(x), where(positive, made, reflected), where(x == -infinity, nan, x));
+  const Array reflected = where(pole, where(x == 0.0, 1.0 / x, nan),
+                                pi / where(pole, 1.0, sine) / (where(pole, 1.0, size) * first) / second);
+  return where(is_finite(x), where(positive, first * second, reflected), where(x == -infinity, nan, x));
 }
 
 Array log_gamma_slope(In in) {
@@ -142,10 +149,11 @@ Array log_gamma_slope(In in) {
     for (std::size_t k = 0; k < count; ++k) weights[k] = bernoulli_numbers[k] / static_cast<double>(2 * k + 2);
     return log(x) - 0.5 / x - series(x, 2, weights);
   };
-  const Array positive = x > 0.0, made = of_kinds(x, positive, near, beyond);
-  // ψ(x) = ψ(1 - x) - π / tan πx
+  const Array positive = x > 0.0, made = of_kinds(x, near, beyond);
+  // ψ(x) = ψ(1 - x) - π / tan πx, ψ(1 - x) = ψ(-x) - 1 / x
   const Array turned = angle(x), pole = (turned == 0.0) & !positive;
-  const Array reflected = made - pi / tan(where(pole | positive, 1.0, turned));
+  const Array moved = where(reflected_near(x) | pole | positive, 0.0, 1.0 / where(pole, 1.0, x));
+  const Array reflected = made - moved - pi / tan(where(pole | positive, 1.0, turned));
   return where(pole | (x == -infinity), nan, where(positive, made, reflected));
 }
 

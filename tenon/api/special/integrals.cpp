@@ -238,7 +238,7 @@ Array dilogarithm(const Array& u) {
 Array spence_of(In in) {
   const Array& x = in[0];
   const Array large = x > 2.0, y = where(large, 1.0 / where(large, x, 1.0), where(x >= 0.0, x, 1.0)), low = y < 0.5;
-  const Array zero = y == 0.0, logarithm = log(where(zero, 1.0, y));
+  const Array zero = x == 0.0, logarithm = log(where(large, x, where(zero, 1.0, y))) * where(large, -1.0, 1.0);
   const Array u = where(low, -log1p(-where(low, y, 0.0)), -logarithm), value = dilogarithm(u);
   const Array made = where(low, pi * pi / 6 + u * logarithm - value, value);
   const Array above = where(x == infinity, -infinity, -0.5 * logarithm * logarithm - made);

@@ -21,7 +21,12 @@ Array sign_of_gamma(In in) {
   const Array made = where((below & (x == whole)) | (x == -infinity), nan, where(negative, -1.0, 1.0));
   return where(is_nan(x), x, made);
 }
-Array factorial_of(In in) { return where(in[0] < 0.0, 0.0, special::gamma(in[0] + 1.0)); }
+// n·Γ(n), since n + 1 rounds.
+Array factorial_of(In in) {
+  const Array& n = in[0];
+  const Array below = n < 0.0, small = n < least_normal_of(n.dtype());
+  return where(below, 0.0, where(small, 1.0, n * special::gamma(where(small, 1.0, n))));
+}
 
 // Γ(z + m) / Γ(z).
 Array poch_of(In in) {
@@ -72,6 +77,12 @@ Array entropy(In in) {
   const Array below = x < 0.0, usual = where(below, 1.0, x);
   return where(below, -infinity, -special::xlogy(usual, usual));
 }
+// log(x / y), exact near 1.
+Array log_of_ratio(const Array& x, const Array& y) {
+  const Array away = (x - y) / y, near = abs(away) < 0.5, ratio = x / y, small = ratio < least_normal_of(x.dtype());
+  return where(near, log1p(where(near, away, 0.0)),
+               where(small, log(x) - log(y), log(where(near | small, 1.0, ratio))));
+}
 // x log(x / y) where x and y are positive, and what stands in its place elsewhere.
 struct Relative {
   explicit Relative(In in)
@@ -80,7 +91,7 @@ struct Relative {
         both((x > 0.0) & (y > 0.0)),
         p(where(both, x, 1.0)),
         q(where(both, y, 1.0)),
-        entropy(p * log(p / q)) {}
+        entropy(p * log_of_ratio(p, q)) {}
   Array or_elsewhere(const Array& made, const Operand& at_zero) const {
     const Array elsewhere = where(is_nan(x) | is_nan(y), nan, where((x == 0.0) & (y >= 0.0), at_zero, infinity));
     return where(both, made, elsewhere);
@@ -93,9 +104,22 @@ Array relative_entropy(In in) {
 }
 Array divergence(In in) {
   const Relative r(in);
-  return r.or_elsewhere(r.entropy - r.p + r.q, r.y);
+  // (x - y) s + 2x (atanh s - s) of s = (x - y) / (x + y), where the terms would cancel (Loader 2000).
+  const Array apart = r.p - r.q, ratio = 0.5 * apart / (0.5 * r.p + 0.5 * r.q), near = abs(ratio) < 0.5,
+              s = where(near, ratio, 0.0);
+  std::vector<double> terms;
+  for (int k = 0; k < (r.x.dtype() == DType::f64 ? 26 : 12); ++k) terms.push_back(2.0 / (2 * k + 3));
+  const Array square = s * s, series = apart * s + r.p * (s * square * polynomial(square, terms));
+  return r.or_elsewhere(where(near, series, r.entropy - r.p + r.q), r.y);
 }
-Array logit_of(In in) { return log(in[0]) - log1p(-in[0]); }
+// Near 1/2, where it is 0, by 2x - 1, which is exact.
+Array logit_of(In in) {
+  const Array& x = in[0];
+  const Array near = abs(x - 0.5) < 0.25, middle = where(near, x, 0.5), away = middle + middle - 1.0, low = away < 0.0;
+  const Array beside = log1p(abs(away) / where(low, middle, 1.0 - middle));
+  const Array far = where(near, 0.25, x);
+  return where(near, where(low, -beside, beside), log(far) - log1p(-far));
+}
 
 // (exp(u) - 1) / u and its derivative, by their series near 0.
 Array near_exprel(const Array& u, bool slope) {
@@ -112,7 +136,11 @@ template <Array (*logarithm)(const Operand& x)>
 Array boxcox_of(In in) {
   const Array &power = in[1], along = logarithm(in[0]);
   const Array zero = power == 0.0, u = where(zero, 0.0, power) * where(zero, 0.0, along), near = abs(u) < 1.0;
-  const Array far = expm1(where(near, 1.0, u)) / where(zero, 1.0, power);
+  // y^λ does not lose the digits before the point of λ log y, but 1 + x rounds.
+  const Array beyond = logarithm == static_cast<Array (*)(const Operand&)>(log)
+                           ? pow(where(near, 2.0, in[0]), power) - 1.0
+                           : expm1(where(near, 1.0, u));
+  const Array far = beyond / where(zero, 1.0, power);
   return where(zero, along, where(near, where(near, along, 0.0) * near_exprel(where(near, u, 0.0), false), far));
 }
 template <Array (*logarithm)(const Operand& x)>
@@ -143,7 +171,9 @@ Array comb_in_k(In in) {
 }
 
 constinit const SpecialFunction gammasgn_function("gammasgn", sign_of_gamma);
-constinit const SpecialFunction factorial_function("factorial", factorial_of);
+constinit const SpecialFunction factorial_function("factorial", factorial_of, [](In x) {
+  return where(x[0] < 0.0, 0.0, special::factorial(x[0]) * special::digamma(x[0] + 1.0));
+});
 constinit const SpecialFunction poch_function("poch", poch_of, poch_in_z, poch_in_m);
 constinit const SpecialFunction betaln_function("betaln", log_beta, log_beta_slope<0>, log_beta_slope<1>);
 constinit const SpecialFunction beta_function("beta", beta_of, beta_slope_in<0>, beta_slope_in<1>);

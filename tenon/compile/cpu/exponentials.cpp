@@ -22,9 +22,9 @@ struct Reduced {
 Reduced reduce(Real x, std::optional<Real> low = {}) {  // of x + low, where the type cannot hold that sum
   const bool f32 = x.f32();
   const Real n = fma(low ? x + *low : x, inverse_ln2, magic(x)) - magic(x);
+  const double rest = f32 ? -ln2_low_f32 : -ln2_low_f64;
   Real r = fma(n, f32 ? -ln2_high_f32 : -ln2_high_f64, x);
-  if (low) r = r + *low;
-  r = fma(n, f32 ? -ln2_low_f32 : -ln2_low_f64, r);
+  r = low ? r + fma(n, rest, *low) : fma(n, rest, r);
   const Real p = polynomial(r, {0x1.0p-1, 0x1.5554dcp-3, 0x1.5554b6p-5, 0x1.120be6p-7, 0x1.6d772ap-10},
                             {0x1.0p-1, 0x1.5555555555557p-3, 0x1.5555555555558p-5, 0x1.11111111100bdp-7,
                              0x1.6c16c16c151b0p-10, 0x1.a01a01abf869ap-13, 0x1.a01a01ad10da5p-16, 0x1.71de01fdc5c53p-19,
@@ -78,8 +78,8 @@ Real half_expm1(Real x) {
   return fma(power, e.expm1, power - 0.25) * 2.0;
 }
 
-// log of a positive normal or subnormal x; anything for the rest.
-Real log_of_positive(Real x) {
+// log of a positive normal or subnormal x; anything for the rest. With `low` added before the last roundings.
+Real log_of_positive(Real x, std::optional<Real> low = {}) {
   Builder& b = *x.b;
   const bool f32 = x.f32();
   llvm::Value* subnormal = x < (f32 ? 0x1p-126 : 0x1p-1022);
@@ -102,7 +102,8 @@ Real log_of_positive(Real x) {
                               {0x1.5555a4p-2, -0x1.000040p-2, 0x1.9969b0p-3, -0x1.54efdcp-3, 0x1.28847cp-3,
                                -0x1.0d8a90p-3, 0x1.ac90bep-4, -0x1.7140b6p-5},
                               {});
-    const Real tail = fma(t2 * t, p, t2 * -0.5);
+    Real tail = fma(t2 * t, p, t2 * -0.5);
+    if (low) tail = tail + *low;
     return fma(k, ln2_high_f32, t + fma(k, ln2_low_f32, tail));
   }
   // log (1 + t) = 2 atanh s, s = t / (2 + t), written as t - (t²/2 - s·(t²/2 + s²·p(s²))).
@@ -110,21 +111,20 @@ Real log_of_positive(Real x) {
   const Real p = polynomial(z, {},
                             {0x1.555555555558bp-1, 0x1.9999999981a64p-2, 0x1.24924940a4015p-2, 0x1.c71c52f0ac01bp-3,
                              0x1.7466155296eafp-3, 0x1.39a5773fda576p-3, 0x1.2ee369f40b674p-3});
-  const Real tail = fma(s, fma(z, p, half_square), k * ln2_low_f64);
+  Real tail = fma(s, fma(z, p, half_square), k * ln2_low_f64);
+  if (low) tail = tail + *low;
   return fma(k, ln2_high_f64, t - (half_square - tail));
 }
 
-// erf as an odd polynomial, for |x| up to 1.
-Real erf_near(Real x) {
+// erf x / x - 1 for |x| up to 1: with x apart, which is the largest term, nothing else's rounding counts.
+Real erf_beside_one(Real x) {
   const Real z = x * x;
-  // The first term apart: it is the largest, and so nothing else's rounding counts.
-  return fma(
-      x * z,
+  const Real p =
       polynomial(z, {-0x1.81273ep-2, 0x1.ce2cf8p-4, -0x1.b7f90cp-6, 0x1.5405b2p-8, -0x1.a3f70cp-11, 0x1.496a66p-14},
                  {-0x1.812746b0379e6p-2, 0x1.ce2f21a042b20p-4, -0x1.b82ce3128499ap-6, 0x1.565bcd0db0295p-8,
                   -0x1.c02db3d8ec5d8p-11, 0x1.f9a321a10915bp-14, -0x1.f4d1df37d5773p-17, 0x1.b9def18c1ca5bp-20,
-                  -0x1.5f1d3631213e3p-23, 0x1.f7a40c4d6e249p-27, -0x1.386aaf3772f46p-30, 0x1.05797cc71fc8bp-34}),
-      x * (x.f32() ? 0x1.20dd74p+0 : 0x1.20dd750429b6dp+0));
+                  -0x1.5f1d3631213e3p-23, 0x1.f7a40c4d6e249p-27, -0x1.386aaf3772f46p-30, 0x1.05797cc71fc8bp-34});
+  return fma(z, p, x.like(0.12837916709551257390));
 }
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -137,7 +137,10 @@ Real exp_of(Real x) {
   return scale(e.expm1 + 1.0, e.n);
 }
 
-Real expm1_of(Real x) { return copysign(half_expm1(x) * 2.0, x); }
+// Where x is all that is left of a series x + …, from which a half would be subnormal.
+Real or_tiny(Real x, Real y) { return choose(abs(x) < (x.f32() ? 0x1p-30 : 0x1p-60), x, y); }
+
+Real expm1_of(Real x) { return or_tiny(x, half_expm1(x) * 2.0); }
 
 Real log_of(Real x) {
   const Real y = choose(x < infinity, log_of_positive(x), x);
@@ -147,27 +150,41 @@ Real log_of(Real x) {
 // log u + (x - (u - 1)) / u, u = 1 + x: the second term is what rounding u lost.
 Real log1p_of(Real x) {
   const Real u = x + 1.0;
-  const Real y = choose(x < infinity, log_of_positive(u) + (x - (u - 1.0)) / u, x);
+  const Real y = choose(x < infinity, log_of_positive(u, (x - (u - 1.0)) / u), x);
   return copysign(
       choose(x.b->CreateFCmpUGT(x.v, x.like(-1).v), y, choose(equal(x, -1.0), x.like(-infinity), x.like(nan))), x);
 }
 
-// h / (h + 1), h = (e^{2|x|} - 1) / 2, clamped where the quotient rounds to 1.
+// -t / (t + 2), t = e^{-2|x|} - 1, clamped where the quotient rounds to 1. Each of the two rounds once.
 Real tanh_of(Real x) {
-  const Real h = half_expm1(at_most(abs(x + x), x.f32() ? 20.0 : 44.0));
-  return copysign(h / (h + 1.0), x);
+  const Reduced e = reduce(at_least(-abs(x + x), x.f32() ? -20.0 : -44.0));
+  const Real power = power_of_two(e.n);
+  return copysign(fma(power, e.expm1, power - 1.0) / fma(power, e.expm1, power + 1.0), x);
 }
 
-// (t + t / (t + 1)) / 2, t = e^{|x|} - 1.
+// (t + t / (t + 1)) / 2, t = e^{|x|} - 1; to 1 an odd polynomial.
 Real sinh_of(Real x) {
-  const Real h = half_expm1(abs(x));
-  return copysign(choose(h < infinity, h + h / fma(h, 2.0, 1.0), h), x);
+  const Real h = half_expm1(abs(x)), z = x * x;
+  const Real near =
+      fma(x * z,
+          polynomial(z, {0x1.555556p-3, 0x1.111134p-7, 0x1.9ffe92p-13, 0x1.7a15b4p-19},
+                     {0x1.5555555555556p-3, 0x1.11111111110a6p-7, 0x1.a01a01a028986p-13, 0x1.71de3a465bd44p-19,
+                      0x1.ae64671acb4c8p-26, 0x1.611a56271d7f4p-33, 0x1.b4c75cee7333cp-41}),
+          x);
+  const Real far = copysign(choose(h < infinity, h + h / fma(h, 2.0, 1.0), h), x);
+  return choose(abs(x) < 1.0, copysign(near, x), far);
 }
 Real cosh_of(Real x) {
   const Real h = half_exp(abs(x));
   return h + 0.25 / h;
 }
-Real logistic_of(Real x) { return 1.0 / (exp_of(-x) + 1.0); }
+// 1 / (1 + 2^n + 2^n·(e^r - 1)), which rounds less than 1 + e^-x; clamped where the quotient is subnormal, or 1.
+Real logistic_of(Real x) {
+  const bool f32 = x.f32();
+  const Reduced e = reduce(at_most(at_least(-x, f32 ? -80.0 : -700.0), f32 ? 88.0 : 709.0));
+  const Real power = power_of_two(e.n), sum = power + 1.0, lost = 1.0 - (sum - power);
+  return 1.0 / (sum + fma(power, e.expm1, lost));
+}
 
 // An odd polynomial to 1; beyond, 1 - e^{p(|x|)} with p a fit of log erfc, until it rounds to 1.
 Real erf_of(Real x) {
@@ -181,7 +198,7 @@ Real erf_of(Real x) {
        0x1.2f8d8ce63bbf2p-17,  -0x1.240af92a8da3bp-19, 0x1.c97e0933f5854p-22,  -0x1.24454832b1d75p-24,
        0x1.2e8c69facdbbbp-27,  -0x1.f439d2030d3fap-31, 0x1.428f5c3b275dep-34,  -0x1.38a2815f940bcp-38,
        0x1.ac45f2fdc3664p-43,  -0x1.717c4b256d4c8p-48, 0x1.2dd1ae635a529p-54});
-  return copysign(choose(abs(x) < 1.0, erf_near(x), 1.0 - exp_of(log_erfc)), x);
+  return copysign(choose(abs(x) < 1.0, fma(x, erf_beside_one(x), x), 1.0 - exp_of(log_erfc)), x);
 }
 
 // 1 - erf near 0; beyond, e^{-a²}·p(q) / (1 + 2a), a = |x|, q = (a - k) / (a + k), and below 0 what that leaves of 2.
@@ -193,23 +210,30 @@ Real erfc_of(Real x) {
   const Real short_a = a.of_bits(x.b->CreateAnd(a.bits(), a.integer(f32 ? 0xfffff000u : ~std::uint64_t{0x7ffffff})));
   const Reduced e = reduce(-(short_a * short_a), -((a - short_a) * (a + short_a)));
   const double middle = f32 ? 2 : 4;
-  const Real p = horner((a - middle) / (a + middle),
-                        {0x1.46e80ep+0, -0x1.7bf5fcp-4, -0x1.540850p-3, 0x1.4ffaf2p-3, -0x1.bc09a6p-5, -0x1.078206p-7,
-                         0x1.1aee62p-7, 0x1.4b0212p-10, -0x1.4840b8p-10, -0x1.714120p-12, 0x1.11a3c2p-15},
-                        {0x1.3ba5916e9fd7fp+0,   -0x1.1df1ad154a29cp-3,  0x1.f7f5df66fd71fp-7,   0x1.16ecefcfa6043p-4,
-                         -0x1.9ddb23c3e8a51p-4,  0x1.7fee004df6ab9p-4,   -0x1.0fb06dfe58c97p-4,  0x1.3079edf9f9b88p-5,
-                         -0x1.0962388077707p-6,  0x1.49c67191a72a9p-8,   -0x1.8d4a9fef07bb8p-11, -0x1.a1de83cfaa97dp-13,
-                         0x1.3be0d2df355b9p-13,  -0x1.9969d5ebca54dp-16, -0x1.78a872d204e43p-17, 0x1.7fae61b3f6fbdp-18,
-                         0x1.443930eade153p-22,  -0x1.bfe114f3e872bp-21, 0x1.0bf58347f2476p-24,  0x1.ec092743a0f81p-24,
-                         -0x1.0b48a25b52d4dp-27, -0x1.cbf1dd70be78ep-27, -0x1.d81f7dc154077p-30});
-  const Real share = p / fma(a, 2.0, 1.0);
-  const Real above = scale(fma(e.expm1, share, share), e.n);
-  return choose(abs(x) < 0.5, 1.0 - erf_near(x), choose(x < 0.0, 2.0 - above, above));
+  const Real q = (a - middle) / (a + middle);
+  // The first term apart, and with it what the sum and the quotient lose.
+  const Real rest =
+      horner(q,
+             {-0x1.7bf5fcp-4, -0x1.540850p-3, 0x1.4ffaf2p-3, -0x1.bc09a6p-5, -0x1.078206p-7, 0x1.1aee62p-7,
+              0x1.4b0212p-10, -0x1.4840b8p-10, -0x1.714120p-12, 0x1.11a3c2p-15},
+             {-0x1.1df1ad154a29cp-3,  0x1.f7f5df66fd71fp-7,   0x1.16ecefcfa6043p-4,   -0x1.9ddb23c3e8a51p-4,
+              0x1.7fee004df6ab9p-4,   -0x1.0fb06dfe58c97p-4,  0x1.3079edf9f9b88p-5,   -0x1.0962388077707p-6,
+              0x1.49c67191a72a9p-8,   -0x1.8d4a9fef07bb8p-11, -0x1.a1de83cfaa97dp-13, 0x1.3be0d2df355b9p-13,
+              -0x1.9969d5ebca54dp-16, -0x1.78a872d204e43p-17, 0x1.7fae61b3f6fbdp-18,  0x1.443930eade153p-22,
+              -0x1.bfe114f3e872bp-21, 0x1.0bf58347f2476p-24,  0x1.ec092743a0f81p-24,  -0x1.0b48a25b52d4dp-27,
+              -0x1.cbf1dd70be78ep-27, -0x1.d81f7dc154077p-30});
+  const Real first = x.like(f32 ? 0x1.46e80ep+0 : 0x1.3ba5916e9fd7fp+0), p = fma(q, rest, first);
+  const Real below = fma(a, 2.0, 1.0), inverse = 1.0 / below, share = p * inverse;
+  const Real lost = fma(-share, below, p) +
+                    (fma(q, rest, (first - p) + (f32 ? 0x1.5973e4p-26 : 0.0)) - share * (1.0 - fma(a, -2.0, below)));
+  const Real above = scale(share + fma(e.expm1, share, inverse * lost), e.n);
+  return choose(abs(x) < 0.8, fma(-x, erf_beside_one(x), 1.0 - x), choose(x < 0.0, 2.0 - above, above));
 }
 
 // f32: e^{y·log |x|} in f64, which leaves one rounding. f64: the C library.
 Real pow_of(Real x, Real y) {
-  if (!x.f32()) return by_library("pow", {x, y});
+  // The C library's pow takes subnormal numbers apart by arithmetic that flushes them.
+  if (!x.f32()) return by_library("pow", {choose(abs(x) < 0x1p-1022, copysign(x.like(0), x), x), y});
   Builder& b = *x.b;
   llvm::Type* wide = b.getDoubleTy();
   if (x.type()->isVectorTy()) wide = llvm::VectorType::get(wide, llvm::cast<llvm::VectorType>(x.type()));

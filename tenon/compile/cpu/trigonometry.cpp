@@ -19,6 +19,17 @@ Real reduce(Real x, Real k, double unit) {
   const Parts& pi = x.f32() ? pi_f32 : pi_f64;
   return fma(k, -unit * pi.third, fma(k, -unit * pi.second, fma(k, -unit * pi.first, x)));
 }
+// The same and what its rounding left out, by Knuth's sum of two: where x is near to a multiple, the second part may be
+// the larger.
+struct Angle {
+  Real high, low;
+};
+Angle reduce_with_rest(Real x, Real k, double unit) {
+  const Parts& pi = x.f32() ? pi_f32 : pi_f64;
+  const Real first = fma(k, -unit * pi.first, x), second = k * (-unit * pi.second), high = first + second;
+  const Real taken = high - first, lost = (first - (high - taken)) + (second - taken);
+  return {high, fma(k, -unit * pi.third, lost + fma(k, x.like(-unit * pi.second), -second))};
+}
 // high + low = unit·π/2 in x's type.
 double high_of(Real x, double unit) { return unit * (x.f32() ? 0x1.921fb6p0 : half_pi_high); }
 double low_of(Real x, double unit) { return unit * (x.f32() ? -0x1.777a5cp-25 : half_pi_low); }
@@ -40,20 +51,32 @@ Real sin_of_reduced(Real r, bool negative_zero) {
   const Real y = fma(r * z, p, r);
   return negative_zero ? copysign(y, r) : y;
 }
-// Of |r| <= π/4, both with short polynomials.
+// Of |r| <= π/4, (sin r / r - 1) / r² and (cos r - 1 + r²/2) / r⁴ of z = r².
+Real sine_tail(Real z) {
+  return polynomial(z, {-0x1.555546p-3, 0x1.11073ap-7, -0x1.9943bep-13},
+                    {-0x1.5555555555548p-3, 0x1.111111110f7d3p-7, -0x1.a01a019bfe1bap-13, 0x1.71de3567dc147p-19,
+                     -0x1.ae5e5a85f9cd6p-26, 0x1.5d8fc9de8d0d8p-33});
+}
+Real cosine_tail(Real z) {
+  return polynomial(z, {0x1.55554ap-5, -0x1.6c0c8cp-10, 0x1.9a029cp-16},
+                    {0x1.555555555554cp-5, -0x1.6c16c16c151b6p-10, 0x1.a01a019cb6811p-16, -0x1.27e4f80cfdc4dp-22,
+                     0x1.1ee9edc883cffp-29, -0x1.8faf7f94b4d54p-37});
+}
 struct SinCos {
   Real sine, cosine;
 };
 SinCos sin_cos_of_reduced(Real r, bool negative_zero) {
-  const Real z = r * r;
-  const Real p = polynomial(z, {-0x1.555546p-3, 0x1.11073ap-7, -0x1.9943bep-13},
-                            {-0x1.5555555555548p-3, 0x1.111111110f7d3p-7, -0x1.a01a019bfe1bap-13, 0x1.71de3567dc147p-19,
-                             -0x1.ae5e5a85f9cd6p-26, 0x1.5d8fc9de8d0d8p-33});
-  const Real q = polynomial(z, {0x1.55554ap-5, -0x1.6c0c8cp-10, 0x1.9a029cp-16},
-                            {0x1.555555555554cp-5, -0x1.6c16c16c151b6p-10, 0x1.a01a019cb6811p-16,
-                             -0x1.27e4f80cfdc4dp-22, 0x1.1ee9edc883cffp-29, -0x1.8faf7f94b4d54p-37});
-  const Real sine = fma(r * z, p, r);
-  return {negative_zero ? copysign(sine, r) : sine, fma(z * z, q, fma(z, -0.5, 1.0))};
+  const Real z = r * r, sine = fma(r * z, sine_tail(z), r);
+  return {negative_zero ? copysign(sine, r) : sine, fma(z * z, cosine_tail(z), fma(z, -0.5, 1.0))};
+}
+// Of r + low, with what the sine's rounding lost.
+struct SinCosWithRest {
+  Real sine, rest, cosine;
+};
+SinCosWithRest sin_cos_with_rest(Real r, Real low) {
+  const Real z = r * r, tail = fma(r * z, sine_tail(z), low), sine = r + tail;
+  const Real cosine = fma(z, -0.5, 1.0), beside = fma(z, -0.5, 1.0 - cosine) - r * low;
+  return {sine, (r - sine) + tail, cosine + fma(z * z, cosine_tail(z), beside)};
 }
 
 // By the nearest multiple of π: x = k·π + r, sin x = (-1)^k sin r.
@@ -88,10 +111,15 @@ SinCos near_sin_cos(Real x, bool negative_zero) {
   return {flipped(choose(q.odd, q.at.cosine, q.at.sine), flip(q.number)),
           flipped(choose(q.odd, q.at.sine, q.at.cosine), flip(b.CreateAdd(q.number, x.integer(1))))};
 }
-// tan r, or -1 / tan r where the multiple is odd.
+// tan r, or -1 / tan r where the multiple is odd; with what the roundings of r and of its sine lose.
 Real near_tan(Real x) {
-  const Quadrant q = quadrant(x, true);
-  return choose(q.odd, -q.at.cosine, q.at.sine) / choose(q.odd, q.at.sine, q.at.cosine);
+  const Real shifted = fma(x, 2 * inverse_pi, magic(x));
+  llvm::Value* odd = x.b->CreateICmpNE(x.b->CreateAnd(shifted.bits(), x.integer(1)), x.integer(0));
+  const Angle r = reduce_with_rest(x, shifted - magic(x), 0.5);
+  const auto [sine, rest, cosine] = sin_cos_with_rest(r.high, r.low);
+  const Real n = choose(odd, -cosine, sine), d = choose(odd, sine, cosine), inverse = 1.0 / d, quotient = n * inverse;
+  const Real lost = fma(-quotient, d, n) + choose(odd, -(quotient * rest), rest);
+  return choose(abs(x) > (x.f32() ? 0x1p-60 : 0x1p-500), fma(inverse, lost, quotient), x);
 }
 // cos x for |x| <= 1.2, where its error is small beside it.
 Real small_cos(Real x) {
@@ -130,9 +158,6 @@ Real asin_tail(Real s, Real z) {
                      0x1.ac491571da28cp-8, 0x1.3fa704946a91bp-6, -0x1.0960ccfa70563p-6, 0x1.05486e97d87cfp-5});
 }
 // atan (n / d) for 0 <= n <= d, d > 0: beyond tan π/8, π/4 + atan ((n - d) / (n + d)).
-struct Angle {
-  Real high, low;
-};
 Angle atan_of_quotient(Real n, Real d) {
   llvm::Value* far = n > d * 0x1.a827999fcef32p-2;
   const Real t = choose(far, n - d, n) / choose(far, n + d, d), z = t * t;
@@ -222,9 +247,11 @@ Real atan2_of(Real y, Real x) {
   llvm::Value* same = b.CreateAnd(equal(p, q), b.CreateNot(both_zero));
   llvm::Value* steep = p > q;
   Real n = choose(steep, q, p), d = choose(steep, p, q);
-  llvm::Value* huge = d > (x.f32() ? 0x1p126 : 0x1p1022);
-  n = choose(huge, n * 0.25, n);
-  d = choose(huge, d * 0.25, d);
+  // Where sums would overflow, or differences be subnormal.
+  llvm::Value *huge = d > (x.f32() ? 0x1p126 : 0x1p1022), *tiny = d < (x.f32() ? 0x1p-60 : 0x1p-900);
+  const Real factor = choose(huge, x.like(0.25), choose(tiny, x.like(x.f32() ? 0x1p60 : 0x1p900), x.like(1)));
+  n = n * factor;
+  d = d * factor;
   n = choose(same, x.like(1), n);
   d = choose(b.CreateOr(same, both_zero), x.like(1), d);
   Angle angle = atan_of_quotient(n, d);
