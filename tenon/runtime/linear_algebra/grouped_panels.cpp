@@ -1,0 +1,194 @@
+#include "tenon/runtime/linear_algebra/grouped_panels.h"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tenon {
+namespace {
+
+using Size = std::int64_t;
+using Byte = std::byte;
+using Form = GroupedFactors::Form;
+constexpr Size lanes = GroupedFactors::lanes, groups = GroupedFactors::groups, row_bytes = 64;
+
+__m128i load(const Byte* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); }
+void store(Byte* to, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), x); }
+
+// A strip lane by lane from rows that are `distance` bytes apart, or group by group.
+void copy_rows(const Byte* from, Size distance, Byte* to) {
+  for (Size i = 0; i < lanes; ++i) std::memcpy(to + i * row_bytes, from + i * distance, row_bytes);
+}
+void transpose_groups(const Byte* from, Size distance, Byte* to) {
+  for (Size i = 0; i < 16; i += 4)
+    for (Size j = 0; j < 16; j += 4) {
+      const Byte* const x = from + i * distance + j * 4;
+      const __m128i a = load(x), b = load(x + distance), c = load(x + 2 * distance), d = load(x + 3 * distance);
+      const __m128i ab = _mm_unpacklo_epi32(a, b), cd = _mm_unpacklo_epi32(c, d), ef = _mm_unpackhi_epi32(a, b),
+                    gh = _mm_unpackhi_epi32(c, d);
+      Byte* const y = to + j * row_bytes + i * 4;
+      store(y, _mm_unpacklo_epi64(ab, cd));
+      store(y + row_bytes, _mm_unpackhi_epi64(ab, cd));
+      store(y + 2 * row_bytes, _mm_unpacklo_epi64(ef, gh));
+      store(y + 3 * row_bytes, _mm_unpackhi_epi64(ef, gh));
+    }
+}
+
+// A strip group by group from rows of 16 lanes, one a term: pairs of 16 bits.
+void join_pairs(const Byte* from, Size distance, Byte* to) {
+  for (Size g = 0; g < groups; ++g, from += 2 * distance, to += row_bytes)
+    for (Size half = 0; half < 2; ++half) {
+      const __m128i x = load(from + 16 * half), y = load(from + distance + 16 * half);
+      store(to + 32 * half, _mm_unpacklo_epi16(x, y));
+      store(to + 32 * half + 16, _mm_unpackhi_epi16(x, y));
+    }
+}
+// And four bytes.
+void join_bytes(const Byte* from, Size distance, Byte* to) {
+  for (Size g = 0; g < groups; ++g, from += 4 * distance, to += row_bytes) {
+    const __m128i a = load(from), b = load(from + distance), c = load(from + 2 * distance),
+                  d = load(from + 3 * distance);
+    const __m128i low_ab = _mm_unpacklo_epi8(a, b), low_cd = _mm_unpacklo_epi8(c, d),
+                  high_ab = _mm_unpackhi_epi8(a, b), high_cd = _mm_unpackhi_epi8(c, d);
+    store(to, _mm_unpacklo_epi16(low_ab, low_cd));
+    store(to + 16, _mm_unpackhi_epi16(low_ab, low_cd));
+    store(to + 32, _mm_unpacklo_epi16(high_ab, high_cd));
+    store(to + 48, _mm_unpackhi_epi16(high_ab, high_cd));
+  }
+}
+
+// Bytes as 16-bit integers, 16 at a time.
+void widen_bytes(const Byte* from, bool is_signed, Size count, Byte* to) {
+  for (Size i = 0; i < count; i += 16) {
+    const __m128i x = load(from + i), zero = _mm_setzero_si128();
+    const __m128i above = is_signed ? _mm_cmpgt_epi8(zero, x) : zero;
+    store(to + 2 * i, _mm_unpacklo_epi8(x, above));
+    store(to + 2 * i + 16, _mm_unpackhi_epi8(x, above));
+  }
+}
+
+// f16 as the sum of two bf16, which is exact: 8 leading bits of its 11, and what is left. 16 at a time; false where one
+// is no number.
+__attribute__((target("avx2,f16c"))) bool part_halves(const Byte* from, Size count, Byte* leading, Byte* rest) {
+  const __m256i upper = _mm256_set1_epi32(int(0xffff0000u));
+  const __m128i exponent = _mm_set1_epi16(0x7c00);
+  __m128i special = _mm_setzero_si128();
+  for (Size i = 0; i < count; i += 16) {
+    __m256i high[2], low[2];
+    for (int half = 0; half < 2; ++half) {
+      const __m128i x = load(from + 2 * i + 16 * half);
+      special = _mm_or_si128(special, _mm_cmpeq_epi16(_mm_and_si128(x, exponent), exponent));
+      const __m256 wide = _mm256_cvtph_ps(x);
+      const __m256i first = _mm256_and_si256(_mm256_castps_si256(wide), upper);
+      const __m256 left = _mm256_sub_ps(wide, _mm256_castsi256_ps(first));
+      high[half] = _mm256_srli_epi32(first, 16);
+      low[half] = _mm256_srli_epi32(_mm256_castps_si256(left), 16);
+    }
+    constexpr int in_order = 0b11011000;
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(leading + 2 * i),
+                        _mm256_permute4x64_epi64(_mm256_packus_epi32(high[0], high[1]), in_order));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(rest + 2 * i),
+                        _mm256_permute4x64_epi64(_mm256_packus_epi32(low[0], low[1]), in_order));
+  }
+  return _mm_movemask_epi8(special) == 0;
+}
+
+// Strips of one operand.
+class Packer {
+ public:
+  Packer(const GroupedFactors& factors, Side side, const LanesOfTerms& x)
+      : f_(factors), side_(side), x_(x), is_signed_(side == Side::a ? factors.a_signed : factors.b_signed) {}
+
+  bool run(Byte* to) const {
+    const Size strips = (x_.lanes + lanes - 1) / lanes, steps = (x_.terms + f_.terms() - 1) / f_.terms();
+    const Size panel_bytes = steps * f_.step_bytes();
+    const auto at = [&](Size strip, Size step) {
+      return to + strip / 2 * panel_bytes + step * f_.step_bytes() + strip % 2 * GroupedFactors::strip_bytes;
+    };
+    // In the order in which memory has them.
+    if (x_.term_stride == 1) {
+      for (Size i = 0; i < strips; ++i)
+        for (Size s = 0; s < steps; ++s)
+          if (!strip(i, s, at(i, s))) return false;
+    } else {
+      for (Size s = 0; s < steps; ++s)
+        for (Size i = 0; i < strips; ++i)
+          if (!strip(i, s, at(i, s))) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool strip(Size number, Size step, Byte* to) const {
+    const Size first_lane = number * lanes, first_term = step * f_.terms();
+    const Size lanes_left = x_.lanes - first_lane, terms_left = x_.terms - first_term;
+    const Byte* const from =
+        x_.from + (first_lane * x_.lane_stride + first_term * x_.term_stride) * f_.element;
+    if (lanes_left >= lanes && terms_left >= f_.terms()) {
+      if (x_.term_stride == 1) return rows(from, x_.lane_stride * f_.element, to);
+      if (x_.lane_stride == 1) return columns(from, x_.term_stride * f_.element, to);
+    }
+    alignas(64) Byte some[lanes * row_bytes] = {};
+    const Size width = f_.terms() * f_.element;
+    for (Size i = 0; i < std::min(lanes, lanes_left); ++i)
+      for (Size l = 0; l < std::min(f_.terms(), terms_left); ++l)
+        std::memcpy(some + i * width + l * f_.element,
+                    from + (i * x_.lane_stride + l * x_.term_stride) * f_.element,
+                    static_cast<std::size_t>(f_.element));
+    return rows(some, width, to);
+  }
+
+  void by_lane(const Byte* from, Size distance, Byte* to) const {
+    side_ == Side::a ? copy_rows(from, distance, to) : transpose_groups(from, distance, to);
+  }
+  void by_group(const Byte* groups_of_lanes, Byte* to) const { transpose_groups(groups_of_lanes, row_bytes, to); }
+
+  // Of rows of terms, one a lane.
+  bool rows(const Byte* from, Size distance, Byte* to) const {
+    if (f_.form == Form::as_they_are) return by_lane(from, distance, to), true;
+    alignas(64) Byte first[lanes * row_bytes], second[lanes * row_bytes];
+    bool good = true;
+    for (Size i = 0; i < lanes; ++i) good = converted(from + i * distance, 32, first, second, i * row_bytes) && good;
+    by_lane(first, row_bytes, to);
+    if (f_.parts() == 2) by_lane(second, row_bytes, to + 2 * GroupedFactors::strip_bytes);
+    return good;
+  }
+
+  // Of rows of lanes, one a term.
+  bool columns(const Byte* from, Size distance, Byte* to) const {
+    if (f_.form == Form::as_they_are) return joined(from, distance, to), true;
+    alignas(64) Byte first[32 * 32], second[32 * 32];
+    bool good = true;
+    for (Size l = 0; l < 32; ++l) good = converted(from + l * distance, lanes, first, second, l * 32) && good;
+    joined(first, 32, to);
+    if (f_.parts() == 2) joined(second, 32, to + 2 * GroupedFactors::strip_bytes);
+    return good;
+  }
+  void joined(const Byte* from, Size distance, Byte* to) const {
+    const bool bytes = f_.form == Form::as_they_are && f_.element == 1;
+    alignas(64) Byte groups_of_lanes[lanes * row_bytes];
+    Byte* const made = side_ == Side::b ? to : groups_of_lanes;
+    bytes ? join_bytes(from, distance, made) : join_pairs(from, distance, made);
+    if (side_ == Side::a) by_group(made, to);
+  }
+
+  bool converted(const Byte* from, Size count, Byte* first, Byte* second, Size at) const {
+    if (f_.form == Form::parts_of_halves) return part_halves(from, count, first + at, second + at);
+    widen_bytes(from, is_signed_, count, first + at);
+    return true;
+  }
+
+  const GroupedFactors& f_;
+  const Side side_;
+  const LanesOfTerms& x_;
+  const bool is_signed_;
+};
+
+}  // namespace
+
+bool pack_panels(const GroupedFactors& factors, Side side, const LanesOfTerms& x, Byte* to) {
+  return Packer(factors, side, x).run(to);
+}
+
+}  // namespace tenon
