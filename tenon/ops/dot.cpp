@@ -363,12 +363,13 @@ std::optional<kernel::Product> ProductForm::strides(std::span<const Dim> a, std:
 }
 
 DType summed_in(std::string_view function, DType factors, DType preferred) {
-  const bool lost = (is_inexact(factors) && !is_inexact(preferred)) || (is_complex(factors) && !is_complex(preferred)) ||
+  const bool lost = (is_inexact(factors) && !is_inexact(preferred)) ||
+                    (is_complex(factors) && !is_complex(preferred)) ||
                     (is_integer(factors) && preferred == DType::bool_);
   if (lost)
-    throw DTypeError(fmt::format("{}: {} is preferred, which sums of {} do not fit in.", function, name(preferred),
-                                 name(factors)),
-                     "Prefer a dtype of the same kind, or convert the result.");
+    throw DTypeError(
+        fmt::format("{}: {} is preferred, which sums of {} do not fit in.", function, name(preferred), name(factors)),
+        "Prefer a dtype of the same kind, or convert the result.");
   return promote(factors, false, preferred, false).dtype;
 }
 
@@ -463,7 +464,8 @@ Array einsum(std::string_view equation, const Operand& a, const Operand& b, std:
   const auto alone = [&](const Array& operand, const std::string& mine, const std::string& others) {
     const bool sums = std::ranges::any_of(mine, [&](char c) { return others.find(c) == std::string::npos; });
     if (!sums || !preferred) return operand;
-    return convert(operand, summed_in("einsum", promote(a->dtype(), a->weak(), b->dtype(), b->weak()).dtype, *preferred));
+    return convert(operand,
+                   summed_in("einsum", promote(a->dtype(), a->weak(), b->dtype(), b->weak()).dtype, *preferred));
   };
   const Array x = prepare(alone(a, e.a, e.b + e.out), e.a, e.b + e.out, equation),
               y = prepare(alone(b, e.b, e.a + e.out), e.b, e.a + e.out, equation);

@@ -12,8 +12,8 @@ namespace tenon {
 // b's. Its dtype is what a and b meet in: products of f16 and bf16 are summed in f32 and rounded once, integers wrap.
 // With `preferred` the sums are taken in what that and the operands meet in, so bytes in i32 without wrapping, bf16 in
 // f32 without rounding, and the result is of that dtype. Bytes may be i8 and u8 together. Compiled code and the
-// library multiply the narrow numbers as they are. Throws ShapeError where axes do not fit, DTypeError where `preferred`
-// has no place for what is summed: integers for floats, real numbers for complex ones.
+// library multiply the narrow numbers as they are. Throws ShapeError where axes do not fit, DTypeError where
+// `preferred` has no place for what is summed: integers for floats, real numbers for complex ones.
 struct DotAxes {
   std::vector<std::int64_t> contract_a, contract_b, batch_a, batch_b;
 };

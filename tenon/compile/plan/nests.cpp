@@ -260,8 +260,8 @@ void BlockPlanner::reduction(const Eqn& eqn) {
 
 namespace {
 
-// Wider integers than bytes have no library: a nest is as fast as one where it reads vectors, along what is summed or along the columns
-// of the result. Columns of enough rows are worth laying b out for.
+// Wider integers than bytes have no library: a nest is as fast as one where it reads vectors, along what is summed or
+// along the columns of the result. Columns of enough rows are worth laying b out for.
 bool pays_to_lay_out(const kernel::Product& p) {
   return p.c_n == Dim(1) && p.b_n != Dim(1) && !kernel::at_most(p.n, 1) && !kernel::at_most(p.m, 3);
 }
@@ -304,14 +304,18 @@ void BlockPlanner::product(const Eqn& eqn) {
     strided.reset();
   std::array<Var, 2> factors = factors_of(program_, eqn, maker_);
   if (places_[eqn.in[0]] && places_[eqn.in[1]]) factors = {eqn.in[0], eqn.in[1]};  // converted already
-  const bool library = factors[0] != eqn.in[0] || (strided && is_byte(type.dtype) && has_library_of_bytes(strided->m, strided->n, strided->batch * strided->m * strided->n * strided->k));
+  const bool library =
+      factors[0] != eqn.in[0] ||
+      (strided && is_byte(type.dtype) &&
+       has_library_of_bytes(strided->m, strided->n, strided->batch * strided->m * strided->n * strided->k));
   const bool integer = is_integer(type.dtype) && !tiny && strided && !library;
   const bool by_columns = integer && pays_to_lay_out(*strided);
   if (!tiny && strided && type.dtype != DType::bool_ && !by_columns && !(integer && streams(*strided))) {
     const Place a = stored(factors[0]), b = stored(factors[1]);
     return matrix_product(eqn, *strided, a, b, to);
   }
-  if (!tiny && !strided && is_inexact(type.dtype) && eqn.numerics != Numerics::strict && merged_product(eqn, factors, form, to))
+  if (!tiny && !strided && is_inexact(type.dtype) && eqn.numerics != Numerics::strict &&
+      merged_product(eqn, factors, form, to))
     return;
   std::optional<LaidOut> columns;
   if (by_columns) columns = laid_out(eqn.in[1], joined({form.batch_b, form.contract_b, form.free_b}));

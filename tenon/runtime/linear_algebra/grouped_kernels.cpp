@@ -18,30 +18,30 @@ namespace {
 
 using Size = std::int64_t;
 using Byte = std::byte;
-constexpr Size strip = GroupedFactors::strip_bytes, panel = GroupedFactors::panel_lanes;
+constexpr Size bytes_of_strip = GroupedFactors::strip_bytes, panel_side = GroupedFactors::panel_lanes;
 
 // --- Tiles of 16 rows of 64 bytes: 0 to 3 are c, 4 and 5 strips of a, 6 and 7 of b. Written in assembler, since
 // compilers know their instructions by flags and names that differ. ---
-enum class Dot : std::uint8_t { bf16, ss, su, us, uu };  // signed or unsigned bytes of a and of b
+enum class TileDot : std::uint8_t { bf16, ss, su, us, uu };  // signed or unsigned bytes of a and of b
 
 #define TENON_TILE_LOAD(tile, from, distance) \
   asm volatile("tileloadd (%0,%1,1), %%tmm" #tile ::"r"(from), "r"(distance) : "memory")
 #define TENON_TILE_STORE(tile, to, distance) \
   asm volatile("tilestored %%tmm" #tile ", (%0,%1,1)" ::"r"(to), "r"(distance) : "memory")
-#define TENON_TILE_DOT(c, a, b)                                          \
-  if constexpr (dot == Dot::bf16)                                        \
-    asm volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #c);           \
-  else if constexpr (dot == Dot::ss)                                     \
-    asm volatile("tdpbssd %tmm" #b ", %tmm" #a ", %tmm" #c);             \
-  else if constexpr (dot == Dot::su)                                     \
-    asm volatile("tdpbsud %tmm" #b ", %tmm" #a ", %tmm" #c);             \
-  else if constexpr (dot == Dot::us)                                     \
-    asm volatile("tdpbusd %tmm" #b ", %tmm" #a ", %tmm" #c);             \
-  else                                                                   \
+#define TENON_TILE_DOT(c, a, b)                                \
+  if constexpr (dot == TileDot::bf16)                          \
+    asm volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #c); \
+  else if constexpr (dot == TileDot::ss)                       \
+    asm volatile("tdpbssd %tmm" #b ", %tmm" #a ", %tmm" #c);   \
+  else if constexpr (dot == TileDot::su)                       \
+    asm volatile("tdpbsud %tmm" #b ", %tmm" #a ", %tmm" #c);   \
+  else if constexpr (dot == TileDot::us)                       \
+    asm volatile("tdpbusd %tmm" #b ", %tmm" #a ", %tmm" #c);   \
+  else                                                         \
     asm volatile("tdpbuud %tmm" #b ", %tmm" #a ", %tmm" #c)
 
 // Products of the strips of one part of a with those of one part of b.
-template <Dot dot, bool two_a, bool two_b>
+template <TileDot dot, bool two_a, bool two_b>
 void multiply_tiles() {
   TENON_TILE_DOT(0, 4, 6);
   if constexpr (two_b) TENON_TILE_DOT(1, 4, 7);
@@ -52,18 +52,18 @@ template <bool two>
 void load_a(const Byte* a) {
   constexpr Size row = 64;
   TENON_TILE_LOAD(4, a, row);
-  if constexpr (two) TENON_TILE_LOAD(5, a + strip, row);
+  if constexpr (two) TENON_TILE_LOAD(5, a + bytes_of_strip, row);
 }
 template <bool two>
 void load_b(const Byte* b) {
   constexpr Size row = 64;
   TENON_TILE_LOAD(6, b, row);
-  if constexpr (two) TENON_TILE_LOAD(7, b + strip, row);
+  if constexpr (two) TENON_TILE_LOAD(7, b + bytes_of_strip, row);
 }
 
-template <Dot dot, Size parts, bool two_a, bool two_b>
+template <TileDot dot, Size parts, bool two_a, bool two_b>
 void tile_block(const Byte* a, const Byte* b, std::int32_t* c, Size steps, bool add) {
-  constexpr Size row = panel * 4, right = 16, below = 16 * panel;
+  constexpr Size row = panel_side * 4, right = 16, below = 16 * panel_side;
   if (add) {
     TENON_TILE_LOAD(0, c, row);
     if constexpr (two_b) TENON_TILE_LOAD(1, c + right, row);
@@ -72,7 +72,7 @@ void tile_block(const Byte* a, const Byte* b, std::int32_t* c, Size steps, bool 
   } else {
     asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
   }
-  constexpr Size part = 2 * strip;
+  constexpr Size part = 2 * bytes_of_strip;
   for (Size s = 0; s < steps; ++s, a += parts * part, b += parts * part) {
     load_a<two_a>(a);
     load_b<two_b>(b);
@@ -92,7 +92,7 @@ void tile_block(const Byte* a, const Byte* b, std::int32_t* c, Size steps, bool 
   if constexpr (two_a && two_b) TENON_TILE_STORE(3, c + below + right, row);
 }
 
-template <Dot dot, Size parts>
+template <TileDot dot, Size parts>
 void tile_kernel(const Byte* a, const Byte* b, void* c, Size steps, Size rows, Size columns, bool add) {
   auto* const to = static_cast<std::int32_t*>(c);
   if (rows > 16 && columns > 16) return tile_block<dot, parts, true, true>(a, b, to, steps, add);
@@ -107,17 +107,17 @@ void tile_kernel(const Byte* a, const Byte* b, void* c, Size steps, Size rows, S
                                          bool add) {                                                                 \
     for (Size j = 0; j < columns; j += (lanes) * (width))                                                            \
       for (Size i = 0; i < rows; i += (height)) {                                                                    \
-        Byte* const to = static_cast<Byte*>(c) + (i * panel + j) * 4;                                                \
+        Byte* const to = static_cast<Byte*>(c) + (i * panel_side + j) * 4;                                           \
         Vector sums[height][width];                                                                                  \
         _Pragma("GCC unroll 8") for (int r = 0; r < (height); ++r)                                                   \
             _Pragma("GCC unroll 8") for (int v = 0; v < (width); ++v) sums[r][v] =                                   \
-            add ? load(to + (r * panel + v * (lanes)) * 4) : zero();                                                 \
-        const Byte *x = a + i / 16 * strip + i % 16 * 64, *y = b + j / 16 * strip + j % 16 * 4;                      \
-        for (Size s = 0; s < steps; ++s, x += 2 * strip, y += 2 * strip)                                             \
+                add ? load(to + (r * panel_side + v * (lanes)) * 4) : zero();                                        \
+        const Byte *x = a + i / 16 * bytes_of_strip + i % 16 * 64, *y = b + j / 16 * bytes_of_strip + j % 16 * 4;    \
+        for (Size s = 0; s < steps; ++s, x += 2 * bytes_of_strip, y += 2 * bytes_of_strip)                           \
           for (Size g = 0; g < 16; ++g) {                                                                            \
             Vector factors[width];                                                                                   \
             _Pragma("GCC unroll 8") for (int v = 0; v < (width); ++v) factors[v] =                                   \
-                load(y + g * 64 + v * (lanes) / 16 * strip + v * (lanes) % 16 * 4);                                  \
+                load(y + g * 64 + v * (lanes) / 16 * bytes_of_strip + v * (lanes) % 16 * 4);                         \
             _Pragma("GCC unroll 8") for (int r = 0; r < (height); ++r) {                                             \
               std::int32_t group;                                                                                    \
               __builtin_memcpy(&group, x + r * 64 + g * 4, 4);                                                       \
@@ -127,7 +127,7 @@ void tile_kernel(const Byte* a, const Byte* b, void* c, Size steps, Size rows, S
           }                                                                                                          \
         _Pragma("GCC unroll 8") for (int r = 0; r < (height); ++r)                                                   \
             _Pragma("GCC unroll 8") for (int v = 0; v < (width); ++v)                                                \
-                store(to + (r * panel + v * (lanes)) * 4, sums[r][v]);                                               \
+                store(to + (r * panel_side + v * (lanes)) * 4, sums[r][v]);                                          \
       }                                                                                                              \
   }
 #define TENON_LOAD_512(from) _mm512_loadu_si512(from)
@@ -154,7 +154,7 @@ TENON_GROUPED_KERNEL(words_128, "sse2", __m128i, 4, 4, 2, TENON_LOAD_128, TENON_
                      _mm_set1_epi32, TENON_DOT_128)
 
 // --- What this processor has ---
-struct Units {
+struct NarrowUnits {
   bool tiles_bf16 = false, tiles_bytes = false, vectors_bf16 = false, vectors_words = false;
 };
 
@@ -164,47 +164,47 @@ bool ask_for_tiles() noexcept {
   return ::syscall(SYS_arch_prctl, request, tile_data) == 0;
 }
 
-Units detect_units() noexcept {
-  Units units;
+NarrowUnits detect_narrow_units() noexcept {
+  NarrowUnits has;
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (vector_unit() < VectorUnit::avx512 || __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return units;
+  if (vector_unit() < VectorUnit::avx512 || __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return has;
   const auto bit = [](unsigned word, int at) { return (word >> at & 1) != 0; };
-  units.vectors_words = bit(ecx, 11);
+  has.vectors_words = bit(ecx, 11);
   const bool tiles = bit(edx, 24), of_bf16 = bit(edx, 22), of_bytes = bit(edx, 25);
-  if (eax >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) units.vectors_bf16 = bit(eax, 5);
-  if (!tiles || setting("TENON_CPU").value_or("") == "avx512" || !ask_for_tiles()) return units;
-  units.tiles_bf16 = of_bf16, units.tiles_bytes = of_bytes;
-  return units;
+  if (eax >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) has.vectors_bf16 = bit(eax, 5);
+  if (!tiles || setting("TENON_CPU").value_or("") == "avx512" || !ask_for_tiles()) return has;
+  has.tiles_bf16 = of_bf16, has.tiles_bytes = of_bytes;
+  return has;
 }
 
-const Units& units() noexcept {
-  static constinit Lasting<const Units> found;
-  return found.get(detect_units);
+const NarrowUnits& narrow_units() noexcept {
+  static constinit Lasting<const NarrowUnits> found;
+  return found.get(detect_narrow_units);
 }
 
 }  // namespace
 
 GroupedWay grouped_way(DType a, DType b) noexcept {
   using Form = GroupedFactors::Form;
-  const Units& has = units();
+  const NarrowUnits& has = narrow_units();
   if (a == DType::bf16 && b == DType::bf16) {
-    if (has.tiles_bf16) return {tile_kernel<Dot::bf16, 1>, {}, true};
+    if (has.tiles_bf16) return {tile_kernel<TileDot::bf16, 1>, {}, true};
     if (has.vectors_bf16) return {bf16_512};
     return {};
   }
   if (a == DType::f16 && b == DType::f16)
-    return has.tiles_bf16 ? GroupedWay{tile_kernel<Dot::bf16, 2>, {Form::parts_of_halves}, true} : GroupedWay{};
+    return has.tiles_bf16 ? GroupedWay{tile_kernel<TileDot::bf16, 2>, {Form::parts_of_halves}, true} : GroupedWay{};
   if (!is_byte(a) || !is_byte(b)) return {};
   const bool a_signed = a == DType::i8, b_signed = b == DType::i8;
   if (has.tiles_bytes) {
-    constexpr std::array<GroupedKernel, 4> kernels{tile_kernel<Dot::uu, 1>, tile_kernel<Dot::us, 1>,
-                                                   tile_kernel<Dot::su, 1>, tile_kernel<Dot::ss, 1>};
+    constexpr std::array<GroupedKernel, 4> kernels{tile_kernel<TileDot::uu, 1>, tile_kernel<TileDot::us, 1>,
+                                                   tile_kernel<TileDot::su, 1>, tile_kernel<TileDot::ss, 1>};
     return {kernels[std::size_t(2 * a_signed + b_signed)], {Form::as_they_are, 1, a_signed, b_signed}, true};
   }
-  const GroupedKernel kernel = has.vectors_words                        ? words_vnni
-                               : vector_unit() == VectorUnit::avx512    ? words_512
-                               : vector_unit() == VectorUnit::avx2      ? words_256
-                                                                        : words_128;
+  const GroupedKernel kernel = has.vectors_words                     ? words_vnni
+                               : vector_unit() == VectorUnit::avx512 ? words_512
+                               : vector_unit() == VectorUnit::avx2   ? words_256
+                                                                     : words_128;
   return {kernel, {Form::words_of_bytes, 1, a_signed, b_signed}};
 }
 

@@ -10,61 +10,62 @@ namespace {
 
 using Size = std::int64_t;
 using Byte = std::byte;
-using Form = GroupedFactors::Form;
-constexpr Size lanes = GroupedFactors::lanes, groups = GroupedFactors::groups, row_bytes = 64;
+using FactorForm = GroupedFactors::Form;
+constexpr Size strip_lanes = GroupedFactors::lanes, strip_groups = GroupedFactors::groups, strip_row = 64;
 
-__m128i load(const Byte* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); }
-void store(Byte* to, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), x); }
+__m128i load_16(const Byte* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); }
+void store_16(Byte* to, __m128i x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), x); }
 
 // A strip lane by lane from rows that are `distance` bytes apart, or group by group.
 void copy_rows(const Byte* from, Size distance, Byte* to) {
-  for (Size i = 0; i < lanes; ++i) std::memcpy(to + i * row_bytes, from + i * distance, row_bytes);
+  for (Size i = 0; i < strip_lanes; ++i) std::memcpy(to + i * strip_row, from + i * distance, strip_row);
 }
 void transpose_groups(const Byte* from, Size distance, Byte* to) {
   for (Size i = 0; i < 16; i += 4)
     for (Size j = 0; j < 16; j += 4) {
       const Byte* const x = from + i * distance + j * 4;
-      const __m128i a = load(x), b = load(x + distance), c = load(x + 2 * distance), d = load(x + 3 * distance);
+      const __m128i a = load_16(x), b = load_16(x + distance), c = load_16(x + 2 * distance),
+                    d = load_16(x + 3 * distance);
       const __m128i ab = _mm_unpacklo_epi32(a, b), cd = _mm_unpacklo_epi32(c, d), ef = _mm_unpackhi_epi32(a, b),
                     gh = _mm_unpackhi_epi32(c, d);
-      Byte* const y = to + j * row_bytes + i * 4;
-      store(y, _mm_unpacklo_epi64(ab, cd));
-      store(y + row_bytes, _mm_unpackhi_epi64(ab, cd));
-      store(y + 2 * row_bytes, _mm_unpacklo_epi64(ef, gh));
-      store(y + 3 * row_bytes, _mm_unpackhi_epi64(ef, gh));
+      Byte* const y = to + j * strip_row + i * 4;
+      store_16(y, _mm_unpacklo_epi64(ab, cd));
+      store_16(y + strip_row, _mm_unpackhi_epi64(ab, cd));
+      store_16(y + 2 * strip_row, _mm_unpacklo_epi64(ef, gh));
+      store_16(y + 3 * strip_row, _mm_unpackhi_epi64(ef, gh));
     }
 }
 
 // A strip group by group from rows of 16 lanes, one a term: pairs of 16 bits.
 void join_pairs(const Byte* from, Size distance, Byte* to) {
-  for (Size g = 0; g < groups; ++g, from += 2 * distance, to += row_bytes)
+  for (Size g = 0; g < strip_groups; ++g, from += 2 * distance, to += strip_row)
     for (Size half = 0; half < 2; ++half) {
-      const __m128i x = load(from + 16 * half), y = load(from + distance + 16 * half);
-      store(to + 32 * half, _mm_unpacklo_epi16(x, y));
-      store(to + 32 * half + 16, _mm_unpackhi_epi16(x, y));
+      const __m128i x = load_16(from + 16 * half), y = load_16(from + distance + 16 * half);
+      store_16(to + 32 * half, _mm_unpacklo_epi16(x, y));
+      store_16(to + 32 * half + 16, _mm_unpackhi_epi16(x, y));
     }
 }
 // And four bytes.
 void join_bytes(const Byte* from, Size distance, Byte* to) {
-  for (Size g = 0; g < groups; ++g, from += 4 * distance, to += row_bytes) {
-    const __m128i a = load(from), b = load(from + distance), c = load(from + 2 * distance),
-                  d = load(from + 3 * distance);
-    const __m128i low_ab = _mm_unpacklo_epi8(a, b), low_cd = _mm_unpacklo_epi8(c, d),
-                  high_ab = _mm_unpackhi_epi8(a, b), high_cd = _mm_unpackhi_epi8(c, d);
-    store(to, _mm_unpacklo_epi16(low_ab, low_cd));
-    store(to + 16, _mm_unpackhi_epi16(low_ab, low_cd));
-    store(to + 32, _mm_unpacklo_epi16(high_ab, high_cd));
-    store(to + 48, _mm_unpackhi_epi16(high_ab, high_cd));
+  for (Size g = 0; g < strip_groups; ++g, from += 4 * distance, to += strip_row) {
+    const __m128i a = load_16(from), b = load_16(from + distance), c = load_16(from + 2 * distance),
+                  d = load_16(from + 3 * distance);
+    const __m128i low_ab = _mm_unpacklo_epi8(a, b), low_cd = _mm_unpacklo_epi8(c, d), high_ab = _mm_unpackhi_epi8(a, b),
+                  high_cd = _mm_unpackhi_epi8(c, d);
+    store_16(to, _mm_unpacklo_epi16(low_ab, low_cd));
+    store_16(to + 16, _mm_unpackhi_epi16(low_ab, low_cd));
+    store_16(to + 32, _mm_unpacklo_epi16(high_ab, high_cd));
+    store_16(to + 48, _mm_unpackhi_epi16(high_ab, high_cd));
   }
 }
 
 // Bytes as 16-bit integers, 16 at a time.
 void widen_bytes(const Byte* from, bool is_signed, Size count, Byte* to) {
   for (Size i = 0; i < count; i += 16) {
-    const __m128i x = load(from + i), zero = _mm_setzero_si128();
+    const __m128i x = load_16(from + i), zero = _mm_setzero_si128();
     const __m128i above = is_signed ? _mm_cmpgt_epi8(zero, x) : zero;
-    store(to + 2 * i, _mm_unpacklo_epi8(x, above));
-    store(to + 2 * i + 16, _mm_unpackhi_epi8(x, above));
+    store_16(to + 2 * i, _mm_unpacklo_epi8(x, above));
+    store_16(to + 2 * i + 16, _mm_unpackhi_epi8(x, above));
   }
 }
 
@@ -77,7 +78,7 @@ __attribute__((target("avx2,f16c"))) bool part_halves(const Byte* from, Size cou
   for (Size i = 0; i < count; i += 16) {
     __m256i high[2], low[2];
     for (int half = 0; half < 2; ++half) {
-      const __m128i x = load(from + 2 * i + 16 * half);
+      const __m128i x = load_16(from + 2 * i + 16 * half);
       special = _mm_or_si128(special, _mm_cmpeq_epi16(_mm_and_si128(x, exponent), exponent));
       const __m256 wide = _mm256_cvtph_ps(x);
       const __m256i first = _mm256_and_si256(_mm256_castps_si256(wide), upper);
@@ -95,13 +96,13 @@ __attribute__((target("avx2,f16c"))) bool part_halves(const Byte* from, Size cou
 }
 
 // Strips of one operand.
-class Packer {
+class PanelPacker {
  public:
-  Packer(const GroupedFactors& factors, Side side, const LanesOfTerms& x)
-      : f_(factors), side_(side), x_(x), is_signed_(side == Side::a ? factors.a_signed : factors.b_signed) {}
+  PanelPacker(const GroupedFactors& factors, OperandSide side, const LanesOfTerms& x)
+      : f_(factors), side_(side), x_(x), is_signed_(side == OperandSide::a ? factors.a_signed : factors.b_signed) {}
 
   bool run(Byte* to) const {
-    const Size strips = (x_.lanes + lanes - 1) / lanes, steps = (x_.terms + f_.terms() - 1) / f_.terms();
+    const Size strips = (x_.lanes + strip_lanes - 1) / strip_lanes, steps = (x_.terms + f_.terms() - 1) / f_.terms();
     const Size panel_bytes = steps * f_.step_bytes();
     const auto at = [&](Size strip, Size step) {
       return to + strip / 2 * panel_bytes + step * f_.step_bytes() + strip % 2 * GroupedFactors::strip_bytes;
@@ -121,74 +122,73 @@ class Packer {
 
  private:
   bool strip(Size number, Size step, Byte* to) const {
-    const Size first_lane = number * lanes, first_term = step * f_.terms();
+    const Size first_lane = number * strip_lanes, first_term = step * f_.terms();
     const Size lanes_left = x_.lanes - first_lane, terms_left = x_.terms - first_term;
-    const Byte* const from =
-        x_.from + (first_lane * x_.lane_stride + first_term * x_.term_stride) * f_.element;
-    if (lanes_left >= lanes && terms_left >= f_.terms()) {
+    const Byte* const from = x_.from + (first_lane * x_.lane_stride + first_term * x_.term_stride) * f_.element;
+    if (lanes_left >= strip_lanes && terms_left >= f_.terms()) {
       if (x_.term_stride == 1) return rows(from, x_.lane_stride * f_.element, to);
       if (x_.lane_stride == 1) return columns(from, x_.term_stride * f_.element, to);
     }
-    alignas(64) Byte some[lanes * row_bytes] = {};
+    alignas(64) Byte some[strip_lanes * strip_row] = {};
     const Size width = f_.terms() * f_.element;
-    for (Size i = 0; i < std::min(lanes, lanes_left); ++i)
+    for (Size i = 0; i < std::min(strip_lanes, lanes_left); ++i)
       for (Size l = 0; l < std::min(f_.terms(), terms_left); ++l)
-        std::memcpy(some + i * width + l * f_.element,
-                    from + (i * x_.lane_stride + l * x_.term_stride) * f_.element,
+        std::memcpy(some + i * width + l * f_.element, from + (i * x_.lane_stride + l * x_.term_stride) * f_.element,
                     static_cast<std::size_t>(f_.element));
     return rows(some, width, to);
   }
 
   void by_lane(const Byte* from, Size distance, Byte* to) const {
-    side_ == Side::a ? copy_rows(from, distance, to) : transpose_groups(from, distance, to);
+    side_ == OperandSide::a ? copy_rows(from, distance, to) : transpose_groups(from, distance, to);
   }
-  void by_group(const Byte* groups_of_lanes, Byte* to) const { transpose_groups(groups_of_lanes, row_bytes, to); }
+  void by_group(const Byte* groups_of_lanes, Byte* to) const { transpose_groups(groups_of_lanes, strip_row, to); }
 
   // Of rows of terms, one a lane.
   bool rows(const Byte* from, Size distance, Byte* to) const {
-    if (f_.form == Form::as_they_are) return by_lane(from, distance, to), true;
-    alignas(64) Byte first[lanes * row_bytes], second[lanes * row_bytes];
+    if (f_.form == FactorForm::as_they_are) return by_lane(from, distance, to), true;
+    alignas(64) Byte first[strip_lanes * strip_row], second[strip_lanes * strip_row];
     bool good = true;
-    for (Size i = 0; i < lanes; ++i) good = converted(from + i * distance, 32, first, second, i * row_bytes) && good;
-    by_lane(first, row_bytes, to);
-    if (f_.parts() == 2) by_lane(second, row_bytes, to + 2 * GroupedFactors::strip_bytes);
+    for (Size i = 0; i < strip_lanes; ++i)
+      good = converted(from + i * distance, 32, first, second, i * strip_row) && good;
+    by_lane(first, strip_row, to);
+    if (f_.parts() == 2) by_lane(second, strip_row, to + 2 * GroupedFactors::strip_bytes);
     return good;
   }
 
   // Of rows of lanes, one a term.
   bool columns(const Byte* from, Size distance, Byte* to) const {
-    if (f_.form == Form::as_they_are) return joined(from, distance, to), true;
+    if (f_.form == FactorForm::as_they_are) return joined(from, distance, to), true;
     alignas(64) Byte first[32 * 32], second[32 * 32];
     bool good = true;
-    for (Size l = 0; l < 32; ++l) good = converted(from + l * distance, lanes, first, second, l * 32) && good;
+    for (Size l = 0; l < 32; ++l) good = converted(from + l * distance, strip_lanes, first, second, l * 32) && good;
     joined(first, 32, to);
     if (f_.parts() == 2) joined(second, 32, to + 2 * GroupedFactors::strip_bytes);
     return good;
   }
   void joined(const Byte* from, Size distance, Byte* to) const {
-    const bool bytes = f_.form == Form::as_they_are && f_.element == 1;
-    alignas(64) Byte groups_of_lanes[lanes * row_bytes];
-    Byte* const made = side_ == Side::b ? to : groups_of_lanes;
+    const bool bytes = f_.form == FactorForm::as_they_are && f_.element == 1;
+    alignas(64) Byte groups_of_lanes[strip_lanes * strip_row];
+    Byte* const made = side_ == OperandSide::b ? to : groups_of_lanes;
     bytes ? join_bytes(from, distance, made) : join_pairs(from, distance, made);
-    if (side_ == Side::a) by_group(made, to);
+    if (side_ == OperandSide::a) by_group(made, to);
   }
 
   bool converted(const Byte* from, Size count, Byte* first, Byte* second, Size at) const {
-    if (f_.form == Form::parts_of_halves) return part_halves(from, count, first + at, second + at);
+    if (f_.form == FactorForm::parts_of_halves) return part_halves(from, count, first + at, second + at);
     widen_bytes(from, is_signed_, count, first + at);
     return true;
   }
 
   const GroupedFactors& f_;
-  const Side side_;
+  const OperandSide side_;
   const LanesOfTerms& x_;
   const bool is_signed_;
 };
 
 }  // namespace
 
-bool pack_panels(const GroupedFactors& factors, Side side, const LanesOfTerms& x, Byte* to) {
-  return Packer(factors, side, x).run(to);
+bool pack_panels(const GroupedFactors& factors, OperandSide side, const LanesOfTerms& x, Byte* to) {
+  return PanelPacker(factors, side, x).run(to);
 }
 
 }  // namespace tenon

@@ -14,7 +14,7 @@ struct LanesOfTerms {
 
 // Writes the panels of all lanes one behind the other, each with all its steps. False where f16 has infinities or NaN,
 // which have no parts; the panels are unspecified then.
-enum class Side : std::uint8_t { a, b };
-bool pack_panels(const GroupedFactors& factors, Side side, const LanesOfTerms& x, std::byte* to);
+enum class OperandSide : std::uint8_t { a, b };
+bool pack_panels(const GroupedFactors& factors, OperandSide side, const LanesOfTerms& x, std::byte* to);
 
 }  // namespace tenon

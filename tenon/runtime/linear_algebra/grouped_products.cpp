@@ -16,12 +16,12 @@ namespace {
 using Size = std::int64_t;
 using Byte = std::byte;
 using Stop = const std::atomic<std::uint32_t>&;
-constexpr Size panel = GroupedFactors::panel_lanes, tile_bytes = panel * panel * 4;
+constexpr Size panel_rows = GroupedFactors::panel_lanes, tile_bytes = panel_rows * panel_rows * 4;
 
 Size up(Size n, Size d) { return (n + d - 1) / d; }
 
 // One product, or a piece of one, in elements of its operands.
-struct Shape {
+struct GroupedShape {
   Size m, n, k;
   Size a_row, a_column, b_row, b_column, c_row, c_column;
   bool accumulate;
@@ -35,8 +35,7 @@ void put_row(const float* from, float* to, Size count, Size stride, bool add) {
 template <class Half>
 void put_half_row(const float* from, Half* to, Size count, Size stride, bool add) {
   if (!add && stride == 1) return round_row(from, to, count);
-  for (Size j = 0; j < count; ++j)
-    to[j * stride] = Half(add ? static_cast<float>(to[j * stride]) + from[j] : from[j]);
+  for (Size j = 0; j < count; ++j) to[j * stride] = Half(add ? static_cast<float>(to[j * stride]) + from[j] : from[j]);
 }
 // Integers wrap.
 template <class Integer>
@@ -46,15 +45,16 @@ void put_row(const std::uint32_t* from, Integer* to, Size count, Size stride, bo
 }
 
 // Blocks of c of 16 panels of rows, whose rows of a stay in the second-level cache while panels of b pass by, each in
-// pieces that stay in the first. Where a row of a is longer than that admits, sums of 16 by 16 panels wait for the rest.
+// pieces that stay in the first. Where a row of a is longer than that admits, sums of 16 by 16 panels wait for the
+// rest.
 class GroupedProduct {
  public:
-  GroupedProduct(const GroupedWay& way, DType result, const Shape& shape)
+  GroupedProduct(const GroupedWay& way, DType result, const GroupedShape& shape)
       : way_(way), f_(way.factors), p_(shape), result_(result) {
     steps_ = up(p_.k, f_.terms());
-    whole_steps_ = std::min(steps_, row_bytes / (f_.step_bytes() / panel));
-    rows_ = std::min(up(p_.m, panel), Size(16));
-    columns_ = steps_ > whole_steps_ ? std::min(up(p_.n, panel), Size(16)) : up(p_.n, panel);
+    whole_steps_ = std::min(steps_, row_bytes / (f_.step_bytes() / panel_rows));
+    rows_ = std::min(up(p_.m, panel_rows), Size(16));
+    columns_ = steps_ > whole_steps_ ? std::min(up(p_.n, panel_rows), Size(16)) : up(p_.n, panel_rows);
     together_ = std::min(columns_, Size(4));
   }
 
@@ -65,8 +65,8 @@ class GroupedProduct {
     if (memory == nullptr) return Grouped::no_memory;
     const Scratch scratch{memory, memory + of_a, memory + of_a + of_b};
     const TileScope tiles(way_.tiles);
-    for (Size i = 0; i < p_.m; i += rows_ * panel)
-      for (Size j = 0; j < p_.n; j += columns_ * panel)
+    for (Size i = 0; i < p_.m; i += rows_ * panel_rows)
+      for (Size j = 0; j < p_.n; j += columns_ * panel_rows)
         for (Size s = 0; s < steps_; s += whole_steps_) {
           if (stop.load(std::memory_order_relaxed) == Context::stopped) return Grouped::done;
           if (!block(i, j, s, a, b, c, scratch)) return Grouped::declined;
@@ -81,20 +81,19 @@ class GroupedProduct {
   static constexpr Size row_bytes = 2048;
 
   bool block(Size i, Size j, Size s, const Byte* a, const Byte* b, Byte* c, const Scratch& scratch) const {
-    const Size rows = std::min(rows_ * panel, p_.m - i), end = std::min(j + columns_ * panel, p_.n);
+    const Size rows = std::min(rows_ * panel_rows, p_.m - i), end = std::min(j + columns_ * panel_rows, p_.n);
     const Size steps = std::min(whole_steps_, steps_ - s), first = s * f_.terms();
     const Size terms = std::min(steps * f_.terms(), p_.k - first), panel_bytes = steps * f_.step_bytes();
     const Byte* const left = a + (i * p_.a_row + first * p_.a_column) * f_.element;
-    if (!pack_panels(f_, Side::a, {left, p_.a_row, p_.a_column, rows, terms}, scratch.a)) return false;
-    for (Size at = j; at < end; at += together_ * panel) {
-      const Size columns = std::min(together_ * panel, end - at);
+    if (!pack_panels(f_, OperandSide::a, {left, p_.a_row, p_.a_column, rows, terms}, scratch.a)) return false;
+    for (Size at = j; at < end; at += together_ * panel_rows) {
+      const Size columns = std::min(together_ * panel_rows, end - at);
       const Byte* const right = b + (first * p_.b_row + at * p_.b_column) * f_.element;
-      if (!pack_panels(f_, Side::b, {right, p_.b_column, p_.b_row, columns, terms}, scratch.b)) return false;
-      for (Size in = 0; in < columns; in += panel) {
-        const Size wide = std::min(panel, columns - in);
-        Byte* const sums =
-            scratch.c + (steps_ > whole_steps_ ? (at - j + in) / panel * rows_ * tile_bytes : 0);
-        multiply(scratch.a, scratch.b + in / panel * panel_bytes, sums, steps, rows, wide, s > 0);
+      if (!pack_panels(f_, OperandSide::b, {right, p_.b_column, p_.b_row, columns, terms}, scratch.b)) return false;
+      for (Size in = 0; in < columns; in += panel_rows) {
+        const Size wide = std::min(panel_rows, columns - in);
+        Byte* const sums = scratch.c + (steps_ > whole_steps_ ? (at - j + in) / panel_rows * rows_ * tile_bytes : 0);
+        multiply(scratch.a, scratch.b + in / panel_rows * panel_bytes, sums, steps, rows, wide, s > 0);
         if (s + steps == steps_) put(sums, rows, wide, i, at + in, c);
       }
     }
@@ -105,17 +104,17 @@ class GroupedProduct {
   void multiply(const Byte* a, const Byte* b, Byte* sums, Size steps, Size rows, Size columns, bool add) const {
     const Size few = std::max<Size>(first_level / f_.step_bytes(), 1), panel_bytes = steps * f_.step_bytes();
     for (Size s = 0; s < steps; s += few)
-      for (Size i = 0; i < rows; i += panel)
-        way_.kernel(a + i / panel * panel_bytes + s * f_.step_bytes(), b + s * f_.step_bytes(),
-                    sums + i / panel * tile_bytes, std::min(few, steps - s), std::min(panel, rows - i), columns,
-                    add || s > 0);
+      for (Size i = 0; i < rows; i += panel_rows)
+        way_.kernel(a + i / panel_rows * panel_bytes + s * f_.step_bytes(), b + s * f_.step_bytes(),
+                    sums + i / panel_rows * tile_bytes, std::min(few, steps - s), std::min(panel_rows, rows - i),
+                    columns, add || s > 0);
   }
   static constexpr Size first_level = 32 << 10;
 
   void put(const Byte* sums, Size rows, Size columns, Size i, Size j, Byte* c) const {
     dispatch(result_, [&]<class T>(std::type_identity<T>) {
       for (Size r = 0; r < rows; ++r) {
-        const Byte* const from = sums + r * panel * 4;
+        const Byte* const from = sums + r * panel_rows * 4;
         T* const to = reinterpret_cast<T*>(c) + (i + r) * p_.c_row + j * p_.c_column;
         if constexpr (std::is_same_v<T, float>)
           put_row(reinterpret_cast<const float*>(from), to, columns, p_.c_column, p_.accumulate);
@@ -129,35 +128,35 @@ class GroupedProduct {
 
   const GroupedWay way_;
   const GroupedFactors f_;
-  const Shape p_;
+  const GroupedShape p_;
   const DType result_;
   Size steps_, whole_steps_;  // of the sum, and of what is laid out at a time
   Size rows_, columns_, together_;
 };
 
 // A product in rows x columns pieces of whole panels.
-struct Pieces {
+struct GroupedPieces {
   Size rows = 1, columns = 1;
   Size count() const { return rows * columns; }
 };
-struct Range {
+struct LineRange {
   Size first, size;
 };
-Range range_of(Size size, Size pieces, Size at) {
-  const Size panels = up(size, panel), first = std::min(size, panels * at / pieces * panel);
-  return {first, std::min(size, panels * (at + 1) / pieces * panel) - first};
+LineRange range_of(Size size, Size pieces, Size at) {
+  const Size panels = up(size, panel_rows), first = std::min(size, panels * at / pieces * panel_rows);
+  return {first, std::min(size, panels * (at + 1) / pieces * panel_rows) - first};
 }
 
 // So many pieces that each worker has one, and lays out least beside what it multiplies.
-Pieces pieces_for(Size workers, Size m, Size n, Size multiplied_a_cycle) {
+GroupedPieces pieces_for(Size workers, Size m, Size n, Size multiplied_a_cycle) {
   constexpr double laid_out_a_cycle = 8;
-  Pieces best;
+  GroupedPieces best;
   double least = 0;
   for (Size rows = 1; rows <= workers; ++rows) {
     if (workers % rows != 0) continue;
-    const Pieces pieces{rows, workers / rows};
-    const double high = double(up(up(m, panel), pieces.rows) * panel),
-                 wide = double(up(up(n, panel), pieces.columns) * panel);
+    const GroupedPieces pieces{rows, workers / rows};
+    const double high = double(up(up(m, panel_rows), pieces.rows) * panel_rows),
+                 wide = double(up(up(n, panel_rows), pieces.columns) * panel_rows);
     const double cycles = high * wide / double(multiplied_a_cycle) + (high + wide) / laid_out_a_cycle;
     if (least == 0 || cycles < least) best = pieces, least = cycles;
   }
@@ -188,21 +187,22 @@ Grouped multiply_grouped(const TenonGemm& g, DType a, DType b, const void* x, co
     const Byte *a, *b;
     Byte* c;
     Stop stop;
-    Pieces pieces = {};
+    GroupedPieces pieces = {};
     std::atomic<bool> failed{false}, declined{false};
 
     void run(Size begin, Size end) {
       for (Size task = begin; task < end && !declined.load(std::memory_order_relaxed); ++task) {
         const Size n = task / pieces.count(), piece = task % pieces.count();
-        const Range rows = range_of(g.m, pieces.rows, piece / pieces.columns),
-                    columns = range_of(g.n, pieces.columns, piece % pieces.columns);
+        const LineRange rows = range_of(g.m, pieces.rows, piece / pieces.columns),
+                        columns = range_of(g.n, pieces.columns, piece % pieces.columns);
         if (rows.size == 0 || columns.size == 0) continue;
-        const GroupedProduct product(way, result, {rows.size, columns.size, g.k, g.a_row, g.a_column, g.b_row,
-                                                   g.b_column, g.c_row, g.c_column, g.accumulate != 0});
-        const Grouped made = product.run(
-            a + (n * g.a_batch + rows.first * g.a_row) * element,
-            b + (n * g.b_batch + columns.first * g.b_column) * element,
-            c + (n * g.c_batch + rows.first * g.c_row + columns.first * g.c_column) * result_element, stop);
+        const GroupedProduct product(way, result,
+                                     {rows.size, columns.size, g.k, g.a_row, g.a_column, g.b_row, g.b_column, g.c_row,
+                                      g.c_column, g.accumulate != 0});
+        const Grouped made =
+            product.run(a + (n * g.a_batch + rows.first * g.a_row) * element,
+                        b + (n * g.b_batch + columns.first * g.b_column) * element,
+                        c + (n * g.c_batch + rows.first * g.c_row + columns.first * g.c_column) * result_element, stop);
         if (made == Grouped::no_memory) failed.store(true, std::memory_order_relaxed);
         if (made == Grouped::declined) declined.store(true, std::memory_order_relaxed);
       }

@@ -12,11 +12,11 @@ namespace {
 using Size = std::int64_t;
 
 // A widened block, as its rows or its columns lie in memory.
-struct Widened {
+struct WidenedBlock {
   Size row, column;
 };
 template <class T>
-Widened widen_block(const T* from, Size row, Size column, Size rows, Size columns, float* to) {
+WidenedBlock widen_block(const T* from, Size row, Size column, Size rows, Size columns, float* to) {
   const bool by_columns = column != 1 && row == 1;
   if (by_columns) std::swap(row, column), std::swap(rows, columns);
   for (Size i = 0; i < rows; ++i) {
@@ -29,7 +29,7 @@ Widened widen_block(const T* from, Size row, Size column, Size rows, Size column
       }
     for (Size j = 0; j < columns; ++j) wide[j] = static_cast<float>(line[j * column]);
   }
-  return by_columns ? Widened{1, columns} : Widened{columns, 1};
+  return by_columns ? WidenedBlock{1, columns} : WidenedBlock{columns, 1};
 }
 
 template <class T>
@@ -77,8 +77,8 @@ bool HalfProduct<Half, Result>::operator()(const Half* a, const Half* b, Result*
       for (Size l = 0; l < p_.k; l += kb_) {
         if (stop.load(std::memory_order_relaxed) == Context::stopped) return true;
         const Size k = std::min(kb_, p_.k - l);
-        const Widened x = widen_block(a + i * p_.a_row + l * p_.a_column, p_.a_row, p_.a_column, m, k, left),
-                      y = widen_block(b + l * p_.b_row + j * p_.b_column, p_.b_row, p_.b_column, k, n, right);
+        const WidenedBlock x = widen_block(a + i * p_.a_row + l * p_.a_column, p_.a_row, p_.a_column, m, k, left),
+                           y = widen_block(b + l * p_.b_row + j * p_.b_column, p_.b_row, p_.b_column, k, n, right);
         const BlockedProduct<float> product({m, n, k, x.row, x.column, y.row, y.column, n, 1, true});
         if (!product.run(left, right, sums, stop)) return false;
       }
