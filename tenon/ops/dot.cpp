@@ -405,6 +405,8 @@ Array dot_general(const Operand& a, const Operand& b, DotAxes axes, std::optiona
                  *preferred);
 }
 
+Array matmul(const Operand& a, const Operand& b) { return matmul(a, b, std::nullopt); }
+
 Array matmul(const Operand& a, const Operand& b, std::optional<DType> preferred) {
   const SourceScope place(a.where(), "matmul");
   const std::size_t ra = a->rank(), rb = b->rank();

@@ -21,7 +21,8 @@ Array dot_general(const Operand& a, const Operand& b, DotAxes axes, std::optiona
 
 // As NumPy: matrices in the last two axes, the others broadcast; a vector on either side is a row or a column. dtypes
 // as of dot_general.
-Array matmul(const Operand& a, const Operand& b, std::optional<DType> preferred = {});
+Array matmul(const Operand& a, const Operand& b);
+Array matmul(const Operand& a, const Operand& b, std::optional<DType> preferred);
 
 // "ij,jk->ik" and the like, for one or two operands; without "->" the letters that occur once, in alphabetical order.
 // dtypes as of dot_general.
