@@ -51,13 +51,6 @@ inline bool is_integer(DType d) { return is_signed_integer(d) || is_unsigned_int
 // f16 and bf16 are what memory holds; their values are computed and summed in f32.
 constexpr bool is_half(DType d) { return d == DType::f16 || d == DType::bf16; }
 constexpr DType computed_in(DType d) { return is_half(d) ? DType::f32 : d; }
-// Whether a matrix product multiplies factors of these dtypes and sums them in `sum`, as it would their conversions to
-// it: halves of one kind in f32, bytes in integers of 32 bits.
-constexpr bool is_byte(DType d) { return d == DType::i8 || d == DType::u8; }
-constexpr bool are_factors(DType a, DType b, DType sum) {
-  if (is_half(a)) return a == b && sum == DType::f32;
-  return is_byte(a) && is_byte(b) && (sum == DType::i32 || sum == DType::u32);
-}
 
 std::optional<DType> dtype_from_name(std::string_view name);
 

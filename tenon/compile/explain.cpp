@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "tenon/base/factors.h"
 #include "tenon/base/stack.h"
 #include "tenon/compile/compilation.h"
 #include "tenon/compile/in_place.h"

@@ -119,7 +119,6 @@ struct Copy {
 
 // c[batch, m, n] = Σ_k a[batch, m, k]·b[batch, k, n], by strides in elements of its dtype; where it accumulates,
 // c += that.
-// The slots of a and b may have narrower dtypes that are_factors() of `dtype`.
 struct Product {
   DType dtype;
   SlotId a, b, c;

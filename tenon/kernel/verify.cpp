@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tenon/base/error.h"
+#include "tenon/base/factors.h"
 #include "tenon/kernel/expressions.h"
 #include "tenon/kernel/verify_found.h"
 #include "tenon/kernel/wrong_operation.h"

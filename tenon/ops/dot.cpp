@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "tenon/base/factors.h"
 #include "tenon/ir/bind.h"
 #include "tenon/ir/describe_params.h"
 #include "tenon/ir/origins.h"

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "../error_message.h"
+#include "tenon/base/factors.h"
 #include "tenon/tenon.h"
 
 namespace {

@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "tenon/base/factors.h"
 #include "tenon/kernel/expressions.h"
 #include "tenon/runtime/symbols.h"
 #include "tests/kernel/values.h"

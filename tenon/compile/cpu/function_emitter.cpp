@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "tenon/base/factors.h"
 #include "tenon/compile/cpu/size_code.h"
 #include "tenon/compile/cpu/statements.h"
 #include "tenon/compile/native/code_image.h"

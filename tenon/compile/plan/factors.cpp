@@ -1,5 +1,6 @@
 #include "tenon/compile/plan/factors.h"
 
+#include "tenon/base/factors.h"
 #include "tenon/kernel/function.h"
 #include "tenon/ops/structure.h"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "tenon/base/factors.h"
 #include "tenon/compile/plan/block_planner.h"
 #include "tenon/compile/plan/factors.h"
 #include "tenon/ir/estimate.h"

@@ -1,5 +1,5 @@
-// Kernels of products of narrow numbers, by instructions that multiply and sum groups of factors: of tiles (AMX) or of
-// vectors (AVX512-BF16, VNNI, and the sums of pairs of 16-bit integers that every x86-64 has).
+// Kernels of products of narrow numbers, by instructions that multiply and sum groups of factors: of tiles (AMX), or of
+// vectors of 16-bit integers in pairs (VNNI, AVX-512, AVX2, SSE2).
 #pragma once
 
 #include <cstddef>

@@ -131,11 +131,26 @@ class PanelPacker {
     }
     alignas(64) Byte some[strip_lanes * strip_row] = {};
     const Size width = f_.terms() * f_.element;
-    for (Size i = 0; i < std::min(strip_lanes, lanes_left); ++i)
-      for (Size l = 0; l < std::min(f_.terms(), terms_left); ++l)
-        std::memcpy(some + i * width + l * f_.element, from + (i * x_.lane_stride + l * x_.term_stride) * f_.element,
-                    static_cast<std::size_t>(f_.element));
+    const Size some_lanes = std::min(strip_lanes, lanes_left), some_terms = std::min(f_.terms(), terms_left);
+    if (f_.element == 1)
+      gather<std::uint8_t>(from, some_lanes, some_terms, some, width);
+    else
+      gather<std::uint16_t>(from, some_lanes, some_terms, some, width);
     return rows(some, width, to);
+  }
+
+  // Of any strides, lane by lane.
+  template <class Element>
+  void gather(const Byte* from, Size some_lanes, Size some_terms, Byte* to, Size width) const {
+    const auto* const source = reinterpret_cast<const Element*>(from);
+    for (Size i = 0; i < some_lanes; ++i) {
+      const Element* const line = source + i * x_.lane_stride;
+      auto* const row = reinterpret_cast<Element*>(to + i * width);
+      if (x_.term_stride == 1)
+        std::memcpy(row, line, static_cast<std::size_t>(some_terms) * sizeof(Element));
+      else
+        for (Size l = 0; l < some_terms; ++l) row[l] = line[l * x_.term_stride];
+    }
   }
 
   void by_lane(const Byte* from, Size distance, Byte* to) const {

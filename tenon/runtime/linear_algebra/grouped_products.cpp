@@ -1,5 +1,7 @@
 #include "tenon/runtime/linear_algebra/grouped_products.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -37,10 +39,26 @@ void put_half_row(const float* from, Half* to, Size count, Size stride, bool add
   if (!add && stride == 1) return round_row(from, to, count);
   for (Size j = 0; j < count; ++j) to[j * stride] = Half(add ? static_cast<float>(to[j * stride]) + from[j] : from[j]);
 }
-// Integers wrap.
+// Integers wrap: of 16 numbers the lowest bytes.
+Size put_bytes(const std::uint32_t* from, std::uint8_t* to, Size count) {
+  const __m128i lowest = _mm_set1_epi32(255);
+  const auto four = [&](Size j) {
+    return _mm_and_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + j)), lowest);
+  };
+  Size j = 0;
+  for (; j + 16 <= count; j += 16)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + j), _mm_packus_epi16(_mm_packs_epi32(four(j), four(j + 4)),
+                                                                          _mm_packs_epi32(four(j + 8), four(j + 12))));
+  return j;
+}
 template <class Integer>
 void put_row(const std::uint32_t* from, Integer* to, Size count, Size stride, bool add) {
-  for (Size j = 0; j < count; ++j)
+  Size j = 0;
+  if (!add && stride == 1) {
+    if constexpr (sizeof(Integer) == 4) return void(std::memcpy(to, from, static_cast<std::size_t>(count) * 4));
+    if constexpr (sizeof(Integer) == 1) j = put_bytes(from, reinterpret_cast<std::uint8_t*>(to), count);
+  }
+  for (; j < count; ++j)
     to[j * stride] = static_cast<Integer>(from[j] + (add ? static_cast<std::uint32_t>(to[j * stride]) : 0));
 }
 
