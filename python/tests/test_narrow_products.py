@@ -80,7 +80,7 @@ def test_gradients(dtype, preferred):
     for got, wanted, terms in ((da, wide(w) @ wide(b).T, 64), (db, wide(a).T @ wide(w), 48)):
         assert str(got.dtype) == dtype
         # Where the product is rounded, so is its cotangent before it is multiplied.
-        assert np.all(np.abs(wide(got) - wanted) <= SPACING[dtype] * (np.abs(wanted) + terms**0.5 * 2))
+        assert np.all(np.abs(wide(got) - wanted) <= SPACING[dtype] * (np.abs(wanted) + terms**0.5 * 4))
     second = jit(tenon.grad(lambda a: (tenon.grad(loss)(a, b).astype("float32") ** 2).sum()))(a)
     assert np.all(wide(second) == 0)  # linear
 
@@ -96,7 +96,8 @@ def test_infinities_and_nan():
     for dtype in ("float16", "bfloat16"):
         a, b = drawn((40, 64), dtype, 0), drawn((64, 48), dtype, 1)
         a[3, 5], a[7, 9], b[2, 11] = np.inf, np.nan, -np.inf
-        got, wanted = wide(jit(tnp.matmul)(a, b)), wide(a) @ wide(b)
+        with np.errstate(invalid="ignore"):
+            got, wanted = wide(jit(tnp.matmul)(a, b)), wide(a) @ wide(b)
         np.testing.assert_array_equal(np.isnan(got), np.isnan(wanted))
         infinite = np.isinf(wanted)
         np.testing.assert_array_equal(got[infinite], wanted[infinite])

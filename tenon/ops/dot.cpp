@@ -383,7 +383,8 @@ Array with_factors(const Array& a, const Array& b, DType sum, const Product& pro
   const Arrays operands{a, b};
   if (!are_factors(a.dtype(), b.dtype(), sum) || Scope::of_operands(operands) != nullptr) return whole(a, b);
   Scope scope;
-  const Arrays made{whole(scope.input(a.type()), scope.input(b.type()))};
+  const Array x = scope.input(a.type()), y = scope.input(b.type());
+  const Arrays made{whole(x, y)};
   const std::vector<Value> values{a.value(), b.value()};
   auto results = executor().run(scope.finish(made, "dot_general").program, {}, values);
   return std::visit([](auto held) { return Array(std::move(held)); }, std::move(results[0]));
