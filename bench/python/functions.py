@@ -195,6 +195,43 @@ def factors():
             yield f"{name} {'x'.join(map(str, shape))}", in_tenon(getattr(tn.linalg, name), *arguments), others
 
 
+PRODUCTS = [  # dtype of the factors, of the result
+    ("bfloat16", "bfloat16"), ("bfloat16", "float32"), ("float16", "float16"), ("int8", "int32"), ("int8", "int8"), ("uint8", "int32"),
+]
+
+
+def narrow_products():
+    """Products of matrices of narrow numbers, beside those of others and beside ours of float32."""
+    for m, n, k, spelling in [(1024, 1024, 1024, "NN"), (1024, 1024, 1024, "NT"), (1024, 1024, 1024, "TN"), (256, 256, 256, "NN"),
+                              (64, 64, 64, "NN"), (8, 4096, 4096, "NN"), (1, 4096, 4096, "NN"), (4096, 4096, 64, "NN")]:
+        a = np.random.default_rng(0).integers(-100, 100, (k, m) if spelling[0] == "T" else (m, k)).astype("float32")
+        b = np.random.default_rng(1).integers(-100, 100, (n, k) if spelling[1] == "T" else (k, n)).astype("float32")
+
+        def ours(factors, result):
+            return in_tenon(product_of(tn, spelling, result), *(tn.numpy.asarray(x).astype(factors) for x in (a, b)))
+
+        for factors, result in PRODUCTS:
+            name = f"product {m},{n},{k} {spelling} {factors} to {result}"
+            others = {} if jax is None else {
+                "jax": in_jax(product_of(jax, spelling, result), *(jax.numpy.asarray(x).astype(factors) for x in (a, b)))}
+            if torch is not None and (factors == result or factors == "int8") and result != "int8":
+                others["torch"] = torch_product(a, b, spelling, factors)
+            yield name, ours(factors, result), others
+            yield f"{name}, beside float32", ours(factors, result), {"tenon float32": ours("float32", "float32")}
+
+
+def product_of(jx, spelling, result):
+    contracted = ((0 if spelling[0] == "T" else 1,), (1 if spelling[1] == "T" else 0,))
+    return lambda a, b: jx.lax.dot_general(a, b, (contracted, ((), ())), preferred_element_type=result)
+
+
+def torch_product(a, b, spelling, factors):
+    x, y = (torch.from_numpy(x).to(getattr(torch, factors)) for x in (a, b))
+    x, y = x.T if spelling[0] == "T" else x, y.T if spelling[1] == "T" else y
+    multiply = torch._int_mm if factors == "int8" else torch.mm
+    return lambda: multiply(x, y)
+
+
 def fields():
     """Signals and images: of JAX, and where SciPy has them, of SciPy."""
     image, points = normal((32, 224, 224, 3), "float32"), np.random.default_rng(0).uniform(0, 255, (2, 10**6)).astype("float32")
@@ -272,7 +309,7 @@ def main():
     parser.add_argument("--only", metavar="WORD", default="")
     parser.add_argument("--seconds", type=float, default=1.0, metavar="LIMIT")
     options = parser.parse_args()
-    cases = [*transforms(), *convolutions(), *poolings(), *special_functions(), *factors(), *fields(), *solvers()]
+    cases = [*transforms(), *convolutions(), *poolings(), *special_functions(), *factors(), *narrow_products(), *fields(), *solvers()]
     for name, ours, others in cases:
         if options.only not in name:
             continue

@@ -1,8 +1,10 @@
 // Products of matrices and tensors, and linear algebra.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "call.h"
+#include "dtypes.h"
 #include "op.h"
 #include "operands.h"
 #include "rooms.h"
@@ -17,17 +19,32 @@ using Integers = std::vector<std::int64_t>;
 }  // namespace
 
 void add_contractions(nb::module_& module) {
-  module.def("matmul", [](ArrayLike x, ArrayLike y) {
-    const Array a = x.array("matmul"), b = y.array("matmul");
-    return call_op("matmul", [&] { return matmul(op(a), op(b)); });
-  });
-  module.def("dot_general", [](ArrayLike x, ArrayLike y, Integers contract_x, Integers contract_y, Integers batch_x,
-                               Integers batch_y) {
-    const Array a = x.array("dot_general"), b = y.array("dot_general");
-    return call_op("dot_general", [&] {
-      return dot_general(op(a), op(b),
-                         {.contract_a = contract_x, .contract_b = contract_y, .batch_a = batch_x, .batch_b = batch_y});
-    });
+  using Preferred = std::optional<DTypeArgument>;
+  const auto dtype = [](const Preferred& preferred) {
+    return preferred ? std::optional(preferred->dtype) : std::nullopt;
+  };
+  module.def(
+      "matmul",
+      [dtype](ArrayLike x, ArrayLike y, Preferred preferred) {
+        const Array a = x.array("matmul"), b = y.array("matmul");
+        return call_op("matmul", [&] { return matmul(op(a), op(b), dtype(preferred)); });
+      },
+      nb::arg(), nb::arg(), nb::arg() = nb::none());
+  module.def(
+      "dot_general",
+      [dtype](ArrayLike x, ArrayLike y, Integers contract_x, Integers contract_y, Integers batch_x, Integers batch_y,
+              Preferred preferred) {
+        const Array a = x.array("dot_general"), b = y.array("dot_general");
+        return call_op("dot_general", [&] {
+          return dot_general(
+              op(a), op(b),
+              {.contract_a = contract_x, .contract_b = contract_y, .batch_a = batch_x, .batch_b = batch_y},
+              dtype(preferred));
+        });
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg() = nb::none());
+  module.def("summed_in", [](const std::string& function, DTypeArgument factors, DTypeArgument preferred) {
+    return summed_in(function, factors.dtype, preferred.dtype);
   });
   module.def("einsum", [](const std::string& equation, const std::vector<ArrayLike>& operands) {
     Arrays all;

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "tenon/base/factors.h"
 #include "tenon/base/stack.h"
 #include "tenon/compile/compilation.h"
 #include "tenon/compile/in_place.h"
@@ -197,15 +198,23 @@ class Explanation {
 
   void tell(const kernel::Product& p, int depth, double times) {
     const double work = 2.0 * kernel::estimate({p.batch, p.m, p.n, p.k});
-    const std::string what = fmt::format("{}{} · {}{}", name(p.dtype), extent({p.m, p.k}), extent({p.k, p.n}),
+    const DType of_a = f_.slots[p.a].dtype, of_b = f_.slots[p.b].dtype;
+    const bool narrow = are_factors(of_a, of_b, p.dtype);
+    const std::string what = fmt::format("{}{} · {}{}{}{}", name(narrow ? of_a : p.dtype), extent({p.m, p.k}),
+                                         narrow && of_a != of_b ? name(of_b) : "", extent({p.k, p.n}),
+                                         narrow ? fmt::format(" to {}", name(p.dtype)) : "",
                                          p.batch == Dim(1) ? "" : fmt::format(", batch of {}", p.batch.text()));
     line(depth, "product {}: {}; {} operations{}", ++product_count, what, grouped(work), p.where.at_text());
     products += fmt::format("  {}: {}{}; {} operations{}\n", product_count, what,
                             times > 1 ? fmt::format(", {} times", grouped(times)) : "", grouped(work * times),
                             p.where.at_text());
     operations += work * times;
-    moved +=
-        kernel::estimate(p.batch * (p.m * p.k + p.k * p.n + p.m * p.n)) * static_cast<double>(size_of(p.dtype)) * times;
+    const auto bytes = [&](const Dim& rows, const Dim& columns, DType d) {
+      return kernel::estimate(p.batch * rows * columns) * static_cast<double>(size_of(d));
+    };
+    moved += (bytes(p.m, p.k, narrow ? of_a : p.dtype) + bytes(p.k, p.n, narrow ? of_b : p.dtype) +
+              bytes(p.m, p.n, p.dtype)) *
+             times;
   }
 
   void tell(const kernel::Element& e, int depth, double) {

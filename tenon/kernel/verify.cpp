@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tenon/base/error.h"
+#include "tenon/base/factors.h"
 #include "tenon/kernel/expressions.h"
 #include "tenon/kernel/verify_found.h"
 #include "tenon/kernel/wrong_operation.h"
@@ -303,7 +304,9 @@ class Verifier {
     touch(slot);
     const DType d = f_.slots[slot].dtype;
     const bool parts = is_complex(p.dtype) && d == real_part_of(p.dtype);  // a number is two elements
-    require(d == p.dtype || parts, "it is of a slot of another dtype");
+    const bool factor = slot != p.c && p.a < f_.slots.size() && p.b < f_.slots.size() &&
+                        are_factors(f_.slots[p.a].dtype, f_.slots[p.b].dtype, p.dtype);
+    require(d == p.dtype || parts || factor, "it is of a slot of another dtype");
     Reach reach;
     for (const auto& [size_of_axis, stride] : axes) {
       if (!stride->known()) size_variables(*stride);

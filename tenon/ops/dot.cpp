@@ -7,6 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "tenon/base/factors.h"
+#include "tenon/ir/bind.h"
 #include "tenon/ir/describe_params.h"
 #include "tenon/ir/origins.h"
 #include "tenon/ops/arithmetic.h"
@@ -361,19 +363,53 @@ std::optional<kernel::Product> ProductForm::strides(std::span<const Dim> a, std:
                          .c_n = 1};
 }
 
-Array dot_general(const Operand& a, const Operand& b, DotAxes axes) {
+DType summed_in(std::string_view function, DType factors, DType preferred) {
+  const bool lost = (is_inexact(factors) && !is_inexact(preferred)) ||
+                    (is_complex(factors) && !is_complex(preferred)) ||
+                    (is_integer(factors) && preferred == DType::bool_);
+  if (lost)
+    throw DTypeError(
+        fmt::format("{}: {} is preferred, which sums of {} do not fit in.", function, name(preferred), name(factors)),
+        "Prefer a dtype of the same kind, or convert the result.");
+  return promote(factors, false, preferred, false).dtype;
+}
+
+namespace {
+
+// Narrow factors converted for a product and multiplied: eagerly as one Program too, whose code does not convert them.
+template <class Product>
+Array with_factors(const Array& a, const Array& b, DType sum, const Product& product) {
+  const auto whole = [&](const Array& x, const Array& y) { return product(convert(x, sum), convert(y, sum)); };
+  const Arrays operands{a, b};
+  if (!are_factors(a.dtype(), b.dtype(), sum) || Scope::of_operands(operands) != nullptr) return whole(a, b);
+  Scope scope;
+  const Array x = scope.input(a.type()), y = scope.input(b.type());
+  const Arrays made{whole(x, y)};
+  const std::vector<Value> values{a.value(), b.value()};
+  auto results = executor().run(scope.finish(made, "dot_general").program, {}, values);
+  return std::visit([](auto held) { return Array(std::move(held)); }, std::move(results[0]));
+}
+
+}  // namespace
+
+Array dot_general(const Operand& a, const Operand& b, DotAxes axes, std::optional<DType> preferred) {
   const SourceScope place(a.where(), "dot_general");
   const Promoted met = promote(a->dtype(), a->weak(), b->dtype(), b->weak());
   const auto normal = [](Axes64 list, const Type& x) {
     for (auto& axis : list) axis = static_cast<std::int64_t>(normalize_axis(axis, x, "dot_general"));
     return list;
   };
-  return dot_of(convert(a, met.dtype), convert(b, met.dtype),
-                {normal(axes.contract_a, a->type()), normal(axes.contract_b, b->type()),
-                 normal(axes.batch_a, a->type()), normal(axes.batch_b, b->type())});
+  const DotParams params{normal(axes.contract_a, a->type()), normal(axes.contract_b, b->type()),
+                         normal(axes.batch_a, a->type()), normal(axes.batch_b, b->type())};
+  if (!preferred) return dot_of(convert(a, met.dtype), convert(b, met.dtype), params);
+  const DType sum = summed_in("dot_general", met.dtype, *preferred);
+  return convert(with_factors(a, b, sum, [&](const Array& x, const Array& y) { return dot_of(x, y, params); }),
+                 *preferred);
 }
 
-Array matmul(const Operand& a, const Operand& b) {
+Array matmul(const Operand& a, const Operand& b) { return matmul(a, b, std::nullopt); }
+
+Array matmul(const Operand& a, const Operand& b, std::optional<DType> preferred) {
   const SourceScope place(a.where(), "matmul");
   const std::size_t ra = a->rank(), rb = b->rank();
   if (ra == 0 || rb == 0)
@@ -389,7 +425,7 @@ Array matmul(const Operand& a, const Operand& b) {
   const auto last_a = static_cast<std::int64_t>(ra) - 1, contract_b = static_cast<std::int64_t>(rb == 1 ? 0 : rb - 2);
   if (ra <= 2 || rb <= 2) {
     // At most one side has batch axes: they are free axes of the product.
-    Array product = dot_general(a, b, {{last_a}, {contract_b}, {}, {}});
+    Array product = dot_general(a, b, {{last_a}, {contract_b}, {}, {}}, preferred);
     if (rb > 2 && ra == 2) return move_axis(product, 0, -2);
     return product;
   }
@@ -415,7 +451,7 @@ Array matmul(const Operand& a, const Operand& b) {
   Axes64 lanes(batch.rank());
   std::iota(lanes.begin(), lanes.end(), 0);
   const auto n = static_cast<std::int64_t>(batch.rank());
-  return dot_general(spread(a), spread(b), {{n + 1}, {n}, lanes, lanes});
+  return dot_general(spread(a), spread(b), {{n + 1}, {n}, lanes, lanes}, preferred);
 }
 
 Array einsum(std::string_view equation, const Operand& a) {
@@ -425,10 +461,18 @@ Array einsum(std::string_view equation, const Operand& a) {
   return arrange(x, e.a, e.out);
 }
 
-Array einsum(std::string_view equation, const Operand& a, const Operand& b) {
+Array einsum(std::string_view equation, const Operand& a, const Operand& b, std::optional<DType> preferred) {
   const SourceScope place(a.where(), "einsum");
   Equation e = parse_equation(equation, true);
-  const Array x = prepare(a, e.a, e.b + e.out, equation), y = prepare(b, e.b, e.a + e.out, equation);
+  // Letters that only one operand has are summed before: in the wider dtype.
+  const auto alone = [&](const Array& operand, const std::string& mine, const std::string& others) {
+    const bool sums = std::ranges::any_of(mine, [&](char c) { return others.find(c) == std::string::npos; });
+    if (!sums || !preferred) return operand;
+    return convert(operand,
+                   summed_in("einsum", promote(a->dtype(), a->weak(), b->dtype(), b->weak()).dtype, *preferred));
+  };
+  const Array x = prepare(alone(a, e.a, e.b + e.out), e.a, e.b + e.out, equation),
+              y = prepare(alone(b, e.b, e.a + e.out), e.b, e.a + e.out, equation);
   DotAxes axes;
   std::string batch, free_a, free_b;
   for (std::size_t i = 0; i < e.a.size(); ++i) {
@@ -446,7 +490,7 @@ Array einsum(std::string_view equation, const Operand& a, const Operand& b) {
   }
   for (char c : e.b)
     if (e.a.find(c) == std::string::npos) free_b += c;
-  return arrange(dot_general(x, y, axes), batch + free_a + free_b, e.out);
+  return arrange(dot_general(x, y, axes, preferred), batch + free_a + free_b, e.out);
 }
 
 Array dot(const Operand& a, const Operand& b) {

@@ -1,6 +1,7 @@
 // Contractions. Whatever the spelling, they meet in one op, dot_general.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "tenon/ir/array.h"
@@ -8,18 +9,28 @@
 namespace tenon {
 
 // Sums over pairs of axes of a and b; batch axes go in step. The result's axes: batch, the rest of a's, the rest of
-// b's.
+// b's. Its dtype is what a and b meet in: products of f16 and bf16 are summed in f32 and rounded once, integers wrap.
+// With `preferred` the sums are taken in what that and the operands meet in, so bytes in i32 without wrapping, bf16 in
+// f32 without rounding, and the result is of that dtype. Bytes may be i8 and u8 together. Compiled code and the
+// library multiply the narrow numbers as they are. Throws ShapeError where axes do not fit, DTypeError where
+// `preferred` has no place for what is summed: integers for floats, real numbers for complex ones.
 struct DotAxes {
   std::vector<std::int64_t> contract_a, contract_b, batch_a, batch_b;
 };
-Array dot_general(const Operand& a, const Operand& b, DotAxes axes);
+Array dot_general(const Operand& a, const Operand& b, DotAxes axes, std::optional<DType> preferred = {});
 
-// As NumPy: matrices in the last two axes, the others broadcast; a vector on either side is a row or a column.
+// As NumPy: matrices in the last two axes, the others broadcast; a vector on either side is a row or a column. dtypes
+// as of dot_general.
 Array matmul(const Operand& a, const Operand& b);
+Array matmul(const Operand& a, const Operand& b, std::optional<DType> preferred);
 
 // "ij,jk->ik" and the like, for one or two operands; without "->" the letters that occur once, in alphabetical order.
+// dtypes as of dot_general.
 Array einsum(std::string_view equation, const Operand& a);
-Array einsum(std::string_view equation, const Operand& a, const Operand& b);
+Array einsum(std::string_view equation, const Operand& a, const Operand& b, std::optional<DType> preferred = {});
+
+// The dtype in which `function` sums products of `factors` for a result that is to be `preferred`; or DTypeError.
+DType summed_in(std::string_view function, DType factors, DType preferred);
 
 Array dot(const Operand& a, const Operand& b);    // of two vectors: the inner product; else matmul
 Array outer(const Operand& a, const Operand& b);  // of two vectors

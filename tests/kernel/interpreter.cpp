@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "tenon/base/factors.h"
 #include "tenon/kernel/expressions.h"
 #include "tenon/runtime/symbols.h"
 #include "tests/kernel/values.h"
@@ -252,11 +253,14 @@ class Interpreter {
   void run(const Product& p) {
     const auto stride = [&](const Dim& d) { return number(d); };
     // Of complex numbers in slots of their parts, offsets are of parts.
-    const auto elements_of = [&](SlotId slot) { return std::int64_t(f_.slots[slot].dtype == p.dtype ? 1 : 2); };
+    const bool factors = are_factors(f_.slots[p.a].dtype, f_.slots[p.b].dtype, p.dtype);
+    const auto elements_of = [&](SlotId slot) {
+      return std::int64_t(f_.slots[slot].dtype == p.dtype || factors ? 1 : 2);
+    };
     const auto number_at = [&](SlotId slot, const Expr& offset, std::int64_t more) {
-      Value v{p.dtype};
+      Value v{factors ? f_.slots[slot].dtype : p.dtype};
       std::memcpy(v.bits.data(), to_read(slot, index(offset) + more * elements_of(slot), elements_of(slot)),
-                  size_of(p.dtype));
+                  size_of(v.dtype));
       return v;
     };
     const DType wide = computed_in(p.dtype);

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from tenon import _core
 from tenon import numpy as tnp
 from tenon.lax._elementwise import convert_element_type
+from tenon.numpy._products import _summed_in
 
 __all__ = ["ConvDimensionNumbers", "conv", "conv_dimension_numbers", "conv_general_dilated", "conv_general_dilated_patches",
            "conv_general_permutations", "conv_general_shape_tuple", "conv_shape_tuple", "conv_transpose",
@@ -89,7 +90,7 @@ def conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, r
     >>> conv_general_dilated(tnp.ones((1, 1, 4)), tnp.ones((1, 1, 2)), (1,), "SAME").tolist()
     [[[2.0, 2.0, 2.0, 1.0]]]
     """
-    lhs, rhs = tnp.asarray(lhs), tnp.asarray(rhs)
+    lhs, rhs = _summed_in("conv_general_dilated", preferred_element_type, [tnp.asarray(lhs), tnp.asarray(rhs)])
     axes = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     if isinstance(padding, str) and any(dilation != 1 for dilation in _integers(lhs_dilation)):
         raise ValueError("String padding does not say where zeros between places belong: give pairs, or call conv_transpose.")
@@ -129,7 +130,7 @@ def conv_transpose(lhs, rhs, strides, padding, rhs_dilation=None, dimension_numb
     >>> conv_transpose(tnp.ones((1, 2, 1)), tnp.ones((2, 1, 1)), (2,), "SAME")[0, :, 0].tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    lhs, rhs = tnp.asarray(lhs), tnp.asarray(rhs)
+    lhs, rhs = _summed_in("conv_transpose", preferred_element_type, [tnp.asarray(lhs), tnp.asarray(rhs)])
     if dimension_numbers is None:
         if lhs.ndim not in _CHANNELS_LAST:
             raise ValueError(f"conv_transpose: give dimension_numbers for {lhs.ndim - 2} axes of places.")

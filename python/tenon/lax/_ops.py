@@ -380,13 +380,7 @@ def approx_min_k(operand, k, reduction_dimension=-1, recall_target=0.95, reducti
 def dot_general(lhs, rhs, dimension_numbers, precision=None, preferred_element_type=None, *, out_sharding=None):
     """Sums over pairs of axes: dimension_numbers is ((contracted of lhs, of rhs), (batch of lhs, of rhs))."""
     (contract_l, contract_r), (batch_l, batch_r) = dimension_numbers
-    lhs, rhs = _of_one_dtype([lhs, rhs])
-    if preferred_element_type is not None:
-        # Summed in the wider dtype of both.
-        met = tnp.promote_types(lhs.dtype, preferred_element_type)
-        lhs, rhs = _core.convert(lhs, met), _core.convert(rhs, met)
-    made = _core.dot_general(lhs, rhs, list(contract_l), list(contract_r), list(batch_l), list(batch_r))
-    return made if preferred_element_type is None else _core.convert(made, preferred_element_type)
+    return _core.dot_general(lhs, rhs, list(contract_l), list(contract_r), list(batch_l), list(batch_r), preferred_element_type)
 
 
 def dot(lhs, rhs, *, dimension_numbers=None, precision=None, preferred_element_type=None, out_sharding=None):

@@ -21,25 +21,31 @@ def _preferred(made, dtype):
     return made if dtype is None else _core.convert(made, dtype)
 
 
+def _summed_in(function, dtype, operands):
+    """Operands in the dtype in which their products are summed for a result that is to be of `dtype`."""
+    if dtype is None:
+        return operands
+    operands = [asarray(x) for x in operands]
+    wide = _core.summed_in(function, _dtypes.result_type(*operands), dtype)
+    return [_core.convert(x, wide) for x in operands]
+
+
 def matmul(a, b, *, precision=None, preferred_element_type=None, out_sharding=None):
     """Products of matrices in the last two axes; the others broadcast."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         which = 0 if np.ndim(a) == 0 else 1
         raise ValueError(f"matmul input operand {which} must have ndim at least 1, but it has ndim 0")
-    return _preferred(_core.matmul(a, b), preferred_element_type)
+    return _core.matmul(a, b, preferred_element_type)
 
 
 def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None):
     """The product along the last axis of a and the last but one of b."""
     a, b = asarray(a), asarray(b)
     if a.ndim == 0 or b.ndim == 0:
-        made = _core.multiply(a, b)
-    elif builtins.max(a.ndim, b.ndim) <= 2:
-        made = _core.matmul(a, b)
-    else:
-        a, b = _of_one_dtype([a, b])
-        made = _core.dot_general(a, b, [a.ndim - 1], [builtins.max(b.ndim - 2, 0)], [], [])
-    return _preferred(made, preferred_element_type)
+        return _preferred(_core.multiply(*_summed_in("dot", preferred_element_type, [a, b])), preferred_element_type)
+    if builtins.max(a.ndim, b.ndim) <= 2:
+        return _core.matmul(a, b, preferred_element_type)
+    return _core.dot_general(a, b, [a.ndim - 1], [builtins.max(b.ndim - 2, 0)], [], [], preferred_element_type)
 
 
 def vdot(a, b, *, precision=None, preferred_element_type=None):
@@ -52,8 +58,7 @@ def vecdot(x1, x2, /, *, axis=-1, precision=None, preferred_element_type=None):
     x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     if x1.shape[-1] != x2.shape[-1]:
         raise ValueError(f"vecdot: axes of sizes {x1.shape[-1]} and {x2.shape[-1]}.")
-    made = _core.matmul(_core.conj(x1)[..., None, :], x2[..., :, None])
-    return _preferred(made[..., 0, 0], preferred_element_type)
+    return _core.matmul(_core.conj(x1)[..., None, :], x2[..., :, None], preferred_element_type)[..., 0, 0]
 
 
 def matvec(x1, x2, /):
@@ -70,7 +75,7 @@ def inner(a, b, *, precision=None, preferred_element_type=None):
     """The product along the last axes of both."""
     a, b = asarray(a), asarray(b)
     if a.ndim == 0 or b.ndim == 0:
-        return _preferred(_core.multiply(a, b), preferred_element_type)
+        return _preferred(_core.multiply(*_summed_in("inner", preferred_element_type, [a, b])), preferred_element_type)
     return tensordot(a, b, (-1, -1), preferred_element_type=preferred_element_type)
 
 
@@ -81,7 +86,7 @@ def outer(a, b, out=None):
 
 def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None, out_sharding=None):
     """The product along pairs of axes: the last of a with the first of b, or those named."""
-    a, b = _of_one_dtype([a, b])
+    a, b = asarray(a), asarray(b)
     if isinstance(axes, (int, np.integer)):
         n = operator.index(axes)
         if builtins.max(a.ndim, b.ndim) < n or builtins.min(a.ndim, b.ndim) < n:
@@ -90,7 +95,7 @@ def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None, out_
     else:
         of_a, of_b = _pairs_of_axes(axes)
         of_a, of_b = _axes(of_a, a.ndim), _axes(of_b, b.ndim)
-    return _preferred(_core.dot_general(a, b, of_a, of_b, [], []), preferred_element_type)
+    return _core.dot_general(a, b, of_a, of_b, [], [], preferred_element_type)
 
 
 def _pairs_of_axes(axes):
@@ -133,6 +138,7 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None, 
     if operands and operands[0].dtype.kind == "b":  # whether any of the products is true
         made = einsum(subscripts, *(_core.convert(x, "int32") for x in operands))
         return _preferred(_core.not_equal(made, 0), preferred_element_type)
+    operands = _summed_in("einsum", preferred_element_type, operands)
     terms, result = _spelled_out(subscripts.replace(" ", ""), operands)
     if len(terms) != len(operands):
         raise ValueError(f"einsum: {len(terms)} terms for {len(operands)} operands.")
@@ -302,7 +308,7 @@ def vander(x, N=None, increasing=False):
 
 def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
     """The convolution of two vectors: the sums along the diagonals of the products of each element with each."""
-    a, v = map(_core.to_inexact, _of_one_dtype([a, v]))
+    a, v = map(_core.to_inexact, _summed_in("convolve", preferred_element_type, _of_one_dtype([a, v])))
     if a.ndim != 1 or v.ndim != 1 or _core.same_size(a.shape[0], 0) or _core.same_size(v.shape[0], 0):
         raise ValueError("convolve: both are vectors with elements.")
     if mode not in ("full", "same", "valid"):

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "tenon/base/factors.h"
 #include "tenon/compile/cpu/size_code.h"
 #include "tenon/compile/cpu/statements.h"
 #include "tenon/compile/native/code_image.h"
@@ -179,8 +180,12 @@ Value* FunctionEmitter::description(const kernel::Product& p) {
   TenonGemm product{};
   product.dtype = static_cast<std::int32_t>(p.dtype);
   product.accumulate = p.accumulate ? 1 : 0;
+  const DType a = f_.slots[p.a].dtype, b = f_.slots[p.b].dtype;
+  if (are_factors(a, b, p.dtype))
+    product.a_dtype = static_cast<std::int32_t>(a), product.b_dtype = static_cast<std::int32_t>(b);
   constexpr std::size_t first = offsetof(TenonGemm, batch) / sizeof(std::uint64_t);
-  static_assert(sizeof product == (first + sizes.size()) * sizeof(std::uint64_t),
+  static_assert(offsetof(TenonGemm, a_dtype) == (first + sizes.size()) * sizeof(std::uint64_t) &&
+                    sizeof product % sizeof(std::uint64_t) == 0,
                 "the description is laid down as words");
   std::vector<std::uint64_t> words(sizeof product / sizeof(std::uint64_t));
   std::memcpy(words.data(), &product, sizeof product);

@@ -161,7 +161,7 @@ class BlockPlanner {
   void product(const Eqn& eqn);
   LaidOut laid_out(Var v, std::span<const std::int64_t> axes);
   void matrix_product(const Eqn& eqn, kernel::Product p, const Place& a, const Place& b, const Place& to);
-  bool merged_product(const Eqn& eqn, const ProductForm& form, const Place& to);
+  bool merged_product(const Eqn& eqn, const std::array<Var, 2>& operands, const ProductForm& form, const Place& to);
   // `columns`: the second operand as [batch…, summed…, columns…].
   void inline_product(const Eqn& eqn, const ProductForm& form, const Place& to, bool unrolled,
                       const std::optional<LaidOut>& columns);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tenon/compile/plan/calls.h"
+#include "tenon/compile/plan/factors.h"
 #include "tenon/compile/plan/planned_work.h"
 #include "tenon/compile/plan/readers.h"
 #include "tenon/ir/op.h"
@@ -324,8 +325,10 @@ class Decisions {
 
   void other(const Eqn& eqn, std::size_t number) {
     const std::size_t own = fusion_.fresh_group();
-    for (std::size_t i = 0; i < eqn.in.size(); ++i) {
-      const Var v = eqn.in[i];
+    std::vector<Var> read(eqn.in.begin(), eqn.in.end());
+    if (is_product(*eqn.op)) std::ranges::copy(factors_of(program_, eqn, makers_), read.begin());
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      const Var v = read[i];
       const bool where_combined =
           i > 0 && combines_updates(program_, eqn) && (i == 2 || all_.weight[v] <= simple_beside_memory);
       if (!where_combined && needs_array(eqn, makers_[v])) require(v, "an operand of", eqn.op->name);

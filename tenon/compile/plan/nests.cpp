@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "tenon/base/factors.h"
 #include "tenon/compile/plan/block_planner.h"
+#include "tenon/compile/plan/factors.h"
 #include "tenon/ir/estimate.h"
 #include "tenon/ops/index_map.h"
 
@@ -259,8 +261,8 @@ void BlockPlanner::reduction(const Eqn& eqn) {
 
 namespace {
 
-// Integers have no library: a nest is as fast as one where it reads vectors, along what is summed or along the columns
-// of the result. Columns of enough rows are worth laying b out for.
+// Wider integers than bytes have no library: a nest is as fast as one where it reads vectors, along what is summed or
+// along the columns of the result. Columns of enough rows are worth laying b out for.
 bool pays_to_lay_out(const kernel::Product& p) {
   return p.c_n == Dim(1) && p.b_n != Dim(1) && !kernel::at_most(p.n, 1) && !kernel::at_most(p.m, 3);
 }
@@ -301,12 +303,20 @@ void BlockPlanner::product(const Eqn& eqn) {
   if (strided) strided->dtype = type.dtype;
   if (strided && (is_one_sum(*strided) || (eqn.numerics == Numerics::strict && is_inexact(type.dtype))))
     strided.reset();
-  const bool integer = is_integer(type.dtype) && !tiny && strided, by_columns = integer && pays_to_lay_out(*strided);
+  std::array<Var, 2> factors = factors_of(program_, eqn, maker_);
+  if (places_[eqn.in[0]] && places_[eqn.in[1]]) factors = {eqn.in[0], eqn.in[1]};  // converted already
+  const bool library =
+      factors[0] != eqn.in[0] ||
+      (strided && is_byte(type.dtype) &&
+       has_library_of_bytes(strided->m, strided->n, strided->batch * strided->m * strided->n * strided->k));
+  const bool integer = is_integer(type.dtype) && !tiny && strided && !library;
+  const bool by_columns = integer && pays_to_lay_out(*strided);
   if (!tiny && strided && type.dtype != DType::bool_ && !by_columns && !(integer && streams(*strided))) {
-    const Place a = stored(eqn.in[0]), b = stored(eqn.in[1]);
+    const Place a = stored(factors[0]), b = stored(factors[1]);
     return matrix_product(eqn, *strided, a, b, to);
   }
-  if (!tiny && !strided && is_inexact(type.dtype) && eqn.numerics != Numerics::strict && merged_product(eqn, form, to))
+  if (!tiny && !strided && is_inexact(type.dtype) && eqn.numerics != Numerics::strict &&
+      merged_product(eqn, factors, form, to))
     return;
   std::optional<LaidOut> columns;
   if (by_columns) columns = laid_out(eqn.in[1], joined({form.batch_b, form.contract_b, form.free_b}));
@@ -315,9 +325,10 @@ void BlockPlanner::product(const Eqn& eqn) {
 
 // Axes that are batch, free or summed and do not lie behind each other in an operand are laid out so, where that is
 // little beside the product: a product of matrices then.
-bool BlockPlanner::merged_product(const Eqn& eqn, const ProductForm& form, const Place& to) {
+bool BlockPlanner::merged_product(const Eqn& eqn, const std::array<Var, 2>& operands, const ProductForm& form,
+                                  const Place& to) {
   constexpr double fewest = 1 << 16, times = 16;  // multiplications, and as many for each element that moves
-  const Type &a = program_.type(eqn.in[0]), &b = program_.type(eqn.in[1]);
+  const Type &a = program_.type(operands[0]), &b = program_.type(operands[1]);
   const auto axes_a = joined({form.batch_a, form.free_a, form.contract_a});
   const auto axes_b = joined({form.batch_b, form.contract_b, form.free_b});
   const Type laid_a = in_order(a, axes_a), laid_b = in_order(b, axes_b);
@@ -329,8 +340,8 @@ bool BlockPlanner::merged_product(const Eqn& eqn, const ProductForm& form, const
     const auto strided = merged.strides((lays_a ? laid_a : a).shape.dims(), (lays_b ? laid_b : b).shape.dims());
     const double moved = (lays_a ? estimated_elements(a) : 0) + (lays_b ? estimated_elements(b) : 0);
     if (!strided || work < fewest || work < times * moved) continue;
-    const Place left = lays_a ? laid_out(eqn.in[0], axes_a).place : stored(eqn.in[0]);
-    const Place right = lays_b ? laid_out(eqn.in[1], axes_b).place : stored(eqn.in[1]);
+    const Place left = lays_a ? laid_out(operands[0], axes_a).place : stored(operands[0]);
+    const Place right = lays_b ? laid_out(operands[1], axes_b).place : stored(operands[1]);
     matrix_product(eqn, *strided, left, right, to);
     return true;
   }

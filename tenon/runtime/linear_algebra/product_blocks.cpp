@@ -124,13 +124,14 @@ void plain_block(const KernelShape& s, const T* b, const T* a, T* c) {
 
 }  // namespace
 
-void* product_scratch(std::size_t bytes) {
+void* product_scratch(std::size_t bytes, ScratchOf of) {
   struct Scratch {
     void* memory = nullptr;
     std::size_t size = 0;
     ~Scratch() { std::free(memory); }
   };
-  static thread_local Scratch scratch;
+  static thread_local Scratch both[2];
+  Scratch& scratch = both[static_cast<std::size_t>(of)];
   if (scratch.size < bytes) {
     std::free(scratch.memory);
     scratch.memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);

@@ -9,7 +9,8 @@
 #include "tenon/base/dtype.h"
 #include "tenon/runtime/context.h"
 #include "tenon/runtime/linear_algebra/complex_products.h"
-#include "tenon/runtime/linear_algebra/half_rows.h"
+#include "tenon/runtime/linear_algebra/grouped_products.h"
+#include "tenon/runtime/linear_algebra/half_products.h"
 #include "tenon/runtime/linear_algebra/product_blocks.h"
 #include "tenon/runtime/symbols.h"
 #include "tenon/runtime/threads/parallel_for.h"
@@ -65,6 +66,8 @@ void plain(const ProductShape& p, const T* a, const T* b, T* c, Stop stop) {
 template <class T>
 class Multiplier {
  public:
+  using Factor = T;
+  using Result = T;
   explicit Multiplier(const ProductShape& shape) : shape_(shape) {
     if constexpr (blocked)
       if (shape.m > 0 && shape.n > 0 && shape.k > 0) product_.emplace(shape);
@@ -80,6 +83,14 @@ class Multiplier {
   static constexpr bool blocked = std::is_same_v<T, float> || std::is_same_v<T, double>;
   ProductShape shape_;
   std::conditional_t<blocked, std::optional<BlockedProduct<std::conditional_t<blocked, T, float>>>, char> product_{};
+};
+
+// Its like for halves.
+template <class Half, class Sum>
+struct HalfMultiplier : HalfProduct<Half, Sum> {
+  using HalfProduct<Half, Sum>::HalfProduct;
+  using Factor = Half;
+  using Result = Sum;
 };
 
 // Piece `at` of `parts` of the larger of m and n: its rows or columns begin at `first`.
@@ -98,14 +109,16 @@ Part part_of(const ProductShape& whole, std::int64_t parts, std::int64_t at) {
   return part;
 }
 
-template <class T>
-bool multiply_batch(const TenonGemm& g, const T* a, const T* b, T* c) {
+template <class Multiply>
+bool multiply_batch(const TenonGemm& g, const typename Multiply::Factor* a, const typename Multiply::Factor* b,
+                    typename Multiply::Result* c) {
+  using T = typename Multiply::Factor;
   if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return true;
   const std::int64_t k = std::max<std::int64_t>(g.k, 0);
   struct Call {
     const TenonGemm& g;
     const T *a, *b;
-    T* c;
+    typename Multiply::Result* c;
     ProductShape shape;
     Stop stop;
     std::int64_t parts = 1;
@@ -116,7 +129,7 @@ bool multiply_batch(const TenonGemm& g, const T* a, const T* b, T* c) {
         std::int64_t task = begin + (at - begin % parts + parts) % parts;
         if (task >= end) continue;
         const auto [piece, first, by_rows] = part_of(shape, parts, at);
-        const Multiplier<T> multiply(piece);
+        const Multiply multiply(piece);
         for (; task < end && stop.load(std::memory_order_relaxed) != Context::stopped; task += parts) {
           const std::int64_t n = task / parts;
           const T* x = a + n * g.a_batch + (by_rows ? first * g.a_row : 0);
@@ -142,57 +155,32 @@ bool multiply_batch(const TenonGemm& g, const T* a, const T* b, T* c) {
   return !call.failed;
 }
 
-// Elements of one operand of the batch, row-major, converted to f32 and back.
-struct Matrices {
-  std::int64_t batch, rows, columns, batch_stride, row_stride, column_stride;
-  std::int64_t elements() const { return batch * rows * columns; }
-  template <class F>
-  void each_row(F&& f) const {
-    for (std::int64_t n = 0; n < batch; ++n)
-      for (std::int64_t i = 0; i < rows; ++i) f(n * batch_stride + i * row_stride, (n * rows + i) * columns);
-  }
-};
-
-template <class Low>
-void widen(const Low* from, float* to, std::int64_t count, std::int64_t stride) {
-  if (stride == 1) return widen_row(from, to, count);
-  for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i * stride]);
-}
-template <class Low>
-void round_to(const float* from, Low* to, std::int64_t count, std::int64_t stride) {
-  if (stride == 1) return round_row(from, to, count);
-  for (std::int64_t i = 0; i < count; ++i) to[i * stride] = Low(from[i]);
+template <class Half, class Sum>
+bool multiply_halves(const TenonGemm& g, DType dtype, const void* a, const void* b, void* c) {
+  const Grouped grouped = multiply_grouped(g, dtype, dtype, a, b, c);
+  if (grouped != Grouped::declined) return grouped == Grouped::done;
+  return multiply_batch<HalfMultiplier<Half, Sum>>(g, static_cast<const Half*>(a), static_cast<const Half*>(b),
+                                                   static_cast<Sum*>(c));
 }
 
-template <class Low>
-bool multiply_low(const TenonGemm& g, const Low* a, const Low* b, Low* c) {
-  if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return true;
-  const std::int64_t k = std::max<std::int64_t>(g.k, 0);
-  const Matrices left{g.a_batch == 0 ? 1 : g.batch, g.m, k, g.a_batch, g.a_row, g.a_column};
-  const Matrices right{g.b_batch == 0 ? 1 : g.batch, k, g.n, g.b_batch, g.b_row, g.b_column};
-  const Matrices result{g.batch, g.m, g.n, g.c_batch, g.c_row, g.c_column};
-  std::vector<float> wide;
-  try {
-    wide.resize(static_cast<std::size_t>(left.elements() + right.elements() + result.elements()));
-  } catch (const std::exception&) {
-    return false;
-  }
-  float *x = wide.data(), *y = x + left.elements(), *z = y + right.elements();
-  left.each_row([&](std::int64_t at, std::int64_t to) { widen(a + at, x + to, k, g.a_column); });
-  right.each_row([&](std::int64_t at, std::int64_t to) { widen(b + at, y + to, g.n, g.b_column); });
-  if (g.accumulate != 0)
-    result.each_row([&](std::int64_t at, std::int64_t to) { widen(c + at, z + to, g.n, g.c_column); });
-  TenonGemm f = g;
-  f.dtype = static_cast<std::int32_t>(DType::f32);
-  f.a_batch = g.a_batch == 0 ? 0 : g.m * k;
-  f.a_row = k;
-  f.b_batch = g.b_batch == 0 ? 0 : k * g.n;
-  f.b_row = f.c_row = g.n;
-  f.a_column = f.b_column = f.c_column = 1;
-  f.c_batch = g.m * g.n;
-  if (!multiply_batch<float>(f, x, y, z)) return false;
-  result.each_row([&](std::int64_t at, std::int64_t from) { round_to(z + from, c + at, g.n, g.c_column); });
-  return true;
+// Sums of no products.
+template <class T>
+bool nothing(const TenonGemm& g, void* c) {
+  T* const to = static_cast<T*>(c);
+  return multiply_batch<Multiplier<T>>(g, to, to, to);
+}
+
+// Factors of their own dtypes, and what their sums are.
+bool multiply_narrow(const TenonGemm& g, DType of_a, DType of_b, const void* a, const void* b, void* c) {
+  if (of_a == DType::bf16 && g.dtype == static_cast<std::int32_t>(DType::f32))
+    return multiply_halves<BFloat16, float>(g, of_a, a, b, c);
+  if (of_a == DType::bf16) return multiply_halves<BFloat16, BFloat16>(g, of_a, a, b, c);
+  if (of_a == DType::f16 && g.dtype == static_cast<std::int32_t>(DType::f32))
+    return multiply_halves<Float16, float>(g, of_a, a, b, c);
+  if (of_a == DType::f16) return multiply_halves<Float16, Float16>(g, of_a, a, b, c);
+  if (g.k > 0) return multiply_grouped(g, of_a, of_b, a, b, c) != Grouped::no_memory;
+  const bool bytes = size_of(static_cast<DType>(g.dtype)) == 1;
+  return bytes ? nothing<std::uint8_t>(g, c) : nothing<std::uint32_t>(g, c);
 }
 
 // Small ones one after another by their formula, of a large batch shared by the threads.
@@ -200,7 +188,7 @@ template <class T>
 bool multiply_numbers(const TenonGemm& g, const std::complex<T>* a, const std::complex<T>* b, std::complex<T>* c) {
   constexpr std::int64_t small = 1 << 12;  // multiplications
   if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return true;
-  if (double(g.m) * double(g.n) * double(g.k) <= small) return multiply_batch(g, a, b, c);
+  if (double(g.m) * double(g.n) * double(g.k) <= small) return multiply_batch<Multiplier<std::complex<T>>>(g, a, b, c);
   return multiply_complex<T>(g, reinterpret_cast<const T*>(a), reinterpret_cast<const T*>(b), reinterpret_cast<T*>(c));
 }
 
@@ -209,14 +197,19 @@ bool multiply_numbers(const TenonGemm& g, const std::complex<T>* a, const std::c
 
 std::int32_t tenon_gemm(const TenonGemm* product, const void* a, const void* b, void* c) {
   using namespace tenon;
-  const bool done = dispatch(static_cast<DType>(product->dtype), [&]<class T>(std::type_identity<T>) {
+  const auto dtype = static_cast<DType>(product->dtype);
+  const auto own = [&](std::int32_t number) { return number < 0 ? dtype : static_cast<DType>(number); };
+  const DType of_a = own(product->a_dtype), of_b = own(product->b_dtype);
+  if (is_half(of_a) || (size_of(of_a) == 1 && dtype != DType::bool_))
+    return multiply_narrow(*product, of_a, of_b, a, b, c) ? 0 : 1;
+  const bool done = dispatch(dtype, [&]<class T>(std::type_identity<T>) {
     const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
     if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-      return multiply_low<T>(*product, x, y, static_cast<T*>(c));
+      return false;  // done above
     else if constexpr (requires { typename T::value_type; })
       return multiply_numbers(*product, x, y, static_cast<T*>(c));
     else
-      return multiply_batch<T>(*product, x, y, static_cast<T*>(c));
+      return multiply_batch<Multiplier<T>>(*product, x, y, static_cast<T*>(c));
   });
   return done ? 0 : 1;
 }

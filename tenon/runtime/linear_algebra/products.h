@@ -10,12 +10,15 @@ extern "C" {
 // exchanged. Elements of c must be distinct and must not overlap a or b. Plain data: fill it on the stack, or once as a
 // constant.
 struct TenonGemm {
-  std::int32_t dtype;       // the number of a tenon::DType, of a, b and c
+  std::int32_t dtype;       // the number of a tenon::DType, of c, and of a and b where nothing else is said of them
   std::int32_t accumulate;  // 0: c = a b; otherwise c += a b
   std::int64_t batch, m, n, k;
   std::int64_t a_batch, a_row, a_column;
   std::int64_t b_batch, b_row, b_column;
   std::int64_t c_batch, c_row, c_column;
+  // Of a and of b where they are narrower, -1 otherwise: both f16 or both bf16, whose sums are f32 then, or i8 and u8,
+  // whose sums are integers of 32 bits.
+  std::int32_t a_dtype = -1, b_dtype = -1;
 };
 
 // Sums of f16 and bf16 are taken in f32 and rounded once; integers wrap; of booleans the sum is "or", the product

@@ -1,0 +1,252 @@
+#include "tenon/runtime/linear_algebra/grouped_products.h"
+
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "tenon/runtime/context.h"
+#include "tenon/runtime/linear_algebra/grouped_panels.h"
+#include "tenon/runtime/linear_algebra/half_rows.h"
+#include "tenon/runtime/linear_algebra/product_blocks.h"
+#include "tenon/runtime/threads/parallel_for.h"
+
+namespace tenon {
+namespace {
+
+using Size = std::int64_t;
+using Byte = std::byte;
+using Stop = const std::atomic<std::uint32_t>&;
+constexpr Size panel_rows = GroupedFactors::panel_lanes, tile_bytes = panel_rows * panel_rows * 4;
+
+Size up(Size n, Size d) { return (n + d - 1) / d; }
+
+// One product, or a piece of one, in elements of its operands.
+struct GroupedShape {
+  Size m, n, k;
+  Size a_row, a_column, b_row, b_column, c_row, c_column;
+  bool accumulate;
+};
+
+// A row of sums to where it goes, added to what is there or not.
+void put_row(const float* from, float* to, Size count, Size stride, bool add) {
+  if (!add && stride == 1) return void(std::copy_n(from, count, to));
+  for (Size j = 0; j < count; ++j) to[j * stride] = add ? to[j * stride] + from[j] : from[j];
+}
+template <class Half>
+void put_half_row(const float* from, Half* to, Size count, Size stride, bool add) {
+  if (!add && stride == 1) return round_row(from, to, count);
+  for (Size j = 0; j < count; ++j) to[j * stride] = Half(add ? static_cast<float>(to[j * stride]) + from[j] : from[j]);
+}
+// Integers wrap: of 16 numbers the lowest bytes.
+Size put_bytes(const std::uint32_t* from, std::uint8_t* to, Size count) {
+  const __m128i lowest = _mm_set1_epi32(255);
+  const auto four = [&](Size j) {
+    return _mm_and_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + j)), lowest);
+  };
+  Size j = 0;
+  for (; j + 16 <= count; j += 16)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + j), _mm_packus_epi16(_mm_packs_epi32(four(j), four(j + 4)),
+                                                                          _mm_packs_epi32(four(j + 8), four(j + 12))));
+  return j;
+}
+template <class Integer>
+void put_row(const std::uint32_t* from, Integer* to, Size count, Size stride, bool add) {
+  Size j = 0;
+  if (!add && stride == 1) {
+    if constexpr (sizeof(Integer) == 4) return void(std::memcpy(to, from, static_cast<std::size_t>(count) * 4));
+    if constexpr (sizeof(Integer) == 1) j = put_bytes(from, reinterpret_cast<std::uint8_t*>(to), count);
+  }
+  for (; j < count; ++j)
+    to[j * stride] = static_cast<Integer>(from[j] + (add ? static_cast<std::uint32_t>(to[j * stride]) : 0));
+}
+
+// Blocks of c of 16 panels of rows, whose rows of a stay in the second-level cache while panels of b pass by, each in
+// pieces that stay in the first. Where a row of a is longer than that admits, sums of 16 by 16 panels wait for the
+// rest.
+class GroupedProduct {
+ public:
+  GroupedProduct(const GroupedWay& way, DType result, const GroupedShape& shape)
+      : way_(way), f_(way.factors), p_(shape), result_(result) {
+    steps_ = up(p_.k, f_.terms());
+    whole_steps_ = std::min(steps_, row_bytes / (f_.step_bytes() / panel_rows));
+    rows_ = std::min(up(p_.m, panel_rows), Size(16));
+    columns_ = steps_ > whole_steps_ ? std::min(up(p_.n, panel_rows), Size(16)) : up(p_.n, panel_rows);
+    together_ = std::min(columns_, Size(4));
+  }
+
+  Grouped run(const Byte* a, const Byte* b, Byte* c, Stop stop) const {
+    const Size of_a = rows_ * whole_steps_ * f_.step_bytes(), of_b = together_ * whole_steps_ * f_.step_bytes(),
+               of_c = rows_ * (steps_ > whole_steps_ ? columns_ : 1) * tile_bytes;
+    auto* const memory = static_cast<Byte*>(product_scratch(static_cast<std::size_t>(of_a + of_b + of_c)));
+    if (memory == nullptr) return Grouped::no_memory;
+    const Scratch scratch{memory, memory + of_a, memory + of_a + of_b};
+    const TileScope tiles(way_.tiles);
+    for (Size i = 0; i < p_.m; i += rows_ * panel_rows)
+      for (Size j = 0; j < p_.n; j += columns_ * panel_rows)
+        for (Size s = 0; s < steps_; s += whole_steps_) {
+          if (stop.load(std::memory_order_relaxed) == Context::stopped) return Grouped::done;
+          if (!block(i, j, s, a, b, c, scratch)) return Grouped::declined;
+        }
+    return Grouped::done;
+  }
+
+ private:
+  struct Scratch {
+    Byte *a, *b, *c;
+  };
+  static constexpr Size row_bytes = 2048;
+
+  bool block(Size i, Size j, Size s, const Byte* a, const Byte* b, Byte* c, const Scratch& scratch) const {
+    const Size rows = std::min(rows_ * panel_rows, p_.m - i), end = std::min(j + columns_ * panel_rows, p_.n);
+    const Size steps = std::min(whole_steps_, steps_ - s), first = s * f_.terms();
+    const Size terms = std::min(steps * f_.terms(), p_.k - first), panel_bytes = steps * f_.step_bytes();
+    const Byte* const left = a + (i * p_.a_row + first * p_.a_column) * f_.element;
+    if (!pack_panels(f_, OperandSide::a, {left, p_.a_row, p_.a_column, rows, terms}, scratch.a)) return false;
+    for (Size at = j; at < end; at += together_ * panel_rows) {
+      const Size columns = std::min(together_ * panel_rows, end - at);
+      const Byte* const right = b + (first * p_.b_row + at * p_.b_column) * f_.element;
+      if (!pack_panels(f_, OperandSide::b, {right, p_.b_column, p_.b_row, columns, terms}, scratch.b)) return false;
+      for (Size in = 0; in < columns; in += panel_rows) {
+        const Size wide = std::min(panel_rows, columns - in);
+        Byte* const sums = scratch.c + (steps_ > whole_steps_ ? (at - j + in) / panel_rows * rows_ * tile_bytes : 0);
+        multiply(scratch.a, scratch.b + in / panel_rows * panel_bytes, sums, steps, rows, wide, s > 0);
+        if (s + steps == steps_) put(sums, rows, wide, i, at + in, c);
+      }
+    }
+    return true;
+  }
+
+  // All panels of a with one of b.
+  void multiply(const Byte* a, const Byte* b, Byte* sums, Size steps, Size rows, Size columns, bool add) const {
+    const Size few = std::max<Size>(first_level / f_.step_bytes(), 1), panel_bytes = steps * f_.step_bytes();
+    for (Size s = 0; s < steps; s += few)
+      for (Size i = 0; i < rows; i += panel_rows)
+        way_.kernel(a + i / panel_rows * panel_bytes + s * f_.step_bytes(), b + s * f_.step_bytes(),
+                    sums + i / panel_rows * tile_bytes, std::min(few, steps - s), std::min(panel_rows, rows - i),
+                    columns, add || s > 0);
+  }
+  static constexpr Size first_level = 32 << 10;
+
+  void put(const Byte* sums, Size rows, Size columns, Size i, Size j, Byte* c) const {
+    dispatch(result_, [&]<class T>(std::type_identity<T>) {
+      for (Size r = 0; r < rows; ++r) {
+        const Byte* const from = sums + r * panel_rows * 4;
+        T* const to = reinterpret_cast<T*>(c) + (i + r) * p_.c_row + j * p_.c_column;
+        if constexpr (std::is_same_v<T, float>)
+          put_row(reinterpret_cast<const float*>(from), to, columns, p_.c_column, p_.accumulate);
+        else if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
+          put_half_row(reinterpret_cast<const float*>(from), to, columns, p_.c_column, p_.accumulate);
+        else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+          put_row(reinterpret_cast<const std::uint32_t*>(from), to, columns, p_.c_column, p_.accumulate);
+      }
+    });
+  }
+
+  const GroupedWay way_;
+  const GroupedFactors f_;
+  const GroupedShape p_;
+  const DType result_;
+  Size steps_, whole_steps_;  // of the sum, and of what is laid out at a time
+  Size rows_, columns_, together_;
+};
+
+// A product in rows x columns pieces of whole panels.
+struct GroupedPieces {
+  Size rows = 1, columns = 1;
+  Size count() const { return rows * columns; }
+};
+struct LineRange {
+  Size first, size;
+};
+LineRange range_of(Size size, Size pieces, Size at) {
+  const Size panels = up(size, panel_rows), first = std::min(size, panels * at / pieces * panel_rows);
+  return {first, std::min(size, panels * (at + 1) / pieces * panel_rows) - first};
+}
+
+// So many pieces that each worker has one, and lays out least beside what it multiplies.
+GroupedPieces pieces_for(Size workers, Size m, Size n, Size multiplied_a_cycle) {
+  constexpr double laid_out_a_cycle = 8;
+  GroupedPieces best;
+  double least = 0;
+  for (Size rows = 1; rows <= workers; ++rows) {
+    if (workers % rows != 0) continue;
+    const GroupedPieces pieces{rows, workers / rows};
+    const double high = double(up(up(m, panel_rows), pieces.rows) * panel_rows),
+                 wide = double(up(up(n, panel_rows), pieces.columns) * panel_rows);
+    const double cycles = high * wide / double(multiplied_a_cycle) + (high + wide) / laid_out_a_cycle;
+    if (least == 0 || cycles < least) best = pieces, least = cycles;
+  }
+  return best;
+}
+
+// Whether panels are filled well enough, and laying out pays.
+bool is_worth_it(const GroupedWay& way, const TenonGemm& g) {
+  const bool integers = is_integer(static_cast<DType>(g.dtype));
+  if (integers) return true;
+  const double work = double(g.m) * double(g.n) * double(g.k);
+  return way.kernel != nullptr && g.m >= 8 && g.n >= 8 && g.k >= 16 && work >= (1 << 15);
+}
+
+}  // namespace
+
+Grouped multiply_grouped(const TenonGemm& g, DType a, DType b, const void* x, const void* y, void* z) {
+  if (g.batch <= 0 || g.m <= 0 || g.n <= 0) return Grouped::done;
+  const GroupedWay way = grouped_way(a, b);
+  if (way.kernel == nullptr || g.k <= 0 || !is_worth_it(way, g)) return Grouped::declined;
+  if (way.factors.parts() > 1 && g.accumulate != 0) return Grouped::declined;
+  const auto result = static_cast<DType>(g.dtype);
+  struct Call {
+    const TenonGemm& g;
+    const GroupedWay& way;
+    DType result;
+    Size element, result_element;
+    const Byte *a, *b;
+    Byte* c;
+    Stop stop;
+    GroupedPieces pieces = {};
+    std::atomic<bool> failed{false}, declined{false};
+
+    void run(Size begin, Size end) {
+      for (Size task = begin; task < end && !declined.load(std::memory_order_relaxed); ++task) {
+        const Size n = task / pieces.count(), piece = task % pieces.count();
+        const LineRange rows = range_of(g.m, pieces.rows, piece / pieces.columns),
+                        columns = range_of(g.n, pieces.columns, piece % pieces.columns);
+        if (rows.size == 0 || columns.size == 0) continue;
+        const GroupedProduct product(way, result,
+                                     {rows.size, columns.size, g.k, g.a_row, g.a_column, g.b_row, g.b_column, g.c_row,
+                                      g.c_column, g.accumulate != 0});
+        const Grouped made =
+            product.run(a + (n * g.a_batch + rows.first * g.a_row) * element,
+                        b + (n * g.b_batch + columns.first * g.b_column) * element,
+                        c + (n * g.c_batch + rows.first * g.c_row + columns.first * g.c_column) * result_element, stop);
+        if (made == Grouped::no_memory) failed.store(true, std::memory_order_relaxed);
+        if (made == Grouped::declined) declined.store(true, std::memory_order_relaxed);
+      }
+    }
+  };
+  constexpr double parallel_work = 1 << 22;
+  const Size multiplied = way.tiles ? 512 / way.factors.parts() / way.factors.parts() * 2 / way.factors.element : 64;
+  const bool small = double(g.batch) * double(g.m) * double(g.n) * double(g.k) < parallel_work;
+  static constinit const std::atomic<std::uint32_t> unstopped{0};
+  Call call{g,
+            way,
+            result,
+            way.factors.element,
+            static_cast<Size>(size_of(result)),
+            static_cast<const Byte*>(x),
+            static_cast<const Byte*>(y),
+            static_cast<Byte*>(z),
+            small ? unstopped : *Context::current().flag()};
+  if (small || tenon_inside_parallel()) {
+    call.run(0, g.batch);
+  } else {
+    const Size workers = threads();
+    if (g.batch < 4 * workers) call.pieces = pieces_for(workers, g.m, g.n, multiplied);
+    each_range(g.batch * call.pieces.count(), 1, [&](Size begin, Size end) { call.run(begin, end); });
+  }
+  return call.failed ? Grouped::no_memory : call.declined ? Grouped::declined : Grouped::done;
+}
+
+}  // namespace tenon
