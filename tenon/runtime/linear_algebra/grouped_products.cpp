@@ -62,9 +62,8 @@ void put_row(const std::uint32_t* from, Integer* to, Size count, Size stride, bo
     to[j * stride] = static_cast<Integer>(from[j] + (add ? static_cast<std::uint32_t>(to[j * stride]) : 0));
 }
 
-// Blocks of c of 16 panels of rows, whose rows of a stay in the second-level cache while panels of b pass by, each in
-// pieces that stay in the first. Where a row of a is longer than that admits, sums of 16 by 16 panels wait for the
-// rest.
+// Blocks of c of 16 panels of rows, whose rows of a stay in the second-level cache while panels of b pass by. Where a
+// row of a is longer than that admits, sums of 16 by 16 panels wait for the rest.
 class GroupedProduct {
  public:
   GroupedProduct(const GroupedWay& way, DType result, const GroupedShape& shape)
@@ -120,14 +119,10 @@ class GroupedProduct {
 
   // All panels of a with one of b.
   void multiply(const Byte* a, const Byte* b, Byte* sums, Size steps, Size rows, Size columns, bool add) const {
-    const Size few = std::max<Size>(first_level / f_.step_bytes(), 1), panel_bytes = steps * f_.step_bytes();
-    for (Size s = 0; s < steps; s += few)
-      for (Size i = 0; i < rows; i += panel_rows)
-        way_.kernel(a + i / panel_rows * panel_bytes + s * f_.step_bytes(), b + s * f_.step_bytes(),
-                    sums + i / panel_rows * tile_bytes, std::min(few, steps - s), std::min(panel_rows, rows - i),
-                    columns, add || s > 0);
+    for (Size i = 0; i < rows; i += panel_rows)
+      way_.kernel(a + i * steps * f_.step_bytes() / panel_rows, b, sums + i / panel_rows * tile_bytes, steps,
+                  std::min(panel_rows, rows - i), columns, add);
   }
-  static constexpr Size first_level = 32 << 10;
 
   void put(const Byte* sums, Size rows, Size columns, Size i, Size j, Byte* c) const {
     dispatch(result_, [&]<class T>(std::type_identity<T>) {
