@@ -76,7 +76,7 @@ DIFFERS = {
     "jax.lax.cond": "no `linear`", "jax.lax.all_gather": "along axes of vmap; groups of one size too", "jax.lax.psum": "along axes of vmap; groups of one size too",
     "jax.lax.ppermute": "along axes of vmap; sources and destinations may be left out", "jax.lax.top_k": "", "jax.lax.sort": "",
     "jax.random.key": "the numbers u32[2], as PRNGKey", "jax.random.key_data": "the key itself",
-    "jax.random.multivariate_normal": "by Cholesky's factor alone", "jax.random.randint": "",
+    "jax.random.multinomial": "`unroll` has no effect", "jax.random.randint": "",
     "jax.lax.betainc": "more: derivatives in a and b", "jax.lax.igamma_grad_a": "more: derivatives of its own",
     "jax.lax.random_gamma_grad": "more: derivatives of its own",
     "jax.random.normal": "within 2 units in the last place",
@@ -110,7 +110,6 @@ RULES = [  # (words in the name, why it is absent)
     ("pcast precv psend "
      "ragged_all_to_all with_sharding_constraint after_all create_token axis_name shard mesh device process host pmap smap reshard "
      "distributed transfer_guard Sharding Shard P backend memory", SHARDED),
-    ("conv_general_dilated_local", "no weights of their own for each place yet"),
     ("qdwh", "no such factorisation yet: polar() is by singular values"),
     ("default_registry callback debug monitoring profiler stages experimental ffi interpreters lib core api_util extend", "JAX's own machinery"),
     ("random_ rng_ prng", "one generator, threefry"),

@@ -8,6 +8,7 @@
 
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/float_bits.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
@@ -107,6 +108,13 @@ std::pair<int, int> ends_of(DType dtype) {
   return is_signed_integer(dtype) ? std::pair(-(1 << (bits - 1)), 1 << (bits - 1)) : std::pair(0, 1 << bits);
 }
 
+// Two numbers for each place, of one draw.
+std::pair<Array, Array> two_uniform(const Array& key, const Shape& shape, DType dtype) {
+  const Array both = uniform(key, shape.with_axis(0, 2), dtype);
+  const auto part = [&](std::int64_t i) { return reshape(slice_in_dim(both, Dim(i), Dim(i + 1), 0), shape); };
+  return {part(0), part(1)};
+}
+
 }  // namespace
 
 Array key(std::int64_t seed, const Where& where) {
@@ -115,6 +123,23 @@ Array key(std::int64_t seed, const Where& where) {
   const Array words[] = {Array(Scalar(static_cast<std::uint32_t>(all >> 32))),
                          Array(Scalar(static_cast<std::uint32_t>(all)))};
   return stack(words);
+}
+
+Array key(const Operand& seed) {
+  const SourceScope place(seed.where(), "random::key");
+  if (!is_integer(seed->dtype()) && seed->dtype() != DType::bool_)
+    throw DTypeError("random::key: the seed is " + seed->type().text() + ", not an integer.");
+  if (seed->rank() != 0)
+    throw ShapeError("random::key: the seed is " + seed->type().text() + ", not one integer.",
+                     "Map over several, with vmap.");
+  const auto word = [](const Array& x) { return convert(x, DType::u32).with_weak(false); };
+  // As unsigned numbers: a conversion of signed ones would keep them within bounds.
+  const Array bits = size_of(seed->dtype()) == 8 ? bitcast(seed, DType::u64) : seed.array();
+  if (size_of(seed->dtype()) < 8) {
+    const Array lower = is_signed_integer(seed->dtype()) ? bitcast(convert(seed, DType::i32), DType::u32) : word(bits);
+    return stack({zeros({}, DType::u32), lower.with_weak(false)});
+  }
+  return stack({word(shift_right(bits, 32)), word(bits & Array(Scalar(std::uint64_t(0xFFFFFFFFu))))});
 }
 
 Array split(const Operand& key, const Dim& n) {
@@ -158,6 +183,15 @@ Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand
 
 Array normal(const Operand& key, const Shape& shape, DType dtype) {
   const SourceScope place(key.where(), "random::normal");
+  if (is_complex(dtype)) {
+    require_key("normal", key);
+    const DType part = real_part_of(dtype);
+    const Array keys = split(key);
+    const auto draw = [&](std::int64_t i) {
+      return normal(reshape(slice_in_dim(keys, Dim(i), Dim(i + 1), 0), {Dim(2)}), shape, part);
+    };
+    return complex(draw(0), draw(1)) / std::sqrt(2.0);
+  }
   require_real("normal", dtype);
   const int digits = mantissa_of(dtype).mantissa + 1;
   const double above_minus_one = -1 + std::ldexp(1.0, -digits);  // the next number after -1
@@ -192,11 +226,15 @@ Array randint(const Operand& key, const Shape& shape, const Operand& low, const 
   return from + convert(offset, dtype);
 }
 
-Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape) {
+Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape, Resolution resolution) {
   const SourceScope place(key.where(), "random::bernoulli");
   const Array probability = to_inexact(p).with_weak(false);
-  const DType dtype = p->number() != nullptr ? DType::f32 : probability.dtype();
-  return uniform(key, shape ? *shape : p->shape(), dtype) < convert(probability, dtype);
+  const DType dtype = p->number() != nullptr && p->weak() ? DType::f32 : probability.dtype();
+  const Shape wide = shape ? *shape : p->shape();
+  const Array limit = convert(probability, dtype).with_weak(false);
+  if (resolution == Resolution::low) return uniform(key, wide, dtype) < limit;
+  const auto [first, second] = two_uniform(key, wide, dtype);
+  return second * std::ldexp(1.0, -mantissa_of(dtype).mantissa) < limit - first;
 }
 
 Array exponential(const Operand& key, const Shape& shape, DType dtype) {
@@ -204,11 +242,14 @@ Array exponential(const Operand& key, const Shape& shape, DType dtype) {
   return -log1p(-uniform(key, shape, dtype));
 }
 
-Array gumbel(const Operand& key, const Shape& shape, DType dtype) {
+Array gumbel(const Operand& key, const Shape& shape, DType dtype, Resolution resolution) {
   const SourceScope place(key.where(), "random::gumbel");
   require_real("gumbel", dtype);
   const double smallest = std::ldexp(1.0, dtype == DType::f16 ? -14 : dtype == DType::f64 ? -1022 : -126);
-  return -log(-log(uniform(key, shape, dtype, smallest, 1)));
+  if (resolution == Resolution::low) return -log(-log(uniform(key, shape, dtype, smallest, 1)));
+  const auto [first, second] = two_uniform(key, shape, dtype);
+  const Array finer = first + std::ldexp(1.0, -mantissa_of(dtype).mantissa) * second + smallest;
+  return -log(-log1p(-where(first >= 0.5, first, finer)));
 }
 
 Array categorical(const Operand& key, const Operand& logits, std::int64_t axis) {
