@@ -32,6 +32,8 @@ void add_draw(nb::module_& module, const char* name, F f) {
   add_draw(module, name, std::make_index_sequence<Parameters>(), f);
 }
 
+constexpr Named<random::Generator> generators[] = {{"threefry2x32", random::Generator::threefry2x32},
+                                                   {"rbg", random::Generator::philox4x32}};
 constexpr Named<random::Resolution> resolutions[] = {{"low", random::Resolution::low},
                                                      {"high", random::Resolution::high}};
 constexpr Named<random::Factor> factors[] = {
@@ -131,9 +133,10 @@ void add_random(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("random");
   module.def("key",
              [](std::int64_t seed) { return call_op("random.key", [&] { return random::key(seed, Source()); }); });
-  module.def("key_of_array", [](ArrayLike seed) {
+  module.def("key_of_array", [](ArrayLike seed, const std::string& generator) {
     const Array s = seed.array("random.key");
-    return call_op("random.key", [&] { return random::key(op(s)); });
+    const random::Generator by = by_name("random.key", "impl", generators, generator);
+    return call_op("random.key", [&] { return random::key(op(s), by); });
   });
   module.def("split", [](ArrayLike key, SizeLike n) {
     const Array k = key.array("random.split");

@@ -9,6 +9,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/float_bits.h"
+#include "tenon/ops/philox.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
@@ -17,12 +18,14 @@
 namespace tenon::random {
 namespace {
 
+// A key of Philox has the words of two of Threefry, by which it is split.
+bool is_philox(const Array& key) { return key.shape() == Shape{Dim(4)}; }
 void require_key(std::string_view op, const Array& key) {
-  if (key.dtype() == DType::u32 && key.shape() == Shape{Dim(2)}) return;
+  if (key.dtype() == DType::u32 && (key.shape() == Shape{Dim(2)} || is_philox(key))) return;
   throw ShapeError(
       fmt::format("random::{}: the key is {}, not u32[2].", op, key.type().text()),
-      "Make keys with random::key(seed) and random::split() (tn::split cuts an array into parts); map over "
-      "several with vmap.");
+      "Make keys with random::key(seed) and random::split() (tn::split cuts an array into parts), u32[4] those of "
+      "Philox; map over several with vmap.");
 }
 void require_real(std::string_view op, DType dtype) {
   if (!is_real(dtype))
@@ -55,6 +58,22 @@ std::pair<Array, Array> counters(const Shape& shape) {
 Array block(const Array& key, const Shape& shape, ThreefryOutput output) {
   const auto [upper, lower] = counters(shape);
   return threefry2x32(output, broadcast_to(word_of(key, 0), shape), broadcast_to(word_of(key, 1), shape), upper, lower);
+}
+
+Array half_of(const Array& key, std::int64_t i) { return slice(key, {Dim(2 * i)}, {Dim(2 * i + 2)}); }
+Array key_at(const Array& keys, std::int64_t i) {
+  return reshape(slice_in_dim(keys, Dim(i), Dim(i + 1), 0), {keys.shape()[1]});
+}
+
+// So many words of blocks, of a key of four words: two of Philox's key, and the first two of the counter of the first.
+Array philox_words(const Array& key, const Dim& count) {
+  const Dim blocks = floor_div(count + 3, 4);
+  const auto wide = [&](std::int64_t i) { return convert(word_of(key, i), DType::u64); };
+  const Array start = wide(2) | shift_left(wide(3), 32), at = start + iota(DType::u64, {blocks}, 0);
+  const auto part = [&](const Array& x) { return convert(x & Array(Scalar(std::uint64_t(0xFFFFFFFFu))), DType::u32); };
+  const Array carry = convert(at < start, DType::u32), zero = zeros({blocks}, DType::u32);
+  const auto words = philox4x32({word_of(key, 0), word_of(key, 1)}, {part(at), part(shift_right(at, 32)), carry, zero});
+  return slice_in_dim(reshape(stack(words, 1), {blocks * 4}), 0, count, 0);
 }
 
 struct Mantissa {
@@ -142,9 +161,15 @@ Array key(const Operand& seed) {
   return stack({word(shift_right(bits, 32)), word(bits & Array(Scalar(std::uint64_t(0xFFFFFFFFu))))});
 }
 
+Array key(const Operand& seed, Generator generator) {
+  const Array half = key(seed);
+  return generator == Generator::philox4x32 ? concatenate({half, half}, 0) : half;
+}
+
 Array split(const Operand& key, const Dim& n) {
   const SourceScope place(key.where(), "random::split");
   require_key("split", key);
+  if (is_philox(key)) return concatenate({split(half_of(key, 0), n), split(half_of(key, 1), n)}, 1);
   const Array words[] = {block(key, {n}, ThreefryOutput::first), block(key, {n}, ThreefryOutput::second)};
   return stack(words, 1);
 }
@@ -154,6 +179,7 @@ Array fold_in(const Operand& key, const Operand& data) {
   require_key("fold_in", key);
   if (!is_integer(data->dtype()) || data->rank() != 0)
     throw DTypeError("random::fold_in: the data are " + data->type().text() + ", not one integer.");
+  if (is_philox(key)) return concatenate({fold_in(half_of(key, 0), data), fold_in(half_of(key, 1), data)}, 0);
   const Array k0 = word_of(key, 0), k1 = word_of(key, 1), x1 = convert(data, DType::u32).with_weak(false);
   const Array zero = zeros({}, DType::u32);
   const Array words[] = {threefry2x32(ThreefryOutput::first, k0, k1, zero, x1),
@@ -166,6 +192,13 @@ Array bits(const Operand& key, const Shape& shape, DType dtype) {
   require_key("bits", key);
   if (!is_unsigned_integer(dtype))
     throw DTypeError(fmt::format("random::bits: {} is not an unsigned integer dtype.", name(dtype)), "Ask for u32.");
+  if (is_philox(key)) {
+    const Dim count = shape.elements();
+    if (dtype != DType::u64) return convert(reshape(philox_words(key, count), shape), dtype);
+    const Array words = convert(reshape(philox_words(key, count * 2), {count, 2}), DType::u64);
+    const auto half = [&](std::int64_t i) { return slice_in_dim(words, Dim(i), Dim(i + 1), 1); };
+    return reshape(half(0) | shift_left(half(1), 32), shape);
+  }
   if (dtype == DType::u64) return block(key, shape, ThreefryOutput::wide);
   return convert(block(key, shape, ThreefryOutput::mixed), dtype);
 }
@@ -187,10 +220,7 @@ Array normal(const Operand& key, const Shape& shape, DType dtype) {
     require_key("normal", key);
     const DType part = real_part_of(dtype);
     const Array keys = split(key);
-    const auto draw = [&](std::int64_t i) {
-      return normal(reshape(slice_in_dim(keys, Dim(i), Dim(i + 1), 0), {Dim(2)}), shape, part);
-    };
-    return complex(draw(0), draw(1)) / std::sqrt(2.0);
+    return complex(normal(key_at(keys, 0), shape, part), normal(key_at(keys, 1), shape, part)) / std::sqrt(2.0);
   }
   require_real("normal", dtype);
   const int digits = mantissa_of(dtype).mantissa + 1;
@@ -214,7 +244,7 @@ Array randint(const Operand& key, const Shape& shape, const Operand& low, const 
   const auto constant = [&](std::uint64_t value) { return Array(Scalar(value).convert(raw)); };
   const Array keys = split(key);
   const auto draw = [&](std::int64_t i) {
-    return bits(reshape(slice(keys, {Dim(i), Dim(0)}, {Dim(i + 1), Dim(2)}), {Dim(2)}), shape, raw);
+    return bits(key_at(keys, i), shape, raw);
   };
   Array size = where(to <= from, constant(1), convert(to - from, raw));
   // The end of the interval may lie one above what the dtype holds.

@@ -1,7 +1,7 @@
-// Random numbers that are functions of a key: the counter-based Threefry generator, bit for bit as JAX has it.
-// A key is u32[2]; nothing is consumed by drawing, so use each key once and split() it for more. Under vmap a batch of
-// keys gives what a loop over them gives. Source of the generator: Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3" (SC 2011).
+// Random numbers that are functions of a key, by counter-based generators, bit for bit as JAX has them.
+// A key is u32[2], of Threefry, or u32[4], of Philox; nothing is consumed by drawing, so use each key once and split()
+// it for more. Under vmap a batch of keys gives what a loop over them gives. Source of the generators: Salmon et al.,
+// "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 #pragma once
 
 #include "tenon/ir/array.h"
@@ -13,7 +13,11 @@ using Where = Source;
 // The key of a seed: its upper and lower 32 bits. Of an array, one integer, of fewer bits the upper ones are 0.
 Array key(std::int64_t seed, const Where& where = std::source_location::current());
 Array key(const Operand& seed);
-// n new keys, u32[n,2].
+// The same for a generator, which all that is drawn of the key, and of keys that are split from it, comes from. Philox:
+// keys are split by Threefry, each half of four words; numbers are those that JAX's keys "rbg" give on processors.
+enum class Generator : std::uint8_t { threefry2x32, philox4x32 };
+Array key(const Operand& seed, Generator generator);
+// n new keys, u32[n,2] or u32[n,4].
 Array split(const Operand& key, const Dim& n = 2);
 // A new key for each number: fold_in(key, step). `data` is one integer, taken modulo 2^32.
 Array fold_in(const Operand& key, const Operand& data);

@@ -21,28 +21,32 @@ __all__ = [
 
 def key(seed, *, impl=None):
     """The key of a seed, an integer: its upper and its lower 32 bits. Of an array of fewer bits the upper ones are 0; so
-    they are of every seed where 64-bit data becomes 32-bit data.
+    they are of every seed where 64-bit data becomes 32-bit data. `impl`: the generator of what is drawn of the key, and
+    of keys that are split from it: "threefry2x32" (also None), or "rbg", which is Philox.
 
     >>> import tenon as tn, tenon.numpy as tnp
     >>> tn.vmap(key)(tnp.arange(2)).tolist()
     [[0, 0], [0, 1]]
     """
-    if impl not in (None, "threefry2x32"):
-        raise ValueError(f"random: the generator is threefry2x32, not {impl!r}.")
+    impl = _generator(impl)
     if hasattr(seed, "dtype"):
-        return _key_of_array(tnp.asarray(seed))
+        seed = tnp.asarray(seed)
+        if seed.ndim:
+            raise TypeError(f"random.key: the seed is one integer, not an array of shape {seed.shape}: say vmap(key)(seeds).")
+        return _random.key_of_array(seed, impl)
     if not hasattr(seed, "__index__"):
         raise TypeError(f"random.key: the seed is an integer, not {seed!r}.")
     seed = seed.__index__()
     if not -2 ** 63 <= seed < 2 ** 63:
         raise OverflowError(f"random.key: the seed {seed} has more than 64 bits.")
-    return _random.key(seed if _core.x64() else seed % 2 ** 32)
+    made = _random.key(seed if _core.x64() else seed % 2 ** 32)
+    return made if impl == "threefry2x32" else tnp.concatenate([made, made])
 
 
-def _key_of_array(seed):
-    if seed.ndim:
-        raise TypeError(f"random.key: the seed is one integer, not an array of shape {seed.shape}: say vmap(key)(seeds).")
-    return _random.key_of_array(seed)
+def _generator(impl):
+    if impl not in (None, "threefry2x32", "rbg"):
+        raise ValueError(f"random: the generators are threefry2x32 and rbg, not {impl!r}.")
+    return impl or "threefry2x32"
 
 
 PRNGKey = key
@@ -54,13 +58,16 @@ def key_data(keys):
 
 
 def wrap_key_data(key_bits_array, *, impl=None):
-    """The key of these numbers."""
-    return tnp.asarray(key_bits_array, dtype="uint32")
+    """The key of these numbers: two of Threefry, four of Philox."""
+    made, words = tnp.asarray(key_bits_array, dtype="uint32"), 4 if _generator(impl) == "rbg" else 2
+    if impl is not None and made.shape[-1:] != (words,):
+        raise ValueError(f"random.wrap_key_data: keys of {impl} have {words} numbers, and the shape is {made.shape}.")
+    return made
 
 
 def key_impl(keys):
     """The name of the generator."""
-    return "threefry2x32"
+    return "rbg" if tnp.shape(keys)[-1:] == (4,) else "threefry2x32"
 
 
 def clone(key):
@@ -73,7 +80,7 @@ def split(key, num=2):
     if not _sizes.is_shape(num):
         return _random.split(key, num)
     shape = _sizes.shape(num)
-    return _core.reshape(_random.split(key, _sizes.elements(shape)), (*shape, 2))
+    return _core.reshape(_random.split(key, _sizes.elements(shape)), (*shape, tnp.shape(key)[-1]))
 
 
 def fold_in(key, data):
