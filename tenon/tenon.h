@@ -29,6 +29,7 @@
 #include "tenon/api/ref.h"
 #include "tenon/api/rewrites.h"
 #include "tenon/api/samples.h"
+#include "tenon/api/scaled_dot.h"
 #include "tenon/api/searchsorted.h"
 #include "tenon/api/signal.h"
 #include "tenon/api/spatial.h"

@@ -71,7 +71,7 @@ DIFFERS = {
     "jax.lax.composite": "the decomposition", "jax.lax.dce_sink": "no effect", "jax.lax.optimization_barrier": "no effect",
     "jax.lax.platform_dependent": "the branch `cpu` alone is traced", "jax.lax.padtype_to_pads": "not of `PaddingType`",
     "jax.lax.linalg.symmetric_product": "the whole product is made", "jax.lax.linalg.tridiagonal_solve": "no `perturb_singular`",
-    "jax.lax.scan": "more: `checkpoint`; no `_split_transpose`", "jax.lax.while_loop": "more: `checkpoints`",
+    "jax.lax.scaled_dot": "more: derivatives; summed in f32 at least", "jax.lax.scan": "more: `checkpoint`; no `_split_transpose`", "jax.lax.while_loop": "more: `checkpoints`",
     "jax.lax.fori_loop": "more: `checkpoint`; `unroll` has no effect; reverse mode also where bounds are traced",
     "jax.lax.cond": "no `linear`", "jax.lax.all_gather": "along axes of vmap; groups of one size too", "jax.lax.psum": "along axes of vmap; groups of one size too",
     "jax.lax.ppermute": "along axes of vmap; sources and destinations may be left out", "jax.lax.top_k": "", "jax.lax.sort": "",
@@ -103,7 +103,7 @@ RULES = [  # (words in the name, why it is absent)
     ("calling_convention DisabledSafetyCheck default_export_platform AbstractRef", "JAX's own machinery"),
     ("dlpack version Device TypePromotionError AccuracyMode Tolerance RandomAlgorithm DotAlgorithm EigImplementation "
      "EighImplementation SvdAlgorithm Initializer", "a name of JAX's own for what is elsewhere or not chosen here"),
-    ("ds scaled_dot scaled_matmul get_scaled_dot_general_config", "not yet, though what they need is there"),
+    ("scaled_dot_general", "no dtype of 8 bits to quantise to"),
     ("key_dtype", "keys are numbers: no dtype of their own"),
     ("float4 float6 float8 int1 int2 int4 uint1 uint2 uint4", "no such dtype"),
     ("object_ ComplexWarning place_ character", "NumPy's machinery"),

@@ -23,9 +23,15 @@ struct Activation {
   Array (*f)(const Operand& x);
 };
 constexpr Activation activations[] = {
-    {"relu6", nn::relu6},           {"hard_sigmoid", nn::hard_sigmoid}, {"hard_silu", nn::hard_silu},
-    {"hard_tanh", nn::hard_tanh},   {"selu", nn::selu},                 {"soft_sign", nn::soft_sign},
-    {"mish", nn::mish},             {"sparse_plus", nn::sparse_plus},   {"sparse_sigmoid", nn::sparse_sigmoid},
+    {"relu6", nn::relu6},
+    {"hard_sigmoid", nn::hard_sigmoid},
+    {"hard_silu", nn::hard_silu},
+    {"hard_tanh", nn::hard_tanh},
+    {"selu", nn::selu},
+    {"soft_sign", nn::soft_sign},
+    {"mish", nn::mish},
+    {"sparse_plus", nn::sparse_plus},
+    {"sparse_sigmoid", nn::sparse_sigmoid},
     {"log1mexp", nn::log1mexp},
 };
 struct ActivationOfTwo {
@@ -61,15 +67,15 @@ void add_along_axes(nb::module_& module) {
     const nn::LogSumExpOptions options{array_or_nothing(name, weights), array_or_nothing(name, counted)};
     return call_op(name, [&] { return nn::logsumexp(op(a), axes, options); });
   });
-  module.def("signed_logsumexp", [](ArrayLike x, nb::handle axis, bool keepdims, nb::handle weights,
-                                    nb::handle counted) {
-    const char* name = "logsumexp";
-    const Array a = x.array(name);
-    const Axes axes = axes_from(axis, keepdims);
-    const nn::LogSumExpOptions options{array_or_nothing(name, weights), array_or_nothing(name, counted)};
-    nn::SignedLog made = call_op(name, [&] { return nn::signed_logsumexp(op(a), axes, options); });
-    return std::pair(std::move(made.logarithm), std::move(made.sign));
-  });
+  module.def("signed_logsumexp",
+             [](ArrayLike x, nb::handle axis, bool keepdims, nb::handle weights, nb::handle counted) {
+               const char* name = "logsumexp";
+               const Array a = x.array(name);
+               const Axes axes = axes_from(axis, keepdims);
+               const nn::LogSumExpOptions options{array_or_nothing(name, weights), array_or_nothing(name, counted)};
+               nn::SignedLog made = call_op(name, [&] { return nn::signed_logsumexp(op(a), axes, options); });
+               return std::pair(std::move(made.logarithm), std::move(made.sign));
+             });
   module.def("logmeanexp", [](ArrayLike x, nb::handle axis, bool keepdims, nb::handle counted) {
     const char* name = "logmeanexp";
     const Array a = x.array(name);
@@ -92,10 +98,9 @@ constexpr Named<nn::initializers::Fan> fans[] = {{"fan_in", nn::initializers::Fa
                                                  {"fan_out", nn::initializers::Fan::out},
                                                  {"fan_avg", nn::initializers::Fan::average},
                                                  {"fan_geo_avg", nn::initializers::Fan::geometric_average}};
-constexpr Named<nn::initializers::Spread> spreads[] = {
-    {"truncated_normal", nn::initializers::Spread::truncated_normal},
-    {"normal", nn::initializers::Spread::normal},
-    {"uniform", nn::initializers::Spread::uniform}};
+constexpr Named<nn::initializers::Spread> spreads[] = {{"truncated_normal", nn::initializers::Spread::truncated_normal},
+                                                       {"normal", nn::initializers::Spread::normal},
+                                                       {"uniform", nn::initializers::Spread::uniform}};
 
 void add_initializers(nb::module_& module) {
   namespace first = nn::initializers;
@@ -117,11 +122,11 @@ void add_initializers(nb::module_& module) {
     return draw(name, key.array(name), shape, dtype,
                 first::truncated_normal(scale.array(name), lower.array(name), upper.array(name)));
   });
-  module.def("initial_orthogonal", [draw](ArrayLike key, ArrayLike scale, ShapeLike shape, DTypeArgument dtype,
-                                          std::int64_t column_axis) {
-    const char* name = "initializers.orthogonal";
-    return draw(name, key.array(name), shape, dtype, first::orthogonal(scale.array(name), column_axis));
-  });
+  module.def("initial_orthogonal",
+             [draw](ArrayLike key, ArrayLike scale, ShapeLike shape, DTypeArgument dtype, std::int64_t column_axis) {
+               const char* name = "initializers.orthogonal";
+               return draw(name, key.array(name), shape, dtype, first::orthogonal(scale.array(name), column_axis));
+             });
   module.def("initial_delta_orthogonal", [draw](ArrayLike key, ArrayLike scale, ShapeLike shape, DTypeArgument dtype,
                                                 std::int64_t column_axis) {
     const char* name = "initializers.delta_orthogonal";

@@ -7,8 +7,8 @@
 #include <array>
 
 #include "call.h"
-#include "named.h"
 #include "dtypes.h"
+#include "named.h"
 #include "op.h"
 #include "operands.h"
 #include "rooms.h"
@@ -40,8 +40,8 @@ constexpr Named<random::Factor> factors[] = {
     {"cholesky", random::Factor::cholesky}, {"eigh", random::Factor::eigh}, {"svd", random::Factor::svd}};
 
 void add_choices(nb::module_& module) {
-  module.def("categorical", [](ArrayLike key, ArrayLike logits, std::int64_t axis, ShapeLike shape,
-                               bool replace, const std::string& mode) {
+  module.def("categorical", [](ArrayLike key, ArrayLike logits, std::int64_t axis, ShapeLike shape, bool replace,
+                               const std::string& mode) {
     const char* name = "random.categorical";
     const Array k = key.array(name), weights = logits.array(name);
     const random::CategoricalOptions options{shape.shape, replace, by_name(name, "mode", resolutions, mode)};
@@ -60,12 +60,12 @@ void add_choices(nb::module_& module) {
     if (!p.is_none()) options.p = operand("random.choice", p);
     return options;
   };
-  module.def("choice_of_range", [options_of](ArrayLike key, nb::handle p, SizeLike n, ShapeLike shape, bool replace,
-                                             DTypeArgument index) {
-    const Array k = key.array("random.choice");
-    const random::ChoiceOptions options = options_of(replace, p, 0, index);
-    return call_op("random.choice", [&] { return random::choice(op(k), n.size, shape.shape, options); });
-  });
+  module.def("choice_of_range",
+             [options_of](ArrayLike key, nb::handle p, SizeLike n, ShapeLike shape, bool replace, DTypeArgument index) {
+               const Array k = key.array("random.choice");
+               const random::ChoiceOptions options = options_of(replace, p, 0, index);
+               return call_op("random.choice", [&] { return random::choice(op(k), n.size, shape.shape, options); });
+             });
   module.def("choice", [options_of](ArrayLike key, ArrayLike x, nb::handle p, ShapeLike shape, bool replace,
                                     std::int64_t axis, DTypeArgument index) {
     const Array k = key.array("random.choice"), a = x.array("random.choice");
@@ -88,12 +88,12 @@ void add_vectors(nb::module_& module) {
     const Array k = key.array("random.orthogonal");
     return call_op("random.orthogonal", [&] { return random::orthogonal(op(k), n.size, m.size, shape.shape, dtype); });
   });
-  module.def("generalized_normal", [](ArrayLike key, ArrayLike p, ShapeLike shape, DTypeArgument dtype,
-                                      DTypeArgument drawn) {
-    const Array k = key.array("random.generalized_normal"), power = p.array("random.generalized_normal");
-    return call_op("random.generalized_normal",
-                   [&] { return random::generalized_normal(op(k), op(power), shape.shape, dtype, drawn); });
-  });
+  module.def("generalized_normal",
+             [](ArrayLike key, ArrayLike p, ShapeLike shape, DTypeArgument dtype, DTypeArgument drawn) {
+               const Array k = key.array("random.generalized_normal"), power = p.array("random.generalized_normal");
+               return call_op("random.generalized_normal",
+                              [&] { return random::generalized_normal(op(k), op(power), shape.shape, dtype, drawn); });
+             });
   module.def("ball", [](ArrayLike key, ArrayLike p, SizeLike d, ShapeLike shape, DTypeArgument dtype,
                         DTypeArgument drawn) {
     const Array k = key.array("random.ball"), power = p.array("random.ball");

@@ -495,8 +495,8 @@ Array conv_general_dilated_local(const Operand& x, const Operand& w, const std::
   Axes order(rank);
   const auto places = static_cast<std::int64_t>(rank) - 2;
   for (std::size_t i = 0; i < rank; ++i)
-    order[static_cast<std::size_t>(axes.output[i])] = i < 2 ? places + static_cast<std::int64_t>(i)
-                                                            : static_cast<std::int64_t>(i) - 2;
+    order[static_cast<std::size_t>(axes.output[i])] =
+        i < 2 ? places + static_cast<std::int64_t>(i) : static_cast<std::int64_t>(i) - 2;
   return transpose(made, order).with_weak(met.weak);
 }
 

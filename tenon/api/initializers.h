@@ -46,8 +46,8 @@ struct FanAxes {
   std::vector<std::int64_t> in = {-2}, out = {-1}, batch = {};
 };
 Initializer variance_scaling(double scale, Fan fan, Spread spread, const FanAxes& axes = {});
-// Scale 1 of the average (Glorot and Bengio 2010), 1 of inputs (LeCun et al. 1998), 2 of inputs (He et al. 2015); normal
-// ones are cut at 2 standard deviations.
+// Scale 1 of the average (Glorot and Bengio 2010), 1 of inputs (LeCun et al. 1998), 2 of inputs (He et al. 2015);
+// normal ones are cut at 2 standard deviations.
 Initializer glorot_uniform(const FanAxes& axes = {});
 Initializer glorot_normal(const FanAxes& axes = {});
 Initializer lecun_uniform(const FanAxes& axes = {});

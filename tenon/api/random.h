@@ -71,9 +71,9 @@ Array poisson(const Operand& key, const Operand& rate, const MaybeShape& shape =
 // numbers (Devroye 1986), many by transformed rejection.
 Array binomial(const Operand& key, const Operand& n, const Operand& p, const MaybeShape& shape = {},
                DType dtype = DType::f32);
-// How many of n trials have each of the outcomes along the last axis of p, [..., m], their probabilities: [..., m], real
-// numbers whose sum is n. One binomial number after another; n broadcasts to the axes before. `shape` is that of the
-// result, the last axis too.
+// How many of n trials have each of the outcomes along the last axis of p, [..., m], their probabilities: [..., m],
+// real numbers whose sum is n. One binomial number after another; n broadcasts to the axes before. `shape` is that of
+// the result, the last axis too.
 Array multinomial(const Operand& key, const Operand& n, const Operand& p, const MaybeShape& shape = {},
                   DType dtype = DType::f32);
 
@@ -110,8 +110,8 @@ struct CategoricalOptions {
 };
 Array categorical(const Operand& key, const Operand& logits, std::int64_t axis, const CategoricalOptions& options);
 
-// 0 … n - 1 in another order, all orders being as likely but for less than 1 in n³; and the elements of x along an axis,
-// whole slices of the others together, or each line by itself (`independent`).
+// 0 … n - 1 in another order, all orders being as likely but for less than 1 in n³; and the elements of x along an
+// axis, whole slices of the others together, or each line by itself (`independent`).
 //   random::permutation(random::key(0), 5)
 Array permutation(const Operand& key, const Dim& n, DType dtype = DType::i32);
 struct PermutationOptions {

@@ -10,15 +10,17 @@
 
 namespace tenon::stats {
 
-// The most frequent number of each line along an axis, the least of those that are as frequent, and its count, i32. NaN differs from itself. Throws ShapeError where there is no such axis, or no element. Time of a sort.
+// The most frequent number of each line along an axis, the least of those that are as frequent, and its count, i32. NaN
+// differs from itself. Throws ShapeError where there is no such axis, or no element. Time of a sort.
 //   stats::mode(Array{3, 1, 2, 1})   // 1, twice
 struct Mode {
   Array value, count;
 };
 Mode mode(const Operand& x, std::int64_t axis = 0);
 
-// The rank of each number of a line along an axis, from 1, as numbers of a real dtype. Equal numbers have the mean of their ranks, the least, the greatest, those by their places, or the rank among numbers that differ.
-// NaN for lines that have one. Time of two sorts.
+// The rank of each number of a line along an axis, from 1, as numbers of a real dtype. Equal numbers have the mean of
+// their ranks, the least, the greatest, those by their places, or the rank among numbers that differ. NaN for lines
+// that have one. Time of two sorts.
 //   stats::rankdata(Array{20.f, 10.f, 20.f})   // 2.5 1 2.5
 enum class Ties : std::uint8_t { average, least, greatest, dense, ordinal };
 Array rankdata(const Operand& x, std::int64_t axis = -1, Ties ties = Ties::average, DType dtype = DType::f32);
@@ -39,16 +41,17 @@ Array sem(const Operand& x, const Axes& axes = 0, const SemOptions& options = {}
 //   density.pdf(Array{1.5, 3.0})
 enum class Bandwidth : std::uint8_t { scott, silverman };
 struct KdeOptions {
-  // The deviations of the normal densities over that of the points: by a rule of Scott's (1992) or Silverman's (1986), or
-  // a number.
+  // The deviations of the normal densities over that of the points: by a rule of Scott's (1992) or Silverman's (1986),
+  // or a number.
   std::variant<Bandwidth, Array> bandwidth = Bandwidth::scott;
   std::optional<Array> weights = {};  // [n], not negative
 };
 struct GaussianKde {
-  Array neff, dataset, weights, covariance, inv_cov;  // [], [d, n], [n] of sum 1, [d, d] of each normal density, inverse
+  Array neff, dataset, weights, covariance,
+      inv_cov;  // [], [d, n], [n] of sum 1, [d, d] of each normal density, inverse
 
-  // Of n points of d numbers, [d, n], or [n] numbers. Throws ShapeError for fewer than two numbers, DTypeError of complex
-  // ones. Not finite where the points lie in a space of fewer numbers.
+  // Of n points of d numbers, [d, n], or [n] numbers. Throws ShapeError for fewer than two numbers, DTypeError of
+  // complex ones. Not finite where the points lie in a space of fewer numbers.
   static GaussianKde init(const Operand& dataset, const KdeOptions& options = {});
   // How many points the weights leave, so to speak, 1 / Σ weight²; and the two rules' bandwidths.
   static Array effective_number(const Operand& weights);

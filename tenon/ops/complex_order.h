@@ -1,5 +1,5 @@
-// Comparisons of activations with a bound, and two functions near 0, of complex numbers too. These stand in the order of
-// their real parts, equal ones in that of their imaginary parts.
+// Comparisons of activations with a bound, and two functions near 0, of complex numbers too. These stand in the order
+// of their real parts, equal ones in that of their imaginary parts.
 #pragma once
 
 #include "tenon/ir/array.h"

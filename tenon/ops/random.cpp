@@ -243,9 +243,7 @@ Array randint(const Operand& key, const Shape& shape, const Operand& low, const 
   const DType raw = unsigned_of(dtype);
   const auto constant = [&](std::uint64_t value) { return Array(Scalar(value).convert(raw)); };
   const Array keys = split(key);
-  const auto draw = [&](std::int64_t i) {
-    return bits(key_at(keys, i), shape, raw);
-  };
+  const auto draw = [&](std::int64_t i) { return bits(key_at(keys, i), shape, raw); };
   Array size = where(to <= from, constant(1), convert(to - from, raw));
   // The end of the interval may lie one above what the dtype holds.
   size = where((high.array() != convert(to, high->dtype())) & (to > from), size + constant(1), size);

@@ -35,7 +35,8 @@ std::vector<double> up_to(int n) {
 // How often each index is there, over all.
 std::vector<double> parts(const Array& x, std::size_t n) {
   std::vector<double> counts(n);
-  for (const double at : tn::values(x)) counts.at(static_cast<std::size_t>(at)) += 1.0 / static_cast<double>(x.shape().elements().value());
+  for (const double at : tn::values(x))
+    counts.at(static_cast<std::size_t>(at)) += 1.0 / static_cast<double>(x.shape().elements().value());
   return counts;
 }
 void expect_parts(const std::vector<double>& got, const std::vector<double>& wanted, const char* what) {
@@ -109,8 +110,8 @@ TEST(Choices, OfARange) {
   expect_parts(parts(draws::choice(seed_key, 4, {5000}), 4), {0.25, 0.25, 0.25, 0.25}, "alike");
   expect_parts(parts(draws::choice(seed_key, 4, {50, 100}, {.p = p}), 4), wanted, "weights");
   expect_parts(parts(draws::categorical(seed_key, tn::log(p), 0, {.shape = Shape{5000}}), 4), wanted, "categorical");
-  expect_parts(parts(draws::categorical(seed_key, tn::log(p), 0, {Shape{5000}, true, draws::Resolution::high}), 4), wanted,
-               "high");
+  expect_parts(parts(draws::categorical(seed_key, tn::log(p), 0, {Shape{5000}, true, draws::Resolution::high}), 4),
+               wanted, "high");
   EXPECT_EQ(sorted(draws::choice(seed_key, 5, {5}, {.replace = false})), up_to(5));
   EXPECT_EQ(sorted(draws::choice(seed_key, 4, {3}, {.replace = false, .p = p})), (std::vector<double>{0, 2, 3}));
   EXPECT_EQ(sorted(draws::categorical(seed_key, tn::zeros({4}), -1, {.shape = Shape{4}, .replace = false})), up_to(4));
@@ -145,7 +146,9 @@ TEST(RandomVectors, NormalOnesByEachFactor) {
   }
   const Array batch = tn::broadcast_to(covariance, {3, 2, 2});
   EXPECT_EQ(draws::multivariate_normal(seed_key, mean, batch, {.dtype = DType::f64}).shape(), (Shape{3, 2}));
-  const auto total = [&](Array c) { return tn::sum(draws::multivariate_normal(seed_key, mean, c, {.dtype = DType::f64})); };
+  const auto total = [&](Array c) {
+    return tn::sum(draws::multivariate_normal(seed_key, mean, c, {.dtype = DType::f64}));
+  };
   EXPECT_TRUE(tn::all(tn::is_finite(tn::grad(total)(covariance))).item<bool>());
 }
 
@@ -181,7 +184,8 @@ TEST(RandomVectors, Errors) {
               HasSubstr("does not hold"));
   EXPECT_THAT(said([] { draws::permutation(seed_key, tn::ones({2}), {.axis = 1}); }), HasSubstr("random::permutation"));
   EXPECT_THAT(said([] { draws::permutation(tn::zeros({3}), 3); }), HasSubstr("not u32[2]"));
-  EXPECT_THAT(said([] { draws::multivariate_normal(seed_key, tn::ones({3}), tn::eye(2)); }), HasSubstr("the mean is f32[3]"));
+  EXPECT_THAT(said([] { draws::multivariate_normal(seed_key, tn::ones({3}), tn::eye(2)); }),
+              HasSubstr("the mean is f32[3]"));
   EXPECT_THAT(said([] { draws::multinomial(seed_key, 3, 0.5); }), HasSubstr("no axis of outcomes"));
   EXPECT_THAT(said([] { draws::ball(seed_key, 3, 2, {}, DType::i32); }), HasSubstr("not a real dtype"));
 }

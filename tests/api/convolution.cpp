@@ -131,7 +131,8 @@ TEST(Convolution, WeightsOfEachPlace) {
   const Array moved = of(local.at(1, 2).set(0.f));
   EXPECT_EQ(tn::sum(tn::convert(tn::any(moved != shared, tn::Axes{0, 3}), tn::DType::i32)).item<std::int32_t>(), 1);
   EXPECT_THAT(tn::message_of([&] { of(tn::zeros({3, 6, 17, 4})); }), HasSubstr("Weights have the windows' channels"));
-  EXPECT_THAT(tn::message_of([&] { tn::conv_general_dilated_local(x, local, {2}, options); }), HasSubstr("window of 1 axes"));
+  EXPECT_THAT(tn::message_of([&] { tn::conv_general_dilated_local(x, local, {2}, options); }),
+              HasSubstr("window of 1 axes"));
 }
 
 TEST(Convolution, WrongCallsSayWhatToDo) {

@@ -42,8 +42,8 @@ TEST(Activations, Values) {
   tn::expect_close(nn::squareplus(x, 2), (x + tn::sqrt(x * x + 2.0)) / 2.0, "squareplus");
   tn::expect_close(nn::glu(x), x(tn::slice(3)) * tn::sigmoid(x(tn::slice(3, {}))), "glu");
   const Array small{1e-20, 1.0, 40.0};
-  tn::expect_close(nn::log1mexp(small), Array{-46.051701859880914, -0.4586751453870819, -4.248354255291589e-18}, "log1mexp",
-                   1e-15);
+  tn::expect_close(nn::log1mexp(small), Array{-46.051701859880914, -0.4586751453870819, -4.248354255291589e-18},
+                   "log1mexp", 1e-15);
 }
 
 TEST(Activations, DtypesStayAndNansToo) {
@@ -62,7 +62,9 @@ TEST(Activations, DtypesStayAndNansToo) {
 }
 
 TEST(Activations, SlopesAtKinks) {
-  const auto slope = [](auto f, double at) { return tn::grad([f](Array x) { return f(x); })(Array(tn::Scalar(at))).item<double>(); };
+  const auto slope = [](auto f, double at) {
+    return tn::grad([f](Array x) { return f(x); })(Array(tn::Scalar(at))).item<double>();
+  };
   EXPECT_EQ(slope(nn::relu6, 0.0), 0);
   EXPECT_EQ(slope(nn::relu6, 6.0), 0);
   EXPECT_EQ(slope(nn::hard_tanh, 1.0), 1);
@@ -104,15 +106,9 @@ TEST(Activations, AgreeInEveryWay) {
   tn::expect_agreement([&](Array x) { return tn::sum(nn::softmax(x, -1, counted) * x); }, x);
   tn::expect_agreement([&](Array x) { return nn::logmeanexp(x, {}, counted); }, x);
   tn::expect_agreement(
-      [&](Array x) {
-        return nn::logsumexp(x, {}, {.weights = tn::square(x) + 0.5, .counted = counted});
-      },
-      x);
+      [&](Array x) { return nn::logsumexp(x, {}, {.weights = tn::square(x) + 0.5, .counted = counted}); }, x);
   tn::expect_agreement(
-      [&](Array x) {
-        return tn::sum(nn::standardize(x, -1, {.counted = counted}) * Array{1.0, 2.0, 3.0, -1.0});
-      },
-      x);
+      [&](Array x) { return tn::sum(nn::standardize(x, -1, {.counted = counted}) * Array{1.0, 2.0, 3.0, -1.0}); }, x);
 }
 
 TEST(Masked, WhatIsNotCounted) {
@@ -120,7 +116,8 @@ TEST(Masked, WhatIsNotCounted) {
   const auto rows = [](const Array& a) { return tn::values(a); };
   const double e = std::exp(1.0);
   tn::expect_close(nn::softmax(x, -1, counted)(0), Array{1 / (1 + e), e / (1 + e), 0.0}, "softmax");
-  tn::expect_close(nn::log_softmax(x, -1, counted)(0)(tn::slice(2)), Array{-std::log(1 + e), 1 - std::log(1 + e)}, "log");
+  tn::expect_close(nn::log_softmax(x, -1, counted)(0)(tn::slice(2)), Array{-std::log(1 + e), 1 - std::log(1 + e)},
+                   "log");
   EXPECT_EQ(rows(nn::log_softmax(x, -1, counted))[2], -endless);
   EXPECT_EQ(rows(nn::logsumexp(x, -1, {.counted = counted}))[1], -endless);
   EXPECT_NEAR(rows(nn::logmeanexp(x, -1, counted))[0], std::log((e + e * e) / 2), 1e-13);
@@ -141,7 +138,8 @@ TEST(Masked, WeighedSums) {
   EXPECT_NEAR(one(nn::logsumexp(far, {}, {.weights = Array{2.0, 1.0, 0.0}})), std::log(2 + std::exp(1.0)), 1e-14);
   const Array slopes = tn::grad([&](Array w) { return nn::logsumexp(x, {}, {.weights = w}); })(Array{2.0, 1.0, 0.0});
   tn::expect_close(slopes, tn::exp(x) / (2 + std::exp(1.0)), "in weights");
-  EXPECT_THAT(tn::values(nn::logsumexp(tn::zeros({2, 0}), 1, {.weights = tn::zeros({2, 0})})), ElementsAre(-endless, -endless));
+  EXPECT_THAT(tn::values(nn::logsumexp(tn::zeros({2, 0}), 1, {.weights = tn::zeros({2, 0})})),
+              ElementsAre(-endless, -endless));
   EXPECT_EQ(nn::logsumexp(tn::zeros({2, 3}), tn::Axes(-1).keepdims(), {.weights = 2.0f}).shape(), (Shape{2, 1}));
   EXPECT_EQ(nn::logmeanexp(tn::zeros({2, 3}), tn::Axes(0).keepdims()).shape(), (Shape{1, 3}));
 }
@@ -149,6 +147,23 @@ TEST(Masked, WeighedSums) {
 TEST(Masked, OneHot) {
   const Array hot = tn::one_hot(Array{1, 3, 0}, 3, DType::f64, 0);
   tn::expect_close(hot, Array{{0.0, 0.0, 1.0}, {1.0, 0.0, 0.0}, {0.0, 0.0, 0.0}}, "one_hot");
+}
+
+TEST(ScaledDot, OfBlocks) {
+  const Array a = tn::numbers({2, 3, 8}), b = tn::numbers({2, 8, 5}, 0.3);
+  const Array of_a = tn::numbers({2, 3, 4}) + 1.0, of_b = tn::numbers({2, 2, 5}) + 2.0;
+  const auto repeated = [](const Array& x, std::int64_t times, std::int64_t axis) {
+    return tn::take(x, tn::arange(x.size(axis) * times) / times, axis);
+  };
+  const Array wanted = tn::matmul(a * repeated(of_a, 2, 2), b * repeated(of_b, 4, 1));
+  const auto of = [&](Array a, Array s) { return tn::scaled_dot(a, b, {s, of_b, {}, DType::f64}); };
+  tn::expect_close(of(a, of_a), wanted, "scaled_dot");
+  EXPECT_EQ(tn::scaled_dot(tn::ones({2, 4}, DType::i8), tn::ones({4, 2}, DType::i8), {.dtype = DType::bf16}).dtype(),
+            DType::bf16);
+  tn::expect_agreement([&](Array s) { return tn::sum(of(a, s)); }, of_a);
+  EXPECT_THAT(tn::message_of([&] { of(a, tn::ones({2, 3, 3})); }),
+              HasSubstr("scaled_dot: a scale f64[2,3,3] of f64[2,3,8]"));
+  EXPECT_THAT(tn::message_of([] { tn::scaled_dot(tn::ones({3}), tn::ones({3})); }), HasSubstr("not both matrices"));
 }
 
 TEST(Initializers, VariancesAndShapes) {
@@ -165,8 +180,9 @@ TEST(Initializers, VariancesAndShapes) {
   EXPECT_NEAR(variance(first_values::glorot_uniform({.in = {0}, .out = {1}}), {150, 150, 1}) * 150, 1, 0.03);
   using first_values::Fan, first_values::Spread;
   for (const Spread spread : {Spread::normal, Spread::truncated_normal, Spread::uniform})
-    EXPECT_NEAR(variance(first_values::variance_scaling(2, Fan::geometric_average, spread), {400, 100}, DType::c128) * 100,
-                1, 0.03);
+    EXPECT_NEAR(
+        variance(first_values::variance_scaling(2, Fan::geometric_average, spread), {400, 100}, DType::c128) * 100, 1,
+        0.03);
   EXPECT_NEAR(variance(first_values::normal(0.5), {300, 100}), 0.25, 0.01);
   EXPECT_NEAR(variance(first_values::uniform(3.0), {300, 100}), 3, 0.1);
   EXPECT_LE(tn::amax(tn::abs(first_values::truncated_normal(2.0)(key, {1000}))).item<float>(), 4.0f);

@@ -106,9 +106,9 @@ TEST(Kde, AgreesInEveryWay) {
   const Array places{{0.1, -0.7}, {0.4, 0.5}};
   tn::expect_agreement([&](Array x) { return tn::sum(GaussianKde::init(cloud).logpdf(x)); }, places);
   tn::expect_agreement([&](Array x) { return tn::sum(GaussianKde::init(x).logpdf(places)); }, cloud);
-  const auto [jitted, batched] = std::pair(tn::jit([&](GaussianKde k) { return k.pdf(places); })(GaussianKde::init(cloud)),
-                                           tn::vmap([&](Array x) { return GaussianKde::init(x).pdf(places); })(
-                                               tn::stack({cloud, cloud + 1.0})));
+  const auto [jitted, batched] =
+      std::pair(tn::jit([&](GaussianKde k) { return k.pdf(places); })(GaussianKde::init(cloud)),
+                tn::vmap([&](Array x) { return GaussianKde::init(x).pdf(places); })(tn::stack({cloud, cloud + 1.0})));
   tn::expect_close(jitted, batched(0), "in a tree");
 }
 

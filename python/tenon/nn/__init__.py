@@ -19,7 +19,7 @@ _nn = _core.nn
 __all__ = [
     "avg_pool", "celu", "dot_product_attention", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh",
     "identity", "initializers", "leaky_relu", "log1mexp", "log_sigmoid", "log_softmax", "logmeanexp", "logsumexp", "max_pool", "min_pool", "mish", "one_hot",
-    "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "sparse_plus", "sparse_sigmoid",
+    "relu", "relu6", "scaled_matmul", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "sparse_plus", "sparse_sigmoid",
     "squareplus", "standardize", "swish", "tanh",
 ]
 
@@ -209,6 +209,18 @@ def one_hot(x, num_classes, *, dtype=None, axis=-1):
         return _core.one_hot(x, num_classes, dtype, axis)
     made = _core.convert(tnp.equal(x[..., None], tnp.arange(num_classes, dtype=x.dtype)), dtype)
     return tnp.moveaxis(made, -1, axis)
+
+
+def scaled_matmul(lhs, rhs, lhs_scales, rhs_scales, preferred_element_type="float32"):
+    """lhs · rhsᵀ of [batch, m, k] and [batch, n, k], both times their scales, [batch, m, blocks] and [batch, n, blocks], each
+    of which counts for a block along k.
+
+    >>> scaled_matmul(tnp.ones((1, 1, 4)), tnp.ones((1, 1, 4)), tnp.array([[[1.0, 2.0]]]), tnp.array([[[1.0, 1.0]]])).tolist()
+    [[[6.0]]]
+    """
+    if not all(tnp.ndim(x) == 3 for x in (lhs, rhs, lhs_scales, rhs_scales)):
+        raise ValueError("scaled_matmul: operands and scales have three axes each.")
+    return _core.scaled_dot(lhs, rhs, lhs_scales, rhs_scales, [2], [2], [0], [0], preferred_element_type)
 
 
 def _attended(queries, keys, is_causal, window, query_lengths, key_lengths):

@@ -16,9 +16,7 @@ namespace {
 
 constexpr std::string_view scope = "nn::initializers";
 
-Array scaled(const Array& drawn, const Array& scale) {
-  return drawn * convert(scale, drawn.dtype()).with_weak(false);
-}
+Array scaled(const Array& drawn, const Array& scale) { return drawn * convert(scale, drawn.dtype()).with_weak(false); }
 
 // Complex numbers whose angle is uniform, and the square of whose size is what `squared` makes of a uniform number.
 Array in_disk(const Array& key, const Shape& shape, DType dtype, const std::function<Array(const Array&)>& squared) {
@@ -49,8 +47,9 @@ double fan_of(Fan fan, const FanAxes& axes, const Shape& shape) {
   const FanAxes usual;
   if (rank < 2 && axes.in == usual.in && axes.out == usual.out)
     throw ShapeError(
-        fmt::format("nn::initializers: the shape {} of a {}-dimensional weights tensor has not both the axes -2 and -1.",
-                    shape.text(), rank),
+        fmt::format(
+            "nn::initializers: the shape {} of a {}-dimensional weights tensor has not both the axes -2 and -1.",
+            shape.text(), rank),
         "Give two axes or more, or say which are those of inputs and outputs.");
   const auto product = [&](const std::vector<std::int64_t>& of) {
     double n = 1;
@@ -91,9 +90,10 @@ Array delta_orthogonal_of(const Array& key, const Shape& shape, DType dtype, con
     throw ShapeError(fmt::format("nn::initializers::delta_orthogonal: the shape {} has {} axes.", shape.text(), rank),
                      "Give one to three sizes, then inputs and outputs: 3 to 5.");
   if (decided_less(shape[rank - 1], shape[rank - 2]).value_or(false))
-    throw ShapeError(fmt::format("nn::initializers::delta_orthogonal: of {} there are more inputs, fan_in, than outputs.",
-                                 shape.text()),
-                     "Inputs are at most as many as outputs.");
+    throw ShapeError(
+        fmt::format("nn::initializers::delta_orthogonal: of {} there are more inputs, fan_in, than outputs.",
+                    shape.text()),
+        "Inputs are at most as many as outputs.");
   Array middle = orthogonal_of(key, {shape[rank - 2], shape[rank - 1]}, dtype, scale, column_axis);
   std::vector<std::int64_t> low(rank), high(rank);
   for (std::size_t i = 0; i + 2 < rank; ++i) {

@@ -19,9 +19,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 Array counted_of(std::string_view name, const Array& x, const Array& counted) {
   const Array given[] = {x, counted};
   if (broadcast_shapes(name, given) != x.shape())
-    throw ShapeError(fmt::format("{}: the mask {} does not broadcast to {}.", name, counted.type().text(),
-                                 x.type().text()),
-                     "Give one of its shape, or with axes of size 1.");
+    throw ShapeError(
+        fmt::format("{}: the mask {} does not broadcast to {}.", name, counted.type().text(), x.type().text()),
+        "Give one of its shape, or with axes of size 1.");
   if (counted.dtype() != DType::bool_)
     throw DTypeError(fmt::format("{}: the mask is {}, not bool.", name, counted.type().text()),
                      "Compare, as in x > 0.");

@@ -58,21 +58,20 @@ void require_choice(const Dim& n, const Dim& count, const ChoiceOptions& options
     throw ShapeError(fmt::format("random::choice: of {} elements none can be taken.", n.text()),
                      "Give one element at least, or ask for none.");
   if (options.p && (options.p->rank() != 1 || decided_equal(options.p->shape()[0], n) == false))
-    throw ShapeError(fmt::format("random::choice: p is {}, and there are {} elements.", options.p->type().text(),
-                                 n.text()),
-                     "Give a vector with a probability for each.");
+    throw ShapeError(
+        fmt::format("random::choice: p is {}, and there are {} elements.", options.p->type().text(), n.text()),
+        "Give a vector with a probability for each.");
   if (!options.replace && decided_less(n, count).value_or(false))
-    throw ShapeError(fmt::format("random::choice: {} of {} elements cannot be taken without replacement.",
-                                 count.text(), n.text()),
-                     "Ask for fewer, or replace them.");
+    throw ShapeError(
+        fmt::format("random::choice: {} of {} elements cannot be taken without replacement.", count.text(), n.text()),
+        "Ask for fewer, or replace them.");
 }
 
 Array indices(const Operand& key, const Dim& n, const Shape& shape, const ChoiceOptions& options) {
   const Dim count = shape.elements();
   require_choice(n, count, options);
   if (!options.p) {
-    if (options.replace)
-      return randint(key, shape, 0, size_as_array(n), options.index).with_weak(false);
+    if (options.replace) return randint(key, shape, 0, size_as_array(n), options.index).with_weak(false);
     const Array order = permutation(key, n, options.index);
     return reshape(slice_in_dim(order, 0, count, 0), shape);
   }
@@ -97,9 +96,10 @@ Array categorical(const Operand& key, const Operand& logits, std::int64_t axis, 
   const Shape shape = options.shape.value_or(rest);
   Arrays both{zeros(rest, DType::bool_), zeros(shape, DType::bool_)};
   if (shape.rank() < rest.rank() || broadcast_shapes("random::categorical", both) != shape)
-    throw ShapeError(fmt::format("random::categorical: the shape {} does not hold what the logits' other axes give, {}.",
-                                 shape.text(), rest.text()),
-                     "Ask for a shape that ends in theirs.");
+    throw ShapeError(
+        fmt::format("random::categorical: the shape {} does not hold what the logits' other axes give, {}.",
+                    shape.text(), rest.text()),
+        "Ask for a shape that ends in theirs.");
   const std::size_t in_front = shape.rank() - rest.rank();
   if (options.replace) {
     const Array drawn = gumbel(key, shape.with_axis(in_front + at, weights.shape()[at]), dtype, options.resolution);

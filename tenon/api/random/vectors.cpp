@@ -45,7 +45,8 @@ Array multivariate_normal(const Operand& key, const Operand& mean, const Operand
     throw ShapeError(fmt::format("random::multivariate_normal: the mean is {}, the covariance {}.", m.type().text(),
                                  c.type().text()),
                      "Give vectors of n numbers and matrices of n by n.");
-  const Array batches[] = {zeros(first_axes(m.shape(), 1), DType::bool_), zeros(first_axes(c.shape(), 2), DType::bool_)};
+  const Array batches[] = {zeros(first_axes(m.shape(), 1), DType::bool_),
+                           zeros(first_axes(c.shape(), 2), DType::bool_)};
   Shape wide = shape_of("multivariate_normal", options.shape, batches);
   wide.push_back(m.dim(-1));
   const Array drawn = expand_dims(normal(key, wide, options.dtype), -1);
@@ -90,7 +91,8 @@ Array multinomial(const Operand& key, const Operand& n, const Operand& p, const 
   in_dtype("multinomial", dtype, {});
   const Array given[] = {n, p};
   const Met met = in_one_dtype(given);
-  const Array count = to_inexact(met.operands[0]).with_weak(false), parts = to_inexact(met.operands[1]).with_weak(false);
+  const Array count = to_inexact(met.operands[0]).with_weak(false),
+              parts = to_inexact(met.operands[1]).with_weak(false);
   if (parts.rank() == 0)
     throw ShapeError("random::multinomial: p is " + parts.type().text() + ", which has no axis of outcomes.",
                      "Give a vector of probabilities, or a batch of them.");

@@ -126,7 +126,8 @@ Array GaussianKde::integrate_gaussian(const Operand& mean, const Operand& given)
     throw ShapeError(fmt::format("{}: a mean {} and a covariance {} of {} numbers.", name, mean->type().text(),
                                  given->type().text(), d.text()),
                      fmt::format("Give [{0}] and [{0}, {0}].", d.text()));
-  return reshape(convolved(*this, covariance + reshape(cov, {d, d}), reshape(real_points(name, mean), {d, 1})), Shape{});
+  return reshape(convolved(*this, covariance + reshape(cov, {d, d}), reshape(real_points(name, mean), {d, 1})),
+                 Shape{});
 }
 
 Array GaussianKde::integrate_kde(const GaussianKde& other) const {

@@ -48,7 +48,8 @@ Array first_of_run(const Array& starts) { return cummax(where(starts, places_of(
 Array last_of_run(const Array& starts) {
   const auto last = static_cast<std::int64_t>(starts.rank()) - 1;
   const Dim n = starts.shape()[starts.rank() - 1];
-  const Array next = slice_in_dim(starts, 1, n, last), end = ones(slice_in_dim(starts, 0, 1, last).shape(), DType::bool_);
+  const Array next = slice_in_dim(starts, 1, n, last),
+              end = ones(slice_in_dim(starts, 0, 1, last).shape(), DType::bool_);
   const Array most(Scalar(std::numeric_limits<std::int32_t>::max()));
   return cummin(where(concatenate({next, end}, last), places_of(starts), most), -1, {.reverse = true});
 }
