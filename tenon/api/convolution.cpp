@@ -492,7 +492,7 @@ Array conv_general_dilated_local(const Operand& x, const Operand& w, const std::
                                  windows.type().text(), weights.type().text()),
                      "Weights have the windows' channels and places.");
   const Array made = dot_general(windows, weights, product);  // places, batch, features
-  Axes order(rank);
+  std::vector<std::int64_t> order(rank);
   const auto places = static_cast<std::int64_t>(rank) - 2;
   for (std::size_t i = 0; i < rank; ++i)
     order[static_cast<std::size_t>(axes.output[i])] =

@@ -54,8 +54,10 @@ Initializer lecun_uniform(const FanAxes& axes = {});
 Initializer lecun_normal(const FanAxes& axes = {});
 Initializer he_uniform(const FanAxes& axes = {});
 Initializer he_normal(const FanAxes& axes = {});
-inline constexpr auto xavier_uniform = glorot_uniform, xavier_normal = glorot_normal, kaiming_uniform = he_uniform,
-                      kaiming_normal = he_normal;
+inline Initializer xavier_uniform(const FanAxes& axes = {}) { return glorot_uniform(axes); }
+inline Initializer xavier_normal(const FanAxes& axes = {}) { return glorot_normal(axes); }
+inline Initializer kaiming_uniform(const FanAxes& axes = {}) { return he_uniform(axes); }
+inline Initializer kaiming_normal(const FanAxes& axes = {}) { return he_normal(axes); }
 
 // Orthonormal columns along `column_axis` (rows, where there are fewer), times the scale (Saxe et al. 2013); the other
 // axes count as one.

@@ -6,7 +6,7 @@
 namespace tenon {
 namespace {
 
-Array in_order(const Array& x, double bound, Array (*compare)(const Operand& x, const Operand& y)) {
+Array compared_with(const Array& x, double bound, Array (*compare)(const Operand& x, const Operand& y)) {
   // A whole bound is an integer, which does not change the dtype that integers have.
   const auto whole = static_cast<int>(bound);
   const Operand limit = static_cast<double>(whole) == bound ? Operand(whole) : Operand(bound);
@@ -17,10 +17,10 @@ Array in_order(const Array& x, double bound, Array (*compare)(const Operand& x, 
 
 }  // namespace
 
-Array is_above(const Array& x, double bound) { return in_order(x, bound, tenon::operator>); }
-Array is_at_least(const Array& x, double bound) { return in_order(x, bound, tenon::operator>=); }
-Array is_below(const Array& x, double bound) { return in_order(x, bound, tenon::operator<); }
-Array is_at_most(const Array& x, double bound) { return in_order(x, bound, tenon::operator<=); }
+Array is_above(const Array& x, double bound) { return compared_with(x, bound, tenon::operator>); }
+Array is_at_least(const Array& x, double bound) { return compared_with(x, bound, tenon::operator>=); }
+Array is_below(const Array& x, double bound) { return compared_with(x, bound, tenon::operator<); }
+Array is_at_most(const Array& x, double bound) { return compared_with(x, bound, tenon::operator<=); }
 
 Array expm1_of(const Array& x) {
   if (!is_complex(x.dtype())) return expm1(x);

@@ -153,14 +153,18 @@ Array key(const Operand& seed) {
                      "Map over several, with vmap.");
   const auto word = [](const Array& x) { return convert(x, DType::u32).with_weak(false); };
   // As unsigned numbers: a conversion of signed ones would keep them within bounds.
-  const Array bits = size_of(seed->dtype()) == 8 ? bitcast(seed, DType::u64) : seed.array();
+  const Array whole = size_of(seed->dtype()) == 8 ? bitcast(seed, DType::u64) : seed.array();
   if (size_of(seed->dtype()) < 8) {
-    const Array lower = is_signed_integer(seed->dtype()) ? bitcast(convert(seed, DType::i32), DType::u32) : word(bits);
+    const Array lower = is_signed_integer(seed->dtype()) ? bitcast(convert(seed, DType::i32), DType::u32) : word(whole);
     return stack({zeros({}, DType::u32), lower.with_weak(false)});
   }
-  return stack({word(shift_right(bits, 32)), word(bits & Array(Scalar(std::uint64_t(0xFFFFFFFFu))))});
+  return stack({word(shift_right(whole, 32)), word(whole & Array(Scalar(std::uint64_t(0xFFFFFFFFu))))});
 }
 
+Array key(std::int64_t seed, Generator generator, const Where& where) {
+  const Array half = key(seed, where);
+  return generator == Generator::philox4x32 ? concatenate({half, half}, 0) : half;
+}
 Array key(const Operand& seed, Generator generator) {
   const Array half = key(seed);
   return generator == Generator::philox4x32 ? concatenate({half, half}, 0) : half;

@@ -16,6 +16,7 @@ Array key(const Operand& seed);
 // The same for a generator, which all that is drawn of the key, and of keys that are split from it, comes from. Philox:
 // keys are split by Threefry, each half of four words; numbers are those that JAX's keys "rbg" give on processors.
 enum class Generator : std::uint8_t { threefry2x32, philox4x32 };
+Array key(std::int64_t seed, Generator generator, const Where& where = std::source_location::current());
 Array key(const Operand& seed, Generator generator);
 // n new keys, u32[n,2] or u32[n,4].
 Array split(const Operand& key, const Dim& n = 2);

@@ -159,9 +159,9 @@ TEST(RandomVectors, RotationsAndPoints) {
     EXPECT_TRUE(tn::allclose(unit, tn::broadcast_to(tn::eye(3, d), {5, 3, 3}), 1e-12, 1e-12));
     EXPECT_EQ(draws::orthogonal(seed_key, 2, 5, {}, d).shape(), (Shape{2, 5}));
   }
-  const Array in_ball = draws::ball(seed_key, 3, 1, {500}, DType::f64), size = tn::sum(tn::abs(in_ball), -1);
+  const Array in_ball = draws::ball(seed_key, 3, 1, {150}, DType::f64), size = tn::sum(tn::abs(in_ball), -1);
   EXPECT_TRUE(tn::all(size < 1).item<bool>());
-  EXPECT_NEAR(tn::mean(size).item<double>(), 0.75, 0.04);
+  EXPECT_NEAR(tn::mean(size).item<double>(), 0.75, 0.07);
   const Array z = draws::normal(seed_key, {4000}, DType::c64);
   EXPECT_EQ(z.dtype(), DType::c64);
   EXPECT_NEAR(tn::mean(tn::square(tn::abs(z))).item<float>(), 1, 0.08);
@@ -180,7 +180,7 @@ TEST(RandomVectors, Errors) {
   EXPECT_THAT(said([] { draws::choice(seed_key, 0, {3}); }), HasSubstr("of 0 elements none can be taken"));
   EXPECT_THAT(said([] { draws::choice(seed_key, 2, {3}, {.replace = false}); }), HasSubstr("3 of 2 elements"));
   EXPECT_THAT(said([] { draws::choice(seed_key, 2, {3}, {.p = tn::ones({3})}); }), HasSubstr("p is f32[3]"));
-  EXPECT_THAT(said([] { draws::categorical(seed_key, tn::ones({2, 3}), 1, {.shape = Shape{5}}); }),
+  EXPECT_THAT(said([] { draws::categorical(seed_key, tn::ones({2, 3}), 1, {.shape = Shape{1}}); }),
               HasSubstr("does not hold"));
   EXPECT_THAT(said([] { draws::permutation(seed_key, tn::ones({2}), {.axis = 1}); }), HasSubstr("random::permutation"));
   EXPECT_THAT(said([] { draws::permutation(tn::zeros({3}), 3); }), HasSubstr("not u32[2]"));

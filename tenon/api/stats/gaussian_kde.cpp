@@ -12,6 +12,7 @@
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
 #include "tenon/ops/factors/matrices.h"
+#include "tenon/ops/index.h"
 #include "tenon/ops/indexing.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
