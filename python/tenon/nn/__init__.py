@@ -115,12 +115,13 @@ hard_swish = hard_silu
 
 def hard_tanh(x):
     """x limited to [-1, 1]."""
-    return _nn.hard_tanh(tnp.asarray(x))
+    x = tnp.asarray(x)
+    return _nn.hard_tanh(_core.convert(x, tnp.int_) if x.dtype.kind == "b" else x)
 
 
 def soft_sign(x):
     """x / (|x| + 1)."""
-    return _nn.soft_sign(tnp.asarray(x))
+    return _nn.soft_sign(_real_or_complex(x))
 
 
 def mish(x):
@@ -198,7 +199,7 @@ def standardize(x, axis=-1, mean=None, variance=None, epsilon=1e-5, where=None, 
     axes = _axes_of(axis, x.ndim)
     if mean is None and variance is None and where is None:
         return _core.standardize(x, axes, epsilon)
-    return _nn.standardize(x, axes, mean, variance, epsilon, _mask(where))
+    return _nn.standardize(x if mean is None else _inexact(x), axes, mean, variance, epsilon, _mask(where))
 
 
 def one_hot(x, num_classes, *, dtype=None, axis=-1):
