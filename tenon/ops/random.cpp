@@ -65,14 +65,19 @@ Array key_at(const Array& keys, std::int64_t i) {
   return reshape(slice_in_dim(keys, Dim(i), Dim(i + 1), 0), {keys.shape()[1]});
 }
 
-// So many words of blocks, of a key of four words: two of Philox's key, and the first two of the counter of the first.
+// So many words of blocks, of a key of four words: the first two are Philox's key and the upper half of the first
+// counter, the last two its lower half.
 Array philox_words(const Array& key, const Dim& count) {
   const Dim blocks = floor_div(count + 3, 4);
-  const auto wide = [&](std::int64_t i) { return convert(word_of(key, i), DType::u64); };
-  const Array start = wide(2) | shift_left(wide(3), 32), at = start + iota(DType::u64, {blocks}, 0);
-  const auto part = [&](const Array& x) { return convert(x & Array(Scalar(std::uint64_t(0xFFFFFFFFu))), DType::u32); };
-  const Array carry = convert(at < start, DType::u32), zero = zeros({blocks}, DType::u32);
-  const auto words = philox4x32({word_of(key, 0), word_of(key, 1)}, {part(at), part(shift_right(at, 32)), carry, zero});
+  const auto half = [&](std::int64_t i) {
+    const auto wide = [&](std::int64_t word) { return convert(word_of(key, word), DType::u64); };
+    return wide(i) | shift_left(wide(i + 1), 32);
+  };
+  const Array start = half(2), lower = start + iota(DType::u64, {blocks}, 0);
+  const Array upper = half(0) + convert(lower < start, DType::u64);
+  const auto low = [](const Array& x) { return convert(x & Array(Scalar(std::uint64_t(0xFFFFFFFFu))), DType::u32); };
+  const auto high = [](const Array& x) { return convert(shift_right(x, 32), DType::u32); };
+  const auto words = philox4x32({word_of(key, 0), word_of(key, 1)}, {low(lower), high(lower), low(upper), high(upper)});
   return slice_in_dim(reshape(stack(words, 1), {blocks * 4}), 0, count, 0);
 }
 

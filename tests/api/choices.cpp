@@ -86,7 +86,7 @@ TEST(Philox, KeysDrawAndSplit) {
   const Array last = tn::convert(tn::from(std::vector<std::int64_t>{1, 2, 0xFFFFFFFF, 0xFFFFFFFF}), DType::u32);
   const Array words = draws::bits(last, {8});
   const auto word = [](std::uint32_t w) { return Array(tn::Scalar(w)); };
-  const auto behind = tn::philox4x32({word(1), word(2)}, {word(0), word(0), word(1), word(0)});
+  const auto behind = tn::philox4x32({word(1), word(2)}, {word(0), word(0), word(2), word(2)});
   EXPECT_EQ(words(4).item<std::uint32_t>(), behind[0].item<std::uint32_t>());
 }
 
