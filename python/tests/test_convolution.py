@@ -205,4 +205,4 @@ def test_weights_of_each_place(axes):
     assert np.isclose((np.asarray(slope) * direction).sum(), change, 1e-6)
     near(tn.vmap(f, (None, 0))(x, np.stack([local, 2 * local])), np.stack([shared, 2 * shared]))
     with pytest.raises(ValueError, match="conv_general_dilated_local"):
-        f(x, local[..., :1])
+        f(x, local[:, :, :5] if axes else local[:, :5])
