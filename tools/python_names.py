@@ -112,7 +112,7 @@ RULES = [  # (words in the name, why it is absent)
      "distributed transfer_guard Sharding Shard P backend memory", SHARDED),
     ("qdwh", "no such factorisation yet: polar() is by singular values"),
     ("default_registry callback debug monitoring profiler stages experimental ffi interpreters lib core api_util extend", "JAX's own machinery"),
-    ("random_ rng_ prng", "one generator, threefry"),
+    ("random_ rng_ prng", "the numbers of a key say its generator: threefry, or that of `rbg`"),
 ]
 
 

@@ -338,7 +338,7 @@ def permutation(key, x, axis=0, independent=False):
     if not isinstance(x, _core.Dim) and np.ndim(x) == 0 and _dtypes._operand_type(x)[0].kind not in "iu":
         raise TypeError(f"permutation: x is an integer, or has an axis at least, not {x!r}.")
     if isinstance(x, _core.Dim) or np.ndim(x) == 0:
-        n = _sizes.size(x)
+        n, _ = _sizes.size(x), _axis(axis, 1)
         return of_many(_random.permutation_of_range, n, (key,), n, _dtypes.default("i"))
     x = tnp.asarray(x)
     return of_many(_random.permutation, x.size, (key, x), _axis(axis, x.ndim), bool(independent))
