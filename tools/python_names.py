@@ -71,12 +71,12 @@ DIFFERS = {
     "jax.lax.composite": "the decomposition", "jax.lax.dce_sink": "no effect", "jax.lax.optimization_barrier": "no effect",
     "jax.lax.platform_dependent": "the branch `cpu` alone is traced", "jax.lax.padtype_to_pads": "not of `PaddingType`",
     "jax.lax.linalg.symmetric_product": "the whole product is made", "jax.lax.linalg.tridiagonal_solve": "no `perturb_singular`",
-    "jax.lax.scan": "more: `checkpoint`; no `_split_transpose`", "jax.lax.while_loop": "more: `checkpoints`",
+    "jax.lax.scaled_dot": "more: derivatives; summed in f32 at least", "jax.lax.scan": "more: `checkpoint`; no `_split_transpose`", "jax.lax.while_loop": "more: `checkpoints`",
     "jax.lax.fori_loop": "more: `checkpoint`; `unroll` has no effect; reverse mode also where bounds are traced",
     "jax.lax.cond": "no `linear`", "jax.lax.all_gather": "along axes of vmap; groups of one size too", "jax.lax.psum": "along axes of vmap; groups of one size too",
     "jax.lax.ppermute": "along axes of vmap; sources and destinations may be left out", "jax.lax.top_k": "", "jax.lax.sort": "",
     "jax.random.key": "the numbers u32[2], as PRNGKey", "jax.random.key_data": "the key itself",
-    "jax.random.multivariate_normal": "by Cholesky's factor alone", "jax.random.randint": "",
+    "jax.random.multinomial": "`unroll` has no effect", "jax.random.randint": "",
     "jax.lax.betainc": "more: derivatives in a and b", "jax.lax.igamma_grad_a": "more: derivatives of its own",
     "jax.lax.random_gamma_grad": "more: derivatives of its own",
     "jax.random.normal": "within 2 units in the last place",
@@ -103,17 +103,16 @@ RULES = [  # (words in the name, why it is absent)
     ("calling_convention DisabledSafetyCheck default_export_platform AbstractRef", "JAX's own machinery"),
     ("dlpack version Device TypePromotionError AccuracyMode Tolerance RandomAlgorithm DotAlgorithm EigImplementation "
      "EighImplementation SvdAlgorithm Initializer", "a name of JAX's own for what is elsewhere or not chosen here"),
-    ("ds scaled_dot scaled_matmul get_scaled_dot_general_config", "not yet, though what they need is there"),
+    ("scaled_dot_general", "no dtype of 8 bits to quantise to"),
     ("key_dtype", "keys are numbers: no dtype of their own"),
     ("float4 float6 float8 int1 int2 int4 uint1 uint2 uint4", "no such dtype"),
     ("object_ ComplexWarning place_ character", "NumPy's machinery"),
     ("pcast precv psend "
      "ragged_all_to_all with_sharding_constraint after_all create_token axis_name shard mesh device process host pmap smap reshard "
      "distributed transfer_guard Sharding Shard P backend memory", SHARDED),
-    ("conv_general_dilated_local", "no weights of their own for each place yet"),
     ("qdwh", "no such factorisation yet: polar() is by singular values"),
     ("default_registry callback debug monitoring profiler stages experimental ffi interpreters lib core api_util extend", "JAX's own machinery"),
-    ("random_ rng_ prng", "one generator, threefry"),
+    ("random_ rng_ prng", "the numbers of a key say its generator: threefry, or that of `rbg`"),
 ]
 
 

@@ -8,6 +8,7 @@
 #include "op.h"
 #include "operands.h"
 #include "rooms.h"
+#include "tenon/api/scaled_dot.h"
 #include "tenon/ops/dot.h"
 #include "tenon/ops/linear_algebra.h"
 
@@ -45,6 +46,15 @@ void add_contractions(nb::module_& module) {
       nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg() = nb::none());
   module.def("summed_in", [](const std::string& function, DTypeArgument factors, DTypeArgument preferred) {
     return summed_in(function, factors.dtype, preferred.dtype);
+  });
+  module.def("scaled_dot", [](ArrayLike x, ArrayLike y, nb::handle scale_x, nb::handle scale_y, Integers contract_x,
+                              Integers contract_y, Integers batch_x, Integers batch_y, DTypeArgument dtype) {
+    const char* name = "scaled_dot";
+    const Array a = x.array(name), b = y.array(name);
+    ScaledDotOptions options{{}, {}, DotAxes{contract_x, contract_y, batch_x, batch_y}, dtype};
+    if (!scale_x.is_none()) options.a_scale = operand(name, scale_x);
+    if (!scale_y.is_none()) options.b_scale = operand(name, scale_y);
+    return call_op(name, [&] { return scaled_dot(op(a), op(b), options); });
   });
   module.def("einsum", [](const std::string& equation, const std::vector<ArrayLike>& operands) {
     Arrays all;

@@ -52,6 +52,15 @@ void add_convolutions(nb::module_& module) {
                                                   std::move(window_dilation), std::move(axes));
     return call_op(name, [&] { return conv_general_dilated_patches(op(a), window, options); });
   });
+  module.def(
+      "conv_general_dilated_local", [](ArrayLike x, ArrayLike w, Integers window, Integers strides, PaddingLike padding,
+                                       Integers input_dilation, Integers window_dilation, AxesOfAll axes) {
+        constexpr const char* name = "conv_general_dilated_local";
+        const Array a = x.array(name), b = w.array(name);
+        const ConvolutionOptions options = options_of(name, std::move(strides), padding, std::move(input_dilation),
+                                                      std::move(window_dilation), std::move(axes));
+        return call_op(name, [&] { return conv_general_dilated_local(op(a), op(b), window, options); });
+      });
 }
 
 }  // namespace tenon::python

@@ -44,6 +44,7 @@ NB_MODULE(_core, module) {
   add_linalg(module);
   add_special(module);
   add_stats(module);
+  add_nn(module);
   add_random(module);
   add_custom_rules(module);
   add_transforms(module);

@@ -96,9 +96,9 @@ void add_makers(nb::module_& module) {
     const Dim size = dim_from(n);
     return call_op("eye", [&] { return eye(size, dtype, Source()); });
   });
-  module.def("one_hot", [](ArrayLike x, SizeLike classes, DTypeArgument dtype) {
+  module.def("one_hot", [](ArrayLike x, SizeLike classes, DTypeArgument dtype, std::int64_t axis) {
     const Array a = x.array("one_hot");
-    return call_op("one_hot", [&] { return one_hot(op(a), classes.size, dtype); });
+    return call_op("one_hot", [&] { return one_hot(op(a), classes.size, dtype, axis); });
   });
 }
 

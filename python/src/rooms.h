@@ -28,6 +28,7 @@ void add_linalg(nb::module_& module);        // linalg.cpp
 void add_windows(nb::module_& module);       // windows.cpp
 void add_special(nb::module_& module);       // special.cpp
 void add_stats(nb::module_& module);         // stats.cpp
+void add_nn(nb::module_& module);            // nn.cpp
 void add_random(nb::module_& module);        // random.cpp
 void add_custom_rules(nb::module_& module);
 void add_transforms(nb::module_& module);   // transforms.cpp

@@ -1,12 +1,18 @@
 // Distributions of probability: those of numbers by their names, and those of vectors.
 #include "tenon/api/stats.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include "axes.h"
 #include "compiled_call.h"
+#include "dtypes.h"
+#include "named.h"
 #include "op.h"
 #include "operands.h"
 #include "rooms.h"
+#include "shapes.h"
+#include "tenon/api/samples.h"
 
 namespace tenon::python {
 namespace {
@@ -20,9 +26,95 @@ void add_of_three(nb::module_& module, const char* name, OfThree f) {
   });
 }
 
+constexpr Named<stats::Ties> ties[] = {{"average", stats::Ties::average},
+                                       {"min", stats::Ties::least},
+                                       {"max", stats::Ties::greatest},
+                                       {"dense", stats::Ties::dense},
+                                       {"ordinal", stats::Ties::ordinal}};
+
+void add_samples(nb::module_& module) {
+  module.def("mode", [](ArrayLike x, std::int64_t axis) {
+    const Array a = x.array("mode");
+    stats::Mode made = call_op("mode", [&] { return stats::mode(op(a), axis); });
+    return std::pair(std::move(made.value), std::move(made.count));
+  });
+  module.def("rankdata", [](ArrayLike x, std::int64_t axis, const std::string& method, DTypeArgument dtype) {
+    const Array a = x.array("rankdata");
+    const stats::Ties of_equal = by_name("rankdata", "method", ties, method);
+    return call_op("rankdata", [&] { return stats::rankdata(op(a), axis, of_equal, dtype); });
+  });
+  module.def("sem", [](ArrayLike x, nb::handle axis, bool keepdims, std::int64_t ddof, bool without_nan) {
+    const Array a = x.array("sem");
+    const Axes axes = axes_from(axis, keepdims);
+    return call_op("sem", [&] { return stats::sem(op(a), axes, {ddof, without_nan}); });
+  });
+}
+
+constexpr Named<stats::Bandwidth> rules[] = {{"scott", stats::Bandwidth::scott},
+                                             {"silverman", stats::Bandwidth::silverman}};
+
+// A density as the tuple of its arrays, which the package names.
+stats::GaussianKde kde_from(const nb::tuple& fields) {
+  const char* name = "gaussian_kde";
+  return {operand(name, fields[0]), operand(name, fields[1]), operand(name, fields[2]), operand(name, fields[3]),
+          operand(name, fields[4])};
+}
+
+template <class F>
+void add_density(nb::module_& module, const char* name, F f) {
+  module.def(name, [name, f](const nb::tuple& fields, ArrayLike x) {
+    const stats::GaussianKde kde = kde_from(fields);
+    const Array a = x.array(name);
+    return call_op(name, [&] { return f(kde, a); });
+  });
+}
+template <class F>
+void add_integral(nb::module_& module, const char* name, F f) {
+  module.def(name, [name, f](const nb::tuple& fields, ArrayLike x, ArrayLike y) {
+    const stats::GaussianKde kde = kde_from(fields);
+    const Array a = x.array(name), b = y.array(name);
+    return call_op(name, [&] { return f(kde, a, b); });
+  });
+}
+
+void add_kde(nb::module_& module) {
+  using stats::GaussianKde;
+  module.def("kde_init", [](ArrayLike dataset, nb::handle bandwidth, nb::handle weights) {
+    const char* name = "gaussian_kde";
+    const Array points = dataset.array(name);
+    stats::KdeOptions options;
+    if (nb::isinstance<nb::str>(bandwidth))
+      options.bandwidth = by_name(name, "bw_method", rules, nb::cast<std::string>(bandwidth));
+    else
+      options.bandwidth = operand(name, bandwidth);
+    if (!weights.is_none()) options.weights = operand(name, weights);
+    const GaussianKde made = call_op(name, [&] { return GaussianKde::init(op(points), options); });
+    return nb::make_tuple(made.neff, made.dataset, made.weights, made.covariance, made.inv_cov);
+  });
+  add_density(module, "kde_pdf", [](const GaussianKde& kde, const Array& x) { return kde.pdf(op(x)); });
+  add_density(module, "kde_logpdf", [](const GaussianKde& kde, const Array& x) { return kde.logpdf(op(x)); });
+  add_integral(module, "kde_integrate_gaussian", [](const GaussianKde& kde, const Array& mean, const Array& cov) {
+    return kde.integrate_gaussian(op(mean), op(cov));
+  });
+  add_integral(module, "kde_integrate_box_1d", [](const GaussianKde& kde, const Array& low, const Array& high) {
+    return kde.integrate_box_1d(op(low), op(high));
+  });
+  module.def("kde_integrate_kde", [](const nb::tuple& fields, const nb::tuple& other) {
+    const GaussianKde a = kde_from(fields), b = kde_from(other);
+    return call_op("integrate_kde", [&] { return a.integrate_kde(b); });
+  });
+  module.def("kde_resample", [](const nb::tuple& fields, ArrayLike key, ShapeLike shape, DTypeArgument index) {
+    const GaussianKde kde = kde_from(fields);
+    const Array k = key.array("resample");
+    return call_op("resample", [&] { return kde.resample(op(k), shape.shape, index); });
+  });
+}
+
 }  // namespace
 
 void add_stats(nb::module_& module) {
+  add_samples(module);
+  add_kde(module);
   module.def("distribution", [](const std::string& name, const std::string& quantity, nb::args arguments) {
     Arrays arrays;
     for (const nb::handle x : arguments) arrays.push_back(operand(name + "." + quantity, x));

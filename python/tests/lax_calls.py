@@ -220,7 +220,7 @@ ELSEWHERE = {  # tested by tests of their own
         ragged_dot ragged_dot_general reduce reduce_xor scan scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub shape_as_value stack
         stage switch unstack while_loop zeta all_gather all_to_all axis_index axis_size pbroadcast pmax pmean pmin ppermute pshuffle
         psum psum_scatter pswapaxes FftType fft ConvDimensionNumbers conv conv_dimension_numbers conv_general_dilated
-        conv_general_dilated_patches conv_general_permutations conv_general_shape_tuple conv_shape_tuple conv_transpose
-        conv_transpose_shape_tuple conv_with_general_padding reduce_window reduce_window_shape_tuple""".split(),
-    "jax.nn": ["dot_product_attention", "initializers"],
+        conv_general_dilated_local conv_general_dilated_patches conv_general_permutations conv_general_shape_tuple conv_shape_tuple conv_transpose
+        conv_transpose_shape_tuple conv_with_general_padding reduce_window reduce_window_shape_tuple scaled_dot""".split(),
+    "jax.nn": ["dot_product_attention", "initializers", "scaled_matmul"],
 }

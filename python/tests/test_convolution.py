@@ -182,3 +182,27 @@ def test_shapes_and_other_spellings():
     assert axes == lax.ConvDimensionNumbers((0, 2, 1), (2, 1, 0), (0, 2, 1)) == lax.conv_dimension_numbers((1, 7, 2), (2, 2, 3), axes)
     assert lax.conv_general_shape_tuple((1, 7, 2), (2, 2, 3), (1,), "VALID", axes) == (1, 6, 3)
     assert lax.conv_transpose_shape_tuple((1, 7, 2), (2, 2, 3), (2,), "SAME", axes) == (1, 14, 3)
+
+
+@pytest.mark.parametrize("axes", [None, ("NHWC", "HWIO", "NWHC")])
+def test_weights_of_each_place(axes):
+    x, w = normal(2, 3, 5, 6), normal(4, 3, 2, 3, seed=1)
+    if axes:
+        x, w = x.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0)
+    shared = np.asarray(lax.conv_general_dilated(x, w, (2, 1), [(1, 0), (0, 2)], None, (1, 2), axes))
+    flat = w.transpose(2, 0, 1, 3).reshape(-1, 4) if axes else w.reshape(4, -1)
+    sizes = (shared.shape[2], shared.shape[1]) if axes else shared.shape[2:]
+    local = np.broadcast_to(flat, (*sizes, *flat.shape)) if axes else np.broadcast_to(flat[..., None, None], (*flat.shape, *sizes))
+
+    def f(x, w):
+        return lax.conv_general_dilated_local(x, w, (2, 1), [(1, 0), (0, 2)], (2, 3), None, (1, 2), axes)
+
+    near(f(x, local), shared), near(tn.jit(f)(x, local), shared)
+    assert f(x.astype("float16"), local.astype("float16")).dtype == np.float16
+    direction, step = normal(*local.shape, seed=5), 1e-6
+    slope = tn.grad(lambda w: tnp.sum(tnp.sin(f(x, w))))(local)
+    change = (np.sin(f(x, local + step * direction)).sum() - np.sin(f(x, local - step * direction)).sum()) / (2 * step)
+    assert np.isclose((np.asarray(slope) * direction).sum(), change, 1e-6)
+    near(tn.vmap(f, (None, 0))(x, np.stack([local, 2 * local])), np.stack([shared, 2 * shared]))
+    with pytest.raises(ValueError, match="conv_general_dilated_local"):
+        f(x, local[:, :, :5] if axes else local[:, :5])

@@ -82,3 +82,35 @@ def test_standardize_by_either_algorithm():
         assert np.allclose(nn.standardize(x, algorithm=algorithm), [-1.2247, 0, 1.2247], 1e-3, 1e-3)
     with pytest.raises(ValueError, match="algorithm is 'fast' or 'stable'"):
         nn.standardize(x, algorithm="exact")
+
+
+def test_masks_and_weights_of_sums():
+    x, mask = np.random.default_rng(1).normal(size=(3, 5)), np.random.default_rng(2).random((3, 5)) < 0.6
+    mask[:, 0] = True
+    e = np.exp(x) * mask
+    assert np.allclose(nn.softmax(x, where=mask), e / e.sum(-1, keepdims=True))
+    assert np.allclose(np.exp(nn.log_softmax(x, where=mask)), e / e.sum(-1, keepdims=True))
+    assert np.allclose(nn.logsumexp(x, 1, where=mask), np.log(e.sum(1))) and np.allclose(nn.logmeanexp(x, 1, where=mask), np.log(e.sum(1) / mask.sum(1)))
+    assert np.allclose(nn.logsumexp(x[0], where=mask), np.log((np.exp(x[0]) * mask).sum()))
+    made, sign = nn.logsumexp(x, 0, b=-x, keepdims=True, return_sign=True)
+    total = (-x * np.exp(x)).sum(0, keepdims=True)
+    assert np.allclose(made, np.log(np.abs(total))) and np.array_equal(sign, np.sign(total))
+    assert np.allclose(nn.logsumexp(np.array([0.0, 1e5]), b=np.array([1.0, 0.0])), 0)
+    middle = (x * mask).sum(-1, keepdims=True) / mask.sum(-1, keepdims=True)
+    spread = ((x - middle) ** 2 * mask).sum(-1, keepdims=True) / mask.sum(-1, keepdims=True)
+    assert np.allclose(nn.standardize(x, where=mask), (x - middle) / np.sqrt(spread + 1e-5))
+    assert np.allclose(nn.standardize(x, mean=0.5, variance=4.0, epsilon=0.0), (x - 0.5) / 2)
+
+
+def test_products_of_scaled_blocks():
+    draw = np.random.default_rng(4)
+    a, b, of_a, of_b = (draw.normal(size=shape) for shape in ((2, 3, 8), (2, 5, 8), (2, 3, 4), (2, 5, 2)))
+    wanted = np.einsum("bmk,bnk->bmn", a * np.repeat(of_a, 2, -1), b * np.repeat(of_b, 4, -1))
+    assert np.allclose(nn.scaled_matmul(a, b, of_a, of_b, "float64"), wanted)
+    assert nn.scaled_matmul(a, b, of_a, of_b).dtype == np.float32
+    turned = tn.lax.scaled_dot(a, b.swapaxes(1, 2), lhs_scale=of_a, rhs_scale=of_b.swapaxes(1, 2), preferred_element_type="float64")
+    assert np.allclose(turned, wanted) and tn.lax.scaled_dot(np.eye(2), np.eye(2)).dtype == "bfloat16"
+    with pytest.raises(ValueError, match="scaled_dot: a scale"):
+        nn.scaled_matmul(a, b, of_a[..., :3], of_b)
+    with pytest.raises(ValueError, match="three axes"):
+        nn.scaled_matmul(a[0], b, of_a, of_b)

@@ -223,3 +223,23 @@ def test_errors():
                   lambda: random.normal(tnp.ones(3)), lambda: random.uniform("key"), lambda: random.randint(key, (2, 3), tnp.zeros(4, int), 5)):
         with pytest.raises((TypeError, ValueError)):
             wrong()
+
+
+def test_keys_of_philox():
+    """Beside what jax.random draws of keys "rbg" on processors."""
+    key = random.key(7, impl="rbg")
+    assert key.tolist() == [0, 7, 0, 7] and random.key_impl(key) == "rbg" and random.key_impl(random.key(7)) == "threefry2x32"
+    assert random.bits(key, (4,), "uint32").tolist() == [3109483441, 1367189518, 2515982561, 3310080778]
+    apart = random.wrap_key_data(np.array([1, 2, 3, 4], "uint32"), impl="rbg")
+    assert random.bits(apart, (2, 4), "uint32").tolist() == [[512747620, 1298009047, 1267190206, 761827841], [1383286907, 1639995030, 2756207988, 2154813423]]
+    assert random.bits(apart, (2,), "uint64").tolist() == [512747620 + (1298009047 << 32), 1267190206 + (761827841 << 32)]
+    assert random.bits(apart, (1,), "uint16").tolist() == [512747620 % 2 ** 16]
+    halves = random.split(random.key(7), 2)
+    assert random.split(key, (2,)).tolist() == [[*half, *half] for half in halves.tolist()] and random.split(key, (2, 3)).shape == (2, 3, 4)
+    assert random.fold_in(key, 3).tolist() == [*random.fold_in(random.key(7), 3).tolist()] * 2
+    batch = tn.vmap(lambda key: random.normal(key, (3,)))(random.split(key))
+    assert np.allclose(batch, [random.normal(one, (3,)) for one in random.split(key)], 1e-12)
+    assert tn.vmap(lambda seed: random.key(seed, impl="rbg"))(tnp.arange(2)).tolist() == [[0, 0, 0, 0], [0, 1, 0, 1]]
+    for wrong in (lambda: random.key(1, impl="philox"), lambda: random.wrap_key_data(np.zeros(2, "uint32"), impl="rbg")):
+        with pytest.raises(ValueError, match="random"):
+            wrong()

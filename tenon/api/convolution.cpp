@@ -12,6 +12,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/convolution.h"
+#include "tenon/ops/dot.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/window_fold.h"
@@ -461,6 +462,42 @@ Array conv_general_dilated_patches(const Operand& x, const std::vector<std::int6
   grouped.axes = ConvolutionAxes{axes.input, channels_first(x->rank()).weights, axes.output};
   return conv_general_dilated(Operand(x.array(), x.where()),
                               Operand(reshape(broadcast_to(one, Shape(repeated)), Shape(all)), x.where()), grouped);
+}
+
+Array conv_general_dilated_local(const Operand& x, const Operand& w, const std::vector<std::int64_t>& window,
+                                 const ConvolutionOptions& options) {
+  constexpr std::string_view name = "conv_general_dilated_local";
+  const SourceScope where(x.where(), name);
+  const Met met = in_one_dtype(Arrays{x, w});
+  const std::size_t rank = met.operands[0].rank();
+  const ConvolutionAxes axes = options.axes.value_or(channels_first(rank));
+  if (rank < 2 || met.operands[1].rank() != rank || window.size() + 2 != rank)
+    throw ShapeError(fmt::format("{}: {}, weights {} and a window of {} axes.", name, x->type().text(),
+                                 w->type().text(), window.size()),
+                     "The first two have one rank, 2 or more, and the window has an axis for each of places.");
+  require_axes(name, axes.weights, met.operands[1]), require_axes(name, axes.output, met.operands[0]);
+  ConvolutionOptions first = options;
+  first.axes = ConvolutionAxes{axes.input, axes.weights, channels_first(rank).output};
+  const Array windows = conv_general_dilated_patches(met.operands[0], window, first);
+  const Array weights = transpose(met.operands[1], axes.weights);  // features, channels of windows, places
+  DotAxes product{{1}, {1}, {}, {}};
+  bool fits = decided_equal(windows.shape()[1], weights.shape()[1]) != false;
+  for (std::size_t i = 2; i < rank; ++i) {
+    fits = fits && decided_equal(windows.shape()[i], weights.shape()[i]) != false;
+    product.batch_a.push_back(static_cast<std::int64_t>(i));
+    product.batch_b.push_back(static_cast<std::int64_t>(i));
+  }
+  if (!fits)
+    throw ShapeError(fmt::format("{}: the windows are {}, the weights [features, channels, places] {}.", name,
+                                 windows.type().text(), weights.type().text()),
+                     "Weights have the windows' channels and places.");
+  const Array made = dot_general(windows, weights, product);  // places, batch, features
+  std::vector<std::int64_t> order(rank);
+  const auto places = static_cast<std::int64_t>(rank) - 2;
+  for (std::size_t i = 0; i < rank; ++i)
+    order[static_cast<std::size_t>(axes.output[i])] =
+        i < 2 ? places + static_cast<std::int64_t>(i) : static_cast<std::int64_t>(i) - 2;
+  return transpose(made, order).with_weak(met.weak);
 }
 
 }  // namespace tenon

@@ -58,6 +58,13 @@ Array conv_transpose(const Operand& x, const Operand& w, const ConvolutionOption
 Array conv_general_dilated_patches(const Operand& x, const std::vector<std::int64_t>& window,
                                    const ConvolutionOptions& options = {});
 
+// The convolution whose weights are others at each place of the output: w[o, c · places + k, p] in the layout of the
+// weights, p those of the output, and windows of these sizes. As a product of matrices at each place, with the windows
+// themselves in memory. No groups. Throws ShapeError where channels or places do not fit.
+//   conv_general_dilated_local(x, w, {3}, {.padding = Padding::same})
+Array conv_general_dilated_local(const Operand& x, const Operand& w, const std::vector<std::int64_t>& window,
+                                 const ConvolutionOptions& options = {});
+
 namespace api_detail {
 
 // Places before and behind those of an axis, which are `dilation` apart, for windows that reach `span` places beyond

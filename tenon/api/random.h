@@ -1,11 +1,12 @@
-// Random numbers of distributions, made of uniform and normal ones (tenon/ops/random.h): as jax.random draws them, so
-// of one key the same numbers but for roundings.
+// Random numbers of distributions, vectors and choices, made of uniform and normal ones (tenon/ops/random.h): as
+// jax.random draws them, so of one key the same numbers but for roundings.
 //
 // `shape` is that of the result, to which parameters broadcast; where it is not given, the one in which they meet.
 // Parameters are taken in `dtype`, a real one. Each key is used once. Throws ShapeError where parameters do not
 // broadcast to the shape, or the key is not u32[2]; DTypeError where the dtype is no real one.
 #pragma once
 
+#include <concepts>
 #include <optional>
 
 #include "tenon/ops/random.h"
@@ -70,5 +71,82 @@ Array poisson(const Operand& key, const Operand& rate, const MaybeShape& shape =
 // numbers (Devroye 1986), many by transformed rejection.
 Array binomial(const Operand& key, const Operand& n, const Operand& p, const MaybeShape& shape = {},
                DType dtype = DType::f32);
+// How many of n trials have each of the outcomes along the last axis of p, [..., m], their probabilities: [..., m],
+// real numbers whose sum is n. One binomial number after another; n broadcasts to the axes before. `shape` is that of
+// the result, the last axis too.
+Array multinomial(const Operand& key, const Operand& n, const Operand& p, const MaybeShape& shape = {},
+                  DType dtype = DType::f32);
+
+// --- vectors and matrices ---
+// Normal vectors [..., n] of mean [..., n] and covariance [..., n, n], by the factor of the covariance that is named:
+// `cholesky` where it is positive definite, the others where it has no negative eigenvalues. `shape` is that of the
+// vectors' batch. Derivatives in both.
+//   random::multivariate_normal(random::key(0), Array{1.f, 2.f}, eye(2), Shape{100})
+enum class Factor : std::uint8_t { cholesky, eigh, svd };
+struct MultivariateNormalOptions {
+  MaybeShape shape = {};
+  DType dtype = DType::f32;
+  Factor factor = Factor::cholesky;
+};
+Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& covariance,
+                          const MultivariateNormalOptions& options = {});
+// Matrices [*shape, n, m] with orthonormal columns, or rows where m is larger, all rotations of one being as likely
+// (Mezzadri 2007). Real or complex.
+Array orthogonal(const Operand& key, const Dim& n, const Dim& m, const Shape& shape = {}, DType dtype = DType::f32);
+// Numbers of density exp(-|x|^p) up to a factor; signs are made of uniform numbers of `drawn`.
+Array generalized_normal(const Operand& key, const Operand& p, const MaybeShape& shape = {}, DType dtype = DType::f32,
+                         DType drawn = DType::f64);
+// Points [*shape, d], uniform in the ball of radius 1 of the norm (Σ |xₖ|^p)^(1/p) (Barthe et al. 2005).
+Array ball(const Operand& key, const Dim& d, const Operand& p = 2, const Shape& shape = {}, DType dtype = DType::f32,
+           DType drawn = DType::f64);
+
+// --- of what is there ---
+// Indices along `axis`, i32, with the probabilities softmax(logits). `shape` is that of the result: the logits' other
+// axes, or more in front of them. Without `replace` those in front are all different.
+struct CategoricalOptions {
+  MaybeShape shape = {};
+  bool replace = true;
+  Resolution resolution = Resolution::low;
+};
+Array categorical(const Operand& key, const Operand& logits, std::int64_t axis, const CategoricalOptions& options);
+
+// 0 … n - 1 in another order, all orders being as likely but for less than 1 in n³; and the elements of x along an
+// axis, whole slices of the others together, or each line by itself (`independent`).
+//   random::permutation(random::key(0), 5)
+Array permutation(const Operand& key, const Dim& n, DType dtype = DType::i32);
+struct PermutationOptions {
+  std::int64_t axis = 0;
+  bool independent = false;
+};
+template <std::same_as<Array> A>
+Array permutation(const Operand& key, const A& x, const PermutationOptions& options = {});
+
+// Numbers of 0 … n - 1 in a shape, with or without replacement, as likely as `p` says, [n] (where it is not given, all
+// alike); and the elements of x along an axis, which the shape's axes replace. The indices are drawn in the dtype
+// `index`. Throws ShapeError where more are asked for without replacement than there are.
+//   random::choice(random::key(0), 3, Shape{10}, {.p = Array{0.5f, 0.25f, 0.25f}})
+struct ChoiceOptions {
+  bool replace = true;
+  std::optional<Array> p = {};
+  std::int64_t axis = 0;
+  DType index = DType::i32;
+};
+Array choice(const Operand& key, const Dim& n, const Shape& shape = {}, const ChoiceOptions& options = {});
+template <std::same_as<Array> A>
+Array choice(const Operand& key, const A& x, const Shape& shape = {}, const ChoiceOptions& options = {});
+
+// --- definitions of templates ---
+namespace detail {
+Array permuted(const Operand& key, const Array& x, const PermutationOptions& options);
+Array chosen(const Operand& key, const Array& x, const Shape& shape, const ChoiceOptions& options);
+}  // namespace detail
+template <std::same_as<Array> A>
+Array permutation(const Operand& key, const A& x, const PermutationOptions& options) {
+  return detail::permuted(key, x, options);
+}
+template <std::same_as<Array> A>
+Array choice(const Operand& key, const A& x, const Shape& shape, const ChoiceOptions& options) {
+  return detail::chosen(key, x, shape, options);
+}
 
 }  // namespace tenon::random

@@ -1,4 +1,5 @@
 // Functions that neural networks put between their layers. Element by element; integers become f32 (64-bit ones f64).
+// Complex numbers stand in the order of their real parts, equal ones in that of their imaginary parts.
 #pragma once
 
 #include "tenon/ir/array.h"
@@ -16,7 +17,8 @@ Array silu(const Operand& x);                                     // x·sigmoid(
 enum class Gelu : std::uint8_t { by_tanh, exact };
 Array gelu(const Operand& x, Gelu form = Gelu::by_tanh);
 
-// A last axis of `classes` elements, 1 at the index and 0 elsewhere; all 0 where the index is none of 0 … classes-1.
-Array one_hot(const Operand& indices, const Dim& classes, DType dtype = DType::f32);
+// One more axis, `axis` of the result, of `classes` elements: 1 at the index and 0 elsewhere; all 0 where the index is
+// none of 0 … classes-1.
+Array one_hot(const Operand& indices, const Dim& classes, DType dtype = DType::f32, std::int64_t axis = -1);
 
 }  // namespace tenon

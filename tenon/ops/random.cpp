@@ -8,6 +8,8 @@
 
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/float_bits.h"
+#include "tenon/ops/philox.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/reduce.h"
 #include "tenon/ops/shape.h"
@@ -16,12 +18,14 @@
 namespace tenon::random {
 namespace {
 
+// A key of Philox has the words of two of Threefry, by which it is split.
+bool is_philox(const Array& key) { return key.shape() == Shape{Dim(4)}; }
 void require_key(std::string_view op, const Array& key) {
-  if (key.dtype() == DType::u32 && key.shape() == Shape{Dim(2)}) return;
+  if (key.dtype() == DType::u32 && (key.shape() == Shape{Dim(2)} || is_philox(key))) return;
   throw ShapeError(
       fmt::format("random::{}: the key is {}, not u32[2].", op, key.type().text()),
-      "Make keys with random::key(seed) and random::split() (tn::split cuts an array into parts); map over "
-      "several with vmap.");
+      "Make keys with random::key(seed) and random::split() (tn::split cuts an array into parts), u32[4] those of "
+      "Philox; map over several with vmap.");
 }
 void require_real(std::string_view op, DType dtype) {
   if (!is_real(dtype))
@@ -54,6 +58,27 @@ std::pair<Array, Array> counters(const Shape& shape) {
 Array block(const Array& key, const Shape& shape, ThreefryOutput output) {
   const auto [upper, lower] = counters(shape);
   return threefry2x32(output, broadcast_to(word_of(key, 0), shape), broadcast_to(word_of(key, 1), shape), upper, lower);
+}
+
+Array half_of(const Array& key, std::int64_t i) { return slice(key, {Dim(2 * i)}, {Dim(2 * i + 2)}); }
+Array key_at(const Array& keys, std::int64_t i) {
+  return reshape(slice_in_dim(keys, Dim(i), Dim(i + 1), 0), {keys.shape()[1]});
+}
+
+// So many words of blocks, of a key of four words: the first two are Philox's key and the upper half of the first
+// counter, the last two its lower half.
+Array philox_words(const Array& key, const Dim& count) {
+  const Dim blocks = floor_div(count + 3, 4);
+  const auto half = [&](std::int64_t i) {
+    const auto wide = [&](std::int64_t word) { return convert(word_of(key, word), DType::u64); };
+    return wide(i) | shift_left(wide(i + 1), 32);
+  };
+  const Array start = half(2), lower = start + iota(DType::u64, {blocks}, 0);
+  const Array upper = half(0) + convert(lower < start, DType::u64);
+  const auto low = [](const Array& x) { return convert(x & Array(Scalar(std::uint64_t(0xFFFFFFFFu))), DType::u32); };
+  const auto high = [](const Array& x) { return convert(shift_right(x, 32), DType::u32); };
+  const auto words = philox4x32({word_of(key, 0), word_of(key, 1)}, {low(lower), high(lower), low(upper), high(upper)});
+  return slice_in_dim(reshape(stack(words, 1), {blocks * 4}), 0, count, 0);
 }
 
 struct Mantissa {
@@ -107,6 +132,13 @@ std::pair<int, int> ends_of(DType dtype) {
   return is_signed_integer(dtype) ? std::pair(-(1 << (bits - 1)), 1 << (bits - 1)) : std::pair(0, 1 << bits);
 }
 
+// Two numbers for each place, of one draw.
+std::pair<Array, Array> two_uniform(const Array& key, const Shape& shape, DType dtype) {
+  const Array both = uniform(key, shape.with_axis(0, 2), dtype);
+  const auto part = [&](std::int64_t i) { return reshape(slice_in_dim(both, Dim(i), Dim(i + 1), 0), shape); };
+  return {part(0), part(1)};
+}
+
 }  // namespace
 
 Array key(std::int64_t seed, const Where& where) {
@@ -117,9 +149,36 @@ Array key(std::int64_t seed, const Where& where) {
   return stack(words);
 }
 
+Array key(const Operand& seed) {
+  const SourceScope place(seed.where(), "random::key");
+  if (!is_integer(seed->dtype()) && seed->dtype() != DType::bool_)
+    throw DTypeError("random::key: the seed is " + seed->type().text() + ", not an integer.");
+  if (seed->rank() != 0)
+    throw ShapeError("random::key: the seed is " + seed->type().text() + ", not one integer.",
+                     "Map over several, with vmap.");
+  const auto word = [](const Array& x) { return convert(x, DType::u32).with_weak(false); };
+  // As unsigned numbers: a conversion of signed ones would keep them within bounds.
+  const Array whole = size_of(seed->dtype()) == 8 ? bitcast(seed, DType::u64) : seed.array();
+  if (size_of(seed->dtype()) < 8) {
+    const Array lower = is_signed_integer(seed->dtype()) ? bitcast(convert(seed, DType::i32), DType::u32) : word(whole);
+    return stack({zeros({}, DType::u32), lower.with_weak(false)});
+  }
+  return stack({word(shift_right(whole, 32)), word(whole & Array(Scalar(std::uint64_t(0xFFFFFFFFu))))});
+}
+
+Array key(std::int64_t seed, Generator generator, const Where& where) {
+  const Array half = key(seed, where);
+  return generator == Generator::philox4x32 ? concatenate({half, half}, 0) : half;
+}
+Array key(const Operand& seed, Generator generator) {
+  const Array half = key(seed);
+  return generator == Generator::philox4x32 ? concatenate({half, half}, 0) : half;
+}
+
 Array split(const Operand& key, const Dim& n) {
   const SourceScope place(key.where(), "random::split");
   require_key("split", key);
+  if (is_philox(key)) return concatenate({split(half_of(key, 0), n), split(half_of(key, 1), n)}, 1);
   const Array words[] = {block(key, {n}, ThreefryOutput::first), block(key, {n}, ThreefryOutput::second)};
   return stack(words, 1);
 }
@@ -129,6 +188,7 @@ Array fold_in(const Operand& key, const Operand& data) {
   require_key("fold_in", key);
   if (!is_integer(data->dtype()) || data->rank() != 0)
     throw DTypeError("random::fold_in: the data are " + data->type().text() + ", not one integer.");
+  if (is_philox(key)) return concatenate({fold_in(half_of(key, 0), data), fold_in(half_of(key, 1), data)}, 0);
   const Array k0 = word_of(key, 0), k1 = word_of(key, 1), x1 = convert(data, DType::u32).with_weak(false);
   const Array zero = zeros({}, DType::u32);
   const Array words[] = {threefry2x32(ThreefryOutput::first, k0, k1, zero, x1),
@@ -141,6 +201,13 @@ Array bits(const Operand& key, const Shape& shape, DType dtype) {
   require_key("bits", key);
   if (!is_unsigned_integer(dtype))
     throw DTypeError(fmt::format("random::bits: {} is not an unsigned integer dtype.", name(dtype)), "Ask for u32.");
+  if (is_philox(key)) {
+    const Dim count = shape.elements();
+    if (dtype != DType::u64) return convert(reshape(philox_words(key, count), shape), dtype);
+    const Array words = convert(reshape(philox_words(key, count * 2), {count, 2}), DType::u64);
+    const auto half = [&](std::int64_t i) { return slice_in_dim(words, Dim(i), Dim(i + 1), 1); };
+    return reshape(half(0) | shift_left(half(1), 32), shape);
+  }
   if (dtype == DType::u64) return block(key, shape, ThreefryOutput::wide);
   return convert(block(key, shape, ThreefryOutput::mixed), dtype);
 }
@@ -158,6 +225,12 @@ Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand
 
 Array normal(const Operand& key, const Shape& shape, DType dtype) {
   const SourceScope place(key.where(), "random::normal");
+  if (is_complex(dtype)) {
+    require_key("normal", key);
+    const DType part = real_part_of(dtype);
+    const Array keys = split(key);
+    return complex(normal(key_at(keys, 0), shape, part), normal(key_at(keys, 1), shape, part)) / std::sqrt(2.0);
+  }
   require_real("normal", dtype);
   const int digits = mantissa_of(dtype).mantissa + 1;
   const double above_minus_one = -1 + std::ldexp(1.0, -digits);  // the next number after -1
@@ -179,9 +252,7 @@ Array randint(const Operand& key, const Shape& shape, const Operand& low, const 
   const DType raw = unsigned_of(dtype);
   const auto constant = [&](std::uint64_t value) { return Array(Scalar(value).convert(raw)); };
   const Array keys = split(key);
-  const auto draw = [&](std::int64_t i) {
-    return bits(reshape(slice(keys, {Dim(i), Dim(0)}, {Dim(i + 1), Dim(2)}), {Dim(2)}), shape, raw);
-  };
+  const auto draw = [&](std::int64_t i) { return bits(key_at(keys, i), shape, raw); };
   Array size = where(to <= from, constant(1), convert(to - from, raw));
   // The end of the interval may lie one above what the dtype holds.
   size = where((high.array() != convert(to, high->dtype())) & (to > from), size + constant(1), size);
@@ -192,11 +263,15 @@ Array randint(const Operand& key, const Shape& shape, const Operand& low, const 
   return from + convert(offset, dtype);
 }
 
-Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape) {
+Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape, Resolution resolution) {
   const SourceScope place(key.where(), "random::bernoulli");
   const Array probability = to_inexact(p).with_weak(false);
-  const DType dtype = p->number() != nullptr ? DType::f32 : probability.dtype();
-  return uniform(key, shape ? *shape : p->shape(), dtype) < convert(probability, dtype);
+  const DType dtype = p->number() != nullptr && p->weak() ? DType::f32 : probability.dtype();
+  const Shape wide = shape ? *shape : p->shape();
+  const Array limit = convert(probability, dtype).with_weak(false);
+  if (resolution == Resolution::low) return uniform(key, wide, dtype) < limit;
+  const auto [first, second] = two_uniform(key, wide, dtype);
+  return second * std::ldexp(1.0, -mantissa_of(dtype).mantissa) < limit - first;
 }
 
 Array exponential(const Operand& key, const Shape& shape, DType dtype) {
@@ -204,11 +279,14 @@ Array exponential(const Operand& key, const Shape& shape, DType dtype) {
   return -log1p(-uniform(key, shape, dtype));
 }
 
-Array gumbel(const Operand& key, const Shape& shape, DType dtype) {
+Array gumbel(const Operand& key, const Shape& shape, DType dtype, Resolution resolution) {
   const SourceScope place(key.where(), "random::gumbel");
   require_real("gumbel", dtype);
   const double smallest = std::ldexp(1.0, dtype == DType::f16 ? -14 : dtype == DType::f64 ? -1022 : -126);
-  return -log(-log(uniform(key, shape, dtype, smallest, 1)));
+  if (resolution == Resolution::low) return -log(-log(uniform(key, shape, dtype, smallest, 1)));
+  const auto [first, second] = two_uniform(key, shape, dtype);
+  const Array finer = first + std::ldexp(1.0, -mantissa_of(dtype).mantissa) * second + smallest;
+  return -log(-log1p(-where(first >= 0.5, first, finer)));
 }
 
 Array categorical(const Operand& key, const Operand& logits, std::int64_t axis) {

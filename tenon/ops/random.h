@@ -1,7 +1,7 @@
-// Random numbers that are functions of a key: the counter-based Threefry generator, bit for bit as JAX has it.
-// A key is u32[2]; nothing is consumed by drawing, so use each key once and split() it for more. Under vmap a batch of
-// keys gives what a loop over them gives. Source of the generator: Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3" (SC 2011).
+// Random numbers that are functions of a key, by counter-based generators, bit for bit as JAX has them.
+// A key is u32[2], of Threefry, or u32[4], of Philox; nothing is consumed by drawing, so use each key once and split()
+// it for more. Under vmap a batch of keys gives what a loop over them gives. Source of the generators: Salmon et al.,
+// "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 #pragma once
 
 #include "tenon/ir/array.h"
@@ -10,9 +10,15 @@ namespace tenon::random {
 
 using Where = Source;
 
-// The key of a seed: its upper and lower 32 bits.
+// The key of a seed: its upper and lower 32 bits. Of an array, one integer, of fewer bits the upper ones are 0.
 Array key(std::int64_t seed, const Where& where = std::source_location::current());
-// n new keys, u32[n,2].
+Array key(const Operand& seed);
+// The same for a generator, which all that is drawn of the key, and of keys that are split from it, comes from. Philox:
+// keys are split by Threefry, each half of four words; numbers are those that JAX's keys "rbg" give on processors.
+enum class Generator : std::uint8_t { threefry2x32, philox4x32 };
+Array key(std::int64_t seed, Generator generator, const Where& where = std::source_location::current());
+Array key(const Operand& seed, Generator generator);
+// n new keys, u32[n,2] or u32[n,4].
 Array split(const Operand& key, const Dim& n = 2);
 // A new key for each number: fold_in(key, step). `data` is one integer, taken modulo 2^32.
 Array fold_in(const Operand& key, const Operand& data);
@@ -22,18 +28,23 @@ Array bits(const Operand& key, const Shape& shape, DType dtype = DType::u32);
 // Real numbers uniform in [low, high); as many random bits as the mantissa has.
 Array uniform(const Operand& key, const Shape& shape, DType dtype = DType::f32, const Operand& low = 0,
               const Operand& high = 1);
-// Of mean 0 and variance 1. Within 2 units in the last place of JAX's, which come through another logarithm.
+// Of mean 0 and variance 1; complex ones have that variance together, half of it in each part. Within 2 units in the
+// last place of JAX's, which come through another logarithm.
 Array normal(const Operand& key, const Shape& shape, DType dtype = DType::f32);
 // Integers in [low, high); low where the interval is empty. A size that is no power of two biases by less than
 // size²/2^(2·bits of the dtype).
 Array randint(const Operand& key, const Shape& shape, const Operand& low, const Operand& high,
               DType dtype = DType::i32);
+// Of how many random bits a number is made: as many as its mantissa has, or twice as many, of which small
+// probabilities and rare large numbers are made as often as they should.
+enum class Resolution : std::uint8_t { low, high };
 // true with probability p; the shape is p's where none is given.
-Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape = std::nullopt);
+Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape = std::nullopt,
+                Resolution resolution = Resolution::low);
 // -log(1 - u) of uniform u: of mean 1.
 Array exponential(const Operand& key, const Shape& shape, DType dtype = DType::f32);
 // -log(-log u): what is added to logits so that the largest is a sample of their distribution.
-Array gumbel(const Operand& key, const Shape& shape, DType dtype = DType::f32);
+Array gumbel(const Operand& key, const Shape& shape, DType dtype = DType::f32, Resolution resolution = Resolution::low);
 // An index along `axis`, i32, with the probabilities softmax(logits).
 Array categorical(const Operand& key, const Operand& logits, std::int64_t axis = -1);
 

@@ -66,7 +66,7 @@ Array logsumexp(const Operand& x, const Axes& axes) {
   const SourceScope place(x.where(), "logsumexp");
   const Array values = to_inexact(x);
   if (count_of("logsumexp", values, axes) == Dim(0)) return sum(values, axes) - infinity;
-  const Array largest = amax(values, axes.keepdims());
+  const Array largest = amax(real(values), axes.keepdims());
   const Array shift = stop_gradient(where(is_finite(largest), largest, 0));
   const Array total = sum(exp(values - shift), axes);
   // The logarithm of 0 is kept out of the derivative, where it would be 0·∞.
@@ -75,11 +75,16 @@ Array logsumexp(const Operand& x, const Axes& axes) {
   return logarithm + reshape(shift, total.shape());
 }
 
-// The larger + log(1 + e^-|x - y|), by halves that are smooth where they meet.
+// The larger + log(1 + e^-|x - y|), by halves that are smooth where they meet. Of complex numbers the larger real part
+// is taken out, and the logarithm's imaginary part is between -π and π.
 Array logaddexp(const Operand& x, const Operand& y) {
   const SourceScope place(x.where(), "logaddexp");
   const Met met = meet("logaddexp", {to_inexact(x), to_inexact(y)});
   const Array &a = met.operands[0], &b = met.operands[1];
+  if (is_complex(a.dtype())) {
+    const Array largest = max(real(a), real(b)), shift = stop_gradient(where(is_finite(largest), largest, 0));
+    return log(exp(a - shift) + exp(b - shift)) + shift;
+  }
   const Array above = a > b;
   const Array equal_infinities = (a == b) & !is_finite(a);  // their difference is NaN
   const Array down = where(above | equal_infinities, 0, a - b), up = where(above, b - a, 0);
@@ -90,7 +95,7 @@ Array softmax(const Operand& x, const Axes& axes) {
   const SourceScope place(x.where(), "softmax");
   Array values = to_inexact(x);
   if (count_of("softmax", values, axes) == Dim(0)) return values;
-  const Array e = exp(values - stop_gradient(amax(values, axes.keepdims())));
+  const Array e = exp(values - stop_gradient(amax(real(values), axes.keepdims())));
   return e * (1 / sum(e, axes.keepdims()));  // one division a row
 }
 
@@ -98,7 +103,7 @@ Array log_softmax(const Operand& x, const Axes& axes) {
   const SourceScope place(x.where(), "log_softmax");
   Array values = to_inexact(x);
   if (count_of("log_softmax", values, axes) == Dim(0)) return values;
-  const Array shifted = values - stop_gradient(amax(values, axes.keepdims()));
+  const Array shifted = values - stop_gradient(amax(real(values), axes.keepdims()));
   return shifted - log(sum(exp(shifted), axes.keepdims()));
 }
 

@@ -16,8 +16,8 @@ Array stddev(const Operand& x, const Axes& axes = {}, std::int64_t ddof = 0);
 // (x - mean) / √(var + epsilon) along axes.
 Array standardize(const Operand& x, const Axes& axes = -1, double epsilon = 1e-5);
 
-// log Σ exp(x), shifted by the largest element so that nothing overflows. Of no elements, and where all are -inf: -inf,
-// with a derivative of 0.
+// log Σ exp(x), shifted by the largest element (of complex ones the largest real part) so that nothing overflows. Of no
+// elements, and where all are -inf: -inf, with a derivative of 0.
 Array logsumexp(const Operand& x, const Axes& axes = {});
 // log(exp(x) + exp(y)), element by element.
 Array logaddexp(const Operand& x, const Operand& y);

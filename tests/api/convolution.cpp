@@ -115,6 +115,28 @@ TEST(Convolution, GroupsOfFewChannels) {
   tn::set_threads(before);
 }
 
+// With the same weights at each place it is the other convolution; weights of a place move that place alone.
+TEST(Convolution, WeightsOfEachPlace) {
+  const Array x = tn::reshape(tn::sin(tn::convert(tn::arange(2 * 5 * 6 * 3), tn::DType::f32)), {2, 5, 6, 3});
+  const Array w = tn::reshape(tn::cos(tn::convert(tn::arange(2 * 3 * 3 * 4), tn::DType::f32)), {2, 3, 3, 4});
+  const auto axes = tn::convolution_axes("NHWC", "HWIO", "NHWC");
+  const tn::ConvolutionOptions options{{2, 1}, tn::Padding::same, {}, {}, 1, 1, axes};
+  const Array shared = tn::conv_general_dilated(x, w, options);  // 2, 3, 6, 4
+  const Array flat = tn::reshape(tn::transpose(w, {2, 0, 1, 3}), {1, 1, 18, 4});
+  const Array local = tn::broadcast_to(flat, {3, 6, 18, 4});
+  const auto of = [&](Array w) { return tn::conv_general_dilated_local(x, w, {2, 3}, options); };
+  const std::vector<float> got = values(of(local)), wanted = values(shared);
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], 1e-4) << i;
+  const Array moved = of(local.at(1, 2).set(0.f));
+  EXPECT_EQ(tn::sum(tn::convert(tn::any(tn::abs(moved - shared) > 1e-3f, tn::Axes{0, 3}), tn::DType::i32))
+                .item<std::int32_t>(),
+            1);
+  EXPECT_THAT(tn::message_of([&] { of(tn::zeros({3, 6, 17, 4})); }), HasSubstr("Weights have the windows' channels"));
+  EXPECT_THAT(tn::message_of([&] { tn::conv_general_dilated_local(x, local, {2}, options); }),
+              HasSubstr("window of 1 axes"));
+}
+
 TEST(Convolution, WrongCallsSayWhatToDo) {
   const Array x = tn::ones({1, 2, 5}), w = tn::ones({3, 2, 2});
   const auto said = [](auto f) { return tn::message_of(f); };

@@ -8,9 +8,9 @@ from tenon import numpy as tnp
 from tenon.lax._elementwise import convert_element_type
 from tenon.numpy._products import _summed_in
 
-__all__ = ["ConvDimensionNumbers", "conv", "conv_dimension_numbers", "conv_general_dilated", "conv_general_dilated_patches",
-           "conv_general_permutations", "conv_general_shape_tuple", "conv_shape_tuple", "conv_transpose",
-           "conv_transpose_shape_tuple", "conv_with_general_padding"]
+__all__ = ["ConvDimensionNumbers", "conv", "conv_dimension_numbers", "conv_general_dilated", "conv_general_dilated_local",
+           "conv_general_dilated_patches", "conv_general_permutations", "conv_general_shape_tuple", "conv_shape_tuple",
+           "conv_transpose", "conv_transpose_shape_tuple", "conv_with_general_padding"]
 
 
 class ConvDimensionNumbers(NamedTuple):
@@ -155,6 +155,20 @@ def conv_general_dilated_patches(lhs, filter_shape, window_strides, padding, lhs
     axes = conv_dimension_numbers(lhs.shape, lhs.shape, dimension_numbers)
     return _made(_core.conv_patches(lhs, _integers(filter_shape), _integers(window_strides), _padding(padding),
                                     _integers(lhs_dilation), _integers(rhs_dilation), axes), preferred_element_type)
+
+
+def conv_general_dilated_local(lhs, rhs, window_strides, padding, filter_shape, lhs_dilation=None, rhs_dilation=None,
+                               dimension_numbers=None, precision=None):
+    """The convolution whose weights are others at each place of the result: rhs[o, c · places + k, p] of windows of filter_shape, p
+    the places of the result, in the layout of dimension_numbers.
+
+    >>> conv_general_dilated_local(tnp.ones((1, 1, 3)), tnp.arange(6.0).reshape(1, 2, 3)[..., :2], (1,), "VALID", (2,)).tolist()
+    [[[3.0, 5.0]]]
+    """
+    lhs, rhs = tnp.asarray(lhs), tnp.asarray(rhs)
+    axes = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
+    return _core.conv_general_dilated_local(lhs, rhs, _integers(filter_shape), _integers(window_strides), _padding(padding),
+                                            _integers(lhs_dilation), _integers(rhs_dilation), axes)
 
 
 def conv_general_shape_tuple(lhs_shape, rhs_shape, window_strides, padding, dimension_numbers):

@@ -17,7 +17,7 @@ __all__ = [
     "cummin", "cumprod", "cumsum", "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice",
     "dynamic_slice_in_dim", "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim",
     "empty", "expand_dims", "full", "full_like", "index_in_dim", "index_take", "iota", "pad", "reduce_and",
-    "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "slice", "slice_in_dim",
+    "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "scaled_dot", "slice", "slice_in_dim",
     "sort", "sort_key_val", "split", "squeeze", "stack", "tile", "top_k", "transpose", "unstack",
 ]
 
@@ -381,6 +381,23 @@ def dot_general(lhs, rhs, dimension_numbers, precision=None, preferred_element_t
     """Sums over pairs of axes: dimension_numbers is ((contracted of lhs, of rhs), (batch of lhs, of rhs))."""
     (contract_l, contract_r), (batch_l, batch_r) = dimension_numbers
     return _core.dot_general(lhs, rhs, list(contract_l), list(contract_r), list(batch_l), list(batch_r), preferred_element_type)
+
+
+def scaled_dot(lhs, rhs, *, lhs_scale=None, rhs_scale=None, dimension_numbers=None, preferred_element_type=None):
+    """dot_general() of lhs · lhs_scale and rhs · rhs_scale, the elements of scales counting for blocks of theirs; in bfloat16 where
+    preferred_element_type does not say otherwise. Without dimension_numbers of matrices, with a batch in front.
+
+    >>> scaled_dot(tnp.ones((1, 4)), tnp.ones((4, 1)), lhs_scale=tnp.array([[1.0, 2.0]]), preferred_element_type="float32").tolist()
+    [[6.0]]
+    """
+    if dimension_numbers is None:
+        rank = tnp.ndim(lhs)
+        if rank < 2:
+            raise TypeError(f"scaled_dot: of matrices, or batches of them, and lhs has {rank} axes.")
+        dimension_numbers = ((rank - 1,), (rank - 2,)), (range(rank - 2), range(rank - 2))
+    (contract_l, contract_r), (batch_l, batch_r) = dimension_numbers
+    return _core.scaled_dot(lhs, rhs, lhs_scale, rhs_scale, list(contract_l), list(contract_r), list(batch_l), list(batch_r),
+                            preferred_element_type or "bfloat16")
 
 
 def dot(lhs, rhs, *, dimension_numbers=None, precision=None, preferred_element_type=None, out_sharding=None):

@@ -1,9 +1,8 @@
 """First values of parameters, by the names of jax.nn.initializers: functions of (key, shape, dtype)."""
 
-import math
-
-from tenon import _core, random
+from tenon import _core, _sizes, random  # noqa: F401, of the examples
 from tenon import numpy as tnp
+from tenon.random._draws import _real, of_many
 
 __all__ = [
     "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal",
@@ -27,49 +26,25 @@ def constant(value, dtype=None):
     return lambda key, shape, dtype=dtype: tnp.full(shape, value, tnp.zeros((), dtype).dtype)
 
 
+def _drawn(name, arrays, shape, dtype, *options):
+    """Numbers of the library's initializer of this name."""
+    shape = _sizes.shape(shape)
+    return of_many(getattr(_core.nn, name), _sizes.elements(shape), arrays, shape, _real(dtype), *options)
+
+
 def uniform(scale=1e-2, dtype=None):
     """Uniform in [0, scale)."""
-    return lambda key, shape, dtype=dtype: _scaled(random.uniform(key, shape, dtype), scale)
-
-
-def _scaled(drawn, scale):
-    return drawn * tnp.asarray(scale, drawn.dtype)
+    return lambda key, shape, dtype=dtype: _drawn("initial_uniform", (key, scale), shape, dtype)
 
 
 def normal(stddev=1e-2, dtype=None):
     """Normal with a standard deviation."""
-    return lambda key, shape, dtype=dtype: _scaled(random.normal(key, shape, dtype), stddev)
+    return lambda key, shape, dtype=dtype: _drawn("initial_normal", (key, stddev), shape, dtype)
 
 
 def truncated_normal(stddev=1e-2, dtype=None, lower=-2.0, upper=2.0):
     """Normal numbers between bounds, scaled."""
-    return lambda key, shape, dtype=dtype: _scaled(random.truncated_normal(key, lower, upper, shape, dtype), stddev)
-
-
-def _in_disk(key, shape, dtype, radius_squared):
-    """Complex numbers whose angle is uniform; `radius_squared` makes the square of their size of a uniform number."""
-    real = tnp.zeros((), dtype).real.dtype
-    of_size, of_angle = random.split(key)
-    size = tnp.sqrt(radius_squared(random.uniform(of_size, shape, real)))
-    angle = 2 * math.pi * random.uniform(of_angle, shape, real)
-    return _core.convert(_core.complex(size * tnp.cos(angle), size * tnp.sin(angle)), dtype)
-
-
-def _of_variance_one(distribution, key, shape, dtype):
-    """Numbers of a distribution, of variance 1."""
-    if distribution == "normal":
-        return random.normal(key, shape, dtype)
-    of_complex = dtype is not None and tnp.dtype(dtype).kind == "c"
-    if distribution == "truncated_normal":
-        if of_complex:  # of size at most 2, of a normal distribution of variance 1 and not cut
-            made = _in_disk(key, shape, dtype, lambda u: -tnp.log1p(-u * (1 - math.exp(-4.0))))
-            return made * (1 / .95311164380491208)
-        return random.truncated_normal(key, -2, 2, shape, dtype) * (1 / .87962566103423978)
-    if distribution == "uniform":
-        if of_complex:
-            return _in_disk(key, shape, dtype, lambda u: 2 * u)
-        return random.uniform(key, shape, dtype, -1) * math.sqrt(3)
-    raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
+    return lambda key, shape, dtype=dtype: _drawn("initial_truncated_normal", (key, stddev, lower, upper), shape, dtype)
 
 
 def variance_scaling(scale, mode, distribution, in_axis=-2, out_axis=-1, batch_axis=(), dtype=None):
@@ -77,23 +52,12 @@ def variance_scaling(scale, mode, distribution, in_axis=-2, out_axis=-1, batch_a
     ("fan_avg") or geometric mean ("fan_geo_avg"); "truncated_normal", "normal" or "uniform". Complex ones are uniform, or
     cut, in a disk."""
 
-    def axes(axis, rank):
-        return [a % rank for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    def axes(axis):
+        return tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
 
     def init(key, shape, dtype=dtype):
-        rank = len(shape)
-        if rank < 2 and (in_axis, out_axis) == (-2, -1):
-            raise ValueError(f"Can't compute input and output sizes of a {rank}-dimensional weights tensor with default "
-                             "in_axis. Must be at least 2D or specify in_axis explicitly.")
-        ins, outs, batch = axes(in_axis, rank), axes(out_axis, rank), axes(batch_axis, rank)
-        of_in, of_out = math.prod(shape[a] for a in ins), math.prod(shape[a] for a in outs)
-        others = of_in * of_out * math.prod(shape[a] for a in batch)
-        field = math.prod(shape) / others if others else 0
-        fans = {"fan_in": of_in * field, "fan_out": of_out * field, "fan_avg": (of_in + of_out) * field / 2,
-                "fan_geo_avg": math.sqrt(of_in * of_out) * field}
-        if mode not in fans:
-            raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
-        return _of_variance_one(distribution, key, shape, dtype) * math.sqrt(scale / fans[mode])
+        return _drawn("initial_variance_scaling", (key,), shape, dtype, float(scale), mode, distribution, axes(in_axis), axes(out_axis),
+                      axes(batch_axis))
 
     return init
 
@@ -106,17 +70,7 @@ def orthogonal(scale=1.0, column_axis=-1, dtype=None):
     True
     """
 
-    def init(key, shape, dtype=dtype):
-        if len(shape) < 2:
-            raise ValueError("orthogonal initializer requires at least a 2D shape")
-        if 0 in shape:
-            return tnp.zeros(shape, dtype)
-        rest = list(shape)
-        columns = rest.pop(column_axis)
-        made = random.orthogonal(key, math.prod(rest), (), dtype, columns)
-        return tnp.moveaxis(tnp.reshape(made, (*rest, columns)), -1, column_axis) * scale
-
-    return init
+    return lambda key, shape, dtype=dtype: _drawn("initial_orthogonal", (key, scale), shape, dtype, column_axis)
 
 
 def delta_orthogonal(scale=1.0, column_axis=-1, dtype=None):
@@ -127,15 +81,7 @@ def delta_orthogonal(scale=1.0, column_axis=-1, dtype=None):
     [False, True, False]
     """
 
-    def init(key, shape, dtype=dtype):
-        if len(shape) not in (3, 4, 5):
-            raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
-        if shape[-1] < shape[-2]:
-            raise ValueError("`fan_in` must be less or equal than `fan_out`. ")
-        middle = tuple((n - 1) // 2 for n in shape[:-2])
-        return tnp.zeros(shape, dtype).at[middle].set(orthogonal(scale, column_axis, dtype)(key, shape[-2:], dtype))
-
-    return init
+    return lambda key, shape, dtype=dtype: _drawn("initial_delta_orthogonal", (key, scale), shape, dtype, column_axis)
 
 
 def _named(name, scale, mode, distribution):

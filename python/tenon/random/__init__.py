@@ -1,6 +1,6 @@
-"""Random numbers that are functions of a key, bit for bit those of jax.random (threefry).
+"""Random numbers that are functions of a key, bit for bit those of jax.random.
 
-A key is u32[2]. Nothing is consumed by drawing: use each key once, and split() it for more.
+A key is u32[2], of Threefry, or u32[4], of Philox. Nothing is consumed by drawing: use each key once, and split() it for more.
 
 >>> from tenon import random
 >>> random.uniform(random.key(0), (2,)).shape

@@ -2,11 +2,10 @@
 
 import functools
 import inspect
-import math
 
 import numpy as np
 
-from tenon import _core, _sizes, lax
+from tenon import _core, _sizes
 from tenon import numpy as tnp
 from tenon.numpy import _dtypes
 from tenon.numpy._shapes import _axis
@@ -22,31 +21,32 @@ __all__ = [
 
 def key(seed, *, impl=None):
     """The key of a seed, an integer: its upper and its lower 32 bits. Of an array of fewer bits the upper ones are 0; so
-    they are of every seed where 64-bit data becomes 32-bit data.
+    they are of every seed where 64-bit data becomes 32-bit data. `impl`: the generator of what is drawn of the key, and
+    of keys that are split from it: "threefry2x32" (also None), or "rbg", which is Philox.
 
     >>> import tenon as tn, tenon.numpy as tnp
     >>> tn.vmap(key)(tnp.arange(2)).tolist()
     [[0, 0], [0, 1]]
     """
-    if impl not in (None, "threefry2x32"):
-        raise ValueError(f"random: the generator is threefry2x32, not {impl!r}.")
+    impl = _generator(impl)
     if hasattr(seed, "dtype"):
-        return _key_of_array(tnp.asarray(seed))
+        seed = tnp.asarray(seed)
+        if seed.ndim:
+            raise TypeError(f"random.key: the seed is one integer, not an array of shape {seed.shape}: say vmap(key)(seeds).")
+        return _random.key_of_array(seed, impl)
     if not hasattr(seed, "__index__"):
         raise TypeError(f"random.key: the seed is an integer, not {seed!r}.")
     seed = seed.__index__()
     if not -2 ** 63 <= seed < 2 ** 63:
         raise OverflowError(f"random.key: the seed {seed} has more than 64 bits.")
-    return _random.key(seed if _core.x64() else seed % 2 ** 32)
+    made = _random.key(seed if _core.x64() else seed % 2 ** 32)
+    return made if impl == "threefry2x32" else tnp.concatenate([made, made])
 
 
-def _key_of_array(seed):
-    if seed.dtype.kind not in "iub":
-        raise TypeError(f"random.key: the seed is an integer, not {seed.dtype.name}.")
-    if seed.ndim:
-        raise TypeError(f"random.key: the seed is one integer, not an array of shape {seed.shape}: say vmap(key)(seeds).")
-    upper = (seed >> 32).astype("uint32") if seed.dtype.itemsize == 8 else tnp.zeros((), "uint32")
-    return tnp.stack([upper, seed.astype("uint32")])
+def _generator(impl):
+    if impl not in (None, "threefry2x32", "rbg"):
+        raise ValueError(f"random: the generators are threefry2x32 and rbg, not {impl!r}.")
+    return impl or "threefry2x32"
 
 
 PRNGKey = key
@@ -58,13 +58,16 @@ def key_data(keys):
 
 
 def wrap_key_data(key_bits_array, *, impl=None):
-    """The key of these numbers."""
-    return tnp.asarray(key_bits_array, dtype="uint32")
+    """The key of these numbers: two of Threefry, four of Philox."""
+    made, words = tnp.asarray(key_bits_array, dtype="uint32"), 4 if _generator(impl) == "rbg" else 2
+    if impl is not None and made.shape[-1:] != (words,):
+        raise ValueError(f"random.wrap_key_data: keys of {impl} have {words} numbers, and the shape is {made.shape}.")
+    return made
 
 
 def key_impl(keys):
     """The name of the generator."""
-    return "threefry2x32"
+    return "rbg" if tnp.shape(keys)[-1:] == (4,) else "threefry2x32"
 
 
 def clone(key):
@@ -77,7 +80,7 @@ def split(key, num=2):
     if not _sizes.is_shape(num):
         return _random.split(key, num)
     shape = _sizes.shape(num)
-    return _core.reshape(_random.split(key, _sizes.elements(shape)), (*shape, 2))
+    return _core.reshape(_random.split(key, _sizes.elements(shape)), (*shape, tnp.shape(key)[-1]))
 
 
 def fold_in(key, data):
@@ -132,8 +135,28 @@ def _drawn(name, key, *parameters, shape, dtype, loops=False):
     return _compiled(name)(key, *parameters, shape=shape, dtype=dtype)
 
 
+@functools.lru_cache(256)
+def _compiled_function(f, options):
+    from tenon import jit
+
+    return jit(lambda *arrays: f(*arrays, *options))
+
+
+def of_many(f, count, arrays, *options):
+    """A function of the library's, of arrays and then of what is known of them; of many numbers compiled."""
+    if _core.tracing() or count < _MANY:
+        return f(*arrays, *options)
+    return _compiled_function(f, options)(*arrays)
+
+
 def _real(dtype):
     return _dtypes.default("f") if dtype in (None, float) else _core.canonical_dtype(dtype)
+
+
+def _of_mode(name, mode, *others):
+    if mode not in ("low", "high", *others):
+        raise ValueError(f"{name}: mode is {mode!r}; it is one of 'low', 'high'.")
+    return "low" if mode in (None, "low") else "high"
 
 
 @_together(1)
@@ -151,13 +174,7 @@ def uniform(key, shape=(), dtype=None, minval=0.0, maxval=1.0):
 @_together(1)
 def normal(key, shape=(), dtype=None):
     """Numbers of mean 0 and variance 1."""
-    dtype = _real(dtype)
-    if dtype.kind == "c":
-        part = np.dtype(f"f{dtype.itemsize // 2}")
-        keys = split(key)
-        re, im = normal(keys[0], shape, part), normal(keys[1], shape, part)
-        return _core.complex(re, im) / math.sqrt(2)
-    return _random.normal(key, _shape(shape), dtype)
+    return _random.normal(key, _shape(shape), _real(dtype))
 
 
 @_together(1)
@@ -182,14 +199,8 @@ def _met(shape, *parameters):
 @_together(2)
 def bernoulli(key, p=0.5, shape=None, mode="low"):
     """True with probability p; with mode="high" of any size, for which numbers of twice the bits are drawn."""
-    if mode not in ("low", "high"):
-        raise ValueError(f"got mode={mode!r}, expected 'high' or 'low'")
-    p = _core.to_inexact(tnp.asarray(p))
-    shape = _met(shape, p)
-    if mode == "low":
-        return _core.less(uniform(key, shape, p.dtype), p)
-    first, second = uniform(key, (2, *shape), p.dtype)
-    return _core.less(second * 2.0 ** -int(_dtypes.finfo(p.dtype).nmant), p - first)
+    p = _core.with_weak(_core.to_inexact(tnp.asarray(p)), False)
+    return _random.bernoulli(key, p, _met(shape, p), _of_mode("bernoulli", mode))
 
 
 @_together(1)
@@ -211,33 +222,18 @@ def geometric(key, p, shape=None, dtype=None):
 @_together(1)
 def gumbel(key, shape=(), dtype=None, mode=None):
     """-log(-log u) of uniform u. mode="high": u has twice the bits, so that large numbers are as likely as they should."""
-    if mode not in (None, "low", "high", "highest"):
-        raise ValueError(f"Must provide valid mode for gumbel got: {mode}")
-    shape, dtype = _shape(shape), _real(dtype)
-    if mode in (None, "low"):
-        return _random.gumbel(key, shape, dtype)
-    limits = _dtypes.finfo(dtype)
-    high, low = uniform(key, (2, *shape), dtype)
-    x = tnp.where(high >= 0.5, high, high + 2.0 ** -int(limits.nmant) * low + float(limits.tiny))
-    return -tnp.log(-tnp.log1p(-x))
+    return _random.gumbel(key, _shape(shape), _real(dtype), _of_mode("gumbel", mode, None, "highest"))
 
 
 def categorical(key, logits, axis=-1, shape=None, replace=True, mode=None):
     """Indices along an axis, with the probabilities softmax(logits)."""
     logits = tnp.asarray(logits)
-    axis = axis if axis < 0 else axis - logits.ndim
-    rest = list(logits.shape)
-    del rest[axis]
-    shape = tuple(rest) if shape is None else _shape(shape)
-    if len(shape) < len(rest) or not _sizes.agree(_sizes.broadcast(shape, tuple(rest)), shape):
-        raise ValueError(f"categorical: the shape {shape} does not hold what the logits' axes give, {tuple(rest)}.")
-    more, wide = shape[:len(shape) - len(rest)], list(shape[len(shape) - len(rest):])
-    if replace:
-        wide.insert(axis % logits.ndim, logits.shape[axis])
-        return tnp.argmax(gumbel(key, (*more, *wide), logits.dtype, mode) + logits, axis)
-    drawn = gumbel(key, logits.shape, logits.dtype, mode) + logits
-    _, indices = _core.top_k(tnp.moveaxis(drawn, axis, -1), _sizes.elements(more))
-    return tnp.reshape(tnp.moveaxis(_core.convert(indices, _dtypes.default("i")), -1, 0), (*more, *rest))
+    axis = _axis(axis, logits.ndim)
+    rest = logits.shape[:axis] + logits.shape[axis + 1:]
+    shape = rest if shape is None else _shape(shape)
+    count = logits.size if _core.tracing() or not replace else _sizes.elements(shape) * logits.shape[axis]
+    made = of_many(_random.categorical, count, (key, logits), axis, shape, bool(replace), _of_mode("categorical", mode, None, "highest"))
+    return _core.convert(made, _dtypes.default("i"))
 
 
 def laplace(key, shape=(), dtype=None):
@@ -317,13 +313,11 @@ def truncated_normal(key, lower, upper, shape=None, dtype=None):
 
 def multivariate_normal(key, mean, cov, shape=None, dtype=None, method="cholesky"):
     """Normal vectors with a mean and covariances."""
-    if method != "cholesky":
-        raise NotImplementedError(f"multivariate_normal: by {method!r}: only 'cholesky' is there.")
     dtype = _core.to_inexact(_core.full((), 0, _dtypes.result_type(mean, cov))).dtype if dtype is None else _real(dtype)
     mean, cov = _core.convert(mean, dtype), _core.convert(cov, dtype)
     shape = _sizes.broadcast(mean.shape[:-1], cov.shape[:-2]) if shape is None else _shape(shape)
-    drawn = normal(key, (*shape, mean.shape[-1]), dtype)
-    return mean + tnp.einsum("...ij,...j->...i", tnp.linalg.cholesky(cov), drawn)
+    count = _sizes.elements((*shape, *mean.shape[-1:]))
+    return of_many(_random.multivariate_normal, count, (key, mean, cov), shape, dtype, method)
 
 
 def orthogonal(key, n, shape=(), dtype=None, m=None):
@@ -335,42 +329,19 @@ def orthogonal(key, n, shape=(), dtype=None, m=None):
     True
     """
     m = n if m is None else m
-    q, r = tnp.linalg.qr(normal(key, (*_shape(shape), max(n, m), min(n, m)), dtype))
-    made = q * _phase(tnp.linalg.diagonal(r))[..., None, :]
-    return tnp.matrix_transpose(made) if n < m else made
-
-
-def _phase(x):
-    size = abs(x)
-    return x / tnp.where(size == 0, 1, size)
+    shape = _shape(shape)
+    return of_many(_random.orthogonal, _sizes.elements((*shape, n, m)), (key,), n, m, shape, _real(dtype))
 
 
 def permutation(key, x, axis=0, independent=False):
     """The elements along an axis in another order; of an int, its range."""
     if not isinstance(x, _core.Dim) and np.ndim(x) == 0 and _dtypes._operand_type(x)[0].kind not in "iu":
         raise TypeError(f"permutation: x is an integer, or has an axis at least, not {x!r}.")
-    x = tnp.arange(x) if isinstance(x, _core.Dim) or np.ndim(x) == 0 else tnp.asarray(x)
-    axis = _axis(axis, x.ndim)
-    if independent or x.ndim == 1:
-        return _shuffled(key, x, axis)
-    return tnp.take(x, _shuffled(key, tnp.arange(x.shape[axis]), 0), axis, unique_indices=True)
-
-
-def _shuffled(key, x, axis):
-    # Sorted by random numbers so often that equal ones hardly matter.
-    def sorted_once(state):
-        key, x = state
-        key, one = split(key)
-        return key, _core.sort_together([bits(one, x.shape, "uint32"), x], 1, axis)[1]
-
-    if _sizes.known(x.size):
-        for _ in range(math.ceil(3 * math.log(max(1, x.size)) / math.log(2 ** 32 - 1))):
-            key, x = sorted_once((key, x))
-        return x
-    # As often for the size that running tells: once up to 1,625, and no more than three times below 2³¹.
-    rounds = 1 + sum(_core.convert(_core.greater(_core.positive(x.size), int((2 ** 32 - 1) ** (k / 3))), "int32") for k in (1, 2))
-    return lax.while_loop(lambda state: _core.less(state[0], rounds), lambda state: (state[0] + 1, *sorted_once(state[1:])),
-                          (_core.full((), 0, "int32"), key, x))[2]
+    if isinstance(x, _core.Dim) or np.ndim(x) == 0:
+        n, _ = _sizes.size(x), _axis(axis, 1)
+        return of_many(_random.permutation_of_range, n, (key,), n, _dtypes.default("i"))
+    x = tnp.asarray(x)
+    return of_many(_random.permutation, x.size, (key, x), _axis(axis, x.ndim), bool(independent))
 
 
 def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
@@ -378,27 +349,9 @@ def choice(key, a, shape=(), replace=True, p=None, axis=0, mode=None):
     shape = _shape(shape)
     of_range = isinstance(a, _core.Dim) or np.ndim(a) == 0
     a = _sizes.size(a) if of_range else tnp.asarray(a)
-    n = a if of_range else a.shape[axis]
-    count = _sizes.elements(shape)
-    if _core.same_size(count, 0) is not True and _core.less_size(0, n) is False:
-        raise ValueError(f"choice: of {n} elements none can be taken: a is greater than 0.")
-    if p is not None and not _sizes.agree(np.shape(p), (n,)):
-        raise ValueError(f"choice: p has a probability for each of the {n} elements, so the shape {(n,)}, not {np.shape(p)}.")
-    if not replace and _core.less_size(n, count):
-        raise ValueError(f"choice: {count} of {n} elements cannot be taken without replacement.")
-    if p is None:
-        if replace:
-            at = randint(key, shape, 0, n)
-        else:
-            at = permutation(key, n)[:count]
-    else:
-        p = _core.to_inexact(tnp.asarray(p))
-        if replace:
-            cumulative = tnp.cumsum(p)
-            at = tnp.searchsorted(cumulative, cumulative[-1] * (1 - uniform(key, shape, p.dtype)))
-        else:
-            drawn = gumbel(key, (n,), p.dtype) + tnp.log(p)
-            at = _core.top_k(drawn, count)[1]
-        at = _core.convert(at, _dtypes.default("i"))
-    at = tnp.reshape(at, shape)
-    return at if of_range else tnp.take(a, at, axis)
+    axis = 0 if of_range else _axis(axis, a.ndim)
+    p = None if p is None else _core.with_weak(_core.to_inexact(tnp.asarray(p)), False)
+    count = _sizes.elements(shape) if replace else a if of_range else a.shape[axis]
+    if of_range:
+        return of_many(_random.choice_of_range, count, (key, p), a, shape, bool(replace), _dtypes.default("i"))
+    return of_many(_random.choice, count, (key, a, p), shape, bool(replace), axis, _dtypes.default("i"))

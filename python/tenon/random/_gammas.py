@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from tenon import _core, _sizes, lax
+from tenon import _core, _sizes
 from tenon._checks import whole
 from tenon import numpy as tnp
 from tenon.numpy import _dtypes
@@ -48,6 +48,11 @@ def _drawn(name, key, *parameters):
     return _draws._drawn(name, key, *parameters, shape=like.shape, dtype=like.dtype, loops=True)
 
 
+def _by_loops(f, key, p, *options):
+    """The same of one parameter and of what is known."""
+    return _draws.of_many(f, _draws._MANY, (key, p), *options)
+
+
 def gamma(key, a, shape=None, dtype=None):
     """Numbers of density x^(a-1) exp(-x) / Γ(a); derivatives in a move each so that its probability stays.
 
@@ -74,7 +79,8 @@ def dirichlet(key, alpha, shape=None, dtype=None):
         raise ValueError(f"dirichlet requires alpha.ndim >= 1, got alpha.ndim == {np.ndim(alpha)}")
     dtype, (*batch, n) = _real("dirichlet", dtype), np.shape(alpha)
     shape = tuple(batch) if shape is None else _wide("dirichlet", shape, np.zeros(batch))
-    return _core.softmax(loggamma(key, alpha, (*shape, n), dtype), -1, False)
+    alpha = _core.broadcast_to(_core.convert(alpha, dtype), (*shape, n))
+    return _draws._drawn("dirichlet", key, alpha, shape=shape, dtype=dtype, loops=True)
 
 
 def chisquare(key, df, shape=None, dtype=None):
@@ -95,22 +101,14 @@ def t(key, df, shape=None, dtype=None):
 def generalized_normal(key, p, shape=(), dtype=None):
     """Numbers of density exp(-|x|^p) up to a factor."""
     dtype = _real("generalized_normal", dtype)
-    of_gamma, of_sign = _draws.split(key)
-    power = _core.convert(_core.true_divide(1, p), dtype)
-    size = gamma(of_gamma, power, shape, dtype)
-    return _draws.rademacher(of_sign, shape, dtype) * _core.power(size, power)
+    return _by_loops(_draws._random.generalized_normal, key, p, _wide("generalized_normal", shape, p), dtype, _dtypes.default("f"))
 
 
 def ball(key, d, p=2, shape=(), dtype=None):
     """Points [*shape, d], uniform in the ball of radius 1 of the norm (Σ |xₖ|^p)^(1/p)."""
     d, dtype = d.__index__(), _real("ball", dtype)
     shape = _wide("ball", shape)
-    of_points, of_radius = _draws.split(key)
-    made = generalized_normal(of_points, p, (*shape, d), dtype)
-    rest = _draws.exponential(of_radius, shape, dtype)
-    p = _core.convert(p, dtype)
-    norm = _core.sum(_core.power(_core.abs(made), p), -1, False) + rest
-    return made / _core.power(norm, 1 / p)[..., None]
+    return _by_loops(_draws._random.ball, key, p, d, shape, dtype, _dtypes.default("f"))
 
 
 # --- counts ---
@@ -145,7 +143,7 @@ def binomial(key, n, p, shape=None, dtype=None):
 
 
 def multinomial(key, n, p, *, shape=None, dtype=None, unroll=1):
-    """How many of n trials have each outcome of the last axis of p, its probabilities.
+    """How many of n trials have each outcome of the last axis of p, its probabilities. `unroll` has no effect.
 
     >>> from tenon import random
     >>> float(random.multinomial(random.key(0), 7.0, tnp.asarray([0.2, 0.3, 0.5])).sum())
@@ -154,15 +152,5 @@ def multinomial(key, n, p, *, shape=None, dtype=None, unroll=1):
     dtype = _real("multinomial", dtype)
     met = _core.to_inexact(_core.full((), 0, _dtypes.result_type(n, p))).dtype
     shape = np.shape(p) if shape is None else tuple(shape)
-    n = _core.broadcast_to(_core.convert(n, met), shape[:-1])
-    p = tnp.moveaxis(_core.broadcast_to(_core.convert(p, met), shape), -1, 0)
-    rest = lax.cumsum(p, 0, reverse=True)
-    parts = tnp.clip(p / _core.where(_core.equal(rest, 0), 1, rest), 0, 1)
-
-    def draw(left, given):
-        part, key = given
-        count = binomial(key, left, part, dtype=left.dtype)
-        return left - count, count
-
-    counts = lax.scan(draw, n, (parts, _draws.split(key, parts.shape[0])), unroll=unroll)[1]
-    return _core.convert(tnp.moveaxis(counts, 0, -1), dtype)
+    n, p = _core.convert(n, met), _core.convert(p, met)
+    return _draws._drawn("multinomial", key, n, p, shape=shape, dtype=dtype, loops=True)

@@ -22,12 +22,9 @@ def _require_propagate(name, nan_policy):
 
 
 def _lines(a, axis):
-    """a with `axis` last (all of a where it is None), and the axis."""
+    """a and the axis; all of a in a row where it is None."""
     a = tnp.asarray(a)
-    if axis is None:
-        return tnp.ravel(a), -1
-    axis = operator.index(axis)
-    return tnp.moveaxis(tnp.atleast_1d(a), axis, -1), axis
+    return (tnp.ravel(a), 0) if axis is None else (a, operator.index(axis))
 
 
 def mode(a, axis=0, nan_policy="propagate", keepdims=False):
@@ -37,31 +34,19 @@ def mode(a, axis=0, nan_policy="propagate", keepdims=False):
     [1, 2]
     """
     _require_propagate("mode", nan_policy)
-    x, along = _lines(a, axis)
-    if x.shape[-1] == 0:
-        value = count = tnp.full(x.shape[:-1], tnp.nan)
+    x, at = _lines(a, axis)
+    if x.ndim and x.shape[at] == 0:
+        value = count = tnp.full(x.shape[:at] + x.shape[at:][1:], tnp.nan)
     else:
-        x = tnp.sort(x, axis=-1)
-        # A run's count at each of its members is that of all up to it, less that before the run.
-        places = tnp.arange(x.shape[-1])
-        starts = tnp.concatenate([tnp.ones_like(x[..., :1], dtype=bool), x[..., 1:] != x[..., :-1]], axis=-1)
-        counts = places - _running_max(tnp.where(starts, places, 0)) + 1
-        best = tnp.argmax(counts, axis=-1)
-        value = tnp.take_along_axis(x, best[..., None], axis=-1)[..., 0]
-        count = tnp.take_along_axis(counts, best[..., None], axis=-1)[..., 0]
+        value, count = _core.mode(x, at)
+        count = _core.convert(count, tnp.int_)
     if keepdims:
         if axis is None:
             shape = (1,) * tnp.ndim(a)
             value, count = tnp.reshape(value, shape), tnp.reshape(count, shape)
         else:
-            value, count = tnp.expand_dims(value, along), tnp.expand_dims(count, along)
+            value, count = tnp.expand_dims(value, at), tnp.expand_dims(count, at)
     return ModeResult(value, count)
-
-
-def _running_max(x):
-    from tenon import lax
-
-    return lax.cummax(x, axis=x.ndim - 1)
 
 
 def rankdata(a, method="average", *, axis=None, nan_policy="propagate"):
@@ -75,27 +60,9 @@ def rankdata(a, method="average", *, axis=None, nan_policy="propagate"):
     _require_propagate("rankdata", nan_policy)
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise ValueError(f"rankdata: method is {method!r}; it is 'average', 'min', 'max', 'dense' or 'ordinal'.")
-    x, along = _lines(a, axis)
-    order = tnp.argsort(x, axis=-1, stable=True)
-    inverse = tnp.argsort(order, axis=-1)
-    dtype = tnp.zeros(()).dtype
-    if method == "ordinal":
-        ranks = tnp.astype(inverse + 1, dtype)
-    else:
-        ordered = tnp.take_along_axis(x, order, axis=-1)
-        first = tnp.ones_like(ordered[..., :1], dtype=bool)
-        differ = ordered[..., 1:] != ordered[..., :-1]
-        starts = tnp.concatenate([first, differ], axis=-1)
-        places = tnp.arange(x.shape[-1])
-        least = _running_max(tnp.where(starts, places, 0)) + 1
-        ends = tnp.concatenate([differ, first], axis=-1)
-        backward = tnp.flip(tnp.where(ends, x.shape[-1] - 1 - places, 0), axis=-1)
-        most = x.shape[-1] - tnp.flip(_running_max(backward), axis=-1)
-        made = {"min": least, "max": most, "dense": tnp.cumsum(starts, axis=-1), "average": (least + most) / 2}[method]
-        ranks = tnp.take_along_axis(tnp.astype(made, dtype), inverse, axis=-1)
-    if x.dtype.kind == "f":
-        ranks = tnp.where(tnp.any(tnp.isnan(x), axis=-1, keepdims=True), tnp.nan, ranks)
-    return ranks if axis is None else tnp.moveaxis(ranks, -1, along)
+    x, at = _lines(a, axis)
+    ranks = _core.rankdata(x, at, method, tnp.float_)
+    return tnp.reshape(ranks, (1,)) if x.ndim == 0 else ranks
 
 
 def sem(a, axis=0, ddof=1, nan_policy="propagate", *, keepdims=False):
@@ -104,11 +71,6 @@ def sem(a, axis=0, ddof=1, nan_policy="propagate", *, keepdims=False):
     >>> round(float(sem(tnp.array([1.0, 2.0, 4.0]))), 6)
     0.881917
     """
-    a = _core.to_inexact(tnp.asarray(a))
-    if nan_policy == "propagate":
-        size = a.size if axis is None else a.shape[axis]
-        return tnp.std(a, axis=axis, ddof=ddof, keepdims=keepdims) / size**0.5
-    if nan_policy == "omit":
-        count = tnp.sum(~tnp.isnan(a), axis=axis, keepdims=keepdims)
-        return tnp.nanstd(a, axis=axis, ddof=ddof, keepdims=keepdims) / tnp.sqrt(tnp.astype(count, a.dtype))
-    raise ValueError(f"sem: nan_policy is {nan_policy!r}; it is 'propagate' or 'omit'.")
+    if nan_policy not in ("propagate", "omit"):
+        raise ValueError(f"sem: nan_policy is {nan_policy!r}; it is 'propagate' or 'omit'.")
+    return _core.sem(tnp.asarray(a), axis, keepdims, ddof, nan_policy == "omit")

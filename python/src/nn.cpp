@@ -1,0 +1,164 @@
+// Functions of neural networks, and first values of their parameters.
+#include "tenon/api/nn.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "axes.h"
+#include "call.h"
+#include "dtypes.h"
+#include "named.h"
+#include "op.h"
+#include "operands.h"
+#include "rooms.h"
+#include "shapes.h"
+#include "tenon/api/initializers.h"
+
+namespace tenon::python {
+namespace {
+
+struct Activation {
+  const char* name;
+  Array (*f)(const Operand& x);
+};
+constexpr Activation activations[] = {
+    {"relu6", nn::relu6},
+    {"hard_sigmoid", nn::hard_sigmoid},
+    {"hard_silu", nn::hard_silu},
+    {"hard_tanh", nn::hard_tanh},
+    {"selu", nn::selu},
+    {"soft_sign", nn::soft_sign},
+    {"mish", nn::mish},
+    {"sparse_plus", nn::sparse_plus},
+    {"sparse_sigmoid", nn::sparse_sigmoid},
+    {"log1mexp", nn::log1mexp},
+};
+struct ActivationOfTwo {
+  const char* name;
+  Array (*f)(const Operand& x, const Operand& y);
+};
+constexpr ActivationOfTwo activations_of_two[] = {{"celu", nn::celu}, {"squareplus", nn::squareplus}};
+
+using Masked = Array (*)(const Operand& x, const Axes& axes, const Operand& counted);
+void add_masked(nb::module_& module, const char* name, Masked f) {
+  module.def(name, [name, f](ArrayLike x, nb::handle axis, ArrayLike counted) {
+    const Array a = x.array(name), mask = counted.array(name);
+    const Axes axes = axes_from(axis, false);
+    return call_op(name, [&] { return f(op(a), axes, op(mask)); });
+  });
+}
+
+std::optional<Array> array_or_nothing(const char* name, nb::handle x) {
+  return x.is_none() ? std::nullopt : std::optional(operand(name, x));
+}
+
+void add_along_axes(nb::module_& module) {
+  add_masked(module, "softmax", nn::softmax);
+  add_masked(module, "log_softmax", nn::log_softmax);
+  module.def("glu", [](ArrayLike x, std::int64_t axis) {
+    const Array a = x.array("glu");
+    return call_op("glu", [&] { return nn::glu(op(a), axis); });
+  });
+  module.def("logsumexp", [](ArrayLike x, nb::handle axis, bool keepdims, nb::handle weights, nb::handle counted) {
+    const char* name = "logsumexp";
+    const Array a = x.array(name);
+    const Axes axes = axes_from(axis, keepdims);
+    const nn::LogSumExpOptions options{array_or_nothing(name, weights), array_or_nothing(name, counted)};
+    return call_op(name, [&] { return nn::logsumexp(op(a), axes, options); });
+  });
+  module.def("signed_logsumexp",
+             [](ArrayLike x, nb::handle axis, bool keepdims, nb::handle weights, nb::handle counted) {
+               const char* name = "logsumexp";
+               const Array a = x.array(name);
+               const Axes axes = axes_from(axis, keepdims);
+               const nn::LogSumExpOptions options{array_or_nothing(name, weights), array_or_nothing(name, counted)};
+               nn::SignedLog made = call_op(name, [&] { return nn::signed_logsumexp(op(a), axes, options); });
+               return std::pair(std::move(made.logarithm), std::move(made.sign));
+             });
+  module.def("logmeanexp", [](ArrayLike x, nb::handle axis, bool keepdims, nb::handle counted) {
+    const char* name = "logmeanexp";
+    const Array a = x.array(name);
+    const Axes axes = axes_from(axis, keepdims);
+    const auto mask = array_or_nothing(name, counted);
+    return call_op(name, [&] { return nn::logmeanexp(op(a), axes, mask); });
+  });
+  module.def("standardize", [](ArrayLike x, nb::handle axis, nb::handle mean, nb::handle variance, ArrayLike epsilon,
+                               nb::handle counted) {
+    const char* name = "standardize";
+    const Array a = x.array(name);
+    const Axes axes = axes_from(axis, false);
+    const nn::StandardizeOptions options{array_or_nothing(name, mean), array_or_nothing(name, variance),
+                                         array_or_nothing(name, counted), epsilon.array(name)};
+    return call_op(name, [&] { return nn::standardize(op(a), axes, options); });
+  });
+}
+
+constexpr Named<nn::initializers::Fan> fans[] = {{"fan_in", nn::initializers::Fan::in},
+                                                 {"fan_out", nn::initializers::Fan::out},
+                                                 {"fan_avg", nn::initializers::Fan::average},
+                                                 {"fan_geo_avg", nn::initializers::Fan::geometric_average}};
+constexpr Named<nn::initializers::Spread> spreads[] = {{"truncated_normal", nn::initializers::Spread::truncated_normal},
+                                                       {"normal", nn::initializers::Spread::normal},
+                                                       {"uniform", nn::initializers::Spread::uniform}};
+
+void add_initializers(nb::module_& module) {
+  namespace first = nn::initializers;
+  const auto draw = [](const char* name, const Array& key, const ShapeLike& shape, DType dtype,
+                       const first::Initializer& initializer) {
+    return call_op(name, [&] { return initializer(op(key), shape.shape, dtype); });
+  };
+  module.def("initial_uniform", [draw](ArrayLike key, ArrayLike scale, ShapeLike shape, DTypeArgument dtype) {
+    const char* name = "initializers.uniform";
+    return draw(name, key.array(name), shape, dtype, first::uniform(scale.array(name)));
+  });
+  module.def("initial_normal", [draw](ArrayLike key, ArrayLike scale, ShapeLike shape, DTypeArgument dtype) {
+    const char* name = "initializers.normal";
+    return draw(name, key.array(name), shape, dtype, first::normal(scale.array(name)));
+  });
+  module.def("initial_truncated_normal", [draw](ArrayLike key, ArrayLike scale, ArrayLike lower, ArrayLike upper,
+                                                ShapeLike shape, DTypeArgument dtype) {
+    const char* name = "initializers.truncated_normal";
+    return draw(name, key.array(name), shape, dtype,
+                first::truncated_normal(scale.array(name), lower.array(name), upper.array(name)));
+  });
+  module.def("initial_orthogonal",
+             [draw](ArrayLike key, ArrayLike scale, ShapeLike shape, DTypeArgument dtype, std::int64_t column_axis) {
+               const char* name = "initializers.orthogonal";
+               return draw(name, key.array(name), shape, dtype, first::orthogonal(scale.array(name), column_axis));
+             });
+  module.def("initial_delta_orthogonal", [draw](ArrayLike key, ArrayLike scale, ShapeLike shape, DTypeArgument dtype,
+                                                std::int64_t column_axis) {
+    const char* name = "initializers.delta_orthogonal";
+    return draw(name, key.array(name), shape, dtype, first::delta_orthogonal(scale.array(name), column_axis));
+  });
+  using Numbers = std::vector<std::int64_t>;
+  module.def("initial_variance_scaling", [draw](ArrayLike key, ShapeLike shape, DTypeArgument dtype, double scale,
+                                                const std::string& mode, const std::string& distribution,
+                                                const Numbers& in, const Numbers& out, const Numbers& batch) {
+    const char* name = "variance_scaling";
+    return draw(name, key.array(name), shape, dtype,
+                first::variance_scaling(scale, by_name(name, "mode", fans, mode),
+                                        by_name(name, "distribution", spreads, distribution), {in, out, batch}));
+  });
+}
+
+}  // namespace
+
+void add_nn(nb::module_& parent) {
+  nb::module_ module = parent.def_submodule("nn");
+  for (const Activation& each : activations)
+    module.def(each.name, [name = each.name, f = each.f](ArrayLike x) {
+      const Array a = x.array(name);
+      return call_op(name, [&] { return f(op(a)); });
+    });
+  for (const ActivationOfTwo& each : activations_of_two)
+    module.def(each.name, [name = each.name, f = each.f](ArrayLike x, ArrayLike y) {
+      const Array a = x.array(name), b = y.array(name);
+      return call_op(name, [&] { return f(op(a), op(b)); });
+    });
+  add_along_axes(module);
+  add_initializers(module);
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,39 @@
+#include "tenon/ops/complex_order.h"
+
+#include "tenon/ops/arithmetic.h"
+#include "tenon/ops/convert.h"
+
+namespace tenon {
+namespace {
+
+Array compared_with(const Array& x, double bound, Array (*compare)(const Operand& x, const Operand& y)) {
+  // A whole bound is an integer, which does not change the dtype that integers have.
+  const auto whole = static_cast<int>(bound);
+  const Operand limit = static_cast<double>(whole) == bound ? Operand(whole) : Operand(bound);
+  if (!is_complex(x.dtype())) return compare(x, limit);
+  const Array re = real(x);
+  return where(re == limit, compare(imag(x), 0), compare(re, limit)) & !is_nan(x);
+}
+
+}  // namespace
+
+Array is_above(const Array& x, double bound) { return compared_with(x, bound, tenon::operator>); }
+Array is_at_least(const Array& x, double bound) { return compared_with(x, bound, tenon::operator>=); }
+Array is_below(const Array& x, double bound) { return compared_with(x, bound, tenon::operator<); }
+Array is_at_most(const Array& x, double bound) { return compared_with(x, bound, tenon::operator<=); }
+
+Array expm1_of(const Array& x) {
+  if (!is_complex(x.dtype())) return expm1(x);
+  const Array re = real(x), im = imag(x);
+  return complex(expm1(re) * cos(im) - 2 * square(sin(im / 2)), exp(re) * sin(im));
+}
+
+Array log1p_of(const Array& x) {
+  if (!is_complex(x.dtype())) return log1p(x);
+  const Array re = real(x), im = imag(x);
+  const Array far = max(abs(re), abs(im)) > 0.5, u = where(far, 0, re), v = where(far, 0, im);
+  const Array outer = log(complex(where(far, re, 0) + 1, im));
+  return complex(where(far, real(outer), log1p(u * (2 + u) + v * v) / 2), atan2(im, 1 + re));
+}
+
+}  // namespace tenon
