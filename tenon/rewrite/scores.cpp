@@ -1,4 +1,4 @@
-#include "tenon/rewrite/batched_scores.h"
+#include "tenon/rewrite/scores.h"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ class ScoresSearch {
 
   bool run() {
     find_largest();
-    if (rows_ < fewest || columns_ < fewest || elements_ / rows_ / columns_ < 2) return false;
+    if (rows_ < fewest || columns_ < fewest || (is_one() && elements_ < fewest_of_one)) return false;
     constexpr std::size_t most = 48;  // eqns of a block of rows
     std::size_t large = 0;
     for (const Eqn& eqn : program_.eqns()) {
@@ -35,32 +35,45 @@ class ScoresSearch {
 
  private:
   static constexpr double fewest = 128, wide = 16;  // of rows and columns; of terms and columns of a product
+  static constexpr double fewest_of_one = 1 << 18;  // elements of one matrix alone
   static constexpr double resident = 1 << 24;       // bytes of a matrix that need no division
   static constexpr double longest_row = 1 << 17;    // bytes
 
   const Type& type(Var v) const { return program_.type(v); }
-  double elements(Var v) const { return estimated_elements(type(v)); }
+  // An axis that the matrices lack is short where nothing is known of it.
+  double elements(Var v) const {
+    constexpr double short_axis = 64;
+    double all = 1;
+    for (const Dim& size : type(v).shape)
+      all *= size.known() || shape_.rank() == 0 || std::ranges::count(shape_, size) > 0 ? estimate(size) : short_axis;
+    return all;
+  }
+  bool is_one() const { return elements_ < 2 * rows_ * columns_; }
   // A mask may be one for all matrices.
   bool is_large(Var v) const {
-    return !type(v).is_array() || elements(v) > std::max(rows_ * columns_, elements_ / 2 - 1);
+    return !type(v).is_array() || elements(v) > std::max(is_one() ? 0 : rows_ * columns_, elements_ / 2 - 1);
   }
   bool is_matrix(Var v) const { return type(v).is_array() && type(v).shape == shape_; }
 
-  std::int64_t row_axis() const { return static_cast<std::int64_t>(shape_.rank()) - 2; }
-  static std::vector<std::int64_t> counted_to(std::int64_t n) {
-    std::vector<std::int64_t> numbers(static_cast<std::size_t>(n));
-    std::iota(numbers.begin(), numbers.end(), 0);
+  // Axes from one to another, which is none of them.
+  static std::vector<std::int64_t> counted(std::int64_t from, std::int64_t to) {
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(to - from));
+    std::iota(numbers.begin(), numbers.end(), from);
     return numbers;
   }
+  std::int64_t column_axis() const { return static_cast<std::int64_t>(shape_.rank()) - 1; }
+  std::vector<std::int64_t> row_axes() const { return counted(batch_axes_, column_axis()); }
 
   void find_largest() {
     for (const Eqn& eqn : program_.eqns()) {
       if (!is_product(*eqn.op) || elements(eqn.out[0]) <= elements_) continue;
       const Type& t = type(eqn.out[0]);
-      if (t.rank() < 3 || !t.shape.known() || (t.dtype != DType::f32 && t.dtype != DType::f64)) continue;
-      shape_ = t.shape, dtype_ = t.dtype;
-      rows_ = estimate(t.shape[t.rank() - 2]), columns_ = estimate(t.shape[t.rank() - 1]);
-      elements_ = elements(eqn.out[0]);
+      const ProductForm form = product_form(eqn.params, type(eqn.in[0]), type(eqn.in[1]));
+      if (form.free_a.empty() || form.free_b.size() != 1 || (t.dtype != DType::f32 && t.dtype != DType::f64)) continue;
+      if (std::ranges::any_of(t.shape, [](const Dim& size) { return has_found_size(size); })) continue;
+      shape_ = t.shape, dtype_ = t.dtype, batch_axes_ = std::ssize(form.batch_a);
+      rows_ = 1, columns_ = estimate(t.shape[t.rank() - 1]), elements_ = elements(eqn.out[0]);
+      for (const std::int64_t axis : row_axes()) rows_ *= estimate(t.shape[static_cast<std::size_t>(axis)]);
     }
   }
 
@@ -81,46 +94,50 @@ class ScoresSearch {
       for (const Var v : vars)
         if (is_large(v) && !is_matrix(v)) return false;
     if (eqn.op == &literal_op() || counted_axis(eqn) || eqn.op == &broadcast_op() || is_elementwise(eqn)) return true;
-    if (const auto form = reduction_of(eqn, program_)) return form->axes == std::vector{row_axis() + 1};
+    if (const auto form = reduction_of(eqn, program_)) return form->axes == std::vector{column_axis()};
     return is_product(*eqn.op) && fits_product(eqn);
   }
 
   bool fits_product(const Eqn& eqn) {
     const ProductForm form = product_form(eqn.params, type(eqn.in[0]), type(eqn.in[1]));
-    if (form.batch_a.size() != static_cast<std::size_t>(row_axis()) || form.contract_a.size() != 1 ||
-        form.free_a.size() != 1 || form.free_b.size() != 1 || type(eqn.out[0]).dtype != dtype_)
-      return false;
-    for (std::size_t i = 0; i < 2; ++i) {  // matrices lie behind each other
-      const auto& batch = i == 0 ? form.batch_a : form.batch_b;
-      if (is_large(eqn.in[i]) && batch != counted_to(row_axis())) return false;
-    }
+    if (std::ssize(form.batch_a) != batch_axes_ || type(eqn.out[0]).dtype != dtype_) return false;
     const std::array all{eqn.in[0], eqn.in[1], eqn.out[0]};
-    const auto large = std::ranges::count_if(all, [&](Var v) { return is_large(v); });
-    if (large != 1) return false;
+    if (std::ranges::count_if(all, [&](Var v) { return is_large(v); }) != 1) return false;
     double others = 0;
     for (const Var v : all) others += is_large(v) ? 0 : elements(v);
     const double bytes = rows_ * columns_ * static_cast<double>(size_of(dtype_));
     const bool divides = elements_ >= 8 * others && columns_ * static_cast<double>(size_of(dtype_)) <= longest_row;
-    if (elements_ < 1.5 * others || (bytes > resident && !divides)) return false;
-    const bool makes = is_large(eqn.out[0]);
-    (makes ? makes_ : takes_) = true;
-    if (makes) return kernel::estimate(form.sum_sizes) >= wide;
-    result_[eqn.out[0]] = true;
-    const bool sums_rows = (is_large(eqn.in[0]) ? form.contract_a[0] : form.contract_b[0]) == row_axis();
-    const double batch = elements_ / rows_ / columns_;
-    return elements(eqn.out[0]) / batch / (sums_rows ? columns_ : rows_) >= wide;
+    if (elements_ < 1.5 * others || ((is_one() || bytes > resident) && !divides)) return false;
+    return is_large(eqn.out[0]) ? makes(form) : takes(eqn, form);
+  }
+  bool makes(const ProductForm& form) {
+    if (form.free_b.size() != 1 || form.contract_a.size() != 1) return false;
+    makes_ = true;
+    return kernel::estimate(form.sum_sizes) >= wide;
+  }
+  // Matrices lie behind each other; either their columns are summed, or all of their rows.
+  bool takes(const Eqn& eqn, const ProductForm& form) {
+    const bool first = is_large(eqn.in[0]);
+    const auto &batch = first ? form.batch_a : form.batch_b, &summed = first ? form.contract_a : form.contract_b;
+    const bool sums_rows = summed == row_axes();
+    if (batch != counted(0, batch_axes_) || (first ? form.free_b : form.free_a).size() != 1 ||
+        !(sums_rows || summed == std::vector{column_axis()}))
+      return false;
+    takes_ = true, result_[eqn.out[0]] = true;
+    return elements(eqn.out[0]) / (elements_ / rows_ / columns_) / (sums_rows ? columns_ : rows_) >= wide;
   }
 
   const Program& program_;
   std::vector<bool> result_;  // of a product that takes matrices, or a view of it
-  Shape shape_;
+  Shape shape_;  // of the matrices: axes of the batch, of rows, and that of columns
   DType dtype_ = DType::f32;
-  double rows_ = 0, columns_ = 0, elements_ = 0;
+  std::int64_t batch_axes_ = 0;
+  double rows_ = 0, columns_ = 0, elements_ = 0;  // of a matrix; of all
   bool makes_ = false, takes_ = false;
 };
 
 }  // namespace
 
-bool has_batched_scores(const Program& program) { return ScoresSearch(program).run(); }
+bool has_scores(const Program& program) { return ScoresSearch(program).run(); }
 
 }  // namespace tenon
