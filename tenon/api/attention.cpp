@@ -10,6 +10,7 @@
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
+#include "tenon/ops/indexing.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
 #include "tenon/ops/statistics.h"

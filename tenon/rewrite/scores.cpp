@@ -17,14 +17,19 @@ namespace {
 
 class ScoresSearch {
  public:
-  explicit ScoresSearch(const Program& program) : program_(program), result_(program.vars(), false) {}
+  explicit ScoresSearch(const Program& program) : program_(program), given_(program.vars(), false), result_(given_) {}
 
   bool run() {
     find_largest();
     if (rows_ < fewest || columns_ < fewest || (is_one() && elements_ < fewest_of_one)) return false;
     constexpr std::size_t most = 48;  // eqns of a block of rows
     std::size_t large = 0;
+    for (const Var v : program_.inputs()) given_[v] = true;
     for (const Eqn& eqn : program_.eqns()) {
+      if (eqn.op == &reshape_op() && given_[eqn.in[0]]) {
+        given_[eqn.out[0]] = true;
+        continue;
+      }
       const auto is_large = [&](Var v) { return this->is_large(v); };
       if (!leaves_results_alone(eqn)) return false;
       if (std::ranges::none_of(eqn.in, is_large) && std::ranges::none_of(eqn.out, is_large)) continue;
@@ -92,9 +97,9 @@ class ScoresSearch {
     if (!eqn.new_sizes.empty() || effect_of(eqn) != Effect::none || eqn.numerics == Numerics::strict) return false;
     for (const auto& vars : {eqn.in, eqn.out})
       for (const Var v : vars)
-        if (is_large(v) && !is_matrix(v)) return false;
+        if (is_large(v) && !is_matrix(v) && !given_[v]) return false;
     if (eqn.op == &literal_op() || counted_axis(eqn) || eqn.op == &broadcast_op() || is_elementwise(eqn)) return true;
-    if (const auto form = reduction_of(eqn, program_)) return form->axes == std::vector{column_axis()};
+    if (const auto form = reduction_of(eqn, program_)) return is_matrix(eqn.in[0]) && form->axes == std::vector{column_axis()};
     return is_product(*eqn.op) && fits_product(eqn);
   }
 
@@ -103,6 +108,7 @@ class ScoresSearch {
     if (std::ssize(form.batch_a) != batch_axes_ || type(eqn.out[0]).dtype != dtype_) return false;
     const std::array all{eqn.in[0], eqn.in[1], eqn.out[0]};
     if (std::ranges::count_if(all, [&](Var v) { return is_large(v); }) != 1) return false;
+    if (std::ranges::any_of(all, [&](Var v) { return is_large(v) && !is_matrix(v); })) return false;
     double others = 0;
     for (const Var v : all) others += is_large(v) ? 0 : elements(v);
     const double bytes = rows_ * columns_ * static_cast<double>(size_of(dtype_));
@@ -128,6 +134,7 @@ class ScoresSearch {
   }
 
   const Program& program_;
+  std::vector<bool> given_;   // an input, or a view of one: read where it lies
   std::vector<bool> result_;  // of a product that takes matrices, or a view of it
   Shape shape_;  // of the matrices: axes of the batch, of rows, and that of columns
   DType dtype_ = DType::f32;

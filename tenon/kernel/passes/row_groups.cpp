@@ -33,7 +33,7 @@ std::vector<RowGroupWriter::Terms> RowGroupWriter::added_terms(const RowGroup& g
   for (const Statement& s : group.members) {
     const auto* p = std::get_if<Product>(&s.held());
     if (p == nullptr || !group.added.contains(p->c)) continue;
-    Terms terms{*p, {}};
+    Terms terms{*p};
     if (apart) {
       const std::uint32_t row = f_.vars++, column = f_.vars++;
       const Expr number = convert(p->dtype, Expr(std::int64_t(0)));
@@ -48,9 +48,9 @@ std::vector<RowGroupWriter::Terms> RowGroupWriter::added_terms(const RowGroup& g
       const Dim elements = p->m * p->n;
       f_.slots.push_back({p->dtype, elements * copies.count, Slot::Place::arena});
       terms.sum = Sum{std::move(whole), static_cast<SlotId>(f_.slots.size() - 1), elements, {0, {}}};
-      terms.sum->begin.add(*copies.thread, elements);
+      terms.part.add(*copies.thread, elements);
       Product& part = terms.product;
-      part.c = terms.sum->parts, part.c_offset = to_expr(terms.sum->begin);
+      part.c = terms.sum->parts, part.c_offset = to_expr(terms.part);
       part.c_batch = elements, part.c_m = p->n, part.c_n = 1;
     }
     all.push_back(std::move(terms));
@@ -62,7 +62,7 @@ RestrictToRows::Added RowGroupWriter::added_to(const std::vector<Terms>& all) {
   RestrictToRows::Added added;
   for (const Terms& t : all) {
     if (t.sum)
-      added.emplace(t.sum->whole.slot, RestrictToRows::Part{t.sum->parts, t.sum->begin});
+      added.emplace(t.sum->whole.slot, RestrictToRows::Part{t.sum->parts, t.part});
     else
       added.emplace(t.product.c, std::nullopt);
   }

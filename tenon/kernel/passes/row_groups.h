@@ -62,8 +62,9 @@ class RowGroupWriter {
   // A product of a group that is divided into terms. Where threads add their terms up apart, each has a copy of the
   // result as its part.
   struct Terms {
-    Product product;         // into the part
-    std::optional<Sum> sum;  // of the parts
+    Product product;              // into the part
+    std::optional<Sum> sum = {};  // of the parts
+    Affine part = {};             // where it begins
   };
   std::vector<Terms> added_terms(const RowGroup& group, bool apart);
   static RestrictToRows::Added added_to(const std::vector<Terms>& terms);
