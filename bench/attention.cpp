@@ -1,7 +1,7 @@
 // softmax(q·kᵀ/√d)·v in its spelling by hand, and the gradient of the sum of its squares in q, k and v: 64 heads of 256
 // x 64, beside bench/limits/attention.cpp; with a causal mask, with lengths, and 4 heads of each row of 16 sequences as
-// other libraries lay them out; and 8 long heads. One long head, beside an eighth of 8; f16 and bf16, and sizes that vary,
-// beside f32 of sizes that are known.
+// other libraries lay them out; and 8 long heads. One long head, beside an eighth of 8; f16 and bf16, and sizes that
+// vary, beside f32 of sizes that are known.
 #include "bench/measure.h"
 #include "tenon/tenon.h"
 

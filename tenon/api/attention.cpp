@@ -60,8 +60,9 @@ class Attention {
   static void check_ranks(std::span<const Array> all) {
     const std::size_t rank = all[0].rank();
     if ((rank != 3 && rank != 4) || all[1].rank() != rank || all[2].rank() != rank)
-      throw ShapeError(fmt::format("{}: {}.", attention_name, texts(all)),
-                       "Give all three the axes [batch, time, heads, features], or all of them [time, heads, features].");
+      throw ShapeError(
+          fmt::format("{}: {}.", attention_name, texts(all)),
+          "Give all three the axes [batch, time, heads, features], or all of them [time, heads, features].");
     if (is_complex(all[0].dtype()))
       throw DTypeError(fmt::format("{}: {} are complex.", attention_name, texts(all)),
                        "Softmax orders its elements: attend to real numbers.");
@@ -80,9 +81,9 @@ class Attention {
     const Dim heads = q_.shape()[2], of_keys = k_.shape()[2];
     if (asked_equal(heads, of_keys)) return 1;
     if (asked_equal(of_keys, 0) || !asked_equal(modulo(heads, of_keys), 0))
-      throw ShapeError(fmt::format("{}: {} heads of queries and {} of keys.", attention_name, heads.text(),
-                                   of_keys.text()),
-                       "Heads of queries share those of keys: give a multiple of them.");
+      throw ShapeError(
+          fmt::format("{}: {} heads of queries and {} of keys.", attention_name, heads.text(), of_keys.text()),
+          "Heads of queries share those of keys: give a multiple of them.");
     return floor_div(heads, of_keys);
   }
   bool shares() const { return share_ != Dim(1); }

@@ -99,7 +99,8 @@ class ScoresSearch {
       for (const Var v : vars)
         if (is_large(v) && !is_matrix(v) && !given_[v]) return false;
     if (eqn.op == &literal_op() || counted_axis(eqn) || eqn.op == &broadcast_op() || is_elementwise(eqn)) return true;
-    if (const auto form = reduction_of(eqn, program_)) return is_matrix(eqn.in[0]) && form->axes == std::vector{column_axis()};
+    if (const auto form = reduction_of(eqn, program_))
+      return is_matrix(eqn.in[0]) && form->axes == std::vector{column_axis()};
     return is_product(*eqn.op) && fits_product(eqn);
   }
 
@@ -136,7 +137,7 @@ class ScoresSearch {
   const Program& program_;
   std::vector<bool> given_;   // an input, or a view of one: read where it lies
   std::vector<bool> result_;  // of a product that takes matrices, or a view of it
-  Shape shape_;  // of the matrices: axes of the batch, of rows, and that of columns
+  Shape shape_;               // of the matrices: axes of the batch, of rows, and that of columns
   DType dtype_ = DType::f32;
   std::int64_t batch_axes_ = 0;
   double rows_ = 0, columns_ = 0, elements_ = 0;  // of a matrix; of all

@@ -144,9 +144,11 @@ TEST(Scores, OfOneHead) {
 }
 
 TEST(Scores, OfSizesThatVary) {
-  const JitOptions all{.sizes = Sizes::symbolic}, lengths{.named_sizes = {{0, {"T", ""}}, {1, {"S", ""}}, {2, {"S", ""}}}};
+  const JitOptions all{.sizes = Sizes::symbolic},
+      lengths{.named_sizes = {{0, {"T", ""}}, {1, {"S", ""}}, {2, {"S", ""}}}};
   for (const std::int64_t rows : {1500, 3001}) {
-    const Array q = drawn(1, {rows, 24}, DType::f32), k = drawn(2, {1100, 24}, DType::f32), v = drawn(3, {1100, 20}, DType::f32);
+    const Array q = drawn(1, {rows, 24}, DType::f32), k = drawn(2, {1100, 24}, DType::f32),
+                v = drawn(3, {1100, 20}, DType::f32);
     const double scores = static_cast<double>(rows) * 1100;
     for (const JitOptions& options : {all, lengths}) {
       expect_as_evaluated(of_one_head, q, k, v, scores, options);

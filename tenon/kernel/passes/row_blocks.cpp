@@ -465,10 +465,12 @@ class Divider {
     const bool fork = forks == Forks::here;
     const Dim rows = group.rows;
     const std::int64_t threads = fork ? std::min(threads_, rows.try_value().value_or(threads_)) : 1;
-    const Dim share = floor_div(rows, threads), left = modulo(rows, threads);
+    // Where rows begin is affine in sizes, that of a share among them.
+    const auto as_size = [&](const Dim& size) { return fork ? found(size, rows, result) : size; };
+    const Dim share = as_size(floor_div(rows, threads)), left = modulo(rows, threads);
     step = std::min(step, share.try_value().value_or(step));
     const auto blocks_of = [&](const Dim& some) { return floor_div(some + (step - 1), step); };
-    const Dim blocks = blocks_of(share), parts = threads * blocks + blocks_of(left);
+    const Dim blocks = as_size(blocks_of(share)), parts = threads * blocks + blocks_of(left);
     const std::vector<RowGroupWriter::Sum> sums = writer_.divided_sums(group, parts);
     const RowGroupWriter::Copies before = writer_.copies;
     if (fork) writer_.copies = {f_.vars++, threads + (left == Dim(0) ? 0 : 1)};
@@ -502,6 +504,14 @@ class Divider {
     for (const RowGroupWriter::Sum& s : sums) result.push_back(writer_.sum_of_parts(s, parts));
     for (const RowGroupWriter::Terms& t : terms)
       if (t.sum) result.push_back(writer_.sum_of_parts(*t.sum, threads + min(left, 1)));
+  }
+  // A size as one that the code finds.
+  Dim found(const Dim& size, const Dim& most, Block& result) {
+    if (size.known()) return size;
+    const auto slot = static_cast<SlotId>(f_.slots.size());
+    f_.slots.push_back({.dtype = DType::i64, .elements = 1, .place = Slot::Place::size, .most = most});
+    result.push_back(Nest{.vars = {}, .sizes = {}, .stores = {{slot, Expr(std::int64_t(0)), kernel::size(size), {}}}});
+    return size_in(slot);
   }
   // How many shares a thread has at least: all of them where so few scores are no work for several.
   Dim grain(const RowGroup& group, std::int64_t threads) const {

@@ -289,22 +289,22 @@ RuleRef elementwise() {
 }
 
 RuleRef wide() {
-  return std::make_shared<const Rule>(
-      Rule{.name = "products of f16 and bf16 as products of f32",
-           .exactness = Exactness::reassociates,
-           .phase = Phase::after_differentiation,
-           .replacement = of_f32,
-           .roots = is_product,
-           .applies_to = [] {
-             std::vector<Rule::Example> all;
-             using Holes = std::span<const Array>;
-             for (const DType dtype : {DType::f16, DType::bf16}) {
-               const Type x = Type::array(dtype, {Dim(20), Dim(20)}), y = Type::array(dtype, {Dim(2), Dim(20), Dim(20)});
-               all.push_back({{x, x}, [](Holes h) { return matmul(h[0], h[1]); }});
-               all.push_back({{y, y}, [](Holes h) { return einsum("bij,bkj->bik", h[0], h[1]); }});
-             }
-             return all;
-           }});
+  return std::make_shared<const Rule>(Rule{
+      .name = "products of f16 and bf16 as products of f32",
+      .exactness = Exactness::reassociates,
+      .phase = Phase::after_differentiation,
+      .replacement = of_f32,
+      .roots = is_product,
+      .applies_to = [] {
+        std::vector<Rule::Example> all;
+        using Holes = std::span<const Array>;
+        for (const DType dtype : {DType::f16, DType::bf16}) {
+          const Type x = Type::array(dtype, {Dim(20), Dim(20)}), y = Type::array(dtype, {Dim(2), Dim(20), Dim(20)});
+          all.push_back({{x, x}, [](Holes h) { return matmul(h[0], h[1]); }});
+          all.push_back({{y, y}, [](Holes h) { return einsum("bij,bkj->bik", h[0], h[1]); }});
+        }
+        return all;
+      }});
 }
 
 // inv(a)·b is the solution of a·x = b, at a third of the work and with less rounding.
