@@ -31,14 +31,15 @@ class Attention {
     for (Array& x : all) x = is_batched_ ? x : expand_dims(x, 0);
     q_ = all[0], k_ = all[1], v_ = all[2];
     check_sizes();
-    share_ = share();
+    // Heads of keys stand for those of queries: what is summed over heads that share one comes with the derivative.
+    if (const Dim sharing = share(); sharing != Dim(1))
+      k_ = for_each_head(k_, sharing), v_ = for_each_head(v_, sharing);
     find_seen();
   }
 
   Array values() {
     const Array weights = convert(softmax(scores()), v_.dtype());
-    const auto last = static_cast<std::int64_t>(weights.rank()) - 1;
-    Array x = by_queries(dot_general(weights, v_, {{last}, {1}, {0, 1}, {0, 2}}));
+    Array x = by_queries(dot_general(weights, v_, {{3}, {1}, {0, 1}, {0, 2}}));
     if (options_.query_lengths)
       x = where(reshape(arange(queries()), {queries(), 1, 1}) < lengths(*options_.query_lengths, 3), x, 0);
     return is_batched_ ? x : squeeze(x, 0);
@@ -86,7 +87,11 @@ class Attention {
           "Heads of queries share those of keys: give a multiple of them.");
     return floor_div(heads, of_keys);
   }
-  bool shares() const { return share_ != Dim(1); }
+  static Array for_each_head(const Array& x, const Dim& sharing) {
+    const Shape s = x.shape();
+    return reshape(broadcast_in_dim(x, {s[0], s[1], s[2], sharing, s[3]}, {0, 1, 2, 4}),
+                   {s[0], s[1], s[2] * sharing, s[3]});
+  }
 
   // Of what broadcasts to [batch, heads, queries, keys]: to the axes of the scores.
   Array of_scores(Array x) const {
@@ -94,9 +99,7 @@ class Attention {
     if (x.rank() != 4)
       throw ShapeError(fmt::format("{}: {} as a bias or a mask.", attention_name, x.type().text()),
                        "It broadcasts to [batch, heads, queries, keys].");
-    if (!shares()) return x;
-    const Shape s = x.shape();
-    return s[1] == Dim(1) ? expand_dims(x, 1) : reshape(x, {s[0], k_.shape()[2], share_, s[2], s[3]});
+    return x;
   }
   // How many there are of each sequence, with so many axes behind the batch.
   Array lengths(const Array& x, std::int64_t axes) const {
@@ -117,9 +120,8 @@ class Attention {
       const auto [before, behind] = *options_.window;
       see(query - std::clamp(before, -far, far) <= key), see(key <= query + std::clamp(behind, -far, far));
     }
-    const std::int64_t axes = shares() ? 4 : 3;
-    if (options_.query_lengths) see(query < lengths(*options_.query_lengths, axes));
-    if (options_.key_lengths) see(key < lengths(*options_.key_lengths, axes));
+    if (options_.query_lengths) see(query < lengths(*options_.query_lengths, 3));
+    if (options_.key_lengths) see(key < lengths(*options_.key_lengths, 3));
     if (!options_.mask) return;
     if (options_.mask->dtype() != DType::bool_)
       throw DTypeError(fmt::format("{}: {} as a mask.", attention_name, options_.mask->type().text()),
@@ -127,16 +129,9 @@ class Attention {
     see(of_scores(*options_.mask));
   }
 
-  // [batch, heads of keys, (those that share it,) queries, keys]
+  // [batch, heads, queries, keys]
   Array scores() const {
-    const Array wide = widened(q_);
-    Array q = transpose(wide, {0, 2, 1, 3});
-    if (shares()) {
-      const Shape s = q_.shape();
-      q = transpose(reshape(wide, {s[0], s[1], k_.shape()[2], share_, s[3]}), {0, 2, 3, 1, 4});
-    }
-    const auto last = static_cast<std::int64_t>(q.rank()) - 1;
-    Array x = dot_general(q, widened(k_), {{last}, {3}, {0, 1}, {0, 2}});
+    Array x = dot_general(widened(q_), widened(k_), {{3}, {3}, {0, 2}, {0, 2}});
     const DType dtype = x.dtype();
     x = x * (options_.scale ? convert(*options_.scale, dtype) : usual_scale(dtype));
     if (options_.bias) x = x + convert(of_scores(*options_.bias), dtype);
@@ -148,18 +143,12 @@ class Attention {
     if (features.known()) return convert(Array(1 / std::sqrt(static_cast<double>(features.value()))), dtype);
     return 1 / sqrt(convert(size_as_array(features), dtype));
   }
-  // From axes of the scores but for the last one to [batch, queries, heads, …].
-  Array by_queries(const Array& x) const {
-    if (!shares()) return transpose(x, {0, 2, 1, 3});
-    const Array moved = transpose(x, {0, 3, 1, 2, 4});
-    const Shape s = moved.shape();
-    return reshape(moved, {s[0], s[1], q_.shape()[2], s[4]});
-  }
+  // From [batch, heads, queries, …] to [batch, queries, heads, …].
+  static Array by_queries(const Array& x) { return transpose(x, {0, 2, 1, 3}); }
 
   const AttentionOptions& options_;
   Array q_, k_, v_;
   bool is_batched_ = true;
-  Dim share_ = 1;
   MaybeArray seen_;
 };
 
