@@ -60,7 +60,7 @@ OPTIONS = [
 @pytest.mark.parametrize("groups", [4, 2, 1])
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "_".join(o) or "none")
 def test_each_option(options, groups):
-    for dtype in ROUNDING:
+    for dtype in ROUNDING if groups == 2 else ("float64",):
         q, k, v = drawn(1, b, t, heads, 6, dtype=dtype), drawn(2, b, s, groups, 6, dtype=dtype), drawn(3, b, s, groups, 6, dtype=dtype)
         want, sums = plain(q, k, v, **options)
         given = {name: tnp.asarray(x, dtype) if name == "bias" else x for name, x in options.items()}
