@@ -1,6 +1,7 @@
 // Tenon: composable transformations of array programs. The only header a user includes.
 #pragma once
 
+#include "tenon/api/attention.h"
 #include "tenon/api/cluster.h"
 #include "tenon/api/convolution.h"
 #include "tenon/api/covariance.h"

@@ -11,6 +11,7 @@
 #include "bench/measure.h"
 #include "tenon/compile/executable.h"
 #include "tenon/rewrite/rules/rules.h"
+#include "tenon/runtime/memory/allocator.h"
 #include "tenon/tenon.h"
 #include "tenon/transform/gradient.h"
 
@@ -268,6 +269,35 @@ void cumulative() {
 }
 
 // A carry that keeps about half of its elements in each step, until one is left: two copies a step, and the reductions.
+// Of one head: the time, and the memory beside operands and results, of code for one length and for any.
+void attention() {
+  const auto of = [](const Array& q, const Array& k, const Array& v) {
+    return tn::matmul(tn::softmax(tn::matmul(q, tn::transpose(k)) * 0.125F), v);
+  };
+  const auto squares = [=](const Array& q, const Array& k, const Array& v) { return tn::sum(tn::square(of(q, k, v))); };
+  Sweep times("attention of one head, 64 features", "keys and queries", "ms"),
+      memory("attention of one head, memory", "keys and queries", "MB");
+  const auto measure = [&](const std::string& name, auto f) {
+    for (double n = 1024; n <= 16384; n *= 2) {
+      const Array x = tn::random::normal(tn::random::key(1), {static_cast<std::int64_t>(n), 64});
+      f(x, x, x);
+      tn::reset_peak_memory();
+      const std::size_t before = tn::memory_statistics().live_bytes;
+      {
+        auto result = f(x, x, x);
+        bench::keep(result);
+      }
+      memory.add(n, name, static_cast<double>(tn::memory_statistics().peak_bytes - before) * 1e-6);
+      times.add(n, name, bench::median_seconds(f, x, x, x) * 1e3);
+    }
+  };
+  measure("forward", tn::jit(of, {.sizes = tn::Sizes::fixed}));
+  measure("gradient", tn::jit(tn::grad<0, 1, 2>(squares), {.sizes = tn::Sizes::fixed}));
+  const tn::JitOptions any{.named_sizes = {{0, {"T", ""}}, {1, {"T", ""}}, {2, {"T", ""}}}};
+  measure("forward, any length", tn::jit(of, any));
+  measure("gradient, any length", tn::jit(tn::grad<0, 1, 2>(squares), any));
+}
+
 void varying() {
   Sweep sweep("A carry that halves in each step", "elements", "µs");
   for (int n : {1000, 10000, 100000, 1000000}) {
@@ -398,6 +428,7 @@ int main(int argc, char** argv) {
   if (wanted("programs")) programs();
   if (wanted("lengths")) lengths();
   if (wanted("cumulative")) cumulative();
+  if (wanted("attention")) attention();
   if (wanted("varying")) varying();
   if (wanted("tables")) tables();
   if (wanted("checkpoints")) checkpoints();

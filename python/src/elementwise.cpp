@@ -10,6 +10,7 @@
 #include "operands.h"
 #include "rooms.h"
 #include "tenon/api/float_parts.h"
+#include "tenon/api/special.h"
 #include "tenon/ops/activations.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"

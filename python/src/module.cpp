@@ -35,6 +35,7 @@ NB_MODULE(_core, module) {
   add_gathers(module);
   add_contractions(module);
   add_cumulative(module);
+  add_attention(module);
   add_convolutions(module);
   add_windows(module);
   add_fourier(module);

@@ -18,6 +18,7 @@ void add_vectors(nb::module_& module);       // vectors.cpp
 void add_movement(nb::module_& module);      // movement.cpp
 void add_gathers(nb::module_& module);       // gathers.cpp
 void add_contractions(nb::module_& module);  // contractions.cpp
+void add_attention(nb::module_& module);     // attention.cpp
 void add_convolutions(nb::module_& module);  // convolution.cpp
 void add_cumulative(nb::module_& module);    // cumulative.cpp
 void add_fourier(nb::module_& module);       // fourier.cpp

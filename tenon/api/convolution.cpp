@@ -31,7 +31,7 @@ std::pair<std::int64_t, std::int64_t> api_detail::padding_of(Padding kind, Funct
 
 namespace {
 
-using Axes = std::vector<std::int64_t>;
+using AxisNumbers = std::vector<std::int64_t>;
 using Pads = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 // Options with all that was left out, of operands in the layout of code: [batch, places…, channels], but for x where
@@ -39,11 +39,11 @@ using Pads = std::vector<std::pair<std::int64_t, std::int64_t>>;
 struct Convolution {
   std::string_view name;
   Array x, w;
-  Axes strides, input_dilation, window_dilation;
+  AxisNumbers strides, input_dilation, window_dilation;
   std::int64_t groups = 1;
   Pads pads;
-  Axes output;       // of the result
-  Axes layout = {};  // of x: the axes of the batch, of the channels, of the places
+  AxisNumbers output;       // of the result
+  AxisNumbers layout = {};  // of x: the axes of the batch, of the channels, of the places
 
   std::size_t place_axis(std::size_t i) const {
     return layout.empty() ? i + 1 : static_cast<std::size_t>(layout[i + 2]);
@@ -61,8 +61,8 @@ struct Convolution {
   }
 };
 
-Axes or_ones(std::string_view name, const Axes& given, std::size_t axes, std::string_view what) {
-  if (given.empty()) return Axes(axes, 1);
+AxisNumbers or_ones(std::string_view name, const AxisNumbers& given, std::size_t axes, std::string_view what) {
+  if (given.empty()) return AxisNumbers(axes, 1);
   if (given.size() != axes)
     throw ShapeError(fmt::format("{}: {} {} of {} axes.", name, given.size(), what, axes),
                      "Give one an axis of places.");
@@ -72,28 +72,30 @@ Axes or_ones(std::string_view name, const Axes& given, std::size_t axes, std::st
 }
 
 ConvolutionAxes channels_first(std::size_t rank) {
-  Axes axes(rank);
+  AxisNumbers axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
   return {axes, axes, axes};
 }
-Axes places_between(const Axes& axes) {  // batch, places…, channels
-  Axes order{axes[0]};
+AxisNumbers places_between(const AxisNumbers& axes) {  // batch, places…, channels
+  AxisNumbers order{axes[0]};
   order.insert(order.end(), axes.begin() + 2, axes.end());
   order.push_back(axes[1]);
   return order;
 }
-Axes places_before(const Axes& axes) {  // places…, channels, features
-  Axes order(axes.begin() + 2, axes.end());
+AxisNumbers places_before(const AxisNumbers& axes) {  // places…, channels, features
+  AxisNumbers order(axes.begin() + 2, axes.end());
   order.push_back(axes[1]);
   order.push_back(axes[0]);
   return order;
 }
-Array in_order(const Array& x, const Axes& order) { return std::ranges::is_sorted(order) ? x : transpose(x, order); }
+Array in_order(const Array& x, const AxisNumbers& order) {
+  return std::ranges::is_sorted(order) ? x : transpose(x, order);
+}
 
-void require_axes(std::string_view name, const Axes& axes, const Array& of) {
-  Axes sorted = axes;
+void require_axes(std::string_view name, const AxisNumbers& axes, const Array& of) {
+  AxisNumbers sorted = axes;
   std::ranges::sort(sorted);
-  Axes all(of.rank());
+  AxisNumbers all(of.rank());
   std::iota(all.begin(), all.end(), 0);
   if (sorted != all)
     throw ShapeError(
@@ -132,26 +134,28 @@ Array batch_as_channels(const Array& x, std::int64_t groups, std::string_view na
 }
 
 // Of all axes: zeros before, behind and between the elements.
-Array padded_axes(const Array& x, const Pads& pads, const Axes& dilation) {
-  Axes low, high, between;
+Array padded_axes(const Array& x, const Pads& pads, const AxisNumbers& dilation) {
+  AxisNumbers low, high, between;
   for (std::size_t i = 0; i < pads.size(); ++i)
     low.push_back(pads[i].first), high.push_back(pads[i].second), between.push_back(dilation[i] - 1);
-  const auto nothing = [](const Axes& all) { return std::ranges::all_of(all, [](std::int64_t n) { return n == 0; }); };
+  const auto nothing = [](const AxisNumbers& all) {
+    return std::ranges::all_of(all, [](std::int64_t n) { return n == 0; });
+  };
   if (nothing(low) && nothing(high) && nothing(between)) return x;
   return pad(x, convert(0, x.dtype()), low, high, between);
 }
-Array padded(const Array& x, const Pads& pads, const Axes& dilation) {
+Array padded(const Array& x, const Pads& pads, const AxisNumbers& dilation) {
   Pads all(1);
-  Axes spread(1, 1);
+  AxisNumbers spread(1, 1);
   all.insert(all.end(), pads.begin(), pads.end()), spread.insert(spread.end(), dilation.begin(), dilation.end());
   all.emplace_back(), spread.push_back(1);
   return padded_axes(x, all, spread);
 }
 
 // The axes of [batch, places…, features] as others have them, and x from its own layout to that.
-Array with_axes(const Array& y, const Axes& output) {
-  const Axes order = places_between(output);
-  Axes inverse(order.size());
+Array with_axes(const Array& y, const AxisNumbers& output) {
+  const AxisNumbers order = places_between(output);
+  AxisNumbers inverse(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   return in_order(y, inverse);
@@ -168,7 +172,7 @@ Array exchanged(const Array& w, std::int64_t groups) {
   const Dim channels = apart[rank - 2], features = floor_div(apart[rank - 1], groups);
   apart[rank - 1] = groups;
   apart.push_back(features);
-  Axes order(rank + 1);
+  AxisNumbers order(rank + 1);
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[rank - 2], order[rank]);  // features, group, channels
   std::vector<Dim> whole = w.shape().dims();
@@ -178,7 +182,7 @@ Array exchanged(const Array& w, std::int64_t groups) {
 
 // A convolution of a spread input, which is the other way through one with these strides.
 Array through_spread_input(const Convolution& c) {
-  Axes turned;
+  AxisNumbers turned;
   std::vector<Dim> inputs;
   Pads pads = c.pads;
   for (std::size_t i = 0; i < c.axes(); ++i) {
@@ -189,7 +193,7 @@ Array through_spread_input(const Convolution& c) {
   }
   const Array w = exchanged(reverse(c.w, turned), c.groups);
   const Array full = convolve_to_input(w, c.x, {c.input_dilation, c.window_dilation, c.groups}, inputs);
-  return padded(full, pads, Axes(c.axes(), 1));
+  return padded(full, pads, AxisNumbers(c.axes(), 1));
 }
 
 // Channels that each make a feature of their own: products of x moved by each place of the window, added up. As slices
@@ -204,9 +208,9 @@ bool has_lonely_channels(const Convolution& c) {
 }
 
 // `x` with places before, behind and between those that there are, in its own layout.
-Array padded_places(const Convolution& c, const Array& x, const Pads& pads, const Axes& dilation) {
+Array padded_places(const Convolution& c, const Array& x, const Pads& pads, const AxisNumbers& dilation) {
   Pads all(x.rank());
-  Axes spread(x.rank(), 1);
+  AxisNumbers spread(x.rank(), 1);
   for (std::size_t i = 0; i < c.axes(); ++i) all[c.place_axis(i)] = pads[i], spread[c.place_axis(i)] = dilation[i];
   return padded_axes(x, all, spread);
 }
@@ -214,7 +218,7 @@ Array padded_places(const Convolution& c, const Array& x, const Pads& pads, cons
 // Of an input between whose places there is nothing.
 Array through_moved_inputs(const Convolution& c) {
   const std::size_t rank = c.axes() + 2;
-  const Axes ones(rank, 1), none(rank, 0);
+  const AxisNumbers ones(rank, 1), none(rank, 0);
   WindowPlaces places{ones, ones, ones, none, none};
   for (std::size_t i = 0; i < c.axes(); ++i) {
     const std::size_t axis = c.place_axis(i);
@@ -244,7 +248,7 @@ Array through_moved_inputs(const Convolution& c) {
 Array lonely_input(const Convolution& c, const Shape& input, const Array& w, const Array& ct) {
   Convolution back = c;
   const bool at_each = std::ranges::count(c.strides, 1) == std::ssize(c.strides);
-  Axes turned;
+  AxisNumbers turned;
   std::vector<Dim> inputs;
   for (std::size_t i = 0; i < c.axes(); ++i) {
     const auto& [low, high] = c.pads[i];
@@ -262,7 +266,7 @@ Array lonely_input(const Convolution& c, const Shape& input, const Array& w, con
   }
   const WindowSteps steps{c.strides, c.window_dilation, c.groups};
   const Array given = convolve_to_input(w, channels_behind(c, ct), steps, inputs);
-  return padded_places(c, c.layout.empty() ? given : with_axes(given, c.layout), back.pads, Axes(c.axes(), 1));
+  return padded_places(c, c.layout.empty() ? given : with_axes(given, c.layout), back.pads, AxisNumbers(c.axes(), 1));
 }
 
 // The same, whose derivatives are ops: sums over all images, one for each place and channel, are no business of slices.
@@ -280,7 +284,7 @@ Array by_lonely_channels(const Convolution& given) {
   const auto backward = [c](const std::pair<Array, Array>& both, const Array& ct) {
     const auto& [x, w] = both;
     const std::vector<Dim> of_w = w.shape().dims();
-    const Array there = padded_places(c, x, c.pads, Axes(c.axes(), 1));
+    const Array there = padded_places(c, x, c.pads, AxisNumbers(c.axes(), 1));
     const WindowSteps steps{c.strides, c.window_dilation, c.groups};
     return std::tuple(
         lonely_input(c, x.shape(), w, ct),
@@ -300,7 +304,9 @@ Array computed(const Convolution& c) {
     return complex(of(a, s) - of(b, t), of(a, t) + of(b, s));
   }
   if (has_lonely_channels(c)) return by_lonely_channels(c);
-  const auto ones = [](const Axes& all) { return std::ranges::all_of(all, [](std::int64_t n) { return n == 1; }); };
+  const auto ones = [](const AxisNumbers& all) {
+    return std::ranges::all_of(all, [](std::int64_t n) { return n == 1; });
+  };
   if (!ones(c.input_dilation) && ones(c.strides) && c.places()) return through_spread_input(c);
   return convolve(padded(c.x, c.pads, c.input_dilation), c.w, {c.strides, c.window_dilation, c.groups});
 }

@@ -16,7 +16,7 @@ namespace {
 
 using fft::Norm;
 using enum FourierKind;
-using Axes = std::vector<std::int64_t>;
+using AxisNumbers = std::vector<std::int64_t>;
 using Lengths = std::optional<std::vector<Dim>>;
 
 FourierScale scale_of(FourierKind kind, Norm norm) {
@@ -49,8 +49,8 @@ Array taken(std::string_view name, const Array& given, FourierKind kind) {
   return is_complex(x.dtype()) ? x : convert(x, complex_of(x.dtype()));
 }
 
-Array transformed(std::string_view name, const Operand& given, FourierKind kind, const Lengths& lengths, Axes axes,
-                  Norm norm) {
+Array transformed(std::string_view name, const Operand& given, FourierKind kind, const Lengths& lengths,
+                  AxisNumbers axes, Norm norm) {
   const SourceScope place(given.where(), name);
   Array x = taken(name, given.array(), kind);
   const auto text = [&] { return given->type().text(); };
@@ -85,7 +85,7 @@ Array along_one(std::string_view name, const Operand& x, FourierKind kind, const
   return transformed(name, x, kind, options.n ? Lengths({*options.n}) : Lengths(), {options.axis}, options.norm);
 }
 Array along_many(std::string_view name, const Operand& x, FourierKind kind, const fft::ManyOptions& options) {
-  Axes axes;
+  AxisNumbers axes;
   if (options.axes) {
     axes = *options.axes;
   } else {
@@ -114,10 +114,11 @@ Array frequencies(const Dim& first, const Dim& count, const Dim& n, const Array&
 }
 
 // The axes rolled so that element `from(n)` of each stands first.
-Array rolled(std::string_view name, const Operand& given, const std::optional<Axes>& axes, Dim (*from)(const Dim& n)) {
+Array rolled(std::string_view name, const Operand& given, const std::optional<AxisNumbers>& axes,
+             Dim (*from)(const Dim& n)) {
   const SourceScope place(given.where(), name);
   Array x = given.array();
-  Axes all;
+  AxisNumbers all;
   for (std::size_t i = 0; i < x.rank(); ++i) all.push_back(static_cast<std::int64_t>(i));
   for (const std::int64_t given_axis : axes.value_or(all)) {
     const auto axis = static_cast<std::int64_t>(normalize_axis(given_axis, x.rank(), name));

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tenon/api/elementwise.h"
+#include "tenon/api/special.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"

@@ -9,7 +9,7 @@
 #include "tenon/ir/literal.h"
 #include "tenon/kernel/function.h"
 #include "tenon/ops/element_form.h"
-#include "tenon/rewrite/batched_scores.h"
+#include "tenon/rewrite/scores.h"
 #include "tenon/rewrite/hoist_search.h"
 #include "tenon/rewrite/streams.h"
 
@@ -39,7 +39,7 @@ class PairSearch {
 
   std::vector<PairLoop> find() {
     find_ends();
-    if (ends_.empty() || (!blocks_are_small() && has_batched_scores(program_))) return {};
+    if (ends_.empty() || (!blocks_are_small() && has_scores(program_))) return {};
     keep_those_that_pay();
     for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
       const Eqn& eqn = program_.eqns()[e];

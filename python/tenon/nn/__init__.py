@@ -1,7 +1,6 @@
 """Functions of neural networks, by the names of jax.nn. Where one asks for an order of complex numbers, it is that of real
 parts, then of imaginary ones."""
 
-import functools
 import math
 import operator
 
@@ -224,50 +223,19 @@ def scaled_matmul(lhs, rhs, lhs_scales, rhs_scales, preferred_element_type="floa
     return _core.scaled_dot(lhs, rhs, lhs_scales, rhs_scales, [2], [2], [0], [0], preferred_element_type)
 
 
-def _attended(queries, keys, is_causal, window, query_lengths, key_lengths):
-    """Which keys a query sees, [queries, keys] or [batch, 1, queries, keys]; None: all."""
-    at, other = tnp.arange(queries)[:, None], tnp.arange(keys)[None, :]
-    seen = []
-    if is_causal:
-        seen.append(at >= other)
-    if window is not None:
-        before, behind = window if isinstance(window, (tuple, list)) else (window, window)
-        seen += [other >= at - before, other <= at + behind]
-    if query_lengths is not None:
-        seen.append(at < tnp.asarray(query_lengths)[:, None, None, None])
-    if key_lengths is not None:
-        seen.append(other < tnp.asarray(key_lengths)[:, None, None, None])
-    return functools.reduce(operator.and_, seen) if seen else None
-
-
 def dot_product_attention(query, key, value, bias=None, mask=None, *, scale=None, is_causal=False,
                           query_seq_lengths=None, key_value_seq_lengths=None, implementation=None,
                           local_window_size=None, return_residual=False):
     """softmax(query · keyᵀ · scale + bias) · value: [batch, time, heads, features] each, or without the batch. Queries see
     keys that the mask, `is_causal`, the lengths of the sequences of the batch and `local_window_size`, (how many before,
-    how many behind), leave. `implementation`: None or "xla", of no effect. With `return_residual` (that, logsumexp of
-    query · keyᵀ · scale + bias of the keys that are seen: [batch, time, heads])."""
+    how many behind), leave; those behind the length of their sequence give 0. Heads of queries may be a multiple of those
+    of keys, which as many in a row share. `implementation`: None or "xla", of no effect. With `return_residual` (that,
+    logsumexp of query · keyᵀ · scale + bias of the keys that are seen: [batch, time, heads])."""
     if implementation not in (None, "xla"):
         raise ValueError(f"dot_product_attention: implementation {implementation!r}: there is one, None.")
-    query, key, value = map(tnp.asarray, (query, key, value))
-    batched = query.ndim == 4
-    q, k, v = (x if batched else x[None] for x in (query, key, value))
-    if q.shape[2] % k.shape[2]:
-        raise ValueError(f"dot_product_attention: {q.shape[2]} heads of queries and {k.shape[2]} of keys.")
-    groups = q.shape[2] // k.shape[2]
-    if groups > 1:
-        k, v = tnp.repeat(k, groups, 2), tnp.repeat(v, groups, 2)
-    logits = tnp.einsum("btnh,bsnh->bnts", q, k) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
-    if bias is not None:
-        logits = logits + bias
-    seen = _attended(q.shape[1], k.shape[1], is_causal, local_window_size, query_seq_lengths, key_value_seq_lengths)
-    if seen is not None:
-        mask = seen if mask is None else seen & mask
-    if mask is not None:
-        logits = tnp.where(mask, logits, -0.7 * float(tnp.finfo(logits.dtype).max))
-    logits = tnp.asarray(logits, "float32") if logits.dtype.itemsize < 4 else logits
-    made = tnp.einsum("bnts,bsnh->btnh", tnp.astype(softmax(logits), v.dtype), v)
-    if return_residual:
-        sums = tnp.astype(tnp.matrix_transpose(logsumexp(logits, -1)), query.dtype)
-        return (made, sums) if batched else (made[0], sums[0])
-    return made if batched else made[0]
+    if local_window_size is not None and not isinstance(local_window_size, (tuple, list)):
+        local_window_size = (local_window_size, local_window_size)
+    if local_window_size is not None:
+        local_window_size = tuple(map(operator.index, local_window_size))
+    return _core.dot_product_attention(query, key, value, bias, mask, scale, is_causal, query_seq_lengths,
+                                       key_value_seq_lengths, local_window_size, return_residual)

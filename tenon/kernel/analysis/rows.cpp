@@ -363,12 +363,14 @@ Statement RestrictToRows::operator()(const Statement& s) {
   }
   if (const auto* product = std::get_if<Product>(&s.held())) {
     Product p = *product;
-    if (added_.contains(p.c)) {
+    if (const auto added = added_.find(p.c); added != added_.end()) {
       const Dim each = each_row_of(p.k, block_.rows).value();
       p.k = block_.count * each;
       p.accumulate = true;
       p.a_offset = moved(p.a_offset, each * p.a_k), p.b_offset = moved(p.b_offset, each * p.b_k);
       place(p.a, p.a_offset), place(p.b, p.b_offset);
+      if (const std::optional<Part>& part = added->second)
+        p.c = part->slot, p.c_offset = to_expr(part->offset), p.c_batch = p.m * p.n, p.c_m = p.n, p.c_n = 1;
       return p;
     }
     const bool by_batch = p.batch != Dim(1) && each_row_of(p.batch, block_.rows);

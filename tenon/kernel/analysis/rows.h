@@ -70,8 +70,10 @@ class RestrictToRows : private Rewrite {
     SlotId slot;
     Affine offset;
   };
-  // `added`: the results of products that are divided into terms.
-  RestrictToRows(RowBlock block, std::map<SlotId, Own> own, std::map<SlotId, Part> parts, std::set<SlotId> added)
+  // The results of products that are divided into terms: where the block's terms are added to, row-major; nothing: to
+  // the result itself.
+  using Added = std::map<SlotId, std::optional<Part>>;
+  RestrictToRows(RowBlock block, std::map<SlotId, Own> own, std::map<SlotId, Part> parts, Added added)
       : block_(std::move(block)), own_(std::move(own)), parts_(std::move(parts)), added_(std::move(added)) {}
   Statement operator()(const Statement& s);
 
@@ -85,7 +87,7 @@ class RestrictToRows : private Rewrite {
   RowBlock block_;
   std::map<SlotId, Own> own_;
   std::map<SlotId, Part> parts_;
-  std::set<SlotId> added_;
+  Added added_;
   std::vector<std::pair<Affine, Expr>> placed_;  // offsets in own slots, without their constants
 };
 

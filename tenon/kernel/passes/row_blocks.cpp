@@ -39,7 +39,6 @@ class Divider {
     // Parts of sums, and copies of matrices, lie in memory that threads of parallel blocks share.
     bool divide_sums = true, have_copies = true;
     bool join_products = true;
-    bool add_terms = false;  // where blocks run one after another
   };
   Block within(Block statements, const May& may, bool may_fork) {
     const May before = std::exchange(may_, may);
@@ -121,10 +120,11 @@ class Divider {
     visit_slots_and_sizes(f_, s, [&](SlotId slot, bool) { after_sum = after_sum || group.sums.contains(slot); });
     if (after_sum) return false;
     const auto* product = std::get_if<Product>(&s.held());
-    const std::optional<SlotId> scores = product != nullptr ? scores_of(*product, group.rows) : std::nullopt;
+    const std::optional<SlotId> scores = product != nullptr ? scores_of(*product, group) : std::nullopt;
     const bool by_rows = extend(group, s, contains_loop(s) || scores ? ProductParts::rows : ProductParts::none);
     if (!by_rows) {
-      if (!scores || !may_.add_terms || group.uses.contains(product->c) || !extend(group, s, ProductParts::terms))
+      if (!scores || is_half(product->dtype) || group.uses.contains(product->c) ||
+          !extend(group, s, ProductParts::terms))
         return false;
       group.sums.insert(product->c), group.added.insert(product->c);
     }
@@ -140,28 +140,34 @@ class Divider {
 
   // Outside of loops a product is divided along its batch, or the rows of its one matrix, where one of its matrices is
   // larger than the others together and temporary: others of the group make it or take it, as the scores of attention.
-  std::optional<SlotId> scores_of(const Product& p, const Dim& rows) const {
+  std::optional<SlotId> scores_of(const Product& p, const RowGroup& group) const {
+    const Dim& rows = group.rows;
     const bool one = p.batch == Dim(1);
-    const bool fits =
-        one ? rows == p.m || (may_.add_terms && rows == p.k) : rows != Dim(1) && each_row_of(p.batch, rows);
-    if (!may_.join_products || !rows.known() || !fits) return {};
-    const auto matrix = [&](const Dim& stride, const Dim& m, const Dim& n) {
-      return estimate(stride == Dim(0) ? Dim(1) : p.batch) * estimate(m) * estimate(n);
+    const bool fits = one ? rows == p.m || rows == p.k : rows != Dim(1) && each_row_of(p.batch, rows);
+    const auto is_found = [](const Dim& size) { return has_found_size(size); };
+    if (!may_.join_products || !fits || std::ranges::any_of(std::array{p.batch, p.m, p.n, p.k}, is_found)) return {};
+    const auto in_group = [&](SlotId slot) { return group.scores.contains(slot); };
+    std::array all{p.c, p.a, p.b};
+    std::ranges::stable_sort(all, std::greater(), in_group);
+    const auto found = std::ranges::find_if(all, [&](SlotId slot) { return is_largest(p, slot); });
+    return found == all.end() ? std::nullopt : std::optional(*found);
+  }
+  // Each block of rows packs all of the other matrix, which one matrix alone has to pay for. An axis that the largest
+  // lacks is short where nothing is known of it.
+  bool is_largest(const Product& p, SlotId slot) const {
+    constexpr double short_axis = 64;
+    const auto size = [&](const Dim& axis, SlotId lacking) {
+      return slot == lacking && !axis.known() ? short_axis : estimate(axis);
     };
-    struct Matrix {
-      SlotId slot;
-      double elements;
+    const double m = size(p.m, p.b), n = size(p.n, p.a), k = size(p.k, p.c);
+    const auto all = [&](const Dim& stride, double elements) {
+      return stride == Dim(0) ? elements : elements * estimate(p.batch);
     };
-    std::array<Matrix, 3> all{
-        {{p.a, matrix(p.a_batch, p.m, p.k)}, {p.b, matrix(p.b_batch, p.k, p.n)}, {p.c, matrix(p.c_batch, p.m, p.n)}}};
-    std::ranges::sort(all, std::greater(), &Matrix::elements);
-    // Each block of rows packs all of the other matrix, which one matrix alone has to pay for.
-    const double least = (one ? 8 : 1.5) * (all[1].elements + all[2].elements);
-    const Slot& slot = f_.slots[all[0].slot];
-    if (!slot.temporary() || all[0].elements < least) return {};
-    if (all[0].elements * static_cast<double>(size_of(slot.dtype)) < 2. * static_cast<double>(target_.product_bytes))
-      return {};
-    return all[0].slot;
+    const double a = all(p.a_batch, m * k), b = all(p.b_batch, k * n), c = all(p.c_batch, m * n);
+    const double elements = slot == p.a ? a : slot == p.b ? b : c, others = a + b + c - elements;
+    const Slot& whole = f_.slots[slot];
+    return whole.temporary() && elements >= (p.batch == Dim(1) ? 8 : 1.5) * others &&
+           elements * static_cast<double>(size_of(whole.dtype)) >= 2. * static_cast<double>(target_.product_bytes);
   }
 
   bool extend(RowGroup& group, const Statement& s, ProductParts products) {
@@ -209,10 +215,31 @@ class Divider {
   // Else its products are no members.
   void close_products(RowGroup group, bool may_fork, Block& result) {
     const std::optional<std::int64_t> step = product_rows(group);
-    if (step) return divide_in_shares(std::move(group), *step, may_fork, result);
+    if (step) {
+      const Forks forks = !may_fork ? Forks::none : forks_within(group, *step) ? Forks::inside : Forks::here;
+      return divide_in_shares(std::move(group), *step, forks, result);
+    }
     May may = may_;
     may.join_products = false;
     for (Statement& s : within(std::move(group.members), may, may_fork)) result.push_back(std::move(s));
+  }
+
+  // Which rows threads share: these, or those within each of them, one after another.
+  enum class Forks : std::uint8_t { none, here, inside };
+  // Matrices of a batch that are divided in their turn, where they may be no even share for each thread.
+  bool forks_within(const RowGroup& group, std::int64_t step) const {
+    constexpr std::int64_t few = 4;  // for each thread
+    if (step > 1 || of_matrix(group)) return false;
+    double work = 0;
+    for (const Statement& s : group.members) work += nanoseconds(s);
+    if (work / estimate(group.rows) < 8 * target_.worth_forking) return false;
+    return !group.rows.known() || (group.rows.value() % threads_ != 0 && group.rows.value() < few * threads_);
+  }
+  static bool of_matrix(const RowGroup& group) {
+    return std::ranges::any_of(group.members, [](const Statement& s) {
+      const auto* product = std::get_if<Product>(&s.held());
+      return product != nullptr && product->batch == Dim(1);
+    });
   }
 
   std::optional<std::int64_t> product_rows(const RowGroup& group) const {
@@ -227,16 +254,13 @@ class Divider {
       return use != group.uses.end() && writer_.is_own(slot, use->second, inside);
     });
     if (!own) return {};
-    const bool of_matrix = std::ranges::any_of(group.members, [](const Statement& s) {
-      const auto* product = std::get_if<Product>(&s.held());
-      return product != nullptr && product->batch == Dim(1);
-    });
+    const std::int64_t rows = group.rows.try_value().value_or(std::numeric_limits<std::int32_t>::max());
     const auto in_cache =
         static_cast<std::int64_t>(std::max(static_cast<double>(target_.product_bytes) / std::max(each, 1.), 1.));
-    if (!of_matrix) return std::min(in_cache, group.rows.value());  // matrices too large are divided in their turn
+    if (!of_matrix(group)) return std::min(in_cache, rows);  // matrices too large are divided in their turn
     const auto in_copy = static_cast<std::int64_t>(writer_.largest_copy() / std::max(each, 1.)) / 16 * 16;
-    const std::int64_t step = std::min(std::max(in_cache, std::min(wanted, in_copy)), group.rows.value());
-    return step >= std::min(fewest, group.rows.value()) ? std::optional(step) : std::nullopt;
+    const std::int64_t step = std::min(std::max(in_cache, std::min(wanted, in_copy)), rows);
+    return step >= std::min(fewest, rows) ? std::optional(step) : std::nullopt;
   }
 
   void finish_single(Statement s, bool may_fork, Block& result) {
@@ -437,43 +461,63 @@ class Divider {
 
   // A share of the rows for each thread, one after another in blocks of `step` rows; what is left is a share of its
   // own.
-  void divide_in_shares(RowGroup group, std::int64_t step, bool fork, Block& result) {
-    const std::int64_t rows = group.rows.value(), threads = fork ? std::min(threads_, rows) : 1;
-    const std::int64_t share = rows / threads, left = rows % threads;
-    step = std::min(step, share);
-    const std::int64_t blocks = divide_up(share, step);
-    const Dim parts(threads * blocks + divide_up(left, step));
+  void divide_in_shares(RowGroup group, std::int64_t step, Forks forks, Block& result) {
+    const bool fork = forks == Forks::here;
+    const Dim rows = group.rows;
+    const std::int64_t threads = fork ? std::min(threads_, rows.try_value().value_or(threads_)) : 1;
+    // Where rows begin is affine in sizes, that of a share among them.
+    const auto as_size = [&](const Dim& size) { return fork ? found(size, rows, result) : size; };
+    const Dim share = as_size(floor_div(rows, threads)), left = modulo(rows, threads);
+    step = std::min(step, share.try_value().value_or(step));
+    const auto blocks_of = [&](const Dim& some) { return floor_div(some + (step - 1), step); };
+    const Dim blocks = as_size(blocks_of(share)), parts = threads * blocks + blocks_of(left);
     const std::vector<RowGroupWriter::Sum> sums = writer_.divided_sums(group, parts);
-    for (const Statement& s : group.members)
-      if (const auto* p = std::get_if<Product>(&s.held()); p != nullptr && group.added.contains(p->c))
-        result.push_back(writer_.zeros_of(*p));
     const RowGroupWriter::Copies before = writer_.copies;
-    if (fork) writer_.copies = {f_.vars++, threads + 1};
+    if (fork) writer_.copies = {f_.vars++, threads + (left == Dim(0) ? 0 : 1)};
+    const std::vector<RowGroupWriter::Terms> terms = writer_.added_terms(group, fork);
+    const RestrictToRows::Added added = RowGroupWriter::added_to(terms);
     RowGroupWriter::Own own;
-    const auto share_of = [&](std::int64_t some) {
+    const auto share_of = [&](const Dim& some) {
       const std::uint32_t var = f_.vars++;
       Affine base{0, {{var, step}}}, number{0, {{var, 1}}};
       if (fork) base.add(*writer_.copies.thread, share), number.add(*writer_.copies.thread, blocks);
-      Blocks b{var, some / step, some % step, {}, {}, false, 1, {}};
+      Blocks b{var, floor_div(some, step), modulo(some, step), {}, {}, false, 1, {}};
       own = writer_.own_slots(group, step, true, b.own, own);
-      b.body = RowGroupWriter::part(group, {base, step, group.rows}, own, sums, number);
-      if (b.rest != Dim(0)) b.tail = RowGroupWriter::part(group, {base, b.rest, group.rows}, own, sums, number);
+      b.body = RowGroupWriter::part(group, {base, step, rows}, own, sums, number, added);
+      if (b.rest != Dim(0)) b.tail = RowGroupWriter::part(group, {base, b.rest, rows}, own, sums, number, added);
       writer_.count_references(own, b);
       May may = may_;
       may.join_products = may.join_products && step == 1;
-      may.add_terms = true;
-      b.body = within(std::move(b.body), may, false);
-      return b;
+      b.body = within(std::move(b.body), may, forks == Forks::inside);
+      Block statements = writer_.zeros_of(terms);
+      statements.push_back(std::move(b));
+      return statements;
     };
     if (fork) {
-      Blocks all{*writer_.copies.thread, threads, left, {share_of(share)}, {}, true, 1, {}};
-      if (left != 0) all.tail = {share_of(left)};
+      Blocks all{*writer_.copies.thread, threads, left, share_of(share), {}, true, grain(group, threads), {}};
+      if (left != Dim(0)) all.tail = share_of(left);
       result.push_back(std::move(all));
     } else {
-      result.push_back(share_of(share));
+      for (Statement& s : share_of(rows)) result.push_back(std::move(s));
     }
     writer_.copies = before;
     for (const RowGroupWriter::Sum& s : sums) result.push_back(writer_.sum_of_parts(s, parts));
+    for (const RowGroupWriter::Terms& t : terms)
+      if (t.sum) result.push_back(writer_.sum_of_parts(*t.sum, threads + min(left, 1)));
+  }
+  // A size as one that the code finds.
+  Dim found(const Dim& size, const Dim& most, Block& result) {
+    if (size.known()) return size;
+    const auto slot = static_cast<SlotId>(f_.slots.size());
+    f_.slots.push_back({.dtype = DType::i64, .elements = 1, .place = Slot::Place::size, .most = most});
+    result.push_back(Nest{.vars = {}, .sizes = {}, .stores = {{slot, Expr(std::int64_t(0)), kernel::size(size), {}}}});
+    return size_in(slot);
+  }
+  // How many shares a thread has at least: all of them where so few scores are no work for several.
+  Dim grain(const RowGroup& group, std::int64_t threads) const {
+    constexpr std::int64_t few = 1 << 14;
+    const Dim& scores = f_.slots[*group.scores.begin()].elements;
+    return scores.known() ? 1 : max(min(floor_div(few, max(scores, 1)), threads), 1);
   }
 
   Function& f_;

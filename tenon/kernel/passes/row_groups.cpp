@@ -28,13 +28,59 @@ double RowGroupWriter::bytes_of(SlotId slot, const Dim& elements) const {
   return estimate(elements) * static_cast<double>(size_of(f_.slots[slot].dtype));
 }
 
-Nest RowGroupWriter::zeros_of(const Product& p) {
-  const std::uint32_t row = f_.vars++, column = f_.vars++;
-  const Expr at = p.c_offset + variable(row) * size(p.c_m) + variable(column) * size(p.c_n);
-  return Nest{.vars = {row, column},
-              .sizes = {p.m, p.n},
-              .stores = {{p.c, at, convert(p.dtype, Expr(std::int64_t(0))), {}}},
-              .where = p.where};
+std::vector<RowGroupWriter::Terms> RowGroupWriter::added_terms(const RowGroup& group, bool apart) {
+  std::vector<Terms> all;
+  for (const Statement& s : group.members) {
+    const auto* p = std::get_if<Product>(&s.held());
+    if (p == nullptr || !group.added.contains(p->c)) continue;
+    Terms terms{*p};
+    if (apart) {
+      const std::uint32_t row = f_.vars++, column = f_.vars++;
+      const Expr number = convert(p->dtype, Expr(std::int64_t(0)));
+      Reduce whole{.outer_vars = {row, column},
+                   .outer_sizes = {p->m, p->n},
+                   .combine = Combine::add,
+                   .initial = number,
+                   .value = number,
+                   .slot = p->c,
+                   .offset = p->c_offset + variable(row) * size(p->c_m) + variable(column) * size(p->c_n),
+                   .where = p->where};
+      const Dim elements = p->m * p->n;
+      f_.slots.push_back({p->dtype, elements * copies.count, Slot::Place::arena});
+      terms.sum = Sum{std::move(whole), static_cast<SlotId>(f_.slots.size() - 1), elements, {0, {}}};
+      terms.part.add(*copies.thread, elements);
+      Product& part = terms.product;
+      part.c = terms.sum->parts, part.c_offset = to_expr(terms.part);
+      part.c_batch = elements, part.c_m = p->n, part.c_n = 1;
+    }
+    all.push_back(std::move(terms));
+  }
+  return all;
+}
+
+RestrictToRows::Added RowGroupWriter::added_to(const std::vector<Terms>& all) {
+  RestrictToRows::Added added;
+  for (const Terms& t : all) {
+    if (t.sum)
+      added.emplace(t.sum->whole.slot, RestrictToRows::Part{t.sum->parts, t.part});
+    else
+      added.emplace(t.product.c, std::nullopt);
+  }
+  return added;
+}
+
+Block RowGroupWriter::zeros_of(const std::vector<Terms>& all) {
+  Block zeros;
+  for (const Terms& t : all) {
+    const Product& p = t.product;
+    const std::uint32_t row = f_.vars++, column = f_.vars++;
+    const Expr at = p.c_offset + variable(row) * size(p.c_m) + variable(column) * size(p.c_n);
+    zeros.push_back(Nest{.vars = {row, column},
+                         .sizes = {p.m, p.n},
+                         .stores = {{p.c, at, convert(p.dtype, Expr(std::int64_t(0))), {}}},
+                         .where = p.where});
+  }
+  return zeros;
 }
 
 std::map<SlotId, int> RowGroupWriter::touched_by(const RowGroup& group) const {
@@ -96,7 +142,7 @@ std::vector<RowGroupWriter::Sum> RowGroupWriter::divided_sums(const RowGroup& gr
 }
 
 Block RowGroupWriter::part(const RowGroup& group, RowBlock rows, const Own& own, const std::vector<Sum>& sums,
-                           const Affine& number) {
+                           const Affine& number, const RestrictToRows::Added& added) {
   std::map<SlotId, RestrictToRows::Part> parts;
   for (const Sum& s : sums) {
     const std::int64_t elements = s.elements.value();
@@ -105,7 +151,7 @@ Block RowGroupWriter::part(const RowGroup& group, RowBlock rows, const Own& own,
     for (const auto& [var, coefficient] : number.terms) offset.add(var, coefficient * elements);
     parts.emplace(s.whole.slot, RestrictToRows::Part{s.parts, std::move(offset)});
   }
-  RestrictToRows restrict_to_rows(std::move(rows), own, std::move(parts), group.added);
+  RestrictToRows restrict_to_rows(std::move(rows), own, std::move(parts), added);
   Block body;
   for (const Statement& s : group.members) body.push_back(restrict_to_rows(s));
   return body;

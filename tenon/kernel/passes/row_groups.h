@@ -57,10 +57,19 @@ class RowGroupWriter {
   std::vector<Sum> divided_sums(const RowGroup& group, const Dim& count);
   // The group for some rows, block `number` of them.
   static Block part(const RowGroup& group, RowBlock rows, const Own& own, const std::vector<Sum>& sums,
-                    const Affine& number);
+                    const Affine& number, const RestrictToRows::Added& added = {});
   Reduce sum_of_parts(const Sum& s, const Dim& count);
-  // What a product that is divided into terms begins with.
-  Nest zeros_of(const Product& p);
+  // A product of a group that is divided into terms. Where threads add their terms up apart, each has a copy of the
+  // result as its part.
+  struct Terms {
+    Product product;              // into the part
+    std::optional<Sum> sum = {};  // of the parts
+    Affine part = {};             // where it begins
+  };
+  std::vector<Terms> added_terms(const RowGroup& group, bool apart);
+  static RestrictToRows::Added added_to(const std::vector<Terms>& terms);
+  // What the sums of the terms begin with.
+  Block zeros_of(const std::vector<Terms>& terms);
   // Of own slots, by a statement that has been written.
   void count_references(const Own& own, const Statement& s);
 

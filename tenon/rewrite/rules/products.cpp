@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tenon/ir/estimate.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
@@ -221,6 +222,18 @@ MaybeArray one_by_one(const Match& m) {
   return convert(summed.empty() ? products : sum(products, Axes(summed)), dtype);
 }
 
+// Products of f16 and bf16 are summed in f32 and rounded once. As products of f32 their operands are converted once for
+// all products that read them, or in what makes them, and the result in what reads it.
+MaybeArray of_f32(const Match& m) {
+  constexpr double fewest = 1 << 12;  // multiplications
+  const DType dtype = m.root().dtype();
+  if (!is_half(dtype)) return {};
+  const ProductForm form = product_form(m.maker(m.root())->params, m[0].type(), m[1].type());
+  if (estimated_elements(m.root().type()) * kernel::estimate(form.sum_sizes) < fewest) return {};
+  const Array a = convert(m[0], DType::f32), b = convert(m[1], DType::f32);
+  return convert(dot_general(a, b, {form.contract_a, form.contract_b, form.batch_a, form.batch_b}), dtype);
+}
+
 Type matrix(std::int64_t rows, std::int64_t columns) { return Type::array(DType::f32, {Dim(rows), Dim(columns)}); }
 
 RuleRef chains() {
@@ -275,6 +288,25 @@ RuleRef elementwise() {
            }});
 }
 
+RuleRef wide() {
+  return std::make_shared<const Rule>(Rule{
+      .name = "products of f16 and bf16 as products of f32",
+      .exactness = Exactness::reassociates,
+      .phase = Phase::after_differentiation,
+      .replacement = of_f32,
+      .roots = is_product,
+      .applies_to = [] {
+        std::vector<Rule::Example> all;
+        using Holes = std::span<const Array>;
+        for (const DType dtype : {DType::f16, DType::bf16}) {
+          const Type x = Type::array(dtype, {Dim(20), Dim(20)}), y = Type::array(dtype, {Dim(2), Dim(20), Dim(20)});
+          all.push_back({{x, x}, [](Holes h) { return matmul(h[0], h[1]); }});
+          all.push_back({{y, y}, [](Holes h) { return einsum("bij,bkj->bik", h[0], h[1]); }});
+        }
+        return all;
+      }});
+}
+
 // inv(a)·b is the solution of a·x = b, at a third of the work and with less rounding.
 RuleRef solutions() {
   return std::make_shared<const Rule>(
@@ -288,6 +320,6 @@ RuleRef solutions() {
 
 }  // namespace
 
-std::vector<RuleRef> product_rules() { return {chains(), orientation(), elementwise(), solutions()}; }
+std::vector<RuleRef> product_rules() { return {chains(), orientation(), elementwise(), wide(), solutions()}; }
 
 }  // namespace tenon
