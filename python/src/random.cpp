@@ -74,7 +74,7 @@ void add_choices(nb::module_& module) {
   });
 }
 
-void add_vectors(nb::module_& module) {
+void add_random_vectors(nb::module_& module) {
   add_draw<1>(module, "dirichlet", random::dirichlet);
   add_draw<2>(module, "multinomial", random::multinomial);
   module.def("multivariate_normal", [](ArrayLike key, ArrayLike mean, ArrayLike covariance, ShapeLike shape,
@@ -179,7 +179,7 @@ void add_random(nb::module_& parent) {
     return call_op(name, [&] { return random::bernoulli(op(k), op(likely), shape.shape, resolution); });
   });
   add_distributions(module);
-  add_vectors(module);
+  add_random_vectors(module);
   add_choices(module);
 }
 
