@@ -232,7 +232,7 @@ Result measure(const Function& function, const Options& options) {
   }
   const bool exactly = sizeof(T) == 8 && function.wide == nullptr;
   const auto count = static_cast<std::uint64_t>((exactly ? options.exact_draws : options.draws) * function.draws);
-  const std::uint64_t block = 1 << 14;
+  const std::uint64_t block = std::min<std::uint64_t>(1 << 14, count / 4 * 4 + 4);
   for (auto& each : x) each.resize(block);
   Draws<T> draws(function);
   for (std::uint64_t done = 0; done < count; done += block) {
