@@ -66,7 +66,7 @@ int main(int count, char** words) {
   json recorded;
   if (!figures.empty()) {
     std::ifstream(figures) >> recorded;
-    options = {.step = 1 << 14, .draws = 100'000, .exact_draws = 10'000};
+    options = {.step = 1 << 15, .draws = 50'000, .exact_draws = 2'000};
   }
   int failed = 0;
   const auto one = [&](const json& figure) {

@@ -130,8 +130,11 @@ class Measured {
     look(x, worst);
     look(x, static_cast<std::size_t>(result_.arguments * 0x9e3779b97f4a7c15u % n));
     // Of less than the least error of interest none is looked at, or all were where a function is its argument.
-    for (std::size_t i = 0; i < n; ++i)
-      if (i != worst && errors_[i] > std::clamp(result_.ulp - margin, least, 1e300)) look(x, i);
+    // Nor more than some of a block, whose errors are alike where a function is a constant: the largest is among them,
+    // by the reference.
+    int looks = 0;
+    for (std::size_t i = 0; i < n && looks < 64; ++i)
+      if (i != worst && errors_[i] > std::clamp(result_.ulp - margin, least, 1e300)) look(x, i), ++looks;
   }
   Result result() const { return result_; }
 
@@ -229,7 +232,7 @@ Result measure(const Function& function, const Options& options) {
   }
   const bool exactly = sizeof(T) == 8 && function.wide == nullptr;
   const auto count = static_cast<std::uint64_t>((exactly ? options.exact_draws : options.draws) * function.draws);
-  const std::uint64_t block = 1 << 14;
+  const std::uint64_t block = std::min<std::uint64_t>(1 << 14, count / 4 * 4 + 4);
   for (auto& each : x) each.resize(block);
   Draws<T> draws(function);
   for (std::uint64_t done = 0; done < count; done += block) {

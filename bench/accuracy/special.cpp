@@ -294,13 +294,17 @@ std::vector<Function> of_several_arguments() {
        .bound = 4,
        .homes = {{0, 10}, {0, 10}},
        .ours = OURS_2(sp::rel_entr),
-       .exact = [](const Exact* x) -> Exact { return x[0] == 0 ? Exact(0) : Exact(x[0] * log(x[0] / x[1])); },
+       .exact = [](const Exact* x) -> Exact {
+         return x[0] == 0 ? Exact(0) : x[1] == 0 ? infinity : Exact(x[0] * log(x[0] / x[1]));
+       },
        .everywhere = false});
   add({.name = "kl_div",
        .bound = 4,
        .homes = {{0, 10}, {0, 10}},
        .ours = OURS_2(sp::kl_div),
-       .exact = [](const Exact* x) -> Exact { return x[0] == 0 ? x[1] : Exact(x[0] * log(x[0] / x[1]) - x[0] + x[1]); },
+       .exact = [](const Exact* x) -> Exact {
+         return x[0] == 0 ? x[1] : x[1] == 0 ? infinity : Exact(x[0] * log(x[0] / x[1]) - x[0] + x[1]);
+       },
        .everywhere = false});
   add({.name = "boxcox",
        .bound = 4,

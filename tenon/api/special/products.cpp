@@ -79,9 +79,10 @@ Array entropy(In in) {
 }
 // log(x / y), exact near 1.
 Array log_of_ratio(const Array& x, const Array& y) {
-  const Array away = (x - y) / y, near = abs(away) < 0.5, ratio = x / y, small = ratio < least_normal_of(x.dtype());
+  const Array away = (x - y) / y, near = abs(away) < 0.5, ratio = x / y,
+              extreme = (ratio < least_normal_of(x.dtype())) | (ratio == infinity);
   return where(near, log1p(where(near, away, 0.0)),
-               where(small, log(x) - log(y), log(where(near | small, 1.0, ratio))));
+               where(extreme, log(x) - log(y), log(where(near | extreme, 1.0, ratio))));
 }
 // x log(x / y) where x and y are positive, and what stands in its place elsewhere.
 struct Relative {
