@@ -11,6 +11,7 @@
 #include "tests/api/values.h"
 #include "tests/error_message.h"
 
+namespace of_choices {
 namespace {
 
 namespace tn = tenon;
@@ -23,7 +24,7 @@ using tn::Shape;
 const Array seed_key = draws::key(11);
 
 std::vector<double> sorted(const Array& x) {
-  std::vector<double> all = tn::values(x);
+  std::vector<double> all = tn::all_values(x);
   std::ranges::sort(all);
   return all;
 }
@@ -35,7 +36,7 @@ std::vector<double> up_to(int n) {
 // How often each index is there, over all.
 std::vector<double> parts(const Array& x, std::size_t n) {
   std::vector<double> counts(n);
-  for (const double at : tn::values(x))
+  for (const double at : tn::all_values(x))
     counts.at(static_cast<std::size_t>(at)) += 1.0 / static_cast<double>(x.shape().elements().value());
   return counts;
 }
@@ -44,11 +45,11 @@ void expect_parts(const std::vector<double>& got, const std::vector<double>& wan
 }
 
 TEST(Choices, KeysOfArrays) {
-  EXPECT_EQ(tn::values(draws::key(Array(tn::Scalar(std::int64_t(7))))), tn::values(draws::key(7)));
-  EXPECT_EQ(tn::values(draws::key(Array(tn::Scalar(std::int64_t(-1))))), tn::values(draws::key(-1)));
-  EXPECT_EQ(tn::values(draws::key(Array(tn::Scalar(std::int8_t(-1))))), (std::vector<double>{0, 4294967295.0}));
+  EXPECT_EQ(tn::all_values(draws::key(Array(tn::Scalar(std::int64_t(7))))), tn::all_values(draws::key(7)));
+  EXPECT_EQ(tn::all_values(draws::key(Array(tn::Scalar(std::int64_t(-1))))), tn::all_values(draws::key(-1)));
+  EXPECT_EQ(tn::all_values(draws::key(Array(tn::Scalar(std::int8_t(-1))))), (std::vector<double>{0, 4294967295.0}));
   const Array keys = tn::vmap([](Array seed) { return draws::key(seed); })(tn::arange(3));
-  EXPECT_EQ(tn::values(keys), (std::vector<double>{0, 0, 0, 1, 0, 2}));
+  EXPECT_EQ(tn::all_values(keys), (std::vector<double>{0, 0, 0, 1, 0, 2}));
   EXPECT_THAT(tn::message_of([] { draws::key(tn::zeros({2}, DType::i32)); }), HasSubstr("not one integer"));
   EXPECT_THAT(tn::message_of([] { draws::key(Array(1.5)); }), HasSubstr("not an integer"));
 }
@@ -95,13 +96,13 @@ TEST(Choices, Permutations) {
   const Array rows = tn::reshape(tn::arange(12), {4, 3});
   const Array moved = draws::permutation(seed_key, rows);
   EXPECT_EQ(sorted(moved(tn::all, 0)), (std::vector<double>{0, 3, 6, 9}));
-  EXPECT_EQ(tn::values(moved(tn::all, 1) - moved(tn::all, 0)), (std::vector<double>{1, 1, 1, 1}));
+  EXPECT_EQ(tn::all_values(moved(tn::all, 1) - moved(tn::all, 0)), (std::vector<double>{1, 1, 1, 1}));
   const Array apart = draws::permutation(seed_key, rows, {.axis = 1, .independent = true});
-  EXPECT_EQ(tn::values(tn::sort(apart, 1)), tn::values(rows));
+  EXPECT_EQ(tn::all_values(tn::sort(apart, 1)), tn::all_values(rows));
   const Array first = tn::vmap([](Array key) { return draws::permutation(key, 4)(0); })(draws::split(seed_key, 4000));
   expect_parts(parts(first, 4), {0.25, 0.25, 0.25, 0.25}, "first");
-  EXPECT_EQ(tn::values(tn::jit([](Array key) { return draws::permutation(key, 9); })(seed_key)),
-            tn::values(draws::permutation(seed_key, 9)));
+  EXPECT_EQ(tn::all_values(tn::jit([](Array key) { return draws::permutation(key, 9); })(seed_key)),
+            tn::all_values(draws::permutation(seed_key, 9)));
 }
 
 TEST(Choices, OfARange) {
@@ -191,3 +192,4 @@ TEST(RandomVectors, Errors) {
 }
 
 }  // namespace
+}  // namespace of_choices

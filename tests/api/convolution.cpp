@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using tn::Array;
 using tn::Shape;
 
-std::vector<float> values(const Array& x) {
+std::vector<float> numbers_of_convolution(const Array& x) {
   const tn::Buffer buffer = tn::convert(x, tn::DType::f32).to_buffer();
   return {buffer.as<float>(), buffer.as<float>() + buffer.elements()};
 }
@@ -26,15 +26,18 @@ Array numbers(const Shape& shape) {
 
 TEST(Convolution, OfASignal) {
   const Array x = tn::reshape(Array{1.f, 2.f, 3.f, 4.f}, {1, 1, 4}), w = tn::reshape(Array{1.f, -1.f}, {1, 1, 2});
-  EXPECT_THAT(values(tn::conv_general_dilated(x, w)), ElementsAre(-1, -1, -1));
-  EXPECT_THAT(values(tn::conv_general_dilated(x, w, {.padding = tn::Padding::same})), ElementsAre(-1, -1, -1, 4));
-  EXPECT_THAT(values(tn::conv_general_dilated(x, w, {.padding = tn::Padding::same_lower})),
+  EXPECT_THAT(numbers_of_convolution(tn::conv_general_dilated(x, w)), ElementsAre(-1, -1, -1));
+  EXPECT_THAT(numbers_of_convolution(tn::conv_general_dilated(x, w, {.padding = tn::Padding::same})),
+              ElementsAre(-1, -1, -1, 4));
+  EXPECT_THAT(numbers_of_convolution(tn::conv_general_dilated(x, w, {.padding = tn::Padding::same_lower})),
               ElementsAre(-1, -1, -1, -1));
-  EXPECT_THAT(values(tn::conv_general_dilated(x, w, {.strides = {2}})), ElementsAre(-1, -1));
-  EXPECT_THAT(values(tn::conv_general_dilated(x, w, {.window_dilation = {3}})), ElementsAre(-3));
-  EXPECT_THAT(values(tn::conv_general_dilated(x, w, {.input_dilation = {2}})), ElementsAre(1, -2, 2, -3, 3, -4));
-  EXPECT_THAT(values(tn::conv_transpose(x, w, {.strides = {2}})), ElementsAre(-1, 1, -2, 2, -3, 3, -4, 4));
-  EXPECT_THAT(values(tn::conv_general_dilated_patches(x, {2})), ElementsAre(1, 2, 3, 2, 3, 4));
+  EXPECT_THAT(numbers_of_convolution(tn::conv_general_dilated(x, w, {.strides = {2}})), ElementsAre(-1, -1));
+  EXPECT_THAT(numbers_of_convolution(tn::conv_general_dilated(x, w, {.window_dilation = {3}})), ElementsAre(-3));
+  EXPECT_THAT(numbers_of_convolution(tn::conv_general_dilated(x, w, {.input_dilation = {2}})),
+              ElementsAre(1, -2, 2, -3, 3, -4));
+  EXPECT_THAT(numbers_of_convolution(tn::conv_transpose(x, w, {.strides = {2}})),
+              ElementsAre(-1, 1, -2, 2, -3, 3, -4, 4));
+  EXPECT_THAT(numbers_of_convolution(tn::conv_general_dilated_patches(x, {2})), ElementsAre(1, 2, 3, 2, 3, 4));
 }
 
 TEST(Convolution, LayoutsAgree) {
@@ -43,7 +46,7 @@ TEST(Convolution, LayoutsAgree) {
   const Array last = tn::conv_general_dilated(
       tn::transpose(x, {0, 2, 3, 1}), tn::transpose(w, {2, 3, 1, 0}),
       {.strides = {2, 1}, .padding = tn::Padding::same, .axes = tn::convolution_axes("NHWC", "HWIO", "NHWC")});
-  EXPECT_EQ(values(tn::transpose(last, {0, 3, 1, 2})), values(wanted));
+  EXPECT_EQ(numbers_of_convolution(tn::transpose(last, {0, 3, 1, 2})), numbers_of_convolution(wanted));
 }
 
 TEST(Convolution, GroupsAreConvolutionsOfTheirOwn) {
@@ -52,14 +55,16 @@ TEST(Convolution, GroupsAreConvolutionsOfTheirOwn) {
   for (const std::int64_t g : {0, 1}) {
     const Array one =
         tn::conv_general_dilated(tn::slice_in_dim(x, 2 * g, 2 * g + 2, 1), tn::slice_in_dim(w, 3 * g, 3 * g + 3, 0));
-    const std::vector<float> got = values(tn::slice_in_dim(both, 3 * g, 3 * g + 3, 1)), wanted = values(one);
+    const std::vector<float> got = numbers_of_convolution(tn::slice_in_dim(both, 3 * g, 3 * g + 3, 1)),
+                             wanted = numbers_of_convolution(one);
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5);
   }
   // A channel a group goes another way.
   const Array lonely = tn::conv_general_dilated(x, numbers({4, 1, 3}), {.feature_groups = 4});
   const Array first =
       tn::conv_general_dilated(tn::slice_in_dim(x, 0, 1, 1), tn::slice_in_dim(numbers({4, 1, 3}), 0, 1, 0));
-  const std::vector<float> got = values(tn::slice_in_dim(lonely, 0, 1, 1)), wanted = values(first);
+  const std::vector<float> got = numbers_of_convolution(tn::slice_in_dim(lonely, 0, 1, 1)),
+                           wanted = numbers_of_convolution(first);
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5);
 }
 
@@ -73,7 +78,7 @@ TEST(Convolution, GradientsRunOnAllThreadsWithTheSameBits) {
   for (const int threads : {1, 3}) {
     tn::set_threads(threads);
     const auto [dx, dw] = tn::jit(tn::grad<0, 1>(loss))(x, w);
-    made.push_back(values(dx)), made.push_back(values(dw));
+    made.push_back(numbers_of_convolution(dx)), made.push_back(numbers_of_convolution(dw));
   }
   tn::set_threads(before);
   EXPECT_EQ(made[0], made[2]);
@@ -103,12 +108,12 @@ TEST(Convolution, GroupsOfFewChannels) {
     for (const int threads : {1, 3}) {
       tn::set_threads(threads);
       const auto [dx, dw] = tn::jit(tn::grad<0, 1>(whole))(x, w);
-      made.push_back(values(dx)), made.push_back(values(dw));
+      made.push_back(numbers_of_convolution(dx)), made.push_back(numbers_of_convolution(dw));
     }
     EXPECT_EQ(made[0], made[2]);
     EXPECT_EQ(made[1], made[3]);
     const auto [dx, dw] = tn::jit(tn::grad<0, 1>(in_one))(x, w);
-    const std::vector<float> wanted_x = values(dx), wanted_w = values(dw);
+    const std::vector<float> wanted_x = numbers_of_convolution(dx), wanted_w = numbers_of_convolution(dw);
     for (std::size_t i = 0; i < wanted_x.size(); ++i) ASSERT_NEAR(made[0][i], wanted_x[i], 1e-3) << i;
     for (std::size_t i = 0; i < wanted_w.size(); ++i) ASSERT_NEAR(made[1][i], wanted_w[i], 1e-3) << i;
   }
@@ -125,7 +130,7 @@ TEST(Convolution, WeightsOfEachPlace) {
   const Array flat = tn::reshape(tn::transpose(w, {2, 0, 1, 3}), {1, 1, 18, 4});
   const Array local = tn::broadcast_to(flat, {3, 6, 18, 4});
   const auto of = [&](Array w) { return tn::conv_general_dilated_local(x, w, {2, 3}, options); };
-  const std::vector<float> got = values(of(local)), wanted = values(shared);
+  const std::vector<float> got = numbers_of_convolution(of(local)), wanted = numbers_of_convolution(shared);
   ASSERT_EQ(got.size(), wanted.size());
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], 1e-4) << i;
   const Array moved = of(local.at(1, 2).set(0.f));

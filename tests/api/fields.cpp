@@ -21,7 +21,7 @@ using testing::Pointwise;
 using tn::Array;
 using tn::DType;
 
-std::vector<double> numbers_of(const Array& x) {
+std::vector<double> numbers_of_field(const Array& x) {
   const tn::Buffer buffer = tn::convert(x, DType::f64).to_buffer();
   return {buffer.as<double>(), buffer.as<double>() + buffer.elements()};
 }
@@ -32,14 +32,15 @@ Array wave(std::vector<tn::Dim> shape) {
 }
 void expect_near(const Array& got, const Array& wanted, double tolerance = 1e-12) {
   ASSERT_EQ(got.shape(), wanted.shape());
-  EXPECT_THAT(numbers_of(got), Pointwise(DoubleNear(tolerance), numbers_of(wanted)));
+  EXPECT_THAT(numbers_of_field(got), Pointwise(DoubleNear(tolerance), numbers_of_field(wanted)));
 }
 
 TEST(Fields, Resize) {
   using enum tn::image::ResizeMethod;
-  EXPECT_THAT(numbers_of(tn::image::resize(Array{0.0, 1.0}, {4})), ElementsAre(0, 0.25, 0.75, 1));
-  EXPECT_THAT(numbers_of(tn::image::resize(Array{0.0, 2.0, 4.0, 8.0}, {2}, {.method = area})), ElementsAre(1, 6));
-  EXPECT_THAT(numbers_of(tn::image::resize(Array{1, 2, 3}, {6}, {.method = nearest})), ElementsAre(1, 1, 2, 2, 3, 3));
+  EXPECT_THAT(numbers_of_field(tn::image::resize(Array{0.0, 1.0}, {4})), ElementsAre(0, 0.25, 0.75, 1));
+  EXPECT_THAT(numbers_of_field(tn::image::resize(Array{0.0, 2.0, 4.0, 8.0}, {2}, {.method = area})), ElementsAre(1, 6));
+  EXPECT_THAT(numbers_of_field(tn::image::resize(Array{1, 2, 3}, {6}, {.method = nearest})),
+              ElementsAre(1, 1, 2, 2, 3, 3));
   const Array x = wave({5, 4});
   for (const auto method : {linear, cubic, cubic_pytorch, lanczos3, lanczos5, area})
     for (const bool antialias : {true, false}) {
@@ -56,7 +57,7 @@ TEST(Fields, Resize) {
 }
 
 TEST(Fields, ScaleAndTranslate) {
-  EXPECT_THAT(numbers_of(tn::image::scale_and_translate(Array{1.0, 2.0, 3.0}, {3}, {0}, Array{1.0}, Array{1.0})),
+  EXPECT_THAT(numbers_of_field(tn::image::scale_and_translate(Array{1.0, 2.0, 3.0}, {3}, {0}, Array{1.0}, Array{1.0})),
               ElementsAre(0, 1, 2));
   const Array x = wave({4, 5});
   expect_near(tn::image::scale_and_translate(x, {8, 5}, {0}, Array{2.0}, Array{0.0}, {tn::image::ResizeMethod::cubic}),
@@ -67,7 +68,7 @@ TEST(Fields, MapCoordinates) {
   using enum tn::ndimage::Beyond;
   const Array x{0.0, 1.0, 2.0, 3.0}, at{-1.0, -2.0, 0.5, 4.0, 5.0, 9.0};
   const auto made = [&](tn::ndimage::Beyond beyond) {
-    return numbers_of(tn::ndimage::map_coordinates(x, {at}, {.beyond = beyond, .fill = 7.0}));
+    return numbers_of_field(tn::ndimage::map_coordinates(x, {at}, {.beyond = beyond, .fill = 7.0}));
   };
   EXPECT_THAT(made(constant), ElementsAre(7, 7, 0.5, 7, 7, 7));
   EXPECT_THAT(made(nearest), ElementsAre(0, 0, 0.5, 3, 3, 3));
@@ -84,30 +85,30 @@ TEST(Fields, MapCoordinates) {
 TEST(Fields, Interpolation) {
   using tn::interpolate::interp;
   const Array xp{1.0, 2.0, 4.0}, fp{0.0, 10.0, 0.0};
-  EXPECT_THAT(numbers_of(interp(Array{0.0, 1.5, 3.0, 5.0}, xp, fp)), ElementsAre(0, 5, 5, 0));
-  EXPECT_THAT(numbers_of(interp(Array{0.0, 5.0}, xp, fp, {.left = -1.0, .extrapolate_right = true})),
+  EXPECT_THAT(numbers_of_field(interp(Array{0.0, 1.5, 3.0, 5.0}, xp, fp)), ElementsAre(0, 5, 5, 0));
+  EXPECT_THAT(numbers_of_field(interp(Array{0.0, 5.0}, xp, fp, {.left = -1.0, .extrapolate_right = true})),
               ElementsAre(-1, -5));
-  EXPECT_THAT(numbers_of(interp(Array{6.5, -3.5}, xp, fp, {.period = 5.0})), ElementsAre(5, 5));
-  EXPECT_THAT(numbers_of(tn::searchsorted(xp, Array{1.0, 3.0, 9.0, std::nan("")})), ElementsAre(0, 2, 3, 3));
-  EXPECT_THAT(numbers_of(tn::searchsorted(xp, Array{1.0, 4.0}, tn::Side::right)), ElementsAre(1, 3));
+  EXPECT_THAT(numbers_of_field(interp(Array{6.5, -3.5}, xp, fp, {.period = 5.0})), ElementsAre(5, 5));
+  EXPECT_THAT(numbers_of_field(tn::searchsorted(xp, Array{1.0, 3.0, 9.0, std::nan("")})), ElementsAre(0, 2, 3, 3));
+  EXPECT_THAT(numbers_of_field(tn::searchsorted(xp, Array{1.0, 4.0}, tn::Side::right)), ElementsAre(1, 3));
 
   tn::interpolate::RegularGridInterpolator f{{Array{0.0, 1.0}, Array{0.0, 2.0, 3.0}},
                                              Array{{0.0, 2.0, 3.0}, {10.0, 12.0, 13.0}}};
   const Array at{{0.5, 1.0}, {1.0, 2.5}, {2.0, 0.0}};
-  EXPECT_THAT(numbers_of(f(at)), ElementsAre(6, 12.5, testing::IsNan()));
+  EXPECT_THAT(numbers_of_field(f(at)), ElementsAre(6, 12.5, testing::IsNan()));
   f.fill.reset();
-  EXPECT_THAT(numbers_of(f(at)), ElementsAre(6, 12.5, 20));
+  EXPECT_THAT(numbers_of_field(f(at)), ElementsAre(6, 12.5, 20));
   // A tree: jit and grad take it.
   const auto slopes = tn::jit(tn::grad([](const tn::interpolate::RegularGridInterpolator& f, const Array& at) {
     return tn::sum(f(at));
   }))(f, Array{{0.5, 1.0}});
-  EXPECT_THAT(numbers_of(slopes.values), ElementsAre(0.25, 0.25, 0, 0.25, 0.25, 0));
+  EXPECT_THAT(numbers_of_field(slopes.values), ElementsAre(0.25, 0.25, 0, 0.25, 0.25, 0));
 }
 
 TEST(Fields, Codes) {
   const auto [codes, distances] = tn::cluster::vq(Array{{0.0, 1.0}, {5.0, 5.0}}, Array{{5.0, 5.0}, {0.0, 0.0}});
-  EXPECT_THAT(numbers_of(codes), ElementsAre(1, 0));
-  EXPECT_THAT(numbers_of(distances), ElementsAre(1, 0));
+  EXPECT_THAT(numbers_of_field(codes), ElementsAre(1, 0));
+  EXPECT_THAT(numbers_of_field(distances), ElementsAre(1, 0));
 }
 
 TEST(Fields, Rotations) {

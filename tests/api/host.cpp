@@ -34,7 +34,7 @@ struct Squares {
         [this](In in) {
           double sum = 0;
           std::vector<double> made;
-          for (const double v : values(in[0])) sum += v, made.push_back(v * v);
+          for (const double v : all_values(in[0])) sum += v, made.push_back(v * v);
           seen.push_back(sum);
           std::vector<std::int64_t> dims;
           for (const tn::Dim& d : in[0].shape()) dims.push_back(d.value());
@@ -74,7 +74,7 @@ TEST(Host, SeveralOperandsAndResultsOfManyTypes) {
   });
   const auto [n, x, none] = f(tn::zeros({2}), Array(tn::Scalar(std::int64_t(4))), tn::zeros({0, 3}, tn::DType::bool_));
   EXPECT_EQ(n.item<std::int64_t>(), 5);
-  EXPECT_THAT(values(x), ElementsAre(7, 8, 9));
+  EXPECT_THAT(all_values(x), ElementsAre(7, 8, 9));
   EXPECT_EQ(none.type().text(), "u8[0]");
 }
 
@@ -157,13 +157,13 @@ TEST(Host, LanesThatDoNotRunCallNothing) {
     return tn::cond(x > 2.0, [&](Array v) { return note(seen, v), v; }, [&](Array v) { return -v; }, x);
   };
   const Array x = {1.0, 4.0, 2.0, 3.0};
-  EXPECT_THAT(values(tn::jit(tn::vmap(f))(x)), ElementsAre(-1, 4, -2, 3));
+  EXPECT_THAT(all_values(tn::jit(tn::vmap(f))(x)), ElementsAre(-1, 4, -2, 3));
   EXPECT_THAT(seen, ElementsAre(4, 3));
   seen.clear();
   const auto g = [&](Array v) {
     return tn::while_loop([](Array w) { return w < 4.0; }, [&](Array w) { return note(seen, w), w * 2; }, v);
   };
-  EXPECT_THAT(values(tn::jit(tn::vmap(g))(x)), ElementsAre(4, 4, 4, 6));
+  EXPECT_THAT(all_values(tn::jit(tn::vmap(g))(x)), ElementsAre(4, 4, 4, 6));
   EXPECT_THAT(seen, ElementsAre(1, 2, 3, 2));
 }
 
@@ -238,7 +238,7 @@ TEST(Host, OperandsMayBeKeptAndTheLibraryCalled) {
   });
   EXPECT_NEAR(f(Array{1.0, 2.0}).item<double>(), 20, 1e-12);
   EXPECT_NEAR(f(Array{0.0, 3.0}).item<double>(), 36, 1e-12);
-  EXPECT_THAT(values(kept[0]), ElementsAre(2, 4));
+  EXPECT_THAT(all_values(kept[0]), ElementsAre(2, 4));
 }
 
 // What the program was called with is handed on as it is; what it computes, and what it may overwrite, is copied.
@@ -322,7 +322,7 @@ TEST(Host, CancellingEndsTheCall) {
 Array kept(const Array& x, Calls* seen = nullptr) {
   const auto positive = [](const Array& in) {
     std::vector<double> made;
-    for (const double v : values(in))
+    for (const double v : all_values(in))
       if (v > 0) made.push_back(v);
     return made;
   };

@@ -41,12 +41,12 @@ TEST(Lists, AsAVectorOutsideOfTraces) {
     want.pop_back();
   }
   EXPECT_EQ(count(list.size()), 990);
-  EXPECT_EQ(values(list.stack()), want);
+  EXPECT_EQ(all_values(list.stack()), want);
   EXPECT_EQ(list.at(-1).item<double>(), want.back());
   EXPECT_EQ(before.at(3).item<double>(), 1.5) << "a copy is another list";
   EXPECT_EQ(count(before.size()), 1000);
-  EXPECT_EQ(values(list.stack(Dim(2))), (std::vector<double>{0, 0.5}));
-  EXPECT_EQ(values(list.stack(Dim(992))).back(), 0);
+  EXPECT_EQ(all_values(list.stack(Dim(2))), (std::vector<double>{0, 0.5}));
+  EXPECT_EQ(all_values(list.stack(Dim(992))).back(), 0);
   list.clear();
   EXPECT_EQ(list.stack().size(0), 0);
   EXPECT_EQ(list.stack().dtype(), DType::f64);
@@ -61,7 +61,7 @@ TEST(Lists, OfTrees) {
   List<Point> path;
   for (int i = 0; i < 4; ++i) path.push({Array{1.0 * i, 2.0}, {Array(i), tn::full({2, 0}, 1.f)}});
   const Point all = path.stack();
-  EXPECT_EQ(values(all.at), (std::vector<double>{0, 2, 1, 2, 2, 2, 3, 2}));
+  EXPECT_EQ(all_values(all.at), (std::vector<double>{0, 2, 1, 2, 2, 2, 3, 2}));
   EXPECT_EQ(all.forces[0].dtype(), DType::i32);
   EXPECT_EQ(all.forces[1].shape().text(), "[4,2,0]");
   EXPECT_EQ(path.pop().forces[0].item<int>(), 3);
@@ -363,11 +363,11 @@ TEST(Lists, LanesHaveSizesOfTheirOwn) {
     return std::pair(end, list);
   };
   const auto [end, lists] = tn::vmap(grown)(Array{1.0, 3.0, 20.0});
-  EXPECT_EQ(values(lists.size()), (std::vector<double>{4, 2, 0}));
-  EXPECT_EQ(values(end), (std::vector<double>{16, 12, 20}));
+  EXPECT_EQ(all_values(lists.size()), (std::vector<double>{4, 2, 0}));
+  EXPECT_EQ(all_values(end), (std::vector<double>{16, 12, 20}));
   const auto read = tn::vmap([](List<Array> l) { return std::pair(l.at(-1), l.stack(Dim(3))); })(lists);
-  EXPECT_EQ(values(read.first), (std::vector<double>{8, 6, 0}));
-  EXPECT_EQ(values(read.second), (std::vector<double>{1, 2, 4, 3, 6, 0, 0, 0, 0}));
+  EXPECT_EQ(all_values(read.first), (std::vector<double>{8, 6, 0}));
+  EXPECT_EQ(all_values(read.second), (std::vector<double>{1, 2, 4, 3, 6, 0, 0, 0, 0}));
   EXPECT_THAT(message_of([&, &lists = lists] { lists.stack(); }), HasSubstr("a size for each lane, i64[3]"));
   EXPECT_THAT(message_of([&] { tn::vmap([&](Array x) { return grown(x).second.stack(); })(Array{1.0, 3.0}); }),
               HasSubstr("stack(n)"));
@@ -486,7 +486,7 @@ TEST(Lists, OutsideWhereOnlyTheRunCanTell) {
   EXPECT_EQ(popped.item<int>(), 0);
   EXPECT_EQ(last.item<int>(), 8);
   EXPECT_EQ(first.item<int>(), 7);
-  EXPECT_EQ(values(all), (std::vector<double>{7, 8}));
+  EXPECT_EQ(all_values(all), (std::vector<double>{7, 8}));
 }
 
 }  // namespace

@@ -196,11 +196,11 @@ class LoopSpellings : public testing::TestWithParam<Spelling> {};
 TEST_P(LoopSpellings, AgreesWithPlainNumbersInEveryDerivative) {
   const auto& [name, f, plain] = GetParam();
   const Array x = 0.2 + 1.3 * tn::numbers({steps * features});
-  EXPECT_NEAR(f(x).item<double>(), plain(values(x)), 1e-13);
-  const std::vector<double> slope = values(tn::grad(f)(x));
+  EXPECT_NEAR(f(x).item<double>(), plain(all_values(x)), 1e-13);
+  const std::vector<double> slope = all_values(tn::grad(f)(x));
   for (std::size_t i = 0; i < slope.size(); ++i) {
     constexpr double h = 1e-5;
-    std::vector<double> more = values(x), less = more;
+    std::vector<double> more = all_values(x), less = more;
     more[i] += h, less[i] -= h;
     EXPECT_NEAR(slope[i], (plain(more) - plain(less)) / (2 * h), 1e-9) << i;
   }
@@ -356,19 +356,19 @@ TEST(LoopPrograms, ABeamSearchThatIsDifferentiatedThroughItsEncoder) {
     SCOPED_TRACE(scale);
     const Array x = scale * (0.3 + tn::numbers({steps * features}, 0.2));
     std::int64_t length = 0, other = 0;
-    const std::vector<PlainBeam> want = plain_search(values(x), length);
+    const std::vector<PlainBeam> want = plain_search(all_values(x), length);
     lengths.push_back(length);
     const Found found = search(x), compiled = tn::jit(search)(x);
     for (std::size_t b = 0; b < beams; ++b) {
-      EXPECT_NEAR(values(found.score)[b], want[b].score, 1e-12);
-      EXPECT_EQ(values(found.labels(length - 1))[b], static_cast<double>(want[b].last));
+      EXPECT_NEAR(all_values(found.score)[b], want[b].score, 1e-12);
+      EXPECT_EQ(all_values(found.labels(length - 1))[b], static_cast<double>(want[b].last));
     }
     EXPECT_TRUE(tn::array_equal(found.labels, compiled.labels));
-    const std::vector<double> slope = values(tn::jit(tn::grad(best))(x));
+    const std::vector<double> slope = all_values(tn::jit(tn::grad(best))(x));
     expect_close(tn::grad(best)(x), tn::jit(tn::grad(best))(x), "eagerly");
     for (std::size_t i = 0; i < slope.size(); ++i) {
       constexpr double h = 1e-5;
-      std::vector<double> more = values(x), less = more;
+      std::vector<double> more = all_values(x), less = more;
       more[i] += h, less[i] -= h;
       EXPECT_NEAR(slope[i], (plain_search(more, other)[0].score - plain_search(less, other)[0].score) / (2 * h), 1e-7);
     }

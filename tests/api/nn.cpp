@@ -15,6 +15,7 @@
 #include "tests/api/values.h"
 #include "tests/error_message.h"
 
+namespace of_nn {
 namespace {
 
 namespace tn = tenon;
@@ -30,7 +31,7 @@ constexpr double endless = std::numeric_limits<double>::infinity();
 
 TEST(Activations, Values) {
   const Array x{-8.0, -1.0, 0.0, 0.5, 1.0, 7.0};
-  const auto of = [&](Array (*f)(const tn::Operand&)) { return tn::values(f(x)); };
+  const auto of = [&](Array (*f)(const tn::Operand&)) { return tn::all_values(f(x)); };
   EXPECT_THAT(of(nn::relu6), ElementsAre(0, 0, 0, 0.5, 1, 6));
   EXPECT_THAT(of(nn::hard_tanh), ElementsAre(-1, -1, 0, 0.5, 1, 1));
   EXPECT_THAT(of(nn::sparse_plus), ElementsAre(0, 0, 0.25, 0.5625, 1, 7));
@@ -53,12 +54,12 @@ TEST(Activations, DtypesStayAndNansToo) {
                          nn::sparse_sigmoid, nn::log1mexp}) {
       const Array x = tn::convert(Array{std::nan(""), 0.5}, d), y = f(x);
       EXPECT_EQ(y.dtype(), d);
-      EXPECT_TRUE(std::isnan(tn::values(y)[0]) && !std::isnan(tn::values(y)[1]));
+      EXPECT_TRUE(std::isnan(tn::all_values(y)[0]) && !std::isnan(tn::all_values(y)[1]));
       EXPECT_EQ(f(tn::zeros({0, 3}, d)).shape(), (Shape{0, 3}));
       EXPECT_EQ(f(tn::zeros({}, d)).shape(), Shape{});
     }
   EXPECT_EQ(nn::relu6(tn::ones({2}, DType::i8)).dtype(), DType::f32);
-  EXPECT_THAT(tn::values(nn::hard_tanh(tn::convert(Array{3, 0}, DType::u8))), ElementsAre(1, 0));
+  EXPECT_THAT(tn::all_values(nn::hard_tanh(tn::convert(Array{3, 0}, DType::u8))), ElementsAre(1, 0));
   EXPECT_EQ(nn::hard_tanh(tn::ones({2}, DType::i8)).dtype(), DType::i8);
 }
 
@@ -114,7 +115,7 @@ TEST(Activations, AgreeInEveryWay) {
 
 TEST(Masked, WhatIsNotCounted) {
   const Array x{{1.0, 2.0, 900.0}, {3.0, 3.0, 3.0}}, counted{{true, true, false}, {false, false, false}};
-  const auto rows = [](const Array& a) { return tn::values(a); };
+  const auto rows = [](const Array& a) { return tn::all_values(a); };
   const double e = std::exp(1.0);
   tn::expect_close(nn::softmax(x, -1, counted)(0), Array{1 / (1 + e), e / (1 + e), 0.0}, "softmax");
   tn::expect_close(nn::log_softmax(x, -1, counted)(0)(tn::slice(2)), Array{-std::log(1 + e), 1 - std::log(1 + e)},
@@ -139,7 +140,7 @@ TEST(Masked, WeighedSums) {
   EXPECT_NEAR(one(nn::logsumexp(far, {}, {.weights = Array{2.0, 1.0, 0.0}})), std::log(2 + std::exp(1.0)), 1e-14);
   const Array slopes = tn::grad([&](Array w) { return nn::logsumexp(x, {}, {.weights = w}); })(Array{2.0, 1.0, 0.0});
   tn::expect_close(slopes, tn::exp(x) / (2 + std::exp(1.0)), "in weights");
-  EXPECT_THAT(tn::values(nn::logsumexp(tn::zeros({2, 0}), 1, {.weights = tn::zeros({2, 0})})),
+  EXPECT_THAT(tn::all_values(nn::logsumexp(tn::zeros({2, 0}), 1, {.weights = tn::zeros({2, 0})})),
               ElementsAre(-endless, -endless));
   EXPECT_EQ(nn::logsumexp(tn::zeros({2, 3}), tn::Axes(-1).keepdims(), {.weights = 2.0f}).shape(), (Shape{2, 1}));
   EXPECT_EQ(nn::logmeanexp(tn::zeros({2, 3}), tn::Axes(0).keepdims()).shape(), (Shape{1, 3}));
@@ -187,8 +188,8 @@ TEST(Initializers, VariancesAndShapes) {
   EXPECT_NEAR(variance(first_values::normal(0.5), {300, 100}), 0.25, 0.01);
   EXPECT_NEAR(variance(first_values::uniform(3.0), {300, 100}), 3, 0.1);
   EXPECT_LE(tn::amax(tn::abs(first_values::truncated_normal(2.0)(key, {1000}))).item<float>(), 4.0f);
-  EXPECT_THAT(tn::values(first_values::constant(7)(key, {2}, DType::i32)), ElementsAre(7, 7));
-  EXPECT_THAT(tn::values(first_values::ones(key, {2})), ElementsAre(1, 1));
+  EXPECT_THAT(tn::all_values(first_values::constant(7)(key, {2}, DType::i32)), ElementsAre(7, 7));
+  EXPECT_THAT(tn::all_values(first_values::ones(key, {2})), ElementsAre(1, 1));
   EXPECT_EQ(first_values::he_normal()(key, {0, 4}).shape(), (Shape{0, 4}));
 }
 
@@ -220,3 +221,4 @@ TEST(Initializers, Errors) {
 }
 
 }  // namespace
+}  // namespace of_nn

@@ -9,6 +9,7 @@
 #include "tenon/base/factors.h"
 #include "tenon/tenon.h"
 
+namespace of_products {
 namespace {
 
 namespace tn = tenon;
@@ -165,3 +166,4 @@ TEST(NarrowProducts, SayWhatDoesNotFit) {
 }
 
 }  // namespace
+}  // namespace of_products

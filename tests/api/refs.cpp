@@ -33,8 +33,8 @@ TEST(Refs, ReadAndWriteLikeNumPy) {
   r.at(0, tn::slice(0, 2)) = r.at(1, tn::slice(2, 4));
   r.at(Array{0, 0}, Array{1, 1}).add(0.5);
   r.at(2, 0).max(7.0);
-  std::vector<double> want = values(x);
-  const std::vector<double> row = values(numbers({4}));
+  std::vector<double> want = all_values(x);
+  const std::vector<double> row = all_values(numbers({4}));
   for (int j = 0; j < 4; ++j) want[j] = 1, want[4 + j] += row[j], want[8 + j] -= 2;
   for (int i = 0; i < 3; ++i) want[4 * i + 3] *= 3;
   want[0] = want[6], want[1] = want[7];
@@ -98,7 +98,7 @@ const auto recurrence = [](Array x) {  // y[0] = x[0]; y[i] = sin(y[i-1]) + x[i]
 
 TEST(Refs, AreCarriesOfLoops) {
   const Array x = numbers({5}, 0.3);
-  std::vector<double> want = values(x);
+  std::vector<double> want = all_values(x);
   for (int i = 1; i < 5; ++i) want[i] += std::sin(want[i - 1]);
   EXPECT_TRUE(close(recurrence(x), tn::array<double>(want, {5})));
   expect_agreement(recurrence, x);
@@ -132,7 +132,7 @@ TEST(Refs, ScanWhileMapWriteWhatIsOutside) {
     return tn::concatenate(
         {sum(), squares, tn::reshape(tn::convert(count(), tn::DType::f64), {1}), tn::reshape(product(), {1})}, 0);
   };
-  const std::vector<double> v = values(x);
+  const std::vector<double> v = all_values(x);
   double s0 = 0, s1 = 0, c = 1;
   for (const double e : v) s0 += e, s1 += c * e, c *= 0.5;
   const double s2 = std::sin(1 + v[0]) + std::sin(1.1 + v[1]);
@@ -160,7 +160,7 @@ TEST(Refs, UnrolledScans) {
             Array(1.0), x, {.reverse = reverse, .unroll = unroll});
         return tn::concatenate({ys, r()}, 0);
       };
-      std::vector<double> v = values(x), want(7);
+      std::vector<double> v = all_values(x), want(7);
       double r = 0, c = 1;
       for (int k = 0; k < 7; ++k) {
         const int i = reverse ? 6 - k : k;

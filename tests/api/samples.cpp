@@ -24,22 +24,22 @@ using tn::Shape;
 
 TEST(Samples, Modes) {
   const auto [value, count] = of_samples::mode(Array{{3, 1}, {2, 1}, {3, 5}});
-  EXPECT_THAT(tn::values(value), ElementsAre(3, 1));
-  EXPECT_THAT(tn::values(count), ElementsAre(2, 2));
-  EXPECT_THAT(tn::values(of_samples::mode(Array{{4, 2, 4, 2}, {9, 8, 7, 6}}, 1).value), ElementsAre(2, 6));
+  EXPECT_THAT(tn::all_values(value), ElementsAre(3, 1));
+  EXPECT_THAT(tn::all_values(count), ElementsAre(2, 2));
+  EXPECT_THAT(tn::all_values(of_samples::mode(Array{{4, 2, 4, 2}, {9, 8, 7, 6}}, 1).value), ElementsAre(2, 6));
   EXPECT_EQ(of_samples::mode(Array(3)).value.item<std::int32_t>(), 3);
   EXPECT_THAT(tn::message_of([] { of_samples::mode(tn::zeros({2, 0}), 1); }), HasSubstr("has no elements"));
 }
 
 TEST(Samples, Ranks) {
   const Array x{2.0, 1.0, 2.0, 3.0, 2.0};
-  const auto ranks = [&](Ties ties) { return tn::values(of_samples::rankdata(x, 0, ties)); };
+  const auto ranks = [&](Ties ties) { return tn::all_values(of_samples::rankdata(x, 0, ties)); };
   EXPECT_THAT(ranks(Ties::average), ElementsAre(3, 1, 3, 5, 3));
   EXPECT_THAT(ranks(Ties::least), ElementsAre(2, 1, 2, 5, 2));
   EXPECT_THAT(ranks(Ties::greatest), ElementsAre(4, 1, 4, 5, 4));
   EXPECT_THAT(ranks(Ties::dense), ElementsAre(2, 1, 2, 3, 2));
   EXPECT_THAT(ranks(Ties::ordinal), ElementsAre(2, 1, 3, 5, 4));
-  EXPECT_TRUE(std::isnan(tn::values(of_samples::rankdata(Array{1.0, std::nan("")}))[0]));
+  EXPECT_TRUE(std::isnan(tn::all_values(of_samples::rankdata(Array{1.0, std::nan("")}))[0]));
   EXPECT_EQ(of_samples::rankdata(tn::zeros({0, 3}), 0).shape(), (Shape{0, 3}));
   EXPECT_EQ(of_samples::rankdata(x, 0, Ties::average, DType::f64).dtype(), DType::f64);
 }
@@ -55,7 +55,7 @@ const Array weights_of_cloud{1.0, 2.0, 0.5, 1.0, 3.0};
 
 // The density as it is written, at one place.
 double written(const GaussianKde& kde, double x, double y) {
-  const auto c = tn::values(kde.inv_cov), points = tn::values(kde.dataset), w = tn::values(kde.weights);
+  const auto c = tn::all_values(kde.inv_cov), points = tn::all_values(kde.dataset), w = tn::all_values(kde.weights);
   const std::size_t n = w.size();
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -68,7 +68,7 @@ double written(const GaussianKde& kde, double x, double y) {
 TEST(Kde, DensitiesAreSums) {
   const GaussianKde kde = GaussianKde::init(cloud, {.weights = weights_of_cloud});
   const Array places{{0.1, -1.0, 40.0}, {0.4, 0.5, 0.0}};
-  const auto p = tn::values(kde.pdf(places)), logarithms = tn::values(kde.logpdf(places));
+  const auto p = tn::all_values(kde.pdf(places)), logarithms = tn::all_values(kde.logpdf(places));
   EXPECT_NEAR(p[0], written(kde, 0.1, 0.4), 1e-14);
   EXPECT_NEAR(p[1], written(kde, -1.0, 0.5), 1e-14);
   EXPECT_NEAR(logarithms[0], std::log(p[0]), 1e-13);

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using tn::Array;
 using tn::DType;
 
-std::vector<double> numbers_of(const Array& x) {
+std::vector<double> numbers_of_signal(const Array& x) {
   const tn::Buffer buffer = tn::convert(x, DType::f64).to_buffer();
   return {buffer.as<double>(), buffer.as<double>() + buffer.elements()};
 }
@@ -29,18 +29,18 @@ Array wave(std::int64_t n, double step = 0.7) { return tn::sin(tn::arange(n, DTy
 
 void expect_near(const Array& got, const Array& wanted, double tolerance = 1e-12) {
   ASSERT_EQ(got.shape(), wanted.shape());
-  const auto a = numbers_of(got), b = numbers_of(wanted);
+  const auto a = numbers_of_signal(got), b = numbers_of_signal(wanted);
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], tolerance) << i;
 }
 
 TEST(Signal, ConvolutionsAreSumsOfProducts) {
   const Array a = wave(7), b = wave(3, 1.1);
-  const auto x = numbers_of(a), y = numbers_of(b);
+  const auto x = numbers_of_signal(a), y = numbers_of_signal(b);
   std::vector<double> sums(9);
   for (std::size_t i = 0; i < x.size(); ++i)
     for (std::size_t j = 0; j < y.size(); ++j) sums[i + j] += x[i] * y[j];
   for (const auto method : {signal::ConvolutionMethod::direct, signal::ConvolutionMethod::fft}) {
-    const auto full = numbers_of(signal::convolve(a, b, {Extent::full, method}));
+    const auto full = numbers_of_signal(signal::convolve(a, b, {Extent::full, method}));
     ASSERT_EQ(full.size(), sums.size());
     for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_NEAR(full[i], sums[i], 1e-12);
     expect_near(signal::convolve(a, b, {Extent::same, method}), signal::convolve(a, b)(tn::slice(1, 8)));
@@ -55,7 +55,7 @@ TEST(Signal, ConvolutionsAreSumsOfProducts) {
 
 TEST(Signal, InfiniteElementsOfTheWindowMeetNoZerosAround) {
   const double inf = std::numeric_limits<double>::infinity();
-  const auto made = numbers_of(
+  const auto made = numbers_of_signal(
       tn::jit([](const Array& a, const Array& b) { return signal::convolve(a, b); })(Array{1.0, 2.0}, Array{inf, 1.0}));
   EXPECT_EQ(made, (std::vector<double>{inf, inf, 2}));
 }

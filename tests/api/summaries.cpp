@@ -11,6 +11,7 @@
 #include "tenon/tenon.h"
 #include "values.h"
 
+namespace of_summaries {
 namespace {
 
 namespace tn = tenon;
@@ -24,7 +25,7 @@ using tn::Shape;
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::vector<double> of(const Array& x) { return tn::values(x); }
+std::vector<double> of(const Array& x) { return tn::all_values(x); }
 testing::Matcher<double> number(double x) {
   return std::isnan(x) ? testing::Matcher<double>(testing::IsNan()) : testing::DoubleNear(x, 1e-6 * (1 + std::abs(x)));
 }
@@ -283,3 +284,4 @@ TEST(Summaries, Errors) {
 }
 
 }  // namespace
+}  // namespace of_summaries

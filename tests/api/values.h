@@ -39,7 +39,7 @@ void expect_close(const Got& got, const Want& want, double tolerance = 1e-12) {
 
 // Out of arrays.
 inline std::int64_t count(const Array& n) { return n.item<std::int64_t>(); }
-inline std::vector<double> values(const Array& a) {
+inline std::vector<double> all_values(const Array& a) {
   const Buffer b = convert(a, DType::f64).to_buffer();
   return {b.as<double>(), b.as<double>() + b.elements()};
 }

@@ -11,6 +11,7 @@
 #include "tenon/tenon.h"
 #include "values.h"
 
+namespace of_vectors {
 namespace {
 
 namespace tn = tenon;
@@ -22,7 +23,7 @@ using tn::DType;
 using tn::PadMode;
 using tn::Shape;
 
-std::vector<double> of(const Array& x) { return tn::values(x); }
+std::vector<double> of(const Array& x) { return tn::all_values(x); }
 testing::Matcher<double> number(double x) {
   return std::isnan(x) ? testing::Matcher<double>(testing::IsNan()) : testing::DoubleNear(x, 1e-5 * (1 + std::abs(x)));
 }
@@ -327,3 +328,4 @@ TEST(Vectors, Errors) {
 }
 
 }  // namespace
+}  // namespace of_vectors

@@ -17,7 +17,7 @@ using tn::Array;
 using tn::Shape;
 using tn::WindowReduction;
 
-std::vector<float> values(const Array& x) {
+std::vector<float> numbers_of_windows(const Array& x) {
   const tn::Buffer buffer = tn::convert(x, tn::DType::f32).to_buffer();
   return {buffer.as<float>(), buffer.as<float>() + buffer.elements()};
 }
@@ -25,7 +25,7 @@ Array numbers(const Shape& shape) {
   return tn::reshape(tn::sin(tn::convert(tn::arange(shape.elements()), tn::DType::f32) * 1.7f), shape);
 }
 void expect_near(const Array& got, const Array& wanted, float tolerance = 1e-4f) {
-  const std::vector<float> a = values(got), b = values(wanted);
+  const std::vector<float> a = numbers_of_windows(got), b = numbers_of_windows(wanted);
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << i;
 }
@@ -33,7 +33,7 @@ void expect_near(const Array& got, const Array& wanted, float tolerance = 1e-4f)
 TEST(Windows, OfASignal) {
   const Array x{1.f, 4.f, 2.f, 3.f};
   const auto of = [&](WindowReduction r, const tn::WindowOptions& options = {}) {
-    return values(tn::reduce_window(r, x, {2}, options));
+    return numbers_of_windows(tn::reduce_window(r, x, {2}, options));
   };
   EXPECT_THAT(of(WindowReduction::sum), ElementsAre(5, 6, 5));
   EXPECT_THAT(of(WindowReduction::max, {.padding = tn::Padding::same}), ElementsAre(4, 4, 3, 3));
@@ -41,9 +41,9 @@ TEST(Windows, OfASignal) {
   EXPECT_THAT(of(WindowReduction::prod, {.strides = {2}}), ElementsAre(4, 6));
   EXPECT_THAT(of(WindowReduction::sum, {.window_dilation = {3}}), ElementsAre(4));
   EXPECT_THAT(of(WindowReduction::max, {.base_dilation = {2}}), ElementsAre(1, 4, 4, 2, 2, 3));
-  EXPECT_THAT(values(tn::reduce_window(WindowReduction::bit_and, Array{7, 6, 3}, {2})), ElementsAre(6, 2));
+  EXPECT_THAT(numbers_of_windows(tn::reduce_window(WindowReduction::bit_and, Array{7, 6, 3}, {2})), ElementsAre(6, 2));
   const auto longest = tn::reduce_window([](Array a, Array b) { return tn::max(a, b) + 1.f; }, x, 0.f, {2});
-  EXPECT_THAT(values(longest), ElementsAre(6, 6, 5));
+  EXPECT_THAT(numbers_of_windows(longest), ElementsAre(6, 6, 5));
 }
 
 TEST(Windows, LongOnesAreMadeOfShorterOnes) {
@@ -91,10 +91,10 @@ TEST(Windows, SelectionOfLargeArraysIsThatOfTheGeneralForm) {
       tn::set_threads(threads);
       const Array made = tn::jit(tn::grad([&](const Array& x) { return tn::sum(windows(x) * ct); }))(x);
       expect_near(made, wanted, 1e-5f);
-      bits.push_back(values(made));
+      bits.push_back(numbers_of_windows(made));
       const Array given = tn::jit(tn::grad([&](const Array& x) { return tn::sum(sums(x) * ct); }))(x);
       EXPECT_NEAR(tn::sum(given * x).item<float>(), tn::sum(sums(x) * ct).item<float>(), 0.05f);
-      bits.push_back(values(given));
+      bits.push_back(numbers_of_windows(given));
     }
     EXPECT_EQ(bits[0], bits[2]);
     EXPECT_EQ(bits[1], bits[3]);
@@ -108,8 +108,8 @@ TEST(Windows, PoolingOfImages) {
   EXPECT_EQ(max.shape(), Shape({2, 2, 3, 3}));
   expect_near(tn::min_pool(-x, {2, 2}, {.strides = {2, 2}}), -max, 0);
   const Array ones = tn::ones({3, 1});
-  EXPECT_THAT(values(tn::avg_pool(ones, {2}, {.padding = tn::Padding::same})), ElementsAre(1, 1, 0.5));
-  EXPECT_THAT(values(tn::avg_pool(ones, {2}, {.padding = tn::Padding::same}, false)), ElementsAre(1, 1, 1));
+  EXPECT_THAT(numbers_of_windows(tn::avg_pool(ones, {2}, {.padding = tn::Padding::same})), ElementsAre(1, 1, 0.5));
+  EXPECT_THAT(numbers_of_windows(tn::avg_pool(ones, {2}, {.padding = tn::Padding::same}, false)), ElementsAre(1, 1, 1));
 }
 
 TEST(Windows, ErrorsSayWhatToDo) {
