@@ -12,13 +12,13 @@
 #include "interchange.h"
 #include "numeric.h"
 #include "operands.h"
-#include "tenon/ops/division.h"
-#include "tenon/ops/order.h"
 #include "shapes.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/division.h"
 #include "tenon/ops/dot.h"
 #include "tenon/ops/indexing.h"
+#include "tenon/ops/order.h"
 #include "tenon/ops/shape.h"
 
 namespace tenon::python {

@@ -7,8 +7,8 @@
 #include "call.h"
 #include "op.h"
 #include "operands.h"
-#include "tenon/ops/order.h"
 #include "rooms.h"
+#include "tenon/ops/order.h"
 #include "tenon/ops/sorting.h"
 #include "tenon/ops/statistics.h"
 

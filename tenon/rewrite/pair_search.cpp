@@ -9,8 +9,8 @@
 #include "tenon/ir/literal.h"
 #include "tenon/kernel/function.h"
 #include "tenon/ops/element_form.h"
-#include "tenon/rewrite/scores.h"
 #include "tenon/rewrite/hoist_search.h"
+#include "tenon/rewrite/scores.h"
 #include "tenon/rewrite/streams.h"
 
 namespace tenon {

@@ -18,7 +18,7 @@ using tn::Array;
 using tn::close;
 using tn::message_of;
 using tn::numbers;
-using tn::values;
+using tn::all_values;
 
 namespace {
 

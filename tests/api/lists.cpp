@@ -22,7 +22,7 @@ using tn::expect_agreement;
 using tn::expect_close;
 using tn::List;
 using tn::message_of;
-using tn::values;
+using tn::all_values;
 
 namespace {
 

@@ -20,7 +20,7 @@ using tn::DType;
 using tn::expect_agreement;
 using tn::expect_close;
 using tn::List;
-using tn::values;
+using tn::all_values;
 
 namespace {
 

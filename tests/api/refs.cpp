@@ -18,7 +18,7 @@ using tn::expect_agreement;
 using tn::message_of;
 using tn::numbers;
 using tn::Ref;
-using tn::values;
+using tn::all_values;
 
 namespace {
 

@@ -15,10 +15,10 @@
 
 namespace tenon {
 
-struct RollParams {
+struct CycleParams {
   std::int64_t axis, shift;
 };
-BOOST_DESCRIBE_STRUCT(RollParams, (), (axis, shift))
+BOOST_DESCRIBE_STRUCT(CycleParams, (), (axis, shift))
 
 namespace {
 
@@ -45,14 +45,14 @@ Array softsign(const Operand& x) {
   return bind1(softsign_info, {}, {to_inexact(x)}).with_weak(x->weak());
 }
 
-// --- roll: an op with all its slots ---
-extern const OpInfo roll_info;
-Array roll(const Operand& x, std::int64_t shift, std::int64_t axis);
+// --- cycle: an op with all its slots ---
+extern const OpInfo cycle_info;
+Array cycle(const Operand& x, std::int64_t shift, std::int64_t axis);
 
-const IndexMap roll_map =
+const IndexMap cycle_map =
     index_map([](const Params& params, std::span<const Dim> in, std::span<const Dim>, auto index) {
       using Index = std::remove_cvref_t<decltype(index[0])>;
-      const auto& p = params.as<RollParams>();
+      const auto& p = params.as<CycleParams>();
       std::vector<Index> from(index.begin(), index.end());
       const auto axis = static_cast<std::size_t>(p.axis);
       const Dim n = max(in[axis], 1), back = modulo(-p.shift, n);
@@ -60,56 +60,56 @@ const IndexMap roll_map =
       return from;
     });
 
-std::vector<Type> roll_type(const Params& params, std::span<const Type> in, TypeContext&) {
-  if (in.size() != 1) throw VerifyError("roll: takes one operand.");
-  if (!in[0].is_array()) throw DTypeError("roll: " + in[0].text() + " is not an array.", "Stack the list first.");
-  normalize_axis(params.as<RollParams>().axis, in[0].rank(), "roll");
+std::vector<Type> cycle_type(const Params& params, std::span<const Type> in, TypeContext&) {
+  if (in.size() != 1) throw VerifyError("cycle: takes one operand.");
+  if (!in[0].is_array()) throw DTypeError("cycle: " + in[0].text() + " is not an array.", "Stack the list first.");
+  normalize_axis(params.as<CycleParams>().axis, in[0].rank(), "cycle");
   return {in[0]};
 }
 
-const OpInfo roll_info{.name = "roll",
-                       .summary = "an axis moved around its end by `shift` places",
-                       .params = &describe::params_ops<RollParams>,
-                       .type = TypeRule(roll_type),
-                       .eval = eval_index_map(roll_map),
-                       .jvp = jvp_by_itself(roll_info),
-                       .transpose = TransposeRule([](const TransposeArgs& args) {
-                         const auto& p = args.params.as<RollParams>();
-                         if (args.cotangents[0]) args.sink.add(0, roll(*args.cotangents[0], -p.shift, p.axis));
-                       }),
-                       .batch = BatchRule([](const BatchArgs& args) {
-                         const auto& p = args.params.as<RollParams>();
-                         return BatchResult{{roll(args.operands[0], p.shift, p.axis + 1)}, {true}};
-                       }),
-                       .split = Absent{"wholly known or not"},
-                       .guard = Absent{"no Programs inside"},
-                       .lower = lower_index_map(roll_map),
-                       .alias = Absent{"elements change places"},
-                       .effect = Absent{"pure"},
-                       .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
-                         return {{make_params(RollParams{0, 2}), {Type::array(d, {Dim(5)})}, {{-3, 3}}},
-                                 {make_params(RollParams{1, -4}), {Type::array(d, {Dim(2), Dim(3)})}, {{-3, 3}}},
-                                 {make_params(RollParams{0, 1}), {Type::array(d, {Dim(0)})}, {{-3, 3}}}};
-                       })};
-const bool roll_installed = (install_op(roll_info), true);
+const OpInfo cycle_info{.name = "cycle",
+                        .summary = "an axis moved around its end by `shift` places",
+                        .params = &describe::params_ops<CycleParams>,
+                        .type = TypeRule(cycle_type),
+                        .eval = eval_index_map(cycle_map),
+                        .jvp = jvp_by_itself(cycle_info),
+                        .transpose = TransposeRule([](const TransposeArgs& args) {
+                          const auto& p = args.params.as<CycleParams>();
+                          if (args.cotangents[0]) args.sink.add(0, cycle(*args.cotangents[0], -p.shift, p.axis));
+                        }),
+                        .batch = BatchRule([](const BatchArgs& args) {
+                          const auto& p = args.params.as<CycleParams>();
+                          return BatchResult{{cycle(args.operands[0], p.shift, p.axis + 1)}, {true}};
+                        }),
+                        .split = Absent{"wholly known or not"},
+                        .guard = Absent{"no Programs inside"},
+                        .lower = lower_index_map(cycle_map),
+                        .alias = Absent{"elements change places"},
+                        .effect = Absent{"pure"},
+                        .sample = SampleRule([](DType d) -> std::vector<SampleCase> {
+                          return {{make_params(CycleParams{0, 2}), {Type::array(d, {Dim(5)})}, {{-3, 3}}},
+                                  {make_params(CycleParams{1, -4}), {Type::array(d, {Dim(2), Dim(3)})}, {{-3, 3}}},
+                                  {make_params(CycleParams{0, 1}), {Type::array(d, {Dim(0)})}, {{-3, 3}}}};
+                        })};
+const bool cycle_installed = (install_op(cycle_info), true);
 
-Array roll(const Operand& x, std::int64_t shift, std::int64_t axis) {
+Array cycle(const Operand& x, std::int64_t shift, std::int64_t axis) {
   const SourceScope place(x.where());
-  const auto normal = static_cast<std::int64_t>(normalize_axis(axis, x->rank(), "roll"));
-  return bind1(roll_info, make_params(RollParams{normal, shift}), {x}).with_weak(x->weak());
+  const auto normal = static_cast<std::int64_t>(normalize_axis(axis, x->rank(), "cycle"));
+  return bind1(cycle_info, make_params(CycleParams{normal, shift}), {x}).with_weak(x->weak());
 }
 
 // --- what no generated test knows: values, and errors ---
 TEST(Walkthrough, Values) {
   EXPECT_FLOAT_EQ(softsign(3.f).item<float>(), 0.75f);
   const Array x = {{0.0, 1.0, 2.0}, {3.0, 4.0, 5.0}};
-  const Array rolled = roll(x, 1, -1);
-  EXPECT_EQ(std::vector<double>(rolled.span<double>().begin(), rolled.span<double>().end()),
+  const Array cycled = cycle(x, 1, -1);
+  EXPECT_EQ(std::vector<double>(cycled.span<double>().begin(), cycled.span<double>().end()),
             (std::vector<double>{2, 0, 1, 5, 3, 4}));
 }
 
 TEST(Walkthrough, Composes) {
-  const auto slope = jit(vmap(grad([](const Array& x) { return sum(softsign(roll(x, 1, 0)) * x); })));
+  const auto slope = jit(vmap(grad([](const Array& x) { return sum(softsign(cycle(x, 1, 0)) * x); })));
   const Array x = {{0.5, -1.0, 2.0}, {3.0, 0.25, -2.0}};
   const Array got = slope(x);
   for (std::size_t row = 0; row < 2; ++row) {
@@ -122,7 +122,7 @@ TEST(Walkthrough, Composes) {
   }
 }
 
-TEST(Walkthrough, WrongCall) { EXPECT_THROW(roll(1.f, 1, 0), ShapeError); }
+TEST(Walkthrough, WrongCall) { EXPECT_THROW(cycle(1.f, 1, 0), ShapeError); }
 
 }  // namespace
 }  // namespace tenon

@@ -280,7 +280,9 @@ TEST(DelayMaps, WhatIsStackedIsStackedOnce) {
   const ProgramRef p = inline_calls(trace(f)(s.x, s.h, s.w, s.u));
   const ProgramRef q = expect_maps(p, 3, 1, s.values(), delay_maps);
   for (const Eqn& eqn : q->eqns())
-    if (eqn.op == &loop_op()) EXPECT_EQ(eqn.out.size(), 2U) << q;  // the state behind the last step, and that of all
+    if (eqn.op == &loop_op()) {
+      EXPECT_EQ(eqn.out.size(), 2U) << q;  // the state behind the last step, and that of all
+    }
 }
 
 TEST(DelayMaps, SizesThatVary) {

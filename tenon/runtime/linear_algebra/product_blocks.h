@@ -52,8 +52,8 @@ void inner_products(const ProductShape& shape, const T* a, const T* b, T* c);
 extern template void inner_products<float>(const ProductShape&, const float*, const float*, float*);
 extern template void inner_products<double>(const ProductShape&, const double*, const double*, double*);
 
-// Memory of this thread, 64-byte aligned, kept for its next product; null where it is lacking. A product that is made of
-// blocks, each a product, has the second.
+// Memory of this thread, 64-byte aligned, kept for its next product; null where it is lacking. A product that is made
+// of blocks, each a product, has the second.
 enum class ScratchOf : std::uint8_t { blocks, blocks_of_blocks };
 void* product_scratch(std::size_t bytes, ScratchOf of = ScratchOf::blocks);
 
