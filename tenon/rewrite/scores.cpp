@@ -35,7 +35,9 @@ class ScoresSearch {
       if (std::ranges::none_of(eqn.in, is_large) && std::ranges::none_of(eqn.out, is_large)) continue;
       if (++large > most || !fits(eqn)) return false;
     }
-    return makes_ && takes_ && std::ranges::none_of(program_.outputs(), [&](Var v) { return is_large(v); });
+    // One matrix without reductions along its rows is one of pairs (stream_pairs.h).
+    return makes_ && takes_ && (reduces_ || !is_one()) &&
+           std::ranges::none_of(program_.outputs(), [&](Var v) { return is_large(v); });
   }
 
  private:
@@ -99,8 +101,10 @@ class ScoresSearch {
       for (const Var v : vars)
         if (is_large(v) && !is_matrix(v) && !given_[v]) return false;
     if (eqn.op == &literal_op() || counted_axis(eqn) || eqn.op == &broadcast_op() || is_elementwise(eqn)) return true;
-    if (const auto form = reduction_of(eqn, program_))
+    if (const auto form = reduction_of(eqn, program_)) {
+      reduces_ = true;
       return is_matrix(eqn.in[0]) && form->axes == std::vector{column_axis()};
+    }
     return is_product(*eqn.op) && fits_product(eqn);
   }
 
@@ -141,7 +145,7 @@ class ScoresSearch {
   DType dtype_ = DType::f32;
   std::int64_t batch_axes_ = 0;
   double rows_ = 0, columns_ = 0, elements_ = 0;  // of a matrix; of all
-  bool makes_ = false, takes_ = false;
+  bool makes_ = false, takes_ = false, reduces_ = false;
 };
 
 }  // namespace

@@ -98,11 +98,6 @@ const std::vector<WrongCall> reductions{
     {"mean_axis", __LINE__, [] { tn::mean(f({3}), 1); }, "ShapeError: mean: axis 1 of f32[3]", {}},
     {"var_axis", __LINE__, [] { tn::var(f({3}), -2); }, "ShapeError: var: axis -2 of f32[3]", {}},
     {"softmax_axis", __LINE__, [] { tn::softmax(f({3}), 2); }, "ShapeError: softmax: axis 2 of f32[3]", {}},
-    {"logsumexp_complex",
-     __LINE__,
-     [] { tn::logsumexp(tn::complex(f({3}), f({3}))); },
-     "DTypeError: logsumexp",
-     {"c64[3]"}},
     {"norm_axis", __LINE__, [] { tn::norm(f({3}), 1); }, "ShapeError: norm (sum): axis 1 of f32[3]", {}},
 };
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 library = sys.argv[1]
-most = 448  # bytes; the C library keeps 1664 for all libraries that come late
+most = 512  # bytes; the C library keeps 1664 for all libraries that come late
 
 headers = subprocess.run(["readelf", "-lW", library], check=True, capture_output=True, text=True).stdout
 segment = re.search(r"^\s*TLS(?:\s+0x[0-9a-f]+){4}\s+(0x[0-9a-f]+)", headers, re.MULTILINE)

@@ -124,12 +124,14 @@ Array written_out(const Array& a, std::int64_t n) {
 // A number for each matrix, beside its elements.
 Array beside_elements(const Array& each) { return expand_dims(expand_dims(each, -1), -1); }
 
-// What solves a·x = det(a), and is finite where a has no inverse, of what lu_factors() gives of a = p⁻¹·l·u: ±
-// adj(u)·l⁻¹ ·p, and of u with a last pivot ρ, det(u₁)·[[ρ·u₁⁻¹, -u₁⁻¹·r], [0, 1]]. Where an earlier pivot is 0 it is 0
-// as long as the columns are in such an order that no other follows.
-Array adjugate_in_order(const Array& lu, const Array& pivots, const Array& order) {
+// What solves a·x = det(a), and is finite where a has no inverse: of a = p⁻¹·l·u it is ± adj(u)·l⁻¹·p, and of u with a
+// last pivot ρ, det(u₁)·[[ρ·u₁⁻¹, -u₁⁻¹·r], [0, 1]]. Where an earlier pivot is 0 it is 0 as long as the columns are in
+// such an order that no other follows.
+Array adjugate_in_order(const Array& a) {
+  const Arrays factors = lu_factors(a);
+  const Array& lu = factors[0];
   const Dim n = rows_of(lu.type());
-  const Array turned = rows_in_order(unit_like(lu), order) * beside_elements(sign_of(pivots, lu.dtype()));
+  const Array turned = rows_in_order(unit_like(lu), factors[2]) * beside_elements(sign_of(factors[1], lu.dtype()));
   const Array m = triangular_solve(lu, turned, {.left_side = true, .lower = true, .unit_diagonal = true});
   const auto rows = [&](const Array& x, const Dim& from, const Dim& to) { return slice_in_dim(x, from, to, -2); };
   const auto columns = [&](const Array& x, const Dim& from, const Dim& to) { return slice_in_dim(x, from, to, -1); };
@@ -141,28 +143,21 @@ Array adjugate_in_order(const Array& lu, const Array& pivots, const Array& order
   return concatenate({size * where(none, zeros_like(above), above), size * bottom}, -2);
 }
 
-// Of a, whose factors these are.
-Array adjugate(const Array& a, const Arrays& factors) {
-  const Array early = slice_in_dim(matrices::diagonal(factors[0]), 0, rows_of(a.type()) - 1, -1) == 0;
+// Each branch has factors of its own: those of a matrix with an early pivot of 0 have no derivative.
+Array adjugate(const Array& a) {
+  const Array diagonal = matrices::diagonal(lu_factors(stop_gradient(a))[0]);
+  const Array early = slice_in_dim(diagonal, 0, rows_of(a.type()) - 1, -1) == 0;
   return cond(
       any(early),
-      [](const Array& x, const Array&, const Array&, const Array&) {
+      [](const Array& x) {
         // Columns in the order of what is left of them: pivots of 0 come last. adj(a) is det(q)·q·adj(a·q).
         const Array order = qr_reflections(stop_gradient(x), true)[2];
         const Array q =
             convert(expand_dims(arange(rows_of(x.type()), DType::i32), 1) == expand_dims(order, -2), x.dtype());
         const Array sign = sign_of(lu_factors(q)[1], x.dtype());
-        const Arrays in_turn = lu_factors(in_order(x, order));
-        return beside_elements(sign) * matmul(q, adjugate_in_order(in_turn[0], in_turn[1], in_turn[2]));
+        return beside_elements(sign) * matmul(q, adjugate_in_order(in_order(x, order)));
       },
-      [](const Array&, const Array& lu, const Array& pivots, const Array& order) {
-        return adjugate_in_order(lu, pivots, order);
-      },
-      a, factors[0], factors[1], factors[2]);
-}
-
-Array determinant(const Arrays& factors) {
-  return sign_of(factors[1], factors[0].dtype()) * prod(matrices::diagonal(factors[0]), -1);
+      [](const Array& x) { return adjugate_in_order(x); }, a);
 }
 
 }  // namespace
@@ -173,10 +168,12 @@ Array det(const Operand& a) {
   const Dim n = rows_of(x.a.type());
   if (n.known() && n.value() == 0) return x.narrow(ones(matrices::batch_of(x.a.type()), x.a.dtype()));
   if (n.known() && n.value() <= 3) return x.narrow(written_out(x.a, n.value()));
-  const auto value = [](const Array& of) { return determinant(lu_factors(of)); };
-  const auto rule = [](const Array& of, const Array& da) {
+  const auto value = [](const Array& of) {
     const Arrays factors = lu_factors(of);
-    return std::pair(determinant(factors), sum(matrices::transposed(adjugate(of, factors)) * da, Axes{-2, -1}));
+    return sign_of(factors[1], of.dtype()) * prod(matrices::diagonal(factors[0]), -1);
+  };
+  const auto rule = [value](const Array& of, const Array& da) {
+    return std::pair(value(of), sum(matrices::transposed(adjugate(of)) * da, Axes{-2, -1}));
   };
   return x.narrow(custom_jvp(value, rule, a.where())(x.a));
 }
