@@ -17,7 +17,7 @@ void add_attention(nb::module_& module) {
                 bool is_causal, nb::object query_lengths, nb::object key_lengths,
                 std::optional<std::pair<std::int64_t, std::int64_t>> window, bool sums) -> nb::object {
                constexpr const char* name = "dot_product_attention";
-               const auto given = [&](const nb::object& x) { return x.is_none() ? MaybeArray() : operand(name, x); };
+               const auto given = [&](const nb::object& x) { return operand_or_none(name, x); };
                const AttentionOptions options{given(bias),          given(mask),        given(scale), is_causal,
                                               given(query_lengths), given(key_lengths), window};
                const Array q = query.array(name), k = key.array(name), v = value.array(name);

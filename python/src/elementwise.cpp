@@ -209,9 +209,7 @@ void add_elementwise(nb::module_& module) {
   module.def("nan_to_num", [](ArrayLike x, ArrayLike nan, nb::handle above, nb::handle below) {
     const char* name = "nan_to_num";
     const Array a = x.array(name);
-    NanToNumOptions options{nan.array(name), {}, {}};
-    if (!above.is_none()) options.above = operand(name, above);
-    if (!below.is_none()) options.below = operand(name, below);
+    const NanToNumOptions options{nan.array(name), operand_or_none(name, above), operand_or_none(name, below)};
     return call_op(name, [&] { return nan_to_num(op(a), options); });
   });
   module.def("isclose", [](ArrayLike x, ArrayLike y, ArrayLike rtol, ArrayLike atol, bool equal_nan) {

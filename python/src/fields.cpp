@@ -35,9 +35,6 @@ constexpr Named<Beyond> beyonds[] = {{"constant", Beyond::constant},
                                      {"reflect", Beyond::reflect}};
 constexpr Named<Between> betweens[] = {{"linear", Between::linear}, {"nearest", Between::nearest}};
 
-std::optional<Array> maybe(const char* name, nb::handle x) {
-  return x.is_none() ? std::nullopt : std::optional(operand(name, x));
-}
 Arrays arrays_of(const char* name, const std::vector<nb::object>& objects) {
   Arrays arrays;
   for (const nb::object& each : objects) arrays.push_back(operand(name, each));
@@ -82,17 +79,18 @@ void add_fields(nb::module_& module) {
                                     const std::string& method, nb::handle fill) {
     const char* name = "RegularGridInterpolator";
     const interpolate::RegularGridInterpolator f{arrays_of(name, points), values.array(name),
-                                                 by_name(name, "method", betweens, method), maybe(name, fill)};
+                                                 by_name(name, "method", betweens, method),
+                                                 operand_or_none(name, fill)};
     const Array x = at.array(name);
     return call_op(name, [&] { return f(op(x)); });
   });
   module.def("interp",
              [](ArrayLike x, ArrayLike xp, ArrayLike fp, nb::handle left, nb::handle right, nb::handle period) {
                const char* name = "interp";
-               interpolate::InterpOptions options{.period = maybe(name, period)};
+               interpolate::InterpOptions options{.period = operand_or_none(name, period)};
                const auto set = [&](nb::handle given, std::optional<Array>& value, bool& extrapolates) {
                  extrapolates = nb::isinstance<nb::str>(given);
-                 if (!extrapolates) value = maybe(name, given);
+                 if (!extrapolates) value = operand_or_none(name, given);
                };
                set(left, options.left, options.extrapolate_left), set(right, options.right, options.extrapolate_right);
                const Array a = x.array(name), b = xp.array(name), c = fp.array(name);

@@ -51,7 +51,7 @@ void add_fourier(nb::module_& module) {
   for (const AlongOne& f : along_one)
     module.def(f.name, [&f](ArrayLike x, nb::handle n, std::int64_t axis, nb::handle norm) {
       const Array a = x.array(f.name);
-      const fft::Options options{n.is_none() ? std::optional<Dim>() : dim_from(n), axis, norm_of(f.name, norm)};
+      const fft::Options options{size_or_none(n), axis, norm_of(f.name, norm)};
       return call_op(f.name, [&] { return f.f(op(a), options); });
     });
   for (const AlongMany& f : along_many)

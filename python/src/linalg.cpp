@@ -3,6 +3,7 @@
 
 #include "axes.h"
 #include "call.h"
+#include "def_function.h"
 #include "named.h"
 #include "op.h"
 #include "operands.h"
@@ -11,17 +12,6 @@
 
 namespace tenon::python {
 namespace {
-
-struct OfOne {
-  const char* name;
-  Array (*f)(const Operand& a);
-};
-constexpr OfOne of_one[] = {
-    {"det", linalg::det}, {"eigvals", linalg::eigvals}, {"svdvals", linalg::svdvals}, {"sqrtm", linalg::sqrtm}};
-
-std::optional<Array> given(const char* name, nb::handle x) {
-  return x.is_none() ? std::nullopt : std::optional(operand(name, x));
-}
 
 // The arrays of a result, which has nothing else.
 template <class Parts>
@@ -147,27 +137,27 @@ void add_norms(nb::module_& module) {
 }  // namespace
 
 void add_linalg(nb::module_& module) {
-  for (const OfOne& f : of_one)
-    module.def(f.name, [&f](ArrayLike x) {
-      const Array a = x.array(f.name);
-      return call_op(f.name, [&] { return f.f(op(a)); });
-    });
+  def_function(module, "det", linalg::det);
+  def_function(module, "eigvals", linalg::eigvals);
+  def_function(module, "svdvals", linalg::svdvals);
+  def_function(module, "sqrtm", linalg::sqrtm);
   add_spectra(module);
   add_triangles(module);
   add_norms(module);
   module.def("pinv", [](ArrayLike x, nb::handle rtol, bool hermitian) {
     const Array a = x.array("pinv");
-    const linalg::PinvOptions options{given("pinv", rtol), hermitian};
+    const linalg::PinvOptions options{operand_or_none("pinv", rtol), hermitian};
     return call_op("pinv", [&] { return linalg::pinv(op(a), options); });
   });
   module.def("matrix_rank", [](ArrayLike x, nb::handle rtol, nb::handle tol, bool hermitian) {
     const Array a = x.array("matrix_rank");
-    const linalg::RankOptions options{given("matrix_rank", rtol), given("matrix_rank", tol), hermitian};
+    const linalg::RankOptions options{operand_or_none("matrix_rank", rtol), operand_or_none("matrix_rank", tol),
+                                      hermitian};
     return call_op("matrix_rank", [&] { return linalg::matrix_rank(op(a), options); });
   });
   module.def("lstsq", [](ArrayLike x, ArrayLike y, nb::handle rcond) {
     const Array a = x.array("lstsq"), b = y.array("lstsq");
-    const linalg::LeastSquaresOptions options{given("lstsq", rcond)};
+    const linalg::LeastSquaresOptions options{operand_or_none("lstsq", rcond)};
     return as_tuple(call_op("lstsq", [&] { return linalg::lstsq(op(a), op(b), options); }));
   });
 }

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "call.h"
+#include "def_function.h"
 #include "dtypes.h"
 #include "gathers.h"
 #include "op.h"
@@ -45,18 +46,9 @@ void add_shapes_of(nb::module_& module) {
     const Array a = x.array("transpose");
     return call_op("transpose", [&] { return transpose(op(a), axes); });
   });
-  module.def("move_axis", [](ArrayLike x, std::int64_t from, std::int64_t to) {
-    const Array a = x.array("moveaxis");
-    return call_op("moveaxis", [&] { return move_axis(op(a), from, to); });
-  });
-  module.def("expand_dims", [](ArrayLike x, std::int64_t axis) {
-    const Array a = x.array("expand_dims");
-    return call_op("expand_dims", [&] { return expand_dims(op(a), axis); });
-  });
-  module.def("squeeze", [](ArrayLike x, std::int64_t axis) {
-    const Array a = x.array("squeeze");
-    return call_op("squeeze", [&] { return squeeze(op(a), axis); });
-  });
+  def_function(module, "move_axis", "moveaxis", tenon::move_axis);
+  def_function(module, "expand_dims", tenon::expand_dims);
+  def_function(module, "squeeze", tenon::squeeze);
   module.def("slice", [](ArrayLike x, nb::handle start, nb::handle limit, Integers stride) {
     const Array a = x.array("slice");
     std::vector<Dim> from = dims(start), to = dims(limit);

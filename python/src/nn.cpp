@@ -7,6 +7,7 @@
 
 #include "axes.h"
 #include "call.h"
+#include "def_function.h"
 #include "dtypes.h"
 #include "named.h"
 #include "op.h"
@@ -18,28 +19,6 @@
 namespace tenon::python {
 namespace {
 
-struct Activation {
-  const char* name;
-  Array (*f)(const Operand& x);
-};
-constexpr Activation activations[] = {
-    {"relu6", nn::relu6},
-    {"hard_sigmoid", nn::hard_sigmoid},
-    {"hard_silu", nn::hard_silu},
-    {"hard_tanh", nn::hard_tanh},
-    {"selu", nn::selu},
-    {"soft_sign", nn::soft_sign},
-    {"mish", nn::mish},
-    {"sparse_plus", nn::sparse_plus},
-    {"sparse_sigmoid", nn::sparse_sigmoid},
-    {"log1mexp", nn::log1mexp},
-};
-struct ActivationOfTwo {
-  const char* name;
-  Array (*f)(const Operand& x, const Operand& y);
-};
-constexpr ActivationOfTwo activations_of_two[] = {{"celu", nn::celu}, {"squareplus", nn::squareplus}};
-
 using Masked = Array (*)(const Operand& x, const Axes& axes, const Operand& counted);
 void add_masked(nb::module_& module, const char* name, Masked f) {
   module.def(name, [name, f](ArrayLike x, nb::handle axis, ArrayLike counted) {
@@ -49,22 +28,15 @@ void add_masked(nb::module_& module, const char* name, Masked f) {
   });
 }
 
-std::optional<Array> array_or_nothing(const char* name, nb::handle x) {
-  return x.is_none() ? std::nullopt : std::optional(operand(name, x));
-}
-
 void add_along_axes(nb::module_& module) {
   add_masked(module, "softmax", nn::softmax);
   add_masked(module, "log_softmax", nn::log_softmax);
-  module.def("glu", [](ArrayLike x, std::int64_t axis) {
-    const Array a = x.array("glu");
-    return call_op("glu", [&] { return nn::glu(op(a), axis); });
-  });
+  def_function(module, "glu", nn::glu);
   module.def("logsumexp", [](ArrayLike x, nb::handle axis, bool keepdims, nb::handle weights, nb::handle counted) {
     const char* name = "logsumexp";
     const Array a = x.array(name);
     const Axes axes = axes_from(axis, keepdims);
-    const nn::LogSumExpOptions options{array_or_nothing(name, weights), array_or_nothing(name, counted)};
+    const nn::LogSumExpOptions options{operand_or_none(name, weights), operand_or_none(name, counted)};
     return call_op(name, [&] { return nn::logsumexp(op(a), axes, options); });
   });
   module.def("signed_logsumexp",
@@ -72,7 +44,7 @@ void add_along_axes(nb::module_& module) {
                const char* name = "logsumexp";
                const Array a = x.array(name);
                const Axes axes = axes_from(axis, keepdims);
-               const nn::LogSumExpOptions options{array_or_nothing(name, weights), array_or_nothing(name, counted)};
+               const nn::LogSumExpOptions options{operand_or_none(name, weights), operand_or_none(name, counted)};
                nn::SignedLog made = call_op(name, [&] { return nn::signed_logsumexp(op(a), axes, options); });
                return std::pair(std::move(made.logarithm), std::move(made.sign));
              });
@@ -80,7 +52,7 @@ void add_along_axes(nb::module_& module) {
     const char* name = "logmeanexp";
     const Array a = x.array(name);
     const Axes axes = axes_from(axis, keepdims);
-    const auto mask = array_or_nothing(name, counted);
+    const auto mask = operand_or_none(name, counted);
     return call_op(name, [&] { return nn::logmeanexp(op(a), axes, mask); });
   });
   module.def("standardize", [](ArrayLike x, nb::handle axis, nb::handle mean, nb::handle variance, ArrayLike epsilon,
@@ -88,8 +60,8 @@ void add_along_axes(nb::module_& module) {
     const char* name = "standardize";
     const Array a = x.array(name);
     const Axes axes = axes_from(axis, false);
-    const nn::StandardizeOptions options{array_or_nothing(name, mean), array_or_nothing(name, variance),
-                                         array_or_nothing(name, counted), epsilon.array(name)};
+    const nn::StandardizeOptions options{operand_or_none(name, mean), operand_or_none(name, variance),
+                                         operand_or_none(name, counted), epsilon.array(name)};
     return call_op(name, [&] { return nn::standardize(op(a), axes, options); });
   });
 }
@@ -147,16 +119,18 @@ void add_initializers(nb::module_& module) {
 
 void add_nn(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("nn");
-  for (const Activation& each : activations)
-    module.def(each.name, [name = each.name, f = each.f](ArrayLike x) {
-      const Array a = x.array(name);
-      return call_op(name, [&] { return f(op(a)); });
-    });
-  for (const ActivationOfTwo& each : activations_of_two)
-    module.def(each.name, [name = each.name, f = each.f](ArrayLike x, ArrayLike y) {
-      const Array a = x.array(name), b = y.array(name);
-      return call_op(name, [&] { return f(op(a), op(b)); });
-    });
+  def_function(module, "relu6", nn::relu6);
+  def_function(module, "hard_sigmoid", nn::hard_sigmoid);
+  def_function(module, "hard_silu", nn::hard_silu);
+  def_function(module, "hard_tanh", nn::hard_tanh);
+  def_function(module, "selu", nn::selu);
+  def_function(module, "soft_sign", nn::soft_sign);
+  def_function(module, "mish", nn::mish);
+  def_function(module, "sparse_plus", nn::sparse_plus);
+  def_function(module, "sparse_sigmoid", nn::sparse_sigmoid);
+  def_function(module, "log1mexp", nn::log1mexp);
+  def_function(module, "celu", nn::celu);
+  def_function(module, "squareplus", nn::squareplus);
   add_along_axes(module);
   add_initializers(module);
 }

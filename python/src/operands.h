@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
 #include <string_view>
 
 #include "array.h"
@@ -17,6 +18,10 @@ bool operand_from(PyObject* object, Array& to);
 bool borrowed_operand_from(PyObject* object, Array& to);
 // Throws DTypeError that names `op`.
 Array operand(std::string_view op, nb::handle object);
+// Nothing where Python says None.
+inline std::optional<Array> operand_or_none(std::string_view op, nb::handle object) {
+  return object.is_none() ? std::nullopt : std::optional(operand(op, object));
+}
 
 // An argument of a bound function, taken when the function says who asks.
 struct ArrayLike {

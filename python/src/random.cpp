@@ -56,9 +56,7 @@ void add_choices(nb::module_& module) {
     return call_op("random.permutation", [&] { return random::permutation(op(k), a, {axis, independent}); });
   });
   const auto options_of = [](bool replace, nb::handle p, std::int64_t axis, DType index) {
-    random::ChoiceOptions options{replace, {}, axis, index};
-    if (!p.is_none()) options.p = operand("random.choice", p);
-    return options;
+    return random::ChoiceOptions{replace, operand_or_none("random.choice", p), axis, index};
   };
   module.def("choice_of_range",
              [options_of](ArrayLike key, nb::handle p, SizeLike n, ShapeLike shape, bool replace, DTypeArgument index) {

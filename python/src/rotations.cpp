@@ -68,7 +68,7 @@ void add_rotations(nb::module_& module) {
   });
   module.def("rotation_mean", [](ArrayLike x, nb::handle weights) {
     const Array a = x.array("mean");
-    const std::optional<Array> w = weights.is_none() ? std::nullopt : std::optional(operand("mean", weights));
+    const std::optional<Array> w = operand_or_none("mean", weights);
     return call_op("mean", [&] { return Rotation{a}.mean(w).quat; });
   });
   module.def("slerp_init", [](ArrayLike times, ArrayLike rotations) {

@@ -113,6 +113,10 @@ Dim dim_of(nb::handle object, Dim (*of_array)(const Operand&)) {
 }  // namespace
 
 Dim dim_from(nb::handle object) { return dim_of(object, array_as_size); }
+std::optional<Dim> size_or_none(nb::handle object) {
+  return object.is_none() ? std::nullopt : std::optional(dim_from(object));
+}
+
 Dim bound_from(nb::handle object) { return dim_of(object, array_as_bound); }
 
 Shape shape_from(nb::handle object) {

@@ -14,10 +14,11 @@ namespace tenon::python {
 
 namespace nb = nanobind;
 
-nb::object dim_object(const Dim& dim);        // an int, or a tenon.Dim where the size is symbolic
-nb::object shape_object(const Shape& shape);  // a tuple of them
-Dim dim_from(nb::handle object);              // throws nb::python_error: TypeError
-Dim bound_from(nb::handle object);            // the same of a bound, which may be negative and counts from the end then
+nb::object dim_object(const Dim& dim);               // an int, or a tenon.Dim where the size is symbolic
+nb::object shape_object(const Shape& shape);         // a tuple of them
+Dim dim_from(nb::handle object);                     // throws nb::python_error: TypeError
+std::optional<Dim> size_or_none(nb::handle object);  // nothing where Python says None
+Dim bound_from(nb::handle object);  // the same of a bound, which may be negative and counts from the end then
 bool is_dim(nb::handle object);
 Array dim_array(const Dim& dim);               // as a number, weakly typed like an int
 std::int64_t integer_from(nb::handle object);  // by __index__

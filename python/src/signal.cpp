@@ -28,10 +28,6 @@ constexpr Named<Average> averages[] = {{"mean", Average::mean}, {"median", Avera
 constexpr Named<Edge> edges[] = {
     {"zeros", Edge::zeros}, {"even", Edge::even}, {"odd", Edge::odd}, {"constant", Edge::constant}};
 
-std::optional<Array> given_array(const char* name, nb::handle x) {
-  return x.is_none() ? std::nullopt : std::optional(operand(name, x));
-}
-
 // What is taken from segments: by name, by a function of Python's, or nothing.
 void set_trend(const char* name, SegmentOptions& options, nb::object detrend) {
   options.trend = Trend::none;
@@ -52,7 +48,7 @@ struct SegmentArguments {
 
   void set(const char* name, SegmentOptions& options) const {
     options.rate = operand(name, rate);
-    options.window = given_array(name, window);
+    options.window = operand_or_none(name, window);
     options.segment = segment, options.overlap = overlap, options.length = length;
     options.onesided = onesided, options.axis = axis;
     set_trend(name, options, detrend);
@@ -87,7 +83,7 @@ void add_spectra(nb::module_& module) {
     options.scaling = by_name(name, "scaling", scalings, scaling);
     options.average = by_name(name, "average", averages, average);
     const Array a = x.array(name);
-    const auto b = given_array(name, y);
+    const auto b = operand_or_none(name, y);
     const Spectrum made =
         call_transformation(name, [&] { return b ? csd(op(a), op(*b), options) : welch(op(a), options); });
     return nb::make_tuple(made.frequencies, made.values);
@@ -104,17 +100,17 @@ void add_spectra(nb::module_& module) {
     const Stft made = call_transformation(name, [&] { return stft(op(a), options); });
     return nb::make_tuple(made.frequencies, made.times, made.values);
   });
-  module.def("istft",
-             [](ArrayLike x, nb::handle rate, nb::handle window, Integer segment, Integer overlap, Integer length,
-                bool onesided, bool edge, std::int64_t time_axis, std::int64_t frequency_axis) {
-               const char* name = "istft";
-               const IstftOptions options{
-                   operand(name, rate), given_array(name, window), segment, overlap, length, onesided, edge, time_axis,
-                   frequency_axis};
-               const Array a = x.array(name);
-               const Signal made = call_op(name, [&] { return istft(op(a), options); });
-               return nb::make_tuple(made.times, made.values);
-             });
+  module.def(
+      "istft", [](ArrayLike x, nb::handle rate, nb::handle window, Integer segment, Integer overlap, Integer length,
+                  bool onesided, bool edge, std::int64_t time_axis, std::int64_t frequency_axis) {
+        const char* name = "istft";
+        const IstftOptions options{
+            operand(name, rate), operand_or_none(name, window), segment, overlap, length, onesided, edge, time_axis,
+            frequency_axis};
+        const Array a = x.array(name);
+        const Signal made = call_op(name, [&] { return istft(op(a), options); });
+        return nb::make_tuple(made.times, made.values);
+      });
 }
 
 }  // namespace

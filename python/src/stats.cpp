@@ -87,7 +87,7 @@ void add_kde(nb::module_& module) {
       options.bandwidth = by_name(name, "bw_method", rules, nb::cast<std::string>(bandwidth));
     else
       options.bandwidth = operand(name, bandwidth);
-    if (!weights.is_none()) options.weights = operand(name, weights);
+    options.weights = operand_or_none(name, weights);
     const GaussianKde made = call_op(name, [&] { return GaussianKde::init(op(points), options); });
     return nb::make_tuple(made.neff, made.dataset, made.weights, made.covariance, made.inv_cov);
   });

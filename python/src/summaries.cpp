@@ -5,6 +5,7 @@
 
 #include "axes.h"
 #include "call.h"
+#include "def_function.h"
 #include "dtypes.h"
 #include "named.h"
 #include "op.h"
@@ -17,11 +18,6 @@
 
 namespace tenon::python {
 namespace {
-
-MaybeArray given_or_none(const char* name, nb::handle x) {
-  return x.is_none() ? MaybeArray() : MaybeArray(operand(name, x));
-}
-std::optional<Dim> size_or_none(nb::handle n) { return n.is_none() ? std::optional<Dim>() : dim_from(n); }
 
 // --- reductions ---
 
@@ -50,7 +46,7 @@ void add_masked(nb::module_& module) {
                                                 nb::handle initial, std::optional<DTypeArgument> dtype) {
       const Array a = x.array(name);
       const Axes axes = axes_from(axis, keepdims);
-      ReduceOptions options{given_or_none(name, where), given_or_none(name, initial), {}};
+      ReduceOptions options{operand_or_none(name, where), operand_or_none(name, initial), {}};
       if (dtype) options.dtype = *dtype;
       return call_op(name, [&] { return f(op(a), axes, options); });
     });
@@ -59,7 +55,7 @@ void add_masked(nb::module_& module) {
                                                 nb::handle mean, ArrayLike ddof) {
       const Array a = x.array(name);
       const Axes axes = axes_from(axis, keepdims);
-      const VarOptions options{given_or_none(name, where), given_or_none(name, mean), ddof.array(name)};
+      const VarOptions options{operand_or_none(name, where), operand_or_none(name, mean), ddof.array(name)};
       return call_op(name, [&] { return f(op(a), axes, options); });
     });
   for (const AlongAxes& r : along_axes)
@@ -117,7 +113,7 @@ void add_quantiles(nb::module_& module) {
                                                 const std::string& method, nb::handle weights) {
       const Array a = x.array(name), parts = q.array(name);
       const Axes axes = axes_from(axis, keepdims);
-      const QuantileOptions options{by_name(name, "method", quantile_methods, method), given_or_none(name, weights)};
+      const QuantileOptions options{by_name(name, "method", quantile_methods, method), operand_or_none(name, weights)};
       return call_op(name, [&] { return f(op(a), op(parts), axes, options); });
     });
 }
@@ -138,7 +134,7 @@ void add_histograms(nb::module_& module) {
   module.def("bincount", [](ArrayLike x, nb::handle weights, SizeLike length) {
     const char* name = "bincount";
     const Array a = x.array(name);
-    const BincountOptions options{given_or_none(name, weights), length.size, 0};
+    const BincountOptions options{operand_or_none(name, weights), length.size, 0};
     return call_op(name, [&] { return bincount(op(a), options); });
   });
   module.def("histogram_bin_edges", [](ArrayLike x, nb::handle bins, nb::handle range) {
@@ -152,7 +148,7 @@ void add_histograms(nb::module_& module) {
     const char* name = "histogram";
     const Array a = x.array(name);
     const Bins b = bins_from(name, bins);
-    const HistogramOptions options{range_from(name, range), given_or_none(name, weights), density};
+    const HistogramOptions options{range_from(name, range), operand_or_none(name, weights), density};
     const Histogram made = call_op(name, [&] { return histogram(op(a), b, options); });
     return nb::make_tuple(made.counts, made.edges);
   });
@@ -161,7 +157,7 @@ void add_histograms(nb::module_& module) {
     const char* name = "histogramdd";
     const Array a = points.array(name);
     std::vector<Bins> each;
-    HistogramddOptions options{{}, given_or_none(name, weights), density};
+    HistogramddOptions options{{}, operand_or_none(name, weights), density};
     for (const nb::object& b : bins) each.push_back(bins_from(name, b));
     for (const nb::object& r : ranges) options.ranges.push_back(range_from(name, r));
     const HistogramOfAxes made = call_op(name, [&] { return histogramdd(op(a), each, options); });
@@ -169,11 +165,7 @@ void add_histograms(nb::module_& module) {
     for (const Array& e : made.edges) edges.append(array_object(e));
     return nb::make_tuple(made.counts, edges);
   });
-  module.def("digitize", [](ArrayLike x, ArrayLike bins, bool right) {
-    const char* name = "digitize";
-    const Array a = x.array(name), b = bins.array(name);
-    return call_op(name, [&] { return digitize(op(a), op(b), right); });
-  });
+  def_function(module, "digitize", digitize);
 }
 
 // --- sets ---
@@ -191,28 +183,25 @@ void add_sets(nb::module_& module) {
                           nb::handle fill, bool indices, bool inverse, bool counts) {
     const char* name = "unique";
     const Array a = x.array(name);
-    const UniqueOptions options{{size_or_none(size), given_or_none(name, fill)}, axis, equal_nan};
+    const UniqueOptions options{{size_or_none(size), operand_or_none(name, fill)}, axis, equal_nan};
     const Unique made = call_op(name, [&] { return unique_all(op(a), options, {indices, inverse, counts}); });
     nb::list all;
     for (const Array* part : {&made.values, &made.indices, &made.inverse, &made.counts})
       if (!part->empty()) all.append(array_object(*part));
     return all;
   });
-  module.def("isin", [](ArrayLike x, ArrayLike others) {
-    const Array a = x.array("isin"), b = others.array("isin");
-    return call_op("isin", [&] { return isin(op(a), op(b)); });
-  });
+  def_function(module, "isin", isin);
   for (const OfTwoSets& r : of_two_sets)
     module.def(r.name,
                [name = r.name, f = r.f](ArrayLike x, ArrayLike y, bool unique, nb::handle size, nb::handle fill) {
                  const Array a = x.array(name), b = y.array(name);
-                 const TwoSetsOptions options{{size_or_none(size), given_or_none(name, fill)}, unique};
+                 const TwoSetsOptions options{{size_or_none(size), operand_or_none(name, fill)}, unique};
                  return call_op(name, [&] { return f(op(a), op(b), options); });
                });
   module.def("intersection_and_places", [](ArrayLike x, ArrayLike y, nb::handle size, nb::handle fill) {
     const char* name = "intersect1d";
     const Array a = x.array(name), b = y.array(name);
-    const SetOptions options{size_or_none(size), given_or_none(name, fill)};
+    const SetOptions options{size_or_none(size), operand_or_none(name, fill)};
     const Intersection made = call_op(name, [&] { return intersection_and_places(op(a), op(b), options); });
     return nb::make_tuple(made.values, made.of_x, made.of_y);
   });

@@ -9,6 +9,7 @@
 
 #include "axes.h"
 #include "call.h"
+#include "def_function.h"
 #include "dtypes.h"
 #include "named.h"
 #include "op.h"
@@ -27,9 +28,6 @@
 namespace tenon::python {
 namespace {
 
-MaybeArray array_or_none(const char* name, nb::handle x) {
-  return x.is_none() ? MaybeArray() : MaybeArray(operand(name, x));
-}
 SpacedOptions spaced_options(bool endpoint, std::optional<DTypeArgument> dtype, std::int64_t axis) {
   SpacedOptions options{endpoint, {}, axis};
   if (dtype) options.dtype = *dtype;
@@ -69,23 +67,20 @@ void add_differences(nb::module_& module) {
   module.def("diff", [](ArrayLike x, std::int64_t n, std::int64_t axis, nb::handle prepend, nb::handle append) {
     const char* name = "diff";
     const Array a = x.array(name);
-    const DiffOptions options{array_or_none(name, prepend), array_or_none(name, append)};
+    const DiffOptions options{operand_or_none(name, prepend), operand_or_none(name, append)};
     return call_op(name, [&] { return diff(op(a), n, axis, options); });
   });
   module.def("ediff1d", [](ArrayLike x, nb::handle to_begin, nb::handle to_end) {
     const char* name = "ediff1d";
     const Array a = x.array(name);
-    const Ediff1dOptions options{array_or_none(name, to_begin), array_or_none(name, to_end)};
+    const Ediff1dOptions options{operand_or_none(name, to_begin), operand_or_none(name, to_end)};
     return call_op(name, [&] { return ediff1d(op(a), options); });
   });
-  module.def("gradient", [](ArrayLike f, std::int64_t axis, ArrayLike spacing) {
-    const Array a = f.array("gradient"), h = spacing.array("gradient");
-    return call_op("gradient", [&] { return gradient(op(a), axis, op(h)); });
-  });
+  def_function(module, "gradient", gradient);
   module.def("trapezoid", [](ArrayLike y, nb::handle x, ArrayLike dx, std::int64_t axis) {
     const char* name = "trapezoid";
     const Array a = y.array(name);
-    const TrapezoidOptions options{array_or_none(name, x), dx.array(name), axis};
+    const TrapezoidOptions options{operand_or_none(name, x), dx.array(name), axis};
     return call_op(name, [&] { return trapezoid(op(a), options); });
   });
   module.def("unwrap", [](ArrayLike p, std::optional<double> discont, std::int64_t axis, ArrayLike period) {
@@ -96,53 +91,36 @@ void add_differences(nb::module_& module) {
   });
 }
 
-struct OfTwoPolynomials {
-  const char* name;
-  Array (*f)(const Operand& p, const Operand& q);
-};
-constexpr OfTwoPolynomials of_two_polynomials[] = {
-    {"polyval", polyval}, {"polyadd", polyadd}, {"polysub", polysub}, {"polymul", polymul}, {"kron", kron}};
-struct OfPolynomial {
-  const char* name;
-  Array (*f)(const Operand& p);
-};
-constexpr OfPolynomial of_polynomial[] = {{"poly", poly}, {"roots", roots}, {"companion", companion}};
-
 void add_polynomials(nb::module_& module) {
-  for (const OfTwoPolynomials& r : of_two_polynomials)
-    module.def(r.name, [name = r.name, f = r.f](ArrayLike p, ArrayLike q) {
-      const Array a = p.array(name), b = q.array(name);
-      return call_op(name, [&] { return f(op(a), op(b)); });
-    });
-  for (const OfPolynomial& r : of_polynomial)
-    module.def(r.name, [name = r.name, f = r.f](ArrayLike p) {
-      const Array a = p.array(name);
-      return call_op(name, [&] { return f(op(a)); });
-    });
+  def_function(module, "polyval", polyval);
+  def_function(module, "polyadd", polyadd);
+  def_function(module, "polysub", polysub);
+  def_function(module, "polymul", polymul);
+  def_function(module, "kron", kron);
+  def_function(module, "poly", poly);
+  def_function(module, "roots", roots);
+  def_function(module, "companion", companion);
+  def_function(module, "polyder", polyder);
   module.def("polydiv", [](ArrayLike u, ArrayLike v) {
     const Array a = u.array("polydiv"), b = v.array("polydiv");
     const PolynomialDivision made = call_op("polydiv", [&] { return polydiv(op(a), op(b)); });
     return nb::make_tuple(made.quotient, made.remainder);
   });
-  module.def("polyder", [](ArrayLike p, std::int64_t m) {
-    const Array a = p.array("polyder");
-    return call_op("polyder", [&] { return polyder(op(a), m); });
-  });
   module.def("polyint", [](ArrayLike p, std::int64_t m, nb::handle constants) {
     const Array a = p.array("polyint");
-    const MaybeArray k = array_or_none("polyint", constants);
+    const MaybeArray k = operand_or_none("polyint", constants);
     return call_op("polyint", [&] { return polyint(op(a), m, k); });
   });
   module.def("vander", [](ArrayLike x, nb::handle n, bool increasing) {
     const Array a = x.array("vander");
-    const std::optional<Dim> columns = n.is_none() ? std::optional<Dim>() : dim_from(n);
+    const std::optional<Dim> columns = size_or_none(n);
     return call_op("vander", [&] { return vander(op(a), columns, {increasing}); });
   });
   module.def("polyfit",
              [](ArrayLike x, ArrayLike y, std::int64_t degree, nb::handle weights, nb::handle rcond, bool covariance) {
                const char* name = "polyfit";
                const Array a = x.array(name), b = y.array(name);
-               const PolyfitOptions options{array_or_none(name, weights), array_or_none(name, rcond), covariance};
+               const PolyfitOptions options{operand_or_none(name, weights), operand_or_none(name, rcond), covariance};
                const PolynomialFit made = call_op(name, [&] { return polyfit(op(a), op(b), degree, options); });
                const nb::object of = covariance ? array_object(made.unscaled_covariance) : nb::none();
                return nb::make_tuple(made.coefficients, made.residuals, made.rank, made.singular_values, of);
@@ -154,9 +132,9 @@ void add_variables(nb::module_& module) {
     module.def(name, [=](ArrayLike x, nb::handle y, bool columns, nb::handle ddof, nb::handle frequencies,
                          nb::handle weights) {
       const Array a = x.array(name);
-      const MaybeArray b = array_or_none(name, y);
-      const CovOptions options{columns, array_or_none(name, ddof), array_or_none(name, frequencies),
-                               array_or_none(name, weights)};
+      const MaybeArray b = operand_or_none(name, y);
+      const CovOptions options{columns, operand_or_none(name, ddof), operand_or_none(name, frequencies),
+                               operand_or_none(name, weights)};
       return call_op(name, [&] { return b ? of_two(op(a), op(*b), options) : of_one(op(a), options); });
     });
   };
@@ -171,32 +149,17 @@ void add_variables(nb::module_& module) {
 }
 
 void add_diagonals(nb::module_& module) {
-  module.def("diagonal", [](ArrayLike x, std::int64_t k, std::int64_t axis1, std::int64_t axis2) {
-    const Array a = x.array("diagonal");
-    return call_op("diagonal", [&] { return diagonal(op(a), k, axis1, axis2); });
-  });
-  module.def("diag", [](ArrayLike x, std::int64_t k) {
-    const Array a = x.array("diag");
-    return call_op("diag", [&] { return diag(op(a), k); });
-  });
-  module.def("tril", [](ArrayLike x, std::int64_t k) {
-    const Array a = x.array("tril");
-    return call_op("tril", [&] { return tril(op(a), k); });
-  });
-  module.def("triu", [](ArrayLike x, std::int64_t k) {
-    const Array a = x.array("triu");
-    return call_op("triu", [&] { return triu(op(a), k); });
-  });
+  def_function(module, "diagonal", diagonal);
+  def_function(module, "diag", diag);
+  def_function(module, "tril", tril);
+  def_function(module, "triu", triu);
 }
 
 constexpr Named<PadMode> pad_modes[] = {
     {"edge", PadMode::edge}, {"wrap", PadMode::wrap}, {"reflect", PadMode::reflect}, {"symmetric", PadMode::symmetric}};
 
 void add_rearranged(nb::module_& module) {
-  module.def("rot90", [](ArrayLike x, std::int64_t k, std::int64_t axis1, std::int64_t axis2) {
-    const Array a = x.array("rot90");
-    return call_op("rot90", [&] { return rot90(op(a), k, axis1, axis2); });
-  });
+  def_function(module, "rot90", rot90);
   module.def("roll", [](ArrayLike x, nb::handle shift, std::int64_t axis) {
     const Array a = x.array("roll");
     const bool traced = is_array(shift.ptr()) && array_of(shift.ptr()).traced() != nullptr;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "tenon/api/grids.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/dot.h"
+#include "tenon/ops/factors/matrices.h"
 #include "tenon/ops/promotion.h"
 #include "tenon/ops/shape.h"
 
@@ -40,8 +40,6 @@ MaybeArray weights_of_observations(std::string_view name, const Array& x, const 
   return options.weights ? often * checked(*options.weights) : often;
 }
 
-Array adjoint_of(const Array& x) { return conj(transpose(x)); }
-
 Array covariances(std::string_view name, const Operand& given, const Operand* more, const CovOptions& options) {
   const SourceScope place(given.where(), name);
   Array x = given;
@@ -61,14 +59,14 @@ Array covariances(std::string_view name, const Operand& given, const Operand* mo
     const Array total = sum(*weights);
     x = x - sum(x * *weights, Axes(1).keepdims()) / total;
     const Array lost = options.weights ? ddof * sum(*weights * convert(*options.weights, real_dtype)) / total : ddof;
-    made = matmul(x * *weights, adjoint_of(x)) / (total - convert(lost, real_dtype));
+    made = matmul(x * *weights, matrices::adjoint(x)) / (total - convert(lost, real_dtype));
   } else {
     x = x - mean(x, Axes(1).keepdims());
     const Dim n = x.shape()[1];
     const Array left = n.known() && ddof.number() != nullptr
                            ? Array(std::max(static_cast<double>(n.value()) - ddof.number()->as_double(), 0.0))
-                           : max(api_detail::number_of(n, real_dtype) - convert(ddof, real_dtype), 0);
-    made = matmul(x, adjoint_of(x)) / left;
+                           : max(size_as_array(n, real_dtype) - convert(ddof, real_dtype), 0);
+    made = matmul(x, matrices::adjoint(x)) / left;
   }
   return made.shape().elements().try_value() == 1 ? reshape(made, {}) : made;
 }
@@ -78,8 +76,7 @@ Array correlations(const Operand& x, const Operand* y, const CovOptions& options
   const Array c = covariances("corrcoef", x, y, options);
   if (c.rank() == 0) return c / c;
   const Dim n = c.shape()[0];
-  const Array diagonal = iota(DType::i32, {n, n}, 0) == iota(DType::i32, {n, n}, 1);
-  const Array deviations = sqrt(sum(where(diagonal, real(c), 0), 1));
+  const Array deviations = sqrt(matrices::diagonal(real(c)));
   return c / reshape(deviations, {n, 1}) / deviations;
 }
 

@@ -28,11 +28,6 @@ Array differences_of(const Array& x, std::int64_t axis) {
   const Neighbours pair = neighbours(x, axis);
   return x.dtype() == DType::bool_ ? pair.after != pair.before : pair.after - pair.before;
 }
-Array along(const Array& vector, std::int64_t axis, std::size_t rank) {
-  std::vector<Dim> shape(rank, Dim(1));
-  shape[static_cast<std::size_t>(axis)] = vector.shape()[0];
-  return reshape(vector, Shape(shape));
-}
 std::int64_t checked_axis(std::int64_t axis, const Array& x, std::string_view name) {
   return static_cast<std::int64_t>(normalize_axis(axis, x.rank(), name));
 }
@@ -66,11 +61,10 @@ Array diff(const Operand& given, std::int64_t n, std::int64_t given_axis, const 
 
 Array ediff1d(const Operand& x, const Ediff1dOptions& options) {
   const SourceScope place(x.where(), "ediff1d");
-  const auto row = [](const Array& a) { return reshape(a, {a.shape().elements()}); };
-  const Array made = differences_of(row(x), 0);
+  const Array made = differences_of(in_a_row(x), 0);
   Arrays parts;
   const auto edge = [&](const MaybeArray& value) {
-    if (value) parts.push_back(convert(row(*value), made.dtype()));
+    if (value) parts.push_back(convert(in_a_row(*value), made.dtype()));
   };
   edge(options.to_begin);
   parts.push_back(made);
@@ -100,7 +94,7 @@ Array gradient(const Operand& given, std::int64_t given_axis, const Operand& spa
     throw ShapeError(
         fmt::format("{}: coordinates {} of axis {} of {}.", name, spacing->type().text(), axis, f.type().text()),
         "Give one distance, or a coordinate for each element along the axis.");
-  const Array h = along(differences_of(spacing, 0), axis, f.rank());
+  const Array h = along_axis(differences_of(spacing, 0), static_cast<std::size_t>(axis), f.rank());
   const Array steps = differences_of(f, axis) / h;
   const Array low = part(h, 0, n - 2), high = part(h, 1, n - 1);
   const Array inside = (part(steps, 0, n - 2) * high + part(steps, 1, n - 1) * low) / (low + high);

@@ -6,6 +6,7 @@
 
 #include "tenon/api/elementwise.h"
 #include "tenon/api/special.h"
+#include "tenon/api/special/function.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -17,19 +18,6 @@
 
 namespace tenon {
 namespace {
-
-DType unsigned_of(DType d) {
-  switch (size_of(d)) {
-    case 1:
-      return DType::u8;
-    case 2:
-      return DType::u16;
-    case 4:
-      return DType::u32;
-    default:
-      return DType::u64;
-  }
-}
 
 Array real_float(std::string_view name, const Array& given) {
   const Array x = to_inexact(given);
@@ -123,8 +111,8 @@ Array spacing(const Operand& given) {
   const Array one = Array(Scalar::one(bits.dtype()));
   const Array outward = d == DType::f16 ? above : where(sign_bit(x) & (shift_left(bits, one) != zero), -above, above);
   // The difference of subnormal numbers may be taken for 0.
-  const double tiny = d == DType::f64 ? 0x1p-1022 : d == DType::f16 ? 0x1p-14 : 0x1p-126;
-  const Array step = where(abs(x) < number(2 * tiny), nextafter(number(0), outward), nextafter(x, outward) - x);
+  const Array step =
+      where(abs(x) < number(2 * special::least_normal_of(d)), nextafter(number(0), outward), nextafter(x, outward) - x);
   return where(is_finite(x), step, none);
 }
 

@@ -13,8 +13,6 @@
 namespace tenon {
 namespace {
 
-using api_detail::number_of;
-
 DType inexact_dtype(DType d) { return is_inexact(d) ? d : size_of(d) == 8 ? DType::f64 : DType::f32; }
 
 // The ends, in the dtype that numbers between them are computed in.
@@ -35,18 +33,16 @@ SpacedNumbers spaced(std::string_view name, const Array& start, const Array& sto
   const DType d = start.dtype(), real_dtype = computed_in(real_part_of(d));
   const Dim parts = endpoint ? num - 1 : num;
   const auto more = decided_less(0, parts);  // nothing: it may be that there is one number alone
-  const Array count = number_of(max(parts, 1), real_dtype);
+  const Array count = size_as_array(max(parts, 1), real_dtype);
   const Array nan = Array(Scalar(std::numeric_limits<double>::quiet_NaN()).convert(d));
   Array step = more == false ? nan : convert((stop - start) / count, d);
-  if (!more) step = where(number_of(parts, real_dtype) > 0, step, nan);
+  if (!more) step = where(size_as_array(parts, real_dtype) > 0, step, nan);
   const Shape shape = broadcast_shapes(name, Arrays{start, stop});
-  Shape column(std::vector<Dim>(shape.rank() + 1, Dim(1))), whole = shape.with_axis(0, num),
-                                                            row = shape.with_axis(0, 1);
-  column[0] = num;
-  const Array at = reshape(iota(real_dtype, {num}, 0), column), part = at / count;
+  const Shape whole = shape.with_axis(0, num), row = shape.with_axis(0, 1);
+  const Array at = along_axis(iota(real_dtype, {num}, 0), 0, whole.rank()), part = at / count;
   Array made = convert(start * (1 - part) + stop * part, d);
   if (endpoint && !more)
-    made = where((at == number_of(parts, real_dtype)) & (at > 0), stop, made);
+    made = where((at == size_as_array(parts, real_dtype)) & (at > 0), stop, made);
   else if (endpoint && *more)
     made = concatenate({slice_in_dim(made, 0, num - 1, 0), broadcast_to(stop, row)}, 0);
   return {broadcast_to(made, whole), step};
@@ -57,10 +53,6 @@ Array placed(const Array& numbers, DType dtype, std::int64_t axis) {
 }
 
 }  // namespace
-
-Array api_detail::number_of(const Dim& n, DType dtype) {
-  return n.known() ? Array(Scalar(n.value()).convert(dtype)) : convert(size_as_array(n), dtype);
-}
 
 SpacedNumbers linspace_and_step(const Operand& start, const Operand& stop, const Dim& num,
                                 const SpacedOptions& options) {
@@ -92,11 +84,8 @@ Array geomspace(const Operand& first, const Operand& last, const Dim& num, const
   // From 1 on in the direction of start, so that two negative numbers have real ones between them.
   const Array exponents = spaced(name, log(start / start), log(stop / start), num, options.endpoint).numbers;
   Array made = exp(exponents) * start;
-  const Shape shape = made.shape();
-  Shape column(std::vector<Dim>(shape.rank(), Dim(1)));
-  column[0] = num;
-  const Array at = reshape(iota(DType::i32, {num}, 0), column);
-  if (options.endpoint) made = where((at == number_of(num - 1, DType::i32)) & (at > 0), stop, made);
+  const Array at = along_axis(iota(DType::i32, {num}, 0), 0, made.rank());
+  if (options.endpoint) made = where((at == size_as_array(num - 1, DType::i32)) & (at > 0), stop, made);
   made = where(at == 0, start, made);
   if (options.dtype && is_integer(*options.dtype))
     made = where(abs(made - round(made)) < 1e-6 * abs(made), round(made), made);
@@ -119,9 +108,7 @@ std::vector<Array> meshgrid(std::span<const Array> vectors, const MeshgridOption
   }
   std::vector<Array> grid;
   for (std::size_t i = 0; i < n; ++i) {
-    Shape shape(std::vector<Dim>(n, Dim(1)));
-    shape[axis_of(i)] = whole[axis_of(i)];
-    const Array column = reshape(vectors[i], shape);
+    const Array column = along_axis(in_a_row(vectors[i]), axis_of(i), n);
     grid.push_back(options.sparse ? column : broadcast_to(column, whole));
   }
   return grid;

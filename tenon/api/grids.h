@@ -48,11 +48,4 @@ inline std::vector<Array> meshgrid(std::initializer_list<Array> vectors, const M
   return meshgrid(std::span(vectors.begin(), vectors.size()), options, where);
 }
 
-namespace api_detail {
-
-// A size as a number of a dtype.
-Array number_of(const Dim& n, DType dtype);
-
-}  // namespace api_detail
-
 }  // namespace tenon

@@ -17,7 +17,6 @@
 namespace tenon {
 namespace {
 
-Array in_a_row(const Array& x) { return x.rank() == 1 ? x : reshape(x, {x.shape().elements()}); }
 Array edge_at(const Array& edges, const Dim& i) { return squeeze(slice_in_dim(edges, i, i + 1, 0), 0); }
 Dim number_of_bins(const Array& edges) { return edges.shape()[0] - 1; }
 Array widths_of(const Array& edges) {
@@ -37,7 +36,7 @@ struct InBins {
 };
 InBins in_bins(const Array& x, const Array& edges) {
   const Dim n = number_of_bins(edges);
-  const Array count = api_detail::number_of(n, DType::i32);
+  const Array count = size_as_array(n, DType::i32);
   const Array found = convert(searchsorted(edges, x, Side::right), DType::i32) - 1;
   const Array bin = where(x == edge_at(edges, n), count - 1, found);  // the last border belongs to the last bin
   return {bin, (bin >= 0) & (bin < count)};
@@ -134,22 +133,18 @@ HistogramOfAxes histogramdd(const Operand& points, std::span<const Bins> bins, c
     const InBins found = in_bins(coordinate, edges);
     sizes.push_back(number_of_bins(edges));
     total = total * sizes.back();
-    number = number * api_detail::number_of(sizes.back(), DType::i32) + found.bin;
+    number = number * size_as_array(sizes.back(), DType::i32) + found.bin;
     inside = inside & found.inside;
     made.edges.push_back(edges);
   }
   // What lies outside is counted behind all bins.
-  const Array where_to = where(inside, number, api_detail::number_of(total, DType::i32));
+  const Array where_to = where(inside, number, size_as_array(total, DType::i32));
   const Array counts = bincount(where_to, {.weights = options.weights, .length = total + 1});
   made.counts = reshape(slice_in_dim(counts, 0, total, 0), Shape(sizes));
   if (options.density) {
     made.counts = convert(made.counts, to_inexact(x).dtype());
     made.counts = made.counts / sum(made.counts);
-    for (std::size_t i = 0; i < axes; ++i) {
-      std::vector<Dim> shape(axes, Dim(1));
-      shape[i] = sizes[i];
-      made.counts = made.counts / reshape(widths_of(made.edges[i]), Shape(shape));
-    }
+    for (std::size_t i = 0; i < axes; ++i) made.counts = made.counts / along_axis(widths_of(made.edges[i]), i, axes);
   }
   return made;
 }
@@ -174,7 +169,7 @@ Array digitize(const Operand& x, const Operand& bins, bool right) {
   const auto found = [&](const Array& borders) {
     return convert(searchsorted(borders, x, right ? Side::left : Side::right), DType::i32);
   };
-  const Array rising = found(bins), falling = api_detail::number_of(n, DType::i32) - found(reverse(bins, {0}));
+  const Array rising = found(bins), falling = size_as_array(n, DType::i32) - found(reverse(bins, {0}));
   return where(edge_at(bins, n - 1) >= edge_at(bins, 0), rising, falling);
 }
 

@@ -19,7 +19,7 @@ struct BitsLast {
   Dim size;
 };
 BitsLast with_bits_last(std::string_view name, const Array& given, const std::optional<std::int64_t>& axis) {
-  if (!axis) return {reshape(given, {given.shape().elements()}), 0, {}, given.shape().elements()};
+  if (!axis) return {in_a_row(given), 0, {}, given.shape().elements()};
   const std::size_t at = normalize_axis(*axis, given.rank(), name);
   return {move_axis(given, *axis, -1), static_cast<std::int64_t>(at), given.shape().without_axis(at),
           given.shape()[at]};

@@ -7,10 +7,10 @@
 #include <tuple>
 #include <utility>
 
-#include "tenon/api/grids.h"
 #include "tenon/api/linalg.h"
 #include "tenon/api/loops.h"
 #include "tenon/api/signal.h"
+#include "tenon/api/special/function.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
@@ -24,8 +24,6 @@
 
 namespace tenon {
 namespace {
-
-using api_detail::number_of;
 
 // A vector of coefficients; a number is one.
 Array coefficients_of(std::string_view name, const Array& p) {
@@ -50,7 +48,7 @@ Met of_one_order(std::string_view name, const Array& p, const Array& q) {
 }
 
 // The exponents n, n - 1, …, 1.
-Array exponents_down_to_1(const Dim& n, DType dtype) { return number_of(n, dtype) - iota(dtype, {n}, 0); }
+Array exponents_down_to_1(const Dim& n, DType dtype) { return size_as_array(n, dtype) - iota(dtype, {n}, 0); }
 
 std::int64_t checked_order(std::string_view name, std::int64_t m) {
   if (m < 0)
@@ -184,7 +182,7 @@ Array roots(const Operand& given) {
   const Array p = coefficients_of(name, to_inexact(given));
   const Dim n = p.shape()[0];
   if (n.try_value().value_or(2) < 2) return zeros({0}, linalg::eigvals(ones({1, 1}, p.dtype())).dtype());
-  const Array places = iota(DType::i32, {n}, 0), count = number_of(n, DType::i32), zero = p == 0;
+  const Array places = iota(DType::i32, {n}, 0), count = size_as_array(n, DType::i32), zero = p == 0;
   const Array first = amin(where(zero, count, places));  // n: all are 0
   // Turned around, so that the zeros stand behind: each of them is one more zero of the polynomial, at 0.
   const Array turned = take(where(first == count, 1, p), (places + first) % count);
@@ -210,7 +208,7 @@ Array vander(const Operand& given, const std::optional<Dim>& columns, const Vand
     return concatenate(powers, 1);
   }
   const Array up = iota(is_integer(x.dtype()) ? x.dtype() : DType::i32, {n}, 0);
-  const Array exponents = options.increasing ? up : number_of(n - 1, up.dtype()) - up;
+  const Array exponents = options.increasing ? up : size_as_array(n - 1, up.dtype()) - up;
   const Array row = reshape(exponents, {1, n});
   return is_integer(x.dtype()) ? integer_pow(column, row) : pow(column, convert(row, x.dtype()));
 }
@@ -245,11 +243,8 @@ PolynomialFit polyfit(const Operand& given_x, const Operand& given_y, std::int64
   const Array scale = norm(powers, 0);  // columns of one length: the system is better conditioned
   powers = powers / scale;
   const DType real_dtype = real_part_of(x.dtype());
-  const double unit = real_dtype == DType::f64    ? std::numeric_limits<double>::epsilon()
-                      : real_dtype == DType::f32  ? std::numeric_limits<float>::epsilon()
-                      : real_dtype == DType::bf16 ? 0x1p-7
-                                                  : 0x1p-10;
-  const Array rcond = options.rcond ? *options.rcond : number_of(m, computed_in(real_dtype)) * unit;
+  const Array rcond =
+      options.rcond ? *options.rcond : size_as_array(m, computed_in(real_dtype)) * special::epsilon_of(real_dtype);
   const linalg::LeastSquares found = linalg::lstsq(powers, y, {.rcond = rcond});
   PolynomialFit made{found.x / rows_of_y(scale), found.residuals, found.rank, found.s, {}};
   if (!options.covariance) return made;

@@ -37,7 +37,7 @@ Raveling::Raveling(std::string_view op, std::string_view what, std::span<const A
 
 Array Raveling::vector(std::span<const Array> leaves) const {
   Arrays parts;
-  for (const Array& a : leaves) parts.push_back(convert(reshape(a, {a.shape().elements()}), dtype_));
+  for (const Array& a : leaves) parts.push_back(convert(in_a_row(a), dtype_));
   if (parts.empty()) return zeros({0}, dtype_);
   return parts.size() == 1 ? parts[0] : concatenate(parts, 0);
 }

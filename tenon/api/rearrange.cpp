@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "tenon/api/cumulative.h"
-#include "tenon/api/grids.h"
 #include "tenon/api/searchsorted.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
@@ -17,9 +16,6 @@
 namespace tenon {
 namespace {
 
-using api_detail::number_of;
-
-Array all_in_a_row(const Array& x) { return reshape(x, {x.shape().elements()}); }
 std::int64_t axis_of(std::string_view name, const Array& x, std::int64_t axis) {
   return static_cast<std::int64_t>(normalize_axis(axis, x.rank(), name));
 }
@@ -27,8 +23,8 @@ Dim elements_along(const Array& x, std::int64_t axis) { return x.shape()[static_
 
 // Which of n elements stands at each place, with others before and behind: i32.
 Array places_around(const Dim& n, const PadWidth& width, PadMode mode) {
-  const Array at = iota(DType::i32, {width.before + n + width.behind}, 0) - number_of(width.before, DType::i32);
-  const auto number = [](const Dim& size) { return number_of(size, DType::i32); };
+  const Array at = iota(DType::i32, {width.before + n + width.behind}, 0) - size_as_array(width.before, DType::i32);
+  const auto number = [](const Dim& size) { return size_as_array(size, DType::i32); };
   switch (mode) {
     case PadMode::edge:
       return clamp(at, 0, number(n - 1));
@@ -74,7 +70,7 @@ Array rot90(const Operand& x, std::int64_t k, std::int64_t axis1, std::int64_t a
 Array roll(const Operand& given, const Dim& shift, std::optional<std::int64_t> along) {
   constexpr std::string_view name = "roll";
   const SourceScope place(given.where(), name);
-  if (!along) return reshape(roll(all_in_a_row(given), shift, 0), given->shape());
+  if (!along) return reshape(roll(in_a_row(given), shift, 0), given->shape());
   const Array x = given;
   const std::int64_t axis = axis_of(name, x, *along);
   const Dim n = elements_along(x, axis);
@@ -86,12 +82,13 @@ Array roll(const Operand& given, const Dim& shift, std::optional<std::int64_t> a
 Array roll(const Operand& x, const Array& shift, std::optional<std::int64_t> along) {
   constexpr std::string_view name = "roll";
   const SourceScope place(x.where(), name);
-  if (!along) return reshape(roll(all_in_a_row(x), shift, 0), x->shape());
+  if (!along) return reshape(roll(in_a_row(x), shift, 0), x->shape());
   const std::int64_t axis = axis_of(name, x, *along);
   const Dim n = elements_along(x, axis);
   if (shift.rank() != 0 || !is_integer(shift.dtype()))
     throw ShapeError(fmt::format("{}: a shift of {}.", name, shift.type().text()), "Give one integer for each axis.");
-  const Array from = remainder(iota(DType::i32, {n}, 0) - convert(shift, DType::i32), number_of(max(n, 1), DType::i32));
+  const Array from =
+      remainder(iota(DType::i32, {n}, 0) - convert(shift, DType::i32), size_as_array(max(n, 1), DType::i32));
   return take(x, from, axis, {.hints = {.unique = true}});
 }
 
@@ -112,7 +109,7 @@ Array repeat(const Operand& given, const Dim& times, std::optional<std::int64_t>
   const SourceScope place(given.where(), name);
   if (times.try_value().value_or(0) < 0)
     throw ShapeError(fmt::format("{}: {} times.", name, times.text()), "Give 0 or more.");
-  const Array x = along && given->rank() > 0 ? Array(given) : all_in_a_row(given);
+  const Array x = along && given->rank() > 0 ? Array(given) : in_a_row(given);
   const std::int64_t axis = along && given->rank() > 0 ? axis_of(name, x, *along) : 0;
   const auto at = static_cast<std::size_t>(axis);
   Shape made = x.shape();

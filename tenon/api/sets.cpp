@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "tenon/api/cumulative.h"
-#include "tenon/api/grids.h"
 #include "tenon/api/searchsorted.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
@@ -19,19 +18,11 @@
 namespace tenon {
 namespace {
 
-using api_detail::number_of;
-
-Array row_of(const Array& x) { return x.rank() == 1 ? x : reshape(x, {x.shape().elements()}); }
 bool has_none(const Array& x) { return x.shape()[0].try_value() == 0; }
 Array part_of(const Array& x, const Dim& from, const Dim& to) { return slice_in_dim(x, from, to, 0); }
 Array behind_first(const Array& x) { return part_of(x, 1, x.shape()[0]); }
 Array before_last(const Array& x) { return part_of(x, 0, x.shape()[0] - 1); }
 Array one_bool(bool value) { return full({1}, Array(Scalar(value))); }
-Array column_like(const Array& x, std::size_t rank) {
-  std::vector<Dim> shape(rank, Dim(1));
-  shape[0] = x.shape()[0];
-  return reshape(x, Shape(shape));
-}
 
 // Where rows in order are: by the first column, where that is equal by the second, and so on. i32.
 Array order_of(const Array& rows) {
@@ -66,7 +57,7 @@ Unique unique_parts(const Array& x, const UniqueOptions& options, const UniquePa
     const Array last = reshape(part_of(number, n - 1, n), {});
     const Array there = iota(DType::i32, {count}, 0) <= last;
     const Array other = options.fill ? convert(*options.fill, x.dtype()) : take(x, part_of(order, 0, 1));
-    made.values = where(column_like(there, x.rank()), made.values, other);
+    made.values = where(along_axis(there, 0, x.rank()), made.values, other);
   }
   if (wanted.indices) made.indices = places;
   if (wanted.inverse) made.inverse = scatter_set(zeros({n}, DType::i32), order, number);
@@ -104,10 +95,10 @@ struct FirstOnes {
   Array x, first;
 };
 FirstOnes first_ones(const Array& given, bool unique) {
-  const Array x = row_of(given);
+  const Array x = in_a_row(given);
   if (unique || has_none(x)) return {x, full(x.shape(), Array(Scalar(true)))};
   const Array ordered = sort(x, 0);
-  return {ordered, concatenate({one_bool(true), behind_first(ordered) != before_last(ordered)}, 0)};
+  return {ordered, starts_of_runs(ordered)};
 }
 
 // The elements where the mask holds; with a size behind them what fills, or the first of them.
@@ -119,7 +110,7 @@ Array chosen(const Array& x, const Array& mask, const SetOptions& options) {
   return where(iota(DType::i32, {*options.size}, 0) < count, made, part_of(made, 0, 1));
 }
 
-Met rows_of_one_dtype(const Array& x, const Array& y) { return in_one_dtype(Arrays{row_of(x), row_of(y)}); }
+Met rows_of_one_dtype(const Array& x, const Array& y) { return in_one_dtype(Arrays{in_a_row(x), in_a_row(y)}); }
 
 }  // namespace
 
@@ -128,7 +119,7 @@ Unique unique_all(const Operand& given, const UniqueOptions& options, const Uniq
   const SourceScope place(given.where(), name);
   std::optional<std::int64_t> axis;
   if (options.axis) axis = static_cast<std::int64_t>(normalize_axis(*options.axis, given->rank(), name));
-  const Array x = axis ? move_axis(given, *axis, 0) : row_of(given);
+  const Array x = axis ? move_axis(given, *axis, 0) : in_a_row(given);
   Unique made = has_none(x) ? unique_of_none(x, options, parts) : unique_parts(x, options, parts);
   if (axis)
     made.values = move_axis(made.values, 0, *axis);
@@ -143,7 +134,7 @@ Array unique(const Operand& x, const UniqueOptions& options) {
 Array isin(const Operand& given, const Operand& of) {
   constexpr std::string_view name = "isin";
   const SourceScope place(given.where(), name);
-  const Met met = in_one_dtype(Arrays{given, row_of(of)});
+  const Met met = in_one_dtype(Arrays{given, in_a_row(of)});
   const Array &x = met.operands[0], &others = met.operands[1];
   if (few(x, others) || is_complex(x.dtype())) {
     std::vector<Dim> columns = x.shape().dims();
@@ -153,7 +144,7 @@ Array isin(const Operand& given, const Operand& of) {
   const bool bools = x.dtype() == DType::bool_;
   const Array ordered = sort(bools ? convert(others, DType::u8) : others, 0);
   const Array values = bools ? convert(x, DType::u8) : x;
-  const Array at = searchsorted(ordered, values), count = number_of(ordered.shape()[0], at.dtype());
+  const Array at = searchsorted(ordered, values), count = size_as_array(ordered.shape()[0], at.dtype());
   // Where all others are less there is none at that place.
   return (take(concatenate({ordered, zeros({1}, ordered.dtype())}, 0), at) == values) & (at < count);
 }
@@ -182,7 +173,7 @@ Intersection intersection_and_places(const Operand& x, const Operand& y, const S
   const SourceScope place(x.where(), "intersect1d");
   const Met met = rows_of_one_dtype(x, y);
   const auto places = [&](const Array& of, const Array& first, const Array& found) {
-    return chosen(first, found, {options.size, number_of(of.shape()[0], DType::i32)});
+    return chosen(first, found, {options.size, size_as_array(of.shape()[0], DType::i32)});
   };
   const UniqueParts indices{true, false, false};
   const Unique one = unique_all(met.operands[0], {}, indices), other = unique_all(met.operands[1], {}, indices);
@@ -199,11 +190,8 @@ Array setxor1d(const Operand& x, const Operand& y, const TwoSetsOptions& options
   if (!has_none(all)) {
     const std::vector<Array> ordered = sort_together({all, alone}, 1, 0);
     all = ordered[0], alone = ordered[1];
-    const Array as_before = concatenate({one_bool(false), behind_first(all) == before_last(all)}, 0);
-    if (options.unique)
-      alone = !(as_before | concatenate({behind_first(as_before), one_bool(false)}, 0));
-    else
-      alone = alone & !as_before;
+    const Array starts = starts_of_runs(all);
+    alone = options.unique ? starts & concatenate({behind_first(starts), one_bool(true)}, 0) : alone & starts;
   }
   return chosen(all, alone, options);
 }
@@ -216,16 +204,16 @@ std::vector<Array> nonzero(const Operand& x, const Dim& size, std::span<const Ar
   if (!fill.empty() && fill.size() != x->rank())
     throw ShapeError(fmt::format("{}: {} values that fill indices of {}.", name, fill.size(), x->type().text()),
                      "Give one for each axis.");
-  const Array mask = row_of(convert(x, DType::bool_));
+  const Array mask = in_a_row(convert(x, DType::bool_));
   const Dim n = mask.shape()[0];
   const Array before = has_none(mask) ? zeros({0}, DType::i32) : cumsum(convert(mask, DType::i32), 0);
   const Array count = has_none(mask) ? Array(0) : reshape(part_of(before, n - 1, n), {});
-  const Array where_to = where(mask, before - 1, number_of(size, DType::i32));  // outside: not written
+  const Array where_to = where(mask, before - 1, size_as_array(size, DType::i32));  // outside: not written
   Array at = scatter_set(zeros({size}, DType::i32), where_to, iota(DType::i32, {n}, 0));
   const Array there = iota(DType::i32, {size}, 0) < count;
   std::vector<Array> indices(x->rank());
   for (std::size_t i = x->rank(); i-- > 0;) {
-    const Array sizes = number_of(max(x->shape()[i], 1), DType::i32);
+    const Array sizes = size_as_array(max(x->shape()[i], 1), DType::i32);
     const Array index = i == 0 ? at : at % sizes;
     if (i > 0) at = at / sizes;
     indices[i] = where(there, convert(index, dtype), fill.empty() ? Array(0) : convert(fill[i], dtype));
@@ -244,10 +232,10 @@ Array compress(const Operand& x, const Operand& mask, const Dim& size, const Ope
     shape[0] = size;
     return full(shape, convert(fill, x->dtype()));
   }
-  const Array end[] = {number_of(x->shape()[0], DType::i32)};
+  const Array end[] = {size_as_array(x->shape()[0], DType::i32)};
   const Array at = nonzero(mask, size, end)[0];
   const Array there = at < end[0];
-  return where(column_like(there, x->rank()), take(x, at), convert(fill, x->dtype()));
+  return where(along_axis(there, 0, x->rank()), take(x, at), convert(fill, x->dtype()));
 }
 
 }  // namespace tenon

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "tenon/api/grids.h"
 #include "tenon/api/special.h"
 #include "tenon/base/error.h"
 #include "tenon/ops/arithmetic.h"
@@ -18,7 +17,7 @@ namespace {
 
 // The samples' places from -1 to 1: 0 of one sample.
 Array taper_places(const Dim& n, DType d) {
-  const auto number = [d](const Dim& size) { return api_detail::number_of(size, d); };
+  const auto number = [d](const Dim& size) { return size_as_array(size, d); };
   return (2 * iota(d, {n}, 0) - number(n - 1)) / number(max(n - 1, 1));
 }
 DType taper_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }

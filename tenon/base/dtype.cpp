@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -122,6 +123,11 @@ Promoted promote(DType a, bool a_weak, DType b, bool b_weak) {
     return {weak, true};
   }
   return {weak, true};  // and bool meets a weak integer
+}
+
+DType unsigned_of(DType d) {
+  constexpr DType by_size[] = {DType::u8, DType::u16, DType::u32, DType::u64};
+  return by_size[std::countr_zero(size_of(d))];
 }
 
 Float16::Float16(float value) {

@@ -50,6 +50,8 @@ inline bool is_unsigned_integer(DType d) { return kind_of(d) == DTypeKind::unsig
 inline bool is_integer(DType d) { return is_signed_integer(d) || is_unsigned_integer(d); }
 // f16 and bf16 are what memory holds; their values are computed and summed in f32.
 constexpr bool is_half(DType d) { return d == DType::f16 || d == DType::bf16; }
+// Unsigned integers as wide as a dtype of at most 8 bytes.
+DType unsigned_of(DType d);
 constexpr DType computed_in(DType d) { return is_half(d) ? DType::f32 : d; }
 
 std::optional<DType> dtype_from_name(std::string_view name);

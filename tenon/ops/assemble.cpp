@@ -418,6 +418,9 @@ Array size_as_array(const Dim& size, const Source& where) {
   const SourceScope place(where, "size_as_array");
   return bind1(size_info, make_params(SizeParams{size}), {});
 }
+Array size_as_array(const Dim& size, DType dtype) {
+  return size.known() ? Array(Scalar(size.value()).convert(dtype)) : convert(size_as_array(size), dtype);
+}
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tenon/ir/describe_params.h"
+#include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/families.h"
 #include "tenon/ops/float_bits.h"
@@ -23,9 +24,6 @@ using kernel::Expr;
 
 bool has_bits(DType d) { return d != DType::bool_ && !is_complex(d); }
 std::int64_t bits_of(DType d) { return static_cast<std::int64_t>(8 * size_of(d)); }
-DType unsigned_of(std::size_t bytes) {
-  return bytes == 1 ? DType::u8 : bytes == 2 ? DType::u16 : bytes == 4 ? DType::u32 : DType::u64;
-}
 
 void require_bits(std::string_view op, std::span<const Type> in, DType to) {
   if (in.size() != 1 || !in[0].is_array()) throw VerifyError(fmt::format("{}: takes one array.", op));
@@ -72,7 +70,7 @@ Expr shift_constant(DType dtype, std::int64_t value) { return kernel::constant(d
 
 Expr regroup_element(const LowerArgs& args) {
   const DType from = args.in[0].dtype, to = args.params.as<BitcastParams>().dtype;
-  const DType from_bits = unsigned_of(size_of(from)), to_bits = unsigned_of(size_of(to));
+  const DType from_bits = unsigned_of(from), to_bits = unsigned_of(to);
   std::vector<Expr> index(args.index.begin(), args.index.end());
   if (size_of(from) > size_of(to)) {
     const Expr place = kernel::convert(from_bits, index.back() * Expr(bits_of(to)));
@@ -151,6 +149,11 @@ Array bitcast(const Operand& x, DType dtype) {
   const SourceScope place(x.where(), "bitcast");
   const bool same_size = size_of(x->dtype()) == size_of(dtype);
   return bind1(same_size ? bitcast_info : regroup_info, make_params(BitcastParams{dtype}), {x});
+}
+
+TwoWords words_of(const Array& x) {
+  const Array lowest(Scalar(std::uint64_t(0xFFFFFFFFu)));
+  return {convert(shift_right(x, 32), DType::u32), convert(x & lowest, DType::u32)};
 }
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
+#include "tenon/ops/order.h"
 
 namespace tenon {
 namespace {
@@ -10,17 +11,15 @@ Array compared_with(const Array& x, double bound, Array (*compare)(const Operand
   // A whole bound is an integer, which does not change the dtype that integers have.
   const auto whole = static_cast<int>(bound);
   const Operand limit = static_cast<double>(whole) == bound ? Operand(whole) : Operand(bound);
-  if (!is_complex(x.dtype())) return compare(x, limit);
-  const Array re = real(x);
-  return where(re == limit, compare(imag(x), 0), compare(re, limit)) & !is_nan(x);
+  return is_complex(x.dtype()) ? compare(x, limit) & !is_nan(x) : compare(x, limit);
 }
 
 }  // namespace
 
-Array is_above(const Array& x, double bound) { return compared_with(x, bound, tenon::operator>); }
-Array is_at_least(const Array& x, double bound) { return compared_with(x, bound, tenon::operator>=); }
-Array is_below(const Array& x, double bound) { return compared_with(x, bound, tenon::operator<); }
-Array is_at_most(const Array& x, double bound) { return compared_with(x, bound, tenon::operator<=); }
+Array is_above(const Array& x, double bound) { return compared_with(x, bound, order::greater); }
+Array is_at_least(const Array& x, double bound) { return compared_with(x, bound, order::greater_equal); }
+Array is_below(const Array& x, double bound) { return compared_with(x, bound, order::less); }
+Array is_at_most(const Array& x, double bound) { return compared_with(x, bound, order::less_equal); }
 
 Array expm1_of(const Array& x) {
   if (!is_complex(x.dtype())) return expm1(x);

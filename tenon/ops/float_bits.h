@@ -10,6 +10,12 @@ namespace tenon {
 // last axis, which has just as many as one number takes, becomes that number: u8[…, 4] -> f32[…]. No derivative flows.
 Array bitcast(const Operand& x, DType dtype);
 
+// The upper and the lower halves of u64, u32.
+struct TwoWords {
+  Array upper, lower;
+};
+TwoWords words_of(const Array& x);
+
 // The float next to x in the direction of y; y where they are equal, NaN where either is. From 0 it is the smallest
 // subnormal number. It moves with x: the derivative is 1 in x and 0 in y.
 Array nextafter(const Operand& x, const Operand& y);

@@ -50,9 +50,8 @@ std::pair<Array, Array> counters(const Shape& shape) {
   };
   if (decided_less(count, Dim((std::int64_t(1) << 32) + 1)).value_or(false))
     return {zeros(shape, DType::u32), number(DType::u32)};
-  const Array wide = number(DType::u64);
-  return {convert(shift_right(wide, 32), DType::u32),
-          convert(wide & Array(Scalar(std::uint64_t(0xFFFFFFFFu))), DType::u32)};
+  const TwoWords words = words_of(number(DType::u64));
+  return {words.upper, words.lower};
 }
 
 Array block(const Array& key, const Shape& shape, ThreefryOutput output) {
@@ -75,9 +74,9 @@ Array philox_words(const Array& key, const Dim& count) {
   };
   const Array start = half(2), lower = start + iota(DType::u64, {blocks}, 0);
   const Array upper = half(0) + convert(lower < start, DType::u64);
-  const auto low = [](const Array& x) { return convert(x & Array(Scalar(std::uint64_t(0xFFFFFFFFu))), DType::u32); };
-  const auto high = [](const Array& x) { return convert(shift_right(x, 32), DType::u32); };
-  const auto words = philox4x32({word_of(key, 0), word_of(key, 1)}, {low(lower), high(lower), low(upper), high(upper)});
+  const TwoWords first = words_of(lower), second = words_of(upper);
+  const auto words =
+      philox4x32({word_of(key, 0), word_of(key, 1)}, {first.lower, first.upper, second.lower, second.upper});
   return slice_in_dim(reshape(stack(words, 1), {blocks * 4}), 0, count, 0);
 }
 
@@ -96,11 +95,6 @@ Mantissa mantissa_of(DType dtype) {
     default:
       return {DType::u32, 32, 23};
   }
-}
-
-DType unsigned_of(DType dtype) {
-  constexpr DType by_size[] = {DType::u8, DType::u16, DType::u32, DType::u64};
-  return by_size[std::countr_zero(size_of(dtype))];
 }
 
 // The integer itself where the dtype can hold it, else its nearest one.
@@ -163,7 +157,8 @@ Array key(const Operand& seed) {
     const Array lower = is_signed_integer(seed->dtype()) ? bitcast(convert(seed, DType::i32), DType::u32) : word(whole);
     return stack({zeros({}, DType::u32), lower.with_weak(false)});
   }
-  return stack({word(shift_right(whole, 32)), word(whole & Array(Scalar(std::uint64_t(0xFFFFFFFFu))))});
+  const TwoWords words = words_of(whole);
+  return stack({words.upper.with_weak(false), words.lower.with_weak(false)});
 }
 
 Array key(std::int64_t seed, Generator generator, const Where& where) {

@@ -392,6 +392,22 @@ std::vector<std::int64_t> Axes::of(const Type& x, std::string_view op) const {
   return result;
 }
 
+Dim Axes::count(const Type& x, std::string_view op) const {
+  Dim count = 1;
+  for (const std::int64_t axis : of(x, op)) count = count * x.shape[static_cast<std::size_t>(axis)];
+  return count;
+}
+
+Shape Axes::results(const Type& x, std::string_view op) const {
+  Shape left;
+  const std::vector<std::int64_t> reduced = of(x, op);
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    const bool stays = !std::ranges::binary_search(reduced, static_cast<std::int64_t>(i));
+    if (stays || keeps_) left.push_back(stays ? x.shape[i] : Dim(1));
+  }
+  return left;
+}
+
 Array sum(const Operand& x, const Axes& axes) { return reduce("sum", sum_info, Operand(counted(x), x.where()), axes); }
 Array prod(const Operand& x, const Axes& axes) {
   return reduce("prod", prod_info, Operand(counted(x), x.where()), axes);

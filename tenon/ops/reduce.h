@@ -30,6 +30,9 @@ class Axes {
   // The axes that are meant of an array of this type, ascending. Throws ShapeError naming `op` where one is not there
   // or is named twice.
   std::vector<std::int64_t> of(const Type& x, std::string_view op) const;
+  // How many elements of x each result is made of, and the shape of the results.
+  Dim count(const Type& x, std::string_view op) const;
+  Shape results(const Type& x, std::string_view op) const;
 
  private:
   bool all_ = true, keeps_ = false;

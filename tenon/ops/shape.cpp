@@ -407,4 +407,11 @@ BroadcastForm broadcast_form(const Params& params) {
   return {p.shape, p.dims};
 }
 
+Array in_a_row(const Array& x) { return x.rank() == 1 ? x : reshape(x, {x.shape().elements()}); }
+Array along_axis(const Array& vector, std::size_t axis, std::size_t rank) {
+  std::vector<Dim> shape(rank, Dim(1));
+  shape[axis] = vector.shape()[0];
+  return reshape(vector, Shape(std::move(shape)));
+}
+
 }  // namespace tenon

@@ -26,6 +26,10 @@ Array slice(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, st
 Array slice_inside(const Operand& x, std::vector<Dim> start, std::vector<Dim> limit, std::vector<std::int64_t> stride);
 Array slice_in_dim(const Operand& x, const Dim& start, const Dim& limit, std::int64_t axis, std::int64_t stride = 1);
 Array reverse(const Operand& x, std::vector<std::int64_t> axes);
+// All elements along one axis, row-major.
+Array in_a_row(const Array& x);
+// A vector along one of `rank` axes, the others of size 1.
+Array along_axis(const Array& vector, std::size_t axis, std::size_t rank);
 Array concatenate(std::span<const Array> parts, std::int64_t axis,
                   const Source& where = std::source_location::current());
 Array stack(std::span<const Array> parts, std::int64_t axis = 0, const Source& where = std::source_location::current());
@@ -48,6 +52,8 @@ Array iota(DType dtype, const Shape& shape, std::int64_t axis, const Source& whe
 Array arange(const Dim& n, DType dtype = DType::i32, const Source& where = std::source_location::current());
 // A size as a number, i64[]; of a symbolic size it is known when the program runs.
 Array size_as_array(const Dim& size, const Source& where = std::source_location::current());
+// The same in another dtype.
+Array size_as_array(const Dim& size, DType dtype);
 // The other way round: a whole number, of what data say too, as a size. Under jit, arrays of that size are as large as
 // the number is when the program runs; ShapeError where that is negative, or where it differs among the lanes of vmap.
 // DTypeError for what is no single integer.

@@ -316,4 +316,11 @@ TopK top_k(const Operand& x, const Dim& k, const TopKOptions& options) {
   return {out[0].with_weak(x->weak()), out[1]};
 }
 
+Array starts_of_runs(const Array& ordered) {
+  const Dim n = ordered.shape()[ordered.rank() - 1];
+  const Array first = slice_in_dim(ordered, 0, 1, -1);
+  const Array differs = slice_in_dim(ordered, 1, n, -1) != slice_in_dim(ordered, 0, n - 1, -1);
+  return concatenate({ones(first.shape(), DType::bool_), differs}, -1);
+}
+
 }  // namespace tenon

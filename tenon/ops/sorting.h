@@ -70,4 +70,7 @@ struct InOrder {
 };
 std::optional<InOrder> in_order(const Eqn& eqn);
 
+// Of elements in order along the last axis whether each differs from the one before, as the first one does.
+Array starts_of_runs(const Array& ordered);
+
 }  // namespace tenon

@@ -17,16 +17,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 Array computed(const Array& x) { return is_half(x.dtype()) ? convert(x, DType::f32) : x; }
 Array back(const Array& result, DType wanted) { return is_half(wanted) ? convert(result, wanted) : result; }
 
-Dim count_of(std::string_view op, const Array& x, const Axes& axes) {
-  const Type type = x.type();
-  Dim count = 1;
-  for (std::int64_t axis : axes.of(type, op)) count = count * type.shape[static_cast<std::size_t>(axis)];
-  return count;
-}
-
 Array divided(const Array& total, const Dim& count) {
   if (count.known()) return total / static_cast<double>(count.value());
-  return total / convert(size_as_array(count), real_part_of(total.dtype()));
+  return total / size_as_array(count, real_part_of(total.dtype()));
 }
 
 }  // namespace
@@ -36,14 +29,14 @@ Array squared_modulus(const Array& x) { return is_complex(x.dtype()) ? square(re
 Array mean(const Operand& x, const Axes& axes) {
   const SourceScope place(x.where(), "mean");
   const Array values = to_inexact(x);
-  const Dim count = count_of("mean", values, axes);
+  const Dim count = axes.count(values.type(), "mean");
   return back(divided(sum(computed(values), axes), count), values.dtype());
 }
 
 Array var(const Operand& x, const Axes& axes, std::int64_t ddof) {
   const SourceScope place(x.where(), "var");
   const Array values = to_inexact(x), wide = computed(values);
-  const Dim count = count_of("var", values, axes);
+  const Dim count = axes.count(values.type(), "var");
   const Array squares = squared_modulus(wide - mean(wide, axes.keepdims()));
   return back(divided(sum(squares, axes), count - Dim(ddof)), values.dtype());
 }
@@ -65,7 +58,7 @@ Array standardize(const Operand& x, const Axes& axes, double epsilon) {
 Array logsumexp(const Operand& x, const Axes& axes) {
   const SourceScope place(x.where(), "logsumexp");
   const Array values = to_inexact(x);
-  if (count_of("logsumexp", values, axes) == Dim(0)) return sum(values, axes) - infinity;
+  if (axes.count(values.type(), "logsumexp") == Dim(0)) return sum(values, axes) - infinity;
   const Array largest = amax(real(values), axes.keepdims());
   const Array shift = stop_gradient(where(is_finite(largest), largest, 0));
   const Array total = sum(exp(values - shift), axes);
@@ -94,7 +87,7 @@ Array logaddexp(const Operand& x, const Operand& y) {
 Array softmax(const Operand& x, const Axes& axes) {
   const SourceScope place(x.where(), "softmax");
   Array values = to_inexact(x);
-  if (count_of("softmax", values, axes) == Dim(0)) return values;
+  if (axes.count(values.type(), "softmax") == Dim(0)) return values;
   const Array e = exp(values - stop_gradient(amax(real(values), axes.keepdims())));
   return e * (1 / sum(e, axes.keepdims()));  // one division a row
 }
@@ -102,7 +95,7 @@ Array softmax(const Operand& x, const Axes& axes) {
 Array log_softmax(const Operand& x, const Axes& axes) {
   const SourceScope place(x.where(), "log_softmax");
   Array values = to_inexact(x);
-  if (count_of("log_softmax", values, axes) == Dim(0)) return values;
+  if (axes.count(values.type(), "log_softmax") == Dim(0)) return values;
   const Array shifted = values - stop_gradient(amax(real(values), axes.keepdims()));
   return shifted - log(sum(exp(shifted), axes.keepdims()));
 }

@@ -221,35 +221,47 @@ class LateMapSearch {
 
   LateMaps found() const {
     LateMaps all;
+    std::vector<Var> open;  // of which the makers are to be found
     if (p_.cond || p_.lanes || !p_.length || *p_.length == Dim(0)) return all;
     for (std::size_t i = roles_.carries; i < roles_.results(); ++i) {
       LateMaps one;
       const Var v = body_.outputs()[i];
-      if (!collect(v, one) || one.stacked.empty()) continue;
+      std::vector<Var> read;  // beside the state
+      if (!collect(v, one, read) || one.stacked.empty()) continue;
       double elements = 0;
       for (const Var u : one.stacked) elements += estimated_elements(body_.type(u));
       if (elements > widened_at_most * estimated_elements(body_.type(v))) continue;
       all.results.push_back(i);
       all.stacked.merge(one.stacked);
-      all.eqns.merge(one.eqns), all.gone.merge(one.gone);
+      all.gone.merge(one.gone);
+      open.insert(open.end(), read.begin(), read.end());
+    }
+    all.eqns = all.gone;
+    while (!open.empty()) {
+      const Eqn* made = makers_[open.back()];
+      open.pop_back();
+      if (made != nullptr && all.eqns.insert(made).second) open.insert(open.end(), made->in.begin(), made->in.end());
     }
     return all;
   }
 
  private:
-  // Notes what makes a result; false where something else of the state takes part, or others read it.
-  bool collect(Var result, LateMaps& maps) const {
+  // Notes what makes a result of the state, and what that reads beside it; false where something else of the state
+  // takes part, or others read it. So no two results share an eqn, and all walks together are linear.
+  bool collect(Var result, LateMaps& maps, std::vector<Var>& read) const {
     std::vector<Var> open{result};
     while (!open.empty()) {
       const Var v = open.back();
       open.pop_back();
+      if (!of_state_[v]) {
+        read.push_back(v);
+        continue;
+      }
       const Eqn* made = makers_[v];
-      if (made == nullptr && of_state_[v]) return false;
-      if (made == nullptr || maps.eqns.contains(made)) continue;
-      maps.eqns.insert(made);
-      if (of_state_[v]) maps.gone.insert(made);
-      const bool product = of_state_[v] && pays_for_all_steps(body_, *made, of_step_);
-      if (of_state_[v] && (reads_[v] != 1 || !(product || is_elementwise(*made)))) return false;
+      if (made == nullptr || reads_[v] != 1) return false;
+      const bool product = pays_for_all_steps(body_, *made, of_step_);
+      if (!product && !is_elementwise(*made)) return false;
+      maps.gone.insert(made);
       for (const Var x : made->in) {
         if (product && of_step_[x])
           maps.stacked.insert(x);

@@ -220,9 +220,11 @@ TEST(Scores, WhatIsNone) {
   const auto take = [](const auto& between) {
     return [=](const Array& x) { return einsum("hij,hjd->hid", between(einsum("hid,hjd->hij", x, x)), x); };
   };
+  const auto along_rows = [](const Array& s) { return s / sum(s, Axes(2).keepdims()); };
   EXPECT_TRUE(is(take([](const Array& s) { return exp(s); }), {4, 256, 32}));
-  EXPECT_FALSE(is(take([](const Array& s) { return exp(s); }), {1, 400, 32})) << "one matrix of few";
-  EXPECT_TRUE(is(take([](const Array& s) { return exp(s); }), {1, 600, 32})) << "one matrix of many";
+  EXPECT_TRUE(is(take(along_rows), {1, 600, 32})) << "one matrix of many";
+  EXPECT_FALSE(is(take(along_rows), {1, 400, 32})) << "one matrix of few";
+  EXPECT_FALSE(is(take([](const Array& s) { return exp(s); }), {1, 600, 32})) << "one matrix of pairs";
   EXPECT_FALSE(is(take([](const Array& s) { return exp(s); }), {4, 64, 32})) << "small";
   EXPECT_FALSE(is(take([](const Array& s) { return exp(s); }), {4, 256, 8})) << "few terms";
   EXPECT_FALSE(is(take([](const Array& s) { return s / sum(s, Axes(1).keepdims()); }), {4, 256, 32}))

@@ -22,14 +22,9 @@ def _parts(z):
     return _core.real(z), _core.imag(z)
 
 
-def minus(x):
-    """Whether the sign of real numbers is minus, also that of -0 and NaN."""
-    return _core.less(_core.bitcast(x, f"int{8 * x.dtype.itemsize}"), 0)
-
-
 def with_sign(size, x):
     """size, which is not negative, with the sign of x."""
-    return _core.where(minus(x), -size, size)
+    return _core.where(_core.signbit(x), -size, size)
 
 
 def _arcsine(x, y):

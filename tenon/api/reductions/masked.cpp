@@ -63,32 +63,17 @@ Array largest_or_smallest(std::string_view op, OfAll f, OfBoth combine, const Op
   if (options.initial) {
     const Array initial = convert(*options.initial, x.dtype());
     x = counting(op, x, options.where, initial);
-    std::vector<Dim> dims = x.shape().dims();
-    bool none = false;
-    const std::vector<std::int64_t> reduced = axes.of(x.type(), op);
-    for (const std::int64_t axis : reduced) none |= dims[static_cast<std::size_t>(axis)].try_value() == 0;
-    if (!none) return combine(f(x, axes), initial);
-    for (auto axis = reduced.rbegin(); axis != reduced.rend(); ++axis) {
-      if (axes.keeps_dims())
-        dims[static_cast<std::size_t>(*axis)] = 1;
-      else
-        dims.erase(dims.begin() + *axis);
-    }
-    return full(Shape(dims), initial);
+    // Extrema of no elements there are none.
+    return axes.count(x.type(), op).try_value() == 0 ? full(axes.results(x.type(), op), initial)
+                                                     : combine(f(x, axes), initial);
   }
   return f(x, axes);
 }
 
-Dim count_along(std::string_view op, const Array& x, const Axes& axes) {
-  Dim count = 1;
-  for (const std::int64_t axis : axes.of(x.type(), op)) count = count * x.shape()[static_cast<std::size_t>(axis)];
-  return count;
-}
 // How many elements count, of the shape of the result.
 Array counted(std::string_view op, const Array& x, const Axes& axes, const MaybeArray& mask) {
   if (mask) return sum(broadcast_to(*mask, x.shape()), axes);
-  const Dim count = count_along(op, x, axes);
-  return count.known() ? Array(count.value()) : size_as_array(count);
+  return size_as_array(axes.count(x.type(), op));
 }
 
 bool whole_number(const Array& x) { return x.number() != nullptr && is_integer(x.dtype()); }
@@ -126,7 +111,7 @@ Array var(const Operand& x, const Axes& axes, const VarOptions& options) {
   const Array values = to_inexact(x);
   if (!options.where && !options.mean && whole_number(options.ddof)) {
     const auto ddof = options.ddof.item<std::int64_t>();
-    const Dim count = count_along(name, values, axes);
+    const Dim count = axes.count(values.type(), name);
     if (ddof == 0 || !count.known() || count.value() > ddof) return var(values, axes, ddof);
   }
   const Array wide = widened(values);

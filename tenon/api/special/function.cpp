@@ -67,7 +67,7 @@ Arrays SpecialFunction::alone(const Arrays& x) const {
   const Jitted<Compiled>& compiled =
       compiled_.get([this] { return jit(Compiled{this}, {.sizes = Sizes::symbolic}, Source()); });
   Arrays rows;
-  for (const Array& each : x) rows.push_back(reshape(each, {x[0].shape().elements()}));
+  for (const Array& each : x) rows.push_back(in_a_row(each));
   Arrays made = compiled(rows);
   for (Array& each : made) each = reshape(each, x[0].shape());
   return made;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tenon/api/cumulative.h"
+#include "tenon/api/reductions.h"
 #include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tenon/ops/indexing.h"
@@ -30,15 +31,6 @@ struct Lines {
   bool scalar = false;
 };
 
-// Whether each element of ordered lines differs from that before, the first one too.
-Array starts_of(const Array& ordered) {
-  const auto last = static_cast<std::int64_t>(ordered.rank()) - 1;
-  const Dim n = ordered.shape()[ordered.rank() - 1];
-  const Array head = slice_in_dim(ordered, 0, 1, last);
-  const Array differ = slice_in_dim(ordered, 1, n, last) != slice_in_dim(ordered, 0, n - 1, last);
-  return concatenate({ones(head.shape(), DType::bool_), differ}, last);
-}
-
 Array places_of(const Array& lines) {
   return broadcast_to(arange(lines.shape()[lines.rank() - 1], DType::i32), lines.shape());
 }
@@ -62,7 +54,7 @@ Mode mode(const Operand& x, std::int64_t axis) {
   if (lines.size() == Dim(0))
     throw ShapeError(fmt::format("stats::mode: axis {} of {} has no elements.", axis, x->type().text()),
                      "Give one at least.");
-  const Array ordered = sort(lines.x), counts = places_of(ordered) - first_of_run(starts_of(ordered)) + 1;
+  const Array ordered = sort(lines.x), counts = places_of(ordered) - first_of_run(starts_of_runs(ordered)) + 1;
   const Array best = argmax(counts, Axes(-1).keepdims());
   const auto picked = [&](const Array& from) { return squeeze(take_along_axis(from, best, -1), -1); };
   return {picked(ordered), picked(counts)};
@@ -76,7 +68,7 @@ Array rankdata(const Operand& x, std::int64_t axis, Ties ties, DType dtype) {
   const Array order = argsort(lines.x), back = argsort(order);
   Array ranks = convert(back + 1, dtype);
   if (ties != Ties::ordinal && lines.size() != Dim(0)) {
-    const Array starts = starts_of(take_along_axis(lines.x, order, -1));
+    const Array starts = starts_of_runs(take_along_axis(lines.x, order, -1));
     const auto number = [&](const Array& n) { return convert(n, dtype); };
     const auto of_ordered = [&]() -> Array {
       if (ties == Ties::dense) return number(cumsum(convert(starts, DType::i32)));
@@ -95,16 +87,9 @@ Array sem(const Operand& x, const Axes& axes, const SemOptions& options) {
   const SourceScope place(x.where(), "stats::sem");
   const Array values = to_inexact(x);
   const DType part = real_part_of(values.dtype());
-  if (!options.without_nan) {
-    Dim count = 1;
-    for (const std::int64_t axis : axes.of(values.type(), "stats::sem")) count = count * values.dim(axis);
-    return stddev(values, axes, options.ddof) / sqrt(convert(size_as_array(count), part));
-  }
-  const Array there = !is_nan(values), kept = where(there, values, 0);
-  const auto count = [&](const Axes& along) { return sum(convert(there, part), along); };
-  const Array mean = sum(kept, axes.keepdims()) / count(axes.keepdims());
-  const Array squares = where(there, square(abs(values - mean)), 0), number = count(axes);
-  return sqrt(sum(squares, axes) / (number - static_cast<double>(options.ddof))) / sqrt(number);
+  if (options.without_nan)
+    return nanstd(values, axes, {.ddof = options.ddof}) / sqrt(sum(convert(!is_nan(values), part), axes));
+  return stddev(values, axes, options.ddof) / sqrt(size_as_array(axes.count(values.type(), "stats::sem"), part));
 }
 
 }  // namespace tenon::stats

@@ -30,14 +30,13 @@ struct GroupedShape {
 };
 
 // A row of sums to where it goes, added to what is there or not.
-void put_row(const float* from, float* to, Size count, Size stride, bool add) {
-  if (!add && stride == 1) return void(std::copy_n(from, count, to));
-  for (Size j = 0; j < count; ++j) to[j * stride] = add ? to[j * stride] + from[j] : from[j];
-}
-template <class Half>
-void put_half_row(const float* from, Half* to, Size count, Size stride, bool add) {
-  if (!add && stride == 1) return round_row(from, to, count);
-  for (Size j = 0; j < count; ++j) to[j * stride] = Half(add ? static_cast<float>(to[j * stride]) + from[j] : from[j]);
+template <class Real>
+void put_row(const float* from, Real* to, Size count, Size stride, bool add) {
+  if (!add && stride == 1) {
+    if constexpr (std::is_same_v<Real, float>) return void(std::copy_n(from, count, to));
+    if constexpr (!std::is_same_v<Real, float>) return round_row(from, to, count);
+  }
+  for (Size j = 0; j < count; ++j) to[j * stride] = Real(add ? static_cast<float>(to[j * stride]) + from[j] : from[j]);
 }
 // Integers wrap: of 16 numbers the lowest bytes.
 Size put_bytes(const std::uint32_t* from, std::uint8_t* to, Size count) {
@@ -129,10 +128,8 @@ class GroupedProduct {
       for (Size r = 0; r < rows; ++r) {
         const Byte* const from = sums + r * panel_rows * 4;
         T* const to = reinterpret_cast<T*>(c) + (i + r) * p_.c_row + j * p_.c_column;
-        if constexpr (std::is_same_v<T, float>)
+        if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
           put_row(reinterpret_cast<const float*>(from), to, columns, p_.c_column, p_.accumulate);
-        else if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-          put_half_row(reinterpret_cast<const float*>(from), to, columns, p_.c_column, p_.accumulate);
         else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
           put_row(reinterpret_cast<const std::uint32_t*>(from), to, columns, p_.c_column, p_.accumulate);
       }
