@@ -23,6 +23,7 @@
 #include "tenon/rewrite/delay_sums.h"
 #include "tenon/rewrite/delta_stacks.h"
 #include "tenon/rewrite/fold_tables.h"
+#include "tenon/rewrite/fuse_loops.h"
 #include "tenon/rewrite/hoist_invariants.h"
 #include "tenon/rewrite/hoist_reductions.h"
 #include "tenon/rewrite/mask_reductions.h"
@@ -66,6 +67,8 @@ std::span<const ProgramPass> compile_passes() {
         {"delay_maps", "products that the steps of a loop only stack, as one product of the stack", delay_maps},
         {"delay_sums", "sums of products within loops taken once, behind them", delay_sums},
         {"sink_operands", "what a loop reads step by step computed in the step that reads it", sink_operands},
+        {"fuse_loops", "loops over the same steps as one, where one reads what the other stacks or both read the same",
+         fuse_loops},
     };
   });
 }

@@ -5,11 +5,12 @@
 namespace tenon::kernel {
 namespace {
 
-// Elements of a row that a read within a loop finds at the same places in each step.
+// Elements of a row that a read within a loop finds at the same places in each step; of what each step reads elsewhere,
+// none.
 std::optional<double> read_again(const RowAccess& a) {
   double elements = estimate(a.row);
   for (const RowAccess::Term& term : a.terms) {
-    if (term.size == Dim(0)) return {};
+    if (term.size == Dim(0) || term.steps) return {};
     if (estimate(term.coefficient) > estimate(a.row)) elements *= estimate(term.size);
   }
   return a.write || !a.known || !a.constant.known() ? std::nullopt : std::optional(elements);

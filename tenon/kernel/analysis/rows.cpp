@@ -97,6 +97,7 @@ class Collector {
   }
   bool divided(const For& f) {
     sizes_[f.var] = f.count;
+    if (!steps_) steps_ = f.var;
     return without_sums(f.body);
   }
   // A block of rows goes on while any of its own does.
@@ -155,7 +156,7 @@ class Collector {
           if (size == sizes_.end())
             a.terms.push_back({coefficient, 0, var});
           else
-            a.terms.push_back({coefficient, size->second});
+            a.terms.push_back({coefficient, size->second, {}, steps_ == var});
         }
       }
       for (const BoundedAffine::Term& t : at->bounded) {
@@ -171,7 +172,7 @@ class Collector {
   ProductParts products_;
   std::vector<RowAccess>& to_;
   SizesOf sizes_;
-  std::optional<std::uint32_t> row_var_;
+  std::optional<std::uint32_t> row_var_, steps_;  // the latter of the outermost loop
   Dim per_row_ = 1;  // indices of the divided axis that one row has
 };
 
@@ -188,7 +189,7 @@ RowStride row_stride(const RowAccess& a, const Dim& rows) {
   Dim high = low;
   Affine begins{0, {}};
   bool several = a.constant != low;
-  for (const auto& [coefficient, size, around] : a.terms) {
+  for (const auto& [coefficient, size, around, steps] : a.terms) {
     if (exact_quotient(coefficient, run)) {
       if (around)
         begins.add(*around, coefficient);

@@ -18,6 +18,7 @@ struct RowAccess {
     Dim coefficient;
     Dim size;                                  // 0: not known, the variable of a loop around the statement
     std::optional<std::uint32_t> around = {};  // this variable
+    bool steps = false;                        // it moves with the steps of a loop that is divided
   };
   SlotId slot;
   bool write;

@@ -1,0 +1,239 @@
+#include "tenon/rewrite/fuse_loops.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "tenon/ir/adapt.h"
+#include "tenon/ops/loop_edit.h"
+#include "tenon/ops/structure.h"
+#include "tenon/rewrite/eqn_numbers.h"
+#include "tenon/rewrite/hoist_search.h"
+#include "tenon/transform/memo.h"
+
+namespace tenon {
+namespace {
+
+struct Fusion {
+  std::size_t first, second;     // eqns
+  std::set<std::size_t> before;  // eqns behind the first that make operands of the second
+};
+
+const LoopParams& loop_of(const Eqn& eqn) { return eqn.params.as<LoopParams>(); }
+const Dim& rows_of(const Program& body, Var v) { return body.type(v).shape[0]; }
+
+// Of an operand of the second loop what has its value in each step of the first: what that stacks, reads step by step,
+// or holds as a constant.
+std::optional<Var> link_of(const Eqn& a, const Eqn& b, std::size_t operand) {
+  const LoopRoles first(loop_of(a)), second(loop_of(b));
+  const Program& body = *loop_of(a).body;
+  if (second.is_carry(operand)) return {};
+  const Var v = b.in[operand];
+  if (const auto made = std::ranges::find(a.out, v); second.is_xs(operand) && made != a.out.end()) {
+    const auto at = static_cast<std::size_t>(made - a.out.begin());
+    return at >= first.carries ? std::optional(body.outputs()[at]) : std::nullopt;
+  }
+  const std::size_t begin = second.is_xs(operand) ? first.consts + first.carries : 0;
+  const std::size_t end = second.is_xs(operand) ? a.in.size() : first.consts;
+  for (std::size_t i = begin; i < end; ++i)
+    if (a.in[i] == v) return body.inputs()[i];
+  return {};
+}
+bool is_stacked_by(const Eqn& a, Var v) { return std::ranges::count(a.out, v) > 0; }
+
+// Whether a step sums over an axis as long as the rows that it reads or stacks: its rows need each other then.
+bool mixes_rows(const Program& body, const Dim& rows) {
+  const auto sums = [&](Var v, const std::vector<std::int64_t>& axes) {
+    const Shape& shape = body.type(v).shape;
+    return std::ranges::any_of(axes, [&](std::int64_t axis) { return shape[static_cast<std::size_t>(axis)] == rows; });
+  };
+  return std::ranges::any_of(body.eqns(), [&](const Eqn& e) {
+    if (const auto form = reduction_of(e, body)) return sums(e.in[0], form->axes);
+    return is_product(*e.op) &&
+           sums(e.in[0], product_form(e.params, body.type(e.in[0]), body.type(e.in[1])).contract_a);
+  });
+}
+
+class FusionSearch {
+ public:
+  explicit FusionSearch(const Program& program)
+      : program_(program), maker_(maker_numbers(program)), readers_(program) {}
+
+  // Pairs that can be fused together: none waits for another.
+  std::vector<Fusion> run() {
+    std::vector<Fusion> found;
+    std::set<std::size_t> fused, before;
+    for (std::size_t e = 0; e < program_.eqns().size(); ++e) {
+      const auto first = first_for(e);
+      if (!first || fused.contains(*first) || before.contains(*first)) continue;
+      auto fusion = fusion_of(*first, e);
+      if (!fusion || std::ranges::any_of(fusion->before, [&](std::size_t i) { return fused.contains(i); })) continue;
+      fused.insert({*first, e});
+      before.insert(fusion->before.begin(), fusion->before.end());
+      found.push_back(std::move(*fusion));
+    }
+    return found;
+  }
+
+ private:
+  bool can_fuse(std::size_t e) const {
+    const Eqn& eqn = program_.eqns()[e];
+    if (eqn.op != &loop_op() || effect_of(eqn) != Effect::none || !eqn.new_sizes.empty()) return false;
+    const LoopParams& p = loop_of(eqn);
+    return p.length && !p.cond && !p.lanes;
+  }
+
+  // The last loop before it that stacks what this one reads step by step, or reads it as well. Single numbers are no
+  // reason.
+  std::optional<std::size_t> first_for(std::size_t e) const {
+    std::optional<std::size_t> last;
+    if (!can_fuse(e)) return last;
+    const Eqn& eqn = program_.eqns()[e];
+    const LoopRoles roles(loop_of(eqn));
+    const auto see = [&](std::size_t other) {
+      if (other < e && (!last || *last < other) && can_fuse(other)) last = other;
+    };
+    for (std::size_t i = roles.consts + roles.carries; i < eqn.in.size(); ++i) {
+      const Var v = eqn.in[i];
+      if (!program_.type(v).is_array() || program_.type(v).rank() < 2) continue;
+      if (maker_[v] != nowhere) see(maker_[v]);
+      const std::span<const std::size_t> readers = readers_[v];
+      constexpr std::ptrdiff_t near = 8;  // readers that are looked at
+      const auto here = std::ranges::lower_bound(readers, e);
+      std::for_each(here - std::min(near, here - readers.begin()), here, see);
+    }
+    return last;
+  }
+
+  std::optional<Fusion> fusion_of(std::size_t first, std::size_t second) const {
+    const Eqn &a = program_.eqns()[first], &b = program_.eqns()[second];
+    const LoopParams &p = loop_of(a), &q = loop_of(b);
+    if (*p.length != *q.length || p.reverse != q.reverse) return {};
+    bool links = false;
+    std::vector<Var> needed;
+    for (std::size_t i = 0; i < b.in.size(); ++i) {
+      const auto link = link_of(a, b, i);
+      if (!link || !is_stacked_by(a, b.in[i])) needed.push_back(b.in[i]);
+      if (!link || !LoopRoles(q).is_xs(i) || program_.type(b.in[i]).rank() < 2) continue;
+      links = true;
+      if (mixes_rows(*p.body, rows_of(*p.body, *link)) != mixes_rows(*q.body, rows_of(*q.body, q.body->inputs()[i])))
+        return {};
+    }
+    if (!links) return {};
+    Fusion fusion{first, second, makers_behind(program_, maker_, first, needed, [](std::size_t) { return false; })};
+    if (fusion.before.contains(first) || !may_go_before(fusion)) return {};
+    return fusion;
+  }
+
+  // What goes before the first loop has no effects, and updates nothing in place that others read before the second.
+  // What both begin with is copied in any case.
+  bool may_go_before(const Fusion& fusion) const {
+    const auto alone = [&](std::size_t e) {
+      const Eqn& eqn = program_.eqns()[e];
+      for (std::size_t i = 0; i < eqn.in.size(); ++i) {
+        if (!may_overwrite(eqn, i) || is_fill(eqn.in[i])) continue;
+        const auto reads = [&](std::size_t r) {
+          return r != e && r >= fusion.first && r < fusion.second && !fusion.before.contains(r) &&
+                 !(r == fusion.first && e == fusion.second && updates(r, eqn.in[i]));
+        };
+        if (std::ranges::any_of(readers_[eqn.in[i]], reads)) return false;
+      }
+      return effect_of(eqn) == Effect::none;
+    };
+    return alone(fusion.second) && std::ranges::all_of(fusion.before, alone);
+  }
+  bool updates(std::size_t e, Var v) const {
+    const Eqn& eqn = program_.eqns()[e];
+    for (std::size_t i = 0; i < eqn.in.size(); ++i)
+      if (eqn.in[i] == v && may_overwrite(eqn, i)) return true;
+    return false;
+  }
+  bool is_fill(Var v) const { return maker_[v] != nowhere && program_.eqns()[maker_[v]].op == &broadcast_op(); }
+
+  const Program& program_;
+  const std::vector<std::size_t> maker_;
+  const EqnReaders readers_;
+};
+
+// Both loops of a Fusion as one, with the results of both.
+void bind_fused(const Eqn& a, const Eqn& b, std::span<const int> reads, Replay& replay) {
+  const EqnScope place(a);
+  const auto p = replay.params(a).as<LoopParams>(), q = replay.params(b).as<LoopParams>();
+  const LoopRoles first(p), second(q);
+  LoopEdit edit(p, replay.operands(a));
+  std::map<std::size_t, LoopEdit::Added> added;  // of operands of the second
+  std::map<std::size_t, Var> linked;             // others, in the body of the first
+  std::map<Var, int> fed;
+  for (std::size_t i = 0; i < b.in.size(); ++i) {
+    const Array& x = replay.get(b.in[i]);
+    if (const auto link = link_of(a, b, i)) {
+      linked.emplace(i, *link);
+      if (is_stacked_by(a, b.in[i])) ++fed[b.in[i]];
+    } else {
+      added.emplace(i, second.is_const(i)   ? edit.add_const(x)
+                       : second.is_carry(i) ? edit.add_carry(x)
+                                            : edit.add_xs(x));
+    }
+  }
+  for (const auto& [v, count] : fed)
+    if (reads[v] == count) edit.drop_result(static_cast<std::size_t>(std::ranges::find(a.out, v) - a.out.begin()));
+  const LoopEdit::Built built = edit.build([&](LoopEdit::Step& step) {
+    step.bind_all();
+    Replay body(*q.body, q.body_sizes);
+    for (const auto& [i, x] : added) body.set(q.body->inputs()[i], step.at(x));
+    for (const auto& [i, v] : linked) body.set(q.body->inputs()[i], step.old.get(v));
+    for (const Eqn& eqn : q.body->eqns()) body.bind_eqn(eqn);
+    for (std::size_t i = 0; i < second.results(); ++i) {
+      const Array& result = body.get(q.body->outputs()[i]);
+      if (i < second.carries)
+        step.carry_on(added.at(second.consts + i), result);
+      else
+        step.stack(result);
+    }
+  });
+  for (std::size_t i = 0; i < a.out.size(); ++i)  // what is stacked no more is read by nobody
+    if (!built.results[i].empty()) replay.set(a.out[i], built.results[i]);
+  Arrays others = built.carries;
+  others.insert(others.end(), built.stacks.begin(), built.stacks.end());
+  replay.set_results(b, others);
+}
+
+ProgramRef fused(const Program& program, const std::vector<Fusion>& found) {
+  const std::vector<int> reads = reads_of(program);
+  std::map<std::size_t, const Fusion*> at;  // the first loops
+  std::vector<bool> done(program.eqns().size(), false);
+  for (const Fusion& fusion : found) at.emplace(fusion.first, &fusion), done[fusion.second] = true;
+  return rewritten(program, [&](Replay& replay) {
+    const auto bind = [&](std::size_t e) {
+      if (!done[e]) replay.bind_eqn(program.eqns()[e]);
+      done[e] = true;
+    };
+    for (std::size_t e = 0; e < program.eqns().size(); ++e) {
+      const auto fusion = at.find(e);
+      if (fusion == at.end()) {
+        bind(e);
+        continue;
+      }
+      std::ranges::for_each(fusion->second->before, bind);
+      bind_fused(program.eqns()[e], program.eqns()[fusion->second->second], reads, replay);
+    }
+  });
+}
+
+}  // namespace
+
+ProgramRef fuse_loops(const ProgramRef& program) {
+  if (!has_loops(*program)) return program;
+  static constinit Memo<ProgramRef> memo;
+  return memo.get(Hasher()("fuse_loops")(program->hash()).finish(), [&] {
+    ProgramRef result = with_regions(program, fuse_loops);
+    while (true) {
+      const std::vector<Fusion> found = FusionSearch(*result).run();
+      if (found.empty()) return result;
+      result = fused(*result, found);
+    }
+  });
+}
+
+}  // namespace tenon
