@@ -151,7 +151,7 @@ const FusedCase fused_cases[]{
        const Array numbers = x(all, 0, 0);
        return Arrays{runs(added, numbers).first, runs(mixed, numbers).first};
      },
-     2, 2, 2 * fused_steps},
+     2, 2, 0},
     {"NoSteps", [](Array x, Array) { return Arrays{runs(added, runs(mixed, x(slice(0, 0))).second).second}; }, 2, 1, 0},
     {"InALoop",
      [](Array x, Array) {
