@@ -36,6 +36,7 @@
 #include "tenon/rewrite/sink_operands.h"
 #include "tenon/rewrite/stack_updates.h"
 #include "tenon/rewrite/stream_pairs.h"
+#include "tenon/rewrite/unify_sizes.h"
 
 namespace tenon {
 
@@ -48,6 +49,7 @@ std::span<const ProgramPass> compile_passes() {
         {"share_calls", "calls replaced by what they call, but for long functions that are called several times",
          share_calls, "a call that stays is of a function that is compiled by itself"},
         {"roll_calls", "calls of one function that repeat, with what lies between them, as loops", roll_calls},
+        {"unify_sizes", "sizes that must be equal, as one", unify_sizes},
         {"fold_tables", "what follows from arrays whose numbers are known, as such arrays", fold_tables},
         {"simplify", "what rules say: what costs less in place of what is equal to it", simplify},
         {"compose_views", "transposes, reshapes and slices of each other as one, slices of stacks as what was stacked",

@@ -271,7 +271,7 @@ class ScopeTypeContext : public TypeContext {
     return Dim::variable(new_sizes.back());
   }
   void require_equal(const Dim& a, const Dim& b, FunctionRef<std::string()> what) override {
-    if (a == b) return;
+    if (scope_.required_.are_equal(a, b)) return;
     if (a.known() && b.known()) throw ShapeError(what() + lines(), unequal_sizes_advice);
     guards.push_back({a, b, what() + lines()});
   }
@@ -342,6 +342,11 @@ Arrays Scope::add(const OpInfo& op, const Params& params, std::span<const Array>
   eqn.in.reserve(operands.size());
   for (const Array& operand : operands) eqn.in.push_back(resolve(operand));
   const bool pure = is_pure(op, params);
+  if (&op == &require_equal_op()) {  // a check that follows from others is none
+    const auto [a, b] = sizes_to_be_equal(params);
+    if (required_.are_equal(a, b)) return {};
+    required_.note(a, b);
+  }
   Hash128 key;
   if (pure) {
     Hasher h;
