@@ -120,7 +120,7 @@ TEST(Float8, NumbersRoundToTheNearestCode) {
   for_each_format([]<class T>(std::type_identity<T>) {
     constexpr DType d = *dtype_of<T>;
     const auto check = [&]<class Wide>(const std::vector<Wide>& values) {
-      const auto narrow_of = [](const Array& x) { return convert(x, d); };
+      const auto narrow_of = [](const Array& x) { return convert(x, *dtype_of<T>); };
       const Array x = Array(buffer_of(values));
       for (const Buffer& made : {by_evaluator(narrow_of, x), natively(narrow_of, x)})
         for (std::size_t i = 0; i < values.size(); ++i) {
@@ -204,20 +204,20 @@ TEST(Float8, OpsAreTheReference) {
       {"to e5m2", [](const Array& x) { return convert(x, DType::f8e5m2); }},
       {"to e4m3fn and back", [](const Array& x) { return convert(convert(x, DType::f8e4m3fn), x.dtype()); }},
       {"sort", [](const Array& x) { return sort(x); }},
-      {"sort down", [](const Array& x) { return sort(x, {.descending = true}); }},
+      {"sort down", [](const Array& x) { return sort(x, -1, {.descending = true}); }},
       {"argsort", [](const Array& x) { return argsort(x); }},
       {"top_k", [](const Array& x) { return top_k(x, 9).indices; }},
-      {"reduce_max", [](const Array& x) { return amax(reshape(x, {16, 16}), Axes({0})); }},
+      {"reduce_max", [](const Array& x) { return amax(reshape(x, {16, 16}), Axes{0}); }},
       {"reduce_min of numbers", [](const Array& x) { return amin(where(is_nan(x), 1.0, x)); }},
       {"reduce_max of numbers", [](const Array& x) { return amax(where(is_nan(x), 1.0, x)); }},
       {"nanmax", [](const Array& x) { return nanmax(x); }},
-      {"argmax", [](const Array& x) { return argmax(reshape(x, {16, 16}), 1); }},
-      {"prod", [](const Array& x) { return prod(reshape(where(is_finite(x), x, 1.0), {64, 4}), Axes({1})); }},
+      {"argmax", [](const Array& x) { return argmax(reshape(x, {16, 16}), Axes{1}); }},
+      {"prod", [](const Array& x) { return prod(reshape(where(is_finite(x), x, 1.0), {64, 4}), Axes{1}); }},
       {"gather", [](const Array& x) { return take(x, Array{255, 3, 128, 127, 0}); }},
       {"scatter", [](const Array& x) { return x.at(Array{1, 5, 255}).set(Array(2.0)); }},
       {"scatter add", [](const Array& x) { return x.at(Array{1, 5, 255}).add(Array(2.0)); }},
       {"concatenate", [](const Array& x) { return concatenate(std::vector<Array>{x, x}, 0); }},
-      {"pad", [](const Array& x) { return pad(x, Array(0.5), {3}, {1}); }},
+      {"pad", [](const Array& x) { return tenon::pad(x, Array(0.5), std::vector<std::int64_t>{3}, std::vector<std::int64_t>{1}); }},
       {"transpose", [](const Array& x) { return transpose(reshape(x, {16, 16}), {1, 0}); }},
       {"bits", [](const Array& x) { return bitcast(bitcast(x, DType::u8), x.dtype()); }},
       {"exp", [](const Array& x) { return exp(x); }},
@@ -294,7 +294,7 @@ TEST(Float8, ProductsAreSummedInF32) {
       const auto in_f32 = [](Array x, Array y) { return matmul(x, y, DType::f32); };
       const auto in_own = [](Array x, Array y) { return matmul(x, y); };
       for (const Array& got :
-           {in_f32(a, b), jit(in_f32)(a, b), vmap(in_f32)(a.reshape({1, m, k}), b.reshape({1, k, n}))}) {
+           {in_f32(a, b), jit(in_f32)(a, b), vmap(in_f32)(reshape(a, {1, m, k}), reshape(b, {1, k, n}))}) {
         ASSERT_EQ(got.dtype(), DType::f32);
         EXPECT_TRUE(allclose(convert(reshape(got, want.shape()), DType::f64), want, 1e-5, 1e-5));
       }
@@ -356,7 +356,7 @@ TEST(Float8, IsReadFromItsText) {
   const auto f = [](const Array& x) {
     return x * convert(Array(0.3), DType::f8e4m3fn) + Array(Scalar::one(DType::f8e4m3fn));
   };
-  const ProgramRef program = trace(f, convert(Array{0.5, 1.0}, DType::f8e4m3fn));
+  const ProgramRef program = tenon::trace(f)(convert(Array{0.5, 1.0}, DType::f8e4m3fn));
   EXPECT_THAT(print(*program), HasSubstr("f8e4m3fn[2]"));
   EXPECT_EQ(print(*parse(print(*program))), print(*program));
 }
