@@ -21,7 +21,7 @@ struct Exported {
   std::vector<Py_ssize_t> dims, strides;
 };
 
-const char* format_of(DType dtype) {
+const char* buffer_format(DType dtype) {
   switch (dtype) {
     case DType::bool_:
       return "?";
@@ -132,7 +132,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded(
       [&] {
         const Array& a = array_of(self);
-        const char* format = format_of(a.dtype());
+        const char* format = buffer_format(a.dtype());
         if (format == nullptr) {
           PyErr_Format(PyExc_BufferError, "%s has no format in the buffer protocol: use np.asarray(x).",
                        numpy_name(a.dtype()));

@@ -12,6 +12,7 @@
 
 #include "tenon/api/jit.h"
 #include "tenon/base/error.h"
+#include "tenon/ops/arithmetic.h"
 #include "tenon/ops/convert.h"
 #include "tests/by_oracle.h"
 #include "tests/error_message.h"
@@ -139,9 +140,10 @@ TEST(ReducePrecision, OfFloatsOf8Bits) {
         const bool fewer = exponents < own;
         const int bias = (1 << (exponents - 1)) - 1;
         std::vector<T> x = all_codes<T>(), want;
+        std::erase_if(x, [](T code) { return std::isnan(static_cast<float>(code)); });
         for (const T code : x) {
           const Real value = static_cast<float>(code);
-          if (std::isnan(value) || std::isinf(value) || value == 0) {
+          if (std::isinf(value) || value == 0) {
             want.push_back(code);
             continue;
           }
